@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Explicit congestion notification through tunnels (RFC 6040). Pure functions, any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ECN_NOT_ECT = 0, ECN_ECT_1 = 1, ECN_ECT_0 = 2, ECN_CE = 3, ECN_MASK = 3 };
+
+// Decapsulation, the table of RFC 6040 4.2: sets *ecn to what the inner header shall carry. False
+// if the packet has to be dropped.
+static inline bool ecn_decapsulate(uint8_t *ecn, uint8_t inner, uint8_t outer)
+{
+	*ecn = inner;
+	if (inner == ECN_NOT_ECT)
+		return outer != ECN_CE;
+	if (outer == ECN_CE || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
+		*ecn = outer;
+	return true;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IPv4 headers (RFC 791) as packets bring them. Workers; pure functions on packet memory.
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ip.h>
+
+enum ipv4_fault { IPV4_GOOD, IPV4_SHORT, IPV4_MALFORMED, IPV4_CHECKSUM };
+
+#define IPV4_OFFSET_DF RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
+
+// Whether len octets hold a sane IPv4 header and the packet it announces. The checksum is not
+// looked at if checksum_known_good.
+static inline enum ipv4_fault ipv4_check(
+	const struct rte_ipv4_hdr *ip, uint32_t len, bool checksum_known_good)
+{
+	if (len < sizeof(*ip))
+		return IPV4_SHORT;
+
+	uint8_t hdr_len = rte_ipv4_hdr_len(ip);
+
+	if (ip->version_ihl >> 4 != 4 || hdr_len < sizeof(*ip))
+		return IPV4_MALFORMED;
+	if (rte_be_to_cpu_16(ip->total_length) < hdr_len)
+		return IPV4_MALFORMED;
+	if (len < rte_be_to_cpu_16(ip->total_length))
+		return IPV4_SHORT;
+	if (!checksum_known_good && rte_raw_cksum(ip, hdr_len) != 0xffff)
+		return IPV4_CHECKSUM;
+	return IPV4_GOOD;
+}
+
+static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
+{
+	return (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) !=
+	       0;
+}
+
+// Broadcast and multicast (classes D and E, 255.255.255.255), 0/8 and 127/8: nothing that one
+// host has (RFC 1122 3.2.1.3).
+static inline bool ipv4_is_host_address(rte_be32_t addr)
+{
+	uint8_t first = (uint8_t)(rte_be_to_cpu_32(addr) >> 24);
+
+	return first != 0 && first != 127 && first < 224;
+}
+
+// Lowers the time to live by one and mends the checksum (RFC 1624).
+static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
+{
+	uint32_t sum = ip->hdr_checksum + (uint32_t)RTE_BE16(0x0100);
+
+	ip->hdr_checksum = (uint16_t)(sum + (sum >= 0xffff));
+	ip->time_to_live--;
+}
+
+static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)
+{
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = (uint16_t)~rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
+}
+
+// Source and destination port (network byte order) of a checked packet. False if its protocol has
+// none, or for any fragment: only the first would show them (RFC 4301 7).
+static inline bool ipv4_ports(const struct rte_ipv4_hdr *ip, rte_be16_t *src, rte_be16_t *dst)
+{
+	const rte_be16_t *ports = (const rte_be16_t *)((const uint8_t *)ip + rte_ipv4_hdr_len(ip));
+	bool has_ports = ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP ||
+			 ip->next_proto_id == IPPROTO_SCTP || ip->next_proto_id == IPPROTO_DCCP ||
+			 ip->next_proto_id == IPPROTO_UDPLITE;
+
+	if (!has_ports || ipv4_is_fragment(ip) ||
+		rte_be_to_cpu_16(ip->total_length) < rte_ipv4_hdr_len(ip) + 4)
+		return false;
+	*src = ports[0];
+	*dst = ports[1];
+	return true;
+}
