@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "crypto.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "engine.h"
+
+// Fastest first.
+static const struct crypto_engine *const engines[] = {
+	&crypto_engine_openssl,
+};
+
+struct crypto_session *crypto_session_new(
+	const struct crypto_key *key, enum crypto_dir dir, const char *engine)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		const struct crypto_engine *e = engines[i];
+
+		if (strcmp(engine, "auto") != 0 && strcmp(engine, e->name) != 0)
+			continue;
+		if (e->supports(key->cipher, key->auth))
+			return e->session_new(key, dir);
+	}
+	errno = ENOTSUP;
+	return NULL;
+}
+
+void crypto_session_free(struct crypto_session *s)
+{
+	if (s != NULL)
+		s->engine->session_free(s);
+}
+
+const char *crypto_session_engine(const struct crypto_session *s)
+{
+	return s->engine->name;
+}
+
+// How many operations at the front belong to the same engine. n > 0.
+static uint16_t run_len(const struct crypto_op ops[], uint16_t n)
+{
+	uint16_t len = 1;
+
+	while (len < n && ops[len].session->engine == ops[0].session->engine)
+		len++;
+	return len;
+}
+
+void crypto_seal(struct crypto_op ops[], uint16_t n)
+{
+	for (uint16_t done = 0; done < n;) {
+		uint16_t len = run_len(&ops[done], n - done);
+
+		ops[done].session->engine->seal(&ops[done], len);
+		done += len;
+	}
+}
+
+void crypto_open(struct crypto_op ops[], uint16_t n)
+{
+	for (uint16_t done = 0; done < n;) {
+		uint16_t len = run_len(&ops[done], n - done);
+
+		ops[done].session->engine->open(&ops[done], len);
+		done += len;
+	}
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The seam between ESP and the crypto engines: an array of operations in, the same array out, in
+// packet order, SAs mixed as they come.
+//
+// An operation is one ESP packet in contiguous memory (RFC 4303 2):
+//
+//   esp          esp + 8      + iv_len          + text_len
+//   | SPI | seq  | IV         | text            | ICV      |
+//   |<------------- authenticated ------------->|
+//                             |<- encrypted --->|
+//
+// where text is payload, padding, pad length and next header.
+//
+// Sessions are made and freed by the control thread; each belongs to one SA and one worker and is
+// used by that worker alone, because engines keep running state in it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "alg.h"
+
+enum crypto_dir { CRYPTO_SEAL, CRYPTO_OPEN };
+
+// Keying material for one SA. The octets stay the caller's, who wipes them.
+struct crypto_key {
+	const struct cipher_alg *cipher;
+	const struct auth_alg *auth;
+	const uint8_t *cipher_key; // cipher->key_len octets of key, then cipher->salt_len of salt
+	const uint8_t *auth_key;   // auth->key_len octets
+};
+
+struct crypto_session;
+
+struct crypto_op {
+	struct crypto_session *session;
+	uint8_t *esp;      // the ESP header, SPI and sequence number in place
+	uint64_t seq;      // the whole sequence number, host byte order
+	uint16_t text_len; // octets; a multiple of the cipher's block
+	bool ok;           // out; if false, the packet must be dropped
+};
+
+// Makes a session of the best engine for the algorithms ("auto") or of the engine named. Returns
+// NULL with errno ENOTSUP (no such engine, or it lacks the algorithms, or they are no pair for
+// alg_pair_ok()) or ENOMEM.
+struct crypto_session *crypto_session_new(
+	const struct crypto_key *key, enum crypto_dir dir, const char *engine);
+
+// Wipes all keying material. NULL is fine.
+void crypto_session_free(struct crypto_session *s);
+
+// The name of the engine that serves the session.
+const char *crypto_session_engine(const struct crypto_session *s);
+
+// Writes IV and ICV and encrypts text in place. IVs are unpredictable for CBC (RFC 3602 3) and the
+// sequence number for GCM, which never repeats under one key (RFC 4106 3.1). Sets ok in every
+// operation: false means that the crypto library failed, and that text may still be clear.
+void crypto_seal(struct crypto_op ops[], uint16_t n);
+
+// Checks the ICV in constant time and decrypts text in place, leaving the octets of the IV
+// undefined. Sets ok in every operation: false means a wrong ICV, and text is undefined. It does
+// not disturb the other packets.
+void crypto_open(struct crypto_op ops[], uint16_t n);
