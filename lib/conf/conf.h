@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The configuration as plain structs, read from a libconfig file and checked as a whole: what
+// conf_load() returns is consistent, every reference resolved, every default filled in.
+// Control thread only. The keys are described in docs/configuration.md.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rte_ether.h>
+
+#include "addr.h"
+#include "alg.h"
+
+#define CONF_NAME_MAX     32 // octets of a name, NUL included: [A-Za-z0-9_.-]
+#define CONF_PORTS_MAX    16
+#define CONF_ADDRS_MAX    8 // per port
+#define CONF_WORKERS_MAX  16
+#define CONF_EAL_ARGS_MAX 32
+#define CONF_SPI_MIN      0x100      // below: reserved (RFC 4303 2.1)
+#define CONF_SPI_MAX      0x7fffffff // the rest is kept for own uses; libconfig reads it as negative
+
+// Where an item stands, for messages of later stages ("device not found").
+struct conf_where {
+	const char *file; // owned by struct conf
+	unsigned int line;
+};
+
+// An address of a port and the network that it is in.
+struct conf_iface_addr {
+	struct ip_addr addr;
+	struct ip_prefix net;
+};
+
+struct conf_port {
+	struct conf_where where;
+	char name[CONF_NAME_MAX];
+	char *device; // "0000:00:05.0" or "net_tap0,iface=x"
+	struct conf_iface_addr addrs[CONF_ADDRS_MAX];
+	unsigned int n_addrs;
+	uint16_t mtu;       // octets of IP packet
+	uint16_t rx_queues; // 0: chosen from the device and the number of workers
+	bool unprotected;   // faces the untrusted side (RFC 4301 4.4.1)
+	bool mac_set;
+	struct rte_ether_addr mac; // if mac_set, given to the device
+};
+
+struct conf_route {
+	struct conf_where where;
+	struct ip_prefix to;
+	struct ip_addr via; // on a network of port
+	unsigned int port;  // index into ports
+};
+
+struct conf_neighbour {
+	struct conf_where where;
+	struct ip_addr addr; // on a network of port
+	unsigned int port;
+	struct rte_ether_addr mac;
+};
+
+enum conf_direction { CONF_IN, CONF_OUT };
+
+struct conf_sa {
+	struct conf_where where;
+	char name[CONF_NAME_MAX];
+	enum conf_direction direction;
+	uint32_t spi;          // host byte order
+	struct ip_addr local;  // tunnel end here: an address of a port
+	struct ip_addr remote; // tunnel end of the peer
+	const struct cipher_alg *cipher;
+	const struct auth_alg *auth;
+	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
+	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
+	uint32_t replay_window; // packets; 0: no replay check. Inbound only.
+};
+
+enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };
+
+#define CONF_PROTO_ANY 0x100 // matches every protocol
+
+struct conf_policy {
+	struct conf_where where;
+	char name[CONF_NAME_MAX];
+	enum conf_action action;
+	struct ip_prefix local, remote; // both of one family
+	bool any_family;                // neither local nor remote was given: matches both families
+	uint16_t proto;                 // 0..255 or CONF_PROTO_ANY
+	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
+	uint16_t remote_port_min, remote_port_max;
+	unsigned int sa_out, sa_in; // indexes into sas, for CONF_PROTECT
+};
+
+enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_SLEEP };
+
+struct conf {
+	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
+	unsigned int control_cpu;
+	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
+	unsigned int n_workers;
+	enum conf_idle idle;
+	unsigned int memory_mb;
+	bool hugepages;
+	unsigned int packet_buffers;         // mbufs in the pool
+	const char *engine;                  // crypto engine: "auto", "openssl"
+	unsigned int icmp_errors_per_second; // per worker
+	unsigned int neighbours_max;
+	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
+	unsigned int neighbour_reachable_s; // seconds a resolved neighbour is believed unasked
+	char *eal_args[CONF_EAL_ARGS_MAX];
+	unsigned int n_eal_args;
+
+	struct conf_port *ports;
+	unsigned int n_ports;
+	struct conf_route *routes;
+	unsigned int n_routes;
+	struct conf_neighbour *neighbours;
+	unsigned int n_neighbours;
+	struct conf_sa *sas;
+	unsigned int n_sas;
+	struct conf_policy *policies; // in order of the file: the first that matches decides
+	unsigned int n_policies;
+
+	struct conf_arena *arena; // private: memory behind the pointers above
+};
+
+// Reads and checks the file. Returns the configuration, or NULL after writing every problem found
+// to errors, one line each, sorted by file and line: "file:line: item: problem, what is allowed".
+struct conf *conf_load(const char *path, FILE *errors);
+
+// Wipes keys. NULL is fine.
+void conf_free(struct conf *c);

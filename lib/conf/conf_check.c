@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define BUFFER_OVERHEAD 320 // octets of a packet buffer that hold no packet: headers, headroom
+
+config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
+{
+	return config_setting_get_elem(config_setting_get_member(r->root, list), i);
+}
+
+config_setting_t *conf_given(const config_setting_t *group, const char *name)
+{
+	config_setting_t *s = config_setting_get_member(group, name);
+
+	return s != NULL && s->hook == NULL ? s : NULL;
+}
+
+bool conf_refused(const config_setting_t *group, const char *name)
+{
+	return config_setting_get_member(group, name) != NULL && conf_given(group, name) == NULL;
+}
+
+config_setting_t *conf_at(config_setting_t *group, const char *name)
+{
+	config_setting_t *s = config_setting_get_member(group, name);
+
+	return s != NULL ? s : group;
+}
+
+struct conf_set conf_set_given(
+	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
+{
+	struct conf_set set = {.index = conf_alloc(r, n, sizeof(set.index[0]))};
+
+	for (unsigned int i = 0; i < n; i++) {
+		const config_setting_t *item = conf_item(r, list, i);
+		unsigned int k = 0;
+
+		while (names[k] != NULL && conf_given(item, names[k]) != NULL)
+			k++;
+		if (names[k] == NULL)
+			set.index[set.n++] = i;
+	}
+	return set;
+}
+
+struct order {
+	const struct conf *c;
+	conf_compare compare;
+};
+
+static int compare_indexes(const void *a, const void *b, void *arg)
+{
+	const struct order *o = arg;
+	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+	int by_value = o->compare(o->c, x, y);
+
+	return by_value != 0 ? by_value : (x > y) - (x < y);
+}
+
+void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compare compare)
+{
+	qsort_r(set->index, set->n, sizeof(set->index[0]), compare_indexes,
+		&(struct order){r->c, compare});
+}
+
+void conf_refuse_equal(struct conf_reader *r, const char *list, struct conf_set *set,
+	conf_compare compare, const char *name, const char *problem)
+{
+	unsigned int first = 0;
+
+	conf_set_sort(r, set, compare);
+	for (unsigned int i = 1; i < set->n; i++) {
+		config_setting_t *item = conf_item(r, list, set->index[i]);
+
+		if (compare(r->c, set->index[first], set->index[i]) != 0)
+			first = i;
+		else
+			conf_err(r, conf_at(item, name), "%s %s", problem,
+				conf_ref(r, conf_item(r, list, set->index[first])));
+	}
+}
+
+// Packets are in the queues of ports, in workers' bursts and caches, or wait for a neighbour.
+static unsigned int packet_buffers_wanted(const struct conf *c)
+{
+	unsigned int n = c->n_workers * (1024 + c->neighbour_hold);
+
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		unsigned int rx = c->ports[i].rx_queues > 0 ? c->ports[i].rx_queues : c->n_workers;
+
+		n += (rx + c->n_workers) * 1024;
+	}
+	return rte_align32pow2(RTE_MAX(n, 8192u));
+}
+
+static unsigned int buffer_octets(const struct conf *c)
+{
+	unsigned int room = 2048;
+
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		room = RTE_MAX(room, (unsigned int)c->ports[i].mtu);
+	return BUFFER_OVERHEAD + room;
+}
+
+static void check_memory(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	config_setting_t *memory = conf_at(r->root, "memory");
+
+	if (c->packet_buffers == 0)
+		c->packet_buffers = packet_buffers_wanted(c);
+
+	uint64_t mb = ((uint64_t)c->packet_buffers * buffer_octets(c) >> 20) + 1;
+
+	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
+		!conf_refused(memory, "packet_buffers"))
+		conf_err(r, conf_at(memory, "size"),
+			"%u MB is too little, must be at least %" PRIu64 " for %u packet buffers",
+			c->memory_mb, mb, c->packet_buffers);
+}
+
+// A port faces the untrusted side if ESP comes in there.
+static void derive_sides(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		int port = conf_own_port(c, &c->sas[i].local);
+
+		if (port >= 0 &&
+			conf_given(conf_item(r, "ports", (unsigned int)port), "side") == NULL)
+			c->ports[port].unprotected = true;
+	}
+}
+
+void conf_check(struct conf_reader *r)
+{
+	conf_check_ports(r);
+	conf_check_routes(r);
+	conf_check_sas(r);
+	conf_check_policies(r);
+	derive_sides(r);
+	check_memory(r);
+}

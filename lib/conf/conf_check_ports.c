@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+#include <strings.h>
+
+#include "conf_check.h"
+
+static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
+{
+	return strcmp(c->ports[a].name, c->ports[b].name);
+}
+
+// The device itself, without arguments behind the comma; a PCI address also without the domain.
+static const char *device_start(const char *device, size_t *len)
+{
+	if (strncmp(device, "0000:", 5) == 0)
+		device += 5;
+	*len = strcspn(device, ",");
+	return device;
+}
+
+// The interface of the kernel in the arguments (net_af_packet, net_tap, net_pcap), or NULL.
+static const char *device_iface(const char *device, size_t *len)
+{
+	const char *arg = strstr(device, ",iface=");
+
+	if (arg == NULL)
+		return NULL;
+	*len = strcspn(arg + 7, ",");
+	return arg + 7;
+}
+
+static int compare_spans(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	int rc = strncasecmp(a, b, RTE_MIN(a_len, b_len));
+
+	return rc != 0 ? rc : (a_len > b_len) - (a_len < b_len);
+}
+
+static int compare_devices(const struct conf *c, unsigned int a, unsigned int b)
+{
+	size_t x_len, y_len;
+	const char *x = device_start(c->ports[a].device, &x_len);
+	const char *y = device_start(c->ports[b].device, &y_len);
+
+	return compare_spans(x, x_len, y, y_len);
+}
+
+static int compare_ifaces(const struct conf *c, unsigned int a, unsigned int b)
+{
+	size_t x_len, y_len;
+	const char *x = device_iface(c->ports[a].device, &x_len);
+	const char *y = device_iface(c->ports[b].device, &y_len);
+
+	return compare_spans(x, x_len, y, y_len);
+}
+
+static void check_devices(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	struct conf_set set =
+		conf_set_given(r, "ports", c->n_ports, (const char *[]){"device", NULL});
+	struct conf_set ifaces = {.index = conf_alloc(r, set.n, sizeof(set.index[0]))};
+
+	for (unsigned int i = 0; i < set.n; i++) {
+		size_t len;
+
+		if (device_iface(c->ports[set.index[i]].device, &len) != NULL)
+			ifaces.index[ifaces.n++] = set.index[i];
+	}
+	conf_refuse_equal(r, "ports", &set, compare_devices, "device", "is already the device of");
+	conf_refuse_equal(r, "ports", &ifaces, compare_ifaces, "device", "has the same iface as");
+}
+
+// Whether they conflict, which is reported.
+static bool check_address_pair(struct conf_reader *r, unsigned int old_port, unsigned int old_addr,
+	unsigned int port, unsigned int addr)
+{
+	const struct conf_iface_addr *x = &r->c->ports[old_port].addrs[old_addr];
+	const struct conf_iface_addr *y = &r->c->ports[port].addrs[addr];
+	config_setting_t *s = conf_at(conf_item(r, "ports", port), "addresses");
+	const char *old = conf_ref(r, conf_item(r, "ports", old_port));
+	char a[IP_PREFIX_STRLEN], b[IP_PREFIX_STRLEN];
+
+	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))
+		return false;
+	if (ip_addr_equal(&x->addr, &y->addr))
+		conf_err(r, s, "%s is already an address of %s", ip_addr_format(a, &y->addr), old);
+	else if (port != old_port && ip_prefix_overlaps(&x->net, &y->net))
+		conf_err(r, s, "network %s overlaps with %s of %s", ip_prefix_format(a, &y->net),
+			ip_prefix_format(b, &x->net), old);
+	else
+		return false;
+	return true;
+}
+
+// Compares an address with those before it up to the first conflict.
+static void check_address(struct conf_reader *r, unsigned int port, unsigned int addr)
+{
+	const struct conf_port *ports = r->c->ports;
+
+	for (unsigned int p = 0; p <= port; p++)
+		for (unsigned int i = 0; i < (p < port ? ports[p].n_addrs : addr); i++)
+			if (check_address_pair(r, p, i, port, addr))
+				return;
+}
+
+void conf_check_ports(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	struct conf_set names =
+		conf_set_given(r, "ports", c->n_ports, (const char *[]){"name", NULL});
+
+	r->nets_known = conf_given(r->root, "ports") != NULL;
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		config_setting_t *item = conf_item(r, "ports", i);
+
+		c->ports[i].mac_set = conf_given(item, "mac") != NULL;
+		r->nets_known = r->nets_known && conf_given(item, "addresses") != NULL;
+	}
+	conf_refuse_equal(r, "ports", &names, compare_names, "name", "is already the name of");
+	check_devices(r);
+	for (unsigned int p = 0; p < c->n_ports; p++)
+		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
+			check_address(r, p, i);
+}

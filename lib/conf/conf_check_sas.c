@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+
+#include "conf_check.h"
+
+#define REPLAY_WINDOW_MIN 32 // RFC 4303 3.4.3
+
+static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
+{
+	return strcmp(c->sas[a].name, c->sas[b].name);
+}
+
+// What a packet's SA is found by: inbound the SPI, outbound the peer finds it by SPI, too (RFC 4301
+// 4.1).
+static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
+{
+	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
+
+	if (x->direction != y->direction)
+		return x->direction < y->direction ? -1 : 1;
+	if (x->spi != y->spi)
+		return x->spi < y->spi ? -1 : 1;
+	return x->direction == CONF_IN ? 0 : memcmp(&x->remote, &y->remote, sizeof(x->remote));
+}
+
+static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
+{
+	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
+
+	if (x->cipher != y->cipher)
+		return x->cipher < y->cipher ? -1 : 1;
+	return memcmp(x->cipher_key, y->cipher_key, sizeof(x->cipher_key));
+}
+
+static void check_algorithms(
+	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	if (alg_pair_ok(sa->cipher, sa->auth))
+		return;
+	if (sa->auth->mode == AUTH_NONE)
+		conf_err(r, conf_at(item, "auth"),
+			"%s without auth does not protect integrity, must have an auth that is not "
+			"none",
+			sa->cipher->name);
+	else
+		conf_err(r, conf_at(item, "auth"), "%s authenticates by itself, auth must be none",
+			sa->cipher->name);
+}
+
+static bool is_reachable(const struct conf_reader *r, const struct ip_addr *a)
+{
+	const struct conf *c = r->c;
+
+	if (!r->nets_known || !r->routes_known || conf_link_port(c, a) >= 0)
+		return true;
+	for (unsigned int i = 0; i < c->n_routes; i++)
+		if (ip_prefix_contains(&c->routes[i].to, a))
+			return true;
+	return false;
+}
+
+static void check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
+	char buf[IP_ADDR_STRLEN];
+
+	if (local != NULL && r->nets_known && conf_own_port(r->c, &sa->local) < 0)
+		conf_err(r, local, "%s is no port's address, must be one",
+			ip_addr_format(buf, &sa->local));
+	if (remote == NULL)
+		return;
+	ip_addr_format(buf, &sa->remote);
+	if (conf_own_port(r->c, &sa->remote) >= 0)
+		conf_err(r, remote, "%s is an address of this gateway, must be the peer's", buf);
+	else if (conf_is_broadcast(r->c, &sa->remote))
+		conf_err(r, remote, "%s is a network or broadcast address, must be a host's", buf);
+	else if (!is_reachable(r, &sa->remote))
+		conf_err(r, remote, "no route to %s, must be in a port's network or behind a route",
+			buf);
+}
+
+static void check_replay_window(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	config_setting_t *s = conf_given(item, "replay_window");
+
+	if (sa->direction == CONF_OUT) {
+		if (s != NULL && conf_given(item, "direction") != NULL)
+			conf_err(r, s, "is for direction \"in\" only");
+		sa->replay_window = 0;
+	} else if (sa->replay_window > 0 && sa->replay_window < REPLAY_WINDOW_MIN) {
+		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
+			sa->replay_window, REPLAY_WINDOW_MIN);
+	}
+}
+
+void conf_check_sas(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	struct conf_set names = conf_set_given(r, "sas", c->n_sas, (const char *[]){"name", NULL});
+	struct conf_set spis = conf_set_given(
+		r, "sas", c->n_sas, (const char *[]){"spi", "direction", "remote", NULL});
+	struct conf_set keyed = {.index = conf_alloc(r, c->n_sas, sizeof(keyed.index[0]))};
+
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		config_setting_t *item = conf_item(r, "sas", i);
+		struct conf_sa *sa = &c->sas[i];
+
+		check_ends(r, item, sa);
+		check_replay_window(r, item, sa);
+		if (sa->cipher == NULL || conf_refused(item, "auth"))
+			continue;
+		check_algorithms(r, item, sa);
+		if (conf_key_read(r, item, sa) && sa->cipher->mode == CIPHER_GCM)
+			keyed.index[keyed.n++] = i;
+	}
+	conf_refuse_equal(r, "sas", &names, compare_names, "name", "is already the name of");
+	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
+	// Their nonces would repeat, which gives plaintext and authentication key away (RFC 4106
+	// 9).
+	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",
+		"key and salt must be this SA's own, are also those of");
+}

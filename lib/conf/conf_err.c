@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_schema.h"
+
+#define SHOWN_MAX      120 // octets of a text from the file in a message
+#define KEY_DIGITS_MIN 20  // so many hexadecimal digits could be a key; a MAC address has 12
+#define WORD_MAX       40  // longer words are not compared
+
+struct conf_message {
+	struct conf_message *next;
+	struct conf_where where;
+	unsigned int number; // keeps messages on one line in the order in which they were found
+	const char *text;
+};
+
+struct conf_where conf_where(const config_setting_t *s)
+{
+	return (struct conf_where){.file = s->file, .line = s->line > 0 ? s->line : 1};
+}
+
+// Whether text has enough hexadecimal digits in a row to be a key.
+static bool could_be_key(const char *text)
+{
+	unsigned int run = 0;
+
+	for (; *text != '\0'; text++) {
+		if (isxdigit((unsigned char)*text))
+			run++;
+		else if (strchr(" :_\t\r\n", *text) == NULL)
+			run = 0;
+		if (run >= KEY_DIGITS_MIN)
+			return true;
+	}
+	return false;
+}
+
+const char *conf_show(const struct conf_reader *r, const char *text)
+{
+	char buf[4 * SHOWN_MAX + 4];
+	char *p = buf;
+
+	if (could_be_key(text))
+		return "(digits that could be a key)";
+	for (unsigned int i = 0; text[i] != '\0'; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (i == SHOWN_MAX) {
+			strcpy(p, "...");
+			return conf_strdup(r, buf);
+		}
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			p += sprintf(p, "\\x%02x", c);
+		else
+			*p++ = (char)c;
+	}
+	*p = '\0';
+	return conf_strdup(r, buf);
+}
+
+const char *conf_quote(const struct conf_reader *r, const char *text)
+{
+	return conf_format(r, "\"%s\"", conf_show(r, text));
+}
+
+// 'sa "to-b"', or 'sa 3' if it does not say its name.
+static const char *item_label(const struct conf_reader *r, const config_setting_t *item)
+{
+	const struct conf_option *list = conf_schema_find(&conf_schema, item->parent->name);
+	const char *identity;
+
+	if (config_setting_lookup_string(item, list->schema->identity, &identity))
+		return conf_format(r, "%s %s", list->schema->noun, conf_quote(r, identity));
+	return conf_format(r, "%s %d", list->schema->noun, config_setting_index(item) + 1);
+}
+
+static bool is_item(const config_setting_t *s)
+{
+	return s->name == NULL && s->parent != NULL && s->type == CONFIG_TYPE_GROUP;
+}
+
+// What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
+static const char *label(const struct conf_reader *r, const config_setting_t *s)
+{
+	if (s == NULL || s->parent == NULL)
+		return "";
+	if (is_item(s))
+		return conf_format(r, "%s: ", item_label(r, s));
+	if (is_item(s->parent))
+		return conf_format(r, "%s: %s: ", item_label(r, s->parent), conf_show(r, s->name));
+	if (s->parent->parent != NULL)
+		return conf_format(r, "%s.%s: ", s->parent->name, conf_show(r, s->name));
+	return conf_format(r, "%s: ", conf_show(r, s->name));
+}
+
+const char *conf_ref(const struct conf_reader *r, const config_setting_t *item)
+{
+	struct conf_where where = conf_where(item);
+
+	return conf_format(r, "%s (%s:%u)", item_label(r, item), where.file, where.line);
+}
+
+static void add(struct conf_reader *r, struct conf_where where, config_setting_t *s,
+	const char *fmt, va_list ap)
+{
+	struct conf_message *m = conf_alloc(r, 1, sizeof(*m));
+
+	m->where = where;
+	m->number = r->n_messages++;
+	m->text = conf_format(r, "%s%s", label(r, s), conf_vformat(r, fmt, ap));
+	m->next = r->messages;
+	r->messages = m;
+	if (s != NULL)
+		config_setting_set_hook(s, m);
+}
+
+void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	// An element of an array goes by the array's name and line; libconfig takes the line of a
+	// string in an array from what comes behind it.
+	if (s->name == NULL && s->parent != NULL && !is_item(s))
+		s = s->parent;
+	va_start(ap, fmt);
+	add(r, conf_where(s), s, fmt, ap);
+	va_end(ap);
+}
+
+void conf_err_at(
+	struct conf_reader *r, struct conf_where where, config_setting_t *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(r, where, s, fmt, ap);
+	va_end(ap);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct conf_message *x = *(const struct conf_message *const *)a;
+	const struct conf_message *y = *(const struct conf_message *const *)b;
+	int by_file = strcmp(x->where.file, y->where.file);
+
+	if (by_file != 0)
+		return by_file;
+	if (x->where.line != y->where.line)
+		return x->where.line < y->where.line ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+void conf_err_print(const struct conf_reader *r, FILE *out)
+{
+	const struct conf_message **sorted = conf_alloc(r, r->n_messages, sizeof(sorted[0]));
+	unsigned int n = 0;
+
+	for (const struct conf_message *m = r->messages; m != NULL; m = m->next)
+		sorted[n++] = m;
+	qsort(sorted, n, sizeof(sorted[0]), compare);
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(out, "%s:%u: %s\n", sorted[i]->where.file, sorted[i]->where.line,
+			sorted[i]->text);
+}
+
+// The number of letters to insert, delete, replace or swap with the next to make b of a.
+static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
+{
+	unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
+
+	for (unsigned int i = 0; i <= na; i++)
+		d[i][0] = i;
+	for (unsigned int j = 0; j <= nb; j++)
+		d[0][j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		for (size_t j = 1; j <= nb; j++) {
+			unsigned int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = RTE_MIN(best, d[i - 1][j] + 1);
+			best = RTE_MIN(best, d[i][j - 1] + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				best = RTE_MIN(best, d[i - 2][j - 2] + 1);
+			d[i][j] = best;
+		}
+	}
+	return d[na][nb];
+}
+
+void conf_nearest_try(struct conf_nearest *n, const char *word)
+{
+	size_t len = strlen(word), text_len = strlen(n->text);
+
+	if (len > WORD_MAX || text_len > WORD_MAX)
+		return;
+
+	unsigned int d = distance(n->text, text_len, word, len);
+
+	if (d > (len + 2) / 3 || (n->best != NULL && d >= n->distance))
+		return;
+	n->best = word;
+	n->distance = d;
+}

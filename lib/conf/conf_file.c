@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files are taken only from people who may change the keys anyway, and only if others cannot read
+// them.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf_reader.h"
+
+#define FILE_SIZE_MAX (64 << 20)
+
+struct conf_seen {
+	struct conf_seen *next;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct text {
+	char *octets; // with room for two more, a newline and a NUL
+	size_t len;
+	dev_t dev; // of the file
+	ino_t ino;
+};
+
+static void text_fini(struct text *t)
+{
+	if (t->octets != NULL)
+		explicit_bzero(t->octets, t->len);
+	free(t->octets);
+}
+
+// Where a message about opening a file goes.
+struct asker {
+	struct conf_where where;
+	config_setting_t *s; // may be NULL
+	const char *file;    // the file's name as it may be shown
+};
+
+// False if the file cannot be read at all.
+static bool check_stat(struct conf_reader *r, const struct stat *st, const struct asker *a)
+{
+	if (!S_ISREG(st->st_mode)) {
+		conf_err_at(r, a->where, a->s, "%s is not a regular file", a->file);
+		return false;
+	}
+	if (st->st_size > FILE_SIZE_MAX) {
+		conf_err_at(r, a->where, a->s, "%s is too large, must be at most 64 MB", a->file);
+		return false;
+	}
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		conf_err_at(r, a->where, a->s,
+			"%s belongs to user %u, must belong to root or to who reads it: chown %u "
+			"%s",
+			a->file, st->st_uid, geteuid(), a->file);
+	if ((st->st_mode & 027) != 0)
+		conf_err_at(r, a->where, a->s,
+			"%s has mode %04o, others must not read it nor the group write it: "
+			"chmod 640 %s",
+			a->file, st->st_mode & 07777, a->file);
+	return true;
+}
+
+// Reads at most size octets. False with errno if that fails.
+static bool read_all(struct text *t, int fd, size_t size)
+{
+	t->octets = calloc(1, size + 2);
+	;
+	if (t->octets == NULL)
+		return false;
+	while (t->len < size) {
+		ssize_t n = read(fd, t->octets + t->len, size - t->len);
+
+		if (n < 0)
+			return false;
+		if (n == 0)
+			break;
+		t->len += (size_t)n;
+	}
+	return true;
+}
+
+static bool text_init(
+	struct text *t, struct conf_reader *r, const char *path, const struct asker *a)
+{
+	// Non-blocking: to open a pipe would wait for a writer.
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+	bool ok = false;
+
+	*t = (struct text){0};
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		conf_err_at(r, a->where, a->s, "%s cannot be opened: %s", a->file, strerror(errno));
+	} else if (check_stat(r, &st, a)) {
+		t->dev = st.st_dev;
+		t->ino = st.st_ino;
+		ok = read_all(t, fd, (size_t)st.st_size);
+		if (!ok)
+			conf_err_at(r, a->where, a->s, "%s cannot be read: %s", a->file,
+				strerror(errno));
+	}
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+// Twice is refused: a file that includes itself would go on forever.
+static bool is_new(struct conf_reader *r, const struct text *t)
+{
+	for (const struct conf_seen *seen = r->seen; seen != NULL; seen = seen->next)
+		if (seen->dev == t->dev && seen->ino == t->ino)
+			return false;
+
+	struct conf_seen *seen = conf_alloc(r, 1, sizeof(*seen));
+
+	*seen = (struct conf_seen){.next = r->seen, .dev = t->dev, .ino = t->ino};
+	r->seen = seen;
+	return true;
+}
+
+// libconfig puts the folder in front of any name, of an absolute one as well.
+static const char *include_dir(const struct conf_reader *r)
+{
+	return r->dir[0] != '\0' ? r->dir : ".";
+}
+
+static bool include(struct conf_reader *r, const char *name, struct conf_where where)
+{
+	struct asker a = {
+		.where = where, .file = conf_format(r, "%s%s", r->dir, conf_show(r, name))};
+	struct text t;
+	bool ok = text_init(&t, r, conf_format(r, "%s/%s", include_dir(r), name), &a);
+
+	if (ok && !is_new(r, &t)) {
+		conf_err_at(r, where, NULL, "%s is included already, must be so only once", a.file);
+		ok = false;
+	}
+	ok = ok && conf_scan(r, a.file, t.octets, t.len, include);
+	text_fini(&t);
+	return ok;
+}
+
+struct names {
+	const char *main;          // of the file that settings without a name come from
+	const char *theirs, *ours; // the name seen last
+};
+
+static const char *our_name(struct conf_reader *r, struct names *n, const char *theirs)
+{
+	if (theirs == NULL)
+		return n->main;
+	if (theirs != n->theirs) {
+		n->theirs = theirs;
+		n->ours = conf_format(r, "%s%s", r->dir, conf_show(r, theirs));
+	}
+	return n->ours;
+}
+
+// Gives the settings names of files as messages show them, in memory that outlives libconfig's.
+static void name_files(struct conf_reader *r, config_setting_t *s, struct names *n)
+{
+	s->file = our_name(r, n, s->file);
+	for (int i = 0; i < config_setting_length(s); i++)
+		name_files(r, config_setting_get_elem(s, (unsigned int)i), n);
+}
+
+bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
+	struct conf_where where, config_setting_t *s)
+{
+	struct asker a = {.where = where, .s = s, .file = shown};
+	struct names names = {.main = shown};
+	struct text t;
+
+	config_init(file);
+	config_set_include_dir(file, include_dir(r));
+	r->seen = NULL;
+
+	bool ok = text_init(&t, r, path, &a) && is_new(r, &t);
+
+	// libconfig wants one after a comment.
+	if (ok && t.len > 0 && t.octets[t.len - 1] != '\n')
+		t.octets[t.len++] = '\n';
+	ok = ok && conf_scan(r, shown, t.octets, t.len, include);
+	if (ok && !config_read_string(file, t.octets)) {
+		where.file = our_name(r, &names, config_error_file(file));
+		where.line = (unsigned int)config_error_line(file);
+		conf_err_at(r, where, NULL, "%s", config_error_text(file));
+		ok = false;
+	}
+	text_fini(&t);
+	if (ok)
+		name_files(r, config_root_setting(file), &names);
+	return ok;
+}
+
+static void wipe(config_setting_t *s)
+{
+	if (s->type == CONFIG_TYPE_STRING)
+		explicit_bzero(s->value.sval, strlen(s->value.sval));
+	for (int i = 0; i < config_setting_length(s); i++)
+		wipe(config_setting_get_elem(s, (unsigned int)i));
+}
+
+// What libconfig's scanner went through is out of reach; its settings are not.
+void conf_file_fini(config_t *file)
+{
+	wipe(config_root_setting(file));
+	config_destroy(file);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+
+#include "conf_check.h"
+#include "conf_schema.h"
+#include "hex.h"
+
+// A key as its algorithm wants it.
+struct wanted {
+	const char *name; // of the setting
+	const char *alg;
+	uint8_t *octets; // goes here
+	size_t size;     // of octets
+	unsigned int key_len, salt_len;
+};
+
+static const char *length_text(const struct conf_reader *r, const struct wanted *w)
+{
+	if (w->salt_len == 0)
+		return conf_format(r, "%u octets", w->key_len);
+	return conf_format(r, "%u octets (%u and a salt of %u)", w->key_len + w->salt_len,
+		w->key_len, w->salt_len);
+}
+
+// Reads one key from a group, which is the SA's own or a key file's. Messages name the SA.
+static bool read_key(struct conf_reader *r, config_setting_t *item, config_setting_t *from,
+	const struct wanted *w)
+{
+	config_setting_t *s = config_setting_get_member(from, w->name);
+	struct conf_where where = conf_where(s != NULL ? s : from);
+	unsigned int need = w->key_len + w->salt_len;
+
+	if (conf_refused(from, w->name))
+		return false;
+	if (need == 0 && s != NULL)
+		conf_err_at(
+			r, where, item, "%s: %s takes no key, must be left out", w->name, w->alg);
+	if (need == 0)
+		return s == NULL;
+	if (s == NULL) {
+		conf_err_at(r, where, item, "%s is missing, %s needs %s%s", w->name, w->alg,
+			length_text(r, w), from == item ? ", here or in a key_file" : "");
+		return false;
+	}
+
+	int n = hex_parse(w->octets, w->size, config_setting_get_string(s));
+
+	if (n == (int)need)
+		return true;
+	if (n < 0)
+		conf_err_at(r, where, item, "%s: must be pairs of hexadecimal digits", w->name);
+	else
+		conf_err_at(r, where, item, "%s: key is %d octet%s, %s needs %s", w->name, n,
+			n == 1 ? "" : "s", w->alg, length_text(r, w));
+	return false;
+}
+
+static bool read_keys(
+	struct conf_reader *r, config_setting_t *item, config_setting_t *from, struct conf_sa *sa)
+{
+	const struct wanted cipher = {"cipher_key", sa->cipher->name, sa->cipher_key,
+		sizeof(sa->cipher_key), sa->cipher->key_len, sa->cipher->salt_len};
+	const struct wanted auth = {"auth_key",
+		sa->auth->mode == AUTH_NONE ? "auth none" : sa->auth->name, sa->auth_key,
+		sizeof(sa->auth_key), sa->auth->key_len, 0};
+	bool cipher_ok = read_key(r, item, from, &cipher);
+
+	return read_key(r, item, from, &auth) && cipher_ok;
+}
+
+static bool read_key_file(
+	struct conf_reader *r, config_setting_t *item, config_setting_t *s, struct conf_sa *sa)
+{
+	const char *name = config_setting_get_string(s);
+	const char *dir = name[0] == '/' ? "" : r->dir;
+	config_t file;
+	bool ok = conf_file_read(r, &file, conf_format(r, "%s%s", dir, name),
+		conf_format(r, "%s%s", dir, conf_show(r, name)), conf_where(s), s);
+
+	if (ok) {
+		config_setting_t *root = config_root_setting(&file);
+
+		conf_read_group(r, &conf_key_schema, root, sa);
+		ok = read_keys(r, item, root, sa);
+	}
+	conf_file_fini(&file);
+	return ok;
+}
+
+bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	config_setting_t *file = config_setting_get_member(item, "key_file");
+	bool inline_key = config_setting_get_member(item, "cipher_key") != NULL ||
+			  config_setting_get_member(item, "auth_key") != NULL;
+
+	if (file == NULL)
+		return read_keys(r, item, item, sa);
+	if (inline_key)
+		conf_err(r, file, "keys stand in the SA as well, must be in one place");
+	if (conf_refused(item, "key_file"))
+		return false;
+	return read_key_file(r, item, file, sa);
+}

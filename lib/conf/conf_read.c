@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks a configuration along its schema.
+#include "conf_schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *kind_name(const config_setting_t *s)
+{
+	switch (config_setting_type(s)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		return "an integer";
+	case CONFIG_TYPE_FLOAT:
+		return "a floating-point number";
+	case CONFIG_TYPE_STRING:
+		return "a string";
+	case CONFIG_TYPE_BOOL:
+		return "a boolean";
+	case CONFIG_TYPE_ARRAY:
+		return "an array [ ]";
+	case CONFIG_TYPE_LIST:
+		return "a list ( )";
+	default:
+		return "a group { }";
+	}
+}
+
+// The words of a type, separated by commas.
+static const char *word_list(const struct conf_reader *r, const struct conf_option *o)
+{
+	const char *text = "";
+	const char *word;
+
+	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
+		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "", word);
+	return text;
+}
+
+const char *conf_allowed(const struct conf_reader *r, const struct conf_option *o)
+{
+	if (o->type->word != NULL)
+		return conf_format(r, "%s %s", o->type->allowed, word_list(r, o));
+	if (o->max > 0)
+		return conf_format(r, "%s from %u to %u", o->type->allowed, o->min, o->max);
+	return o->type->allowed;
+}
+
+// The same of the option as a whole.
+static const char *allowed_shape(const struct conf_reader *r, const struct conf_option *o)
+{
+	switch (o->shape) {
+	case CONF_GROUP:
+		return "a group { } of settings";
+	case CONF_LIST:
+		return "a list ( ) of groups { }";
+	case CONF_ARRAY:
+		return conf_format(r, "an array [ ] of %u to %u elements, each %s", o->n_min,
+			o->n_max, conf_allowed(r, o));
+	default:
+		return conf_allowed(r, o);
+	}
+}
+
+static void refuse_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
+{
+	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(r, o));
+}
+
+// The value as text; NULL if it is of a kind that the option does not take.
+static const char *text_of(
+	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *s)
+{
+	int kind = config_setting_type(s);
+
+	if ((o->type->kinds & CONF_KIND(kind)) == 0)
+		return NULL;
+	switch (kind) {
+	case CONFIG_TYPE_INT:
+		// libconfig makes a negative number of 0x80000000 and above.
+		if (config_setting_get_format(s) == CONFIG_FORMAT_HEX)
+			return conf_format(r, "0x%x", config_setting_get_int(s));
+		return conf_format(r, "%d", config_setting_get_int(s));
+	case CONFIG_TYPE_INT64:
+		return conf_format(r, "%lld", config_setting_get_int64(s));
+	case CONFIG_TYPE_BOOL:
+		return config_setting_get_bool(s) ? "true" : "false";
+	default:
+		return config_setting_get_string(s);
+	}
+}
+
+static void read_value(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, void *field)
+{
+	const char *text = text_of(r, o, s);
+
+	if (text != NULL)
+		o->type->parse(r, o, s, text, field);
+	else if (o->shape == CONF_ARRAY)
+		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(r, o));
+	else
+		refuse_kind(r, o, s);
+}
+
+// False if there are too few or too many.
+static bool check_count(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
+{
+	unsigned int n = (unsigned int)config_setting_length(s);
+
+	if (n >= o->n_min && n <= o->n_max)
+		return true;
+	conf_err(r, s, "has %u elements, must have %u to %u", n, o->n_min, o->n_max);
+	return false;
+}
+
+static void read_array(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, char *base)
+{
+	unsigned int n = (unsigned int)config_setting_length(s);
+
+	// A list will do, too: the difference is libconfig's, not the user's.
+	if (!config_setting_is_array(s) && !config_setting_is_list(s)) {
+		refuse_kind(r, o, s);
+		return;
+	}
+	if (!check_count(r, o, s))
+		return;
+	memset(base + o->offset, 0, n * o->size);
+	for (unsigned int i = 0; i < n; i++)
+		read_value(r, o, config_setting_get_elem(s, i), base + o->offset + i * o->size);
+	memcpy(base + o->count_offset, &n, sizeof(n));
+}
+
+static void read_list(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, char *base)
+{
+	unsigned int n = (unsigned int)config_setting_length(s);
+	size_t size = o->schema->item_size;
+
+	if (!config_setting_is_list(s)) {
+		refuse_kind(r, o, s);
+		return;
+	}
+	if (!check_count(r, o, s))
+		return;
+
+	char *items = conf_alloc(r, n, size);
+
+	for (unsigned int i = 0; i < n; i++) {
+		config_setting_t *item = config_setting_get_elem(s, i);
+		struct conf_where where = conf_where(item);
+
+		if (config_setting_is_group(item))
+			conf_read_group(r, o->schema, item, items + i * size);
+		else
+			conf_err(r, item, "element %u is %s, must be a group { }", i + 1,
+				kind_name(item));
+		memcpy(items + i * size, &where, sizeof(where));
+	}
+	memcpy(base + o->offset, &items, sizeof(items));
+	memcpy(base + o->count_offset, &n, sizeof(n));
+}
+
+static void read_option(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, char *base)
+{
+	switch (o->shape) {
+	case CONF_VALUE:
+		read_value(r, o, s, base + o->offset);
+		break;
+	case CONF_ARRAY:
+		read_array(r, o, s, base);
+		break;
+	case CONF_LIST:
+		read_list(r, o, s, base);
+		break;
+	case CONF_GROUP:
+		if (config_setting_is_group(s))
+			conf_read_group(r, o->schema, s, base);
+		else
+			refuse_kind(r, o, s);
+		break;
+	}
+}
+
+static void set_default(struct conf_reader *r, const struct conf_option *o, char *base)
+{
+	const unsigned int one = 1;
+
+	if (o->shape == CONF_GROUP)
+		conf_read_group(r, o->schema, NULL, base);
+	if (o->def == NULL)
+		return;
+	o->type->parse(r, o, NULL, o->def, base + o->offset);
+	if (o->shape == CONF_ARRAY)
+		memcpy(base + o->count_offset, &one, sizeof(one));
+}
+
+static void refuse_unknown(
+	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
+{
+	struct conf_nearest near = {.text = s->name};
+	const char *names = "";
+
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		names = conf_format(r, "%s%s%s", names, names[0] != '\0' ? ", " : "", o->name);
+		conf_nearest_try(&near, o->name);
+	}
+	if (near.best != NULL)
+		conf_err(r, s, "unknown setting, did you mean \"%s\"?", near.best);
+	else
+		conf_err(r, s, "unknown setting, must be one of %s", names);
+}
+
+void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *group, void *base)
+{
+	for (int i = 0; group != NULL && i < config_setting_length(group); i++) {
+		config_setting_t *s = config_setting_get_elem(group, (unsigned int)i);
+
+		if (conf_schema_find(schema, s->name) == NULL)
+			refuse_unknown(r, schema, s);
+	}
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s =
+			group != NULL ? config_setting_get_member(group, o->name) : NULL;
+
+		// A refused setting leaves its default, so that nothing is said about what follows.
+		set_default(r, o, base);
+		if (s != NULL)
+			read_option(r, o, s, base);
+		else if (o->required)
+			conf_err(r, group, "%s is missing, must be %s", o->name,
+				allowed_shape(r, o));
+	}
+}

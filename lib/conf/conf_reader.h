@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of lib/conf share while one configuration is read: the memory, the messages and
+// the files. Private to lib/conf, control thread only.
+#pragma once
+
+#include <stdarg.h>
+
+#include <libconfig.h>
+
+#include "conf.h"
+
+struct conf_message;
+struct conf_seen;
+
+struct conf_reader {
+	struct conf *c;                // being filled
+	const char *dir;               // folder of the config file with its slash, or ""
+	config_setting_t *root;        // of the config file
+	struct conf_seen *seen;        // files read into the one that is being read
+	struct conf_message *messages; // newest first
+	unsigned int n_messages;
+	bool nets_known;   // every port's addresses were accepted
+	bool routes_known; // every route was accepted
+};
+
+// conf_arena.c: memory that lives as long as the configuration and is wiped with it. There is no
+// going on without memory (libconfig does not check either), so these abort instead of failing.
+
+struct conf_arena *conf_arena_new(void);
+void conf_arena_free(struct conf_arena *arena);
+
+// Zeroed memory for n things of size octets.
+void *conf_alloc(const struct conf_reader *r, size_t n, size_t size);
+char *conf_strdup(const struct conf_reader *r, const char *text);
+char *conf_vformat(const struct conf_reader *r, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+char *conf_format(const struct conf_reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+// conf_err.c: messages are collected, and never name the octets of a key.
+
+// Adds a message about a setting, put behind its file, line and name. The setting counts as refused
+// from now on: see conf_given().
+void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+// The same for a place that is not where the setting stands; s may be NULL.
+void conf_err_at(struct conf_reader *r, struct conf_where where, config_setting_t *s,
+	const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+// Writes all messages, sorted by file and line.
+void conf_err_print(const struct conf_reader *r, FILE *out);
+
+struct conf_where conf_where(const config_setting_t *s);
+
+// How messages refer to an item of a list: 'sa "to-b" (gw.conf:12)'.
+const char *conf_ref(const struct conf_reader *r, const config_setting_t *item);
+
+// A text from the file as it may be shown: unprintable octets escaped, cut when long, and held back
+// when it could be a key in the wrong place.
+const char *conf_show(const struct conf_reader *r, const char *text);
+
+// The same in quotation marks.
+const char *conf_quote(const struct conf_reader *r, const char *text);
+
+// Finds the word most like text: start with {.text = text}, show it every word that would do.
+// best stays NULL if no word is like it.
+struct conf_nearest {
+	const char *text;
+	const char *best;
+	unsigned int distance;
+};
+
+void conf_nearest_try(struct conf_nearest *n, const char *word);
+
+// conf_file.c
+
+// Reads a file, called shown in messages, and what it includes; refuses what others can read.
+// Problems with the file itself are reported at where, on setting s (may be NULL). The caller hands
+// *file to conf_file_fini() in any case. True if the file could be parsed.
+bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
+	struct conf_where where, config_setting_t *s);
+
+// Wipes and frees.
+void conf_file_fini(config_t *file);
+
+// conf_scan.c
+
+// Looks at a file's text before libconfig does: reports what libconfig gets wrong, and calls
+// include() with each name that "@include" gives. False if libconfig must not see the text.
+bool conf_scan(struct conf_reader *r, const char *path, const char *text, size_t len,
+	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where));
+
+// conf_key.c
+
+// Reads the keys of an SA whose other settings were read. False if they are refused.
+bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);

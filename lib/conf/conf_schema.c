@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_schema.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#define CPU_MAX   1023  // CPUs that Linux numbers in a cpu_set_t
+#define ITEMS_MAX 65536 // far more than anyone writes by hand
+
+#define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+
+static const char *const idles[] = {"poll", "sleep", NULL}; // enum conf_idle
+static const char *const engines[] = {"auto", "openssl", NULL};
+static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
+static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
+static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
+
+static const struct conf_option cpu_options[] = {
+	{.name = "control",
+		.type = &conf_type_uint,
+		.max = CPU_MAX,
+		.def = "0",
+		FIELD(struct conf, control_cpu)},
+	{.name = "workers",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_uint,
+		.max = CPU_MAX,
+		.def = "1",
+		.n_min = 1,
+		.n_max = CONF_WORKERS_MAX,
+		FIELD(struct conf, worker_cpus[0]),
+		.count_offset = offsetof(struct conf, n_workers)},
+	{0},
+};
+
+static const struct conf_option memory_options[] = {
+	{.name = "size",
+		.type = &conf_type_uint,
+		.min = 64,
+		.max = 1048576,
+		.def = "512",
+		FIELD(struct conf, memory_mb)},
+	{.name = "hugepages",
+		.type = &conf_type_bool,
+		.def = "true",
+		FIELD(struct conf, hugepages)},
+	{.name = "packet_buffers",
+		.type = &conf_type_uint,
+		.min = 1024,
+		.max = 16777216,
+		FIELD(struct conf, packet_buffers)},
+	{0},
+};
+
+static const struct conf_option icmp_options[] = {
+	{.name = "errors_per_second",
+		.type = &conf_type_uint,
+		.max = 1000000,
+		.def = "1000",
+		FIELD(struct conf, icmp_errors_per_second)},
+	{0},
+};
+
+static const struct conf_option neighbour_table_options[] = {
+	{.name = "max",
+		.type = &conf_type_uint,
+		.min = 16,
+		.max = 1048576,
+		.def = "4096",
+		FIELD(struct conf, neighbours_max)},
+	{.name = "hold",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 65536,
+		.def = "256",
+		FIELD(struct conf, neighbour_hold)},
+	{.name = "reachable",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 86400,
+		.def = "30",
+		FIELD(struct conf, neighbour_reachable_s)},
+	{0},
+};
+
+static const struct conf_option port_options[] = {
+	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_port, name)},
+	{.name = "device",
+		.type = &conf_type_text,
+		.required = true,
+		FIELD(struct conf_port, device)},
+	{.name = "addresses",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_interface,
+		.required = true,
+		.n_min = 1,
+		.n_max = CONF_ADDRS_MAX,
+		FIELD(struct conf_port, addrs[0]),
+		.count_offset = offsetof(struct conf_port, n_addrs)},
+	{.name = "mtu",
+		.type = &conf_type_uint,
+		.min = 576,
+		.max = 9600,
+		.def = "1500",
+		FIELD(struct conf_port, mtu)},
+	{.name = "rx_queues",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 16,
+		FIELD(struct conf_port, rx_queues)},
+	{.name = "mac", .type = &conf_type_mac, FIELD(struct conf_port, mac)},
+	{.name = "side",
+		.type = &conf_type_choice,
+		.choices = sides,
+		FIELD(struct conf_port, unprotected)},
+	{0},
+};
+
+static const struct conf_option route_options[] = {
+	{.name = "to", .type = &conf_type_prefix, .required = true, FIELD(struct conf_route, to)},
+	{.name = "via",
+		.type = &conf_type_address,
+		.required = true,
+		FIELD(struct conf_route, via)},
+	{0},
+};
+
+static const struct conf_option neighbour_options[] = {
+	{.name = "address",
+		.type = &conf_type_address,
+		.required = true,
+		FIELD(struct conf_neighbour, addr)},
+	{.name = "mac",
+		.type = &conf_type_mac,
+		.required = true,
+		FIELD(struct conf_neighbour, mac)},
+	{0},
+};
+
+static const struct conf_option sa_options[] = {
+	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_sa, name)},
+	{.name = "direction",
+		.type = &conf_type_choice,
+		.choices = directions,
+		.required = true,
+		FIELD(struct conf_sa, direction)},
+	{.name = "spi", .type = &conf_type_spi, .required = true, FIELD(struct conf_sa, spi)},
+	{.name = "local",
+		.type = &conf_type_address,
+		.required = true,
+		FIELD(struct conf_sa, local)},
+	{.name = "remote",
+		.type = &conf_type_address,
+		.required = true,
+		FIELD(struct conf_sa, remote)},
+	{.name = "cipher",
+		.type = &conf_type_cipher,
+		.required = true,
+		FIELD(struct conf_sa, cipher)},
+	{.name = "auth", .type = &conf_type_auth, .def = "none", FIELD(struct conf_sa, auth)},
+	{.name = "cipher_key", .type = &conf_type_string},
+	{.name = "auth_key", .type = &conf_type_string},
+	{.name = "key_file", .type = &conf_type_string},
+	{.name = "replay_window",
+		.type = &conf_type_uint,
+		.max = 65536,
+		.def = "64",
+		FIELD(struct conf_sa, replay_window)},
+	{0},
+};
+
+// What conf_type_ports fills in.
+static_assert(offsetof(struct conf_policy, local_port_max) ==
+		      offsetof(struct conf_policy, local_port_min) + 2,
+	"not a pair");
+static_assert(offsetof(struct conf_policy, remote_port_max) ==
+		      offsetof(struct conf_policy, remote_port_min) + 2,
+	"not a pair");
+
+static const struct conf_option policy_options[] = {
+	{.name = "name",
+		.type = &conf_type_name,
+		.required = true,
+		FIELD(struct conf_policy, name)},
+	{.name = "local", .type = &conf_type_prefix, FIELD(struct conf_policy, local)},
+	{.name = "remote", .type = &conf_type_prefix, FIELD(struct conf_policy, remote)},
+	{.name = "proto", .type = &conf_type_proto, .def = "any", FIELD(struct conf_policy, proto)},
+	{.name = "local_port",
+		.type = &conf_type_ports,
+		.def = "0-65535",
+		FIELD(struct conf_policy, local_port_min)},
+	{.name = "remote_port",
+		.type = &conf_type_ports,
+		.def = "0-65535",
+		FIELD(struct conf_policy, remote_port_min)},
+	{.name = "action",
+		.type = &conf_type_choice,
+		.choices = actions,
+		.required = true,
+		FIELD(struct conf_policy, action)},
+	{.name = "out", .type = &conf_type_string},
+	{.name = "in", .type = &conf_type_string},
+	{0},
+};
+
+static const struct conf_option key_options[] = {
+	{.name = "cipher_key", .type = &conf_type_string},
+	{.name = "auth_key", .type = &conf_type_string},
+	{0},
+};
+
+static const struct conf_schema cpus = {.options = cpu_options};
+static const struct conf_schema memory = {.options = memory_options};
+static const struct conf_schema icmp = {.options = icmp_options};
+static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
+static const struct conf_schema port = {"port", "name", port_options, sizeof(struct conf_port)};
+static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
+static const struct conf_schema neighbour = {
+	"neighbour", "address", neighbour_options, sizeof(struct conf_neighbour)};
+static const struct conf_schema sa = {"sa", "name", sa_options, sizeof(struct conf_sa)};
+static const struct conf_schema policy = {
+	"policy", "name", policy_options, sizeof(struct conf_policy)};
+
+#define LIST(member, most)                                                                         \
+	.shape = CONF_LIST, .n_max = (most), FIELD(struct conf, member),                           \
+	.count_offset = offsetof(struct conf, n_##member)
+
+static const struct conf_option options[] = {
+	{.name = "instance",
+		.type = &conf_type_name,
+		.def = "culvert",
+		FIELD(struct conf, instance)},
+	{.name = "cpus", .shape = CONF_GROUP, .schema = &cpus},
+	{.name = "idle",
+		.type = &conf_type_choice,
+		.choices = idles,
+		.def = "poll",
+		FIELD(struct conf, idle)},
+	{.name = "memory", .shape = CONF_GROUP, .schema = &memory},
+	{.name = "engine",
+		.type = &conf_type_word,
+		.choices = engines,
+		.def = "auto",
+		FIELD(struct conf, engine)},
+	{.name = "eal_args",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_eal_arg,
+		.n_max = CONF_EAL_ARGS_MAX,
+		FIELD(struct conf, eal_args[0]),
+		.count_offset = offsetof(struct conf, n_eal_args)},
+	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
+	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
+	{.name = "ports",
+		.schema = &port,
+		.required = true,
+		.n_min = 1,
+		LIST(ports, CONF_PORTS_MAX)},
+	{.name = "routes", .schema = &route, LIST(routes, ITEMS_MAX)},
+	{.name = "neighbours", .schema = &neighbour, LIST(neighbours, ITEMS_MAX)},
+	{.name = "sas", .schema = &sa, LIST(sas, ITEMS_MAX)},
+	{.name = "policies", .schema = &policy, LIST(policies, 16384)},
+	{0},
+};
+
+const struct conf_schema conf_schema = {.options = options};
+const struct conf_schema conf_key_schema = {.options = key_options};
+
+const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+		if (strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}

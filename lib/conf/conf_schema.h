@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings as data: where each may stand, what it may be, where it goes. A new setting is a
+// line in conf_schema.c and one in docs/configuration.md. Private to lib/conf and its test.
+#pragma once
+
+#include "conf_reader.h"
+
+struct conf_option;
+
+// A kind of value.
+struct conf_type {
+	const char *allowed; // for messages: "must be ..."
+	unsigned int kinds;  // libconfig types that it may be written as, CONF_KIND() of each
+	// If the kind has words: the i-th, NULL behind the last.
+	const char *(*word)(const struct conf_option *o, unsigned int i);
+	// Reads text into field, or reports what is wrong with setting s. An integer comes as text,
+	// too. The default of an option is right and comes with s = NULL.
+	void (*parse)(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+		const char *text, void *field);
+};
+
+#define CONF_KIND(type) (1u << (type))
+
+enum conf_shape {
+	CONF_VALUE,
+	CONF_ARRAY, // of values; they lie in the struct, one after the other
+	CONF_GROUP, // of settings, whose fields are in the same struct
+	CONF_LIST,  // of groups; they lie in memory of their own
+};
+
+struct conf_option {
+	const char *name;
+	enum conf_shape shape;
+	const struct conf_type *type;     // of a value or the elements of an array
+	const struct conf_schema *schema; // of a group or the elements of a list
+	bool required;
+	const char *def;   // default, as in the file; NULL: none. Of an array: its one element.
+	uint32_t min, max; // of an integer; no range if both are 0
+	const char *const *choices; // of conf_type_choice and conf_type_word; NULL behind the last
+	unsigned int n_min, n_max;  // elements of an array or list
+	size_t offset, size;        // the field; of an array: its first element
+	size_t count_offset;        // unsigned int: the number of elements
+};
+
+struct conf_schema {
+	const char *noun;                  // what messages call an element of the list
+	const char *identity;              // the setting that tells one element from another
+	const struct conf_option *options; // end with a nameless one
+	size_t item_size; // of an element of the list; starts with its struct conf_where
+};
+
+extern const struct conf_schema conf_schema;     // of the config file
+extern const struct conf_schema conf_key_schema; // of a key file
+
+// conf_type.c, conf_type_net.c
+extern const struct conf_type conf_type_bool;
+extern const struct conf_type conf_type_uint;
+extern const struct conf_type conf_type_choice; // the field is the choice's number
+extern const struct conf_type conf_type_word;   // the field is the choice
+extern const struct conf_type conf_type_name;
+extern const struct conf_type conf_type_text;
+extern const struct conf_type conf_type_string; // looked at later, has no field
+extern const struct conf_type conf_type_eal_arg;
+extern const struct conf_type conf_type_address;
+extern const struct conf_type conf_type_prefix;
+extern const struct conf_type conf_type_interface;
+extern const struct conf_type conf_type_mac;
+extern const struct conf_type conf_type_spi;
+extern const struct conf_type conf_type_proto;
+extern const struct conf_type conf_type_ports;
+extern const struct conf_type conf_type_cipher;
+extern const struct conf_type conf_type_auth;
+
+// The option of this name, or NULL.
+const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name);
+
+// Whether packets of an IP protocol (0 to 255) have ports.
+bool conf_proto_has_ports(uint16_t proto);
+
+// Why packets cannot be sent to an address or prefix ("multicast"); NULL if they can.
+const char *conf_not_unicast(const struct ip_prefix *p);
+
+// Whether an IPv4 address in net can be a host's: the first and the last one cannot (RFC 1122
+// 3.2.1.3), unless net has no more than these two (RFC 3021).
+bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
+
+// conf_read.c
+
+// Reads a group's settings, and the defaults of those that it lacks, into the struct at base.
+// Without a group (NULL): the defaults.
+void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *group, void *base);
+
+// What a value, or an element of an array, may be: "an integer from 576 to 9600".
+const char *conf_allowed(const struct conf_reader *r, const struct conf_option *o);

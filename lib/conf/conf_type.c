@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf_schema.h"
+
+#define DEVICE_MAX 255 // octets of a device's name and arguments
+
+#define INTEGER (CONF_KIND(CONFIG_TYPE_INT) | CONF_KIND(CONFIG_TYPE_INT64))
+#define STRING  CONF_KIND(CONFIG_TYPE_STRING)
+
+static void refuse(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
+{
+	struct conf_nearest near = {.text = text};
+	const char *word;
+
+	for (unsigned int i = 0; o->type->word != NULL && (word = o->type->word(o, i)) != NULL; i++)
+		conf_nearest_try(&near, word);
+	if (near.best != NULL)
+		conf_err(r, s, "%s is not allowed, did you mean \"%s\"?", conf_quote(r, text),
+			near.best);
+	else
+		conf_err(r, s, "%s is not allowed, must be %s", conf_quote(r, text),
+			conf_allowed(r, o));
+}
+
+// Reads digits, decimal or behind 0x. Returns what stands behind them; NULL if there are none or
+// the number does not fit.
+static const char *number(uint32_t *v, const char *text)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *digits = hex ? text + 2 : text;
+	char *end;
+
+	if (!isxdigit((unsigned char)digits[0]) || (!hex && !isdigit((unsigned char)digits[0])))
+		return NULL;
+
+	unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
+
+	if (value > UINT32_MAX)
+		return NULL;
+	*v = (uint32_t)value;
+	return end;
+}
+
+// The same for a text that is nothing but the number.
+static bool whole_number(uint32_t *v, const char *text)
+{
+	const char *end = number(v, text);
+
+	return end != NULL && *end == '\0';
+}
+
+static void store(const struct conf_option *o, void *field, uint32_t v)
+{
+	uint8_t v8 = (uint8_t)v;
+	uint16_t v16 = (uint16_t)v;
+
+	memcpy(field, o->size == 1 ? &v8 : o->size == 2 ? (void *)&v16 : &v, o->size);
+}
+
+static void parse_bool(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	(void)r, (void)o, (void)s; // libconfig knows no third value
+	*(bool *)field = strcmp(text, "true") == 0;
+}
+
+const struct conf_type conf_type_bool = {
+	"true or false", CONF_KIND(CONFIG_TYPE_BOOL), NULL, parse_bool};
+
+static void parse_uint(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint32_t v;
+
+	if (whole_number(&v, text) && v >= o->min && v <= o->max)
+		store(o, field, v);
+	else
+		conf_err(r, s, "%s is out of range, must be %s", text, conf_allowed(r, o));
+}
+
+const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint};
+
+static const char *choice(const struct conf_option *o, unsigned int i)
+{
+	return o->choices[i];
+}
+
+static void parse_choice(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	unsigned int i = 0;
+
+	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
+		i++;
+	if (o->choices[i] != NULL)
+		store(o, field, i);
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice};
+
+static void parse_word(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	for (unsigned int i = 0; o->choices[i] != NULL; i++) {
+		if (strcmp(o->choices[i], text) == 0) {
+			*(const char **)field = o->choices[i];
+			return;
+		}
+	}
+	refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_word = {"one of", STRING, choice, parse_word};
+
+static void parse_name(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	size_t len =
+		strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	if (isalnum((unsigned char)text[0]) && text[len] == '\0' && len < CONF_NAME_MAX)
+		strcpy(field, text);
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_name = {
+	"1 to 31 letters, digits, _ . or -, a letter or digit first", STRING, NULL, parse_name};
+
+static bool is_printable(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (!isgraph((unsigned char)*text))
+			return false;
+	return true;
+}
+
+static void parse_text(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	if (text[0] != '\0' && strlen(text) <= DEVICE_MAX && is_printable(text))
+		*(char **)field = conf_strdup(r, text);
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_text = {
+	"1 to 255 printable characters without blanks", STRING, NULL, parse_text};
+
+static void parse_string(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	(void)field;
+	if (text[0] == '\0')
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_string = {
+	"a string that is not empty", STRING, NULL, parse_string};
+
+// EAL arguments that follow from other settings. EAL takes abbreviations of long ones.
+static const struct eal_arg {
+	const char *name;
+	const char *instead;
+} eal_args[] = {
+	{"-l", "cpus"},
+	{"-c", "cpus"},
+	{"--lcores", "cpus"},
+	{"--main-lcore", "cpus"},
+	{"-m", "memory.size"},
+	{"--socket-mem", "memory.size"},
+	{"--no-huge", "memory.hugepages"},
+	{"--in-memory", "memory.hugepages"},
+	{"-a", "ports"},
+	{"--allow", "ports"},
+	{"--vdev", "ports"},
+	{"--file-prefix", "instance"},
+	{"--proc-type", NULL},
+	{"--no-telemetry", NULL},
+	{"--", NULL},
+};
+
+static bool is_eal_arg(const char *text, const char *name)
+{
+	size_t len = strcspn(text, "=");
+
+	if (name[1] != '-')
+		return strncmp(text, name, 2) == 0;
+	return len > 2 ? strncmp(text, name, len) == 0 : strcmp(text, name) == 0;
+}
+
+static void parse_eal_arg(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	for (unsigned int i = 0; i < RTE_DIM(eal_args); i++) {
+		if (!is_eal_arg(text, eal_args[i].name))
+			continue;
+		if (eal_args[i].instead != NULL)
+			conf_err(r, s, "\"%s\" is not allowed, must be said by the setting %s",
+				eal_args[i].name, eal_args[i].instead);
+		else
+			conf_err(r, s, "\"%s\" is not allowed, must be left to culvertd",
+				eal_args[i].name);
+		return;
+	}
+	parse_text(r, o, s, text, field);
+}
+
+const struct conf_type conf_type_eal_arg = {
+	"1 to 255 printable characters without blanks", STRING, NULL, parse_eal_arg};
+
+static void parse_spi(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint32_t v;
+
+	if (whole_number(&v, text) && v >= CONF_SPI_MIN && v <= CONF_SPI_MAX)
+		*(uint32_t *)field = v;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_spi = {
+	"from 0x100 to 0x7fffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
+	parse_spi};
+
+static const struct proto {
+	const char *name;
+	uint16_t number;
+	bool has_ports;
+} protos[] = {
+	{"any", CONF_PROTO_ANY, false},
+	{"icmp", 1, false},
+	{"igmp", 2, false},
+	{"ipip", 4, false},
+	{"tcp", 6, true},
+	{"udp", 17, true},
+	{"dccp", 33, true},
+	{"gre", 47, false},
+	{"esp", 50, false},
+	{"ah", 51, false},
+	{"ospf", 89, false},
+	{"sctp", 132, true},
+	{"udplite", 136, true},
+};
+
+bool conf_proto_has_ports(uint16_t proto)
+{
+	for (unsigned int i = 0; i < RTE_DIM(protos); i++)
+		if (protos[i].number == proto)
+			return protos[i].has_ports;
+	return false;
+}
+
+static const char *proto_name(const struct conf_option *o, unsigned int i)
+{
+	(void)o;
+	return i < RTE_DIM(protos) ? protos[i].name : NULL;
+}
+
+static void parse_proto(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint32_t v = UINT32_MAX;
+
+	for (unsigned int i = 0; i < RTE_DIM(protos); i++)
+		if (strcmp(protos[i].name, text) == 0)
+			v = protos[i].number;
+	if (v != UINT32_MAX || (whole_number(&v, text) && v <= UINT8_MAX))
+		*(uint16_t *)field = (uint16_t)v;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_proto = {
+	"a number from 0 to 255 or one of", STRING | INTEGER, proto_name, parse_proto};
+
+// "53" or "1000-2000"
+static void parse_ports(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint16_t *range = field;
+	uint32_t min, max;
+	const char *end = number(&min, text);
+
+	max = min;
+	if (end != NULL && *end == '-')
+		end = number(&max, end + 1);
+	if (end != NULL && *end == '\0' && min <= max && max <= UINT16_MAX) {
+		range[0] = (uint16_t)min;
+		range[1] = (uint16_t)max;
+	} else {
+		refuse(r, o, s, text);
+	}
+}
+
+const struct conf_type conf_type_ports = {
+	"a port such as \"53\" or a range such as \"1000-2000\", up to 65535", STRING | INTEGER,
+	NULL, parse_ports};
+
+static const char *cipher_name(const struct conf_option *o, unsigned int i)
+{
+	(void)o;
+	return cipher_algs[i].name;
+}
+
+static void parse_cipher(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	const struct cipher_alg *cipher = cipher_alg_find(text);
+
+	if (cipher != NULL)
+		*(const struct cipher_alg **)field = cipher;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher};
+
+static const char *auth_name(const struct conf_option *o, unsigned int i)
+{
+	(void)o;
+	return auth_algs[i].name;
+}
+
+static void parse_auth(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	const struct auth_alg *auth = auth_alg_find(text);
+
+	if (auth != NULL)
+		*(const struct auth_alg **)field = auth;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth};

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses. The packet path knows IPv4 only, so IPv6 is refused here, in one place.
+#include <errno.h>
+#include <string.h>
+
+#include "conf_schema.h"
+#include "hex.h"
+
+#define STRING CONF_KIND(CONFIG_TYPE_STRING)
+
+#define V4(o0, o1, o2, o3, bits)                                                                   \
+	{                                                                                          \
+		{.b = {[10] = 0xff, [11] = 0xff, o0, o1, o2, o3}}, IP_V4_BITS + (bits)             \
+	}
+
+// Blocks without addresses of hosts (RFC 6890, RFC 1112).
+static const struct {
+	struct ip_prefix block;
+	const char *name;
+} special[] = {
+	{V4(0, 0, 0, 0, 8), "unspecified"},
+	{V4(127, 0, 0, 0, 8), "a loopback address"},
+	{V4(224, 0, 0, 0, 4), "multicast"},
+	{V4(240, 0, 0, 0, 4), "reserved or broadcast"},
+};
+
+static bool check_v4(
+	struct conf_reader *r, config_setting_t *s, const char *text, const struct ip_addr *a)
+{
+	if (!ip_addr_is_v4(a))
+		conf_err(r, s, "%s: IPv6 is not supported yet, must be IPv4", conf_quote(r, text));
+	return ip_addr_is_v4(a);
+}
+
+const char *conf_not_unicast(const struct ip_prefix *p)
+{
+	for (unsigned int i = 0; i < RTE_DIM(special); i++)
+		if (p->len >= special[i].block.len &&
+			ip_prefix_contains(&special[i].block, &p->addr))
+			return special[i].name;
+	return NULL;
+}
+
+static bool check_unicast(
+	struct conf_reader *r, config_setting_t *s, const char *text, const struct ip_addr *a)
+{
+	const char *name = conf_not_unicast(&(struct ip_prefix){*a, 128});
+
+	if (name != NULL)
+		conf_err(r, s, "%s is %s, must be unicast", conf_quote(r, text), name);
+	return name == NULL;
+}
+
+bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net)
+{
+	unsigned int bits = 128u - net->len;
+	uint32_t ones = (uint32_t)((1ull << bits) - 1);
+	uint32_t host = rte_be_to_cpu_32(ip_addr_v4(a)) & ones;
+
+	return bits < 2 || (host != 0 && host != ones);
+}
+
+static void refuse(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
+{
+	conf_err(r, s, "%s is not allowed, must be %s", conf_quote(r, text), conf_allowed(r, o));
+}
+
+static void parse_address(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	struct ip_addr a;
+
+	if (ip_addr_parse(&a, text) < 0)
+		refuse(r, o, s, text);
+	else if (check_v4(r, s, text, &a) && check_unicast(r, s, text, &a))
+		*(struct ip_addr *)field = a;
+}
+
+const struct conf_type conf_type_address = {
+	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address};
+
+static void parse_prefix(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	struct ip_prefix p;
+	char buf[IP_PREFIX_STRLEN];
+	int rc = ip_prefix_parse(&p, text);
+
+	if (rc == -EINVAL)
+		refuse(r, o, s, text);
+	else if (!check_v4(r, s, text, &p.addr))
+		return;
+	else if (rc == -ERANGE)
+		conf_err(r, s, "%s has bits set behind the prefix length, did you mean \"%s\"?",
+			conf_quote(r, text), ip_prefix_format(buf, &p));
+	else
+		*(struct ip_prefix *)field = p;
+}
+
+const struct conf_type conf_type_prefix = {
+	"a prefix such as \"10.1.0.0/24\"", STRING, NULL, parse_prefix};
+
+static void parse_interface(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	struct conf_iface_addr a;
+
+	if (strchr(text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, text) < 0)
+		refuse(r, o, s, text);
+	else if (!check_v4(r, s, text, &a.addr) || !check_unicast(r, s, text, &a.addr))
+		return;
+	else if (a.net.len == IP_V4_BITS)
+		conf_err(r, s, "%s holds all addresses, must have a prefix length from 1 to 32",
+			conf_quote(r, text));
+	else if (!conf_is_host(&a.addr, &a.net))
+		conf_err(r, s, "%s is the network or broadcast address, must be a host's",
+			conf_quote(r, text));
+	else
+		*(struct conf_iface_addr *)field = a;
+}
+
+const struct conf_type conf_type_interface = {
+	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface};
+
+static void parse_mac(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	struct rte_ether_addr mac;
+
+	if (hex_parse(mac.addr_bytes, sizeof(mac), text) == sizeof(mac) &&
+		rte_is_valid_assigned_ether_addr(&mac))
+		*(struct rte_ether_addr *)field = mac;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_mac = {
+	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac};
