@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#define WORD_BITS 32
+
+// A word says which 32 numbers it covers by the low 32 bits of seq / 32. Two numbers that share
+// them are 2^37 apart, far more than a window.
+static uint32_t word_tag(uint64_t seq)
+{
+	return (uint32_t)(seq / WORD_BITS);
+}
+
+static uint64_t word_bit(uint64_t seq)
+{
+	return (uint64_t)1 << (seq % WORD_BITS);
+}
+
+int replay_init(struct replay *r, uint32_t size)
+{
+	// A window that is not aligned to words touches one more than its size in words.
+	uint32_t slots = rte_align32pow2(size / WORD_BITS + 2);
+
+	*r = (struct replay){.size = size, .slot_mask = slots - 1};
+	r->slot = calloc(slots, sizeof(r->slot[0]));
+	return r->slot != NULL ? 0 : -ENOMEM;
+}
+
+void replay_fini(struct replay *r)
+{
+	free(r->slot);
+	r->slot = NULL;
+}
+
+static bool left_of_window(const struct replay *r, uint64_t seq)
+{
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+
+	return seq == 0 || (top >= r->size && seq <= top - r->size);
+}
+
+bool replay_check(const struct replay *r, uint64_t seq)
+{
+	if (r->size == 0)
+		return true;
+	if (left_of_window(r, seq))
+		return false;
+
+	uint64_t word =
+		atomic_load_explicit(&r->slot[word_tag(seq) & r->slot_mask], memory_order_relaxed);
+
+	return (uint32_t)(word >> WORD_BITS) != word_tag(seq) || (word & word_bit(seq)) == 0;
+}
+
+bool replay_commit(struct replay *r, uint64_t seq)
+{
+	if (r->size == 0)
+		return true;
+	if (left_of_window(r, seq))
+		return false;
+
+	_Atomic uint64_t *slot = &r->slot[word_tag(seq) & r->slot_mask];
+	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
+	uint64_t marked;
+
+	do {
+		int32_t age = (int32_t)((uint32_t)(word >> WORD_BITS) - word_tag(seq));
+
+		if (age > 0) // the window has moved on past this word
+			return false;
+		if (age < 0)
+			marked = (uint64_t)word_tag(seq) << WORD_BITS | word_bit(seq);
+		else if ((word & word_bit(seq)) != 0)
+			return false;
+		else
+			marked = word | word_bit(seq);
+	} while (!atomic_compare_exchange_weak_explicit(
+		slot, &word, marked, memory_order_relaxed, memory_order_relaxed));
+
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+
+	while (top < seq && !atomic_compare_exchange_weak_explicit(
+				    &r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
+		;
+	return true;
+}

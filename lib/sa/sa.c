@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sa.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ip.h>
+
+#define ESP_HEADER_LEN  8
+#define ESP_TRAILER_LEN 2 // pad length and next header
+#define OUTER_TTL       64
+
+static void sa_fini(struct sa *sa)
+{
+	for (unsigned int i = 0; sa->session != NULL && i < sa->n_workers; i++)
+		crypto_session_free(sa->session[i]);
+	free(sa->session);
+	free(sa->counters);
+}
+
+static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
+{
+	*sa = (struct sa){
+		.spi = rte_cpu_to_be_32(p->spi),
+		.iv_len = p->key.cipher->iv_len,
+		.icv_len = alg_pair_icv_len(p->key.cipher, p->key.auth),
+		.align = p->key.cipher->block,
+		.local = p->local,
+		.remote = p->remote,
+		.cipher = p->key.cipher,
+		.auth = p->key.auth,
+		.n_workers = p->n_workers,
+	};
+	strncpy(sa->name, p->name, sizeof(sa->name) - 1);
+
+	size_t size = p->n_workers * sizeof(sa->counters[0]);
+
+	sa->counters = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	sa->session = calloc(p->n_workers, sizeof(sa->session[0]));
+	if (sa->counters == NULL || sa->session == NULL)
+		return -ENOMEM;
+	memset(sa->counters, 0, size);
+	for (unsigned int i = 0; i < p->n_workers; i++) {
+		sa->session[i] = crypto_session_new(&p->key, dir, p->engine);
+		if (sa->session[i] == NULL)
+			return -errno;
+	}
+	return 0;
+}
+
+// The outer IPv4 header of RFC 4301 5.1.2.1, except what differs from packet to packet.
+static void outer_init(struct sa_out *sa)
+{
+	struct rte_ipv4_hdr ip = {
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.time_to_live = OUTER_TTL,
+		.next_proto_id = IPPROTO_ESP,
+		.src_addr = ip_addr_v4(&sa->sa.local),
+		.dst_addr = ip_addr_v4(&sa->sa.remote),
+	};
+
+	memcpy(sa->outer, &ip, sizeof(ip));
+	sa->outer_len = sizeof(ip);
+}
+
+struct sa_out *sa_out_new(const struct sa_params *p)
+{
+	struct sa_out *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*sa));
+
+	if (sa == NULL)
+		return NULL;
+	memset(sa, 0, sizeof(*sa));
+	sa->seq_max = UINT32_MAX;
+
+	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
+
+	if (rc < 0) {
+		sa_out_free(sa);
+		errno = -rc;
+		return NULL;
+	}
+	outer_init(sa);
+	return sa;
+}
+
+void sa_out_free(struct sa_out *sa)
+{
+	if (sa == NULL)
+		return;
+	sa_fini(&sa->sa);
+	free(sa);
+}
+
+struct sa_in *sa_in_new(const struct sa_params *p)
+{
+	struct sa_in *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*sa));
+
+	if (sa == NULL)
+		return NULL;
+	memset(sa, 0, sizeof(*sa));
+
+	int rc = sa_init(&sa->sa, p, CRYPTO_OPEN);
+
+	if (rc == 0)
+		rc = replay_init(&sa->replay, p->replay_window);
+	if (rc < 0) {
+		sa_in_free(sa);
+		errno = -rc;
+		return NULL;
+	}
+	return sa;
+}
+
+void sa_in_free(struct sa_in *sa)
+{
+	if (sa == NULL)
+		return;
+	replay_fini(&sa->replay);
+	sa_fini(&sa->sa);
+	free(sa);
+}
+
+uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu)
+{
+	int room = mtu - outer_len - ESP_HEADER_LEN - sa->iv_len - sa->icv_len;
+
+	room -= room % sa->align;
+	return (uint16_t)RTE_MAX(room - ESP_TRAILER_LEN, 0);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Security associations (RFC 4301 4.4.2), one struct for each direction. Made and freed by the
+// control thread; workers read them, and write only what says so.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
+#include <rte_common.h>
+
+#include "addr.h"
+#include "crypto.h"
+#include "drop.h"
+#include "replay.h"
+
+#define SA_NAME_MAX    32
+#define SA_OUTER_MAX   40 // octets of the largest outer IP header
+#define SA_WORKERS_MAX 16
+
+// What one worker did with one SA. Written by that worker alone, read by the control thread.
+struct sa_counters {
+	uint64_t packets; // went through
+	uint64_t bytes;   // of their inner packets
+	uint64_t drops[DROP_COUNT];
+} __rte_cache_aligned;
+
+// What is asked for; see struct conf_sa. The key octets stay the caller's.
+struct sa_params {
+	const char *name;
+	uint32_t spi; // host byte order
+	struct ip_addr local, remote;
+	struct crypto_key key;
+	const char *engine;     // crypto engine or "auto"
+	uint32_t replay_window; // packets, inbound only
+	unsigned int n_workers;
+};
+
+// What both directions share; workers only read it.
+struct sa {
+	rte_be32_t spi;
+	uint8_t iv_len, icv_len;         // octets
+	uint8_t align;                   // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	struct crypto_session **session; // one for each worker
+	struct sa_counters *counters;    // one for each worker
+	// For showing, not for packets:
+	char name[SA_NAME_MAX];
+	struct ip_addr local, remote;
+	const struct cipher_alg *cipher;
+	const struct auth_alg *auth;
+	unsigned int n_workers;
+};
+
+struct nexthop;
+
+struct sa_out {
+	struct sa sa;
+	uint8_t outer[SA_OUTER_MAX]; // IP header to put in front; length, id, TOS and sum are open
+	uint16_t outer_len;          // octets
+	uint16_t mtu; // largest inner packet whose ESP packet fits the way to the peer
+	const struct nexthop *path; // the way to the peer; belongs to the snapshot
+	uint64_t seq_max;           // last number that may be used under this key
+	// Last number taken. Written by workers, on a line of its own.
+	_Atomic uint64_t seq __rte_cache_aligned;
+} __rte_cache_aligned;
+
+struct sa_in {
+	struct sa sa;
+	struct replay replay; // written by workers
+} __rte_cache_aligned;
+
+// Return NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
+struct sa_out *sa_out_new(const struct sa_params *p);
+struct sa_in *sa_in_new(const struct sa_params *p);
+
+// Wipe the keys. NULL is fine.
+void sa_out_free(struct sa_out *sa);
+void sa_in_free(struct sa_in *sa);
+
+// Octets of the largest inner packet whose ESP packet is at most mtu octets long (RFC 4303 2).
+// 0 if nothing fits.
+uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
+
+// Takes n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not be
+// used. Any worker.
+static inline uint64_t sa_out_take_seq(struct sa_out *sa, uint32_t n)
+{
+	return atomic_fetch_add_explicit(&sa->seq, n, memory_order_relaxed) + 1;
+}
