@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Security policy database (RFC 4301 4.4.1): an ordered list of policies, the first that matches
+// decides. Immutable: made by the control thread as part of a snapshot, read by all workers.
+//
+// One list serves both directions, because selectors speak of "local" and "remote": an outbound
+// packet is local in its source, an inbound one in its destination.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "sa.h"
+
+enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
+
+#define SPD_PROTO_ANY   0x100
+#define SPD_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
+#define SPD_NAME_MAX    32
+
+// Inclusive, host byte order. 0 to SPD_PORT_OPAQUE matches everything.
+struct spd_port_range {
+	uint32_t min, max;
+};
+
+struct spd_policy {
+	enum spd_action action;
+	struct sa_out *out; // the SAs of SPD_PROTECT; they stay the caller's
+	struct sa_in *in;
+	char name[SPD_NAME_MAX];
+	struct ip_prefix local, remote; // of one family; both ::/0 match IPv4 as well
+	uint16_t proto;                 // or SPD_PROTO_ANY
+	struct spd_port_range local_port, remote_port;
+};
+
+// What a packet shows to the IPv4 policies. Laid out for rte_acl: network byte order throughout.
+struct spd_key {
+	uint8_t proto;
+	uint8_t pad[3];
+	rte_be32_t local, remote;
+	rte_be32_t local_port, remote_port; // or SPD_PORT_OPAQUE
+};
+
+struct spd;
+
+// Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or what rte_acl says.
+struct spd *spd_new(const struct spd_policy policies[], unsigned int n);
+
+// NULL is fine.
+void spd_free(struct spd *spd);
+
+unsigned int spd_count(const struct spd *spd);
+const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
+
+// Finds the first policy that matches each of n keys; NULL where none does.
+void spd_lookup(const struct spd *spd, const struct spd_key *keys[],
+	const struct spd_policy *found[], uint16_t n);
