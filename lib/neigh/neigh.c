@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "neigh.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_hash.h>
+#include <rte_jhash.h>
+
+#define RETRY_MS         1000 // RFC 1122 2.3.2.1: at most one request a second and address
+#define TRIES            3
+#define FAILED_MS        3000  // for how long a failure is remembered
+#define UNUSED_REMOVE_MS 60000 // a stale entry that nobody uses goes after this
+
+struct key {
+	struct ip_addr addr;
+	uint64_t port;
+};
+
+static_assert(sizeof(struct key) == 24, "hashed as octets: no padding");
+
+// The word that workers read: the link address in its low 48 bits, above it what to make of it.
+#define LINK_KNOWN ((uint64_t)1 << 48)
+#define LINK_DEAD  ((uint64_t)1 << 49)
+
+struct neigh {
+	_Atomic uint64_t link; // written by control, read by workers
+	atomic_bool used;      // set by workers, cleared by control
+	bool present;          // from here on control only
+	uint8_t tries;
+	enum neigh_state state;
+	struct key key;
+	uint64_t since;    // entered the state
+	uint64_t answered; // last heard of
+	uint64_t last_use;
+	uint64_t next_try;
+};
+
+struct neigh_table {
+	struct neigh_params p;
+	struct rte_hash *hash;
+	uint32_t slots;
+	uint32_t used;       // entries present
+	struct neigh *entry; // indexed by the position that the hash gives
+};
+
+const char *neigh_state_name(enum neigh_state state)
+{
+	static const char *const names[] = {
+		"incomplete", "reachable", "stale", "probe", "failed", "static"};
+
+	return names[state];
+}
+
+struct neigh_table *neigh_table_new(const struct neigh_params *p)
+{
+	struct neigh_table *t = calloc(1, sizeof(*t));
+	struct rte_hash_parameters hp = {
+		.name = "neighbours",
+		.entries = RTE_MAX(p->max, 8u),
+		.key_len = sizeof(struct key),
+		.hash_func = rte_jhash,
+		.socket_id = SOCKET_ID_ANY,
+		.extra_flag =
+			RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF | RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
+	};
+	// A removed entry's place is used again only after all workers have passed.
+	struct rte_hash_rcu_config rcu = {.v = p->qsbr, .mode = RTE_HASH_QSBR_MODE_SYNC};
+
+	if (t == NULL)
+		return NULL;
+	t->p = *p;
+	t->hash = rte_hash_create(&hp);
+	if (t->hash != NULL && rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
+		t->slots = (uint32_t)rte_hash_max_key_id(t->hash) + 1;
+		t->entry = calloc(t->slots, sizeof(t->entry[0]));
+	}
+	if (t->entry == NULL) {
+		neigh_table_free(t);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return t;
+}
+
+void neigh_table_free(struct neigh_table *t)
+{
+	if (t == NULL)
+		return;
+	rte_hash_free(t->hash);
+	free(t->entry);
+	free(t);
+}
+
+static struct key key_of(uint16_t port, const struct ip_addr *addr)
+{
+	return (struct key){.addr = *addr, .port = port};
+}
+
+struct neigh *neigh_find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	struct key key = key_of(port, addr);
+	int32_t pos = rte_hash_lookup(t->hash, &key);
+
+	return pos < 0 ? NULL : &t->entry[pos];
+}
+
+enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac)
+{
+	uint64_t link = atomic_load_explicit(&n->link, memory_order_relaxed);
+
+	// Written once in a while, not for every packet: the line stays shared.
+	if (!atomic_load_explicit(&n->used, memory_order_relaxed))
+		atomic_store_explicit(&n->used, true, memory_order_relaxed);
+	if ((link & LINK_KNOWN) != 0) {
+		memcpy(mac, &link, sizeof(*mac));
+		return NEIGH_KNOWN;
+	}
+	return (link & LINK_DEAD) != 0 ? NEIGH_DEAD : NEIGH_WAIT;
+}
+
+static struct rte_ether_addr mac_of(const struct neigh *n)
+{
+	uint64_t link = atomic_load_explicit(&n->link, memory_order_relaxed);
+	struct rte_ether_addr mac;
+
+	memcpy(&mac, &link, sizeof(mac));
+	return mac;
+}
+
+static void set_link(struct neigh *n, const struct rte_ether_addr *mac)
+{
+	uint64_t link = 0;
+
+	memcpy(&link, mac, sizeof(*mac));
+	atomic_store_explicit(&n->link, link | LINK_KNOWN, memory_order_relaxed);
+}
+
+static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
+{
+	n->state = state;
+	n->since = now;
+	n->tries = 0;
+	n->next_try = now;
+}
+
+static void remove_entry(struct neigh_table *t, struct neigh *n)
+{
+	struct key key = n->key;
+
+	rte_hash_del_key(t->hash, &key); // returns after all workers have passed
+	*n = (struct neigh){0};
+	t->used--;
+}
+
+// Makes room by removing the address that has kept us waiting longest: a scan of a network's
+// unused addresses must not keep its hosts out.
+static void remove_longest_unanswered(struct neigh_table *t)
+{
+	struct neigh *oldest = NULL;
+
+	for (uint32_t i = 0; i < t->slots; i++) {
+		struct neigh *n = &t->entry[i];
+
+		if (n->present && (n->state == NEIGH_INCOMPLETE || n->state == NEIGH_FAILED) &&
+			(oldest == NULL || n->since < oldest->since))
+			oldest = n;
+	}
+	if (oldest != NULL)
+		remove_entry(t, oldest);
+}
+
+static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	struct key key = key_of(port, addr);
+
+	if (t->used == t->p.max)
+		remove_longest_unanswered(t);
+	if (t->used == t->p.max)
+		return NULL;
+
+	// The position is known only after the key is visible to workers. What they may read in
+	// between is the empty entry that remove_entry() or calloc() left: "wait".
+	int32_t pos = rte_hash_add_key(t->hash, &key);
+
+	if (pos < 0)
+		return NULL;
+	t->used++;
+	t->entry[pos].present = true;
+	t->entry[pos].key = key;
+	return &t->entry[pos];
+}
+
+int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac)
+{
+	struct neigh *n = neigh_find(t, port, addr);
+
+	if (n == NULL)
+		n = add(t, port, addr);
+	if (n == NULL)
+		return -ENOSPC;
+	set_link(n, mac);
+	enter(n, NEIGH_STATIC, 0);
+	return 0;
+}
+
+// Sends the next request if it is due. False when all tries are used up.
+static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
+{
+	struct rte_ether_addr mac = mac_of(n);
+
+	if (now < n->next_try)
+		return true;
+	if (n->tries == TRIES)
+		return false;
+	n->tries++;
+	n->next_try = now + RETRY_MS;
+	t->p.solicit(t->p.arg, (uint16_t)n->key.port, &n->key.addr,
+		n->state == NEIGH_PROBE ? &mac : NULL);
+	return true;
+}
+
+void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
+{
+	struct neigh *n = neigh_find(t, port, addr);
+
+	if (n == NULL) {
+		n = add(t, port, addr);
+		if (n == NULL)
+			return; // the table is full: the packets wait in vain and are counted
+		enter(n, NEIGH_INCOMPLETE, now);
+		n->last_use = now;
+	}
+	if (n->state == NEIGH_INCOMPLETE)
+		try_again(t, n, now);
+}
+
+void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac, bool create, uint64_t now)
+{
+	struct neigh *n = neigh_find(t, port, addr);
+
+	if (n == NULL && create) {
+		n = add(t, port, addr);
+		if (n != NULL)
+			n->last_use = now;
+	}
+	if (n == NULL || n->state == NEIGH_STATIC)
+		return;
+	set_link(n, mac);
+	enter(n, NEIGH_REACHABLE, now);
+	n->answered = now;
+}
+
+static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
+{
+	bool used = atomic_exchange_explicit(&n->used, false, memory_order_relaxed);
+
+	if (used)
+		n->last_use = now;
+	switch (n->state) {
+	case NEIGH_INCOMPLETE:
+		if (!try_again(t, n, now)) {
+			enter(n, NEIGH_FAILED, now);
+			atomic_store_explicit(&n->link, LINK_DEAD, memory_order_relaxed);
+		}
+		break;
+	case NEIGH_REACHABLE:
+		if (now - n->since >= t->p.reachable_s * UINT64_C(1000))
+			enter(n, NEIGH_STALE, now);
+		break;
+	case NEIGH_STALE:
+		if (used) {
+			enter(n, NEIGH_PROBE, now);
+			try_again(t, n, now);
+		} else if (now - n->last_use >= UNUSED_REMOVE_MS) {
+			remove_entry(t, n);
+		}
+		break;
+	case NEIGH_PROBE:
+		// Asked directly in vain: it may have moved to another link address. Ask everyone.
+		if (!try_again(t, n, now)) {
+			enter(n, NEIGH_INCOMPLETE, now);
+			atomic_store_explicit(&n->link, 0, memory_order_relaxed);
+		}
+		break;
+	case NEIGH_FAILED:
+		if (now - n->since >= FAILED_MS)
+			remove_entry(t, n);
+		break;
+	case NEIGH_STATIC:
+		break;
+	}
+}
+
+void neigh_tick(struct neigh_table *t, uint64_t now)
+{
+	for (uint32_t i = 0; i < t->slots; i++)
+		if (t->entry[i].present)
+			tick_entry(t, &t->entry[i], now);
+}
+
+unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
+	unsigned int offset, uint64_t now)
+{
+	unsigned int seen = 0, count = 0;
+
+	for (uint32_t i = 0; i < t->slots && count < n; i++) {
+		const struct neigh *e = &t->entry[i];
+
+		if (!e->present || seen++ < offset)
+			continue;
+		out[count++] = (struct neigh_view){
+			.addr = e->key.addr,
+			.port = (uint16_t)e->key.port,
+			.state = e->state,
+			.mac = mac_of(e),
+			.age_s = (uint32_t)((now - e->answered) / 1000),
+		};
+	}
+	return count;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighbour table: the link address of every next hop (RFC 826, states after RFC 4861 7.3.2).
+//
+// The control thread alone writes: it resolves, refreshes and ages. Workers look entries up and
+// read the link address, which is one atomic word; they report what they need and hear through
+// events (lib/dp), and note that an entry is in use. Entries live at least until the workers'
+// pass in which they were found has ended (QSBR).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+#include <rte_rcu_qsbr.h>
+
+#include "addr.h"
+
+enum neigh_state {
+	NEIGH_INCOMPLETE, // asked, no answer yet
+	NEIGH_REACHABLE,  // answered lately
+	NEIGH_STALE,      // address known, to be confirmed when it is used
+	NEIGH_PROBE,      // address known, being confirmed
+	NEIGH_FAILED,     // does not answer
+	NEIGH_STATIC,     // from the configuration
+};
+
+struct neigh;
+struct neigh_table;
+
+struct neigh_params {
+	uint32_t max;         // entries
+	uint32_t reachable_s; // seconds an answer is believed
+	struct rte_rcu_qsbr *qsbr;
+	// Sends a request for addr on a port; to its last link address if not NULL, else to all.
+	void (*solicit)(void *arg, uint16_t port, const struct ip_addr *addr,
+		const struct rte_ether_addr *to);
+	void *arg;
+};
+
+struct neigh_view {
+	struct ip_addr addr;
+	uint16_t port;
+	enum neigh_state state;
+	struct rte_ether_addr mac; // zero while not known
+	uint32_t age_s;            // seconds since the last answer
+};
+
+// Control thread. Time is in milliseconds of a clock that never steps.
+
+// Returns NULL with errno ENOMEM.
+struct neigh_table *neigh_table_new(const struct neigh_params *p);
+void neigh_table_free(struct neigh_table *t);
+
+// Adds or replaces a static entry. Returns 0 or -ENOSPC.
+int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac);
+
+// A worker has a packet for addr and no link address. Starts to resolve unless that is under way.
+void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
+
+// An ARP packet told that addr has this link address. Updates an entry that is there; makes one
+// only if create, that is when the packet was meant for us (RFC 826).
+void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac, bool create, uint64_t now);
+
+// Repeats requests, refreshes what is in use, ages and removes the rest. Call every 100 ms or so.
+void neigh_tick(struct neigh_table *t, uint64_t now);
+
+// Copies up to n entries from the offset-th on; returns how many. Callers exclude the functions
+// above for the time of the call.
+unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
+	unsigned int offset, uint64_t now);
+
+const char *neigh_state_name(enum neigh_state state);
+
+// Workers.
+
+// The entry, or NULL. Valid until the worker next reports quiescence.
+struct neigh *neigh_find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
+
+enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_DEAD };
+
+// Reads the link address into *mac if it is NEIGH_KNOWN, and notes the use.
+enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac);
