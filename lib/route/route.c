@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// librte_rib, not librte_lpm or librte_fib: those take tens of megabytes for each table, and a look
+// into the trie is paid once for a flow, not for every packet.
+#include "route.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_errno.h>
+#include <rte_memory.h>
+#include <rte_rib.h>
+
+struct route_table {
+	struct rte_rib *rib;
+	unsigned int n;
+	struct route route[];
+};
+
+static int insert_v4(struct route_table *t, unsigned int i)
+{
+	const struct ip_prefix *to = &t->route[i].to;
+	uint32_t ip = rte_be_to_cpu_32(ip_addr_v4(&to->addr));
+	uint8_t depth = (uint8_t)(to->len - IP_V4_BITS);
+	struct rte_rib_node *node = rte_rib_lookup_exact(t->rib, ip, depth);
+
+	if (node == NULL)
+		node = rte_rib_insert(t->rib, ip, depth);
+	if (node == NULL)
+		return -rte_errno;
+	return rte_rib_set_nh(node, i);
+}
+
+struct route_table *route_table_new(const struct route routes[], unsigned int n)
+{
+	static atomic_uint serial; // tries have unique names
+	char name[32];
+	// An insertion may add a branch beside the node.
+	struct rte_rib_conf conf = {.max_nodes = (int)(2 * n + 2)};
+	struct route_table *t = calloc(1, sizeof(*t) + n * sizeof(t->route[0]));
+	int rc = 0;
+
+	if (t == NULL)
+		return NULL;
+	t->n = n;
+	memcpy(t->route, routes, n * sizeof(t->route[0]));
+	snprintf(name, sizeof(name), "routes-%u", atomic_fetch_add(&serial, 1));
+	t->rib = rte_rib_create(name, SOCKET_ID_ANY, &conf);
+	if (t->rib == NULL)
+		rc = -ENOMEM;
+	for (unsigned int i = 0; rc == 0 && i < n; i++)
+		rc = insert_v4(t, i);
+	if (rc < 0) {
+		route_table_free(t);
+		errno = -rc;
+		return NULL;
+	}
+	return t;
+}
+
+void route_table_free(struct route_table *t)
+{
+	if (t == NULL)
+		return;
+	rte_rib_free(t->rib);
+	free(t);
+}
+
+const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
+{
+	struct rte_rib_node *node = rte_rib_lookup(t->rib, rte_be_to_cpu_32(dst));
+	uint64_t i;
+
+	if (node == NULL)
+		return NULL;
+	rte_rib_get_nh(node, &i);
+	return &t->route[i].nexthop;
+}
+
+const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
+{
+	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : NULL;
+}
+
+unsigned int route_count(const struct route_table *t)
+{
+	return t->n;
+}
+
+const struct route *route_at(const struct route_table *t, unsigned int i)
+{
+	return &t->route[i];
+}

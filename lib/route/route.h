@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routes: from a destination address to the way there, longest prefix first. The gateway's own and
+// its networks' broadcast addresses are routes too, so one look-up tells what a destination is.
+// Immutable: made by the control thread as part of a snapshot, read by all workers.
+#pragma once
+
+#include <stdint.h>
+
+#include "addr.h"
+
+enum nexthop_kind {
+	NEXTHOP_CONNECTED,   // the destination is on the port's link
+	NEXTHOP_GATEWAY,     // by a router on the port's link
+	NEXTHOP_LOCAL,       // an address of this gateway
+	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
+};
+
+struct nexthop {
+	enum nexthop_kind kind;
+	uint16_t port;          // snapshot's number of the port
+	struct ip_addr gateway; // of NEXTHOP_GATEWAY
+	struct ip_addr source;  // own address to use for packets of our own that go this way
+};
+
+struct route {
+	struct ip_prefix to;
+	struct nexthop nexthop;
+};
+
+struct route_table;
+
+// Makes a table of copies of n routes; of equal prefixes the last counts. Returns NULL with errno
+// ENOMEM.
+struct route_table *route_table_new(const struct route routes[], unsigned int n);
+
+// NULL is fine.
+void route_table_free(struct route_table *t);
+
+// The way to an address (IPv4: network byte order), or NULL. Lives as long as the table.
+const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
+const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
+
+unsigned int route_count(const struct route_table *t);
+const struct route *route_at(const struct route_table *t, unsigned int i);
