@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "esp_in.h"
+
+#include <netinet/in.h>
+
+#include <rte_esp.h>
+#include <rte_ip.h>
+
+#include "ecn.h"
+#include "ipv4.h"
+
+enum drop esp_in_check(
+	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker)
+{
+	const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	uint8_t outer_len = rte_ipv4_hdr_len(outer);
+	uint16_t around =
+		(uint16_t)(outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
+	uint16_t len = rte_pktmbuf_data_len(m);
+
+	if (len < around + sizeof(struct rte_esp_tail) || (len - around) % sa->sa.align != 0)
+		return DROP_ESP_SHORT;
+
+	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, outer_len);
+
+	*op = (struct crypto_op){
+		.session = sa->sa.session[worker],
+		.esp = (uint8_t *)esp,
+		.seq = rte_be_to_cpu_32(esp->seq),
+		.text_len = (uint16_t)(len - around),
+	};
+	return replay_check(&sa->replay, op->seq) ? DROP_NONE : DROP_REPLAY;
+}
+
+// Whether the octets in front of the trailer are 1, 2, 3, ... (RFC 4303 2.4).
+static bool padding_ok(const uint8_t *pad, uint8_t pad_len)
+{
+	uint8_t wrong = 0;
+
+	for (unsigned int i = 0; i < pad_len; i++)
+		wrong |= (uint8_t)(pad[i] ^ (i + 1));
+	return wrong == 0;
+}
+
+// Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7). Moves congestion
+// marks from the outer header to the inner.
+static enum drop inner_extract(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
+	uint8_t ecn;
+
+	if (ipv4_check(ip, len, false) != IPV4_GOOD)
+		return DROP_INNER_HEADER;
+	if (!ecn_decapsulate(&ecn, ip->type_of_service & ECN_MASK, outer_tos & ECN_MASK))
+		return DROP_ECN;
+	if (ecn != (ip->type_of_service & ECN_MASK)) {
+		ip->type_of_service = (uint8_t)((ip->type_of_service & ~ECN_MASK) | ecn);
+		ipv4_checksum_set(ip);
+	}
+	rte_pktmbuf_adj(m, (uint16_t)(inner - rte_pktmbuf_mtod(m, uint8_t *)));
+	rte_pktmbuf_trim(
+		m, (uint16_t)(rte_pktmbuf_data_len(m) - rte_be_to_cpu_16(ip->total_length)));
+	return DROP_NONE;
+}
+
+enum drop esp_in_finish(
+	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker)
+{
+	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + sa->sa.iv_len;
+	const struct rte_esp_tail *tail =
+		(const struct rte_esp_tail *)(text + op->text_len - sizeof(*tail));
+	uint16_t room = (uint16_t)(op->text_len - sizeof(*tail));
+	uint8_t outer_tos = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *)->type_of_service;
+
+	if (unlikely(!replay_commit(&sa->replay, op->seq)))
+		return DROP_REPLAY;
+	if (unlikely(tail->pad_len > room ||
+		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
+		return DROP_PADDING;
+	if (unlikely(tail->next_proto != IPPROTO_IPIP))
+		return tail->next_proto == IPPROTO_NONE ? DROP_DUMMY : DROP_NEXT_HEADER;
+
+	enum drop d = inner_extract(m, text, (uint16_t)(room - tail->pad_len), outer_tos);
+
+	if (likely(d == DROP_NONE)) {
+		sa->sa.counters[worker].packets++;
+		sa->sa.counters[worker].bytes += rte_pktmbuf_data_len(m);
+	}
+	return d;
+}

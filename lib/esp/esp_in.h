@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inbound ESP in tunnel mode (RFC 4303 3.4, RFC 4301 5.2): from an ESP packet to the IP packet in
+// it, in two steps around the cryptography, which the caller does for a whole burst. Workers.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "sa.h"
+
+// Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
+// header. Fills *op for crypto_open() with the session of this worker. Returns DROP_NONE,
+// DROP_ESP_SHORT or DROP_REPLAY.
+enum drop esp_in_check(
+	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker);
+
+// After, if op->ok: takes the sequence number, checks and strips what surrounds the inner packet; m
+// then holds that alone, its header checked. Returns DROP_NONE, DROP_REPLAY, DROP_PADDING,
+// DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
+enum drop esp_in_finish(
+	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "esp_out.h"
+
+#include <netinet/in.h>
+
+#include <rte_esp.h>
+#include <rte_ip.h>
+
+#include "ipv4.h"
+
+// Monotonically increasing octets, the default content of padding (RFC 4303 2.4). As many as a
+// cipher with the largest block needs.
+static const uint8_t padding[15] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// The outer header of RFC 4301 5.1.2.1: DSCP, ECN (RFC 6040 4.1, normal mode) and DF are copied.
+static void outer_header_write(uint8_t *to, const struct sa_out *sa,
+	const struct rte_ipv4_hdr *inner, uint16_t len, uint64_t seq)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
+
+	rte_memcpy(ip, sa->outer, sizeof(*ip));
+	ip->type_of_service = inner->type_of_service;
+	ip->total_length = rte_cpu_to_be_16(len);
+	// Unique for long enough where a router on the way may fragment (RFC 6864).
+	ip->packet_id = rte_cpu_to_be_16((uint16_t)seq);
+	ip->fragment_offset = inner->fragment_offset & IPV4_OFFSET_DF;
+	ipv4_checksum_set(ip);
+}
+
+enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m, uint64_t seq,
+	unsigned int worker)
+{
+	if (unlikely(seq > sa->seq_max))
+		return DROP_SEQUENCE_END;
+
+	uint16_t inner_len = rte_pktmbuf_data_len(m);
+	uint16_t text_len = (uint16_t)(inner_len + sizeof(struct rte_esp_tail));
+	uint16_t pad_len = (uint16_t)(-text_len & (sa->sa.align - 1));
+	uint16_t head_len = (uint16_t)(sa->outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len);
+
+	text_len = (uint16_t)(text_len + pad_len);
+	if (unlikely(rte_pktmbuf_headroom(m) < head_len ||
+		     rte_pktmbuf_tailroom(m) < text_len - inner_len + sa->sa.icv_len))
+		return DROP_NO_ROOM;
+
+	const struct rte_ipv4_hdr *inner = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
+	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
+
+	memcpy(pad, padding, pad_len);
+	tail->pad_len = (uint8_t)pad_len;
+	tail->next_proto = IPPROTO_IPIP;
+	rte_pktmbuf_append(m, (uint16_t)(text_len - inner_len + sa->sa.icv_len));
+
+	uint8_t *outer = (uint8_t *)rte_pktmbuf_prepend(m, head_len);
+	struct rte_esp_hdr *esp = (struct rte_esp_hdr *)(outer + sa->outer_len);
+
+	outer_header_write(outer, sa, inner, rte_pktmbuf_data_len(m), seq);
+	esp->spi = sa->sa.spi;
+	esp->seq = rte_cpu_to_be_32((uint32_t)seq);
+	*op = (struct crypto_op){
+		.session = sa->sa.session[worker],
+		.esp = (uint8_t *)esp,
+		.seq = seq,
+		.text_len = text_len,
+	};
+	sa->sa.counters[worker].packets++;
+	sa->sa.counters[worker].bytes += inner_len;
+	return DROP_NONE;
+}
