@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker tells the control thread, through a ring of its own: it never waits for an answer,
+// and an event that finds the ring full is lost and told again when it matters.
+#pragma once
+
+#include <stdbool.h>
+
+#include <rte_ether.h>
+
+#include "addr.h"
+
+enum event_kind {
+	EVENT_NEIGH_NEEDED,  // a packet waits for the link address of addr
+	EVENT_NEIGH_HEARD,   // an ARP packet told that addr is at mac
+	EVENT_ADDR_CONFLICT, // another station, mac, uses our address addr (RFC 5227 2.4)
+};
+
+struct event {
+	struct ip_addr addr;
+	struct rte_ether_addr mac;
+	uint16_t port;
+	uint8_t kind;   // enum event_kind
+	bool for_us;    // of EVENT_NEIGH_HEARD: it was meant for this gateway
+	uint8_t pad[6]; // rings want a multiple of 4
+};

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "forward.h"
+
+#include <rte_ip_frag.h>
+
+#include "ipv4.h"
+#include "local.h"
+
+enum drop forward_ttl(struct worker *w, struct pkt *p)
+{
+	if (p->own)
+		return DROP_NONE;
+	if (pkt_ip(p)->time_to_live <= 1) {
+		local_error(w, p, (struct icmp_error){ICMP_TIME_EXCEEDED, 0, 0});
+		return DROP_TTL;
+	}
+	ipv4_ttl_decrement(pkt_ip(p));
+	return DROP_NONE;
+}
+
+enum drop forward_route(struct worker *w, struct pkt *p)
+{
+	if (p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_GATEWAY)
+		return DROP_NONE;
+	local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_NET, 0});
+	return DROP_NO_ROUTE;
+}
+
+static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
+{
+	return p->sa_out != NULL ? p->sa_out->mtu : w->snapshot->port[p->nexthop->port].mtu;
+}
+
+// RFC 791 3.2: cuts the packet into fragments, which go to w->fragments.
+static enum drop fragment(struct worker *w, struct pkt *p, uint16_t mtu)
+{
+	struct rte_mbuf *part[BURST_MAX];
+	uint16_t room = (uint16_t)(BURST_MAX - w->fragments.n);
+	int32_t n = rte_ipv4_fragment_copy_nonseg_packet(p->m, part, room, mtu, w->pool);
+
+	if (n < 0)
+		return DROP_FRAGMENT_FAILED;
+	for (int32_t i = 0; i < n; i++) {
+		struct pkt f = *p;
+
+		f.m = part[i];
+		ipv4_checksum_set(pkt_ip(&f));
+		burst_add(&w->fragments, &f);
+	}
+	w->counters.originated += (uint32_t)n - 1;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
+static enum drop shrink(struct worker *w, struct pkt *p)
+{
+	uint16_t mtu = mtu_of(w, p);
+
+	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
+		return fragment(w, p, mtu);
+	local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, mtu});
+	return DROP_TOO_BIG;
+}
+
+void forward_fit(struct worker *w, struct burst *b)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = &b->p[i];
+
+		if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p))) {
+			if (kept != i)
+				b->p[kept] = *p;
+			kept++;
+			continue;
+		}
+
+		enum drop d = shrink(w, p);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	b->n = kept;
+	for (uint16_t i = 0; i < w->fragments.n; i++) {
+		if (b->n < BURST_MAX)
+			burst_add(b, &w->fragments.p[i]);
+		else
+			pkt_drop(w, &w->fragments.p[i], DROP_FRAGMENT_FAILED);
+	}
+	w->fragments.n = 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "input.h"
+
+#include <rte_prefetch.h>
+
+#include "arp.h"
+#include "ipv4.h"
+#include "output.h"
+
+#define PREFETCH_AHEAD 4
+
+static const struct ip_addr *own_address(const struct snapshot_port *port, rte_be32_t addr)
+{
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (ip_addr_is_v4(&port->addrs[i]) && ip_addr_v4(&port->addrs[i]) == addr)
+			return &port->addrs[i];
+	return NULL;
+}
+
+// Packet reception of RFC 826. The frame is used for the answer, or it ends here.
+static enum drop arp_input(struct worker *w, struct pkt *p)
+{
+	const struct snapshot_port *port = &w->snapshot->port[p->port];
+	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, struct rte_ether_hdr *);
+	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(eth + 1);
+
+	if (!arp_check(arp, rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth), eth))
+		return DROP_ARP_MALFORMED;
+
+	bool for_us = own_address(port, arp->arp_data.arp_tip) != NULL;
+	struct event heard = {
+		.kind = EVENT_NEIGH_HEARD,
+		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
+		.mac = arp->arp_data.arp_sha,
+		.port = p->port,
+		.for_us = for_us,
+	};
+
+	w->counters.local++;
+	if (own_address(port, arp->arp_data.arp_sip) != NULL)
+		heard.kind = EVENT_ADDR_CONFLICT;
+	// A probe has no sender address yet (RFC 5227 1.1).
+	if (arp->arp_data.arp_sip != 0)
+		worker_tell(w, &heard);
+	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
+		arp_reply_build(eth, &port->mac);
+		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
+		w->counters.originated++;
+		output_frame(w, p->m, p->port);
+		return DROP_NONE;
+	}
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
+// Where a packet in clear goes next.
+static enum drop sort(struct worker *w, const struct pkt *p)
+{
+	bool local = p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
+
+	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST)
+		return DROP_NOT_UNICAST;
+	if (local && pkt_ip(p)->next_proto_id == IPPROTO_ESP)
+		burst_add(&w->esp, p);
+	else if (w->snapshot->port[p->port].unprotected)
+		burst_add(&w->inbound, p);
+	else if (local)
+		burst_add(&w->local, p);
+	else
+		burst_add(&w->outbound, p);
+	return DROP_NONE;
+}
+
+static enum drop ip_input(struct worker *w, struct pkt *p)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	bool to_all = rte_is_multicast_ether_addr(&eth->dst_addr);
+	const struct rte_ipv4_hdr *ip =
+		(const struct rte_ipv4_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
+	bool sum_good =
+		(p->m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+
+	switch (ipv4_check(ip, rte_pktmbuf_data_len(p->m), sum_good)) {
+	case IPV4_GOOD:
+		break;
+	case IPV4_SHORT:
+		return DROP_FRAME_SHORT;
+	case IPV4_MALFORMED:
+		return DROP_IP_HEADER;
+	case IPV4_CHECKSUM:
+		return DROP_IP_CHECKSUM;
+	}
+	if (!ipv4_is_host_address(ip->src_addr))
+		return DROP_IP_SOURCE;
+	if (to_all)
+		return DROP_NOT_UNICAST;
+	// Ethernet pads short packets.
+	rte_pktmbuf_trim(
+		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
+	p->nexthop = route_find_v4(w->snapshot->routes, ip->dst_addr);
+	return sort(w, p);
+}
+
+static enum drop frame_input(struct worker *w, struct pkt *p)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+
+	if (unlikely(p->m->nb_segs > 1 && rte_pktmbuf_linearize(p->m) < 0))
+		return DROP_FRAME_SCATTERED;
+	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
+		return DROP_FRAME_SHORT;
+	if (unlikely(!rte_is_multicast_ether_addr(&eth->dst_addr) &&
+		     !rte_is_same_ether_addr(&eth->dst_addr, &w->snapshot->port[p->port].mac)))
+		return DROP_MAC_OTHER;
+	if (likely(eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+		return ip_input(w, p);
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
+		return arp_input(w, p);
+	return DROP_ETHERTYPE;
+}
+
+void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
+{
+	w->counters.rx += n;
+	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt p = {.m = m[i], .port = m[i]->port};
+
+		if (i + PREFETCH_AHEAD < n)
+			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
+
+		enum drop d = frame_input(w, &p);
+
+		if (unlikely(d != DROP_NONE))
+			pkt_drop(w, &p, d);
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output.h"
+
+#include "local.h"
+
+// A host that does not answer must not take the places of all others.
+#define HELD_PER_NEXT_MAX 32
+#define HELD_SECONDS      5 // longer than the control thread tries
+
+void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
+{
+	struct tx_buffer *tx = &w->tx[port];
+
+	if (unlikely(tx->n == TX_MAX)) {
+		struct pkt p = {.m = m};
+
+		pkt_drop(w, &p, DROP_TX_FULL);
+		return;
+	}
+	tx->m[tx->n++] = m;
+}
+
+static void send_to(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
+{
+	struct rte_ether_hdr *eth =
+		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
+
+	// Headroom is there: every packet once had an Ethernet header, or was made by us.
+	eth->dst_addr = *mac;
+	eth->src_addr = w->snapshot->port[port].mac;
+	eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	output_frame(w, m, port);
+}
+
+static struct ip_addr next_address(const struct pkt *p)
+{
+	if (p->nexthop->kind == NEXTHOP_GATEWAY)
+		return p->nexthop->gateway;
+	return ip_addr_from_v4(pkt_ip(p)->dst_addr);
+}
+
+static enum neigh_answer ask(const struct worker *w, struct rte_ether_addr *mac, uint16_t port,
+	const struct ip_addr *next)
+{
+	struct neigh *n = neigh_find(w->neigh, port, next);
+
+	return n != NULL ? neigh_use(n, mac) : NEIGH_WAIT;
+}
+
+static void tell_unreachable(struct worker *w, const struct pkt *p)
+{
+	// What an ESP packet carries is not to be seen any more.
+	if (p->sa_out == NULL)
+		local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_HOST, 0});
+}
+
+static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_addr *next)
+{
+	struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = p->nexthop->port};
+	unsigned int same = 0;
+
+	for (uint32_t i = 0; i < w->n_held; i++)
+		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
+	if (w->n_held == w->held_max || same == HELD_PER_NEXT_MAX)
+		return DROP_NEIGH_HOLD_FULL;
+	w->held[w->n_held++] = (struct held){
+		.p = *p,
+		.next = *next,
+		.until = w->now + HELD_SECONDS * w->tsc_hz,
+		.generation = w->snapshot->generation,
+		.port = e.port,
+	};
+	worker_tell(w, &e);
+	return DROP_NONE;
+}
+
+static enum drop output(struct worker *w, struct pkt *p)
+{
+	struct ip_addr next = next_address(p);
+	struct rte_ether_addr mac;
+
+	switch (ask(w, &mac, p->nexthop->port, &next)) {
+	case NEIGH_KNOWN:
+		send_to(w, p->m, p->nexthop->port, &mac);
+		return DROP_NONE;
+	case NEIGH_WAIT:
+		return hold(w, p, &next);
+	case NEIGH_DEAD:
+		break;
+	}
+	tell_unreachable(w, p);
+	return DROP_NEIGH_FAILED;
+}
+
+void output_burst(struct worker *w, struct burst *b)
+{
+	burst_apply(w, b, output);
+	b->n = 0;
+}
+
+// True if the packet has to wait on.
+static bool still_held(struct worker *w, struct held *h)
+{
+	struct rte_ether_addr mac;
+	enum neigh_answer answer = ask(w, &mac, h->port, &h->next);
+
+	if (answer == NEIGH_KNOWN) {
+		send_to(w, h->p.m, h->port, &mac);
+		return false;
+	}
+	if (answer == NEIGH_WAIT && w->now < h->until)
+		return true;
+	// Only under the snapshot it was held under do the packet's pointers mean anything.
+	if (h->generation == w->snapshot->generation)
+		tell_unreachable(w, &h->p);
+	pkt_drop(w, &h->p, DROP_NEIGH_FAILED);
+	return false;
+}
+
+void output_held(struct worker *w)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->n_held; i++)
+		if (still_held(w, &w->held[i]))
+			w->held[kept++] = w->held[i];
+	w->n_held = kept;
+}

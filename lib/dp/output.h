@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From packets to frames: finds the link address of the next hop, or holds the packet until it is
+// known (RFC 1122 2.3.2.2). Workers.
+#pragma once
+
+#include "worker.h"
+
+// Sends every packet of the burst on its p->nexthop; empties the burst.
+void output_burst(struct worker *w, struct burst *b);
+
+// Puts a whole frame with the others that leave by the port.
+void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
+
+// Looks at the held packets again: sends or drops those whose time has come. Every millisecond.
+void output_held(struct worker *w);

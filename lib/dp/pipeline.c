@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline.h"
+
+#include <rte_esp.h>
+
+#include "esp_in.h"
+#include "esp_out.h"
+#include "forward.h"
+#include "input.h"
+#include "ipv4.h"
+#include "local.h"
+#include "output.h"
+#include "policy.h"
+
+// RFC 4303 3.4.1, 3.4.2: reassembled packets only; the SA is found by SPI.
+static enum drop esp_find_sa(struct worker *w, struct pkt *p)
+{
+	const struct rte_ipv4_hdr *ip = pkt_ip(p);
+	const struct rte_esp_hdr *esp =
+		rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, rte_ipv4_hdr_len(ip));
+
+	if (ipv4_is_fragment(ip))
+		return DROP_ESP_FRAGMENT;
+	if (rte_pktmbuf_data_len(p->m) < rte_ipv4_hdr_len(ip) + sizeof(*esp))
+		return DROP_FRAME_SHORT;
+	p->sa_in = sad_find(w->snapshot->sad, esp->spi);
+	if (p->sa_in == NULL || ip_addr_v4(&p->sa_in->sa.local) != ip->dst_addr) {
+		p->sa_in = NULL;
+		return DROP_NO_SA;
+	}
+	return DROP_NONE;
+}
+
+// RFC 4303 3.4, inbound packet processing.
+static void pipeline_in(struct worker *w)
+{
+	struct crypto_op op[RX_BURST_MAX];
+	struct burst *b = &w->esp;
+	uint16_t n = 0;
+
+	burst_apply(w, b, esp_find_sa);
+	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
+		struct pkt *p = &b->p[i];
+		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, w->id);
+
+		if (likely(d == DROP_NONE))
+			b->p[n++] = *p;
+		else
+			pkt_drop(w, p, d);
+	}
+	b->n = 0;
+	crypto_open(op, n); // 3.4.4: integrity check, decryption
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = &b->p[i];
+		enum drop d = op[i].ok ? esp_in_finish(&op[i], p->sa_in, p->m, w->id) : DROP_AUTH;
+
+		if (unlikely(d != DROP_NONE)) {
+			pkt_drop(w, p, d);
+			continue;
+		}
+		p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
+		burst_add(&w->inbound, p);
+	}
+}
+
+// RFC 4303 3.3, outbound packet processing.
+static void pipeline_out(struct worker *w)
+{
+	struct crypto_op op[BURST_MAX];
+	struct burst *b = &w->protect;
+	uint16_t n = 0;
+
+	burst_apply(w, b, forward_ttl);
+	forward_fit(w, b);
+	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
+		struct sa_out *sa = b->p[i].sa_out;
+		uint16_t run = i;
+
+		while (run < b->n && b->p[run].sa_out == sa)
+			run++;
+
+		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
+
+		for (; i < run; i++) {
+			struct pkt *p = &b->p[i];
+			enum drop d = esp_out_frame(&op[n], sa, p->m, seq++, w->id); // 3.3.2
+
+			if (likely(d == DROP_NONE))
+				b->p[n++] = *p;
+			else
+				pkt_drop(w, p, d);
+		}
+	}
+	b->n = n;
+	crypto_seal(op, n);
+	n = 0;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = &b->p[i];
+
+		if (unlikely(!op[i].ok)) {
+			pkt_drop(w, p, DROP_CRYPTO_FAILED);
+			continue;
+		}
+		p->nexthop = p->sa_out->path;
+		b->p[n++] = *p;
+	}
+	b->n = n;
+	output_burst(w, b);
+}
+
+static void pipeline_forward(struct worker *w)
+{
+	burst_apply(w, &w->forward, forward_route);
+	burst_apply(w, &w->forward, forward_ttl);
+	forward_fit(w, &w->forward);
+	output_burst(w, &w->forward);
+}
+
+void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
+{
+	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
+	w->now = now;
+	if (now >= w->next_tick) {
+		w->next_tick = now + w->tsc_hz / 1000;
+		output_held(w);
+	}
+	if (n > 0) {
+		w->counters.passes++;
+		input_burst(w, m, n);
+		pipeline_in(w);
+		policy_inbound(w);
+		policy_outbound(w);
+		burst_apply(w, &w->local, local_input);
+		w->local.n = 0;
+		pipeline_out(w);
+		pipeline_forward(w);
+	}
+	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
+		local_output(w);
+		pipeline_out(w);
+		pipeline_forward(w);
+	}
+	worker_bury(w);
+}
+
+void pipeline_stop(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->n_held; i++)
+		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
+	w->n_held = 0;
+	worker_bury(w);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A packet on its way through one pass, and bursts of them. Owned by one worker.
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+
+#include "route.h"
+#include "sa.h"
+#include "spd.h"
+
+// From the check of its frame on, m is contiguous and its data starts at the IP header and ends
+// with the IP packet.
+struct pkt {
+	struct rte_mbuf *m;
+	struct sa_in *sa_in;             // the SA that it came out of; NULL: it came in clear
+	const struct spd_policy *policy; // what the last look-up found
+	const struct spd_policy *in_by;  // the policy that let it in out of sa_in
+	struct sa_out *sa_out;           // the SA that is to protect it; NULL: goes in clear
+	const struct nexthop *nexthop;   // the way to its destination; NULL: none
+	uint16_t port;                   // the port that it came in by
+	bool own;                        // made here: no error is sent about it
+	uint8_t pad[13];
+};
+
+static_assert(sizeof(struct pkt) == 64, "one cache line");
+
+#define RX_BURST_MAX 64  // packets that one pass takes in
+#define BURST_MAX    256 // room for their fragments
+
+struct burst {
+	uint16_t n;
+	struct pkt p[BURST_MAX];
+};
+
+static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
+{
+	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything that the configuration decides, as workers read it: complete, immutable, published as
+// one pointer and replaced as a whole. Made by lib/build on the control thread; it is freed when
+// every worker has passed on (QSBR).
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+
+#include "route.h"
+#include "sad.h"
+#include "spd.h"
+
+#define PORTS_MAX      16
+#define PORT_NAME_MAX  32
+#define PORT_ADDRS_MAX 8
+
+struct snapshot_port {
+	struct rte_ether_addr mac;
+	uint16_t mtu;     // octets of IP packet
+	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
+	uint8_t n_addrs;
+	struct ip_addr addrs[PORT_ADDRS_MAX];
+	char name[PORT_NAME_MAX];
+};
+
+struct snapshot {
+	uint32_t generation; // 1, 2, 3, ...
+	uint16_t n_ports;
+	struct snapshot_port port[PORTS_MAX]; // indexed by the gateway's number of the port
+	struct route_table *routes;
+	struct sad *sad;
+	struct spd *spd;
+	// By index of policy: the own address to speak from through its tunnel; none if the policy
+	// covers none.
+	struct ip_addr *policy_source;
+	// By worker, then by index of policy: packets that matched. Written by that worker alone.
+	uint64_t *policy_packets[SA_WORKERS_MAX];
+
+	// For showing, and to free them in the end:
+	struct sa_in **sa_in;
+	struct sa_out **sa_out;
+	unsigned int n_sa_in, n_sa_out;
+};

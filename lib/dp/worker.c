@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EVENTS 1024
+
+struct worker *worker_new(const struct worker_params *p)
+{
+	char name[RTE_RING_NAMESIZE];
+	struct worker *w =
+		aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof(*w), RTE_CACHE_LINE_SIZE));
+
+	if (w == NULL)
+		return NULL;
+	memset(w, 0, sizeof(*w));
+	w->id = p->id;
+	w->pool = p->pool;
+	w->neigh = p->neigh;
+	w->published = p->published;
+	w->tsc_hz = p->tsc_hz;
+	w->errors_per_second = p->errors_per_second;
+	w->held_max = p->held_max;
+	w->held = calloc(p->held_max, sizeof(w->held[0]));
+	snprintf(name, sizeof(name), "events-%u", p->id);
+	w->events = rte_ring_create_elem(
+		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (w->held == NULL || w->events == NULL) {
+		worker_free(w);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return w;
+}
+
+void worker_free(struct worker *w)
+{
+	if (w == NULL)
+		return;
+	for (uint32_t i = 0; i < w->n_held; i++)
+		rte_pktmbuf_free(w->held[i].p.m);
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
+		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
+	rte_ring_free(w->events);
+	free(w->held);
+	free(w);
+}
+
+void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
+{
+	w->counters.drops[reason]++;
+	if (drop_info[reason].scope == DROP_SCOPE_SA) {
+		const struct sa *sa = p->sa_out != NULL ? &p->sa_out->sa : &p->sa_in->sa;
+
+		sa->counters[w->id].drops[reason]++;
+	}
+	worker_release(w, p->m);
+}
+
+void worker_release(struct worker *w, struct rte_mbuf *m)
+{
+	if (w->n_dead == DEAD_MAX)
+		worker_bury(w);
+	w->dead[w->n_dead++] = m;
+}
+
+void worker_tell(struct worker *w, struct event *e)
+{
+	rte_ring_enqueue_elem(w->events, e, sizeof(*e));
+}
+
+void worker_bury(struct worker *w)
+{
+	rte_pktmbuf_free_bulk(w->dead, w->n_dead);
+	w->n_dead = 0;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker: the state of one datapath thread. Written by that thread alone, except where said.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "drop.h"
+#include "event.h"
+#include "neigh.h"
+#include "pkt.h"
+#include "snapshot.h"
+
+#define TX_MAX   512 // packets for one port that a pass may leave behind
+#define DEAD_MAX 256
+
+// After every pass: rx + originated == tx + local + sum(drops) + held, where tx counts what ports
+// took. Read by the control thread.
+struct counters {
+	uint64_t rx;         // packets from ports
+	uint64_t originated; // packets made here: answers, errors, requests, additional fragments
+	uint64_t tx;         // packets that ports took
+	uint64_t local;      // packets for the gateway itself that were served
+	uint64_t passes;     // with at least one packet
+	uint64_t errors_suppressed; // ICMP errors not sent, for their rate
+	uint64_t drops[DROP_COUNT];
+};
+
+struct tx_buffer {
+	uint16_t n;
+	struct rte_mbuf *m[TX_MAX];
+};
+
+// A packet that waits for its next hop's link address.
+struct held {
+	struct pkt p;
+	struct ip_addr next; // address of the next hop
+	uint64_t until;      // TSC
+	uint32_t generation; // of the snapshot that p's pointers belong to
+	uint16_t port;       // to leave by
+};
+
+struct worker {
+	// Set before the worker runs.
+	unsigned int id;
+	struct rte_mempool *pool;
+	const struct neigh_table *neigh;
+	struct snapshot *_Atomic *published; // written by the control thread
+	struct rte_ring *events;             // to the control thread
+	uint64_t tsc_hz;
+	uint32_t errors_per_second; // ICMP errors at most
+	uint32_t held_max;
+
+	// Of the pass.
+	const struct snapshot *snapshot;
+	uint64_t now; // TSC
+	uint16_t n_dead;
+	struct rte_mbuf *dead[DEAD_MAX];
+	struct burst esp;      // ESP for us
+	struct burst inbound;  // to be let in: out of an SA, or in clear on an unprotected port
+	struct burst outbound; // to be let out
+	struct burst protect;  // to go out through an SA
+	struct burst forward;  // to go on in clear
+	struct burst local;    // for the gateway itself
+	struct burst fragments;
+	struct burst own; // answers and errors made in this pass
+
+	// From pass to pass.
+	struct counters counters;
+	uint64_t next_tick;
+	uint64_t error_tokens; // in 1/tsc_hz
+	uint64_t token_time;
+	uint32_t n_held;
+	struct held *held;
+	struct tx_buffer tx[PORTS_MAX]; // emptied by the caller after each pass
+};
+
+struct worker_params {
+	unsigned int id;
+	struct rte_mempool *pool;
+	const struct neigh_table *neigh;
+	struct snapshot *_Atomic *published;
+	uint64_t tsc_hz;
+	uint32_t errors_per_second;
+	uint32_t held_max;
+};
+
+// Control thread. Makes a worker; what the parameters point at stays the caller's. Returns NULL
+// with errno ENOMEM.
+struct worker *worker_new(const struct worker_params *p);
+
+// Frees what it still holds, packets included. NULL is fine.
+void worker_free(struct worker *w);
+
+// Counts a packet as dropped and puts its buffer with the dead of the pass.
+void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
+
+// Gives back the buffer of a packet that has been counted otherwise, at the end of the pass.
+void worker_release(struct worker *w, struct rte_mbuf *m);
+
+// Tells the control thread. Lost if it does not keep up.
+void worker_tell(struct worker *w, struct event *e);
+
+// Frees the dead of the pass.
+void worker_bury(struct worker *w);
+
+// A stage: looks at one packet and says whether it goes on, or why not.
+typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);
+
+// Applies a stage to every packet of a burst. Survivors close ranks, in order.
+static __rte_always_inline void burst_apply(struct worker *w, struct burst *b, stage_fn stage)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		enum drop d = stage(w, &b->p[i]);
+
+		if (unlikely(d != DROP_NONE)) {
+			pkt_drop(w, &b->p[i], d);
+			continue;
+		}
+		if (kept != i)
+			b->p[kept] = b->p[i];
+		kept++;
+	}
+	b->n = kept;
+}
+
+// Adds a packet to a burst that has room for everything a pass can bring it.
+static inline void burst_add(struct burst *b, const struct pkt *p)
+{
+	b->p[b->n++] = *p;
+}
