@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build_route.h"
+
+static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX <= PORT_ADDRS_MAX, "room for all");
+static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
+static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX, "room for all");
+
+static int fail(char *why, size_t size, const char *what, int error)
+{
+	snprintf(why, size, "%s: %s", what, strerror(error));
+	return -error;
+}
+
+static void ports_build(
+	struct snapshot *s, const struct conf *conf, const struct build_port ports[])
+{
+	s->n_ports = (uint16_t)conf->n_ports;
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct conf_port *c = &conf->ports[i];
+		struct snapshot_port *p = &s->port[i];
+
+		p->mac = ports[i].mac;
+		p->mtu = c->mtu;
+		p->unprotected = c->unprotected;
+		p->n_addrs = (uint8_t)c->n_addrs;
+		for (unsigned int a = 0; a < c->n_addrs; a++)
+			p->addrs[a] = c->addrs[a].addr;
+		memcpy(p->name, c->name, sizeof(c->name));
+	}
+}
+
+static struct sa_params sa_params_of(const struct conf *conf, const struct conf_sa *c)
+{
+	return (struct sa_params){
+		.name = c->name,
+		.spi = c->spi,
+		.local = c->local,
+		.remote = c->remote,
+		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key},
+		.engine = conf->engine,
+		.replay_window = c->replay_window,
+		.n_workers = conf->n_workers,
+	};
+}
+
+static int sa_out_add(struct snapshot *s, const struct sa_params *p)
+{
+	struct sa_out *sa = sa_out_new(p);
+
+	if (sa == NULL)
+		return -errno;
+	sa->path = route_find(s->routes, &p->remote);
+	sa->mtu = sa_inner_mtu(&sa->sa, sa->outer_len, s->port[sa->path->port].mtu);
+	s->sa_out[s->n_sa_out++] = sa;
+	return 0;
+}
+
+static int sa_in_add(struct snapshot *s, const struct sa_params *p)
+{
+	struct sa_in *sa = sa_in_new(p);
+
+	if (sa == NULL)
+		return -errno;
+	s->sa_in[s->n_sa_in++] = sa;
+	return 0;
+}
+
+// Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
+static int sas_build(
+	unsigned int at[], struct snapshot *s, const struct conf *conf, char *why, size_t size)
+{
+	s->sa_in = calloc(conf->n_sas + 1, sizeof(s->sa_in[0]));
+	s->sa_out = calloc(conf->n_sas + 1, sizeof(s->sa_out[0]));
+	if (s->sa_in == NULL || s->sa_out == NULL)
+		return fail(why, size, "SAs", ENOMEM);
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		const struct conf_sa *c = &conf->sas[i];
+		struct sa_params p = sa_params_of(conf, c);
+		bool out = c->direction == CONF_OUT;
+
+		at[i] = out ? s->n_sa_out : s->n_sa_in;
+
+		int rc = out ? sa_out_add(s, &p) : sa_in_add(s, &p);
+
+		if (rc < 0)
+			return fail(why, size, c->name, -rc);
+	}
+	s->sad = sad_new(s->sa_in, s->n_sa_in);
+	return s->sad != NULL ? 0 : fail(why, size, "SAs", ENOMEM);
+}
+
+// No restriction of ports lets packets match that show none.
+static struct spd_port_range port_range(uint16_t min, uint16_t max)
+{
+	bool any = min == 0 && max == UINT16_MAX;
+
+	return (struct spd_port_range){min, any ? SPD_PORT_OPAQUE : max};
+}
+
+static struct spd_policy policy_of(
+	const struct snapshot *s, const struct conf_policy *c, const unsigned int sa_at[])
+{
+	static const enum spd_action action[] = {
+		[CONF_PROTECT] = SPD_PROTECT,
+		[CONF_BYPASS] = SPD_BYPASS,
+		[CONF_DISCARD] = SPD_DISCARD,
+	};
+	struct spd_policy p = {
+		.action = action[c->action],
+		.local = c->local,
+		.remote = c->remote,
+		.proto = c->proto == CONF_PROTO_ANY ? SPD_PROTO_ANY : c->proto,
+		.local_port = port_range(c->local_port_min, c->local_port_max),
+		.remote_port = port_range(c->remote_port_min, c->remote_port_max),
+	};
+
+	if (c->any_family)
+		p.local = p.remote = (struct ip_prefix){0};
+	memcpy(p.name, c->name, sizeof(c->name));
+	if (c->action == CONF_PROTECT) {
+		p.out = s->sa_out[sa_at[c->sa_out]];
+		p.in = s->sa_in[sa_at[c->sa_in]];
+	}
+	return p;
+}
+
+// An own address that the policy covers, for what we say through its tunnel.
+static struct ip_addr source_in(const struct snapshot *s, const struct ip_prefix *local)
+{
+	for (unsigned int i = 0; i < s->n_ports; i++)
+		for (unsigned int a = 0; a < s->port[i].n_addrs; a++)
+			if (ip_prefix_contains(local, &s->port[i].addrs[a]))
+				return s->port[i].addrs[a];
+	return (struct ip_addr){0};
+}
+
+static int policies_build(struct snapshot *s, const struct conf *conf, const unsigned int sa_at[],
+	char *why, size_t size)
+{
+	struct spd_policy *policies = calloc(conf->n_policies + 1, sizeof(*policies));
+
+	s->policy_source = calloc(conf->n_policies + 1, sizeof(s->policy_source[0]));
+	if (policies == NULL || s->policy_source == NULL) {
+		free(policies);
+		return fail(why, size, "policies", ENOMEM);
+	}
+	for (unsigned int i = 0; i < conf->n_policies; i++) {
+		policies[i] = policy_of(s, &conf->policies[i], sa_at);
+		s->policy_source[i] = source_in(s, &policies[i].local);
+	}
+	s->spd = spd_new(policies, conf->n_policies);
+	free(policies);
+	if (s->spd == NULL)
+		return fail(why, size, "policies", errno);
+	for (unsigned int i = 0; i < conf->n_workers; i++) {
+		s->policy_packets[i] = calloc(conf->n_policies + 1, sizeof(uint64_t));
+		if (s->policy_packets[i] == NULL)
+			return fail(why, size, "policies", ENOMEM);
+	}
+	return 0;
+}
+
+struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
+	uint32_t generation, char *why, size_t size)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+	unsigned int *sa_at = calloc(conf->n_sas + 1, sizeof(*sa_at));
+	int rc = s != NULL && sa_at != NULL ? 0 : fail(why, size, "snapshot", ENOMEM);
+
+	if (rc == 0) {
+		s->generation = generation;
+		ports_build(s, conf, ports);
+		s->routes = build_routes(conf);
+		if (s->routes == NULL)
+			rc = fail(why, size, "routes", errno);
+	}
+	if (rc == 0)
+		rc = sas_build(sa_at, s, conf, why, size);
+	if (rc == 0)
+		rc = policies_build(s, conf, sa_at, why, size);
+	free(sa_at);
+	if (rc == 0)
+		return s;
+	build_snapshot_free(s);
+	return NULL;
+}
+
+void build_snapshot_free(struct snapshot *s)
+{
+	if (s == NULL)
+		return;
+	spd_free(s->spd);
+	sad_free(s->sad);
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		sa_out_free(s->sa_out[i]);
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		sa_in_free(s->sa_in[i]);
+	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++)
+		free(s->policy_packets[i]);
+	free(s->sa_out);
+	free(s->sa_in);
+	free(s->policy_source);
+	route_table_free(s->routes);
+	free(s);
+}

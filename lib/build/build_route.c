@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "build_route.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
+#define NEVER        3
+
+static struct ip_prefix host(const struct ip_addr *a)
+{
+	return (struct ip_prefix){.addr = *a, .len = 128};
+}
+
+static struct ip_prefix v4_prefix(uint32_t addr, uint8_t len)
+{
+	return (struct ip_prefix){
+		.addr = ip_addr_from_v4(rte_cpu_to_be_32(addr)),
+		.len = (uint8_t)(IP_V4_BITS + len),
+	};
+}
+
+// What no packet is forwarded to (RFC 1122 3.2.1.3).
+static unsigned int add_never(struct route *r)
+{
+	const struct nexthop never = {.kind = NEXTHOP_NOT_UNICAST};
+
+	r[0] = (struct route){v4_prefix(0, 8), never};
+	r[1] = (struct route){v4_prefix(0x7f000000, 8), never};
+	r[2] = (struct route){v4_prefix(0xe0000000, 3), never};
+	return NEVER;
+}
+
+static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, uint16_t port)
+{
+	struct nexthop nh = {.port = port, .source = a->addr};
+	unsigned int n = 0;
+
+	nh.kind = NEXTHOP_CONNECTED;
+	r[n++] = (struct route){a->net, nh};
+	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
+		uint32_t hosts = UINT32_MAX >> (a->net.len - IP_V4_BITS);
+		uint32_t net = rte_be_to_cpu_32(ip_addr_v4(&a->net.addr));
+
+		nh.kind = NEXTHOP_NOT_UNICAST;
+		r[n++] = (struct route){v4_prefix(net, 32), nh};
+		r[n++] = (struct route){v4_prefix(net | hosts, 32), nh};
+	}
+	nh.kind = NEXTHOP_LOCAL;
+	r[n++] = (struct route){host(&a->addr), nh};
+	return n;
+}
+
+// The own address on the network that the gateway is on.
+static struct ip_addr source_towards(const struct conf_port *port, const struct ip_addr *gateway)
+{
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (ip_prefix_contains(&port->addrs[i].net, gateway))
+			return port->addrs[i].addr;
+	return port->addrs[0].addr;
+}
+
+static struct route configured(const struct conf *conf, const struct conf_route *c)
+{
+	return (struct route){
+		.to = c->to,
+		.nexthop =
+			{
+				.kind = NEXTHOP_GATEWAY,
+				.port = (uint16_t)c->port,
+				.gateway = c->via,
+				.source = source_towards(&conf->ports[c->port], &c->via),
+			},
+	};
+}
+
+struct route_table *build_routes(const struct conf *conf)
+{
+	unsigned int max = NEVER + conf->n_routes + conf->n_ports * CONF_ADDRS_MAX * PER_ADDR_MAX;
+	struct route *r = calloc(max, sizeof(*r));
+	unsigned int n = 0;
+
+	if (r == NULL)
+		return NULL;
+	// Of equal prefixes the last counts: own addresses come after everything.
+	n += add_never(r);
+	for (unsigned int i = 0; i < conf->n_routes; i++)
+		r[n++] = configured(conf, &conf->routes[i]);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
+			n += add_addr(r + n, &conf->ports[i].addrs[a], (uint16_t)i);
+
+	struct route_table *t = route_table_new(r, n);
+
+	free(r);
+	return t;
+}
