@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include <rte_launch.h>
+
+#include "arp.h"
+#include "log.h"
+
+#define TICK_MS        100
+#define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
+#define WAIT           (&(struct timespec){.tv_nsec = 1000000})
+
+static void wanted_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+}
+
+void control_block_signals(void)
+{
+	sigset_t set;
+
+	wanted_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+// Hands a frame to worker 0, which has a TX queue on every port.
+static void send_frame(struct gateway *g, struct rte_mbuf *m, uint16_t port)
+{
+	m->port = port;
+	g->counters.originated++;
+	if (rte_ring_enqueue(g->loops[0]->out, m) == 0)
+		return;
+	g->counters.drops[DROP_RING_FULL]++;
+	rte_pktmbuf_free(m);
+}
+
+static void arp_send(struct gateway *g, uint16_t port, rte_be32_t sender, rte_be32_t target,
+	const struct rte_ether_addr *to)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
+
+	if (m == NULL)
+		return; // asked again in a second
+	arp_request_build((uint8_t *)rte_pktmbuf_append(m, ARP_FRAME_LEN), &g->ports[port].mac,
+		sender, target, to);
+	send_frame(g, m, port);
+}
+
+void control_solicit(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	struct gateway *g = arg;
+	const struct conf_port *c = &g->conf->ports[port];
+
+	for (unsigned int i = 0; i < c->n_addrs; i++) {
+		if (!ip_prefix_contains(&c->addrs[i].net, addr))
+			continue;
+		arp_send(g, port, ip_addr_v4(&c->addrs[i].addr), ip_addr_v4(addr), to);
+		return;
+	}
+}
+
+// Tells everyone where our addresses are (RFC 5227 2.3): after a change of hardware their tables
+// are right at once.
+static void announce(struct gateway *g)
+{
+	for (unsigned int p = 0; p < g->conf->n_ports; p++)
+		for (unsigned int i = 0; i < g->conf->ports[p].n_addrs; i++) {
+			rte_be32_t addr = ip_addr_v4(&g->conf->ports[p].addrs[i].addr);
+
+			arp_send(g, (uint16_t)p, addr, addr, NULL);
+		}
+}
+
+// At most one line a second: a conflict can come with every frame.
+static void warn_conflict(const struct gateway *g, const struct event *e, uint64_t now)
+{
+	static uint64_t next;
+	char addr[IP_ADDR_STRLEN];
+
+	if (now < next || rte_is_same_ether_addr(&e->mac, &g->ports[e->port].mac))
+		return;
+	next = now + 1000;
+	log_warn("port \"%s\": address %s is also used by station " RTE_ETHER_ADDR_PRT_FMT,
+		g->conf->ports[e->port].name, ip_addr_format(addr, &e->addr),
+		RTE_ETHER_ADDR_BYTES(&e->mac));
+}
+
+// Only neighbours on a network of the port are learnt: others cannot be next hops.
+static bool on_link(const struct gateway *g, const struct event *e)
+{
+	const struct conf_port *c = &g->conf->ports[e->port];
+
+	for (unsigned int i = 0; i < c->n_addrs; i++)
+		if (ip_prefix_contains(&c->addrs[i].net, &e->addr))
+			return true;
+	return false;
+}
+
+static void handle(struct gateway *g, const struct event *e, uint64_t now)
+{
+	switch ((enum event_kind)e->kind) {
+	case EVENT_NEIGH_NEEDED:
+		neigh_resolve(g->neigh, e->port, &e->addr, now);
+		break;
+	case EVENT_NEIGH_HEARD:
+		if (on_link(g, e))
+			neigh_learn(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
+		break;
+	case EVENT_ADDR_CONFLICT:
+		warn_conflict(g, e, now);
+		break;
+	}
+}
+
+static void drain_events(struct gateway *g, uint64_t now)
+{
+	struct event e;
+
+	for (unsigned int i = 0; i < g->conf->n_workers; i++) {
+		struct rte_ring *events = g->loops[i]->worker->events;
+
+		for (unsigned int n = 0; n < EVENTS_AT_ONCE; n++) {
+			if (rte_ring_dequeue_elem(events, &e, sizeof(e)) < 0)
+				break;
+			handle(g, &e, now);
+		}
+	}
+}
+
+void control_run(struct gateway *g)
+{
+	uint64_t next_tick = 0;
+	sigset_t set;
+	int sig;
+
+	wanted_signals(&set);
+	announce(g);
+	do {
+		uint64_t now = gateway_now_ms();
+
+		pthread_mutex_lock(&g->lock);
+		drain_events(g, now);
+		if (now >= next_tick) {
+			neigh_tick(g->neigh, now);
+			next_tick = now + TICK_MS;
+		}
+		pthread_mutex_unlock(&g->lock);
+		sig = sigtimedwait(&set, NULL, WAIT);
+	} while (sig < 0);
+	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+static void enter_phase(struct gateway *g, enum loop_phase phase)
+{
+	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+		atomic_store_explicit(&g->loops[i]->phase, phase, memory_order_release);
+	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+		while (atomic_load_explicit(&g->loops[i]->reached, memory_order_acquire) != phase)
+			nanosleep(WAIT, NULL);
+}
+
+void control_stop_workers(struct gateway *g)
+{
+	// While they drain, a worker may still hand frames to one that has none left: twice.
+	enter_phase(g, LOOP_DRAIN);
+	enter_phase(g, LOOP_STOP);
+	rte_eal_mp_wait_lcore();
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control thread: neighbours, signals, and in the end an orderly stop.
+#pragma once
+
+#include "gateway.h"
+
+// Blocks the signals that control_run() waits for. Before any other thread is made.
+void control_block_signals(void);
+
+// Sends a neighbour request from this thread; the callback of struct neigh_params, arg being the
+// gateway.
+void control_solicit(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
+
+// Runs until SIGTERM or SIGINT.
+void control_run(struct gateway *g);
+
+// Stops the workers: packets in flight are sent or counted.
+void control_stop_workers(struct gateway *g);

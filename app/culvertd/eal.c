@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include "hugepages.h"
+#include "log.h"
+#include "port.h"
+
+#define ARGS_MAX 64
+
+static bool show_all; // what DPDK logs, always
+static char *kept;    // what it logged since eal_log_begin()
+static size_t kept_len;
+static FILE *keeper;
+
+void eal_log_begin(void)
+{
+	if (!show_all)
+		keeper = open_memstream(&kept, &kept_len);
+	if (keeper != NULL)
+		rte_openlog_stream(keeper);
+}
+
+void eal_log_end(bool show)
+{
+	rte_openlog_stream(stderr);
+	if (keeper == NULL)
+		return;
+	fclose(keeper);
+	keeper = NULL;
+	if (show)
+		fputs(kept, stderr);
+	free(kept);
+	kept = NULL;
+}
+
+struct args {
+	int n;
+	char *v[ARGS_MAX];
+	bool failed;
+};
+
+static __attribute__((format(printf, 2, 3))) void arg(struct args *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (a->n == ARGS_MAX - 1) {
+		a->failed = true;
+		return;
+	}
+	va_start(ap, fmt);
+	if (vasprintf(&a->v[a->n], fmt, ap) < 0)
+		a->failed = true;
+	else
+		a->n++;
+	va_end(ap);
+}
+
+// Lcore numbers are ours, CPU numbers are the user's; several lcores may share a CPU.
+static void lcores_arg(struct args *a, const struct conf *conf)
+{
+	char list[16 * (CONF_WORKERS_MAX + 1)];
+	int len = snprintf(list, sizeof(list), "%u@%u", EAL_CONTROL_LCORE, conf->control_cpu);
+
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		len += snprintf(list + len, sizeof(list) - (size_t)len, ",%u@%u", i + 1,
+			conf->worker_cpus[i]);
+	arg(a, "--lcores=%s", list);
+}
+
+static void devices_arg(struct args *a, const struct conf *conf)
+{
+	bool pci = false;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		if (port_is_pci(conf->ports[i].device)) {
+			arg(a, "--allow=%s", conf->ports[i].device);
+			pci = true;
+		}
+	}
+	if (!pci)
+		arg(a, "--no-pci");
+}
+
+static void args_build(struct args *a, const struct conf *conf)
+{
+	arg(a, "culvertd");
+	lcores_arg(a, conf);
+	devices_arg(a, conf);
+	arg(a, "--file-prefix=culvert-%s", conf->instance);
+	arg(a, "-m");
+	arg(a, "%u", conf->memory_mb);
+	if (conf->hugepages) {
+		arg(a, "--huge-unlink");
+	} else {
+		arg(a, "--no-huge");
+		arg(a, "--iova-mode=va");
+	}
+	for (unsigned int i = 0; i < conf->n_eal_args; i++)
+		arg(a, "%s", conf->eal_args[i]);
+}
+
+static int cpus_check(const struct conf *conf)
+{
+	cpu_set_t set;
+	int rc = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return 0; // then DPDK finds out
+	for (unsigned int i = 0; i <= conf->n_workers; i++) {
+		unsigned int cpu = i == 0 ? conf->control_cpu : conf->worker_cpus[i - 1];
+
+		if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set))
+			continue;
+		log_error("cpus.%s: CPU %u is not available to this process: use one of those "
+			  "that 'taskset -cp $$' shows",
+			i == 0 ? "control" : "workers", cpu);
+		rc = -EIO;
+	}
+	return rc;
+}
+
+static void run_dir(char *path, size_t size, const struct conf *conf, const char *file)
+{
+	// As rte_eal_get_runtime_dir() decides, which tells only after the start.
+	const char *base = getenv("RUNTIME_DIRECTORY");
+
+	if (base == NULL)
+		base = geteuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+	if (base == NULL)
+		base = "/tmp";
+	snprintf(path, size, "%s/dpdk/culvert-%s%s", base, conf->instance, file);
+}
+
+static int instance_check(const struct conf *conf)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[256];
+
+	run_dir(path, sizeof(path), conf, "/config");
+
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+
+	int rc = fcntl(fd, F_GETLK, &lock);
+
+	close(fd);
+	if (rc < 0 || lock.l_type == F_UNLCK)
+		return 0;
+	log_error("instance \"%s\" is already running as process %d: stop that one, or give this "
+		  "one another name with 'instance' in its configuration",
+		conf->instance, (int)lock.l_pid);
+	return -EIO;
+}
+
+int eal_start(const struct conf *conf, bool verbose)
+{
+	struct args a = {0};
+	int rc = cpus_check(conf);
+
+	show_all = verbose;
+	rc |= instance_check(conf);
+	rc |= hugepages_check(conf);
+	if (rc != 0)
+		return -EIO;
+	args_build(&a, conf);
+	if (a.failed) {
+		log_error("eal_args: more than %d arguments in all", ARGS_MAX - 1);
+		rc = -EIO;
+	} else {
+		char *argv[ARGS_MAX]; // DPDK changes the order, and we free them
+
+		memcpy(argv, a.v, sizeof(argv));
+		eal_log_begin();
+		rc = rte_eal_init(a.n, argv);
+		eal_log_end(rc < 0);
+		if (rc < 0)
+			log_error(
+				"DPDK did not start: %s. The lines above are its own; memory.size, "
+				"memory.hugepages, cpus and eal_args are what it was given",
+				rte_strerror(rte_errno));
+	}
+	for (int i = 0; i < a.n; i++)
+		free(a.v[i]);
+	return rc < 0 ? -EIO : 0;
+}
+
+void eal_stop(const struct conf *conf)
+{
+	static const char *const files[] = {"/config", "/hugepage_info", "/fbarray_memzone",
+		"/fbarray_nohugemem", "/mp_socket", "/dpdk_telemetry.v2", ""};
+	char path[256];
+
+	eal_log_begin();
+	rte_eal_cleanup();
+	eal_log_end(false);
+	// DPDK leaves these until the next start of the same name.
+	for (size_t i = 0; i < RTE_DIM(files); i++) {
+		run_dir(path, sizeof(path), conf, files[i]);
+		remove(path);
+	}
+}

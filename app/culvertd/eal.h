@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DPDK's environment, started from the configuration instead of from a command line. Control
+// thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include "conf.h"
+
+#define EAL_CONTROL_LCORE 0 // workers are lcores 1, 2, 3, ...
+
+// Starts the environment. Every failure is logged with its cause and the mend. Returns 0 or -EIO.
+int eal_start(const struct conf *conf, bool verbose);
+
+// Ends it and removes its files.
+void eal_stop(const struct conf *conf);
+
+// Between the two, what DPDK logs is kept back and shown only if that turns out to be of use.
+void eal_log_begin(void);
+void eal_log_end(bool show);

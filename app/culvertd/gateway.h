@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The running daemon: everything that main() made, for the parts of app/culvertd. Set up before
+// workers run; after that written by the control thread, unless said otherwise.
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "build.h"
+#include "conf.h"
+#include "loop.h"
+#include "neigh.h"
+#include "port.h"
+#include "worker.h"
+
+struct gateway {
+	struct conf *conf;
+	const char *conf_path;
+	struct rte_mempool *pool;
+	struct rte_rcu_qsbr *qsbr; // one thread for each worker, by its id
+	struct neigh_table *neigh;
+	struct snapshot *_Atomic snapshot; // what workers see
+	struct port ports[PORTS_MAX];      // by index of conf->ports
+	struct loop *loops[CONF_WORKERS_MAX];
+	struct counters counters; // of the control thread's own packets
+	uint64_t started_ms;
+	// Held by the control thread while it changes what show commands walk through, and by
+	// those (on telemetry's threads) while they do. Workers never take it.
+	pthread_mutex_t lock;
+};
+
+// Milliseconds of the TSC, the clock of the control thread.
+uint64_t gateway_now_ms(void);
+
+// The sum over workers and control thread. While workers run the parts are of slightly different
+// moments. Any thread.
+struct counters gateway_counters(const struct gateway *g);
+
+// Packets that wait inside the gateway. Any thread.
+uint64_t gateway_held(const struct gateway *g);
+
+// Packets dropped for any reason.
+uint64_t counters_drops(const struct counters *c);

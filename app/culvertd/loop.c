@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "pipeline.h"
+#include "spread.h"
+
+#define RX_BURST    32
+#define RING_FRAMES 2048
+#define IDLE_PASSES 64 // empty rounds before the CPU is given away
+#define IDLE_SLEEP  (&(struct timespec){.tv_nsec = 20000})
+
+struct loop *loop_new(struct worker *w, bool idle_sleep)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+	char name[RTE_RING_NAMESIZE];
+
+	if (l == NULL)
+		return NULL;
+	l->worker = w;
+	l->idle_sleep = idle_sleep;
+	snprintf(name, sizeof(name), "in-%u", w->id);
+	l->in = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "out-%u", w->id);
+	l->out = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	if (l->in != NULL && l->out != NULL)
+		return l;
+	l->worker = NULL; // still the caller's
+	loop_free(l);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void loop_free(struct loop *l)
+{
+	if (l == NULL)
+		return;
+	worker_free(l->worker);
+	rte_ring_free(l->in);
+	rte_ring_free(l->out);
+	free(l);
+}
+
+int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
+	unsigned int n_ports, struct rte_rcu_qsbr *qsbr)
+{
+	unsigned int next = 0;
+
+	for (unsigned int p = 0; p < n_ports; p++) {
+		for (uint16_t q = 0; q < ports[p].n_rx; q++) {
+			struct loop *l = loops[next++ % n];
+
+			if (l->n_rx == LOOP_QUEUES_MAX)
+				return -E2BIG;
+			l->rx[l->n_rx++] = (struct loop_queue){(uint16_t)p, ports[p].id, q};
+		}
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		loops[i]->qsbr = qsbr;
+		loops[i]->peers = loops;
+		loops[i]->n_workers = n;
+		loops[i]->ports = ports;
+		loops[i]->n_ports = n_ports;
+		// With a queue for everyone, the ports' own spreading does.
+		loops[i]->spread = next < n;
+	}
+	return 0;
+}
+
+uint64_t loop_held(const struct loop *l)
+{
+	return l->worker->n_held + rte_ring_count(l->out);
+}
+
+static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)
+{
+	for (unsigned int i = 0; i < n; i++)
+		pkt_drop(l->worker, &(struct pkt){.m = m[i]}, reason);
+}
+
+static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uint16_t n)
+{
+	const struct port *p = &l->ports[port];
+	unsigned int id = l->worker->id, sent;
+
+	if (id < p->n_tx) {
+		sent = rte_eth_tx_burst(p->id, (uint16_t)id, m, n);
+		l->worker->counters.tx += sent;
+		drop_all(l, m + sent, n - sent, DROP_TX_FULL);
+		return;
+	}
+	// No TX queue of our own: worker 0, 1, ... has one.
+	for (uint16_t i = 0; i < n; i++)
+		m[i]->port = port;
+	sent = rte_ring_enqueue_burst(l->peers[id % p->n_tx]->out, (void **)m, n, NULL);
+	drop_all(l, m + sent, n - sent, DROP_RING_FULL);
+}
+
+static void flush(struct loop *l)
+{
+	for (uint16_t p = 0; p < l->n_ports; p++) {
+		struct tx_buffer *tx = &l->worker->tx[p];
+
+		if (tx->n == 0)
+			continue;
+		send_frames(l, p, tx->m, tx->n);
+		tx->n = 0;
+	}
+	worker_bury(l->worker);
+}
+
+static void pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+{
+	pipeline_pass(l->worker, m, n, rte_rdtsc());
+	flush(l);
+}
+
+// Keeps the frames that are ours and hands over the others. Returns how many are kept.
+static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		unsigned int owner = spread_worker(m[i], l->n_workers);
+
+		if (owner == l->worker->id) {
+			m[kept++] = m[i];
+		} else if (rte_ring_enqueue(l->peers[owner]->in, m[i]) < 0) {
+			l->worker->counters.rx++;
+			drop_all(l, &m[i], 1, DROP_RING_FULL);
+		}
+	}
+	return kept;
+}
+
+static unsigned int poll_ports(struct loop *l)
+{
+	struct rte_mbuf *m[RX_BURST];
+	unsigned int work = 0;
+
+	for (unsigned int i = 0; i < l->n_rx; i++) {
+		const struct loop_queue *q = &l->rx[i];
+		uint16_t n = rte_eth_rx_burst(q->ethdev, q->queue, m, RX_BURST);
+
+		if (n == 0)
+			continue;
+		work += n;
+		for (uint16_t f = 0; f < n; f++)
+			m[f]->port = q->port;
+		if (l->spread)
+			n = keep_own(l, m, n);
+		pass(l, m, n);
+	}
+	return work;
+}
+
+static unsigned int poll_rings(struct loop *l)
+{
+	struct rte_mbuf *m[RX_BURST];
+	unsigned int n = rte_ring_dequeue_burst(l->in, (void **)m, RX_BURST, NULL);
+	unsigned int work = n;
+
+	if (n > 0)
+		pass(l, m, (uint16_t)n);
+	n = rte_ring_dequeue_burst(l->out, (void **)m, RX_BURST, NULL);
+	for (unsigned int i = 0; i < n; i++)
+		send_frames(l, m[i]->port, &m[i], 1);
+	worker_bury(l->worker);
+	return work + n;
+}
+
+static void rest(const struct loop *l)
+{
+	if (!l->idle_sleep) {
+		rte_pause();
+		return;
+	}
+	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
+	nanosleep(IDLE_SLEEP, NULL);
+	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
+}
+
+int loop_run(void *arg)
+{
+	struct loop *l = arg;
+	unsigned int idle = 0;
+
+	rte_rcu_qsbr_thread_register(l->qsbr, l->worker->id);
+	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
+	for (;;) {
+		enum loop_phase phase = atomic_load_explicit(&l->phase, memory_order_acquire);
+		unsigned int work = phase == LOOP_RUN ? poll_ports(l) : 0;
+
+		work += poll_rings(l);
+		rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
+		if (work > 0) {
+			idle = 0;
+			continue;
+		}
+		pass(l, NULL, 0); // what time brings
+		if (phase == LOOP_STOP)
+			break;
+		atomic_store_explicit(&l->reached, phase, memory_order_release);
+		if (++idle >= IDLE_PASSES)
+			rest(l);
+	}
+	pipeline_stop(l->worker);
+	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
+	rte_rcu_qsbr_thread_unregister(l->qsbr, l->worker->id);
+	atomic_store_explicit(&l->reached, LOOP_STOP, memory_order_release);
+	return 0;
+}

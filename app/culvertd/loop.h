@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs on a worker's lcore: polls its queues, passes what comes through the pipeline, sends
+// what comes out. Workers share nothing but two rings each: frames handed over to be processed
+// (where a port cannot spread them over its queues) and frames to be sent (where a port has fewer
+// TX queues than there are workers).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+
+#include "port.h"
+#include "worker.h"
+
+#define LOOP_QUEUES_MAX 64
+
+enum loop_phase {
+	LOOP_RUN,
+	LOOP_DRAIN, // take nothing from ports, finish what is in the rings
+	LOOP_STOP,
+};
+
+struct loop_queue {
+	uint16_t port; // gateway's number
+	uint16_t ethdev, queue;
+};
+
+struct loop {
+	struct worker *worker;
+	struct rte_rcu_qsbr *qsbr;
+	struct loop *const *peers; // all loops, by worker
+	unsigned int n_workers;
+	const struct port *ports;
+	unsigned int n_ports;
+	bool spread;     // hand frames to the worker that their flow belongs to
+	bool idle_sleep; // give the CPU away when there is nothing to do
+	unsigned int n_rx;
+	struct loop_queue rx[LOOP_QUEUES_MAX];
+	struct rte_ring *in;  // frames to be processed; from all workers
+	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
+
+	_Atomic enum loop_phase phase;   // written by the control thread
+	_Atomic enum loop_phase reached; // written by the worker
+};
+
+// Makes the loop around a worker, whom it then owns. Queues are added by loops_assign(). Returns
+// NULL with errno ENOMEM.
+struct loop *loop_new(struct worker *w, bool idle_sleep);
+void loop_free(struct loop *l);
+
+// Shares the ports' queues out among n loops. Returns 0 or -E2BIG. Control thread, before they run.
+int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
+	unsigned int n_ports, struct rte_rcu_qsbr *qsbr);
+
+// The body of the worker's thread; arg is a struct loop.
+int loop_run(void *arg);
+
+// Packets that wait to be sent or for their next hops. Frames that wait to be processed count as
+// not yet received. Any thread.
+uint64_t loop_held(const struct loop *l);

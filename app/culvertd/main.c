@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertd: reads the configuration, starts everything in order, stops everything in reverse.
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "control.h"
+#include "eal.h"
+#include "gateway.h"
+#include "log.h"
+#include "telemetry.h"
+
+#define MBUF_CACHE 256
+// Behind a frame of full size: padding, trailer and ICV of ESP.
+#define TAILROOM 128
+
+enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+
+struct options {
+	const char *conf;
+	bool check_only, verbose;
+};
+
+static const char usage[] =
+	"Usage: culvertd -c FILE [-t] [-v]\n"
+	"Userspace IPsec ESP gateway.\n"
+	"\n"
+	"  -c, --config FILE  the configuration\n"
+	"  -t, --test         check the configuration and exit\n"
+	"  -v, --verbose      log more, DPDK's lines included\n"
+	"      --version      show the version and exit\n"
+	"  -h, --help         show this and exit\n"
+	"\n"
+	"Runs in the foreground and logs to standard error; SIGTERM and SIGINT stop it.\n"
+	"The running daemon is looked at with culvertctl.\n";
+
+// Returns false when the program is done already, *rc being its exit code.
+static bool options_read(struct options *o, int *rc, int argc, char **argv)
+{
+	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+		{"test", no_argument, NULL, 't'}, {"verbose", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'}, {"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	*rc = EXIT_OK;
+	while ((c = getopt_long(argc, argv, "c:tvh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			o->conf = optarg;
+			break;
+		case 't':
+			o->check_only = true;
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case 'V':
+			printf("culvertd %s\n", CULVERT_VERSION);
+			return false;
+		case 'h':
+			fputs(usage, stdout);
+			return false;
+		default:
+			*rc = EXIT_USAGE;
+			return false;
+		}
+	}
+	if (o->conf != NULL && optind == argc)
+		return true;
+	fputs(usage, stderr);
+	*rc = EXIT_USAGE;
+	return false;
+}
+
+static struct rte_mempool *pool_new(const struct conf *conf)
+{
+	unsigned int mtu = 0;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		mtu = RTE_MAX(mtu, (unsigned int)conf->ports[i].mtu);
+
+	unsigned int frame = mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + TAILROOM;
+	unsigned int room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, 2048u);
+
+	return rte_pktmbuf_pool_create(
+		"packets", conf->packet_buffers, MBUF_CACHE, 0, (uint16_t)room, SOCKET_ID_ANY);
+}
+
+static int no_memory(const char *what)
+{
+	log_error("no memory for %s: raise memory.size", what);
+	return -ENOMEM;
+}
+
+static int memory_start(struct gateway *g)
+{
+	const struct conf *conf = g->conf;
+	size_t qsbr_size = rte_rcu_qsbr_get_memsize(conf->n_workers);
+	struct neigh_params np = {
+		.max = conf->neighbours_max,
+		.reachable_s = conf->neighbour_reachable_s,
+		.solicit = control_solicit,
+		.arg = g,
+	};
+
+	g->pool = pool_new(conf);
+	if (g->pool == NULL)
+		return no_memory("packet buffers (memory.packet_buffers)");
+	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
+	if (g->qsbr == NULL)
+		return no_memory("workers");
+	rte_rcu_qsbr_init(g->qsbr, conf->n_workers);
+	np.qsbr = g->qsbr;
+	g->neigh = neigh_table_new(&np);
+	return g->neigh != NULL ? 0 : no_memory("neighbours");
+}
+
+static int ports_start(struct gateway *g)
+{
+	int rc = 0;
+
+	// All of them, so that all that is wrong is said at once.
+	for (unsigned int i = 0; i < g->conf->n_ports; i++)
+		if (port_open(&g->ports[i], g->conf, &g->conf->ports[i], g->pool) < 0)
+			rc = -EIO;
+	return rc;
+}
+
+static int snapshot_start(struct gateway *g)
+{
+	struct build_port ports[PORTS_MAX];
+	char why[256];
+
+	for (unsigned int i = 0; i < g->conf->n_ports; i++)
+		ports[i].mac = g->ports[i].mac;
+
+	struct snapshot *s = build_snapshot(g->conf, ports, 1, why, sizeof(why));
+
+	if (s == NULL) {
+		log_error("the configuration could not be put to work: %s", why);
+		return -EIO;
+	}
+	atomic_store_explicit(&g->snapshot, s, memory_order_release);
+	for (unsigned int i = 0; i < g->conf->n_neighbours; i++) {
+		const struct conf_neighbour *n = &g->conf->neighbours[i];
+
+		if (neigh_set_static(g->neigh, (uint16_t)n->port, &n->addr, &n->mac) < 0)
+			return no_memory("neighbours");
+	}
+	return 0;
+}
+
+static int workers_start(struct gateway *g)
+{
+	const struct conf *conf = g->conf;
+	struct worker_params wp = {
+		.pool = g->pool,
+		.neigh = g->neigh,
+		.published = &g->snapshot,
+		.tsc_hz = rte_get_tsc_hz(),
+		.errors_per_second = conf->icmp_errors_per_second,
+		.held_max = conf->neighbour_hold,
+	};
+
+	for (unsigned int i = 0; i < conf->n_workers; i++) {
+		wp.id = i;
+
+		struct worker *w = worker_new(&wp);
+
+		if (w == NULL)
+			return no_memory("workers");
+		g->loops[i] = loop_new(w, conf->idle == CONF_IDLE_SLEEP);
+		if (g->loops[i] == NULL) {
+			worker_free(w);
+			return no_memory("workers");
+		}
+	}
+	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->qsbr) < 0) {
+		log_error("more than %d RX queues for one worker: lower rx_queues of the ports, or "
+			  "add workers",
+			LOOP_QUEUES_MAX);
+		return -E2BIG;
+	}
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		rte_eal_remote_launch(loop_run, g->loops[i], i + 1);
+	return 0;
+}
+
+static void last_words(const struct gateway *g)
+{
+	struct counters sum = gateway_counters(g);
+
+	log_info("stopped: rx=%" PRIu64 " originated=%" PRIu64 " tx=%" PRIu64 " drops=%" PRIu64
+		 " local=%" PRIu64,
+		sum.rx, sum.originated, sum.tx, counters_drops(&sum), sum.local);
+}
+
+static void gateway_stop(struct gateway *g)
+{
+	for (unsigned int i = 0; i < g->conf->n_ports; i++)
+		port_close(&g->ports[i]);
+	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+		loop_free(g->loops[i]);
+	build_snapshot_free(g->snapshot);
+	neigh_table_free(g->neigh);
+	rte_free(g->qsbr);
+	rte_mempool_free(g->pool);
+}
+
+static int gateway_run(struct gateway *g)
+{
+	int rc = memory_start(g);
+
+	if (rc == 0)
+		rc = ports_start(g);
+	if (rc == 0)
+		rc = snapshot_start(g);
+	if (rc == 0)
+		rc = workers_start(g);
+	if (rc == 0) {
+		g->started_ms = gateway_now_ms();
+		telemetry_start(g);
+		log_info("ready");
+		control_run(g);
+		telemetry_stop();
+		control_stop_workers(g);
+		last_words(g);
+	}
+	gateway_stop(g);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gateway g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct options o = {0};
+	int rc;
+
+	if (!options_read(&o, &rc, argc, argv))
+		return rc;
+	if (o.verbose)
+		log_set_level(LOG_LEVEL_DEBUG);
+	g.conf_path = o.conf;
+	g.conf = conf_load(o.conf, stderr);
+	if (g.conf == NULL)
+		return EXIT_FAILED;
+	if (o.check_only) {
+		printf("%s: configuration is good\n", o.conf);
+		conf_free(g.conf);
+		return EXIT_OK;
+	}
+	control_block_signals();
+	rc = eal_start(g.conf, o.verbose);
+	if (rc == 0) {
+		rc = gateway_run(&g);
+		eal_stop(g.conf);
+	}
+	conf_free(g.conf);
+	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+}

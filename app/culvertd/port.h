@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports: from a device named in the configuration to a started ethdev. Control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+
+#include "conf.h"
+
+struct port {
+	const struct conf_port *conf;
+	bool open;
+	uint16_t id;         // ethdev's number
+	uint16_t n_rx, n_tx; // queues
+	struct rte_ether_addr mac;
+	char driver[RTE_ETH_NAME_MAX_LEN];
+};
+
+// Whether the device is a PCI address, not a virtual device.
+bool port_is_pci(const char *device);
+
+// Opens and starts the device. Every failure is logged with its cause and the mend. Returns 0 or
+// -EIO.
+int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
+	struct rte_mempool *pool);
+
+// Stops and closes it, if it is open.
+void port_close(struct port *p);

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_telemetry.h>
+
+// Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
+// out; they are asked for again, since items are numbered.
+#define PAGE 64
+
+static struct gateway *gateway;                          // NULL while there is nothing to show
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the pointer
+
+// Writes item number i of a list. False behind the last.
+typedef bool (*item_fn)(struct rte_tel_data *d, const struct gateway *g, unsigned int i);
+
+static void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
+{
+	char text[IP_ADDR_STRLEN];
+
+	rte_tel_data_add_dict_string(d, name, ip_addr_format(text, a));
+}
+
+static void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	rte_tel_data_add_dict_string(d, name, p->len == 0 ? "any" : ip_prefix_format(text, p));
+}
+
+static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_ether_addr *mac)
+{
+	char text[RTE_ETHER_ADDR_FMT_SIZE];
+
+	rte_ether_format_addr(text, sizeof(text), mac);
+	rte_tel_data_add_dict_string(d, name, text);
+}
+
+static void add_u64(struct rte_tel_data *d, const char *name, uint64_t value)
+{
+	rte_tel_data_add_dict_u64(d, name, value);
+}
+
+// Addresses with the length of their network's prefix.
+static void add_addresses(struct rte_tel_data *d, const struct conf_port *c)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	char text[IP_PREFIX_STRLEN];
+
+	if (list == NULL)
+		return;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (unsigned int a = 0; a < c->n_addrs; a++) {
+		struct ip_prefix p = {.addr = c->addrs[a].addr, .len = c->addrs[a].net.len};
+
+		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
+	}
+	rte_tel_data_add_dict_container(d, "addresses", list, 0);
+}
+
+static bool port_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	if (i >= g->conf->n_ports)
+		return false;
+
+	const struct port *p = &g->ports[i];
+	const struct conf_port *c = p->conf;
+	struct rte_eth_stats stats = {0};
+	struct rte_eth_link link = {0};
+
+	rte_eth_stats_get(p->id, &stats);
+	rte_eth_link_get_nowait(p->id, &link);
+	rte_tel_data_add_dict_string(d, "name", c->name);
+	rte_tel_data_add_dict_string(d, "driver", p->driver);
+	rte_tel_data_add_dict_string(d, "side", c->unprotected ? "unprotected" : "protected");
+	add_mac(d, "mac", &p->mac);
+	add_addresses(d, c);
+	add_u64(d, "mtu", c->mtu);
+	rte_tel_data_add_dict_string(d, "link", link.link_status ? "up" : "down");
+	add_u64(d, "rx_queues", p->n_rx);
+	add_u64(d, "rx_packets", stats.ipackets);
+	add_u64(d, "rx_bytes", stats.ibytes);
+	add_u64(d, "rx_missed", stats.imissed + stats.rx_nombuf);
+	add_u64(d, "rx_errors", stats.ierrors);
+	add_u64(d, "tx_packets", stats.opackets);
+	add_u64(d, "tx_bytes", stats.obytes);
+	add_u64(d, "tx_errors", stats.oerrors);
+	return true;
+}
+
+static void sa_common(struct rte_tel_data *d, const struct sa *sa, const char *direction)
+{
+	char spi[16];
+
+	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
+	rte_tel_data_add_dict_string(d, "name", sa->name);
+	rte_tel_data_add_dict_string(d, "direction", direction);
+	rte_tel_data_add_dict_string(d, "spi", spi);
+	add_addr(d, "local", &sa->local);
+	add_addr(d, "remote", &sa->remote);
+	rte_tel_data_add_dict_string(d, "cipher", sa->cipher->name);
+	rte_tel_data_add_dict_string(d, "auth", sa->auth->name);
+	rte_tel_data_add_dict_string(d, "engine", crypto_session_engine(sa->session[0]));
+}
+
+static void sa_counted(struct rte_tel_data *d, const struct sa *sa)
+{
+	uint64_t packets = 0, bytes = 0, errors = 0;
+
+	for (unsigned int w = 0; w < sa->n_workers; w++) {
+		packets += sa->counters[w].packets;
+		bytes += sa->counters[w].bytes;
+		for (int r = 0; r < DROP_COUNT; r++)
+			errors += sa->counters[w].drops[r];
+	}
+	add_u64(d, "packets", packets);
+	add_u64(d, "bytes", bytes);
+	add_u64(d, "errors", errors);
+}
+
+// The outbound ones first.
+static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	const struct snapshot *s = g->snapshot;
+
+	if (i < s->n_sa_out) {
+		const struct sa_out *sa = s->sa_out[i];
+
+		sa_common(d, &sa->sa, "out");
+		add_u64(d, "sequence", RTE_MIN(sa->seq, sa->seq_max));
+		add_u64(d, "window", 0);
+		add_u64(d, "mtu", sa->mtu);
+		sa_counted(d, &sa->sa);
+		return true;
+	}
+	i -= s->n_sa_out;
+	if (i < s->n_sa_in) {
+		const struct sa_in *sa = s->sa_in[i];
+
+		sa_common(d, &sa->sa, "in");
+		add_u64(d, "sequence", sa->replay.top);
+		add_u64(d, "window", sa->replay.size);
+		add_u64(d, "mtu", 0);
+		sa_counted(d, &sa->sa);
+		return true;
+	}
+	return false;
+}
+
+static void add_port_range(struct rte_tel_data *d, const char *name, const struct spd_port_range *r)
+{
+	char text[32];
+
+	if (r->max == SPD_PORT_OPAQUE)
+		snprintf(text, sizeof(text), "any");
+	else if (r->min == r->max)
+		snprintf(text, sizeof(text), "%" PRIu32, r->min);
+	else
+		snprintf(text, sizeof(text), "%" PRIu32 "-%" PRIu32, r->min, r->max);
+	rte_tel_data_add_dict_string(d, name, text);
+}
+
+static bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	static const char *const action[] = {
+		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
+	const struct snapshot *s = g->snapshot;
+	uint64_t packets = 0;
+	char proto[8];
+
+	if (i >= spd_count(s->spd))
+		return false;
+
+	const struct spd_policy *p = spd_at(s->spd, i);
+
+	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+		packets += s->policy_packets[w][i];
+	snprintf(proto, sizeof(proto), "%u", p->proto);
+	rte_tel_data_add_dict_string(d, "name", p->name);
+	rte_tel_data_add_dict_string(d, "action", action[p->action]);
+	add_prefix(d, "local", &p->local);
+	add_prefix(d, "remote", &p->remote);
+	rte_tel_data_add_dict_string(d, "proto", p->proto == SPD_PROTO_ANY ? "any" : proto);
+	add_port_range(d, "local_port", &p->local_port);
+	add_port_range(d, "remote_port", &p->remote_port);
+	rte_tel_data_add_dict_string(d, "out", p->out != NULL ? p->out->sa.name : "");
+	rte_tel_data_add_dict_string(d, "in", p->in != NULL ? p->in->sa.name : "");
+	add_u64(d, "packets", packets);
+	return true;
+}
+
+static bool route_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	static const char *const kind[] = {
+		[NEXTHOP_CONNECTED] = "connected",
+		[NEXTHOP_GATEWAY] = "gateway",
+		[NEXTHOP_LOCAL] = "local",
+		[NEXTHOP_NOT_UNICAST] = "never",
+	};
+	const struct snapshot *s = g->snapshot;
+
+	if (i >= route_count(s->routes))
+		return false;
+
+	const struct route *r = route_at(s->routes, i);
+	const struct nexthop *nh = &r->nexthop;
+	char via[IP_ADDR_STRLEN] = "";
+
+	if (nh->kind == NEXTHOP_GATEWAY)
+		ip_addr_format(via, &nh->gateway);
+	add_prefix(d, "to", &r->to);
+	rte_tel_data_add_dict_string(d, "kind", kind[nh->kind]);
+	rte_tel_data_add_dict_string(d, "via", via);
+	rte_tel_data_add_dict_string(
+		d, "port", nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name);
+	return true;
+}
+
+static bool neighbour_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct neigh_view n;
+
+	if (neigh_list(g->neigh, &n, 1, i, gateway_now_ms()) == 0)
+		return false;
+	add_addr(d, "address", &n.addr);
+	rte_tel_data_add_dict_string(d, "port", g->conf->ports[n.port].name);
+	if (rte_is_zero_ether_addr(&n.mac))
+		rte_tel_data_add_dict_string(d, "mac", "");
+	else
+		add_mac(d, "mac", &n.mac);
+	rte_tel_data_add_dict_string(d, "state", neigh_state_name(n.state));
+	add_u64(d, "age_s", n.age_s);
+	return true;
+}
+
+static bool drop_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	if (i + 1 >= DROP_COUNT)
+		return false;
+	rte_tel_data_add_dict_string(d, "reason", drop_info[i + 1].name);
+	add_u64(d, "packets", gateway_counters(g).drops[i + 1]);
+	rte_tel_data_add_dict_string(d, "help", drop_info[i + 1].help);
+	return true;
+}
+
+static void counters_add(struct rte_tel_data *d, const struct counters *c, uint64_t held)
+{
+	add_u64(d, "rx", c->rx);
+	add_u64(d, "originated", c->originated);
+	add_u64(d, "tx", c->tx);
+	add_u64(d, "drops", counters_drops(c));
+	add_u64(d, "local", c->local);
+	add_u64(d, "held", held);
+	add_u64(d, "errors_suppressed", c->errors_suppressed);
+}
+
+static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	if (i >= g->conf->n_workers)
+		return false;
+
+	const struct loop *l = g->loops[i];
+
+	add_u64(d, "worker", i);
+	add_u64(d, "cpu", g->conf->worker_cpus[i]);
+	add_u64(d, "queues", l->n_rx);
+	add_u64(d, "passes", l->worker->counters.passes);
+	counters_add(d, &l->worker->counters, loop_held(l));
+	return true;
+}
+
+static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct counters sum = gateway_counters(g);
+
+	if (i > 0)
+		return false;
+	counters_add(d, &sum, gateway_held(g));
+	add_u64(d, "buffers_total", g->pool->size);
+	add_u64(d, "buffers_in_use", rte_mempool_in_use_count(g->pool));
+	return true;
+}
+
+static bool info_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	if (i > 0)
+		return false;
+	rte_tel_data_add_dict_string(d, "instance", g->conf->instance);
+	rte_tel_data_add_dict_string(d, "version", CULVERT_VERSION);
+	add_u64(d, "pid", (uint64_t)getpid());
+	add_u64(d, "uptime_s", (gateway_now_ms() - g->started_ms) / 1000);
+	rte_tel_data_add_dict_string(d, "config", g->conf_path);
+	add_u64(d, "generation", g->snapshot->generation);
+	add_u64(d, "workers", g->conf->n_workers);
+	return true;
+}
+
+static const struct command {
+	const char *name;
+	const char *help;
+	item_fn item;
+} commands[] = {
+	{"/culvert/drops", "Dropped packets by reason", drop_item},
+	{"/culvert/info", "The daemon itself", info_item},
+	{"/culvert/neighbours", "Neighbour table", neighbour_item},
+	{"/culvert/policies", "Security policies, in order", policy_item},
+	{"/culvert/ports", "Ports", port_item},
+	{"/culvert/routes", "Routes", route_item},
+	{"/culvert/sas", "Security associations", sa_item},
+	{"/culvert/totals", "Packets in, out and between, packet buffers", totals_item},
+	{"/culvert/workers", "Worker threads", worker_item},
+};
+
+static void page(struct rte_tel_data *d, item_fn item, unsigned int offset)
+{
+	for (unsigned int i = 0; i < PAGE; i++) {
+		struct rte_tel_data *o = rte_tel_data_alloc();
+		char number[16];
+
+		if (o == NULL)
+			return;
+		rte_tel_data_start_dict(o);
+		if (!item(o, gateway, offset + i)) {
+			rte_tel_data_free(o);
+			return;
+		}
+		snprintf(number, sizeof(number), "%u", offset + i);
+		rte_tel_data_add_dict_container(d, number, o, 0);
+	}
+}
+
+static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	unsigned long offset = params != NULL ? strtoul(params, NULL, 10) : 0;
+
+	rte_tel_data_start_dict(d);
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; gateway != NULL && i < RTE_DIM(commands); i++) {
+		if (strcmp(commands[i].name, cmd) != 0)
+			continue;
+		pthread_mutex_lock(&gateway->lock);
+		page(d, commands[i].item, (unsigned int)RTE_MIN(offset, UINT32_MAX / 2ul));
+		pthread_mutex_unlock(&gateway->lock);
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+void telemetry_start(struct gateway *g)
+{
+	gateway = g;
+	for (size_t i = 0; i < RTE_DIM(commands); i++)
+		rte_telemetry_register_cmd(commands[i].name, answer, commands[i].help);
+}
+
+void telemetry_stop(void)
+{
+	pthread_mutex_lock(&lock);
+	gateway = NULL;
+	pthread_mutex_unlock(&lock);
+}
