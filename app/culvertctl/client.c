@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define TIMEOUT_S  5
+#define PACKET_MAX (16 * 1024) // the most that DPDK sends
+
+// A signal that stops and continues the process ends a wait with EINTR: hence the retries.
+
+static int packet_send(int fd, const char *text)
+{
+	if (TEMP_FAILURE_RETRY(send(fd, text, strlen(text), MSG_NOSIGNAL)) >= 0)
+		return 0;
+	if (errno == EPIPE)
+		return -ECONNRESET;
+	return errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
+
+static int packet_receive(json_t **message, int fd)
+{
+	char packet[PACKET_MAX];
+	// With MSG_TRUNC the length is that of the packet, also if the buffer is shorter.
+	ssize_t len = TEMP_FAILURE_RETRY(recv(fd, packet, sizeof(packet), MSG_TRUNC));
+
+	if (len < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (len == 0)
+		return -ECONNRESET;
+	if ((size_t)len > sizeof(packet))
+		return -EPROTO;
+	*message = json_loadb(packet, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
+	return *message != NULL ? 0 : -EPROTO;
+}
+
+static int greeting_receive(pid_t *pid, int fd)
+{
+	json_t *greeting;
+	int ret = packet_receive(&greeting, fd);
+
+	if (ret != 0)
+		return ret;
+
+	const json_t *value = json_object_get(greeting, "pid");
+
+	if (json_is_integer(value))
+		*pid = (pid_t)json_integer_value(value);
+	else
+		ret = -EPROTO;
+	json_decref(greeting);
+	return ret;
+}
+
+int client_open(pid_t *pid, const struct sockaddr_un *addr)
+{
+	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	// SO_SNDTIMEO limits connect() as well: it waits while the daemon's queue is full.
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
+		ret = -errno;
+	else if (TEMP_FAILURE_RETRY(connect(fd, (const void *)addr, sizeof(*addr))) < 0)
+		ret = errno == EAGAIN ? -ETIMEDOUT : -errno;
+	else
+		ret = greeting_receive(pid, fd);
+	if (ret == 0)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+// Appends to items those of one answer. DPDK leaves out every item that does not fit, but may find
+// room for a shorter one behind it: so an item is taken only if all before it are here. Returns how
+// many were taken, or an error.
+static int page_take(json_t *items, const json_t *page)
+{
+	char number[24];
+	int taken = 0;
+
+	if (json_is_null(page))
+		return -ENOSYS;
+	if (!json_is_object(page))
+		return -EPROTO;
+	if (json_object_size(page) == 0)
+		return 0;
+	for (;; taken++) {
+		snprintf(number, sizeof(number), "%zu", json_array_size(items));
+
+		json_t *item = json_object_get(page, number);
+
+		if (item == NULL)
+			return taken > 0 ? taken : -EPROTO;
+		if (!json_is_object(item))
+			return -EPROTO;
+		if (json_array_append(items, item) != 0)
+			return -ENOMEM;
+	}
+}
+
+static int page_request(json_t *items, int fd, const char *command)
+{
+	char request[128];
+	json_t *answer;
+	int ret;
+
+	snprintf(request, sizeof(request), "%s,%zu", command, json_array_size(items));
+	ret = packet_send(fd, request);
+	if (ret == 0)
+		ret = packet_receive(&answer, fd);
+	if (ret != 0)
+		return ret;
+	ret = page_take(items, json_object_get(answer, command));
+	json_decref(answer);
+	return ret;
+}
+
+int client_list(json_t **items, int fd, const char *command)
+{
+	json_t *list = json_array();
+	int taken;
+
+	if (list == NULL)
+		return -ENOMEM;
+	do
+		taken = page_request(list, fd, command);
+	while (taken > 0);
+	if (taken < 0) {
+		json_decref(list);
+		return taken;
+	}
+	*items = list;
+	return 0;
+}
+
+const char *client_strerror(int error)
+{
+	switch (-error) {
+	case EACCES:
+		return "permission denied: run as root";
+	case ENOENT:
+	case ECONNREFUSED:
+		return "not running, see: culvertctl list";
+	case ECONNRESET:
+		return "the daemon closed the connection: it stopped, or has 10 clients already";
+	case ETIMEDOUT:
+		return "no answer within 5 seconds";
+	case ENOSYS:
+		return "the daemon does not know this command: it may be older than culvertctl";
+	case EPROTO:
+		return "malformed answer: is this a culvertd of the same version?";
+	default:
+		return strerror(-error);
+	}
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "instances.h"
+#include "show.h"
+#include "table.h"
+
+// Characters in a line of the terminal; 0: no terminal, no limit.
+static size_t terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
+}
+
+static enum exit_code rows_print(json_t *rows)
+{
+	if (rows != NULL && table_print(stdout, rows, terminal_width()) == 0)
+		return EXIT_OK;
+	warnx("out of memory");
+	return EXIT_FAILED;
+}
+
+static enum exit_code json_print(json_t *objects)
+{
+	if (json_dumpf(objects, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == 0) {
+		putchar('\n');
+		return EXIT_OK;
+	}
+	warn("cannot write JSON");
+	return EXIT_FAILED;
+}
+
+static enum exit_code find(json_t **found)
+{
+	int ret = instances_find(found);
+
+	if (ret == 0)
+		return EXIT_OK;
+	warnx("cannot read %s: %s", instances_folder(), client_strerror(ret));
+	return EXIT_FAILED;
+}
+
+static void none_running(void)
+{
+	warnx("no running culvertd found in %s; start one: culvertd -c FILE", instances_folder());
+	if (getuid() != 0)
+		warnx("run as root to see those that root started");
+}
+
+enum exit_code command_list(const struct options *options)
+{
+	json_t *found;
+	enum exit_code code = find(&found);
+
+	if (code != EXIT_OK)
+		return code;
+	if (options->json)
+		code = json_print(found);
+	else if (json_array_size(found) > 0)
+		code = rows_print(found);
+	else
+		none_running();
+	json_decref(found);
+	return code;
+}
+
+static int objects_get(json_t **objects, const struct sockaddr_un *addr, const char *word)
+{
+	char command[64];
+	pid_t pid;
+	int fd = client_open(&pid, addr);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	snprintf(command, sizeof(command), "/culvert/%s", word);
+	ret = client_list(objects, fd, command);
+	close(fd);
+	return ret;
+}
+
+// Asks the instance; *objects becomes a new array.
+static enum exit_code ask(json_t **objects, const char *instance, const struct show *what)
+{
+	struct sockaddr_un addr;
+	int ret = instance_address(&addr, instance);
+
+	if (ret == -EINVAL) {
+		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", instance);
+		return EXIT_USAGE;
+	}
+	if (ret == 0)
+		ret = objects_get(objects, &addr, what->word);
+	if (ret == 0)
+		return EXIT_OK;
+	warnx("instance %s (%s): %s", instance, addr.sun_path, client_strerror(ret));
+	return EXIT_FAILED;
+}
+
+static enum exit_code objects_print(json_t *objects, const struct show *what, bool all)
+{
+	json_t *rows = show_rows(what, objects, all);
+	enum exit_code code = rows_print(rows);
+
+	if (code == EXIT_OK && json_array_size(rows) == 0)
+		printf("no %s\n", what->word);
+	json_decref(rows);
+	return code;
+}
+
+static enum exit_code show_instance(
+	const struct options *options, const char *instance, const struct show *what, bool all)
+{
+	json_t *objects;
+	enum exit_code code = ask(&objects, instance, what);
+
+	if (code != EXIT_OK)
+		return code;
+	code = options->json ? json_print(objects) : objects_print(objects, what, all);
+	json_decref(objects);
+	return code;
+}
+
+static const char *instance_name(json_t *found, size_t i)
+{
+	return json_string_value(json_object_get(json_array_get(found, i), "instance"));
+}
+
+static enum exit_code show_only(const struct options *options, const struct show *what, bool all)
+{
+	json_t *found;
+	enum exit_code code = find(&found);
+
+	if (code != EXIT_OK)
+		return code;
+	if (json_array_size(found) == 1) {
+		code = show_instance(options, instance_name(found, 0), what, all);
+	} else if (json_array_size(found) == 0) {
+		none_running();
+		code = EXIT_FAILED;
+	} else {
+		warnx("several instances are running, choose one with -i:");
+		for (size_t i = 0; i < json_array_size(found); i++)
+			fprintf(stderr, "  %s\n", instance_name(found, i));
+		code = EXIT_USAGE;
+	}
+	json_decref(found);
+	return code;
+}
+
+static enum exit_code word_unknown(const char *word)
+{
+	const char *nearest = show_nearest(word);
+
+	if (nearest != NULL)
+		warnx("show: \"%s\" is unknown, did you mean \"%s\"? There are:", word, nearest);
+	else
+		warnx("show: \"%s\" is unknown, there are:", word);
+	show_help(stderr);
+	return EXIT_USAGE;
+}
+
+enum exit_code command_show(const struct options *options, char **words)
+{
+	const struct show *what;
+	bool all;
+
+	if (words[0] == NULL) {
+		warnx("show: what? There are:");
+		show_help(stderr);
+		return EXIT_USAGE;
+	}
+	what = show_find(words[0]);
+	if (what == NULL)
+		return word_unknown(words[0]);
+	words++;
+	all = what->nonzero != NULL && words[0] != NULL && strcmp(words[0], "all") == 0;
+	words += all;
+	if (words[0] != NULL) {
+		warnx("show %s: \"%s\" is one word too many", what->word, words[0]);
+		return EXIT_USAGE;
+	}
+	if (options->instance != NULL)
+		return show_instance(options, options->instance, what, all);
+	return show_only(options, what, all);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the daemons of this machine are found. culvertd runs with the DPDK file prefix
+// "culvert-INSTANCE", so DPDK keeps its files, and the telemetry socket among them, in a folder of
+// that name under its runtime folder. One thread.
+#pragma once
+
+#include <jansson.h>
+#include <sys/un.h>
+
+// DPDK's runtime folder, by DPDK's own rule (eal_create_runtime_dir): $RUNTIME_DIRECTORY/dpdk, else
+// /var/run/dpdk for root and $XDG_RUNTIME_DIR/dpdk for others, else /tmp/dpdk. In static memory.
+const char *instances_folder(void);
+
+// The socket of an instance, running or not. Returns 0, -EINVAL (not a name: empty, or not all
+// of [A-Za-z0-9_.-]) or -ENAMETOOLONG (the path does not fit into a socket address).
+int instance_address(struct sockaddr_un *addr, const char *name);
+
+// The running instances in order of their names. *found becomes a new array of objects: instance,
+// pid (null if it could not be asked), state ("running", or why it could not be asked), socket.
+// Returns 0 or -errno of reading the folder; a missing folder is no error and no instances.
+int instances_find(json_t **found);

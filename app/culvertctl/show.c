@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "show.h"
+
+#include <string.h>
+
+#define WORD_MAX 31 // octets; a longer word is near to none
+
+static const struct show shows[] = {
+	{.word = "ports", .help = "ports, their addresses, link and counters"},
+	{.word = "sas", .help = "security associations, algorithms, sequence numbers, counters"},
+	{.word = "policies", .help = "policies in the order in which they are tried"},
+	{.word = "routes", .help = "routes"},
+	{.word = "neighbours", .help = "neighbours (ARP) and their state"},
+	{.word = "drops",
+		.help = "dropped packets by reason; \"drops all\": also the reasons without",
+		.nonzero = "packets"},
+	{.word = "workers", .help = "workers, their CPUs and counters"},
+	{.word = "totals", .help = "packet counters of the whole gateway", .single = true},
+	{.word = "info", .help = "the daemon: version, process, config file", .single = true},
+};
+
+#define N_SHOWS (sizeof(shows) / sizeof(shows[0]))
+
+const struct show *show_find(const char *word)
+{
+	for (size_t i = 0; i < N_SHOWS; i++)
+		if (strcmp(shows[i].word, word) == 0)
+			return &shows[i];
+	return NULL;
+}
+
+// The letters to insert, delete or replace that make a into b (Levenshtein), by rows of the usual
+// matrix. b is at most WORD_MAX long.
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[WORD_MAX + 1];
+	size_t len = strlen(b);
+
+	for (size_t j = 0; j <= len; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i] != '\0'; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 1; j <= len; j++) {
+			size_t best = diagonal + (a[i] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[len];
+}
+
+const char *show_nearest(const char *word)
+{
+	const char *nearest = NULL;
+	size_t limit = strlen(word) / 2 + 1; // half of the letters right, or it is another word
+
+	if (strlen(word) > WORD_MAX)
+		return NULL;
+	for (size_t i = 0; i < N_SHOWS; i++) {
+		size_t d = distance(shows[i].word, word);
+
+		if (d < limit) {
+			limit = d;
+			nearest = shows[i].word;
+		}
+	}
+	return nearest;
+}
+
+void show_help(FILE *out)
+{
+	for (size_t i = 0; i < N_SHOWS; i++)
+		fprintf(out, "  %-12s%s\n", shows[i].word, shows[i].help);
+}
+
+static void remove_zero(json_t *objects, const char *counter)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(objects)) {
+		const json_t *value = json_object_get(json_array_get(objects, i), counter);
+
+		if (json_is_integer(value) && json_integer_value(value) == 0)
+			json_array_remove(objects, i);
+		else
+			i++;
+	}
+}
+
+static json_t *items_below_each_other(json_t *object)
+{
+	json_t *rows = json_array();
+
+	for (void *i = json_object_iter(object); i != NULL; i = json_object_iter_next(object, i)) {
+		json_t *row = json_pack("{s:s, s:O}", "item", json_object_iter_key(i), "value",
+			json_object_iter_value(i));
+
+		if (json_array_append_new(rows, row) != 0) {
+			json_decref(rows);
+			return NULL;
+		}
+	}
+	return rows;
+}
+
+json_t *show_rows(const struct show *show, json_t *objects, bool all)
+{
+	if (show->single)
+		return items_below_each_other(json_array_get(objects, 0));
+	if (show->nonzero != NULL && !all)
+		remove_zero(objects, show->nonzero);
+	return json_incref(objects);
+}

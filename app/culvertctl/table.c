@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP "  "
+
+struct column {
+	const char *key;
+	size_t width;
+	bool number;
+};
+
+static void put_escaped(FILE *out, const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~' || *c == '\\')
+			fprintf(out, "\\x%02x", (unsigned char)*c);
+		else
+			putc(*c, out);
+}
+
+static void put_value(FILE *out, json_t *value)
+{
+	if (json_is_array(value)) {
+		for (size_t i = 0; i < json_array_size(value); i++) {
+			if (i > 0)
+				putc(',', out);
+			put_value(out, json_array_get(value, i));
+		}
+	} else if (json_is_string(value)) {
+		put_escaped(out, json_string_value(value));
+	} else if (value != NULL && !json_is_null(value)) {
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+		put_escaped(out, text != NULL ? text : "");
+		free(text);
+	}
+}
+
+// The text of one cell in new memory, or NULL. No object: that of the header.
+static char *cell_new(const struct column *column, const json_t *object)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		return NULL;
+	if (object != NULL)
+		put_value(out, json_object_get(object, column->key));
+	else
+		put_escaped(out, column->key);
+	if (object != NULL && ftell(out) == 0)
+		putc('-', out);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	for (char *c = text; object == NULL && *c != '\0'; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return text;
+}
+
+static int column_grow(struct column *column, const json_t *object)
+{
+	char *text = cell_new(column, object);
+
+	if (text == NULL)
+		return -ENOMEM;
+	if (strlen(text) > column->width)
+		column->width = strlen(text);
+	free(text);
+	return 0;
+}
+
+static int column_init(struct column *column, const char *key, json_t *rows)
+{
+	int ret;
+
+	*column = (struct column){.key = key, .number = true};
+	ret = column_grow(column, NULL);
+	for (size_t i = 0; i < json_array_size(rows) && ret == 0; i++) {
+		const json_t *object = json_array_get(rows, i);
+		const json_t *value = json_object_get(object, key);
+
+		if (value != NULL && !json_is_null(value) && !json_is_number(value))
+			column->number = false;
+		ret = column_grow(column, object);
+	}
+	return ret;
+}
+
+static int cell_print(FILE *out, const struct column *column, const json_t *object, bool last)
+{
+	char *text = cell_new(column, object);
+	int pad;
+
+	if (text == NULL)
+		return -ENOMEM;
+	pad = (int)(column->width - strlen(text));
+	if (column->number)
+		fprintf(out, "%*s%s", pad, "", text);
+	else
+		fprintf(out, "%s%*s", text, last ? 0 : pad, "");
+	fputs(last ? "\n" : GAP, out);
+	free(text);
+	return 0;
+}
+
+// The first column and those from begin to end.
+static int line_print(
+	FILE *out, const struct column *columns, size_t begin, size_t end, const json_t *object)
+{
+	int ret = cell_print(out, &columns[0], object, begin == end);
+
+	for (size_t i = begin; i < end && ret == 0; i++)
+		ret = cell_print(out, &columns[i], object, i + 1 == end);
+	return ret;
+}
+
+static int part_print(
+	FILE *out, const struct column *columns, size_t begin, size_t end, json_t *rows)
+{
+	int ret = line_print(out, columns, begin, end, NULL);
+
+	for (size_t i = 0; i < json_array_size(rows) && ret == 0; i++)
+		ret = line_print(out, columns, begin, end, json_array_get(rows, i));
+	return ret;
+}
+
+// One behind the last column that fits beside the first and those from begin on: one always does.
+static size_t part_end(const struct column *columns, size_t n, size_t begin, size_t width)
+{
+	size_t used = columns[0].width;
+	size_t end = begin;
+
+	while (end < n) {
+		used += strlen(GAP) + columns[end].width;
+		if (width != 0 && used > width && end > begin)
+			break;
+		end++;
+	}
+	return end;
+}
+
+int table_print(FILE *out, json_t *rows, size_t width)
+{
+	json_t *first = json_array_get(rows, 0);
+	size_t n = json_object_size(first);
+	struct column *columns = calloc(n + 1, sizeof(*columns));
+	void *item = json_object_iter(first);
+	int ret = columns != NULL ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && ret == 0; i++, item = json_object_iter_next(first, item))
+		ret = column_init(&columns[i], json_object_iter_key(item), rows);
+	for (size_t begin = 1, end; ret == 0 && n > 0; begin = end) {
+		end = part_end(columns, n, begin, width);
+		ret = part_print(out, columns, begin, end, rows);
+		if (end == n)
+			break;
+		putc('\n', out);
+	}
+	free(columns);
+	return ret;
+}
