@@ -193,6 +193,8 @@ int eal_start(const struct conf *conf, bool verbose)
 				"memory.hugepages, cpus and eal_args are what it was given",
 				rte_strerror(rte_errno));
 	}
+	if (!verbose)
+		rte_log_set_global_level(RTE_LOG_WARNING);
 	for (int i = 0; i < a.n; i++)
 		free(a.v[i]);
 	return rc < 0 ? -EIO : 0;

@@ -20,7 +20,8 @@ struct gateway {
 	struct conf *conf;
 	const char *conf_path;
 	struct rte_mempool *pool;
-	struct rte_rcu_qsbr *qsbr; // one thread for each worker, by its id
+	struct rte_mempool *large_pool; // for reassembled packets
+	struct rte_rcu_qsbr *qsbr;      // one thread for each worker, by its id
 	struct neigh_table *neigh;
 	struct snapshot *_Atomic snapshot; // what workers see
 	struct port ports[PORTS_MAX];      // by index of conf->ports

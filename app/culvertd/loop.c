@@ -76,7 +76,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 
 uint64_t loop_held(const struct loop *l)
 {
-	return l->worker->n_held + rte_ring_count(l->out);
+	return worker_held(l->worker) + rte_ring_count(l->out);
 }
 
 static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)

@@ -17,9 +17,12 @@
 #include "log.h"
 #include "telemetry.h"
 
-#define MBUF_CACHE 256
-// Behind a frame of full size: padding, trailer and ICV of ESP.
-#define TAILROOM 128
+#define MBUF_CACHE 256u
+// A pass reassembles at most one packet for each that comes in.
+#define LARGE_PER_WORKER (2 * RX_BURST_MAX)
+// At most one packet buffer in eight is given to fragments that wait.
+#define REASSEMBLY_SHARE   (8 * RTE_LIBRTE_IP_FRAG_MAX_FRAG)
+#define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
 
 enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -79,18 +82,23 @@ static bool options_read(struct options *o, int *rc, int argc, char **argv)
 	return false;
 }
 
-static struct rte_mempool *pool_new(const struct conf *conf)
+static unsigned int largest_mtu(const struct conf *conf)
 {
 	unsigned int mtu = 0;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		mtu = RTE_MAX(mtu, (unsigned int)conf->ports[i].mtu);
+	return mtu;
+}
 
-	unsigned int frame = mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + TAILROOM;
-	unsigned int room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, 2048u);
+static struct rte_mempool *pool_new(const char *name, unsigned int n, unsigned int packet)
+{
+	unsigned int room = RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + packet +
+			    WORKER_TAILROOM;
 
-	return rte_pktmbuf_pool_create(
-		"packets", conf->packet_buffers, MBUF_CACHE, 0, (uint16_t)room, SOCKET_ID_ANY);
+	room = RTE_MAX(room, (unsigned int)RTE_MBUF_DEFAULT_BUF_SIZE);
+	return rte_pktmbuf_pool_create(name, n, RTE_MIN(MBUF_CACHE, n / 4), 0,
+		(uint16_t)RTE_MIN(room, (unsigned int)UINT16_MAX), SOCKET_ID_ANY);
 }
 
 static int no_memory(const char *what)
@@ -110,8 +118,12 @@ static int memory_start(struct gateway *g)
 		.arg = g,
 	};
 
-	g->pool = pool_new(conf);
-	if (g->pool == NULL)
+	unsigned int mtu = largest_mtu(conf);
+
+	g->pool = pool_new("packets", conf->packet_buffers, mtu);
+	g->large_pool = pool_new("reassembled", conf->n_workers * LARGE_PER_WORKER,
+		RTE_LIBRTE_IP_FRAG_MAX_FRAG * mtu);
+	if (g->pool == NULL || g->large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
 	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
 	if (g->qsbr == NULL)
@@ -162,11 +174,15 @@ static int workers_start(struct gateway *g)
 	const struct conf *conf = g->conf;
 	struct worker_params wp = {
 		.pool = g->pool,
+		.large_pool = g->large_pool,
 		.neigh = g->neigh,
 		.published = &g->snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
 		.held_max = conf->neighbour_hold,
+		.reassembly_max = RTE_MAX(
+			conf->packet_buffers / (REASSEMBLY_SHARE * 2 * conf->n_workers), 8u),
+		.reassembly_s = REASSEMBLY_SECONDS,
 	};
 
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
@@ -212,6 +228,7 @@ static void gateway_stop(struct gateway *g)
 	neigh_table_free(g->neigh);
 	rte_free(g->qsbr);
 	rte_mempool_free(g->pool);
+	rte_mempool_free(g->large_pool);
 }
 
 static int gateway_run(struct gateway *g)

@@ -97,7 +97,9 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 	// Ethernet pads short packets.
 	rte_pktmbuf_trim(
 		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
-	p->nexthop = route_find_v4(w->snapshot->routes, ip->dst_addr);
+	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, &w->clear_fragments, p, p->port))
+		return DROP_NONE;
+	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
 	return sort(w, p);
 }
 

@@ -12,15 +12,13 @@
 #include "output.h"
 #include "policy.h"
 
-// RFC 4303 3.4.1, 3.4.2: reassembled packets only; the SA is found by SPI.
+// RFC 4303 3.4.2: the SA is found by SPI.
 static enum drop esp_find_sa(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 	const struct rte_esp_hdr *esp =
 		rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, rte_ipv4_hdr_len(ip));
 
-	if (ipv4_is_fragment(ip))
-		return DROP_ESP_FRAGMENT;
 	if (rte_pktmbuf_data_len(p->m) < rte_ipv4_hdr_len(ip) + sizeof(*esp))
 		return DROP_FRAME_SHORT;
 	p->sa_in = sad_find(w->snapshot->sad, esp->spi);
@@ -58,6 +56,9 @@ static void pipeline_in(struct worker *w)
 			pkt_drop(w, p, d);
 			continue;
 		}
+		if (unlikely(ipv4_is_fragment(pkt_ip(p))) &&
+			!reassemble(w, &w->tunnelled_fragments, p, p->sa_in->sa.spi))
+			continue;
 		p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
 		burst_add(&w->inbound, p);
 	}
@@ -123,6 +124,8 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 	if (now >= w->next_tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
 		output_held(w);
+		reassembly_expire(w, &w->clear_fragments);
+		reassembly_expire(w, &w->tunnelled_fragments);
 	}
 	if (n > 0) {
 		w->counters.passes++;
@@ -147,6 +150,8 @@ void pipeline_stop(struct worker *w)
 {
 	for (uint32_t i = 0; i < w->n_held; i++)
 		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
+	w->counters.drops[DROP_SHUTDOWN] += w->clear_fragments.held + w->tunnelled_fragments.held;
+	w->clear_fragments.held = w->tunnelled_fragments.held = 0; // freed with their tables
 	w->n_held = 0;
 	worker_bury(w);
 }

@@ -18,6 +18,7 @@ struct worker *worker_new(const struct worker_params *p)
 	memset(w, 0, sizeof(*w));
 	w->id = p->id;
 	w->pool = p->pool;
+	w->large_pool = p->large_pool;
 	w->neigh = p->neigh;
 	w->published = p->published;
 	w->tsc_hz = p->tsc_hz;
@@ -27,12 +28,21 @@ struct worker *worker_new(const struct worker_params *p)
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (w->held == NULL || w->events == NULL) {
+	if (w->held == NULL || w->events == NULL ||
+		reassembly_init(
+			&w->clear_fragments, p->reassembly_max, p->reassembly_s * p->tsc_hz) < 0 ||
+		reassembly_init(&w->tunnelled_fragments, p->reassembly_max,
+			p->reassembly_s * p->tsc_hz) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
 		return NULL;
 	}
 	return w;
+}
+
+uint32_t worker_held(const struct worker *w)
+{
+	return w->n_held + w->clear_fragments.held + w->tunnelled_fragments.held;
 }
 
 void worker_free(struct worker *w)
@@ -43,6 +53,8 @@ void worker_free(struct worker *w)
 		rte_pktmbuf_free(w->held[i].p.m);
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
+	reassembly_fini(&w->clear_fragments);
+	reassembly_fini(&w->tunnelled_fragments);
 	rte_ring_free(w->events);
 	free(w->held);
 	free(w);

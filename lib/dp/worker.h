@@ -13,10 +13,13 @@
 #include "event.h"
 #include "neigh.h"
 #include "pkt.h"
+#include "reassemble.h"
 #include "snapshot.h"
 
 #define TX_MAX   512 // packets for one port that a pass may leave behind
 #define DEAD_MAX 256
+// Octets behind the packet that ESP may need: padding, trailer and ICV.
+#define WORKER_TAILROOM 128
 
 // After every pass: rx + originated == tx + local + sum(drops) + held, where tx counts what ports
 // took. Read by the control thread.
@@ -24,7 +27,7 @@ struct counters {
 	uint64_t rx;         // packets from ports
 	uint64_t originated; // packets made here: answers, errors, requests, additional fragments
 	uint64_t tx;         // packets that ports took
-	uint64_t local;      // packets for the gateway itself that were served
+	uint64_t local;      // packets that end here: served, or joined to a reassembled one
 	uint64_t passes;     // with at least one packet
 	uint64_t errors_suppressed; // ICMP errors not sent, for their rate
 	uint64_t drops[DROP_COUNT];
@@ -48,6 +51,7 @@ struct worker {
 	// Set before the worker runs.
 	unsigned int id;
 	struct rte_mempool *pool;
+	struct rte_mempool *large_pool; // for reassembled packets; none of it leaves by a port
 	const struct neigh_table *neigh;
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread
@@ -76,22 +80,29 @@ struct worker {
 	uint64_t token_time;
 	uint32_t n_held;
 	struct held *held;
-	struct tx_buffer tx[PORTS_MAX]; // emptied by the caller after each pass
+	struct reassembly clear_fragments;     // as they came in by a port
+	struct reassembly tunnelled_fragments; // as they came out of an SA
+	struct tx_buffer tx[PORTS_MAX];        // emptied by the caller after each pass
 };
 
 struct worker_params {
 	unsigned int id;
-	struct rte_mempool *pool;
+	struct rte_mempool *pool, *large_pool;
 	const struct neigh_table *neigh;
 	struct snapshot *_Atomic *published;
 	uint64_t tsc_hz;
 	uint32_t errors_per_second;
 	uint32_t held_max;
+	uint32_t reassembly_max; // packets of which fragments wait
+	uint32_t reassembly_s;   // seconds they wait at most
 };
 
 // Control thread. Makes a worker; what the parameters point at stays the caller's. Returns NULL
 // with errno ENOMEM.
 struct worker *worker_new(const struct worker_params *p);
+
+// Packets that wait for something. Any thread.
+uint32_t worker_held(const struct worker *w);
 
 // Frees what it still holds, packets included. NULL is fine.
 void worker_free(struct worker *w);
