@@ -35,7 +35,8 @@ static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
 static void check_algorithms(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
-	if (alg_pair_ok(sa->cipher, sa->auth))
+	if (conf_given(item, "cipher") == NULL || conf_refused(item, "auth") ||
+		alg_pair_ok(sa->cipher, sa->auth))
 		return;
 	if (sa->auth->mode == AUTH_NONE)
 		conf_err(r, conf_at(item, "auth"),
@@ -107,16 +108,13 @@ void conf_check_sas(struct conf_reader *r)
 
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
-		if (sa->cipher == NULL || conf_refused(item, "auth"))
-			continue;
 		check_algorithms(r, item, sa);
 		if (conf_key_read(r, item, sa) && sa->cipher->mode == CIPHER_GCM)
 			keyed.index[keyed.n++] = i;
 	}
 	conf_refuse_equal(r, "sas", &names, compare_names, "name", "is already the name of");
 	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
-	// Their nonces would repeat, which gives plaintext and authentication key away (RFC 4106
-	// 9).
+	// Their nonces would repeat, which must not be for a key (RFC 4106 3.1).
 	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",
 		"key and salt must be this SA's own, are also those of");
 }

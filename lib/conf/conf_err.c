@@ -65,20 +65,26 @@ const char *conf_quote(const struct conf_reader *r, const char *text)
 	return conf_format(r, "\"%s\"", conf_show(r, text));
 }
 
+// The schema of an element of a list of groups; NULL if s is something else.
+static const struct conf_schema *item_schema(const config_setting_t *s)
+{
+	const struct conf_option *list;
+
+	if (s->type != CONFIG_TYPE_GROUP || s->parent == NULL || s->parent->name == NULL)
+		return NULL;
+	list = conf_schema_find(&conf_schema, s->parent->name);
+	return list != NULL && list->shape == CONF_LIST ? list->schema : NULL;
+}
+
 // 'sa "to-b"', or 'sa 3' if it does not say its name.
 static const char *item_label(const struct conf_reader *r, const config_setting_t *item)
 {
-	const struct conf_option *list = conf_schema_find(&conf_schema, item->parent->name);
+	const struct conf_schema *schema = item_schema(item);
 	const char *identity;
 
-	if (config_setting_lookup_string(item, list->schema->identity, &identity))
-		return conf_format(r, "%s %s", list->schema->noun, conf_quote(r, identity));
-	return conf_format(r, "%s %d", list->schema->noun, config_setting_index(item) + 1);
-}
-
-static bool is_item(const config_setting_t *s)
-{
-	return s->name == NULL && s->parent != NULL && s->type == CONFIG_TYPE_GROUP;
+	if (config_setting_lookup_string(item, schema->identity, &identity))
+		return conf_format(r, "%s %s", schema->noun, conf_quote(r, identity));
+	return conf_format(r, "%s %d", schema->noun, config_setting_index(item) + 1);
 }
 
 // What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
@@ -86,9 +92,9 @@ static const char *label(const struct conf_reader *r, const config_setting_t *s)
 {
 	if (s == NULL || s->parent == NULL)
 		return "";
-	if (is_item(s))
+	if (item_schema(s) != NULL)
 		return conf_format(r, "%s: ", item_label(r, s));
-	if (is_item(s->parent))
+	if (item_schema(s->parent) != NULL)
 		return conf_format(r, "%s: %s: ", item_label(r, s->parent), conf_show(r, s->name));
 	if (s->parent->parent != NULL)
 		return conf_format(r, "%s.%s: ", s->parent->name, conf_show(r, s->name));
@@ -122,7 +128,7 @@ void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 
 	// An element of an array goes by the array's name and line; libconfig takes the line of a
 	// string in an array from what comes behind it.
-	if (s->name == NULL && s->parent != NULL && !is_item(s))
+	if (s->name == NULL && s->parent != NULL && item_schema(s) == NULL)
 		s = s->parent;
 	va_start(ap, fmt);
 	add(r, conf_where(s), s, fmt, ap);

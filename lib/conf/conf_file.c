@@ -67,7 +67,6 @@ static bool check_stat(struct conf_reader *r, const struct stat *st, const struc
 static bool read_all(struct text *t, int fd, size_t size)
 {
 	t->octets = calloc(1, size + 2);
-	;
 	if (t->octets == NULL)
 		return false;
 	while (t->len < size) {

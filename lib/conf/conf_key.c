@@ -55,17 +55,28 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 	return false;
 }
 
-static bool read_keys(
+static bool read_cipher_key(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *from, struct conf_sa *sa)
 {
-	const struct wanted cipher = {"cipher_key", sa->cipher->name, sa->cipher_key,
-		sizeof(sa->cipher_key), sa->cipher->key_len, sa->cipher->salt_len};
-	const struct wanted auth = {"auth_key",
-		sa->auth->mode == AUTH_NONE ? "auth none" : sa->auth->name, sa->auth_key,
-		sizeof(sa->auth_key), sa->auth->key_len, 0};
-	bool cipher_ok = read_key(r, item, from, &cipher);
+	const struct cipher_alg *cipher = sa->cipher;
 
-	return read_key(r, item, from, &auth) && cipher_ok;
+	if (conf_given(item, "cipher") == NULL)
+		return false;
+	return read_key(r, item, from,
+		&(struct wanted){"cipher_key", cipher->name, sa->cipher_key, sizeof(sa->cipher_key),
+			cipher->key_len, cipher->salt_len});
+}
+
+static void read_auth_key(
+	struct conf_reader *r, config_setting_t *item, config_setting_t *from, struct conf_sa *sa)
+{
+	const struct auth_alg *auth = sa->auth;
+
+	if (!conf_refused(item, "auth"))
+		read_key(r, item, from,
+			&(struct wanted){"auth_key",
+				auth->mode == AUTH_NONE ? "auth none" : auth->name, sa->auth_key,
+				sizeof(sa->auth_key), auth->key_len, 0});
 }
 
 static bool read_key_file(
@@ -81,7 +92,8 @@ static bool read_key_file(
 		config_setting_t *root = config_root_setting(&file);
 
 		conf_read_group(r, &conf_key_schema, root, sa);
-		ok = read_keys(r, item, root, sa);
+		read_auth_key(r, item, root, sa);
+		ok = read_cipher_key(r, item, root, sa);
 	}
 	conf_file_fini(&file);
 	return ok;
@@ -93,8 +105,10 @@ bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa
 	bool inline_key = config_setting_get_member(item, "cipher_key") != NULL ||
 			  config_setting_get_member(item, "auth_key") != NULL;
 
-	if (file == NULL)
-		return read_keys(r, item, item, sa);
+	if (file == NULL) {
+		read_auth_key(r, item, item, sa);
+		return read_cipher_key(r, item, item, sa);
+	}
 	if (inline_key)
 		conf_err(r, file, "keys stand in the SA as well, must be in one place");
 	if (conf_refused(item, "key_file"))

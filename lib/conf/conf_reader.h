@@ -93,5 +93,5 @@ bool conf_scan(struct conf_reader *r, const char *path, const char *text, size_t
 
 // conf_key.c
 
-// Reads the keys of an SA whose other settings were read. False if they are refused.
+// Reads the keys of an SA whose other settings were read. True if the cipher's key was accepted.
 bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);

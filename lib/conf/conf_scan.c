@@ -68,8 +68,8 @@ static void check_number(struct scan *s)
 	char *end;
 
 	// The value saturates: it is too large all the same.
-	if (strtoull(s->p, &end, hex ? 16 : 10) > most && strspn(end, "L.eE") == 0)
-		fail(s, "integer does not fit 32 bits, must be written as a string");
+	if (strtoull(s->p, &end, hex ? 16 : 10) > most && *end != 'L')
+		fail(s, "number does not fit 32 bits, must be written as a string");
 	s->p = end;
 }
 
