@@ -83,14 +83,25 @@ enum drop local_input(struct worker *w, struct pkt *p)
 	return DROP_LOCAL_UNSERVED;
 }
 
+static bool crosses_boundary(const struct worker *w, const struct pkt *p)
+{
+	const struct snapshot_port *port = w->snapshot->port;
+
+	return !port[p->port].unprotected && p->nexthop != NULL &&
+	       port[p->nexthop->port].unprotected;
+}
+
 // Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
-// tunnel, or in clear if it was clear.
+// tunnel, or in clear if it was clear. Whom the protected side makes us speak to outside, policy
+// decides, or a host there could have us say in clear what belongs in a tunnel.
 static enum drop answer(struct worker *w, struct pkt *p)
 {
 	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
 	if (p->in_by != NULL) {
 		p->sa_out = p->in_by->out;
 		burst_add(&w->protect, p);
+	} else if (crosses_boundary(w, p)) {
+		burst_add(&w->outbound, p);
 	} else {
 		burst_add(&w->forward, p);
 	}

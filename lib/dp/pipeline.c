@@ -140,6 +140,7 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 	}
 	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
 		local_output(w);
+		policy_outbound(w);
 		pipeline_out(w);
 		pipeline_forward(w);
 	}

@@ -63,16 +63,19 @@ static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)
 	ip->hdr_checksum = (uint16_t)~rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
 }
 
+static inline bool ip_proto_has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
+	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
+}
+
 // Source and destination port (network byte order) of a checked packet. False if its protocol has
 // none, or for any fragment: only the first would show them (RFC 4301 7).
 static inline bool ipv4_ports(const struct rte_ipv4_hdr *ip, rte_be16_t *src, rte_be16_t *dst)
 {
 	const rte_be16_t *ports = (const rte_be16_t *)((const uint8_t *)ip + rte_ipv4_hdr_len(ip));
-	bool has_ports = ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP ||
-			 ip->next_proto_id == IPPROTO_SCTP || ip->next_proto_id == IPPROTO_DCCP ||
-			 ip->next_proto_id == IPPROTO_UDPLITE;
 
-	if (!has_ports || ipv4_is_fragment(ip) ||
+	if (!ip_proto_has_ports(ip->next_proto_id) || ipv4_is_fragment(ip) ||
 		rte_be_to_cpu_16(ip->total_length) < rte_ipv4_hdr_len(ip) + 4)
 		return false;
 	*src = ports[0];
