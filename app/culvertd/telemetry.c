@@ -151,11 +151,11 @@ static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned in
 	return false;
 }
 
-static void add_port_range(struct rte_tel_data *d, const char *name, const struct spd_port_range *r)
+static void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)
 {
 	char text[32];
 
-	if (r->max == SPD_PORT_OPAQUE)
+	if (r->max == ACL_PORT_OPAQUE)
 		snprintf(text, sizeof(text), "any");
 	else if (r->min == r->max)
 		snprintf(text, sizeof(text), "%" PRIu32, r->min);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build_route.h"
+#include "build_rule.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX <= PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
@@ -96,14 +97,6 @@ static int sas_build(
 	return s->sad != NULL ? 0 : fail(why, size, "SAs", ENOMEM);
 }
 
-// No restriction of ports lets packets match that show none.
-static struct spd_port_range port_range(uint16_t min, uint16_t max)
-{
-	bool any = min == 0 && max == UINT16_MAX;
-
-	return (struct spd_port_range){min, any ? SPD_PORT_OPAQUE : max};
-}
-
 static struct spd_policy policy_of(
 	const struct snapshot *s, const struct conf_policy *c, const unsigned int sa_at[])
 {
@@ -117,12 +110,10 @@ static struct spd_policy policy_of(
 		.local = c->local,
 		.remote = c->remote,
 		.proto = c->proto == CONF_PROTO_ANY ? SPD_PROTO_ANY : c->proto,
-		.local_port = port_range(c->local_port_min, c->local_port_max),
-		.remote_port = port_range(c->remote_port_min, c->remote_port_max),
+		.local_port = acl_port_range(c->local_port_min, c->local_port_max),
+		.remote_port = acl_port_range(c->remote_port_min, c->remote_port_max),
 	};
 
-	if (c->any_family)
-		p.local = p.remote = (struct ip_prefix){0};
 	memcpy(p.name, c->name, sizeof(c->name));
 	if (c->action == CONF_PROTECT) {
 		p.out = s->sa_out[sa_at[c->sa_out]];
@@ -167,6 +158,20 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	return 0;
 }
 
+static int rules_build(struct snapshot *s, const struct conf *conf, char *why, size_t size)
+{
+	s->rules = build_rules(conf);
+	if (s->rules == NULL)
+		return fail(why, size, "rules", errno);
+	for (unsigned int i = 0; i < conf->n_workers; i++) {
+		s->rule_packets[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
+		s->rule_bytes[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
+		if (s->rule_packets[i] == NULL || s->rule_bytes[i] == NULL)
+			return fail(why, size, "rules", ENOMEM);
+	}
+	return 0;
+}
+
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	uint32_t generation, char *why, size_t size)
 {
@@ -185,6 +190,8 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		rc = sas_build(sa_at, s, conf, why, size);
 	if (rc == 0)
 		rc = policies_build(s, conf, sa_at, why, size);
+	if (rc == 0)
+		rc = rules_build(s, conf, why, size);
 	free(sa_at);
 	if (rc == 0)
 		return s;
@@ -202,8 +209,12 @@ void build_snapshot_free(struct snapshot *s)
 		sa_out_free(s->sa_out[i]);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		sa_in_free(s->sa_in[i]);
-	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++)
+	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {
 		free(s->policy_packets[i]);
+		free(s->rule_packets[i]);
+		free(s->rule_bytes[i]);
+	}
+	rule_set_free(s->rules);
 	free(s->sa_out);
 	free(s->sa_in);
 	free(s->policy_source);

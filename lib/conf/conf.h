@@ -85,12 +85,43 @@ struct conf_policy {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_action action;
-	struct ip_prefix local, remote; // both of one family
-	bool any_family;                // neither local nor remote was given: matches both families
-	uint16_t proto;                 // 0..255 or CONF_PROTO_ANY
+	struct ip_prefix local, remote;          // of one family, or both ::/0: match both families
+	uint16_t proto;                          // 0..255 or CONF_PROTO_ANY
 	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
 	uint16_t remote_port_min, remote_port_max;
 	unsigned int sa_out, sa_in; // indexes into sas, for CONF_PROTECT
+};
+
+enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };
+
+enum conf_rule_state { CONF_NEW, CONF_ESTABLISHED, CONF_RELATED, CONF_INVALID, CONF_STATES };
+
+#define CONF_ICMP_ANY 0x100      // matches every type, and what is not ICMP
+#define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
+
+struct conf_rule {
+	struct conf_where where;
+	char name[CONF_NAME_MAX];
+	enum conf_rule_action action;
+	struct ip_prefix source, destination; // of one family, or both ::/0: match both families
+	uint16_t proto;                       // 0..255 or CONF_PROTO_ANY
+	uint16_t source_port_min, source_port_max; // host byte order; 0..65535 if not restricted
+	uint16_t destination_port_min, destination_port_max;
+	uint16_t icmp_type;         // 0..255 or CONF_ICMP_ANY
+	uint32_t in, out;           // indexes into ports, or CONF_PORT_ANY
+	char tunnel[CONF_NAME_MAX]; // as in the file; "": with or without a tunnel
+	uint32_t *tunnels;          // the policies that it means: indexes, ascending
+	unsigned int n_tunnels;
+	enum conf_rule_state states[CONF_STATES];
+	unsigned int n_states;
+	bool log;
+};
+
+// Seconds without a packet after which a flow ends, by state.
+struct conf_flow_timeouts {
+	unsigned int tcp_syn_sent, tcp_syn_recv, tcp_picked_up, tcp_established;
+	unsigned int tcp_fin_wait, tcp_close_wait, tcp_last_ack, tcp_time_wait, tcp_close;
+	unsigned int udp, udp_stream, icmp, generic;
 };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_SLEEP };
@@ -101,7 +132,8 @@ struct conf {
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
 	unsigned int n_workers;
 	enum conf_idle idle;
-	unsigned int memory_mb;
+	unsigned int memory_mb;      // in all
+	unsigned int flow_memory_mb; // of these, the flow table's
 	bool hugepages;
 	unsigned int packet_buffers;         // mbufs in the pool
 	const char *engine;                  // crypto engine: "auto", "openssl"
@@ -109,6 +141,12 @@ struct conf {
 	unsigned int neighbours_max;
 	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
 	unsigned int neighbour_reachable_s; // seconds a resolved neighbour is believed unasked
+	unsigned int flows_max;
+	unsigned int flows_per_source; // unreplied flows of one source address; 0: no limit
+	bool tcp_liberal;              // packets out of the window are let through
+	bool tcp_pickup;               // connections whose start was not seen are followed
+	struct conf_flow_timeouts flow_timeouts;
+	enum conf_rule_action default_action; // of what no rule matches
 	char *eal_args[CONF_EAL_ARGS_MAX];
 	unsigned int n_eal_args;
 
@@ -122,6 +160,8 @@ struct conf {
 	unsigned int n_sas;
 	struct conf_policy *policies; // in order of the file: the first that matches decides
 	unsigned int n_policies;
+	struct conf_rule *rules; // in order of the file: the first that matches decides
+	unsigned int n_rules;
 
 	struct conf_arena *arena; // private: memory behind the pointers above
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define BUFFER_OVERHEAD 320 // octets of a packet buffer that hold no packet: headers, headroom
+#define FLOW_OCTETS     288 // of a flow: its entry and its part of the index
 
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
 {
@@ -106,21 +107,34 @@ static unsigned int buffer_octets(const struct conf *c)
 	return BUFFER_OVERHEAD + room;
 }
 
+// Where to say that there is too little memory.
+static config_setting_t *memory_setting(const struct conf_reader *r)
+{
+	config_setting_t *memory = conf_at(r->root, "memory");
+	config_setting_t *size = conf_at(memory, "size");
+
+	return size != memory ? size : conf_at(conf_at(r->root, "flows"), "max");
+}
+
 static void check_memory(struct conf_reader *r)
 {
 	struct conf *c = r->c;
-	config_setting_t *memory = conf_at(r->root, "memory");
+	const config_setting_t *memory = conf_at(r->root, "memory");
+	const config_setting_t *flows = conf_at(r->root, "flows");
 
 	if (c->packet_buffers == 0)
 		c->packet_buffers = packet_buffers_wanted(c);
+	c->flow_memory_mb = (unsigned int)((uint64_t)c->flows_max * FLOW_OCTETS >> 20) + 1;
 
 	uint64_t mb = ((uint64_t)c->packet_buffers * buffer_octets(c) >> 20) + 1;
 
+	mb += c->flow_memory_mb;
 	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
-		!conf_refused(memory, "packet_buffers"))
-		conf_err(r, conf_at(memory, "size"),
-			"%u MB is too little, must be at least %" PRIu64 " for %u packet buffers",
-			c->memory_mb, mb, c->packet_buffers);
+		!conf_refused(memory, "packet_buffers") && !conf_refused(flows, "max"))
+		conf_err(r, memory_setting(r),
+			"%u MB is too little for %u packet buffers and %u flows, memory.size must "
+			"be at least %" PRIu64 ", or packet_buffers or flows.max less",
+			c->memory_mb, c->packet_buffers, c->flows_max, mb);
 }
 
 // A port faces the untrusted side if ESP comes in there.
@@ -143,6 +157,7 @@ void conf_check(struct conf_reader *r)
 	conf_check_routes(r);
 	conf_check_sas(r);
 	conf_check_policies(r);
+	conf_check_rules(r);
 	derive_sides(r);
 	check_memory(r);
 }

@@ -12,6 +12,7 @@ void conf_check_ports(struct conf_reader *r);
 void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
+void conf_check_rules(struct conf_reader *r);
 
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
@@ -43,6 +44,47 @@ void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compa
 // setting of this name, followed by a reference to the earlier one.
 void conf_refuse_equal(struct conf_reader *r, const char *list, struct conf_set *set,
 	conf_compare compare, const char *name, const char *problem);
+
+// The names of the elements of a list, to which other settings refer.
+struct conf_names {
+	const struct conf_schema *schema; // of an element
+	const char *first;                // name; the next one is schema->item_size octets on
+	struct conf_set set;              // those that were accepted, sorted
+	bool complete;                    // all were
+};
+
+struct conf_names conf_names_sort(const struct conf_reader *r, const char *list);
+
+// Index of the element of this name; of the first in the file if there are several. -1 if there
+// is none.
+int conf_names_find(const struct conf_names *n, const char *name);
+
+// Reports that a setting names an element that none of the lists (the last one is NULL) has,
+// unless its name may be one of those that were refused.
+void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
+	const struct conf_names *const lists[], const char *name);
+
+// What policies and rules have in common: selectors of packets. Names of settings end with NULL.
+
+// Refuses the settings of these names, which are about ports, if the protocol has none.
+void conf_check_proto_ports(
+	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
+
+// A prefix that was not given matches everything of the other's family. Without either both are
+// ::/0.
+void conf_complete_prefixes(const config_setting_t *item, const char *a_name, struct ip_prefix *a,
+	const char *b_name, struct ip_prefix *b);
+
+// Whether a matches every address that b matches.
+bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
+
+typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b);
+
+// Reports each of the n elements of a list that never matches, because covers() says that one
+// before it matches all that it does. Looks at those only of which no setting of these names was
+// refused.
+void conf_check_order(struct conf_reader *r, const char *list, unsigned int n,
+	const char *const names[], conf_covers covers);
 
 // Index of the port that has this address, or has a network that it is in. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

@@ -47,7 +47,7 @@ static int compare_devices(const struct conf *c, unsigned int a, unsigned int b)
 
 static int compare_ifaces(const struct conf *c, unsigned int a, unsigned int b)
 {
-	size_t x_len, y_len;
+	size_t x_len = 0, y_len = 0;
 	const char *x = device_iface(c->ports[a].device, &x_len);
 	const char *y = device_iface(c->ports[b].device, &y_len);
 

@@ -87,6 +87,14 @@ static const char *item_label(const struct conf_reader *r, const config_setting_
 	return conf_format(r, "%s %d", schema->noun, config_setting_index(item) + 1);
 }
 
+// 'flows.timeouts.udp'
+static const char *path(const struct conf_reader *r, const config_setting_t *s)
+{
+	if (s->parent->parent == NULL)
+		return conf_show(r, s->name);
+	return conf_format(r, "%s.%s", path(r, s->parent), conf_show(r, s->name));
+}
+
 // What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
 static const char *label(const struct conf_reader *r, const config_setting_t *s)
 {
@@ -96,9 +104,7 @@ static const char *label(const struct conf_reader *r, const config_setting_t *s)
 		return conf_format(r, "%s: ", item_label(r, s));
 	if (item_schema(s->parent) != NULL)
 		return conf_format(r, "%s: %s: ", item_label(r, s->parent), conf_show(r, s->name));
-	if (s->parent->parent != NULL)
-		return conf_format(r, "%s.%s: ", s->parent->name, conf_show(r, s->name));
-	return conf_format(r, "%s: ", conf_show(r, s->name));
+	return conf_format(r, "%s: ", path(r, s));
 }
 
 const char *conf_ref(const struct conf_reader *r, const config_setting_t *item)

@@ -5,8 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CPU_MAX   1023  // CPUs that Linux numbers in a cpu_set_t
-#define ITEMS_MAX 65536 // far more than anyone writes by hand
+#define CPU_MAX     1023  // CPUs that Linux numbers in a cpu_set_t
+#define ITEMS_MAX   65536 // far more than anyone writes by hand
+#define RULES_MAX   4096  // the last ones take long to get to
+#define FLOWS_MAX   67108864
+#define TIMEOUT_MAX 2000000 // seconds, of which milliseconds still fit 31 bits
 
 #define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
@@ -15,6 +18,11 @@ static const char *const engines[] = {"auto", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
+
+static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
+static const char *const rule_states[] = {
+	"new", "established", "related", "invalid", NULL};           // enum conf_rule_state
+static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp_liberal
 
 static const struct conf_option cpu_options[] = {
 	{.name = "control",
@@ -39,7 +47,7 @@ static const struct conf_option memory_options[] = {
 		.type = &conf_type_uint,
 		.min = 64,
 		.max = 1048576,
-		.def = "512",
+		.def = "1024",
 		FIELD(struct conf, memory_mb)},
 	{.name = "hugepages",
 		.type = &conf_type_bool,
@@ -81,6 +89,53 @@ static const struct conf_option neighbour_table_options[] = {
 		.max = 86400,
 		.def = "30",
 		FIELD(struct conf, neighbour_reachable_s)},
+	{0},
+};
+
+#define TIMEOUT(state, seconds)                                                                    \
+	{                                                                                          \
+		.name = #state, .type = &conf_type_uint, .min = 1, .max = TIMEOUT_MAX,             \
+		.def = seconds, FIELD(struct conf, flow_timeouts.state)                            \
+	}
+
+static const struct conf_option timeout_options[] = {
+	TIMEOUT(tcp_syn_sent, "120"),
+	TIMEOUT(tcp_syn_recv, "60"),
+	TIMEOUT(tcp_picked_up, "300"),
+	TIMEOUT(tcp_established, "432000"),
+	TIMEOUT(tcp_fin_wait, "120"),
+	TIMEOUT(tcp_close_wait, "60"),
+	TIMEOUT(tcp_last_ack, "30"),
+	TIMEOUT(tcp_time_wait, "120"),
+	TIMEOUT(tcp_close, "10"),
+	TIMEOUT(udp, "30"),
+	TIMEOUT(udp_stream, "120"),
+	TIMEOUT(icmp, "30"),
+	TIMEOUT(generic, "600"),
+	{0},
+};
+
+static const struct conf_schema timeouts = {.options = timeout_options};
+
+static const struct conf_option flow_options[] = {
+	{.name = "max",
+		.type = &conf_type_uint,
+		.min = 1024,
+		.max = FLOWS_MAX,
+		.def = "1000000",
+		FIELD(struct conf, flows_max)},
+	{.name = "per_source",
+		.type = &conf_type_uint,
+		.max = FLOWS_MAX,
+		.def = "0",
+		FIELD(struct conf, flows_per_source)},
+	{.name = "tcp",
+		.type = &conf_type_choice,
+		.choices = tcp_checks,
+		.def = "strict",
+		FIELD(struct conf, tcp_liberal)},
+	{.name = "pickup", .type = &conf_type_bool, .def = "true", FIELD(struct conf, tcp_pickup)},
+	{.name = "timeouts", .shape = CONF_GROUP, .schema = &timeouts},
 	{0},
 };
 
@@ -204,6 +259,50 @@ static const struct conf_option policy_options[] = {
 	{0},
 };
 
+static_assert(offsetof(struct conf_rule, source_port_max) ==
+		      offsetof(struct conf_rule, source_port_min) + 2,
+	"not a pair");
+static_assert(offsetof(struct conf_rule, destination_port_max) ==
+		      offsetof(struct conf_rule, destination_port_min) + 2,
+	"not a pair");
+
+static const struct conf_option rule_options[] = {
+	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_rule, name)},
+	{.name = "action",
+		.type = &conf_type_choice,
+		.choices = rule_actions,
+		.required = true,
+		FIELD(struct conf_rule, action)},
+	{.name = "source", .type = &conf_type_prefix, FIELD(struct conf_rule, source)},
+	{.name = "destination", .type = &conf_type_prefix, FIELD(struct conf_rule, destination)},
+	{.name = "proto", .type = &conf_type_proto, .def = "any", FIELD(struct conf_rule, proto)},
+	{.name = "source_port",
+		.type = &conf_type_ports,
+		.def = "0-65535",
+		FIELD(struct conf_rule, source_port_min)},
+	{.name = "destination_port",
+		.type = &conf_type_ports,
+		.def = "0-65535",
+		FIELD(struct conf_rule, destination_port_min)},
+	{.name = "icmp_type",
+		.type = &conf_type_uint,
+		.max = 255,
+		FIELD(struct conf_rule, icmp_type)},
+	{.name = "in", .type = &conf_type_string},
+	{.name = "out", .type = &conf_type_string},
+	{.name = "tunnel", .type = &conf_type_name, FIELD(struct conf_rule, tunnel)},
+	{.name = "state",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_choice,
+		.choices = rule_states,
+		.n_min = 1,
+		.n_max = CONF_STATES,
+		FIELD(struct conf_rule, states[0]),
+		.count_offset = offsetof(struct conf_rule, n_states)},
+	{.name = "log", .type = &conf_type_bool, .def = "false", FIELD(struct conf_rule, log)},
+	{0},
+};
+
 static const struct conf_option key_options[] = {
 	{.name = "cipher_key", .type = &conf_type_string},
 	{.name = "auth_key", .type = &conf_type_string},
@@ -214,6 +313,7 @@ static const struct conf_schema cpus = {.options = cpu_options};
 static const struct conf_schema memory = {.options = memory_options};
 static const struct conf_schema icmp = {.options = icmp_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
+static const struct conf_schema flows = {.options = flow_options};
 static const struct conf_schema port = {"port", "name", port_options, sizeof(struct conf_port)};
 static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
 static const struct conf_schema neighbour = {
@@ -221,6 +321,7 @@ static const struct conf_schema neighbour = {
 static const struct conf_schema sa = {"sa", "name", sa_options, sizeof(struct conf_sa)};
 static const struct conf_schema policy = {
 	"policy", "name", policy_options, sizeof(struct conf_policy)};
+static const struct conf_schema rule = {"rule", "name", rule_options, sizeof(struct conf_rule)};
 
 #define LIST(member, most)                                                                         \
 	.shape = CONF_LIST, .n_max = (most), FIELD(struct conf, member),                           \
@@ -251,6 +352,7 @@ static const struct conf_option options[] = {
 		.count_offset = offsetof(struct conf, n_eal_args)},
 	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
 	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
+	{.name = "flows", .shape = CONF_GROUP, .schema = &flows},
 	{.name = "ports",
 		.schema = &port,
 		.required = true,
@@ -260,6 +362,12 @@ static const struct conf_option options[] = {
 	{.name = "neighbours", .schema = &neighbour, LIST(neighbours, ITEMS_MAX)},
 	{.name = "sas", .schema = &sa, LIST(sas, ITEMS_MAX)},
 	{.name = "policies", .schema = &policy, LIST(policies, 16384)},
+	{.name = "rules", .schema = &rule, LIST(rules, RULES_MAX)},
+	{.name = "default_action",
+		.type = &conf_type_choice,
+		.choices = rule_actions,
+		.def = "accept",
+		FIELD(struct conf, default_action)},
 	{0},
 };
 

@@ -62,23 +62,34 @@ static enum drop shrink(struct worker *w, struct pkt *p)
 	return DROP_TOO_BIG;
 }
 
+// What was small inside a large ESP packet (RFC 4303 2.7) still has its buffer: only ordinary ones
+// leave by a port.
+static bool leave_large_buffer(struct worker *w, struct pkt *p)
+{
+	struct rte_mbuf *m = rte_pktmbuf_copy(p->m, w->pool, 0, UINT32_MAX);
+
+	if (m == NULL)
+		return false;
+	worker_release(w, p->m);
+	p->m = m;
+	return true;
+}
+
 void forward_fit(struct worker *w, struct burst *b)
 {
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = &b->p[i];
+		enum drop d = DROP_NONE;
 
-		if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p))) {
-			if (kept != i)
-				b->p[kept] = *p;
-			kept++;
-			continue;
-		}
-
-		enum drop d = shrink(w, p);
-
-		if (d != DROP_NONE)
+		if (unlikely(rte_pktmbuf_data_len(p->m) > mtu_of(w, p)))
+			d = shrink(w, p);
+		else if (likely(p->m->pool == w->pool) || leave_large_buffer(w, p))
+			b->p[kept++] = *p;
+		else
+			d = DROP_NO_BUFFER;
+		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
 	b->n = kept;

@@ -10,9 +10,9 @@ static void key_of(struct spd_key *key, const struct pkt *p, bool inbound)
 	rte_be16_t src = 0, dst = 0;
 	bool ports = ipv4_ports(ip, &src, &dst);
 	rte_be32_t src_port =
-		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(src)) : RTE_BE32(SPD_PORT_OPAQUE);
+		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(src)) : RTE_BE32(ACL_PORT_OPAQUE);
 	rte_be32_t dst_port =
-		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(SPD_PORT_OPAQUE);
+		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(ACL_PORT_OPAQUE);
 
 	*key = (struct spd_key){
 		.proto = ip->next_proto_id,

@@ -10,6 +10,7 @@
 #include <rte_ether.h>
 
 #include "route.h"
+#include "rule.h"
 #include "sad.h"
 #include "spd.h"
 
@@ -38,6 +39,11 @@ struct snapshot {
 	struct ip_addr *policy_source;
 	// By worker, then by index of policy: packets that matched. Written by that worker alone.
 	uint64_t *policy_packets[SA_WORKERS_MAX];
+	struct rule_set *rules; // tunnels are indexes of policies
+	// By worker, then by index of rule: packets that it decided about, and their octets from the
+	// IP header on. Written by that worker alone.
+	uint64_t *rule_packets[SA_WORKERS_MAX];
+	uint64_t *rule_bytes[SA_WORKERS_MAX];
 
 	// For showing, and to free them in the end:
 	struct sa_in **sa_in;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include <rte_acl.h>
-#include <rte_errno.h>
 
 #define LOOKUP_MAX 64 // keys in one call of rte_acl
 
@@ -31,31 +30,13 @@ struct spd {
 	struct spd_policy policy[];
 };
 
-static bool holds_v4(const struct ip_prefix *p)
+static bool speaks_v4(const struct spd_policy *p)
 {
-	return ip_addr_is_v4(&p->addr) || p->len == 0;
+	return acl_prefix_speaks_v4(&p->local) && acl_prefix_speaks_v4(&p->remote);
 }
 
-static bool speaks_of_v4(const struct spd_policy *p)
+static struct acl_rule acl_rule_of(const struct spd_policy *p, unsigned int i)
 {
-	return holds_v4(&p->local) && holds_v4(&p->remote);
-}
-
-static struct rte_acl_field v4_prefix(const struct ip_prefix *p)
-{
-	if (p->len < IP_V4_BITS)
-		return (struct rte_acl_field){.value.u32 = 0, .mask_range.u32 = 0};
-	return (struct rte_acl_field){
-		.value.u32 = rte_be_to_cpu_32(ip_addr_v4(&p->addr)),
-		.mask_range.u32 = p->len - (uint32_t)IP_V4_BITS,
-	};
-}
-
-static struct acl_rule acl_rule_of(const struct spd *spd, unsigned int i)
-{
-	const struct spd_policy *p = &spd->policy[i];
-	bool any = p->proto == SPD_PROTO_ANY;
-
 	return (struct acl_rule){
 		// userdata 0 means "no match" to rte_acl
 		.data = {.category_mask = 1,
@@ -63,14 +44,11 @@ static struct acl_rule acl_rule_of(const struct spd *spd, unsigned int i)
 			.userdata = i + 1},
 		.field =
 			{
-				[F_PROTO] = {.value.u8 = any ? 0 : (uint8_t)p->proto,
-					.mask_range.u8 = any ? 0 : 0xff},
-				[F_LOCAL] = v4_prefix(&p->local),
-				[F_REMOTE] = v4_prefix(&p->remote),
-				[F_LOCAL_PORT] = {.value.u32 = p->local_port.min,
-					.mask_range.u32 = p->local_port.max},
-				[F_REMOTE_PORT] = {.value.u32 = p->remote_port.min,
-					.mask_range.u32 = p->remote_port.max},
+				[F_PROTO] = acl_octet(p->proto == SPD_PROTO_ANY, (uint8_t)p->proto),
+				[F_LOCAL] = acl_prefix_v4(&p->local),
+				[F_REMOTE] = acl_prefix_v4(&p->remote),
+				[F_LOCAL_PORT] = acl_ports(&p->local_port),
+				[F_REMOTE_PORT] = acl_ports(&p->remote_port),
 			},
 	};
 }
@@ -94,16 +72,16 @@ static int compile(struct spd *spd)
 		return 0;
 	spd->acl = rte_acl_create(&param);
 	if (spd->acl == NULL)
-		return -rte_errno;
+		return -ENOMEM;
 	for (unsigned int i = 0; i < spd->n; i++) {
-		struct acl_rule rule = acl_rule_of(spd, i);
+		struct acl_rule rule = acl_rule_of(&spd->policy[i], i);
 		int rc = 0;
 
-		if (speaks_of_v4(&spd->policy[i]))
+		if (speaks_v4(&spd->policy[i]))
 			rc = rte_acl_add_rules(spd->acl, (struct rte_acl_rule *)&rule, 1);
 		if (rc < 0)
 			return rc;
-		added += speaks_of_v4(&spd->policy[i]);
+		added += speaks_v4(&spd->policy[i]);
 	}
 	if (added > 0)
 		return rte_acl_build(spd->acl, &config);

@@ -9,19 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "acl_field.h"
 #include "addr.h"
 #include "sa.h"
 
 enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
 
-#define SPD_PROTO_ANY   0x100
-#define SPD_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
-#define SPD_NAME_MAX    32
-
-// Inclusive, host byte order. 0 to SPD_PORT_OPAQUE matches everything.
-struct spd_port_range {
-	uint32_t min, max;
-};
+#define SPD_PROTO_ANY 0x100
+#define SPD_NAME_MAX  32
 
 struct spd_policy {
 	enum spd_action action;
@@ -30,7 +25,7 @@ struct spd_policy {
 	char name[SPD_NAME_MAX];
 	struct ip_prefix local, remote; // of one family; both ::/0 match IPv4 as well
 	uint16_t proto;                 // or SPD_PROTO_ANY
-	struct spd_port_range local_port, remote_port;
+	struct acl_port_range local_port, remote_port;
 };
 
 // What a packet shows to the IPv4 policies. Laid out for rte_acl: network byte order throughout.
@@ -38,7 +33,7 @@ struct spd_key {
 	uint8_t proto;
 	uint8_t pad[3];
 	rte_be32_t local, remote;
-	rte_be32_t local_port, remote_port; // or SPD_PORT_OPAQUE
+	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
 };
 
 struct spd;

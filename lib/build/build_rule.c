@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "build_rule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
+static_assert(CONF_PROTO_ANY == RULE_PROTO_ANY && CONF_ICMP_ANY == RULE_ICMP_ANY &&
+		      CONF_PORT_ANY == RULE_ANY,
+	"the same words");
+
+static enum rule_action action_of(enum conf_rule_action action)
+{
+	static const enum rule_action actions[] = {
+		[CONF_ACCEPT] = RULE_ACCEPT, [CONF_DROP] = RULE_DROP, [CONF_REJECT] = RULE_REJECT};
+
+	return actions[action];
+}
+
+static uint8_t states_of(const struct conf_rule *c)
+{
+	static const enum rule_state states[] = {
+		[CONF_NEW] = RULE_NEW,
+		[CONF_ESTABLISHED] = RULE_ESTABLISHED,
+		[CONF_RELATED] = RULE_RELATED,
+		[CONF_INVALID] = RULE_INVALID,
+	};
+	uint8_t set = 0;
+
+	for (unsigned int i = 0; i < c->n_states; i++)
+		set |= (uint8_t)(1u << states[c->states[i]]);
+	return set;
+}
+
+static struct rule rule_of(const struct conf_rule *c)
+{
+	struct rule r = {
+		.action = action_of(c->action),
+		.log = c->log,
+		.states = states_of(c),
+		.source = c->source,
+		.destination = c->destination,
+		.proto = c->proto,
+		.source_port = acl_port_range(c->source_port_min, c->source_port_max),
+		.destination_port =
+			acl_port_range(c->destination_port_min, c->destination_port_max),
+		.icmp_type = c->icmp_type,
+		.in = c->in,
+		.out = c->out,
+		.tunnels = c->tunnels,
+		.n_tunnels = c->n_tunnels,
+	};
+
+	memcpy(r.name, c->name, sizeof(c->name));
+	return r;
+}
+
+struct rule_set *build_rules(const struct conf *conf)
+{
+	struct rule fallback = {
+		.name = BUILD_RULE_DEFAULT, .action = action_of(conf->default_action)};
+	struct rule *rules = calloc(conf->n_rules + 1, sizeof(*rules));
+
+	if (rules == NULL)
+		return NULL;
+	for (unsigned int i = 0; i < conf->n_rules; i++)
+		rules[i] = rule_of(&conf->rules[i]);
+
+	struct rule_set *s = rule_set_new(rules, conf->n_rules, &fallback);
+
+	free(rules);
+	return s;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+
+#include "conf_check.h"
+#include "conf_schema.h"
+
+#define PROTO_ICMP 1
+
+static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
+{
+	return strcmp(c->rules[a].name, c->rules[b].name);
+}
+
+// Index of the port that a setting names.
+static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const char *setting,
+	const struct conf_names *ports)
+{
+	config_setting_t *s = conf_given(rule, setting);
+
+	if (s == NULL)
+		return CONF_PORT_ANY;
+
+	const char *name = config_setting_get_string(s);
+	int i = conf_names_find(ports, name);
+
+	if (i >= 0)
+		return (uint32_t)i;
+	conf_names_refuse(r, s, (const struct conf_names *[]){ports, NULL}, name);
+	return CONF_PORT_ANY;
+}
+
+static void check_icmp_type(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule)
+{
+	config_setting_t *s = conf_given(item, "icmp_type");
+
+	if (s == NULL)
+		rule->icmp_type = CONF_ICMP_ANY;
+	else if (!conf_refused(item, "proto") && rule->proto != PROTO_ICMP)
+		conf_err(r, s, "needs proto icmp");
+}
+
+static void find_tunnel_of_policy(
+	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int policy)
+{
+	config_setting_t *item = conf_item(r, "policies", policy);
+
+	if (conf_given(item, "action") == NULL)
+		return;
+	if (r->c->policies[policy].action != CONF_PROTECT) {
+		conf_err(r, s, "%s has no tunnel, must have action \"protect\"", conf_ref(r, item));
+		return;
+	}
+	rule->tunnels = conf_alloc(r, 1, sizeof(rule->tunnels[0]));
+	rule->tunnels[rule->n_tunnels++] = policy;
+}
+
+// An SA stands for all policies that send or receive through it.
+static void find_tunnels_of_sa(
+	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int sa)
+{
+	const struct conf *c = r->c;
+	bool known = !conf_refused(r->root, "policies");
+
+	rule->tunnels = conf_alloc(r, c->n_policies, sizeof(rule->tunnels[0]));
+	for (unsigned int i = 0; i < c->n_policies; i++) {
+		const config_setting_t *item = conf_item(r, "policies", i);
+		const struct conf_policy *p = &c->policies[i];
+
+		if (conf_given(item, "action") == NULL)
+			known = false;
+		else if (p->action != CONF_PROTECT)
+			continue;
+		else if (conf_given(item, "out") == NULL || conf_given(item, "in") == NULL)
+			known = false;
+		else if (p->sa_out == sa || p->sa_in == sa)
+			rule->tunnels[rule->n_tunnels++] = i;
+	}
+	if (known && rule->n_tunnels == 0)
+		conf_err(r, s, "no policy uses %s", conf_ref(r, conf_item(r, "sas", sa)));
+}
+
+static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule,
+	const struct conf_names *policies, const struct conf_names *sas)
+{
+	config_setting_t *s = conf_given(item, "tunnel");
+
+	if (s == NULL)
+		return;
+
+	int policy = conf_names_find(policies, rule->tunnel);
+	int sa = conf_names_find(sas, rule->tunnel);
+
+	if (policy >= 0 && sa >= 0)
+		conf_err(r, s, "is the name of %s and of %s, must be that of one",
+			conf_ref(r, conf_item(r, "policies", (unsigned int)policy)),
+			conf_ref(r, conf_item(r, "sas", (unsigned int)sa)));
+	else if (policy >= 0)
+		find_tunnel_of_policy(r, s, rule, (unsigned int)policy);
+	else if (sa >= 0)
+		find_tunnels_of_sa(r, s, rule, (unsigned int)sa);
+	else
+		conf_names_refuse(
+			r, s, (const struct conf_names *[]){policies, sas, NULL}, rule->tunnel);
+}
+
+// A rule that drops should drop everything; one that accepts should not be taken for leave to send
+// what belongs nowhere.
+static void complete_states(struct conf_rule *rule)
+{
+	if (rule->n_states > 0)
+		return;
+	for (unsigned int i = 0; i < CONF_STATES; i++)
+		if (i != CONF_INVALID || rule->action != CONF_ACCEPT)
+			rule->states[rule->n_states++] = i;
+}
+
+static unsigned int state_set(const struct conf_rule *rule)
+{
+	unsigned int set = 0;
+
+	for (unsigned int i = 0; i < rule->n_states; i++)
+		set |= 1u << rule->states[i];
+	return set;
+}
+
+static bool tunnels_cover(const struct conf_rule *a, const struct conf_rule *b)
+{
+	unsigned int k = 0;
+
+	if (a->tunnel[0] == '\0')
+		return true;
+	for (unsigned int i = 0; i < b->n_tunnels; i++) {
+		while (k < a->n_tunnels && a->tunnels[k] < b->tunnels[i])
+			k++;
+		if (k == a->n_tunnels || a->tunnels[k] != b->tunnels[i])
+			return false;
+	}
+	return b->n_tunnels > 0;
+}
+
+// Whether a matches every packet that b matches.
+static bool covers(const struct conf *c, unsigned int a, unsigned int b)
+{
+	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
+
+	return (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
+	       x->source_port_min <= y->source_port_min &&
+	       x->source_port_max >= y->source_port_max &&
+	       x->destination_port_min <= y->destination_port_min &&
+	       x->destination_port_max >= y->destination_port_max &&
+	       (x->icmp_type == CONF_ICMP_ANY || x->icmp_type == y->icmp_type) &&
+	       (x->in == CONF_PORT_ANY || x->in == y->in) &&
+	       (x->out == CONF_PORT_ANY || x->out == y->out) &&
+	       (state_set(y) & ~state_set(x)) == 0 && conf_prefix_covers(&x->source, &y->source) &&
+	       conf_prefix_covers(&x->destination, &y->destination) && tunnels_cover(x, y);
+}
+
+void conf_check_rules(struct conf_reader *r)
+{
+	static const char *const ports[] = {"source_port", "destination_port", NULL};
+	static const char *const selectors[] = {"action", "source", "destination", "proto",
+		"source_port", "destination_port", "icmp_type", "in", "out", "tunnel", "state",
+		NULL};
+	struct conf *c = r->c;
+	struct conf_set names =
+		conf_set_given(r, "rules", c->n_rules, (const char *[]){"name", NULL});
+	struct conf_names port_names = conf_names_sort(r, "ports");
+	struct conf_names policy_names = conf_names_sort(r, "policies");
+	struct conf_names sa_names = conf_names_sort(r, "sas");
+
+	for (unsigned int i = 0; i < c->n_rules; i++) {
+		config_setting_t *item = conf_item(r, "rules", i);
+		struct conf_rule *rule = &c->rules[i];
+
+		conf_check_proto_ports(r, item, rule->proto, ports);
+		check_icmp_type(r, item, rule);
+		conf_complete_prefixes(
+			item, "source", &rule->source, "destination", &rule->destination);
+		rule->in = find_port(r, item, "in", &port_names);
+		rule->out = find_port(r, item, "out", &port_names);
+		find_tunnels(r, item, rule, &policy_names, &sa_names);
+		complete_states(rule);
+	}
+	conf_refuse_equal(r, "rules", &names, compare_names, "name", "is already the name of");
+	conf_check_order(r, "rules", c->n_rules, selectors, covers);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_check.h"
+#include "conf_schema.h"
+
+static const char *name_at(const struct conf_names *n, unsigned int i)
+{
+	return n->first + i * n->schema->item_size;
+}
+
+static int compare(const void *a, const void *b, void *names)
+{
+	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+	int by_name = strcmp(name_at(names, x), name_at(names, y));
+
+	return by_name != 0 ? by_name : (x > y) - (x < y);
+}
+
+struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
+{
+	const struct conf_option *o = conf_schema_find(&conf_schema, list);
+	const char *items;
+	unsigned int n;
+
+	memcpy(&items, (const char *)r->c + o->offset, sizeof(items));
+	memcpy(&n, (const char *)r->c + o->count_offset, sizeof(n));
+
+	struct conf_names names = {
+		.schema = o->schema,
+		.first = items + conf_schema_find(o->schema, "name")->offset,
+		.set = conf_set_given(r, list, n, (const char *[]){"name", NULL}),
+	};
+
+	names.complete = names.set.n == n && !conf_refused(r->root, list);
+	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare, &names);
+	return names;
+}
+
+int conf_names_find(const struct conf_names *n, const char *name)
+{
+	unsigned int low = 0, high = n->set.n;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (strcmp(name_at(n, n->set.index[middle]), name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == n->set.n || strcmp(name_at(n, n->set.index[low]), name) != 0)
+		return -1;
+	return (int)n->set.index[low];
+}
+
+void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
+	const struct conf_names *const lists[], const char *name)
+{
+	struct conf_nearest near = {.text = name};
+	const char *nouns = lists[0]->schema->noun;
+	bool complete = true;
+
+	for (unsigned int l = 0; lists[l] != NULL; l++) {
+		if (l > 0)
+			nouns = conf_format(r, "%s or %s", nouns, lists[l]->schema->noun);
+		complete = complete && lists[l]->complete;
+		for (unsigned int i = 0; i < lists[l]->set.n; i++)
+			conf_nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
+	}
+	if (near.best != NULL)
+		conf_err(r, s, "there is no %s %s, did you mean \"%s\"?", nouns,
+			conf_quote(r, name), near.best);
+	else if (complete)
+		conf_err(r, s, "there is no %s %s, must be the name of one", nouns,
+			conf_quote(r, name));
+}

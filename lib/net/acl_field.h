@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Values of rte_acl fields for the kinds of things that selectors and rules name. Control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_acl.h>
+
+#include "addr.h"
+
+#define ACL_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
+
+// Inclusive, host byte order. 0 to ACL_PORT_OPAQUE matches everything.
+struct acl_port_range {
+	uint32_t min, max;
+};
+
+// No restriction of ports lets packets match that show none.
+static inline struct acl_port_range acl_port_range(uint16_t min, uint16_t max)
+{
+	bool any = min == 0 && max == UINT16_MAX;
+
+	return (struct acl_port_range){min, any ? ACL_PORT_OPAQUE : max};
+}
+
+// Whether an IPv4 packet can be in the prefix: it is one, or the prefix of everything.
+static inline bool acl_prefix_speaks_v4(const struct ip_prefix *p)
+{
+	return ip_addr_is_v4(&p->addr) || p->len == 0;
+}
+
+// RTE_ACL_FIELD_TYPE_MASK, 4 octets.
+static inline struct rte_acl_field acl_prefix_v4(const struct ip_prefix *p)
+{
+	if (p->len < IP_V4_BITS)
+		return (struct rte_acl_field){.value.u32 = 0, .mask_range.u32 = 0};
+	return (struct rte_acl_field){
+		.value.u32 = rte_be_to_cpu_32(ip_addr_v4(&p->addr)),
+		.mask_range.u32 = p->len - (uint32_t)IP_V4_BITS,
+	};
+}
+
+// RTE_ACL_FIELD_TYPE_RANGE, 4 octets.
+static inline struct rte_acl_field acl_ports(const struct acl_port_range *r)
+{
+	return (struct rte_acl_field){.value.u32 = r->min, .mask_range.u32 = r->max};
+}
+
+// RTE_ACL_FIELD_TYPE_BITMASK, 1 octet: this value, or any.
+static inline struct rte_acl_field acl_octet(bool any, uint8_t value)
+{
+	return (struct rte_acl_field){.value.u8 = any ? 0 : value, .mask_range.u8 = any ? 0 : 0xff};
+}
+
+// RTE_ACL_FIELD_TYPE_BITMASK, 4 octets: this value, or any.
+static inline struct rte_acl_field acl_word(bool any, uint32_t value)
+{
+	return (struct rte_acl_field){
+		.value.u32 = any ? 0 : value, .mask_range.u32 = any ? 0 : UINT32_MAX};
+}
