@@ -8,13 +8,14 @@
 #include <rte_icmp.h>
 #include <rte_ip.h>
 
-#define ICMP_UNREACHABLE      3
-#define ICMP_UNREACH_HOST     1
-#define ICMP_UNREACH_PROTOCOL 2
-#define ICMP_UNREACH_PORT     3
-#define ICMP_UNREACH_NEEDFRAG 4
-#define ICMP_UNREACH_NET      0
-#define ICMP_TIME_EXCEEDED    11
+#define ICMP_UNREACHABLE        3
+#define ICMP_UNREACH_HOST       1
+#define ICMP_UNREACH_PROTOCOL   2
+#define ICMP_UNREACH_PORT       3
+#define ICMP_UNREACH_NEEDFRAG   4
+#define ICMP_UNREACH_PROHIBITED 13
+#define ICMP_UNREACH_NET        0
+#define ICMP_TIME_EXCEEDED      11
 
 // An error message is at most this long, IP header included (RFC 1812 4.3.2.3).
 #define ICMP_ERROR_MAX 576

@@ -8,7 +8,13 @@
 
 #include <rte_ip.h>
 
-enum ipv4_fault { IPV4_GOOD, IPV4_SHORT, IPV4_MALFORMED, IPV4_CHECKSUM };
+enum ipv4_fault {
+	IPV4_GOOD,
+	IPV4_SHORT, // no room for a header
+	IPV4_MALFORMED,
+	IPV4_TRUNCATED, // the packet that the header announces is longer
+	IPV4_CHECKSUM,
+};
 
 #define IPV4_OFFSET_DF RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
 
@@ -27,7 +33,7 @@ static inline enum ipv4_fault ipv4_check(
 	if (rte_be_to_cpu_16(ip->total_length) < hdr_len)
 		return IPV4_MALFORMED;
 	if (len < rte_be_to_cpu_16(ip->total_length))
-		return IPV4_SHORT;
+		return IPV4_TRUNCATED;
 	if (!checksum_known_good && rte_raw_cksum(ip, hdr_len) != 0xffff)
 		return IPV4_CHECKSUM;
 	return IPV4_GOOD;

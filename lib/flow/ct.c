@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connection tracking: what begins a flow, and what its packets do to its state.
+#include "ct.h"
+
+#include <netinet/in.h>
+
+#include <rte_tcp.h>
+
+#define UDP_STREAM_MS 2000 // a flow that is still answered after this is a stream
+
+static uint32_t begin_tcp(const struct flow_table *t, const struct flow_pkt *p)
+{
+	uint8_t flags = p->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG | RTE_TCP_RST_FLAG);
+
+	if (flags == RTE_TCP_SYN_FLAG)
+		return FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
+	if (flags == RTE_TCP_ACK_FLAG && atomic_load_explicit(&t->pick_up, memory_order_relaxed))
+		return FLOW_TCP_PICKED_UP | FLOW_PICKED_UP;
+	return 0;
+}
+
+uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason)
+{
+	uint32_t initiator = p->dir == 1 ? FLOW_INITIATOR : 0;
+	uint32_t word;
+
+	if (p->icmp_error) {
+		*reason = DROP_ICMP_UNRELATED;
+		return 0;
+	}
+	switch (p->key.proto) {
+	case IPPROTO_TCP:
+		word = begin_tcp(t, p);
+		*reason = DROP_TCP_UNOPENED;
+		return word != 0 ? word | initiator : 0;
+	case IPPROTO_UDP:
+		return FLOW_UDP_NEW | initiator;
+	case IPPROTO_ICMP:
+		*reason = DROP_CT_INVALID; // an answer to nothing
+		return p->icmp_reply ? 0 : FLOW_ICMP_NEW | initiator;
+	default:
+		return FLOW_OTHER_NEW | initiator;
+	}
+}
+
+bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_t word)
+{
+	// From the change on that completes the handshake, the flow no longer counts.
+	if (flow_word_class(word) == FLOW_CLASS_ESTABLISHED)
+		word &= ~FLOW_COUNTED;
+	if (!atomic_compare_exchange_strong_explicit(
+		    &f->word, old, word, memory_order_acq_rel, memory_order_acquire))
+		return false;
+	// A dead one was taken off the count when it died.
+	if ((*old & FLOW_DEAD) != 0)
+		return true;
+	if ((*old & FLOW_COUNTED) != 0)
+		flow_sources_subtract(&t->sources, flow_source(f, *old));
+	if ((word & FLOW_COUNTED) != 0)
+		flow_sources_add(&t->sources, flow_source(f, word));
+	return true;
+}
+
+static enum flow_state replied_state(enum flow_state state)
+{
+	switch (state) {
+	case FLOW_UDP_NEW:
+		return FLOW_UDP_REPLIED;
+	case FLOW_ICMP_NEW:
+		return FLOW_ICMP_REPLIED;
+	case FLOW_OTHER_NEW:
+		return FLOW_OTHER_REPLIED;
+	default:
+		return state;
+	}
+}
+
+// All that is not TCP: whether the other end answers is all there is to know.
+static void ct_other(struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t now)
+{
+	uint32_t word = flow_word(f), next;
+
+	do {
+		enum flow_state state = flow_word_state(word);
+
+		next = word;
+		if (p->dir != flow_word_initiator(word)) {
+			next |= FLOW_REPLIED;
+			state = replied_state(state);
+		}
+		if (state == FLOW_UDP_REPLIED &&
+			elapsed(now, atomic_load_explicit(&f->created, memory_order_relaxed)) >
+				UDP_STREAM_MS)
+			state = FLOW_UDP_STREAM;
+		next = (next & ~FLOW_STATE_MASK) | state;
+	} while (next != word && !ct_word_change(t, f, &word, next));
+}
+
+static bool settled(uint32_t word)
+{
+	enum flow_state state = flow_word_state(word);
+
+	return state == FLOW_UDP_STREAM || state == FLOW_ICMP_REPLIED ||
+	       state == FLOW_OTHER_REPLIED;
+}
+
+static enum drop ct_icmp_error(const struct flow *f, const struct flow_pkt *p)
+{
+	if (p->key.proto == IPPROTO_TCP && !ct_tcp_quoted(f, p))
+		return DROP_ICMP_UNRELATED;
+	return DROP_NONE;
+}
+
+// Counts what is refused. What does not fit, if only out of step, may have to pass all the same.
+static enum drop refuse(struct flow_table *t, struct flow_worker *w, enum drop reason)
+{
+	count(&w->counters.refused[reason]);
+	if ((reason == DROP_TCP_WINDOW || reason == DROP_TCP_RESET) &&
+		!atomic_load_explicit(&t->strict, memory_order_relaxed))
+		return DROP_NONE;
+	return reason;
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
+enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
+	const struct flow_pkt *p, uint32_t now)
+{
+	const uint8_t turning = RTE_TCP_SYN_FLAG | RTE_TCP_FIN_FLAG | RTE_TCP_RST_FLAG;
+	struct flow_dir *own = &f->dir[p->dir];
+	uint32_t word = flow_word(f);
+	enum drop reason = DROP_NONE;
+
+	if (unlikely(p->icmp_error)) {
+		reason = ct_icmp_error(f, p);
+		return reason == DROP_NONE ? DROP_NONE : refuse(t, &t->worker[worker], reason);
+	}
+	if (likely(p->key.proto == IPPROTO_TCP)) {
+		// Only ACK and data in both directions: nothing but the windows moves.
+		if (likely((word & (FLOW_STATE_MASK | FLOW_PICKED_UP)) == FLOW_TCP_ESTABLISHED &&
+			    (p->tcp_flags & turning) == 0 && ct_tcp_fits(own, &f->dir[!p->dir], p)))
+			ct_tcp_advance(own, p, ct_tcp_window(f, p));
+		else
+			reason = ct_tcp(t, &t->worker[worker], f, p, now);
+	} else if (unlikely(!settled(word))) {
+		ct_other(t, f, p, now);
+	}
+	if (unlikely(reason != DROP_NONE)) {
+		reason = refuse(t, &t->worker[worker], reason);
+		if (reason != DROP_NONE)
+			return reason;
+	}
+	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
+	add(&own->packets, 1);
+	add(&own->octets, p->ip_len);
+	return DROP_NONE;
+}

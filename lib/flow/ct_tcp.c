@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP as seen from between its ends (RFC 9293). What has happened is kept as facts that only ever
+// add up: which end's sequence numbers are known, who has acknowledged whom, whose FIN was seen and
+// acknowledged. The state follows from them, in whatever order and on whatever worker they come
+// in; simultaneous opening and closing need no states of their own.
+#include "ct.h"
+
+#include <rte_tcp.h>
+
+#define BOTH(fact) (fact(0) | fact(1))
+#define FACTS      (0xffu << 16)
+
+// The state, by the facts.
+static enum flow_state tcp_state(uint32_t word)
+{
+	uint32_t fins = word & BOTH(FLOW_FIN), acked = word & BOTH(FLOW_FIN_ACKED);
+
+	if (acked == BOTH(FLOW_FIN_ACKED))
+		return FLOW_TCP_TIME_WAIT; // which a reset does not end (RFC 1337)
+	if ((word & FLOW_RESET) != 0)
+		return FLOW_TCP_CLOSE;
+	if (fins == BOTH(FLOW_FIN))
+		return FLOW_TCP_LAST_ACK;
+	if (fins != 0)
+		return acked != 0 ? FLOW_TCP_CLOSE_WAIT : FLOW_TCP_FIN_WAIT;
+	if ((word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK))
+		return FLOW_TCP_ESTABLISHED;
+	if ((word & FLOW_PICKED_UP) != 0)
+		return FLOW_TCP_PICKED_UP;
+	return (word & BOTH(FLOW_ACK)) != 0 ? FLOW_TCP_SYN_RECV : FLOW_TCP_SYN_SENT;
+}
+
+// Adds facts, unless the entry has meanwhile been taken over by another connection.
+static void learn(struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word,
+	uint32_t facts)
+{
+	uint32_t life = word & FLOW_LIFE_MASK, next;
+
+	if (p->dir != flow_word_initiator(word))
+		facts |= FLOW_REPLIED;
+	do {
+		next = word | facts;
+		next = (next & ~FLOW_STATE_MASK) | tcp_state(next);
+	} while (next != word && !ct_word_change(t, f, &word, next) &&
+		 (word & FLOW_LIFE_MASK) == life);
+}
+
+static void set_scale(struct flow *f, unsigned int dir, uint8_t scale)
+{
+	atomic_store_explicit(&f->scale[dir], scale, memory_order_relaxed);
+}
+
+// Begins a direction with its SYN. The window of a SYN is never scaled (RFC 7323 2.2).
+static void begin(struct flow *f, unsigned int dir, uint32_t isn, uint32_t end, uint16_t window,
+	uint8_t scale)
+{
+	struct flow_dir *d = &f->dir[dir];
+
+	store(&f->isn[dir], isn);
+	store(&d->end, end);
+	store(&d->max_window, RTE_MAX(window, 1));
+	set_scale(f, dir, scale);
+}
+
+static void begin_own(struct flow *f, const struct flow_pkt *p)
+{
+	begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, p->scale);
+}
+
+// Windows are scaled if both SYNs say so, and only then (RFC 7323 2.2). Both have been seen.
+static void agree_on_scale(struct flow *f)
+{
+	if (atomic_load_explicit(&f->scale[0], memory_order_relaxed) == FLOW_NO_SCALE ||
+		atomic_load_explicit(&f->scale[1], memory_order_relaxed) == FLOW_NO_SCALE) {
+		set_scale(f, 0, 0);
+		set_scale(f, 1, 0);
+	}
+}
+
+// The first acknowledgement of a direction: from now on it offers a window.
+static void begin_acks(struct flow_dir *own, const struct flow_pkt *p, uint32_t window)
+{
+	store(&own->max_ack, p->ack);
+	store(&own->edge, p->ack + window);
+	if (window > load(&own->max_window))
+		store(&own->max_window, window);
+}
+
+// Whether p acknowledges the SYN that began the other direction, and no more than came with it.
+static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
+{
+	uint32_t isn = load(&f->isn[!p->dir]);
+
+	return p->ack - isn - 1 < load(&f->dir[!p->dir].end) - isn;
+}
+
+// The word for the next connection in the same entry, begun by the end that is given.
+static uint32_t next_life(uint32_t word, unsigned int initiator)
+{
+	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & FLOW_DEAD) | FLOW_COUNTED |
+	       (initiator == 1 ? FLOW_INITIATOR : 0);
+}
+
+// A closed connection's ends begin a new one: the decisions were made for the old. False if the
+// word has changed.
+static bool reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
+	const struct flow_pkt *p, uint32_t *word, uint32_t now)
+{
+	uint32_t next = next_life(*word, p->dir) | FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
+
+	if (!ct_word_change(t, f, word, next))
+		return false;
+	store(&f->created, now);
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		store(&f->dir[dir].generation, 0);
+		atomic_store_explicit(&f->dir[dir].packets, 0, memory_order_relaxed);
+		atomic_store_explicit(&f->dir[dir].octets, 0, memory_order_relaxed);
+		atomic_store_explicit(&f->syn[dir].valid, false, memory_order_relaxed);
+	}
+	begin_own(f, p);
+	count(&w->counters.reopened);
+	return true;
+}
+
+// RFC 5961 4.2: a SYN on an open connection does nothing, but may have to reach the other end: the
+// one that sends it has forgotten the connection. If the other has too, it answers with SYN and
+// ACK, and resynchronise() believes them.
+static enum drop keep_syn(struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	struct flow_syn *syn = &f->syn[p->dir];
+
+	if (p->dir != flow_word_initiator(word) && (word & FLOW_PICKED_UP) == 0)
+		return DROP_CT_INVALID;
+	store(&syn->end, p->seq + p->seq_len);
+	atomic_store_explicit(&syn->window, p->window, memory_order_relaxed);
+	atomic_store_explicit(&syn->scale, p->scale, memory_order_relaxed);
+	atomic_store_explicit(&syn->valid, true, memory_order_release);
+	return DROP_NONE;
+}
+
+static enum drop resynchronise(
+	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	unsigned int other = !p->dir;
+	struct flow_syn *syn = &f->syn[other];
+	uint32_t next = next_life(word, other) | FLOW_TCP_SYN_RECV | BOTH(FLOW_SYN) |
+			FLOW_ACK(p->dir) | FLOW_REPLIED;
+
+	if (!atomic_load_explicit(&syn->valid, memory_order_acquire) || p->ack != load(&syn->end))
+		return p->dir == flow_word_initiator(word) ? DROP_CT_INVALID : DROP_TCP_WINDOW;
+	if (!ct_word_change(t, f, &word, next))
+		return DROP_TCP_WINDOW; // it goes on after all
+	begin(f, other, p->ack - 1, p->ack,
+		atomic_load_explicit(&syn->window, memory_order_relaxed),
+		atomic_load_explicit(&syn->scale, memory_order_relaxed));
+	atomic_store_explicit(&syn->valid, false, memory_order_relaxed);
+	begin_own(f, p);
+	agree_on_scale(f);
+	begin_acks(&f->dir[p->dir], p, p->window);
+	return DROP_NONE;
+}
+
+static enum drop on_syn(struct flow_table *t, struct flow_worker *w, struct flow *f,
+	const struct flow_pkt *p, uint32_t word, uint32_t now)
+{
+	while (flow_word_state(word) == FLOW_TCP_TIME_WAIT ||
+		flow_word_state(word) == FLOW_TCP_CLOSE)
+		if (reopen(t, w, f, p, &word, now))
+			return DROP_NONE;
+
+	bool begun = (word & FLOW_SYN(p->dir)) != 0, answers = (word & FLOW_SYN(!p->dir)) != 0;
+
+	// The first, one more try, or that of the other end, which opens at the same time.
+	if (flow_word_state(word) == FLOW_TCP_SYN_SENT && !(begun && answers)) {
+		begin_own(f, p);
+		if (answers)
+			agree_on_scale(f);
+		learn(t, f, p, word, FLOW_SYN(p->dir));
+		return DROP_NONE;
+	}
+	if (begun && p->seq == load(&f->isn[p->dir]))
+		return DROP_NONE; // repeated
+	return keep_syn(f, p, word);
+}
+
+static enum drop on_syn_ack(
+	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	enum flow_state state = flow_word_state(word);
+	bool opening = state == FLOW_TCP_SYN_SENT || state == FLOW_TCP_SYN_RECV;
+	bool begun = (word & FLOW_SYN(p->dir)) != 0, answers = (word & FLOW_SYN(!p->dir)) != 0;
+	bool repeated = begun && p->seq == load(&f->isn[p->dir]);
+
+	if (opening && answers && acks_syn(f, p)) {
+		// In a simultaneous opening also the one that began acknowledges the other's SYN,
+		// and repeats its own with it.
+		if (p->dir == flow_word_initiator(word) && !repeated)
+			return DROP_CT_INVALID;
+		if (!repeated) { // the first, or the server has chosen anew (RFC 4987 3.6)
+			begin_own(f, p);
+			agree_on_scale(f);
+		}
+		if (!repeated || (word & FLOW_ACK(p->dir)) == 0)
+			begin_acks(&f->dir[p->dir], p, p->window);
+		learn(t, f, p, word, FLOW_SYN(p->dir) | FLOW_ACK(p->dir));
+		return DROP_NONE;
+	}
+	if (!opening && repeated)
+		return ct_tcp_fits(&f->dir[p->dir], &f->dir[!p->dir], p) ? DROP_NONE
+									 : DROP_TCP_WINDOW;
+	return resynchronise(t, f, p, word);
+}
+
+// Where the other end waits for what a direction sends next, and how far it lets it go.
+struct window {
+	uint32_t left, right;
+};
+
+static struct window window_of(const struct flow *f, unsigned int dir, uint32_t word)
+{
+	const struct flow_dir *other = &f->dir[!dir];
+	uint32_t first = load(&f->isn[dir]) + 1;
+
+	if ((word & FLOW_ACK(!dir)) != 0)
+		return (struct window){load(&other->max_ack), load(&other->edge)};
+	// The window of a SYN counts from the first octet behind the other's SYN.
+	return (struct window){first, first + load(&other->max_window)};
+}
+
+// RFC 9293 3.10.7.3, RFC 5961 3.2. A reset ends the connection if it is exactly where the other end
+// waits; elsewhere in the window it may pass, and that end asks whether it was meant.
+static enum drop on_rst(
+	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	struct window w = window_of(f, p->dir, word);
+	bool known = (word & FLOW_SYN(p->dir)) != 0, other_known = (word & FLOW_SYN(!p->dir)) != 0;
+
+	if (!known && (word & FLOW_PICKED_UP) == 0) { // the answer to a SYN
+		if ((p->tcp_flags & RTE_TCP_ACK_FLAG) == 0 || !acks_syn(f, p))
+			return DROP_TCP_RESET;
+		learn(t, f, p, word, FLOW_RESET);
+		return DROP_NONE;
+	}
+	if ((known && p->seq == load(&f->dir[p->dir].end)) || (other_known && p->seq == w.left)) {
+		learn(t, f, p, word, FLOW_RESET);
+		return DROP_NONE;
+	}
+	// Nothing to compare with; or it answers an acknowledgement of an old connection
+	// (RFC 9293 3.5.1).
+	if (!other_known || (word & FLOW_PICKED_UP) != 0)
+		return DROP_NONE;
+	return p->seq - w.left <= w.right - w.left ? DROP_NONE : DROP_TCP_RESET;
+}
+
+// Whether a segment fits before both ends have acknowledged each other.
+static bool fits_handshake(const struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	const struct flow_dir *own = &f->dir[p->dir], *other = &f->dir[!p->dir];
+	uint32_t isn = load(&f->isn[p->dir]); // where a keep-alive may be
+
+	return p->seq - isn <= window_of(f, p->dir, word).right - isn &&
+	       (int32_t)(p->seq + p->seq_len - (load(&own->end) - load(&other->max_window))) >= 0 &&
+	       acks_syn(f, p);
+}
+
+// What a segment without SYN and RST adds, now that its direction is up to date.
+static uint32_t facts_of(const struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	uint32_t facts = FLOW_SYN(p->dir) | FLOW_ACK(p->dir);
+
+	// A FIN in front of what was already sent is none.
+	if ((p->tcp_flags & RTE_TCP_FIN_FLAG) != 0 &&
+		p->seq + p->seq_len == load(&f->dir[p->dir].end))
+		facts |= FLOW_FIN(p->dir);
+	if ((word & FLOW_FIN(!p->dir)) != 0 && p->ack == load(&f->dir[!p->dir].end))
+		facts |= FLOW_FIN_ACKED(!p->dir);
+	return facts;
+}
+
+static enum drop on_segment(
+	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	struct flow_dir *own = &f->dir[p->dir];
+	bool complete = (word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK);
+
+	if ((word & FLOW_PICKED_UP) != 0) {
+		// How windows are scaled was said before, so nothing can be checked.
+		if ((word & FLOW_SYN(p->dir)) == 0)
+			begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, 0);
+		if ((word & FLOW_ACK(p->dir)) == 0)
+			begin_acks(own, p, p->window);
+	} else if ((word & BOTH(FLOW_SYN)) != BOTH(FLOW_SYN)) {
+		// The other end has an older connection, and says so (RFC 5961 4.2); the one that
+		// opens has nothing to acknowledge yet.
+		bool answer = p->dir != flow_word_initiator(word) && p->seq_len == 0;
+
+		return answer ? DROP_NONE : DROP_TCP_WINDOW;
+	} else if (complete ? !ct_tcp_fits(own, &f->dir[!p->dir], p)
+			    : !fits_handshake(f, p, word)) {
+		return DROP_TCP_WINDOW;
+	} else if ((word & FLOW_ACK(p->dir)) == 0) {
+		begin_acks(own, p, ct_tcp_window(f, p));
+	}
+	ct_tcp_advance(own, p, ct_tcp_window(f, p));
+	learn(t, f, p, word, facts_of(f, p, word));
+	return DROP_NONE;
+}
+
+enum drop ct_tcp(struct flow_table *t, struct flow_worker *w, struct flow *f,
+	const struct flow_pkt *p, uint32_t now)
+{
+	uint32_t word = flow_word(f);
+
+	if ((p->tcp_flags & RTE_TCP_RST_FLAG) != 0)
+		return on_rst(t, f, p, word);
+	if ((p->tcp_flags & RTE_TCP_SYN_FLAG) == 0)
+		return on_segment(t, f, p, word);
+	if ((p->tcp_flags & RTE_TCP_ACK_FLAG) == 0)
+		return on_syn(t, w, f, p, word, now);
+	return on_syn_ack(t, f, p, word);
+}
+
+bool ct_tcp_quoted(const struct flow *f, const struct flow_pkt *p)
+{
+	unsigned int sender = !p->dir;
+	uint32_t word = flow_word(f);
+	uint32_t end = load(&f->dir[sender].end);
+	uint32_t from = (word & FLOW_ACK(p->dir)) != 0 ? load(&f->dir[p->dir].max_ack)
+						       : load(&f->isn[sender]);
+
+	return (word & FLOW_SYN(sender)) != 0 && p->seq - from <= end - from;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flow table and connection tracking (TCP: RFC 9293, RFC 5961, RFC 7323; ICMP: RFC 5927).
+//
+// One table for all workers. Look-ups take no lock, an insertion or removal takes that of a bucket
+// for a few stores. The memory of a removed entry is used again when every worker has passed
+// on (QSBR), so a flow that was found stays readable until its worker reports quiescence.
+//
+// Time is in milliseconds of a clock that never steps and may wrap; workers read it once per pass.
+//
+// A worker's pass over a burst:
+//
+//	flow_find_burst(t, p, flows, n);
+//	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
+//		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
+//		then flow_track(), which is the first to know the new state
+//		then flow_decision_get(); if there is none, the slow path and flow_decision_set()
+//	flow_tick()
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "addr.h"
+#include "flow_entry.h"
+#include "flow_pkt.h"
+
+struct flow_table;
+
+#define FLOW_WORKERS_MAX  64
+#define FLOW_TIMEOUT_MAX  2000000 // seconds: half of what the clock can tell apart
+#define FLOW_CAPACITY_MAX (1u << 26)
+
+struct flow_config {
+	uint32_t source_limit; // flows of class NEW that one address may have begun; 0: any number
+	bool strict;           // TCP out of its window is dropped; otherwise counted, and let pass
+	bool pick_up; // TCP that is under way when it is first seen is tracked, not dropped
+	uint32_t timeout_s[FLOW_STATE_COUNT]; // indexed by state, at most FLOW_TIMEOUT_MAX
+};
+
+struct flow_params {
+	uint32_t capacity;         // flows, 1 to FLOW_CAPACITY_MAX
+	unsigned int workers;      // 1 to FLOW_WORKERS_MAX
+	struct rte_rcu_qsbr *qsbr; // every worker reports to it, under any number
+	unsigned int reader;       // a further number that is registered there, for flow_list()
+};
+
+// By one worker, or the sum of all.
+struct flow_counters {
+	uint64_t created;
+	uint64_t expired;
+	uint64_t evicted; // class NEW or CLOSING, to make room
+	uint64_t flushed;
+	uint64_t reopened;            // a new connection in the entry of a closed one
+	uint64_t refused[DROP_COUNT]; // by reason, including what was let pass all the same
+};
+
+// Control thread
+
+// The defaults: those of flow_state.def, strict, no picking up, no limit.
+void flow_config_init(struct flow_config *c);
+
+// Takes all the memory the table will ever use: flow_table_memory() tells how much. It comes in
+// huge pages if the kernel has them. Returns NULL with errno ENOMEM, or what getrandom(2) says.
+struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c);
+
+// When no worker uses it any more. NULL is fine.
+void flow_table_free(struct flow_table *t);
+
+// Octets that a table of this size takes.
+size_t flow_table_memory(const struct flow_params *p);
+
+// Changes the configuration. Workers heed it from their next packet on.
+void flow_table_configure(struct flow_table *t, const struct flow_config *c);
+
+// What all workers have counted so far.
+void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum);
+
+// Flows in the table: what was created and not removed.
+uint64_t flow_count(const struct flow_table *t);
+
+// All that is given has to hold.
+struct flow_filter {
+	struct ip_prefix addr; // of either end; ::/0: any
+	rte_be16_t port;       // of either end; 0: any
+	uint8_t proto;         // 0: any
+	enum flow_state state; // FLOW_FREE: any
+	const void *sa;        // of either direction, struct sa_in or sa_out; NULL: any
+};
+
+struct flow_view {
+	struct flow_key key;
+	enum flow_state state;
+	unsigned int initiator; // the end that began: key.addr[initiator]
+	bool replied;
+	uint32_t age_ms; // since it began
+	uint32_t idle_ms;
+	uint64_t packets[2], octets[2];   // by the end that sent them
+	uint32_t generation[2];           // of the decisions; 0: none
+	struct flow_decision decision[2]; // alive if the caller knows their generation to be
+};
+
+#define FLOW_LIST_START 0u
+#define FLOW_LIST_END   UINT32_MAX
+
+// Copies up to n flows, looking from *position on, and moves that on; it is FLOW_LIST_END when
+// there is no more to look at. Looks at a bounded number of entries: fewer than n, even none, does
+// not mean the end. Any one thread at a time, while workers run. Returns how many.
+unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, uint32_t now,
+	uint32_t *position, struct flow_view out[], unsigned int n);
+
+// Has the workers remove the flows that match, each in its part of the table, within one round of
+// flow_tick(). Returns 0, or -EBUSY while they are still at an earlier one.
+int flow_flush(struct flow_table *t, const struct flow_filter *filter);
+
+// Workers. worker: 0 to params.workers - 1, used by one thread at a time.
+
+#define FLOW_BURST_MAX 64
+
+// Finds the flow of each of n packets, or NULL.
+void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],
+	unsigned int n);
+
+// Finds the flow of one packet, or NULL.
+struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);
+
+// Makes the flow of a packet for which none was found, or finds the one that another worker has
+// just made; flow_track() comes next. Returns DROP_NONE, or why there can be none:
+// DROP_CT_INVALID, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT,
+// DROP_FLOW_TABLE_FULL.
+enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
+	uint32_t now, struct flow **flow);
+
+// Brings the state of the flow up to date with a packet of it. A SYN that opens a closed
+// connection anew makes its decisions invalid. Returns DROP_NONE, or why the packet is refused and
+// changes nothing: DROP_CT_INVALID, DROP_TCP_WINDOW, DROP_TCP_RESET (both only if strict),
+// DROP_ICMP_UNRELATED.
+enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
+	const struct flow_pkt *p, uint32_t now);
+
+enum flow_ct { FLOW_CT_NEW, FLOW_CT_ESTABLISHED, FLOW_CT_RELATED };
+
+// What a tracked packet is to a firewall.
+static inline enum flow_ct flow_ct(const struct flow *f, const struct flow_pkt *p)
+{
+	if (p->icmp_error)
+		return FLOW_CT_RELATED;
+	return (flow_word(f) & FLOW_REPLIED) != 0 ? FLOW_CT_ESTABLISHED : FLOW_CT_NEW;
+}
+
+// Looks at the next n entries of this worker's part of the table, removes what has timed out or is
+// to be flushed, and takes back the memory of what was removed before. To be called in every pass;
+// a flow outlives its timeout by one round through the part at most, so n should bring a round
+// about every second.
+void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n);
+
+// Removes a flow at once: its memory stays readable until the worker reports quiescence.
+void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An entry of the flow table: both directions of a flow, and the decisions made for each.
+//
+// Line 0 says whose it is and in what state; it is written when that changes. Lines 1 and 2 belong
+// to one direction each and are written by the worker where that direction arrives; the worker of
+// the other one reads them. Nothing is locked: the state is one word, changed by compare-and-swap,
+// and everything else has one writer as long as a direction stays with its worker. Should packets
+// of one direction arrive at two workers at once, counts may be lost, never more.
+#pragma once
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "flow_pkt.h"
+
+struct spd_policy;
+struct sa_in;
+struct sa_out;
+struct nexthop;
+
+enum flow_state {
+	FLOW_FREE, // not in use
+#define FLOW_STATE(id, name, seconds, class) FLOW_##id,
+#include "flow_state.def"
+#undef FLOW_STATE
+	FLOW_STATE_COUNT
+};
+
+enum flow_class { FLOW_CLASS_NEW, FLOW_CLASS_ESTABLISHED, FLOW_CLASS_CLOSING };
+
+struct flow_state_info {
+	const char *name;
+	uint32_t timeout_s; // by default
+	enum flow_class class;
+};
+
+// Indexed by enum flow_state; the entry of FLOW_FREE is empty.
+extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
+
+// The word of a flow: its state in the low octet, and facts.
+#define FLOW_STATE_MASK 0xffu
+#define FLOW_INITIATOR  (1u << 8)  // the direction that began
+#define FLOW_REPLIED    (1u << 9)  // the other direction has sent
+#define FLOW_COUNTED    (1u << 10) // counts against the limit of its source
+#define FLOW_PICKED_UP  (1u << 11) // was under way when it was first seen
+#define FLOW_RESET      (1u << 12)
+#define FLOW_DEAD       (1u << 13) // out of the table
+// Of TCP, by direction: its sequence numbers are known; it has acknowledged the other's; its FIN
+// was seen; that FIN was acknowledged.
+#define FLOW_SYN(dir)       (1u << (16 + (dir)))
+#define FLOW_ACK(dir)       (1u << (18 + (dir)))
+#define FLOW_FIN(dir)       (1u << (20 + (dir)))
+#define FLOW_FIN_ACKED(dir) (1u << (22 + (dir)))
+// Counts connections that reuse the entry, so that what belongs to one is not added to the next.
+#define FLOW_LIFE      (1u << 24)
+#define FLOW_LIFE_MASK 0xff000000u
+
+struct flow_dir {
+	_Atomic uint32_t generation; // of the snapshot that the decision belongs to
+	_Atomic uint32_t seen;       // when the last packet came, ms
+	_Atomic(const struct spd_policy *) in_by;
+	_Atomic(struct sa_out *) sa_out;
+	_Atomic(const struct nexthop *) nexthop;
+	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
+	_Atomic uint32_t edge;       // right edge of the widest window that was offered
+	_Atomic uint32_t max_ack;    // highest acknowledgement sent
+	_Atomic uint32_t max_window; // widest window offered, scaled
+	_Atomic uint64_t packets;
+	_Atomic uint64_t octets; // of IP packets
+};
+
+static_assert(sizeof(struct flow_dir) == 64, "one cache line");
+
+// A SYN of an open connection: let pass, because it may be the truth.
+struct flow_syn {
+	_Atomic uint32_t end; // what acknowledges it
+	_Atomic uint16_t window;
+	_Atomic uint8_t scale;
+	_Atomic bool valid;
+};
+
+struct flow {
+	struct flow_key key;
+	_Atomic(const struct sa_in *) sa_in[2];
+	_Atomic uint32_t word;
+	_Atomic uint8_t scale[2];   // shift of the direction's windows
+	_Atomic uint8_t verdict[2]; // the datapath's own
+	struct flow_dir dir[2];
+	// Seldom looked at.
+	uint32_t hash;            // of the key
+	_Atomic uint32_t created; // ms
+	_Atomic uint32_t isn[2];  // initial sequence numbers
+	struct flow_syn syn[2];
+	uint32_t next; // in a list of entries that are not in use
+	_Atomic uint32_t next_chain;
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct flow) == 256, "four cache lines");
+static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
+
+// What the slow path found for the packets of one direction.
+struct flow_decision {
+	const struct spd_policy *in_by; // the policy that lets them in out of sa_in
+	struct sa_out *sa_out;          // the SA that protects them; NULL: they go in clear
+	const struct nexthop *nexthop;
+	const struct sa_in *sa_in; // the SA that they come out of; NULL: they come in clear
+	uint8_t verdict;
+};
+
+#define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
+
+// Worker. Reads the decision for a direction. False if there is none of this generation (1 to
+// UINT32_MAX - 1): it has to be made anew.
+static inline bool flow_decision_get(
+	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
+{
+	const struct flow_dir *fd = &f->dir[dir];
+
+	if (atomic_load_explicit(&fd->generation, memory_order_acquire) != generation)
+		return false;
+	// Acquire keeps the second look at the generation behind them.
+	d->in_by = atomic_load_explicit(&fd->in_by, memory_order_acquire);
+	d->sa_out = atomic_load_explicit(&fd->sa_out, memory_order_acquire);
+	d->nexthop = atomic_load_explicit(&fd->nexthop, memory_order_acquire);
+	d->sa_in = atomic_load_explicit(&f->sa_in[dir], memory_order_acquire);
+	d->verdict = atomic_load_explicit(&f->verdict[dir], memory_order_acquire);
+	return atomic_load_explicit(&fd->generation, memory_order_relaxed) == generation;
+}
+
+// Worker. Stores a decision, unless another worker is about to: each then goes by its own.
+static inline void flow_decision_set(
+	struct flow *f, unsigned int dir, uint32_t generation, const struct flow_decision *d)
+{
+	struct flow_dir *fd = &f->dir[dir];
+	uint32_t old = atomic_load_explicit(&fd->generation, memory_order_relaxed);
+
+	if (old == FLOW_DECIDING ||
+		!atomic_compare_exchange_strong_explicit(&fd->generation, &old, FLOW_DECIDING,
+			memory_order_acquire, memory_order_relaxed))
+		return;
+	// Release keeps them behind the mark.
+	atomic_store_explicit(&fd->in_by, d->in_by, memory_order_release);
+	atomic_store_explicit(&fd->sa_out, d->sa_out, memory_order_release);
+	atomic_store_explicit(&fd->nexthop, d->nexthop, memory_order_release);
+	atomic_store_explicit(&f->sa_in[dir], d->sa_in, memory_order_release);
+	atomic_store_explicit(&f->verdict[dir], d->verdict, memory_order_release);
+	atomic_store_explicit(&fd->generation, generation, memory_order_release);
+}
+
+static inline uint32_t flow_word(const struct flow *f)
+{
+	return atomic_load_explicit(&f->word, memory_order_acquire);
+}
+
+static inline enum flow_state flow_word_state(uint32_t word)
+{
+	return (enum flow_state)(word & FLOW_STATE_MASK);
+}
+
+// The direction that began.
+static inline unsigned int flow_word_initiator(uint32_t word)
+{
+	return (word & FLOW_INITIATOR) != 0;
+}
+
+static inline bool flow_word_live(uint32_t word)
+{
+	return (word & FLOW_STATE_MASK) != FLOW_FREE && (word & FLOW_DEAD) == 0;
+}

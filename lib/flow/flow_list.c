@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the control thread sees of the table, and asks of it.
+#include "flow_table.h"
+
+#include <errno.h>
+
+#define LIST_LOOKS 65536 // entries in one call
+
+const struct flow_state_info flow_state_info[FLOW_STATE_COUNT] = {
+#define FLOW_STATE(id, text, seconds, kind)                                                        \
+	[FLOW_##id] = {.name = #text, .timeout_s = seconds, .class = FLOW_CLASS_##kind},
+#include "flow_state.def"
+#undef FLOW_STATE
+};
+
+void flow_config_init(struct flow_config *c)
+{
+	*c = (struct flow_config){.strict = true};
+	for (unsigned int i = 0; i < FLOW_STATE_COUNT; i++)
+		c->timeout_s[i] = flow_state_info[i].timeout_s;
+}
+
+void flow_table_configure(struct flow_table *t, const struct flow_config *c)
+{
+	atomic_store_explicit(&t->source_limit, c->source_limit, memory_order_relaxed);
+	atomic_store_explicit(&t->strict, c->strict, memory_order_relaxed);
+	atomic_store_explicit(&t->pick_up, c->pick_up, memory_order_relaxed);
+	for (unsigned int i = 0; i < FLOW_STATE_COUNT; i++)
+		atomic_store_explicit(&t->timeout[i], c->timeout_s[i] * 1000, memory_order_relaxed);
+}
+
+static uint64_t read_counter(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum)
+{
+	*sum = (struct flow_counters){0};
+	for (unsigned int i = 0; i < t->n_workers; i++) {
+		const struct flow_worker *w = &t->worker[i];
+
+		sum->created += read_counter(&w->counters.created);
+		sum->expired += read_counter(&w->counters.expired);
+		sum->evicted += read_counter(&w->counters.evicted);
+		sum->flushed += read_counter(&w->counters.flushed);
+		sum->reopened += read_counter(&w->counters.reopened);
+		for (unsigned int d = 0; d < DROP_COUNT; d++)
+			sum->refused[d] += read_counter(&w->counters.refused[d]);
+	}
+}
+
+uint64_t flow_count(const struct flow_table *t)
+{
+	struct flow_counters sum;
+
+	flow_counters_sum(t, &sum);
+	// Read while they move, a removal may show before its creation.
+	uint64_t gone = sum.expired + sum.evicted + sum.flushed;
+
+	return sum.created > gone ? sum.created - gone : 0;
+}
+
+static bool has_sa(const struct flow *f, const void *sa)
+{
+	for (unsigned int dir = 0; dir < 2; dir++)
+		if (atomic_load_explicit(&f->sa_in[dir], memory_order_relaxed) == sa ||
+			atomic_load_explicit(&f->dir[dir].sa_out, memory_order_relaxed) == sa)
+			return true;
+	return false;
+}
+
+bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter)
+{
+	const struct flow_key *k = &f->key;
+
+	return (filter->proto == 0 || filter->proto == k->proto) &&
+	       (filter->port == 0 || filter->port == k->port[0] || filter->port == k->port[1]) &&
+	       (filter->state == FLOW_FREE || filter->state == flow_word_state(word)) &&
+	       (ip_prefix_contains(&filter->addr, &k->addr[0]) ||
+		       ip_prefix_contains(&filter->addr, &k->addr[1])) &&
+	       (filter->sa == NULL || has_sa(f, filter->sa));
+}
+
+static void view(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)
+{
+	*v = (struct flow_view){
+		.key = f->key,
+		.state = flow_word_state(word),
+		.initiator = flow_word_initiator(word),
+		.replied = (word & FLOW_REPLIED) != 0,
+		.age_ms = elapsed(now, atomic_load_explicit(&f->created, memory_order_relaxed)),
+		.idle_ms = flow_idle(f, now),
+	};
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		const struct flow_dir *d = &f->dir[dir];
+		uint32_t generation = atomic_load_explicit(&d->generation, memory_order_relaxed);
+
+		v->packets[dir] = read_counter(&d->packets);
+		v->octets[dir] = read_counter(&d->octets);
+		if (generation != FLOW_DECIDING &&
+			flow_decision_get(f, dir, generation, &v->decision[dir]))
+			v->generation[dir] = generation;
+	}
+}
+
+unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, uint32_t now,
+	uint32_t *position, struct flow_view out[], unsigned int n)
+{
+	unsigned int found = 0;
+	uint32_t i = *position;
+
+	// What is live from here on is not used for another flow before the end.
+	rte_rcu_qsbr_thread_online(t->qsbr, t->reader);
+	for (unsigned int looks = 0; i < t->n_entries && looks < LIST_LOOKS && found < n; looks++) {
+		const struct flow *f = &t->entry[++i];
+		uint32_t word = flow_word(f);
+
+		if (flow_word_live(word) && flow_matches(f, word, filter))
+			view(&out[found++], f, word, now);
+	}
+	rte_rcu_qsbr_thread_offline(t->qsbr, t->reader);
+	*position = i < t->n_entries ? i : FLOW_LIST_END;
+	return found;
+}
+
+int flow_flush(struct flow_table *t, const struct flow_filter *filter)
+{
+	if (atomic_load_explicit(&t->flush_workers, memory_order_acquire) != 0)
+		return -EBUSY;
+	t->flush = *filter;
+	atomic_store_explicit(&t->flush_workers, t->n_workers, memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->flush_serial, 1, memory_order_release);
+	return 0;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow_pkt.h"
+
+#include <netinet/in.h>
+
+#include <rte_icmp.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
+#include "icmp.h"
+#include "ipv4.h"
+
+// TCP options (RFC 9293 3.2, RFC 7323 2.2)
+#define TCPOPT_END        0
+#define TCPOPT_NOP        1
+#define TCPOPT_SCALE      3
+#define TCPOPT_SCALE_LEN  3
+#define TCPOPT_SCALE_MOST 14
+
+#define QUOTED_MIN 8u // octets behind the IP header that an ICMP error quotes at least (RFC 792)
+
+// A bit for each sane combination of FIN, SYN, RST, PSH, ACK and URG: after the handshake every
+// segment has ACK; SYN, FIN and RST exclude each other (RFC 9293 3.10.7).
+#define FLAGS(combination) (UINT64_C(1) << (combination))
+#define FLAGS_PUSH_URGENT(combination)                                                             \
+	(FLAGS(combination) | FLAGS((combination) | RTE_TCP_PSH_FLAG) |                            \
+		FLAGS((combination) | RTE_TCP_URG_FLAG) |                                          \
+		FLAGS((combination) | RTE_TCP_PSH_FLAG | RTE_TCP_URG_FLAG))
+#define SANE_FLAGS                                                                                 \
+	(FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG) |                                                     \
+		FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG) |                           \
+		FLAGS_PUSH_URGENT(RTE_TCP_ACK_FLAG) |                                              \
+		FLAGS_PUSH_URGENT(RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG) |                           \
+		FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG) |                                              \
+		FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG))
+
+static __rte_always_inline bool comes_first(
+	const struct ip_addr *a, rte_be16_t a_port, const struct ip_addr *b, rte_be16_t b_port)
+{
+	if (a->q[0] != b->q[0])
+		return a->q[0] < b->q[0];
+	if (a->q[1] != b->q[1])
+		return a->q[1] < b->q[1];
+	return a_port <= b_port;
+}
+
+static __rte_always_inline void set_ends(struct flow_pkt *p, struct ip_addr src,
+	rte_be16_t src_port, struct ip_addr dst, rte_be16_t dst_port)
+{
+	unsigned int dir = !comes_first(&src, src_port, &dst, dst_port);
+
+	p->dir = (uint8_t)dir;
+	p->key.addr[dir] = src;
+	p->key.addr[!dir] = dst;
+	p->key.port[dir] = src_port;
+	p->key.port[!dir] = dst_port;
+}
+
+static uint8_t window_scale(const uint8_t *option, const uint8_t *end)
+{
+	while (option < end && *option != TCPOPT_END) {
+		if (*option == TCPOPT_NOP) {
+			option++;
+			continue;
+		}
+		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
+			break;
+		if (option[0] == TCPOPT_SCALE && option[1] == TCPOPT_SCALE_LEN)
+			return option[2] < TCPOPT_SCALE_MOST ? option[2] : TCPOPT_SCALE_MOST;
+		option += option[1];
+	}
+	return FLOW_NO_SCALE;
+}
+
+static __rte_always_inline enum drop read_tcp(
+	struct flow_pkt *p, const struct rte_tcp_hdr *tcp, uint32_t len)
+{
+	if (len < sizeof(*tcp))
+		return DROP_CT_INVALID;
+
+	uint32_t hdr_len = (tcp->data_off >> 4) * 4u;
+	uint8_t flags = tcp->tcp_flags & 0x3f; // without ECN (RFC 3168 6.1)
+
+	if (hdr_len < sizeof(*tcp) || hdr_len > len || (SANE_FLAGS >> flags & 1) == 0)
+		return DROP_CT_INVALID;
+	p->seq = rte_be_to_cpu_32(tcp->sent_seq);
+	p->ack = rte_be_to_cpu_32(tcp->recv_ack);
+	p->window = rte_be_to_cpu_16(tcp->rx_win);
+	p->seq_len = (uint16_t)(len - hdr_len + (flags & RTE_TCP_FIN_FLAG) +
+				((flags & RTE_TCP_SYN_FLAG) >> 1));
+	p->tcp_flags = flags;
+	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
+		p->scale = window_scale((const uint8_t *)(tcp + 1), (const uint8_t *)tcp + hdr_len);
+	return DROP_NONE;
+}
+
+// The type of the query that an ICMP type asks or answers (RFC 792, RFC 950); *reply says which.
+// -1: neither.
+static int icmp_query(uint8_t type, bool *reply)
+{
+	switch (type) {
+	case 0: // echo reply
+		*reply = true;
+		return 8;
+	case 8:  // echo
+	case 13: // timestamp
+	case 15: // information request
+	case 17: // address mask request
+		*reply = false;
+		return type;
+	case 14:
+	case 16:
+	case 18:
+		*reply = true;
+		return type - 1;
+	default:
+		return -1;
+	}
+}
+
+static bool icmp_is_error(uint8_t type)
+{
+	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
+}
+
+static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
+	const struct rte_icmp_hdr *icmp, uint32_t len)
+{
+	struct ip_addr src = ip_addr_from_v4(ip->src_addr), dst = ip_addr_from_v4(ip->dst_addr);
+	bool reply;
+	int query;
+
+	if (len < sizeof(*icmp))
+		return DROP_CT_INVALID;
+	query = icmp_query(icmp->icmp_type, &reply);
+	if (query < 0) {
+		set_ends(p, src, 0, dst, 0);
+		p->key.icmp_type = icmp->icmp_type;
+		return DROP_NONE;
+	}
+	set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
+	p->icmp_reply = reply;
+	p->key.icmp_type = (uint8_t)query;
+	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
+	return DROP_NONE;
+}
+
+// Only the first octets of the packet are there: enough for its ends, and for TCP's sequence
+// number.
+static enum drop read_quoted(struct flow_pkt *p, const struct rte_ipv4_hdr *error,
+	const struct rte_ipv4_hdr *ip, uint32_t len)
+{
+	uint8_t hdr_len;
+
+	if (len < sizeof(*ip))
+		return DROP_CT_INVALID;
+	hdr_len = rte_ipv4_hdr_len(ip);
+	if (ip->version_ihl >> 4 != 4 || hdr_len < sizeof(*ip) || len < hdr_len + QUOTED_MIN ||
+		rte_be_to_cpu_16(ip->total_length) < hdr_len + QUOTED_MIN)
+		return DROP_CT_INVALID;
+	// A later fragment shows no ports, and an error goes to the sender.
+	if ((ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
+		ip->src_addr != error->dst_addr)
+		return DROP_ICMP_UNRELATED;
+
+	const void *l4 = (const uint8_t *)ip + hdr_len;
+
+	p->key.proto = ip->next_proto_id;
+	if (ip->next_proto_id == IPPROTO_ICMP) {
+		const struct rte_icmp_hdr *icmp = l4;
+
+		if (icmp_is_error(icmp->icmp_type)) // no error is sent about an error
+			return DROP_ICMP_UNRELATED;
+		read_icmp(p, ip, icmp, QUOTED_MIN);
+	} else {
+		// Not ipv4_ports(): the packet may have been fragmented on its way.
+		bool has_ports = ip_proto_has_ports(ip->next_proto_id);
+		const rte_be16_t *port = l4;
+
+		set_ends(p, ip_addr_from_v4(ip->src_addr), has_ports ? port[0] : 0,
+			ip_addr_from_v4(ip->dst_addr), has_ports ? port[1] : 0);
+		if (ip->next_proto_id == IPPROTO_TCP)
+			p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
+	}
+	p->dir ^= 1;
+	p->icmp_error = true;
+	return DROP_NONE;
+}
+
+enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
+{
+	const void *l4 = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);
+	uint16_t ip_len = rte_be_to_cpu_16(ip->total_length);
+	uint32_t len = (uint32_t)(ip_len - rte_ipv4_hdr_len(ip));
+	rte_be16_t src_port = 0, dst_port = 0;
+	const struct rte_icmp_hdr *icmp = l4;
+	const struct rte_udp_hdr *udp = l4;
+
+	*p = (struct flow_pkt){.key.proto = ip->next_proto_id, .ip_len = ip_len};
+	switch (ip->next_proto_id) {
+	case IPPROTO_ICMP:
+		if (len >= sizeof(*icmp) && icmp_is_error(icmp->icmp_type))
+			return read_quoted(
+				p, ip, (const void *)(icmp + 1), len - (uint32_t)sizeof(*icmp));
+		return read_icmp(p, ip, icmp, len);
+	case IPPROTO_TCP:
+		if (read_tcp(p, l4, len) != DROP_NONE)
+			return DROP_CT_INVALID;
+		break;
+	case IPPROTO_UDP:
+		if (len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) < sizeof(*udp) ||
+			rte_be_to_cpu_16(udp->dgram_len) > len)
+			return DROP_CT_INVALID;
+		break;
+	default:
+		break;
+	}
+	ipv4_ports(ip, &src_port, &dst_port);
+	set_ends(p, ip_addr_from_v4(ip->src_addr), src_port, ip_addr_from_v4(ip->dst_addr),
+		dst_port);
+	return DROP_NONE;
+}

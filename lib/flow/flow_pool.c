@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Free entries. Each worker keeps a few; the rest is a stack of chains, from which workers take and
+// to which they give one chain at a time by compare-and-swap.
+#include "flow_table.h"
+
+#define POOL_FIRST(pool)        ((uint32_t)(pool))
+#define POOL_AFTER(pool, first) ((((pool) >> 32) + 1) << 32 | (first))
+
+static void push(struct flow_table *t, uint32_t first)
+{
+	uint64_t pool = atomic_load_explicit(&t->pool, memory_order_relaxed);
+
+	do
+		atomic_store_explicit(
+			&t->entry[first].next_chain, POOL_FIRST(pool), memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&t->pool, &pool, POOL_AFTER(pool, first),
+		memory_order_release, memory_order_relaxed));
+	atomic_fetch_add_explicit(&t->pool_chains, 1, memory_order_relaxed);
+}
+
+// First entry of a chain, or 0.
+static uint32_t pop(struct flow_table *t)
+{
+	uint64_t pool = atomic_load_explicit(&t->pool, memory_order_acquire);
+	uint32_t second;
+
+	do {
+		if (POOL_FIRST(pool) == 0)
+			return 0;
+		// If another worker takes this chain now, the count of changes tells.
+		second = atomic_load_explicit(
+			&t->entry[POOL_FIRST(pool)].next_chain, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(&t->pool, &pool, POOL_AFTER(pool, second),
+		memory_order_acquire, memory_order_acquire));
+	atomic_fetch_sub_explicit(&t->pool_chains, 1, memory_order_relaxed);
+	return POOL_FIRST(pool);
+}
+
+static void push_chain(struct flow_table *t, const uint32_t number[CHAIN])
+{
+	for (unsigned int i = 0; i < CHAIN; i++)
+		t->entry[number[i]].next = i + 1 < CHAIN ? number[i + 1] : 0;
+	push(t, number[0]);
+}
+
+uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w)
+{
+	if (w->n_free == 0)
+		for (uint32_t e = pop(t); e != 0; e = t->entry[e].next)
+			w->free[w->n_free++] = e;
+	return w->n_free > 0 ? w->free[--w->n_free] : 0;
+}
+
+void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number)
+{
+	if (w->n_free == STORE) {
+		w->n_free -= CHAIN;
+		push_chain(t, &w->free[w->n_free]);
+	}
+	w->free[w->n_free++] = number;
+}
+
+void flow_pool_fill(struct flow_table *t)
+{
+	// The last chain first, so that entries are used in their order in memory.
+	for (uint32_t e = t->n_entries; e > 0; e -= CHAIN) {
+		uint32_t number[CHAIN];
+
+		for (uint32_t i = 0; i < CHAIN; i++)
+			number[i] = e - i;
+		push_chain(t, number);
+	}
+}
+
+bool flow_pool_low(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->pool_chains, memory_order_relaxed) < t->reserve;
+}
+
+void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f)
+{
+	f->next = w->removed;
+	w->removed = flow_number(t, f);
+}
+
+// Whether all workers have passed on since the token was drawn. One asks at a time: DPDK's answer
+// may come from what another thread has found out, which it passes on without memory ordering.
+static bool grace_over(struct flow_table *t, uint64_t token)
+{
+	bool over;
+
+	if (atomic_exchange_explicit(&t->asking, true, memory_order_acquire))
+		return false;
+	over = rte_rcu_qsbr_check(t->qsbr, token, false) == 1;
+	atomic_store_explicit(&t->asking, false, memory_order_release);
+	return over;
+}
+
+void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w)
+{
+	if (w->waiting == 0 && w->removed == 0)
+		return;
+	if (w->waiting != 0 && !grace_over(t, w->token))
+		return;
+	for (uint32_t e = w->waiting, next; e != 0; e = next) {
+		next = t->entry[e].next;
+		atomic_store_explicit(&t->entry[e].word, FLOW_FREE, memory_order_relaxed);
+		flow_pool_give(t, w, e);
+	}
+	w->waiting = w->removed;
+	w->removed = 0;
+	if (w->waiting != 0)
+		w->token = rte_rcu_qsbr_start(t->qsbr);
+}

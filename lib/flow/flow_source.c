@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow_source.h"
+
+#include <rte_common.h>
+
+#include "flow_hash.h"
+
+struct pair {
+	_Atomic uint32_t *cell[2];
+};
+
+static struct pair cells_of(const struct flow_sources *s, const struct ip_addr *addr)
+{
+	uint64_t h = flow_mix(addr->q[0] ^ s->seed[0], addr->q[1] ^ s->seed[1]);
+	_Atomic uint32_t *second_row = s->cell + s->mask + 1;
+
+	return (struct pair){{&s->cell[h & s->mask], &second_row[h >> 32 & s->mask]}};
+}
+
+uint32_t flow_sources_cells(uint32_t capacity)
+{
+	return rte_align32pow2(RTE_MAX(capacity, 1024u));
+}
+
+uint32_t flow_sources_count(const struct flow_sources *s, const struct ip_addr *addr)
+{
+	struct pair p = cells_of(s, addr);
+	uint32_t a = atomic_load_explicit(p.cell[0], memory_order_relaxed);
+	uint32_t b = atomic_load_explicit(p.cell[1], memory_order_relaxed);
+
+	return RTE_MIN(a, b);
+}
+
+void flow_sources_add(struct flow_sources *s, const struct ip_addr *addr)
+{
+	struct pair p = cells_of(s, addr);
+
+	atomic_fetch_add_explicit(p.cell[0], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(p.cell[1], 1, memory_order_relaxed);
+}
+
+void flow_sources_subtract(struct flow_sources *s, const struct ip_addr *addr)
+{
+	struct pair p = cells_of(s, addr);
+
+	atomic_fetch_sub_explicit(p.cell[0], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(p.cell[1], 1, memory_order_relaxed);
+}

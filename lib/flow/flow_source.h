@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many flows of class NEW each address has begun: counted in bounded memory, in two cells that
+// its hash chooses (a count-min sketch). An address that shares one cell with busy others is still
+// told apart by the second. Workers, any number at once.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+struct flow_sources {
+	_Atomic uint32_t *cell; // two rows
+	uint32_t mask;          // cells in a row - 1
+	uint64_t seed[2];
+};
+
+// Cells in a row for a table of so many flows: a power of two.
+uint32_t flow_sources_cells(uint32_t capacity);
+
+// The smaller count of the two cells of an address: at least the true one.
+uint32_t flow_sources_count(const struct flow_sources *s, const struct ip_addr *addr);
+
+void flow_sources_add(struct flow_sources *s, const struct ip_addr *addr);
+void flow_sources_subtract(struct flow_sources *s, const struct ip_addr *addr);

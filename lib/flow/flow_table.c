@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hash table with two buckets to choose from for each key. Entries never move, so a look-up that
+// runs beside any number of insertions and removals misses nothing that is there all the time.
+#include "flow_table.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include <rte_pause.h>
+#include <rte_prefetch.h>
+
+#include "flow_hash.h"
+
+#define HUGE_PAGE        (2u << 20)
+#define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
+
+struct layout {
+	size_t buckets, entries, sources, total; // octets
+	uint32_t n_buckets, n_entries;
+};
+
+static struct layout layout_of(const struct flow_params *p)
+{
+	struct layout l = {
+		.n_buckets = p->capacity / BUCKET_MEAN + 1,
+		.n_entries = RTE_ALIGN_CEIL(p->capacity, CHAIN) + (SPARE + STORE) * p->workers,
+	};
+
+	l.buckets = (size_t)l.n_buckets * sizeof(struct bucket);
+	l.entries = ((size_t)l.n_entries + 1) * sizeof(struct flow);
+	l.sources = 2 * (size_t)flow_sources_cells(p->capacity) * sizeof(uint32_t);
+	l.total = RTE_ALIGN_CEIL(l.buckets + l.entries + l.sources, HUGE_PAGE);
+	return l;
+}
+
+size_t flow_table_memory(const struct flow_params *p)
+{
+	return layout_of(p).total + sizeof(struct flow_table);
+}
+
+// Zeroed memory in huge pages, as far as the kernel has them: a random look-up otherwise pays for
+// a walk through the page tables. It belongs to the daemon alone, so DPDK's memory, which is often
+// small without reserved huge pages, is not asked for it.
+static int memory_take(struct flow_table *t, size_t len)
+{
+	t->memory_len = len + HUGE_PAGE;
+	t->memory = mmap(
+		NULL, t->memory_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->memory == MAP_FAILED) {
+		t->memory = NULL;
+		return -ENOMEM;
+	}
+	madvise(t->memory, t->memory_len, MADV_HUGEPAGE);
+	memset(RTE_PTR_ALIGN_CEIL(t->memory, HUGE_PAGE), 0, len); // taken now, not when needed
+	return 0;
+}
+
+static void workers_init(struct flow_table *t)
+{
+	for (uint32_t i = 0; i < t->n_workers; i++) {
+		struct flow_worker *w = &t->worker[i];
+
+		w->first = 1 + (uint32_t)((uint64_t)t->n_entries * i / t->n_workers);
+		w->end = 1 + (uint32_t)((uint64_t)t->n_entries * (i + 1) / t->n_workers);
+		w->cursor = w->first;
+		w->hand = (uint32_t)((uint64_t)t->n_buckets * i / t->n_workers);
+	}
+}
+
+struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c)
+{
+	struct flow_table *t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
+	struct layout l = layout_of(p);
+	int rc = t != NULL ? 0 : -ENOMEM;
+
+	if (rc == 0) {
+		memset(t, 0, sizeof(*t));
+		rc = memory_take(t, l.total);
+	}
+	if (rc == 0 && (getrandom(t->seed, sizeof(t->seed), 0) < 0 ||
+			       getrandom(t->sources.seed, sizeof(t->sources.seed), 0) < 0))
+		rc = -errno;
+	if (rc < 0) {
+		flow_table_free(t);
+		errno = -rc;
+		return NULL;
+	}
+	t->bucket = RTE_PTR_ALIGN_CEIL(t->memory, HUGE_PAGE);
+	t->entry = RTE_PTR_ADD(t->bucket, l.buckets);
+	t->sources.cell = RTE_PTR_ADD(t->entry, l.entries);
+	t->sources.mask = flow_sources_cells(p->capacity) - 1;
+	t->n_buckets = l.n_buckets;
+	t->n_entries = l.n_entries;
+	t->n_workers = p->workers;
+	t->reserve = SPARE / CHAIN * p->workers;
+	t->qsbr = p->qsbr;
+	t->reader = p->reader;
+	flow_table_configure(t, c);
+	workers_init(t);
+	flow_pool_fill(t);
+	return t;
+}
+
+void flow_table_free(struct flow_table *t)
+{
+	if (t != NULL && t->memory != NULL)
+		munmap(t->memory, t->memory_len);
+	free(t);
+}
+
+uint32_t flow_number(const struct flow_table *t, const struct flow *f)
+{
+	return (uint32_t)(f - t->entry);
+}
+
+static uint32_t tag_of(uint32_t hash)
+{
+	return hash | 1; // never that of an empty slot
+}
+
+static struct bucket *first_bucket(const struct flow_table *t, uint32_t hash)
+{
+	return flow_bucket(t, hash);
+}
+
+static struct bucket *second_bucket(const struct flow_table *t, uint32_t hash)
+{
+	return flow_bucket(t, flow_second_hash(hash));
+}
+
+// Number of the first entry whose tag fits, or 0.
+static __rte_always_inline uint32_t bucket_find(const struct bucket *b, uint32_t tag)
+{
+	unsigned int hits = 0;
+
+#pragma GCC unroll 7
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		hits |= (unsigned int)(atomic_load_explicit(&b->tag[i], memory_order_acquire) ==
+				       tag)
+			<< i;
+	if (hits == 0)
+		return 0;
+	return atomic_load_explicit(&b->number[__builtin_ctz(hits)], memory_order_acquire);
+}
+
+static bool is_flow_of(const struct flow *f, const struct flow_key *key)
+{
+	return flow_key_equal(&f->key, key) && (flow_word(f) & FLOW_DEAD) == 0;
+}
+
+static struct flow *find_in(const struct flow_table *t, const struct bucket *b, uint32_t tag,
+	const struct flow_key *key)
+{
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++) {
+		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != tag)
+			continue;
+
+		struct flow *f =
+			&t->entry[atomic_load_explicit(&b->number[i], memory_order_acquire)];
+
+		if (is_flow_of(f, key))
+			return f;
+	}
+	return NULL;
+}
+
+static struct flow *find(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
+{
+	struct flow *f = find_in(t, first_bucket(t, hash), tag_of(hash), key);
+
+	return f != NULL ? f : find_in(t, second_bucket(t, hash), tag_of(hash), key);
+}
+
+struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
+{
+	return find(t, flow_key_hash(&p->key, t->seed), &p->key);
+}
+
+// The lines that flow_track() and the decision need.
+static __rte_always_inline void prefetch_flow(const struct flow *f, const struct flow_pkt *p)
+{
+	rte_prefetch0(&f->key);
+	__builtin_prefetch(&f->dir[p->dir], 1);
+	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
+}
+
+void flow_find_burst(
+	const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[], unsigned int n)
+{
+	uint32_t hash[FLOW_BURST_MAX], number[FLOW_BURST_MAX];
+	uint8_t late[FLOW_BURST_MAX];
+	unsigned int n_late = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		hash[i] = flow_key_hash(&p[i].key, t->seed);
+		rte_prefetch0(first_bucket(t, hash[i]));
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		number[i] = bucket_find(first_bucket(t, hash[i]), tag_of(hash[i]));
+		if (likely(number[i] != 0)) {
+			prefetch_flow(&t->entry[number[i]], &p[i]);
+		} else {
+			rte_prefetch0(second_bucket(t, hash[i]));
+			late[n_late++] = (uint8_t)i;
+		}
+	}
+	for (unsigned int j = 0; j < n_late; j++) {
+		unsigned int i = late[j];
+
+		number[i] = bucket_find(second_bucket(t, hash[i]), tag_of(hash[i]));
+		if (number[i] != 0)
+			prefetch_flow(&t->entry[number[i]], &p[i]);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		struct flow *f = &t->entry[number[i]];
+
+		if (likely(number[i] != 0 && is_flow_of(f, &p[i].key)))
+			flows[i] = f;
+		else if (number[i] != 0) // only the tag was equal
+			flows[i] = find(t, hash[i], &p[i].key);
+		else
+			flows[i] = NULL;
+	}
+}
+
+static void lock(struct bucket *b)
+{
+	while (atomic_exchange_explicit(&b->locked, true, memory_order_acquire))
+		while (atomic_load_explicit(&b->locked, memory_order_relaxed))
+			rte_pause();
+}
+
+static void unlock(struct bucket *b)
+{
+	atomic_store_explicit(&b->locked, false, memory_order_release);
+}
+
+// Both, in the order of their addresses; they may be one.
+static void lock_pair(struct bucket *a, struct bucket *b)
+{
+	lock(RTE_MIN(a, b));
+	if (a != b)
+		lock(RTE_MAX(a, b));
+}
+
+static void unlock_pair(struct bucket *a, struct bucket *b)
+{
+	unlock(a);
+	if (a != b)
+		unlock(b);
+}
+
+static unsigned int bucket_fill(const struct bucket *b)
+{
+	unsigned int fill = 0;
+
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		fill += atomic_load_explicit(&b->tag[i], memory_order_relaxed) != 0;
+	return fill;
+}
+
+// The first bucket unless it is well filled: most look-ups then end there.
+static struct bucket *choose_bucket(struct bucket *first, struct bucket *second)
+{
+	unsigned int fill = bucket_fill(first);
+
+	return fill < BUCKET_PREFERRED || bucket_fill(second) >= fill ? first : second;
+}
+
+// Under its lock: makes the entry live, and visible to look-ups. False if the bucket is full.
+static bool bucket_set(struct flow_table *t, struct bucket *b, struct flow *f, uint32_t word)
+{
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		if (atomic_load_explicit(&b->tag[i], memory_order_relaxed) == 0) {
+			atomic_store_explicit(&f->word, word, memory_order_release);
+			atomic_store_explicit(
+				&b->number[i], flow_number(t, f), memory_order_release);
+			atomic_store_explicit(&b->tag[i], tag_of(f->hash), memory_order_release);
+			return true;
+		}
+	return false;
+}
+
+static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
+{
+	bool found = false;
+
+	lock(b);
+	for (unsigned int i = 0; i < BUCKET_SLOTS && !found; i++)
+		if (atomic_load_explicit(&b->tag[i], memory_order_relaxed) == tag &&
+			atomic_load_explicit(&b->number[i], memory_order_acquire) == number) {
+			atomic_store_explicit(&b->tag[i], 0, memory_order_relaxed);
+			found = true;
+		}
+	unlock(b);
+	return found;
+}
+
+static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t hash, uint32_t now)
+{
+	f->key = p->key;
+	memset(f->sa_in, 0, sizeof(f->sa_in));
+	memset(f->scale, 0, sizeof(f->scale));
+	memset(f->dir, 0, sizeof(f->dir));
+	memset(f->syn, 0, sizeof(f->syn));
+	f->hash = hash;
+	atomic_store_explicit(&f->created, now, memory_order_relaxed);
+	atomic_store_explicit(&f->dir[0].seen, now, memory_order_relaxed);
+	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
+}
+
+// Puts an entry into the table, unless there is one for its key by now. Returns what is in the
+// table, or NULL if both buckets are full.
+static struct flow *link_entry(struct flow_table *t, struct flow *f, uint32_t word)
+{
+	struct bucket *first = first_bucket(t, f->hash), *second = second_bucket(t, f->hash);
+	struct flow *in_table;
+
+	lock_pair(first, second);
+	in_table = find(t, f->hash, &f->key);
+	if (in_table == NULL && bucket_set(t, choose_bucket(first, second), f, word))
+		in_table = f;
+	unlock_pair(first, second);
+	return in_table;
+}
+
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
+{
+	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_DEAD, memory_order_acq_rel);
+	uint32_t tag = tag_of(f->hash), number = flow_number(t, f);
+
+	if ((word & FLOW_DEAD) != 0)
+		return false;
+	if ((word & FLOW_COUNTED) != 0)
+		flow_sources_subtract(&t->sources, flow_source(f, word));
+	if (!bucket_clear(first_bucket(t, f->hash), tag, number))
+		bucket_clear(second_bucket(t, f->hash), tag, number);
+	flow_pool_retire(t, w, f);
+	return true;
+}
+
+static enum drop refuse(struct flow_worker *w, enum drop reason)
+{
+	count(&w->counters.refused[reason]);
+	return reason;
+}
+
+enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
+	uint32_t now, struct flow **flow)
+{
+	struct flow_worker *w = &t->worker[worker];
+	const struct ip_addr *source = &p->key.addr[p->dir];
+	uint32_t limit = atomic_load_explicit(&t->source_limit, memory_order_relaxed);
+	enum drop reason;
+	uint32_t word = ct_begin(t, p, &reason);
+
+	if (word == 0)
+		return refuse(w, reason);
+	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
+		return refuse(w, DROP_FLOW_SOURCE_LIMIT);
+
+	uint32_t hash = flow_key_hash(&p->key, t->seed);
+
+	if (flow_pool_low(t) && !flow_evict(t, w, hash, now))
+		return refuse(w, DROP_FLOW_TABLE_FULL);
+
+	uint32_t number = flow_pool_take(t, w);
+	struct flow *f = &t->entry[number];
+
+	if (number == 0)
+		return refuse(w, DROP_FLOW_TABLE_FULL);
+	entry_init(f, p, hash, now);
+	flow_sources_add(&t->sources, source);
+	*flow = link_entry(t, f, word | FLOW_COUNTED);
+	if (*flow == f) {
+		count(&w->counters.created);
+		return DROP_NONE;
+	}
+	flow_sources_subtract(&t->sources, source);
+	flow_pool_give(t, w, number); // it was never visible
+	return *flow != NULL ? DROP_NONE : refuse(w, DROP_FLOW_TABLE_FULL);
+}

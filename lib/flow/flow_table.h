@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inside of the flow table, for the files of this folder.
+#pragma once
+
+#include "flow.h"
+#include "flow_source.h"
+
+#define BUCKET_SLOTS 7
+#define BUCKET_MEAN  3 // flows in a bucket on average when the table is full
+
+// A slot is a tag, which is a hash or 0 if the slot is empty, and the number of an entry. A look-up
+// may read the tag of one entry and the number of another, or of none: only the entry's key counts.
+struct bucket {
+	_Atomic uint32_t tag[BUCKET_SLOTS]; // read by all, written under the lock
+	atomic_bool locked;
+	_Atomic uint32_t number[BUCKET_SLOTS]; // as the tags
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct bucket) == 64, "one cache line");
+
+// Entries move between workers and the pool in chains of this length.
+#define CHAIN 32
+
+#define STORE (2 * CHAIN) // entries that a worker keeps
+
+// Entries beyond the capacity, for each worker: those that wait until all workers have passed on.
+#define SPARE 1024
+
+struct flow_worker {
+	uint32_t n_free;
+	uint32_t free[STORE]; // numbers of entries
+	// Removed entries: first those of this grace period, then those that wait for the next.
+	uint32_t waiting, removed; // first of each list, linked by next
+	uint64_t token;
+	uint32_t first, end; // its part of the table: numbers of entries
+	uint32_t cursor;     // in its part: what flow_tick() looks at next
+	uint32_t hand;       // the bucket that has to make room next
+	uint32_t flush;      // serial of the last one seen
+	uint32_t flush_left; // entries that it still has to look at
+	struct {
+		_Atomic uint64_t created, expired, evicted, flushed, reopened;
+		_Atomic uint64_t refused[DROP_COUNT];
+	} counters; // written by this worker, read by all
+} __rte_cache_aligned;
+
+struct flow_table {
+	// Constant.
+	struct bucket *bucket;
+	struct flow *entry; // number 0 is not used: it means none
+	uint32_t n_buckets;
+	uint32_t n_entries; // numbers are 1 to n_entries
+	uint32_t n_workers;
+	uint32_t reserve; // chains in the pool below which a flow has to go before one comes
+	uint64_t seed[6];
+	struct rte_rcu_qsbr *qsbr;
+	unsigned int reader;
+	struct flow_sources sources;
+	void *memory;
+	size_t memory_len;
+	// Written by the control thread.
+	_Atomic uint32_t source_limit;
+	atomic_bool strict, pick_up;
+	_Atomic uint32_t timeout[FLOW_STATE_COUNT]; // ms
+	struct flow_filter flush;                   // while flush_workers > 0, read by workers
+	_Atomic uint32_t flush_serial;
+
+	_Atomic uint32_t flush_workers __rte_cache_aligned; // that have not finished
+	// The pool of free entries: a stack of chains. Below the count of changes, the number of
+	// the first entry of the first chain.
+	_Atomic uint64_t pool __rte_cache_aligned;
+	atomic_bool asking;           // a worker looks whether a grace period is over
+	_Atomic uint32_t pool_chains; // may be off by what is just being moved
+
+	struct flow_worker worker[FLOW_WORKERS_MAX];
+};
+
+// The two buckets where the flow of a hash may be are those of the hash and of the second hash.
+static inline struct bucket *flow_bucket(const struct flow_table *t, uint32_t hash)
+{
+	return &t->bucket[(uint64_t)hash * t->n_buckets >> 32];
+}
+
+static inline uint32_t flow_second_hash(uint32_t hash)
+{
+	return hash * UINT32_C(0x9e3779b1);
+}
+
+static inline uint32_t load(const _Atomic uint32_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static inline void store(_Atomic uint32_t *field, uint32_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+static inline void count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
+
+static inline enum flow_class flow_word_class(uint32_t word)
+{
+	return flow_state_info[flow_word_state(word)].class;
+}
+
+// Milliseconds since then; 0 if then is ahead, by another worker's clock.
+static inline uint32_t elapsed(uint32_t now, uint32_t then)
+{
+	return (int32_t)(now - then) > 0 ? now - then : 0;
+}
+
+// Milliseconds since the last packet of either direction.
+static inline uint32_t flow_idle(const struct flow *f, uint32_t now)
+{
+	uint32_t idle0 = elapsed(now, atomic_load_explicit(&f->dir[0].seen, memory_order_relaxed));
+	uint32_t idle1 = elapsed(now, atomic_load_explicit(&f->dir[1].seen, memory_order_relaxed));
+
+	return RTE_MIN(idle0, idle1);
+}
+
+static inline struct ip_addr *flow_source(struct flow *f, uint32_t word)
+{
+	return &f->key.addr[flow_word_initiator(word)];
+}
+
+// The parts, in the order of the files.
+
+// flow_pool.c. Number of a free entry, or 0.
+uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
+void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
+void flow_pool_fill(struct flow_table *t);
+// Whether so few entries are free that one has to go before another comes.
+bool flow_pool_low(const struct flow_table *t);
+// Puts an entry that is out of the table aside until all workers have passed on.
+void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f);
+// Takes back those for which that has come true.
+void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
+
+// flow_table.c. Takes a flow out of the table. False if it is out already.
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f);
+uint32_t flow_number(const struct flow_table *t, const struct flow *f);
+
+// flow_age.c. Makes room for a flow with this hash. False if there is nothing to give up where it
+// looked.
+bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t now);
+
+// flow_list.c
+bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter);
+
+// ct.c. The first word of the flow that a packet begins; 0 with the reason if it cannot.
+uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason);
+// Replaces the word if it is still the old one; keeps the count of the source right.
+bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_t word);
