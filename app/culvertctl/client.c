@@ -80,10 +80,11 @@ int client_open(pid_t *pid, const struct sockaddr_un *addr)
 
 // Appends to items those of one answer. DPDK leaves out every item that does not fit, but may find
 // room for a shorter one behind it: so an item is taken only if all before it are here. Returns how
-// many were taken, or an error.
+// many were taken, or an error; with EBADRQC items has the reason alone.
 static int page_take(json_t *items, const json_t *page)
 {
 	char number[24];
+	json_t *error;
 	int taken = 0;
 
 	if (json_is_null(page))
@@ -92,6 +93,11 @@ static int page_take(json_t *items, const json_t *page)
 		return -EPROTO;
 	if (json_object_size(page) == 0)
 		return 0;
+	error = json_object_get(page, "error");
+	if (json_is_string(error)) {
+		json_array_clear(items);
+		return json_array_append(items, error) == 0 ? -EBADRQC : -ENOMEM;
+	}
 	for (;; taken++) {
 		snprintf(number, sizeof(number), "%zu", json_array_size(items));
 
@@ -106,13 +112,13 @@ static int page_take(json_t *items, const json_t *page)
 	}
 }
 
-static int page_request(json_t *items, int fd, const char *command)
+static int page_request(json_t *items, int fd, const char *command, const char *filter)
 {
-	char request[128];
+	char request[128 + CLIENT_FILTER_MAX];
 	json_t *answer;
 	int ret;
 
-	snprintf(request, sizeof(request), "%s,%zu", command, json_array_size(items));
+	snprintf(request, sizeof(request), "%s,%zu%s", command, json_array_size(items), filter);
 	ret = packet_send(fd, request);
 	if (ret == 0)
 		ret = packet_receive(&answer, fd);
@@ -123,7 +129,7 @@ static int page_request(json_t *items, int fd, const char *command)
 	return ret;
 }
 
-int client_list(json_t **items, int fd, const char *command)
+int client_list(json_t **items, int fd, const char *command, const char *filter)
 {
 	json_t *list = json_array();
 	int taken;
@@ -131,14 +137,13 @@ int client_list(json_t **items, int fd, const char *command)
 	if (list == NULL)
 		return -ENOMEM;
 	do
-		taken = page_request(list, fd, command);
+		taken = page_request(list, fd, command, filter);
 	while (taken > 0);
-	if (taken < 0) {
+	if (taken == 0 || taken == -EBADRQC)
+		*items = list;
+	else
 		json_decref(list);
-		return taken;
-	}
-	*items = list;
-	return 0;
+	return taken;
 }
 
 const char *client_strerror(int error)

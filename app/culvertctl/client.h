@@ -5,7 +5,9 @@
 //
 // Lists: "/culvert/sas,OFFSET" is answered with {"/culvert/sas": {"OFFSET": {...}, ...}}, the items
 // from that number on, each under its number, as many as fit; behind the last one with {}. (Items
-// in an array would be simpler, but DPDK 22.11 has no arrays of objects.)
+// in an array would be simpler, but DPDK 22.11 has no arrays of objects.) Some lists take a filter,
+// "/culvert/flows,OFFSET,KEY=VALUE,..."; a question that the daemon refuses is answered with
+// {"/culvert/flows": {"error": "why"}}.
 //
 // Errors, as negative errno:
 //   EACCES        the socket is not for this user
@@ -14,6 +16,7 @@
 //   ECONNRESET    the daemon closed the connection
 //   ETIMEDOUT     no answer in time
 //   ENOSYS        the daemon does not know the command
+//   EBADRQC       the daemon refuses the question
 //   EPROTO        the answer is not what is described above
 //   ENOMEM        and whatever else socket(2) and connect(2) return
 #pragma once
@@ -22,13 +25,17 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+// Octets of a filter with its NUL.
+#define CLIENT_FILTER_MAX 512
+
 // Connects and takes the greeting; *pid is the process that sent it. Returns a descriptor, the
 // caller closes it; or an error.
 int client_open(pid_t *pid, const struct sockaddr_un *addr);
 
-// Asks for the whole list of a command ("/culvert/sas"), as often as it takes. *items becomes a new
-// array of objects. Returns 0 or an error. fd stays open, but is of no use after an error.
-int client_list(json_t **items, int fd, const char *command);
+// Asks for the whole list of a command ("/culvert/sas"), as often as it takes. filter: "" or
+// ",KEY=VALUE,...". *items becomes a new array of objects, or with EBADRQC of one string: why.
+// Returns 0 or an error. fd stays open, but is of no use after an error.
+int client_list(json_t **items, int fd, const char *command, const char *filter);
 
 // What an error of the two above means to the user.
 const char *client_strerror(int error);

@@ -19,5 +19,8 @@ struct options {
 // The running instances.
 enum exit_code command_list(const struct options *options);
 
-// words: what to show (show.h) and perhaps "all", ends with NULL.
+// words: what to show (show.h) and perhaps "all", or filters and their values; ends with NULL.
 enum exit_code command_show(const struct options *options, char **words);
+
+// words: "flows", perhaps filters and their values; ends with NULL.
+enum exit_code command_flush(const struct options *options, char **words);

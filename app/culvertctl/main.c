@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// culvertctl: shows what a running culvertd is doing. This file reads the command line.
+// culvertctl: shows what a running culvertd is doing, and flushes its flows. This file reads the
+// command line.
 #include <err.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -10,10 +11,11 @@
 
 static void usage_print(FILE *out)
 {
-	fputs("Usage: culvertctl [-i INSTANCE] [--json] show WORD\n"
+	fputs("Usage: culvertctl [-i INSTANCE] [--json] show WORD [FILTER VALUE]...\n"
+	      "       culvertctl [-i INSTANCE] [--json] flush flows [FILTER VALUE]...\n"
 	      "       culvertctl [--json] list\n"
 	      "\n"
-	      "Shows what a running culvertd is doing.\n"
+	      "Shows what a running culvertd is doing, and has it forget flows.\n"
 	      "\n"
 	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
 	      "      --json           an array of JSON objects, for programs\n"
@@ -23,7 +25,14 @@ static void usage_print(FILE *out)
 	      "list shows the running instances. show WORD shows of one instance:\n",
 		out);
 	show_help(out);
-	fputs("\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n", out);
+	fputs("\n"
+	      "flush flows has them forgotten: what goes on is judged anew, as a new flow.\n"
+	      "Filters of flows; all that are given have to hold:\n"
+	      "  address ADDRESS|PREFIX, port PORT   of either end\n"
+	      "  proto NAME|NUMBER, state STATE      as the list shows them\n"
+	      "  sa NAME                             of either direction\n"
+	      "\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n",
+		out);
 }
 
 // words: the command and what belongs to it, ends with NULL.
@@ -35,8 +44,10 @@ static enum exit_code command_run(const struct options *options, char **words)
 	}
 	if (strcmp(words[0], "show") == 0)
 		return command_show(options, words + 1);
+	if (strcmp(words[0], "flush") == 0)
+		return command_flush(options, words + 1);
 	if (strcmp(words[0], "list") != 0) {
-		warnx("\"%s\" is no command, there are: show, list", words[0]);
+		warnx("\"%s\" is no command, there are: show, flush, list", words[0]);
 		return EXIT_USAGE;
 	}
 	if (words[1] != NULL || options->instance != NULL) {

@@ -5,21 +5,35 @@
 
 #define WORD_MAX 31 // octets; a longer word is near to none
 
+static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", NULL};
+
 static const struct show shows[] = {
 	{.word = "ports", .help = "ports, their addresses, link and counters"},
 	{.word = "sas", .help = "security associations, algorithms, sequence numbers, counters"},
-	{.word = "policies", .help = "policies in the order in which they are tried"},
+	{.word = "policies",
+		.help = "policies in order; asked: packets decided, mostly the "
+			"first of a flow each way"},
+	{.word = "rules",
+		.help = "firewall rules in order, the default last; asked: as of policies"},
+	{.word = "flows",
+		.help = "flows and their state; out: what the end that began has sent",
+		.filters = flow_filters},
 	{.word = "routes", .help = "routes"},
 	{.word = "neighbours", .help = "neighbours (ARP) and their state"},
 	{.word = "drops",
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
 	{.word = "workers", .help = "workers, their CPUs and counters"},
-	{.word = "totals", .help = "packet counters of the whole gateway", .single = true},
+	{.word = "totals",
+		.help = "counters of packets and flows of the whole gateway",
+		.single = true},
 	{.word = "info", .help = "the daemon: version, process, config file", .single = true},
 };
 
 #define N_SHOWS (sizeof(shows) / sizeof(shows[0]))
+
+const struct show show_flush_flows = {
+	.word = "flows", .command = "flow_flush", .filters = flow_filters};
 
 const struct show *show_find(const char *word)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What there is to see in a daemon: one line in one table for each word of "culvertctl show", and
-// how its rows become a table. One thread.
+// how its rows become a table. What "culvertctl flush" does is a list to the daemon, too: of what
+// it did. One thread.
 #pragma once
 
 #include <jansson.h>
@@ -8,11 +9,16 @@
 #include <stdio.h>
 
 struct show {
-	const char *word; // also the end of the daemon's command: "/culvert/" word
+	const char *word;
+	const char *command; // of the daemon, behind "/culvert/"; NULL: the word
 	const char *help;
+	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
 	const char *nonzero; // counter: objects where it is 0 are shown on request only; or NULL
 	bool single;         // the list has one object: its items are shown below each other
 };
+
+// Of "flush flows".
+extern const struct show show_flush_flows;
 
 // NULL if there is none of that name.
 const struct show *show_find(const char *word);

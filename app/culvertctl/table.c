@@ -15,7 +15,7 @@ struct column {
 	bool number;
 };
 
-static void put_escaped(FILE *out, const char *text)
+void table_put_text(FILE *out, const char *text)
 {
 	for (const char *c = text; *c != '\0'; c++)
 		if (*c < ' ' || *c > '~' || *c == '\\')
@@ -33,11 +33,11 @@ static void put_value(FILE *out, json_t *value)
 			put_value(out, json_array_get(value, i));
 		}
 	} else if (json_is_string(value)) {
-		put_escaped(out, json_string_value(value));
+		table_put_text(out, json_string_value(value));
 	} else if (value != NULL && !json_is_null(value)) {
 		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 
-		put_escaped(out, text != NULL ? text : "");
+		table_put_text(out, text != NULL ? text : "");
 		free(text);
 	}
 }
@@ -54,7 +54,7 @@ static char *cell_new(const struct column *column, const json_t *object)
 	if (object != NULL)
 		put_value(out, json_object_get(object, column->key));
 	else
-		put_escaped(out, column->key);
+		table_put_text(out, column->key);
 	if (object != NULL && ftell(out) == 0)
 		putc('-', out);
 	if (fclose(out) != 0) {

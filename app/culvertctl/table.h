@@ -5,10 +5,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
+// Writes text. An octet that is not printable ASCII, or a backslash, is written as \xNN: nothing of
+// what a daemon sends reaches the terminal as a control sequence.
+void table_put_text(FILE *out, const char *text);
+
 // The columns are the keys of the first object, in its order. Numbers stand right, text left, "-"
-// for what is missing or empty; the elements of an array are joined by commas. An octet that is not
-// printable ASCII, or a backslash, is written as \xNN: nothing of what a daemon sends reaches the
-// terminal as a control sequence.
+// for what is missing or empty; the elements of an array are joined by commas.
 //
 // A table wider than width characters is continued below itself, each part with the first column in
 // front; width 0: no limit. Returns 0, or -ENOMEM.

@@ -11,6 +11,7 @@
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
+#define RULE_LINES     20
 #define WAIT           (&(struct timespec){.tv_nsec = 1000000})
 
 static void wanted_signals(sigset_t *set)
@@ -102,6 +103,35 @@ static bool on_link(const struct gateway *g, const struct event *e)
 	return false;
 }
 
+// At most RULE_LINES a second.
+static void log_rule(const struct gateway *g, const struct event *e, uint64_t now)
+{
+	static const char *const verb[] = {
+		[RULE_ACCEPT] = "accepts", [RULE_DROP] = "drops", [RULE_REJECT] = "rejects"};
+	static uint64_t second;
+	static unsigned int lines;
+	const struct snapshot *s = g->snapshot;
+	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
+
+	if (e->generation != s->generation)
+		return;
+	if (now / 1000 != second) {
+		if (lines > RULE_LINES)
+			log_info("%u lines about rules left out", lines - RULE_LINES);
+		second = now / 1000;
+		lines = 0;
+	}
+	if (++lines > RULE_LINES)
+		return;
+
+	const struct rule *rule = rule_set_at(s->rules, e->rule);
+
+	log_info("rule \"%s\" %s: port \"%s\", protocol %u, %s:%u to %s:%u", rule->name,
+		verb[rule->action], s->port[e->port].name, e->proto, ip_addr_format(from, &e->addr),
+		rte_be_to_cpu_16(e->addr_port), ip_addr_format(to, &e->peer),
+		rte_be_to_cpu_16(e->peer_port));
+}
+
 static void handle(struct gateway *g, const struct event *e, uint64_t now)
 {
 	switch ((enum event_kind)e->kind) {
@@ -114,6 +144,9 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 		break;
 	case EVENT_ADDR_CONFLICT:
 		warn_conflict(g, e, now);
+		break;
+	case EVENT_RULE:
+		log_rule(g, e, now);
 		break;
 	}
 }
@@ -171,4 +204,6 @@ void control_stop_workers(struct gateway *g)
 	enter_phase(g, LOOP_DRAIN);
 	enter_phase(g, LOOP_STOP);
 	rte_eal_mp_wait_lcore();
+	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+		loop_stop(g->loops[i]);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <rte_log.h>
 
 #include "hugepages.h"
+#include "iface.h"
 #include "log.h"
 #include "port.h"
 
@@ -23,6 +26,7 @@ static bool show_all; // what DPDK logs, always
 static char *kept;    // what it logged since eal_log_begin()
 static size_t kept_len;
 static FILE *keeper;
+static char *kept_start; // what it logged when it started
 
 void eal_log_begin(void)
 {
@@ -32,17 +36,41 @@ void eal_log_begin(void)
 		rte_openlog_stream(keeper);
 }
 
-void eal_log_end(bool show)
+// Returns what was kept, NULL if nothing is. The caller frees it.
+static char *log_take(void)
 {
+	char *log = NULL;
+
 	rte_openlog_stream(stderr);
 	if (keeper == NULL)
-		return;
+		return NULL;
 	fclose(keeper);
 	keeper = NULL;
-	if (show)
-		fputs(kept, stderr);
-	free(kept);
+	log = kept;
 	kept = NULL;
+	return log;
+}
+
+static void log_show(char **log)
+{
+	if (*log != NULL)
+		fputs(*log, stderr);
+	free(*log);
+	*log = NULL;
+}
+
+void eal_log_end(bool show)
+{
+	char *log = log_take();
+
+	if (show)
+		log_show(&log);
+	free(log);
+}
+
+void eal_log_start_show(void)
+{
+	log_show(&kept_start);
 }
 
 struct args {
@@ -100,7 +128,7 @@ static void args_build(struct args *a, const struct conf *conf)
 	devices_arg(a, conf);
 	arg(a, "--file-prefix=culvert-%s", conf->instance);
 	arg(a, "-m");
-	arg(a, "%u", conf->memory_mb);
+	arg(a, "%u", eal_memory_mb(conf));
 	if (conf->hugepages) {
 		arg(a, "--huge-unlink");
 	} else {
@@ -131,6 +159,26 @@ static int cpus_check(const struct conf *conf)
 	return rc;
 }
 
+// What DPDK takes without hugepages it takes at once: too much would end other processes.
+static int available_check(const struct conf *conf)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long kb = ULONG_MAX; // then DPDK finds out
+	char line[128];
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "MemAvailable: %lu kB", &kb) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	if (kb / 1024 >= conf->memory_mb)
+		return 0;
+	log_error("memory.size: %u MB are wanted, %lu MB are available (MemAvailable in "
+		  "/proc/meminfo): set a smaller memory.size, or free memory",
+		conf->memory_mb, kb / 1024);
+	return -EIO;
+}
+
 static void run_dir(char *path, size_t size, const struct conf *conf, const char *file)
 {
 	// As rte_eal_get_runtime_dir() decides, which tells only after the start.
@@ -143,7 +191,8 @@ static void run_dir(char *path, size_t size, const struct conf *conf, const char
 	snprintf(path, size, "%s/dpdk/culvert-%s%s", base, conf->instance, file);
 }
 
-static int instance_check(const struct conf *conf)
+// Whether another process has this instance's files, and which.
+static bool instance_held(const struct conf *conf, pid_t *by)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[256];
@@ -153,65 +202,97 @@ static int instance_check(const struct conf *conf)
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0;
+		return false;
 
 	int rc = fcntl(fd, F_GETLK, &lock);
 
 	close(fd);
-	if (rc < 0 || lock.l_type == F_UNLCK)
+	*by = lock.l_pid;
+	return rc == 0 && lock.l_type != F_UNLCK;
+}
+
+// DPDK leaves its files until the next start of the same name.
+static void files_remove(const struct conf *conf)
+{
+	char path[256];
+	struct dirent *d;
+
+	run_dir(path, sizeof(path), conf, "");
+
+	DIR *dir = opendir(path);
+
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+	rmdir(path);
+}
+
+// What can be told before DPDK starts, all at once.
+static int system_check(const struct conf *conf)
+{
+	int rc = cpus_check(conf);
+	pid_t other;
+
+	if (instance_held(conf, &other)) {
+		log_error("instance \"%s\" is already running as process %d: stop that one, or "
+			  "give this one another name with 'instance' in its configuration",
+			conf->instance, (int)other);
+		return -EIO; // what else is missing, that one has
+	}
+	rc |= conf->hugepages ? hugepages_check(conf) : available_check(conf);
+	rc |= iface_check(conf);
+	return rc;
+}
+
+static int init(struct args *a, const struct conf *conf)
+{
+	char *argv[ARGS_MAX]; // DPDK changes the order, and we free them
+	pid_t other;
+	int rc;
+
+	memcpy(argv, a->v, sizeof(argv));
+	eal_log_begin();
+	rc = rte_eal_init(a->n, argv);
+	kept_start = log_take();
+	if (rc >= 0)
 		return 0;
-	log_error("instance \"%s\" is already running as process %d: stop that one, or give this "
-		  "one another name with 'instance' in its configuration",
-		conf->instance, (int)lock.l_pid);
+	eal_log_start_show();
+	log_error("DPDK did not start: %s. The lines above are its own; memory.size, "
+		  "memory.hugepages, cpus and eal_args are what it was given",
+		rte_strerror(rte_errno));
+	if (!instance_held(conf, &other))
+		files_remove(conf);
 	return -EIO;
 }
 
 int eal_start(const struct conf *conf, bool verbose)
 {
 	struct args a = {0};
-	int rc = cpus_check(conf);
+	int rc;
 
 	show_all = verbose;
-	rc |= instance_check(conf);
-	rc |= hugepages_check(conf);
-	if (rc != 0)
+	if (system_check(conf) != 0)
 		return -EIO;
 	args_build(&a, conf);
 	if (a.failed) {
 		log_error("eal_args: more than %d arguments in all", ARGS_MAX - 1);
 		rc = -EIO;
 	} else {
-		char *argv[ARGS_MAX]; // DPDK changes the order, and we free them
-
-		memcpy(argv, a.v, sizeof(argv));
-		eal_log_begin();
-		rc = rte_eal_init(a.n, argv);
-		eal_log_end(rc < 0);
-		if (rc < 0)
-			log_error(
-				"DPDK did not start: %s. The lines above are its own; memory.size, "
-				"memory.hugepages, cpus and eal_args are what it was given",
-				rte_strerror(rte_errno));
+		rc = init(&a, conf);
 	}
 	if (!verbose)
 		rte_log_set_global_level(RTE_LOG_WARNING);
 	for (int i = 0; i < a.n; i++)
 		free(a.v[i]);
-	return rc < 0 ? -EIO : 0;
+	return rc;
 }
 
 void eal_stop(const struct conf *conf)
 {
-	static const char *const files[] = {"/config", "/hugepage_info", "/fbarray_memzone",
-		"/fbarray_nohugemem", "/mp_socket", "/dpdk_telemetry.v2", ""};
-	char path[256];
-
 	eal_log_begin();
 	rte_eal_cleanup();
 	eal_log_end(false);
-	// DPDK leaves these until the next start of the same name.
-	for (size_t i = 0; i < RTE_DIM(files); i++) {
-		run_dir(path, sizeof(path), conf, files[i]);
-		remove(path);
-	}
+	free(kept_start);
+	files_remove(conf);
 }

@@ -21,8 +21,10 @@ struct gateway {
 	const char *conf_path;
 	struct rte_mempool *pool;
 	struct rte_mempool *large_pool; // for reassembled packets
-	struct rte_rcu_qsbr *qsbr;      // one thread for each worker, by its id
+	// Thread i is worker i, and the last one is whoever lists flows.
+	struct rte_rcu_qsbr *qsbr;
 	struct neigh_table *neigh;
+	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see
 	struct port ports[PORTS_MAX];      // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];

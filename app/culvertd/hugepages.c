@@ -7,9 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eal.h"
 #include "log.h"
 
 #define SYS_DIR "/sys/kernel/mm/hugepages"
+#define SIZE    "hugepages-2048kB" // the ones to advise
+
+// What the kernel says about the hugepages of one size, 0 if it has none of that size.
+static unsigned long number(const char *size, const char *what)
+{
+	unsigned long n = 0;
+	char path[512];
+
+	snprintf(path, sizeof(path), SYS_DIR "/%s/%s", size, what);
+
+	FILE *f = fopen(path, "re");
+
+	if (f != NULL && fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
 
 // Megabytes in free hugepages of all sizes.
 static unsigned long free_mb(void)
@@ -19,19 +38,10 @@ static unsigned long free_mb(void)
 	struct dirent *d;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		unsigned long kb, pages = 0;
-		char path[512];
+		unsigned long kb;
 
-		if (sscanf(d->d_name, "hugepages-%lukB", &kb) != 1)
-			continue;
-		snprintf(path, sizeof(path), SYS_DIR "/%s/free_hugepages", d->d_name);
-
-		FILE *f = fopen(path, "re");
-
-		if (f != NULL && fscanf(f, "%lu", &pages) == 1)
-			mb += pages * kb / 1024;
-		if (f != NULL)
-			fclose(f);
+		if (sscanf(d->d_name, "hugepages-%lukB", &kb) == 1)
+			mb += number(d->d_name, "free_hugepages") * kb / 1024;
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -56,14 +66,13 @@ int hugepages_check(const struct conf *conf)
 	unsigned long mb = free_mb();
 	int rc = 0;
 
-	if (!conf->hugepages)
-		return 0;
-	if (mb < conf->memory_mb) {
+	if (mb < eal_memory_mb(conf)) {
 		log_error(
 			"memory.size: %u MB in hugepages are wanted, %lu MB are free: reserve them "
-			"with 'echo %u > " SYS_DIR "/hugepages-2048kB/nr_hugepages', or set "
+			"with 'echo %lu > " SYS_DIR "/" SIZE "/nr_hugepages', or set "
 			"memory.hugepages = false (slower)",
-			conf->memory_mb, mb, (conf->memory_mb + 1) / 2);
+			eal_memory_mb(conf), mb,
+			number(SIZE, "nr_hugepages") + (eal_memory_mb(conf) - mb + 1) / 2);
 		rc = -EIO;
 	}
 	if (!mounted()) {

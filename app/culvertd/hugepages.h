@@ -4,5 +4,6 @@
 
 #include "conf.h"
 
-// Returns 0, or -EIO after logging what is missing and how to mend it.
+// For a configuration with hugepages. Returns 0, or -EIO after logging what is missing and how to
+// mend it.
 int hugepages_check(const struct conf *conf);

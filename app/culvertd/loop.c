@@ -211,9 +211,21 @@ int loop_run(void *arg)
 		if (++idle >= IDLE_PASSES)
 			rest(l);
 	}
-	pipeline_stop(l->worker);
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
 	rte_rcu_qsbr_thread_unregister(l->qsbr, l->worker->id);
 	atomic_store_explicit(&l->reached, LOOP_STOP, memory_order_release);
 	return 0;
+}
+
+void loop_stop(struct loop *l)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_dequeue(l->out, (void **)&m) == 0)
+		drop_all(l, &m, 1, DROP_SHUTDOWN);
+	while (rte_ring_dequeue(l->in, (void **)&m) == 0) {
+		l->worker->counters.rx++;
+		drop_all(l, &m, 1, DROP_SHUTDOWN);
+	}
+	pipeline_stop(l->worker);
 }

@@ -57,6 +57,9 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);
 
+// Drops what is left when all workers have ended, as DROP_SHUTDOWN. Control thread.
+void loop_stop(struct loop *l);
+
 // Packets that wait to be sent or for their next hops. Frames that wait to be processed count as
 // not yet received. Any thread.
 uint64_t loop_held(const struct loop *l);

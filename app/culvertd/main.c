@@ -11,6 +11,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "build_flow.h"
 #include "control.h"
 #include "eal.h"
 #include "gateway.h"
@@ -21,7 +22,9 @@
 // A pass reassembles at most one packet for each that comes in.
 #define LARGE_PER_WORKER (2 * RX_BURST_MAX)
 // At most one packet buffer in eight is given to fragments that wait.
-#define REASSEMBLY_SHARE   (8 * RTE_LIBRTE_IP_FRAG_MAX_FRAG)
+#define REASSEMBLY_SHARE (8 * RTE_LIBRTE_IP_FRAG_MAX_FRAG)
+// Every flow is looked at so often for whether it has timed out.
+#define FLOW_ROUND_MS      4000
 #define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
 
 enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
@@ -107,10 +110,28 @@ static int no_memory(const char *what)
 	return -ENOMEM;
 }
 
+static int flows_start(struct gateway *g)
+{
+	struct flow_config config = build_flow_config(g->conf);
+	struct flow_params p = {
+		.capacity = g->conf->flows_max,
+		.workers = g->conf->n_workers,
+		.qsbr = g->qsbr,
+		.reader = g->conf->n_workers,
+	};
+
+	g->flows = flow_table_new(&p, &config);
+	if (g->flows != NULL)
+		return 0;
+	log_error("flows.max: no memory for %u flows, which take %zu MB: %s", p.capacity,
+		flow_table_memory(&p) >> 20, strerror(errno));
+	return -ENOMEM;
+}
+
 static int memory_start(struct gateway *g)
 {
 	const struct conf *conf = g->conf;
-	size_t qsbr_size = rte_rcu_qsbr_get_memsize(conf->n_workers);
+	size_t qsbr_size = rte_rcu_qsbr_get_memsize(conf->n_workers + 1);
 	struct neigh_params np = {
 		.max = conf->neighbours_max,
 		.reachable_s = conf->neighbour_reachable_s,
@@ -128,10 +149,13 @@ static int memory_start(struct gateway *g)
 	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
 	if (g->qsbr == NULL)
 		return no_memory("workers");
-	rte_rcu_qsbr_init(g->qsbr, conf->n_workers);
+	rte_rcu_qsbr_init(g->qsbr, conf->n_workers + 1);
+	rte_rcu_qsbr_thread_register(g->qsbr, conf->n_workers);
 	np.qsbr = g->qsbr;
 	g->neigh = neigh_table_new(&np);
-	return g->neigh != NULL ? 0 : no_memory("neighbours");
+	if (g->neigh == NULL)
+		return no_memory("neighbours");
+	return flows_start(g);
 }
 
 static int ports_start(struct gateway *g)
@@ -176,6 +200,8 @@ static int workers_start(struct gateway *g)
 		.pool = g->pool,
 		.large_pool = g->large_pool,
 		.neigh = g->neigh,
+		.flows = g->flows,
+		.flow_slice = conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1,
 		.published = &g->snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
@@ -225,6 +251,7 @@ static void gateway_stop(struct gateway *g)
 	for (unsigned int i = 0; i < g->conf->n_workers; i++)
 		loop_free(g->loops[i]);
 	build_snapshot_free(g->snapshot);
+	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	rte_free(g->qsbr);
 	rte_mempool_free(g->pool);

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,14 +10,9 @@
 #include <rte_pci.h>
 
 #include "eal.h"
-#include "log.h"
+#include "iface.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
-
-// Says what is wrong with a port, where it stands in the configuration.
-#define port_error(c, fmt, ...)                                                                    \
-	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
-		##__VA_ARGS__)
 
 bool port_is_pci(const char *device)
 {
@@ -27,29 +21,25 @@ bool port_is_pci(const char *device)
 	return isxdigit((unsigned char)device[0]) && rte_pci_addr_parse(device, &addr) == 0;
 }
 
-// Names the commonest causes; what DPDK said about it follows.
+// Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
 {
-	const char *iface = strstr(c->device, "iface=");
-	char name[IFNAMSIZ] = "";
-
 	if (port_is_pci(c->device)) {
+		eal_log_start_show();
 		port_error(c,
 			"device %s not found, or bound to a kernel driver: see "
 			"'dpdk-devbind.py --status' and bind it to vfio-pci",
 			c->device);
-		return;
-	}
-	if (iface != NULL)
-		sscanf(iface, "iface=%15[^,]", name);
-	if (name[0] != '\0' && strncmp(c->device, "net_tap", 7) != 0 && if_nametoindex(name) == 0)
+	} else if (iface_not_permitted() &&
+		   (iface_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
 		port_error(c,
-			"device \"%s\" not found: there is no network interface \"%s\" here, "
-			"see 'ip link'",
-			c->device, name);
-	else
+			"device \"%s\" not opened: run culvertd as root, or with the capabilities "
+			"CAP_NET_ADMIN and CAP_NET_RAW",
+			c->device);
+	} else {
 		port_error(c, "device \"%s\" not opened: %s; check the driver's name and arguments",
 			c->device, strerror(error));
+	}
 }
 
 static int device_find(uint16_t *id, const struct conf_port *c)
@@ -76,16 +66,39 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 	return rc < 0 ? -EIO : 0;
 }
 
-// How many RX queues to use. Packet sockets spread over all that the device was made with, whether
-// we read them or not; elsewhere one for each worker is what is useful.
-static uint16_t rx_queues(
-	const struct conf *conf, const struct conf_port *c, const struct rte_eth_dev_info *info)
+// Chooses how many queues to use. Packet sockets spread frames over all RX queues that the device
+// was made with, so all must be read; elsewhere one for each worker is what is useful.
+static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth_dev_info *info)
 {
-	if (c->rx_queues != 0)
-		return c->rx_queues;
-	if (strcmp(info->driver_name, "net_af_packet") == 0)
-		return info->max_rx_queues;
-	return (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_rx_queues);
+	const struct conf_port *c = p->conf;
+	int rc = rte_eth_dev_info_get(p->id, info);
+
+	if (rc < 0) {
+		port_error(
+			c, "device \"%s\" does not tell what it can: %s", c->device, strerror(-rc));
+		return -EIO;
+	}
+
+	bool all = strcmp(info->driver_name, "net_af_packet") == 0;
+	unsigned int usual = all ? info->max_rx_queues : conf->n_workers;
+
+	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
+	p->n_rx = c->rx_queues != 0 ? c->rx_queues
+				    : (uint16_t)RTE_MIN(usual, (unsigned int)info->max_rx_queues);
+	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_tx_queues);
+	if (all && p->n_rx != info->max_rx_queues) {
+		port_error(c,
+			"rx_queues is %u, but device \"%s\" spreads frames over qpairs=%u: make "
+			"the two equal",
+			p->n_rx, c->device, info->max_rx_queues);
+		return -EIO;
+	}
+	if (p->n_rx > info->max_rx_queues) {
+		port_error(c, "rx_queues is %u, but device \"%s\" has %u", p->n_rx, c->device,
+			info->max_rx_queues);
+		return -EIO;
+	}
+	return 0;
 }
 
 static struct rte_eth_conf eth_conf_of(
@@ -119,27 +132,17 @@ static int queues_setup(struct port *p, struct rte_mempool *pool)
 }
 
 // Returns what failed, NULL if nothing did; *rc is the error.
-static const char *start(int *rc, struct port *p, const struct conf *conf, struct rte_mempool *pool)
+static const char *start(
+	int *rc, struct port *p, const struct rte_eth_dev_info *info, struct rte_mempool *pool)
 {
 	const struct conf_port *c = p->conf;
-	struct rte_eth_dev_info info;
-
-	*rc = rte_eth_dev_info_get(p->id, &info);
-	if (*rc < 0)
-		return "asking the device what it can";
-	snprintf(p->driver, sizeof(p->driver), "%s", info.driver_name);
-	p->n_rx = rx_queues(conf, c, &info);
-	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info.max_tx_queues);
-	*rc = -EINVAL;
-	if (p->n_rx > info.max_rx_queues)
-		return "rx_queues: the device does not have so many";
-
-	struct rte_eth_conf e = eth_conf_of(c, &info, p->n_rx);
+	struct rte_eth_conf e = eth_conf_of(c, info, p->n_rx);
 
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
 		return "configuring it; does it allow this mtu and number of queues?";
-	*rc = rte_eth_dev_set_mtu(p->id, c->mtu);
+	if (!iface_is_attached(c->device))
+		*rc = rte_eth_dev_set_mtu(p->id, c->mtu);
 	if (*rc < 0 && *rc != -ENOTSUP)
 		return "mtu: the device does not allow this value";
 	*rc = queues_setup(p, pool);
@@ -162,6 +165,7 @@ static const char *start(int *rc, struct port *p, const struct conf *conf, struc
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool)
 {
+	struct rte_eth_dev_info info;
 	const char *failed;
 	int rc;
 
@@ -169,8 +173,10 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	if (device_find(&p->id, c) < 0)
 		return -EIO;
 	p->open = true;
+	if (queues_choose(p, conf, &info) < 0)
+		return -EIO;
 	eal_log_begin();
-	failed = start(&rc, p, conf, pool);
+	failed = start(&rc, p, &info, pool);
 	eal_log_end(failed != NULL);
 	if (failed == NULL)
 		return 0;

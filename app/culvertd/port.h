@@ -8,6 +8,12 @@
 #include <rte_ethdev.h>
 
 #include "conf.h"
+#include "log.h"
+
+// Says what is wrong with a port, where it stands in the configuration.
+#define port_error(c, fmt, ...)                                                                    \
+	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
+		##__VA_ARGS__)
 
 struct port {
 	const struct conf_port *conf;

@@ -4,9 +4,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_telemetry.h>
+
+#include "telemetry_add.h"
+#include "telemetry_flow.h"
+#include "telemetry_policy.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
 // out; they are asked for again, since items are numbered.
@@ -17,32 +22,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the pointer
 
 // Writes item number i of a list. False behind the last.
 typedef bool (*item_fn)(struct rte_tel_data *d, const struct gateway *g, unsigned int i);
-
-static void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
-{
-	char text[IP_ADDR_STRLEN];
-
-	rte_tel_data_add_dict_string(d, name, ip_addr_format(text, a));
-}
-
-static void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p)
-{
-	char text[IP_PREFIX_STRLEN];
-
-	rte_tel_data_add_dict_string(d, name, p->len == 0 ? "any" : ip_prefix_format(text, p));
-}
+// Writes the items from number offset on that match the filter, and takes the gateway's lock.
+typedef void (*page_fn)(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
 
 static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_ether_addr *mac)
 {
 	char text[RTE_ETHER_ADDR_FMT_SIZE];
 
 	rte_ether_format_addr(text, sizeof(text), mac);
-	rte_tel_data_add_dict_string(d, name, text);
-}
-
-static void add_u64(struct rte_tel_data *d, const char *name, uint64_t value)
-{
-	rte_tel_data_add_dict_u64(d, name, value);
+	add_string(d, name, text);
 }
 
 // Addresses with the length of their network's prefix.
@@ -74,13 +63,13 @@ static bool port_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 
 	rte_eth_stats_get(p->id, &stats);
 	rte_eth_link_get_nowait(p->id, &link);
-	rte_tel_data_add_dict_string(d, "name", c->name);
-	rte_tel_data_add_dict_string(d, "driver", p->driver);
-	rte_tel_data_add_dict_string(d, "side", c->unprotected ? "unprotected" : "protected");
+	add_string(d, "name", c->name);
+	add_string(d, "driver", p->driver);
+	add_string(d, "side", c->unprotected ? "unprotected" : "protected");
 	add_mac(d, "mac", &p->mac);
 	add_addresses(d, c);
 	add_u64(d, "mtu", c->mtu);
-	rte_tel_data_add_dict_string(d, "link", link.link_status ? "up" : "down");
+	add_string(d, "link", link.link_status ? "up" : "down");
 	add_u64(d, "rx_queues", p->n_rx);
 	add_u64(d, "rx_packets", stats.ipackets);
 	add_u64(d, "rx_bytes", stats.ibytes);
@@ -97,14 +86,14 @@ static void sa_common(struct rte_tel_data *d, const struct sa *sa, const char *d
 	char spi[16];
 
 	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
-	rte_tel_data_add_dict_string(d, "name", sa->name);
-	rte_tel_data_add_dict_string(d, "direction", direction);
-	rte_tel_data_add_dict_string(d, "spi", spi);
+	add_string(d, "name", sa->name);
+	add_string(d, "direction", direction);
+	add_string(d, "spi", spi);
 	add_addr(d, "local", &sa->local);
 	add_addr(d, "remote", &sa->remote);
-	rte_tel_data_add_dict_string(d, "cipher", sa->cipher->name);
-	rte_tel_data_add_dict_string(d, "auth", sa->auth->name);
-	rte_tel_data_add_dict_string(d, "engine", crypto_session_engine(sa->session[0]));
+	add_string(d, "cipher", sa->cipher->name);
+	add_string(d, "auth", sa->auth->name);
+	add_string(d, "engine", crypto_session_engine(sa->session[0]));
 }
 
 static void sa_counted(struct rte_tel_data *d, const struct sa *sa)
@@ -151,48 +140,6 @@ static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned in
 	return false;
 }
 
-static void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)
-{
-	char text[32];
-
-	if (r->max == ACL_PORT_OPAQUE)
-		snprintf(text, sizeof(text), "any");
-	else if (r->min == r->max)
-		snprintf(text, sizeof(text), "%" PRIu32, r->min);
-	else
-		snprintf(text, sizeof(text), "%" PRIu32 "-%" PRIu32, r->min, r->max);
-	rte_tel_data_add_dict_string(d, name, text);
-}
-
-static bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
-{
-	static const char *const action[] = {
-		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
-	const struct snapshot *s = g->snapshot;
-	uint64_t packets = 0;
-	char proto[8];
-
-	if (i >= spd_count(s->spd))
-		return false;
-
-	const struct spd_policy *p = spd_at(s->spd, i);
-
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
-		packets += s->policy_packets[w][i];
-	snprintf(proto, sizeof(proto), "%u", p->proto);
-	rte_tel_data_add_dict_string(d, "name", p->name);
-	rte_tel_data_add_dict_string(d, "action", action[p->action]);
-	add_prefix(d, "local", &p->local);
-	add_prefix(d, "remote", &p->remote);
-	rte_tel_data_add_dict_string(d, "proto", p->proto == SPD_PROTO_ANY ? "any" : proto);
-	add_port_range(d, "local_port", &p->local_port);
-	add_port_range(d, "remote_port", &p->remote_port);
-	rte_tel_data_add_dict_string(d, "out", p->out != NULL ? p->out->sa.name : "");
-	rte_tel_data_add_dict_string(d, "in", p->in != NULL ? p->in->sa.name : "");
-	add_u64(d, "packets", packets);
-	return true;
-}
-
 static bool route_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	static const char *const kind[] = {
@@ -213,10 +160,9 @@ static bool route_item(struct rte_tel_data *d, const struct gateway *g, unsigned
 	if (nh->kind == NEXTHOP_GATEWAY)
 		ip_addr_format(via, &nh->gateway);
 	add_prefix(d, "to", &r->to);
-	rte_tel_data_add_dict_string(d, "kind", kind[nh->kind]);
-	rte_tel_data_add_dict_string(d, "via", via);
-	rte_tel_data_add_dict_string(
-		d, "port", nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name);
+	add_string(d, "kind", kind[nh->kind]);
+	add_string(d, "via", via);
+	add_string(d, "port", nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name);
 	return true;
 }
 
@@ -227,12 +173,12 @@ static bool neighbour_item(struct rte_tel_data *d, const struct gateway *g, unsi
 	if (neigh_list(g->neigh, &n, 1, i, gateway_now_ms()) == 0)
 		return false;
 	add_addr(d, "address", &n.addr);
-	rte_tel_data_add_dict_string(d, "port", g->conf->ports[n.port].name);
+	add_string(d, "port", g->conf->ports[n.port].name);
 	if (rte_is_zero_ether_addr(&n.mac))
-		rte_tel_data_add_dict_string(d, "mac", "");
+		add_string(d, "mac", "");
 	else
 		add_mac(d, "mac", &n.mac);
-	rte_tel_data_add_dict_string(d, "state", neigh_state_name(n.state));
+	add_string(d, "state", neigh_state_name(n.state));
 	add_u64(d, "age_s", n.age_s);
 	return true;
 }
@@ -241,9 +187,9 @@ static bool drop_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 {
 	if (i + 1 >= DROP_COUNT)
 		return false;
-	rte_tel_data_add_dict_string(d, "reason", drop_info[i + 1].name);
+	add_string(d, "reason", drop_info[i + 1].name);
 	add_u64(d, "packets", gateway_counters(g).drops[i + 1]);
-	rte_tel_data_add_dict_string(d, "help", drop_info[i + 1].help);
+	add_string(d, "help", drop_info[i + 1].help);
 	return true;
 }
 
@@ -276,12 +222,19 @@ static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	struct counters sum = gateway_counters(g);
+	struct flow_counters flows;
 
 	if (i > 0)
 		return false;
 	counters_add(d, &sum, gateway_held(g));
 	add_u64(d, "buffers_total", g->pool->size);
 	add_u64(d, "buffers_in_use", rte_mempool_in_use_count(g->pool));
+	flow_counters_sum(g->flows, &flows);
+	add_u64(d, "flows", flow_count(g->flows));
+	add_u64(d, "flows_max", g->conf->flows_max);
+	add_u64(d, "flows_created", flows.created);
+	add_u64(d, "flows_expired", flows.expired);
+	add_u64(d, "flows_evicted", flows.evicted);
 	return true;
 }
 
@@ -289,11 +242,11 @@ static bool info_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 {
 	if (i > 0)
 		return false;
-	rte_tel_data_add_dict_string(d, "instance", g->conf->instance);
-	rte_tel_data_add_dict_string(d, "version", CULVERT_VERSION);
+	add_string(d, "instance", g->conf->instance);
+	add_string(d, "version", CULVERT_VERSION);
 	add_u64(d, "pid", (uint64_t)getpid());
 	add_u64(d, "uptime_s", (gateway_now_ms() - g->started_ms) / 1000);
-	rte_tel_data_add_dict_string(d, "config", g->conf_path);
+	add_string(d, "config", g->conf_path);
 	add_u64(d, "generation", g->snapshot->generation);
 	add_u64(d, "workers", g->conf->n_workers);
 	return true;
@@ -302,49 +255,69 @@ static bool info_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 static const struct command {
 	const char *name;
 	const char *help;
-	item_fn item;
+	item_fn item; // either this, or
+	page_fn page;
 } commands[] = {
-	{"/culvert/drops", "Dropped packets by reason", drop_item},
-	{"/culvert/info", "The daemon itself", info_item},
-	{"/culvert/neighbours", "Neighbour table", neighbour_item},
-	{"/culvert/policies", "Security policies, in order", policy_item},
-	{"/culvert/ports", "Ports", port_item},
-	{"/culvert/routes", "Routes", route_item},
-	{"/culvert/sas", "Security associations", sa_item},
-	{"/culvert/totals", "Packets in, out and between, packet buffers", totals_item},
-	{"/culvert/workers", "Worker threads", worker_item},
+	{"/culvert/drops", "Dropped packets by reason", drop_item, NULL},
+	{"/culvert/flow_flush", "Removes flows. Parameters: 0 and filters as of flows", NULL,
+		flow_flush_page},
+	{"/culvert/flows",
+		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
+		NULL, flow_page},
+	{"/culvert/info", "The daemon itself", info_item, NULL},
+	{"/culvert/neighbours", "Neighbour table", neighbour_item, NULL},
+	{"/culvert/policies",
+		"Security policies, in order. asked: packets decided, mostly the first of a flow "
+		"each way",
+		policy_item, NULL},
+	{"/culvert/ports", "Ports", port_item, NULL},
+	{"/culvert/routes", "Routes", route_item, NULL},
+	{"/culvert/rules",
+		"Firewall rules, in order. asked: packets decided, mostly the first of a flow each "
+		"way",
+		rule_item, NULL},
+	{"/culvert/sas", "Security associations", sa_item, NULL},
+	{"/culvert/totals", "Packets in, out and between, packet buffers, flows", totals_item,
+		NULL},
+	{"/culvert/workers", "Worker threads", worker_item, NULL},
 };
 
-static void page(struct rte_tel_data *d, item_fn item, unsigned int offset)
+static void page(struct rte_tel_data *d, struct gateway *g, item_fn item, unsigned int offset)
 {
+	pthread_mutex_lock(&g->lock);
 	for (unsigned int i = 0; i < PAGE; i++) {
-		struct rte_tel_data *o = rte_tel_data_alloc();
-		char number[16];
+		struct rte_tel_data *o = item_new();
 
 		if (o == NULL)
-			return;
-		rte_tel_data_start_dict(o);
-		if (!item(o, gateway, offset + i)) {
+			break;
+		if (!item(o, g, offset + i)) {
 			rte_tel_data_free(o);
-			return;
+			break;
 		}
-		snprintf(number, sizeof(number), "%u", offset + i);
-		rte_tel_data_add_dict_container(d, number, o, 0);
+		add_item(d, offset + i, o);
 	}
+	pthread_mutex_unlock(&g->lock);
 }
 
+// params: "OFFSET", "OFFSET,FILTER", "FILTER" or none.
 static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-	unsigned long offset = params != NULL ? strtoul(params, NULL, 10) : 0;
+	char *filter = "";
+	unsigned long first = params != NULL ? strtoul(params, &filter, 10) : 0;
+	unsigned int offset = (unsigned int)RTE_MIN(first, UINT32_MAX / 2ul);
 
+	filter += *filter == ',';
 	rte_tel_data_start_dict(d);
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; gateway != NULL && i < RTE_DIM(commands); i++) {
-		if (strcmp(commands[i].name, cmd) != 0)
+		const struct command *c = &commands[i];
+
+		if (strcmp(c->name, cmd) != 0)
 			continue;
-		pthread_mutex_lock(&gateway->lock);
-		page(d, commands[i].item, (unsigned int)RTE_MIN(offset, UINT32_MAX / 2ul));
-		pthread_mutex_unlock(&gateway->lock);
+		if (c->item != NULL)
+			page(d, gateway, c->item, offset);
+		else
+			c->page(d, gateway, offset, filter);
 	}
 	pthread_mutex_unlock(&lock);
 	return 0;

@@ -2,6 +2,8 @@
 // What culvertctl and dpdk-telemetry.py ask for: /culvert/LIST[,OFFSET] answers with flat objects
 // under their numbers "OFFSET", "OFFSET + 1", ..., as many as one answer holds; an empty object is
 // the end. (librte_telemetry 22.11 has no arrays of objects.)
+// /culvert/flows and /culvert/flow_flush take a filter behind that, KEY=VALUE,... What they cannot
+// do is answered with {"error": "why"}.
 // The answers are made on threads of librte_telemetry.
 #pragma once
 

@@ -165,8 +165,7 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 		return fail(why, size, "rules", errno);
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
 		s->rule_packets[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
-		s->rule_bytes[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
-		if (s->rule_packets[i] == NULL || s->rule_bytes[i] == NULL)
+		if (s->rule_packets[i] == NULL)
 			return fail(why, size, "rules", ENOMEM);
 	}
 	return 0;
@@ -212,7 +211,6 @@ void build_snapshot_free(struct snapshot *s)
 	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {
 		free(s->policy_packets[i]);
 		free(s->rule_packets[i]);
-		free(s->rule_bytes[i]);
 	}
 	rule_set_free(s->rules);
 	free(s->sa_out);

@@ -3,6 +3,7 @@
 // and an event that finds the ring full is lost and told again when it matters.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include <rte_ether.h>
@@ -13,13 +14,21 @@ enum event_kind {
 	EVENT_NEIGH_NEEDED,  // a packet waits for the link address of addr
 	EVENT_NEIGH_HEARD,   // an ARP packet told that addr is at mac
 	EVENT_ADDR_CONFLICT, // another station, mac, uses our address addr (RFC 5227 2.4)
+	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
 };
 
 struct event {
 	struct ip_addr addr;
 	struct rte_ether_addr mac;
 	uint16_t port;
-	uint8_t kind;   // enum event_kind
-	bool for_us;    // of EVENT_NEIGH_HEARD: it was meant for this gateway
-	uint8_t pad[6]; // rings want a multiple of 4
+	uint8_t kind; // enum event_kind
+	bool for_us;  // of EVENT_NEIGH_HEARD: it was meant for this gateway
+	// Of EVENT_RULE:
+	uint8_t proto;
+	rte_be16_t addr_port, peer_port;
+	struct ip_addr peer;
+	uint32_t rule;       // index in the snapshot's rules
+	uint32_t generation; // of that snapshot
 };
+
+static_assert(sizeof(struct event) % 4 == 0, "rings want it so");

@@ -31,11 +31,11 @@ static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 	return p->sa_out != NULL ? p->sa_out->mtu : w->snapshot->port[p->nexthop->port].mtu;
 }
 
-// RFC 791 3.2: cuts the packet into fragments, which go to w->fragments.
+// RFC 791 3.2: cuts the packet into fragments, which go to w->parts.
 static enum drop fragment(struct worker *w, struct pkt *p, uint16_t mtu)
 {
 	struct rte_mbuf *part[BURST_MAX];
-	uint16_t room = (uint16_t)(BURST_MAX - w->fragments.n);
+	uint16_t room = (uint16_t)(BURST_MAX - w->parts.n);
 	int32_t n = rte_ipv4_fragment_copy_nonseg_packet(p->m, part, room, mtu, w->pool);
 
 	if (n < 0)
@@ -45,7 +45,7 @@ static enum drop fragment(struct worker *w, struct pkt *p, uint16_t mtu)
 
 		f.m = part[i];
 		ipv4_checksum_set(pkt_ip(&f));
-		burst_add(&w->fragments, &f);
+		burst_add(&w->parts, &f);
 	}
 	w->counters.originated += (uint32_t)n - 1;
 	worker_release(w, p->m);
@@ -62,19 +62,6 @@ static enum drop shrink(struct worker *w, struct pkt *p)
 	return DROP_TOO_BIG;
 }
 
-// What was small inside a large ESP packet (RFC 4303 2.7) still has its buffer: only ordinary ones
-// leave by a port.
-static bool leave_large_buffer(struct worker *w, struct pkt *p)
-{
-	struct rte_mbuf *m = rte_pktmbuf_copy(p->m, w->pool, 0, UINT32_MAX);
-
-	if (m == NULL)
-		return false;
-	worker_release(w, p->m);
-	p->m = m;
-	return true;
-}
-
 void forward_fit(struct worker *w, struct burst *b)
 {
 	uint16_t kept = 0;
@@ -85,7 +72,7 @@ void forward_fit(struct worker *w, struct burst *b)
 
 		if (unlikely(rte_pktmbuf_data_len(p->m) > mtu_of(w, p)))
 			d = shrink(w, p);
-		else if (likely(p->m->pool == w->pool) || leave_large_buffer(w, p))
+		else if (likely(reassembly_leave_large_buffer(w, p)))
 			b->p[kept++] = *p;
 		else
 			d = DROP_NO_BUFFER;
@@ -93,11 +80,11 @@ void forward_fit(struct worker *w, struct burst *b)
 			pkt_drop(w, p, d);
 	}
 	b->n = kept;
-	for (uint16_t i = 0; i < w->fragments.n; i++) {
+	for (uint16_t i = 0; i < w->parts.n; i++) {
 		if (b->n < BURST_MAX)
-			burst_add(b, &w->fragments.p[i]);
+			burst_add(b, &w->parts.p[i]);
 		else
-			pkt_drop(w, &w->fragments.p[i], DROP_FRAGMENT_FAILED);
+			pkt_drop(w, &w->parts.p[i], DROP_FRAGMENT_FAILED);
 	}
-	w->fragments.n = 0;
+	w->parts.n = 0;
 }

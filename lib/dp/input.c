@@ -53,21 +53,17 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// Where a packet in clear goes next.
-static enum drop sort(struct worker *w, const struct pkt *p)
+enum drop input_sort(struct worker *w, struct pkt *p)
 {
-	bool local = p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
-
+	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST)
 		return DROP_NOT_UNICAST;
-	if (local && pkt_ip(p)->next_proto_id == IPPROTO_ESP)
+	if (!pkt_is_local(p))
+		burst_add(&w->transit, p);
+	else if (pkt_ip(p)->next_proto_id == IPPROTO_ESP && p->sa_in == NULL)
 		burst_add(&w->esp, p);
-	else if (w->snapshot->port[p->port].unprotected)
-		burst_add(&w->inbound, p);
-	else if (local)
-		burst_add(&w->local, p);
 	else
-		burst_add(&w->outbound, p);
+		burst_add(&w->local, p);
 	return DROP_NONE;
 }
 
@@ -87,6 +83,8 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 		return DROP_FRAME_SHORT;
 	case IPV4_MALFORMED:
 		return DROP_IP_HEADER;
+	case IPV4_TRUNCATED:
+		return DROP_IP_TRUNCATED;
 	case IPV4_CHECKSUM:
 		return DROP_IP_CHECKSUM;
 	}
@@ -97,10 +95,9 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 	// Ethernet pads short packets.
 	rte_pktmbuf_trim(
 		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
-	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, &w->clear_fragments, p, p->port))
+	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, p))
 		return DROP_NONE;
-	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
-	return sort(w, p);
+	return input_sort(w, p);
 }
 
 static enum drop frame_input(struct worker *w, struct pkt *p)

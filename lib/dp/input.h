@@ -6,5 +6,9 @@
 #include "worker.h"
 
 // Takes n frames (at most RX_BURST_MAX), m->port saying where they came in, and fills w->esp,
-// w->inbound, w->outbound and w->local.
+// w->transit and w->local.
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
+
+// Sorts an IP packet, as it came in by a port or out of an SA, by where it goes: into w->esp,
+// w->local or w->transit. Returns DROP_NONE or DROP_NOT_UNICAST.
+enum drop input_sort(struct worker *w, struct pkt *p);

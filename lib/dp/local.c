@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "local.h"
 
+#include "forward.h"
 #include "ipv4.h"
+#include "policy.h"
+#include "tcp.h"
+
+// Errors in one pass: those about held packets must leave room for answers to a whole burst.
+#define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
 
 // Whether another error may be sent now: a bucket that fills at the configured rate and holds one
-// second's worth.
-static bool error_permitted(struct worker *w)
+// second's worth. One for each port and one for all tunnels: a flood by one does not keep the hosts
+// behind another from learning what fits.
+static bool error_permitted(struct worker *w, const struct pkt *p)
 {
+	struct error_bucket *b = &w->errors[p->sa_in != NULL ? PORTS_MAX : p->port];
 	uint64_t full = w->tsc_hz * w->errors_per_second;
-	uint64_t elapsed = RTE_MIN(w->now - w->token_time, w->tsc_hz);
+	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
 
-	w->token_time = w->now;
-	w->error_tokens = RTE_MIN(w->error_tokens + elapsed * w->errors_per_second, full);
-	if (w->error_tokens < w->tsc_hz) {
+	b->time = w->now;
+	b->tokens = RTE_MIN(b->tokens + elapsed * w->errors_per_second, full);
+	if (b->tokens < w->tsc_hz) {
 		w->counters.errors_suppressed++;
 		return false;
 	}
-	w->error_tokens -= w->tsc_hz;
+	b->tokens -= w->tsc_hz;
 	return true;
 }
 
@@ -40,34 +48,59 @@ static bool source_for(rte_be32_t *source, const struct worker *w, const struct 
 	return true;
 }
 
+// Whether to speak about p at all, and then from where.
+static bool may_speak(struct worker *w, const struct pkt *p, rte_be32_t *source)
+{
+	return !p->own && icmp_error_allowed(pkt_ip(p)) && source_for(source, w, p) &&
+	       w->own.n < ERRORS_MAX && error_permitted(w, p);
+}
+
+// An empty packet that goes back the way of p; the caller fills it and hands it to say(). False if
+// there is no buffer.
+static bool own_begin(struct worker *w, struct pkt *own, const struct pkt *p)
+{
+	*own = *p;
+	own->m = rte_pktmbuf_alloc(w->pool);
+	own->own = true;
+	own->sa_out = NULL;
+	return own->m != NULL;
+}
+
+static void say(struct worker *w, const struct pkt *own, uint16_t len)
+{
+	rte_pktmbuf_append(own->m, len);
+	w->counters.originated++;
+	burst_add(&w->own, own);
+}
+
 void local_error(struct worker *w, const struct pkt *p, struct icmp_error error)
 {
-	struct pkt own = *p;
 	rte_be32_t source;
+	struct pkt own;
 
-	if (p->own || !icmp_error_allowed(pkt_ip(p)) || !source_for(&source, w, p))
-		return;
-	// The answers to a whole burst of pings must find room behind the errors.
-	if (w->own.n >= BURST_MAX - RX_BURST_MAX || !error_permitted(w))
-		return;
-	own.m = rte_pktmbuf_alloc(w->pool);
-	if (own.m == NULL)
-		return;
+	if (may_speak(w, p, &source) && own_begin(w, &own, p))
+		say(w, &own,
+			icmp_error_build(
+				rte_pktmbuf_mtod(own.m, uint8_t *), error, source, pkt_ip(p)));
+}
 
-	uint16_t len =
-		icmp_error_build(rte_pktmbuf_mtod(own.m, uint8_t *), error, source, pkt_ip(p));
+void local_reset(struct worker *w, const struct pkt *p)
+{
+	rte_be32_t source; // not used: a reset comes from whom the packet went to
+	struct pkt own;
 
-	rte_pktmbuf_append(own.m, len);
-	own.own = true;
-	own.sa_out = NULL;
-	w->counters.originated++;
-	burst_add(&w->own, &own);
+	if (tcp_reset_allowed(pkt_ip(p)) && may_speak(w, p, &source) && own_begin(w, &own, p))
+		say(w, &own, tcp_reset_build(rte_pktmbuf_mtod(own.m, uint8_t *), pkt_ip(p)));
 }
 
 enum drop local_input(struct worker *w, struct pkt *p)
 {
 	struct rte_ipv4_hdr *ip = pkt_ip(p);
+	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
+	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
 
+	if (d != DROP_NONE)
+		return d;
 	if (icmp_is_echo_request(ip)) {
 		icmp_echo_reply(ip);
 		w->counters.local++;
@@ -96,16 +129,18 @@ static bool crosses_boundary(const struct worker *w, const struct pkt *p)
 // decides, or a host there could have us say in clear what belongs in a tunnel.
 static enum drop answer(struct worker *w, struct pkt *p)
 {
+	enum drop d = DROP_NONE;
+
 	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
-	if (p->in_by != NULL) {
+	if (p->in_by != NULL)
 		p->sa_out = p->in_by->out;
-		burst_add(&w->protect, p);
-	} else if (crosses_boundary(w, p)) {
-		burst_add(&w->outbound, p);
-	} else {
-		burst_add(&w->forward, p);
-	}
-	return DROP_NONE;
+	else if (crosses_boundary(w, p))
+		d = policy_let_out(w, p);
+	if (d == DROP_NONE && p->sa_out == NULL)
+		d = forward_route(w, p);
+	if (d == DROP_NONE)
+		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
+	return d;
 }
 
 void local_output(struct worker *w)

@@ -12,5 +12,8 @@ enum drop local_input(struct worker *w, struct pkt *p);
 // permits. p itself is left as it is, for the caller to drop. The message goes to w->own.
 void local_error(struct worker *w, const struct pkt *p, struct icmp_error error);
 
-// Sorts w->own by how it goes out: w->protect, w->outbound or w->forward.
+// The same with a TCP reset (RFC 9293 3.5.2), about a whole TCP packet.
+void local_reset(struct worker *w, const struct pkt *p);
+
+// Sorts w->own by how it goes out: w->protect or w->forward.
 void local_output(struct worker *w);

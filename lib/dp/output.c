@@ -62,6 +62,8 @@ static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_add
 
 	for (uint32_t i = 0; i < w->n_held; i++)
 		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
+	// Asked for also when the packet cannot wait: the next one finds the answer.
+	worker_ask(w, &e);
 	if (w->n_held == w->held_max || same == HELD_PER_NEXT_MAX)
 		return DROP_NEIGH_HOLD_FULL;
 	w->held[w->n_held++] = (struct held){
@@ -71,7 +73,6 @@ static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_add
 		.generation = w->snapshot->generation,
 		.port = e.port,
 	};
-	worker_tell(w, &e);
 	return DROP_NONE;
 }
 

@@ -10,7 +10,7 @@
 #include "ipv4.h"
 #include "local.h"
 #include "output.h"
-#include "policy.h"
+#include "transit.h"
 
 // RFC 4303 3.4.2: the SA is found by SPI.
 static enum drop esp_find_sa(struct worker *w, struct pkt *p)
@@ -34,7 +34,7 @@ static void pipeline_in(struct worker *w)
 {
 	struct crypto_op op[RX_BURST_MAX];
 	struct burst *b = &w->esp;
-	uint16_t n = 0;
+	uint16_t arrived = b->n, n = 0;
 
 	burst_apply(w, b, esp_find_sa);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
@@ -47,7 +47,9 @@ static void pipeline_in(struct worker *w)
 			pkt_drop(w, p, d);
 	}
 	b->n = 0;
+	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(op, n); // 3.4.4: integrity check, decryption
+	stage_end(&w->stages, STAGE_OPEN, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = &b->p[i];
 		enum drop d = op[i].ok ? esp_in_finish(&op[i], p->sa_in, p->m, w->id) : DROP_AUTH;
@@ -56,12 +58,13 @@ static void pipeline_in(struct worker *w)
 			pkt_drop(w, p, d);
 			continue;
 		}
-		if (unlikely(ipv4_is_fragment(pkt_ip(p))) &&
-			!reassemble(w, &w->tunnelled_fragments, p, p->sa_in->sa.spi))
+		if (unlikely(ipv4_is_fragment(pkt_ip(p))) && !reassemble(w, p))
 			continue;
-		p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
-		burst_add(&w->inbound, p);
+		d = input_sort(w, p);
+		if (unlikely(d != DROP_NONE))
+			pkt_drop(w, p, d);
 	}
+	stage_end(&w->stages, STAGE_ESP_FINISH, n);
 }
 
 // RFC 4303 3.3, outbound packet processing.
@@ -69,10 +72,11 @@ static void pipeline_out(struct worker *w)
 {
 	struct crypto_op op[BURST_MAX];
 	struct burst *b = &w->protect;
-	uint16_t n = 0;
+	uint16_t arrived = b->n, n = 0;
 
 	burst_apply(w, b, forward_ttl);
 	forward_fit(w, b);
+	stage_end(&w->stages, STAGE_FIT, arrived);
 	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
 		struct sa_out *sa = b->p[i].sa_out;
 		uint16_t run = i;
@@ -93,7 +97,9 @@ static void pipeline_out(struct worker *w)
 		}
 	}
 	b->n = n;
+	stage_end(&w->stages, STAGE_FRAME, n);
 	crypto_seal(op, n);
+	stage_end(&w->stages, STAGE_SEAL, n);
 	n = 0;
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = &b->p[i];
@@ -107,40 +113,51 @@ static void pipeline_out(struct worker *w)
 	}
 	b->n = n;
 	output_burst(w, b);
+	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
 static void pipeline_forward(struct worker *w)
 {
-	burst_apply(w, &w->forward, forward_route);
-	burst_apply(w, &w->forward, forward_ttl);
-	forward_fit(w, &w->forward);
-	output_burst(w, &w->forward);
+	struct burst *b = &w->forward;
+	uint16_t n = b->n;
+
+	burst_apply(w, b, forward_ttl);
+	forward_fit(w, b);
+	stage_end(&w->stages, STAGE_FIT, n);
+	n = b->n;
+	output_burst(w, b);
+	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
 void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {
 	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
 	w->now = now;
+	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
 	if (now >= w->next_tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
 		output_held(w);
-		reassembly_expire(w, &w->clear_fragments);
-		reassembly_expire(w, &w->tunnelled_fragments);
+		reassembly_expire(w);
+		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
 	}
 	if (n > 0) {
 		w->counters.passes++;
+		stages_begin(&w->stages);
 		input_burst(w, m, n);
+		stage_end(&w->stages, STAGE_INPUT, n);
 		pipeline_in(w);
-		policy_inbound(w);
-		policy_outbound(w);
+		n = w->transit.n;
+		transit_burst(w);
+		stage_end(&w->stages, STAGE_TRANSIT, n);
+		n = w->local.n;
 		burst_apply(w, &w->local, local_input);
 		w->local.n = 0;
+		stage_end(&w->stages, STAGE_LOCAL, n);
 		pipeline_out(w);
 		pipeline_forward(w);
 	}
 	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
 		local_output(w);
-		policy_outbound(w);
 		pipeline_out(w);
 		pipeline_forward(w);
 	}
@@ -151,8 +168,10 @@ void pipeline_stop(struct worker *w)
 {
 	for (uint32_t i = 0; i < w->n_held; i++)
 		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
-	w->counters.drops[DROP_SHUTDOWN] += w->clear_fragments.held + w->tunnelled_fragments.held;
-	w->clear_fragments.held = w->tunnelled_fragments.held = 0; // freed with their tables
 	w->n_held = 0;
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++) { // freed with their tables
+		w->counters.drops[DROP_SHUTDOWN] += w->fragments[i].held;
+		w->fragments[i].held = 0;
+	}
 	worker_bury(w);
 }

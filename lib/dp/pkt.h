@@ -18,8 +18,8 @@
 struct pkt {
 	struct rte_mbuf *m;
 	struct sa_in *sa_in;             // the SA that it came out of; NULL: it came in clear
-	const struct spd_policy *policy; // what the last look-up found
 	const struct spd_policy *in_by;  // the policy that let it in out of sa_in
+	const struct spd_policy *out_by; // the policy that lets it out, once it has been asked
 	struct sa_out *sa_out;           // the SA that is to protect it; NULL: goes in clear
 	const struct nexthop *nexthop;   // the way to its destination; NULL: none
 	uint16_t port;                   // the port that it came in by
@@ -36,6 +36,12 @@ struct burst {
 	uint16_t n;
 	struct pkt p[BURST_MAX];
 };
+
+// Whether the packet is for an address of this gateway.
+static inline bool pkt_is_local(const struct pkt *p)
+{
+	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
+}
 
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {

@@ -4,7 +4,7 @@
 #include "ipv4.h"
 
 // The packet as policies see it: local is what lies behind this gateway.
-static void key_of(struct spd_key *key, const struct pkt *p, bool inbound)
+static struct spd_key key_of(const struct pkt *p, bool inbound)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 	rte_be16_t src = 0, dst = 0;
@@ -14,7 +14,7 @@ static void key_of(struct spd_key *key, const struct pkt *p, bool inbound)
 	rte_be32_t dst_port =
 		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(ACL_PORT_OPAQUE);
 
-	*key = (struct spd_key){
+	return (struct spd_key){
 		.proto = ip->next_proto_id,
 		.local = inbound ? ip->dst_addr : ip->src_addr,
 		.remote = inbound ? ip->src_addr : ip->dst_addr,
@@ -23,104 +23,68 @@ static void key_of(struct spd_key *key, const struct pkt *p, bool inbound)
 	};
 }
 
-static void look_up(struct worker *w, struct burst *b, bool inbound)
+static const struct spd_policy *look_up(struct worker *w, const struct pkt *p, bool inbound)
 {
-	struct spd_key keys[BURST_MAX];
-	const struct spd_key *key[BURST_MAX];
-	const struct spd_policy *found[BURST_MAX];
+	const struct spd_key key = key_of(p, inbound);
+	const struct spd_key *keys[] = {&key};
+	const struct spd_policy *found[1];
 
-	for (uint16_t i = 0; i < b->n; i++) {
-		key_of(&keys[i], &b->p[i], inbound);
-		key[i] = &keys[i];
-	}
-	spd_lookup(w->snapshot->spd, key, found, b->n);
-	for (uint16_t i = 0; i < b->n; i++) {
-		b->p[i].policy = found[i];
-		if (found[i] != NULL)
-			w->snapshot
-				->policy_packets[w->id][found[i] - spd_at(w->snapshot->spd, 0)]++;
-	}
-}
-
-static bool is_local(const struct pkt *p)
-{
-	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
+	spd_lookup(w->snapshot->spd, keys, found, 1);
+	if (found[0] != NULL)
+		w->snapshot->policy_packets[w->id][policy_index(w, found[0])]++;
+	return found[0];
 }
 
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
-static enum drop from_tunnel(struct worker *w, struct pkt *p)
+static enum drop from_tunnel(struct pkt *p, const struct spd_policy *policy)
 {
-	if (p->policy == NULL || p->policy->action != SPD_PROTECT || p->policy->in != p->sa_in)
+	if (policy == NULL || policy->action != SPD_PROTECT || policy->in != p->sa_in)
 		return DROP_SELECTOR;
 	if (!ipv4_is_host_address(pkt_ip(p)->src_addr))
 		return DROP_IP_SOURCE;
-	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST)
-		return DROP_NOT_UNICAST;
-	p->in_by = p->policy;
-	if (is_local(p)) {
-		burst_add(&w->local, p);
-		return DROP_NONE;
-	}
-	// What leaves by an unprotected port again crosses the boundary once more: from one branch
-	// to another, through this gateway.
-	if (p->nexthop == NULL || w->snapshot->port[p->nexthop->port].unprotected)
-		burst_add(&w->outbound, p);
-	else
-		burst_add(&w->forward, p);
+	p->in_by = policy;
 	return DROP_NONE;
+}
+
+// Whether the source is at home on the protected side: nothing outside can have it.
+static bool source_is_inside(const struct worker *w, const struct pkt *p)
+{
+	const struct nexthop *back = route_find_v4(w->snapshot->routes, pkt_ip(p)->src_addr);
+
+	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST &&
+	       !w->snapshot->port[back->port].unprotected;
 }
 
 // RFC 4301 5.2, step 3b: a packet in clear has to be one that policy lets bypass.
-static enum drop from_outside(struct worker *w, struct pkt *p)
+static enum drop from_outside(
+	const struct worker *w, const struct pkt *p, const struct spd_policy *policy)
 {
-	if (p->policy != NULL && p->policy->action == SPD_PROTECT)
+	if (policy != NULL && policy->action == SPD_PROTECT)
 		return DROP_CLEAR_TEXT;
-	// The gateway itself may be pinged, traced and told of errors from outside.
-	if (is_local(p)) {
-		burst_add(&w->local, p);
+	if (source_is_inside(w, p))
+		return DROP_IP_SOURCE;
+	// The gateway's outside may be pinged, traced and told of errors without a policy.
+	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
 		return DROP_NONE;
-	}
-	if (p->policy == NULL)
+	if (policy == NULL)
 		return DROP_NO_POLICY;
-	if (p->policy->action == SPD_DISCARD)
-		return DROP_POLICY_DISCARD;
-	burst_add(&w->forward, p);
-	return DROP_NONE;
+	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-static enum drop let_in(struct worker *w, struct pkt *p)
+enum drop policy_let_in(struct worker *w, struct pkt *p)
 {
-	return p->sa_in != NULL ? from_tunnel(w, p) : from_outside(w, p);
+	const struct spd_policy *policy = look_up(w, p, true);
+
+	return p->sa_in != NULL ? from_tunnel(p, policy) : from_outside(w, p, policy);
 }
 
-static enum drop let_out(struct worker *w, struct pkt *p)
+enum drop policy_let_out(struct worker *w, struct pkt *p)
 {
-	if (p->policy == NULL)
+	p->out_by = look_up(w, p, false);
+	if (p->out_by == NULL)
 		return DROP_NO_POLICY;
-	switch (p->policy->action) {
-	case SPD_PROTECT:
-		p->sa_out = p->policy->out;
-		burst_add(&w->protect, p);
-		break;
-	case SPD_BYPASS:
-		burst_add(&w->forward, p);
-		break;
-	case SPD_DISCARD:
+	if (p->out_by->action == SPD_DISCARD)
 		return DROP_POLICY_DISCARD;
-	}
+	p->sa_out = p->out_by->out; // NULL for bypass
 	return DROP_NONE;
-}
-
-void policy_inbound(struct worker *w)
-{
-	look_up(w, &w->inbound, true);
-	burst_apply(w, &w->inbound, let_in);
-	w->inbound.n = 0;
-}
-
-void policy_outbound(struct worker *w)
-{
-	look_up(w, &w->outbound, false);
-	burst_apply(w, &w->outbound, let_out);
-	w->outbound.n = 0;
 }

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IPsec boundary (RFC 4301 5): what may come in, what may go out, and how. Workers.
+// The IPsec boundary (RFC 4301 5): what may come in, what may go out, and how. Asked for the first
+// packet of a flow, and for what has none. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Lets in what policy allows of w->inbound (RFC 4301 5.2): to w->local, w->outbound or w->forward.
-void policy_inbound(struct worker *w);
+// Whether policy lets the packet in (RFC 4301 5.2): out of an SA, by the policy that sends through
+// that SA, which p->in_by then is; or in clear. Returns DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT,
+// DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD. A packet in clear for an address of an
+// unprotected port needs no policy.
+enum drop policy_let_in(struct worker *w, struct pkt *p);
 
-// Lets out what policy allows of w->outbound (RFC 4301 5.1): to w->protect or w->forward.
-void policy_outbound(struct worker *w);
+// Whether and how policy lets the packet out (RFC 4301 5.1): through p->sa_out, or in clear.
+// Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
+enum drop policy_let_out(struct worker *w, struct pkt *p);
+
+static inline uint32_t policy_index(const struct worker *w, const struct spd_policy *policy)
+{
+	return (uint32_t)(policy - spd_at(w->snapshot->spd, 0));
+}

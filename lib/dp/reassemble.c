@@ -6,14 +6,18 @@
 #include "ipv4.h"
 #include "worker.h"
 
-#define BUCKET_ENTRIES 4
+#define BUCKET_ENTRIES 8
+// When a table is full, what has waited for longer than one part in so many of the usual time makes
+// room: fragments of one packet come one behind the other.
+#define PRESSURE 64
 
-int reassembly_init(struct reassembly *r, uint32_t max, uint64_t ttl)
+int reassembly_init(struct reassembly *r, uint32_t held_max, uint64_t ttl)
 {
-	max = rte_align32pow2(max);
-	*r = (struct reassembly){0};
+	uint32_t entries = RTE_MAX(rte_align32pow2(held_max), (uint32_t)BUCKET_ENTRIES);
+
+	*r = (struct reassembly){.held_max = held_max, .ttl = ttl};
 	r->table = rte_ip_frag_table_create(
-		max / BUCKET_ENTRIES, BUCKET_ENTRIES, max, ttl, SOCKET_ID_ANY);
+		entries / BUCKET_ENTRIES, BUCKET_ENTRIES, entries, ttl, SOCKET_ID_ANY);
 	return r->table != NULL ? 0 : -ENOMEM;
 }
 
@@ -23,15 +27,25 @@ void reassembly_fini(struct reassembly *r)
 		rte_ip_frag_table_destroy(r->table);
 }
 
-// Frees what the library has given up, and counts it.
+// Frees what the library has given up, and counts it. It may have joined some already.
 static void give_up(
 	struct worker *w, struct reassembly *r, struct rte_ip_frag_death_row *row, enum drop reason)
 {
-	r->held -= row->cnt;
-	w->counters.drops[reason] += row->cnt;
-	for (uint32_t i = 0; i < row->cnt; i++)
+	for (uint32_t i = 0; i < row->cnt; i++) {
+		r->held -= row->row[i]->nb_segs;
+		w->counters.drops[reason] += row->row[i]->nb_segs;
 		worker_release(w, row->row[i]);
+	}
 	row->cnt = 0;
+}
+
+// Gives up what began before a time.
+static void expire(struct worker *w, struct reassembly *r, uint64_t before)
+{
+	struct rte_ip_frag_death_row row = {.cnt = 0};
+
+	rte_ip_frag_table_del_expired_entries(r->table, &row, before + r->ttl);
+	give_up(w, r, &row, DROP_FRAGMENT_TIMEOUT);
 }
 
 static bool same_origin(const struct rte_mbuf *m, uint32_t origin)
@@ -42,8 +56,7 @@ static bool same_origin(const struct rte_mbuf *m, uint32_t origin)
 	return true;
 }
 
-// Copies a chain into one buffer. Small packets go into ordinary buffers, because only those may
-// leave by a port.
+// Copies a chain into one buffer.
 static struct rte_mbuf *flatten(struct worker *w, struct rte_mbuf *chain)
 {
 	uint32_t len = rte_pktmbuf_pkt_len(chain);
@@ -64,17 +77,57 @@ static struct rte_mbuf *flatten(struct worker *w, struct rte_mbuf *chain)
 	return m;
 }
 
-bool reassemble(struct worker *w, struct reassembly *r, struct pkt *p, uint32_t origin)
+static struct reassembly *table_for(struct worker *w, const struct pkt *p)
+{
+	if (p->sa_in != NULL)
+		return &w->fragments[REASSEMBLY_TUNNEL];
+	return &w->fragments[w->snapshot->port[p->port].unprotected ? REASSEMBLY_UNPROTECTED
+								    : REASSEMBLY_PROTECTED];
+}
+
+// What fragments must have in common to be put together: SPIs begin where ports end.
+static uint32_t origin_of(const struct pkt *p)
+{
+	return p->sa_in != NULL ? rte_be_to_cpu_32(p->sa_in->sa.spi) : p->port;
+}
+
+bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p)
+{
+	struct rte_mbuf *m;
+
+	if (likely(p->m->pool == w->pool))
+		return true;
+	m = rte_pktmbuf_copy(p->m, w->pool, 0, UINT32_MAX);
+	if (m == NULL)
+		return false;
+	worker_release(w, p->m);
+	p->m = m;
+	return true;
+}
+
+bool reassemble(struct worker *w, struct pkt *p)
 {
 	struct rte_ip_frag_death_row row = {.cnt = 0};
-	struct rte_ipv4_hdr *ip = pkt_ip(p);
+	struct reassembly *r = table_for(w, p);
+	uint32_t origin = origin_of(p);
 
+	if (r->held >= r->held_max)
+		expire(w, r, w->now - r->ttl / PRESSURE);
+	if (r->held >= r->held_max) {
+		pkt_drop(w, p, DROP_FRAGMENTS_FULL);
+		return false;
+	}
+	if (!reassembly_leave_large_buffer(w, p)) {
+		pkt_drop(w, p, DROP_NO_BUFFER);
+		return false;
+	}
 	p->m->l2_len = 0;
-	p->m->l3_len = rte_ipv4_hdr_len(ip);
+	p->m->l3_len = rte_ipv4_hdr_len(pkt_ip(p));
 	p->m->hash.usr = origin;
 	r->held++;
 
-	struct rte_mbuf *chain = rte_ipv4_frag_reassemble_packet(r->table, &row, p->m, w->now, ip);
+	struct rte_mbuf *chain =
+		rte_ipv4_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip(p));
 
 	give_up(w, r, &row, DROP_FRAGMENT_INVALID);
 	if (chain == NULL)
@@ -98,12 +151,9 @@ bool reassemble(struct worker *w, struct reassembly *r, struct pkt *p, uint32_t 
 	return true;
 }
 
-void reassembly_expire(struct worker *w, struct reassembly *r)
+void reassembly_expire(struct worker *w)
 {
-	struct rte_ip_frag_death_row row = {.cnt = 0};
-
-	if (r->held == 0)
-		return;
-	rte_ip_frag_table_del_expired_entries(r->table, &row, w->now);
-	give_up(w, r, &row, DROP_FRAGMENT_TIMEOUT);
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
+		if (w->fragments[i].held > 0)
+			expire(w, &w->fragments[i], w->now - w->fragments[i].ttl);
 }

@@ -1,31 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reassembly of IPv4 fragments (RFC 791 3.2) by librte_ip_frag, before anything looks at ports or
-// opens ESP: bounded in datagrams, fragments of one (8) and time. Workers, each with its own
-// tables.
+// opens ESP: bounded in datagrams, fragments of one (8), buffers and time. Each worker has a table
+// for each side, so that nobody outside can fill that of the hosts inside. Workers.
 #pragma once
 
+#include <stdbool.h>
+
 #include <rte_ip_frag.h>
-#include <rte_mempool.h>
 
 struct worker;
 struct pkt;
 
-struct reassembly {
-	struct rte_ip_frag_tbl *table;
-	uint32_t held; // fragments that wait for others
+enum reassembly_side {
+	REASSEMBLY_PROTECTED,   // came in clear by a protected port
+	REASSEMBLY_UNPROTECTED, // came in clear by an unprotected port
+	REASSEMBLY_TUNNEL,      // came out of an SA
+	REASSEMBLY_SIDES
 };
 
-// Makes a table for max datagrams, each waiting at most ttl TSC cycles. Control thread. Returns 0
-// or -ENOMEM.
-int reassembly_init(struct reassembly *r, uint32_t max, uint64_t ttl);
+struct reassembly {
+	struct rte_ip_frag_tbl *table;
+	uint32_t held;     // fragments that wait for others
+	uint32_t held_max; // at most
+	uint64_t ttl;      // TSC cycles that they wait at most
+};
+
+// Makes a table for held_max fragments. Control thread. Returns 0 or -ENOMEM.
+int reassembly_init(struct reassembly *r, uint32_t held_max, uint64_t ttl);
 
 // Frees what still waits.
 void reassembly_fini(struct reassembly *r);
 
 // Takes the fragment in p. True: it was the last one missing, and p->m is the whole packet,
-// contiguous. False: it waits, or it is counted as dropped. origin says where it came from:
-// fragments from different origins are never put together.
-bool reassemble(struct worker *w, struct reassembly *r, struct pkt *p, uint32_t origin);
+// contiguous. False: it waits, or it is counted as dropped.
+bool reassemble(struct worker *w, struct pkt *p);
 
 // Drops what has waited too long. Every millisecond.
-void reassembly_expire(struct worker *w, struct reassembly *r);
+void reassembly_expire(struct worker *w);
+
+// Puts the packet into an ordinary buffer if it is in a large one: only those may wait, or leave by
+// a port. False if there is none.
+bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p);

@@ -37,13 +37,13 @@ struct snapshot {
 	// By index of policy: the own address to speak from through its tunnel; none if the policy
 	// covers none.
 	struct ip_addr *policy_source;
-	// By worker, then by index of policy: packets that matched. Written by that worker alone.
+	// By worker, then by index of policy: packets that it was asked about and
+	// decided: mostly the first of a flow. Written by that worker alone.
 	uint64_t *policy_packets[SA_WORKERS_MAX];
+
 	struct rule_set *rules; // tunnels are indexes of policies
-	// By worker, then by index of rule: packets that it decided about, and their octets from the
-	// IP header on. Written by that worker alone.
+	// The same by index of rule, the default last.
 	uint64_t *rule_packets[SA_WORKERS_MAX];
-	uint64_t *rule_bytes[SA_WORKERS_MAX];
 
 	// For showing, and to free them in the end:
 	struct sa_in **sa_in;

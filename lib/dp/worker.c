@@ -7,6 +7,16 @@
 
 #define EVENTS 1024
 
+static int fragments_init(struct worker *w, const struct worker_params *p)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES && rc == 0; i++)
+		rc = reassembly_init(
+			&w->fragments[i], p->reassembly_max, p->reassembly_s * p->tsc_hz);
+	return rc;
+}
+
 struct worker *worker_new(const struct worker_params *p)
 {
 	char name[RTE_RING_NAMESIZE];
@@ -20,19 +30,18 @@ struct worker *worker_new(const struct worker_params *p)
 	w->pool = p->pool;
 	w->large_pool = p->large_pool;
 	w->neigh = p->neigh;
+	w->flows = p->flows;
+	w->flow_slice = p->flow_slice;
 	w->published = p->published;
 	w->tsc_hz = p->tsc_hz;
+	w->stages.every = WORKER_STAGES_EVERY;
 	w->errors_per_second = p->errors_per_second;
 	w->held_max = p->held_max;
 	w->held = calloc(p->held_max, sizeof(w->held[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (w->held == NULL || w->events == NULL ||
-		reassembly_init(
-			&w->clear_fragments, p->reassembly_max, p->reassembly_s * p->tsc_hz) < 0 ||
-		reassembly_init(&w->tunnelled_fragments, p->reassembly_max,
-			p->reassembly_s * p->tsc_hz) < 0) {
+	if (w->held == NULL || w->events == NULL || fragments_init(w, p) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
 		return NULL;
@@ -42,7 +51,11 @@ struct worker *worker_new(const struct worker_params *p)
 
 uint32_t worker_held(const struct worker *w)
 {
-	return w->n_held + w->clear_fragments.held + w->tunnelled_fragments.held;
+	uint32_t n = w->n_held;
+
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
+		n += w->fragments[i].held;
+	return n;
 }
 
 void worker_free(struct worker *w)
@@ -53,8 +66,8 @@ void worker_free(struct worker *w)
 		rte_pktmbuf_free(w->held[i].p.m);
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
-	reassembly_fini(&w->clear_fragments);
-	reassembly_fini(&w->tunnelled_fragments);
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
+		reassembly_fini(&w->fragments[i]);
 	rte_ring_free(w->events);
 	free(w->held);
 	free(w);
@@ -76,6 +89,12 @@ void worker_release(struct worker *w, struct rte_mbuf *m)
 	if (w->n_dead == DEAD_MAX)
 		worker_bury(w);
 	w->dead[w->n_dead++] = m;
+}
+
+void worker_ask(struct worker *w, struct event *e)
+{
+	if (rte_ring_count(w->events) < EVENTS / 2)
+		worker_tell(w, e);
 }
 
 void worker_tell(struct worker *w, struct event *e)

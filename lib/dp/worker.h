@@ -11,13 +11,17 @@
 
 #include "drop.h"
 #include "event.h"
+#include "flow.h"
 #include "neigh.h"
 #include "pkt.h"
 #include "reassemble.h"
 #include "snapshot.h"
+#include "stage.h"
 
 #define TX_MAX   512 // packets for one port that a pass may leave behind
 #define DEAD_MAX 256
+// One pass in so many is measured: the cost of measuring is lost in the noise.
+#define WORKER_STAGES_EVERY 1024
 // Octets behind the packet that ESP may need: padding, trailer and ICV.
 #define WORKER_TAILROOM 128
 
@@ -38,6 +42,12 @@ struct tx_buffer {
 	struct rte_mbuf *m[TX_MAX];
 };
 
+// How many ICMP errors may still be sent.
+struct error_bucket {
+	uint64_t tokens; // in 1/tsc_hz
+	uint64_t time;   // TSC, when they were counted
+};
+
 // A packet that waits for its next hop's link address.
 struct held {
 	struct pkt p;
@@ -51,49 +61,52 @@ struct worker {
 	// Set before the worker runs.
 	unsigned int id;
 	struct rte_mempool *pool;
-	struct rte_mempool *large_pool; // for reassembled packets; none of it leaves by a port
+	struct rte_mempool *large_pool; // for reassembled packets, until the end of the pass
 	const struct neigh_table *neigh;
+	struct flow_table *flows;
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread
 	uint64_t tsc_hz;
 	uint32_t errors_per_second; // ICMP errors at most
 	uint32_t held_max;
+	uint32_t flow_slice;
 
 	// Of the pass.
 	const struct snapshot *snapshot;
-	uint64_t now; // TSC
+	uint64_t now;    // TSC
+	uint32_t now_ms; // the same in milliseconds; wraps
 	uint16_t n_dead;
 	struct rte_mbuf *dead[DEAD_MAX];
-	struct burst esp;      // ESP for us
-	struct burst inbound;  // to be let in: out of an SA, or in clear on an unprotected port
-	struct burst outbound; // to be let out
-	struct burst protect;  // to go out through an SA
-	struct burst forward;  // to go on in clear
-	struct burst local;    // for the gateway itself
-	struct burst fragments;
-	struct burst own; // answers and errors made in this pass
+	struct burst esp;     // ESP for us
+	struct burst transit; // to go through, out of an SA or as it came in by a port
+	struct burst protect; // to go out through an SA
+	struct burst forward; // to go on in clear
+	struct burst local;   // for the gateway itself
+	struct burst parts;   // of packets that were cut into fragments
+	struct burst own;     // answers and errors made in this pass
 
 	// From pass to pass.
 	struct counters counters;
+	struct stages stages;
 	uint64_t next_tick;
-	uint64_t error_tokens; // in 1/tsc_hz
-	uint64_t token_time;
+	struct error_bucket errors[PORTS_MAX + 1]; // by port; the last for tunnels
 	uint32_t n_held;
 	struct held *held;
-	struct reassembly clear_fragments;     // as they came in by a port
-	struct reassembly tunnelled_fragments; // as they came out of an SA
-	struct tx_buffer tx[PORTS_MAX];        // emptied by the caller after each pass
+	struct reassembly fragments[REASSEMBLY_SIDES]; // of packets that came in
+	struct tx_buffer tx[PORTS_MAX];                // emptied by the caller after each pass
 };
 
 struct worker_params {
 	unsigned int id;
 	struct rte_mempool *pool, *large_pool;
 	const struct neigh_table *neigh;
+	struct flow_table *flows;
+	uint32_t flow_slice; // entries of the flow table to look at in a millisecond
 	struct snapshot *_Atomic *published;
 	uint64_t tsc_hz;
 	uint32_t errors_per_second;
 	uint32_t held_max;
-	uint32_t reassembly_max; // packets of which fragments wait
+	uint32_t reassembly_max; // fragments that may wait on each side
 	uint32_t reassembly_s;   // seconds they wait at most
 };
 
@@ -115,6 +128,10 @@ void worker_release(struct worker *w, struct rte_mbuf *m);
 
 // Tells the control thread. Lost if it does not keep up.
 void worker_tell(struct worker *w, struct event *e);
+
+// The same for what is told again when it matters: only while there is room for more important
+// things as well.
+void worker_ask(struct worker *w, struct event *e);
 
 // Frees the dead of the pass.
 void worker_bury(struct worker *w);

@@ -21,8 +21,9 @@ static void outer_header_write(uint8_t *to, const struct sa_out *sa,
 	rte_memcpy(ip, sa->outer, sizeof(*ip));
 	ip->type_of_service = inner->type_of_service;
 	ip->total_length = rte_cpu_to_be_16(len);
-	// Unique for long enough where a router on the way may fragment (RFC 6864).
-	ip->packet_id = rte_cpu_to_be_16((uint16_t)seq);
+	// Where a router on the way may fragment, different for long enough; other SAs between the
+	// same gateways are elsewhere in their sequence and start at another number (RFC 6864).
+	ip->packet_id = rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->sa.spi) * 40503u));
 	ip->fragment_offset = inner->fragment_offset & IPV4_OFFSET_DF;
 	ipv4_checksum_set(ip);
 }

@@ -29,6 +29,7 @@ struct neigh {
 	_Atomic uint64_t link; // written by control, read by workers
 	atomic_bool used;      // set by workers, cleared by control
 	bool present;          // from here on control only
+	bool wanted;           // workers have had packets for it
 	uint8_t tries;
 	enum neigh_state state;
 	struct key key;
@@ -155,21 +156,46 @@ static void remove_entry(struct neigh_table *t, struct neigh *n)
 	t->used--;
 }
 
-// Makes room by removing the address that has kept us waiting longest: a scan of a network's
-// unused addresses must not keep its hosts out.
-static void remove_longest_unanswered(struct neigh_table *t)
+// How well an entry can be done without. Neither a scan of a network's unused addresses nor a
+// station that claims many addresses must keep the network's hosts out.
+enum worth { UNANSWERED, UNCONFIRMED, UNUSED, NEEDED };
+
+static enum worth worth_of(const struct neigh *n)
 {
-	struct neigh *oldest = NULL;
+	if (n->state == NEIGH_INCOMPLETE || n->state == NEIGH_FAILED)
+		return UNANSWERED;
+	if (atomic_load_explicit(&n->used, memory_order_relaxed))
+		return NEEDED;
+	if (n->state == NEIGH_STALE)
+		return UNCONFIRMED;
+	return n->state == NEIGH_REACHABLE && !n->wanted ? UNUSED : NEEDED;
+}
+
+// Makes room by removing the entry of least worth; among equals the one that has kept us waiting or
+// has not been used for longest.
+static void remove_least(struct neigh_table *t)
+{
+	struct neigh *least = NULL;
+	enum worth least_worth = NEEDED;
+	uint64_t least_time = 0;
 
 	for (uint32_t i = 0; i < t->slots; i++) {
 		struct neigh *n = &t->entry[i];
 
-		if (n->present && (n->state == NEIGH_INCOMPLETE || n->state == NEIGH_FAILED) &&
-			(oldest == NULL || n->since < oldest->since))
-			oldest = n;
+		if (!n->present)
+			continue;
+
+		enum worth worth = worth_of(n);
+		uint64_t time = worth == UNANSWERED ? n->since : n->last_use;
+
+		if (worth < least_worth || (worth == least_worth && time < least_time)) {
+			least = n;
+			least_worth = worth;
+			least_time = time;
+		}
 	}
-	if (oldest != NULL)
-		remove_entry(t, oldest);
+	if (least_worth != NEEDED)
+		remove_entry(t, least);
 }
 
 static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
@@ -177,7 +203,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 	struct key key = key_of(port, addr);
 
 	if (t->used == t->p.max)
-		remove_longest_unanswered(t);
+		remove_least(t);
 	if (t->used == t->p.max)
 		return NULL;
 
@@ -233,6 +259,7 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 			return; // the table is full: the packets wait in vain and are counted
 		enter(n, NEIGH_INCOMPLETE, now);
 		n->last_use = now;
+		n->wanted = true;
 	}
 	if (n->state == NEIGH_INCOMPLETE)
 		try_again(t, n, now);
@@ -259,8 +286,10 @@ static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
 	bool used = atomic_exchange_explicit(&n->used, false, memory_order_relaxed);
 
-	if (used)
+	if (used) {
 		n->last_use = now;
+		n->wanted = true;
+	}
 	switch (n->state) {
 	case NEIGH_INCOMPLETE:
 		if (!try_again(t, n, now)) {
@@ -318,7 +347,7 @@ unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], un
 			.port = (uint16_t)e->key.port,
 			.state = e->state,
 			.mac = mac_of(e),
-			.age_s = (uint32_t)((now - e->answered) / 1000),
+			.age_s = e->answered != 0 ? (uint32_t)((now - e->answered) / 1000) : 0,
 		};
 	}
 	return count;

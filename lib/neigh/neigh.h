@@ -43,7 +43,7 @@ struct neigh_view {
 	uint16_t port;
 	enum neigh_state state;
 	struct rte_ether_addr mac; // zero while not known
-	uint32_t age_s;            // seconds since the last answer
+	uint32_t age_s;            // seconds since the last answer, 0 if there was none
 };
 
 // Control thread. Time is in milliseconds of a clock that never steps.
@@ -60,7 +60,8 @@ int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr 
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
 // An ARP packet told that addr has this link address. Updates an entry that is there; makes one
-// only if create, that is when the packet was meant for us (RFC 826).
+// only if create, that is when the packet was meant for us (RFC 826). In a full table a new entry
+// takes the place of one that does not answer, else of one that nobody uses.
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
 

@@ -21,7 +21,7 @@
 
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
-	uint64_t packets; // went through
+	uint64_t packets; // sealed or opened; policy may still refuse what was opened
 	uint64_t bytes;   // of their inner packets
 	uint64_t drops[DROP_COUNT];
 } __rte_cache_aligned;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_add.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// As the configuration calls them.
+static const char *const protos[UINT8_MAX + 1] = {
+	[1] = "icmp",
+	[2] = "igmp",
+	[4] = "ipip",
+	[6] = "tcp",
+	[17] = "udp",
+	[33] = "dccp",
+	[47] = "gre",
+	[50] = "esp",
+	[51] = "ah",
+	[89] = "ospf",
+	[132] = "sctp",
+	[136] = "udplite",
+};
+
+struct rte_tel_data *item_new(void)
+{
+	struct rte_tel_data *item = rte_tel_data_alloc();
+
+	if (item != NULL)
+		rte_tel_data_start_dict(item);
+	return item;
+}
+
+void add_item(struct rte_tel_data *d, unsigned int number, struct rte_tel_data *item)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", number);
+	rte_tel_data_add_dict_container(d, name, item, 0);
+}
+
+void add_string(struct rte_tel_data *d, const char *name, const char *value)
+{
+	rte_tel_data_add_dict_string(d, name, value);
+}
+
+void add_u64(struct rte_tel_data *d, const char *name, uint64_t value)
+{
+	rte_tel_data_add_dict_u64(d, name, value);
+}
+
+void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
+{
+	char text[IP_ADDR_STRLEN];
+
+	add_string(d, name, ip_addr_format(text, a));
+}
+
+void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	add_string(d, name, p->len == 0 ? "any" : ip_prefix_format(text, p));
+}
+
+void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)
+{
+	char text[32];
+
+	if (r->max == ACL_PORT_OPAQUE)
+		snprintf(text, sizeof(text), "any");
+	else if (r->min == r->max)
+		snprintf(text, sizeof(text), "%" PRIu32, r->min);
+	else
+		snprintf(text, sizeof(text), "%" PRIu32 "-%" PRIu32, r->min, r->max);
+	add_string(d, name, text);
+}
+
+void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", proto);
+	if (proto > UINT8_MAX)
+		add_string(d, name, "any");
+	else
+		add_string(d, name, protos[proto] != NULL ? protos[proto] : number);
+}
+
+bool proto_parse(uint8_t *proto, const char *text)
+{
+	unsigned int number;
+
+	for (unsigned int i = 0; i <= UINT8_MAX; i++)
+		if (protos[i] != NULL && strcmp(protos[i], text) == 0) {
+			*proto = (uint8_t)i;
+			return true;
+		}
+	if (!number_parse(&number, text, UINT8_MAX))
+		return false;
+	*proto = (uint8_t)number;
+	return true;
+}
+
+bool number_parse(unsigned int *number, const char *text, unsigned int max)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > max)
+		return false;
+	*number = (unsigned int)value;
+	return true;
+}

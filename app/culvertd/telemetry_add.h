@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes values in the form in which all lists of telemetry show them. A name is not copied.
+// Called by those who write items, on threads of librte_telemetry.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_telemetry.h>
+
+#include "acl_field.h"
+#include "addr.h"
+
+// A new item of a list, or NULL if memory is short.
+struct rte_tel_data *item_new(void);
+
+// Hands the item to the answer, under its number.
+void add_item(struct rte_tel_data *d, unsigned int number, struct rte_tel_data *item);
+
+void add_string(struct rte_tel_data *d, const char *name, const char *value);
+void add_u64(struct rte_tel_data *d, const char *name, uint64_t value);
+void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a);
+
+// "any" for a prefix of length 0.
+void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);
+
+// "80", "1000-2000" or "any".
+void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r);
+
+// "tcp", "99", or "any" for what is no protocol.
+void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto);
+
+// Reads what add_proto() writes, or a number. False if it is neither; "any" is neither.
+bool proto_parse(uint8_t *proto, const char *text);
+
+// Reads a number of decimal digits from 0 to max. False if it is none.
+bool number_parse(unsigned int *number, const char *text, unsigned int max);

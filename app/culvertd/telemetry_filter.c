@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "telemetry_add.h"
+
+typedef bool (*parse_fn)(struct flow_filter *f, const struct snapshot *s, const char *value);
+
+static bool parse_address(struct flow_filter *f, const struct snapshot *s, const char *value)
+{
+	(void)s;
+	return ip_prefix_parse(&f->addr, value) == 0;
+}
+
+static bool parse_port(struct flow_filter *f, const struct snapshot *s, const char *value)
+{
+	unsigned int port;
+
+	(void)s;
+	if (!number_parse(&port, value, UINT16_MAX) || port == 0)
+		return false;
+	f->port = rte_cpu_to_be_16((uint16_t)port);
+	return true;
+}
+
+static bool parse_proto(struct flow_filter *f, const struct snapshot *s, const char *value)
+{
+	(void)s;
+	return proto_parse(&f->proto, value) && f->proto != 0;
+}
+
+static bool parse_state(struct flow_filter *f, const struct snapshot *s, const char *value)
+{
+	(void)s;
+	for (unsigned int i = FLOW_FREE + 1; i < FLOW_STATE_COUNT; i++)
+		if (strcmp(flow_state_info[i].name, value) == 0)
+			f->state = (enum flow_state)i;
+	return f->state != FLOW_FREE;
+}
+
+static bool parse_sa(struct flow_filter *f, const struct snapshot *s, const char *value)
+{
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (strcmp(s->sa_out[i]->sa.name, value) == 0)
+			f->sa = s->sa_out[i];
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		if (strcmp(s->sa_in[i]->sa.name, value) == 0)
+			f->sa = s->sa_in[i];
+	return f->sa != NULL;
+}
+
+// What a value must be has to fit the 128 octets of a string of librte_telemetry.
+static const struct key {
+	const char *name;
+	parse_fn parse;
+	const char *must_be;
+} keys[] = {
+	{"address", parse_address, "an address or a prefix, such as 10.1.0.0/24"},
+	{"port", parse_port, "a number from 1 to 65535"},
+	{"proto", parse_proto, "a protocol, such as tcp, or its number from 1 to 255"},
+	{"state", parse_state, "a state that the list of flows can show, such as tcp_established"},
+	{"sa", parse_sa, "the name of an SA"},
+};
+
+static const struct key *key_find(const char *name)
+{
+	for (size_t i = 0; i < RTE_DIM(keys); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+bool filter_parse(
+	struct flow_filter *f, const struct snapshot *s, const char *text, char *why, size_t size)
+{
+	char copy[FILTER_MAX];
+	unsigned int given = 0;
+	char *rest = copy, *item;
+
+	*f = (struct flow_filter){0};
+	snprintf(copy, sizeof(copy), "%s", text);
+	while ((item = strsep(&rest, ",")) != NULL && text[0] != '\0') {
+		const char *name = strsep(&item, "=");
+		const struct key *key = key_find(name);
+
+		if (key == NULL) {
+			snprintf(why, size,
+				"a filter must be one of address, port, proto, state, sa");
+			return false;
+		}
+		if ((given & 1u << (key - keys)) != 0) {
+			snprintf(why, size, "%s is given twice", key->name);
+			return false;
+		}
+		given |= 1u << (key - keys);
+		if (item == NULL || !key->parse(f, s, item)) {
+			snprintf(why, size, "%s must be %s", key->name, key->must_be);
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "telemetry_add.h"
+#include "telemetry_filter.h"
+
+// Items in one answer: as many as can fit its 16 KB.
+#define PAGE 64
+// Flows that are stepped over at once.
+#define STRIDE 256
+
+// Where in the table the items of the last page were. librte_telemetry has a thread for each
+// client, so each has a cursor.
+static _Thread_local struct cursor {
+	char filter[FILTER_MAX];
+	unsigned int first, n;       // numbers of its items
+	uint32_t position[PAGE + 1]; // before each of them, and behind the last
+} cursor;
+
+// The filter, or else the reason why there is none in the answer.
+static bool filter_read(
+	struct flow_filter *f, struct rte_tel_data *d, struct gateway *g, const char *text)
+{
+	char why[RTE_TEL_MAX_STRING_LEN];
+	bool ok;
+
+	pthread_mutex_lock(&g->lock);
+	ok = filter_parse(f, g->snapshot, text, why, sizeof(why));
+	pthread_mutex_unlock(&g->lock);
+	if (!ok)
+		add_string(d, "error", why);
+	return ok;
+}
+
+// Finds up to n flows from *position on, fewer only at the end of the table.
+static unsigned int find(struct gateway *g, const struct flow_filter *f, uint32_t *position,
+	struct flow_view out[], unsigned int n)
+{
+	uint32_t now = (uint32_t)gateway_now_ms();
+	unsigned int found = 0;
+
+	while (found < n && *position != FLOW_LIST_END)
+		found += flow_list(g->flows, f, now, position, out + found, n - found);
+	return found;
+}
+
+// The position of item number offset. Whoever does not go on where the last page was has the table
+// looked through from its start.
+static uint32_t seek(
+	struct gateway *g, const struct flow_filter *f, unsigned int offset, const char *filter)
+{
+	struct flow_view skipped[STRIDE];
+	uint32_t position = FLOW_LIST_START;
+
+	if (offset - cursor.first <= cursor.n && strcmp(cursor.filter, filter) == 0)
+		return cursor.position[offset - cursor.first];
+	while (offset > 0 && position != FLOW_LIST_END)
+		offset -= find(g, f, &position, skipped, RTE_MIN(offset, (unsigned int)STRIDE));
+	return position;
+}
+
+// The names of the SAs that packets leave by, or come out of: first what the packets of the
+// initiator do, then those of the other end.
+static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *initiator,
+	const struct sa *other)
+{
+	char text[2 * SA_NAME_MAX + 2];
+	bool both = initiator != NULL && other != NULL && initiator != other;
+
+	snprintf(text, sizeof(text), "%s%s%s", initiator != NULL ? initiator->name : "",
+		both ? "," : "", other != NULL && other != initiator ? other->name : "");
+	add_string(d, name, text);
+}
+
+static void add_decisions(
+	struct rte_tel_data *d, const struct gateway *g, const struct flow_view *v)
+{
+	const struct sa *out[2] = {0}, *in[2] = {0};
+
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		const struct flow_decision *decision = &v->decision[dir];
+
+		if (v->generation[dir] != g->snapshot->generation)
+			continue; // its SAs may be gone
+		out[dir] = decision->sa_out != NULL ? &decision->sa_out->sa : NULL;
+		in[dir] = decision->sa_in != NULL ? &decision->sa_in->sa : NULL;
+	}
+	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);
+	add_sas(d, "sa_in", in[!v->initiator], in[v->initiator]);
+}
+
+static void flow_item(struct rte_tel_data *d, const struct gateway *g, const struct flow_view *v)
+{
+	unsigned int from = v->initiator, to = !v->initiator;
+	bool query = v->key.asker != 0; // its identifier is that of the asker
+
+	add_proto(d, "proto", v->key.proto);
+	add_addr(d, "source", &v->key.addr[from]);
+	add_u64(d, "source_port", rte_be_to_cpu_16(v->key.port[from]));
+	add_addr(d, "destination", &v->key.addr[to]);
+	add_u64(d, "destination_port", query ? 0 : rte_be_to_cpu_16(v->key.port[to]));
+	add_string(d, "state", flow_state_info[v->state].name);
+	add_string(d, "replied", v->replied ? "yes" : "no");
+	add_u64(d, "idle_s", v->idle_ms / 1000);
+	add_u64(d, "age_s", v->age_ms / 1000);
+	add_u64(d, "packets_out", v->packets[from]);
+	add_u64(d, "packets_in", v->packets[to]);
+	add_u64(d, "bytes_out", v->octets[from]);
+	add_u64(d, "bytes_in", v->octets[to]);
+	add_decisions(d, g, v);
+}
+
+void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	struct flow_view views[PAGE];
+	struct flow_filter f;
+	uint32_t position;
+
+	if (!filter_read(&f, d, g, filter))
+		return;
+	position = seek(g, &f, offset, filter);
+	cursor.first = offset;
+	cursor.n = 0;
+	snprintf(cursor.filter, sizeof(cursor.filter), "%s", filter);
+	cursor.position[0] = position;
+	while (cursor.n < PAGE && find(g, &f, &position, &views[cursor.n], 1) > 0)
+		cursor.position[++cursor.n] = position;
+
+	pthread_mutex_lock(&g->lock);
+	for (unsigned int i = 0; i < cursor.n; i++) {
+		struct rte_tel_data *o = item_new();
+
+		if (o == NULL)
+			break;
+		flow_item(o, g, &views[i]);
+		add_item(d, offset + i, o);
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+void flow_flush_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	struct flow_filter f;
+	struct rte_tel_data *o;
+
+	if (offset > 0 || !filter_read(&f, d, g, filter))
+		return;
+	if (flow_flush(g->flows, &f) < 0) {
+		add_string(d, "error", "the last flush is not over, try again in some seconds");
+		return;
+	}
+	o = item_new();
+	if (o == NULL)
+		return;
+	add_string(o, "result", "flows that match go within some seconds");
+	add_item(d, 0, o);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What number i of a list counted, over all workers.
+static uint64_t sum(const struct gateway *g, uint64_t *const packets[], unsigned int i)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+		n += packets[w][i];
+	return n;
+}
+
+bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	static const char *const action[] = {
+		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
+	const struct snapshot *s = g->snapshot;
+
+	if (i >= spd_count(s->spd))
+		return false;
+
+	const struct spd_policy *p = spd_at(s->spd, i);
+
+	add_string(d, "name", p->name);
+	add_string(d, "action", action[p->action]);
+	add_prefix(d, "local", &p->local);
+	add_prefix(d, "remote", &p->remote);
+	add_proto(d, "proto", p->proto);
+	add_port_range(d, "local_port", &p->local_port);
+	add_port_range(d, "remote_port", &p->remote_port);
+	add_string(d, "out", p->out != NULL ? p->out->sa.name : "");
+	add_string(d, "in", p->in != NULL ? p->in->sa.name : "");
+	add_u64(d, "asked", sum(g, s->policy_packets, i));
+	return true;
+}
+
+static void add_icmp_type(struct rte_tel_data *d, const char *name, uint16_t type)
+{
+	char text[16] = "any";
+
+	if (type != RULE_ICMP_ANY)
+		snprintf(text, sizeof(text), "%u", type);
+	add_string(d, name, text);
+}
+
+static void add_states(struct rte_tel_data *d, const char *name, uint8_t states)
+{
+	static const char *const state[RULE_STATES] = {
+		[RULE_NEW] = "new",
+		[RULE_ESTABLISHED] = "established",
+		[RULE_RELATED] = "related",
+		[RULE_INVALID] = "invalid",
+	};
+	char text[64] = "";
+
+	for (unsigned int i = 0; i < RULE_STATES; i++)
+		if ((states & 1u << i) != 0) {
+			strcat(text, text[0] != '\0' ? "," : "");
+			strcat(text, state[i]);
+		}
+	add_string(d, name, text);
+}
+
+// The fallback, with what it means to match whatever the rules do not.
+static struct rule fallback_of(const struct rule_set *s)
+{
+	struct rule r = *rule_set_at(s, rule_set_count(s) - 1);
+
+	r.states = 1u << RULE_NEW | 1u << RULE_ESTABLISHED | 1u << RULE_RELATED;
+	r.proto = RULE_PROTO_ANY;
+	r.source_port = r.destination_port = acl_port_range(0, UINT16_MAX);
+	r.icmp_type = RULE_ICMP_ANY;
+	r.in = r.out = RULE_ANY;
+	return r;
+}
+
+bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	static const char *const action[] = {
+		[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject"};
+	const struct snapshot *s = g->snapshot;
+
+	if (i >= rule_set_count(s->rules))
+		return false;
+
+	bool last = i + 1 == rule_set_count(s->rules);
+	const struct rule r = last ? fallback_of(s->rules) : *rule_set_at(s->rules, i);
+
+	add_string(d, "rule", r.name);
+	add_string(d, "action", action[r.action]);
+	add_prefix(d, "source", &r.source);
+	add_prefix(d, "destination", &r.destination);
+	add_proto(d, "proto", r.proto);
+	add_port_range(d, "source_port", &r.source_port);
+	add_port_range(d, "destination_port", &r.destination_port);
+	add_icmp_type(d, "icmp_type", r.icmp_type);
+	add_string(d, "in", r.in == RULE_ANY ? "any" : s->port[r.in].name);
+	add_string(d, "out", r.out == RULE_ANY ? "any" : s->port[r.out].name);
+	add_string(d, "tunnel", last ? "" : g->conf->rules[i].tunnel);
+	add_states(d, "state", r.states);
+	add_string(d, "log", r.log ? "yes" : "no");
+	add_u64(d, "asked", sum(g, s->rule_packets, i));
+	return true;
+}

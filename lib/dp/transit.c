@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transit.h"
+
+#include <rte_tcp.h>
+
+#include "firewall.h"
+#include "forward.h"
+#include "policy.h"
+
+// Where packets of a flow's direction arrive, kept in its entry: the number of a port, or this. A
+// packet that comes another way has no part in the flow.
+#define ARRIVED_BY_TUNNEL 0xff
+
+static_assert(PORTS_MAX < ARRIVED_BY_TUNNEL, "a number for every port");
+
+static uint8_t arrived_by(const struct pkt *p)
+{
+	return p->sa_in != NULL ? ARRIVED_BY_TUNNEL : (uint8_t)p->port;
+}
+
+static bool came_as_decided(const struct pkt *p, const struct flow_decision *d)
+{
+	return d->sa_in == p->sa_in && d->verdict == arrived_by(p);
+}
+
+// What leaves by an unprotected port crosses the boundary of RFC 4301 once more, also out of one
+// tunnel into another.
+static bool goes_outside(const struct worker *w, const struct pkt *p)
+{
+	return p->nexthop == NULL || w->snapshot->port[p->nexthop->port].unprotected;
+}
+
+// The slow path: may the packet pass as far as policy is concerned, and which way?
+static enum drop find_way(struct worker *w, struct pkt *p)
+{
+	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
+	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
+
+	if (d == DROP_NONE && (!inbound || (p->sa_in != NULL && goes_outside(w, p))))
+		d = policy_let_out(w, p);
+	if (d == DROP_NONE && p->sa_out == NULL)
+		d = forward_route(w, p);
+	return d;
+}
+
+// The slow path for what belongs to no flow.
+static enum drop decide(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
+{
+	enum drop d = find_way(w, p);
+
+	return d == DROP_NONE ? firewall_ask(w, p, fp, state) : d;
+}
+
+static void decision_apply(struct pkt *p, const struct flow_decision *d)
+{
+	p->in_by = d->in_by;
+	p->sa_out = d->sa_out;
+	p->nexthop = d->nexthop;
+}
+
+static struct flow_decision decision_of(const struct pkt *p)
+{
+	return (struct flow_decision){
+		.in_by = p->in_by,
+		.sa_out = p->sa_out,
+		.nexthop = p->nexthop,
+		.sa_in = p->sa_in,
+		.verdict = arrived_by(p),
+	};
+}
+
+// A SYN that begins another connection in the entry of a closed one.
+static bool begins_anew(const struct flow *f, const struct flow_pkt *fp)
+{
+	enum flow_state state = flow_word_state(flow_word(f));
+
+	return (state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE) && !fp->icmp_error &&
+	       (fp->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) == RTE_TCP_SYN_FLAG;
+}
+
+// Rules decide about what begins a connection; what follows is accepted with it, as long as the
+// rules are the same.
+static enum drop ask_firewall(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+{
+	bool answer = flow_word_initiator(flow_word(f)) != fp->dir;
+	struct flow_decision begun;
+
+	if (begins_anew(f, fp))
+		return firewall_ask(w, p, fp, RULE_NEW);
+	if (fp->icmp_error)
+		return firewall_ask(w, p, fp, RULE_RELATED);
+	if (!answer)
+		return firewall_ask(
+			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
+	if (flow_decision_get(f, !fp->dir, w->snapshot->generation, &begun))
+		return DROP_NONE;
+	return firewall_ask_answer(w, p, fp);
+}
+
+// The slow path for what belongs to a flow.
+static enum drop decide_anew(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+{
+	enum drop d = find_way(w, p);
+
+	return d == DROP_NONE ? ask_firewall(w, p, fp, f) : d;
+}
+
+// Connection tracking has refused the packet. A rule about invalid packets may know better; it then
+// goes on without a flow.
+static enum drop refused(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
+{
+	if (!firewall_accepts_invalid(w, p))
+		return reason;
+	return decide(w, p, fp, RULE_INVALID);
+}
+
+static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	struct flow_decision decision;
+	struct flow *f;
+	enum drop d;
+
+	if (fp->icmp_error) // about no flow that we know
+		return refused(w, p, fp, DROP_ICMP_UNRELATED);
+	d = decide(w, p, fp, RULE_NEW);
+	if (d != DROP_NONE)
+		return d;
+	decision = decision_of(p);
+	d = flow_insert(w->flows, w->id, fp, w->now_ms, &f);
+	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
+		return d;
+	if (d == DROP_NONE)
+		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+	if (d != DROP_NONE)
+		return refused(w, p, fp, d);
+	flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
+	return DROP_NONE;
+}
+
+static enum drop pass_known(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+{
+	struct flow_decision decision;
+	bool decided = !begins_anew(f, fp) &&
+		       flow_decision_get(f, fp->dir, w->snapshot->generation, &decision);
+	enum drop d;
+
+	if (likely(decided && came_as_decided(p, &decision))) {
+		decision_apply(p, &decision);
+		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+		return likely(d == DROP_NONE) ? d : refused(w, p, fp, d);
+	}
+	d = decide_anew(w, p, fp, f);
+	if (d != DROP_NONE)
+		return d;
+	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+	if (d != DROP_NONE)
+		return refused(w, p, fp, d);
+	// An ICMP error is decided by its own addresses, which are not the flow's. A packet that
+	// came another way does not move the flow there.
+	if (!decided && !fp->icmp_error) {
+		decision = decision_of(p);
+		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
+	}
+	return DROP_NONE;
+}
+
+static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+{
+	if (f == NULL) // an earlier packet of this burst may have made it
+		f = flow_find(w->flows, fp);
+
+	enum drop d = f != NULL ? pass_known(w, p, fp, f) : pass_new(w, p, fp);
+
+	if (d == DROP_NONE)
+		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
+	return d;
+}
+
+void transit_burst(struct worker *w)
+{
+	struct flow_pkt fp[RX_BURST_MAX];
+	struct flow *flows[RX_BURST_MAX];
+	struct burst *b = &w->transit;
+	uint16_t n = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		enum drop d = flow_pkt_ipv4(&fp[n], pkt_ip(&b->p[i]));
+
+		if (likely(d == DROP_NONE))
+			b->p[n++] = b->p[i];
+		else
+			pkt_drop(w, &b->p[i], d);
+	}
+	b->n = 0;
+	if (n == 0)
+		return;
+	flow_find_burst(w->flows, fp, flows, n);
+	for (uint16_t i = 0; i < n; i++) {
+		enum drop d = pass(w, &b->p[i], &fp[i], flows[i]);
+
+		if (unlikely(d != DROP_NONE))
+			pkt_drop(w, &b->p[i], d);
+	}
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets on their way through: each finds the entry of its flow and with it everything that was
+// decided for the flow's first packet. Only what has no entry, or one of an older configuration, is
+// decided here, in the same pass: policy, route, firewall. Workers.
+#pragma once
+
+#include "worker.h"
+
+// Sends the packets of w->transit on to w->protect or w->forward; empties it.
+void transit_burst(struct worker *w);
