@@ -1,0 +1,445 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The laboratory, a bash library for app/quickstart and tests/e2e: two hosts and two gateways in
+# network namespaces. The hosts are the kernel's own TCP/IP; each gateway is a culvertd.
+#
+#     host A            gateway A                     gateway B            host B
+#   +--------+       +--------------+              +--------------+       +--------+
+#   |   eth0 |-------| lan0    wan0 |==== ESP =====| wan0    lan0 |-------| eth0   |
+#   +--------+       +--------------+              +--------------+       +--------+
+#    10.1.0.2       10.1.0.1   192.0.2.1        192.0.2.2   10.2.0.1      10.2.0.2
+#
+# Namespaces are called ha, ga, gb, hb here; gateways a and b. Every name in the system starts with
+# $lab_id, so that several laboratories may run at once. Callers use set -euo pipefail.
+
+lab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+lab_build=${CULVERT_BUILD:-$lab_root/build}
+lab_id=cv$$
+lab_dir=
+lab_keep= # not empty: lab_exit leaves everything running
+
+# What lab_config writes; callers change it before.
+declare -A lab_workers=([a]=0 [b]=1) # CPUs
+declare -A lab_extra=([a]="" [b]="") # text at the end of the file
+declare -A lab_lan=([a]="net_af_packet0,iface=lan0,framecnt=4096" [b]="net_af_packet0,iface=lan0") # devices
+declare -A lab_wan=([a]="net_af_packet1,iface=wan0,framecnt=4096" [b]="net_af_packet1,iface=wan0")
+lab_wan_mtu=1500
+lab_replay_window=64
+
+# The algorithms, one per line: cipher, auth, octets of cipher key with salt, auth key, IV, block,
+# ICV; then their names in Wireshark's table of SAs.
+lab_algorithms='
+null        hmac-sha1-96       0 20  0  4 12|NULL|HMAC-SHA-1-96 [RFC2404]
+null        hmac-sha2-256-128  0 32  0  4 16|NULL|HMAC-SHA-256-128 [RFC4868]
+aes-128-cbc hmac-sha1-96      16 20 16 16 12|AES-CBC [RFC3602]|HMAC-SHA-1-96 [RFC2404]
+aes-192-cbc hmac-sha1-96      24 20 16 16 12|AES-CBC [RFC3602]|HMAC-SHA-1-96 [RFC2404]
+aes-256-cbc hmac-sha1-96      32 20 16 16 12|AES-CBC [RFC3602]|HMAC-SHA-1-96 [RFC2404]
+aes-128-cbc hmac-sha2-256-128 16 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
+aes-192-cbc hmac-sha2-256-128 24 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
+aes-256-cbc hmac-sha2-256-128 32 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
+aes-128-gcm none              20  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
+aes-192-gcm none              28  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
+aes-256-gcm none              36  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
+'
+
+declare -A lab_pid=()    # by gateway, of its running daemon
+declare -A lab_number=([a]=1 [b]=2)
+declare -A lab_peer=([a]=b [b]=a)
+declare -A lab_cipher_key=() lab_auth_key=() # by the gateway that sends, as hexadecimal digits
+
+fail()
+{
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# SECONDS COMMAND...: repeats the command until it succeeds; fails after so many seconds.
+poll()
+{
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[[ $SECONDS -lt $deadline ]] || return 1
+		sleep 0.05
+	done
+}
+
+# NAMESPACE COMMAND...: runs the command in ha, ga, gb or hb.
+on()
+{
+	ip netns exec "$lab_id-$1" "${@:2}"
+}
+
+# The same in the background: $! is the command itself, not a shell around it, as "on ... &" would
+# make it.
+spawn()
+{
+	ip netns exec "$lab_id-$1" "${@:2}" &
+}
+
+# GATEWAY ARGUMENT...: culvertctl for the daemon of a gateway.
+ctl()
+{
+	"$lab_build/app/culvertctl/culvertctl" -i "$lab_id-$1" "${@:2}"
+}
+
+# CIPHER AUTH: chooses the algorithms of both SAs and makes new keys.
+lab_choose()
+{
+	local line numbers cipher_key_len auth_key_len g
+	line=$(grep -E "^$1 +$2 " <<<"$lab_algorithms") || fail "no algorithms $1 $2"
+	IFS='|' read -r numbers lab_tshark_cipher lab_tshark_auth <<<"$line"
+	read -r lab_cipher lab_auth cipher_key_len auth_key_len lab_iv_len lab_block lab_icv_len \
+		<<<"$numbers"
+	for g in a b; do
+		lab_cipher_key[$g]=$(lab_random_hex "$cipher_key_len")
+		lab_auth_key[$g]=$(lab_random_hex "$auth_key_len")
+	done
+}
+
+lab_random_hex()
+{
+	od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'
+}
+
+# The largest inner packet: what is left of the WAN's MTU behind the outer header (20), SPI and
+# sequence number (8), IV and ICV, rounded down to whole blocks, less pad length and next header.
+lab_inner_mtu()
+{
+	local room=$((lab_wan_mtu - 20 - 8 - lab_iv_len - lab_icv_len))
+	echo $((room / lab_block * lab_block - 2))
+}
+
+# To be called first: makes the folder $lab_dir, and sees to it that everything is removed again
+# when the script ends, in whatever way.
+lab_begin()
+{
+	[[ $EUID -eq 0 ]] || fail "run as root: network namespaces need it"
+	lab_dir=$(mktemp -d /tmp/culvert.XXXXXX)
+	trap lab_exit EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+# Makes the namespaces and the links between them.
+lab_up()
+{
+	local ns
+	for ns in ha ga gb hb; do
+		ip netns add "$lab_id-$ns"
+		# Router solicitations and multicast reports would appear among the packets counted.
+		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+		ip -n "$lab_id-$ns" link set lo up
+	done
+	lab_link ha eth0 ga lan0
+	lab_link hb eth0 gb lan0
+	lab_link ga wan0 gb wan0
+	ip -n "$lab_id-ga" link set wan0 mtu "$lab_wan_mtu"
+	ip -n "$lab_id-gb" link set wan0 mtu "$lab_wan_mtu"
+	lab_host ha 10.1.0.2/24 10.1.0.1
+	lab_host hb 10.2.0.2/24 10.2.0.1
+	lab_choose aes-128-gcm none
+}
+
+# NAMESPACE INTERFACE NAMESPACE INTERFACE: a cable. The gateways' ends have no kernel addresses: the
+# kernel neither answers there nor forwards.
+lab_link()
+{
+	ip -n "$lab_id-$1" link add "$2" type veth peer name "$4" netns "$lab_id-$3"
+	lab_interface "$1" "$2"
+	lab_interface "$3" "$4"
+}
+
+# NAMESPACE INTERFACE: a veth moves packets between kernels in the state they are in: TCP segments
+# of 64 KB that hardware is to cut, and checksums that hardware is to finish. A port that reads the
+# packets as they are would see both. Without these offloads there are only packets as on a wire.
+lab_interface()
+{
+	on "$1" ethtool -K "$2" rx off tx off sg off tso off gso off gro off >/dev/null
+	ip -n "$lab_id-$1" link set "$2" mtu 1500 up
+}
+
+# NAMESPACE ADDRESS/LENGTH ROUTER
+lab_host()
+{
+	ip -n "$lab_id-$1" address add "$2" dev eth0
+	ip -n "$lab_id-$1" route add default via "$3"
+}
+
+# GATEWAY...: writes their configurations.
+lab_config()
+{
+	local g
+	for g in "$@"; do
+		(umask 077 && lab_config_text "$g" >"$lab_dir/$g.conf")
+	done
+}
+
+lab_config_text()
+{
+	local g=$1 peer=${lab_peer[$1]}
+	local here=${lab_number[$g]} there=${lab_number[$peer]}
+	cat <<-END
+		instance = "$lab_id-$g";
+		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
+		idle = "sleep"; // the hosts and the other gateway need the CPUs as well
+		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
+		ports = (
+			{ name = "lan"; device = "${lab_lan[$g]}";
+			  addresses = [ "10.$here.0.1/24" ]; },
+			{ name = "wan"; device = "${lab_wan[$g]}";
+			  addresses = [ "192.0.2.$here/24" ]; mtu = $lab_wan_mtu; }
+		);
+		routes = ( { to = "10.$there.0.0/24"; via = "192.0.2.$there"; } );
+		sas = (
+			$(lab_config_sa "to-$peer" out "$g" "192.0.2.$here" "192.0.2.$there"),
+			$(lab_config_sa "from-$peer" in "$peer" "192.0.2.$here" "192.0.2.$there")
+		);
+		policies = (
+			{ name = "$g-$peer"; local = "10.$here.0.0/24"; remote = "10.$there.0.0/24";
+			  action = "protect"; out = "to-$peer"; in = "from-$peer"; },
+			{ name = "rest"; action = "discard"; }
+		);
+	END
+	echo "${lab_extra[$g]}"
+}
+
+# NAME DIRECTION SENDER LOCAL REMOTE
+lab_config_sa()
+{
+	echo "{ name = \"$1\"; direction = \"$2\"; spi = \"$(lab_spi "$3")\";"
+	[[ $2 == out ]] || echo "replay_window = $lab_replay_window;"
+	echo "local = \"$4\"; remote = \"$5\"; cipher = \"$lab_cipher\"; auth = \"$lab_auth\";"
+	echo "${lab_cipher_key[$3]:+cipher_key = \"${lab_cipher_key[$3]}\";}"
+	echo "${lab_auth_key[$3]:+auth_key = \"${lab_auth_key[$3]}\";} }"
+}
+
+# GATEWAY: the SPI that it sends with.
+lab_spi()
+{
+	echo "0x0000100${lab_number[$1]}"
+}
+
+# GATEWAY...: starts the daemons with the configurations written, and waits until they are ready.
+lab_start()
+{
+	local g
+	for g in "$@"; do
+		lab_launch "$g"
+	done
+	for g in "$@"; do
+		poll 30 lab_started "$g" || fail "gateway $g is not ready after 30 seconds"
+		grep -q '^culvertd: ready' "$lab_dir/$g.log" || {
+			wait "${lab_pid[$g]}" || fail "gateway $g did not start: status $?"
+			fail "gateway $g did not stay"
+		}
+	done
+}
+
+# GATEWAY: in a session of its own, so that Ctrl-C reaches this script alone, which stops it in
+# order. Bash starts no new process for setsid, nor does that for ip: $! is the daemon. The log of the
+# start before must be gone before anyone looks for "ready".
+lab_launch()
+{
+	: >"$lab_dir/$1.log"
+	setsid ip netns exec "$lab_id-g$1" "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
+		</dev/null >>"$lab_dir/$1.log" 2>&1 &
+	lab_pid[$1]=$!
+}
+
+lab_started()
+{
+	grep -q '^culvertd: ready' "$lab_dir/$1.log" || lab_gone "${lab_pid[$1]}"
+}
+
+# PID
+lab_gone()
+{
+	! kill -0 "$1" 2>/dev/null
+}
+
+# GATEWAY...: stops the daemons; fails if one does not stop by itself or not with status 0.
+lab_stop()
+{
+	local g pid
+	for g in "$@"; do
+		pid=${lab_pid[$g]}
+		kill -TERM "$pid" 2>/dev/null || true
+		poll 10 lab_gone "$pid" || fail "gateway $g does not stop on SIGTERM"
+		unset "lab_pid[$g]"
+		wait "$pid" || fail "gateway $g ended with status $?"
+	done
+}
+
+# GATEWAY COUNTER: one of `show totals`.
+lab_total()
+{
+	ctl "$1" --json show totals | jq -e ".[0].$2"
+}
+
+# GATEWAY NUMBER: so many packets came in.
+lab_passed()
+{
+	[[ $(lab_total "$1" rx) -ge $2 ]]
+}
+
+# GATEWAY REASON: packets dropped for it.
+lab_dropped()
+{
+	ctl "$1" --json show drops | jq "[.[] | select(.reason == \"$2\") | .packets] | add // 0"
+}
+
+# GATEWAY...: every packet is accounted for. Counters of running workers are read one by one: a
+# packet may be seen in one and not yet in the next, until traffic rests.
+lab_conserved()
+{
+	local g
+	for g in "$@"; do
+		poll 10 lab_balanced "$g" || fail "gateway $g lost count: $(ctl "$g" --json show totals)"
+	done
+}
+
+lab_balanced()
+{
+	ctl "$1" --json show totals |
+		jq -e '.[0] | .rx + .originated == .tx + .drops + .local + .held' >/dev/null
+}
+
+# NAME [TCPDUMP-ARGUMENT...]: captures what arrives on the wire between the gateways, at both ends:
+# what a gateway sends itself bypasses its own end of the wire. Into $lab_dir/NAME.pcap.
+lab_capture()
+{
+	local name=$1 g
+	shift
+	for g in a b; do
+		spawn "g$g" tcpdump -i wan0 -Q in -n --immediate-mode -U -B 32768 \
+			-w "$lab_dir/$name-$g.pcap" "$@" 2>"$lab_dir/$name-$g.log"
+		lab_pid[$name-$g]=$!
+		poll 10 grep -q 'listening on' "$lab_dir/$name-$g.log" || fail "tcpdump does not start"
+	done
+}
+
+# NAME: ends a capture.
+lab_capture_end()
+{
+	local name=$1 g
+	for g in a b; do
+		kill -TERM "${lab_pid[$name-$g]}"
+		wait "${lab_pid[$name-$g]}" || fail "tcpdump: $(cat "$lab_dir/$name-$g.log")"
+		unset "lab_pid[$name-$g]"
+		grep -q '^0 packets dropped by kernel' "$lab_dir/$name-$g.log" ||
+			fail "the capture is not complete: $(tail -n 1 "$lab_dir/$name-$g.log")"
+	done
+	mergecap -w "$lab_dir/$name.pcap" "$lab_dir/$name-a.pcap" "$lab_dir/$name-b.pcap"
+}
+
+# NAME FILTER: packets in a capture that a tcpdump filter takes.
+lab_captured()
+{
+	tcpdump -n -r "$lab_dir/$1.pcap" --count "$2" 2>/dev/null | sed 's/ packet.*//'
+}
+
+# NAME TSHARK-ARGUMENT...: reads a capture with the keys of both SAs. Wireshark decrypts and checks
+# with libgcrypt, we use OpenSSL.
+lab_decode()
+{
+	local name=$1 g keys=()
+	shift
+	for g in a b; do
+		keys+=(-o "uat:esp_sa:\"IPv4\",\"192.0.2.${lab_number[$g]}\",\"*\",\"$(lab_spi $g)\",\
+\"$lab_tshark_cipher\",\"${lab_cipher_key[$g]:+0x${lab_cipher_key[$g]}}\",\
+\"$lab_tshark_auth\",\"${lab_auth_key[$g]:+0x${lab_auth_key[$g]}}\"")
+	done
+	XDG_CONFIG_HOME=$lab_dir tshark -n -r "$lab_dir/$name.pcap" -o esp.enable_encryption_decode:TRUE \
+		-o esp.enable_authentication_check:TRUE "${keys[@]}" "$@" \
+		2> >(grep -v 'Running as user "root"' >&2)
+}
+
+# FROM TO ADDRESS FILE: sends a file over TCP between namespaces and compares checksums.
+lab_transfer()
+{
+	local received=$lab_dir/received receiver
+	spawn "$2" timeout 300 socat -u -b 65536 TCP-LISTEN:5001,reuseaddr CREATE:"$received"
+	receiver=$!
+	poll 10 lab_listens "$2" || fail "the receiver does not listen"
+	on "$1" timeout 300 socat -u -b 65536 OPEN:"$4" TCP:"$3":5001 || fail "the sender failed"
+	wait $receiver || fail "the receiver failed"
+	[[ $(sha256sum <"$4") == $(sha256sum <"$received") ]] || fail "the file arrived changed"
+	rm "$received"
+}
+
+lab_listens()
+{
+	[[ -n $(on "$1" ss -Hltn 'sport = 5001') ]]
+}
+
+# The end of the script.
+lab_exit()
+{
+	local status=$?
+	trap '' HUP INT TERM # a second Ctrl-C does not interrupt the cleaning up
+	set +e
+	if [[ $status -gt 0 && $status -lt 128 && $status -ne 77 ]]; then
+		lab_diagnose >&2
+	fi
+	if [[ -n $lab_keep && ${#lab_pid[@]} -gt 0 && $status -lt 128 ]]; then
+		lab_remains
+	else
+		jobs -p | xargs -r kill 2>/dev/null
+		lab_down
+	fi
+	exit $status
+}
+
+lab_diagnose()
+{
+	local g
+	for g in a b; do
+		[[ -e $lab_dir/$g.log ]] || continue
+		echo "--- gateway $g: log"
+		tail -n 100 "$lab_dir/$g.log"
+		if [[ -z ${lab_pid[$g]-} ]] || lab_gone "${lab_pid[$g]}"; then
+			continue
+		fi
+		echo "--- gateway $g: counters"
+		ctl "$g" show totals
+		ctl "$g" show drops
+	done
+}
+
+# What is left running, how to look at it and how to remove it.
+lab_remains()
+{
+	local g
+	declare -f lab_down >"$lab_dir/remove"
+	echo "lab_id=$lab_id lab_dir=$lab_dir; lab_down" >>"$lab_dir/remove"
+	echo "Left running. Look around with"
+	for g in a b; do
+		echo "  $lab_build/app/culvertctl/culvertctl -i $lab_id-$g show sas"
+	done
+	echo "  (show ports|sas|policies|routes|neighbours|drops|workers|totals|info, and --json)"
+	echo "  ip netns exec $lab_id-ha ping 10.2.0.2"
+	echo "  ip netns exec $lab_id-ga tcpdump -ni wan0"
+	echo "Configurations, logs and captures are in $lab_dir. Remove it all with"
+	echo "  bash $lab_dir/remove"
+}
+
+# Ends what runs in the namespaces and removes everything.
+lab_down()
+{
+	local ns signal try
+	for ns in ha ga gb hb; do
+		for signal in TERM KILL; do
+			for ((try = 0; try < 100; try++)); do
+				pids=$(ip netns pids "$lab_id-$ns" 2>/dev/null)
+				[[ -n $pids ]] || break 2
+				# shellcheck disable=SC2086 # several numbers
+				[[ $try -gt 0 ]] || kill -$signal $pids 2>/dev/null
+				sleep 0.05
+			done
+		done
+		ip netns del "$lab_id-$ns" 2>/dev/null
+	done
+	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-a" "/var/run/dpdk/culvert-$lab_id-b"
+}

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the end-to-end tests share: the laboratory, and words for checks. A test is one executable
+# file beside this one; it prints what it does and ends with status 0, or 77 and a reason: skipped.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../app/lab.sh"
+
+culvertd=$lab_build/app/culvertd/culvertd
+culvertctl=$lab_build/app/culvertctl/culvertctl
+lab_keep=${LAB_KEEP-}
+[[ -x $culvertd && -x $culvertctl ]] || fail "build first: meson setup build; ninja -C build"
+lab_begin
+
+# WHAT GOT WANTED
+equal()
+{
+	[[ $2 == "$3" ]] || fail "$1: got $2, wanted $3"
+}
+
+# WHAT NUMBER LEAST
+at_least()
+{
+	[[ $2 -ge $3 ]] || fail "$1: got $2, wanted $3 or more"
+}
+
+# WHAT TEXT PATTERN: the text matches the extended regular expression.
+matches()
+{
+	grep -qE -- "$3" <<<"$2" || fail "$1: nothing matches '$3' in: $2"
+}
+
+# NAMESPACE ADDRESS [PING-ARGUMENT...]: five pings, or as many as the arguments say, without loss.
+# (Told to be done by a certain time, ping would send more of them.)
+pings()
+{
+	local said
+	said=$(on "$1" timeout 60 ping -q -n -i 0.01 -c 5 -W 2 "${@:3}" "$2") || true
+	echo "$said"
+	matches "ping from $1 to $2 ${*:3}" "$said" ' 0% packet loss'
+}
+
+# GATEWAY...: the end of a test: every packet is accounted for, and the daemons stop with status 0.
+finish()
+{
+	lab_conserved "$@"
+	lab_stop "$@"
+}

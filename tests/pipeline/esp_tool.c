@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gateway A as a filter, for oracles in other languages: esp_tool CIPHER AUTH.
+//
+// First come two lines "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B, with "-" for
+// no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet that comes in by
+// that port, and is answered by one line: "sent PACKET" with the one that leaves, or "drop REASON".
+// Numbers and packets are hexadecimal.
+#include "hex.h"
+#include "site.h"
+
+#define LINE_LEN (2 * FRAME_MAX + 16)
+
+static void print_hex(const char *before, const uint8_t *p, size_t len)
+{
+	fputs(before, stdout);
+	for (size_t i = 0; i < len; i++)
+		printf("%02x", p[i]);
+}
+
+static void print_sa(const struct conf_sa *sa)
+{
+	size_t cipher_key_len = (size_t)sa->cipher->key_len + sa->cipher->salt_len;
+
+	printf("%s %08x", sa->name, sa->spi);
+	print_hex(cipher_key_len > 0 ? " " : " -", sa->cipher_key, cipher_key_len);
+	print_hex(sa->auth->key_len > 0 ? " " : " -", sa->auth_key, sa->auth->key_len);
+	putchar('\n');
+}
+
+static void answer(const struct gateway *g)
+{
+	for (enum drop d = 1; d < DROP_COUNT; d++)
+		if (g->last.drops[d] != 0)
+			printf("drop %s\n", drop_info[d].name);
+	if (g->n_sent > 0) {
+		print_hex("sent ", frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]));
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+static bool run_line(struct gateway *g, const char *line)
+{
+	uint8_t packet[FRAME_MAX];
+	int len = strlen(line) > 4 ? hex_parse(packet, sizeof(packet), line + 4) : -1;
+	bool lan = strncmp(line, "lan ", 4) == 0;
+
+	if (len <= 0 || (!lan && strncmp(line, "wan ", 4) != 0))
+		return false;
+
+	struct frame f = frame_raw(lan ? LAN : WAN, packet, (uint16_t)len);
+
+	gateway_pass(g, &f, 1);
+	answer(g);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	char line[LINE_LEN];
+	int rc = 0;
+
+	if (argc != 3 || harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
+		return 2;
+
+	// Room for ESP around an inner packet of 1500 octets.
+	struct gateway *g = site_a((struct site){.cipher = argv[1], .auth = argv[2], .mtu = 1600});
+
+	for (unsigned int i = 0; i < 2; i++)
+		print_sa(&g->conf->sas[i]);
+	fflush(stdout);
+	while (rc == 0 && fgets(line, sizeof(line), stdin) != NULL)
+		rc = run_line(g, line) ? 0 : 2;
+	gateway_free(g);
+	if (harness_test_end(NULL) < 0)
+		rc = 1;
+	harness_stop(NULL);
+	return rc;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gateway A as tests of flows want it, and what they ask of it.
+#pragma once
+
+#include "site.h"
+
+// Gateway A with other settings in the group "flows".
+struct gateway *flow_gateway_new(const char *flows);
+
+// Packets that took the slow path: each asks policy once.
+uint64_t flow_asked(const struct gateway *g);
+
+// The only flow that there is.
+struct flow_view flow_only(struct gateway *g);

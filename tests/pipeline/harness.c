@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build_flow.h"
+#include "eal.h"
+
+#define BUFFERS       4095
+#define LARGE_BUFFERS 127
+#define LARGE_ROOM    (RTE_PKTMBUF_HEADROOM + 8 * 2304)
+#define WORKERS       2
+
+struct rte_mempool *harness_pool;
+struct neigh_table *harness_neigh;
+
+static struct gateway *running[WORKERS];
+static struct rte_mempool *large_pool;
+static struct rte_rcu_qsbr *qsbr; // nobody reads while the test writes
+
+static void ask_nobody(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	(void)arg;
+	(void)port;
+	(void)addr;
+	(void)to;
+}
+
+// The memory of the pools' buffers. DPDK's own notes about it are where the leak sanitizer does not
+// look.
+static void *object[BUFFERS + LARGE_BUFFERS];
+static unsigned int n_objects;
+
+// A pool whose buffers are pieces of memory of their own: the address sanitizer sees what goes over
+// the end of one. room is an odd multiple of 64, so that there is no slack behind it.
+static struct rte_mempool *pool_new(const char *name, unsigned int n, uint16_t room)
+{
+	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
+	struct rte_mempool *pool = rte_mempool_create_empty(name, n,
+		(unsigned int)sizeof(struct rte_mbuf) + room, 0, sizeof(private), SOCKET_ID_ANY,
+		RTE_MEMPOOL_F_NO_SPREAD | RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+
+	if (pool == NULL)
+		return NULL;
+	rte_pktmbuf_pool_init(pool, &private);
+	for (unsigned int i = 0; i < n; i++) {
+		size_t size = pool->header_size + pool->elt_size + pool->trailer_size;
+		void *o = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+
+		if (o == NULL ||
+			rte_mempool_populate_iova(pool, o, (uintptr_t)o, size, NULL, NULL) != 1)
+			abort();
+		object[n_objects++] = o;
+	}
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
+int harness_start(void **state)
+{
+	(void)state;
+	eal_start();
+	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
+		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(WORKERS + 1), RTE_CACHE_LINE_SIZE));
+	if (qsbr == NULL || rte_rcu_qsbr_init(qsbr, WORKERS + 1) != 0)
+		return -1;
+	harness_pool = pool_new("packets", BUFFERS, RTE_MBUF_DEFAULT_BUF_SIZE);
+	large_pool = pool_new("large", LARGE_BUFFERS, LARGE_ROOM);
+	return harness_pool != NULL && large_pool != NULL ? 0 : -1;
+}
+
+int harness_stop(void **state)
+{
+	(void)state;
+	rte_mempool_free(harness_pool);
+	rte_mempool_free(large_pool);
+	while (n_objects > 0)
+		free(object[--n_objects]);
+	free(qsbr);
+	eal_stop();
+	return 0;
+}
+
+int harness_test_begin(void **state)
+{
+	const struct neigh_params p = {
+		.max = 64, .reachable_s = 30, .qsbr = qsbr, .solicit = ask_nobody};
+
+	(void)state;
+	harness_neigh = neigh_table_new(&p);
+	return harness_neigh != NULL ? 0 : -1;
+}
+
+static void discard(struct gateway *g)
+{
+	running[g->w->id] = NULL;
+	worker_free(g->w);
+	flow_table_free(g->flows);
+	build_snapshot_free(g->snapshot);
+	conf_free(g->conf);
+	free(g);
+}
+
+int harness_test_end(void **state)
+{
+	for (unsigned int i = 0; i < WORKERS; i++) // of a test that failed
+		if (running[i] != NULL)
+			discard(running[i]);
+
+	unsigned int lost = rte_mempool_in_use_count(harness_pool);
+	unsigned int large_lost = rte_mempool_in_use_count(large_pool);
+
+	(void)state;
+	neigh_table_free(harness_neigh);
+	if (lost == 0 && large_lost == 0)
+		return 0;
+	fprintf(stderr, "%u packet buffers lost, %u large ones\n", lost, large_lost);
+	return -1;
+}
+
+// In a file without a name: only that can be read, and nothing is left of it.
+struct conf *harness_conf(const char *text, size_t len, FILE *errors)
+{
+	int fd = memfd_create("test.conf", MFD_CLOEXEC);
+	char path[32];
+	struct conf *conf;
+
+	if (fd < 0 || fchmod(fd, 0600) < 0 || write(fd, text, len) != (ssize_t)len)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	conf = conf_load(path, errors);
+	close(fd);
+	return conf;
+}
+
+static void static_neighbours(const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_neighbours; i++) {
+		const struct conf_neighbour *n = &conf->neighbours[i];
+
+		if (neigh_set_static(harness_neigh, (uint16_t)n->port, &n->addr, &n->mac) < 0)
+			abort();
+	}
+}
+
+static struct flow_table *flows_new(const struct conf *conf)
+{
+	struct flow_config config = build_flow_config(conf);
+	struct flow_params p = {
+		.capacity = conf->flows_max, .workers = WORKERS, .qsbr = qsbr, .reader = WORKERS};
+	struct flow_table *t = flow_table_new(&p, &config);
+
+	if (t == NULL)
+		abort();
+	return t;
+}
+
+struct gateway *gateway_new(unsigned int id, const char *text)
+{
+	struct gateway *g = calloc(1, sizeof(*g));
+	struct build_port ports[PORTS_MAX] = {0};
+	char why[256] = "";
+
+	if (g == NULL)
+		abort();
+	g->conf = harness_conf(text, strlen(text), stderr);
+	if (g->conf == NULL)
+		abort();
+	g->conf->n_workers = WORKERS; // gateways of one test are told apart by the worker's id
+	for (uint16_t p = 0; p < g->conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	g->snapshot = build_snapshot(g->conf, ports, 1, why, sizeof(why));
+	g->published = g->snapshot;
+	g->flows = flows_new(g->conf);
+	g->w = worker_new(&(struct worker_params){
+		.id = id,
+		.pool = harness_pool,
+		.large_pool = large_pool,
+		.neigh = harness_neigh,
+		.flows = g->flows,
+		.flow_slice = 64,
+		.published = &g->published,
+		.tsc_hz = TSC_HZ,
+		.errors_per_second = g->conf->icmp_errors_per_second,
+		.held_max = g->conf->neighbour_hold,
+		.reassembly_max = 16,
+		.reassembly_s = 30,
+	});
+	if (g->snapshot == NULL || g->w == NULL) {
+		fprintf(stderr, "no gateway: %s\n", why);
+		abort();
+	}
+	static_neighbours(g->conf);
+	running[id] = g;
+	g->now = 5 * TSC_HZ;
+	return g;
+}
+
+static uint64_t sum_of_drops(const struct counters *c)
+{
+	uint64_t sum = 0;
+
+	for (int d = 0; d < DROP_COUNT; d++)
+		sum += c->drops[d];
+	return sum;
+}
+
+// Packets that ports have not taken yet.
+static uint64_t untaken(const struct gateway *g)
+{
+	uint64_t n = 0;
+
+	for (unsigned int p = 0; p < PORTS_MAX; p++)
+		n += g->w->tx[p].n;
+	return n;
+}
+
+static void check_conservation(const struct gateway *g)
+{
+	const struct counters *c = &g->w->counters;
+	uint64_t in = c->rx + c->originated;
+	uint64_t out = c->tx + c->local + sum_of_drops(c) + worker_held(g->w) + untaken(g);
+
+	if (in != out)
+		fail_msg(
+			"rx %lu + originated %lu != tx %lu + local %lu + drops %lu + held %u + %lu",
+			c->rx, c->originated, c->tx, c->local, sum_of_drops(c), worker_held(g->w),
+			untaken(g));
+	assert_int_equal(c->drops[DROP_NONE], 0);
+}
+
+void gateway_free(struct gateway *g)
+{
+	pipeline_stop(g->w);
+	check_conservation(g);
+	discard(g);
+}
+
+struct rte_mbuf *frame_mbuf(const struct frame *f)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(harness_pool);
+
+	if (m == NULL || rte_pktmbuf_tailroom(m) < f->len)
+		abort();
+	m->port = f->port;
+	memcpy(rte_pktmbuf_append(m, f->len), f->b, f->len);
+	return m;
+}
+
+struct rte_mbuf *frame_mbuf_at_end(const struct frame *f)
+{
+	struct rte_mbuf *m = frame_mbuf(f);
+	uint16_t room = rte_pktmbuf_tailroom(m) & 0xfffe; // Ethernet headers have even addresses
+
+	memmove(rte_pktmbuf_mtod_offset(m, uint8_t *, room), rte_pktmbuf_mtod(m, void *), f->len);
+	m->data_off = (uint16_t)(m->data_off + room);
+	return m;
+}
+
+// A driver that frees fast wants buffers of one pool, in one piece and with one owner.
+static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
+{
+	struct frame *f = &g->sent[g->n_sent++];
+
+	assert_in_range(g->n_sent, 1, SENT_MAX);
+	assert_ptr_equal(m->pool, harness_pool);
+	assert_int_equal(m->nb_segs, 1);
+	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
+	assert_int_equal(m->pkt_len, m->data_len);
+	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->snapshot->port[port].mtu);
+	f->port = port;
+	f->len = m->data_len;
+	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
+	rte_pktmbuf_free(m);
+}
+
+static void difference(
+	struct counters *d, const struct counters *after, const struct counters *before)
+{
+	d->rx = after->rx - before->rx;
+	d->originated = after->originated - before->originated;
+	d->tx = after->tx - before->tx;
+	d->local = after->local - before->local;
+	d->passes = after->passes - before->passes;
+	d->errors_suppressed = after->errors_suppressed - before->errors_suppressed;
+	for (int i = 0; i < DROP_COUNT; i++)
+		d->drops[i] = after->drops[i] - before->drops[i];
+}
+
+static void pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
+{
+	struct counters before = g->w->counters;
+
+	assert_in_range(n, 0, RX_BURST_MAX);
+	g->n_sent = 0;
+	pipeline_pass(g->w, m, (uint16_t)n, g->now);
+	assert_int_equal(g->w->n_dead, 0);
+	difference(&g->last, &g->w->counters, &before);
+	assert_int_equal(g->last.rx, n);
+	check_conservation(g);
+}
+
+void gateway_take(struct gateway *g)
+{
+	for (uint16_t p = 0; p < PORTS_MAX; p++) {
+		for (uint16_t i = 0; i < g->w->tx[p].n; i++)
+			take_frame(g, p, g->w->tx[p].m[i]);
+		g->w->counters.tx += g->w->tx[p].n;
+		g->w->tx[p].n = 0;
+	}
+	check_conservation(g);
+}
+
+void gateway_pass_mbufs(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
+{
+	pass(g, m, n);
+	gateway_take(g);
+}
+
+void gateway_pass_blocked(struct gateway *g, const struct frame in[], unsigned int n)
+{
+	struct rte_mbuf *m[RX_BURST_MAX];
+
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = frame_mbuf(&in[i]);
+	pass(g, m, n);
+}
+
+void gateway_pass(struct gateway *g, const struct frame in[], unsigned int n)
+{
+	gateway_pass_blocked(g, in, n);
+	gateway_take(g);
+}
+
+const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port)
+{
+	gateway_pass(g, in, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 1, port);
+	return &g->sent[0];
+}
+
+void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop reason)
+{
+	struct rte_mbuf *m = frame_mbuf_at_end(in);
+
+	gateway_pass_mbufs(g, &m, 1);
+	expect_drops(g, reason, 1);
+}
+
+void expect_drops(const struct gateway *g, enum drop reason, unsigned int n)
+{
+	bool right = reason == DROP_NONE || g->last.drops[reason] == n;
+
+	for (enum drop d = 1; d < DROP_COUNT; d++) {
+		if (g->last.drops[d] != 0 && (d != reason || !right))
+			print_error("%lu dropped for %s\n", g->last.drops[d], drop_info[d].name);
+		right = right && (d == reason || g->last.drops[d] == 0);
+	}
+	if (!right)
+		fail_msg("must be %u for %s", n, n > 0 ? drop_info[reason].name : "anything");
+}
+
+void expect_all_sent(const struct gateway *g, unsigned int n, uint16_t port)
+{
+	assert_int_equal(g->n_sent, n);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(g->sent[i].port, port);
+}
+
+void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, const char *from,
+	const char *to, const struct frame *about)
+{
+	const uint8_t *icmp = packet + IP_LEN, *quoted = icmp + 8;
+	unsigned int quoted_len = RTE_MIN(frame_packet_len(about), 576 - 28);
+
+	assert_int_equal(len, 28 + quoted_len);
+	assert_int_equal(packet[0], 0x45);
+	assert_int_equal(be16(packet + 2), len);
+	assert_int_equal(packet[9], 1);
+	assert_int_equal(checksum(packet, IP_LEN), 0);
+	assert_int_equal(be32(packet + 12), ip_number(from));
+	assert_int_equal(be32(packet + 16), ip_number(to));
+	assert_int_equal(icmp[0], error.type);
+	assert_int_equal(icmp[1], error.code);
+	assert_int_equal(checksum(icmp, len - IP_LEN), 0);
+	assert_int_equal(be32(icmp + 4), error.mtu);
+	// The packet as it came, or with its time to live already lowered here.
+	assert_memory_equal(quoted, frame_packet(about), 8);
+	assert_in_range(frame_packet(about)[8] - quoted[8], 0, 1);
+	assert_int_equal(checksum(quoted, (quoted[0] & 15) * 4u), 0);
+	assert_memory_equal(quoted + 12, frame_packet(about) + 12, quoted_len - 12);
+}
+
+void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr)
+{
+	struct event e;
+
+	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+		fail_msg("no event about %s", addr);
+	assert_int_equal(e.kind, kind);
+	assert_int_equal(e.port, port);
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
+}
+
+void expect_no_event(struct gateway *g)
+{
+	assert_int_equal(rte_ring_count(g->w->events), 0);
+}
+
+void gateway_wait(struct gateway *g, uint64_t microseconds)
+{
+	uint64_t end = g->now + microseconds;
+
+	while (g->now < end) {
+		g->now = RTE_MIN(g->now + 1000, end);
+		gateway_pass(g, NULL, 0);
+		if (g->n_sent > 0 || sum_of_drops(&g->last) > 0)
+			break;
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A whole gateway inside a test: a configuration as text becomes a worker with its snapshot, fed
+// with frames and looked at by what it sends and counts. Time stands still but for what the test
+// says.
+//
+// Every pass checks the conservation rule, and that what is sent could leave by a port; at the end
+// of every test all packet buffers have to be back.
+#pragma once
+
+#include "build.h"
+#include "icmp.h"
+#include "packet.h"
+#include "pipeline.h"
+#include "test.h"
+
+#define SENT_MAX 700
+
+#define TSC_HZ 1000000 // time is in microseconds
+
+struct gateway {
+	struct conf *conf;
+	struct snapshot *snapshot;
+	struct flow_table *flows;
+	struct snapshot *_Atomic published;
+	struct worker *w;
+	uint64_t now;
+	struct counters last; // what the last pass counted
+	unsigned int n_sent;  // what the last pass sent
+	struct frame sent[SENT_MAX];
+};
+
+extern struct rte_mempool *harness_pool;
+extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
+
+// Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
+// they return 0 or -1.
+int harness_start(void **state);
+int harness_stop(void **state);
+int harness_test_begin(void **state);
+int harness_test_end(void **state);
+
+#define pipeline_test(f) cmocka_unit_test_setup_teardown(f, harness_test_begin, harness_test_end)
+
+// Reads a configuration from text. NULL after writing to errors what is wrong with it.
+struct conf *harness_conf(const char *text, size_t len, FILE *errors);
+
+// Makes a gateway. Those of one test have different ids, below 2.
+struct gateway *gateway_new(unsigned int id, const char *conf);
+
+// Stops the worker first, which drops what it holds.
+void gateway_free(struct gateway *g);
+
+// One pass with n frames, at most RX_BURST_MAX.
+void gateway_pass(struct gateway *g, const struct frame in[], unsigned int n);
+
+// The same with buffers made by the test.
+void gateway_pass_mbufs(struct gateway *g, struct rte_mbuf *m[], unsigned int n);
+
+// The same, but ports take nothing: what is to be sent stays, until gateway_take().
+void gateway_pass_blocked(struct gateway *g, const struct frame in[], unsigned int n);
+void gateway_take(struct gateway *g);
+
+// A frame in a buffer; at its end, so that the address sanitizer catches what reads on.
+struct rte_mbuf *frame_mbuf(const struct frame *f);
+struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
+
+// One frame: must be sent on as one frame by the port, which is returned.
+const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port);
+
+// One frame: must be dropped for the reason. What is sent about it is in g->sent.
+void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop reason);
+
+// The last pass dropped n packets for the reason, and none for another.
+void expect_drops(const struct gateway *g, enum drop reason, unsigned int n);
+
+// The last pass sent n frames, all by the port.
+void expect_all_sent(const struct gateway *g, unsigned int n, uint16_t port);
+
+// The octets are an ICMP error about the packet, from and to these addresses.
+void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, const char *from,
+	const char *to, const struct frame *about);
+
+// One event waits and is of this kind about the address. expect_no_event(): none does.
+void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr);
+void expect_no_event(struct gateway *g);
+
+// Passes without frames, a millisecond apart, until one sends or drops something or the time is
+// over.
+void gateway_wait(struct gateway *g, uint64_t microseconds);

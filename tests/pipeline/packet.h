@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames in plain memory, for tests of the pipeline: built from a few words, and read again.
+// Written without the code under test.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FRAME_MAX 2400
+#define ETH_LEN   14
+#define IP_LEN    20
+
+struct frame {
+	uint16_t port; // where it comes in or goes out
+	uint16_t len;
+	uint8_t b[FRAME_MAX];
+};
+
+// An IP packet; what is 0 takes the usual value.
+struct ipv4 {
+	const char *src, *dst;
+	uint8_t proto; // UDP
+	uint8_t tos;
+	uint8_t ttl;     // 64
+	uint8_t options; // octets behind the header, a multiple of 4; they say "no operation"
+	uint16_t len;    // of the whole packet: 60
+	uint16_t id;
+	uint16_t frag;         // flags and offset as in the header
+	uint16_t sport, dport; // of TCP and UDP
+	uint8_t icmp_type, icmp_code;
+};
+
+// Initializer of a struct ipv4.
+#define FROM_TO(s, d, ...)                                                                         \
+	{                                                                                          \
+		.src = (s), .dst = (d), ##__VA_ARGS__                                              \
+	}
+
+#define DF 0x4000
+#define MF 0x2000
+
+uint16_t be16(const uint8_t *p);
+uint32_t be32(const uint8_t *p);
+void put16(uint8_t *p, unsigned int v);
+void put32(uint8_t *p, uint32_t v);
+
+// "192.0.2.1" as a number.
+uint32_t ip_number(const char *text);
+
+// The internet checksum over the octets (RFC 1071). 0 if one is among them and right.
+uint16_t checksum(const uint8_t *p, unsigned int len);
+
+// Makes the checksum of the IP header at p right.
+void ip_checksum_mend(uint8_t *p);
+
+// Writes the packet to out, returns its length. The payload is a pattern that depends on src and
+// id; ICMP gets a right checksum.
+uint16_t ip_write(uint8_t *out, struct ipv4 ip);
+
+// MAC of the gateway's port, and of the neighbour that tests send from and to.
+const uint8_t *mac_of_port(uint16_t port);
+const uint8_t *mac_of_neighbour(uint16_t port);
+
+// A frame that comes in by the port from the neighbour.
+struct frame frame_ip(uint16_t port, struct ipv4 ip);
+
+// The same with len octets of packet as they are.
+struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len);
+
+// ARP: operation, sender and target as in the header; the sender is the port's neighbour.
+struct frame frame_arp(uint16_t port, uint16_t operation, const char *sender, const char *target);
+
+// The IP packet of a frame and its length.
+static inline const uint8_t *frame_packet(const struct frame *f)
+{
+	return f->b + ETH_LEN;
+}
+
+static inline uint16_t frame_packet_len(const struct frame *f)
+{
+	return (uint16_t)(f->len - ETH_LEN);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer.h"
+
+#include <netinet/in.h>
+
+#include "site.h"
+
+#define ESP_LEN 8
+
+struct peer peer_new(const struct gateway *g, const char *name)
+{
+	for (unsigned int i = 0; i < g->conf->n_sas; i++) {
+		const struct conf_sa *sa = &g->conf->sas[i];
+		const struct crypto_key key = {sa->cipher, sa->auth, sa->cipher_key, sa->auth_key};
+		enum crypto_dir dir = sa->direction == CONF_IN ? CRYPTO_SEAL : CRYPTO_OPEN;
+
+		if (strcmp(sa->name, name) == 0)
+			return (struct peer){crypto_session_new(&key, dir, "openssl"), sa};
+	}
+	abort();
+}
+
+void peer_free(struct peer *p)
+{
+	crypto_session_free(p->session);
+}
+
+uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t next_header)
+{
+	uint8_t pad_len = 0;
+
+	while ((len + 2) % p->sa->cipher->block != 0) {
+		text[len++] = ++pad_len;
+	}
+	text[len++] = pad_len;
+	text[len++] = next_header;
+	return len;
+}
+
+struct frame peer_seal(const struct peer *p, struct esp esp)
+{
+	uint8_t icv_len = alg_pair_icv_len(p->sa->cipher, p->sa->auth);
+	uint8_t packet[FRAME_MAX] = {0};
+	uint16_t esp_off = (uint16_t)(IP_LEN + esp.options);
+	uint16_t text_off = (uint16_t)(esp_off + ESP_LEN + p->sa->cipher->iv_len);
+	char src[IP_ADDR_STRLEN], dst[IP_ADDR_STRLEN];
+	struct crypto_op op = {
+		.session = p->session,
+		.esp = packet + esp_off,
+		.seq = esp.seq,
+		.text_len = esp.text_len,
+	};
+
+	ip_write(packet,
+		(struct ipv4){
+			.src = ip_addr_format(src, &p->sa->remote),
+			.dst = esp.dst != NULL ? esp.dst : ip_addr_format(dst, &p->sa->local),
+			.proto = IPPROTO_ESP,
+			.tos = esp.tos,
+			.options = esp.options,
+			.len = (uint16_t)(text_off + esp.text_len + icv_len),
+		});
+	put32(packet + esp_off, esp.spi != 0 ? esp.spi : p->sa->spi);
+	put32(packet + esp_off + 4, esp.seq);
+	memcpy(packet + text_off, esp.text, esp.text_len);
+	crypto_seal(&op, 1);
+	if (!op.ok)
+		abort();
+	return frame_raw(WAN, packet, (uint16_t)(text_off + esp.text_len + icv_len));
+}
+
+struct frame peer_seal_ip(const struct peer *p, uint32_t seq, struct ipv4 inner)
+{
+	uint8_t text[FRAME_MAX];
+	uint16_t len = ip_write(text, inner);
+
+	len = peer_trailer(p, text, len, IPPROTO_IPIP);
+	return peer_seal(p, (struct esp){.seq = seq, .text = text, .text_len = len});
+}
+
+uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
+{
+	struct frame copy = *f;
+	uint8_t *ip = copy.b + ETH_LEN, *esp = ip + IP_LEN;
+	uint8_t *text = esp + ESP_LEN + p->sa->cipher->iv_len;
+	uint16_t around = (uint16_t)(ETH_LEN + IP_LEN + ESP_LEN + p->sa->cipher->iv_len +
+				     alg_pair_icv_len(p->sa->cipher, p->sa->auth));
+	struct crypto_op op = {
+		.session = p->session,
+		.esp = esp,
+		.seq = be32(esp + 4),
+		.text_len = (uint16_t)(f->len - around),
+	};
+
+	assert_in_range(f->len, around + 4, FRAME_MAX);
+	assert_int_equal(ip[0], 0x45);
+	assert_int_equal(be16(ip + 2), frame_packet_len(f));
+	assert_int_equal(ip[8], 64);
+	assert_int_equal(ip[9], IPPROTO_ESP);
+	assert_int_equal(checksum(ip, IP_LEN), 0);
+	assert_int_equal(be32(ip + 12), rte_be_to_cpu_32(ip_addr_v4(&p->sa->local)));
+	assert_int_equal(be32(ip + 16), rte_be_to_cpu_32(ip_addr_v4(&p->sa->remote)));
+	assert_int_equal(be32(esp), p->sa->spi);
+	assert_int_equal(op.text_len % p->sa->cipher->block, 0);
+	crypto_open(&op, 1);
+	assert_true(op.ok);
+
+	uint8_t pad_len = text[op.text_len - 2];
+	uint16_t inner_len = (uint16_t)(op.text_len - 2 - pad_len);
+
+	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);
+	for (uint8_t i = 0; i < pad_len; i++)
+		assert_int_equal(text[inner_len + i], i + 1);
+	assert_int_equal(be16(text + 2), inner_len);
+	memcpy(inner, text, inner_len);
+	return inner_len;
+}
+
+uint32_t esp_seq(const struct frame *f)
+{
+	return be32(frame_packet(f) + IP_LEN + 4);
+}

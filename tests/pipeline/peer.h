@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other end of one of a gateway's SAs: seals what the gateway opens and opens what it seals,
+// with whatever in it, also what no honest peer would send. Stands on lib/crypto alone.
+#pragma once
+
+#include "harness.h"
+
+struct peer {
+	struct crypto_session *session;
+	const struct conf_sa *sa; // the gateway's
+};
+
+// By the name of the gateway's SA.
+struct peer peer_new(const struct gateway *g, const char *sa);
+void peer_free(struct peer *p);
+
+// An ESP packet on its way to the gateway; what is 0 takes the usual value.
+struct esp {
+	uint32_t seq;
+	const uint8_t *text; // what is encrypted, trailer included
+	uint16_t text_len;
+	uint8_t tos;
+	uint8_t options; // octets behind the outer IP header
+	const char *dst; // the SA's
+	uint32_t spi;    // the SA's
+};
+
+// Appends padding, as much as the SA needs, pad length and next header to an inner packet of len
+// octets; returns the length with them.
+uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t next_header);
+
+// A frame to the gateway's port WAN.
+struct frame peer_seal(const struct peer *p, struct esp esp);
+
+// The same with an inner packet of the usual kind in it.
+struct frame peer_seal_ip(const struct peer *p, uint32_t seq, struct ipv4 inner);
+
+// Opens an ESP packet that the gateway sent and checks all around the inner packet, which is copied
+// to inner. Returns its length.
+uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner);
+
+// The sequence number of an ESP packet that the gateway sent.
+uint32_t esp_seq(const struct frame *f);

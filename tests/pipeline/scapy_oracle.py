@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""ESP against scapy, octet by octet: it opens what the pipeline seals and seals what that opens, for
+every pair of algorithms and inner packets of 20 to 1500 octets.
+
+Usage: scapy_oracle.py ESP_TOOL
+"""
+
+import random
+import subprocess
+import sys
+
+from scapy.config import conf
+from scapy.layers.inet import IP, UDP
+from scapy.layers.ipsec import ESP, SecurityAssociation
+from scapy.packet import Raw
+
+conf.verb = 0
+
+# Our name, scapy's, octets of IV.
+CIPHERS = [
+    ("null", "NULL", 0),
+    ("aes-128-cbc", "AES-CBC", 16),
+    ("aes-192-cbc", "AES-CBC", 16),
+    ("aes-256-cbc", "AES-CBC", 16),
+    ("aes-128-gcm", "AES-GCM", 8),
+    ("aes-192-gcm", "AES-GCM", 8),
+    ("aes-256-gcm", "AES-GCM", 8),
+]
+AUTHS = [("hmac-sha1-96", "HMAC-SHA1-96"), ("hmac-sha2-256-128", "SHA2-256-128")]
+
+SIZES = [*range(20, 60), 127, 128, 255, 256, 511, 512, 576, 1023, 1024, 1280, *range(1432, 1448),
+         1499, 1500]
+HOST_A, HOST_B = "10.1.0.5", "10.2.0.5"
+GATEWAY_A, GATEWAY_B = "192.0.2.1", "192.0.2.2"
+
+
+def pairs():
+    for ours, theirs, iv_len in CIPHERS:
+        if theirs == "AES-GCM":
+            yield ours, "none", theirs, "NULL", iv_len
+            continue
+        for our_auth, their_auth in AUTHS:
+            yield ours, our_auth, theirs, their_auth, iv_len
+
+
+class Tool:
+    """A gateway in a process of its own."""
+
+    def __init__(self, path, cipher, auth):
+        self.process = subprocess.Popen([path, cipher, auth], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.sas = dict(self.read_sa() for _ in range(2))
+
+    def read_sa(self):
+        name, spi, *keys = self.process.stdout.readline().split()
+        return name, (int(spi, 16), *(bytes.fromhex(key.replace("-", "")) for key in keys))
+
+    def packet(self, port, octets):
+        self.process.stdin.write(f"{port} {octets.hex()}\n")
+        self.process.stdin.flush()
+        verb, what = self.process.stdout.readline().split()
+        assert verb == "sent", f"dropped: {what}"
+        return bytes.fromhex(what)
+
+    def close(self):
+        self.process.stdin.close()
+        status = self.process.wait()
+        assert status == 0, f"esp_tool: exit status {status}"
+
+
+def inner_packet(rng, size, src, dst):
+    packet = IP(src=src, dst=dst, ttl=64, id=rng.randrange(65536), tos=rng.randrange(64) << 2)
+    if size >= 28:
+        packet /= UDP(sport=rng.randrange(1, 65536), dport=rng.randrange(1, 65536)) / Raw(
+            rng.randbytes(size - 28))
+    else:
+        packet /= Raw(rng.randbytes(size - 20))
+        packet.proto = 253  # for experiments: has no ports
+    octets = bytes(packet)
+    assert len(octets) == size
+    return octets
+
+
+def one_hop_on(octets):
+    packet = IP(octets)
+    packet.ttl -= 1
+    del packet.chksum
+    return bytes(packet)
+
+
+def association(sa, cipher, auth, src, dst):
+    spi, cipher_key, auth_key = sa
+    return SecurityAssociation(ESP, spi=spi, crypt_algo=cipher, crypt_key=cipher_key or None,
+                               auth_algo=auth, auth_key=auth_key or None,
+                               tunnel_header=IP(src=src, dst=dst))
+
+
+def check_ours(tool, sa, rng, size, seq, iv_len):
+    """What we seal scapy opens; given our IV it seals the same octets."""
+    inner = inner_packet(rng, size, HOST_A, HOST_B)
+    right = one_hop_on(inner)
+    sealed = IP(tool.packet("lan", inner))
+    assert bytes(sa.decrypt(IP(bytes(sealed)))) == right, "scapy opens something else"
+
+    esp = bytes(sealed[ESP])
+    again = sa.encrypt(IP(right), seq_num=seq, iv=esp[8:8 + iv_len] or None)
+    assert bytes(again[ESP]) == esp, "scapy seals something else"
+    assert (sealed.src, sealed.dst, sealed.proto) == (GATEWAY_A, GATEWAY_B, 50)
+    assert sealed.tos == right[1], "the outer TOS is another"
+
+
+def check_theirs(tool, sa, rng, size, seq):
+    """What scapy seals we open."""
+    inner = inner_packet(rng, size, HOST_B, HOST_A)
+    sealed = sa.encrypt(IP(inner), seq_num=seq)
+    assert tool.packet("wan", bytes(sealed)) == one_hop_on(inner), "we open something else"
+
+
+def check_pair(path, cipher, auth, their_cipher, their_auth, iv_len):
+    rng = random.Random(f"{cipher} {auth}")
+    tool = Tool(path, cipher, auth)
+    to_b = association(tool.sas["to-b"], their_cipher, their_auth, GATEWAY_A, GATEWAY_B)
+    from_b = association(tool.sas["from-b"], their_cipher, their_auth, GATEWAY_B, GATEWAY_A)
+    for seq, size in enumerate(SIZES, 1):
+        try:
+            check_ours(tool, to_b, rng, size, seq, iv_len)
+            check_theirs(tool, from_b, rng, size, seq)
+        except Exception:
+            print(f"{cipher} {auth}: inner packet of {size} octets", file=sys.stderr)
+            raise
+    tool.close()
+    print(f"{cipher} {auth}: {len(SIZES)} packets in each direction")
+
+
+def main():
+    count = 0
+    for cipher, auth, their_cipher, their_auth, iv_len in pairs():
+        check_pair(sys.argv[1], cipher, auth, their_cipher, their_auth, iv_len)
+        count += 1
+    assert count == 11
+
+
+if __name__ == "__main__":
+    main()

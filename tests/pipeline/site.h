@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The network of the pipeline's tests, as configurations of its gateways:
+//
+//   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.0/24 --[WAN] B [LAN]-- 10.2.0.0/24
+//   10.7.0.0/24 --[DMZ]                        |
+//                                              C -- 10.3.0.0/24
+//
+// A is 192.0.2.1, B 192.0.2.2, C 192.0.2.3, the way to everywhere else 192.0.2.254. Gateways have
+// the first address of their networks, and hosts .5 are known by their link addresses. Sites B and
+// C reach each other through A.
+//
+// At A and B, what is between 10.1.0.0/24 and
+//   10.2.0.0/24      goes through the tunnel of A and B
+//   10.3.0.0/24      through that of A and C (A only)
+//   10.4.0.0/24      through that of A and B, UDP to ports 5000 to 5010 of 10.4.0.0/24 only
+//   10.7.0.0/24      bypasses (A only)
+//   198.51.100.0/24  bypasses, UDP to port 7 there is discarded
+//   198.18.0.0/15    bypasses, but has no route
+//   203.0.113.0/24   is discarded
+// and nothing is said about anything else.
+#pragma once
+
+#include "harness.h"
+
+enum { LAN, WAN, DMZ };
+
+// What may differ from test to test; 0 takes the usual value.
+struct site {
+	const char *cipher, *auth;      // of A and B: aes-128-gcm, none
+	unsigned int mtu;               // of WAN: 1500
+	unsigned int lan_mtu;           // of LAN: 1500
+	unsigned int window;            // for replay: 64
+	unsigned int errors_per_second; // 1000
+	unsigned int hold;              // 256
+};
+
+// Gateways A and B, with ids 0 and 1.
+struct gateway *site_a(struct site s);
+struct gateway *site_b(struct site s);
+
+// The text of A's configuration.
+void site_a_conf(char *text, size_t size, struct site s);

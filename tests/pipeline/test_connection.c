@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP connections through a gateway, packet by packet: what is sent on, the state after it, and
+// whether it took the slow path or followed its flow.
+#include <netinet/in.h>
+
+#include "flow_site.h"
+#include "peer.h"
+
+enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
+enum way { OUT, BACK };
+
+#define CLIENT 1000u // initial sequence numbers
+#define SERVER 5000u
+
+struct segment {
+	enum way way;
+	uint8_t flags;
+	uint32_t seq, ack;
+	uint16_t text;
+};
+
+static uint16_t tcp_write(uint8_t *out, struct segment s)
+{
+	const char *client = "10.1.0.5", *server = "10.2.0.5";
+	struct ipv4 ip = {
+		.src = s.way == OUT ? client : server,
+		.dst = s.way == OUT ? server : client,
+		.proto = IPPROTO_TCP,
+		.len = (uint16_t)(40 + s.text),
+		.sport = s.way == OUT ? 40000 : 80,
+		.dport = s.way == OUT ? 80 : 40000,
+	};
+	uint16_t len = ip_write(out, ip);
+	uint8_t *tcp = out + IP_LEN;
+
+	put32(tcp + 4, s.seq);
+	put32(tcp + 8, s.ack);
+	put16(tcp + 12, 0x5000u | s.flags);
+	put16(tcp + 14, 8192);
+	return len;
+}
+
+static struct frame seal(
+	const struct peer *from_b, uint32_t *seq, const uint8_t *packet, uint16_t len)
+{
+	uint8_t text[FRAME_MAX];
+
+	memcpy(text, packet, len);
+	len = peer_trailer(from_b, text, len, IPPROTO_IPIP);
+	return peer_seal(from_b, (struct esp){.seq = ++*seq, .text = text, .text_len = len});
+}
+
+// A gateway with the other end of its tunnel to B.
+struct trace {
+	struct gateway *g;
+	struct peer to_b, from_b;
+	uint32_t seq;
+};
+
+static struct trace trace_new(struct gateway *g)
+{
+	return (struct trace){g, peer_new(g, "to-b"), peer_new(g, "from-b"), 0};
+}
+
+static void trace_free(struct trace *t)
+{
+	peer_free(&t->to_b);
+	peer_free(&t->from_b);
+	gateway_free(t->g);
+}
+
+static struct frame frame_of(struct trace *t, struct segment s)
+{
+	uint8_t packet[FRAME_MAX];
+	uint16_t len = tcp_write(packet, s);
+
+	return s.way == OUT ? frame_raw(LAN, packet, len) : seal(&t->from_b, &t->seq, packet, len);
+}
+
+// What was sent is the segment, its time to live lowered: sealed for B, or in clear to the LAN.
+static void check_sent(const struct trace *t, const struct frame *sent, struct segment s)
+{
+	uint8_t right[FRAME_MAX], inner[FRAME_MAX];
+	uint16_t right_len = tcp_write(right, s), len = frame_packet_len(sent);
+
+	right[8]--;
+	ip_checksum_mend(right);
+	memcpy(inner, frame_packet(sent), len);
+	assert_int_equal(sent->port, s.way == OUT ? WAN : LAN);
+	if (s.way == OUT)
+		len = peer_open(&t->to_b, sent, inner);
+	assert_int_equal(len, right_len);
+	assert_memory_equal(inner, right, len);
+}
+
+static void expect_passed(struct trace *t, const struct segment s[], unsigned int n)
+{
+	struct frame f[2];
+
+	assert_in_range(n, 1, 2);
+	for (unsigned int i = 0; i < n; i++)
+		f[i] = frame_of(t, s[i]);
+	gateway_pass(t->g, f, n);
+	expect_drops(t->g, DROP_NONE, 0);
+	assert_int_equal(t->g->n_sent, n);
+	for (unsigned int i = 0; i < n; i++)
+		check_sent(t, &t->g->sent[i], s[i]);
+}
+
+struct step {
+	const char *name;
+	struct segment s[2];
+	unsigned int n; // segments in one burst
+	uint64_t asked; // of them by the slow path
+	enum flow_state state;
+};
+
+static void play(struct trace *t, const struct step steps[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t before = flow_asked(t->g);
+
+		print_message("%s\n", steps[i].name);
+		expect_passed(t, steps[i].s, steps[i].n);
+		assert_int_equal(flow_asked(t->g) - before, steps[i].asked);
+		assert_int_equal(flow_only(t->g).state, steps[i].state);
+	}
+}
+
+static const struct step opening[] = {
+	{"SYN", {{OUT, SYN, CLIENT, 0, 0}}, 1, 1, FLOW_TCP_SYN_SENT},
+	{"SYN, ACK", {{BACK, SYN | ACK, SERVER, CLIENT + 1, 0}}, 1, 1, FLOW_TCP_SYN_RECV},
+	{"ACK and data",
+		{{OUT, ACK, CLIENT + 1, SERVER + 1, 0},
+			{OUT, PSH | ACK, CLIENT + 1, SERVER + 1, 100}},
+		2, 0, FLOW_TCP_ESTABLISHED},
+	{"data back", {{BACK, PSH | ACK, SERVER + 1, CLIENT + 101, 200}}, 1, 0,
+		FLOW_TCP_ESTABLISHED},
+	{"ACK", {{OUT, ACK, CLIENT + 101, SERVER + 201, 0}}, 1, 0, FLOW_TCP_ESTABLISHED},
+};
+
+static void test_connection(void **state)
+{
+	static const struct step closing[] = {
+		{"FIN", {{OUT, FIN | ACK, CLIENT + 101, SERVER + 201, 0}}, 1, 0, FLOW_TCP_FIN_WAIT},
+		{"ACK of it", {{BACK, ACK, SERVER + 201, CLIENT + 102, 0}}, 1, 0,
+			FLOW_TCP_CLOSE_WAIT},
+		{"FIN back", {{BACK, FIN | ACK, SERVER + 201, CLIENT + 102, 0}}, 1, 0,
+			FLOW_TCP_LAST_ACK},
+		{"last ACK", {{OUT, ACK, CLIENT + 102, SERVER + 202, 0}}, 1, 0, FLOW_TCP_TIME_WAIT},
+		{"SYN of the next", {{OUT, SYN, CLIENT + 100000, 0, 0}}, 1, 1, FLOW_TCP_SYN_SENT},
+	};
+	struct trace t = trace_new(site_a((struct site){0}));
+	struct flow_view v;
+
+	(void)state;
+	play(&t, opening, COUNT_OF(opening));
+	v = flow_only(t.g);
+	assert_int_equal(v.packets[v.initiator], 4);
+	assert_int_equal(v.octets[v.initiator], 4 * 40 + 100);
+	assert_int_equal(v.packets[!v.initiator], 2);
+	assert_int_equal(v.octets[!v.initiator], 2 * 40 + 200);
+	play(&t, closing, COUNT_OF(closing));
+	trace_free(&t);
+}
+
+static void test_reset(void **state)
+{
+	static const struct {
+		const char *name, *flows;
+		struct segment s;
+		enum drop drop;
+		enum flow_state state;
+	} rows[] = {
+		{"where the client waits", "max = 1024;", {BACK, RST, SERVER + 201, 0, 0},
+			DROP_NONE, FLOW_TCP_CLOSE},
+		{"where the server waits", "max = 1024;", {OUT, RST, CLIENT + 101, 0, 0}, DROP_NONE,
+			FLOW_TCP_CLOSE},
+		{"in the window", "max = 1024;", {BACK, RST, SERVER + 301, 0, 0}, DROP_NONE,
+			FLOW_TCP_ESTABLISHED},
+		{"blind", "max = 1024;", {BACK, RST, SERVER + 1000000, 0, 0}, DROP_TCP_RESET,
+			FLOW_TCP_ESTABLISHED},
+		{"blind, before", "max = 1024;", {BACK, RST, SERVER - 1000000, 0, 0},
+			DROP_TCP_RESET, FLOW_TCP_ESTABLISHED},
+		{"blind, liberal", "max = 1024; tcp = \"liberal\";",
+			{BACK, RST, SERVER + 1000000, 0, 0}, DROP_NONE, FLOW_TCP_ESTABLISHED},
+		{"out of the window", "max = 1024;",
+			{BACK, ACK, SERVER + 1000000, CLIENT + 101, 10}, DROP_TCP_WINDOW,
+			FLOW_TCP_ESTABLISHED},
+		{"acknowledges what was not sent", "max = 1024;",
+			{BACK, ACK, SERVER + 201, CLIENT + 1000000, 10}, DROP_TCP_WINDOW,
+			FLOW_TCP_ESTABLISHED},
+		{"out of the window, liberal", "max = 1024; tcp = \"liberal\";",
+			{BACK, ACK, SERVER + 1000000, CLIENT + 101, 10}, DROP_NONE,
+			FLOW_TCP_ESTABLISHED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct trace t = trace_new(flow_gateway_new(rows[i].flows));
+		struct frame f;
+
+		play(&t, opening, COUNT_OF(opening));
+		print_message("%s\n", rows[i].name);
+		f = frame_of(&t, rows[i].s);
+		if (rows[i].drop != DROP_NONE) {
+			gateway_expect_drop(t.g, &f, rows[i].drop);
+			assert_int_equal(t.g->n_sent, 0);
+		} else {
+			gateway_expect_sent(t.g, &f, rows[i].s.way == OUT ? WAN : LAN);
+			check_sent(&t, &t.g->sent[0], rows[i].s);
+		}
+		assert_int_equal(flow_asked(t.g), 2);
+		assert_int_equal(flow_only(t.g).state, rows[i].state);
+		trace_free(&t);
+	}
+}
+
+// The server is there, but nobody listens.
+static void test_refused_connection(void **state)
+{
+	static const struct step steps[] = {
+		{"SYN", {{OUT, SYN, CLIENT, 0, 0}}, 1, 1, FLOW_TCP_SYN_SENT},
+		{"RST", {{BACK, RST | ACK, 0, CLIENT + 1, 0}}, 1, 1, FLOW_TCP_CLOSE},
+	};
+	struct trace t = trace_new(site_a((struct site){0}));
+
+	(void)state;
+	play(&t, steps, COUNT_OF(steps));
+	trace_free(&t);
+}
+
+// The first packet of a flow makes it for the others of its burst.
+static void test_burst_begins(void **state)
+{
+	struct segment syn = {OUT, SYN, CLIENT, 0, 0};
+	struct trace t = trace_new(site_a((struct site){0}));
+	struct gateway *g;
+	struct ipv4 udp = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dport = 2);
+	struct frame f[] = {frame_ip(LAN, udp), frame_ip(LAN, udp), frame_ip(LAN, udp)};
+
+	(void)state;
+	expect_passed(&t, (struct segment[]){syn, syn}, 2);
+	assert_int_equal(flow_asked(t.g), 1);
+	assert_int_equal(flow_only(t.g).state, FLOW_TCP_SYN_SENT);
+	trace_free(&t);
+	g = site_a((struct site){0});
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, COUNT_OF(f), WAN);
+	assert_int_equal(flow_asked(g), 1);
+	assert_int_equal(flow_only(g).state, FLOW_UDP_NEW);
+	gateway_free(g);
+}
+
+static void test_pickup(void **state)
+{
+	static const struct segment under_way = {OUT, ACK, CLIENT, SERVER, 10};
+	struct trace t = trace_new(flow_gateway_new("max = 1024; pickup = false;"));
+	struct frame f = frame_of(&t, under_way), syn_ack;
+
+	(void)state;
+	gateway_expect_drop(t.g, &f, DROP_TCP_UNOPENED);
+	syn_ack = frame_of(&t, (struct segment){BACK, SYN | ACK, SERVER, CLIENT + 1, 0});
+	gateway_expect_drop(t.g, &syn_ack, DROP_TCP_UNOPENED);
+	assert_int_equal(flow_count(t.g->flows), 0);
+	trace_free(&t);
+	t = trace_new(flow_gateway_new("max = 1024; pickup = true;"));
+	expect_passed(&t, &under_way, 1);
+	assert_int_equal(flow_only(t.g).state, FLOW_TCP_PICKED_UP);
+	trace_free(&t);
+}
+
+// "Port unreachable" about a packet.
+static uint16_t error_write(uint8_t *out, const char *src, const char *dst, const uint8_t *about)
+{
+	uint16_t len =
+		ip_write(out, (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ICMP, .len = 56));
+	uint8_t *icmp = out + IP_LEN;
+
+	memset(icmp, 0, 8);
+	icmp[0] = 3;
+	icmp[1] = 3;
+	memcpy(icmp + 8, about, 28);
+	put16(icmp + 2, checksum(icmp, 36));
+	return len;
+}
+
+static void test_icmp_errors(void **state)
+{
+	struct trace t = trace_new(site_a((struct site){0}));
+	uint8_t about[FRAME_MAX], error[FRAME_MAX], inner[FRAME_MAX];
+	uint16_t len;
+	struct frame f;
+	struct flow_view v;
+
+	(void)state;
+	tcp_write(about, (struct segment){OUT, SYN, CLIENT, 0, 0});
+	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	f = seal(&t.from_b, &t.seq, error, len);
+	gateway_expect_drop(t.g, &f, DROP_ICMP_UNRELATED);
+	assert_int_equal(flow_count(t.g->flows), 0);
+	play(&t, opening, COUNT_OF(opening));
+
+	// From a router behind B, about what the client has sent.
+	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0});
+	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	f = seal(&t.from_b, &t.seq, error, len);
+	gateway_expect_sent(t.g, &f, LAN);
+	error[8]--;
+	ip_checksum_mend(error);
+	assert_int_equal(frame_packet_len(&t.g->sent[0]), len);
+	assert_memory_equal(frame_packet(&t.g->sent[0]), error, len);
+
+	// Out through the tunnel, about what the server has sent.
+	tcp_write(about, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 0});
+	len = error_write(error, "10.1.0.5", "10.2.0.5", about);
+	f = frame_raw(LAN, error, len);
+	gateway_expect_sent(t.g, &f, WAN);
+	error[8]--;
+	ip_checksum_mend(error);
+	assert_int_equal(peer_open(&t.to_b, &t.g->sent[0], inner), len);
+	assert_memory_equal(inner, error, len);
+
+	// About what the client cannot have sent: forged (RFC 5927 4.1).
+	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 1000000, SERVER + 201, 0});
+	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	f = seal(&t.from_b, &t.seq, error, len);
+	gateway_expect_drop(t.g, &f, DROP_ICMP_UNRELATED);
+
+	v = flow_only(t.g);
+	assert_int_equal(v.state, FLOW_TCP_ESTABLISHED);
+	assert_int_equal(v.packets[0] + v.packets[1], 6);
+	trace_free(&t);
+}
+
+// RFC 4301 5.2: that a flow is known opens no way around policy.
+static void test_other_ways(void **state)
+{
+	struct trace t = trace_new(site_a((struct site){0}));
+	struct peer from_c = peer_new(t.g, "from-c");
+	static const struct segment out = {OUT, ACK, CLIENT + 101, SERVER + 201, 10};
+	static const struct segment back = {BACK, ACK, SERVER + 201, CLIENT + 101, 10};
+	uint8_t packet[FRAME_MAX];
+	uint16_t len;
+	uint32_t c_seq = 0;
+	struct frame f;
+	struct flow_view v;
+
+	(void)state;
+	play(&t, opening, COUNT_OF(opening));
+	len = tcp_write(packet, out);
+	f = frame_raw(WAN, packet, len);
+	gateway_expect_drop(t.g, &f, DROP_IP_SOURCE);
+	f = seal(&t.from_b, &t.seq, packet, len);
+	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
+	len = tcp_write(packet, back);
+	f = frame_raw(WAN, packet, len);
+	gateway_expect_drop(t.g, &f, DROP_CLEAR_TEXT);
+	f = seal(&from_c, &c_seq, packet, len);
+	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
+	v = flow_only(t.g);
+	assert_int_equal(v.packets[0] + v.packets[1], 6);
+	// The flow goes on, and by its own way.
+	expect_passed(&t, &out, 1);
+	expect_passed(&t, &back, 1);
+	peer_free(&from_c);
+	trace_free(&t);
+}
+
+static struct snapshot *snapshot_of(const struct conf *conf, uint32_t generation)
+{
+	struct build_port ports[PORTS_MAX] = {0};
+	char why[256];
+	struct snapshot *s;
+
+	for (uint16_t p = 0; p < conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	s = build_snapshot(conf, ports, generation, why, sizeof(why));
+	assert_non_null(s);
+	return s;
+}
+
+// Other policies hold for what is under way, from its next packet on.
+static void test_generation(void **state)
+{
+	static const char list[] = "policies = (\n";
+	struct trace t = trace_new(site_a((struct site){0}));
+	char text[8192], other[8192 + 256], *at;
+	struct snapshot *old = t.g->snapshot;
+	struct conf *conf;
+	struct frame f;
+
+	(void)state;
+	play(&t, opening, COUNT_OF(opening));
+	site_a_conf(text, sizeof(text), (struct site){0});
+	at = strstr(text, list) + strlen(list);
+	snprintf(other, sizeof(other),
+		"%.*s { name = \"no\"; local = \"10.1.0.5/32\"; remote = \"10.2.0.0/24\"; "
+		"action = \"discard\"; },\n%s",
+		(int)(at - text), text, at);
+	conf = harness_conf(other, strlen(other), stderr);
+	assert_non_null(conf);
+	conf->n_workers = t.g->conf->n_workers;
+	t.g->snapshot = snapshot_of(conf, 2);
+	t.g->published = t.g->snapshot;
+	build_snapshot_free(old);
+	f = frame_of(&t, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 10});
+	gateway_expect_drop(t.g, &f, DROP_POLICY_DISCARD);
+	f = frame_of(&t, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 10});
+	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
+
+	// And the first ones again: decided once more, then followed.
+	old = t.g->snapshot;
+	t.g->snapshot = snapshot_of(t.g->conf, 3);
+	t.g->published = t.g->snapshot;
+	build_snapshot_free(old);
+	conf_free(conf);
+	for (unsigned int i = 0; i < 3; i++) {
+		expect_passed(&t, &(struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0}, 1);
+		assert_int_equal(flow_asked(t.g), 1);
+	}
+	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
+	trace_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_connection),
+		pipeline_test(test_reset),
+		pipeline_test(test_refused_connection),
+		pipeline_test(test_burst_begins),
+		pipeline_test(test_pickup),
+		pipeline_test(test_icmp_errors),
+		pipeline_test(test_other_ways),
+		pipeline_test(test_generation),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

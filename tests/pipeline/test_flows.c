@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flows through a gateway: limits, what is refused, what follows a change of configuration, and
+// that no packet gets into a flow by another way than the flow's own.
+#include <netinet/in.h>
+
+#include "flow_site.h"
+#include "peer.h"
+
+// A question to outside and its answer, in clear.
+static struct frame question(uint16_t port)
+{
+	return frame_ip(
+		LAN, (struct ipv4)FROM_TO("10.1.0.5", "198.51.100.9", .sport = port, .dport = 80));
+}
+
+static struct frame answer(uint16_t port)
+{
+	return frame_ip(
+		WAN, (struct ipv4)FROM_TO("198.51.100.9", "10.1.0.5", .sport = 80, .dport = port));
+}
+
+#define ANSWERED 100
+#define FLOOD    10240
+
+static void test_flood(void **state)
+{
+	struct gateway *g = flow_gateway_new("max = 1024;");
+	struct flow_counters c;
+	uint64_t before;
+
+	(void)state;
+	for (uint16_t i = 0; i < ANSWERED; i++) {
+		struct frame q = question(i), a = answer(i);
+
+		gateway_expect_sent(g, &q, WAN);
+		gateway_expect_sent(g, &a, LAN);
+	}
+	for (unsigned int i = 0; i < FLOOD; i += RX_BURST_MAX) {
+		struct frame f[RX_BURST_MAX];
+
+		for (unsigned int k = 0; k < RX_BURST_MAX; k++)
+			f[k] = question((uint16_t)(1000 + i + k));
+		g->now += TSC_HZ / 1000;
+		gateway_pass(g, f, RX_BURST_MAX);
+		// Nobody is turned away while there are flows that may have to go.
+		expect_drops(g, DROP_NONE, 0);
+		assert_in_range(flow_count(g->flows), ANSWERED, 1024 + 3 * RX_BURST_MAX);
+	}
+	flow_counters_sum(g->flows, &c);
+	assert_int_equal(c.created, ANSWERED + FLOOD);
+	assert_int_equal(c.created - c.evicted - c.expired, flow_count(g->flows));
+	assert_true(c.evicted > FLOOD / 2);
+	before = flow_asked(g);
+	for (uint16_t i = 0; i < ANSWERED; i++) {
+		struct frame q = question(i), a = answer(i);
+
+		gateway_expect_sent(g, &q, WAN);
+		gateway_expect_sent(g, &a, LAN);
+	}
+	assert_int_equal(flow_asked(g), before);
+	gateway_free(g);
+}
+
+// Answered flows never make room.
+static void test_table_full(void **state)
+{
+	struct gateway *g = flow_gateway_new("max = 1024;");
+	uint16_t n = 0;
+	struct frame q, a, other;
+
+	(void)state;
+	for (;; n++) {
+		assert_in_range(n, 0, 1024 + 3 * RX_BURST_MAX);
+		q = question(n);
+		a = answer(n);
+		g->now += TSC_HZ / 1000;
+		gateway_pass(g, &q, 1);
+		if (g->n_sent == 0)
+			break;
+		gateway_expect_sent(g, &a, LAN);
+	}
+	expect_drops(g, DROP_FLOW_TABLE_FULL, 1);
+	assert_true(n >= 1024);
+	assert_int_equal(flow_count(g->flows), n);
+	other = question(0);
+	gateway_expect_sent(g, &other, WAN);
+	gateway_free(g);
+}
+
+static void test_source_limit(void **state)
+{
+	struct gateway *g = flow_gateway_new("max = 1024; per_source = 4;");
+	struct frame q[5], a = answer(0),
+			   other = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.6", "198.51.100.9",
+							 .sport = 4, .dport = 80));
+
+	(void)state;
+	for (uint16_t i = 0; i < 5; i++)
+		q[i] = question(i);
+	gateway_pass(g, q, 5);
+	expect_drops(g, DROP_FLOW_SOURCE_LIMIT, 1);
+	expect_all_sent(g, 4, WAN);
+	gateway_expect_drop(g, &q[4], DROP_FLOW_SOURCE_LIMIT);
+	gateway_expect_sent(g, &q[0], WAN);
+	gateway_expect_sent(g, &other, WAN);
+	gateway_expect_sent(g, &a, LAN); // one less without an answer
+	gateway_expect_sent(g, &q[4], WAN);
+	gateway_free(g);
+}
+
+// More fragments at once than may wait for the others of their packets: no entry of the library's
+// table is short, and no waiting one is so old that it has to go.
+static void test_fragments_full(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f[20];
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(
+			LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 28,
+				     .id = (uint16_t)(1 + i / 7), .frag = (uint16_t)(MF | i % 7)));
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_FRAGMENTS_FULL, 4);
+	assert_int_equal(worker_held(g->w), 16);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_flood),
+		pipeline_test(test_table_full),
+		pipeline_test(test_source_limit),
+		pipeline_test(test_fragments_full),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

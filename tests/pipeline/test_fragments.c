@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fragments that come in (RFC 791 3.2): put together before policy and ESP look at them, whatever
+// the order; and fragments that make no packet, or too many of them.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+
+#define REASSEMBLY_MAX 16 // the harness's
+#define TIMEOUT        (30 * (uint64_t)TSC_HZ)
+
+// The payload octets from at on of a whole packet, as a fragment.
+static struct frame fragment(const struct frame *whole, uint16_t at, uint16_t len, bool more)
+{
+	struct frame f = *whole;
+	uint8_t *ip = f.b + ETH_LEN;
+
+	memcpy(ip + IP_LEN, frame_packet(whole) + IP_LEN + at, len);
+	f.len = (uint16_t)(ETH_LEN + IP_LEN + len);
+	put16(ip + 2, IP_LEN + len);
+	put16(ip + 6, at / 8u | (more ? MF : 0));
+	ip_checksum_mend(ip);
+	return f;
+}
+
+// Cuts a packet into n fragments of about the same size.
+static void cut(struct frame out[], unsigned int n, const struct frame *whole)
+{
+	uint16_t payload = (uint16_t)(frame_packet_len(whole) - IP_LEN);
+	uint16_t step = (uint16_t)((payload / n + 7) / 8 * 8);
+
+	for (unsigned int i = 0; i < n; i++) {
+		uint16_t at = (uint16_t)(i * step);
+		bool more = i + 1 < n;
+
+		out[i] = fragment(whole, at, more ? step : (uint16_t)(payload - at), more);
+	}
+}
+
+static void shuffle(struct frame f[], unsigned int n, uint64_t *seed)
+{
+	for (unsigned int i = n - 1; i > 0; i--) {
+		unsigned int k = random_below(seed, i + 1);
+		struct frame t = f[i];
+
+		f[i] = f[k];
+		f[k] = t;
+	}
+}
+
+static void expect_payload(const uint8_t *packet, uint16_t len, const struct frame *whole)
+{
+	assert_int_equal(len, frame_packet_len(whole));
+	assert_int_equal(be16(packet + 6), 0);
+	assert_int_equal(checksum(packet, IP_LEN), 0);
+	assert_memory_equal(packet + 12, frame_packet(whole) + 12, len - 12u);
+}
+
+// Ports are known again: a policy with ports sends it into its tunnel.
+static void test_outward(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "to-b");
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.4.0.9", .dport = 5005, .len = 1400);
+	uint64_t seed = 4;
+
+	(void)state;
+	for (ip.id = 1; ip.id < 200; ip.id++) {
+		struct frame whole = frame_ip(LAN, ip), f[8];
+		unsigned int n = 2 + ip.id % 7;
+		uint8_t inner[FRAME_MAX];
+
+		cut(f, n, &whole);
+		shuffle(f, n, &seed);
+		gateway_pass(g, f, n - 1);
+		assert_int_equal(g->n_sent, 0);
+		assert_int_equal(worker_held(g->w), n - 1);
+		gateway_expect_sent(g, &f[n - 1], WAN);
+		assert_int_equal(g->last.local, n - 1);
+		assert_int_equal(worker_held(g->w), 0);
+		expect_payload(inner, peer_open(&b, &g->sent[0], inner), &whole);
+	}
+	ip.dport = 5011;
+
+	struct frame whole = frame_ip(LAN, ip), f[3];
+
+	cut(f, 3, &whole);
+	gateway_pass(g, f, 3);
+	expect_drops(g, DROP_NO_POLICY, 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// In one burst among others' packets, and larger than any frame.
+static void test_large(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .len = 2300, .id = 3);
+	struct frame whole = frame_ip(LAN, ip), f[5];
+
+	(void)state;
+	cut(f, 4, &whole);
+	f[4] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
+	gateway_pass(g, f, 5);
+	expect_drops(g, DROP_NONE, 0);
+	// 2280 octets of payload in fragments of 576, and the small packet.
+	expect_all_sent(g, 4 + 1, DMZ);
+	gateway_free(g);
+}
+
+// ESP of which a router on the way made fragments.
+static void test_esp(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .len = 1400);
+	uint32_t seq = 0;
+
+	(void)state;
+	for (unsigned int n = 2; n <= 8; n++) {
+		struct frame whole = peer_seal_ip(&b, ++seq, ip), f[8];
+
+		put16(whole.b + ETH_LEN + 4, seq);
+		cut(f, n, &whole);
+		gateway_pass(g, f, n - 1);
+		gateway_expect_sent(g, &f[n - 1], LAN);
+		assert_int_equal(frame_packet_len(&g->sent[0]), ip.len);
+	}
+	// A cut one is no way around the replay check.
+	struct frame whole = peer_seal_ip(&b, seq, ip), f[2];
+
+	cut(f, 2, &whole);
+	gateway_pass(g, f, 2);
+	expect_drops(g, DROP_REPLAY, 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A large ESP packet with a small one in it: padding for traffic flow confidentiality.
+static void test_esp_mostly_padding(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	uint8_t text[FRAME_MAX] = {0};
+	struct frame whole, f[2];
+
+	(void)state;
+	ip_write(text, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .len = 100));
+	whole = peer_seal(&b, (struct esp){.seq = 1,
+				      .text = text,
+				      .text_len = peer_trailer(&b, text, 2200, IPPROTO_IPIP)});
+	cut(f, 2, &whole);
+	gateway_pass(g, f, 1);
+	gateway_expect_sent(g, &f[1], LAN);
+	assert_int_equal(frame_packet_len(&g->sent[0]), 100);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// Fragments inside the tunnel, for a policy with ports.
+static void test_inward(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct ipv4 ip = FROM_TO("10.4.0.9", "10.1.0.5", .sport = 5005, .len = 1300, .id = 9);
+	struct frame whole = frame_ip(WAN, ip), f[3], sealed[3];
+
+	(void)state;
+	cut(f, 3, &whole);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint8_t text[FRAME_MAX];
+		uint16_t len = frame_packet_len(&f[i]);
+
+		memcpy(text, frame_packet(&f[i]), len);
+		len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+		sealed[i] =
+			peer_seal(&b, (struct esp){.seq = i + 1, .text = text, .text_len = len});
+	}
+	gateway_pass(g, &sealed[1], 2);
+	assert_int_equal(g->n_sent, 0);
+	gateway_expect_sent(g, &sealed[0], LAN);
+	whole.b[ETH_LEN + 8]--;
+	expect_payload(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), &whole);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// Nothing put together from inside and outside the tunnel, or from two ports.
+static void test_origins(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .len = 600, .id = 9);
+	struct frame whole = frame_ip(WAN, ip), f[2], sealed;
+	uint8_t text[FRAME_MAX];
+
+	(void)state;
+	cut(f, 2, &whole);
+	memcpy(text, frame_packet(&f[0]), frame_packet_len(&f[0]));
+	sealed = peer_seal(&b,
+		(struct esp){.seq = 1,
+			.text = text,
+			.text_len = peer_trailer(&b, text, frame_packet_len(&f[0]), IPPROTO_IPIP)});
+	gateway_pass(g, &sealed, 1);
+	gateway_pass(g, &f[1], 1); // in clear
+	assert_int_equal(g->n_sent, 0);
+	assert_int_equal(worker_held(g->w), 2);
+	f[0].port = LAN;
+	memcpy(f[0].b, mac_of_port(LAN), 6);
+	gateway_pass(g, &f[0], 1); // by a port of the other side
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	assert_int_equal(worker_held(g->w), 3);
+	f[1].port = DMZ;
+	memcpy(f[1].b, mac_of_port(DMZ), 6);
+	gateway_pass(g, &f[1], 1); // by another port of the same side
+	expect_drops(g, DROP_FRAGMENT_INVALID, 2);
+	assert_int_equal(g->n_sent, 0);
+	assert_int_equal(worker_held(g->w), 2);
+	gateway_free(g);
+	peer_free(&b);
+}
+
+// What makes no packet: nothing is sent, and in the end all is counted.
+static void test_invalid(void **state)
+{
+	static const struct {
+		const char *name;
+		struct {
+			uint16_t at, len;
+			bool more;
+		} f[9];
+		unsigned int n;
+	} rows[] = {
+		{"overlap", {{0, 104, true}, {96, 104, false}}, 2},
+		{"overlap inside", {{0, 200, true}, {96, 48, true}, {200, 80, false}}, 3},
+		{"the same twice", {{0, 104, true}, {0, 104, true}, {104, 96, false}}, 3},
+		{"two ends", {{104, 96, false}, {104, 40, false}, {0, 104, true}}, 3},
+		{"end before the others", {{200, 80, true}, {104, 40, false}, {0, 104, true}}, 3},
+		{"more than 8",
+			{{0, 8, true}, {8, 8, true}, {16, 8, true}, {24, 8, true}, {32, 8, true},
+				{40, 8, true}, {48, 8, true}, {56, 8, true}, {64, 8, false}},
+			9},
+		{"a hole", {{0, 104, true}, {112, 96, false}}, 2},
+		{"no end", {{0, 104, true}, {104, 96, true}}, 2},
+		{"no beginning", {{104, 96, true}, {200, 96, false}}, 2},
+		{"not a multiple of 8", {{0, 101, true}, {104, 96, false}}, 2},
+		{"empty", {{0, 0, true}, {0, 104, true}}, 2},
+		{"empty end", {{0, 104, true}, {104, 0, false}}, 2},
+	};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv4 ip =
+			FROM_TO("10.1.0.5", "10.2.0.5", .len = 1000, .id = (uint16_t)(i + 1));
+		struct frame whole = frame_ip(LAN, ip);
+		uint64_t before = g->w->counters.drops[DROP_FRAGMENT_INVALID] +
+				  g->w->counters.drops[DROP_FRAGMENT_TIMEOUT];
+
+		print_message("%s\n", rows[i].name);
+		for (unsigned int k = 0; k < rows[i].n; k++) {
+			struct frame f = fragment(
+				&whole, rows[i].f[k].at, rows[i].f[k].len, rows[i].f[k].more);
+
+			gateway_pass(g, &f, 1);
+			assert_int_equal(g->n_sent, 0);
+		}
+		g->now += TIMEOUT + 1000;
+		gateway_pass(g, NULL, 0);
+		assert_int_equal(worker_held(g->w), 0);
+		assert_int_equal(g->w->counters.drops[DROP_FRAGMENT_INVALID] +
+					 g->w->counters.drops[DROP_FRAGMENT_TIMEOUT] - before,
+			rows[i].n);
+	}
+	assert_true(g->w->counters.drops[DROP_FRAGMENT_INVALID] > 0);
+	assert_true(g->w->counters.drops[DROP_FRAGMENT_TIMEOUT] > 0);
+	gateway_free(g);
+}
+
+// Longer than any IP packet.
+static void test_too_long(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.1.0.1", .len = 1500, .id = 1, .proto = 1);
+	struct frame first = frame_ip(LAN, ip), last = first;
+
+	(void)state;
+	put16(first.b + ETH_LEN + 6, MF);
+	ip_checksum_mend(first.b + ETH_LEN);
+	put16(last.b + ETH_LEN + 6, 0x1fff);
+	ip_checksum_mend(last.b + ETH_LEN);
+	gateway_pass(g, &first, 1);
+	gateway_pass(g, &last, 1);
+	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0);
+	assert_int_equal(worker_held(g->w), 0);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+static void test_timeout(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .len = 1000, .id = 1);
+	struct frame whole = frame_ip(LAN, ip), f[3];
+
+	(void)state;
+	cut(f, 3, &whole);
+	gateway_pass(g, f, 2);
+	g->now += TIMEOUT - 2000;
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_NONE, 0);
+	g->now += 4000;
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_FRAGMENT_TIMEOUT, 2);
+	gateway_pass(g, &f[2], 1); // too late
+	assert_int_equal(g->n_sent, 0);
+	assert_int_equal(worker_held(g->w), 1);
+	gateway_free(g);
+}
+
+// Beginnings without ends, more than there is room for: held and dropped, never more held than
+// that, and whole packets go on.
+static void test_flood(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .len = 1000);
+	struct frame good = frame_ip(LAN, ip);
+
+	(void)state;
+	for (ip.id = 0; ip.id < 2000; ip.id++) {
+		struct frame whole = frame_ip(LAN, ip), f[2];
+
+		cut(f, 2, &whole);
+		gateway_pass(g, f, 1);
+		assert_in_range(worker_held(g->w), 1, REASSEMBLY_MAX);
+		g->now += 10;
+	}
+	gateway_expect_sent(g, &good, WAN);
+	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0);
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_free(g);
+}
+
+static void test_no_buffer(void **state)
+{
+	struct rte_mempool *large = rte_mempool_lookup("large");
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .len = 2300, .id = 1);
+	struct frame whole = frame_ip(LAN, ip), f[2];
+	struct rte_mbuf *hoard = NULL, *m;
+
+	(void)state;
+	assert_non_null(large);
+	while ((m = rte_pktmbuf_alloc(large)) != NULL) {
+		m->next = hoard;
+		hoard = m;
+	}
+	cut(f, 2, &whole);
+	gateway_pass(g, f, 2);
+	expect_drops(g, DROP_NO_BUFFER, 2);
+	for (; hoard != NULL; hoard = m) {
+		m = hoard->next;
+		hoard->next = NULL;
+		rte_pktmbuf_free(hoard);
+	}
+	gateway_free(g);
+}
+
+static void test_shutdown(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .len = 1000, .id = 1);
+	struct frame whole = frame_ip(LAN, ip), f[3];
+
+	(void)state;
+	cut(f, 3, &whole);
+	gateway_pass(g, f, 2);
+	assert_int_equal(worker_held(g->w), 2);
+	pipeline_stop(g->w);
+	assert_int_equal(g->w->counters.drops[DROP_SHUTDOWN], 2);
+	gateway_free(g);
+}
+
+// A ping of many fragments is answered in many.
+static void test_ping(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip =
+		FROM_TO("10.1.0.5", "10.1.0.1", .len = 2300, .id = 1, .proto = 1, .icmp_type = 8);
+	struct frame whole = frame_ip(LAN, ip), f[4];
+
+	(void)state;
+	cut(f, 4, &whole);
+	gateway_pass(g, f, 4);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 2, LAN);
+	assert_int_equal(frame_packet_len(&g->sent[0]) + frame_packet_len(&g->sent[1]), 2300 + 20);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_outward),
+		pipeline_test(test_large),
+		pipeline_test(test_esp),
+		pipeline_test(test_esp_mostly_padding),
+		pipeline_test(test_inward),
+		pipeline_test(test_origins),
+		pipeline_test(test_invalid),
+		pipeline_test(test_too_long),
+		pipeline_test(test_timeout),
+		pipeline_test(test_flood),
+		pipeline_test(test_no_buffer),
+		pipeline_test(test_shutdown),
+		pipeline_test(test_ping),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

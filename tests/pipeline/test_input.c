@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames that are not as they should be, one mistake in each; and ARP.
+#include "site.h"
+
+static const struct ipv4 good = {.src = "10.1.0.5", .dst = "198.51.100.9"};
+
+struct row {
+	const char *name;
+	uint16_t at, value; // two octets of the frame to change
+	uint16_t len;       // of the frame, if not 0
+	enum drop drop;
+	bool mend; // the IP checksum
+};
+
+static void check_rows(const struct row rows[], size_t n, struct frame whole)
+{
+	struct gateway *g = site_a((struct site){0});
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame f = whole;
+
+		print_message("%s\n", rows[i].name);
+		if (rows[i].at != 0 || rows[i].value != 0)
+			put16(f.b + rows[i].at, rows[i].value);
+		if (rows[i].mend)
+			ip_checksum_mend(f.b + ETH_LEN);
+		if (rows[i].len != 0)
+			f.len = rows[i].len;
+		gateway_pass(g, &f, 1);
+		expect_drops(g, rows[i].drop, rows[i].drop != DROP_NONE ? 1 : 0);
+		assert_int_equal(g->n_sent, rows[i].drop != DROP_NONE ? 0 : 1);
+	}
+	gateway_free(g);
+}
+
+static void test_frames(void **state)
+{
+	static const struct row rows[] = {
+		{"right", .drop = DROP_NONE},
+		{"one octet", .len = 1, .drop = DROP_FRAME_SHORT},
+		{"no type", .len = 13, .drop = DROP_FRAME_SHORT},
+		{"no IP", .len = 14, .drop = DROP_FRAME_SHORT},
+		{"half an IP header", .len = 33, .drop = DROP_FRAME_SHORT},
+		{"IP packet cut off", .len = 73, .drop = DROP_IP_TRUNCATED},
+		{"padded", .len = 200, .drop = DROP_NONE},
+		{"to another station", 4, 0x0101, .drop = DROP_MAC_OTHER},
+		{"to a group", 0, 0x0100, .drop = DROP_NOT_UNICAST},
+		{"IPv6", 12, 0x86dd, .drop = DROP_ETHERTYPE},
+		{"VLAN", 12, 0x8100, .drop = DROP_ETHERTYPE},
+		{"length field", 12, 60, .drop = DROP_ETHERTYPE},
+		{"version 6", 14, 0x6500, .mend = true, .drop = DROP_IP_HEADER},
+		{"version 0", 14, 0x0500, .mend = true, .drop = DROP_IP_HEADER},
+		{"header of 16 octets", 14, 0x4400, .mend = true, .drop = DROP_IP_HEADER},
+		{"header longer than packet", 14, 0x4f00, .len = 50, .drop = DROP_IP_TRUNCATED},
+		{"packet shorter than header", 16, 19, .mend = true, .drop = DROP_IP_HEADER},
+		{"packet longer than frame", 16, 61, .mend = true, .drop = DROP_IP_TRUNCATED},
+		{"a bit in the TOS", 14, 0x4501, .drop = DROP_IP_CHECKSUM},
+		{"checksum 0", 24, 0, .drop = DROP_IP_CHECKSUM},
+		{"checksum 0xffff", 24, 0xffff, .drop = DROP_IP_CHECKSUM},
+		{"from 0.1.0.5", 26, 0x0001, .mend = true, .drop = DROP_IP_SOURCE},
+		{"from 127.1.0.5", 26, 0x7f01, .mend = true, .drop = DROP_IP_SOURCE},
+		{"from 224.1.0.5", 26, 0xe001, .mend = true, .drop = DROP_IP_SOURCE},
+		{"from 240.1.0.5", 26, 0xf001, .mend = true, .drop = DROP_IP_SOURCE},
+		{"to 0.51.100.9", 30, 0x0033, .mend = true, .drop = DROP_NOT_UNICAST},
+		{"to 127.51.100.9", 30, 0x7f33, .mend = true, .drop = DROP_NOT_UNICAST},
+		{"to 224.51.100.9", 30, 0xe033, .mend = true, .drop = DROP_NOT_UNICAST},
+		{"to 255.51.100.9", 30, 0xff33, .mend = true, .drop = DROP_NOT_UNICAST},
+	};
+
+	(void)state;
+	check_rows(rows, COUNT_OF(rows), frame_ip(LAN, good));
+}
+
+static void test_broadcast(void **state)
+{
+	static const char *const to[] = {"255.255.255.255", "10.1.0.255", "10.1.0.0", "10.7.0.255",
+		"192.0.2.255", "192.0.2.0"};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(to); i++) {
+		struct frame f = frame_ip(LAN, (struct ipv4){.src = "10.1.0.5", .dst = to[i]});
+
+		gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
+		memset(f.b, 0xff, 6);
+		gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
+		assert_int_equal(g->n_sent, 0); // and nothing is said about it
+	}
+	gateway_free(g);
+}
+
+// The device has looked at the checksum: whatever it says is believed.
+static void test_checksum_offload(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, good);
+	struct rte_mbuf *m;
+
+	(void)state;
+	put16(f.b + 24, be16(f.b + 24) ^ 1);
+	m = frame_mbuf(&f);
+	m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+	gateway_pass_mbufs(g, &m, 1);
+	expect_all_sent(g, 1, WAN);
+	m = frame_mbuf(&f);
+	m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN;
+	gateway_pass_mbufs(g, &m, 1);
+	expect_drops(g, DROP_IP_CHECKSUM, 1);
+	gateway_free(g);
+}
+
+// A frame in pieces: the first has first octets, the others at most rest.
+static struct rte_mbuf *scattered(const struct frame *f, uint16_t first, uint16_t rest)
+{
+	struct rte_mbuf *head = NULL;
+
+	for (uint16_t done = 0; done < f->len;) {
+		struct frame part = {.port = f->port};
+
+		part.len = (uint16_t)RTE_MIN(head == NULL ? first : rest, f->len - done);
+		memcpy(part.b, f->b + done, part.len);
+		done = (uint16_t)(done + part.len);
+
+		struct rte_mbuf *m = frame_mbuf(&part);
+
+		if (head == NULL)
+			head = m;
+		else
+			assert_int_equal(rte_pktmbuf_chain(head, m), 0);
+	}
+	return head;
+}
+
+static void test_scattered(void **state)
+{
+	static const uint16_t first[] = {1, 13, 14, 20, 33, 34, 35, 60, 1000};
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = good;
+
+	(void)state;
+	ip.len = 1400;
+	for (size_t i = 0; i < COUNT_OF(first); i++) {
+		struct frame f = frame_ip(LAN, ip);
+		struct rte_mbuf *m = scattered(&f, first[i], 500);
+
+		gateway_pass_mbufs(g, &m, 1);
+		expect_drops(g, DROP_NONE, 0);
+		expect_all_sent(g, 1, WAN);
+		assert_int_equal(g->sent[0].len, f.len);
+		assert_memory_equal(g->sent[0].b + 34, f.b + 34, f.len - 34u);
+	}
+	gateway_free(g);
+}
+
+static void test_scattered_too_long(void **state)
+{
+	struct gateway *g = site_a((struct site){.lan_mtu = 2300});
+	struct ipv4 ip = good;
+
+	(void)state;
+	ip.len = 2200;
+
+	struct frame f = frame_ip(LAN, ip);
+	struct rte_mbuf *m = scattered(&f, 1000, 1000);
+
+	gateway_pass_mbufs(g, &m, 1);
+	expect_drops(g, DROP_FRAME_SCATTERED, 1);
+	gateway_free(g);
+}
+
+// ARP
+
+static void test_arp_request(void **state)
+{
+	static const uint8_t answer[] = {
+		2,
+		0,
+		0,
+		0,
+		2,
+		0,
+		2,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0x08,
+		0x06,
+		0,
+		1,
+		0x08,
+		0x00,
+		6,
+		4,
+		0,
+		2,
+		2,
+		0,
+		0,
+		0,
+		1,
+		0,
+		10,
+		1,
+		0,
+		1,
+		2,
+		0,
+		0,
+		0,
+		2,
+		0,
+		10,
+		1,
+		0,
+		77,
+	};
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_arp(LAN, 1, "10.1.0.77", "10.1.0.1");
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct frame *sent = gateway_expect_sent(g, &f, LAN);
+
+		assert_int_equal(sent->len, sizeof(answer));
+		assert_memory_equal(sent->b, answer, sizeof(answer));
+		assert_int_equal(g->last.local, 1);
+		expect_event(g, EVENT_NEIGH_HEARD, LAN, "10.1.0.77");
+		expect_no_event(g);
+		if (i == 0)
+			f.len = 60; // padded
+		else
+			memcpy(f.b, mac_of_port(LAN), 6); // asked directly: a refresh
+	}
+	gateway_free(g);
+}
+
+// What is not for us ends here: heard, but not answered.
+static void test_arp_heard(void **state)
+{
+	static const struct {
+		uint16_t port, operation;
+		const char *sender, *target;
+		bool for_us;
+	} rows[] = {
+		{LAN, 1, "10.1.0.77", "10.1.0.78", false},
+		{LAN, 1, "10.1.0.77", "192.0.2.1", false}, // of another port
+		{LAN, 1, "10.1.0.77", "10.1.0.77", false}, // announces itself
+		{LAN, 2, "10.1.0.77", "10.1.0.1", true},
+		{WAN, 2, "192.0.2.9", "192.0.2.1", true},
+		{LAN, 2, "10.1.0.77", "10.1.0.5", false},
+	};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f =
+			frame_arp(rows[i].port, rows[i].operation, rows[i].sender, rows[i].target);
+		struct event e;
+
+		gateway_pass(g, &f, 1);
+		expect_drops(g, DROP_NONE, 0);
+		assert_int_equal(g->n_sent, 0);
+		assert_int_equal(g->last.local, 1);
+		assert_int_equal(rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)), 0);
+		assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
+		assert_int_equal(e.port, rows[i].port);
+		assert_int_equal(e.for_us, rows[i].for_us);
+		assert_memory_equal(&e.mac, mac_of_neighbour(rows[i].port), 6);
+		expect_no_event(g);
+	}
+	gateway_free(g);
+}
+
+// RFC 5227: a probe is answered but says nothing about its sender; our address in another's mouth
+// is a conflict.
+static void test_arp_conflict(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame probe = frame_arp(LAN, 1, "0.0.0.0", "10.1.0.1");
+	struct frame announcement = frame_arp(LAN, 1, "10.1.0.1", "10.1.0.1");
+	struct frame reply = frame_arp(LAN, 2, "10.1.0.1", "10.1.0.77");
+
+	(void)state;
+	gateway_expect_sent(g, &probe, LAN);
+	expect_no_event(g);
+	gateway_pass(g, &announcement, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_event(g, EVENT_ADDR_CONFLICT, LAN, "10.1.0.1");
+	expect_no_event(g);
+	gateway_pass(g, &reply, 1);
+	expect_event(g, EVENT_ADDR_CONFLICT, LAN, "10.1.0.1");
+	gateway_free(g);
+}
+
+static void test_arp_malformed(void **state)
+{
+	static const struct row rows[] = {
+		{"cut off", .len = 41, .drop = DROP_ARP_MALFORMED},
+		{"nothing", .len = 14, .drop = DROP_ARP_MALFORMED},
+		{"hardware", 14, 6, .drop = DROP_ARP_MALFORMED},
+		{"protocol", 16, 0x86dd, .drop = DROP_ARP_MALFORMED},
+		{"lengths", 18, 0x0804, .drop = DROP_ARP_MALFORMED},
+		{"lengths", 18, 0x0610, .drop = DROP_ARP_MALFORMED},
+		{"operation", 20, 3, .drop = DROP_ARP_MALFORMED},
+		{"sender is a group", 22, 0x0300, .drop = DROP_ARP_MALFORMED},
+		{"sender is another than the frame's", 26, 0x0209, .drop = DROP_ARP_MALFORMED},
+	};
+
+	(void)state;
+	check_rows(rows, COUNT_OF(rows), frame_arp(LAN, 1, "10.1.0.77", "10.1.0.1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_frames),
+		pipeline_test(test_broadcast),
+		pipeline_test(test_checksum_offload),
+		pipeline_test(test_scattered),
+		pipeline_test(test_scattered_too_long),
+		pipeline_test(test_arp_request),
+		pipeline_test(test_arp_heard),
+		pipeline_test(test_arp_conflict),
+		pipeline_test(test_arp_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

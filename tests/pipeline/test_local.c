@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets for the gateway's own addresses: pings from everywhere.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+
+static struct ipv4 ping(const char *src, const char *dst)
+{
+	return (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ICMP, .icmp_type = 8);
+}
+
+// The reply to a request: addresses turned round, type 0, the same data.
+static void expect_reply(const uint8_t *packet, uint16_t len, struct ipv4 request)
+{
+	uint8_t asked[FRAME_MAX];
+
+	assert_int_equal(len, ip_write(asked, request));
+	assert_int_equal(packet[0], asked[0]);
+	assert_int_equal(be16(packet + 2), len);
+	assert_int_equal(packet[8], 64);
+	assert_int_equal(checksum(packet, (packet[0] & 15) * 4u), 0);
+	assert_memory_equal(packet + 12, asked + 16, 4);
+	assert_memory_equal(packet + 16, asked + 12, 4);
+	assert_int_equal(be16(packet + IP_LEN), 0);
+	assert_int_equal(checksum(packet + IP_LEN, len - IP_LEN), 0);
+	assert_memory_equal(packet + IP_LEN + 4, asked + IP_LEN + 4, len - IP_LEN - 4u);
+}
+
+static void test_in_clear(void **state)
+{
+	static const struct {
+		uint16_t port;
+		const char *src, *dst;
+		uint8_t ttl;
+	} rows[] = {
+		{LAN, "10.1.0.5", "10.1.0.1", 64},
+		{LAN, "10.1.0.5", "192.0.2.1", 64}, // an address of another port
+		{LAN, "10.1.0.5", "10.7.0.1", 64}, {LAN, "10.1.0.5", "10.1.0.1", 1},
+		{DMZ, "10.7.0.5", "10.7.0.1", 64}, {WAN, "192.0.2.2", "192.0.2.1", 64},
+		{WAN, "192.0.2.2", "192.0.2.1", 1},
+		{WAN, "198.51.100.9", "192.0.2.1", 64}, // by the router
+	};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv4 ip = ping(rows[i].src, rows[i].dst);
+
+		ip.ttl = rows[i].ttl;
+
+		struct frame f = frame_ip(rows[i].port, ip);
+
+		gateway_expect_sent(g, &f, rows[i].port);
+		assert_int_equal(g->last.local, 1);
+		assert_int_equal(g->last.originated, 1);
+		expect_reply(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), ip);
+	}
+	gateway_free(g);
+}
+
+static void test_sizes(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = ping("10.1.0.5", "10.1.0.1");
+
+	(void)state;
+	for (ip.len = 28; ip.len <= 1500; ip.len++) {
+		struct frame f = frame_ip(LAN, ip);
+
+		gateway_expect_sent(g, &f, LAN);
+		expect_reply(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), ip);
+	}
+	gateway_free(g);
+}
+
+// The answer goes back through the tunnel that the request came by.
+static void test_through_tunnel(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer in = peer_new(g, "from-b"), out = peer_new(g, "to-b");
+	struct ipv4 ip = ping("10.2.0.5", "10.1.0.1");
+	uint32_t seq = 0;
+
+	(void)state;
+	for (ip.len = 28; ip.len <= 1446; ip.len = (uint16_t)(ip.len + 709)) {
+		struct frame f = peer_seal_ip(&in, ++seq, ip);
+		uint8_t inner[FRAME_MAX];
+
+		gateway_expect_sent(g, &f, WAN);
+		expect_reply(inner, peer_open(&out, &g->sent[0], inner), ip);
+	}
+	// C's tunnel does not carry what B's should.
+	ip.len = 60;
+
+	struct peer c = peer_new(g, "from-c");
+	struct frame f = peer_seal_ip(&c, 1, ip);
+
+	gateway_expect_drop(g, &f, DROP_SELECTOR);
+	peer_free(&c);
+	peer_free(&in);
+	peer_free(&out);
+	gateway_free(g);
+}
+
+static void test_not_answered(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = ping("10.1.0.5", "10.1.0.1");
+	struct frame f = frame_ip(LAN, ip);
+
+	(void)state;
+	f.b[ETH_LEN + IP_LEN + 30] ^= 1; // checksum
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	ip.icmp_code = 1;
+	f = frame_ip(LAN, ip);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	ip = ping("10.1.0.5", "10.1.0.1");
+	ip.len = 27;
+	f = frame_ip(LAN, ip);
+	f.b[ETH_LEN + IP_LEN] = 8;
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	ip = ping("10.1.0.5", "10.1.0.1");
+	ip.icmp_type = 13; // timestamp
+	f = frame_ip(LAN, ip);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	assert_int_equal(g->n_sent, 0);
+	f = frame_ip(WAN, ping("10.2.0.5", "10.1.0.1")); // belongs into the tunnel
+	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
+	f = frame_ip(LAN, ping("10.1.0.1", "10.1.0.1")); // from ourselves
+	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+// Hosts that have died leave behind as many errors as a pass has room for, and a burst of pings
+// still finds its place.
+static void test_pings_among_errors(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){.hold = 300, .errors_per_second = 100000});
+	char dst[10][IP_ADDR_STRLEN];
+
+	(void)state;
+	for (unsigned int host = 0; host < 10; host++) { // 30 packets wait for each
+		snprintf(dst[host], sizeof(dst[host]), "10.7.0.%u", 100 + host);
+		for (unsigned int i = 0; i < 30; i++)
+			f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst[host]));
+		gateway_pass(g, f, 30);
+		expect_drops(g, DROP_NONE, 0);
+	}
+	assert_int_equal(worker_held(g->w), 300);
+	g->now += 60 * TSC_HZ;
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		f[i] = frame_ip(LAN, ping("10.1.0.5", "10.1.0.1"));
+	gateway_pass(g, f, RX_BURST_MAX);
+	expect_drops(g, DROP_NEIGH_FAILED, 300);
+	assert_int_equal(g->last.local, RX_BURST_MAX);
+	expect_all_sent(g, (unsigned int)g->last.originated, LAN);
+	assert_in_range(g->n_sent, RX_BURST_MAX + 100, BURST_MAX);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_in_clear),
+		pipeline_test(test_sizes),
+		pipeline_test(test_through_tunnel),
+		pipeline_test(test_not_answered),
+		pipeline_test(test_pings_among_errors),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The daemon's loop around the pipeline, on a device that gives back what it is sent: spreading
+// frames over workers, handing them over, and workers that do not keep up.
+#include <netinet/in.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "loop.h"
+#include "peer.h"
+#include "site.h"
+#include "spread.h"
+
+#define DEVICE     "net_ring0"
+#define DEADLINE_S 20
+#define RING       2047 // frames that a ring between workers takes
+
+static uint16_t device;
+
+static int start(void **state)
+{
+	const struct rte_eth_conf conf = {0};
+
+	if (harness_start(state) < 0 || rte_eal_hotplug_add("vdev", DEVICE, "") < 0 ||
+		rte_eth_dev_get_port_by_name(DEVICE, &device) < 0 ||
+		rte_eth_dev_configure(device, 1, 1, &conf) < 0 ||
+		rte_eth_rx_queue_setup(device, 0, 512, SOCKET_ID_ANY, NULL, harness_pool) < 0 ||
+		rte_eth_tx_queue_setup(device, 0, 512, SOCKET_ID_ANY, NULL) < 0)
+		return -1;
+	return rte_eth_dev_start(device);
+}
+
+static int stop(void **state)
+{
+	rte_eth_dev_stop(device);
+	rte_eth_dev_close(device);
+	return harness_stop(state);
+}
+
+// Two workers, of which only the first has a queue of the port LAN.
+struct pair {
+	struct gateway *g[2];
+	struct loop *loop[2];
+	struct port ports[DMZ + 1];
+	struct rte_rcu_qsbr *qsbr;
+	pthread_t thread;
+};
+
+static void pair_start(struct pair *p)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(2);
+	char text[8192];
+
+	site_a_conf(text, sizeof(text), (struct site){0});
+	*p = (struct pair){.g = {gateway_new(0, text), gateway_new(1, text)}};
+	p->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
+	assert_non_null(p->qsbr);
+	assert_int_equal(rte_rcu_qsbr_init(p->qsbr, 2), 0);
+	for (unsigned int i = LAN; i <= DMZ; i++)
+		p->ports[i] = (struct port){.id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
+	for (unsigned int i = 0; i < 2; i++) {
+		p->loop[i] = loop_new(p->g[i]->w, false);
+		assert_non_null(p->loop[i]);
+	}
+	assert_int_equal(loops_assign(p->loop, 2, p->ports, COUNT_OF(p->ports), p->qsbr), 0);
+	assert_int_equal(p->loop[0]->n_rx, 1);
+	assert_int_equal(p->loop[1]->n_rx, 0);
+}
+
+static void *run(void *loop)
+{
+	loop_run(loop);
+	return NULL;
+}
+
+static void loop_start(struct pair *p, unsigned int i)
+{
+	atomic_store(&p->loop[i]->phase, LOOP_RUN);
+	atomic_store(&p->loop[i]->reached, LOOP_RUN);
+	assert_int_equal(pthread_create(&p->thread, NULL, run, p->loop[i]), 0);
+}
+
+static void loop_end(struct pair *p, unsigned int i)
+{
+	atomic_store(&p->loop[i]->phase, LOOP_STOP);
+	pthread_join(p->thread, NULL);
+	assert_int_equal(atomic_load(&p->loop[i]->reached), LOOP_STOP);
+}
+
+static void pair_stop(struct pair *p)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rte_mbuf *m;
+
+		while (rte_ring_dequeue(p->loop[i]->in, (void **)&m) == 0 ||
+			rte_ring_dequeue(p->loop[i]->out, (void **)&m) == 0)
+			rte_pktmbuf_free(m);
+		p->loop[i]->worker = NULL; // the gateway's
+		loop_free(p->loop[i]);
+		gateway_free(p->g[i]);
+	}
+	free(p->qsbr);
+}
+
+static void await_buffers_in_use(unsigned int n)
+{
+	time_t end = time(NULL) + DEADLINE_S;
+
+	while (rte_mempool_in_use_count(harness_pool) != n) {
+		if (time(NULL) > end)
+			fail_msg("%u buffers are in use, must be %u",
+				rte_mempool_in_use_count(harness_pool), n);
+		usleep(1000);
+	}
+}
+
+// To be dropped for want of a policy, by either worker.
+static struct rte_mbuf *frame_of_flow(uint32_t flow)
+{
+	struct ipv4 ip = FROM_TO("10.1.0.5", "192.88.99.9", .sport = (uint16_t)flow, .dport = 9);
+	struct frame f = frame_ip(LAN, ip);
+
+	return frame_mbuf(&f);
+}
+
+static void device_send(struct rte_mbuf *m)
+{
+	time_t end = time(NULL) + DEADLINE_S;
+
+	while (rte_eth_tx_burst(device, 0, &m, 1) == 0) {
+		if (time(NULL) > end)
+			fail_msg("the device takes nothing");
+		usleep(100);
+	}
+}
+
+// The second worker stands still: its ring fills, then its frames are dropped. The first one's are
+// not touched by that.
+static void test_ring_in_full(void **state)
+{
+	struct pair p;
+	unsigned int first = 0, second = 0;
+
+	(void)state;
+	pair_start(&p);
+	loop_start(&p, 0);
+	for (uint32_t i = 0; second < RING + 100; i++) {
+		struct rte_mbuf *m = frame_of_flow(i);
+
+		if (spread_worker(m, 2) == 0)
+			first++;
+		else
+			second++;
+		device_send(m);
+	}
+	await_buffers_in_use(RING);
+	loop_end(&p, 0);
+
+	const struct counters *c = &p.g[0]->w->counters;
+
+	assert_int_equal(c->drops[DROP_RING_FULL], 100);
+	assert_int_equal(c->drops[DROP_NO_POLICY], first);
+	assert_int_equal(c->rx, first + 100);
+	assert_int_equal(rte_ring_count(p.loop[1]->in), RING);
+	loop_start(&p, 1);
+	await_buffers_in_use(0);
+	loop_end(&p, 1);
+	assert_int_equal(p.g[1]->w->counters.rx, RING);
+	assert_int_equal(p.g[1]->w->counters.drops[DROP_NO_POLICY], RING);
+	pair_stop(&p);
+}
+
+// The second worker has no TX queue and the first, who has one, stands still.
+static void test_ring_out_full(void **state)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct pair p;
+
+	(void)state;
+	pair_start(&p);
+	loop_start(&p, 1);
+	for (unsigned int i = 0; i < 2 * RING; i++)
+		while (true) {
+			struct rte_mbuf *m = frame_mbuf(&f);
+
+			if (rte_ring_enqueue(p.loop[1]->in, m) == 0)
+				break;
+			rte_pktmbuf_free(m);
+			usleep(100);
+		}
+	await_buffers_in_use(RING);
+	loop_end(&p, 1);
+	assert_int_equal(p.g[1]->w->counters.rx, 2 * RING);
+	assert_int_equal(p.g[1]->w->counters.drops[DROP_RING_FULL], RING);
+	assert_int_equal(loop_held(p.loop[0]), RING);
+	// What waits to be sent by another counts with that one.
+	p.g[1]->w->counters.tx += RING;
+	pair_stop(&p);
+}
+
+// Both directions of a flow, and all fragments of a packet, come to the same worker; flows and SAs
+// are spread evenly.
+static void test_spread(void **state)
+{
+	unsigned int count[4] = {0}, esp[4] = {0};
+	uint64_t seed = 5;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4000; i++) {
+		struct ipv4 ip =
+			FROM_TO("10.1.0.5", "10.2.0.5", .sport = (uint16_t)random_u64(&seed),
+				.dport = (uint16_t)random_u64(&seed), .proto = i % 2 == 0 ? 6 : 17);
+		struct ipv4 back = FROM_TO("10.2.0.5", "10.1.0.5", .sport = ip.dport,
+			.dport = ip.sport, .proto = ip.proto);
+		struct frame f[3] = {frame_ip(LAN, ip), frame_ip(LAN, back), frame_ip(WAN, ip)};
+		struct rte_mbuf *m[3];
+		unsigned int owner[3];
+
+		f[2].b[ETH_LEN + 9] = IPPROTO_ESP; // the ports make an SPI
+		ip_checksum_mend(f[2].b + ETH_LEN);
+		for (unsigned int k = 0; k < 3; k++) {
+			m[k] = frame_mbuf(&f[k]);
+			owner[k] = spread_worker(m[k], 4);
+			assert_in_range(owner[k], 0, 3);
+			rte_pktmbuf_free(m[k]);
+		}
+		assert_int_equal(owner[0], owner[1]);
+		count[owner[0]]++;
+		esp[owner[2]]++;
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_in_range(count[i], 800, 1200);
+		assert_in_range(esp[i], 800, 1200);
+	}
+}
+
+static void test_spread_fragments(void **state)
+{
+	static const uint16_t frags[] = {MF, MF | 10, 20, 0x1fff};
+
+	(void)state;
+	for (uint8_t proto = 1; proto < 60; proto++) {
+		unsigned int owner[COUNT_OF(frags)];
+
+		for (size_t i = 0; i < COUNT_OF(frags); i++) {
+			struct frame f = frame_ip(
+				LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .proto = proto,
+					     .frag = frags[i], .sport = 77, .id = proto));
+			struct rte_mbuf *m = frame_mbuf(&f);
+
+			owner[i] = spread_worker(m, 16);
+			rte_pktmbuf_free(m);
+			assert_int_equal(owner[i], owner[0]);
+		}
+	}
+}
+
+// Whatever it is, somebody gets it.
+static void test_spread_anything(void **state)
+{
+	uint64_t seed = 77;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+		struct rte_mbuf *m;
+
+		f.len = (uint16_t)(1 + random_below(&seed, 74));
+		for (unsigned int k = random_below(&seed, 4); k > 0; k--)
+			f.b[12 + random_below(&seed, 62)] = (uint8_t)random_u64(&seed);
+		m = frame_mbuf(&f);
+		assert_in_range(spread_worker(m, 3), 0, 2);
+		rte_pktmbuf_free(m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_ring_in_full),
+		pipeline_test(test_ring_out_full),
+		pipeline_test(test_spread),
+		pipeline_test(test_spread_fragments),
+		pipeline_test(test_spread_anything),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets whose next hop's link address is not known: held, sent, given up; and what ports do not
+// take. The test plays the control thread.
+#include "peer.h"
+#include "site.h"
+
+static const struct ipv4 to_new = {.src = "10.1.0.5", .dst = "10.7.0.77"};
+static const uint8_t new_mac[6] = {2, 0, 0, 0, 7, 7};
+
+static void learn(const char *text)
+{
+	struct ip_addr a;
+	struct rte_ether_addr mac;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	memcpy(&mac, new_mac, sizeof(mac));
+	neigh_learn(harness_neigh, DMZ, &a, &mac, true, 0);
+}
+
+// As the control thread does on EVENT_NEIGH_NEEDED; then nobody answers.
+static void resolve_in_vain(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	neigh_resolve(harness_neigh, DMZ, &a, 0);
+	for (uint64_t now = 100; now <= 3000; now += 100)
+		neigh_tick(harness_neigh, now);
+}
+
+static void test_held_then_sent(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, to_new), right = f;
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		gateway_pass(g, &f, 1);
+		expect_drops(g, DROP_NONE, 0);
+		assert_int_equal(g->n_sent, 0);
+		assert_int_equal(worker_held(g->w), i + 1);
+		expect_event(g, EVENT_NEIGH_NEEDED, DMZ, "10.7.0.77");
+		expect_no_event(g);
+	}
+	gateway_wait(g, 10000);
+	assert_int_equal(worker_held(g->w), 3);
+	learn("10.7.0.77");
+	gateway_wait(g, 10000);
+	expect_all_sent(g, 3, DMZ);
+	right.b[ETH_LEN + 8]--;
+	ip_checksum_mend(right.b + ETH_LEN);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_memory_equal(g->sent[i].b, new_mac, 6);
+		assert_memory_equal(g->sent[i].b + 6, mac_of_port(DMZ), 6);
+		assert_memory_equal(g->sent[i].b + 12, right.b + 12, f.len - 12u);
+	}
+	gateway_expect_sent(g, &f, DMZ);
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_free(g);
+}
+
+static void test_in_order(void **state)
+{
+	static struct frame f[20];
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = to_new;
+
+	(void)state;
+	for (ip.id = 0; ip.id < COUNT_OF(f); ip.id++) {
+		ip.dst = ip.id % 2 == 0 ? "10.7.0.77" : "10.7.0.78";
+		f[ip.id] = frame_ip(LAN, ip);
+	}
+	gateway_pass(g, f, COUNT_OF(f));
+	assert_int_equal(worker_held(g->w), COUNT_OF(f));
+	learn("10.7.0.78");
+	gateway_wait(g, 5000);
+	expect_all_sent(g, COUNT_OF(f) / 2, DMZ);
+	for (unsigned int i = 0; i < g->n_sent; i++)
+		assert_int_equal(be16(frame_packet(&g->sent[i]) + 4), 2 * i + 1);
+	assert_int_equal(worker_held(g->w), COUNT_OF(f) / 2);
+	learn("10.7.0.77");
+	gateway_wait(g, 5000);
+	expect_all_sent(g, COUNT_OF(f) / 2, DMZ);
+	for (unsigned int i = 0; i < g->n_sent; i++)
+		assert_int_equal(be16(frame_packet(&g->sent[i]) + 4), 2 * i);
+	gateway_free(g);
+}
+
+// The host does not answer: the sender is told, for what waited and for what comes later.
+static void test_dead(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, to_new);
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	resolve_in_vain("10.7.0.77");
+	gateway_wait(g, 5000);
+	for (unsigned int i = 0; i < 2; i++) {
+		expect_drops(g, DROP_NEIGH_FAILED, 1);
+		expect_all_sent(g, 1, LAN);
+		expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+			(struct icmp_error){3, 1, 0}, "10.1.0.1", "10.1.0.5", &f);
+		gateway_pass(g, &f, 1);
+	}
+	learn("10.7.0.77"); // it lives
+	gateway_expect_sent(g, &f, DMZ);
+	gateway_free(g);
+}
+
+// The control thread never says a word.
+static void test_waits_no_longer(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, to_new);
+	uint64_t since;
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	since = g->now;
+	gateway_wait(g, 60 * TSC_HZ);
+	expect_drops(g, DROP_NEIGH_FAILED, 1);
+	expect_all_sent(g, 1, LAN);
+	assert_in_range(g->now - since, 4 * TSC_HZ, 6 * TSC_HZ);
+	gateway_free(g);
+}
+
+// ESP waits like everything else; about its dropping nothing can be said.
+static void test_esp(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct ip_addr a;
+	struct rte_ether_addr mac = {{2, 0, 0, 0, 2, WAN}};
+
+	(void)state;
+	neigh_table_free(harness_neigh); // the link address of B is not known
+	assert_int_equal(harness_test_begin(NULL), 0);
+	g->w->neigh = harness_neigh;
+	gateway_pass(g, &f, 1);
+	expect_event(g, EVENT_NEIGH_NEEDED, WAN, "192.0.2.2");
+	assert_int_equal(worker_held(g->w), 1);
+	assert_int_equal(ip_addr_parse(&a, "192.0.2.2"), 0);
+	neigh_learn(harness_neigh, WAN, &a, &mac, true, 0);
+	gateway_wait(g, 5000);
+	expect_all_sent(g, 1, WAN);
+
+	struct peer b = peer_new(g, "to-b");
+	uint8_t inner[FRAME_MAX];
+
+	assert_int_equal(peer_open(&b, &g->sent[0], inner), 60);
+	peer_free(&b);
+	f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.0.5"));
+	gateway_pass(g, &f, 1);
+	gateway_wait(g, 60 * TSC_HZ);
+	expect_drops(g, DROP_NEIGH_FAILED, 1);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+// 32 for one next hop, so that one that does not answer leaves room for others.
+static void test_hold_limit_of_one(void **state)
+{
+	static struct frame f[40];
+	struct gateway *g = site_a((struct site){0});
+	struct frame other = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.78"));
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, to_new);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_NEIGH_HOLD_FULL, 8);
+	assert_int_equal(worker_held(g->w), 32);
+	gateway_pass(g, &other, 1);
+	expect_drops(g, DROP_NONE, 0);
+	learn("10.7.0.77");
+	gateway_wait(g, 5000);
+	expect_all_sent(g, 32, DMZ);
+	gateway_free(g);
+}
+
+static void test_hold_limit_of_all(void **state)
+{
+	struct gateway *g = site_a((struct site){.hold = 5});
+	char dst[20][IP_ADDR_STRLEN];
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(dst); i++) {
+		snprintf(dst[i], sizeof(dst[i]), "10.7.0.%u", 100 + i);
+
+		struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst[i]));
+
+		gateway_pass(g, &f, 1);
+		expect_drops(g, DROP_NEIGH_HOLD_FULL, i < 5 ? 0 : 1);
+	}
+	assert_int_equal(worker_held(g->w), 5);
+	gateway_free(g);
+}
+
+static void test_shutdown(void **state)
+{
+	static struct frame f[10];
+	struct gateway *g = site_a((struct site){0});
+	struct counters before;
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, to_new);
+	gateway_pass(g, f, COUNT_OF(f));
+	before = g->w->counters;
+	pipeline_stop(g->w);
+	assert_int_equal(
+		g->w->counters.drops[DROP_SHUTDOWN] - before.drops[DROP_SHUTDOWN], COUNT_OF(f));
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_free(g);
+}
+
+// A new snapshot while a packet waits: it goes out all the same, and its death does not touch what
+// the old snapshot held.
+static void test_new_snapshot(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct build_port ports[PORTS_MAX] = {0};
+	struct snapshot *old = g->snapshot;
+	char why[256];
+	struct frame f[2] = {frame_ip(LAN, to_new),
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.78"))};
+
+	(void)state;
+	gateway_pass(g, f, 2);
+	for (uint16_t p = 0; p < g->conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	g->snapshot = build_snapshot(g->conf, ports, 2, why, sizeof(why));
+	assert_non_null(g->snapshot);
+	g->published = g->snapshot;
+	gateway_pass(g, NULL, 0);
+	build_snapshot_free(old);
+	learn("10.7.0.77");
+	gateway_wait(g, 5000);
+	expect_all_sent(g, 1, DMZ);
+	gateway_wait(g, 60 * TSC_HZ);
+	expect_drops(g, DROP_NEIGH_FAILED, 1);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+// Ports that take nothing: their buffer fills, then packets are dropped.
+static void test_tx_full(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){0});
+	unsigned int waiting = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	f[7] = frame_arp(LAN, 1, "10.1.0.5", "10.1.0.1"); // goes out by another port
+	while (waiting + RX_BURST_MAX - 1 <= TX_MAX) {
+		gateway_pass_blocked(g, f, RX_BURST_MAX);
+		expect_drops(g, DROP_NONE, 0);
+		waiting += RX_BURST_MAX - 1;
+	}
+	gateway_pass_blocked(g, f, RX_BURST_MAX);
+	expect_drops(g, DROP_TX_FULL, waiting + RX_BURST_MAX - 1 - TX_MAX);
+	gateway_pass_blocked(g, f, RX_BURST_MAX);
+	expect_drops(g, DROP_TX_FULL, RX_BURST_MAX - 1);
+	g->n_sent = 0;
+	gateway_take(g);
+	assert_int_equal(g->n_sent, TX_MAX + 10);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_held_then_sent),
+		pipeline_test(test_in_order),
+		pipeline_test(test_dead),
+		pipeline_test(test_waits_no_longer),
+		pipeline_test(test_esp),
+		pipeline_test(test_hold_limit_of_one),
+		pipeline_test(test_hold_limit_of_all),
+		pipeline_test(test_shutdown),
+		pipeline_test(test_new_snapshot),
+		pipeline_test(test_tx_full),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IPsec boundary (RFC 4301 5) for packets in clear, from both sides.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+
+enum fate { CLEAR, TO_B, TO_C };
+
+struct row {
+	const char *name;
+	struct ipv4 ip;
+	enum drop drop;
+	enum fate fate; // if not dropped
+	uint16_t port;  // that it leaves by
+};
+
+// In clear it is the same but for the time to live; else the peer opens it.
+static void check_sent(
+	struct gateway *g, const struct frame *in, const struct row *row, const struct peer peers[])
+{
+	struct frame right = *in;
+	uint8_t inner[FRAME_MAX];
+	const uint8_t *packet = frame_packet(&g->sent[0]);
+	uint16_t len = frame_packet_len(&g->sent[0]);
+
+	expect_all_sent(g, 1, row->port);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(row->port), 6);
+	assert_memory_equal(g->sent[0].b + 6, mac_of_port(row->port), 6);
+	assert_int_equal(be16(g->sent[0].b + 12), 0x0800);
+	right.b[ETH_LEN + 8]--;
+	ip_checksum_mend(right.b + ETH_LEN);
+	if (row->fate != CLEAR) {
+		len = peer_open(&peers[row->fate], &g->sent[0], inner);
+		packet = inner;
+	}
+	assert_int_equal(len, frame_packet_len(in));
+	assert_memory_equal(packet, frame_packet(&right), len);
+}
+
+static void check_rows(uint16_t port, const struct row rows[], size_t n)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer peers[] = {[TO_B] = peer_new(g, "to-b"), [TO_C] = peer_new(g, "to-c")};
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame f = frame_ip(port, rows[i].ip);
+
+		print_message("%s\n", rows[i].name);
+		gateway_pass(g, &f, 1);
+		expect_drops(g, rows[i].drop, rows[i].drop != DROP_NONE ? 1 : 0);
+		if (rows[i].drop == DROP_NONE)
+			check_sent(g, &f, &rows[i], peers);
+	}
+	peer_free(&peers[TO_B]);
+	peer_free(&peers[TO_C]);
+	gateway_free(g);
+}
+
+static void test_from_inside(void **state)
+{
+	static const struct row rows[] = {
+		{"to B", FROM_TO("10.1.0.5", "10.2.0.5"), .fate = TO_B, .port = WAN},
+		{"to B, TCP", FROM_TO("10.1.0.5", "10.2.0.5", .proto = 6), .fate = TO_B,
+			.port = WAN},
+		{"to B, ESP", FROM_TO("10.1.0.5", "10.2.0.5", .proto = 50), .fate = TO_B,
+			.port = WAN},
+		{"to B, smallest", FROM_TO("10.1.0.5", "10.2.0.5", .proto = 253, .len = 20),
+			.fate = TO_B, .port = WAN},
+		{"to B, options", FROM_TO("10.1.0.5", "10.2.0.5", .options = 40, .len = 100),
+			.fate = TO_B, .port = WAN},
+		{"to B's own gateway", FROM_TO("10.1.0.5", "10.2.0.1"), .fate = TO_B, .port = WAN},
+		{"to B, from elsewhere", FROM_TO("10.9.0.5", "10.2.0.5"), .drop = DROP_NO_POLICY},
+		{"to C", FROM_TO("10.1.0.5", "10.3.0.5"), .fate = TO_C, .port = WAN},
+		{"port below", FROM_TO("10.1.0.5", "10.4.0.9", .dport = 4999),
+			.drop = DROP_NO_POLICY},
+		{"first port", FROM_TO("10.1.0.5", "10.4.0.9", .dport = 5000), .fate = TO_B,
+			.port = WAN},
+		{"last port", FROM_TO("10.1.0.5", "10.4.0.9", .dport = 5010), .fate = TO_B,
+			.port = WAN},
+		{"port above", FROM_TO("10.1.0.5", "10.4.0.9", .dport = 5011),
+			.drop = DROP_NO_POLICY},
+		{"port of the wrong side",
+			FROM_TO("10.1.0.5", "10.4.0.9", .sport = 5000, .dport = 1),
+			.drop = DROP_NO_POLICY},
+		{"port of another protocol",
+			FROM_TO("10.1.0.5", "10.4.0.9", .proto = 6, .dport = 5000),
+			.drop = DROP_NO_POLICY},
+		{"no room for ports", FROM_TO("10.1.0.5", "10.4.0.9", .len = 23),
+			.drop = DROP_CT_INVALID},
+		{"bypass", FROM_TO("10.1.0.5", "198.51.100.9", .dport = 80), .fate = CLEAR,
+			.port = WAN},
+		{"bypass inside", FROM_TO("10.1.0.5", "10.7.0.5"), .fate = CLEAR, .port = DMZ},
+		{"discard before bypass", FROM_TO("10.1.0.5", "198.51.100.9", .dport = 7),
+			.drop = DROP_POLICY_DISCARD},
+		{"other protocol", FROM_TO("10.1.0.5", "198.51.100.9", .proto = 6, .dport = 7),
+			.fate = CLEAR, .port = WAN},
+		{"discard", FROM_TO("10.1.0.5", "203.0.113.9"), .drop = DROP_POLICY_DISCARD},
+		{"nothing said", FROM_TO("10.1.0.5", "192.88.99.9"), .drop = DROP_NO_POLICY},
+		{"no route", FROM_TO("10.1.0.5", "198.18.0.9"), .drop = DROP_NO_ROUTE},
+	};
+
+	(void)state;
+	check_rows(LAN, rows, COUNT_OF(rows));
+}
+
+static void test_from_outside(void **state)
+{
+	static const struct row rows[] = {
+		{"B's network in clear", FROM_TO("10.2.0.5", "10.1.0.5"), .drop = DROP_CLEAR_TEXT},
+		{"C's network in clear", FROM_TO("10.3.0.5", "10.1.0.5"), .drop = DROP_CLEAR_TEXT},
+		{"to the gateway itself", FROM_TO("10.2.0.5", "10.1.0.1"), .drop = DROP_CLEAR_TEXT},
+		{"from B's to C's", FROM_TO("10.2.0.5", "10.3.0.5"), .drop = DROP_CLEAR_TEXT},
+		{"protected port", FROM_TO("10.4.0.9", "10.1.0.5", .sport = 5005),
+			.drop = DROP_CLEAR_TEXT},
+		{"another port", FROM_TO("10.4.0.9", "10.1.0.5", .sport = 4999),
+			.drop = DROP_NO_POLICY},
+		{"port of the wrong side", FROM_TO("10.4.0.9", "10.1.0.5", .dport = 5005),
+			.drop = DROP_NO_POLICY},
+		{"bypass", FROM_TO("198.51.100.9", "10.1.0.5", .sport = 80), .fate = CLEAR,
+			.port = LAN},
+		{"discard before bypass", FROM_TO("198.51.100.9", "10.1.0.5", .sport = 7),
+			.drop = DROP_POLICY_DISCARD},
+		{"discard", FROM_TO("203.0.113.9", "10.1.0.5"), .drop = DROP_POLICY_DISCARD},
+		{"nothing said", FROM_TO("192.88.99.9", "10.1.0.5"), .drop = DROP_NO_POLICY},
+		{"between the others' gateways", FROM_TO("192.0.2.2", "192.0.2.3", .proto = 50),
+			.drop = DROP_NO_POLICY},
+	};
+
+	(void)state;
+	check_rows(WAN, rows, COUNT_OF(rows));
+}
+
+// Every policy counts what it matched, for each worker.
+static void test_counters(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame in[] = {
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5")),
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "203.0.113.9")),
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.6")),
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "192.88.99.9")),
+		frame_ip(WAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5")),
+	};
+	uint64_t sum = 0;
+
+	(void)state;
+	gateway_pass(g, in, COUNT_OF(in));
+	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++) {
+		uint64_t n = g->snapshot->policy_packets[0][i];
+
+		if (strcmp(spd_at(g->snapshot->spd, i)->name, "b") == 0)
+			assert_int_equal(n, 3);
+		if (strcmp(spd_at(g->snapshot->spd, i)->name, "bad") == 0)
+			assert_int_equal(n, 1);
+		sum += n;
+		assert_int_equal(g->snapshot->policy_packets[1][i], 0);
+	}
+	assert_int_equal(sum, 4);
+	assert_int_equal(g->snapshot->sa_out[0]->sa.counters[0].packets, 2);
+	assert_int_equal(g->snapshot->sa_out[0]->sa.counters[0].bytes, 120);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_from_inside),
+		pipeline_test(test_from_outside),
+		pipeline_test(test_counters),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The firewall: what rules of the configuration do to packets that policy lets through.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+
+#define CONF_MAX 8192
+
+// Gateway A with rules.
+static struct gateway *gateway_with(const char *rules)
+{
+	char text[CONF_MAX], with[CONF_MAX + 1024];
+
+	site_a_conf(text, sizeof(text), (struct site){0});
+	snprintf(with, sizeof(with), "%s%s\n", text, rules);
+	return gateway_new(0, with);
+}
+
+static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1000, .dport = 53);
+static const struct ipv4 from_b = FROM_TO("10.2.0.5", "10.1.0.5", .sport = 53, .dport = 1000);
+static const struct ipv4 outside = FROM_TO("10.1.0.5", "198.51.100.9", .sport = 1, .dport = 80);
+
+static uint64_t rule_packets(const struct gateway *g, unsigned int rule)
+{
+	return g->snapshot->rule_packets[0][rule];
+}
+
+// The first that matches decides, and counts.
+static void test_order(void **state)
+{
+	struct gateway *g = gateway_with(
+		"rules = (\n"
+		"  { name = \"dns\"; action = \"accept\"; proto = \"udp\"; destination_port = "
+		"\"53\"; "
+		"destination = \"10.2.0.0/24\"; },\n"
+		"  { name = \"no\"; action = \"drop\"; destination = \"10.2.0.0/24\"; },\n"
+		"  { name = \"dmz\"; action = \"drop\"; in = \"lan\"; out = \"dmz\"; },\n"
+		"  { name = \"tunnel\"; action = \"drop\"; tunnel = \"c\"; }\n"
+		");");
+	struct ipv4 other = to_b;
+	struct frame dns = frame_ip(LAN, to_b), web = frame_ip(LAN, outside);
+	struct frame dmz = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
+	struct frame c = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.0.5"));
+	struct peer peer_c = peer_new(g, "from-c");
+	struct frame from_c =
+		peer_seal_ip(&peer_c, 1, (struct ipv4)FROM_TO("10.3.0.5", "10.1.0.5"));
+
+	(void)state;
+	other.dport = 54;
+	for (unsigned int i = 0; i < 3; i++)
+		gateway_expect_sent(g, &dns, WAN);
+	assert_int_equal(rule_packets(g, 0), 1); // the others follow
+	for (unsigned int i = 1; i <= 3; i++) {
+		struct frame f = frame_ip(LAN, other);
+
+		gateway_expect_drop(g, &f, DROP_RULE_DROP);
+		assert_int_equal(g->n_sent, 0);
+		assert_int_equal(rule_packets(g, 1), i);
+	}
+	gateway_expect_drop(g, &dmz, DROP_RULE_DROP);
+	assert_int_equal(rule_packets(g, 2), 1);
+	gateway_expect_drop(g, &c, DROP_RULE_DROP);
+	gateway_expect_drop(g, &from_c, DROP_RULE_DROP);
+	assert_int_equal(rule_packets(g, 3), 2);
+	gateway_expect_sent(g, &web, WAN);
+	assert_int_equal(rule_packets(g, 4), 1); // the default
+	assert_int_equal(flow_count(g->flows), 2);
+	expect_no_event(g);
+	peer_free(&peer_c);
+	gateway_free(g);
+}
+
+static void test_reject(void **state)
+{
+	struct gateway *g = gateway_with("default_action = \"reject\";");
+	struct ipv4 tcp = outside;
+	struct frame udp = frame_ip(LAN, outside), syn;
+	const uint8_t *ip, *rst, *sent;
+	uint8_t sum[12 + 20] = {0};
+
+	(void)state;
+	gateway_expect_drop(g, &udp, DROP_RULE_REJECT);
+	expect_all_sent(g, 1, LAN);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){3, 13, 0}, "10.1.0.1", "10.1.0.5", &udp);
+
+	tcp.proto = IPPROTO_TCP;
+	syn = frame_ip(LAN, tcp); // with 20 octets of text
+	sent = frame_packet(&syn) + IP_LEN;
+	gateway_expect_drop(g, &syn, DROP_RULE_REJECT);
+	expect_all_sent(g, 1, LAN);
+	ip = frame_packet(&g->sent[0]);
+	rst = ip + IP_LEN;
+	assert_int_equal(frame_packet_len(&g->sent[0]), 40);
+	assert_int_equal(checksum(ip, IP_LEN), 0);
+	assert_int_equal(ip[9], IPPROTO_TCP);
+	assert_int_equal(be32(ip + 12), ip_number("198.51.100.9"));
+	assert_int_equal(be32(ip + 16), ip_number("10.1.0.5"));
+	assert_int_equal(be16(rst), 80);
+	assert_int_equal(be16(rst + 2), 1);
+	assert_int_equal(be32(rst + 4), 0);
+	assert_int_equal(be32(rst + 8), be32(sent + 4) + 21);
+	assert_int_equal(be16(rst + 12), 0x5014); // RST, ACK
+	memcpy(sum, ip + 12, 8);
+	sum[9] = IPPROTO_TCP;
+	sum[11] = 20;
+	memcpy(sum + 12, rst, 20);
+	assert_int_equal(checksum(sum, sizeof(sum)), 0);
+	assert_int_equal(flow_count(g->flows), 0);
+	gateway_free(g);
+}
+
+#define NEW_FROM_INSIDE                                                                            \
+	"default_action = \"drop\";\n"                                                             \
+	"rules = ( { name = \"new\"; action = \"accept\"; state = [ \"new\" ]; in = \"lan\"; } );"
+
+// Who is inside may begin; answers follow, others do not get in.
+static void test_answers_follow(void **state)
+{
+	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
+	struct peer b = peer_new(g, "from-b");
+	struct frame q = frame_ip(LAN, to_b), a = peer_seal_ip(&b, 1, from_b);
+	struct ipv4 other = from_b;
+	struct frame f;
+
+	(void)state;
+	gateway_expect_drop(g, &a, DROP_RULE_DROP);
+	gateway_expect_sent(g, &q, WAN);
+	for (uint32_t seq = 2; seq < 5; seq++) {
+		a = peer_seal_ip(&b, seq, from_b);
+		gateway_expect_sent(g, &a, LAN);
+		gateway_expect_sent(g, &q, WAN);
+	}
+	other.dport = 1001;
+	f = peer_seal_ip(&b, 5, other);
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// "Port unreachable" about a question, from the one who was asked.
+static struct frame unreachable(const struct peer *b, uint32_t seq, const struct frame *about)
+{
+	uint8_t text[FRAME_MAX], *icmp = text + IP_LEN;
+	uint16_t len = ip_write(text,
+		(struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .proto = IPPROTO_ICMP, .len = 56));
+
+	memset(icmp, 0, 8);
+	icmp[0] = icmp[1] = 3;
+	memcpy(icmp + 8, frame_packet(about), 28);
+	put16(icmp + 2, checksum(icmp, 36));
+	len = peer_trailer(b, text, len, IPPROTO_IPIP);
+	return peer_seal(b, (struct esp){.seq = seq, .text = text, .text_len = len});
+}
+
+static void test_related(void **state)
+{
+	static const struct {
+		const char *rules;
+		enum drop drop;
+	} rows[] = {
+		{"rules = ( { name = \"r\"; action = \"drop\"; state = [ \"related\" ]; } );",
+			DROP_RULE_DROP},
+		{"default_action = \"drop\"; rules = ("
+		 " { name = \"new\"; action = \"accept\"; state = [ \"new\" ]; in = \"lan\"; },"
+		 " { name = \"r\"; action = \"accept\"; state = [ \"related\" ]; } );",
+			DROP_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct gateway *g = gateway_with(rows[i].rules);
+		struct peer b = peer_new(g, "from-b");
+		struct frame q = frame_ip(LAN, to_b), e = unreachable(&b, 1, &q);
+
+		gateway_expect_drop(g, &e, DROP_ICMP_UNRELATED);
+		gateway_expect_sent(g, &q, WAN);
+		e = unreachable(&b, 2, &q);
+		if (rows[i].drop == DROP_NONE)
+			gateway_expect_sent(g, &e, LAN);
+		else
+			gateway_expect_drop(g, &e, rows[i].drop);
+		peer_free(&b);
+		gateway_free(g);
+	}
+}
+
+// Accepted: once for the connection. Dropped: each.
+static void test_log(void **state)
+{
+	struct gateway *g =
+		gateway_with("rules = (\n"
+			     "  { name = \"dns\"; action = \"accept\"; proto = \"udp\"; tunnel = "
+			     "\"b\"; log = true; },\n"
+			     "  { name = \"no\"; action = \"drop\"; out = \"wan\"; log = true; }\n"
+			     ");");
+	struct frame q = frame_ip(LAN, to_b), no = frame_ip(LAN, outside);
+
+	(void)state;
+	gateway_expect_sent(g, &q, WAN);
+	expect_event(g, EVENT_RULE, LAN, "10.1.0.5");
+	gateway_expect_sent(g, &q, WAN);
+	expect_no_event(g);
+	for (unsigned int i = 0; i < 2; i++) {
+		gateway_expect_drop(g, &no, DROP_RULE_DROP);
+		expect_event(g, EVENT_RULE, LAN, "10.1.0.5");
+		expect_no_event(g);
+	}
+	gateway_free(g);
+}
+
+// A segment of a connection between the client inside and B's server.
+static uint16_t segment_write(
+	uint8_t *out, bool from_server, uint16_t flags, uint32_t seq, uint32_t ack)
+{
+	struct ipv4 ip = from_server ? from_b : to_b;
+	uint16_t len;
+
+	ip.proto = IPPROTO_TCP;
+	ip.len = 40;
+	len = ip_write(out, ip);
+	put32(out + IP_LEN + 4, seq);
+	put32(out + IP_LEN + 8, ack);
+	put16(out + IP_LEN + 12, 0x5000u | flags);
+	put16(out + IP_LEN + 14, 8192);
+	return len;
+}
+
+// A connection that was closed is not a way in for a new one from outside.
+static void test_reopened_from_outside(void **state)
+{
+	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
+	struct peer b = peer_new(g, "from-b");
+	uint8_t text[FRAME_MAX];
+	uint16_t len = segment_write(text, false, 0x02, 1000, 0);
+	struct frame f = frame_raw(LAN, text, len);
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	len = segment_write(text, true, 0x12, 5000, 1001);
+	len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+	f = peer_seal(&b, (struct esp){.seq = 1, .text = text, .text_len = len});
+	gateway_expect_sent(g, &f, LAN);
+	len = segment_write(text, false, 0x04, 1001, 0); // RST
+	f = frame_raw(LAN, text, len);
+	gateway_expect_sent(g, &f, WAN);
+	len = segment_write(text, true, 0x02, 900000, 0);
+	len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+	f = peer_seal(&b, (struct esp){.seq = 2, .text = text, .text_len = len});
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_order),
+		pipeline_test(test_reject),
+		pipeline_test(test_answers_follow),
+		pipeline_test(test_related),
+		pipeline_test(test_log),
+		pipeline_test(test_reopened_from_outside),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sequence numbers: the replay window as packets meet it, within a burst and across bursts, and the
+// numbers that we give (RFC 4303 3.3.3, 3.4.3).
+#include "peer.h"
+#include "site.h"
+
+static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
+static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
+
+// A burst with these numbers: so many are accepted, the others are replays.
+static void check_burst(struct gateway *g, const struct peer *b, const uint32_t seq[],
+	unsigned int n, unsigned int accepted)
+{
+	static struct frame f[RX_BURST_MAX];
+
+	for (unsigned int i = 0; i < n; i++)
+		f[i] = peer_seal_ip(b, seq[i], inward);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_REPLAY, n - accepted);
+	expect_all_sent(g, accepted, LAN);
+}
+
+static void test_within_burst(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+
+	(void)state;
+	check_burst(g, &b, (uint32_t[]){1, 1}, 2, 1);
+	check_burst(g, &b, (uint32_t[]){2, 3, 2, 3, 2}, 5, 2);
+	check_burst(g, &b, (uint32_t[]){10, 9, 8, 7, 6, 5, 4}, 7, 7); // out of order
+	check_burst(g, &b, (uint32_t[]){0}, 1, 0);
+	// A number that an earlier packet of the burst pushes out of the window.
+	check_burst(g, &b, (uint32_t[]){200, 136, 137}, 3, 2);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+static void test_whole_burst_again(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+
+	(void)state;
+	for (uint32_t i = 0; i < RX_BURST_MAX; i++)
+		f[i] = peer_seal_ip(&b, i + 1, inward);
+	gateway_pass(g, f, RX_BURST_MAX);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, RX_BURST_MAX, LAN);
+	for (unsigned int i = 0; i < 3; i++) {
+		gateway_pass(g, f, RX_BURST_MAX);
+		expect_drops(g, DROP_REPLAY, RX_BURST_MAX);
+		assert_int_equal(g->n_sent, 0);
+	}
+	assert_int_equal(
+		g->snapshot->sa_in[0]->sa.counters[0].drops[DROP_REPLAY], 3 * RX_BURST_MAX);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// What is a replay is known before it is decrypted.
+static void test_before_crypto(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = peer_seal_ip(&b, 1, inward);
+
+	(void)state;
+	gateway_expect_sent(g, &f, LAN);
+	f.b[f.len - 1] ^= 1;
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A forger cannot push the window on.
+static void test_forged(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = peer_seal_ip(&b, 1, inward);
+
+	(void)state;
+	put32(f.b + ETH_LEN + IP_LEN + 4, UINT32_MAX);
+	gateway_expect_drop(g, &f, DROP_AUTH);
+	check_burst(g, &b, (uint32_t[]){1, 2, 3}, 3, 3);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+static void test_last_numbers(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+
+	(void)state;
+	check_burst(g, &b, (uint32_t[]){1, UINT32_MAX - 1, UINT32_MAX, 1, UINT32_MAX}, 5, 3);
+	check_burst(g, &b, (uint32_t[]){UINT32_MAX - 63, UINT32_MAX - 64}, 2, 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// The numbers that we give: 1, 2, 3, ... for each SA, in the order of the burst.
+static void test_given(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){0});
+	uint32_t b = 0, c = 0;
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < RX_BURST_MAX; i++) {
+			struct ipv4 ip = outward;
+
+			if (i % 5 < 2)
+				ip.dst = "10.3.0.5";
+			f[i] = frame_ip(LAN, ip);
+		}
+		gateway_pass(g, f, RX_BURST_MAX);
+		expect_all_sent(g, RX_BURST_MAX, WAN);
+		for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+			assert_int_equal(esp_seq(&g->sent[i]), i % 5 < 2 ? ++c : ++b);
+	}
+	gateway_free(g);
+}
+
+// After the last number nothing is sent any more; never is one used twice.
+static void test_end(void **state)
+{
+	static struct frame f[8];
+	struct gateway *g = site_a((struct site){0});
+	struct sa_out *sa = g->snapshot->sa_out[0];
+
+	(void)state;
+	sa->seq = UINT32_MAX - 3;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, outward);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_SEQUENCE_END, 5);
+	expect_all_sent(g, 3, WAN);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(esp_seq(&g->sent[i]), UINT32_MAX - 2 + i);
+	for (unsigned int i = 0; i < 100; i++) {
+		gateway_pass(g, f, COUNT_OF(f));
+		expect_drops(g, DROP_SEQUENCE_END, COUNT_OF(f));
+		assert_int_equal(g->n_sent, 0);
+	}
+	assert_int_equal(sa->sa.counters[0].drops[DROP_SEQUENCE_END], 5 + 100 * COUNT_OF(f));
+	gateway_free(g);
+}
+
+// The same packet again and again gives another IV and another ciphertext each time.
+static void check_ivs(const char *cipher, const char *auth, uint16_t iv_len)
+{
+	static uint8_t seen[500][16];
+	struct gateway *g = site_a((struct site){.cipher = cipher, .auth = auth});
+	struct frame f = frame_ip(LAN, outward);
+
+	for (unsigned int i = 0; i < COUNT_OF(seen); i++) {
+		const struct frame *sent = gateway_expect_sent(g, &f, WAN);
+
+		memcpy(seen[i], frame_packet(sent) + IP_LEN + 8, iv_len);
+		for (unsigned int k = 0; k < i; k++)
+			assert_memory_not_equal(seen[i], seen[k], iv_len);
+	}
+	gateway_free(g);
+}
+
+static void test_ivs(void **state)
+{
+	(void)state;
+	check_ivs("aes-128-cbc", "hmac-sha1-96", 16);
+	check_ivs("aes-256-gcm", "none", 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_within_burst),
+		pipeline_test(test_whole_burst_again),
+		pipeline_test(test_before_crypto),
+		pipeline_test(test_forged),
+		pipeline_test(test_last_numbers),
+		pipeline_test(test_given),
+		pipeline_test(test_end),
+		pipeline_test(test_ivs),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

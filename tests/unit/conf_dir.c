@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_dir.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char dir[] = "/tmp/culvert-test-conf-XXXXXX";
+
+const char *conf_dir(void)
+{
+	return dir;
+}
+
+char *conf_dir_read(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	size_t size;
+	char *text;
+
+	if (f == NULL)
+		fail_msg("cannot open %s", path);
+	fseek(f, 0, SEEK_END);
+	size = (size_t)ftell(f);
+	rewind(f);
+	text = calloc(1, size + 1);
+	assert_int_equal(fread(text, 1, size, f), size);
+	fclose(f);
+	return text;
+}
+
+const char *conf_dir_path(const char *name)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+void conf_dir_write(const char *name, const char *text, size_t len)
+{
+	FILE *f = fopen(conf_dir_path(name), "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	fclose(f);
+	chmod(conf_dir_path(name), 0600);
+}
+
+bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+unsigned int conf_dir_each(const char *path, const char *end, void (*use)(const char *name))
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	unsigned int n = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.' || !ends_with(e->d_name, end))
+			continue;
+		use(e->d_name);
+		n++;
+	}
+	closedir(d);
+	return n;
+}
+
+static void copy_file(const char *folder, const char *name)
+{
+	char path[512];
+	char *text;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	text = conf_dir_read(path);
+	conf_dir_write(name, text, strlen(text));
+	free(text);
+}
+
+static void copy_test_file(const char *name)
+{
+	copy_file(CONF_DIR, name);
+}
+
+static void copy_sample(const char *name)
+{
+	copy_file(SOURCE_DIR "/conf", name);
+}
+
+int conf_dir_make(void **state)
+{
+	(void)state;
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	conf_dir_each(CONF_DIR, "", copy_test_file);
+	conf_dir_each(SOURCE_DIR "/conf", ".conf", copy_sample);
+	return 0;
+}
+
+void conf_dir_unlink(const char *name)
+{
+	unlink(conf_dir_path(name));
+}
+
+int conf_dir_remove(void **state)
+{
+	(void)state;
+	conf_dir_each(dir, "", conf_dir_unlink);
+	return rmdir(dir);
+}
+
+// Takes "DIR/" out of text.
+static void strip_dir(char *text)
+{
+	size_t n = strlen(dir) + 1;
+	char *p;
+
+	while ((p = strstr(text, dir)) != NULL)
+		memmove(p, p + n, strlen(p + n) + 1);
+}
+
+struct conf *conf_dir_load(char **errors, const char *name)
+{
+	size_t size;
+	FILE *out = open_memstream(errors, &size);
+	struct conf *c = conf_load(conf_dir_path(name), out);
+
+	fclose(out);
+	strip_dir(*errors);
+	return c;
+}
+
+struct conf *conf_dir_load_good(const char *name)
+{
+	char *errors;
+	struct conf *c = conf_dir_load(&errors, name);
+
+	assert_string_equal(errors, "");
+	assert_non_null(c);
+	free(errors);
+	return c;
+}
+
+void conf_dir_load_bad(const char *name, const char *expected)
+{
+	char *errors;
+
+	assert_null(conf_dir_load(&errors, name));
+	assert_string_equal(errors, expected);
+	free(errors);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For the tests of lib/conf: a folder with copies of the files in CONF_DIR and of the samples,
+// closed to others (git keeps no modes), and ways to load them.
+#pragma once
+
+#include "conf.h"
+
+#define SOURCE_DIR CONF_DIR "/../../.."
+
+// Group fixtures: make and remove the folder.
+int conf_dir_make(void **state);
+int conf_dir_remove(void **state);
+
+const char *conf_dir(void);
+
+// The path of a file in the folder, good until the next call.
+const char *conf_dir_path(const char *name);
+
+// The whole of any file, to be freed.
+char *conf_dir_read(const char *path);
+
+void conf_dir_write(const char *name, const char *text, size_t len);
+void conf_dir_unlink(const char *name);
+
+// Calls use() with the name of each file of any folder that ends so. Returns their number.
+unsigned int conf_dir_each(const char *path, const char *end, void (*use)(const char *name));
+
+// Loads a file of the folder; *errors is what was written, without the folder's name, to be freed.
+struct conf *conf_dir_load(char **errors, const char *name);
+
+// Loads a file that must be good, or must be refused with these messages.
+struct conf *conf_dir_load_good(const char *name);
+void conf_dir_load_bad(const char *name, const char *errors);
+
+bool ends_with(const char *text, const char *end);

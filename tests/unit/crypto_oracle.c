@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "crypto_oracle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#define SPI            0x11223344
+#define ESP_HEADER_LEN 8
+#define GCM_ICV_LEN    16
+
+// Octets that look random and are the same in every run.
+static void fill(uint8_t *out, size_t n)
+{
+	static uint64_t x = 4303;
+
+	for (size_t i = 0; i < n; i++) {
+		x = x * 6364136223846793005 + 1442695040888963407;
+		out[i] = (uint8_t)(x >> 56);
+	}
+}
+
+void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth,
+	const char *engine)
+{
+	fill(sa->cipher_key, sizeof(sa->cipher_key));
+	fill(sa->auth_key, sizeof(sa->auth_key));
+	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key};
+	sa->seal = crypto_session_new(&sa->key, CRYPTO_SEAL, engine);
+	sa->open = crypto_session_new(&sa->key, CRYPTO_OPEN, engine);
+	assert_non_null(sa->seal);
+	assert_non_null(sa->open);
+}
+
+void sa_fini(struct sa *sa)
+{
+	crypto_session_free(sa->seal);
+	crypto_session_free(sa->open);
+}
+
+static void for_each_pair(void (*check)(struct sa *sa), const char *engine)
+{
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++) {
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
+			struct sa sa;
+
+			if (!alg_pair_ok(c, a))
+				continue;
+			sa_init(&sa, c, a, engine);
+			check(&sa);
+			sa_fini(&sa);
+		}
+	}
+}
+
+void for_each_sa(void (*check)(struct sa *sa))
+{
+	for_each_pair(check, "openssl");
+	for_each_pair(check, "auto");
+}
+
+void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t text_len)
+{
+	*p = (struct packet){.sa = sa, .seq = seq, .text_len = text_len};
+	for (int i = 0; i < 4; i++) {
+		p->esp[i] = (uint8_t)(SPI >> (24 - 8 * i));
+		p->esp[4 + i] = (uint8_t)(seq >> (24 - 8 * i));
+	}
+	fill(p->text, text_len);
+	memcpy(packet_text(p), p->text, text_len);
+}
+
+struct crypto_op packet_op(struct packet *p, struct crypto_session *s)
+{
+	return (struct crypto_op){
+		.session = s, .esp = p->esp, .seq = p->seq, .text_len = p->text_len};
+}
+
+uint8_t *packet_iv(struct packet *p)
+{
+	return p->esp + ESP_HEADER_LEN;
+}
+
+uint8_t *packet_text(struct packet *p)
+{
+	return packet_iv(p) + p->sa->key.cipher->iv_len;
+}
+
+uint8_t *packet_icv(struct packet *p)
+{
+	return packet_text(p) + p->text_len;
+}
+
+size_t packet_len(const struct packet *p)
+{
+	const struct crypto_key *key = &p->sa->key;
+
+	return ESP_HEADER_LEN + key->cipher->iv_len + p->text_len +
+	       alg_pair_icv_len(key->cipher, key->auth);
+}
+
+bool packet_text_ok(struct packet *p)
+{
+	return memcmp(packet_text(p), p->text, p->text_len) == 0;
+}
+
+static void oracle_hmac(uint8_t mac[EVP_MAX_MD_SIZE], struct packet *p)
+{
+	const struct crypto_key *key = &p->sa->key;
+	const EVP_MD *md = key->auth->mode == AUTH_HMAC_SHA1 ? EVP_sha1() : EVP_sha256();
+	size_t len = packet_icv(p) - p->esp;
+
+	assert_non_null(HMAC(md, key->auth_key, key->auth->key_len, p->esp, len, mac, NULL));
+}
+
+// A fresh context with key and IV of the packet.
+static EVP_CIPHER_CTX *oracle_cipher(struct packet *p, bool seal)
+{
+	const struct crypto_key *key = &p->sa->key;
+	const EVP_CIPHER *alg = EVP_get_cipherbyname(key->cipher->name);
+	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+	uint8_t iv[16];
+	int n;
+
+	memcpy(iv, key->cipher_key + key->cipher->key_len, key->cipher->salt_len);
+	memcpy(iv + key->cipher->salt_len, packet_iv(p), key->cipher->iv_len);
+	assert_non_null(alg);
+	assert_non_null(c);
+	assert_int_equal(EVP_CipherInit_ex(c, alg, NULL, key->cipher_key, iv, seal), 1);
+	EVP_CIPHER_CTX_set_padding(c, 0);
+	if (key->cipher->mode == CIPHER_GCM)
+		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, p->esp, ESP_HEADER_LEN), 1);
+	return c;
+}
+
+static void oracle_encrypt(struct packet *p)
+{
+	EVP_CIPHER_CTX *c = oracle_cipher(p, true);
+	uint8_t *icv = packet_icv(p);
+	int n;
+
+	assert_int_equal(EVP_CipherUpdate(c, packet_text(p), &n, p->text, p->text_len), 1);
+	assert_int_equal(n, p->text_len);
+	assert_int_equal(EVP_CipherFinal_ex(c, icv, &n), 1);
+	if (p->sa->key.cipher->mode == CIPHER_GCM)
+		assert_int_equal(
+			EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, GCM_ICV_LEN, icv), 1);
+	EVP_CIPHER_CTX_free(c);
+}
+
+// False if it is GCM and the ICV is wrong.
+static bool oracle_decrypt(uint8_t text[TEXT_MAX], struct packet *p)
+{
+	EVP_CIPHER_CTX *c = oracle_cipher(p, false);
+	uint8_t none[16];
+	bool ok;
+	int n;
+
+	if (p->sa->key.cipher->mode == CIPHER_GCM)
+		assert_int_equal(
+			EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, GCM_ICV_LEN, packet_icv(p)),
+			1);
+	assert_int_equal(EVP_CipherUpdate(c, text, &n, packet_text(p), p->text_len), 1);
+	assert_int_equal(n, p->text_len);
+	ok = EVP_CipherFinal_ex(c, none, &n) == 1;
+	EVP_CIPHER_CTX_free(c);
+	return ok;
+}
+
+void oracle_seal(struct packet *p)
+{
+	const struct crypto_key *key = &p->sa->key;
+	uint8_t mac[EVP_MAX_MD_SIZE];
+
+	fill(packet_iv(p), key->cipher->iv_len);
+	if (key->cipher->mode == CIPHER_NULL)
+		memcpy(packet_text(p), p->text, p->text_len);
+	else
+		oracle_encrypt(p);
+	if (key->auth->mode != AUTH_NONE) {
+		oracle_hmac(mac, p);
+		memcpy(packet_icv(p), mac, key->auth->icv_len);
+	}
+}
+
+bool oracle_open(struct packet *p)
+{
+	const struct crypto_key *key = &p->sa->key;
+	uint8_t mac[EVP_MAX_MD_SIZE], text[TEXT_MAX];
+
+	if (key->auth->mode != AUTH_NONE) {
+		oracle_hmac(mac, p);
+		if (memcmp(mac, packet_icv(p), key->auth->icv_len) != 0)
+			return false;
+	}
+	if (key->cipher->mode == CIPHER_NULL)
+		memcpy(text, packet_text(p), p->text_len);
+	else if (!oracle_decrypt(text, p))
+		return false;
+	return memcmp(text, p->text, p->text_len) == 0;
+}

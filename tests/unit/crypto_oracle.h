@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of the crypto engines: SAs of all algorithms, packets, and an oracle that seals and
+// opens them. It is libcrypto used as its manual says: HMAC() in one call, and a cipher context of
+// its own for every packet. Failures fail the running cmocka test.
+#pragma once
+
+#include "crypto.h"
+
+#define PACKET_MAX 2048
+#define TEXT_MAX   1520
+
+// A pair of algorithms with keys, and a session for each direction.
+struct sa {
+	struct crypto_key key;
+	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX];
+	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
+	struct crypto_session *seal, *open;
+};
+
+// New keys, the same in every run. engine as in crypto_session_new().
+void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth,
+	const char *engine);
+void sa_fini(struct sa *sa);
+
+// Calls check with an SA for every engine and pair of algorithms.
+void for_each_sa(void (*check)(struct sa *sa));
+
+struct packet {
+	const struct sa *sa;
+	uint64_t seq;
+	uint16_t text_len;
+	uint8_t text[TEXT_MAX];  // as it is in the clear
+	uint8_t esp[PACKET_MAX]; // the packet, clear or sealed
+};
+
+// An ESP packet in the clear; room for IV and ICV holds zeros.
+void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t text_len);
+
+struct crypto_op packet_op(struct packet *p, struct crypto_session *s);
+
+// Where IV, text and ICV are.
+uint8_t *packet_iv(struct packet *p);
+uint8_t *packet_text(struct packet *p);
+uint8_t *packet_icv(struct packet *p);
+
+// The whole packet in octets.
+size_t packet_len(const struct packet *p);
+
+// Whether the packet, opened, holds the text.
+bool packet_text_ok(struct packet *p);
+
+// Seals the packet under an IV of its own choice.
+void oracle_seal(struct packet *p);
+
+// Whether the sealed packet has a right ICV and holds the text. Leaves it alone.
+bool oracle_open(struct packet *p);

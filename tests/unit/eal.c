@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eal.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+
+static int first_cpu(const cpu_set_t *cpus)
+{
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, cpus))
+			return cpu;
+	return 0;
+}
+
+void eal_start(void)
+{
+	char prefix[64], lcores[32];
+	char *args[] = {"test", "--no-huge", "-m", "64", "--no-pci", "--no-telemetry",
+		"--no-shconf", "--iova-mode=va", "--log-level=*:error", prefix, lcores};
+	cpu_set_t cpus;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	snprintf(prefix, sizeof(prefix), "--file-prefix=culvert-test-%d", getpid());
+	snprintf(lcores, sizeof(lcores), "--lcores=0@%d", first_cpu(&cpus));
+	if (rte_eal_init(RTE_DIM(args), args) < 0) {
+		fprintf(stderr, "DPDK did not start\n");
+		exit(1);
+	}
+	// Programs that run side by side need not share one CPU.
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	// Nothing is kept there; gone now, it cannot be left behind by a test that crashes.
+	rmdir(rte_eal_get_runtime_dir());
+}
+
+void eal_stop(void)
+{
+	rte_eal_cleanup();
+}

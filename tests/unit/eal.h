@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DPDK's environment for a test program: no hugepages, no devices, nothing left behind, any number
+// of programs at the same time.
+#pragma once
+
+// Once, before anything of DPDK. Ends the program if it fails.
+void eal_start(void);
+
+// At the end.
+void eal_stop(void);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flow table with its workers' QSBR, and packets for it: for the tests of lib/flow.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <rte_tcp.h>
+
+#include "flow.h"
+#include "test.h"
+
+#define FIN RTE_TCP_FIN_FLAG
+#define SYN RTE_TCP_SYN_FLAG
+#define RST RTE_TCP_RST_FLAG
+#define PSH RTE_TCP_PSH_FLAG
+#define ACK RTE_TCP_ACK_FLAG
+#define URG RTE_TCP_URG_FLAG
+
+struct flows {
+	struct flow_table *t;
+	struct rte_rcu_qsbr *qsbr;
+	unsigned int workers;
+	uint32_t capacity;
+	struct flow_config config;
+};
+
+// The workers are registered and online; config NULL: the defaults.
+void flows_init(
+	struct flows *s, uint32_t capacity, unsigned int workers, const struct flow_config *config);
+void flows_fini(struct flows *s);
+
+// All workers report quiescence, and look at n entries each.
+void flows_tick(struct flows *s, uint32_t now, unsigned int n);
+
+// Ticks until all parts were looked at, and what was removed is free again.
+void flows_round(struct flows *s, uint32_t now);
+
+struct segment {
+	uint32_t src, dst; // addresses and ports in host byte order
+	uint16_t sport, dport;
+	uint8_t flags;
+	uint32_t seq, ack;
+	uint16_t window;
+	uint16_t len; // of text
+	int scale;    // -1: no option
+};
+
+#define HOST_A 0x0a000001
+#define HOST_B 0xc0000201
+
+#define PACKET_MAX 128 // headers; text is not there, only counted
+
+// Each writes an IPv4 packet to buf and returns it. Checksums are not set.
+struct rte_ipv4_hdr *packet_tcp(uint8_t buf[PACKET_MAX], const struct segment *s);
+struct rte_ipv4_hdr *packet_udp(
+	uint8_t buf[PACKET_MAX], uint32_t src, uint32_t dst, uint16_t sport, uint16_t dport);
+struct rte_ipv4_hdr *packet_icmp(
+	uint8_t buf[PACKET_MAX], uint32_t src, uint32_t dst, uint8_t type, uint16_t id);
+// Protocol without ports.
+struct rte_ipv4_hdr *packet_other(
+	uint8_t buf[PACKET_MAX], uint32_t src, uint32_t dst, uint8_t proto);
+// An ICMP error from src to dst that quotes len octets of a packet.
+struct rte_ipv4_hdr *packet_error(uint8_t buf[PACKET_MAX], uint32_t src, uint32_t dst,
+	const struct rte_ipv4_hdr *about, uint16_t len);
+
+// Reads a packet that is good.
+struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip);
+
+// What a worker does with a packet: finds or makes its flow, tracks it.
+enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt *p, uint32_t now,
+	struct flow **flow);
+
+// The sum of what all workers count.
+struct flow_counters flows_count(const struct flows *s);
+
+// Packets read at once.
+struct flow_pkt pkt_tcp(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport, uint8_t flags,
+	uint32_t seq, uint32_t ack);
+struct flow_pkt pkt_udp(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport);
+struct flow_pkt pkt_icmp(uint32_t src, uint32_t dst, uint8_t type, uint16_t id);
+struct flow_pkt pkt_other(uint32_t src, uint32_t dst, uint8_t proto);
+
+#define same_flow(a, b)                                                                            \
+	flow_key_equal(                                                                            \
+		&(struct flow_pkt[]) { a } -> key, &(struct flow_pkt[]) { b } -> key)
+
+// Passes a packet that is good, and checks the state that its flow is in then.
+#define flows_pass_to(s, p, now, state, ct)                                                        \
+	flows_pass_ptr_to(s, (struct flow_pkt[]){p}, now, state, ct)
+void flows_pass_ptr_to(struct flows *s, const struct flow_pkt *p, uint32_t now,
+	enum flow_state state, enum flow_ct ct);
+
+// UDP flow number i, from HOST_A + i to HOST_B: makes it established; tells whether it is there.
+void flows_establish(struct flows *s, uint32_t i, uint32_t now);
+bool flows_has(struct flows *s, uint32_t i);

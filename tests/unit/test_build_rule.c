@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the rules of a configuration to the rule set.
+#include "build_rule.h"
+#include "conf_dir.h"
+#include "eal.h"
+#include "test.h"
+
+static int start(void **state)
+{
+	eal_start();
+	return conf_dir_make(state);
+}
+
+static int stop(void **state)
+{
+	int rc = conf_dir_remove(state);
+
+	eal_stop();
+	return rc;
+}
+
+static struct rule_set *build(const char *name)
+{
+	struct conf *c = conf_dir_load_good(name);
+	struct rule_set *s = build_rules(c);
+
+	assert_non_null(s);
+	conf_free(c);
+	return s;
+}
+
+// The packet that begins a connection and that rule "one" of full.conf describes.
+static const struct rule_key one = {
+	.proto = 6,
+	.source = RTE_BE32(0x0a010005),
+	.destination = RTE_BE32(0x0a020007),
+	.source_port = RTE_BE32(1024),
+	.destination_port = RTE_BE32(22),
+	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
+	.in = RTE_BE32(0),
+	.out = RTE_BE32(1),
+	.tunnel_out = RTE_BE32(2),
+};
+
+static void test_rules(void **state)
+{
+	struct rule_set *s = build("full.conf");
+	struct rule_key key = one;
+
+	(void)state;
+	assert_int_equal(rule_set_count(s), 5);
+	assert_string_equal(rule_set_at(s, 0)->name, "one");
+	assert_int_equal(rule_set_at(s, 0)->action, RULE_ACCEPT);
+	assert_true(rule_set_at(s, 0)->log);
+	assert_int_equal(rule_set_at(s, 1)->action, RULE_DROP);
+	assert_false(rule_set_at(s, 1)->log);
+	assert_int_equal(rule_set_at(s, 3)->action, RULE_REJECT);
+
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_find(s, &key, RULE_RELATED), 0);
+	assert_int_equal(rule_set_find(s, &key, RULE_ESTABLISHED), 2);
+	assert_int_equal(rule_set_find(s, &key, RULE_INVALID), 3);
+	key.tunnel_out = RTE_BE32(3); // of another policy
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	key = one;
+	key.in = RTE_BE32(1);
+	key.out = RTE_BE32(0);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	key = one;
+	key.source_port = RTE_BE32(1023);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+
+	key = (struct rule_key){.proto = 1, .source = RTE_BE32(0x0a030001)};
+	key.tunnel_in = RTE_BE32(3); // of the policy that uses the SA
+	assert_int_equal(rule_set_find(s, &key, RULE_INVALID), 1);
+	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	rule_set_free(s);
+}
+
+static void check_default(const char *action, enum rule_action expected)
+{
+	char text[128];
+	struct rule_set *s;
+
+	snprintf(text, sizeof(text), "@include \"ports.inc\"\ndefault_action = \"%s\";\n", action);
+	conf_dir_write("default.conf", text, strlen(text));
+	s = build("default.conf");
+	conf_dir_unlink("default.conf");
+	assert_int_equal(rule_set_count(s), 1);
+	assert_int_equal(rule_set_find(s, &one, RULE_NEW), 0);
+	assert_string_equal(rule_set_at(s, 0)->name, "(default)");
+	assert_int_equal(rule_set_at(s, 0)->action, expected);
+	rule_set_free(s);
+}
+
+static void test_default_action(void **state)
+{
+	(void)state;
+	check_default("accept", RULE_ACCEPT);
+	check_default("drop", RULE_DROP);
+	check_default("reject", RULE_REJECT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_default_action),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

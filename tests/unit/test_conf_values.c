@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a configuration that is accepted comes out as.
+#include <unistd.h>
+
+#include "conf_dir.h"
+#include "test.h"
+
+static void check_addr(const struct ip_addr *a, const char *expected)
+{
+	char buf[IP_ADDR_STRLEN];
+
+	assert_string_equal(ip_addr_format(buf, a), expected);
+}
+
+static void check_prefix(const struct ip_prefix *p, const char *expected)
+{
+	char buf[IP_PREFIX_STRLEN];
+
+	assert_string_equal(ip_prefix_format(buf, p), expected);
+}
+
+static void test_defaults(void **state)
+{
+	struct conf *c = conf_dir_load_good("minimal.conf");
+
+	(void)state;
+	assert_string_equal(c->instance, "culvert");
+	assert_int_equal(c->control_cpu, 0);
+	assert_int_equal(c->n_workers, 1);
+	assert_int_equal(c->worker_cpus[0], 1);
+	assert_int_equal(c->idle, CONF_IDLE_POLL);
+	assert_int_equal(c->memory_mb, 1024);
+	assert_true(c->hugepages);
+	assert_int_equal(c->packet_buffers, 8192);
+	assert_string_equal(c->engine, "auto");
+	assert_int_equal(c->n_eal_args, 0);
+	assert_int_equal(c->icmp_errors_per_second, 1000);
+	assert_int_equal(c->neighbours_max, 4096);
+	assert_int_equal(c->neighbour_hold, 256);
+	assert_int_equal(c->neighbour_reachable_s, 30);
+	assert_int_equal(c->n_ports, 1);
+	assert_int_equal(c->ports[0].mtu, 1500);
+	assert_int_equal(c->ports[0].rx_queues, 0);
+	assert_false(c->ports[0].mac_set);
+	assert_false(c->ports[0].unprotected);
+	assert_int_equal(c->n_routes, 0);
+	assert_int_equal(c->n_neighbours, 0);
+	assert_int_equal(c->n_sas, 0);
+	assert_int_equal(c->n_policies, 0);
+	assert_int_equal(c->n_rules, 0);
+	assert_int_equal(c->default_action, CONF_ACCEPT);
+	conf_free(c);
+}
+
+static void check_timeouts(const struct conf_flow_timeouts *t, const struct conf_flow_timeouts *e)
+{
+	assert_int_equal(t->tcp_syn_sent, e->tcp_syn_sent);
+	assert_int_equal(t->tcp_syn_recv, e->tcp_syn_recv);
+	assert_int_equal(t->tcp_picked_up, e->tcp_picked_up);
+	assert_int_equal(t->tcp_established, e->tcp_established);
+	assert_int_equal(t->tcp_fin_wait, e->tcp_fin_wait);
+	assert_int_equal(t->tcp_close_wait, e->tcp_close_wait);
+	assert_int_equal(t->tcp_last_ack, e->tcp_last_ack);
+	assert_int_equal(t->tcp_time_wait, e->tcp_time_wait);
+	assert_int_equal(t->tcp_close, e->tcp_close);
+	assert_int_equal(t->udp, e->udp);
+	assert_int_equal(t->udp_stream, e->udp_stream);
+	assert_int_equal(t->icmp, e->icmp);
+	assert_int_equal(t->generic, e->generic);
+}
+
+// The timeouts are those of nf_conntrack in Linux.
+static void test_flow_defaults(void **state)
+{
+	static const struct conf_flow_timeouts linux_timeouts = {
+		.tcp_syn_sent = 120,
+		.tcp_syn_recv = 60,
+		.tcp_picked_up = 300,
+		.tcp_established = 432000,
+		.tcp_fin_wait = 120,
+		.tcp_close_wait = 60,
+		.tcp_last_ack = 30,
+		.tcp_time_wait = 120,
+		.tcp_close = 10,
+		.udp = 30,
+		.udp_stream = 120,
+		.icmp = 30,
+		.generic = 600,
+	};
+	struct conf *c = conf_dir_load_good("minimal.conf");
+
+	(void)state;
+	assert_int_equal(c->flows_max, 1000000);
+	assert_int_equal(c->flow_memory_mb, 275);
+	assert_int_equal(c->flows_per_source, 0);
+	assert_false(c->tcp_liberal);
+	assert_true(c->tcp_pickup);
+	check_timeouts(&c->flow_timeouts, &linux_timeouts);
+	conf_free(c);
+}
+
+static void test_flows(void **state)
+{
+	static const struct conf_flow_timeouts timeouts = {
+		.tcp_syn_sent = 1,
+		.tcp_syn_recv = 2,
+		.tcp_picked_up = 3,
+		.tcp_established = 2000000,
+		.tcp_fin_wait = 5,
+		.tcp_close_wait = 6,
+		.tcp_last_ack = 7,
+		.tcp_time_wait = 8,
+		.tcp_close = 9,
+		.udp = 11,
+		.udp_stream = 12,
+		.icmp = 13,
+		.generic = 14,
+	};
+	struct conf *c = conf_dir_load_good("full.conf");
+
+	(void)state;
+	assert_int_equal(c->flows_max, 2000000);
+	assert_int_equal(c->flow_memory_mb, 550);
+	assert_int_equal(c->flows_per_source, 100);
+	assert_true(c->tcp_liberal);
+	assert_false(c->tcp_pickup);
+	check_timeouts(&c->flow_timeouts, &timeouts);
+	conf_free(c);
+}
+
+static void test_top_level(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+
+	(void)state;
+	assert_string_equal(c->instance, "gw_1.a-b");
+	assert_int_equal(c->control_cpu, 2);
+	assert_int_equal(c->n_workers, 3);
+	assert_int_equal(c->worker_cpus[0], 3);
+	assert_int_equal(c->worker_cpus[1], 3);
+	assert_int_equal(c->worker_cpus[2], 5);
+	assert_int_equal(c->idle, CONF_IDLE_SLEEP);
+	assert_int_equal(c->memory_mb, 1024);
+	assert_false(c->hugepages);
+	assert_int_equal(c->packet_buffers, 20000);
+	assert_string_equal(c->engine, "openssl");
+	assert_int_equal(c->n_eal_args, 3);
+	assert_string_equal(c->eal_args[0], "--log-level=lib.eal:debug");
+	assert_string_equal(c->eal_args[2], "x.so");
+	assert_int_equal(c->icmp_errors_per_second, 0);
+	assert_int_equal(c->neighbours_max, 16);
+	assert_int_equal(c->neighbour_hold, 1);
+	assert_int_equal(c->neighbour_reachable_s, 86400);
+	conf_free(c);
+}
+
+static void test_ports(void **state)
+{
+	static const struct rte_ether_addr wan_mac = {{0x02, 0, 0, 0, 0, 0x02}};
+	struct conf *c = conf_dir_load_good("full.conf");
+	const struct conf_port *lan = &c->ports[0], *wan = &c->ports[1], *dmz = &c->ports[2];
+
+	(void)state;
+	assert_int_equal(c->n_ports, 3);
+	assert_true(ends_with(lan->where.file, "/full_ports.inc"));
+	assert_int_equal(lan->where.line, 2);
+	assert_string_equal(lan->name, "lan");
+	assert_string_equal(lan->device, "0000:00:05.0");
+	assert_int_equal(lan->n_addrs, 2);
+	check_addr(&lan->addrs[0].addr, "10.1.0.1");
+	check_prefix(&lan->addrs[0].net, "10.1.0.0/24");
+	check_addr(&lan->addrs[1].addr, "10.1.1.1");
+	check_prefix(&lan->addrs[1].net, "10.1.1.0/24");
+	assert_int_equal(lan->mtu, 9000);
+	assert_int_equal(lan->rx_queues, 4);
+	assert_true(lan->mac_set);
+	assert_true(lan->unprotected); // as it says, although no SA ends there
+	assert_string_equal(wan->device, "net_af_packet0,iface=wan0");
+	assert_int_equal(wan->mtu, 576);
+	assert_int_equal(wan->rx_queues, 16);
+	assert_memory_equal(&wan->mac, &wan_mac, sizeof(wan_mac));
+	assert_false(wan->unprotected); // as it says, although SAs end there
+	check_prefix(&dmz->addrs[0].net, "10.4.0.0/31");
+	assert_false(dmz->mac_set);
+	conf_free(c);
+}
+
+static void test_routes_and_neighbours(void **state)
+{
+	static const struct rte_ether_addr mac = {{0x02, 0, 0, 0, 0, 0x07}};
+	struct conf *c = conf_dir_load_good("full.conf");
+
+	(void)state;
+	assert_int_equal(c->n_routes, 2);
+	assert_true(ends_with(c->routes[0].where.file, "/full.conf"));
+	assert_int_equal(c->routes[0].where.line, 12);
+	check_prefix(&c->routes[0].to, "0.0.0.0/0");
+	check_addr(&c->routes[0].via, "192.0.2.254");
+	assert_int_equal(c->routes[0].port, 1);
+	check_prefix(&c->routes[1].to, "10.9.0.0/16");
+	assert_int_equal(c->routes[1].port, 0);
+	assert_int_equal(c->n_neighbours, 1);
+	check_addr(&c->neighbours[0].addr, "10.1.1.7");
+	assert_int_equal(c->neighbours[0].port, 0);
+	assert_memory_equal(&c->neighbours[0].mac, &mac, sizeof(mac));
+	conf_free(c);
+}
+
+static void test_sas(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+	const struct conf_sa *sa = c->sas;
+	uint8_t counting[32];
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(counting); i++)
+		counting[i] = (uint8_t)i;
+	assert_int_equal(c->n_sas, 4);
+
+	assert_string_equal(sa[0].name, "to-b");
+	assert_int_equal(sa[0].direction, CONF_OUT);
+	assert_int_equal(sa[0].spi, 0x7fffffff);
+	check_addr(&sa[0].local, "192.0.2.1");
+	check_addr(&sa[0].remote, "198.51.100.2");
+	assert_string_equal(sa[0].cipher->name, "aes-256-gcm");
+	assert_string_equal(sa[0].auth->name, "none");
+	assert_memory_equal(sa[0].cipher_key + 32, "\xb0\xb1\xb2\xb3", 4);
+	assert_int_equal(sa[0].replay_window, 0);
+
+	assert_int_equal(sa[1].direction, CONF_IN);
+	assert_int_equal(sa[1].spi, 256);
+	assert_memory_equal(sa[1].cipher_key, "\x3b\x2b\x1b\x0b", 4);
+	assert_int_equal(sa[1].replay_window, 65536);
+
+	assert_int_equal(sa[2].spi, 0x1003);
+	assert_string_equal(sa[2].cipher->name, "aes-128-cbc");
+	assert_string_equal(sa[2].auth->name, "hmac-sha2-256-128");
+	assert_memory_equal(sa[2].cipher_key, counting, 16);
+	assert_memory_equal(sa[2].auth_key, counting, 32);
+
+	assert_int_equal(sa[3].spi, 4100);
+	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
+	assert_int_equal(sa[3].replay_window, 0);
+	conf_free(c);
+}
+
+static void test_policies(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+	const struct conf_policy *p = c->policies;
+
+	(void)state;
+	assert_int_equal(c->n_policies, 4);
+
+	assert_string_equal(p[0].name, "dns");
+	assert_int_equal(p[0].action, CONF_BYPASS);
+	check_prefix(&p[0].local, "10.1.0.7/32");
+	check_prefix(&p[0].remote, "10.2.0.0/16");
+	assert_int_equal(p[0].proto, 17);
+	assert_int_equal(p[0].local_port_min, 53);
+	assert_int_equal(p[0].local_port_max, 53);
+	assert_int_equal(p[0].remote_port_min, 1024);
+	assert_int_equal(p[0].remote_port_max, 65535);
+
+	assert_int_equal(p[1].action, CONF_PROTECT);
+	check_prefix(&p[1].remote, "0.0.0.0/0");
+	assert_int_equal(p[1].proto, CONF_PROTO_ANY);
+	assert_int_equal(p[1].local_port_min, 0);
+	assert_int_equal(p[1].local_port_max, 65535);
+	assert_int_equal(p[1].sa_out, 0);
+	assert_int_equal(p[1].sa_in, 1);
+
+	check_prefix(&p[2].local, "0.0.0.0/0");
+	assert_int_equal(p[2].proto, 6);
+	assert_int_equal(p[2].sa_out, 2);
+	assert_int_equal(p[2].sa_in, 3);
+
+	assert_int_equal(p[3].action, CONF_DISCARD);
+	check_prefix(&p[3].local, "::/0");
+	check_prefix(&p[3].remote, "::/0");
+	conf_free(c);
+}
+
+static void test_rules(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+	const struct conf_rule *r = c->rules;
+
+	(void)state;
+	assert_int_equal(c->default_action, CONF_REJECT);
+	assert_int_equal(c->n_rules, 4);
+
+	assert_true(ends_with(r[0].where.file, "/full.conf"));
+	assert_int_equal(r[0].where.line, 48);
+	assert_string_equal(r[0].name, "one");
+	assert_int_equal(r[0].action, CONF_ACCEPT);
+	check_prefix(&r[0].source, "10.1.0.0/24");
+	check_prefix(&r[0].destination, "10.2.0.7/32");
+	assert_int_equal(r[0].proto, 6);
+	assert_int_equal(r[0].source_port_min, 1024);
+	assert_int_equal(r[0].source_port_max, 65535);
+	assert_int_equal(r[0].destination_port_min, 22);
+	assert_int_equal(r[0].destination_port_max, 22);
+	assert_int_equal(r[0].icmp_type, CONF_ICMP_ANY);
+	assert_int_equal(r[0].in, 0);
+	assert_int_equal(r[0].out, 1);
+	assert_string_equal(r[0].tunnel, "b");
+	assert_int_equal(r[0].n_tunnels, 1);
+	assert_int_equal(r[0].tunnels[0], 1);
+	assert_int_equal(r[0].n_states, 2);
+	assert_int_equal(r[0].states[0], CONF_RELATED);
+	assert_int_equal(r[0].states[1], CONF_NEW);
+	assert_true(r[0].log);
+
+	assert_int_equal(r[1].action, CONF_DROP);
+	check_prefix(&r[1].destination, "0.0.0.0/0");
+	assert_int_equal(r[1].icmp_type, 0);
+	assert_int_equal(r[1].source_port_min, 0);
+	assert_int_equal(r[1].source_port_max, 65535);
+	assert_int_equal(r[1].in, CONF_PORT_ANY);
+	assert_int_equal(r[1].out, CONF_PORT_ANY);
+	assert_int_equal(r[1].n_tunnels, 1); // by its SA
+	assert_int_equal(r[1].tunnels[0], 2);
+	assert_int_equal(r[1].n_states, 4);
+	assert_false(r[1].log);
+
+	check_prefix(&r[2].source, "::/0");
+	check_prefix(&r[2].destination, "::/0");
+	assert_int_equal(r[2].proto, CONF_PROTO_ANY);
+	assert_string_equal(r[2].tunnel, "");
+	assert_int_equal(r[2].n_tunnels, 0);
+	assert_int_equal(r[2].n_states, 3); // to accept is not to accept what is invalid
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_not_equal(r[2].states[i], CONF_INVALID);
+
+	assert_int_equal(r[3].action, CONF_REJECT);
+	assert_int_equal(r[3].n_states, 1);
+	assert_int_equal(r[3].states[0], CONF_INVALID);
+	conf_free(c);
+}
+
+// An SA stands for every policy that sends or receives by it.
+static void test_rule_of_sa(void **state)
+{
+	static const char text[] =
+		"@include \"tunnel.inc\"\n"
+		"policies = (\n"
+		"{ name = \"a\"; remote = \"10.2.0.0/24\"; action = \"bypass\"; },\n"
+		"{ name = \"b\"; remote = \"10.3.0.0/24\"; action = \"protect\";"
+		" out = \"to-b\"; in = \"from-b\"; },\n"
+		"{ name = \"c\"; remote = \"10.4.0.0/24\"; action = \"discard\"; },\n"
+		"{ name = \"d\"; remote = \"10.5.0.0/24\"; action = \"protect\";"
+		" out = \"to-b\"; in = \"from-b\"; } );\n"
+		"rules = ( { name = \"r\"; action = \"drop\"; tunnel = \"from-b\"; } );\n";
+	struct conf *c;
+
+	(void)state;
+	conf_dir_write("rule_of_sa.conf", text, strlen(text));
+	c = conf_dir_load_good("rule_of_sa.conf");
+	assert_int_equal(c->rules[0].n_tunnels, 2);
+	assert_int_equal(c->rules[0].tunnels[0], 1);
+	assert_int_equal(c->rules[0].tunnels[1], 3);
+	conf_free(c);
+	conf_dir_unlink("rule_of_sa.conf");
+}
+
+static void check_sample(const char *name)
+{
+	struct conf *c = conf_dir_load_good(name);
+
+	assert_int_equal(c->n_ports, 2);
+	assert_false(c->ports[0].unprotected);
+	assert_true(c->ports[1].unprotected);
+	conf_free(c);
+}
+
+static void test_samples(void **state)
+{
+	struct conf *a, *b;
+
+	(void)state;
+	assert_true(conf_dir_each(SOURCE_DIR "/conf", ".conf", check_sample) >= 2);
+	a = conf_dir_load_good("gateway-a.conf");
+	b = conf_dir_load_good("gateway-b.conf");
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct conf_sa *x = &a->sas[i], *y = &b->sas[1 - i];
+
+		assert_int_equal(x->spi, y->spi);
+		assert_int_not_equal(x->direction, y->direction);
+		assert_true(ip_addr_equal(&x->local, &y->remote));
+		assert_true(ip_addr_equal(&x->remote, &y->local));
+		assert_memory_equal(x->cipher_key, y->cipher_key, sizeof(x->cipher_key));
+	}
+	conf_free(a);
+	conf_free(b);
+}
+
+static void test_current_folder(void **state)
+{
+	char *errors;
+	size_t size;
+	FILE *out = open_memstream(&errors, &size);
+	struct conf *c;
+
+	(void)state;
+	assert_int_equal(chdir(conf_dir()), 0);
+	c = conf_load("full.conf", out);
+	assert_null(conf_load("included.conf", out));
+	assert_int_equal(chdir("/"), 0);
+	fclose(out);
+	assert_non_null(c);
+	assert_string_equal(c->ports[0].where.file, "full_ports.inc");
+	assert_string_equal(errors,
+		"included.conf:2: ports: has 0 elements, must have 1 to 16\n"
+		"included.inc:1: idle: \"pole\" is not allowed, did you mean \"poll\"?\n");
+	conf_free(c);
+	free(errors);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_flow_defaults),
+		cmocka_unit_test(test_top_level),
+		cmocka_unit_test(test_flows),
+		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_routes_and_neighbours),
+		cmocka_unit_test(test_sas),
+		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_rule_of_sa),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_current_folder),
+	};
+
+	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
+}

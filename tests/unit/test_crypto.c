@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sealing and opening, for every engine and pair of algorithms, against the oracle.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "crypto_oracle.h"
+
+static bool seal_one(struct packet *p, struct crypto_session *s)
+{
+	struct crypto_op op = packet_op(p, s);
+
+	crypto_seal(&op, 1);
+	return op.ok;
+}
+
+static bool open_one(struct packet *p, struct crypto_session *s)
+{
+	struct crypto_op op = packet_op(p, s);
+
+	crypto_open(&op, 1);
+	return op.ok;
+}
+
+static void check_seal_all_lengths(struct sa *sa)
+{
+	uint8_t block = sa->key.cipher->block;
+	struct packet p;
+
+	for (uint16_t len = block; len <= TEXT_MAX; len += block) {
+		packet_init(&p, sa, len, len);
+		if (!seal_one(&p, sa->seal) || !oracle_open(&p))
+			fail_msg("%s %s: %u octets", sa->key.cipher->name, sa->key.auth->name, len);
+	}
+}
+
+static void test_seal_all_lengths(void **state)
+{
+	(void)state;
+	for_each_sa(check_seal_all_lengths);
+}
+
+static void check_open_all_lengths(struct sa *sa)
+{
+	uint8_t block = sa->key.cipher->block;
+	struct packet p;
+
+	for (uint16_t len = block; len <= TEXT_MAX; len += block) {
+		packet_init(&p, sa, len, len);
+		oracle_seal(&p);
+		if (!open_one(&p, sa->open) || !packet_text_ok(&p))
+			fail_msg("%s %s: %u octets", sa->key.cipher->name, sa->key.auth->name, len);
+	}
+}
+
+static void test_open_all_lengths(void **state)
+{
+	(void)state;
+	for_each_sa(check_open_all_lengths);
+}
+
+static void check_bounds(struct sa *sa)
+{
+	static const uint8_t zeros[PACKET_MAX];
+	uint8_t header[8];
+	struct packet p;
+
+	packet_init(&p, sa, 1, 64);
+	memcpy(header, p.esp, sizeof(header));
+	assert_true(seal_one(&p, sa->seal));
+	assert_memory_equal(p.esp, header, sizeof(header));
+	assert_memory_equal(p.esp + packet_len(&p), zeros, PACKET_MAX - packet_len(&p));
+	assert_true(open_one(&p, sa->open));
+	assert_memory_equal(p.esp, header, sizeof(header));
+	assert_memory_equal(p.esp + packet_len(&p), zeros, PACKET_MAX - packet_len(&p));
+}
+
+// ESP header and what lies behind the ICV are left alone.
+static void test_bounds(void **state)
+{
+	(void)state;
+	for_each_sa(check_bounds);
+}
+
+static int compare_iv(const void *a, const void *b)
+{
+	return memcmp(a, b, 16);
+}
+
+static void check_cbc_ivs(struct sa *sa)
+{
+	enum { N = 2000 };
+	static uint8_t ivs[N][16];
+	uint8_t last_block[16] = {0};
+	struct crypto_session *sessions[2];
+	struct packet p;
+
+	if (sa->key.cipher->mode != CIPHER_CBC)
+		return;
+	sessions[0] = sa->seal;
+	sessions[1] = crypto_session_new(&sa->key, CRYPTO_SEAL, "auto");
+	assert_non_null(sessions[1]);
+	packet_init(&p, sa, 1, 64);
+	for (int i = 0; i < N; i++) {
+		memcpy(packet_text(&p), p.text, p.text_len);
+		assert_true(seal_one(&p, sessions[i >= N / 2]));
+		memcpy(ivs[i], packet_iv(&p), 16);
+		assert_memory_not_equal(ivs[i], last_block, 16);
+		memcpy(last_block, packet_icv(&p) - 16, 16);
+	}
+	crypto_session_free(sessions[1]);
+
+	qsort(ivs, N, 16, compare_iv);
+	for (int i = 1; i < N; i++)
+		assert_memory_not_equal(ivs[i - 1], ivs[i], 16);
+}
+
+// IVs of CBC never repeat, in one session or another one of the same key, and are not the block
+// that was sent before: however equal text and sequence numbers are.
+static void test_cbc_ivs(void **state)
+{
+	(void)state;
+	for_each_sa(check_cbc_ivs);
+}
+
+static void check_gcm_iv(struct sa *sa)
+{
+	static const uint8_t iv[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+	struct packet p;
+
+	if (sa->key.cipher->mode != CIPHER_GCM)
+		return;
+	packet_init(&p, sa, 0x0123456789abcdef, 64);
+	assert_true(seal_one(&p, sa->seal));
+	assert_memory_equal(packet_iv(&p), iv, sizeof(iv));
+}
+
+static void test_gcm_iv_is_sequence_number(void **state)
+{
+	(void)state;
+	for_each_sa(check_gcm_iv);
+}
+
+static void check_damaged(struct sa *sa)
+{
+	struct packet p[3];
+	struct crypto_op ops[3];
+	size_t len = 1;
+
+	for (size_t damage = 0; damage < len; damage++) {
+		for (int i = 0; i < 3; i++) {
+			packet_init(&p[i], sa, 6 + i, 64);
+			oracle_seal(&p[i]);
+			ops[i] = packet_op(&p[i], sa->open);
+		}
+		len = packet_len(&p[1]);
+		p[1].esp[damage] ^= (uint8_t)(1 << damage % 8);
+		crypto_open(ops, 3);
+		assert_true(ops[0].ok && packet_text_ok(&p[0]));
+		if (ops[1].ok)
+			fail_msg("%s %s: octet %zu", sa->key.cipher->name, sa->key.auth->name,
+				damage);
+		assert_true(ops[2].ok && packet_text_ok(&p[2]));
+	}
+}
+
+// One bit is wrong, in each octet in turn. The packets before and behind are of the same session.
+static void test_open_damaged(void **state)
+{
+	(void)state;
+	for_each_sa(check_damaged);
+}
+
+static void check_key_octets(struct sa *sa, uint8_t *key, size_t len)
+{
+	struct crypto_session *s;
+	struct packet p;
+
+	for (size_t i = 0; i < len; i++) {
+		packet_init(&p, sa, 1, 64);
+		oracle_seal(&p);
+		key[i] ^= 0x80;
+		s = crypto_session_new(&sa->key, CRYPTO_OPEN, "auto");
+		assert_non_null(s);
+		assert_false(open_one(&p, s) && packet_text_ok(&p));
+		crypto_session_free(s);
+		key[i] ^= 0x80;
+	}
+}
+
+static void check_wrong_keys(struct sa *sa)
+{
+	const struct cipher_alg *cipher = sa->key.cipher;
+
+	check_key_octets(sa, sa->cipher_key, cipher->key_len + cipher->salt_len);
+	check_key_octets(sa, sa->auth_key, sa->key.auth->key_len);
+}
+
+// Every octet of key and salt counts.
+static void test_open_with_wrong_keys(void **state)
+{
+	(void)state;
+	for_each_sa(check_wrong_keys);
+}
+
+#define OPS  64
+#define PICK 7 // goes through the SAs in another order than they were made
+
+static unsigned int sas_init(struct sa sas[])
+{
+	unsigned int n = 0;
+
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
+			if (alg_pair_ok(c, a))
+				sa_init(&sas[n++], c, a, "auto");
+	return n;
+}
+
+// SAs of all algorithms in one array, packets of many lengths, some damaged on their way.
+static void test_mixed_sas(void **state)
+{
+	static struct packet packets[OPS];
+	struct crypto_op ops[OPS];
+	struct sa sas[OPS];
+	unsigned int n = sas_init(sas);
+
+	(void)state;
+	for (unsigned int i = 0; i < OPS; i++) {
+		struct sa *sa = &sas[i * PICK % n];
+
+		packet_init(&packets[i], sa, i + 1, (uint16_t)(16 * (1 + i * 37 % 95)));
+		ops[i] = packet_op(&packets[i], sa->seal);
+	}
+	crypto_seal(ops, OPS);
+	for (unsigned int i = 0; i < OPS; i++) {
+		assert_true(ops[i].ok);
+		assert_true(oracle_open(&packets[i]));
+		assert_ptr_equal(ops[i].esp, packets[i].esp);
+		ops[i].session = sas[i * PICK % n].open;
+		if (i % 5 == 3)
+			packet_icv(&packets[i])[-1] ^= 1;
+	}
+	crypto_open(ops, OPS);
+	for (unsigned int i = 0; i < OPS; i++) {
+		assert_ptr_equal(ops[i].esp, packets[i].esp);
+		assert_int_equal(ops[i].ok, i % 5 != 3);
+		if (ops[i].ok)
+			assert_true(packet_text_ok(&packets[i]));
+	}
+	for (unsigned int i = 0; i < n; i++)
+		sa_fini(&sas[i]);
+}
+
+static void test_no_operations(void **state)
+{
+	(void)state;
+	crypto_seal(NULL, 0);
+	crypto_open(NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seal_all_lengths),
+		cmocka_unit_test(test_open_all_lengths),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_cbc_ivs),
+		cmocka_unit_test(test_gcm_iv_is_sequence_number),
+		cmocka_unit_test(test_open_damaged),
+		cmocka_unit_test(test_open_with_wrong_keys),
+		cmocka_unit_test(test_mixed_sas),
+		cmocka_unit_test(test_no_operations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

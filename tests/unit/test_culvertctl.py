@@ -1,0 +1,689 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""culvertctl against daemons played by this file: tables, JSON, paging, finding instances, and
+every way in which a daemon or a command line can fail.
+
+Usage: CULVERTCTL=build/app/culvertctl/culvertctl tests/unit/test_culvertctl.py [TEST...]
+"""
+
+import fcntl
+import json
+import os
+import pty
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import termios
+import textwrap
+import threading
+import time
+import unittest
+
+PACKET_MAX = 16 * 1024  # of DPDK 22.11, lib/telemetry/telemetry.c
+DICT_MAX = 256
+GREETING = b'{"version":"DPDK 22.11.11","pid":4711,"max_output_len":16384}'
+DEADLINE_S = 30
+
+# Somebody who is not root, also if the tests run as root.
+UNPRIVILEGED = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+
+DROPS = [
+    {"reason": "no_sa", "packets": 0, "help": "no inbound SA for SPI and destination"},
+    {"reason": "replay", "packets": 12, "help": "seen before"},
+    {"reason": "auth", "packets": 0, "help": "integrity check failed"},
+    {"reason": "no_policy", "packets": 3456, "help": "no policy matches"},
+]
+PORTS = [
+    {"name": "lan", "mac": "02:00:00:00:00:01", "addresses": ["10.1.0.1/24", "10.9.0.1/24"],
+     "mtu": 1500, "link": "up", "rx_packets": 123456789, "tx_packets": 7},
+    {"name": "wan-of-the-west", "mac": "02:00:00:00:00:02", "addresses": [],
+     "mtu": 9000, "link": "", "rx_packets": 0, "tx_packets": 18},
+]
+TOTALS = [{"rx": 1000, "tx": 990, "buffers_in_use": 2}]
+INFO = [{"instance": "west", "version": "0.1.0", "pid": 4711}]
+
+
+def dpdk_answer(command, items, offset):
+    """Like output_json() of DPDK: leaves out each item that does not fit, and goes on behind it."""
+    text = '{"%s":{' % command
+    for number in range(offset, min(len(items), offset + DICT_MAX)):
+        comma = "" if text.endswith("{") else ","
+        item = '%s"%d":%s' % (comma, number, json.dumps(items[number], separators=(",", ":")))
+        if len(text) + len(item) + len("}}") < PACKET_MAX:
+            text += item
+    return (text + "}}").encode()
+
+
+class Daemon:
+    """A telemetry server. conversation(connection) replaces what it does with one client. A list
+    that is a string refuses every question, for that reason."""
+
+    def __init__(self, runtime, instance, lists=None, conversation=None):
+        self.lists = lists or {}
+        self.conversation = conversation or self.converse
+        self.requests = []
+        self.path = f"{runtime}/dpdk/culvert-{instance}/dpdk_telemetry.v2"
+        os.makedirs(os.path.dirname(self.path))
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.bind(self.path)
+        self.socket.listen(1)
+        self.threads = []
+        self.start(self.listen)
+
+    def start(self, function, *args):
+        self.threads.append(threading.Thread(target=function, args=args))
+        self.threads[-1].start()
+
+    def listen(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:  # stop() was called
+                return
+            self.start(self.serve, connection)
+
+    def serve(self, connection):
+        with connection:
+            try:
+                self.conversation(connection)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # that client is gone
+
+    def converse(self, connection):
+        connection.send(GREETING)
+        while request := connection.recv(1024).decode():
+            self.requests.append(request)
+            command, offset, *filters = request.split(",")
+            word = command.removeprefix("/culvert/")
+            if isinstance(refusal := self.lists.get(word), str):
+                connection.send(json.dumps({command: {"error": refusal}}).encode())
+            elif word in self.lists:
+                items = self.lists[word]
+                for key, value in (f.split("=") for f in filters):
+                    items = [item for item in items if str(item[key]) == value]
+                connection.send(dpdk_answer(command, items, int(offset)))
+            else:
+                connection.send(b'{"%s":null}' % command.encode())
+
+    def stop(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:  # the listener first: it starts the others
+            thread.join()
+        self.socket.close()
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.runtime = tempfile.mkdtemp(prefix="culvertctl-")
+        self.addCleanup(shutil.rmtree, self.runtime)
+        os.chmod(self.runtime, 0o755)
+        self.env = {k: v for k, v in os.environ.items() if k != "XDG_RUNTIME_DIR"}
+        self.env["RUNTIME_DIRECTORY"] = self.runtime
+
+    def daemon(self, instance, lists=None, conversation=None):
+        daemon = Daemon(self.runtime, instance, lists, conversation)
+        self.addCleanup(daemon.stop)
+        return daemon
+
+    def start(self, *args, **more):
+        more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": self.env} | more
+        return subprocess.Popen([CULVERTCTL, *args], text=True, **more)
+
+    def finish(self, process, code):
+        """Returns (stdout, stderr) of a culvertctl that is to end with this exit code."""
+        try:
+            out, err = process.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        self.assertEqual(process.returncode, code, f"stdout:\n{out}\nstderr:\n{err}")
+        self.assertNotRegex(err, "Sanitizer|runtime error")
+        return out, err
+
+    def ctl(self, *args, code=0, **more):
+        out, err = self.finish(self.start(*args, **more), code)
+        if code == 0:
+            self.assertEqual(err, "")
+        else:
+            self.assertEqual(out, "")
+            self.assertRegex(err, r"\Aculvertctl[^:]*: ")
+        return out if code == 0 else err
+
+    def assert_table(self, out, golden):
+        self.assertEqual(out, textwrap.dedent(golden).lstrip("\n"))
+
+
+class Tables(Case):
+    def test_columns_are_aligned(self):
+        self.daemon("west", {"ports": PORTS})
+        self.assert_table(self.ctl("show", "ports"), """
+            NAME             MAC                ADDRESSES                 MTU  LINK  RX_PACKETS  TX_PACKETS
+            lan              02:00:00:00:00:01  10.1.0.1/24,10.9.0.1/24  1500  up     123456789           7
+            wan-of-the-west  02:00:00:00:00:02  -                        9000  -              0          18
+            """)
+
+    def test_table_wider_than_the_terminal_is_continued_below(self):
+        self.daemon("west", {"ports": PORTS})
+        self.assert_table(self.on_terminal(60, "show", "ports"), """
+            NAME             MAC                ADDRESSES
+            lan              02:00:00:00:00:01  10.1.0.1/24,10.9.0.1/24
+            wan-of-the-west  02:00:00:00:00:02  -
+
+            NAME              MTU  LINK  RX_PACKETS  TX_PACKETS
+            lan              1500  up     123456789           7
+            wan-of-the-west  9000  -              0          18
+            """)
+
+    def test_terminal_that_is_just_wide_enough(self):
+        self.daemon("west", {"ports": PORTS})
+        wide = self.ctl("show", "ports")
+        width = len(wide.splitlines()[0])
+        self.assertEqual(self.on_terminal(width, "show", "ports"), wide)
+        self.assertEqual(self.on_terminal(width - 1, "show", "ports").count("NAME"), 2)
+
+    def test_terminal_narrower_than_any_column(self):
+        self.daemon("west", {"routes": [{"to": "10.0.0.0/8", "via": "192.0.2.254", "port": "wan"}]})
+        self.assert_table(self.on_terminal(1, "show", "routes"), """
+            TO          VIA
+            10.0.0.0/8  192.0.2.254
+
+            TO          PORT
+            10.0.0.0/8  wan
+            """)
+
+    def on_terminal(self, columns, *args):
+        """Runs culvertctl with a terminal of that width as its output."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+        attributes = termios.tcgetattr(slave)
+        attributes[1] &= ~termios.OPOST  # leave line ends alone
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        process = self.start(*args, stdout=slave)
+        os.close(slave)
+        deadline = threading.Timer(DEADLINE_S, process.kill)
+        deadline.start()
+        with open(master, "rb") as screen:
+            out = b""
+            try:
+                while data := screen.read1():
+                    out += data
+            except OSError:  # EIO: the other end is closed
+                pass
+        deadline.cancel()
+        self.assertEqual(self.finish(process, 0)[1], "")
+        return out.decode()
+
+    def test_one_column(self):
+        self.daemon("west", {"routes": [{"to": "10.0.0.0/8"}]})
+        self.assert_table(self.ctl("show", "routes"), """
+            TO
+            10.0.0.0/8
+            """)
+
+    def test_columns_come_from_the_first_row(self):
+        self.daemon("west", {"sas": [{"name": "a", "window": 64}, {"spi": "0x100", "name": "b"},
+                                     {"name": "c", "window": None}]})
+        self.assert_table(self.ctl("show", "sas"), """
+            NAME  WINDOW
+            a         64
+            b          -
+            c          -
+            """)
+
+    def test_other_types(self):
+        self.daemon("west", {"workers": [{"cpu": 1, "busy": 12.5, "idle": True, "list": [1, 2]},
+                                         {"cpu": "none", "busy": -3, "idle": False, "list": {}}]})
+        self.assert_table(self.ctl("show", "workers"), """
+            CPU   BUSY  IDLE   LIST
+            1     12.5  true   1,2
+            none    -3  false  {}
+            """)
+
+    def test_largest_counters(self):
+        self.daemon("west", {"workers": [{"rx": 2**63 - 1, "tx": 0}]})
+        self.assert_table(self.ctl("show", "workers"), """
+                             RX  TX
+            9223372036854775807   0
+            """)
+
+    def test_octets_that_could_steer_a_terminal_are_escaped(self):
+        self.daemon("west", {"routes": [{"to": "\x1b[2J\r\n", "v\x07": "\x7f\\x\u009b\u202eÄ"}]})
+        out = self.ctl("show", "routes")
+        self.assert_table(out, r"""
+            TO                V\X07
+            \x1b[2J\x0d\x0a  \x7f\x5cx\xc2\x9b\xe2\x80\xae\xc3\x84
+            """.replace("TO                V", "TO               V"))
+
+    def test_single_object_stands_upright(self):
+        self.daemon("west", {"totals": TOTALS, "info": INFO})
+        self.assert_table(self.ctl("show", "totals"), """
+            ITEM            VALUE
+            rx               1000
+            tx                990
+            buffers_in_use      2
+            """)
+        self.assert_table(self.ctl("show", "info"), """
+            ITEM      VALUE
+            instance  west
+            version   0.1.0
+            pid       4711
+            """)
+
+    def test_drops_hides_zeros_unless_all(self):
+        self.daemon("west", {"drops": DROPS})
+        self.assert_table(self.ctl("show", "drops"), """
+            REASON     PACKETS  HELP
+            replay          12  seen before
+            no_policy     3456  no policy matches
+            """)
+        self.assert_table(self.ctl("show", "drops", "all"), """
+            REASON     PACKETS  HELP
+            no_sa            0  no inbound SA for SPI and destination
+            replay          12  seen before
+            auth             0  integrity check failed
+            no_policy     3456  no policy matches
+            """)
+        self.assertEqual(json.loads(self.ctl("show", "drops", "--json")), DROPS)
+
+    def test_drops_hides_only_what_is_known_to_be_zero(self):
+        self.daemon("west", {"drops": [{"reason": "a", "packets": "0"}, {"reason": "b"}]})
+        self.assertEqual(len(self.ctl("show", "drops").splitlines()), 3)
+
+    def test_nothing_to_show(self):
+        self.daemon("west", {"neighbours": [], "drops": DROPS[:1], "info": []})
+        self.assertEqual(self.ctl("show", "neighbours"), "no neighbours\n")
+        self.assertEqual(self.ctl("show", "drops"), "no drops\n")
+        self.assertEqual(self.ctl("show", "info"), "no info\n")
+        self.assertEqual(json.loads(self.ctl("show", "neighbours", "--json")), [])
+
+
+class Paging(Case):
+    def test_thousand_items(self):
+        sas = [{"name": f"sa-{i}", "spi": hex(0x1000 + i), "packets": i * 10**12, "errors": 0}
+               for i in range(1000)]
+        daemon = self.daemon("west", {"sas": sas})
+        out = self.ctl("--json", "show", "sas")
+        self.assertEqual(json.loads(out), sas)
+        self.assertEqual(list(json.loads(out)[0]), list(sas[0]))  # keys in order
+        self.assertEqual(daemon.requests[0], "/culvert/sas,0")
+        self.assertEqual(daemon.requests[-1], "/culvert/sas,1000")
+        self.assertEqual(len(self.ctl("show", "sas").splitlines()), 1001)
+
+    def test_items_that_dpdk_left_out_are_asked_for_again(self):
+        # Long and short ones: behind an item that did not fit there are some that did.
+        policies = [{"name": f"p{i}", "text": "x" * (3000 if i % 3 else 20)} for i in range(50)]
+        numbers = list(json.loads(dpdk_answer("c", policies, 0))["c"])
+        self.assertNotEqual(numbers, [str(i) for i in range(len(numbers))], "no gap to test with")
+        self.daemon("west", {"policies": policies})
+        self.assertEqual(json.loads(self.ctl("--json", "show", "policies")), policies)
+
+
+class Filters(Case):
+    FLOWS = [{"proto": ("tcp", "udp")[i % 2], "source": f"10.1.0.{i % 250}", "port": i % 4,
+              "state": "x" * 60} for i in range(2000)]
+    DONE = [{"result": "flows go"}]
+
+    def test_no_filter(self):
+        daemon = self.daemon("west", {"flows": self.FLOWS[:1]})
+        self.assertEqual(json.loads(self.ctl("--json", "show", "flows")), self.FLOWS[:1])
+        self.assertEqual(daemon.requests, ["/culvert/flows,0", "/culvert/flows,1"])
+
+    def test_filters_are_part_of_every_question(self):
+        daemon = self.daemon("west", {"flows": self.FLOWS})
+        out = self.ctl("--json", "show", "flows", "proto", "udp", "port", "3")
+        self.assertEqual(json.loads(out), self.FLOWS[3::4])
+        self.assertGreater(len(daemon.requests), 3, "more than one page")
+        for request in daemon.requests:
+            self.assertRegex(request, r"\A/culvert/flows,\d+,proto=udp,port=3\Z")
+
+    def test_nothing_matches(self):
+        self.daemon("west", {"flows": self.FLOWS})
+        self.assertEqual(self.ctl("show", "flows", "proto", "sctp"), "no flows\n")
+
+    def test_every_filter_of_show_and_flush(self):
+        filters = [("address", "2001:db8::/32"), ("port", "80"), ("proto", "tcp"),
+                   ("state", "udp_new"), ("sa", "west-in")]
+        words = [word for pair in filters for word in pair]
+        question = "".join(f",{key}={value}" for key, value in filters)
+        items = [dict(filters)]
+        daemon = self.daemon("west", {"flows": items, "flow_flush": items})
+        for verb, command in (("show", "flows"), ("flush", "flow_flush")):
+            daemon.requests.clear()
+            self.ctl(verb, "flows", *words)
+            self.assertEqual(daemon.requests,
+                             [f"/culvert/{command},{number}{question}" for number in (0, 1)])
+
+    def test_flush(self):
+        daemon = self.daemon("west", {"flow_flush": self.DONE})
+        self.assert_table(self.ctl("flush", "flows"), """
+            RESULT
+            flows go
+            """)
+        self.assertEqual(daemon.requests, ["/culvert/flow_flush,0", "/culvert/flow_flush,1"])
+        self.assertEqual(json.loads(self.ctl("flush", "flows", "--json")), self.DONE)
+
+    def test_flush_of_the_chosen_instance(self):
+        daemons = [self.daemon(name, {"flow_flush": self.DONE}) for name in ("east", "west")]
+        self.assertIn("choose one with -i", self.ctl("flush", "flows", code=2))
+        self.ctl("-i", "west", "flush", "flows")
+        self.assertEqual([len(daemon.requests) for daemon in daemons], [0, 2])
+
+    def test_refused_by_the_daemon(self):
+        refusal = "port must be \x1b[2J 80"
+        self.daemon("west", {"flows": refusal, "flow_flush": refusal})
+        for verb in ("show", "flush"):
+            for option in ((), ("--json",)):
+                self.assertEqual(self.ctl(verb, "flows", "port", "0", *option, code=2),
+                                 "culvertctl: instance west: port must be \\x1b[2J 80\n")
+
+    def test_refused_behind_the_first_page(self):
+        def conversation(connection):
+            connection.send(GREETING)
+            for answer in ({"0": {"a": 1}}, {"error": "it is gone"}):
+                connection.recv(1024)
+                connection.send(json.dumps({"/culvert/flows": answer}).encode())
+        self.daemon("west", conversation=conversation)
+        self.assertIn("west: it is gone\n", self.ctl("show", "flows", code=2))
+
+    def test_wrong_words(self):
+        daemon = self.daemon("west", {"flows": [], "flow_flush": []})
+        for verb in ("show", "flush"):
+            for words, message in (
+                    (["prot", "tcp"], '"prot" is no filter, there are: '
+                                      "address port proto state sa\n"),
+                    (["port", "1", "all"], '"all" is no filter'),
+                    ([""], '"" is no filter'),
+                    (["port"], "port: of which value?"),
+                    (["port", "1", "sa"], "sa: of which value?"),
+                    (["sa", "x" * 508], "filters are too long")):
+                self.assertIn(f"{verb} flows: ", err := self.ctl(verb, "flows", *words, code=2))
+                self.assertIn(message, err)
+        self.assertEqual(daemon.requests, [])
+
+    def test_longest_filter(self):
+        daemon = self.daemon("west", {"flows": []})
+        self.ctl("show", "flows", "sa", "x" * 507)
+        self.assertEqual(daemon.requests, ["/culvert/flows,0,sa=" + "x" * 507])
+
+
+class Instances(Case):
+    def two(self):
+        self.daemon("west", {"info": [{"instance": "west"}]})
+        self.daemon("east", {"info": [{"instance": "east"}]})
+
+    def test_instance_is_chosen_by_name(self):
+        self.two()
+        for name in ("east", "west"):
+            for args in (("-i", name, "show", "info"), ("show", "info", f"--instance={name}")):
+                self.assertIn(f"instance  {name}\n", self.ctl(*args))
+
+    def test_several_and_none_chosen(self):
+        self.two()
+        err = self.ctl("show", "info", code=2)
+        self.assertIn("-i", err)
+        self.assertTrue(err.endswith("\n  east\n  west\n"), err)
+
+    def test_list(self):
+        self.two()
+        self.leave_behind("dead")
+        os.makedirs(f"{self.runtime}/dpdk/rte")
+        os.makedirs(f"{self.runtime}/dpdk/culvert-no socket\x1b")
+        os.makedirs(f"{self.runtime}/dpdk/culvert-empty")
+        path = f"{self.runtime}/dpdk/culvert-%s/dpdk_telemetry.v2"
+        pad = " " * (len(path % "west") - len("SOCKET"))
+        self.assertEqual(self.ctl("list").replace(pad, ""), textwrap.dedent(f"""\
+            INSTANCE   PID  STATE    SOCKET
+            east      4711  running  {path % "east"}
+            west      4711  running  {path % "west"}
+            """))
+        self.assertEqual(json.loads(self.ctl("list", "--json")), [
+            {"instance": name, "pid": 4711, "state": "running", "socket": path % name}
+            for name in ("east", "west")])
+
+    def leave_behind(self, instance):
+        Daemon(self.runtime, instance).stop()
+
+    def test_dead_instances_do_not_count(self):
+        self.leave_behind("dead")
+        self.daemon("west", {"info": INFO})
+        self.assertIn("west", self.ctl("show", "info"))
+        err = self.ctl("-i", "dead", "show", "info", code=1)
+        self.assertRegex(err, "instance dead .*culvert-dead/dpdk_telemetry.v2.*not running")
+        self.assertIn("not running", self.ctl("-i", "never", "show", "info", code=1))
+
+    def test_none_runs(self):
+        self.leave_behind("dead")
+        err = self.ctl("show", "sas", code=1)
+        self.assertIn(f"no running culvertd found in {self.runtime}/dpdk", err)
+        self.assertIn("culvertd -c FILE", err)
+        out, err = self.finish(self.start("list"), 0)
+        self.assertEqual(out, "")
+        self.assertIn("no running culvertd", err)
+        self.assertEqual(self.ctl("list", "--json"), "[]\n")
+
+    def test_no_runtime_folder(self):
+        self.env["RUNTIME_DIRECTORY"] = "/nonexistent"
+        self.assertIn("found in /nonexistent/dpdk", self.ctl("show", "sas", code=1))
+
+    def test_runtime_folder_that_is_none(self):
+        open(f"{self.runtime}/dpdk", "w", encoding="ascii").close()
+        self.assertIn(f"cannot read {self.runtime}/dpdk: Not a directory",
+                      self.ctl("show", "sas", code=1))
+
+    def test_names_that_are_none(self):
+        for name in ("", "a/b", "../x", "a b", "ä"):
+            self.assertIn("[A-Za-z0-9_.-]", self.ctl("-i", name, "show", "sas", code=2))
+        self.assertIn("too long", self.ctl("-i", "x" * 108, "show", "sas", code=1))
+
+    def unprivileged(self, *args, code):
+        """As somebody who is not root; a copy, since the build folder may be closed to others."""
+        copy = shutil.copy(CULVERTCTL, f"{self.runtime}/culvertctl")
+        return self.ctl(*args, code=code, executable=copy, cwd="/", **UNPRIVILEGED)
+
+    def test_permission_denied(self):
+        west = self.daemon("west", {"info": INFO})
+        os.chmod(west.path, 0)
+        for args in (("show", "info"), ("-i", "west", "show", "info")):
+            self.assertRegex(self.unprivileged(*args, code=1), "west.*permission denied.*as root")
+        self.assertRegex(self.unprivileged("list", code=0), r"west +- +permission denied")
+        folder = f"{self.runtime}/dpdk"
+        os.chmod(folder, 0)
+        self.assertRegex(self.unprivileged("show", "info", code=1),
+                         f"cannot read {folder}: permission denied.*as root")
+        os.chmod(folder, 0o755)
+
+    def test_folder_of_an_ordinary_user(self):
+        self.daemon("west", {"info": INFO})
+        del self.env["RUNTIME_DIRECTORY"]
+        self.env["XDG_RUNTIME_DIR"] = self.runtime
+        os.chmod(f"{self.runtime}/dpdk/culvert-west/dpdk_telemetry.v2", 0o777)
+        self.assertIn("west", self.unprivileged("show", "info", code=0))
+        del self.env["XDG_RUNTIME_DIR"]
+        name = os.path.basename(self.runtime)
+        self.assertIn(f"/tmp/dpdk/culvert-{name}/",
+                      self.unprivileged("-i", name, "show", "info", code=1))
+        self.env["XDG_RUNTIME_DIR"] = "/nonexistent"
+        self.assertIn("run as root", self.unprivileged("show", "info", code=1))
+
+    @unittest.skipUnless(os.getuid() == 0, "root's folder is for root")
+    def test_folder_of_root(self):
+        del self.env["RUNTIME_DIRECTORY"]
+        self.env["XDG_RUNTIME_DIR"] = self.runtime
+        name = os.path.basename(self.runtime)
+        self.assertIn(f"/var/run/dpdk/culvert-{name}/", self.ctl("-i", name, "show", "sas", code=1))
+
+
+class CommandLine(Case):
+    def test_help_and_version(self):
+        for option in ("-h", "--help"):
+            out = self.ctl(option)
+            for word in ("show", "flush flows", "list", "rules", "state STATE", "--json", "neighbours",
+                         "Exit codes"):
+                self.assertIn(word, out)
+        self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+\n\Z")
+
+    def test_no_command(self):
+        out, err = self.finish(self.start(), 2)
+        self.assertEqual(out, "")
+        self.assertTrue(err.startswith("Usage: culvertctl"), err)
+
+    def test_wrong_command_lines(self):
+        for args, message in (
+                (["shwo", "sas"], '"shwo" is no command, there are: show, flush, list'),
+                (["list", "all"], "list takes neither"),
+                (["-i", "west", "list"], "list takes neither"),
+                (["show"], "show: what?"),
+                (["flush"], "flush: what? There is: flows"),
+                (["flush", "sas"], "flush: what? There is: flows"),
+                (["show", "sas", "port", "1"], 'show sas: "port" is one word too many'),
+                (["show", "sas", "all"], 'show sas: "all" is one word too many'),
+                (["show", "drops", "some"], 'show drops: "some" is one word too many'),
+                (["show", "drops", "all", "all"], 'show drops: "all" is one word too many')):
+            self.assertIn(message, self.ctl(*args, code=2))
+        for args in (["--jsno"], ["-i"], ["-x", "show", "sas"]):
+            self.assertIn("Try: culvertctl --help", self.finish(self.start(*args), 2)[1])
+
+    def test_unknown_word(self):
+        for word, nearest in (("prots", "ports"), ("neighbors", "neighbours"), ("sa", "sas"),
+                              ("policy", "policies"), ("Routes", "routes"), ("temperature", None),
+                              ("x", None), ("", None), ("x" * 500, None)):
+            err = self.ctl("show", word, code=2)
+            self.assertIn(f'"{word}" is unknown', err)
+            if nearest:
+                self.assertIn(f'did you mean "{nearest}"?', err)
+            else:
+                self.assertNotIn("did you mean", err)
+            self.assertIn("\n  workers     workers, ", err)
+
+    def test_output_that_cannot_be_written(self):
+        self.daemon("west", {"info": INFO})
+        with open("/dev/full", "w", encoding="ascii") as full:
+            for args in (["show", "info"], ["show", "info", "--json"], ["list"], ["--help"]):
+                err = self.finish(self.start(*args, stdout=full), 1)[1]
+                self.assertIn("cannot write", err)
+
+
+class Failures(Case):
+    """What daemons can do wrong."""
+
+    def failure(self, conversation):
+        self.daemon("west", conversation=conversation)
+        err = self.ctl("-i", "west", "show", "sas", code=1)
+        self.assertIn("instance west", err)
+        return err
+
+    @staticmethod
+    def answering(*answers, greeting=GREETING):
+        """A daemon that says this, whatever it is asked, and closes the connection."""
+        def conversation(connection):
+            connection.send(greeting)
+            for answer in answers:
+                connection.recv(1024)
+                connection.send(answer)
+        return conversation
+
+    def test_command_unknown_to_the_daemon(self):
+        err = self.failure(self.answering(b'{"/culvert/sas":null}'))
+        self.assertIn("does not know this command", err)
+        self.assertIn("older than culvertctl", err)
+
+    def test_malformed_greeting(self):
+        for i, greeting in enumerate((b"hello", b"[]", b"{}", b'{"pid":"4711"}', b'{"pid":1',
+                                      b'{"pid":' + b"1" * 30 + b"}", b'{"pid":1} {}')):
+            with self.subTest(greeting=greeting):
+                self.daemon(f"g{i}", conversation=self.answering(greeting=greeting))
+                self.assertIn("malformed answer", self.ctl("-i", f"g{i}", "show", "sas", code=1))
+
+    def test_malformed_answer(self):
+        for i, answer in enumerate((
+                b"?", b"[]", b"{}", b"null", b'{"/culvert/ports":{}}', b'{"/culvert/sas":[]}',
+                b'{"/culvert/sas":"text"}', b'{"/culvert/sas":{"0":1}}',
+                b'{"/culvert/sas":{"error":1}}', b'{"/culvert/sas":{"1":{}}}',
+                b'{"/culvert/sas":{"name":"a"}}',
+                b'{"/culvert/sas":{"0":{"name":"\xff"}}}', b'{"/culvert/sas":{"0":{"name":',
+                b'{"/culvert/sas":{"0":{}}}' + b" " * PACKET_MAX, b"[" * 10000,
+                b'{"/culvert/sas":{"0":{"a":1,"a":2}}}')):
+            with self.subTest(answer=answer[:40]):
+                self.daemon(f"a{i}", conversation=self.answering(answer))
+                self.assertIn("malformed answer", self.ctl("-i", f"a{i}", "show", "sas", code=1))
+
+    def test_daemon_that_does_not_heed_the_offset(self):
+        page = dpdk_answer("/culvert/sas", [{"name": "a"}], 0)
+        self.assertIn("malformed answer", self.failure(self.answering(*[page] * 3)))
+
+    def test_daemon_that_has_too_many_clients(self):
+        self.assertIn("has 10 clients", self.failure(lambda connection: None))
+
+    def test_daemon_that_dies_after_the_greeting(self):
+        self.assertIn("closed the connection", self.failure(self.answering()))
+
+    def test_daemon_that_dies_between_pages(self):
+        page = dpdk_answer("/culvert/sas", [{"name": "a"}], 0)
+        self.assertIn("closed the connection", self.failure(self.answering(page)))
+
+    def test_daemon_that_dies_with_the_question_unread(self):
+        def conversation(connection):
+            connection.send(GREETING)
+            connection.recv(1, socket.MSG_PEEK)
+        self.assertIn("closed the connection", self.failure(conversation))
+
+    def test_daemons_that_hang(self):
+        over = threading.Event()
+
+        def greets(connection):
+            connection.send(GREETING)
+            over.wait(DEADLINE_S)
+
+        self.daemon("silent", conversation=lambda connection: over.wait(DEADLINE_S))
+        self.daemon("greets", conversation=greets)
+        self.addCleanup(over.set)  # runs before the daemons are stopped
+        began = time.monotonic()
+        clients = [self.start("-i", name, "show", "sas") for name in ("silent", "greets")]
+        listing = self.start("list")
+        for client in clients:
+            self.assertIn("no answer within 5 seconds", self.finish(client, 1)[1])
+        self.assertGreater(time.monotonic() - began, 4)
+        out, _ = self.finish(listing, 0)
+        self.assertRegex(out, r"\ngreets +4711 +running +/")
+        self.assertRegex(out, r"\nsilent +- +no answer within 5 seconds +/")
+
+    def test_stopped_and_continued_while_waiting(self):
+        asked, answer = threading.Event(), threading.Event()
+
+        def conversation(connection):
+            connection.send(GREETING)
+            connection.recv(1024)
+            asked.set()
+            answer.wait(DEADLINE_S)
+            connection.send(b'{"/culvert/sas":{}}')
+
+        self.daemon("west", conversation=conversation)
+        self.addCleanup(answer.set)
+        client = self.start("-i", "west", "show", "sas")
+        self.assertTrue(asked.wait(DEADLINE_S))
+        self.wait_for_state(client, "S")
+        client.send_signal(signal.SIGSTOP)
+        self.wait_for_state(client, "T")
+        client.send_signal(signal.SIGCONT)
+        self.wait_for_state(client, "S")
+        answer.set()
+        self.assertEqual(self.finish(client, 0)[0], "no sas\n")
+
+    def wait_for_state(self, process, state):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == state:
+                    return
+        self.fail(f"culvertctl does not come to state {state}")
+
+
+if __name__ == "__main__":
+    CULVERTCTL = os.path.abspath(os.environ["CULVERTCTL"])
+    unittest.main()

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ESP packets: their layout (RFC 4303 2), the outer header (RFC 4301 5.1.2.1), room and limits, and
+// what one side makes the other side takes, for every algorithm and size.
+#include <netinet/in.h>
+
+#include <rte_mbuf.h>
+
+#include "eal.h"
+#include "esp_in.h"
+#include "esp_out.h"
+#include "ipv4.h"
+#include "test.h"
+
+#define INNER_MAX 1500
+
+static const uint8_t key[CRYPTO_CIPHER_KEY_MAX] = {7, 8, 9};
+static struct rte_mempool *pool;
+
+static int start(void **state)
+{
+	(void)state;
+	eal_start();
+	pool = rte_pktmbuf_pool_create(
+		"packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	return pool != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	unsigned int lost = rte_mempool_in_use_count(pool);
+
+	(void)state;
+	rte_mempool_free(pool);
+	eal_stop();
+	return lost == 0 ? 0 : -1;
+}
+
+static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
+{
+	struct sa_params p = {
+		.name = "sa",
+		.spi = 0x12345678,
+		.key = {cipher, auth, key, key},
+		.engine = "auto",
+		.replay_window = 64,
+		.n_workers = 1,
+	};
+
+	assert_int_equal(ip_addr_parse(&p.local, "192.0.2.1"), 0);
+	assert_int_equal(ip_addr_parse(&p.remote, "192.0.2.2"), 0);
+	return p;
+}
+
+static struct sa_params cbc_params(void)
+{
+	return params(cipher_alg_find("aes-128-cbc"), auth_alg_find("hmac-sha1-96"));
+}
+
+static struct rte_mbuf *inner_packet(uint16_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+
+	uint8_t *b = (uint8_t *)rte_pktmbuf_append(m, len);
+
+	assert_non_null(b);
+	for (uint16_t i = 20; i < len; i++)
+		b[i] = (uint8_t)(i * 11);
+	*(struct rte_ipv4_hdr *)b = (struct rte_ipv4_hdr){
+		.version_ihl = 0x45,
+		.type_of_service = 0xba,
+		.total_length = rte_cpu_to_be_16(len),
+		.fragment_offset = RTE_BE16(0x4000),
+		.time_to_live = 5,
+		.next_proto_id = IPPROTO_UDP,
+		.src_addr = RTE_BE32(0x0a010005),
+		.dst_addr = RTE_BE32(0x0a020005),
+	};
+	ipv4_checksum_set((struct rte_ipv4_hdr *)b);
+	return m;
+}
+
+static void check_layout(struct sa_out *sa, uint16_t inner_len)
+{
+	struct rte_mbuf *m = inner_packet(inner_len);
+	struct crypto_op op;
+	uint8_t inner[INNER_MAX];
+	const uint8_t spi_seq[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};
+
+	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
+	assert_int_equal(esp_out_frame(&op, sa, m, 0x9abcdef0, 0), DROP_NONE);
+
+	const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *text = b + 28 + sa->sa.iv_len;
+	uint16_t pad_len = text[op.text_len - 2];
+
+	assert_int_equal(
+		rte_pktmbuf_data_len(m), 28 + sa->sa.iv_len + op.text_len + sa->sa.icv_len);
+	assert_int_equal(rte_pktmbuf_pkt_len(m), rte_pktmbuf_data_len(m));
+	assert_memory_equal(b + 20, spi_seq, sizeof(spi_seq));
+	assert_memory_equal(text, inner, inner_len);
+	assert_int_equal(op.text_len, inner_len + pad_len + 2);
+	assert_int_equal(op.text_len % sa->sa.cipher->block, 0);
+	assert_int_equal(op.text_len % 4, 0);
+	assert_in_range(pad_len, 0, sa->sa.cipher->block - 1); // no more than it takes
+	for (uint16_t i = 0; i < pad_len; i++)
+		assert_int_equal(text[inner_len + i], i + 1);
+	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);
+	assert_ptr_equal(op.esp, b + 20);
+	assert_int_equal(op.seq, 0x9abcdef0);
+	assert_ptr_equal(op.session, sa->sa.session[0]);
+	rte_pktmbuf_free(m);
+}
+
+// What one side seals the other opens; afterwards there is the inner packet and nothing else.
+static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inner_len)
+{
+	struct rte_mbuf *m = inner_packet(inner_len);
+	uint64_t seq = sa_out_take_seq(out, 1);
+	struct crypto_op op;
+	uint8_t inner[INNER_MAX];
+
+	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
+	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
+	crypto_seal(&op, 1);
+	assert_true(op.ok);
+	assert_int_equal(esp_in_check(&op, in, m, 0), DROP_NONE);
+	crypto_open(&op, 1);
+	assert_true(op.ok);
+	assert_int_equal(esp_in_finish(&op, in, m, 0), DROP_NONE);
+	assert_int_equal(rte_pktmbuf_data_len(m), inner_len);
+	assert_int_equal(rte_pktmbuf_pkt_len(m), inner_len);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), inner, inner_len);
+	rte_pktmbuf_free(m);
+}
+
+static void test_every_algorithm(void **state)
+{
+	(void)state;
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
+			if (!alg_pair_ok(c, a))
+				continue;
+
+			struct sa_params p = params(c, a);
+			struct sa_out *out = sa_out_new(&p);
+			struct sa_in *in = sa_in_new(&p);
+			uint64_t packets = 0, bytes = 0;
+
+			assert_non_null(out);
+			assert_non_null(in);
+			for (uint16_t len = 20; len <= INNER_MAX; len++, packets++) {
+				if (len < 100)
+					check_layout(out, len);
+				check_round_trip(out, in, len);
+				bytes += len;
+			}
+			assert_int_equal(in->sa.counters[0].packets, packets);
+			assert_int_equal(in->sa.counters[0].bytes, bytes);
+			sa_out_free(out);
+			sa_in_free(in);
+		}
+}
+
+static void test_outer_header(void **state)
+{
+	static const struct {
+		uint8_t tos;
+		uint16_t frag, outer_frag;
+	} rows[] = {{0, 0, 0}, {0xff, 0x4000, 0x4000}, {0xb8, 0x2000, 0}, {0x03, 0x0100, 0},
+		{0x02, 0xc000, 0x4000}};
+	struct sa_params p = cbc_params();
+	struct sa_out *sa = sa_out_new(&p);
+
+	(void)state;
+	assert_non_null(sa);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct rte_mbuf *m = inner_packet(100);
+		struct rte_ipv4_hdr *inner = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
+		struct crypto_op op;
+
+		inner->type_of_service = rows[i].tos;
+		inner->fragment_offset = rte_cpu_to_be_16(rows[i].frag);
+		assert_int_equal(esp_out_frame(&op, sa, m, 1, 0), DROP_NONE);
+
+		const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+
+		assert_int_equal(ipv4_check(outer, rte_pktmbuf_data_len(m), false), IPV4_GOOD);
+		assert_int_equal(outer->version_ihl, 0x45);
+		assert_int_equal(rte_be_to_cpu_16(outer->total_length), rte_pktmbuf_data_len(m));
+		assert_int_equal(outer->type_of_service, rows[i].tos);
+		assert_int_equal(rte_be_to_cpu_16(outer->fragment_offset), rows[i].outer_frag);
+		assert_int_equal(outer->time_to_live, 64);
+		assert_int_equal(outer->next_proto_id, IPPROTO_ESP);
+		assert_int_equal(outer->src_addr, RTE_BE32(0xc0000201));
+		assert_int_equal(outer->dst_addr, RTE_BE32(0xc0000202));
+		rte_pktmbuf_free(m);
+	}
+	sa_out_free(sa);
+}
+
+// 100 octets of inner packet: 10 of trailer and 12 of ICV behind, 44 in front.
+static void check_room(struct sa_out *sa, uint16_t headroom, uint16_t tailroom, enum drop right)
+{
+	struct rte_mbuf *m = inner_packet(100);
+	struct crypto_op op;
+	uint8_t before[100];
+
+	m->data_off = headroom;
+	memcpy(before, rte_pktmbuf_mtod(m, void *), sizeof(before));
+	m->buf_len = (uint16_t)(headroom + 100 + tailroom);
+	if (esp_out_frame(&op, sa, m, 1, 0) != right)
+		fail_msg("headroom %u, tailroom %u", headroom, tailroom);
+	if (right != DROP_NONE) {
+		assert_int_equal(rte_pktmbuf_data_len(m), 100);
+		assert_int_equal(m->data_off, headroom);
+		assert_memory_equal(rte_pktmbuf_mtod(m, void *), before, sizeof(before));
+	}
+	m->buf_len = RTE_MBUF_DEFAULT_BUF_SIZE;
+	rte_pktmbuf_free(m);
+}
+
+static void test_room(void **state)
+{
+	struct sa_params p = cbc_params();
+	struct sa_out *sa = sa_out_new(&p);
+
+	(void)state;
+	assert_non_null(sa);
+	check_room(sa, 44, 24, DROP_NONE);
+	check_room(sa, 43, 24, DROP_NO_ROOM);
+	check_room(sa, 44, 23, DROP_NO_ROOM);
+	check_room(sa, 0, 1000, DROP_NO_ROOM);
+	check_room(sa, 1000, 0, DROP_NO_ROOM);
+	assert_int_equal(sa->sa.counters[0].packets, 1);
+	sa_out_free(sa);
+}
+
+static void test_sequence_end(void **state)
+{
+	struct sa_params p = cbc_params();
+	struct sa_out *sa = sa_out_new(&p);
+	struct rte_mbuf *m = inner_packet(100);
+	struct crypto_op op;
+
+	(void)state;
+	assert_non_null(sa);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT32_MAX + UINT64_C(1), 0), DROP_SEQUENCE_END);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT64_MAX, 0), DROP_SEQUENCE_END);
+	assert_int_equal(rte_pktmbuf_data_len(m), 100);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT32_MAX, 0), DROP_NONE);
+	rte_pktmbuf_free(m);
+	sa_out_free(sa);
+}
+
+// Every length of an ESP packet: enough for its fields, and whole blocks.
+static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
+{
+	struct sa_params p = params(c, a);
+	struct sa_in *in = sa_in_new(&p);
+	uint16_t around = (uint16_t)(20 + 8 + c->iv_len + alg_pair_icv_len(c, a));
+
+	assert_non_null(in);
+	for (uint16_t len = 28; len < 200; len++) {
+		struct rte_mbuf *m = inner_packet(len);
+		bool right = len > around && (len - around) % c->block == 0;
+		struct crypto_op op;
+
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 24), (uint8_t[]){0, 0, 0, 9}, 4);
+		if (esp_in_check(&op, in, m, 0) != (right ? DROP_NONE : DROP_ESP_SHORT))
+			fail_msg("%s %s: length %u", c->name, a->name, len);
+		if (right) {
+			assert_int_equal(op.text_len, len - around);
+			assert_int_equal(op.seq, 9);
+		}
+		rte_pktmbuf_free(m);
+	}
+	sa_in_free(in);
+}
+
+static void test_lengths(void **state)
+{
+	(void)state;
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
+			if (alg_pair_ok(c, a))
+				check_lengths(c, a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_algorithm),
+		cmocka_unit_test(test_outer_header),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_sequence_end),
+		cmocka_unit_test(test_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

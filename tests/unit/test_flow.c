@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flow table one call at a time: finding, deciding, ageing, listing, flushing.
+#include <errno.h>
+
+#include "flows.h"
+
+// An entry that one packet makes is found by the next of the same burst, and by the answer.
+static void test_burst(void **state)
+{
+	struct flow_pkt p[FLOW_BURST_MAX];
+	struct flow *f[FLOW_BURST_MAX], *made;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 1000, 1, NULL);
+	for (uint16_t i = 0; i < FLOW_BURST_MAX; i++)
+		p[i] = i % 2 == 0 ? pkt_udp(HOST_A, (uint16_t)(i / 4), HOST_B, 9)
+				  : pkt_udp(HOST_B, 9, HOST_A, (uint16_t)(i / 4));
+	flow_find_burst(s.t, p, f, FLOW_BURST_MAX);
+	for (unsigned int i = 0; i < FLOW_BURST_MAX; i++) {
+		assert_null(f[i]);
+		assert_int_equal(flows_pass(&s, 0, &p[i], 1, &f[i]), DROP_NONE);
+		assert_ptr_equal(f[i], f[i / 4 * 4]);
+	}
+	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
+	for (unsigned int n = 0; n <= FLOW_BURST_MAX; n++) {
+		struct flow *g[FLOW_BURST_MAX] = {NULL};
+
+		flow_find_burst(s.t, p, g, n);
+		for (unsigned int i = 0; i < FLOW_BURST_MAX; i++)
+			assert_ptr_equal(g[i], i < n ? f[i] : NULL);
+	}
+	// An insertion finds what is there.
+	assert_int_equal(flow_insert(s.t, 0, &p[0], 1, &made), DROP_NONE);
+	assert_ptr_equal(made, f[0]);
+	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
+	flow_remove(s.t, 0, f[0]);
+	flow_remove(s.t, 0, f[0]);
+	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4 - 1);
+	assert_null(flow_find(s.t, &p[0]));
+	flow_find_burst(s.t, p, f, FLOW_BURST_MAX);
+	assert_null(f[0]);
+	assert_non_null(f[4]);
+	flows_fini(&s);
+	flow_table_free(NULL);
+}
+
+static void test_counts(void **state)
+{
+	struct flow_pkt a = pkt_udp(HOST_A, 1, HOST_B, 2), b = pkt_udp(HOST_B, 2, HOST_A, 1);
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 100, 1, NULL);
+	for (unsigned int i = 0; i < 10; i++)
+		flows_pass_to(&s, a, i, FLOW_UDP_NEW, FLOW_CT_NEW);
+	for (unsigned int i = 0; i < 3; i++)
+		flows_pass_to(&s, b, 100 + i, FLOW_UDP_REPLIED, FLOW_CT_ESTABLISHED);
+	f = flow_find(s.t, &a);
+	assert_int_equal(f->dir[a.dir].packets, 10);
+	assert_int_equal(f->dir[a.dir].octets, 280);
+	assert_int_equal(f->dir[b.dir].packets, 3);
+	assert_int_equal(f->dir[a.dir].seen, 9);
+	assert_int_equal(f->dir[b.dir].seen, 102);
+	flows_fini(&s);
+}
+
+static void test_decision(void **state)
+{
+	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
+	struct flow_decision in = {(void *)1, (void *)2, (void *)3, (void *)4, 5}, out = {0};
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 100, 1, NULL);
+	flows_pass_to(&s, p, 0, FLOW_UDP_NEW, FLOW_CT_NEW);
+	f = flow_find(s.t, &p);
+	assert_false(flow_decision_get(f, 0, 1, &out));
+	flow_decision_set(f, 0, 1, &in);
+	assert_true(flow_decision_get(f, 0, 1, &out));
+	assert_memory_equal(&in, &out, offsetof(struct flow_decision, verdict) + 1);
+	assert_false(flow_decision_get(f, 1, 1, &out));
+	assert_false(flow_decision_get(f, 0, 2, &out));
+	flow_decision_set(f, 0, 2, &in);
+	assert_false(flow_decision_get(f, 0, 1, &out));
+	assert_true(flow_decision_get(f, 0, 2, &out));
+	flows_fini(&s);
+}
+
+static void test_timeouts(void **state)
+{
+	static const struct {
+		enum flow_state state;
+		uint32_t s;
+	} rows[] = {{FLOW_UDP_NEW, 30}, {FLOW_UDP_REPLIED, 30}, {FLOW_UDP_STREAM, 120},
+		{FLOW_TCP_ESTABLISHED, 432000}, {FLOW_TCP_SYN_SENT, 120}, {FLOW_TCP_SYN_RECV, 60},
+		{FLOW_TCP_FIN_WAIT, 120}, {FLOW_TCP_CLOSE_WAIT, 60}, {FLOW_TCP_LAST_ACK, 30},
+		{FLOW_TCP_TIME_WAIT, 120}, {FLOW_TCP_CLOSE, 10}, {FLOW_ICMP_NEW, 30},
+		{FLOW_ICMP_REPLIED, 30}, {FLOW_OTHER_NEW, 600}, {FLOW_OTHER_REPLIED, 600},
+		{FLOW_TCP_PICKED_UP, 300}};
+	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
+
+	(void)state;
+	assert_int_equal(COUNT_OF(rows), FLOW_STATE_COUNT - 1);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (uint32_t start = 0; start < 2; start++) {
+			uint32_t began = start == 0 ? 0 : UINT32_MAX - 5000; // the clock wraps
+			struct flow *f;
+			struct flows s;
+
+			flows_init(&s, 100, 2, NULL);
+			assert_int_equal(flows_pass(&s, 0, &p, began, &f), DROP_NONE);
+			atomic_store(&f->word, rows[i].state);
+			flows_round(&s, began - 100); // by the clock of a worker that is behind
+			assert_int_equal(flow_count(s.t), 1);
+			flows_round(&s, began + rows[i].s * 1000 - 1);
+			assert_int_equal(flow_count(s.t), 1);
+			flows_round(&s, began + rows[i].s * 1000);
+			assert_int_equal(flow_count(s.t), 0);
+			assert_int_equal(flows_count(&s).expired, 1);
+			assert_null(flow_find(s.t, &p));
+			flows_fini(&s);
+		}
+}
+
+static void test_configure(void **state)
+{
+	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 100, 1, NULL);
+	flows_pass_to(&s, p, 0, FLOW_UDP_NEW, FLOW_CT_NEW);
+	flows_round(&s, 5000);
+	assert_int_equal(flow_count(s.t), 1);
+	s.config.timeout_s[FLOW_UDP_NEW] = 5;
+	flow_table_configure(s.t, &s.config);
+	flows_round(&s, 5000);
+	assert_int_equal(flow_count(s.t), 0);
+	flows_fini(&s);
+}
+
+// The memory of a removed entry is not used again while a worker may still read it.
+static void test_grace(void **state)
+{
+	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
+	struct flow *f, *g;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 32, 2, NULL);
+	flows_pass_to(&s, p, 0, FLOW_UDP_NEW, FLOW_CT_NEW);
+	f = flow_find(s.t, &p);
+	flow_tick(s.t, 0, 31 * 1000, 10000);
+	assert_null(flow_find(s.t, &p));
+	for (unsigned int i = 0; i < 100; i++) { // worker 1 has not passed on
+		rte_rcu_qsbr_quiescent(s.qsbr, 0);
+		flow_tick(s.t, 0, 31 * 1000, 0);
+	}
+	assert_true(flow_key_equal(&f->key, &p.key));
+	assert_int_not_equal(flow_word(f), FLOW_FREE);
+	rte_rcu_qsbr_quiescent(s.qsbr, 1);
+	flow_tick(s.t, 0, 31 * 1000, 0);
+	assert_int_equal(flow_word(f), FLOW_FREE);
+	p = pkt_udp(HOST_A, 3, HOST_B, 4);
+	assert_int_equal(flow_insert(s.t, 0, &p, 0, &g), DROP_NONE);
+	assert_ptr_equal(g, f);
+	flows_fini(&s);
+}
+
+static unsigned int list_all(struct flows *s, const struct flow_filter *filter, unsigned int chunk,
+	struct flow_view views[], unsigned int most)
+{
+	uint32_t position = FLOW_LIST_START;
+	unsigned int n = 0;
+
+	while (position != FLOW_LIST_END) {
+		unsigned int room = RTE_MIN(chunk, most - n);
+
+		if (room == 0)
+			break;
+		n += flow_list(s->t, filter, 5000, &position, &views[n], room);
+	}
+	return n;
+}
+
+static void test_list(void **state)
+{
+	static struct flow_view v[500];
+	struct flow_filter any = {0}, filter = {0};
+	struct flow_decision d = {.sa_out = (void *)0x1234, .sa_in = (void *)0x5678};
+	struct flow_pkt p;
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 1000, 2, NULL);
+	for (uint32_t i = 0; i < 200; i++)
+		flows_establish(&s, i, 1000);
+	p = pkt_tcp(HOST_A + 7, 3333, HOST_B, 80, SYN, 0, 0);
+	assert_int_equal(flows_pass(&s, 1, &p, 2000, &f), DROP_NONE);
+	flow_decision_set(f, p.dir, 3, &d);
+	for (unsigned int chunk = 1; chunk < 300; chunk += 37)
+		assert_int_equal(list_all(&s, &any, chunk, v, COUNT_OF(v)), 201);
+	for (unsigned int i = 0; i < 201; i++) // each once
+		for (unsigned int j = 0; j < i; j++)
+			assert_false(flow_key_equal(&v[i].key, &v[j].key));
+
+	filter.proto = IPPROTO_TCP;
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
+	assert_true(flow_key_equal(&v[0].key, &p.key));
+	assert_int_equal(v[0].state, FLOW_TCP_SYN_SENT);
+	assert_int_equal(v[0].initiator, p.dir);
+	assert_false(v[0].replied);
+	assert_int_equal(v[0].age_ms, 3000);
+	assert_int_equal(v[0].idle_ms, 3000);
+	assert_int_equal(v[0].packets[p.dir], 1);
+	assert_int_equal(v[0].octets[p.dir], 40);
+	assert_int_equal(v[0].packets[!p.dir], 0);
+	assert_int_equal(v[0].generation[p.dir], 3);
+	assert_int_equal(v[0].generation[!p.dir], 0);
+	assert_ptr_equal(v[0].decision[p.dir].sa_out, d.sa_out);
+
+	filter = (struct flow_filter){.sa = (void *)0x5678};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
+	filter = (struct flow_filter){.sa = (void *)0x9999};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
+	filter = (struct flow_filter){.port = RTE_BE16(80)};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
+	filter = (struct flow_filter){.state = FLOW_UDP_REPLIED};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 200);
+	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.0/29"), 0);
+	filter.state = FLOW_FREE;
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 7);
+	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.8"), 0);
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 2);
+	flows_fini(&s);
+}
+
+static void test_flush(void **state)
+{
+	struct flow_filter filter = {0}, any = {0};
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 1000, 3, NULL);
+	for (uint32_t i = 0; i < 255; i++)
+		flows_establish(&s, i, 0);
+	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.128/25"), 0);
+	assert_int_equal(flow_flush(s.t, &filter), 0);
+	assert_int_equal(flow_flush(s.t, &any), -EBUSY);
+	flows_round(&s, 0);
+	assert_int_equal(flow_count(s.t), 127);
+	assert_int_equal(flows_count(&s).flushed, 128);
+	for (uint32_t i = 0; i < 255; i++)
+		assert_int_equal(flows_has(&s, i), i < 127);
+	flows_establish(&s, 200, 0); // comes after the flush
+	flows_round(&s, 0);
+	assert_true(flows_has(&s, 200));
+	assert_int_equal(flow_flush(s.t, &any), 0);
+	flows_tick(&s, 0, 10);
+	assert_int_equal(flow_flush(s.t, &any), -EBUSY);
+	flows_round(&s, 0);
+	assert_int_equal(flow_count(s.t), 0);
+	flows_fini(&s);
+}
+
+static void test_memory(void **state)
+{
+	struct flow_params p = {.capacity = 1000000, .workers = 4};
+
+	(void)state;
+	// For a flow 256 octets, a third of a bucket, and two counters of sources (rounded up).
+	assert_in_range(flow_table_memory(&p), 285u * 1000000, 289u * 1000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_decision),
+		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_configure),
+		cmocka_unit_test(test_grace),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

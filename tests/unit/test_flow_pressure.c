@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who makes room for whom, and what is refused.
+#include "flows.h"
+
+// All flows that fit are established: nothing more comes in, nothing that is there goes.
+static void test_full_of_established(void **state)
+{
+	const uint32_t capacity = 4096;
+	struct flow_pkt p = pkt_tcp(HOST_A, 9, HOST_B, 9, SYN, 0, 0);
+	uint32_t refused = 0;
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	for (uint32_t i = 0; i < capacity; i++)
+		flows_establish(&s, i, 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		p.key.port[0]++;
+		refused += flows_pass(&s, 0, &p, 0, &f) == DROP_FLOW_TABLE_FULL;
+		flows_tick(&s, 0, 10);
+	}
+	// A worker may have kept a few entries; these flows then make room for each other.
+	assert_in_range(flow_count(s.t), capacity, capacity + 128);
+	assert_true(refused > 0);
+	assert_int_equal(flows_count(&s).refused[DROP_FLOW_TABLE_FULL], refused);
+	for (uint32_t i = 0; i < capacity; i++)
+		assert_true(flows_has(&s, i));
+	flows_fini(&s);
+}
+
+// Ten times as many SYNs as the table holds flows: each makes room for the next.
+static void test_syn_flood(void **state)
+{
+	const uint32_t capacity = 8192;
+	struct flow_counters c;
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 2, NULL);
+	for (uint32_t i = 0; i < capacity / 2; i++)
+		flows_establish(&s, i, 0);
+	for (uint32_t i = 0; i < 10 * capacity; i++) {
+		struct flow_pkt p = pkt_tcp(0x20000000 + i * 7919, 1, HOST_B, 80, SYN, i, 0);
+
+		assert_int_equal(flows_pass(&s, i % 2, &p, i / 64, &f), DROP_NONE);
+		if (i % 32 == 0)
+			flows_tick(&s, i / 64, 32);
+	}
+	c = flows_count(&s);
+	assert_int_equal(c.refused[DROP_FLOW_TABLE_FULL], 0);
+	assert_int_equal(c.created, capacity / 2 + 10 * capacity);
+	assert_true(c.evicted >= 10 * capacity - capacity / 2 - 2 * 2048);
+	assert_in_range(flow_count(s.t), capacity - 200, capacity + 2200);
+	for (uint32_t i = 0; i < capacity / 2; i++)
+		assert_true(flows_has(&s, i));
+	flows_fini(&s);
+}
+
+static void test_closing_makes_room(void **state)
+{
+	const uint32_t capacity = 2048;
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	for (uint32_t i = 0; i < capacity; i++) {
+		struct flow_pkt p[] = {pkt_tcp(HOST_A + i, 1, HOST_B, 2, SYN, 0, 0),
+			pkt_tcp(HOST_B, 2, HOST_A + i, 1, SYN | ACK, 0, 1),
+			pkt_tcp(HOST_A + i, 1, HOST_B, 2, ACK, 1, 1),
+			pkt_tcp(HOST_A + i, 1, HOST_B, 2, ACK | FIN, 1, 1)};
+
+		for (unsigned int j = 0; j < COUNT_OF(p); j++)
+			assert_int_equal(flows_pass(&s, 0, &p[j], 0, &f), DROP_NONE);
+	}
+	for (uint32_t i = 0; i < capacity / 2; i++) {
+		flows_establish(&s, i, 0);
+		flows_tick(&s, 0, 1);
+	}
+	assert_int_equal(flows_count(&s).refused[DROP_FLOW_TABLE_FULL], 0);
+	for (uint32_t i = 0; i < capacity / 2; i++)
+		assert_true(flows_has(&s, i));
+	flows_fini(&s);
+}
+
+static void test_source_limit(void **state)
+{
+	struct flow_config config;
+	struct flow *f;
+	struct flows s;
+	struct flow_pkt p;
+
+	(void)state;
+	flow_config_init(&config);
+	config.source_limit = 10;
+	flows_init(&s, 10000, 1, &config);
+	for (uint16_t i = 0; i < 20; i++) {
+		p = pkt_udp(HOST_A, i, HOST_B, 53);
+		assert_int_equal(
+			flows_pass(&s, 0, &p, 0, &f), i < 10 ? DROP_NONE : DROP_FLOW_SOURCE_LIMIT);
+	}
+	assert_int_equal(flows_count(&s).refused[DROP_FLOW_SOURCE_LIMIT], 10);
+	p = pkt_udp(HOST_A + 1, 1, HOST_B, 53); // another source
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
+	p = pkt_udp(HOST_A, 3, HOST_B, 53); // a flow that there is
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
+	for (uint16_t i = 0; i < 4; i++) { // answered: they no longer count
+		p = pkt_udp(HOST_B, 53, HOST_A, i);
+		assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
+	}
+	for (uint16_t i = 0; i < 6; i++) {
+		p = pkt_udp(HOST_A, (uint16_t)(100 + i), HOST_B, 53);
+		assert_int_equal(
+			flows_pass(&s, 0, &p, 0, &f), i < 4 ? DROP_NONE : DROP_FLOW_SOURCE_LIMIT);
+	}
+	flows_round(&s, 31 * 1000); // timed out: they no longer count either
+	assert_int_equal(flow_count(s.t), 0);
+	for (uint16_t i = 0; i < 11; i++) {
+		p = pkt_udp(HOST_A, i, HOST_B, 53);
+		assert_int_equal(flows_pass(&s, 0, &p, 31 * 1000, &f),
+			i < 10 ? DROP_NONE : DROP_FLOW_SOURCE_LIMIT);
+	}
+	flows_fini(&s);
+}
+
+// Half-open TCP counts until its handshake is complete, refused TCP until it is gone, and what is
+// opened again counts again.
+static void test_source_limit_tcp(void **state)
+{
+	struct flow_config config;
+	struct flow *f;
+	struct flows s;
+	struct flow_pkt p;
+
+	(void)state;
+	flow_config_init(&config);
+	config.source_limit = 1;
+	flows_init(&s, 10000, 1, &config);
+	flows_pass_to(
+		&s, pkt_tcp(HOST_A, 1, HOST_B, 2, SYN, 0, 0), 0, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
+	p = pkt_tcp(HOST_A, 2, HOST_B, 2, SYN, 0, 0);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_FLOW_SOURCE_LIMIT);
+	flows_pass_to(&s, pkt_tcp(HOST_B, 2, HOST_A, 1, SYN | ACK, 0, 1), 0, FLOW_TCP_SYN_RECV,
+		FLOW_CT_ESTABLISHED);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_FLOW_SOURCE_LIMIT);
+	flows_pass_to(&s, pkt_tcp(HOST_A, 1, HOST_B, 2, ACK, 1, 1), 0, FLOW_TCP_ESTABLISHED,
+		FLOW_CT_ESTABLISHED);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
+	flows_pass_to(&s, pkt_tcp(HOST_B, 2, HOST_A, 2, RST | ACK, 0, 1), 0, FLOW_TCP_CLOSE,
+		FLOW_CT_ESTABLISHED);
+	p = pkt_tcp(HOST_A, 3, HOST_B, 2, SYN, 0, 0);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_FLOW_SOURCE_LIMIT);
+	// The same flow from the other end: now it counts there.
+	flows_pass_to(
+		&s, pkt_tcp(HOST_B, 2, HOST_A, 2, SYN, 0, 0), 0, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
+	p = pkt_tcp(HOST_B, 5, HOST_A, 2, SYN, 0, 0);
+	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_FLOW_SOURCE_LIMIT);
+	flows_round(&s, 200 * 1000);
+	assert_int_equal(flow_count(s.t), 1); // the established one
+	flows_pass_to(&s, p, 200 * 1000, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
+	flows_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_of_established),
+		cmocka_unit_test(test_syn_flood),
+		cmocka_unit_test(test_closing_makes_room),
+		cmocka_unit_test(test_source_limit),
+		cmocka_unit_test(test_source_limit_tcp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The neighbour table under a clock that the test turns: states, requests and their rate, room, and
+// a worker that reads while the control thread writes.
+#include <errno.h>
+#include <pthread.h>
+
+#include "eal.h"
+#include "neigh.h"
+#include "test.h"
+
+#define PORT        1
+#define REACHABLE_S 30
+#define TABLE_MAX   16
+
+static struct rte_rcu_qsbr *qsbr;
+
+// Requests that the table sent.
+static struct {
+	unsigned int n;
+	struct ip_addr addr; // the last one's
+	struct rte_ether_addr to;
+	bool to_all;
+	uint16_t port;
+} asked;
+
+static void solicit(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	assert_ptr_equal(arg, &asked);
+	asked.n++;
+	asked.port = port;
+	asked.addr = *addr;
+	asked.to_all = to == NULL;
+	if (to != NULL)
+		asked.to = *to;
+}
+
+static int start(void **state)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(2);
+
+	(void)state;
+	eal_start();
+	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
+	return qsbr != NULL ? rte_rcu_qsbr_init(qsbr, 2) : -1;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	free(qsbr);
+	eal_stop();
+	return 0;
+}
+
+static struct neigh_table *table_new(uint32_t max)
+{
+	const struct neigh_params p = {.max = max,
+		.reachable_s = REACHABLE_S,
+		.qsbr = qsbr,
+		.solicit = solicit,
+		.arg = &asked};
+	struct neigh_table *t = neigh_table_new(&p);
+
+	assert_non_null(t);
+	asked.n = 0;
+	return t;
+}
+
+static struct ip_addr addr(unsigned int i)
+{
+	return ip_addr_from_v4(rte_cpu_to_be_32(0x0a000000 + i));
+}
+
+static struct rte_ether_addr mac(unsigned int i)
+{
+	return (struct rte_ether_addr){{2, 0, 0, 0, (uint8_t)(i >> 8), (uint8_t)i}};
+}
+
+static void learn(struct neigh_table *t, unsigned int i, unsigned int m, bool create, uint64_t now)
+{
+	struct ip_addr a = addr(i);
+	struct rte_ether_addr at = mac(m);
+
+	neigh_learn(t, PORT, &a, &at, create, now);
+}
+
+static int set_static(struct neigh_table *t, unsigned int i, unsigned int m)
+{
+	struct ip_addr a = addr(i);
+	struct rte_ether_addr at = mac(m);
+
+	return neigh_set_static(t, PORT, &a, &at);
+}
+
+static void resolve(struct neigh_table *t, unsigned int i, uint64_t now)
+{
+	struct ip_addr a = addr(i);
+
+	neigh_resolve(t, PORT, &a, now);
+}
+
+static struct neigh *find(const struct neigh_table *t, unsigned int i)
+{
+	struct ip_addr a = addr(i);
+
+	return neigh_find(t, PORT, &a);
+}
+
+static void expect(const struct neigh_table *t, unsigned int i, enum neigh_answer answer)
+{
+	struct rte_ether_addr at;
+	struct neigh *n = find(t, i);
+
+	assert_non_null(n);
+	assert_int_equal(neigh_use(n, &at), answer);
+}
+
+static void expect_at(const struct neigh_table *t, unsigned int i, unsigned int m)
+{
+	struct rte_ether_addr at, right = mac(m);
+	struct neigh *n = find(t, i);
+
+	assert_non_null(n);
+	assert_int_equal(neigh_use(n, &at), NEIGH_KNOWN);
+	assert_memory_equal(&at, &right, sizeof(at));
+}
+
+static enum neigh_state state_of(const struct neigh_table *t, unsigned int i)
+{
+	struct neigh_view view[TABLE_MAX];
+	struct ip_addr a = addr(i);
+	unsigned int n = neigh_list(t, view, TABLE_MAX, 0, 0);
+
+	for (unsigned int k = 0; k < n; k++)
+		if (ip_addr_equal(&view[k].addr, &a) && view[k].port == PORT)
+			return view[k].state;
+	fail_msg("address %u is not in the table", i);
+	return NEIGH_FAILED;
+}
+
+// Ticks every 100 ms from after now to then.
+static uint64_t run(struct neigh_table *t, uint64_t now, uint64_t then)
+{
+	for (now += 100; now <= then; now += 100)
+		neigh_tick(t, now);
+	return then;
+}
+
+static void test_answer(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct ip_addr a = addr(1);
+
+	(void)state;
+	assert_null(find(t, 1));
+	resolve(t, 1, 5000);
+	assert_int_equal(asked.n, 1);
+	assert_true(asked.to_all);
+	assert_true(ip_addr_equal(&asked.addr, &a));
+	assert_int_equal(asked.port, PORT);
+	expect(t, 1, NEIGH_WAIT);
+	assert_null(neigh_find(t, PORT + 1, &a)); // another link
+	learn(t, 1, 7, false, 5010);
+	expect_at(t, 1, 7);
+	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
+	resolve(t, 1, 5020); // another packet came too late to know
+	assert_int_equal(asked.n, 1);
+	neigh_table_free(t);
+	neigh_table_free(NULL);
+}
+
+// RFC 1122 2.3.2.1: at most one request a second, however many packets wait.
+static void test_no_answer(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	uint64_t now;
+
+	(void)state;
+	for (now = 0; now < 2000; now += 10) {
+		resolve(t, 1, now);
+		if (now % 100 == 0)
+			neigh_tick(t, now);
+		assert_int_equal(asked.n, 1 + now / 1000);
+		expect(t, 1, NEIGH_WAIT);
+	}
+	now = run(t, 2000 - 100, 2900);
+	assert_int_equal(asked.n, 3);
+	now = run(t, now, 3000);
+	expect(t, 1, NEIGH_DEAD);
+	assert_int_equal(state_of(t, 1), NEIGH_FAILED);
+	resolve(t, 1, now);
+	run(t, now, 5900);
+	assert_int_equal(asked.n, 3);
+	expect(t, 1, NEIGH_DEAD);
+	run(t, 5900, 6000);
+	assert_null(find(t, 1)); // forgotten: the next packet asks again
+	resolve(t, 1, 6000);
+	assert_int_equal(asked.n, 4);
+	expect(t, 1, NEIGH_WAIT);
+	neigh_table_free(t);
+}
+
+static void test_answer_when_dead(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	resolve(t, 1, 0);
+	run(t, 0, 3000);
+	expect(t, 1, NEIGH_DEAD);
+	learn(t, 1, 7, false, 3050);
+	expect_at(t, 1, 7);
+	neigh_table_free(t);
+}
+
+// RFC 826: others' talk updates what is there, but makes nothing.
+static void test_learn(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	learn(t, 1, 7, false, 0);
+	assert_null(find(t, 1));
+	learn(t, 1, 7, true, 0);
+	expect_at(t, 1, 7);
+	learn(t, 1, 8, false, 10);
+	expect_at(t, 1, 8);
+	assert_int_equal(asked.n, 0);
+	neigh_table_free(t);
+}
+
+static void test_refresh(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct rte_ether_addr right = mac(7);
+	uint64_t now = REACHABLE_S * 1000;
+
+	(void)state;
+	learn(t, 1, 7, true, 0);
+	run(t, 0, now - 100);
+	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
+	run(t, now - 100, now);
+	assert_int_equal(state_of(t, 1), NEIGH_STALE);
+	assert_int_equal(asked.n, 0);
+	expect_at(t, 1, 7); // still good enough to use, which asks for confirmation
+	run(t, now, now + 100);
+	assert_int_equal(state_of(t, 1), NEIGH_PROBE);
+	assert_int_equal(asked.n, 1);
+	assert_false(asked.to_all);
+	assert_memory_equal(&asked.to, &right, sizeof(right));
+	expect_at(t, 1, 7);
+	learn(t, 1, 7, false, now + 200);
+	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
+	neigh_table_free(t);
+}
+
+// A station that is gone: asked directly, then everyone, then given up.
+static void test_refresh_in_vain(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	uint64_t now = REACHABLE_S * 1000;
+
+	(void)state;
+	learn(t, 1, 7, true, 0);
+	run(t, 0, now);
+	expect_at(t, 1, 7);
+	now = run(t, now, now + 100); // asks for the first time
+	now = run(t, now, now + 2900);
+	assert_int_equal(asked.n, 3);
+	assert_false(asked.to_all);
+	expect_at(t, 1, 7);
+	now = run(t, now, now + 200);
+	assert_int_equal(state_of(t, 1), NEIGH_INCOMPLETE);
+	assert_int_equal(asked.n, 4);
+	assert_true(asked.to_all);
+	expect(t, 1, NEIGH_WAIT);
+	run(t, now, now + 3000);
+	expect(t, 1, NEIGH_DEAD);
+	assert_int_equal(asked.n, 6);
+	neigh_table_free(t);
+}
+
+static void test_unused_goes(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	learn(t, 1, 7, true, 0);
+	run(t, 0, 59900);
+	assert_non_null(find(t, 1));
+	run(t, 59900, 60000);
+	assert_null(find(t, 1));
+	assert_int_equal(asked.n, 0);
+	neigh_table_free(t);
+}
+
+static void test_static(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	assert_int_equal(set_static(t, 1, 7), 0);
+	expect_at(t, 1, 7);
+	learn(t, 1, 9, true, 0);
+	run(t, 0, 200000);
+	expect_at(t, 1, 7);
+	assert_int_equal(asked.n, 0);
+	assert_int_equal(set_static(t, 1, 8), 0);
+	expect_at(t, 1, 8);
+	assert_int_equal(state_of(t, 1), NEIGH_STATIC);
+	learn(t, 2, 7, true, 0);
+	assert_int_equal(set_static(t, 2, 8), 0); // learnt before
+	expect_at(t, 2, 8);
+	neigh_table_free(t);
+}
+
+static void test_room(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
+		learn(t, i, i, true, 0);
+	resolve(t, 50, 10);
+	resolve(t, 51, 20);
+	resolve(t, 52, 30); // a scan: 50 has waited longest and goes
+	assert_null(find(t, 50));
+	expect(t, 51, NEIGH_WAIT);
+	expect(t, 52, NEIGH_WAIT);
+	learn(t, 51, 51, false, 40);
+	learn(t, 53, 53, true, 50);
+	assert_null(find(t, 52));
+	expect_at(t, 53, 53);
+	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
+		expect_at(t, i, i);
+	resolve(t, 54, 60); // all are known and in use now: no room
+	learn(t, 54, 54, true, 60);
+	assert_null(find(t, 54));
+	assert_int_equal(set_static(t, 100, 7), -ENOSPC);
+	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
+		expect_at(t, i, i);
+	neigh_table_free(t);
+}
+
+// A station claims address after address: the longest unused goes, what is static or in use stays.
+static void test_claims(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	assert_int_equal(set_static(t, 1, 1), 0);
+	learn(t, 2, 2, true, 10);
+	expect_at(t, 2, 2);
+	neigh_tick(t, 100);
+	for (unsigned int i = 100; i < 200; i++)
+		learn(t, i, 9, true, i);
+	for (unsigned int i = 100; i < 200; i++)
+		assert_int_equal(find(t, i) != NULL, i >= 200 - (TABLE_MAX - 2));
+	resolve(t, 3, 200);
+	learn(t, 3, 3, false, 210);
+	for (unsigned int i = 300; i < 400; i++)
+		learn(t, i, 9, true, i);
+	for (unsigned int i = 1; i <= 3; i++)
+		expect_at(t, i, i);
+	neigh_table_free(t);
+}
+
+// What is stale goes before what has not been used since it was learnt, even if used later.
+static void test_room_stale(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+
+	(void)state;
+	for (unsigned int i = 1; i <= TABLE_MAX; i++)
+		learn(t, i, i, true, i <= 3 ? 0 : 10000);
+	for (unsigned int i = 1; i <= 3; i++)
+		expect_at(t, i, i);
+	run(t, 20000, REACHABLE_S * 1000);
+	assert_int_equal(state_of(t, 1), NEIGH_STALE);
+	expect_at(t, 3, 3); // stale, but in use again
+	learn(t, 50, 50, true, REACHABLE_S * 1000);
+	learn(t, 51, 51, true, REACHABLE_S * 1000);
+	assert_true(find(t, 1) == NULL && find(t, 2) == NULL);
+	for (unsigned int i = 3; i <= TABLE_MAX; i++)
+		expect_at(t, i, i);
+	neigh_table_free(t);
+}
+
+static void test_list(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct neigh_view view[TABLE_MAX];
+	struct rte_ether_addr none = {0};
+	bool seen[10] = {false};
+
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++)
+		learn(t, i, i, true, 1000);
+	assert_int_equal(set_static(t, 8, 8), 0);
+	resolve(t, 9, 1000);
+	assert_int_equal(neigh_list(t, view, 3, 0, 6000), 3);
+	assert_int_equal(neigh_list(t, view + 3, 3, 3, 6000), 3);
+	assert_int_equal(neigh_list(t, view + 6, TABLE_MAX - 6, 6, 6000), 4);
+	assert_int_equal(neigh_list(t, view, 3, 10, 6000), 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		unsigned int which = rte_be_to_cpu_32(ip_addr_v4(&view[i].addr)) & 0xff;
+		struct rte_ether_addr right = which < 9 ? mac(which) : none;
+
+		assert_in_range(which, 0, 9);
+		assert_false(seen[which]);
+		seen[which] = true;
+		assert_int_equal(view[i].age_s, which < 8 ? 5 : 0); // 8 and 9 never answered
+		assert_int_equal(view[i].port, PORT);
+		assert_memory_equal(&view[i].mac, &right, sizeof(right));
+	}
+	for (enum neigh_state s = NEIGH_INCOMPLETE; s <= NEIGH_STATIC; s++)
+		assert_true(strlen(neigh_state_name(s)) > 0);
+	neigh_table_free(t);
+}
+
+// A worker reads all the time, and finds an address at its own link address or not at all.
+
+#define RACE_ADDRS 64
+
+struct reader {
+	const struct neigh_table *table;
+	atomic_bool stop;
+	atomic_ulong known, wrong;
+};
+
+static void *reader_run(void *arg)
+{
+	struct reader *r = arg;
+
+	rte_rcu_qsbr_thread_register(qsbr, 0);
+	rte_rcu_qsbr_thread_online(qsbr, 0);
+	while (!atomic_load(&r->stop)) {
+		for (unsigned int i = 0; i < RACE_ADDRS; i++) {
+			struct rte_ether_addr at, right = mac(i);
+			struct neigh *n = find(r->table, i);
+
+			if (n == NULL || neigh_use(n, &at) != NEIGH_KNOWN)
+				continue;
+			atomic_fetch_add(&r->known, 1);
+			atomic_fetch_add(&r->wrong, memcmp(&at, &right, sizeof(at)) != 0);
+		}
+		rte_rcu_qsbr_quiescent(qsbr, 0);
+	}
+	rte_rcu_qsbr_thread_offline(qsbr, 0);
+	rte_rcu_qsbr_thread_unregister(qsbr, 0);
+	return NULL;
+}
+
+static void test_reader(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct reader r = {.table = t};
+	pthread_t thread;
+	uint64_t seed = 9, now = 0;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, reader_run, &r), 0);
+	// Most addresses find no room until others have been removed.
+	for (unsigned long i = 0; i < rounds(3000) || atomic_load(&r.known) < 1000; i++) {
+		unsigned int a = random_below(&seed, RACE_ADDRS);
+
+		now += random_below(&seed, 2000);
+		if (random_below(&seed, 2) == 0)
+			resolve(t, a, now);
+		else
+			learn(t, a, a, true, now);
+		neigh_tick(t, now);
+	}
+	atomic_store(&r.stop, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(r.wrong, 0);
+	neigh_table_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_answer_when_dead),
+		cmocka_unit_test(test_learn),
+		cmocka_unit_test(test_refresh),
+		cmocka_unit_test(test_refresh_in_vain),
+		cmocka_unit_test(test_unused_goes),
+		cmocka_unit_test(test_static),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_room_stale),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_reader),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The anti-replay window against a plain model, and from several threads at once.
+#include <errno.h>
+#include <pthread.h>
+
+#include "replay.h"
+#include "test.h"
+
+static const uint32_t sizes[] = {32, 64, 128, 1000, 1024, 65536};
+
+// The model remembers every number it has accepted.
+
+#define SEEN_SLOTS (1 << 16)
+#define RUN_STEPS  20000 // that many at most: the set stays less than half full
+
+struct model {
+	uint64_t size, top;
+	uint64_t seen[SEEN_SLOTS]; // open addressing; 0: empty
+};
+
+static uint64_t *model_slot(struct model *m, uint64_t seq)
+{
+	uint64_t i = seq * UINT64_C(0x9e3779b97f4a7c15) >> 48;
+
+	while (m->seen[i % SEEN_SLOTS] != 0 && m->seen[i % SEEN_SLOTS] != seq)
+		i++;
+	return &m->seen[i % SEEN_SLOTS];
+}
+
+static bool model_check(struct model *m, uint64_t seq)
+{
+	if (seq == 0 || (seq < m->top && m->top - seq >= m->size))
+		return false;
+	return *model_slot(m, seq) != seq;
+}
+
+static void model_commit(struct model *m, uint64_t seq)
+{
+	*model_slot(m, seq) = seq;
+	if (seq > m->top)
+		m->top = seq;
+}
+
+// What peers, networks and attackers send, seen from the highest number so far.
+static uint64_t random_seq(const struct model *m, uint64_t *seed)
+{
+	uint32_t size = (uint32_t)m->size;
+	uint64_t ahead = 0, behind = 0;
+
+	switch (random_below(seed, 16)) {
+	default:
+		ahead = 1;
+		break;
+	case 0:
+	case 1:
+	case 2:
+		behind = random_below(seed, size);
+		break;
+	case 3:
+	case 4: // around the left edge
+		behind = size - 2 + random_below(seed, 5);
+		break;
+	case 5: // long gone
+		behind = size + random_below(seed, 4 * size);
+		break;
+	case 6:
+		ahead = random_below(seed, size);
+		break;
+	case 7: // around a jump by a whole window
+		ahead = size - 2 + random_below(seed, 5);
+		break;
+	case 8: // no jump at all makes up 2^36, from where a word not written since looks new
+		ahead = random_below(seed, 64) == 0 ? random_u64(seed) >> 34 : 0;
+		break;
+	case 9:
+		return random_below(seed, 64) == 0 ? 0 : m->top;
+	}
+	return behind > m->top ? 0 : m->top + ahead - behind;
+}
+
+static void run_model(uint32_t size, uint64_t first, uint64_t *seed)
+{
+	static struct model m;
+	struct replay r;
+
+	m = (struct model){.size = size};
+	assert_int_equal(replay_init(&r, size), 0);
+	for (unsigned int i = 0; i < RUN_STEPS; i++) {
+		uint64_t seq = i == 0 ? first : random_seq(&m, seed);
+		bool expected = model_check(&m, seq);
+
+		if (replay_check(&r, seq) != expected)
+			fail_msg(
+				"window %u, step %u: check(%lu) with top %lu", size, i, seq, m.top);
+		if (random_below(seed, 10) == 0) // the ICV was wrong
+			continue;
+		if (replay_commit(&r, seq) != expected)
+			fail_msg("window %u, step %u: commit(%lu) with top %lu", size, i, seq,
+				m.top);
+		if (expected)
+			model_commit(&m, seq);
+	}
+	replay_fini(&r);
+}
+
+static void test_model(void **state)
+{
+	static const uint64_t firsts[] = {1, 31, 32, 33, 65536, UINT32_MAX - 5000, UINT32_MAX,
+		UINT64_C(1) << 32, UINT64_C(1) << 35, 100};
+	uint64_t seed = 20;
+	unsigned long runs = rounds(COUNT_OF(firsts)); // 200,000 steps for each size
+
+	(void)state;
+	for (unsigned long i = 0; i < runs; i++)
+		for (size_t s = 0; s < COUNT_OF(sizes); s++)
+			run_model(sizes[s], firsts[i % COUNT_OF(firsts)], &seed);
+}
+
+static void test_no_window(void **state)
+{
+	struct replay r;
+
+	(void)state;
+	assert_int_equal(replay_init(&r, 0), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_true(replay_check(&r, 7));
+		assert_true(replay_commit(&r, 7));
+	}
+	replay_fini(&r);
+}
+
+// The numbers of RFC 4303 3.4.3 written down one by one.
+static void test_edges(void **state)
+{
+	struct replay r;
+
+	(void)state;
+	assert_int_equal(replay_init(&r, 64), 0);
+	assert_false(replay_check(&r, 0)); // the first number is 1 (RFC 4303 2.2)
+	assert_false(replay_commit(&r, 0));
+	assert_true(replay_commit(&r, 1));
+	assert_false(replay_commit(&r, 1));
+	assert_true(replay_commit(&r, 100));
+	assert_false(replay_commit(&r, 36)); // 100 - 64
+	assert_true(replay_commit(&r, 37));
+	assert_false(replay_check(&r, 37));
+	assert_true(replay_check(&r, UINT32_MAX));
+	assert_true(replay_commit(&r, UINT32_MAX));
+	assert_false(replay_commit(&r, 100));
+	assert_false(replay_commit(&r, UINT32_MAX));
+	assert_true(replay_commit(&r, UINT32_MAX - 63));
+	assert_false(replay_commit(&r, UINT32_MAX - 64));
+	replay_fini(&r);
+}
+
+// Threads
+
+#define THREADS 4
+
+struct race {
+	struct replay replay;
+	uint32_t numbers;
+	uint32_t block; // numbers come out of order within blocks of this size
+	_Atomic uint32_t *accepted;
+	pthread_barrier_t start;
+};
+
+struct racer {
+	struct race *race;
+	uint64_t seed;
+};
+
+// Every thread goes through all numbers, each in an order of its own.
+static void *racer_run(void *arg)
+{
+	struct racer *me = arg;
+	struct race *race = me->race;
+
+	pthread_barrier_wait(&race->start);
+	for (uint32_t base = 0; base < race->numbers; base += race->block) {
+		uint32_t turn = random_below(&me->seed, race->block);
+
+		for (uint32_t i = 0; i < race->block; i++) {
+			uint32_t seq = base + (i ^ turn) + 1;
+
+			if (replay_check(&race->replay, seq) && replay_commit(&race->replay, seq))
+				atomic_fetch_add(&race->accepted[seq], 1);
+		}
+	}
+	return NULL;
+}
+
+// No number falls out of the window before someone has shown it, so each is accepted, and once.
+static void run_race(uint32_t size, uint32_t block)
+{
+	struct race race = {.numbers = (uint32_t)rounds(1 << 16), .block = block};
+	struct racer racer[THREADS];
+	pthread_t thread[THREADS];
+
+	race.accepted = calloc(race.numbers + 1, sizeof(race.accepted[0]));
+	assert_non_null(race.accepted);
+	assert_int_equal(replay_init(&race.replay, size), 0);
+	assert_int_equal(pthread_barrier_init(&race.start, NULL, THREADS), 0);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		racer[i] = (struct racer){&race, i + 1};
+		assert_int_equal(pthread_create(&thread[i], NULL, racer_run, &racer[i]), 0);
+	}
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(race.accepted[0], 0);
+	for (uint32_t seq = 1; seq <= race.numbers; seq++)
+		if (race.accepted[seq] != 1)
+			fail_msg("window %u: %u accepted %u times", size, seq, race.accepted[seq]);
+	pthread_barrier_destroy(&race.start);
+	replay_fini(&race.replay);
+	free(race.accepted);
+}
+
+static void test_threads(void **state)
+{
+	(void)state;
+	run_race(32, 16);
+	run_race(64, 1);
+	run_race(128, 64);
+	run_race(1024, 512);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_no_window),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rule set against going through the list from the front.
+#include "eal.h"
+#include "rule.h"
+#include "test.h"
+
+#define RULES_MAX 300
+#define MANY      500
+#define PORTS     4
+#define TUNNELS   6
+
+static const struct acl_port_range all_ports = {0, ACL_PORT_OPAQUE};
+static const struct rule fallback = {.name = "rest", .action = RULE_REJECT, .log = true};
+
+static int start(void **state)
+{
+	(void)state;
+	eal_start();
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	eal_stop();
+	return 0;
+}
+
+// --- the model ---
+
+static bool naive_prefix(const struct ip_prefix *p, rte_be32_t v4)
+{
+	struct ip_addr a = ip_addr_from_v4(v4);
+
+	return p->len == 0 || ip_prefix_contains(p, &a);
+}
+
+static bool naive_range(struct acl_port_range range, rte_be32_t port)
+{
+	uint32_t p = rte_be_to_cpu_32(port);
+
+	return p >= range.min && p <= range.max;
+}
+
+static bool naive_index(uint32_t wanted, rte_be32_t port)
+{
+	return wanted == RULE_ANY || wanted == rte_be_to_cpu_32(port);
+}
+
+static bool naive_tunnel(const struct rule *r, const struct rule_key *key)
+{
+	for (unsigned int t = 0; t < r->n_tunnels; t++)
+		if (rte_be_to_cpu_32(key->tunnel_in) == r->tunnels[t] + 1 ||
+			rte_be_to_cpu_32(key->tunnel_out) == r->tunnels[t] + 1)
+			return true;
+	return r->n_tunnels == 0;
+}
+
+static bool naive_matches(const struct rule *r, const struct rule_key *key, enum rule_state state)
+{
+	return (r->states & 1u << state) != 0 &&
+	       (r->proto == RULE_PROTO_ANY || r->proto == key->proto) &&
+	       naive_prefix(&r->source, key->source) &&
+	       naive_prefix(&r->destination, key->destination) &&
+	       naive_range(r->source_port, key->source_port) &&
+	       naive_range(r->destination_port, key->destination_port) &&
+	       (r->icmp_type == RULE_ICMP_ANY ||
+		       r->icmp_type == rte_be_to_cpu_32(key->icmp_type)) &&
+	       naive_index(r->in, key->in) && naive_index(r->out, key->out) && naive_tunnel(r, key);
+}
+
+static unsigned int naive_find(const struct rule rules[], unsigned int n,
+	const struct rule_key *key, enum rule_state state)
+{
+	unsigned int i = 0;
+
+	while (i < n && !naive_matches(&rules[i], key, state))
+		i++;
+	return i;
+}
+
+// --- random rules and keys: from small sets, so that they overlap, hide each other and match ---
+
+static uint32_t random_v4(uint64_t *seed)
+{
+	return 0x0a000000 | (uint32_t)(random_u64(seed) & 0x03030303);
+}
+
+static struct ip_prefix random_prefix(uint64_t *seed)
+{
+	static const uint8_t lens[] = {0, 1, 8, 9, 16, 23, 24, 31, 32};
+	uint8_t len = lens[random_below(seed, COUNT_OF(lens))];
+	uint32_t v4 = len == 0 ? 0 : random_v4(seed) & UINT32_MAX << (32 - len);
+
+	if (random_below(seed, 2) == 0)
+		return (struct ip_prefix){0};
+	return (struct ip_prefix){
+		.addr = ip_addr_from_v4(rte_cpu_to_be_32(v4)), .len = (uint8_t)(IP_V4_BITS + len)};
+}
+
+static struct acl_port_range random_range(uint64_t *seed)
+{
+	uint32_t a = random_below(seed, 8) * 1000, b = random_below(seed, 8) * 1000;
+
+	switch (random_below(seed, 6)) {
+	case 0: // one
+		return (struct acl_port_range){a, a};
+	case 1: // all ports, but nothing without
+		return (struct acl_port_range){0, UINT16_MAX};
+	case 2:
+		return (struct acl_port_range){RTE_MIN(a, b), RTE_MAX(a, b) + 1};
+	default:
+		return all_ports;
+	}
+}
+
+// Ascending, often in a row; storage holds TUNNELS.
+static unsigned int random_tunnels(uint32_t storage[], uint64_t *seed)
+{
+	unsigned int n = 0;
+
+	if (random_below(seed, 2) == 0)
+		return 0;
+	for (uint32_t t = 0; t < TUNNELS; t++)
+		if (random_below(seed, 3) == 0)
+			storage[n++] = t;
+	return n;
+}
+
+static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
+{
+	return (struct rule){
+		.action = random_below(seed, 3),
+		.states = (uint8_t)(1 + random_below(seed, 15)),
+		.source = random_prefix(seed),
+		.destination = random_prefix(seed),
+		.proto = random_below(seed, 2) == 0 ? RULE_PROTO_ANY
+						    : (uint16_t)random_below(seed, 4),
+		.source_port = random_range(seed),
+		.destination_port = random_range(seed),
+		.icmp_type = random_below(seed, 4) == 0 ? (uint16_t)random_below(seed, 3)
+							: RULE_ICMP_ANY,
+		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
+		.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
+		.tunnels = tunnels,
+		.n_tunnels = random_tunnels(tunnels, seed),
+	};
+}
+
+static rte_be32_t random_port(uint64_t *seed)
+{
+	uint32_t port = random_below(seed, 8) * 1000 + random_below(seed, 3);
+
+	if (random_below(seed, 4) == 0)
+		port = ACL_PORT_OPAQUE;
+	else if (random_below(seed, 8) == 0)
+		port = UINT16_MAX;
+	return rte_cpu_to_be_32(port);
+}
+
+// A number below n, or, now and then, none.
+static rte_be32_t random_index(uint64_t *seed, uint32_t n, uint32_t none)
+{
+	return rte_cpu_to_be_32(random_below(seed, 5) == 0 ? none : random_below(seed, n));
+}
+
+static struct rule_key random_key(uint64_t *seed)
+{
+	return (struct rule_key){
+		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)random_below(seed, 4),
+		.source = rte_cpu_to_be_32(random_v4(seed)),
+		.destination = rte_cpu_to_be_32(random_v4(seed)),
+		.source_port = random_port(seed),
+		.destination_port = random_port(seed),
+		.icmp_type = random_index(seed, 4, RULE_ICMP_ANY),
+		.in = random_index(seed, PORTS, RULE_ANY),
+		.out = random_index(seed, PORTS, RULE_ANY),
+		.tunnel_in = rte_cpu_to_be_32(random_below(seed, 1 + TUNNELS)),
+		.tunnel_out = rte_cpu_to_be_32(random_below(seed, 1 + TUNNELS)),
+	};
+}
+
+// Looks one key up in every state; returns how many times a rule matched.
+static unsigned int check_key(
+	const struct rule_set *s, const struct rule rules[], unsigned int n, uint64_t *seed)
+{
+	struct rule_key key = random_key(seed);
+	unsigned int matched = 0;
+
+	for (enum rule_state state = 0; state < RULE_STATES; state++) {
+		unsigned int found = rule_set_find(s, &key, state);
+		unsigned int right = naive_find(rules, n, &key, state);
+
+		if (found != right)
+			fail_msg("rule %u of %u in state %d, must be %u", found, n, state, right);
+		matched += right < n;
+	}
+	return matched;
+}
+
+static void test_model(void **state)
+{
+	static const unsigned int sizes[] = {1, 2, 3, 10, 31, 32, 33, 64, 200, RULES_MAX};
+	static struct rule rules[RULES_MAX];
+	static uint32_t tunnels[RULES_MAX][TUNNELS];
+	uint64_t seed = 5;
+	unsigned long found = 0, matched = 0;
+
+	(void)state;
+	for (unsigned long round = 0; round < rounds(30); round++) {
+		unsigned int n = sizes[round % COUNT_OF(sizes)];
+
+		for (unsigned int i = 0; i < n; i++)
+			rules[i] = random_rule(tunnels[i], &seed);
+
+		struct rule_set *s = rule_set_new(rules, n, &fallback);
+
+		assert_non_null(s);
+		for (unsigned int i = 0; i < 4000; i++) {
+			matched += check_key(s, rules, n, &seed);
+			found += RULE_STATES;
+		}
+		rule_set_free(s);
+	}
+	assert_in_range(matched, found / 4, found - found / 20); // both answers were common
+}
+
+// --- one by one ---
+
+static const struct rule any_rule = {
+	.states = 1 << RULE_NEW | 1 << RULE_ESTABLISHED | 1 << RULE_RELATED | 1 << RULE_INVALID,
+	.proto = RULE_PROTO_ANY,
+	.source_port = {0, ACL_PORT_OPAQUE},
+	.destination_port = {0, ACL_PORT_OPAQUE},
+	.icmp_type = RULE_ICMP_ANY,
+	.in = RULE_ANY,
+	.out = RULE_ANY,
+};
+
+static const struct rule_key any_key = {
+	.proto = 6,
+	.source = RTE_BE32(0x0a010005),
+	.destination = RTE_BE32(0x0a020005),
+	.source_port = RTE_BE32(1024),
+	.destination_port = RTE_BE32(80),
+	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
+	.in = RTE_BE32(0),
+	.out = RTE_BE32(1),
+};
+
+static struct ip_prefix prefix(const char *text)
+{
+	struct ip_prefix p;
+
+	assert_int_equal(ip_prefix_parse(&p, text), 0);
+	return p;
+}
+
+// Whether a rule alone matches a key in a state.
+static bool matches(const struct rule *r, const struct rule_key *key, enum rule_state state)
+{
+	struct rule_set *s = rule_set_new(r, 1, &fallback);
+
+	assert_non_null(s);
+
+	bool found = rule_set_find(s, key, state) == 0;
+
+	rule_set_free(s);
+	return found;
+}
+
+static void test_fallback(void **state)
+{
+	struct rule_set *s = rule_set_new(&any_rule, 0, &fallback);
+
+	(void)state;
+	assert_non_null(s);
+	assert_int_equal(rule_set_count(s), 1);
+	assert_int_equal(rule_set_find(s, &any_key, RULE_INVALID), 0);
+	assert_string_equal(rule_set_at(s, 0)->name, "rest");
+	assert_int_equal(rule_set_at(s, 0)->action, RULE_REJECT);
+	assert_true(rule_set_at(s, 0)->log);
+	rule_set_free(s);
+	rule_set_free(NULL);
+}
+
+// The set has copies; what it is asked for stays as it was given.
+static void test_copies(void **state)
+{
+	uint32_t tunnel = 3;
+	struct rule r[] = {any_rule, any_rule};
+	struct rule_key key = any_key;
+	struct rule_set *s;
+
+	(void)state;
+	strcpy(r[1].name, "second");
+	r[0].tunnels = &tunnel;
+	r[0].n_tunnels = 1;
+	r[1].action = RULE_DROP;
+	s = rule_set_new(r, 2, &fallback);
+	assert_non_null(s);
+	memset(r, 0xff, sizeof(r));
+	tunnel = 7;
+	assert_int_equal(rule_set_count(s), 3);
+	assert_string_equal(rule_set_at(s, 1)->name, "second");
+	assert_int_equal(rule_set_at(s, 1)->action, RULE_DROP);
+	assert_null(rule_set_at(s, 0)->tunnels);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	key.tunnel_out = RTE_BE32(4);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	rule_set_free(s);
+}
+
+static void test_states(void **state)
+{
+	struct rule r = any_rule;
+
+	(void)state;
+	for (uint8_t set = 1; set < 1 << RULE_STATES; set++) {
+		r.states = set;
+		for (enum rule_state s = 0; s < RULE_STATES; s++)
+			assert_int_equal(matches(&r, &any_key, s), (set >> s & 1) != 0);
+	}
+}
+
+// A tunnel is meant whether the packet comes or goes by it, and the first rule decides whichever
+// of the two it is about.
+static void test_tunnels(void **state)
+{
+	const uint32_t first = 10, second = 11;
+	struct rule r[] = {any_rule, any_rule};
+	struct rule_key key = any_key;
+
+	(void)state;
+	r[0].tunnels = &first;
+	r[1].tunnels = &second;
+	r[0].n_tunnels = r[1].n_tunnels = 1;
+
+	struct rule_set *s = rule_set_new(r, 2, &fallback);
+
+	assert_non_null(s);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2); // in clear
+	key.tunnel_in = RTE_BE32(12);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	key.tunnel_out = RTE_BE32(11);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	key.tunnel_in = RTE_BE32(11);
+	key.tunnel_out = RTE_BE32(12);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	key.tunnel_in = RTE_BE32(10);
+	key.tunnel_out = RTE_BE32(13);
+	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	rule_set_free(s);
+}
+
+// Without a restriction of ports a rule is also about what shows none; with any it is not.
+static void test_opaque_ports(void **state)
+{
+	struct rule r = any_rule;
+	struct rule_key key = any_key;
+
+	(void)state;
+	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
+	r.source_port = acl_port_range(0, UINT16_MAX);
+	assert_true(matches(&r, &key, RULE_NEW));
+	r.destination_port = acl_port_range(1, UINT16_MAX);
+	assert_false(matches(&r, &key, RULE_NEW));
+	key.destination_port = RTE_BE32(UINT16_MAX);
+	assert_true(matches(&r, &key, RULE_NEW));
+}
+
+static void test_icmp_types(void **state)
+{
+	struct rule r = any_rule;
+	struct rule_key key = any_key;
+
+	(void)state;
+	r.proto = key.proto = 1;
+	key.icmp_type = RTE_BE32(0);
+	assert_true(matches(&r, &key, RULE_NEW));
+	r.icmp_type = 0;
+	assert_true(matches(&r, &key, RULE_NEW));
+	key.icmp_type = RTE_BE32(255);
+	assert_false(matches(&r, &key, RULE_NEW));
+	r.icmp_type = 255;
+	assert_true(matches(&r, &key, RULE_NEW));
+	key.icmp_type = RTE_BE32(RULE_ICMP_ANY);
+	assert_false(matches(&r, &key, RULE_NEW));
+}
+
+// Rules of IPv6 say nothing about IPv4, whichever side of them is wide open.
+static void test_families(void **state)
+{
+	struct rule r[] = {any_rule, any_rule, any_rule, any_rule};
+	struct rule_set *s;
+
+	(void)state;
+	r[0].source = prefix("2001:db8:1::/48");
+	r[1].destination = prefix("2001:db8:2::/48");
+	r[2].source = r[2].destination = prefix("2001:db8::/32");
+	assert_false(matches(&r[2], &any_key, RULE_NEW));
+	s = rule_set_new(r, 4, &fallback);
+	assert_non_null(s);
+	assert_int_equal(rule_set_find(s, &any_key, RULE_NEW), 3);
+	rule_set_free(s);
+}
+
+// Rules that restrict everything, each differently, are the worst for rte_acl.
+static void test_many(void **state)
+{
+	static struct rule rules[MANY];
+	static uint32_t tunnels[MANY][TUNNELS];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned long round = 0; round < rounds(4); round++) {
+		for (unsigned int i = 0; i < MANY; i++) {
+			uint32_t a = random_below(&seed, 65536), b = random_below(&seed, 65536);
+
+			rules[i] = random_rule(tunnels[i], &seed);
+			rules[i].source_port.min = RTE_MIN(a, b);
+			rules[i].source_port.max = RTE_MAX(a, b);
+			rules[i].destination_port.min = 9000 + a % 9; // far from any_key's
+			rules[i].destination_port.max = 60000;
+		}
+		rules[MANY - 1] = any_rule;
+
+		struct rule_set *s = rule_set_new(rules, MANY, &fallback);
+
+		assert_non_null(s);
+		assert_int_equal(rule_set_find(s, &any_key, RULE_NEW), MANY - 1);
+		for (unsigned int i = 0; i < 1000; i++)
+			check_key(s, rules, MANY, &seed);
+		rule_set_free(s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_tunnels),
+		cmocka_unit_test(test_opaque_ports),
+		cmocka_unit_test(test_icmp_types),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

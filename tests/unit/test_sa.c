@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Security associations: what is made of parameters, and how large a packet they let through.
+#include <errno.h>
+
+#include <rte_ip.h>
+
+#include "sa.h"
+#include "test.h"
+
+static const uint8_t key[CRYPTO_CIPHER_KEY_MAX] = {1, 2, 3};
+
+static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
+{
+	struct sa_params p = {
+		.name = "to-b",
+		.spi = 0x1001,
+		.key = {cipher, auth, key, key},
+		.engine = "auto",
+		.replay_window = 64,
+		.n_workers = 3,
+	};
+
+	assert_int_equal(ip_addr_parse(&p.local, "192.0.2.1"), 0);
+	assert_int_equal(ip_addr_parse(&p.remote, "192.0.2.2"), 0);
+	return p;
+}
+
+static struct sa_params gcm_params(void)
+{
+	return params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
+}
+
+// Octets of the outer packet for an inner one (RFC 4303 2).
+static unsigned int outer_len(const struct sa *sa, unsigned int inner)
+{
+	unsigned int text = inner + 2;
+
+	while (text % sa->align != 0)
+		text++;
+	return 20 + 8 + sa->iv_len + text + sa->icv_len;
+}
+
+static void check_inner_mtu(const struct sa *sa)
+{
+	unsigned int inner = 0; // never less for a larger mtu
+
+	for (uint16_t mtu = 0; mtu <= 9600; mtu++) {
+		while (outer_len(sa, inner + 1) <= mtu)
+			inner++;
+		if (sa_inner_mtu(sa, 20, mtu) != inner)
+			fail_msg("%s: mtu %u: %u, must be %u", sa->cipher->name, mtu,
+				sa_inner_mtu(sa, 20, mtu), inner);
+	}
+}
+
+static void test_every_algorithm(void **state)
+{
+	unsigned int pairs = 0;
+
+	(void)state;
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
+			if (!alg_pair_ok(c, a))
+				continue;
+
+			struct sa_params p = params(c, a);
+			struct sa_out *out = sa_out_new(&p);
+			struct sa_in *in = sa_in_new(&p);
+
+			assert_non_null(out);
+			assert_non_null(in);
+			assert_int_equal(out->sa.icv_len, c->icv_len + a->icv_len);
+			check_inner_mtu(&out->sa);
+			sa_out_free(out);
+			sa_in_free(in);
+			pairs++;
+		}
+	assert_int_equal(pairs, 4 * 2 + 3);
+}
+
+// The well-known numbers for a path of 1500 octets.
+static void test_known_mtus(void **state)
+{
+	static const struct {
+		const char *cipher, *auth;
+		uint16_t inner;
+	} rows[] = {
+		{"null", "hmac-sha1-96", 1458},
+		{"aes-128-cbc", "hmac-sha1-96", 1438},
+		{"aes-256-cbc", "hmac-sha2-256-128", 1438},
+		{"aes-256-gcm", "none", 1446},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct sa_params p =
+			params(cipher_alg_find(rows[i].cipher), auth_alg_find(rows[i].auth));
+		struct sa_out *sa = sa_out_new(&p);
+
+		assert_non_null(sa);
+		assert_int_equal(sa_inner_mtu(&sa->sa, sa->outer_len, 1500), rows[i].inner);
+		sa_out_free(sa);
+	}
+}
+
+static void test_outbound(void **state)
+{
+	struct sa_params p = gcm_params();
+	struct sa_out *sa = sa_out_new(&p);
+
+	(void)state;
+	assert_non_null(sa);
+
+	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->outer;
+
+	assert_string_equal(sa->sa.name, "to-b");
+	assert_int_equal(sa->sa.spi, RTE_BE32(0x1001));
+	assert_int_equal(sa->sa.n_workers, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_non_null(sa->sa.session[i]);
+		assert_ptr_not_equal(sa->sa.session[i], sa->sa.session[(i + 1) % 3]);
+		assert_int_equal(sa->sa.counters[i].packets, 0);
+	}
+	assert_int_equal(sa->outer_len, 20);
+	assert_int_equal(outer->version_ihl, 0x45);
+	assert_int_equal(outer->next_proto_id, 50);
+	assert_int_equal(outer->time_to_live, 64);
+	assert_int_equal(outer->src_addr, RTE_BE32(0xc0000201));
+	assert_int_equal(outer->dst_addr, RTE_BE32(0xc0000202));
+	sa_out_free(sa);
+	sa_out_free(NULL);
+	sa_in_free(NULL);
+}
+
+static void test_sequence_numbers(void **state)
+{
+	struct sa_params p = gcm_params();
+	struct sa_out *sa = sa_out_new(&p);
+
+	(void)state;
+	assert_non_null(sa);
+	assert_int_equal(sa->seq_max, UINT32_MAX); // without ESN (RFC 4303 3.3.3)
+	assert_int_equal(sa_out_take_seq(sa, 1), 1);
+	assert_int_equal(sa_out_take_seq(sa, 64), 2);
+	assert_int_equal(sa_out_take_seq(sa, 1), 66);
+	sa->seq = UINT32_MAX;
+	assert_int_equal(sa_out_take_seq(sa, 1), UINT32_MAX + UINT64_C(1)); // no wrap
+	sa_out_free(sa);
+}
+
+static void test_unknown_engine(void **state)
+{
+	struct sa_params p = gcm_params();
+
+	(void)state;
+	p.engine = "abacus";
+	errno = 0;
+	assert_null(sa_out_new(&p));
+	assert_int_equal(errno, ENOTSUP);
+	errno = 0;
+	assert_null(sa_in_new(&p));
+	assert_int_equal(errno, ENOTSUP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_algorithm),
+		cmocka_unit_test(test_known_mtus),
+		cmocka_unit_test(test_outbound),
+		cmocka_unit_test(test_sequence_numbers),
+		cmocka_unit_test(test_unknown_engine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

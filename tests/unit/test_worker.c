@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker's own affairs: counting drops, giving buffers back, telling the control thread.
+#include "eal.h"
+#include "test.h"
+#include "worker.h"
+
+static struct rte_mempool *pool;
+
+static int start(void **state)
+{
+	(void)state;
+	eal_start();
+	pool = rte_pktmbuf_pool_create("packets", 2047, 0, 0, 256, SOCKET_ID_ANY);
+	return pool != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	rte_mempool_free(pool);
+	eal_stop();
+	return 0;
+}
+
+static struct worker *new_worker(unsigned int id)
+{
+	struct worker *w = worker_new(&(struct worker_params){
+		.id = id,
+		.pool = pool,
+		.tsc_hz = 1000,
+		.held_max = 4,
+		.reassembly_max = 8,
+		.reassembly_s = 1,
+	});
+
+	assert_non_null(w);
+	return w;
+}
+
+static struct pkt new_pkt(void)
+{
+	struct pkt p = {.m = rte_pktmbuf_alloc(pool)};
+
+	assert_non_null(p.m);
+	return p;
+}
+
+// The reasons have names of their own and help, and nothing is called "other".
+static void test_reasons(void **state)
+{
+	(void)state;
+	for (enum drop d = 1; d < DROP_COUNT; d++) {
+		assert_true(strlen(drop_info[d].name) > 0);
+		assert_true(strlen(drop_info[d].help) > 10);
+		for (enum drop e = 1; e < d; e++)
+			assert_string_not_equal(drop_info[d].name, drop_info[e].name);
+	}
+}
+
+static void test_drop(void **state)
+{
+	struct worker *w = new_worker(1);
+	struct sa_counters in_counters[2] = {0}, out_counters[2] = {0};
+	struct sa_in in = {.sa.counters = in_counters};
+	struct sa_out out = {.sa.counters = out_counters};
+	struct pkt p = new_pkt();
+
+	(void)state;
+	p.sa_in = &in;
+	pkt_drop(w, &p, DROP_AUTH); // of scope SA
+	assert_int_equal(w->counters.drops[DROP_AUTH], 1);
+	assert_int_equal(in_counters[1].drops[DROP_AUTH], 1);
+	p = new_pkt();
+	p.sa_in = &in; // came out of one tunnel, was to go into another
+	p.sa_out = &out;
+	pkt_drop(w, &p, DROP_SEQUENCE_END);
+	assert_int_equal(in_counters[1].drops[DROP_SEQUENCE_END], 0);
+	assert_int_equal(out_counters[1].drops[DROP_SEQUENCE_END], 1);
+	p = new_pkt();
+	p.sa_in = &in;
+	pkt_drop(w, &p, DROP_NO_ROUTE); // not the SA's doing
+	assert_int_equal(w->counters.drops[DROP_NO_ROUTE], 1);
+	assert_int_equal(in_counters[1].drops[DROP_NO_ROUTE], 0);
+	assert_int_equal(in_counters[0].drops[DROP_AUTH], 0); // of another worker
+	assert_int_equal(rte_mempool_in_use_count(pool), 3);
+	worker_bury(w);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	worker_free(w);
+}
+
+static void test_many_dead(void **state)
+{
+	struct worker *w = new_worker(1);
+
+	(void)state;
+	for (unsigned int i = 0; i < 3 * DEAD_MAX + 1; i++)
+		worker_release(w, new_pkt().m);
+	assert_in_range(rte_mempool_in_use_count(pool), 1, DEAD_MAX);
+	worker_bury(w);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	worker_bury(w);
+	worker_free(w);
+}
+
+// What finds the ring full is lost; what is in it stays in order.
+static void test_tell(void **state)
+{
+	struct worker *w = new_worker(1);
+	struct event e = {.kind = EVENT_NEIGH_NEEDED};
+	unsigned int n = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 5000; i++) {
+		e.addr = ip_addr_from_v4(i);
+		worker_tell(w, &e);
+	}
+	while (rte_ring_dequeue_elem(w->events, &e, sizeof(e)) == 0)
+		assert_int_equal(ip_addr_v4(&e.addr), n++);
+	assert_in_range(n, 1000, 4999);
+	worker_free(w);
+}
+
+static enum drop odd_ones_out(struct worker *w, struct pkt *p)
+{
+	(void)w;
+	return p->port % 2 == 1 ? DROP_TTL : DROP_NONE;
+}
+
+static void test_burst(void **state)
+{
+	struct worker *w = new_worker(1);
+
+	(void)state;
+	for (uint16_t i = 0; i < 7; i++) {
+		struct pkt p = new_pkt();
+
+		p.port = i;
+		burst_add(&w->forward, &p);
+	}
+	burst_apply(w, &w->forward, odd_ones_out);
+	assert_int_equal(w->forward.n, 4);
+	for (uint16_t i = 0; i < 4; i++)
+		assert_int_equal(w->forward.p[i].port, 2 * i);
+	assert_int_equal(w->counters.drops[DROP_TTL], 3);
+	for (uint16_t i = 0; i < 4; i++)
+		worker_release(w, w->forward.p[i].m);
+	worker_bury(w);
+	worker_free(w);
+}
+
+// What it holds goes with it.
+static void test_frees_what_it_holds(void **state)
+{
+	struct worker *w = new_worker(1);
+
+	(void)state;
+	w->held[w->n_held++].p = new_pkt();
+	w->tx[3].m[w->tx[3].n++] = new_pkt().m;
+	worker_free(w);
+	worker_free(NULL);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	worker_free(new_worker(1)); // its names are free again
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_many_dead),
+		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_frees_what_it_holds),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
