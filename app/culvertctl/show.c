@@ -23,6 +23,7 @@ static const struct show shows[] = {
 	{.word = "drops",
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
+	{.word = "stages", .help = "what each stage of a pass costs, from one pass in 1024"},
 	{.word = "workers", .help = "workers, their CPUs and counters"},
 	{.word = "totals",
 		.help = "counters of packets and flows of the whole gateway",

@@ -204,6 +204,29 @@ static void counters_add(struct rte_tel_data *d, const struct counters *c, uint6
 	add_u64(d, "errors_suppressed", c->errors_suppressed);
 }
 
+// Of all workers, from the passes that were measured.
+static bool stage_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct stage_counters sum = {0};
+
+	if (i >= STAGE_COUNT)
+		return false;
+	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
+		const struct stage_counters *c = &g->loops[w]->worker->stages.stage[i];
+
+		sum.calls += c->calls;
+		sum.packets += c->packets;
+		sum.cycles += c->cycles;
+	}
+	add_string(d, "stage", stage_info[i].name);
+	add_u64(d, "calls", sum.calls);
+	add_u64(d, "packets", sum.packets);
+	add_u64(d, "packets_per_call", sum.calls > 0 ? sum.packets / sum.calls : 0);
+	add_u64(d, "cycles_per_packet", sum.packets > 0 ? sum.cycles / sum.packets : 0);
+	add_string(d, "help", stage_info[i].help);
+	return true;
+}
+
 static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	if (i >= g->conf->n_workers)
@@ -278,6 +301,8 @@ static const struct command {
 		rule_item, NULL},
 	{"/culvert/sas", "Security associations", sa_item, NULL},
 	{"/culvert/totals", "Packets in, out and between, packet buffers, flows", totals_item,
+		NULL},
+	{"/culvert/stages", "What the stages of a pass cost, from one pass in 1024", stage_item,
 		NULL},
 	{"/culvert/workers", "Worker threads", worker_item, NULL},
 };
