@@ -6,15 +6,11 @@
 #include "ipv4.h"
 #include "local.h"
 
-enum drop forward_ttl(struct worker *w, struct pkt *p)
+enum drop forward_find(struct worker *w, struct pkt *p)
 {
-	if (p->own)
-		return DROP_NONE;
-	if (pkt_ip(p)->time_to_live <= 1) {
-		local_error(w, p, (struct icmp_error){ICMP_TIME_EXCEEDED, 0, 0});
-		return DROP_TTL;
-	}
-	ipv4_ttl_decrement(pkt_ip(p));
+	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
+	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST)
+		return DROP_NOT_UNICAST;
 	return DROP_NONE;
 }
 
@@ -41,11 +37,12 @@ static enum drop fragment(struct worker *w, struct pkt *p, uint16_t mtu)
 	if (n < 0)
 		return DROP_FRAGMENT_FAILED;
 	for (int32_t i = 0; i < n; i++) {
-		struct pkt f = *p;
+		struct pkt *f = pkt_new(w);
 
-		f.m = part[i];
-		ipv4_checksum_set(pkt_ip(&f));
-		burst_add(&w->parts, &f);
+		*f = *p;
+		f->m = part[i];
+		ipv4_checksum_set(pkt_ip(f));
+		burst_add(&w->parts, f);
 	}
 	w->counters.originated += (uint32_t)n - 1;
 	worker_release(w, p->m);
@@ -62,19 +59,31 @@ static enum drop shrink(struct worker *w, struct pkt *p)
 	return DROP_TOO_BIG;
 }
 
-void forward_fit(struct worker *w, struct burst *b)
+static enum drop lower_ttl(struct worker *w, struct pkt *p)
+{
+	if (unlikely(p->own))
+		return DROP_NONE;
+	if (unlikely(pkt_ip(p)->time_to_live <= 1)) {
+		local_error(w, p, (struct icmp_error){ICMP_TIME_EXCEEDED, 0, 0});
+		return DROP_TTL;
+	}
+	ipv4_ttl_decrement(pkt_ip(p));
+	return DROP_NONE;
+}
+
+void forward_burst(struct worker *w, struct burst *b)
 {
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = &b->p[i];
-		enum drop d = DROP_NONE;
+		struct pkt *p = b->p[i];
+		enum drop d = lower_ttl(w, p);
 
-		if (unlikely(rte_pktmbuf_data_len(p->m) > mtu_of(w, p)))
+		if (unlikely(d == DROP_NONE && rte_pktmbuf_data_len(p->m) > mtu_of(w, p)))
 			d = shrink(w, p);
-		else if (likely(reassembly_leave_large_buffer(w, p)))
-			b->p[kept++] = *p;
-		else
+		else if (likely(d == DROP_NONE && reassembly_leave_large_buffer(w, p)))
+			b->p[kept++] = p;
+		else if (d == DROP_NONE)
 			d = DROP_NO_BUFFER;
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
@@ -82,9 +91,9 @@ void forward_fit(struct worker *w, struct burst *b)
 	b->n = kept;
 	for (uint16_t i = 0; i < w->parts.n; i++) {
 		if (b->n < BURST_MAX)
-			burst_add(b, &w->parts.p[i]);
+			burst_add(b, w->parts.p[i]);
 		else
-			pkt_drop(w, &w->parts.p[i], DROP_FRAGMENT_FAILED);
+			pkt_drop(w, w->parts.p[i], DROP_FRAGMENT_FAILED);
 	}
 	w->parts.n = 0;
 }

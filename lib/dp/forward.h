@@ -5,13 +5,14 @@
 
 #include "worker.h"
 
-// Lowers the time to live, unless the packet is our own. DROP_TTL tells the sender.
-enum drop forward_ttl(struct worker *w, struct pkt *p);
+// Finds where the destination is: p->nexthop. Returns DROP_NONE or DROP_NOT_UNICAST.
+enum drop forward_find(struct worker *w, struct pkt *p);
 
 // Demands a way to the destination. DROP_NO_ROUTE tells the sender.
 enum drop forward_route(struct worker *w, struct pkt *p);
 
-// Makes every packet of the burst fit its way: fragments what may be fragmented, in place of the
-// packet or at the end of the burst. Others are dropped (DROP_TOO_BIG) and their sender is told
-// the size that fits, less what ESP adds.
-void forward_fit(struct worker *w, struct burst *b);
+// Lowers the time to live of every packet in the burst but our own (DROP_TTL tells the sender), and
+// makes it fit its way: fragments what may be fragmented, in place of the packet or at the end of
+// the burst. Others are dropped (DROP_TOO_BIG) and their sender is told the size that fits, less
+// what ESP adds.
+void forward_burst(struct worker *w, struct burst *b);

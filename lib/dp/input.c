@@ -53,20 +53,6 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-enum drop input_sort(struct worker *w, struct pkt *p)
-{
-	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
-	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST)
-		return DROP_NOT_UNICAST;
-	if (!pkt_is_local(p))
-		burst_add(&w->transit, p);
-	else if (pkt_ip(p)->next_proto_id == IPPROTO_ESP && p->sa_in == NULL)
-		burst_add(&w->esp, p);
-	else
-		burst_add(&w->local, p);
-	return DROP_NONE;
-}
-
 static enum drop ip_input(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
@@ -97,7 +83,8 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
 	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, p))
 		return DROP_NONE;
-	return input_sort(w, p);
+	input_sort(w, p);
+	return DROP_NONE;
 }
 
 static enum drop frame_input(struct worker *w, struct pkt *p)
@@ -124,14 +111,15 @@ void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (uint16_t i = 0; i < n; i++) {
-		struct pkt p = {.m = m[i], .port = m[i]->port};
+		struct pkt *p = pkt_new(w);
 
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
+		*p = (struct pkt){.m = m[i], .port = m[i]->port};
 
-		enum drop d = frame_input(w, &p);
+		enum drop d = frame_input(w, p);
 
 		if (unlikely(d != DROP_NONE))
-			pkt_drop(w, &p, d);
+			pkt_drop(w, p, d);
 	}
 }

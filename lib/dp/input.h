@@ -5,10 +5,15 @@
 
 #include "worker.h"
 
-// Takes n frames (at most RX_BURST_MAX), m->port saying where they came in, and fills w->esp,
-// w->transit and w->local.
+// Takes n frames (at most RX_BURST_MAX), m->port saying where they came in, and fills w->esp and
+// w->transit.
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
 
-// Sorts an IP packet, as it came in by a port or out of an SA, by where it goes: into w->esp,
-// w->local or w->transit. Returns DROP_NONE or DROP_NOT_UNICAST.
-enum drop input_sort(struct worker *w, struct pkt *p);
+// Sorts an IP packet, as it came in by a port or out of an SA, by what has to be looked up for it:
+// an SA (w->esp) or a flow (w->transit). Neither needs a route if it is found.
+static inline void input_sort(struct worker *w, struct pkt *p)
+{
+	bool esp = pkt_ip(p)->next_proto_id == IPPROTO_ESP && p->sa_in == NULL;
+
+	burst_add(esp ? &w->esp : &w->transit, p);
+}

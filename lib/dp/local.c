@@ -55,18 +55,24 @@ static bool may_speak(struct worker *w, const struct pkt *p, rte_be32_t *source)
 	       w->own.n < ERRORS_MAX && error_permitted(w, p);
 }
 
-// An empty packet that goes back the way of p; the caller fills it and hands it to say(). False if
+// An empty packet that goes back the way of p; the caller fills it and hands it to say(). NULL if
 // there is no buffer.
-static bool own_begin(struct worker *w, struct pkt *own, const struct pkt *p)
+static struct pkt *own_begin(struct worker *w, const struct pkt *p)
 {
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
+	struct pkt *own;
+
+	if (m == NULL)
+		return NULL;
+	own = pkt_new(w);
 	*own = *p;
-	own->m = rte_pktmbuf_alloc(w->pool);
+	own->m = m;
 	own->own = true;
 	own->sa_out = NULL;
-	return own->m != NULL;
+	return own;
 }
 
-static void say(struct worker *w, const struct pkt *own, uint16_t len)
+static void say(struct worker *w, struct pkt *own, uint16_t len)
 {
 	rte_pktmbuf_append(own->m, len);
 	w->counters.originated++;
@@ -76,21 +82,22 @@ static void say(struct worker *w, const struct pkt *own, uint16_t len)
 void local_error(struct worker *w, const struct pkt *p, struct icmp_error error)
 {
 	rte_be32_t source;
-	struct pkt own;
+	struct pkt *own = may_speak(w, p, &source) ? own_begin(w, p) : NULL;
 
-	if (may_speak(w, p, &source) && own_begin(w, &own, p))
-		say(w, &own,
+	if (own != NULL)
+		say(w, own,
 			icmp_error_build(
-				rte_pktmbuf_mtod(own.m, uint8_t *), error, source, pkt_ip(p)));
+				rte_pktmbuf_mtod(own->m, uint8_t *), error, source, pkt_ip(p)));
 }
 
 void local_reset(struct worker *w, const struct pkt *p)
 {
 	rte_be32_t source; // not used: a reset comes from whom the packet went to
-	struct pkt own;
+	bool may = tcp_reset_allowed(pkt_ip(p)) && may_speak(w, p, &source);
+	struct pkt *own = may ? own_begin(w, p) : NULL;
 
-	if (tcp_reset_allowed(pkt_ip(p)) && may_speak(w, p, &source) && own_begin(w, &own, p))
-		say(w, &own, tcp_reset_build(rte_pktmbuf_mtod(own.m, uint8_t *), pkt_ip(p)));
+	if (own != NULL)
+		say(w, own, tcp_reset_build(rte_pktmbuf_mtod(own->m, uint8_t *), pkt_ip(p)));
 }
 
 enum drop local_input(struct worker *w, struct pkt *p)

@@ -12,21 +12,35 @@
 #include "output.h"
 #include "transit.h"
 
-// RFC 4303 3.4.2: the SA is found by SPI.
-static enum drop esp_find_sa(struct worker *w, struct pkt *p)
+// RFC 4303 3.4.2: the SA is found by SPI. ESP that is not for us goes through as anything else.
+static void esp_find_sas(struct worker *w, struct burst *b)
 {
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-	const struct rte_esp_hdr *esp =
-		rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, rte_ipv4_hdr_len(ip));
+	uint16_t n = 0;
 
-	if (rte_pktmbuf_data_len(p->m) < rte_ipv4_hdr_len(ip) + sizeof(*esp))
-		return DROP_FRAME_SHORT;
-	p->sa_in = sad_find(w->snapshot->sad, esp->spi);
-	if (p->sa_in == NULL || ip_addr_v4(&p->sa_in->sa.local) != ip->dst_addr) {
-		p->sa_in = NULL;
-		return DROP_NO_SA;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		const struct rte_ipv4_hdr *ip = pkt_ip(p);
+		const struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(
+			p->m, const struct rte_esp_hdr *, rte_ipv4_hdr_len(ip));
+		bool whole = rte_pktmbuf_data_len(p->m) >= rte_ipv4_hdr_len(ip) + sizeof(*esp);
+		struct sa_in *sa = whole ? sad_find(w->snapshot->sad, esp->spi) : NULL;
+
+		if (likely(sa != NULL && ip_addr_v4(&sa->sa.local) == ip->dst_addr)) {
+			p->sa_in = sa;
+			b->p[n++] = p;
+			continue;
+		}
+
+		enum drop d = forward_find(w, p);
+
+		if (d == DROP_NONE && pkt_is_local(p))
+			d = whole ? DROP_NO_SA : DROP_FRAME_SHORT;
+		if (d == DROP_NONE)
+			burst_add(&w->transit, p);
+		else
+			pkt_drop(w, p, d);
 	}
-	return DROP_NONE;
+	b->n = n;
 }
 
 // RFC 4303 3.4, inbound packet processing.
@@ -36,13 +50,13 @@ static void pipeline_in(struct worker *w)
 	struct burst *b = &w->esp;
 	uint16_t arrived = b->n, n = 0;
 
-	burst_apply(w, b, esp_find_sa);
+	esp_find_sas(w, b);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
-		struct pkt *p = &b->p[i];
+		struct pkt *p = b->p[i];
 		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, w->id);
 
 		if (likely(d == DROP_NONE))
-			b->p[n++] = *p;
+			b->p[n++] = p;
 		else
 			pkt_drop(w, p, d);
 	}
@@ -51,7 +65,7 @@ static void pipeline_in(struct worker *w)
 	crypto_open(op, n); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
 	for (uint16_t i = 0; i < n; i++) {
-		struct pkt *p = &b->p[i];
+		struct pkt *p = b->p[i];
 		enum drop d = op[i].ok ? esp_in_finish(&op[i], p->sa_in, p->m, w->id) : DROP_AUTH;
 
 		if (unlikely(d != DROP_NONE)) {
@@ -60,9 +74,7 @@ static void pipeline_in(struct worker *w)
 		}
 		if (unlikely(ipv4_is_fragment(pkt_ip(p))) && !reassemble(w, p))
 			continue;
-		d = input_sort(w, p);
-		if (unlikely(d != DROP_NONE))
-			pkt_drop(w, p, d);
+		input_sort(w, p);
 	}
 	stage_end(&w->stages, STAGE_ESP_FINISH, n);
 }
@@ -74,24 +86,23 @@ static void pipeline_out(struct worker *w)
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n, n = 0;
 
-	burst_apply(w, b, forward_ttl);
-	forward_fit(w, b);
+	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
-		struct sa_out *sa = b->p[i].sa_out;
+		struct sa_out *sa = b->p[i]->sa_out;
 		uint16_t run = i;
 
-		while (run < b->n && b->p[run].sa_out == sa)
+		while (run < b->n && b->p[run]->sa_out == sa)
 			run++;
 
 		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
 
 		for (; i < run; i++) {
-			struct pkt *p = &b->p[i];
+			struct pkt *p = b->p[i];
 			enum drop d = esp_out_frame(&op[n], sa, p->m, seq++, w->id); // 3.3.2
 
 			if (likely(d == DROP_NONE))
-				b->p[n++] = *p;
+				b->p[n++] = p;
 			else
 				pkt_drop(w, p, d);
 		}
@@ -102,14 +113,14 @@ static void pipeline_out(struct worker *w)
 	stage_end(&w->stages, STAGE_SEAL, n);
 	n = 0;
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = &b->p[i];
+		struct pkt *p = b->p[i];
 
 		if (unlikely(!op[i].ok)) {
 			pkt_drop(w, p, DROP_CRYPTO_FAILED);
 			continue;
 		}
 		p->nexthop = p->sa_out->path;
-		b->p[n++] = *p;
+		b->p[n++] = p;
 	}
 	b->n = n;
 	output_burst(w, b);
@@ -121,8 +132,7 @@ static void pipeline_forward(struct worker *w)
 	struct burst *b = &w->forward;
 	uint16_t n = b->n;
 
-	burst_apply(w, b, forward_ttl);
-	forward_fit(w, b);
+	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, n);
 	n = b->n;
 	output_burst(w, b);
@@ -134,6 +144,7 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
 	w->now = now;
 	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
+	w->n_pkts = 0;
 	if (now >= w->next_tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
 		output_held(w);

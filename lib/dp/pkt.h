@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet on its way through one pass, and bursts of them. Owned by one worker.
+// A packet on its way through one pass, and bursts of them. Owned by one worker. A packet keeps its
+// place in memory for the whole pass; bursts only point at it.
 #pragma once
 
 #include <assert.h>
@@ -34,7 +35,7 @@ static_assert(sizeof(struct pkt) == 64, "one cache line");
 
 struct burst {
 	uint16_t n;
-	struct pkt p[BURST_MAX];
+	struct pkt *p[BURST_MAX];
 };
 
 // Whether the packet is for an address of this gateway.

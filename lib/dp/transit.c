@@ -141,20 +141,20 @@ static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt
 	return DROP_NONE;
 }
 
-static enum drop pass_known(
+static bool decided(const struct worker *w, const struct flow_pkt *fp, const struct flow *f,
+	struct flow_decision *d)
+{
+	return !begins_anew(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
+}
+
+// A packet of a flow whose decision does not serve it.
+static enum drop pass_anew(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
 {
 	struct flow_decision decision;
-	bool decided = !begins_anew(f, fp) &&
-		       flow_decision_get(f, fp->dir, w->snapshot->generation, &decision);
-	enum drop d;
+	bool otherwise = decided(w, fp, f, &decision);
+	enum drop d = decide_anew(w, p, fp, f);
 
-	if (likely(decided && came_as_decided(p, &decision))) {
-		decision_apply(p, &decision);
-		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
-		return likely(d == DROP_NONE) ? d : refused(w, p, fp, d);
-	}
-	d = decide_anew(w, p, fp, f);
 	if (d != DROP_NONE)
 		return d;
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
@@ -162,23 +162,61 @@ static enum drop pass_known(
 		return refused(w, p, fp, d);
 	// An ICMP error is decided by its own addresses, which are not the flow's. A packet that
 	// came another way does not move the flow there.
-	if (!decided && !fp->icmp_error) {
+	if (!otherwise && !fp->icmp_error) {
 		decision = decision_of(p);
 		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
 	}
 	return DROP_NONE;
 }
 
-static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+// The slow path, which may find that the packet does not go through at all but is for us: our own
+// addresses take no part in flows.
+static enum drop pass_slowly(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
 {
-	if (f == NULL) // an earlier packet of this burst may have made it
-		f = flow_find(w->flows, fp);
+	enum drop d = forward_find(w, p);
 
-	enum drop d = f != NULL ? pass_known(w, p, fp, f) : pass_new(w, p, fp);
-
+	if (d != DROP_NONE)
+		return d;
+	if (pkt_is_local(p)) {
+		burst_add(&w->local, p);
+		return DROP_NONE;
+	}
+	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
 		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
 	return d;
+}
+
+static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+{
+	struct flow_decision decision;
+	enum drop d;
+
+	if (f == NULL) // an earlier packet of this burst may have made it
+		f = flow_find(w->flows, fp);
+	if (unlikely(f == NULL || !decided(w, fp, f, &decision) || !came_as_decided(p, &decision)))
+		return pass_slowly(w, p, fp, f);
+	decision_apply(p, &decision);
+	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+	if (unlikely(d != DROP_NONE))
+		d = refused(w, p, fp, d);
+	if (d == DROP_NONE)
+		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
+	return d;
+}
+
+// A packet that connection tracking can make nothing of may still be for us.
+static enum drop pass_unread(struct worker *w, struct pkt *p, enum drop reason)
+{
+	enum drop d = forward_find(w, p);
+
+	if (d != DROP_NONE)
+		return d;
+	if (!pkt_is_local(p))
+		return reason;
+	burst_add(&w->local, p);
+	return DROP_NONE;
 }
 
 void transit_burst(struct worker *w)
@@ -189,21 +227,25 @@ void transit_burst(struct worker *w)
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = flow_pkt_ipv4(&fp[n], pkt_ip(&b->p[i]));
+		struct pkt *p = b->p[i];
+		enum drop d = flow_pkt_ipv4(&fp[n], pkt_ip(p));
 
-		if (likely(d == DROP_NONE))
-			b->p[n++] = b->p[i];
-		else
-			pkt_drop(w, &b->p[i], d);
+		if (likely(d == DROP_NONE)) {
+			b->p[n++] = p;
+			continue;
+		}
+		d = pass_unread(w, p, d);
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
 	}
 	b->n = 0;
 	if (n == 0)
 		return;
 	flow_find_burst(w->flows, fp, flows, n);
 	for (uint16_t i = 0; i < n; i++) {
-		enum drop d = pass(w, &b->p[i], &fp[i], flows[i]);
+		enum drop d = pass(w, b->p[i], &fp[i], flows[i]);
 
 		if (unlikely(d != DROP_NONE))
-			pkt_drop(w, &b->p[i], d);
+			pkt_drop(w, b->p[i], d);
 	}
 }

@@ -6,5 +6,6 @@
 
 #include "worker.h"
 
-// Sends the packets of w->transit on to w->protect or w->forward; empties it.
+// Sends the packets of w->transit on to w->protect or w->forward, or to w->local if they are for
+// us; empties it.
 void transit_burst(struct worker *w);

@@ -18,7 +18,10 @@
 #include "snapshot.h"
 #include "stage.h"
 
-#define TX_MAX   512 // packets for one port that a pass may leave behind
+#define TX_MAX 512 // packets for one port that a pass may leave behind
+// Packets of one pass: those that came in, those made here, and fragments of both, in clear and
+// protected.
+#define PKTS_MAX (RX_BURST_MAX + 5 * BURST_MAX)
 #define DEAD_MAX 256
 // One pass in so many is measured: the cost of measuring is lost in the noise.
 #define WORKER_STAGES_EVERY 1024
@@ -76,6 +79,7 @@ struct worker {
 	uint64_t now;    // TSC
 	uint32_t now_ms; // the same in milliseconds; wraps
 	uint16_t n_dead;
+	uint16_t n_pkts;
 	struct rte_mbuf *dead[DEAD_MAX];
 	struct burst esp;     // ESP for us
 	struct burst transit; // to go through, out of an SA or as it came in by a port
@@ -84,6 +88,8 @@ struct worker {
 	struct burst local;   // for the gateway itself
 	struct burst parts;   // of packets that were cut into fragments
 	struct burst own;     // answers and errors made in this pass
+
+	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 
 	// From pass to pass.
 	struct counters counters;
@@ -145,21 +151,24 @@ static __rte_always_inline void burst_apply(struct worker *w, struct burst *b, s
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = stage(w, &b->p[i]);
+		enum drop d = stage(w, b->p[i]);
 
-		if (unlikely(d != DROP_NONE)) {
-			pkt_drop(w, &b->p[i], d);
-			continue;
-		}
-		if (kept != i)
-			b->p[kept] = b->p[i];
-		kept++;
+		if (likely(d == DROP_NONE))
+			b->p[kept++] = b->p[i];
+		else
+			pkt_drop(w, b->p[i], d);
 	}
 	b->n = kept;
 }
 
 // Adds a packet to a burst that has room for everything a pass can bring it.
-static inline void burst_add(struct burst *b, const struct pkt *p)
+static inline void burst_add(struct burst *b, struct pkt *p)
 {
-	b->p[b->n++] = *p;
+	b->p[b->n++] = p;
+}
+
+// A place for another packet of this pass.
+static inline struct pkt *pkt_new(struct worker *w)
+{
+	return &w->pkt[w->n_pkts++];
 }

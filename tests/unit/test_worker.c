@@ -132,18 +132,19 @@ static void test_burst(void **state)
 
 	(void)state;
 	for (uint16_t i = 0; i < 7; i++) {
-		struct pkt p = new_pkt();
+		struct pkt *p = pkt_new(w);
 
-		p.port = i;
-		burst_add(&w->forward, &p);
+		*p = new_pkt();
+		p->port = i;
+		burst_add(&w->forward, p);
 	}
 	burst_apply(w, &w->forward, odd_ones_out);
 	assert_int_equal(w->forward.n, 4);
 	for (uint16_t i = 0; i < 4; i++)
-		assert_int_equal(w->forward.p[i].port, 2 * i);
+		assert_int_equal(w->forward.p[i]->port, 2 * i);
 	assert_int_equal(w->counters.drops[DROP_TTL], 3);
 	for (uint16_t i = 0; i < 4; i++)
-		worker_release(w, w->forward.p[i].m);
+		worker_release(w, w->forward.p[i]->m);
 	worker_bury(w);
 	worker_free(w);
 }
