@@ -93,7 +93,7 @@ static void sa_common(struct rte_tel_data *d, const struct sa *sa, const char *d
 	add_addr(d, "remote", &sa->remote);
 	add_string(d, "cipher", sa->cipher->name);
 	add_string(d, "auth", sa->auth->name);
-	add_string(d, "engine", crypto_session_engine(sa->session[0]));
+	add_string(d, "engine", crypto_session_engine(sa->session));
 }
 
 static void sa_counted(struct rte_tel_data *d, const struct sa *sa)

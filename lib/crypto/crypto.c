@@ -11,8 +11,8 @@ static const struct crypto_engine *const engines[] = {
 	&crypto_engine_openssl,
 };
 
-struct crypto_session *crypto_session_new(
-	const struct crypto_key *key, enum crypto_dir dir, const char *engine)
+struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
+	const char *engine, unsigned int n_workers)
 {
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
 		const struct crypto_engine *e = engines[i];
@@ -20,7 +20,7 @@ struct crypto_session *crypto_session_new(
 		if (strcmp(engine, "auto") != 0 && strcmp(engine, e->name) != 0)
 			continue;
 		if (e->supports(key->cipher, key->auth))
-			return e->session_new(key, dir);
+			return e->session_new(key, dir, n_workers);
 	}
 	errno = ENOTSUP;
 	return NULL;
@@ -47,22 +47,22 @@ static uint16_t run_len(const struct crypto_op ops[], uint16_t n)
 	return len;
 }
 
-void crypto_seal(struct crypto_op ops[], uint16_t n)
+void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
 	for (uint16_t done = 0; done < n;) {
 		uint16_t len = run_len(&ops[done], n - done);
 
-		ops[done].session->engine->seal(&ops[done], len);
+		ops[done].session->engine->seal(&ops[done], len, worker);
 		done += len;
 	}
 }
 
-void crypto_open(struct crypto_op ops[], uint16_t n)
+void crypto_open(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
 	for (uint16_t done = 0; done < n;) {
 		uint16_t len = run_len(&ops[done], n - done);
 
-		ops[done].session->engine->open(&ops[done], len);
+		ops[done].session->engine->open(&ops[done], len, worker);
 		done += len;
 	}
 }

@@ -11,8 +11,9 @@
 //
 // where text is payload, padding, pad length and next header.
 //
-// Sessions are made and freed by the control thread; each belongs to one SA and one worker and is
-// used by that worker alone, because engines keep running state in it.
+// Sessions are made and freed by the control thread; each belongs to one SA and serves all workers.
+// What an engine carries from packet to packet it keeps for each worker, on cache lines of its own;
+// the rest of a session is only read.
 #pragma once
 
 #include <stdbool.h>
@@ -40,11 +41,11 @@ struct crypto_op {
 	bool ok;           // out; if false, the packet must be dropped
 };
 
-// Makes a session of the best engine for the algorithms ("auto") or of the engine named. Returns
-// NULL with errno ENOTSUP (no such engine, or it lacks the algorithms, or they are no pair for
-// alg_pair_ok()) or ENOMEM.
-struct crypto_session *crypto_session_new(
-	const struct crypto_key *key, enum crypto_dir dir, const char *engine);
+// Makes a session of the best engine for the algorithms ("auto") or of the engine named, for the
+// workers 0 to n_workers - 1. Returns NULL with errno ENOTSUP (no such engine, or it lacks the
+// algorithms, or they are no pair for alg_pair_ok()) or ENOMEM.
+struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
+	const char *engine, unsigned int n_workers);
 
 // Wipes all keying material. NULL is fine.
 void crypto_session_free(struct crypto_session *s);
@@ -52,12 +53,14 @@ void crypto_session_free(struct crypto_session *s);
 // The name of the engine that serves the session.
 const char *crypto_session_engine(const struct crypto_session *s);
 
+// Both are called by the worker with this number.
+
 // Writes IV and ICV and encrypts text in place. IVs are unpredictable for CBC (RFC 3602 3) and the
 // sequence number for GCM, which never repeats under one key (RFC 4106 3.1). Sets ok in every
 // operation: false means that the crypto library failed, and that text may still be clear.
-void crypto_seal(struct crypto_op ops[], uint16_t n);
+void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker);
 
 // Checks the ICV in constant time and decrypts text in place, leaving the octets of the IV
 // undefined. Sets ok in every operation: false means a wrong ICV, and text is undefined. It does
 // not disturb the other packets.
-void crypto_open(struct crypto_op ops[], uint16_t n);
+void crypto_open(struct crypto_op ops[], uint16_t n, unsigned int worker);

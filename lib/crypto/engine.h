@@ -8,11 +8,12 @@ struct crypto_engine {
 	const char *name;
 	bool (*supports)(const struct cipher_alg *cipher, const struct auth_alg *auth);
 	// Same contract as crypto_session_new(), for algorithms that the engine supports.
-	struct crypto_session *(*session_new)(const struct crypto_key *key, enum crypto_dir dir);
+	struct crypto_session *(*session_new)(
+		const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers);
 	void (*session_free)(struct crypto_session *s);
 	// All operations belong to sessions of this engine.
-	void (*seal)(struct crypto_op ops[], uint16_t n);
-	void (*open)(struct crypto_op ops[], uint16_t n);
+	void (*seal)(struct crypto_op ops[], uint16_t n, unsigned int worker);
+	void (*open)(struct crypto_op ops[], uint16_t n, unsigned int worker);
 };
 
 // The first member of every engine's own session.

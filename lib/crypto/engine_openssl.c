@@ -28,16 +28,22 @@
 #define GCM_NONCE_LEN  (GCM_SALT_LEN + GCM_IV_LEN)
 #define GCM_ICV_LEN    16
 
+// What one worker carries from packet to packet.
+struct cipher {
+	EVP_CIPHER_CTX *ctx; // keyed; NULL for the null cipher
+} __rte_cache_aligned;
+
 struct session {
 	struct crypto_session base;
-	bool (*run)(const struct session *s, struct crypto_op *op); // seals or opens one packet
-	EVP_CIPHER_CTX *cipher; // keyed; NULL for the null cipher
-	uint64_t mask[2];       // CBC: hides the sequence number, see cbc_seal()
+	// Seals or opens one packet.
+	bool (*run)(const struct session *s, struct crypto_op *op, unsigned int worker);
+	uint64_t mask[2]; // CBC: hides the sequence number, see cbc_seal()
 	uint8_t salt[GCM_SALT_LEN];
-
 	uint8_t icv_len; // of the HMAC
+	unsigned int n_workers;
 	void (*hmac)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
 	alignas(RTE_CACHE_LINE_SIZE) struct hmac_key hmac_key;
+	struct cipher cipher[]; // one for each worker
 };
 
 static_assert(sizeof(struct session) == 2 * RTE_CACHE_LINE_SIZE, "one line for GCM, two with HMAC");
@@ -76,14 +82,16 @@ static bool icv_ok(const struct session *s, const uint8_t *esp, size_t len)
 	return CRYPTO_memcmp(right, received, CRYPTO_ICV_MAX) == 0;
 }
 
-static bool null_seal(const struct session *s, struct crypto_op *op)
+static bool null_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	(void)worker;
 	icv_put(s, op->esp, ESP_HEADER_LEN + op->text_len);
 	return true;
 }
 
-static bool null_open(const struct session *s, struct crypto_op *op)
+static bool null_open(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	(void)worker;
 	return icv_ok(s, op->esp, ESP_HEADER_LEN + op->text_len);
 }
 
@@ -106,44 +114,50 @@ static EVP_CIPHER_CTX *cipher_new(
 
 // AES-CBC
 //
-// To set an IV costs about 200 cycles, so it is never set: all packets of a session make one chain.
-// The block in the IV's place goes through the cipher in one call with the text. Sealed, it is the
-// IV; opened, it is garbage that nobody reads. The text behind it is chained on the IV, as it must
-// be, whatever the IV itself was chained on.
+// To set an IV costs about 200 cycles, so it is never set: all packets that a worker seals or opens
+// in a session make one chain. The block in the IV's place goes through the cipher in one call with
+// the text. Sealed, it is the IV; opened, it is garbage that nobody reads. The text behind it is
+// chained on the IV, as it must be, whatever the IV itself was chained on.
 
 static bool cbc_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
 {
-	static const uint8_t iv[CBC_IV_LEN]; // where the chain begins does not matter
+	static const uint8_t iv[CBC_IV_LEN]; // where a chain begins does not matter
 
-	s->cipher = cipher_new(key, dir, iv);
-	return s->cipher != NULL && EVP_CIPHER_CTX_set_padding(s->cipher, 0) == 1 &&
-	       RAND_bytes((uint8_t *)s->mask, sizeof(s->mask)) == 1;
+	for (unsigned int i = 0; i < s->n_workers; i++) {
+		EVP_CIPHER_CTX *c = s->cipher[i].ctx = cipher_new(key, dir, iv);
+
+		if (c == NULL || EVP_CIPHER_CTX_set_padding(c, 0) != 1)
+			return false;
+	}
+	return RAND_bytes((uint8_t *)s->mask, sizeof(s->mask)) == 1;
 }
 
 // The IV is the encryption, under the same key, of a block that is new in every packet (NIST SP
 // 800-38A appendix C, first method): the sequence number under a random mask of the session, and
 // chained on the ciphertext before. Who knows neither key nor mask cannot foretell it, as RFC 3602
 // 3 demands, nor does it repeat in another session of the same key.
-static bool cbc_seal(const struct session *s, struct crypto_op *op)
+static bool cbc_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	uint64_t block[2] = {s->mask[0] ^ op->seq, s->mask[1]};
 	int len = CBC_IV_LEN + op->text_len;
 
 	memcpy(iv, block, sizeof(block));
-	if (EVP_EncryptUpdate(s->cipher, iv, &len, iv, len) != 1)
+	if (EVP_EncryptUpdate(cipher, iv, &len, iv, len) != 1)
 		return false;
 	icv_put(s, op->esp, ESP_HEADER_LEN + CBC_IV_LEN + op->text_len);
 	return true;
 }
 
-static bool cbc_open(const struct session *s, struct crypto_op *op)
+static bool cbc_open(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	int len = CBC_IV_LEN + op->text_len;
 
 	return icv_ok(s, op->esp, ESP_HEADER_LEN + CBC_IV_LEN + op->text_len) &&
-	       EVP_DecryptUpdate(s->cipher, iv, &len, iv, len) == 1;
+	       EVP_DecryptUpdate(cipher, iv, &len, iv, len) == 1;
 }
 
 // AES-GCM (RFC 4106)
@@ -158,18 +172,24 @@ static bool gcm_init(struct session *s, const struct crypto_key *key, enum crypt
 
 	memcpy(s->salt, key->cipher_key + key->cipher->key_len, GCM_SALT_LEN);
 	memcpy(nonce, s->salt, GCM_SALT_LEN);
-	s->cipher = cipher_new(key, dir, nonce);
 
 	const OSSL_PARAM p[] = {
 		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, nonce, SIZE_MAX),
 		OSSL_PARAM_END,
 	};
 
-	return s->cipher != NULL && EVP_CIPHER_CTX_set_params(s->cipher, p) == 1;
+	for (unsigned int i = 0; i < s->n_workers; i++) {
+		EVP_CIPHER_CTX *c = s->cipher[i].ctx = cipher_new(key, dir, nonce);
+
+		if (c == NULL || EVP_CIPHER_CTX_set_params(c, p) != 1)
+			return false;
+	}
+	return true;
 }
 
-static bool gcm_seal(const struct session *s, struct crypto_op *op)
+static bool gcm_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	rte_be64_t seq = rte_cpu_to_be_64(op->seq);
 	uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	uint8_t *text = iv + GCM_IV_LEN;
@@ -190,15 +210,16 @@ static bool gcm_seal(const struct session *s, struct crypto_op *op)
 		OSSL_PARAM_END,
 	};
 
-	return EVP_CIPHER_CTX_set_params(s->cipher, in) == 1 &&
-	       EVP_EncryptUpdate(s->cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
-	       EVP_EncryptUpdate(s->cipher, text, &len, text, op->text_len) == 1 &&
-	       EVP_EncryptFinal_ex(s->cipher, icv, &len) == 1 &&
-	       EVP_CIPHER_CTX_get_params(s->cipher, out) == 1;
+	return EVP_CIPHER_CTX_set_params(cipher, in) == 1 &&
+	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
+	       EVP_EncryptFinal_ex(cipher, icv, &len) == 1 &&
+	       EVP_CIPHER_CTX_get_params(cipher, out) == 1;
 }
 
-static bool gcm_open(const struct session *s, struct crypto_op *op)
+static bool gcm_open(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	uint8_t *text = iv + GCM_IV_LEN;
 	uint8_t *icv = text + op->text_len;
@@ -210,10 +231,10 @@ static bool gcm_open(const struct session *s, struct crypto_op *op)
 		OSSL_PARAM_END,
 	};
 
-	return EVP_CIPHER_CTX_set_params(s->cipher, in) == 1 &&
-	       EVP_DecryptUpdate(s->cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
-	       EVP_DecryptUpdate(s->cipher, text, &len, text, op->text_len) == 1 &&
-	       EVP_DecryptFinal_ex(s->cipher, icv, &len) == 1; // compares the ICV
+	return EVP_CIPHER_CTX_set_params(cipher, in) == 1 &&
+	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_DecryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
+	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
 }
 
 // The engine
@@ -222,7 +243,8 @@ static void session_free(struct crypto_session *base)
 {
 	struct session *s = (struct session *)base;
 
-	EVP_CIPHER_CTX_free(s->cipher);
+	for (unsigned int i = 0; i < s->n_workers; i++)
+		EVP_CIPHER_CTX_free(s->cipher[i].ctx);
 	OPENSSL_cleanse(s, sizeof(*s));
 	free(s);
 }
@@ -246,13 +268,17 @@ static bool session_init(struct session *s, const struct crypto_key *key, enum c
 	return false;
 }
 
-static struct crypto_session *session_new(const struct crypto_key *key, enum crypto_dir dir)
+static struct crypto_session *session_new(
+	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
 {
-	struct session *s = aligned_alloc(alignof(struct session), sizeof(*s));
+	size_t size = sizeof(struct session) + n_workers * sizeof(struct cipher);
+	struct session *s = aligned_alloc(alignof(struct session), size);
 
 	if (s == NULL)
 		return NULL;
-	*s = (struct session){.base.engine = &crypto_engine_openssl};
+	memset(s, 0, size);
+	s->base.engine = &crypto_engine_openssl;
+	s->n_workers = n_workers;
 	if (!session_init(s, key, dir)) {
 		session_free(&s->base);
 		errno = ENOMEM;
@@ -261,12 +287,12 @@ static struct crypto_session *session_new(const struct crypto_key *key, enum cry
 	return &s->base;
 }
 
-static void run(struct crypto_op ops[], uint16_t n)
+static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
 	for (struct crypto_op *op = ops; op < ops + n; op++) {
 		const struct session *s = (const struct session *)op->session;
 
-		op->ok = s->run(s, op);
+		op->ok = s->run(s, op, worker);
 	}
 }
 

@@ -53,7 +53,7 @@ static void pipeline_in(struct worker *w)
 	esp_find_sas(w, b);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
 		struct pkt *p = b->p[i];
-		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, w->id);
+		enum drop d = esp_in_check(&op[n], p->sa_in, p->m);
 
 		if (likely(d == DROP_NONE))
 			b->p[n++] = p;
@@ -62,7 +62,7 @@ static void pipeline_in(struct worker *w)
 	}
 	b->n = 0;
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
-	crypto_open(op, n); // 3.4.4: integrity check, decryption
+	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
@@ -109,7 +109,7 @@ static void pipeline_out(struct worker *w)
 	}
 	b->n = n;
 	stage_end(&w->stages, STAGE_FRAME, n);
-	crypto_seal(op, n);
+	crypto_seal(op, n, w->id);
 	stage_end(&w->stages, STAGE_SEAL, n);
 	n = 0;
 	for (uint16_t i = 0; i < b->n; i++) {

@@ -9,8 +9,7 @@
 #include "ecn.h"
 #include "ipv4.h"
 
-enum drop esp_in_check(
-	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker)
+enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m)
 {
 	const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 	uint8_t outer_len = rte_ipv4_hdr_len(outer);
@@ -24,7 +23,7 @@ enum drop esp_in_check(
 	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, outer_len);
 
 	*op = (struct crypto_op){
-		.session = sa->sa.session[worker],
+		.session = sa->sa.session,
 		.esp = (uint8_t *)esp,
 		.seq = rte_be_to_cpu_32(esp->seq),
 		.text_len = (uint16_t)(len - around),

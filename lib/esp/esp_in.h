@@ -8,10 +8,8 @@
 #include "sa.h"
 
 // Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
-// header. Fills *op for crypto_open() with the session of this worker. Returns DROP_NONE,
-// DROP_ESP_SHORT or DROP_REPLAY.
-enum drop esp_in_check(
-	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker);
+// header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_ESP_SHORT or DROP_REPLAY.
+enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m);
 
 // After, if op->ok: takes the sequence number, checks and strips what surrounds the inner packet; m
 // then holds that alone, its header checked. Returns DROP_NONE, DROP_REPLAY, DROP_PADDING,

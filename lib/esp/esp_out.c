@@ -60,7 +60,7 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	esp->spi = sa->sa.spi;
 	esp->seq = rte_cpu_to_be_32((uint32_t)seq);
 	*op = (struct crypto_op){
-		.session = sa->sa.session[worker],
+		.session = sa->sa.session,
 		.esp = (uint8_t *)esp,
 		.seq = seq,
 		.text_len = text_len,

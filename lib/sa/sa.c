@@ -14,9 +14,7 @@
 
 static void sa_fini(struct sa *sa)
 {
-	for (unsigned int i = 0; sa->session != NULL && i < sa->n_workers; i++)
-		crypto_session_free(sa->session[i]);
-	free(sa->session);
+	crypto_session_free(sa->session);
 	free(sa->counters);
 }
 
@@ -38,16 +36,11 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 	size_t size = p->n_workers * sizeof(sa->counters[0]);
 
 	sa->counters = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
-	sa->session = calloc(p->n_workers, sizeof(sa->session[0]));
-	if (sa->counters == NULL || sa->session == NULL)
+	if (sa->counters == NULL)
 		return -ENOMEM;
 	memset(sa->counters, 0, size);
-	for (unsigned int i = 0; i < p->n_workers; i++) {
-		sa->session[i] = crypto_session_new(&p->key, dir, p->engine);
-		if (sa->session[i] == NULL)
-			return -errno;
-	}
-	return 0;
+	sa->session = crypto_session_new(&p->key, dir, p->engine, p->n_workers);
+	return sa->session != NULL ? 0 : -errno;
 }
 
 // The outer IPv4 header of RFC 4301 5.1.2.1, except what differs from packet to packet.

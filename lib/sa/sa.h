@@ -40,10 +40,10 @@ struct sa_params {
 // What both directions share; workers only read it.
 struct sa {
 	rte_be32_t spi;
-	uint8_t iv_len, icv_len;         // octets
-	uint8_t align;                   // text is a multiple of this, at least 4 (RFC 4303 2.4)
-	struct crypto_session **session; // one for each worker
-	struct sa_counters *counters;    // one for each worker
+	uint8_t iv_len, icv_len; // octets
+	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	struct crypto_session *session;
+	struct sa_counters *counters; // one for each worker
 	// For showing, not for packets:
 	char name[SA_NAME_MAX];
 	struct ip_addr local, remote;

@@ -36,7 +36,7 @@ static uint8_t packets[BURST][PACKET_MAX] __rte_cache_aligned;
 
 static struct crypto_session *session_new(const struct crypto_key *key, enum crypto_dir dir)
 {
-	struct crypto_session *s = crypto_session_new(key, dir, "auto");
+	struct crypto_session *s = crypto_session_new(key, dir, "auto", 1);
 
 	if (s == NULL) {
 		perror(key->cipher->name);
@@ -51,7 +51,7 @@ static void seal_one(const struct crypto_key *key, uint16_t text_len)
 	struct crypto_session *s = session_new(key, CRYPTO_SEAL);
 	struct crypto_op op = {.session = s, .esp = sealed, .seq = 1, .text_len = text_len};
 
-	crypto_seal(&op, 1);
+	crypto_seal(&op, 1, 0);
 	crypto_session_free(s);
 }
 
@@ -75,9 +75,9 @@ static double measure(struct crypto_session *sessions[], size_t n_sessions, enum
 		uint64_t start = rte_rdtsc_precise();
 
 		if (dir == CRYPTO_SEAL)
-			crypto_seal(ops, BURST);
+			crypto_seal(ops, BURST, 0);
 		else
-			crypto_open(ops, BURST);
+			crypto_open(ops, BURST, 0);
 		cycles += rte_rdtsc_precise() - start;
 		for (unsigned int i = 0; i < BURST; i++)
 			if (!ops[i].ok)

@@ -280,8 +280,8 @@ static double floor_run(const struct options *o, enum dir dir, unsigned int burs
 	const struct cipher_alg *cipher = cipher_alg_find(o->alg);
 	struct crypto_key k = {
 		cipher, auth_alg_find(cipher->icv_len > 0 ? "none" : "hmac-sha1-96"), key, key};
-	struct crypto_session *seal = crypto_session_new(&k, CRYPTO_SEAL, "auto");
-	struct crypto_session *open = crypto_session_new(&k, CRYPTO_OPEN, "auto");
+	struct crypto_session *seal = crypto_session_new(&k, CRYPTO_SEAL, "auto", 1);
+	struct crypto_session *open = crypto_session_new(&k, CRYPTO_OPEN, "auto", 1);
 	uint16_t text_len = (uint16_t)RTE_ALIGN_CEIL(o->size + 2, cipher->block);
 	struct crypto_op op[BURST];
 	uint64_t cycles = 0;
@@ -289,7 +289,7 @@ static double floor_run(const struct options *o, enum dir dir, unsigned int burs
 	if (seal == NULL || open == NULL)
 		die("no crypto session");
 	op[0] = (struct crypto_op){.session = seal, .esp = sealed, .seq = 1, .text_len = text_len};
-	crypto_seal(op, 1);
+	crypto_seal(op, 1, 0);
 	for (unsigned int b = 0; b < bursts; b++) {
 		for (unsigned int i = 0; i < BURST; i++) {
 			memcpy(buffer[i], sealed, sizeof(sealed));
@@ -302,9 +302,9 @@ static double floor_run(const struct options *o, enum dir dir, unsigned int burs
 		uint64_t from = rte_rdtsc_precise();
 
 		if (dir == OUT)
-			crypto_seal(op, BURST);
+			crypto_seal(op, BURST, 0);
 		else
-			crypto_open(op, BURST);
+			crypto_open(op, BURST, 0);
 		cycles += rte_rdtsc_precise() - from;
 		if (!op[BURST - 1].ok)
 			die("the cipher failed");

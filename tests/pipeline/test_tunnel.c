@@ -139,8 +139,9 @@ static void test_hub(void **state)
 
 // An engine that fails with every other packet.
 
-static void fail_some(struct crypto_op ops[], uint16_t n)
+static void fail_some(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
+	(void)worker;
 	for (uint16_t i = 0; i < n; i++)
 		ops[i].ok = ops[i].seq % 2 == 0;
 }
@@ -151,7 +152,7 @@ static void test_crypto_fails(void **state)
 	static struct frame f[10];
 	struct crypto_session broken = {&engine};
 	struct gateway *g = site_a((struct site){0});
-	struct crypto_session **session = &g->snapshot->sa_out[0]->sa.session[0], *whole = *session;
+	struct crypto_session **session = &g->snapshot->sa_out[0]->sa.session, *whole = *session;
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT_OF(f); i++)

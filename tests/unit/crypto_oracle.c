@@ -31,8 +31,8 @@ void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_a
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
 	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key};
-	sa->seal = crypto_session_new(&sa->key, CRYPTO_SEAL, engine);
-	sa->open = crypto_session_new(&sa->key, CRYPTO_OPEN, engine);
+	sa->seal = crypto_session_new(&sa->key, CRYPTO_SEAL, engine, SA_WORKERS);
+	sa->open = crypto_session_new(&sa->key, CRYPTO_OPEN, engine, SA_WORKERS);
 	assert_non_null(sa->seal);
 	assert_non_null(sa->open);
 }

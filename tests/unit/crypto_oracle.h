@@ -8,8 +8,9 @@
 
 #define PACKET_MAX 2048
 #define TEXT_MAX   1520
+#define SA_WORKERS 3
 
-// A pair of algorithms with keys, and a session for each direction.
+// A pair of algorithms with keys, and a session of SA_WORKERS workers for each direction.
 struct sa {
 	struct crypto_key key;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX];

@@ -14,7 +14,7 @@ static bool seal_one(struct packet *p, struct crypto_session *s)
 {
 	struct crypto_op op = packet_op(p, s);
 
-	crypto_seal(&op, 1);
+	crypto_seal(&op, 1, 0);
 	return op.ok;
 }
 
@@ -22,7 +22,7 @@ static bool open_one(struct packet *p, struct crypto_session *s)
 {
 	struct crypto_op op = packet_op(p, s);
 
-	crypto_open(&op, 1);
+	crypto_open(&op, 1, 0);
 	return op.ok;
 }
 
@@ -63,6 +63,29 @@ static void test_open_all_lengths(void **state)
 	for_each_sa(check_open_all_lengths);
 }
 
+static void check_workers(struct sa *sa)
+{
+	struct packet p;
+	struct crypto_op op;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		packet_init(&p, sa, i, 64);
+		op = packet_op(&p, sa->seal);
+		crypto_seal(&op, 1, i * i % SA_WORKERS);
+		assert_true(op.ok && oracle_open(&p));
+		op = packet_op(&p, sa->open);
+		crypto_open(&op, 1, i % SA_WORKERS);
+		assert_true(op.ok && packet_text_ok(&p));
+	}
+}
+
+// One session serves several workers, whose packets come in any order.
+static void test_workers(void **state)
+{
+	(void)state;
+	for_each_sa(check_workers);
+}
+
 static void check_bounds(struct sa *sa)
 {
 	static const uint8_t zeros[PACKET_MAX];
@@ -97,17 +120,21 @@ static void check_cbc_ivs(struct sa *sa)
 	static uint8_t ivs[N][16];
 	uint8_t last_block[16] = {0};
 	struct crypto_session *sessions[2];
+	struct crypto_op op;
 	struct packet p;
 
 	if (sa->key.cipher->mode != CIPHER_CBC)
 		return;
 	sessions[0] = sa->seal;
-	sessions[1] = crypto_session_new(&sa->key, CRYPTO_SEAL, "auto");
+	sessions[1] = crypto_session_new(&sa->key, CRYPTO_SEAL, "auto", SA_WORKERS);
 	assert_non_null(sessions[1]);
-	packet_init(&p, sa, 1, 64);
+	packet_init(&p, sa, 0, 64);
 	for (int i = 0; i < N; i++) {
+		p.seq = i % (N / 2);
 		memcpy(packet_text(&p), p.text, p.text_len);
-		assert_true(seal_one(&p, sessions[i >= N / 2]));
+		op = packet_op(&p, sessions[i >= N / 2]);
+		crypto_seal(&op, 1, i % SA_WORKERS);
+		assert_true(op.ok);
 		memcpy(ivs[i], packet_iv(&p), 16);
 		assert_memory_not_equal(ivs[i], last_block, 16);
 		memcpy(last_block, packet_icv(&p) - 16, 16);
@@ -119,8 +146,8 @@ static void check_cbc_ivs(struct sa *sa)
 		assert_memory_not_equal(ivs[i - 1], ivs[i], 16);
 }
 
-// IVs of CBC never repeat, in one session or another one of the same key, and are not the block
-// that was sent before: however equal text and sequence numbers are.
+// IVs of CBC never repeat, in one session or another one of the same key and sequence numbers, and
+// are not the block that was sent before.
 static void test_cbc_ivs(void **state)
 {
 	(void)state;
@@ -159,7 +186,7 @@ static void check_damaged(struct sa *sa)
 		}
 		len = packet_len(&p[1]);
 		p[1].esp[damage] ^= (uint8_t)(1 << damage % 8);
-		crypto_open(ops, 3);
+		crypto_open(ops, 3, 0);
 		assert_true(ops[0].ok && packet_text_ok(&p[0]));
 		if (ops[1].ok)
 			fail_msg("%s %s: octet %zu", sa->key.cipher->name, sa->key.auth->name,
@@ -184,7 +211,7 @@ static void check_key_octets(struct sa *sa, uint8_t *key, size_t len)
 		packet_init(&p, sa, 1, 64);
 		oracle_seal(&p);
 		key[i] ^= 0x80;
-		s = crypto_session_new(&sa->key, CRYPTO_OPEN, "auto");
+		s = crypto_session_new(&sa->key, CRYPTO_OPEN, "auto", 1);
 		assert_non_null(s);
 		assert_false(open_one(&p, s) && packet_text_ok(&p));
 		crypto_session_free(s);
@@ -236,7 +263,7 @@ static void test_mixed_sas(void **state)
 		packet_init(&packets[i], sa, i + 1, (uint16_t)(16 * (1 + i * 37 % 95)));
 		ops[i] = packet_op(&packets[i], sa->seal);
 	}
-	crypto_seal(ops, OPS);
+	crypto_seal(ops, OPS, 0);
 	for (unsigned int i = 0; i < OPS; i++) {
 		assert_true(ops[i].ok);
 		assert_true(oracle_open(&packets[i]));
@@ -245,7 +272,7 @@ static void test_mixed_sas(void **state)
 		if (i % 5 == 3)
 			packet_icv(&packets[i])[-1] ^= 1;
 	}
-	crypto_open(ops, OPS);
+	crypto_open(ops, OPS, 0);
 	for (unsigned int i = 0; i < OPS; i++) {
 		assert_ptr_equal(ops[i].esp, packets[i].esp);
 		assert_int_equal(ops[i].ok, i % 5 != 3);
@@ -259,8 +286,8 @@ static void test_mixed_sas(void **state)
 static void test_no_operations(void **state)
 {
 	(void)state;
-	crypto_seal(NULL, 0);
-	crypto_open(NULL, 0);
+	crypto_seal(NULL, 0, 0);
+	crypto_open(NULL, 0, 0);
 }
 
 int main(void)
@@ -268,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seal_all_lengths),
 		cmocka_unit_test(test_open_all_lengths),
+		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_cbc_ivs),
 		cmocka_unit_test(test_gcm_iv_is_sequence_number),

@@ -51,7 +51,7 @@ static void check_not_supported(const char *cipher, const char *auth, const char
 		cipher_alg_find(cipher), auth_alg_find(auth), octets, octets};
 
 	errno = 0;
-	assert_null(crypto_session_new(&key, CRYPTO_SEAL, engine));
+	assert_null(crypto_session_new(&key, CRYPTO_SEAL, engine, 1));
 	assert_int_equal(errno, ENOTSUP);
 }
 
@@ -86,11 +86,11 @@ static void check_no_memory_taken(struct sa *sa)
 		packet_init(&p, sa, i, 512);
 		allocs = 0;
 		op = packet_op(&p, sa->seal);
-		crypto_seal(&op, 1);
+		crypto_seal(&op, 1, 0);
 		assert_true(op.ok);
 		packet_icv(&p)[0] ^= i % 2;
 		op = packet_op(&p, sa->open);
-		crypto_open(&op, 1);
+		crypto_open(&op, 1, 0);
 		assert_int_equal(op.ok, i % 2 == 0);
 		assert_int_equal(allocs, 0);
 	}
@@ -111,7 +111,7 @@ static void check_out_of_memory(struct sa *sa)
 	for (n = 0; s == NULL; n++) {
 		errno = 0;
 		allocs_left = n + 1;
-		s = crypto_session_new(&sa->key, CRYPTO_SEAL, "openssl");
+		s = crypto_session_new(&sa->key, CRYPTO_SEAL, "openssl", 1);
 		allocs_left = -1;
 		if (s == NULL)
 			assert_int_equal(errno, ENOMEM);

@@ -96,7 +96,7 @@ static struct crypto_session *session_new(
 	const struct vector *v, enum crypto_dir dir, const char *engine)
 {
 	const struct crypto_key key = {v->cipher, v->auth, v->cipher_key, v->auth_key};
-	struct crypto_session *s = crypto_session_new(&key, dir, engine);
+	struct crypto_session *s = crypto_session_new(&key, dir, engine, 1);
 
 	assert_non_null(s);
 	return s;
@@ -113,7 +113,7 @@ static void check_open(const struct vector *v, const char *engine)
 	};
 
 	memcpy(packet, v->packet, v->packet_len);
-	crypto_open(&op, 1);
+	crypto_open(&op, 1, 0);
 	crypto_session_free(op.session);
 	if (!op.ok || memcmp(packet + 8 + v->cipher->iv_len, v->text, v->text_len) != 0)
 		fail_msg("%s: %s: %s", engine, v->name, op.ok ? "wrong text" : "wrong ICV");
@@ -131,7 +131,7 @@ static void check_seal(const struct vector *v, const char *engine)
 
 	memcpy(packet, v->packet, 8);
 	memcpy(packet + 8 + v->cipher->iv_len, v->text, v->text_len);
-	crypto_seal(&op, 1);
+	crypto_seal(&op, 1, 0);
 	crypto_session_free(op.session);
 	if (!op.ok || memcmp(packet, v->packet, v->packet_len) != 0)
 		fail_msg("%s: %s: sealed differently", engine, v->name);
