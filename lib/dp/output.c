@@ -40,10 +40,10 @@ static struct ip_addr next_address(const struct pkt *p)
 	return ip_addr_from_v4(pkt_ip(p)->dst_addr);
 }
 
-static enum neigh_answer ask(const struct worker *w, struct rte_ether_addr *mac, uint16_t port,
-	const struct ip_addr *next)
+static enum neigh_answer ask(
+	struct worker *w, struct rte_ether_addr *mac, uint16_t port, const struct ip_addr *next)
 {
-	struct neigh *n = neigh_find(w->neigh, port, next);
+	struct neigh *n = neigh_find(w->neigh, &w->neigh_cache, port, next);
 
 	return n != NULL ? neigh_use(n, mac) : NEIGH_WAIT;
 }

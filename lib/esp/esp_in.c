@@ -17,7 +17,8 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 		(uint16_t)(outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
 	uint16_t len = rte_pktmbuf_data_len(m);
 
-	if (len < around + sizeof(struct rte_esp_tail) || (len - around) % sa->sa.align != 0)
+	if (len < around + sizeof(struct rte_esp_tail) ||
+		((len - around) & (sa->sa.align - 1)) != 0)
 		return DROP_ESP_SHORT;
 
 	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, outer_len);
@@ -56,9 +57,9 @@ static enum drop inner_extract(struct rte_mbuf *m, uint8_t *inner, uint16_t len,
 		ip->type_of_service = (uint8_t)((ip->type_of_service & ~ECN_MASK) | ecn);
 		ipv4_checksum_set(ip);
 	}
-	rte_pktmbuf_adj(m, (uint16_t)(inner - rte_pktmbuf_mtod(m, uint8_t *)));
-	rte_pktmbuf_trim(
-		m, (uint16_t)(rte_pktmbuf_data_len(m) - rte_be_to_cpu_16(ip->total_length)));
+	m->data_off = (uint16_t)(inner - (uint8_t *)m->buf_addr);
+	m->data_len = rte_be_to_cpu_16(ip->total_length);
+	m->pkt_len = m->data_len;
 	return DROP_NONE;
 }
 

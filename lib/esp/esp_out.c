@@ -8,24 +8,29 @@
 
 #include "ipv4.h"
 
-// Monotonically increasing octets, the default content of padding (RFC 4303 2.4). As many as a
-// cipher with the largest block needs.
-static const uint8_t padding[15] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+// Monotonically increasing octets, the default content of padding (RFC 4303 2.4). Always copied
+// whole: as many as a cipher with the largest block may need.
+static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
 // The outer header of RFC 4301 5.1.2.1: DSCP, ECN (RFC 6040 4.1, normal mode) and DF are copied.
 static void outer_header_write(uint8_t *to, const struct sa_out *sa,
 	const struct rte_ipv4_hdr *inner, uint16_t len, uint64_t seq)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
-
-	rte_memcpy(ip, sa->outer, sizeof(*ip));
-	ip->type_of_service = inner->type_of_service;
-	ip->total_length = rte_cpu_to_be_16(len);
+	uint8_t tos = inner->type_of_service;
+	rte_be16_t total_length = rte_cpu_to_be_16(len);
+	rte_be16_t offset = inner->fragment_offset & IPV4_OFFSET_DF;
 	// Where a router on the way may fragment, different for long enough; other SAs between the
 	// same gateways are elsewhere in their sequence and start at another number (RFC 6864).
-	ip->packet_id = rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->sa.spi) * 40503u));
-	ip->fragment_offset = inner->fragment_offset & IPV4_OFFSET_DF;
-	ipv4_checksum_set(ip);
+	rte_be16_t id = rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->sa.spi) * 40503u));
+
+	memcpy(ip, sa->outer, sizeof(*ip));
+	ip->type_of_service = tos;
+	ip->total_length = total_length;
+	ip->packet_id = id;
+	ip->fragment_offset = offset;
+	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
+		sa->outer_sum + rte_cpu_to_be_16(tos) + total_length + id + offset);
 }
 
 enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m, uint64_t seq,
@@ -40,20 +45,24 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	uint16_t head_len = (uint16_t)(sa->outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len);
 
 	text_len = (uint16_t)(text_len + pad_len);
-	if (unlikely(rte_pktmbuf_headroom(m) < head_len ||
-		     rte_pktmbuf_tailroom(m) < text_len - inner_len + sa->sa.icv_len))
+
+	size_t tail_len = RTE_MAX(text_len - inner_len + sa->sa.icv_len, sizeof(padding));
+
+	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
 		return DROP_NO_ROOM;
 
 	const struct rte_ipv4_hdr *inner = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
 	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
 
-	memcpy(pad, padding, pad_len);
+	memcpy(pad, padding, sizeof(padding));
 	tail->pad_len = (uint8_t)pad_len;
 	tail->next_proto = IPPROTO_IPIP;
-	rte_pktmbuf_append(m, (uint16_t)(text_len - inner_len + sa->sa.icv_len));
+	m->data_off = (uint16_t)(m->data_off - head_len);
+	m->data_len = (uint16_t)(head_len + text_len + sa->sa.icv_len);
+	m->pkt_len = m->data_len;
 
-	uint8_t *outer = (uint8_t *)rte_pktmbuf_prepend(m, head_len);
+	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
 	struct rte_esp_hdr *esp = (struct rte_esp_hdr *)(outer + sa->outer_len);
 
 	outer_header_write(outer, sa, inner, rte_pktmbuf_data_len(m), seq);

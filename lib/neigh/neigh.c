@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_hash.h>
 #include <rte_jhash.h>
 
@@ -45,6 +46,7 @@ struct neigh_table {
 	uint32_t slots;
 	uint32_t used;       // entries present
 	struct neigh *entry; // indexed by the position that the hash gives
+	_Atomic uint32_t removals __rte_cache_aligned; // written by control, read by workers
 };
 
 const char *neigh_state_name(enum neigh_state state)
@@ -57,7 +59,7 @@ const char *neigh_state_name(enum neigh_state state)
 
 struct neigh_table *neigh_table_new(const struct neigh_params *p)
 {
-	struct neigh_table *t = calloc(1, sizeof(*t));
+	struct neigh_table *t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
 	struct rte_hash_parameters hp = {
 		.name = "neighbours",
 		.entries = RTE_MAX(p->max, 8u),
@@ -67,14 +69,13 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 		.extra_flag =
 			RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF | RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};
-	// A removed entry's place is used again only after all workers have passed.
-	struct rte_hash_rcu_config rcu = {.v = p->qsbr, .mode = RTE_HASH_QSBR_MODE_SYNC};
 
 	if (t == NULL)
 		return NULL;
+	memset(t, 0, sizeof(*t));
 	t->p = *p;
 	t->hash = rte_hash_create(&hp);
-	if (t->hash != NULL && rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
+	if (t->hash != NULL) {
 		t->slots = (uint32_t)rte_hash_max_key_id(t->hash) + 1;
 		t->entry = calloc(t->slots, sizeof(t->entry[0]));
 	}
@@ -100,12 +101,39 @@ static struct key key_of(uint16_t port, const struct ip_addr *addr)
 	return (struct key){.addr = *addr, .port = port};
 }
 
-struct neigh *neigh_find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+static struct neigh *find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
 	struct key key = key_of(port, addr);
 	int32_t pos = rte_hash_lookup(t->hash, &key);
 
 	return pos < 0 ? NULL : &t->entry[pos];
+}
+
+static struct neigh_cache_slot *slot_of(
+	struct neigh_cache *c, uint16_t port, const struct ip_addr *addr)
+{
+	uint64_t h = (addr->q[0] ^ addr->q[1] ^ port) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &c->slot[h >> 32 & (NEIGH_CACHE_SLOTS - 1)];
+}
+
+struct neigh *neigh_find(const struct neigh_table *t, struct neigh_cache *c, uint16_t port,
+	const struct ip_addr *addr)
+{
+	// Before the look-up: an entry that goes meanwhile is not found by this number again.
+	uint32_t removals = atomic_load_explicit(&t->removals, memory_order_acquire);
+	struct neigh_cache_slot *slot = slot_of(c, port, addr);
+
+	if (likely(slot->neigh != NULL && slot->removals == removals && slot->port == port &&
+		    ip_addr_equal(&slot->addr, addr)))
+		return slot->neigh;
+	*slot = (struct neigh_cache_slot){
+		.addr = *addr,
+		.neigh = find(t, port, addr),
+		.removals = removals,
+		.port = port,
+	};
+	return slot->neigh;
 }
 
 enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac)
@@ -150,8 +178,12 @@ static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
 static void remove_entry(struct neigh_table *t, struct neigh *n)
 {
 	struct key key = n->key;
+	int32_t pos = rte_hash_del_key(t->hash, &key);
 
-	rte_hash_del_key(t->hash, &key); // returns after all workers have passed
+	// Its place is used again only after all workers have passed, who then no longer find it.
+	atomic_fetch_add_explicit(&t->removals, 1, memory_order_release);
+	rte_rcu_qsbr_synchronize(t->p.qsbr, RTE_QSBR_THRID_INVALID);
+	rte_hash_free_key_with_position(t->hash, pos);
 	*n = (struct neigh){0};
 	t->used--;
 }
@@ -222,7 +254,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac)
 {
-	struct neigh *n = neigh_find(t, port, addr);
+	struct neigh *n = find(t, port, addr);
 
 	if (n == NULL)
 		n = add(t, port, addr);
@@ -251,7 +283,7 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
-	struct neigh *n = neigh_find(t, port, addr);
+	struct neigh *n = find(t, port, addr);
 
 	if (n == NULL) {
 		n = add(t, port, addr);
@@ -268,7 +300,7 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now)
 {
-	struct neigh *n = neigh_find(t, port, addr);
+	struct neigh *n = find(t, port, addr);
 
 	if (n == NULL && create) {
 		n = add(t, port, addr);

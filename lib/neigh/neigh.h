@@ -77,8 +77,22 @@ const char *neigh_state_name(enum neigh_state state);
 
 // Workers.
 
+// What a worker found lately, so that it seldom has to look into the table. Its own alone; zeroed
+// to begin with, and for one table.
+#define NEIGH_CACHE_SLOTS 1024
+
+struct neigh_cache {
+	struct neigh_cache_slot {
+		struct ip_addr addr;
+		struct neigh *neigh;
+		uint32_t removals; // from the table until then: later ones may have taken neigh
+		uint16_t port;
+	} slot[NEIGH_CACHE_SLOTS];
+};
+
 // The entry, or NULL. Valid until the worker next reports quiescence.
-struct neigh *neigh_find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
+struct neigh *neigh_find(const struct neigh_table *t, struct neigh_cache *c, uint16_t port,
+	const struct ip_addr *addr);
 
 enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_DEAD };
 

@@ -54,6 +54,7 @@ static void outer_init(struct sa_out *sa)
 		.dst_addr = ip_addr_v4(&sa->sa.remote),
 	};
 
+	sa->outer_sum = rte_raw_cksum(&ip, sizeof(ip));
 	memcpy(sa->outer, &ip, sizeof(ip));
 	sa->outer_len = sizeof(ip);
 }

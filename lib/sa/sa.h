@@ -58,6 +58,7 @@ struct sa_out {
 	struct sa sa;
 	uint8_t outer[SA_OUTER_MAX]; // IP header to put in front; length, id, TOS and sum are open
 	uint16_t outer_len;          // octets
+	uint16_t outer_sum;          // of an IPv4 header's words (RFC 1071)
 	uint16_t mtu; // largest inner packet whose ESP packet fits the way to the peer
 	const struct nexthop *path; // the way to the peer; belongs to the snapshot
 	uint64_t seq_max;           // last number that may be used under this key

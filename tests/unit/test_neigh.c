@@ -13,6 +13,7 @@
 #define TABLE_MAX   16
 
 static struct rte_rcu_qsbr *qsbr;
+static _Thread_local struct neigh_cache cache;
 
 // Requests that the table sent.
 static struct {
@@ -64,6 +65,7 @@ static struct neigh_table *table_new(uint32_t max)
 
 	assert_non_null(t);
 	asked.n = 0;
+	memset(&cache, 0, sizeof(cache));
 	return t;
 }
 
@@ -104,7 +106,7 @@ static struct neigh *find(const struct neigh_table *t, unsigned int i)
 {
 	struct ip_addr a = addr(i);
 
-	return neigh_find(t, PORT, &a);
+	return neigh_find(t, &cache, PORT, &a);
 }
 
 static void expect(const struct neigh_table *t, unsigned int i, enum neigh_answer answer)
@@ -160,7 +162,7 @@ static void test_answer(void **state)
 	assert_true(ip_addr_equal(&asked.addr, &a));
 	assert_int_equal(asked.port, PORT);
 	expect(t, 1, NEIGH_WAIT);
-	assert_null(neigh_find(t, PORT + 1, &a)); // another link
+	assert_null(neigh_find(t, &cache, PORT + 1, &a)); // another link
 	learn(t, 1, 7, false, 5010);
 	expect_at(t, 1, 7);
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
