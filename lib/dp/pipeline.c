@@ -43,10 +43,37 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 	b->n = n;
 }
 
+// RFC 4303 3.4.3: only what is genuine takes its number and moves the window on, one step for a
+// run.
+static void esp_take_seqs(
+	const struct burst *b, const struct crypto_op op[], enum drop why[], uint16_t n)
+{
+	uint64_t seq[RX_BURST_MAX];
+	bool accepted[RX_BURST_MAX];
+
+	for (uint16_t i = 0; i < n;) {
+		struct sa_in *sa = b->p[i]->sa_in;
+		uint16_t run = 0;
+
+		if (unlikely(!op[i].ok)) {
+			why[i++] = DROP_AUTH;
+			continue;
+		}
+		while (i + run < n && op[i + run].ok && b->p[i + run]->sa_in == sa) {
+			seq[run] = op[i + run].seq;
+			run++;
+		}
+		replay_commit_burst(&sa->replay, seq, accepted, run);
+		for (uint16_t k = 0; k < run; k++)
+			why[i++] = accepted[k] ? DROP_NONE : DROP_REPLAY;
+	}
+}
+
 // RFC 4303 3.4, inbound packet processing.
 static void pipeline_in(struct worker *w)
 {
 	struct crypto_op op[RX_BURST_MAX];
+	enum drop why[RX_BURST_MAX];
 	struct burst *b = &w->esp;
 	uint16_t arrived = b->n, n = 0;
 
@@ -64,10 +91,13 @@ static void pipeline_in(struct worker *w)
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
+	esp_take_seqs(b, op, why, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
-		enum drop d = op[i].ok ? esp_in_finish(&op[i], p->sa_in, p->m, w->id) : DROP_AUTH;
+		enum drop d = why[i];
 
+		if (likely(d == DROP_NONE))
+			d = esp_in_finish(&op[i], p->sa_in, p->m, w->id);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);
 			continue;

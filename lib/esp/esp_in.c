@@ -72,8 +72,6 @@ enum drop esp_in_finish(
 	uint16_t room = (uint16_t)(op->text_len - sizeof(*tail));
 	uint8_t outer_tos = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *)->type_of_service;
 
-	if (unlikely(!replay_commit(&sa->replay, op->seq)))
-		return DROP_REPLAY;
 	if (unlikely(tail->pad_len > room ||
 		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
 		return DROP_PADDING;

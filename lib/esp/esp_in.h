@@ -11,8 +11,8 @@
 // header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_ESP_SHORT or DROP_REPLAY.
 enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m);
 
-// After, if op->ok: takes the sequence number, checks and strips what surrounds the inner packet; m
-// then holds that alone, its header checked. Returns DROP_NONE, DROP_REPLAY, DROP_PADDING,
+// After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
+// the inner packet; m then holds that alone, its header checked. Returns DROP_NONE, DROP_PADDING,
 // DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 enum drop esp_in_finish(
 	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker);

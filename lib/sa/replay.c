@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #define WORD_BITS 32
@@ -56,13 +57,10 @@ bool replay_check(const struct replay *r, uint64_t seq)
 	return (uint32_t)(word >> WORD_BITS) != word_tag(seq) || (word & word_bit(seq)) == 0;
 }
 
-bool replay_commit(struct replay *r, uint64_t seq)
+// Marks numbers of one word, the bits of which are given. All or none: false if one of them was
+// accepted before or the word has gone.
+static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 {
-	if (r->size == 0)
-		return true;
-	if (left_of_window(r, seq))
-		return false;
-
 	_Atomic uint64_t *slot = &r->slot[word_tag(seq) & r->slot_mask];
 	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
 	uint64_t marked;
@@ -73,18 +71,60 @@ bool replay_commit(struct replay *r, uint64_t seq)
 		if (age > 0) // the window has moved on past this word
 			return false;
 		if (age < 0)
-			marked = (uint64_t)word_tag(seq) << WORD_BITS | word_bit(seq);
-		else if ((word & word_bit(seq)) != 0)
+			marked = (uint64_t)word_tag(seq) << WORD_BITS | bits;
+		else if ((word & bits) != 0)
 			return false;
 		else
-			marked = word | word_bit(seq);
+			marked = word | bits;
 	} while (!atomic_compare_exchange_weak_explicit(
 		slot, &word, marked, memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
 
+static void raise_top(struct replay *r, uint64_t seq)
+{
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
 
 	while (top < seq && !atomic_compare_exchange_weak_explicit(
 				    &r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
+}
+
+bool replay_commit(struct replay *r, uint64_t seq)
+{
+	if (r->size == 0)
+		return true;
+	if (left_of_window(r, seq) || !mark(r, seq, word_bit(seq)))
+		return false;
+	raise_top(r, seq);
 	return true;
+}
+
+// How many numbers at the front rise within one word. Their bits go to *bits.
+static uint16_t rising(const uint64_t seq[], uint16_t n, uint64_t *bits)
+{
+	uint16_t i = 1;
+
+	*bits = word_bit(seq[0]);
+	for (; i < n && seq[i] > seq[i - 1] && seq[i] / WORD_BITS == seq[0] / WORD_BITS; i++)
+		*bits |= word_bit(seq[i]);
+	return i;
+}
+
+void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n)
+{
+	for (uint16_t i = 0; i < n;) {
+		uint64_t bits;
+		uint16_t end = (uint16_t)(i + rising(&seq[i], (uint16_t)(n - i), &bits));
+
+		// The first is the first to fall out of the window.
+		if (likely(r->size > 0 && !left_of_window(r, seq[i]) && mark(r, seq[i], bits))) {
+			raise_top(r, seq[end - 1]);
+			for (; i < end; i++)
+				accepted[i] = true;
+		} else {
+			for (; i < end; i++)
+				accepted[i] = replay_commit(r, seq[i]);
+		}
+	}
 }

@@ -31,3 +31,7 @@ bool replay_check(const struct replay *r, uint64_t seq);
 // After the ICV was found right: accepts seq. False if it was accepted meanwhile or has fallen out
 // of the window: two copies in one burst both pass the check, but only one commits.
 bool replay_commit(struct replay *r, uint64_t seq);
+
+// The same for n numbers, one after the other; accepted[i] says which were. Numbers that come in
+// their order cost one step for all that share a word.
+void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n);

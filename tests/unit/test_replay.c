@@ -12,6 +12,7 @@ static const uint32_t sizes[] = {32, 64, 128, 1000, 1024, 65536};
 
 #define SEEN_SLOTS (1 << 16)
 #define RUN_STEPS  20000 // that many at most: the set stays less than half full
+#define BURST      64
 
 struct model {
 	uint64_t size, top;
@@ -116,6 +117,57 @@ static void test_model(void **state)
 			run_model(sizes[s], firsts[i % COUNT_OF(firsts)], &seed);
 }
 
+// Numbers that mostly rise, as packets bring them, and every so often anything.
+static uint16_t random_burst(uint64_t seq[], const struct model *m, uint64_t *seed)
+{
+	uint16_t n = (uint16_t)(1 + random_below(seed, BURST));
+
+	for (uint16_t i = 0; i < n; i++)
+		seq[i] = i == 0 || random_below(seed, 8) == 0
+				 ? random_seq(m, seed)
+				 : seq[i - 1] + random_below(seed, 4) * random_below(seed, 2);
+	return n;
+}
+
+static void run_model_bursts(uint32_t size, uint64_t first, uint64_t *seed)
+{
+	static struct model m;
+	struct replay r;
+
+	m = (struct model){.size = size};
+	model_commit(&m, first);
+	assert_int_equal(replay_init(&r, size), 0);
+	assert_true(replay_commit(&r, first));
+	for (unsigned int i = 0; i < RUN_STEPS / BURST; i++) {
+		uint64_t seq[BURST];
+		bool accepted[BURST];
+		uint16_t n = random_burst(seq, &m, seed);
+
+		replay_commit_burst(&r, seq, accepted, n);
+		for (uint16_t k = 0; k < n; k++) {
+			bool expected = model_check(&m, seq[k]);
+
+			if (accepted[k] != expected)
+				fail_msg("window %u, burst %u: %lu with top %lu", size, i, seq[k],
+					m.top);
+			if (expected)
+				model_commit(&m, seq[k]);
+		}
+	}
+	replay_fini(&r);
+}
+
+static void test_model_bursts(void **state)
+{
+	uint64_t seed = 21;
+	unsigned long runs = rounds(5);
+
+	(void)state;
+	for (unsigned long i = 0; i < runs; i++)
+		for (size_t s = 0; s < COUNT_OF(sizes); s++)
+			run_model_bursts(sizes[s], i % 2 == 0 ? 1 : UINT32_MAX, &seed);
+}
+
 static void test_no_window(void **state)
 {
 	struct replay r;
@@ -181,10 +233,13 @@ static void *racer_run(void *arg)
 		uint32_t turn = random_below(&me->seed, race->block);
 
 		for (uint32_t i = 0; i < race->block; i++) {
-			uint32_t seq = base + (i ^ turn) + 1;
+			uint64_t seq[2] = {base + (i ^ turn) + 1, base + (i ^ turn) + 2};
+			uint16_t n = 1 + (seq[1] <= base + race->block); // alone, or as a burst
+			bool accepted[2];
 
-			if (replay_check(&race->replay, seq) && replay_commit(&race->replay, seq))
-				atomic_fetch_add(&race->accepted[seq], 1);
+			replay_commit_burst(&race->replay, seq, accepted, n);
+			for (uint16_t k = 0; k < n; k++)
+				atomic_fetch_add(&race->accepted[seq[k]], accepted[k]);
 		}
 	}
 	return NULL;
@@ -231,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_no_window),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_model_bursts),
 		cmocka_unit_test(test_threads),
 	};
 
