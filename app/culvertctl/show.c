@@ -24,6 +24,9 @@ static const struct show shows[] = {
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
 	{.word = "stages", .help = "what each stage of a pass costs, from one pass in 1024"},
+	{.word = "queues",
+		.help = "receive queues: bursts of 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 "
+			"frames"},
 	{.word = "workers", .help = "workers, their CPUs and counters"},
 	{.word = "totals",
 		.help = "counters of packets and flows of the whole gateway",

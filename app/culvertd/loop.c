@@ -12,7 +12,6 @@
 #include "pipeline.h"
 #include "spread.h"
 
-#define RX_BURST    32
 #define RING_FRAMES 2048
 #define IDLE_PASSES 64 // empty rounds before the CPU is given away
 #define IDLE_SLEEP  (&(struct timespec){.tv_nsec = 20000})
@@ -59,7 +58,8 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 
 			if (l->n_rx == LOOP_QUEUES_MAX)
 				return -E2BIG;
-			l->rx[l->n_rx++] = (struct loop_queue){(uint16_t)p, ports[p].id, q};
+			l->rx[l->n_rx++] = (struct loop_queue){
+				.port = (uint16_t)p, .ethdev = ports[p].id, .queue = q};
 		}
 	}
 	for (unsigned int i = 0; i < n; i++) {
@@ -142,16 +142,17 @@ static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 
 static unsigned int poll_ports(struct loop *l)
 {
-	struct rte_mbuf *m[RX_BURST];
+	struct rte_mbuf *m[LOOP_BURST];
 	unsigned int work = 0;
 
 	for (unsigned int i = 0; i < l->n_rx; i++) {
-		const struct loop_queue *q = &l->rx[i];
-		uint16_t n = rte_eth_rx_burst(q->ethdev, q->queue, m, RX_BURST);
+		struct loop_queue *q = &l->rx[i];
+		uint16_t n = rte_eth_rx_burst(q->ethdev, q->queue, m, LOOP_BURST);
 
 		if (n == 0)
 			continue;
 		work += n;
+		q->bursts[rte_fls_u32(n) - 1]++;
 		for (uint16_t f = 0; f < n; f++)
 			m[f]->port = q->port;
 		if (l->spread)
@@ -163,13 +164,13 @@ static unsigned int poll_ports(struct loop *l)
 
 static unsigned int poll_rings(struct loop *l)
 {
-	struct rte_mbuf *m[RX_BURST];
-	unsigned int n = rte_ring_dequeue_burst(l->in, (void **)m, RX_BURST, NULL);
+	struct rte_mbuf *m[LOOP_BURST];
+	unsigned int n = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
 	unsigned int work = n;
 
 	if (n > 0)
 		pass(l, m, (uint16_t)n);
-	n = rte_ring_dequeue_burst(l->out, (void **)m, RX_BURST, NULL);
+	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++)
 		send_frames(l, m[i]->port, &m[i], 1);
 	worker_bury(l->worker);

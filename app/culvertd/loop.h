@@ -15,6 +15,9 @@
 #include "worker.h"
 
 #define LOOP_QUEUES_MAX 64
+#define LOOP_BURST      32 // frames taken from a queue at once
+// Bursts are counted by size: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32.
+#define LOOP_SIZES 6
 
 enum loop_phase {
 	LOOP_RUN,
@@ -25,6 +28,7 @@ enum loop_phase {
 struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t ethdev, queue;
+	uint64_t bursts[LOOP_SIZES]; // written by the worker, read by the control thread
 };
 
 struct loop {

@@ -227,6 +227,28 @@ static bool stage_item(struct rte_tel_data *d, const struct gateway *g, unsigned
 	return true;
 }
 
+// The queues of all workers, one behind the other.
+static bool queue_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	static const char *const sizes[LOOP_SIZES] = {
+		"bursts_1", "bursts_2", "bursts_4", "bursts_8", "bursts_16", "bursts_32"};
+	unsigned int w = 0;
+
+	while (w < g->conf->n_workers && i >= g->loops[w]->n_rx)
+		i -= g->loops[w++]->n_rx;
+	if (w == g->conf->n_workers)
+		return false;
+
+	const struct loop_queue *q = &g->loops[w]->rx[i];
+
+	add_string(d, "port", g->conf->ports[q->port].name);
+	add_u64(d, "queue", q->queue);
+	add_u64(d, "worker", w);
+	for (unsigned int s = 0; s < LOOP_SIZES; s++)
+		add_u64(d, sizes[s], q->bursts[s]);
+	return true;
+}
+
 static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	if (i >= g->conf->n_workers)
@@ -294,6 +316,8 @@ static const struct command {
 		"each way",
 		policy_item, NULL},
 	{"/culvert/ports", "Ports", port_item, NULL},
+	{"/culvert/queues", "Receive queues: bursts by size, that many frames up to the next size",
+		queue_item, NULL},
 	{"/culvert/routes", "Routes", route_item, NULL},
 	{"/culvert/rules",
 		"Firewall rules, in order. asked: packets decided, mostly the first of a flow each "
