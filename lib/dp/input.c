@@ -6,6 +6,7 @@
 #include "arp.h"
 #include "ipv4.h"
 #include "output.h"
+#include "transit.h"
 
 #define PREFETCH_AHEAD 4
 
@@ -53,6 +54,14 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+enum drop input_sort(struct worker *w, struct pkt *p)
+{
+	if (pkt_ip(p)->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
+		return transit_add(w, p);
+	burst_add(&w->esp, p);
+	return DROP_NONE;
+}
+
 static enum drop ip_input(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
@@ -83,8 +92,7 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
 	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, p))
 		return DROP_NONE;
-	input_sort(w, p);
-	return DROP_NONE;
+	return input_sort(w, p);
 }
 
 static enum drop frame_input(struct worker *w, struct pkt *p)

@@ -10,10 +10,5 @@
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
 
 // Sorts an IP packet, as it came in by a port or out of an SA, by what has to be looked up for it:
-// an SA (w->esp) or a flow (w->transit). Neither needs a route if it is found.
-static inline void input_sort(struct worker *w, struct pkt *p)
-{
-	bool esp = pkt_ip(p)->next_proto_id == IPPROTO_ESP && p->sa_in == NULL;
-
-	burst_add(esp ? &w->esp : &w->transit, p);
-}
+// an SA (w->esp) or a flow. Neither needs a route if it is found. Returns what transit_add() does.
+enum drop input_sort(struct worker *w, struct pkt *p);

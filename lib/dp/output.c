@@ -76,27 +76,42 @@ static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_add
 	return DROP_NONE;
 }
 
-static enum drop output(struct worker *w, struct pkt *p)
+static enum drop cannot_send(
+	struct worker *w, struct pkt *p, const struct ip_addr *next, enum neigh_answer answer)
 {
-	struct ip_addr next = next_address(p);
-	struct rte_ether_addr mac;
-
-	switch (ask(w, &mac, p->nexthop->port, &next)) {
-	case NEIGH_KNOWN:
-		send_to(w, p->m, p->nexthop->port, &mac);
-		return DROP_NONE;
-	case NEIGH_WAIT:
-		return hold(w, p, &next);
-	case NEIGH_DEAD:
-		break;
-	}
+	if (answer == NEIGH_WAIT)
+		return hold(w, p, next);
 	tell_unreachable(w, p);
 	return DROP_NEIGH_FAILED;
 }
 
 void output_burst(struct worker *w, struct burst *b)
 {
-	burst_apply(w, b, output);
+	struct ip_addr last = {0}; // often the same for many
+	uint16_t last_port = PORTS_MAX;
+	enum neigh_answer answer = NEIGH_DEAD;
+	struct rte_ether_addr mac;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		struct ip_addr next = next_address(p);
+		uint16_t port = p->nexthop->port;
+
+		if (port != last_port || !ip_addr_equal(&next, &last)) {
+			answer = ask(w, &mac, port, &next);
+			last = next;
+			last_port = port;
+		}
+		if (likely(answer == NEIGH_KNOWN)) {
+			send_to(w, p->m, port, &mac);
+			continue;
+		}
+
+		enum drop d = cannot_send(w, p, &next, answer);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
 	b->n = 0;
 }
 

@@ -36,8 +36,8 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 		if (d == DROP_NONE && pkt_is_local(p))
 			d = whole ? DROP_NO_SA : DROP_FRAME_SHORT;
 		if (d == DROP_NONE)
-			burst_add(&w->transit, p);
-		else
+			d = transit_add(w, p);
+		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
 	}
 	b->n = n;
@@ -104,7 +104,9 @@ static void pipeline_in(struct worker *w)
 		}
 		if (unlikely(ipv4_is_fragment(pkt_ip(p))) && !reassemble(w, p))
 			continue;
-		input_sort(w, p);
+		d = input_sort(w, p);
+		if (unlikely(d != DROP_NONE))
+			pkt_drop(w, p, d);
 	}
 	stage_end(&w->stages, STAGE_ESP_FINISH, n);
 }

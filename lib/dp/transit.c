@@ -206,8 +206,8 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 	return d;
 }
 
-// A packet that connection tracking can make nothing of may still be for us.
-static enum drop pass_unread(struct worker *w, struct pkt *p, enum drop reason)
+// What connection tracking can make nothing of may still be for us.
+static enum drop unread(struct worker *w, struct pkt *p, enum drop reason)
 {
 	enum drop d = forward_find(w, p);
 
@@ -219,33 +219,29 @@ static enum drop pass_unread(struct worker *w, struct pkt *p, enum drop reason)
 	return DROP_NONE;
 }
 
+enum drop transit_add(struct worker *w, struct pkt *p)
+{
+	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
+	enum drop d = flow_pkt_ipv4(fp, pkt_ip(p));
+
+	if (unlikely(d != DROP_NONE))
+		return unread(w, p, d);
+	flow_seek(w->flows, fp);
+	burst_add(&w->transit, p);
+	return DROP_NONE;
+}
+
 void transit_burst(struct worker *w)
 {
-	struct flow_pkt fp[RX_BURST_MAX];
 	struct flow *flows[RX_BURST_MAX];
 	struct burst *b = &w->transit;
-	uint16_t n = 0;
 
+	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		enum drop d = flow_pkt_ipv4(&fp[n], pkt_ip(p));
-
-		if (likely(d == DROP_NONE)) {
-			b->p[n++] = p;
-			continue;
-		}
-		d = pass_unread(w, p, d);
-		if (d != DROP_NONE)
-			pkt_drop(w, p, d);
-	}
-	b->n = 0;
-	if (n == 0)
-		return;
-	flow_find_burst(w->flows, fp, flows, n);
-	for (uint16_t i = 0; i < n; i++) {
-		enum drop d = pass(w, b->p[i], &fp[i], flows[i]);
+		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i]);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, b->p[i], d);
 	}
+	b->n = 0;
 }

@@ -6,6 +6,10 @@
 
 #include "worker.h"
 
+// Reads the headers of a packet that may go through, for transit_burst(). Returns DROP_NONE,
+// DROP_CT_INVALID or DROP_ICMP_UNRELATED, unless the packet is for us.
+enum drop transit_add(struct worker *w, struct pkt *p);
+
 // Sends the packets of w->transit on to w->protect or w->forward, or to w->local if they are for
 // us; empties it.
 void transit_burst(struct worker *w);

@@ -83,11 +83,12 @@ struct worker {
 	struct rte_mbuf *dead[DEAD_MAX];
 	struct burst esp;     // ESP for us
 	struct burst transit; // to go through, out of an SA or as it came in by a port
-	struct burst protect; // to go out through an SA
-	struct burst forward; // to go on in clear
-	struct burst local;   // for the gateway itself
-	struct burst parts;   // of packets that were cut into fragments
-	struct burst own;     // answers and errors made in this pass
+	struct flow_pkt flow_pkt[RX_BURST_MAX]; // of transit
+	struct burst protect;                   // to go out through an SA
+	struct burst forward;                   // to go on in clear
+	struct burst local;                     // for the gateway itself
+	struct burst parts;                     // of packets that were cut into fragments
+	struct burst own;                       // answers and errors made in this pass
 
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 

@@ -9,6 +9,7 @@
 //
 // A worker's pass over a burst:
 //
+//	for each packet: flow_pkt_ipv4(), and flow_seek()
 //	flow_find_burst(t, p, flows, n);
 //	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
 //		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
@@ -118,7 +119,10 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 
 #define FLOW_BURST_MAX 64
 
-// Finds the flow of each of n packets, or NULL.
+// Begins the search for the flow of a packet, so that memory comes while others are read.
+void flow_seek(const struct flow_table *t, struct flow_pkt *p);
+
+// Ends the search for the flows of n packets: each is found, or NULL.
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],
 	unsigned int n);
 

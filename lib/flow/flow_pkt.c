@@ -49,12 +49,20 @@ static __rte_always_inline void set_ends(struct flow_pkt *p, struct ip_addr src,
 {
 	unsigned int dir = !comes_first(&src, src_port, &dst, dst_port);
 
+	uint64_t low = dir ? dst_port : src_port;
+	uint64_t high = dir ? src_port : dst_port;
+
 	p->dir = (uint8_t)dir;
 	p->key.addr[dir] = src;
 	p->key.addr[!dir] = dst;
-	p->key.port[dir] = src_port;
-	p->key.port[!dir] = dst_port;
+	// Ports and protocol in one piece: the hash would wait for pieces to come together.
+	p->key.q[4] = low | high << 16 | (uint64_t)p->key.proto << 32;
 }
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN &&
+		      offsetof(struct flow_key, port) == 4 * sizeof(uint64_t) &&
+		      offsetof(struct flow_key, proto) == 4 * sizeof(uint64_t) + 4,
+	"ports and protocol as set_ends() puts them together");
 
 static uint8_t window_scale(const uint8_t *option, const uint8_t *end)
 {

@@ -186,30 +186,32 @@ static __rte_always_inline void prefetch_flow(const struct flow *f, const struct
 	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
 }
 
+void flow_seek(const struct flow_table *t, struct flow_pkt *p)
+{
+	p->hash = flow_key_hash(&p->key, t->seed);
+	rte_prefetch0(first_bucket(t, p->hash));
+}
+
 void flow_find_burst(
 	const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[], unsigned int n)
 {
-	uint32_t hash[FLOW_BURST_MAX], number[FLOW_BURST_MAX];
+	uint32_t number[FLOW_BURST_MAX];
 	uint8_t late[FLOW_BURST_MAX];
 	unsigned int n_late = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		hash[i] = flow_key_hash(&p[i].key, t->seed);
-		rte_prefetch0(first_bucket(t, hash[i]));
-	}
-	for (unsigned int i = 0; i < n; i++) {
-		number[i] = bucket_find(first_bucket(t, hash[i]), tag_of(hash[i]));
+		number[i] = bucket_find(first_bucket(t, p[i].hash), tag_of(p[i].hash));
 		if (likely(number[i] != 0)) {
 			prefetch_flow(&t->entry[number[i]], &p[i]);
 		} else {
-			rte_prefetch0(second_bucket(t, hash[i]));
+			rte_prefetch0(second_bucket(t, p[i].hash));
 			late[n_late++] = (uint8_t)i;
 		}
 	}
 	for (unsigned int j = 0; j < n_late; j++) {
 		unsigned int i = late[j];
 
-		number[i] = bucket_find(second_bucket(t, hash[i]), tag_of(hash[i]));
+		number[i] = bucket_find(second_bucket(t, p[i].hash), tag_of(p[i].hash));
 		if (number[i] != 0)
 			prefetch_flow(&t->entry[number[i]], &p[i]);
 	}
@@ -219,7 +221,7 @@ void flow_find_burst(
 		if (likely(number[i] != 0 && is_flow_of(f, &p[i].key)))
 			flows[i] = f;
 		else if (number[i] != 0) // only the tag was equal
-			flows[i] = find(t, hash[i], &p[i].key);
+			flows[i] = find(t, p[i].hash, &p[i].key);
 		else
 			flows[i] = NULL;
 	}

@@ -32,14 +32,15 @@ static inline uint16_t ipv4_sum_fold(uint32_t sum)
 // options: those are summed without a loop.
 static inline uint16_t ipv4_header_sum(const struct rte_ipv4_hdr *ip)
 {
-	uint32_t word[sizeof(*ip) / sizeof(uint32_t)];
-	uint64_t sum = 0;
+	uint64_t first, second, sum;
+	uint32_t third;
 
 	if (unlikely(rte_ipv4_hdr_len(ip) != sizeof(*ip)))
 		return rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
-	memcpy(word, ip, sizeof(word));
-	for (unsigned int i = 0; i < RTE_DIM(word); i++)
-		sum += word[i];
+	memcpy(&first, ip, sizeof(first));
+	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
+	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
+	sum = (first >> 32) + (first & UINT32_MAX) + (second >> 32) + (second & UINT32_MAX) + third;
 	return ipv4_sum_fold(
 		(uint32_t)(sum >> 32) + (uint32_t)(sum >> 16 & 0xffff) + (uint32_t)(sum & 0xffff));
 }

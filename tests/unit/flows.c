@@ -142,6 +142,14 @@ struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip)
 	return p;
 }
 
+void flows_find(
+	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		flow_seek(t, &p[i]);
+	flow_find_burst(t, p, flows, n);
+}
+
 enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt *p, uint32_t now,
 	struct flow **flow)
 {

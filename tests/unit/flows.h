@@ -84,6 +84,10 @@ struct flow_pkt pkt_other(uint32_t src, uint32_t dst, uint8_t proto);
 	flow_key_equal(                                                                            \
 		&(struct flow_pkt[]) { a } -> key, &(struct flow_pkt[]) { b } -> key)
 
+// Finds the flows of n packets, as a pass does.
+void flows_find(
+	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n);
+
 // Passes a packet that is good, and checks the state that its flow is in then.
 #define flows_pass_to(s, p, now, state, ct)                                                        \
 	flows_pass_ptr_to(s, (struct flow_pkt[]){p}, now, state, ct)

@@ -16,7 +16,7 @@ static void test_burst(void **state)
 	for (uint16_t i = 0; i < FLOW_BURST_MAX; i++)
 		p[i] = i % 2 == 0 ? pkt_udp(HOST_A, (uint16_t)(i / 4), HOST_B, 9)
 				  : pkt_udp(HOST_B, 9, HOST_A, (uint16_t)(i / 4));
-	flow_find_burst(s.t, p, f, FLOW_BURST_MAX);
+	flows_find(s.t, p, f, FLOW_BURST_MAX);
 	for (unsigned int i = 0; i < FLOW_BURST_MAX; i++) {
 		assert_null(f[i]);
 		assert_int_equal(flows_pass(&s, 0, &p[i], 1, &f[i]), DROP_NONE);
@@ -26,7 +26,7 @@ static void test_burst(void **state)
 	for (unsigned int n = 0; n <= FLOW_BURST_MAX; n++) {
 		struct flow *g[FLOW_BURST_MAX] = {NULL};
 
-		flow_find_burst(s.t, p, g, n);
+		flows_find(s.t, p, g, n);
 		for (unsigned int i = 0; i < FLOW_BURST_MAX; i++)
 			assert_ptr_equal(g[i], i < n ? f[i] : NULL);
 	}
@@ -38,7 +38,7 @@ static void test_burst(void **state)
 	flow_remove(s.t, 0, f[0]);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4 - 1);
 	assert_null(flow_find(s.t, &p[0]));
-	flow_find_burst(s.t, p, f, FLOW_BURST_MAX);
+	flows_find(s.t, p, f, FLOW_BURST_MAX);
 	assert_null(f[0]);
 	assert_non_null(f[4]);
 	flows_fini(&s);

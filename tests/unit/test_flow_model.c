@@ -42,7 +42,7 @@ static void check_burst(struct flows *s, const struct model *m, uint64_t *seed)
 		key[i] = random_below(seed, KEYS);
 		p[i] = m->p[key[i]];
 	}
-	flow_find_burst(s->t, p, f, FLOW_BURST_MAX);
+	flows_find(s->t, p, f, FLOW_BURST_MAX);
 	for (unsigned int i = 0; i < FLOW_BURST_MAX; i++) {
 		if ((f[i] != NULL) != m->present[key[i]])
 			fail_msg("key %u: %s in the table", key[i],

@@ -261,7 +261,7 @@ static void *churn(void *arg)
 
 		for (unsigned int j = 0; j < COUNT_OF(p); j++)
 			p[j] = churn_pkt(&w->seed);
-		flow_find_burst(t, p, f, COUNT_OF(p));
+		flows_find(t, p, f, COUNT_OF(p));
 		for (unsigned int j = 0; j < COUNT_OF(p); j++) {
 			if (f[j] != NULL && !flow_key_equal(&f[j]->key, &p[j].key))
 				fail_msg("found the flow of another");
