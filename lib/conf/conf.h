@@ -136,7 +136,7 @@ struct conf {
 	unsigned int flow_memory_mb; // of these, the flow table's
 	bool hugepages;
 	unsigned int packet_buffers;         // mbufs in the pool
-	const char *engine;                  // crypto engine: "auto", "openssl"
+	const char *engine;                  // crypto engine: "auto", "ipsec_mb", "openssl"
 	unsigned int icmp_errors_per_second; // per worker
 	unsigned int neighbours_max;
 	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours

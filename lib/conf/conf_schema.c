@@ -14,7 +14,7 @@
 #define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
 static const char *const idles[] = {"poll", "sleep", NULL}; // enum conf_idle
-static const char *const engines[] = {"auto", "openssl", NULL};
+static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
@@ -340,7 +340,7 @@ static const struct conf_option options[] = {
 		FIELD(struct conf, idle)},
 	{.name = "memory", .shape = CONF_GROUP, .schema = &memory},
 	{.name = "engine",
-		.type = &conf_type_word,
+		.type = &conf_type_engine,
 		.choices = engines,
 		.def = "auto",
 		FIELD(struct conf, engine)},

@@ -36,10 +36,11 @@ struct conf_option {
 	bool required;
 	const char *def;   // default, as in the file; NULL: none. Of an array: its one element.
 	uint32_t min, max; // of an integer; no range if both are 0
-	const char *const *choices; // of conf_type_choice and conf_type_word; NULL behind the last
-	unsigned int n_min, n_max;  // elements of an array or list
-	size_t offset, size;        // the field; of an array: its first element
-	size_t count_offset;        // unsigned int: the number of elements
+	const char *const
+		*choices;          // of conf_type_choice and conf_type_engine; NULL behind the last
+	unsigned int n_min, n_max; // elements of an array or list
+	size_t offset, size;       // the field; of an array: its first element
+	size_t count_offset;       // unsigned int: the number of elements
 };
 
 struct conf_schema {
@@ -56,7 +57,7 @@ extern const struct conf_schema conf_key_schema; // of a key file
 extern const struct conf_type conf_type_bool;
 extern const struct conf_type conf_type_uint;
 extern const struct conf_type conf_type_choice; // the field is the choice's number
-extern const struct conf_type conf_type_word;   // the field is the choice
+extern const struct conf_type conf_type_engine; // the field is the choice
 extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_string; // looked at later, has no field

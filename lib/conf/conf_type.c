@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "conf_schema.h"
+#include "crypto.h"
 
 #define DEVICE_MAX 255 // octets of a device's name and arguments
 
@@ -105,19 +106,27 @@ static void parse_choice(struct conf_reader *r, const struct conf_option *o, con
 
 const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice};
 
-static void parse_word(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+static void parse_engine(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {
-	for (unsigned int i = 0; o->choices[i] != NULL; i++) {
-		if (strcmp(o->choices[i], text) == 0) {
-			*(const char **)field = o->choices[i];
-			return;
-		}
-	}
-	refuse(r, o, s, text);
+	unsigned int i = 0;
+
+	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
+		i++;
+	if (o->choices[i] == NULL)
+		refuse(r, o, s, text);
+	else if (i > 0 && !crypto_engine_built_in(text))
+		conf_err(r, s,
+			"the engine %s was not built, for lack of its library: take \"%s\" or "
+			"build "
+			"anew",
+			conf_quote(r, text), o->choices[0]);
+	else
+		*(const char **)field = o->choices[i];
 }
 
-const struct conf_type conf_type_word = {"one of", STRING, choice, parse_word};
+// The first choice leaves it to the program.
+const struct conf_type conf_type_engine = {"one of", STRING, choice, parse_engine};
 
 static void parse_name(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)

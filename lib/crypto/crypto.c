@@ -8,8 +8,21 @@
 
 // Fastest first.
 static const struct crypto_engine *const engines[] = {
+#ifdef HAVE_IPSEC_MB
+	&crypto_engine_ipsec_mb,
+#endif
 	&crypto_engine_openssl,
 };
+
+const char *const crypto_engine_names[] = {"ipsec_mb", "openssl", NULL};
+
+bool crypto_engine_built_in(const char *name)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (strcmp(name, engines[i]->name) == 0)
+			return true;
+	return false;
+}
 
 struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
 	const char *engine, unsigned int n_workers)

@@ -31,6 +31,13 @@ struct crypto_key {
 	const uint8_t *auth_key;   // auth->key_len octets
 };
 
+#define CRYPTO_WORKERS_MAX 16
+
+// All engines there are, fastest first; ends with NULL. Not every build has all of them.
+extern const char *const crypto_engine_names[];
+
+bool crypto_engine_built_in(const char *name);
+
 struct crypto_session;
 
 struct crypto_op {
@@ -42,8 +49,8 @@ struct crypto_op {
 };
 
 // Makes a session of the best engine for the algorithms ("auto") or of the engine named, for the
-// workers 0 to n_workers - 1. Returns NULL with errno ENOTSUP (no such engine, or it lacks the
-// algorithms, or they are no pair for alg_pair_ok()) or ENOMEM.
+// workers 0 to n_workers - 1, at most CRYPTO_WORKERS_MAX. Returns NULL with errno ENOTSUP (no such
+// engine, or it lacks the algorithms, or they are no pair for alg_pair_ok()) or ENOMEM.
 struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
 	const char *engine, unsigned int n_workers);
 

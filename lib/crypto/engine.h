@@ -22,3 +22,4 @@ struct crypto_session {
 };
 
 extern const struct crypto_engine crypto_engine_openssl;
+extern const struct crypto_engine crypto_engine_ipsec_mb; // where HAVE_IPSEC_MB

@@ -17,7 +17,7 @@
 
 #define SA_NAME_MAX    32
 #define SA_OUTER_MAX   40 // octets of the largest outer IP header
-#define SA_WORKERS_MAX 16
+#define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {

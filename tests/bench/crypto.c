@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sealing and opening cost: TSC cycles per packet, by algorithm, direction and octets of text.
+// What sealing and opening cost: TSC cycles per packet, by algorithm, direction, engine and octets
+// of text.
 //
-//   bench_crypto [SESSIONS]
+//   bench_crypto [--alg NAME] [--bursts N,...] [--sessions N,...] [--rounds N] [--json]
 //
-// Packets come in bursts and go round SESSIONS sessions (1). A figure is the median of several
-// rounds over the whole table, so that what else the machine does falls on all rows alike.
+// Packets come in bursts (32) and go round sessions (1). NAME is a cipher, or its first letters. A
+// figure is the median of several rounds over the whole table, so that what else the machine does
+// falls on all rows alike.
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,74 +19,89 @@
 
 #include "crypto.h"
 
-#define BURST      32
-#define ROUNDS     11
+#define BURST_MAX  64
+#define LIST_MAX   16
+#define ROUNDS_MAX 99
+#define ROWS_MAX   4096
 #define PACKET_MAX 2048
 
 static const uint16_t text_lens[] = {64, 512, 1408}; // 1408: 1400 filled up to whole blocks
 
 #define LENS RTE_DIM(text_lens)
 
+struct list {
+	unsigned int n, v[LIST_MAX];
+};
+
+static struct {
+	const char *alg;
+	struct list bursts, sessions;
+	unsigned int rounds;
+	bool json;
+} options = {.alg = "", .bursts = {1, {32}}, .sessions = {1, {1}}, .rounds = 11};
+
 struct row {
 	struct crypto_key key;
 	enum crypto_dir dir;
-	double cycles[LENS][ROUNDS]; // per packet
+	const char *engine;
+	unsigned int burst, n_sessions;
+	double cycles[LENS][ROUNDS_MAX]; // per packet
 };
 
 static uint8_t key_octets[CRYPTO_CIPHER_KEY_MAX];
 static uint8_t sealed[PACKET_MAX];
-static uint8_t packets[BURST][PACKET_MAX] __rte_cache_aligned;
+static uint8_t packets[BURST_MAX][PACKET_MAX] __rte_cache_aligned;
 
-static struct crypto_session *session_new(const struct crypto_key *key, enum crypto_dir dir)
+static struct crypto_session *session_new(const struct row *r, enum crypto_dir dir)
 {
-	struct crypto_session *s = crypto_session_new(key, dir, "auto", 1);
+	struct crypto_session *s = crypto_session_new(&r->key, dir, r->engine, 1);
 
 	if (s == NULL) {
-		perror(key->cipher->name);
+		perror(r->key.cipher->name);
 		exit(EXIT_FAILURE);
 	}
 	return s;
 }
 
 // Leaves in sealed a packet that every session with the key opens.
-static void seal_one(const struct crypto_key *key, uint16_t text_len)
+static void seal_one(const struct row *r, uint16_t text_len)
 {
-	struct crypto_session *s = session_new(key, CRYPTO_SEAL);
+	struct crypto_session *s = session_new(r, CRYPTO_SEAL);
 	struct crypto_op op = {.session = s, .esp = sealed, .seq = 1, .text_len = text_len};
 
 	crypto_seal(&op, 1, 0);
 	crypto_session_free(s);
 }
 
-static double measure(struct crypto_session *sessions[], size_t n_sessions, enum crypto_dir dir,
-	uint16_t text_len)
+static double measure(const struct row *r, struct crypto_session *sessions[], uint16_t text_len)
 {
-	size_t bursts = RTE_MAX(500UL, 2 * n_sessions / BURST);
-	struct crypto_op ops[BURST];
+	unsigned int burst = r->burst;
+	size_t bursts = RTE_MAX(4096UL, 2UL * r->n_sessions) / burst;
+	struct crypto_op ops[BURST_MAX];
 	uint64_t cycles = 0;
 
 	for (size_t b = 0; b < bursts; b++) {
-		for (unsigned int i = 0; i < BURST; i++) {
+		for (unsigned int i = 0; i < burst; i++) {
 			memcpy(packets[i], sealed, sizeof(sealed));
 			ops[i] = (struct crypto_op){
-				.session = sessions[(b * BURST + i) % n_sessions],
+				.session = sessions[(b * burst + i) % r->n_sessions],
 				.esp = packets[i],
-				.seq = b * BURST + i,
+				.seq = b * burst + i,
 				.text_len = text_len,
 			};
 		}
 		uint64_t start = rte_rdtsc_precise();
 
-		if (dir == CRYPTO_SEAL)
-			crypto_seal(ops, BURST, 0);
+		if (r->dir == CRYPTO_SEAL)
+			crypto_seal(ops, (uint16_t)burst, 0);
 		else
-			crypto_open(ops, BURST, 0);
+			crypto_open(ops, (uint16_t)burst, 0);
 		cycles += rte_rdtsc_precise() - start;
-		for (unsigned int i = 0; i < BURST; i++)
+		for (unsigned int i = 0; i < burst; i++)
 			if (!ops[i].ok)
 				abort();
 	}
-	return (double)cycles / (double)(bursts * BURST);
+	return (double)cycles / (double)(bursts * burst);
 }
 
 // In memory, sessions lie in the order they were made; packets come in any.
@@ -98,20 +116,20 @@ static void shuffle(struct crypto_session *sessions[], size_t n)
 	}
 }
 
-static void row_run(struct row *r, unsigned int round, size_t n_sessions)
+static void row_run(struct row *r, unsigned int round)
 {
-	struct crypto_session **sessions = calloc(n_sessions, sizeof(*sessions));
+	struct crypto_session **sessions = calloc(r->n_sessions, sizeof(*sessions));
 
 	if (sessions == NULL)
 		abort();
-	for (size_t i = 0; i < n_sessions; i++)
-		sessions[i] = session_new(&r->key, r->dir);
-	shuffle(sessions, n_sessions);
+	for (size_t i = 0; i < r->n_sessions; i++)
+		sessions[i] = session_new(r, r->dir);
+	shuffle(sessions, r->n_sessions);
 	for (unsigned int l = 0; l < LENS; l++) {
-		seal_one(&r->key, text_lens[l]);
-		r->cycles[l][round] = measure(sessions, n_sessions, r->dir, text_lens[l]);
+		seal_one(r, text_lens[l]);
+		r->cycles[l][round] = measure(r, sessions, text_lens[l]);
 	}
-	for (size_t i = 0; i < n_sessions; i++)
+	for (size_t i = 0; i < r->n_sessions; i++)
 		crypto_session_free(sessions[i]);
 	free(sessions);
 }
@@ -123,42 +141,141 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static double median(double v[])
+{
+	qsort(v, options.rounds, sizeof(v[0]), compare);
+	return v[options.rounds / 2];
+}
+
 static void row_print(struct row *r)
 {
-	printf("%-12s %-18s %s", r->key.cipher->name, r->key.auth->name,
-		r->dir == CRYPTO_SEAL ? "seal" : "open");
-	for (unsigned int l = 0; l < LENS; l++) {
-		qsort(r->cycles[l], ROUNDS, sizeof(double), compare);
-		printf(" %6.0f", r->cycles[l][ROUNDS / 2]);
+	const char *dir = r->dir == CRYPTO_SEAL ? "out" : "in";
+
+	if (!options.json) {
+		printf("%-12s %-18s %-3s %-8s %5u %8u", r->key.cipher->name, r->key.auth->name, dir,
+			r->engine, r->burst, r->n_sessions);
+		for (unsigned int l = 0; l < LENS; l++)
+			printf(" %6.0f", median(r->cycles[l]));
+		printf("\n");
+		return;
 	}
-	printf("\n");
+	for (unsigned int l = 0; l < LENS; l++)
+		printf("{\"alg\":\"%s\",\"auth\":\"%s\",\"engine\":\"%s\",\"dir\":\"%s\","
+		       "\"size\":%u,\"burst\":%u,\"sas\":%u,\"cycles\":%.0f}\n",
+			r->key.cipher->name, r->key.auth->name, r->engine, dir, text_lens[l],
+			r->burst, r->n_sessions, median(r->cycles[l]));
+}
+
+static struct list list_parse(const char *text, unsigned int max)
+{
+	struct list list = {0};
+	char *end;
+
+	do {
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (end == text || v == 0 || v > max || list.n == LIST_MAX) {
+			fprintf(stderr, "%s: not a list of numbers from 1 to %u\n", text, max);
+			exit(EXIT_FAILURE);
+		}
+		list.v[list.n++] = (unsigned int)v;
+		text = end + 1;
+	} while (*end == ',');
+	return list;
+}
+
+static void options_parse(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"alg", required_argument, NULL, 'a'},
+		{"bursts", required_argument, NULL, 'b'},
+		{"sessions", required_argument, NULL, 's'},
+		{"rounds", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+
+	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+		switch (c) {
+		case 'a':
+			options.alg = optarg;
+			break;
+		case 'b':
+			options.bursts = list_parse(optarg, BURST_MAX);
+			break;
+		case 's':
+			options.sessions = list_parse(optarg, 1000000);
+			break;
+		case 'r':
+			options.rounds = list_parse(optarg, ROUNDS_MAX).v[0];
+			break;
+		case 'j':
+			options.json = true;
+			break;
+		default:
+			exit(EXIT_FAILURE);
+		}
+	}
+}
+
+// One row for each engine that has the algorithms, side by side.
+static unsigned int rows_add(struct row rows[], unsigned int n, struct row r)
+{
+	for (const char *const *e = crypto_engine_names; *e != NULL; e++) {
+		r.engine = *e;
+
+		struct crypto_session *s = crypto_session_new(&r.key, r.dir, r.engine, 1);
+
+		if (s != NULL && n < ROWS_MAX)
+			rows[n++] = r;
+		crypto_session_free(s);
+	}
+	return n;
+}
+
+static unsigned int rows_init(struct row rows[])
+{
+	const struct list *bursts = &options.bursts, *sessions = &options.sessions;
+	unsigned int n = 0;
+
+	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++) {
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
+			if (!alg_pair_ok(c, a) ||
+				strncmp(c->name, options.alg, strlen(options.alg)) != 0)
+				continue;
+			for (unsigned int i = 0; i < 2 * bursts->n * sessions->n; i++)
+				n = rows_add(rows, n,
+					(struct row){
+						.key = {c, a, key_octets, key_octets},
+						.dir = i / (bursts->n * sessions->n),
+						.burst = bursts->v[i % bursts->n],
+						.n_sessions =
+							sessions->v[i / bursts->n % sessions->n],
+					});
+		}
+	}
+	return n;
 }
 
 int main(int argc, char **argv)
 {
-	size_t n_sessions = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-	static struct row rows[64];
-	unsigned int n = 0;
+	static struct row rows[ROWS_MAX];
 
-	if (argc > 2 || n_sessions == 0) {
-		fprintf(stderr, "usage: %s [SESSIONS]\n", argv[0]);
-		return EXIT_FAILURE;
-	}
-	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
-		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
-			for (unsigned int dir = CRYPTO_SEAL;
-				alg_pair_ok(c, a) && dir <= CRYPTO_OPEN; dir++)
-				rows[n++] = (struct row){
-					.key = {c, a, key_octets, key_octets}, .dir = dir};
+	options_parse(argc, argv);
 
-	for (unsigned int round = 0; round < ROUNDS; round++)
+	unsigned int n = rows_init(rows);
+
+	for (unsigned int round = 0; round < options.rounds; round++)
 		for (unsigned int i = 0; i < n; i++)
-			row_run(&rows[i], round, n_sessions);
+			row_run(&rows[i], round);
 
-	printf("%-36s", "cycles per packet, octets of text:");
-	for (unsigned int l = 0; l < LENS; l++)
-		printf(" %6u", text_lens[l]);
-	printf("\n");
+	if (!options.json) {
+		printf("%-43s %5s %8s", "cycles per packet, by octets of text:", "burst",
+			"sessions");
+		for (unsigned int l = 0; l < LENS; l++)
+			printf(" %6u", text_lens[l]);
+		printf("\n");
+	}
 	for (unsigned int i = 0; i < n; i++)
 		row_print(&rows[i]);
 	return EXIT_SUCCESS;

@@ -28,6 +28,7 @@ static void fill(uint8_t *out, size_t n)
 void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth,
 	const char *engine)
 {
+	sa->engine = engine;
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
 	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key};
@@ -60,8 +61,10 @@ static void for_each_pair(void (*check)(struct sa *sa), const char *engine)
 
 void for_each_sa(void (*check)(struct sa *sa))
 {
-	for_each_pair(check, "openssl");
 	for_each_pair(check, "auto");
+	for (const char *const *e = crypto_engine_names; *e != NULL; e++)
+		if (crypto_engine_built_in(*e))
+			for_each_pair(check, *e);
 }
 
 void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t text_len)
@@ -186,6 +189,20 @@ void oracle_seal(struct packet *p)
 		oracle_hmac(mac, p);
 		memcpy(packet_icv(p), mac, key->auth->icv_len);
 	}
+}
+
+void oracle_block_encrypt(uint8_t out[16], const struct sa *sa, const uint8_t in[16])
+{
+	static const uint8_t iv[16];
+	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+	int n;
+
+	assert_non_null(c);
+	assert_int_equal(EVP_EncryptInit_ex(c, EVP_get_cipherbyname(sa->key.cipher->name), NULL,
+				 sa->cipher_key, iv),
+		1);
+	assert_int_equal(EVP_EncryptUpdate(c, out, &n, in, 16), 1);
+	EVP_CIPHER_CTX_free(c);
 }
 
 bool oracle_open(struct packet *p)

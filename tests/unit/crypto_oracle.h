@@ -12,6 +12,7 @@
 
 // A pair of algorithms with keys, and a session of SA_WORKERS workers for each direction.
 struct sa {
+	const char *engine; // as asked for
 	struct crypto_key key;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX];
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
@@ -52,6 +53,9 @@ bool packet_text_ok(struct packet *p);
 
 // Seals the packet under an IV of its own choice.
 void oracle_seal(struct packet *p);
+
+// Encrypts one block of AES under the key of a CBC cipher.
+void oracle_block_encrypt(uint8_t out[16], const struct sa *sa, const uint8_t in[16]);
 
 // Whether the sealed packet has a right ICV and holds the text. Leaves it alone.
 bool oracle_open(struct packet *p);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "conf_dir.h"
+#include "crypto.h"
 #include "test.h"
 
 #define RUN_MIN 20 // so many hexadecimal digits in a row are a key
@@ -119,6 +120,27 @@ static void test_no_newline(void **state)
 		"main.conf", "inner.inc:1: comment ends with the file, must end with a newline\n");
 	conf_dir_unlink("inner.inc");
 	conf_dir_unlink("main.conf");
+}
+
+// An engine that this program was built without is refused.
+static void test_engines(void **state)
+{
+	char text[256], error[256];
+
+	(void)state;
+	for (const char *const *e = crypto_engine_names; *e != NULL; e++) {
+		snprintf(text, sizeof(text), "engine = \"%s\";\n@include \"ports.inc\"\n", *e);
+		snprintf(error, sizeof(error),
+			"main.conf:1: engine: the engine \"%s\" was not built, for lack of its "
+			"library: take \"auto\" or build anew\n",
+			*e);
+		conf_dir_write("main.conf", text, strlen(text));
+		if (crypto_engine_built_in(*e))
+			conf_free(conf_dir_load_good("main.conf"));
+		else
+			conf_dir_load_bad("main.conf", error);
+		conf_dir_unlink("main.conf");
+	}
 }
 
 static void test_large_file(void **state)
@@ -243,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_nul_octet),
 		cmocka_unit_test(test_empty_file),
 		cmocka_unit_test(test_no_newline),
+		cmocka_unit_test(test_engines),
 		cmocka_unit_test(test_large_file),
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_owner),

@@ -126,7 +126,7 @@ static void check_cbc_ivs(struct sa *sa)
 	if (sa->key.cipher->mode != CIPHER_CBC)
 		return;
 	sessions[0] = sa->seal;
-	sessions[1] = crypto_session_new(&sa->key, CRYPTO_SEAL, "auto", SA_WORKERS);
+	sessions[1] = crypto_session_new(&sa->key, CRYPTO_SEAL, sa->engine, SA_WORKERS);
 	assert_non_null(sessions[1]);
 	packet_init(&p, sa, 0, 64);
 	for (int i = 0; i < N; i++) {
@@ -152,6 +152,49 @@ static void test_cbc_ivs(void **state)
 {
 	(void)state;
 	for_each_sa(check_cbc_ivs);
+}
+
+static unsigned int bits_differ(const uint8_t *a, const uint8_t *b)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < 16; i++)
+		n += (unsigned int)__builtin_popcount(a[i] ^ b[i]);
+	return n;
+}
+
+static void check_cbc_iv_no_counter(struct sa *sa)
+{
+	enum { N = 2000 };
+	uint8_t last[16] = {0}, little[16] = {0}, big[16] = {0};
+	unsigned int differ = 0;
+	struct packet p;
+
+	if (sa->key.cipher->mode != CIPHER_CBC)
+		return;
+	for (unsigned int i = 0; i < N; i++) {
+		packet_init(&p, sa, i, 64);
+		assert_true(seal_one(&p, sa->seal));
+		differ += bits_differ(packet_iv(&p), last);
+		memcpy(last, packet_iv(&p), 16);
+		little[0] = big[15] = (uint8_t)i;
+		little[1] = big[14] = (uint8_t)(i >> 8);
+		assert_true(bits_differ(last, little) > 20 && bits_differ(last, big) > 20);
+		oracle_block_encrypt(packet_iv(&p), sa, little);
+		assert_memory_not_equal(last, packet_iv(&p), 16);
+		oracle_block_encrypt(packet_iv(&p), sa, big);
+		assert_memory_not_equal(last, packet_iv(&p), 16);
+	}
+	// Half of 128 bits change, as at random; the standard deviation of the sum is 253.
+	assert_in_range(differ, 64 * N - 1500, 64 * N + 1500);
+}
+
+// IVs of CBC are neither a counter, nor one that is merely encrypted: with packets of his choice,
+// an attacker could have that encrypted beforehand.
+static void test_cbc_iv_is_no_counter(void **state)
+{
+	(void)state;
+	for_each_sa(check_cbc_iv_no_counter);
 }
 
 static void check_gcm_iv(struct sa *sa)
@@ -211,7 +254,7 @@ static void check_key_octets(struct sa *sa, uint8_t *key, size_t len)
 		packet_init(&p, sa, 1, 64);
 		oracle_seal(&p);
 		key[i] ^= 0x80;
-		s = crypto_session_new(&sa->key, CRYPTO_OPEN, "auto", 1);
+		s = crypto_session_new(&sa->key, CRYPTO_OPEN, sa->engine, 1);
 		assert_non_null(s);
 		assert_false(open_one(&p, s) && packet_text_ok(&p));
 		crypto_session_free(s);
@@ -298,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_cbc_ivs),
+		cmocka_unit_test(test_cbc_iv_is_no_counter),
 		cmocka_unit_test(test_gcm_iv_is_sequence_number),
 		cmocka_unit_test(test_open_damaged),
 		cmocka_unit_test(test_open_with_wrong_keys),

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine on intel-ipsec-mb: the fastest on x86. Works on all packets of a burst at the same
+// time, whichever SAs they belong to.
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+#include <rte_prefetch.h>
+
+#include "ipsec_mb.h"
+
+// Made with the first session that needs them, and kept until the process ends.
+static struct imb_worker *workers[CRYPTO_WORKERS_MAX];
+
+static void worker_free(struct imb_worker *w)
+{
+	if (w == NULL)
+		return;
+	if (w->few != w->best)
+		free_mb_mgr(w->few);
+	free_mb_mgr(w->best);
+	free(w);
+}
+
+// Where vectors have 16 lanes they are the fastest for many packets, and the SHA instructions,
+// which ipsec-mb uses in its SSE code alone, for few. Shorter vectors never beat these.
+static struct imb_worker *worker_new(void)
+{
+	struct imb_worker *w = aligned_alloc(alignof(struct imb_worker), sizeof(*w));
+	IMB_ARCH arch;
+
+	if (w == NULL)
+		return NULL;
+	*w = (struct imb_worker){.best = alloc_mb_mgr(0)};
+	if (w->best == NULL)
+		goto fail;
+	init_mb_mgr_auto(w->best, &arch);
+	w->few = w->best;
+	if ((w->best->features & IMB_FEATURE_SHANI) != 0) {
+		w->few = alloc_mb_mgr(0);
+		if (w->few == NULL)
+			goto fail;
+		init_mb_mgr_sse(w->few);
+	}
+	w->many = arch == IMB_ARCH_AVX512 ? w->best : w->few;
+	for (unsigned int i = 0; i < IMB_LOT_MAX; i++)
+		w->job[i].iv_len_in_bytes = CBC_IV_LEN;
+	return w;
+fail:
+	worker_free(w);
+	return NULL;
+}
+
+static bool workers_make(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (workers[i] == NULL)
+			workers[i] = worker_new();
+		if (workers[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool supports(const struct cipher_alg *cipher, const struct auth_alg *auth)
+{
+	if ((imb_get_feature_flags() & IMB_FEATURE_AESNI) == 0 || !alg_pair_ok(cipher, auth))
+		return false;
+	switch (cipher->mode) {
+	case CIPHER_NULL:
+	case CIPHER_CBC:
+		return auth->mode == AUTH_HMAC_SHA1 || auth->mode == AUTH_HMAC_SHA256;
+	case CIPHER_GCM:
+		return true;
+	}
+	return false;
+}
+
+static void session_free(struct crypto_session *s)
+{
+	OPENSSL_cleanse(s, sizeof(struct imb_session));
+	free(s);
+}
+
+static struct crypto_session *session_new(
+	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+{
+	struct imb_session *s = aligned_alloc(alignof(struct imb_session), sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	s->base.engine = &crypto_engine_ipsec_mb;
+	s->kind = (uint32_t)((key->cipher - cipher_algs) << 16 | (key->auth - auth_algs));
+	s->key_len = key->cipher->key_len;
+	s->icv_len = alg_pair_icv_len(key->cipher, key->auth);
+	if (!workers_make(n_workers) ||
+		!(key->cipher->mode == CIPHER_GCM ? imb_gcm_init(s, key, dir, workers[0])
+						  : imb_hmac_init(s, key, dir, workers[0]))) {
+		session_free(&s->base);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return &s->base;
+}
+
+// Hands over the operations lot by lot: at most IMB_LOT_MAX, of sessions with the same algorithms.
+static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
+{
+	struct crypto_op *left[IMB_LOT_MAX], *lot[IMB_LOT_MAX];
+	unsigned int n_left = n;
+
+	for (unsigned int i = 0; i < n; i++)
+		left[i] = &ops[i];
+	while (n_left > 0) {
+		const struct imb_session *first = (const struct imb_session *)left[0]->session;
+		unsigned int n_lot = 0, n_other = 0;
+
+		for (unsigned int i = 0; i < n_left; i++) {
+			struct crypto_op *op = left[i];
+
+			if (((const struct imb_session *)op->session)->kind == first->kind)
+				lot[n_lot++] = op;
+			else
+				left[n_other++] = op;
+		}
+		first->run(workers[worker], lot, n_lot);
+		n_left = n_other;
+	}
+}
+
+// The keys of many SAs are in no cache: fetches all of them at once.
+static void fetch_keys(const struct crypto_op ops[], uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		const struct imb_session *s = (const struct imb_session *)ops[i].session;
+
+		rte_prefetch0(s);
+		rte_prefetch0(&s->hmac_key);
+		rte_prefetch0(&s->round_keys[0]);
+		rte_prefetch0(&s->round_keys[4]);
+		rte_prefetch0(&s->round_keys[8]);
+	}
+}
+
+static void run_all(struct crypto_op ops[], uint16_t n, unsigned int worker)
+{
+	for (uint16_t done = 0; done < n; done += IMB_LOT_MAX) {
+		uint16_t len = (uint16_t)RTE_MIN(n - done, IMB_LOT_MAX);
+
+		fetch_keys(&ops[done], len);
+		run(&ops[done], len, worker);
+	}
+}
+
+const struct crypto_engine crypto_engine_ipsec_mb = {
+	.name = "ipsec_mb",
+	.supports = supports,
+	.session_new = session_new,
+	.session_free = session_free,
+	.seal = run_all, // a session knows its direction
+	.open = run_all,
+};
