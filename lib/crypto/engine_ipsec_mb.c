@@ -9,8 +9,6 @@
 
 #include <openssl/crypto.h>
 
-#include <rte_prefetch.h>
-
 #include "ipsec_mb.h"
 
 // Made with the first session that needs them, and kept until the process ends.
@@ -133,26 +131,11 @@ static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 	}
 }
 
-// The keys of many SAs are in no cache: fetches all of them at once.
-static void fetch_keys(const struct crypto_op ops[], uint16_t n)
-{
-	for (uint16_t i = 0; i < n; i++) {
-		const struct imb_session *s = (const struct imb_session *)ops[i].session;
-
-		rte_prefetch0(s);
-		rte_prefetch0(&s->hmac_key);
-		rte_prefetch0(&s->round_keys[0]);
-		rte_prefetch0(&s->round_keys[4]);
-		rte_prefetch0(&s->round_keys[8]);
-	}
-}
-
 static void run_all(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
 	for (uint16_t done = 0; done < n; done += IMB_LOT_MAX) {
 		uint16_t len = (uint16_t)RTE_MIN(n - done, IMB_LOT_MAX);
 
-		fetch_keys(&ops[done], len);
 		run(&ops[done], len, worker);
 	}
 }

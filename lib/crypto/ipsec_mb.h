@@ -44,7 +44,7 @@ struct imb_session {
 	uint32_t kind;    // the same for the same algorithms
 	uint32_t key_len; // octets, of the cipher; 0 for the null cipher
 	uint8_t icv_len;
-	uint8_t salt[GCM_SALT_LEN];
+	uint32_t salt; // GCM_SALT_LEN octets as they are in the key
 	IMB_HASH_ALG hash;
 	uint64_t mask[2]; // CBC: hides the sequence number
 	union {

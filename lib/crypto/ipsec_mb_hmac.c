@@ -6,21 +6,39 @@
 
 #include <openssl/rand.h>
 
+#include <rte_prefetch.h>
+
 #include "aes_cbc.h"
 #include "ipsec_mb.h"
 
 static const uint8_t zeros[CBC_IV_LEN];
 
-// Whether wide vectors pay, that is, enough of their 16 lanes have enough to do.
-static IMB_MGR *manager(const struct imb_worker *w, unsigned int n, size_t octets)
+// Fewer packets are many only if they are long: wide vectors take as long for one lane as for 16.
+#define LANES       16
+#define MANY_OCTETS 4096
+
+static IMB_MGR *manager(
+	const struct imb_worker *w, unsigned int n, size_t octets, unsigned int many)
 {
-	return n >= 16 || (n >= 8 && octets >= 4096) ? w->many : w->few;
+	return n >= LANES || (n >= many && octets >= MANY_OCTETS) ? w->many : w->few;
 }
 
 // What of the ESP packet the ICV covers, in octets.
 static size_t covered(const struct imb_session *s, const struct crypto_op *op)
 {
 	return ESP_HEADER_LEN + (s->key_len > 0 ? CBC_IV_LEN : 0) + op->text_len;
+}
+
+// The keys of many SAs are in no cache.
+static void fetch_keys(struct crypto_op *const lot[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		const struct imb_session *s = (const struct imb_session *)lot[i]->session;
+
+		rte_prefetch0(&s->hmac_key);
+		for (unsigned int k = 0; k < s->key_len / 4 + 7; k += RTE_CACHE_LINE_SIZE / 16)
+			rte_prefetch0(&s->round_keys[k]);
+	}
 }
 
 static void hash_job(IMB_JOB *j, const struct crypto_op *op, uint8_t *icv)
@@ -37,7 +55,7 @@ static void hash_job(IMB_JOB *j, const struct crypto_op *op, uint8_t *icv)
 
 static void hash(struct imb_worker *w, unsigned int n, size_t octets, IMB_HASH_ALG alg)
 {
-	IMB_MGR *m = manager(w, n, octets);
+	IMB_MGR *m = manager(w, n, octets, alg == IMB_AUTH_HMAC_SHA_1 ? 8 : 12);
 
 	IMB_SUBMIT_HASH_BURST_NOCHECK(m, w->job, n, alg);
 }
@@ -74,7 +92,7 @@ static void encrypt(
 		aes_cbc_encrypt(first->round_keys, first->key_len / 4 + 6,
 			lot[0]->esp + ESP_HEADER_LEN, CBC_IV_LEN + lot[0]->text_len);
 	else
-		IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager(w, n, octets), w->job, n, IMB_CIPHER_CBC,
+		IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager(w, n, octets, 8), w->job, n, IMB_CIPHER_CBC,
 			IMB_DIR_ENCRYPT, first->key_len);
 }
 
@@ -108,6 +126,7 @@ static void hmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
 	size_t octets = 0;
 
+	fetch_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		size_t len = covered(first, op);
@@ -126,6 +145,7 @@ static void hmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
 	size_t octets = 0;
 
+	fetch_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		memset(w->icv[i], 0, CRYPTO_ICV_MAX);
 		hash_job(&w->job[i], lot[i], w->icv[i]);
