@@ -85,7 +85,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		nonce = nonce_of(s, seq);
 		decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			op->esp, ESP_HEADER_LEN, icv, GCM_ICV_LEN);
-		op->ok = imb_icv_equal(icv, text + op->text_len);
+		op->ok = imb_icv_equal(icv, text + op->text_len, GCM_ICV_LEN);
 	}
 }
 

@@ -147,16 +147,14 @@ static void hmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 
 	fetch_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
-		memset(w->icv[i], 0, CRYPTO_ICV_MAX);
 		hash_job(&w->job[i], lot[i], w->icv[i]);
 		octets += covered(first, lot[i]);
 	}
 	hash(w, n, octets, first->hash);
 	for (unsigned int i = 0; i < n; i++) {
-		uint8_t received[CRYPTO_ICV_MAX] = {0};
+		const uint8_t *received = lot[i]->esp + covered(first, lot[i]);
 
-		memcpy(received, lot[i]->esp + covered(first, lot[i]), first->icv_len);
-		lot[i]->ok = imb_icv_equal(w->icv[i], received);
+		lot[i]->ok = imb_icv_equal(w->icv[i], received, first->icv_len);
 	}
 	if (first->key_len > 0)
 		decrypt(w, lot, n);

@@ -24,6 +24,7 @@
 #define ROUNDS_MAX 99
 #define ROWS_MAX   4096
 #define PACKET_MAX 2048
+#define STRIDE     2368 // from packet to packet, as in a pool of mbufs
 
 static const uint16_t text_lens[] = {64, 512, 1408}; // 1408: 1400 filled up to whole blocks
 
@@ -50,7 +51,7 @@ struct row {
 
 static uint8_t key_octets[CRYPTO_CIPHER_KEY_MAX];
 static uint8_t sealed[PACKET_MAX];
-static uint8_t packets[BURST_MAX][PACKET_MAX] __rte_cache_aligned;
+static uint8_t packets[BURST_MAX][STRIDE] __rte_cache_aligned;
 
 static struct crypto_session *session_new(const struct row *r, enum crypto_dir dir)
 {
