@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames that wait to be received: made before the clock runs, one batch at a time. Each lane, that
+// is each worker's thread, has its own.
+#pragma once
+
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "point.h"
+
+// A batch is so small that it stays in the second level cache beside what the gateways need there:
+// a card that writes into caches would leave frames no further away.
+#define BATCH_MAX    1024 // packets
+#define BATCH_OCTETS (RTE_CACHE_LINE_SIZE * 4096)
+
+// A number in every packet that no other has, the first octets behind its UDP header.
+#define MARK_OFF (14 + 20 + 8) // in the frame
+
+struct batch {
+	unsigned int n;           // packets
+	unsigned int warm;        // the first of them, which are not measured: caches fill
+	uint32_t stride;          // octets from frame to frame
+	uint8_t *frame;           // n frames
+	uint16_t len[BATCH_MAX];  // octets
+	uint64_t mark[BATCH_MAX]; // in the packet; of sealed ones as well
+	uint16_t sa[BATCH_MAX];   // number of the SA that it goes through
+	// Of the packets to come:
+	const struct point *point;
+	unsigned int lane;
+	uint64_t random;
+	uint64_t next_mark;
+	uint32_t seen; // flows of this lane that have had a packet
+};
+
+// Allocates; ends the program if there is no memory.
+struct batch *batch_new(const struct point *p, unsigned int lane);
+void batch_free(struct batch *b);
+
+// Flows of this lane. A flow always comes to the same one.
+uint32_t batch_flows(const struct batch *b);
+
+// Fills the batch with clear packets: first one of every flow, then of flows at random.
+void batch_fill(struct batch *b);
+
+// Replaces a frame by what has become of it.
+void batch_replace(struct batch *b, unsigned int i, const uint8_t *frame, uint16_t len);
+
+static inline uint8_t *batch_frame(const struct batch *b, unsigned int i)
+{
+	return b->frame + (size_t)i * b->stride;
+}

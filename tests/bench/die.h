@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of a benchmark that cannot go on.
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define die(...)                                                                                   \
+	do {                                                                                       \
+		fprintf(stderr, "bench_pass: " __VA_ARGS__);                                       \
+		fputc('\n', stderr);                                                               \
+		exit(EXIT_FAILURE);                                                                \
+	} while (0)

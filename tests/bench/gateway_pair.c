@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gateway_pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build.h"
+#include "build_flow.h"
+#include "die.h"
+
+#define SPI_FIRST    4096
+#define WAN_MTU      1700 // the largest inner packet fits without fragments
+#define FLOW_ROUND   4000 // milliseconds, as in the daemon
+#define HOSTS_IN_NET 250  // of each 10.2.x.0/24
+
+// Packets of one SA come to the far gateway's workers in batches; with several lanes, one lane's
+// numbers may be a batch of each other lane's apart.
+#define WINDOW_ONE_LANE 64
+#define WINDOW_LANES    65536
+
+uint32_t host_far(unsigned int sa)
+{
+	return RTE_IPV4(10, 2, 1 + sa / HOSTS_IN_NET, 1 + sa % HOSTS_IN_NET);
+}
+
+// SAs are numbered: first those from near to far, then those back.
+void gateway_pair_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], unsigned int sa)
+{
+	for (unsigned int i = 0; i < CRYPTO_CIPHER_KEY_MAX; i++)
+		key[i] = (uint8_t)((sa + 1) * 2654435761u >> (i % 4 * 8)) ^ (uint8_t)(i * 37);
+}
+
+static void hex_write(FILE *f, const char *option, const uint8_t *key, unsigned int len)
+{
+	if (len == 0)
+		return;
+	fprintf(f, " %s = \"", option);
+	for (unsigned int i = 0; i < len; i++)
+		fprintf(f, "%02x", key[i]);
+	fprintf(f, "\";");
+}
+
+static void sa_write(FILE *f, const struct point *p, unsigned int sa, bool near)
+{
+	bool out = (sa < p->sas) == near;
+	uint8_t key[CRYPTO_CIPHER_KEY_MAX];
+
+	gateway_pair_key(key, sa);
+	fprintf(f,
+		"%s{ name = \"s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"192.0.2.%u\";"
+		" remote = \"192.0.2.%u\"; cipher = \"%s\"; auth = \"%s\";",
+		sa > 0 ? "," : "", sa, out ? "out" : "in", SPI_FIRST + sa, near ? 1 : 2,
+		near ? 2 : 1, p->cipher->name, p->auth->name);
+	hex_write(f, "cipher_key", key, p->cipher->key_len + p->cipher->salt_len);
+	hex_write(f, "auth_key", key, p->auth->key_len);
+	if (!out)
+		fprintf(f, " replay_window = %u;",
+			p->workers == 1 ? WINDOW_ONE_LANE : WINDOW_LANES);
+	fprintf(f, " }\n");
+}
+
+static void policy_write(FILE *f, const struct point *p, unsigned int sa, bool near)
+{
+	fprintf(f,
+		"%s{ name = \"p%u\"; %s = \"10.1.0.0/16\"; %s = \"10.2.%u.%u/32\";"
+		" action = \"protect\"; out = \"s%u\"; in = \"s%u\"; }\n",
+		sa > 0 ? "," : "", sa, near ? "local" : "remote", near ? "remote" : "local",
+		1 + sa / HOSTS_IN_NET, 1 + sa % HOSTS_IN_NET, near ? sa : p->sas + sa,
+		near ? p->sas + sa : sa);
+}
+
+static void conf_write(FILE *f, const struct point *p, bool near)
+{
+	unsigned int me = near ? 1 : 2;
+
+	fprintf(f,
+		"ports = ({ name = \"lan\"; device = \"x\"; addresses = [ \"10.%u.255.1/16\" ]; },"
+		"{ name = \"wan\"; device = \"y\"; mtu = %u; addresses = [ \"192.0.2.%u/24\" ]; "
+		"});\n"
+		"engine = \"%s\";\nmemory = { size = 65536; };\n"
+		"flows = { max = %u; timeouts = { udp = 100000; udp_stream = 100000; }; };\n",
+		me, WAN_MTU, me, p->engine, RTE_MAX(p->flows + p->flows / 4, 1024u));
+	fprintf(f, "sas = (");
+	for (unsigned int i = 0; i < 2 * p->sas; i++)
+		sa_write(f, p, i, near);
+	fprintf(f, ");\npolicies = (");
+	for (unsigned int i = 0; i < p->sas; i++)
+		policy_write(f, p, i, near);
+	fprintf(f, ");\n");
+}
+
+static struct conf *conf_of(const struct point *p, bool near)
+{
+	int fd = memfd_create("bench", MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	char path[32];
+
+	if (f == NULL || fchmod(fd, 0600) < 0)
+		die("no file for the configuration");
+	conf_write(f, p, near);
+	fflush(f);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+
+	struct conf *conf = conf_load(path, stderr);
+
+	fclose(f);
+	if (conf == NULL)
+		die("the configuration is refused");
+	return conf;
+}
+
+static void ask_nobody(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	(void)arg;
+	(void)port;
+	(void)addr;
+	(void)to;
+}
+
+static void neighbour_add(struct gateway_pair *pair, uint16_t port, uint32_t addr)
+{
+	struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(addr));
+	struct rte_ether_addr mac = GATEWAY_MAC; // near's peer; far's hosts take it too
+
+	if (neigh_set_static(pair->neigh, port, &a, &mac) < 0)
+		die("no room for neighbours");
+}
+
+static void gateway_init(struct gateway *g, const struct gateway_pair *pair, const struct point *p,
+	struct rte_mempool *pool, bool near)
+{
+	struct conf *conf = conf_of(p, near);
+	struct build_port ports[2] = {{GATEWAY_MAC}, {GATEWAY_MAC}};
+	struct flow_config config = build_flow_config(conf);
+	char why[256];
+
+	conf->n_workers = 2 * pair->lanes; // each gateway uses its half of the numbers
+	g->published = build_snapshot(conf, ports, 1, why, sizeof(why));
+	if (g->published == NULL)
+		die("%s", why);
+	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,
+					  .workers = 2 * pair->lanes,
+					  .qsbr = pair->qsbr,
+					  .reader = 2 * pair->lanes},
+		&config);
+	if (g->flows == NULL)
+		die("no memory for a gateway");
+	for (unsigned int i = 0; i < pair->lanes; i++) {
+		g->worker[i] = worker_new(&(struct worker_params){
+			.id = near ? i : pair->lanes + i,
+			.pool = pool,
+			.large_pool = pool,
+			.neigh = pair->neigh,
+			.flows = g->flows,
+			.flow_slice = conf->flows_max / pair->lanes / FLOW_ROUND + 1,
+			.published = &g->published,
+			.tsc_hz = rte_get_tsc_hz(),
+			.errors_per_second = 1,
+			.held_max = 16,
+			.reassembly_max = 16,
+			.reassembly_s = 1,
+		});
+		if (g->worker[i] == NULL)
+			die("no memory for a worker");
+	}
+	g->qsbr = pair->qsbr;
+	g->port_out = near ? PORT_WAN : PORT_LAN;
+	conf_free(conf);
+}
+
+struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool *pool)
+{
+	struct gateway_pair *pair = calloc(1, sizeof(*pair));
+	unsigned int readers = 2 * p->workers + 1;
+
+	if (pair == NULL)
+		die("no memory");
+	pair->lanes = p->workers;
+	pair->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
+		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(readers), RTE_CACHE_LINE_SIZE));
+	if (pair->qsbr == NULL || rte_rcu_qsbr_init(pair->qsbr, readers) != 0)
+		die("no memory");
+	for (unsigned int i = 0; i < readers; i++)
+		rte_rcu_qsbr_thread_register(pair->qsbr, i);
+	pair->neigh = neigh_table_new(&(struct neigh_params){.max = 2 * POINT_SAS_MAX,
+		.reachable_s = 30,
+		.qsbr = pair->qsbr,
+		.solicit = ask_nobody});
+	if (pair->neigh == NULL)
+		die("no memory for neighbours");
+	gateway_init(&pair->near, pair, p, pool, true);
+	gateway_init(&pair->far, pair, p, pool, false);
+	neighbour_add(pair, PORT_WAN, RTE_IPV4(192, 0, 2, 2));
+	for (unsigned int i = 0; i < p->sas; i++)
+		neighbour_add(pair, PORT_LAN, host_far(i));
+	return pair;
+}
+
+static void gateway_fini(struct gateway *g, unsigned int lanes)
+{
+	for (unsigned int i = 0; i < lanes; i++)
+		worker_free(g->worker[i]);
+	flow_table_free(g->flows);
+	build_snapshot_free(g->published);
+}
+
+void gateway_pair_free(struct gateway_pair *pair)
+{
+	gateway_fini(&pair->near, pair->lanes);
+	gateway_fini(&pair->far, pair->lanes);
+	neigh_table_free(pair->neigh);
+	free(pair->qsbr);
+	free(pair);
+}
+
+const char *gateway_pair_engine(const struct gateway_pair *pair)
+{
+	const struct snapshot *s = pair->near.published;
+
+	return crypto_session_engine(s->sa_out[0]->sa.session);
+}
+
+static void print_drops(const struct gateway *g, unsigned int lanes, const char *name)
+{
+	for (unsigned int i = 0; i < lanes; i++)
+		for (unsigned int d = 0; d < DROP_COUNT; d++)
+			if (g->worker[i]->counters.drops[d] > 0)
+				fprintf(stderr, "  %s gateway, worker %u: %s %lu\n", name, i,
+					drop_info[d].name, g->worker[i]->counters.drops[d]);
+}
+
+void gateway_pair_print_drops(const struct gateway_pair *pair)
+{
+	print_drops(&pair->near, pair->lanes, "near");
+	print_drops(&pair->far, pair->lanes, "far");
+}

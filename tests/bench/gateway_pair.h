@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two gateways in one process, as a configuration file makes them: hosts on one side, on the other
+// the tunnels to each other. What near seals, far opens. Each has a worker in every lane.
+#pragma once
+
+#include <rte_cycles.h>
+#include <rte_rcu_qsbr.h>
+
+#include "pipeline.h"
+#include "point.h"
+
+enum { PORT_LAN, PORT_WAN };
+
+#define GATEWAY_MAC                                                                                \
+	{                                                                                          \
+		{                                                                                  \
+			2, 0, 0, 0, 0, 1                                                           \
+		}                                                                                  \
+	} // of all ports
+#define HOST_MAC                                                                                   \
+	{                                                                                          \
+		{                                                                                  \
+			2, 0, 0, 0, 0, 2                                                           \
+		}                                                                                  \
+	}
+#define HOST_NEAR RTE_IPV4(10, 1, 1, 1) // and the addresses above
+
+struct gateway {
+	struct snapshot *_Atomic published;
+	struct flow_table *flows;
+	struct rte_rcu_qsbr *qsbr;
+	struct worker *worker[POINT_WORKERS_MAX]; // by lane
+	uint16_t port_out;                        // by which they send
+};
+
+struct gateway_pair {
+	struct gateway near, far;
+	struct neigh_table *neigh; // of both
+	struct rte_rcu_qsbr *qsbr;
+	unsigned int lanes;
+};
+
+// Makes the gateways for a point; ends the program if that is not possible.
+struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool *pool);
+void gateway_pair_free(struct gateway_pair *pair);
+
+// The engine that serves the SAs.
+const char *gateway_pair_engine(const struct gateway_pair *pair);
+
+// Says on standard error why packets were dropped.
+void gateway_pair_print_drops(const struct gateway_pair *pair);
+
+// Address of the one host behind the far gateway that an SA serves.
+uint32_t host_far(unsigned int sa);
+
+// Keying material of the SA from near to far.
+void gateway_pair_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], unsigned int sa);
+
+// Runs a pass of a lane's worker over frames, and says that it is over, as the daemon does. What it
+// sends is in the buffer that is returned, to be emptied by the caller.
+static inline struct tx_buffer *gateway_pass(
+	struct gateway *g, unsigned int lane, struct rte_mbuf *const m[], uint16_t n)
+{
+	struct worker *w = g->worker[lane];
+
+	pipeline_pass(w, m, n, rte_rdtsc());
+	rte_rcu_qsbr_quiescent(g->qsbr, w->id);
+	return &w->tx[g->port_out];
+}

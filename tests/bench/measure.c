@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "core.h"
+#include "die.h"
+#include "floor.h"
+#include "gateway_pair.h"
+#include "nic.h"
+
+#define STAGES_EVERY  16
+#define ROUND_PACKETS 16384
+// The gateways change what stands in front: link addresses, time to live, header checksum.
+#define UNCHANGED_OFF (RTE_ETHER_HDR_LEN + offsetof(struct rte_ipv4_hdr, src_addr))
+
+enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASES };
+
+// Where all lanes wait for each other.
+struct meeting {
+	_Atomic unsigned int here, turn;
+};
+
+struct lane {
+	unsigned int id;
+	const struct point *point;
+	const struct measure_params *params;
+	struct gateway_pair *pair;
+	struct batch *batch;
+	struct floor *floor;
+	struct meeting *meeting;
+	uint64_t sent, received;
+	double core;                       // sum of all rounds
+	double cycles[PHASES][ROUNDS_MAX]; // per packet
+};
+
+// Does what a phase does with the n packets from first on. Returns how many came out right.
+typedef uint16_t (*burst_fn)(struct lane *l, unsigned int first, uint16_t n);
+
+static inline void receive(
+	struct lane *l, struct rte_mbuf *m[], unsigned int first, uint16_t n, uint16_t port)
+{
+	nic_receive(l->params->pool, m, l->batch, first, n, port);
+}
+
+static uint16_t ports_out(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+	return nic_send(m, n);
+}
+
+static uint16_t ports_in(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_WAN);
+	return nic_send_checked(m, n, l->batch, first);
+}
+
+static uint16_t floor_out(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+	floor_seal(l->floor, m, first, n);
+	return nic_send(m, n);
+}
+
+static uint16_t floor_in(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_WAN);
+	floor_open(l->floor, m, first, n);
+	return nic_send_checked(m, n, l->batch, first);
+}
+
+static uint16_t floor_loop(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+	floor_seal(l->floor, m, first, n);
+	floor_open(l->floor, m, first, n);
+	return nic_send_checked(m, n, l->batch, first);
+}
+
+static uint16_t all_out(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+
+	struct tx_buffer *tx = gateway_pass(&l->pair->near, l->id, m, n);
+	uint16_t sent = nic_send(tx->m, tx->n);
+
+	tx->n = 0;
+	return sent;
+}
+
+static uint16_t all_in(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_WAN);
+
+	struct tx_buffer *tx = gateway_pass(&l->pair->far, l->id, m, n);
+	uint16_t right = nic_send_checked(tx->m, tx->n, l->batch, first);
+
+	tx->n = 0;
+	return right;
+}
+
+// Through both gateways. What the far one sends is in the buffer that is returned.
+static struct tx_buffer *pass_both(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+
+	struct tx_buffer *between = gateway_pass(&l->pair->near, l->id, m, n);
+
+	for (uint16_t i = 0; i < between->n; i++)
+		between->m[i]->port = PORT_WAN;
+	n = between->n;
+	between->n = 0;
+	return gateway_pass(&l->pair->far, l->id, between->m, n);
+}
+
+static uint16_t all_loop(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct tx_buffer *tx = pass_both(l, first, n);
+	uint16_t right = nic_send_checked(tx->m, tx->n, l->batch, first);
+
+	tx->n = 0;
+	return right;
+}
+
+static const burst_fn phases[DIRS][PHASES] = {
+	[DIR_OUT] = {ports_out, floor_out, all_out},
+	[DIR_IN] = {ports_in, floor_in, all_in},
+	[DIR_LOOP] = {ports_in, floor_loop, all_loop},
+};
+
+// Off the clock: every octet of every packet that has been through both gateways is looked at.
+static uint16_t compare(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct tx_buffer *tx = pass_both(l, first, n);
+	uint16_t right = 0;
+
+	for (uint16_t i = 0; i < tx->n; i++) {
+		const uint8_t *was = batch_frame(l->batch, first + i);
+		const uint8_t *is = rte_pktmbuf_mtod(tx->m[i], const uint8_t *);
+		uint16_t len = l->batch->len[first + i];
+
+		right = (uint16_t)(right + (rte_pktmbuf_data_len(tx->m[i]) == len &&
+						   memcmp(was + UNCHANGED_OFF, is + UNCHANGED_OFF,
+							   len - UNCHANGED_OFF) == 0));
+	}
+	nic_send(tx->m, tx->n);
+	tx->n = 0;
+	return right;
+}
+
+// Off the clock: the near gateway's packets take the place of those of the batch.
+static uint16_t seal(struct lane *l, unsigned int first, uint16_t n)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+
+	receive(l, m, first, n, PORT_LAN);
+
+	struct tx_buffer *tx = gateway_pass(&l->pair->near, l->id, m, n);
+	uint16_t sealed = tx->n;
+
+	for (uint16_t i = 0; i < RTE_MIN(sealed, n); i++)
+		batch_replace(l->batch, first + i, rte_pktmbuf_mtod(tx->m[i], const uint8_t *),
+			rte_pktmbuf_data_len(tx->m[i]));
+	nic_send(tx->m, tx->n);
+	tx->n = 0;
+	return sealed;
+}
+
+// Returns how many came out right.
+static uint32_t run(struct lane *l, burst_fn fn, unsigned int first, unsigned int end)
+{
+	uint32_t right = 0;
+
+	for (; first < end; first += l->point->burst)
+		right += fn(l, first, (uint16_t)RTE_MIN(l->point->burst, end - first));
+	return right;
+}
+
+static void run_without_loss(struct lane *l, burst_fn fn)
+{
+	uint32_t right = run(l, fn, 0, l->batch->n);
+
+	if (right == l->batch->n)
+		return;
+	gateway_pair_print_drops(l->pair);
+	die("of %u packets, %u came out right", l->batch->n, right);
+}
+
+// Every flow has a packet, and a batch at least goes through.
+static void prepare(struct lane *l)
+{
+	do {
+		batch_fill(l->batch);
+		run_without_loss(l, compare);
+	} while (l->batch->seen < batch_flows(l->batch));
+}
+
+static void stages_restart(struct lane *l)
+{
+	struct stages s = {.every = l->params->stages ? STAGES_EVERY : WORKER_STAGES_EVERY};
+
+	l->pair->near.worker[l->id]->stages = s;
+	l->pair->far.worker[l->id]->stages = s;
+}
+
+// All lanes are on their CPUs and wait for each other without leaving them.
+static void meet(struct lane *l)
+{
+	unsigned int others = l->point->workers - 1;
+	unsigned int turn = atomic_load(&l->meeting->turn);
+
+	if (atomic_fetch_add(&l->meeting->here, 1) == others) {
+		atomic_store(&l->meeting->here, 0);
+		atomic_store(&l->meeting->turn, turn + 1);
+	}
+	while (atomic_load(&l->meeting->turn) == turn)
+		rte_pause();
+}
+
+// Returns the cycles that the batch took.
+static uint64_t time_phase(struct lane *l, enum phase phase)
+{
+	burst_fn fn = phases[l->point->dir][phase];
+	uint32_t right;
+	uint64_t from;
+
+	meet(l);
+	right = run(l, fn, 0, l->batch->warm);
+	from = rte_rdtsc_precise();
+	right += run(l, fn, l->batch->warm, l->batch->n);
+
+	uint64_t cycles = rte_rdtsc_precise() - from;
+
+	if (phase == PHASE_ALL)
+		l->received += right;
+	return cycles;
+}
+
+static void batch_run(struct lane *l, uint64_t cycles[PHASES])
+{
+	batch_fill(l->batch);
+	if (l->point->dir == DIR_IN) {
+		run_without_loss(l, seal);
+		floor_prepare_sealed(l->floor, l->batch);
+	} else {
+		floor_prepare_clear(l->floor, l->batch);
+	}
+	for (enum phase phase = 0; phase < PHASES; phase++)
+		cycles[phase] += time_phase(l, phase);
+	if (!floor_ok(l->floor, l->batch))
+		die("the bare cryptography failed");
+	l->sent += l->batch->n;
+}
+
+static void round_run(struct lane *l, unsigned int round)
+{
+	unsigned int batches = ROUND_PACKETS / l->batch->n;
+	uint64_t cycles[PHASES] = {0};
+
+	l->core += core_share();
+	for (unsigned int i = 0; i < batches; i++)
+		batch_run(l, cycles);
+	for (enum phase phase = 0; phase < PHASES; phase++)
+		l->cycles[phase][round] =
+			(double)cycles[phase] / batches / (l->batch->n - l->batch->warm);
+}
+
+static int lane_run(void *arg)
+{
+	struct lane *l = arg;
+
+	prepare(l);
+	stages_restart(l);
+	for (unsigned int i = 0; i < l->params->rounds; i++)
+		round_run(l, i);
+	return 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static struct figure figure_of(double v[], unsigned int n)
+{
+	qsort(v, n, sizeof(v[0]), compare_doubles);
+	return (struct figure){v[n / 4], v[n / 2], v[3 * n / 4]};
+}
+
+static void figure_add(struct figure *sum, struct figure f, unsigned int of)
+{
+	sum->q1 += f.q1 / of;
+	sum->median += f.median / of;
+	sum->q3 += f.q3 / of;
+}
+
+static void stages_add(struct stages *sum, const struct stages *s)
+{
+	for (unsigned int i = 0; i < STAGE_COUNT; i++) {
+		sum->stage[i].calls += s->stage[i].calls;
+		sum->stage[i].packets += s->stage[i].packets;
+		sum->stage[i].cycles += s->stage[i].cycles;
+	}
+}
+
+// What a lane saw becomes part of the mean of all.
+static void result_add(struct result *r, struct lane *l)
+{
+	unsigned int n = l->params->rounds, lanes = l->point->workers;
+	double *ports = l->cycles[PHASE_PORTS], *all = l->cycles[PHASE_ALL];
+	double floor[ROUNDS_MAX], overhead[ROUNDS_MAX];
+
+	for (unsigned int i = 0; i < n; i++) {
+		floor[i] = l->cycles[PHASE_FLOOR][i] - ports[i];
+		overhead[i] = all[i] - l->cycles[PHASE_FLOOR][i];
+	}
+
+	struct figure cycles = figure_of(all, n);
+
+	figure_add(&r->cycles, cycles, lanes);
+	figure_add(&r->ports, figure_of(ports, n), lanes);
+	figure_add(&r->floor, figure_of(floor, n), lanes);
+	figure_add(&r->overhead, figure_of(overhead, n), lanes);
+	r->mpps += (double)rte_get_tsc_hz() / cycles.median / 1e6;
+	r->sent += l->sent;
+	r->core += l->core / n / lanes;
+	r->received += l->received;
+	if (l->point->dir != DIR_IN)
+		stages_add(&r->stages, &l->pair->near.worker[l->id]->stages);
+	if (l->point->dir != DIR_OUT)
+		stages_add(&r->stages, &l->pair->far.worker[l->id]->stages);
+}
+
+static struct lane *lane_new(const struct lane *like, unsigned int id)
+{
+	struct lane *l = malloc(sizeof(*l));
+
+	if (l == NULL)
+		die("no memory");
+	*l = *like;
+	l->id = id;
+	l->batch = batch_new(l->point, id);
+	l->floor = floor_new(l->point, l->id);
+	return l;
+}
+
+static void lane_free(struct lane *l)
+{
+	batch_free(l->batch);
+	floor_free(l->floor);
+	free(l);
+}
+
+struct result measure(const struct point *p, const struct measure_params *params)
+{
+	struct gateway_pair *pair = gateway_pair_new(p, params->pool);
+	struct result r = {.engine = gateway_pair_engine(pair)};
+	struct lane *lane[POINT_WORKERS_MAX];
+	struct meeting meeting = {0};
+	struct lane like = {.point = p, .params = params, .pair = pair, .meeting = &meeting};
+
+	for (unsigned int i = 0; i < p->workers; i++)
+		lane[i] = lane_new(&like, i);
+	for (unsigned int i = 1; i < p->workers; i++)
+		rte_eal_remote_launch(lane_run, lane[i], i);
+	lane_run(lane[0]);
+	rte_eal_mp_wait_lcore();
+	for (unsigned int i = 0; i < p->workers; i++) {
+		result_add(&r, lane[i]);
+		lane_free(lane[i]);
+	}
+	if (r.received != r.sent)
+		gateway_pair_print_drops(pair);
+	gateway_pair_free(pair);
+	return r;
+}

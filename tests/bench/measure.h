@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The measurement of a point. Each lane is a thread on a CPU of its own and goes through rounds; in
+// each a new batch of packets is
+//
+//   received and sent                       ports
+//   received, sealed or opened, and sent    ports + floor
+//   received, passed, and sent              everything
+//
+// on the clock, one after the other. Batches are made, and sealed if they are to be opened, off the
+// clock.
+#pragma once
+
+#include <stdbool.h>
+
+#include <rte_mempool.h>
+
+#include "point.h"
+#include "stage.h"
+
+#define ROUNDS_MAX 999
+
+// TSC cycles per packet: the median of the rounds, and the quartiles around it.
+struct figure {
+	double q1, median, q3;
+};
+
+struct result {
+	const char *engine;   // that served the SAs
+	struct figure cycles; // everything
+	struct figure ports;
+	struct figure floor;
+	struct figure overhead; // everything - ports - floor
+	double mpps;            // of everything, ports included; the sum of all lanes
+	uint64_t sent;          // packets given to the gateways on the clock
+	uint64_t received;      // of these, those that came out, and right if they are clear
+	double core;            // core_share(), the mean of all rounds
+	struct stages stages;   // of the gateway measured; of both if it is a loop
+};
+
+struct measure_params {
+	struct rte_mempool *pool;
+	unsigned int rounds; // 1 to ROUNDS_MAX
+	bool stages;         // measure them in one pass of 16
+};
+
+// Runs on the main lcore, which is lane 0. Ends the program if a packet comes out wrong or not at
+// all before the clock runs.
+struct result measure(const struct point *p, const struct measure_params *params);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in for the ports: does with memory what a driver and its card would, so that a worker
+// finds buffers as it would find them. Its own cost is measured and subtracted.
+#pragma once
+
+#include <rte_mbuf.h>
+#include <rte_memcpy.h>
+
+#include "batch.h"
+#include "die.h"
+
+// Starts DPDK without huge pages and devices, with an lcore for each lane on a CPU of its own,
+// beginning with the last that this process may use; and makes the pool of packet buffers.
+struct rte_mempool *nic_start(unsigned int lanes);
+void nic_stop(void);
+
+// CPUs that this process may use.
+unsigned int nic_cpus(void);
+
+// Receives n packets of the batch: takes buffers out of the pool, the frames come in, and what a
+// vector driver knows is written into the mbufs. Headers have not been looked at.
+static inline void nic_receive(struct rte_mempool *pool, struct rte_mbuf *m[],
+	const struct batch *b, unsigned int first, uint16_t n, uint16_t port)
+{
+	if (unlikely(rte_mempool_get_bulk(pool, (void **)m, n) < 0))
+		die("no packet buffers");
+	for (uint16_t i = 0; i < n; i++) {
+		uint16_t len = b->len[first + i];
+
+		m[i]->data_off = RTE_PKTMBUF_HEADROOM;
+		m[i]->port = port;
+		m[i]->ol_flags = 0;
+		m[i]->packet_type = 0;
+		m[i]->pkt_len = len;
+		m[i]->data_len = len;
+		rte_memcpy(rte_pktmbuf_mtod(m[i], void *), batch_frame(b, first + i), len);
+	}
+}
+
+// Sends packets: they are on the wire, the buffers go back. Returns n.
+static inline uint16_t nic_send(struct rte_mbuf *m[], uint16_t n)
+{
+	rte_pktmbuf_free_bulk(m, n);
+	return n;
+}
+
+// The same for clear packets; looks at each on the way. Returns how many are those of the batch, in
+// their order.
+static inline uint16_t nic_send_checked(
+	struct rte_mbuf *m[], uint16_t n, const struct batch *b, unsigned int first)
+{
+	uint16_t right = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		const uint64_t *mark = rte_pktmbuf_mtod_offset(m[i], const uint64_t *, MARK_OFF);
+
+		right = (uint16_t)(right + (*mark == b->mark[first + i]));
+	}
+	nic_send(m, n);
+	return right;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A point of the matrix: the gateways and the traffic of one measurement, one row of the report.
+#pragma once
+
+#include <stdint.h>
+
+#include "alg.h"
+
+#define POINT_IMIX        0    // the size that means: 7 of 46, 4 of 552, 1 of 1500 octets
+#define POINT_SIZE_MIN    36   // IP and UDP header and the mark
+#define POINT_SIZE_MAX    1500 // octets of inner IP packet
+#define POINT_SAS_MAX     10000
+#define POINT_FLOWS_MAX   4000000
+#define POINT_BURST_MAX   64
+#define POINT_WORKERS_MAX 8
+
+enum dir {
+	DIR_OUT,  // clear packets become ESP packets
+	DIR_IN,   // and back
+	DIR_LOOP, // both, one after the other
+	DIRS
+};
+
+extern const char *const dir_names[DIRS];
+
+struct point {
+	const struct cipher_alg *cipher;
+	const struct auth_alg *auth;
+	const char *engine; // what is asked for
+	enum dir dir;
+	unsigned int size; // octets of inner IP packet, or POINT_IMIX
+	unsigned int sas, flows, burst, workers;
+};
+
+// The sizes that packets have, each as likely as the others.
+struct mix {
+	unsigned int n;
+	uint16_t len[12]; // octets of inner IP packet
+};
+
+struct mix point_mix(const struct point *p);
+
+// Octets of text, that is of inner packet and trailer with its padding (RFC 4303 2.4).
+uint16_t point_text_len(const struct point *p, uint16_t inner_len);
+
+// Mean octets of the inner IP packets, and of what carries them on the wire: the Ethernet frames
+// with the ESP packets, preamble, FCS and gap.
+double point_octets_clear(const struct point *p);
+double point_octets_wire(const struct point *p);
