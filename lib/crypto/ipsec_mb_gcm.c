@@ -22,7 +22,7 @@ static __m128i nonce_of(const struct imb_session *s, uint64_t iv)
 // memory, and a packet needs as many as it has blocks.
 static void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned int i)
 {
-	if (i >= n)
+	if (i >= n || (i > 0 && lot[i]->session == lot[i - 1]->session))
 		return;
 
 	const struct imb_session *s = (const struct imb_session *)lot[i]->session;

@@ -62,16 +62,15 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-static enum drop ip_input(struct worker *w, struct pkt *p)
+static enum drop ip_input(
+	struct worker *w, struct pkt *p, const struct rte_ether_hdr *eth, bool to_us)
 {
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
-	bool to_all = rte_is_multicast_ether_addr(&eth->dst_addr);
-	const struct rte_ipv4_hdr *ip =
-		(const struct rte_ipv4_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
+	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth);
 	bool sum_good =
 		(p->m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 
-	switch (ipv4_check(ip, rte_pktmbuf_data_len(p->m), sum_good)) {
+	switch (ipv4_check(ip, len, sum_good)) {
 	case IPV4_GOOD:
 		break;
 	case IPV4_SHORT:
@@ -85,11 +84,12 @@ static enum drop ip_input(struct worker *w, struct pkt *p)
 	}
 	if (!ipv4_is_host_address(ip->src_addr))
 		return DROP_IP_SOURCE;
-	if (to_all)
+	if (!to_us)
 		return DROP_NOT_UNICAST;
-	// Ethernet pads short packets.
-	rte_pktmbuf_trim(
-		p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - rte_be_to_cpu_16(ip->total_length)));
+	// Without the frame's header, and without what Ethernet adds to short packets.
+	p->m->data_off += sizeof(*eth);
+	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
+	p->m->pkt_len = p->m->data_len;
 	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, p))
 		return DROP_NONE;
 	return input_sort(w, p);
@@ -103,11 +103,13 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 		return DROP_FRAME_SCATTERED;
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;
-	if (unlikely(!rte_is_multicast_ether_addr(&eth->dst_addr) &&
-		     !rte_is_same_ether_addr(&eth->dst_addr, &w->snapshot->port[p->port].mac)))
+
+	bool to_us = rte_is_same_ether_addr(&eth->dst_addr, &w->snapshot->port[p->port].mac);
+
+	if (unlikely(!to_us && !rte_is_multicast_ether_addr(&eth->dst_addr)))
 		return DROP_MAC_OTHER;
 	if (likely(eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-		return ip_input(w, p);
+		return ip_input(w, p, eth, to_us);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 		return arp_input(w, p);
 	return DROP_ETHERTYPE;

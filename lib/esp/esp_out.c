@@ -8,6 +8,9 @@
 
 #include "ipv4.h"
 
+#define ESP_LEN  (uint32_t)sizeof(struct rte_esp_hdr)
+#define TAIL_LEN (uint32_t)sizeof(struct rte_esp_tail)
+
 // Monotonically increasing octets, the default content of padding (RFC 4303 2.4). Always copied
 // whole: as many as a cipher with the largest block may need.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -39,14 +42,11 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	if (unlikely(seq > sa->seq_max))
 		return DROP_SEQUENCE_END;
 
-	uint16_t inner_len = rte_pktmbuf_data_len(m);
-	uint16_t text_len = (uint16_t)(inner_len + sizeof(struct rte_esp_tail));
-	uint16_t pad_len = (uint16_t)(-text_len & (sa->sa.align - 1));
-	uint16_t head_len = (uint16_t)(sa->outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len);
-
-	text_len = (uint16_t)(text_len + pad_len);
-
-	size_t tail_len = RTE_MAX(text_len - inner_len + sa->sa.icv_len, sizeof(padding));
+	uint32_t inner_len = rte_pktmbuf_data_len(m);
+	uint32_t pad_len = -(inner_len + TAIL_LEN) & (sa->sa.align - 1u);
+	uint32_t text_len = inner_len + pad_len + TAIL_LEN;
+	uint32_t head_len = sa->outer_len + ESP_LEN + sa->sa.iv_len;
+	uint32_t tail_len = RTE_MAX(pad_len + TAIL_LEN + sa->sa.icv_len, (uint32_t)sizeof(padding));
 
 	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
 		return DROP_NO_ROOM;
@@ -63,16 +63,16 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	m->pkt_len = m->data_len;
 
 	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	struct rte_esp_hdr *esp = (struct rte_esp_hdr *)(outer + sa->outer_len);
+	uint8_t *esp = outer + sa->outer_len;
+	const struct rte_esp_hdr header = {sa->sa.spi, rte_cpu_to_be_32((uint32_t)seq)};
 
-	outer_header_write(outer, sa, inner, rte_pktmbuf_data_len(m), seq);
-	esp->spi = sa->sa.spi;
-	esp->seq = rte_cpu_to_be_32((uint32_t)seq);
+	outer_header_write(outer, sa, inner, m->data_len, seq);
+	memcpy(esp, &header, sizeof(header));
 	*op = (struct crypto_op){
 		.session = sa->sa.session,
-		.esp = (uint8_t *)esp,
+		.esp = esp,
 		.seq = seq,
-		.text_len = text_len,
+		.text_len = (uint16_t)text_len,
 	};
 	sa->sa.counters[worker].packets++;
 	sa->sa.counters[worker].bytes += inner_len;

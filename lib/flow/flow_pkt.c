@@ -214,16 +214,20 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 	case IPPROTO_TCP:
 		if (read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;
+		src_port = udp->src_port; // in the same place
+		dst_port = udp->dst_port;
 		break;
 	case IPPROTO_UDP:
 		if (len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) < sizeof(*udp) ||
 			rte_be_to_cpu_16(udp->dgram_len) > len)
 			return DROP_CT_INVALID;
+		src_port = udp->src_port;
+		dst_port = udp->dst_port;
 		break;
 	default:
+		ipv4_ports(ip, &src_port, &dst_port);
 		break;
 	}
-	ipv4_ports(ip, &src_port, &dst_port);
 	set_ends(p, ip_addr_from_v4(ip->src_addr), src_port, ip_addr_from_v4(ip->dst_addr),
 		dst_port);
 	return DROP_NONE;
