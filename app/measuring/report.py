@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures, as a table or as JSON."""
+import json
+
+from .packets import lengths
+from .process import note
+
+
+class Report:
+    RUNS = {"full": "full load", "lossless": "no loss", "rate": "rate"}
+    HEAD = ("size", "run", "offered", "refused", "sent", "dropped", "lost", "received", "loss",
+            "Mpps", "Gbit/s")
+    LINE = "{:>5} {:<10}{:>11}{:>11}{:>11}{:>10}{:>9}{:>11}{:>9}{:>8}{:>8}"
+
+    def __init__(self, options):
+        self.options, self.rows, self.right = options, [], True
+
+    def begin(self):
+        o = self.options
+        if o.json:
+            return
+        what = " and ".join(i.split(":")[0] for i in o.instance) if o.instance else (
+            f"{o.transport}, {o.cipher}" + (f" {o.auth}" if o.auth != "none" else ""))
+        print(f"{o.way}: {what}, {o.flows} flows, {o.seconds:g} s each; testpmd on CPU "
+              f"{o.generator_cpu}" + ("" if o.instance else
+                                      f", gateways on CPU {' and '.join(map(str, o.gateway_cpus))}"))
+        print(self.LINE.format(*self.HEAD))
+
+    def row(self, size, run, result):
+        o = self.options
+        if result is None:
+            note(f"app/measure: {size} octets: no rate found without loss; try --loss 0.005, or leave "
+                 "the CPUs to the measurement alone")
+            return
+        octets = lengths(size)
+        gbps = result.mpps * 8 * sum(octets) / len(octets) / 1000
+        self.right = self.right and result.unexplained == 0
+        self.rows.append({
+            "way": o.way, "transport": None if o.instance else o.transport, "size": size,
+            "flows": o.flows, "run": run, "seconds": round(result.seconds, 3),
+            "offered": result.offered, "refused": result.refused, "sent": result.sent,
+            "received": result.received, "drops": result.drops, "lost": result.wires,
+            "other": result.other, "unexplained": result.unexplained, "loss": round(result.loss, 7),
+            "mpps": round(result.mpps, 4), "gbps": round(gbps, 4)})
+        if o.json:
+            return
+        print(self.LINE.format(
+            size, self.RUNS[run], result.offered, result.refused, result.sent,
+            sum(result.drops.values()), sum(result.wires), result.received, f"{result.loss:.4%}",
+            f"{result.mpps:.3f}", f"{gbps:.2f}"))
+        extra = [f"{reason} {n}" for reason, n in result.drops.items()]
+        extra += [f"for or of the gateways {result.other}"] if result.other else []
+        extra += [f"UNEXPLAINED {result.unexplained}"] if result.unexplained else []
+        if extra:
+            print(f"{'':17}{', '.join(extra)}")
+
+    def end(self):
+        if self.options.json:
+            print(json.dumps(self.rows, indent=1))
+            return
+        print("offered = refused by the full wire + sent; sent = dropped by gateways + lost on wires + "
+              "received.\nGbit/s are those of the clear IP packets.")
