@@ -27,6 +27,7 @@ void control_block_signals(void)
 
 	wanted_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 // Hands a frame to worker 0, which has a TX queue on every port.

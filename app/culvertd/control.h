@@ -4,7 +4,8 @@
 
 #include "gateway.h"
 
-// Blocks the signals that control_run() waits for. Before any other thread is made.
+// Blocks the signals that control_run() waits for, before any other thread is made. Ignores
+// SIGPIPE: drivers write to sockets of processes that may be gone, virtio-user to its vhost.
 void control_block_signals(void);
 
 // Sends a neighbour request from this thread; the callback of struct neigh_params, arg being the
