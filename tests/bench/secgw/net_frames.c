@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An ethdev driver for ipsec-secgw, loaded with -d: a network card of memory that costs little and
+// knows what it costs. Receives the frames of a capture again and again, copied into fresh mbufs;
+// takes whatever is sent, counts and frees it. Claims the checksum offloads without which
+// ipsec-secgw does not start. Device net_framesN, arguments
+//
+//   file=FILE     frames to receive; a port without receives nothing
+//   record=FILE   a capture of the frames sent in the first round
+//
+// The port that receives ends the process after ROUNDS rounds, with a line of JSON: TSC cycles for
+// each packet, median of the rounds, and those of its own functions called back to back.
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bus_vdev_driver.h>
+#include <ethdev_driver.h>
+#include <ethdev_vdev.h>
+#include <rte_cycles.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_kvargs.h>
+
+#define FRAMES_MAX    4096
+#define ROUND_PACKETS 100000
+#define ROUNDS        21 // the first is not counted
+#define BURST         32
+
+struct capture_header {
+	uint32_t seconds, microseconds, len, wire_len;
+};
+
+struct frame {
+	uint16_t len;
+	uint32_t ptype;
+	const uint8_t *octets;
+};
+
+struct queue {
+	struct port *port;
+	struct rte_mempool *pool;
+};
+
+struct port {
+	struct rte_ether_addr mac;
+	struct queue rx, tx;
+	struct frame frames[FRAMES_MAX];
+	unsigned int n_frames, next;
+	FILE *record;
+};
+
+static uint64_t received, sent; // by all ports: one lcore polls them
+static double round_cycles[ROUNDS];
+static unsigned int rounds;
+static uint64_t round_tsc, round_sent;
+
+static uint16_t frames_rx(struct port *p, struct rte_mempool *pool, struct rte_mbuf **m, uint16_t n)
+{
+	if (rte_pktmbuf_alloc_bulk(pool, m, n) != 0)
+		return 0;
+	for (uint16_t i = 0; i < n; i++) {
+		const struct frame *f = &p->frames[p->next];
+
+		if (++p->next == p->n_frames)
+			p->next = 0;
+		rte_memcpy(rte_pktmbuf_mtod(m[i], void *), f->octets, f->len);
+		m[i]->data_len = f->len;
+		m[i]->pkt_len = f->len;
+		m[i]->packet_type = f->ptype;
+		m[i]->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+	}
+	return n;
+}
+
+// As with RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE: one pool, one segment, one reference.
+static void frames_tx(struct rte_mbuf **m, uint16_t n)
+{
+	if (n > 0)
+		rte_mempool_put_bulk(m[0]->pool, (void **)m, n);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned int n)
+{
+	qsort(v, n, sizeof(v[0]), compare);
+	return v[n / 2];
+}
+
+static double own_cycles(struct queue *q)
+{
+	struct rte_mbuf *m[BURST];
+	double v[ROUNDS];
+
+	for (unsigned int r = 0; r < ROUNDS; r++) {
+		uint64_t start = rte_rdtsc();
+
+		for (unsigned int i = 0; i < 2000; i++)
+			frames_tx(m, frames_rx(q->port, q->pool, m, BURST));
+		v[r] = (double)(rte_rdtsc() - start) / (2000 * BURST);
+	}
+	return median(v, ROUNDS);
+}
+
+static void finish(struct queue *q)
+{
+	double cycles = median(round_cycles + 1, ROUNDS - 1);
+
+	printf("{\"cycles\":%.1f,\"ports\":%.1f,\"received\":%" PRIu64 ",\"sent\":%" PRIu64 "}\n",
+		cycles, own_cycles(q), received, sent);
+	fflush(stdout);
+	_exit(0);
+}
+
+static void round_end(struct queue *q)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (round_tsc != 0) {
+		round_cycles[rounds++] =
+			(double)(now - round_tsc) / (double)RTE_MAX(sent - round_sent, 1u);
+		if (rounds == ROUNDS)
+			finish(q);
+	}
+	round_tsc = now;
+	round_sent = sent;
+}
+
+static uint16_t rx_burst(void *queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct queue *q = queue;
+	uint16_t got;
+
+	if (received % ROUND_PACKETS == 0)
+		round_end(q);
+	got = frames_rx(q->port, q->pool, m, (uint16_t)RTE_MIN(n, BURST));
+	received += got;
+	return got;
+}
+
+static uint16_t rx_nothing(void *queue, struct rte_mbuf **m, uint16_t n)
+{
+	RTE_SET_USED(queue);
+	RTE_SET_USED(m);
+	RTE_SET_USED(n);
+	return 0;
+}
+
+static void record(FILE *file, const struct rte_mbuf *m)
+{
+	struct capture_header h = {.len = m->pkt_len, .wire_len = m->pkt_len};
+
+	fwrite(&h, sizeof(h), 1, file);
+	fwrite(rte_pktmbuf_mtod(m, const void *), m->pkt_len, 1, file);
+}
+
+static uint16_t tx_burst(void *queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct port *p = ((struct queue *)queue)->port;
+
+	for (uint16_t i = 0; p->record != NULL && i < n; i++) {
+		record(p->record, m[i]);
+		if (sent + i == FRAMES_MAX - 1) {
+			fclose(p->record);
+			p->record = NULL;
+		}
+	}
+	frames_tx(m, n);
+	sent += n;
+	return n;
+}
+
+static int dev_nothing(struct rte_eth_dev *dev)
+{
+	RTE_SET_USED(dev);
+	return 0;
+}
+
+static int dev_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	RTE_SET_USED(dev);
+	info->max_rx_queues = 1;
+	info->max_tx_queues = 16; // it wants one for each CPU
+	info->max_mac_addrs = 1;
+	info->max_rx_pktlen = 9728;
+	info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_SCATTER;
+	info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+				RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	info->flow_type_rss_offloads = RTE_ETH_RSS_IP;
+	return 0;
+}
+
+static const uint32_t *dev_ptypes(struct rte_eth_dev *dev)
+{
+	static const uint32_t types[] = {RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4, RTE_PTYPE_L3_IPV6,
+		RTE_PTYPE_L4_UDP, RTE_PTYPE_TUNNEL_ESP, RTE_PTYPE_UNKNOWN};
+
+	RTE_SET_USED(dev);
+	return types;
+}
+
+static int rx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t n, unsigned int socket,
+	const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+	struct port *p = dev->data->dev_private;
+
+	RTE_SET_USED(n);
+	RTE_SET_USED(socket);
+	RTE_SET_USED(conf);
+	p->rx = (struct queue){.port = p, .pool = pool};
+	dev->data->rx_queues[id] = &p->rx;
+	return 0;
+}
+
+static int tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t n, unsigned int socket,
+	const struct rte_eth_txconf *conf)
+{
+	struct port *p = dev->data->dev_private;
+
+	RTE_SET_USED(n);
+	RTE_SET_USED(socket);
+	RTE_SET_USED(conf);
+	p->tx = (struct queue){.port = p};
+	dev->data->tx_queues[id] = &p->tx;
+	return 0;
+}
+
+static int link_update(struct rte_eth_dev *dev, int wait)
+{
+	RTE_SET_USED(dev);
+	RTE_SET_USED(wait);
+	return 0;
+}
+
+static int stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
+{
+	RTE_SET_USED(dev);
+	stats->ipackets = received;
+	stats->opackets = sent;
+	return 0;
+}
+
+static const struct eth_dev_ops ops = {
+	.dev_configure = dev_nothing,
+	.dev_start = dev_nothing,
+	.dev_stop = dev_nothing,
+	.dev_close = dev_nothing,
+	.dev_infos_get = dev_info,
+	.dev_supported_ptypes_get = dev_ptypes,
+	.promiscuous_enable = dev_nothing,
+	.rx_queue_setup = rx_setup,
+	.tx_queue_setup = tx_setup,
+	.link_update = link_update,
+	.stats_get = stats_get,
+};
+
+static uint32_t ptype_of(const uint8_t *octets)
+{
+	const struct rte_ipv4_hdr *ip = (const void *)(octets + RTE_ETHER_HDR_LEN);
+
+	return RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 |
+	       (ip->next_proto_id == IPPROTO_ESP ? RTE_PTYPE_TUNNEL_ESP : RTE_PTYPE_L4_UDP);
+}
+
+// A key of the arguments: frames to receive.
+static int file_read(const char *key, const char *path, void *arg)
+{
+	FILE *file = fopen(path, "rb");
+	struct capture_header h;
+	struct port *p = arg;
+
+	RTE_SET_USED(key);
+	if (file == NULL || fseek(file, 24, SEEK_SET) != 0)
+		return -1;
+	while (p->n_frames < FRAMES_MAX && fread(&h, sizeof(h), 1, file) == 1) {
+		uint8_t *octets = rte_zmalloc(NULL, h.len, RTE_CACHE_LINE_SIZE);
+
+		if (octets == NULL || fread(octets, h.len, 1, file) != 1)
+			return -1;
+		p->frames[p->n_frames++] = (struct frame){
+			.len = (uint16_t)h.len, .ptype = ptype_of(octets), .octets = octets};
+	}
+	fclose(file);
+	return p->n_frames > 0 ? 0 : -1;
+}
+
+static int record_open(const char *key, const char *path, void *arg)
+{
+	static const uint32_t header[6] = {0xa1b2c3d4, 4 << 16 | 2, 0, 0, 65535, 1};
+	struct port *p = arg;
+
+	RTE_SET_USED(key);
+	p->record = fopen(path, "wb");
+	return p->record != NULL && fwrite(header, sizeof(header), 1, p->record) == 1 ? 0 : -1;
+}
+
+static int arguments(struct port *p, const char *text)
+{
+	struct rte_kvargs *args;
+	int rc;
+
+	if (text == NULL || *text == 0)
+		return 0;
+	args = rte_kvargs_parse(text, NULL);
+	if (args == NULL)
+		return -1;
+	rc = rte_kvargs_process(args, "file", file_read, p);
+	if (rc == 0)
+		rc = rte_kvargs_process(args, "record", record_open, p);
+	rte_kvargs_free(args);
+	return rc;
+}
+
+static int probe(struct rte_vdev_device *vdev)
+{
+	struct rte_eth_dev *dev = rte_eth_vdev_allocate(vdev, sizeof(struct port));
+	struct port *p;
+
+	if (dev == NULL)
+		return -1;
+	p = dev->data->dev_private;
+	if (arguments(p, rte_vdev_device_args(vdev)) != 0)
+		return -1;
+	p->mac = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, (uint8_t)(dev->data->port_id + 1)}};
+	dev->data->mac_addrs = &p->mac;
+	dev->data->promiscuous = 1;
+	dev->data->dev_link = (struct rte_eth_link){.link_speed = RTE_ETH_SPEED_NUM_100G,
+		.link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+		.link_status = RTE_ETH_LINK_UP};
+	dev->dev_ops = &ops;
+	dev->rx_pkt_burst = p->n_frames > 0 ? rx_burst : rx_nothing;
+	dev->tx_pkt_burst = tx_burst;
+	rte_eth_dev_probing_finish(dev);
+	return 0;
+}
+
+static int remove_device(struct rte_vdev_device *vdev)
+{
+	RTE_SET_USED(vdev);
+	return 0;
+}
+
+static struct rte_vdev_driver driver = {.probe = probe, .remove = remove_device};
+
+RTE_PMD_REGISTER_VDEV(net_frames, driver);
