@@ -56,8 +56,11 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 
 enum drop input_sort(struct worker *w, struct pkt *p)
 {
-	if (pkt_ip(p)->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
+	const struct rte_ipv4_hdr *ip = pkt_ip(p);
+
+	if (ip->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
 		return transit_add(w, p);
+	sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);
 	return DROP_NONE;
 }

@@ -5,7 +5,8 @@
 
 // A host that does not answer must not take the places of all others.
 #define HELD_PER_NEXT_MAX 32
-#define HELD_SECONDS      5 // longer than the control thread tries
+#define AS_BEFORE         UINT32_MAX // the next hop is that of the packet before
+#define HELD_SECONDS      5          // longer than the control thread tries
 
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
@@ -38,14 +39,6 @@ static struct ip_addr next_address(const struct pkt *p)
 	if (p->nexthop->kind == NEXTHOP_GATEWAY)
 		return p->nexthop->gateway;
 	return ip_addr_from_v4(pkt_ip(p)->dst_addr);
-}
-
-static enum neigh_answer ask(
-	struct worker *w, struct rte_ether_addr *mac, uint16_t port, const struct ip_addr *next)
-{
-	struct neigh *n = neigh_find(w->neigh, &w->neigh_cache, port, next);
-
-	return n != NULL ? neigh_use(n, mac) : NEIGH_WAIT;
 }
 
 static void tell_unreachable(struct worker *w, const struct pkt *p)
@@ -87,27 +80,36 @@ static enum drop cannot_send(
 
 void output_burst(struct worker *w, struct burst *b)
 {
-	struct ip_addr last = {0}; // often the same for many
-	uint16_t last_port = PORTS_MAX;
+	struct ip_addr next[BURST_MAX];
+	uint32_t sought[BURST_MAX];
 	enum neigh_answer answer = NEIGH_DEAD;
 	struct rte_ether_addr mac;
+	struct ip_addr last = {0};
+	uint16_t last_port = PORTS_MAX;
 
 	for (uint16_t i = 0; i < b->n; i++) {
+		uint16_t port = b->p[i]->nexthop->port;
+
+		next[i] = next_address(b->p[i]);
+		sought[i] = AS_BEFORE;
+		if (port != last_port || !ip_addr_equal(&next[i], &last))
+			sought[i] = neigh_seek(w->neigh, &w->neigh_hints, port, &next[i]);
+		last = next[i];
+		last_port = port;
+	}
+	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
-		struct ip_addr next = next_address(p);
 		uint16_t port = p->nexthop->port;
 
-		if (port != last_port || !ip_addr_equal(&next, &last)) {
-			answer = ask(w, &mac, port, &next);
-			last = next;
-			last_port = port;
-		}
+		if (sought[i] != AS_BEFORE)
+			answer = neigh_ask(
+				w->neigh, &w->neigh_hints, sought[i], port, &next[i], &mac);
 		if (likely(answer == NEIGH_KNOWN)) {
 			send_to(w, p->m, port, &mac);
 			continue;
 		}
 
-		enum drop d = cannot_send(w, p, &next, answer);
+		enum drop d = cannot_send(w, p, &next[i], answer);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
@@ -119,7 +121,9 @@ void output_burst(struct worker *w, struct burst *b)
 static bool still_held(struct worker *w, struct held *h)
 {
 	struct rte_ether_addr mac;
-	enum neigh_answer answer = ask(w, &mac, h->port, &h->next);
+	uint32_t sought = neigh_seek(w->neigh, &w->neigh_hints, h->port, &h->next);
+	enum neigh_answer answer =
+		neigh_ask(w->neigh, &w->neigh_hints, sought, h->port, &h->next, &mac);
 
 	if (answer == NEIGH_KNOWN) {
 		send_to(w, h->p.m, h->port, &mac);

@@ -12,31 +12,60 @@
 #include "output.h"
 #include "transit.h"
 
-// RFC 4303 3.4.2: the SA is found by SPI. ESP that is not for us goes through as anything else.
+static bool esp_is_whole(const struct pkt *p)
+{
+	return rte_pktmbuf_data_len(p->m) >=
+	       rte_ipv4_hdr_len(pkt_ip(p)) + sizeof(struct rte_esp_hdr);
+}
+
+// RFC 4303 3.4.2: the SA is found by SPI.
+static struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
+{
+	return likely(esp_is_whole(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
+}
+
+// ESP without an SA: if it is not for us it goes through as anything else.
+static enum drop esp_without_sa(struct worker *w, struct pkt *p)
+{
+	enum drop d = forward_find(w, p);
+
+	p->sa_in = NULL;
+	if (d != DROP_NONE)
+		return d;
+	if (!pkt_is_local(p))
+		return transit_add(w, p);
+	return esp_is_whole(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+}
+
+// Finds the SA of each packet, and has what will be needed of it fetched in two steps.
 static void esp_find_sas(struct worker *w, struct burst *b)
 {
+	const struct sa_in *last = NULL;
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		const struct rte_ipv4_hdr *ip = pkt_ip(p);
-		const struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(
-			p->m, const struct rte_esp_hdr *, rte_ipv4_hdr_len(ip));
-		bool whole = rte_pktmbuf_data_len(p->m) >= rte_ipv4_hdr_len(ip) + sizeof(*esp);
-		struct sa_in *sa = whole ? sad_find(w->snapshot->sad, esp->spi) : NULL;
+		struct sa_in *sa = esp_find_sa(w, b->p[i]);
 
-		if (likely(sa != NULL && ip_addr_v4(&sa->sa.local) == ip->dst_addr)) {
-			p->sa_in = sa;
+		b->p[i]->sa_in = sa;
+		rte_prefetch0(sa);
+		rte_prefetch0(&sa->replay);
+	}
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		struct sa_in *sa = p->sa_in;
+
+		if (likely(sa != NULL && ip_addr_v4(&sa->sa.local) == pkt_ip(p)->dst_addr)) {
 			b->p[n++] = p;
+			if (sa == last)
+				continue;
+			last = sa;
+			replay_seek(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
+			__builtin_prefetch(&sa->sa.counters[w->id], 1);
 			continue;
 		}
 
-		enum drop d = forward_find(w, p);
+		enum drop d = esp_without_sa(w, p);
 
-		if (d == DROP_NONE && pkt_is_local(p))
-			d = whole ? DROP_NO_SA : DROP_FRAME_SHORT;
-		if (d == DROP_NONE)
-			d = transit_add(w, p);
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
 	}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_esp.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
@@ -47,4 +48,11 @@ static inline bool pkt_is_local(const struct pkt *p)
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
+}
+
+// The place of the ESP header, whether the packet is long enough for one or not.
+static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
+{
+	return (const struct rte_esp_hdr *)((const uint8_t *)pkt_ip(p) +
+					    rte_ipv4_hdr_len(pkt_ip(p)));
 }

@@ -201,9 +201,15 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (unlikely(d != DROP_NONE))
 		d = refused(w, p, fp, d);
-	if (d == DROP_NONE)
-		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
-	return d;
+	if (unlikely(d != DROP_NONE))
+		return d;
+	if (p->sa_out == NULL) {
+		burst_add(&w->forward, p);
+		return DROP_NONE;
+	}
+	sa_out_prefetch(p->sa_out);
+	burst_add(&w->protect, p);
+	return DROP_NONE;
 }
 
 // What connection tracking can make nothing of may still be for us.

@@ -95,7 +95,7 @@ struct worker {
 	// From pass to pass.
 	struct counters counters;
 	struct stages stages;
-	struct neigh_cache neigh_cache;
+	struct neigh_hints neigh_hints;
 	uint64_t next_tick;
 	struct error_bucket errors[PORTS_MAX + 1]; // by port; the last for tunnels
 	uint32_t n_held;

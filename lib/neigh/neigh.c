@@ -9,36 +9,45 @@
 #include <rte_branch_prediction.h>
 #include <rte_hash.h>
 #include <rte_jhash.h>
+#include <rte_prefetch.h>
 
 #define RETRY_MS         1000 // RFC 1122 2.3.2.1: at most one request a second and address
 #define TRIES            3
 #define FAILED_MS        3000  // for how long a failure is remembered
 #define UNUSED_REMOVE_MS 60000 // a stale entry that nobody uses goes after this
 
+#define KEY_WORDS 3
+
 struct key {
-	struct ip_addr addr;
-	uint64_t port;
+	union {
+		struct {
+			struct ip_addr addr;
+			uint64_t port;
+		};
+		uint64_t word[KEY_WORDS];
+	};
 };
 
-static_assert(sizeof(struct key) == 24, "hashed as octets: no padding");
+static_assert(sizeof(struct key) == KEY_WORDS * sizeof(uint64_t), "hashed as octets: no padding");
 
 // The word that workers read: the link address in its low 48 bits, above it what to make of it.
 #define LINK_KNOWN ((uint64_t)1 << 48)
 #define LINK_DEAD  ((uint64_t)1 << 49)
 
 struct neigh {
-	_Atomic uint64_t link; // written by control, read by workers
-	atomic_bool used;      // set by workers, cleared by control
-	bool present;          // from here on control only
-	bool wanted;           // workers have had packets for it
+	// Written by control, read by workers. The key changes only while the link word is 0.
+	_Atomic uint64_t link;
+	_Atomic uint64_t key[KEY_WORDS];
+	atomic_bool used; // set by workers, cleared by control
+	bool present;     // from here on control only
+	bool wanted;      // workers have had packets for it
 	uint8_t tries;
 	enum neigh_state state;
-	struct key key;
 	uint64_t since;    // entered the state
 	uint64_t answered; // last heard of
 	uint64_t last_use;
 	uint64_t next_try;
-};
+} __rte_cache_aligned;
 
 struct neigh_table {
 	struct neigh_params p;
@@ -46,7 +55,6 @@ struct neigh_table {
 	uint32_t slots;
 	uint32_t used;       // entries present
 	struct neigh *entry; // indexed by the position that the hash gives
-	_Atomic uint32_t removals __rte_cache_aligned; // written by control, read by workers
 };
 
 const char *neigh_state_name(enum neigh_state state)
@@ -57,9 +65,18 @@ const char *neigh_state_name(enum neigh_state state)
 	return names[state];
 }
 
+static struct neigh *entries_new(uint32_t n)
+{
+	struct neigh *entry = aligned_alloc(RTE_CACHE_LINE_SIZE, n * sizeof(*entry));
+
+	if (entry != NULL)
+		memset(entry, 0, n * sizeof(*entry));
+	return entry;
+}
+
 struct neigh_table *neigh_table_new(const struct neigh_params *p)
 {
-	struct neigh_table *t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
+	struct neigh_table *t = calloc(1, sizeof(*t));
 	struct rte_hash_parameters hp = {
 		.name = "neighbours",
 		.entries = RTE_MAX(p->max, 8u),
@@ -69,15 +86,16 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 		.extra_flag =
 			RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF | RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};
+	// A removed entry's place is used again only after all workers have passed.
+	struct rte_hash_rcu_config rcu = {.v = p->qsbr, .mode = RTE_HASH_QSBR_MODE_SYNC};
 
 	if (t == NULL)
 		return NULL;
-	memset(t, 0, sizeof(*t));
 	t->p = *p;
 	t->hash = rte_hash_create(&hp);
-	if (t->hash != NULL) {
+	if (t->hash != NULL && rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
 		t->slots = (uint32_t)rte_hash_max_key_id(t->hash) + 1;
-		t->entry = calloc(t->slots, sizeof(t->entry[0]));
+		t->entry = entries_new(t->slots);
 	}
 	if (t->entry == NULL) {
 		neigh_table_free(t);
@@ -109,37 +127,53 @@ static struct neigh *find(const struct neigh_table *t, uint16_t port, const stru
 	return pos < 0 ? NULL : &t->entry[pos];
 }
 
-static struct neigh_cache_slot *slot_of(
-	struct neigh_cache *c, uint16_t port, const struct ip_addr *addr)
+// Whether it is the entry of a key, and then what its link word says: 0 if not. A worker may ask
+// this of any entry at any time, as key and link are never those of two addresses.
+static uint64_t link_of(const struct neigh *n, const struct key *key)
 {
-	uint64_t h = (addr->q[0] ^ addr->q[1] ^ port) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t link = atomic_load_explicit(&n->link, memory_order_acquire);
+	uint64_t differ = 0;
 
-	return &c->slot[h >> 32 & (NEIGH_CACHE_SLOTS - 1)];
+	for (unsigned int i = 0; i < KEY_WORDS; i++)
+		differ |= atomic_load_explicit(&n->key[i], memory_order_relaxed) ^ key->word[i];
+	atomic_thread_fence(memory_order_acquire);
+	if (differ != 0 || atomic_load_explicit(&n->link, memory_order_relaxed) != link)
+		return 0;
+	return link;
 }
 
-struct neigh *neigh_find(const struct neigh_table *t, struct neigh_cache *c, uint16_t port,
+static uint32_t hint_of(uint16_t port, const struct ip_addr *addr)
+{
+	uint64_t h = addr->q[0] ^ addr->q[1] ^ port;
+
+	// A product's bits depend on those below alone, and hosts differ in the highest of q[1].
+	h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 32) & (NEIGH_HINTS - 1);
+}
+
+uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr)
 {
-	// Before the look-up: an entry that goes meanwhile is not found by this number again.
-	uint32_t removals = atomic_load_explicit(&t->removals, memory_order_acquire);
-	struct neigh_cache_slot *slot = slot_of(c, port, addr);
+	uint32_t position = h->position[hint_of(port, addr)];
 
-	if (likely(slot->neigh != NULL && slot->removals == removals && slot->port == port &&
-		    ip_addr_equal(&slot->addr, addr)))
-		return slot->neigh;
-	*slot = (struct neigh_cache_slot){
-		.addr = *addr,
-		.neigh = find(t, port, addr),
-		.removals = removals,
-		.port = port,
-	};
-	return slot->neigh;
+	rte_prefetch0(&t->entry[position]);
+	return position;
 }
 
-enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac)
+enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, uint32_t sought,
+	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac)
 {
-	uint64_t link = atomic_load_explicit(&n->link, memory_order_relaxed);
+	struct key key = key_of(port, addr);
+	struct neigh *n = &t->entry[sought];
+	uint64_t link = link_of(n, &key);
 
+	if (unlikely(link == 0)) {
+		n = find(t, port, addr);
+		if (n == NULL)
+			return NEIGH_WAIT;
+		link = atomic_load_explicit(&n->link, memory_order_relaxed);
+		h->position[hint_of(port, addr)] = (uint32_t)(n - t->entry);
+	}
 	// Written once in a while, not for every packet: the line stays shared.
 	if (!atomic_load_explicit(&n->used, memory_order_relaxed))
 		atomic_store_explicit(&n->used, true, memory_order_relaxed);
@@ -148,6 +182,24 @@ enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac)
 		return NEIGH_KNOWN;
 	}
 	return (link & LINK_DEAD) != 0 ? NEIGH_DEAD : NEIGH_WAIT;
+}
+
+static struct key key_get(const struct neigh *n)
+{
+	struct key key;
+
+	for (unsigned int i = 0; i < KEY_WORDS; i++)
+		key.word[i] = atomic_load_explicit(&n->key[i], memory_order_relaxed);
+	return key;
+}
+
+// While the link word is 0: who reads part of the old key and part of the new sees that again
+// after.
+static void key_set(struct neigh *n, const struct key *key)
+{
+	atomic_thread_fence(memory_order_release);
+	for (unsigned int i = 0; i < KEY_WORDS; i++)
+		atomic_store_explicit(&n->key[i], key->word[i], memory_order_relaxed);
 }
 
 static struct rte_ether_addr mac_of(const struct neigh *n)
@@ -164,7 +216,7 @@ static void set_link(struct neigh *n, const struct rte_ether_addr *mac)
 	uint64_t link = 0;
 
 	memcpy(&link, mac, sizeof(*mac));
-	atomic_store_explicit(&n->link, link | LINK_KNOWN, memory_order_relaxed);
+	atomic_store_explicit(&n->link, link | LINK_KNOWN, memory_order_release);
 }
 
 static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
@@ -177,14 +229,13 @@ static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
 
 static void remove_entry(struct neigh_table *t, struct neigh *n)
 {
-	struct key key = n->key;
-	int32_t pos = rte_hash_del_key(t->hash, &key);
+	struct key key = key_get(n);
 
-	// Its place is used again only after all workers have passed, who then no longer find it.
-	atomic_fetch_add_explicit(&t->removals, 1, memory_order_release);
-	rte_rcu_qsbr_synchronize(t->p.qsbr, RTE_QSBR_THRID_INVALID);
-	rte_hash_free_key_with_position(t->hash, pos);
-	*n = (struct neigh){0};
+	atomic_store_explicit(&n->link, 0, memory_order_relaxed);
+	rte_hash_del_key(t->hash, &key); // returns after all workers have passed
+	n->present = n->wanted = false;
+	n->answered = 0;
+	key_set(n, &(struct key){0});
 	t->used--;
 }
 
@@ -247,7 +298,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 		return NULL;
 	t->used++;
 	t->entry[pos].present = true;
-	t->entry[pos].key = key;
+	key_set(&t->entry[pos], &key);
 	return &t->entry[pos];
 }
 
@@ -269,6 +320,7 @@ int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr 
 static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
 	struct rte_ether_addr mac = mac_of(n);
+	struct key key = key_get(n);
 
 	if (now < n->next_try)
 		return true;
@@ -276,8 +328,8 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 		return false;
 	n->tries++;
 	n->next_try = now + RETRY_MS;
-	t->p.solicit(t->p.arg, (uint16_t)n->key.port, &n->key.addr,
-		n->state == NEIGH_PROBE ? &mac : NULL);
+	t->p.solicit(
+		t->p.arg, (uint16_t)key.port, &key.addr, n->state == NEIGH_PROBE ? &mac : NULL);
 	return true;
 }
 
@@ -326,7 +378,7 @@ static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
 	case NEIGH_INCOMPLETE:
 		if (!try_again(t, n, now)) {
 			enter(n, NEIGH_FAILED, now);
-			atomic_store_explicit(&n->link, LINK_DEAD, memory_order_relaxed);
+			atomic_store_explicit(&n->link, LINK_DEAD, memory_order_release);
 		}
 		break;
 	case NEIGH_REACHABLE:
@@ -375,8 +427,8 @@ unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], un
 		if (!e->present || seen++ < offset)
 			continue;
 		out[count++] = (struct neigh_view){
-			.addr = e->key.addr,
-			.port = (uint16_t)e->key.port,
+			.addr = key_get(e).addr,
+			.port = (uint16_t)key_get(e).port,
 			.state = e->state,
 			.mac = mac_of(e),
 			.age_s = e->answered != 0 ? (uint32_t)((now - e->answered) / 1000) : 0,

@@ -3,8 +3,8 @@
 //
 // The control thread alone writes: it resolves, refreshes and ages. Workers look entries up and
 // read the link address, which is one atomic word; they report what they need and hear through
-// events (lib/dp), and note that an entry is in use. Entries live at least until the workers'
-// pass in which they were found has ended (QSBR).
+// events (lib/dp), and note that an entry is in use. The place of an entry is used again only when
+// every worker's pass in which it may have been found has ended (QSBR).
 #pragma once
 
 #include <stdatomic.h>
@@ -77,24 +77,21 @@ const char *neigh_state_name(enum neigh_state state);
 
 // Workers.
 
-// What a worker found lately, so that it seldom has to look into the table. Its own alone; zeroed
-// to begin with, and for one table.
-#define NEIGH_CACHE_SLOTS 1024
+// Where a worker found addresses lately, so that it seldom has to look into the table: positions by
+// a hash of the address, which may be wrong. Its own alone; zeroed to begin with.
+#define NEIGH_HINTS 16384
 
-struct neigh_cache {
-	struct neigh_cache_slot {
-		struct ip_addr addr;
-		struct neigh *neigh;
-		uint32_t removals; // from the table until then: later ones may have taken neigh
-		uint16_t port;
-	} slot[NEIGH_CACHE_SLOTS];
+struct neigh_hints {
+	uint32_t position[NEIGH_HINTS];
 };
 
-// The entry, or NULL. Valid until the worker next reports quiescence.
-struct neigh *neigh_find(const struct neigh_table *t, struct neigh_cache *c, uint16_t port,
+// Begins to ask for an address, so that memory comes while others are read. Returns what
+// neigh_ask() wants to be told.
+uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr);
 
 enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_DEAD };
 
-// Reads the link address into *mac if it is NEIGH_KNOWN, and notes the use.
-enum neigh_answer neigh_use(struct neigh *n, struct rte_ether_addr *mac);
+// Reads the link address of an address into *mac if it is NEIGH_KNOWN, and notes the use.
+enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, uint32_t sought,
+	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac);

@@ -44,6 +44,11 @@ static bool left_of_window(const struct replay *r, uint64_t seq)
 	return seq == 0 || (top >= r->size && seq <= top - r->size);
 }
 
+void replay_seek(const struct replay *r, uint64_t seq)
+{
+	__builtin_prefetch(&r->slot[word_tag(seq) & r->slot_mask], 1);
+}
+
 bool replay_check(const struct replay *r, uint64_t seq)
 {
 	if (r->size == 0)

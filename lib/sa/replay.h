@@ -24,6 +24,9 @@ int replay_init(struct replay *r, uint32_t size);
 
 void replay_fini(struct replay *r);
 
+// Begins to look at seq, so that memory comes while others are read.
+void replay_seek(const struct replay *r, uint64_t seq);
+
 // Before the ICV is checked: whether seq (host byte order) may still be accepted. Number 0 never
 // is.
 bool replay_check(const struct replay *r, uint64_t seq);

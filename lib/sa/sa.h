@@ -9,6 +9,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 #include <rte_common.h>
+#include <rte_prefetch.h>
 
 #include "addr.h"
 #include "crypto.h"
@@ -82,6 +83,14 @@ void sa_in_free(struct sa_in *sa);
 // Octets of the largest inner packet whose ESP packet is at most mtu octets long (RFC 4303 2).
 // 0 if nothing fits.
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
+
+// Has fetched what is needed to seal a packet.
+static inline void sa_out_prefetch(const struct sa_out *sa)
+{
+	rte_prefetch0(sa);
+	rte_prefetch0(sa->outer);
+	__builtin_prefetch(&sa->seq, 1);
+}
 
 // Takes n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not be
 // used. Any worker.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <rte_common.h>
+#include <rte_prefetch.h>
 
 struct entry {
 	rte_be32_t spi;
@@ -44,6 +45,11 @@ struct sad *sad_new(struct sa_in *const sas[], unsigned int n)
 void sad_free(struct sad *sad)
 {
 	free(sad);
+}
+
+void sad_seek(const struct sad *sad, rte_be32_t spi)
+{
+	rte_prefetch0(&sad->entry[slot_of(sad, spi)]);
 }
 
 struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table under a clock that the test turns: states, requests and their rate, room, and
-// a worker that reads while the control thread writes.
+// The neighbour table under a clock that the test turns: states, requests and their rate, and room.
 #include <errno.h>
-#include <pthread.h>
 
 #include "eal.h"
 #include "neigh.h"
@@ -13,7 +11,7 @@
 #define TABLE_MAX   16
 
 static struct rte_rcu_qsbr *qsbr;
-static _Thread_local struct neigh_cache cache;
+static _Thread_local struct neigh_hints hints;
 
 // Requests that the table sent.
 static struct {
@@ -64,7 +62,7 @@ static struct neigh_table *table_new(uint32_t max)
 
 	assert_non_null(t);
 	asked.n = 0;
-	cache = (struct neigh_cache){0};
+	memset(&hints, 0, sizeof(hints));
 	return t;
 }
 
@@ -101,41 +99,50 @@ static void resolve(struct neigh_table *t, unsigned int i, uint64_t now)
 	neigh_resolve(t, PORT, &a, now);
 }
 
-static struct neigh *find(const struct neigh_table *t, unsigned int i)
+static enum neigh_answer ask(const struct neigh_table *t, unsigned int i, struct rte_ether_addr *at)
 {
 	struct ip_addr a = addr(i);
 
-	return neigh_find(t, &cache, PORT, &a);
+	return neigh_ask(t, &hints, neigh_seek(t, &hints, PORT, &a), PORT, &a, at);
+}
+
+static bool find(const struct neigh_table *t, unsigned int i, struct neigh_view *v)
+{
+	struct ip_addr a = addr(i);
+
+	for (unsigned int n = 0; neigh_list(t, v, 1, n, 0) > 0; n++)
+		if (ip_addr_equal(&v->addr, &a) && v->port == PORT)
+			return true;
+	return false;
+}
+
+static bool has(const struct neigh_table *t, unsigned int i)
+{
+	return find(t, i, &(struct neigh_view){.port = 0});
 }
 
 static void expect(const struct neigh_table *t, unsigned int i, enum neigh_answer answer)
 {
 	struct rte_ether_addr at;
 
-	assert_int_equal(neigh_use(find(t, i), &at), answer);
+	assert_true(has(t, i));
+	assert_int_equal(ask(t, i, &at), answer);
 }
 
 static void expect_at(const struct neigh_table *t, unsigned int i, unsigned int m)
 {
 	struct rte_ether_addr at, right = mac(m);
-	struct neigh *n = find(t, i);
 
-	assert_non_null(n);
-	assert_int_equal(neigh_use(n, &at), NEIGH_KNOWN);
+	assert_int_equal(ask(t, i, &at), NEIGH_KNOWN);
 	assert_memory_equal(&at, &right, sizeof(at));
 }
 
 static enum neigh_state state_of(const struct neigh_table *t, unsigned int i)
 {
-	struct neigh_view view[TABLE_MAX];
-	struct ip_addr a = addr(i);
-	unsigned int n = neigh_list(t, view, TABLE_MAX, 0, 0);
+	struct neigh_view v;
 
-	for (unsigned int k = 0; k < n; k++)
-		if (ip_addr_equal(&view[k].addr, &a) && view[k].port == PORT)
-			return view[k].state;
-	fail_msg("address %u is not in the table", i);
-	return NEIGH_FAILED;
+	assert_true(find(t, i, &v));
+	return v.state;
 }
 
 // Ticks every 100 ms from after now to then.
@@ -152,14 +159,13 @@ static void test_answer(void **state)
 	struct ip_addr a = addr(1);
 
 	(void)state;
-	assert_null(find(t, 1));
+	assert_false(has(t, 1));
 	resolve(t, 1, 5000);
 	assert_int_equal(asked.n, 1);
 	assert_true(asked.to_all);
 	assert_true(ip_addr_equal(&asked.addr, &a));
 	assert_int_equal(asked.port, PORT);
 	expect(t, 1, NEIGH_WAIT);
-	assert_null(neigh_find(t, &cache, PORT + 1, &a)); // another link
 	learn(t, 1, 7, false, 5010);
 	expect_at(t, 1, 7);
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
@@ -193,7 +199,7 @@ static void test_no_answer(void **state)
 	assert_int_equal(asked.n, 3);
 	expect(t, 1, NEIGH_DEAD);
 	run(t, 5900, 6000);
-	assert_null(find(t, 1)); // forgotten: the next packet asks again
+	assert_false(has(t, 1)); // forgotten: the next packet asks again
 	resolve(t, 1, 6000);
 	assert_int_equal(asked.n, 4);
 	expect(t, 1, NEIGH_WAIT);
@@ -220,7 +226,7 @@ static void test_learn(void **state)
 
 	(void)state;
 	learn(t, 1, 7, false, 0);
-	assert_null(find(t, 1));
+	assert_false(has(t, 1));
 	learn(t, 1, 7, true, 0);
 	expect_at(t, 1, 7);
 	learn(t, 1, 8, false, 10);
@@ -287,9 +293,9 @@ static void test_unused_goes(void **state)
 	(void)state;
 	learn(t, 1, 7, true, 0);
 	run(t, 0, 59900);
-	assert_non_null(find(t, 1));
+	assert_true(has(t, 1));
 	run(t, 59900, 60000);
-	assert_null(find(t, 1));
+	assert_false(has(t, 1));
 	assert_int_equal(asked.n, 0);
 	neigh_table_free(t);
 }
@@ -324,18 +330,18 @@ static void test_room(void **state)
 	resolve(t, 50, 10);
 	resolve(t, 51, 20);
 	resolve(t, 52, 30); // a scan: 50 has waited longest and goes
-	assert_null(find(t, 50));
+	assert_false(has(t, 50));
 	expect(t, 51, NEIGH_WAIT);
 	expect(t, 52, NEIGH_WAIT);
 	learn(t, 51, 51, false, 40);
 	learn(t, 53, 53, true, 50);
-	assert_null(find(t, 52));
+	assert_false(has(t, 52));
 	expect_at(t, 53, 53);
 	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
 		expect_at(t, i, i);
 	resolve(t, 54, 60); // all are known and in use now: no room
 	learn(t, 54, 54, true, 60);
-	assert_null(find(t, 54));
+	assert_false(has(t, 54));
 	assert_int_equal(set_static(t, 100, 7), -ENOSPC);
 	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
 		expect_at(t, i, i);
@@ -355,7 +361,7 @@ static void test_claims(void **state)
 	for (unsigned int i = 100; i < 200; i++)
 		learn(t, i, 9, true, i);
 	for (unsigned int i = 100; i < 200; i++)
-		assert_int_equal(find(t, i) != NULL, i >= 200 - (TABLE_MAX - 2));
+		assert_int_equal(has(t, i), i >= 200 - (TABLE_MAX - 2));
 	resolve(t, 3, 200);
 	learn(t, 3, 3, false, 210);
 	for (unsigned int i = 300; i < 400; i++)
@@ -380,7 +386,7 @@ static void test_room_stale(void **state)
 	expect_at(t, 3, 3); // stale, but in use again
 	learn(t, 50, 50, true, REACHABLE_S * 1000);
 	learn(t, 51, 51, true, REACHABLE_S * 1000);
-	assert_true(find(t, 1) == NULL && find(t, 2) == NULL);
+	assert_false(has(t, 1) || has(t, 2));
 	for (unsigned int i = 3; i <= TABLE_MAX; i++)
 		expect_at(t, i, i);
 	neigh_table_free(t);
@@ -418,65 +424,6 @@ static void test_list(void **state)
 	neigh_table_free(t);
 }
 
-// A worker reads all the time, and finds an address at its own link address or not at all.
-
-#define RACE_ADDRS 64
-
-struct reader {
-	const struct neigh_table *table;
-	atomic_bool stop;
-	atomic_ulong known, wrong;
-};
-
-static void *reader_run(void *arg)
-{
-	struct reader *r = arg;
-
-	rte_rcu_qsbr_thread_register(qsbr, 0);
-	rte_rcu_qsbr_thread_online(qsbr, 0);
-	while (!atomic_load(&r->stop)) {
-		for (unsigned int i = 0; i < RACE_ADDRS; i++) {
-			struct rte_ether_addr at, right = mac(i);
-			struct neigh *n = find(r->table, i);
-
-			if (n == NULL || neigh_use(n, &at) != NEIGH_KNOWN)
-				continue;
-			atomic_fetch_add(&r->known, 1);
-			atomic_fetch_add(&r->wrong, memcmp(&at, &right, sizeof(at)) != 0);
-		}
-		rte_rcu_qsbr_quiescent(qsbr, 0);
-	}
-	rte_rcu_qsbr_thread_offline(qsbr, 0);
-	rte_rcu_qsbr_thread_unregister(qsbr, 0);
-	return NULL;
-}
-
-static void test_reader(void **state)
-{
-	struct neigh_table *t = table_new(TABLE_MAX);
-	struct reader r = {.table = t};
-	pthread_t thread;
-	uint64_t seed = 9, now = 0;
-
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, reader_run, &r), 0);
-	// Most addresses find no room until others have been removed.
-	for (unsigned long i = 0; i < rounds(3000) || atomic_load(&r.known) < 1000; i++) {
-		unsigned int a = random_below(&seed, RACE_ADDRS);
-
-		now += random_below(&seed, 2000);
-		if (random_below(&seed, 2) == 0)
-			resolve(t, a, now);
-		else
-			learn(t, a, a, true, now);
-		neigh_tick(t, now);
-	}
-	atomic_store(&r.stop, true);
-	pthread_join(thread, NULL);
-	assert_int_equal(r.wrong, 0);
-	neigh_table_free(t);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,7 +439,6 @@ int main(void)
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_room_stale),
 		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_reader),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker asks the neighbour table all the time, beside the control thread, and is told an
+// address's own link address or none.
+#include <pthread.h>
+
+#include "eal.h"
+#include "neigh.h"
+#include "test.h"
+
+#define PORT       1
+#define TABLE_MAX  16
+#define RACE_ADDRS 64
+
+static struct rte_rcu_qsbr *qsbr;
+
+static void solicit(
+	void *arg, uint16_t port, const struct ip_addr *a, const struct rte_ether_addr *to)
+{
+	(void)arg;
+	(void)port;
+	(void)a;
+	(void)to;
+}
+
+static int start(void **state)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(2);
+
+	(void)state;
+	eal_start();
+	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
+	return qsbr != NULL ? rte_rcu_qsbr_init(qsbr, 2) : -1;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	free(qsbr);
+	eal_stop();
+	return 0;
+}
+
+static struct ip_addr addr(unsigned int i)
+{
+	return ip_addr_from_v4(rte_cpu_to_be_32(0x0a000000 + i));
+}
+
+static struct rte_ether_addr mac(unsigned int i)
+{
+	return (struct rte_ether_addr){{2, 0, 0, 0, (uint8_t)(i >> 8), (uint8_t)i}};
+}
+
+struct reader {
+	const struct neigh_table *table;
+	atomic_bool stop;
+	atomic_ulong known, wrong;
+	struct neigh_hints hints;
+};
+
+static void *reader_run(void *arg)
+{
+	struct reader *r = arg;
+
+	rte_rcu_qsbr_thread_register(qsbr, 0);
+	rte_rcu_qsbr_thread_online(qsbr, 0);
+	while (!atomic_load(&r->stop)) {
+		for (unsigned int i = 0; i < RACE_ADDRS; i++) {
+			struct rte_ether_addr at, right = mac(i);
+			struct ip_addr a = addr(i);
+			uint32_t sought = neigh_seek(r->table, &r->hints, PORT, &a);
+
+			if (neigh_ask(r->table, &r->hints, sought, PORT, &a, &at) != NEIGH_KNOWN)
+				continue;
+			atomic_fetch_add(&r->known, 1);
+			atomic_fetch_add(&r->wrong, memcmp(&at, &right, sizeof(at)) != 0);
+		}
+		rte_rcu_qsbr_quiescent(qsbr, 0);
+	}
+	rte_rcu_qsbr_thread_offline(qsbr, 0);
+	rte_rcu_qsbr_thread_unregister(qsbr, 0);
+	return NULL;
+}
+
+static void test_reader(void **state)
+{
+	static struct reader r;
+	struct neigh_table *t = neigh_table_new(&(struct neigh_params){
+		.max = TABLE_MAX, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit});
+	pthread_t thread;
+	uint64_t seed = 9, now = 0;
+
+	(void)state;
+	assert_non_null(t);
+	r.table = t;
+	assert_int_equal(pthread_create(&thread, NULL, reader_run, &r), 0);
+	// Most addresses find no room until others have been removed.
+	for (unsigned long i = 0; i < rounds(3000) || atomic_load(&r.known) < 1000; i++) {
+		unsigned int n = random_below(&seed, RACE_ADDRS);
+		struct ip_addr a = addr(n);
+		struct rte_ether_addr m = mac(n);
+
+		now += random_below(&seed, 2000);
+		if (random_below(&seed, 2) == 0)
+			neigh_resolve(t, PORT, &a, now);
+		else
+			neigh_learn(t, PORT, &a, &m, true, now);
+		neigh_tick(t, now);
+	}
+	atomic_store(&r.stop, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(r.wrong, 0);
+	neigh_table_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reader),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
