@@ -27,7 +27,7 @@ lab_wan_mtu=1500
 lab_replay_window=64
 
 # The algorithms, one per line: cipher, auth, octets of cipher key with salt, auth key, IV, block,
-# ICV; then their names in Wireshark's table of SAs.
+# ICV; then their names in Wireshark's table of SAs, none for what Wireshark 4.0 does not know.
 lab_algorithms='
 null        hmac-sha1-96       0 20  0  4 12|NULL|HMAC-SHA-1-96 [RFC2404]
 null        hmac-sha2-256-128  0 32  0  4 16|NULL|HMAC-SHA-256-128 [RFC4868]
@@ -37,9 +37,20 @@ aes-256-cbc hmac-sha1-96      32 20 16 16 12|AES-CBC [RFC3602]|HMAC-SHA-1-96 [RF
 aes-128-cbc hmac-sha2-256-128 16 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
 aes-192-cbc hmac-sha2-256-128 24 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
 aes-256-cbc hmac-sha2-256-128 32 32 16 16 16|AES-CBC [RFC3602]|HMAC-SHA-256-128 [RFC4868]
+null        hmac-sha2-384-192  0 48  0  4 24|NULL|HMAC-SHA-384-192 [RFC4868]
+aes-128-cbc hmac-sha2-384-192 16 48 16 16 24|AES-CBC [RFC3602]|HMAC-SHA-384-192 [RFC4868]
+aes-256-cbc hmac-sha2-512-256 32 64 16 16 32|AES-CBC [RFC3602]|HMAC-SHA-512-256 [RFC4868]
+aes-128-ctr hmac-sha1-96      20 20  8  4 12|AES-CTR [RFC3686]|HMAC-SHA-1-96 [RFC2404]
+aes-192-ctr hmac-sha2-256-128 28 32  8  4 16|AES-CTR [RFC3686]|HMAC-SHA-256-128 [RFC4868]
+aes-256-ctr hmac-sha2-512-256 36 64  8  4 32|AES-CTR [RFC3686]|HMAC-SHA-512-256 [RFC4868]
 aes-128-gcm none              20  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
 aes-192-gcm none              28  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
 aes-256-gcm none              36  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
+aes-128-gcm-12 none           20  0  8  4 12|AES-GCM with 12 octet ICV [RFC4106]|NULL
+aes-256-gcm-8 none            36  0  8  4  8|AES-GCM with 8 octet ICV [RFC4106]|NULL
+aes-128-gmac none             20  0  8  4 16||
+aes-256-gmac none             36  0  8  4 16||
+chacha20-poly1305 none        36  0  8  4 16||
 '
 
 declare -A lab_pid=()    # by gateway, of its running daemon

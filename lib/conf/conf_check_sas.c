@@ -27,8 +27,6 @@ static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
 
-	if (x->cipher != y->cipher)
-		return x->cipher < y->cipher ? -1 : 1;
 	return memcmp(x->cipher_key, y->cipher_key, sizeof(x->cipher_key));
 }
 
@@ -109,12 +107,12 @@ void conf_check_sas(struct conf_reader *r)
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
 		check_algorithms(r, item, sa);
-		if (conf_key_read(r, item, sa) && sa->cipher->mode == CIPHER_GCM)
+		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->cipher))
 			keyed.index[keyed.n++] = i;
 	}
 	conf_refuse_equal(r, "sas", &names, compare_names, "name", "is already the name of");
 	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
-	// Their nonces would repeat, which must not be for a key (RFC 4106 3.1).
+	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
 	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",
 		"key and salt must be this SA's own, are also those of");
 }

@@ -10,7 +10,11 @@
 enum cipher_mode {
 	CIPHER_NULL, // RFC 2410
 	CIPHER_CBC,  // RFC 3602
-	CIPHER_GCM,  // RFC 4106: encrypts and authenticates
+	CIPHER_CTR,  // RFC 3686
+	// These authenticate as well:
+	CIPHER_GCM,      // RFC 4106
+	CIPHER_GMAC,     // RFC 4543: does not encrypt
+	CIPHER_CHACHA20, // with Poly1305, RFC 7634
 };
 
 struct cipher_alg {
@@ -28,6 +32,8 @@ enum auth_mode {
 	AUTH_NONE, // the cipher authenticates
 	AUTH_HMAC_SHA1,
 	AUTH_HMAC_SHA256,
+	AUTH_HMAC_SHA384,
+	AUTH_HMAC_SHA512,
 };
 
 struct auth_alg {
@@ -42,10 +48,10 @@ struct auth_alg {
 extern const struct cipher_alg cipher_algs[];
 extern const struct auth_alg auth_algs[];
 
-#define CRYPTO_ICV_MAX        16
+#define CRYPTO_ICV_MAX        32
 #define CRYPTO_IV_MAX         16
 #define CRYPTO_CIPHER_KEY_MAX 36 // key and salt
-#define CRYPTO_AUTH_KEY_MAX   32
+#define CRYPTO_AUTH_KEY_MAX   64
 
 // By name or alias, letter case ignored. NULL if there is none.
 const struct cipher_alg *cipher_alg_find(const char *name);
@@ -56,6 +62,12 @@ const struct auth_alg *auth_alg_find(const char *name);
 static inline bool alg_pair_ok(const struct cipher_alg *cipher, const struct auth_alg *auth)
 {
 	return (cipher->icv_len != 0) == (auth->mode == AUTH_NONE);
+}
+
+// Whether the IV is a counter, the sequence number with us, that must never repeat under one key.
+static inline bool cipher_alg_counts(const struct cipher_alg *cipher)
+{
+	return cipher->mode != CIPHER_NULL && cipher->mode != CIPHER_CBC;
 }
 
 static inline uint8_t alg_pair_icv_len(const struct cipher_alg *cipher, const struct auth_alg *auth)

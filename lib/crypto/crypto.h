@@ -6,8 +6,8 @@
 //
 //   esp          esp + 8      + iv_len          + text_len
 //   | SPI | seq  | IV         | text            | ICV      |
-//   |<------------- authenticated ------------->|
-//                             |<- encrypted --->|
+//   |<------------- authenticated ------------->|   AEAD: without the IV, which is in the nonce
+//                             |<- encrypted --->|   GMAC: nothing
 //
 // where text is payload, padding, pad length and next header.
 //
@@ -63,7 +63,8 @@ const char *crypto_session_engine(const struct crypto_session *s);
 // Both are called by the worker with this number.
 
 // Writes IV and ICV and encrypts text in place. IVs are unpredictable for CBC (RFC 3602 3) and the
-// sequence number for GCM, which never repeats under one key (RFC 4106 3.1). Sets ok in every
+// sequence number for the other ciphers that have one: it never repeats under one key, as they
+// demand (RFC 3686 2.1, RFC 4106 3.1, RFC 4543 3.2, RFC 7634 2). Sets ok in every
 // operation: false means that the crypto library failed, and that text may still be clear.
 void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker);
 

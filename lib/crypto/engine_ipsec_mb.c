@@ -73,9 +73,10 @@ static bool supports(const struct cipher_alg *cipher, const struct auth_alg *aut
 	case CIPHER_CBC:
 		return auth->mode == AUTH_HMAC_SHA1 || auth->mode == AUTH_HMAC_SHA256;
 	case CIPHER_GCM:
-		return true;
+		return cipher->icv_len == GCM_ICV_LEN;
+	default:
+		return false;
 	}
-	return false;
 }
 
 static void session_free(struct crypto_session *s)

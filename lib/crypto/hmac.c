@@ -8,9 +8,11 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
-#define BLOCK_LEN 64
+// Octets of a block of SHA-1 and SHA-256, and of SHA-384 and SHA-512.
+#define BLOCK_LEN   64
+#define BLOCK64_LEN 128
 
-static void sha1_start(uint32_t state[8], const uint8_t block[BLOCK_LEN])
+static void sha1_start(void *state, const uint8_t *block)
 {
 	SHA_CTX c;
 
@@ -20,20 +22,41 @@ static void sha1_start(uint32_t state[8], const uint8_t block[BLOCK_LEN])
 	OPENSSL_cleanse(&c, sizeof(c));
 }
 
-static void sha256_start(uint32_t state[8], const uint8_t block[BLOCK_LEN])
+static void sha256_start(void *state, const uint8_t *block)
 {
 	SHA256_CTX c;
 
 	SHA256_Init(&c);
 	SHA256_Transform(&c, block);
-	memcpy(state, c.h, SHA256_DIGEST_LENGTH);
+	memcpy(state, c.h, sizeof(c.h));
 	OPENSSL_cleanse(&c, sizeof(c));
 }
 
-static void key_init(struct hmac_key *k, const uint8_t *key, size_t len,
-	void (*start)(uint32_t state[8], const uint8_t block[BLOCK_LEN]))
+static void sha384_start(void *state, const uint8_t *block)
 {
-	uint8_t ipad[BLOCK_LEN], opad[BLOCK_LEN];
+	SHA512_CTX c;
+
+	SHA384_Init(&c);
+	SHA512_Transform(&c, block);
+	memcpy(state, c.h, sizeof(c.h));
+	OPENSSL_cleanse(&c, sizeof(c));
+}
+
+static void sha512_start(void *state, const uint8_t *block)
+{
+	SHA512_CTX c;
+
+	SHA512_Init(&c);
+	SHA512_Transform(&c, block);
+	memcpy(state, c.h, sizeof(c.h));
+	OPENSSL_cleanse(&c, sizeof(c));
+}
+
+static void key_init(void *inner, void *outer, const uint8_t *key, size_t len,
+	void (*start)(void *state, const uint8_t *block))
+{
+	uint8_t ipad[BLOCK64_LEN],
+		opad[BLOCK64_LEN]; // of the smaller block the front alone is used
 
 	memset(ipad, 0x36, sizeof(ipad));
 	memset(opad, 0x5c, sizeof(opad));
@@ -41,20 +64,30 @@ static void key_init(struct hmac_key *k, const uint8_t *key, size_t len,
 		ipad[i] ^= key[i];
 		opad[i] ^= key[i];
 	}
-	start(k->inner, ipad);
-	start(k->outer, opad);
+	start(inner, ipad);
+	start(outer, opad);
 	OPENSSL_cleanse(ipad, sizeof(ipad));
 	OPENSSL_cleanse(opad, sizeof(opad));
 }
 
 void hmac_sha1_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
 {
-	key_init(k, key, len, sha1_start);
+	key_init(k->of32.inner, k->of32.outer, key, len, sha1_start);
 }
 
 void hmac_sha256_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
 {
-	key_init(k, key, len, sha256_start);
+	key_init(k->of32.inner, k->of32.outer, key, len, sha256_start);
+}
+
+void hmac_sha384_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
+{
+	key_init(k->of64.inner, k->of64.outer, key, len, sha384_start);
+}
+
+void hmac_sha512_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
+{
+	key_init(k->of64.inner, k->of64.outer, key, len, sha512_start);
 }
 
 static void sha1_resume(SHA_CTX *c, const uint32_t state[8])
@@ -70,10 +103,10 @@ void hmac_sha1_96(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, s
 	uint8_t digest[SHA_DIGEST_LENGTH];
 	SHA_CTX c;
 
-	sha1_resume(&c, k->inner);
+	sha1_resume(&c, k->of32.inner);
 	SHA1_Update(&c, data, len);
 	SHA1_Final(digest, &c);
-	sha1_resume(&c, k->outer);
+	sha1_resume(&c, k->of32.outer);
 	SHA1_Update(&c, digest, sizeof(digest));
 	SHA1_Final(digest, &c);
 	memcpy(icv, digest, 12);
@@ -81,7 +114,7 @@ void hmac_sha1_96(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, s
 
 static void sha256_resume(SHA256_CTX *c, const uint32_t state[8])
 {
-	memcpy(c->h, state, SHA256_DIGEST_LENGTH);
+	memcpy(c->h, state, sizeof(c->h));
 	c->Nl = BLOCK_LEN * 8;
 	c->Nh = 0;
 	c->num = 0;
@@ -93,11 +126,50 @@ void hmac_sha256_128(uint8_t *icv, const struct hmac_key *k, const uint8_t *data
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA256_CTX c;
 
-	sha256_resume(&c, k->inner);
+	sha256_resume(&c, k->of32.inner);
 	SHA256_Update(&c, data, len);
 	SHA256_Final(digest, &c);
-	sha256_resume(&c, k->outer);
+	sha256_resume(&c, k->of32.outer);
 	SHA256_Update(&c, digest, sizeof(digest));
 	SHA256_Final(digest, &c);
 	memcpy(icv, digest, 16);
+}
+
+// md_len: octets of the digest, 48 makes it SHA-384.
+static void sha512_resume(SHA512_CTX *c, const uint64_t state[8], unsigned int md_len)
+{
+	memcpy(c->h, state, sizeof(c->h));
+	c->Nl = BLOCK64_LEN * 8;
+	c->Nh = 0;
+	c->num = 0;
+	c->md_len = md_len;
+}
+
+static void hmac_sha512(uint8_t digest[SHA512_DIGEST_LENGTH], unsigned int md_len,
+	const struct hmac_key *k, const uint8_t *data, size_t len)
+{
+	SHA512_CTX c;
+
+	sha512_resume(&c, k->of64.inner, md_len);
+	SHA512_Update(&c, data, len);
+	SHA512_Final(digest, &c);
+	sha512_resume(&c, k->of64.outer, md_len);
+	SHA512_Update(&c, digest, md_len);
+	SHA512_Final(digest, &c);
+}
+
+void hmac_sha384_192(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+{
+	uint8_t digest[SHA512_DIGEST_LENGTH];
+
+	hmac_sha512(digest, SHA384_DIGEST_LENGTH, k, data, len);
+	memcpy(icv, digest, 24);
+}
+
+void hmac_sha512_256(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+{
+	uint8_t digest[SHA512_DIGEST_LENGTH];
+
+	hmac_sha512(digest, SHA512_DIGEST_LENGTH, k, data, len);
+	memcpy(icv, digest, 32);
 }

@@ -49,8 +49,8 @@ static void hash_job(IMB_JOB *j, const struct crypto_op *op, uint8_t *icv)
 	j->msg_len_to_hash_in_bytes = covered(s, op);
 	j->auth_tag_output = icv;
 	j->auth_tag_output_len_in_bytes = s->icv_len;
-	j->u.HMAC._hashed_auth_key_xor_ipad = (const uint8_t *)s->hmac_key.inner;
-	j->u.HMAC._hashed_auth_key_xor_opad = (const uint8_t *)s->hmac_key.outer;
+	j->u.HMAC._hashed_auth_key_xor_ipad = (const uint8_t *)s->hmac_key.of32.inner;
+	j->u.HMAC._hashed_auth_key_xor_opad = (const uint8_t *)s->hmac_key.of32.outer;
 }
 
 static void hash(struct imb_worker *w, unsigned int n, size_t octets, IMB_HASH_ALG alg)

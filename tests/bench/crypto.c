@@ -153,7 +153,7 @@ static void row_print(struct row *r)
 	const char *dir = r->dir == CRYPTO_SEAL ? "out" : "in";
 
 	if (!options.json) {
-		printf("%-12s %-18s %-3s %-8s %5u %8u", r->key.cipher->name, r->key.auth->name, dir,
+		printf("%-17s %-18s %-3s %-8s %5u %8u", r->key.cipher->name, r->key.auth->name, dir,
 			r->engine, r->burst, r->n_sessions);
 		for (unsigned int l = 0; l < LENS; l++)
 			printf(" %6.0f", median(r->cycles[l]));
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 			row_run(&rows[i], round);
 
 	if (!options.json) {
-		printf("%-43s %5s %8s", "cycles per packet, by octets of text:", "burst",
+		printf("%-48s %5s %8s", "cycles per packet, by octets of text:", "burst",
 			"sessions");
 		for (unsigned int l = 0; l < LENS; l++)
 			printf(" %6u", text_lens[l]);

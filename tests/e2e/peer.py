@@ -12,8 +12,10 @@ from scapy.layers.ipsec import ESP, SecurityAssociation
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # Our names to scapy's.
-CIPHERS = {"null": "NULL", "cbc": "AES-CBC", "gcm": "AES-GCM"}
-AUTHS = {"none": "NULL", "hmac-sha1-96": "HMAC-SHA1-96", "hmac-sha2-256-128": "SHA2-256-128"}
+CIPHERS = {"null": "NULL", "cbc": "AES-CBC", "ctr": "AES-CTR", "gcm": "AES-GCM",
+           "poly1305": "CHACHA20-POLY1305"}
+AUTHS = {"none": "NULL", "hmac-sha1-96": "HMAC-SHA1-96", "hmac-sha2-256-128": "SHA2-256-128",
+         "hmac-sha2-384-192": "SHA2-384-192", "hmac-sha2-512-256": "SHA2-512-256"}
 
 
 def socket_in(namespace, *arguments):

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "crypto_oracle.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -12,7 +14,6 @@
 
 #define SPI            0x11223344
 #define ESP_HEADER_LEN 8
-#define GCM_ICV_LEN    16
 
 // Octets that look random and are the same in every run.
 static void fill(uint8_t *out, size_t n)
@@ -44,13 +45,27 @@ void sa_fini(struct sa *sa)
 	crypto_session_free(sa->open);
 }
 
+bool engine_has(const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth)
+{
+	static const uint8_t octets[CRYPTO_AUTH_KEY_MAX];
+	const struct crypto_key key = {cipher, auth, octets, octets};
+	struct crypto_session *s = crypto_session_new(&key, CRYPTO_SEAL, engine, 1);
+
+	if (s == NULL) {
+		assert_int_equal(errno, ENOTSUP);
+		assert_string_equal(engine, "ipsec_mb");
+	}
+	crypto_session_free(s);
+	return s != NULL;
+}
+
 static void for_each_pair(void (*check)(struct sa *sa), const char *engine)
 {
 	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++) {
 		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
 			struct sa sa;
 
-			if (!alg_pair_ok(c, a))
+			if (!alg_pair_ok(c, a) || !engine_has(engine, c, a))
 				continue;
 			sa_init(&sa, c, a, engine);
 			check(&sa);
@@ -112,64 +127,110 @@ bool packet_text_ok(struct packet *p)
 	return memcmp(packet_text(p), p->text, p->text_len) == 0;
 }
 
+static const EVP_MD *oracle_hash(const struct auth_alg *auth)
+{
+	switch (auth->mode) {
+	case AUTH_HMAC_SHA1:
+		return EVP_sha1();
+	case AUTH_HMAC_SHA256:
+		return EVP_sha256();
+	case AUTH_HMAC_SHA384:
+		return EVP_sha384();
+	case AUTH_HMAC_SHA512:
+		return EVP_sha512();
+	case AUTH_NONE:
+		break;
+	}
+	fail_msg("%s has no hash", auth->name);
+	return NULL;
+}
+
 static void oracle_hmac(uint8_t mac[EVP_MAX_MD_SIZE], struct packet *p)
 {
 	const struct crypto_key *key = &p->sa->key;
-	const EVP_MD *md = key->auth->mode == AUTH_HMAC_SHA1 ? EVP_sha1() : EVP_sha256();
 	size_t len = packet_icv(p) - p->esp;
 
-	assert_non_null(HMAC(md, key->auth_key, key->auth->key_len, p->esp, len, mac, NULL));
+	assert_non_null(HMAC(
+		oracle_hash(key->auth), key->auth_key, key->auth->key_len, p->esp, len, mac, NULL));
 }
 
-// A fresh context with key and IV of the packet.
+static const EVP_CIPHER *oracle_alg(const struct cipher_alg *cipher)
+{
+	static const char *const modes[] = {[CIPHER_CBC] = "cbc",
+		[CIPHER_CTR] = "ctr",
+		[CIPHER_GCM] = "gcm",
+		[CIPHER_GMAC] = "gcm"};
+	char name[16];
+
+	if (cipher->mode == CIPHER_CHACHA20)
+		return EVP_chacha20_poly1305();
+	snprintf(name, sizeof(name), "aes-%u-%s", 8 * cipher->key_len, modes[cipher->mode]);
+	return EVP_get_cipherbyname(name);
+}
+
+// A fresh context with key and IV of the packet, behind what is authenticated but not encrypted.
 static EVP_CIPHER_CTX *oracle_cipher(struct packet *p, bool seal)
 {
 	const struct crypto_key *key = &p->sa->key;
-	const EVP_CIPHER *alg = EVP_get_cipherbyname(key->cipher->name);
+	const struct cipher_alg *cipher = key->cipher;
 	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-	uint8_t iv[16];
+	uint8_t iv[16] = {0};
 	int n;
 
-	memcpy(iv, key->cipher_key + key->cipher->key_len, key->cipher->salt_len);
-	memcpy(iv + key->cipher->salt_len, packet_iv(p), key->cipher->iv_len);
-	assert_non_null(alg);
+	memcpy(iv, key->cipher_key + cipher->key_len, cipher->salt_len);
+	memcpy(iv + cipher->salt_len, packet_iv(p), cipher->iv_len);
+	if (cipher->mode == CIPHER_CTR)
+		iv[15] = 1; // the block counter (RFC 3686 4)
 	assert_non_null(c);
-	assert_int_equal(EVP_CipherInit_ex(c, alg, NULL, key->cipher_key, iv, seal), 1);
+	assert_int_equal(
+		EVP_CipherInit_ex(c, oracle_alg(cipher), NULL, key->cipher_key, iv, seal), 1);
 	EVP_CIPHER_CTX_set_padding(c, 0);
-	if (key->cipher->mode == CIPHER_GCM)
+	if (cipher->icv_len > 0)
 		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, p->esp, ESP_HEADER_LEN), 1);
+	if (cipher->mode == CIPHER_GMAC) // RFC 4543 3.3
+		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, packet_iv(p), cipher->iv_len), 1);
 	return c;
+}
+
+// Puts text through the cipher; GMAC just looks at it.
+static void oracle_text(EVP_CIPHER_CTX *c, const struct packet *p, uint8_t *to, const uint8_t *from)
+{
+	bool gmac = p->sa->key.cipher->mode == CIPHER_GMAC;
+	int n;
+
+	assert_int_equal(EVP_CipherUpdate(c, gmac ? NULL : to, &n, from, p->text_len), 1);
+	assert_int_equal(n, p->text_len);
+	if (gmac)
+		memcpy(to, from, p->text_len);
 }
 
 static void oracle_encrypt(struct packet *p)
 {
 	EVP_CIPHER_CTX *c = oracle_cipher(p, true);
+	uint8_t icv_len = p->sa->key.cipher->icv_len;
 	uint8_t *icv = packet_icv(p);
 	int n;
 
-	assert_int_equal(EVP_CipherUpdate(c, packet_text(p), &n, p->text, p->text_len), 1);
-	assert_int_equal(n, p->text_len);
+	oracle_text(c, p, packet_text(p), p->text);
 	assert_int_equal(EVP_CipherFinal_ex(c, icv, &n), 1);
-	if (p->sa->key.cipher->mode == CIPHER_GCM)
-		assert_int_equal(
-			EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, GCM_ICV_LEN, icv), 1);
+	if (icv_len > 0)
+		assert_int_equal(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, icv_len, icv), 1);
 	EVP_CIPHER_CTX_free(c);
 }
 
-// False if it is GCM and the ICV is wrong.
+// False if it is an AEAD and the ICV is wrong.
 static bool oracle_decrypt(uint8_t text[TEXT_MAX], struct packet *p)
 {
 	EVP_CIPHER_CTX *c = oracle_cipher(p, false);
+	uint8_t icv_len = p->sa->key.cipher->icv_len;
 	uint8_t none[16];
 	bool ok;
 	int n;
 
-	if (p->sa->key.cipher->mode == CIPHER_GCM)
+	if (icv_len > 0)
 		assert_int_equal(
-			EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, GCM_ICV_LEN, packet_icv(p)),
-			1);
-	assert_int_equal(EVP_CipherUpdate(c, text, &n, packet_text(p), p->text_len), 1);
-	assert_int_equal(n, p->text_len);
+			EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, icv_len, packet_icv(p)), 1);
+	oracle_text(c, p, text, packet_text(p));
 	ok = EVP_CipherFinal_ex(c, none, &n) == 1;
 	EVP_CIPHER_CTX_free(c);
 	return ok;

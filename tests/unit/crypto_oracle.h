@@ -24,7 +24,10 @@ void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_a
 	const char *engine);
 void sa_fini(struct sa *sa);
 
-// Calls check with an SA for every engine and pair of algorithms.
+// Whether the engine has the algorithms: ipsec_mb alone may lack some.
+bool engine_has(const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth);
+
+// Calls check with an SA for every engine and pair of algorithms that it has.
 void for_each_sa(void (*check)(struct sa *sa));
 
 struct packet {

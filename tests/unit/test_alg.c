@@ -45,6 +45,16 @@ static void test_aliases(void **state)
 	check_cipher("aes128gcm16", "aes-128-gcm");
 	check_cipher("AES192GCM128", "aes-192-gcm");
 	check_cipher("aes-gcm-128", "aes-128-gcm");
+	check_cipher("aes256gcm8", "aes-256-gcm-8");
+	check_cipher("aes128gcm96", "aes-128-gcm-12");
+	check_cipher("aes-gcm-12-192", "aes-192-gcm-12");
+	check_cipher("aes-192-gcm-16", "aes-192-gcm");
+	check_cipher("aes192ctr", "aes-192-ctr");
+	check_cipher("aes256gmac", "aes-256-gmac");
+	check_cipher("chacha20poly1305", "chacha20-poly1305");
+	check_cipher("ENCR_CHACHA20_POLY1305", "chacha20-poly1305");
+	check_auth("sha384", "hmac-sha2-384-192");
+	check_auth("AUTH_HMAC_SHA2_512_256", "hmac-sha2-512-256");
 	check_auth("sha1", "hmac-sha1-96");
 	check_auth("SHA256", "hmac-sha2-256-128");
 	check_auth("AUTH_HMAC_SHA1_96", "hmac-sha1-96");
@@ -55,7 +65,8 @@ static void test_unknown_names(void **state)
 {
 	// Empty, ambiguous, parts of aliases, and several of them.
 	static const char *const names[] = {"", " ", "ENCR_AES_CBC", "aes", "aes128gcm1",
-		"aes128gcm160", "aes128 AES-CBC-128", "sha", "md5"};
+		"aes128gcm160", "aes128 AES-CBC-128", "sha", "md5", "aes-128-gcm-4", "aes128ccm16",
+		"chacha20"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -101,6 +112,11 @@ static void test_pairs(void **state)
 	assert_true(pair_ok("null", "sha1"));
 	assert_true(pair_ok("aes128", "sha256"));
 	assert_true(pair_ok("aes128gcm16", "none"));
+	assert_true(pair_ok("aes256ctr", "sha512"));
+	assert_true(pair_ok("aes256gmac", "none"));
+	assert_true(pair_ok("chacha20poly1305", "none"));
+	assert_false(pair_ok("aes256ctr", "none"));
+	assert_false(pair_ok("aes256gmac", "sha1"));
 	assert_false(pair_ok("null", "none"));
 	assert_false(pair_ok("aes128", "none"));
 	assert_false(pair_ok("aes128gcm16", "sha1"));

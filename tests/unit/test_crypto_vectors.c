@@ -9,10 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "crypto.h"
+#include "crypto_oracle.h"
 #include "hex.h"
-
-#define PACKET_MAX 2048
 
 struct vector {
 	char name[64];
@@ -144,7 +142,7 @@ static void check_file(const char *path, unsigned int packets)
 	while (vector_read(&v, f)) {
 		n++;
 		for (const char *const *e = crypto_engine_names; *e != NULL; e++) {
-			if (!crypto_engine_built_in(*e))
+			if (!crypto_engine_built_in(*e) || !engine_has(*e, v.cipher, v.auth))
 				continue;
 			check_open(&v, *e);
 			if (v.cipher->mode != CIPHER_CBC)
@@ -158,13 +156,13 @@ static void check_file(const char *path, unsigned int packets)
 static void test_published(void **state)
 {
 	(void)state;
-	check_file(VECTORS_DIR "/published.txt", 26);
+	check_file(VECTORS_DIR "/published.txt", 49);
 }
 
 static void test_esp_packets(void **state)
 {
 	(void)state;
-	check_file(VECTORS_DIR "/esp_packets.txt", 99);
+	check_file(VECTORS_DIR "/esp_packets.txt", 369);
 }
 
 int main(void)

@@ -75,7 +75,7 @@ static void test_every_algorithm(void **state)
 			sa_in_free(in);
 			pairs++;
 		}
-	assert_int_equal(pairs, 4 * 2 + 3);
+	assert_int_equal(pairs, 7 * 4 + 13);
 }
 
 // The well-known numbers for a path of 1500 octets.
@@ -88,7 +88,11 @@ static void test_known_mtus(void **state)
 		{"null", "hmac-sha1-96", 1458},
 		{"aes-128-cbc", "hmac-sha1-96", 1438},
 		{"aes-256-cbc", "hmac-sha2-256-128", 1438},
+		{"aes-256-cbc", "hmac-sha2-512-256", 1422},
+		{"aes-256-ctr", "hmac-sha2-256-128", 1446},
 		{"aes-256-gcm", "none", 1446},
+		{"aes-128-gcm-8", "none", 1454},
+		{"chacha20-poly1305", "none", 1446},
 	};
 
 	(void)state;

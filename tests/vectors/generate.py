@@ -13,13 +13,15 @@ import random
 import struct
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 TEXT_LENS = [16, 32, 48, 64, 80, 112, 256, 528, 1520]
-AUTHS = {
-    "none": (0, None),
-    "hmac-sha1-96": (20, lambda key, data: hmac.digest(key, data, hashlib.sha1)[:12]),
-    "hmac-sha2-256-128": (32, lambda key, data: hmac.digest(key, data, hashlib.sha256)[:16]),
+AUTHS = {  # octets of key and ICV, hash
+    "none": (0, 0, None),
+    "hmac-sha1-96": (20, 12, hashlib.sha1),
+    "hmac-sha2-256-128": (32, 16, hashlib.sha256),
+    "hmac-sha2-384-192": (48, 24, hashlib.sha384),
+    "hmac-sha2-512-256": (64, 32, hashlib.sha512),
 }
 
 
@@ -33,22 +35,62 @@ def seal_cbc(key, _header, _seq, text):
     return iv + encryptor.update(text) + encryptor.finalize()
 
 
-def seal_gcm(key, header, seq, text):
+def seal_ctr(key, _header, seq, text):
     key, salt = key[:-4], key[-4:]
     iv = struct.pack(">Q", seq)
-    return iv + AESGCM(key).encrypt(salt + iv, text, header)  # the ICV is at its end
+    encryptor = Cipher(algorithms.AES(key), modes.CTR(salt + iv + b"\0\0\0\1")).encryptor()
+    return iv + encryptor.update(text) + encryptor.finalize()
 
 
-def write_packet(cipher, key_len, seal, auth, text_len):
-    auth_key_len, mac = AUTHS[auth]
+def seal_gcm(key, header, seq, text, icv_len=16):
+    key, salt = key[:-4], key[-4:]
+    iv = struct.pack(">Q", seq)
+    sealed = AESGCM(key).encrypt(salt + iv, text, header)  # the ICV is at its end
+    return iv + sealed[:len(text) + icv_len]
+
+
+def seal_gcm_12(key, header, seq, text):
+    return seal_gcm(key, header, seq, text, 12)
+
+
+def seal_gcm_8(key, header, seq, text):
+    return seal_gcm(key, header, seq, text, 8)
+
+
+def seal_gmac(key, header, seq, text):
+    key, salt = key[:-4], key[-4:]
+    iv = struct.pack(">Q", seq)
+    return iv + text + AESGCM(key).encrypt(salt + iv, b"", header + iv + text)
+
+
+def seal_chacha20(key, header, seq, text):
+    key, salt = key[:-4], key[-4:]
+    iv = struct.pack(">Q", seq)
+    return iv + ChaCha20Poly1305(key).encrypt(salt + iv, text, header)
+
+
+CIPHERS = {"null": (0, seal_null), "chacha20-poly1305": (36, seal_chacha20)}  # octets of key
+for bits in [128, 192, 256]:
+    CIPHERS[f"aes-{bits}-cbc"] = (bits // 8, seal_cbc)
+    CIPHERS[f"aes-{bits}-ctr"] = (bits // 8 + 4, seal_ctr)
+    CIPHERS[f"aes-{bits}-gcm"] = (bits // 8 + 4, seal_gcm)
+    CIPHERS[f"aes-{bits}-gcm-12"] = (bits // 8 + 4, seal_gcm_12)
+    CIPHERS[f"aes-{bits}-gcm-8"] = (bits // 8 + 4, seal_gcm_8)
+    CIPHERS[f"aes-{bits}-gmac"] = (bits // 8 + 4, seal_gmac)
+ALONE = [seal_null, seal_cbc, seal_ctr]  # need an authenticator
+
+
+def write_packet(cipher, auth, text_len):
+    key_len, seal = CIPHERS[cipher]
+    auth_key_len, icv_len, digest = AUTHS[auth]
     key = rng.randbytes(key_len)
     auth_key = rng.randbytes(auth_key_len)
     seq = rng.randrange(1, 1 << 32)
     text = rng.randbytes(text_len)
     header = struct.pack(">II", rng.randrange(0x100, 1 << 32), seq)
     packet = header + seal(key, header, seq, text)
-    if mac:
-        packet += mac(auth_key, packet)
+    if digest:
+        packet += hmac.digest(auth_key, packet, digest)[:icv_len]
 
     print(f"name {cipher} {auth} {text_len}")
     print(f"cipher {cipher}")
@@ -67,9 +109,7 @@ rng = random.Random(4303)
 print("# ESP packets of every pair of algorithms. Made by generate.py, do not edit.")
 print()
 for length in TEXT_LENS:
-    for hmac_name in ["hmac-sha1-96", "hmac-sha2-256-128"]:
-        write_packet("null", 0, seal_null, hmac_name, length)
-        for bits in [128, 192, 256]:
-            write_packet(f"aes-{bits}-cbc", bits // 8, seal_cbc, hmac_name, length)
-    for bits in [128, 192, 256]:
-        write_packet(f"aes-{bits}-gcm", bits // 8 + 4, seal_gcm, "none", length)
+    for name, (_, function) in CIPHERS.items():
+        for hmac_name in AUTHS:
+            if (hmac_name != "none") == (function in ALONE):
+                write_packet(name, hmac_name, length)

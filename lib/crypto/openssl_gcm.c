@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AES-GCM (RFC 4106) and AES-GMAC (RFC 4543) on libcrypto. GMAC is GCM that authenticates
+// everything, the IV included, and encrypts nothing.
+//
+// The parameters TLS1_IV_FIXED, when its length is -1, and TLS1_SET_IV_INV set the whole nonce and
+// all but the salt. They do nothing else, whatever they are called, and cost 60 cycles less than
+// EVP_CipherInit_ex() for sealing, 120 less for opening.
+
+#include <stdio.h>
+
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+
+#include "openssl_session.h"
+
+// Writes the IV and begins a packet.
+static bool seal_begin(const struct session *s, const struct crypto_op *op, EVP_CIPHER_CTX *cipher)
+{
+	uint8_t nonce[NONCE_LEN];
+	const OSSL_PARAM in[] = {
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, nonce, SIZE_MAX),
+		OSSL_PARAM_END,
+	};
+
+	openssl_nonce_begin(nonce, s, op);
+	return EVP_CIPHER_CTX_set_params(cipher, in) == 1;
+}
+
+// Ends it and writes the ICV.
+static bool seal_end(const struct session *s, EVP_CIPHER_CTX *cipher, uint8_t *icv)
+{
+	OSSL_PARAM out[] = {
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, icv, s->icv_len),
+		OSSL_PARAM_END,
+	};
+	int len;
+
+	return EVP_EncryptFinal_ex(cipher, icv, &len) == 1 &&
+	       EVP_CIPHER_CTX_get_params(cipher, out) == 1;
+}
+
+// Begins a packet with its IV, and says what its ICV is.
+static bool open_begin(
+	const struct session *s, const struct crypto_op *op, EVP_CIPHER_CTX *cipher, uint8_t *icv)
+{
+	uint8_t *iv = op->esp + ESP_HEADER_LEN;
+	const OSSL_PARAM in[] = {
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, iv, COUNTER_IV_LEN),
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, icv, s->icv_len),
+		OSSL_PARAM_END,
+	};
+
+	return EVP_CIPHER_CTX_set_params(cipher, in) == 1;
+}
+
+static bool gcm_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
+{
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
+	uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
+	int len;
+
+	return seal_begin(s, op, cipher) &&
+	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
+	       seal_end(s, cipher, text + op->text_len);
+}
+
+static bool gcm_open(const struct session *s, struct crypto_op *op, unsigned int worker)
+{
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
+	uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
+	uint8_t *icv = text + op->text_len;
+	int len;
+
+	return open_begin(s, op, cipher, icv) &&
+	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_DecryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
+	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
+}
+
+static bool gmac_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
+{
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
+	int all = ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len, len;
+
+	return seal_begin(s, op, cipher) &&
+	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, all) == 1 &&
+	       seal_end(s, cipher, op->esp + all);
+}
+
+static bool gmac_open(const struct session *s, struct crypto_op *op, unsigned int worker)
+{
+	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
+	int all = ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len, len;
+	uint8_t *icv = op->esp + all;
+
+	return open_begin(s, op, cipher, icv) &&
+	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, all) == 1 &&
+	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
+}
+
+static bool init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
+{
+	uint8_t nonce[NONCE_LEN] = {0};
+	const OSSL_PARAM p[] = {
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, nonce, SIZE_MAX),
+		OSSL_PARAM_END,
+	};
+	char name[16];
+
+	memcpy(nonce, s->salt, SALT_LEN);
+	snprintf(name, sizeof(name), "AES-%u-GCM", 8 * key->cipher->key_len);
+	if (!openssl_ciphers_init(s, name, key, dir, nonce))
+		return false;
+	for (unsigned int i = 0; i < s->n_workers; i++)
+		if (EVP_CIPHER_CTX_set_params(s->cipher[i].ctx, p) != 1)
+			return false;
+	return true;
+}
+
+bool openssl_gcm_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
+{
+	s->run = dir == CRYPTO_SEAL ? gcm_seal : gcm_open;
+	return init(s, key, dir);
+}
+
+bool openssl_gmac_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
+{
+	s->run = dir == CRYPTO_SEAL ? gmac_seal : gmac_open;
+	return init(s, key, dir);
+}
