@@ -93,6 +93,7 @@ static void sa_common(struct rte_tel_data *d, const struct sa *sa, const char *d
 	add_addr(d, "remote", &sa->remote);
 	add_string(d, "cipher", sa->cipher->name);
 	add_string(d, "auth", sa->auth->name);
+	add_string(d, "esn", sa->esn ? "yes" : "no");
 	add_string(d, "engine", crypto_session_engine(sa->session));
 }
 

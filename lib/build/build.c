@@ -44,7 +44,7 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		.spi = c->spi,
 		.local = c->local,
 		.remote = c->remote,
-		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key},
+		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key, c->esn},
 		.engine = conf->engine,
 		.replay_window = c->replay_window,
 		.n_workers = conf->n_workers,

@@ -74,6 +74,7 @@ struct conf_sa {
 	const struct auth_alg *auth;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
+	bool esn;               // sequence numbers of 64 bits
 	uint32_t replay_window; // packets; 0: no replay check. Inbound only.
 };
 

@@ -89,6 +89,10 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 	} else if (sa->replay_window > 0 && sa->replay_window < REPLAY_WINDOW_MIN) {
 		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
 			sa->replay_window, REPLAY_WINDOW_MIN);
+	} else if (s != NULL && sa->replay_window == 0 && sa->esn) {
+		// The window tells the upper half of the numbers (RFC 4303 3.3.3).
+		conf_err(r, s, "0 (no check) does not go with esn, must be from %u to 65536",
+			REPLAY_WINDOW_MIN);
 	}
 }
 

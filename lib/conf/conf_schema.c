@@ -222,6 +222,7 @@ static const struct conf_option sa_options[] = {
 		.max = 65536,
 		.def = "64",
 		FIELD(struct conf_sa, replay_window)},
+	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
 	{0},
 };
 

@@ -32,7 +32,7 @@ struct crypto_session *crypto_session_new(const struct crypto_key *key, enum cry
 
 		if (strcmp(engine, "auto") != 0 && strcmp(engine, e->name) != 0)
 			continue;
-		if (e->supports(key->cipher, key->auth))
+		if (alg_pair_ok(key->cipher, key->auth) && e->supports(key))
 			return e->session_new(key, dir, n_workers);
 	}
 	errno = ENOTSUP;

@@ -9,7 +9,9 @@
 //   |<------------- authenticated ------------->|   AEAD: without the IV, which is in the nonce
 //                             |<- encrypted --->|   GMAC: nothing
 //
-// where text is payload, padding, pad length and next header.
+// where text is payload, padding, pad length and next header. With ESN the upper half of the
+// sequence number is authenticated, too: behind the text (RFC 4303 2.8), or of an AEAD between SPI
+// and seq (RFC 4106 5, RFC 4543 3.3, RFC 7634 2.1).
 //
 // Sessions are made and freed by the control thread; each belongs to one SA and serves all workers.
 // What an engine carries from packet to packet it keeps for each worker, on cache lines of its own;
@@ -29,6 +31,7 @@ struct crypto_key {
 	const struct auth_alg *auth;
 	const uint8_t *cipher_key; // cipher->key_len octets of key, then cipher->salt_len of salt
 	const uint8_t *auth_key;   // auth->key_len octets
+	bool esn; // sequence numbers have 64 bits, of which a packet has the lower half
 };
 
 #define CRYPTO_WORKERS_MAX 16
@@ -43,7 +46,7 @@ struct crypto_session;
 struct crypto_op {
 	struct crypto_session *session;
 	uint8_t *esp;      // the ESP header, SPI and sequence number in place
-	uint64_t seq;      // the whole sequence number, host byte order
+	uint64_t seq;      // the whole sequence number, host byte order; less than 2^32 without ESN
 	uint16_t text_len; // octets; a multiple of the cipher's block
 	bool ok;           // out; if false, the packet must be dropped
 };
@@ -68,7 +71,7 @@ const char *crypto_session_engine(const struct crypto_session *s);
 // operation: false means that the crypto library failed, and that text may still be clear.
 void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker);
 
-// Checks the ICV in constant time and decrypts text in place, leaving the octets of the IV
+// Checks the ICV in constant time and decrypts text in place, leaving the octets of IV and ICV
 // undefined. Sets ok in every operation: false means a wrong ICV, and text is undefined. It does
 // not disturb the other packets.
 void crypto_open(struct crypto_op ops[], uint16_t n, unsigned int worker);

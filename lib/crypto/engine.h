@@ -6,7 +6,8 @@
 
 struct crypto_engine {
 	const char *name;
-	bool (*supports)(const struct cipher_alg *cipher, const struct auth_alg *auth);
+	// Algorithms that are a pair, and ESN or not. The keys do not matter.
+	bool (*supports)(const struct crypto_key *key);
 	// Same contract as crypto_session_new(), for algorithms that the engine supports.
 	struct crypto_session *(*session_new)(
 		const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers);

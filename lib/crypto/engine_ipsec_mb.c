@@ -64,16 +64,16 @@ static bool workers_make(unsigned int n)
 	return true;
 }
 
-static bool supports(const struct cipher_alg *cipher, const struct auth_alg *auth)
+static bool supports(const struct crypto_key *key)
 {
-	if ((imb_get_feature_flags() & IMB_FEATURE_AESNI) == 0 || !alg_pair_ok(cipher, auth))
+	if ((imb_get_feature_flags() & IMB_FEATURE_AESNI) == 0 || key->esn)
 		return false;
-	switch (cipher->mode) {
+	switch (key->cipher->mode) {
 	case CIPHER_NULL:
 	case CIPHER_CBC:
-		return auth->mode == AUTH_HMAC_SHA1 || auth->mode == AUTH_HMAC_SHA256;
+		return key->auth->mode == AUTH_HMAC_SHA1 || key->auth->mode == AUTH_HMAC_SHA256;
 	case CIPHER_GCM:
-		return cipher->icv_len == GCM_ICV_LEN;
+		return key->cipher->icv_len == GCM_ICV_LEN;
 	default:
 		return false;
 	}

@@ -77,6 +77,12 @@ static bool (*const cipher_init[])(
 	[CIPHER_CHACHA20] = openssl_chacha20_init,
 };
 
+static bool supports(const struct crypto_key *key)
+{
+	(void)key;
+	return true;
+}
+
 static void session_free(struct crypto_session *base)
 {
 	struct session *s = (struct session *)base;
@@ -101,6 +107,7 @@ static struct crypto_session *session_new(
 	s->base.engine = &crypto_engine_openssl;
 	s->n_workers = n_workers;
 	s->icv_len = alg_pair_icv_len(cipher, auth);
+	s->esn_len = key->esn ? 4 : 0;
 	if (cipher->salt_len > 0)
 		memcpy(s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
 	if (auth->mode != AUTH_NONE) {
@@ -126,7 +133,7 @@ static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 
 const struct crypto_engine crypto_engine_openssl = {
 	.name = "openssl",
-	.supports = alg_pair_ok,
+	.supports = supports,
 	.session_new = session_new,
 	.session_free = session_free,
 	.seal = run, // a session knows its direction

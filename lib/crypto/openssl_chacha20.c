@@ -16,11 +16,13 @@ static bool chacha20_seal(const struct session *s, struct crypto_op *op, unsigne
 		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, icv, s->icv_len),
 		OSSL_PARAM_END,
 	};
+	uint8_t buf[AAD_MAX];
+	const uint8_t *aad = openssl_aad(buf, s, op);
 	int len;
 
 	openssl_nonce_begin(nonce, s, op);
 	return EVP_EncryptInit_ex2(cipher, NULL, NULL, nonce, NULL) == 1 &&
-	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(cipher, NULL, &len, aad, openssl_aad_len(s)) == 1 &&
 	       EVP_EncryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
 	       EVP_EncryptFinal_ex(cipher, icv, &len) == 1 &&
 	       EVP_CIPHER_CTX_get_params(cipher, out) == 1;
@@ -36,11 +38,13 @@ static bool chacha20_open(const struct session *s, struct crypto_op *op, unsigne
 		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, icv, s->icv_len),
 		OSSL_PARAM_END,
 	};
+	uint8_t buf[AAD_MAX];
+	const uint8_t *aad = openssl_aad(buf, s, op);
 	int len;
 
 	openssl_nonce_read(nonce, s, op);
 	return EVP_DecryptInit_ex2(cipher, NULL, NULL, nonce, in) == 1 &&
-	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_DecryptUpdate(cipher, NULL, &len, aad, openssl_aad_len(s)) == 1 &&
 	       EVP_DecryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
 	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
 }

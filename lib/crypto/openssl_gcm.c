@@ -57,10 +57,12 @@ static bool gcm_seal(const struct session *s, struct crypto_op *op, unsigned int
 {
 	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
+	uint8_t buf[AAD_MAX];
+	const uint8_t *aad = openssl_aad(buf, s, op);
 	int len;
 
 	return seal_begin(s, op, cipher) &&
-	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(cipher, NULL, &len, aad, openssl_aad_len(s)) == 1 &&
 	       EVP_EncryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
 	       seal_end(s, cipher, text + op->text_len);
 }
@@ -70,32 +72,45 @@ static bool gcm_open(const struct session *s, struct crypto_op *op, unsigned int
 	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
 	uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
 	uint8_t *icv = text + op->text_len;
+	uint8_t buf[AAD_MAX];
+	const uint8_t *aad = openssl_aad(buf, s, op);
 	int len;
 
 	return open_begin(s, op, cipher, icv) &&
-	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN) == 1 &&
+	       EVP_DecryptUpdate(cipher, NULL, &len, aad, openssl_aad_len(s)) == 1 &&
 	       EVP_DecryptUpdate(cipher, text, &len, text, op->text_len) == 1 &&
 	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
+}
+
+// Everything is AAD: one piece of it, unless ESN puts half a sequence number into the header.
+static bool gmac_aad(const struct session *s, const struct crypto_op *op, EVP_CIPHER_CTX *cipher)
+{
+	const uint8_t *iv = op->esp + ESP_HEADER_LEN;
+	int rest = COUNTER_IV_LEN + op->text_len, len;
+	uint8_t buf[AAD_MAX];
+
+	if (s->esn_len == 0)
+		return EVP_CipherUpdate(cipher, NULL, &len, op->esp, ESP_HEADER_LEN + rest) == 1;
+	return EVP_CipherUpdate(cipher, NULL, &len, openssl_aad(buf, s, op), openssl_aad_len(s)) ==
+		       1 &&
+	       EVP_CipherUpdate(cipher, NULL, &len, iv, rest) == 1;
 }
 
 static bool gmac_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
 	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
-	int all = ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len, len;
+	uint8_t *icv = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len;
 
-	return seal_begin(s, op, cipher) &&
-	       EVP_EncryptUpdate(cipher, NULL, &len, op->esp, all) == 1 &&
-	       seal_end(s, cipher, op->esp + all);
+	return seal_begin(s, op, cipher) && gmac_aad(s, op, cipher) && seal_end(s, cipher, icv);
 }
 
 static bool gmac_open(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
 	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;
-	int all = ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len, len;
-	uint8_t *icv = op->esp + all;
+	uint8_t *icv = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN + op->text_len;
+	int len;
 
-	return open_begin(s, op, cipher, icv) &&
-	       EVP_DecryptUpdate(cipher, NULL, &len, op->esp, all) == 1 &&
+	return open_begin(s, op, cipher, icv) && gmac_aad(s, op, cipher) &&
 	       EVP_DecryptFinal_ex(cipher, icv, &len) == 1; // compares the ICV
 }
 

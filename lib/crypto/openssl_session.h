@@ -23,6 +23,7 @@
 #define SALT_LEN       4
 #define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
 #define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
+#define AAD_MAX        12 // SPI and a sequence number of 64 bits
 
 // What one worker carries from packet to packet.
 struct cipher {
@@ -36,6 +37,8 @@ struct session {
 	uint64_t mask[2]; // CBC: hides the sequence number, see openssl_cbc_seal()
 	uint8_t salt[SALT_LEN];
 	uint8_t icv_len;
+	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated: 4 or
+			 // 0
 	unsigned int n_workers;
 	void (*hmac)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
 	alignas(RTE_CACHE_LINE_SIZE) struct hmac_key hmac_key;
@@ -75,10 +78,41 @@ static inline void openssl_nonce_read(
 	memcpy(nonce + SALT_LEN, op->esp + ESP_HEADER_LEN, COUNTER_IV_LEN);
 }
 
-// Puts the ICV behind the len authenticated octets of a packet.
+// What an AEAD authenticates in front of the IV. With ESN it is not as in the packet, and goes to
+// buf.
+static inline const uint8_t *openssl_aad(
+	uint8_t buf[AAD_MAX], const struct session *s, const struct crypto_op *op)
+{
+	rte_be32_t upper = rte_cpu_to_be_32((uint32_t)(op->seq >> 32));
+
+	if (s->esn_len == 0)
+		return op->esp;
+	memcpy(buf, op->esp, 4); // SPI
+	memcpy(buf + 4, &upper, 4);
+	memcpy(buf + 8, op->esp + 4, 4);
+	return buf;
+}
+
+static inline int openssl_aad_len(const struct session *s)
+{
+	return ESP_HEADER_LEN + s->esn_len;
+}
+
+// Writes the upper half of the sequence number behind the len octets of a packet, where the ICV is
+// or will be. Returns how many octets the HMAC covers.
+static inline size_t openssl_esn_append(
+	const struct session *s, const struct crypto_op *op, size_t len)
+{
+	rte_be32_t upper = rte_cpu_to_be_32((uint32_t)(op->seq >> 32));
+
+	memcpy(op->esp + len, &upper, sizeof(upper));
+	return len + s->esn_len;
+}
+
+// Puts the ICV behind the len octets of a packet.
 static inline void openssl_icv_put(const struct session *s, const struct crypto_op *op, size_t len)
 {
-	s->hmac(op->esp + len, &s->hmac_key, op->esp, len);
+	s->hmac(op->esp + len, &s->hmac_key, op->esp, openssl_esn_append(s, op, len));
 }
 
 // CRYPTO_memcmp() has a fast way for 16 octets that saves 50 cycles, and none for other lengths: an
@@ -88,7 +122,7 @@ static inline bool openssl_icv_ok(const struct session *s, const struct crypto_o
 	uint8_t right[CRYPTO_ICV_MAX] = {0}, received[CRYPTO_ICV_MAX] = {0};
 
 	memcpy(received, op->esp + len, s->icv_len);
-	s->hmac(right, &s->hmac_key, op->esp, len);
+	s->hmac(right, &s->hmac_key, op->esp, openssl_esn_append(s, op, len));
 	return (CRYPTO_memcmp(right, received, 16) |
 		       CRYPTO_memcmp(right + 16, received + 16, 16)) == 0;
 }

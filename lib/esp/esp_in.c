@@ -22,11 +22,12 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 		return DROP_ESP_SHORT;
 
 	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, outer_len);
+	uint32_t lower = rte_be_to_cpu_32(esp->seq);
 
 	*op = (struct crypto_op){
 		.session = sa->sa.session,
 		.esp = (uint8_t *)esp,
-		.seq = rte_be_to_cpu_32(esp->seq),
+		.seq = sa->sa.esn ? replay_guess_seq(&sa->replay, lower) : lower,
 		.text_len = (uint16_t)(len - around),
 	};
 	return replay_check(&sa->replay, op->seq) ? DROP_NONE : DROP_REPLAY;

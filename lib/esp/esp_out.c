@@ -39,8 +39,10 @@ static void outer_header_write(uint8_t *to, const struct sa_out *sa,
 enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m, uint64_t seq,
 	unsigned int worker)
 {
-	if (unlikely(seq > sa->seq_max))
+	if (unlikely(seq > sa->seq_max)) {
+		sa_out_hold_seq(sa);
 		return DROP_SEQUENCE_END;
+	}
 
 	uint32_t inner_len = rte_pktmbuf_data_len(m);
 	uint32_t pad_len = -(inner_len + TAIL_LEN) & (sa->sa.align - 1u);

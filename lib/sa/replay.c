@@ -10,7 +10,10 @@
 #define WORD_BITS 32
 
 // A word says which 32 numbers it covers by the low 32 bits of seq / 32. Two numbers that share
-// them are 2^37 apart, far more than a window.
+// them are 2^37 apart. Which of two words is newer is certain up to half of that: no word gets
+// older, and no number is further to the right.
+#define RENAME_EVERY (UINT64_C(1) << 35)
+
 static uint32_t word_tag(uint64_t seq)
 {
 	return (uint32_t)(seq / WORD_BITS);
@@ -35,6 +38,22 @@ void replay_fini(struct replay *r)
 {
 	free(r->slot);
 	r->slot = NULL;
+}
+
+// Gives every word that lies left of the window the name that its slot will have next, without
+// numbers seen.
+static void rename_old(struct replay *r, uint64_t top)
+{
+	for (uint32_t i = 0; i <= r->slot_mask; i++) {
+		uint32_t newest = word_tag(top) - ((word_tag(top) - i) & r->slot_mask);
+		uint64_t word = atomic_load_explicit(&r->slot[i], memory_order_relaxed);
+
+		// If another worker is faster, it has given a newer name.
+		if ((int32_t)((uint32_t)(word >> WORD_BITS) - newest) < 0)
+			atomic_compare_exchange_strong_explicit(&r->slot[i], &word,
+				(uint64_t)newest << WORD_BITS, memory_order_relaxed,
+				memory_order_relaxed);
+	}
 }
 
 static bool left_of_window(const struct replay *r, uint64_t seq)
@@ -93,6 +112,8 @@ static void raise_top(struct replay *r, uint64_t seq)
 	while (top < seq && !atomic_compare_exchange_weak_explicit(
 				    &r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
+	if (unlikely(top < seq && (top ^ seq) >= RENAME_EVERY))
+		rename_old(r, seq);
 }
 
 bool replay_commit(struct replay *r, uint64_t seq)

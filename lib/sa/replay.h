@@ -5,7 +5,11 @@
 // The window is a ring of words, each covering 32 consecutive numbers: the low half says which of
 // them were seen, the high half which 32 they are. A word thus carries its own meaning, so one
 // compare-and-swap both recognises a stale word and marks the number, and nothing has to be cleared
-// when the window moves on.
+// when the window moves on. Names repeat after 2^37 numbers, so that words that old are renamed:
+// once in 2^35 numbers, by the worker that brings the window there. Only ESN has so many.
+//
+// No number is 2^32 or more to the right of the window: without ESN there is none, and with it
+// replay_guess_seq() finds none.
 #pragma once
 
 #include <stdatomic.h>
@@ -23,6 +27,18 @@ struct replay {
 int replay_init(struct replay *r, uint32_t size);
 
 void replay_fini(struct replay *r);
+
+// With ESN: the whole number of a packet that shows the lower half of it, the one that is not left
+// of the window and nearest to it (RFC 4303 appendix A2.2). 0, which no check lets through, if that
+// would be less than 0. Host byte order. The size must not be 0.
+static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
+{
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t left = top - r->size + 1; // wraps as long as the window reaches below 0
+	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
+
+	return top < r->size - 1 && seq >= left ? 0 : seq;
+}
 
 // Begins to look at seq, so that memory comes while others are read.
 void replay_seek(const struct replay *r, uint64_t seq);

@@ -24,6 +24,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.spi = rte_cpu_to_be_32(p->spi),
 		.iv_len = p->key.cipher->iv_len,
 		.icv_len = alg_pair_icv_len(p->key.cipher, p->key.auth),
+		.esn = p->key.esn,
 		.align = p->key.cipher->block,
 		.local = p->local,
 		.remote = p->remote,
@@ -66,7 +67,7 @@ struct sa_out *sa_out_new(const struct sa_params *p)
 	if (sa == NULL)
 		return NULL;
 	memset(sa, 0, sizeof(*sa));
-	sa->seq_max = UINT32_MAX;
+	sa->seq_max = p->key.esn ? SA_ESN_MAX : SA_SEQ_MAX;
 
 	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
@@ -19,6 +20,10 @@
 #define SA_NAME_MAX    32
 #define SA_OUTER_MAX   40 // octets of the largest outer IP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
+// Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
+// beyond it does not wrap.
+#define SA_SEQ_MAX UINT32_MAX
+#define SA_ESN_MAX (UINT64_MAX - UINT16_MAX)
 
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
@@ -42,6 +47,7 @@ struct sa_params {
 struct sa {
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
+	bool esn;                // sequence numbers have 64 bits (RFC 4303 2.2.1)
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
@@ -97,4 +103,11 @@ static inline void sa_out_prefetch(const struct sa_out *sa)
 static inline uint64_t sa_out_take_seq(struct sa_out *sa, uint32_t n)
 {
 	return atomic_fetch_add_explicit(&sa->seq, n, memory_order_relaxed) + 1;
+}
+
+// To be called when a number above seq_max was taken. All up to it have been, so the counter may go
+// back there: it never gets further than one burst of every worker, and does not wrap.
+static inline void sa_out_hold_seq(struct sa_out *sa)
+{
+	atomic_store_explicit(&sa->seq, sa->seq_max, memory_order_relaxed);
 }

@@ -247,7 +247,7 @@ static unsigned int rows_init(struct row rows[])
 			for (unsigned int i = 0; i < 2 * bursts->n * sessions->n; i++)
 				n = rows_add(rows, n,
 					(struct row){
-						.key = {c, a, key_octets, key_octets},
+						.key = {c, a, key_octets, key_octets, false},
 						.dir = i / (bursts->n * sessions->n),
 						.burst = bursts->v[i % bursts->n],
 						.n_sessions =

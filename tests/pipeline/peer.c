@@ -11,11 +11,12 @@ struct peer peer_new(const struct gateway *g, const char *name)
 {
 	for (unsigned int i = 0; i < g->conf->n_sas; i++) {
 		const struct conf_sa *sa = &g->conf->sas[i];
-		const struct crypto_key key = {sa->cipher, sa->auth, sa->cipher_key, sa->auth_key};
+		const struct crypto_key key = {
+			sa->cipher, sa->auth, sa->cipher_key, sa->auth_key, sa->esn};
 		enum crypto_dir dir = sa->direction == CONF_IN ? CRYPTO_SEAL : CRYPTO_OPEN;
 
 		if (strcmp(sa->name, name) == 0)
-			return (struct peer){crypto_session_new(&key, dir, "openssl", 1), sa};
+			return (struct peer){crypto_session_new(&key, dir, "openssl", 1), sa, 0};
 	}
 	abort();
 }
@@ -61,7 +62,7 @@ struct frame peer_seal(const struct peer *p, struct esp esp)
 			.len = (uint16_t)(text_off + esp.text_len + icv_len),
 		});
 	put32(packet + esp_off, esp.spi != 0 ? esp.spi : p->sa->spi);
-	put32(packet + esp_off + 4, esp.seq);
+	put32(packet + esp_off + 4, (uint32_t)esp.seq);
 	memcpy(packet + text_off, esp.text, esp.text_len);
 	crypto_seal(&op, 1, 0);
 	if (!op.ok)
@@ -69,7 +70,7 @@ struct frame peer_seal(const struct peer *p, struct esp esp)
 	return frame_raw(WAN, packet, (uint16_t)(text_off + esp.text_len + icv_len));
 }
 
-struct frame peer_seal_ip(const struct peer *p, uint32_t seq, struct ipv4 inner)
+struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner)
 {
 	uint8_t text[FRAME_MAX];
 	uint16_t len = ip_write(text, inner);
@@ -88,7 +89,7 @@ uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
 	struct crypto_op op = {
 		.session = p->session,
 		.esp = esp,
-		.seq = be32(esp + 4),
+		.seq = (uint64_t)p->upper << 32 | be32(esp + 4),
 		.text_len = (uint16_t)(f->len - around),
 	};
 

@@ -8,6 +8,7 @@
 struct peer {
 	struct crypto_session *session;
 	const struct conf_sa *sa; // the gateway's
+	uint32_t upper;           // half of the numbers that it expects, with ESN
 };
 
 // By the name of the gateway's SA.
@@ -16,7 +17,7 @@ void peer_free(struct peer *p);
 
 // An ESP packet on its way to the gateway; what is 0 takes the usual value.
 struct esp {
-	uint32_t seq;
+	uint64_t seq;        // the packet has the lower half
 	const uint8_t *text; // what is encrypted, trailer included
 	uint16_t text_len;
 	uint8_t tos;
@@ -33,7 +34,7 @@ uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t
 struct frame peer_seal(const struct peer *p, struct esp esp);
 
 // The same with an inner packet of the usual kind in it.
-struct frame peer_seal_ip(const struct peer *p, uint32_t seq, struct ipv4 inner);
+struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner);
 
 // Opens an ESP packet that the gateway sent and checks all around the inner packet, which is copied
 // to inner. Returns its length.

@@ -57,7 +57,7 @@ static void add_sa(struct text *t, const char *name, const char *direction, unsi
 	add_key(t, "auth_key", auth->key_len, spi);
 	if (strcmp(direction, "in") == 0)
 		add(t, " replay_window = %u;", s->window);
-	add(t, " },\n");
+	add(t, "%s },\n", s->sa != NULL ? s->sa : "");
 }
 
 static void add_neighbour(struct text *t, const char *addr, uint16_t port)

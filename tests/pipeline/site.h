@@ -32,6 +32,7 @@ struct site {
 	unsigned int window;            // for replay: 64
 	unsigned int errors_per_second; // 1000
 	unsigned int hold;              // 256
+	const char *sa;                 // more settings of the SAs of A and B: none
 };
 
 // Gateways A and B, with ids 0 and 1.

@@ -8,7 +8,7 @@ static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
 static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
 
 // A burst with these numbers: so many are accepted, the others are replays.
-static void check_burst(struct gateway *g, const struct peer *b, const uint32_t seq[],
+static void check_burst(struct gateway *g, const struct peer *b, const uint64_t seq[],
 	unsigned int n, unsigned int accepted)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -26,12 +26,12 @@ static void test_within_burst(void **state)
 	struct peer b = peer_new(g, "from-b");
 
 	(void)state;
-	check_burst(g, &b, (uint32_t[]){1, 1}, 2, 1);
-	check_burst(g, &b, (uint32_t[]){2, 3, 2, 3, 2}, 5, 2);
-	check_burst(g, &b, (uint32_t[]){10, 9, 8, 7, 6, 5, 4}, 7, 7); // out of order
-	check_burst(g, &b, (uint32_t[]){0}, 1, 0);
+	check_burst(g, &b, (uint64_t[]){1, 1}, 2, 1);
+	check_burst(g, &b, (uint64_t[]){2, 3, 2, 3, 2}, 5, 2);
+	check_burst(g, &b, (uint64_t[]){10, 9, 8, 7, 6, 5, 4}, 7, 7); // out of order
+	check_burst(g, &b, (uint64_t[]){0}, 1, 0);
 	// A number that an earlier packet of the burst pushes out of the window.
-	check_burst(g, &b, (uint32_t[]){200, 136, 137}, 3, 2);
+	check_burst(g, &b, (uint64_t[]){200, 136, 137}, 3, 2);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -84,7 +84,7 @@ static void test_forged(void **state)
 	(void)state;
 	put32(f.b + ETH_LEN + IP_LEN + 4, UINT32_MAX);
 	gateway_expect_drop(g, &f, DROP_AUTH);
-	check_burst(g, &b, (uint32_t[]){1, 2, 3}, 3, 3);
+	check_burst(g, &b, (uint64_t[]){1, 2, 3}, 3, 3);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -95,8 +95,8 @@ static void test_last_numbers(void **state)
 	struct peer b = peer_new(g, "from-b");
 
 	(void)state;
-	check_burst(g, &b, (uint32_t[]){1, UINT32_MAX - 1, UINT32_MAX, 1, UINT32_MAX}, 5, 3);
-	check_burst(g, &b, (uint32_t[]){UINT32_MAX - 63, UINT32_MAX - 64}, 2, 1);
+	check_burst(g, &b, (uint64_t[]){1, UINT32_MAX - 1, UINT32_MAX, 1, UINT32_MAX}, 5, 3);
+	check_burst(g, &b, (uint64_t[]){UINT32_MAX - 63, UINT32_MAX - 64}, 2, 1);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -150,6 +150,99 @@ static void test_end(void **state)
 	gateway_free(g);
 }
 
+static const struct {
+	const char *cipher, *auth;
+} esn_algs[] = {{"aes-128-gcm", "none"}, {"aes-128-cbc", "hmac-sha1-96"},
+	{"null", "hmac-sha2-512-256"}, {"aes-256-gmac", "none"}, {"chacha20-poly1305", "none"}};
+
+static struct site esn_site(size_t i)
+{
+	return (struct site){
+		.cipher = esn_algs[i].cipher, .auth = esn_algs[i].auth, .sa = " esn = true;"};
+}
+
+static void check_esn_in(size_t alg)
+{
+	const uint64_t t = UINT64_C(1) << 32;
+	struct gateway *g = site_a(esn_site(alg));
+	struct peer b = peer_new(g, "from-b");
+
+	// Before the first number there is none: those are no numbers of the first subspace yet.
+	check_burst(g, &b, (uint64_t[]){1, 2, t - 2000000000, t - 10}, 4, 3);
+	check_burst(g, &b, (uint64_t[]){t - 10}, 1, 1);
+	// From one subspace to the next in one burst, out of order and some twice.
+	check_burst(g, &b, (uint64_t[]){t + 3, t - 1, t, t + 1, t - 2, t + 3, t - 1, t - 10}, 8, 5);
+	check_burst(g, &b, (uint64_t[]){t - 60}, 1, 1);
+	// The window goes on to t + 32 and begins with t - 31.
+	check_burst(g, &b, (uint64_t[]){t + 32, t - 31, t - 31}, 3, 2);
+	// What is left of it is taken for a number of the next subspace.
+	gateway_expect_drop(g, &(struct frame[]){peer_seal_ip(&b, t - 32, inward)}[0], DROP_AUTH);
+	gateway_expect_drop(
+		g, &(struct frame[]){peer_seal_ip(&b, 3 * t + 100, inward)}[0], DROP_AUTH);
+	check_burst(g, &b, (uint64_t[]){2 * t - 40, 2 * t - 40}, 2, 1);
+	check_burst(g, &b, (uint64_t[]){2 * t + 5, 2 * t - 40}, 2, 1);
+	check_burst(g, &b, (uint64_t[]){3 * t - 60, 3 * t - 60}, 2, 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+static void test_esn_in(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(esn_algs); i++)
+		check_esn_in(i);
+}
+
+static void check_esn_out(size_t alg)
+{
+	static struct frame f[8];
+	struct gateway *g = site_a(esn_site(alg));
+	struct peer b = peer_new(g, "to-b");
+	uint8_t inner[FRAME_MAX];
+
+	g->snapshot->sa_out[0]->seq = UINT32_MAX - 4;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, outward);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_all_sent(g, COUNT_OF(f), WAN);
+	for (uint32_t i = 0; i < COUNT_OF(f); i++) {
+		assert_int_equal(esp_seq(&g->sent[i]), UINT32_MAX - 3 + i);
+		b.upper = i < 4 ? 0 : 1;
+		assert_int_equal(peer_open(&b, &g->sent[i], inner), frame_packet_len(&f[i]));
+	}
+	peer_free(&b);
+	gateway_free(g);
+}
+
+static void test_esn_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(esn_algs); i++)
+		check_esn_out(i);
+}
+
+// After the last number with ESN nothing is sent any more, and the counter does not go on.
+static void test_esn_end(void **state)
+{
+	static struct frame f[8];
+	struct gateway *g = site_a(esn_site(0));
+	struct sa_out *sa = g->snapshot->sa_out[0];
+
+	(void)state;
+	sa->seq = sa->seq_max - 3;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, outward);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_SEQUENCE_END, 5);
+	expect_all_sent(g, 3, WAN);
+	for (unsigned int i = 0; i < 20000; i++) {
+		gateway_pass(g, f, COUNT_OF(f));
+		assert_int_equal(g->n_sent, 0);
+	}
+	assert_true(sa->seq == sa->seq_max);
+	gateway_free(g);
+}
+
 // The same packet again and again gives another IV and another ciphertext each time.
 static void check_ivs(const char *cipher, const char *auth, uint16_t iv_len)
 {
@@ -172,6 +265,8 @@ static void test_ivs(void **state)
 	(void)state;
 	check_ivs("aes-128-cbc", "hmac-sha1-96", 16);
 	check_ivs("aes-256-gcm", "none", 8);
+	check_ivs("aes-192-ctr", "hmac-sha2-384-192", 8);
+	check_ivs("chacha20-poly1305", "none", 8);
 }
 
 int main(void)
@@ -184,6 +279,9 @@ int main(void)
 		pipeline_test(test_last_numbers),
 		pipeline_test(test_given),
 		pipeline_test(test_end),
+		pipeline_test(test_esn_in),
+		pipeline_test(test_esn_out),
+		pipeline_test(test_esn_end),
 		pipeline_test(test_ivs),
 	};
 

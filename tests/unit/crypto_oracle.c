@@ -26,13 +26,13 @@ static void fill(uint8_t *out, size_t n)
 	}
 }
 
-void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth,
+void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn,
 	const char *engine)
 {
 	sa->engine = engine;
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
-	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key};
+	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key, esn};
 	sa->seal = crypto_session_new(&sa->key, CRYPTO_SEAL, engine, SA_WORKERS);
 	sa->open = crypto_session_new(&sa->key, CRYPTO_OPEN, engine, SA_WORKERS);
 	assert_non_null(sa->seal);
@@ -45,10 +45,11 @@ void sa_fini(struct sa *sa)
 	crypto_session_free(sa->open);
 }
 
-bool engine_has(const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth)
+bool engine_has(
+	const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn)
 {
 	static const uint8_t octets[CRYPTO_AUTH_KEY_MAX];
-	const struct crypto_key key = {cipher, auth, octets, octets};
+	const struct crypto_key key = {cipher, auth, octets, octets, esn};
 	struct crypto_session *s = crypto_session_new(&key, CRYPTO_SEAL, engine, 1);
 
 	if (s == NULL) {
@@ -59,15 +60,15 @@ bool engine_has(const char *engine, const struct cipher_alg *cipher, const struc
 	return s != NULL;
 }
 
-static void for_each_pair(void (*check)(struct sa *sa), const char *engine)
+static void for_each_pair(void (*check)(struct sa *sa), bool esn, const char *engine)
 {
 	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++) {
 		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++) {
 			struct sa sa;
 
-			if (!alg_pair_ok(c, a) || !engine_has(engine, c, a))
+			if (!alg_pair_ok(c, a) || !engine_has(engine, c, a, esn))
 				continue;
-			sa_init(&sa, c, a, engine);
+			sa_init(&sa, c, a, esn, engine);
 			check(&sa);
 			sa_fini(&sa);
 		}
@@ -76,14 +77,18 @@ static void for_each_pair(void (*check)(struct sa *sa), const char *engine)
 
 void for_each_sa(void (*check)(struct sa *sa))
 {
-	for_each_pair(check, "auto");
-	for (const char *const *e = crypto_engine_names; *e != NULL; e++)
-		if (crypto_engine_built_in(*e))
-			for_each_pair(check, *e);
+	for (unsigned int esn = 0; esn <= 1; esn++) {
+		for_each_pair(check, esn, "auto");
+		for (const char *const *e = crypto_engine_names; *e != NULL; e++)
+			if (crypto_engine_built_in(*e))
+				for_each_pair(check, esn, *e);
+	}
 }
 
 void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t text_len)
 {
+	if (sa->key.esn && seq <= UINT32_MAX)
+		seq |= UINT64_C(0x80000102) << 32;
 	*p = (struct packet){.sa = sa, .seq = seq, .text_len = text_len};
 	for (int i = 0; i < 4; i++) {
 		p->esp[i] = (uint8_t)(SPI >> (24 - 8 * i));
@@ -145,13 +150,27 @@ static const EVP_MD *oracle_hash(const struct auth_alg *auth)
 	return NULL;
 }
 
+// The upper half of the sequence number in network byte order.
+static void esn_upper(uint8_t upper[4], const struct packet *p)
+{
+	for (int i = 0; i < 4; i++)
+		upper[i] = (uint8_t)(p->seq >> (56 - 8 * i));
+}
+
 static void oracle_hmac(uint8_t mac[EVP_MAX_MD_SIZE], struct packet *p)
 {
 	const struct crypto_key *key = &p->sa->key;
 	size_t len = packet_icv(p) - p->esp;
+	uint8_t data[PACKET_MAX + 4];
+
+	memcpy(data, p->esp, len);
+	if (key->esn) { // RFC 4303 2.8
+		esn_upper(data + len, p);
+		len += 4;
+	}
 
 	assert_non_null(HMAC(
-		oracle_hash(key->auth), key->auth_key, key->auth->key_len, p->esp, len, mac, NULL));
+		oracle_hash(key->auth), key->auth_key, key->auth->key_len, data, len, mac, NULL));
 }
 
 static const EVP_CIPHER *oracle_alg(const struct cipher_alg *cipher)
@@ -185,8 +204,18 @@ static EVP_CIPHER_CTX *oracle_cipher(struct packet *p, bool seal)
 	assert_int_equal(
 		EVP_CipherInit_ex(c, oracle_alg(cipher), NULL, key->cipher_key, iv, seal), 1);
 	EVP_CIPHER_CTX_set_padding(c, 0);
-	if (cipher->icv_len > 0)
-		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, p->esp, ESP_HEADER_LEN), 1);
+	if (cipher->icv_len > 0) {
+		uint8_t aad[12];
+		int len = 0;
+
+		memcpy(aad, p->esp, 4);
+		if (key->esn) { // RFC 4106 5, RFC 7634 2.1
+			esn_upper(aad + 4, p);
+			len = 4;
+		}
+		memcpy(aad + 4 + len, p->esp + 4, 4);
+		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, aad, ESP_HEADER_LEN + len), 1);
+	}
 	if (cipher->mode == CIPHER_GMAC) // RFC 4543 3.3
 		assert_int_equal(EVP_CipherUpdate(c, NULL, &n, packet_iv(p), cipher->iv_len), 1);
 	return c;

@@ -20,14 +20,15 @@ struct sa {
 };
 
 // New keys, the same in every run. engine as in crypto_session_new().
-void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth,
+void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn,
 	const char *engine);
 void sa_fini(struct sa *sa);
 
-// Whether the engine has the algorithms: ipsec_mb alone may lack some.
-bool engine_has(const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth);
+// Whether the engine has the algorithms, and ESN if asked for: ipsec_mb alone may lack some.
+bool engine_has(
+	const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn);
 
-// Calls check with an SA for every engine and pair of algorithms that it has.
+// Calls check with an SA for every engine and pair of algorithms that it has, without and with ESN.
 void for_each_sa(void (*check)(struct sa *sa));
 
 struct packet {
@@ -38,7 +39,8 @@ struct packet {
 	uint8_t esp[PACKET_MAX]; // the packet, clear or sealed
 };
 
-// An ESP packet in the clear; room for IV and ICV holds zeros.
+// An ESP packet in the clear; room for IV and ICV holds zeros. With ESN the number gets an upper
+// half if it has none.
 void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t text_len);
 
 struct crypto_op packet_op(struct packet *p, struct crypto_session *s);

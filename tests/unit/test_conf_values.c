@@ -231,6 +231,8 @@ static void test_sas(void **state)
 	assert_int_equal(sa[1].spi, 256);
 	assert_memory_equal(sa[1].cipher_key, "\x3b\x2b\x1b\x0b", 4);
 	assert_int_equal(sa[1].replay_window, 65536);
+	assert_false(sa[0].esn);
+	assert_true(sa[1].esn);
 
 	assert_int_equal(sa[2].spi, 0x1003);
 	assert_string_equal(sa[2].cipher->name, "aes-128-cbc");

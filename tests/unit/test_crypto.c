@@ -245,6 +245,28 @@ static void test_open_damaged(void **state)
 	for_each_sa(check_damaged);
 }
 
+static void check_upper_half(struct sa *sa)
+{
+	struct crypto_op op;
+	struct packet p;
+
+	for (unsigned int bit = 32; bit < 64; bit++) {
+		packet_init(&p, sa, 6, 64);
+		oracle_seal(&p);
+		op = packet_op(&p, sa->open);
+		op.seq ^= UINT64_C(1) << bit;
+		crypto_open(&op, 1, 0);
+		assert_int_equal(op.ok, !sa->key.esn);
+	}
+}
+
+// With ESN, and only then, every bit of the upper half counts, which is not in the packet.
+static void test_upper_half(void **state)
+{
+	(void)state;
+	for_each_sa(check_upper_half);
+}
+
 static void check_key_octets(struct sa *sa, uint8_t *key, size_t len)
 {
 	struct crypto_session *s;
@@ -277,7 +299,7 @@ static void test_open_with_wrong_keys(void **state)
 	for_each_sa(check_wrong_keys);
 }
 
-#define OPS  128
+#define OPS  256
 #define PICK 7 // goes through the SAs in another order than they were made
 
 static unsigned int sas_init(struct sa sas[])
@@ -287,7 +309,8 @@ static unsigned int sas_init(struct sa sas[])
 	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
 		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
 			if (alg_pair_ok(c, a))
-				sa_init(&sas[n++], c, a, "auto");
+				for (unsigned int esn = 0; esn <= 1; esn++)
+					sa_init(&sas[n++], c, a, esn, "auto");
 	return n;
 }
 
@@ -344,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_cbc_iv_is_no_counter),
 		cmocka_unit_test(test_iv_is_sequence_number),
 		cmocka_unit_test(test_open_damaged),
+		cmocka_unit_test(test_upper_half),
 		cmocka_unit_test(test_open_with_wrong_keys),
 		cmocka_unit_test(test_mixed_sas),
 		cmocka_unit_test(test_no_operations),

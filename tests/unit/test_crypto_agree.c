@@ -15,8 +15,8 @@
 #include "crypto.h"
 
 #define ENGINES_MAX  4
-#define KEYS         3 // of each pair of algorithms
-#define SAS_MAX      128
+#define KEYS         3 // of each pair of algorithms, without ESN and with it
+#define SAS_MAX      256
 #define BURST_MAX    100 // more than any engine takes at once
 #define WORKERS      2
 #define TEXT_MAX     9000
@@ -64,11 +64,11 @@ static void fill(uint8_t *out, size_t n)
 		out[i] = (uint8_t)draw(256);
 }
 
-static void sa_init(struct sa *sa, const struct cipher_alg *c, const struct auth_alg *a)
+static void sa_init(struct sa *sa, const struct cipher_alg *c, const struct auth_alg *a, bool esn)
 {
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
-	sa->key = (struct crypto_key){c, a, sa->cipher_key, sa->auth_key};
+	sa->key = (struct crypto_key){c, a, sa->cipher_key, sa->auth_key, esn};
 	for (unsigned int e = 0; e < n_engines; e++) {
 		const char *name = engines[e];
 
@@ -82,9 +82,9 @@ static int setup(void **state)
 	(void)state;
 	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
 		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
-			for (int k = 0; alg_pair_ok(c, a) && k < KEYS; k++) {
+			for (int k = 0; alg_pair_ok(c, a) && k < 2 * KEYS; k++) {
 				assert_in_range(n_sas, 0, SAS_MAX - 1);
-				sa_init(&sas[n_sas++], c, a);
+				sa_init(&sas[n_sas++], c, a, k >= KEYS);
 			}
 	return 0;
 }
@@ -115,7 +115,7 @@ static void packet_draw(struct packet *p, const struct sa *sa)
 	const struct cipher_alg *c = sa->key.cipher;
 
 	p->sa = sa;
-	p->seq = ++seq;
+	p->seq = ++seq | (sa->key.esn ? (uint64_t)draw(UINT32_MAX) << 32 : 0);
 	p->text_len = draw_text_len(c->block);
 	p->len = (uint16_t)(8 + c->iv_len + p->text_len + alg_pair_icv_len(c, sa->key.auth));
 	p->damaged = false;

@@ -13,19 +13,48 @@ static const uint32_t sizes[] = {32, 64, 128, 1000, 1024, 65536};
 #define SEEN_SLOTS (1 << 16)
 #define RUN_STEPS  20000 // that many at most: the set stays less than half full
 #define BURST      64
+#define SHORT_RUN  100
+
+// What the numbers of a run may be. FAR: as with ESN, often nearly 2^32 ahead.
+enum range { NEAR, FAR };
 
 struct model {
 	uint64_t size, top;
 	uint64_t seen[SEEN_SLOTS]; // open addressing; 0: empty
+	uint64_t mask;             // of the slots that are in use
 };
+
+static void model_init(struct model *m, uint32_t size, unsigned int steps)
+{
+	m->size = size;
+	m->top = 0;
+	m->mask = steps > SHORT_RUN ? SEEN_SLOTS - 1 : 4 * SHORT_RUN - 1;
+	memset(m->seen, 0, (m->mask + 1) * sizeof(m->seen[0]));
+}
 
 static uint64_t *model_slot(struct model *m, uint64_t seq)
 {
 	uint64_t i = seq * UINT64_C(0x9e3779b97f4a7c15) >> 48;
 
-	while (m->seen[i % SEEN_SLOTS] != 0 && m->seen[i % SEEN_SLOTS] != seq)
+	while (m->seen[i % (m->mask + 1)] != 0 && m->seen[i % (m->mask + 1)] != seq)
 		i++;
-	return &m->seen[i % SEEN_SLOTS];
+	return &m->seen[i % (m->mask + 1)];
+}
+
+// RFC 4303 A2.2 word by word. 0 for what has the upper half -1.
+static uint64_t model_guess(const struct model *m, uint32_t lower)
+{
+	uint32_t th = (uint32_t)(m->top >> 32), tl = (uint32_t)m->top;
+	uint32_t w = (uint32_t)m->size, bl = tl - w + 1;
+
+	if (tl >= w - 1) // case A: the window lies in one subspace
+		th += lower >= bl ? 0 : 1;
+	else if (lower >= bl) { // case B: it spans two
+		if (th == 0)
+			return 0;
+		th--;
+	}
+	return (uint64_t)th << 32 | lower;
 }
 
 static bool model_check(struct model *m, uint64_t seq)
@@ -43,7 +72,7 @@ static void model_commit(struct model *m, uint64_t seq)
 }
 
 // What peers, networks and attackers send, seen from the highest number so far.
-static uint64_t random_seq(const struct model *m, uint64_t *seed)
+static uint64_t random_seq(const struct model *m, enum range range, uint64_t *seed)
 {
 	uint32_t size = (uint32_t)m->size;
 	uint64_t ahead = 0, behind = 0;
@@ -70,8 +99,10 @@ static uint64_t random_seq(const struct model *m, uint64_t *seed)
 	case 7: // around a jump by a whole window
 		ahead = size - 2 + random_below(seed, 5);
 		break;
-	case 8: // no jump at all makes up 2^36, from where a word not written since looks new
-		ahead = random_below(seed, 64) == 0 ? random_u64(seed) >> 34 : 0;
+	case 8:
+		if (random_below(seed, range == FAR ? 2 : 64) == 0)
+			ahead = range == FAR ? UINT32_MAX - random_u64(seed) % 40 % (size + 8)
+					     : random_u64(seed) >> 34;
 		break;
 	case 9:
 		return random_below(seed, 64) == 0 ? 0 : m->top;
@@ -79,15 +110,24 @@ static uint64_t random_seq(const struct model *m, uint64_t *seed)
 	return behind > m->top ? 0 : m->top + ahead - behind;
 }
 
-static void run_model(uint32_t size, uint64_t first, uint64_t *seed)
+static void run_model(
+	uint32_t size, enum range range, uint64_t first, unsigned int steps, uint64_t *seed)
 {
 	static struct model m;
 	struct replay r;
 
-	m = (struct model){.size = size};
+	model_init(&m, size, steps);
 	assert_int_equal(replay_init(&r, size), 0);
-	for (unsigned int i = 0; i < RUN_STEPS; i++) {
-		uint64_t seq = i == 0 ? first : random_seq(&m, seed);
+	for (unsigned int i = 0; i < steps; i++) {
+		uint64_t seq = i == 0 ? first : random_seq(&m, range, seed);
+		uint64_t guess = model_guess(&m, (uint32_t)seq);
+
+		if (replay_guess_seq(&r, (uint32_t)seq) != guess)
+			fail_msg(
+				"window %u, step %u: guess(%lu) with top %lu", size, i, seq, m.top);
+		if (range == FAR) // what the receiver takes it for
+			seq = guess;
+
 		bool expected = model_check(&m, seq);
 
 		if (replay_check(&r, seq) != expected)
@@ -104,45 +144,128 @@ static void run_model(uint32_t size, uint64_t first, uint64_t *seed)
 	replay_fini(&r);
 }
 
+// 200,000 steps for each size.
 static void test_model(void **state)
 {
-	static const uint64_t firsts[] = {1, 31, 32, 33, 65536, UINT32_MAX - 5000, UINT32_MAX,
-		UINT64_C(1) << 32, UINT64_C(1) << 35, 100};
+	static const uint64_t firsts[] = {1, 31, 32, 33, 65536, UINT32_MAX - 5000, UINT32_MAX - 100,
+		UINT32_MAX - 1000000, 5000, 100};
 	uint64_t seed = 20;
-	unsigned long runs = rounds(COUNT_OF(firsts)); // 200,000 steps for each size
+	unsigned long runs = rounds(COUNT_OF(firsts));
 
 	(void)state;
 	for (unsigned long i = 0; i < runs; i++)
 		for (size_t s = 0; s < COUNT_OF(sizes); s++)
-			run_model(sizes[s], firsts[i % COUNT_OF(firsts)], &seed);
+			run_model(sizes[s], i % 2 == 0 ? NEAR : FAR, firsts[i % COUNT_OF(firsts)],
+				RUN_STEPS, &seed);
+}
+
+// Short runs that begin anywhere, most of them next to a multiple of 2^32: 10,000 for each size.
+static void test_many(void **state)
+{
+	uint64_t seed = 4303;
+	unsigned long runs = rounds(10000);
+
+	(void)state;
+	for (unsigned long i = 0; i < runs; i++)
+		for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+			uint64_t first = random_below(&seed, 4) == 0
+						 ? random_below(&seed, UINT32_MAX - 65536)
+						 : UINT32_MAX - sizes[s] - random_below(&seed, 40);
+
+			run_model(sizes[s], FAR, first, SHORT_RUN, &seed);
+		}
+}
+
+// A peer that leaves out all numbers of slot 0 for so many numbers.
+static void check_slot_left_out(uint32_t size, uint64_t numbers)
+{
+	const uint64_t ring = 65536 * 4; // numbers, of the largest window
+	struct replay r;
+	uint64_t seq = 40; // in slot 1
+
+	assert_int_equal(replay_init(&r, size), 0);
+	assert_true(replay_commit(&r, 1));
+	for (; seq < numbers; seq += UINT64_C(1) << 31)
+		assert_true(replay_commit(&r, seq));
+	seq = seq / ring * ring + ring;
+	assert_true(replay_check(&r, seq));
+	assert_true(replay_commit(&r, seq));
+	assert_false(replay_check(&r, seq));
+	replay_fini(&r);
+}
+
+// Names of words repeat after 2^37 numbers, and look newer after half of that.
+static void test_slot_left_out(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < COUNT_OF(sizes); s++)
+		for (unsigned int bit = 35; bit < 42; bit++) {
+			check_slot_left_out(sizes[s], UINT64_C(1) << bit);
+			check_slot_left_out(sizes[s], UINT64_C(3) << bit);
+		}
+}
+
+// The numbers of RFC 4303 A2.2 written down one by one.
+static void test_guess(void **state)
+{
+	const uint64_t b = UINT64_C(1) << 32;
+	struct replay r;
+
+	(void)state;
+	assert_int_equal(replay_init(&r, 64), 0);
+	assert_int_equal(replay_guess_seq(&r, 1), 1);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 63), UINT32_MAX - 63);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), 0); // would be -1
+	assert_true(replay_commit(&r, 63));
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), UINT32_MAX);
+	assert_true(replay_commit(&r, b - 10));
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 72), UINT32_MAX - 72);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 73), 2 * b - 74);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), b - 1);
+	assert_int_equal(replay_guess_seq(&r, 0), b);
+	assert_true(replay_commit(&r, b + 10));
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 52), b - 53);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 53), 2 * b - 54);
+	assert_int_equal(replay_guess_seq(&r, 9), b + 9);
+	r.top = UINT64_MAX;
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 63), UINT64_MAX - 63);
+	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), UINT64_MAX);
+	assert_false(replay_check(&r, replay_guess_seq(&r, 5))); // there is nothing behind
+	replay_fini(&r);
 }
 
 // Numbers that mostly rise, as packets bring them, and every so often anything.
-static uint16_t random_burst(uint64_t seq[], const struct model *m, uint64_t *seed)
+static uint16_t random_burst(
+	uint64_t seq[], const struct model *m, enum range range, uint64_t *seed)
 {
 	uint16_t n = (uint16_t)(1 + random_below(seed, BURST));
 
 	for (uint16_t i = 0; i < n; i++)
 		seq[i] = i == 0 || random_below(seed, 8) == 0
-				 ? random_seq(m, seed)
+				 ? random_seq(m, range, seed)
 				 : seq[i - 1] + random_below(seed, 4) * random_below(seed, 2);
 	return n;
 }
 
-static void run_model_bursts(uint32_t size, uint64_t first, uint64_t *seed)
+// All numbers of a burst are guessed before the first of them moves the window.
+static void run_model_bursts(uint32_t size, enum range range, uint64_t first, uint64_t *seed)
 {
 	static struct model m;
 	struct replay r;
 
-	m = (struct model){.size = size};
+	model_init(&m, size, RUN_STEPS);
 	model_commit(&m, first);
 	assert_int_equal(replay_init(&r, size), 0);
 	assert_true(replay_commit(&r, first));
 	for (unsigned int i = 0; i < RUN_STEPS / BURST; i++) {
 		uint64_t seq[BURST];
 		bool accepted[BURST];
-		uint16_t n = random_burst(seq, &m, seed);
+		uint16_t n = random_burst(seq, &m, range, seed);
 
+		for (uint16_t k = 0; k < n && range == FAR; k++) {
+			seq[k] = model_guess(&m, (uint32_t)seq[k]);
+			assert_int_equal(replay_guess_seq(&r, (uint32_t)seq[k]), seq[k]);
+		}
 		replay_commit_burst(&r, seq, accepted, n);
 		for (uint16_t k = 0; k < n; k++) {
 			bool expected = model_check(&m, seq[k]);
@@ -165,7 +288,8 @@ static void test_model_bursts(void **state)
 	(void)state;
 	for (unsigned long i = 0; i < runs; i++)
 		for (size_t s = 0; s < COUNT_OF(sizes); s++)
-			run_model_bursts(sizes[s], i % 2 == 0 ? 1 : UINT32_MAX, &seed);
+			run_model_bursts(sizes[s], i % 2 == 0 ? NEAR : FAR,
+				i % 3 == 0 ? 1 : UINT32_MAX, &seed);
 }
 
 static void test_no_window(void **state)
@@ -285,8 +409,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_no_window),
+		cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_slot_left_out),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_model_bursts),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_threads),
 	};
 

@@ -14,7 +14,7 @@ static struct sa_params params(const struct cipher_alg *cipher, const struct aut
 	struct sa_params p = {
 		.name = "to-b",
 		.spi = 0x1001,
-		.key = {cipher, auth, key, key},
+		.key = {cipher, auth, key, key, false},
 		.engine = "auto",
 		.replay_window = 64,
 		.n_workers = 3,
@@ -150,6 +150,31 @@ static void test_sequence_numbers(void **state)
 	sa_out_free(sa);
 }
 
+// With ESN numbers end before 2^64, and the counter does not get there however many ask.
+static void test_extended_sequence_numbers(void **state)
+{
+	struct sa_params p = gcm_params();
+
+	(void)state;
+	p.key.esn = true;
+
+	struct sa_out *sa = sa_out_new(&p);
+
+	assert_non_null(sa);
+	assert_true(sa->sa.esn);
+	assert_true(sa->seq_max == UINT64_MAX - UINT16_MAX);
+	sa->seq = UINT32_MAX;
+	assert_true(sa_out_take_seq(sa, 1) == UINT64_C(1) << 32);
+	sa->seq = sa->seq_max - 1;
+	for (unsigned int i = 0; i < 100000; i++) {
+		for (unsigned int worker = 0; worker < SA_WORKERS_MAX; worker++)
+			assert_true(sa_out_take_seq(sa, 64) >= sa->seq_max);
+		sa_out_hold_seq(sa);
+		assert_true(sa->seq == sa->seq_max);
+	}
+	sa_out_free(sa);
+}
+
 static void test_unknown_engine(void **state)
 {
 	struct sa_params p = gcm_params();
@@ -171,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_known_mtus),
 		cmocka_unit_test(test_outbound),
 		cmocka_unit_test(test_sequence_numbers),
+		cmocka_unit_test(test_extended_sequence_numbers),
 		cmocka_unit_test(test_unknown_engine),
 	};
 

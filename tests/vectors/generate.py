@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 TEXT_LENS = [16, 32, 48, 64, 80, 112, 256, 528, 1520]
+ESN_TEXT_LENS = [16, 112, 528]
 AUTHS = {  # octets of key and ICV, hash
     "none": (0, 0, None),
     "hmac-sha1-96": (20, 12, hashlib.sha1),
@@ -80,25 +81,29 @@ for bits in [128, 192, 256]:
 ALONE = [seal_null, seal_cbc, seal_ctr]  # need an authenticator
 
 
-def write_packet(cipher, auth, text_len):
+def write_packet(cipher, auth, text_len, esn):
     key_len, seal = CIPHERS[cipher]
     auth_key_len, icv_len, digest = AUTHS[auth]
     key = rng.randbytes(key_len)
     auth_key = rng.randbytes(auth_key_len)
-    seq = rng.randrange(1, 1 << 32)
+    seq = rng.randrange(1, 1 << (64 if esn else 32))
     text = rng.randbytes(text_len)
-    header = struct.pack(">II", rng.randrange(0x100, 1 << 32), seq)
-    packet = header + seal(key, header, seq, text)
+    spi = struct.pack(">I", rng.randrange(0x100, 1 << 32))
+    upper = struct.pack(">I", seq >> 32) if esn else b""  # authenticated, but not in the packet
+    lower = struct.pack(">I", seq & 0xFFFFFFFF)
+    packet = spi + lower + seal(key, spi + upper + lower, seq, text)
     if digest:
-        packet += hmac.digest(auth_key, packet, digest)[:icv_len]
+        packet += hmac.digest(auth_key, packet + upper, digest)[:icv_len]
 
-    print(f"name {cipher} {auth} {text_len}")
+    print(f"name {cipher} {auth} {text_len}{' ESN' if esn else ''}")
     print(f"cipher {cipher}")
     if key:
         print(f"cipher_key {key.hex()}")
     print(f"auth {auth}")
     if auth_key:
         print(f"auth_key {auth_key.hex()}")
+    if esn:
+        print("esn true")
     print(f"seq {seq:#x}")
     print(f"text {text.hex()}")
     print(f"packet {packet.hex()}")
@@ -108,8 +113,9 @@ def write_packet(cipher, auth, text_len):
 rng = random.Random(4303)
 print("# ESP packets of every pair of algorithms. Made by generate.py, do not edit.")
 print()
-for length in TEXT_LENS:
-    for name, (_, function) in CIPHERS.items():
-        for hmac_name in AUTHS:
-            if (hmac_name != "none") == (function in ALONE):
-                write_packet(name, hmac_name, length)
+for with_esn, lengths in ((False, TEXT_LENS), (True, ESN_TEXT_LENS)):
+    for length in lengths:
+        for name, (_, function) in CIPHERS.items():
+            for hmac_name in AUTHS:
+                if (hmac_name != "none") == (function in ALONE):
+                    write_packet(name, hmac_name, length, with_esn)
