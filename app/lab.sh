@@ -25,6 +25,7 @@ declare -A lab_lan=([a]="net_af_packet0,iface=lan0,framecnt=4096" [b]="net_af_pa
 declare -A lab_wan=([a]="net_af_packet1,iface=wan0,framecnt=4096" [b]="net_af_packet1,iface=wan0")
 lab_wan_mtu=1500
 lab_replay_window=64
+lab_sa_extra="" # more settings of all SAs
 
 # The algorithms, one per line: cipher, auth, octets of cipher key with salt, auth key, IV, block,
 # ICV; then their names in Wireshark's table of SAs, none for what Wireshark 4.0 does not know.
@@ -221,6 +222,7 @@ lab_config_sa()
 {
 	echo "{ name = \"$1\"; direction = \"$2\"; spi = \"$(lab_spi "$3")\";"
 	[[ $2 == out ]] || echo "replay_window = $lab_replay_window;"
+	echo "$lab_sa_extra"
 	echo "local = \"$4\"; remote = \"$5\"; cipher = \"$lab_cipher\"; auth = \"$lab_auth\";"
 	echo "${lab_cipher_key[$3]:+cipher_key = \"${lab_cipher_key[$3]}\";}"
 	echo "${lab_auth_key[$3]:+auth_key = \"${lab_auth_key[$3]}\";} }"

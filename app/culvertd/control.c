@@ -7,6 +7,7 @@
 #include <rte_launch.h>
 
 #include "arp.h"
+#include "expiry.h"
 #include "log.h"
 
 #define TICK_MS        100
@@ -182,6 +183,7 @@ void control_run(struct gateway *g)
 		drain_events(g, now);
 		if (now >= next_tick) {
 			neigh_tick(g->neigh, now);
+			expiry_tick(g, now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

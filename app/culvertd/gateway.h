@@ -30,6 +30,7 @@ struct gateway {
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets
 	uint64_t started_ms;
+	unsigned int expiry_next; // SA whose lifetime is looked at next; control thread
 	// Held by the control thread while it changes what show commands walk through, and by
 	// those (on telemetry's threads) while they do. Workers never take it.
 	pthread_mutex_t lock;

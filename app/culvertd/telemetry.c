@@ -112,30 +112,50 @@ static void sa_counted(struct rte_tel_data *d, const struct sa *sa)
 	add_u64(d, "errors", errors);
 }
 
+// What is left of the hard lifetime. Those that nobody gets to see the end of count as none.
+static void sa_lifetime(
+	struct rte_tel_data *d, const struct sa *sa, const uint64_t used[LIFETIME_UNITS])
+{
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
+		uint64_t left = lifetime_left(&sa->lifetime, u, used[u]);
+		char name[32], text[32] = "-";
+
+		snprintf(name, sizeof(name), "%s_left", lifetime_unit_names[u]);
+		if (left <= INT64_MAX)
+			snprintf(text, sizeof(text), "%" PRIu64, left);
+		add_string(d, name, text);
+	}
+}
+
 // The outbound ones first.
 static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	const struct snapshot *s = g->snapshot;
+	uint64_t used[LIFETIME_UNITS];
 
 	if (i < s->n_sa_out) {
-		const struct sa_out *sa = s->sa_out[i];
+		struct sa_out *sa = s->sa_out[i];
 
 		sa_common(d, &sa->sa, "out");
 		add_u64(d, "sequence", RTE_MIN(sa->seq, sa->seq_max));
 		add_u64(d, "window", 0);
 		add_u64(d, "mtu", sa->mtu);
 		sa_counted(d, &sa->sa);
+		sa_out_used(sa, gateway_now_ms(), used);
+		sa_lifetime(d, &sa->sa, used);
 		return true;
 	}
 	i -= s->n_sa_out;
 	if (i < s->n_sa_in) {
-		const struct sa_in *sa = s->sa_in[i];
+		struct sa_in *sa = s->sa_in[i];
 
 		sa_common(d, &sa->sa, "in");
 		add_u64(d, "sequence", sa->replay.top);
 		add_u64(d, "window", sa->replay.size);
 		add_u64(d, "mtu", 0);
 		sa_counted(d, &sa->sa);
+		sa_in_used(sa, gateway_now_ms(), used);
+		sa_lifetime(d, &sa->sa, used);
 		return true;
 	}
 	return false;

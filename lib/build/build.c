@@ -47,6 +47,12 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key, c->esn},
 		.engine = conf->engine,
 		.replay_window = c->replay_window,
+		.soft = {[LIFETIME_BYTES] = c->soft.bytes,
+			[LIFETIME_PACKETS] = c->soft.packets,
+			[LIFETIME_SECONDS] = c->soft.seconds},
+		.hard = {[LIFETIME_BYTES] = c->hard.bytes,
+			[LIFETIME_PACKETS] = c->hard.packets,
+			[LIFETIME_SECONDS] = c->hard.seconds},
 		.n_workers = conf->n_workers,
 	};
 }

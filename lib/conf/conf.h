@@ -63,6 +63,11 @@ struct conf_neighbour {
 
 enum conf_direction { CONF_IN, CONF_OUT };
 
+// 0: none was given.
+struct conf_lifetime {
+	uint64_t bytes, packets, seconds;
+};
+
 struct conf_sa {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
@@ -76,6 +81,7 @@ struct conf_sa {
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
 	bool esn;               // sequence numbers of 64 bits
 	uint32_t replay_window; // packets; 0: no replay check. Inbound only.
+	struct conf_lifetime soft, hard;
 };
 
 enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };

@@ -96,6 +96,32 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 	}
 }
 
+static void check_order(struct conf_reader *r, config_setting_t *group, const char *soft_name,
+	const char *hard_name, uint64_t soft, uint64_t hard)
+{
+	config_setting_t *s = conf_given(group, soft_name);
+
+	if (s != NULL && conf_given(group, hard_name) != NULL && soft > hard)
+		conf_err(r, s, "is more than %s, must be at most as much", hard_name);
+}
+
+static void check_lifetime(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	config_setting_t *group = conf_given(item, "lifetime"), *packets;
+
+	if (group == NULL)
+		return;
+	check_order(r, group, "soft_bytes", "hard_bytes", sa->soft.bytes, sa->hard.bytes);
+	check_order(r, group, "soft_packets", "hard_packets", sa->soft.packets, sa->hard.packets);
+	check_order(r, group, "soft_seconds", "hard_seconds", sa->soft.seconds, sa->hard.seconds);
+	packets = conf_given(group, "hard_packets");
+	if (packets != NULL && !conf_refused(item, "esn") && !sa->esn &&
+		sa->hard.packets > UINT32_MAX)
+		conf_err(r, packets,
+			"is more than there are numbers without esn, must be at most %u",
+			UINT32_MAX);
+}
+
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -110,6 +136,7 @@ void conf_check_sas(struct conf_reader *r)
 
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
+		check_lifetime(r, item, sa);
 		check_algorithms(r, item, sa);
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->cipher))
 			keyed.index[keyed.n++] = i;

@@ -87,10 +87,10 @@ static const char *item_label(const struct conf_reader *r, const config_setting_
 	return conf_format(r, "%s %d", schema->noun, config_setting_index(item) + 1);
 }
 
-// 'flows.timeouts.udp'
+// 'flows.timeouts.udp', from the top of the file or the element of a list that it is in.
 static const char *path(const struct conf_reader *r, const config_setting_t *s)
 {
-	if (s->parent->parent == NULL)
+	if (s->parent->parent == NULL || item_schema(s->parent) != NULL)
 		return conf_show(r, s->name);
 	return conf_format(r, "%s.%s", path(r, s->parent), conf_show(r, s->name));
 }
@@ -98,12 +98,16 @@ static const char *path(const struct conf_reader *r, const config_setting_t *s)
 // What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
 static const char *label(const struct conf_reader *r, const config_setting_t *s)
 {
+	const config_setting_t *item = s;
+
 	if (s == NULL || s->parent == NULL)
 		return "";
-	if (item_schema(s) != NULL)
+	while (item->parent != NULL && item_schema(item) == NULL)
+		item = item->parent;
+	if (item == s)
 		return conf_format(r, "%s: ", item_label(r, s));
-	if (item_schema(s->parent) != NULL)
-		return conf_format(r, "%s: %s: ", item_label(r, s->parent), conf_show(r, s->name));
+	if (item->parent != NULL)
+		return conf_format(r, "%s: %s: ", item_label(r, item), path(r, s));
 	return conf_format(r, "%s: ", path(r, s));
 }
 

@@ -193,6 +193,24 @@ static const struct conf_option neighbour_options[] = {
 	{0},
 };
 
+#define AMOUNT(kind, unit)                                                                         \
+	{                                                                                          \
+		.name = #kind "_" #unit, .type = &conf_type_amount,                                \
+		FIELD(struct conf_sa, kind.unit)                                                   \
+	}
+
+static const struct conf_option lifetime_options[] = {
+	AMOUNT(soft, bytes),
+	AMOUNT(hard, bytes),
+	AMOUNT(soft, packets),
+	AMOUNT(hard, packets),
+	AMOUNT(soft, seconds),
+	AMOUNT(hard, seconds),
+	{0},
+};
+
+static const struct conf_schema lifetime = {.options = lifetime_options};
+
 static const struct conf_option sa_options[] = {
 	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_sa, name)},
 	{.name = "direction",
@@ -223,6 +241,7 @@ static const struct conf_option sa_options[] = {
 		.def = "64",
 		FIELD(struct conf_sa, replay_window)},
 	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
+	{.name = "lifetime", .shape = CONF_GROUP, .schema = &lifetime},
 	{0},
 };
 

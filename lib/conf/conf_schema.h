@@ -56,6 +56,7 @@ extern const struct conf_schema conf_key_schema; // of a key file
 // conf_type.c, conf_type_net.c
 extern const struct conf_type conf_type_bool;
 extern const struct conf_type conf_type_uint;
+extern const struct conf_type conf_type_amount; // uint64_t
 extern const struct conf_type conf_type_choice; // the field is the choice's number
 extern const struct conf_type conf_type_engine; // the field is the choice
 extern const struct conf_type conf_type_name;

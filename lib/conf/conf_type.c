@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -85,6 +86,28 @@ static void parse_uint(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint};
+
+// Digits, and a letter that multiplies by a thousand as often as its place says.
+static void parse_amount(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	static const char letters[] = "kMGTP";
+	unsigned long long v = strtoull(text, NULL, 10);
+	const char *unit = text + strspn(text, "0123456789");
+	const char *letter = *unit != '\0' ? strchr(letters, *unit) : NULL;
+
+	for (ptrdiff_t i = 0; letter != NULL && i <= letter - letters && v <= INT64_MAX; i++)
+		v = v > INT64_MAX / 1000 ? UINT64_MAX : v * 1000;
+	if (unit == text || v == 0 || v > INT64_MAX ||
+		(letter != NULL ? unit[1] != '\0' : *unit != '\0'))
+		refuse(r, o, s, text);
+	else
+		*(uint64_t *)field = v;
+}
+
+const struct conf_type conf_type_amount = {
+	"a number above 0, in a string also with k, M, G, T or P, such as \"500G\"",
+	STRING | INTEGER, NULL, parse_amount};
 
 static const char *choice(const struct conf_option *o, unsigned int i)
 {

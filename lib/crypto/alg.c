@@ -7,32 +7,46 @@
 // Aliases: what strongSwan says, and the names of IANA's IKEv2 registry, with the key length in
 // bits where they lack it; ENCR_AES_GCM_8 and its like as AES-GCM-8-128.
 
+// 2^48 blocks: who sees so many of one key tells CBC, CTR or GCM from randomness, because outputs
+// of a block cipher do not repeat, with a chance of 2^-33 (2^96 pairs among 2^128 blocks, halved).
+// NULL has no key, and ChaCha20 is no permutation.
+#define AES_BYTES (UINT64_C(1) << 52)
+
 const struct cipher_alg cipher_algs[] = {
-	// name, aliases, mode, octets of: key, salt, IV, block, ICV
-	{"null", "ENCR_NULL", CIPHER_NULL, 0, 0, 0, 4, 0},
-	{"aes-128-cbc", "aes128 AES-CBC-128", CIPHER_CBC, 16, 0, 16, 16, 0},
-	{"aes-192-cbc", "aes192 AES-CBC-192", CIPHER_CBC, 24, 0, 16, 16, 0},
-	{"aes-256-cbc", "aes256 AES-CBC-256", CIPHER_CBC, 32, 0, 16, 16, 0},
-	{"aes-128-ctr", "aes128ctr AES-CTR-128", CIPHER_CTR, 16, 4, 8, 4, 0},
-	{"aes-192-ctr", "aes192ctr AES-CTR-192", CIPHER_CTR, 24, 4, 8, 4, 0},
-	{"aes-256-ctr", "aes256ctr AES-CTR-256", CIPHER_CTR, 32, 4, 8, 4, 0},
+	// name, aliases, mode, octets of: key, salt, IV, block, ICV; bytes_max
+	{"null", "ENCR_NULL", CIPHER_NULL, 0, 0, 0, 4, 0, UINT64_MAX},
+	{"aes-128-cbc", "aes128 AES-CBC-128", CIPHER_CBC, 16, 0, 16, 16, 0, AES_BYTES},
+	{"aes-192-cbc", "aes192 AES-CBC-192", CIPHER_CBC, 24, 0, 16, 16, 0, AES_BYTES},
+	{"aes-256-cbc", "aes256 AES-CBC-256", CIPHER_CBC, 32, 0, 16, 16, 0, AES_BYTES},
+	{"aes-128-ctr", "aes128ctr AES-CTR-128", CIPHER_CTR, 16, 4, 8, 4, 0, AES_BYTES},
+	{"aes-192-ctr", "aes192ctr AES-CTR-192", CIPHER_CTR, 24, 4, 8, 4, 0, AES_BYTES},
+	{"aes-256-ctr", "aes256ctr AES-CTR-256", CIPHER_CTR, 32, 4, 8, 4, 0, AES_BYTES},
 	{"aes-128-gcm", "aes-128-gcm-16 aes128gcm16 aes128gcm128 AES-GCM-128", CIPHER_GCM, 16, 4, 8,
-		4, 16},
+		4, 16, AES_BYTES},
 	{"aes-192-gcm", "aes-192-gcm-16 aes192gcm16 aes192gcm128 AES-GCM-192", CIPHER_GCM, 24, 4, 8,
-		4, 16},
+		4, 16, AES_BYTES},
 	{"aes-256-gcm", "aes-256-gcm-16 aes256gcm16 aes256gcm128 AES-GCM-256", CIPHER_GCM, 32, 4, 8,
-		4, 16},
-	{"aes-128-gcm-12", "aes128gcm12 aes128gcm96 AES-GCM-12-128", CIPHER_GCM, 16, 4, 8, 4, 12},
-	{"aes-192-gcm-12", "aes192gcm12 aes192gcm96 AES-GCM-12-192", CIPHER_GCM, 24, 4, 8, 4, 12},
-	{"aes-256-gcm-12", "aes256gcm12 aes256gcm96 AES-GCM-12-256", CIPHER_GCM, 32, 4, 8, 4, 12},
-	{"aes-128-gcm-8", "aes128gcm8 aes128gcm64 AES-GCM-8-128", CIPHER_GCM, 16, 4, 8, 4, 8},
-	{"aes-192-gcm-8", "aes192gcm8 aes192gcm64 AES-GCM-8-192", CIPHER_GCM, 24, 4, 8, 4, 8},
-	{"aes-256-gcm-8", "aes256gcm8 aes256gcm64 AES-GCM-8-256", CIPHER_GCM, 32, 4, 8, 4, 8},
-	{"aes-128-gmac", "aes128gmac NULL-AUTH-AES-GMAC-128", CIPHER_GMAC, 16, 4, 8, 4, 16},
-	{"aes-192-gmac", "aes192gmac NULL-AUTH-AES-GMAC-192", CIPHER_GMAC, 24, 4, 8, 4, 16},
-	{"aes-256-gmac", "aes256gmac NULL-AUTH-AES-GMAC-256", CIPHER_GMAC, 32, 4, 8, 4, 16},
+		4, 16, AES_BYTES},
+	{"aes-128-gcm-12", "aes128gcm12 aes128gcm96 AES-GCM-12-128", CIPHER_GCM, 16, 4, 8, 4, 12,
+		AES_BYTES},
+	{"aes-192-gcm-12", "aes192gcm12 aes192gcm96 AES-GCM-12-192", CIPHER_GCM, 24, 4, 8, 4, 12,
+		AES_BYTES},
+	{"aes-256-gcm-12", "aes256gcm12 aes256gcm96 AES-GCM-12-256", CIPHER_GCM, 32, 4, 8, 4, 12,
+		AES_BYTES},
+	{"aes-128-gcm-8", "aes128gcm8 aes128gcm64 AES-GCM-8-128", CIPHER_GCM, 16, 4, 8, 4, 8,
+		AES_BYTES},
+	{"aes-192-gcm-8", "aes192gcm8 aes192gcm64 AES-GCM-8-192", CIPHER_GCM, 24, 4, 8, 4, 8,
+		AES_BYTES},
+	{"aes-256-gcm-8", "aes256gcm8 aes256gcm64 AES-GCM-8-256", CIPHER_GCM, 32, 4, 8, 4, 8,
+		AES_BYTES},
+	{"aes-128-gmac", "aes128gmac NULL-AUTH-AES-GMAC-128", CIPHER_GMAC, 16, 4, 8, 4, 16,
+		AES_BYTES},
+	{"aes-192-gmac", "aes192gmac NULL-AUTH-AES-GMAC-192", CIPHER_GMAC, 24, 4, 8, 4, 16,
+		AES_BYTES},
+	{"aes-256-gmac", "aes256gmac NULL-AUTH-AES-GMAC-256", CIPHER_GMAC, 32, 4, 8, 4, 16,
+		AES_BYTES},
 	{"chacha20-poly1305", "chacha20poly1305 chacha20poly1305128 ENCR_CHACHA20_POLY1305",
-		CIPHER_CHACHA20, 32, 4, 8, 4, 16},
+		CIPHER_CHACHA20, 32, 4, 8, 4, 16, UINT64_MAX},
 	{0},
 };
 

@@ -25,7 +25,8 @@ struct cipher_alg {
 	uint8_t salt_len; // octets behind the key in the keying material
 	uint8_t iv_len;   // octets of IV in the packet
 	uint8_t block; // the encrypted part is a multiple of this; 4 where the cipher asks nothing
-	uint8_t icv_len; // of a cipher that authenticates as well, else 0
+	uint8_t icv_len;    // of a cipher that authenticates as well, else 0
+	uint64_t bytes_max; // octets that one key should process: default of the hard lifetime
 };
 
 enum auth_mode {

@@ -8,7 +8,8 @@
 #include "sa.h"
 
 // Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
-// header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_ESP_SHORT or DROP_REPLAY.
+// header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_LIFETIME or DROP_SEQUENCE_END (the
+// SA has been stopped), DROP_ESP_SHORT or DROP_REPLAY.
 enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m);
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds

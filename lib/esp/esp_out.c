@@ -36,13 +36,22 @@ static void outer_header_write(uint8_t *to, const struct sa_out *sa,
 		sa->outer_sum + rte_cpu_to_be_16(tos) + total_length + id + offset);
 }
 
+// Why a number that was taken must not be used.
+static enum drop refuse(struct sa_out *sa, uint64_t seq)
+{
+	if (seq > sa->seq_max) {
+		sa_out_hold_seq(sa);
+		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
+	}
+	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
+	return atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
+}
+
 enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m, uint64_t seq,
 	unsigned int worker)
 {
-	if (unlikely(seq > sa->seq_max)) {
-		sa_out_hold_seq(sa);
-		return DROP_SEQUENCE_END;
-	}
+	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
+		return refuse(sa, seq);
 
 	uint32_t inner_len = rte_pktmbuf_data_len(m);
 	uint32_t pad_len = -(inner_len + TAIL_LEN) & (sa->sa.align - 1u);

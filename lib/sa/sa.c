@@ -18,6 +18,11 @@ static void sa_fini(struct sa *sa)
 	free(sa->counters);
 }
 
+static uint64_t seq_end(const struct sa *sa)
+{
+	return sa->esn ? SA_ESN_MAX : SA_SEQ_MAX;
+}
+
 static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
 {
 	*sa = (struct sa){
@@ -33,6 +38,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.n_workers = p->n_workers,
 	};
 	strncpy(sa->name, p->name, sizeof(sa->name) - 1);
+	lifetime_init(&sa->lifetime, p->soft, p->hard, p->key.cipher, seq_end(sa));
 
 	size_t size = p->n_workers * sizeof(sa->counters[0]);
 
@@ -67,7 +73,6 @@ struct sa_out *sa_out_new(const struct sa_params *p)
 	if (sa == NULL)
 		return NULL;
 	memset(sa, 0, sizeof(*sa));
-	sa->seq_max = p->key.esn ? SA_ESN_MAX : SA_SEQ_MAX;
 
 	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
 
@@ -76,6 +81,8 @@ struct sa_out *sa_out_new(const struct sa_params *p)
 		errno = -rc;
 		return NULL;
 	}
+	sa->seq_max = RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], seq_end(&sa->sa));
+	sa->seq_limit = sa->seq_max;
 	outer_init(sa);
 	return sa;
 }
@@ -115,6 +122,50 @@ void sa_in_free(struct sa_in *sa)
 	replay_fini(&sa->replay);
 	sa_fini(&sa->sa);
 	free(sa);
+}
+
+static void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
+{
+	used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
+	for (unsigned int i = 0; i < sa->n_workers; i++) {
+		used[LIFETIME_BYTES] += sa->counters[i].bytes;
+		used[LIFETIME_PACKETS] += sa->counters[i].packets;
+	}
+	used[LIFETIME_SECONDS] = lifetime_age(&sa->lifetime, now_ms);
+}
+
+void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
+{
+	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
+
+	sa_used(&sa->sa, now_ms, used);
+	used[LIFETIME_PACKETS] = RTE_MIN(seq, sa->seq_max);
+}
+
+void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
+{
+	uint64_t top = atomic_load_explicit(&sa->replay.top, memory_order_relaxed);
+
+	sa_used(&sa->sa, now_ms, used);
+	used[LIFETIME_PACKETS] = RTE_MAX(used[LIFETIME_PACKETS], top);
+}
+
+enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)
+{
+	if (unit == LIFETIME_PACKETS && sa->lifetime.hard[unit] >= seq_end(sa))
+		return DROP_SEQUENCE_END;
+	return DROP_LIFETIME;
+}
+
+void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit)
+{
+	atomic_store_explicit(&sa->sa.stop, sa_end_reason(&sa->sa, unit), memory_order_relaxed);
+	atomic_store_explicit(&sa->seq_limit, 0, memory_order_release);
+}
+
+void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit)
+{
+	atomic_store_explicit(&sa->sa.stop, sa_end_reason(&sa->sa, unit), memory_order_relaxed);
 }
 
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu)

@@ -3,8 +3,10 @@
 // control thread; workers read them, and write only what says so.
 #pragma once
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
@@ -15,6 +17,7 @@
 #include "addr.h"
 #include "crypto.h"
 #include "drop.h"
+#include "lifetime.h"
 #include "replay.h"
 
 #define SA_NAME_MAX    32
@@ -40,6 +43,8 @@ struct sa_params {
 	struct crypto_key key;
 	const char *engine;     // crypto engine or "auto"
 	uint32_t replay_window; // packets, inbound only
+	// 0 where none is asked for, see lifetime_init().
+	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
 };
 
@@ -48,34 +53,46 @@ struct sa {
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	bool esn;                // sequence numbers have 64 bits (RFC 4303 2.2.1)
-	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	// Why the SA must not be used any more, an enum drop. Written by the control thread, once.
+	_Atomic uint8_t stop;
+	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
+	struct ip_addr local, remote;
 	// For showing, not for packets:
 	char name[SA_NAME_MAX];
-	struct ip_addr local, remote;
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
 	unsigned int n_workers;
+	struct lifetime lifetime; // control thread
 };
+
+static_assert(offsetof(struct sa, name) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
 struct nexthop;
 
 struct sa_out {
 	struct sa sa;
-	uint8_t outer[SA_OUTER_MAX]; // IP header to put in front; length, id, TOS and sum are open
-	uint16_t outer_len;          // octets
-	uint16_t outer_sum;          // of an IPv4 header's words (RFC 1071)
-	uint16_t mtu; // largest inner packet whose ESP packet fits the way to the peer
+	uint64_t seq_max; // last number that may be used: there are no more, or its life ends
+	// IP header to put in front; length, id, TOS and sum are open.
+	uint8_t outer[SA_OUTER_MAX] __rte_cache_aligned;
+	uint16_t outer_len; // octets
+	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
+	uint16_t mtu;       // largest inner packet whose ESP packet fits the way to the peer
 	const struct nexthop *path; // the way to the peer; belongs to the snapshot
-	uint64_t seq_max;           // last number that may be used under this key
+	// What packets are held against: seq_max, or 0 when the SA has been stopped. Written by the
+	// control thread, once.
+	_Atomic uint64_t seq_limit;
 	// Last number taken. Written by workers, on a line of its own.
 	_Atomic uint64_t seq __rte_cache_aligned;
 } __rte_cache_aligned;
 
+static_assert(offsetof(struct sa_out, seq) - offsetof(struct sa_out, outer) == RTE_CACHE_LINE_SIZE,
+	"one line more for packets");
+
 struct sa_in {
 	struct sa sa;
-	struct replay replay; // written by workers
+	struct replay replay __rte_cache_aligned; // written by workers
 } __rte_cache_aligned;
 
 // Return NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
@@ -89,6 +106,19 @@ void sa_in_free(struct sa_in *sa);
 // Octets of the largest inner packet whose ESP packet is at most mtu octets long (RFC 4303 2).
 // 0 if nothing fits.
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
+
+// What an SA has used up of its lifetime; of packets its sequence numbers: those that were taken,
+// or the highest that came, or the packets if they are more. Control thread; workers may be at it.
+void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
+void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
+
+// End its life, because there is nothing left in this unit. Control thread.
+void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
+void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
+
+// Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any
+// thread.
+enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit);
 
 // Has fetched what is needed to seal a packet.
 static inline void sa_out_prefetch(const struct sa_out *sa)

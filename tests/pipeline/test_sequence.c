@@ -243,6 +243,46 @@ static void test_esn_end(void **state)
 	gateway_free(g);
 }
 
+// So many packets and no more, outbound.
+static void test_lifetime_packets(void **state)
+{
+	static struct frame f[8];
+	struct gateway *g = site_a((struct site){.sa = " lifetime = { hard_packets = 11; };"});
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = frame_ip(LAN, outward);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_all_sent(g, 8, WAN);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_LIFETIME, 5);
+	expect_all_sent(g, 3, WAN);
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_LIFETIME, 8);
+	gateway_free(g);
+}
+
+// An SA that the control thread has stopped, in either direction.
+static void test_lifetime_over(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame in = peer_seal_ip(&b, 1, inward), out = frame_ip(LAN, outward);
+
+	(void)state;
+	gateway_expect_sent(g, &in, LAN);
+	gateway_expect_sent(g, &out, WAN);
+	sa_in_stop(g->snapshot->sa_in[0], LIFETIME_BYTES);
+	in = peer_seal_ip(&b, 2, inward);
+	gateway_expect_drop(g, &in, DROP_LIFETIME);
+	gateway_expect_sent(g, &out, WAN);
+	sa_out_stop(g->snapshot->sa_out[0], LIFETIME_PACKETS);
+	gateway_expect_drop(g, &out, DROP_SEQUENCE_END);
+	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].drops[DROP_LIFETIME], 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // The same packet again and again gives another IV and another ciphertext each time.
 static void check_ivs(const char *cipher, const char *auth, uint16_t iv_len)
 {
@@ -282,6 +322,8 @@ int main(void)
 		pipeline_test(test_esn_in),
 		pipeline_test(test_esn_out),
 		pipeline_test(test_esn_end),
+		pipeline_test(test_lifetime_packets),
+		pipeline_test(test_lifetime_over),
 		pipeline_test(test_ivs),
 	};
 

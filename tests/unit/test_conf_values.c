@@ -233,6 +233,14 @@ static void test_sas(void **state)
 	assert_int_equal(sa[1].replay_window, 65536);
 	assert_false(sa[0].esn);
 	assert_true(sa[1].esn);
+	assert_int_equal(sa[0].hard.bytes, 0);
+	assert_int_equal(sa[0].soft.seconds, 0);
+	assert_int_equal(sa[1].hard.packets, UINT64_C(5000000000));
+	assert_int_equal(sa[1].soft.packets, UINT64_C(4000000000));
+	assert_int_equal(sa[1].hard.bytes, UINT64_C(10000000000000000));
+	assert_int_equal(sa[1].soft.bytes, UINT64_C(9007199254740993));
+	assert_int_equal(sa[1].hard.seconds, 3600);
+	assert_int_equal(sa[1].soft.seconds, 1000);
 
 	assert_int_equal(sa[2].spi, 0x1003);
 	assert_string_equal(sa[2].cipher->name, "aes-128-cbc");

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "expiry.h"
+
+#include <inttypes.h>
+
+#include "log.h"
+
+// One form for both events, for programs to read: name=value.
+static void tell(const struct sa *sa, const char *direction, enum lifetime_event event,
+	enum lifetime_unit unit, uint64_t used)
+{
+	log_warn("lifetime event=%s sa=%s direction=%s spi=0x%08" PRIx32 " unit=%s used=%" PRIu64
+		 " soft=%" PRIu64 " hard=%" PRIu64,
+		event == LIFETIME_SOFT ? "soft" : "hard", sa->name, direction,
+		rte_be_to_cpu_32(sa->spi), lifetime_unit_names[unit], used, sa->lifetime.soft[unit],
+		sa->lifetime.hard[unit]);
+}
+
+// Whether the life of the SA has ended just now, and in which unit.
+static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFETIME_UNITS],
+	enum lifetime_unit *unit)
+{
+	enum lifetime_event event = lifetime_check(&sa->lifetime, used, unit);
+
+	if (event != LIFETIME_GOES_ON)
+		tell(sa, direction, event, *unit, used[*unit]);
+	return event == LIFETIME_HARD;
+}
+
+static void out_check(struct sa_out *sa, uint64_t now_ms)
+{
+	uint64_t used[LIFETIME_UNITS];
+	enum lifetime_unit unit;
+
+	sa_out_used(sa, now_ms, used);
+	if (ends(&sa->sa, "out", used, &unit))
+		sa_out_stop(sa, unit);
+}
+
+static void in_check(struct sa_in *sa, uint64_t now_ms)
+{
+	uint64_t used[LIFETIME_UNITS];
+	enum lifetime_unit unit;
+
+	sa_in_used(sa, now_ms, used);
+	if (ends(&sa->sa, "in", used, &unit))
+		sa_in_stop(sa, unit);
+}
+
+void expiry_tick(struct gateway *g, uint64_t now_ms)
+{
+	const struct snapshot *s = g->snapshot;
+	unsigned int n = s->n_sa_out + s->n_sa_in;
+
+	for (unsigned int i = 0; i < RTE_MIN(n, EXPIRY_AT_ONCE); i++) {
+		unsigned int at = g->expiry_next++ % n;
+
+		if (at < s->n_sa_out)
+			out_check(s->sa_out[at], now_ms);
+		else
+			in_check(s->sa_in[at - s->n_sa_out], now_ms);
+	}
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lifetimes of SAs (RFC 4301 4.4.2.1), soft and hard, in octets, packets and seconds. Control
+// thread, except where said.
+//
+// Workers count what they do each for themselves, and the control thread adds it up now and then:
+// an SA stops so much later than its hard lifetime says (docs/decisions/0010-lifetimes.md). That of
+// packets is exact outbound, where it is a limit for sequence numbers.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "alg.h"
+
+#define LIFETIME_UNLIMITED UINT64_MAX
+
+enum lifetime_unit { LIFETIME_BYTES, LIFETIME_PACKETS, LIFETIME_SECONDS, LIFETIME_UNITS };
+
+extern const char *const lifetime_unit_names[LIFETIME_UNITS];
+
+struct lifetime {
+	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
+	uint64_t start_ms; // when seconds began to count; 0: not yet
+	bool soft_told, hard_told;
+};
+
+// Takes limits as they are asked for, 0 where none is. What is not asked for follows: hard bytes
+// from the cipher, hard packets from the sequence numbers there are, and soft is 7/8 of hard.
+void lifetime_init(struct lifetime *l, const uint64_t soft[LIFETIME_UNITS],
+	const uint64_t hard[LIFETIME_UNITS], const struct cipher_alg *cipher, uint64_t seq_max);
+
+// Seconds since this was first called for the SA. now_ms is any clock that never stands at 0.
+uint64_t lifetime_age(struct lifetime *l, uint64_t now_ms);
+
+enum lifetime_event { LIFETIME_GOES_ON, LIFETIME_SOFT, LIFETIME_HARD };
+
+// What has happened to an SA that has used up so much; each event is told once, and none after
+// hard. Sets *unit to the one that it is about.
+enum lifetime_event lifetime_check(
+	struct lifetime *l, const uint64_t used[LIFETIME_UNITS], enum lifetime_unit *unit);
+
+// What is left of the hard lifetime. Any thread.
+uint64_t lifetime_left(const struct lifetime *l, enum lifetime_unit unit, uint64_t used);
