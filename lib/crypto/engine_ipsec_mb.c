@@ -64,19 +64,35 @@ static bool workers_make(unsigned int n)
 	return true;
 }
 
+void imb_keys_expand(const struct imb_session *s, const struct crypto_key *key,
+	const struct imb_worker *w, void *encrypt, void *decrypt)
+{
+	keyexp_t expand = s->key_len == IMB_KEY_128_BYTES   ? w->best->keyexp_128
+			  : s->key_len == IMB_KEY_192_BYTES ? w->best->keyexp_192
+							    : w->best->keyexp_256;
+
+	expand(key->cipher_key, encrypt, decrypt);
+}
+
+// By enum cipher_mode.
+static bool (*const families[])(struct imb_session *s, const struct crypto_key *key,
+	enum crypto_dir dir, const struct imb_worker *w) = {
+	[CIPHER_NULL] = imb_hmac_init,
+	[CIPHER_CBC] = imb_hmac_init,
+	[CIPHER_CTR] = imb_hmac_init,
+	[CIPHER_GCM] = imb_gcm_init,
+	[CIPHER_GMAC] = imb_gmac_init,
+	[CIPHER_CHACHA20] = imb_chacha20_init,
+};
+
+// ChaCha20-Poly1305 is faster than libcrypto's only where it has AVX-512 with IFMA.
 static bool supports(const struct crypto_key *key)
 {
-	if ((imb_get_feature_flags() & IMB_FEATURE_AESNI) == 0 || key->esn)
-		return false;
-	switch (key->cipher->mode) {
-	case CIPHER_NULL:
-	case CIPHER_CBC:
-		return key->auth->mode == AUTH_HMAC_SHA1 || key->auth->mode == AUTH_HMAC_SHA256;
-	case CIPHER_GCM:
-		return key->cipher->icv_len == GCM_ICV_LEN;
-	default:
-		return false;
-	}
+	uint64_t needs = IMB_FEATURE_AESNI;
+
+	if (key->cipher->mode == CIPHER_CHACHA20)
+		needs |= IMB_FEATURE_AVX512_IFMA;
+	return (imb_get_feature_flags() & needs) == needs;
 }
 
 static void session_free(struct crypto_session *s)
@@ -88,18 +104,22 @@ static void session_free(struct crypto_session *s)
 static struct crypto_session *session_new(
 	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
 {
+	const struct cipher_alg *cipher = key->cipher;
 	struct imb_session *s = aligned_alloc(alignof(struct imb_session), sizeof(*s));
 
 	if (s == NULL)
 		return NULL;
 	memset(s, 0, sizeof(*s));
 	s->base.engine = &crypto_engine_ipsec_mb;
-	s->kind = (uint32_t)((key->cipher - cipher_algs) << 16 | (key->auth - auth_algs));
-	s->key_len = key->cipher->key_len;
-	s->icv_len = alg_pair_icv_len(key->cipher, key->auth);
-	if (!workers_make(n_workers) ||
-		!(key->cipher->mode == CIPHER_GCM ? imb_gcm_init(s, key, dir, workers[0])
-						  : imb_hmac_init(s, key, dir, workers[0]))) {
+	s->kind = (uint32_t)((key->cipher - cipher_algs) << 16 | (key->auth - auth_algs) << 1 |
+			     (key->esn ? 1 : 0));
+	s->key_len = cipher->key_len;
+	s->iv_len = cipher->iv_len;
+	s->icv_len = alg_pair_icv_len(cipher, key->auth);
+	s->esn_len = key->esn ? 4 : 0;
+	if (cipher->salt_len > 0)
+		memcpy(&s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
+	if (!workers_make(n_workers) || !families[cipher->mode](s, key, dir, workers[0])) {
 		session_free(&s->base);
 		errno = ENOMEM;
 		return NULL;

@@ -2,14 +2,17 @@
 // What the files of the engine ipsec_mb share. Private to them.
 //
 // engine_ipsec_mb.c sorts the operations of a burst by algorithms and hands each lot to a family:
-// ipsec_mb_gcm.c or ipsec_mb_hmac.c. docs/decisions/0008-ipsec-mb.md says what was measured.
+// ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which hands it on to the cipher in
+// ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md says what was measured.
 #pragma once
 
+#include <immintrin.h>
 #include <stdalign.h>
 
 #define NO_COMPAT_IMB_API_053
 #include <intel-ipsec-mb.h>
 
+#include <rte_byteorder.h>
 #include <rte_common.h>
 
 #include "engine.h"
@@ -18,9 +21,14 @@
 #define IMB_LOT_MAX    64 // operations handed to a family at once
 #define ESP_HEADER_LEN 8  // SPI and sequence number
 #define CBC_IV_LEN     16
-#define GCM_SALT_LEN   4
-#define GCM_IV_LEN     8
-#define GCM_ICV_LEN    16
+#define SALT_LEN       4
+#define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
+#define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
+#define AEAD_ICV_MAX   16
+
+// Fewer packets are many only if they are long: wide vectors take as long for one lane as for 16.
+#define LANES       16
+#define MANY_OCTETS 4096
 
 // What one worker needs for any session. Made by the control thread, then the worker's alone.
 struct imb_worker {
@@ -28,12 +36,17 @@ struct imb_worker {
 	IMB_MGR *few;  // for what takes several at once: best for few packets, ...
 	IMB_MGR *many; // ... and for many, or long ones
 	struct gcm_context_data gcm;
-	uint8_t icv[IMB_LOT_MAX][CRYPTO_ICV_MAX];
+	__m128i counter_block[IMB_LOT_MAX];
+	uint8_t icv[IMB_LOT_MAX][CRYPTO_ICV_MAX], received[IMB_LOT_MAX][CRYPTO_ICV_MAX];
 	IMB_JOB job[IMB_LOT_MAX];
 };
 
 // A lot: n operations, 1 to IMB_LOT_MAX, whose sessions have the same algorithms.
 typedef void (*imb_run_t)(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n);
+
+// octets is what is authenticated of the whole lot. Packets that are not ok are left alone.
+typedef void (*imb_crypt_t)(
+	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets);
 
 // Only read once it is made.
 struct imb_session {
@@ -41,12 +54,22 @@ struct imb_session {
 	imb_run_t run;    // seals or opens a lot
 	uint32_t kind;    // the same for the same algorithms
 	uint32_t key_len; // octets, of the cipher; 0 for the null cipher
-	uint8_t icv_len;
-	uint32_t salt; // GCM_SALT_LEN octets as they are in the key
+	uint8_t iv_len, icv_len;
+	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated, 4 or
+			 // 0
+	uint32_t salt;   // SALT_LEN octets as they are in the key
+	// With HMAC:
 	IMB_HASH_ALG hash;
+	uint8_t many;      // packets from which wide vectors are the fastest, see imb_manager()
+	uint8_t outer_off; // of the outer state in hmac_key, octets
+	// Hashes a packet that is alone; NULL where the library does that well.
+	void (*hash_alone)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
+	// Encrypts or decrypts a lot; NULL for the null cipher.
+	imb_crypt_t crypt;
 	uint64_t mask[2]; // CBC: hides the sequence number
 	union {
 		alignas(RTE_CACHE_LINE_SIZE) struct gcm_key_data gcm;
+		alignas(RTE_CACHE_LINE_SIZE) uint8_t chacha20_key[32];
 		struct {
 			alignas(RTE_CACHE_LINE_SIZE) struct hmac_key hmac_key;
 			// Of AES, for the direction of the session: at most 15 keys.
@@ -55,21 +78,71 @@ struct imb_session {
 	};
 };
 
-// Fill in what packets need: run, and what hangs on the keys. False if there are no random numbers.
+// Fill in what packets need: run, and what hangs on the keys; the cipher's part for
+// imb_hmac_init(). False if there are no random numbers.
 bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w);
+bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w);
+bool imb_chacha20_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w);
 bool imb_hmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w);
+bool imb_cbc_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w);
+void imb_ctr_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w);
 
-// Whether two ICVs are the same, in a time that does not tell where they differ. len is at least 8;
-// the last eight octets may overlap the others.
+// Expands the key of AES for encryption and for decryption; both have the size of round_keys.
+void imb_keys_expand(const struct imb_session *s, const struct crypto_key *key,
+	const struct imb_worker *w, void *encrypt, void *decrypt);
+
+// The manager that takes n packets at once the fastest, which are many from this number on.
+static inline IMB_MGR *imb_manager(
+	const struct imb_worker *w, unsigned int n, size_t octets, unsigned int many)
+{
+	return n >= LANES || (n >= many && octets >= MANY_OCTETS) ? w->many : w->few;
+}
+
+// Salt and IV, the NONCE_LEN octets in front; 0 behind them. In one store, for the library reads
+// them in one load: a load that has to wait for two stores is slow.
+static inline __m128i imb_nonce(const struct imb_session *s, uint64_t iv)
+{
+	return _mm_set_epi64x((int64_t)(iv >> 32), (int64_t)(iv << 32 | s->salt));
+}
+
+// The upper half of the sequence number in network byte order.
+static inline rte_be32_t imb_esn_upper(const struct crypto_op *op)
+{
+	return rte_cpu_to_be_32((uint32_t)(op->seq >> 32));
+}
+
+// What an AEAD authenticates in front of the IV, ESP_HEADER_LEN + esn_len octets. With ESN it is
+// not as in the packet, and goes to *buf.
+static inline const uint8_t *imb_aad(
+	__m128i *buf, const struct imb_session *s, const struct crypto_op *op)
+{
+	const int32_t *header = (const int32_t *)op->esp;
+
+	if (s->esn_len == 0)
+		return op->esp;
+	*buf = _mm_set_epi32(0, header[1], (int32_t)imb_esn_upper(op), header[0]);
+	return (const uint8_t *)buf;
+}
+
+// Not 0 if the eight octets at a and at b differ.
+static inline uint64_t imb_differ(const uint8_t *a, const uint8_t *b)
+{
+	return *(const unaligned_uint64_t *)a ^ *(const unaligned_uint64_t *)b;
+}
+
+// Whether two ICVs are the same, in a time that does not tell where they differ. len is 8 to 32;
+// eights from the front and eights from the end may overlap.
 static inline bool imb_icv_equal(const uint8_t *a, const uint8_t *b, size_t len)
 {
-	uint64_t differ = *(const unaligned_uint64_t *)(a + len - 8) ^
-			  *(const unaligned_uint64_t *)(b + len - 8);
+	uint64_t differ = imb_differ(a, b) | imb_differ(a + len - 8, b + len - 8);
 
-	for (size_t i = 0; i + 8 <= len; i += 8)
-		differ |=
-			*(const unaligned_uint64_t *)(a + i) ^ *(const unaligned_uint64_t *)(b + i);
+	if (len > 16)
+		differ |= imb_differ(a + 8, b + 8) | imb_differ(a + len - 16, b + len - 16);
 	return differ == 0;
 }

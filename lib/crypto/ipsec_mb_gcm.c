@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM (RFC 4106) on ipsec-mb: its direct functions, packet by packet.
+// AES-GCM (RFC 4106) and AES-GMAC (RFC 4543) on ipsec-mb: its direct functions, packet by packet.
+// GMAC is GCM that authenticates everything, the IV included, and encrypts nothing.
 
-#include <immintrin.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_prefetch.h>
 
 #include "ipsec_mb.h"
 
 #define AHEAD 4 // packets
-
-// Salt and IV, 12 octets. In one store, for the library reads them in one load: a load that has to
-// wait for two stores is slow.
-static __m128i nonce_of(const struct imb_session *s, uint64_t iv)
-{
-	return _mm_set_epi64x((int64_t)(iv >> 32), (int64_t)(iv << 32 | s->salt));
-}
 
 // The keys of many SAs are in no cache. Of the powers of the hash key, the first is the last in
 // memory, and a packet needs as many as it has blocks.
@@ -51,12 +43,13 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		const struct imb_session *s = (const struct imb_session *)op->session;
 		rte_be64_t seq = rte_cpu_to_be_64(op->seq);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		uint8_t *text = iv + GCM_IV_LEN;
-		__m128i nonce = nonce_of(s, seq);
+		uint8_t *text = iv + COUNTER_IV_LEN;
+		__m128i nonce = imb_nonce(s, seq), aad;
 
 		encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			op->esp, ESP_HEADER_LEN, text + op->text_len, GCM_ICV_LEN);
-		memcpy(iv, &seq, GCM_IV_LEN); // not before: it would hold up the load of the header
+			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, text + op->text_len,
+			s->icv_len);
+		memcpy(iv, &seq, sizeof(seq)); // not before: would hold up the load of the header
 		op->ok = true;
 	}
 }
@@ -76,28 +69,124 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = (const struct imb_session *)op->session;
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		uint8_t *text = op->esp + ESP_HEADER_LEN + GCM_IV_LEN;
-		uint8_t icv[GCM_ICV_LEN];
-		__m128i nonce;
+		uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
+		uint8_t icv[AEAD_ICV_MAX];
+		__m128i nonce, aad;
 		uint64_t seq;
 
-		memcpy(&seq, iv, GCM_IV_LEN);
-		nonce = nonce_of(s, seq);
+		memcpy(&seq, iv, sizeof(seq));
+		nonce = imb_nonce(s, seq);
 		decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			op->esp, ESP_HEADER_LEN, icv, GCM_ICV_LEN);
-		op->ok = imb_icv_equal(icv, text + op->text_len, GCM_ICV_LEN);
+			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, icv, s->icv_len);
+		op->ok = imb_icv_equal(icv, text + op->text_len, s->icv_len);
 	}
 }
 
-bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w)
+// The functions of GMAC for a length of key.
+struct gmac {
+	aes_gcm_enc_dec_t encrypt; // of no text: all is AAD
+	aes_gmac_init_t init;
+	aes_gmac_update_t update;
+	aes_gmac_finalize_t finalize;
+};
+
+static struct gmac gmac_of(const IMB_MGR *m, uint32_t key_len)
+{
+	if (key_len == IMB_KEY_128_BYTES)
+		return (struct gmac){
+			m->gcm128_enc, m->gmac128_init, m->gmac128_update, m->gmac128_finalize};
+	if (key_len == IMB_KEY_192_BYTES)
+		return (struct gmac){
+			m->gcm192_enc, m->gmac192_init, m->gmac192_update, m->gmac192_finalize};
+	return (struct gmac){
+		m->gcm256_enc, m->gmac256_init, m->gmac256_update, m->gmac256_finalize};
+}
+
+// Computes the ICV of a packet that has its IV. In one call, unless what is authenticated is not in
+// one piece.
+static void gmac_icv(
+	const struct gmac *f, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
+{
+	const struct imb_session *s = (const struct imb_session *)op->session;
+	const uint8_t *iv = op->esp + ESP_HEADER_LEN;
+	size_t rest = COUNTER_IV_LEN + op->text_len;
+	__m128i nonce, aad;
+	uint64_t seq;
+
+	memcpy(&seq, iv, sizeof(seq));
+	nonce = imb_nonce(s, seq);
+	if (s->esn_len == 0) {
+		f->encrypt(&s->gcm, &w->gcm, NULL, NULL, 0, (const uint8_t *)&nonce, op->esp,
+			ESP_HEADER_LEN + rest, icv, s->icv_len);
+		return;
+	}
+	f->init(&s->gcm, &w->gcm, (const uint8_t *)&nonce, NONCE_LEN);
+	f->update(&s->gcm, &w->gcm, imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len);
+	f->update(&s->gcm, &w->gcm, iv, rest);
+	f->finalize(&s->gcm, &w->gcm, icv, s->icv_len);
+}
+
+static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+{
+	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct gmac f = gmac_of(w->best, first->key_len);
+
+	for (unsigned int i = 0; i < AHEAD; i++)
+		fetch_keys(lot, n, i);
+	for (unsigned int i = 0; i < n; i++) {
+		fetch_keys(lot, n, i + AHEAD);
+
+		struct crypto_op *op = lot[i];
+		uint8_t *iv = op->esp + ESP_HEADER_LEN;
+		rte_be64_t seq = rte_cpu_to_be_64(op->seq);
+
+		memcpy(iv, &seq, sizeof(seq));
+		gmac_icv(&f, w, op, iv + COUNTER_IV_LEN + op->text_len);
+		op->ok = true;
+	}
+}
+
+static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+{
+	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct gmac f = gmac_of(w->best, first->key_len);
+
+	for (unsigned int i = 0; i < AHEAD; i++)
+		fetch_keys(lot, n, i);
+	for (unsigned int i = 0; i < n; i++) {
+		fetch_keys(lot, n, i + AHEAD);
+
+		struct crypto_op *op = lot[i];
+		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
+		uint8_t icv[AEAD_ICV_MAX];
+
+		gmac_icv(&f, w, op, icv);
+		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, first->icv_len);
+	}
+}
+
+static void keys_init(
+	struct imb_session *s, const struct crypto_key *key, const struct imb_worker *w)
 {
 	aes_gcm_pre_t expand = s->key_len == IMB_KEY_128_BYTES   ? w->best->gcm128_pre
 			       : s->key_len == IMB_KEY_192_BYTES ? w->best->gcm192_pre
 								 : w->best->gcm256_pre;
 
 	expand(key->cipher_key, &s->gcm);
-	memcpy(&s->salt, key->cipher_key + s->key_len, GCM_SALT_LEN);
+}
+
+bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w)
+{
+	keys_init(s, key, w);
 	s->run = dir == CRYPTO_SEAL ? gcm_seal : gcm_open;
+	return true;
+}
+
+bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w)
+{
+	keys_init(s, key, w);
+	s->run = dir == CRYPTO_SEAL ? gmac_seal : gmac_open;
 	return true;
 }

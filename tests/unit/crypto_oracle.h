@@ -24,7 +24,8 @@ void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_a
 	const char *engine);
 void sa_fini(struct sa *sa);
 
-// Whether the engine has the algorithms, and ESN if asked for: ipsec_mb alone may lack some.
+// Whether the engine has the algorithms, and ESN if asked for. All have all, but ipsec_mb has
+// ChaCha20 on some processors only.
 bool engine_has(
 	const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn);
 
