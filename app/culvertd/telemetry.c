@@ -150,7 +150,7 @@ static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned in
 		struct sa_in *sa = s->sa_in[i];
 
 		sa_common(d, &sa->sa, "in");
-		add_u64(d, "sequence", sa->replay.top);
+		add_u64(d, "sequence", replay_top(&sa->replay));
 		add_u64(d, "window", sa->replay.size);
 		add_u64(d, "mtu", 0);
 		sa_counted(d, &sa->sa);

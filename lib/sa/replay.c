@@ -40,6 +40,21 @@ void replay_fini(struct replay *r)
 	r->slot = NULL;
 }
 
+// The right edge moves on with every packet, but from word to word only now and then: so that a
+// packet costs one compare-and-swap, the field names the word, and the word says the rest.
+uint64_t replay_top(const struct replay *r)
+{
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t word =
+		atomic_load_explicit(&r->slot[word_tag(top) & r->slot_mask], memory_order_relaxed);
+	uint32_t seen = (uint32_t)word;
+
+	// Another worker may have taken the slot on, and is about to say so.
+	if (seen == 0 || (uint32_t)(word >> WORD_BITS) != word_tag(top))
+		return top;
+	return (top | (WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
+}
+
 // Gives every word that lies left of the window the name that its slot will have next, without
 // numbers seen.
 static void rename_old(struct replay *r, uint64_t top)
@@ -58,7 +73,7 @@ static void rename_old(struct replay *r, uint64_t top)
 
 static bool left_of_window(const struct replay *r, uint64_t seq)
 {
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t top = replay_top(r);
 
 	return seq == 0 || (top >= r->size && seq <= top - r->size);
 }
@@ -105,12 +120,14 @@ static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 	return true;
 }
 
+// seq has been marked.
 static void raise_top(struct replay *r, uint64_t seq)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
 
-	while (top < seq && !atomic_compare_exchange_weak_explicit(
-				    &r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
+	while (top / WORD_BITS < seq / WORD_BITS &&
+		!atomic_compare_exchange_weak_explicit(
+			&r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
 	if (unlikely(top < seq && (top ^ seq) >= RENAME_EVERY))
 		rename_old(r, seq);

@@ -17,9 +17,10 @@
 #include <stdint.h>
 
 struct replay {
-	uint32_t size;          // packets; 0: every number is accepted. Constant.
-	uint32_t slot_mask;     // words in the ring - 1. Constant.
-	_Atomic uint64_t top;   // highest number accepted. Written by workers.
+	uint32_t size;      // packets; 0: every number is accepted. Constant.
+	uint32_t slot_mask; // words in the ring - 1. Constant.
+	_Atomic uint64_t
+		top; // highest number accepted, or another of its word. Written by workers.
 	_Atomic uint64_t *slot; // written by workers
 };
 
@@ -28,12 +29,15 @@ int replay_init(struct replay *r, uint32_t size);
 
 void replay_fini(struct replay *r);
 
+// The highest number accepted so far, 0 if none was. Any thread.
+uint64_t replay_top(const struct replay *r);
+
 // With ESN: the whole number of a packet that shows the lower half of it, the one that is not left
 // of the window and nearest to it (RFC 4303 appendix A2.2). 0, which no check lets through, if that
 // would be less than 0. Host byte order. The size must not be 0.
 static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 {
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t top = replay_top(r);
 	uint64_t left = top - r->size + 1; // wraps as long as the window reaches below 0
 	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
 

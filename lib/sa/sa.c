@@ -144,7 +144,7 @@ void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNIT
 
 void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 {
-	uint64_t top = atomic_load_explicit(&sa->replay.top, memory_order_relaxed);
+	uint64_t top = replay_top(&sa->replay);
 
 	sa_used(&sa->sa, now_ms, used);
 	used[LIFETIME_PACKETS] = RTE_MAX(used[LIFETIME_PACKETS], top);
