@@ -80,6 +80,10 @@ static void esp_take_seqs(
 	uint64_t seq[RX_BURST_MAX];
 	bool accepted[RX_BURST_MAX];
 
+	// Cryptography has pushed them out of the nearest cache, and marking waits for each.
+	for (uint16_t i = 1; i < n; i++)
+		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
+			replay_seek(&b->p[i]->sa_in->replay, op[i].seq);
 	for (uint16_t i = 0; i < n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
 		uint16_t run = 0;
