@@ -26,7 +26,7 @@ static struct rule_key key_of(const struct worker *w, const struct pkt *p)
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 	rte_be16_t src = 0, dst = 0;
 	bool ports = ipv4_ports(ip, &src, &dst);
-	uint8_t icmp_type = *((const uint8_t *)ip + rte_ipv4_hdr_len(ip));
+	const uint8_t *icmp_type = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);
 
 	return (struct rule_key){
 		.proto = ip->next_proto_id,
@@ -37,7 +37,7 @@ static struct rule_key key_of(const struct worker *w, const struct pkt *p)
 		.destination_port =
 			ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(ACL_PORT_OPAQUE),
 		.icmp_type = rte_cpu_to_be_32(
-			ip->next_proto_id == IPPROTO_ICMP ? icmp_type : RULE_ICMP_ANY),
+			ip->next_proto_id == IPPROTO_ICMP ? *icmp_type : RULE_ICMP_ANY),
 		.in = rte_cpu_to_be_32(p->port),
 		.out = rte_cpu_to_be_32(out_port(p)),
 		.tunnel_in = tunnel_number(w, p->in_by),

@@ -60,7 +60,8 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 
 	if (ip->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
 		return transit_add(w, p);
-	sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
+	if (likely(pkt_has_esp(p)))
+		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);
 	return DROP_NONE;
 }

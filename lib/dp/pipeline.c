@@ -12,16 +12,10 @@
 #include "output.h"
 #include "transit.h"
 
-static bool esp_is_whole(const struct pkt *p)
-{
-	return rte_pktmbuf_data_len(p->m) >=
-	       rte_ipv4_hdr_len(pkt_ip(p)) + sizeof(struct rte_esp_hdr);
-}
-
 // RFC 4303 3.4.2: the SA is found by SPI.
 static struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
 {
-	return likely(esp_is_whole(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
+	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
 }
 
 // ESP without an SA: if it is not for us it goes through as anything else.
@@ -34,7 +28,7 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 		return d;
 	if (!pkt_is_local(p))
 		return transit_add(w, p);
-	return esp_is_whole(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
 }
 
 // Finds the SA of each packet, and has what will be needed of it fetched in two steps.
@@ -47,6 +41,8 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 		struct sa_in *sa = esp_find_sa(w, b->p[i]);
 
 		b->p[i]->sa_in = sa;
+		if (unlikely(sa == NULL))
+			continue;
 		rte_prefetch0(sa);
 		rte_prefetch0(&sa->replay);
 	}

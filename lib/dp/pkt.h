@@ -50,7 +50,13 @@ static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
 }
 
-// The place of the ESP header, whether the packet is long enough for one or not.
+static inline bool pkt_has_esp(const struct pkt *p)
+{
+	return rte_pktmbuf_data_len(p->m) >=
+	       rte_ipv4_hdr_len(pkt_ip(p)) + sizeof(struct rte_esp_hdr);
+}
+
+// If pkt_has_esp().
 static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
 {
 	return (const struct rte_esp_hdr *)((const uint8_t *)pkt_ip(p) +

@@ -195,7 +195,9 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 
 	if (f == NULL) // an earlier packet of this burst may have made it
 		f = flow_find(w->flows, fp);
-	if (unlikely(f == NULL || !decided(w, fp, f, &decision) || !came_as_decided(p, &decision)))
+	// An ICMP error comes from anywhere on the way: its own source has to be looked at.
+	if (unlikely(f == NULL || fp->icmp_error || !decided(w, fp, f, &decision) ||
+		     !came_as_decided(p, &decision)))
 		return pass_slowly(w, p, fp, f);
 	decision_apply(p, &decision);
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);

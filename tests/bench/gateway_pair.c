@@ -51,9 +51,9 @@ static void sa_write(FILE *f, const struct point *p, unsigned int sa, bool near)
 	gateway_pair_key(key, sa);
 	fprintf(f,
 		"%s{ name = \"s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"192.0.2.%u\";"
-		" remote = \"192.0.2.%u\"; cipher = \"%s\"; auth = \"%s\";",
+		" remote = \"192.0.2.%u\"; cipher = \"%s\"; auth = \"%s\"; esn = %s;",
 		sa > 0 ? "," : "", sa, out ? "out" : "in", SPI_FIRST + sa, near ? 1 : 2,
-		near ? 2 : 1, p->cipher->name, p->auth->name);
+		near ? 2 : 1, p->cipher->name, p->auth->name, point_esn(p) ? "true" : "false");
 	hex_write(f, "cipher_key", key, p->cipher->key_len + p->cipher->salt_len);
 	hex_write(f, "auth_key", key, p->auth->key_len);
 	if (!out)

@@ -2,6 +2,7 @@
 // A point of the matrix: the gateways and the traffic of one measurement, one row of the report.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alg.h"
@@ -31,6 +32,12 @@ struct point {
 	unsigned int size; // octets of inner IP packet, or POINT_IMIX
 	unsigned int sas, flows, burst, workers;
 };
+
+// Extended sequence numbers are on in the loop, where both ends are here.
+static inline bool point_esn(const struct point *p)
+{
+	return p->dir == DIR_LOOP;
+}
 
 // The sizes that packets have, each as likely as the others.
 struct mix {

@@ -181,6 +181,15 @@ static void test_related(void **state)
 			gateway_expect_sent(g, &e, LAN);
 		else
 			gateway_expect_drop(g, &e, rows[i].drop);
+		// The same when the flow has been answered, and is decided both ways.
+		q = peer_seal_ip(&b, 3, from_b);
+		gateway_expect_sent(g, &q, LAN);
+		q = frame_ip(LAN, to_b);
+		e = unreachable(&b, 4, &q);
+		if (rows[i].drop == DROP_NONE)
+			gateway_expect_sent(g, &e, LAN);
+		else
+			gateway_expect_drop(g, &e, rows[i].drop);
 		peer_free(&b);
 		gateway_free(g);
 	}
