@@ -8,6 +8,7 @@
 
 #include <immintrin.h>
 #include <stdalign.h>
+#include <string.h>
 
 #define NO_COMPAT_IMB_API_053
 #include <intel-ipsec-mb.h>
@@ -122,18 +123,24 @@ static inline rte_be32_t imb_esn_upper(const struct crypto_op *op)
 static inline const uint8_t *imb_aad(
 	__m128i *buf, const struct imb_session *s, const struct crypto_op *op)
 {
-	const int32_t *header = (const int32_t *)op->esp;
+	__m128i header; // SPI, lower half, 0, 0
 
 	if (s->esn_len == 0)
 		return op->esp;
-	*buf = _mm_set_epi32(0, header[1], (int32_t)imb_esn_upper(op), header[0]);
+	header = _mm_loadl_epi64((const __m128i *)op->esp);
+	*buf = _mm_or_si128(_mm_shuffle_epi32(header, _MM_SHUFFLE(2, 1, 2, 0)),
+		_mm_set_epi32(0, 0, (int32_t)imb_esn_upper(op), 0));
 	return (const uint8_t *)buf;
 }
 
 // Not 0 if the eight octets at a and at b differ.
 static inline uint64_t imb_differ(const uint8_t *a, const uint8_t *b)
 {
-	return *(const unaligned_uint64_t *)a ^ *(const unaligned_uint64_t *)b;
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x ^ y;
 }
 
 // Whether two ICVs are the same, in a time that does not tell where they differ. len is 8 to 32;
