@@ -13,7 +13,7 @@
 
 #define INNER_MAX 1500
 
-static const uint8_t key[CRYPTO_CIPHER_KEY_MAX] = {7, 8, 9};
+static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {7, 8, 9};
 static struct rte_mempool *pool;
 
 static int start(void **state)

@@ -318,7 +318,8 @@ static void check_sizes(
 
 static void check_pair(const struct cipher_alg *c, const struct auth_alg *a, bool esn)
 {
-	static const uint8_t octets[CRYPTO_AUTH_KEY_MAX] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+	static const uint8_t octets[CRYPTO_AUTH_KEY_MAX + 3] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 	// With ESN, 200 packets before 2^32.
 	uint64_t before = esn ? UINT32_MAX - 200 : 0;
 	struct sa_params params = {.name = "a",

@@ -7,7 +7,7 @@
 #include "sa.h"
 #include "test.h"
 
-static const uint8_t key[CRYPTO_CIPHER_KEY_MAX] = {1, 2, 3};
+static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {1, 2, 3};
 
 static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
 {
