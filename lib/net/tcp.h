@@ -12,3 +12,7 @@ bool tcp_reset_allowed(const struct rte_ipv4_hdr *about);
 
 // Writes the IP packet of the reset that answers about. Returns its length, 40 octets.
 uint16_t tcp_reset_build(uint8_t *out, const struct rte_ipv4_hdr *about);
+
+// The same for IPv6; the reset has 60 octets and no extension headers.
+bool tcp_reset_allowed_v6(const struct rte_ipv6_hdr *about);
+uint16_t tcp_reset_build_v6(uint8_t *out, const struct rte_ipv6_hdr *about);

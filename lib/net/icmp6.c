@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "icmp6.h"
+
+#include <string.h>
+
+#define OWN_HOP_LIMIT 64
+
+// Whether the packet is ICMP of a type that no error may be about. Where that cannot be seen, as in
+// later fragments, it is taken to be.
+static bool is_unspeakable(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
+{
+	uint8_t type;
+
+	if (upper->later)
+		return true;
+	if (upper->proto != IPPROTO_ICMPV6)
+		return false;
+	if (ipv6_len(ip) <= upper->off)
+		return true;
+	type = *((const uint8_t *)ip + upper->off);
+	return icmp6_is_error(type) || type == ND_REDIRECT;
+}
+
+bool icmp6_error_allowed(const struct icmp6_error *error, const struct rte_ipv6_hdr *about)
+{
+	bool to_many_too =
+		error->type == ICMP6_PACKET_TOO_BIG ||
+		(error->type == ICMP6_PARAM_PROB && error->code == ICMP6_PARAMPROB_OPTION);
+	struct ipv6_upper upper;
+
+	if (!ipv6_is_host_address(about->src_addr))
+		return false;
+	if (!ipv6_is_host_address(about->dst_addr) && !(to_many_too && about->dst_addr[0] == 0xff))
+		return false;
+	// Extension headers that lead nowhere are what a parameter problem is about.
+	if (ipv6_upper_find(&upper, about, ipv6_len(about)) != IPV6_GOOD)
+		return error->type == ICMP6_PARAM_PROB;
+	return !is_unspeakable(about, &upper);
+}
+
+uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct ip_addr *source,
+	const struct rte_ipv6_hdr *about)
+{
+	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
+	struct icmp6_hdr *icmp = (struct icmp6_hdr *)(ip + 1);
+	uint32_t quoted =
+		RTE_MIN(ipv6_len(about), (uint32_t)(ICMP6_ERROR_MAX - sizeof(*ip) - sizeof(*icmp)));
+	uint16_t len = (uint16_t)(sizeof(*icmp) + quoted);
+
+	*ip = (struct rte_ipv6_hdr){
+		.vtc_flow = RTE_BE32(6u << 28),
+		.payload_len = rte_cpu_to_be_16(len),
+		.proto = IPPROTO_ICMPV6,
+		.hop_limits = OWN_HOP_LIMIT,
+	};
+	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
+	memcpy(ip->dst_addr, about->src_addr, sizeof(ip->dst_addr));
+	*icmp = (struct icmp6_hdr){.icmp6_type = error.type, .icmp6_code = error.code};
+	icmp->icmp6_data32[0] = rte_cpu_to_be_32(error.param);
+	memcpy(icmp + 1, about, quoted);
+	icmp->icmp6_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
+	return (uint16_t)(sizeof(*ip) + len);
+}
+
+bool icmp6_is_echo_request(const struct rte_ipv6_hdr *ip)
+{
+	uint32_t len = ipv6_len(ip);
+	struct ipv6_upper upper;
+
+	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.proto != IPPROTO_ICMPV6 ||
+		upper.fragment || len < upper.off + sizeof(struct icmp6_hdr))
+		return false;
+
+	const struct icmp6_hdr *icmp = (const void *)((const uint8_t *)ip + upper.off);
+
+	return icmp->icmp6_type == ICMP6_ECHO_REQUEST && icmp->icmp6_code == 0 &&
+	       ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len - upper.off) == 0;
+}
+
+uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
+{
+	struct icmp6_hdr *icmp = (struct icmp6_hdr *)(ip + 1);
+	struct ipv6_upper upper;
+
+	ipv6_upper_find(&upper, ip, ipv6_len(ip));
+
+	uint16_t len = (uint16_t)(ipv6_len(ip) - upper.off);
+
+	memmove(icmp, (const uint8_t *)ip + upper.off, len);
+	ip->vtc_flow &= ~RTE_BE32(RTE_IPV6_HDR_FL_MASK); // it labels the asker's packets
+	ip->payload_len = rte_cpu_to_be_16(len);
+	ip->proto = IPPROTO_ICMPV6;
+	ip->hop_limits = OWN_HOP_LIMIT;
+	memcpy(ip->dst_addr, ip->src_addr, sizeof(ip->dst_addr));
+	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
+	icmp->icmp6_type = ICMP6_ECHO_REPLY;
+	icmp->icmp6_cksum = 0;
+	icmp->icmp6_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
+	return (uint16_t)(sizeof(*ip) + len);
+}

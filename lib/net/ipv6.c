@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ipv6.h"
+
+#define EXT_UNIT           8 // octets: lengths are counted in these, without the first
+#define ROUTING_TYPE       2 // octet of a routing header
+#define ROUTING_LEFT       3
+#define OPTION_PAD1        0
+#define OPTION_PADN        1
+#define OPTION_ACTION(opt) ((opt) >> 6)
+
+uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len)
+{
+	const rte_be32_t tail[2] = {rte_cpu_to_be_32(len), rte_cpu_to_be_32(proto)};
+	uint32_t sum = __rte_raw_cksum(ip->src_addr, sizeof(ip->src_addr) * 2, 0);
+
+	sum = __rte_raw_cksum(tail, sizeof(tail), sum);
+	sum = __rte_raw_cksum(l4, len, sum);
+	return (uint16_t)~__rte_raw_cksum_reduce(sum);
+}
+
+static bool is_extension(uint8_t proto)
+{
+	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_FRAGMENT ||
+	       proto == IPPROTO_DSTOPTS;
+}
+
+static uint32_t extension_len(uint8_t proto, const uint8_t *ext)
+{
+	return proto == IPPROTO_FRAGMENT ? EXT_UNIT : (ext[1] + 1u) * EXT_UNIT;
+}
+
+// Notes the field at which the packet is at fault.
+static enum ipv6_fault at(struct ipv6_upper *upper, uint32_t off, enum ipv6_fault fault)
+{
+	upper->fault_off = (uint16_t)off;
+	return fault;
+}
+
+// One extension header at upper->off, all of which is there.
+static enum ipv6_fault read_extension(
+	struct ipv6_upper *upper, const uint8_t *ext, uint16_t next_off)
+{
+	switch (upper->proto) {
+	case IPPROTO_HOPOPTS: // RFC 8200 4.1: an unknown next header anywhere else
+		if (upper->off != sizeof(struct rte_ipv6_hdr))
+			return at(upper, next_off, IPV6_CHAIN_ORDER);
+		break;
+	case IPPROTO_ROUTING:
+		if (ext[ROUTING_LEFT] != 0)
+			return at(upper, upper->off + ROUTING_TYPE, IPV6_SOURCE_ROUTED);
+		break;
+	case IPPROTO_FRAGMENT: {
+		uint16_t field = (uint16_t)(ext[2] << 8 | ext[3]);
+
+		if (upper->frag_off != 0)
+			return at(upper, next_off, IPV6_CHAIN_ORDER);
+		upper->frag_off = upper->off;
+		upper->later = (field & IPV6_FRAGMENT_OFFSET) != 0;
+		upper->fragment = upper->later || (field & IPV6_FRAGMENT_MORE) != 0;
+		break;
+	}
+	default:
+		break;
+	}
+	return IPV6_GOOD;
+}
+
+enum ipv6_fault ipv6_upper_find(
+	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len)
+{
+	const uint8_t *packet = (const uint8_t *)ip;
+	uint16_t next_off = offsetof(struct rte_ipv6_hdr, proto); // where upper->proto was read
+
+	*upper = (struct ipv6_upper){.off = sizeof(*ip), .proto = ip->proto};
+	for (unsigned int n = 0; is_extension(upper->proto) && !upper->later; n++) {
+		const uint8_t *ext = packet + upper->off;
+		enum ipv6_fault fault;
+
+		if (len < upper->off + (uint32_t)EXT_UNIT)
+			return at(upper, next_off, IPV6_CHAIN_TRUNCATED);
+
+		uint32_t end = upper->off + extension_len(upper->proto, ext);
+
+		if (n == IPV6_CHAIN_MAX || end > sizeof(*ip) + IPV6_CHAIN_LEN_MAX)
+			return at(upper, next_off, IPV6_CHAIN_LONG);
+		if (end > len)
+			return at(upper, next_off, IPV6_CHAIN_TRUNCATED);
+		fault = read_extension(upper, ext, next_off);
+		if (fault != IPV6_GOOD)
+			return fault;
+		next_off = upper->off;
+		upper->proto = ext[0];
+		upper->off = (uint16_t)end;
+	}
+	return IPV6_GOOD;
+}
+
+// What the options from octet off to end want.
+static enum ipv6_options check_options(
+	uint16_t *fault_off, const uint8_t *packet, uint32_t off, uint32_t end)
+{
+	while (off < end) {
+		uint8_t option = packet[off];
+
+		if (option == OPTION_PAD1) {
+			off++;
+			continue;
+		}
+		if (end - off < 2 || packet[off + 1] > end - off - 2)
+			return IPV6_OPTIONS_DROP;
+		*fault_off = (uint16_t)off;
+		if (option != OPTION_PADN && OPTION_ACTION(option) != 0)
+			return (enum ipv6_options)OPTION_ACTION(option);
+		off += 2u + packet[off + 1];
+	}
+	return IPV6_OPTIONS_PASS;
+}
+
+enum ipv6_options ipv6_options_check(
+	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
+{
+	const uint8_t *packet = (const uint8_t *)ip;
+	enum ipv6_options what = IPV6_OPTIONS_PASS;
+	uint8_t proto = ip->proto;
+
+	for (uint32_t off = sizeof(*ip); what == IPV6_OPTIONS_PASS && off < upper->off;) {
+		uint32_t end = off + extension_len(proto, packet + off);
+
+		if (proto == IPPROTO_HOPOPTS || proto == IPPROTO_DSTOPTS)
+			what = check_options(fault_off, packet, off + 2, end);
+		proto = packet[off];
+		off = end;
+	}
+	return what;
+}

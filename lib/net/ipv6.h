@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IPv6 headers and the extension headers behind them (RFC 8200) as packets bring them. Workers;
+// pure functions on packet memory.
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ip.h>
+
+#include "addr.h"
+
+enum ipv6_fault {
+	IPV6_GOOD,
+	IPV6_SHORT, // no room for a header
+	IPV6_MALFORMED,
+	IPV6_TRUNCATED, // the packet that the header announces is longer
+	IPV6_ADDRESS,   // a mapped IPv4 address, which never is on the wire (RFC 6890 2.2.3)
+	// Of the extension headers:
+	IPV6_CHAIN_TRUNCATED, // one ends behind the packet
+	IPV6_CHAIN_ORDER,     // hop-by-hop options that are not first, or a second fragment header
+	IPV6_CHAIN_LONG,      // more or longer ones than anybody needs
+	IPV6_SOURCE_ROUTED,   // the packet has not come to the end of its source route
+};
+
+#define IPV6_CHAIN_MAX     8   // extension headers
+#define IPV6_CHAIN_LEN_MAX 512 // their octets
+#define IPV6_MIN_MTU       1280
+
+// Of the second 16 bits of a fragment header.
+#define IPV6_FRAGMENT_MORE   1
+#define IPV6_FRAGMENT_OFFSET 0xfff8
+
+// What lies behind the extension headers. AH and ESP are no extension headers here, but what the
+// packet carries, as selectors want it (RFC 4301 4.4.1.1).
+struct ipv6_upper {
+	uint16_t off;      // octets from the IPv6 header to it
+	uint8_t proto;     // IPPROTO_NONE: there is nothing
+	bool fragment;     // of a packet that was cut, not a whole one with a fragment header
+	bool later;        // fragment: not the first, so off leads to octets from its middle
+	uint16_t frag_off; // octets to the fragment header; 0: there is none
+	// Where the fault is: octets to the field that a parameter problem points at (RFC
+	// 4443 3.4).
+	uint16_t fault_off;
+};
+
+// An address in the form that serves both families. Of a header that ipv6_check() has passed, it
+// is not taken for one of IPv4.
+static inline struct ip_addr ipv6_addr(const uint8_t b[16])
+{
+	struct ip_addr a;
+
+	memcpy(a.b, b, sizeof(a.b));
+	return a;
+}
+
+// Octets of the whole packet.
+static inline uint32_t ipv6_len(const struct rte_ipv6_hdr *ip)
+{
+	return (uint32_t)sizeof(*ip) + rte_be_to_cpu_16(ip->payload_len);
+}
+
+// Whether len octets hold a sane IPv6 header and the packet it announces. Jumbograms (RFC 2675)
+// announce 0 octets of payload: what they have is then cut off.
+static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t len)
+{
+	if (len < sizeof(*ip))
+		return IPV6_SHORT;
+
+	struct ip_addr src = ipv6_addr(ip->src_addr), dst = ipv6_addr(ip->dst_addr);
+
+	if ((ip->vtc_flow & RTE_BE32(0xf0000000)) != RTE_BE32(0x60000000))
+		return IPV6_MALFORMED;
+	if (len < ipv6_len(ip))
+		return IPV6_TRUNCATED;
+	return ip_addr_is_v4(&src) || ip_addr_is_v4(&dst) ? IPV6_ADDRESS : IPV6_GOOD;
+}
+
+// Whether one host can have the address: not ::, ::1 or multicast (RFC 4291 2.5.2, 2.5.3, 2.7).
+static inline bool ipv6_is_host_address(const uint8_t addr[16])
+{
+	struct ip_addr a = ipv6_addr(addr);
+
+	return addr[0] != 0xff && !(a.q[0] == 0 && a.w[2] == 0 && (a.w[3] & ~RTE_BE32(1)) == 0);
+}
+
+// The octet of DSCP and ECN, which lies across the first two (RFC 8200 3, 7).
+static inline uint8_t ipv6_tos(const struct rte_ipv6_hdr *ip)
+{
+	return (uint8_t)(rte_be_to_cpu_32(ip->vtc_flow) >> RTE_IPV6_HDR_TC_SHIFT);
+}
+
+static inline void ipv6_tos_set(struct rte_ipv6_hdr *ip, uint8_t tos)
+{
+	ip->vtc_flow = (ip->vtc_flow & ~RTE_BE32(RTE_IPV6_HDR_TC_MASK)) |
+		       rte_cpu_to_be_32((uint32_t)tos << RTE_IPV6_HDR_TC_SHIFT);
+}
+
+// Checksum of the len octets of an upper layer at l4, pseudo header included (RFC 8200 8.1). Over
+// octets with the right checksum in them it is 0, over those with 0 in its place what belongs there
+// (of UDP: or 0xffff).
+uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len);
+
+// Follows the extension headers within len octets: of a packet that ipv6_check() has passed all
+// that it announces, of one that an error quotes what is there. *upper is valid as far as the
+// return value says: fault_off unless IPV6_GOOD, the rest if so.
+//
+// Options are left to those they are for: a router may pass over hop-by-hop options (RFC 8200 4.3),
+// see ipv6_options_check(). A routing header of any type is passed over if no segments are left
+// (RFC 8200 4.4), also of type 0, which has to be treated like an unknown one (RFC 5095 3). If
+// there are, the destination is not where the packet will end up, so that no policy about
+// destinations could be trusted: IPV6_SOURCE_ROUTED. To a packet for ourselves the same has to be
+// said by RFC 8200 4.4: parameter problem, code 0, at the routing type.
+enum ipv6_fault ipv6_upper_find(
+	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len);
+
+// In the order of the action bits of an option (RFC 8200 4.2).
+enum ipv6_options {
+	IPV6_OPTIONS_PASS,
+	IPV6_OPTIONS_DROP,
+	IPV6_OPTIONS_TELL,            // drop, parameter problem code 2 at *fault_off
+	IPV6_OPTIONS_TELL_IF_UNICAST, // the same, unless the destination is multicast
+};
+
+// What the options in front of the upper layer of a packet for ourselves want done, if we know none
+// of them but padding (RFC 8200 4.2). *upper is what ipv6_upper_find() found in the packet.
+enum ipv6_options ipv6_options_check(
+	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighbour discovery over Ethernet (RFC 4861, RFC 2464) and duplicate address detection on the
+// wire (RFC 4862 5.4). Pure functions, any thread. What is learnt from it: lib/neigh.
+//
+// This gateway is a router that takes no advice: router advertisements and redirects are read as
+// ND_NOT_OURS (RFC 4861 6.2.7, 8.1), and it does not advertise itself (6.2.1, the default).
+#pragma once
+
+#include <netinet/icmp6.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+#include <rte_ip.h>
+
+#include "ipv6.h"
+
+enum nd_fault {
+	ND_GOOD,
+	ND_NOT_OURS,   // no message of neighbour discovery, or one that is not for us to heed
+	ND_FORWARDED,  // the hop limit says that it is not from this link
+	ND_FRAGMENTED, // RFC 6980 5
+	ND_CHECKSUM,
+	ND_MALFORMED,
+};
+
+enum nd_kind { ND_SOLICITATION, ND_ADVERTISEMENT, ND_ROUTER_SOLICITATION };
+
+struct nd_message {
+	enum nd_kind kind;
+	// Solicitations: who asks; none (::) means that it wants to have the target itself, or, of
+	// a router solicitation, that it has no address yet.
+	struct ip_addr source;
+	struct ip_addr target; // not of a router solicitation
+	bool has_mac;
+	struct rte_ether_addr mac;        // of source in solicitations, of target in advertisements
+	bool router, solicited, override; // flags of an advertisement
+};
+
+// Reads a packet that ipv6_check() has passed: a solicitation or advertisement that is valid by RFC
+// 4861 6.1.1, 7.1.1 and 7.1.2. *m is valid if it is ND_GOOD.
+enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip);
+
+// ff02::1:ffXX:XXXX, the group in which an address is asked for (RFC 4291 2.7.1).
+struct ip_addr nd_solicited_node(const struct ip_addr *addr);
+
+// The Ethernet address of a multicast group (RFC 2464 7).
+struct rte_ether_addr nd_group_mac(const struct ip_addr *group);
+
+// The link-local address that follows from a link address (RFC 4291 2.5.6, appendix A).
+struct ip_addr nd_link_local(const struct rte_ether_addr *mac);
+
+#define ND_FRAME_LEN                                                                               \
+	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv6_hdr) +                              \
+		sizeof(struct nd_neighbor_solicit) + 8) // with its option
+
+// Writes a whole frame to out, which holds ND_FRAME_LEN octets: asks who has target, on behalf of
+// the own address sender; of one station, or of all that may have it if to is NULL. sender none
+// (::): detects duplicates (RFC 4862 5.4.2). Returns its length.
+uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
+	const struct ip_addr *sender, const struct ip_addr *target,
+	const struct rte_ether_addr *to);
+
+// Writes the whole frame that answers a solicitation which came from the station from: target is
+// at mac. Returns its length.
+uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
+	const struct nd_message *asked, const struct rte_ether_addr *from);
+
+// Writes a whole frame that tells all stations that addr is at mac (RFC 4861 7.2.6). Returns its
+// length.
+uint16_t nd_announcement_build(
+	uint8_t *out, const struct rte_ether_addr *mac, const struct ip_addr *addr);

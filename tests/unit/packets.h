@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets that another implementation has made: the lines of tests/vectors/ipv6_packets.txt.
+#pragma once
+
+#include <rte_ether.h>
+
+#include "addr.h"
+
+#define PACKETS_WORDS_MAX 8
+#define PACKETS_LEN_MAX   2048
+
+// A packet with nothing behind it that could be read by mistake: a checker of memory sees it.
+struct octets {
+	uint8_t *b;
+	uint32_t len;
+};
+
+// Calls use() with the words of each line of this kind, the kind left out. Returns their number.
+unsigned int packets_each(const char *kind, void (*use)(char *const word[]));
+
+// What a word says.
+struct octets packet_octets(const char *word); // to be freed
+struct ip_addr packet_addr(const char *word);
+struct rte_ether_addr packet_mac(const char *word);
