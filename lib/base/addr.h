@@ -24,6 +24,9 @@ struct ip_prefix {
 	uint8_t len;
 };
 
+// The families that something is about; a prefix of ::/0 does not tell by itself.
+enum ip_family { IP_ANY, IP_V4, IP_V6 };
+
 #define IP_ADDR_STRLEN   46 // longest textual IPv6 address and its NUL
 #define IP_PREFIX_STRLEN 50
 #define IP_V4_BITS       96 // bits in front of a mapped IPv4 address
@@ -53,6 +56,17 @@ static inline bool ip_addr_equal(const struct ip_addr *a, const struct ip_addr *
 static inline bool ip_addr_is_none(const struct ip_addr *a)
 {
 	return (a->q[0] | a->q[1]) == 0;
+}
+
+static inline enum ip_family ip_addr_family(const struct ip_addr *a)
+{
+	return ip_addr_is_v4(a) ? IP_V4 : IP_V6;
+}
+
+// fe80::/10: means something on one link only (RFC 4291 2.5.6).
+static inline bool ip_addr_is_link_local(const struct ip_addr *a)
+{
+	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
 }
 
 // Reads "192.0.2.1" or "2001:db8::1". Returns 0, or -EINVAL and leaves *a alone.

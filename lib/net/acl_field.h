@@ -24,10 +24,10 @@ static inline struct acl_port_range acl_port_range(uint16_t min, uint16_t max)
 	return (struct acl_port_range){min, any ? ACL_PORT_OPAQUE : max};
 }
 
-// Whether an IPv4 packet can be in the prefix: it is one, or the prefix of everything.
-static inline bool acl_prefix_speaks_v4(const struct ip_prefix *p)
+// Whether packets of a family can be in the prefix: it is one of theirs, or that of everything.
+static inline bool acl_prefix_speaks(const struct ip_prefix *p, enum ip_family family)
 {
-	return ip_addr_is_v4(&p->addr) || p->len == 0;
+	return p->len == 0 || ip_addr_family(&p->addr) == family;
 }
 
 // RTE_ACL_FIELD_TYPE_MASK, 4 octets.
@@ -39,6 +39,17 @@ static inline struct rte_acl_field acl_prefix_v4(const struct ip_prefix *p)
 		.value.u32 = rte_be_to_cpu_32(ip_addr_v4(&p->addr)),
 		.mask_range.u32 = p->len - (uint32_t)IP_V4_BITS,
 	};
+}
+
+// Four times RTE_ACL_FIELD_TYPE_MASK, 4 octets.
+static inline void acl_prefix_v6(struct rte_acl_field field[4], const struct ip_prefix *p)
+{
+	for (int i = 0; i < 4; i++) {
+		int bits = p->len - 32 * i;
+
+		field[i].value.u32 = rte_be_to_cpu_32(p->addr.w[i]);
+		field[i].mask_range.u32 = (uint32_t)RTE_MIN(RTE_MAX(bits, 0), 32);
+	}
 }
 
 // RTE_ACL_FIELD_TYPE_RANGE, 4 octets.

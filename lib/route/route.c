@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// librte_rib, not librte_lpm or librte_fib: those take tens of megabytes for each table, and a look
-// into the trie is paid once for a flow, not for every packet.
+// librte_rib and librte_rib6, not librte_lpm or librte_fib: those take tens of megabytes for each
+// table, and a look into the trie is paid once for a flow, not for every packet.
 #include "route.h"
 
 #include <errno.h>
@@ -11,9 +11,11 @@
 #include <rte_errno.h>
 #include <rte_memory.h>
 #include <rte_rib.h>
+#include <rte_rib6.h>
 
 struct route_table {
 	struct rte_rib *rib;
+	struct rte_rib6 *rib6;
 	unsigned int n;
 	struct route route[];
 };
@@ -32,12 +34,31 @@ static int insert_v4(struct route_table *t, unsigned int i)
 	return rte_rib_set_nh(node, i);
 }
 
+static int insert_v6(struct route_table *t, unsigned int i)
+{
+	const struct ip_prefix *to = &t->route[i].to;
+	struct rte_rib6_node *node = rte_rib6_lookup_exact(t->rib6, to->addr.b, to->len);
+
+	if (node == NULL)
+		node = rte_rib6_insert(t->rib6, to->addr.b, to->len);
+	if (node == NULL)
+		return -rte_errno;
+	return rte_rib6_set_nh(node, i);
+}
+
+static int insert(struct route_table *t, unsigned int i)
+{
+	return ip_addr_is_v4(&t->route[i].to.addr) ? insert_v4(t, i) : insert_v6(t, i);
+}
+
 struct route_table *route_table_new(const struct route routes[], unsigned int n)
 {
-	static atomic_uint serial; // tries have unique names
+	static atomic_uint serial; // tries of either kind have unique names
+	unsigned int number = atomic_fetch_add(&serial, 1);
 	char name[32];
 	// An insertion may add a branch beside the node.
 	struct rte_rib_conf conf = {.max_nodes = (int)(2 * n + 2)};
+	struct rte_rib6_conf conf6 = {.max_nodes = (int)(2 * n + 2)};
 	struct route_table *t = calloc(1, sizeof(*t) + n * sizeof(t->route[0]));
 	int rc = 0;
 
@@ -45,12 +66,14 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 		return NULL;
 	t->n = n;
 	memcpy(t->route, routes, n * sizeof(t->route[0]));
-	snprintf(name, sizeof(name), "routes-%u", atomic_fetch_add(&serial, 1));
+	snprintf(name, sizeof(name), "routes-%u", number);
 	t->rib = rte_rib_create(name, SOCKET_ID_ANY, &conf);
-	if (t->rib == NULL)
+	snprintf(name, sizeof(name), "routes6-%u", number);
+	t->rib6 = rte_rib6_create(name, SOCKET_ID_ANY, &conf6);
+	if (t->rib == NULL || t->rib6 == NULL)
 		rc = -ENOMEM;
 	for (unsigned int i = 0; rc == 0 && i < n; i++)
-		rc = insert_v4(t, i);
+		rc = insert(t, i);
 	if (rc < 0) {
 		route_table_free(t);
 		errno = -rc;
@@ -64,6 +87,7 @@ void route_table_free(struct route_table *t)
 	if (t == NULL)
 		return;
 	rte_rib_free(t->rib);
+	rte_rib6_free(t->rib6);
 	free(t);
 }
 
@@ -78,9 +102,20 @@ const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
 	return &t->route[i].nexthop;
 }
 
+static const struct nexthop *find_v6(const struct route_table *t, const struct ip_addr *dst)
+{
+	struct rte_rib6_node *node = rte_rib6_lookup(t->rib6, dst->b);
+	uint64_t i;
+
+	if (node == NULL)
+		return NULL;
+	rte_rib6_get_nh(node, &i);
+	return &t->route[i].nexthop;
+}
+
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
 {
-	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : NULL;
+	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : find_v6(t, dst);
 }
 
 unsigned int route_count(const struct route_table *t)

@@ -36,7 +36,9 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 // NULL is fine.
 void route_table_free(struct route_table *t);
 
-// The way to an address (IPv4: network byte order), or NULL. Lives as long as the table.
+// The way to an address (IPv4: network byte order), or NULL. Lives as long as the table. A prefix
+// of
+// ::/0 is about IPv6 only.
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list is compiled by librte_acl, in parts: rules that overlap multiply in its tries, and it
-// gives up on too many of them. Connection states are its categories, so that a rule about several
-// is still one.
+// gives up on too many of them. Each family has contexts of its own, because it has fields of its
+// own. Connection states are categories, so that a rule about several is still one.
 #include "rule.h"
 
 #include <errno.h>
@@ -12,8 +12,11 @@
 
 #include <rte_acl.h>
 
-#define PART 32 // rules
+#define PART     32 // rules
+#define FAMILIES 2
 
+// Fields of IPv4. An address of IPv6 takes four, so that F_DESTINATION is behind F_SOURCE + 3, and
+// what follows it has numbers larger by MORE_V6.
 enum field {
 	F_PROTO,
 	F_SOURCE,
@@ -27,20 +30,41 @@ enum field {
 	F_COUNT
 };
 
-RTE_ACL_RULE_DEF(acl_rule, F_COUNT);
+#define MORE_V6 6
+
+RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
 
 #define FIELD(kind, field, member)                                                                 \
 	{                                                                                          \
-		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct rule_key *)0)->member), field, field,   \
-			offsetof(struct rule_key, member)                                          \
+		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct rule_packet *)0)->member), field,       \
+			field, offsetof(struct rule_packet, member)                                \
 	}
 
-static const struct rte_acl_field_def fields[F_COUNT] = {
-	FIELD(BITMASK, F_PROTO, proto), FIELD(MASK, F_SOURCE, source),
-	FIELD(MASK, F_DESTINATION, destination), FIELD(RANGE, F_SOURCE_PORT, source_port),
-	FIELD(RANGE, F_DESTINATION_PORT, destination_port), FIELD(BITMASK, F_ICMP_TYPE, icmp_type),
-	FIELD(BITMASK, F_IN, in), FIELD(BITMASK, F_OUT, out),
-	FIELD(RANGE, F_TUNNEL, tunnel_in), // and tunnel_out, see rule_set_find()
+#define FIELDS_V6(first, member)                                                                   \
+	FIELD(MASK, first, member.w[0]), FIELD(MASK, (first) + 1, member.w[1]),                    \
+		FIELD(MASK, (first) + 2, member.w[2]), FIELD(MASK, (first) + 3, member.w[3])
+
+#define FIELDS_BEHIND(more)                                                                        \
+	FIELD(RANGE, F_SOURCE_PORT + (more), source_port),                                         \
+		FIELD(RANGE, F_DESTINATION_PORT + (more), destination_port),                       \
+		FIELD(BITMASK, F_ICMP_TYPE + (more), icmp_type),                                   \
+		FIELD(BITMASK, F_IN + (more), in), FIELD(BITMASK, F_OUT + (more), out),            \
+		FIELD(RANGE, F_TUNNEL + (more),                                                    \
+			tunnel_in) // and tunnel_out, see rule_set_decide()
+
+static const struct rte_acl_config configs[FAMILIES] = {
+	{
+		.num_categories = RULE_STATES,
+		.num_fields = F_COUNT,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELD(MASK, F_SOURCE, source.w[3]),
+			FIELD(MASK, F_DESTINATION, destination.w[3]), FIELDS_BEHIND(0)},
+	},
+	{
+		.num_categories = RULE_STATES,
+		.num_fields = F_COUNT + MORE_V6,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELDS_V6(F_SOURCE, source),
+			FIELDS_V6(F_SOURCE + 4, destination), FIELDS_BEHIND(MORE_V6)},
+	},
 };
 
 static_assert(RULE_STATES == 4, "rte_acl wants 1 or a multiple of 4 categories");
@@ -49,30 +73,44 @@ struct rule_set {
 	unsigned int n; // with the fallback
 	struct rule *rule;
 	unsigned int n_parts;
-	struct rte_acl_ctx *part[]; // of PART rules each; NULL if none of them speaks of IPv4
+	// Of PART rules each; NULL if none of them speaks of the family.
+	struct rte_acl_ctx *part[][FAMILIES];
 };
 
-static bool speaks_v4(const struct rule *r)
+static unsigned int index_of(enum ip_family family)
 {
-	return acl_prefix_speaks_v4(&r->source) && acl_prefix_speaks_v4(&r->destination);
+	return family == IP_V6;
 }
 
-static struct acl_rule acl_rule_of(const struct rule *r, unsigned int i)
+static bool speaks(const struct rule *r, enum ip_family family)
+{
+	return (r->family == IP_ANY || r->family == family) &&
+	       acl_prefix_speaks(&r->source, family) && acl_prefix_speaks(&r->destination, family);
+}
+
+static struct acl_rule acl_rule_of(const struct rule *r, unsigned int i, enum ip_family family)
 {
 	// userdata 0 means "no match" to rte_acl.
 	struct acl_rule acl = {.data = {.category_mask = r->states,
 				       .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - i),
 				       .userdata = i + 1}};
 
+	struct rte_acl_field *behind = acl.field + (family == IP_V6 ? MORE_V6 : 0);
+
 	acl.field[F_PROTO] = acl_octet(r->proto == RULE_PROTO_ANY, (uint8_t)r->proto);
-	acl.field[F_SOURCE] = acl_prefix_v4(&r->source);
-	acl.field[F_DESTINATION] = acl_prefix_v4(&r->destination);
-	acl.field[F_SOURCE_PORT] = acl_ports(&r->source_port);
-	acl.field[F_DESTINATION_PORT] = acl_ports(&r->destination_port);
-	acl.field[F_ICMP_TYPE] = acl_word(r->icmp_type == RULE_ICMP_ANY, r->icmp_type);
-	acl.field[F_IN] = acl_word(r->in == RULE_ANY, r->in);
-	acl.field[F_OUT] = acl_word(r->out == RULE_ANY, r->out);
-	acl.field[F_TUNNEL].mask_range.u32 = UINT32_MAX; // from 0: any
+	if (family == IP_V4) {
+		acl.field[F_SOURCE] = acl_prefix_v4(&r->source);
+		acl.field[F_DESTINATION] = acl_prefix_v4(&r->destination);
+	} else {
+		acl_prefix_v6(&acl.field[F_SOURCE], &r->source);
+		acl_prefix_v6(&acl.field[F_SOURCE + 4], &r->destination);
+	}
+	behind[F_SOURCE_PORT] = acl_ports(&r->source_port);
+	behind[F_DESTINATION_PORT] = acl_ports(&r->destination_port);
+	behind[F_ICMP_TYPE] = acl_word(r->icmp_type == RULE_ICMP_ANY, r->icmp_type);
+	behind[F_IN] = acl_word(r->in == RULE_ANY, r->in);
+	behind[F_OUT] = acl_word(r->out == RULE_ANY, r->out);
+	behind[F_TUNNEL].mask_range.u32 = UINT32_MAX; // from 0: any
 	return acl;
 }
 
@@ -101,49 +139,51 @@ static int add(struct rte_acl_ctx *acl, const struct acl_rule *rule)
 	return rte_acl_add_rules(acl, (const struct rte_acl_rule *)rule, 1);
 }
 
-static int add_rule(struct rte_acl_ctx *acl, const struct rule *r, unsigned int i)
+static int add_rule(
+	struct rte_acl_ctx *acl, const struct rule *r, unsigned int i, enum ip_family family)
 {
-	struct acl_rule rule = acl_rule_of(r, i);
+	struct acl_rule rule = acl_rule_of(r, i, family);
+	struct rte_acl_field *tunnel = &rule.field[F_TUNNEL + (family == IP_V6 ? MORE_V6 : 0)];
 	int rc = r->n_tunnels == 0 ? add(acl, &rule) : 0;
 
 	for (unsigned int t = 0; rc == 0 && t < r->n_tunnels;) {
 		unsigned int first = t;
 
 		t += run(&r->tunnels[t], r->n_tunnels - t);
-		rule.field[F_TUNNEL].value.u32 = r->tunnels[first] + 1;
-		rule.field[F_TUNNEL].mask_range.u32 = r->tunnels[t - 1] + 1;
+		tunnel->value.u32 = r->tunnels[first] + 1;
+		tunnel->mask_range.u32 = r->tunnels[t - 1] + 1;
 		rc = add(acl, &rule);
 	}
 	return rc;
 }
 
-static int compile(struct rte_acl_ctx **acl, const struct rule_set *s, unsigned int first)
+static int compile(struct rule_set *s, unsigned int part, enum ip_family family)
 {
 	static atomic_uint serial; // contexts of rte_acl have unique names
-	unsigned int end = RTE_MIN(first + PART, s->n - 1);
+	const struct rte_acl_config *config = &configs[index_of(family)];
+	struct rte_acl_ctx **acl = &s->part[part][index_of(family)];
+	unsigned int first = part * PART, end = RTE_MIN(first + PART, s->n - 1);
 	char name[RTE_ACL_NAMESIZE];
 	struct rte_acl_param param = {
 		.name = name,
 		.socket_id = SOCKET_ID_ANY,
-		.rule_size = RTE_ACL_RULE_SZ(F_COUNT),
+		.rule_size = (uint32_t)RTE_ACL_RULE_SZ(config->num_fields),
 	};
-	struct rte_acl_config config = {.num_categories = RULE_STATES, .num_fields = F_COUNT};
 	int rc = 0;
 
 	for (unsigned int i = first; i < end; i++)
-		if (speaks_v4(&s->rule[i]))
+		if (speaks(&s->rule[i], family))
 			param.max_rule_num += count_runs(&s->rule[i]);
 	if (param.max_rule_num == 0)
 		return 0;
 	snprintf(name, sizeof(name), "rules-%u", atomic_fetch_add(&serial, 1));
-	memcpy(config.defs, fields, sizeof(fields));
 	*acl = rte_acl_create(&param);
 	if (*acl == NULL)
 		return -ENOMEM;
 	for (unsigned int i = first; rc == 0 && i < end; i++)
-		if (speaks_v4(&s->rule[i]))
-			rc = add_rule(*acl, &s->rule[i], i);
-	return rc == 0 ? rte_acl_build(*acl, &config) : rc;
+		if (speaks(&s->rule[i], family))
+			rc = add_rule(*acl, &s->rule[i], i, family);
+	return rc == 0 ? rte_acl_build(*acl, config) : rc;
 }
 
 struct rule_set *rule_set_new(
@@ -164,8 +204,11 @@ struct rule_set *rule_set_new(
 		memcpy(s->rule, rules, n * sizeof(s->rule[0]));
 		s->rule[n] = *fallback;
 	}
-	for (unsigned int p = 0; rc == 0 && p < n_parts; p++)
-		rc = compile(&s->part[p], s, p * PART);
+	for (unsigned int p = 0; rc == 0 && p < n_parts; p++) {
+		rc = compile(s, p, IP_V4);
+		if (rc == 0)
+			rc = compile(s, p, IP_V6);
+	}
 	if (rc < 0) {
 		rule_set_free(s);
 		errno = -rc;
@@ -181,7 +224,8 @@ void rule_set_free(struct rule_set *s)
 	if (s == NULL)
 		return;
 	for (unsigned int p = 0; p < s->n_parts; p++)
-		rte_acl_free(s->part[p]);
+		for (unsigned int i = 0; i < FAMILIES; i++)
+			rte_acl_free(s->part[p][i]);
 	free(s->rule);
 	free(s);
 }
@@ -198,24 +242,44 @@ const struct rule *rule_set_at(const struct rule_set *s, unsigned int i)
 
 // A packet may come by one tunnel and go by another. A rule about a tunnel means either, so the
 // packet is looked up with each, and the earlier rule decides.
-unsigned int rule_set_find(
-	const struct rule_set *s, const struct rule_key *key, enum rule_state state)
+unsigned int rule_set_decide(
+	const struct rule_set *s, const struct rule_packet *packet, enum rule_state state)
 {
-	struct rule_key other = *key;
-	const uint8_t *data[] = {(const uint8_t *)key, (const uint8_t *)&other};
-	uint32_t n = key->tunnel_in == key->tunnel_out ? 1 : RTE_DIM(data);
+	struct rule_packet other = *packet;
+	const uint8_t *data[] = {(const uint8_t *)packet, (const uint8_t *)&other};
+	uint32_t n = packet->tunnel_in == packet->tunnel_out ? 1 : RTE_DIM(data);
+	unsigned int family = index_of(ip_addr_family(&packet->source));
 	unsigned int found = s->n - 1;
 
-	other.tunnel_in = key->tunnel_out;
+	other.tunnel_in = packet->tunnel_out;
 	for (unsigned int p = 0; p < s->n_parts && found == s->n - 1; p++) {
 		uint32_t result[RTE_DIM(data)][RULE_STATES];
 
-		if (s->part[p] == NULL)
+		if (s->part[p][family] == NULL)
 			continue;
-		rte_acl_classify(s->part[p], data, result[0], n, RULE_STATES);
+		rte_acl_classify(s->part[p][family], data, result[0], n, RULE_STATES);
 		for (uint32_t i = 0; i < n; i++)
 			if (result[i][state] != 0)
 				found = RTE_MIN(found, result[i][state] - 1);
 	}
 	return found;
+}
+
+unsigned int rule_set_find(
+	const struct rule_set *s, const struct rule_key *key, enum rule_state state)
+{
+	return rule_set_decide(s,
+		&(struct rule_packet){
+			.proto = key->proto,
+			.source = ip_addr_from_v4(key->source),
+			.destination = ip_addr_from_v4(key->destination),
+			.source_port = key->source_port,
+			.destination_port = key->destination_port,
+			.icmp_type = key->icmp_type,
+			.in = key->in,
+			.out = key->out,
+			.tunnel_in = key->tunnel_in,
+			.tunnel_out = key->tunnel_out,
+		},
+		state);
 }

@@ -31,8 +31,9 @@ struct rule {
 	enum rule_action action;
 	bool log;
 	uint8_t states;                       // set of 1 << enum rule_state, not empty
-	struct ip_prefix source, destination; // ::/0 matches everything
-	uint16_t proto;                       // or RULE_PROTO_ANY
+	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
+	enum ip_family family; // of packets that it is about, further restricted by those
+	uint16_t proto;        // or RULE_PROTO_ANY
 	struct acl_port_range source_port, destination_port;
 	uint16_t icmp_type; // or RULE_ICMP_ANY
 	uint32_t in, out;   // numbers of ports, or RULE_ANY
@@ -42,11 +43,12 @@ struct rule {
 	unsigned int n_tunnels;
 };
 
-// What an IPv4 packet shows to the rules. Laid out for rte_acl: network byte order throughout.
-struct rule_key {
+// What a packet of either family shows to the rules. Laid out for rte_acl: network byte order
+// throughout.
+struct rule_packet {
 	uint8_t proto;
 	uint8_t pad[3];
-	rte_be32_t source, destination;
+	struct ip_addr source, destination;
 	rte_be32_t source_port, destination_port; // or ACL_PORT_OPAQUE
 	rte_be32_t icmp_type;                     // or RULE_ICMP_ANY: no ICMP
 	rte_be32_t in, out;               // numbers of ports, or RULE_ANY: this gateway itself
@@ -68,5 +70,18 @@ unsigned int rule_set_count(const struct rule_set *s);
 const struct rule *rule_set_at(const struct rule_set *s, unsigned int i);
 
 // The index of the rule that decides. Workers.
+unsigned int rule_set_decide(
+	const struct rule_set *s, const struct rule_packet *packet, enum rule_state state);
+
+// The same for IPv4 packets alone.
+struct rule_key {
+	uint8_t proto;
+	rte_be32_t source, destination;
+	rte_be32_t source_port, destination_port;
+	rte_be32_t icmp_type;
+	rte_be32_t in, out;
+	rte_be32_t tunnel_in, tunnel_out;
+};
+
 unsigned int rule_set_find(
 	const struct rule_set *s, const struct rule_key *key, enum rule_state state);

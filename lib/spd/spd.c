@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list is compiled by librte_acl, so that the time of a look-up hardly depends on its length.
+// Each family has a context of its own, because it has fields of its own; a policy about both is in
+// both.
 #include "spd.h"
 
 #include <errno.h>
@@ -10,84 +12,119 @@
 
 #include <rte_acl.h>
 
-#define LOOKUP_MAX 64 // keys in one call of rte_acl
+#define FAMILIES 2
 
+// What rte_acl looks at, in network byte order.
+struct acl_key {
+	uint8_t proto;
+	uint8_t pad[3];
+	struct ip_addr local, remote;
+	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
+};
+
+// Fields of IPv4. An address of IPv6 takes four, so that F_REMOTE is behind F_LOCAL + 3, and what
+// follows it has numbers larger by MORE_V6.
 enum field { F_PROTO, F_LOCAL, F_REMOTE, F_LOCAL_PORT, F_REMOTE_PORT, F_COUNT };
 
-RTE_ACL_RULE_DEF(acl_rule, F_COUNT);
+#define MORE_V6 6
 
-static const struct rte_acl_field_def fields[F_COUNT] = {
-	{RTE_ACL_FIELD_TYPE_BITMASK, 1, F_PROTO, 0, offsetof(struct spd_key, proto)},
-	{RTE_ACL_FIELD_TYPE_MASK, 4, F_LOCAL, 1, offsetof(struct spd_key, local)},
-	{RTE_ACL_FIELD_TYPE_MASK, 4, F_REMOTE, 2, offsetof(struct spd_key, remote)},
-	{RTE_ACL_FIELD_TYPE_RANGE, 4, F_LOCAL_PORT, 3, offsetof(struct spd_key, local_port)},
-	{RTE_ACL_FIELD_TYPE_RANGE, 4, F_REMOTE_PORT, 4, offsetof(struct spd_key, remote_port)},
+RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
+
+#define FIELD(kind, field, member)                                                                 \
+	{                                                                                          \
+		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct acl_key *)0)->member), field, field,    \
+			offsetof(struct acl_key, member)                                           \
+	}
+
+#define FIELDS_V6(first, member)                                                                   \
+	FIELD(MASK, first, member.w[0]), FIELD(MASK, (first) + 1, member.w[1]),                    \
+		FIELD(MASK, (first) + 2, member.w[2]), FIELD(MASK, (first) + 3, member.w[3])
+
+static const struct rte_acl_config configs[FAMILIES] = {
+	{
+		.num_categories = 1,
+		.num_fields = F_COUNT,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELD(MASK, F_LOCAL, local.w[3]),
+			FIELD(MASK, F_REMOTE, remote.w[3]), FIELD(RANGE, F_LOCAL_PORT, local_port),
+			FIELD(RANGE, F_REMOTE_PORT, remote_port)},
+	},
+	{
+		.num_categories = 1,
+		.num_fields = F_COUNT + MORE_V6,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELDS_V6(F_LOCAL, local),
+			FIELDS_V6(F_LOCAL + 4, remote),
+			FIELD(RANGE, F_LOCAL_PORT + MORE_V6, local_port),
+			FIELD(RANGE, F_REMOTE_PORT + MORE_V6, remote_port)},
+	},
 };
 
 struct spd {
-	struct rte_acl_ctx *acl; // NULL if no policy speaks of IPv4
+	struct rte_acl_ctx *acl[FAMILIES]; // NULL if no policy speaks of the family
 	unsigned int n;
 	struct spd_policy policy[];
 };
 
-static bool speaks_v4(const struct spd_policy *p)
+static unsigned int index_of(enum ip_family family)
 {
-	return acl_prefix_speaks_v4(&p->local) && acl_prefix_speaks_v4(&p->remote);
+	return family == IP_V6;
 }
 
-static struct acl_rule acl_rule_of(const struct spd_policy *p, unsigned int i)
+static bool speaks(const struct spd_policy *p, enum ip_family family)
 {
-	return (struct acl_rule){
-		// userdata 0 means "no match" to rte_acl
-		.data = {.category_mask = 1,
-			.priority = (int32_t)(RTE_ACL_MAX_PRIORITY - i),
-			.userdata = i + 1},
-		.field =
-			{
-				[F_PROTO] = acl_octet(p->proto == SPD_PROTO_ANY, (uint8_t)p->proto),
-				[F_LOCAL] = acl_prefix_v4(&p->local),
-				[F_REMOTE] = acl_prefix_v4(&p->remote),
-				[F_LOCAL_PORT] = acl_ports(&p->local_port),
-				[F_REMOTE_PORT] = acl_ports(&p->remote_port),
-			},
-	};
+	return (p->family == IP_ANY || p->family == family) &&
+	       acl_prefix_speaks(&p->local, family) && acl_prefix_speaks(&p->remote, family);
 }
 
-static int compile(struct spd *spd)
+static struct acl_rule acl_rule_of(
+	const struct spd_policy *p, unsigned int i, enum ip_family family)
+{
+	// userdata 0 means "no match" to rte_acl.
+	struct acl_rule acl = {.data = {.category_mask = 1,
+				       .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - i),
+				       .userdata = i + 1}};
+	struct rte_acl_field *behind = acl.field + (family == IP_V6 ? MORE_V6 : 0);
+
+	acl.field[F_PROTO] = acl_octet(p->proto == SPD_PROTO_ANY, (uint8_t)p->proto);
+	if (family == IP_V4) {
+		acl.field[F_LOCAL] = acl_prefix_v4(&p->local);
+		acl.field[F_REMOTE] = acl_prefix_v4(&p->remote);
+	} else {
+		acl_prefix_v6(&acl.field[F_LOCAL], &p->local);
+		acl_prefix_v6(&acl.field[F_LOCAL + 4], &p->remote);
+	}
+	behind[F_LOCAL_PORT] = acl_ports(&p->local_port);
+	behind[F_REMOTE_PORT] = acl_ports(&p->remote_port);
+	return acl;
+}
+
+static int compile(struct spd *spd, enum ip_family family)
 {
 	static atomic_uint serial; // contexts of rte_acl have unique names
+	const struct rte_acl_config *config = &configs[index_of(family)];
+	struct rte_acl_ctx **acl = &spd->acl[index_of(family)];
 	char name[RTE_ACL_NAMESIZE];
 	struct rte_acl_param param = {
 		.name = name,
 		.socket_id = SOCKET_ID_ANY,
-		.rule_size = RTE_ACL_RULE_SZ(F_COUNT),
-		.max_rule_num = spd->n,
+		.rule_size = (uint32_t)RTE_ACL_RULE_SZ(config->num_fields),
 	};
-	struct rte_acl_config config = {.num_categories = 1, .num_fields = F_COUNT};
-	unsigned int added = 0;
+	int rc = 0;
 
-	snprintf(name, sizeof(name), "spd-%u", atomic_fetch_add(&serial, 1));
-	memcpy(config.defs, fields, sizeof(fields));
-	if (spd->n == 0)
+	for (unsigned int i = 0; i < spd->n; i++)
+		param.max_rule_num += speaks(&spd->policy[i], family);
+	if (param.max_rule_num == 0)
 		return 0;
-	spd->acl = rte_acl_create(&param);
-	if (spd->acl == NULL)
+	snprintf(name, sizeof(name), "spd-%u", atomic_fetch_add(&serial, 1));
+	*acl = rte_acl_create(&param);
+	if (*acl == NULL)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < spd->n; i++) {
-		struct acl_rule rule = acl_rule_of(&spd->policy[i], i);
-		int rc = 0;
+	for (unsigned int i = 0; rc == 0 && i < spd->n; i++) {
+		struct acl_rule rule = acl_rule_of(&spd->policy[i], i, family);
 
-		if (speaks_v4(&spd->policy[i]))
-			rc = rte_acl_add_rules(spd->acl, (struct rte_acl_rule *)&rule, 1);
-		if (rc < 0)
-			return rc;
-		added += speaks_v4(&spd->policy[i]);
+		if (speaks(&spd->policy[i], family))
+			rc = rte_acl_add_rules(*acl, (struct rte_acl_rule *)&rule, 1);
 	}
-	if (added > 0)
-		return rte_acl_build(spd->acl, &config);
-	rte_acl_free(spd->acl);
-	spd->acl = NULL;
-	return 0;
+	return rc == 0 ? rte_acl_build(*acl, config) : rc;
 }
 
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
@@ -99,8 +136,10 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 	spd->n = n;
 	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
 
-	int rc = compile(spd);
+	int rc = compile(spd, IP_V4);
 
+	if (rc == 0)
+		rc = compile(spd, IP_V6);
 	if (rc < 0) {
 		spd_free(spd);
 		errno = -rc;
@@ -113,7 +152,8 @@ void spd_free(struct spd *spd)
 {
 	if (spd == NULL)
 		return;
-	rte_acl_free(spd->acl);
+	for (unsigned int i = 0; i < FAMILIES; i++)
+		rte_acl_free(spd->acl[i]);
 	free(spd);
 }
 
@@ -127,19 +167,54 @@ const struct spd_policy *spd_at(const struct spd *spd, unsigned int i)
 	return &spd->policy[i];
 }
 
+static const struct spd_policy *find(const struct spd *spd, const struct acl_key *key)
+{
+	const struct rte_acl_ctx *acl = spd->acl[index_of(ip_addr_family(&key->local))];
+	const uint8_t *data[] = {(const uint8_t *)key};
+	uint32_t result = 0;
+
+	if (acl != NULL)
+		rte_acl_classify(acl, data, &result, 1, 1);
+	return result != 0 ? &spd->policy[result - 1] : NULL;
+}
+
+static rte_be32_t port_of(const struct ip_view *packet, rte_be16_t port)
+{
+	return packet->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port))
+				 : RTE_BE32(ACL_PORT_OPAQUE);
+}
+
+const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet)
+{
+	return find(spd, &(struct acl_key){
+				 .proto = packet->proto,
+				 .local = packet->src,
+				 .remote = packet->dst,
+				 .local_port = port_of(packet, packet->src_port),
+				 .remote_port = port_of(packet, packet->dst_port),
+			 });
+}
+
+const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet)
+{
+	return find(spd, &(struct acl_key){
+				 .proto = packet->proto,
+				 .local = packet->dst,
+				 .remote = packet->src,
+				 .local_port = port_of(packet, packet->dst_port),
+				 .remote_port = port_of(packet, packet->src_port),
+			 });
+}
+
 void spd_lookup(const struct spd *spd, const struct spd_key *keys[],
 	const struct spd_policy *found[], uint16_t n)
 {
-	uint32_t result[LOOKUP_MAX];
-
-	for (uint16_t done = 0; done < n;) {
-		uint16_t part = n - done < LOOKUP_MAX ? (uint16_t)(n - done) : LOOKUP_MAX;
-
-		memset(result, 0, part * sizeof(result[0]));
-		if (spd->acl != NULL)
-			rte_acl_classify(spd->acl, (const uint8_t **)&keys[done], result, part, 1);
-		for (uint16_t i = 0; i < part; i++)
-			found[done + i] = result[i] != 0 ? &spd->policy[result[i] - 1] : NULL;
-		done = (uint16_t)(done + part);
-	}
+	for (uint16_t i = 0; i < n; i++)
+		found[i] = find(spd, &(struct acl_key){
+					     .proto = keys[i]->proto,
+					     .local = ip_addr_from_v4(keys[i]->local),
+					     .remote = ip_addr_from_v4(keys[i]->remote),
+					     .local_port = keys[i]->local_port,
+					     .remote_port = keys[i]->remote_port,
+				     });
 }

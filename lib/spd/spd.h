@@ -11,6 +11,7 @@
 
 #include "acl_field.h"
 #include "addr.h"
+#include "ip_view.h"
 #include "sa.h"
 
 enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
@@ -23,17 +24,10 @@ struct spd_policy {
 	struct sa_out *out; // the SAs of SPD_PROTECT; they stay the caller's
 	struct sa_in *in;
 	char name[SPD_NAME_MAX];
-	struct ip_prefix local, remote; // of one family; both ::/0 match IPv4 as well
+	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
+	enum ip_family family;          // of packets that it is about, further restricted by those
 	uint16_t proto;                 // or SPD_PROTO_ANY
 	struct acl_port_range local_port, remote_port;
-};
-
-// What a packet shows to the IPv4 policies. Laid out for rte_acl: network byte order throughout.
-struct spd_key {
-	uint8_t proto;
-	uint8_t pad[3];
-	rte_be32_t local, remote;
-	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
 };
 
 struct spd;
@@ -47,6 +41,17 @@ void spd_free(struct spd *spd);
 unsigned int spd_count(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 
-// Finds the first policy that matches each of n keys; NULL where none does.
+// The first policy that matches a packet of either family, or NULL. Workers.
+const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet);
+const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet);
+
+// The same for IPv4 packets alone, in network byte order throughout; NULL where none matches.
+struct spd_key {
+	uint8_t proto;
+	uint8_t pad[3];
+	rte_be32_t local, remote;
+	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
+};
+
 void spd_lookup(const struct spd *spd, const struct spd_key *keys[],
 	const struct spd_policy *found[], uint16_t n);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The route table against looking at every route for the longest prefix.
+#include "addrs.h"
 #include "eal.h"
 #include "route.h"
 #include "test.h"
@@ -26,48 +27,81 @@ static long naive_find(const struct route route[], unsigned int n, const struct 
 	long best = -1;
 
 	for (unsigned int i = 0; i < n; i++)
-		if (ip_prefix_contains(&route[i].to, dst) &&
+		if (naive_prefix(&route[i].to, ip_addr_family(&route[i].to.addr), dst) &&
 			(best < 0 || route[i].to.len >= route[best].to.len))
 			best = i;
 	return best;
 }
 
-static uint32_t random_v4(uint64_t *seed)
+static struct ip_addr random_dst(uint64_t *seed, enum ip_family family)
 {
-	uint32_t v4 = 0x0a000000;
+	struct ip_addr a =
+		family == IP_V4 ? ip_addr_from_v4(RTE_BE32(0x0a000000)) : random_addr(seed, family);
+	unsigned int first = family == IP_V4 ? IP_V4_BITS : 0;
 
-	for (unsigned int n = random_below(seed, 5); n > 0; n--)
-		v4 ^= UINT32_C(1) << random_below(seed, 32);
-	return v4;
+	for (unsigned int n = random_below(seed, 5); n > 0; n--) {
+		unsigned int bit = first + random_below(seed, 128 - first);
+
+		a.b[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+	}
+	return a;
 }
 
 static struct route random_route(uint64_t *seed, uint16_t port)
 {
-	uint8_t len = (uint8_t)random_below(seed, 33);
-	uint32_t v4 = len == 0 ? 0 : random_v4(seed) & UINT32_MAX << (32 - len);
+	enum ip_family family = random_family(seed);
+	unsigned int first = family == IP_V4 ? IP_V4_BITS : 0;
 
 	return (struct route){
-		.to = {ip_addr_from_v4(rte_cpu_to_be_32(v4)), (uint8_t)(IP_V4_BITS + len)},
+		.to = prefix_of(random_dst(seed, family), first + random_below(seed, 129 - first)),
 		.nexthop = {.kind = random_below(seed, 4), .port = port},
 	};
 }
 
-static void check_find(
-	const struct route_table *t, const struct route route[], unsigned int n, uint32_t v4)
+static void check_find(const struct route_table *t, const struct route route[], unsigned int n,
+	const struct ip_addr *dst)
 {
-	struct ip_addr dst = ip_addr_from_v4(rte_cpu_to_be_32(v4));
-	const struct nexthop *nh = route_find(t, &dst);
-	long right = naive_find(route, n, &dst);
+	const struct nexthop *nh = route_find(t, dst);
+	long right = naive_find(route, n, dst);
+	char buf[IP_ADDR_STRLEN];
 
-	assert_ptr_equal(nh, route_find_v4(t, rte_cpu_to_be_32(v4)));
+	if (ip_addr_is_v4(dst))
+		assert_ptr_equal(nh, route_find_v4(t, ip_addr_v4(dst)));
 	if (right < 0) {
 		assert_null(nh);
 		return;
 	}
 	if (nh == NULL)
-		fail_msg("no route to %08x", v4);
+		fail_msg("no route to %s", ip_addr_format(buf, dst));
 	assert_ptr_equal(nh, &route_at(t, (unsigned int)right)->nexthop);
 	assert_int_equal(nh->port, route[right].nexthop.port);
+}
+
+// The address before or after.
+static struct ip_addr neighbour_of(struct ip_addr a, int step)
+{
+	for (int i = 15; i >= 0; i--) {
+		a.b[i] = (uint8_t)(a.b[i] + step);
+		if (a.b[i] != (step > 0 ? 0 : 0xff))
+			break;
+	}
+	return a;
+}
+
+// The first and last address of a prefix, and those beside them.
+static void check_edges(
+	const struct route_table *t, const struct route route[], unsigned int n, unsigned int i)
+{
+	struct ip_addr first = route[i].to.addr, last = first;
+
+	for (unsigned int bit = route[i].to.len; bit < 128; bit++)
+		last.b[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	check_find(t, route, n, &first);
+	check_find(t, route, n, &last);
+	first = neighbour_of(first, -1);
+	last = neighbour_of(last, 1);
+	check_find(t, route, n, &first);
+	check_find(t, route, n, &last);
 }
 
 static void test_model(void **state)
@@ -87,18 +121,13 @@ static void test_model(void **state)
 
 		assert_non_null(t);
 		assert_int_equal(route_count(t), n);
-		for (unsigned int i = 0; i < 1000; i++)
-			check_find(t, route, n, random_v4(&seed));
-		for (unsigned int i = 0; i < n; i++) { // the edges of every prefix
-			uint32_t first = rte_be_to_cpu_32(ip_addr_v4(&route[i].to.addr));
-			uint32_t last = first | (uint32_t)(UINT64_C(0xffffffff) >>
-							   (route[i].to.len - IP_V4_BITS));
+		for (unsigned int i = 0; i < 1000; i++) {
+			struct ip_addr dst = random_dst(&seed, random_family(&seed));
 
-			check_find(t, route, n, first);
-			check_find(t, route, n, last);
-			check_find(t, route, n, first - 1);
-			check_find(t, route, n, last + 1);
+			check_find(t, route, n, &dst);
 		}
+		for (unsigned int i = 0; i < n; i++)
+			check_edges(t, route, n, i);
 		route_table_free(t);
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rule set against going through the list from the front.
+#include "addrs.h"
 #include "eal.h"
 #include "rule.h"
 #include "test.h"
@@ -28,13 +29,6 @@ static int stop(void **state)
 
 // --- the model ---
 
-static bool naive_prefix(const struct ip_prefix *p, rte_be32_t v4)
-{
-	struct ip_addr a = ip_addr_from_v4(v4);
-
-	return p->len == 0 || ip_prefix_contains(p, &a);
-}
-
 static bool naive_range(struct acl_port_range range, rte_be32_t port)
 {
 	uint32_t p = rte_be_to_cpu_32(port);
@@ -47,7 +41,7 @@ static bool naive_index(uint32_t wanted, rte_be32_t port)
 	return wanted == RULE_ANY || wanted == rte_be_to_cpu_32(port);
 }
 
-static bool naive_tunnel(const struct rule *r, const struct rule_key *key)
+static bool naive_tunnel(const struct rule *r, const struct rule_packet *key)
 {
 	for (unsigned int t = 0; t < r->n_tunnels; t++)
 		if (rte_be_to_cpu_32(key->tunnel_in) == r->tunnels[t] + 1 ||
@@ -56,12 +50,21 @@ static bool naive_tunnel(const struct rule *r, const struct rule_key *key)
 	return r->n_tunnels == 0;
 }
 
-static bool naive_matches(const struct rule *r, const struct rule_key *key, enum rule_state state)
+// Without a restriction: the family of its prefixes, both if both are ::/0.
+static enum ip_family family_of(const struct rule *r)
+{
+	if (r->family != IP_ANY || (r->source.len == 0 && r->destination.len == 0))
+		return r->family;
+	return ip_addr_family(r->source.len != 0 ? &r->source.addr : &r->destination.addr);
+}
+
+static bool naive_matches(
+	const struct rule *r, const struct rule_packet *key, enum rule_state state)
 {
 	return (r->states & 1u << state) != 0 &&
 	       (r->proto == RULE_PROTO_ANY || r->proto == key->proto) &&
-	       naive_prefix(&r->source, key->source) &&
-	       naive_prefix(&r->destination, key->destination) &&
+	       naive_prefix(&r->source, family_of(r), &key->source) &&
+	       naive_prefix(&r->destination, family_of(r), &key->destination) &&
 	       naive_range(r->source_port, key->source_port) &&
 	       naive_range(r->destination_port, key->destination_port) &&
 	       (r->icmp_type == RULE_ICMP_ANY ||
@@ -70,7 +73,7 @@ static bool naive_matches(const struct rule *r, const struct rule_key *key, enum
 }
 
 static unsigned int naive_find(const struct rule rules[], unsigned int n,
-	const struct rule_key *key, enum rule_state state)
+	const struct rule_packet *key, enum rule_state state)
 {
 	unsigned int i = 0;
 
@@ -79,23 +82,14 @@ static unsigned int naive_find(const struct rule rules[], unsigned int n,
 	return i;
 }
 
-// --- random rules and keys: from small sets, so that they overlap, hide each other and match ---
+// --- random rules and keys ---
 
-static uint32_t random_v4(uint64_t *seed)
+// Of two prefixes of a family, each may be left open.
+static struct ip_prefix random_side(uint64_t *seed, enum ip_family family)
 {
-	return 0x0a000000 | (uint32_t)(random_u64(seed) & 0x03030303);
-}
-
-static struct ip_prefix random_prefix(uint64_t *seed)
-{
-	static const uint8_t lens[] = {0, 1, 8, 9, 16, 23, 24, 31, 32};
-	uint8_t len = lens[random_below(seed, COUNT_OF(lens))];
-	uint32_t v4 = len == 0 ? 0 : random_v4(seed) & UINT32_MAX << (32 - len);
-
-	if (random_below(seed, 2) == 0)
+	if (family == IP_ANY || random_below(seed, 2) == 0)
 		return (struct ip_prefix){0};
-	return (struct ip_prefix){
-		.addr = ip_addr_from_v4(rte_cpu_to_be_32(v4)), .len = (uint8_t)(IP_V4_BITS + len)};
+	return random_prefix(seed, family);
 }
 
 static struct acl_port_range random_range(uint64_t *seed)
@@ -129,11 +123,14 @@ static unsigned int random_tunnels(uint32_t storage[], uint64_t *seed)
 
 static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
 {
+	enum ip_family family = random_below(seed, 3);
+
 	return (struct rule){
 		.action = random_below(seed, 3),
 		.states = (uint8_t)(1 + random_below(seed, 15)),
-		.source = random_prefix(seed),
-		.destination = random_prefix(seed),
+		.source = random_side(seed, family),
+		.destination = random_side(seed, family),
+		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
 		.proto = random_below(seed, 2) == 0 ? RULE_PROTO_ANY
 						    : (uint16_t)random_below(seed, 4),
 		.source_port = random_range(seed),
@@ -164,12 +161,14 @@ static rte_be32_t random_index(uint64_t *seed, uint32_t n, uint32_t none)
 	return rte_cpu_to_be_32(random_below(seed, 5) == 0 ? none : random_below(seed, n));
 }
 
-static struct rule_key random_key(uint64_t *seed)
+static struct rule_packet random_key(uint64_t *seed)
 {
-	return (struct rule_key){
+	enum ip_family family = random_family(seed);
+
+	return (struct rule_packet){
 		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)random_below(seed, 4),
-		.source = rte_cpu_to_be_32(random_v4(seed)),
-		.destination = rte_cpu_to_be_32(random_v4(seed)),
+		.source = random_addr(seed, family),
+		.destination = random_addr(seed, family),
 		.source_port = random_port(seed),
 		.destination_port = random_port(seed),
 		.icmp_type = random_index(seed, 4, RULE_ICMP_ANY),
@@ -184,11 +183,11 @@ static struct rule_key random_key(uint64_t *seed)
 static unsigned int check_key(
 	const struct rule_set *s, const struct rule rules[], unsigned int n, uint64_t *seed)
 {
-	struct rule_key key = random_key(seed);
+	struct rule_packet key = random_key(seed);
 	unsigned int matched = 0;
 
 	for (enum rule_state state = 0; state < RULE_STATES; state++) {
-		unsigned int found = rule_set_find(s, &key, state);
+		unsigned int found = rule_set_decide(s, &key, state);
 		unsigned int right = naive_find(rules, n, &key, state);
 
 		if (found != right)
@@ -237,10 +236,10 @@ static const struct rule any_rule = {
 	.out = RULE_ANY,
 };
 
-static const struct rule_key any_key = {
+static const struct rule_packet any_key = {
 	.proto = 6,
-	.source = RTE_BE32(0x0a010005),
-	.destination = RTE_BE32(0x0a020005),
+	.source = {.b = {[10] = 0xff, [11] = 0xff, 10, 1, 0, 5}},
+	.destination = {.b = {[10] = 0xff, [11] = 0xff, 10, 2, 0, 5}},
 	.source_port = RTE_BE32(1024),
 	.destination_port = RTE_BE32(80),
 	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
@@ -257,13 +256,13 @@ static struct ip_prefix prefix(const char *text)
 }
 
 // Whether a rule alone matches a key in a state.
-static bool matches(const struct rule *r, const struct rule_key *key, enum rule_state state)
+static bool matches(const struct rule *r, const struct rule_packet *key, enum rule_state state)
 {
 	struct rule_set *s = rule_set_new(r, 1, &fallback);
 
 	assert_non_null(s);
 
-	bool found = rule_set_find(s, key, state) == 0;
+	bool found = rule_set_decide(s, key, state) == 0;
 
 	rule_set_free(s);
 	return found;
@@ -276,7 +275,7 @@ static void test_fallback(void **state)
 	(void)state;
 	assert_non_null(s);
 	assert_int_equal(rule_set_count(s), 1);
-	assert_int_equal(rule_set_find(s, &any_key, RULE_INVALID), 0);
+	assert_int_equal(rule_set_decide(s, &any_key, RULE_INVALID), 0);
 	assert_string_equal(rule_set_at(s, 0)->name, "rest");
 	assert_int_equal(rule_set_at(s, 0)->action, RULE_REJECT);
 	assert_true(rule_set_at(s, 0)->log);
@@ -289,7 +288,7 @@ static void test_copies(void **state)
 {
 	uint32_t tunnel = 3;
 	struct rule r[] = {any_rule, any_rule};
-	struct rule_key key = any_key;
+	struct rule_packet key = any_key;
 	struct rule_set *s;
 
 	(void)state;
@@ -305,9 +304,9 @@ static void test_copies(void **state)
 	assert_string_equal(rule_set_at(s, 1)->name, "second");
 	assert_int_equal(rule_set_at(s, 1)->action, RULE_DROP);
 	assert_null(rule_set_at(s, 0)->tunnels);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
 	key.tunnel_out = RTE_BE32(4);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
 	rule_set_free(s);
 }
 
@@ -329,7 +328,7 @@ static void test_tunnels(void **state)
 {
 	const uint32_t first = 10, second = 11;
 	struct rule r[] = {any_rule, any_rule};
-	struct rule_key key = any_key;
+	struct rule_packet key = any_key;
 
 	(void)state;
 	r[0].tunnels = &first;
@@ -339,17 +338,17 @@ static void test_tunnels(void **state)
 	struct rule_set *s = rule_set_new(r, 2, &fallback);
 
 	assert_non_null(s);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2); // in clear
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2); // in clear
 	key.tunnel_in = RTE_BE32(12);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
 	key.tunnel_out = RTE_BE32(11);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
 	key.tunnel_in = RTE_BE32(11);
 	key.tunnel_out = RTE_BE32(12);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
 	key.tunnel_in = RTE_BE32(10);
 	key.tunnel_out = RTE_BE32(13);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 	rule_set_free(s);
 }
 
@@ -357,7 +356,7 @@ static void test_tunnels(void **state)
 static void test_opaque_ports(void **state)
 {
 	struct rule r = any_rule;
-	struct rule_key key = any_key;
+	struct rule_packet key = any_key;
 
 	(void)state;
 	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
@@ -372,7 +371,7 @@ static void test_opaque_ports(void **state)
 static void test_icmp_types(void **state)
 {
 	struct rule r = any_rule;
-	struct rule_key key = any_key;
+	struct rule_packet key = any_key;
 
 	(void)state;
 	r.proto = key.proto = 1;
@@ -388,21 +387,38 @@ static void test_icmp_types(void **state)
 	assert_false(matches(&r, &key, RULE_NEW));
 }
 
-// Rules of IPv6 say nothing about IPv4, whichever side of them is wide open.
+// Rules of a family say nothing about the other, whichever side of them is wide open; a rule that
+// names none is about both, unless it says so.
 static void test_families(void **state)
 {
-	struct rule r[] = {any_rule, any_rule, any_rule, any_rule};
+	struct rule r[] = {any_rule, any_rule, any_rule, any_rule, any_rule};
+	struct rule_packet v6 = any_key;
 	struct rule_set *s;
 
 	(void)state;
+	v6.source = v6.destination = (struct ip_addr){.b = {0x20, 0x01, 0x0d, 0xb8}};
 	r[0].source = prefix("2001:db8:1::/48");
-	r[1].destination = prefix("2001:db8:2::/48");
+	r[1].destination = prefix("10.2.0.0/16");
 	r[2].source = r[2].destination = prefix("2001:db8::/32");
-	assert_false(matches(&r[2], &any_key, RULE_NEW));
-	s = rule_set_new(r, 4, &fallback);
+	r[3].source = r[3].destination = prefix("0.0.0.0/0");
+	s = rule_set_new(r, 5, &fallback);
 	assert_non_null(s);
-	assert_int_equal(rule_set_find(s, &any_key, RULE_NEW), 3);
+	assert_int_equal(rule_set_decide(s, &any_key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, &v6, RULE_NEW), 2);
 	rule_set_free(s);
+	assert_false(matches(&r[0], &any_key, RULE_NEW));
+	assert_false(matches(&r[0], &v6, RULE_NEW));
+	assert_false(matches(&r[1], &v6, RULE_NEW));
+	assert_true(matches(&r[3], &any_key, RULE_NEW));
+	assert_false(matches(&r[3], &v6, RULE_NEW));
+	assert_true(matches(&r[4], &any_key, RULE_NEW));
+	assert_true(matches(&r[4], &v6, RULE_NEW));
+	r[4].family = IP_V6;
+	assert_false(matches(&r[4], &any_key, RULE_NEW));
+	assert_true(matches(&r[4], &v6, RULE_NEW));
+	r[4].family = IP_V4;
+	assert_true(matches(&r[4], &any_key, RULE_NEW));
+	assert_false(matches(&r[4], &v6, RULE_NEW));
 }
 
 // Rules that restrict everything, each differently, are the worst for rte_acl.
@@ -428,7 +444,7 @@ static void test_many(void **state)
 		struct rule_set *s = rule_set_new(rules, MANY, &fallback);
 
 		assert_non_null(s);
-		assert_int_equal(rule_set_find(s, &any_key, RULE_NEW), MANY - 1);
+		assert_int_equal(rule_set_decide(s, &any_key, RULE_NEW), MANY - 1);
 		for (unsigned int i = 0; i < 1000; i++)
 			check_key(s, rules, MANY, &seed);
 		rule_set_free(s);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy database against going through the list from the front.
+#include "addrs.h"
 #include "eal.h"
 #include "spd.h"
 #include "test.h"
 
 #define POLICIES_MAX 500
-#define KEYS_MAX     200 // of one look-up: more than rte_acl takes at once
 
 static int start(void **state)
 {
@@ -21,51 +21,36 @@ static int stop(void **state)
 	return 0;
 }
 
-static bool naive_prefix(const struct ip_prefix *p, rte_be32_t v4)
+// Without a restriction: the family of its prefixes, both if both are ::/0.
+static enum ip_family family_of(const struct spd_policy *p)
 {
-	struct ip_addr a = ip_addr_from_v4(v4);
-
-	return p->len == 0 || ip_prefix_contains(p, &a);
+	if (p->family != IP_ANY || (p->local.len == 0 && p->remote.len == 0))
+		return p->family;
+	return ip_addr_family(p->local.len != 0 ? &p->local.addr : &p->remote.addr);
 }
 
-static bool naive_range(struct acl_port_range range, rte_be32_t port)
+static bool naive_range(struct acl_port_range range, const struct ip_view *packet, rte_be16_t port)
 {
-	uint32_t p = rte_be_to_cpu_32(port);
+	uint32_t p = packet->has_ports ? rte_be_to_cpu_16(port) : ACL_PORT_OPAQUE;
 
 	return p >= range.min && p <= range.max;
 }
 
-static const struct spd_policy *naive_find(
-	const struct spd_policy policy[], unsigned int n, const struct spd_key *key)
+// Of an outbound packet.
+static long naive_find(
+	const struct spd_policy policy[], unsigned int n, const struct ip_view *packet)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		const struct spd_policy *p = &policy[i];
 
-		if ((p->proto == SPD_PROTO_ANY || p->proto == key->proto) &&
-			naive_prefix(&p->local, key->local) &&
-			naive_prefix(&p->remote, key->remote) &&
-			naive_range(p->local_port, key->local_port) &&
-			naive_range(p->remote_port, key->remote_port))
-			return p;
+		if ((p->proto == SPD_PROTO_ANY || p->proto == packet->proto) &&
+			naive_prefix(&p->local, family_of(p), &packet->src) &&
+			naive_prefix(&p->remote, family_of(p), &packet->dst) &&
+			naive_range(p->local_port, packet, packet->src_port) &&
+			naive_range(p->remote_port, packet, packet->dst_port))
+			return i;
 	}
-	return NULL;
-}
-
-// From small sets, so that policies overlap, hide each other and match.
-
-static struct ip_prefix random_prefix(uint64_t *seed)
-{
-	struct ip_prefix p = {.len = (uint8_t)(IP_V4_BITS + random_below(seed, 33))};
-	uint32_t v4 = 0x0a000000 | (uint32_t)(random_u64(seed) & 0x03030303);
-
-	if (random_below(seed, 3) > 0 && p.len > IP_V4_BITS)
-		p.len = (uint8_t)(IP_V4_BITS + 8 * (1 + random_below(seed, 4)));
-	if (p.len == IP_V4_BITS)
-		v4 = 0;
-	else
-		v4 &= UINT32_MAX << (128 - p.len);
-	p.addr = ip_addr_from_v4(rte_cpu_to_be_32(v4));
-	return p;
+	return -1;
 }
 
 static struct acl_port_range random_range(uint64_t *seed)
@@ -86,10 +71,12 @@ static struct acl_port_range random_range(uint64_t *seed)
 
 static struct spd_policy random_policy(uint64_t *seed)
 {
+	enum ip_family family = random_family(seed);
 	struct spd_policy p = {
 		.action = random_below(seed, 3),
-		.local = random_prefix(seed),
-		.remote = random_prefix(seed),
+		.local = random_prefix(seed, family),
+		.remote = random_prefix(seed, family),
+		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
 		.proto = random_below(seed, 2) == 0 ? SPD_PROTO_ANY
 						    : (uint16_t)random_below(seed, 4),
 		.local_port = random_range(seed),
@@ -101,52 +88,45 @@ static struct spd_policy random_policy(uint64_t *seed)
 	return p;
 }
 
-static rte_be32_t random_port(uint64_t *seed)
+static rte_be16_t random_port(uint64_t *seed)
 {
 	uint32_t port = random_below(seed, 8) * 1000 + random_below(seed, 3);
 
-	if (random_below(seed, 4) == 0)
-		port = ACL_PORT_OPAQUE;
-	else if (random_below(seed, 8) == 0)
-		port = UINT16_MAX;
-	return rte_cpu_to_be_32(port);
+	return random_below(seed, 8) == 0 ? UINT16_MAX : rte_cpu_to_be_16((uint16_t)port);
 }
 
-static struct spd_key random_key(uint64_t *seed)
+static struct ip_view random_packet(uint64_t *seed)
 {
-	return (struct spd_key){
+	enum ip_family family = random_family(seed);
+
+	return (struct ip_view){
 		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)random_below(seed, 4),
-		.local = rte_cpu_to_be_32(0x0a000000 | (uint32_t)(random_u64(seed) & 0x03030303)),
-		.remote = rte_cpu_to_be_32(0x0a000000 | (uint32_t)(random_u64(seed) & 0x03030303)),
-		.local_port = random_port(seed),
-		.remote_port = random_port(seed),
+		.src = random_addr(seed, family),
+		.dst = random_addr(seed, family),
+		.has_ports = random_below(seed, 3) > 0,
+		.src_port = random_port(seed),
+		.dst_port = random_port(seed),
 	};
 }
 
-// Looks n keys up in one call and compares; returns how many matched a policy.
-static unsigned int check_lookup(const struct spd *spd, const struct spd_policy policy[],
-	unsigned int n_policies, uint16_t n, uint64_t *seed)
+// The same packet on its way back.
+static struct ip_view reverse_of(const struct ip_view *packet)
 {
-	struct spd_key keys[KEYS_MAX];
-	const struct spd_key *key[KEYS_MAX];
-	const struct spd_policy *found[KEYS_MAX];
-	unsigned int matched = 0;
+	struct ip_view back = *packet;
 
-	for (uint16_t i = 0; i < n; i++) {
-		keys[i] = random_key(seed);
-		key[i] = &keys[i];
-	}
-	spd_lookup(spd, key, found, n);
-	for (uint16_t i = 0; i < n; i++) {
-		const struct spd_policy *right = naive_find(policy, n_policies, &keys[i]);
-		long index = found[i] != NULL ? found[i] - spd_at(spd, 0) : -1;
-		long expected = right != NULL ? right - policy : -1;
+	back.src = packet->dst;
+	back.dst = packet->src;
+	back.src_port = packet->dst_port;
+	back.dst_port = packet->src_port;
+	return back;
+}
 
-		if (index != expected)
-			fail_msg("policy %ld of %u, must be %ld", index, n_policies, expected);
-		matched += right != NULL;
-	}
-	return matched;
+static void check_found(const struct spd *spd, const struct spd_policy *found, long expected)
+{
+	long index = found != NULL ? found - spd_at(spd, 0) : -1;
+
+	if (index != expected)
+		fail_msg("policy %ld of %u, must be %ld", index, spd_count(spd), expected);
 }
 
 static void test_model(void **state)
@@ -154,7 +134,7 @@ static void test_model(void **state)
 	static const unsigned int sizes[] = {1, 2, 3, 10, 64, 100, POLICIES_MAX};
 	static struct spd_policy policy[POLICIES_MAX];
 	uint64_t seed = 3;
-	unsigned long keys = 0, matched = 0;
+	unsigned long packets = 0, matched = 0;
 
 	(void)state;
 	for (unsigned long round = 0; round < rounds(28); round++) {
@@ -167,15 +147,18 @@ static void test_model(void **state)
 
 		assert_non_null(spd);
 		assert_int_equal(spd_count(spd), n);
-		for (unsigned int i = 0; i < 40; i++) {
-			uint16_t burst = (uint16_t)(1 + random_below(&seed, KEYS_MAX));
+		for (unsigned int i = 0; i < 4000; i++) {
+			struct ip_view packet = random_packet(&seed), back = reverse_of(&packet);
+			long right = naive_find(policy, n, &packet);
 
-			matched += check_lookup(spd, policy, n, burst, &seed);
-			keys += burst;
+			check_found(spd, spd_find_outbound(spd, &packet), right);
+			check_found(spd, spd_find_inbound(spd, &back), right);
+			matched += right >= 0;
+			packets++;
 		}
 		spd_free(spd);
 	}
-	assert_in_range(matched, keys / 4, keys - keys / 20); // both answers were common
+	assert_in_range(matched, packets / 4, packets - packets / 20); // both answers were common
 }
 
 static struct ip_prefix prefix(const char *text)
@@ -186,20 +169,22 @@ static struct ip_prefix prefix(const char *text)
 	return p;
 }
 
-static const struct spd_policy *lookup_one(const struct spd *spd, const struct spd_key *key)
-{
-	const struct spd_policy *found = (const struct spd_policy *)spd; // anything else than NULL
-
-	spd_lookup(spd, &key, &found, 1);
-	return found;
-}
-
-static const struct spd_key any_key = {
+static const struct ip_view v4 = {
 	.proto = 6,
-	.local = RTE_BE32(0x0a010005),
-	.remote = RTE_BE32(0x0a020005),
-	.local_port = RTE_BE32(1024),
-	.remote_port = RTE_BE32(80),
+	.src = {.b = {[10] = 0xff, [11] = 0xff, 10, 1, 0, 5}},
+	.dst = {.b = {[10] = 0xff, [11] = 0xff, 10, 2, 0, 5}},
+	.has_ports = true,
+	.src_port = RTE_BE16(1024),
+	.dst_port = RTE_BE16(80),
+};
+
+static const struct ip_view v6 = {
+	.proto = 6,
+	.src = {.b = {0x20, 0x01, 0x0d, 0xb8, 0, 1, [15] = 5}},
+	.dst = {.b = {0x20, 0x01, 0x0d, 0xb8, 0, 2, [15] = 5}},
+	.has_ports = true,
+	.src_port = RTE_BE16(1024),
+	.dst_port = RTE_BE16(80),
 };
 
 static void test_empty(void **state)
@@ -210,37 +195,59 @@ static void test_empty(void **state)
 	(void)state;
 	assert_non_null(spd);
 	assert_int_equal(spd_count(spd), 0);
-	assert_null(lookup_one(spd, &any_key));
-	spd_lookup(spd, NULL, NULL, 0);
+	assert_null(spd_find_outbound(spd, &v4));
+	assert_null(spd_find_inbound(spd, &v6));
 	spd_free(spd);
 	spd_free(NULL);
 }
 
-// Policies of IPv6 say nothing about IPv4, whichever side of them is wide open.
-static void test_families(void **state)
+static bool matches(
+	const char *local, const char *remote, enum ip_family family, const struct ip_view *packet)
 {
 	const struct acl_port_range all = {0, ACL_PORT_OPAQUE};
-	const char *const v6[][2] = {{"2001:db8:1::/48", "2001:db8:2::/48"},
-		{"::/0", "2001:db8:2::/48"}, {"2001:db8:1::/48", "::/0"}};
-	struct spd_policy policy[] = {
-		{.proto = SPD_PROTO_ANY, .local_port = all, .remote_port = all},
-		{.proto = SPD_PROTO_ANY, .local_port = all, .remote_port = all},
+	struct spd_policy policy = {
+		.local = prefix(local),
+		.remote = prefix(remote),
+		.family = family,
+		.proto = SPD_PROTO_ANY,
+		.local_port = all,
+		.remote_port = all,
+	};
+	struct spd *spd = spd_new(&policy, 1);
+
+	assert_non_null(spd);
+
+	bool found = spd_find_outbound(spd, packet) != NULL;
+
+	spd_free(spd);
+	return found;
+}
+
+// Policies of a family say nothing about the other, whichever side of them is wide open; one that
+// names none is about both, unless it says so.
+static void test_families(void **state)
+{
+	static const struct {
+		const char *local, *remote;
+		enum ip_family family;
+		bool v4, v6;
+	} rows[] = {
+		{"2001:db8:1::/48", "2001:db8:2::/48", IP_ANY, false, true},
+		{"::/0", "2001:db8:2::/48", IP_ANY, false, true},
+		{"2001:db8:1::/48", "::/0", IP_ANY, false, true},
+		{"10.1.0.0/16", "0.0.0.0/0", IP_ANY, true, false},
+		{"0.0.0.0/0", "0.0.0.0/0", IP_ANY, true, false},
+		{"::/0", "::/0", IP_ANY, true, true},
+		{"::/0", "::/0", IP_V4, true, false},
+		{"::/0", "::/0", IP_V6, false, true},
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(v6); i++) {
-		policy[0].local = prefix(v6[i][0]);
-		policy[0].remote = prefix(v6[i][1]);
-		policy[1].local = policy[1].remote = (struct ip_prefix){0};
-
-		struct spd *alone = spd_new(policy, 1), *both = spd_new(policy, 2);
-
-		assert_non_null(alone);
-		assert_non_null(both);
-		assert_null(lookup_one(alone, &any_key));
-		assert_ptr_equal(lookup_one(both, &any_key), spd_at(both, 1));
-		spd_free(alone);
-		spd_free(both);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		assert_int_equal(
+			matches(rows[i].local, rows[i].remote, rows[i].family, &v4), rows[i].v4);
+		assert_int_equal(
+			matches(rows[i].local, rows[i].remote, rows[i].family, &v6), rows[i].v6);
 	}
 }
 
