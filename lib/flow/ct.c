@@ -36,6 +36,7 @@ uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum dro
 	case IPPROTO_UDP:
 		return FLOW_UDP_NEW | initiator;
 	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
 		*reason = DROP_CT_INVALID; // an answer to nothing
 		return p->icmp_reply ? 0 : FLOW_ICMP_NEW | initiator;
 	default:

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_pkt.h"
 
-#include <netinet/in.h>
-
 #include <rte_icmp.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
 #include "icmp.h"
+#include "icmp6.h"
 #include "ipv4.h"
 
 // TCP options (RFC 9293 3.2, RFC 7323 2.2)
@@ -17,7 +16,9 @@
 #define TCPOPT_SCALE_LEN  3
 #define TCPOPT_SCALE_MOST 14
 
-#define QUOTED_MIN 8u // octets behind the IP header that an ICMP error quotes at least (RFC 792)
+// Octets behind the IP header that an ICMP error quotes at least (RFC 792; RFC 4443 2.4 c: many
+// more).
+#define QUOTED_MIN 8u
 
 // A bit for each sane combination of FIN, SYN, RST, PSH, ACK and URG: after the handshake every
 // segment has ACK; SYN, FIN and RST exclude each other (RFC 9293 3.10.7).
@@ -131,16 +132,10 @@ static bool icmp_is_error(uint8_t type)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
-	const struct rte_icmp_hdr *icmp, uint32_t len)
+// ICMP of either family; query and reply are what icmp_query() or icmp6_query() say.
+static enum drop read_query(struct flow_pkt *p, struct ip_addr src, struct ip_addr dst,
+	const struct rte_icmp_hdr *icmp, int query, bool reply)
 {
-	struct ip_addr src = ip_addr_from_v4(ip->src_addr), dst = ip_addr_from_v4(ip->dst_addr);
-	bool reply;
-	int query;
-
-	if (len < sizeof(*icmp))
-		return DROP_CT_INVALID;
-	query = icmp_query(icmp->icmp_type, &reply);
 	if (query < 0) {
 		set_ends(p, src, 0, dst, 0);
 		p->key.icmp_type = icmp->icmp_type;
@@ -151,6 +146,31 @@ static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
 	p->key.icmp_type = (uint8_t)query;
 	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
 	return DROP_NONE;
+}
+
+static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
+	const struct rte_icmp_hdr *icmp, uint32_t len)
+{
+	bool reply = false;
+	int query;
+
+	if (len < sizeof(*icmp))
+		return DROP_CT_INVALID;
+	query = icmp_query(icmp->icmp_type, &reply);
+	return read_query(p, ip_addr_from_v4(ip->src_addr), ip_addr_from_v4(ip->dst_addr), icmp,
+		query, reply);
+}
+
+// Not like ipv4_ports(): the packet may have been fragmented on its way.
+static void read_quoted_ports(
+	struct flow_pkt *p, struct ip_addr src, struct ip_addr dst, const void *l4)
+{
+	bool has_ports = ip_proto_has_ports(p->key.proto);
+	const rte_be16_t *port = l4;
+
+	set_ends(p, src, has_ports ? port[0] : 0, dst, has_ports ? port[1] : 0);
+	if (p->key.proto == IPPROTO_TCP)
+		p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
 }
 
 // Only the first octets of the packet are there: enough for its ends, and for TCP's sequence
@@ -181,18 +201,18 @@ static enum drop read_quoted(struct flow_pkt *p, const struct rte_ipv4_hdr *erro
 			return DROP_ICMP_UNRELATED;
 		read_icmp(p, ip, icmp, QUOTED_MIN);
 	} else {
-		// Not ipv4_ports(): the packet may have been fragmented on its way.
-		bool has_ports = ip_proto_has_ports(ip->next_proto_id);
-		const rte_be16_t *port = l4;
-
-		set_ends(p, ip_addr_from_v4(ip->src_addr), has_ports ? port[0] : 0,
-			ip_addr_from_v4(ip->dst_addr), has_ports ? port[1] : 0);
-		if (ip->next_proto_id == IPPROTO_TCP)
-			p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
+		read_quoted_ports(
+			p, ip_addr_from_v4(ip->src_addr), ip_addr_from_v4(ip->dst_addr), l4);
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
 	return DROP_NONE;
+}
+
+static bool udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
+{
+	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
+	       rte_be_to_cpu_16(udp->dgram_len) <= len;
 }
 
 enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
@@ -202,7 +222,6 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 	uint32_t len = (uint32_t)(ip_len - rte_ipv4_hdr_len(ip));
 	rte_be16_t src_port = 0, dst_port = 0;
 	const struct rte_icmp_hdr *icmp = l4;
-	const struct rte_udp_hdr *udp = l4;
 
 	*p = (struct flow_pkt){.key.proto = ip->next_proto_id, .ip_len = ip_len};
 	switch (ip->next_proto_id) {
@@ -218,8 +237,7 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 		dst_port = udp->dst_port;
 		break;
 	case IPPROTO_UDP:
-		if (len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) < sizeof(*udp) ||
-			rte_be_to_cpu_16(udp->dgram_len) > len)
+		if (!udp_is_whole(l4, len))
 			return DROP_CT_INVALID;
 		src_port = udp->src_port;
 		dst_port = udp->dst_port;
@@ -230,5 +248,108 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 	}
 	set_ends(p, ip_addr_from_v4(ip->src_addr), src_port, ip_addr_from_v4(ip->dst_addr),
 		dst_port);
+	return DROP_NONE;
+}
+
+// The type of the query that an ICMPv6 type asks or answers (RFC 4443 4, RFC 4620 4); *reply says
+// which. -1: neither.
+static int icmp6_query(uint8_t type, bool *reply)
+{
+	switch (type) {
+	case ICMP6_ECHO_REQUEST:
+	case 139: // node information
+		*reply = false;
+		return type;
+	case ICMP6_ECHO_REPLY:
+	case 140:
+		*reply = true;
+		return type - 1;
+	default:
+		return -1;
+	}
+}
+
+static enum drop read_icmp6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip,
+	const struct rte_icmp_hdr *icmp, uint32_t len)
+{
+	bool reply = false;
+	int query;
+
+	if (len < sizeof(*icmp))
+		return DROP_CT_INVALID;
+	query = icmp6_query(icmp->icmp_type, &reply);
+	return read_query(p, ipv6_addr(ip->src_addr), ipv6_addr(ip->dst_addr), icmp, query, reply);
+}
+
+// As read_quoted(): of the len octets quoted, the extension headers have to be there, too.
+static enum drop read_quoted6(struct flow_pkt *p, const struct rte_ipv6_hdr *error,
+	const struct rte_ipv6_hdr *ip, uint32_t len)
+{
+	struct ipv6_upper upper;
+
+	// The end may be cut off, not more.
+	if (len < sizeof(*ip) || ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD)
+		return DROP_CT_INVALID;
+	len = RTE_MIN(len, ipv6_len(ip));
+	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD)
+		return DROP_CT_INVALID;
+	if (upper.later || memcmp(ip->src_addr, error->dst_addr, sizeof(ip->src_addr)) != 0)
+		return DROP_ICMP_UNRELATED;
+	if (len < upper.off + QUOTED_MIN)
+		return DROP_CT_INVALID;
+
+	const void *l4 = (const uint8_t *)ip + upper.off;
+
+	p->key.proto = upper.proto;
+	if (upper.proto == IPPROTO_ICMPV6) {
+		const struct rte_icmp_hdr *icmp = l4;
+
+		if (icmp6_is_error(icmp->icmp_type)) // no error is sent about an error
+			return DROP_ICMP_UNRELATED;
+		read_icmp6(p, ip, icmp, QUOTED_MIN);
+	} else {
+		read_quoted_ports(p, ipv6_addr(ip->src_addr), ipv6_addr(ip->dst_addr), l4);
+	}
+	p->dir ^= 1;
+	p->icmp_error = true;
+	return DROP_NONE;
+}
+
+enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip)
+{
+	uint32_t ip_len = ipv6_len(ip);
+	struct ipv6_upper upper;
+
+	if (ipv6_upper_find(&upper, ip, ip_len) != IPV6_GOOD || upper.fragment)
+		return DROP_CT_INVALID;
+
+	const void *l4 = (const uint8_t *)ip + upper.off;
+	uint32_t len = ip_len - upper.off;
+	rte_be16_t src_port = 0, dst_port = 0;
+	const struct rte_icmp_hdr *icmp = l4;
+
+	*p = (struct flow_pkt){.key.proto = upper.proto, .ip_len = (uint16_t)ip_len};
+	switch (upper.proto) {
+	case IPPROTO_ICMPV6:
+		if (len >= sizeof(*icmp) && icmp6_is_error(icmp->icmp_type))
+			return read_quoted6(
+				p, ip, (const void *)(icmp + 1), len - (uint32_t)sizeof(*icmp));
+		return read_icmp6(p, ip, icmp, len);
+	case IPPROTO_TCP:
+		if (read_tcp(p, l4, len) != DROP_NONE)
+			return DROP_CT_INVALID;
+		break;
+	case IPPROTO_UDP:
+		if (!udp_is_whole(l4, len))
+			return DROP_CT_INVALID;
+		break;
+	default:
+		break;
+	}
+	if (ip_proto_has_ports(upper.proto) && len >= 4) {
+		src_port = ((const rte_be16_t *)l4)[0];
+		dst_port = ((const rte_be16_t *)l4)[1];
+	}
+	set_ends(p, ipv6_addr(ip->src_addr), src_port, ipv6_addr(ip->dst_addr), dst_port);
 	return DROP_NONE;
 }

@@ -21,7 +21,7 @@ struct flow_key {
 		struct {
 			struct ip_addr addr[2];
 			// Of TCP, UDP, UDP-Lite, SCTP and DCCP; the identifier of an ICMP query,
-			// twice; 0 for all else.
+			// of either family, twice; 0 for all else.
 			rte_be16_t port[2];
 			uint8_t proto;
 			uint8_t icmp_type; // of a reply that of its request
@@ -62,3 +62,7 @@ static inline bool flow_key_equal(const struct flow_key *a, const struct flow_ke
 // DROP_NONE; DROP_CT_INVALID if its TCP, UDP or ICMP header is cut off or contradictory;
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of what it quotes.
 enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip);
+
+// The same for IPv6, checked by ipv6_check(); a fragment header that cuts nothing is fine.
+// Extension headers that lead nowhere are DROP_CT_INVALID.
+enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip);

@@ -366,6 +366,60 @@ void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *add
 	n->answered = now;
 }
 
+static bool has_link(const struct neigh *n)
+{
+	return (atomic_load_explicit(&n->link, memory_order_relaxed) & LINK_KNOWN) != 0;
+}
+
+// Whether a link address is other than what is known.
+static bool is_new(const struct neigh *n, const struct rte_ether_addr *mac)
+{
+	struct rte_ether_addr known = mac_of(n);
+
+	return mac != NULL && !(has_link(n) && rte_is_same_ether_addr(&known, mac));
+}
+
+void neigh_hear(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac, bool create, uint64_t now)
+{
+	struct neigh *n = find(t, port, addr);
+
+	if (n == NULL && create) {
+		n = add(t, port, addr);
+		if (n != NULL)
+			n->last_use = now;
+	}
+	if (n == NULL || n->state == NEIGH_STATIC || !is_new(n, mac))
+		return;
+	set_link(n, mac);
+	enter(n, NEIGH_STALE, now);
+}
+
+void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	struct neigh_advert advert, uint64_t now)
+{
+	struct neigh *n = find(t, port, addr);
+
+	if (n == NULL || n->state == NEIGH_STATIC || (!has_link(n) && advert.mac == NULL))
+		return;
+
+	bool news = is_new(n, advert.mac);
+
+	if (news && has_link(n) && !advert.override) {
+		if (n->state == NEIGH_REACHABLE)
+			enter(n, NEIGH_STALE, now);
+		return;
+	}
+	if (news)
+		set_link(n, advert.mac);
+	if (advert.solicited) {
+		enter(n, NEIGH_REACHABLE, now);
+		n->answered = now;
+	} else if (news) {
+		enter(n, NEIGH_STALE, now);
+	}
+}
+
 static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
 	bool used = atomic_exchange_explicit(&n->used, false, memory_order_relaxed);

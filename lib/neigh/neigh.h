@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour table: the link address of every next hop (RFC 826, states after RFC 4861 7.3.2).
+// Neighbour table: the link address of every next hop of either family (RFC 826, RFC 4861; states
+// after 7.3.2 there). Requests are repeated every second, three times (RFC 1122 2.3.2.1; RFC 4861
+// 10); a stale entry that is used is probed at once, not after 5 seconds.
 //
 // The control thread alone writes: it resolves, refreshes and ages. Workers look entries up and
 // read the link address, which is one atomic word; they report what they need and hear through
@@ -64,6 +66,21 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 // takes the place of one that does not answer, else of one that nobody uses.
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
+
+// The sender of a solicitation told its link address (RFC 4861 7.2.3, 6.2.6): known, but stale
+// until it answers. Makes an entry only if create, that is when we were asked for.
+void neigh_hear(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac, bool create, uint64_t now);
+
+// An advertisement of addr (RFC 4861 7.2.5).
+struct neigh_advert {
+	const struct rte_ether_addr *mac; // NULL: it has none
+	bool solicited, override;
+};
+
+// Updates an entry that is there.
+void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	struct neigh_advert advert, uint64_t now);
 
 // Repeats requests, refreshes what is in use, ages and removes the rest. Call every 100 ms or so.
 void neigh_tick(struct neigh_table *t, uint64_t now);

@@ -42,7 +42,7 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 	const struct rte_ipv6_hdr *about)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
-	struct icmp6_hdr *icmp = (struct icmp6_hdr *)(ip + 1);
+	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
 	uint32_t quoted =
 		RTE_MIN(ipv6_len(about), (uint32_t)(ICMP6_ERROR_MAX - sizeof(*ip) - sizeof(*icmp)));
 	uint16_t len = (uint16_t)(sizeof(*icmp) + quoted);
@@ -55,10 +55,10 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 	};
 	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
 	memcpy(ip->dst_addr, about->src_addr, sizeof(ip->dst_addr));
-	*icmp = (struct icmp6_hdr){.icmp6_type = error.type, .icmp6_code = error.code};
-	icmp->icmp6_data32[0] = rte_cpu_to_be_32(error.param);
+	*icmp = (struct icmp6_head){
+		.type = error.type, .code = error.code, .param = rte_cpu_to_be_32(error.param)};
 	memcpy(icmp + 1, about, quoted);
-	icmp->icmp6_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
+	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
 	return (uint16_t)(sizeof(*ip) + len);
 }
 
@@ -68,18 +68,18 @@ bool icmp6_is_echo_request(const struct rte_ipv6_hdr *ip)
 	struct ipv6_upper upper;
 
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.proto != IPPROTO_ICMPV6 ||
-		upper.fragment || len < upper.off + sizeof(struct icmp6_hdr))
+		upper.fragment || len < upper.off + sizeof(struct icmp6_head))
 		return false;
 
-	const struct icmp6_hdr *icmp = (const void *)((const uint8_t *)ip + upper.off);
+	const struct icmp6_head *icmp = (const void *)((const uint8_t *)ip + upper.off);
 
-	return icmp->icmp6_type == ICMP6_ECHO_REQUEST && icmp->icmp6_code == 0 &&
+	return icmp->type == ICMP6_ECHO_REQUEST && icmp->code == 0 &&
 	       ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len - upper.off) == 0;
 }
 
 uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
 {
-	struct icmp6_hdr *icmp = (struct icmp6_hdr *)(ip + 1);
+	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
 	struct ipv6_upper upper;
 
 	ipv6_upper_find(&upper, ip, ipv6_len(ip));
@@ -93,8 +93,8 @@ uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
 	ip->hop_limits = OWN_HOP_LIMIT;
 	memcpy(ip->dst_addr, ip->src_addr, sizeof(ip->dst_addr));
 	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
-	icmp->icmp6_type = ICMP6_ECHO_REPLY;
-	icmp->icmp6_cksum = 0;
-	icmp->icmp6_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
+	icmp->type = ICMP6_ECHO_REPLY;
+	icmp->cksum = 0;
+	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);
 	return (uint16_t)(sizeof(*ip) + len);
 }

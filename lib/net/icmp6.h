@@ -14,6 +14,13 @@
 // An error message is at most this long, IP header included (RFC 4443 2.4 c).
 #define ICMP6_ERROR_MAX IPV6_MIN_MTU
 
+// What every message starts with, aligned or not.
+struct icmp6_head {
+	uint8_t type, code;
+	rte_be16_t cksum;
+	rte_be32_t param; // by type: see struct icmp6_error; identifier and number of an echo
+} __rte_packed;
+
 struct icmp6_error {
 	uint8_t type, code;
 	uint32_t param; // MTU of packet too big, pointer of a parameter problem, else 0

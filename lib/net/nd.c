@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nd.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define HOP_LIMIT   255 // nothing that was forwarded has it
 #define OPTION_UNIT 8   // octets that lengths of options are counted in
+
+// A neighbour solicitation or advertisement, up to its options. Their flags are the first three
+// bits behind the checksum.
+struct neighbour {
+	struct icmp6_head head;
+	uint8_t target[16];
+} __rte_packed;
+
+static_assert(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv6_hdr) +
+			      sizeof(struct neighbour) + OPTION_UNIT ==
+		      ND_FRAME_LEN,
+	"with one option");
 
 static const struct ip_addr all_nodes = {.b = {0xff, 0x02, [15] = 1}};
 
@@ -51,7 +64,7 @@ static bool read_options(
 
 // RFC 4861 6.1.1
 static enum nd_fault read_router_solicitation(
-	struct nd_message *m, const struct nd_router_solicit *rs, uint32_t len)
+	struct nd_message *m, const struct icmp6_head *rs, uint32_t len)
 {
 	const uint8_t *start = (const uint8_t *)rs;
 
@@ -63,8 +76,8 @@ static enum nd_fault read_router_solicitation(
 }
 
 // RFC 4861 7.1.1
-static enum nd_fault read_solicitation(struct nd_message *m, const struct ip_addr *dst,
-	const struct nd_neighbor_solicit *ns, uint32_t len)
+static enum nd_fault read_solicitation(
+	struct nd_message *m, const struct ip_addr *dst, const struct neighbour *ns, uint32_t len)
 {
 	const uint8_t *start = (const uint8_t *)ns;
 	struct ip_addr group;
@@ -73,7 +86,7 @@ static enum nd_fault read_solicitation(struct nd_message *m, const struct ip_add
 	if (len < sizeof(*ns) ||
 		!read_options(m, ND_OPT_SOURCE_LINKADDR, start + sizeof(*ns), start + len))
 		return ND_MALFORMED;
-	m->target = ipv6_addr(ns->nd_ns_target.s6_addr);
+	m->target = ipv6_addr(ns->target);
 	group = nd_solicited_node(&m->target);
 	if (ip_addr_is_none(&m->source) && (m->has_mac || !ip_addr_equal(dst, &group)))
 		return ND_MALFORMED;
@@ -81,8 +94,8 @@ static enum nd_fault read_solicitation(struct nd_message *m, const struct ip_add
 }
 
 // RFC 4861 7.1.2
-static enum nd_fault read_advertisement(struct nd_message *m, const struct ip_addr *dst,
-	const struct nd_neighbor_advert *na, uint32_t len)
+static enum nd_fault read_advertisement(
+	struct nd_message *m, const struct ip_addr *dst, const struct neighbour *na, uint32_t len)
 {
 	const uint8_t *start = (const uint8_t *)na;
 
@@ -90,17 +103,17 @@ static enum nd_fault read_advertisement(struct nd_message *m, const struct ip_ad
 	if (len < sizeof(*na) ||
 		!read_options(m, ND_OPT_TARGET_LINKADDR, start + sizeof(*na), start + len))
 		return ND_MALFORMED;
-	m->target = ipv6_addr(na->nd_na_target.s6_addr);
-	m->router = (na->nd_na_flags_reserved & ND_NA_FLAG_ROUTER) != 0;
-	m->solicited = (na->nd_na_flags_reserved & ND_NA_FLAG_SOLICITED) != 0;
-	m->override = (na->nd_na_flags_reserved & ND_NA_FLAG_OVERRIDE) != 0;
+	m->target = ipv6_addr(na->target);
+	m->router = (na->head.param & ND_NA_FLAG_ROUTER) != 0;
+	m->solicited = (na->head.param & ND_NA_FLAG_SOLICITED) != 0;
+	m->override = (na->head.param & ND_NA_FLAG_OVERRIDE) != 0;
 	return dst->b[0] == 0xff && m->solicited ? ND_MALFORMED : ND_GOOD;
 }
 
-static enum nd_fault read_body(
-	struct nd_message *m, const struct ip_addr *dst, const struct icmp6_hdr *icmp, uint32_t len)
+static enum nd_fault read_body(struct nd_message *m, const struct ip_addr *dst,
+	const struct icmp6_head *icmp, uint32_t len)
 {
-	switch (icmp->icmp6_type) {
+	switch (icmp->type) {
 	case ND_ROUTER_SOLICIT:
 		return read_router_solicitation(m, (const void *)icmp, len);
 	case ND_NEIGHBOR_SOLICIT:
@@ -124,12 +137,12 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 	enum nd_fault fault;
 
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.proto != IPPROTO_ICMPV6 ||
-		upper.later || len < upper.off + sizeof(struct icmp6_hdr))
+		upper.later || len < upper.off + sizeof(struct icmp6_head))
 		return ND_NOT_OURS;
 
-	const struct icmp6_hdr *icmp = (const void *)((const uint8_t *)ip + upper.off);
+	const struct icmp6_head *icmp = (const void *)((const uint8_t *)ip + upper.off);
 
-	if (!is_kind(icmp->icmp6_type))
+	if (!is_kind(icmp->type))
 		return ND_NOT_OURS;
 	if (ip->hop_limits != HOP_LIMIT)
 		return ND_FORWARDED;
@@ -138,7 +151,7 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 	if (ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len - upper.off) != 0)
 		return ND_CHECKSUM;
 	*m = (struct nd_message){.source = ipv6_addr(ip->src_addr)};
-	fault = icmp->icmp6_code == 0 ? read_body(m, &dst, icmp, len - upper.off) : ND_MALFORMED;
+	fault = icmp->code == 0 ? read_body(m, &dst, icmp, len - upper.off) : ND_MALFORMED;
 	// No host has a multicast address, and what looks like one of IPv4 would be taken for it.
 	if (fault == ND_GOOD && (m->target.b[0] == 0xff || ip_addr_is_v4(&m->target)))
 		return ND_MALFORMED;
@@ -152,7 +165,7 @@ static uint16_t wrap(uint8_t *out, const struct rte_ether_addr *mac,
 {
 	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)out;
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)(eth + 1);
-	struct icmp6_hdr *icmp = (struct icmp6_hdr *)(ip + 1);
+	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
 
 	*eth = (struct rte_ether_hdr){
 		.dst_addr = *to, .src_addr = *mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV6)};
@@ -164,7 +177,7 @@ static uint16_t wrap(uint8_t *out, const struct rte_ether_addr *mac,
 	};
 	memcpy(ip->src_addr, src, sizeof(ip->src_addr));
 	memcpy(ip->dst_addr, dst, sizeof(ip->dst_addr));
-	icmp->icmp6_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, (uint32_t)len);
+	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, (uint32_t)len);
 	return (uint16_t)(sizeof(*eth) + sizeof(*ip) + len);
 }
 
@@ -186,13 +199,13 @@ static size_t option_write(void *at, uint8_t type, const struct rte_ether_addr *
 uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct ip_addr *sender, const struct ip_addr *target, const struct rte_ether_addr *to)
 {
-	struct nd_neighbor_solicit *ns = message_at(out);
+	struct neighbour *ns = message_at(out);
 	struct ip_addr group = nd_solicited_node(target);
 	struct rte_ether_addr group_mac = nd_group_mac(&group);
 	size_t len = sizeof(*ns);
 
-	*ns = (struct nd_neighbor_solicit){.nd_ns_hdr.icmp6_type = ND_NEIGHBOR_SOLICIT};
-	memcpy(&ns->nd_ns_target, target, sizeof(ns->nd_ns_target));
+	*ns = (struct neighbour){.head.type = ND_NEIGHBOR_SOLICIT};
+	memcpy(ns->target, target, sizeof(ns->target));
 	if (!ip_addr_is_none(sender))
 		len += option_write(ns + 1, ND_OPT_SOURCE_LINKADDR, mac);
 	return wrap(
@@ -203,11 +216,11 @@ static uint16_t advertisement_build(uint8_t *out, const struct rte_ether_addr *m
 	const struct ip_addr *addr, uint32_t flags, const struct ip_addr *dst,
 	const struct rte_ether_addr *to)
 {
-	struct nd_neighbor_advert *na = message_at(out);
+	struct neighbour *na = message_at(out);
 
-	*na = (struct nd_neighbor_advert){.nd_na_hdr.icmp6_type = ND_NEIGHBOR_ADVERT};
-	na->nd_na_flags_reserved = ND_NA_FLAG_ROUTER | ND_NA_FLAG_OVERRIDE | flags;
-	memcpy(&na->nd_na_target, addr, sizeof(na->nd_na_target));
+	*na = (struct neighbour){.head = {.type = ND_NEIGHBOR_ADVERT,
+					 .param = ND_NA_FLAG_ROUTER | ND_NA_FLAG_OVERRIDE | flags}};
+	memcpy(na->target, addr, sizeof(na->target));
 	return wrap(out, mac, to, addr, dst,
 		sizeof(*na) + option_write(na + 1, ND_OPT_TARGET_LINKADDR, mac));
 }

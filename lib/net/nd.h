@@ -6,14 +6,13 @@
 // ND_NOT_OURS (RFC 4861 6.2.7, 8.1), and it does not advertise itself (6.2.1, the default).
 #pragma once
 
-#include <netinet/icmp6.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_ether.h>
 #include <rte_ip.h>
 
-#include "ipv6.h"
+#include "icmp6.h"
 
 enum nd_fault {
 	ND_GOOD,
@@ -50,9 +49,7 @@ struct rte_ether_addr nd_group_mac(const struct ip_addr *group);
 // The link-local address that follows from a link address (RFC 4291 2.5.6, appendix A).
 struct ip_addr nd_link_local(const struct rte_ether_addr *mac);
 
-#define ND_FRAME_LEN                                                                               \
-	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv6_hdr) +                              \
-		sizeof(struct nd_neighbor_solicit) + 8) // with its option
+#define ND_FRAME_LEN 86 // with a link address
 
 // Writes a whole frame to out, which holds ND_FRAME_LEN octets: asks who has target, on behalf of
 // the own address sender; of one station, or of all that may have it if to is NULL. sender none

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duplicate address detection (RFC 4862 5.4): whether an own IPv6 address is free to be used. The
+// control thread alone writes; workers only ask for the state of an address.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+enum dad_state {
+	DAD_TENTATIVE, // not to be used yet
+	DAD_ASSIGNED,
+	DAD_DUPLICATE, // somebody else's: not to be used at all
+};
+
+struct dad;
+
+struct dad_params {
+	unsigned int max; // addresses
+	// Sends a solicitation for addr, from none (::), on a port.
+	void (*solicit)(void *arg, uint16_t port, const struct ip_addr *addr);
+	// The address is no longer tentative.
+	void (*decided)(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state);
+	void *arg;
+};
+
+// Control thread. Time is in milliseconds of a clock that never steps.
+
+// Returns NULL with errno ENOMEM.
+struct dad *dad_new(const struct dad_params *p);
+
+// NULL is fine.
+void dad_free(struct dad *d);
+
+// Adds an own address, tentative, before workers ask. Returns 0 or -ENOSPC.
+int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
+
+// Another station wants addr, too, or has it: it solicited for it from none (::), or advertised it.
+void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr);
+
+// Solicits and decides. Call every 100 ms or so.
+void dad_tick(struct dad *d, uint64_t now);
+
+// Any thread. The state of an own address; DAD_ASSIGNED for those that were not added.
+enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr);
