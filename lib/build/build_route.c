@@ -6,7 +6,12 @@
 #include <string.h>
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
-#define NEVER        3
+#define NEVER        7
+
+#define V6_PREFIX(o0, o1, o15, bits)                                                               \
+	{                                                                                          \
+		.addr.b = {o0, o1, [15] = (o15)}, .len = (bits)                                    \
+	}
 
 static struct ip_prefix host(const struct ip_addr *a)
 {
@@ -21,14 +26,19 @@ static struct ip_prefix v4_prefix(uint32_t addr, uint8_t len)
 	};
 }
 
-// What no packet is forwarded to (RFC 1122 3.2.1.3).
+// What no packet is forwarded to (RFC 1122 3.2.1.3; RFC 4291 2.5.2, 2.5.3, 2.5.6, 2.7). Link-local
+// addresses are on the link that a packet came from, or nowhere: no table can tell.
 static unsigned int add_never(struct route *r)
 {
+	static const struct ip_prefix v6[] = {V6_PREFIX(0, 0, 0, 128), V6_PREFIX(0, 0, 1, 128),
+		V6_PREFIX(0xff, 0, 0, 8), V6_PREFIX(0xfe, 0x80, 0, 10)};
 	const struct nexthop never = {.kind = NEXTHOP_NOT_UNICAST};
 
 	r[0] = (struct route){v4_prefix(0, 8), never};
 	r[1] = (struct route){v4_prefix(0x7f000000, 8), never};
 	r[2] = (struct route){v4_prefix(0xe0000000, 3), never};
+	for (unsigned int i = 0; i < RTE_DIM(v6); i++)
+		r[NEVER - RTE_DIM(v6) + i] = (struct route){v6[i], never};
 	return NEVER;
 }
 
@@ -37,6 +47,8 @@ static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, u
 	struct nexthop nh = {.port = port, .source = a->addr};
 	unsigned int n = 0;
 
+	if (ip_addr_is_link_local(&a->addr))
+		return 0;
 	nh.kind = NEXTHOP_CONNECTED;
 	r[n++] = (struct route){a->net, nh};
 	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
@@ -48,17 +60,32 @@ static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, u
 		r[n++] = (struct route){v4_prefix(net | hosts, 32), nh};
 	}
 	nh.kind = NEXTHOP_LOCAL;
+	// RFC 4291 2.6.1: what any router of the network answers to; RFC 6164: not of two
+	// addresses.
+	if (!ip_addr_is_v4(&a->addr) && a->net.len < 127)
+		r[n++] = (struct route){host(&a->net.addr), nh};
 	r[n++] = (struct route){host(&a->addr), nh};
 	return n;
 }
 
-// The own address on the network that the gateway is on.
+// The own address on the network that the gateway is on; towards a link-local one of wider scope if
+// there is any.
 static struct ip_addr source_towards(const struct conf_port *port, const struct ip_addr *gateway)
 {
-	for (unsigned int i = 0; i < port->n_addrs; i++)
-		if (ip_prefix_contains(&port->addrs[i].net, gateway))
-			return port->addrs[i].addr;
-	return port->addrs[0].addr;
+	struct ip_addr other = port->addrs[0].addr;
+
+	for (unsigned int i = port->n_addrs; i-- > 0;) {
+		const struct ip_addr *own = &port->addrs[i].addr;
+
+		if (ip_addr_family(own) != ip_addr_family(gateway))
+			continue;
+		if (!ip_addr_is_link_local(gateway) &&
+			ip_prefix_contains(&port->addrs[i].net, gateway))
+			return *own;
+		if (!ip_addr_is_link_local(own) || ip_addr_family(&other) != ip_addr_family(own))
+			other = *own;
+	}
+	return other;
 }
 
 static struct route configured(const struct conf *conf, const struct conf_route *c)

@@ -41,6 +41,7 @@ static struct rule rule_of(const struct conf_rule *c)
 		.states = states_of(c),
 		.source = c->source,
 		.destination = c->destination,
+		.family = c->family,
 		.proto = c->proto,
 		.source_port = acl_port_range(c->source_port_min, c->source_port_max),
 		.destination_port =

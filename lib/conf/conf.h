@@ -50,13 +50,13 @@ struct conf_port {
 struct conf_route {
 	struct conf_where where;
 	struct ip_prefix to;
-	struct ip_addr via; // on a network of port
+	struct ip_addr via; // of the same family; on a network of port, or link-local
 	unsigned int port;  // index into ports
 };
 
 struct conf_neighbour {
 	struct conf_where where;
-	struct ip_addr addr; // on a network of port
+	struct ip_addr addr; // on a network of port, or link-local
 	unsigned int port;
 	struct rte_ether_addr mac;
 };
@@ -74,7 +74,7 @@ struct conf_sa {
 	enum conf_direction direction;
 	uint32_t spi;          // host byte order
 	struct ip_addr local;  // tunnel end here: an address of a port
-	struct ip_addr remote; // tunnel end of the peer
+	struct ip_addr remote; // tunnel end of the peer; of the same family
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
@@ -92,7 +92,8 @@ struct conf_policy {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_action action;
-	struct ip_prefix local, remote;          // of one family, or both ::/0: match both families
+	struct ip_prefix local, remote;          // of one family, or both ::/0
+	enum ip_family family;                   // IP_ANY: neither was given, matches both
 	uint16_t proto;                          // 0..255 or CONF_PROTO_ANY
 	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
 	uint16_t remote_port_min, remote_port_max;
@@ -110,8 +111,9 @@ struct conf_rule {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_rule_action action;
-	struct ip_prefix source, destination; // of one family, or both ::/0: match both families
-	uint16_t proto;                       // 0..255 or CONF_PROTO_ANY
+	struct ip_prefix source, destination;      // of one family, or both ::/0
+	enum ip_family family;                     // IP_ANY: neither was given, matches both
+	uint16_t proto;                            // 0..255 or CONF_PROTO_ANY
 	uint16_t source_port_min, source_port_max; // host byte order; 0..65535 if not restricted
 	uint16_t destination_port_min, destination_port_max;
 	uint16_t icmp_type;         // 0..255 or CONF_ICMP_ANY

@@ -70,10 +70,15 @@ void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 void conf_check_proto_ports(
 	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
 
-// A prefix that was not given matches everything of the other's family. Without either both are
-// ::/0.
-void conf_complete_prefixes(const config_setting_t *item, const char *a_name, struct ip_prefix *a,
-	const char *b_name, struct ip_prefix *b);
+// Two prefixes of one family, which is returned. One that was not given matches everything of the
+// other's family. Without either both are ::/0, and the family is IP_ANY. Refuses different ones.
+enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,
+	const char *a_name, struct ip_prefix *a, const char *b_name, struct ip_prefix *b);
+
+// Whether two addresses are of one family; refuses the second if not. Names are those of their
+// settings, both of which were accepted.
+bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
+	const struct ip_addr *a, const char *b_name, const struct ip_addr *b);
 
 // Whether a matches every address that b matches.
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);

@@ -91,7 +91,8 @@ static bool covers(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_policy *x = &c->policies[a], *y = &c->policies[b];
 
-	return (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
+	return (x->family == IP_ANY || x->family == y->family) &&
+	       (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
 	       x->local_port_min <= y->local_port_min && x->local_port_max >= y->local_port_max &&
 	       x->remote_port_min <= y->remote_port_min &&
 	       x->remote_port_max >= y->remote_port_max &&
@@ -116,7 +117,7 @@ void conf_check_policies(struct conf_reader *r)
 		if (conf_given(item, "action") != NULL)
 			check_sas(r, item, &sas, p);
 		conf_check_proto_ports(r, item, p->proto, ports);
-		conf_complete_prefixes(item, "local", &p->local, "remote", &p->remote);
+		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
 	}
 	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");
 	conf_check_order(r, "policies", c->n_policies, selectors, covers);

@@ -4,6 +4,8 @@
 
 #include "conf_check.h"
 
+#define IPV6_MTU_MIN 1280u
+
 static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 {
 	return strcmp(c->ports[a].name, c->ports[b].name);
@@ -83,6 +85,9 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 
 	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))
 		return false;
+	// Every link has the same link-local network.
+	if (port != old_port && ip_addr_is_link_local(&y->addr))
+		return false;
 	if (ip_addr_equal(&x->addr, &y->addr))
 		conf_err(r, s, "%s is already an address of %s", ip_addr_format(a, &y->addr), old);
 	else if (port != old_port && ip_prefix_overlaps(&x->net, &y->net))
@@ -104,6 +109,20 @@ static void check_address(struct conf_reader *r, unsigned int port, unsigned int
 				return;
 }
 
+// RFC 8200 5: no link of IPv6 has less.
+static void check_mtu(struct conf_reader *r, unsigned int port)
+{
+	const struct conf_port *p = &r->c->ports[port];
+	config_setting_t *mtu = conf_given(conf_item(r, "ports", port), "mtu");
+	bool v6 = false;
+
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		v6 |= !ip_addr_is_none(&p->addrs[i].addr) && !ip_addr_is_v4(&p->addrs[i].addr);
+	if (mtu != NULL && v6 && p->mtu < IPV6_MTU_MIN)
+		conf_err(r, mtu, "%u is too little for IPv6, must be at least %u", p->mtu,
+			IPV6_MTU_MIN);
+}
+
 void conf_check_ports(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -119,7 +138,9 @@ void conf_check_ports(struct conf_reader *r)
 	}
 	conf_refuse_equal(r, "ports", &names, compare_names, "name", "is already the name of");
 	check_devices(r);
-	for (unsigned int p = 0; p < c->n_ports; p++)
+	for (unsigned int p = 0; p < c->n_ports; p++) {
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
 			check_address(r, p, i);
+		check_mtu(r, p);
+	}
 }

@@ -4,6 +4,8 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
+#define LINK_LOCAL_LEN 10
+
 int conf_own_port(const struct conf *c, const struct ip_addr *a)
 {
 	for (unsigned int p = 0; p < c->n_ports; p++)
@@ -16,7 +18,8 @@ int conf_own_port(const struct conf *c, const struct ip_addr *a)
 // A refused address has the network ::/0.
 static bool is_net_with(const struct conf_iface_addr *i, const struct ip_addr *a)
 {
-	return !ip_addr_is_none(&i->addr) && ip_prefix_contains(&i->net, a);
+	return !ip_addr_is_none(&i->addr) && ip_addr_family(&i->addr) == ip_addr_family(a) &&
+	       ip_prefix_contains(&i->net, a);
 }
 
 int conf_link_port(const struct conf *c, const struct ip_addr *a)
@@ -38,12 +41,66 @@ bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)
 	return false;
 }
 
-// Finds the port on whose link another station has address a, or reports why there is none.
-static void find_link(
-	struct conf_reader *r, config_setting_t *s, const struct ip_addr *a, unsigned int *port)
+static bool has_address(const struct conf_port *p, const struct ip_addr *a)
 {
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (ip_addr_equal(&p->addrs[i].addr, a))
+			return true;
+	return false;
+}
+
+static bool has_ipv6(const struct conf_port *p)
+{
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (!ip_addr_is_none(&p->addrs[i].addr) && !ip_addr_is_v4(&p->addrs[i].addr))
+			return true;
+	return false;
+}
+
+// A link-local address says nothing about the link: the setting "port" of the item does.
+static void find_link_local(struct conf_reader *r, config_setting_t *item, config_setting_t *s,
+	const struct conf_names *ports, const struct ip_addr *a, unsigned int *port)
+{
+	config_setting_t *name = config_setting_get_member(item, "port");
+	char buf[IP_ADDR_STRLEN];
+
+	if (name == NULL)
+		conf_err(r, s, "%s is link-local, port must say on which link",
+			ip_addr_format(buf, a));
+	if (name == NULL || name->hook != NULL)
+		return;
+
+	int link = conf_names_find(ports, config_setting_get_string(name));
+
+	if (link < 0) {
+		conf_names_refuse(r, name, (const struct conf_names *[]){ports, NULL},
+			config_setting_get_string(name));
+		return;
+	}
+	*port = (unsigned int)link;
+	if (r->nets_known && !has_ipv6(&r->c->ports[link]))
+		conf_err(r, name, "%s has no IPv6 address, must have one",
+			conf_ref(r, conf_item(r, "ports", *port)));
+	else if (has_address(&r->c->ports[link], a))
+		conf_err(r, s, "%s is an address of this gateway, must be another station's",
+			ip_addr_format(buf, a));
+}
+
+// Finds the port on whose link another station has address a, or reports why there is none. s is
+// the setting of the address, in item.
+static void find_link(struct conf_reader *r, config_setting_t *item, config_setting_t *s,
+	const struct conf_names *ports, const struct ip_addr *a, unsigned int *port)
+{
+	config_setting_t *name = conf_given(item, "port");
 	int link = conf_link_port(r->c, a);
 	char buf[IP_ADDR_STRLEN];
+
+	if (ip_addr_is_link_local(a)) {
+		find_link_local(r, item, s, ports, a, port);
+		return;
+	}
+	if (name != NULL)
+		conf_err(r, name, "is for link-local addresses only");
 
 	ip_addr_format(buf, a);
 	if (link < 0 && r->nets_known)
@@ -54,7 +111,7 @@ static void find_link(
 	if (conf_own_port(r->c, a) >= 0)
 		conf_err(r, s, "%s is an address of this gateway, must be another station's", buf);
 	else if (conf_is_broadcast(r->c, a))
-		conf_err(r, s, "%s is a network or broadcast address, must be a host's", buf);
+		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(a));
 }
 
 // The network of a port is reached through the port, and never by a route.
@@ -64,6 +121,8 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 
 	if (special != NULL)
 		conf_err(r, s, "is %s, must be unicast", special);
+	else if (ip_addr_is_link_local(&to->addr) && to->len >= LINK_LOCAL_LEN)
+		conf_err(r, s, "is link-local, which no route leads to");
 	for (unsigned int p = 0; p < r->c->n_ports; p++)
 		for (unsigned int i = 0; i < r->c->ports[p].n_addrs; i++) {
 			const struct ip_prefix *net = &r->c->ports[p].addrs[i].net;
@@ -84,7 +143,10 @@ static int compare_routes(const struct conf *c, unsigned int a, unsigned int b)
 
 static int compare_neighbours(const struct conf *c, unsigned int a, unsigned int b)
 {
-	return memcmp(&c->neighbours[a].addr, &c->neighbours[b].addr, sizeof(struct ip_addr));
+	const struct conf_neighbour *x = &c->neighbours[a], *y = &c->neighbours[b];
+	int by_addr = memcmp(&x->addr, &y->addr, sizeof(x->addr));
+
+	return by_addr != 0 ? by_addr : (x->port > y->port) - (x->port < y->port);
 }
 
 void conf_check_routes(struct conf_reader *r)
@@ -92,6 +154,7 @@ void conf_check_routes(struct conf_reader *r)
 	struct conf *c = r->c;
 	struct conf_set routes =
 		conf_set_given(r, "routes", c->n_routes, (const char *[]){"to", NULL});
+	struct conf_names ports = conf_names_sort(r, "ports");
 	struct conf_set neighbours =
 		conf_set_given(r, "neighbours", c->n_neighbours, (const char *[]){"address", NULL});
 
@@ -102,14 +165,18 @@ void conf_check_routes(struct conf_reader *r)
 
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
+		if (to != NULL && via != NULL &&
+			!conf_check_same_family(
+				r, item, "to", &c->routes[i].to.addr, "via", &c->routes[i].via))
+			continue;
 		if (via != NULL)
-			find_link(r, via, &c->routes[i].via, &c->routes[i].port);
+			find_link(r, item, via, &ports, &c->routes[i].via, &c->routes[i].port);
 	}
 	for (unsigned int i = 0; i < neighbours.n; i++) {
 		struct conf_neighbour *n = &c->neighbours[neighbours.index[i]];
 		config_setting_t *item = conf_item(r, "neighbours", neighbours.index[i]);
 
-		find_link(r, conf_at(item, "address"), &n->addr, &n->port);
+		find_link(r, item, conf_at(item, "address"), &ports, &n->addr, &n->port);
 	}
 	conf_refuse_equal(r, "routes", &routes, compare_routes, "to", "has the same target as");
 	conf_refuse_equal(r, "neighbours", &neighbours, compare_neighbours, "address",

@@ -4,7 +4,8 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-#define PROTO_ICMP 1
+#define PROTO_ICMP   1
+#define PROTO_ICMPV6 58
 
 static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 {
@@ -35,8 +36,9 @@ static void check_icmp_type(struct conf_reader *r, config_setting_t *item, struc
 
 	if (s == NULL)
 		rule->icmp_type = CONF_ICMP_ANY;
-	else if (!conf_refused(item, "proto") && rule->proto != PROTO_ICMP)
-		conf_err(r, s, "needs proto icmp");
+	else if (!conf_refused(item, "proto") && rule->proto != PROTO_ICMP &&
+		 rule->proto != PROTO_ICMPV6)
+		conf_err(r, s, "needs proto icmp or icmpv6");
 }
 
 static void find_tunnel_of_policy(
@@ -143,7 +145,8 @@ static bool covers(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
 
-	return (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
+	return (x->family == IP_ANY || x->family == y->family) &&
+	       (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
 	       x->source_port_min <= y->source_port_min &&
 	       x->source_port_max >= y->source_port_max &&
 	       x->destination_port_min <= y->destination_port_min &&
@@ -174,8 +177,8 @@ void conf_check_rules(struct conf_reader *r)
 
 		conf_check_proto_ports(r, item, rule->proto, ports);
 		check_icmp_type(r, item, rule);
-		conf_complete_prefixes(
-			item, "source", &rule->source, "destination", &rule->destination);
+		rule->family = conf_check_prefixes(
+			r, item, "source", &rule->source, "destination", &rule->destination);
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "conf_check.h"
+#include "conf_schema.h"
 
 #define REPLAY_WINDOW_MIN 32 // RFC 4303 3.4.3
 
@@ -53,9 +54,20 @@ static bool is_reachable(const struct conf_reader *r, const struct ip_addr *a)
 	if (!r->nets_known || !r->routes_known || conf_link_port(c, a) >= 0)
 		return true;
 	for (unsigned int i = 0; i < c->n_routes; i++)
-		if (ip_prefix_contains(&c->routes[i].to, a))
+		if (ip_addr_family(&c->routes[i].to.addr) == ip_addr_family(a) &&
+			ip_prefix_contains(&c->routes[i].to, a))
 			return true;
 	return false;
+}
+
+// A link-local address would have to say on which link.
+static bool check_scope(struct conf_reader *r, config_setting_t *s, const struct ip_addr *a)
+{
+	bool narrow = s != NULL && ip_addr_is_link_local(a);
+
+	if (narrow)
+		conf_err(r, s, "is link-local, must be an address of wider scope");
+	return !narrow;
 }
 
 static void check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
@@ -63,6 +75,11 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
 	char buf[IP_ADDR_STRLEN];
 
+	if (local != NULL && remote != NULL &&
+		!conf_check_same_family(r, item, "local", &sa->local, "remote", &sa->remote))
+		return;
+	if (!check_scope(r, local, &sa->local) || !check_scope(r, remote, &sa->remote))
+		return;
 	if (local != NULL && r->nets_known && conf_own_port(r->c, &sa->local) < 0)
 		conf_err(r, local, "%s is no port's address, must be one",
 			ip_addr_format(buf, &sa->local));
@@ -72,7 +89,7 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 	if (conf_own_port(r->c, &sa->remote) >= 0)
 		conf_err(r, remote, "%s is an address of this gateway, must be the peer's", buf);
 	else if (conf_is_broadcast(r->c, &sa->remote))
-		conf_err(r, remote, "%s is a network or broadcast address, must be a host's", buf);
+		conf_err(r, remote, "%s is %s, must be a host's", buf, conf_no_host(&sa->remote));
 	else if (!is_reachable(r, &sa->remote))
 		conf_err(r, remote, "no route to %s, must be in a port's network or behind a route",
 			buf);

@@ -17,17 +17,34 @@ void conf_check_proto_ports(
 	}
 }
 
-void conf_complete_prefixes(const config_setting_t *item, const char *a_name, struct ip_prefix *a,
-	const char *b_name, struct ip_prefix *b)
+bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
+	const struct ip_addr *a, const char *b_name, const struct ip_addr *b)
+{
+	if (ip_addr_family(a) == ip_addr_family(b))
+		return true;
+	conf_err(r, conf_at(item, b_name), "is %s, must be %s like %s",
+		ip_addr_is_v4(b) ? "IPv4" : "IPv6", ip_addr_is_v4(a) ? "IPv4" : "IPv6", a_name);
+	return false;
+}
+
+enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,
+	const char *a_name, struct ip_prefix *a, const char *b_name, struct ip_prefix *b)
 {
 	const struct ip_prefix all_v4 = {ip_addr_from_v4(0), IP_V4_BITS};
-	bool a_there = config_setting_get_member(item, a_name) != NULL;
-	bool b_there = config_setting_get_member(item, b_name) != NULL;
+	bool a_given = conf_given(item, a_name) != NULL, b_given = conf_given(item, b_name) != NULL;
 
-	if (a_there && !b_there)
-		*b = all_v4;
-	if (b_there && !a_there)
+	if (a_given && b_given)
+		conf_check_same_family(r, item, a_name, &a->addr, b_name, &b->addr);
+	if (!a_given && !b_given)
+		return IP_ANY;
+
+	enum ip_family family = ip_addr_family(a_given ? &a->addr : &b->addr);
+
+	if (family == IP_V4 && !a_given)
 		*a = all_v4;
+	if (family == IP_V4 && !b_given)
+		*b = all_v4;
+	return family;
 }
 
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)

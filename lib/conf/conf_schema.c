@@ -178,6 +178,7 @@ static const struct conf_option route_options[] = {
 		.type = &conf_type_address,
 		.required = true,
 		FIELD(struct conf_route, via)},
+	{.name = "port", .type = &conf_type_string},
 	{0},
 };
 
@@ -190,6 +191,7 @@ static const struct conf_option neighbour_options[] = {
 		.type = &conf_type_mac,
 		.required = true,
 		FIELD(struct conf_neighbour, mac)},
+	{.name = "port", .type = &conf_type_string},
 	{0},
 };
 

@@ -82,9 +82,13 @@ bool conf_proto_has_ports(uint16_t proto);
 // Why packets cannot be sent to an address or prefix ("multicast"); NULL if they can.
 const char *conf_not_unicast(const struct ip_prefix *p);
 
-// Whether an IPv4 address in net can be a host's: the first and the last one cannot (RFC 1122
-// 3.2.1.3), unless net has no more than these two (RFC 3021).
+// Whether an address in net can be a host's. Of IPv4 the first and the last one cannot (RFC 1122
+// 3.2.1.3), of IPv6 the first one, which every router has (RFC 4291 2.6.1); unless net has no more
+// than two (RFC 3021, RFC 6164).
 bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
+
+// What an address is if it can not.
+const char *conf_no_host(const struct ip_addr *a);
 
 // conf_read.c
 

@@ -278,6 +278,7 @@ static const struct proto {
 	{"gre", 47, false},
 	{"esp", 50, false},
 	{"ah", 51, false},
+	{"icmpv6", 58, false},
 	{"ospf", 89, false},
 	{"sctp", 132, true},
 	{"udplite", 136, true},

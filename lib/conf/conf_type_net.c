@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses. The packet path knows IPv4 only, so IPv6 is refused here, in one place.
+// Addresses. The packet path knows IPv4 only, so IPv6 is refused here, in one place: CONF_IPV6 says
+// that it is not.
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +14,12 @@
 		{.b = {[10] = 0xff, [11] = 0xff, o0, o1, o2, o3}}, IP_V4_BITS + (bits)             \
 	}
 
-// Blocks without addresses of hosts (RFC 6890, RFC 1112).
+#define V6(o0, o1, o15, bits)                                                                      \
+	{                                                                                          \
+		{.b = {o0, o1, [15] = (o15)}}, bits                                                \
+	}
+
+// Blocks without addresses of hosts (RFC 6890, RFC 1112, RFC 4291).
 static const struct {
 	struct ip_prefix block;
 	const char *name;
@@ -22,14 +28,22 @@ static const struct {
 	{V4(127, 0, 0, 0, 8), "a loopback address"},
 	{V4(224, 0, 0, 0, 4), "multicast"},
 	{V4(240, 0, 0, 0, 4), "reserved or broadcast"},
+	{V6(0, 0, 0, 128), "unspecified"},
+	{V6(0, 0, 1, 128), "a loopback address"},
+	{V6(0xff, 0, 0, 8), "multicast"},
 };
 
-static bool check_v4(
+static bool check_family(
 	struct conf_reader *r, config_setting_t *s, const char *text, const struct ip_addr *a)
 {
+#ifdef CONF_IPV6
+	(void)r, (void)s, (void)text, (void)a;
+	return true;
+#else
 	if (!ip_addr_is_v4(a))
 		conf_err(r, s, "%s: IPv6 is not supported yet, must be IPv4", conf_quote(r, text));
 	return ip_addr_is_v4(a);
+#endif
 }
 
 const char *conf_not_unicast(const struct ip_prefix *p)
@@ -51,13 +65,25 @@ static bool check_unicast(
 	return name == NULL;
 }
 
+const char *conf_no_host(const struct ip_addr *a)
+{
+	return ip_addr_is_v4(a) ? "a network or broadcast address"
+				: "the address of all routers of a network";
+}
+
 bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net)
 {
 	unsigned int bits = 128u - net->len;
+
+	if (bits < 2)
+		return true;
+	if (!ip_addr_is_v4(a)) // the last one is like any other
+		return !ip_addr_equal(a, &net->addr);
+
 	uint32_t ones = (uint32_t)((1ull << bits) - 1);
 	uint32_t host = rte_be_to_cpu_32(ip_addr_v4(a)) & ones;
 
-	return bits < 2 || (host != 0 && host != ones);
+	return host != 0 && host != ones;
 }
 
 static void refuse(
@@ -73,7 +99,7 @@ static void parse_address(struct conf_reader *r, const struct conf_option *o, co
 
 	if (ip_addr_parse(&a, text) < 0)
 		refuse(r, o, s, text);
-	else if (check_v4(r, s, text, &a) && check_unicast(r, s, text, &a))
+	else if (check_family(r, s, text, &a) && check_unicast(r, s, text, &a))
 		*(struct ip_addr *)field = a;
 }
 
@@ -89,7 +115,7 @@ static void parse_prefix(struct conf_reader *r, const struct conf_option *o, con
 
 	if (rc == -EINVAL)
 		refuse(r, o, s, text);
-	else if (!check_v4(r, s, text, &p.addr))
+	else if (!check_family(r, s, text, &p.addr))
 		return;
 	else if (rc == -ERANGE)
 		conf_err(r, s, "%s has bits set behind the prefix length, did you mean \"%s\"?",
@@ -108,14 +134,14 @@ static void parse_interface(struct conf_reader *r, const struct conf_option *o, 
 
 	if (strchr(text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, text) < 0)
 		refuse(r, o, s, text);
-	else if (!check_v4(r, s, text, &a.addr) || !check_unicast(r, s, text, &a.addr))
+	else if (!check_family(r, s, text, &a.addr) || !check_unicast(r, s, text, &a.addr))
 		return;
-	else if (a.net.len == IP_V4_BITS)
-		conf_err(r, s, "%s holds all addresses, must have a prefix length from 1 to 32",
-			conf_quote(r, text));
+	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
+		conf_err(r, s, "%s holds all addresses, must have a prefix length from 1 to %u",
+			conf_quote(r, text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
 	else if (!conf_is_host(&a.addr, &a.net))
-		conf_err(r, s, "%s is the network or broadcast address, must be a host's",
-			conf_quote(r, text));
+		conf_err(r, s, "%s is %s, must be a host's", conf_quote(r, text),
+			conf_no_host(&a.addr));
 	else
 		*(struct conf_iface_addr *)field = a;
 }

@@ -50,8 +50,22 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 	return sa->session != NULL ? 0 : -errno;
 }
 
-// The outer IPv4 header of RFC 4301 5.1.2.1, except what differs from packet to packet.
-static void outer_init(struct sa_out *sa)
+// The outer header of RFC 4301 5.1.2, except what differs from packet to packet.
+static void outer_init_v6(struct sa_out *sa)
+{
+	struct rte_ipv6_hdr ip = {
+		.vtc_flow = RTE_BE32(6u << 28),
+		.proto = IPPROTO_ESP,
+		.hop_limits = OUTER_TTL,
+	};
+
+	memcpy(ip.src_addr, &sa->sa.local, sizeof(ip.src_addr));
+	memcpy(ip.dst_addr, &sa->sa.remote, sizeof(ip.dst_addr));
+	memcpy(sa->outer, &ip, sizeof(ip));
+	sa->outer_len = sizeof(ip);
+}
+
+static void outer_init_v4(struct sa_out *sa)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
@@ -83,7 +97,10 @@ struct sa_out *sa_out_new(const struct sa_params *p)
 	}
 	sa->seq_max = RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], seq_end(&sa->sa));
 	sa->seq_limit = sa->seq_max;
-	outer_init(sa);
+	if (ip_addr_is_v4(&p->remote))
+		outer_init_v4(sa);
+	else
+		outer_init_v6(sa);
 	return sa;
 }
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations with IPv6, as they are read once it is not refused any more; and the snapshot that
+// they make. CONF_DIR has files with mistakes, and in .err all that is to be said about them.
+#include "build.h"
+#include "conf_dir.h"
+#include "eal.h"
+#include "test.h"
+
+static int start(void **state)
+{
+	eal_start();
+	return conf_dir_make(state);
+}
+
+static int stop(void **state)
+{
+	int rc = conf_dir_remove(state);
+
+	eal_stop();
+	return rc;
+}
+
+static void check_bad(const char *err_name)
+{
+	char name[256], path[512];
+	char *expected;
+
+	snprintf(name, sizeof(name), "%.*s.conf", (int)(strlen(err_name) - 4), err_name);
+	snprintf(path, sizeof(path), "%s/%s", CONF_DIR, err_name);
+	expected = conf_dir_read(path);
+	conf_dir_load_bad(name, expected);
+	free(expected);
+}
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	assert_int_equal(conf_dir_each(CONF_DIR, ".err", check_bad), 2);
+}
+
+static struct ip_addr addr(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	return a;
+}
+
+static struct snapshot *build(void)
+{
+	static const struct build_port ports[CONF_PORTS_MAX];
+	struct conf *c = conf_dir_load_good("good.conf");
+	char why[256];
+	struct snapshot *s = build_snapshot(c, ports, 1, why, sizeof(why));
+
+	assert_non_null(s);
+	conf_free(c);
+	return s;
+}
+
+static void test_neighbours(void **state)
+{
+	struct conf *c = conf_dir_load_good("good.conf");
+
+	(void)state;
+	assert_int_equal(c->neighbours[0].port, 1);
+	assert_int_equal(c->neighbours[1].port, 0);
+	assert_int_equal(c->neighbours[2].port, 0);
+	conf_free(c);
+}
+
+static void test_routes(void **state)
+{
+	static const struct {
+		const char *dst;
+		enum nexthop_kind kind;
+		uint16_t port;
+		const char *gateway, *source; // of its own packets that go this way
+	} rows[] = {
+		{"2001:db8:1::1", NEXTHOP_LOCAL, 0, "::", "2001:db8:1::1"},
+		{"2001:db8:1::", NEXTHOP_LOCAL, 0, "::", "2001:db8:1::1"}, // RFC 4291 2.6.1
+		{"2001:db8:1::2", NEXTHOP_CONNECTED, 0, "::", "2001:db8:1::1"},
+		{"2001:db8:f::1", NEXTHOP_LOCAL, 1, "::", "2001:db8:f::1"},
+		{"2001:db8:f::", NEXTHOP_CONNECTED, 1, "::", "2001:db8:f::1"}, // RFC 6164
+		{"2001:db8:2::1", NEXTHOP_GATEWAY, 1, "2001:db8:f::", "2001:db8:f::1"},
+		{"2001:db8:3::1", NEXTHOP_GATEWAY, 0, "2001:db8:1:0:ffff:ffff:ffff:ffff",
+			"2001:db8:1::1"},
+		{"2001:db8:4::1", NEXTHOP_GATEWAY, 2, "fe80::9", "fe80::1"},
+		{"2001:db8:9::1", NEXTHOP_GATEWAY, 1, "fe80::2", "2001:db8:f::1"},
+		{"10.9.0.1", NEXTHOP_GATEWAY, 1, "192.0.2.2", "192.0.2.1"},
+		{"fe80::1", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+		{"fe80::2", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+		{"ff02::1", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+		{"ff0e::1", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+		{"::1", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+		{"::", NEXTHOP_NOT_UNICAST, 0, NULL, NULL},
+	};
+	struct snapshot *s = build();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ip_addr dst = addr(rows[i].dst);
+		const struct nexthop *nh = route_find(s->routes, &dst);
+
+		if (nh == NULL || nh->kind != rows[i].kind)
+			fail_msg("%s", rows[i].dst);
+		if (rows[i].source == NULL)
+			continue;
+
+		struct ip_addr gateway = addr(rows[i].gateway), source = addr(rows[i].source);
+
+		assert_int_equal(nh->port, rows[i].port);
+		assert_true(ip_addr_equal(&nh->gateway, &gateway));
+		assert_true(ip_addr_equal(&nh->source, &source));
+	}
+	build_snapshot_free(s);
+}
+
+static void test_policies(void **state)
+{
+	static const struct {
+		const char *src, *dst, *policy;
+		uint16_t dport;
+	} rows[] = {
+		{"2001:db8:1::5", "2001:db8:2::5", "six", 80},
+		{"10.1.0.5", "10.2.0.5", "four-in-six", 80},
+		{"2001:db8:1::5", "2001:db8:7::5", "six-in-four", 80},
+		{"2001:db8:7::5", "2001:db8:7::6", "dns", 53},
+		{"10.9.0.5", "10.8.0.5", "dns", 53},
+		{"2001:db8:7::5", "2001:db8:7::6", "rest-of-six", 80},
+		{"10.9.0.5", "10.8.0.5", "rest-of-four", 80},
+	};
+	struct snapshot *s = build();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct ip_view packet = {.proto = 17,
+			.src = addr(rows[i].src),
+			.dst = addr(rows[i].dst),
+			.has_ports = true,
+			.dst_port = rte_cpu_to_be_16(rows[i].dport)};
+		const struct spd_policy *p = spd_find_outbound(s->spd, &packet);
+
+		assert_non_null(p);
+		assert_string_equal(p->name, rows[i].policy);
+	}
+	// Both inner families in one SA.
+	assert_ptr_equal(spd_at(s->spd, 0)->out, spd_at(s->spd, 1)->out);
+	build_snapshot_free(s);
+}
+
+static void test_rules(void **state)
+{
+	static const struct {
+		const char *src, *dst;
+		uint8_t proto;
+		uint32_t icmp_type;
+		const char *rule;
+	} rows[] = {
+		{"2001:db8:1::5", "2001:db8:2::5", 58, 128, "ping6"},
+		{"2001:db8:1::5", "2001:db8:2::5", 58, 129, "all-of-six"},
+		{"2001:db8:2::5", "2001:db8:1::5", 6, RULE_ICMP_ANY, "to-six"},
+		{"10.1.0.1", "10.2.0.1", 6, RULE_ICMP_ANY, "all-of-four"},
+	};
+	struct snapshot *s = build();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct rule_packet packet = {.proto = rows[i].proto,
+			.source = addr(rows[i].src),
+			.destination = addr(rows[i].dst),
+			.icmp_type = rte_cpu_to_be_32(rows[i].icmp_type)};
+		unsigned int found = rule_set_decide(s->rules, &packet, RULE_NEW);
+
+		assert_string_equal(rule_set_at(s->rules, found)->name, rows[i].rule);
+	}
+	build_snapshot_free(s);
+}
+
+// RFC 4301 5.1.2.2
+static void test_outer_header(void **state)
+{
+	struct snapshot *s = build();
+	struct ip_addr local = addr("2001:db8:f::1"), remote = addr("2001:db8:9::1");
+	const uint8_t head[] = {0x60, 0, 0, 0, 0, 0, 50, 64};
+
+	(void)state;
+	assert_int_equal(s->sa_out[0]->outer_len, 40);
+	assert_memory_equal(s->sa_out[0]->outer, head, sizeof(head));
+	assert_memory_equal(s->sa_out[0]->outer + 8, &local, 16);
+	assert_memory_equal(s->sa_out[0]->outer + 24, &remote, 16);
+	// RFC 4303 2: header 8, ICV 12; text of whole words with two octets of trailer.
+	assert_int_equal(s->sa_out[0]->mtu, 1500 - 40 - 8 - 12 - 2);
+	assert_int_equal(s->sa_out[1]->outer_len, 20);
+	assert_true(s->port[1].unprotected);
+	build_snapshot_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_outer_header),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
