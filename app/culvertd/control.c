@@ -9,6 +9,7 @@
 #include "arp.h"
 #include "expiry.h"
 #include "log.h"
+#include "nd.h"
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
@@ -54,29 +55,93 @@ static void arp_send(struct gateway *g, uint16_t port, rte_be32_t sender, rte_be
 	send_frame(g, m, port);
 }
 
+// sender none (::): detects duplicates of target.
+static void nd_send(struct gateway *g, uint16_t port, const struct ip_addr *sender,
+	const struct ip_addr *target, const struct rte_ether_addr *to)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
+
+	if (m == NULL)
+		return; // asked again in a second
+	rte_pktmbuf_append(m, nd_solicitation_build(rte_pktmbuf_mtod(m, uint8_t *),
+				      &g->ports[port].mac, sender, target, to));
+	send_frame(g, m, port);
+}
+
+// The own address to ask for addr from: on its network, or for IPv6 any (RFC 4861 7.2.2). NULL if
+// there is none.
+static const struct ip_addr *sender_for(const struct conf_port *c, const struct ip_addr *addr)
+{
+	const struct ip_addr *other = NULL;
+
+	for (unsigned int i = 0; i < c->n_addrs; i++) {
+		const struct ip_addr *own = &c->addrs[i].addr;
+
+		if (ip_addr_family(own) != ip_addr_family(addr))
+			continue;
+		if (ip_prefix_contains(&c->addrs[i].net, addr))
+			return own;
+		if (!ip_addr_is_v4(own))
+			other = own;
+	}
+	return other;
+}
+
 void control_solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	struct gateway *g = arg;
-	const struct conf_port *c = &g->conf->ports[port];
+	const struct ip_addr *sender = sender_for(&g->conf->ports[port], addr);
 
-	for (unsigned int i = 0; i < c->n_addrs; i++) {
-		if (!ip_prefix_contains(&c->addrs[i].net, addr))
-			continue;
-		arp_send(g, port, ip_addr_v4(&c->addrs[i].addr), ip_addr_v4(addr), to);
+	if (sender == NULL)
 		return;
-	}
+	if (ip_addr_is_v4(addr))
+		arp_send(g, port, ip_addr_v4(sender), ip_addr_v4(addr), to);
+	else
+		nd_send(g, port, sender, addr, to);
 }
 
-// Tells everyone where our addresses are (RFC 5227 2.3): after a change of hardware their tables
-// are right at once.
+void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr)
+{
+	const struct ip_addr none = {0};
+
+	nd_send(arg, port, &none, addr, NULL);
+}
+
+// RFC 4861 7.2.6: others may remember the address at a card that we have no more.
+static void nd_announce(struct gateway *g, uint16_t port, const struct ip_addr *addr)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
+
+	if (m == NULL)
+		return; // they will ask
+	rte_pktmbuf_append(m,
+		nd_announcement_build(rte_pktmbuf_mtod(m, uint8_t *), &g->ports[port].mac, addr));
+	send_frame(g, m, port);
+}
+
+void control_dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
+{
+	struct gateway *g = arg;
+	char text[IP_ADDR_STRLEN];
+
+	if (state == DAD_ASSIGNED)
+		nd_announce(g, port, addr);
+	else
+		log_error("port \"%s\": address %s is another station's and is not used",
+			g->conf->ports[port].name, ip_addr_format(text, addr));
+}
+
+// Tells everyone where our IPv4 addresses are (RFC 5227 2.3): after a change of hardware their
+// tables are right at once. Those of IPv6 are told when they are known to be ours.
 static void announce(struct gateway *g)
 {
 	for (unsigned int p = 0; p < g->conf->n_ports; p++)
 		for (unsigned int i = 0; i < g->conf->ports[p].n_addrs; i++) {
-			rte_be32_t addr = ip_addr_v4(&g->conf->ports[p].addrs[i].addr);
+			const struct ip_addr *own = &g->conf->ports[p].addrs[i].addr;
 
-			arp_send(g, (uint16_t)p, addr, addr, NULL);
+			if (ip_addr_is_v4(own))
+				arp_send(g, (uint16_t)p, ip_addr_v4(own), ip_addr_v4(own), NULL);
 		}
 }
 
@@ -94,13 +159,16 @@ static void warn_conflict(const struct gateway *g, const struct event *e, uint64
 		RTE_ETHER_ADDR_BYTES(&e->mac));
 }
 
-// Only neighbours on a network of the port are learnt: others cannot be next hops.
+// Only neighbours on a network of the port are learnt, or link-local ones: others cannot be next
+// hops.
 static bool on_link(const struct gateway *g, const struct event *e)
 {
 	const struct conf_port *c = &g->conf->ports[e->port];
 
 	for (unsigned int i = 0; i < c->n_addrs; i++)
-		if (ip_prefix_contains(&c->addrs[i].net, &e->addr))
+		if (ip_addr_family(&c->addrs[i].addr) == ip_addr_family(&e->addr) &&
+			(ip_prefix_contains(&c->addrs[i].net, &e->addr) ||
+				ip_addr_is_link_local(&e->addr)))
 			return true;
 	return false;
 }
@@ -183,6 +251,7 @@ void control_run(struct gateway *g)
 		drain_events(g, now);
 		if (now >= next_tick) {
 			neigh_tick(g->neigh, now);
+			dad_tick(g->dad, now);
 			expiry_tick(g, now);
 			next_tick = now + TICK_MS;
 		}

@@ -13,6 +13,12 @@ void control_block_signals(void);
 void control_solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
+// Solicits for an own address that may be another station's, and tells what came of it; callbacks
+// of struct dad_params, arg being the gateway.
+void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr);
+void control_dad_decided(
+	void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state);
+
 // Runs until SIGTERM or SIGINT.
 void control_run(struct gateway *g);
 

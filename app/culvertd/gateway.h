@@ -11,6 +11,7 @@
 
 #include "build.h"
 #include "conf.h"
+#include "dad.h"
 #include "loop.h"
 #include "neigh.h"
 #include "port.h"
@@ -24,6 +25,7 @@ struct gateway {
 	// Thread i is worker i, and the last one is whoever lists flows.
 	struct rte_rcu_qsbr *qsbr;
 	struct neigh_table *neigh;
+	struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see
 	struct port ports[PORTS_MAX];      // by index of conf->ports

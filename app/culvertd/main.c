@@ -128,6 +128,23 @@ static int flows_start(struct gateway *g)
 	return -ENOMEM;
 }
 
+static int dad_start(struct gateway *g)
+{
+	const struct conf *conf = g->conf;
+
+	g->dad = dad_new(&(struct dad_params){.max = conf->n_ports * CONF_ADDRS_MAX,
+		.solicit = control_dad_solicit,
+		.decided = control_dad_decided,
+		.arg = g});
+	if (g->dad == NULL)
+		return -ENOMEM;
+	for (unsigned int p = 0; p < conf->n_ports; p++)
+		for (unsigned int i = 0; i < conf->ports[p].n_addrs; i++)
+			if (!ip_addr_is_v4(&conf->ports[p].addrs[i].addr))
+				dad_add(g->dad, (uint16_t)p, &conf->ports[p].addrs[i].addr);
+	return 0;
+}
+
 static int memory_start(struct gateway *g)
 {
 	const struct conf *conf = g->conf;
@@ -155,6 +172,8 @@ static int memory_start(struct gateway *g)
 	g->neigh = neigh_table_new(&np);
 	if (g->neigh == NULL)
 		return no_memory("neighbours");
+	if (dad_start(g) < 0)
+		return no_memory("addresses");
 	return flows_start(g);
 }
 
@@ -253,6 +272,7 @@ static void gateway_stop(struct gateway *g)
 	build_snapshot_free(g->snapshot);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
+	dad_free(g->dad);
 	rte_free(g->qsbr);
 	rte_mempool_free(g->pool);
 	rte_mempool_free(g->large_pool);
