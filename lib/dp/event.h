@@ -25,6 +25,8 @@ struct event {
 	bool for_us;  // of EVENT_NEIGH_HEARD: it was meant for this gateway
 	// Of EVENT_RULE:
 	uint8_t proto;
+	uint8_t icmp_type; // if has_icmp_type
+	bool has_icmp_type;
 	rte_be16_t addr_port, peer_port;
 	struct ip_addr peer;
 	uint32_t rule;       // index in the snapshot's rules

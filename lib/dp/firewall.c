@@ -2,7 +2,8 @@
 #include "firewall.h"
 
 #include "icmp.h"
-#include "ipv4.h"
+#include "icmp6.h"
+#include "ip_view.h"
 #include "local.h"
 #include "policy.h"
 
@@ -21,23 +22,23 @@ static uint16_t out_port(const struct pkt *p)
 	return nh != NULL ? nh->port : PORTS_MAX;
 }
 
-static struct rule_key key_of(const struct worker *w, const struct pkt *p)
+static rte_be32_t port_of(const struct ip_view *v, rte_be16_t port)
 {
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-	rte_be16_t src = 0, dst = 0;
-	bool ports = ipv4_ports(ip, &src, &dst);
-	const uint8_t *icmp_type = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);
+	return v->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port)) : RTE_BE32(ACL_PORT_OPAQUE);
+}
 
-	return (struct rule_key){
-		.proto = ip->next_proto_id,
-		.source = ip->src_addr,
-		.destination = ip->dst_addr,
-		.source_port =
-			ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(src)) : RTE_BE32(ACL_PORT_OPAQUE),
-		.destination_port =
-			ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(ACL_PORT_OPAQUE),
-		.icmp_type = rte_cpu_to_be_32(
-			ip->next_proto_id == IPPROTO_ICMP ? *icmp_type : RULE_ICMP_ANY),
+static struct rule_packet packet_of(const struct worker *w, const struct pkt *p)
+{
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	return (struct rule_packet){
+		.proto = v.proto,
+		.source = v.src,
+		.destination = v.dst,
+		.source_port = port_of(&v, v.src_port),
+		.destination_port = port_of(&v, v.dst_port),
+		.icmp_type = rte_cpu_to_be_32(v.has_icmp_type ? v.icmp_type : RULE_ICMP_ANY),
 		.in = rte_cpu_to_be_32(p->port),
 		.out = rte_cpu_to_be_32(out_port(p)),
 		.tunnel_in = tunnel_number(w, p->in_by),
@@ -47,18 +48,19 @@ static struct rule_key key_of(const struct worker *w, const struct pkt *p)
 
 static void tell_control(struct worker *w, const struct pkt *p, unsigned int rule)
 {
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-	rte_be16_t src = 0, dst = 0;
+	struct ip_view v;
 
-	ipv4_ports(ip, &src, &dst);
+	ip_view_read(&v, pkt_ip(p));
 	worker_tell(w, &(struct event){
 			       .kind = EVENT_RULE,
 			       .port = p->port,
-			       .addr = ip_addr_from_v4(ip->src_addr),
-			       .peer = ip_addr_from_v4(ip->dst_addr),
-			       .addr_port = src,
-			       .peer_port = dst,
-			       .proto = ip->next_proto_id,
+			       .addr = v.src,
+			       .peer = v.dst,
+			       .addr_port = v.src_port,
+			       .peer_port = v.dst_port,
+			       .proto = v.proto,
+			       .has_icmp_type = v.has_icmp_type,
+			       .icmp_type = v.icmp_type,
 			       .rule = rule,
 			       .generation = w->snapshot->generation,
 		       });
@@ -80,9 +82,9 @@ static bool is_default(const struct worker *w, unsigned int rule)
 }
 
 static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct rule_key *key, enum rule_state state)
+	const struct rule_packet *packet, enum rule_state state)
 {
-	unsigned int i = rule_set_find(w->snapshot->rules, key, state);
+	unsigned int i = rule_set_decide(w->snapshot->rules, packet, state);
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
 
 	w->snapshot->rule_packets[w->id][i]++;
@@ -107,33 +109,44 @@ static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 enum drop firewall_ask(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {
-	const struct rule_key key = key_of(w, p);
+	const struct rule_packet packet = packet_of(w, p);
 
-	return ask(w, p, fp, &key, state);
+	return ask(w, p, fp, &packet, state);
+}
+
+// The type of the request that an answer belongs to.
+static rte_be32_t asked_type(const struct rule_packet *answer)
+{
+	if (answer->proto == IPPROTO_ICMP && answer->icmp_type == RTE_BE32(RTE_IP_ICMP_ECHO_REPLY))
+		return RTE_BE32(RTE_IP_ICMP_ECHO_REQUEST);
+	if (answer->proto == IPPROTO_ICMPV6 && answer->icmp_type == RTE_BE32(ICMP6_ECHO_REPLY))
+		return RTE_BE32(ICMP6_ECHO_REQUEST);
+	return answer->icmp_type;
 }
 
 enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
-	const struct rule_key seen = key_of(w, p);
-	struct rule_key key = seen;
+	const struct rule_packet seen = packet_of(w, p);
+	const struct rule_packet packet = {
+		.proto = seen.proto,
+		.source = seen.destination,
+		.destination = seen.source,
+		.source_port = seen.destination_port,
+		.destination_port = seen.source_port,
+		.icmp_type = asked_type(&seen),
+		.in = seen.out,
+		.out = seen.in,
+		.tunnel_in = seen.tunnel_out,
+		.tunnel_out = seen.tunnel_in,
+	};
 
-	key.source = seen.destination;
-	key.destination = seen.source;
-	key.source_port = seen.destination_port;
-	key.destination_port = seen.source_port;
-	key.in = seen.out;
-	key.out = seen.in;
-	key.tunnel_in = seen.tunnel_out;
-	key.tunnel_out = seen.tunnel_in;
-	if (seen.icmp_type == RTE_BE32(RTE_IP_ICMP_ECHO_REPLY))
-		key.icmp_type = RTE_BE32(RTE_IP_ICMP_ECHO_REQUEST);
-	return ask(w, p, fp, &key, RULE_ESTABLISHED);
+	return ask(w, p, fp, &packet, RULE_ESTABLISHED);
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)
 {
-	const struct rule_key key = key_of(w, p);
-	unsigned int i = rule_set_find(w->snapshot->rules, &key, RULE_INVALID);
+	const struct rule_packet packet = packet_of(w, p);
+	unsigned int i = rule_set_decide(w->snapshot->rules, &packet, RULE_INVALID);
 
 	return !is_default(w, i) && rule_set_at(w->snapshot->rules, i)->action == RULE_ACCEPT;
 }

@@ -1,67 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "policy.h"
 
+#include "ip_view.h"
 #include "ipv4.h"
+#include "ipv6.h"
 
-// The packet as policies see it: local is what lies behind this gateway.
-static struct spd_key key_of(const struct pkt *p, bool inbound)
+static const struct spd_policy *count(struct worker *w, const struct spd_policy *policy)
 {
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-	rte_be16_t src = 0, dst = 0;
-	bool ports = ipv4_ports(ip, &src, &dst);
-	rte_be32_t src_port =
-		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(src)) : RTE_BE32(ACL_PORT_OPAQUE);
-	rte_be32_t dst_port =
-		ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(dst)) : RTE_BE32(ACL_PORT_OPAQUE);
-
-	return (struct spd_key){
-		.proto = ip->next_proto_id,
-		.local = inbound ? ip->dst_addr : ip->src_addr,
-		.remote = inbound ? ip->src_addr : ip->dst_addr,
-		.local_port = inbound ? dst_port : src_port,
-		.remote_port = inbound ? src_port : dst_port,
-	};
+	if (policy != NULL)
+		w->snapshot->policy_packets[w->id][policy_index(w, policy)]++;
+	return policy;
 }
 
-static const struct spd_policy *look_up(struct worker *w, const struct pkt *p, bool inbound)
+static bool is_host(const struct ip_addr *a)
 {
-	const struct spd_key key = key_of(p, inbound);
-	const struct spd_key *keys[] = {&key};
-	const struct spd_policy *found[1];
-
-	spd_lookup(w->snapshot->spd, keys, found, 1);
-	if (found[0] != NULL)
-		w->snapshot->policy_packets[w->id][policy_index(w, found[0])]++;
-	return found[0];
+	return ip_addr_is_v4(a) ? ipv4_is_host_address(ip_addr_v4(a)) : ipv6_is_host_address(a->b);
 }
 
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
-static enum drop from_tunnel(struct pkt *p, const struct spd_policy *policy)
+static enum drop from_tunnel(
+	struct pkt *p, const struct ip_addr *src, const struct spd_policy *policy)
 {
 	if (policy == NULL || policy->action != SPD_PROTECT || policy->in != p->sa_in)
 		return DROP_SELECTOR;
-	if (!ipv4_is_host_address(pkt_ip(p)->src_addr))
+	if (!is_host(src))
 		return DROP_IP_SOURCE;
 	p->in_by = policy;
 	return DROP_NONE;
 }
 
 // Whether the source is at home on the protected side: nothing outside can have it.
-static bool source_is_inside(const struct worker *w, const struct pkt *p)
+static bool is_inside(const struct worker *w, const struct ip_addr *src)
 {
-	const struct nexthop *back = route_find_v4(w->snapshot->routes, pkt_ip(p)->src_addr);
+	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
 	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST &&
 	       !w->snapshot->port[back->port].unprotected;
 }
 
 // RFC 4301 5.2, step 3b: a packet in clear has to be one that policy lets bypass.
-static enum drop from_outside(
-	const struct worker *w, const struct pkt *p, const struct spd_policy *policy)
+static enum drop from_outside(const struct worker *w, const struct pkt *p,
+	const struct ip_addr *src, const struct spd_policy *policy)
 {
 	if (policy != NULL && policy->action == SPD_PROTECT)
 		return DROP_CLEAR_TEXT;
-	if (source_is_inside(w, p))
+	if (is_inside(w, src))
 		return DROP_IP_SOURCE;
 	// The gateway's outside may be pinged, traced and told of errors without a policy.
 	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
@@ -73,14 +56,21 @@ static enum drop from_outside(
 
 enum drop policy_let_in(struct worker *w, struct pkt *p)
 {
-	const struct spd_policy *policy = look_up(w, p, true);
+	const struct spd_policy *policy;
+	struct ip_view v;
 
-	return p->sa_in != NULL ? from_tunnel(p, policy) : from_outside(w, p, policy);
+	ip_view_read(&v, pkt_ip(p));
+	policy = count(w, spd_find_inbound(w->snapshot->spd, &v));
+	return p->sa_in != NULL ? from_tunnel(p, &v.src, policy)
+				: from_outside(w, p, &v.src, policy);
 }
 
 enum drop policy_let_out(struct worker *w, struct pkt *p)
 {
-	p->out_by = look_up(w, p, false);
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	p->out_by = count(w, spd_find_outbound(w->snapshot->spd, &v));
 	if (p->out_by == NULL)
 		return DROP_NO_POLICY;
 	if (p->out_by->action == SPD_DISCARD)

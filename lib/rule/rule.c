@@ -264,22 +264,3 @@ unsigned int rule_set_decide(
 	}
 	return found;
 }
-
-unsigned int rule_set_find(
-	const struct rule_set *s, const struct rule_key *key, enum rule_state state)
-{
-	return rule_set_decide(s,
-		&(struct rule_packet){
-			.proto = key->proto,
-			.source = ip_addr_from_v4(key->source),
-			.destination = ip_addr_from_v4(key->destination),
-			.source_port = key->source_port,
-			.destination_port = key->destination_port,
-			.icmp_type = key->icmp_type,
-			.in = key->in,
-			.out = key->out,
-			.tunnel_in = key->tunnel_in,
-			.tunnel_out = key->tunnel_out,
-		},
-		state);
-}

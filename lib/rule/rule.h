@@ -72,16 +72,3 @@ const struct rule *rule_set_at(const struct rule_set *s, unsigned int i);
 // The index of the rule that decides. Workers.
 unsigned int rule_set_decide(
 	const struct rule_set *s, const struct rule_packet *packet, enum rule_state state);
-
-// The same for IPv4 packets alone.
-struct rule_key {
-	uint8_t proto;
-	rte_be32_t source, destination;
-	rte_be32_t source_port, destination_port;
-	rte_be32_t icmp_type;
-	rte_be32_t in, out;
-	rte_be32_t tunnel_in, tunnel_out;
-};
-
-unsigned int rule_set_find(
-	const struct rule_set *s, const struct rule_key *key, enum rule_state state);

@@ -205,16 +205,3 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 				 .remote_port = port_of(packet, packet->src_port),
 			 });
 }
-
-void spd_lookup(const struct spd *spd, const struct spd_key *keys[],
-	const struct spd_policy *found[], uint16_t n)
-{
-	for (uint16_t i = 0; i < n; i++)
-		found[i] = find(spd, &(struct acl_key){
-					     .proto = keys[i]->proto,
-					     .local = ip_addr_from_v4(keys[i]->local),
-					     .remote = ip_addr_from_v4(keys[i]->remote),
-					     .local_port = keys[i]->local_port,
-					     .remote_port = keys[i]->remote_port,
-				     });
-}

@@ -44,14 +44,3 @@ const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 // The first policy that matches a packet of either family, or NULL. Workers.
 const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet);
 const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet);
-
-// The same for IPv4 packets alone, in network byte order throughout; NULL where none matches.
-struct spd_key {
-	uint8_t proto;
-	uint8_t pad[3];
-	rte_be32_t local, remote;
-	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
-};
-
-void spd_lookup(const struct spd *spd, const struct spd_key *keys[],
-	const struct spd_policy *found[], uint16_t n);

@@ -29,11 +29,16 @@ static struct rule_set *build(const char *name)
 	return s;
 }
 
+#define V4(number)                                                                                 \
+	{                                                                                          \
+		.w = { 0, 0, RTE_BE32(0xffff), RTE_BE32(number) }                                  \
+	}
+
 // The packet that begins a connection and that rule "one" of full.conf describes.
-static const struct rule_key one = {
+static const struct rule_packet one = {
 	.proto = 6,
-	.source = RTE_BE32(0x0a010005),
-	.destination = RTE_BE32(0x0a020007),
+	.source = V4(0x0a010005),
+	.destination = V4(0x0a020007),
 	.source_port = RTE_BE32(1024),
 	.destination_port = RTE_BE32(22),
 	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
@@ -45,7 +50,7 @@ static const struct rule_key one = {
 static void test_rules(void **state)
 {
 	struct rule_set *s = build("full.conf");
-	struct rule_key key = one;
+	struct rule_packet key = one;
 
 	(void)state;
 	assert_int_equal(rule_set_count(s), 5);
@@ -56,25 +61,25 @@ static void test_rules(void **state)
 	assert_false(rule_set_at(s, 1)->log);
 	assert_int_equal(rule_set_at(s, 3)->action, RULE_REJECT);
 
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 0);
-	assert_int_equal(rule_set_find(s, &key, RULE_RELATED), 0);
-	assert_int_equal(rule_set_find(s, &key, RULE_ESTABLISHED), 2);
-	assert_int_equal(rule_set_find(s, &key, RULE_INVALID), 3);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, &key, RULE_RELATED), 0);
+	assert_int_equal(rule_set_decide(s, &key, RULE_ESTABLISHED), 2);
+	assert_int_equal(rule_set_decide(s, &key, RULE_INVALID), 3);
 	key.tunnel_out = RTE_BE32(3); // of another policy
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 	key = one;
 	key.in = RTE_BE32(1);
 	key.out = RTE_BE32(0);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 	key = one;
 	key.source_port = RTE_BE32(1023);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 
-	key = (struct rule_key){.proto = 1, .source = RTE_BE32(0x0a030001)};
+	key = (struct rule_packet){.proto = 1, .source = V4(0x0a030001), .destination = V4(0)};
 	key.tunnel_in = RTE_BE32(3); // of the policy that uses the SA
-	assert_int_equal(rule_set_find(s, &key, RULE_INVALID), 1);
+	assert_int_equal(rule_set_decide(s, &key, RULE_INVALID), 1);
 	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
-	assert_int_equal(rule_set_find(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
 	rule_set_free(s);
 }
 
@@ -88,7 +93,7 @@ static void check_default(const char *action, enum rule_action expected)
 	s = build("default.conf");
 	conf_dir_unlink("default.conf");
 	assert_int_equal(rule_set_count(s), 1);
-	assert_int_equal(rule_set_find(s, &one, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, &one, RULE_NEW), 0);
 	assert_string_equal(rule_set_at(s, 0)->name, "(default)");
 	assert_int_equal(rule_set_at(s, 0)->action, expected);
 	rule_set_free(s);
