@@ -14,6 +14,7 @@
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
 #define RULE_LINES     20
+#define END_STRLEN     (IP_ADDR_STRLEN + 8) // an address and a port
 #define WAIT           (&(struct timespec){.tv_nsec = 1000000})
 
 static void wanted_signals(sigset_t *set)
@@ -68,16 +69,19 @@ static void nd_send(struct gateway *g, uint16_t port, const struct ip_addr *send
 	send_frame(g, m, port);
 }
 
-// The own address to ask for addr from: on its network, or for IPv6 any (RFC 4861 7.2.2). NULL if
-// there is none.
-static const struct ip_addr *sender_for(const struct conf_port *c, const struct ip_addr *addr)
+// The own address to ask for addr from: on its network, or for IPv6 any (RFC 4861 7.2.2) that is
+// known to be ours (RFC 4862 5.4). NULL if there is none.
+static const struct ip_addr *sender_for(
+	const struct gateway *g, uint16_t port, const struct ip_addr *addr)
 {
+	const struct conf_port *c = &g->conf->ports[port];
 	const struct ip_addr *other = NULL;
 
 	for (unsigned int i = 0; i < c->n_addrs; i++) {
 		const struct ip_addr *own = &c->addrs[i].addr;
 
-		if (ip_addr_family(own) != ip_addr_family(addr))
+		if (ip_addr_family(own) != ip_addr_family(addr) ||
+			dad_state(g->dad, port, own) != DAD_ASSIGNED)
 			continue;
 		if (ip_prefix_contains(&c->addrs[i].net, addr))
 			return own;
@@ -91,7 +95,7 @@ void control_solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	struct gateway *g = arg;
-	const struct ip_addr *sender = sender_for(&g->conf->ports[port], addr);
+	const struct ip_addr *sender = sender_for(g, port, addr);
 
 	if (sender == NULL)
 		return;
@@ -173,6 +177,21 @@ static bool on_link(const struct gateway *g, const struct event *e)
 	return false;
 }
 
+// "192.0.2.1:80", "[2001:db8::1]:80", or the address alone if ICMP has no ports.
+static const char *end_format(
+	char buf[END_STRLEN], const struct event *e, const struct ip_addr *addr, rte_be16_t port)
+{
+	char text[IP_ADDR_STRLEN];
+
+	ip_addr_format(text, addr);
+	if (e->has_icmp_type)
+		snprintf(buf, END_STRLEN, "%s", text);
+	else
+		snprintf(buf, END_STRLEN, ip_addr_is_v4(addr) ? "%s:%u" : "[%s]:%u", text,
+			rte_be_to_cpu_16(port));
+	return buf;
+}
+
 // At most RULE_LINES a second.
 static void log_rule(const struct gateway *g, const struct event *e, uint64_t now)
 {
@@ -181,7 +200,7 @@ static void log_rule(const struct gateway *g, const struct event *e, uint64_t no
 	static uint64_t second;
 	static unsigned int lines;
 	const struct snapshot *s = g->snapshot;
-	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
+	char from[END_STRLEN], to[END_STRLEN], type[16] = "";
 
 	if (e->generation != s->generation)
 		return;
@@ -196,10 +215,39 @@ static void log_rule(const struct gateway *g, const struct event *e, uint64_t no
 
 	const struct rule *rule = rule_set_at(s->rules, e->rule);
 
-	log_info("rule \"%s\" %s: port \"%s\", protocol %u, %s:%u to %s:%u", rule->name,
-		verb[rule->action], s->port[e->port].name, e->proto, ip_addr_format(from, &e->addr),
-		rte_be_to_cpu_16(e->addr_port), ip_addr_format(to, &e->peer),
-		rte_be_to_cpu_16(e->peer_port));
+	if (e->has_icmp_type)
+		snprintf(type, sizeof(type), " type %u", e->icmp_type);
+	log_info("rule \"%s\" %s: port \"%s\", protocol %u%s, %s to %s", rule->name,
+		verb[rule->action], s->port[e->port].name, e->proto, type,
+		end_format(from, e, &e->addr, e->addr_port),
+		end_format(to, e, &e->peer, e->peer_port));
+}
+
+// RFC 4861 7.2.3, 6.2.6
+static void nd_solicited(struct gateway *g, const struct event *e, uint64_t now)
+{
+	if (on_link(g, e))
+		neigh_hear(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
+}
+
+// RFC 4861 7.2.5
+static void nd_advertised(struct gateway *g, const struct event *e, uint64_t now)
+{
+	const struct neigh_advert advert = {.mac = e->has_mac ? &e->mac : NULL,
+		.solicited = e->solicited,
+		.override = e->override};
+
+	if (on_link(g, e))
+		neigh_advertised(g->neigh, e->port, &e->addr, advert, now);
+}
+
+// RFC 4862 5.4.3, 5.4.4
+static void dad_event(struct gateway *g, const struct event *e, uint64_t now)
+{
+	if (dad_state(g->dad, e->port, &e->addr) == DAD_ASSIGNED)
+		warn_conflict(g, e, now);
+	else
+		dad_heard(g->dad, e->port, &e->addr);
 }
 
 static void handle(struct gateway *g, const struct event *e, uint64_t now)
@@ -214,6 +262,15 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 		break;
 	case EVENT_ADDR_CONFLICT:
 		warn_conflict(g, e, now);
+		break;
+	case EVENT_ND_SOLICITED:
+		nd_solicited(g, e, now);
+		break;
+	case EVENT_ND_ADVERTISED:
+		nd_advertised(g, e, now);
+		break;
+	case EVENT_DAD_HEARD:
+		dad_event(g, e, now);
 		break;
 	case EVENT_RULE:
 		log_rule(g, e, now);

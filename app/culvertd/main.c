@@ -15,6 +15,7 @@
 #include "control.h"
 #include "eal.h"
 #include "gateway.h"
+#include "ipv6.h"
 #include "log.h"
 #include "telemetry.h"
 
@@ -130,19 +131,11 @@ static int flows_start(struct gateway *g)
 
 static int dad_start(struct gateway *g)
 {
-	const struct conf *conf = g->conf;
-
-	g->dad = dad_new(&(struct dad_params){.max = conf->n_ports * CONF_ADDRS_MAX,
+	g->dad = dad_new(&(struct dad_params){.max = g->conf->n_ports * PORT_ADDRS_MAX,
 		.solicit = control_dad_solicit,
 		.decided = control_dad_decided,
 		.arg = g});
-	if (g->dad == NULL)
-		return -ENOMEM;
-	for (unsigned int p = 0; p < conf->n_ports; p++)
-		for (unsigned int i = 0; i < conf->ports[p].n_addrs; i++)
-			if (!ip_addr_is_v4(&conf->ports[p].addrs[i].addr))
-				dad_add(g->dad, (uint16_t)p, &conf->ports[p].addrs[i].addr);
-	return 0;
+	return g->dad != NULL ? 0 : -ENOMEM;
 }
 
 static int memory_start(struct gateway *g)
@@ -188,6 +181,36 @@ static int ports_start(struct gateway *g)
 	return rc;
 }
 
+// Tries the own addresses of IPv6 out, and listens for who asks for them.
+static void addresses_start(struct gateway *g, const struct snapshot *s)
+{
+	for (unsigned int p = 0; p < s->n_ports; p++) {
+		const struct snapshot_port *port = &s->port[p];
+
+		for (unsigned int i = 0; i < port->n_addrs; i++)
+			if (!ip_addr_is_v4(&port->addrs[i]))
+				dad_add(g->dad, (uint16_t)p, &port->addrs[i]);
+		port_listen(&g->ports[p], port->addrs, port->n_addrs);
+	}
+}
+
+// RFC 8200 5: whoever sends IPv6 may send that much and learns of nothing smaller.
+static void warn_small_tunnels(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		bool v6 = p->family != IP_V4 && acl_prefix_speaks(&p->local, IP_V6) &&
+			  acl_prefix_speaks(&p->remote, IP_V6) &&
+			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
+
+		if (p->out != NULL && v6 && p->out->mtu < IPV6_MIN_MTU)
+			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 needs "
+				 "%u: raise the mtu of port \"%s\"",
+				p->name, p->out->mtu, p->out->sa.name, IPV6_MIN_MTU,
+				s->port[p->out->path->port].name);
+	}
+}
+
 static int snapshot_start(struct gateway *g)
 {
 	struct build_port ports[PORTS_MAX];
@@ -203,6 +226,8 @@ static int snapshot_start(struct gateway *g)
 		return -EIO;
 	}
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
+	addresses_start(g, s);
+	warn_small_tunnels(s);
 	for (unsigned int i = 0; i < g->conf->n_neighbours; i++) {
 		const struct conf_neighbour *n = &g->conf->neighbours[i];
 
@@ -219,6 +244,7 @@ static int workers_start(struct gateway *g)
 		.pool = g->pool,
 		.large_pool = g->large_pool,
 		.neigh = g->neigh,
+		.dad = g->dad,
 		.flows = g->flows,
 		.flow_slice = conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1,
 		.published = &g->snapshot,

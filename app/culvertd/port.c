@@ -11,8 +11,11 @@
 
 #include "eal.h"
 #include "iface.h"
+#include "nd.h"
+#include "snapshot.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
+#define GROUPS_MAX  (PORT_ADDRS_MAX + 2)
 
 bool port_is_pci(const char *device)
 {
@@ -182,6 +185,50 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 		return 0;
 	port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
 	return -EIO;
+}
+
+// The groups of a router (RFC 4291 2.8): all nodes, all routers, and for each address that in which
+// it is asked for. Returns how many.
+static unsigned int groups_of(
+	struct rte_ether_addr mac[GROUPS_MAX], const struct ip_addr addrs[], unsigned int n)
+{
+	static const struct ip_addr all_nodes = {.b = {0xff, 2, [15] = 1}};
+	static const struct ip_addr all_routers = {.b = {0xff, 2, [15] = 2}};
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!ip_addr_is_v4(&addrs[i])) {
+			struct ip_addr group = nd_solicited_node(&addrs[i]);
+
+			mac[count++] = nd_group_mac(&group);
+		}
+	if (count > 0) {
+		mac[count++] = nd_group_mac(&all_nodes);
+		mac[count++] = nd_group_mac(&all_routers);
+	}
+	return count;
+}
+
+// Frames that it takes in for others are dropped.
+static int listen_to_all(const struct port *p)
+{
+	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
+}
+
+void port_listen(struct port *p, const struct ip_addr addrs[], unsigned int n)
+{
+	struct rte_ether_addr mac[GROUPS_MAX];
+	unsigned int count = groups_of(mac, addrs, n);
+	int rc = 0;
+
+	if (count > 0)
+		rc = rte_eth_dev_set_mc_addr_list(p->id, mac, count);
+	if (rc < 0)
+		rc = listen_to_all(p);
+	if (rc < 0)
+		log_warn("port \"%s\": device \"%s\" takes no list of multicast addresses (%s): "
+			 "nobody may find its IPv6 addresses",
+			p->conf->name, p->conf->device, strerror(-rc));
 }
 
 void port_close(struct port *p)

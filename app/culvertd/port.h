@@ -7,6 +7,7 @@
 
 #include <rte_ethdev.h>
 
+#include "addr.h"
 #include "conf.h"
 #include "log.h"
 
@@ -31,6 +32,10 @@ bool port_is_pci(const char *device);
 // -EIO.
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
+
+// Has the device take in the frames to the multicast groups that IPv6 wants for these own
+// addresses, if there are IPv6 addresses among them. What the device cannot do is logged.
+void port_listen(struct port *p, const struct ip_addr addrs[], unsigned int n);
 
 // Stops and closes it, if it is open.
 void port_close(struct port *p);

@@ -17,6 +17,8 @@
 // out; they are asked for again, since items are numbered.
 #define PAGE 64
 
+#define LINK_LOCAL_LEN 64
+
 static struct gateway *gateway;                          // NULL while there is nothing to show
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the pointer
 
@@ -34,8 +36,10 @@ static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_e
 	add_string(d, name, text);
 }
 
-// Addresses with the length of their network's prefix.
-static void add_addresses(struct rte_tel_data *d, const struct conf_port *c)
+// Addresses with the length of their network's prefix; behind those of the configuration the
+// link-local one that the port has by itself.
+static void add_addresses(
+	struct rte_tel_data *d, const struct conf_port *c, const struct snapshot_port *s)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	char text[IP_PREFIX_STRLEN];
@@ -45,6 +49,11 @@ static void add_addresses(struct rte_tel_data *d, const struct conf_port *c)
 	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
 	for (unsigned int a = 0; a < c->n_addrs; a++) {
 		struct ip_prefix p = {.addr = c->addrs[a].addr, .len = c->addrs[a].net.len};
+
+		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
+	}
+	for (unsigned int a = c->n_addrs; a < s->n_addrs; a++) {
+		struct ip_prefix p = {.addr = s->addrs[a], .len = LINK_LOCAL_LEN};
 
 		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
 	}
@@ -67,7 +76,7 @@ static bool port_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 	add_string(d, "driver", p->driver);
 	add_string(d, "side", c->unprotected ? "unprotected" : "protected");
 	add_mac(d, "mac", &p->mac);
-	add_addresses(d, c);
+	add_addresses(d, c, &g->snapshot->port[i]);
 	add_u64(d, "mtu", c->mtu);
 	add_string(d, "link", link.link_status ? "up" : "down");
 	add_u64(d, "rx_queues", p->n_rx);

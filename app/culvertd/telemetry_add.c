@@ -17,6 +17,7 @@ static const char *const protos[UINT8_MAX + 1] = {
 	[47] = "gre",
 	[50] = "esp",
 	[51] = "ah",
+	[58] = "icmpv6",
 	[89] = "ospf",
 	[132] = "sctp",
 	[136] = "udplite",
@@ -60,7 +61,16 @@ void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix
 {
 	char text[IP_PREFIX_STRLEN];
 
-	add_string(d, name, p->len == 0 ? "any" : ip_prefix_format(text, p));
+	add_string(d, name, ip_prefix_format(text, p));
+}
+
+void add_selector(
+	struct rte_tel_data *d, const char *name, const struct ip_prefix *p, enum ip_family family)
+{
+	if (family == IP_ANY)
+		add_string(d, name, "any");
+	else
+		add_prefix(d, name, p);
 }
 
 void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)

@@ -21,8 +21,11 @@ void add_string(struct rte_tel_data *d, const char *name, const char *value);
 void add_u64(struct rte_tel_data *d, const char *name, uint64_t value);
 void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a);
 
-// "any" for a prefix of length 0.
 void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);
+
+// The same, or "any" if it is about both families.
+void add_selector(
+	struct rte_tel_data *d, const char *name, const struct ip_prefix *p, enum ip_family family);
 
 // "80", "1000-2000" or "any".
 void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r);

@@ -27,8 +27,8 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 
 	add_string(d, "name", p->name);
 	add_string(d, "action", action[p->action]);
-	add_prefix(d, "local", &p->local);
-	add_prefix(d, "remote", &p->remote);
+	add_selector(d, "local", &p->local, p->family);
+	add_selector(d, "remote", &p->remote, p->family);
 	add_proto(d, "proto", p->proto);
 	add_port_range(d, "local_port", &p->local_port);
 	add_port_range(d, "remote_port", &p->remote_port);
@@ -92,8 +92,8 @@ bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 
 	add_string(d, "rule", r.name);
 	add_string(d, "action", action[r.action]);
-	add_prefix(d, "source", &r.source);
-	add_prefix(d, "destination", &r.destination);
+	add_selector(d, "source", &r.source, r.family);
+	add_selector(d, "destination", &r.destination, r.family);
 	add_proto(d, "proto", r.proto);
 	add_port_range(d, "source_port", &r.source_port);
 	add_port_range(d, "destination_port", &r.destination_port);

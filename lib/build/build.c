@@ -8,8 +8,9 @@
 
 #include "build_route.h"
 #include "build_rule.h"
+#include "nd.h"
 
-static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX <= PORT_ADDRS_MAX, "room for all");
+static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX, "room for all");
 
@@ -17,6 +18,28 @@ static int fail(char *why, size_t size, const char *what, int error)
 {
 	snprintf(why, size, "%s: %s", what, strerror(error));
 	return -error;
+}
+
+// Every port with IPv6 has a link-local address (RFC 4291 2.1): if none is given, the one that
+// follows from its link address.
+static void link_local_build(struct snapshot_port *p, uint16_t number)
+{
+	struct ip_addr link_local = nd_link_local(&p->mac);
+	bool v6 = false, given = false;
+
+	for (unsigned int i = 0; i < p->n_addrs; i++) {
+		v6 |= !ip_addr_is_v4(&p->addrs[i]);
+		if (!given && ip_addr_is_link_local(&p->addrs[i])) {
+			given = true;
+			link_local = p->addrs[i];
+		}
+	}
+	if (v6 && !given)
+		p->addrs[p->n_addrs++] = link_local;
+	p->on_link =
+		(struct nexthop){.kind = NEXTHOP_CONNECTED, .port = number, .source = link_local};
+	p->own_link_local =
+		(struct nexthop){.kind = NEXTHOP_LOCAL, .port = number, .source = link_local};
 }
 
 static void ports_build(
@@ -34,6 +57,7 @@ static void ports_build(
 		for (unsigned int a = 0; a < c->n_addrs; a++)
 			p->addrs[a] = c->addrs[a].addr;
 		memcpy(p->name, c->name, sizeof(c->name));
+		link_local_build(p, (uint16_t)i);
 	}
 }
 
@@ -129,13 +153,18 @@ static struct spd_policy policy_of(
 	return p;
 }
 
-// An own address that the policy covers, for what we say through its tunnel.
-static struct ip_addr source_in(const struct snapshot *s, const struct ip_prefix *local)
+// An own address of the family that the policy covers, for what we say through its tunnel.
+static struct ip_addr source_in(
+	const struct snapshot *s, const struct ip_prefix *local, enum ip_family family)
 {
 	for (unsigned int i = 0; i < s->n_ports; i++)
-		for (unsigned int a = 0; a < s->port[i].n_addrs; a++)
-			if (ip_prefix_contains(local, &s->port[i].addrs[a]))
-				return s->port[i].addrs[a];
+		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
+			const struct ip_addr *own = &s->port[i].addrs[a];
+
+			if (ip_addr_family(own) == family && !ip_addr_is_link_local(own) &&
+				ip_prefix_contains(local, own))
+				return *own;
+		}
 	return (struct ip_addr){0};
 }
 
@@ -151,7 +180,8 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		policies[i] = policy_of(s, &conf->policies[i], sa_at);
-		s->policy_source[i] = source_in(s, &policies[i].local);
+		s->policy_source[i][SOURCE_V4] = source_in(s, &policies[i].local, IP_V4);
+		s->policy_source[i][SOURCE_V6] = source_in(s, &policies[i].local, IP_V6);
 	}
 	s->spd = spd_new(policies, conf->n_policies);
 	free(policies);

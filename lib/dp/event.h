@@ -14,6 +14,9 @@ enum event_kind {
 	EVENT_NEIGH_NEEDED,  // a packet waits for the link address of addr
 	EVENT_NEIGH_HEARD,   // an ARP packet told that addr is at mac
 	EVENT_ADDR_CONFLICT, // another station, mac, uses our address addr (RFC 5227 2.4)
+	EVENT_ND_SOLICITED,  // a solicitation told that addr is at mac
+	EVENT_ND_ADVERTISED, // an advertisement of addr
+	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
 	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
 };
 
@@ -22,7 +25,8 @@ struct event {
 	struct rte_ether_addr mac;
 	uint16_t port;
 	uint8_t kind; // enum event_kind
-	bool for_us;  // of EVENT_NEIGH_HEARD: it was meant for this gateway
+	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
+	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
 	// Of EVENT_RULE:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type

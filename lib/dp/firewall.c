@@ -66,14 +66,13 @@ static void tell_control(struct worker *w, const struct pkt *p, unsigned int rul
 		       });
 }
 
-// RFC 9293 3.5.2 for TCP, RFC 1812 5.2.7.1 for the rest.
+// RFC 9293 3.5.2 for TCP, RFC 1812 5.2.7.1 and RFC 4443 3.1 for the rest.
 static void reject(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
-	if (pkt_ip(p)->next_proto_id == IPPROTO_TCP && !fp->icmp_error)
+	if (fp->key.proto == IPPROTO_TCP && !fp->icmp_error)
 		local_reset(w, p);
 	else
-		local_error(
-			w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, 0});
+		local_error(w, p, LOCAL_PROHIBITED, 0);
 }
 
 static bool is_default(const struct worker *w, unsigned int rule)

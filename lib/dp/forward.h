@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages of IP forwarding (RFC 1812 5.2, 5.3) that packets in clear and packets to be protected
-// share: time to live, size, route. Workers.
+// Stages of IP forwarding (RFC 1812 5.2, 5.3; RFC 8200) that packets in clear and packets to be
+// protected share: time to live, size, route. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Finds where the destination is: p->nexthop. Returns DROP_NONE or DROP_NOT_UNICAST.
+// Finds where the destination is: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
+// DROP_IP_SOURCE for a link-local source that is to leave its link.
 enum drop forward_find(struct worker *w, struct pkt *p);
 
 // Demands a way to the destination. DROP_NO_ROUTE tells the sender.
 enum drop forward_route(struct worker *w, struct pkt *p);
 
-// Lowers the time to live of every packet in the burst but our own (DROP_TTL tells the sender), and
-// makes it fit its way: fragments what may be fragmented, in place of the packet or at the end of
-// the burst. Others are dropped (DROP_TOO_BIG) and their sender is told the size that fits, less
-// what ESP adds.
+// Lowers the time to live or hop limit of every packet in the burst but our own (DROP_TTL tells the
+// sender), and makes it fit its way: fragments what may be fragmented, in place of the packet or at
+// the end of the burst; of IPv6 that is what came in as fragments no larger. Others are dropped
+// (DROP_TOO_BIG) and their sender is told the size that fits, less what ESP adds.
 void forward_burst(struct worker *w, struct burst *b);

@@ -4,6 +4,7 @@
 #include <rte_prefetch.h>
 
 #include "arp.h"
+#include "input_v6.h"
 #include "ipv4.h"
 #include "output.h"
 #include "transit.h"
@@ -58,6 +59,11 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 
+	if (unlikely(ipv4_is_fragment(ip))) {
+		if (!reassemble(w, p))
+			return DROP_NONE;
+		ip = pkt_ip(p);
+	}
 	if (ip->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
 		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
@@ -94,8 +100,6 @@ static enum drop ip_input(
 	p->m->data_off += sizeof(*eth);
 	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
 	p->m->pkt_len = p->m->data_len;
-	if (unlikely(ipv4_is_fragment(ip)) && !reassemble(w, p))
-		return DROP_NONE;
 	return input_sort(w, p);
 }
 
@@ -116,6 +120,8 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 		return ip_input(w, p, eth, to_us);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 		return arp_input(w, p);
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6))
+		return input_v6(w, p);
 	return DROP_ETHERTYPE;
 }
 

@@ -9,6 +9,7 @@
 // w->transit.
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
 
-// Sorts an IP packet, as it came in by a port or out of an SA, by what has to be looked up for it:
-// an SA (w->esp) or a flow. Neither needs a route if it is found. Returns what transit_add() does.
+// Sorts an IPv4 packet, as it came in by a port or out of an SA, by what has to be looked up for
+// it: an SA (w->esp) or a flow. Fragments wait for the others of their packet. Neither needs a
+// route if it is found. Returns what transit_add() does.
 enum drop input_sort(struct worker *w, struct pkt *p);

@@ -2,12 +2,34 @@
 #include "local.h"
 
 #include "forward.h"
+#include "icmp.h"
+#include "icmp6.h"
+#include "ip_view.h"
 #include "ipv4.h"
 #include "policy.h"
 #include "tcp.h"
 
 // Errors in one pass: those about held packets must leave room for answers to a whole burst.
 #define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
+
+static const struct {
+	uint8_t v4_type, v4_code, v6_type, v6_code;
+} words[] = {
+	[LOCAL_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_UNREACH_NET, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_NOROUTE},
+	[LOCAL_NO_HOST] = {ICMP_UNREACHABLE, ICMP_UNREACH_HOST, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_ADDR},
+	[LOCAL_NO_PORT] = {ICMP_UNREACHABLE, ICMP_UNREACH_PORT, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_NOPORT},
+	[LOCAL_NO_PROTOCOL] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, ICMP6_PARAM_PROB,
+		ICMP6_PARAMPROB_NEXTHEADER},
+	[LOCAL_PROHIBITED] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_ADMIN},
+	[LOCAL_TTL] = {ICMP_TIME_EXCEEDED, 0, ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_TRANSIT},
+	[LOCAL_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, ICMP6_PACKET_TOO_BIG, 0},
+	[LOCAL_OPTION] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_OPTION},
+	[LOCAL_HEADER] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_HEADER},
+};
 
 // Whether another error may be sent now: a bucket that fills at the configured rate and holds one
 // second's worth. One for each port and one for all tunnels: a flood by one does not keep the hosts
@@ -28,31 +50,40 @@ static bool error_permitted(struct worker *w, const struct pkt *p)
 	return true;
 }
 
+// Where the sender of p is. Link-local addresses are on the link that it came by.
+static const struct nexthop *way_to(
+	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
+{
+	if (ip_addr_is_link_local(addr))
+		return &w->snapshot->port[p->port].on_link;
+	return route_find(w->snapshot->routes, addr);
+}
+
 // The address to speak from to the sender of p: through a tunnel one that its policy covers, so
 // that the peer's policy lets it in.
-static bool source_for(rte_be32_t *source, const struct worker *w, const struct pkt *p)
+static bool source_for(struct ip_addr *source, const struct worker *w, const struct pkt *p)
 {
-	if (p->in_by != NULL) {
-		size_t i = (size_t)(p->in_by - spd_at(w->snapshot->spd, 0));
-		const struct ip_addr *addr = &w->snapshot->policy_source[i];
+	const struct ip_addr to = pkt_src(p);
 
-		*source = ip_addr_v4(addr);
-		return !ip_addr_is_none(addr);
+	if (p->in_by != NULL) {
+		*source = w->snapshot->policy_source[policy_index(w, p->in_by)]
+						    [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
+		return !ip_addr_is_none(source);
 	}
 
-	const struct nexthop *back = route_find_v4(w->snapshot->routes, pkt_ip(p)->src_addr);
+	const struct nexthop *back = way_to(w, p, &to);
 
 	if (back == NULL || back->kind > NEXTHOP_GATEWAY)
 		return false;
-	*source = ip_addr_v4(&back->source);
+	*source = back->source;
 	return true;
 }
 
 // Whether to speak about p at all, and then from where.
-static bool may_speak(struct worker *w, const struct pkt *p, rte_be32_t *source)
+static bool may_speak(struct worker *w, const struct pkt *p, struct ip_addr *source)
 {
-	return !p->own && icmp_error_allowed(pkt_ip(p)) && source_for(source, w, p) &&
-	       w->own.n < ERRORS_MAX && error_permitted(w, p);
+	return !p->own && source_for(source, w, p) && w->own.n < ERRORS_MAX &&
+	       error_permitted(w, p);
 }
 
 // An empty packet that goes back the way of p; the caller fills it and hands it to say(). NULL if
@@ -79,48 +110,137 @@ static void say(struct worker *w, struct pkt *own, uint16_t len)
 	burst_add(&w->own, own);
 }
 
-void local_error(struct worker *w, const struct pkt *p, struct icmp_error error)
+static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error error)
 {
-	rte_be32_t source;
-	struct pkt *own = may_speak(w, p, &source) ? own_begin(w, p) : NULL;
+	struct ip_addr source;
+	bool may = icmp_error_allowed(pkt_ip(p)) && may_speak(w, p, &source);
+	struct pkt *own = may ? own_begin(w, p) : NULL;
 
 	if (own != NULL)
 		say(w, own,
-			icmp_error_build(
-				rte_pktmbuf_mtod(own->m, uint8_t *), error, source, pkt_ip(p)));
+			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
+				ip_addr_v4(&source), pkt_ip(p)));
+}
+
+static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
+{
+	struct ip_addr source;
+	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && may_speak(w, p, &source);
+	struct pkt *own = may ? own_begin(w, p) : NULL;
+
+	if (own != NULL)
+		say(w, own,
+			icmp6_error_build(
+				rte_pktmbuf_mtod(own->m, uint8_t *), error, &source, pkt_ip6(p)));
+}
+
+void local_error(struct worker *w, const struct pkt *p, enum local_fault fault, uint16_t argument)
+{
+	if (pkt_is_v4(p))
+		error_v4(w, p,
+			(struct icmp_error){words[fault].v4_type, words[fault].v4_code, argument});
+	else
+		error_v6(w, p,
+			(struct icmp6_error){words[fault].v6_type, words[fault].v6_code, argument});
+}
+
+static bool may_reset(const struct pkt *p)
+{
+	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
+
+	if (pkt_is_v4(p))
+		return tcp_reset_allowed(pkt_ip(p)) && icmp_error_allowed(pkt_ip(p));
+	return tcp_reset_allowed_v6(pkt_ip6(p)) && icmp6_error_allowed(&like, pkt_ip6(p));
 }
 
 void local_reset(struct worker *w, const struct pkt *p)
 {
-	rte_be32_t source; // not used: a reset comes from whom the packet went to
-	bool may = tcp_reset_allowed(pkt_ip(p)) && may_speak(w, p, &source);
-	struct pkt *own = may ? own_begin(w, p) : NULL;
+	struct ip_addr source; // not used: a reset comes from whom the packet went to
+	struct pkt *own = may_reset(p) && may_speak(w, p, &source) ? own_begin(w, p) : NULL;
+	uint8_t *to;
 
-	if (own != NULL)
-		say(w, own, tcp_reset_build(rte_pktmbuf_mtod(own->m, uint8_t *), pkt_ip(p)));
+	if (own == NULL)
+		return;
+	to = rte_pktmbuf_mtod(own->m, uint8_t *);
+	say(w, own,
+		pkt_is_v4(p) ? tcp_reset_build(to, pkt_ip(p)) : tcp_reset_build_v6(to, pkt_ip6(p)));
+}
+
+// The packet has become the answer to itself.
+static enum drop answered(struct worker *w, struct pkt *p)
+{
+	w->counters.local++;
+	w->counters.originated++;
+	p->own = true;
+	burst_add(&w->own, p);
+	return DROP_NONE;
+}
+
+static enum drop serve_v4(struct worker *w, struct pkt *p)
+{
+	struct rte_ipv4_hdr *ip = pkt_ip(p);
+
+	if (icmp_is_echo_request(ip)) {
+		icmp_echo_reply(ip);
+		return answered(w, p);
+	}
+	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
+		local_error(w, p, LOCAL_NO_PORT, 0);
+	else if (ip->next_proto_id != IPPROTO_ICMP)
+		local_error(w, p, LOCAL_NO_PROTOCOL, 0);
+	return DROP_LOCAL_UNSERVED;
+}
+
+static enum drop echo_v6(struct worker *w, struct pkt *p)
+{
+	struct ip_addr asked = pkt_dst(p);
+	uint16_t len = icmp6_echo_reply(
+		pkt_ip6(p), ip_addr_is_link_local(&asked) ? &asked : &p->nexthop->source);
+
+	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - len));
+	return answered(w, p);
+}
+
+static enum drop serve_v6(struct worker *w, struct pkt *p)
+{
+	struct rte_ipv6_hdr *ip = pkt_ip6(p);
+	struct ipv6_upper upper;
+	uint16_t fault_off;
+
+	ipv6_upper_find(&upper, ip, ipv6_len(ip));
+	switch (ipv6_options_check(&fault_off, ip, &upper)) {
+	case IPV6_OPTIONS_PASS:
+		break;
+	case IPV6_OPTIONS_DROP:
+		return DROP_EXT_HEADERS;
+	case IPV6_OPTIONS_TELL:
+	case IPV6_OPTIONS_TELL_IF_UNICAST:
+		local_error(w, p, LOCAL_OPTION, fault_off);
+		return DROP_EXT_HEADERS;
+	}
+	if (icmp6_is_echo_request(ip))
+		return echo_v6(w, p);
+	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
+		local_error(w, p, LOCAL_NO_PORT, 0);
+	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)
+		local_error(w, p, LOCAL_NO_PROTOCOL, upper.next_off);
+	return DROP_LOCAL_UNSERVED;
+}
+
+enum drop local_admit(struct worker *w, struct pkt *p)
+{
+	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
+
+	return inbound ? policy_let_in(w, p) : DROP_NONE;
 }
 
 enum drop local_input(struct worker *w, struct pkt *p)
 {
-	struct rte_ipv4_hdr *ip = pkt_ip(p);
-	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
-	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
+	enum drop d = local_admit(w, p);
 
 	if (d != DROP_NONE)
 		return d;
-	if (icmp_is_echo_request(ip)) {
-		icmp_echo_reply(ip);
-		w->counters.local++;
-		w->counters.originated++;
-		p->own = true;
-		burst_add(&w->own, p);
-		return DROP_NONE;
-	}
-	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
-		local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_PORT, 0});
-	else if (ip->next_proto_id != IPPROTO_ICMP)
-		local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, 0});
-	return DROP_LOCAL_UNSERVED;
+	return pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
 }
 
 static bool crosses_boundary(const struct worker *w, const struct pkt *p)
@@ -136,9 +256,10 @@ static bool crosses_boundary(const struct worker *w, const struct pkt *p)
 // decides, or a host there could have us say in clear what belongs in a tunnel.
 static enum drop answer(struct worker *w, struct pkt *p)
 {
+	const struct ip_addr to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
-	p->nexthop = route_find_v4(w->snapshot->routes, pkt_ip(p)->dst_addr);
+	p->nexthop = way_to(w, p, &to);
 	if (p->in_by != NULL)
 		p->sa_out = p->in_by->out;
 	else if (crosses_boundary(w, p))

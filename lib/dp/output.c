@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.h"
 
+#include "ip_view.h"
 #include "local.h"
 
 // A host that does not answer must not take the places of all others.
@@ -24,13 +25,14 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 static void send_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
+	bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
 	struct rte_ether_hdr *eth =
 		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
 
 	// Headroom is there: every packet once had an Ethernet header, or was made by us.
 	eth->dst_addr = *mac;
 	eth->src_addr = w->snapshot->port[port].mac;
-	eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
 	output_frame(w, m, port);
 }
 
@@ -38,14 +40,14 @@ static struct ip_addr next_address(const struct pkt *p)
 {
 	if (p->nexthop->kind == NEXTHOP_GATEWAY)
 		return p->nexthop->gateway;
-	return ip_addr_from_v4(pkt_ip(p)->dst_addr);
+	return pkt_dst(p);
 }
 
 static void tell_unreachable(struct worker *w, const struct pkt *p)
 {
 	// What an ESP packet carries is not to be seen any more.
 	if (p->sa_out == NULL)
-		local_error(w, p, (struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_HOST, 0});
+		local_error(w, p, LOCAL_NO_HOST, 0);
 }
 
 static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_addr *next)

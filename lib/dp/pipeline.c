@@ -7,7 +7,7 @@
 #include "esp_out.h"
 #include "forward.h"
 #include "input.h"
-#include "ipv4.h"
+#include "input_v6.h"
 #include "local.h"
 #include "output.h"
 #include "transit.h"
@@ -18,12 +18,22 @@ static struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
 	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
 }
 
+static bool is_for(const struct sa_in *sa, const struct pkt *p)
+{
+	const struct ip_addr *local = &sa->sa.local;
+
+	if (pkt_is_v4(p))
+		return ip_addr_v4(local) == pkt_ip(p)->dst_addr && ip_addr_is_v4(local);
+	return memcmp(local, pkt_ip6(p)->dst_addr, sizeof(*local)) == 0;
+}
+
 // ESP without an SA: if it is not for us it goes through as anything else.
 static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 {
-	enum drop d = forward_find(w, p);
+	enum drop d;
 
 	p->sa_in = NULL;
+	d = forward_find(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (!pkt_is_local(p))
@@ -50,7 +60,7 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
-		if (likely(sa != NULL && ip_addr_v4(&sa->sa.local) == pkt_ip(p)->dst_addr)) {
+		if (likely(sa != NULL && is_for(sa, p))) {
 			b->p[n++] = p;
 			if (sa == last)
 				continue;
@@ -131,9 +141,7 @@ static void pipeline_in(struct worker *w)
 			pkt_drop(w, p, d);
 			continue;
 		}
-		if (unlikely(ipv4_is_fragment(pkt_ip(p))) && !reassemble(w, p))
-			continue;
-		d = input_sort(w, p);
+		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}

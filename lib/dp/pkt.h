@@ -11,6 +11,9 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "esp_in.h"
+#include "ip_view.h"
+#include "ipv6.h"
 #include "route.h"
 #include "sa.h"
 #include "spd.h"
@@ -25,8 +28,12 @@ struct pkt {
 	struct sa_out *sa_out;           // the SA that is to protect it; NULL: goes in clear
 	const struct nexthop *nexthop;   // the way to its destination; NULL: none
 	uint16_t port;                   // the port that it came in by
-	bool own;                        // made here: no error is sent about it
-	uint8_t pad[13];
+	// Of IPv6 that came in as fragments, which may leave so again: octets of the largest; 0: it
+	// came whole.
+	uint16_t frag_max;
+	rte_be32_t frag_id; // their identification
+	bool own;           // made here: no error is sent about it
+	uint8_t pad[7];
 };
 
 static_assert(sizeof(struct pkt) == 64, "one cache line");
@@ -45,20 +52,41 @@ static inline bool pkt_is_local(const struct pkt *p)
 	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
 }
 
+// By the IP header that its data starts with.
+static inline bool pkt_is_v4(const struct pkt *p)
+{
+	return ip_is_v4(rte_pktmbuf_mtod(p->m, const void *));
+}
+
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
 }
 
+static inline struct rte_ipv6_hdr *pkt_ip6(const struct pkt *p)
+{
+	return rte_pktmbuf_mtod(p->m, struct rte_ipv6_hdr *);
+}
+
+static inline struct ip_addr pkt_src(const struct pkt *p)
+{
+	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->src_addr)
+			    : ipv6_addr(pkt_ip6(p)->src_addr);
+}
+
+static inline struct ip_addr pkt_dst(const struct pkt *p)
+{
+	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->dst_addr)
+			    : ipv6_addr(pkt_ip6(p)->dst_addr);
+}
+
 static inline bool pkt_has_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_data_len(p->m) >=
-	       rte_ipv4_hdr_len(pkt_ip(p)) + sizeof(struct rte_esp_hdr);
+	return rte_pktmbuf_data_len(p->m) >= esp_in_offset(p->m) + sizeof(struct rte_esp_hdr);
 }
 
 // If pkt_has_esp().
 static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
 {
-	return (const struct rte_esp_hdr *)((const uint8_t *)pkt_ip(p) +
-					    rte_ipv4_hdr_len(pkt_ip(p)));
+	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, esp_in_offset(p->m));
 }

@@ -105,36 +105,39 @@ bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p)
 	return true;
 }
 
-bool reassemble(struct worker *w, struct pkt *p)
+// Readies the fragment in p for the table of its side, whose memory is bounded. hdr_len is what
+// stands in front of what was cut. NULL: it is counted as dropped.
+static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len)
 {
-	struct rte_ip_frag_death_row row = {.cnt = 0};
 	struct reassembly *r = table_for(w, p);
-	uint32_t origin = origin_of(p);
 
 	if (r->held >= r->held_max)
 		expire(w, r, w->now - r->ttl / PRESSURE);
 	if (r->held >= r->held_max) {
 		pkt_drop(w, p, DROP_FRAGMENTS_FULL);
-		return false;
+		return NULL;
 	}
 	if (!reassembly_leave_large_buffer(w, p)) {
 		pkt_drop(w, p, DROP_NO_BUFFER);
-		return false;
+		return NULL;
 	}
 	p->m->l2_len = 0;
-	p->m->l3_len = rte_ipv4_hdr_len(pkt_ip(p));
-	p->m->hash.usr = origin;
+	p->m->l3_len = hdr_len;
+	p->m->hash.usr = origin_of(p);
 	r->held++;
+	return r;
+}
 
-	struct rte_mbuf *chain =
-		rte_ipv4_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip(p));
-
-	give_up(w, r, &row, DROP_FRAGMENT_INVALID);
+// Takes the chain that the table has given, if any, as the packet.
+static bool complete(struct worker *w, struct pkt *p, struct reassembly *r,
+	struct rte_ip_frag_death_row *row, struct rte_mbuf *chain)
+{
+	give_up(w, r, row, DROP_FRAGMENT_INVALID);
 	if (chain == NULL)
 		return false;
 	r->held -= chain->nb_segs;
 
-	bool ours = same_origin(chain, origin);
+	bool ours = same_origin(chain, origin_of(p));
 	struct rte_mbuf *m = ours ? flatten(w, chain) : NULL;
 
 	if (m == NULL) {
@@ -145,9 +148,66 @@ bool reassemble(struct worker *w, struct pkt *p)
 	w->counters.local += chain->nb_segs - 1u;
 	rte_pktmbuf_free(chain);
 	p->m = m;
+	return true;
+}
+
+bool reassemble(struct worker *w, struct pkt *p)
+{
+	struct rte_ip_frag_death_row row = {.cnt = 0};
+	struct reassembly *r = admit(w, p, rte_ipv4_hdr_len(pkt_ip(p)));
+
+	if (r == NULL)
+		return false;
+
+	struct rte_mbuf *chain =
+		rte_ipv4_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip(p));
+
+	if (!complete(w, p, r, &row, chain))
+		return false;
 	// It was fragmented on its way, whatever "don't fragment" said, and may be again.
 	pkt_ip(p)->fragment_offset = 0;
 	ipv4_checksum_set(pkt_ip(p));
+	return true;
+}
+
+// Octets of the largest of the fragments that the library has put together: it has left headers to
+// the first only, without the fragment header.
+static uint16_t largest_fragment(const struct rte_mbuf *chain)
+{
+	const uint16_t ext_len = sizeof(struct rte_ipv6_fragment_ext);
+	uint16_t max = (uint16_t)(chain->data_len + ext_len);
+
+	for (const struct rte_mbuf *s = chain->next; s != NULL; s = s->next)
+		max = (uint16_t)RTE_MAX(
+			max, s->data_len + ext_len + (uint16_t)sizeof(struct rte_ipv6_hdr));
+	return max;
+}
+
+bool reassemble_v6(struct worker *w, struct pkt *p, uint16_t frag_off)
+{
+	struct rte_ip_frag_death_row row = {.cnt = 0};
+	struct rte_ipv6_fragment_ext *ext;
+	struct reassembly *r;
+
+	if (frag_off != sizeof(struct rte_ipv6_hdr)) {
+		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
+		return false;
+	}
+	r = admit(w, p, (uint8_t)(sizeof(struct rte_ipv6_hdr) + sizeof(*ext)));
+	if (r == NULL)
+		return false;
+	ext = (struct rte_ipv6_fragment_ext *)(pkt_ip6(p) + 1);
+	p->frag_id = ext->id;
+
+	struct rte_mbuf *chain =
+		rte_ipv6_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip6(p), ext);
+
+	if (chain != NULL)
+		p->frag_max = largest_fragment(chain);
+	if (!complete(w, p, r, &row, chain))
+		return false;
+	pkt_ip6(p)->payload_len = rte_cpu_to_be_16(
+		(uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(struct rte_ipv6_hdr)));
 	return true;
 }
 

@@ -16,14 +16,20 @@
 
 #define PORTS_MAX      16
 #define PORT_NAME_MAX  32
-#define PORT_ADDRS_MAX 8
+#define PORT_ADDRS_MAX 9
+
+// By family.
+enum { SOURCE_V4, SOURCE_V6, SOURCES };
 
 struct snapshot_port {
 	struct rte_ether_addr mac;
 	uint16_t mtu;     // octets of IP packet
 	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
 	uint8_t n_addrs;
-	struct ip_addr addrs[PORT_ADDRS_MAX];
+	struct ip_addr addrs[PORT_ADDRS_MAX]; // with IPv6, a link-local one is among them
+	// What no route can tell, because link-local addresses are the same on every link: the way
+	// to those of others, and to our own.
+	struct nexthop on_link, own_link_local;
 	char name[PORT_NAME_MAX];
 };
 
@@ -34,9 +40,9 @@ struct snapshot {
 	struct route_table *routes;
 	struct sad *sad;
 	struct spd *spd;
-	// By index of policy: the own address to speak from through its tunnel; none if the policy
-	// covers none.
-	struct ip_addr *policy_source;
+	// By index of policy: the own addresses to speak from through its tunnel; none if the
+	// policy covers none.
+	struct ip_addr (*policy_source)[SOURCES];
 	// By worker, then by index of policy: packets that it was asked about and
 	// decided: mostly the first of a flow. Written by that worker alone.
 	uint64_t *policy_packets[SA_WORKERS_MAX];

@@ -230,7 +230,7 @@ static enum drop unread(struct worker *w, struct pkt *p, enum drop reason)
 enum drop transit_add(struct worker *w, struct pkt *p)
 {
 	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
-	enum drop d = flow_pkt_ipv4(fp, pkt_ip(p));
+	enum drop d = pkt_is_v4(p) ? flow_pkt_ipv4(fp, pkt_ip(p)) : flow_pkt_ipv6(fp, pkt_ip6(p));
 
 	if (unlikely(d != DROP_NONE))
 		return unread(w, p, d);

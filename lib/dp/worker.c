@@ -30,6 +30,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->pool = p->pool;
 	w->large_pool = p->large_pool;
 	w->neigh = p->neigh;
+	w->dad = p->dad;
 	w->flows = p->flows;
 	w->flow_slice = p->flow_slice;
 	w->published = p->published;

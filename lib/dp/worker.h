@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include "dad.h"
 #include "drop.h"
 #include "event.h"
 #include "flow.h"
@@ -66,6 +67,7 @@ struct worker {
 	struct rte_mempool *pool;
 	struct rte_mempool *large_pool; // for reassembled packets, until the end of the pass
 	const struct neigh_table *neigh;
+	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread
@@ -108,6 +110,7 @@ struct worker_params {
 	unsigned int id;
 	struct rte_mempool *pool, *large_pool;
 	const struct neigh_table *neigh;
+	const struct dad *dad;
 	struct flow_table *flows;
 	uint32_t flow_slice; // entries of the flow table to look at in a millisecond
 	struct snapshot *_Atomic *published;

@@ -8,11 +8,20 @@
 
 #include "ecn.h"
 #include "ipv4.h"
+#include "ipv6.h"
+
+uint16_t esp_in_offset_v6(const struct rte_mbuf *m)
+{
+	struct ipv6_upper upper;
+
+	ipv6_upper_find(
+		&upper, rte_pktmbuf_mtod(m, const struct rte_ipv6_hdr *), rte_pktmbuf_data_len(m));
+	return upper.off;
+}
 
 enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m)
 {
-	const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
-	uint8_t outer_len = rte_ipv4_hdr_len(outer);
+	uint16_t outer_len = esp_in_offset(m);
 	uint16_t around =
 		(uint16_t)(outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
 	uint16_t len = rte_pktmbuf_data_len(m);
@@ -65,9 +74,16 @@ static bool padding_ok(const uint8_t *pad, uint8_t pad_len)
 	return (((seen[0] ^ expected[0]) & mask[0]) | ((seen[1] ^ expected[1]) & mask[1])) == 0;
 }
 
-// Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7). Moves congestion
-// marks from the outer header to the inner.
-static enum drop inner_extract(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+// Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7).
+static void cut_to(struct rte_mbuf *m, const void *inner, uint32_t len)
+{
+	m->data_off = (uint16_t)((const uint8_t *)inner - (const uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+}
+
+// Both move congestion marks from the outer header to the inner.
+static enum drop extract_v4(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
 	uint8_t ecn;
@@ -80,10 +96,46 @@ static enum drop inner_extract(struct rte_mbuf *m, uint8_t *inner, uint16_t len,
 		ip->type_of_service = (uint8_t)((ip->type_of_service & ~ECN_MASK) | ecn);
 		ipv4_checksum_set(ip);
 	}
-	m->data_off = (uint16_t)(inner - (uint8_t *)m->buf_addr);
-	m->data_len = rte_be_to_cpu_16(ip->total_length);
-	m->pkt_len = m->data_len;
+	cut_to(m, ip, rte_be_to_cpu_16(ip->total_length));
 	return DROP_NONE;
+}
+
+static enum drop extract_v6(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+{
+	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)inner;
+	uint8_t tos, ecn;
+
+	if (ipv6_check(ip, len) != IPV6_GOOD)
+		return DROP_INNER_HEADER;
+	tos = ipv6_tos(ip);
+	if (!ecn_decapsulate(&ecn, tos & ECN_MASK, outer_tos & ECN_MASK))
+		return DROP_ECN;
+	ipv6_tos_set(ip, (uint8_t)((tos & ~ECN_MASK) | ecn));
+	cut_to(m, ip, ipv6_len(ip));
+	return DROP_NONE;
+}
+
+static uint8_t outer_tos_of(const struct rte_mbuf *m)
+{
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+
+	return ip_is_v4(ip) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
+}
+
+// What the next header of the trailer says is in the SA: either family.
+static enum drop extract(
+	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos, uint8_t next_header)
+{
+	if (likely(next_header == IPPROTO_IPIP))
+		return extract_v4(m, inner, len, outer_tos);
+	switch (next_header) {
+	case IPPROTO_IPV6:
+		return extract_v6(m, inner, len, outer_tos);
+	case IPPROTO_NONE:
+		return DROP_DUMMY;
+	default:
+		return DROP_NEXT_HEADER;
+	}
 }
 
 enum drop esp_in_finish(
@@ -93,15 +145,14 @@ enum drop esp_in_finish(
 	const struct rte_esp_tail *tail =
 		(const struct rte_esp_tail *)(text + op->text_len - sizeof(*tail));
 	uint16_t room = (uint16_t)(op->text_len - sizeof(*tail));
-	uint8_t outer_tos = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *)->type_of_service;
+	uint8_t outer_tos = outer_tos_of(m);
 
 	if (unlikely(tail->pad_len > room ||
 		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
 		return DROP_PADDING;
-	if (unlikely(tail->next_proto != IPPROTO_IPIP))
-		return tail->next_proto == IPPROTO_NONE ? DROP_DUMMY : DROP_NEXT_HEADER;
 
-	enum drop d = inner_extract(m, text, (uint16_t)(room - tail->pad_len), outer_tos);
+	enum drop d =
+		extract(m, text, (uint16_t)(room - tail->pad_len), outer_tos, tail->next_proto);
 
 	if (likely(d == DROP_NONE)) {
 		sa->sa.counters[worker].packets++;

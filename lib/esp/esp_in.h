@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inbound ESP in tunnel mode (RFC 4303 3.4, RFC 4301 5.2): from an ESP packet to the IP packet in
-// it, in two steps around the cryptography, which the caller does for a whole burst. Workers.
+// Inbound ESP in tunnel mode (RFC 4303 3.4, RFC 4301 5.2), IPv4 and IPv6 in either: from an ESP
+// packet to the IP packet in it, in two steps around the cryptography, which the caller does for a
+// whole burst. Workers.
 #pragma once
 
+#include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "ip_view.h"
 #include "sa.h"
+
+// Octets from the outer IP header, which is checked, to the ESP header.
+uint16_t esp_in_offset_v6(const struct rte_mbuf *m);
+
+static inline uint16_t esp_in_offset(const struct rte_mbuf *m)
+{
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+
+	return ip_is_v4(ip) ? rte_ipv4_hdr_len(ip) : esp_in_offset_v6(m);
+}
 
 // Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
 // header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_LIFETIME or DROP_SEQUENCE_END (the

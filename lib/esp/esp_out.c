@@ -6,7 +6,9 @@
 #include <rte_esp.h>
 #include <rte_ip.h>
 
+#include "ip_view.h"
 #include "ipv4.h"
+#include "ipv6.h"
 
 #define ESP_LEN  (uint32_t)sizeof(struct rte_esp_hdr)
 #define TAIL_LEN (uint32_t)sizeof(struct rte_esp_tail)
@@ -15,25 +17,52 @@
 // whole: as many as a cipher with the largest block may need.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-// The outer header of RFC 4301 5.1.2.1: DSCP, ECN (RFC 6040 4.1, normal mode) and DF are copied.
-static void outer_header_write(uint8_t *to, const struct sa_out *sa,
-	const struct rte_ipv4_hdr *inner, uint16_t len, uint64_t seq)
+// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP, ECN (RFC 6040 4.1, normal
+// mode) and DF. IPv6 has no DF: where a router on the way fragments nothing is lost.
+struct inherited {
+	uint8_t next_header;
+	uint8_t tos;
+	rte_be16_t offset;
+};
+
+static struct inherited inherit(const struct rte_mbuf *m)
+{
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+
+	if (ip_is_v4(ip))
+		return (struct inherited){
+			IPPROTO_IPIP, ip->type_of_service, ip->fragment_offset & IPV4_OFFSET_DF};
+	return (struct inherited){IPPROTO_IPV6, ipv6_tos((const struct rte_ipv6_hdr *)ip), 0};
+}
+
+// RFC 4301 5.1.2.1
+static void outer_v4_write(uint8_t *to, const struct sa_out *sa, const struct inherited *inner,
+	uint16_t len, uint64_t seq)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
-	uint8_t tos = inner->type_of_service;
 	rte_be16_t total_length = rte_cpu_to_be_16(len);
-	rte_be16_t offset = inner->fragment_offset & IPV4_OFFSET_DF;
 	// Where a router on the way may fragment, different for long enough; other SAs between the
 	// same gateways are elsewhere in their sequence and start at another number (RFC 6864).
 	rte_be16_t id = rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->sa.spi) * 40503u));
 
 	memcpy(ip, sa->outer, sizeof(*ip));
-	ip->type_of_service = tos;
+	ip->type_of_service = inner->tos;
 	ip->total_length = total_length;
 	ip->packet_id = id;
-	ip->fragment_offset = offset;
+	ip->fragment_offset = inner->offset;
 	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
-		sa->outer_sum + rte_cpu_to_be_16(tos) + total_length + id + offset);
+		sa->outer_sum + rte_cpu_to_be_16(inner->tos) + total_length + id + inner->offset);
+}
+
+// RFC 4301 5.1.2.2. The flow label is not copied: those of several hosts might collide.
+static void outer_v6_write(
+	uint8_t *to, const struct sa_out *sa, const struct inherited *inner, uint16_t len)
+{
+	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)to;
+
+	memcpy(ip, sa->outer, sizeof(*ip));
+	ipv6_tos_set(ip, inner->tos);
+	ip->payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip)));
 }
 
 // Why a number that was taken must not be used.
@@ -62,13 +91,13 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
 		return DROP_NO_ROOM;
 
-	const struct rte_ipv4_hdr *inner = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	const struct inherited inner = inherit(m);
 	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
 	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
 
 	memcpy(pad, padding, sizeof(padding));
 	tail->pad_len = (uint8_t)pad_len;
-	tail->next_proto = IPPROTO_IPIP;
+	tail->next_proto = inner.next_header;
 	m->data_off = (uint16_t)(m->data_off - head_len);
 	m->data_len = (uint16_t)(head_len + text_len + sa->sa.icv_len);
 	m->pkt_len = m->data_len;
@@ -77,7 +106,10 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	uint8_t *esp = outer + sa->outer_len;
 	const struct rte_esp_hdr header = {sa->sa.spi, rte_cpu_to_be_32((uint32_t)seq)};
 
-	outer_header_write(outer, sa, inner, m->data_len, seq);
+	if (likely(sa->outer_len == sizeof(struct rte_ipv4_hdr)))
+		outer_v4_write(outer, sa, &inner, m->data_len, seq);
+	else
+		outer_v6_write(outer, sa, &inner, m->data_len);
 	memcpy(esp, &header, sizeof(header));
 	*op = (struct crypto_op){
 		.session = sa->sa.session,

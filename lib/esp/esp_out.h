@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outbound ESP in tunnel mode (RFC 4303 3.3, RFC 4301 5.1.2): puts an IP packet into an ESP packet,
-// up to the cryptography, which the caller does for a whole burst. Workers.
+// Outbound ESP in tunnel mode (RFC 4303 3.3, RFC 4301 5.1.2), IPv4 and IPv6 in either: puts an IP
+// packet into an ESP packet, up to the cryptography, which the caller does for a whole burst.
+// Workers.
 #pragma once
 
 #include <rte_mbuf.h>

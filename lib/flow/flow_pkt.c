@@ -222,6 +222,7 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 	uint32_t len = (uint32_t)(ip_len - rte_ipv4_hdr_len(ip));
 	rte_be16_t src_port = 0, dst_port = 0;
 	const struct rte_icmp_hdr *icmp = l4;
+	const struct rte_udp_hdr *udp = l4;
 
 	*p = (struct flow_pkt){.key.proto = ip->next_proto_id, .ip_len = ip_len};
 	switch (ip->next_proto_id) {
@@ -237,7 +238,7 @@ enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
 		dst_port = udp->dst_port;
 		break;
 	case IPPROTO_UDP:
-		if (!udp_is_whole(l4, len))
+		if (!udp_is_whole(udp, len))
 			return DROP_CT_INVALID;
 		src_port = udp->src_port;
 		dst_port = udp->dst_port;

@@ -55,7 +55,7 @@ static void read_v6(struct ip_view *v, const struct rte_ipv6_hdr *ip)
 
 void ip_view_read(struct ip_view *v, const void *ip)
 {
-	if (ip_version(ip) == 4)
+	if (ip_is_v4(ip))
 		read_v4(v, ip);
 	else
 		read_v6(v, ip);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "addr.h"
 
 struct ip_view {
@@ -21,9 +23,11 @@ struct ip_view {
 	rte_be16_t src_port, dst_port;
 };
 
-static inline unsigned int ip_version(const void *ip)
+// Whether a checked header is one of IPv4. Version 6 has a bit that 4 has not: asked for every
+// packet, in several places, this is one instruction.
+static inline bool ip_is_v4(const void *ip)
 {
-	return *(const uint8_t *)ip >> 4;
+	return likely((*(const uint8_t *)ip & 0x20) == 0);
 }
 
 // Reads a packet of either version that ipv4_check(), or ipv6_check() and ipv6_upper_find(), have

@@ -37,13 +37,12 @@ static enum ipv6_fault at(struct ipv6_upper *upper, uint32_t off, enum ipv6_faul
 }
 
 // One extension header at upper->off, all of which is there.
-static enum ipv6_fault read_extension(
-	struct ipv6_upper *upper, const uint8_t *ext, uint16_t next_off)
+static enum ipv6_fault read_extension(struct ipv6_upper *upper, const uint8_t *ext)
 {
 	switch (upper->proto) {
 	case IPPROTO_HOPOPTS: // RFC 8200 4.1: an unknown next header anywhere else
 		if (upper->off != sizeof(struct rte_ipv6_hdr))
-			return at(upper, next_off, IPV6_CHAIN_ORDER);
+			return at(upper, upper->next_off, IPV6_CHAIN_ORDER);
 		break;
 	case IPPROTO_ROUTING:
 		if (ext[ROUTING_LEFT] != 0)
@@ -53,7 +52,7 @@ static enum ipv6_fault read_extension(
 		uint16_t field = (uint16_t)(ext[2] << 8 | ext[3]);
 
 		if (upper->frag_off != 0)
-			return at(upper, next_off, IPV6_CHAIN_ORDER);
+			return at(upper, upper->next_off, IPV6_CHAIN_ORDER);
 		upper->frag_off = upper->off;
 		upper->later = (field & IPV6_FRAGMENT_OFFSET) != 0;
 		upper->fragment = upper->later || (field & IPV6_FRAGMENT_MORE) != 0;
@@ -69,26 +68,27 @@ enum ipv6_fault ipv6_upper_find(
 	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	const uint8_t *packet = (const uint8_t *)ip;
-	uint16_t next_off = offsetof(struct rte_ipv6_hdr, proto); // where upper->proto was read
 
-	*upper = (struct ipv6_upper){.off = sizeof(*ip), .proto = ip->proto};
+	*upper = (struct ipv6_upper){.off = sizeof(*ip),
+		.proto = ip->proto,
+		.next_off = offsetof(struct rte_ipv6_hdr, proto)};
 	for (unsigned int n = 0; is_extension(upper->proto) && !upper->later; n++) {
 		const uint8_t *ext = packet + upper->off;
 		enum ipv6_fault fault;
 
 		if (len < upper->off + (uint32_t)EXT_UNIT)
-			return at(upper, next_off, IPV6_CHAIN_TRUNCATED);
+			return at(upper, upper->next_off, IPV6_CHAIN_TRUNCATED);
 
 		uint32_t end = upper->off + extension_len(upper->proto, ext);
 
 		if (n == IPV6_CHAIN_MAX || end > sizeof(*ip) + IPV6_CHAIN_LEN_MAX)
-			return at(upper, next_off, IPV6_CHAIN_LONG);
+			return at(upper, upper->next_off, IPV6_CHAIN_LONG);
 		if (end > len)
-			return at(upper, next_off, IPV6_CHAIN_TRUNCATED);
-		fault = read_extension(upper, ext, next_off);
+			return at(upper, upper->next_off, IPV6_CHAIN_TRUNCATED);
+		fault = read_extension(upper, ext);
 		if (fault != IPV6_GOOD)
 			return fault;
-		next_off = upper->off;
+		upper->next_off = upper->off;
 		upper->proto = ext[0];
 		upper->off = (uint16_t)end;
 	}

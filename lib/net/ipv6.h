@@ -40,6 +40,7 @@ struct ipv6_upper {
 	bool fragment;     // of a packet that was cut, not a whole one with a fragment header
 	bool later;        // fragment: not the first, so off leads to octets from its middle
 	uint16_t frag_off; // octets to the fragment header; 0: there is none
+	uint16_t next_off; // octets to the field that says proto
 	// Where the fault is: octets to the field that a parameter problem points at (RFC
 	// 4443 3.4).
 	uint16_t fault_off;

@@ -16,10 +16,26 @@
 
 struct rte_mempool *harness_pool;
 struct neigh_table *harness_neigh;
+struct dad *harness_dad;
 
 static struct gateway *running[WORKERS];
 static struct rte_mempool *large_pool;
 static struct rte_rcu_qsbr *qsbr; // nobody reads while the test writes
+
+static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
+{
+	(void)arg;
+	(void)port;
+	(void)addr;
+}
+
+static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
+{
+	(void)arg;
+	(void)port;
+	(void)addr;
+	(void)state;
+}
 
 static void ask_nobody(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
@@ -92,7 +108,9 @@ int harness_test_begin(void **state)
 
 	(void)state;
 	harness_neigh = neigh_table_new(&p);
-	return harness_neigh != NULL ? 0 : -1;
+	harness_dad =
+		dad_new(&(struct dad_params){.max = 8, .solicit = try_nothing, .decided = decided});
+	return harness_neigh != NULL && harness_dad != NULL ? 0 : -1;
 }
 
 static void discard(struct gateway *g)
@@ -116,6 +134,7 @@ int harness_test_end(void **state)
 
 	(void)state;
 	neigh_table_free(harness_neigh);
+	dad_free(harness_dad);
 	if (lost == 0 && large_lost == 0)
 		return 0;
 	fprintf(stderr, "%u packet buffers lost, %u large ones\n", lost, large_lost);
@@ -181,6 +200,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		.pool = harness_pool,
 		.large_pool = large_pool,
 		.neigh = harness_neigh,
+		.dad = harness_dad,
 		.flows = g->flows,
 		.flow_slice = 64,
 		.published = &g->published,

@@ -31,6 +31,7 @@ struct gateway {
 
 extern struct rte_mempool *harness_pool;
 extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
+extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
 // they return 0 or -1.

@@ -173,7 +173,7 @@ static void test_text(void **state)
 		{"small dummy", DROP_DUMMY, 0, 4, {1, 2, 2, 59}},
 		{"dummy with wrong padding", DROP_PADDING, 0, 4, {9, 9, 2, 59}},
 		{"TCP, as in transport mode", DROP_NEXT_HEADER, 60, 4, {1, 2, 2, 6}},
-		{"IPv6", DROP_NEXT_HEADER, 60, 4, {1, 2, 2, 41}},
+		{"IPv6, but it is IPv4", DROP_INNER_HEADER, 60, 4, {1, 2, 2, 41}},
 		{"ESP", DROP_NEXT_HEADER, 60, 4, {1, 2, 2, 50}},
 		{"next header 255", DROP_NEXT_HEADER, 60, 4, {1, 2, 2, 255}},
 		{"nothing", DROP_INNER_HEADER, 0, 4, {1, 2, 2, 4}},

@@ -45,7 +45,7 @@ static void test_frames(void **state)
 		{"padded", .len = 200, .drop = DROP_NONE},
 		{"to another station", 4, 0x0101, .drop = DROP_MAC_OTHER},
 		{"to a group", 0, 0x0100, .drop = DROP_NOT_UNICAST},
-		{"IPv6", 12, 0x86dd, .drop = DROP_ETHERTYPE},
+		{"IPv6, but it is IPv4", 12, 0x86dd, .drop = DROP_IP_HEADER},
 		{"VLAN", 12, 0x8100, .drop = DROP_ETHERTYPE},
 		{"length field", 12, 60, .drop = DROP_ETHERTYPE},
 		{"version 6", 14, 0x6500, .mend = true, .drop = DROP_IP_HEADER},

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "input_v6.h"
+
+#include "dad.h"
+#include "forward.h"
+#include "ipv6.h"
+#include "local.h"
+#include "nd.h"
+#include "output.h"
+#include "transit.h"
+
+static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (ip_addr_equal(&port->addrs[i], addr))
+			return true;
+	return false;
+}
+
+static void answer(struct worker *w, uint16_t port, const struct nd_message *asked,
+	const struct rte_ether_addr *from)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
+
+	if (m == NULL)
+		return; // asked again in a second
+	rte_pktmbuf_append(m, nd_answer_build(rte_pktmbuf_mtod(m, uint8_t *),
+				      &w->snapshot->port[port].mac, asked, from));
+	w->counters.originated++;
+	output_frame(w, m, port);
+}
+
+// A solicitation, of neighbours or of routers (RFC 4861 7.2.3, 6.2.6).
+static void solicited(struct worker *w, uint16_t port, const struct nd_message *m,
+	const struct rte_ether_addr *from)
+{
+	bool for_us = is_own(&w->snapshot->port[port], &m->target);
+	bool assigned = for_us && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
+	struct event e = {.kind = EVENT_ND_SOLICITED,
+		.addr = m->source,
+		.mac = m->mac,
+		.port = port,
+		.for_us = for_us};
+
+	if (m->has_mac && is_own(&w->snapshot->port[port], &m->source))
+		e.kind = EVENT_ADDR_CONFLICT;
+	if (m->has_mac)
+		worker_tell(w, &e);
+	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
+	if (for_us && !assigned && ip_addr_is_none(&m->source)) {
+		e = (struct event){
+			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
+		worker_tell(w, &e);
+	}
+	if (assigned)
+		answer(w, port, m, from);
+}
+
+// RFC 4861 7.2.5, RFC 4862 5.4.4
+static void advertised(struct worker *w, uint16_t port, const struct nd_message *m,
+	const struct rte_ether_addr *from)
+{
+	bool own = is_own(&w->snapshot->port[port], &m->target);
+	struct event e = {.kind = own ? EVENT_DAD_HEARD : EVENT_ND_ADVERTISED,
+		.addr = m->target,
+		.mac = own ? *from : m->mac,
+		.port = port,
+		.has_mac = own || m->has_mac,
+		.solicited = m->solicited,
+		.override = m->override};
+
+	worker_tell(w, &e);
+}
+
+// A message of neighbour discovery ends here, and is heeded unless it is an echo of our own.
+static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
+	const struct rte_ether_addr *from)
+{
+	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac)) {
+		if (m->kind == ND_ADVERTISEMENT)
+			advertised(w, p->port, m, from);
+		else
+			solicited(w, p->port, m, from);
+	}
+	w->counters.local++;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
+static enum drop check(const struct rte_ipv6_hdr *ip, uint32_t len)
+{
+	switch (ipv6_check(ip, len)) {
+	case IPV6_GOOD:
+		return DROP_NONE;
+	case IPV6_SHORT:
+		return DROP_FRAME_SHORT;
+	case IPV6_TRUNCATED:
+		return DROP_IP_TRUNCATED;
+	case IPV6_ADDRESS:
+		return DROP_IP_SOURCE;
+	default:
+		return DROP_IP_HEADER;
+	}
+}
+
+enum drop input_v6(struct worker *w, struct pkt *p)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	const struct rte_ipv6_hdr *ip =
+		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
+	enum drop d = check(ip, rte_pktmbuf_data_len(p->m));
+	struct nd_message m;
+
+	if (d != DROP_NONE)
+		return d;
+	// Ethernet pads short packets.
+	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
+	switch (nd_read(&m, ip)) {
+	case ND_NOT_OURS:
+		break;
+	case ND_GOOD:
+		return nd_input(w, p, &m, &eth->src_addr);
+	default:
+		return DROP_ND_MALFORMED;
+	}
+	if (!ipv6_is_host_address(ip->src_addr))
+		return DROP_IP_SOURCE;
+	if (rte_is_multicast_ether_addr(&eth->dst_addr))
+		return DROP_NOT_UNICAST;
+	return input_v6_sort(w, p);
+}
+
+// Whom a packet for us comes from is told where its headers are at fault (RFC 8200 4, 4.4); routers
+// on the way leave that to the destination.
+static void tell(struct worker *w, struct pkt *p, enum local_fault fault, uint16_t off)
+{
+	if (forward_find(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
+		local_error(w, p, fault, off);
+}
+
+static enum drop find_upper(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
+{
+	switch (ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m))) {
+	case IPV6_GOOD:
+		return DROP_NONE;
+	case IPV6_SOURCE_ROUTED:
+		tell(w, p, LOCAL_HEADER, upper->fault_off);
+		return DROP_SOURCE_ROUTED;
+	case IPV6_CHAIN_ORDER:
+		tell(w, p, LOCAL_NO_PROTOCOL, upper->fault_off);
+		return DROP_EXT_HEADERS;
+	default:
+		return DROP_EXT_HEADERS;
+	}
+}
+
+enum drop input_v6_sort(struct worker *w, struct pkt *p)
+{
+	struct ipv6_upper upper;
+	enum drop d = find_upper(w, &upper, p);
+
+	if (d == DROP_NONE && unlikely(upper.fragment)) {
+		if (!reassemble_v6(w, p, upper.frag_off))
+			return DROP_NONE;
+		d = find_upper(w, &upper, p);
+		if (d == DROP_NONE && upper.fragment) // of a fragment
+			d = DROP_EXT_HEADERS;
+	}
+	if (d != DROP_NONE)
+		return d;
+	if (upper.proto != IPPROTO_ESP || p->sa_in != NULL)
+		return transit_add(w, p);
+	if (likely(pkt_has_esp(p)))
+		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
+	burst_add(&w->esp, p);
+	return DROP_NONE;
+}
