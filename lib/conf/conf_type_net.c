@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses. The packet path knows IPv4 only, so IPv6 is refused here, in one place: CONF_IPV6 says
-// that it is not.
+// Addresses of either family.
 #include <errno.h>
 #include <string.h>
 
@@ -32,19 +31,6 @@ static const struct {
 	{V6(0, 0, 1, 128), "a loopback address"},
 	{V6(0xff, 0, 0, 8), "multicast"},
 };
-
-static bool check_family(
-	struct conf_reader *r, config_setting_t *s, const char *text, const struct ip_addr *a)
-{
-#ifdef CONF_IPV6
-	(void)r, (void)s, (void)text, (void)a;
-	return true;
-#else
-	if (!ip_addr_is_v4(a))
-		conf_err(r, s, "%s: IPv6 is not supported yet, must be IPv4", conf_quote(r, text));
-	return ip_addr_is_v4(a);
-#endif
-}
 
 const char *conf_not_unicast(const struct ip_prefix *p)
 {
@@ -99,7 +85,7 @@ static void parse_address(struct conf_reader *r, const struct conf_option *o, co
 
 	if (ip_addr_parse(&a, text) < 0)
 		refuse(r, o, s, text);
-	else if (check_family(r, s, text, &a) && check_unicast(r, s, text, &a))
+	else if (check_unicast(r, s, text, &a))
 		*(struct ip_addr *)field = a;
 }
 
@@ -115,8 +101,6 @@ static void parse_prefix(struct conf_reader *r, const struct conf_option *o, con
 
 	if (rc == -EINVAL)
 		refuse(r, o, s, text);
-	else if (!check_family(r, s, text, &p.addr))
-		return;
 	else if (rc == -ERANGE)
 		conf_err(r, s, "%s has bits set behind the prefix length, did you mean \"%s\"?",
 			conf_quote(r, text), ip_prefix_format(buf, &p));
@@ -134,7 +118,7 @@ static void parse_interface(struct conf_reader *r, const struct conf_option *o, 
 
 	if (strchr(text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, text) < 0)
 		refuse(r, o, s, text);
-	else if (!check_family(r, s, text, &a.addr) || !check_unicast(r, s, text, &a.addr))
+	else if (!check_unicast(r, s, text, &a.addr))
 		return;
 	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
 		conf_err(r, s, "%s holds all addresses, must have a prefix length from 1 to %u",

@@ -2,6 +2,8 @@
 // Any octets as frames. The input is a burst of records: an octet that says how the frame comes in,
 // its length in two octets, the frame. Without help hardly a frame would get past the first checks,
 // so the first octet also says which fields are made right.
+#include <netinet/in.h>
+
 #include "fuzz.h"
 #include "fuzz_gateway.h"
 
@@ -11,6 +13,8 @@ enum {
 	RIGHT_SUM = 4,    // of the IP header
 	RIGHT_LENGTH = 8, // of the IP packet
 	AT_END = 16,      // of its buffer: what reads on is caught
+	IPV6 = 32,       // what is made right is IPv6, and of the first: to the gateway that has it
+	RIGHT_ICMP = 64, // of IPv6: the checksum of ICMP right behind the header
 };
 
 #define FRAMES_MAX 16
@@ -23,12 +27,25 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void make_right(struct frame *f, uint8_t how)
+static void make_right_v6(struct frame *f, uint8_t how)
+{
+	uint8_t *ip = f->b + ETH_LEN;
+	uint16_t len = (uint16_t)(f->len - ETH_LEN);
+
+	if (f->len < ETH_LEN + IP6_LEN + 4)
+		return;
+	if ((how & RIGHT_LENGTH) != 0)
+		put16(ip + 4, len - IP6_LEN);
+	if ((how & RIGHT_ICMP) != 0) {
+		put16(ip + IP6_LEN + 2, 0);
+		put16(ip + IP6_LEN + 2, ip6_checksum(ip, IP6_LEN, len, IPPROTO_ICMPV6));
+	}
+}
+
+static void make_right_v4(struct frame *f, uint8_t how)
 {
 	uint8_t *ip = f->b + ETH_LEN;
 
-	if ((how & RIGHT_MAC) != 0 && f->len >= 6)
-		memcpy(f->b, mac_of_port(f->port), 6);
 	if (f->len < ETH_LEN + IP_LEN)
 		return;
 	if ((how & RIGHT_LENGTH) != 0)
@@ -37,8 +54,19 @@ static void make_right(struct frame *f, uint8_t how)
 		ip_checksum_mend(ip);
 }
 
+static void make_right(struct frame *f, uint8_t how)
+{
+	if ((how & RIGHT_MAC) != 0 && f->len >= 6)
+		memcpy(f->b, mac_of_port(f->port), 6);
+	if ((how & IPV6) != 0)
+		make_right_v6(f, how);
+	else
+		make_right_v4(f, how);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
+	bool v6 = len > 0 && (input[0] & IPV6) != 0;
 	struct rte_mbuf *m[FRAMES_MAX];
 	unsigned int n = 0;
 
@@ -57,6 +85,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 		input += 3 + frame_len;
 		len -= 3 + frame_len;
 	}
-	fuzz_gateway_pass(m, n);
+	fuzz_gateway_pass(v6 ? fuzz_gateway_v6 : fuzz_gateway, m, n);
 	return 0;
 }

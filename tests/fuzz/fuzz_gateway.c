@@ -3,11 +3,12 @@
 
 #include <unistd.h>
 
-struct gateway *fuzz_gateway;
+struct gateway *fuzz_gateway, *fuzz_gateway_v6;
 
 static void stop(void)
 {
 	gateway_free(fuzz_gateway);
+	gateway_free(fuzz_gateway_v6);
 	if (harness_test_end(NULL) < 0)
 		_exit(1);
 	harness_stop(NULL);
@@ -18,24 +19,26 @@ void fuzz_gateway_start(void)
 	if (harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
 		exit(2);
 	fuzz_gateway = site_a((struct site){0});
+	fuzz_gateway_v6 = site_v6_b(OVER_V4);
 	atexit(stop);
 }
 
 // Nobody reads the events.
-static void forget_events(void)
+static void forget_events(struct gateway *g)
 {
 	struct event e;
 
-	while (rte_ring_dequeue_elem(fuzz_gateway->w->events, &e, sizeof(e)) == 0)
+	while (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) == 0)
 		;
 }
 
-void fuzz_gateway_pass(struct rte_mbuf *m[], unsigned int n)
+void fuzz_gateway_pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 {
-	gateway_pass_mbufs(fuzz_gateway, m, n);
-	fuzz_gateway->now += TSC_HZ / 1000;
-	gateway_pass(fuzz_gateway, NULL, 0);
-	forget_events();
-	if (rte_mempool_in_use_count(harness_pool) != worker_held(fuzz_gateway->w))
+	gateway_pass_mbufs(g, m, n);
+	g->now += TSC_HZ / 1000;
+	gateway_pass(g, NULL, 0);
+	forget_events(g);
+	if (rte_mempool_in_use_count(harness_pool) !=
+		worker_held(fuzz_gateway->w) + worker_held(fuzz_gateway_v6->w))
 		abort();
 }

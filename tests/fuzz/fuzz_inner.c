@@ -12,11 +12,12 @@ enum {
 	RIGHT_TRAILER = 2, // padding and next header follow the octets
 	RIGHT_SUM = 4,     // of the inner IP header
 	RIGHT_LENGTH = 8,  // of the inner IP packet
+	IPV6 = 16,         // it is IPv6, and by A to the gateway that has it
 };
 
 #define TEXT_MAX 1400
 
-static struct peer b, c;
+static struct peer a, b, c;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -25,6 +26,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	fuzz_gateway_start();
 	b = peer_new(fuzz_gateway, "from-b");
 	c = peer_new(fuzz_gateway, "from-c");
+	a = peer_new(fuzz_gateway_v6, "in");
 	return 0;
 }
 
@@ -32,6 +34,11 @@ static void make_right(uint8_t *text, uint16_t len, uint8_t how)
 {
 	if (len < IP_LEN)
 		return;
+	if ((how & IPV6) != 0) {
+		if ((how & RIGHT_LENGTH) != 0 && len >= IP6_LEN)
+			put16(text + 4, len - IP6_LEN);
+		return;
+	}
 	if ((how & RIGHT_LENGTH) != 0)
 		put16(text + 2, len);
 	if ((how & RIGHT_SUM) != 0 && len >= (text[0] & 15) * 4)
@@ -46,13 +53,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	if (len < 2)
 		return 0;
 
-	const struct peer *peer = (input[0] & BY_C) != 0 ? &c : &b;
+	bool v6 = (input[0] & IPV6) != 0;
+	const struct peer *peer = v6 ? &a : (input[0] & BY_C) != 0 ? &c : &b;
+	struct gateway *g = v6 ? fuzz_gateway_v6 : fuzz_gateway;
 	uint16_t text_len = (uint16_t)RTE_MIN(len - 2, (size_t)TEXT_MAX);
 
 	memcpy(text, input + 2, text_len);
 	make_right(text, text_len, input[0]);
 	if ((input[0] & RIGHT_TRAILER) != 0)
-		text_len = peer_trailer(peer, text, text_len, IPPROTO_IPIP);
+		text_len = peer_trailer(peer, text, text_len, v6 ? IPPROTO_IPV6 : IPPROTO_IPIP);
 	while (text_len % peer->sa->cipher->block != 0 || text_len == 0)
 		text_len++;
 
@@ -61,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 
 	struct rte_mbuf *m = frame_mbuf(&f);
 
-	fuzz_gateway_pass(&m, 1);
-	assert_int_equal(fuzz_gateway->last.drops[DROP_AUTH], 0);
+	fuzz_gateway_pass(g, &m, 1);
+	assert_int_equal(g->last.drops[DROP_AUTH], 0);
 	return 0;
 }

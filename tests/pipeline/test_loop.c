@@ -12,6 +12,7 @@
 #include "loop.h"
 #include "peer.h"
 #include "site.h"
+#include "packet_v6.h"
 #include "spread.h"
 
 #define DEVICE     "net_ring0"
@@ -237,6 +238,49 @@ static void test_spread(void **state)
 	}
 }
 
+static unsigned int owner_of(const struct frame *f)
+{
+	struct rte_mbuf *m = frame_mbuf(f);
+	unsigned int owner = spread_worker(m, 4);
+
+	rte_pktmbuf_free(m);
+	assert_in_range(owner, 0, 3);
+	return owner;
+}
+
+static void test_spread_v6(void **state)
+{
+	static const uint8_t first[8] = {IPPROTO_UDP, 0, 0, 1}, later[8] = {IPPROTO_UDP, 0, 1, 0};
+	unsigned int count[4] = {0}, esp[4] = {0};
+	uint64_t seed = 6;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4000; i++) {
+		struct ipv6 ip = FROM_TO("2001:db8:1::5", "2001:db8:2::5",
+			.sport = (uint16_t)random_u64(&seed), .dport = (uint16_t)random_u64(&seed),
+			.proto = i % 2 == 0 ? IPPROTO_TCP : IPPROTO_UDP);
+		struct ipv6 back = FROM_TO("2001:db8:2::5", "2001:db8:1::5", .sport = ip.dport,
+			.dport = ip.sport, .proto = ip.proto);
+		struct frame f = frame_ip6(LAN, ip), b = frame_ip6(LAN, back);
+
+		assert_int_equal(owner_of(&f), owner_of(&b));
+		count[owner_of(&f)]++;
+		f.b[ETH_LEN + 6] = IPPROTO_ESP; // the ports make an SPI
+		esp[owner_of(&f)]++;
+		ip.ext = first;
+		ip.ext_len = 8;
+		ip.ext_proto = IPPROTO_FRAGMENT;
+		f = frame_ip6(LAN, ip);
+		ip.ext = later;
+		b = frame_ip6(LAN, ip);
+		assert_int_equal(owner_of(&f), owner_of(&b));
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_in_range(count[i], 800, 1200);
+		assert_in_range(esp[i], 800, 1200);
+	}
+}
+
 static void test_spread_fragments(void **state)
 {
 	static const uint16_t frags[] = {MF, MF | 10, 20, 0x1fff};
@@ -283,6 +327,7 @@ int main(void)
 		pipeline_test(test_ring_in_full),
 		pipeline_test(test_ring_out_full),
 		pipeline_test(test_spread),
+		pipeline_test(test_spread_v6),
 		pipeline_test(test_spread_fragments),
 		pipeline_test(test_spread_anything),
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations with IPv6, as they are read once it is not refused any more; and the snapshot that
-// they make. CONF_DIR has files with mistakes, and in .err all that is to be said about them.
+// Configurations with IPv6, and the snapshot that they make. CONF_DIR has files with mistakes, and
+// in .err all that is to be said about them.
 #include "build.h"
 #include "conf_dir.h"
 #include "eal.h"

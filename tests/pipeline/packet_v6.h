@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What packet.h does, for IPv6: frames built from a few words, without the code under test.
+#pragma once
+
+#include "packet.h"
+
+#define IP6_LEN 40
+
+// An IPv6 packet; what is 0 takes the usual value.
+struct ipv6 {
+	const char *src, *dst;
+	uint8_t proto; // UDP; of what lies behind the extension headers
+	uint8_t tos;
+	uint8_t hops; // 64
+	uint16_t len; // of the whole packet: 100
+	uint32_t flow_label;
+	const uint8_t *ext; // extension headers, complete; the last one's next header is proto
+	uint8_t ext_len, ext_proto; // their octets, and what the first is
+	uint16_t sport, dport;      // of TCP and UDP
+	uint8_t icmp_type, icmp_code;
+};
+
+// "2001:db8::1" as octets.
+const uint8_t *ip6_octets(const char *text);
+
+// The checksum of what an IPv6 packet carries at off; 0 if it is in it and right (RFC 8200 8.1).
+uint16_t ip6_checksum(const uint8_t *packet, uint16_t off, uint16_t len, uint8_t proto);
+
+// Writes the packet to out, returns its length. ICMP gets a right checksum.
+uint16_t ip6_write(uint8_t *out, struct ipv6 ip);
+
+// A frame that comes in by the port from the neighbour.
+struct frame frame_ip6(uint16_t port, struct ipv6 ip);
+
+// The same with len octets of packet as they are.
+struct frame frame_raw6(uint16_t port, const uint8_t *packet, uint16_t len);
+
+// A neighbour solicitation (135) or advertisement (136) of target with the link address of the
+// port's neighbour as its option, and these flags of an advertisement.
+struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *dst,
+	const char *target, uint32_t flags);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A network of both families, as configurations of its gateways:
+//
+//   10.1.0.0/24, 2001:db8:1::/64 --[LAN] A [WAN]-- 192.0.2.0/24, 2001:db8:f::/64 --[WAN] B [LAN]--
+//   10.2.0.0/24, 2001:db8:2::/64
+//
+// Gateways have the addresses that end in 1 on LAN; A ends in 1 and B in 2 on WAN. Hosts .5 and ::5
+// are known by their link addresses. What is between the LANs goes through one pair of SAs, both
+// families; 2001:db8:9::/48 bypasses, by a router on WAN whose address is fe80::9; 2001:db8:8::/48
+// bypasses, but has no route; nothing is said about anything else. Rules reject TCP to port 23.
+#pragma once
+
+#include "harness.h"
+#include "packet_v6.h"
+#include "site.h"
+
+enum outer { OVER_V4, OVER_V6 };
+
+// Gateways A and B, with ids 0 and 1.
+struct gateway *site_v6_a(enum outer outer);
+struct gateway *site_v6_b(enum outer outer);

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IPv6 on the links themselves: neighbour discovery (RFC 4861, RFC 4862), what the gateway answers
+// and refuses, link-local addresses, rules.
+#include <netinet/in.h>
+
+#include "dad.h"
+#include "site_v6.h"
+
+#define LINK_LOCAL "fe80::ff:fe00:100" // of port LAN, by its MAC 02:00:00:00:01:00
+#define HOST       "2001:db8:1::5"
+#define OWN        "2001:db8:1::1"
+
+enum { RS = 133, NS = 135, NA = 136, OVERRIDE = 0x20000000, SOLICITED = 0x40000000 };
+
+static struct gateway *g;
+
+static int begin(void **state)
+{
+	if (harness_test_begin(state) < 0)
+		return -1;
+	g = site_v6_a(OVER_V6);
+	return 0;
+}
+
+static int end(void **state)
+{
+	gateway_free(g);
+	return harness_test_end(state);
+}
+
+#define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+static struct ip_addr addr(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	return a;
+}
+
+static struct event take_event(enum event_kind kind, const char *text)
+{
+	struct ip_addr a = addr(text);
+	struct event e;
+
+	assert_int_equal(rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)), 0);
+	assert_int_equal(e.kind, kind);
+	assert_int_equal(e.port, LAN);
+	assert_true(ip_addr_equal(&e.addr, &a));
+	return e;
+}
+
+// RFC 4861 4.4, byte by byte.
+static void expect_advertisement(
+	const struct frame *f, const char *target, const char *dst, uint32_t flags)
+{
+	const uint8_t *p = frame_packet(f), *icmp = p + IP6_LEN;
+
+	assert_int_equal(frame_packet_len(f), IP6_LEN + 32);
+	assert_memory_equal(f->b + 6, mac_of_port(LAN), 6);
+	assert_int_equal(p[7], 255);
+	assert_memory_equal(p + 8, ip6_octets(target), 16);
+	assert_memory_equal(p + 24, ip6_octets(dst), 16);
+	assert_int_equal(icmp[0], NA);
+	assert_int_equal(be32(icmp + 4), flags);
+	assert_memory_equal(icmp + 8, ip6_octets(target), 16);
+	assert_int_equal(icmp[24], 2);
+	assert_int_equal(icmp[25], 1);
+	assert_memory_equal(icmp + 26, mac_of_port(LAN), 6);
+	assert_int_equal(ip6_checksum(p, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6), 0);
+}
+
+#define ROUTER 0x80000000u
+
+static void test_asked(void **state)
+{
+	static const struct {
+		const char *target, *dst;
+	} rows[] = {
+		{OWN, "ff02::1:ff00:1"},
+		{OWN, OWN}, // by one who wants to know whether we are still there
+		{LINK_LOCAL, "ff02::1:ff00:100"},
+	};
+	const uint8_t *mac = mac_of_neighbour(LAN);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_nd(LAN, NS, HOST, rows[i].dst, rows[i].target, 0);
+		struct event e;
+
+		gateway_expect_sent(g, &f, LAN);
+		assert_int_equal(g->last.local, 1);
+		assert_memory_equal(g->sent[0].b, mac, 6);
+		expect_advertisement(
+			&g->sent[0], rows[i].target, HOST, ROUTER | SOLICITED | OVERRIDE);
+		e = take_event(EVENT_ND_SOLICITED, HOST);
+		assert_memory_equal(&e.mac, mac, 6);
+		assert_true(e.for_us);
+	}
+	// For somebody else's address, which tells where the asker is; for an address of another
+	// port.
+	struct frame f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:7", "2001:db8:1::7", 0);
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	assert_false(take_event(EVENT_ND_SOLICITED, HOST).for_us);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", "2001:db8:f::1", 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+}
+
+// Without an option the answer is longer than the question.
+static void test_asked_without_option(void **state)
+{
+	struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
+	uint8_t *p = f.b + ETH_LEN;
+
+	(void)state;
+	put16(p + 4, 24);
+	put16(p + IP6_LEN + 2, 0);
+	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
+	f.len = ETH_LEN + IP6_LEN + 24;
+	gateway_expect_sent(g, &f, LAN);
+	expect_advertisement(&g->sent[0], OWN, HOST, ROUTER | SOLICITED | OVERRIDE);
+	expect_no_event(g);
+}
+
+// Without an option: it comes from ::, which must not have one.
+static struct frame probe(const char *target, const char *group)
+{
+	struct frame f = frame_nd(LAN, NS, "::", group, target, 0);
+	uint8_t *p = f.b + ETH_LEN;
+
+	put16(p + 4, 24);
+	put16(p + IP6_LEN + 2, 0);
+	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
+	f.len = ETH_LEN + IP6_LEN + 24;
+	return f;
+}
+
+// RFC 4862 5.4
+static void test_duplicates(void **state)
+{
+	struct frame f = probe(OWN, "ff02::1:ff00:1"), echo;
+	struct ip_addr own = addr(OWN);
+
+	(void)state;
+	// An address that is ours is defended, before all.
+	gateway_expect_sent(g, &f, LAN);
+	expect_advertisement(&g->sent[0], OWN, "ff02::1", ROUTER | OVERRIDE);
+	expect_no_event(g);
+	f = frame_nd(LAN, NA, OWN, "ff02::1", OWN, OVERRIDE);
+	gateway_pass(g, &f, 1);
+	take_event(EVENT_DAD_HEARD, OWN);
+	// One that we are trying is not.
+	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
+	f = probe(OWN, "ff02::1:ff00:1");
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	take_event(EVENT_DAD_HEARD, OWN);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", OWN, 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	take_event(EVENT_ND_SOLICITED, HOST);
+	// What we sent ourselves and a switch sent back says nothing.
+	echo = probe(OWN, "ff02::1:ff00:1");
+	memcpy(echo.b + 6, mac_of_port(LAN), 6);
+	gateway_pass(g, &echo, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
+}
+
+static void test_advertised(void **state)
+{
+	struct frame f = frame_nd(LAN, NA, HOST, OWN, HOST, SOLICITED | OVERRIDE);
+	struct event e;
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	e = take_event(EVENT_ND_ADVERTISED, HOST);
+	assert_true(e.solicited && e.override && e.has_mac);
+	assert_memory_equal(&e.mac, mac_of_neighbour(LAN), 6);
+	f = frame_nd(LAN, NA, HOST, "ff02::1", HOST, 0);
+	gateway_pass(g, &f, 1);
+	e = take_event(EVENT_ND_ADVERTISED, HOST);
+	assert_false(e.solicited || e.override);
+}
+
+static void test_malformed_nd(void **state)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+	} rows[] = {
+		{7, 254},            // hop limit: it was forwarded
+		{IP6_LEN + 1, 1},    // code
+		{IP6_LEN + 8, 0xff}, // multicast target
+		{IP6_LEN + 25, 0},   // option of no length
+		{IP6_LEN + 25, 2},   // behind the end
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
+		uint8_t *p = f.b + ETH_LEN;
+
+		p[rows[i].at] = rows[i].value;
+		put16(p + IP6_LEN + 2, 0);
+		put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6));
+		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+		expect_no_event(g);
+	}
+}
+
+static struct ipv6 ping(const char *src, const char *dst)
+{
+	return (struct ipv6)FROM_TO(src, dst, .proto = IPPROTO_ICMPV6, .icmp_type = 128);
+}
+
+static void expect_reply(const char *from, const char *to, uint16_t len)
+{
+	const uint8_t *p = frame_packet(&g->sent[0]);
+
+	assert_int_equal(frame_packet_len(&g->sent[0]), len);
+	assert_int_equal(p[6], IPPROTO_ICMPV6);
+	assert_memory_equal(p + 8, ip6_octets(from), 16);
+	assert_memory_equal(p + 24, ip6_octets(to), 16);
+	assert_int_equal(p[IP6_LEN], 129);
+	assert_int_equal(ip6_checksum(p, IP6_LEN, len, IPPROTO_ICMPV6), 0);
+}
+
+static void test_echo(void **state)
+{
+	static const uint8_t options[8] = {IPPROTO_ICMPV6, 0, 1, 4};
+	static const struct {
+		const char *src, *dst, *from;
+	} rows[] = {
+		{HOST, OWN, OWN},
+		{HOST, "2001:db8:f::1", "2001:db8:f::1"}, // of another port
+		{HOST, "2001:db8:1::", OWN},              // any router of the network
+		{"fe80::5", LINK_LOCAL, LINK_LOCAL},
+		{"fe80::5", OWN, OWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv6 ip = ping(rows[i].src, rows[i].dst);
+		struct frame f = frame_ip6(LAN, ip);
+
+		gateway_expect_sent(g, &f, LAN);
+		expect_reply(rows[i].from, rows[i].src, 100);
+		ip.ext = options;
+		ip.ext_len = 8;
+		ip.ext_proto = IPPROTO_HOPOPTS;
+		f = frame_ip6(LAN, ip);
+		gateway_expect_sent(g, &f, LAN);
+		expect_reply(rows[i].from, rows[i].src, 92); // without them
+	}
+}
+
+static void expect_said(uint8_t type, uint8_t code, uint32_t param)
+{
+	const uint8_t *icmp = frame_packet(&g->sent[0]) + IP6_LEN;
+
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(icmp[0], type);
+	assert_int_equal(icmp[1], code);
+	assert_int_equal(be32(icmp + 4), param);
+	assert_int_equal(ip6_checksum(frame_packet(&g->sent[0]), IP6_LEN,
+				 frame_packet_len(&g->sent[0]), IPPROTO_ICMPV6),
+		0);
+}
+
+static void test_unserved(void **state)
+{
+	static const uint8_t unknown[8] = {IPPROTO_UDP, 0, 0x9e, 4}; // drop and tell
+	static const uint8_t quiet[8] = {IPPROTO_UDP, 0, 0x5e, 4};   // drop
+	struct ipv6 ip = FROM_TO(HOST, OWN, .dport = 53);
+	struct frame f = frame_ip6(LAN, ip);
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	expect_said(1, 4, 0);
+	ip.ext = unknown;
+	ip.ext_len = 8;
+	ip.ext_proto = IPPROTO_DSTOPTS;
+	f = frame_ip6(LAN, ip);
+	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
+	expect_said(4, 2, 42);
+	ip.ext = quiet;
+	f = frame_ip6(LAN, ip);
+	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
+	assert_int_equal(g->n_sent, 0);
+	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, OWN, .proto = 253));
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	expect_said(4, 1, 6);
+	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:8::1"));
+	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
+	expect_said(1, 0, 0);
+	f = frame_ip6(LAN,
+		(struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .proto = IPPROTO_TCP, .dport = 23));
+	gateway_expect_drop(g, &f, DROP_RULE_REJECT);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(frame_packet(&g->sent[0])[6], IPPROTO_TCP);
+	assert_int_equal(frame_packet(&g->sent[0])[IP6_LEN + 13], 0x14); // RST, ACK
+	f = frame_ip6(LAN,
+		(struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .proto = IPPROTO_TCP, .dport = 22));
+	gateway_expect_sent(g, &f, WAN);
+}
+
+static void test_headers(void **state)
+{
+	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};   // one segment is left
+	static const uint8_t done[8] = {IPPROTO_UDP, 0, 0, 0};      // none is
+	static const uint8_t endless[8] = {IPPROTO_UDP, 200, 1, 4}; // ends behind the packet
+	static const uint8_t early[8] = {
+		IPPROTO_HOPOPTS, 0, 1, 4}; // what must come first comes later
+	static const struct {
+		const char *src, *dst;
+		const uint8_t *ext;
+		uint8_t proto;
+		enum drop drop;
+	} rows[] = {
+		{HOST, "2001:db8:2::5", routing, IPPROTO_ROUTING, DROP_SOURCE_ROUTED},
+		{HOST, "2001:db8:2::5", endless, IPPROTO_DSTOPTS, DROP_EXT_HEADERS},
+		{HOST, "2001:db8:2::5", early, IPPROTO_DSTOPTS, DROP_EXT_HEADERS},
+		{"::ffff:10.1.0.5", "2001:db8:2::5", NULL, 0, DROP_IP_SOURCE},
+		{HOST, "::ffff:10.2.0.5", NULL, 0, DROP_IP_SOURCE},
+		{"::", "2001:db8:2::5", NULL, 0, DROP_IP_SOURCE},
+		{"::1", "2001:db8:2::5", NULL, 0, DROP_IP_SOURCE},
+		{"ff02::5", "2001:db8:2::5", NULL, 0, DROP_IP_SOURCE},
+		{"fe80::5", "2001:db8:2::5", NULL, 0, DROP_IP_SOURCE}, // must not leave its link
+		{HOST, "fe80::7", NULL, 0, DROP_NOT_UNICAST},
+		{HOST, "fe80::ff:fe00:101", NULL, 0, DROP_NOT_UNICAST}, // of another port
+		{HOST, "ff0e::1", NULL, 0, DROP_NOT_UNICAST},
+		{HOST, "::1", NULL, 0, DROP_NOT_UNICAST},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv6 ip = FROM_TO(rows[i].src, rows[i].dst, .ext = rows[i].ext,
+			.ext_len = rows[i].ext != NULL ? 8 : 0, .ext_proto = rows[i].proto);
+		struct frame f = frame_ip6(LAN, ip);
+
+		gateway_expect_drop(g, &f, rows[i].drop);
+		assert_int_equal(g->n_sent, 0);
+	}
+	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .ext = done,
+						.ext_len = 8, .ext_proto = IPPROTO_ROUTING));
+
+	gateway_expect_sent(g, &f, WAN);
+}
+
+// RFC 8200 4, 4.4: the destination says what it cannot make out.
+static void test_headers_to_us(void **state)
+{
+	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};
+	static const uint8_t early[8] = {IPPROTO_HOPOPTS, 0, 1, 4};
+	struct ipv6 ip =
+		FROM_TO(HOST, OWN, .ext = routing, .ext_len = 8, .ext_proto = IPPROTO_ROUTING);
+	struct frame f = frame_ip6(LAN, ip);
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+	expect_said(4, 0, 42);
+	ip.ext = early;
+	ip.ext_proto = IPPROTO_DSTOPTS;
+	f = frame_ip6(LAN, ip);
+	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
+	expect_said(4, 1, 40);
+	// Not to one outside who says to be behind the tunnel.
+	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:2::5", OWN, .ext = routing, .ext_len = 8,
+				   .ext_proto = IPPROTO_ROUTING));
+	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+	assert_int_equal(g->n_sent, 0);
+}
+
+static void test_frames(void **state)
+{
+	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:2::5"));
+	struct frame bad;
+
+	(void)state;
+	bad = f;
+	bad.len = ETH_LEN + 39;
+	gateway_expect_drop(g, &bad, DROP_FRAME_SHORT);
+	bad = f;
+	bad.len--;
+	gateway_expect_drop(g, &bad, DROP_IP_TRUNCATED);
+	bad = f;
+	bad.b[ETH_LEN] = 0x45;
+	gateway_expect_drop(g, &bad, DROP_IP_HEADER);
+	bad = f;
+	bad.b[0] = 0x33;
+	bad.b[1] = 0x33;
+	gateway_expect_drop(g, &bad, DROP_NOT_UNICAST);
+	bad = f;
+	bad.len = (uint16_t)(bad.len + 9); // Ethernet's padding
+	gateway_expect_sent(g, &bad, WAN);
+	gateway_expect_sent(g, &f, WAN);
+	assert_int_equal(g->sent[0].len, 2 * ETH_LEN - ETH_LEN + 100 + 40 + 8 + 8 + 2 + 2 + 16);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		v6_test(test_asked),
+		v6_test(test_asked_without_option),
+		v6_test(test_duplicates),
+		v6_test(test_advertised),
+		v6_test(test_malformed_nd),
+		v6_test(test_echo),
+		v6_test(test_unserved),
+		v6_test(test_headers),
+		v6_test(test_headers_to_us),
+		v6_test(test_frames),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
