@@ -9,6 +9,9 @@
 #   +--------+       +--------------+              +--------------+       +--------+
 #    10.1.0.2       10.1.0.1   192.0.2.1        192.0.2.2   10.2.0.1      10.2.0.2
 #
+# With lab_ipv6 hosts and gateways have IPv6 as well: 2001:db8:1::2 and 2001:db8:2::2, by ...::1, and
+# 2001:db8:f::1 and ...::2 on the WAN.
+#
 # Namespaces are called ha, ga, gb, hb here; gateways a and b. Every name in the system starts with
 # $lab_id, so that several laboratories may run at once. Callers use set -euo pipefail.
 
@@ -24,6 +27,8 @@ declare -A lab_extra=([a]="" [b]="") # text at the end of the file
 declare -A lab_lan=([a]="net_af_packet0,iface=lan0,framecnt=4096" [b]="net_af_packet0,iface=lan0") # devices
 declare -A lab_wan=([a]="net_af_packet1,iface=wan0,framecnt=4096" [b]="net_af_packet1,iface=wan0")
 lab_wan_mtu=1500
+lab_ipv6=     # not empty: both families
+lab_outer=4   # family of the outer header: 4 or 6
 lab_replay_window=64
 lab_sa_extra="" # more settings of all SAs
 
@@ -114,11 +119,12 @@ lab_random_hex()
 	od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'
 }
 
-# The largest inner packet: what is left of the WAN's MTU behind the outer header (20), SPI and
+# The largest inner packet: what is left of the WAN's MTU behind the outer header, SPI and
 # sequence number (8), IV and ICV, rounded down to whole blocks, less pad length and next header.
 lab_inner_mtu()
 {
-	local room=$((lab_wan_mtu - 20 - 8 - lab_iv_len - lab_icv_len))
+	local outer=$((lab_outer == 4 ? 20 : 40))
+	local room=$((lab_wan_mtu - outer - 8 - lab_iv_len - lab_icv_len))
 	echo $((room / lab_block * lab_block - 2))
 }
 
@@ -151,6 +157,10 @@ lab_up()
 	ip -n "$lab_id-gb" link set wan0 mtu "$lab_wan_mtu"
 	lab_host ha 10.1.0.2/24 10.1.0.1
 	lab_host hb 10.2.0.2/24 10.2.0.1
+	if [[ -n $lab_ipv6 ]]; then
+		lab_host_ipv6 ha 1
+		lab_host_ipv6 hb 2
+	fi
 	lab_choose aes-128-gcm none
 }
 
@@ -179,6 +189,14 @@ lab_host()
 	ip -n "$lab_id-$1" route add default via "$3"
 }
 
+# NAMESPACE NUMBER. Quiet but for neighbour discovery: no router solicitations.
+lab_host_ipv6()
+{
+	on "$1" sysctl -qw net.ipv6.conf.eth0.router_solicitations=0 net.ipv6.conf.eth0.disable_ipv6=0
+	ip -n "$lab_id-$1" address add "2001:db8:$2::2/64" dev eth0 nodad
+	ip -n "$lab_id-$1" route add default via "2001:db8:$2::1"
+}
+
 # GATEWAY...: writes their configurations.
 lab_config()
 {
@@ -191,7 +209,13 @@ lab_config()
 lab_config_text()
 {
 	local g=$1 peer=${lab_peer[$1]}
-	local here=${lab_number[$g]} there=${lab_number[$peer]}
+	local here=${lab_number[$g]} there=${lab_number[$peer]} local=192.0.2. lan6="" wan6="" route6=""
+	[[ $lab_outer == 4 ]] || local=2001:db8:f::
+	if [[ -n $lab_ipv6 ]]; then
+		lan6=", \"2001:db8:$here::1/64\""
+		wan6=", \"2001:db8:f::$here/64\""
+		route6="{ to = \"2001:db8:$there::/64\"; via = \"2001:db8:f::$there\"; },"
+	fi
 	cat <<-END
 		instance = "$lab_id-$g";
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
@@ -199,22 +223,34 @@ lab_config_text()
 		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
 		ports = (
 			{ name = "lan"; device = "${lab_lan[$g]}";
-			  addresses = [ "10.$here.0.1/24" ]; },
+			  addresses = [ "10.$here.0.1/24"$lan6 ]; },
 			{ name = "wan"; device = "${lab_wan[$g]}";
-			  addresses = [ "192.0.2.$here/24" ]; mtu = $lab_wan_mtu; }
+			  addresses = [ "192.0.2.$here/24"$wan6 ]; mtu = $lab_wan_mtu; }
 		);
-		routes = ( { to = "10.$there.0.0/24"; via = "192.0.2.$there"; } );
+		routes = (
+			$route6
+			{ to = "10.$there.0.0/24"; via = "192.0.2.$there"; }
+		);
 		sas = (
-			$(lab_config_sa "to-$peer" out "$g" "192.0.2.$here" "192.0.2.$there"),
-			$(lab_config_sa "from-$peer" in "$peer" "192.0.2.$here" "192.0.2.$there")
+			$(lab_config_sa "to-$peer" out "$g" "$local$here" "$local$there"),
+			$(lab_config_sa "from-$peer" in "$peer" "$local$here" "$local$there")
 		);
 		policies = (
 			{ name = "$g-$peer"; local = "10.$here.0.0/24"; remote = "10.$there.0.0/24";
 			  action = "protect"; out = "to-$peer"; in = "from-$peer"; },
+			$(lab_config_policy_ipv6 "$g" "$peer" "$here" "$there")
 			{ name = "rest"; action = "discard"; }
 		);
 	END
 	echo "${lab_extra[$g]}"
+}
+
+# GATEWAY PEER NUMBER NUMBER
+lab_config_policy_ipv6()
+{
+	[[ -n $lab_ipv6 ]] || return 0
+	echo "{ name = \"$1-$2-6\"; local = \"2001:db8:$3::/64\"; remote = \"2001:db8:$4::/64\";
+		action = \"protect\"; out = \"to-$2\"; in = \"from-$2\"; },"
 }
 
 # NAME DIRECTION SENDER LOCAL REMOTE
@@ -372,11 +408,12 @@ lab_decode()
 # FROM TO ADDRESS FILE: sends a file over TCP between namespaces and compares checksums.
 lab_transfer()
 {
-	local received=$lab_dir/received receiver
-	spawn "$2" timeout 300 socat -u -b 65536 TCP-LISTEN:5001,reuseaddr CREATE:"$received"
+	local received=$lab_dir/received receiver tcp=TCP4 to=$3
+	[[ $3 != *:* ]] || { tcp=TCP6 && to=[$3]; }
+	spawn "$2" timeout 300 socat -u -b 65536 "$tcp-LISTEN:5001,reuseaddr" CREATE:"$received"
 	receiver=$!
 	poll 10 lab_listens "$2" || fail "the receiver does not listen"
-	on "$1" timeout 300 socat -u -b 65536 OPEN:"$4" TCP:"$3":5001 || fail "the sender failed"
+	on "$1" timeout 300 socat -u -b 65536 OPEN:"$4" "$tcp:$to:5001" || fail "the sender failed"
 	wait $receiver || fail "the receiver failed"
 	[[ $(sha256sum <"$4") == $(sha256sum <"$received") ]] || fail "the file arrived changed"
 	rm "$received"
