@@ -19,7 +19,7 @@ void fuzz_gateway_start(void)
 	if (harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
 		exit(2);
 	fuzz_gateway = site_a((struct site){0});
-	fuzz_gateway_v6 = site_v6_b(OVER_V4);
+	fuzz_gateway_v6 = site_v6_b(OVER_V4, (struct site){0});
 	atexit(stop);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateway A as a filter, for oracles in other languages: esp_tool CIPHER AUTH.
+// Gateway A as a filter, for oracles in other languages: esp_tool CIPHER AUTH, or with a third
+// argument, 4 or 6, that of the site with IPv6, the number being the family of the outer header.
 //
 // First come two lines "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B, with "-" for
 // no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet that comes in by
 // that port, and is answered by one line: "sent PACKET" with the one that leaves, or "drop REASON".
 // Numbers and packets are hexadecimal.
 #include "hex.h"
-#include "site.h"
+#include "site_v6.h"
 
 #define LINE_LEN (2 * FRAME_MAX + 16)
 
@@ -48,7 +49,8 @@ static bool run_line(struct gateway *g, const char *line)
 	if (len <= 0 || (!lan && strncmp(line, "wan ", 4) != 0))
 		return false;
 
-	struct frame f = frame_raw(lan ? LAN : WAN, packet, (uint16_t)len);
+	struct frame f = packet[0] >> 4 == 6 ? frame_raw6(lan ? LAN : WAN, packet, (uint16_t)len)
+					     : frame_raw(lan ? LAN : WAN, packet, (uint16_t)len);
 
 	gateway_pass(g, &f, 1);
 	answer(g);
@@ -60,11 +62,13 @@ int main(int argc, char **argv)
 	char line[LINE_LEN];
 	int rc = 0;
 
-	if (argc != 3 || harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
+	if (argc < 3 || argc > 4 || harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
 		return 2;
 
 	// Room for ESP around an inner packet of 1500 octets.
-	struct gateway *g = site_a((struct site){.cipher = argv[1], .auth = argv[2], .mtu = 1600});
+	const struct site s = {.cipher = argv[1], .auth = argv[2], .mtu = 1600};
+	struct gateway *g =
+		argc == 3 ? site_a(s) : site_v6_a(argv[3][0] == '4' ? OVER_V4 : OVER_V6, s);
 
 	for (unsigned int i = 0; i < 2; i++)
 		print_sa(&g->conf->sas[i]);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """ESP against scapy, octet by octet: it opens what the pipeline seals and seals what that opens, for
-every pair of algorithms and inner packets of 20 to 1500 octets.
+every pair of algorithms and inner packets of 20 to 1500 octets; then the same with IPv6: in both
+outer families, inner packets of either by turns.
 
 Usage: scapy_oracle.py ESP_TOOL
 """
@@ -12,6 +13,7 @@ import sys
 
 from scapy.config import conf
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Raw
 
@@ -32,7 +34,9 @@ AUTHS = [("hmac-sha1-96", "HMAC-SHA1-96"), ("hmac-sha2-256-128", "SHA2-256-128")
 SIZES = [*range(20, 60), 127, 128, 255, 256, 511, 512, 576, 1023, 1024, 1280, *range(1432, 1448),
          1499, 1500]
 HOST_A, HOST_B = "10.1.0.5", "10.2.0.5"
+HOST6_A, HOST6_B = "2001:db8:1::5", "2001:db8:2::5"
 GATEWAY_A, GATEWAY_B = "192.0.2.1", "192.0.2.2"
+GATEWAYS = {"4": (GATEWAY_A, GATEWAY_B), "6": ("2001:db8:f::1", "2001:db8:f::2")}
 
 
 def pairs():
@@ -47,8 +51,8 @@ def pairs():
 class Tool:
     """A gateway in a process of its own."""
 
-    def __init__(self, path, cipher, auth):
-        self.process = subprocess.Popen([path, cipher, auth], stdin=subprocess.PIPE,
+    def __init__(self, path, *arguments):
+        self.process = subprocess.Popen([path, *arguments], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.sas = dict(self.read_sa() for _ in range(2))
 
@@ -82,18 +86,31 @@ def inner_packet(rng, size, src, dst):
     return octets
 
 
+def inner_packet6(rng, size, src, dst):
+    packet = IPv6(src=src, dst=dst, hlim=64, tc=rng.randrange(64) << 2, fl=rng.randrange(1 << 20), nh=253)
+    octets = bytes(packet / Raw(rng.randbytes(size - 40)))
+    assert len(octets) == size
+    return octets
+
+
 def one_hop_on(octets):
+    if octets[0] >> 4 == 6:
+        return octets[:7] + bytes([octets[7] - 1]) + octets[8:]
     packet = IP(octets)
     packet.ttl -= 1
     del packet.chksum
     return bytes(packet)
 
 
+def header(src, dst):
+    return IPv6(src=src, dst=dst) if ":" in src else IP(src=src, dst=dst)
+
+
 def association(sa, cipher, auth, src, dst):
     spi, cipher_key, auth_key = sa
     return SecurityAssociation(ESP, spi=spi, crypt_algo=cipher, crypt_key=cipher_key or None,
                                auth_algo=auth, auth_key=auth_key or None,
-                               tunnel_header=IP(src=src, dst=dst))
+                               tunnel_header=header(src, dst))
 
 
 def check_ours(tool, sa, rng, size, seq, iv_len):
@@ -133,10 +150,48 @@ def check_pair(path, cipher, auth, their_cipher, their_auth, iv_len):
     print(f"{cipher} {auth}: {len(SIZES)} packets in each direction")
 
 
+def parse(octets):
+    return IPv6(octets) if octets[0] >> 4 == 6 else IP(octets)
+
+
+def traffic_class(octets):
+    return octets[1] if octets[0] >> 4 == 4 else (octets[0] << 4 | octets[1] >> 4) & 255
+
+
+def check_mix(path, outer, cipher, auth, their_cipher, their_auth, iv_len):
+    rng = random.Random(f"{outer} {cipher} {auth}")
+    tool = Tool(path, cipher, auth, outer)
+    ours, theirs = GATEWAYS[outer]
+    out = association(tool.sas["out"], their_cipher, their_auth, ours, theirs)
+    back = association(tool.sas["in"], their_cipher, their_auth, theirs, ours)
+    packets = 0
+    for size in SIZES:
+        for make, here, there, least in ((inner_packet, HOST_A, HOST_B, 20),
+                                         (inner_packet6, HOST6_A, HOST6_B, 40)):
+            if size < least:
+                continue
+            packets += 1
+            inner = make(rng, size, here, there)
+            sealed = tool.packet("lan", inner)
+            esp = bytes(parse(sealed)[ESP])
+            assert bytes(out.decrypt(parse(sealed))) == one_hop_on(inner), "scapy opens something else"
+            again = out.encrypt(parse(one_hop_on(inner)), seq_num=packets, iv=esp[8:8 + iv_len] or None)
+            assert bytes(again[ESP]) == esp, "scapy seals something else"
+            assert (parse(sealed).src, parse(sealed).dst) == (ours, theirs)
+            assert traffic_class(sealed) == traffic_class(inner), "the outer traffic class is another"
+            inner = make(rng, size, there, here)
+            sealed = bytes(back.encrypt(parse(inner), seq_num=packets))
+            assert tool.packet("wan", sealed) == one_hop_on(inner), "we open something else"
+    tool.close()
+    print(f"{cipher} {auth} over IPv{outer}: {packets} packets in each direction, of both families")
+
+
 def main():
     count = 0
     for cipher, auth, their_cipher, their_auth, iv_len in pairs():
         check_pair(sys.argv[1], cipher, auth, their_cipher, their_auth, iv_len)
+        for outer in GATEWAYS:
+            check_mix(sys.argv[1], outer, cipher, auth, their_cipher, their_auth, iv_len)
         count += 1
     assert count == 11
 

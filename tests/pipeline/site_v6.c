@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site_v6.h"
 
-#define CONF_MAX 8192
+#define CONF_MAX       8192
+#define ALGORITHMS_MAX 320
 
-// Of the gateway with the number here, whose peer is there; Arguments: here, there, local and
-// remote tunnel end, SPI out, SPI in.
+// Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
+// remote tunnel end, MTU of WAN; then for either SA the SPI, algorithms and keys.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
@@ -12,7 +13,8 @@ static const char form[] =
 	"  { name = \"lan\"; device = \"net_null0\";\n"
 	"    addresses = [ \"10.%1$u.0.1/24\", \"2001:db8:%1$u::1/64\" ]; },\n"
 	"  { name = \"wan\"; device = \"net_null1\";\n"
-	"    addresses = [ \"192.0.2.%1$u/24\", \"2001:db8:f::%1$u/64\" ]; } );\n"
+	"    addresses = [ \"192.0.2.%1$u/24\", \"2001:db8:f::%1$u/64\" ];\n"
+	"    mtu = %5$u; } );\n"
 	"routes = (\n"
 	"  { to = \"10.%2$u.0.0/24\"; via = \"192.0.2.%2$u\"; },\n"
 	"  { to = \"2001:db8:%2$u::/64\"; via = \"2001:db8:f::%2$u\"; },\n"
@@ -26,12 +28,10 @@ static const char form[] =
 	"  { address = \"2001:db8:f::9\"; mac = \"02:00:00:00:02:01\"; },\n"
 	"  { address = \"2001:db8:f::%2$u\"; mac = \"02:00:00:00:02:01\"; } );\n"
 	"sas = (\n"
-	"  { name = \"out\"; direction = \"out\"; spi = \"0x%5$x\"; local = \"%3$s\";\n"
-	"    remote = \"%4$s\"; cipher = \"aes-128-gcm\";\n"
-	"    cipher_key = \"00112233445566778899aabbccddeeff0000%5$x\"; },\n"
-	"  { name = \"in\"; direction = \"in\"; spi = \"0x%6$x\"; local = \"%3$s\";\n"
-	"    remote = \"%4$s\"; cipher = \"aes-128-gcm\";\n"
-	"    cipher_key = \"00112233445566778899aabbccddeeff0000%6$x\"; } );\n"
+	"  { name = \"out\"; direction = \"out\"; spi = \"0x%6$x\"; local = \"%3$s\";\n"
+	"    remote = \"%4$s\"; %7$s },\n"
+	"  { name = \"in\"; direction = \"in\"; spi = \"0x%8$x\"; local = \"%3$s\";\n"
+	"    remote = \"%4$s\"; %9$s } );\n"
 	"policies = (\n"
 	"  { name = \"six\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:%2$u::/64\";\n"
 	"    action = \"protect\"; out = \"out\"; in = \"in\"; },\n"
@@ -45,24 +45,52 @@ static const char form[] =
 	"  { name = \"telnet\"; proto = \"tcp\"; destination_port = \"23\"; action = \"reject\";\n"
 	"    state = [ \"new\" ]; } );\n";
 
-static struct gateway *gateway_of(unsigned int here, unsigned int there, enum outer outer)
+static void add_key(char *text, const char *name, unsigned int len, unsigned int spi)
 {
-	char text[CONF_MAX], local[64], remote[64];
+	char *at = text + strlen(text);
+
+	if (len == 0)
+		return;
+	at += sprintf(at, " %s = \"", name);
+	for (unsigned int i = 0; i < len; i++)
+		at += sprintf(at, "%02x", (spi * 31 + i * 7) & 0xff);
+	sprintf(at, "\";");
+}
+
+// The keys come of the SPI, so that both sides have the same.
+static void algorithms_write(char text[ALGORITHMS_MAX], const struct site *s, unsigned int spi)
+{
+	const struct cipher_alg *cipher = cipher_alg_find(s->cipher);
+	const struct auth_alg *auth = auth_alg_find(s->auth);
+
+	sprintf(text, "cipher = \"%s\"; auth = \"%s\";", s->cipher, s->auth);
+	add_key(text, "cipher_key", cipher->key_len + cipher->salt_len, spi);
+	add_key(text, "auth_key", auth->key_len, spi);
+}
+
+static struct gateway *gateway_of(
+	unsigned int here, unsigned int there, enum outer outer, struct site s)
+{
+	char text[CONF_MAX], local[64], remote[64], out[ALGORITHMS_MAX], in[ALGORITHMS_MAX];
 	const char *end = outer == OVER_V4 ? "192.0.2.%u" : "2001:db8:f::%u";
 
+	s.cipher = s.cipher != NULL ? s.cipher : "aes-128-gcm";
+	s.auth = s.auth != NULL ? s.auth : "none";
 	snprintf(local, sizeof(local), end, here);
 	snprintf(remote, sizeof(remote), end, there);
-	snprintf(text, sizeof(text), form, here, there, local, remote, 0x1000 + here,
-		0x1000 + there);
+	algorithms_write(out, &s, 0x1000 + here);
+	algorithms_write(in, &s, 0x1000 + there);
+	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
+		0x1000 + here, out, 0x1000 + there, in);
 	return gateway_new(here - 1, text);
 }
 
-struct gateway *site_v6_a(enum outer outer)
+struct gateway *site_v6_a(enum outer outer, struct site s)
 {
-	return gateway_of(1, 2, outer);
+	return gateway_of(1, 2, outer, s);
 }
 
-struct gateway *site_v6_b(enum outer outer)
+struct gateway *site_v6_b(enum outer outer, struct site s)
 {
-	return gateway_of(2, 1, outer);
+	return gateway_of(2, 1, outer, s);
 }

@@ -18,7 +18,7 @@ static int begin(void **state)
 {
 	if (harness_test_begin(state) < 0)
 		return -1;
-	g = site_v6_a(OVER_V6);
+	g = site_v6_a(OVER_V6, (struct site){0});
 	return 0;
 }
 

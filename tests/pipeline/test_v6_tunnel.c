@@ -84,7 +84,8 @@ static void check_one(
 // Both inner families take turns in one SA.
 static void check_mix(enum outer outer)
 {
-	struct gateway *a = site_v6_a(outer), *b = site_v6_b(outer);
+	struct gateway *a = site_v6_a(outer, (struct site){0}),
+		       *b = site_v6_b(outer, (struct site){0});
 	uint64_t seed = 4;
 
 	for (uint16_t len = 40; len <= 1400; len++) {
@@ -161,7 +162,8 @@ static void test_ecn(void **state)
 {
 	(void)state;
 	for (enum outer over = OVER_V4; over <= OVER_V6; over++) {
-		struct gateway *a = site_v6_a(over), *b = site_v6_b(over);
+		struct gateway *a = site_v6_a(over, (struct site){0}),
+			       *b = site_v6_b(over, (struct site){0});
 
 		for (unsigned int i = 0; i < 32; i++)
 			check_ecn(a, b, i / 16 != 0, i / 4 % 4, i % 4);
@@ -193,7 +195,7 @@ static void expect_error6(const struct frame *f, uint8_t type, uint8_t code, uin
 // multiple of 4, less 2.
 static void check_size(enum outer outer, uint16_t mtu)
 {
-	struct gateway *a = site_v6_a(outer);
+	struct gateway *a = site_v6_a(outer, (struct site){0});
 	struct frame in = frame_ip6(LAN, (struct ipv6)TO_B(.len = mtu));
 
 	gateway_expect_sent(a, &in, WAN);
@@ -213,7 +215,7 @@ static void test_too_big(void **state)
 
 static void test_hop_limit(void **state)
 {
-	struct gateway *a = site_v6_a(OVER_V6);
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
 	struct frame in = frame_ip6(LAN, (struct ipv6)TO_B(.hops = 1));
 
 	(void)state;
@@ -251,7 +253,8 @@ static unsigned int cut(struct frame out[], const struct frame *whole, uint16_t 
 // What came in as fragments leaves as fragments no larger, each through the tunnel.
 static void test_fragments(void **state)
 {
-	struct gateway *a = site_v6_a(OVER_V6), *b = site_v6_b(OVER_V6);
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
+		       *b = site_v6_b(OVER_V6, (struct site){0});
 	struct frame whole = frame_ip6(LAN, (struct ipv6)TO_B(.len = 2200)), part[8], wire[8];
 	uint8_t got[FRAME_MAX] = {0}, seen = 0;
 	struct frame right = after_two_hops(&whole);
@@ -300,7 +303,8 @@ static void test_fragments(void **state)
 static void test_outer_headers(void **state)
 {
 	static const uint8_t options[8] = {IPPROTO_ESP, 0, 1, 4}; // PadN
-	struct gateway *a = site_v6_a(OVER_V6), *b = site_v6_b(OVER_V6);
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
+		       *b = site_v6_b(OVER_V6, (struct site){0});
 	struct frame in = frame_ip6(LAN, (struct ipv6)TO_B(.len = 1400)), part[2], wire;
 	uint8_t packet[FRAME_MAX];
 
@@ -329,7 +333,7 @@ static void test_outer_headers(void **state)
 // What the tunnel must not let in: by the wrong SA's peer nothing, in clear nothing of its policy.
 static void test_boundary(void **state)
 {
-	struct gateway *b = site_v6_b(OVER_V4);
+	struct gateway *b = site_v6_b(OVER_V4, (struct site){0});
 	struct frame f = frame_ip6(WAN, (struct ipv6)TO_B(.hops = 64));
 
 	(void)state;
