@@ -115,6 +115,7 @@ static enum drop refused(
 {
 	if (!firewall_accepts_invalid(w, p))
 		return reason;
+	p->sa_out = NULL; // the flow's, which is not asked any more
 	return decide(w, p, fp, RULE_INVALID);
 }
 

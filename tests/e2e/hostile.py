@@ -131,7 +131,8 @@ def frames_and_headers(a):
     a.expect("cut inside the IP header", drop="frame_short", frames=[good[:24], good[:14], good[:33]])
     a.expect("shorter than the IP header says", drop="ip_truncated", frames=[good[:-1], good[:60]])
     a.expect("for another station", drop="mac_other", frames=[changed(good, 5)])
-    a.expect("IPv6", drop="ethertype", frames=[good[:12] + b"\x86\xdd" + good[14:]])
+    a.expect("MPLS", drop="ethertype", frames=[good[:12] + b"\x88\x47" + good[14:]])
+    a.expect("IPv4 that says it is IPv6", drop="ip_header", frames=[good[:12] + b"\x86\xdd" + good[14:]])
     a.expect("ARP with a wrong address length, or cut", drop="arp_malformed", frames=[
         a.frame(ARP(hwlen=5, psrc=PEER, pdst=GATEWAY)), a.frame(ARP(psrc=PEER, pdst=GATEWAY))[:30]])
     a.expect("ARP from another than the frame", drop="arp_malformed", frames=[
@@ -178,8 +179,8 @@ def inner(a):
         a.sealed(echo, pad=pad) for pad in (b"\0\0\0", b"\1\2\4", b"\2\2\3", b"\1\2\3\4\5\6\0")])
     a.expect("padding longer than the packet", drop="padding", frames=[
         a.frame(a.outer() / Raw(a.seal_text(bytes(n) + b"\xff\x04"))) for n in (2, 50, 250)])
-    a.expect("next header UDP, IPv6", drop="next_header", frames=[
-        a.sealed(echo, next_header=n) for n in (17, 41)])
+    a.expect("next header UDP", drop="next_header", frames=[a.sealed(echo, next_header=17)])
+    a.expect("next header IPv6, but IPv4", drop="inner_header", frames=[a.sealed(echo, next_header=41)])
     a.expect("dummy packet", drop="dummy", frames=[a.sealed(os.urandom(39), next_header=59)])
     a.expect("inner packet of 0, 1, 19 octets", drop="inner_header", frames=[
         a.sealed(echo[:n]) for n in (0, 1, 19)])

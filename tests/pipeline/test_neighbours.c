@@ -135,8 +135,10 @@ static void test_esp(void **state)
 
 	(void)state;
 	neigh_table_free(harness_neigh); // the link address of B is not known
+	dad_free(harness_dad);
 	assert_int_equal(harness_test_begin(NULL), 0);
 	g->w->neigh = harness_neigh;
+	g->w->dad = harness_dad;
 	gateway_pass(g, &f, 1);
 	expect_event(g, EVENT_NEIGH_NEEDED, WAN, "192.0.2.2");
 	assert_int_equal(worker_held(g->w), 1);
