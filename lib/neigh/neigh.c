@@ -349,16 +349,25 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 		try_again(t, n, now);
 }
 
-void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
-	const struct rte_ether_addr *mac, bool create, uint64_t now)
+// The entry, which is made if that is wanted. NULL if there is none.
+static struct neigh *find_or_add(
+	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, bool create, uint64_t now)
 {
 	struct neigh *n = find(t, port, addr);
 
-	if (n == NULL && create) {
-		n = add(t, port, addr);
-		if (n != NULL)
-			n->last_use = now;
-	}
+	if (n != NULL || !create)
+		return n;
+	n = add(t, port, addr);
+	if (n != NULL)
+		n->last_use = now;
+	return n;
+}
+
+void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	const struct rte_ether_addr *mac, bool create, uint64_t now)
+{
+	struct neigh *n = find_or_add(t, port, addr, create, now);
+
 	if (n == NULL || n->state == NEIGH_STATIC)
 		return;
 	set_link(n, mac);
@@ -382,13 +391,8 @@ static bool is_new(const struct neigh *n, const struct rte_ether_addr *mac)
 void neigh_hear(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = find_or_add(t, port, addr, create, now);
 
-	if (n == NULL && create) {
-		n = add(t, port, addr);
-		if (n != NULL)
-			n->last_use = now;
-	}
 	if (n == NULL || n->state == NEIGH_STATIC || !is_new(n, mac))
 		return;
 	set_link(n, mac);
