@@ -170,6 +170,16 @@ static enum drop pass_anew(
 	return DROP_NONE;
 }
 
+static __rte_always_inline void send_on(struct worker *w, struct pkt *p)
+{
+	if (p->sa_out == NULL) {
+		burst_add(&w->forward, p);
+		return;
+	}
+	sa_out_prefetch(p->sa_out);
+	burst_add(&w->protect, p);
+}
+
 // The slow path, which may find that the packet does not go through at all but is for us: our own
 // addresses take no part in flows.
 static enum drop pass_slowly(
@@ -185,7 +195,7 @@ static enum drop pass_slowly(
 	}
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
-		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
+		send_on(w, p);
 	return d;
 }
 
@@ -204,15 +214,9 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (unlikely(d != DROP_NONE))
 		d = refused(w, p, fp, d);
-	if (unlikely(d != DROP_NONE))
-		return d;
-	if (p->sa_out == NULL) {
-		burst_add(&w->forward, p);
-		return DROP_NONE;
-	}
-	sa_out_prefetch(p->sa_out);
-	burst_add(&w->protect, p);
-	return DROP_NONE;
+	if (likely(d == DROP_NONE))
+		send_on(w, p);
+	return d;
 }
 
 // What connection tracking can make nothing of may still be for us.
