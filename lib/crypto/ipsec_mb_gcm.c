@@ -10,6 +10,34 @@
 
 #define AHEAD 4 // packets
 
+// The library's functions for a length of key. GMAC in one call is an encryption of no text: all is
+// AAD.
+struct gcm {
+	aes_gcm_pre_t expand;
+	aes_gcm_enc_dec_t encrypt, decrypt;
+	aes_gmac_init_t init;
+	aes_gmac_update_t update;
+	aes_gmac_finalize_t finalize;
+};
+
+static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
+{
+	if (key_len == IMB_KEY_128_BYTES)
+		return (struct gcm){m->gcm128_pre, m->gcm128_enc, m->gcm128_dec, m->gmac128_init,
+			m->gmac128_update, m->gmac128_finalize};
+	if (key_len == IMB_KEY_192_BYTES)
+		return (struct gcm){m->gcm192_pre, m->gcm192_enc, m->gcm192_dec, m->gmac192_init,
+			m->gmac192_update, m->gmac192_finalize};
+	return (struct gcm){m->gcm256_pre, m->gcm256_enc, m->gcm256_dec, m->gmac256_init,
+		m->gmac256_update, m->gmac256_finalize};
+}
+
+// All of a lot have the same algorithms.
+static const struct imb_session *lot_session(struct crypto_op *const lot[])
+{
+	return (const struct imb_session *)lot[0]->session;
+}
+
 // The keys of many SAs are in no cache. Of the powers of the hash key, the first is the last in
 // memory, and a packet needs as many as it has blocks.
 static void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned int i)
@@ -27,15 +55,17 @@ static void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned i
 		rte_prefetch0(power);
 }
 
-static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
-	aes_gcm_enc_dec_t encrypt = first->key_len == IMB_KEY_128_BYTES   ? w->best->gcm128_enc
-				    : first->key_len == IMB_KEY_192_BYTES ? w->best->gcm192_enc
-									  : w->best->gcm256_enc;
-
 	for (unsigned int i = 0; i < AHEAD; i++)
 		fetch_keys(lot, n, i);
+}
+
+static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+{
+	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
+
+	fetch_first_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		fetch_keys(lot, n, i + AHEAD);
 
@@ -46,7 +76,7 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		uint8_t *text = iv + COUNTER_IV_LEN;
 		__m128i nonce = imb_nonce(s, seq), aad;
 
-		encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
+		f.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, text + op->text_len,
 			s->icv_len);
 		memcpy(iv, &seq, sizeof(seq)); // not before: would hold up the load of the header
@@ -56,13 +86,9 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 
 static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
-	aes_gcm_enc_dec_t decrypt = first->key_len == IMB_KEY_128_BYTES   ? w->best->gcm128_dec
-				    : first->key_len == IMB_KEY_192_BYTES ? w->best->gcm192_dec
-									  : w->best->gcm256_dec;
+	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
 
-	for (unsigned int i = 0; i < AHEAD; i++)
-		fetch_keys(lot, n, i);
+	fetch_first_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		fetch_keys(lot, n, i + AHEAD);
 
@@ -76,36 +102,16 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 
 		memcpy(&seq, iv, sizeof(seq));
 		nonce = imb_nonce(s, seq);
-		decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
+		f.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, icv, s->icv_len);
 		op->ok = imb_icv_equal(icv, text + op->text_len, s->icv_len);
 	}
 }
 
-// The functions of GMAC for a length of key.
-struct gmac {
-	aes_gcm_enc_dec_t encrypt; // of no text: all is AAD
-	aes_gmac_init_t init;
-	aes_gmac_update_t update;
-	aes_gmac_finalize_t finalize;
-};
-
-static struct gmac gmac_of(const IMB_MGR *m, uint32_t key_len)
-{
-	if (key_len == IMB_KEY_128_BYTES)
-		return (struct gmac){
-			m->gcm128_enc, m->gmac128_init, m->gmac128_update, m->gmac128_finalize};
-	if (key_len == IMB_KEY_192_BYTES)
-		return (struct gmac){
-			m->gcm192_enc, m->gmac192_init, m->gmac192_update, m->gmac192_finalize};
-	return (struct gmac){
-		m->gcm256_enc, m->gmac256_init, m->gmac256_update, m->gmac256_finalize};
-}
-
 // Computes the ICV of a packet that has its IV. In one call, unless what is authenticated is not in
 // one piece.
 static void gmac_icv(
-	const struct gmac *f, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
+	const struct gcm *f, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
 {
 	const struct imb_session *s = (const struct imb_session *)op->session;
 	const uint8_t *iv = op->esp + ESP_HEADER_LEN;
@@ -128,11 +134,9 @@ static void gmac_icv(
 
 static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
-	const struct gmac f = gmac_of(w->best, first->key_len);
+	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
 
-	for (unsigned int i = 0; i < AHEAD; i++)
-		fetch_keys(lot, n, i);
+	fetch_first_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		fetch_keys(lot, n, i + AHEAD);
 
@@ -148,11 +152,9 @@ static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 
 static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
-	const struct gmac f = gmac_of(w->best, first->key_len);
+	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
 
-	for (unsigned int i = 0; i < AHEAD; i++)
-		fetch_keys(lot, n, i);
+	fetch_first_keys(lot, n);
 	for (unsigned int i = 0; i < n; i++) {
 		fetch_keys(lot, n, i + AHEAD);
 
@@ -161,18 +163,15 @@ static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 		uint8_t icv[AEAD_ICV_MAX];
 
 		gmac_icv(&f, w, op, icv);
-		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, first->icv_len);
+		op->ok = imb_icv_equal(
+			icv, iv + COUNTER_IV_LEN + op->text_len, lot_session(lot)->icv_len);
 	}
 }
 
 static void keys_init(
 	struct imb_session *s, const struct crypto_key *key, const struct imb_worker *w)
 {
-	aes_gcm_pre_t expand = s->key_len == IMB_KEY_128_BYTES   ? w->best->gcm128_pre
-			       : s->key_len == IMB_KEY_192_BYTES ? w->best->gcm192_pre
-								 : w->best->gcm256_pre;
-
-	expand(key->cipher_key, &s->gcm);
+	gcm_of(w->best, s->key_len).expand(key->cipher_key, &s->gcm);
 }
 
 bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
