@@ -22,11 +22,6 @@ static uint16_t out_port(const struct pkt *p)
 	return nh != NULL ? nh->port : PORTS_MAX;
 }
 
-static rte_be32_t port_of(const struct ip_view *v, rte_be16_t port)
-{
-	return v->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port)) : RTE_BE32(ACL_PORT_OPAQUE);
-}
-
 static struct rule_packet packet_of(const struct worker *w, const struct pkt *p)
 {
 	struct ip_view v;
@@ -36,8 +31,8 @@ static struct rule_packet packet_of(const struct worker *w, const struct pkt *p)
 		.proto = v.proto,
 		.source = v.src,
 		.destination = v.dst,
-		.source_port = port_of(&v, v.src_port),
-		.destination_port = port_of(&v, v.dst_port),
+		.source_port = acl_port(&v, v.src_port),
+		.destination_port = acl_port(&v, v.dst_port),
 		.icmp_type = rte_cpu_to_be_32(v.has_icmp_type ? v.icmp_type : RULE_ICMP_ANY),
 		.in = rte_cpu_to_be_32(p->port),
 		.out = rte_cpu_to_be_32(out_port(p)),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of rte_acl fields for the kinds of things that selectors and rules name. Control thread.
+// What policies and rules have in common as rte_acl sees them: contexts for each family, fields of
+// addresses and ports, and their values. Pure functions; the control thread makes lists of them,
+// workers ask with acl_family() and acl_port().
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +10,28 @@
 #include <rte_acl.h>
 
 #include "addr.h"
+#include "ip_view.h"
 
 #define ACL_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
+
+#define ACL_FAMILIES 2
+
+// An address of IPv6 takes four fields where one of IPv4 takes one. What is behind source and
+// destination has numbers larger by so much.
+#define ACL_MORE_V6 6
+
+// The number of a family's context.
+static inline unsigned int acl_family(enum ip_family family)
+{
+	return family == IP_V6;
+}
+
+// A port of a packet as a key has it.
+static inline rte_be32_t acl_port(const struct ip_view *packet, rte_be16_t port)
+{
+	return packet->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port))
+				 : RTE_BE32(ACL_PORT_OPAQUE);
+}
 
 // Inclusive, host byte order. 0 to ACL_PORT_OPAQUE matches everything.
 struct acl_port_range {
@@ -24,10 +46,18 @@ static inline struct acl_port_range acl_port_range(uint16_t min, uint16_t max)
 	return (struct acl_port_range){min, any ? ACL_PORT_OPAQUE : max};
 }
 
-// Whether packets of a family can be in the prefix: it is one of theirs, or that of everything.
 static inline bool acl_prefix_speaks(const struct ip_prefix *p, enum ip_family family)
 {
 	return p->len == 0 || ip_addr_family(&p->addr) == family;
+}
+
+// Whether packets of a family can be meant: by what is said of the family itself, and by both
+// prefixes, each of which is of one family, or that of everything.
+static inline bool acl_speaks(enum ip_family meant, const struct ip_prefix *a,
+	const struct ip_prefix *b, enum ip_family family)
+{
+	return (meant == IP_ANY || meant == family) && acl_prefix_speaks(a, family) &&
+	       acl_prefix_speaks(b, family);
 }
 
 // RTE_ACL_FIELD_TYPE_MASK, 4 octets.
@@ -50,6 +80,21 @@ static inline void acl_prefix_v6(struct rte_acl_field field[4], const struct ip_
 		field[i].value.u32 = rte_be_to_cpu_32(p->addr.w[i]);
 		field[i].mask_range.u32 = (uint32_t)RTE_MIN(RTE_MAX(bits, 0), 32);
 	}
+}
+
+// The fields of two addresses, one behind the other. Returns where, in a list of fields for IPv4,
+// the others of this family are.
+static inline struct rte_acl_field *acl_prefixes(struct rte_acl_field field[], unsigned int first,
+	const struct ip_prefix *a, const struct ip_prefix *b, enum ip_family family)
+{
+	if (family == IP_V4) {
+		field[first] = acl_prefix_v4(a);
+		field[first + 1] = acl_prefix_v4(b);
+		return field;
+	}
+	acl_prefix_v6(&field[first], a);
+	acl_prefix_v6(&field[first + 4], b);
+	return field + ACL_MORE_V6;
 }
 
 // RTE_ACL_FIELD_TYPE_RANGE, 4 octets.

@@ -12,11 +12,10 @@
 
 #include <rte_acl.h>
 
-#define PART     32 // rules
-#define FAMILIES 2
+#define PART 32 // rules
 
 // Fields of IPv4. An address of IPv6 takes four, so that F_DESTINATION is behind F_SOURCE + 3, and
-// what follows it has numbers larger by MORE_V6.
+// what follows it has numbers larger by ACL_MORE_V6.
 enum field {
 	F_PROTO,
 	F_SOURCE,
@@ -30,9 +29,7 @@ enum field {
 	F_COUNT
 };
 
-#define MORE_V6 6
-
-RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
+RTE_ACL_RULE_DEF(acl_rule, F_COUNT + ACL_MORE_V6);
 
 #define FIELD(kind, field, member)                                                                 \
 	{                                                                                          \
@@ -52,7 +49,7 @@ RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
 		FIELD(RANGE, F_TUNNEL + (more),                                                    \
 			tunnel_in) // and tunnel_out, see rule_set_decide()
 
-static const struct rte_acl_config configs[FAMILIES] = {
+static const struct rte_acl_config configs[ACL_FAMILIES] = {
 	{
 		.num_categories = RULE_STATES,
 		.num_fields = F_COUNT,
@@ -61,9 +58,9 @@ static const struct rte_acl_config configs[FAMILIES] = {
 	},
 	{
 		.num_categories = RULE_STATES,
-		.num_fields = F_COUNT + MORE_V6,
+		.num_fields = F_COUNT + ACL_MORE_V6,
 		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELDS_V6(F_SOURCE, source),
-			FIELDS_V6(F_SOURCE + 4, destination), FIELDS_BEHIND(MORE_V6)},
+			FIELDS_V6(F_SOURCE + 4, destination), FIELDS_BEHIND(ACL_MORE_V6)},
 	},
 };
 
@@ -74,18 +71,12 @@ struct rule_set {
 	struct rule *rule;
 	unsigned int n_parts;
 	// Of PART rules each; NULL if none of them speaks of the family.
-	struct rte_acl_ctx *part[][FAMILIES];
+	struct rte_acl_ctx *part[][ACL_FAMILIES];
 };
-
-static unsigned int index_of(enum ip_family family)
-{
-	return family == IP_V6;
-}
 
 static bool speaks(const struct rule *r, enum ip_family family)
 {
-	return (r->family == IP_ANY || r->family == family) &&
-	       acl_prefix_speaks(&r->source, family) && acl_prefix_speaks(&r->destination, family);
+	return acl_speaks(r->family, &r->source, &r->destination, family);
 }
 
 static struct acl_rule acl_rule_of(const struct rule *r, unsigned int i, enum ip_family family)
@@ -94,17 +85,10 @@ static struct acl_rule acl_rule_of(const struct rule *r, unsigned int i, enum ip
 	struct acl_rule acl = {.data = {.category_mask = r->states,
 				       .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - i),
 				       .userdata = i + 1}};
-
-	struct rte_acl_field *behind = acl.field + (family == IP_V6 ? MORE_V6 : 0);
+	struct rte_acl_field *behind =
+		acl_prefixes(acl.field, F_SOURCE, &r->source, &r->destination, family);
 
 	acl.field[F_PROTO] = acl_octet(r->proto == RULE_PROTO_ANY, (uint8_t)r->proto);
-	if (family == IP_V4) {
-		acl.field[F_SOURCE] = acl_prefix_v4(&r->source);
-		acl.field[F_DESTINATION] = acl_prefix_v4(&r->destination);
-	} else {
-		acl_prefix_v6(&acl.field[F_SOURCE], &r->source);
-		acl_prefix_v6(&acl.field[F_SOURCE + 4], &r->destination);
-	}
 	behind[F_SOURCE_PORT] = acl_ports(&r->source_port);
 	behind[F_DESTINATION_PORT] = acl_ports(&r->destination_port);
 	behind[F_ICMP_TYPE] = acl_word(r->icmp_type == RULE_ICMP_ANY, r->icmp_type);
@@ -143,7 +127,7 @@ static int add_rule(
 	struct rte_acl_ctx *acl, const struct rule *r, unsigned int i, enum ip_family family)
 {
 	struct acl_rule rule = acl_rule_of(r, i, family);
-	struct rte_acl_field *tunnel = &rule.field[F_TUNNEL + (family == IP_V6 ? MORE_V6 : 0)];
+	struct rte_acl_field *tunnel = &rule.field[F_TUNNEL + (family == IP_V6 ? ACL_MORE_V6 : 0)];
 	int rc = r->n_tunnels == 0 ? add(acl, &rule) : 0;
 
 	for (unsigned int t = 0; rc == 0 && t < r->n_tunnels;) {
@@ -160,8 +144,8 @@ static int add_rule(
 static int compile(struct rule_set *s, unsigned int part, enum ip_family family)
 {
 	static atomic_uint serial; // contexts of rte_acl have unique names
-	const struct rte_acl_config *config = &configs[index_of(family)];
-	struct rte_acl_ctx **acl = &s->part[part][index_of(family)];
+	const struct rte_acl_config *config = &configs[acl_family(family)];
+	struct rte_acl_ctx **acl = &s->part[part][acl_family(family)];
 	unsigned int first = part * PART, end = RTE_MIN(first + PART, s->n - 1);
 	char name[RTE_ACL_NAMESIZE];
 	struct rte_acl_param param = {
@@ -224,7 +208,7 @@ void rule_set_free(struct rule_set *s)
 	if (s == NULL)
 		return;
 	for (unsigned int p = 0; p < s->n_parts; p++)
-		for (unsigned int i = 0; i < FAMILIES; i++)
+		for (unsigned int i = 0; i < ACL_FAMILIES; i++)
 			rte_acl_free(s->part[p][i]);
 	free(s->rule);
 	free(s);
@@ -248,7 +232,7 @@ unsigned int rule_set_decide(
 	struct rule_packet other = *packet;
 	const uint8_t *data[] = {(const uint8_t *)packet, (const uint8_t *)&other};
 	uint32_t n = packet->tunnel_in == packet->tunnel_out ? 1 : RTE_DIM(data);
-	unsigned int family = index_of(ip_addr_family(&packet->source));
+	unsigned int family = acl_family(ip_addr_family(&packet->source));
 	unsigned int found = s->n - 1;
 
 	other.tunnel_in = packet->tunnel_out;

@@ -12,8 +12,6 @@
 
 #include <rte_acl.h>
 
-#define FAMILIES 2
-
 // What rte_acl looks at, in network byte order.
 struct acl_key {
 	uint8_t proto;
@@ -23,12 +21,10 @@ struct acl_key {
 };
 
 // Fields of IPv4. An address of IPv6 takes four, so that F_REMOTE is behind F_LOCAL + 3, and what
-// follows it has numbers larger by MORE_V6.
+// follows it has numbers larger by ACL_MORE_V6.
 enum field { F_PROTO, F_LOCAL, F_REMOTE, F_LOCAL_PORT, F_REMOTE_PORT, F_COUNT };
 
-#define MORE_V6 6
-
-RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
+RTE_ACL_RULE_DEF(acl_rule, F_COUNT + ACL_MORE_V6);
 
 #define FIELD(kind, field, member)                                                                 \
 	{                                                                                          \
@@ -40,7 +36,7 @@ RTE_ACL_RULE_DEF(acl_rule, F_COUNT + MORE_V6);
 	FIELD(MASK, first, member.w[0]), FIELD(MASK, (first) + 1, member.w[1]),                    \
 		FIELD(MASK, (first) + 2, member.w[2]), FIELD(MASK, (first) + 3, member.w[3])
 
-static const struct rte_acl_config configs[FAMILIES] = {
+static const struct rte_acl_config configs[ACL_FAMILIES] = {
 	{
 		.num_categories = 1,
 		.num_fields = F_COUNT,
@@ -50,29 +46,23 @@ static const struct rte_acl_config configs[FAMILIES] = {
 	},
 	{
 		.num_categories = 1,
-		.num_fields = F_COUNT + MORE_V6,
+		.num_fields = F_COUNT + ACL_MORE_V6,
 		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELDS_V6(F_LOCAL, local),
 			FIELDS_V6(F_LOCAL + 4, remote),
-			FIELD(RANGE, F_LOCAL_PORT + MORE_V6, local_port),
-			FIELD(RANGE, F_REMOTE_PORT + MORE_V6, remote_port)},
+			FIELD(RANGE, F_LOCAL_PORT + ACL_MORE_V6, local_port),
+			FIELD(RANGE, F_REMOTE_PORT + ACL_MORE_V6, remote_port)},
 	},
 };
 
 struct spd {
-	struct rte_acl_ctx *acl[FAMILIES]; // NULL if no policy speaks of the family
+	struct rte_acl_ctx *acl[ACL_FAMILIES]; // NULL if no policy speaks of the family
 	unsigned int n;
 	struct spd_policy policy[];
 };
 
-static unsigned int index_of(enum ip_family family)
-{
-	return family == IP_V6;
-}
-
 static bool speaks(const struct spd_policy *p, enum ip_family family)
 {
-	return (p->family == IP_ANY || p->family == family) &&
-	       acl_prefix_speaks(&p->local, family) && acl_prefix_speaks(&p->remote, family);
+	return acl_speaks(p->family, &p->local, &p->remote, family);
 }
 
 static struct acl_rule acl_rule_of(
@@ -82,16 +72,10 @@ static struct acl_rule acl_rule_of(
 	struct acl_rule acl = {.data = {.category_mask = 1,
 				       .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - i),
 				       .userdata = i + 1}};
-	struct rte_acl_field *behind = acl.field + (family == IP_V6 ? MORE_V6 : 0);
+	struct rte_acl_field *behind =
+		acl_prefixes(acl.field, F_LOCAL, &p->local, &p->remote, family);
 
 	acl.field[F_PROTO] = acl_octet(p->proto == SPD_PROTO_ANY, (uint8_t)p->proto);
-	if (family == IP_V4) {
-		acl.field[F_LOCAL] = acl_prefix_v4(&p->local);
-		acl.field[F_REMOTE] = acl_prefix_v4(&p->remote);
-	} else {
-		acl_prefix_v6(&acl.field[F_LOCAL], &p->local);
-		acl_prefix_v6(&acl.field[F_LOCAL + 4], &p->remote);
-	}
 	behind[F_LOCAL_PORT] = acl_ports(&p->local_port);
 	behind[F_REMOTE_PORT] = acl_ports(&p->remote_port);
 	return acl;
@@ -100,8 +84,8 @@ static struct acl_rule acl_rule_of(
 static int compile(struct spd *spd, enum ip_family family)
 {
 	static atomic_uint serial; // contexts of rte_acl have unique names
-	const struct rte_acl_config *config = &configs[index_of(family)];
-	struct rte_acl_ctx **acl = &spd->acl[index_of(family)];
+	const struct rte_acl_config *config = &configs[acl_family(family)];
+	struct rte_acl_ctx **acl = &spd->acl[acl_family(family)];
 	char name[RTE_ACL_NAMESIZE];
 	struct rte_acl_param param = {
 		.name = name,
@@ -152,7 +136,7 @@ void spd_free(struct spd *spd)
 {
 	if (spd == NULL)
 		return;
-	for (unsigned int i = 0; i < FAMILIES; i++)
+	for (unsigned int i = 0; i < ACL_FAMILIES; i++)
 		rte_acl_free(spd->acl[i]);
 	free(spd);
 }
@@ -169,7 +153,7 @@ const struct spd_policy *spd_at(const struct spd *spd, unsigned int i)
 
 static const struct spd_policy *find(const struct spd *spd, const struct acl_key *key)
 {
-	const struct rte_acl_ctx *acl = spd->acl[index_of(ip_addr_family(&key->local))];
+	const struct rte_acl_ctx *acl = spd->acl[acl_family(ip_addr_family(&key->local))];
 	const uint8_t *data[] = {(const uint8_t *)key};
 	uint32_t result = 0;
 
@@ -178,20 +162,14 @@ static const struct spd_policy *find(const struct spd *spd, const struct acl_key
 	return result != 0 ? &spd->policy[result - 1] : NULL;
 }
 
-static rte_be32_t port_of(const struct ip_view *packet, rte_be16_t port)
-{
-	return packet->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port))
-				 : RTE_BE32(ACL_PORT_OPAQUE);
-}
-
 const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet)
 {
 	return find(spd, &(struct acl_key){
 				 .proto = packet->proto,
 				 .local = packet->src,
 				 .remote = packet->dst,
-				 .local_port = port_of(packet, packet->src_port),
-				 .remote_port = port_of(packet, packet->dst_port),
+				 .local_port = acl_port(packet, packet->src_port),
+				 .remote_port = acl_port(packet, packet->dst_port),
 			 });
 }
 
@@ -201,7 +179,7 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 				 .proto = packet->proto,
 				 .local = packet->dst,
 				 .remote = packet->src,
-				 .local_port = port_of(packet, packet->dst_port),
-				 .remote_port = port_of(packet, packet->src_port),
+				 .local_port = acl_port(packet, packet->dst_port),
+				 .remote_port = acl_port(packet, packet->src_port),
 			 });
 }
