@@ -54,20 +54,25 @@ void ip_checksum_mend(uint8_t *p)
 	put16(p + 10, checksum(p, (p[0] & 15) * 4u));
 }
 
+void upper_write(uint8_t *out, uint16_t len, uint8_t proto, uint16_t sport, uint16_t dport)
+{
+	if ((proto == IPPROTO_UDP || proto == IPPROTO_TCP) && len >= 4) {
+		put16(out, sport);
+		put16(out + 2, dport);
+	}
+	if (proto == IPPROTO_UDP && len >= 8)
+		put16(out + 4, len);
+	if (proto == IPPROTO_TCP && len >= 20)
+		put16(out + 12, 0x5002); // 20 octets of header, SYN
+}
+
 static void payload_write(uint8_t *out, uint16_t len, const struct ipv4 *ip)
 {
 	for (uint16_t i = 0; i < len; i++)
 		out[i] = (uint8_t)(ip_number(ip->src) + ip->id + i);
 	if ((ip->frag & 0x1fff) != 0) // the upper header is in the first fragment
 		return;
-	if ((ip->proto == IPPROTO_UDP || ip->proto == IPPROTO_TCP) && len >= 4) {
-		put16(out, ip->sport);
-		put16(out + 2, ip->dport);
-	}
-	if (ip->proto == IPPROTO_UDP && len >= 8)
-		put16(out + 4, len);
-	if (ip->proto == IPPROTO_TCP && len >= 20)
-		put16(out + 12, 0x5002); // 20 octets of header, SYN
+	upper_write(out, len, ip->proto, ip->sport, ip->dport);
 	if (ip->proto == IPPROTO_ICMP && len >= 8) {
 		out[0] = ip->icmp_type;
 		out[1] = ip->icmp_code;

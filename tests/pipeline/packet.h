@@ -53,6 +53,10 @@ uint16_t checksum(const uint8_t *p, unsigned int len);
 // Makes the checksum of the IP header at p right.
 void ip_checksum_mend(uint8_t *p);
 
+// Writes what a UDP or TCP header of len octets of payload says, as far as there is room for it:
+// ports, UDP's length, TCP's flags.
+void upper_write(uint8_t *out, uint16_t len, uint8_t proto, uint16_t sport, uint16_t dport);
+
 // Writes the packet to out, returns its length. The payload is a pattern that depends on src and
 // id; ICMP gets a right checksum.
 uint16_t ip_write(uint8_t *out, struct ipv4 ip);

@@ -33,14 +33,7 @@ static void payload_write(uint8_t *out, uint16_t len, const struct ipv6 *ip)
 {
 	for (uint16_t i = 0; i < len; i++)
 		out[i] = (uint8_t)(ip->sport + 3 * i);
-	if ((ip->proto == IPPROTO_UDP || ip->proto == IPPROTO_TCP) && len >= 4) {
-		put16(out, ip->sport);
-		put16(out + 2, ip->dport);
-	}
-	if (ip->proto == IPPROTO_UDP && len >= 8)
-		put16(out + 4, len);
-	if (ip->proto == IPPROTO_TCP && len >= 20)
-		put16(out + 12, 0x5002); // 20 octets of header, SYN
+	upper_write(out, len, ip->proto, ip->sport, ip->dport);
 	if (ip->proto == IPPROTO_ICMPV6 && len >= 8) {
 		out[0] = ip->icmp_type;
 		out[1] = ip->icmp_code;

@@ -41,3 +41,17 @@ void eal_stop(void)
 {
 	rte_eal_cleanup();
 }
+
+int eal_group_start(void **state)
+{
+	(void)state;
+	eal_start();
+	return 0;
+}
+
+int eal_group_stop(void **state)
+{
+	(void)state;
+	eal_stop();
+	return 0;
+}

@@ -8,3 +8,7 @@ void eal_start(void);
 
 // At the end.
 void eal_stop(void);
+
+// The same as fixtures of a group of tests.
+int eal_group_start(void **state);
+int eal_group_stop(void **state);

@@ -7,20 +7,6 @@
 
 #define ROUTES_MAX 1000
 
-static int start(void **state)
-{
-	(void)state;
-	eal_start();
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	eal_stop();
-	return 0;
-}
-
 // Of equal prefixes the last counts.
 static long naive_find(const struct route route[], unsigned int n, const struct ip_addr *dst)
 {
@@ -154,5 +140,5 @@ int main(void)
 		cmocka_unit_test(test_model),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
 }

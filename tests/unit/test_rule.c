@@ -13,20 +13,6 @@
 static const struct acl_port_range all_ports = {0, ACL_PORT_OPAQUE};
 static const struct rule fallback = {.name = "rest", .action = RULE_REJECT, .log = true};
 
-static int start(void **state)
-{
-	(void)state;
-	eal_start();
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	eal_stop();
-	return 0;
-}
-
 // --- the model ---
 
 static bool naive_range(struct acl_port_range range, rte_be32_t port)
@@ -465,5 +451,5 @@ int main(void)
 		cmocka_unit_test(test_many),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
 }

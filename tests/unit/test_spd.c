@@ -7,20 +7,6 @@
 
 #define POLICIES_MAX 500
 
-static int start(void **state)
-{
-	(void)state;
-	eal_start();
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	eal_stop();
-	return 0;
-}
-
 // Without a restriction: the family of its prefixes, both if both are ::/0.
 static enum ip_family family_of(const struct spd_policy *p)
 {
@@ -259,5 +245,5 @@ int main(void)
 		cmocka_unit_test(test_model),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
 }
