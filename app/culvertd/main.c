@@ -203,11 +203,13 @@ static void warn_small_tunnels(const struct snapshot *s)
 			  acl_prefix_speaks(&p->remote, IP_V6) &&
 			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
 
-		if (p->out != NULL && v6 && p->out->mtu < IPV6_MIN_MTU)
+		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
+
+		if (path != NULL && v6 && path->mtu < IPV6_MIN_MTU)
 			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 needs "
 				 "%u: raise the mtu of port \"%s\"",
-				p->name, p->out->mtu, p->out->sa.name, IPV6_MIN_MTU,
-				s->port[p->out->path->port].name);
+				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
+				s->port[path->nexthop->port].name);
 	}
 }
 

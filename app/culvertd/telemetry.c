@@ -148,7 +148,7 @@ static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned in
 		sa_common(d, &sa->sa, "out");
 		add_u64(d, "sequence", RTE_MIN(sa->seq, sa->seq_max));
 		add_u64(d, "window", 0);
-		add_u64(d, "mtu", sa->mtu);
+		add_u64(d, "mtu", sa_out_path(sa)->mtu);
 		sa_counted(d, &sa->sa);
 		sa_out_used(sa, gateway_now_ms(), used);
 		sa_lifetime(d, &sa->sa, used);

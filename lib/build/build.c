@@ -81,14 +81,16 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 	};
 }
 
-static int sa_out_add(struct snapshot *s, const struct sa_params *p)
+static int sa_out_add(struct snapshot *s, struct sa_params *p)
 {
-	struct sa_out *sa = sa_out_new(p);
+	struct sa_out *sa;
+
+	p->nexthop = route_find(s->routes, &p->remote);
+	p->mtu = s->port[p->nexthop->port].mtu;
+	sa = sa_out_new(p);
 
 	if (sa == NULL)
 		return -errno;
-	sa->path = route_find(s->routes, &p->remote);
-	sa->mtu = sa_inner_mtu(&sa->sa, sa->outer_len, s->port[sa->path->port].mtu);
 	s->sa_out[s->n_sa_out++] = sa;
 	return 0;
 }

@@ -17,7 +17,7 @@ static rte_be32_t tunnel_number(const struct worker *w, const struct spd_policy 
 // A protected packet leaves by the port that is on the way to the peer.
 static uint16_t out_port(const struct pkt *p)
 {
-	const struct nexthop *nh = p->sa_out != NULL ? p->sa_out->path : p->nexthop;
+	const struct nexthop *nh = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
 
 	return nh != NULL ? nh->port : PORTS_MAX;
 }

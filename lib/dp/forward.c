@@ -42,7 +42,8 @@ enum drop forward_route(struct worker *w, struct pkt *p)
 
 static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_out != NULL ? p->sa_out->mtu : w->snapshot->port[p->nexthop->port].mtu;
+	return p->sa_out != NULL ? sa_out_path(p->sa_out)->mtu
+				 : w->snapshot->port[p->nexthop->port].mtu;
 }
 
 // RFC 791 3.2: cuts the packet into fragments, which go to w->parts.

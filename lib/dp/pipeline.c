@@ -155,6 +155,8 @@ static void pipeline_out(struct worker *w)
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n, n = 0;
 
+	for (uint16_t i = 0; i < b->n; i++)
+		sa_path_prefetch(b->p[i]->sa_out);
 	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
@@ -164,12 +166,14 @@ static void pipeline_out(struct worker *w)
 		while (run < b->n && b->p[run]->sa_out == sa)
 			run++;
 
+		const struct sa_path *path = sa_out_path(sa);
 		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
 
 		for (; i < run; i++) {
 			struct pkt *p = b->p[i];
-			enum drop d = esp_out_frame(&op[n], sa, p->m, seq++, w->id); // 3.3.2
+			enum drop d = esp_out_frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
 
+			p->nexthop = path->nexthop;
 			if (likely(d == DROP_NONE))
 				b->p[n++] = p;
 			else
@@ -188,7 +192,6 @@ static void pipeline_out(struct worker *w)
 			pkt_drop(w, p, DROP_CRYPTO_FAILED);
 			continue;
 		}
-		p->nexthop = p->sa_out->path;
 		b->p[n++] = p;
 	}
 	b->n = n;

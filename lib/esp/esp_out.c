@@ -35,32 +35,36 @@ static struct inherited inherit(const struct rte_mbuf *m)
 	return (struct inherited){IPPROTO_IPV6, ipv6_tos((const struct rte_ipv6_hdr *)ip), 0};
 }
 
+// Where a router on the way may fragment, different for long enough; other SAs between the same
+// gateways are elsewhere in their sequence and start at another number (RFC 6864).
+static rte_be16_t outer_v4_id(const struct sa *sa, uint64_t seq)
+{
+	return rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->spi) * 40503u));
+}
+
 // RFC 4301 5.1.2.1
-static void outer_v4_write(uint8_t *to, const struct sa_out *sa, const struct inherited *inner,
-	uint16_t len, uint64_t seq)
+static void outer_v4_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
+	uint16_t len, rte_be16_t id)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
 	rte_be16_t total_length = rte_cpu_to_be_16(len);
-	// Where a router on the way may fragment, different for long enough; other SAs between the
-	// same gateways are elsewhere in their sequence and start at another number (RFC 6864).
-	rte_be16_t id = rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->sa.spi) * 40503u));
 
-	memcpy(ip, sa->outer, sizeof(*ip));
+	memcpy(ip, path->outer, sizeof(*ip));
 	ip->type_of_service = inner->tos;
 	ip->total_length = total_length;
 	ip->packet_id = id;
 	ip->fragment_offset = inner->offset;
 	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
-		sa->outer_sum + rte_cpu_to_be_16(inner->tos) + total_length + id + inner->offset);
+		path->outer_sum + rte_cpu_to_be_16(inner->tos) + total_length + id + inner->offset);
 }
 
 // RFC 4301 5.1.2.2. The flow label is not copied: those of several hosts might collide.
 static void outer_v6_write(
-	uint8_t *to, const struct sa_out *sa, const struct inherited *inner, uint16_t len)
+	uint8_t *to, const struct sa_path *path, const struct inherited *inner, uint16_t len)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)to;
 
-	memcpy(ip, sa->outer, sizeof(*ip));
+	memcpy(ip, path->outer, sizeof(*ip));
 	ipv6_tos_set(ip, inner->tos);
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip)));
 }
@@ -76,8 +80,8 @@ static enum drop refuse(struct sa_out *sa, uint64_t seq)
 	return atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
 }
 
-enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m, uint64_t seq,
-	unsigned int worker)
+enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
 {
 	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
 		return refuse(sa, seq);
@@ -85,7 +89,7 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	uint32_t inner_len = rte_pktmbuf_data_len(m);
 	uint32_t pad_len = -(inner_len + TAIL_LEN) & (sa->sa.align - 1u);
 	uint32_t text_len = inner_len + pad_len + TAIL_LEN;
-	uint32_t head_len = sa->outer_len + ESP_LEN + sa->sa.iv_len;
+	uint32_t head_len = path->outer_len + ESP_LEN + sa->sa.iv_len;
 	uint32_t tail_len = RTE_MAX(pad_len + TAIL_LEN + sa->sa.icv_len, (uint32_t)sizeof(padding));
 
 	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
@@ -103,13 +107,13 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf
 	m->pkt_len = m->data_len;
 
 	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	uint8_t *esp = outer + sa->outer_len;
+	uint8_t *esp = outer + path->outer_len;
 	const struct rte_esp_hdr header = {sa->sa.spi, rte_cpu_to_be_32((uint32_t)seq)};
 
-	if (likely(sa->outer_len == sizeof(struct rte_ipv4_hdr)))
-		outer_v4_write(outer, sa, &inner, m->data_len, seq);
+	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
+		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
 	else
-		outer_v6_write(outer, sa, &inner, m->data_len);
+		outer_v6_write(outer, path, &inner, m->data_len);
 	memcpy(esp, &header, sizeof(header));
 	*op = (struct crypto_op){
 		.session = sa->sa.session,

@@ -51,7 +51,8 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 }
 
 // The outer header of RFC 4301 5.1.2, except what differs from packet to packet.
-static void outer_init_v6(struct sa_out *sa)
+static void outer_init_v6(
+	struct sa_path *path, const struct ip_addr *local, const struct ip_addr *remote)
 {
 	struct rte_ipv6_hdr ip = {
 		.vtc_flow = RTE_BE32(6u << 28),
@@ -59,25 +60,59 @@ static void outer_init_v6(struct sa_out *sa)
 		.hop_limits = OUTER_TTL,
 	};
 
-	memcpy(ip.src_addr, &sa->sa.local, sizeof(ip.src_addr));
-	memcpy(ip.dst_addr, &sa->sa.remote, sizeof(ip.dst_addr));
-	memcpy(sa->outer, &ip, sizeof(ip));
-	sa->outer_len = sizeof(ip);
+	memcpy(ip.src_addr, local, sizeof(ip.src_addr));
+	memcpy(ip.dst_addr, remote, sizeof(ip.dst_addr));
+	memcpy(path->outer, &ip, sizeof(ip));
+	path->outer_len = sizeof(ip);
 }
 
-static void outer_init_v4(struct sa_out *sa)
+static void outer_init_v4(
+	struct sa_path *path, const struct ip_addr *local, const struct ip_addr *remote)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
 		.time_to_live = OUTER_TTL,
 		.next_proto_id = IPPROTO_ESP,
-		.src_addr = ip_addr_v4(&sa->sa.local),
-		.dst_addr = ip_addr_v4(&sa->sa.remote),
+		.src_addr = ip_addr_v4(local),
+		.dst_addr = ip_addr_v4(remote),
 	};
 
-	sa->outer_sum = rte_raw_cksum(&ip, sizeof(ip));
-	memcpy(sa->outer, &ip, sizeof(ip));
-	sa->outer_len = sizeof(ip);
+	path->outer_sum = rte_raw_cksum(&ip, sizeof(ip));
+	memcpy(path->outer, &ip, sizeof(ip));
+	path->outer_len = sizeof(ip);
+}
+
+struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
+	const struct nexthop *nexthop, uint16_t mtu)
+{
+	struct sa_path *path = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*path));
+
+	if (path == NULL)
+		return NULL;
+	*path = (struct sa_path){.nexthop = nexthop};
+	if (ip_addr_is_v4(remote))
+		outer_init_v4(path, &sa->local, remote);
+	else
+		outer_init_v6(path, &sa->local, remote);
+	path->mtu = sa_inner_mtu(sa, path->outer_len, mtu);
+	return path;
+}
+
+struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
+{
+	return atomic_exchange_explicit(&sa->path, path, memory_order_acq_rel);
+}
+
+static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
+{
+	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
+
+	if (rc < 0)
+		return rc;
+	sa->seq_max = RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], seq_end(&sa->sa));
+	sa->seq_limit = sa->seq_max;
+	sa->path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
+	return sa->path != NULL ? 0 : -ENOMEM;
 }
 
 struct sa_out *sa_out_new(const struct sa_params *p)
@@ -88,19 +123,13 @@ struct sa_out *sa_out_new(const struct sa_params *p)
 		return NULL;
 	memset(sa, 0, sizeof(*sa));
 
-	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
+	int rc = sa_out_init(sa, p);
 
 	if (rc < 0) {
 		sa_out_free(sa);
 		errno = -rc;
 		return NULL;
 	}
-	sa->seq_max = RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], seq_end(&sa->sa));
-	sa->seq_limit = sa->seq_max;
-	if (ip_addr_is_v4(&p->remote))
-		outer_init_v4(sa);
-	else
-		outer_init_v6(sa);
 	return sa;
 }
 
@@ -108,6 +137,7 @@ void sa_out_free(struct sa_out *sa)
 {
 	if (sa == NULL)
 		return;
+	free(sa->path);
 	sa_fini(&sa->sa);
 	free(sa);
 }

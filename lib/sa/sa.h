@@ -21,7 +21,7 @@
 #include "replay.h"
 
 #define SA_NAME_MAX    32
-#define SA_OUTER_MAX   40 // octets of the largest outer IP header
+#define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 // Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
 // beyond it does not wrap.
@@ -35,6 +35,8 @@ struct sa_counters {
 	uint64_t drops[DROP_COUNT];
 } __rte_cache_aligned;
 
+struct nexthop;
+
 // What is asked for; see struct conf_sa. The key octets stay the caller's.
 struct sa_params {
 	const char *name;
@@ -43,6 +45,9 @@ struct sa_params {
 	struct crypto_key key;
 	const char *engine;     // crypto engine or "auto"
 	uint32_t replay_window; // packets, inbound only
+	// Outbound only: the way to remote, which outlives the SA's path, and what fits its link.
+	const struct nexthop *nexthop;
+	uint16_t mtu; // octets of IP packet
 	// 0 where none is asked for, see lifetime_init().
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
@@ -58,8 +63,9 @@ struct sa {
 	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
-	struct ip_addr local, remote;
+	struct ip_addr local;
 	// For showing, not for packets:
+	struct ip_addr remote;
 	char name[SA_NAME_MAX];
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
@@ -67,28 +73,32 @@ struct sa {
 	struct lifetime lifetime; // control thread
 };
 
-static_assert(offsetof(struct sa, name) <= RTE_CACHE_LINE_SIZE, "one line for packets");
+static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
-struct nexthop;
-
-struct sa_out {
-	struct sa sa;
-	uint64_t seq_max; // last number that may be used: there are no more, or its life ends
-	// IP header to put in front; length, id, TOS and sum are open.
-	uint8_t outer[SA_OUTER_MAX] __rte_cache_aligned;
+// The way that the packets of an SA take to its peer. Never changed once workers see it: the
+// control thread puts another in its place, and frees it when every worker has passed on (QSBR).
+struct sa_path {
+	// Header to put in front of ESP; length, id, TOS and sum are open.
+	uint8_t outer[SA_OUTER_MAX];
 	uint16_t outer_len; // octets
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
 	uint16_t mtu;       // largest inner packet whose ESP packet fits the way to the peer
-	const struct nexthop *path; // the way to the peer; belongs to the snapshot
+	const struct nexthop *nexthop; // belongs to the snapshot
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packets");
+
+struct sa_out {
+	struct sa sa;
+	// Last number taken. Written by workers; nothing else is for them on this line but what
+	// they read whenever they write.
+	_Atomic uint64_t seq __rte_cache_aligned;
+	uint64_t seq_max; // last number that may be used: there are no more, or its life ends
 	// What packets are held against: seq_max, or 0 when the SA has been stopped. Written by the
 	// control thread, once.
 	_Atomic uint64_t seq_limit;
-	// Last number taken. Written by workers, on a line of its own.
-	_Atomic uint64_t seq __rte_cache_aligned;
+	struct sa_path *_Atomic path; // written by the control thread
 } __rte_cache_aligned;
-
-static_assert(offsetof(struct sa_out, seq) - offsetof(struct sa_out, outer) == RTE_CACHE_LINE_SIZE,
-	"one line more for packets");
 
 struct sa_in {
 	struct sa sa;
@@ -99,9 +109,18 @@ struct sa_in {
 struct sa_out *sa_out_new(const struct sa_params *p);
 struct sa_in *sa_in_new(const struct sa_params *p);
 
-// Wipe the keys. NULL is fine.
+// Wipe the keys. NULL is fine. An outbound SA takes its path with it.
 void sa_out_free(struct sa_out *sa);
 void sa_in_free(struct sa_in *sa);
+
+// A path for an SA: to remote by nexthop, whose link takes IP packets of mtu octets. NULL with
+// errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
+struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
+	const struct nexthop *nexthop, uint16_t mtu);
+
+// Puts a path in the place of another, which is returned: the caller's, to be freed when no worker
+// can have it any more. Control thread.
+struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path);
 
 // Octets of the largest inner packet whose ESP packet is at most mtu octets long (RFC 4303 2).
 // 0 if nothing fits.
@@ -120,12 +139,22 @@ void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
 // thread.
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit);
 
-// Has fetched what is needed to seal a packet.
+// Any thread; workers for the length of a pass.
+static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
+{
+	return atomic_load_explicit(&sa->path, memory_order_acquire);
+}
+
+// Both together have fetched what is needed to seal a packet; the second waits for the first.
 static inline void sa_out_prefetch(const struct sa_out *sa)
 {
 	rte_prefetch0(sa);
-	rte_prefetch0(sa->outer);
 	__builtin_prefetch(&sa->seq, 1);
+}
+
+static inline void sa_path_prefetch(const struct sa_out *sa)
+{
+	rte_prefetch0(sa_out_path(sa));
 }
 
 // Takes n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not be

@@ -184,9 +184,9 @@ static bool peer_init(struct peer *p, const struct crypto_key *key, const struct
 			.replay_win_sz = WINDOW,
 			.esn = {.value = first}},
 		.crypto_xform = p->xform,
-		.tun = {.hdr_len = (uint8_t)like->outer_len,
+		.tun = {.hdr_len = (uint8_t)like->path->outer_len,
 			.next_proto = IPPROTO_IPIP,
-			.hdr = like->outer},
+			.hdr = like->path->outer},
 	};
 	void *session = NULL;
 	int size;
@@ -278,7 +278,8 @@ static void check_ours_out(struct sa_out *out, struct peer *p, uint16_t len)
 	struct crypto_op op;
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);
-	assert_int_equal(esp_out_frame(&op, out, m, sa_out_take_seq(out, 1), 0), DROP_NONE);
+	assert_int_equal(esp_out_frame(&op, out, sa_out_path(out), m, sa_out_take_seq(out, 1), 0),
+		DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
 	if (!peer_process(p, m))

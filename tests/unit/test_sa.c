@@ -102,7 +102,7 @@ static void test_known_mtus(void **state)
 		struct sa_out *sa = sa_out_new(&p);
 
 		assert_non_null(sa);
-		assert_int_equal(sa_inner_mtu(&sa->sa, sa->outer_len, 1500), rows[i].inner);
+		assert_int_equal(sa_inner_mtu(&sa->sa, sa->path->outer_len, 1500), rows[i].inner);
 		sa_out_free(sa);
 	}
 }
@@ -115,7 +115,7 @@ static void test_outbound(void **state)
 	(void)state;
 	assert_non_null(sa);
 
-	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->outer;
+	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->path->outer;
 
 	assert_string_equal(sa->sa.name, "to-b");
 	assert_int_equal(sa->sa.spi, RTE_BE32(0x1001));
@@ -123,7 +123,7 @@ static void test_outbound(void **state)
 	assert_non_null(sa->sa.session);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(sa->sa.counters[i].packets, 0);
-	assert_int_equal(sa->outer_len, 20);
+	assert_int_equal(sa->path->outer_len, 20);
 	assert_int_equal(outer->version_ihl, 0x45);
 	assert_int_equal(outer->next_proto_id, 50);
 	assert_int_equal(outer->time_to_live, 64);
