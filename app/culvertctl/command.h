@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of culvertctl: each writes its result to standard output, or what went wrong to
-// standard error, and returns the exit code. One thread.
+// standard error, and returns the exit code. Words are those behind the command and end with NULL.
+// One thread.
 #pragma once
 
 #include <stdbool.h>
 
-enum exit_code {
-	EXIT_OK,
-	EXIT_FAILED,
-	EXIT_USAGE, // the command line needs a change
-};
+#include "output.h"
 
 struct options {
 	const char *instance; // NULL: the only one that runs
-	bool json;            // an array of objects instead of a table
+	bool json;            // for programs, instead of tables
 };
 
-// The running instances.
-enum exit_code command_list(const struct options *options);
+// The running instances. No words.
+enum exit_code command_list(const struct options *options, char **words);
 
-// words: what to show (show.h) and perhaps "all", or filters and their values; ends with NULL.
+// What to show (show.h) and perhaps "all", or filters and their values.
 enum exit_code command_show(const struct options *options, char **words);
 
-// words: "flows", perhaps filters and their values; ends with NULL.
+// "flows", perhaps filters and their values.
 enum exit_code command_flush(const struct options *options, char **words);
+
+// A reason for dropping packets, or nothing for all of them.
+enum exit_code command_explain(const struct options *options, char **words);

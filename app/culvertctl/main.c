@@ -2,37 +2,91 @@
 // culvertctl: shows what a running culvertd is doing, and flushes its flows. This file reads the
 // command line.
 #include <err.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "nearest.h"
 #include "show.h"
+
+static enum exit_code command_help(const struct options *options, char **words);
+
+static const struct command {
+	const char *name;
+	const char *synopsis; // what follows the name
+	const char *help;
+	enum exit_code (*run)(const struct options *options, char **words);
+} commands[] = {
+	{"show", " WORD [FILTER VALUE]...", "shows something of one instance, see below",
+		command_show},
+	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
+		command_explain},
+	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
+		command_flush},
+	{"list", "", "the running instances", command_list},
+	{"help", "", "this", command_help},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void usage_print(FILE *out)
 {
-	fputs("Usage: culvertctl [-i INSTANCE] [--json] show WORD [FILTER VALUE]...\n"
-	      "       culvertctl [-i INSTANCE] [--json] flush flows [FILTER VALUE]...\n"
-	      "       culvertctl [--json] list\n"
+	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
 	      "\n"
 	      "Shows what a running culvertd is doing, and has it forget flows.\n"
-	      "\n"
+	      "\n",
+		out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %s%-*s  %s\n", commands[i].name,
+			(int)(30 - strlen(commands[i].name)), commands[i].synopsis,
+			commands[i].help);
+	fputs("\n"
 	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
-	      "      --json           an array of JSON objects, for programs\n"
+	      "      --json           JSON, for programs\n"
 	      "  -h, --help\n"
 	      "      --version\n"
 	      "\n"
-	      "list shows the running instances. show WORD shows of one instance:\n",
+	      "There are to show:\n",
 		out);
 	show_help(out);
 	fputs("\n"
-	      "flush flows has them forgotten: what goes on is judged anew, as a new flow.\n"
 	      "Filters of flows; all that are given have to hold:\n"
 	      "  address ADDRESS|PREFIX, port PORT   of either end\n"
 	      "  proto NAME|NUMBER, state STATE      as the list shows them\n"
 	      "  sa NAME                             of either direction\n"
 	      "\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n",
 		out);
+}
+
+static enum exit_code command_help(const struct options *options, char **words)
+{
+	(void)options;
+	if (words[0] != NULL) {
+		warnx("help: \"%s\" is one word too many", words[0]);
+		return EXIT_USAGE;
+	}
+	usage_print(stdout);
+	return EXIT_OK;
+}
+
+static enum exit_code command_unknown(const char *word)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, word);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		nearest_try(&nearest, commands[i].name);
+	fprintf(stderr, "%s: \"%s\" is no command", program_invocation_short_name, word);
+	if (nearest.best != NULL)
+		fprintf(stderr, ", did you mean \"%s\"? There are:", nearest.best);
+	else
+		fputs(", there are:", stderr);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(stderr, "%s %s", i > 0 ? "," : "", commands[i].name);
+	putc('\n', stderr);
+	return EXIT_USAGE;
 }
 
 // words: the command and what belongs to it, ends with NULL.
@@ -42,19 +96,10 @@ static enum exit_code command_run(const struct options *options, char **words)
 		usage_print(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(words[0], "show") == 0)
-		return command_show(options, words + 1);
-	if (strcmp(words[0], "flush") == 0)
-		return command_flush(options, words + 1);
-	if (strcmp(words[0], "list") != 0) {
-		warnx("\"%s\" is no command, there are: show, flush, list", words[0]);
-		return EXIT_USAGE;
-	}
-	if (words[1] != NULL || options->instance != NULL) {
-		warnx("list takes neither further words nor -i");
-		return EXIT_USAGE;
-	}
-	return command_list(options);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i].name, words[0]) == 0)
+			return commands[i].run(options, words + 1);
+	return command_unknown(words[0]);
 }
 
 static enum exit_code run(int argc, char **argv)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define WORD_MAX 31 // octets; a longer word is near to none
+#include "nearest.h"
 
 static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", NULL};
 
@@ -47,49 +47,19 @@ const struct show *show_find(const char *word)
 	return NULL;
 }
 
-// The letters to insert, delete or replace that make a into b (Levenshtein), by rows of the usual
-// matrix. b is at most WORD_MAX long.
-static size_t distance(const char *a, const char *b)
+const char *show_command(const struct show *show)
 {
-	size_t row[WORD_MAX + 1];
-	size_t len = strlen(b);
-
-	for (size_t j = 0; j <= len; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i] != '\0'; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 1; j <= len; j++) {
-			size_t best = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[len];
+	return show->command != NULL ? show->command : show->word;
 }
 
 const char *show_nearest(const char *word)
 {
-	const char *nearest = NULL;
-	size_t limit = strlen(word) / 2 + 1; // half of the letters right, or it is another word
+	struct nearest nearest;
 
-	if (strlen(word) > WORD_MAX)
-		return NULL;
-	for (size_t i = 0; i < N_SHOWS; i++) {
-		size_t d = distance(shows[i].word, word);
-
-		if (d < limit) {
-			limit = d;
-			nearest = shows[i].word;
-		}
-	}
-	return nearest;
+	nearest_init(&nearest, word);
+	for (size_t i = 0; i < N_SHOWS; i++)
+		nearest_try(&nearest, shows[i].word);
+	return nearest.best;
 }
 
 void show_help(FILE *out)

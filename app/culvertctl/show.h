@@ -23,6 +23,9 @@ extern const struct show show_flush_flows;
 // NULL if there is none of that name.
 const struct show *show_find(const char *word);
 
+// The daemon's name of the list, behind "/culvert/".
+const char *show_command(const struct show *show);
+
 // The word that was probably meant, or NULL if none is near.
 const char *show_nearest(const char *word);
 

@@ -2,8 +2,8 @@
 #include "drop.h"
 
 const struct drop_info drop_info[DROP_COUNT] = {
-#define DROP(id, text, sc, why)                                                                    \
-	[DROP_##id] = {.name = #text, .help = why, .scope = DROP_SCOPE_##sc},
+#define DROP(id, text, sc, why, what)                                                              \
+	[DROP_##id] = {.name = #text, .help = why, .advice = what, .scope = DROP_SCOPE_##sc},
 #include "drop.def"
 #undef DROP
 };

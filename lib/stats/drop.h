@@ -6,7 +6,7 @@
 
 enum drop {
 	DROP_NONE,
-#define DROP(id, name, scope, help) DROP_##id,
+#define DROP(id, name, scope, help, advice) DROP_##id,
 #include "drop.def"
 #undef DROP
 	DROP_COUNT
@@ -16,7 +16,8 @@ enum drop_scope { DROP_SCOPE_GATEWAY, DROP_SCOPE_SA };
 
 struct drop_info {
 	const char *name;
-	const char *help;
+	const char *help;   // what it is about the packet
+	const char *advice; // what usually causes it, and where to look
 	enum drop_scope scope;
 };
 

@@ -7,21 +7,30 @@ BEGIN {
 	print ""
 	print "Every packet that a gateway does not pass on is counted under one of these names:"
 	print "`culvertctl show drops`. A packet of scope SA is also counted on its security"
-	print "association: `culvertctl show sas`."
+	print "association: `culvertctl show sas`. `culvertctl explain REASON` says the same."
 	print ""
 	print "Made from `lib/stats/drop.def` by `tests/lint/drops.awk`."
+}
+# The text in quotation marks of a line.
+function quoted() {
+	match($0, /".*"/)
+	text = substr($0, RSTART + 1, RLENGTH - 2)
+	gsub(/\\"/, "\"", text)
+	return text
 }
 empty && /^\/\/ / {
 	print ""
 	print "## " substr($0, 4)
 	print ""
-	print "| reason | scope | a packet |"
-	print "|---|---|---|"
+	print "| reason | scope | a packet | what to do |"
+	print "|---|---|---|---|"
 }
 { empty = /^$/ }
 /^DROP\(/ {
-	match($0, /".*"/)
-	help = substr($0, RSTART + 1, RLENGTH - 2)
 	split($0, field, / *, */)
-	print "| `" field[2] "` | " (field[3] == "SA" ? "SA" : "gateway") " | " help " |"
+	help = quoted()
+}
+/^\t"/ {
+	scope = field[3] == "SA" ? "SA" : "gateway"
+	print "| `" field[2] "` | " scope " | " help " | " quoted() " |"
 }

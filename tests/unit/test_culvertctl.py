@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import socket
@@ -521,9 +522,9 @@ class Instances(Case):
 
 class CommandLine(Case):
     def test_help_and_version(self):
-        for option in ("-h", "--help"):
+        for option in ("-h", "--help", "help"):
             out = self.ctl(option)
-            for word in ("show", "flush flows", "list", "rules", "state STATE", "--json", "neighbours",
+            for word in ("show", "flush flows", "list", "explain [REASON]", "rules", "state STATE", "--json", "neighbours",
                          "Exit codes"):
                 self.assertIn(word, out)
         self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+\n\Z")
@@ -535,9 +536,15 @@ class CommandLine(Case):
 
     def test_wrong_command_lines(self):
         for args, message in (
-                (["shwo", "sas"], '"shwo" is no command, there are: show, flush, list'),
+                (["shwo", "sas"], '"shwo" is no command, did you mean "show"? There are: show, explain, '),
                 (["list", "all"], "list takes neither"),
                 (["-i", "west", "list"], "list takes neither"),
+                (["temperature"], '"temperature" is no command, there are: show, '),
+                (["help", "show"], 'help: "show" is one word too many'),
+                (["explain", "replay", "auth"], 'explain: "auth" is one word too many'),
+                (["explain", "replai"], '"replai" is no reason, did you mean "replay"?'),
+                (["explain", "temperature"], "culvertctl explain lists them"),
+                (["explain", ""], "culvertctl explain lists them"),
                 (["show"], "show: what?"),
                 (["flush"], "flush: what? There is: flows"),
                 (["flush", "sas"], "flush: what? There is: flows"),
@@ -567,6 +574,44 @@ class CommandLine(Case):
             for args in (["show", "info"], ["show", "info", "--json"], ["list"], ["--help"]):
                 err = self.finish(self.start(*args, stdout=full), 1)[1]
                 self.assertIn("cannot write", err)
+
+
+class Explain(Case):
+    """Against the list of reasons itself, read by other means than the program."""
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/stats/drop.def")
+        with open(path, encoding="ascii") as file:
+            pattern = r'^DROP\(\w+, +(\w+), +(\w+), +"(.*)",\n\t"(.*)"\)$'
+            found = re.findall(pattern, file.read(), re.MULTILINE)
+        scopes = {"SA": "gateway and SA", "GATEWAY": "gateway"}
+        self.reasons = [{"reason": name, "scope": scopes[scope], "help": text,
+                         "advice": advice.replace('\\"', '"')}
+                        for name, scope, text, advice in found]
+        self.assertGreater(len(self.reasons), 40)
+
+    def test_every_reason(self):
+        self.assertEqual(json.loads(self.ctl("--json", "explain")), self.reasons)
+        out = self.ctl("explain")
+        self.assertEqual([line.split()[0] for line in out.splitlines()],
+                         [reason["reason"] for reason in self.reasons])
+        for reason in self.reasons:
+            self.assertEqual(json.loads(self.ctl("--json", "explain", reason["reason"])), [reason])
+            out = self.ctl("explain", reason["reason"])
+            self.assertEqual(out.split(), ["Reason", reason["reason"], "Counted", "on",
+                                           *reason["scope"].split(), "A", "packet",
+                                           *reason["help"].split(), "What", "to", "do",
+                                           *reason["advice"].split()])
+            self.assertLessEqual(max(map(len, out.splitlines())), 80)
+
+    def test_layout(self):
+        self.assertEqual(self.ctl("explain", "dummy"), textwrap.dedent("""\
+            Reason      dummy
+            Counted on  gateway and SA
+            A packet    dummy packet, discarded as its sender meant it (RFC 4303 2.6)
+            What to do  Nothing: the peer hides how much traffic there is.
+            """))
 
 
 class Failures(Case):

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker's own affairs: counting drops, giving buffers back, telling the control thread.
+#include <rte_telemetry.h>
+
 #include "eal.h"
 #include "test.h"
 #include "worker.h"
@@ -45,13 +47,14 @@ static struct pkt new_pkt(void)
 	return p;
 }
 
-// The reasons have names of their own and help, and nothing is called "other".
+// The reasons have names of their own, help that fits a string of telemetry, and advice.
 static void test_reasons(void **state)
 {
 	(void)state;
 	for (enum drop d = 1; d < DROP_COUNT; d++) {
 		assert_true(strlen(drop_info[d].name) > 0);
-		assert_true(strlen(drop_info[d].help) > 10);
+		assert_in_range(strlen(drop_info[d].help), 11, RTE_TEL_MAX_STRING_LEN - 1);
+		assert_true(strlen(drop_info[d].advice) > 10);
 		for (enum drop e = 1; e < d; e++)
 			assert_string_not_equal(drop_info[d].name, drop_info[e].name);
 	}
