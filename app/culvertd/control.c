@@ -8,8 +8,11 @@
 
 #include "arp.h"
 #include "expiry.h"
+#include "health.h"
+#include "link.h"
 #include "log.h"
 #include "nd.h"
+#include "notify.h"
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
@@ -136,17 +139,19 @@ void control_dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, e
 			g->conf->ports[port].name, ip_addr_format(text, addr));
 }
 
-// Tells everyone where our IPv4 addresses are (RFC 5227 2.3): after a change of hardware their
-// tables are right at once. Those of IPv6 are told when they are known to be ours.
-static void announce(struct gateway *g)
+// RFC 5227 2.3, RFC 4861 7.2.6
+void control_announce(struct gateway *g, uint16_t port)
 {
-	for (unsigned int p = 0; p < g->conf->n_ports; p++)
-		for (unsigned int i = 0; i < g->conf->ports[p].n_addrs; i++) {
-			const struct ip_addr *own = &g->conf->ports[p].addrs[i].addr;
+	const struct snapshot_port *p = &g->snapshot->port[port];
 
-			if (ip_addr_is_v4(own))
-				arp_send(g, (uint16_t)p, ip_addr_v4(own), ip_addr_v4(own), NULL);
-		}
+	for (unsigned int i = 0; i < p->n_addrs; i++) {
+		const struct ip_addr *own = &p->addrs[i];
+
+		if (ip_addr_is_v4(own))
+			arp_send(g, port, ip_addr_v4(own), ip_addr_v4(own), NULL);
+		else if (dad_state(g->dad, port, own) == DAD_ASSIGNED)
+			nd_announce(g, port, own);
+	}
 }
 
 // At most one line a second: a conflict can come with every frame.
@@ -300,13 +305,16 @@ void control_run(struct gateway *g)
 	int sig;
 
 	wanted_signals(&set);
-	announce(g);
+	for (unsigned int p = 0; p < g->conf->n_ports; p++)
+		control_announce(g, (uint16_t)p);
 	do {
 		uint64_t now = gateway_now_ms();
 
 		pthread_mutex_lock(&g->lock);
 		drain_events(g, now);
 		if (now >= next_tick) {
+			health_tick(g, now);
+			link_tick(g, now);
 			neigh_tick(g->neigh, now);
 			dad_tick(g->dad, now);
 			expiry_tick(g, now);
@@ -315,6 +323,7 @@ void control_run(struct gateway *g)
 		pthread_mutex_unlock(&g->lock);
 		sig = sigtimedwait(&set, NULL, WAIT);
 	} while (sig < 0);
+	notify_stopping();
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 

@@ -19,6 +19,11 @@ void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr);
 void control_dad_decided(
 	void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state);
 
+// Tells everyone on a port's link where its addresses are, so that their tables are right at once:
+// the hardware, theirs or ours, may be another now. Those of IPv6 only when they are known to be
+// ours.
+void control_announce(struct gateway *g, uint16_t port);
+
 // Runs until SIGTERM or SIGINT.
 void control_run(struct gateway *g);
 

@@ -12,6 +12,7 @@
 #include "build.h"
 #include "conf.h"
 #include "dad.h"
+#include "health.h"
 #include "loop.h"
 #include "neigh.h"
 #include "port.h"
@@ -32,6 +33,8 @@ struct gateway {
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets
 	uint64_t started_ms;
+	struct health health;
+	uint64_t link_next;       // when links are looked at, in milliseconds; control thread
 	unsigned int expiry_next; // SA whose lifetime is looked at next; control thread
 	// Held by the control thread while it changes what show commands walk through, and by
 	// those (on telemetry's threads) while they do. Workers never take it.

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +48,23 @@ static bool iface_name(char name[IFNAMSIZ], const char *device)
 		return false;
 	snprintf(name, IFNAMSIZ, "%.*s", (int)len, arg);
 	return true;
+}
+
+// IFF_RUNNING would lag behind by up to a second.
+bool iface_has_link(const char *device)
+{
+	struct ethtool_value link = {.cmd = ETHTOOL_GLINK, .data = 1};
+	struct ifreq flags = {0}, ask = {.ifr_data = (char *)&link};
+	int fd, rc;
+
+	if (!iface_name(flags.ifr_name, device))
+		return false;
+	memcpy(ask.ifr_name, flags.ifr_name, sizeof(ask.ifr_name));
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	rc = ioctl(fd, SIOCGIFFLAGS, &flags);
+	ioctl(fd, SIOCETHTOOL, &ask); // some have no link to tell of
+	close(fd);
+	return rc == 0 && (flags.ifr_flags & IFF_UP) != 0 && link.data != 0;
 }
 
 // An abstract socket of this name, as only one process in a network namespace can have. It is

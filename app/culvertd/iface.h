@@ -11,6 +11,9 @@
 // are its owner's: they are looked at, not changed.
 bool iface_is_attached(const char *device);
 
+// Whether the interface that such a device attaches to is up and has a link.
+bool iface_has_link(const char *device);
+
 // Whether this process lacks a capability that network devices of the kernel ask for.
 bool iface_not_permitted(void);
 

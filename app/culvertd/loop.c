@@ -140,6 +140,15 @@ static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	return kept;
 }
 
+// Tells whoever watches that the worker goes on, and where it is.
+static inline void beat(struct loop *l, unsigned int place)
+{
+	uint64_t last = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
+
+	atomic_store_explicit(
+		&l->heartbeat, (last | LOOP_PLACE_MASK) + 1 + place, memory_order_relaxed);
+}
+
 static unsigned int poll_ports(struct loop *l)
 {
 	struct rte_mbuf *m[LOOP_BURST];
@@ -147,8 +156,10 @@ static unsigned int poll_ports(struct loop *l)
 
 	for (unsigned int i = 0; i < l->n_rx; i++) {
 		struct loop_queue *q = &l->rx[i];
-		uint16_t n = rte_eth_rx_burst(q->ethdev, q->queue, m, LOOP_BURST);
+		uint16_t n;
 
+		beat(l, i);
+		n = rte_eth_rx_burst(q->ethdev, q->queue, m, LOOP_BURST);
 		if (n == 0)
 			continue;
 		work += n;
@@ -165,9 +176,10 @@ static unsigned int poll_ports(struct loop *l)
 static unsigned int poll_rings(struct loop *l)
 {
 	struct rte_mbuf *m[LOOP_BURST];
-	unsigned int n = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
-	unsigned int work = n;
+	unsigned int n, work;
 
+	beat(l, LOOP_AT_RINGS);
+	n = work = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
 	if (n > 0)
 		pass(l, m, (uint16_t)n);
 	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
@@ -177,8 +189,9 @@ static unsigned int poll_rings(struct loop *l)
 	return work + n;
 }
 
-static void rest(const struct loop *l)
+static void rest(struct loop *l)
 {
+	beat(l, LOOP_AT_REST);
 	if (!l->idle_sleep) {
 		rte_pause();
 		return;
@@ -193,6 +206,7 @@ int loop_run(void *arg)
 	struct loop *l = arg;
 	unsigned int idle = 0;
 
+	l->tid = rte_sys_gettid();
 	rte_rcu_qsbr_thread_register(l->qsbr, l->worker->id);
 	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
 	for (;;) {

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
@@ -24,6 +25,12 @@ enum loop_phase {
 	LOOP_DRAIN, // take nothing from ports, finish what is in the rings
 	LOOP_STOP,
 };
+
+// Where a worker is, in the low bits of its heartbeat: an RX queue's index, or one of these. What
+// is above them changes with every step.
+#define LOOP_PLACE_MASK 0xffu
+#define LOOP_AT_RINGS   0xfeu
+#define LOOP_AT_REST    0xffu
 
 struct loop_queue {
 	uint16_t port; // gateway's number
@@ -44,6 +51,9 @@ struct loop {
 	struct loop_queue rx[LOOP_QUEUES_MAX];
 	struct rte_ring *in;  // frames to be processed; from all workers
 	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
+
+	pid_t tid;                  // set by the worker when it begins
+	_Atomic uint64_t heartbeat; // written by the worker: moves on with every step
 
 	_Atomic enum loop_phase phase;   // written by the control thread
 	_Atomic enum loop_phase reached; // written by the worker

@@ -15,8 +15,11 @@
 #include "control.h"
 #include "eal.h"
 #include "gateway.h"
+#include "health.h"
 #include "ipv6.h"
+#include "link.h"
 #include "log.h"
+#include "notify.h"
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
@@ -315,11 +318,15 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = snapshot_start(g);
 	if (rc == 0)
+		link_start(g);
+	if (rc == 0)
 		rc = workers_start(g);
 	if (rc == 0) {
 		g->started_ms = gateway_now_ms();
 		telemetry_start(g);
+		health_start(g);
 		log_info("ready");
+		notify_ready();
 		control_run(g);
 		telemetry_stop();
 		control_stop_workers(g);
@@ -348,6 +355,7 @@ int main(int argc, char **argv)
 		conf_free(g.conf);
 		return EXIT_OK;
 	}
+	notify_start();
 	control_block_signals();
 	rc = eal_start(g.conf, o.verbose);
 	if (rc == 0) {

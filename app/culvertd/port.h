@@ -23,6 +23,8 @@ struct port {
 	uint16_t n_rx, n_tx; // queues
 	struct rte_ether_addr mac;
 	char driver[RTE_ETH_NAME_MAX_LEN];
+	bool link_up; // as seen last; link.c
+	uint32_t link_changes;
 };
 
 // Whether the device is a PCI address, not a virtual device.

@@ -68,21 +68,21 @@ static bool port_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 	const struct port *p = &g->ports[i];
 	const struct conf_port *c = p->conf;
 	struct rte_eth_stats stats = {0};
-	struct rte_eth_link link = {0};
 
 	rte_eth_stats_get(p->id, &stats);
-	rte_eth_link_get_nowait(p->id, &link);
 	add_string(d, "name", c->name);
 	add_string(d, "driver", p->driver);
 	add_string(d, "side", c->unprotected ? "unprotected" : "protected");
 	add_mac(d, "mac", &p->mac);
 	add_addresses(d, c, &g->snapshot->port[i]);
 	add_u64(d, "mtu", c->mtu);
-	add_string(d, "link", link.link_status ? "up" : "down");
+	add_string(d, "link", p->link_up ? "up" : "down");
+	add_u64(d, "link_changes", p->link_changes);
 	add_u64(d, "rx_queues", p->n_rx);
 	add_u64(d, "rx_packets", stats.ipackets);
 	add_u64(d, "rx_bytes", stats.ibytes);
-	add_u64(d, "rx_missed", stats.imissed + stats.rx_nombuf);
+	add_u64(d, "rx_missed", stats.imissed);
+	add_u64(d, "rx_no_buffer", stats.rx_nombuf);
 	add_u64(d, "rx_errors", stats.ierrors);
 	add_u64(d, "tx_packets", stats.opackets);
 	add_u64(d, "tx_bytes", stats.obytes);
@@ -288,6 +288,8 @@ static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 
 	add_u64(d, "worker", i);
 	add_u64(d, "cpu", g->conf->worker_cpus[i]);
+	add_string(d, "state", g->health.worker[i].stalled ? "stalled" : "running");
+	add_u64(d, "stalls", g->health.worker[i].stalls);
 	add_u64(d, "queues", l->n_rx);
 	add_u64(d, "passes", l->worker->counters.passes);
 	counters_add(d, &l->worker->counters, loop_held(l));
@@ -304,6 +306,7 @@ static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 	counters_add(d, &sum, gateway_held(g));
 	add_u64(d, "buffers_total", g->pool->size);
 	add_u64(d, "buffers_in_use", rte_mempool_in_use_count(g->pool));
+	add_u64(d, "buffers_free_min", g->health.buffers_free_min);
 	flow_counters_sum(g->flows, &flows);
 	add_u64(d, "flows", flow_count(g->flows));
 	add_u64(d, "flows_max", g->conf->flows_max);

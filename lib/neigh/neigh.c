@@ -1,61 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "neigh.h"
+#include "neigh_entry.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_branch_prediction.h>
-#include <rte_hash.h>
 #include <rte_jhash.h>
-#include <rte_prefetch.h>
 
 #define RETRY_MS         1000 // RFC 1122 2.3.2.1: at most one request a second and address
 #define TRIES            3
 #define FAILED_MS        3000  // for how long a failure is remembered
 #define UNUSED_REMOVE_MS 60000 // a stale entry that nobody uses goes after this
-
-#define KEY_WORDS 3
-
-struct key {
-	union {
-		struct {
-			struct ip_addr addr;
-			uint64_t port;
-		};
-		uint64_t word[KEY_WORDS];
-	};
-};
-
-static_assert(sizeof(struct key) == KEY_WORDS * sizeof(uint64_t), "hashed as octets: no padding");
-
-// The word that workers read: the link address in its low 48 bits, above it what to make of it.
-#define LINK_KNOWN ((uint64_t)1 << 48)
-#define LINK_DEAD  ((uint64_t)1 << 49)
-
-struct neigh {
-	// Written by control, read by workers. The key changes only while the link word is 0.
-	_Atomic uint64_t link;
-	_Atomic uint64_t key[KEY_WORDS];
-	atomic_bool used; // set by workers, cleared by control
-	bool present;     // from here on control only
-	bool wanted;      // workers have had packets for it
-	uint8_t tries;
-	enum neigh_state state;
-	uint64_t since;    // entered the state
-	uint64_t answered; // last heard of
-	uint64_t last_use;
-	uint64_t next_try;
-} __rte_cache_aligned;
-
-struct neigh_table {
-	struct neigh_params p;
-	struct rte_hash *hash;
-	uint32_t slots;
-	uint32_t used;       // entries present
-	struct neigh *entry; // indexed by the position that the hash gives
-};
 
 const char *neigh_state_name(enum neigh_state state)
 {
@@ -112,76 +67,6 @@ void neigh_table_free(struct neigh_table *t)
 	rte_hash_free(t->hash);
 	free(t->entry);
 	free(t);
-}
-
-static struct key key_of(uint16_t port, const struct ip_addr *addr)
-{
-	return (struct key){.addr = *addr, .port = port};
-}
-
-static struct neigh *find(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
-{
-	struct key key = key_of(port, addr);
-	int32_t pos = rte_hash_lookup(t->hash, &key);
-
-	return pos < 0 ? NULL : &t->entry[pos];
-}
-
-// Whether it is the entry of a key, and then what its link word says: 0 if not. A worker may ask
-// this of any entry at any time, as key and link are never those of two addresses.
-static uint64_t link_of(const struct neigh *n, const struct key *key)
-{
-	uint64_t link = atomic_load_explicit(&n->link, memory_order_acquire);
-	uint64_t differ = 0;
-
-	for (unsigned int i = 0; i < KEY_WORDS; i++)
-		differ |= atomic_load_explicit(&n->key[i], memory_order_relaxed) ^ key->word[i];
-	atomic_thread_fence(memory_order_acquire);
-	if (differ != 0 || atomic_load_explicit(&n->link, memory_order_relaxed) != link)
-		return 0;
-	return link;
-}
-
-static uint32_t hint_of(uint16_t port, const struct ip_addr *addr)
-{
-	uint64_t h = addr->q[0] ^ addr->q[1] ^ port;
-
-	// A product's bits depend on those below alone, and hosts differ in the highest of q[1].
-	h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(h >> 32) & (NEIGH_HINTS - 1);
-}
-
-uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
-	const struct ip_addr *addr)
-{
-	uint32_t position = h->position[hint_of(port, addr)];
-
-	rte_prefetch0(&t->entry[position]);
-	return position;
-}
-
-enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, uint32_t sought,
-	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac)
-{
-	struct key key = key_of(port, addr);
-	struct neigh *n = &t->entry[sought];
-	uint64_t link = link_of(n, &key);
-
-	if (unlikely(link == 0)) {
-		n = find(t, port, addr);
-		if (n == NULL)
-			return NEIGH_WAIT;
-		link = atomic_load_explicit(&n->link, memory_order_relaxed);
-		h->position[hint_of(port, addr)] = (uint32_t)(n - t->entry);
-	}
-	// Written once in a while, not for every packet: the line stays shared.
-	if (!atomic_load_explicit(&n->used, memory_order_relaxed))
-		atomic_store_explicit(&n->used, true, memory_order_relaxed);
-	if ((link & LINK_KNOWN) != 0) {
-		memcpy(mac, &link, sizeof(*mac));
-		return NEIGH_KNOWN;
-	}
-	return (link & LINK_DEAD) != 0 ? NEIGH_DEAD : NEIGH_WAIT;
 }
 
 static struct key key_get(const struct neigh *n)
@@ -472,6 +357,16 @@ void neigh_tick(struct neigh_table *t, uint64_t now)
 	for (uint32_t i = 0; i < t->slots; i++)
 		if (t->entry[i].present)
 			tick_entry(t, &t->entry[i], now);
+}
+
+void neigh_forget(struct neigh_table *t, uint16_t port)
+{
+	for (uint32_t i = 0; i < t->slots; i++) {
+		struct neigh *n = &t->entry[i];
+
+		if (n->present && n->state != NEIGH_STATIC && key_get(n).port == port)
+			remove_entry(t, n);
+	}
 }
 
 unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,

@@ -85,6 +85,10 @@ void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr
 // Repeats requests, refreshes what is in use, ages and removes the rest. Call every 100 ms or so.
 void neigh_tick(struct neigh_table *t, uint64_t now);
 
+// Forgets all of a port that are not static: its link is down, and others may be there when it
+// comes up again.
+void neigh_forget(struct neigh_table *t, uint16_t port);
+
 // Copies up to n entries from the offset-th on; returns how many. Callers exclude the functions
 // above for the time of the call.
 unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,

@@ -320,6 +320,30 @@ static void test_static(void **state)
 	neigh_table_free(t);
 }
 
+static void test_forget(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct ip_addr a = addr(3);
+	struct rte_ether_addr at = mac(3);
+
+	(void)state;
+	set_static(t, 1, 1);
+	learn(t, 2, 2, true, 1000);
+	neigh_learn(t, PORT + 1, &a, &at, true, 1000);
+	neigh_forget(t, PORT + 1);
+	expect_at(t, 2, 2);
+	neigh_learn(t, PORT + 1, &a, &at, true, 1000);
+	neigh_forget(t, PORT);
+	assert_false(has(t, 2));
+	expect_at(t, 1, 1);
+	assert_int_equal(
+		neigh_ask(t, &hints, neigh_seek(t, &hints, PORT + 1, &a), PORT + 1, &a, &at),
+		NEIGH_KNOWN);
+	resolve(t, 2, 2000); // asked again
+	assert_int_equal(asked.n, 1);
+	neigh_table_free(t);
+}
+
 static void test_room(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -428,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_answer_when_dead),
 		cmocka_unit_test(test_learn),

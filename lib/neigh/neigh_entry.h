@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table and its entries, as the control thread's part (neigh.c) and the workers' part
+// (neigh_ask.c) see them. Private to lib/neigh.
+#pragma once
+
+#include <assert.h>
+
+#include <rte_hash.h>
+
+#include "neigh.h"
+
+#define KEY_WORDS 3
+
+struct key {
+	union {
+		struct {
+			struct ip_addr addr;
+			uint64_t port;
+		};
+		uint64_t word[KEY_WORDS];
+	};
+};
+
+static_assert(sizeof(struct key) == KEY_WORDS * sizeof(uint64_t), "hashed as octets: no padding");
+
+// The word that workers read: the link address in its low 48 bits, above it what to make of it.
+#define LINK_KNOWN ((uint64_t)1 << 48)
+#define LINK_DEAD  ((uint64_t)1 << 49)
+
+struct neigh {
+	// Written by control, read by workers. The key changes only while the link word is 0.
+	_Atomic uint64_t link;
+	_Atomic uint64_t key[KEY_WORDS];
+	atomic_bool used; // set by workers, cleared by control
+	bool present;     // from here on control only
+	bool wanted;      // workers have had packets for it
+	uint8_t tries;
+	enum neigh_state state;
+	uint64_t since;    // entered the state
+	uint64_t answered; // last heard of
+	uint64_t last_use;
+	uint64_t next_try;
+} __rte_cache_aligned;
+
+struct neigh_table {
+	struct neigh_params p;
+	struct rte_hash *hash;
+	uint32_t slots;
+	uint32_t used;       // entries present
+	struct neigh *entry; // indexed by the position that the hash gives
+};
+
+static inline struct key key_of(uint16_t port, const struct ip_addr *addr)
+{
+	return (struct key){.addr = *addr, .port = port};
+}
+
+static inline struct neigh *find(
+	const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	struct key key = key_of(port, addr);
+	int32_t pos = rte_hash_lookup(t->hash, &key);
+
+	return pos < 0 ? NULL : &t->entry[pos];
+}
