@@ -9,7 +9,9 @@ static const char *const flow_filters[] = {"address", "port", "proto", "state", 
 
 static const struct show shows[] = {
 	{.word = "ports", .help = "ports, their addresses, link and counters"},
-	{.word = "sas", .help = "security associations, algorithms, sequence numbers, counters"},
+	{.word = "sas",
+		.help = "security associations, algorithms, counters, drops by "
+			"reason, lifetimes"},
 	{.word = "policies",
 		.help = "policies in order; asked: packets decided, mostly the "
 			"first of a flow each way"},
@@ -23,6 +25,7 @@ static const struct show shows[] = {
 	{.word = "drops",
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
+	{.word = "memory", .help = "pools and tables of fixed size: how much of them is used"},
 	{.word = "stages", .help = "what each stage of a pass costs, from one pass in 1024"},
 	{.word = "queues",
 		.help = "receive queues: bursts of 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 "

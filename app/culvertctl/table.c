@@ -24,18 +24,38 @@ void table_put_text(FILE *out, const char *text)
 			putc(*c, out);
 }
 
+static void put_value(FILE *out, json_t *value);
+
+static void put_array(FILE *out, const json_t *array)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		if (i > 0)
+			putc(',', out);
+		put_value(out, json_array_get(array, i));
+	}
+}
+
+static void put_object(FILE *out, json_t *object)
+{
+	for (void *i = json_object_iter(object); i != NULL; i = json_object_iter_next(object, i)) {
+		if (i != json_object_iter(object))
+			putc(',', out);
+		table_put_text(out, json_object_iter_key(i));
+		putc(':', out);
+		put_value(out, json_object_iter_value(i));
+	}
+}
+
 static void put_value(FILE *out, json_t *value)
 {
 	if (json_is_array(value)) {
-		for (size_t i = 0; i < json_array_size(value); i++) {
-			if (i > 0)
-				putc(',', out);
-			put_value(out, json_array_get(value, i));
-		}
+		put_array(out, value);
+	} else if (json_is_object(value)) {
+		put_object(out, value);
 	} else if (json_is_string(value)) {
 		table_put_text(out, json_string_value(value));
 	} else if (value != NULL && !json_is_null(value)) {
-		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
 		table_put_text(out, text != NULL ? text : "");
 		free(text);

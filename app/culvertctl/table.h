@@ -10,7 +10,8 @@
 void table_put_text(FILE *out, const char *text);
 
 // The columns are the keys of the first object, in its order. Numbers stand right, text left, "-"
-// for what is missing or empty; the elements of an array are joined by commas.
+// for what is missing or empty; the elements of an array, and of an object with their keys, are
+// joined by commas.
 //
 // A table wider than width characters is continued below itself, each part with the first column in
 // front; width 0: no limit. Returns 0, or -ENOMEM.

@@ -27,12 +27,22 @@ static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFET
 	return event == LIFETIME_HARD;
 }
 
+// Packets themselves leave no time behind.
+static void note_traffic(struct sa *sa, const uint64_t used[LIFETIME_UNITS], uint64_t now_ms)
+{
+	if (used[LIFETIME_BYTES] == sa->seen_bytes)
+		return;
+	sa->seen_bytes = used[LIFETIME_BYTES];
+	sa->seen_ms = now_ms;
+}
+
 static void out_check(struct sa_out *sa, uint64_t now_ms)
 {
 	uint64_t used[LIFETIME_UNITS];
 	enum lifetime_unit unit;
 
 	sa_out_used(sa, now_ms, used);
+	note_traffic(&sa->sa, used, now_ms);
 	if (ends(&sa->sa, "out", used, &unit))
 		sa_out_stop(sa, unit);
 }
@@ -43,6 +53,7 @@ static void in_check(struct sa_in *sa, uint64_t now_ms)
 	enum lifetime_unit unit;
 
 	sa_in_used(sa, now_ms, used);
+	note_traffic(&sa->sa, used, now_ms);
 	if (ends(&sa->sa, "in", used, &unit))
 		sa_in_stop(sa, unit);
 }

@@ -116,9 +116,15 @@ static void flush(struct loop *l)
 	worker_bury(l->worker);
 }
 
+// Time counts as idle from a pass without frames to the next pass, of either kind.
 static void pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 {
-	pipeline_pass(l->worker, m, n, rte_rdtsc());
+	uint64_t now = rte_rdtsc();
+
+	if (l->idle_since != 0)
+		l->idle_cycles += now - l->idle_since;
+	l->idle_since = n == 0 ? now : 0;
+	pipeline_pass(l->worker, m, n, now);
 	flush(l);
 }
 

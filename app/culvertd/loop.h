@@ -54,6 +54,9 @@ struct loop {
 
 	pid_t tid;                  // set by the worker when it begins
 	_Atomic uint64_t heartbeat; // written by the worker: moves on with every step
+	// TSC spent finding nothing to do, up to the last pass; and since when that has been so, 0
+	// while there is something. Written by the worker, read by the control thread.
+	uint64_t idle_cycles, idle_since;
 
 	_Atomic enum loop_phase phase;   // written by the control thread
 	_Atomic enum loop_phase reached; // written by the worker

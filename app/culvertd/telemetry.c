@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "telemetry.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_telemetry.h>
 
+#include "collect.h"
 #include "telemetry_add.h"
 #include "telemetry_flow.h"
 #include "telemetry_policy.h"
+#include "telemetry_sa.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
 // out; they are asked for again, since items are numbered.
@@ -62,112 +62,29 @@ static void add_addresses(
 
 static bool port_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	if (i >= g->conf->n_ports)
+	struct port_view v;
+
+	if (!collect_port(&v, g, i))
 		return false;
-
-	const struct port *p = &g->ports[i];
-	const struct conf_port *c = p->conf;
-	struct rte_eth_stats stats = {0};
-
-	rte_eth_stats_get(p->id, &stats);
-	add_string(d, "name", c->name);
-	add_string(d, "driver", p->driver);
-	add_string(d, "side", c->unprotected ? "unprotected" : "protected");
-	add_mac(d, "mac", &p->mac);
-	add_addresses(d, c, &g->snapshot->port[i]);
-	add_u64(d, "mtu", c->mtu);
-	add_string(d, "link", p->link_up ? "up" : "down");
-	add_u64(d, "link_changes", p->link_changes);
-	add_u64(d, "rx_queues", p->n_rx);
-	add_u64(d, "rx_packets", stats.ipackets);
-	add_u64(d, "rx_bytes", stats.ibytes);
-	add_u64(d, "rx_missed", stats.imissed);
-	add_u64(d, "rx_no_buffer", stats.rx_nombuf);
-	add_u64(d, "rx_errors", stats.ierrors);
-	add_u64(d, "tx_packets", stats.opackets);
-	add_u64(d, "tx_bytes", stats.obytes);
-	add_u64(d, "tx_errors", stats.oerrors);
+	add_string(d, "name", v.name);
+	add_string(d, "driver", v.driver);
+	add_string(d, "side", v.unprotected ? "unprotected" : "protected");
+	add_mac(d, "mac", &v.mac);
+	add_addresses(d, &g->conf->ports[i], &g->snapshot->port[i]);
+	add_u64(d, "mtu", v.mtu);
+	add_string(d, "link", v.up ? "up" : "down");
+	add_u64(d, "link_mbps", v.link_mbps);
+	add_u64(d, "link_changes", v.link_changes);
+	add_u64(d, "rx_queues", v.rx_queues);
+	add_u64(d, "rx_packets", v.rx_packets);
+	add_u64(d, "rx_bytes", v.rx_bytes);
+	add_u64(d, "rx_missed", v.rx_missed);
+	add_u64(d, "rx_no_buffer", v.rx_no_buffer);
+	add_u64(d, "rx_errors", v.rx_errors);
+	add_u64(d, "tx_packets", v.tx_packets);
+	add_u64(d, "tx_bytes", v.tx_bytes);
+	add_u64(d, "tx_errors", v.tx_errors);
 	return true;
-}
-
-static void sa_common(struct rte_tel_data *d, const struct sa *sa, const char *direction)
-{
-	char spi[16];
-
-	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
-	add_string(d, "name", sa->name);
-	add_string(d, "direction", direction);
-	add_string(d, "spi", spi);
-	add_addr(d, "local", &sa->local);
-	add_addr(d, "remote", &sa->remote);
-	add_string(d, "cipher", sa->cipher->name);
-	add_string(d, "auth", sa->auth->name);
-	add_string(d, "esn", sa->esn ? "yes" : "no");
-	add_string(d, "engine", crypto_session_engine(sa->session));
-}
-
-static void sa_counted(struct rte_tel_data *d, const struct sa *sa)
-{
-	uint64_t packets = 0, bytes = 0, errors = 0;
-
-	for (unsigned int w = 0; w < sa->n_workers; w++) {
-		packets += sa->counters[w].packets;
-		bytes += sa->counters[w].bytes;
-		for (int r = 0; r < DROP_COUNT; r++)
-			errors += sa->counters[w].drops[r];
-	}
-	add_u64(d, "packets", packets);
-	add_u64(d, "bytes", bytes);
-	add_u64(d, "errors", errors);
-}
-
-// What is left of the hard lifetime. Those that nobody gets to see the end of count as none.
-static void sa_lifetime(
-	struct rte_tel_data *d, const struct sa *sa, const uint64_t used[LIFETIME_UNITS])
-{
-	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
-		uint64_t left = lifetime_left(&sa->lifetime, u, used[u]);
-		char name[32], text[32] = "-";
-
-		snprintf(name, sizeof(name), "%s_left", lifetime_unit_names[u]);
-		if (left <= INT64_MAX)
-			snprintf(text, sizeof(text), "%" PRIu64, left);
-		add_string(d, name, text);
-	}
-}
-
-// The outbound ones first.
-static bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
-{
-	const struct snapshot *s = g->snapshot;
-	uint64_t used[LIFETIME_UNITS];
-
-	if (i < s->n_sa_out) {
-		struct sa_out *sa = s->sa_out[i];
-
-		sa_common(d, &sa->sa, "out");
-		add_u64(d, "sequence", RTE_MIN(sa->seq, sa->seq_max));
-		add_u64(d, "window", 0);
-		add_u64(d, "mtu", sa_out_path(sa)->mtu);
-		sa_counted(d, &sa->sa);
-		sa_out_used(sa, gateway_now_ms(), used);
-		sa_lifetime(d, &sa->sa, used);
-		return true;
-	}
-	i -= s->n_sa_out;
-	if (i < s->n_sa_in) {
-		struct sa_in *sa = s->sa_in[i];
-
-		sa_common(d, &sa->sa, "in");
-		add_u64(d, "sequence", replay_top(&sa->replay));
-		add_u64(d, "window", sa->replay.size);
-		add_u64(d, "mtu", 0);
-		sa_counted(d, &sa->sa);
-		sa_in_used(sa, gateway_now_ms(), used);
-		sa_lifetime(d, &sa->sa, used);
-		return true;
-	}
-	return false;
 }
 
 static bool route_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
@@ -223,96 +140,100 @@ static bool drop_item(struct rte_tel_data *d, const struct gateway *g, unsigned 
 	return true;
 }
 
-static void counters_add(struct rte_tel_data *d, const struct counters *c, uint64_t held)
+static void counters_add(
+	struct rte_tel_data *d, const struct counters *c, uint64_t drops, uint64_t held)
 {
 	add_u64(d, "rx", c->rx);
 	add_u64(d, "originated", c->originated);
 	add_u64(d, "tx", c->tx);
-	add_u64(d, "drops", counters_drops(c));
+	add_u64(d, "drops", drops);
 	add_u64(d, "local", c->local);
 	add_u64(d, "held", held);
 	add_u64(d, "errors_suppressed", c->errors_suppressed);
 }
 
-// Of all workers, from the passes that were measured.
 static bool stage_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	struct stage_counters sum = {0};
+	struct stage_view v;
+	const struct stage_counters *c = &v.counters;
 
-	if (i >= STAGE_COUNT)
+	if (!collect_stage(&v, g, i))
 		return false;
-	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
-		const struct stage_counters *c = &g->loops[w]->worker->stages.stage[i];
-
-		sum.calls += c->calls;
-		sum.packets += c->packets;
-		sum.cycles += c->cycles;
-	}
-	add_string(d, "stage", stage_info[i].name);
-	add_u64(d, "calls", sum.calls);
-	add_u64(d, "packets", sum.packets);
-	add_u64(d, "packets_per_call", sum.calls > 0 ? sum.packets / sum.calls : 0);
-	add_u64(d, "cycles_per_packet", sum.packets > 0 ? sum.cycles / sum.packets : 0);
-	add_string(d, "help", stage_info[i].help);
+	add_string(d, "stage", v.stage->name);
+	add_u64(d, "calls", c->calls);
+	add_u64(d, "packets", c->packets);
+	add_u64(d, "packets_per_call", c->calls > 0 ? c->packets / c->calls : 0);
+	add_u64(d, "cycles_per_packet", c->packets > 0 ? c->cycles / c->packets : 0);
+	add_string(d, "help", v.stage->help);
 	return true;
 }
 
-// The queues of all workers, one behind the other.
 static bool queue_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	static const char *const sizes[LOOP_SIZES] = {
 		"bursts_1", "bursts_2", "bursts_4", "bursts_8", "bursts_16", "bursts_32"};
-	unsigned int w = 0;
+	struct queue_view v;
 
-	while (w < g->conf->n_workers && i >= g->loops[w]->n_rx)
-		i -= g->loops[w++]->n_rx;
-	if (w == g->conf->n_workers)
+	if (!collect_queue(&v, g, i))
 		return false;
-
-	const struct loop_queue *q = &g->loops[w]->rx[i];
-
-	add_string(d, "port", g->conf->ports[q->port].name);
-	add_u64(d, "queue", q->queue);
-	add_u64(d, "worker", w);
+	add_string(d, "port", v.port);
+	add_u64(d, "queue", v.queue);
+	add_u64(d, "worker", v.worker);
 	for (unsigned int s = 0; s < LOOP_SIZES; s++)
-		add_u64(d, sizes[s], q->bursts[s]);
+		add_u64(d, sizes[s], v.bursts[s]);
 	return true;
 }
 
 static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	if (i >= g->conf->n_workers)
+	struct worker_view v;
+
+	if (!collect_worker(&v, g, i))
 		return false;
+	add_u64(d, "worker", v.worker);
+	add_u64(d, "cpu", v.cpu);
+	add_string(d, "state", v.stalled ? "stalled" : "running");
+	add_u64(d, "stalls", v.stalls);
+	add_u64(d, "queues", v.queues);
+	add_u64(d, "busy_ms", v.busy_ms);
+	add_u64(d, "idle_ms", v.idle_ms);
+	add_u64(d, "passes", v.counters.passes);
+	counters_add(d, &v.counters, v.drops, v.held);
+	return true;
+}
 
-	const struct loop *l = g->loops[i];
+static bool memory_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct memory_view v;
 
-	add_u64(d, "worker", i);
-	add_u64(d, "cpu", g->conf->worker_cpus[i]);
-	add_string(d, "state", g->health.worker[i].stalled ? "stalled" : "running");
-	add_u64(d, "stalls", g->health.worker[i].stalls);
-	add_u64(d, "queues", l->n_rx);
-	add_u64(d, "passes", l->worker->counters.passes);
-	counters_add(d, &l->worker->counters, loop_held(l));
+	if (!collect_memory(&v, g, i))
+		return false;
+	add_string(d, "memory", v.name);
+	add_u64(d, "used", v.used);
+	add_u64(d, "size", v.size);
+	add_string(d, "of", v.what);
+	add_string(d, "setting", v.setting);
 	return true;
 }
 
 static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	struct counters sum = gateway_counters(g);
-	struct flow_counters flows;
+	struct total_view v;
 
 	if (i > 0)
 		return false;
-	counters_add(d, &sum, gateway_held(g));
-	add_u64(d, "buffers_total", g->pool->size);
-	add_u64(d, "buffers_in_use", rte_mempool_in_use_count(g->pool));
-	add_u64(d, "buffers_free_min", g->health.buffers_free_min);
-	flow_counters_sum(g->flows, &flows);
-	add_u64(d, "flows", flow_count(g->flows));
-	add_u64(d, "flows_max", g->conf->flows_max);
-	add_u64(d, "flows_created", flows.created);
-	add_u64(d, "flows_expired", flows.expired);
-	add_u64(d, "flows_evicted", flows.evicted);
+	collect_total(&v, g);
+	counters_add(d, &v.counters, v.drops, v.held);
+	add_u64(d, "buffers_total", v.buffers);
+	add_u64(d, "buffers_in_use", v.buffers_in_use);
+	add_u64(d, "buffers_free_min", v.buffers_free_min);
+	add_u64(d, "flows", v.flows);
+	add_u64(d, "flows_max", v.flows_max);
+	add_u64(d, "flows_created", v.flow.created);
+	add_u64(d, "flows_expired", v.flow.expired);
+	add_u64(d, "flows_evicted", v.flow.evicted);
+	add_u64(d, "flows_flushed", v.flow.flushed);
+	add_u64(d, "flows_reopened", v.flow.reopened);
 	return true;
 }
 
@@ -343,6 +264,8 @@ static const struct command {
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		NULL, flow_page},
 	{"/culvert/info", "The daemon itself", info_item, NULL},
+	{"/culvert/memory", "Pools and tables of fixed size, and how much of them is used",
+		memory_item, NULL},
 	{"/culvert/neighbours", "Neighbour table", neighbour_item, NULL},
 	{"/culvert/policies",
 		"Security policies, in order. asked: packets decided, mostly the first of a flow "

@@ -4,29 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-// What number i of a list counted, over all workers.
-static uint64_t sum(const struct gateway *g, uint64_t *const packets[], unsigned int i)
-{
-	uint64_t n = 0;
-
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
-		n += packets[w][i];
-	return n;
-}
+#include "collect.h"
 
 bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	static const char *const action[] = {
-		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
-	const struct snapshot *s = g->snapshot;
+	struct asked_view v;
 
-	if (i >= spd_count(s->spd))
+	if (!collect_policy(&v, g, i))
 		return false;
 
-	const struct spd_policy *p = spd_at(s->spd, i);
+	const struct spd_policy *p = spd_at(g->snapshot->spd, i);
 
-	add_string(d, "name", p->name);
-	add_string(d, "action", action[p->action]);
+	add_string(d, "name", v.name);
+	add_string(d, "action", v.action);
 	add_selector(d, "local", &p->local, p->family);
 	add_selector(d, "remote", &p->remote, p->family);
 	add_proto(d, "proto", p->proto);
@@ -34,7 +24,7 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	add_port_range(d, "remote_port", &p->remote_port);
 	add_string(d, "out", p->out != NULL ? p->out->sa.name : "");
 	add_string(d, "in", p->in != NULL ? p->in->sa.name : "");
-	add_u64(d, "asked", sum(g, s->policy_packets, i));
+	add_u64(d, "asked", v.packets);
 	return true;
 }
 
@@ -80,18 +70,17 @@ static struct rule fallback_of(const struct rule_set *s)
 
 bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
-	static const char *const action[] = {
-		[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject"};
 	const struct snapshot *s = g->snapshot;
+	struct asked_view v;
 
-	if (i >= rule_set_count(s->rules))
+	if (!collect_rule(&v, g, i))
 		return false;
 
 	bool last = i + 1 == rule_set_count(s->rules);
 	const struct rule r = last ? fallback_of(s->rules) : *rule_set_at(s->rules, i);
 
-	add_string(d, "rule", r.name);
-	add_string(d, "action", action[r.action]);
+	add_string(d, "rule", v.name);
+	add_string(d, "action", v.action);
 	add_selector(d, "source", &r.source, r.family);
 	add_selector(d, "destination", &r.destination, r.family);
 	add_proto(d, "proto", r.proto);
@@ -103,6 +92,6 @@ bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	add_string(d, "tunnel", last ? "" : g->conf->rules[i].tunnel);
 	add_states(d, "state", r.states);
 	add_string(d, "log", r.log ? "yes" : "no");
-	add_u64(d, "asked", sum(g, s->rule_packets, i));
+	add_u64(d, "asked", v.packets);
 	return true;
 }

@@ -71,6 +71,9 @@ struct sa {
 	const struct auth_alg *auth;
 	unsigned int n_workers;
 	struct lifetime lifetime; // control thread
+	// When its bytes were last found to have grown, and what they were then; 0: never. Control
+	// thread.
+	uint64_t seen_ms, seen_bytes;
 };
 
 static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for packets");

@@ -239,11 +239,14 @@ class Tables(Case):
 
     def test_other_types(self):
         self.daemon("west", {"workers": [{"cpu": 1, "busy": 12.5, "idle": True, "list": [1, 2]},
-                                         {"cpu": "none", "busy": -3, "idle": False, "list": {}}]})
+                                         {"cpu": "none", "busy": -3, "idle": False, "list": {}},
+                                         {"cpu": 0, "busy": 0.1, "idle": None,
+                                          "list": {"auth": 3, "a\n": [1, 2]}}]})
         self.assert_table(self.ctl("show", "workers"), """
             CPU   BUSY  IDLE   LIST
             1     12.5  true   1,2
-            none    -3  false  {}
+            none    -3  false  -
+            0      0.1  -      auth:3,a\\x0a:1,2
             """)
 
     def test_largest_counters(self):

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#define NEIGH_AT_ONCE 4096 // looked at: the table is stepped through from its start each time
+
+bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i)
+{
+	struct rte_eth_stats stats = {0};
+	struct rte_eth_link link = {0};
+
+	if (i >= g->conf->n_ports)
+		return false;
+
+	const struct port *p = &g->ports[i];
+
+	rte_eth_stats_get(p->id, &stats);
+	rte_eth_link_get_nowait(p->id, &link);
+	*v = (struct port_view){
+		.mac = p->mac,
+		.unprotected = p->conf->unprotected,
+		.up = p->link_up,
+		.link_changes = p->link_changes,
+		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
+		.rx_queues = p->n_rx,
+		.mtu = p->conf->mtu,
+		.rx_packets = stats.ipackets,
+		.rx_bytes = stats.ibytes,
+		.rx_missed = stats.imissed,
+		.rx_no_buffer = stats.rx_nombuf,
+		.rx_errors = stats.ierrors,
+		.tx_packets = stats.opackets,
+		.tx_bytes = stats.obytes,
+		.tx_errors = stats.oerrors,
+	};
+	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
+	snprintf(v->driver, sizeof(v->driver), "%s", p->driver);
+	return true;
+}
+
+bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int i)
+{
+	if (i >= g->conf->n_workers)
+		return false;
+
+	const struct loop *l = g->loops[i];
+	uint64_t age_ms = gateway_now_ms() - g->started_ms;
+	uint64_t idle_ms = l->idle_cycles / (rte_get_tsc_hz() / 1000);
+
+	*v = (struct worker_view){
+		.worker = i,
+		.cpu = g->conf->worker_cpus[i],
+		.queues = l->n_rx,
+		.stalled = g->health.worker[i].stalled,
+		.stalls = g->health.worker[i].stalls,
+		.counters = l->worker->counters,
+		.held = loop_held(l),
+		.idle_ms = RTE_MIN(idle_ms, age_ms),
+	};
+	v->busy_ms = age_ms - v->idle_ms;
+	v->drops = counters_drops(&v->counters);
+	return true;
+}
+
+bool collect_queue(struct queue_view *v, const struct gateway *g, unsigned int i)
+{
+	unsigned int w = 0;
+
+	while (w < g->conf->n_workers && i >= g->loops[w]->n_rx)
+		i -= g->loops[w++]->n_rx;
+	if (w == g->conf->n_workers)
+		return false;
+
+	const struct loop_queue *q = &g->loops[w]->rx[i];
+
+	snprintf(v->port, sizeof(v->port), "%s", g->conf->ports[q->port].name);
+	v->worker = w;
+	v->queue = q->queue;
+	for (unsigned int s = 0; s < LOOP_SIZES; s++)
+		v->bursts[s] = q->bursts[s];
+	return true;
+}
+
+bool collect_stage(struct stage_view *v, const struct gateway *g, unsigned int i)
+{
+	if (i >= STAGE_COUNT)
+		return false;
+	*v = (struct stage_view){.stage = &stage_info[i]};
+	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
+		const struct stage_counters *c = &g->loops[w]->worker->stages.stage[i];
+
+		v->counters.calls += c->calls;
+		v->counters.packets += c->packets;
+		v->counters.cycles += c->cycles;
+	}
+	return true;
+}
+
+static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint64_t now_ms)
+{
+	*v = (struct sa_view){
+		.out = out,
+		.spi = sa->spi,
+		.local = sa->local,
+		.remote = sa->remote,
+		.cipher = sa->cipher,
+		.auth = sa->auth,
+		.engine = crypto_session_engine(sa->session),
+		.esn = sa->esn,
+		.seen = sa->seen_ms != 0,
+		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : 0,
+	};
+	snprintf(v->name, sizeof(v->name), "%s", sa->name);
+	for (unsigned int w = 0; w < sa->n_workers; w++) {
+		const struct sa_counters *c = &sa->counters[w];
+
+		v->packets += c->packets;
+		v->bytes += c->bytes;
+		for (enum drop d = 1; d < DROP_COUNT; d++) {
+			v->drops[d] += c->drops[d];
+			v->errors += c->drops[d];
+		}
+	}
+}
+
+static void sa_view_left(struct sa_view *v, const struct sa *sa)
+{
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++)
+		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
+}
+
+bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
+{
+	const struct snapshot *s = g->snapshot;
+	uint64_t now_ms = gateway_now_ms();
+
+	if (i < s->n_sa_out) {
+		struct sa_out *sa = s->sa_out[i];
+
+		sa_view_init(v, &sa->sa, true, now_ms);
+		v->sequence = RTE_MIN(sa->seq, sa->seq_max);
+		v->mtu = sa_out_path(sa)->mtu;
+		sa_out_used(sa, now_ms, v->used);
+		sa_view_left(v, &sa->sa);
+		return true;
+	}
+	i -= s->n_sa_out;
+	if (i < s->n_sa_in) {
+		struct sa_in *sa = s->sa_in[i];
+
+		sa_view_init(v, &sa->sa, false, now_ms);
+		v->sequence = replay_top(&sa->replay);
+		v->window = sa->replay.size;
+		sa_in_used(sa, now_ms, v->used);
+		sa_view_left(v, &sa->sa);
+		return true;
+	}
+	return false;
+}
+
+// What number i of a list counted, over all workers.
+static uint64_t asked(const struct gateway *g, uint64_t *const packets[], unsigned int i)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+		n += packets[w][i];
+	return n;
+}
+
+bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int i)
+{
+	static const char *const action[] = {
+		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
+	const struct snapshot *s = g->snapshot;
+
+	if (i >= spd_count(s->spd))
+		return false;
+	snprintf(v->name, sizeof(v->name), "%s", spd_at(s->spd, i)->name);
+	v->action = action[spd_at(s->spd, i)->action];
+	v->packets = asked(g, s->policy_packets, i);
+	return true;
+}
+
+bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i)
+{
+	static const char *const action[] = {
+		[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject"};
+	const struct snapshot *s = g->snapshot;
+
+	if (i >= rule_set_count(s->rules))
+		return false;
+	snprintf(v->name, sizeof(v->name), "%s", rule_set_at(s->rules, i)->name);
+	v->action = action[rule_set_at(s->rules, i)->action];
+	v->packets = asked(g, s->rule_packets, i);
+	return true;
+}
+
+static struct memory_view heap_view(void)
+{
+	struct rte_malloc_socket_stats sum = {0}, s;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
+		if (rte_malloc_get_socket_stats(socket, &s) == 0) {
+			sum.heap_totalsz_bytes += s.heap_totalsz_bytes;
+			sum.heap_allocsz_bytes += s.heap_allocsz_bytes;
+		}
+	return (struct memory_view){"heap", "bytes of DPDK's memory", "memory.size",
+		sum.heap_allocsz_bytes, sum.heap_totalsz_bytes};
+}
+
+static struct memory_view pool_view(
+	const struct rte_mempool *pool, const char *name, const char *what, const char *setting)
+{
+	return (struct memory_view){
+		name, what, setting, rte_mempool_in_use_count(pool), pool->size};
+}
+
+void collect_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
+{
+	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
+	unsigned int n, seen = 0;
+
+	memset(count, 0, NEIGH_STATES * sizeof(count[0]));
+	do {
+		n = neigh_list(g->neigh, views, NEIGH_AT_ONCE, seen, gateway_now_ms());
+		for (unsigned int i = 0; i < n; i++)
+			count[views[i].state]++;
+		seen += n;
+	} while (n == NEIGH_AT_ONCE);
+}
+
+static struct memory_view neighbour_view(const struct gateway *g)
+{
+	struct memory_view v = {.name = "neighbours",
+		.what = "entries of the neighbour table",
+		.setting = "neighbour_table.max",
+		.size = g->conf->neighbours_max};
+	uint64_t count[NEIGH_STATES];
+
+	collect_neighbours(count, g);
+	for (unsigned int i = 0; i < NEIGH_STATES; i++)
+		v.used += count[i];
+	return v;
+}
+
+bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int i)
+{
+	switch (i) {
+	case 0:
+		*v = pool_view(g->pool, "packets", "packet buffers", "memory.packet_buffers");
+		return true;
+	case 1:
+		*v = pool_view(g->large_pool, "reassembled", "buffers for reassembled packets",
+			"cpus.workers");
+		return true;
+	case 2:
+		*v = (struct memory_view){"flows", "entries of the flow table", "flows.max",
+			flow_count(g->flows), g->conf->flows_max};
+		return true;
+	case 3:
+		*v = neighbour_view(g);
+		return true;
+	case 4:
+		*v = heap_view();
+		return true;
+	default:
+		return false;
+	}
+}
+
+void collect_total(struct total_view *v, const struct gateway *g)
+{
+	*v = (struct total_view){
+		.counters = gateway_counters(g),
+		.held = gateway_held(g),
+		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
+		.buffers = g->pool->size,
+		.buffers_in_use = rte_mempool_in_use_count(g->pool),
+		.buffers_free_min = g->health.buffers_free_min,
+		.flows = flow_count(g->flows),
+		.flows_max = g->conf->flows_max,
+	};
+	v->drops = counters_drops(&v->counters);
+	flow_counters_sum(g->flows, &v->flow);
+}

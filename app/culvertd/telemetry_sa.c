@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_sa.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collect.h"
+
+// A number, or "-" if there is none.
+static void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value)
+{
+	char text[32] = "-";
+
+	if (there)
+		snprintf(text, sizeof(text), "%" PRIu64, value);
+	add_string(d, name, text);
+}
+
+// Lifetimes that nobody gets to see the end of have nothing left to show.
+static void add_lifetimes(struct rte_tel_data *d, const struct sa_view *v)
+{
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
+		char used[32], left[32];
+
+		snprintf(used, sizeof(used), "%s_used", lifetime_unit_names[u]);
+		add_u64(d, used, v->used[u]);
+		snprintf(left, sizeof(left), "%s_left", lifetime_unit_names[u]);
+		add_maybe(d, left, v->left[u] <= INT64_MAX, v->left[u]);
+	}
+}
+
+// By reason, those that there were.
+static void add_drops(struct rte_tel_data *d, const struct sa_view *v)
+{
+	struct rte_tel_data *drops = item_new();
+
+	if (drops == NULL)
+		return;
+	for (enum drop r = 1; r < DROP_COUNT; r++)
+		if (v->drops[r] > 0)
+			add_u64(drops, drop_info[r].name, v->drops[r]);
+	rte_tel_data_add_dict_container(d, "drops", drops, 0);
+}
+
+bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct sa_view v;
+	char spi[16];
+
+	if (!collect_sa(&v, g, i))
+		return false;
+	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(v.spi));
+	add_string(d, "name", v.name);
+	add_string(d, "direction", v.out ? "out" : "in");
+	add_string(d, "spi", spi);
+	add_addr(d, "local", &v.local);
+	add_addr(d, "remote", &v.remote);
+	add_string(d, "cipher", v.cipher->name);
+	add_string(d, "auth", v.auth->name);
+	add_string(d, "esn", v.esn ? "yes" : "no");
+	add_string(d, "engine", v.engine);
+	add_u64(d, "sequence", v.sequence);
+	add_u64(d, "window", v.window);
+	add_u64(d, "mtu", v.mtu);
+	add_u64(d, "packets", v.packets);
+	add_u64(d, "bytes", v.bytes);
+	add_u64(d, "errors", v.errors);
+	add_drops(d, &v);
+	add_maybe(d, "last_seen_s", v.seen, v.seen_ms / 1000);
+	add_lifetimes(d, &v);
+	return true;
+}
