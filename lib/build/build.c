@@ -8,6 +8,7 @@
 
 #include "build_route.h"
 #include "build_rule.h"
+#include "ecn.h"
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
@@ -61,8 +62,25 @@ static void ports_build(
 	}
 }
 
+// Bits of DSCP and ECN that pass from one header to the other.
+static uint8_t tos_copied(const struct conf_sa *c)
+{
+	return (uint8_t)((c->dscp == CONF_DSCP_COPY ? CONF_DSCP_MAX << 2 : 0) |
+			 (c->ecn ? ECN_MASK : 0));
+}
+
+static uint8_t tos_fixed(const struct conf_sa *c)
+{
+	return (uint8_t)(c->dscp <= CONF_DSCP_MAX ? c->dscp << 2 : 0);
+}
+
 static struct sa_params sa_params_of(const struct conf *conf, const struct conf_sa *c)
 {
+	static const enum sa_flow_label flow_label[] = {
+		[CONF_FLOW_LABEL_ZERO] = SA_FLOW_LABEL_ZERO,
+		[CONF_FLOW_LABEL_COPY] = SA_FLOW_LABEL_COPY,
+	};
+
 	return (struct sa_params){
 		.name = c->name,
 		.spi = c->spi,
@@ -71,6 +89,10 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key, c->esn},
 		.engine = conf->engine,
 		.replay_window = c->replay_window,
+		.tos_copied = tos_copied(c),
+		.tos_fixed = tos_fixed(c),
+		.ttl = c->ttl,
+		.flow_label = flow_label[c->flow_label],
 		.soft = {[LIFETIME_BYTES] = c->soft.bytes,
 			[LIFETIME_PACKETS] = c->soft.packets,
 			[LIFETIME_SECONDS] = c->soft.seconds},

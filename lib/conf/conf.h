@@ -63,6 +63,11 @@ struct conf_neighbour {
 
 enum conf_direction { CONF_IN, CONF_OUT };
 
+#define CONF_DSCP_MAX 63
+enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
+
+enum conf_flow_label { CONF_FLOW_LABEL_ZERO, CONF_FLOW_LABEL_COPY };
+
 // 0: none was given.
 struct conf_lifetime {
 	uint64_t bytes, packets, seconds;
@@ -82,6 +87,11 @@ struct conf_sa {
 	bool esn;               // sequence numbers of 64 bits
 	uint32_t replay_window; // packets; 0: no replay check. Inbound only.
 	struct conf_lifetime soft, hard;
+	uint8_t dscp; // CONF_DSCP_COPY; outbound up to CONF_DSCP_MAX, inbound CONF_DSCP_KEEP
+	bool ecn;     // passes between the headers (RFC 6040)
+	// Of the outer header, outbound only:
+	uint8_t ttl;
+	enum conf_flow_label flow_label;
 };
 
 enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };

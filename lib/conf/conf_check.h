@@ -14,6 +14,10 @@ void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
 
+// Checks what an SA, an item of the list, does with IP headers, and fills in the defaults that
+// depend on its direction.
+void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
+
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
 

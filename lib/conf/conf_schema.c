@@ -17,6 +17,7 @@ static const char *const idles[] = {"poll", "sleep", NULL}; // enum conf_idle
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
+static const char *const flow_labels[] = {"zero", "copy", NULL};             // enum conf_flow_label
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
 
 static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
@@ -244,6 +245,19 @@ static const struct conf_option sa_options[] = {
 		FIELD(struct conf_sa, replay_window)},
 	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
 	{.name = "lifetime", .shape = CONF_GROUP, .schema = &lifetime},
+	{.name = "dscp", .type = &conf_type_dscp, FIELD(struct conf_sa, dscp)},
+	{.name = "ecn", .type = &conf_type_bool, .def = "true", FIELD(struct conf_sa, ecn)},
+	{.name = "ttl",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 255,
+		.def = "64",
+		FIELD(struct conf_sa, ttl)},
+	{.name = "flow_label",
+		.type = &conf_type_choice,
+		.choices = flow_labels,
+		.def = "zero",
+		FIELD(struct conf_sa, flow_label)},
 	{0},
 };
 

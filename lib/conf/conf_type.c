@@ -338,6 +338,61 @@ const struct conf_type conf_type_ports = {
 	"a port such as \"53\" or a range such as \"1000-2000\", up to 65535", STRING | INTEGER,
 	NULL, parse_ports};
 
+// The names of IANA's registry of DSCPs, in small letters.
+static const struct dscp {
+	const char *name;
+	uint8_t number;
+} dscps[] = {
+	{"copy", CONF_DSCP_COPY},
+	{"keep", CONF_DSCP_KEEP},
+	{"cs0", 0},
+	{"le", 1},
+	{"cs1", 8},
+	{"af11", 10},
+	{"af12", 12},
+	{"af13", 14},
+	{"cs2", 16},
+	{"af21", 18},
+	{"af22", 20},
+	{"af23", 22},
+	{"cs3", 24},
+	{"af31", 26},
+	{"af32", 28},
+	{"af33", 30},
+	{"cs4", 32},
+	{"af41", 34},
+	{"af42", 36},
+	{"af43", 38},
+	{"cs5", 40},
+	{"voice-admit", 44},
+	{"ef", 46},
+	{"cs6", 48},
+	{"cs7", 56},
+};
+
+static const char *dscp_name(const struct conf_option *o, unsigned int i)
+{
+	(void)o;
+	return i < RTE_DIM(dscps) ? dscps[i].name : NULL;
+}
+
+static void parse_dscp(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint32_t v = UINT32_MAX;
+
+	for (unsigned int i = 0; i < RTE_DIM(dscps); i++)
+		if (strcmp(dscps[i].name, text) == 0)
+			v = dscps[i].number;
+	if (v != UINT32_MAX || (whole_number(&v, text) && v <= CONF_DSCP_MAX))
+		*(uint8_t *)field = (uint8_t)v;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_dscp = {
+	"a number from 0 to 63 or one of", STRING | INTEGER, dscp_name, parse_dscp};
+
 static const char *cipher_name(const struct conf_option *o, unsigned int i)
 {
 	(void)o;

@@ -82,35 +82,51 @@ static void cut_to(struct rte_mbuf *m, const void *inner, uint32_t len)
 	m->pkt_len = len;
 }
 
-// Both move congestion marks from the outer header to the inner.
-static enum drop extract_v4(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+// What the inner header shall carry: DSCP of its own, or of the outer header if the SA wants that
+// (RFC 2983); ECN of both (RFC 6040 4.2). Where the SA does not look at ECN, the outer one counts
+// as not-ECT, which changes nothing. False if the packet has to be dropped.
+static bool decapsulate(uint8_t *tos, const struct sa *sa, uint8_t outer)
+{
+	uint8_t dscp_copied = sa->tos_copied & ~ECN_MASK, inner = *tos, ecn;
+
+	if (!ecn_decapsulate(&ecn, inner & ECN_MASK, outer & sa->tos_copied & ECN_MASK))
+		return false;
+	*tos = (uint8_t)((outer & dscp_copied) | (inner & ~dscp_copied & ~ECN_MASK) | ecn);
+	return true;
+}
+
+// Both move what there is to be moved from the outer header to the inner.
+static enum drop extract_v4(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
-	uint8_t ecn;
+	uint8_t tos;
 
 	if (ipv4_check(ip, len, false) != IPV4_GOOD)
 		return DROP_INNER_HEADER;
-	if (!ecn_decapsulate(&ecn, ip->type_of_service & ECN_MASK, outer_tos & ECN_MASK))
+	tos = ip->type_of_service;
+	if (!decapsulate(&tos, sa, outer_tos))
 		return DROP_ECN;
-	if (ecn != (ip->type_of_service & ECN_MASK)) {
-		ip->type_of_service = (uint8_t)((ip->type_of_service & ~ECN_MASK) | ecn);
+	if (tos != ip->type_of_service) {
+		ip->type_of_service = tos;
 		ipv4_checksum_set(ip);
 	}
 	cut_to(m, ip, rte_be_to_cpu_16(ip->total_length));
 	return DROP_NONE;
 }
 
-static enum drop extract_v6(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+static enum drop extract_v6(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)inner;
-	uint8_t tos, ecn;
+	uint8_t tos;
 
 	if (ipv6_check(ip, len) != IPV6_GOOD)
 		return DROP_INNER_HEADER;
 	tos = ipv6_tos(ip);
-	if (!ecn_decapsulate(&ecn, tos & ECN_MASK, outer_tos & ECN_MASK))
+	if (!decapsulate(&tos, sa, outer_tos))
 		return DROP_ECN;
-	ipv6_tos_set(ip, (uint8_t)((tos & ~ECN_MASK) | ecn));
+	ipv6_tos_set(ip, tos);
 	cut_to(m, ip, ipv6_len(ip));
 	return DROP_NONE;
 }
@@ -123,14 +139,14 @@ static uint8_t outer_tos_of(const struct rte_mbuf *m)
 }
 
 // What the next header of the trailer says is in the SA: either family.
-static enum drop extract(
-	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos, uint8_t next_header)
+static enum drop extract(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len,
+	uint8_t outer_tos, uint8_t next_header)
 {
 	if (likely(next_header == IPPROTO_IPIP))
-		return extract_v4(m, inner, len, outer_tos);
+		return extract_v4(sa, m, inner, len, outer_tos);
 	switch (next_header) {
 	case IPPROTO_IPV6:
-		return extract_v6(m, inner, len, outer_tos);
+		return extract_v6(sa, m, inner, len, outer_tos);
 	case IPPROTO_NONE:
 		return DROP_DUMMY;
 	default:
@@ -151,8 +167,8 @@ enum drop esp_in_finish(
 		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
 		return DROP_PADDING;
 
-	enum drop d =
-		extract(m, text, (uint16_t)(room - tail->pad_len), outer_tos, tail->next_proto);
+	enum drop d = extract(
+		&sa->sa, m, text, (uint16_t)(room - tail->pad_len), outer_tos, tail->next_proto);
 
 	if (likely(d == DROP_NONE)) {
 		sa->sa.counters[worker].packets++;

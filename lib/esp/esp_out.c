@@ -17,22 +17,30 @@
 // whole: as many as a cipher with the largest block may need.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP, ECN (RFC 6040 4.1, normal
-// mode) and DF. IPv6 has no DF: where a router on the way fragments nothing is lost.
+// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
+// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF. IPv6 has no DF: where a
+// router on the way fragments nothing is lost.
 struct inherited {
 	uint8_t next_header;
 	uint8_t tos;
 	rte_be16_t offset;
 };
 
-static struct inherited inherit(const struct rte_mbuf *m)
+static struct inherited inherit(const struct sa *sa, const struct rte_mbuf *m)
 {
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	struct inherited inner = {IPPROTO_IPV6, 0, 0};
+	uint8_t tos;
 
-	if (ip_is_v4(ip))
-		return (struct inherited){
-			IPPROTO_IPIP, ip->type_of_service, ip->fragment_offset & IPV4_OFFSET_DF};
-	return (struct inherited){IPPROTO_IPV6, ipv6_tos((const struct rte_ipv6_hdr *)ip), 0};
+	if (ip_is_v4(ip)) {
+		inner.next_header = IPPROTO_IPIP;
+		inner.offset = ip->fragment_offset & IPV4_OFFSET_DF;
+		tos = ip->type_of_service;
+	} else {
+		tos = ipv6_tos((const struct rte_ipv6_hdr *)ip);
+	}
+	inner.tos = (uint8_t)((tos & sa->tos_copied) | sa->tos_fixed);
+	return inner;
 }
 
 // Where a router on the way may fragment, different for long enough; other SAs between the same
@@ -58,14 +66,22 @@ static void outer_v4_write(uint8_t *to, const struct sa_path *path, const struct
 		path->outer_sum + rte_cpu_to_be_16(inner->tos) + total_length + id + inner->offset);
 }
 
-// RFC 4301 5.1.2.2. The flow label is not copied: those of several hosts might collide.
-static void outer_v6_write(
-	uint8_t *to, const struct sa_path *path, const struct inherited *inner, uint16_t len)
+// What the inner packet at ip brings to the flow label.
+static rte_be32_t flow_label(const struct sa *sa, const void *ip)
+{
+	if (likely(sa->flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
+		return 0;
+	return ((const struct rte_ipv6_hdr *)ip)->vtc_flow & RTE_BE32(RTE_IPV6_HDR_FL_MASK);
+}
+
+// RFC 4301 5.1.2.2.
+static void outer_v6_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
+	uint16_t len, rte_be32_t label)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)to;
 
 	memcpy(ip, path->outer, sizeof(*ip));
-	ipv6_tos_set(ip, inner->tos);
+	ip->vtc_flow |= rte_cpu_to_be_32((uint32_t)inner->tos << RTE_IPV6_HDR_TC_SHIFT) | label;
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip)));
 }
 
@@ -95,7 +111,7 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa
 	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
 		return DROP_NO_ROOM;
 
-	const struct inherited inner = inherit(m);
+	const struct inherited inner = inherit(&sa->sa, m);
 	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
 	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
 
@@ -113,7 +129,8 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa
 	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
 		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
 	else
-		outer_v6_write(outer, path, &inner, m->data_len);
+		outer_v6_write(
+			outer, path, &inner, m->data_len, flow_label(&sa->sa, outer + head_len));
 	memcpy(esp, &header, sizeof(header));
 	*op = (struct crypto_op){
 		.session = sa->sa.session,

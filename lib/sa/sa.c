@@ -10,7 +10,6 @@
 
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
-#define OUTER_TTL       64
 
 static void sa_fini(struct sa *sa)
 {
@@ -31,6 +30,10 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.icv_len = alg_pair_icv_len(p->key.cipher, p->key.auth),
 		.esn = p->key.esn,
 		.align = p->key.cipher->block,
+		.tos_copied = p->tos_copied,
+		.tos_fixed = p->tos_fixed,
+		.flow_label = (uint8_t)p->flow_label,
+		.ttl = p->ttl,
 		.local = p->local,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
@@ -51,29 +54,27 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 }
 
 // The outer header of RFC 4301 5.1.2, except what differs from packet to packet.
-static void outer_init_v6(
-	struct sa_path *path, const struct ip_addr *local, const struct ip_addr *remote)
+static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct ip_addr *remote)
 {
 	struct rte_ipv6_hdr ip = {
 		.vtc_flow = RTE_BE32(6u << 28),
 		.proto = IPPROTO_ESP,
-		.hop_limits = OUTER_TTL,
+		.hop_limits = sa->ttl,
 	};
 
-	memcpy(ip.src_addr, local, sizeof(ip.src_addr));
+	memcpy(ip.src_addr, &sa->local, sizeof(ip.src_addr));
 	memcpy(ip.dst_addr, remote, sizeof(ip.dst_addr));
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
 }
 
-static void outer_init_v4(
-	struct sa_path *path, const struct ip_addr *local, const struct ip_addr *remote)
+static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struct ip_addr *remote)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
-		.time_to_live = OUTER_TTL,
+		.time_to_live = sa->ttl,
 		.next_proto_id = IPPROTO_ESP,
-		.src_addr = ip_addr_v4(local),
+		.src_addr = ip_addr_v4(&sa->local),
 		.dst_addr = ip_addr_v4(remote),
 	};
 
@@ -91,9 +92,9 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
 		return NULL;
 	*path = (struct sa_path){.nexthop = nexthop};
 	if (ip_addr_is_v4(remote))
-		outer_init_v4(path, &sa->local, remote);
+		outer_init_v4(path, sa, remote);
 	else
-		outer_init_v6(path, &sa->local, remote);
+		outer_init_v6(path, sa, remote);
 	path->mtu = sa_inner_mtu(sa, path->outer_len, mtu);
 	return path;
 }

@@ -37,6 +37,12 @@ struct sa_counters {
 
 struct nexthop;
 
+// Of an outer header of IPv6.
+enum sa_flow_label {
+	SA_FLOW_LABEL_ZERO,
+	SA_FLOW_LABEL_COPY, // from an inner header of IPv6
+};
+
 // What is asked for; see struct conf_sa. The key octets stay the caller's.
 struct sa_params {
 	const char *name;
@@ -47,7 +53,11 @@ struct sa_params {
 	uint32_t replay_window; // packets, inbound only
 	// Outbound only: the way to remote, which outlives the SA's path, and what fits its link.
 	const struct nexthop *nexthop;
-	uint16_t mtu; // octets of IP packet
+	uint16_t mtu;                  // octets of IP packet
+	uint8_t tos_copied, tos_fixed; // see struct sa
+	// Of the outer header, outbound only.
+	uint8_t ttl;
+	enum sa_flow_label flow_label;
 	// 0 where none is asked for, see lifetime_init().
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
@@ -61,11 +71,17 @@ struct sa {
 	// Why the SA must not be used any more, an enum drop. Written by the control thread, once.
 	_Atomic uint8_t stop;
 	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
+	// outer and inbound the inner one, takes from the other; and those that the outer one has
+	// instead.
+	uint8_t tos_copied, tos_fixed;
+	uint8_t flow_label; // an enum sa_flow_label
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
 	struct ip_addr local;
 	// For showing, not for packets:
 	struct ip_addr remote;
+	uint8_t ttl; // of the outer header; outbound only
 	char name[SA_NAME_MAX];
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;

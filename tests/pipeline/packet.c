@@ -146,6 +146,28 @@ struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len)
 	return f;
 }
 
+struct frame frame_carry(const struct frame *sent)
+{
+	struct frame f = *sent;
+
+	memcpy(f.b, mac_of_port(f.port), 6);
+	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
+	return f;
+}
+
+struct frame frame_after_two_hops(const struct frame *in)
+{
+	struct frame f = *in;
+
+	if (be16(f.b + 12) == 0x86dd) {
+		f.b[ETH_LEN + 7] = (uint8_t)(f.b[ETH_LEN + 7] - 2);
+	} else {
+		f.b[ETH_LEN + 8] = (uint8_t)(f.b[ETH_LEN + 8] - 2);
+		ip_checksum_mend(f.b + ETH_LEN);
+	}
+	return f;
+}
+
 struct frame frame_arp(uint16_t port, uint16_t operation, const char *sender, const char *target)
 {
 	static const uint8_t head[] = {0, 1, 0x08, 0x00, 6, 4};

@@ -71,6 +71,12 @@ struct frame frame_ip(uint16_t port, struct ipv4 ip);
 // The same with len octets of packet as they are.
 struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len);
 
+// What one gateway sent comes in at another.
+struct frame frame_carry(const struct frame *sent);
+
+// The frame as it is behind two routers. IPv4 or IPv6.
+struct frame frame_after_two_hops(const struct frame *in);
+
 // ARP: operation, sender and target as in the header; the sender is the port's neighbour.
 struct frame frame_arp(uint16_t port, uint16_t operation, const char *sender, const char *target);
 

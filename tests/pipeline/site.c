@@ -48,6 +48,7 @@ static void add_sa(struct text *t, const char *name, const char *direction, unsi
 {
 	const struct cipher_alg *cipher = cipher_alg_find(s->cipher);
 	const struct auth_alg *auth = auth_alg_find(s->auth);
+	const char *more = strcmp(direction, "in") == 0 ? s->sa_in : s->sa_out;
 
 	add(t,
 		"  { name = \"%s\"; direction = \"%s\"; spi = \"0x%x\"; local = \"%s\"; "
@@ -57,7 +58,7 @@ static void add_sa(struct text *t, const char *name, const char *direction, unsi
 	add_key(t, "auth_key", auth->key_len, spi);
 	if (strcmp(direction, "in") == 0)
 		add(t, " replay_window = %u;", s->window);
-	add(t, "%s },\n", s->sa != NULL ? s->sa : "");
+	add(t, "%s%s },\n", s->sa != NULL ? s->sa : "", more != NULL ? more : "");
 }
 
 static void add_neighbour(struct text *t, const char *addr, uint16_t port)
@@ -186,4 +187,13 @@ struct gateway *site_b(struct site s)
 		"  { name = \"rest\"; action = \"discard\"; }\n"
 		");\n");
 	return gateway_new(1, text);
+}
+
+void expect_arrived(const struct frame *arrived, const struct frame *in)
+{
+	struct frame right = frame_after_two_hops(in);
+
+	assert_int_equal(arrived->port, LAN);
+	assert_int_equal(arrived->len, in->len);
+	assert_memory_equal(arrived->b + 12, right.b + 12, in->len - 12u);
 }

@@ -33,11 +33,15 @@ struct site {
 	unsigned int errors_per_second; // 1000
 	unsigned int hold;              // 256
 	const char *sa;                 // more settings of the SAs of A and B: none
+	const char *sa_out, *sa_in;     // the same of those of one direction
 };
 
 // Gateways A and B, with ids 0 and 1.
 struct gateway *site_a(struct site s);
 struct gateway *site_b(struct site s);
+
+// The frame that a gateway sent to its LAN is the one that came from the other LAN.
+void expect_arrived(const struct frame *arrived, const struct frame *in);
 
 // The text of A's configuration.
 void site_a_conf(char *text, size_t size, struct site s);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site_v6.h"
 
-#define CONF_MAX       8192
-#define ALGORITHMS_MAX 320
+#define CONF_MAX 8192
+#define SA_MAX   512
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
-// remote tunnel end, MTU of WAN; then for either SA the SPI, algorithms and keys.
+// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
@@ -58,12 +58,13 @@ static void add_key(char *text, const char *name, unsigned int len, unsigned int
 }
 
 // The keys come of the SPI, so that both sides have the same.
-static void algorithms_write(char text[ALGORITHMS_MAX], const struct site *s, unsigned int spi)
+static void sa_write(char text[SA_MAX], const struct site *s, const char *more, unsigned int spi)
 {
 	const struct cipher_alg *cipher = cipher_alg_find(s->cipher);
 	const struct auth_alg *auth = auth_alg_find(s->auth);
 
-	sprintf(text, "cipher = \"%s\"; auth = \"%s\";", s->cipher, s->auth);
+	sprintf(text, "%s cipher = \"%s\"; auth = \"%s\";", more != NULL ? more : "", s->cipher,
+		s->auth);
 	add_key(text, "cipher_key", cipher->key_len + cipher->salt_len, spi);
 	add_key(text, "auth_key", auth->key_len, spi);
 }
@@ -71,15 +72,15 @@ static void algorithms_write(char text[ALGORITHMS_MAX], const struct site *s, un
 static struct gateway *gateway_of(
 	unsigned int here, unsigned int there, enum outer outer, struct site s)
 {
-	char text[CONF_MAX], local[64], remote[64], out[ALGORITHMS_MAX], in[ALGORITHMS_MAX];
+	char text[CONF_MAX], local[64], remote[64], out[SA_MAX], in[SA_MAX];
 	const char *end = outer == OVER_V4 ? "192.0.2.%u" : "2001:db8:f::%u";
 
 	s.cipher = s.cipher != NULL ? s.cipher : "aes-128-gcm";
 	s.auth = s.auth != NULL ? s.auth : "none";
 	snprintf(local, sizeof(local), end, here);
 	snprintf(remote, sizeof(remote), end, there);
-	algorithms_write(out, &s, 0x1000 + here);
-	algorithms_write(in, &s, 0x1000 + there);
+	sa_write(out, &s, s.sa_out, 0x1000 + here);
+	sa_write(in, &s, s.sa_in, 0x1000 + there);
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
 		0x1000 + here, out, 0x1000 + there, in);
 	return gateway_new(here - 1, text);

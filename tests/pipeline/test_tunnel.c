@@ -7,34 +7,12 @@
 #include "peer.h"
 #include "site.h"
 
-// What one gateway sent comes in at the other.
-static struct frame carry(const struct frame *sent)
-{
-	struct frame f = *sent;
-
-	memcpy(f.b, mac_of_port(f.port), 6);
-	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
-	return f;
-}
-
-// The packet is as it was but for two hops.
-static void expect_arrived(const struct frame *arrived, const struct frame *in)
-{
-	struct frame right = *in;
-
-	right.b[ETH_LEN + 8] = (uint8_t)(right.b[ETH_LEN + 8] - 2);
-	ip_checksum_mend(right.b + ETH_LEN);
-	assert_int_equal(arrived->port, LAN);
-	assert_int_equal(arrived->len, in->len);
-	assert_memory_equal(frame_packet(arrived), frame_packet(&right), frame_packet_len(in));
-}
-
 // One packet from the LAN of one to the LAN of the other.
 static void check_one(struct gateway *from, struct gateway *to, struct ipv4 ip)
 {
 	struct frame in = frame_ip(LAN, ip), wire;
 
-	wire = carry(gateway_expect_sent(from, &in, WAN));
+	wire = frame_carry(gateway_expect_sent(from, &in, WAN));
 	expect_arrived(gateway_expect_sent(to, &wire, LAN), &in);
 }
 
@@ -90,7 +68,7 @@ static void test_bursts(void **state)
 		expect_drops(a, DROP_NONE, 0);
 		assert_in_range(a->n_sent, n, 2 * n);
 		for (unsigned int i = 0; i < a->n_sent; i++)
-			wire[i] = carry(&a->sent[i]);
+			wire[i] = frame_carry(&a->sent[i]);
 		gateway_pass(b, wire, a->n_sent);
 		expect_drops(b, DROP_NONE, 0);
 		assert_int_equal(worker_held(b->w), 0);

@@ -7,38 +7,6 @@
 
 #define TO_B(...) FROM_TO("2001:db8:1::5", "2001:db8:2::5", ##__VA_ARGS__)
 
-static struct frame carry(const struct frame *sent)
-{
-	struct frame f = *sent;
-
-	memcpy(f.b, mac_of_port(f.port), 6);
-	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
-	return f;
-}
-
-// The frame as it is behind two hops.
-static struct frame after_two_hops(const struct frame *in)
-{
-	struct frame f = *in;
-
-	if (be16(f.b + 12) == 0x86dd) {
-		f.b[ETH_LEN + 7] = (uint8_t)(f.b[ETH_LEN + 7] - 2);
-	} else {
-		f.b[ETH_LEN + 8] = (uint8_t)(f.b[ETH_LEN + 8] - 2);
-		ip_checksum_mend(f.b + ETH_LEN);
-	}
-	return f;
-}
-
-static void expect_arrived(const struct frame *arrived, const struct frame *in)
-{
-	struct frame right = after_two_hops(in);
-
-	assert_int_equal(arrived->port, LAN);
-	assert_int_equal(arrived->len, in->len);
-	assert_memory_equal(arrived->b + 12, right.b + 12, in->len - 12u);
-}
-
 static void expect_outer_v6(const struct frame *wire, uint8_t tos)
 {
 	const uint8_t *p = frame_packet(wire);
@@ -72,7 +40,7 @@ static void check_one(
 	struct gateway *a, struct gateway *b, enum outer outer, const struct frame *in, uint8_t tos)
 {
 	uint16_t df = be16(in->b + 12) == 0x0800 ? (be16(in->b + ETH_LEN + 6) & DF) : 0;
-	struct frame wire = carry(gateway_expect_sent(a, in, WAN));
+	struct frame wire = frame_carry(gateway_expect_sent(a, in, WAN));
 
 	if (outer == OVER_V4)
 		expect_outer_v4(&wire, tos, df);
@@ -110,66 +78,6 @@ static void test_mixes(void **state)
 	(void)state;
 	check_mix(OVER_V4);
 	check_mix(OVER_V6);
-}
-
-// Figure 4 of RFC 6040: rows are the inner mark (not-ECT, ECT(1), ECT(0), CE), columns the outer.
-#define DROPPED 0xff
-static const uint8_t ecn_table[4][4] = {
-	{0, 0, 0, DROPPED},
-	{1, 1, 1, 3},
-	{2, 1, 2, 3},
-	{3, 3, 3, 3},
-};
-
-static uint8_t tos_of(const struct frame *f)
-{
-	const uint8_t *p = frame_packet(f);
-
-	return be16(f->b + 12) == 0x0800 ? p[1] : (uint8_t)(be16(p) >> 4);
-}
-
-static void mark(struct frame *f, uint8_t ecn)
-{
-	uint8_t *p = f->b + ETH_LEN;
-
-	if (be16(f->b + 12) == 0x0800) {
-		p[1] = (uint8_t)((p[1] & ~3) | ecn);
-		ip_checksum_mend(p);
-	} else {
-		p[1] = (uint8_t)((p[1] & ~0x30) | ecn << 4);
-	}
-}
-
-static void check_ecn(struct gateway *a, struct gateway *b, bool six, uint8_t inner, uint8_t outer)
-{
-	uint8_t tos = (uint8_t)(0xb8 | inner), right = ecn_table[inner][outer];
-	struct frame in =
-		six ? frame_ip6(LAN, (struct ipv6)TO_B(.tos = tos))
-		    : frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .tos = tos));
-	struct frame wire = carry(gateway_expect_sent(a, &in, WAN));
-
-	assert_int_equal(tos_of(&wire), tos); // copied, RFC 6040 4.1
-	mark(&wire, outer);
-	if (right == DROPPED) {
-		gateway_expect_drop(b, &wire, DROP_ECN);
-		return;
-	}
-	mark(&in, right);
-	expect_arrived(gateway_expect_sent(b, &wire, LAN), &in);
-}
-
-static void test_ecn(void **state)
-{
-	(void)state;
-	for (enum outer over = OVER_V4; over <= OVER_V6; over++) {
-		struct gateway *a = site_v6_a(over, (struct site){0}),
-			       *b = site_v6_b(over, (struct site){0});
-
-		for (unsigned int i = 0; i < 32; i++)
-			check_ecn(a, b, i / 16 != 0, i / 4 % 4, i % 4);
-		gateway_free(a);
-		gateway_free(b);
-	}
 }
 
 // An ICMPv6 error in a frame, about the packet as it came in or with its hop limit lowered.
@@ -257,7 +165,7 @@ static void test_fragments(void **state)
 		       *b = site_v6_b(OVER_V6, (struct site){0});
 	struct frame whole = frame_ip6(LAN, (struct ipv6)TO_B(.len = 2200)), part[8], wire[8];
 	uint8_t got[FRAME_MAX] = {0}, seen = 0;
-	struct frame right = after_two_hops(&whole);
+	struct frame right = frame_after_two_hops(&whole);
 	unsigned int n = cut(part, &whole, 1200, 0xabcdef01);
 
 	(void)state;
@@ -266,7 +174,7 @@ static void test_fragments(void **state)
 	expect_drops(a, DROP_NONE, 0);
 	expect_all_sent(a, 2, WAN);
 	for (unsigned int i = 0; i < 2; i++)
-		wire[i] = carry(&a->sent[i]);
+		wire[i] = frame_carry(&a->sent[i]);
 	gateway_pass(b, wire, 2);
 	expect_drops(b, DROP_NONE, 0);
 	expect_all_sent(b, 2, LAN);
@@ -309,14 +217,14 @@ static void test_outer_headers(void **state)
 	uint8_t packet[FRAME_MAX];
 
 	(void)state;
-	wire = carry(gateway_expect_sent(a, &in, WAN));
+	wire = frame_carry(gateway_expect_sent(a, &in, WAN));
 	assert_int_equal(cut(part, &wire, 800, 9), 2);
 	gateway_pass(b, part, 2);
 	expect_drops(b, DROP_NONE, 0);
 	assert_int_equal(b->n_sent, 1);
 	expect_arrived(&b->sent[0], &in);
 
-	wire = carry(gateway_expect_sent(a, &in, WAN));
+	wire = frame_carry(gateway_expect_sent(a, &in, WAN));
 	memcpy(packet, frame_packet(&wire), IP6_LEN);
 	memcpy(packet + IP6_LEN, options, 8);
 	memcpy(packet + IP6_LEN + 8, frame_packet(&wire) + IP6_LEN,
@@ -355,7 +263,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_mixes),
-		pipeline_test(test_ecn),
 		pipeline_test(test_too_big),
 		pipeline_test(test_hop_limit),
 		pipeline_test(test_fragments),

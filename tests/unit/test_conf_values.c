@@ -227,8 +227,14 @@ static void test_sas(void **state)
 	assert_memory_equal(sa[0].cipher_key + 32, "\xb0\xb1\xb2\xb3", 4);
 	assert_int_equal(sa[0].replay_window, 0);
 
+	assert_int_equal(sa[0].dscp, 46);
+	assert_false(sa[0].ecn);
+	assert_int_equal(sa[0].ttl, 255);
+	assert_int_equal(sa[0].flow_label, CONF_FLOW_LABEL_ZERO);
+
 	assert_int_equal(sa[1].direction, CONF_IN);
 	assert_int_equal(sa[1].spi, 256);
+	assert_int_equal(sa[1].dscp, CONF_DSCP_COPY);
 	assert_memory_equal(sa[1].cipher_key, "\x3b\x2b\x1b\x0b", 4);
 	assert_int_equal(sa[1].replay_window, 65536);
 	assert_false(sa[0].esn);
@@ -243,6 +249,9 @@ static void test_sas(void **state)
 	assert_int_equal(sa[1].soft.seconds, 1000);
 
 	assert_int_equal(sa[2].spi, 0x1003);
+	assert_int_equal(sa[2].dscp, CONF_DSCP_COPY);
+	assert_true(sa[2].ecn);
+	assert_int_equal(sa[2].ttl, 64);
 	assert_string_equal(sa[2].cipher->name, "aes-128-cbc");
 	assert_string_equal(sa[2].auth->name, "hmac-sha2-256-128");
 	assert_memory_equal(sa[2].cipher_key, counting, 16);
@@ -251,6 +260,8 @@ static void test_sas(void **state)
 	assert_int_equal(sa[3].spi, 4100);
 	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
 	assert_int_equal(sa[3].replay_window, 0);
+	assert_int_equal(sa[3].dscp, CONF_DSCP_KEEP);
+	assert_true(sa[3].ecn);
 	conf_free(c);
 }
 

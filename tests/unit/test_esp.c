@@ -43,6 +43,8 @@ static struct sa_params params(const struct cipher_alg *cipher, const struct aut
 		.key = {cipher, auth, key, key},
 		.engine = "auto",
 		.replay_window = 64,
+		.tos_copied = 0xff,
+		.ttl = 64,
 		.n_workers = 1,
 	};
 

@@ -328,6 +328,8 @@ static void check_pair(const struct cipher_alg *c, const struct auth_alg *a, boo
 		.key = {c, a, octets, octets + 3, esn},
 		.engine = "auto",
 		.replay_window = WINDOW,
+		.tos_copied = 0xff,
+		.ttl = 64,
 		.n_workers = 1};
 	struct sa_out *out;
 	struct sa_in *in;

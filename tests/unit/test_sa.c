@@ -17,6 +17,7 @@ static struct sa_params params(const struct cipher_alg *cipher, const struct aut
 		.key = {cipher, auth, key, key, false},
 		.engine = "auto",
 		.replay_window = 64,
+		.ttl = 64,
 		.n_workers = 3,
 	};
 
