@@ -197,7 +197,7 @@ static void addresses_start(struct gateway *g, const struct snapshot *s)
 	}
 }
 
-// RFC 8200 5: whoever sends IPv6 may send that much and learns of nothing smaller.
+// RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
 static void warn_small_tunnels(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
@@ -209,8 +209,8 @@ static void warn_small_tunnels(const struct snapshot *s)
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 
 		if (path != NULL && v6 && path->mtu < IPV6_MIN_MTU)
-			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 needs "
-				 "%u: raise the mtu of port \"%s\"",
+			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 has %u: "
+				 "its ESP packets are cut, raise the mtu of port \"%s\"",
 				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
 				s->port[path->nexthop->port].name);
 	}

@@ -80,6 +80,11 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		[CONF_FLOW_LABEL_ZERO] = SA_FLOW_LABEL_ZERO,
 		[CONF_FLOW_LABEL_COPY] = SA_FLOW_LABEL_COPY,
 	};
+	static const enum sa_df df[] = {
+		[CONF_DF_COPY] = SA_DF_COPY,
+		[CONF_DF_SET] = SA_DF_SET,
+		[CONF_DF_CLEAR] = SA_DF_CLEAR,
+	};
 
 	return (struct sa_params){
 		.name = c->name,
@@ -93,6 +98,8 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		.tos_fixed = tos_fixed(c),
 		.ttl = c->ttl,
 		.flow_label = flow_label[c->flow_label],
+		.df = df[c->df],
+		.fragment_after = c->fragment_after,
 		.soft = {[LIFETIME_BYTES] = c->soft.bytes,
 			[LIFETIME_PACKETS] = c->soft.packets,
 			[LIFETIME_SECONDS] = c->soft.seconds},

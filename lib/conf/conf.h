@@ -67,6 +67,7 @@ enum conf_direction { CONF_IN, CONF_OUT };
 enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
 
 enum conf_flow_label { CONF_FLOW_LABEL_ZERO, CONF_FLOW_LABEL_COPY };
+enum conf_df { CONF_DF_COPY, CONF_DF_SET, CONF_DF_CLEAR };
 
 // 0: none was given.
 struct conf_lifetime {
@@ -92,6 +93,8 @@ struct conf_sa {
 	// Of the outer header, outbound only:
 	uint8_t ttl;
 	enum conf_flow_label flow_label;
+	enum conf_df df;     // of the outer header; outbound only
+	bool fragment_after; // packets are cut after they are sealed; outbound only
 };
 
 enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };

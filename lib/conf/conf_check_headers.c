@@ -43,5 +43,7 @@ void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct co
 	check_dscp(r, item, sa);
 	check_outbound_only(r, item, sa, "ttl");
 	check_outbound_only(r, item, sa, "flow_label");
+	check_outbound_only(r, item, sa, "df");
+	check_outbound_only(r, item, sa, "fragment");
 	check_flow_label(r, item, sa);
 }

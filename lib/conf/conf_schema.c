@@ -20,6 +20,9 @@ static const char *const directions[] = {"in", "out", NULL};                 // 
 static const char *const flow_labels[] = {"zero", "copy", NULL};             // enum conf_flow_label
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
 
+static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
+static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
+
 static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
 static const char *const rule_states[] = {
 	"new", "established", "related", "invalid", NULL};           // enum conf_rule_state
@@ -244,6 +247,16 @@ static const struct conf_option sa_options[] = {
 		.def = "64",
 		FIELD(struct conf_sa, replay_window)},
 	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
+	{.name = "df",
+		.type = &conf_type_choice,
+		.choices = dfs,
+		.def = "copy",
+		FIELD(struct conf_sa, df)},
+	{.name = "fragment",
+		.type = &conf_type_choice,
+		.choices = fragments,
+		.def = "before",
+		FIELD(struct conf_sa, fragment_after)},
 	{.name = "lifetime", .shape = CONF_GROUP, .schema = &lifetime},
 	{.name = "dscp", .type = &conf_type_dscp, FIELD(struct conf_sa, dscp)},
 	{.name = "ecn", .type = &conf_type_bool, .def = "true", FIELD(struct conf_sa, ecn)},

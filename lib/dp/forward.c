@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "forward.h"
 
-#include <rte_ip_frag.h>
-
+#include "fragment.h"
 #include "ipv4.h"
 #include "local.h"
 
@@ -46,85 +45,35 @@ static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 				 : w->snapshot->port[p->nexthop->port].mtu;
 }
 
-// RFC 791 3.2: cuts the packet into fragments, which go to w->parts.
-static enum drop fragment(struct worker *w, struct pkt *p, uint16_t mtu)
-{
-	struct rte_mbuf *part[BURST_MAX];
-	uint16_t room = (uint16_t)(BURST_MAX - w->parts.n);
-	int32_t n = rte_ipv4_fragment_copy_nonseg_packet(p->m, part, room, mtu, w->pool);
-
-	if (n < 0)
-		return DROP_FRAGMENT_FAILED;
-	for (int32_t i = 0; i < n; i++) {
-		struct pkt *f = pkt_new(w);
-
-		*f = *p;
-		f->m = part[i];
-		ipv4_checksum_set(pkt_ip(f));
-		burst_add(&w->parts, f);
-	}
-	w->counters.originated += (uint32_t)n - 1;
-	worker_release(w, p->m);
-	return DROP_NONE;
-}
-
-// RFC 8200 4.5: cuts a packet again that came in as fragments, as if they had gone through. Only
-// the IPv6 header is in front of what is cut.
-static enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t mtu)
-{
-	const struct rte_ipv6_hdr *ip = pkt_ip6(p);
-	uint32_t head_len = sizeof(*ip) + sizeof(struct rte_ipv6_fragment_ext);
-	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*ip);
-	uint32_t size = RTE_MIN(mtu, p->frag_max);
-	uint32_t room = size < head_len ? 0 : RTE_ALIGN_FLOOR(size - head_len, 8);
-	uint32_t n = room == 0 ? 0 : (len + room - 1) / room;
-	struct rte_mbuf *part[BURST_MAX];
-
-	if (n == 0 || n > (uint32_t)BURST_MAX - w->parts.n ||
-		rte_pktmbuf_alloc_bulk(w->pool, part, n) < 0)
-		return DROP_FRAGMENT_FAILED;
-	for (uint32_t i = 0; i < n; i++) {
-		struct pkt *f = pkt_new(w);
-		uint32_t off = i * room, part_len = RTE_MIN(room, len - off);
-		struct rte_ipv6_hdr *to = (struct rte_ipv6_hdr *)rte_pktmbuf_append(
-			part[i], (uint16_t)(head_len + part_len));
-		struct rte_ipv6_fragment_ext *ext = (struct rte_ipv6_fragment_ext *)(to + 1);
-
-		*to = *ip;
-		to->proto = IPPROTO_FRAGMENT;
-		to->payload_len = rte_cpu_to_be_16((uint16_t)(sizeof(*ext) + part_len));
-		*ext = (struct rte_ipv6_fragment_ext){
-			.next_header = ip->proto,
-			.frag_data = rte_cpu_to_be_16((uint16_t)(off | (uint32_t)(i + 1 < n))),
-			.id = p->frag_id,
-		};
-		rte_memcpy(ext + 1, (const uint8_t *)(ip + 1) + off, part_len);
-		*f = *p;
-		f->m = part[i];
-		burst_add(&w->parts, f);
-	}
-	w->counters.originated += n - 1;
-	worker_release(w, p->m);
-	return DROP_NONE;
-}
-
 static enum drop shrink_v4(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = mtu_of(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
-		return fragment(w, p, mtu);
+		return fragment_v4(w, p, mtu);
 	local_error(w, p, LOCAL_TOO_BIG, mtu);
 	return DROP_TOO_BIG;
 }
 
-// RFC 8200 5: a router cuts nothing, and no sender has to know of less than the smallest MTU.
+// Octets of a piece of IPv6 that its sender must not be told to make smaller.
+static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
+{
+	if (p->sa_out == NULL)
+		return mtu;
+	return sa_df_is_clear(&p->sa_out->sa) ? UINT16_MAX : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
+}
+
+// RFC 8200 5: a router cuts nothing but what came in pieces, and no sender has to know of less than
+// the smallest MTU.
 static enum drop shrink_v6(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = mtu_of(w, p);
 
-	if (p->frag_max != 0 && p->frag_max <= mtu)
-		return fragment_v6(w, p, mtu);
+	if (p->frag_max != 0 && p->frag_max <= smallest_limit(p, mtu)) {
+		if (p->frag_max > mtu)
+			w->n_large++;
+		return fragment_v6(w, p, p->frag_max);
+	}
 	local_error(w, p, LOCAL_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
 	return DROP_TOO_BIG;
 }
@@ -160,29 +109,51 @@ static enum drop lower_ttl(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+// Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where
+// the SA wants it, or where it may be neither cut (RFC 4301 8.2.1) nor refused (RFC 2473 7.1).
+static bool is_sealed_whole(const struct pkt *p)
+{
+	const struct sa *sa;
+
+	if (p->sa_out == NULL)
+		return false;
+	sa = &p->sa_out->sa;
+	if (!pkt_is_v4(p))
+		return p->frag_max == 0 &&
+		       (rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa));
+	return (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) != 0 ? sa_df_is_clear(sa)
+								  : sa->fragment_after;
+}
+
+// Makes the packet fit its way. *goes_on: as it is; if not, fragments have taken its place.
+static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *goes_on)
+{
+	*goes_on = true;
+	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p)))
+		return likely(reassembly_leave_large_buffer(w, p)) ? DROP_NONE : DROP_NO_BUFFER;
+	*goes_on = is_sealed_whole(p);
+	if (!*goes_on)
+		return shrink(w, p);
+	w->n_large++;
+	return DROP_NONE;
+}
+
 void forward_burst(struct worker *w, struct burst *b)
 {
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
+		bool goes_on = true;
 		enum drop d = lower_ttl(w, p);
 
-		if (unlikely(d == DROP_NONE && rte_pktmbuf_data_len(p->m) > mtu_of(w, p)))
-			d = shrink(w, p);
-		else if (likely(d == DROP_NONE && reassembly_leave_large_buffer(w, p)))
-			b->p[kept++] = p;
-		else if (d == DROP_NONE)
-			d = DROP_NO_BUFFER;
+		if (likely(d == DROP_NONE))
+			d = fit(w, p, &goes_on);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
+		else if (likely(goes_on))
+			b->p[kept++] = p;
 	}
 	b->n = kept;
-	for (uint16_t i = 0; i < w->parts.n; i++) {
-		if (b->n < BURST_MAX)
-			burst_add(b, w->parts.p[i]);
-		else
-			pkt_drop(w, w->parts.p[i], DROP_FRAGMENT_FAILED);
-	}
-	w->parts.n = 0;
+	fragments_join(w, b);
 }

@@ -6,6 +6,7 @@
 #include "esp_in.h"
 #include "esp_out.h"
 #include "forward.h"
+#include "fragment.h"
 #include "input.h"
 #include "input_v6.h"
 #include "local.h"
@@ -195,6 +196,9 @@ static void pipeline_out(struct worker *w)
 		b->p[n++] = p;
 	}
 	b->n = n;
+	if (unlikely(w->n_large > 0))
+		fragment_sealed(w, b);
+	n = b->n;
 	output_burst(w, b);
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }

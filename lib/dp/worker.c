@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #define EVENTS 1024
 
@@ -42,7 +43,9 @@ struct worker *worker_new(const struct worker_params *p)
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (w->held == NULL || w->events == NULL || fragments_init(w, p) < 0) {
+	// Where identifications begin nobody is to know (RFC 7739 5.2).
+	if (w->held == NULL || w->events == NULL || fragments_init(w, p) < 0 ||
+		getrandom(&w->fragment_id, sizeof(w->fragment_id), 0) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
 		return NULL;

@@ -20,9 +20,9 @@
 #include "stage.h"
 
 #define TX_MAX 512 // packets for one port that a pass may leave behind
-// Packets of one pass: those that came in, those made here, and fragments of both, in clear and
-// protected.
-#define PKTS_MAX (RX_BURST_MAX + 5 * BURST_MAX)
+// Packets of one pass: those that came in, those made here, and fragments of both, in clear, before
+// they are sealed and after.
+#define PKTS_MAX (RX_BURST_MAX + 7 * BURST_MAX)
 #define DEAD_MAX 256
 // One pass in so many is measured: the cost of measuring is lost in the noise.
 #define WORKER_STAGES_EVERY 1024
@@ -91,6 +91,8 @@ struct worker {
 	struct burst local;                     // for the gateway itself
 	struct burst parts;                     // of packets that were cut into fragments
 	struct burst own;                       // answers and errors made in this pass
+	// Packets in protect whose ESP packets will be too large for the way and have to be cut.
+	uint16_t n_large;
 
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 
@@ -98,6 +100,7 @@ struct worker {
 	struct counters counters;
 	struct stages stages;
 	struct neigh_hints neigh_hints;
+	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t next_tick;
 	struct error_bucket errors[PORTS_MAX + 1]; // by port; the last for tunnels
 	uint32_t n_held;

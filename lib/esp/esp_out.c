@@ -18,8 +18,8 @@
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
 // What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
-// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF. IPv6 has no DF: where a
-// router on the way fragments nothing is lost.
+// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1). IPv6
+// counts as having DF.
 struct inherited {
 	uint8_t next_header;
 	uint8_t tos;
@@ -34,9 +34,10 @@ static struct inherited inherit(const struct sa *sa, const struct rte_mbuf *m)
 
 	if (ip_is_v4(ip)) {
 		inner.next_header = IPPROTO_IPIP;
-		inner.offset = ip->fragment_offset & IPV4_OFFSET_DF;
+		inner.offset = (ip->fragment_offset & sa->df_copied) | sa->df_set;
 		tos = ip->type_of_service;
 	} else {
+		inner.offset = sa->df_copied | sa->df_set;
 		tos = ipv6_tos((const struct rte_ipv6_hdr *)ip);
 	}
 	inner.tos = (uint8_t)((tos & sa->tos_copied) | sa->tos_fixed);

@@ -10,6 +10,7 @@
 
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
+#define DF              RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
 
 static void sa_fini(struct sa *sa)
 {
@@ -34,6 +35,9 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.tos_fixed = p->tos_fixed,
 		.flow_label = (uint8_t)p->flow_label,
 		.ttl = p->ttl,
+		.fragment_after = p->fragment_after,
+		.df_copied = p->df == SA_DF_COPY ? DF : 0,
+		.df_set = p->df == SA_DF_SET ? DF : 0,
 		.local = p->local,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
@@ -83,8 +87,14 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 	path->outer_len = sizeof(ip);
 }
 
+static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link_mtu)
+{
+	path->link_mtu = link_mtu;
+	path->mtu = sa_inner_mtu(sa, path->outer_len, link_mtu);
+}
+
 struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
-	const struct nexthop *nexthop, uint16_t mtu)
+	const struct nexthop *nexthop, uint16_t link_mtu)
 {
 	struct sa_path *path = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*path));
 
@@ -95,8 +105,19 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
 		outer_init_v4(path, sa, remote);
 	else
 		outer_init_v6(path, sa, remote);
-	path->mtu = sa_inner_mtu(sa, path->outer_len, mtu);
+	path_resize(sa, path, link_mtu);
 	return path;
+}
+
+struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu)
+{
+	struct sa_path *resized = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*resized));
+
+	if (resized == NULL)
+		return NULL;
+	*resized = *path;
+	path_resize(sa, resized, link_mtu);
+	return resized;
 }
 
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)

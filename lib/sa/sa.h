@@ -42,6 +42,8 @@ enum sa_flow_label {
 	SA_FLOW_LABEL_ZERO,
 	SA_FLOW_LABEL_COPY, // from an inner header of IPv6
 };
+// DF of the outer IPv4 header (RFC 4301 8.1). IPv6, which no router may cut, counts as DF set.
+enum sa_df { SA_DF_COPY, SA_DF_SET, SA_DF_CLEAR };
 
 // What is asked for; see struct conf_sa. The key octets stay the caller's.
 struct sa_params {
@@ -58,6 +60,8 @@ struct sa_params {
 	// Of the outer header, outbound only.
 	uint8_t ttl;
 	enum sa_flow_label flow_label;
+	enum sa_df df;
+	bool fragment_after; // see struct sa
 	// 0 where none is asked for, see lifetime_init().
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
@@ -76,6 +80,9 @@ struct sa {
 	// instead.
 	uint8_t tos_copied, tos_fixed;
 	uint8_t flow_label; // an enum sa_flow_label
+	// Outbound: packets that may be cut are cut after they are sealed, not before.
+	bool fragment_after;
+	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
 	struct ip_addr local;
@@ -102,6 +109,7 @@ struct sa_path {
 	uint16_t outer_len; // octets
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
 	uint16_t mtu;       // largest inner packet whose ESP packet fits the way to the peer
+	uint16_t link_mtu;  // octets of IP packet that the way to the peer takes
 	const struct nexthop *nexthop; // belongs to the snapshot
 } __rte_cache_aligned;
 
@@ -132,10 +140,13 @@ struct sa_in *sa_in_new(const struct sa_params *p);
 void sa_out_free(struct sa_out *sa);
 void sa_in_free(struct sa_in *sa);
 
-// A path for an SA: to remote by nexthop, whose link takes IP packets of mtu octets. NULL with
-// errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
+// A path for an SA: to remote by nexthop, on a way that takes IP packets of link_mtu octets. NULL
+// with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
 struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
-	const struct nexthop *nexthop, uint16_t mtu);
+	const struct nexthop *nexthop, uint16_t link_mtu);
+
+// The same path, but it takes IP packets of link_mtu octets.
+struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu);
 
 // Puts a path in the place of another, which is returned: the caller's, to be freed when no worker
 // can have it any more. Control thread.
@@ -157,6 +168,13 @@ void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
 // Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any
 // thread.
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit);
+
+// Whether packets that must not be cut are carried all the same where they are too large, and only
+// their ESP packets are cut.
+static inline bool sa_df_is_clear(const struct sa *sa)
+{
+	return (sa->df_copied | sa->df_set) == 0;
+}
 
 // Any thread; workers for the length of a pass.
 static inline const struct sa_path *sa_out_path(const struct sa_out *sa)

@@ -39,7 +39,7 @@ static void expect_outer_v4(const struct frame *wire, uint8_t tos, uint16_t frag
 static void check_one(
 	struct gateway *a, struct gateway *b, enum outer outer, const struct frame *in, uint8_t tos)
 {
-	uint16_t df = be16(in->b + 12) == 0x0800 ? (be16(in->b + ETH_LEN + 6) & DF) : 0;
+	uint16_t df = be16(in->b + 12) == 0x0800 ? (be16(in->b + ETH_LEN + 6) & DF) : DF;
 	struct frame wire = frame_carry(gateway_expect_sent(a, in, WAN));
 
 	if (outer == OVER_V4)

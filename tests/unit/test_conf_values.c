@@ -257,6 +257,10 @@ static void test_sas(void **state)
 	assert_memory_equal(sa[2].cipher_key, counting, 16);
 	assert_memory_equal(sa[2].auth_key, counting, 32);
 
+	assert_int_equal(sa[0].df, CONF_DF_SET);
+	assert_true(sa[0].fragment_after);
+	assert_int_equal(sa[2].df, CONF_DF_CLEAR);
+	assert_false(sa[2].fragment_after);
 	assert_int_equal(sa[3].spi, 4100);
 	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
 	assert_int_equal(sa[3].replay_window, 0);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fragment.h"
+
+#include <rte_ip_frag.h>
+
+#include "ipv4.h"
+
+static struct pkt *part_add(struct worker *w, const struct pkt *p, struct rte_mbuf *m)
+{
+	struct pkt *part = pkt_new(w);
+
+	*part = *p;
+	part->m = m;
+	burst_add(&w->parts, part);
+	return part;
+}
+
+enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size)
+{
+	struct rte_mbuf *part[BURST_MAX];
+	uint16_t room = (uint16_t)(BURST_MAX - w->parts.n);
+	int32_t n;
+
+	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF;
+	n = rte_ipv4_fragment_copy_nonseg_packet(p->m, part, room, size, w->pool);
+	if (n < 0)
+		return DROP_FRAGMENT_FAILED;
+	for (int32_t i = 0; i < n; i++)
+		ipv4_checksum_set(pkt_ip(part_add(w, p, part[i])));
+	w->counters.originated += (uint32_t)n - 1;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
+enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t size)
+{
+	const struct rte_ipv6_hdr *ip = pkt_ip6(p);
+	uint32_t head_len = sizeof(*ip) + sizeof(struct rte_ipv6_fragment_ext);
+	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*ip);
+	uint32_t room = size < head_len ? 0 : RTE_ALIGN_FLOOR(size - head_len, 8);
+	uint32_t n = room == 0 ? 0 : (len + room - 1) / room;
+	struct rte_mbuf *part[BURST_MAX];
+
+	if (n == 0 || n > (uint32_t)BURST_MAX - w->parts.n ||
+		rte_pktmbuf_alloc_bulk(w->pool, part, n) < 0)
+		return DROP_FRAGMENT_FAILED;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t off = i * room, part_len = RTE_MIN(room, len - off);
+		struct rte_ipv6_hdr *to = (struct rte_ipv6_hdr *)rte_pktmbuf_append(
+			part[i], (uint16_t)(head_len + part_len));
+		struct rte_ipv6_fragment_ext *ext = (struct rte_ipv6_fragment_ext *)(to + 1);
+
+		*to = *ip;
+		to->proto = IPPROTO_FRAGMENT;
+		to->payload_len = rte_cpu_to_be_16((uint16_t)(sizeof(*ext) + part_len));
+		*ext = (struct rte_ipv6_fragment_ext){
+			.next_header = ip->proto,
+			.frag_data = rte_cpu_to_be_16((uint16_t)(off | (uint32_t)(i + 1 < n))),
+			.id = p->frag_id,
+		};
+		rte_memcpy(ext + 1, (const uint8_t *)(ip + 1) + off, part_len);
+		part_add(w, p, part[i]);
+	}
+	w->counters.originated += n - 1;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
+void fragments_join(struct worker *w, struct burst *b)
+{
+	for (uint16_t i = 0; i < w->parts.n; i++) {
+		if (b->n < BURST_MAX)
+			burst_add(b, w->parts.p[i]);
+		else
+			pkt_drop(w, w->parts.p[i], DROP_FRAGMENT_FAILED);
+	}
+	w->parts.n = 0;
+}
+
+// Different for long enough, and from those of other workers (RFC 7739 5.2): each has a share of
+// all numbers and began somewhere in it.
+static rte_be32_t next_id(struct worker *w)
+{
+	const uint32_t share = UINT32_MAX / SA_WORKERS_MAX;
+
+	w->fragment_id = (w->fragment_id + 1) % share;
+	return rte_cpu_to_be_32(w->id * share + w->fragment_id);
+}
+
+static enum drop cut(struct worker *w, struct pkt *p, uint16_t size)
+{
+	if (pkt_is_v4(p))
+		return fragment_v4(w, p, size);
+	p->frag_id = next_id(w);
+	return fragment_v6(w, p, size);
+}
+
+void fragment_sealed(struct worker *w, struct burst *b)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		uint16_t size = sa_out_path(p->sa_out)->link_mtu;
+
+		if (rte_pktmbuf_data_len(p->m) <= size && p->m->pool == w->pool) {
+			b->p[kept++] = p;
+			continue;
+		}
+
+		enum drop d = cut(w, p, size);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	b->n = kept;
+	w->n_large = 0;
+	fragments_join(w, b);
+}
