@@ -112,8 +112,7 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 		.auth = sa->auth,
 		.engine = crypto_session_engine(sa->session),
 		.esn = sa->esn,
-		.seen = sa->seen_ms != 0,
-		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : 0,
+		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};
 	snprintf(v->name, sizeof(v->name), "%s", sa->name);
 	for (unsigned int w = 0; w < sa->n_workers; w++) {
@@ -221,7 +220,7 @@ static struct memory_view pool_view(
 		name, what, setting, rte_mempool_in_use_count(pool), pool->size};
 }
 
-void collect_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
+static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
 {
 	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
 	unsigned int n, seen = 0;
@@ -243,7 +242,7 @@ static struct memory_view neighbour_view(const struct gateway *g)
 		.size = g->conf->neighbours_max};
 	uint64_t count[NEIGH_STATES];
 
-	collect_neighbours(count, g);
+	count_neighbours(count, g);
 	for (unsigned int i = 0; i < NEIGH_STATES; i++)
 		v.used += count[i];
 	return v;
@@ -274,12 +273,15 @@ bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int
 	}
 }
 
-void collect_total(struct total_view *v, const struct gateway *g)
+bool collect_total(struct total_view *v, const struct gateway *g, unsigned int i)
 {
+	if (i > 0)
+		return false;
 	*v = (struct total_view){
 		.counters = gateway_counters(g),
 		.held = gateway_held(g),
 		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
+		.generation = g->snapshot->generation,
 		.buffers = g->pool->size,
 		.buffers_in_use = rte_mempool_in_use_count(g->pool),
 		.buffers_free_min = g->health.buffers_free_min,
@@ -288,4 +290,7 @@ void collect_total(struct total_view *v, const struct gateway *g)
 	};
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(g->flows, &v->flow);
+	count_neighbours(v->neighbours, g);
+	v->neighbours_max = g->conf->neighbours_max;
+	return true;
 }

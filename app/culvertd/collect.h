@@ -56,8 +56,9 @@ struct sa_view {
 	uint64_t sequence;    // outbound the last that was taken, inbound the highest that came
 	uint64_t window, mtu; // of one direction each, 0 of the other
 	uint64_t used[LIFETIME_UNITS], left[LIFETIME_UNITS]; // left: UINT64_MAX without a limit
-	uint64_t seen_ms; // since the last packet that was sealed, or opened and found good
-	bool seen;        // there was one
+	// Since the last packet that was sealed, or opened and found good; UINT64_MAX: there was
+	// none.
+	uint64_t seen_ms;
 };
 
 // How often a policy or a rule was asked.
@@ -74,10 +75,11 @@ struct memory_view {
 
 struct total_view {
 	struct counters counters;
-	uint64_t drops, held, uptime_s;
+	uint64_t drops, held, uptime_s, generation;
 	uint64_t buffers, buffers_in_use, buffers_free_min;
 	uint64_t flows, flows_max;
 	struct flow_counters flow;
+	uint64_t neighbours[NEIGH_STATES], neighbours_max;
 };
 
 bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i);
@@ -91,6 +93,5 @@ bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int 
 // The default is the last.
 bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i);
 bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int i);
-// The neighbours of each state.
-void collect_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g);
-void collect_total(struct total_view *v, const struct gateway *g);
+// The only one.
+bool collect_total(struct total_view *v, const struct gateway *g, unsigned int i);

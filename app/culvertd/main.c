@@ -19,6 +19,7 @@
 #include "ipv6.h"
 #include "link.h"
 #include "log.h"
+#include "metrics.h"
 #include "notify.h"
 #include "telemetry.h"
 
@@ -309,6 +310,27 @@ static void gateway_stop(struct gateway *g)
 	rte_mempool_free(g->large_pool);
 }
 
+// While workers run.
+static int gateway_serve(struct gateway *g)
+{
+	int rc;
+
+	g->started_ms = gateway_now_ms();
+	telemetry_start(g);
+	rc = metrics_start(g);
+	if (rc == 0) {
+		health_start(g);
+		log_info("ready");
+		notify_ready();
+		control_run(g);
+		metrics_stop();
+	}
+	telemetry_stop();
+	control_stop_workers(g);
+	last_words(g);
+	return rc;
+}
+
 static int gateway_run(struct gateway *g)
 {
 	int rc = memory_start(g);
@@ -321,17 +343,8 @@ static int gateway_run(struct gateway *g)
 		link_start(g);
 	if (rc == 0)
 		rc = workers_start(g);
-	if (rc == 0) {
-		g->started_ms = gateway_now_ms();
-		telemetry_start(g);
-		health_start(g);
-		log_info("ready");
-		notify_ready();
-		control_run(g);
-		telemetry_stop();
-		control_stop_workers(g);
-		last_words(g);
-	}
+	if (rc == 0)
+		rc = gateway_serve(g);
 	gateway_stop(g);
 	return rc;
 }

@@ -220,9 +220,8 @@ static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 {
 	struct total_view v;
 
-	if (i > 0)
+	if (!collect_total(&v, g, i))
 		return false;
-	collect_total(&v, g);
 	counters_add(d, &v.counters, v.drops, v.held);
 	add_u64(d, "buffers_total", v.buffers);
 	add_u64(d, "buffers_in_use", v.buffers_in_use);

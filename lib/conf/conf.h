@@ -169,6 +169,8 @@ struct conf {
 	bool tcp_pickup;               // connections whose start was not seen are followed
 	struct conf_flow_timeouts flow_timeouts;
 	enum conf_rule_action default_action; // of what no rule matches
+	struct ip_addr metrics_addr;          // loopback
+	unsigned int metrics_port;            // TCP; 0: no metrics
 	char *eal_args[CONF_EAL_ARGS_MAX];
 	unsigned int n_eal_args;
 

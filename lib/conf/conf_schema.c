@@ -96,6 +96,19 @@ static const struct conf_option neighbour_table_options[] = {
 	{0},
 };
 
+static const struct conf_option metrics_options[] = {
+	{.name = "address",
+		.type = &conf_type_loopback,
+		.def = "127.0.0.1",
+		FIELD(struct conf, metrics_addr)},
+	{.name = "port",
+		.type = &conf_type_uint,
+		.max = 65535,
+		.def = "0",
+		FIELD(struct conf, metrics_port)},
+	{0},
+};
+
 #define TIMEOUT(state, seconds)                                                                    \
 	{                                                                                          \
 		.name = #state, .type = &conf_type_uint, .min = 1, .max = TIMEOUT_MAX,             \
@@ -362,6 +375,7 @@ static const struct conf_schema cpus = {.options = cpu_options};
 static const struct conf_schema memory = {.options = memory_options};
 static const struct conf_schema icmp = {.options = icmp_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
+static const struct conf_schema metrics = {.options = metrics_options};
 static const struct conf_schema flows = {.options = flow_options};
 static const struct conf_schema port = {"port", "name", port_options, sizeof(struct conf_port)};
 static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
@@ -402,6 +416,7 @@ static const struct conf_option options[] = {
 	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
 	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
 	{.name = "flows", .shape = CONF_GROUP, .schema = &flows},
+	{.name = "metrics", .shape = CONF_GROUP, .schema = &metrics},
 	{.name = "ports",
 		.schema = &port,
 		.required = true,

@@ -64,6 +64,7 @@ extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_string; // looked at later, has no field
 extern const struct conf_type conf_type_eal_arg;
 extern const struct conf_type conf_type_address;
+extern const struct conf_type conf_type_loopback;
 extern const struct conf_type conf_type_prefix;
 extern const struct conf_type conf_type_interface;
 extern const struct conf_type conf_type_mac;

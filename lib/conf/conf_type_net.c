@@ -92,6 +92,22 @@ static void parse_address(struct conf_reader *r, const struct conf_option *o, co
 const struct conf_type conf_type_address = {
 	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address};
 
+static void parse_loopback(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	const struct ip_prefix v4 = V4(127, 0, 0, 0, 8), v6 = V6(0, 0, 1, 128);
+	struct ip_addr a;
+
+	if (ip_addr_parse(&a, text) == 0 &&
+		(ip_prefix_contains(&v4, &a) || ip_prefix_contains(&v6, &a)))
+		*(struct ip_addr *)field = a;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_loopback = {
+	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback};
+
 static void parse_prefix(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {

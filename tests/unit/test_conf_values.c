@@ -49,6 +49,8 @@ static void test_defaults(void **state)
 	assert_int_equal(c->n_policies, 0);
 	assert_int_equal(c->n_rules, 0);
 	assert_int_equal(c->default_action, CONF_ACCEPT);
+	check_addr(&c->metrics_addr, "127.0.0.1");
+	assert_int_equal(c->metrics_port, 0);
 	conf_free(c);
 }
 
@@ -151,6 +153,8 @@ static void test_top_level(void **state)
 	assert_int_equal(c->neighbours_max, 16);
 	assert_int_equal(c->neighbour_hold, 1);
 	assert_int_equal(c->neighbour_reachable_s, 86400);
+	check_addr(&c->metrics_addr, "::1");
+	assert_int_equal(c->metrics_port, 65535);
 	conf_free(c);
 }
 
