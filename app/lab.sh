@@ -164,6 +164,28 @@ lab_up()
 	lab_choose aes-128-gcm none
 }
 
+# Puts a router, namespace rb, between gateway b and host b. Its addresses there, 10.9.2.9 and
+# 2001:db8:92::9, are in no policy; gateway b is to have ....1.
+lab_router_up()
+{
+	ip netns add "$lab_id-rb"
+	on rb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.default.router_solicitations=0 \
+		net.ipv6.conf.all.forwarding=1
+	ip -n "$lab_id-rb" link set lo up
+	ip -n "$lab_id-hb" link set eth0 netns "$lab_id-rb"
+	lab_interface rb eth0
+	lab_link hb eth0 rb eth1
+	ip -n "$lab_id-rb" address add 10.9.2.9/24 dev eth0
+	ip -n "$lab_id-rb" address add 10.2.0.1/24 dev eth1
+	ip -n "$lab_id-rb" route add default via 10.9.2.1
+	lab_host hb 10.2.0.2/24 10.2.0.1
+	[[ -n $lab_ipv6 ]] || return 0
+	ip -n "$lab_id-rb" address add 2001:db8:92::9/64 dev eth0 nodad
+	ip -n "$lab_id-rb" address add 2001:db8:2::1/64 dev eth1 nodad
+	ip -n "$lab_id-rb" route add default via 2001:db8:92::1
+	lab_host_ipv6 hb 2
+}
+
 # NAMESPACE INTERFACE NAMESPACE INTERFACE: a cable. The gateways' ends have no kernel addresses: the
 # kernel neither answers there nor forwards.
 lab_link()
@@ -479,7 +501,7 @@ lab_remains()
 lab_down()
 {
 	local ns signal try
-	for ns in ha ga gb hb; do
+	for ns in ha ga gb rb hb; do
 		for signal in TERM KILL; do
 			for ((try = 0; try < 100; try++)); do
 				pids=$(ip netns pids "$lab_id-$ns" 2>/dev/null)

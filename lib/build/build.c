@@ -9,6 +9,7 @@
 #include "build_route.h"
 #include "build_rule.h"
 #include "ecn.h"
+#include "icmp_kind.h"
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
@@ -180,23 +181,34 @@ static struct spd_policy policy_of(
 	if (c->action == CONF_PROTECT) {
 		p.out = s->sa_out[sa_at[c->sa_out]];
 		p.in = s->sa_in[sa_at[c->sa_in]];
+		p.errors_trusted = c->errors_trusted;
 	}
 	return p;
 }
 
-// An own address of the family that the policy covers, for what we say through its tunnel.
+// An own address of the family, for what we say through a policy's tunnel. Every peer lets one in
+// that the policy covers; any other only peers that look at what errors quote (RFC 4301 6.2). Then
+// rather one of the protected side.
 static struct ip_addr source_in(
 	const struct snapshot *s, const struct ip_prefix *local, enum ip_family family)
 {
+	struct ip_addr source = {0};
+	unsigned int best = 0;
+
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
 			const struct ip_addr *own = &s->port[i].addrs[a];
+			unsigned int rank = ip_prefix_contains(local, own) ? 3
+					    : s->port[i].unprotected       ? 1
+									   : 2;
 
-			if (ip_addr_family(own) == family && !ip_addr_is_link_local(own) &&
-				ip_prefix_contains(local, own))
-				return *own;
+			if (ip_addr_family(own) != family || ip_addr_is_link_local(own) ||
+				rank <= best)
+				continue;
+			best = rank;
+			source = *own;
 		}
-	return (struct ip_addr){0};
+	return source;
 }
 
 static int policies_build(struct snapshot *s, const struct conf *conf, const unsigned int sa_at[],
@@ -239,6 +251,21 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 	return 0;
 }
 
+static uint32_t errors_in_clear(const struct conf *conf)
+{
+	static const enum icmp_kind kind[] = {
+		[CONF_UNREACHABLE] = ICMP_KIND_UNREACHABLE,
+		[CONF_TOO_BIG] = ICMP_KIND_TOO_BIG,
+		[CONF_TIME_EXCEEDED] = ICMP_KIND_TIME_EXCEEDED,
+		[CONF_PARAMETER_PROBLEM] = ICMP_KIND_PARAMETER_PROBLEM,
+	};
+	uint32_t kinds = 0;
+
+	for (unsigned int i = 0; i < conf->n_errors_in_clear; i++)
+		kinds |= UINT32_C(1) << kind[conf->errors_in_clear[i]];
+	return kinds;
+}
+
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	uint32_t generation, char *why, size_t size)
 {
@@ -248,6 +275,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 
 	if (rc == 0) {
 		s->generation = generation;
+		s->errors_in_clear = errors_in_clear(conf);
 		ports_build(s, conf, ports);
 		s->routes = build_routes(conf);
 		if (s->routes == NULL)

@@ -101,6 +101,15 @@ enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };
 
 #define CONF_PROTO_ANY 0x100 // matches every protocol
 
+// Of ICMP errors, in either family.
+enum conf_error {
+	CONF_UNREACHABLE,
+	CONF_TOO_BIG,
+	CONF_TIME_EXCEEDED,
+	CONF_PARAMETER_PROBLEM,
+	CONF_ERRORS
+};
+
 struct conf_policy {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
@@ -111,6 +120,7 @@ struct conf_policy {
 	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
 	uint16_t remote_port_min, remote_port_max;
 	unsigned int sa_out, sa_in; // indexes into sas, for CONF_PROTECT
+	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for CONF_PROTECT
 };
 
 enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };
@@ -160,6 +170,8 @@ struct conf {
 	unsigned int packet_buffers;         // mbufs in the pool
 	const char *engine;                  // crypto engine: "auto", "ipsec_mb", "openssl"
 	unsigned int icmp_errors_per_second; // per worker
+	enum conf_error errors_in_clear[CONF_ERRORS]; // heard in clear about what is in tunnels
+	unsigned int n_errors_in_clear;
 	unsigned int neighbours_max;
 	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
 	unsigned int neighbour_reachable_s; // seconds a resolved neighbour is believed unasked

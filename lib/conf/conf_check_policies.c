@@ -70,6 +70,8 @@ static void check_tunnel(
 static void check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
+	static const char *const of_tunnels[] = {"in", "out", "icmp_errors"};
+
 	if (p->action == CONF_PROTECT) {
 		bool out = find_sa(r, policy, sas, CONF_OUT, &p->sa_out);
 		bool in = find_sa(r, policy, sas, CONF_IN, &p->sa_in);
@@ -78,8 +80,8 @@ static void check_sas(struct conf_reader *r, config_setting_t *policy, const str
 			check_tunnel(r, policy, p);
 		return;
 	}
-	for (unsigned int i = 0; i < RTE_DIM(direction_names); i++) {
-		config_setting_t *s = config_setting_get_member(policy, direction_names[i]);
+	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {
+		config_setting_t *s = config_setting_get_member(policy, of_tunnels[i]);
 
 		if (s != NULL)
 			conf_err(r, s, "is for action \"protect\" only");

@@ -28,6 +28,10 @@ static const char *const rule_states[] = {
 	"new", "established", "related", "invalid", NULL};           // enum conf_rule_state
 static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp_liberal
 
+static const char *const icmp_errors[] = {
+	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
+static const char *const error_checks[] = {"check", "trust", NULL}; // bool errors_trusted
+
 static const struct conf_option cpu_options[] = {
 	{.name = "control",
 		.type = &conf_type_uint,
@@ -71,6 +75,13 @@ static const struct conf_option icmp_options[] = {
 		.max = 1000000,
 		.def = "1000",
 		FIELD(struct conf, icmp_errors_per_second)},
+	{.name = "errors_in_clear",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_choice,
+		.choices = icmp_errors,
+		.n_max = CONF_ERRORS,
+		FIELD(struct conf, errors_in_clear[0]),
+		.count_offset = offsetof(struct conf, n_errors_in_clear)},
 	{0},
 };
 
@@ -318,6 +329,11 @@ static const struct conf_option policy_options[] = {
 		FIELD(struct conf_policy, action)},
 	{.name = "out", .type = &conf_type_string},
 	{.name = "in", .type = &conf_type_string},
+	{.name = "icmp_errors",
+		.type = &conf_type_choice,
+		.choices = error_checks,
+		.def = "check",
+		FIELD(struct conf_policy, errors_trusted)},
 	{0},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "policy.h"
 
+#include "icmp_kind.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
@@ -17,11 +18,16 @@ static bool is_host(const struct ip_addr *a)
 	return ip_addr_is_v4(a) ? ipv4_is_host_address(ip_addr_v4(a)) : ipv6_is_host_address(a->b);
 }
 
+static bool protects(const struct spd_policy *policy)
+{
+	return policy != NULL && policy->action == SPD_PROTECT;
+}
+
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
 static enum drop from_tunnel(
 	struct pkt *p, const struct ip_addr *src, const struct spd_policy *policy)
 {
-	if (policy == NULL || policy->action != SPD_PROTECT || policy->in != p->sa_in)
+	if (!protects(policy) || policy->in != p->sa_in)
 		return DROP_SELECTOR;
 	if (!is_host(src))
 		return DROP_IP_SOURCE;
@@ -42,7 +48,7 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 static enum drop from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
 {
-	if (policy != NULL && policy->action == SPD_PROTECT)
+	if (protects(policy))
 		return DROP_CLEAR_TEXT;
 	if (is_inside(w, src))
 		return DROP_IP_SOURCE;
@@ -65,16 +71,99 @@ enum drop policy_let_in(struct worker *w, struct pkt *p)
 				: from_outside(w, p, &v.src, policy);
 }
 
+static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)
+{
+	p->out_by = policy;
+	if (policy == NULL)
+		return DROP_NO_POLICY;
+	if (policy->action == SPD_DISCARD)
+		return DROP_POLICY_DISCARD;
+	p->sa_out = policy->out; // NULL for bypass
+	return DROP_NONE;
+}
+
 enum drop policy_let_out(struct worker *w, struct pkt *p)
 {
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	p->out_by = count(w, spd_find_outbound(w->snapshot->spd, &v));
-	if (p->out_by == NULL)
-		return DROP_NO_POLICY;
-	if (p->out_by->action == SPD_DISCARD)
-		return DROP_POLICY_DISCARD;
-	p->sa_out = p->out_by->out; // NULL for bypass
-	return DROP_NONE;
+	return let_out_by(p, count(w, spd_find_outbound(w->snapshot->spd, &v)));
+}
+
+// RFC 4301 6.2: what an error quotes with its ends exchanged, as the traffic that goes the error's
+// way.
+static struct ip_view return_traffic(const struct flow_pkt *about)
+{
+	const struct flow_key *key = &about->key;
+
+	return (struct ip_view){
+		.src = key->addr[about->dir],
+		.dst = key->addr[!about->dir],
+		.proto = key->proto,
+		.has_ports = ip_proto_has_ports(key->proto),
+		.src_port = key->port[about->dir],
+		.dst_port = key->port[!about->dir],
+	};
+}
+
+// Whether an error out of an SA by the policy may be about this traffic. Otherwise anybody with a
+// tunnel to us could break the connections of all others (RFC 4301 6.2).
+static bool may_tell_of(const struct spd_policy *policy, const struct spd_policy *traffic)
+{
+	return policy->errors_trusted ||
+	       (protects(traffic) &&
+		       ip_addr_equal(&traffic->in->sa.remote, &policy->in->sa.remote));
+}
+
+static enum drop error_from_tunnel(struct pkt *p, const struct ip_addr *src,
+	const struct spd_policy *policy, const struct spd_policy *traffic)
+{
+	bool by_itself = protects(policy) && policy->in == p->sa_in && may_tell_of(policy, traffic);
+
+	return from_tunnel(p, src, by_itself ? policy : traffic);
+}
+
+static bool heard_in_clear(const struct worker *w, const struct pkt *p, const struct ip_view *v)
+{
+	uint8_t code = *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, v->l4_off + 1);
+
+	return (w->snapshot->errors_in_clear >> icmp_kind(pkt_is_v4(p), v->icmp_type, code) & 1) !=
+	       0;
+}
+
+// RFC 4301 6.1.1: nobody vouches for an error in clear. Who sees the traffic of a tunnel sees ESP.
+static enum drop error_from_outside(const struct worker *w, const struct pkt *p,
+	const struct ip_view *v, const struct spd_policy *policy, const struct spd_policy *traffic)
+{
+	if (!protects(traffic) || protects(policy))
+		return from_outside(w, p, &v->src, policy);
+	if (is_inside(w, &v->src))
+		return DROP_IP_SOURCE;
+	return heard_in_clear(w, p, v) ? DROP_NONE : DROP_CLEAR_TEXT;
+}
+
+enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+{
+	const struct ip_view back = return_traffic(about);
+	const struct spd_policy *policy, *traffic;
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	policy = spd_find_inbound(w->snapshot->spd, &v);
+	traffic = spd_find_inbound(w->snapshot->spd, &back);
+	count(w, protects(traffic) ? traffic : policy);
+	return p->sa_in != NULL ? error_from_tunnel(p, &v.src, policy, traffic)
+				: error_from_outside(w, p, &v, policy, traffic);
+}
+
+enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+{
+	const struct ip_view back = return_traffic(about);
+	const struct spd_policy *policy, *traffic;
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	policy = spd_find_outbound(w->snapshot->spd, &v);
+	traffic = spd_find_outbound(w->snapshot->spd, &back);
+	return let_out_by(p, count(w, !protects(policy) && protects(traffic) ? traffic : policy));
 }

@@ -15,6 +15,13 @@ enum drop policy_let_in(struct worker *w, struct pkt *p);
 // Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
 enum drop policy_let_out(struct worker *w, struct pkt *p);
 
+// The same about an ICMP error (RFC 4301 6): about is what transit has read of it. It goes the way
+// of the traffic that it is about where its own addresses have none: a router on the way may have
+// any. About traffic of a tunnel nothing is let in, in clear, but what the configuration says, nor
+// out.
+enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow_pkt *about);
+enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about);
+
 static inline uint32_t policy_index(const struct worker *w, const struct spd_policy *policy)
 {
 	return (uint32_t)(policy - spd_at(w->snapshot->spd, 0));

@@ -40,8 +40,11 @@ struct snapshot {
 	struct route_table *routes;
 	struct sad *sad;
 	struct spd *spd;
-	// By index of policy: the own addresses to speak from through its tunnel; none if the
-	// policy covers none.
+	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
+	// tunnel.
+	uint32_t errors_in_clear;
+	// By index of policy: the own addresses to speak from through its tunnel; none if there is
+	// none of the family.
 	struct ip_addr (*policy_source)[SOURCES];
 	// By worker, then by index of policy: packets that it was asked about and
 	// decided: mostly the first of a flow. Written by that worker alone.

@@ -30,14 +30,24 @@ static bool goes_outside(const struct worker *w, const struct pkt *p)
 	return p->nexthop == NULL || w->snapshot->port[p->nexthop->port].unprotected;
 }
 
+static enum drop let_in(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	return fp->icmp_error ? policy_let_error_in(w, p, fp) : policy_let_in(w, p);
+}
+
+static enum drop let_out(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	return fp->icmp_error ? policy_let_error_out(w, p, fp) : policy_let_out(w, p);
+}
+
 // The slow path: may the packet pass as far as policy is concerned, and which way?
-static enum drop find_way(struct worker *w, struct pkt *p)
+static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
-	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
+	enum drop d = inbound ? let_in(w, p, fp) : DROP_NONE;
 
 	if (d == DROP_NONE && (!inbound || (p->sa_in != NULL && goes_outside(w, p))))
-		d = policy_let_out(w, p);
+		d = let_out(w, p, fp);
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
 	return d;
@@ -47,7 +57,7 @@ static enum drop find_way(struct worker *w, struct pkt *p)
 static enum drop decide(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {
-	enum drop d = find_way(w, p);
+	enum drop d = find_way(w, p, fp);
 
 	return d == DROP_NONE ? firewall_ask(w, p, fp, state) : d;
 }
@@ -103,7 +113,7 @@ static enum drop ask_firewall(
 static enum drop decide_anew(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
-	enum drop d = find_way(w, p);
+	enum drop d = find_way(w, p, fp);
 
 	return d == DROP_NONE ? ask_firewall(w, p, fp, f) : d;
 }
@@ -161,8 +171,8 @@ static enum drop pass_anew(
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
 		return refused(w, p, fp, d);
-	// An ICMP error is decided by its own addresses, which are not the flow's. A packet that
-	// came another way does not move the flow there.
+	// What is decided for an ICMP error is not the flow's way. A packet that came another way
+	// does not move the flow there.
 	if (!otherwise && !fp->icmp_error) {
 		decision = decision_of(p);
 		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);

@@ -16,6 +16,7 @@
 #define ICMP_UNREACH_PROHIBITED 13
 #define ICMP_UNREACH_NET        0
 #define ICMP_TIME_EXCEEDED      11
+#define ICMP_PARAMETER_PROBLEM  12
 
 // An error message is at most this long, IP header included (RFC 1812 4.3.2.3).
 #define ICMP_ERROR_MAX 576

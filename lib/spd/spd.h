@@ -23,6 +23,7 @@ struct spd_policy {
 	enum spd_action action;
 	struct sa_out *out; // the SAs of SPD_PROTECT; they stay the caller's
 	struct sa_in *in;
+	bool errors_trusted; // ICMP errors out of in may be about any traffic (RFC 4301 6.2)
 	char name[SPD_NAME_MAX];
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets that it is about, further restricted by those

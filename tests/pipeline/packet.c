@@ -103,6 +103,21 @@ uint16_t ip_write(uint8_t *out, struct ipv4 ip)
 	return ip.len;
 }
 
+uint16_t error_write(uint8_t *out, const char *src, const char *dst, uint8_t type, uint8_t code,
+	const uint8_t *about)
+{
+	uint16_t len = ip_write(out, (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ICMP,
+					     .len = IP_LEN + 8 + IP_LEN + 8));
+	uint8_t *icmp = out + IP_LEN;
+
+	memset(icmp, 0, 8);
+	icmp[0] = type;
+	icmp[1] = code;
+	memcpy(icmp + 8, about, IP_LEN + 8);
+	put16(icmp + 2, checksum(icmp, 8 + IP_LEN + 8));
+	return len;
+}
+
 const uint8_t *mac_of_port(uint16_t port)
 {
 	static const uint8_t mac[PORTS][6] = {

@@ -61,6 +61,10 @@ void upper_write(uint8_t *out, uint16_t len, uint8_t proto, uint16_t sport, uint
 // id; ICMP gets a right checksum.
 uint16_t ip_write(uint8_t *out, struct ipv4 ip);
 
+// Writes an ICMP error that quotes the packet's header and 8 octets behind it, returns its length.
+uint16_t error_write(uint8_t *out, const char *src, const char *dst, uint8_t type, uint8_t code,
+	const uint8_t *about);
+
 // MAC of the gateway's port, and of the neighbour that tests send from and to.
 const uint8_t *mac_of_port(uint16_t port);
 const uint8_t *mac_of_neighbour(uint16_t port);

@@ -61,6 +61,21 @@ uint16_t ip6_write(uint8_t *out, struct ipv6 ip)
 	return ip.len;
 }
 
+uint16_t error6_write(uint8_t *out, const char *src, const char *dst, uint8_t type, uint8_t code,
+	const uint8_t *about, uint16_t about_len)
+{
+	uint16_t len = ip6_write(out, (struct ipv6)FROM_TO(src, dst, .proto = IPPROTO_ICMPV6,
+					      .len = (uint16_t)(IP6_LEN + 8 + about_len)));
+	uint8_t *icmp = out + IP6_LEN;
+
+	memset(icmp, 0, 8);
+	icmp[0] = type;
+	icmp[1] = code;
+	memcpy(icmp + 8, about, about_len);
+	put16(icmp + 2, ip6_checksum(out, IP6_LEN, len, IPPROTO_ICMPV6));
+	return len;
+}
+
 struct frame frame_raw6(uint16_t port, const uint8_t *packet, uint16_t len)
 {
 	struct frame f = frame_raw(port, packet, len);

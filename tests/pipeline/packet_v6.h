@@ -29,6 +29,10 @@ uint16_t ip6_checksum(const uint8_t *packet, uint16_t off, uint16_t len, uint8_t
 // Writes the packet to out, returns its length. ICMP gets a right checksum.
 uint16_t ip6_write(uint8_t *out, struct ipv6 ip);
 
+// Writes an ICMPv6 error that quotes about_len octets of a packet, returns its length.
+uint16_t error6_write(uint8_t *out, const char *src, const char *dst, uint8_t type, uint8_t code,
+	const uint8_t *about, uint16_t about_len);
+
 // A frame that comes in by the port from the neighbour.
 struct frame frame_ip6(uint16_t port, struct ipv6 ip);
 

@@ -30,6 +30,9 @@ static void defaults(struct site *s)
 	s->window = s->window != 0 ? s->window : 64;
 	s->errors_per_second = s->errors_per_second != 0 ? s->errors_per_second : 1000;
 	s->hold = s->hold != 0 ? s->hold : 256;
+	s->icmp = s->icmp != NULL ? s->icmp : "";
+	s->tunnel = s->tunnel != NULL ? s->tunnel : "";
+	s->policies = s->policies != NULL ? s->policies : "";
 }
 
 static void add_key(struct text *t, const char *name, unsigned int len, unsigned int spi)
@@ -79,7 +82,7 @@ static void end_list(struct text *t)
 static void add_limits(struct text *t, const struct site *s)
 {
 	add(t, "flows = { max = 4096; };\n");
-	add(t, "icmp = { errors_per_second = %u; };\n", s->errors_per_second);
+	add(t, "icmp = { errors_per_second = %u; %s };\n", s->errors_per_second, s->icmp);
 	add(t, "neighbour_table = { hold = %u; };\n", s->hold);
 }
 
@@ -120,9 +123,10 @@ void site_a_conf(char *text, size_t size, struct site s)
 	add_sa(&t, "to-c", "out", 0x2001, "192.0.2.1", "192.0.2.3", &to_c);
 	add_sa(&t, "from-c", "in", 0x2002, "192.0.2.1", "192.0.2.3", &to_c);
 	end_list(&t);
-	add(&t, "policies = (\n"
+	add(&t,
+		"policies = (\n"
 		"  { name = \"b\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";"
-		"    action = \"protect\"; out = \"to-b\"; in = \"from-b\"; },\n"
+		"    action = \"protect\"; out = \"to-b\"; in = \"from-b\"; %s },\n"
 		"  { name = \"c\"; local = \"10.1.0.0/24\"; remote = \"10.3.0.0/24\";"
 		"    action = \"protect\"; out = \"to-c\"; in = \"from-c\"; },\n"
 		"  { name = \"ports\"; local = \"10.1.0.0/24\"; remote = \"10.4.0.0/24\"; proto = "
@@ -143,8 +147,9 @@ void site_a_conf(char *text, size_t size, struct site s)
 		"  { name = \"lost\"; local = \"10.1.0.0/24\"; remote = \"198.18.0.0/15\";"
 		"    action = \"bypass\"; },\n"
 		"  { name = \"bad\"; local = \"10.1.0.0/24\"; remote = \"203.0.113.0/24\";"
-		"    action = \"discard\"; }\n"
-		");\n");
+		"    action = \"discard\"; }%s\n"
+		");\n",
+		s.tunnel, s.policies);
 }
 
 struct gateway *site_a(struct site s)

@@ -34,6 +34,9 @@ struct site {
 	unsigned int hold;              // 256
 	const char *sa;                 // more settings of the SAs of A and B: none
 	const char *sa_out, *sa_in;     // the same of those of one direction
+	const char *icmp;               // of the group icmp: none
+	const char *tunnel;             // of the policy of A for 10.2.0.0/24: none
+	const char *policies;           // more policies of A, each with a comma in front: none
 };
 
 // Gateways A and B, with ids 0 and 1.

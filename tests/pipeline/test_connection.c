@@ -271,21 +271,6 @@ static void test_pickup(void **state)
 	trace_free(&t);
 }
 
-// "Port unreachable" about a packet.
-static uint16_t error_write(uint8_t *out, const char *src, const char *dst, const uint8_t *about)
-{
-	uint16_t len =
-		ip_write(out, (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ICMP, .len = 56));
-	uint8_t *icmp = out + IP_LEN;
-
-	memset(icmp, 0, 8);
-	icmp[0] = 3;
-	icmp[1] = 3;
-	memcpy(icmp + 8, about, 28);
-	put16(icmp + 2, checksum(icmp, 36));
-	return len;
-}
-
 static void test_icmp_errors(void **state)
 {
 	struct trace t = trace_new(site_a((struct site){0}));
@@ -296,7 +281,7 @@ static void test_icmp_errors(void **state)
 
 	(void)state;
 	tcp_write(about, (struct segment){OUT, SYN, CLIENT, 0, 0});
-	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);
 	gateway_expect_drop(t.g, &f, DROP_ICMP_UNRELATED);
 	assert_int_equal(flow_count(t.g->flows), 0);
@@ -304,7 +289,7 @@ static void test_icmp_errors(void **state)
 
 	// From a router behind B, about what the client has sent.
 	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0});
-	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);
 	gateway_expect_sent(t.g, &f, LAN);
 	error[8]--;
@@ -314,7 +299,7 @@ static void test_icmp_errors(void **state)
 
 	// Out through the tunnel, about what the server has sent.
 	tcp_write(about, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 0});
-	len = error_write(error, "10.1.0.5", "10.2.0.5", about);
+	len = error_write(error, "10.1.0.5", "10.2.0.5", 3, 3, about);
 	f = frame_raw(LAN, error, len);
 	gateway_expect_sent(t.g, &f, WAN);
 	error[8]--;
@@ -324,7 +309,7 @@ static void test_icmp_errors(void **state)
 
 	// About what the client cannot have sent: forged (RFC 5927 4.1).
 	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 1000000, SERVER + 201, 0});
-	len = error_write(error, "10.2.0.9", "10.1.0.5", about);
+	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);
 	gateway_expect_drop(t.g, &f, DROP_ICMP_UNRELATED);
 

@@ -35,6 +35,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->engine, "auto");
 	assert_int_equal(c->n_eal_args, 0);
 	assert_int_equal(c->icmp_errors_per_second, 1000);
+	assert_int_equal(c->n_errors_in_clear, 0);
 	assert_int_equal(c->neighbours_max, 4096);
 	assert_int_equal(c->neighbour_hold, 256);
 	assert_int_equal(c->neighbour_reachable_s, 30);
@@ -150,6 +151,9 @@ static void test_top_level(void **state)
 	assert_string_equal(c->eal_args[0], "--log-level=lib.eal:debug");
 	assert_string_equal(c->eal_args[2], "x.so");
 	assert_int_equal(c->icmp_errors_per_second, 0);
+	assert_int_equal(c->n_errors_in_clear, 2);
+	assert_int_equal(c->errors_in_clear[0], CONF_TOO_BIG);
+	assert_int_equal(c->errors_in_clear[1], CONF_PARAMETER_PROBLEM);
 	assert_int_equal(c->neighbours_max, 16);
 	assert_int_equal(c->neighbour_hold, 1);
 	assert_int_equal(c->neighbour_reachable_s, 86400);
@@ -298,11 +302,13 @@ static void test_policies(void **state)
 	assert_int_equal(p[1].local_port_max, 65535);
 	assert_int_equal(p[1].sa_out, 0);
 	assert_int_equal(p[1].sa_in, 1);
+	assert_false(p[1].errors_trusted);
 
 	check_prefix(&p[2].local, "0.0.0.0/0");
 	assert_int_equal(p[2].proto, 6);
 	assert_int_equal(p[2].sa_out, 2);
 	assert_int_equal(p[2].sa_in, 3);
+	assert_true(p[2].errors_trusted);
 
 	assert_int_equal(p[3].action, CONF_DISCARD);
 	check_prefix(&p[3].local, "::/0");

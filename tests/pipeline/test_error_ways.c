@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMP errors of routers on the way (RFC 4301 6): through which tunnel they go, out of which they
+// may come, and what of them may come in clear.
+#include "peer.h"
+#include "site_v6.h"
+
+// Packets that are under way, about which errors come.
+static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dport = 2),
+			 to_c = FROM_TO("10.1.0.5", "10.3.0.5", .sport = 1, .dport = 2),
+			 to_net = FROM_TO("10.1.0.5", "198.51.100.5", .sport = 1, .dport = 2),
+			 to_ports = FROM_TO("10.1.0.5", "10.4.0.5", .sport = 1, .dport = 5000),
+			 from_b = FROM_TO("10.2.0.5", "10.1.0.5", .sport = 3, .dport = 4),
+			 from_c = FROM_TO("10.3.0.5", "10.1.0.5", .sport = 3, .dport = 4),
+			 from_net = FROM_TO("198.51.100.5", "10.1.0.5", .sport = 3, .dport = 4),
+			 from_ports = FROM_TO("10.4.0.5", "10.1.0.5", .sport = 5001, .dport = 4),
+			 b_to_c = FROM_TO("10.2.0.5", "10.3.0.5", .sport = 5, .dport = 6),
+			 unknown_to = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dport = 3),
+			 unknown_from = FROM_TO("10.2.0.5", "10.1.0.5", .sport = 3, .dport = 5);
+
+enum road_sa { IN_B, IN_C, OUT_B, OUT_C, SAS };
+
+struct road {
+	struct gateway *g;
+	struct peer sa[SAS];
+	uint64_t seq[SAS];
+};
+
+// An IP packet out of an SA, or in clear by a port.
+static struct frame sealed(struct road *r, enum road_sa sa, const uint8_t *packet, uint16_t len)
+{
+	uint8_t text[FRAME_MAX];
+
+	memcpy(text, packet, len);
+	len = peer_trailer(&r->sa[sa], text, len, IPPROTO_IPIP);
+	return peer_seal(
+		&r->sa[sa], (struct esp){.seq = ++r->seq[sa], .text = text, .text_len = len});
+}
+
+static void pass(struct road *r, struct frame f)
+{
+	gateway_pass(r->g, &f, 1);
+	expect_drops(r->g, DROP_NONE, 0);
+	assert_int_equal(r->g->n_sent, 1);
+}
+
+static void pass_out_of(struct road *r, enum road_sa sa, struct ipv4 ip)
+{
+	uint8_t packet[FRAME_MAX];
+	uint16_t len = ip_write(packet, ip);
+
+	pass(r, sealed(r, sa, packet, len));
+}
+
+static struct road road_new(struct site s)
+{
+	static const char *const sa[SAS] = {"from-b", "from-c", "to-b", "to-c"};
+	struct road r = {.g = site_a(s)};
+
+	for (unsigned int i = 0; i < SAS; i++)
+		r.sa[i] = peer_new(r.g, sa[i]);
+	pass(&r, frame_ip(LAN, to_b));
+	pass(&r, frame_ip(LAN, to_c));
+	pass(&r, frame_ip(LAN, to_net));
+	pass(&r, frame_ip(LAN, to_ports));
+	pass(&r, frame_ip(WAN, from_net));
+	pass_out_of(&r, IN_B, from_b);
+	pass_out_of(&r, IN_B, from_ports);
+	pass_out_of(&r, IN_C, from_c);
+	pass_out_of(&r, IN_B, b_to_c);
+	return r;
+}
+
+static void road_free(struct road *r)
+{
+	for (unsigned int i = 0; i < SAS; i++)
+		peer_free(&r->sa[i]);
+	gateway_free(r->g);
+}
+
+static uint16_t about(uint8_t *out, const char *from, uint8_t type, uint8_t code, struct ipv4 ip)
+{
+	uint8_t packet[FRAME_MAX];
+
+	ip_write(packet, ip);
+	return error_write(out, from, ip.src, type, code, packet);
+}
+
+static void expect_octets(const uint8_t *got, uint16_t len, const uint8_t *error)
+{
+	uint8_t right[FRAME_MAX];
+
+	assert_int_equal(len, be16(error + 2));
+	memcpy(right, error, len);
+	right[8]--;
+	ip_checksum_mend(right);
+	assert_memory_equal(got, right, len);
+}
+
+// What was sent is the error, one hop on: through the SA.
+static void expect_sealed(struct road *r, enum road_sa sa, const uint8_t *error)
+{
+	uint8_t inner[FRAME_MAX];
+
+	expect_all_sent(r->g, 1, WAN);
+	expect_octets(inner, peer_open(&r->sa[sa], &r->g->sent[0], inner), error);
+}
+
+// Or in clear.
+static void expect_clear(struct road *r, uint16_t port, const uint8_t *error)
+{
+	const struct frame *f = &r->g->sent[0];
+
+	expect_all_sent(r->g, 1, port);
+	expect_octets(frame_packet(f), frame_packet_len(f), error);
+}
+
+#define ROUTERS                                                                                    \
+	", { name = \"routers\"; local = \"10.9.0.0/24\"; action = \"bypass\"; },"                 \
+	"  { name = \"hidden\"; local = \"10.8.0.0/24\"; action = \"discard\"; }"
+
+// From the protected side: through the tunnel that answers go through.
+static void test_outbound(void **state)
+{
+	static const struct {
+		const char *name, *from;
+		const struct ipv4 *about;
+		enum drop drop;
+		enum road_sa sa; // SAS: in clear
+	} rows[] = {
+		{"address of the policy", "10.1.0.9", &from_b, DROP_NONE, OUT_B},
+		{"of no policy", "10.77.0.9", &from_b, DROP_NONE, OUT_B},
+		{"of a policy that discards", "10.8.0.9", &from_b, DROP_NONE, OUT_B},
+		{"of a policy that bypasses", "10.9.0.9", &from_b, DROP_NONE, OUT_B},
+		{"other tunnel", "10.77.0.9", &from_c, DROP_NONE, OUT_C},
+		{"policy about UDP only", "10.1.0.9", &from_ports, DROP_NONE, OUT_B},
+		{"no such flow", "10.77.0.9", &unknown_from, DROP_ICMP_UNRELATED, SAS},
+		{"flow in clear, no policy", "10.77.0.9", &from_net, DROP_NO_POLICY, SAS},
+		{"flow in clear, discarded", "10.8.0.9", &from_net, DROP_POLICY_DISCARD, SAS},
+		{"flow in clear, bypasses", "10.9.0.9", &from_net, DROP_NONE, SAS},
+	};
+	struct road r = road_new((struct site){.policies = ROUTERS});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint8_t error[FRAME_MAX];
+		uint16_t len = about(error, rows[i].from, 11, 0, *rows[i].about);
+		struct frame f = frame_raw(LAN, error, len);
+
+		print_message("%s\n", rows[i].name);
+		gateway_pass(r.g, &f, 1);
+		expect_drops(r.g, rows[i].drop, rows[i].drop != DROP_NONE);
+		if (rows[i].drop != DROP_NONE)
+			assert_int_equal(r.g->n_sent, 0);
+		else if (rows[i].sa == SAS)
+			expect_clear(&r, WAN, error);
+		else
+			expect_sealed(&r, rows[i].sa, error);
+	}
+	road_free(&r);
+}
+
+struct inbound {
+	const char *name, *from;
+	const struct ipv4 *about;
+	enum drop drop;
+};
+
+// Out of B's SA, or in clear by the WAN if sa is SAS.
+static void check_inbound(struct site s, enum road_sa sa, uint8_t type, uint8_t code,
+	const struct inbound rows[], size_t n)
+{
+	struct road r = road_new(s);
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t error[FRAME_MAX];
+		uint16_t len = about(error, rows[i].from, type, code, *rows[i].about);
+		struct frame f =
+			sa == SAS ? frame_raw(WAN, error, len) : sealed(&r, sa, error, len);
+
+		print_message("%s\n", rows[i].name);
+		gateway_pass(r.g, &f, 1);
+		expect_drops(r.g, rows[i].drop, rows[i].drop != DROP_NONE);
+		if (rows[i].drop == DROP_NONE)
+			expect_clear(&r, LAN, error);
+		else
+			assert_int_equal(r.g->n_sent, 0);
+	}
+	road_free(&r);
+}
+
+static void test_inbound(void **state)
+{
+	static const struct inbound rows[] = {
+		{"address of the policy", "10.2.0.9", &to_b, DROP_NONE},
+		{"of no policy", "172.16.0.9", &to_b, DROP_NONE},
+		{"of another tunnel's policy", "10.3.0.9", &to_b, DROP_NONE},
+		{"of a policy that discards", "203.0.113.9", &to_b, DROP_NONE},
+		{"of a policy that bypasses", "198.51.100.9", &to_b, DROP_NONE},
+		{"of nobody", "127.0.0.1", &to_b, DROP_IP_SOURCE},
+		{"policy about UDP only", "10.4.0.9", &to_ports, DROP_NONE},
+		{"no such flow", "172.16.0.9", &unknown_to, DROP_ICMP_UNRELATED},
+		{"another tunnel's flow", "172.16.0.9", &to_c, DROP_SELECTOR},
+		{"the same, from its own address", "10.2.0.9", &to_c, DROP_SELECTOR},
+		{"the same, under the other's name", "10.3.0.9", &to_c, DROP_SELECTOR},
+		{"a flow in clear", "172.16.0.9", &to_net, DROP_SELECTOR},
+		{"the same, from its own address", "10.2.0.9", &to_net, DROP_SELECTOR},
+		{"by another policy of the same peer", "10.2.0.9", &to_ports, DROP_NONE},
+	};
+
+	(void)state;
+	check_inbound((struct site){0}, IN_B, 11, 0, rows, COUNT_OF(rows));
+}
+
+static void test_trusted(void **state)
+{
+	static const struct inbound rows[] = {
+		{"its own flow", "10.2.0.9", &to_b, DROP_NONE},
+		{"its own flow, of no policy", "172.16.0.9", &to_b, DROP_NONE},
+		{"another tunnel's flow", "10.2.0.9", &to_c, DROP_NONE},
+		{"a flow in clear", "10.2.0.9", &to_net, DROP_NONE},
+		{"no such flow", "10.2.0.9", &unknown_to, DROP_ICMP_UNRELATED},
+		{"another tunnel's flow, of no policy", "172.16.0.9", &to_c, DROP_SELECTOR},
+	};
+
+	(void)state;
+	check_inbound((struct site){.tunnel = "icmp_errors = \"trust\";"}, IN_B, 11, 0, rows,
+		COUNT_OF(rows));
+}
+
+static void test_in_clear(void **state)
+{
+	static const struct inbound dropped[] = {
+		{"bypassing address", "198.51.100.9", &to_b, DROP_CLEAR_TEXT},
+		{"of no policy", "192.88.99.9", &to_b, DROP_CLEAR_TEXT},
+		{"discarded address", "203.0.113.9", &to_b, DROP_CLEAR_TEXT},
+		{"protected address", "10.2.0.9", &to_b, DROP_CLEAR_TEXT},
+		{"address from inside", "10.1.0.9", &to_b, DROP_IP_SOURCE},
+		{"policy about UDP only", "198.51.100.9", &to_ports, DROP_CLEAR_TEXT},
+		{"no such flow", "198.51.100.9", &unknown_to, DROP_ICMP_UNRELATED},
+		{"flow in clear", "198.51.100.9", &to_net, DROP_NONE},
+		{"flow in clear, of no policy", "192.88.99.9", &to_net, DROP_NO_POLICY},
+	};
+	static const struct inbound heard[] = {
+		{"heard: bypassing address", "198.51.100.9", &to_b, DROP_NONE},
+		{"heard: of no policy", "192.88.99.9", &to_b, DROP_NONE},
+		{"heard: discarded address", "203.0.113.9", &to_b, DROP_NONE},
+		{"heard: protected address", "10.2.0.9", &to_b, DROP_CLEAR_TEXT},
+		{"heard: address from inside", "10.1.0.9", &to_b, DROP_IP_SOURCE},
+		{"heard: no such flow", "198.51.100.9", &unknown_to, DROP_ICMP_UNRELATED},
+	};
+	static const struct {
+		uint8_t type, code;
+		const char *name;
+	} kinds[] = {{3, 1, "unreachable"}, {3, 4, "too_big"}, {11, 1, "time_exceeded"},
+		{12, 0, "parameter_problem"}, {4, 0, NULL}, {5, 1, NULL}};
+	static const char all[] = "errors_in_clear = [ \"unreachable\", \"too_big\", "
+				  "\"time_exceeded\", \"parameter_problem\" ];";
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		uint8_t type = kinds[i].type, code = kinds[i].code;
+		char one[64], others[160] = "errors_in_clear = [ ";
+
+		check_inbound((struct site){0}, SAS, type, code, dropped, COUNT_OF(dropped));
+		if (kinds[i].name == NULL) {
+			check_inbound((struct site){.icmp = all}, SAS, type, code, dropped,
+				COUNT_OF(dropped));
+			continue;
+		}
+		snprintf(one, sizeof(one), "errors_in_clear = [ \"%s\" ];", kinds[i].name);
+		check_inbound((struct site){.icmp = one}, SAS, type, code, heard, COUNT_OF(heard));
+		for (size_t k = 0; k < 4; k++)
+			if (k != i)
+				sprintf(others + strlen(others), "\"%s\", ", kinds[k].name);
+		strcpy(others + strlen(others) - 2, " ];");
+		check_inbound(
+			(struct site){.icmp = others}, SAS, type, code, dropped, COUNT_OF(dropped));
+	}
+}
+
+// From C to B, about what B has sent to C: in by C's tunnel and out by B's.
+static void test_between_tunnels(void **state)
+{
+	struct road r = road_new((struct site){0});
+	uint8_t error[FRAME_MAX];
+	uint16_t len = about(error, "172.16.0.9", 3, 4, b_to_c);
+	struct frame f = sealed(&r, IN_C, error, len);
+
+	(void)state;
+	gateway_pass(r.g, &f, 1);
+	expect_drops(r.g, DROP_NONE, 0);
+	expect_sealed(&r, OUT_B, error);
+	f = sealed(&r, IN_B, error, len); // B tells itself
+	gateway_expect_drop(r.g, &f, DROP_SELECTOR);
+	road_free(&r);
+}
+
+static struct frame carry(const struct frame *sent)
+{
+	struct frame f = *sent;
+
+	memcpy(f.b, mac_of_port(f.port), 6);
+	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
+	return f;
+}
+
+static struct frame error6(
+	uint16_t port, const char *from, const char *to, uint8_t type, const struct frame *about)
+{
+	uint8_t error[FRAME_MAX];
+	uint16_t len = error6_write(
+		error, from, to, type, 0, frame_packet(about), frame_packet_len(about));
+
+	return frame_raw6(port, error, len);
+}
+
+// A router behind B about what a host behind A has sent: the way of the flow back, at both
+// gateways.
+static void test_v6(void **state)
+{
+	static const char host[] = "2001:db8:1::5", router[] = "2001:db8:77::9";
+
+	(void)state;
+	for (enum outer outer = OVER_V4; outer <= OVER_V6; outer++) {
+		struct gateway *a = site_v6_a(outer, (struct site){0}),
+			       *b = site_v6_b(outer, (struct site){0});
+		struct ipv6 ip = FROM_TO("2001:db8:1::5", "2001:db8:2::5", .sport = 7, .dport = 8);
+		struct frame in = frame_ip6(LAN, ip), error, wire;
+
+		wire = carry(gateway_expect_sent(a, &in, WAN));
+		gateway_expect_sent(b, &wire, LAN);
+		for (uint8_t type = 1; type <= 4; type++) {
+			error = error6(LAN, router, host, type, &in);
+			wire = carry(gateway_expect_sent(b, &error, WAN));
+			assert_int_equal(frame_packet(&wire)[outer == OVER_V4 ? 9 : 6], 50);
+			error.b[ETH_LEN + 7] -= 2;
+			gateway_expect_sent(a, &wire, LAN);
+			assert_int_equal(a->sent[0].len, error.len);
+			assert_memory_equal(a->sent[0].b + 12, error.b + 12, error.len - 12u);
+
+			error = error6(WAN, router, host, type, &in);
+			gateway_expect_drop(a, &error, DROP_CLEAR_TEXT);
+			error = error6(WAN, "2001:db8:9::9", host, type, &in);
+			gateway_expect_drop(a, &error, DROP_CLEAR_TEXT);
+		}
+		ip.dport = 9;
+		in = frame_ip6(LAN, ip);
+		error = error6(LAN, router, host, 1, &in);
+		gateway_expect_drop(b, &error, DROP_ICMP_UNRELATED);
+		gateway_free(a);
+		gateway_free(b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_outbound),
+		pipeline_test(test_inbound),
+		pipeline_test(test_trusted),
+		pipeline_test(test_in_clear),
+		pipeline_test(test_between_tunnels),
+		pipeline_test(test_v6),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
