@@ -159,7 +159,8 @@ static void test_model(void **state)
 				RUN_STEPS, &seed);
 }
 
-// Short runs that begin anywhere, most of them next to a multiple of 2^32: 10,000 for each size.
+// Short runs that begin anywhere, most of them next to a multiple of 2^32: 10,000 for each size,
+// and the same with ESN.
 static void test_many(void **state)
 {
 	uint64_t seed = 4303;
@@ -172,6 +173,7 @@ static void test_many(void **state)
 						 ? random_below(&seed, UINT32_MAX - 65536)
 						 : UINT32_MAX - sizes[s] - random_below(&seed, 40);
 
+			run_model(sizes[s], NEAR, first, SHORT_RUN, &seed);
 			run_model(sizes[s], FAR, first, SHORT_RUN, &seed);
 		}
 }
