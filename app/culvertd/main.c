@@ -194,7 +194,7 @@ static void addresses_start(struct gateway *g, const struct snapshot *s)
 		for (unsigned int i = 0; i < port->n_addrs; i++)
 			if (!ip_addr_is_v4(&port->addrs[i]))
 				dad_add(g->dad, (uint16_t)p, &port->addrs[i]);
-		port_listen(&g->ports[p], port->addrs, port->n_addrs);
+		port_listen(&g->ports[p], port);
 	}
 }
 

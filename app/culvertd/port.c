@@ -12,10 +12,9 @@
 #include "eal.h"
 #include "iface.h"
 #include "nd.h"
-#include "snapshot.h"
 
-#define DESCRIPTORS 1024 // per queue, where the device allows
-#define GROUPS_MAX  (PORT_ADDRS_MAX + 2)
+#define DESCRIPTORS 1024                     // per queue, where the device allows
+#define GROUPS_MAX  (2 * PORT_ADDRS_MAX + 2) // of unicast and anycast addresses
 
 bool port_is_pci(const char *device)
 {
@@ -187,21 +186,27 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	return -EIO;
 }
 
+// The group in which an address is asked for.
+static struct rte_ether_addr group_mac_of(const struct ip_addr *addr)
+{
+	struct ip_addr group = nd_solicited_node(addr);
+
+	return nd_group_mac(&group);
+}
+
 // The groups of a router (RFC 4291 2.8): all nodes, all routers, and for each address that in which
 // it is asked for. Returns how many.
-static unsigned int groups_of(
-	struct rte_ether_addr mac[GROUPS_MAX], const struct ip_addr addrs[], unsigned int n)
+static unsigned int groups_of(struct rte_ether_addr mac[GROUPS_MAX], const struct snapshot_port *s)
 {
 	static const struct ip_addr all_nodes = {.b = {0xff, 2, [15] = 1}};
 	static const struct ip_addr all_routers = {.b = {0xff, 2, [15] = 2}};
 	unsigned int count = 0;
 
-	for (unsigned int i = 0; i < n; i++)
-		if (!ip_addr_is_v4(&addrs[i])) {
-			struct ip_addr group = nd_solicited_node(&addrs[i]);
-
-			mac[count++] = nd_group_mac(&group);
-		}
+	for (unsigned int i = 0; i < s->n_addrs; i++)
+		if (!ip_addr_is_v4(&s->addrs[i]))
+			mac[count++] = group_mac_of(&s->addrs[i]);
+	for (unsigned int i = 0; i < s->n_anycast; i++)
+		mac[count++] = group_mac_of(&s->anycast[i]);
 	if (count > 0) {
 		mac[count++] = nd_group_mac(&all_nodes);
 		mac[count++] = nd_group_mac(&all_routers);
@@ -215,10 +220,10 @@ static int listen_to_all(const struct port *p)
 	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
 }
 
-void port_listen(struct port *p, const struct ip_addr addrs[], unsigned int n)
+void port_listen(struct port *p, const struct snapshot_port *s)
 {
 	struct rte_ether_addr mac[GROUPS_MAX];
-	unsigned int count = groups_of(mac, addrs, n);
+	unsigned int count = groups_of(mac, s);
 	int rc = 0;
 
 	if (count > 0)

@@ -10,6 +10,7 @@
 #include "addr.h"
 #include "conf.h"
 #include "log.h"
+#include "snapshot.h"
 
 // Says what is wrong with a port, where it stands in the configuration.
 #define port_error(c, fmt, ...)                                                                    \
@@ -35,9 +36,9 @@ bool port_is_pci(const char *device);
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 
-// Has the device take in the frames to the multicast groups that IPv6 wants for these own
-// addresses, if there are IPv6 addresses among them. What the device cannot do is logged.
-void port_listen(struct port *p, const struct ip_addr addrs[], unsigned int n);
+// Has the device take in the frames to the multicast groups that IPv6 wants for the addresses of s,
+// if there are IPv6 addresses among them. What the device cannot do is logged.
+void port_listen(struct port *p, const struct snapshot_port *s);
 
 // Stops and closes it, if it is open.
 void port_close(struct port *p);

@@ -56,8 +56,11 @@ static void ports_build(
 		p->mtu = c->mtu;
 		p->unprotected = c->unprotected;
 		p->n_addrs = (uint8_t)c->n_addrs;
-		for (unsigned int a = 0; a < c->n_addrs; a++)
+		for (unsigned int a = 0; a < c->n_addrs; a++) {
 			p->addrs[a] = c->addrs[a].addr;
+			if (build_has_anycast(&c->addrs[a]))
+				p->anycast[p->n_anycast++] = c->addrs[a].net.addr;
+		}
 		memcpy(p->name, c->name, sizeof(c->name));
 		link_local_build(p, (uint16_t)i);
 	}

@@ -42,6 +42,11 @@ static unsigned int add_never(struct route *r)
 	return NEVER;
 }
 
+bool build_has_anycast(const struct conf_iface_addr *a)
+{
+	return !ip_addr_is_v4(&a->addr) && !ip_addr_is_link_local(&a->addr) && a->net.len < 127;
+}
+
 static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, uint16_t port)
 {
 	struct nexthop nh = {.port = port, .source = a->addr};
@@ -60,9 +65,7 @@ static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, u
 		r[n++] = (struct route){v4_prefix(net | hosts, 32), nh};
 	}
 	nh.kind = NEXTHOP_LOCAL;
-	// RFC 4291 2.6.1: what any router of the network answers to; RFC 6164: not of two
-	// addresses.
-	if (!ip_addr_is_v4(&a->addr) && a->net.len < 127)
+	if (build_has_anycast(a))
 		r[n++] = (struct route){host(&a->net.addr), nh};
 	r[n++] = (struct route){host(&a->addr), nh};
 	return n;

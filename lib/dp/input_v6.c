@@ -17,6 +17,14 @@ static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
 	return false;
 }
 
+static bool is_anycast(const struct snapshot_port *port, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < port->n_anycast; i++)
+		if (ip_addr_equal(&port->anycast[i], addr))
+			return true;
+	return false;
+}
+
 static void answer(struct worker *w, uint16_t port, const struct nd_message *asked,
 	const struct rte_ether_addr *from)
 {
@@ -30,30 +38,50 @@ static void answer(struct worker *w, uint16_t port, const struct nd_message *ask
 	output_frame(w, m, port);
 }
 
+// For all routers of the network. At once: with several of them RFC 4861 7.2.7 would have it wait
+// for up to a second.
+static void answer_anycast(struct worker *w, uint16_t number, const struct nd_message *asked,
+	const struct rte_ether_addr *from)
+{
+	const struct snapshot_port *port = &w->snapshot->port[number];
+	bool may = !ip_addr_is_none(&asked->source) && dad_may_use(w->dad, &port->on_link.source);
+	struct rte_mbuf *m = may ? rte_pktmbuf_alloc(w->pool) : NULL;
+
+	if (m == NULL)
+		return;
+	rte_pktmbuf_append(m, nd_anycast_answer_build(rte_pktmbuf_mtod(m, uint8_t *), &port->mac,
+				      &port->on_link.source, asked, from));
+	w->counters.originated++;
+	output_frame(w, m, number);
+}
+
 // A solicitation, of neighbours or of routers (RFC 4861 7.2.3, 6.2.6).
 static void solicited(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	bool for_us = is_own(&w->snapshot->port[port], &m->target);
-	bool assigned = for_us && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
+	bool own = is_own(&w->snapshot->port[port], &m->target);
+	bool anycast = !own && is_anycast(&w->snapshot->port[port], &m->target);
+	bool assigned = own && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
 	struct event e = {.kind = EVENT_ND_SOLICITED,
 		.addr = m->source,
 		.mac = m->mac,
 		.port = port,
-		.for_us = for_us};
+		.for_us = own || anycast};
 
 	if (m->has_mac && is_own(&w->snapshot->port[port], &m->source))
 		e.kind = EVENT_ADDR_CONFLICT;
 	if (m->has_mac)
 		worker_tell(w, &e);
 	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
-	if (for_us && !assigned && ip_addr_is_none(&m->source)) {
+	if (own && !assigned && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
 		worker_tell(w, &e);
 	}
 	if (assigned)
 		answer(w, port, m, from);
+	if (anycast)
+		answer_anycast(w, port, m, from);
 }
 
 // RFC 4861 7.2.5, RFC 4862 5.4.4

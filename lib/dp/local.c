@@ -59,24 +59,40 @@ static const struct nexthop *way_to(
 	return route_find(w->snapshot->routes, addr);
 }
 
-// The address to speak from to the sender of p: through a tunnel one that its policy covers, so
-// that the peer's policy lets it in.
-static bool source_for(struct ip_addr *source, const struct worker *w, const struct pkt *p)
+// The address to speak from to the sender of p: through a tunnel one that its policy covers, if
+// there is one, so that the peer's policy lets it in. None if there is no way.
+static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr to = pkt_src(p);
 
-	if (p->in_by != NULL) {
-		*source = w->snapshot->policy_source[policy_index(w, p->in_by)]
-						    [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
-		return !ip_addr_is_none(source);
-	}
+	if (p->in_by != NULL)
+		return w->snapshot->policy_source[policy_index(w, p->in_by)]
+						 [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
 
 	const struct nexthop *back = way_to(w, p, &to);
 
-	if (back == NULL || back->kind > NEXTHOP_GATEWAY)
+	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
+}
+
+// Any own address of IPv6 does for an error (RFC 4443 2.2 d).
+static bool other_source(struct ip_addr *source, const struct worker *w)
+{
+	for (unsigned int i = 0; i < w->snapshot->n_ports; i++)
+		for (unsigned int a = 0; a < w->snapshot->port[i].n_addrs; a++) {
+			*source = w->snapshot->port[i].addrs[a];
+			if (!ip_addr_is_v4(source) && !ip_addr_is_link_local(source) &&
+				dad_may_use(w->dad, source))
+				return true;
+		}
+	return false;
+}
+
+static bool source_for(struct ip_addr *source, const struct worker *w, const struct pkt *p)
+{
+	*source = preferred_source(w, p);
+	if (ip_addr_is_none(source))
 		return false;
-	*source = back->source;
-	return true;
+	return dad_may_use(w->dad, source) || other_source(source, w);
 }
 
 // Whether to speak about p at all, and then from where.
@@ -191,11 +207,18 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 	return DROP_LOCAL_UNSERVED;
 }
 
-static enum drop echo_v6(struct worker *w, struct pkt *p)
+// The address that a packet is for; of one for any router of a network (RFC 4291 2.6.1), ours
+// there.
+static struct ip_addr own_address(const struct pkt *p)
 {
-	struct ip_addr asked = pkt_dst(p);
-	uint16_t len = icmp6_echo_reply(
-		pkt_ip6(p), ip_addr_is_link_local(&asked) ? &asked : &p->nexthop->source);
+	struct ip_addr to = pkt_dst(p);
+
+	return ip_addr_is_link_local(&to) ? to : p->nexthop->source;
+}
+
+static enum drop echo_v6(struct worker *w, struct pkt *p, const struct ip_addr *asked)
+{
+	uint16_t len = icmp6_echo_reply(pkt_ip6(p), asked);
 
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - len));
 	return answered(w, p);
@@ -204,9 +227,12 @@ static enum drop echo_v6(struct worker *w, struct pkt *p)
 static enum drop serve_v6(struct worker *w, struct pkt *p)
 {
 	struct rte_ipv6_hdr *ip = pkt_ip6(p);
+	struct ip_addr asked = own_address(p);
 	struct ipv6_upper upper;
 	uint16_t fault_off;
 
+	if (!dad_may_use(w->dad, &asked)) // not ours, or not yet (RFC 4862 5.4)
+		return DROP_LOCAL_UNSERVED;
 	ipv6_upper_find(&upper, ip, ipv6_len(ip));
 	switch (ipv6_options_check(&fault_off, ip, &upper)) {
 	case IPV6_OPTIONS_PASS:
@@ -219,7 +245,7 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 		return DROP_EXT_HEADERS;
 	}
 	if (icmp6_is_echo_request(ip))
-		return echo_v6(w, p);
+		return echo_v6(w, p, &asked);
 	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
 		local_error(w, p, LOCAL_NO_PORT, 0);
 	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)

@@ -27,6 +27,9 @@ struct snapshot_port {
 	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
 	uint8_t n_addrs;
 	struct ip_addr addrs[PORT_ADDRS_MAX]; // with IPv6, a link-local one is among them
+	// Of IPv6: what all routers of a network that the port is in answer to (RFC 4291 2.6.1).
+	uint8_t n_anycast;
+	struct ip_addr anycast[PORT_ADDRS_MAX];
 	// What no route can tell, because link-local addresses are the same on every link: the way
 	// to those of others, and to our own.
 	struct nexthop on_link, own_link_local;

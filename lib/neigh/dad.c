@@ -101,3 +101,13 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 				  &d->entry[i].state, memory_order_relaxed)
 			: DAD_ASSIGNED;
 }
+
+bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < d->n; i++)
+		if (ip_addr_equal(&d->entry[i].addr, addr) &&
+			atomic_load_explicit(&d->entry[i].state, memory_order_relaxed) !=
+				DAD_ASSIGNED)
+			return false;
+	return true;
+}

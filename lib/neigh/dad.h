@@ -44,3 +44,7 @@ void dad_tick(struct dad *d, uint64_t now);
 
 // Any thread. The state of an own address; DAD_ASSIGNED for those that were not added.
 enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr);
+
+// Any thread. Whether an own address, of either family, may be spoken from (RFC 4862 5.4): it is
+// assigned, on every port that has it.
+bool dad_may_use(const struct dad *d, const struct ip_addr *addr);

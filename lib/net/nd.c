@@ -213,15 +213,15 @@ uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
 }
 
 static uint16_t advertisement_build(uint8_t *out, const struct rte_ether_addr *mac,
-	const struct ip_addr *addr, uint32_t flags, const struct ip_addr *dst,
-	const struct rte_ether_addr *to)
+	const struct ip_addr *sender, const struct ip_addr *addr, uint32_t flags,
+	const struct ip_addr *dst, const struct rte_ether_addr *to)
 {
 	struct neighbour *na = message_at(out);
 
-	*na = (struct neighbour){.head = {.type = ND_NEIGHBOR_ADVERT,
-					 .param = ND_NA_FLAG_ROUTER | ND_NA_FLAG_OVERRIDE | flags}};
+	*na = (struct neighbour){
+		.head = {.type = ND_NEIGHBOR_ADVERT, .param = ND_NA_FLAG_ROUTER | flags}};
 	memcpy(na->target, addr, sizeof(na->target));
-	return wrap(out, mac, to, addr, dst,
+	return wrap(out, mac, to, sender, dst,
 		sizeof(*na) + option_write(na + 1, ND_OPT_TARGET_LINKADDR, mac));
 }
 
@@ -231,8 +231,17 @@ uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	// Who has no address yet hears it with all others (RFC 4861 7.2.4).
 	if (ip_addr_is_none(&asked->source))
 		return nd_announcement_build(out, mac, &asked->target);
-	return advertisement_build(out, mac, &asked->target, ND_NA_FLAG_SOLICITED, &asked->source,
+	return advertisement_build(out, mac, &asked->target, &asked->target,
+		ND_NA_FLAG_SOLICITED | ND_NA_FLAG_OVERRIDE, &asked->source,
 		asked->has_mac ? &asked->mac : from);
+}
+
+uint16_t nd_anycast_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
+	const struct ip_addr *own, const struct nd_message *asked,
+	const struct rte_ether_addr *from)
+{
+	return advertisement_build(out, mac, own, &asked->target, ND_NA_FLAG_SOLICITED,
+		&asked->source, asked->has_mac ? &asked->mac : from);
 }
 
 uint16_t nd_announcement_build(
@@ -240,5 +249,5 @@ uint16_t nd_announcement_build(
 {
 	struct rte_ether_addr to = nd_group_mac(&all_nodes);
 
-	return advertisement_build(out, mac, addr, 0, &all_nodes, &to);
+	return advertisement_build(out, mac, addr, addr, ND_NA_FLAG_OVERRIDE, &all_nodes, &to);
 }

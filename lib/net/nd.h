@@ -63,6 +63,12 @@ uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
 uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct nd_message *asked, const struct rte_ether_addr *from);
 
+// The same of a target that several stations may have, an anycast address, so that the first answer
+// counts (RFC 4861 7.2.7): own is ours. asked has a source.
+uint16_t nd_anycast_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
+	const struct ip_addr *own, const struct nd_message *asked,
+	const struct rte_ether_addr *from);
+
 // Writes a whole frame that tells all stations that addr is at mac (RFC 4861 7.2.6). Returns its
 // length.
 uint16_t nd_announcement_build(

@@ -5,7 +5,7 @@
 #define SA_MAX   512
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
-// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings.
+// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
@@ -43,7 +43,7 @@ static const char form[] =
 	"    action = \"bypass\"; } );\n"
 	"rules = (\n"
 	"  { name = \"telnet\"; proto = \"tcp\"; destination_port = \"23\"; action = \"reject\";\n"
-	"    state = [ \"new\" ]; } );\n";
+	"    state = [ \"new\" ]; }%10$s );\n";
 
 static void add_key(char *text, const char *name, unsigned int len, unsigned int spi)
 {
@@ -82,7 +82,7 @@ static struct gateway *gateway_of(
 	sa_write(out, &s, s.sa_out, 0x1000 + here);
 	sa_write(in, &s, s.sa_in, 0x1000 + there);
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
-		0x1000 + here, out, 0x1000 + there, in);
+		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "");
 	return gateway_new(here - 1, text);
 }
 

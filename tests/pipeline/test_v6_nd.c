@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighbour discovery on the gateway's links (RFC 4861, RFC 4862, RFC 4291 2.6.1): what it answers,
+// what it tells the control thread, what it refuses.
+#include <netinet/in.h>
+
+#include "dad.h"
+#include "site_v6.h"
+
+#define LINK_LOCAL "fe80::ff:fe00:100" // of port LAN, by its MAC 02:00:00:00:01:00
+#define HOST       "2001:db8:1::5"
+#define OWN        "2001:db8:1::1"
+
+enum { NS = 135, NA = 136, OVERRIDE = 0x20000000, SOLICITED = 0x40000000 };
+
+static struct gateway *g;
+
+static int begin(void **state)
+{
+	if (harness_test_begin(state) < 0)
+		return -1;
+	g = site_v6_a(OVER_V6, (struct site){0});
+	return 0;
+}
+
+static int end(void **state)
+{
+	gateway_free(g);
+	return harness_test_end(state);
+}
+
+#define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+static struct ip_addr addr(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	return a;
+}
+
+static struct event take_event(enum event_kind kind, const char *text)
+{
+	struct ip_addr a = addr(text);
+	struct event e;
+
+	assert_int_equal(rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)), 0);
+	assert_int_equal(e.kind, kind);
+	assert_int_equal(e.port, LAN);
+	assert_true(ip_addr_equal(&e.addr, &a));
+	return e;
+}
+
+// RFC 4861 4.4, byte by byte.
+static void expect_advertisement_from(
+	const struct frame *f, const char *src, const char *target, const char *dst, uint32_t flags)
+{
+	const uint8_t *p = frame_packet(f), *icmp = p + IP6_LEN;
+
+	assert_int_equal(frame_packet_len(f), IP6_LEN + 32);
+	assert_memory_equal(f->b + 6, mac_of_port(LAN), 6);
+	assert_int_equal(p[7], 255);
+	assert_memory_equal(p + 8, ip6_octets(src), 16);
+	assert_memory_equal(p + 24, ip6_octets(dst), 16);
+	assert_int_equal(icmp[0], NA);
+	assert_int_equal(be32(icmp + 4), flags);
+	assert_memory_equal(icmp + 8, ip6_octets(target), 16);
+	assert_int_equal(icmp[24], 2);
+	assert_int_equal(icmp[25], 1);
+	assert_memory_equal(icmp + 26, mac_of_port(LAN), 6);
+	assert_int_equal(ip6_checksum(p, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6), 0);
+}
+
+static void expect_advertisement(
+	const struct frame *f, const char *target, const char *dst, uint32_t flags)
+{
+	expect_advertisement_from(f, target, target, dst, flags);
+}
+
+#define ROUTER 0x80000000u
+
+static void test_asked(void **state)
+{
+	static const struct {
+		const char *target, *dst;
+	} rows[] = {
+		{OWN, "ff02::1:ff00:1"},
+		{OWN, OWN}, // by one who wants to know whether we are still there
+		{LINK_LOCAL, "ff02::1:ff00:100"},
+	};
+	const uint8_t *mac = mac_of_neighbour(LAN);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_nd(LAN, NS, HOST, rows[i].dst, rows[i].target, 0);
+		struct event e;
+
+		gateway_expect_sent(g, &f, LAN);
+		assert_int_equal(g->last.local, 1);
+		assert_memory_equal(g->sent[0].b, mac, 6);
+		expect_advertisement(
+			&g->sent[0], rows[i].target, HOST, ROUTER | SOLICITED | OVERRIDE);
+		e = take_event(EVENT_ND_SOLICITED, HOST);
+		assert_memory_equal(&e.mac, mac, 6);
+		assert_true(e.for_us);
+	}
+	// For somebody else's address, which tells where the asker is; for an address of another
+	// port.
+	struct frame f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:7", "2001:db8:1::7", 0);
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	assert_false(take_event(EVENT_ND_SOLICITED, HOST).for_us);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", "2001:db8:f::1", 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+}
+
+// Without an option the answer is longer than the question.
+static void test_asked_without_option(void **state)
+{
+	struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
+	uint8_t *p = f.b + ETH_LEN;
+
+	(void)state;
+	put16(p + 4, 24);
+	put16(p + IP6_LEN + 2, 0);
+	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
+	f.len = ETH_LEN + IP6_LEN + 24;
+	gateway_expect_sent(g, &f, LAN);
+	expect_advertisement(&g->sent[0], OWN, HOST, ROUTER | SOLICITED | OVERRIDE);
+	expect_no_event(g);
+}
+
+// Without an option: it comes from ::, which must not have one.
+static struct frame probe(const char *target, const char *group)
+{
+	struct frame f = frame_nd(LAN, NS, "::", group, target, 0);
+	uint8_t *p = f.b + ETH_LEN;
+
+	put16(p + 4, 24);
+	put16(p + IP6_LEN + 2, 0);
+	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
+	f.len = ETH_LEN + IP6_LEN + 24;
+	return f;
+}
+
+// RFC 4862 5.4
+static void test_duplicates(void **state)
+{
+	struct frame f = probe(OWN, "ff02::1:ff00:1"), echo;
+	struct ip_addr own = addr(OWN);
+
+	(void)state;
+	// An address that is ours is defended, before all.
+	gateway_expect_sent(g, &f, LAN);
+	expect_advertisement(&g->sent[0], OWN, "ff02::1", ROUTER | OVERRIDE);
+	expect_no_event(g);
+	f = frame_nd(LAN, NA, OWN, "ff02::1", OWN, OVERRIDE);
+	gateway_pass(g, &f, 1);
+	take_event(EVENT_DAD_HEARD, OWN);
+	// One that we are trying is not.
+	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
+	f = probe(OWN, "ff02::1:ff00:1");
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	take_event(EVENT_DAD_HEARD, OWN);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", OWN, 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	take_event(EVENT_ND_SOLICITED, HOST);
+	// What we sent ourselves and a switch sent back says nothing.
+	echo = probe(OWN, "ff02::1:ff00:1");
+	memcpy(echo.b + 6, mac_of_port(LAN), 6);
+	gateway_pass(g, &echo, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
+}
+
+// RFC 4291 2.6.1, RFC 4861 7.2.4: who asks for any router of the network is answered, but not so
+// that the answer takes the place of another router's.
+static void test_anycast(void **state)
+{
+	static const char any[] = "2001:db8:1::";
+	struct frame f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", any, 0);
+	struct ip_addr own = addr(LINK_LOCAL);
+
+	(void)state;
+	gateway_expect_sent(g, &f, LAN);
+	expect_advertisement_from(&g->sent[0], LINK_LOCAL, any, HOST, ROUTER | SOLICITED);
+	assert_true(take_event(EVENT_ND_SOLICITED, HOST).for_us);
+	f = frame_ip6(
+		LAN, (struct ipv6)FROM_TO(HOST, any, .proto = IPPROTO_ICMPV6, .icmp_type = 128));
+	gateway_expect_sent(g, &f, LAN);
+	assert_memory_equal(frame_packet(&g->sent[0]) + 8, ip6_octets(OWN), 16);
+	// Of another port's network; by one who wants it alone; while we have nothing to speak
+	// from.
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", "2001:db8:f::", 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	assert_false(take_event(EVENT_ND_SOLICITED, HOST).for_us);
+	f = probe(any, "ff02::1:ff00:0");
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	expect_no_event(g);
+	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", any, 0);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+}
+
+static void test_advertised(void **state)
+{
+	struct frame f = frame_nd(LAN, NA, HOST, OWN, HOST, SOLICITED | OVERRIDE);
+	struct event e;
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	e = take_event(EVENT_ND_ADVERTISED, HOST);
+	assert_true(e.solicited && e.override && e.has_mac);
+	assert_memory_equal(&e.mac, mac_of_neighbour(LAN), 6);
+	f = frame_nd(LAN, NA, HOST, "ff02::1", HOST, 0);
+	gateway_pass(g, &f, 1);
+	e = take_event(EVENT_ND_ADVERTISED, HOST);
+	assert_false(e.solicited || e.override);
+}
+
+static void test_malformed_nd(void **state)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+	} rows[] = {
+		{7, 254},            // hop limit: it was forwarded
+		{IP6_LEN + 1, 1},    // code
+		{IP6_LEN + 8, 0xff}, // multicast target
+		{IP6_LEN + 25, 0},   // option of no length
+		{IP6_LEN + 25, 2},   // behind the end
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
+		uint8_t *p = f.b + ETH_LEN;
+
+		p[rows[i].at] = rows[i].value;
+		put16(p + IP6_LEN + 2, 0);
+		put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6));
+		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+		expect_no_event(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		v6_test(test_asked),
+		v6_test(test_asked_without_option),
+		v6_test(test_duplicates),
+		v6_test(test_anycast),
+		v6_test(test_advertised),
+		v6_test(test_malformed_nd),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
