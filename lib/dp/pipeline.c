@@ -168,11 +168,12 @@ static void pipeline_out(struct worker *w)
 			run++;
 
 		const struct sa_path *path = sa_out_path(sa);
+		esp_out_fn frame = esp_out_of(sa);
 		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
 
 		for (; i < run; i++) {
 			struct pkt *p = b->p[i];
-			enum drop d = esp_out_frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
+			enum drop d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
 
 			p->nexthop = path->nexthop;
 			if (likely(d == DROP_NONE))

@@ -7,6 +7,7 @@
 #include <rte_ip.h>
 
 #include "ecn.h"
+#include "esp_transport.h"
 #include "ipv4.h"
 #include "ipv6.h"
 
@@ -154,6 +155,19 @@ static enum drop extract(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner
 	}
 }
 
+// Transport mode: the IP header moves up to what ESP carried, which may be anything, IP included.
+static enum drop rejoin(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t next_header)
+{
+	struct esp_place place = esp_place_found(m);
+
+	if (next_header == IPPROTO_NONE)
+		return DROP_DUMMY;
+	memmove(inner - place.off, rte_pktmbuf_mtod(m, void *), place.off);
+	cut_to(m, inner - place.off, (uint32_t)place.off + len);
+	esp_header_renew(m, place, next_header);
+	return DROP_NONE;
+}
+
 enum drop esp_in_finish(
 	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker)
 {
@@ -161,14 +175,16 @@ enum drop esp_in_finish(
 	const struct rte_esp_tail *tail =
 		(const struct rte_esp_tail *)(text + op->text_len - sizeof(*tail));
 	uint16_t room = (uint16_t)(op->text_len - sizeof(*tail));
-	uint8_t outer_tos = outer_tos_of(m);
+	uint16_t inner_len = (uint16_t)(room - tail->pad_len);
 
 	if (unlikely(tail->pad_len > room ||
 		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
 		return DROP_PADDING;
 
-	enum drop d = extract(
-		&sa->sa, m, text, (uint16_t)(room - tail->pad_len), outer_tos, tail->next_proto);
+	enum drop d =
+		likely(sa->sa.mode == SA_TUNNEL)
+			? extract(&sa->sa, m, text, inner_len, outer_tos_of(m), tail->next_proto)
+			: rejoin(m, text, inner_len, tail->next_proto);
 
 	if (likely(d == DROP_NONE)) {
 		sa->sa.counters[worker].packets++;

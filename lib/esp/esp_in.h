@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inbound ESP in tunnel mode (RFC 4303 3.4, RFC 4301 5.2), IPv4 and IPv6 in either: from an ESP
-// packet to the IP packet in it, in two steps around the cryptography, which the caller does for a
-// whole burst. Workers.
+// Inbound ESP (RFC 4303 3.4, RFC 4301 5.2), IPv4 and IPv6: from an ESP packet to the IP packet in
+// it or, in transport mode, the one that it was made of, in two steps around the cryptography,
+// which the caller does for a whole burst. Workers.
 #pragma once
 
 #include <rte_ip.h>
@@ -26,7 +26,8 @@ static inline uint16_t esp_in_offset(const struct rte_mbuf *m)
 enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m);
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
-// the inner packet; m then holds that alone, its header checked. Returns DROP_NONE, DROP_PADDING,
+// the inner packet; m then holds that alone, its header checked. In transport mode that is the IP
+// header that m started with and what ESP carried. Returns DROP_NONE, DROP_PADDING,
 // DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 enum drop esp_in_finish(
 	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker);

@@ -6,6 +6,7 @@
 #include <rte_esp.h>
 #include <rte_ip.h>
 
+#include "esp_transport.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
@@ -97,41 +98,38 @@ static enum drop refuse(struct sa_out *sa, uint64_t seq)
 	return atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
 }
 
-enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+// Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the
+// new start of the data, where the IP header is to be written.
+static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *sa,
+	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, uint8_t next_header, uint64_t seq,
+	unsigned int worker)
 {
 	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
 		return refuse(sa, seq);
 
 	uint32_t inner_len = rte_pktmbuf_data_len(m);
-	uint32_t pad_len = -(inner_len + TAIL_LEN) & (sa->sa.align - 1u);
-	uint32_t text_len = inner_len + pad_len + TAIL_LEN;
-	uint32_t head_len = path->outer_len + ESP_LEN + sa->sa.iv_len;
+	uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & (sa->sa.align - 1u);
+	uint32_t text_len = inner_len - kept + pad_len + TAIL_LEN;
+	uint32_t head_len = outer_len + ESP_LEN + sa->sa.iv_len;
 	uint32_t tail_len = RTE_MAX(pad_len + TAIL_LEN + sa->sa.icv_len, (uint32_t)sizeof(padding));
 
-	if (unlikely(rte_pktmbuf_headroom(m) < head_len || rte_pktmbuf_tailroom(m) < tail_len))
+	if (unlikely(rte_pktmbuf_headroom(m) + kept < head_len ||
+		     rte_pktmbuf_tailroom(m) < tail_len))
 		return DROP_NO_ROOM;
 
-	const struct inherited inner = inherit(&sa->sa, m);
 	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
 	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
 
 	memcpy(pad, padding, sizeof(padding));
 	tail->pad_len = (uint8_t)pad_len;
-	tail->next_proto = inner.next_header;
-	m->data_off = (uint16_t)(m->data_off - head_len);
+	tail->next_proto = next_header;
+	m->data_off = (uint16_t)(m->data_off + kept - head_len);
 	m->data_len = (uint16_t)(head_len + text_len + sa->sa.icv_len);
 	m->pkt_len = m->data_len;
 
-	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	uint8_t *esp = outer + path->outer_len;
+	uint8_t *esp = rte_pktmbuf_mtod_offset(m, uint8_t *, outer_len);
 	const struct rte_esp_hdr header = {sa->sa.spi, rte_cpu_to_be_32((uint32_t)seq)};
 
-	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
-		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
-	else
-		outer_v6_write(
-			outer, path, &inner, m->data_len, flow_label(&sa->sa, outer + head_len));
 	memcpy(esp, &header, sizeof(header));
 	*op = (struct crypto_op){
 		.session = sa->sa.session,
@@ -142,4 +140,52 @@ enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa
 	sa->sa.counters[worker].packets++;
 	sa->sa.counters[worker].bytes += inner_len;
 	return DROP_NONE;
+}
+
+enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	const struct inherited inner = inherit(&sa->sa, m);
+	enum drop d = frame(op, sa, m, 0, path->outer_len, inner.next_header, seq, worker);
+
+	if (unlikely(d != DROP_NONE))
+		return d;
+
+	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
+
+	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
+		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
+	else
+		outer_v6_write(outer, path, &inner, m->data_len,
+			flow_label(&sa->sa, outer + path->outer_len + ESP_LEN + sa->sa.iv_len));
+	return DROP_NONE;
+}
+
+enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	const struct esp_place place = esp_place_to_put(m);
+	const uint8_t next_header = esp_place_next(m, place);
+	uint8_t header[ESP_HEADER_MAX];
+
+	(void)path;
+	memcpy(header, rte_pktmbuf_mtod(m, void *), place.off);
+
+	enum drop d = frame(op, sa, m, place.off, place.off, next_header, seq, worker);
+
+	if (unlikely(d != DROP_NONE))
+		return d;
+	memcpy(rte_pktmbuf_mtod(m, void *), header, place.off);
+	esp_header_renew(m, place, IPPROTO_ESP);
+	return DROP_NONE;
+}
+
+uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m)
+{
+	if (sa->mode == SA_TUNNEL)
+		return path->mtu;
+
+	uint16_t off = esp_place_to_put(m).off;
+
+	return (uint16_t)(off + sa_inner_mtu(sa, off, path->link_mtu));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outbound ESP in tunnel mode (RFC 4303 3.3, RFC 4301 5.1.2), IPv4 and IPv6 in either: puts an IP
-// packet into an ESP packet, up to the cryptography, which the caller does for a whole burst.
-// Workers.
+// Outbound ESP (RFC 4303 3.3), IPv4 and IPv6: puts an IP packet, or what it carries, into an ESP
+// packet, up to the cryptography, which the caller does for a whole burst. Workers.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -9,8 +8,26 @@
 #include "sa.h"
 
 // m holds one IP packet, contiguous, its data starting at the IP header; afterwards it starts at
-// the outer IP header. path is that of sa, seq comes from sa_out_take_seq(). Fills *op for
-// crypto_seal(). Returns DROP_NONE, DROP_SEQUENCE_END, DROP_LIFETIME or DROP_NO_ROOM (m is
-// unchanged).
-enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+// the outer IP header, which in transport mode is its own. path is that of sa, seq comes from
+// sa_out_take_seq(). Fills *op for crypto_seal(). Returns DROP_NONE, DROP_SEQUENCE_END,
+// DROP_LIFETIME or DROP_NO_ROOM (m is unchanged).
+typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
+// Tunnel mode (RFC 4301 5.1.2), either family in either.
+enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
+// Transport mode (RFC 4303 3.1.1). m is no fragment (RFC 4303 3.3.4).
+enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
+// The one for the mode of an SA.
+static inline esp_out_fn esp_out_of(const struct sa_out *sa)
+{
+	return likely(sa->sa.mode == SA_TUNNEL) ? esp_out_tunnel : esp_out_transport;
+}
+
+// Octets of the largest packet with the headers of that in m whose ESP packet fits the path; never
+// less than path->mtu, and more only in transport mode.
+uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m);

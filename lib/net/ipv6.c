@@ -95,6 +95,26 @@ enum ipv6_fault ipv6_upper_find(
 	return IPV6_GOOD;
 }
 
+void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip,
+	const struct ipv6_upper *upper)
+{
+	const uint8_t *packet = (const uint8_t *)ip;
+	uint8_t proto = ip->proto;
+
+	*off = sizeof(*ip);
+	*next_off = offsetof(struct rte_ipv6_hdr, proto);
+	for (uint16_t at = sizeof(*ip); at < upper->off;) {
+		uint16_t end = (uint16_t)(at + extension_len(proto, packet + at));
+
+		if (proto != IPPROTO_DSTOPTS) {
+			*off = end;
+			*next_off = at;
+		}
+		proto = packet[at];
+		at = end;
+	}
+}
+
 // What the options from octet off to end want.
 static enum ipv6_options check_options(
 	uint16_t *fault_off, const uint8_t *packet, uint32_t off, uint32_t end)

@@ -116,6 +116,12 @@ uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void 
 enum ipv6_fault ipv6_upper_find(
 	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len);
 
+// Where ESP is put into a packet in transport mode (RFC 4303 3.1.1): behind hop-by-hop options,
+// routing and fragment headers and the destination options in front of those. *off and *next_off
+// are what they are in *upper, which is what ipv6_upper_find() found in the packet.
+void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip,
+	const struct ipv6_upper *upper);
+
 // In the order of the action bits of an option (RFC 8200 4.2).
 enum ipv6_options {
 	IPV6_OPTIONS_PASS,

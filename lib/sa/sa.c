@@ -31,6 +31,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.icv_len = alg_pair_icv_len(p->key.cipher, p->key.auth),
 		.esn = p->key.esn,
 		.align = p->key.cipher->block,
+		.mode = (uint8_t)p->mode,
 		.tos_copied = p->tos_copied,
 		.tos_fixed = p->tos_fixed,
 		.flow_label = (uint8_t)p->flow_label,
@@ -87,10 +88,23 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 	path->outer_len = sizeof(ip);
 }
 
+// Headers of whatever length leave room for whole blocks and less than one more.
+static uint16_t transport_mtu(const struct sa *sa, uint16_t link_mtu)
+{
+	bool v4 = ip_addr_is_v4(&sa->local);
+	unsigned int hdr_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
+	unsigned int unit = v4 ? 4 : 8, mtu = UINT16_MAX;
+
+	for (unsigned int len = hdr_len; len < hdr_len + sa->align; len += unit)
+		mtu = RTE_MIN(mtu, len + sa_inner_mtu(sa, (uint16_t)len, link_mtu));
+	return (uint16_t)mtu;
+}
+
 static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link_mtu)
 {
 	path->link_mtu = link_mtu;
-	path->mtu = sa_inner_mtu(sa, path->outer_len, link_mtu);
+	path->mtu = sa->mode == SA_TUNNEL ? sa_inner_mtu(sa, path->outer_len, link_mtu)
+					  : transport_mtu(sa, link_mtu);
 }
 
 struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
@@ -101,9 +115,9 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
 	if (path == NULL)
 		return NULL;
 	*path = (struct sa_path){.nexthop = nexthop};
-	if (ip_addr_is_v4(remote))
+	if (sa->mode == SA_TUNNEL && ip_addr_is_v4(remote))
 		outer_init_v4(path, sa, remote);
-	else
+	else if (sa->mode == SA_TUNNEL)
 		outer_init_v6(path, sa, remote);
 	path_resize(sa, path, link_mtu);
 	return path;

@@ -37,6 +37,9 @@ struct sa_counters {
 
 struct nexthop;
 
+// What an SA protects (RFC 4301 3.2): IP packets, or what is in them behind the IP header.
+enum sa_mode { SA_TUNNEL, SA_TRANSPORT };
+
 // Of an outer header of IPv6.
 enum sa_flow_label {
 	SA_FLOW_LABEL_ZERO,
@@ -49,7 +52,8 @@ enum sa_df { SA_DF_COPY, SA_DF_SET, SA_DF_CLEAR };
 struct sa_params {
 	const char *name;
 	uint32_t spi; // host byte order
-	struct ip_addr local, remote;
+	enum sa_mode mode;
+	struct ip_addr local, remote; // in transport mode those of the packets themselves
 	struct crypto_key key;
 	const char *engine;     // crypto engine or "auto"
 	uint32_t replay_window; // packets, inbound only
@@ -75,6 +79,7 @@ struct sa {
 	// Why the SA must not be used any more, an enum drop. Written by the control thread, once.
 	_Atomic uint8_t stop;
 	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	uint8_t mode;  // an enum sa_mode
 	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
 	// outer and inbound the inner one, takes from the other; and those that the outer one has
 	// instead.
@@ -104,12 +109,14 @@ static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for 
 // The way that the packets of an SA take to its peer. Never changed once workers see it: the
 // control thread puts another in its place, and frees it when every worker has passed on (QSBR).
 struct sa_path {
-	// Header to put in front of ESP; length, id, TOS and sum are open.
+	// Header to put in front of ESP; length, id, TOS and sum are open. None in transport mode.
 	uint8_t outer[SA_OUTER_MAX];
 	uint16_t outer_len; // octets
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
-	uint16_t mtu;       // largest inner packet whose ESP packet fits the way to the peer
-	uint16_t link_mtu;  // octets of IP packet that the way to the peer takes
+	// Largest inner packet whose ESP packet fits the way to the peer; in transport mode, where
+	// that depends on the packet's headers (esp_out_mtu()), whatever they are.
+	uint16_t mtu;
+	uint16_t link_mtu;             // octets of IP packet that the way to the peer takes
 	const struct nexthop *nexthop; // belongs to the snapshot
 } __rte_cache_aligned;
 
@@ -152,8 +159,8 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 // can have it any more. Control thread.
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path);
 
-// Octets of the largest inner packet whose ESP packet is at most mtu octets long (RFC 4303 2).
-// 0 if nothing fits.
+// Octets of the largest piece, an inner packet or what is behind a header, whose ESP packet is at
+// most mtu octets long with outer_len octets in front of ESP (RFC 4303 2). 0 if nothing fits.
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
 
 // What an SA has used up of its lifetime; of packets its sequence numbers: those that were taken,

@@ -4,12 +4,15 @@
 #include "hex.h"
 #include "test.h"
 
-unsigned int packets_each(const char *kind, void (*use)(char *const word[]))
+unsigned int packets_each_line(const char *file, void (*use)(char *const word[]))
 {
 	static char line[4 * PACKETS_LEN_MAX + 256];
-	FILE *f = fopen(VECTORS_DIR "/ipv6_packets.txt", "r");
+	char path[256];
 	unsigned int n = 0;
+	FILE *f;
 
+	snprintf(path, sizeof(path), "%s/%s", VECTORS_DIR, file);
+	f = fopen(path, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		char *word[PACKETS_WORDS_MAX] = {0};
@@ -21,13 +24,32 @@ unsigned int packets_each(const char *kind, void (*use)(char *const word[]))
 			assert_in_range(words, 0, PACKETS_WORDS_MAX - 1);
 			word[words++] = w;
 		}
-		if (strcmp(word[0], kind) != 0)
-			continue;
-		use(word + 1);
+		use(word);
 		n++;
 	}
 	fclose(f);
 	return n;
+}
+
+static const char *wanted_kind;
+static void (*wanted_use)(char *const word[]);
+static unsigned int wanted_n;
+
+static void use_if_wanted(char *const word[])
+{
+	if (strcmp(word[0], wanted_kind) != 0)
+		return;
+	wanted_use(word + 1);
+	wanted_n++;
+}
+
+unsigned int packets_each(const char *kind, void (*use)(char *const word[]))
+{
+	wanted_kind = kind;
+	wanted_use = use;
+	wanted_n = 0;
+	packets_each_line("ipv6_packets.txt", use_if_wanted);
+	return wanted_n;
 }
 
 struct octets packet_octets(const char *word)

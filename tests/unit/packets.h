@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that another implementation has made: the lines of tests/vectors/ipv6_packets.txt.
+// Packets that another implementation has made: the lines of a file in tests/vectors/, of words.
 #pragma once
 
 #include <rte_ether.h>
 
 #include "addr.h"
 
-#define PACKETS_WORDS_MAX 8
+#define PACKETS_WORDS_MAX 10
 #define PACKETS_LEN_MAX   2048
 
 // A packet with nothing behind it that could be read by mistake: a checker of memory sees it.
@@ -15,7 +15,10 @@ struct octets {
 	uint32_t len;
 };
 
-// Calls use() with the words of each line of this kind, the kind left out. Returns their number.
+// Calls use() with the words of each line. Returns their number.
+unsigned int packets_each_line(const char *file, void (*use)(char *const word[]));
+
+// The same for the lines of ipv6_packets.txt whose first word is kind, which is left out.
 unsigned int packets_each(const char *kind, void (*use)(char *const word[]));
 
 // What a word says.

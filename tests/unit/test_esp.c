@@ -91,7 +91,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	const uint8_t spi_seq[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
-	assert_int_equal(esp_out_frame(&op, sa, sa_out_path(sa), m, 0x9abcdef0, 0), DROP_NONE);
+	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, 0x9abcdef0, 0), DROP_NONE);
 
 	const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint8_t *text = b + 28 + sa->sa.iv_len;
@@ -124,7 +124,7 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
-	assert_int_equal(esp_out_frame(&op, out, sa_out_path(out), m, seq, 0), DROP_NONE);
+	assert_int_equal(esp_out_tunnel(&op, out, sa_out_path(out), m, seq, 0), DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
 	assert_int_equal(esp_in_check(&op, in, m), DROP_NONE);
@@ -184,7 +184,7 @@ static void test_outer_header(void **state)
 
 		inner->type_of_service = rows[i].tos;
 		inner->fragment_offset = rte_cpu_to_be_16(rows[i].frag);
-		assert_int_equal(esp_out_frame(&op, sa, sa_out_path(sa), m, 1, 0), DROP_NONE);
+		assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, 1, 0), DROP_NONE);
 
 		const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 
@@ -212,7 +212,7 @@ static void check_room(struct sa_out *sa, uint16_t headroom, uint16_t tailroom, 
 	m->data_off = headroom;
 	memcpy(before, rte_pktmbuf_mtod(m, void *), sizeof(before));
 	m->buf_len = (uint16_t)(headroom + 100 + tailroom);
-	if (esp_out_frame(&op, sa, sa_out_path(sa), m, 1, 0) != right)
+	if (esp_out_tunnel(&op, sa, sa_out_path(sa), m, 1, 0) != right)
 		fail_msg("headroom %u, tailroom %u", headroom, tailroom);
 	if (right != DROP_NONE) {
 		assert_int_equal(rte_pktmbuf_data_len(m), 100);
@@ -248,12 +248,12 @@ static void test_sequence_end(void **state)
 
 	(void)state;
 	assert_non_null(sa);
-	assert_int_equal(esp_out_frame(&op, sa, sa_out_path(sa), m, UINT32_MAX + UINT64_C(1), 0),
+	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT32_MAX + UINT64_C(1), 0),
 		DROP_SEQUENCE_END);
 	assert_int_equal(
-		esp_out_frame(&op, sa, sa_out_path(sa), m, UINT64_MAX, 0), DROP_SEQUENCE_END);
+		esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT64_MAX, 0), DROP_SEQUENCE_END);
 	assert_int_equal(rte_pktmbuf_data_len(m), 100);
-	assert_int_equal(esp_out_frame(&op, sa, sa_out_path(sa), m, UINT32_MAX, 0), DROP_NONE);
+	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT32_MAX, 0), DROP_NONE);
 	rte_pktmbuf_free(m);
 	sa_out_free(sa);
 }

@@ -81,27 +81,32 @@ for bits in [128, 192, 256]:
 ALONE = [seal_null, seal_cbc, seal_ctr]  # need an authenticator
 
 
-def write_packet(cipher, auth, text_len, esn):
-    key_len, seal = CIPHERS[cipher]
-    auth_key_len, icv_len, digest = AUTHS[auth]
-    key = rng.randbytes(key_len)
-    auth_key = rng.randbytes(auth_key_len)
-    seq = rng.randrange(1, 1 << (64 if esn else 32))
-    text = rng.randbytes(text_len)
-    spi = struct.pack(">I", rng.randrange(0x100, 1 << 32))
+def seal_esp(cipher, auth, keys, spi, seq, text, esn):
+    """An ESP packet. keys: of the cipher, with its salt, and of the authenticator."""
+    _, seal = CIPHERS[cipher]
+    _, icv_len, digest = AUTHS[auth]
+    spi = struct.pack(">I", spi)
     upper = struct.pack(">I", seq >> 32) if esn else b""  # authenticated, but not in the packet
     lower = struct.pack(">I", seq & 0xFFFFFFFF)
-    packet = spi + lower + seal(key, spi + upper + lower, seq, text)
+    packet = spi + lower + seal(keys[0], spi + upper + lower, seq, text)
     if digest:
-        packet += hmac.digest(auth_key, packet + upper, digest)[:icv_len]
+        packet += hmac.digest(keys[1], packet + upper, digest)[:icv_len]
+    return packet
+
+
+def write_packet(cipher, auth, text_len, esn):
+    keys = [rng.randbytes(CIPHERS[cipher][0]), rng.randbytes(AUTHS[auth][0])]
+    seq = rng.randrange(1, 1 << (64 if esn else 32))
+    text = rng.randbytes(text_len)
+    packet = seal_esp(cipher, auth, keys, rng.randrange(0x100, 1 << 32), seq, text, esn)
 
     print(f"name {cipher} {auth} {text_len}{' ESN' if esn else ''}")
     print(f"cipher {cipher}")
-    if key:
-        print(f"cipher_key {key.hex()}")
+    if keys[0]:
+        print(f"cipher_key {keys[0].hex()}")
     print(f"auth {auth}")
-    if auth_key:
-        print(f"auth_key {auth_key.hex()}")
+    if keys[1]:
+        print(f"auth_key {keys[1].hex()}")
     if esn:
         print("esn true")
     print(f"seq {seq:#x}")
@@ -110,12 +115,22 @@ def write_packet(cipher, auth, text_len, esn):
     print()
 
 
+def pairs():
+    for name, (_, function) in CIPHERS.items():
+        for hmac_name in AUTHS:
+            if (hmac_name != "none") == (function in ALONE):
+                yield name, hmac_name
+
+
+def main():
+    print("# ESP packets of every pair of algorithms. Made by generate.py, do not edit.")
+    print()
+    for with_esn, lengths in ((False, TEXT_LENS), (True, ESN_TEXT_LENS)):
+        for length in lengths:
+            for name, hmac_name in pairs():
+                write_packet(name, hmac_name, length, with_esn)
+
+
 rng = random.Random(4303)
-print("# ESP packets of every pair of algorithms. Made by generate.py, do not edit.")
-print()
-for with_esn, lengths in ((False, TEXT_LENS), (True, ESN_TEXT_LENS)):
-    for length in lengths:
-        for name, (_, function) in CIPHERS.items():
-            for hmac_name in AUTHS:
-                if (hmac_name != "none") == (function in ALONE):
-                    write_packet(name, hmac_name, length, with_esn)
+if __name__ == "__main__":
+    main()
