@@ -162,10 +162,11 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 	return false;
 }
 
-// What number i of a list counted, over all workers.
-static uint64_t asked(const struct gateway *g, uint64_t *const packets[], unsigned int i)
+// What number i of a list counted, over all workers, and in snapshots that are gone.
+static uint64_t asked(
+	const struct gateway *g, const uint64_t before[], uint64_t *const packets[], unsigned int i)
 {
-	uint64_t n = 0;
+	uint64_t n = before[i];
 
 	for (unsigned int w = 0; w < g->conf->n_workers; w++)
 		n += packets[w][i];
@@ -182,7 +183,7 @@ bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int 
 		return false;
 	snprintf(v->name, sizeof(v->name), "%s", spd_at(s->spd, i)->name);
 	v->action = action[spd_at(s->spd, i)->action];
-	v->packets = asked(g, s->policy_packets, i);
+	v->packets = asked(g, s->policy_before, s->policy_packets, i);
 	return true;
 }
 
@@ -196,7 +197,7 @@ bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i)
 		return false;
 	snprintf(v->name, sizeof(v->name), "%s", rule_set_at(s->rules, i)->name);
 	v->action = action[rule_set_at(s->rules, i)->action];
-	v->packets = asked(g, s->rule_packets, i);
+	v->packets = asked(g, s->rule_before, s->rule_packets, i);
 	return true;
 }
 

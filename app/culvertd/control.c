@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_launch.h>
 
 #include "arp.h"
+#include "configure.h"
 #include "expiry.h"
 #include "health.h"
 #include "link.h"
@@ -25,6 +29,7 @@ static void wanted_signals(sigset_t *set)
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
 }
 
 void control_block_signals(void)
@@ -298,6 +303,43 @@ static void drain_events(struct gateway *g, uint64_t now)
 	}
 }
 
+// Writes what went wrong to the log, line by line.
+static void log_lines(char *lines)
+{
+	char *rest = lines, *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL)
+		if (line[0] != '\0')
+			log_error("%s", line);
+}
+
+static void reload(struct gateway *g)
+{
+	char *lines = NULL;
+	size_t size;
+	FILE *errors = open_memstream(&lines, &size);
+	int rc;
+
+	if (errors == NULL) {
+		log_error("not reloaded: no memory");
+		return;
+	}
+	notify_reloading();
+	log_info("reloading %s", g->conf_path);
+	while ((rc = configure_reload(g, errors)) == -EBUSY) {
+		nanosleep(WAIT, NULL);
+		configure_tick(g);
+	}
+	fclose(errors);
+	log_lines(lines);
+	free(lines);
+	if (rc == 0)
+		log_info("reloaded, generation %u", g->snapshot->generation);
+	else
+		log_error("not reloaded: nothing has changed");
+	notify_ready();
+}
+
 void control_run(struct gateway *g)
 {
 	uint64_t next_tick = 0;
@@ -321,8 +363,11 @@ void control_run(struct gateway *g)
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);
+		configure_tick(g);
 		sig = sigtimedwait(&set, NULL, WAIT);
-	} while (sig < 0);
+		if (sig == SIGHUP)
+			reload(g);
+	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
 }

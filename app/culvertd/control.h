@@ -24,7 +24,7 @@ void control_dad_decided(
 // ours.
 void control_announce(struct gateway *g, uint16_t port);
 
-// Runs until SIGTERM or SIGINT.
+// Runs until SIGTERM or SIGINT; on SIGHUP it reads the configuration again.
 void control_run(struct gateway *g);
 
 // Stops the workers: packets in flight are sent or counted.

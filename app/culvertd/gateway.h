@@ -29,7 +29,10 @@ struct gateway {
 	struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see
-	struct port ports[PORTS_MAX];      // by index of conf->ports
+	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.
+	struct snapshot *retired;
+	uint64_t retired_token;
+	struct port ports[PORTS_MAX]; // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets
 	uint64_t started_ms;

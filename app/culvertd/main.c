@@ -12,11 +12,11 @@
 #include <rte_malloc.h>
 
 #include "build_flow.h"
+#include "configure.h"
 #include "control.h"
 #include "eal.h"
 #include "gateway.h"
 #include "health.h"
-#include "ipv6.h"
 #include "link.h"
 #include "log.h"
 #include "metrics.h"
@@ -49,7 +49,8 @@ static const char usage[] =
 	"      --version      show the version and exit\n"
 	"  -h, --help         show this and exit\n"
 	"\n"
-	"Runs in the foreground and logs to standard error; SIGTERM and SIGINT stop it.\n"
+	"Runs in the foreground and logs to standard error; SIGHUP has it read its\n"
+	"configuration again, SIGTERM and SIGINT stop it.\n"
 	"The running daemon is looked at with culvertctl.\n";
 
 // Returns false when the program is done already, *rc being its exit code.
@@ -198,51 +199,6 @@ static void addresses_start(struct gateway *g, const struct snapshot *s)
 	}
 }
 
-// RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
-static void warn_small_tunnels(const struct snapshot *s)
-{
-	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
-		const struct spd_policy *p = spd_at(s->spd, i);
-		bool v6 = p->family != IP_V4 && acl_prefix_speaks(&p->local, IP_V6) &&
-			  acl_prefix_speaks(&p->remote, IP_V6) &&
-			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
-
-		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
-
-		if (path != NULL && v6 && path->mtu < IPV6_MIN_MTU)
-			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 has %u: "
-				 "its ESP packets are cut, raise the mtu of port \"%s\"",
-				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
-				s->port[path->nexthop->port].name);
-	}
-}
-
-static int snapshot_start(struct gateway *g)
-{
-	struct build_port ports[PORTS_MAX];
-	char why[256];
-
-	for (unsigned int i = 0; i < g->conf->n_ports; i++)
-		ports[i].mac = g->ports[i].mac;
-
-	struct snapshot *s = build_snapshot(g->conf, ports, 1, why, sizeof(why));
-
-	if (s == NULL) {
-		log_error("the configuration could not be put to work: %s", why);
-		return -EIO;
-	}
-	atomic_store_explicit(&g->snapshot, s, memory_order_release);
-	addresses_start(g, s);
-	warn_small_tunnels(s);
-	for (unsigned int i = 0; i < g->conf->n_neighbours; i++) {
-		const struct conf_neighbour *n = &g->conf->neighbours[i];
-
-		if (neigh_set_static(g->neigh, (uint16_t)n->port, &n->addr, &n->mac) < 0)
-			return no_memory("neighbours");
-	}
-	return 0;
-}
-
 static int workers_start(struct gateway *g)
 {
 	const struct conf *conf = g->conf;
@@ -301,7 +257,7 @@ static void gateway_stop(struct gateway *g)
 		port_close(&g->ports[i]);
 	for (unsigned int i = 0; i < g->conf->n_workers; i++)
 		loop_free(g->loops[i]);
-	build_snapshot_free(g->snapshot);
+	configure_stop(g);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);
@@ -338,7 +294,9 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = ports_start(g);
 	if (rc == 0)
-		rc = snapshot_start(g);
+		rc = configure_start(g);
+	if (rc == 0)
+		addresses_start(g, g->snapshot);
 	if (rc == 0)
 		link_start(g);
 	if (rc == 0)
@@ -360,7 +318,7 @@ int main(int argc, char **argv)
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
 	g.conf_path = o.conf;
-	g.conf = conf_load(o.conf, stderr);
+	g.conf = conf_load(o.conf, NULL, stderr);
 	if (g.conf == NULL)
 		return EXIT_FAILED;
 	if (o.check_only) {

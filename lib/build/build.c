@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build_counts.h"
 #include "build_route.h"
 #include "build_rule.h"
 #include "ecn.h"
@@ -78,7 +79,15 @@ static uint8_t tos_fixed(const struct conf_sa *c)
 	return (uint8_t)(c->dscp <= CONF_DSCP_MAX ? c->dscp << 2 : 0);
 }
 
-static struct sa_params sa_params_of(const struct conf *conf, const struct conf_sa *c)
+static void lifetime_write(uint64_t to[LIFETIME_UNITS], const struct conf_lifetime *from)
+{
+	to[LIFETIME_BYTES] = from->bytes;
+	to[LIFETIME_PACKETS] = from->packets;
+	to[LIFETIME_SECONDS] = from->seconds;
+}
+
+// One field after the other, so that the padding stays zero: descriptions are compared by octets.
+static void sa_params_write(struct sa_params *p, const struct conf *conf, const struct conf_sa *c)
 {
 	static const enum sa_flow_label flow_label[] = {
 		[CONF_FLOW_LABEL_ZERO] = SA_FLOW_LABEL_ZERO,
@@ -90,28 +99,29 @@ static struct sa_params sa_params_of(const struct conf *conf, const struct conf_
 		[CONF_DF_CLEAR] = SA_DF_CLEAR,
 	};
 
-	return (struct sa_params){
-		.name = c->name,
-		.spi = c->spi,
-		.local = c->local,
-		.remote = c->remote,
-		.key = {c->cipher, c->auth, c->cipher_key, c->auth_key, c->esn},
-		.engine = conf->engine,
-		.replay_window = c->replay_window,
-		.tos_copied = tos_copied(c),
-		.tos_fixed = tos_fixed(c),
-		.ttl = c->ttl,
-		.flow_label = flow_label[c->flow_label],
-		.df = df[c->df],
-		.fragment_after = c->fragment_after,
-		.soft = {[LIFETIME_BYTES] = c->soft.bytes,
-			[LIFETIME_PACKETS] = c->soft.packets,
-			[LIFETIME_SECONDS] = c->soft.seconds},
-		.hard = {[LIFETIME_BYTES] = c->hard.bytes,
-			[LIFETIME_PACKETS] = c->hard.packets,
-			[LIFETIME_SECONDS] = c->hard.seconds},
-		.n_workers = conf->n_workers,
-	};
+	memset(p, 0, sizeof(*p));
+	p->name = c->name;
+	p->spi = c->spi;
+	p->local = c->local;
+	p->remote = c->remote;
+	p->key.cipher = c->cipher;
+	p->key.auth = c->auth;
+	p->key.cipher_key = c->cipher_key;
+	p->key.auth_key = c->auth_key;
+	p->key.esn = c->esn;
+	p->cipher_key_id = c->cipher_key_id;
+	p->auth_key_id = c->auth_key_id;
+	p->engine = conf->engine;
+	p->replay_window = c->replay_window;
+	p->tos_copied = tos_copied(c);
+	p->tos_fixed = tos_fixed(c);
+	p->ttl = c->ttl;
+	p->flow_label = flow_label[c->flow_label];
+	p->df = df[c->df];
+	p->fragment_after = c->fragment_after;
+	lifetime_write(p->soft, &c->soft);
+	lifetime_write(p->hard, &c->hard);
+	p->n_workers = conf->n_workers;
 }
 
 static int sa_out_add(struct snapshot *s, struct sa_params *p)
@@ -120,17 +130,22 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 
 	p->nexthop = route_find(s->routes, &p->remote);
 	p->mtu = s->port[p->nexthop->port].mtu;
-	sa = sa_out_new(p);
-
+	sa = sa_registry_out_take(s->registry, p);
 	if (sa == NULL)
 		return -errno;
 	s->sa_out[s->n_sa_out++] = sa;
-	return 0;
+	if (!sa->sa.begun)
+		return 0;
+
+	struct sa_path *path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
+
+	s->path[s->n_sa_out - 1] = path;
+	return path != NULL ? 0 : -ENOMEM;
 }
 
 static int sa_in_add(struct snapshot *s, const struct sa_params *p)
 {
-	struct sa_in *sa = sa_in_new(p);
+	struct sa_in *sa = sa_registry_in_take(s->registry, p);
 
 	if (sa == NULL)
 		return -errno;
@@ -144,13 +159,15 @@ static int sas_build(
 {
 	s->sa_in = calloc(conf->n_sas + 1, sizeof(s->sa_in[0]));
 	s->sa_out = calloc(conf->n_sas + 1, sizeof(s->sa_out[0]));
-	if (s->sa_in == NULL || s->sa_out == NULL)
+	s->path = calloc(conf->n_sas + 1, sizeof(s->path[0]));
+	if (s->sa_in == NULL || s->sa_out == NULL || s->path == NULL)
 		return fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
-		struct sa_params p = sa_params_of(conf, c);
+		struct sa_params p;
 		bool out = c->direction == CONF_OUT;
 
+		sa_params_write(&p, conf, c);
 		at[i] = out ? s->n_sa_out : s->n_sa_in;
 
 		int rc = out ? sa_out_add(s, &p) : sa_in_add(s, &p);
@@ -233,6 +250,9 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	free(policies);
 	if (s->spd == NULL)
 		return fail(why, size, "policies", errno);
+	s->policy_before = calloc(conf->n_policies + 1, sizeof(uint64_t));
+	if (s->policy_before == NULL)
+		return fail(why, size, "policies", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
 		s->policy_packets[i] = calloc(conf->n_policies + 1, sizeof(uint64_t));
 		if (s->policy_packets[i] == NULL)
@@ -246,6 +266,9 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 	s->rules = build_rules(conf);
 	if (s->rules == NULL)
 		return fail(why, size, "rules", errno);
+	s->rule_before = calloc(rule_set_count(s->rules), sizeof(uint64_t));
+	if (s->rule_before == NULL)
+		return fail(why, size, "rules", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
 		s->rule_packets[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
 		if (s->rule_packets[i] == NULL)
@@ -270,14 +293,16 @@ static uint32_t errors_in_clear(const struct conf *conf)
 }
 
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
-	uint32_t generation, char *why, size_t size)
+	const struct snapshot *running, char *why, size_t size)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 	unsigned int *sa_at = calloc(conf->n_sas + 1, sizeof(*sa_at));
 	int rc = s != NULL && sa_at != NULL ? 0 : fail(why, size, "snapshot", ENOMEM);
 
 	if (rc == 0) {
-		s->generation = generation;
+		s->generation = running != NULL ? running->generation + 1 : 1;
+		s->registry =
+			running != NULL ? sa_registry_share(running->registry) : sa_registry_new();
 		s->errors_in_clear = errors_in_clear(conf);
 		ports_build(s, conf, ports);
 		s->routes = build_routes(conf);
@@ -297,6 +322,42 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
+void build_commit(struct snapshot *s, const struct conf *conf)
+{
+	unsigned int n_out = 0, n_in = 0;
+
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		bool out = conf->sas[i].direction == CONF_OUT;
+		struct sa_params p;
+
+		sa_params_write(&p, conf, &conf->sas[i]);
+		if (out) {
+			struct sa_out *sa = s->sa_out[n_out];
+
+			sa_registry_out_begin(s->registry, sa);
+			sa_out_change(sa, &p);
+			if (s->path[n_out] != NULL)
+				s->path[n_out] = sa_out_path_set(sa, s->path[n_out]);
+			n_out++;
+		} else {
+			struct sa_in *sa = s->sa_in[n_in++];
+
+			sa_registry_in_begin(s->registry, sa);
+			sa_in_change(sa, &p);
+		}
+	}
+}
+
+void build_retire(struct snapshot *s, struct snapshot *old)
+{
+	build_counts_carry(s, old);
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		free(s->path[i]);
+		s->path[i] = NULL;
+	}
+	build_snapshot_free(old);
+}
+
 void build_snapshot_free(struct snapshot *s)
 {
 	if (s == NULL)
@@ -304,9 +365,15 @@ void build_snapshot_free(struct snapshot *s)
 	spd_free(s->spd);
 	sad_free(s->sad);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_out_free(s->sa_out[i]);
+		sa_registry_out_give(s->registry, s->sa_out[i]);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_in_free(s->sa_in[i]);
+		sa_registry_in_give(s->registry, s->sa_in[i]);
+	for (unsigned int i = 0; s->path != NULL && i < s->n_sa_out; i++)
+		free(s->path[i]);
+	sa_registry_free(s->registry);
+	free(s->path);
+	free(s->policy_before);
+	free(s->rule_before);
 	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {
 		free(s->policy_packets[i]);
 		free(s->rule_packets[i]);

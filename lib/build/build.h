@@ -10,11 +10,21 @@ struct build_port {
 	struct rte_ether_addr mac;
 };
 
-// Makes the snapshot that the configuration describes. Everything in it is its own. On failure
-// returns NULL after writing the reason to why (size octets): memory, or an algorithm that no
-// engine has.
+// Makes the snapshot that the configuration describes. Everything in it is its own but SAs: those
+// that the running one (NULL: none) has in the same way are shared with it, which does not notice
+// before build_commit(). On failure returns NULL after writing the reason to why (size octets):
+// memory, or an algorithm that no engine has.
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
-	uint32_t generation, char *why, size_t size);
+	const struct snapshot *running, char *why, size_t size);
 
-// Frees it and wipes its keys, when no worker can see it any more. NULL is fine.
+// Just before the snapshot is published in the place of another: gives the shared SAs their new
+// ways, names and lifetimes, and the others their first numbers. conf is what it was built from.
+void build_commit(struct snapshot *s, const struct conf *conf);
+
+// When no worker can see the old one any more, in the place of which s was published: what it has
+// counted goes over to s, and it is freed with the SAs that s does not share.
+void build_retire(struct snapshot *s, struct snapshot *old);
+
+// Frees it and wipes the keys that no other snapshot shares, when no worker can see it. NULL is
+// fine.
 void build_snapshot_free(struct snapshot *s);

@@ -13,6 +13,7 @@
 
 #include "addr.h"
 #include "alg.h"
+#include "key_id.h"
 
 #define CONF_NAME_MAX     32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX    16
@@ -85,8 +86,9 @@ struct conf_sa {
 	const struct auth_alg *auth;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
-	bool esn;               // sequence numbers of 64 bits
-	uint32_t replay_window; // packets; 0: no replay check. Inbound only.
+	struct key_id cipher_key_id, auth_key_id; // of these
+	bool esn;                                 // sequence numbers of 64 bits
+	uint32_t replay_window;                   // packets; 0: no replay check. Inbound only.
 	struct conf_lifetime soft, hard;
 	uint8_t dscp; // CONF_DSCP_COPY; outbound up to CONF_DSCP_MAX, inbound CONF_DSCP_KEEP
 	bool ecn;     // passes between the headers (RFC 6040)
@@ -202,9 +204,11 @@ struct conf {
 	struct conf_arena *arena; // private: memory behind the pointers above
 };
 
-// Reads and checks the file. Returns the configuration, or NULL after writing every problem found
-// to errors, one line each, sorted by file and line: "file:line: item: problem, what is allowed".
-struct conf *conf_load(const char *path, FILE *errors);
+// Reads and checks the file; also against the configuration that is running (NULL: none), what
+// cannot be changed without a restart. Returns the configuration, or NULL after writing every
+// problem found to errors, one line each, sorted by file and line: "file:line: item: problem, what
+// is allowed".
+struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
 
 // Wipes keys. NULL is fine.
 void conf_free(struct conf *c);

@@ -18,6 +18,10 @@ void conf_check_rules(struct conf_reader *r);
 // depend on its direction.
 void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 
+// Refuses the settings that differ from what runs and could not be put to work without a restart.
+// After conf_check().
+void conf_check_restart(struct conf_reader *r, const struct conf *running);
+
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
 

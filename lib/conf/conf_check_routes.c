@@ -178,6 +178,10 @@ void conf_check_routes(struct conf_reader *r)
 
 		find_link(r, item, conf_at(item, "address"), &ports, &n->addr, &n->port);
 	}
+	if (c->n_neighbours > c->neighbours_max)
+		conf_err(r, conf_at(r->root, "neighbours"),
+			"has %u elements, must have at most neighbour_table.max, which is %u",
+			c->n_neighbours, c->neighbours_max);
 	conf_refuse_equal(r, "routes", &routes, compare_routes, "to", "has the same target as");
 	conf_refuse_equal(r, "neighbours", &neighbours, compare_neighbours, "address",
 		"has the same address as");

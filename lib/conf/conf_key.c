@@ -10,7 +10,8 @@ struct wanted {
 	const char *name; // of the setting
 	const char *alg;
 	uint8_t *octets; // goes here
-	size_t size;     // of octets
+	struct key_id *id;
+	size_t size; // of octets
 	unsigned int key_len, salt_len;
 };
 
@@ -45,8 +46,10 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 
 	int n = hex_parse(w->octets, w->size, config_setting_get_string(s));
 
-	if (n == (int)need)
+	if (n == (int)need) {
+		*w->id = key_id_of(w->octets, need);
 		return true;
+	}
 	if (n < 0)
 		conf_err_at(r, where, item, "%s: must be pairs of hexadecimal digits", w->name);
 	else
@@ -63,8 +66,8 @@ static bool read_cipher_key(
 	if (conf_given(item, "cipher") == NULL)
 		return false;
 	return read_key(r, item, from,
-		&(struct wanted){"cipher_key", cipher->name, sa->cipher_key, sizeof(sa->cipher_key),
-			cipher->key_len, cipher->salt_len});
+		&(struct wanted){"cipher_key", cipher->name, sa->cipher_key, &sa->cipher_key_id,
+			sizeof(sa->cipher_key), cipher->key_len, cipher->salt_len});
 }
 
 static void read_auth_key(
@@ -76,7 +79,7 @@ static void read_auth_key(
 		read_key(r, item, from,
 			&(struct wanted){"auth_key",
 				auth->mode == AUTH_NONE ? "auth none" : auth->name, sa->auth_key,
-				sizeof(sa->auth_key), auth->key_len, 0});
+				&sa->auth_key_id, sizeof(sa->auth_key), auth->key_len, 0});
 }
 
 static bool read_key_file(

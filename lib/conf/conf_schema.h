@@ -34,6 +34,7 @@ struct conf_option {
 	const struct conf_type *type;     // of a value or the elements of an array
 	const struct conf_schema *schema; // of a group or the elements of a list
 	bool required;
+	bool restart;      // a change is for the next start, not for a reload
 	const char *def;   // default, as in the file; NULL: none. Of an array: its one element.
 	uint32_t min, max; // of an integer; no range if both are 0
 	const char *const

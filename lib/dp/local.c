@@ -37,11 +37,12 @@ static const struct {
 static bool error_permitted(struct worker *w, const struct pkt *p)
 {
 	struct error_bucket *b = &w->errors[p->sa_in != NULL ? PORTS_MAX : p->port];
-	uint64_t full = w->tsc_hz * w->errors_per_second;
+	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
+	uint64_t full = w->tsc_hz * rate;
 	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
 
 	b->time = w->now;
-	b->tokens = RTE_MIN(b->tokens + elapsed * w->errors_per_second, full);
+	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
 	if (b->tokens < w->tsc_hz) {
 		w->counters.errors_suppressed++;
 		return false;

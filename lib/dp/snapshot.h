@@ -11,6 +11,7 @@
 
 #include "route.h"
 #include "rule.h"
+#include "sa_registry.h"
 #include "sad.h"
 #include "spd.h"
 
@@ -57,8 +58,15 @@ struct snapshot {
 	// The same by index of rule, the default last.
 	uint64_t *rule_packets[SA_WORKERS_MAX];
 
-	// For showing, and to free them in the end:
+	// Of the control thread: for showing, and to free them in the end. SAs may be those of
+	// other snapshots, too.
+	struct sa_registry *registry;
 	struct sa_in **sa_in;
 	struct sa_out **sa_out;
 	unsigned int n_sa_in, n_sa_out;
+	// By index of sa_out, what is to be its path; once this is published, what was its path.
+	// NULL for an SA that is new.
+	struct sa_path **path;
+	// By index of policy and of rule: what the same one had counted in snapshots that are gone.
+	uint64_t *policy_before, *rule_before;
 };

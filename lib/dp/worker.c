@@ -53,6 +53,11 @@ struct worker *worker_new(const struct worker_params *p)
 	return w;
 }
 
+void worker_errors_set(struct worker *w, uint32_t per_second)
+{
+	atomic_store_explicit(&w->errors_per_second, per_second, memory_order_relaxed);
+}
+
 uint32_t worker_held(const struct worker *w)
 {
 	uint32_t n = w->n_held;

@@ -72,7 +72,7 @@ struct worker {
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread
 	uint64_t tsc_hz;
-	uint32_t errors_per_second; // ICMP errors at most
+	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
 	uint32_t held_max;
 	uint32_t flow_slice;
 
@@ -127,6 +127,9 @@ struct worker_params {
 // Control thread. Makes a worker; what the parameters point at stays the caller's. Returns NULL
 // with errno ENOMEM.
 struct worker *worker_new(const struct worker_params *p);
+
+// Changes how many ICMP errors may be sent. Control thread.
+void worker_errors_set(struct worker *w, uint32_t per_second);
 
 // Packets that wait for something. Any thread.
 uint32_t worker_held(const struct worker *w);

@@ -90,12 +90,15 @@ static void outer_v6_write(uint8_t *to, const struct sa_path *path, const struct
 // Why a number that was taken must not be used.
 static enum drop refuse(struct sa_out *sa, uint64_t seq)
 {
+	enum drop stop;
+
 	if (seq > sa->seq_max) {
 		sa_out_hold_seq(sa);
 		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 	}
 	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
-	return atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
+	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
+	return stop != DROP_NONE ? stop : sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 }
 
 // Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the

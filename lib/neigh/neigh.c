@@ -201,6 +201,20 @@ int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr 
 	return 0;
 }
 
+void neigh_unset_static(
+	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
+{
+	struct neigh *n = find(t, port, addr);
+
+	if (n != NULL && n->state == NEIGH_STATIC)
+		enter(n, NEIGH_STALE, now);
+}
+
+void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
+{
+	t->p.reachable_s = reachable_s;
+}
+
 // Sends the next request if it is due. False when all tries are used up.
 static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 {

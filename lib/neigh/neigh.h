@@ -58,6 +58,14 @@ void neigh_table_free(struct neigh_table *t);
 int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac);
 
+// Makes an ordinary entry of a static one, to be confirmed when it is used. Nothing happens if it
+// is none.
+void neigh_unset_static(
+	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
+
+// Changes how many seconds an answer is believed.
+void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s);
+
 // A worker has a packet for addr and no link address. Starts to resolve unless that is under way.
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
 

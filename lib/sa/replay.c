@@ -40,6 +40,19 @@ void replay_fini(struct replay *r)
 	r->slot = NULL;
 }
 
+void replay_start_behind(struct replay *r, uint64_t seq)
+{
+	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * WORD_BITS);
+
+	atomic_store_explicit(&r->top, seq, memory_order_relaxed);
+	for (uint64_t at = first; at / WORD_BITS <= seq / WORD_BITS; at += WORD_BITS) {
+		uint64_t last = RTE_MIN(at | (WORD_BITS - 1), seq);
+		uint64_t seen = word_bit(last) | (word_bit(last) - 1);
+
+		r->slot[word_tag(at) & r->slot_mask] = (uint64_t)word_tag(at) << WORD_BITS | seen;
+	}
+}
+
 // The right edge moves on with every packet, but from word to word only now and then: so that a
 // packet costs one compare-and-swap, the field names the word, and the word says the rest.
 uint64_t replay_top(const struct replay *r)

@@ -29,6 +29,9 @@ int replay_init(struct replay *r, uint32_t size);
 
 void replay_fini(struct replay *r);
 
+// Of a window that is not in use yet: no number up to seq will be accepted.
+void replay_start_behind(struct replay *r, uint64_t seq);
+
 // The highest number accepted so far, 0 if none was. Any thread.
 uint64_t replay_top(const struct replay *r);
 

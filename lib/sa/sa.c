@@ -23,6 +23,26 @@ static uint64_t seq_end(const struct sa *sa)
 	return sa->esn ? SA_ESN_MAX : SA_SEQ_MAX;
 }
 
+struct sa_params sa_params_constant(const struct sa_params *p)
+{
+	struct sa_params asked;
+
+	memcpy(&asked, p, sizeof(asked)); // with the padding
+	asked.name = NULL;
+	asked.key.cipher_key = asked.key.auth_key = NULL;
+	asked.nexthop = NULL;
+	asked.mtu = 0;
+	memset(asked.soft, 0, sizeof(asked.soft));
+	memset(asked.hard, 0, sizeof(asked.hard));
+	return asked;
+}
+
+static void name_set(struct sa *sa, const char *name)
+{
+	memset(sa->name, 0, sizeof(sa->name));
+	strncpy(sa->name, name, sizeof(sa->name) - 1);
+}
+
 static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
 {
 	*sa = (struct sa){
@@ -45,7 +65,8 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.auth = p->key.auth,
 		.n_workers = p->n_workers,
 	};
-	strncpy(sa->name, p->name, sizeof(sa->name) - 1);
+	sa->asked = sa_params_constant(p);
+	name_set(sa, p->name);
 	lifetime_init(&sa->lifetime, p->soft, p->hard, p->key.cipher, seq_end(sa));
 
 	size_t size = p->n_workers * sizeof(sa->counters[0]);
@@ -139,14 +160,20 @@ struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 	return atomic_exchange_explicit(&sa->path, path, memory_order_acq_rel);
 }
 
+// The last number that lifetimes let it use.
+static uint64_t seq_limit(const struct sa_out *sa)
+{
+	return RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], sa->seq_max);
+}
+
 static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 {
 	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
 
 	if (rc < 0)
 		return rc;
-	sa->seq_max = RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], seq_end(&sa->sa));
-	sa->seq_limit = sa->seq_max;
+	sa->seq_max = seq_end(&sa->sa);
+	sa->seq_limit = seq_limit(sa);
 	sa->path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
@@ -222,7 +249,7 @@ void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNIT
 	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
 
 	sa_used(&sa->sa, now_ms, used);
-	used[LIFETIME_PACKETS] = RTE_MIN(seq, sa->seq_max);
+	used[LIFETIME_PACKETS] = RTE_MIN(seq, seq_limit(sa));
 }
 
 void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
@@ -231,6 +258,45 @@ void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]
 
 	sa_used(&sa->sa, now_ms, used);
 	used[LIFETIME_PACKETS] = RTE_MAX(used[LIFETIME_PACKETS], top);
+}
+
+void sa_out_start_behind(struct sa_out *sa, uint64_t seq)
+{
+	atomic_store_explicit(&sa->seq, seq, memory_order_relaxed);
+}
+
+void sa_in_start_behind(struct sa_in *sa, uint64_t seq)
+{
+	replay_start_behind(&sa->replay, seq);
+}
+
+// Whether that changed the lifetimes.
+static bool change(struct sa *sa, const struct sa_params *p)
+{
+	struct lifetime l = sa->lifetime;
+
+	name_set(sa, p->name);
+	lifetime_init(&l, p->soft, p->hard, sa->cipher, seq_end(sa));
+	if (memcmp(l.soft, sa->lifetime.soft, sizeof(l.soft)) == 0 &&
+		memcmp(l.hard, sa->lifetime.hard, sizeof(l.hard)) == 0)
+		return false;
+	l.start_ms = sa->lifetime.start_ms;
+	sa->lifetime = l; // and is told anew
+	return true;
+}
+
+void sa_out_change(struct sa_out *sa, const struct sa_params *p)
+{
+	if (!change(&sa->sa, p))
+		return;
+	atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);
+	atomic_store_explicit(&sa->seq_limit, seq_limit(sa), memory_order_release);
+}
+
+void sa_in_change(struct sa_in *sa, const struct sa_params *p)
+{
+	if (change(&sa->sa, p))
+		atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);
 }
 
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)

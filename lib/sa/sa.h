@@ -17,6 +17,7 @@
 #include "addr.h"
 #include "crypto.h"
 #include "drop.h"
+#include "key_id.h"
 #include "lifetime.h"
 #include "replay.h"
 
@@ -55,8 +56,9 @@ struct sa_params {
 	enum sa_mode mode;
 	struct ip_addr local, remote; // in transport mode those of the packets themselves
 	struct crypto_key key;
-	const char *engine;     // crypto engine or "auto"
-	uint32_t replay_window; // packets, inbound only
+	struct key_id cipher_key_id, auth_key_id; // of its octets
+	const char *engine;                       // crypto engine or "auto"
+	uint32_t replay_window;                   // packets, inbound only
 	// Outbound only: the way to remote, which outlives the SA's path, and what fits its link.
 	const struct nexthop *nexthop;
 	uint16_t mtu;                  // octets of IP packet
@@ -76,7 +78,7 @@ struct sa {
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	bool esn;                // sequence numbers have 64 bits (RFC 4303 2.2.1)
-	// Why the SA must not be used any more, an enum drop. Written by the control thread, once.
+	// Why the SA must not be used any more, an enum drop. Written by the control thread.
 	_Atomic uint8_t stop;
 	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	uint8_t mode;  // an enum sa_mode
@@ -98,10 +100,15 @@ struct sa {
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
 	unsigned int n_workers;
-	struct lifetime lifetime; // control thread
-	// When its bytes were last found to have grown, and what they were then; 0: never. Control
-	// thread.
+	// Control thread:
+	struct lifetime lifetime;
+	// When its bytes were last found to have grown, and what they were then; 0: never.
 	uint64_t seen_ms, seen_bytes;
+	struct sa_params asked; // without pointers and lifetimes, padding zero
+	// Of sa_registry.c:
+	bool begun;        // workers have seen it
+	unsigned int refs; // by what keeps it
+	struct sa *next;   // that counts numbers under the same name
 };
 
 static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for packets");
@@ -127,9 +134,9 @@ struct sa_out {
 	// Last number taken. Written by workers; nothing else is for them on this line but what
 	// they read whenever they write.
 	_Atomic uint64_t seq __rte_cache_aligned;
-	uint64_t seq_max; // last number that may be used: there are no more, or its life ends
-	// What packets are held against: seq_max, or 0 when the SA has been stopped. Written by the
-	// control thread, once.
+	uint64_t seq_max; // last number there is. Constant.
+	// What packets are held against: seq_max or less if its life ends before, or 0 when the SA
+	// has been stopped. Written by the control thread.
 	_Atomic uint64_t seq_limit;
 	struct sa_path *_Atomic path; // written by the control thread
 } __rte_cache_aligned;
@@ -146,6 +153,21 @@ struct sa_in *sa_in_new(const struct sa_params *p);
 // Wipe the keys. NULL is fine. An outbound SA takes its path with it.
 void sa_out_free(struct sa_out *sa);
 void sa_in_free(struct sa_in *sa);
+
+// What an SA was asked to be and stays: the parameters without what may change, which are names,
+// lifetimes and the way to the peer, and without pointers to the key. Equal octet by octet if they
+// are equal, provided that the padding of p is zero.
+struct sa_params sa_params_constant(const struct sa_params *p);
+
+// Before workers see the SA: its numbers go on behind seq, outbound; or none up to seq is accepted
+// any more, inbound.
+void sa_out_start_behind(struct sa_out *sa, uint64_t seq);
+void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
+
+// Gives an SA the name and the lifetimes that are asked for now; what has been used of them counts.
+// If it had been stopped for a lifetime that is longer now, it goes on. Control thread.
+void sa_out_change(struct sa_out *sa, const struct sa_params *p);
+void sa_in_change(struct sa_in *sa, const struct sa_params *p);
 
 // A path for an SA: to remote by nexthop, on a way that takes IP packets of link_mtu octets. NULL
 // with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
@@ -209,7 +231,8 @@ static inline uint64_t sa_out_take_seq(struct sa_out *sa, uint32_t n)
 }
 
 // To be called when a number above seq_max was taken. All up to it have been, so the counter may go
-// back there: it never gets further than one burst of every worker, and does not wrap.
+// back there: it never gets further than one burst of every worker, and does not wrap. (Not so for
+// the end of a lifetime, which may be moved.)
 static inline void sa_out_hold_seq(struct sa_out *sa)
 {
 	atomic_store_explicit(&sa->seq, sa->seq_max, memory_order_relaxed);

@@ -104,7 +104,7 @@ static struct conf *conf_of(const struct point *p, bool near)
 	fflush(f);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 
-	struct conf *conf = conf_load(path, stderr);
+	struct conf *conf = conf_load(path, NULL, stderr);
 
 	fclose(f);
 	if (conf == NULL)
@@ -139,7 +139,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	char why[256];
 
 	conf->n_workers = 2 * pair->lanes; // each gateway uses its half of the numbers
-	g->published = build_snapshot(conf, ports, 1, why, sizeof(why));
+	g->published = build_snapshot(conf, ports, NULL, why, sizeof(why));
 	if (g->published == NULL)
 		die("%s", why);
 	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,

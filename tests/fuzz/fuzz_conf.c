@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	if (conf == NULL)
 		return 0;
 
-	struct snapshot *s = build_snapshot(conf, ports, 1, why, sizeof(why));
+	struct snapshot *s = build_snapshot(conf, ports, NULL, why, sizeof(why));
 
 	assert_non_null(s);
 	build_snapshot_free(s);

@@ -151,7 +151,7 @@ struct conf *harness_conf(const char *text, size_t len, FILE *errors)
 	if (fd < 0 || fchmod(fd, 0600) < 0 || write(fd, text, len) != (ssize_t)len)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	conf = conf_load(path, errors);
+	conf = conf_load(path, NULL, errors);
 	close(fd);
 	return conf;
 }
@@ -178,11 +178,36 @@ static struct flow_table *flows_new(const struct conf *conf)
 	return t;
 }
 
+static struct snapshot *snapshot_of(const struct conf *conf, const struct snapshot *before)
+{
+	struct build_port ports[PORTS_MAX] = {0};
+	char why[256] = "";
+	struct snapshot *s;
+
+	for (uint16_t p = 0; p < conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	s = build_snapshot(conf, ports, before, why, sizeof(why));
+	if (s == NULL) {
+		fprintf(stderr, "no gateway: %s\n", why);
+		abort();
+	}
+	return s;
+}
+
+void gateway_reload(struct gateway *g, struct conf *conf)
+{
+	struct snapshot *old = g->snapshot;
+
+	conf->n_workers = WORKERS;
+	g->snapshot = snapshot_of(conf, old);
+	build_commit(g->snapshot, conf);
+	g->published = g->snapshot;
+	build_retire(g->snapshot, old);
+}
+
 struct gateway *gateway_new(unsigned int id, const char *text)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
-	struct build_port ports[PORTS_MAX] = {0};
-	char why[256] = "";
 
 	if (g == NULL)
 		abort();
@@ -190,9 +215,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	if (g->conf == NULL)
 		abort();
 	g->conf->n_workers = WORKERS; // gateways of one test are told apart by the worker's id
-	for (uint16_t p = 0; p < g->conf->n_ports; p++)
-		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
-	g->snapshot = build_snapshot(g->conf, ports, 1, why, sizeof(why));
+	g->snapshot = snapshot_of(g->conf, NULL);
+	build_commit(g->snapshot, g->conf);
 	g->published = g->snapshot;
 	g->flows = flows_new(g->conf);
 	g->w = worker_new(&(struct worker_params){
@@ -210,10 +234,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		.reassembly_max = 16,
 		.reassembly_s = 30,
 	});
-	if (g->snapshot == NULL || g->w == NULL) {
-		fprintf(stderr, "no gateway: %s\n", why);
+	if (g->w == NULL)
 		abort();
-	}
 	static_neighbours(g->conf);
 	running[id] = g;
 	g->now = 5 * TSC_HZ;

@@ -48,6 +48,9 @@ struct conf *harness_conf(const char *text, size_t len, FILE *errors);
 // Makes a gateway. Those of one test have different ids, below 2.
 struct gateway *gateway_new(unsigned int id, const char *conf);
 
+// Has another configuration, which stays the caller's, put in the place of the one that runs.
+void gateway_reload(struct gateway *g, struct conf *conf);
+
 // Stops the worker first, which drops what it holds.
 void gateway_free(struct gateway *g);
 

@@ -353,26 +353,12 @@ static void test_other_ways(void **state)
 	trace_free(&t);
 }
 
-static struct snapshot *snapshot_of(const struct conf *conf, uint32_t generation)
-{
-	struct build_port ports[PORTS_MAX] = {0};
-	char why[256];
-	struct snapshot *s;
-
-	for (uint16_t p = 0; p < conf->n_ports; p++)
-		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
-	s = build_snapshot(conf, ports, generation, why, sizeof(why));
-	assert_non_null(s);
-	return s;
-}
-
 // Other policies hold for what is under way, from its next packet on.
 static void test_generation(void **state)
 {
 	static const char list[] = "policies = (\n";
 	struct trace t = trace_new(site_a((struct site){0}));
 	char text[8192], other[8192 + 256], *at;
-	struct snapshot *old = t.g->snapshot;
 	struct conf *conf;
 	struct frame f;
 
@@ -386,20 +372,14 @@ static void test_generation(void **state)
 		(int)(at - text), text, at);
 	conf = harness_conf(other, strlen(other), stderr);
 	assert_non_null(conf);
-	conf->n_workers = t.g->conf->n_workers;
-	t.g->snapshot = snapshot_of(conf, 2);
-	t.g->published = t.g->snapshot;
-	build_snapshot_free(old);
+	gateway_reload(t.g, conf);
 	f = frame_of(&t, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 10});
 	gateway_expect_drop(t.g, &f, DROP_POLICY_DISCARD);
 	f = frame_of(&t, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 10});
 	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
 
 	// And the first ones again: decided once more, then followed.
-	old = t.g->snapshot;
-	t.g->snapshot = snapshot_of(t.g->conf, 3);
-	t.g->published = t.g->snapshot;
-	build_snapshot_free(old);
+	gateway_reload(t.g, t.g->conf);
 	conf_free(conf);
 	for (unsigned int i = 0; i < 3; i++) {
 		expect_passed(&t, &(struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0}, 1);

@@ -222,21 +222,13 @@ static void test_shutdown(void **state)
 static void test_new_snapshot(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct build_port ports[PORTS_MAX] = {0};
-	struct snapshot *old = g->snapshot;
-	char why[256];
 	struct frame f[2] = {frame_ip(LAN, to_new),
 		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.78"))};
 
 	(void)state;
 	gateway_pass(g, f, 2);
-	for (uint16_t p = 0; p < g->conf->n_ports; p++)
-		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
-	g->snapshot = build_snapshot(g->conf, ports, 2, why, sizeof(why));
-	assert_non_null(g->snapshot);
-	g->published = g->snapshot;
+	gateway_reload(g, g->conf);
 	gateway_pass(g, NULL, 0);
-	build_snapshot_free(old);
 	learn("10.7.0.77");
 	gateway_wait(g, 5000);
 	expect_all_sent(g, 1, DMZ);

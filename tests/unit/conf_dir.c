@@ -130,7 +130,7 @@ struct conf *conf_dir_load(char **errors, const char *name)
 {
 	size_t size;
 	FILE *out = open_memstream(errors, &size);
-	struct conf *c = conf_load(conf_dir_path(name), out);
+	struct conf *c = conf_load(conf_dir_path(name), NULL, out);
 
 	fclose(out);
 	strip_dir(*errors);

@@ -51,7 +51,7 @@ static struct snapshot *build(void)
 	static const struct build_port ports[CONF_PORTS_MAX];
 	struct conf *c = conf_dir_load_good("good.conf");
 	char why[256];
-	struct snapshot *s = build_snapshot(c, ports, 1, why, sizeof(why));
+	struct snapshot *s = build_snapshot(c, ports, NULL, why, sizeof(why));
 
 	assert_non_null(s);
 	conf_free(c);

@@ -439,8 +439,8 @@ static void test_current_folder(void **state)
 
 	(void)state;
 	assert_int_equal(chdir(conf_dir()), 0);
-	c = conf_load("full.conf", out);
-	assert_null(conf_load("included.conf", out));
+	c = conf_load("full.conf", NULL, out);
+	assert_null(conf_load("included.conf", NULL, out));
 	assert_int_equal(chdir("/"), 0);
 	fclose(out);
 	assert_non_null(c);

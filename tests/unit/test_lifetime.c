@@ -189,12 +189,11 @@ static void test_packets_are_numbers(void **state)
 	p.hard[LIFETIME_PACKETS] = 1000;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
-	assert_int_equal(sa->seq_max, 1000);
+	assert_int_equal(sa->seq_limit, 1000);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_LIFETIME);
 	assert_int_equal(sa->sa.stop, DROP_NONE);
 	sa_out_stop(sa, LIFETIME_SECONDS);
 	assert_int_equal(sa->seq_limit, 0);
-	assert_int_equal(sa->seq_max, 1000);
 	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
 	sa_out_free(sa);
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "configure.h"
+
+#include <errno.h>
+
+#include "build_flow.h"
+#include "ipv6.h"
+#include "log.h"
+
+// RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
+static void warn_small_tunnels(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		bool v6 = p->family != IP_V4 && acl_prefix_speaks(&p->local, IP_V6) &&
+			  acl_prefix_speaks(&p->remote, IP_V6) &&
+			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
+
+		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
+
+		if (path != NULL && v6 && path->mtu < IPV6_MIN_MTU)
+			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 has %u: "
+				 "its ESP packets are cut, raise the mtu of port \"%s\"",
+				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
+				s->port[path->nexthop->port].name);
+	}
+}
+
+static struct snapshot *build(
+	const struct gateway *g, const struct conf *conf, char *why, size_t size)
+{
+	struct build_port ports[PORTS_MAX];
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		ports[i].mac = g->ports[i].mac;
+	return build_snapshot(conf, ports, g->snapshot, why, size);
+}
+
+static int neighbours_set(struct gateway *g, const struct conf *conf)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < conf->n_neighbours && rc == 0; i++) {
+		const struct conf_neighbour *n = &conf->neighbours[i];
+
+		rc = neigh_set_static(g->neigh, (uint16_t)n->port, &n->addr, &n->mac);
+	}
+	return rc;
+}
+
+// Those that are not set again are to be confirmed when they are used.
+static void neighbours_unset(struct gateway *g, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_neighbours; i++)
+		neigh_unset_static(g->neigh, (uint16_t)conf->neighbours[i].port,
+			&conf->neighbours[i].addr, gateway_now_ms());
+}
+
+int configure_start(struct gateway *g)
+{
+	char why[256];
+	struct snapshot *s = build(g, g->conf, why, sizeof(why));
+
+	if (s == NULL) {
+		log_error("the configuration could not be put to work: %s", why);
+		return -EIO;
+	}
+	build_commit(s, g->conf);
+	atomic_store_explicit(&g->snapshot, s, memory_order_release);
+	warn_small_tunnels(s);
+	if (neighbours_set(g, g->conf) == 0)
+		return 0;
+	log_error("no memory for neighbours: raise memory.size");
+	return -ENOMEM;
+}
+
+// What is not in the snapshot, because it belongs to what outlives it.
+static void apply_settings(struct gateway *g, const struct conf *conf)
+{
+	const struct flow_config flows = build_flow_config(conf);
+
+	flow_table_configure(g->flows, &flows);
+	neigh_reachable_set(g->neigh, conf->neighbour_reachable_s);
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		worker_errors_set(g->loops[i]->worker, conf->icmp_errors_per_second);
+}
+
+// Nothing in here can fail: from now on the new configuration is the one that runs.
+static void replace(struct gateway *g, struct conf *conf, struct snapshot *s)
+{
+	struct conf *old = g->conf;
+
+	pthread_mutex_lock(&g->lock);
+	build_commit(s, conf);
+	g->retired = g->snapshot;
+	atomic_store_explicit(&g->snapshot, s, memory_order_release);
+	g->retired_token = rte_rcu_qsbr_start(g->qsbr);
+	apply_settings(g, conf);
+	neighbours_unset(g, old);
+	neighbours_set(g, conf); // conf_load() has counted them
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		g->ports[i].conf = &conf->ports[i];
+	g->conf = conf;
+	pthread_mutex_unlock(&g->lock);
+	conf_free(old);
+	warn_small_tunnels(s);
+}
+
+int configure_reload(struct gateway *g, FILE *errors)
+{
+	struct conf *conf;
+	struct snapshot *s;
+	char why[256];
+
+	if (g->retired != NULL)
+		return -EBUSY;
+	conf = conf_load(g->conf_path, g->conf, errors);
+	if (conf == NULL)
+		return -EINVAL;
+	s = build(g, conf, why, sizeof(why));
+	if (s == NULL) {
+		fprintf(errors, "%s: could not be put to work: %s\n", g->conf_path, why);
+		conf_free(conf);
+		return -EINVAL;
+	}
+	replace(g, conf, s);
+	return 0;
+}
+
+void configure_tick(struct gateway *g)
+{
+	if (g->retired == NULL || rte_rcu_qsbr_check(g->qsbr, g->retired_token, false) != 1)
+		return;
+	pthread_mutex_lock(&g->lock);
+	build_retire(g->snapshot, g->retired);
+	g->retired = NULL;
+	pthread_mutex_unlock(&g->lock);
+}
+
+void configure_stop(struct gateway *g)
+{
+	if (g->retired != NULL)
+		build_retire(g->snapshot, g->retired);
+	build_snapshot_free(g->snapshot);
+}

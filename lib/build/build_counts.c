@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "build_counts.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ports_equal(const struct acl_port_range *a, const struct acl_port_range *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static bool prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
+}
+
+static bool policies_equal(const struct spd_policy *a, const struct spd_policy *b)
+{
+	return a->action == b->action && prefixes_equal(&a->local, &b->local) &&
+	       prefixes_equal(&a->remote, &b->remote) && a->family == b->family &&
+	       a->proto == b->proto && ports_equal(&a->local_port, &b->local_port) &&
+	       ports_equal(&a->remote_port, &b->remote_port);
+}
+
+// Tunnels are numbers of policies, which say nothing in another snapshot.
+static bool rules_equal(const struct rule *a, const struct rule *b)
+{
+	return a->action == b->action && a->states == b->states &&
+	       prefixes_equal(&a->source, &b->source) &&
+	       prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
+	       a->proto == b->proto && ports_equal(&a->source_port, &b->source_port) &&
+	       ports_equal(&a->destination_port, &b->destination_port) &&
+	       a->icmp_type == b->icmp_type && a->in == b->in && a->out == b->out;
+}
+
+// What number i of a list counted in all.
+static uint64_t sum(const uint64_t before[], uint64_t *const packets[], unsigned int i)
+{
+	uint64_t n = before[i];
+
+	for (unsigned int w = 0; w < SA_WORKERS_MAX && packets[w] != NULL; w++)
+		n += packets[w][i];
+	return n;
+}
+
+static int compare_policies(const void *a, const void *b)
+{
+	const struct spd_policy *x = *(const struct spd_policy *const *)a;
+	const struct spd_policy *y = *(const struct spd_policy *const *)b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int compare_rules(const void *a, const void *b)
+{
+	const struct rule *x = *(const struct rule *const *)a, *y = *(const struct rule *const *)b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void carry_policies(struct snapshot *s, const struct snapshot *old)
+{
+	unsigned int n = spd_count(old->spd);
+	const struct spd_policy **by_name = calloc(n + 1, sizeof(by_name[0]));
+
+	for (unsigned int i = 0; by_name != NULL && i < n; i++)
+		by_name[i] = spd_at(old->spd, i);
+	if (by_name != NULL)
+		qsort(by_name, n, sizeof(by_name[0]), compare_policies);
+	for (unsigned int i = 0; by_name != NULL && i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		const struct spd_policy **same =
+			bsearch(&p, by_name, n, sizeof(by_name[0]), compare_policies);
+
+		if (same != NULL && policies_equal(p, *same))
+			s->policy_before[i] = sum(old->policy_before, old->policy_packets,
+				(unsigned int)(*same - spd_at(old->spd, 0)));
+	}
+	free(by_name);
+}
+
+static void carry_rules(struct snapshot *s, const struct snapshot *old)
+{
+	unsigned int n = rule_set_count(old->rules);
+	const struct rule **by_name = calloc(n + 1, sizeof(by_name[0]));
+
+	for (unsigned int i = 0; by_name != NULL && i < n; i++)
+		by_name[i] = rule_set_at(old->rules, i);
+	if (by_name != NULL)
+		qsort(by_name, n, sizeof(by_name[0]), compare_rules);
+	for (unsigned int i = 0; by_name != NULL && i < rule_set_count(s->rules); i++) {
+		const struct rule *rule = rule_set_at(s->rules, i);
+		const struct rule **same =
+			bsearch(&rule, by_name, n, sizeof(by_name[0]), compare_rules);
+
+		if (same != NULL && rules_equal(rule, *same))
+			s->rule_before[i] = sum(old->rule_before, old->rule_packets,
+				(unsigned int)(*same - rule_set_at(old->rules, 0)));
+	}
+	free(by_name);
+}
+
+void build_counts_carry(struct snapshot *s, const struct snapshot *old)
+{
+	carry_policies(s, old);
+	carry_rules(s, old);
+}

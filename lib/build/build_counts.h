@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What policies and rules have counted goes on in those that take their place. Private to
+// lib/build.
+#pragma once
+
+#include "snapshot.h"
+
+// Adds what the old snapshot counted for each policy and rule that is also in s, in the same words
+// but for its SAs. No worker sees the old one any more.
+void build_counts_carry(struct snapshot *s, const struct snapshot *old);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+
+#include "conf_check.h"
+#include "conf_schema.h"
+
+static bool texts_equal(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+// Whether a value, or an element of an array, is the same in both structs.
+static bool values_equal(const struct conf_option *o, const char *a, const char *b)
+{
+	const char *x, *y;
+
+	if (o->type != &conf_type_text && o->type != &conf_type_eal_arg &&
+		o->type != &conf_type_engine)
+		return memcmp(a, b, o->size) == 0;
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return texts_equal(x, y);
+}
+
+static bool options_equal(const struct conf_option *o, const char *a, const char *b)
+{
+	unsigned int n = 1, m = 1;
+
+	if (o->shape == CONF_ARRAY) {
+		memcpy(&n, a + o->count_offset, sizeof(n));
+		memcpy(&m, b + o->count_offset, sizeof(m));
+	}
+	for (unsigned int i = 0; n == m && i < n; i++) {
+		size_t at = o->offset + i * o->size;
+
+		if (!values_equal(o, a + at, b + at))
+			return false;
+	}
+	return n == m;
+}
+
+static void check_option(struct conf_reader *r, const struct conf_option *o,
+	config_setting_t *group, const char *base, const char *running)
+{
+	config_setting_t *s = config_setting_get_member(group, o->name);
+
+	if (options_equal(o, base, running))
+		return;
+	if (s == NULL) // then it stands for a default
+		conf_err(r, group, "%s is not what runs, which needs a restart", o->name);
+	else if (s->hook == NULL)
+		conf_err(r, s, "is not what runs, which needs a restart");
+}
+
+// group: where the settings may stand; of a group that is not there, the one around it.
+static void check_group(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *group, const void *base, const void *running)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		if (o->shape == CONF_GROUP)
+			check_group(r, o->schema, conf_at(group, o->name), base, running);
+		else if (o->restart)
+			check_option(r, o, group, base, running);
+	}
+}
+
+// Everything refers to ports by their number.
+static void check_ports(struct conf_reader *r, const struct conf *running)
+{
+	config_setting_t *list = conf_given(r->root, "ports");
+	const struct conf_option *o = conf_schema_find(&conf_schema, "ports");
+
+	if (list == NULL)
+		return;
+	if (r->c->n_ports != running->n_ports) {
+		conf_err(r, list, "has %u elements and %u run, which needs a restart",
+			r->c->n_ports, running->n_ports);
+		return;
+	}
+	for (unsigned int i = 0; i < running->n_ports; i++)
+		check_group(r, o->schema, conf_item(r, "ports", i), &r->c->ports[i],
+			&running->ports[i]);
+}
+
+void conf_check_restart(struct conf_reader *r, const struct conf *running)
+{
+	check_group(r, &conf_schema, r->root, r->c, running);
+	check_ports(r, running);
+}

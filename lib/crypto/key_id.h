@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A name for a key by which it is known again, and which does not give it away: its SHA-256. Any
+// thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct key_id {
+	uint8_t octets[32];
+};
+
+// Of a key of len octets; of none, too.
+struct key_id key_id_of(const uint8_t *key, size_t len);
+
+bool key_id_equal(const struct key_id *a, const struct key_id *b);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sa_registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_MIN 64
+
+// What is counted under one name. It stays when the SAs have gone: 64 octets for each key that has
+// been used.
+struct record {
+	struct record *next; // in its bucket
+	struct key_id name;  // sa_identity_numbers()
+	uint64_t used;       // highest number that SAs used that are gone
+	uint64_t begun;      // where the last inbound one began
+	struct sa *first;    // SAs that are there, mostly one
+};
+
+struct sa_registry {
+	struct record **bucket;
+	unsigned int n_buckets; // a power of two
+	unsigned int n_records;
+	unsigned int shares;
+};
+
+static void *must(void *p)
+{
+	if (p == NULL)
+		abort();
+	return p;
+}
+
+static struct record **bucket_of(const struct sa_registry *r, const struct key_id *name)
+{
+	uint32_t hash;
+
+	memcpy(&hash, name, sizeof(hash)); // a hash already
+	return &r->bucket[hash & (r->n_buckets - 1)];
+}
+
+static void grow(struct sa_registry *r, unsigned int n_buckets)
+{
+	struct sa_registry old = *r;
+
+	r->n_buckets = n_buckets;
+	r->bucket = must(calloc(n_buckets, sizeof(struct record *)));
+	for (unsigned int i = 0; i < old.n_buckets; i++)
+		while (old.bucket[i] != NULL) {
+			struct record *record = old.bucket[i];
+			struct record **to = bucket_of(r, &record->name);
+
+			old.bucket[i] = record->next;
+			record->next = *to;
+			*to = record;
+		}
+	free(old.bucket);
+}
+
+struct sa_registry *sa_registry_new(void)
+{
+	struct sa_registry *r = must(calloc(1, sizeof(*r)));
+
+	grow(r, BUCKETS_MIN);
+	r->shares = 1;
+	return r;
+}
+
+struct sa_registry *sa_registry_share(struct sa_registry *r)
+{
+	r->shares++;
+	return r;
+}
+
+void sa_registry_free(struct sa_registry *r)
+{
+	if (r == NULL || --r->shares > 0)
+		return;
+	for (unsigned int i = 0; i < r->n_buckets; i++)
+		while (r->bucket[i] != NULL) {
+			struct record *record = r->bucket[i];
+
+			r->bucket[i] = record->next;
+			free(record);
+		}
+	free(r->bucket);
+	free(r);
+}
+
+// Makes it if there is none.
+static struct record *record_of(
+	struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+{
+	const struct sa_identity identity = sa_identity_of(direction, p);
+	const struct key_id name = sa_identity_numbers(&identity);
+	struct record *record = *bucket_of(r, &name);
+
+	while (record != NULL && !key_id_equal(&record->name, &name))
+		record = record->next;
+	if (record != NULL)
+		return record;
+	if (++r->n_records > r->n_buckets)
+		grow(r, 2 * r->n_buckets);
+	record = must(calloc(1, sizeof(*record)));
+	record->name = name;
+	record->next = *bucket_of(r, &name);
+	*bucket_of(r, &name) = record;
+	return record;
+}
+
+static struct sa *find(const struct record *record, const struct sa_params *p)
+{
+	const struct sa_params asked = sa_params_constant(p);
+	struct sa *sa = record->first;
+
+	while (sa != NULL && memcmp(&sa->asked, &asked, sizeof(asked)) != 0)
+		sa = sa->next;
+	return sa;
+}
+
+static void add(struct record *record, struct sa *sa)
+{
+	sa->next = record->first;
+	record->first = sa;
+}
+
+static void take_out(struct record *record, const struct sa *sa)
+{
+	struct sa **at = &record->first;
+
+	while (*at != sa)
+		at = &(*at)->next;
+	*at = sa->next;
+}
+
+static struct sa_out *out_of(struct sa *sa)
+{
+	return (struct sa_out *)sa;
+}
+
+static struct sa_in *in_of(struct sa *sa)
+{
+	return (struct sa_in *)sa;
+}
+
+static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
+
+struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
+{
+	struct record *record = record_of(r, CRYPTO_SEAL, p);
+	struct sa *sa = find(record, p);
+
+	if (sa == NULL) {
+		struct sa_out *out = sa_out_new(p);
+
+		if (out == NULL)
+			return NULL;
+		sa = &out->sa;
+		add(record, sa);
+	}
+	sa->refs++;
+	return out_of(sa);
+}
+
+struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p)
+{
+	struct record *record = record_of(r, CRYPTO_OPEN, p);
+	struct sa *sa = find(record, p);
+
+	if (sa == NULL) {
+		struct sa_in *in = sa_in_new(p);
+
+		if (in == NULL)
+			return NULL;
+		sa = &in->sa;
+		add(record, sa);
+	}
+	sa->refs++;
+	return in_of(sa);
+}
+
+// It carries on what another one was at: what counts against its lifetime, too.
+static void succeed(struct sa *sa, const struct sa *old)
+{
+	memcpy(sa->counters, old->counters, sa->n_workers * sizeof(sa->counters[0]));
+	sa->lifetime.start_ms = old->lifetime.start_ms;
+	sa->seen_ms = old->seen_ms;
+	sa->seen_bytes = old->seen_bytes;
+}
+
+void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
+{
+	const struct record *record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+	uint64_t used = record->used;
+
+	if (sa->sa.begun)
+		return;
+	sa->sa.begun = true;
+	for (struct sa *old = record->first; old != NULL; old = old->next)
+		if (old->begun && old != &sa->sa) {
+			uint64_t seq =
+				atomic_load_explicit(&out_of(old)->seq, memory_order_relaxed);
+
+			used = RTE_MAX(used, RTE_MIN(seq, SA_ESN_MAX) + SA_REGISTRY_AHEAD);
+			succeed(&sa->sa, old);
+		}
+	if (used > 0)
+		sa_out_start_behind(sa, RTE_MIN(used, sa->seq_max));
+}
+
+void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
+{
+	struct record *record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+	uint64_t used = record->used;
+
+	if (sa->sa.begun)
+		return;
+	sa->sa.begun = true;
+	for (struct sa *old = record->first; old != NULL; old = old->next)
+		if (old->begun && old != &sa->sa) {
+			used = RTE_MAX(used, replay_top(&in_of(old)->replay));
+			succeed(&sa->sa, old);
+		}
+	record->begun = used;
+	if (used > 0)
+		sa_in_start_behind(sa, used);
+}
+
+void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
+{
+	struct record *record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+
+	if (--sa->sa.refs > 0)
+		return;
+	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
+	take_out(record, &sa->sa);
+	sa_out_free(sa);
+}
+
+// Marks what an old SA may have accepted after its successors had begun behind it: in the passes
+// that workers were at.
+static void close_gap(const struct record *record, uint64_t top)
+{
+	uint64_t first = RTE_MAX(record->begun, top - RTE_MIN(top, SA_REGISTRY_AHEAD)) + 1;
+
+	for (struct sa *sa = record->first; sa != NULL; sa = sa->next)
+		for (uint64_t seq = first; sa->begun && seq <= top; seq++)
+			replay_commit(&in_of(sa)->replay, seq);
+}
+
+void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
+{
+	struct record *record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+
+	if (--sa->sa.refs > 0)
+		return;
+	take_out(record, &sa->sa);
+	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
+	if (sa->sa.begun)
+		close_gap(record, replay_top(&sa->replay));
+	sa_in_free(sa);
+}

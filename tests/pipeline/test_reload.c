@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One configuration in the place of another: SAs that are the same go on with numbers, window and
+// counters; a key never meets a number twice, however it comes back.
+#include "peer.h"
+#include "site.h"
+
+static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
+static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
+
+static struct conf *conf_of(const char *text)
+{
+	struct conf *conf = harness_conf(text, strlen(text), stderr);
+
+	assert_non_null(conf);
+	return conf;
+}
+
+// Puts A's configuration with other settings to work.
+static void reload(struct gateway *g, struct site s)
+{
+	char text[8192];
+	struct conf *conf;
+
+	site_a_conf(text, sizeof(text), s);
+	conf = conf_of(text);
+	gateway_reload(g, conf);
+	conf_free(conf);
+}
+
+static void send_out(struct gateway *g, unsigned int n)
+{
+	static struct frame f[RX_BURST_MAX];
+
+	for (unsigned int i = 0; i < n; i++)
+		f[i] = frame_ip(LAN, outward);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, n, WAN);
+}
+
+// The number of the ESP packet that was sent last.
+static uint32_t sent_seq(const struct gateway *g)
+{
+	return be32(frame_packet(&g->sent[g->n_sent - 1]) + IP_LEN + 4);
+}
+
+static void test_unchanged(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	const struct sa_out *out = g->snapshot->sa_out[0];
+	const struct sa_in *in = g->snapshot->sa_in[0];
+	struct frame f = peer_seal_ip(&b, 7, inward);
+
+	(void)state;
+	send_out(g, 5);
+	gateway_expect_sent(g, &f, LAN);
+	for (unsigned int i = 1; i <= 3; i++) {
+		reload(g, (struct site){0});
+		assert_int_equal(g->snapshot->generation, 1 + i);
+		assert_ptr_equal(g->snapshot->sa_out[0], out);
+		assert_ptr_equal(g->snapshot->sa_in[0], in);
+		assert_int_equal(out->sa.refs, 1);
+		send_out(g, 1);
+		assert_int_equal(sent_seq(g), 5 + i);
+		gateway_expect_drop(g, &f, DROP_REPLAY);
+	}
+	assert_int_equal(out->sa.counters[0].packets, 8);
+	assert_int_equal(in->sa.counters[0].drops[DROP_REPLAY], 3);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A link that takes less: the same SA, another way.
+static void test_path(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	const struct sa_out *out = g->snapshot->sa_out[0];
+	unsigned int mtu = sa_out_path(out)->mtu;
+
+	(void)state;
+	send_out(g, 2);
+	reload(g, (struct site){.mtu = 1400});
+	assert_ptr_equal(g->snapshot->sa_out[0], out);
+	assert_int_equal(sa_out_path(out)->mtu, mtu - 100);
+	assert_ptr_equal(
+		sa_out_path(out)->nexthop, route_find(g->snapshot->routes, &out->sa.remote));
+	send_out(g, 1);
+	assert_int_equal(sent_seq(g), 3);
+	gateway_free(g);
+}
+
+// Lifetimes are the same SA's, and what was used counts.
+static void test_lifetime(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	const struct sa_out *out = g->snapshot->sa_out[0];
+	struct frame f = frame_ip(LAN, outward);
+
+	(void)state;
+	send_out(g, 5);
+	reload(g, (struct site){.sa = " lifetime = { hard_packets = 6; };"});
+	assert_ptr_equal(g->snapshot->sa_out[0], out);
+	send_out(g, 1);
+	gateway_expect_drop(g, &f, DROP_LIFETIME);
+	gateway_expect_drop(g, &f, DROP_LIFETIME);
+	sa_out_stop(g->snapshot->sa_out[0], LIFETIME_PACKETS);
+	gateway_expect_drop(g, &f, DROP_LIFETIME);
+	reload(g, (struct site){0});
+	send_out(g, 1);
+	assert_in_range(sent_seq(g), 7, 10);
+	gateway_free(g);
+}
+
+// Other settings under the same keys make another SA, whose numbers go on.
+static void test_other_settings(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f[2] = {peer_seal_ip(&b, 900, inward), peer_seal_ip(&b, 899, inward)};
+
+	(void)state;
+	gateway_expect_sent(g, &f[0], LAN);
+	reload(g, (struct site){.window = 1024});
+	assert_int_equal(g->snapshot->sa_in[0]->replay.size, 1024);
+	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].packets, 1);
+	gateway_expect_drop(g, &f[0], DROP_REPLAY);
+	gateway_expect_drop(g, &f[1], DROP_REPLAY); // might have come before
+	f[0] = peer_seal_ip(&b, 901, inward);
+	gateway_expect_sent(g, &f[0], LAN);
+
+	send_out(g, 9);
+	reload(g, (struct site){.window = 1024, .sa = " esn = true;"});
+	send_out(g, 1);
+	assert_in_range(sent_seq(g), 10, 9 + SA_REGISTRY_AHEAD + 1);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// Without its tunnel to B, then with it again.
+static void test_returns(void **state)
+{
+	static const char sas[] = "sas = (", policies[] = "policies = (";
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = peer_seal_ip(&b, 77, inward);
+	char text[8192];
+	char *at, *end;
+	struct conf *conf;
+
+	(void)state;
+	send_out(g, 12);
+	gateway_expect_sent(g, &f, LAN);
+	site_a_conf(text, sizeof(text), (struct site){0});
+	for (unsigned int i = 0; i < 2; i++) { // empty both lists
+		at = strstr(text, i == 0 ? sas : policies);
+		assert_non_null(at);
+		at = strchr(at, '(') + 1;
+		end = strstr(at, ");");
+		assert_non_null(end);
+		memmove(at, end, strlen(end) + 1);
+	}
+	conf = conf_of(text);
+	gateway_reload(g, conf);
+	conf_free(conf);
+	assert_int_equal(g->snapshot->n_sa_out, 0);
+	reload(g, (struct site){0});
+	send_out(g, 1);
+	assert_int_equal(sent_seq(g), 13);
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	f = peer_seal_ip(&b, 78, inward);
+	gateway_expect_sent(g, &f, LAN);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A build that is not put to work leaves no trace.
+static void test_not_taken(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct sa_out *out = g->snapshot->sa_out[0];
+	const struct sa_path *path = sa_out_path(out);
+	struct build_port ports[PORTS_MAX] = {0};
+	char text[8192], why[256];
+	struct conf *conf;
+	struct snapshot *s;
+
+	(void)state;
+	send_out(g, 3);
+	site_a_conf(text, sizeof(text), (struct site){.mtu = 1300, .window = 512});
+	conf = conf_of(text);
+	conf->n_workers = g->conf->n_workers;
+	s = build_snapshot(conf, ports, g->snapshot, why, sizeof(why));
+	assert_non_null(s);
+	assert_ptr_equal(s->sa_out[0], out);
+	assert_int_equal(out->sa.refs, 2);
+	build_snapshot_free(s);
+	conf_free(conf);
+	assert_int_equal(out->sa.refs, 1);
+	assert_ptr_equal(sa_out_path(out), path);
+	send_out(g, 1);
+	assert_int_equal(sent_seq(g), 4);
+	gateway_free(g);
+}
+
+static uint64_t asked(const struct gateway *g, unsigned int policy)
+{
+	return g->snapshot->policy_before[policy] + g->snapshot->policy_packets[0][policy];
+}
+
+static void test_counts(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	unsigned int rule = rule_set_count(g->snapshot->rules) - 1;
+
+	(void)state;
+	for (unsigned int i = 1; i <= 3; i++) {
+		send_out(g, 2);
+		assert_int_equal(asked(g, 0), i); // the flow is decided again
+		reload(g, (struct site){0});
+		assert_int_equal(asked(g, 0), i);
+		assert_int_equal(g->snapshot->rule_before[rule], i);
+	}
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_unchanged),
+		pipeline_test(test_path),
+		pipeline_test(test_lifetime),
+		pipeline_test(test_other_settings),
+		pipeline_test(test_returns),
+		pipeline_test(test_not_taken),
+		pipeline_test(test_counts),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

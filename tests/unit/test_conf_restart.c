@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a file may change while another configuration runs, and what it may not: every setting that
+// needs a restart is named with its line.
+#include "conf_dir.h"
+#include "test.h"
+
+#define PORT  "{ name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; }"
+#define PORTS "ports = (\n" PORT " );\n"
+
+static struct conf *load(const char *text, const struct conf *running, char **errors)
+{
+	size_t size;
+	FILE *out = open_memstream(errors, &size);
+	struct conf *c;
+
+	conf_dir_write("gw.conf", text, strlen(text));
+	c = conf_load(conf_dir_path("gw.conf"), running, out);
+	fclose(out);
+	conf_dir_unlink("gw.conf");
+	return c;
+}
+
+// Loads text while running runs; expected is what is wrong with it.
+static void check(const char *running_text, const char *text, const char *expected)
+{
+	char *errors, wanted[2048] = "";
+	struct conf *running = load(running_text, NULL, &errors);
+	struct conf *c;
+
+	assert_string_equal(errors, "");
+	assert_non_null(running);
+	free(errors);
+	for (const char *line = expected; *line != '\0';) {
+		size_t len = strcspn(line, "\n");
+
+		snprintf(wanted + strlen(wanted), sizeof(wanted) - strlen(wanted), "%s:%.*s\n",
+			conf_dir_path("gw.conf"), (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+	c = load(text, running, &errors);
+	assert_string_equal(errors, wanted);
+	assert_true((c == NULL) == (expected[0] != '\0'));
+	free(errors);
+	conf_free(c);
+	conf_free(running);
+}
+
+static void test_same(void **state)
+{
+	(void)state;
+	check(PORTS, PORTS, "");
+	check(PORTS, PORTS "cpus = { control = 0; workers = [ 1 ]; };\n", "");
+}
+
+static void test_may(void **state)
+{
+	(void)state;
+	check(PORTS,
+		PORTS "flows = { per_source = 100; tcp = \"liberal\"; timeouts = { udp = 5; }; };\n"
+		      "icmp = { errors_per_second = 5; };\n"
+		      "neighbour_table = { reachable = 5; };\n"
+		      "default_action = \"drop\";\n"
+		      "routes = ( { to = \"10.9.0.0/24\"; via = \"10.1.0.2\"; } );\n"
+		      "neighbours = ( { address = \"10.1.0.2\"; mac = \"02:00:00:00:00:02\"; } );\n"
+		      "policies = ( { name = \"rest\"; action = \"discard\"; } );\n"
+		      "rules = ( { name = \"all\"; action = \"accept\"; } );\n",
+		"");
+}
+
+static void test_may_not(void **state)
+{
+	(void)state;
+	check(PORTS,
+		PORTS "instance = \"other\";\n"
+		      "cpus = { control = 1;\n"
+		      "  workers = [ 1, 1 ]; };\n"
+		      "idle = \"sleep\";\n"
+		      "memory = { size = 2048;\n"
+		      "  hugepages = false; packet_buffers = 20000; };\n"
+		      "engine = \"openssl\";\n"
+		      "eal_args = [ \"--log-level=1\" ];\n"
+		      "neighbour_table = { max = 64; hold = 5; };\n"
+		      "flows = { max = 5000; };\n",
+		"3: instance: is not what runs, which needs a restart\n"
+		"4: cpus.control: is not what runs, which needs a restart\n"
+		"5: cpus.workers: is not what runs, which needs a restart\n"
+		"6: idle: is not what runs, which needs a restart\n"
+		"7: memory.size: is not what runs, which needs a restart\n"
+		"8: memory.hugepages: is not what runs, which needs a restart\n"
+		"8: memory.packet_buffers: is not what runs, which needs a restart\n"
+		"9: engine: is not what runs, which needs a restart\n"
+		"10: eal_args: is not what runs, which needs a restart\n"
+		"11: neighbour_table.max: is not what runs, which needs a restart\n"
+		"11: neighbour_table.hold: is not what runs, which needs a restart\n"
+		"12: flows.max: is not what runs, which needs a restart\n");
+}
+
+static void test_back_to_default(void **state)
+{
+	(void)state;
+	check(PORTS "memory = { size = 2048; };\nidle = \"sleep\";\n", PORTS "memory = { };\n",
+		"1: idle is not what runs, which needs a restart\n"
+		"3: memory: size is not what runs, which needs a restart\n");
+}
+
+static void test_ports(void **state)
+{
+	(void)state;
+	check(PORTS,
+		"ports = (\n" PORT ",\n"
+		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"10.2.0.1/24\" ]; } );\n",
+		"1: ports: has 2 elements and 1 run, which needs a restart\n");
+	check(PORTS,
+		"ports = (\n"
+		"{ name = \"wan\";\n"
+		"device = \"net_null1\";\n"
+		"addresses = [ \"10.2.0.1/24\" ];\n"
+		"mtu = 1400; rx_queues = 1; mac = \"02:00:00:00:00:09\";\n"
+		"side = \"unprotected\"; } );\n",
+		"2: port \"wan\": name: is not what runs, which needs a restart\n"
+		"3: port \"wan\": device: is not what runs, which needs a restart\n"
+		"4: port \"wan\": addresses: is not what runs, which needs a restart\n"
+		"5: port \"wan\": mtu: is not what runs, which needs a restart\n"
+		"5: port \"wan\": rx_queues: is not what runs, which needs a restart\n"
+		"5: port \"wan\": mac: is not what runs, which needs a restart\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_may),
+		cmocka_unit_test(test_may_not),
+		cmocka_unit_test(test_back_to_default),
+		cmocka_unit_test(test_ports),
+	};
+
+	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
+}
