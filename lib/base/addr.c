@@ -97,10 +97,12 @@ const char *ip_prefix_format(char *buf, const struct ip_prefix *p)
 
 bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a)
 {
-	for (unsigned int i = 0; i < 16; i++)
-		if (((a->b[i] ^ p->addr.b[i]) & mask_octet(p->len, i)) != 0)
-			return false;
-	return true;
+	uint64_t high = rte_be_to_cpu_64(a->q[0] ^ p->addr.q[0]);
+	uint64_t low = rte_be_to_cpu_64(a->q[1] ^ p->addr.q[1]);
+
+	if (p->len <= 64)
+		return p->len == 0 || high >> (64 - p->len) == 0;
+	return high == 0 && low >> (128 - p->len) == 0;
 }
 
 bool ip_prefix_overlaps(const struct ip_prefix *a, const struct ip_prefix *b)

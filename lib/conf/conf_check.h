@@ -93,11 +93,17 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 
 typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b);
 
-// Reports each of the n elements of a list that never matches, because covers() says that one
-// before it matches all that it does. Looks at those only of which no setting of these names was
-// refused.
-void conf_check_order(struct conf_reader *r, const char *list, unsigned int n,
-	const char *const names[], conf_covers covers);
+// Those of n elements of which no setting of these names (the last one is NULL) was refused.
+struct conf_set conf_set_accepted(
+	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[]);
+
+// Reports each element of a set that never matches, because covers() says that one before it
+// matches all that it does. Asks about every pair.
+void conf_check_order(
+	struct conf_reader *r, const char *list, const struct conf_set *set, conf_covers covers);
+
+// The same for policies, of which there may be many.
+void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *set);
 
 // Index of the port that has this address, or has a network that it is in. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

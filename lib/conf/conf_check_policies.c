@@ -88,20 +88,6 @@ static void check_sas(struct conf_reader *r, config_setting_t *policy, const str
 	}
 }
 
-// Whether a matches every packet that b matches.
-static bool covers(const struct conf *c, unsigned int a, unsigned int b)
-{
-	const struct conf_policy *x = &c->policies[a], *y = &c->policies[b];
-
-	return (x->family == IP_ANY || x->family == y->family) &&
-	       (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
-	       x->local_port_min <= y->local_port_min && x->local_port_max >= y->local_port_max &&
-	       x->remote_port_min <= y->remote_port_min &&
-	       x->remote_port_max >= y->remote_port_max &&
-	       conf_prefix_covers(&x->local, &y->local) &&
-	       conf_prefix_covers(&x->remote, &y->remote);
-}
-
 void conf_check_policies(struct conf_reader *r)
 {
 	static const char *const ports[] = {"local_port", "remote_port", NULL};
@@ -111,6 +97,7 @@ void conf_check_policies(struct conf_reader *r)
 	struct conf_set names =
 		conf_set_given(r, "policies", c->n_policies, (const char *[]){"name", NULL});
 	struct conf_names sas = conf_names_sort(r, "sas");
+	struct conf_set selectors_ok;
 
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		config_setting_t *item = conf_item(r, "policies", i);
@@ -122,5 +109,6 @@ void conf_check_policies(struct conf_reader *r)
 		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
 	}
 	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");
-	conf_check_order(r, "policies", c->n_policies, selectors, covers);
+	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);
+	conf_check_covered_policies(r, &selectors_ok);
 }

@@ -170,6 +170,7 @@ void conf_check_rules(struct conf_reader *r)
 	struct conf_names port_names = conf_names_sort(r, "ports");
 	struct conf_names policy_names = conf_names_sort(r, "policies");
 	struct conf_names sa_names = conf_names_sort(r, "sas");
+	struct conf_set selectors_ok;
 
 	for (unsigned int i = 0; i < c->n_rules; i++) {
 		config_setting_t *item = conf_item(r, "rules", i);
@@ -185,5 +186,6 @@ void conf_check_rules(struct conf_reader *r)
 		complete_states(rule);
 	}
 	conf_refuse_equal(r, "rules", &names, compare_names, "name", "is already the name of");
-	conf_check_order(r, "rules", c->n_rules, selectors, covers);
+	selectors_ok = conf_set_accepted(r, "rules", c->n_rules, selectors);
+	conf_check_order(r, "rules", &selectors_ok, covers);
 }

@@ -60,22 +60,28 @@ static bool accepted(const config_setting_t *item, const char *const names[])
 	return true;
 }
 
-void conf_check_order(struct conf_reader *r, const char *list, unsigned int n,
-	const char *const names[], conf_covers covers)
+struct conf_set conf_set_accepted(
+	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
 {
-	struct conf_set ok = {.index = conf_alloc(r, n, sizeof(ok.index[0]))};
+	struct conf_set set = {.index = conf_alloc(r, n, sizeof(set.index[0]))};
 
-	for (unsigned int i = 0; i < n; i++) {
-		config_setting_t *item = conf_item(r, list, i);
+	for (unsigned int i = 0; i < n; i++)
+		if (accepted(conf_item(r, list, i), names))
+			set.index[set.n++] = i;
+	return set;
+}
+
+void conf_check_order(
+	struct conf_reader *r, const char *list, const struct conf_set *set, conf_covers covers)
+{
+	for (unsigned int i = 0; i < set->n; i++) {
 		unsigned int k = 0;
 
-		if (!accepted(item, names))
-			continue;
-		while (k < ok.n && !covers(r->c, ok.index[k], i))
+		while (k < i && !covers(r->c, set->index[k], set->index[i]))
 			k++;
-		if (k < ok.n)
-			conf_err(r, item, "never matches, %s comes first and matches all of it",
-				conf_ref(r, conf_item(r, list, ok.index[k])));
-		ok.index[ok.n++] = i;
+		if (k < i)
+			conf_err(r, conf_item(r, list, set->index[i]),
+				"never matches, %s comes first and matches all of it",
+				conf_ref(r, conf_item(r, list, set->index[k])));
 	}
 }

@@ -116,10 +116,12 @@ static const struct conf_option neighbour_table_options[] = {
 
 static const struct conf_option metrics_options[] = {
 	{.name = "address",
+		.restart = true,
 		.type = &conf_type_loopback,
 		.def = "127.0.0.1",
 		FIELD(struct conf, metrics_addr)},
 	{.name = "port",
+		.restart = true,
 		.type = &conf_type_uint,
 		.max = 65535,
 		.def = "0",
