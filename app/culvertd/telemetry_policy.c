@@ -6,6 +6,18 @@
 
 #include "collect.h"
 
+// The names of the SAs that a policy receives by.
+static void add_in(struct rte_tel_data *d, const struct spd_policy *p)
+{
+	char text[RTE_TEL_MAX_STRING_LEN] = "";
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < p->n_in && len < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i > 0 ? "," : "",
+			p->in[i]->sa.name);
+	add_string(d, "in", text);
+}
+
 bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	struct asked_view v;
@@ -23,7 +35,7 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	add_port_range(d, "local_port", &p->local_port);
 	add_port_range(d, "remote_port", &p->remote_port);
 	add_string(d, "out", p->out != NULL ? p->out->sa.name : "");
-	add_string(d, "in", p->in != NULL ? p->in->sa.name : "");
+	add_in(d, p);
 	add_u64(d, "asked", v.packets);
 	return true;
 }

@@ -15,7 +15,9 @@
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
-static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX, "room for all");
+static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX &&
+		      CONF_POLICY_IN_MAX <= SPD_IN_MAX,
+	"room for all");
 
 static int fail(char *why, size_t size, const char *what, int error)
 {
@@ -200,7 +202,9 @@ static struct spd_policy policy_of(
 	memcpy(p.name, c->name, sizeof(c->name));
 	if (c->action == CONF_PROTECT) {
 		p.out = s->sa_out[sa_at[c->sa_out]];
-		p.in = s->sa_in[sa_at[c->sa_in]];
+		p.n_in = c->n_sa_in;
+		for (unsigned int i = 0; i < c->n_sa_in; i++)
+			p.in[i] = s->sa_in[sa_at[c->sa_in[i]]];
 		p.errors_trusted = c->errors_trusted;
 	}
 	return p;

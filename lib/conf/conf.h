@@ -15,13 +15,14 @@
 #include "alg.h"
 #include "key_id.h"
 
-#define CONF_NAME_MAX     32 // octets of a name, NUL included: [A-Za-z0-9_.-]
-#define CONF_PORTS_MAX    16
-#define CONF_ADDRS_MAX    8 // per port
-#define CONF_WORKERS_MAX  16
-#define CONF_EAL_ARGS_MAX 32
-#define CONF_SPI_MIN      0x100      // below: reserved (RFC 4303 2.1)
-#define CONF_SPI_MAX      0x7fffffff // the rest is kept for own uses; libconfig reads it as negative
+#define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
+#define CONF_PORTS_MAX     16
+#define CONF_ADDRS_MAX     8 // per port
+#define CONF_WORKERS_MAX   16
+#define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
+#define CONF_EAL_ARGS_MAX  32
+#define CONF_SPI_MIN       0x100      // below: reserved (RFC 4303 2.1)
+#define CONF_SPI_MAX       0x7fffffff // the rest is kept for own uses; libconfig reads it as negative
 
 // Where an item stands, for messages of later stages ("device not found").
 struct conf_where {
@@ -121,7 +122,10 @@ struct conf_policy {
 	uint16_t proto;                          // 0..255 or CONF_PROTO_ANY
 	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
 	uint16_t remote_port_min, remote_port_max;
-	unsigned int sa_out, sa_in; // indexes into sas, for CONF_PROTECT
+	// Indexes into sas, for CONF_PROTECT:
+	unsigned int sa_out;
+	unsigned int sa_in[CONF_POLICY_IN_MAX];
+	unsigned int n_sa_in;
 	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for CONF_PROTECT
 };
 

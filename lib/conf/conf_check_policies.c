@@ -12,20 +12,11 @@ static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 
 static const char *const direction_names[] = {[CONF_IN] = "in", [CONF_OUT] = "out"};
 
-// Finds the SA that a policy names for a direction.
-static bool find_sa(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
-	enum conf_direction direction, unsigned int *found)
+// Finds the SA of a name, by which a policy means one of a direction. s is the setting.
+static bool find_named(struct conf_reader *r, config_setting_t *s, const char *name,
+	const struct conf_names *sas, enum conf_direction direction, unsigned int *found)
 {
 	const char *setting = direction_names[direction];
-	config_setting_t *s = config_setting_get_member(policy, setting);
-
-	if (s == NULL)
-		conf_err(r, policy, "%s is missing, protect needs an SA for each direction",
-			setting);
-	if (s == NULL || s->hook != NULL)
-		return false;
-
-	const char *name = config_setting_get_string(s);
 	int i = conf_names_find(sas, name);
 
 	if (i < 0) {
@@ -46,13 +37,56 @@ static bool find_sa(struct conf_reader *r, config_setting_t *policy, const struc
 	return true;
 }
 
-// A policy has one pair of tunnel ends (RFC 4301 4.4.1.2).
-static void check_tunnel(
-	struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
+// The setting of a policy that names its SAs of a direction; NULL if there is none that was
+// accepted.
+static config_setting_t *sa_setting(
+	struct conf_reader *r, config_setting_t *policy, enum conf_direction direction)
 {
-	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[p->sa_in];
+	const char *setting = direction_names[direction];
+	config_setting_t *s = config_setting_get_member(policy, setting);
+
+	if (s == NULL)
+		conf_err(r, policy, "%s is missing, protect needs an SA for each direction",
+			setting);
+	return s != NULL && s->hook == NULL ? s : NULL;
+}
+
+static bool find_out(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
+	struct conf_policy *p)
+{
+	config_setting_t *s = sa_setting(r, policy, CONF_OUT);
+
+	return s != NULL &&
+	       find_named(r, s, config_setting_get_string(s), sas, CONF_OUT, &p->sa_out);
+}
+
+// Several receive while keys are changed. A name that is there twice does no harm.
+static bool find_in(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
+	struct conf_policy *p)
+{
+	config_setting_t *s = sa_setting(r, policy, CONF_IN);
+	bool many = s != NULL && config_setting_is_aggregate(s);
+	int n = s == NULL ? 0 : many ? config_setting_length(s) : 1;
+
+	p->n_sa_in = 0;
+	for (int i = 0; i < n; i++) {
+		const char *name =
+			many ? config_setting_get_string_elem(s, i) : config_setting_get_string(s);
+
+		if (!find_named(r, s, name, sas, CONF_IN, &p->sa_in[p->n_sa_in]))
+			return false;
+		p->n_sa_in++;
+	}
+	return n > 0;
+}
+
+// A policy has one pair of tunnel ends (RFC 4301 4.4.1.2).
+static void check_tunnel(struct conf_reader *r, config_setting_t *policy,
+	const struct conf_policy *p, unsigned int sa_in)
+{
+	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *out_item = conf_item(r, "sas", p->sa_out);
-	config_setting_t *in_item = conf_item(r, "sas", p->sa_in);
+	config_setting_t *in_item = conf_item(r, "sas", sa_in);
 	static const char *const ends[] = {"local", "remote"};
 	const struct ip_addr *const outs[] = {&out->local, &out->remote};
 	const struct ip_addr *const ins[] = {&in->local, &in->remote};
@@ -73,11 +107,11 @@ static void check_sas(struct conf_reader *r, config_setting_t *policy, const str
 	static const char *const of_tunnels[] = {"in", "out", "icmp_errors"};
 
 	if (p->action == CONF_PROTECT) {
-		bool out = find_sa(r, policy, sas, CONF_OUT, &p->sa_out);
-		bool in = find_sa(r, policy, sas, CONF_IN, &p->sa_in);
+		bool out = find_out(r, policy, sas, p);
+		bool in = find_in(r, policy, sas, p);
 
-		if (out && in)
-			check_tunnel(r, policy, p);
+		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++)
+			check_tunnel(r, policy, p, p->sa_in[i]);
 		return;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {

@@ -56,6 +56,15 @@ static void find_tunnel_of_policy(
 	rule->tunnels[rule->n_tunnels++] = policy;
 }
 
+static bool has_sa(const struct conf_policy *p, unsigned int sa)
+{
+	bool has = p->sa_out == sa;
+
+	for (unsigned int i = 0; i < p->n_sa_in; i++)
+		has |= p->sa_in[i] == sa;
+	return has;
+}
+
 // An SA stands for all policies that send or receive through it.
 static void find_tunnels_of_sa(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int sa)
@@ -74,7 +83,7 @@ static void find_tunnels_of_sa(
 			continue;
 		else if (conf_given(item, "out") == NULL || conf_given(item, "in") == NULL)
 			known = false;
-		else if (p->sa_out == sa || p->sa_in == sa)
+		else if (has_sa(p, sa))
 			rule->tunnels[rule->n_tunnels++] = i;
 	}
 	if (known && rule->n_tunnels == 0)

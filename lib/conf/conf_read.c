@@ -85,6 +85,9 @@ static const char *text_of(
 		return conf_format(r, "%lld", config_setting_get_int64(s));
 	case CONFIG_TYPE_BOOL:
 		return config_setting_get_bool(s) ? "true" : "false";
+	case CONFIG_TYPE_ARRAY:
+	case CONFIG_TYPE_LIST:
+		return ""; // the type looks at the elements
 	default:
 		return config_setting_get_string(s);
 	}

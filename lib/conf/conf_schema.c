@@ -346,7 +346,7 @@ static const struct conf_option policy_options[] = {
 		.required = true,
 		FIELD(struct conf_policy, action)},
 	{.name = "out", .type = &conf_type_string},
-	{.name = "in", .type = &conf_type_string},
+	{.name = "in", .type = &conf_type_sas},
 	{.name = "icmp_errors",
 		.type = &conf_type_choice,
 		.choices = error_checks,

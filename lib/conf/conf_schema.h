@@ -63,6 +63,7 @@ extern const struct conf_type conf_type_engine; // the field is the choice
 extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_string; // looked at later, has no field
+extern const struct conf_type conf_type_sas;    // the same, or an array of them
 extern const struct conf_type conf_type_eal_arg;
 extern const struct conf_type conf_type_address;
 extern const struct conf_type conf_type_loopback;

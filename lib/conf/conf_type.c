@@ -197,6 +197,30 @@ static void parse_string(struct conf_reader *r, const struct conf_option *o, con
 const struct conf_type conf_type_string = {
 	"a string that is not empty", STRING, NULL, parse_string};
 
+static void parse_sas(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	int n = config_setting_length(s);
+
+	if (!config_setting_is_aggregate(s)) {
+		parse_string(r, o, s, text, field);
+		return;
+	}
+	if (n < 1 || n > CONF_POLICY_IN_MAX)
+		conf_err(r, s, "has %d elements, must have 1 to %d", n, CONF_POLICY_IN_MAX);
+	for (int i = 0; i < n; i++) {
+		const char *name = config_setting_get_string_elem(s, i);
+
+		if (name == NULL || name[0] == '\0') {
+			conf_err(r, s, "element %d is none, must be %s", i + 1, o->type->allowed);
+			return;
+		}
+	}
+}
+
+const struct conf_type conf_type_sas = {"the name of an SA, or an array [ ] of 1 to 4 names",
+	STRING | CONF_KIND(CONFIG_TYPE_ARRAY) | CONF_KIND(CONFIG_TYPE_LIST), NULL, parse_sas};
+
 // EAL arguments that follow from other settings. EAL takes abbreviations of long ones.
 static const struct eal_arg {
 	const char *name;

@@ -27,7 +27,7 @@ static bool protects(const struct spd_policy *policy)
 static enum drop from_tunnel(
 	struct pkt *p, const struct ip_addr *src, const struct spd_policy *policy)
 {
-	if (!protects(policy) || policy->in != p->sa_in)
+	if (!protects(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
 	if (!is_host(src))
 		return DROP_IP_SOURCE;
@@ -112,13 +112,14 @@ static bool may_tell_of(const struct spd_policy *policy, const struct spd_policy
 {
 	return policy->errors_trusted ||
 	       (protects(traffic) &&
-		       ip_addr_equal(&traffic->in->sa.remote, &policy->in->sa.remote));
+		       ip_addr_equal(&traffic->in[0]->sa.remote, &policy->in[0]->sa.remote));
 }
 
 static enum drop error_from_tunnel(struct pkt *p, const struct ip_addr *src,
 	const struct spd_policy *policy, const struct spd_policy *traffic)
 {
-	bool by_itself = protects(policy) && policy->in == p->sa_in && may_tell_of(policy, traffic);
+	bool by_itself =
+		protects(policy) && spd_receives(policy, p->sa_in) && may_tell_of(policy, traffic);
 
 	return from_tunnel(p, src, by_itself ? policy : traffic);
 }

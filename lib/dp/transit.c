@@ -164,6 +164,7 @@ static enum drop pass_anew(
 {
 	struct flow_decision decision;
 	bool otherwise = decided(w, fp, f, &decision);
+	const struct spd_policy *in_by = otherwise ? decision.in_by : NULL;
 	enum drop d = decide_anew(w, p, fp, f);
 
 	if (d != DROP_NONE)
@@ -172,8 +173,8 @@ static enum drop pass_anew(
 	if (d != DROP_NONE)
 		return refused(w, p, fp, d);
 	// What is decided for an ICMP error is not the flow's way. A packet that came another way
-	// does not move the flow there.
-	if (!otherwise && !fp->icmp_error) {
+	// does not move the flow there, unless that is another SA of its policy.
+	if ((!otherwise || (in_by != NULL && in_by == p->in_by)) && !fp->icmp_error) {
 		decision = decision_of(p);
 		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
 	}

@@ -18,11 +18,13 @@ enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
 
 #define SPD_PROTO_ANY 0x100
 #define SPD_NAME_MAX  32
+#define SPD_IN_MAX    4 // SAs that a policy receives by
 
 struct spd_policy {
 	enum spd_action action;
-	struct sa_out *out; // the SAs of SPD_PROTECT; they stay the caller's
-	struct sa_in *in;
+	struct sa_out *out;           // the SAs of SPD_PROTECT; they stay the caller's
+	struct sa_in *in[SPD_IN_MAX]; // several while keys are changed
+	unsigned int n_in;
 	bool errors_trusted; // ICMP errors out of in may be about any traffic (RFC 4301 6.2)
 	char name[SPD_NAME_MAX];
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
@@ -32,6 +34,16 @@ struct spd_policy {
 };
 
 struct spd;
+
+// Whether what comes out of the SA is what the policy receives.
+static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *sa)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		found |= p->in[i] == sa;
+	return found;
+}
 
 // Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or what rte_acl says.
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n);

@@ -224,6 +224,52 @@ static void test_counts(void **state)
 	gateway_free(g);
 }
 
+// Has one occurrence of a text replaced.
+static void edit(char *text, size_t size, const char *from, const char *to)
+{
+	char *at = strstr(text, from), rest[8192];
+
+	assert_non_null(at);
+	snprintf(rest, sizeof(rest), "%s", at + strlen(from));
+	snprintf(at, size - (size_t)(at - text), "%s%s", to, rest);
+}
+
+// A policy that receives by two SAs: its flows go on whichever they come by.
+static void test_two_in(void **state)
+{
+	static const char more[] =
+		"sas = (\n { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\";"
+		" local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";"
+		" cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\"; },\n";
+	char text[8192];
+	struct gateway *g;
+	struct peer by[2];
+	uint32_t seq = 0;
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	edit(text, sizeof(text), "sas = (\n", more);
+	edit(text, sizeof(text), "in = \"from-b\"", "in = [ \"from-b\", \"from-b2\" ]");
+	g = gateway_new(0, text);
+	by[0] = peer_new(g, "from-b");
+	by[1] = peer_new(g, "from-b2");
+	send_out(g, 1);
+	for (unsigned int i = 0; i < 6; i++) {
+		uint64_t before = asked(g, 0);
+
+		for (unsigned int k = 0; k < 3; k++) {
+			struct frame f = peer_seal_ip(&by[i % 2], ++seq, inward);
+
+			gateway_expect_sent(g, &f, LAN);
+		}
+		assert_int_equal(asked(g, 0), before + 1); // and not for every packet
+	}
+	assert_int_equal(flow_count(g->flows), 1);
+	peer_free(&by[0]);
+	peer_free(&by[1]);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +280,7 @@ int main(void)
 		pipeline_test(test_returns),
 		pipeline_test(test_not_taken),
 		pipeline_test(test_counts),
+		pipeline_test(test_two_in),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -301,13 +301,13 @@ static void test_policies(void **state)
 	assert_int_equal(p[1].local_port_min, 0);
 	assert_int_equal(p[1].local_port_max, 65535);
 	assert_int_equal(p[1].sa_out, 0);
-	assert_int_equal(p[1].sa_in, 1);
+	assert_int_equal(p[1].sa_in[0], 1);
 	assert_false(p[1].errors_trusted);
 
 	check_prefix(&p[2].local, "0.0.0.0/0");
 	assert_int_equal(p[2].proto, 6);
 	assert_int_equal(p[2].sa_out, 2);
-	assert_int_equal(p[2].sa_in, 3);
+	assert_int_equal(p[2].sa_in[0], 3);
 	assert_true(p[2].errors_trusted);
 
 	assert_int_equal(p[3].action, CONF_DISCARD);

@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the stress tests share: traffic both ways of which nothing may be lost, doubled or out of
+# order, and configurations that change meanwhile.
+. "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+
+stream=$(dirname "${BASH_SOURCE[0]}")/stream.py
+declare -a senders=() receivers=()
+
+# FROM TO ADDRESS PROTO PORT RATE
+stream_start()
+{
+	spawn "$2" "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
+	receivers+=($!)
+	poll 10 stream_waits "$2" "$5" || fail "nobody listens on port $5"
+	spawn "$1" "$stream" send "$4" "$3" "$5" "$6"
+	senders+=($!)
+}
+
+# NAMESPACE PORT
+stream_waits()
+{
+	on "$1" ss -Htuln | grep -q ":$2 "
+}
+
+traffic_start()
+{
+	pings ha 10.2.0.2
+	pings hb 10.1.0.2
+	stream_start ha hb 10.2.0.2 udp 5001 1000
+	stream_start hb ha 10.1.0.2 udp 5002 1000
+	stream_start ha hb 10.2.0.2 tcp 5003 2000
+}
+
+# Ends the traffic: everything has come, in order.
+traffic_stop()
+{
+	local i
+	kill -TERM "${senders[@]}"
+	for i in "${senders[@]}"; do
+		wait "$i" || fail "a sender failed"
+	done
+	for i in "${!receivers[@]}"; do
+		wait "${receivers[i]}" || fail "$(<"$lab_dir/received.$((5001 + i))")"
+		cat "$lab_dir/received.$((5001 + i))"
+	done
+}
+
+# GATEWAY...: they have dropped nothing but what told TCP the size of its segments.
+nothing_dropped()
+{
+	local g
+	for g in "$@"; do
+		equal "drops of $g" "$(ctl "$g" --json show drops |
+			jq '[.[] | select(.reason != "too_big") | .packets] | add // 0')" 0
+	done
+}
+
+# GATEWAY PATTERN NUMBER: so many lines of its log match.
+logged()
+{
+	[[ $(grep -cE -- "$2" "$lab_dir/$1.log") -ge $3 ]]
+}
+
+declare -A reloads=([a]=0 [b]=0) refusals=([a]=0 [b]=0)
+
+# GATEWAY: has it read its file, which is good.
+reload_good()
+{
+	reloads[$1]=$((reloads[$1] + 1))
+	kill -HUP "${lab_pid[$1]}"
+	poll 60 logged "$1" "^culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
+		fail "gateway $1 does not reload"
+}
+
+# GATEWAY: the same of a bad one.
+reload_bad()
+{
+	refusals[$1]=$((refusals[$1] + 1))
+	kill -HUP "${lab_pid[$1]}"
+	poll 60 logged "$1" "not reloaded: nothing has changed" "${refusals[$1]}" ||
+		fail "gateway $1 takes a bad file"
+}
