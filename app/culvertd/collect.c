@@ -144,6 +144,7 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 		sa_view_init(v, &sa->sa, true, now_ms);
 		v->sequence = RTE_MIN(sa->seq, sa->seq_max);
 		v->mtu = sa_out_path(sa)->mtu;
+		v->path_mtu = sa_out_path(sa)->link_mtu;
 		sa_out_used(sa, now_ms, v->used);
 		sa_view_left(v, &sa->sa);
 		return true;

@@ -53,8 +53,9 @@ struct sa_view {
 	bool esn;
 	uint64_t packets, bytes, errors;
 	uint64_t drops[DROP_COUNT];
-	uint64_t sequence;    // outbound the last that was taken, inbound the highest that came
-	uint64_t window, mtu; // of one direction each, 0 of the other
+	uint64_t sequence;      // outbound the last that was taken, inbound the highest that came
+	uint64_t window;        // inbound, else 0
+	uint64_t mtu, path_mtu; // outbound, else 0: octets that fit, inside and in all
 	uint64_t used[LIFETIME_UNITS], left[LIFETIME_UNITS]; // left: UINT64_MAX without a limit
 	// Since the last packet that was sealed, or opened and found good; UINT64_MAX: there was
 	// none.

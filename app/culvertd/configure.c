@@ -6,6 +6,7 @@
 #include "build_flow.h"
 #include "ipv6.h"
 #include "log.h"
+#include "path_mtu.h"
 
 // RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
 static void warn_small_tunnels(const struct snapshot *s)
@@ -101,6 +102,7 @@ static void replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		g->ports[i].conf = &conf->ports[i];
 	g->conf = conf;
+	path_mtus_apply(g);
 	pthread_mutex_unlock(&g->lock);
 	conf_free(old);
 	warn_small_tunnels(s);

@@ -16,6 +16,7 @@
 #include "link.h"
 #include "log.h"
 #include "nd.h"
+#include "path_mtu.h"
 #include "notify.h"
 
 #define TICK_MS        100
@@ -282,6 +283,9 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 	case EVENT_DAD_HEARD:
 		dad_event(g, e, now);
 		break;
+	case EVENT_PMTU:
+		path_mtu_learn(g, e, now);
+		break;
 	case EVENT_RULE:
 		log_rule(g, e, now);
 		break;
@@ -360,6 +364,7 @@ void control_run(struct gateway *g)
 			neigh_tick(g->neigh, now);
 			dad_tick(g->dad, now);
 			expiry_tick(g, now);
+			path_mtu_tick(g, now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

@@ -15,6 +15,7 @@
 #include "health.h"
 #include "loop.h"
 #include "neigh.h"
+#include "path_mtu.h"
 #include "port.h"
 #include "worker.h"
 
@@ -26,7 +27,8 @@ struct gateway {
 	// Thread i is worker i, and the last one is whoever lists flows.
 	struct rte_rcu_qsbr *qsbr;
 	struct neigh_table *neigh;
-	struct dad *dad; // own IPv6 addresses
+	struct dad *dad;            // own IPv6 addresses
+	struct path_mtus path_mtus; // control thread
 	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see
 	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.

@@ -258,6 +258,7 @@ static void gateway_stop(struct gateway *g)
 	for (unsigned int i = 0; i < g->conf->n_workers; i++)
 		loop_free(g->loops[i]);
 	configure_stop(g);
+	path_mtus_fini(&g->path_mtus);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);

@@ -103,13 +103,20 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	return 0;
 }
 
+// Drivers of packet sockets refuse more than Ethernet's usual size here, but carry what their
+// frames have room for: the interface's own mtu counts, which iface_check() has looked at.
+static uint16_t mtu_to_configure(const struct conf_port *c)
+{
+	return iface_is_attached(c->device) ? (uint16_t)RTE_MIN(c->mtu, RTE_ETHER_MTU) : c->mtu;
+}
+
 static struct rte_eth_conf eth_conf_of(
 	const struct conf_port *c, const struct rte_eth_dev_info *info, uint16_t n_rx)
 {
 	const uint64_t spread = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
 				RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP;
 	struct rte_eth_conf e = {
-		.rxmode.mtu = c->mtu,
+		.rxmode.mtu = mtu_to_configure(c),
 		.rxmode.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE,
 	};

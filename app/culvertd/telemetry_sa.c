@@ -62,6 +62,7 @@ bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	add_u64(d, "sequence", v.sequence);
 	add_u64(d, "window", v.window);
 	add_u64(d, "mtu", v.mtu);
+	add_u64(d, "path_mtu", v.path_mtu);
 	add_u64(d, "packets", v.packets);
 	add_u64(d, "bytes", v.bytes);
 	add_u64(d, "errors", v.errors);

@@ -155,6 +155,13 @@ static int sa_in_add(struct snapshot *s, const struct sa_params *p)
 	return 0;
 }
 
+static int compare_spis(const void *a, const void *b)
+{
+	const struct sa_out *x = *(struct sa_out *const *)a, *y = *(struct sa_out *const *)b;
+
+	return (x->sa.spi > y->sa.spi) - (x->sa.spi < y->sa.spi);
+}
+
 // Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
 static int sas_build(
 	unsigned int at[], struct snapshot *s, const struct conf *conf, char *why, size_t size)
@@ -178,7 +185,12 @@ static int sas_build(
 			return fail(why, size, c->name, -rc);
 	}
 	s->sad = sad_new(s->sa_in, s->n_sa_in);
-	return s->sad != NULL ? 0 : fail(why, size, "SAs", ENOMEM);
+	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
+	if (s->sad == NULL || s->sa_out_by_spi == NULL)
+		return fail(why, size, "SAs", ENOMEM);
+	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
+	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
+	return 0;
 }
 
 static struct spd_policy policy_of(
@@ -308,6 +320,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		s->registry =
 			running != NULL ? sa_registry_share(running->registry) : sa_registry_new();
 		s->errors_in_clear = errors_in_clear(conf);
+		s->pmtu_min = conf->pmtu_learn ? (uint16_t)conf->pmtu_min : 0;
 		ports_build(s, conf, ports);
 		s->routes = build_routes(conf);
 		if (s->routes == NULL)
@@ -383,6 +396,7 @@ void build_snapshot_free(struct snapshot *s)
 		free(s->rule_packets[i]);
 	}
 	rule_set_free(s->rules);
+	free(s->sa_out_by_spi);
 	free(s->sa_out);
 	free(s->sa_in);
 	free(s->policy_source);

@@ -178,6 +178,9 @@ struct conf {
 	unsigned int icmp_errors_per_second; // per worker
 	enum conf_error errors_in_clear[CONF_ERRORS]; // heard in clear about what is in tunnels
 	unsigned int n_errors_in_clear;
+	bool pmtu_learn;         // from ICMP errors about ESP packets
+	unsigned int pmtu_min;   // octets; smaller ones are not believed, of IPv4
+	unsigned int pmtu_age_s; // seconds
 	unsigned int neighbours_max;
 	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
 	unsigned int neighbour_reachable_s; // seconds a resolved neighbour is believed unasked

@@ -90,6 +90,23 @@ static const struct conf_option icmp_options[] = {
 	{0},
 };
 
+static const struct conf_option pmtu_options[] = {
+	{.name = "learn", .type = &conf_type_bool, .def = "true", FIELD(struct conf, pmtu_learn)},
+	{.name = "min",
+		.type = &conf_type_uint,
+		.min = 296,
+		.max = 9600,
+		.def = "576",
+		FIELD(struct conf, pmtu_min)},
+	{.name = "age",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 86400,
+		.def = "600",
+		FIELD(struct conf, pmtu_age_s)},
+	{0},
+};
+
 static const struct conf_option neighbour_table_options[] = {
 	{.name = "max",
 		.restart = true,
@@ -408,6 +425,7 @@ static const struct conf_option key_options[] = {
 static const struct conf_schema cpus = {.options = cpu_options};
 static const struct conf_schema memory = {.options = memory_options};
 static const struct conf_schema icmp = {.options = icmp_options};
+static const struct conf_schema pmtu = {.options = pmtu_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
 static const struct conf_schema metrics = {.options = metrics_options};
 static const struct conf_schema flows = {.options = flow_options};
@@ -452,6 +470,7 @@ static const struct conf_option options[] = {
 		FIELD(struct conf, eal_args[0]),
 		.count_offset = offsetof(struct conf, n_eal_args)},
 	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
+	{.name = "pmtu", .shape = CONF_GROUP, .schema = &pmtu},
 	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
 	{.name = "flows", .shape = CONF_GROUP, .schema = &flows},
 	{.name = "metrics", .shape = CONF_GROUP, .schema = &metrics},

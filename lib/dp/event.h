@@ -17,6 +17,7 @@ enum event_kind {
 	EVENT_ND_SOLICITED,  // a solicitation told that addr is at mac
 	EVENT_ND_ADVERTISED, // an advertisement of addr
 	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
+	EVENT_PMTU,          // router peer has said what the way to addr takes
 	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
 };
 
@@ -33,6 +34,7 @@ struct event {
 	bool has_icmp_type;
 	rte_be16_t addr_port, peer_port;
 	struct ip_addr peer;
+	uint16_t mtu;        // of EVENT_PMTU: octets of IP packet
 	uint32_t rule;       // index in the snapshot's rules
 	uint32_t generation; // of that snapshot
 };

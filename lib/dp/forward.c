@@ -125,11 +125,13 @@ static bool is_sealed_whole(const struct pkt *p)
 								  : sa->fragment_after;
 }
 
-// Makes the packet fit its way. *goes_on: as it is; if not, fragments have taken its place.
+// Makes the packet fit its way. What came as fragments of IPv6 is always cut again: where the next
+// link takes the whole, one behind it may not, and nobody may cut it there. *goes_on: as it is; if
+// not, fragments have taken its place.
 static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *goes_on)
 {
 	*goes_on = true;
-	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p)))
+	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->frag_max == 0))
 		return likely(reassembly_leave_large_buffer(w, p)) ? DROP_NONE : DROP_NO_BUFFER;
 	*goes_on = is_sealed_whole(p);
 	if (!*goes_on)

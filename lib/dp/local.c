@@ -6,6 +6,7 @@
 #include "icmp6.h"
 #include "ip_view.h"
 #include "ipv4.h"
+#include "pmtu.h"
 #include "policy.h"
 #include "tcp.h"
 
@@ -117,6 +118,7 @@ static struct pkt *own_begin(struct worker *w, const struct pkt *p)
 	own->m = m;
 	own->own = true;
 	own->sa_out = NULL;
+	own->frag_max = 0;
 	return own;
 }
 
@@ -201,6 +203,8 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 		icmp_echo_reply(ip);
 		return answered(w, p);
 	}
+	if (pmtu_is_error(p))
+		return pmtu_hear(w, p);
 	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
 		local_error(w, p, LOCAL_NO_PORT, 0);
 	else if (ip->next_proto_id != IPPROTO_ICMP)
@@ -247,6 +251,8 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	}
 	if (icmp6_is_echo_request(ip))
 		return echo_v6(w, p, &asked);
+	if (pmtu_is_error(p))
+		return pmtu_hear(w, p);
 	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
 		local_error(w, p, LOCAL_NO_PORT, 0);
 	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)

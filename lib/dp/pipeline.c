@@ -142,6 +142,7 @@ static void pipeline_in(struct worker *w)
 			pkt_drop(w, p, d);
 			continue;
 		}
+		p->frag_max = 0; // of the ESP packet
 		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);

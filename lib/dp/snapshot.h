@@ -43,6 +43,10 @@ struct snapshot {
 	struct snapshot_port port[PORTS_MAX]; // indexed by the gateway's number of the port
 	struct route_table *routes;
 	struct sad *sad;
+	struct sa_out *
+		*sa_out_by_spi; // all outbound SAs, in ascending order of spi as it is in memory
+	// Smaller path MTUs are not believed, of IPv4: octets. 0: none is.
+	uint16_t pmtu_min;
 	struct spd *spd;
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
 	// tunnel.

@@ -84,6 +84,7 @@ static void add_limits(struct text *t, const struct site *s)
 	add(t, "flows = { max = 4096; };\n");
 	add(t, "icmp = { errors_per_second = %u; %s };\n", s->errors_per_second, s->icmp);
 	add(t, "neighbour_table = { hold = %u; };\n", s->hold);
+	add(t, "%s\n", s->more != NULL ? s->more : "");
 }
 
 void site_a_conf(char *text, size_t size, struct site s)

@@ -38,6 +38,7 @@ struct site {
 	const char *tunnel;             // of the policy of A for 10.2.0.0/24: none
 	const char *rules;    // more of A and B with both families, a comma in front: none
 	const char *policies; // more policies of A, each with a comma in front: none
+	const char *more;     // more settings at top level: none
 };
 
 // Gateways A and B, with ids 0 and 1.

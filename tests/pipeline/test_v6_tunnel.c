@@ -192,6 +192,13 @@ static void test_fragments(void **state)
 		seen = (uint8_t)(seen | 1u << i);
 	}
 	assert_memory_equal(got, frame_packet(&right) + IP6_LEN, 2160);
+	// What would fit the tunnel in one piece may not fit what is behind it.
+	struct frame short_one = frame_ip6(LAN, (struct ipv6)TO_B(.len = 1400));
+
+	n = cut(part, &short_one, 800, 8);
+	gateway_pass(a, part, n);
+	expect_drops(a, DROP_NONE, 0);
+	expect_all_sent(a, 2, WAN);
 	// A fragment that does not fit the tunnel by itself.
 	n = cut(part, &whole, 1440, 7);
 	gateway_pass(a, part, n);

@@ -36,6 +36,9 @@ static void test_defaults(void **state)
 	assert_int_equal(c->n_eal_args, 0);
 	assert_int_equal(c->icmp_errors_per_second, 1000);
 	assert_int_equal(c->n_errors_in_clear, 0);
+	assert_true(c->pmtu_learn);
+	assert_int_equal(c->pmtu_min, 576);
+	assert_int_equal(c->pmtu_age_s, 600);
 	assert_int_equal(c->neighbours_max, 4096);
 	assert_int_equal(c->neighbour_hold, 256);
 	assert_int_equal(c->neighbour_reachable_s, 30);
@@ -154,6 +157,9 @@ static void test_top_level(void **state)
 	assert_int_equal(c->n_errors_in_clear, 2);
 	assert_int_equal(c->errors_in_clear[0], CONF_TOO_BIG);
 	assert_int_equal(c->errors_in_clear[1], CONF_PARAMETER_PROBLEM);
+	assert_false(c->pmtu_learn);
+	assert_int_equal(c->pmtu_min, 1000);
+	assert_int_equal(c->pmtu_age_s, 1);
 	assert_int_equal(c->neighbours_max, 16);
 	assert_int_equal(c->neighbour_hold, 1);
 	assert_int_equal(c->neighbour_reachable_s, 86400);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmtu.h"
+
+#include "icmp.h"
+#include "icmp6.h"
+#include "ipv4.h"
+
+// An error comes back before so many further packets have been sent. Who has not seen an ESP packet
+// guesses SPI and sequence number together once in 2^44 trials.
+#define RECENT  (UINT32_C(1) << 20)
+#define UDP_LEN 8
+
+// The head of the packet that an error is about, as far as it is to be compared.
+struct quoted {
+	struct ip_addr src, dst;
+	uint16_t len; // as its header has it
+	uint8_t proto;
+	rte_be16_t port[2]; // of UDP, else 0
+	rte_be32_t spi;
+	uint32_t seq;
+	uint32_t mtu; // of the link that it did not fit; 0: the router does not say
+};
+
+// ESP, or ESP in UDP, with len octets of it there (RFC 792: at least 8 octets).
+static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
+{
+	rte_be32_t head[2];
+
+	if (q->proto == IPPROTO_UDP && len >= UDP_LEN) {
+		memcpy(q->port, l4, sizeof(q->port));
+		l4 += UDP_LEN;
+		len -= UDP_LEN;
+	} else if (q->proto != IPPROTO_ESP) {
+		return false;
+	}
+	if (len < sizeof(head))
+		return false;
+	memcpy(head, l4, sizeof(head));
+	q->spi = head[0];
+	q->seq = rte_be_to_cpu_32(head[1]);
+	return true;
+}
+
+static bool read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
+{
+	const uint8_t *icmp = (const uint8_t *)error + rte_ipv4_hdr_len(error);
+	uint32_t len = rte_be_to_cpu_16(error->total_length) - (uint32_t)rte_ipv4_hdr_len(error);
+	const struct rte_ipv4_hdr *ip = (const void *)(icmp + sizeof(struct rte_icmp_hdr));
+
+	if (len < sizeof(struct rte_icmp_hdr) + sizeof(*ip) || rte_raw_cksum(icmp, len) != 0xffff)
+		return false;
+	len -= (uint32_t)sizeof(struct rte_icmp_hdr);
+	if (ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip) ||
+		len < rte_ipv4_hdr_len(ip) ||
+		(ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0)
+		return false;
+	*q = (struct quoted){
+		.src = ip_addr_from_v4(ip->src_addr),
+		.dst = ip_addr_from_v4(ip->dst_addr),
+		.len = rte_be_to_cpu_16(ip->total_length),
+		.proto = ip->next_proto_id,
+		.mtu = rte_be_to_cpu_16(((const struct rte_icmp_hdr *)icmp)->icmp_seq_nb),
+	};
+	return read_esp(q, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), len - rte_ipv4_hdr_len(ip));
+}
+
+static bool read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
+{
+	struct ipv6_upper upper;
+
+	ipv6_upper_find(&upper, error, ipv6_len(error));
+
+	const struct icmp6_head *icmp = (const void *)((const uint8_t *)error + upper.off);
+	uint32_t len = ipv6_len(error) - upper.off;
+	const struct rte_ipv6_hdr *ip = (const void *)(icmp + 1);
+
+	if (len < sizeof(*icmp) + sizeof(*ip) ||
+		ipv6_checksum(error, IPPROTO_ICMPV6, icmp, len) != 0)
+		return false;
+	len -= (uint32_t)sizeof(*icmp);
+	if (ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD ||
+		ipv6_upper_find(&upper, ip, RTE_MIN(len, ipv6_len(ip))) != IPV6_GOOD || upper.later)
+		return false;
+	*q = (struct quoted){
+		.src = ipv6_addr(ip->src_addr),
+		.dst = ipv6_addr(ip->dst_addr),
+		.len = (uint16_t)RTE_MIN(ipv6_len(ip), (uint32_t)UINT16_MAX),
+		.proto = upper.proto,
+		.mtu = rte_be_to_cpu_32(icmp->param),
+	};
+	return read_esp(q, (const uint8_t *)ip + upper.off, RTE_MIN(len, ipv6_len(ip)) - upper.off);
+}
+
+static bool ends_equal(const struct quoted *q, const struct sa_path *path)
+{
+	const struct rte_ipv4_hdr *four = (const void *)path->outer;
+	const struct rte_ipv6_hdr *six = (const void *)path->outer;
+	bool v4 = ip_is_v4(four);
+	const void *ports = v4 ? (const void *)(four + 1) : (const void *)(six + 1);
+
+	if ((v4 ? four->next_proto_id : six->proto) != q->proto)
+		return false;
+	if (q->proto == IPPROTO_UDP && memcmp(ports, q->port, sizeof(q->port)) != 0)
+		return false;
+	if (!v4)
+		return memcmp(six->src_addr, &q->src, sizeof(q->src)) == 0 &&
+		       memcmp(six->dst_addr, &q->dst, sizeof(q->dst)) == 0;
+	return ip_addr_is_v4(&q->dst) && four->src_addr == ip_addr_v4(&q->src) &&
+	       four->dst_addr == ip_addr_v4(&q->dst);
+}
+
+// In transport mode packets have a header of their own, between the same ends.
+static bool is_of(const struct quoted *q, const struct sa_out *sa)
+{
+	if (likely(sa->sa.mode == SA_TUNNEL))
+		return ends_equal(q, sa_out_path(sa));
+	return q->proto == IPPROTO_ESP && ip_addr_equal(&q->src, &sa->sa.local) &&
+	       ip_addr_equal(&q->dst, &sa->sa.remote);
+}
+
+// Whether the SA has sent the packet, and not long ago.
+static bool sent_lately(struct sa_out *sa, uint32_t seq)
+{
+	uint64_t last = RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa->seq_max);
+	uint32_t before = (uint32_t)last - seq;
+
+	return before < RECENT && before < last;
+}
+
+// The SA that sent the packet quoted, or NULL.
+static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
+{
+	unsigned int low = 0, high = s->n_sa_out;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (s->sa_out_by_spi[middle]->sa.spi < q->spi)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->n_sa_out && s->sa_out_by_spi[low]->sa.spi == q->spi; low++)
+		if (is_of(q, s->sa_out_by_spi[low]))
+			return s->sa_out_by_spi[low];
+	return NULL;
+}
+
+// What links mostly take: the next less than len (RFC 1191 7.1). 0: there is none.
+static uint16_t plateau_below(uint16_t len)
+{
+	static const uint16_t plateaus[] = {
+		32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68, 0};
+	unsigned int i = 0;
+
+	while (plateaus[i] >= len && plateaus[i] > 0)
+		i++;
+	return plateaus[i];
+}
+
+bool pmtu_is_error(const struct pkt *p)
+{
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	if (v.len < v.l4_off + sizeof(struct rte_icmp_hdr))
+		return false;
+	if (v.proto == IPPROTO_ICMPV6)
+		return !pkt_is_v4(p) && v.icmp_type == ICMP6_PACKET_TOO_BIG;
+	return v.proto == IPPROTO_ICMP && pkt_is_v4(p) && v.icmp_type == ICMP_UNREACHABLE &&
+	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, v.l4_off + 1) ==
+		       ICMP_UNREACH_NEEDFRAG;
+}
+
+static void tell_control(struct worker *w, const struct pkt *p, const struct quoted *q)
+{
+	worker_ask(w, &(struct event){
+			      .kind = EVENT_PMTU,
+			      .port = p->port,
+			      .addr = q->dst,
+			      .peer = pkt_src(p),
+			      .mtu = (uint16_t)q->mtu,
+		      });
+}
+
+enum drop pmtu_hear(struct worker *w, struct pkt *p)
+{
+	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
+	struct quoted q;
+	struct sa_out *sa;
+	uint16_t now;
+
+	if (w->snapshot->pmtu_min == 0 || p->sa_in != NULL ||
+		!w->snapshot->port[p->port].unprotected)
+		return DROP_LOCAL_UNSERVED;
+	if (!(pkt_is_v4(p) ? read_v4(&q, pkt_ip(p)) : read_v6(&q, pkt_ip6(p))))
+		return DROP_PMTU_IMPLAUSIBLE;
+	sa = find_sa(w->snapshot, &q);
+	if (sa == NULL || !sent_lately(sa, q.seq))
+		return DROP_PMTU_IMPLAUSIBLE;
+	now = sa_out_path(sa)->link_mtu;
+	if (q.mtu == 0) // RFC 1191 5
+		q.mtu = plateau_below((uint16_t)RTE_MIN(q.len, now));
+	if (q.mtu < least)
+		return DROP_PMTU_IMPLAUSIBLE;
+	if (q.mtu < now)
+		tell_control(w, p, &q);
+	w->counters.local++;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path MTU discovery for ESP packets (RFC 1191, RFC 8201, RFC 4301 8.2): what routers on the way to
+// a peer say, as far as it can be believed. The control thread does something about it. Workers.
+#pragma once
+
+#include "worker.h"
+
+// Whether a packet for one of our addresses is "fragmentation needed" or "packet too big".
+bool pmtu_is_error(const struct pkt *p);
+
+// Takes such a packet. Returns DROP_NONE; DROP_LOCAL_UNSERVED if nothing is learnt from what comes
+// this way; DROP_PMTU_IMPLAUSIBLE if it quotes no ESP packet that an SA sent lately, or names a
+// smaller MTU than may be (RFC 4301 8.2.1, RFC 5927 7).
+enum drop pmtu_hear(struct worker *w, struct pkt *p);

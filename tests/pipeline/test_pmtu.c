@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What routers between the gateways say about the size of ESP packets (RFC 1191, RFC 8201, RFC 4301
+// 8.2): what is believed, and what is not.
+#include <netinet/in.h>
+
+#include "site_v6.h"
+
+#define ROUTER  "192.0.2.254"
+#define ROUTER6 "2001:db8:f::9"
+
+// An ICMP error from a router, quoting so many octets of a packet that the gateway sent.
+struct error {
+	uint8_t type, code;
+	uint32_t mtu;
+	uint16_t quoted;
+	const char *to; // the gateway
+};
+
+static struct frame error_v4(const struct frame *about, struct error e)
+{
+	struct frame f = frame_ip(WAN, (struct ipv4){.src = ROUTER,
+					       .dst = e.to != NULL ? e.to : "192.0.2.1",
+					       .proto = IPPROTO_ICMP,
+					       .len = (uint16_t)(28 + e.quoted)});
+	uint8_t *icmp = f.b + ETH_LEN + IP_LEN;
+
+	memset(icmp, 0, 8);
+	icmp[0] = e.type;
+	icmp[1] = e.code;
+	put16(icmp + 6, e.mtu);
+	memcpy(icmp + 8, frame_packet(about), e.quoted);
+	put16(icmp + 2, checksum(icmp, 8u + e.quoted));
+	return f;
+}
+
+static struct frame error_v6(const struct frame *about, struct error e)
+{
+	struct frame f = frame_ip6(WAN, (struct ipv6){.src = ROUTER6,
+						.dst = "2001:db8:f::1",
+						.proto = IPPROTO_ICMPV6,
+						.len = (uint16_t)(IP6_LEN + 8 + e.quoted)});
+	uint8_t *icmp = f.b + ETH_LEN + IP6_LEN;
+
+	memset(icmp, 0, 8);
+	icmp[0] = e.type;
+	icmp[1] = e.code;
+	put32(icmp + 4, e.mtu);
+	memcpy(icmp + 8, frame_packet(about), e.quoted);
+	put16(icmp + 2,
+		ip6_checksum(frame_packet(&f), IP6_LEN, frame_packet_len(&f), IPPROTO_ICMPV6));
+	return f;
+}
+
+static struct frame sent(struct gateway *g)
+{
+	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1400));
+
+	return *gateway_expect_sent(g, &in, WAN);
+}
+
+static void expect_heard(
+	struct gateway *g, const struct frame *f, const char *peer, unsigned int mtu)
+{
+	struct event e;
+
+	gateway_pass(g, f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->last.local, 1);
+	assert_int_equal(g->n_sent, 0);
+	if (mtu == 0) {
+		expect_no_event(g);
+		return;
+	}
+	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+		fail_msg("no event");
+	assert_int_equal(e.kind, EVENT_PMTU);
+	assert_int_equal(e.mtu, mtu);
+	if (strchr(peer, ':') != NULL)
+		assert_memory_equal(&e.addr, ip6_octets(peer), 16);
+	else
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(peer));
+}
+
+static void expect_not_believed(struct gateway *g, const struct frame *f)
+{
+	gateway_expect_drop(g, f, DROP_PMTU_IMPLAUSIBLE);
+	assert_int_equal(g->n_sent, 0);
+	expect_no_event(g);
+}
+
+static void check_v4(struct gateway *g, struct error e, unsigned int learnt)
+{
+	struct frame about = sent(g), f;
+
+	e.type = 3;
+	e.code = 4;
+	e.quoted = e.quoted != 0 ? e.quoted : 28;
+	f = error_v4(&about, e);
+	expect_heard(g, &f, "192.0.2.2", learnt);
+}
+
+static void test_v4(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	check_v4(g, (struct error){.mtu = 1400}, 1400);
+	check_v4(g, (struct error){.mtu = 1499, .quoted = 500}, 1499);
+	check_v4(g, (struct error){.mtu = 576}, 576);
+	check_v4(g, (struct error){.mtu = 1500}, 0); // nothing new
+	check_v4(g, (struct error){.mtu = 9000}, 0);
+	// RFC 1191 5, 7.1: the ESP packet has 1452 octets
+	check_v4(g, (struct error){.mtu = 0}, 1006);
+	gateway_free(g);
+}
+
+static void test_v6(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame about = sent(g);
+	struct error e = {.type = 2, .mtu = 1400, .quoted = 48};
+	struct frame f = error_v6(&about, e);
+
+	(void)state;
+	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	e.quoted = 1200;
+	e.mtu = 1280;
+	f = error_v6(&about, e);
+	expect_heard(g, &f, "2001:db8:f::2", 1280);
+	e.mtu = 1500;
+	f = error_v6(&about, e);
+	expect_heard(g, &f, "2001:db8:f::2", 0);
+	e.mtu = 0x10000 + 1400; // more than any packet has
+	f = error_v6(&about, e);
+	expect_heard(g, &f, "2001:db8:f::2", 0);
+	e.mtu = 1279; // RFC 8201 4
+	f = error_v6(&about, e);
+	expect_not_believed(g, &f);
+	e = (struct error){.type = 2, .mtu = 1400, .quoted = 47};
+	f = error_v6(&about, e);
+	expect_not_believed(g, &f);
+	e.quoted = 48;
+	f = error_v6(&about, e);
+	f.b[ETH_LEN + IP6_LEN + 2] ^= 1;
+	expect_not_believed(g, &f);
+	gateway_free(g);
+}
+
+// Whatever octet of the packet quoted is another, it is not believed, unless it says nothing.
+static void test_forged(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame about = sent(g);
+
+	(void)state;
+	for (unsigned int at = 0; at < 28; at++) {
+		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
+		struct frame other = about, f;
+		bool says_nothing =
+			at == 1 || (at >= 2 && at < 6) || at == 8 || at == 10 || at == 11;
+
+		other.b[ETH_LEN + at] ^= 0x40;
+		f = error_v4(&other, e);
+		print_message("octet %u\n", at);
+		if (says_nothing || at == 6) // DF
+			expect_heard(g, &f, "192.0.2.2", 1400);
+		else
+			expect_not_believed(g, &f);
+	}
+	gateway_free(g);
+}
+
+// Numbers that were not sent yet, or long ago.
+static void test_sequence(void **state)
+{
+	static const struct {
+		uint64_t sent;
+		uint32_t quoted;
+		bool believed;
+	} rows[] = {
+		{100, 100, true},
+		{100, 1, true},
+		{100, 0, false},
+		{100, 101, false},
+		{100, UINT32_MAX, false},
+		{1 << 20, 1, true},
+		{(1 << 20) + 1, 1, false},
+		{UINT64_C(0x100000005), 0xfffffff0, true},
+		{UINT64_C(0x100000005), 6, false},
+	};
+	struct gateway *g = site_a((struct site){.sa = "esn = true;"});
+	struct frame about = sent(g);
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
+		struct frame f;
+
+		g->snapshot->sa_out[0]->seq = rows[i].sent;
+		put32(about.b + ETH_LEN + IP_LEN + 4, rows[i].quoted);
+		f = error_v4(&about, e);
+		if (rows[i].believed)
+			expect_heard(g, &f, "192.0.2.2", 1400);
+		else
+			expect_not_believed(g, &f);
+	}
+	gateway_free(g);
+}
+
+static void test_not_believed(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame about = sent(g), f;
+	struct error e = {.type = 3, .code = 4, .mtu = 575, .quoted = 28};
+
+	(void)state;
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.mtu = 1400;
+	e.quoted = 27;
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.quoted = 20;
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.quoted = 0;
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.quoted = 28;
+	f = error_v4(&about, e);
+	f.b[ETH_LEN + IP_LEN + 2] ^= 1;
+	expect_not_believed(g, &f);
+	e.code = 3; // of another kind
+	f = error_v4(&about, e);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	e.code = 4; // from inside
+	e.to = "10.1.0.1";
+	f = error_v4(&about, e);
+	f.port = LAN;
+	memcpy(f.b, mac_of_port(LAN), 6);
+	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.5"));
+	ip_checksum_mend(f.b + ETH_LEN);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_free(g);
+}
+
+static void test_settings(void **state)
+{
+	struct error e = {.type = 3, .code = 4, .mtu = 1399, .quoted = 28};
+	struct gateway *g = site_a((struct site){.more = "pmtu = { learn = false; };"});
+	struct frame about = sent(g), f = error_v4(&about, e);
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_free(g);
+	g = site_a((struct site){.more = "pmtu = { min = 1400; };"});
+	about = sent(g);
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.mtu = 1400;
+	f = error_v4(&about, e);
+	expect_heard(g, &f, "192.0.2.2", 1400);
+	gateway_free(g);
+}
+
+// The path that the control thread then makes, as senders see it.
+static void test_resized(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct frame in = frame_ip(
+		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1347, .frag = DF));
+	struct sa_path *old = sa_out_path_set(sa, sa_path_resized(&sa->sa, sa->path, 1400));
+
+	(void)state;
+	assert_int_equal(old->mtu, 1446);
+	free(old);
+	assert_int_equal(sa->path->link_mtu, 1400);
+	gateway_expect_drop(g, &in, DROP_TOO_BIG);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){3, 4, 1346}, "10.1.0.1", "10.1.0.5", &in);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_v4),
+		pipeline_test(test_v6),
+		pipeline_test(test_forged),
+		pipeline_test(test_sequence),
+		pipeline_test(test_not_believed),
+		pipeline_test(test_settings),
+		pipeline_test(test_resized),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
