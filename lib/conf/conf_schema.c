@@ -5,13 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CPU_MAX     1023  // CPUs that Linux numbers in a cpu_set_t
-#define ITEMS_MAX   65536 // far more than anyone writes by hand
-#define RULES_MAX   4096  // the last ones take long to get to
-#define FLOWS_MAX   67108864
-#define TIMEOUT_MAX 2000000 // seconds, of which milliseconds still fit 31 bits
-
-#define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define CPU_MAX   1023  // CPUs that Linux numbers in a cpu_set_t
+#define ITEMS_MAX 65536 // far more than anyone writes by hand
+#define RULES_MAX 4096  // the last ones take long to get to
 
 static const char *const idles[] = {"poll", "sleep", NULL}; // enum conf_idle
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
@@ -25,8 +21,7 @@ static const char *const fragments[] = {"before", "after", NULL}; // bool fragme
 
 static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
 static const char *const rule_states[] = {
-	"new", "established", "related", "invalid", NULL};           // enum conf_rule_state
-static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp_liberal
+	"new", "established", "related", "invalid", NULL}; // enum conf_rule_state
 
 static const char *const icmp_errors[] = {
 	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
@@ -143,54 +138,6 @@ static const struct conf_option metrics_options[] = {
 		.max = 65535,
 		.def = "0",
 		FIELD(struct conf, metrics_port)},
-	{0},
-};
-
-#define TIMEOUT(state, seconds)                                                                    \
-	{                                                                                          \
-		.name = #state, .type = &conf_type_uint, .min = 1, .max = TIMEOUT_MAX,             \
-		.def = seconds, FIELD(struct conf, flow_timeouts.state)                            \
-	}
-
-static const struct conf_option timeout_options[] = {
-	TIMEOUT(tcp_syn_sent, "120"),
-	TIMEOUT(tcp_syn_recv, "60"),
-	TIMEOUT(tcp_picked_up, "300"),
-	TIMEOUT(tcp_established, "432000"),
-	TIMEOUT(tcp_fin_wait, "120"),
-	TIMEOUT(tcp_close_wait, "60"),
-	TIMEOUT(tcp_last_ack, "30"),
-	TIMEOUT(tcp_time_wait, "120"),
-	TIMEOUT(tcp_close, "10"),
-	TIMEOUT(udp, "30"),
-	TIMEOUT(udp_stream, "120"),
-	TIMEOUT(icmp, "30"),
-	TIMEOUT(generic, "600"),
-	{0},
-};
-
-static const struct conf_schema timeouts = {.options = timeout_options};
-
-static const struct conf_option flow_options[] = {
-	{.name = "max",
-		.restart = true,
-		.type = &conf_type_uint,
-		.min = 1024,
-		.max = FLOWS_MAX,
-		.def = "1000000",
-		FIELD(struct conf, flows_max)},
-	{.name = "per_source",
-		.type = &conf_type_uint,
-		.max = FLOWS_MAX,
-		.def = "0",
-		FIELD(struct conf, flows_per_source)},
-	{.name = "tcp",
-		.type = &conf_type_choice,
-		.choices = tcp_checks,
-		.def = "strict",
-		FIELD(struct conf, tcp_liberal)},
-	{.name = "pickup", .type = &conf_type_bool, .def = "true", FIELD(struct conf, tcp_pickup)},
-	{.name = "timeouts", .shape = CONF_GROUP, .schema = &timeouts},
 	{0},
 };
 
@@ -428,7 +375,6 @@ static const struct conf_schema icmp = {.options = icmp_options};
 static const struct conf_schema pmtu = {.options = pmtu_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
 static const struct conf_schema metrics = {.options = metrics_options};
-static const struct conf_schema flows = {.options = flow_options};
 static const struct conf_schema port = {"port", "name", port_options, sizeof(struct conf_port)};
 static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
 static const struct conf_schema neighbour = {
@@ -472,7 +418,7 @@ static const struct conf_option options[] = {
 	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
 	{.name = "pmtu", .shape = CONF_GROUP, .schema = &pmtu},
 	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
-	{.name = "flows", .shape = CONF_GROUP, .schema = &flows},
+	{.name = "flows", .shape = CONF_GROUP, .schema = &conf_schema_flows},
 	{.name = "metrics", .shape = CONF_GROUP, .schema = &metrics},
 	{.name = "ports",
 		.schema = &port,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings as data: where each may stand, what it may be, where it goes. A new setting is a
-// line in conf_schema.c and one in docs/configuration.md. Private to lib/conf and its test.
+// line in conf_schema*.c and one in docs/configuration.md. Private to lib/conf and its test.
 #pragma once
 
 #include "conf_reader.h"
@@ -51,8 +51,12 @@ struct conf_schema {
 	size_t item_size; // of an element of the list; starts with its struct conf_where
 };
 
-extern const struct conf_schema conf_schema;     // of the config file
-extern const struct conf_schema conf_key_schema; // of a key file
+// Where the value of an option goes.
+#define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+
+extern const struct conf_schema conf_schema;       // of the config file
+extern const struct conf_schema conf_schema_flows; // of its group flows
+extern const struct conf_schema conf_key_schema;   // of a key file
 
 // conf_type.c, conf_type_net.c
 extern const struct conf_type conf_type_bool;
