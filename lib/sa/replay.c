@@ -36,7 +36,10 @@ int replay_init(struct replay *r, uint32_t size)
 
 void replay_fini(struct replay *r)
 {
-	free(r->slot);
+	if (r->memory != NULL && r->slot != NULL)
+		replay_memory_give(r->memory, r->slot);
+	else
+		free(r->slot);
 	r->slot = NULL;
 }
 
@@ -51,6 +54,44 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 
 		r->slot[word_tag(at) & r->slot_mask] = (uint64_t)word_tag(at) << WORD_BITS | seen;
 	}
+}
+
+uint32_t replay_words(const struct replay *r)
+{
+	return r->slot_mask + 1;
+}
+
+int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id)
+{
+	_Atomic uint64_t *words = replay_memory_take(memory, id, replay_words(r));
+
+	if (words == NULL)
+		return -errno;
+	for (uint32_t i = 0; i < replay_words(r); i++)
+		words[i] = r->slot[i];
+	replay_fini(r);
+	r->slot = words;
+	r->memory = memory;
+	return 0;
+}
+
+void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound)
+{
+	uint64_t top = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t seen = (uint32_t)words[i], tag = (uint32_t)(words[i] >> WORD_BITS);
+		int64_t word = (int64_t)(bound / WORD_BITS) + (int32_t)(tag - word_tag(bound));
+
+		if (seen != 0 && word >= 0)
+			top = RTE_MAX(top, (uint64_t)word * WORD_BITS + WORD_BITS - 1 -
+						   (uint64_t)__builtin_clz(seen));
+	}
+	if (top == 0)
+		return;
+	replay_start_behind(r, top);
+	for (uint32_t i = 0; n == replay_words(r) && i < n; i++)
+		r->slot[i] = words[i];
 }
 
 // The right edge moves on with every packet, but from word to word only now and then: so that a

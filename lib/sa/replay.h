@@ -16,12 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay_memory.h"
+
 struct replay {
 	uint32_t size;      // packets; 0: every number is accepted. Constant.
 	uint32_t slot_mask; // words in the ring - 1. Constant.
 	_Atomic uint64_t
 		top; // highest number accepted, or another of its word. Written by workers.
-	_Atomic uint64_t *slot; // written by workers
+	_Atomic uint64_t *slot;       // written by workers
+	struct replay_memory *memory; // that slot is in; NULL: the heap
 };
 
 // Makes a window of size packets: 0 or 32 to 65536. Control thread. Returns 0 or -ENOMEM.
@@ -31,6 +34,20 @@ void replay_fini(struct replay *r);
 
 // Of a window that is not in use yet: no number up to seq will be accepted.
 void replay_start_behind(struct replay *r, uint64_t seq);
+
+// These are for a window that no worker has yet, of any size but 0. Control thread.
+
+// How many words the window has.
+uint32_t replay_words(const struct replay *r);
+
+// Has it in memory that outlives the process, under the name of the SA's key; the memory lives
+// longer than the window, which gives its part back in replay_fini(). Returns 0, -ENOMEM or
+// -ENOSPC.
+int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id);
+
+// Goes on where another window of the same SA stood, which had n such words and accepted nothing
+// further than 2^36 from bound. Of a window of another size only the highest number counts.
+void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound);
 
 // The highest number accepted so far, 0 if none was. Any thread.
 uint64_t replay_top(const struct replay *r);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where replay windows are kept so that they outlive the process: a file in memory (tmpfs) that is
+// mapped. Workers mark numbers in it as in any memory; a daemon that is started again finds there
+// to the last packet what the one before had accepted, however that ended. Control thread.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "key_id.h"
+
+struct replay_memory;
+
+// Makes an empty file of that name, in the place of one that is there, which whoever has mapped it
+// keeps. The token tells it from others, see seq_table_token(). NULL with errno as the system says.
+struct replay_memory *replay_memory_new(const char *path, const char *token);
+
+// Maps what an earlier daemon left. NULL with errno ENOENT (there is nothing), ESTALE (it has
+// another token), EBADMSG (it is damaged), or as the system says.
+struct replay_memory *replay_memory_open(const char *path, const char *token);
+
+// Unmaps; the file stays. NULL is fine.
+void replay_memory_free(struct replay_memory *m);
+
+// Room for the window of an SA: words, all 0, on cache lines of its own. NULL with errno ENOMEM or
+// ENOSPC.
+_Atomic uint64_t *replay_memory_take(
+	struct replay_memory *m, const struct key_id *id, uint32_t words);
+
+void replay_memory_give(struct replay_memory *m, _Atomic uint64_t *window);
+
+// The window of an SA in an opened file, and how many words it has. NULL if it has none, or two.
+const _Atomic uint64_t *replay_memory_find(
+	const struct replay_memory *m, const struct key_id *id, uint32_t *words);
