@@ -239,7 +239,7 @@ lab_config_text()
 		route6="{ to = \"2001:db8:$there::/64\"; via = \"2001:db8:f::$there\"; },"
 	fi
 	cat <<-END
-		instance = "$lab_id-$g";
+		instance = "$lab_id-$g"; state_dir = "$lab_dir/state";
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
 		idle = "sleep"; // the hosts and the other gateway need the CPUs as well
 		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
@@ -341,6 +341,14 @@ lab_stop()
 		unset "lab_pid[$g]"
 		wait "$pid" || fail "gateway $g ended with status $?"
 	done
+}
+
+# GATEWAY: ends the daemon so that it can do nothing about it.
+lab_kill()
+{
+	kill -KILL "${lab_pid[$1]}"
+	wait "${lab_pid[$1]}" 2>/dev/null || true
+	unset "lab_pid[$1]"
 }
 
 # GATEWAY COUNTER: one of `show totals`.
@@ -513,5 +521,6 @@ lab_down()
 		done
 		ip netns del "$lab_id-$ns" 2>/dev/null
 	done
-	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-a" "/var/run/dpdk/culvert-$lab_id-b"
+	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-a" "/var/run/dpdk/culvert-$lab_id-b" \
+		"/run/culvert/$lab_id-a.replay" "/run/culvert/$lab_id-b.replay"
 }

@@ -142,7 +142,7 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 		struct sa_out *sa = s->sa_out[i];
 
 		sa_view_init(v, &sa->sa, true, now_ms);
-		v->sequence = RTE_MIN(sa->seq, sa->seq_max);
+		v->sequence = sa_out_seq(sa);
 		v->mtu = sa_out_path(sa)->mtu;
 		v->path_mtu = sa_out_path(sa)->link_mtu;
 		sa_out_used(sa, now_ms, v->used);

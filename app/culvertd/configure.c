@@ -27,6 +27,16 @@ static void warn_small_tunnels(const struct snapshot *s)
 	}
 }
 
+static void warn_unkept(const struct gateway *g, const struct snapshot *s)
+{
+	for (unsigned int i = 0; g->reserve == NULL && i < s->n_sa_out; i++)
+		if (cipher_alg_counts(s->sa_out[i]->sa.cipher)) {
+			log_warn("state_dir is \"none\": sequence numbers begin with 1, and nonces "
+				 "with them; never start twice with the same keys");
+			return;
+		}
+}
+
 static struct snapshot *build(
 	const struct gateway *g, const struct conf *conf, char *why, size_t size)
 {
@@ -66,6 +76,11 @@ int configure_start(struct gateway *g)
 		log_error("the configuration could not be put to work: %s", why);
 		return -EIO;
 	}
+	if (reserve_open(&g->reserve, g->conf) < 0 || reserve_begin(g->reserve, s) < 0) {
+		build_snapshot_free(s);
+		return -EIO;
+	}
+	warn_unkept(g, s);
 	build_commit(s, g->conf);
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	warn_small_tunnels(s);
@@ -122,6 +137,14 @@ int configure_reload(struct gateway *g, FILE *errors)
 	s = build(g, conf, why, sizeof(why));
 	if (s == NULL) {
 		fprintf(errors, "%s: could not be put to work: %s\n", g->conf_path, why);
+		conf_free(conf);
+		return -EINVAL;
+	}
+	if (reserve_begin(g->reserve, s) < 0) {
+		fprintf(errors,
+			"%s: sequence numbers of new SAs could not be reserved, see the log\n",
+			g->conf_path);
+		build_snapshot_free(s);
 		conf_free(conf);
 		return -EINVAL;
 	}

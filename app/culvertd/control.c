@@ -365,6 +365,7 @@ void control_run(struct gateway *g)
 			dad_tick(g->dad, now);
 			expiry_tick(g, now);
 			path_mtu_tick(g, now);
+			reserve_tick(g->reserve, g->snapshot, now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

@@ -17,6 +17,7 @@
 #include "neigh.h"
 #include "path_mtu.h"
 #include "port.h"
+#include "reserve.h"
 #include "worker.h"
 
 struct gateway {
@@ -39,6 +40,7 @@ struct gateway {
 	struct counters counters; // of the control thread's own packets
 	uint64_t started_ms;
 	struct health health;
+	struct reserve *reserve;  // NULL: nothing outlives the daemon
 	uint64_t link_next;       // when links are looked at, in milliseconds; control thread
 	unsigned int expiry_next; // SA whose lifetime is looked at next; control thread
 	// Held by the control thread while it changes what show commands walk through, and by

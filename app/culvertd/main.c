@@ -259,6 +259,7 @@ static void gateway_stop(struct gateway *g)
 		loop_free(g->loops[i]);
 	configure_stop(g);
 	path_mtus_fini(&g->path_mtus);
+	reserve_free(g->reserve);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);
@@ -284,6 +285,7 @@ static int gateway_serve(struct gateway *g)
 	}
 	telemetry_stop();
 	control_stop_workers(g);
+	reserve_finish(g->reserve, g->snapshot);
 	last_words(g);
 	return rc;
 }

@@ -87,6 +87,7 @@ def config_text(options, letter, keys, lan, wan, neighbour_mac, cpu):
     flows = max(1024, 2 * options.flows)
     return f"""
 instance = "{options.name}-{letter}";
+state_dir = "none";
 cpus = {{ control = {options.generator_cpu}; workers = [ {cpu} ]; }};
 idle = "{'sleep' if options.sleeps else 'poll'}";
 engine = "{options.engine}";

@@ -14,8 +14,8 @@ static bool values_equal(const struct conf_option *o, const char *a, const char 
 {
 	const char *x, *y;
 
-	if (o->type != &conf_type_text && o->type != &conf_type_eal_arg &&
-		o->type != &conf_type_engine)
+	if (o->type != &conf_type_text && o->type != &conf_type_state_dir &&
+		o->type != &conf_type_eal_arg && o->type != &conf_type_engine)
 		return memcmp(a, b, o->size) == 0;
 	memcpy(&x, a, sizeof(x));
 	memcpy(&y, b, sizeof(y));

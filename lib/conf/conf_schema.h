@@ -66,8 +66,9 @@ extern const struct conf_type conf_type_choice; // the field is the choice's num
 extern const struct conf_type conf_type_engine; // the field is the choice
 extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
-extern const struct conf_type conf_type_string; // looked at later, has no field
-extern const struct conf_type conf_type_sas;    // the same, or an array of them
+extern const struct conf_type conf_type_state_dir; // a path, or NULL for none
+extern const struct conf_type conf_type_string;    // looked at later, has no field
+extern const struct conf_type conf_type_sas;       // the same, or an array of them
 extern const struct conf_type conf_type_eal_arg;
 extern const struct conf_type conf_type_address;
 extern const struct conf_type conf_type_loopback;

@@ -186,6 +186,21 @@ static void parse_text(struct conf_reader *r, const struct conf_option *o, confi
 const struct conf_type conf_type_text = {
 	"1 to 255 printable characters without blanks", STRING, NULL, parse_text};
 
+static void parse_state_dir(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	if (text[0] == '/')
+		parse_text(r, o, s, text, field);
+	else if (strcmp(text, "none") == 0)
+		*(char **)field = NULL;
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_state_dir = {
+	"a path that begins with /, of 1 to 255 printable characters without blanks, or none",
+	STRING, NULL, parse_state_dir};
+
 static void parse_string(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {

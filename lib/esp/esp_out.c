@@ -98,7 +98,10 @@ static enum drop refuse(struct sa_out *sa, uint64_t seq)
 	}
 	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
 	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
-	return stop != DROP_NONE ? stop : sa_end_reason(&sa->sa, LIFETIME_PACKETS);
+	if (stop != DROP_NONE)
+		return stop;
+	return seq > sa_out_life_end(sa) ? sa_end_reason(&sa->sa, LIFETIME_PACKETS)
+					 : DROP_SEQUENCE_UNSAVED;
 }
 
 // Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the

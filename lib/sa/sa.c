@@ -14,6 +14,8 @@
 
 static void sa_fini(struct sa *sa)
 {
+	if (sa->record != NULL)
+		sa->record->users--;
 	crypto_session_free(sa->session);
 	free(sa->counters);
 }
@@ -160,8 +162,7 @@ struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 	return atomic_exchange_explicit(&sa->path, path, memory_order_acq_rel);
 }
 
-// The last number that lifetimes let it use.
-static uint64_t seq_limit(const struct sa_out *sa)
+uint64_t sa_out_life_end(const struct sa_out *sa)
 {
 	return RTE_MIN(sa->sa.lifetime.hard[LIFETIME_PACKETS], sa->seq_max);
 }
@@ -173,7 +174,8 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	if (rc < 0)
 		return rc;
 	sa->seq_max = seq_end(&sa->sa);
-	sa->seq_limit = seq_limit(sa);
+	sa->seq_reserved = UINT64_MAX;
+	sa->seq_limit = sa_out_life_end(sa);
 	sa->path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
@@ -229,9 +231,30 @@ void sa_in_free(struct sa_in *sa)
 {
 	if (sa == NULL)
 		return;
+	// What has come since that was last seen to, should the key come back.
+	if (sa->sa.record != NULL && sa->replay.size > 0)
+		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, replay_top(&sa->replay));
 	replay_fini(&sa->replay);
 	sa_fini(&sa->sa);
 	free(sa);
+}
+
+uint64_t sa_out_seq(const struct sa_out *sa)
+{
+	return RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa_out_life_end(sa));
+}
+
+static void limit_renew(struct sa_out *sa)
+{
+	if (atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) == DROP_NONE)
+		atomic_store_explicit(&sa->seq_limit,
+			RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
+}
+
+void sa_out_allow(struct sa_out *sa, uint64_t seq)
+{
+	sa->seq_reserved = seq;
+	limit_renew(sa);
 }
 
 static void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
@@ -246,10 +269,8 @@ static void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS
 
 void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 {
-	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
-
 	sa_used(&sa->sa, now_ms, used);
-	used[LIFETIME_PACKETS] = RTE_MIN(seq, seq_limit(sa));
+	used[LIFETIME_PACKETS] = sa_out_seq(sa);
 }
 
 void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
@@ -290,7 +311,7 @@ void sa_out_change(struct sa_out *sa, const struct sa_params *p)
 	if (!change(&sa->sa, p))
 		return;
 	atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);
-	atomic_store_explicit(&sa->seq_limit, seq_limit(sa), memory_order_release);
+	limit_renew(sa);
 }
 
 void sa_in_change(struct sa_in *sa, const struct sa_params *p)

@@ -20,6 +20,7 @@
 #include "key_id.h"
 #include "lifetime.h"
 #include "replay.h"
+#include "seq_table.h"
 
 #define SA_NAME_MAX    32
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
@@ -102,6 +103,7 @@ struct sa {
 	unsigned int n_workers;
 	// Control thread:
 	struct lifetime lifetime;
+	struct seq_record *record; // NULL: its numbers are not kept
 	// When its bytes were last found to have grown, and what they were then; 0: never.
 	uint64_t seen_ms, seen_bytes;
 	struct sa_params asked; // without pointers and lifetimes, padding zero
@@ -135,10 +137,11 @@ struct sa_out {
 	// they read whenever they write.
 	_Atomic uint64_t seq __rte_cache_aligned;
 	uint64_t seq_max; // last number there is. Constant.
-	// What packets are held against: seq_max or less if its life ends before, or 0 when the SA
-	// has been stopped. Written by the control thread.
+	// What packets are held against: the last number that is reserved, or less if its life ends
+	// before, or 0 when the SA has been stopped. Written by the control thread.
 	_Atomic uint64_t seq_limit;
 	struct sa_path *_Atomic path; // written by the control thread
+	uint64_t seq_reserved;        // see sa_out_allow(); control thread
 } __rte_cache_aligned;
 
 struct sa_in {
@@ -193,6 +196,16 @@ void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]
 // End its life, because there is nothing left in this unit. Control thread.
 void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
+
+// The last number that there is, or that the lifetime in packets lets it use. Any thread.
+uint64_t sa_out_life_end(const struct sa_out *sa);
+
+// The last number taken, at most that. Any thread.
+uint64_t sa_out_seq(const struct sa_out *sa);
+
+// Lets workers use the numbers up to this one, as far as its life goes. To begin with all are
+// allowed. Control thread.
+void sa_out_allow(struct sa_out *sa, uint64_t seq);
 
 // Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any
 // thread.

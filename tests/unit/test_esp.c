@@ -258,6 +258,34 @@ static void test_sequence_end(void **state)
 	sa_out_free(sa);
 }
 
+// Numbers that are not reserved are not used; those that are, whatever happened before.
+static void test_sequence_reserved(void **state)
+{
+	struct sa_params p = cbc_params();
+	struct sa_out *sa = sa_out_new(&p);
+	struct crypto_op op;
+
+	(void)state;
+	assert_non_null(sa);
+	sa_out_start_behind(sa, 1000);
+	sa_out_allow(sa, 1002);
+	for (uint64_t seq = 1001; seq <= 1006; seq++) {
+		struct rte_mbuf *m = inner_packet(100);
+
+		if (seq == 1005)
+			sa_out_allow(sa, UINT64_MAX);
+		assert_int_equal(sa_out_take_seq(sa, 1), seq);
+		assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, seq, 0),
+			seq == 1003 || seq == 1004 ? DROP_SEQUENCE_UNSAVED : DROP_NONE);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(sa->seq_limit, UINT32_MAX);
+	sa_out_stop(sa, LIFETIME_SECONDS);
+	sa_out_allow(sa, UINT64_MAX); // an SA that has ended stays so
+	assert_int_equal(sa->seq_limit, 0);
+	sa_out_free(sa);
+}
+
 // Every length of an ESP packet: enough for its fields, and whole blocks.
 static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 {
@@ -299,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_outer_header),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_sequence_end),
+		cmocka_unit_test(test_sequence_reserved),
 		cmocka_unit_test(test_lengths),
 	};
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "disk_writer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "seq_table.h"
+
+enum state { IDLE, BUSY, DONE };
+
+struct disk_writer {
+	char path[PATH_MAX];
+	pthread_t thread;
+	pthread_mutex_t lock; // of what follows
+	pthread_cond_t changed;
+	enum state state;
+	bool stop;
+	int rc; // of DONE
+	char *text;
+	size_t len;
+};
+
+static void *writer_run(void *arg)
+{
+	struct disk_writer *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (w->state != BUSY && !w->stop)
+			pthread_cond_wait(&w->changed, &w->lock);
+		if (w->state != BUSY)
+			break;
+		pthread_mutex_unlock(&w->lock);
+
+		int rc = seq_text_save(w->path, w->text, w->len);
+
+		free(w->text);
+		pthread_mutex_lock(&w->lock);
+		w->rc = rc;
+		w->state = DONE;
+		pthread_cond_broadcast(&w->changed);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+int disk_writer_new(struct disk_writer **writer, const char *path)
+{
+	struct disk_writer *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (w == NULL)
+		return -ENOMEM;
+	snprintf(w->path, sizeof(w->path), "%s", path);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	rc = pthread_create(&w->thread, NULL, writer_run, w);
+	if (rc != 0) {
+		free(w);
+		return -rc;
+	}
+	pthread_setname_np(w->thread, "culvert-disk");
+	*writer = w;
+	return 0;
+}
+
+void disk_writer_free(struct disk_writer *w)
+{
+	if (w == NULL)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->changed);
+	free(w);
+}
+
+bool disk_writer_busy(struct disk_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+
+	bool busy = w->state == BUSY;
+
+	pthread_mutex_unlock(&w->lock);
+	return busy;
+}
+
+void disk_writer_start(struct disk_writer *w, char *text, size_t len)
+{
+	pthread_mutex_lock(&w->lock);
+	w->text = text;
+	w->len = len;
+	w->state = BUSY;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool disk_writer_done(struct disk_writer *w, int *rc)
+{
+	pthread_mutex_lock(&w->lock);
+
+	bool done = w->state == DONE;
+
+	if (done) {
+		*rc = w->rc;
+		w->state = IDLE;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return done;
+}
+
+int disk_writer_wait(struct disk_writer *w)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (w->state == BUSY)
+		pthread_cond_wait(&w->changed, &w->lock);
+	if (w->state == DONE)
+		rc = w->rc;
+	w->state = IDLE;
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}

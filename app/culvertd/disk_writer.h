@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes texts to one file, one after the other, on a thread of its own: a disk that takes its time
+// holds nobody up. Control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct disk_writer;
+
+// The writer of the file of this name, which it replaces as seq_text_save() does. Returns 0, or
+// -errno as the system says.
+int disk_writer_new(struct disk_writer **w, const char *path);
+
+// Writes what it was given. NULL is fine.
+void disk_writer_free(struct disk_writer *w);
+
+bool disk_writer_busy(struct disk_writer *w);
+
+// Takes a text of len octets that malloc() gave, and writes it. Not while busy.
+void disk_writer_start(struct disk_writer *w, char *text, size_t len);
+
+// Once for each text: whether it has been dealt with. *rc is then what seq_text_save() returned.
+bool disk_writer_done(struct disk_writer *w, int *rc);
+
+// Waits for the text that is being written and returns what seq_text_save() did; 0 if there is
+// none.
+int disk_writer_wait(struct disk_writer *w);

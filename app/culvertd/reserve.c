@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reserve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "disk_writer.h"
+#include "log.h"
+#include "replay_memory.h"
+#include "sa_identity.h"
+#include "seq_table.h"
+
+#define RUN_DIR     "/run/culvert"
+#define BOOT_ID_LEN 36
+
+// How far ahead of its traffic an SA is on the disk: so many seconds, so that writing is rare. An
+// outbound one has at least what the fastest worker uses while the disk is written to. An inbound
+// one takes nothing up to there after the power failed, so it has little; and the machine is off
+// for as long.
+#define AHEAD_SECONDS_OUT 20
+#define AHEAD_SECONDS_IN  5
+#define AHEAD_MIN_OUT     (UINT64_C(1) << 20)
+#define AHEAD_MIN_IN      UINT64_C(16)
+#define TICKS_PER_SECOND  10
+#define WRITE_EVERY_MS    1000
+#define COMPLAIN_EVERY_MS 10000
+// Keys that no SA has any more and that are remembered all the same, in case one comes back.
+#define UNUSED_MAX 100000
+
+struct reserve {
+	char path[PATH_MAX], memory_path[PATH_MAX];
+	struct seq_table *table;
+	struct replay_memory *memory, *before;
+	struct disk_writer *writer;
+	uint64_t next_write_ms, next_complaint_ms;
+};
+
+static int refuse(const char *what, const char *path, int error, const char *advice)
+{
+	log_error("%s %s: %s; %s", what, path, strerror(error), advice);
+	return -error;
+}
+
+// So that a file in memory is not mistaken for one from before the machine was started.
+static int token_make(char token[SEQ_TOKEN_MAX])
+{
+	char boot[37] = "";
+	uint64_t random;
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f == NULL || fscanf(f, "%36s", boot) != 1 ||
+		getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+		if (f != NULL)
+			fclose(f);
+		return -EIO;
+	}
+	fclose(f);
+	snprintf(token, SEQ_TOKEN_MAX, "%s-%016" PRIx64, boot, random);
+	return 0;
+}
+
+static int dir_make(const char *path)
+{
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		return 0;
+	return refuse("cannot make", path, errno,
+		"make it, or set state_dir to another place, or to \"none\" if every start has "
+		"new keys");
+}
+
+static int table_read(struct reserve *r)
+{
+	int rc;
+
+	r->table = seq_table_new();
+	if (r->table == NULL)
+		return -ENOMEM;
+	rc = seq_table_read(r->table, r->path);
+	if (rc == 0 || rc == -ENOENT)
+		return 0;
+	return refuse("cannot read", r->path, -rc,
+		"which sequence numbers were used is not known: give every SA a new key, here and "
+		"at the peer, and remove the file");
+}
+
+static int memory_make(struct reserve *r)
+{
+	const char *old = seq_table_token(r->table);
+	char token[SEQ_TOKEN_MAX];
+	int rc = token_make(token);
+
+	if (rc < 0)
+		return rc;
+	if (strncmp(old, token, BOOT_ID_LEN) == 0)
+		r->before = replay_memory_open(r->memory_path, old);
+	r->memory = replay_memory_new(r->memory_path, token);
+	if (r->memory == NULL)
+		return refuse("cannot make", r->memory_path, errno,
+			"replay windows are kept there as long as the machine runs");
+	seq_table_set_token(r->table, token);
+	return 0;
+}
+
+int reserve_open(struct reserve **reserve, const struct conf *conf)
+{
+	struct reserve *r;
+	int rc;
+
+	*reserve = NULL;
+	if (conf->state_dir == NULL)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return -ENOMEM;
+	*reserve = r;
+	snprintf(r->path, sizeof(r->path), "%s/%s.sequence", conf->state_dir, conf->instance);
+	snprintf(r->memory_path, sizeof(r->memory_path), RUN_DIR "/%s.replay", conf->instance);
+	rc = dir_make(conf->state_dir);
+	if (rc == 0)
+		rc = dir_make(RUN_DIR);
+	if (rc == 0)
+		rc = table_read(r);
+	if (rc == 0)
+		rc = memory_make(r);
+	if (rc == 0)
+		rc = disk_writer_new(&r->writer, r->path);
+	return rc;
+}
+
+static void measure(struct seq_record *r, uint64_t seq)
+{
+	r->rate = (7 * r->rate + (seq - r->before) * TICKS_PER_SECOND) / 8;
+	r->before = seq;
+}
+
+static uint64_t out_ahead(const struct sa_out *sa)
+{
+	return RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, AHEAD_MIN_OUT);
+}
+
+static uint64_t in_ahead(const struct sa_in *sa)
+{
+	return RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_IN, AHEAD_MIN_IN);
+}
+
+static bool out_needs_more(const struct sa_out *sa)
+{
+	uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
+
+	return sa->sa.stop == DROP_NONE && limit < sa_out_life_end(sa) &&
+	       sa_out_seq(sa) + out_ahead(sa) / 2 > limit;
+}
+
+// Or less: a burst is over.
+static bool in_needs_other(const struct sa_in *sa)
+{
+	uint64_t top = replay_top(&sa->replay), bound = sa->sa.record->bound;
+
+	return top + in_ahead(sa) / 2 > bound || top + 4 * in_ahead(sa) < bound;
+}
+
+// What the disk is to say: bounds that none will have reached for some time.
+static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
+{
+	uint64_t turn = seq_table_turn(r->table);
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		struct sa_out *sa = s->sa_out[i];
+		uint64_t bound = RTE_MIN(sa_out_seq(sa) + out_ahead(sa), sa->seq_max);
+
+		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, bound);
+		sa->sa.record->last_used = turn;
+	}
+	for (unsigned int i = 0; i < s->n_sa_in; i++) {
+		struct sa_in *sa = s->sa_in[i];
+
+		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
+		sa->sa.record->last_used = turn;
+	}
+	if (seq_table_count(r->table) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX &&
+		seq_table_prune(r->table, UNUSED_MAX) < 0)
+		return NULL;
+	return seq_table_text(r->table, len);
+}
+
+// The disk knows all bounds.
+static void allow(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
+}
+
+static int write_start(struct reserve *r, const struct snapshot *s)
+{
+	size_t len;
+	char *text = text_make(r, s, &len);
+
+	if (text == NULL)
+		return -ENOMEM;
+	disk_writer_start(r->writer, text, len);
+	return 0;
+}
+
+static int write_now(struct reserve *r, const struct snapshot *s)
+{
+	int rc = write_start(r, s);
+
+	if (rc == 0)
+		rc = disk_writer_wait(r->writer);
+	return rc == 0 ? 0
+		       : refuse("cannot write", r->path, -rc, "see state_dir in the documentation");
+}
+
+static int record_take(struct reserve *r, enum crypto_dir direction, struct sa *sa)
+{
+	const struct sa_identity identity = sa_identity_of(direction, &sa->asked);
+	const struct key_id name = sa_identity_numbers(&identity);
+
+	sa->record = seq_table_get(r->table, &name);
+	if (sa->record == NULL)
+		return -ENOMEM;
+	sa->record->users++;
+	return 0;
+}
+
+static int out_begin(struct reserve *r, struct sa_out *sa)
+{
+	int rc = record_take(r, CRYPTO_SEAL, &sa->sa);
+
+	if (rc < 0)
+		return rc;
+	sa_out_start_behind(sa, sa->sa.record->bound);
+	sa_out_allow(sa, 0);
+	sa->sa.record->before = sa_out_seq(sa);
+	return 0;
+}
+
+static int in_begin(struct reserve *r, struct sa_in *sa)
+{
+	const _Atomic uint64_t *words = NULL;
+	uint32_t n_words;
+	int rc = record_take(r, CRYPTO_OPEN, &sa->sa);
+
+	if (rc == 0 && sa->replay.size > 0)
+		rc = replay_keep_in(&sa->replay, r->memory, &sa->sa.record->id);
+	if (rc < 0 || sa->replay.size == 0)
+		return rc;
+	if (r->before != NULL)
+		words = replay_memory_find(r->before, &sa->sa.record->id, &n_words);
+	if (words != NULL)
+		replay_take_over(&sa->replay, words, n_words, sa->sa.record->bound);
+	else if (sa->sa.record->bound > 0)
+		replay_start_behind(&sa->replay, sa->sa.record->bound);
+	sa->sa.record->before = replay_top(&sa->replay);
+	return 0;
+}
+
+int reserve_begin(struct reserve *r, const struct snapshot *s)
+{
+	int rc = 0;
+
+	if (r == NULL)
+		return 0;
+	for (unsigned int i = 0; rc == 0 && i < s->n_sa_out; i++)
+		if (s->sa_out[i]->sa.record == NULL)
+			rc = out_begin(r, s->sa_out[i]);
+	for (unsigned int i = 0; rc == 0 && i < s->n_sa_in; i++)
+		if (s->sa_in[i]->sa.record == NULL)
+			rc = in_begin(r, s->sa_in[i]);
+	if (rc < 0)
+		return refuse("cannot use", r->memory_path, -rc,
+			"replay windows are kept there as long as the machine runs");
+	disk_writer_wait(r->writer);
+	rc = write_now(r, s);
+	if (rc < 0)
+		return rc;
+	allow(s);
+	// What the process before left counts once only.
+	replay_memory_free(r->before);
+	r->before = NULL;
+	return 0;
+}
+
+// What the writer says of what it was given last.
+static void collect(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
+{
+	if (rc == 0) {
+		allow(s);
+		return;
+	}
+	if (now_ms < r->next_complaint_ms)
+		return;
+	r->next_complaint_ms = now_ms + COMPLAIN_EVERY_MS;
+	log_error("cannot write %s: %s; SAs stop when their reserved sequence numbers are used up",
+		r->path, strerror(-rc));
+}
+
+void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
+{
+	bool needed = false;
+	int rc;
+
+	if (r == NULL)
+		return;
+	if (disk_writer_done(r->writer, &rc))
+		collect(r, s, rc, now_ms);
+	for (unsigned int i = 0; i < s->n_sa_in; i++) {
+		measure(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
+		needed |= now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]);
+	}
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		measure(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
+		needed |= out_needs_more(s->sa_out[i]);
+	}
+	if (!needed || disk_writer_busy(r->writer))
+		return;
+	r->next_write_ms = now_ms + WRITE_EVERY_MS;
+	rc = write_start(r, s);
+	if (rc < 0)
+		collect(r, s, rc, now_ms);
+}
+
+void reserve_finish(struct reserve *r, const struct snapshot *s)
+{
+	size_t len;
+	char *text;
+
+	if (r == NULL)
+		return;
+	disk_writer_wait(r->writer);
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		s->sa_out[i]->sa.record->bound = sa_out_seq(s->sa_out[i]);
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		s->sa_in[i]->sa.record->bound = replay_top(&s->sa_in[i]->replay);
+	text = seq_table_text(r->table, &len);
+	if (text == NULL) // what the disk knows does as well
+		return;
+	disk_writer_start(r->writer, text, len);
+	if (disk_writer_wait(r->writer) == 0)
+		unlink(r->memory_path);
+}
+
+void reserve_free(struct reserve *r)
+{
+	if (r == NULL)
+		return;
+	disk_writer_free(r->writer);
+	replay_memory_free(r->before);
+	replay_memory_free(r->memory);
+	seq_table_free(r->table);
+	free(r);
+}
