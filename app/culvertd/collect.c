@@ -111,6 +111,7 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 		.cipher = sa->cipher,
 		.auth = sa->auth,
 		.engine = crypto_session_engine(sa->session),
+		.transport = sa->mode == SA_TRANSPORT,
 		.esn = sa->esn,
 		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};

@@ -45,6 +45,7 @@ struct stage_view {
 struct sa_view {
 	char name[SA_NAME_MAX];
 	bool out;
+	bool transport;
 	rte_be32_t spi;
 	struct ip_addr local, remote;
 	const struct cipher_alg *cipher;

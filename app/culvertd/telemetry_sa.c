@@ -52,6 +52,7 @@ bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(v.spi));
 	add_string(d, "name", v.name);
 	add_string(d, "direction", v.out ? "out" : "in");
+	add_string(d, "mode", v.transport ? "transport" : "tunnel");
 	add_string(d, "spi", spi);
 	add_addr(d, "local", &v.local);
 	add_addr(d, "remote", &v.remote);

@@ -104,6 +104,7 @@ static void sa_params_write(struct sa_params *p, const struct conf *conf, const 
 	memset(p, 0, sizeof(*p));
 	p->name = c->name;
 	p->spi = c->spi;
+	p->mode = c->mode == CONF_TRANSPORT ? SA_TRANSPORT : SA_TUNNEL;
 	p->local = c->local;
 	p->remote = c->remote;
 	p->key.cipher = c->cipher;

@@ -65,6 +65,8 @@ struct conf_neighbour {
 
 enum conf_direction { CONF_IN, CONF_OUT };
 
+enum conf_mode { CONF_TUNNEL, CONF_TRANSPORT };
+
 #define CONF_DSCP_MAX 63
 enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
 
@@ -80,9 +82,11 @@ struct conf_sa {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_direction direction;
-	uint32_t spi;          // host byte order
-	struct ip_addr local;  // tunnel end here: an address of a port
-	struct ip_addr remote; // tunnel end of the peer; of the same family
+	enum conf_mode mode;
+	uint32_t spi; // host byte order
+	// The ends of the tunnel, or in transport mode of the packets; of one family. local is an
+	// address of a port, or in transport mode perhaps of a host behind one.
+	struct ip_addr local, remote;
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt

@@ -137,7 +137,25 @@ static void check_memory(struct conf_reader *r)
 			c->memory_mb, c->packet_buffers, c->flows_max, mb);
 }
 
-// A port faces the untrusted side if ESP comes in there.
+// The port by which an address is reached, by the longest prefix; -1 if by none.
+static int port_towards(const struct conf *c, const struct ip_addr *a)
+{
+	int port = conf_link_port(c, a), len = -1;
+
+	if (port >= 0)
+		return port;
+	for (unsigned int i = 0; i < c->n_routes; i++) {
+		if (ip_addr_family(&c->routes[i].to.addr) != ip_addr_family(a) ||
+			!ip_prefix_contains(&c->routes[i].to, a) || c->routes[i].to.len <= len)
+			continue;
+		len = c->routes[i].to.len;
+		port = (int)c->routes[i].port;
+	}
+	return port;
+}
+
+// A port faces the untrusted side if ESP comes in there: to an address of the port, or to a host
+// behind another.
 static void derive_sides(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -145,6 +163,8 @@ static void derive_sides(struct conf_reader *r)
 	for (unsigned int i = 0; i < c->n_sas; i++) {
 		int port = conf_own_port(c, &c->sas[i].local);
 
+		if (port < 0 && c->sas[i].mode == CONF_TRANSPORT)
+			port = port_towards(c, &c->sas[i].remote);
 		if (port >= 0 &&
 			conf_given(conf_item(r, "ports", (unsigned int)port), "side") == NULL)
 			c->ports[port].unprotected = true;

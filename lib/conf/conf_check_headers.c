@@ -33,9 +33,23 @@ static void check_flow_label(
 {
 	config_setting_t *s = conf_given(item, "flow_label");
 
-	if (s != NULL && sa->direction == CONF_OUT && conf_given(item, "remote") != NULL &&
-		ip_addr_is_v4(&sa->remote))
+	if (s != NULL && sa->direction == CONF_OUT && sa->mode == CONF_TUNNEL &&
+		conf_given(item, "remote") != NULL && ip_addr_is_v4(&sa->remote))
 		conf_err(r, s, "is for tunnels over IPv6 only");
+}
+
+// In transport mode there is one header, which stays as it is.
+static void check_tunnel_only(
+	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	static const char *const names[] = {"dscp", "ecn", "ttl", "flow_label", "df", "fragment"};
+
+	for (unsigned int i = 0; sa->mode == CONF_TRANSPORT && i < RTE_DIM(names); i++) {
+		config_setting_t *s = conf_given(item, names[i]);
+
+		if (s != NULL)
+			conf_err(r, s, "is for mode \"tunnel\" only");
+	}
 }
 
 void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
@@ -46,4 +60,5 @@ void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct co
 	check_outbound_only(r, item, sa, "df");
 	check_outbound_only(r, item, sa, "fragment");
 	check_flow_label(r, item, sa);
+	check_tunnel_only(r, item, sa);
 }

@@ -80,18 +80,24 @@ static bool find_in(struct conf_reader *r, config_setting_t *policy, const struc
 	return n > 0;
 }
 
-// A policy has one pair of tunnel ends (RFC 4301 4.4.1.2).
-static void check_tunnel(struct conf_reader *r, config_setting_t *policy,
-	const struct conf_policy *p, unsigned int sa_in)
+static const char *const ends[] = {"local", "remote"};
+
+// A policy has one mode and one pair of ends (RFC 4301 4.4.1.2).
+static void check_pair(struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p,
+	unsigned int sa_in)
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *out_item = conf_item(r, "sas", p->sa_out);
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
-	static const char *const ends[] = {"local", "remote"};
 	const struct ip_addr *const outs[] = {&out->local, &out->remote};
 	const struct ip_addr *const ins[] = {&in->local, &in->remote};
+	static const char *const modes[] = {"tunnel", "transport"};
 	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
 
+	if (!conf_refused(out_item, "mode") && !conf_refused(in_item, "mode") &&
+		out->mode != in->mode)
+		conf_err(r, policy, "sa \"%s\" has mode %s, sa \"%s\" has %s, must be the same",
+			out->name, modes[out->mode], in->name, modes[in->mode]);
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++)
 		if (conf_given(out_item, ends[i]) != NULL && conf_given(in_item, ends[i]) != NULL &&
 			!ip_addr_equal(outs[i], ins[i]))
@@ -101,7 +107,8 @@ static void check_tunnel(struct conf_reader *r, config_setting_t *policy,
 				ip_addr_format(b, ins[i]));
 }
 
-static void check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
+// Whether there are both.
+static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
 	static const char *const of_tunnels[] = {"in", "out", "icmp_errors"};
@@ -111,14 +118,41 @@ static void check_sas(struct conf_reader *r, config_setting_t *policy, const str
 		bool in = find_in(r, policy, sas, p);
 
 		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++)
-			check_tunnel(r, policy, p, p->sa_in[i]);
-		return;
+			check_pair(r, policy, p, p->sa_in[i]);
+		return out && in;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {
 		config_setting_t *s = config_setting_get_member(policy, of_tunnels[i]);
 
 		if (s != NULL)
 			conf_err(r, s, "is for action \"protect\" only");
+	}
+	return false;
+}
+
+// In transport mode the ends of the SA are those of the packets.
+static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_policy *p)
+{
+	const struct conf_sa *sa = &r->c->sas[p->sa_out];
+	config_setting_t *item = conf_item(r, "sas", p->sa_out);
+	struct ip_prefix *const selectors[] = {&p->local, &p->remote};
+	const struct ip_addr *const only[] = {&sa->local, &sa->remote};
+	char buf[IP_ADDR_STRLEN];
+
+	if (sa->mode == CONF_TUNNEL || conf_refused(item, "mode"))
+		return;
+	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
+		const struct ip_prefix one = {*only[i], 128};
+		config_setting_t *s = conf_given(policy, ends[i]);
+
+		if (conf_given(item, ends[i]) == NULL)
+			continue;
+		if (s != NULL && !conf_prefix_covers(&one, selectors[i]))
+			conf_err(r, s,
+				"%s is for other packets, in transport mode must be %s or left out",
+				conf_ref(r, item), ip_addr_format(buf, only[i]));
+		*selectors[i] = one;
+		p->family = ip_addr_family(only[i]);
 	}
 }
 
@@ -136,11 +170,12 @@ void conf_check_policies(struct conf_reader *r)
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		config_setting_t *item = conf_item(r, "policies", i);
 		struct conf_policy *p = &c->policies[i];
+		bool protected = conf_given(item, "action") != NULL && check_sas(r, item, &sas, p);
 
-		if (conf_given(item, "action") != NULL)
-			check_sas(r, item, &sas, p);
 		conf_check_proto_ports(r, item, p->proto, ports);
 		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
+		if (protected)
+			narrow(r, item, p);
 	}
 	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");
 	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);

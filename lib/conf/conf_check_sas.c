@@ -70,6 +70,23 @@ static bool check_scope(struct conf_reader *r, config_setting_t *s, const struct
 	return !narrow;
 }
 
+// In transport mode the packets may be those of a host behind the gateway.
+static void check_local(struct conf_reader *r, config_setting_t *s, const struct conf_sa *sa)
+{
+	char buf[IP_ADDR_STRLEN];
+
+	if (!r->nets_known || conf_own_port(r->c, &sa->local) >= 0)
+		return;
+	ip_addr_format(buf, &sa->local);
+	if (sa->mode == CONF_TUNNEL)
+		conf_err(r, s, "%s is no port's address, must be one", buf);
+	else if (conf_is_broadcast(r->c, &sa->local))
+		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->local));
+	else if (!is_reachable(r, &sa->local))
+		conf_err(
+			r, s, "no route to %s, must be in a port's network or behind a route", buf);
+}
+
 static void check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
@@ -80,9 +97,8 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 		return;
 	if (!check_scope(r, local, &sa->local) || !check_scope(r, remote, &sa->remote))
 		return;
-	if (local != NULL && r->nets_known && conf_own_port(r->c, &sa->local) < 0)
-		conf_err(r, local, "%s is no port's address, must be one",
-			ip_addr_format(buf, &sa->local));
+	if (local != NULL && !conf_refused(item, "mode"))
+		check_local(r, local, sa);
 	if (remote == NULL)
 		return;
 	ip_addr_format(buf, &sa->remote);

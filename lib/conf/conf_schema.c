@@ -14,6 +14,7 @@ static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
 static const char *const flow_labels[] = {"zero", "copy", NULL};             // enum conf_flow_label
+static const char *const modes[] = {"tunnel", "transport", NULL};            // enum conf_mode
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
 
 static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
@@ -230,6 +231,11 @@ static const struct conf_option sa_options[] = {
 		.choices = directions,
 		.required = true,
 		FIELD(struct conf_sa, direction)},
+	{.name = "mode",
+		.type = &conf_type_choice,
+		.choices = modes,
+		.def = "tunnel",
+		FIELD(struct conf_sa, mode)},
 	{.name = "spi", .type = &conf_type_spi, .required = true, FIELD(struct conf_sa, spi)},
 	{.name = "local",
 		.type = &conf_type_address,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "forward.h"
 
+#include "esp_out.h"
 #include "fragment.h"
 #include "ipv4.h"
 #include "local.h"
@@ -45,9 +46,17 @@ static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 				 : w->snapshot->port[p->nexthop->port].mtu;
 }
 
+// The same to the octet, for packets with these headers.
+static uint16_t exact_mtu_of(const struct worker *w, const struct pkt *p)
+{
+	if (p->sa_out == NULL)
+		return mtu_of(w, p);
+	return esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m);
+}
+
 static enum drop shrink_v4(struct worker *w, struct pkt *p)
 {
-	uint16_t mtu = mtu_of(w, p);
+	uint16_t mtu = exact_mtu_of(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
 		return fragment_v4(w, p, mtu);
@@ -67,7 +76,7 @@ static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
 // the smallest MTU.
 static enum drop shrink_v6(struct worker *w, struct pkt *p)
 {
-	uint16_t mtu = mtu_of(w, p);
+	uint16_t mtu = exact_mtu_of(w, p);
 
 	if (p->frag_max != 0 && p->frag_max <= smallest_limit(p, mtu)) {
 		if (p->frag_max > mtu)
@@ -109,15 +118,28 @@ static enum drop lower_ttl(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+// Transport mode is for whole packets: what may be cut is cut when it is sealed (RFC 4303 3.3.4),
+// and of IPv6 also what must not be refused.
+static bool is_transported_whole(const struct worker *w, const struct pkt *p)
+{
+	bool may_cut = pkt_is_v4(p)
+			       ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
+			       : p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
+
+	return may_cut || rte_pktmbuf_data_len(p->m) <= exact_mtu_of(w, p);
+}
+
 // Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where
 // the SA wants it, or where it may be neither cut (RFC 4301 8.2.1) nor refused (RFC 2473 7.1).
-static bool is_sealed_whole(const struct pkt *p)
+static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 {
 	const struct sa *sa;
 
 	if (p->sa_out == NULL)
 		return false;
 	sa = &p->sa_out->sa;
+	if (sa->mode == SA_TRANSPORT)
+		return is_transported_whole(w, p);
 	if (!pkt_is_v4(p))
 		return p->frag_max == 0 &&
 		       (rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa));
@@ -133,7 +155,7 @@ static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *
 	*goes_on = true;
 	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->frag_max == 0))
 		return likely(reassembly_leave_large_buffer(w, p)) ? DROP_NONE : DROP_NO_BUFFER;
-	*goes_on = is_sealed_whole(p);
+	*goes_on = is_sealed_whole(w, p);
 	if (!*goes_on)
 		return shrink(w, p);
 	w->n_large++;

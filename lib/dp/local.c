@@ -276,17 +276,22 @@ enum drop local_input(struct worker *w, struct pkt *p)
 	return pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
 }
 
-static bool crosses_boundary(const struct worker *w, const struct pkt *p)
+// What we say to somebody outside, policy may protect (RFC 4301 5.1). Without one, the outside may
+// ping and trace us and be told of errors; but whom the protected side makes us speak to, policy
+// decides, or a host there could have us say in clear what belongs in a tunnel.
+static enum drop protect(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = w->snapshot->port;
+	enum drop d;
 
-	return !port[p->port].unprotected && p->nexthop != NULL &&
-	       port[p->nexthop->port].unprotected;
+	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
+		return DROP_NONE;
+	d = policy_let_out(w, p);
+	return port[p->port].unprotected ? DROP_NONE : d;
 }
 
 // Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
-// tunnel, or in clear if it was clear. Whom the protected side makes us speak to outside, policy
-// decides, or a host there could have us say in clear what belongs in a tunnel.
+// SA, or if it was clear, in clear unless policy protects them.
 static enum drop answer(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr to = pkt_dst(p);
@@ -295,8 +300,8 @@ static enum drop answer(struct worker *w, struct pkt *p)
 	p->nexthop = way_to(w, p, &to);
 	if (p->in_by != NULL)
 		p->sa_out = p->in_by->out;
-	else if (crosses_boundary(w, p))
-		d = policy_let_out(w, p);
+	else
+		d = protect(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
 	if (d == DROP_NONE)

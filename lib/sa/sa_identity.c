@@ -8,6 +8,7 @@ struct sa_identity sa_identity_of(enum crypto_dir direction, const struct sa_par
 	return (struct sa_identity){
 		.direction = direction,
 		.spi = p->spi,
+		.mode = p->mode,
 		.local = p->local,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
@@ -20,7 +21,7 @@ struct sa_identity sa_identity_of(enum crypto_dir direction, const struct sa_par
 
 bool sa_identity_equal(const struct sa_identity *a, const struct sa_identity *b)
 {
-	return a->direction == b->direction && a->spi == b->spi &&
+	return a->direction == b->direction && a->spi == b->spi && a->mode == b->mode &&
 	       ip_addr_equal(&a->local, &b->local) && ip_addr_equal(&a->remote, &b->remote) &&
 	       a->cipher == b->cipher && a->auth == b->auth && a->esn == b->esn &&
 	       key_id_equal(&a->cipher_key, &b->cipher_key) &&

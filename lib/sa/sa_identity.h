@@ -9,6 +9,7 @@
 struct sa_identity {
 	enum crypto_dir direction;
 	uint32_t spi; // host byte order
+	enum sa_mode mode;
 	struct ip_addr local, remote;
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
