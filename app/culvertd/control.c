@@ -10,6 +10,7 @@
 #include <rte_launch.h>
 
 #include "arp.h"
+#include "audit_log.h"
 #include "configure.h"
 #include "expiry.h"
 #include "health.h"
@@ -289,6 +290,9 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 	case EVENT_RULE:
 		log_rule(g, e, now);
 		break;
+	case EVENT_AUDIT:
+		audit_event(g, e, now);
+		break;
 	}
 }
 
@@ -366,6 +370,7 @@ void control_run(struct gateway *g)
 			expiry_tick(g, now);
 			path_mtu_tick(g, now);
 			reserve_tick(g->reserve, g->snapshot, now);
+			audit_tick(g, now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

@@ -9,6 +9,7 @@
 #include <rte_ether.h>
 
 #include "addr.h"
+#include "sa.h"
 
 enum event_kind {
 	EVENT_NEIGH_NEEDED,  // a packet waits for the link address of addr
@@ -19,6 +20,7 @@ enum event_kind {
 	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
 	EVENT_PMTU,          // router peer has said what the way to addr takes
 	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
+	EVENT_AUDIT,         // a packet from addr to peer was dropped for a reason to be audited
 };
 
 struct event {
@@ -28,15 +30,24 @@ struct event {
 	uint8_t kind; // enum event_kind
 	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
 	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
-	// Of EVENT_RULE:
+	// Of EVENT_RULE and EVENT_AUDIT:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
 	rte_be16_t addr_port, peer_port;
 	struct ip_addr peer;
 	uint16_t mtu;        // of EVENT_PMTU: octets of IP packet
-	uint32_t rule;       // index in the snapshot's rules
-	uint32_t generation; // of that snapshot
+	uint32_t rule;       // of EVENT_RULE: index in the snapshot's rules
+	uint32_t generation; // of the snapshot
+	// Of EVENT_AUDIT:
+	uint8_t reason;      // enum drop
+	uint8_t worker;      // that tells
+	bool inner;          // addr, peer and the rest are of a packet that is not protected;
+			     // none of one made here
+	rte_be32_t spi, seq; // of one that is
+	uint32_t flow_label; // of IPv6
+	const struct sa *sa; // of that snapshot; NULL: none is known
+	uint64_t count;      // drops of the SA for the reason that the worker has seen
 };
 
 static_assert(sizeof(struct event) % 4 == 0, "rings want it so");

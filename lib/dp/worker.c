@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "audit.h"
+
 #define EVENTS 1024
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
@@ -84,12 +86,14 @@ void worker_free(struct worker *w)
 
 void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
 {
+	const struct sa *sa = NULL;
+
 	w->counters.drops[reason]++;
 	if (drop_info[reason].scope == DROP_SCOPE_SA) {
-		const struct sa *sa = p->sa_out != NULL ? &p->sa_out->sa : &p->sa_in->sa;
-
+		sa = p->sa_out != NULL ? &p->sa_out->sa : &p->sa_in->sa;
 		sa->counters[w->id].drops[reason]++;
 	}
+	audit_drop(w, p, sa, reason);
 	worker_release(w, p->m);
 }
 

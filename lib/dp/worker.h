@@ -98,6 +98,7 @@ struct worker {
 
 	// From pass to pass.
 	struct counters counters;
+	struct sa_audit audit; // of packets without an SA
 	struct stages stages;
 	struct neigh_hints neigh_hints;
 	uint32_t fragment_id; // last identification taken, for IPv6

@@ -30,11 +30,18 @@
 #define SA_SEQ_MAX UINT32_MAX
 #define SA_ESN_MAX (UINT64_MAX - UINT16_MAX)
 
+// Which drops the control thread has been told of in a second; see audit.h of lib/dp.
+struct sa_audit {
+	uint32_t second;
+	uint16_t told; // a bit for each reason
+};
+
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
 	uint64_t packets; // sealed or opened; policy may still refuse what was opened
 	uint64_t bytes;   // of their inner packets
 	uint64_t drops[DROP_COUNT];
+	struct sa_audit audit;
 } __rte_cache_aligned;
 
 struct nexthop;

@@ -251,4 +251,5 @@ def main(*arguments):
                    % (a.telemetry.totals()["buffers_in_use"], buffers))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

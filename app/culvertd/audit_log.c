@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "audit_log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "log.h"
+
+#define SUBJECTS 64   // told of at once: so many lines in a second, twice at most
+#define AGAIN_MS 500  // between lines: workers tell once a second each
+#define OVER_MS  2000 // without a line: tell what has followed, or forget
+
+// An SA and a reason that the log was told of lately.
+struct subject {
+	const struct sa *sa; // NULL: no SA
+	enum drop reason;
+	uint64_t at_ms; // of the last line
+	uint64_t told;  // packets dropped up to it
+};
+
+static struct {
+	struct subject subject[SUBJECTS];
+	unsigned int n;
+	uint32_t generation;   // whose SAs they are
+	unsigned int left_out; // events for which there was no room
+	uint64_t left_out_ms;  // when that was told last
+} audit;
+
+struct line {
+	size_t len;
+	char text[768];
+};
+
+static void append(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(struct line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->text + l->len, sizeof(l->text) - l->len, fmt, ap);
+	va_end(ap);
+	l->len = RTE_MIN(l->len + (size_t)n, sizeof(l->text) - 1);
+}
+
+static void append_addr(struct line *l, const char *name, const struct ip_addr *a)
+{
+	char text[IP_ADDR_STRLEN];
+
+	append(l, " %s=%s", name, ip_addr_format(text, a));
+}
+
+// Date and time as of RFC 3339, and whom it is about.
+static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
+{
+	struct timespec now;
+	struct tm utc;
+	char date[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
+	l->len = 0;
+	append(l, "audit time=%s.%03ldZ event=%s sa=%s", date, now.tv_nsec / 1000000,
+		drop_info[reason].name, sa != NULL ? sa->name : "-");
+}
+
+// The policy whose selectors a packet out of the SA has to match.
+static void append_policy(struct line *l, const struct gateway *g, const struct sa *sa)
+{
+	const struct sa_in *in = (const struct sa_in *)sa; // which begins with it
+	char local[IP_PREFIX_STRLEN], remote[IP_PREFIX_STRLEN];
+
+	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++) {
+		const struct spd_policy *p = spd_at(g->snapshot->spd, i);
+
+		if (!spd_receives(p, in))
+			continue;
+		append(l, " policy=%s local=%s remote=%s", p->name,
+			ip_prefix_format(local, &p->local), ip_prefix_format(remote, &p->remote));
+		return;
+	}
+}
+
+static void append_packet(struct line *l, const struct event *e)
+{
+	append_addr(l, "source", &e->addr);
+	append_addr(l, "destination", &e->peer);
+	append(l, " proto=%u source_port=%u destination_port=%u", e->proto,
+		rte_be_to_cpu_16(e->addr_port), rte_be_to_cpu_16(e->peer_port));
+}
+
+// An inner packet: the ends of the tunnel are the SA's.
+static void append_inner(struct line *l, const struct gateway *g, const struct event *e)
+{
+	bool out = e->reason == DROP_SEQUENCE_END;
+
+	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->sa->spi));
+	append_addr(l, "tunnel_source", out ? &e->sa->local : &e->sa->remote);
+	append_addr(l, "tunnel_destination", out ? &e->sa->remote : &e->sa->local);
+	if (!ip_addr_is_none(&e->addr))
+		append_packet(l, e);
+	if (!out)
+		append_policy(l, g, e->sa);
+}
+
+static void append_outer(struct line *l, const struct event *e)
+{
+	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->spi));
+	append_addr(l, "source", &e->addr);
+	append_addr(l, "destination", &e->peer);
+	append(l, " seq=%" PRIu32, rte_be_to_cpu_32(e->seq));
+}
+
+static void tell(const struct gateway *g, const struct event *e, uint64_t more)
+{
+	struct line l;
+
+	line_begin(&l, e->sa, e->reason);
+	if (e->inner)
+		append_inner(&l, g, e);
+	else
+		append_outer(&l, e);
+	if (!ip_addr_is_v4(&e->addr) && !ip_addr_is_none(&e->addr))
+		append(&l, " flow=0x%05" PRIx32, e->flow_label);
+	append(&l, " more=%" PRIu64, more);
+	log_warn("%s", l.text);
+}
+
+static void tell_rest(const struct subject *s, uint64_t more)
+{
+	struct line l;
+
+	line_begin(&l, s->sa, s->reason);
+	append(&l, " more=%" PRIu64, more);
+	log_warn("%s", l.text);
+}
+
+static uint64_t dropped_by(
+	const struct gateway *g, unsigned int worker, const struct sa *sa, enum drop reason)
+{
+	return sa != NULL ? sa->counters[worker].drops[reason]
+			  : g->loops[worker]->worker->counters.drops[reason];
+}
+
+static uint64_t dropped(const struct gateway *g, const struct subject *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+		n += dropped_by(g, w, s->sa, s->reason);
+	return n;
+}
+
+// Up to and with the packet that a worker tells of.
+static uint64_t dropped_at(const struct gateway *g, const struct subject *s, const struct event *e)
+{
+	return dropped(g, s) - (dropped_by(g, e->worker, s->sa, s->reason) - e->count);
+}
+
+static struct subject *find(const struct event *e)
+{
+	for (unsigned int i = 0; i < audit.n; i++)
+		if (audit.subject[i].sa == e->sa && audit.subject[i].reason == e->reason)
+			return &audit.subject[i];
+	return NULL;
+}
+
+// SAs of another generation may be gone.
+static void forget_others(const struct gateway *g)
+{
+	if (audit.generation == g->snapshot->generation)
+		return;
+	audit.generation = g->snapshot->generation;
+	audit.n = 0;
+}
+
+void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms)
+{
+	struct subject *s;
+	uint64_t at;
+
+	forget_others(g);
+	if (e->generation != audit.generation)
+		return;
+	s = find(e);
+	if (s == NULL && audit.n == SUBJECTS) {
+		audit.left_out++;
+		return;
+	}
+	if (s == NULL) {
+		s = &audit.subject[audit.n++];
+		*s = (struct subject){.sa = e->sa, .reason = e->reason};
+		s->told = dropped_at(g, s, e) - 1;
+	} else if (now_ms - s->at_ms < AGAIN_MS) {
+		return;
+	}
+	at = RTE_MAX(dropped_at(g, s, e), s->told + 1);
+	tell(g, e, at - s->told - 1);
+	s->told = at;
+	s->at_ms = now_ms;
+}
+
+void audit_tick(const struct gateway *g, uint64_t now_ms)
+{
+	forget_others(g);
+	for (unsigned int i = 0; i < audit.n;) {
+		struct subject *s = &audit.subject[i];
+		uint64_t n = dropped(g, s);
+
+		if (now_ms - s->at_ms < OVER_MS) {
+			i++;
+		} else if (n > s->told) {
+			tell_rest(s, n - s->told);
+			s->told = n;
+			s->at_ms = now_ms;
+			i++;
+		} else {
+			*s = audit.subject[--audit.n];
+		}
+	}
+	if (audit.left_out > 0 && now_ms - audit.left_out_ms >= 1000) {
+		log_warn("audit: %u events left out, more than %d SAs and reasons at once",
+			audit.left_out, SUBJECTS);
+		audit.left_out = 0;
+		audit.left_out_ms = now_ms;
+	}
+}

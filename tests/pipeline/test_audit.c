@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which drops the control thread is told of, and what about them (RFC 4303 2.1, 3.3.3, 3.4; RFC
+// 4301 5.2): the first of an SA for a reason in a second.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+#include "site_v6.h"
+
+#define SECOND 1000000 // of the tests' time
+
+static const struct ipv4 good = {.src = "10.2.0.5", .dst = "10.1.0.5"};
+
+// Takes the one event that waits: about this drop, seen so often by then.
+static struct event take_event(
+	struct gateway *g, enum drop reason, const struct sa *sa, uint64_t count)
+{
+	struct event e;
+
+	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+		fail_msg("no event of %s", drop_info[reason].name);
+	assert_int_equal(e.kind, EVENT_AUDIT);
+	assert_int_equal(e.reason, reason);
+	assert_ptr_equal(e.sa, sa);
+	assert_int_equal(e.count, count);
+	assert_int_equal(e.worker, g->w->id);
+	assert_int_equal(e.generation, g->snapshot->generation);
+	expect_no_event(g);
+	return e;
+}
+
+static void check_outer(const struct event *e, uint32_t spi, uint32_t seq)
+{
+	assert_false(e->inner);
+	assert_int_equal(rte_be_to_cpu_32(e->spi), spi);
+	assert_int_equal(rte_be_to_cpu_32(e->seq), seq);
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e->addr)), ip_number("192.0.2.2"));
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e->peer)), ip_number("192.0.2.1"));
+}
+
+// What the ESP packet is called that is sent for a reason.
+static struct frame bad_frame(const struct peer *b, enum drop reason, uint32_t seq)
+{
+	struct frame f = peer_seal_ip(b, seq, good);
+	uint8_t text[64] = {0};
+
+	switch (reason) {
+	case DROP_NO_SA:
+		put32(f.b + ETH_LEN + IP_LEN, 0x00000abc);
+		return f;
+	case DROP_AUTH:
+		f.b[f.len - 1] ^= 1;
+		return f;
+	case DROP_NEXT_HEADER:
+		return peer_seal(b, (struct esp){.seq = seq,
+					    .text = text,
+					    .text_len = peer_trailer(b, text, 20, IPPROTO_TCP)});
+	case DROP_DUMMY:
+		return peer_seal(b, (struct esp){.seq = seq,
+					    .text = text,
+					    .text_len = peer_trailer(b, text, 20, IPPROTO_NONE)});
+	default:
+		return f;
+	}
+}
+
+// Of each reason the first in a second, and the others by their number.
+static void test_first_in_a_second(void **state)
+{
+	static const enum drop reasons[] = {DROP_NO_SA, DROP_AUTH, DROP_NEXT_HEADER};
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	const struct sa *sa = &g->snapshot->sa_in[0]->sa;
+	uint32_t seq = 0;
+
+	(void)state;
+	for (uint64_t second = 1; second <= 3; second++)
+		for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+			const struct sa *of = reasons[i] == DROP_NO_SA ? NULL : sa;
+
+			g->now = second * SECOND;
+			for (unsigned int n = 0; n < 10; n++) {
+				struct frame f = bad_frame(&b, reasons[i], ++seq);
+
+				gateway_expect_drop(g, &f, reasons[i]);
+				if (n > 0) {
+					expect_no_event(g);
+					continue;
+				}
+
+				struct event e =
+					take_event(g, reasons[i], of, 10 * (second - 1) + 1);
+
+				check_outer(&e, of == NULL ? 0xabc : b.sa->spi, seq);
+			}
+		}
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A second packet with a number, in the same burst and later.
+static void test_replay(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	const struct frame twice[2] = {peer_seal_ip(&b, 7, good), peer_seal_ip(&b, 7, good)};
+	const struct sa *sa = &g->snapshot->sa_in[0]->sa;
+	struct event e;
+
+	(void)state;
+	g->now = SECOND;
+	gateway_pass(g, twice, 2);
+	expect_drops(g, DROP_REPLAY, 1);
+	e = take_event(g, DROP_REPLAY, sa, 1);
+	check_outer(&e, b.sa->spi, 7);
+	g->now = 2 * SECOND;
+	gateway_expect_drop(g, &twice[0], DROP_REPLAY);
+	e = take_event(g, DROP_REPLAY, sa, 2);
+	check_outer(&e, b.sa->spi, 7);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// The inner packet, since policy is about that.
+static void test_selector(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct ipv4 ip = FROM_TO("10.3.0.5", "10.1.0.5", .sport = 53, .dport = 1024);
+	struct frame f = peer_seal_ip(&b, 1, ip);
+	struct event e;
+
+	(void)state;
+	g->now = SECOND;
+	gateway_expect_drop(g, &f, DROP_SELECTOR);
+	e = take_event(g, DROP_SELECTOR, &g->snapshot->sa_in[0]->sa, 1);
+	assert_true(e.inner);
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.3.0.5"));
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.1.0.5"));
+	assert_int_equal(e.proto, IPPROTO_UDP);
+	assert_int_equal(rte_be_to_cpu_16(e.addr_port), 53);
+	assert_int_equal(rte_be_to_cpu_16(e.peer_port), 1024);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+static void test_sequence_end(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct event e;
+
+	(void)state;
+	g->now = SECOND;
+	sa->seq = sa->seq_max;
+	gateway_expect_drop(g, &f, DROP_SEQUENCE_END);
+	e = take_event(g, DROP_SEQUENCE_END, &sa->sa, 1);
+	assert_true(e.inner);
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.1.0.5"));
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.2.0.5"));
+	gateway_free(g);
+}
+
+// Over IPv6 the flow label is part of the record.
+static void test_flow_label(void **state)
+{
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
+		       *b = site_v6_b(OVER_V6, (struct site){0});
+	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"));
+	struct frame wire = frame_carry(gateway_expect_sent(a, &f, WAN));
+	struct event e;
+
+	(void)state;
+	b->now = SECOND;
+	put32(wire.b + ETH_LEN, 6u << 28 | 0xabcde);
+	wire.b[wire.len - 1] ^= 1;
+	gateway_expect_drop(b, &wire, DROP_AUTH);
+	e = take_event(b, DROP_AUTH, &b->snapshot->sa_in[0]->sa, 1);
+	assert_int_equal(e.flow_label, 0xabcde);
+	assert_memory_equal(&e.addr, ip6_octets("2001:db8:f::1"), 16);
+	assert_memory_equal(&e.peer, ip6_octets("2001:db8:f::2"), 16);
+	assert_int_equal(rte_be_to_cpu_32(e.seq), 1);
+	gateway_free(a);
+	gateway_free(b);
+}
+
+// What is no sign of an attack, or of a mistake at the peer, is counted and not told.
+static void test_not_audited(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame dummy = bad_frame(&b, DROP_DUMMY, 1);
+	struct frame discarded = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "203.0.113.9"));
+
+	(void)state;
+	g->now = SECOND;
+	gateway_expect_drop(g, &dummy, DROP_DUMMY);
+	gateway_expect_drop(g, &discarded, DROP_POLICY_DISCARD);
+	expect_no_event(g);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_first_in_a_second),
+		pipeline_test(test_replay),
+		pipeline_test(test_selector),
+		pipeline_test(test_sequence_end),
+		pipeline_test(test_flow_label),
+		pipeline_test(test_not_audited),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
