@@ -22,7 +22,7 @@ enum exit_code command_list(const struct options *options, char **words)
 	if (options->json)
 		code = output_json(found);
 	else if (json_array_size(found) > 0)
-		code = output_rows(found);
+		code = output_rows(stdout, found);
 	else
 		ask_none_running();
 	json_decref(found);
@@ -37,7 +37,7 @@ static enum exit_code answer_print(
 
 	if (code != EXIT_OK)
 		return code;
-	code = options->json ? output_json(objects) : question_print(q, objects);
+	code = options->json ? output_json(objects) : question_print(q, objects, stdout);
 	json_decref(objects);
 	return code;
 }

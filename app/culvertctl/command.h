@@ -11,6 +11,7 @@
 struct options {
 	const char *instance; // NULL: the only one that runs
 	bool json;            // for programs, instead of tables
+	bool once;            // of top: one picture
 };
 
 // The running instances. No words.
@@ -21,6 +22,12 @@ enum exit_code command_show(const struct options *options, char **words);
 
 // "flows", perhaps filters and their values.
 enum exit_code command_flush(const struct options *options, char **words);
+
+// Nothing. Shows the live view until the user has enough.
+enum exit_code command_top(const struct options *options, char **words);
+
+// Perhaps seconds, "show", and what follows that. Shows it again and again.
+enum exit_code command_watch(const struct options *options, char **words);
 
 // A reason for dropping packets, or nothing for all of them.
 enum exit_code command_explain(const struct options *options, char **words);

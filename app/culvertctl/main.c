@@ -21,6 +21,10 @@ static const struct command {
 } commands[] = {
 	{"show", " WORD [FILTER VALUE]...", "shows something of one instance, see below",
 		command_show},
+	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q ends it",
+		command_top},
+	{"watch", " [SECONDS] show ...", "shows it again and again, with rates; q ends it",
+		command_watch},
 	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
 		command_explain},
 	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
@@ -45,6 +49,7 @@ static void usage_print(FILE *out)
 	fputs("\n"
 	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
 	      "      --json           JSON, for programs\n"
+	      "      --once           top: one picture\n"
 	      "  -h, --help\n"
 	      "      --version\n"
 	      "\n"
@@ -104,10 +109,11 @@ static enum exit_code command_run(const struct options *options, char **words)
 
 static enum exit_code run(int argc, char **argv)
 {
-	enum { VERSION = 256, JSON };
+	enum { VERSION = 256, JSON, ONCE };
 	static const struct option long_options[] = {
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
+		{"once", no_argument, NULL, ONCE},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, VERSION},
 		{},
@@ -122,6 +128,9 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case JSON:
 			options.json = true;
+			break;
+		case ONCE:
+			options.once = true;
 			break;
 		case 'h':
 			usage_print(stdout);

@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include <err.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,9 +16,9 @@ size_t output_width(void)
 	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
 }
 
-enum exit_code output_rows(json_t *rows)
+enum exit_code output_rows(FILE *out, json_t *rows)
 {
-	if (rows != NULL && table_print(stdout, rows, output_width()) == 0)
+	if (rows != NULL && table_print(out, rows, output_width()) == 0)
 		return EXIT_OK;
 	warnx("out of memory");
 	return EXIT_FAILED;

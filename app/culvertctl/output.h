@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum exit_code {
 	EXIT_OK,
@@ -15,7 +16,7 @@ enum exit_code {
 size_t output_width(void);
 
 // Prints a table of objects, as wide as the terminal. NULL: memory was short when they were made.
-enum exit_code output_rows(json_t *rows);
+enum exit_code output_rows(FILE *out, json_t *rows);
 
 // Prints a value for programs.
 enum exit_code output_json(const json_t *value);

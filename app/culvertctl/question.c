@@ -90,13 +90,13 @@ enum exit_code question_read_flush(struct question *q, char **words)
 	return EXIT_USAGE;
 }
 
-enum exit_code question_print(const struct question *q, json_t *objects)
+enum exit_code question_print(const struct question *q, json_t *objects, FILE *out)
 {
 	json_t *rows = show_rows(q->what, objects, q->all);
-	enum exit_code code = output_rows(rows);
+	enum exit_code code = output_rows(out, rows);
 
 	if (code == EXIT_OK && json_array_size(rows) == 0)
-		printf("no %s\n", q->what->word);
+		fprintf(out, "no %s\n", q->what->word);
 	json_decref(rows);
 	return code;
 }

@@ -21,4 +21,4 @@ enum exit_code question_read_show(struct question *q, char **words);
 enum exit_code question_read_flush(struct question *q, char **words);
 
 // Prints objects, the answer, as a table.
-enum exit_code question_print(const struct question *q, json_t *objects);
+enum exit_code question_print(const struct question *q, json_t *objects, FILE *out);

@@ -5,33 +5,62 @@
 
 #include "nearest.h"
 
+// A list of words that ends with NULL.
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", NULL};
 
 static const struct show shows[] = {
-	{.word = "ports", .help = "ports, their addresses, link and counters"},
+	{.word = "ports",
+		.keys = WORDS("name"),
+		.counters = WORDS("rx_packets", "rx_bytes", "rx_missed", "rx_no_buffer",
+			"rx_errors", "tx_packets", "tx_bytes", "tx_errors"),
+		.help = "ports, their addresses, link and counters"},
 	{.word = "sas",
+		.keys = WORDS("name"),
+		.counters = WORDS("packets", "bytes", "errors"),
 		.help = "security associations, algorithms, counters, drops by "
 			"reason, lifetimes"},
 	{.word = "policies",
+		.keys = WORDS("name"),
+		.counters = WORDS("asked"),
 		.help = "policies in order; asked: packets decided, mostly the "
 			"first of a flow each way"},
 	{.word = "rules",
+		.keys = WORDS("rule"),
+		.counters = WORDS("asked"),
 		.help = "firewall rules in order, the default last; asked: as of policies"},
 	{.word = "flows",
+		.keys = WORDS("proto", "source", "source_port", "destination", "destination_port"),
+		.counters = WORDS("packets_out", "packets_in", "bytes_out", "bytes_in"),
 		.help = "flows and their state; out: what the end that began has sent",
 		.filters = flow_filters},
 	{.word = "routes", .help = "routes"},
 	{.word = "neighbours", .help = "neighbours (ARP) and their state"},
 	{.word = "drops",
+		.keys = WORDS("reason"),
+		.counters = WORDS("packets"),
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
 	{.word = "memory", .help = "pools and tables of fixed size: how much of them is used"},
-	{.word = "stages", .help = "what each stage of a pass costs, from one pass in 1024"},
+	{.word = "stages",
+		.keys = WORDS("stage"),
+		.counters = WORDS("calls", "packets"),
+		.help = "what each stage of a pass costs, from one pass in 1024"},
 	{.word = "queues",
+		.keys = WORDS("port", "queue"),
+		.counters = WORDS(
+			"bursts_1", "bursts_2", "bursts_4", "bursts_8", "bursts_16", "bursts_32"),
 		.help = "receive queues: bursts of 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 "
 			"frames"},
-	{.word = "workers", .help = "workers, their CPUs and counters"},
+	{.word = "workers",
+		.keys = WORDS("worker"),
+		.counters = WORDS(
+			"busy_ms", "idle_ms", "passes", "rx", "originated", "tx", "drops", "local"),
+		.help = "workers, their CPUs and counters"},
 	{.word = "totals",
+		.counters = WORDS("rx", "originated", "tx", "drops", "local", "flows_created",
+			"flows_expired", "flows_evicted"),
 		.help = "counters of packets and flows of the whole gateway",
 		.single = true},
 	{.word = "info", .help = "the daemon: version, process, config file", .single = true},

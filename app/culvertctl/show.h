@@ -14,7 +14,9 @@ struct show {
 	const char *help;
 	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
 	const char *nonzero; // counter: objects where it is 0 are shown on request only; or NULL
-	bool single;         // the list has one object: its items are shown below each other
+	const char *const *keys; // items that tell objects apart, up to NULL; NULL: there is one
+	const char *const *counters; // items that only grow, up to NULL; or NULL
+	bool single; // the list has one object: its items are shown below each other
 };
 
 // Of "flush flows".

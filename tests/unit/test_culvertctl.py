@@ -11,6 +11,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import socket
@@ -58,6 +59,19 @@ def dpdk_answer(command, items, offset):
     return (text + "}}").encode()
 
 
+class Growing:
+    """A list whose counters grow by the same from answer to answer, however many pages it takes."""
+
+    def __init__(self, items, **steps):
+        self.items, self.steps, self.answers = items, steps, 0
+
+    def at(self, offset):
+        self.answers += offset == 0
+        return [{key: value + self.steps.get(key, 0) * (self.answers - 1)
+                 if key in self.steps else value for key, value in item.items()}
+                for item in self.items]
+
+
 class Daemon:
     """A telemetry server. conversation(connection) replaces what it does with one client. A list
     that is a string refuses every question, for that reason."""
@@ -99,10 +113,12 @@ class Daemon:
             self.requests.append(request)
             command, offset, *filters = request.split(",")
             word = command.removeprefix("/culvert/")
-            if isinstance(refusal := self.lists.get(word), str):
-                connection.send(json.dumps({command: {"error": refusal}}).encode())
-            elif word in self.lists:
-                items = self.lists[word]
+            items = self.lists.get(word)
+            if isinstance(items, Growing):
+                items = items.at(int(offset))
+            if isinstance(items, str):
+                connection.send(json.dumps({command: {"error": items}}).encode())
+            elif items is not None:
                 for key, value in (f.split("=") for f in filters):
                     items = [item for item in items if str(item[key]) == value]
                 connection.send(dpdk_answer(command, items, int(offset)))
@@ -539,7 +555,7 @@ class CommandLine(Case):
 
     def test_wrong_command_lines(self):
         for args, message in (
-                (["shwo", "sas"], '"shwo" is no command, did you mean "show"? There are: show, explain, '),
+                (["shwo", "sas"], '"shwo" is no command, did you mean "show"? There are: show, top, watch, '),
                 (["list", "all"], "list takes neither"),
                 (["-i", "west", "list"], "list takes neither"),
                 (["temperature"], '"temperature" is no command, there are: show, '),
@@ -577,6 +593,125 @@ class CommandLine(Case):
             for args in (["show", "info"], ["show", "info", "--json"], ["list"], ["--help"]):
                 err = self.finish(self.start(*args, stdout=full), 1)[1]
                 self.assertIn("cannot write", err)
+
+
+class Live(Case):
+    """What is shown again and again: watch and top."""
+
+    SAS = [{"name": f"sa-{i}", "direction": "out", "remote": "192.0.2.2", "packets": 0,
+            "bytes": 0, "errors": 0, "last_seen_s": "0"} for i in range(30)]
+
+    def growing_daemon(self):
+        self.west = self.daemon("west", {
+            "info": [{"instance": "west", "uptime_s": 90061}],
+            "ports": Growing([{"name": "lan", "link": "up", "rx_packets": 5, "rx_bytes": 0,
+                               "rx_missed": 0, "rx_no_buffer": 0, "rx_errors": 0, "tx_packets": 0,
+                               "tx_bytes": 0, "tx_errors": 0}],
+                             rx_packets=1000, rx_bytes=10**6, rx_missed=7, tx_errors=3),
+            "workers": Growing([{"worker": 0, "cpu": 3, "state": "running", "busy_ms": 0,
+                                 "idle_ms": 0, "rx": 0, "tx": 0, "drops": 0, "held": 2}],
+                               busy_ms=250, idle_ms=750, rx=10),
+            "sas": Growing(self.SAS, packets=100),
+            "drops": Growing([{"reason": "replay", "packets": 1, "help": "seen"}], packets=50),
+        })
+
+    def read_until(self, process, pattern, stream=None):
+        out, deadline = "", time.monotonic() + DEADLINE_S
+        fd = stream if stream is not None else process.stdout.fileno()
+        while not re.search(pattern, out):
+            self.assertLess(time.monotonic(), deadline, out)
+            if select.select([fd], [], [], 1)[0]:
+                out += os.read(fd, 65536).decode()
+        return out
+
+    def test_watch_adds_rates(self):
+        self.growing_daemon()
+        process = self.start("watch", "show", "drops")
+        out = self.read_until(process, r"PACKETS/S[^\n]*\n[^\n]*\n")
+        self.assertRegex(out, r"\AREASON  PACKETS  HELP\nreplay +1 +seen\n\n")
+        rate = int(re.search(r"PACKETS/S +HELP\nreplay +\d+ +(\d+) ", out)[1])
+        self.assertGreater(rate, 0)
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 0)
+
+    def test_watch_for_programs(self):
+        self.growing_daemon()
+        process = self.start("--json", "watch", "1", "show", "sas")
+        out = self.read_until(process, r"\n.*\n.*\n")
+        process.send_signal(signal.SIGTERM)
+        self.finish(process, 0)
+        first, second = (json.loads(line)["sas"] for line in out.splitlines()[:2])
+        self.assertEqual(first, self.SAS)
+        self.assertEqual([sa["name"] for sa in second], [sa["name"] for sa in self.SAS])
+        for sa in second:
+            self.assertGreater(sa["packets/s"], 0)
+            self.assertEqual(sa["bytes/s"], 0)
+
+    def test_q_ends_it_and_leaves_the_terminal_as_it_was(self):
+        self.growing_daemon()
+        self.env["TERM"] = "xterm"
+        for command in (["top"], ["watch", "show", "totals"], ["watch", "show", "ports"]):
+            self.west.lists["totals"] = [{"rx": 1}]
+            master, slave = pty.openpty()
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 120, 0, 0))
+            before = termios.tcgetattr(slave)
+            process = self.start(*command, stdin=slave, stdout=slave)
+            out = self.read_until(process, r"\x1b\[H\x1b\[J[^\x1b]*\x1b", master)
+            self.assertLess(out.split("\x1b[H\x1b[J")[1].count("\n"), 8, "more than the screen")
+            os.write(master, b"xq")
+            self.finish(process, 0)
+            self.assertEqual(termios.tcgetattr(slave), before)
+            os.close(slave)
+            os.close(master)
+
+    def test_dumb_terminal(self):
+        self.growing_daemon()
+        self.env["TERM"] = "dumb"
+        master, slave = pty.openpty()
+        process = self.start("top", stdin=slave, stdout=slave)
+        out = self.read_until(process, r"(?s)PORT.*PORT", master)
+        self.assertNotIn("\x1b", out)
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 0)
+        os.close(slave)
+        os.close(master)
+
+    def test_top_once(self):
+        self.growing_daemon()
+        for words in (["top"], ["top", "--once"]):
+            out = self.ctl(*words)
+            self.assertTrue(out.startswith("west  up 1 d 01:01:01\n\nPORT  LINK  RX/S"), out)
+            self.assertEqual(len(re.findall(r"^sa-\d+ ", out, re.MULTILINE)), 10)
+
+    def test_top_for_programs(self):
+        self.growing_daemon()
+        began = time.monotonic()
+        tables = json.loads(self.ctl("--json", "top"))
+        period = time.monotonic() - began
+        self.assertEqual(list(tables), ["ports", "workers", "sas", "drops"])
+        port, worker, drop = tables["ports"][0], tables["workers"][0], tables["drops"][0]
+        for got, grown in ((port["rx/s"], 1000), (port["missed/s"], 7), (port["errors/s"], 3),
+                           (port["rx_mbit/s"], 8), (worker["rx/s"], 10), (drop["packets/s"], 50)):
+            self.assertTrue(grown / period - 1 <= got <= grown, (got, grown, period))
+        self.assertEqual(worker["busy_%"], 25)
+        self.assertEqual(worker["held"], 2)
+
+    def test_daemon_that_goes(self):
+        self.growing_daemon()
+        process = self.start("watch", "show", "drops")
+        self.read_until(process, "replay")
+        self.west.lists = {}
+        self.assertIn("does not know this command", self.finish(process, 1)[1])
+
+    def test_wrong_words(self):
+        for words in (["watch"], ["watch", "0", "show", "sas"], ["watch", "x", "show", "sas"],
+                      ["watch", "1", "flush", "flows"], ["watch", "5"],
+                      ["watch", "3601", "show", "sas"], ["watch", "1", "1", "show", "sas"]):
+            self.assertIn("watch: [SECONDS] show", self.ctl(*words, code=2))
+        self.assertIn("show: what?", self.ctl("watch", "show", code=2))
+        self.assertIn('top: "now" is one word too many', self.ctl("top", "now", code=2))
+        for words in (["top"], ["watch", "show", "sas"]):
+            self.assertIn("no running culvertd", self.ctl(*words, code=1))
 
 
 class Explain(Case):

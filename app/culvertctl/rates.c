@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_MAX_LEN 80
+
+struct sample sample_of(json_t *objects)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (struct sample){objects, (double)now.tv_sec + (double)now.tv_nsec / 1e9};
+}
+
+void sample_fini(struct sample *s)
+{
+	json_decref(s->objects);
+	s->objects = NULL;
+}
+
+static bool is_one_of(const char *const words[], const char *word)
+{
+	for (; words != NULL && *words != NULL; words++)
+		if (strcmp(*words, word) == 0)
+			return true;
+	return false;
+}
+
+// What tells an object from others of its list, in new memory.
+static char *identity_new(const struct show *what, const json_t *object)
+{
+	json_t *values = json_array();
+	char *text;
+
+	for (const char *const *key = what->keys; key != NULL && *key != NULL; key++) {
+		json_t *value = json_object_get(object, *key);
+
+		if (value != NULL)
+			json_array_append(values, value);
+	}
+	text = json_dumps(values, JSON_COMPACT);
+	json_decref(values);
+	return text;
+}
+
+// The objects by identity.
+static json_t *index_new(const struct show *what, const json_t *objects)
+{
+	json_t *index = json_object();
+
+	for (size_t i = 0; i < json_array_size(objects); i++) {
+		json_t *object = json_array_get(objects, i);
+		char *identity = identity_new(what, object);
+
+		if (identity != NULL)
+			json_object_set(index, identity, object);
+		free(identity);
+	}
+	return index;
+}
+
+static json_t *object_with_rates(
+	const struct show *what, const json_t *before, json_t *object, double seconds)
+{
+	json_t *with = json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value)
+	{
+		json_t *old = json_object_get(before, key);
+		char name[NAME_MAX_LEN];
+
+		json_object_set(with, key, value);
+		if (!is_one_of(what->counters, key) || !json_is_integer(old) ||
+			!json_is_integer(value) || seconds <= 0)
+			continue;
+
+		double grown = (double)(json_integer_value(value) - json_integer_value(old));
+
+		snprintf(name, sizeof(name), "%s/s", key);
+		json_object_set_new(with, name, json_integer((json_int_t)(grown / seconds + 0.5)));
+	}
+	return with;
+}
+
+json_t *rates_add(const struct show *what, const struct sample *before, const struct sample *now)
+{
+	json_t *index = index_new(what, before->objects);
+	json_t *objects = json_array();
+
+	for (size_t i = 0; i < json_array_size(now->objects); i++) {
+		json_t *object = json_array_get(now->objects, i);
+		char *identity = identity_new(what, object);
+		const json_t *old = identity != NULL ? json_object_get(index, identity) : NULL;
+
+		json_array_append_new(
+			objects, object_with_rates(what, old, object, now->at - before->at));
+		free(identity);
+	}
+	json_decref(index);
+	return objects;
+}
+
+double rates_get(const json_t *object, const char *counter)
+{
+	char name[NAME_MAX_LEN];
+
+	snprintf(name, sizeof(name), "%s/s", counter);
+	return json_number_value(json_object_get(object, name));
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A terminal that shows one picture after the other until the user has enough: q, Ctrl-C or a
+// signal that ends. What is not a terminal, or knows no control sequences, gets them one below
+// the other. One thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+// Takes keys as they are pressed, if there is a terminal, until screen_end().
+void screen_begin(void);
+
+// Leaves the terminal as it was.
+void screen_end(void);
+
+// Whether the output is a terminal.
+bool screen_is_terminal(void);
+
+// Shows text, as much of it as there are lines on the terminal.
+void screen_show(const char *text);
+
+// Waits. False if the user has enough.
+bool screen_wait(unsigned int ms);
