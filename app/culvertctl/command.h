@@ -29,5 +29,8 @@ enum exit_code command_top(const struct options *options, char **words);
 // Perhaps seconds, "show", and what follows that. Shows it again and again.
 enum exit_code command_watch(const struct options *options, char **words);
 
+// No words. Fails if the file is refused, after what is wrong with it.
+enum exit_code command_reload(const struct options *options, char **words);
+
 // A reason for dropping packets, or nothing for all of them.
 enum exit_code command_explain(const struct options *options, char **words);

@@ -29,6 +29,8 @@ static const struct command {
 		command_explain},
 	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
 		command_flush},
+	{"reload", "", "has the configuration read again; what is wrong with it, if it is refused",
+		command_reload},
 	{"list", "", "the running instances", command_list},
 	{"help", "", "this", command_help},
 };
@@ -39,7 +41,8 @@ static void usage_print(FILE *out)
 {
 	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
 	      "\n"
-	      "Shows what a running culvertd is doing, and has it forget flows.\n"
+	      "Shows what a running culvertd is doing, has it forget flows and read its "
+	      "configuration again.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < N_COMMANDS; i++)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <rte_launch.h>
@@ -19,6 +16,7 @@
 #include "nd.h"
 #include "path_mtu.h"
 #include "notify.h"
+#include "reload.h"
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
@@ -311,43 +309,6 @@ static void drain_events(struct gateway *g, uint64_t now)
 	}
 }
 
-// Writes what went wrong to the log, line by line.
-static void log_lines(char *lines)
-{
-	char *rest = lines, *line;
-
-	while ((line = strsep(&rest, "\n")) != NULL)
-		if (line[0] != '\0')
-			log_error("%s", line);
-}
-
-static void reload(struct gateway *g)
-{
-	char *lines = NULL;
-	size_t size;
-	FILE *errors = open_memstream(&lines, &size);
-	int rc;
-
-	if (errors == NULL) {
-		log_error("not reloaded: no memory");
-		return;
-	}
-	notify_reloading();
-	log_info("reloading %s", g->conf_path);
-	while ((rc = configure_reload(g, errors)) == -EBUSY) {
-		nanosleep(WAIT, NULL);
-		configure_tick(g);
-	}
-	fclose(errors);
-	log_lines(lines);
-	free(lines);
-	if (rc == 0)
-		log_info("reloaded, generation %u", g->snapshot->generation);
-	else
-		log_error("not reloaded: nothing has changed");
-	notify_ready();
-}
-
 void control_run(struct gateway *g)
 {
 	uint64_t next_tick = 0;
@@ -377,7 +338,8 @@ void control_run(struct gateway *g)
 		configure_tick(g);
 		sig = sigtimedwait(&set, NULL, WAIT);
 		if (sig == SIGHUP)
-			reload(g);
+			reload_ask(g);
+		reload_tick(g);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");

@@ -17,6 +17,7 @@
 #include "neigh.h"
 #include "path_mtu.h"
 #include "port.h"
+#include "reload.h"
 #include "reserve.h"
 #include "worker.h"
 
@@ -35,6 +36,7 @@ struct gateway {
 	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.
 	struct snapshot *retired;
 	uint64_t retired_token;
+	struct reload reload;
 	struct port ports[PORTS_MAX]; // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets

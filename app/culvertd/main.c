@@ -21,6 +21,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
+#include "reload.h"
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
@@ -260,6 +261,7 @@ static void gateway_stop(struct gateway *g)
 	configure_stop(g);
 	path_mtus_fini(&g->path_mtus);
 	reserve_free(g->reserve);
+	reload_fini(g);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);

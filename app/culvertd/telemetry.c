@@ -11,6 +11,7 @@
 #include "telemetry_add.h"
 #include "telemetry_flow.h"
 #include "telemetry_policy.h"
+#include "telemetry_reload.h"
 #include "telemetry_sa.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
@@ -273,6 +274,8 @@ static const struct command {
 	{"/culvert/ports", "Ports", port_item, NULL},
 	{"/culvert/queues", "Receive queues: bursts by size, that many frames up to the next size",
 		queue_item, NULL},
+	{"/culvert/reload", "Asks for the configuration to be read again", NULL, reload_page},
+	{"/culvert/reloaded", "What came of it", reload_item, NULL},
 	{"/culvert/routes", "Routes", route_item, NULL},
 	{"/culvert/rules",
 		"Firewall rules, in order. asked: packets decided, mostly the first of a flow each "
