@@ -121,6 +121,7 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 
 		v->packets += c->packets;
 		v->bytes += c->bytes;
+		v->dummies += c->dummies;
 		for (enum drop d = 1; d < DROP_COUNT; d++) {
 			v->drops[d] += c->drops[d];
 			v->errors += c->drops[d];

@@ -53,6 +53,7 @@ struct sa_view {
 	const char *engine;
 	bool esn;
 	uint64_t packets, bytes, errors;
+	uint64_t dummies; // of the packets
 	uint64_t drops[DROP_COUNT];
 	uint64_t sequence;      // outbound the last that was taken, inbound the highest that came
 	uint64_t window;        // inbound, else 0

@@ -233,6 +233,7 @@ static const struct openmetrics_family sa_families[] = {
 	INFO("sa", sa_info_labels, "What the security association is."),
 	COUNTER(sa_view, packets, "sa_packets", "Packets sealed or opened."),
 	BYTES(sa_view, bytes, "sa", "Octets of their inner packets."),
+	COUNTER(sa_view, dummies, "sa_dummies", "Of the packets, dummies made here."),
 	ARRAY(sa_view, drops, COUNTER, "sa_dropped_packets", "reason", drop_name, 1, DROP_COUNT,
 		true, "Packets of the SA that were dropped, by reason; reasons that occurred."),
 	GAUGE(sa_view, sequence, "sa_sequence_number",

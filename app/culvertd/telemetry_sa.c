@@ -66,6 +66,7 @@ bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	add_u64(d, "path_mtu", v.path_mtu);
 	add_u64(d, "packets", v.packets);
 	add_u64(d, "bytes", v.bytes);
+	add_u64(d, "dummies", v.dummies);
 	add_u64(d, "errors", v.errors);
 	add_drops(d, &v);
 	add_maybe(d, "last_seen_s", v.seen_ms != UINT64_MAX, v.seen_ms / 1000);

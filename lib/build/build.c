@@ -122,6 +122,8 @@ static void sa_params_write(struct sa_params *p, const struct conf *conf, const 
 	p->flow_label = flow_label[c->flow_label];
 	p->df = df[c->df];
 	p->fragment_after = c->fragment_after;
+	p->tfc_len = c->tfc_pad;
+	p->dummies_rate = c->tfc_dummies;
 	lifetime_write(p->soft, &c->soft);
 	lifetime_write(p->hard, &c->hard);
 	p->n_workers = conf->n_workers;
@@ -137,6 +139,8 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 	if (sa == NULL)
 		return -errno;
 	s->sa_out[s->n_sa_out++] = sa;
+	if (p->dummies_rate > 0)
+		s->dummies[s->n_dummies++] = sa;
 	if (!sa->sa.begun)
 		return 0;
 
@@ -170,7 +174,8 @@ static int sas_build(
 	s->sa_in = calloc(conf->n_sas + 1, sizeof(s->sa_in[0]));
 	s->sa_out = calloc(conf->n_sas + 1, sizeof(s->sa_out[0]));
 	s->path = calloc(conf->n_sas + 1, sizeof(s->path[0]));
-	if (s->sa_in == NULL || s->sa_out == NULL || s->path == NULL)
+	s->dummies = calloc(conf->n_sas + 1, sizeof(s->dummies[0]));
+	if (s->sa_in == NULL || s->sa_out == NULL || s->path == NULL || s->dummies == NULL)
 		return fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
@@ -399,6 +404,7 @@ void build_snapshot_free(struct snapshot *s)
 	rule_set_free(s->rules);
 	free(s->sa_out_by_spi);
 	free(s->sa_out);
+	free(s->dummies);
 	free(s->sa_in);
 	free(s->policy_source);
 	route_table_free(s->routes);

@@ -70,6 +70,8 @@ enum conf_mode { CONF_TUNNEL, CONF_TRANSPORT };
 #define CONF_DSCP_MAX 63
 enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
 
+#define CONF_TFC_MTU UINT16_MAX // pads to what fits the way to the peer
+
 enum conf_flow_label { CONF_FLOW_LABEL_ZERO, CONF_FLOW_LABEL_COPY };
 enum conf_df { CONF_DF_COPY, CONF_DF_SET, CONF_DF_CLEAR };
 
@@ -100,8 +102,10 @@ struct conf_sa {
 	// Of the outer header, outbound only:
 	uint8_t ttl;
 	enum conf_flow_label flow_label;
-	enum conf_df df;     // of the outer header; outbound only
-	bool fragment_after; // packets are cut after they are sealed; outbound only
+	enum conf_df df;      // of the outer header; outbound only
+	bool fragment_after;  // packets are cut after they are sealed; outbound only
+	uint16_t tfc_pad;     // octets that all inner packets have at least; 0: as they are
+	uint32_t tfc_dummies; // packets a second, dummies make up for what is missing
 };
 
 enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };

@@ -14,8 +14,9 @@ void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
 
-// Checks what an SA, an item of the list, does with IP headers, and fills in the defaults that
-// depend on its direction.
+// Check what an SA, an item of the list, does for traffic flow confidentiality and with IP headers,
+// and fill in the defaults that depend on other settings.
+void conf_check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 
 // Refuses the settings that differ from what runs and could not be put to work without a restart.

@@ -8,7 +8,7 @@ static void check_dscp(struct conf_reader *r, config_setting_t *item, struct con
 	bool out = sa->direction == CONF_OUT;
 
 	if (s == NULL)
-		sa->dscp = out ? CONF_DSCP_COPY : CONF_DSCP_KEEP;
+		sa->dscp = !out ? CONF_DSCP_KEEP : sa->tfc_pad != 0 ? 0 : CONF_DSCP_COPY;
 	else if (conf_given(item, "direction") == NULL)
 		return;
 	else if (out && sa->dscp == CONF_DSCP_KEEP)
@@ -42,7 +42,8 @@ static void check_flow_label(
 static void check_tunnel_only(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
-	static const char *const names[] = {"dscp", "ecn", "ttl", "flow_label", "df", "fragment"};
+	static const char *const names[] = {
+		"dscp", "ecn", "ttl", "flow_label", "df", "fragment", "tfc"};
 
 	for (unsigned int i = 0; sa->mode == CONF_TRANSPORT && i < RTE_DIM(names); i++) {
 		config_setting_t *s = conf_given(item, names[i]);
@@ -59,6 +60,7 @@ void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct co
 	check_outbound_only(r, item, sa, "flow_label");
 	check_outbound_only(r, item, sa, "df");
 	check_outbound_only(r, item, sa, "fragment");
+	check_outbound_only(r, item, sa, "tfc");
 	check_flow_label(r, item, sa);
 	check_tunnel_only(r, item, sa);
 }

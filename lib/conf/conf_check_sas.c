@@ -169,6 +169,7 @@ void conf_check_sas(struct conf_reader *r)
 
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
+		conf_check_tfc(r, item, sa);
 		conf_check_headers(r, item, sa);
 		check_lifetime(r, item, sa);
 		check_algorithms(r, item, sa);

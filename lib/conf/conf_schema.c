@@ -224,6 +224,23 @@ static const struct conf_option lifetime_options[] = {
 
 static const struct conf_schema lifetime = {.options = lifetime_options};
 
+static const struct conf_option tfc_options[] = {
+	{.name = "pad",
+		.type = &conf_type_tfc_pad,
+		.min = 64,
+		.max = 9600,
+		.def = "mtu",
+		FIELD(struct conf_sa, tfc_pad)},
+	{.name = "dummies",
+		.type = &conf_type_uint,
+		.max = 50000,
+		.def = "0",
+		FIELD(struct conf_sa, tfc_dummies)},
+	{0},
+};
+
+static const struct conf_schema tfc = {.options = tfc_options};
+
 static const struct conf_option sa_options[] = {
 	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_sa, name)},
 	{.name = "direction",
@@ -283,6 +300,7 @@ static const struct conf_option sa_options[] = {
 		.choices = flow_labels,
 		.def = "zero",
 		FIELD(struct conf_sa, flow_label)},
+	{.name = "tfc", .shape = CONF_GROUP, .schema = &tfc},
 	{0},
 };
 

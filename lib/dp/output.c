@@ -119,6 +119,22 @@ void output_burst(struct worker *w, struct burst *b)
 	b->n = 0;
 }
 
+bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst)
+{
+	const struct ip_addr *next = nexthop->kind == NEXTHOP_GATEWAY ? &nexthop->gateway : dst;
+	uint32_t sought = neigh_seek(w->neigh, &w->neigh_hints, nexthop->port, next);
+	struct rte_ether_addr mac;
+	enum neigh_answer answer =
+		neigh_ask(w->neigh, &w->neigh_hints, sought, nexthop->port, next, &mac);
+
+	if (answer == NEIGH_WAIT) {
+		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
+
+		worker_ask(w, &e);
+	}
+	return answer == NEIGH_KNOWN;
+}
+
 // True if the packet has to wait on.
 static bool still_held(struct worker *w, struct held *h)
 {

@@ -8,6 +8,9 @@
 // Sends every packet of the burst on its p->nexthop; empties the burst.
 void output_burst(struct worker *w, struct burst *b);
 
+// Whether a packet to dst could be sent on nexthop now. If not, its link address is asked for.
+bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst);
+
 // Puts a whole frame with the others that leave by the port.
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 

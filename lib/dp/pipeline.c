@@ -3,6 +3,7 @@
 
 #include <rte_esp.h>
 
+#include "dummy.h"
 #include "esp_in.h"
 #include "esp_out.h"
 #include "forward.h"
@@ -228,6 +229,7 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		output_held(w);
 		reassembly_expire(w);
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
+		dummies_add(w);
 	}
 	if (n > 0) {
 		w->counters.passes++;
@@ -244,6 +246,9 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		stage_end(&w->stages, STAGE_LOCAL, n);
 		pipeline_out(w);
 		pipeline_forward(w);
+	} else if (w->protect.n > 0) { // dummies
+		stages_begin(&w->stages);
+		pipeline_out(w);
 	}
 	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
 		local_output(w);

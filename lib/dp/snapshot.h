@@ -73,4 +73,7 @@ struct snapshot {
 	struct sa_path **path;
 	// By index of policy and of rule: what the same one had counted in snapshots that are gone.
 	uint64_t *policy_before, *rule_before;
+
+	struct sa_out **dummies; // those of sa_out that have dummies
+	uint32_t n_dummies;
 };

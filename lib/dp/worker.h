@@ -19,10 +19,11 @@
 #include "snapshot.h"
 #include "stage.h"
 
-#define TX_MAX 512 // packets for one port that a pass may leave behind
-// Packets of one pass: those that came in, those made here, and fragments of both, in clear, before
-// they are sealed and after.
-#define PKTS_MAX (RX_BURST_MAX + 7 * BURST_MAX)
+#define DUMMIES_MAX 64  // of one pass
+#define TX_MAX      512 // packets for one port that a pass may leave behind
+// Packets of one pass: those that came in, dummies, those made here, and fragments of all, in
+// clear, before they are sealed and after.
+#define PKTS_MAX (RX_BURST_MAX + DUMMIES_MAX + 7 * BURST_MAX)
 #define DEAD_MAX 256
 // One pass in so many is measured: the cost of measuring is lost in the noise.
 #define WORKER_STAGES_EVERY 1024
@@ -103,6 +104,7 @@ struct worker {
 	struct neigh_hints neigh_hints;
 	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t next_tick;
+	uint32_t dummies_next;                     // SA to look at, as an index that goes on and on
 	struct error_bucket errors[PORTS_MAX + 1]; // by port; the last for tunnels
 	uint32_t n_held;
 	struct held *held;

@@ -30,16 +30,18 @@ struct inherited {
 static struct inherited inherit(const struct sa *sa, const struct rte_mbuf *m)
 {
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
-	struct inherited inner = {IPPROTO_IPV6, 0, 0};
+	struct inherited inner = {IPPROTO_IPV6, 0, sa->df_copied | sa->df_set};
 	uint8_t tos;
 
 	if (ip_is_v4(ip)) {
 		inner.next_header = IPPROTO_IPIP;
 		inner.offset = (ip->fragment_offset & sa->df_copied) | sa->df_set;
 		tos = ip->type_of_service;
-	} else {
-		inner.offset = sa->df_copied | sa->df_set;
+	} else if (likely(ip->version_ihl != ESP_DUMMY)) {
 		tos = ipv6_tos((const struct rte_ipv6_hdr *)ip);
+	} else {
+		inner.next_header = IPPROTO_NONE;
+		tos = 0;
 	}
 	inner.tos = (uint8_t)((tos & sa->tos_copied) | sa->tos_fixed);
 	return inner;

@@ -7,10 +7,13 @@
 
 #include "sa.h"
 
-// m holds one IP packet, contiguous, its data starting at the IP header; afterwards it starts at
-// the outer IP header, which in transport mode is its own. path is that of sa, seq comes from
-// sa_out_take_seq(). Fills *op for crypto_seal(). Returns DROP_NONE, DROP_SEQUENCE_END,
-// DROP_LIFETIME, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM (m is unchanged).
+// First octet of a dummy packet, which stands for no version of IP (RFC 4303 2.6).
+#define ESP_DUMMY 0x20
+
+// m holds one IP packet or, in tunnel mode, a dummy, contiguous, its data starting at the IP
+// header; afterwards it starts at the outer IP header, which in transport mode is its own. path is
+// that of sa, seq comes from sa_out_take_seq(). Fills *op for crypto_seal(). Returns DROP_NONE,
+// DROP_SEQUENCE_END, DROP_LIFETIME, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM (m is unchanged).
 typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
@@ -18,13 +21,19 @@ typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const s
 enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
+// The same for SAs with tfc_len, to packets that are padded first (RFC 4303 2.7): tfc.c.
+enum drop esp_out_tunnel_tfc(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
 // Transport mode (RFC 4303 3.1.1). m is no fragment (RFC 4303 3.3.4).
 enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
-// The one for the mode of an SA.
+// The one for an SA.
 static inline esp_out_fn esp_out_of(const struct sa_out *sa)
 {
+	if (unlikely(sa->sa.tfc_len != 0))
+		return esp_out_tunnel_tfc;
 	return likely(sa->sa.mode == SA_TUNNEL) ? esp_out_tunnel : esp_out_transport;
 }
 

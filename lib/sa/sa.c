@@ -61,6 +61,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.fragment_after = p->fragment_after,
 		.df_copied = p->df == SA_DF_COPY ? DF : 0,
 		.df_set = p->df == SA_DF_SET ? DF : 0,
+		.tfc_len = p->tfc_len,
 		.local = p->local,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
@@ -176,6 +177,7 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
 	sa->seq_limit = sa_out_life_end(sa);
+	sa->dummies.rate = p->dummies_rate;
 	sa->path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
 	return sa->path != NULL ? 0 : -ENOMEM;
 }

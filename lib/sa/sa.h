@@ -39,7 +39,8 @@ struct sa_audit {
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
 	uint64_t packets; // sealed or opened; policy may still refuse what was opened
-	uint64_t bytes;   // of their inner packets
+	uint64_t bytes;   // of their inner packets; TFC padding that was added counts
+	uint64_t dummies; // of the packets, those made for the SA
 	uint64_t drops[DROP_COUNT];
 	struct sa_audit audit;
 } __rte_cache_aligned;
@@ -75,7 +76,9 @@ struct sa_params {
 	uint8_t ttl;
 	enum sa_flow_label flow_label;
 	enum sa_df df;
-	bool fragment_after; // see struct sa
+	bool fragment_after;   // see struct sa
+	uint16_t tfc_len;      // see struct sa
+	uint32_t dummies_rate; // see struct sa_dummies
 	// 0 where none is asked for, see lifetime_init().
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
@@ -98,6 +101,9 @@ struct sa {
 	// Outbound: packets that may be cut are cut after they are sealed, not before.
 	bool fragment_after;
 	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
+	// Octets that inner packets are padded to (RFC 4303 2.7), as far as that fits the path; 0:
+	// they are sent as they are.
+	uint16_t tfc_len;
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
 	struct ip_addr local;
@@ -138,6 +144,14 @@ struct sa_path {
 
 static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packets");
 
+// Dummy packets (RFC 4303 2.6). Written by one worker alone.
+struct sa_dummies {
+	uint32_t rate;    // packets a second that the SA is to have at least; 0: no dummies
+	uint64_t seq;     // last number taken when they were last looked at,
+	uint64_t time;    // and the TSC
+	uint64_t missing; // packets, in 1/tsc_hz
+};
+
 struct sa_out {
 	struct sa sa;
 	// Last number taken. Written by workers; nothing else is for them on this line but what
@@ -149,6 +163,7 @@ struct sa_out {
 	_Atomic uint64_t seq_limit;
 	struct sa_path *_Atomic path; // written by the control thread
 	uint64_t seq_reserved;        // see sa_out_allow(); control thread
+	struct sa_dummies dummies __rte_cache_aligned;
 } __rte_cache_aligned;
 
 struct sa_in {

@@ -87,6 +87,7 @@ def check_values(families, telemetry):
         labels = {"sa": sa["name"], "direction": sa["direction"]}
         equal("packets", value("culvert_sa_packets_total", **labels), sa["packets"])
         equal("bytes", value("culvert_sa_bytes_total", **labels), sa["bytes"])
+        equal("dummies", value("culvert_sa_dummies_total", **labels), sa["dummies"])
         equal("sequence", value("culvert_sa_sequence_number", **labels), sa["sequence"])
         equal("info", value("culvert_sa_info", spi=sa["spi"], local=sa["local"],
                             remote=sa["remote"], cipher=sa["cipher"], auth=sa["auth"],

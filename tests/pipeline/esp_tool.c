@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gateway A as a filter, for oracles in other languages: esp_tool CIPHER AUTH, or with a third
-// argument, 4 or 6, that of the site with IPv6, the number being the family of the outer header.
+// argument, 4 or 6, that of the site with IPv6, the number being the family of the outer header. A
+// fourth one is more settings of the outbound SA.
 //
 // First come two lines "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B, with "-" for
 // no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet that comes in by
@@ -62,11 +63,14 @@ int main(int argc, char **argv)
 	char line[LINE_LEN];
 	int rc = 0;
 
-	if (argc < 3 || argc > 4 || harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
+	if (argc < 3 || argc > 5 || harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
 		return 2;
 
 	// Room for ESP around an inner packet of 1500 octets.
-	const struct site s = {.cipher = argv[1], .auth = argv[2], .mtu = 1600};
+	const struct site s = {.cipher = argv[1],
+		.auth = argv[2],
+		.mtu = 1600,
+		.sa_out = argc > 4 ? argv[4] : NULL};
 	struct gateway *g =
 		argc == 3 ? site_a(s) : site_v6_a(argv[3][0] == '4' ? OVER_V4 : OVER_V6, s);
 

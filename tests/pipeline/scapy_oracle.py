@@ -186,12 +186,47 @@ def check_mix(path, outer, cipher, auth, their_cipher, their_auth, iv_len):
     print(f"{cipher} {auth} over IPv{outer}: {packets} packets in each direction, of both families")
 
 
+def check_tfc(path, outer, cipher, auth, their_cipher, their_auth):
+    """TFC padding (RFC 4303 2.7): scapy finds the inner packet, zeros behind it and one length; and
+    what it puts behind its own packets we take off."""
+    pad = 1000
+    rng = random.Random(f"tfc {outer} {cipher} {auth}")
+    tool = Tool(path, cipher, auth, outer, f"tfc = {{ pad = {pad}; }};")
+    ours, theirs = GATEWAYS[outer]
+    out = association(tool.sas["out"], their_cipher, their_auth, ours, theirs)
+    back = association(tool.sas["in"], their_cipher, their_auth, theirs, ours)
+    lengths = set()
+    seq = 0
+    for size in SIZES:
+        for make, here, there, least in ((inner_packet, HOST_A, HOST_B, 20),
+                                         (inner_packet6, HOST6_A, HOST6_B, 40)):
+            if size < least:
+                continue
+            seq += 1
+            inner = make(rng, size, here, there)
+            sealed = tool.packet("lan", inner)
+            right = one_hop_on(inner)
+            opened = bytes(out.decrypt(parse(sealed)))
+            assert opened == right + bytes(max(pad - size, 0)), "scapy opens something else"
+            assert traffic_class(sealed) == 0, "the outer traffic class tells of the inner one"
+            if size <= pad:
+                lengths.add(len(sealed))
+            inner = make(rng, size, there, here)
+            sealed = bytes(back.encrypt(parse(inner + rng.randbytes(rng.randrange(40))), seq_num=seq))
+            assert tool.packet("wan", sealed) == one_hop_on(inner), "we open something else"
+    assert len(lengths) == 1, f"lengths on the wire: {lengths}"
+    tool.close()
+    print(f"{cipher} {auth} over IPv{outer}, TFC padding: {seq} packets in each direction")
+
+
 def main():
     count = 0
     for cipher, auth, their_cipher, their_auth, iv_len in pairs():
         check_pair(sys.argv[1], cipher, auth, their_cipher, their_auth, iv_len)
         for outer in GATEWAYS:
             check_mix(sys.argv[1], outer, cipher, auth, their_cipher, their_auth, iv_len)
+            if cipher != "null":
+                check_tfc(sys.argv[1], outer, cipher, auth, their_cipher, their_auth)
         count += 1
     assert count == 11
 

@@ -245,6 +245,8 @@ static void test_sas(void **state)
 	assert_false(sa[0].ecn);
 	assert_int_equal(sa[0].ttl, 255);
 	assert_int_equal(sa[0].flow_label, CONF_FLOW_LABEL_ZERO);
+	assert_int_equal(sa[0].tfc_pad, 1000);
+	assert_int_equal(sa[0].tfc_dummies, 50000);
 
 	assert_int_equal(sa[1].direction, CONF_IN);
 	assert_int_equal(sa[1].spi, 256);
@@ -263,6 +265,7 @@ static void test_sas(void **state)
 	assert_int_equal(sa[1].soft.seconds, 1000);
 
 	assert_int_equal(sa[2].spi, 0x1003);
+	assert_int_equal(sa[2].tfc_pad, 0);
 	assert_int_equal(sa[2].dscp, CONF_DSCP_COPY);
 	assert_true(sa[2].ecn);
 	assert_int_equal(sa[2].ttl, 64);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dummy.h"
+
+#include "ip_view.h"
+#include "ipv6.h"
+#include "output.h"
+#include "tfc.h"
+
+#define SAS_MAX 256 // looked at in one pass; the others have their turn later
+
+// How many packets the SA lacks. They are counted by sequence numbers, of whatever worker, and
+// those of dummies like any. What was sent too much is not set off against later.
+static uint32_t missing(const struct worker *w, struct sa_out *sa)
+{
+	struct sa_dummies *d = &sa->dummies;
+	uint64_t seq = sa_out_seq(sa);
+	uint64_t due = d->time == 0 ? 0 : RTE_MIN(w->now - d->time, w->tsc_hz) * d->rate;
+	uint64_t sent = RTE_MIN(seq - d->seq, UINT64_C(1000000)) * w->tsc_hz;
+
+	d->missing += due;
+	d->missing -= RTE_MIN(d->missing, sent);
+	// After a time without a way to the peer nothing is made good.
+	d->missing = RTE_MIN(d->missing, due + w->tsc_hz);
+	d->seq = seq;
+	d->time = w->now;
+	return (uint32_t)(d->missing / w->tsc_hz);
+}
+
+static struct ip_addr peer_of(const struct sa_path *path)
+{
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)path->outer;
+
+	return ip_is_v4(ip) ? ip_addr_from_v4(ip->dst_addr)
+			    : ipv6_addr(((const struct rte_ipv6_hdr *)ip)->dst_addr);
+}
+
+static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa_path *path)
+{
+	uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
+	const struct ip_addr to = peer_of(path);
+
+	return sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
+	       output_ready(w, path->nexthop, &to);
+}
+
+static bool add(struct worker *w, struct sa_out *sa, const struct sa_path *path)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
+	struct pkt *p;
+
+	if (m == NULL)
+		return false;
+	if (!tfc_dummy_write(m, tfc_len(&sa->sa, path))) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	p = pkt_new(w);
+	*p = (struct pkt){.m = m, .sa_out = sa, .own = true};
+	burst_add(&w->protect, p);
+	w->counters.originated++;
+	sa->sa.counters[w->id].dummies++;
+	return true;
+}
+
+// One worker makes the dummies of an SA, always the same.
+static bool is_mine(const struct worker *w, const struct sa *sa)
+{
+	return (rte_be_to_cpu_32(sa->spi) * 2654435761u >> 16) % sa->n_workers == w->id;
+}
+
+static void fill(struct worker *w, struct sa_out *sa)
+{
+	const struct sa_path *path = sa_out_path(sa);
+	uint32_t n = missing(w, sa);
+
+	if (n == 0 || !is_usable(w, sa, path))
+		return;
+	n = RTE_MIN(n, (uint32_t)(DUMMIES_MAX - w->protect.n));
+	while (n > 0 && add(w, sa, path))
+		n--;
+}
+
+void dummies_add(struct worker *w)
+{
+	const struct snapshot *s = w->snapshot;
+	uint32_t n = RTE_MIN(s->n_dummies, (uint32_t)SAS_MAX);
+
+	for (; n > 0 && w->protect.n < DUMMIES_MAX; n--) {
+		struct sa_out *sa = s->dummies[w->dummies_next++ % s->n_dummies];
+
+		if (is_mine(w, &sa->sa))
+			fill(w, sa);
+	}
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Traffic flow confidentiality in tunnel mode, outbound: padding that makes packets equally long
+// (RFC 4303 2.7), and dummy packets between them (RFC 4303 2.6). Inbound, esp_in.h takes both away.
+// Workers.
+#pragma once
+
+#include "sa.h"
+
+struct rte_mbuf;
+
+// Octets that inner packets get.
+static inline uint16_t tfc_len(const struct sa *sa, const struct sa_path *path)
+{
+	return (uint16_t)RTE_MIN(sa->tfc_len, path->mtu);
+}
+
+// Makes a dummy of an empty buffer, to be framed like any packet. False if it has no room.
+bool tfc_dummy_write(struct rte_mbuf *m, uint16_t len);
