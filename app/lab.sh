@@ -241,6 +241,7 @@ lab_config_text()
 	cat <<-END
 		instance = "$lab_id-$g"; state_dir = "$lab_dir/state";
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
+		${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;}
 		idle = "sleep"; // the hosts and the other gateway need the CPUs as well
 		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
 		ports = (

@@ -27,6 +27,7 @@ static char *kept;    // what it logged since eal_log_begin()
 static size_t kept_len;
 static FILE *keeper;
 static char *kept_start; // what it logged when it started
+static DIR *files;       // the folder of its files
 
 void eal_log_begin(void)
 {
@@ -211,20 +212,29 @@ static bool instance_held(const struct conf *conf, pid_t *by)
 	return rc == 0 && lock.l_type != F_UNLCK;
 }
 
-// DPDK leaves its files until the next start of the same name.
-static void files_remove(const struct conf *conf)
+// Who has become another user cannot get to the folder by its name any more.
+static void files_find(const struct conf *conf)
 {
 	char path[256];
-	struct dirent *d;
 
 	run_dir(path, sizeof(path), conf, "");
+	files = opendir(path);
+}
 
-	DIR *dir = opendir(path);
+// DPDK leaves its files until the next start of the same name. The folder itself stays if that is
+// another user's.
+static void files_remove(const struct conf *conf)
+{
+	DIR *dir = files;
+	char path[256];
+	struct dirent *d;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL)
 		unlinkat(dirfd(dir), d->d_name, 0);
 	if (dir != NULL)
 		closedir(dir);
+	files = NULL;
+	run_dir(path, sizeof(path), conf, "");
 	rmdir(path);
 }
 
@@ -255,6 +265,7 @@ static int init(struct args *a, const struct conf *conf)
 	eal_log_begin();
 	rc = rte_eal_init(a->n, argv);
 	kept_start = log_take();
+	files_find(conf);
 	if (rc >= 0)
 		return 0;
 	eal_log_start_show();

@@ -21,7 +21,9 @@
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
+#include "privilege.h"
 #include "reload.h"
+#include "sandbox.h"
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
@@ -200,6 +202,30 @@ static void addresses_start(struct gateway *g, const struct snapshot *s)
 	}
 }
 
+static int confine(void *arg)
+{
+	const struct conf *conf = arg;
+	int rc = privilege_drop_thread();
+
+	return rc == 0 && conf->sandbox ? sandbox_enter_worker() : rc;
+}
+
+// Takes from workers what even the control thread may still do.
+static int workers_confine(struct conf *conf)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < conf->n_workers && rc == 0; i++) {
+		rc = rte_eal_remote_launch(confine, conf, i + 1);
+		if (rc == 0)
+			rc = rte_eal_wait_lcore(i + 1);
+	}
+	if (rc == 0)
+		return 0;
+	log_error("workers cannot be restricted: %s", strerror(-rc));
+	return -EIO;
+}
+
 static int workers_start(struct gateway *g)
 {
 	const struct conf *conf = g->conf;
@@ -305,6 +331,12 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		link_start(g);
 	if (rc == 0)
+		rc = privilege_drop(g->conf);
+	if (rc == 0 && g->conf->sandbox)
+		rc = sandbox_enter();
+	if (rc == 0)
+		rc = workers_confine(g->conf);
+	if (rc == 0)
 		rc = workers_start(g);
 	if (rc == 0)
 		rc = gateway_serve(g);
@@ -333,7 +365,9 @@ int main(int argc, char **argv)
 	}
 	notify_start();
 	control_block_signals();
-	rc = eal_start(g.conf, o.verbose);
+	rc = privilege_check(g.conf);
+	if (rc == 0)
+		rc = eal_start(g.conf, o.verbose);
 	if (rc == 0) {
 		rc = gateway_run(&g);
 		eal_stop(g.conf);

@@ -175,6 +175,8 @@ enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_SLEEP };
 struct conf {
 	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
 	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
+	char *user;                   // to become when the ports are open; NULL: stay
+	bool sandbox;                 // restrict system calls
 	unsigned int control_cpu;
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
 	unsigned int n_workers;

@@ -423,6 +423,8 @@ static const struct conf_option options[] = {
 		.restart = true,
 		.def = "/var/lib/culvert",
 		FIELD(struct conf, state_dir)},
+	{.name = "user", .type = &conf_type_text, FIELD(struct conf, user)},
+	{.name = "sandbox", .type = &conf_type_bool, .def = "true", FIELD(struct conf, sandbox)},
 	{.name = "cpus", .shape = CONF_GROUP, .schema = &cpus},
 	{.name = "idle",
 		.restart = true,

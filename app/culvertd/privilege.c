@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "privilege.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+
+#include "log.h"
+
+int privilege_check(const struct conf *conf)
+{
+	const struct passwd *user;
+
+	if (conf->user == NULL)
+		return 0;
+	errno = 0;
+	user = getpwnam(conf->user);
+	if (user == NULL) {
+		log_error("user: there is no user \"%s\"%s%s: 'useradd --system %s'", conf->user,
+			errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", conf->user);
+		return -EIO;
+	}
+	if (geteuid() == 0 || geteuid() == user->pw_uid)
+		return 0;
+	log_error("user: only root can become \"%s\": start culvertd as root or as that user, or "
+		  "leave user out",
+		conf->user);
+	return -EIO;
+}
+
+// glibc does each of these for all threads. When root becomes another user the kernel takes all
+// capabilities away.
+static int become(const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user == NULL)
+		return errno != 0 ? -errno : -ENOENT;
+	if (geteuid() == user->pw_uid)
+		return 0;
+	if (lchown(rte_eal_get_runtime_dir(), user->pw_uid, user->pw_gid) < 0 ||
+		initgroups(name, user->pw_gid) < 0 ||
+		setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+		setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		return -errno;
+	return 0;
+}
+
+int privilege_drop_thread(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+}
+
+int privilege_drop(const struct conf *conf)
+{
+	int rc = conf->user != NULL ? become(conf->user) : 0;
+
+	if (rc < 0) {
+		log_error("user: cannot become \"%s\": %s", conf->user, strerror(-rc));
+		return -EIO;
+	}
+	rc = privilege_drop_thread();
+	if (rc == 0)
+		return 0;
+	log_error("capabilities cannot be given up: %s", strerror(-rc));
+	return -EIO;
+}

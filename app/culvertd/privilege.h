@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a daemon that has its ports open does not need any more, it gives up for good.
+#pragma once
+
+#include "conf.h"
+
+// Whether the configured user can be become. What is wrong is logged with its mend. Returns 0 or
+// -EIO. Control thread, before anything is started.
+int privilege_check(const struct conf *conf);
+
+// Becomes the configured user, if one is, with all threads, and gives up this thread's
+// capabilities. The folder of DPDK's files becomes the user's. Returns 0, or -EIO after logging why
+// not. Control thread, when all ports are open and before workers run.
+int privilege_drop(const struct conf *conf);
+
+// Gives up the calling thread's capabilities, for those who were not started by root or remain it.
+// Returns 0 or -errno. A worker, when it begins.
+int privilege_drop_thread(void);

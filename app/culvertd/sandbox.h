@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls that the daemon's threads may make once everything is open (seccomp(2), by
+// libseccomp). Any other fails with EPERM, and the kernel's audit log has it.
+#pragma once
+
+// All threads that there are now, and those that they will make: files, sockets, memory and
+// threads; no other programs, no other users, no tracing, no mounts, no keys of the kernel. Returns
+// 0, or -EIO after logging why not. Control thread, before workers run.
+int sandbox_enter(void);
+
+// The calling thread, in addition: only what drivers need to move frames. Returns 0 or -errno. A
+// worker, when it begins.
+int sandbox_enter_worker(void);
