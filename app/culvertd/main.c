@@ -354,6 +354,7 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
+	log_start();
 	g.conf_path = o.conf;
 	g.conf = conf_load(o.conf, NULL, stderr);
 	if (g.conf == NULL)
@@ -363,6 +364,8 @@ int main(int argc, char **argv)
 		conf_free(g.conf);
 		return EXIT_OK;
 	}
+	if (!o.verbose)
+		log_set_level(g.conf->log_level);
 	notify_start();
 	control_block_signals();
 	rc = privilege_check(g.conf);

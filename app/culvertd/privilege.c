@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_eal.h>
 
 #include "log.h"
@@ -34,22 +35,34 @@ int privilege_check(const struct conf *conf)
 	return -EIO;
 }
 
+// The folders that are written to later.
+static int give_folders(const struct conf *conf, const struct passwd *user)
+{
+	const char *const folders[] = {rte_eal_get_runtime_dir(), conf->state_dir};
+
+	for (size_t i = 0; i < RTE_DIM(folders); i++)
+		if (folders[i] != NULL && lchown(folders[i], user->pw_uid, user->pw_gid) < 0)
+			return -errno;
+	return 0;
+}
+
 // glibc does each of these for all threads. When root becomes another user the kernel takes all
 // capabilities away.
-static int become(const char *name)
+static int become(const struct conf *conf)
 {
-	const struct passwd *user = getpwnam(name);
+	const struct passwd *user = getpwnam(conf->user);
+	int rc;
 
 	if (user == NULL)
 		return errno != 0 ? -errno : -ENOENT;
 	if (geteuid() == user->pw_uid)
 		return 0;
-	if (lchown(rte_eal_get_runtime_dir(), user->pw_uid, user->pw_gid) < 0 ||
-		initgroups(name, user->pw_gid) < 0 ||
-		setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-		setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
-		return -errno;
-	return 0;
+	rc = give_folders(conf, user);
+	if (rc == 0 && (initgroups(conf->user, user->pw_gid) < 0 ||
+			       setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+			       setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
+		rc = -errno;
+	return rc;
 }
 
 int privilege_drop_thread(void)
@@ -62,7 +75,7 @@ int privilege_drop_thread(void)
 
 int privilege_drop(const struct conf *conf)
 {
-	int rc = conf->user != NULL ? become(conf->user) : 0;
+	int rc = conf->user != NULL ? become(conf) : 0;
 
 	if (rc < 0) {
 		log_error("user: cannot become \"%s\": %s", conf->user, strerror(-rc));

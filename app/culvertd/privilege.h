@@ -9,8 +9,8 @@
 int privilege_check(const struct conf *conf);
 
 // Becomes the configured user, if one is, with all threads, and gives up this thread's
-// capabilities. The folder of DPDK's files becomes the user's. Returns 0, or -EIO after logging why
-// not. Control thread, when all ports are open and before workers run.
+// capabilities. The folders of DPDK's files and of state_dir become the user's. Returns 0, or -EIO
+// after logging why not. Control thread, when all ports are open and before workers run.
 int privilege_drop(const struct conf *conf);
 
 // Gives up the calling thread's capabilities, for those who were not started by root or remain it.

@@ -6,6 +6,10 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
+// Finds out whether standard error is the journal: then lines carry their priority, in front, as
+// sd-daemon(3) says, and neither name nor level. Once at start.
+void log_start(void);
+
 // Lines above this level are not written. Set once at start, before other threads run.
 void log_set_level(enum log_level level);
 

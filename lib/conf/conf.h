@@ -14,6 +14,7 @@
 #include "addr.h"
 #include "alg.h"
 #include "key_id.h"
+#include "log.h"
 
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
@@ -177,6 +178,7 @@ struct conf {
 	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
 	char *user;                   // to become when the ports are open; NULL: stay
 	bool sandbox;                 // restrict system calls
+	enum log_level log_level;
 	unsigned int control_cpu;
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
 	unsigned int n_workers;

@@ -9,7 +9,8 @@
 #define ITEMS_MAX 65536 // far more than anyone writes by hand
 #define RULES_MAX 4096  // the last ones take long to get to
 
-static const char *const idles[] = {"poll", "sleep", NULL}; // enum conf_idle
+static const char *const idles[] = {"poll", "sleep", NULL};                      // enum conf_idle
+static const char *const levels[] = {"error", "warning", "info", "debug", NULL}; // enum log_level
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
@@ -423,8 +424,18 @@ static const struct conf_option options[] = {
 		.restart = true,
 		.def = "/var/lib/culvert",
 		FIELD(struct conf, state_dir)},
-	{.name = "user", .type = &conf_type_text, FIELD(struct conf, user)},
-	{.name = "sandbox", .type = &conf_type_bool, .def = "true", FIELD(struct conf, sandbox)},
+	{.name = "user", .restart = true, .type = &conf_type_text, FIELD(struct conf, user)},
+	{.name = "sandbox",
+		.restart = true,
+		.type = &conf_type_bool,
+		.def = "true",
+		FIELD(struct conf, sandbox)},
+	{.name = "log_level",
+		.restart = true,
+		.type = &conf_type_choice,
+		.choices = levels,
+		.def = "info",
+		FIELD(struct conf, log_level)},
 	{.name = "cpus", .shape = CONF_GROUP, .schema = &cpus},
 	{.name = "idle",
 		.restart = true,

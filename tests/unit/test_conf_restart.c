@@ -80,7 +80,8 @@ static void test_may_not(void **state)
 		      "engine = \"openssl\";\n"
 		      "eal_args = [ \"--log-level=1\" ];\n"
 		      "neighbour_table = { max = 64; hold = 5; };\n"
-		      "flows = { max = 5000; };\n",
+		      "flows = { max = 5000; };\n"
+		      "user = \"nobody\"; sandbox = false; log_level = \"error\";\n",
 		"3: instance: is not what runs, which needs a restart\n"
 		"4: cpus.control: is not what runs, which needs a restart\n"
 		"5: cpus.workers: is not what runs, which needs a restart\n"
@@ -92,7 +93,10 @@ static void test_may_not(void **state)
 		"10: eal_args: is not what runs, which needs a restart\n"
 		"11: neighbour_table.max: is not what runs, which needs a restart\n"
 		"11: neighbour_table.hold: is not what runs, which needs a restart\n"
-		"12: flows.max: is not what runs, which needs a restart\n");
+		"12: flows.max: is not what runs, which needs a restart\n"
+		"13: user: is not what runs, which needs a restart\n"
+		"13: sandbox: is not what runs, which needs a restart\n"
+		"13: log_level: is not what runs, which needs a restart\n");
 }
 
 static void test_back_to_default(void **state)

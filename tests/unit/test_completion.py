@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What bash completes is what the programs take. CULVERTCTL and CULVERTD name them."""
+import os
+import re
+import subprocess
+import unittest
+
+COMPLETION = os.path.join(os.path.dirname(__file__), "../../conf/completion")
+
+
+def complete(program, *words):
+    """What bash offers for the last word."""
+    path = os.path.dirname(os.environ["CULVERTCTL"]) + ":" + os.path.dirname(os.environ["CULVERTD"])
+    said = subprocess.run(
+        ["bash", "-euc", f'. "{COMPLETION}/{program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
+         f'_{program}; printf "%s\\n" "${{COMPREPLY[@]}}"', "bash", program, *words],
+        env=os.environ | {"PATH": path + ":" + os.environ["PATH"]},
+        check=True, capture_output=True, text=True)
+    assert said.stderr == "", said.stderr
+    return said.stdout.split()
+
+
+def takes(*words):
+    """Whether culvertctl knows the words: it finds no daemon, but no fault with them."""
+    said = subprocess.run([os.environ["CULVERTCTL"], "-i", "nosuch", *words], check=False,
+                          capture_output=True, text=True)
+    return said.returncode != 2
+
+
+class Completion(unittest.TestCase):
+    def test_commands(self):
+        words = complete("culvertctl", "")
+        for word in ("show", "flush", "explain", "list", "--json", "--instance"):
+            self.assertIn(word, words)
+        helped = subprocess.run([os.environ["CULVERTCTL"], "--help"], check=True,
+                                capture_output=True, text=True).stdout.split("\n\n")[2]
+        self.assertEqual([w for w in words if w[0] != "-"], re.findall(r"(?m)^  (\w+)", helped))
+
+    def test_what_to_show(self):
+        words = complete("culvertctl", "--json", "-i", "x", "show", "")
+        self.assertGreater(len(words), 10)
+        for word in words:
+            self.assertTrue(takes("show", word), word)
+        self.assertFalse(takes("show", "nosuch"))
+        self.assertEqual(complete("culvertctl", "show", "neigh"), ["neighbours"])
+
+    def test_filters(self):
+        for command in ("show", "flush"):
+            words = complete("culvertctl", command, "flows", "")
+            self.assertEqual(len(words), 5)
+            for word in words:
+                self.assertTrue(takes(command, "flows", word, "1"), word)
+        self.assertEqual(complete("culvertctl", "flush", ""), ["flows"])
+
+    def test_daemon(self):
+        words = complete("culvertd", "--")
+        self.assertEqual(sorted(words), ["--config", "--help", "--test", "--verbose", "--version"])
+        self.assertIn("/etc/passwd", complete("culvertd", "-c", "/etc/pass"))
+
+
+if __name__ == "__main__":
+    unittest.main()
