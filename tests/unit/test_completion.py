@@ -45,6 +45,11 @@ class Completion(unittest.TestCase):
         self.assertFalse(takes("show", "nosuch"))
         self.assertEqual(complete("culvertctl", "show", "neigh"), ["neighbours"])
 
+    def test_what_to_watch(self):
+        self.assertEqual(complete("culvertctl", "watch", ""), ["show"])
+        self.assertEqual(complete("culvertctl", "watch", "5", ""), ["show"])
+        self.assertEqual(complete("culvertctl", "watch", "5", "show", "pol"), ["policies"])
+
     def test_filters(self):
         for command in ("show", "flush"):
             words = complete("culvertctl", command, "flows", "")
