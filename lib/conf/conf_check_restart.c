@@ -9,11 +9,22 @@ static bool texts_equal(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+// Member by member: there is padding in between.
+static bool interfaces_equal(const char *a, const char *b)
+{
+	const struct conf_iface_addr *x = (const void *)a, *y = (const void *)b;
+
+	return ip_addr_equal(&x->addr, &y->addr) && ip_addr_equal(&x->net.addr, &y->net.addr) &&
+	       x->net.len == y->net.len;
+}
+
 // Whether a value, or an element of an array, is the same in both structs.
 static bool values_equal(const struct conf_option *o, const char *a, const char *b)
 {
 	const char *x, *y;
 
+	if (o->type == &conf_type_interface)
+		return interfaces_equal(a, b);
 	if (o->type != &conf_type_text && o->type != &conf_type_state_dir &&
 		o->type != &conf_type_eal_arg && o->type != &conf_type_engine)
 		return memcmp(a, b, o->size) == 0;
