@@ -506,11 +506,12 @@ lab_remains()
 	echo "  bash $lab_dir/remove"
 }
 
-# Ends what runs in the namespaces and removes everything.
+# Ends what runs in the namespaces, also in one more that a test may have made, "nat", and removes
+# everything.
 lab_down()
 {
 	local ns signal try
-	for ns in ha ga gb rb hb; do
+	for ns in ha ga gb rb hb nat; do
 		for signal in TERM KILL; do
 			for ((try = 0; try < 100; try++)); do
 				pids=$(ip netns pids "$lab_id-$ns" 2>/dev/null)

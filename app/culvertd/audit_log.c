@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "collect.h"
 #include "log.h"
 
 #define SUBJECTS 64   // told of at once: so many lines in a second, twice at most
@@ -93,14 +94,30 @@ static void append_packet(struct line *l, const struct event *e)
 		rte_be_to_cpu_16(e->addr_port), rte_be_to_cpu_16(e->peer_port));
 }
 
+// As far as it is known.
+static void append_peer(struct line *l, const char *name, const struct sa *sa, bool out)
+{
+	struct ip_addr peer = collect_peer(sa, out).addr;
+
+	if (ip_addr_is_none(&peer))
+		append(l, " %s=any", name);
+	else
+		append_addr(l, name, &peer);
+}
+
 // An inner packet: the ends of the tunnel are the SA's.
 static void append_inner(struct line *l, const struct gateway *g, const struct event *e)
 {
 	bool out = e->reason == DROP_SEQUENCE_END;
 
 	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->sa->spi));
-	append_addr(l, "tunnel_source", out ? &e->sa->local : &e->sa->remote);
-	append_addr(l, "tunnel_destination", out ? &e->sa->remote : &e->sa->local);
+	if (out) {
+		append_addr(l, "tunnel_source", &e->sa->local);
+		append_peer(l, "tunnel_destination", e->sa, out);
+	} else {
+		append_peer(l, "tunnel_source", e->sa, out);
+		append_addr(l, "tunnel_destination", &e->sa->local);
+	}
 	if (!ip_addr_is_none(&e->addr))
 		append_packet(l, e);
 	if (!out)

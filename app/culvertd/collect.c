@@ -103,11 +103,15 @@ bool collect_stage(struct stage_view *v, const struct gateway *g, unsigned int i
 
 static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint64_t now_ms)
 {
+	const struct sa_peer peer = collect_peer(sa, out);
+
 	*v = (struct sa_view){
 		.out = out,
 		.spi = sa->spi,
 		.local = sa->local,
-		.remote = sa->remote,
+		.local_port = rte_be_to_cpu_16(sa->udp_port),
+		.remote = peer.addr,
+		.remote_port = rte_be_to_cpu_16(peer.port),
 		.cipher = sa->cipher,
 		.auth = sa->auth,
 		.engine = crypto_session_engine(sa->session),
@@ -133,6 +137,16 @@ static void sa_view_left(struct sa_view *v, const struct sa *sa)
 {
 	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
+}
+
+struct sa_peer collect_peer(const struct sa *sa, bool out)
+{
+	const struct sa_peer *heard;
+
+	if (out)
+		return ((const struct sa_out *)sa)->peer;
+	heard = sa_in_heard((const struct sa_in *)sa);
+	return heard != NULL ? *heard : (struct sa_peer){.addr = sa->remote};
 }
 
 bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)

@@ -47,7 +47,8 @@ struct sa_view {
 	bool out;
 	bool transport;
 	rte_be32_t spi;
-	struct ip_addr local, remote;
+	struct ip_addr local, remote;     // remote: as far as it is known, else none
+	uint64_t local_port, remote_port; // of ESP in UDP, else 0
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
 	const char *engine;
@@ -90,6 +91,9 @@ bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int
 // The queues of all workers, one behind the other.
 bool collect_queue(struct queue_view *v, const struct gateway *g, unsigned int i);
 bool collect_stage(struct stage_view *v, const struct gateway *g, unsigned int i);
+// Where the peer of an SA is as far as that is known: an inbound one's is where packets come from.
+struct sa_peer collect_peer(const struct sa *sa, bool out);
+
 // The outbound ones first.
 bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i);
 bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int i);

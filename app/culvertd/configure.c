@@ -7,6 +7,7 @@
 #include "ipv6.h"
 #include "log.h"
 #include "path_mtu.h"
+#include "peer.h"
 
 // RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
 static void warn_small_tunnels(const struct snapshot *s)
@@ -19,7 +20,7 @@ static void warn_small_tunnels(const struct snapshot *s)
 
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 
-		if (path != NULL && v6 && path->mtu < IPV6_MIN_MTU)
+		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU)
 			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 has %u: "
 				 "its ESP packets are cut, raise the mtu of port \"%s\"",
 				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
@@ -117,6 +118,7 @@ static void replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		g->ports[i].conf = &conf->ports[i];
 	g->conf = conf;
+	peers_follow(g);
 	path_mtus_apply(g);
 	pthread_mutex_unlock(&g->lock);
 	conf_free(old);

@@ -15,6 +15,8 @@
 #include "log.h"
 #include "nd.h"
 #include "path_mtu.h"
+#include "peer.h"
+#include "retire.h"
 #include "notify.h"
 #include "reload.h"
 
@@ -50,6 +52,19 @@ static void send_frame(struct gateway *g, struct rte_mbuf *m, uint16_t port)
 		return;
 	g->counters.drops[DROP_RING_FULL]++;
 	rte_pktmbuf_free(m);
+}
+
+void control_send_packet(
+	struct gateway *g, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *to)
+{
+	bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
+	struct rte_ether_hdr *eth =
+		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
+
+	eth->dst_addr = *to;
+	eth->src_addr = g->ports[port].mac;
+	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+	send_frame(g, m, port);
 }
 
 static void arp_send(struct gateway *g, uint16_t port, rte_be32_t sender, rte_be32_t target,
@@ -285,6 +300,9 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 	case EVENT_PMTU:
 		path_mtu_learn(g, e, now);
 		break;
+	case EVENT_PEER_HEARD:
+		peer_heard(g, e, now);
+		break;
 	case EVENT_RULE:
 		log_rule(g, e, now);
 		break;
@@ -332,6 +350,8 @@ void control_run(struct gateway *g)
 			path_mtu_tick(g, now);
 			reserve_tick(g->reserve, g->snapshot, now);
 			audit_tick(g, now);
+			peer_tick(g, now);
+			retire_tick(g);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

@@ -13,6 +13,10 @@ void control_block_signals(void);
 void control_solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
+// Sends an IP packet of this thread's own by a port, to a link address.
+void control_send_packet(
+	struct gateway *g, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *to);
+
 // Solicits for an own address that may be another station's, and tells what came of it; callbacks
 // of struct dad_params, arg being the gateway.
 void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr);

@@ -19,6 +19,7 @@ struct counters gateway_counters(const struct gateway *g)
 		sum.originated += c->originated;
 		sum.tx += c->tx;
 		sum.local += c->local;
+		sum.keepalives_in += c->keepalives_in;
 		sum.passes += c->passes;
 		sum.errors_suppressed += c->errors_suppressed;
 		for (int d = 0; d < DROP_COUNT; d++)

@@ -42,9 +42,11 @@ struct gateway {
 	struct counters counters; // of the control thread's own packets
 	uint64_t started_ms;
 	struct health health;
-	struct reserve *reserve;  // NULL: nothing outlives the daemon
-	uint64_t link_next;       // when links are looked at, in milliseconds; control thread
-	unsigned int expiry_next; // SA whose lifetime is looked at next; control thread
+	struct reserve *reserve;        // NULL: nothing outlives the daemon
+	uint64_t link_next;             // when links are looked at, in milliseconds; control thread
+	unsigned int expiry_next;       // SA whose lifetime is looked at next; control thread
+	unsigned int peer_next;         // SA that a keepalive may be due of next; control thread
+	struct retired *retired_memory; // what waits to be freed; control thread
 	// Held by the control thread while it changes what show commands walk through, and by
 	// those (on telemetry's threads) while they do. Workers never take it.
 	pthread_mutex_t lock;

@@ -23,6 +23,7 @@
 #include "notify.h"
 #include "privilege.h"
 #include "reload.h"
+#include "retire.h"
 #include "sandbox.h"
 #include "telemetry.h"
 
@@ -284,6 +285,7 @@ static void gateway_stop(struct gateway *g)
 		port_close(&g->ports[i]);
 	for (unsigned int i = 0; i < g->conf->n_workers; i++)
 		loop_free(g->loops[i]);
+	retire_all(g);
 	configure_stop(g);
 	path_mtus_fini(&g->path_mtus);
 	reserve_free(g->reserve);

@@ -89,9 +89,13 @@ static const struct openmetrics_family total_families[] = {
 	COUNTER(total_view, counters.rx, "received_packets", "Packets that came in by ports."),
 	COUNTER(total_view, counters.originated, "originated_packets",
 		"Packets made here: answers, errors, requests, additional fragments."),
+	COUNTER(total_view, counters.keepalives_out, "keepalives_originated",
+		"NAT-keepalives among these."),
 	COUNTER(total_view, counters.tx, "sent_packets", "Packets that ports took."),
 	COUNTER(total_view, counters.local, "local_packets",
 		"Packets that ended here: served, or joined to a reassembled one."),
+	COUNTER(total_view, counters.keepalives_in, "keepalives_received",
+		"NAT-keepalives among these."),
 	GAUGE(total_view, held, "held_packets", "Packets that wait inside the gateway."),
 	ARRAY(total_view, counters.drops, COUNTER, "dropped_packets", "reason", drop_name, 1,
 		DROP_COUNT, false, "Packets dropped, by reason as in docs/drops.md."),
@@ -223,7 +227,10 @@ static void sa_info_labels(struct openmetrics_labels *l, const void *view)
 	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(v->spi));
 	openmetrics_label(l, "spi", spi);
 	label_addr(l, "local", &v->local);
-	label_addr(l, "remote", &v->remote);
+	if (ip_addr_is_none(&v->remote))
+		openmetrics_label(l, "remote", "any");
+	else
+		label_addr(l, "remote", &v->remote);
 	openmetrics_label(l, "cipher", v->cipher->name);
 	openmetrics_label(l, "auth", v->auth->name);
 	openmetrics_label(l, "engine", v->engine);

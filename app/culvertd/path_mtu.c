@@ -5,32 +5,28 @@
 
 #include "gateway.h"
 #include "log.h"
+#include "retire.h"
 
-// Gives the SAs to a peer paths of that size, or of their first link's if it is smaller. Workers
-// may still look at the old ones: those are freed when every worker has passed on.
+// Gives the SAs to a peer paths of that size, or of their first link's if it is smaller.
 static void resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
 {
 	struct snapshot *s = g->snapshot;
-	struct sa_path **old = calloc(s->n_sa_out, sizeof(old[0]));
-	unsigned int n = 0;
 
-	for (unsigned int i = 0; old != NULL && i < s->n_sa_out; i++) {
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
 		struct sa_out *sa = s->sa_out[i];
 		const struct sa_path *path = sa_out_path(sa);
-		uint16_t size = (uint16_t)RTE_MIN(mtu, s->port[path->nexthop->port].mtu);
 		struct sa_path *resized;
+		uint16_t size;
 
-		if (!ip_addr_equal(&sa->sa.remote, peer) || path->link_mtu == size)
+		if (!ip_addr_equal(&sa->peer.addr, peer) || path->nexthop == NULL)
+			continue;
+		size = (uint16_t)RTE_MIN(mtu, s->port[path->nexthop->port].mtu);
+		if (path->link_mtu == size)
 			continue;
 		resized = sa_path_resized(&sa->sa, path, size);
 		if (resized != NULL)
-			old[n++] = sa_out_path_set(sa, resized);
+			retire(g, sa_out_path_set(sa, resized));
 	}
-	if (n > 0)
-		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
-	while (n > 0)
-		free(old[--n]);
-	free(old);
 }
 
 static struct path_mtu *find(struct path_mtus *m, const struct ip_addr *peer)
@@ -82,6 +78,13 @@ void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms)
 	known->until_ms = now_ms + g->conf->pmtu_age_s * UINT64_C(1000);
 	tell(g, e, now_ms);
 	resize(g, &e->addr, e->mtu);
+}
+
+uint16_t path_mtu_known(struct gateway *g, const struct ip_addr *peer)
+{
+	const struct path_mtu *known = find(&g->path_mtus, peer);
+
+	return known != NULL ? known->mtu : UINT16_MAX;
 }
 
 void path_mtu_tick(struct gateway *g, uint64_t now_ms)

@@ -25,6 +25,9 @@ struct path_mtus {
 // A router has said what the way to a peer takes: all SAs to it keep to that from now on.
 void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms);
 
+// What the way to a peer takes, as far as that has been learnt; else UINT16_MAX.
+uint16_t path_mtu_known(struct gateway *g, const struct ip_addr *peer);
+
 // Forgets what is old: the way takes again what its first link does.
 void path_mtu_tick(struct gateway *g, uint64_t now_ms);
 

@@ -224,6 +224,8 @@ static bool totals_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 	if (!collect_total(&v, g, i))
 		return false;
 	counters_add(d, &v.counters, v.drops, v.held);
+	add_u64(d, "keepalives_in", v.counters.keepalives_in);
+	add_u64(d, "keepalives_out", v.counters.keepalives_out);
 	add_u64(d, "buffers_total", v.buffers);
 	add_u64(d, "buffers_in_use", v.buffers_in_use);
 	add_u64(d, "buffers_free_min", v.buffers_free_min);

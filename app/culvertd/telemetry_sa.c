@@ -55,7 +55,12 @@ bool sa_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	add_string(d, "mode", v.transport ? "transport" : "tunnel");
 	add_string(d, "spi", spi);
 	add_addr(d, "local", &v.local);
-	add_addr(d, "remote", &v.remote);
+	if (ip_addr_is_none(&v.remote))
+		add_string(d, "remote", "any");
+	else
+		add_addr(d, "remote", &v.remote);
+	add_u64(d, "local_port", v.local_port);
+	add_u64(d, "remote_port", v.remote_port);
 	add_string(d, "cipher", v.cipher->name);
 	add_string(d, "auth", v.auth->name);
 	add_string(d, "esn", v.esn ? "yes" : "no");

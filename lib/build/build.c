@@ -114,6 +114,10 @@ static void sa_params_write(struct sa_params *p, const struct conf *conf, const 
 	p->key.esn = c->esn;
 	p->cipher_key_id = c->cipher_key_id;
 	p->auth_key_id = c->auth_key_id;
+	p->udp_local_port = c->in_udp ? c->udp_local_port : 0;
+	p->udp_remote_port = c->in_udp ? c->udp_remote_port : 0;
+	p->keepalive_s = c->in_udp ? c->keepalive_s : 0;
+	p->follow = c->in_udp && c->follow;
 	p->engine = conf->engine;
 	p->replay_window = c->replay_window;
 	p->tos_copied = tos_copied(c);
@@ -129,12 +133,27 @@ static void sa_params_write(struct sa_params *p, const struct conf *conf, const 
 	p->n_workers = conf->n_workers;
 }
 
+// NULL: the peer is not known, or was heard from where there is no route any more.
+static const struct nexthop *way_to(const struct snapshot *s, const struct ip_addr *peer)
+{
+	const struct nexthop *nh = ip_addr_is_none(peer) ? NULL : route_find(s->routes, peer);
+
+	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
+}
+
+// Of the way, or while there is none of the link that the SA's own address is on.
+static uint16_t mtu_of(
+	const struct snapshot *s, const struct nexthop *way, const struct ip_addr *local)
+{
+	return s->port[way != NULL ? way->port : route_find(s->routes, local)->port].mtu;
+}
+
 static int sa_out_add(struct snapshot *s, struct sa_params *p)
 {
 	struct sa_out *sa;
 
-	p->nexthop = route_find(s->routes, &p->remote);
-	p->mtu = s->port[p->nexthop->port].mtu;
+	p->nexthop = way_to(s, &p->remote);
+	p->mtu = mtu_of(s, p->nexthop, &p->local);
 	sa = sa_registry_out_take(s->registry, p);
 	if (sa == NULL)
 		return -errno;
@@ -144,7 +163,10 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 	if (!sa->sa.begun)
 		return 0;
 
-	struct sa_path *path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
+	// A peer that is followed stays where it was heard from.
+	const struct sa_peer asked = sa_peer_asked(p), *peer = p->follow ? &sa->peer : &asked;
+	const struct nexthop *way = way_to(s, &peer->addr);
+	struct sa_path *path = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &p->local));
 
 	s->path[s->n_sa_out - 1] = path;
 	return path != NULL ? 0 : -ENOMEM;
@@ -165,6 +187,22 @@ static int compare_spis(const void *a, const void *b)
 	const struct sa_out *x = *(struct sa_out *const *)a, *y = *(struct sa_out *const *)b;
 
 	return (x->sa.spi > y->sa.spi) - (x->sa.spi < y->sa.spi);
+}
+
+static int udp_ports_build(struct snapshot *s, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		const struct conf_sa *c = &conf->sas[i];
+
+		if (!c->in_udp || c->direction != CONF_IN)
+			continue;
+		if (s->udp_ports == NULL)
+			s->udp_ports = calloc((UINT16_MAX + 1) / 8, 1);
+		if (s->udp_ports == NULL)
+			return -ENOMEM;
+		s->udp_ports[c->udp_local_port / 8] |= (uint8_t)(1u << c->udp_local_port % 8);
+	}
+	return 0;
 }
 
 // Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
@@ -192,7 +230,7 @@ static int sas_build(
 	}
 	s->sad = sad_new(s->sa_in, s->n_sa_in);
 	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
-	if (s->sad == NULL || s->sa_out_by_spi == NULL)
+	if (s->sad == NULL || s->sa_out_by_spi == NULL || udp_ports_build(s, conf) < 0)
 		return fail(why, size, "SAs", ENOMEM);
 	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
 	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
@@ -406,6 +444,7 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->sa_out);
 	free(s->dummies);
 	free(s->sa_in);
+	free(s->udp_ports);
 	free(s->policy_source);
 	route_table_free(s->routes);
 	free(s);

@@ -89,6 +89,7 @@ struct conf_sa {
 	uint32_t spi; // host byte order
 	// The ends of the tunnel, or in transport mode of the packets; of one family. local is an
 	// address of a port, or in transport mode perhaps of a host behind one.
+	// remote none: anywhere.
 	struct ip_addr local, remote;
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
@@ -103,10 +104,16 @@ struct conf_sa {
 	// Of the outer header, outbound only:
 	uint8_t ttl;
 	enum conf_flow_label flow_label;
-	enum conf_df df;      // of the outer header; outbound only
-	bool fragment_after;  // packets are cut after they are sealed; outbound only
-	uint16_t tfc_pad;     // octets that all inner packets have at least; 0: as they are
-	uint32_t tfc_dummies; // packets a second, dummies make up for what is missing
+	enum conf_df df;         // of the outer header; outbound only
+	bool fragment_after;     // packets are cut after they are sealed; outbound only
+	uint16_t tfc_pad;        // octets that all inner packets have at least; 0: as they are
+	uint32_t tfc_dummies;    // packets a second, dummies make up for what is missing
+	bool in_udp;             // ESP in UDP (RFC 3948); what follows is about that
+	uint16_t udp_local_port; // host byte order
+	// Outbound only:
+	uint16_t udp_remote_port;
+	uint16_t keepalive_s; // seconds without a packet before a NAT-keepalive; 0: none
+	bool follow;          // the peer may move
 };
 
 enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };

@@ -37,6 +37,30 @@ static bool find_named(struct conf_reader *r, config_setting_t *s, const char *n
 	return true;
 }
 
+static const char *end_text(char *buf, const struct ip_addr *end)
+{
+	return ip_addr_is_none(end) ? "any" : ip_addr_format(buf, end);
+}
+
+// An outbound SA that follows its peer has to hear it, and to tell new packets from old ones.
+static void check_follow(struct conf_reader *r, config_setting_t *policy,
+	const struct conf_policy *p, unsigned int sa_in)
+{
+	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
+	config_setting_t *in_item = conf_item(r, "sas", sa_in);
+
+	if (!out->follow || conf_refused(conf_item(r, "sas", p->sa_out), "udp") ||
+		conf_refused(in_item, "udp") || conf_refused(in_item, "replay_window"))
+		return;
+	if (!in->in_udp)
+		conf_err(r, policy, "sa \"%s\" follows its peer, sa \"%s\" must have the group udp",
+			out->name, in->name);
+	else if (in->replay_window == 0)
+		conf_err(r, policy,
+			"sa \"%s\" follows its peer, sa \"%s\" must have a replay_window",
+			out->name, in->name);
+}
+
 // The setting of a policy that names its SAs of a direction; NULL if there is none that was
 // accepted.
 static config_setting_t *sa_setting(
@@ -103,8 +127,8 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 			!ip_addr_equal(outs[i], ins[i]))
 			conf_err(r, policy,
 				"sa \"%s\" has %s %s, sa \"%s\" has %s, must be the same",
-				out->name, ends[i], ip_addr_format(a, outs[i]), in->name,
-				ip_addr_format(b, ins[i]));
+				out->name, ends[i], end_text(a, outs[i]), in->name,
+				end_text(b, ins[i]));
 }
 
 // Whether there are both.
@@ -117,8 +141,10 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 		bool out = find_out(r, policy, sas, p);
 		bool in = find_in(r, policy, sas, p);
 
-		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++)
+		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++) {
 			check_pair(r, policy, p, p->sa_in[i]);
+			check_follow(r, policy, p, p->sa_in[i]);
+		}
 		return out && in;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {

@@ -21,7 +21,11 @@ static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
 		return x->direction < y->direction ? -1 : 1;
 	if (x->spi != y->spi)
 		return x->spi < y->spi ? -1 : 1;
-	return x->direction == CONF_IN ? 0 : memcmp(&x->remote, &y->remote, sizeof(x->remote));
+	if (x->direction == CONF_IN)
+		return 0;
+	if (ip_addr_is_none(&x->remote)) // of two peers that may be anywhere each has its own
+		return a < b ? -1 : a > b;
+	return memcmp(&x->remote, &y->remote, sizeof(x->remote));
 }
 
 static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
@@ -92,14 +96,14 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
 	char buf[IP_ADDR_STRLEN];
 
-	if (local != NULL && remote != NULL &&
+	if (local != NULL && remote != NULL && !ip_addr_is_none(&sa->remote) &&
 		!conf_check_same_family(r, item, "local", &sa->local, "remote", &sa->remote))
 		return;
 	if (!check_scope(r, local, &sa->local) || !check_scope(r, remote, &sa->remote))
 		return;
 	if (local != NULL && !conf_refused(item, "mode"))
 		check_local(r, local, sa);
-	if (remote == NULL)
+	if (remote == NULL || ip_addr_is_none(&sa->remote))
 		return;
 	ip_addr_format(buf, &sa->remote);
 	if (conf_own_port(r->c, &sa->remote) >= 0)
@@ -155,6 +159,33 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 			UINT32_MAX);
 }
 
+// A peer that may be anywhere is found by what it sends, which goes through a NAT in UDP only.
+static void check_anywhere(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	config_setting_t *remote = conf_given(item, "remote");
+
+	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->remote))
+		return;
+	if (!sa->in_udp)
+		conf_err(r, remote, "\"any\" needs the group udp");
+	else if (sa->direction == CONF_OUT && !sa->follow)
+		conf_err(r, remote, "\"any\" needs udp.follow to be true");
+}
+
+static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	static const char *const outbound[] = {"remote_port", "keepalive", "follow"};
+	config_setting_t *group = conf_given(item, "udp");
+
+	sa->in_udp = group != NULL;
+	for (unsigned int i = 0; i < RTE_DIM(outbound); i++) {
+		config_setting_t *s = group != NULL ? conf_given(group, outbound[i]) : NULL;
+
+		if (s != NULL && sa->direction == CONF_IN && conf_given(item, "direction") != NULL)
+			conf_err(r, s, "is for direction \"out\" only");
+	}
+}
+
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -172,6 +203,8 @@ void conf_check_sas(struct conf_reader *r)
 		conf_check_tfc(r, item, sa);
 		conf_check_headers(r, item, sa);
 		check_lifetime(r, item, sa);
+		check_udp(r, item, sa);
+		check_anywhere(r, item, sa);
 		check_algorithms(r, item, sa);
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->cipher))
 			keyed.index[keyed.n++] = i;

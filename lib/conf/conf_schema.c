@@ -13,13 +13,7 @@ static const char *const idles[] = {"poll", "sleep", NULL};                     
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL}; // enum log_level
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
-static const char *const directions[] = {"in", "out", NULL};                 // enum conf_direction
-static const char *const flow_labels[] = {"zero", "copy", NULL};             // enum conf_flow_label
-static const char *const modes[] = {"tunnel", "transport", NULL};            // enum conf_mode
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
-
-static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
-static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
 
 static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
 static const char *const rule_states[] = {
@@ -207,104 +201,6 @@ static const struct conf_option neighbour_options[] = {
 	{0},
 };
 
-#define AMOUNT(kind, unit)                                                                         \
-	{                                                                                          \
-		.name = #kind "_" #unit, .type = &conf_type_amount,                                \
-		FIELD(struct conf_sa, kind.unit)                                                   \
-	}
-
-static const struct conf_option lifetime_options[] = {
-	AMOUNT(soft, bytes),
-	AMOUNT(hard, bytes),
-	AMOUNT(soft, packets),
-	AMOUNT(hard, packets),
-	AMOUNT(soft, seconds),
-	AMOUNT(hard, seconds),
-	{0},
-};
-
-static const struct conf_schema lifetime = {.options = lifetime_options};
-
-static const struct conf_option tfc_options[] = {
-	{.name = "pad",
-		.type = &conf_type_tfc_pad,
-		.min = 64,
-		.max = 9600,
-		.def = "mtu",
-		FIELD(struct conf_sa, tfc_pad)},
-	{.name = "dummies",
-		.type = &conf_type_uint,
-		.max = 50000,
-		.def = "0",
-		FIELD(struct conf_sa, tfc_dummies)},
-	{0},
-};
-
-static const struct conf_schema tfc = {.options = tfc_options};
-
-static const struct conf_option sa_options[] = {
-	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_sa, name)},
-	{.name = "direction",
-		.type = &conf_type_choice,
-		.choices = directions,
-		.required = true,
-		FIELD(struct conf_sa, direction)},
-	{.name = "mode",
-		.type = &conf_type_choice,
-		.choices = modes,
-		.def = "tunnel",
-		FIELD(struct conf_sa, mode)},
-	{.name = "spi", .type = &conf_type_spi, .required = true, FIELD(struct conf_sa, spi)},
-	{.name = "local",
-		.type = &conf_type_address,
-		.required = true,
-		FIELD(struct conf_sa, local)},
-	{.name = "remote",
-		.type = &conf_type_address,
-		.required = true,
-		FIELD(struct conf_sa, remote)},
-	{.name = "cipher",
-		.type = &conf_type_cipher,
-		.required = true,
-		FIELD(struct conf_sa, cipher)},
-	{.name = "auth", .type = &conf_type_auth, .def = "none", FIELD(struct conf_sa, auth)},
-	{.name = "cipher_key", .type = &conf_type_string},
-	{.name = "auth_key", .type = &conf_type_string},
-	{.name = "key_file", .type = &conf_type_string},
-	{.name = "replay_window",
-		.type = &conf_type_uint,
-		.max = 65536,
-		.def = "64",
-		FIELD(struct conf_sa, replay_window)},
-	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
-	{.name = "df",
-		.type = &conf_type_choice,
-		.choices = dfs,
-		.def = "copy",
-		FIELD(struct conf_sa, df)},
-	{.name = "fragment",
-		.type = &conf_type_choice,
-		.choices = fragments,
-		.def = "before",
-		FIELD(struct conf_sa, fragment_after)},
-	{.name = "lifetime", .shape = CONF_GROUP, .schema = &lifetime},
-	{.name = "dscp", .type = &conf_type_dscp, FIELD(struct conf_sa, dscp)},
-	{.name = "ecn", .type = &conf_type_bool, .def = "true", FIELD(struct conf_sa, ecn)},
-	{.name = "ttl",
-		.type = &conf_type_uint,
-		.min = 1,
-		.max = 255,
-		.def = "64",
-		FIELD(struct conf_sa, ttl)},
-	{.name = "flow_label",
-		.type = &conf_type_choice,
-		.choices = flow_labels,
-		.def = "zero",
-		FIELD(struct conf_sa, flow_label)},
-	{.name = "tfc", .shape = CONF_GROUP, .schema = &tfc},
-	{0},
-};
-
 // What conf_type_ports fills in.
 static_assert(offsetof(struct conf_policy, local_port_max) ==
 		      offsetof(struct conf_policy, local_port_min) + 2,
@@ -404,7 +300,6 @@ static const struct conf_schema port = {"port", "name", port_options, sizeof(str
 static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
 static const struct conf_schema neighbour = {
 	"neighbour", "address", neighbour_options, sizeof(struct conf_neighbour)};
-static const struct conf_schema sa = {"sa", "name", sa_options, sizeof(struct conf_sa)};
 static const struct conf_schema policy = {
 	"policy", "name", policy_options, sizeof(struct conf_policy)};
 static const struct conf_schema rule = {"rule", "name", rule_options, sizeof(struct conf_rule)};
@@ -469,7 +364,7 @@ static const struct conf_option options[] = {
 		LIST(ports, CONF_PORTS_MAX)},
 	{.name = "routes", .schema = &route, LIST(routes, ITEMS_MAX)},
 	{.name = "neighbours", .schema = &neighbour, LIST(neighbours, ITEMS_MAX)},
-	{.name = "sas", .schema = &sa, LIST(sas, ITEMS_MAX)},
+	{.name = "sas", .schema = &conf_schema_sa, LIST(sas, ITEMS_MAX)},
 	{.name = "policies", .schema = &policy, LIST(policies, 16384)},
 	{.name = "rules", .schema = &rule, LIST(rules, RULES_MAX)},
 	{.name = "default_action",

@@ -3,6 +3,8 @@
 // line in conf_schema*.c and one in docs/configuration.md. Private to lib/conf and its test.
 #pragma once
 
+#include <stddef.h>
+
 #include "conf_reader.h"
 
 struct conf_option;
@@ -56,6 +58,7 @@ struct conf_schema {
 
 extern const struct conf_schema conf_schema;       // of the config file
 extern const struct conf_schema conf_schema_flows; // of its group flows
+extern const struct conf_schema conf_schema_sa;    // of an element of its list sas
 extern const struct conf_schema conf_key_schema;   // of a key file
 
 // conf_type.c, conf_type_net.c
@@ -72,6 +75,7 @@ extern const struct conf_type conf_type_sas;       // the same, or an array of t
 extern const struct conf_type conf_type_eal_arg;
 extern const struct conf_type conf_type_address;
 extern const struct conf_type conf_type_loopback;
+extern const struct conf_type conf_type_peer; // struct ip_addr, none: any
 extern const struct conf_type conf_type_prefix;
 extern const struct conf_type conf_type_interface;
 extern const struct conf_type conf_type_mac;

@@ -108,6 +108,16 @@ static void parse_loopback(struct conf_reader *r, const struct conf_option *o, c
 const struct conf_type conf_type_loopback = {
 	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback};
 
+static void parse_peer(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	if (strcmp(text, "any") != 0)
+		parse_address(r, o, s, text, field);
+}
+
+const struct conf_type conf_type_peer = {
+	"an address such as \"192.0.2.1\", or \"any\"", STRING, NULL, parse_peer};
+
 static void parse_prefix(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {

@@ -39,7 +39,7 @@ static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa
 	uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
 	const struct ip_addr to = peer_of(path);
 
-	return sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
+	return path->nexthop != NULL && sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
 	       output_ready(w, path->nexthop, &to);
 }
 

@@ -6,6 +6,7 @@
 #include "arp.h"
 #include "input_v6.h"
 #include "ipv4.h"
+#include "natt.h"
 #include "output.h"
 #include "transit.h"
 
@@ -55,6 +56,16 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+enum drop input_sort_upper(struct worker *w, struct pkt *p, uint8_t proto)
+{
+	if ((proto != IPPROTO_ESP && likely(!natt_sort(w, p, proto))) || p->sa_in != NULL)
+		return transit_add(w, p);
+	if (likely(pkt_has_esp(p)))
+		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
+	burst_add(&w->esp, p);
+	return DROP_NONE;
+}
+
 enum drop input_sort(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
@@ -64,12 +75,8 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		ip = pkt_ip(p);
 	}
-	if (ip->next_proto_id != IPPROTO_ESP || p->sa_in != NULL)
-		return transit_add(w, p);
-	if (likely(pkt_has_esp(p)))
-		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
-	burst_add(&w->esp, p);
-	return DROP_NONE;
+	p->esp_off = rte_ipv4_hdr_len(ip);
+	return input_sort_upper(w, p, ip->next_proto_id);
 }
 
 static enum drop ip_input(

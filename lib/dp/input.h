@@ -13,3 +13,7 @@ void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
 // it: an SA (w->esp) or a flow. Fragments wait for the others of their packet. Neither needs a
 // route if it is found. Returns what transit_add() does.
 enum drop input_sort(struct worker *w, struct pkt *p);
+
+// The second half of it, for either family: proto is what stands p->esp_off octets behind the IP
+// header.
+enum drop input_sort_upper(struct worker *w, struct pkt *p, uint8_t proto);

@@ -3,11 +3,11 @@
 
 #include "dad.h"
 #include "forward.h"
+#include "input.h"
 #include "ipv6.h"
 #include "local.h"
 #include "nd.h"
 #include "output.h"
-#include "transit.h"
 
 static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
 {
@@ -196,10 +196,6 @@ enum drop input_v6_sort(struct worker *w, struct pkt *p)
 	}
 	if (d != DROP_NONE)
 		return d;
-	if (upper.proto != IPPROTO_ESP || p->sa_in != NULL)
-		return transit_add(w, p);
-	if (likely(pkt_has_esp(p)))
-		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
-	burst_add(&w->esp, p);
-	return DROP_NONE;
+	p->esp_off = upper.off;
+	return input_sort_upper(w, p, upper.proto);
 }

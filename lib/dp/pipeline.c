@@ -2,6 +2,7 @@
 #include "pipeline.h"
 
 #include <rte_esp.h>
+#include <rte_udp.h>
 
 #include "dummy.h"
 #include "esp_in.h"
@@ -11,6 +12,7 @@
 #include "input.h"
 #include "input_v6.h"
 #include "local.h"
+#include "natt.h"
 #include "output.h"
 #include "transit.h"
 
@@ -29,18 +31,31 @@ static bool is_for(const struct sa_in *sa, const struct pkt *p)
 	return memcmp(local, pkt_ip6(p)->dst_addr, sizeof(*local)) == 0;
 }
 
+// What is too short for ESP.
+static enum drop esp_absent(struct worker *w, struct pkt *p)
+{
+	if (!natt_is_keepalive(p))
+		return DROP_FRAME_SHORT;
+	w->counters.local++;
+	w->counters.keepalives_in++;
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
 // ESP without an SA: if it is not for us it goes through as anything else.
 static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 {
 	enum drop d;
 
+	if (p->sa_in != NULL && is_for(p->sa_in, p))
+		return DROP_UDP_ENCAP;
 	p->sa_in = NULL;
 	d = forward_find(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (!pkt_is_local(p))
 		return transit_add(w, p);
-	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	return pkt_has_esp(p) ? DROP_NO_SA : esp_absent(w, p);
 }
 
 // Finds the SA of each packet, and has what will be needed of it fetched in two steps.
@@ -62,7 +77,7 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
-		if (likely(sa != NULL && is_for(sa, p))) {
+		if (likely(sa != NULL && sa->sa.udp_port == p->udp_port && is_for(sa, p))) {
 			b->p[n++] = p;
 			if (sa == last)
 				continue;
@@ -121,7 +136,7 @@ static void pipeline_in(struct worker *w)
 	esp_find_sas(w, b);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
 		struct pkt *p = b->p[i];
-		enum drop d = esp_in_check(&op[n], p->sa_in, p->m);
+		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, p->esp_off);
 
 		if (likely(d == DROP_NONE))
 			b->p[n++] = p;
@@ -137,6 +152,8 @@ static void pipeline_in(struct worker *w)
 		struct pkt *p = b->p[i];
 		enum drop d = why[i];
 
+		if (unlikely(p->udp_port != 0) && d == DROP_NONE)
+			natt_watch(w, p, op[i].seq);
 		if (likely(d == DROP_NONE))
 			d = esp_in_finish(&op[i], p->sa_in, p->m, w->id);
 		if (unlikely(d != DROP_NONE)) {
@@ -157,6 +174,7 @@ static void pipeline_out(struct worker *w)
 	struct crypto_op op[BURST_MAX];
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n, n = 0;
+	bool udp_v6 = false;
 
 	for (uint16_t i = 0; i < b->n; i++)
 		sa_path_prefetch(b->p[i]->sa_out);
@@ -173,11 +191,15 @@ static void pipeline_out(struct worker *w)
 		esp_out_fn frame = esp_out_of(sa);
 		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
 
+		udp_v6 |=
+			path->outer_len == sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
 		for (; i < run; i++) {
 			struct pkt *p = b->p[i];
-			enum drop d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
+			enum drop d = DROP_PEER_UNKNOWN;
 
 			p->nexthop = path->nexthop;
+			if (likely(p->nexthop != NULL))
+				d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
 			if (likely(d == DROP_NONE))
 				b->p[n++] = p;
 			else
@@ -196,6 +218,8 @@ static void pipeline_out(struct worker *w)
 			pkt_drop(w, p, DROP_CRYPTO_FAILED);
 			continue;
 		}
+		if (unlikely(udp_v6) && !pkt_is_v4(p) && pkt_ip6(p)->proto == IPPROTO_UDP)
+			esp_out_udp_sum(p->m);
 		b->p[n++] = p;
 	}
 	b->n = n;

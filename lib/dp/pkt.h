@@ -11,7 +11,6 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
-#include "esp_in.h"
 #include "ip_view.h"
 #include "ipv6.h"
 #include "route.h"
@@ -32,8 +31,12 @@ struct pkt {
 	// came whole.
 	uint16_t frag_max;
 	rte_be32_t frag_id; // their identification
-	bool own;           // made here: no error is sent about it
-	uint8_t pad[7];
+	// Of ESP for us: octets from the IP header to the ESP header, and if that is behind one of
+	// UDP (RFC 3948) the port that it came to, else 0.
+	uint16_t esp_off;
+	rte_be16_t udp_port;
+	bool own; // made here: no error is sent about it
+	uint8_t pad[3];
 };
 
 static_assert(sizeof(struct pkt) == 64, "one cache line");
@@ -82,11 +85,11 @@ static inline struct ip_addr pkt_dst(const struct pkt *p)
 
 static inline bool pkt_has_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_data_len(p->m) >= esp_in_offset(p->m) + sizeof(struct rte_esp_hdr);
+	return rte_pktmbuf_data_len(p->m) >= p->esp_off + sizeof(struct rte_esp_hdr);
 }
 
 // If pkt_has_esp().
 static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, esp_in_offset(p->m));
+	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, p->esp_off);
 }

@@ -106,13 +106,20 @@ static struct ip_view return_traffic(const struct flow_pkt *about)
 	};
 }
 
+// Of peers that may be anywhere each is another, unless their SAs are the same.
+static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
+{
+	const struct ip_addr *peer = &a->in[0]->sa.remote;
+
+	return a->out == b->out ||
+	       (!ip_addr_is_none(peer) && ip_addr_equal(peer, &b->in[0]->sa.remote));
+}
+
 // Whether an error out of an SA by the policy may be about this traffic. Otherwise anybody with a
 // tunnel to us could break the connections of all others (RFC 4301 6.2).
 static bool may_tell_of(const struct spd_policy *policy, const struct spd_policy *traffic)
 {
-	return policy->errors_trusted ||
-	       (protects(traffic) &&
-		       ip_addr_equal(&traffic->in[0]->sa.remote, &policy->in[0]->sa.remote));
+	return policy->errors_trusted || (protects(traffic) && same_peer(policy, traffic));
 }
 
 static enum drop error_from_tunnel(struct pkt *p, const struct ip_addr *src,

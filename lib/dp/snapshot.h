@@ -48,6 +48,8 @@ struct snapshot {
 	// Smaller path MTUs are not believed, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
 	struct spd *spd;
+	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
+	uint8_t *udp_ports;
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
 	// tunnel.
 	uint32_t errors_in_clear;
@@ -77,3 +79,11 @@ struct snapshot {
 	struct sa_out **dummies; // those of sa_out that have dummies
 	uint32_t n_dummies;
 };
+
+// If there are any: whether a port is one of ESP in UDP.
+static inline bool snapshot_has_udp_port(const struct snapshot *s, rte_be16_t port)
+{
+	uint16_t number = rte_be_to_cpu_16(port);
+
+	return (s->udp_ports[number / 8] >> number % 8 & 1) != 0;
+}

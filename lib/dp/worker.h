@@ -37,7 +37,9 @@ struct counters {
 	uint64_t originated; // packets made here: answers, errors, requests, additional fragments
 	uint64_t tx;         // packets that ports took
 	uint64_t local;      // packets that end here: served, or joined to a reassembled one
-	uint64_t passes;     // with at least one packet
+	uint64_t keepalives_in;     // of these, NAT-keepalives
+	uint64_t keepalives_out;    // of originated, the same
+	uint64_t passes;            // with at least one packet
 	uint64_t errors_suppressed; // ICMP errors not sent, for their rate
 	uint64_t drops[DROP_COUNT];
 };

@@ -11,20 +11,10 @@
 #include "ipv4.h"
 #include "ipv6.h"
 
-uint16_t esp_in_offset_v6(const struct rte_mbuf *m)
+enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off)
 {
-	struct ipv6_upper upper;
-
-	ipv6_upper_find(
-		&upper, rte_pktmbuf_mtod(m, const struct rte_ipv6_hdr *), rte_pktmbuf_data_len(m));
-	return upper.off;
-}
-
-enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m)
-{
-	uint16_t outer_len = esp_in_offset(m);
 	uint16_t around =
-		(uint16_t)(outer_len + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
+		(uint16_t)(esp_off + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
 	uint16_t len = rte_pktmbuf_data_len(m);
 
 	if (unlikely(atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE))
@@ -33,7 +23,7 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 		((len - around) & (sa->sa.align - 1)) != 0)
 		return DROP_ESP_SHORT;
 
-	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, outer_len);
+	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, esp_off);
 	uint32_t lower = rte_be_to_cpu_32(esp->seq);
 
 	*op = (struct crypto_op){

@@ -4,26 +4,17 @@
 // which the caller does for a whole burst. Workers.
 #pragma once
 
-#include <rte_ip.h>
 #include <rte_mbuf.h>
 
 #include "ip_view.h"
 #include "sa.h"
 
-// Octets from the outer IP header, which is checked, to the ESP header.
-uint16_t esp_in_offset_v6(const struct rte_mbuf *m);
-
-static inline uint16_t esp_in_offset(const struct rte_mbuf *m)
-{
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
-
-	return ip_is_v4(ip) ? rte_ipv4_hdr_len(ip) : esp_in_offset_v6(m);
-}
-
 // Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
-// header. Fills *op for crypto_open(). Returns DROP_NONE, DROP_LIFETIME or DROP_SEQUENCE_END (the
-// SA has been stopped), DROP_ESP_SHORT or DROP_REPLAY.
-enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m);
+// header, esp_off octets in front of the ESP header. Fills *op for crypto_open(). Returns
+// DROP_NONE, DROP_LIFETIME or DROP_SEQUENCE_END (the SA has been stopped), DROP_ESP_SHORT or
+// DROP_REPLAY.
+enum drop esp_in_check(
+	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off);
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
 // the inner packet; m then holds that alone, its header checked. In transport mode that is the IP

@@ -5,6 +5,7 @@
 
 #include <rte_esp.h>
 #include <rte_ip.h>
+#include <rte_udp.h>
 
 #include "esp_transport.h"
 #include "ip_view.h"
@@ -89,6 +90,53 @@ static void outer_v6_write(uint8_t *to, const struct sa_path *path, const struct
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip)));
 }
 
+// RFC 3948 2.1. The checksum stays 0; over IPv6 it follows when the packet is sealed.
+static void outer_udp_write(uint8_t *to, const uint8_t *template, uint16_t len)
+{
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)to;
+
+	memcpy(udp, template, sizeof(*udp));
+	udp->dgram_len = rte_cpu_to_be_16(len);
+}
+
+// All that the path asks for in front of len octets of packet, these headers among them.
+static void outer_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
+	uint16_t len, rte_be16_t id, rte_be32_t label)
+{
+	uint16_t ip_len;
+
+	if (ip_is_v4(path->outer)) {
+		ip_len = sizeof(struct rte_ipv4_hdr);
+		outer_v4_write(to, path, inner, len, id);
+	} else {
+		ip_len = sizeof(struct rte_ipv6_hdr);
+		outer_v6_write(to, path, inner, len, label);
+	}
+	if (path->outer_len > ip_len)
+		outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
+}
+
+void esp_out_udp_sum(struct rte_mbuf *m)
+{
+	struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv6_hdr *);
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+	uint16_t sum = ipv6_checksum(ip, IPPROTO_UDP, udp, rte_be_to_cpu_16(udp->dgram_len));
+
+	udp->dgram_cksum = sum != 0 ? sum : UINT16_MAX;
+}
+
+void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
+{
+	const struct inherited inner = {.offset = IPV4_OFFSET_DF};
+	uint16_t len = (uint16_t)(path->outer_len + 1);
+	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
+
+	outer_write(to, path, &inner, len, 0, 0);
+	to[path->outer_len] = ESP_UDP_KEEPALIVE;
+	if (!ip_is_v4(to))
+		esp_out_udp_sum(m);
+}
+
 // Why a number that was taken must not be used.
 static enum drop refuse(struct sa_out *sa, uint64_t seq)
 {
@@ -164,7 +212,7 @@ enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct s
 	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
 		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
 	else
-		outer_v6_write(outer, path, &inner, m->data_len,
+		outer_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq),
 			flow_label(&sa->sa, outer + path->outer_len + ESP_LEN + sa->sa.iv_len));
 	return DROP_NONE;
 }

@@ -8,7 +8,8 @@
 #include "sa.h"
 
 // First octet of a dummy packet, which stands for no version of IP (RFC 4303 2.6).
-#define ESP_DUMMY 0x20
+#define ESP_DUMMY         0x20
+#define ESP_UDP_KEEPALIVE 0xff // octet that a NAT-keepalive consists of (RFC 3948 2.3)
 
 // m holds one IP packet or, in tunnel mode, a dummy, contiguous, its data starting at the IP
 // header; afterwards it starts at the outer IP header, which in transport mode is its own. path is
@@ -40,3 +41,11 @@ static inline esp_out_fn esp_out_of(const struct sa_out *sa)
 // Octets of the largest packet with the headers of that in m whose ESP packet fits the path; never
 // less than path->mtu, and more only in transport mode.
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m);
+
+// After crypto_seal(), of ESP in UDP over IPv6: writes the checksum that UDP must have there (RFC
+// 8200 8.1). m holds the whole packet.
+void esp_out_udp_sum(struct rte_mbuf *m);
+
+// Fills m, which is empty, with a NAT-keepalive (RFC 3948 2.3) by the path of an SA in UDP: an IP
+// packet. Control thread.
+void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path);

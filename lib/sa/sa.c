@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_ip.h>
+#include <rte_udp.h>
 
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
@@ -34,6 +35,8 @@ struct sa_params sa_params_constant(const struct sa_params *p)
 	asked.key.cipher_key = asked.key.auth_key = NULL;
 	asked.nexthop = NULL;
 	asked.mtu = 0;
+	asked.keepalive_s = 0;
+	asked.follow = false;
 	memset(asked.soft, 0, sizeof(asked.soft));
 	memset(asked.hard, 0, sizeof(asked.hard));
 	return asked;
@@ -62,6 +65,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.df_copied = p->df == SA_DF_COPY ? DF : 0,
 		.df_set = p->df == SA_DF_SET ? DF : 0,
 		.tfc_len = p->tfc_len,
+		.udp_port = rte_cpu_to_be_16(p->udp_local_port),
 		.local = p->local,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
@@ -82,29 +86,34 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 	return sa->session != NULL ? 0 : -errno;
 }
 
+static uint8_t outer_proto(const struct sa *sa)
+{
+	return sa->udp_port != 0 ? IPPROTO_UDP : IPPROTO_ESP;
+}
+
 // The outer header of RFC 4301 5.1.2, except what differs from packet to packet.
-static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct ip_addr *remote)
+static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
 {
 	struct rte_ipv6_hdr ip = {
 		.vtc_flow = RTE_BE32(6u << 28),
-		.proto = IPPROTO_ESP,
+		.proto = outer_proto(sa),
 		.hop_limits = sa->ttl,
 	};
 
 	memcpy(ip.src_addr, &sa->local, sizeof(ip.src_addr));
-	memcpy(ip.dst_addr, remote, sizeof(ip.dst_addr));
+	memcpy(ip.dst_addr, &peer->addr, sizeof(ip.dst_addr));
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
 }
 
-static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struct ip_addr *remote)
+static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
 		.time_to_live = sa->ttl,
-		.next_proto_id = IPPROTO_ESP,
+		.next_proto_id = outer_proto(sa),
 		.src_addr = ip_addr_v4(&sa->local),
-		.dst_addr = ip_addr_v4(remote),
+		.dst_addr = ip_addr_v4(&peer->addr),
 	};
 
 	path->outer_sum = rte_raw_cksum(&ip, sizeof(ip));
@@ -124,6 +133,15 @@ static uint16_t transport_mtu(const struct sa *sa, uint16_t link_mtu)
 	return (uint16_t)mtu;
 }
 
+// RFC 3948 2.1
+static void outer_add_udp(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
+{
+	const struct rte_udp_hdr udp = {.src_port = sa->udp_port, .dst_port = peer->port};
+
+	memcpy(path->outer + path->outer_len, &udp, sizeof(udp));
+	path->outer_len = (uint16_t)(path->outer_len + sizeof(udp));
+}
+
 static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link_mtu)
 {
 	path->link_mtu = link_mtu;
@@ -131,7 +149,7 @@ static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link
 					  : transport_mtu(sa, link_mtu);
 }
 
-struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
+struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu)
 {
 	struct sa_path *path = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*path));
@@ -139,10 +157,12 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
 	if (path == NULL)
 		return NULL;
 	*path = (struct sa_path){.nexthop = nexthop};
-	if (sa->mode == SA_TUNNEL && ip_addr_is_v4(remote))
-		outer_init_v4(path, sa, remote);
+	if (sa->mode == SA_TUNNEL && ip_addr_is_v4(&sa->local))
+		outer_init_v4(path, sa, peer);
 	else if (sa->mode == SA_TUNNEL)
-		outer_init_v6(path, sa, remote);
+		outer_init_v6(path, sa, peer);
+	if (sa->udp_port != 0)
+		outer_add_udp(path, sa, peer);
 	path_resize(sa, path, link_mtu);
 	return path;
 }
@@ -178,7 +198,10 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	sa->seq_reserved = UINT64_MAX;
 	sa->seq_limit = sa_out_life_end(sa);
 	sa->dummies.rate = p->dummies_rate;
-	sa->path = sa_path_new(&sa->sa, &p->remote, p->nexthop, p->mtu);
+	sa->peer = sa_peer_asked(p);
+	sa->follow = p->follow;
+	sa->keepalive_ms = p->keepalive_s * 1000u;
+	sa->path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
 
@@ -237,8 +260,15 @@ void sa_in_free(struct sa_in *sa)
 	if (sa->sa.record != NULL && sa->replay.size > 0)
 		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, replay_top(&sa->replay));
 	replay_fini(&sa->replay);
+	free(sa->heard);
 	sa_fini(&sa->sa);
 	free(sa);
+}
+
+struct sa_peer *sa_in_heard_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms)
+{
+	sa->heard_ms = now_ms;
+	return atomic_exchange_explicit(&sa->heard, peer, memory_order_acq_rel);
 }
 
 uint64_t sa_out_seq(const struct sa_out *sa)
@@ -310,6 +340,10 @@ static bool change(struct sa *sa, const struct sa_params *p)
 
 void sa_out_change(struct sa_out *sa, const struct sa_params *p)
 {
+	sa->keepalive_ms = p->keepalive_s * 1000u;
+	sa->follow = p->follow;
+	if (!p->follow)
+		sa->peer = sa_peer_asked(p);
 	if (!change(&sa->sa, p))
 		return;
 	atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);

@@ -57,18 +57,30 @@ enum sa_flow_label {
 };
 // DF of the outer IPv4 header (RFC 4301 8.1). IPv6, which no router may cut, counts as DF set.
 enum sa_df { SA_DF_COPY, SA_DF_SET, SA_DF_CLEAR };
+// Where a peer is. The port is of ESP in UDP, else 0.
+struct sa_peer {
+	struct ip_addr addr; // none: not known yet
+	rte_be16_t port;
+};
 
 // What is asked for; see struct conf_sa. The key octets stay the caller's.
 struct sa_params {
 	const char *name;
 	uint32_t spi; // host byte order
 	enum sa_mode mode;
-	struct ip_addr local, remote; // in transport mode those of the packets themselves
+	// In transport mode those of the packets themselves. remote none: where the peer will be
+	// heard from.
+	struct ip_addr local, remote;
+	// Of ESP in UDP (RFC 3948), else 0. Host byte order; the remote one is for outbound SAs.
+	uint16_t udp_local_port, udp_remote_port;
+	uint16_t keepalive_s;
+	bool follow;
 	struct crypto_key key;
 	struct key_id cipher_key_id, auth_key_id; // of its octets
 	const char *engine;                       // crypto engine or "auto"
 	uint32_t replay_window;                   // packets, inbound only
-	// Outbound only: the way to remote, which outlives the SA's path, and what fits its link.
+	// Outbound only: the way to remote, which outlives the SA's path (NULL: remote
+	// is not known), and what fits its link.
 	const struct nexthop *nexthop;
 	uint16_t mtu;                  // octets of IP packet
 	uint8_t tos_copied, tos_fixed; // see struct sa
@@ -83,6 +95,12 @@ struct sa_params {
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	unsigned int n_workers;
 };
+
+// Where the peer is, as far as that is asked for.
+static inline struct sa_peer sa_peer_asked(const struct sa_params *p)
+{
+	return (struct sa_peer){p->remote, rte_cpu_to_be_16(p->udp_remote_port)};
+}
 
 // What both directions share; workers only read it.
 struct sa {
@@ -104,6 +122,8 @@ struct sa {
 	// Octets that inner packets are padded to (RFC 4303 2.7), as far as that fits the path; 0:
 	// they are sent as they are.
 	uint16_t tfc_len;
+	// Own port of ESP in UDP (RFC 3948); 0: ESP stands behind the IP header.
+	rte_be16_t udp_port;
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
 	struct ip_addr local;
@@ -131,7 +151,8 @@ static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for 
 // The way that the packets of an SA take to its peer. Never changed once workers see it: the
 // control thread puts another in its place, and frees it when every worker has passed on (QSBR).
 struct sa_path {
-	// Header to put in front of ESP; length, id, TOS and sum are open. None in transport mode.
+	// Headers to put in front of ESP; lengths, id, TOS and sums are open. None in transport
+	// mode.
 	uint8_t outer[SA_OUTER_MAX];
 	uint16_t outer_len; // octets
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
@@ -139,7 +160,7 @@ struct sa_path {
 	// that depends on the packet's headers (esp_out_mtu()), whatever they are.
 	uint16_t mtu;
 	uint16_t link_mtu;             // octets of IP packet that the way to the peer takes
-	const struct nexthop *nexthop; // belongs to the snapshot
+	const struct nexthop *nexthop; // belongs to the snapshot; NULL: the peer is not known yet
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packets");
@@ -164,11 +185,21 @@ struct sa_out {
 	struct sa_path *_Atomic path; // written by the control thread
 	uint64_t seq_reserved;        // see sa_out_allow(); control thread
 	struct sa_dummies dummies __rte_cache_aligned;
+	// Control thread:
+	struct sa_peer peer __rte_cache_aligned; // that the path leads to
+	bool follow;                             // the peer may move
+	uint32_t keepalive_ms; // without a packet, until a NAT-keepalive is sent; 0: none is
+	uint64_t sent_seq;     // last number taken when that was looked at
+	uint64_t sent_ms;      // when the last packet or NAT-keepalive was sent, as far as known
 } __rte_cache_aligned;
 
 struct sa_in {
 	struct sa sa;
 	struct replay replay __rte_cache_aligned; // written by workers
+	// Of ESP in UDP: where the newest packet came from; NULL: there was none. Never changed,
+	// but replaced like a path.
+	struct sa_peer *_Atomic heard; // written by the control thread
+	uint64_t heard_ms;             // when; control thread
 } __rte_cache_aligned;
 
 // Return NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
@@ -194,9 +225,9 @@ void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
 void sa_out_change(struct sa_out *sa, const struct sa_params *p);
 void sa_in_change(struct sa_in *sa, const struct sa_params *p);
 
-// A path for an SA: to remote by nexthop, on a way that takes IP packets of link_mtu octets. NULL
+// A path for an SA: to peer by nexthop, on a way that takes IP packets of link_mtu octets. NULL
 // with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
-struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *remote,
+struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu);
 
 // The same path, but it takes IP packets of link_mtu octets.
@@ -240,7 +271,16 @@ static inline bool sa_df_is_clear(const struct sa *sa)
 	return (sa->df_copied | sa->df_set) == 0;
 }
 
-// Any thread; workers for the length of a pass.
+// Notes where the peer was heard from, at now_ms. Returns what was noted before (or NULL), the
+// caller's as with sa_out_path_set(). Control thread.
+struct sa_peer *sa_in_heard_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms);
+
+// Both: any thread; workers for the length of a pass.
+static inline const struct sa_peer *sa_in_heard(const struct sa_in *sa)
+{
+	return atomic_load_explicit(&sa->heard, memory_order_acquire);
+}
+
 static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
 {
 	return atomic_load_explicit(&sa->path, memory_order_acquire);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "udp.h"
+
 struct gateway *fuzz_gateway, *fuzz_gateway_v6;
 
 static void stop(void)
@@ -18,7 +20,7 @@ void fuzz_gateway_start(void)
 {
 	if (harness_start(NULL) < 0 || harness_test_begin(NULL) < 0)
 		exit(2);
-	fuzz_gateway = site_a((struct site){0});
+	fuzz_gateway = site_a((struct site){.sa = IN_UDP}); // between A and B, not C
 	fuzz_gateway_v6 = site_v6_b(OVER_V4, (struct site){0});
 	atexit(stop);
 }

@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 #include "fuzz_gateway.h"
+#include "udp.h"
 
 enum {
 	BY_C = 1,          // else by B
@@ -67,6 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 
 	struct frame f = peer_seal(peer,
 		(struct esp){.seq = ++seq, .text = text, .text_len = text_len, .tos = input[1]});
+
+	if (peer->sa->in_udp)
+		f = into_udp(&f, NATT, NATT);
 
 	struct rte_mbuf *m = frame_mbuf(&f);
 

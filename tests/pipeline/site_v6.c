@@ -67,6 +67,7 @@ static void sa_write(char text[SA_MAX], const struct site *s, const char *more, 
 		s->auth);
 	add_key(text, "cipher_key", cipher->key_len + cipher->salt_len, spi);
 	add_key(text, "auth_key", auth->key_len, spi);
+	strcat(text, s->sa != NULL ? s->sa : "");
 }
 
 static struct gateway *gateway_of(

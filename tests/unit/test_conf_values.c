@@ -235,7 +235,7 @@ static void test_sas(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < sizeof(counting); i++)
 		counting[i] = (uint8_t)i;
-	assert_int_equal(c->n_sas, 4);
+	assert_int_equal(c->n_sas, 5);
 
 	assert_string_equal(sa[0].name, "to-b");
 	assert_int_equal(sa[0].direction, CONF_OUT);
@@ -286,9 +286,10 @@ static void test_sas(void **state)
 	assert_false(sa[2].fragment_after);
 	assert_int_equal(sa[3].spi, 4100);
 	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
-	assert_int_equal(sa[3].replay_window, 0);
+	assert_int_equal(sa[3].replay_window, 32);
 	assert_int_equal(sa[3].dscp, CONF_DSCP_KEEP);
 	assert_true(sa[3].ecn);
+	assert_int_equal(sa[4].replay_window, 0);
 	conf_free(c);
 }
 
@@ -341,7 +342,7 @@ static void test_rules(void **state)
 	assert_int_equal(c->n_rules, 4);
 
 	assert_true(ends_with(r[0].where.file, "/full.conf"));
-	assert_int_equal(r[0].where.line, 48);
+	assert_int_equal(r[0].where.line, 52);
 	assert_string_equal(r[0].name, "one");
 	assert_int_equal(r[0].action, CONF_ACCEPT);
 	check_prefix(&r[0].source, "10.1.0.0/24");

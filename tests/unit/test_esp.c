@@ -127,7 +127,7 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	assert_int_equal(esp_out_tunnel(&op, out, sa_out_path(out), m, seq, 0), DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
-	assert_int_equal(esp_in_check(&op, in, m), DROP_NONE);
+	assert_int_equal(esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)), DROP_NONE);
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
 	assert_int_equal(esp_in_finish(&op, in, m, 0), DROP_NONE);
@@ -300,7 +300,8 @@ static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 		struct crypto_op op;
 
 		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 24), (uint8_t[]){0, 0, 0, 9}, 4);
-		if (esp_in_check(&op, in, m) != (right ? DROP_NONE : DROP_ESP_SHORT))
+		if (esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)) !=
+			(right ? DROP_NONE : DROP_ESP_SHORT))
 			fail_msg("%s %s: length %u", c->name, a->name, len);
 		if (right) {
 			assert_int_equal(op.text_len, len - around);

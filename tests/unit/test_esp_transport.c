@@ -8,6 +8,7 @@
 #include "eal.h"
 #include "esp_in.h"
 #include "esp_out.h"
+#include "esp_transport.h"
 #include "hex.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -84,7 +85,7 @@ static struct sa_params gcm_params(bool v6)
 static enum drop open_packet(struct sa_in *in, struct rte_mbuf *m)
 {
 	struct crypto_op op;
-	enum drop d = esp_in_check(&op, in, m);
+	enum drop d = esp_in_check(&op, in, m, esp_place_found(m).off);
 
 	if (d != DROP_NONE)
 		return d;

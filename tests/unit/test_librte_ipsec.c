@@ -346,7 +346,10 @@ static void check_theirs_in(struct sa_in *in, struct peer *p, uint16_t len, cons
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);
 	assert_true(peer_process(p, m));
-	assert_int_equal(esp_in_check(&op, in, m), DROP_NONE);
+	assert_int_equal(
+		esp_in_check(&op, in, m,
+			mix->v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr)),
+		DROP_NONE);
 	crypto_open(&op, 1, 0);
 	if (!op.ok)
 		fail_msg("%s: number %lu of %u octets is not opened", mix->name, op.seq, len);

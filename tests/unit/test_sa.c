@@ -108,6 +108,35 @@ static void test_known_mtus(void **state)
 	}
 }
 
+// A UDP header more (RFC 3948 2.1).
+static void test_in_udp(void **state)
+{
+	static const uint8_t udp[] = {0x11, 0x94, 0x04, 0x01, 0, 0, 0, 0};
+	struct sa_params p = gcm_params();
+	struct sa_out *sa;
+
+	(void)state;
+	p.udp_local_port = 4500;
+	p.udp_remote_port = 1025;
+	p.mtu = 1500;
+	sa = sa_out_new(&p);
+	assert_non_null(sa);
+	assert_int_equal(sa->path->outer_len, 28);
+	assert_int_equal(sa->path->outer[9], 17);
+	assert_memory_equal(sa->path->outer + 20, udp, sizeof(udp));
+	assert_int_equal(sa->path->mtu, 1438);
+	sa_out_free(sa);
+	assert_int_equal(ip_addr_parse(&p.local, "2001:db8::1"), 0);
+	assert_int_equal(ip_addr_parse(&p.remote, "2001:db8::2"), 0);
+	sa = sa_out_new(&p);
+	assert_non_null(sa);
+	assert_int_equal(sa->path->outer_len, 48);
+	assert_int_equal(sa->path->outer[6], 17);
+	assert_memory_equal(sa->path->outer + 40, udp, sizeof(udp));
+	assert_int_equal(sa->path->mtu, 1418);
+	sa_out_free(sa);
+}
+
 static void test_outbound(void **state)
 {
 	struct sa_params p = gcm_params();
@@ -195,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_algorithm),
 		cmocka_unit_test(test_known_mtus),
+		cmocka_unit_test(test_in_udp),
 		cmocka_unit_test(test_outbound),
 		cmocka_unit_test(test_sequence_numbers),
 		cmocka_unit_test(test_extended_sequence_numbers),

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer.h"
+
+#include <stdlib.h>
+
+#include "control.h"
+#include "esp_out.h"
+#include "log.h"
+#include "path_mtu.h"
+#include "retire.h"
+
+// A peer moves once in so long at most: two who both send genuine packets do not make it jump.
+#define MOVE_MS    1000
+#define END_STRLEN (IP_ADDR_STRLEN + 8) // an address and a port
+
+static bool same(const struct sa_peer *a, const struct sa_peer *b)
+{
+	return a->port == b->port && ip_addr_equal(&a->addr, &b->addr);
+}
+
+static const char *end_format(char buf[END_STRLEN], const struct sa_peer *peer)
+{
+	char addr[IP_ADDR_STRLEN];
+
+	if (ip_addr_is_none(&peer->addr))
+		return "any";
+	snprintf(buf, END_STRLEN, ip_addr_is_v4(&peer->addr) ? "%s:%u" : "[%s]:%u",
+		ip_addr_format(addr, &peer->addr), rte_be_to_cpu_16(peer->port));
+	return buf;
+}
+
+// One form for both, for programs to read: name=value.
+static void move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
+{
+	const struct snapshot *s = g->snapshot;
+	const struct nexthop *nh = route_find(s->routes, &peer->addr);
+	char from[END_STRLEN], to[END_STRLEN];
+	struct sa_path *path;
+	uint16_t mtu;
+
+	if (same(&sa->peer, peer))
+		return;
+	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
+		log_warn("peer moved sa=%s from=%s to=%s: not followed, there is no route",
+			sa->sa.name, end_format(from, &sa->peer), end_format(to, peer));
+		return;
+	}
+	mtu = (uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(g, &peer->addr));
+	path = sa_path_new(&sa->sa, peer, nh, mtu);
+	if (path == NULL)
+		return; // the next one is more lucky
+	log_info("peer moved sa=%s from=%s to=%s", sa->sa.name, end_format(from, &sa->peer),
+		end_format(to, peer));
+	sa->peer = *peer;
+	retire(g, sa_out_path_set(sa, path));
+}
+
+// Has the SAs that answer an inbound one follow its peer.
+static void follow(struct gateway *g, const struct sa_in *sa, const struct sa_peer *peer)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+
+		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->follow)
+			move(g, p->out, peer);
+	}
+}
+
+// Of several that receive, the one that heard something new last.
+static const struct sa_in *newest(const struct spd_policy *p)
+{
+	const struct sa_in *found = NULL;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		if (sa_in_heard(p->in[i]) != NULL &&
+			(found == NULL || p->in[i]->heard_ms > found->heard_ms))
+			found = p->in[i];
+	return found;
+}
+
+void peers_follow(struct gateway *g)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		const struct sa_in *in = p->action == SPD_PROTECT ? newest(p) : NULL;
+
+		if (in != NULL && p->out->follow)
+			move(g, p->out, sa_in_heard(in));
+	}
+}
+
+void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms)
+{
+	struct sa_in *sa = sad_find(g->snapshot->sad, e->spi);
+	const struct sa_peer *before = sa != NULL ? sa_in_heard(sa) : NULL;
+	struct sa_peer *peer = malloc(sizeof(*peer));
+
+	if (peer != NULL)
+		*peer = (struct sa_peer){e->addr, e->addr_port};
+	if (peer == NULL || sa == NULL || sa->sa.udp_port == 0 ||
+		(before != NULL && (same(before, peer) || now_ms < sa->heard_ms + MOVE_MS))) {
+		free(peer);
+		return;
+	}
+	follow(g, sa, peer);
+	retire(g, sa_in_heard_set(sa, peer, now_ms));
+}
+
+// False if the next hop's link address is still asked for.
+static bool keepalive_send(struct gateway *g, const struct sa_out *sa, uint64_t now_ms)
+{
+	static struct neigh_hints hints;
+	const struct sa_path *path = sa_out_path(sa);
+	const struct nexthop *nh = path->nexthop;
+	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
+	uint32_t sought = neigh_seek(g->neigh, &hints, nh->port, next);
+	struct rte_ether_addr mac;
+	struct rte_mbuf *m;
+
+	if (neigh_ask(g->neigh, &hints, sought, nh->port, next, &mac) != NEIGH_KNOWN) {
+		neigh_resolve(g->neigh, nh->port, next, now_ms);
+		return false;
+	}
+	m = rte_pktmbuf_alloc(g->pool);
+	if (m == NULL)
+		return false;
+	esp_out_keepalive(m, path);
+	control_send_packet(g, m, nh->port, &mac);
+	g->counters.keepalives_out++;
+	return true;
+}
+
+// RFC 3948 4: only where nothing has been sent for the time.
+static void keep_alive(struct gateway *g, struct sa_out *sa, uint64_t now_ms)
+{
+	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
+
+	if (sa->keepalive_ms == 0 || sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
+		return;
+	if (seq != sa->sent_seq) {
+		sa->sent_seq = seq;
+		sa->sent_ms = now_ms;
+	} else if (now_ms >= sa->sent_ms + sa->keepalive_ms && keepalive_send(g, sa, now_ms)) {
+		sa->sent_ms = now_ms;
+	}
+}
+
+void peer_tick(struct gateway *g, uint64_t now_ms)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < RTE_MIN(s->n_sa_out, PEERS_AT_ONCE); i++)
+		keep_alive(g, s->sa_out[g->peer_next++ % s->n_sa_out], now_ms);
+}

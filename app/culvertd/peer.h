@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers of ESP in UDP (RFC 3948): follows those that move, because the mapping of a NAT has
+// changed, and keeps mappings open. Control thread.
+#pragma once
+
+#include "event.h"
+#include "gateway.h"
+
+// SAs that one call looks at; with more, the next one goes on behind them.
+#define PEERS_AT_ONCE 4096
+
+// A genuine packet has come from where the peer was not before (EVENT_PEER_HEARD).
+void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms);
+
+// After a reload: SAs that are new follow peers that have been heard before.
+void peers_follow(struct gateway *g);
+
+// Sends NAT-keepalives where nothing else was sent. To be called every 100 ms.
+void peer_tick(struct gateway *g, uint64_t now_ms);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of security associations.
+#include "conf_schema.h"
+
+static const char *const directions[] = {"in", "out", NULL};      // enum conf_direction
+static const char *const modes[] = {"tunnel", "transport", NULL}; // enum conf_mode
+static const char *const flow_labels[] = {"zero", "copy", NULL};  // enum conf_flow_label
+static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
+static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
+
+#define AMOUNT(kind, unit)                                                                         \
+	{                                                                                          \
+		.name = #kind "_" #unit, .type = &conf_type_amount,                                \
+		FIELD(struct conf_sa, kind.unit)                                                   \
+	}
+
+static const struct conf_option lifetime_options[] = {
+	AMOUNT(soft, bytes),
+	AMOUNT(hard, bytes),
+	AMOUNT(soft, packets),
+	AMOUNT(hard, packets),
+	AMOUNT(soft, seconds),
+	AMOUNT(hard, seconds),
+	{0},
+};
+
+static const struct conf_schema lifetime = {.options = lifetime_options};
+
+static const struct conf_option tfc_options[] = {
+	{.name = "pad",
+		.type = &conf_type_tfc_pad,
+		.min = 64,
+		.max = 9600,
+		.def = "mtu",
+		FIELD(struct conf_sa, tfc_pad)},
+	{.name = "dummies",
+		.type = &conf_type_uint,
+		.max = 50000,
+		.def = "0",
+		FIELD(struct conf_sa, tfc_dummies)},
+	{0},
+};
+
+static const struct conf_schema tfc = {.options = tfc_options};
+
+static const struct conf_option udp_options[] = {
+	{.name = "local_port",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = UINT16_MAX,
+		.def = "4500",
+		FIELD(struct conf_sa, udp_local_port)},
+	{.name = "remote_port",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = UINT16_MAX,
+		.def = "4500",
+		FIELD(struct conf_sa, udp_remote_port)},
+	{.name = "keepalive",
+		.type = &conf_type_uint,
+		.max = 3600,
+		.def = "20",
+		FIELD(struct conf_sa, keepalive_s)},
+	{.name = "follow", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, follow)},
+	{0},
+};
+
+static const struct conf_schema udp = {.options = udp_options};
+
+static const struct conf_option sa_options[] = {
+	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_sa, name)},
+	{.name = "direction",
+		.type = &conf_type_choice,
+		.choices = directions,
+		.required = true,
+		FIELD(struct conf_sa, direction)},
+	{.name = "mode",
+		.type = &conf_type_choice,
+		.choices = modes,
+		.def = "tunnel",
+		FIELD(struct conf_sa, mode)},
+	{.name = "spi", .type = &conf_type_spi, .required = true, FIELD(struct conf_sa, spi)},
+	{.name = "local",
+		.type = &conf_type_address,
+		.required = true,
+		FIELD(struct conf_sa, local)},
+	{.name = "remote",
+		.type = &conf_type_peer,
+		.required = true,
+		FIELD(struct conf_sa, remote)},
+	{.name = "cipher",
+		.type = &conf_type_cipher,
+		.required = true,
+		FIELD(struct conf_sa, cipher)},
+	{.name = "auth", .type = &conf_type_auth, .def = "none", FIELD(struct conf_sa, auth)},
+	{.name = "cipher_key", .type = &conf_type_string},
+	{.name = "auth_key", .type = &conf_type_string},
+	{.name = "key_file", .type = &conf_type_string},
+	{.name = "replay_window",
+		.type = &conf_type_uint,
+		.max = 65536,
+		.def = "64",
+		FIELD(struct conf_sa, replay_window)},
+	{.name = "esn", .type = &conf_type_bool, .def = "false", FIELD(struct conf_sa, esn)},
+	{.name = "df",
+		.type = &conf_type_choice,
+		.choices = dfs,
+		.def = "copy",
+		FIELD(struct conf_sa, df)},
+	{.name = "fragment",
+		.type = &conf_type_choice,
+		.choices = fragments,
+		.def = "before",
+		FIELD(struct conf_sa, fragment_after)},
+	{.name = "lifetime", .shape = CONF_GROUP, .schema = &lifetime},
+	{.name = "dscp", .type = &conf_type_dscp, FIELD(struct conf_sa, dscp)},
+	{.name = "ecn", .type = &conf_type_bool, .def = "true", FIELD(struct conf_sa, ecn)},
+	{.name = "ttl",
+		.type = &conf_type_uint,
+		.min = 1,
+		.max = 255,
+		.def = "64",
+		FIELD(struct conf_sa, ttl)},
+	{.name = "flow_label",
+		.type = &conf_type_choice,
+		.choices = flow_labels,
+		.def = "zero",
+		FIELD(struct conf_sa, flow_label)},
+	{.name = "tfc", .shape = CONF_GROUP, .schema = &tfc},
+	{.name = "udp", .shape = CONF_GROUP, .schema = &udp},
+	{0},
+};
+
+const struct conf_schema conf_schema_sa = {"sa", "name", sa_options, sizeof(struct conf_sa)};

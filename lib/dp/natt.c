@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natt.h"
+
+#include <rte_udp.h>
+
+#include "esp_out.h"
+
+#define MARKER_LEN 4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
+
+static const struct rte_udp_hdr *udp_at(const struct pkt *p, uint16_t off)
+{
+	return rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, off);
+}
+
+static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
+{
+	uint32_t marker;
+
+	if (len < sizeof(*udp) + MARKER_LEN)
+		return false;
+	memcpy(&marker, udp + 1, sizeof(marker));
+	return marker == 0;
+}
+
+bool natt_read(const struct worker *w, struct pkt *p)
+{
+	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)p->esp_off;
+	const struct rte_udp_hdr *udp = udp_at(p, p->esp_off);
+
+	if (len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) != len ||
+		!snapshot_has_udp_port(w->snapshot, udp->dst_port) || is_ike(udp, len))
+		return false;
+	p->udp_port = udp->dst_port;
+	p->esp_off = (uint16_t)(p->esp_off + sizeof(*udp));
+	return true;
+}
+
+bool natt_is_keepalive(const struct pkt *p)
+{
+	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == p->esp_off + 1 &&
+	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->esp_off) == ESP_UDP_KEEPALIVE;
+}
+
+// RFC 3947 6 and RFC 7296 2.23 let an authenticated packet move a peer. One that repeats an older
+// packet, or overtakes it by another way, must not: only the newest counts, which a replay window
+// is needed to tell.
+void natt_watch(struct worker *w, const struct pkt *p, uint64_t seq)
+{
+	struct sa_in *sa = p->sa_in;
+	const struct sa_peer *heard = sa_in_heard(sa);
+	const struct rte_udp_hdr *udp = udp_at(p, (uint16_t)(p->esp_off - sizeof(*udp)));
+	struct event e = {.kind = EVENT_PEER_HEARD,
+		.addr = pkt_src(p),
+		.addr_port = udp->src_port,
+		.spi = sa->sa.spi};
+
+	if (heard != NULL && heard->port == udp->src_port && ip_addr_equal(&heard->addr, &e.addr))
+		return;
+	if (udp->src_port != 0 && seq == replay_top(&sa->replay))
+		worker_ask(w, &e);
+}

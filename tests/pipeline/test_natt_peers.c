@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers of ESP in UDP (RFC 3948) that move, or that nobody knows yet.
+#include "peer.h"
+#include "site.h"
+#include "udp.h"
+
+static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5"),
+			 to_a = FROM_TO("10.2.0.5", "10.1.0.5");
+
+// Other events, such as what is audited, may be there.
+static void expect_nobody(struct gateway *g)
+{
+	struct event e;
+
+	while (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) == 0)
+		assert_int_not_equal(e.kind, EVENT_PEER_HEARD);
+}
+
+static void expect_heard(struct gateway *g, const char *addr, uint16_t port)
+{
+	struct event e;
+
+	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+		fail_msg("nobody was heard from %s", addr);
+	assert_int_equal(e.kind, EVENT_PEER_HEARD);
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
+	assert_int_equal(rte_be_to_cpu_16(e.addr_port), port);
+	assert_int_equal(rte_be_to_cpu_32(e.spi), 0x1002);
+	expect_nobody(g);
+}
+
+static struct frame from(const struct peer *b, uint64_t seq, const char *addr, uint16_t port)
+{
+	struct frame f = peer_seal_ip(b, seq, to_a);
+
+	put32(f.b + ETH_LEN + 12, ip_number(addr));
+	return into_udp(&f, port, NATT);
+}
+
+static struct sa_peer *peer_at(const char *addr, uint16_t port)
+{
+	struct sa_peer *p = calloc(1, sizeof(*p));
+
+	if (p == NULL || ip_addr_parse(&p->addr, addr) < 0)
+		abort();
+	p->port = rte_cpu_to_be_16(port);
+	return p;
+}
+
+// Only what is genuine and the newest says where the peer is, and only if that is new.
+static void test_heard(void **state)
+{
+	struct gateway *a = site_a((struct site){.sa = IN_UDP});
+	struct sa_in *sa = a->snapshot->sa_in[0];
+	struct peer b = peer_new(a, "from-b");
+	struct frame f, burst[3];
+
+	(void)state;
+	f = from(&b, 10, "192.0.2.2", 1025);
+	gateway_expect_sent(a, &f, LAN);
+	expect_heard(a, "192.0.2.2", 1025);
+	assert_null(sa_in_heard_set(sa, peer_at("192.0.2.2", 1025), 0));
+
+	f = from(&b, 11, "192.0.2.2", 1025);
+	gateway_expect_sent(a, &f, LAN);
+	expect_nobody(a);
+	f = from(&b, 5, "192.0.2.2", 1026); // late
+	gateway_expect_sent(a, &f, LAN);
+	expect_nobody(a);
+	f = from(&b, 11, "192.0.2.2", 1026); // again
+	gateway_expect_drop(a, &f, DROP_REPLAY);
+	expect_nobody(a);
+	f = from(&b, 12, "192.0.2.2", 1026); // forged
+	f.b[f.len - 1] ^= 1;
+	gateway_expect_drop(a, &f, DROP_AUTH);
+	expect_nobody(a);
+	f = from(&b, 12, "192.0.2.2", 0); // answers could not be sent there
+	gateway_expect_sent(a, &f, LAN);
+	expect_nobody(a);
+	f = from(&b, 13, "192.0.2.2", 1026);
+	gateway_expect_sent(a, &f, LAN);
+	expect_heard(a, "192.0.2.2", 1026);
+	f = from(&b, 14, "198.51.100.7", 1025);
+	gateway_expect_sent(a, &f, LAN);
+	expect_heard(a, "198.51.100.7", 1025);
+	for (unsigned int i = 0; i < 3; i++) // one event for all
+		burst[i] = from(&b, 20 + i, "192.0.2.2", (uint16_t)(2000 + i));
+	gateway_pass(a, burst, 3);
+	expect_drops(a, DROP_NONE, 0);
+	expect_heard(a, "192.0.2.2", 2002);
+	peer_free(&b);
+	gateway_free(a);
+}
+
+// Puts a text in the place of the first one like it. False if there is none.
+static bool replace(char *text, const char *from, const char *to)
+{
+	char *at = strstr(text, from);
+
+	if (at == NULL)
+		return false;
+	memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+	memcpy(at, to, strlen(to));
+	return true;
+}
+
+// Gateway A, whose peers may be anywhere.
+static struct gateway *waiting(void)
+{
+	char text[8192];
+
+	site_a_conf(text, sizeof(text), (struct site){.sa = IN_UDP});
+	assert_true(replace(text, IN_UDP, " udp = { follow = true; };")); // of to-b
+	while (replace(text, "remote = \"192.0.2.2\"", "remote = \"any\""))
+		;
+	assert_true(replace(text, "remote = \"192.0.2.3\"",
+		"remote = \"any\"; udp = { follow = true; }")); // of to-c
+	assert_true(replace(text, "remote = \"192.0.2.3\"", "remote = \"any\"; udp = { }"));
+	return gateway_new(0, text);
+}
+
+// Nothing can be sent to a peer that nobody has heard, and everything to where it is then.
+static void test_unknown(void **state)
+{
+	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .port = WAN};
+	struct gateway *a = waiting();
+	struct sa_out *sa = a->snapshot->sa_out[0];
+	struct peer b = peer_new(a, "to-b");
+	struct frame f = frame_ip(LAN, to_b), wire;
+	struct sa_peer *at = peer_at("192.0.2.3", 1025);
+	uint8_t inner[FRAME_MAX];
+
+	(void)state;
+	gateway_expect_drop(a, &f, DROP_PEER_UNKNOWN);
+	assert_int_equal(sa->sa.counters[0].drops[DROP_PEER_UNKNOWN], 1);
+	free(sa_out_path_set(sa, sa_path_new(&sa->sa, at, &nh, 1500)));
+	wire = *gateway_expect_sent(a, &f, WAN);
+	wire = out_of_udp(&wire, NATT, 1025);
+	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.3"));
+	put32(wire.b + ETH_LEN + 16, 0); // what the configuration says
+	ip_checksum_mend(wire.b + ETH_LEN);
+	assert_int_equal(peer_open(&b, &wire, inner), 60);
+	free(at);
+	peer_free(&b);
+	gateway_free(a);
+}
+
+// Peers that may be anywhere are not one and the same: none has a say about another's traffic.
+static void test_unknown_are_different(void **state)
+{
+	static const struct {
+		const char *to;
+		enum drop drop;
+	} rows[] = {{"10.2.0.5", DROP_NONE}, {"10.3.0.5", DROP_SELECTOR}};
+	struct gateway *a = waiting();
+	struct peer b = peer_new(a, "from-b");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv4 ip = FROM_TO("10.1.0.5", rows[i].to, .sport = 1, .dport = 2);
+		struct frame f = frame_ip(LAN, ip);
+		uint8_t text[FRAME_MAX];
+		uint16_t len;
+
+		gateway_expect_drop(a, &f, DROP_PEER_UNKNOWN);
+		len = error_write(text, "10.2.0.9", ip.src, 3, 1, frame_packet(&f));
+		len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+		f = peer_seal(&b, (struct esp){.seq = i + 1, .text = text, .text_len = len});
+		put32(f.b + ETH_LEN + 12, ip_number("192.0.2.2"));
+		f = into_udp(&f, NATT, NATT);
+		gateway_pass(a, &f, 1);
+		expect_drops(a, rows[i].drop, rows[i].drop != DROP_NONE);
+	}
+	peer_free(&b);
+	gateway_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_heard),
+		pipeline_test(test_unknown),
+		pipeline_test(test_unknown_are_different),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

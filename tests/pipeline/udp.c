@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "udp.h"
+
+#include <netinet/in.h>
+
+#include "harness.h"
+
+struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
+{
+	struct frame u = *f;
+	uint8_t *ip = u.b + ETH_LEN, *udp = ip + (ip[0] & 15) * 4;
+	uint16_t len = (uint16_t)(f->len - (udp - u.b) + UDP_LEN);
+
+	memmove(udp + UDP_LEN, udp, len - UDP_LEN);
+	put16(udp, sport);
+	put16(udp + 2, dport);
+	put16(udp + 4, len);
+	put16(udp + 6, 0);
+	u.len = (uint16_t)(u.len + UDP_LEN);
+	ip[9] = IPPROTO_UDP;
+	put16(ip + 2, frame_packet_len(&u));
+	ip_checksum_mend(ip);
+	return u;
+}
+
+struct frame out_of_udp(const struct frame *f, uint16_t sport, uint16_t dport)
+{
+	struct frame e = *f;
+	uint8_t *ip = e.b + ETH_LEN, *udp = ip + IP_LEN;
+
+	assert_int_equal(ip[0], 0x45);
+	assert_int_equal(ip[9], IPPROTO_UDP);
+	assert_int_equal(be16(udp), sport);
+	assert_int_equal(be16(udp + 2), dport);
+	assert_int_equal(be16(udp + 4), frame_packet_len(f) - IP_LEN);
+	assert_int_equal(be16(udp + 6), 0);
+	memmove(udp, udp + UDP_LEN, f->len - (size_t)(udp - e.b) - UDP_LEN);
+	e.len = (uint16_t)(e.len - UDP_LEN);
+	ip[9] = IPPROTO_ESP;
+	put16(ip + 2, frame_packet_len(&e));
+	ip_checksum_mend(ip);
+	return e;
+}

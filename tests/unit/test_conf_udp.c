@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the group udp of SAs comes out as.
+#include "conf_dir.h"
+#include "test.h"
+
+static void test_udp(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+	const struct conf_sa *sa = c->sas;
+
+	(void)state;
+	assert_false(sa[0].in_udp);
+	assert_true(sa[2].in_udp);
+	assert_int_equal(sa[2].udp_local_port, 1);
+	assert_int_equal(sa[2].udp_remote_port, 65535);
+	assert_int_equal(sa[2].keepalive_s, 0);
+	assert_true(sa[2].follow);
+	assert_int_equal(sa[3].udp_local_port, 4501);
+	assert_true(ip_addr_is_none(&sa[4].remote));
+	assert_int_equal(sa[4].keepalive_s, 20);
+	assert_false(sa[4].follow);
+	conf_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_udp),
+	};
+
+	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
+}
