@@ -18,6 +18,7 @@ static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX &&
 		      CONF_POLICY_IN_MAX <= SPD_IN_MAX,
 	"room for all");
+static_assert(CONF_MSS_AUTO == SPD_MSS_AUTO, "taken as it is");
 
 static int fail(char *why, size_t size, const char *what, int error)
 {
@@ -262,6 +263,7 @@ static struct spd_policy policy_of(
 		for (unsigned int i = 0; i < c->n_sa_in; i++)
 			p.in[i] = s->sa_in[sa_at[c->sa_in[i]]];
 		p.errors_trusted = c->errors_trusted;
+		p.mss_clamp = c->mss_clamp;
 	}
 	return p;
 }
@@ -303,6 +305,7 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		policies[i] = policy_of(s, &conf->policies[i], sa_at);
+		s->mss_clamped |= policies[i].mss_clamp != 0;
 		s->policy_source[i][SOURCE_V4] = source_in(s, &policies[i].local, IP_V4);
 		s->policy_source[i][SOURCE_V6] = source_in(s, &policies[i].local, IP_V6);
 	}

@@ -71,7 +71,8 @@ enum conf_mode { CONF_TUNNEL, CONF_TRANSPORT };
 #define CONF_DSCP_MAX 63
 enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
 
-#define CONF_TFC_MTU UINT16_MAX // pads to what fits the way to the peer
+#define CONF_TFC_MTU  UINT16_MAX // pads to what fits the way to the peer
+#define CONF_MSS_AUTO UINT16_MAX // what fits the way to the peer
 
 enum conf_flow_label { CONF_FLOW_LABEL_ZERO, CONF_FLOW_LABEL_COPY };
 enum conf_df { CONF_DF_COPY, CONF_DF_SET, CONF_DF_CLEAR };
@@ -143,6 +144,9 @@ struct conf_policy {
 	unsigned int sa_in[CONF_POLICY_IN_MAX];
 	unsigned int n_sa_in;
 	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for CONF_PROTECT
+	// Octets of text that TCP segments are announced to have at most; 0: as many as hosts say;
+	// for CONF_PROTECT
+	uint16_t mss_clamp;
 };
 
 enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };

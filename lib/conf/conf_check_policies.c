@@ -135,7 +135,7 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
-	static const char *const of_tunnels[] = {"in", "out", "icmp_errors"};
+	static const char *const of_tunnels[] = {"in", "out", "icmp_errors", "mss_clamp"};
 
 	if (p->action == CONF_PROTECT) {
 		bool out = find_out(r, policy, sas, p);

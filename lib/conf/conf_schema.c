@@ -21,6 +21,7 @@ static const char *const rule_states[] = {
 
 static const char *const icmp_errors[] = {
 	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
+static const char *const mss_clamps[] = {"auto", NULL};                        // CONF_MSS_AUTO
 static const char *const error_checks[] = {"check", "trust", NULL}; // bool errors_trusted
 
 static const struct conf_option cpu_options[] = {
@@ -237,6 +238,12 @@ static const struct conf_option policy_options[] = {
 		.choices = error_checks,
 		.def = "check",
 		FIELD(struct conf_policy, errors_trusted)},
+	{.name = "mss_clamp",
+		.type = &conf_type_mss,
+		.choices = mss_clamps,
+		.min = 88,
+		.max = 9560,
+		FIELD(struct conf_policy, mss_clamp)},
 	{0},
 };
 

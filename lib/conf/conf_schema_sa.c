@@ -7,6 +7,7 @@ static const char *const modes[] = {"tunnel", "transport", NULL}; // enum conf_m
 static const char *const flow_labels[] = {"zero", "copy", NULL};  // enum conf_flow_label
 static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
 static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
+static const char *const pads[] = {"mtu", NULL};                  // CONF_TFC_MTU
 
 #define AMOUNT(kind, unit)                                                                         \
 	{                                                                                          \
@@ -29,6 +30,7 @@ static const struct conf_schema lifetime = {.options = lifetime_options};
 static const struct conf_option tfc_options[] = {
 	{.name = "pad",
 		.type = &conf_type_tfc_pad,
+		.choices = pads,
 		.min = 64,
 		.max = 9600,
 		.def = "mtu",

@@ -432,11 +432,12 @@ static void parse_dscp(struct conf_reader *r, const struct conf_option *o, confi
 const struct conf_type conf_type_dscp = {
 	"a number from 0 to 63 or one of", STRING | INTEGER, dscp_name, parse_dscp};
 
-static void parse_tfc_pad(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+// The word is the highest number.
+static void parse_uint_or_word(struct conf_reader *r, const struct conf_option *o,
+	config_setting_t *s, const char *text, void *field)
 {
-	if (strcmp(text, "mtu") == 0)
-		*(uint16_t *)field = CONF_TFC_MTU;
+	if (strcmp(text, o->choices[0]) == 0)
+		store(o, field, UINT32_MAX);
 	else if (isdigit((unsigned char)text[0]))
 		parse_uint(r, o, s, text, field);
 	else
@@ -444,7 +445,10 @@ static void parse_tfc_pad(struct conf_reader *r, const struct conf_option *o, co
 }
 
 const struct conf_type conf_type_tfc_pad = {
-	"\"mtu\" or an integer", STRING | INTEGER, NULL, parse_tfc_pad};
+	"\"mtu\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word};
+
+const struct conf_type conf_type_mss = {
+	"\"auto\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word};
 
 static const char *cipher_name(const struct conf_option *o, unsigned int i)
 {

@@ -50,6 +50,7 @@ struct snapshot {
 	struct spd *spd;
 	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
 	uint8_t *udp_ports;
+	bool mss_clamped; // by any policy
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
 	// tunnel.
 	uint32_t errors_in_clear;

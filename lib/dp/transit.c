@@ -5,6 +5,7 @@
 
 #include "firewall.h"
 #include "forward.h"
+#include "mss.h"
 #include "policy.h"
 
 // Where packets of a flow's direction arrive, kept in its entry: the number of a port, or this. A
@@ -83,10 +84,12 @@ static struct flow_decision decision_of(const struct pkt *p)
 // A SYN that begins another connection in the entry of a closed one.
 static bool begins_anew(const struct flow *f, const struct flow_pkt *fp)
 {
-	enum flow_state state = flow_word_state(flow_word(f));
+	enum flow_state state;
 
-	return (state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE) && !fp->icmp_error &&
-	       (fp->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) == RTE_TCP_SYN_FLAG;
+	if (likely((fp->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG))
+		return false;
+	state = flow_word_state(flow_word(f));
+	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
 }
 
 // Rules decide about what begins a connection; what follows is accepted with it, as long as the
@@ -181,8 +184,10 @@ static enum drop pass_anew(
 	return DROP_NONE;
 }
 
-static __rte_always_inline void send_on(struct worker *w, struct pkt *p)
+static __rte_always_inline void send_on(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
+	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
+		mss_clamp(w, p);
 	if (p->sa_out == NULL) {
 		burst_add(&w->forward, p);
 		return;
@@ -206,7 +211,7 @@ static enum drop pass_slowly(
 	}
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
-		send_on(w, p);
+		send_on(w, p, fp);
 	return d;
 }
 
@@ -226,7 +231,7 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 	if (unlikely(d != DROP_NONE))
 		d = refused(w, p, fp, d);
 	if (likely(d == DROP_NONE))
-		send_on(w, p);
+		send_on(w, p, fp);
 	return d;
 }
 

@@ -8,13 +8,9 @@
 #include "icmp.h"
 #include "icmp6.h"
 #include "ipv4.h"
+#include "tcp_option.h"
 
-// TCP options (RFC 9293 3.2, RFC 7323 2.2)
-#define TCPOPT_END        0
-#define TCPOPT_NOP        1
-#define TCPOPT_SCALE      3
-#define TCPOPT_SCALE_LEN  3
-#define TCPOPT_SCALE_MOST 14
+#define SCALE_MAX 14 // RFC 7323 2.3
 
 // Octets behind the IP header that an ICMP error quotes at least (RFC 792; RFC 4443 2.4 c: many
 // more).
@@ -65,20 +61,14 @@ static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN &&
 		      offsetof(struct flow_key, proto) == 4 * sizeof(uint64_t) + 4,
 	"ports and protocol as set_ends() puts them together");
 
-static uint8_t window_scale(const uint8_t *option, const uint8_t *end)
+// Of a SYN.
+static uint8_t window_scale(const struct rte_tcp_hdr *tcp)
 {
-	while (option < end && *option != TCPOPT_END) {
-		if (*option == TCPOPT_NOP) {
-			option++;
-			continue;
-		}
-		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
-			break;
-		if (option[0] == TCPOPT_SCALE && option[1] == TCPOPT_SCALE_LEN)
-			return option[2] < TCPOPT_SCALE_MOST ? option[2] : TCPOPT_SCALE_MOST;
-		option += option[1];
-	}
-	return FLOW_NO_SCALE;
+	const uint8_t *option = tcp_option_find(tcp, NULL, TCP_OPTION_SCALE);
+
+	if (option == NULL)
+		return FLOW_NO_SCALE;
+	return option[2] < SCALE_MAX ? option[2] : SCALE_MAX;
 }
 
 static __rte_always_inline enum drop read_tcp(
@@ -99,7 +89,7 @@ static __rte_always_inline enum drop read_tcp(
 				((flags & RTE_TCP_SYN_FLAG) >> 1));
 	p->tcp_flags = flags;
 	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
-		p->scale = window_scale((const uint8_t *)(tcp + 1), (const uint8_t *)tcp + hdr_len);
+		p->scale = window_scale(tcp);
 	return DROP_NONE;
 }
 

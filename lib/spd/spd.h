@@ -19,6 +19,7 @@ enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
 #define SPD_PROTO_ANY 0x100
 #define SPD_NAME_MAX  32
 #define SPD_IN_MAX    4 // SAs that a policy receives by
+#define SPD_MSS_AUTO  UINT16_MAX
 
 struct spd_policy {
 	enum spd_action action;
@@ -26,6 +27,9 @@ struct spd_policy {
 	struct sa_in *in[SPD_IN_MAX]; // several while keys are changed
 	unsigned int n_in;
 	bool errors_trusted; // ICMP errors out of in may be about any traffic (RFC 4301 6.2)
+	// The maximum segment size that TCP may announce through the SAs, or what fits the path of
+	// out. 0: any.
+	uint16_t mss_clamp;
 	char name[SPD_NAME_MAX];
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets that it is about, further restricted by those

@@ -5,7 +5,8 @@
 #define SA_MAX   512
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
-// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules.
+// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules;
+// more settings of the policies for the tunnel.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
@@ -34,9 +35,9 @@ static const char form[] =
 	"    remote = \"%4$s\"; %9$s } );\n"
 	"policies = (\n"
 	"  { name = \"six\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:%2$u::/64\";\n"
-	"    action = \"protect\"; out = \"out\"; in = \"in\"; },\n"
+	"    action = \"protect\"; out = \"out\"; in = \"in\"; %11$s },\n"
 	"  { name = \"four\"; local = \"10.%1$u.0.0/24\"; remote = \"10.%2$u.0.0/24\";\n"
-	"    action = \"protect\"; out = \"out\"; in = \"in\"; },\n"
+	"    action = \"protect\"; out = \"out\"; in = \"in\"; %11$s },\n"
 	"  { name = \"net\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:9::/48\";\n"
 	"    action = \"bypass\"; },\n"
 	"  { name = \"lost\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:8::/48\";\n"
@@ -83,7 +84,8 @@ static struct gateway *gateway_of(
 	sa_write(out, &s, s.sa_out, 0x1000 + here);
 	sa_write(in, &s, s.sa_in, 0x1000 + there);
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
-		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "");
+		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "",
+		s.tunnel != NULL ? s.tunnel : "");
 	return gateway_new(here - 1, text);
 }
 

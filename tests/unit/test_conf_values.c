@@ -319,14 +319,17 @@ static void test_policies(void **state)
 	assert_int_equal(p[1].sa_out, 0);
 	assert_int_equal(p[1].sa_in[0], 1);
 	assert_false(p[1].errors_trusted);
+	assert_int_equal(p[1].mss_clamp, CONF_MSS_AUTO);
 
 	check_prefix(&p[2].local, "0.0.0.0/0");
 	assert_int_equal(p[2].proto, 6);
 	assert_int_equal(p[2].sa_out, 2);
 	assert_int_equal(p[2].sa_in[0], 3);
 	assert_true(p[2].errors_trusted);
+	assert_int_equal(p[2].mss_clamp, 9560);
 
 	assert_int_equal(p[3].action, CONF_DISCARD);
+	assert_int_equal(p[3].mss_clamp, 0);
 	check_prefix(&p[3].local, "::/0");
 	check_prefix(&p[3].remote, "::/0");
 	conf_free(c);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mss.h"
+
+#include "tcp_option.h"
+
+#define MSS_MIN 88 // octets; what no link that carries IP is too small for
+
+// What the policy wants of segments in packets of the family.
+static uint16_t wanted(const struct spd_policy *policy, bool v4)
+{
+	int headers = (int)((v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr)) +
+			    sizeof(struct rte_tcp_hdr));
+
+	if (policy == NULL || policy->mss_clamp == 0)
+		return UINT16_MAX;
+	if (policy->mss_clamp != SPD_MSS_AUTO)
+		return policy->mss_clamp;
+	return (uint16_t)RTE_MAX(sa_out_path(policy->out)->mtu - headers, MSS_MIN);
+}
+
+void mss_clamp(struct worker *w, struct pkt *p)
+{
+	uint16_t into = UINT16_MAX, out_of = UINT16_MAX;
+	bool v4 = pkt_is_v4(p);
+	struct ip_view v;
+
+	if (!w->snapshot->mss_clamped)
+		return;
+	ip_view_read(&v, pkt_ip(p));
+	if (p->sa_in != NULL)
+		out_of = wanted(p->in_by, v4);
+	if (p->sa_out != NULL)
+		into = wanted(spd_find_outbound(w->snapshot->spd, &v), v4);
+	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, v.l4_off),
+		(uint16_t)RTE_MIN(into, out_of));
+}
