@@ -9,24 +9,24 @@
 
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
 {
-	return config_setting_get_elem(config_setting_get_member(r->root, list), i);
+	return config_setting_get_elem(conf_member(r->root, list), i);
 }
 
 config_setting_t *conf_given(const config_setting_t *group, const char *name)
 {
-	config_setting_t *s = config_setting_get_member(group, name);
+	config_setting_t *s = conf_member(group, name);
 
 	return s != NULL && s->hook == NULL ? s : NULL;
 }
 
 bool conf_refused(const config_setting_t *group, const char *name)
 {
-	return config_setting_get_member(group, name) != NULL && conf_given(group, name) == NULL;
+	return conf_member(group, name) != NULL && conf_given(group, name) == NULL;
 }
 
 config_setting_t *conf_at(config_setting_t *group, const char *name)
 {
-	config_setting_t *s = config_setting_get_member(group, name);
+	config_setting_t *s = conf_member(group, name);
 
 	return s != NULL ? s : group;
 }

@@ -67,7 +67,7 @@ static config_setting_t *sa_setting(
 	struct conf_reader *r, config_setting_t *policy, enum conf_direction direction)
 {
 	const char *setting = direction_names[direction];
-	config_setting_t *s = config_setting_get_member(policy, setting);
+	config_setting_t *s = conf_member(policy, setting);
 
 	if (s == NULL)
 		conf_err(r, policy, "%s is missing, protect needs an SA for each direction",
@@ -148,7 +148,7 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 		return out && in;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {
-		config_setting_t *s = config_setting_get_member(policy, of_tunnels[i]);
+		config_setting_t *s = conf_member(policy, of_tunnels[i]);
 
 		if (s != NULL)
 			conf_err(r, s, "is for action \"protect\" only");

@@ -53,7 +53,7 @@ static bool options_equal(const struct conf_option *o, const char *a, const char
 static void check_option(struct conf_reader *r, const struct conf_option *o,
 	config_setting_t *group, const char *base, const char *running)
 {
-	config_setting_t *s = config_setting_get_member(group, o->name);
+	config_setting_t *s = conf_member(group, o->name);
 
 	if (options_equal(o, base, running))
 		return;

@@ -61,7 +61,7 @@ static bool has_ipv6(const struct conf_port *p)
 static void find_link_local(struct conf_reader *r, config_setting_t *item, config_setting_t *s,
 	const struct conf_names *ports, const struct ip_addr *a, unsigned int *port)
 {
-	config_setting_t *name = config_setting_get_member(item, "port");
+	config_setting_t *name = conf_member(item, "port");
 	char buf[IP_ADDR_STRLEN];
 
 	if (name == NULL)

@@ -27,7 +27,7 @@ static const char *length_text(const struct conf_reader *r, const struct wanted 
 static bool read_key(struct conf_reader *r, config_setting_t *item, config_setting_t *from,
 	const struct wanted *w)
 {
-	config_setting_t *s = config_setting_get_member(from, w->name);
+	config_setting_t *s = conf_member(from, w->name);
 	struct conf_where where = conf_where(s != NULL ? s : from);
 	unsigned int need = w->key_len + w->salt_len;
 
@@ -104,9 +104,9 @@ static bool read_key_file(
 
 bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
-	config_setting_t *file = config_setting_get_member(item, "key_file");
-	bool inline_key = config_setting_get_member(item, "cipher_key") != NULL ||
-			  config_setting_get_member(item, "auth_key") != NULL;
+	config_setting_t *file = conf_member(item, "key_file");
+	bool inline_key =
+		conf_member(item, "cipher_key") != NULL || conf_member(item, "auth_key") != NULL;
 
 	if (file == NULL) {
 		read_auth_key(r, item, item, sa);

@@ -5,6 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+config_setting_t *conf_member(const config_setting_t *group, const char *name)
+{
+	const config_list_t *members =
+		group != NULL && config_setting_is_group(group) ? group->value.list : NULL;
+
+	for (unsigned int i = 0; members != NULL && i < members->length; i++)
+		if (members->elements[i]->name[0] == name[0] &&
+			strcmp(members->elements[i]->name, name) == 0)
+			return members->elements[i];
+	return NULL;
+}
+
 static const char *kind_name(const config_setting_t *s)
 {
 	switch (config_setting_type(s)) {
@@ -226,8 +238,7 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 			refuse_unknown(r, schema, s);
 	}
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		config_setting_t *s =
-			group != NULL ? config_setting_get_member(group, o->name) : NULL;
+		config_setting_t *s = conf_member(group, o->name);
 
 		// A refused setting leaves its default, so that nothing is said about what follows.
 		set_default(r, o, base);

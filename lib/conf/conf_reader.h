@@ -84,6 +84,13 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 // Wipes and frees.
 void conf_file_fini(config_t *file);
 
+// conf_read.c
+
+// The setting of this name, NULL if there is none, or if there is no group. libconfig's own
+// function takes paths: it looks for their dots with every character, and takes several times as
+// long.
+config_setting_t *conf_member(const config_setting_t *group, const char *name);
+
 // conf_scan.c
 
 // Looks at a file's text before libconfig does: reports what libconfig gets wrong, and calls

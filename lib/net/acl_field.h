@@ -97,10 +97,13 @@ static inline struct rte_acl_field *acl_prefixes(struct rte_acl_field field[], u
 	return field + ACL_MORE_V6;
 }
 
-// RTE_ACL_FIELD_TYPE_RANGE, 4 octets.
+// RTE_ACL_FIELD_TYPE_RANGE, 4 octets. Above ACL_PORT_OPAQUE there is nothing, but only of a range
+// up to the last number rte_acl sees that it is all, and leaves a field that is all in every rule
+// out.
 static inline struct rte_acl_field acl_ports(const struct acl_port_range *r)
 {
-	return (struct rte_acl_field){.value.u32 = r->min, .mask_range.u32 = r->max};
+	return (struct rte_acl_field){.value.u32 = r->min,
+		.mask_range.u32 = r->max == ACL_PORT_OPAQUE ? UINT32_MAX : r->max};
 }
 
 // RTE_ACL_FIELD_TYPE_BITMASK, 1 octet: this value, or any.
