@@ -7,43 +7,62 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static void read_and_check(struct conf_reader *r, const char *path, const struct conf *running)
-{
-	const char *slash = strrchr(path, '/');
-	struct conf_where where = {.file = conf_strdup(r, path), .line = 1};
-	config_t file;
-
-	r->dir = slash != NULL ? conf_format(r, "%.*s", (int)(slash + 1 - path), path) : "";
-	if (conf_file_read(r, &file, path, where.file, where, NULL)) {
-		r->root = config_root_setting(&file);
-		conf_read_group(r, &conf_schema, r->root, r->c);
-		conf_check(r);
-		if (running != NULL)
-			conf_check_restart(r, running);
-	}
-	conf_file_fini(&file);
-}
-
-struct conf *conf_load(const char *path, const struct conf *running, FILE *errors)
+void conf_begin(struct conf_reader *r, const char *dir)
 {
 	struct conf *c = calloc(1, sizeof(*c));
-	struct conf_reader r = {.c = c};
 
 	if (c == NULL)
 		abort();
 	c->arena = conf_arena_new();
-	read_and_check(&r, path, running);
-	if (r.n_messages == 0)
-		return c;
-	conf_err_print(&r, errors);
-	conf_free(c);
+	*r = (struct conf_reader){.c = c};
+	c->tree = conf_tree_new(r, dir);
+	r->dir = c->tree->dir;
+}
+
+void conf_read(struct conf_reader *r)
+{
+	r->root = config_root_setting(&r->c->tree->file);
+	conf_read_group(r, &conf_schema, r->root, r->c);
+	conf_check(r);
+}
+
+struct conf *conf_end(struct conf_reader *r, FILE *errors)
+{
+	if (r->n_messages == 0) {
+		for (unsigned int i = 0; i < r->c->n_sas; i++)
+			conf_key_keep(conf_item(r, "sas", i), &r->c->sas[i]);
+		return r->c;
+	}
+	conf_err_print(r, errors);
+	conf_free(r->c);
 	return NULL;
+}
+
+struct conf *conf_load(const char *path, const struct conf *running, FILE *errors)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
+	struct conf_reader r;
+	struct conf_where where = {.line = 1};
+
+	if (dir == NULL)
+		abort();
+	conf_begin(&r, dir);
+	free(dir);
+	where.file = conf_strdup(&r, path);
+	if (conf_file_read(&r, &r.c->tree->file, path, where.file, where, NULL)) {
+		conf_read(&r);
+		if (running != NULL)
+			conf_check_restart(&r, running);
+	}
+	return conf_end(&r, errors);
 }
 
 void conf_free(struct conf *c)
 {
 	if (c == NULL)
 		return;
+	conf_tree_fini(c->tree);
 	conf_arena_free(c->arena);
 	free(c);
 }

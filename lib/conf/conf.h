@@ -233,6 +233,7 @@ struct conf {
 	unsigned int n_rules;
 
 	struct conf_arena *arena; // private: memory behind the pointers above
+	struct conf_tree *tree;   // private: the settings as they were written, keys among them
 };
 
 // Reads and checks the file; also against the configuration that is running (NULL: none), what

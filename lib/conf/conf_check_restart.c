@@ -1,61 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <string.h>
-
 #include "conf_check.h"
 #include "conf_schema.h"
-
-static bool texts_equal(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-// Member by member: there is padding in between.
-static bool interfaces_equal(const char *a, const char *b)
-{
-	const struct conf_iface_addr *x = (const void *)a, *y = (const void *)b;
-
-	return ip_addr_equal(&x->addr, &y->addr) && ip_addr_equal(&x->net.addr, &y->net.addr) &&
-	       x->net.len == y->net.len;
-}
-
-// Whether a value, or an element of an array, is the same in both structs.
-static bool values_equal(const struct conf_option *o, const char *a, const char *b)
-{
-	const char *x, *y;
-
-	if (o->type == &conf_type_interface)
-		return interfaces_equal(a, b);
-	if (o->type != &conf_type_text && o->type != &conf_type_state_dir &&
-		o->type != &conf_type_eal_arg && o->type != &conf_type_engine)
-		return memcmp(a, b, o->size) == 0;
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return texts_equal(x, y);
-}
-
-static bool options_equal(const struct conf_option *o, const char *a, const char *b)
-{
-	unsigned int n = 1, m = 1;
-
-	if (o->shape == CONF_ARRAY) {
-		memcpy(&n, a + o->count_offset, sizeof(n));
-		memcpy(&m, b + o->count_offset, sizeof(m));
-	}
-	for (unsigned int i = 0; n == m && i < n; i++) {
-		size_t at = o->offset + i * o->size;
-
-		if (!values_equal(o, a + at, b + at))
-			return false;
-	}
-	return n == m;
-}
 
 static void check_option(struct conf_reader *r, const struct conf_option *o,
 	config_setting_t *group, const char *base, const char *running)
 {
 	config_setting_t *s = conf_member(group, o->name);
 
-	if (options_equal(o, base, running))
+	if (conf_option_equal(o, base, running))
 		return;
 	if (s == NULL) // then it stands for a default
 		conf_err(r, group, "%s is not what runs, which needs a restart", o->name);

@@ -136,7 +136,7 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 		conf_err_at(r, where, NULL, "%s is included already, must be so only once", a.file);
 		ok = false;
 	}
-	ok = ok && conf_scan(r, a.file, t.octets, t.len, include);
+	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, include);
 	text_fini(&t);
 	return ok;
 }
@@ -144,6 +144,7 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 struct names {
 	const char *main;          // of the file that settings without a name come from
 	const char *theirs, *ours; // the name seen last
+	unsigned int line;         // of the first line
 };
 
 static const char *our_name(struct conf_reader *r, struct names *n, const char *theirs)
@@ -160,51 +161,87 @@ static const char *our_name(struct conf_reader *r, struct names *n, const char *
 // Gives the settings names of files as messages show them, in memory that outlives libconfig's.
 static void name_files(struct conf_reader *r, config_setting_t *s, struct names *n)
 {
+	if (s->file == NULL)
+		s->line += n->line - 1;
 	s->file = our_name(r, n, s->file);
 	for (int i = 0; i < config_setting_length(s); i++)
 		name_files(r, config_setting_get_elem(s, (unsigned int)i), n);
 }
 
+// A text of a file of that name that begins on that line. There is room for two more octets.
+static bool parse(struct conf_reader *r, config_t *file, struct text *t, struct conf_where where,
+	bool (*use)(struct conf_reader *r, const char *name, struct conf_where where))
+{
+	struct names names = {.main = where.file, .line = where.line};
+
+	// libconfig wants one after a comment.
+	if (t->len > 0 && t->octets[t->len - 1] != '\n')
+		t->octets[t->len++] = '\n';
+	if (!conf_scan(r, where, t->octets, t->len, use))
+		return false;
+	if (!config_read_string(file, t->octets)) {
+		bool ours = config_error_file(file) == NULL;
+
+		where.file = our_name(r, &names, config_error_file(file));
+		where.line = (unsigned int)config_error_line(file) + (ours ? where.line - 1 : 0);
+		conf_err_at(r, where, NULL, "%s", config_error_text(file));
+		return false;
+	}
+	name_files(r, config_root_setting(file), &names);
+	return true;
+}
+
 bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
 	struct conf_where where, config_setting_t *s)
 {
+	const struct conf_where start = {.file = shown, .line = 1};
 	struct asker a = {.where = where, .s = s, .file = shown};
-	struct names names = {.main = shown};
 	struct text t;
 
 	config_init(file);
 	config_set_include_dir(file, include_dir(r));
 	r->seen = NULL;
 
-	bool ok = text_init(&t, r, path, &a) && is_new(r, &t);
+	bool ok = text_init(&t, r, path, &a) && is_new(r, &t) && parse(r, file, &t, start, include);
 
-	// libconfig wants one after a comment.
-	if (ok && t.len > 0 && t.octets[t.len - 1] != '\n')
-		t.octets[t.len++] = '\n';
-	ok = ok && conf_scan(r, shown, t.octets, t.len, include);
-	if (ok && !config_read_string(file, t.octets)) {
-		where.file = our_name(r, &names, config_error_file(file));
-		where.line = (unsigned int)config_error_line(file);
-		conf_err_at(r, where, NULL, "%s", config_error_text(file));
-		ok = false;
-	}
 	text_fini(&t);
-	if (ok)
-		name_files(r, config_root_setting(file), &names);
 	return ok;
 }
 
-static void wipe(config_setting_t *s)
+static bool include_nothing(struct conf_reader *r, const char *name, struct conf_where where)
+{
+	conf_err_at(r, where, NULL, "%s cannot be included here, must be in the file",
+		conf_quote(r, name));
+	return false;
+}
+
+bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
+	struct conf_where where)
+{
+	struct text t = {.octets = calloc(1, len + 2), .len = len};
+
+	if (t.octets == NULL)
+		abort();
+	memcpy(t.octets, octets, len);
+	config_init(file);
+
+	bool ok = parse(r, file, &t, where, include_nothing);
+
+	text_fini(&t);
+	return ok;
+}
+
+void conf_wipe(config_setting_t *s)
 {
 	if (s->type == CONFIG_TYPE_STRING)
 		explicit_bzero(s->value.sval, strlen(s->value.sval));
 	for (int i = 0; i < config_setting_length(s); i++)
-		wipe(config_setting_get_elem(s, (unsigned int)i));
+		conf_wipe(config_setting_get_elem(s, (unsigned int)i));
 }
 
 // What libconfig's scanner went through is out of reach; its settings are not.
 void conf_file_fini(config_t *file)
 {
-	wipe(config_root_setting(file));
+	conf_wipe(config_root_setting(file));
 	config_destroy(file);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf_check.h"
@@ -117,4 +118,35 @@ bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa
 	if (conf_refused(item, "key_file"))
 		return false;
 	return read_key_file(r, item, file, sa);
+}
+
+static void keep(config_setting_t *item, struct conf_where where, const char *name,
+	const uint8_t *octets, unsigned int len)
+{
+	char digits[2 * (CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX) + 1];
+	config_setting_t *s;
+
+	if (len == 0)
+		return;
+	for (unsigned int i = 0; i < len; i++)
+		sprintf(digits + 2 * i, "%02x", octets[i]);
+	s = config_setting_add(item, name, CONFIG_TYPE_STRING);
+	if (s == NULL || !config_setting_set_string(s, digits))
+		abort();
+	s->file = where.file;
+	s->line = where.line;
+	explicit_bzero(digits, sizeof(digits));
+}
+
+void conf_key_keep(config_setting_t *item, const struct conf_sa *sa)
+{
+	const config_setting_t *file = conf_member(item, "key_file");
+	struct conf_where where;
+
+	if (file == NULL)
+		return;
+	where = conf_where(file);
+	config_setting_remove(item, "key_file");
+	keep(item, where, "cipher_key", sa->cipher_key, sa->cipher->key_len + sa->cipher->salt_len);
+	keep(item, where, "auth_key", sa->auth_key, sa->auth->key_len);
 }

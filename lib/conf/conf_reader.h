@@ -14,7 +14,7 @@ struct conf_seen;
 
 struct conf_reader {
 	struct conf *c;                // being filled
-	const char *dir;               // folder of the config file with its slash, or ""
+	const char *dir;               // of the tree
 	config_setting_t *root;        // of the config file
 	struct conf_seen *seen;        // files read into the one that is being read
 	struct conf_message *messages; // newest first
@@ -81,8 +81,47 @@ void conf_nearest_try(struct conf_nearest *n, const char *word);
 bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
 	struct conf_where where, config_setting_t *s);
 
+// Reads a text, which begins at where; nothing can be included. Otherwise the same.
+bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
+	struct conf_where where);
+
 // Wipes and frees.
 void conf_file_fini(config_t *file);
+
+// Wipes the strings of a setting and of those in it.
+void conf_wipe(config_setting_t *s);
+
+// conf_tree.c: the settings of a configuration outlive its reading, for conf_change() and
+// conf_diff().
+
+struct conf_tree {
+	config_t file;
+	const char *dir; // folder of the config file with its slash, or ""
+};
+
+// For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.
+struct conf_tree *conf_tree_new(const struct conf_reader *r, const char *dir);
+
+void conf_tree_copy(
+	const struct conf_reader *r, struct conf_tree *to, const struct conf_tree *from);
+
+// Copies one setting with all that is in it into a group, list or array. Returns the copy.
+config_setting_t *conf_tree_add(
+	const struct conf_reader *r, config_setting_t *to, const config_setting_t *from);
+
+// Wipes and frees.
+void conf_tree_fini(struct conf_tree *tree);
+
+// conf.c: what conf_load() and conf_change() begin and end with.
+
+// A configuration whose files are in that folder, without its settings.
+void conf_begin(struct conf_reader *r, const char *dir);
+
+// Makes the configuration out of the settings in its tree, and checks it.
+void conf_read(struct conf_reader *r);
+
+// The configuration; or NULL after all messages were written and everything was freed.
+struct conf *conf_end(struct conf_reader *r, FILE *errors);
 
 // conf_read.c
 
@@ -93,12 +132,17 @@ config_setting_t *conf_member(const config_setting_t *group, const char *name);
 
 // conf_scan.c
 
-// Looks at a file's text before libconfig does: reports what libconfig gets wrong, and calls
-// include() with each name that "@include" gives. False if libconfig must not see the text.
-bool conf_scan(struct conf_reader *r, const char *path, const char *text, size_t len,
+// Looks at a text that begins at where before libconfig does: reports what libconfig gets wrong,
+// and calls include() with each name that "@include" gives. False if libconfig must not see the
+// text.
+bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text, size_t len,
 	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where));
 
 // conf_key.c
 
 // Reads the keys of an SA whose other settings were read. True if the cipher's key was accepted.
 bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
+
+// Writes the keys of an SA into its settings in the place of the name of a file, which may have
+// others tomorrow.
+void conf_key_keep(config_setting_t *item, const struct conf_sa *sa);

@@ -86,10 +86,10 @@ static const char *include_name(const char *p)
 	return blanks > 0 && p[blanks] == '"' ? p + blanks + 1 : NULL;
 }
 
-bool conf_scan(struct conf_reader *r, const char *path, const char *text, size_t len,
+bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text, size_t len,
 	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where))
 {
-	struct scan s = {.r = r, .where = {.file = path, .line = 1}, .p = text, .ok = true};
+	struct scan s = {.r = r, .where = where, .p = text, .ok = true};
 	bool line_start = true;
 
 	if (strlen(text) != len) {

@@ -292,8 +292,8 @@ static const struct conf_option rule_options[] = {
 };
 
 static const struct conf_option key_options[] = {
-	{.name = "cipher_key", .type = &conf_type_string},
-	{.name = "auth_key", .type = &conf_type_string},
+	{.name = "cipher_key", .type = &conf_type_key},
+	{.name = "auth_key", .type = &conf_type_key},
 	{0},
 };
 
@@ -303,13 +303,40 @@ static const struct conf_schema icmp = {.options = icmp_options};
 static const struct conf_schema pmtu = {.options = pmtu_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
 static const struct conf_schema metrics = {.options = metrics_options};
-static const struct conf_schema port = {"port", "name", port_options, sizeof(struct conf_port)};
-static const struct conf_schema route = {"route", "to", route_options, sizeof(struct conf_route)};
+static const struct conf_schema port = {
+	.noun = "port",
+	.identity = "name",
+	.options = port_options,
+	.item_size = sizeof(struct conf_port),
+	.ordered = true,
+};
+static const struct conf_schema route = {
+	.noun = "route",
+	.identity = "to",
+	.options = route_options,
+	.item_size = sizeof(struct conf_route),
+};
 static const struct conf_schema neighbour = {
-	"neighbour", "address", neighbour_options, sizeof(struct conf_neighbour)};
+	.noun = "neighbour",
+	.identity = "address",
+	.scope = "port",
+	.options = neighbour_options,
+	.item_size = sizeof(struct conf_neighbour),
+};
 static const struct conf_schema policy = {
-	"policy", "name", policy_options, sizeof(struct conf_policy)};
-static const struct conf_schema rule = {"rule", "name", rule_options, sizeof(struct conf_rule)};
+	.noun = "policy",
+	.identity = "name",
+	.options = policy_options,
+	.item_size = sizeof(struct conf_policy),
+	.ordered = true,
+};
+static const struct conf_schema rule = {
+	.noun = "rule",
+	.identity = "name",
+	.options = rule_options,
+	.item_size = sizeof(struct conf_rule),
+	.ordered = true,
+};
 
 #define LIST(member, most)                                                                         \
 	.shape = CONF_LIST, .n_max = (most), FIELD(struct conf, member),                           \

@@ -49,8 +49,10 @@ struct conf_option {
 struct conf_schema {
 	const char *noun;                  // what messages call an element of the list
 	const char *identity;              // the setting that tells one element from another
+	const char *scope;                 // another one, by which equals can be told apart
 	const struct conf_option *options; // end with a nameless one
 	size_t item_size; // of an element of the list; starts with its struct conf_where
+	bool ordered;     // the order of elements means something
 };
 
 // Where the value of an option goes.
@@ -71,6 +73,7 @@ extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_state_dir; // a path, or NULL for none
 extern const struct conf_type conf_type_string;    // looked at later, has no field
+extern const struct conf_type conf_type_key;       // the same, and never shown
 extern const struct conf_type conf_type_sas;       // the same, or an array of them
 extern const struct conf_type conf_type_eal_arg;
 extern const struct conf_type conf_type_address;
@@ -104,6 +107,24 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 
 // What an address is if it can not.
 const char *conf_no_host(const struct ip_addr *a);
+
+// conf_equal.c
+
+// Whether an option with a field has the same value, or the same elements, in both structs.
+bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b);
+
+// conf_identity.c
+
+// An address or prefix as it is written best, any other text as it is.
+const char *conf_identity_plain(
+	const struct conf_reader *r, const struct conf_schema *schema, const char *text);
+
+// What tells an element of a list from all others: "to-b", "192.0.2.2", "fe80::1 port wan".
+const char *conf_identity(const struct conf_reader *r, const struct conf_schema *schema,
+	const config_setting_t *item);
+
+// A text in an element; "" if there is none, which is reported elsewhere.
+const char *conf_text_in(const config_setting_t *item, const char *name);
 
 // conf_read.c
 

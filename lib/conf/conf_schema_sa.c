@@ -95,8 +95,8 @@ static const struct conf_option sa_options[] = {
 		.required = true,
 		FIELD(struct conf_sa, cipher)},
 	{.name = "auth", .type = &conf_type_auth, .def = "none", FIELD(struct conf_sa, auth)},
-	{.name = "cipher_key", .type = &conf_type_string},
-	{.name = "auth_key", .type = &conf_type_string},
+	{.name = "cipher_key", .type = &conf_type_key},
+	{.name = "auth_key", .type = &conf_type_key},
 	{.name = "key_file", .type = &conf_type_string},
 	{.name = "replay_window",
 		.type = &conf_type_uint,
@@ -133,4 +133,9 @@ static const struct conf_option sa_options[] = {
 	{0},
 };
 
-const struct conf_schema conf_schema_sa = {"sa", "name", sa_options, sizeof(struct conf_sa)};
+const struct conf_schema conf_schema_sa = {
+	.noun = "sa",
+	.identity = "name",
+	.options = sa_options,
+	.item_size = sizeof(struct conf_sa),
+};

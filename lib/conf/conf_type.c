@@ -212,6 +212,8 @@ static void parse_string(struct conf_reader *r, const struct conf_option *o, con
 const struct conf_type conf_type_string = {
 	"a string that is not empty", STRING, NULL, parse_string};
 
+const struct conf_type conf_type_key = {"a string that is not empty", STRING, NULL, parse_string};
+
 static void parse_sas(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {

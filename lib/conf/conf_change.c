@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_request.h"
+
+static void refuse_unknown(struct conf_reader *r, const struct conf_request *c, const char *name,
+	struct conf_nearest *near)
+{
+	const char *noun = c->list->schema->noun;
+
+	if (near->best != NULL)
+		conf_err_at(r, c->where, NULL, "there is no %s %s, did you mean \"%s\"?", noun,
+			conf_quote(r, name), near->best);
+	else
+		conf_err_at(r, c->where, NULL, "there is no %s %s%s", noun, conf_quote(r, name),
+			c->scope != NULL ? conf_format(r, " %s %s", c->list->schema->scope,
+						   conf_quote(r, c->scope))
+					 : "");
+}
+
+// The place of an item in its list; -1, after a message, if there is none or more than one.
+static int find(struct conf_reader *r, const struct conf_request *c, const config_setting_t *list,
+	const char *name)
+{
+	const struct conf_schema *schema = c->list->schema;
+	struct conf_nearest near = {.text = name};
+	const char *wanted = conf_identity_plain(r, schema, name);
+	int found = -1;
+
+	for (int i = 0; list != NULL && i < config_setting_length(list); i++) {
+		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
+		const char *text = conf_text_in(item, schema->identity);
+
+		if (strcmp(conf_identity_plain(r, schema, text), wanted) != 0) {
+			conf_nearest_try(&near, text);
+		} else if (c->scope != NULL &&
+			   strcmp(conf_text_in(item, schema->scope), c->scope) != 0) {
+			continue;
+		} else if (found >= 0) {
+			conf_err_at(r, c->where, NULL,
+				"there are several %ss %s, \"%s NAME\" must say which",
+				schema->noun, conf_quote(r, name), schema->scope);
+			return -1;
+		} else {
+			found = i;
+		}
+	}
+	if (found < 0)
+		refuse_unknown(r, c, name, &near);
+	return found;
+}
+
+// Moves the last item of a list to place i.
+static void move_last(config_setting_t *list, int i)
+{
+	config_setting_t **items = list->value.list->elements;
+	int last = config_setting_length(list) - 1;
+	config_setting_t *item = items[last];
+
+	memmove(&items[i + 1], &items[i], (size_t)(last - i) * sizeof(items[0]));
+	items[i] = item;
+}
+
+static config_setting_t *list_make(struct conf_reader *r, const struct conf_request *c)
+{
+	config_setting_t *list = config_setting_add(r->root, c->list->name, CONFIG_TYPE_LIST);
+
+	if (list == NULL)
+		abort();
+	list->file = c->where.file;
+	list->line = c->where.line;
+	return list;
+}
+
+// Where to put the new item; -1, after a message, if that is nowhere.
+static int place_find(
+	struct conf_reader *r, const struct conf_request *c, const config_setting_t *list)
+{
+	int at;
+
+	if (c->place == CONF_FIRST)
+		return 0;
+	if (c->place == CONF_LAST)
+		return config_setting_length(list);
+	at = find(r, c, list, c->beside);
+	return at >= 0 && c->place == CONF_AFTER ? at + 1 : at;
+}
+
+static void add(struct conf_reader *r, const struct conf_request *c, config_setting_t *list,
+	const config_setting_t *settings)
+{
+	config_setting_t *item;
+	int at;
+
+	if (list == NULL)
+		list = list_make(r, c);
+	at = place_find(r, c, list);
+	if (at < 0)
+		return;
+	item = config_setting_add(list, NULL, CONFIG_TYPE_GROUP);
+	if (item == NULL)
+		abort();
+	item->file = c->where.file;
+	item->line = c->where.line;
+	for (int i = 0; i < config_setting_length(settings); i++)
+		conf_tree_add(r, item, config_setting_get_elem(settings, (unsigned int)i));
+	move_last(list, at);
+}
+
+static void take_out(config_setting_t *item, const char *name)
+{
+	config_setting_t *s = conf_member(item, name);
+
+	if (s == NULL)
+		return;
+	conf_wipe(s);
+	config_setting_remove(item, name);
+}
+
+static void set(
+	const struct conf_reader *r, config_setting_t *item, const config_setting_t *settings)
+{
+	// A file has both keys.
+	if (conf_member(settings, "key_file") != NULL) {
+		take_out(item, "cipher_key");
+		take_out(item, "auth_key");
+	}
+	for (int i = 0; i < config_setting_length(settings); i++) {
+		const config_setting_t *s = config_setting_get_elem(settings, (unsigned int)i);
+
+		take_out(item, s->name);
+		conf_tree_add(r, item, s);
+	}
+}
+
+static void apply(
+	struct conf_reader *r, const struct conf_request *c, const config_setting_t *settings)
+{
+	config_setting_t *list = conf_member(r->root, c->list->name);
+	config_setting_t *item;
+	int i;
+
+	if (c->verb == CONF_ADD) {
+		add(r, c, list, settings);
+		return;
+	}
+	i = find(r, c, list, c->item);
+	if (i < 0)
+		return;
+	item = config_setting_get_elem(list, (unsigned int)i);
+	if (c->verb == CONF_SET) {
+		set(r, item, settings);
+	} else {
+		conf_wipe(item);
+		config_setting_remove_elem(list, (unsigned int)i);
+	}
+}
+
+static void change(struct conf_reader *r, const struct conf_request *c)
+{
+	config_t settings;
+
+	if (c->settings == NULL) {
+		apply(r, c, NULL);
+		return;
+	}
+	if (conf_text_read(r, &settings, c->settings, c->settings_len, c->settings_where))
+		apply(r, c, config_root_setting(&settings));
+	conf_file_fini(&settings);
+}
+
+struct conf *conf_change(
+	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors)
+{
+	struct conf_request_reader in;
+	struct conf_where start;
+	struct conf_request c;
+	struct conf_reader r;
+	unsigned int n = 0;
+
+	conf_begin(&r, running->tree->dir);
+	conf_tree_copy(&r, r.c->tree, running->tree);
+	r.root = config_root_setting(&r.c->tree->file);
+	start = (struct conf_where){.file = conf_show(&r, name), .line = 1};
+	in = (struct conf_request_reader){.r = &r, .p = text, .where = start};
+	if (strlen(text) != len)
+		conf_err_at(&r, start, NULL, "NUL octet, must be text");
+	else
+		for (; conf_request_next(&in, &c); n++)
+			change(&r, &c);
+	if (n == 0 && r.n_messages == 0)
+		conf_err_at(&r, start, NULL, "nothing is to be changed");
+	if (r.n_messages == 0)
+		conf_read(&r);
+	return conf_end(&r, errors);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_diff.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_schema.h"
+#include "hex.h"
+
+struct diff {
+	struct conf_reader *r; // texts are in its memory
+	conf_diff_tell *tell;
+	void *arg;
+	unsigned int n;
+};
+
+// The same group of settings in both configurations.
+struct pair {
+	const struct conf_schema *schema;
+	const config_setting_t *from, *to;      // NULL: it was not written
+	const void *from_base, *to_base;        // what was read from it
+	const char *path;                       // in front of its settings: "lifetime."
+	const struct conf_difference *template; // what all differences have in common
+};
+
+static void tell(struct diff *d, const struct conf_difference *difference)
+{
+	d->tell(d->arg, difference);
+	d->n++;
+}
+
+// --- values ---
+
+static bool is_bare(const char *text)
+{
+	return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 ||
+	       text[strspn(text, "0123456789")] == '\0';
+}
+
+static const char *default_text(const struct conf_reader *r, const struct conf_option *o)
+{
+	if (o->def == NULL)
+		return NULL;
+	return is_bare(o->def) ? o->def : conf_quote(r, o->def);
+}
+
+// As in a file, but of an array of one the element alone: they mean the same.
+static const char *setting_text(const struct conf_reader *r, const config_setting_t *s)
+{
+	int n = config_setting_length(s);
+	const char *text = "";
+
+	switch (config_setting_type(s)) {
+	case CONFIG_TYPE_INT:
+		if (config_setting_get_format(s) == CONFIG_FORMAT_HEX)
+			return conf_format(r, "0x%x", config_setting_get_int(s));
+		return conf_format(r, "%d", config_setting_get_int(s));
+	case CONFIG_TYPE_INT64:
+		return conf_format(r, "%lld", config_setting_get_int64(s));
+	case CONFIG_TYPE_BOOL:
+		return config_setting_get_bool(s) ? "true" : "false";
+	case CONFIG_TYPE_STRING:
+		return conf_quote(r, config_setting_get_string(s));
+	default:
+		break;
+	}
+	for (int i = 0; i < n; i++)
+		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "",
+			setting_text(r, config_setting_get_elem(s, (unsigned int)i)));
+	return n == 1 ? text : conf_format(r, "[ %s ]", text);
+}
+
+static const char *value_text(
+	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *group)
+{
+	const config_setting_t *s = conf_member(group, o->name);
+
+	return s != NULL ? setting_text(r, s) : default_text(r, o);
+}
+
+static bool texts_equal(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+// Digits can be written in several ways.
+static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
+{
+	uint8_t x[CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX] = {0}, y[sizeof(x)] = {0};
+	bool equal = a == b;
+
+	if (a != NULL && b != NULL)
+		equal = hex_parse(x, sizeof(x), config_setting_get_string(a)) ==
+				hex_parse(y, sizeof(y), config_setting_get_string(b)) &&
+			memcmp(x, y, sizeof(x)) == 0;
+	explicit_bzero(x, sizeof(x));
+	explicit_bzero(y, sizeof(y));
+	return equal;
+}
+
+// --- settings ---
+
+static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
+{
+	const config_setting_t *from = conf_member(p->from, o->name),
+			       *to = conf_member(p->to, o->name);
+	struct conf_difference difference = *p->template;
+	bool equal;
+
+	difference.secret = o->type == &conf_type_key;
+	difference.restart = o->restart;
+	difference.setting = conf_format(d->r, "%s%s", p->path, o->name);
+	if (!difference.secret) {
+		difference.from = value_text(d->r, o, p->from);
+		difference.to = value_text(d->r, o, p->to);
+	}
+	if (to != NULL)
+		difference.where = conf_where(to);
+	if (difference.secret)
+		equal = keys_equal(from, to);
+	else if (o->size > 0)
+		equal = conf_option_equal(o, p->from_base, p->to_base);
+	else
+		equal = texts_equal(difference.from, difference.to);
+	if (!equal)
+		tell(d, &difference);
+}
+
+static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o);
+
+static void diff_group(struct diff *d, const struct pair *p)
+{
+	for (const struct conf_option *o = p->schema->options; o->name != NULL; o++) {
+		if (o->shape == CONF_LIST) {
+			diff_list(d, p, o);
+		} else if (o->shape == CONF_GROUP) {
+			struct pair inner = *p;
+
+			inner.schema = o->schema;
+			inner.from = conf_member(p->from, o->name);
+			inner.to = conf_member(p->to, o->name);
+			inner.path = conf_format(d->r, "%s%s.", p->path, o->name);
+			diff_group(d, &inner);
+		} else {
+			diff_option(d, p, o);
+		}
+	}
+}
+
+// --- lists ---
+
+struct named {
+	const char *name;
+	unsigned int index;
+};
+
+// The items of a list in one configuration.
+struct side {
+	const config_setting_t *list; // NULL: it was not written
+	const char *items;
+	unsigned int n;
+	struct named *named; // in order of the file
+};
+
+static struct side side_of(const struct conf_reader *r, const struct conf_option *o,
+	const config_setting_t *root, const void *base)
+{
+	struct side s = {.list = conf_member(root, o->name)};
+
+	memcpy(&s.items, (const char *)base + o->offset, sizeof(s.items));
+	memcpy(&s.n, (const char *)base + o->count_offset, sizeof(s.n));
+	s.named = conf_alloc(r, s.n + 1, sizeof(s.named[0]));
+	for (unsigned int i = 0; i < s.n; i++)
+		s.named[i] = (struct named){
+			conf_identity(r, o->schema, config_setting_get_elem(s.list, i)), i};
+	return s;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+// By index of to: the same item in from; -1: it is new. was_found is by index of from.
+static int *match(const struct conf_reader *r, const struct side *from, const struct side *to,
+	bool *was_found)
+{
+	struct named *sorted = conf_alloc(r, from->n + 1, sizeof(sorted[0]));
+	int *index = conf_alloc(r, to->n + 1, sizeof(index[0]));
+
+	memcpy(sorted, from->named, from->n * sizeof(sorted[0]));
+	qsort(sorted, from->n, sizeof(sorted[0]), compare);
+	for (unsigned int i = 0; i < to->n; i++) {
+		const struct named *found =
+			bsearch(&to->named[i], sorted, from->n, sizeof(sorted[0]), compare);
+
+		index[i] = found != NULL ? (int)found->index : -1;
+		if (found != NULL)
+			was_found[found->index] = true;
+	}
+	return index;
+}
+
+// By index of to: those that stay where they are while the others move around them, the longest
+// sequence that ascends in from as well.
+static bool *stay(const struct conf_reader *r, const int *index, unsigned int n)
+{
+	unsigned int *last = conf_alloc(r, n + 1, sizeof(last[0])); // by length, of the best so far
+	int *before = conf_alloc(r, n + 1, sizeof(before[0]));
+	bool *stays = conf_alloc(r, n + 1, sizeof(stays[0]));
+	unsigned int longest = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int low = 0, high = longest;
+
+		if (index[i] < 0)
+			continue;
+		while (low < high) {
+			unsigned int middle = (low + high) / 2;
+
+			if (index[last[middle]] < index[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		before[i] = low > 0 ? (int)last[low - 1] : -1;
+		last[low] = i;
+		longest = RTE_MAX(longest, low + 1);
+	}
+	for (int i = longest > 0 ? (int)last[longest - 1] : -1; i >= 0; i = before[i])
+		stays[i] = true;
+	return stays;
+}
+
+static struct conf_where item_where(const struct side *s, unsigned int i)
+{
+	return conf_where(config_setting_get_elem(s->list, i));
+}
+
+static void diff_item(struct diff *d, const struct conf_schema *schema, const struct side *from,
+	unsigned int from_i, const struct side *to, unsigned int to_i,
+	const struct conf_difference *template)
+{
+	const struct pair p = {
+		.schema = schema,
+		.from = config_setting_get_elem(from->list, from_i),
+		.to = config_setting_get_elem(to->list, to_i),
+		.from_base = from->items + from_i * schema->item_size,
+		.to_base = to->items + to_i * schema->item_size,
+		.path = "",
+		.template = template,
+	};
+
+	diff_group(d, &p);
+}
+
+// Of ports, to which everything refers by number.
+static bool needs_restart(const struct conf_schema *schema)
+{
+	const struct conf_option *o = schema->options;
+
+	while (o->name != NULL && !o->restart)
+		o++;
+	return o->name != NULL;
+}
+
+static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o)
+{
+	bool restart = needs_restart(o->schema);
+	const struct side from = side_of(d->r, o, p->from, p->from_base);
+	const struct side to = side_of(d->r, o, p->to, p->to_base);
+	bool *was_found = conf_alloc(d->r, from.n + 1, sizeof(was_found[0]));
+	int *index = match(d->r, &from, &to, was_found);
+	bool *stays = stay(d->r, index, to.n);
+
+	for (unsigned int i = 0; i < to.n; i++) {
+		struct conf_difference item = {
+			.kind = index[i] < 0 ? CONF_ADDED : CONF_CHANGED,
+			.noun = o->schema->noun,
+			.name = to.named[i].name,
+			.restart = restart,
+			.where = item_where(&to, i),
+		};
+
+		if (index[i] < 0) {
+			tell(d, &item);
+			continue;
+		}
+		diff_item(d, o->schema, &from, (unsigned int)index[i], &to, i, &item);
+		item.kind = CONF_MOVED;
+		if (o->schema->ordered && !stays[i])
+			tell(d, &item);
+	}
+	for (unsigned int i = 0; i < from.n; i++)
+		if (!was_found[i])
+			tell(d, &(struct conf_difference){
+					.kind = CONF_REMOVED,
+					.noun = o->schema->noun,
+					.name = from.named[i].name,
+					.restart = restart,
+					.where = item_where(&from, i),
+				});
+}
+
+unsigned int conf_diff(
+	const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
+{
+	struct conf memory = {.arena = conf_arena_new()};
+	struct conf_reader r = {.c = &memory};
+	struct diff d = {.r = &r, .tell = tell_them, .arg = arg};
+	const config_setting_t *root = config_root_setting(&to->tree->file);
+	const struct pair all = {
+		.schema = &conf_schema,
+		.from = config_root_setting(&from->tree->file),
+		.to = root,
+		.from_base = from,
+		.to_base = to,
+		.path = "",
+		.template =
+			&(struct conf_difference){.kind = CONF_CHANGED, .where = conf_where(root)},
+	};
+
+	diff_group(&d, &all);
+	conf_arena_free(memory.arena);
+	return d.n;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is different between two configurations: what a reload would change. Control thread.
+#pragma once
+
+#include "conf.h"
+
+enum conf_difference_kind { CONF_ADDED, CONF_REMOVED, CONF_CHANGED, CONF_MOVED };
+
+// Texts are good until the function that is told returns.
+struct conf_difference {
+	enum conf_difference_kind kind;
+	const char *noun; // "sa"; NULL: a setting that belongs to no item of a list
+	const char *name; // of the item
+	// With CONF_CHANGED: the setting, "lifetime.soft_bytes", and its values as in the file or
+	// by default. NULL: it has none, or is a key, which nobody is shown. Both NULL, and no key:
+	// it has no value in either, what follows from other settings has changed.
+	const char *setting, *from, *to;
+	bool secret;             // the setting is a key
+	bool restart;            // it is for the next start, not for a reload
+	struct conf_where where; // of the new one; of what was removed, the old one
+};
+
+typedef void conf_diff_tell(void *arg, const struct conf_difference *d);
+
+// Tells every difference. Of what has moved within its list as little as explains the new order.
+// Returns their number.
+unsigned int conf_diff(
+	const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);
