@@ -4,6 +4,7 @@
 #include <rte_esp.h>
 #include <rte_udp.h>
 
+#include "buffer.h"
 #include "dummy.h"
 #include "esp_in.h"
 #include "esp_out.h"
@@ -168,6 +169,22 @@ static void pipeline_in(struct worker *w)
 	stage_end(&w->stages, STAGE_ESP_FINISH, n);
 }
 
+// Whether a packet for which there was too little room is framed in another buffer.
+static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
+	const struct sa_path *path, uint64_t seq)
+{
+	struct rte_mbuf *full = p->m;
+
+	if (*d != DROP_NO_ROOM)
+		return false;
+	*d = buffer_flatten(w, &p->m, full);
+	if (*d != DROP_NONE)
+		return false;
+	worker_release(w, full);
+	*d = esp_out_of(p->sa_out)(op, p->sa_out, path, p->m, seq, w->id);
+	return *d == DROP_NONE;
+}
+
 // RFC 4303 3.3, outbound packet processing.
 static void pipeline_out(struct worker *w)
 {
@@ -193,14 +210,14 @@ static void pipeline_out(struct worker *w)
 
 		udp_v6 |=
 			path->outer_len == sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
-		for (; i < run; i++) {
+		for (; i < run; i++, seq++) {
 			struct pkt *p = b->p[i];
 			enum drop d = DROP_PEER_UNKNOWN;
 
 			p->nexthop = path->nexthop;
 			if (likely(p->nexthop != NULL))
-				d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
-			if (likely(d == DROP_NONE))
+				d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
+			if (likely(d == DROP_NONE) || frame_elsewhere(&d, &op[n], w, p, path, seq))
 				b->p[n++] = p;
 			else
 				pkt_drop(w, p, d);
