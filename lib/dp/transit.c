@@ -6,6 +6,7 @@
 #include "firewall.h"
 #include "forward.h"
 #include "mss.h"
+#include "pmtu.h"
 #include "policy.h"
 
 // Where packets of a flow's direction arrive, kept in its entry: the number of a port, or this. A
@@ -209,6 +210,8 @@ static enum drop pass_slowly(
 		burst_add(&w->local, p);
 		return DROP_NONE;
 	}
+	if (fp->icmp_error && pmtu_is_about_sa(w, p))
+		return pmtu_hear(w, p);
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
 		send_on(w, p, fp);
