@@ -71,7 +71,7 @@ void target_fini(struct target *t)
 }
 
 static int objects_get(
-	json_t **objects, const struct sockaddr_un *addr, const char *command, const char *filter)
+	json_t *objects, const struct sockaddr_un *addr, const char *command, const char *filter)
 {
 	char path[64];
 	pid_t pid;
@@ -86,8 +86,8 @@ static int objects_get(
 	return ret;
 }
 
-enum exit_code ask_list(
-	json_t **objects, const struct target *t, const char *command, const char *filter)
+enum exit_code ask_more(
+	json_t *objects, const struct target *t, const char *command, const char *filter)
 {
 	struct sockaddr_un addr;
 	int ret = instance_address(&addr, t->instance);
@@ -102,11 +102,24 @@ enum exit_code ask_list(
 		return EXIT_OK;
 	if (ret == -EBADRQC) {
 		fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, t->instance);
-		table_put_text(stderr, json_string_value(json_array_get(*objects, 0)));
+		table_put_text(stderr, json_string_value(json_array_get(objects, 0)));
 		putc('\n', stderr);
-		json_decref(*objects);
 		return EXIT_USAGE;
 	}
 	warnx("instance %s (%s): %s", t->instance, addr.sun_path, client_strerror(ret));
 	return EXIT_FAILED;
+}
+
+enum exit_code ask_list(
+	json_t **objects, const struct target *t, const char *command, const char *filter)
+{
+	enum exit_code code;
+
+	*objects = json_array();
+	if (*objects == NULL)
+		err(EXIT_FAILED, NULL);
+	code = ask_more(*objects, t, command, filter);
+	if (code != EXIT_OK)
+		json_decref(*objects);
+	return code;
 }

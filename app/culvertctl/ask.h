@@ -23,7 +23,11 @@ void ask_none_running(void);
 enum exit_code target_init(struct target *t, const char *instance);
 void target_fini(struct target *t);
 
-// Asks for the whole list of a command of the daemon ("sas"), with a filter as of client_list().
-// *objects becomes a new array.
+// Asks for the list of a command of the daemon ("sas"), with a filter as of client_list(), and
+// appends to the array objects what is behind the objects that it has.
+enum exit_code ask_more(
+	json_t *objects, const struct target *t, const char *command, const char *filter);
+
+// Asks for the whole list. *objects becomes a new array.
 enum exit_code ask_list(
 	json_t **objects, const struct target *t, const char *command, const char *filter);

@@ -129,20 +129,13 @@ static int page_request(json_t *items, int fd, const char *command, const char *
 	return ret;
 }
 
-int client_list(json_t **items, int fd, const char *command, const char *filter)
+int client_list(json_t *items, int fd, const char *command, const char *filter)
 {
-	json_t *list = json_array();
 	int taken;
 
-	if (list == NULL)
-		return -ENOMEM;
 	do
-		taken = page_request(list, fd, command, filter);
+		taken = page_request(items, fd, command, filter);
 	while (taken > 0);
-	if (taken == 0 || taken == -EBADRQC)
-		*items = list;
-	else
-		json_decref(list);
 	return taken;
 }
 

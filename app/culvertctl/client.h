@@ -32,10 +32,11 @@
 // caller closes it; or an error.
 int client_open(pid_t *pid, const struct sockaddr_un *addr);
 
-// Asks for the whole list of a command ("/culvert/sas"), as often as it takes. filter: "" or
-// ",KEY=VALUE,...". *items becomes a new array of objects, or with EBADRQC of one string: why.
-// Returns 0 or an error. fd stays open, but is of no use after an error.
-int client_list(json_t **items, int fd, const char *command, const char *filter);
+// Asks for the list of a command ("/culvert/sas"), as often as it takes, and appends to the array
+// items the objects behind those that it has already. filter: "" or ",KEY=VALUE,...". With EBADRQC
+// items becomes an array of one string: why. Returns 0 or an error. fd stays open, but is of no use
+// after an error.
+int client_list(json_t *items, int fd, const char *command, const char *filter);
 
 // What an error of the two above means to the user.
 const char *client_strerror(int error);

@@ -12,6 +12,8 @@ struct options {
 	const char *instance; // NULL: the only one that runs
 	bool json;            // for programs, instead of tables
 	bool once;            // of top: one picture
+	unsigned int packets; // of trace
+	unsigned int seconds; // of trace: at most
 };
 
 // The running instances. No words.
@@ -31,6 +33,9 @@ enum exit_code command_watch(const struct options *options, char **words);
 
 // No words. Fails if the file is refused, after what is wrong with it.
 enum exit_code command_reload(const struct options *options, char **words);
+
+// Filters and their values. Shows what happens to the next packets.
+enum exit_code command_trace(const struct options *options, char **words);
 
 // A reason for dropping packets, or nothing for all of them.
 enum exit_code command_explain(const struct options *options, char **words);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -25,6 +26,8 @@ static const struct command {
 		command_top},
 	{"watch", " [SECONDS] show ...", "shows it again and again, with rates; q ends it",
 		command_watch},
+	{"trace", " [FILTER VALUE]...", "what happens to the next packets, step by step; see below",
+		command_trace},
 	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
 		command_explain},
 	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
@@ -34,6 +37,9 @@ static const struct command {
 	{"list", "", "the running instances", command_list},
 	{"help", "", "this", command_help},
 };
+
+#define PACKETS_MAX 1000
+#define SECONDS_MAX 3600
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -53,6 +59,8 @@ static void usage_print(FILE *out)
 	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
 	      "      --json           JSON, for programs\n"
 	      "      --once           top: one picture\n"
+	      "  -n, --count N        trace: so many packets, 1 to 1000; 10\n"
+	      "  -s, --seconds N      trace: for so long at most; 60\n"
 	      "  -h, --help\n"
 	      "      --version\n"
 	      "\n"
@@ -64,6 +72,11 @@ static void usage_print(FILE *out)
 	      "  address ADDRESS|PREFIX, port PORT   of either end\n"
 	      "  proto NAME|NUMBER, state STATE      as the list shows them\n"
 	      "  sa NAME                             of either direction\n"
+	      "\nFilters of trace; all have to hold, of an ESP packet or of what is in it:\n"
+	      "  address ADDRESS|PREFIX, port PORT, proto NAME|NUMBER\n"
+	      "  sa NAME, spi NUMBER, policy NAME\n"
+	      "  in PORT, out PORT                   of the gateway, by name\n"
+	      "  drop REASON|any                     packets that are dropped\n"
 	      "\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n",
 		out);
 }
@@ -110,6 +123,19 @@ static enum exit_code command_run(const struct options *options, char **words)
 	return command_unknown(words[0]);
 }
 
+static bool number_read(unsigned int *number, const char *what, const char *text, unsigned int max)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*end != '\0' || text[0] < '0' || text[0] > '9' || value < 1 || value > max) {
+		warnx("%s: \"%s\" is not a number from 1 to %u", what, text, max);
+		return false;
+	}
+	*number = (unsigned int)value;
+	return true;
+}
+
 static enum exit_code run(int argc, char **argv)
 {
 	enum { VERSION = 256, JSON, ONCE };
@@ -117,14 +143,16 @@ static enum exit_code run(int argc, char **argv)
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
 		{"once", no_argument, NULL, ONCE},
+		{"count", required_argument, NULL, 'n'},
+		{"seconds", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, VERSION},
 		{},
 	};
-	struct options options = {};
+	struct options options = {.packets = 10, .seconds = 60};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "i:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "i:hn:s:", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'i':
 			options.instance = optarg;
@@ -134,6 +162,14 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case ONCE:
 			options.once = true;
+			break;
+		case 'n':
+			if (!number_read(&options.packets, "count", optarg, PACKETS_MAX))
+				return EXIT_USAGE;
+			break;
+		case 's':
+			if (!number_read(&options.seconds, "seconds", optarg, SECONDS_MAX))
+				return EXIT_USAGE;
 			break;
 		case 'h':
 			usage_print(stdout);

@@ -29,8 +29,9 @@ static bool is_filter(const struct show *what, const char *word)
 
 static enum exit_code filter_unknown(const char *command, const struct show *what, const char *word)
 {
-	fprintf(stderr, "%s: %s %s: \"%s\" is no filter, there are:", program_invocation_short_name,
-		command, what->word, word);
+	fprintf(stderr,
+		"%s: %s%s%s: \"%s\" is no filter, there are:", program_invocation_short_name,
+		command, what->word[0] != '\0' ? " " : "", what->word, word);
 	for (const char *const *filter = what->filters; *filter != NULL; filter++)
 		fprintf(stderr, " %s", *filter);
 	putc('\n', stderr);
@@ -46,13 +47,13 @@ static enum exit_code filters_read(struct question *q, const char *command, char
 		if (!is_filter(q->what, words[0]))
 			return filter_unknown(command, q->what, words[0]);
 		if (words[1] == NULL) {
-			warnx("%s %s: %s: of which value?", command, q->what->word, words[0]);
+			warnx("%s: %s: of which value?", command, words[0]);
 			return EXIT_USAGE;
 		}
 		len += (size_t)snprintf(
 			q->filter + len, sizeof(q->filter) - len, ",%s=%s", words[0], words[1]);
 		if (len >= sizeof(q->filter)) {
-			warnx("%s %s: the filters are too long", command, q->what->word);
+			warnx("%s: the filters are too long", command);
 			return EXIT_USAGE;
 		}
 	}
@@ -88,6 +89,12 @@ enum exit_code question_read_flush(struct question *q, char **words)
 		return filters_read(q, "flush", words + 1);
 	warnx("flush: what? There is: %s", q->what->word);
 	return EXIT_USAGE;
+}
+
+enum exit_code question_read_trace(struct question *q, char **words)
+{
+	*q = (struct question){.what = &show_trace};
+	return filters_read(q, "trace", words);
 }
 
 enum exit_code question_print(const struct question *q, json_t *objects, FILE *out)

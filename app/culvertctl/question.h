@@ -20,5 +20,8 @@ enum exit_code question_read_show(struct question *q, char **words);
 // Reads the words behind "flush": "flows", and perhaps filters and their values.
 enum exit_code question_read_flush(struct question *q, char **words);
 
+// Reads the words behind "trace": filters and their values.
+enum exit_code question_read_trace(struct question *q, char **words);
+
 // Prints objects, the answer, as a table.
 enum exit_code question_print(const struct question *q, json_t *objects, FILE *out);

@@ -71,6 +71,11 @@ static const struct show shows[] = {
 const struct show show_flush_flows = {
 	.word = "flows", .command = "flow_flush", .filters = flow_filters};
 
+static const char *const trace_filters[] = {
+	"address", "port", "proto", "sa", "spi", "policy", "in", "out", "drop", NULL};
+
+const struct show show_trace = {.word = "", .command = "trace_start", .filters = trace_filters};
+
 const struct show *show_find(const char *word)
 {
 	for (size_t i = 0; i < N_SHOWS; i++)

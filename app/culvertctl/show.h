@@ -19,8 +19,8 @@ struct show {
 	bool single; // the list has one object: its items are shown below each other
 };
 
-// Of "flush flows".
-extern const struct show show_flush_flows;
+// Of "flush flows", and of "trace".
+extern const struct show show_flush_flows, show_trace;
 
 // NULL if there is none of that name.
 const struct show *show_find(const char *word);

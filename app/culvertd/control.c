@@ -19,6 +19,7 @@
 #include "retire.h"
 #include "notify.h"
 #include "reload.h"
+#include "tracing.h"
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
@@ -352,6 +353,7 @@ void control_run(struct gateway *g)
 			audit_tick(g, now);
 			peer_tick(g, now);
 			retire_tick(g);
+			tracing_tick(g, now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);

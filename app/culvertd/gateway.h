@@ -11,7 +11,6 @@
 
 #include "build.h"
 #include "conf.h"
-#include "configure.h"
 #include "dad.h"
 #include "health.h"
 #include "loop.h"
@@ -20,6 +19,7 @@
 #include "port.h"
 #include "reload.h"
 #include "reserve.h"
+#include "tracing.h"
 #include "worker.h"
 
 struct gateway {
@@ -37,8 +37,8 @@ struct gateway {
 	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.
 	struct snapshot *retired;
 	uint64_t retired_token;
-	struct load load; // control thread
 	struct reload reload;
+	struct tracing tracing;
 	struct port ports[PORTS_MAX]; // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets

@@ -290,6 +290,7 @@ static void gateway_stop(struct gateway *g)
 	path_mtus_fini(&g->path_mtus);
 	reserve_free(g->reserve);
 	reload_fini(g);
+	trace_free(g->tracing.trace);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);

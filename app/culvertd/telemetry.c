@@ -13,6 +13,7 @@
 #include "telemetry_policy.h"
 #include "telemetry_reload.h"
 #include "telemetry_sa.h"
+#include "telemetry_trace.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
 // out; they are asked for again, since items are numbered.
@@ -288,6 +289,14 @@ static const struct command {
 		NULL},
 	{"/culvert/stages", "What the stages of a pass cost, from one pass in 1024", stage_item,
 		NULL},
+	{"/culvert/trace_start",
+		"Traces packets. Parameters: 0; count=, and filters as of culvertctl trace", NULL,
+		trace_start_page},
+	{"/culvert/trace_state", "Whether it is on. Parameters: 0; trace=", NULL, trace_state_page},
+	{"/culvert/trace_steps",
+		"What has happened to them. Parameters: number of the first; trace=", NULL,
+		trace_steps_page},
+	{"/culvert/trace_stop", "Ends it. Parameters: 0; trace=", NULL, trace_stop_page},
 	{"/culvert/workers", "Worker threads", worker_item, NULL},
 };
 

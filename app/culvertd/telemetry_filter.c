@@ -6,16 +6,17 @@
 
 #include "telemetry_add.h"
 
-typedef bool (*parse_fn)(struct flow_filter *f, const struct snapshot *s, const char *value);
-
-static bool parse_address(struct flow_filter *f, const struct snapshot *s, const char *value)
+static bool parse_address(void *filter, const struct snapshot *s, const char *value)
 {
+	struct flow_filter *f = filter;
+
 	(void)s;
 	return ip_prefix_parse(&f->addr, value) == 0;
 }
 
-static bool parse_port(struct flow_filter *f, const struct snapshot *s, const char *value)
+static bool parse_port(void *filter, const struct snapshot *s, const char *value)
 {
+	struct flow_filter *f = filter;
 	unsigned int port;
 
 	(void)s;
@@ -25,14 +26,18 @@ static bool parse_port(struct flow_filter *f, const struct snapshot *s, const ch
 	return true;
 }
 
-static bool parse_proto(struct flow_filter *f, const struct snapshot *s, const char *value)
+static bool parse_proto(void *filter, const struct snapshot *s, const char *value)
 {
+	struct flow_filter *f = filter;
+
 	(void)s;
 	return proto_parse(&f->proto, value) && f->proto != 0;
 }
 
-static bool parse_state(struct flow_filter *f, const struct snapshot *s, const char *value)
+static bool parse_state(void *filter, const struct snapshot *s, const char *value)
 {
+	struct flow_filter *f = filter;
+
 	(void)s;
 	for (unsigned int i = FLOW_FREE + 1; i < FLOW_STATE_COUNT; i++)
 		if (strcmp(flow_state_info[i].name, value) == 0)
@@ -40,8 +45,10 @@ static bool parse_state(struct flow_filter *f, const struct snapshot *s, const c
 	return f->state != FLOW_FREE;
 }
 
-static bool parse_sa(struct flow_filter *f, const struct snapshot *s, const char *value)
+static bool parse_sa(void *filter, const struct snapshot *s, const char *value)
 {
+	struct flow_filter *f = filter;
+
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (strcmp(s->sa_out[i]->sa.name, value) == 0)
 			f->sa = s->sa_out[i];
@@ -52,11 +59,7 @@ static bool parse_sa(struct flow_filter *f, const struct snapshot *s, const char
 }
 
 // What a value must be has to fit the 128 octets of a string of librte_telemetry.
-static const struct key {
-	const char *name;
-	parse_fn parse;
-	const char *must_be;
-} keys[] = {
+static const struct filter_key flow_keys[] = {
 	{"address", parse_address, "an address or a prefix, such as 10.1.0.0/24"},
 	{"port", parse_port, "a number from 1 to 65535"},
 	{"proto", parse_proto, "a protocol, such as tcp, or its number from 1 to 255"},
@@ -64,30 +67,38 @@ static const struct key {
 	{"sa", parse_sa, "the name of an SA"},
 };
 
-static const struct key *key_find(const char *name)
+static const struct filter_key *key_find(
+	const struct filter_key keys[], unsigned int n, const char *name)
 {
-	for (size_t i = 0; i < RTE_DIM(keys); i++)
+	for (unsigned int i = 0; i < n; i++)
 		if (strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
 }
 
-bool filter_parse(
-	struct flow_filter *f, const struct snapshot *s, const char *text, char *why, size_t size)
+static void say_unknown(char *why, size_t size, const struct filter_key keys[], unsigned int n)
+{
+	size_t len = (size_t)snprintf(why, size, "a filter must be one of");
+
+	for (unsigned int i = 0; i < n && len < size; i++)
+		len += (size_t)snprintf(
+			why + len, size - len, "%s %s", i > 0 ? "," : "", keys[i].name);
+}
+
+bool filter_items_parse(void *filter, const struct filter_key keys[], unsigned int n,
+	const struct snapshot *s, const char *text, char *why, size_t size)
 {
 	char copy[FILTER_MAX];
 	unsigned int given = 0;
 	char *rest = copy, *item;
 
-	*f = (struct flow_filter){0};
 	snprintf(copy, sizeof(copy), "%s", text);
 	while ((item = strsep(&rest, ",")) != NULL && text[0] != '\0') {
 		const char *name = strsep(&item, "=");
-		const struct key *key = key_find(name);
+		const struct filter_key *key = key_find(keys, n, name);
 
 		if (key == NULL) {
-			snprintf(why, size,
-				"a filter must be one of address, port, proto, state, sa");
+			say_unknown(why, size, keys, n);
 			return false;
 		}
 		if ((given & 1u << (key - keys)) != 0) {
@@ -95,10 +106,17 @@ bool filter_parse(
 			return false;
 		}
 		given |= 1u << (key - keys);
-		if (item == NULL || !key->parse(f, s, item)) {
+		if (item == NULL || !key->parse(filter, s, item)) {
 			snprintf(why, size, "%s must be %s", key->name, key->must_be);
 			return false;
 		}
 	}
 	return true;
+}
+
+bool filter_parse(
+	struct flow_filter *f, const struct snapshot *s, const char *text, char *why, size_t size)
+{
+	*f = (struct flow_filter){0};
+	return filter_items_parse(f, flow_keys, RTE_DIM(flow_keys), s, text, why, size);
 }

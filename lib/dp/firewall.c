@@ -6,6 +6,7 @@
 #include "ip_view.h"
 #include "local.h"
 #include "policy.h"
+#include "trace.h"
 
 static rte_be32_t tunnel_number(const struct worker *w, const struct spd_policy *policy)
 {
@@ -78,10 +79,16 @@ static bool is_default(const struct worker *w, unsigned int rule)
 static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct rule_packet *packet, enum rule_state state)
 {
+	static const enum trace_kind rule_kind[] = {
+		[RULE_ACCEPT] = TRACE_RULE_ACCEPT,
+		[RULE_DROP] = TRACE_RULE_DROP,
+		[RULE_REJECT] = TRACE_RULE_REJECT,
+	};
 	unsigned int i = rule_set_decide(w->snapshot->rules, packet, state);
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
 
 	w->snapshot->rule_packets[w->id][i]++;
+	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// Errors about a connection belong to it, unless a rule says otherwise: who drops them by
 	// default makes black holes.
 	if (state == RULE_RELATED && is_default(w, i))

@@ -4,6 +4,7 @@
 #include <rte_ip_frag.h>
 
 #include "ipv4.h"
+#include "trace.h"
 
 static struct pkt *part_add(struct worker *w, const struct pkt *p, struct rte_mbuf *m)
 {
@@ -13,6 +14,11 @@ static struct pkt *part_add(struct worker *w, const struct pkt *p, struct rte_mb
 	part->m = m;
 	burst_add(&w->parts, part);
 	return part;
+}
+
+static void cut_note(struct worker *w, const struct pkt *p, uint16_t size, uint32_t pieces)
+{
+	trace_note(w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = size, .pieces = pieces});
 }
 
 enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size)
@@ -28,6 +34,7 @@ enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size)
 	for (int32_t i = 0; i < n; i++)
 		ipv4_checksum_set(pkt_ip(part_add(w, p, part[i])));
 	w->counters.originated += (uint32_t)n - 1;
+	cut_note(w, p, size, (uint32_t)n);
 	worker_release(w, p->m);
 	return DROP_NONE;
 }
@@ -62,6 +69,7 @@ enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t size)
 		part_add(w, p, part[i]);
 	}
 	w->counters.originated += n - 1;
+	cut_note(w, p, size, n);
 	worker_release(w, p->m);
 	return DROP_NONE;
 }

@@ -4,11 +4,11 @@
 #include <rte_prefetch.h>
 
 #include "arp.h"
-#include "buffer.h"
 #include "input_v6.h"
 #include "ipv4.h"
 #include "natt.h"
 #include "output.h"
+#include "trace.h"
 #include "transit.h"
 
 #define PREFETCH_AHEAD 4
@@ -51,8 +51,10 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
 		w->counters.originated++;
 		output_frame(w, p->m, p->port);
+		trace_note(w, p, TRACE_ANSWERED, (struct trace_fact){.port = p->port + 1});
 		return DROP_NONE;
 	}
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);
 	return DROP_NONE;
 }
@@ -80,7 +82,7 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 	return input_sort_upper(w, p, ip->next_proto_id);
 }
 
-static enum drop ip_input(
+static __rte_always_inline enum drop ip_input(
 	struct worker *w, struct pkt *p, const struct rte_ether_hdr *eth, bool to_us)
 {
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
@@ -111,28 +113,12 @@ static enum drop ip_input(
 	return input_sort(w, p);
 }
 
-// A frame that the driver has spread over several buffers, which others may have, too.
-static enum drop gather(struct worker *w, struct pkt *p)
+static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)
 {
-	struct rte_mbuf *chain = p->m;
-	enum drop d = buffer_flatten(w, &p->m, chain);
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 
-	if (d == DROP_NONE)
-		worker_release(w, chain);
-	return d;
-}
-
-static enum drop frame_input(struct worker *w, struct pkt *p)
-{
-	const struct rte_ether_hdr *eth;
-
-	if (unlikely(p->m->nb_segs > 1)) {
-		enum drop d = gather(w, p);
-
-		if (d != DROP_NONE)
-			return d;
-	}
-	eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	if (unlikely(p->m->nb_segs > 1 && rte_pktmbuf_linearize(p->m) < 0))
+		return DROP_FRAME_SCATTERED;
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;
 
@@ -149,7 +135,8 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 	return DROP_ETHERTYPE;
 }
 
-void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
+static __rte_always_inline void take_frames(
+	struct worker *w, struct rte_mbuf *const m[], uint16_t n, const bool traced)
 {
 	w->counters.rx += n;
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
@@ -160,10 +147,22 @@ void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
 		*p = (struct pkt){.m = m[i], .port = m[i]->port};
+		if (traced)
+			trace_came_in(w, p);
 
 		enum drop d = frame_input(w, p);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
+}
+
+void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
+{
+	take_frames(w, m, n, false);
+}
+
+__rte_cold void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
+{
+	take_frames(w, m, n, true);
 }

@@ -9,6 +9,9 @@
 // w->transit.
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
 
+// The same, while packets are traced.
+void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
+
 // Sorts an IPv4 packet, as it came in by a port or out of an SA, by what has to be looked up for
 // it: an SA (w->esp) or a flow. Fragments wait for the others of their packet. Neither needs a
 // route if it is found. Returns what transit_add() does.

@@ -8,6 +8,7 @@
 #include "local.h"
 #include "nd.h"
 #include "output.h"
+#include "trace.h"
 
 static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
 {
@@ -111,6 +112,7 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 			solicited(w, p->port, m, from);
 	}
 	w->counters.local++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);
 	return DROP_NONE;
 }

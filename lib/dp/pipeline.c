@@ -4,7 +4,6 @@
 #include <rte_esp.h>
 #include <rte_udp.h>
 
-#include "buffer.h"
 #include "dummy.h"
 #include "esp_in.h"
 #include "esp_out.h"
@@ -15,10 +14,14 @@
 #include "local.h"
 #include "natt.h"
 #include "output.h"
+#include "trace.h"
 #include "transit.h"
 
+// What is called with traced is compiled twice, so that packets pay for tracing only while they are
+// traced: pipeline_pass() chooses.
+
 // RFC 4303 3.4.2: the SA is found by SPI.
-static struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
+static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
 {
 	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
 }
@@ -39,6 +42,7 @@ static enum drop esp_absent(struct worker *w, struct pkt *p)
 		return DROP_FRAME_SHORT;
 	w->counters.local++;
 	w->counters.keepalives_in++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);
 	return DROP_NONE;
 }
@@ -60,7 +64,7 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 }
 
 // Finds the SA of each packet, and has what will be needed of it fetched in two steps.
-static void esp_find_sas(struct worker *w, struct burst *b)
+static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
 	uint16_t n = 0;
@@ -98,7 +102,7 @@ static void esp_find_sas(struct worker *w, struct burst *b)
 
 // RFC 4303 3.4.3: only what is genuine takes its number and moves the window on, one step for a
 // run.
-static void esp_take_seqs(
+static __rte_always_inline void esp_take_seqs(
 	const struct burst *b, const struct crypto_op op[], enum drop why[], uint16_t n)
 {
 	uint64_t seq[RX_BURST_MAX];
@@ -127,7 +131,7 @@ static void esp_take_seqs(
 }
 
 // RFC 4303 3.4, inbound packet processing.
-static void pipeline_in(struct worker *w)
+static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 {
 	struct crypto_op op[RX_BURST_MAX];
 	enum drop why[RX_BURST_MAX];
@@ -135,6 +139,8 @@ static void pipeline_in(struct worker *w)
 	uint16_t arrived = b->n, n = 0;
 
 	esp_find_sas(w, b);
+	if (traced)
+		trace_burst(w, b, TRACE_SA_FOUND);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
 		struct pkt *p = b->p[i];
 		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, p->esp_off);
@@ -162,6 +168,8 @@ static void pipeline_in(struct worker *w)
 			continue;
 		}
 		p->frag_max = 0; // of the ESP packet
+		if (traced)
+			trace_opened(w, p, op[i].seq);
 		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
@@ -169,24 +177,13 @@ static void pipeline_in(struct worker *w)
 	stage_end(&w->stages, STAGE_ESP_FINISH, n);
 }
 
-// Whether a packet for which there was too little room is framed in another buffer.
-static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
-	const struct sa_path *path, uint64_t seq)
+static __rte_noinline void pipeline_in(struct worker *w)
 {
-	struct rte_mbuf *full = p->m;
-
-	if (*d != DROP_NO_ROOM)
-		return false;
-	*d = buffer_flatten(w, &p->m, full);
-	if (*d != DROP_NONE)
-		return false;
-	worker_release(w, full);
-	*d = esp_out_of(p->sa_out)(op, p->sa_out, path, p->m, seq, w->id);
-	return *d == DROP_NONE;
+	esp_in(w, false);
 }
 
 // RFC 4303 3.3, outbound packet processing.
-static void pipeline_out(struct worker *w)
+static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 {
 	struct crypto_op op[BURST_MAX];
 	struct burst *b = &w->protect;
@@ -210,14 +207,17 @@ static void pipeline_out(struct worker *w)
 
 		udp_v6 |=
 			path->outer_len == sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
-		for (; i < run; i++, seq++) {
+		for (; i < run; i++) {
 			struct pkt *p = b->p[i];
+			const uint16_t len = rte_pktmbuf_data_len(p->m);
 			enum drop d = DROP_PEER_UNKNOWN;
 
 			p->nexthop = path->nexthop;
 			if (likely(p->nexthop != NULL))
-				d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
-			if (likely(d == DROP_NONE) || frame_elsewhere(&d, &op[n], w, p, path, seq))
+				d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
+			if (traced && d == DROP_NONE)
+				trace_sealed(w, p, seq - 1, len);
+			if (likely(d == DROP_NONE))
 				b->p[n++] = p;
 			else
 				pkt_drop(w, p, d);
@@ -244,10 +244,17 @@ static void pipeline_out(struct worker *w)
 		fragment_sealed(w, b);
 	n = b->n;
 	output_burst(w, b);
+	if (traced)
+		trace_output(w, b, n);
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
-static void pipeline_forward(struct worker *w)
+static __rte_noinline void pipeline_out(struct worker *w)
+{
+	esp_out(w, false);
+}
+
+static __rte_always_inline void pipeline_forward(struct worker *w, const bool traced)
 {
 	struct burst *b = &w->forward;
 	uint16_t n = b->n;
@@ -255,11 +262,16 @@ static void pipeline_forward(struct worker *w)
 	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, n);
 	n = b->n;
+	if (traced)
+		trace_burst(w, b, TRACE_FORWARD);
 	output_burst(w, b);
+	if (traced)
+		trace_output(w, b, n);
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
-void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
+static __rte_always_inline void pass(
+	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
 {
 	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
 	w->now = now;
@@ -271,32 +283,59 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		reassembly_expire(w);
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
 		dummies_add(w);
+		if (traced)
+			trace_made(w, &w->protect);
+		else
+			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
 	if (n > 0) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
-		input_burst(w, m, n);
+		traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
-		pipeline_in(w);
+		traced ? esp_in(w, true) : pipeline_in(w);
 		n = w->transit.n;
-		transit_burst(w);
+		traced ? transit_burst_traced(w) : transit_burst(w);
 		stage_end(&w->stages, STAGE_TRANSIT, n);
 		n = w->local.n;
+		if (traced)
+			trace_burst(w, &w->local, TRACE_LOCAL);
 		burst_apply(w, &w->local, local_input);
 		w->local.n = 0;
 		stage_end(&w->stages, STAGE_LOCAL, n);
-		pipeline_out(w);
-		pipeline_forward(w);
+		traced ? esp_out(w, true) : pipeline_out(w);
+		pipeline_forward(w, traced);
 	} else if (w->protect.n > 0) { // dummies
 		stages_begin(&w->stages);
-		pipeline_out(w);
+		traced ? esp_out(w, true) : pipeline_out(w);
 	}
 	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
+		if (traced)
+			trace_burst(w, &w->own, TRACE_MADE);
 		local_output(w);
-		pipeline_out(w);
-		pipeline_forward(w);
+		traced ? esp_out(w, true) : pipeline_out(w);
+		pipeline_forward(w, traced);
 	}
 	worker_bury(w);
+}
+
+static __rte_cold __rte_noinline void pass_traced(
+	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
+{
+	if (!trace_pass_begin(w)) {
+		pipeline_pass(w, m, n, now);
+		return;
+	}
+	pass(w, m, n, now, true);
+	trace_pass_end(w);
+}
+
+void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
+{
+	if (likely(w->tracing == NULL))
+		pass(w, m, n, now, false);
+	else
+		pass_traced(w, m, n, now);
 }
 
 void pipeline_stop(struct worker *w)

@@ -36,7 +36,8 @@ struct pkt {
 	uint16_t esp_off;
 	rte_be16_t udp_port;
 	bool own; // made here: no error is sent about it
-	uint8_t pad[3];
+	uint8_t pad;
+	uint16_t trace; // see trace.c; 0: it is not traced
 };
 
 static_assert(sizeof(struct pkt) == 64, "one cache line");

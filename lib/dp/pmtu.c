@@ -4,6 +4,7 @@
 #include "icmp.h"
 #include "icmp6.h"
 #include "ipv4.h"
+#include "trace.h"
 
 // An error comes back before so many further packets have been sent. Who has not seen an ESP packet
 // guesses SPI and sequence number together once in 2^44 trials.
@@ -183,25 +184,6 @@ static void tell_control(struct worker *w, const struct pkt *p, const struct quo
 		      });
 }
 
-// From inside, or out of a tunnel, nobody knows better what takes our ESP packets.
-static bool comes_from_outside(const struct worker *w, const struct pkt *p)
-{
-	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
-}
-
-static bool read_quoted(struct quoted *q, const struct pkt *p)
-{
-	return pkt_is_v4(p) ? read_v4(q, pkt_ip(p)) : read_v6(q, pkt_ip6(p));
-}
-
-bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
-{
-	struct quoted q;
-
-	return w->snapshot->pmtu_min != 0 && comes_from_outside(w, p) && pmtu_is_error(p) &&
-	       read_quoted(&q, p) && find_sa(w->snapshot, &q) != NULL;
-}
-
 enum drop pmtu_hear(struct worker *w, struct pkt *p)
 {
 	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
@@ -209,9 +191,10 @@ enum drop pmtu_hear(struct worker *w, struct pkt *p)
 	struct sa_out *sa;
 	uint16_t now;
 
-	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p))
+	if (w->snapshot->pmtu_min == 0 || p->sa_in != NULL ||
+		!w->snapshot->port[p->port].unprotected)
 		return DROP_LOCAL_UNSERVED;
-	if (!read_quoted(&q, p))
+	if (!(pkt_is_v4(p) ? read_v4(&q, pkt_ip(p)) : read_v6(&q, pkt_ip6(p))))
 		return DROP_PMTU_IMPLAUSIBLE;
 	sa = find_sa(w->snapshot, &q);
 	if (sa == NULL || !sent_lately(sa, q.seq))
@@ -224,6 +207,7 @@ enum drop pmtu_hear(struct worker *w, struct pkt *p)
 	if (q.mtu < now)
 		tell_control(w, p, &q);
 	w->counters.local++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);
 	return DROP_NONE;
 }

@@ -5,9 +5,13 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
+#include "trace.h"
 
-static const struct spd_policy *count(struct worker *w, const struct spd_policy *policy)
+static const struct spd_policy *count(
+	struct worker *w, const struct pkt *p, const struct spd_policy *policy)
 {
+	if (unlikely(w->tracing != NULL))
+		trace_policy(w, p, policy);
 	if (policy != NULL)
 		w->snapshot->policy_packets[w->id][policy_index(w, policy)]++;
 	return policy;
@@ -48,10 +52,10 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 static enum drop from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
 {
-	if (is_inside(w, src))
-		return DROP_IP_SOURCE;
 	if (protects(policy))
 		return DROP_CLEAR_TEXT;
+	if (is_inside(w, src))
+		return DROP_IP_SOURCE;
 	// The gateway's outside may be pinged, traced and told of errors without a policy.
 	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
 		return DROP_NONE;
@@ -66,7 +70,7 @@ enum drop policy_let_in(struct worker *w, struct pkt *p)
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	policy = count(w, spd_find_inbound(w->snapshot->spd, &v));
+	policy = count(w, p, spd_find_inbound(w->snapshot->spd, &v));
 	return p->sa_in != NULL ? from_tunnel(p, &v.src, policy)
 				: from_outside(w, p, &v.src, policy);
 }
@@ -87,7 +91,7 @@ enum drop policy_let_out(struct worker *w, struct pkt *p)
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	return let_out_by(p, count(w, spd_find_outbound(w->snapshot->spd, &v)));
+	return let_out_by(p, count(w, p, spd_find_outbound(w->snapshot->spd, &v)));
 }
 
 // RFC 4301 6.2: what an error quotes with its ends exchanged, as the traffic that goes the error's
@@ -159,7 +163,7 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &back);
-	count(w, protects(traffic) ? traffic : policy);
+	count(w, p, protects(traffic) ? traffic : policy);
 	return p->sa_in != NULL ? error_from_tunnel(p, &v.src, policy, traffic)
 				: error_from_outside(w, p, &v, policy, traffic);
 }
@@ -173,5 +177,6 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_outbound(w->snapshot->spd, &v);
 	traffic = spd_find_outbound(w->snapshot->spd, &back);
-	return let_out_by(p, count(w, !protects(policy) && protects(traffic) ? traffic : policy));
+	return let_out_by(
+		p, count(w, p, !protects(policy) && protects(traffic) ? traffic : policy));
 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "buffer.h"
 #include "ipv4.h"
+#include "trace.h"
 #include "worker.h"
 
 #define BUCKET_ENTRIES 8
@@ -57,6 +57,27 @@ static bool same_origin(const struct rte_mbuf *m, uint32_t origin)
 	return true;
 }
 
+// Copies a chain into one buffer.
+static struct rte_mbuf *flatten(struct worker *w, struct rte_mbuf *chain)
+{
+	uint32_t len = rte_pktmbuf_pkt_len(chain);
+	uint32_t room = rte_pktmbuf_data_room_size(w->pool) - RTE_PKTMBUF_HEADROOM;
+	bool small = len + WORKER_TAILROOM <= room;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(small ? w->pool : w->large_pool);
+	uint8_t *to;
+
+	if (m == NULL || rte_pktmbuf_tailroom(m) < len) {
+		rte_pktmbuf_free(m);
+		return NULL;
+	}
+	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	for (const struct rte_mbuf *s = chain; s != NULL; s = s->next) {
+		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);
+		to += s->data_len;
+	}
+	return m;
+}
+
 static struct reassembly *table_for(struct worker *w, const struct pkt *p)
 {
 	if (p->sa_in != NULL)
@@ -71,12 +92,25 @@ static uint32_t origin_of(const struct pkt *p)
 	return p->sa_in != NULL ? rte_be_to_cpu_32(p->sa_in->sa.spi) : p->port;
 }
 
+bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p)
+{
+	struct rte_mbuf *m;
+
+	if (likely(p->m->pool == w->pool))
+		return true;
+	m = rte_pktmbuf_copy(p->m, w->pool, 0, UINT32_MAX);
+	if (m == NULL)
+		return false;
+	worker_release(w, p->m);
+	p->m = m;
+	return true;
+}
+
 // Readies the fragment in p for the table of its side, whose memory is bounded. hdr_len is what
 // stands in front of what was cut. NULL: it is counted as dropped.
 static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len)
 {
 	struct reassembly *r = table_for(w, p);
-	enum drop d;
 
 	if (r->held >= r->held_max)
 		expire(w, r, w->now - r->ttl / PRESSURE);
@@ -84,9 +118,8 @@ static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len
 		pkt_drop(w, p, DROP_FRAGMENTS_FULL);
 		return NULL;
 	}
-	d = buffer_leave_large(w, &p->m);
-	if (d != DROP_NONE) {
-		pkt_drop(w, p, d);
+	if (!reassembly_leave_large_buffer(w, p)) {
+		pkt_drop(w, p, DROP_NO_BUFFER);
 		return NULL;
 	}
 	p->m->l2_len = 0;
@@ -100,20 +133,32 @@ static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len
 static bool complete(struct worker *w, struct pkt *p, struct reassembly *r,
 	struct rte_ip_frag_death_row *row, struct rte_mbuf *chain)
 {
+	bool given_up = row->cnt > 0;
+
 	give_up(w, r, row, DROP_FRAGMENT_INVALID);
-	if (chain == NULL)
+	if (chain == NULL) {
+		trace_note(w, p, given_up ? TRACE_DROPPED : TRACE_FRAGMENT_WAITS,
+			(struct trace_fact){
+				.reason = given_up ? DROP_FRAGMENT_INVALID : DROP_NONE});
 		return false;
+	}
 	r->held -= chain->nb_segs;
 
 	bool ours = same_origin(chain, origin_of(p));
-	enum drop d = ours ? buffer_flatten(w, &p->m, chain) : DROP_FRAGMENT_INVALID;
+	struct rte_mbuf *m = ours ? flatten(w, chain) : NULL;
 
-	if (d != DROP_NONE)
+	if (m == NULL) {
+		enum drop d = ours ? DROP_NO_BUFFER : DROP_FRAGMENT_INVALID;
+
 		w->counters.drops[d] += chain->nb_segs;
-	else
-		w->counters.local += chain->nb_segs - 1u;
+		trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = d});
+		rte_pktmbuf_free(chain);
+		return false;
+	}
+	w->counters.local += chain->nb_segs - 1u;
 	rte_pktmbuf_free(chain);
-	return d == DROP_NONE;
+	p->m = m;
+	return true;
 }
 
 bool reassemble(struct worker *w, struct pkt *p)
@@ -132,6 +177,7 @@ bool reassemble(struct worker *w, struct pkt *p)
 	// It was fragmented on its way, whatever "don't fragment" said, and may be again.
 	pkt_ip(p)->fragment_offset = 0;
 	ipv4_checksum_set(pkt_ip(p));
+	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 	return true;
 }
 
@@ -173,6 +219,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, uint16_t frag_off)
 		return false;
 	pkt_ip6(p)->payload_len = rte_cpu_to_be_16(
 		(uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(struct rte_ipv6_hdr)));
+	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 	return true;
 }
 

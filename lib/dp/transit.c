@@ -6,8 +6,8 @@
 #include "firewall.h"
 #include "forward.h"
 #include "mss.h"
-#include "pmtu.h"
 #include "policy.h"
+#include "trace.h"
 
 // Where packets of a flow's direction arrive, kept in its entry: the number of a port, or this. A
 // packet that comes another way has no part in the flow.
@@ -210,15 +210,15 @@ static enum drop pass_slowly(
 		burst_add(&w->local, p);
 		return DROP_NONE;
 	}
-	if (fp->icmp_error && pmtu_is_about_sa(w, p))
-		return pmtu_hear(w, p);
+	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
 		send_on(w, p, fp);
 	return d;
 }
 
-static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, struct flow *f, const bool traced)
 {
 	struct flow_decision decision;
 	enum drop d;
@@ -230,6 +230,8 @@ static enum drop pass(struct worker *w, struct pkt *p, const struct flow_pkt *fp
 		     !came_as_decided(p, &decision)))
 		return pass_slowly(w, p, fp, f);
 	decision_apply(p, &decision);
+	if (traced)
+		trace_flow(w, p, f);
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (unlikely(d != DROP_NONE))
 		d = refused(w, p, fp, d);
@@ -263,17 +265,27 @@ enum drop transit_add(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-void transit_burst(struct worker *w)
+static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
 {
 	struct flow *flows[RX_BURST_MAX];
 	struct burst *b = &w->transit;
 
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i]);
+		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i], traced);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, b->p[i], d);
 	}
 	b->n = 0;
+}
+
+void transit_burst(struct worker *w)
+{
+	send_all_on(w, false);
+}
+
+__rte_cold void transit_burst_traced(struct worker *w)
+{
+	send_all_on(w, true);
 }

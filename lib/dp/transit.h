@@ -13,3 +13,6 @@ enum drop transit_add(struct worker *w, struct pkt *p);
 // Sends the packets of w->transit on to w->protect or w->forward, or to w->local if they are for
 // us; empties it.
 void transit_burst(struct worker *w);
+
+// The same, while packets are traced.
+void transit_burst_traced(struct worker *w);

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "audit.h"
+#include "trace.h"
 
 #define EVENTS 1024
 
@@ -94,6 +95,7 @@ void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
 		sa->counters[w->id].drops[reason]++;
 	}
 	audit_drop(w, p, sa, reason);
+	trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = reason});
 	worker_release(w, p->m);
 }
 

@@ -44,6 +44,8 @@ struct counters {
 	uint64_t drops[DROP_COUNT];
 };
 
+struct trace;
+
 struct tx_buffer {
 	uint16_t n;
 	struct rte_mbuf *m[TX_MAX];
@@ -68,7 +70,7 @@ struct worker {
 	// Set before the worker runs.
 	unsigned int id;
 	struct rte_mempool *pool;
-	struct rte_mempool *large_pool; // for what is larger than a link takes: buffer.h
+	struct rte_mempool *large_pool; // for reassembled packets, until the end of the pass
 	const struct neigh_table *neigh;
 	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
@@ -76,13 +78,15 @@ struct worker {
 	struct rte_ring *events;             // to the control thread
 	uint64_t tsc_hz;
 	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
+	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
 	uint32_t held_max;
 	uint32_t flow_slice;
 
 	// Of the pass.
 	const struct snapshot *snapshot;
-	uint64_t now;    // TSC
-	uint32_t now_ms; // the same in milliseconds; wraps
+	struct trace *tracing; // trace, as the worker has seen it last
+	uint64_t now;          // TSC
+	uint32_t now_ms;       // the same in milliseconds; wraps
 	uint16_t n_dead;
 	uint16_t n_pkts;
 	struct rte_mbuf *dead[DEAD_MAX];

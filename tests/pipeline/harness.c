@@ -7,20 +7,20 @@
 #include <unistd.h>
 
 #include "build_flow.h"
+#include "trace.h"
 #include "eal.h"
 
 #define BUFFERS       4095
 #define LARGE_BUFFERS 127
 #define LARGE_ROOM    (RTE_PKTMBUF_HEADROOM + 8 * 2304)
-#define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little
-#define JUMBO_LARGE   65472 // as large as can be
 #define WORKERS       2
 
-struct rte_mempool *harness_pool, *harness_large_pool;
+struct rte_mempool *harness_pool;
 struct neigh_table *harness_neigh;
 struct dad *harness_dad;
 
 static struct gateway *running[WORKERS];
+static struct rte_mempool *large_pool;
 static struct rte_rcu_qsbr *qsbr; // nobody reads while the test writes
 
 static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
@@ -77,35 +77,24 @@ static struct rte_mempool *pool_new(const char *name, unsigned int n, uint16_t r
 	return pool;
 }
 
-static int start(uint16_t room, uint16_t large_room)
+int harness_start(void **state)
 {
+	(void)state;
 	eal_start();
 	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
 		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(WORKERS + 1), RTE_CACHE_LINE_SIZE));
 	if (qsbr == NULL || rte_rcu_qsbr_init(qsbr, WORKERS + 1) != 0)
 		return -1;
-	harness_pool = pool_new("packets", BUFFERS, room);
-	harness_large_pool = pool_new("large", LARGE_BUFFERS, large_room);
-	return harness_pool != NULL && harness_large_pool != NULL ? 0 : -1;
-}
-
-int harness_start(void **state)
-{
-	(void)state;
-	return start(RTE_MBUF_DEFAULT_BUF_SIZE, LARGE_ROOM);
-}
-
-int harness_start_jumbo(void **state)
-{
-	(void)state;
-	return start(JUMBO_ROOM, JUMBO_LARGE);
+	harness_pool = pool_new("packets", BUFFERS, RTE_MBUF_DEFAULT_BUF_SIZE);
+	large_pool = pool_new("large", LARGE_BUFFERS, LARGE_ROOM);
+	return harness_pool != NULL && large_pool != NULL ? 0 : -1;
 }
 
 int harness_stop(void **state)
 {
 	(void)state;
 	rte_mempool_free(harness_pool);
-	rte_mempool_free(harness_large_pool);
+	rte_mempool_free(large_pool);
 	while (n_objects > 0)
 		free(object[--n_objects]);
 	free(qsbr);
@@ -129,6 +118,7 @@ static void discard(struct gateway *g)
 {
 	running[g->w->id] = NULL;
 	worker_free(g->w);
+	trace_free(g->trace);
 	flow_table_free(g->flows);
 	build_snapshot_free(g->snapshot);
 	conf_free(g->conf);
@@ -142,7 +132,7 @@ int harness_test_end(void **state)
 			discard(running[i]);
 
 	unsigned int lost = rte_mempool_in_use_count(harness_pool);
-	unsigned int large_lost = rte_mempool_in_use_count(harness_large_pool);
+	unsigned int large_lost = rte_mempool_in_use_count(large_pool);
 
 	(void)state;
 	neigh_table_free(harness_neigh);
@@ -217,6 +207,23 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	build_retire(g->snapshot, old);
 }
 
+static bool all_traced(void)
+{
+	return getenv("CULVERT_TEST_TRACED") != NULL;
+}
+
+void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_t packets)
+{
+	static const struct trace_filter all = {.proto = TRACE_PROTO_ANY};
+
+	if (g->trace == NULL)
+		g->trace = trace_new(WORKERS);
+	if (g->trace == NULL)
+		abort();
+	trace_begin(g->trace, filter != NULL ? filter : &all, packets);
+	g->w->trace = g->w->tracing = g->trace;
+}
+
 struct gateway *gateway_new(unsigned int id, const char *text)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
@@ -234,7 +241,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	g->w = worker_new(&(struct worker_params){
 		.id = id,
 		.pool = harness_pool,
-		.large_pool = harness_large_pool,
+		.large_pool = large_pool,
 		.neigh = harness_neigh,
 		.dad = harness_dad,
 		.flows = g->flows,
@@ -251,6 +258,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	static_neighbours(g->conf);
 	running[id] = g;
 	g->now = 5 * TSC_HZ;
+	if (all_traced())
+		gateway_trace(g, NULL, TRACE_PACKETS_MAX);
 	return g;
 }
 
@@ -351,6 +360,8 @@ static void pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 	struct counters before = g->w->counters;
 
 	assert_in_range(n, 0, RX_BURST_MAX);
+	if (all_traced() && trace_packets(g->trace) == TRACE_PACKETS_MAX)
+		gateway_trace(g, NULL, TRACE_PACKETS_MAX);
 	g->n_sent = 0;
 	pipeline_pass(g->w, m, (uint16_t)n, g->now);
 	assert_int_equal(g->w->n_dead, 0);

@@ -17,6 +17,9 @@
 
 #define TSC_HZ 1000000 // time is in microseconds
 
+struct trace;
+struct trace_filter;
+
 struct gateway {
 	struct conf *conf;
 	struct snapshot *snapshot;
@@ -24,19 +27,19 @@ struct gateway {
 	struct snapshot *_Atomic published;
 	struct worker *w;
 	uint64_t now;
+	struct trace *trace;  // NULL: nothing is traced
 	struct counters last; // what the last pass counted
 	unsigned int n_sent;  // what the last pass sent
 	struct frame sent[SENT_MAX];
 };
 
-extern struct rte_mempool *harness_pool, *harness_large_pool;
+extern struct rte_mempool *harness_pool;
 extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
 // they return 0 or -1.
 int harness_start(void **state);
-int harness_start_jumbo(void **state); // for ports of up to 9000 octets
 int harness_stop(void **state);
 int harness_test_begin(void **state);
 int harness_test_end(void **state);
@@ -88,6 +91,10 @@ void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, 
 // One event waits and is of this kind about the address. expect_no_event(): none does.
 void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr);
 void expect_no_event(struct gateway *g);
+
+// Traces the next packets; all of them, if filter is NULL. Every gateway has all of its packets
+// traced from the start if CULVERT_TEST_TRACED is set: that changes nothing.
+void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_t packets);
 
 // Passes without frames, a millisecond apart, until one sends or drops something or the time is
 // over.

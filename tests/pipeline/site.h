@@ -37,7 +37,7 @@ struct site {
 	const char *icmp;               // of the group icmp: none
 	const char *tunnel;   // of the policy of A for 10.2.0.0/24, with both families of all: none
 	const char *rules;    // more of A and B with both families, a comma in front: none
-	const char *policies; // more of A, with both families of all, each with a comma in front: none
+	const char *policies; // more policies of A, each with a comma in front: none
 	const char *more;     // more settings at top level: none
 };
 

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "telemetry_trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_tcp.h>
+
+#include "telemetry_add.h"
+#include "telemetry_filter.h"
+
+#define PAGE 32 // about what fits one answer
+
+struct request {
+	struct trace_filter filter;
+	unsigned int count;
+};
+
+static bool parse_count(void *request, const struct snapshot *s, const char *value)
+{
+	struct request *r = request;
+
+	(void)s;
+	return number_parse(&r->count, value, TRACE_PACKETS_MAX) && r->count > 0;
+}
+
+static bool parse_address(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+
+	(void)s;
+	f->keys |= TRACE_KEY_HEADER;
+	return ip_prefix_parse(&f->addr, value) == 0;
+}
+
+static bool parse_port(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+	unsigned int port;
+
+	(void)s;
+	if (!number_parse(&port, value, UINT16_MAX) || port == 0)
+		return false;
+	f->keys |= TRACE_KEY_HEADER;
+	f->port = rte_cpu_to_be_16((uint16_t)port);
+	return true;
+}
+
+static bool parse_proto(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+	uint8_t proto;
+
+	(void)s;
+	if (!proto_parse(&proto, value))
+		return false;
+	f->keys |= TRACE_KEY_HEADER;
+	f->proto = proto;
+	return true;
+}
+
+static bool parse_spi(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+	char *end;
+	unsigned long spi = strtoul(value, &end, 0);
+
+	(void)s;
+	f->keys |= TRACE_KEY_SPI;
+	f->spi = rte_cpu_to_be_32((uint32_t)spi);
+	return value[0] >= '0' && value[0] <= '9' && *end == '\0' && spi <= UINT32_MAX;
+}
+
+static bool parse_sa(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+	bool found = false;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		found |= strcmp(s->sa_out[i]->sa.name, value) == 0;
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		found |= strcmp(s->sa_in[i]->sa.name, value) == 0;
+	f->keys |= TRACE_KEY_SA;
+	snprintf(f->sa, sizeof(f->sa), "%s", value);
+	return found;
+}
+
+static bool parse_policy(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+	bool found = false;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++)
+		found |= strcmp(spd_at(s->spd, i)->name, value) == 0;
+	f->keys |= TRACE_KEY_POLICY;
+	snprintf(f->policy, sizeof(f->policy), "%s", value);
+	return found;
+}
+
+static bool port_find(uint16_t *port, const struct snapshot *s, const char *name)
+{
+	for (*port = 0; *port < s->n_ports; ++*port)
+		if (strcmp(s->port[*port].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool parse_in(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+
+	f->keys |= TRACE_KEY_IN;
+	return port_find(&f->in, s, value);
+}
+
+static bool parse_out(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+
+	f->keys |= TRACE_KEY_OUT;
+	return port_find(&f->out, s, value);
+}
+
+static bool parse_drop(void *request, const struct snapshot *s, const char *value)
+{
+	struct trace_filter *f = &((struct request *)request)->filter;
+
+	(void)s;
+	f->keys |= TRACE_KEY_DROP;
+	for (unsigned int i = 1; i < DROP_COUNT; i++)
+		if (strcmp(drop_info[i].name, value) == 0)
+			f->reason = (enum drop)i;
+	return f->reason != DROP_NONE || strcmp(value, "any") == 0;
+}
+
+static const struct filter_key start_keys[] = {
+	{"count", parse_count, "a number from 1 to " RTE_STR(TRACE_PACKETS_MAX)},
+	{"address", parse_address, "an address or a prefix, such as 10.1.0.0/24"},
+	{"port", parse_port, "a number from 1 to 65535"},
+	{"proto", parse_proto, "a protocol, such as tcp, or its number"},
+	{"spi", parse_spi, "an SPI, such as 0x1001"},
+	{"sa", parse_sa, "the name of an SA"},
+	{"policy", parse_policy, "the name of a policy"},
+	{"in", parse_in, "the name of a port of the gateway"},
+	{"out", parse_out, "the name of a port of the gateway"},
+	{"drop", parse_drop, "a reason, as culvertctl explain lists them, or any"},
+};
+
+static bool parse_trace(void *number, const struct snapshot *s, const char *value)
+{
+	(void)s;
+	return number_parse(number, value, INT32_MAX);
+}
+
+static const struct filter_key number_keys[] = {{"trace", parse_trace, "its number"}};
+
+static void start(struct rte_tel_data *d, struct gateway *g, const struct request *r)
+{
+	int rc = tracing_start(g, &r->filter, r->count);
+	struct rte_tel_data *o = rc == 0 ? item_new() : NULL;
+
+	if (rc == -EBUSY)
+		add_string(d, "error", "another trace is on: one at a time");
+	else if (rc < 0)
+		add_string(d, "error", "no memory");
+	if (o == NULL)
+		return;
+	add_u64(o, "trace", g->tracing.number);
+	add_item(d, 0, o);
+}
+
+void trace_start_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	struct request r = {.filter.proto = TRACE_PROTO_ANY, .count = 10};
+	char why[RTE_TEL_MAX_STRING_LEN];
+
+	if (offset > 0)
+		return;
+	pthread_mutex_lock(&g->lock);
+	if (filter_items_parse(
+		    &r, start_keys, RTE_DIM(start_keys), g->snapshot, filter, why, sizeof(why)))
+		start(d, g, &r);
+	else
+		add_string(d, "error", why);
+	pthread_mutex_unlock(&g->lock);
+}
+
+// Whether it is the trace that the filter means. Whoever asks has not forgotten it.
+static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filter)
+{
+	char why[RTE_TEL_MAX_STRING_LEN] = "that trace is no more: another one has begun";
+	unsigned int number = 0;
+
+	if (filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->snapshot, filter, why,
+		    sizeof(why)) &&
+		number == g->tracing.number && number > 0) {
+		g->tracing.asked_ms = gateway_now_ms();
+		return true;
+	}
+	add_string(d, "error", why);
+	return false;
+}
+
+static void state_item(struct rte_tel_data *d, const struct gateway *g)
+{
+	const struct tracing *t = &g->tracing;
+	struct rte_tel_data *o = item_new();
+
+	if (o == NULL)
+		return;
+	add_string(o, "state", t->on ? "on" : "over");
+	add_u64(o, "packets", trace_packets(t->trace));
+	add_u64(o, "lost_steps", trace_lost(t->trace));
+	add_item(d, 0, o);
+}
+
+void trace_state_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	pthread_mutex_lock(&g->lock);
+	if (offset == 0 && is_meant(d, g, filter))
+		state_item(d, g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void trace_stop_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	pthread_mutex_lock(&g->lock);
+	if (offset == 0 && is_meant(d, g, filter)) {
+		tracing_stop(g);
+		state_item(d, g);
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void add_tcp_flags(struct rte_tel_data *d, const char *name, uint8_t flags)
+{
+	static const char *const flag[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
+	char text[40] = "";
+
+	for (unsigned int i = 0; i < RTE_DIM(flag); i++)
+		if ((flags & 1u << i) != 0) {
+			strcat(text, text[0] != '\0' ? "," : "");
+			strcat(text, flag[i]);
+		}
+	add_string(d, name, text);
+}
+
+static void add_spi(struct rte_tel_data *d, const char *name, rte_be32_t spi)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "0x%08" PRIx32, rte_be_to_cpu_32(spi));
+	add_string(d, name, text);
+}
+
+static void add_upper(struct rte_tel_data *d, const struct trace_header *h)
+{
+	if (h->has_ports) {
+		add_u64(d, "source_port", rte_be_to_cpu_16(h->src_port));
+		add_u64(d, "destination_port", rte_be_to_cpu_16(h->dst_port));
+	}
+	if (h->has_ports && h->proto == IPPROTO_TCP)
+		add_tcp_flags(d, "tcp_flags", h->tcp_flags);
+	if (h->has_icmp) {
+		add_u64(d, "icmp_type", h->icmp_type);
+		add_u64(d, "icmp_code", h->icmp_code);
+	}
+	if (h->mtu_told != 0)
+		add_u64(d, "mtu_told", h->mtu_told);
+	if (h->has_esp) {
+		add_spi(d, "spi", h->spi);
+		add_u64(d, "sequence", rte_be_to_cpu_32(h->seq));
+	}
+}
+
+static void add_header(struct rte_tel_data *d, const struct trace_header *h)
+{
+	char ether_type[8];
+
+	if (h->ether_type != 0) {
+		snprintf(ether_type, sizeof(ether_type), "0x%04x", rte_be_to_cpu_16(h->ether_type));
+		add_string(d, "ether_type", ether_type);
+	}
+	if (!ip_addr_is_none(&h->src) || !ip_addr_is_none(&h->dst)) {
+		add_addr(d, "source", &h->src);
+		add_addr(d, "destination", &h->dst);
+	}
+	if (!h->has_ip)
+		return;
+	add_proto(d, "proto", h->proto);
+	add_u64(d, "ttl", h->ttl);
+	if (h->df)
+		add_string(d, "df", "yes");
+	if (h->fragment) {
+		add_u64(d, "fragment_offset", h->frag_off);
+		add_string(d, "more_fragments", h->more ? "yes" : "no");
+	}
+	add_upper(d, h);
+}
+
+static void add_name(struct rte_tel_data *d, const struct trace_step *s)
+{
+	static const char *const word[] = {
+		[TRACE_NAMES_SA] = "sa",
+		[TRACE_NAMES_POLICY] = "policy",
+		[TRACE_NAMES_RULE] = "rule",
+		[TRACE_NAMES_FLOW] = "state",
+	};
+
+	if (s->name[0] != '\0')
+		add_string(d, word[trace_info[s->kind].names], s->name);
+}
+
+static void step_item(struct rte_tel_data *d, const struct gateway *g, const struct trace_step *s)
+{
+	const struct trace_info *info = &trace_info[s->kind];
+	char mac[RTE_ETHER_ADDR_FMT_SIZE];
+
+	add_u64(d, "packet", s->packet);
+	add_u64(d, "worker", s->worker);
+	add_u64(d, "ns",
+		(uint64_t)((double)(s->tsc - g->tracing.start) * 1e9 / (double)rte_get_tsc_hz()));
+	add_string(d, "stage", info->stage);
+	add_string(d, "decision", info->decision);
+	add_name(d, s);
+	if (s->reason != DROP_NONE) {
+		add_string(d, "reason", drop_info[s->reason].name);
+		add_string(d, "help", drop_info[s->reason].help);
+	}
+	if (s->port < g->conf->n_ports)
+		add_string(d, "port", g->conf->ports[s->port].name);
+	if (s->before != 0)
+		add_u64(d, "octets_before", s->before);
+	add_u64(d, "octets", s->len);
+	if (s->pieces != 0)
+		add_u64(d, "pieces", s->pieces);
+	if (s->mtu != 0)
+		add_u64(d, "mtu", s->mtu);
+	if (s->seq != 0)
+		add_u64(d, "sequence_64", s->seq);
+	if (!ip_addr_is_none(&s->next))
+		add_addr(d, "next_hop", &s->next);
+	if (!rte_is_zero_ether_addr(&s->mac)) {
+		rte_ether_format_addr(mac, sizeof(mac), &s->mac);
+		add_string(d, "mac", mac);
+	}
+	add_header(d, &s->header);
+}
+
+static void steps(struct rte_tel_data *d, const struct gateway *g, unsigned int offset)
+{
+	for (unsigned int i = offset; i < offset + PAGE; i++) {
+		const struct trace_step *s = trace_step_at(g->tracing.trace, i);
+		struct rte_tel_data *o = s != NULL ? item_new() : NULL;
+
+		if (o == NULL)
+			break;
+		step_item(o, g, s);
+		add_item(d, i, o);
+	}
+}
+
+void trace_steps_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	pthread_mutex_lock(&g->lock);
+	if (is_meant(d, g, filter))
+		steps(d, g, offset);
+	pthread_mutex_unlock(&g->lock);
+}

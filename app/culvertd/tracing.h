@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a trace (lib/dp/trace.h): one at a time. It ends when its packets have been seen,
+// when whoever asked for it says so, or has not asked for what is new for some seconds. Guarded by
+// the gateway's lock.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace.h"
+
+#define TRACING_FORGOTTEN_MS 5000
+
+struct gateway;
+
+struct tracing {
+	struct trace *trace; // NULL: there never was one
+	uint32_t number;     // of the one that is on or was the last, from 1
+	bool on;
+	uint64_t token;    // what workers have to pass until there can be another
+	uint64_t asked_ms; // when it was last asked for
+	uint64_t start;    // TSC
+};
+
+// Returns 0, -EBUSY (another one is on) or -ENOMEM. Threads of librte_telemetry.
+int tracing_start(struct gateway *g, const struct trace_filter *filter, uint32_t packets);
+
+// The packets that wait for their next hops are not traced on. Any thread.
+void tracing_stop(struct gateway *g);
+
+// Often. Control thread.
+void tracing_tick(struct gateway *g, uint64_t now);
