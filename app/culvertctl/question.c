@@ -41,19 +41,20 @@ static enum exit_code filter_unknown(const char *command, const struct show *wha
 // Reads pairs of words, a filter and its value.
 static enum exit_code filters_read(struct question *q, const char *command, char **words)
 {
+	const char *gap = q->what->word[0] != '\0' ? " " : "";
 	size_t len = 0;
 
 	for (; words[0] != NULL; words += 2) {
 		if (!is_filter(q->what, words[0]))
 			return filter_unknown(command, q->what, words[0]);
 		if (words[1] == NULL) {
-			warnx("%s: %s: of which value?", command, words[0]);
+			warnx("%s%s%s: %s: of which value?", command, gap, q->what->word, words[0]);
 			return EXIT_USAGE;
 		}
 		len += (size_t)snprintf(
 			q->filter + len, sizeof(q->filter) - len, ",%s=%s", words[0], words[1]);
 		if (len >= sizeof(q->filter)) {
-			warnx("%s: the filters are too long", command);
+			warnx("%s%s%s: the filters are too long", command, gap, q->what->word);
 			return EXIT_USAGE;
 		}
 	}
