@@ -364,6 +364,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	if (o.check_only) {
 		printf("%s: configuration is good\n", o.conf);
+		for (unsigned int i = 0; i < g.conf->n_ports; i++)
+			printf("port \"%s\" faces the %s side\n", g.conf->ports[i].name,
+				g.conf->ports[i].unprotected ? "unprotected" : "protected");
 		conf_free(g.conf);
 		return EXIT_OK;
 	}

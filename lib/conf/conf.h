@@ -22,8 +22,7 @@
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
 #define CONF_EAL_ARGS_MAX  32
-#define CONF_SPI_MIN       0x100      // below: reserved (RFC 4303 2.1)
-#define CONF_SPI_MAX       0x7fffffff // the rest is kept for own uses; libconfig reads it as negative
+#define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
 // Where an item stands, for messages of later stages ("device not found").
 struct conf_where {

@@ -137,38 +137,20 @@ static void check_memory(struct conf_reader *r)
 			c->memory_mb, c->packet_buffers, c->flows_max, mb);
 }
 
-// The port by which an address is reached, by the longest prefix; -1 if by none.
-static int port_towards(const struct conf *c, const struct ip_addr *a)
+// An error about a size that fits no port teaches nothing.
+static void check_pmtu(struct conf_reader *r)
 {
-	int port = conf_link_port(c, a), len = -1;
+	config_setting_t *min = conf_given(conf_member(r->root, "pmtu"), "min");
+	unsigned int largest = 0;
 
-	if (port >= 0)
-		return port;
-	for (unsigned int i = 0; i < c->n_routes; i++) {
-		if (ip_addr_family(&c->routes[i].to.addr) != ip_addr_family(a) ||
-			!ip_prefix_contains(&c->routes[i].to, a) || c->routes[i].to.len <= len)
-			continue;
-		len = c->routes[i].to.len;
-		port = (int)c->routes[i].port;
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		if (conf_refused(conf_item(r, "ports", i), "mtu"))
+			return;
+		largest = RTE_MAX(largest, (unsigned int)r->c->ports[i].mtu);
 	}
-	return port;
-}
-
-// A port faces the untrusted side if ESP comes in there: to an address of the port, or to a host
-// behind another.
-static void derive_sides(struct conf_reader *r)
-{
-	struct conf *c = r->c;
-
-	for (unsigned int i = 0; i < c->n_sas; i++) {
-		int port = conf_own_port(c, &c->sas[i].local);
-
-		if (port < 0 && c->sas[i].mode == CONF_TRANSPORT)
-			port = port_towards(c, &c->sas[i].remote);
-		if (port >= 0 &&
-			conf_given(conf_item(r, "ports", (unsigned int)port), "side") == NULL)
-			c->ports[port].unprotected = true;
-	}
+	if (min != NULL && r->c->n_ports > 0 && r->c->pmtu_min > largest)
+		conf_err(r, min, "%u is more than the mtu of every port, must be at most %u",
+			r->c->pmtu_min, largest);
 }
 
 void conf_check(struct conf_reader *r)
@@ -178,6 +160,7 @@ void conf_check(struct conf_reader *r)
 	conf_check_sas(r);
 	conf_check_policies(r);
 	conf_check_rules(r);
-	derive_sides(r);
+	conf_check_sides(r);
 	check_memory(r);
+	check_pmtu(r);
 }

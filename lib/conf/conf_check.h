@@ -13,6 +13,7 @@ void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
+void conf_check_sides(struct conf_reader *r);
 
 // Check what an SA, an item of the list, does for traffic flow confidentiality and with IP headers,
 // and fill in the defaults that depend on other settings.
@@ -83,6 +84,10 @@ void conf_check_proto_ports(
 // other's family. Without either both are ::/0, and the family is IP_ANY. Refuses different ones.
 enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,
 	const char *a_name, struct ip_prefix *a, const char *b_name, struct ip_prefix *b);
+
+// Refuses ICMP with addresses of IPv6, and the other way round.
+void conf_check_proto_family(
+	struct conf_reader *r, config_setting_t *item, uint16_t proto, enum ip_family family);
 
 // Whether two addresses are of one family; refuses the second if not. Names are those of their
 // settings, both of which were accepted.

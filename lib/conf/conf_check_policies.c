@@ -200,6 +200,7 @@ void conf_check_policies(struct conf_reader *r)
 
 		conf_check_proto_ports(r, item, p->proto, ports);
 		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
+		conf_check_proto_family(r, item, p->proto, p->family);
 		if (protected)
 			narrow(r, item, p);
 	}

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
 #include <string.h>
 
 #include "conf_check.h"
 #include "conf_schema.h"
-
-#define PROTO_ICMP   1
-#define PROTO_ICMPV6 58
 
 static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 {
@@ -36,8 +34,8 @@ static void check_icmp_type(struct conf_reader *r, config_setting_t *item, struc
 
 	if (s == NULL)
 		rule->icmp_type = CONF_ICMP_ANY;
-	else if (!conf_refused(item, "proto") && rule->proto != PROTO_ICMP &&
-		 rule->proto != PROTO_ICMPV6)
+	else if (!conf_refused(item, "proto") && rule->proto != IPPROTO_ICMP &&
+		 rule->proto != IPPROTO_ICMPV6)
 		conf_err(r, s, "needs proto icmp or icmpv6");
 }
 
@@ -189,6 +187,7 @@ void conf_check_rules(struct conf_reader *r)
 		check_icmp_type(r, item, rule);
 		rule->family = conf_check_prefixes(
 			r, item, "source", &rule->source, "destination", &rule->destination);
+		conf_check_proto_family(r, item, rule->proto, rule->family);
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
+
 #include "conf_check.h"
 #include "conf_schema.h"
 
@@ -45,6 +47,17 @@ enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item
 	if (family == IP_V4 && !b_given)
 		*b = all_v4;
 	return family;
+}
+
+void conf_check_proto_family(
+	struct conf_reader *r, config_setting_t *item, uint16_t proto, enum ip_family family)
+{
+	config_setting_t *s = conf_given(item, "proto");
+
+	if (s != NULL && proto == IPPROTO_ICMP && family == IP_V6)
+		conf_err(r, s, "icmp is a protocol of IPv4, must be icmpv6 with IPv6 addresses");
+	if (s != NULL && proto == IPPROTO_ICMPV6 && family == IP_V4)
+		conf_err(r, s, "icmpv6 is a protocol of IPv6, must be icmp with IPv4 addresses");
 }
 
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)

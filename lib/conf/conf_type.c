@@ -294,14 +294,14 @@ static void parse_spi(struct conf_reader *r, const struct conf_option *o, config
 {
 	uint32_t v;
 
-	if (whole_number(&v, text) && v >= CONF_SPI_MIN && v <= CONF_SPI_MAX)
+	if (whole_number(&v, text) && v >= CONF_SPI_MIN)
 		*(uint32_t *)field = v;
 	else
 		refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_spi = {
-	"from 0x100 to 0x7fffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
+	"from 0x100 to 0xffffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
 	parse_spi};
 
 static const struct proto {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_check.h"
+
+// The port by which an address is reached, by the longest prefix; -1 if by none.
+static int port_towards(const struct conf *c, const struct ip_addr *a)
+{
+	int port = conf_link_port(c, a), len = -1;
+
+	if (port >= 0)
+		return port;
+	for (unsigned int i = 0; i < c->n_routes; i++) {
+		if (ip_addr_family(&c->routes[i].to.addr) != ip_addr_family(a) ||
+			!ip_prefix_contains(&c->routes[i].to, a) || c->routes[i].to.len <= len)
+			continue;
+		len = c->routes[i].to.len;
+		port = (int)c->routes[i].port;
+	}
+	return port;
+}
+
+// The port by which ESP of an SA comes in: to an address of the port, or to a host behind another.
+// -1: none is known.
+static int port_of(const struct conf *c, const struct conf_sa *sa)
+{
+	int port = conf_own_port(c, &sa->local);
+
+	return port < 0 && sa->mode == CONF_TRANSPORT ? port_towards(c, &sa->remote) : port;
+}
+
+static config_setting_t *side_setting(const struct conf_reader *r, int port)
+{
+	return conf_given(conf_item(r, "ports", (unsigned int)port), "side");
+}
+
+// A port faces the untrusted side if ESP comes in there.
+static void derive(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		int port = port_of(c, &c->sas[i]);
+
+		if (port >= 0 && side_setting(r, port) == NULL)
+			c->ports[port].unprotected = true;
+	}
+}
+
+// Why a port faces the side that it does, where it does not say so itself.
+static const char *reason(const struct conf_reader *r, int port)
+{
+	if (!r->c->ports[port].unprotected)
+		return "no SA ends there";
+	for (unsigned int i = 0; i < r->c->n_sas; i++)
+		if (port_of(r->c, &r->c->sas[i]) == port)
+			return conf_format(r, "%s ends there", conf_ref(r, conf_item(r, "sas", i)));
+	return "";
+}
+
+static bool is_same(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
+}
+
+static int port_of_network(const struct conf *c, const struct ip_prefix *net)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int k = 0; k < c->ports[i].n_addrs; k++)
+			if (is_same(&c->ports[i].addrs[k].net, net))
+				return (int)i;
+	return -1;
+}
+
+// A tunnel between the right addresses the wrong way round, or with an SA that ends at the wrong
+// port, would carry in clear what it should hide.
+static void check_end(struct conf_reader *r, config_setting_t *policy, const char *name,
+	const struct ip_prefix *net, bool unprotected)
+{
+	static const char *const sides[] = {"protected", "unprotected"};
+	config_setting_t *s = conf_given(policy, name);
+	int port = s != NULL ? port_of_network(r->c, net) : -1;
+	char buf[IP_PREFIX_STRLEN];
+
+	if (port >= 0 && side_setting(r, port) == NULL &&
+		r->c->ports[port].unprotected != unprotected)
+		conf_err(r, s,
+			"%s is the network of %s, which faces the %s side since %s, must be on "
+			"the %s side",
+			ip_prefix_format(buf, net),
+			conf_ref(r, conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],
+			reason(r, port), sides[unprotected]);
+}
+
+void conf_check_sides(struct conf_reader *r)
+{
+	const struct conf *c = r->c;
+
+	derive(r);
+	if (!r->nets_known || conf_refused(r->root, "sas"))
+		return;
+	for (unsigned int i = 0; i < c->n_policies; i++) {
+		config_setting_t *item = conf_item(r, "policies", i);
+		const struct conf_policy *p = &c->policies[i];
+
+		if (conf_given(item, "action") == NULL || p->action != CONF_PROTECT)
+			continue;
+		check_end(r, item, "local", &p->local, false);
+		check_end(r, item, "remote", &p->remote, true);
+	}
+}
