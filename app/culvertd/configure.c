@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "build_flow.h"
+#include "gateway.h"
 #include "ipv6.h"
 #include "log.h"
 #include "path_mtu.h"
@@ -82,7 +83,7 @@ int configure_start(struct gateway *g)
 		return -EIO;
 	}
 	warn_unkept(g, s);
-	build_commit(s, g->conf);
+	build_commit(s, g->conf); // makes no ways, so it cannot fail
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	warn_small_tunnels(s);
 	if (neighbours_set(g, g->conf) == 0)
@@ -102,56 +103,103 @@ static void apply_settings(struct gateway *g, const struct conf *conf)
 		worker_errors_set(g->loops[i]->worker, conf->icmp_errors_per_second);
 }
 
-// Nothing in here can fail: from now on the new configuration is the one that runs.
-static void replace(struct gateway *g, struct conf *conf, struct snapshot *s)
+// From here on the new configuration is the one that runs.
+static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
 {
-	struct conf *old = g->conf;
-
-	pthread_mutex_lock(&g->lock);
-	build_commit(s, conf);
 	g->retired = g->snapshot;
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	g->retired_token = rte_rcu_qsbr_start(g->qsbr);
 	apply_settings(g, conf);
-	neighbours_unset(g, old);
+	neighbours_unset(g, g->conf);
 	neighbours_set(g, conf); // conf_load() has counted them
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		g->ports[i].conf = &conf->ports[i];
 	g->conf = conf;
 	peers_follow(g);
 	path_mtus_apply(g);
-	pthread_mutex_unlock(&g->lock);
-	conf_free(old);
-	warn_small_tunnels(s);
 }
 
-int configure_reload(struct gateway *g, FILE *errors)
+// Nothing in here fails after something was changed.
+static int replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 {
-	struct conf *conf;
-	struct snapshot *s;
+	struct conf *old = g->conf;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	rc = build_commit(s, conf);
+	if (rc == 0)
+		publish(g, conf, s);
+	pthread_mutex_unlock(&g->lock);
+	if (rc < 0)
+		return rc;
+	conf_free(old);
+	warn_small_tunnels(s);
+	return 0;
+}
+
+static void *load(void *arg)
+{
+	struct gateway *g = arg;
+	struct load *l = &g->load;
 	char why[256];
 
-	if (g->retired != NULL)
-		return -EBUSY;
-	conf = conf_load(g->conf_path, g->conf, errors);
-	if (conf == NULL)
-		return -EINVAL;
-	s = build(g, conf, why, sizeof(why));
-	if (s == NULL) {
-		fprintf(errors, "%s: could not be put to work: %s\n", g->conf_path, why);
-		conf_free(conf);
-		return -EINVAL;
+	l->conf = conf_load(g->conf_path, g->conf, l->errors);
+	if (l->conf != NULL)
+		l->snapshot = build(g, l->conf, why, sizeof(why));
+	if (l->conf != NULL && l->snapshot == NULL)
+		fprintf(l->errors, "%s: could not be put to work: %s\n", g->conf_path, why);
+	atomic_store_explicit(&l->ready, true, memory_order_release);
+	return NULL;
+}
+
+int configure_load(struct gateway *g, FILE *errors)
+{
+	g->load = (struct load){.errors = errors};
+	if (pthread_create(&g->load.thread, NULL, load, g) != 0) {
+		fprintf(errors, "%s: no thread to read it\n", g->conf_path);
+		g->load.errors = NULL;
+		return -EAGAIN;
 	}
-	if (reserve_begin(g->reserve, s) < 0) {
-		fprintf(errors,
+	pthread_setname_np(g->load.thread, "culvert-load");
+	return 0;
+}
+
+static int put_to_work(struct gateway *g, const struct load *l)
+{
+	if (l->snapshot == NULL)
+		return -EINVAL;
+	if (reserve_begin(g->reserve, l->snapshot) < 0) {
+		fprintf(l->errors,
 			"%s: sequence numbers of new SAs could not be reserved, see the log\n",
 			g->conf_path);
-		build_snapshot_free(s);
-		conf_free(conf);
 		return -EINVAL;
 	}
-	replace(g, conf, s);
+	if (replace(g, l->conf, l->snapshot) < 0) {
+		fprintf(l->errors, "%s: no memory\n", g->conf_path);
+		return -EINVAL;
+	}
 	return 0;
+}
+
+static void load_drop(struct load *l)
+{
+	build_snapshot_free(l->snapshot);
+	conf_free(l->conf);
+}
+
+int configure_loaded(struct gateway *g)
+{
+	struct load *l = &g->load;
+	int rc;
+
+	if (!atomic_load_explicit(&l->ready, memory_order_acquire))
+		return -EINPROGRESS;
+	pthread_join(l->thread, NULL);
+	rc = put_to_work(g, l);
+	if (rc < 0)
+		load_drop(l);
+	l->errors = NULL;
+	return rc;
 }
 
 void configure_tick(struct gateway *g)
@@ -166,6 +214,10 @@ void configure_tick(struct gateway *g)
 
 void configure_stop(struct gateway *g)
 {
+	if (g->load.errors != NULL) {
+		pthread_join(g->load.thread, NULL);
+		load_drop(&g->load);
+	}
 	if (g->retired != NULL)
 		build_retire(g->snapshot, g->retired);
 	build_snapshot_free(g->snapshot);

@@ -4,21 +4,39 @@
 // it has been published. Control thread.
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-#include "gateway.h"
+struct conf;
+struct gateway;
+struct snapshot;
+
+// A configuration on its way.
+struct load {
+	pthread_t thread;
+	FILE *errors; // NULL: none is on its way
+	struct conf *conf;
+	struct snapshot *snapshot; // NULL: it was refused
+	atomic_bool ready;         // set by the thread when it is done with the above
+};
 
 // Builds what g->conf describes and publishes it, before workers run. Failures are logged. Returns
 // 0, -EIO or -ENOMEM.
 int configure_start(struct gateway *g);
 
-// Reads the file of g->conf_path again and puts it in the place of g->conf. What is wrong with it
-// is written to errors, one line each. Returns 0, -EINVAL if it is refused, or -EBUSY while workers
-// may still see the one before the last.
-int configure_reload(struct gateway *g, FILE *errors);
+// Begins to read the file of g->conf_path again and to build what it describes, on a thread of its
+// own: with many SAs that takes longer than neighbours and keepalives can wait. What is wrong with
+// it is written to errors, one line each, until configure_loaded() has said what came of it. Only
+// while nothing is loaded and nothing retired. Returns 0 or -EAGAIN.
+int configure_load(struct gateway *g, FILE *errors);
+
+// What came of it: 0 once it is in the place of g->conf, -EINVAL if it was refused. -EINPROGRESS
+// until then: call it often.
+int configure_loaded(struct gateway *g);
 
 // Frees what was replaced when no worker can see it any more. Call it often.
 void configure_tick(struct gateway *g);
 
-// When workers have ended.
+// When workers have ended. Waits for a load, of which nothing comes.
 void configure_stop(struct gateway *g);

@@ -11,6 +11,7 @@
 
 #include "build.h"
 #include "conf.h"
+#include "configure.h"
 #include "dad.h"
 #include "health.h"
 #include "loop.h"
@@ -37,6 +38,7 @@ struct gateway {
 	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.
 	struct snapshot *retired;
 	uint64_t retired_token;
+	struct load load; // control thread
 	struct reload reload;
 	struct tracing tracing;
 	struct port ports[PORTS_MAX]; // by index of conf->ports

@@ -110,6 +110,14 @@ static uint16_t mtu_to_configure(const struct conf_port *c)
 	return iface_is_attached(c->device) ? (uint16_t)RTE_MIN(c->mtu, RTE_ETHER_MTU) : c->mtu;
 }
 
+// Every buffer has room for a frame, but some drivers use only whole kilobytes of it: a jumbo frame
+// may then take two.
+static uint64_t rx_offloads(const struct conf_port *c)
+{
+	return RTE_ETH_RX_OFFLOAD_IPV4_CKSUM |
+	       (c->mtu > RTE_ETHER_MTU ? RTE_ETH_RX_OFFLOAD_SCATTER : 0);
+}
+
 static struct rte_eth_conf eth_conf_of(
 	const struct conf_port *c, const struct rte_eth_dev_info *info, uint16_t n_rx)
 {
@@ -117,7 +125,7 @@ static struct rte_eth_conf eth_conf_of(
 				RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP;
 	struct rte_eth_conf e = {
 		.rxmode.mtu = mtu_to_configure(c),
-		.rxmode.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
+		.rxmode.offloads = info->rx_offload_capa & rx_offloads(c),
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE,
 	};
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "configure.h"
+#include "gateway.h"
 #include "log.h"
 #include "notify.h"
 
@@ -29,56 +29,66 @@ static void log_lines(const char *lines)
 	}
 }
 
-// Returns what went wrong, NULL if nothing did.
-static char *run(struct gateway *g)
+static void finish(struct gateway *g, int rc)
 {
-	char *lines = NULL;
-	size_t size;
-	FILE *errors = open_memstream(&lines, &size);
+	struct reload *r = &g->reload;
 
-	if (errors == NULL)
-		return strdup("no memory");
-
-	int rc = configure_reload(g, errors);
-
-	fclose(errors);
-	if (rc == 0) {
-		free(lines);
-		return NULL;
-	}
-	return lines;
-}
-
-void reload_tick(struct gateway *g)
-{
-	uint32_t asked;
-	char *errors;
-
-	pthread_mutex_lock(&g->lock);
-	asked = g->reload.asked;
-	pthread_mutex_unlock(&g->lock);
-	// Until workers have passed on from the one before.
-	if (asked == g->reload.done || g->retired != NULL)
-		return;
-	notify_reloading();
-	log_info("reloading %s", g->conf_path);
-	errors = run(g);
-	if (errors != NULL) {
-		log_lines(errors);
+	if (r->stream != NULL)
+		fclose(r->stream);
+	r->stream = NULL;
+	if (rc < 0) {
+		log_lines(r->lines != NULL ? r->lines : "no memory\n");
 		log_error("not reloaded: nothing has changed");
 	} else {
 		log_info("reloaded, generation %u", g->snapshot->generation);
 	}
 	notify_ready();
 	pthread_mutex_lock(&g->lock);
-	free(g->reload.errors);
-	g->reload.errors = errors;
-	g->reload.refused = errors != NULL;
-	g->reload.done = asked;
+	free(r->errors);
+	r->errors = rc < 0 ? r->lines : NULL;
+	r->refused = rc < 0;
+	r->done = r->number;
 	pthread_mutex_unlock(&g->lock);
+	if (rc == 0)
+		free(r->lines);
+	r->lines = NULL;
+}
+
+static void begin(struct gateway *g, uint32_t asked)
+{
+	struct reload *r = &g->reload;
+
+	notify_reloading();
+	log_info("reloading %s", g->conf_path);
+	r->number = asked;
+	r->stream = open_memstream(&r->lines, &r->size);
+	if (r->stream == NULL || configure_load(g, r->stream) < 0)
+		finish(g, -EAGAIN);
+}
+
+void reload_tick(struct gateway *g)
+{
+	uint32_t asked;
+	int rc;
+
+	if (g->reload.stream != NULL) {
+		rc = configure_loaded(g);
+		if (rc != -EINPROGRESS)
+			finish(g, rc);
+		return;
+	}
+	pthread_mutex_lock(&g->lock);
+	asked = g->reload.asked;
+	pthread_mutex_unlock(&g->lock);
+	// Not before workers have passed on from the one before.
+	if (asked != g->reload.done && g->retired == NULL)
+		begin(g, asked);
 }
 
 void reload_fini(struct gateway *g)
 {
+	if (g->reload.stream != NULL)
+		fclose(g->reload.stream);
+	free(g->reload.lines);
 	free(g->reload.errors);
 }

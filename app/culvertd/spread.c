@@ -10,6 +10,11 @@
 #include "ipv4.h"
 #include "ipv6.h"
 
+// Octets of a frame that are looked at: IPv6 with extension headers, and of what they carry ports
+// or an SPI.
+#define HEADERS_MAX                                                                                \
+	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv6_hdr) + IPV6_CHAIN_LEN_MAX + 8)
+
 // Sum and difference-free mixing make both directions alike.
 static unsigned int choose(uint32_t ends, uint32_t third, uint8_t proto, unsigned int n_workers)
 {
@@ -62,9 +67,10 @@ static unsigned int spread_v6(const struct rte_ipv6_hdr *ip, uint32_t len, unsig
 unsigned int spread_worker(const struct rte_mbuf *m, unsigned int n_workers)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-	uint32_t len = rte_pktmbuf_data_len(m) - (uint32_t)sizeof(*eth);
+	uint32_t len = rte_pktmbuf_pkt_len(m) - (uint32_t)sizeof(*eth);
 
-	if (rte_pktmbuf_data_len(m) < sizeof(*eth))
+	// Of a frame in several buffers all headers are in the first: drivers fill it.
+	if (rte_pktmbuf_data_len(m) < (m->nb_segs > 1 ? HEADERS_MAX : sizeof(*eth)))
 		return 0;
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4))
 		return spread_v4((const struct rte_ipv4_hdr *)(eth + 1), len, n_workers);

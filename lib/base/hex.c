@@ -38,3 +38,14 @@ int hex_parse(uint8_t *out, size_t size, const char *text)
 	}
 	return n;
 }
+
+void hex_format(char *text, const uint8_t *octets, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len; i++) {
+		*text++ = digits[octets[i] >> 4];
+		*text++ = digits[octets[i] & 15];
+	}
+	*text = '\0';
+}

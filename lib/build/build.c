@@ -161,16 +161,7 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 	s->sa_out[s->n_sa_out++] = sa;
 	if (p->dummies_rate > 0)
 		s->dummies[s->n_dummies++] = sa;
-	if (!sa->sa.begun)
-		return 0;
-
-	// A peer that is followed stays where it was heard from.
-	const struct sa_peer asked = sa_peer_asked(p), *peer = p->follow ? &sa->peer : &asked;
-	const struct nexthop *way = way_to(s, &peer->addr);
-	struct sa_path *path = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &p->local));
-
-	s->path[s->n_sa_out - 1] = path;
-	return path != NULL ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int sa_in_add(struct snapshot *s, const struct sa_params *p)
@@ -386,10 +377,40 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
-void build_commit(struct snapshot *s, const struct conf *conf)
+// New ways for the SAs that have begun already.
+static int paths_build(struct snapshot *s, const struct conf *conf)
+{
+	unsigned int n_out = 0;
+
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		struct sa_out *sa = s->sa_out[n_out];
+		struct sa_params p;
+
+		if (conf->sas[i].direction != CONF_OUT)
+			continue;
+		n_out++;
+		if (!sa->sa.begun)
+			continue;
+		sa_params_write(&p, conf, &conf->sas[i]);
+
+		// A peer that is followed stays where it was heard from.
+		const struct sa_peer asked = sa_peer_asked(&p);
+		const struct sa_peer *peer = p.follow ? &sa->peer : &asked;
+		const struct nexthop *way = way_to(s, &peer->addr);
+
+		s->path[n_out - 1] = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &p.local));
+		if (s->path[n_out - 1] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int build_commit(struct snapshot *s, const struct conf *conf)
 {
 	unsigned int n_out = 0, n_in = 0;
 
+	if (paths_build(s, conf) < 0)
+		return -ENOMEM;
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		bool out = conf->sas[i].direction == CONF_OUT;
 		struct sa_params p;
@@ -410,6 +431,7 @@ void build_commit(struct snapshot *s, const struct conf *conf)
 			sa_in_change(sa, &p);
 		}
 	}
+	return 0;
 }
 
 void build_retire(struct snapshot *s, struct snapshot *old)

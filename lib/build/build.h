@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From configuration to snapshot. Control thread.
+// From configuration to snapshot. Control thread, but build_snapshot().
 #pragma once
 
 #include "conf.h"
@@ -13,13 +13,15 @@ struct build_port {
 // Makes the snapshot that the configuration describes. Everything in it is its own but SAs: those
 // that the running one (NULL: none) has in the same way are shared with it, which does not notice
 // before build_commit(). On failure returns NULL after writing the reason to why (size octets):
-// memory, or an algorithm that no engine has.
+// memory, or an algorithm that no engine has. Any thread, while no other one builds, commits,
+// retires or frees.
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size);
 
 // Just before the snapshot is published in the place of another: gives the shared SAs their new
 // ways, names and lifetimes, and the others their first numbers. conf is what it was built from.
-void build_commit(struct snapshot *s, const struct conf *conf);
+// Returns 0; or -ENOMEM, and nothing has changed.
+int build_commit(struct snapshot *s, const struct conf *conf);
 
 // When no worker can see the old one any more, in the place of which s was published: what it has
 // counted goes over to s, and it is freed with the SAs that s does not share.

@@ -154,7 +154,7 @@ static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *
 {
 	*goes_on = true;
 	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->frag_max == 0))
-		return likely(reassembly_leave_large_buffer(w, p)) ? DROP_NONE : DROP_NO_BUFFER;
+		return DROP_NONE;
 	*goes_on = is_sealed_whole(w, p);
 	if (!*goes_on)
 		return shrink(w, p);

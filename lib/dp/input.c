@@ -4,6 +4,7 @@
 #include <rte_prefetch.h>
 
 #include "arp.h"
+#include "buffer.h"
 #include "input_v6.h"
 #include "ipv4.h"
 #include "natt.h"
@@ -113,12 +114,28 @@ static __rte_always_inline enum drop ip_input(
 	return input_sort(w, p);
 }
 
+// A frame that the driver has spread over several buffers, which others may have, too.
+static enum drop gather(struct worker *w, struct pkt *p)
+{
+	struct rte_mbuf *chain = p->m;
+	enum drop d = buffer_flatten(w, &p->m, chain);
+
+	if (d == DROP_NONE)
+		worker_release(w, chain);
+	return d;
+}
+
 static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)
 {
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	const struct rte_ether_hdr *eth;
 
-	if (unlikely(p->m->nb_segs > 1 && rte_pktmbuf_linearize(p->m) < 0))
-		return DROP_FRAME_SCATTERED;
+	if (unlikely(p->m->nb_segs > 1)) {
+		enum drop d = gather(w, p);
+
+		if (d != DROP_NONE)
+			return d;
+	}
+	eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;
 

@@ -263,8 +263,11 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 enum drop local_admit(struct worker *w, struct pkt *p)
 {
 	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
+	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
 
-	return inbound ? policy_let_in(w, p) : DROP_NONE;
+	// What routers say about ESP is never in ESP, and is held against what was sent (RFC 4301
+	// 6.1.1, 8.2.1).
+	return d == DROP_CLEAR_TEXT && pmtu_is_error(p) ? DROP_NONE : d;
 }
 
 enum drop local_input(struct worker *w, struct pkt *p)

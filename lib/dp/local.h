@@ -19,7 +19,8 @@ enum local_fault {
 	LOCAL_HEADER,
 };
 
-// Whether policy lets us hear a packet for one of our addresses. Returns what policy_let_in() does.
+// Whether policy lets us hear a packet for one of our addresses. Returns what policy_let_in() does;
+// but that is not asked about errors about the size of ESP packets, which prove themselves.
 enum drop local_admit(struct worker *w, struct pkt *p);
 
 // Serves a packet for one of our addresses. The answer, if any, goes to w->own.

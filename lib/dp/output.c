@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.h"
 
+#include "buffer.h"
 #include "ip_view.h"
 #include "local.h"
 #include "trace.h"
@@ -13,14 +14,14 @@
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
 	struct tx_buffer *tx = &w->tx[port];
+	enum drop d = buffer_leave_large(w, &m);
 
-	if (unlikely(tx->n == TX_MAX)) {
-		struct pkt p = {.m = m};
-
-		pkt_drop(w, &p, DROP_TX_FULL);
-		return;
-	}
-	tx->m[tx->n++] = m;
+	if (unlikely(tx->n == TX_MAX))
+		d = DROP_TX_FULL;
+	if (likely(d == DROP_NONE))
+		tx->m[tx->n++] = m;
+	else
+		pkt_drop(w, &(struct pkt){.m = m}, d);
 }
 
 static void send_to(
@@ -51,10 +52,11 @@ static void tell_unreachable(struct worker *w, const struct pkt *p)
 		local_error(w, p, LOCAL_NO_HOST, 0);
 }
 
-static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_addr *next)
+static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = p->nexthop->port};
 	unsigned int same = 0;
+	enum drop d;
 
 	for (uint32_t i = 0; i < w->n_held; i++)
 		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
@@ -62,6 +64,9 @@ static enum drop hold(struct worker *w, const struct pkt *p, const struct ip_add
 	worker_ask(w, &e);
 	if (w->n_held == w->held_max || same == HELD_PER_NEXT_MAX)
 		return DROP_NEIGH_HOLD_FULL;
+	d = buffer_leave_large(w, &p->m);
+	if (d != DROP_NONE)
+		return d;
 	w->held[w->n_held++] = (struct held){
 		.p = *p,
 		.next = *next,

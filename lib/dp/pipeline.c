@@ -4,6 +4,7 @@
 #include <rte_esp.h>
 #include <rte_udp.h>
 
+#include "buffer.h"
 #include "dummy.h"
 #include "esp_in.h"
 #include "esp_out.h"
@@ -182,6 +183,22 @@ static __rte_noinline void pipeline_in(struct worker *w)
 	esp_in(w, false);
 }
 
+// Whether a packet for which there was too little room is framed in another buffer.
+static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
+	const struct sa_path *path, uint64_t seq)
+{
+	struct rte_mbuf *full = p->m;
+
+	if (*d != DROP_NO_ROOM)
+		return false;
+	*d = buffer_flatten(w, &p->m, full);
+	if (*d != DROP_NONE)
+		return false;
+	worker_release(w, full);
+	*d = esp_out_of(p->sa_out)(op, p->sa_out, path, p->m, seq, w->id);
+	return *d == DROP_NONE;
+}
+
 // RFC 4303 3.3, outbound packet processing.
 static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 {
@@ -207,20 +224,22 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 
 		udp_v6 |=
 			path->outer_len == sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
-		for (; i < run; i++) {
+		for (; i < run; i++, seq++) {
 			struct pkt *p = b->p[i];
 			const uint16_t len = rte_pktmbuf_data_len(p->m);
 			enum drop d = DROP_PEER_UNKNOWN;
 
 			p->nexthop = path->nexthop;
 			if (likely(p->nexthop != NULL))
-				d = frame(&op[n], sa, path, p->m, seq++, w->id); // 3.3.2
-			if (traced && d == DROP_NONE)
-				trace_sealed(w, p, seq - 1, len);
-			if (likely(d == DROP_NONE))
+				d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
+			if (likely(d == DROP_NONE) ||
+				frame_elsewhere(&d, &op[n], w, p, path, seq)) {
+				if (traced)
+					trace_sealed(w, p, seq, len);
 				b->p[n++] = p;
-			else
+			} else {
 				pkt_drop(w, p, d);
+			}
 		}
 	}
 	b->n = n;

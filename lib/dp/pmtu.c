@@ -184,6 +184,25 @@ static void tell_control(struct worker *w, const struct pkt *p, const struct quo
 		      });
 }
 
+// From inside, or out of a tunnel, nobody knows better what takes our ESP packets.
+static bool comes_from_outside(const struct worker *w, const struct pkt *p)
+{
+	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
+}
+
+static bool read_quoted(struct quoted *q, const struct pkt *p)
+{
+	return pkt_is_v4(p) ? read_v4(q, pkt_ip(p)) : read_v6(q, pkt_ip6(p));
+}
+
+bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
+{
+	struct quoted q;
+
+	return w->snapshot->pmtu_min != 0 && comes_from_outside(w, p) && pmtu_is_error(p) &&
+	       read_quoted(&q, p) && find_sa(w->snapshot, &q) != NULL;
+}
+
 enum drop pmtu_hear(struct worker *w, struct pkt *p)
 {
 	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
@@ -191,10 +210,9 @@ enum drop pmtu_hear(struct worker *w, struct pkt *p)
 	struct sa_out *sa;
 	uint16_t now;
 
-	if (w->snapshot->pmtu_min == 0 || p->sa_in != NULL ||
-		!w->snapshot->port[p->port].unprotected)
+	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p))
 		return DROP_LOCAL_UNSERVED;
-	if (!(pkt_is_v4(p) ? read_v4(&q, pkt_ip(p)) : read_v6(&q, pkt_ip6(p))))
+	if (!read_quoted(&q, p))
 		return DROP_PMTU_IMPLAUSIBLE;
 	sa = find_sa(w->snapshot, &q);
 	if (sa == NULL || !sent_lately(sa, q.seq))

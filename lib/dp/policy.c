@@ -52,10 +52,10 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 static enum drop from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
 {
-	if (protects(policy))
-		return DROP_CLEAR_TEXT;
 	if (is_inside(w, src))
 		return DROP_IP_SOURCE;
+	if (protects(policy))
+		return DROP_CLEAR_TEXT;
 	// The gateway's outside may be pinged, traced and told of errors without a policy.
 	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
 		return DROP_NONE;

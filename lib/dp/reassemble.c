@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "buffer.h"
 #include "ipv4.h"
 #include "trace.h"
 #include "worker.h"
@@ -57,27 +58,6 @@ static bool same_origin(const struct rte_mbuf *m, uint32_t origin)
 	return true;
 }
 
-// Copies a chain into one buffer.
-static struct rte_mbuf *flatten(struct worker *w, struct rte_mbuf *chain)
-{
-	uint32_t len = rte_pktmbuf_pkt_len(chain);
-	uint32_t room = rte_pktmbuf_data_room_size(w->pool) - RTE_PKTMBUF_HEADROOM;
-	bool small = len + WORKER_TAILROOM <= room;
-	struct rte_mbuf *m = rte_pktmbuf_alloc(small ? w->pool : w->large_pool);
-	uint8_t *to;
-
-	if (m == NULL || rte_pktmbuf_tailroom(m) < len) {
-		rte_pktmbuf_free(m);
-		return NULL;
-	}
-	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
-	for (const struct rte_mbuf *s = chain; s != NULL; s = s->next) {
-		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);
-		to += s->data_len;
-	}
-	return m;
-}
-
 static struct reassembly *table_for(struct worker *w, const struct pkt *p)
 {
 	if (p->sa_in != NULL)
@@ -92,25 +72,12 @@ static uint32_t origin_of(const struct pkt *p)
 	return p->sa_in != NULL ? rte_be_to_cpu_32(p->sa_in->sa.spi) : p->port;
 }
 
-bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p)
-{
-	struct rte_mbuf *m;
-
-	if (likely(p->m->pool == w->pool))
-		return true;
-	m = rte_pktmbuf_copy(p->m, w->pool, 0, UINT32_MAX);
-	if (m == NULL)
-		return false;
-	worker_release(w, p->m);
-	p->m = m;
-	return true;
-}
-
 // Readies the fragment in p for the table of its side, whose memory is bounded. hdr_len is what
 // stands in front of what was cut. NULL: it is counted as dropped.
 static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len)
 {
 	struct reassembly *r = table_for(w, p);
+	enum drop d;
 
 	if (r->held >= r->held_max)
 		expire(w, r, w->now - r->ttl / PRESSURE);
@@ -118,8 +85,9 @@ static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len
 		pkt_drop(w, p, DROP_FRAGMENTS_FULL);
 		return NULL;
 	}
-	if (!reassembly_leave_large_buffer(w, p)) {
-		pkt_drop(w, p, DROP_NO_BUFFER);
+	d = buffer_leave_large(w, &p->m);
+	if (d != DROP_NONE) {
+		pkt_drop(w, p, d);
 		return NULL;
 	}
 	p->m->l2_len = 0;
@@ -145,20 +113,16 @@ static bool complete(struct worker *w, struct pkt *p, struct reassembly *r,
 	r->held -= chain->nb_segs;
 
 	bool ours = same_origin(chain, origin_of(p));
-	struct rte_mbuf *m = ours ? flatten(w, chain) : NULL;
+	enum drop d = ours ? buffer_flatten(w, &p->m, chain) : DROP_FRAGMENT_INVALID;
 
-	if (m == NULL) {
-		enum drop d = ours ? DROP_NO_BUFFER : DROP_FRAGMENT_INVALID;
-
+	if (d != DROP_NONE) {
 		w->counters.drops[d] += chain->nb_segs;
 		trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = d});
-		rte_pktmbuf_free(chain);
-		return false;
+	} else {
+		w->counters.local += chain->nb_segs - 1u;
 	}
-	w->counters.local += chain->nb_segs - 1u;
 	rte_pktmbuf_free(chain);
-	p->m = m;
-	return true;
+	return d == DROP_NONE;
 }
 
 bool reassemble(struct worker *w, struct pkt *p)

@@ -41,7 +41,3 @@ bool reassemble_v6(struct worker *w, struct pkt *p, uint16_t frag_off);
 
 // Drops what has waited too long. Every millisecond.
 void reassembly_expire(struct worker *w);
-
-// Puts the packet into an ordinary buffer if it is in a large one: only those may wait, or leave by
-// a port. False if there is none.
-bool reassembly_leave_large_buffer(struct worker *w, struct pkt *p);

@@ -6,6 +6,7 @@
 #include "firewall.h"
 #include "forward.h"
 #include "mss.h"
+#include "pmtu.h"
 #include "policy.h"
 #include "trace.h"
 
@@ -210,6 +211,8 @@ static enum drop pass_slowly(
 		burst_add(&w->local, p);
 		return DROP_NONE;
 	}
+	if (fp->icmp_error && pmtu_is_about_sa(w, p))
+		return pmtu_hear(w, p);
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)

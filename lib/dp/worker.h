@@ -70,7 +70,7 @@ struct worker {
 	// Set before the worker runs.
 	unsigned int id;
 	struct rte_mempool *pool;
-	struct rte_mempool *large_pool; // for reassembled packets, until the end of the pass
+	struct rte_mempool *large_pool; // for what is larger than a link takes: buffer.h
 	const struct neigh_table *neigh;
 	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;

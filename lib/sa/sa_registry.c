@@ -189,12 +189,14 @@ static void succeed(struct sa *sa, const struct sa *old)
 
 void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 {
-	const struct record *record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
-	uint64_t used = record->used;
+	const struct record *record;
+	uint64_t used;
 
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
+	record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
 			uint64_t seq =
@@ -209,12 +211,14 @@ void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 
 void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 {
-	struct record *record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
-	uint64_t used = record->used;
+	struct record *record;
+	uint64_t used;
 
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
+	record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
 			used = RTE_MAX(used, replay_top(&in_of(old)->replay));
@@ -227,10 +231,11 @@ void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 
 void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
 {
-	struct record *record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+	struct record *record;
 
 	if (--sa->sa.refs > 0)
 		return;
+	record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
 	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
 	take_out(record, &sa->sa);
 	sa_out_free(sa);
@@ -249,10 +254,11 @@ static void close_gap(const struct record *record, uint64_t top)
 
 void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
 {
-	struct record *record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+	struct record *record;
 
 	if (--sa->sa.refs > 0)
 		return;
+	record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
 	take_out(record, &sa->sa);
 	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
 	if (sa->sa.begun)

@@ -200,9 +200,10 @@ int seq_table_read(struct seq_table *t, const char *path)
 
 static void record_write(FILE *f, const struct seq_record *r)
 {
-	for (unsigned int i = 0; i < sizeof(r->id); i++)
-		fprintf(f, "%02x", r->id.octets[i]);
-	fprintf(f, " %" PRIu64 " %" PRIu64 "\n", r->bound, r->last_used);
+	char id[2 * sizeof(r->id) + 1];
+
+	hex_format(id, r->id.octets, sizeof(r->id));
+	fprintf(f, "%s %" PRIu64 " %" PRIu64 "\n", id, r->bound, r->last_used);
 }
 
 char *seq_table_text(const struct seq_table *t, size_t *len)

@@ -33,13 +33,14 @@ struct gateway {
 	struct frame sent[SENT_MAX];
 };
 
-extern struct rte_mempool *harness_pool;
+extern struct rte_mempool *harness_pool, *harness_large_pool;
 extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
 // they return 0 or -1.
 int harness_start(void **state);
+int harness_start_jumbo(void **state); // for ports of up to 9000 octets
 int harness_stop(void **state);
 int harness_test_begin(void **state);
 int harness_test_end(void **state);

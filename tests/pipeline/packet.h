@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FRAME_MAX 2400
+#define FRAME_MAX 9800
 #define ETH_LEN   14
 #define IP_LEN    20
 

@@ -6,7 +6,7 @@
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
 // remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules;
-// more settings of the policies for the tunnel.
+// more settings of the policies for the tunnel; more policies.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
@@ -41,7 +41,7 @@ static const char form[] =
 	"  { name = \"net\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:9::/48\";\n"
 	"    action = \"bypass\"; },\n"
 	"  { name = \"lost\"; local = \"2001:db8:%1$u::/64\"; remote = \"2001:db8:8::/48\";\n"
-	"    action = \"bypass\"; } );\n"
+	"    action = \"bypass\"; }%12$s );\n"
 	"rules = (\n"
 	"  { name = \"telnet\"; proto = \"tcp\"; destination_port = \"23\"; action = \"reject\";\n"
 	"    state = [ \"new\" ]; }%10$s );\n";
@@ -85,7 +85,7 @@ static struct gateway *gateway_of(
 	sa_write(in, &s, s.sa_in, 0x1000 + there);
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
 		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "",
-		s.tunnel != NULL ? s.tunnel : "");
+		s.tunnel != NULL ? s.tunnel : "", s.policies != NULL ? s.policies : "");
 	return gateway_new(here - 1, text);
 }
 

@@ -109,65 +109,6 @@ static void test_checksum_offload(void **state)
 	gateway_free(g);
 }
 
-// A frame in pieces: the first has first octets, the others at most rest.
-static struct rte_mbuf *scattered(const struct frame *f, uint16_t first, uint16_t rest)
-{
-	struct rte_mbuf *head = NULL;
-
-	for (uint16_t done = 0; done < f->len;) {
-		struct frame part = {.port = f->port};
-
-		part.len = (uint16_t)RTE_MIN(head == NULL ? first : rest, f->len - done);
-		memcpy(part.b, f->b + done, part.len);
-		done = (uint16_t)(done + part.len);
-
-		struct rte_mbuf *m = frame_mbuf(&part);
-
-		if (head == NULL)
-			head = m;
-		else
-			assert_int_equal(rte_pktmbuf_chain(head, m), 0);
-	}
-	return head;
-}
-
-static void test_scattered(void **state)
-{
-	static const uint16_t first[] = {1, 13, 14, 20, 33, 34, 35, 60, 1000};
-	struct gateway *g = site_a((struct site){0});
-	struct ipv4 ip = good;
-
-	(void)state;
-	ip.len = 1400;
-	for (size_t i = 0; i < COUNT_OF(first); i++) {
-		struct frame f = frame_ip(LAN, ip);
-		struct rte_mbuf *m = scattered(&f, first[i], 500);
-
-		gateway_pass_mbufs(g, &m, 1);
-		expect_drops(g, DROP_NONE, 0);
-		expect_all_sent(g, 1, WAN);
-		assert_int_equal(g->sent[0].len, f.len);
-		assert_memory_equal(g->sent[0].b + 34, f.b + 34, f.len - 34u);
-	}
-	gateway_free(g);
-}
-
-static void test_scattered_too_long(void **state)
-{
-	struct gateway *g = site_a((struct site){.lan_mtu = 2300});
-	struct ipv4 ip = good;
-
-	(void)state;
-	ip.len = 2200;
-
-	struct frame f = frame_ip(LAN, ip);
-	struct rte_mbuf *m = scattered(&f, 1000, 1000);
-
-	gateway_pass_mbufs(g, &m, 1);
-	expect_drops(g, DROP_FRAME_SCATTERED, 1);
-	gateway_free(g);
-}
-
 // ARP
 
 static void test_arp_request(void **state)
@@ -318,8 +259,6 @@ int main(void)
 		pipeline_test(test_frames),
 		pipeline_test(test_broadcast),
 		pipeline_test(test_checksum_offload),
-		pipeline_test(test_scattered),
-		pipeline_test(test_scattered_too_long),
 		pipeline_test(test_arp_request),
 		pipeline_test(test_arp_heard),
 		pipeline_test(test_arp_conflict),

@@ -133,6 +133,39 @@ static void test_not_answered(void **state)
 	gateway_free(g);
 }
 
+// A policy that covers the gateway's own address outside demands that pings of it are protected,
+// unless one in front of it lets them bypass.
+static void test_protected_address(void **state)
+{
+	static const char all[] =
+		", { name = \"all\"; action = \"protect\"; out = \"to-b\"; in = \"from-b\"; }";
+	static const char pings_and_all[] =
+		", { name = \"ping\"; local = \"192.0.2.1/32\"; proto = \"icmp\";"
+		"    action = \"bypass\"; }"
+		", { name = \"all\"; action = \"protect\"; out = \"to-b\"; in = \"from-b\"; }";
+	struct ipv4 ip = ping("198.51.100.9", "192.0.2.1");
+	struct gateway *g = site_a((struct site){.policies = all});
+	struct peer in = peer_new(g, "from-b"), out = peer_new(g, "to-b");
+	struct frame f = frame_ip(WAN, ip);
+	uint8_t inner[FRAME_MAX];
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
+	assert_int_equal(g->n_sent, 0);
+	f = peer_seal_ip(&in, 1, ip);
+	gateway_expect_sent(g, &f, WAN);
+	expect_reply(inner, peer_open(&out, &g->sent[0], inner), ip);
+	peer_free(&in);
+	peer_free(&out);
+	gateway_free(g);
+
+	g = site_a((struct site){.policies = pings_and_all});
+	f = frame_ip(WAN, ip);
+	gateway_expect_sent(g, &f, WAN);
+	expect_reply(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), ip);
+	gateway_free(g);
+}
+
 // Hosts that have died leave behind as many errors as a pass has room for, and a burst of pings
 // still finds its place.
 static void test_pings_among_errors(void **state)
@@ -168,6 +201,7 @@ int main(void)
 		pipeline_test(test_sizes),
 		pipeline_test(test_through_tunnel),
 		pipeline_test(test_not_answered),
+		pipeline_test(test_protected_address),
 		pipeline_test(test_pings_among_errors),
 	};
 

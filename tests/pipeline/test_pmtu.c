@@ -8,6 +8,10 @@
 #define ROUTER  "192.0.2.254"
 #define ROUTER6 "2001:db8:f::9"
 
+// A policy that protects whatever no other is about.
+#define ALL(out, in)                                                                               \
+	", { name = \"all\"; action = \"protect\"; out = \"" out "\"; in = \"" in "\"; }"
+
 // An ICMP error from a router, quoting so many octets of a packet that the gateway sent.
 struct error {
 	uint8_t type, code;
@@ -244,6 +248,34 @@ static void test_not_believed(void **state)
 	gateway_free(g);
 }
 
+// A policy that covers everything does not keep from being heard what proves itself, and that
+// alone.
+static void test_all_protected(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = ALL("to-b", "from-b")});
+	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
+	struct frame about = sent(g), f = error_v4(&about, e);
+
+	(void)state;
+	expect_heard(g, &f, "192.0.2.2", 1400);
+	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.77")); // nobody outside has it
+	ip_checksum_mend(f.b + ETH_LEN);
+	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+	put32(about.b + ETH_LEN + IP_LEN + 4, 100); // a number that was not sent
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	e.code = 1;
+	f = error_v4(&about, e);
+	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
+	gateway_free(g);
+
+	g = site_v6_a(OVER_V6, (struct site){.policies = ALL("out", "in")});
+	about = sent(g);
+	f = error_v6(&about, (struct error){.type = 2, .mtu = 1400, .quoted = 48});
+	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	gateway_free(g);
+}
+
 static void test_settings(void **state)
 {
 	struct error e = {.type = 3, .code = 4, .mtu = 1399, .quoted = 28};
@@ -290,6 +322,7 @@ int main(void)
 		pipeline_test(test_forged),
 		pipeline_test(test_sequence),
 		pipeline_test(test_not_believed),
+		pipeline_test(test_all_protected),
 		pipeline_test(test_settings),
 		pipeline_test(test_resized),
 	};

@@ -283,28 +283,6 @@ static void test_no_buffers(void **state)
 	gateway_free(g);
 }
 
-// A buffer so full that ESP does not fit behind the packet.
-static void test_no_room(void **state)
-{
-	struct gateway *g = site_a((struct site){.mtu = 2300, .lan_mtu = 2300});
-	struct ipv4 ip = {.src = "10.1.0.5", .dst = "10.2.0.5"};
-	unsigned int sent = 0, dropped = 0;
-
-	(void)state;
-	for (ip.len = 1900; ip.len <= RTE_MBUF_DEFAULT_DATAROOM - ETH_LEN; ip.len++) {
-		struct frame f = frame_ip(LAN, ip);
-
-		gateway_pass(g, &f, 1);
-		expect_drops(g, DROP_NO_ROOM, 1 - g->n_sent);
-		sent += g->n_sent;
-		dropped += 1 - g->n_sent;
-	}
-	assert_in_range(sent, 1, 2000);
-	assert_in_range(dropped, 1, 40);
-	assert_int_equal(g->snapshot->sa_out[0]->sa.counters[0].drops[DROP_NO_ROOM], dropped);
-	gateway_free(g);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,7 +294,6 @@ int main(void)
 		pipeline_test(test_many),
 		pipeline_test(test_too_many),
 		pipeline_test(test_no_buffers),
-		pipeline_test(test_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

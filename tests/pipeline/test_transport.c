@@ -5,76 +5,7 @@
 
 #include "packet_v6.h"
 #include "peer.h"
-#include "site.h"
-
-#define CONF_MAX 8192
-
-// 1: here, 2: there, 3: mtu of WAN
-static const char form[] =
-	"flows = { max = 4096; };\n"
-	"ports = (\n"
-	"  { name = \"lan\"; device = \"net_null0\";\n"
-	"    addresses = [ \"10.%1$u.0.1/24\", \"2001:db8:%1$u::1/64\" ]; },\n"
-	"  { name = \"wan\"; device = \"net_null1\"; mtu = %3$u;\n"
-	"    addresses = [ \"192.0.2.%1$u/24\", \"2001:db8:f::%1$u/64\" ]; } );\n"
-	"routes = (\n"
-	"  { to = \"10.%2$u.0.0/24\"; via = \"192.0.2.%2$u\"; },\n"
-	"  { to = \"2001:db8:%2$u::/64\"; via = \"2001:db8:f::%2$u\"; } );\n"
-	"neighbours = (\n"
-	"  { address = \"10.%1$u.0.5\"; mac = \"02:00:00:00:02:00\"; },\n"
-	"  { address = \"2001:db8:%1$u::5\"; mac = \"02:00:00:00:02:00\"; },\n"
-	"  { address = \"192.0.2.%2$u\"; mac = \"02:00:00:00:02:01\"; },\n"
-	"  { address = \"2001:db8:f::%2$u\"; mac = \"02:00:00:00:02:01\"; } );\n"
-	"policies = (\n"
-	"  { name = \"udp\"; proto = \"udp\"; action = \"protect\"; out = \"o1\"; in = \"i1\"; },\n"
-	"  { name = \"gre\"; proto = \"gre\"; action = \"protect\"; out = \"o1\"; in = \"i1\"; },\n"
-	"  { name = \"udp6\"; proto = \"udp\"; action = \"protect\"; out = \"o2\"; in = \"i2\"; "
-	"},\n"
-	"  { name = \"own\"; action = \"protect\"; out = \"o3\"; in = \"i3\"; },\n"
-	"  { name = \"own6\"; action = \"protect\"; out = \"o4\"; in = \"i4\"; },\n"
-	"  { name = \"rest\"; action = \"bypass\"; } );\n"
-	"sas = (\n";
-
-static const char *const ends[] = {"10.%u.0.5", "2001:db8:%u::5", "192.0.2.%u", "2001:db8:f::%u"};
-
-static char *sa_write(char *at, const struct site *s, bool out, unsigned int i, unsigned int here)
-{
-	const struct cipher_alg *cipher = cipher_alg_find(s->cipher);
-	const struct auth_alg *auth = auth_alg_find(s->auth);
-	const unsigned int lens[] = {cipher->key_len + cipher->salt_len, auth->key_len};
-	static const char *const keys[] = {"cipher_key", "auth_key"};
-	unsigned int there = 3 - here, spi = (out ? here : there) * 0x1000 + i;
-
-	at += sprintf(at, "  { name = \"%c%u\"; direction = \"%s\"; mode = \"transport\";",
-		out ? 'o' : 'i', i + 1, out ? "out" : "in");
-	at += sprintf(at, " spi = \"0x%x\"; local = \"", spi);
-	at += sprintf(at, ends[i], here);
-	at += sprintf(at, "\"; remote = \"");
-	at += sprintf(at, ends[i], there);
-	at += sprintf(at, "\"; cipher = \"%s\"; auth = \"%s\";", s->cipher, s->auth);
-	for (unsigned int k = 0; k < COUNT_OF(keys); k++) {
-		at += lens[k] > 0 ? sprintf(at, " %s = \"", keys[k]) : 0;
-		for (unsigned int n = 0; n < lens[k]; n++)
-			at += sprintf(at, "%02x", (spi * 31 + (spi >> 12) * 59 + n * 7) & 0xff);
-		at += lens[k] > 0 ? sprintf(at, "\";") : 0;
-	}
-	return at + sprintf(at, " },\n");
-}
-
-static struct gateway *gateway_of(unsigned int here, struct site s)
-{
-	char text[CONF_MAX], *at = text;
-
-	s.cipher = s.cipher != NULL ? s.cipher : "aes-128-gcm";
-	s.auth = s.auth != NULL ? s.auth : "none";
-	at += sprintf(at, form, here, 3 - here, s.mtu != 0 ? s.mtu : 1500);
-	for (unsigned int i = 0; i < COUNT_OF(ends); i++) {
-		at = sa_write(at, &s, true, i, here);
-		at = sa_write(at, &s, false, i, here);
-	}
-	sprintf(at - 2, ");\n");
-	return gateway_new(here - 1, text);
-}
+#include "site_transport.h"
 
 // What one gateway sent comes in at the other.
 static struct frame carry(const struct frame *sent)
@@ -138,7 +69,7 @@ static void check_algorithm(const char *cipher, const char *auth)
 {
 	static const uint8_t hop_by_hop[] = {IPPROTO_UDP, 0, 1, 4, 0, 0, 0, 0};
 	struct site s = {.cipher = cipher, .auth = auth};
-	struct gateway *a = gateway_of(1, s), *b = gateway_of(2, s);
+	struct gateway *a = site_transport(1, s), *b = site_transport(2, s);
 
 	for (uint16_t len = 28; len <= 1426; len = (uint16_t)(len + (len < 100 ? 1 : 41))) {
 		struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .len = len, .id = len);
@@ -176,7 +107,8 @@ static void test_every_algorithm(void **state)
 // What the policy does not select goes in clear; IPv4 options stay in front of ESP.
 static void test_selected(void **state)
 {
-	struct gateway *a = gateway_of(1, (struct site){0}), *b = gateway_of(2, (struct site){0});
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .proto = 253));
 
 	(void)state;
@@ -193,7 +125,7 @@ static void test_selected(void **state)
 static void test_size(void **state)
 {
 	struct site s = {.mtu = 1300};
-	struct gateway *a = gateway_of(1, s), *b = gateway_of(2, s);
+	struct gateway *a = site_transport(1, s), *b = site_transport(2, s);
 	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .frag = DF, .len = 1266);
 	struct frame f, wire[2];
 
@@ -229,7 +161,7 @@ static void test_size(void **state)
 static void test_size_of_blocks(void **state)
 {
 	struct site s = {.mtu = 1300, .cipher = "aes-128-cbc", .auth = "hmac-sha1-96"};
-	struct gateway *a = gateway_of(1, s), *b = gateway_of(2, s);
+	struct gateway *a = site_transport(1, s), *b = site_transport(2, s);
 	static const struct {
 		uint8_t options;
 		uint16_t fits;
@@ -255,7 +187,7 @@ static void test_size_of_blocks(void **state)
 static void test_size_v6(void **state)
 {
 	struct site s = {.mtu = 1400};
-	struct gateway *a = gateway_of(1, s), *b = gateway_of(2, s);
+	struct gateway *a = site_transport(1, s), *b = site_transport(2, s);
 	struct ipv6 ip = {.src = "2001:db8:1::5", .dst = "2001:db8:2::5", .len = 1366};
 	struct frame f;
 
@@ -284,7 +216,7 @@ static struct frame seal(const struct peer *p, uint64_t seq, uint8_t next_header
 
 static void test_not_let_in(void **state)
 {
-	struct gateway *g = gateway_of(1, (struct site){0});
+	struct gateway *g = site_transport(1, (struct site){0});
 	struct peer host = peer_new(g, "i1"), own = peer_new(g, "i3");
 	struct frame f = seal(&host, 1, IPPROTO_UDP);
 
@@ -327,7 +259,8 @@ static void test_not_let_in(void **state)
 // Any length, cut anywhere.
 static void test_truncated(void **state)
 {
-	struct gateway *a = gateway_of(1, (struct site){0}), *b = gateway_of(2, (struct site){0});
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
 	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 60));
 
 	(void)state;
@@ -351,7 +284,7 @@ static void test_truncated(void **state)
 // Anything behind a right ICV and a right trailer.
 static void test_any_text(void **state)
 {
-	struct gateway *g = gateway_of(1, (struct site){0});
+	struct gateway *g = site_transport(1, (struct site){0});
 	struct peer peers[] = {peer_new(g, "i1"), peer_new(g, "i3")};
 	uint64_t seed = 4303;
 
@@ -406,7 +339,8 @@ static void expect_own_esp(struct gateway *a, struct gateway *b)
 
 static void test_own(void **state)
 {
-	struct gateway *a = gateway_of(1, (struct site){0}), *b = gateway_of(2, (struct site){0});
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
 	struct peer to_a = peer_new(a, "i3");
 	struct frame f = ping_sealed(&to_a, 1);
 

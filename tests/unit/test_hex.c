@@ -55,11 +55,28 @@ static void test_all_octets(void **state)
 		assert_int_equal(out[i], i);
 }
 
+static void test_format(void **state)
+{
+	uint8_t octets[256];
+	char text[2 * 256 + 1], wanted[2 * 256 + 1];
+
+	(void)state;
+	for (unsigned int i = 0; i < 256; i++) {
+		octets[i] = (uint8_t)i;
+		snprintf(wanted + 2 * i, 3, "%02x", i);
+	}
+	hex_format(text, octets, sizeof(octets));
+	assert_string_equal(text, wanted);
+	hex_format(text, octets, 0);
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_all_octets),
+		cmocka_unit_test(test_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

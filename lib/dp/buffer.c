@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "buffer.h"
+
+#include "worker.h"
+
+static bool is_ordinary(const struct worker *w, uint32_t len)
+{
+	return len + WORKER_TAILROOM + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(w->pool);
+}
+
+enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain)
+{
+	uint32_t len = rte_pktmbuf_pkt_len(chain);
+	struct rte_mbuf *one = rte_pktmbuf_alloc(is_ordinary(w, len) ? w->pool : w->large_pool);
+	uint8_t *to;
+
+	if (one == NULL)
+		return DROP_NO_BUFFER;
+	if (rte_pktmbuf_tailroom(one) < len) {
+		rte_pktmbuf_free(one);
+		return DROP_FRAME_SCATTERED;
+	}
+	to = (uint8_t *)rte_pktmbuf_append(one, (uint16_t)len);
+	for (const struct rte_mbuf *s = chain; s != NULL; s = s->next) {
+		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);
+		to += s->data_len;
+	}
+	*m = one;
+	return DROP_NONE;
+}
+
+enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m)
+{
+	struct rte_mbuf *large = *m;
+	enum drop d;
+
+	if (likely(large->pool == w->pool))
+		return DROP_NONE;
+	if (!is_ordinary(w, rte_pktmbuf_data_len(large)))
+		return DROP_FRAME_SCATTERED;
+	d = buffer_flatten(w, m, large);
+	if (d == DROP_NONE)
+		worker_release(w, large);
+	return d;
+}

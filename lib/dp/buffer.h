@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers. Through a pass, every packet is in one buffer: ordinary ones have room for what any link
+// takes, and for what ESP adds; what is larger, frames that drivers have spread over several
+// buffers (as hardware with small ones does) and reassembled packets, is in a large one until the
+// end of the pass. Workers.
+#pragma once
+
+#include "drop.h"
+
+struct worker;
+struct rte_mbuf;
+
+// Copies a chain, or what is in a buffer with too little room around it, into one buffer, ordinary
+// if it fits, which becomes *m. The chain stays the caller's. Returns DROP_NONE, DROP_NO_BUFFER or
+// DROP_FRAME_SCATTERED: it fits none.
+enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain);
+
+// Moves a packet out of a large buffer into an ordinary one: only those may wait, or leave by a
+// port. The same returns; *m is unchanged then.
+enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
