@@ -40,6 +40,9 @@ static void move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 
 	if (same(&sa->peer, peer))
 		return;
+	// In transport mode the address is that of the packets, which policy has decided about.
+	if (sa->sa.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
+		return;
 	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
 		log_warn("peer moved sa=%s from=%s to=%s: not followed, there is no route",
 			sa->sa.name, end_format(from, &sa->peer), end_format(to, peer));

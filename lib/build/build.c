@@ -9,6 +9,7 @@
 #include "build_counts.h"
 #include "build_route.h"
 #include "build_rule.h"
+#include "build_udp.h"
 #include "ecn.h"
 #include "icmp_kind.h"
 #include "nd.h"
@@ -181,22 +182,6 @@ static int compare_spis(const void *a, const void *b)
 	return (x->sa.spi > y->sa.spi) - (x->sa.spi < y->sa.spi);
 }
 
-static int udp_ports_build(struct snapshot *s, const struct conf *conf)
-{
-	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		const struct conf_sa *c = &conf->sas[i];
-
-		if (!c->in_udp || c->direction != CONF_IN)
-			continue;
-		if (s->udp_ports == NULL)
-			s->udp_ports = calloc((UINT16_MAX + 1) / 8, 1);
-		if (s->udp_ports == NULL)
-			return -ENOMEM;
-		s->udp_ports[c->udp_local_port / 8] |= (uint8_t)(1u << c->udp_local_port % 8);
-	}
-	return 0;
-}
-
 // Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
 static int sas_build(
 	unsigned int at[], struct snapshot *s, const struct conf *conf, char *why, size_t size)
@@ -222,7 +207,7 @@ static int sas_build(
 	}
 	s->sad = sad_new(s->sa_in, s->n_sa_in);
 	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
-	if (s->sad == NULL || s->sa_out_by_spi == NULL || udp_ports_build(s, conf) < 0)
+	if (s->sad == NULL || s->sa_out_by_spi == NULL || build_udp(s, conf) < 0)
 		return fail(why, size, "SAs", ENOMEM);
 	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
 	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
@@ -470,6 +455,7 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->dummies);
 	free(s->sa_in);
 	free(s->udp_ports);
+	free(s->udp_ends);
 	free(s->policy_source);
 	route_table_free(s->routes);
 	free(s);

@@ -38,13 +38,12 @@ static void check_flow_label(
 		conf_err(r, s, "is for tunnels over IPv6 only");
 }
 
-// In transport mode there is one header, which stays as it is. (UDP behind it would ask for the
-// sums inside to be mended, RFC 3948 3.1.2.)
+// In transport mode there is one header, which stays as it is.
 static void check_tunnel_only(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	static const char *const names[] = {
-		"dscp", "ecn", "ttl", "flow_label", "df", "fragment", "tfc", "udp"};
+		"dscp", "ecn", "ttl", "flow_label", "df", "fragment", "tfc"};
 
 	for (unsigned int i = 0; sa->mode == CONF_TRANSPORT && i < RTE_DIM(names); i++) {
 		config_setting_t *s = conf_given(item, names[i]);

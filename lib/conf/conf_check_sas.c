@@ -166,7 +166,9 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 
 	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->remote))
 		return;
-	if (!sa->in_udp)
+	if (sa->mode == CONF_TRANSPORT && !conf_refused(item, "mode"))
+		conf_err(r, remote, "\"any\" is for mode \"tunnel\" only");
+	else if (!sa->in_udp)
 		conf_err(r, remote, "\"any\" needs the group udp");
 	else if (sa->direction == CONF_OUT && !sa->follow)
 		conf_err(r, remote, "\"any\" needs udp.follow to be true");

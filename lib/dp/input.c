@@ -7,10 +7,8 @@
 #include "buffer.h"
 #include "input_v6.h"
 #include "ipv4.h"
-#include "natt.h"
 #include "output.h"
 #include "trace.h"
-#include "transit.h"
 
 #define PREFETCH_AHEAD 4
 
@@ -60,16 +58,6 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-enum drop input_sort_upper(struct worker *w, struct pkt *p, uint8_t proto)
-{
-	if ((proto != IPPROTO_ESP && likely(!natt_sort(w, p, proto))) || p->sa_in != NULL)
-		return transit_add(w, p);
-	if (likely(pkt_has_esp(p)))
-		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
-	burst_add(&w->esp, p);
-	return DROP_NONE;
-}
-
 enum drop input_sort(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
@@ -79,8 +67,7 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		ip = pkt_ip(p);
 	}
-	p->esp_off = rte_ipv4_hdr_len(ip);
-	return input_sort_upper(w, p, ip->next_proto_id);
+	return input_sort_upper(w, p, rte_ipv4_hdr_len(ip), ip->next_proto_id);
 }
 
 static __rte_always_inline enum drop ip_input(

@@ -3,6 +3,8 @@
 // by what has to be done with it. Workers.
 #pragma once
 
+#include "natt.h"
+#include "transit.h"
 #include "worker.h"
 
 // Takes n frames (at most RX_BURST_MAX), m->port saying where they came in, and fills w->esp and
@@ -17,6 +19,17 @@ void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n
 // route if it is found. Returns what transit_add() does.
 enum drop input_sort(struct worker *w, struct pkt *p);
 
-// The second half of it, for either family: proto is what stands p->esp_off octets behind the IP
-// header.
-enum drop input_sort_upper(struct worker *w, struct pkt *p, uint8_t proto);
+// The second half of it, for either family: proto is what stands off octets behind the start of the
+// packet.
+static __rte_always_inline enum drop input_sort_upper(
+	struct worker *w, struct pkt *p, uint16_t off, uint8_t proto)
+{
+	if (proto == IPPROTO_ESP && p->sa_in == NULL)
+		p->esp_off = off;
+	else if (likely(proto != w->natt_proto) || !natt_read(w, p, off))
+		return transit_add(w, p);
+	if (likely(pkt_has_esp(p)))
+		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
+	burst_add(&w->esp, p);
+	return DROP_NONE;
+}

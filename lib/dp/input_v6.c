@@ -198,6 +198,5 @@ enum drop input_v6_sort(struct worker *w, struct pkt *p)
 	}
 	if (d != DROP_NONE)
 		return d;
-	p->esp_off = upper.off;
-	return input_sort_upper(w, p, upper.proto);
+	return input_sort_upper(w, p, upper.off, upper.proto);
 }

@@ -4,6 +4,7 @@
 #include <rte_udp.h>
 
 #include "esp_out.h"
+#include "trace.h"
 
 #define MARKER_LEN 4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
 
@@ -22,29 +23,42 @@ static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 	return marker == 0;
 }
 
-bool natt_read(const struct worker *w, struct pkt *p)
+bool natt_read(struct worker *w, struct pkt *p, uint16_t off)
 {
-	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)p->esp_off;
-	const struct rte_udp_hdr *udp = udp_at(p, p->esp_off);
+	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)off;
+	const struct rte_udp_hdr *udp = udp_at(p, off);
 
-	if (len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) != len ||
+	if (p->sa_in != NULL || len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) != len ||
 		!snapshot_has_udp_port(w->snapshot, udp->dst_port) || is_ike(udp, len))
 		return false;
 	p->udp_port = udp->dst_port;
-	p->esp_off = (uint16_t)(p->esp_off + sizeof(*udp));
+	p->esp_off = (uint16_t)(off + sizeof(*udp));
+	w->n_udp++;
 	return true;
 }
 
-bool natt_is_keepalive(const struct pkt *p)
+bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 {
+	const struct ip_addr dst = pkt_dst(p);
+
 	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == p->esp_off + 1 &&
-	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->esp_off) == ESP_UDP_KEEPALIVE;
+	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->esp_off) == ESP_UDP_KEEPALIVE &&
+	       snapshot_has_udp_end(w->snapshot, &dst);
+}
+
+enum drop natt_keep(struct worker *w, struct pkt *p)
+{
+	w->counters.local++;
+	w->counters.keepalives_in++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
+	worker_release(w, p->m);
+	return DROP_NONE;
 }
 
 // RFC 3947 6 and RFC 7296 2.23 let an authenticated packet move a peer. One that repeats an older
 // packet, or overtakes it by another way, must not: only the newest counts, which a replay window
 // is needed to tell.
-void natt_watch(struct worker *w, const struct pkt *p, uint64_t seq)
+static void watch(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;
 	const struct sa_peer *heard = sa_in_heard(sa);
@@ -58,4 +72,18 @@ void natt_watch(struct worker *w, const struct pkt *p, uint64_t seq)
 		return;
 	if (udp->src_port != 0 && seq == replay_top(&sa->replay))
 		worker_ask(w, &e);
+}
+
+void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++)
+		if (w->esp.p[i]->udp_port != 0 && why[i] == DROP_NONE)
+			watch(w, w->esp.p[i], op[i].seq);
+}
+
+void natt_sum(const struct burst *b)
+{
+	for (uint16_t i = 0; i < b->n; i++)
+		if (b->p[i]->sa_out->sa.udp_port != 0)
+			esp_out_udp_sum(b->p[i]->m);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948) as it comes in: told from IKE and NAT-keepalives, and watched for peers
+// ESP in UDP (RFC 3948): told from IKE and NAT-keepalives as it comes in, and watched for peers
 // that move. Workers.
 #pragma once
 
@@ -7,20 +7,20 @@
 
 #include "worker.h"
 
-// Looks at a UDP datagram, p->esp_off octets behind the IP header.
-bool natt_read(const struct worker *w, struct pkt *p);
+// Whether a UDP datagram, off octets behind the start of its packet, is to be treated as ESP: it
+// came in clear to a port of ESP in UDP, and is not one of IKE. Then p->esp_off and p->udp_port are
+// set. What is for somebody else is told from that by its address, later.
+bool natt_read(struct worker *w, struct pkt *p, uint16_t off);
 
-// Whether a packet is to be treated as ESP because it is a datagram to a port of ESP in UDP, and
-// not one of IKE; then p->esp_off and p->udp_port are those of ESP in UDP. What is for somebody
-// else is told from that by its address, later.
-static inline bool natt_sort(const struct worker *w, struct pkt *p, uint8_t proto)
-{
-	return unlikely(w->snapshot->udp_ports != NULL) && proto == IPPROTO_UDP && natt_read(w, p);
-}
+// Whether what came to a port of ESP in UDP is a NAT-keepalive for one of our SAs.
+bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 
-// Whether a datagram to a port of ESP in UDP, too short for ESP, is a NAT-keepalive.
-bool natt_is_keepalive(const struct pkt *p);
+// That is all there is to be done with it (RFC 3948 2.3). Returns DROP_NONE.
+enum drop natt_keep(struct worker *w, struct pkt *p);
 
-// Of a packet that came in UDP and is genuine, with this number: tells the control thread if its
-// peer speaks from elsewhere than before.
-void natt_watch(struct worker *w, const struct pkt *p, uint64_t seq);
+// Of the first n packets of w->esp, opened: tells the control thread of peers that speak from
+// elsewhere than before, as far as their packets are genuine (why).
+void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);
+
+// Writes the checksums of UDP over IPv6 into packets that have been sealed.
+void natt_sum(const struct burst *b);

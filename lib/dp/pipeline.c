@@ -2,7 +2,6 @@
 #include "pipeline.h"
 
 #include <rte_esp.h>
-#include <rte_udp.h>
 
 #include "buffer.h"
 #include "dummy.h"
@@ -27,25 +26,20 @@ static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, con
 	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
 }
 
+// By destination, and in UDP (RFC 3948) or not as the SA is.
 static bool is_for(const struct sa_in *sa, const struct pkt *p)
 {
-	const struct ip_addr *local = &sa->sa.local;
-
 	if (pkt_is_v4(p))
-		return ip_addr_v4(local) == pkt_ip(p)->dst_addr && ip_addr_is_v4(local);
-	return memcmp(local, pkt_ip6(p)->dst_addr, sizeof(*local)) == 0;
+		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
+	return sa->sa.udp_port == p->udp_port &&
+	       memcmp(&sa->sa.local, pkt_ip6(p)->dst_addr, sizeof(sa->sa.local)) == 0;
 }
 
-// What is too short for ESP.
-static enum drop esp_absent(struct worker *w, struct pkt *p)
+static bool is_to(const struct sa_in *sa, const struct pkt *p)
 {
-	if (!natt_is_keepalive(p))
-		return DROP_FRAME_SHORT;
-	w->counters.local++;
-	w->counters.keepalives_in++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	const struct ip_addr dst = pkt_dst(p);
+
+	return ip_addr_equal(&sa->sa.local, &dst);
 }
 
 // ESP without an SA: if it is not for us it goes through as anything else.
@@ -53,15 +47,17 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 {
 	enum drop d;
 
-	if (p->sa_in != NULL && is_for(p->sa_in, p))
+	if (p->sa_in != NULL && is_to(p->sa_in, p))
 		return DROP_UDP_ENCAP;
 	p->sa_in = NULL;
 	d = forward_find(w, p);
 	if (d != DROP_NONE)
 		return d;
+	if (natt_is_keepalive(w, p))
+		return natt_keep(w, p);
 	if (!pkt_is_local(p))
 		return transit_add(w, p);
-	return pkt_has_esp(p) ? DROP_NO_SA : esp_absent(w, p);
+	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
 }
 
 // Finds the SA of each packet, and has what will be needed of it fetched in two steps.
@@ -83,7 +79,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
-		if (likely(sa != NULL && sa->sa.udp_port == p->udp_port && is_for(sa, p))) {
+		if (likely(sa != NULL && is_for(sa, p))) {
 			b->p[n++] = p;
 			if (sa == last)
 				continue;
@@ -156,12 +152,12 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
 	esp_take_seqs(b, op, why, n);
+	if (unlikely(w->n_udp > 0))
+		natt_watch(w, op, why, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
 		enum drop d = why[i];
 
-		if (unlikely(p->udp_port != 0) && d == DROP_NONE)
-			natt_watch(w, p, op[i].seq);
 		if (likely(d == DROP_NONE))
 			d = esp_in_finish(&op[i], p->sa_in, p->m, w->id);
 		if (unlikely(d != DROP_NONE)) {
@@ -195,7 +191,7 @@ static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w
 	if (*d != DROP_NONE)
 		return false;
 	worker_release(w, full);
-	*d = esp_out_of(p->sa_out)(op, p->sa_out, path, p->m, seq, w->id);
+	*d = esp_out_fns[path->framing](op, p->sa_out, path, p->m, seq, w->id);
 	return *d == DROP_NONE;
 }
 
@@ -205,7 +201,7 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 	struct crypto_op op[BURST_MAX];
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n, n = 0;
-	bool udp_v6 = false;
+	bool in_udp = false;
 
 	for (uint16_t i = 0; i < b->n; i++)
 		sa_path_prefetch(b->p[i]->sa_out);
@@ -219,19 +215,17 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 			run++;
 
 		const struct sa_path *path = sa_out_path(sa);
-		esp_out_fn frame = esp_out_of(sa);
+		esp_out_fn frame = esp_out_fns[path->framing];
 		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
 
-		udp_v6 |=
-			path->outer_len == sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
+		if (unlikely(path->framing != SA_FRAME_TUNNEL))
+			in_udp |= sa->sa.udp_port != 0;
 		for (; i < run; i++, seq++) {
 			struct pkt *p = b->p[i];
 			const uint16_t len = rte_pktmbuf_data_len(p->m);
-			enum drop d = DROP_PEER_UNKNOWN;
+			enum drop d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
 
 			p->nexthop = path->nexthop;
-			if (likely(p->nexthop != NULL))
-				d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
 			if (likely(d == DROP_NONE) ||
 				frame_elsewhere(&d, &op[n], w, p, path, seq)) {
 				if (traced)
@@ -254,11 +248,11 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 			pkt_drop(w, p, DROP_CRYPTO_FAILED);
 			continue;
 		}
-		if (unlikely(udp_v6) && !pkt_is_v4(p) && pkt_ip6(p)->proto == IPPROTO_UDP)
-			esp_out_udp_sum(p->m);
 		b->p[n++] = p;
 	}
 	b->n = n;
+	if (unlikely(in_udp))
+		natt_sum(b);
 	if (unlikely(w->n_large > 0))
 		fragment_sealed(w, b);
 	n = b->n;
@@ -296,6 +290,8 @@ static __rte_always_inline void pass(
 	w->now = now;
 	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
 	w->n_pkts = 0;
+	w->natt_proto = w->snapshot->udp_ports != NULL ? IPPROTO_UDP : IPPROTO_ESP;
+	w->n_udp = 0;
 	if (now >= w->next_tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
 		output_held(w);

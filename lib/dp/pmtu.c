@@ -92,8 +92,9 @@ static bool read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
 	return read_esp(q, (const uint8_t *)ip + upper.off, RTE_MIN(len, ipv6_len(ip)) - upper.off);
 }
 
-static bool ends_equal(const struct quoted *q, const struct sa_path *path)
+static bool is_of(const struct quoted *q, const struct sa_out *sa)
 {
+	const struct sa_path *path = sa_out_path(sa);
 	const struct rte_ipv4_hdr *four = (const void *)path->outer;
 	const struct rte_ipv6_hdr *six = (const void *)path->outer;
 	bool v4 = ip_is_v4(four);
@@ -108,15 +109,6 @@ static bool ends_equal(const struct quoted *q, const struct sa_path *path)
 		       memcmp(six->dst_addr, &q->dst, sizeof(q->dst)) == 0;
 	return ip_addr_is_v4(&q->dst) && four->src_addr == ip_addr_v4(&q->src) &&
 	       four->dst_addr == ip_addr_v4(&q->dst);
-}
-
-// In transport mode packets have a header of their own, between the same ends.
-static bool is_of(const struct quoted *q, const struct sa_out *sa)
-{
-	if (likely(sa->sa.mode == SA_TUNNEL))
-		return ends_equal(q, sa_out_path(sa));
-	return q->proto == IPPROTO_ESP && ip_addr_equal(&q->src, &sa->sa.local) &&
-	       ip_addr_equal(&q->dst, &sa->sa.remote);
 }
 
 // Whether the SA has sent the packet, and not long ago.

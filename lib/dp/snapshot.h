@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <rte_ether.h>
 
@@ -50,6 +52,9 @@ struct snapshot {
 	struct spd *spd;
 	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
 	uint8_t *udp_ports;
+	// Then the own ends of those SAs, in order; in transport mode they are hosts, too.
+	struct ip_addr *udp_ends;
+	unsigned int n_udp_ends;
 	bool mss_clamped; // by any policy
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
 	// tunnel.
@@ -87,4 +92,16 @@ static inline bool snapshot_has_udp_port(const struct snapshot *s, rte_be16_t po
 	uint16_t number = rte_be_to_cpu_16(port);
 
 	return (s->udp_ports[number / 8] >> number % 8 & 1) != 0;
+}
+
+static inline int snapshot_compare_ends(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct ip_addr));
+}
+
+// If there are any: whether ESP in UDP comes to an address.
+static inline bool snapshot_has_udp_end(const struct snapshot *s, const struct ip_addr *addr)
+{
+	return bsearch(addr, s->udp_ends, s->n_udp_ends, sizeof(*addr), snapshot_compare_ends) !=
+	       NULL;
 }

@@ -100,6 +100,9 @@ struct worker {
 	struct burst own;                       // answers and errors made in this pass
 	// Packets in protect whose ESP packets will be too large for the way and have to be cut.
 	uint16_t n_large;
+	uint16_t n_udp; // packets that came in as ESP in UDP
+	// What may be that: UDP, or if nobody has it ESP, which has been asked for before.
+	uint8_t natt_proto;
 
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 

@@ -10,6 +10,7 @@
 #include "esp_transport.h"
 #include "ipv4.h"
 #include "ipv6.h"
+#include "l4_checksum.h"
 
 enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off)
 {
@@ -146,7 +147,8 @@ static enum drop extract(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner
 }
 
 // Transport mode: the IP header moves up to what ESP carried, which may be anything, IP included.
-static enum drop rejoin(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t next_header)
+static enum drop rejoin(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t next_header)
 {
 	struct esp_place place = esp_place_found(m);
 
@@ -155,6 +157,9 @@ static enum drop rejoin(struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_
 	memmove(inner - place.off, rte_pktmbuf_mtod(m, void *), place.off);
 	cut_to(m, inner - place.off, (uint32_t)place.off + len);
 	esp_header_renew(m, place, next_header);
+	// A NAT has changed an address that sums inside cover (RFC 3948 3.1.2).
+	if (sa->udp_port != 0)
+		l4_checksum_renew(rte_pktmbuf_mtod(m, void *));
 	return DROP_NONE;
 }
 
@@ -174,7 +179,7 @@ enum drop esp_in_finish(
 	enum drop d =
 		likely(sa->sa.mode == SA_TUNNEL)
 			? extract(&sa->sa, m, text, inner_len, outer_tos_of(m), tail->next_proto)
-			: rejoin(m, text, inner_len, tail->next_proto);
+			: rejoin(&sa->sa, m, text, inner_len, tail->next_proto);
 
 	if (likely(d == DROP_NONE)) {
 		sa->sa.counters[worker].packets++;

@@ -99,42 +99,46 @@ static void outer_udp_write(uint8_t *to, const uint8_t *template, uint16_t len)
 	udp->dgram_len = rte_cpu_to_be_16(len);
 }
 
-// All that the path asks for in front of len octets of packet, these headers among them.
+static uint16_t ip_len_of(const struct sa_path *path)
+{
+	return ip_is_v4(path->outer) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
+}
+
+// Both headers, in front of len octets of packet with them.
 static void outer_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
 	uint16_t len, rte_be16_t id, rte_be32_t label)
 {
-	uint16_t ip_len;
+	uint16_t ip_len = ip_len_of(path);
 
-	if (ip_is_v4(path->outer)) {
-		ip_len = sizeof(struct rte_ipv4_hdr);
+	if (ip_is_v4(path->outer))
 		outer_v4_write(to, path, inner, len, id);
-	} else {
-		ip_len = sizeof(struct rte_ipv6_hdr);
+	else
 		outer_v6_write(to, path, inner, len, label);
-	}
-	if (path->outer_len > ip_len)
-		outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
+	outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
 }
 
 void esp_out_udp_sum(struct rte_mbuf *m)
 {
 	struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv6_hdr *);
-	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
-	uint16_t sum = ipv6_checksum(ip, IPPROTO_UDP, udp, rte_be_to_cpu_16(udp->dgram_len));
+	struct rte_udp_hdr *udp;
+	uint16_t sum;
 
+	if (ip_is_v4(ip))
+		return;
+	udp = rte_pktmbuf_mtod_offset(m, struct rte_udp_hdr *, esp_place_found(m).off);
+	sum = ipv6_checksum(ip, IPPROTO_UDP, udp, rte_be_to_cpu_16(udp->dgram_len));
 	udp->dgram_cksum = sum != 0 ? sum : UINT16_MAX;
 }
 
 void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 {
 	const struct inherited inner = {.offset = IPV4_OFFSET_DF};
-	uint16_t len = (uint16_t)(path->outer_len + 1);
+	uint16_t len = (uint16_t)(ip_len_of(path) + sizeof(struct rte_udp_hdr) + 1);
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
 
 	outer_write(to, path, &inner, len, 0, 0);
-	to[path->outer_len] = ESP_UDP_KEEPALIVE;
-	if (!ip_is_v4(to))
-		esp_out_udp_sum(m);
+	to[len - 1] = ESP_UDP_KEEPALIVE;
+	esp_out_udp_sum(m);
 }
 
 // Why a number that was taken must not be used.
@@ -212,9 +216,22 @@ enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct s
 	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
 		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
 	else
-		outer_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq),
+		outer_v6_write(outer, path, &inner, m->data_len,
 			flow_label(&sa->sa, outer + path->outer_len + ESP_LEN + sa->sa.iv_len));
 	return DROP_NONE;
+}
+
+enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	const struct inherited inner = inherit(&sa->sa, m);
+	const rte_be32_t label = flow_label(&sa->sa, rte_pktmbuf_mtod(m, void *));
+	enum drop d = frame(op, sa, m, 0, path->outer_len, inner.next_header, seq, worker);
+
+	if (likely(d == DROP_NONE))
+		outer_write(rte_pktmbuf_mtod(m, uint8_t *), path, &inner, m->data_len,
+			outer_v4_id(&sa->sa, seq), label);
+	return d;
 }
 
 enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
@@ -224,17 +241,40 @@ enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struc
 	const uint8_t next_header = esp_place_next(m, place);
 	uint8_t header[ESP_HEADER_MAX];
 
-	(void)path;
 	memcpy(header, rte_pktmbuf_mtod(m, void *), place.off);
 
-	enum drop d = frame(op, sa, m, place.off, place.off, next_header, seq, worker);
+	enum drop d = frame(op, sa, m, place.off, (uint32_t)place.off + path->outer_len,
+		next_header, seq, worker);
 
 	if (unlikely(d != DROP_NONE))
 		return d;
 	memcpy(rte_pktmbuf_mtod(m, void *), header, place.off);
-	esp_header_renew(m, place, IPPROTO_ESP);
+	if (path->outer_len > 0)
+		outer_udp_write(rte_pktmbuf_mtod_offset(m, uint8_t *, place.off),
+			path->outer + ip_len_of(path), (uint16_t)(m->data_len - place.off));
+	esp_header_renew(m, place, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
 	return DROP_NONE;
 }
+
+enum drop esp_out_none(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	(void)op;
+	(void)sa;
+	(void)path;
+	(void)m;
+	(void)seq;
+	(void)worker;
+	return DROP_PEER_UNKNOWN;
+}
+
+const esp_out_fn esp_out_fns[SA_FRAMINGS] = {
+	[SA_FRAME_TUNNEL] = esp_out_tunnel,
+	[SA_FRAME_TUNNEL_TFC] = esp_out_tunnel_tfc,
+	[SA_FRAME_TUNNEL_UDP] = esp_out_tunnel_udp,
+	[SA_FRAME_TRANSPORT] = esp_out_transport,
+	[SA_FRAME_NONE] = esp_out_none,
+};
 
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m)
 {
@@ -243,5 +283,6 @@ uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const stru
 
 	uint16_t off = esp_place_to_put(m).off;
 
-	return (uint16_t)(off + sa_inner_mtu(sa, off, path->link_mtu));
+	return (uint16_t)(off +
+			  sa_inner_mtu(sa, (uint16_t)(off + path->outer_len), path->link_mtu));
 }

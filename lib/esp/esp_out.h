@@ -22,27 +22,30 @@ typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const s
 enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
-// The same for SAs with tfc_len, to packets that are padded first (RFC 4303 2.7): tfc.c.
+// The same in UDP (RFC 3948).
+enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
+// Either for SAs with tfc_len, to packets that are padded first (RFC 4303 2.7): tfc.c.
 enum drop esp_out_tunnel_tfc(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
-// Transport mode (RFC 4303 3.1.1). m is no fragment (RFC 4303 3.3.4).
+// Transport mode (RFC 4303 3.1.1), in UDP or not. m is no fragment (RFC 4303 3.3.4).
 enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
 
-// The one for an SA.
-static inline esp_out_fn esp_out_of(const struct sa_out *sa)
-{
-	if (unlikely(sa->sa.tfc_len != 0))
-		return esp_out_tunnel_tfc;
-	return likely(sa->sa.mode == SA_TUNNEL) ? esp_out_tunnel : esp_out_transport;
-}
+// Nowhere: returns DROP_PEER_UNKNOWN.
+enum drop esp_out_none(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+
+// By enum sa_framing.
+extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
 
 // Octets of the largest packet with the headers of that in m whose ESP packet fits the path; never
 // less than path->mtu, and more only in transport mode.
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m);
 
-// After crypto_seal(), of ESP in UDP over IPv6: writes the checksum that UDP must have there (RFC
+// After crypto_seal(), of ESP in UDP: over IPv6, writes the checksum that UDP must have there (RFC
 // 8200 8.1). m holds the whole packet.
 void esp_out_udp_sum(struct rte_mbuf *m);
 

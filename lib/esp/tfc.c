@@ -28,7 +28,8 @@ enum drop esp_out_tunnel_tfc(struct crypto_op *op, struct sa_out *sa, const stru
 
 	if (!pad(m, fill))
 		return DROP_NO_ROOM;
-	d = esp_out_tunnel(op, sa, path, m, seq, worker);
+	d = sa->sa.udp_port == 0 ? esp_out_tunnel(op, sa, path, m, seq, worker)
+				 : esp_out_tunnel_udp(op, sa, path, m, seq, worker);
 	if (d != DROP_NONE)
 		rte_pktmbuf_trim(m, fill);
 	return d;

@@ -67,6 +67,9 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.tfc_len = p->tfc_len,
 		.udp_port = rte_cpu_to_be_16(p->udp_local_port),
 		.local = p->local,
+		.v4_end = ip_addr_is_v4(&p->local) ? sa_v4_end(ip_addr_v4(&p->local),
+							     rte_cpu_to_be_16(p->udp_local_port))
+						   : UINT64_MAX,
 		.remote = p->remote,
 		.cipher = p->key.cipher,
 		.auth = p->key.auth,
@@ -122,14 +125,14 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 }
 
 // Headers of whatever length leave room for whole blocks and less than one more.
-static uint16_t transport_mtu(const struct sa *sa, uint16_t link_mtu)
+static uint16_t transport_mtu(const struct sa *sa, uint16_t udp_len, uint16_t link_mtu)
 {
 	bool v4 = ip_addr_is_v4(&sa->local);
 	unsigned int hdr_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 	unsigned int unit = v4 ? 4 : 8, mtu = UINT16_MAX;
 
 	for (unsigned int len = hdr_len; len < hdr_len + sa->align; len += unit)
-		mtu = RTE_MIN(mtu, len + sa_inner_mtu(sa, (uint16_t)len, link_mtu));
+		mtu = RTE_MIN(mtu, len + sa_inner_mtu(sa, (uint16_t)(len + udp_len), link_mtu));
 	return (uint16_t)mtu;
 }
 
@@ -139,30 +142,46 @@ static void outer_add_udp(struct sa_path *path, const struct sa *sa, const struc
 	const struct rte_udp_hdr udp = {.src_port = sa->udp_port, .dst_port = peer->port};
 
 	memcpy(path->outer + path->outer_len, &udp, sizeof(udp));
-	path->outer_len = (uint16_t)(path->outer_len + sizeof(udp));
+	path->outer_len = (uint8_t)(path->outer_len + sizeof(udp));
 }
 
 static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link_mtu)
 {
 	path->link_mtu = link_mtu;
 	path->mtu = sa->mode == SA_TUNNEL ? sa_inner_mtu(sa, path->outer_len, link_mtu)
-					  : transport_mtu(sa, link_mtu);
+					  : transport_mtu(sa, path->outer_len, link_mtu);
+}
+
+static enum sa_framing framing_of(const struct sa *sa, const struct sa_path *path)
+{
+	if (path->nexthop == NULL)
+		return SA_FRAME_NONE;
+	if (sa->mode == SA_TRANSPORT)
+		return SA_FRAME_TRANSPORT;
+	if (sa->tfc_len != 0)
+		return SA_FRAME_TUNNEL_TFC;
+	return sa->udp_port != 0 ? SA_FRAME_TUNNEL_UDP : SA_FRAME_TUNNEL;
 }
 
 struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu)
 {
 	struct sa_path *path = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*path));
+	uint8_t ip_len;
 
 	if (path == NULL)
 		return NULL;
 	*path = (struct sa_path){.nexthop = nexthop};
-	if (sa->mode == SA_TUNNEL && ip_addr_is_v4(&sa->local))
+	if (ip_addr_is_v4(&sa->local))
 		outer_init_v4(path, sa, peer);
-	else if (sa->mode == SA_TUNNEL)
+	else
 		outer_init_v6(path, sa, peer);
+	ip_len = path->outer_len;
 	if (sa->udp_port != 0)
 		outer_add_udp(path, sa, peer);
+	if (sa->mode == SA_TRANSPORT)
+		path->outer_len = (uint8_t)(path->outer_len - ip_len);
+	path->framing = framing_of(sa, path);
 	path_resize(sa, path, link_mtu);
 	return path;
 }

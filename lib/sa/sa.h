@@ -127,6 +127,8 @@ struct sa {
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
 	struct ip_addr local;
+	// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that of IPv6.
+	uint64_t v4_end;
 	// For showing, not for packets:
 	struct ip_addr remote;
 	uint8_t ttl; // of the outer header; outbound only
@@ -148,13 +150,24 @@ struct sa {
 
 static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
+// How packets are framed for a way; see esp_out.h.
+enum sa_framing {
+	SA_FRAME_TUNNEL,
+	SA_FRAME_TUNNEL_TFC,
+	SA_FRAME_TUNNEL_UDP,
+	SA_FRAME_TRANSPORT,
+	SA_FRAME_NONE, // the peer is not known yet
+	SA_FRAMINGS
+};
+
 // The way that the packets of an SA take to its peer. Never changed once workers see it: the
 // control thread puts another in its place, and frees it when every worker has passed on (QSBR).
 struct sa_path {
-	// Headers to put in front of ESP; lengths, id, TOS and sums are open. None in transport
-	// mode.
+	// IP header, and UDP header of ESP in UDP; lengths, id, TOS and sums are open.
 	uint8_t outer[SA_OUTER_MAX];
-	uint16_t outer_len; // octets
+	// Octets of it that are put in front of ESP: in transport mode without the IP header.
+	uint8_t outer_len;
+	uint8_t framing;    // an enum sa_framing
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
 	// Largest inner packet whose ESP packet fits the way to the peer; in transport mode, where
 	// that depends on the packet's headers (esp_out_mtu()), whatever they are.
@@ -274,6 +287,12 @@ static inline bool sa_df_is_clear(const struct sa *sa)
 // Notes where the peer was heard from, at now_ms. Returns what was noted before (or NULL), the
 // caller's as with sa_out_path_set(). Control thread.
 struct sa_peer *sa_in_heard_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms);
+
+// An own address and a port of ESP in UDP, or 0, as an IPv4 packet brings them.
+static inline uint64_t sa_v4_end(rte_be32_t addr, rte_be16_t udp_port)
+{
+	return (uint64_t)udp_port << 32 | addr;
+}
 
 // Both: any thread; workers for the length of a pass.
 static inline const struct sa_peer *sa_in_heard(const struct sa_in *sa)

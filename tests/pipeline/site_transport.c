@@ -3,7 +3,7 @@
 
 #define CONF_MAX 8192
 
-// 1: here, 2: there, 3: mtu of WAN
+// 1: here, 2: there, 3: mtu of WAN, 4: more policies
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"ports = (\n"
@@ -19,7 +19,7 @@ static const char form[] =
 	"  { address = \"2001:db8:%1$u::5\"; mac = \"02:00:00:00:02:00\"; },\n"
 	"  { address = \"192.0.2.%2$u\"; mac = \"02:00:00:00:02:01\"; },\n"
 	"  { address = \"2001:db8:f::%2$u\"; mac = \"02:00:00:00:02:01\"; } );\n"
-	"policies = (\n"
+	"policies = (\n%4$s"
 	"  { name = \"udp\"; proto = \"udp\"; action = \"protect\"; out = \"o1\"; in = \"i1\"; },\n"
 	"  { name = \"gre\"; proto = \"gre\"; action = \"protect\"; out = \"o1\"; in = \"i1\"; },\n"
 	"  { name = \"udp6\"; proto = \"udp\"; action = \"protect\"; out = \"o2\"; in = \"i2\"; "
@@ -52,7 +52,7 @@ static char *sa_write(char *at, const struct site *s, bool out, unsigned int i, 
 			at += sprintf(at, "%02x", (spi * 31 + (spi >> 12) * 59 + n * 7) & 0xff);
 		at += lens[k] > 0 ? sprintf(at, "\";") : 0;
 	}
-	return at + sprintf(at, " },\n");
+	return at + sprintf(at, "%s },\n", s->sa != NULL ? s->sa : "");
 }
 
 struct gateway *site_transport(unsigned int here, struct site s)
@@ -61,7 +61,8 @@ struct gateway *site_transport(unsigned int here, struct site s)
 
 	s.cipher = s.cipher != NULL ? s.cipher : "aes-128-gcm";
 	s.auth = s.auth != NULL ? s.auth : "none";
-	at += sprintf(at, form, here, 3 - here, s.mtu != 0 ? s.mtu : 1500);
+	at += sprintf(at, form, here, 3 - here, s.mtu != 0 ? s.mtu : 1500,
+		s.policies != NULL ? s.policies : "");
 	for (unsigned int i = 0; i < COUNT_OF(ends); i++) {
 		at = sa_write(at, &s, true, i, here);
 		at = sa_write(at, &s, false, i, here);

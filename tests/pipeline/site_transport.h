@@ -7,5 +7,6 @@
 
 #include "site.h"
 
-// The gateway with the number 1 or 2. Of struct site cipher, auth and mtu may differ.
+// The gateway with the number 1 or 2. Of struct site cipher, auth, mtu, sa and
+// policies, each with a comma behind, may differ.
 struct gateway *site_transport(unsigned int here, struct site s);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "site_v6.h"
+#include "udp.h"
 
 #define ROUTER  "192.0.2.254"
 #define ROUTER6 "2001:db8:f::9"
@@ -151,25 +152,66 @@ static void test_v6(void **state)
 }
 
 // Whatever octet of the packet quoted is another, it is not believed, unless it says nothing.
-static void test_forged(void **state)
+static void check_forged(struct gateway *g, uint16_t quoted, uint64_t says_nothing)
 {
-	struct gateway *g = site_a((struct site){0});
 	struct frame about = sent(g);
 
-	(void)state;
-	for (unsigned int at = 0; at < 28; at++) {
-		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
+	for (unsigned int at = 0; at < quoted; at++) {
+		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = quoted};
 		struct frame other = about, f;
-		bool says_nothing =
-			at == 1 || (at >= 2 && at < 6) || at == 8 || at == 10 || at == 11;
 
 		other.b[ETH_LEN + at] ^= 0x40;
 		f = error_v4(&other, e);
 		print_message("octet %u\n", at);
-		if (says_nothing || at == 6) // DF
+		if ((says_nothing >> at & 1) != 0)
 			expect_heard(g, &f, "192.0.2.2", 1400);
 		else
 			expect_not_believed(g, &f);
+	}
+	gateway_free(g);
+}
+
+#define OCTETS(first, last) ((UINT64_C(2) << (last)) - (UINT64_C(1) << (first)))
+
+static void test_forged(void **state)
+{
+	// TOS, length, id, DF, time to live, checksum; length and checksum of UDP
+	const uint64_t ip = OCTETS(1, 6) | OCTETS(8, 8) | OCTETS(10, 11), udp = OCTETS(24, 27);
+
+	(void)state;
+	check_forged(site_a((struct site){0}), 28, ip);
+	check_forged(site_a((struct site){.sa = IN_UDP}), 36, ip | udp);
+}
+
+// ESP in UDP: without SPI and number nothing is believed, which are behind the UDP header.
+static void test_in_udp(void **state)
+{
+	struct gateway *g = site_a((struct site){.sa = IN_UDP});
+	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 36};
+	struct frame about = sent(g), f = error_v4(&about, e);
+
+	(void)state;
+	expect_heard(g, &f, "192.0.2.2", 1400);
+	e.quoted = 35;
+	f = error_v4(&about, e);
+	expect_not_believed(g, &f);
+	gateway_free(g);
+
+	g = site_v6_a(OVER_V6, (struct site){.sa = IN_UDP});
+	e = (struct error){.type = 2, .mtu = 1400, .quoted = 56};
+	about = sent(g);
+	f = error_v6(&about, e);
+	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	e.quoted = 55;
+	f = error_v6(&about, e);
+	expect_not_believed(g, &f);
+	e.quoted = 56;
+	for (unsigned int at = 40; at < 44; at++) { // ports
+		struct frame other = about;
+
+		other.b[ETH_LEN + at] ^= 1;
+		f = error_v6(&other, e);
+		expect_not_believed(g, &f);
 	}
 	gateway_free(g);
 }
@@ -320,6 +362,7 @@ int main(void)
 		pipeline_test(test_v4),
 		pipeline_test(test_v6),
 		pipeline_test(test_forged),
+		pipeline_test(test_in_udp),
 		pipeline_test(test_sequence),
 		pipeline_test(test_not_believed),
 		pipeline_test(test_all_protected),

@@ -5,6 +5,7 @@
 
 #include "packet_v6.h"
 #include "site_transport.h"
+#include "udp.h"
 
 // A router says to the host what the way takes of an ESP packet that the gateway made.
 static struct frame too_big(const struct frame *about, uint16_t mtu)
@@ -32,8 +33,9 @@ static struct frame too_big(const struct frame *about, uint16_t mtu)
 static void check_path_mtu(struct gateway *a, const struct frame *in, const void *peer)
 {
 	struct frame wire = *gateway_expect_sent(a, in, WAN), f = too_big(&wire, 1300), other;
-	uint8_t *esp = wire.b + (wire.len - frame_packet_len(&wire)) +
-		       (frame_packet(&wire)[0] >> 4 == 6 ? IP6_LEN : IP_LEN);
+	bool v4 = frame_packet(&wire)[0] >> 4 == 4;
+	uint8_t *ip = wire.b + (wire.len - frame_packet_len(&wire));
+	uint8_t *esp = ip + (v4 ? IP_LEN : IP6_LEN) + (ip[v4 ? 9 : 6] == IPPROTO_UDP ? UDP_LEN : 0);
 	struct event e;
 
 	gateway_pass(a, &f, 1);
@@ -53,6 +55,17 @@ static void check_path_mtu(struct gateway *a, const struct frame *in, const void
 	esp[0] ^= 1; // of the SPI
 	other = too_big(&wire, 1300);
 	gateway_expect_drop(a, &other, DROP_ICMP_UNRELATED);
+}
+
+// ESP in UDP (RFC 3948).
+static void test_path_mtu_in_udp(void **state)
+{
+	struct gateway *a = site_transport(1, (struct site){.sa = IN_UDP});
+	struct frame six = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"));
+
+	(void)state;
+	check_path_mtu(a, &six, ip6_octets("2001:db8:2::5"));
+	gateway_free(a);
 }
 
 // The host cannot do anything with what routers say about ESP; the gateway can.
@@ -81,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_path_mtu),
+		pipeline_test(test_path_mtu_in_udp),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

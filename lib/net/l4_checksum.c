@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "l4_checksum.h"
+
+#include <rte_ip.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
+#include "icmp6.h"
+#include "ip_view.h"
+#include "ipv4.h"
+#include "ipv6.h"
+
+// What an IP packet carries.
+struct upper {
+	uint8_t *at;
+	uint32_t len;
+	uint8_t proto;
+};
+
+static bool find_upper(struct upper *u, uint8_t *packet)
+{
+	const struct rte_ipv4_hdr *four = (const struct rte_ipv4_hdr *)packet;
+	const struct rte_ipv6_hdr *six = (const struct rte_ipv6_hdr *)packet;
+	struct ipv6_upper upper;
+
+	if (ip_is_v4(packet)) {
+		uint8_t off = rte_ipv4_hdr_len(four);
+
+		*u = (struct upper){packet + off,
+			rte_be_to_cpu_16(four->total_length) - (uint32_t)off, four->next_proto_id};
+		return !ipv4_is_fragment(four);
+	}
+	if (ipv6_upper_find(&upper, six, ipv6_len(six)) != IPV6_GOOD || upper.fragment)
+		return false;
+	*u = (struct upper){packet + upper.off, ipv6_len(six) - upper.off, upper.proto};
+	return true;
+}
+
+// Where the checksum is, or NULL.
+static uint16_t *find_sum(const struct upper *u)
+{
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)u->at;
+
+	switch (u->proto) {
+	case IPPROTO_TCP:
+		return u->len < sizeof(struct rte_tcp_hdr) ? NULL
+							   : &((struct rte_tcp_hdr *)u->at)->cksum;
+	case IPPROTO_UDP:
+		if (u->len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) != u->len)
+			return NULL;
+		return udp->dgram_cksum != 0 ? &udp->dgram_cksum : NULL;
+	case IPPROTO_ICMPV6:
+		return u->len < sizeof(struct icmp6_head) ? NULL
+							  : &((struct icmp6_head *)u->at)->cksum;
+	default:
+		return NULL;
+	}
+}
+
+static uint16_t checksum(const void *ip, const struct upper *u)
+{
+	uint32_t sum;
+
+	if (!ip_is_v4(ip))
+		return ipv6_checksum(ip, u->proto, u->at, u->len);
+	sum = __rte_raw_cksum(u->at, u->len, rte_ipv4_phdr_cksum(ip, 0));
+	return (uint16_t)~__rte_raw_cksum_reduce(sum);
+}
+
+void l4_checksum_renew(void *ip)
+{
+	struct upper u;
+	uint16_t *sum = find_upper(&u, ip) ? find_sum(&u) : NULL;
+
+	if (sum == NULL || (u.proto == IPPROTO_ICMPV6 && ip_is_v4(ip)))
+		return;
+	*sum = 0;
+	*sum = checksum(ip, &u);
+	if (*sum == 0 && u.proto == IPPROTO_UDP)
+		*sum = UINT16_MAX;
+}
