@@ -20,6 +20,7 @@
 #include "notify.h"
 #include "reload.h"
 #include "tracing.h"
+#include "wall_clock.h"
 
 #define TICK_MS        100
 #define EVENTS_AT_ONCE 256 // from one worker, before the others get their turn
@@ -354,6 +355,7 @@ void control_run(struct gateway *g)
 			peer_tick(g, now);
 			retire_tick(g);
 			tracing_tick(g, now);
+			wall_clock_tick(now);
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);
