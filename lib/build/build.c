@@ -316,6 +316,20 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 	return 0;
 }
 
+static void ike_build(struct snapshot *s, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_ike_via; i++) {
+		const struct ip_addr *via = &conf->ike_via[i];
+
+		s->ike_via[ip_addr_is_v4(via) ? SOURCE_V4 : SOURCE_V6] = (struct nexthop){
+			.kind = NEXTHOP_GATEWAY,
+			.port = (uint16_t)conf->ike_port[i],
+			.gateway = *via,
+			.source = route_find(s->routes, via)->source,
+		};
+	}
+}
+
 static uint32_t errors_in_clear(const struct conf *conf)
 {
 	static const enum icmp_kind kind[] = {
@@ -351,6 +365,8 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	}
 	if (rc == 0)
 		rc = sas_build(sa_at, s, conf, why, size);
+	if (rc == 0)
+		ike_build(s, conf);
 	if (rc == 0)
 		rc = policies_build(s, conf, sa_at, why, size);
 	if (rc == 0)

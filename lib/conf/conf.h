@@ -19,6 +19,7 @@
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
 #define CONF_ADDRS_MAX     8 // per port
+#define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
 #define CONF_EAL_ARGS_MAX  32
@@ -201,6 +202,10 @@ struct conf {
 	unsigned int icmp_errors_per_second; // per worker
 	enum conf_error errors_in_clear[CONF_ERRORS]; // heard in clear about what is in tunnels
 	unsigned int n_errors_in_clear;
+	struct ip_addr
+		ike_via[CONF_IKE_VIA_MAX];       // stations that IKE for us is for, one of a family
+	unsigned int ike_port[CONF_IKE_VIA_MAX]; // their indexes in ports
+	unsigned int n_ike_via;
 	bool pmtu_learn;         // from ICMP errors about ESP packets
 	unsigned int pmtu_min;   // octets; smaller ones are not believed, of IPv4
 	unsigned int pmtu_age_s; // seconds

@@ -149,6 +149,25 @@ static int compare_neighbours(const struct conf *c, unsigned int a, unsigned int
 	return by_addr != 0 ? by_addr : (x->port > y->port) - (x->port < y->port);
 }
 
+static void check_ike(struct conf_reader *r, const struct conf_names *ports)
+{
+	struct conf *c = r->c;
+	config_setting_t *group = conf_given(r->root, "ike");
+	config_setting_t *via = group != NULL ? conf_given(group, "via") : NULL;
+	char buf[IP_ADDR_STRLEN];
+
+	for (unsigned int i = 0; via != NULL && i < c->n_ike_via; i++) {
+		if (ip_addr_is_link_local(&c->ike_via[i]))
+			conf_err(r, via, "%s is link-local, must be in a port's network",
+				ip_addr_format(buf, &c->ike_via[i]));
+		else
+			find_link(r, group, via, ports, &c->ike_via[i], &c->ike_port[i]);
+	}
+	if (via != NULL && c->n_ike_via == 2 &&
+		ip_addr_family(&c->ike_via[0]) == ip_addr_family(&c->ike_via[1]))
+		conf_err(r, via, "has two addresses of one family, must have one of each");
+}
+
 void conf_check_routes(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -178,6 +197,7 @@ void conf_check_routes(struct conf_reader *r)
 
 		find_link(r, item, conf_at(item, "address"), &ports, &n->addr, &n->port);
 	}
+	check_ike(r, &ports);
 	if (c->n_neighbours > c->neighbours_max)
 		conf_err(r, conf_at(r->root, "neighbours"),
 			"has %u elements, must have at most neighbour_table.max, which is %u",

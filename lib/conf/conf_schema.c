@@ -82,6 +82,17 @@ static const struct conf_option icmp_options[] = {
 	{0},
 };
 
+static const struct conf_option ike_options[] = {
+	{.name = "via",
+		.shape = CONF_ARRAY,
+		.type = &conf_type_address,
+		.n_min = 1,
+		.n_max = CONF_IKE_VIA_MAX,
+		FIELD(struct conf, ike_via[0]),
+		.count_offset = offsetof(struct conf, n_ike_via)},
+	{0},
+};
+
 static const struct conf_option pmtu_options[] = {
 	{.name = "learn", .type = &conf_type_bool, .def = "true", FIELD(struct conf, pmtu_learn)},
 	{.name = "min",
@@ -300,6 +311,7 @@ static const struct conf_option key_options[] = {
 static const struct conf_schema cpus = {.options = cpu_options};
 static const struct conf_schema memory = {.options = memory_options};
 static const struct conf_schema icmp = {.options = icmp_options};
+static const struct conf_schema ike = {.options = ike_options};
 static const struct conf_schema pmtu = {.options = pmtu_options};
 static const struct conf_schema neighbour_table = {.options = neighbour_table_options};
 static const struct conf_schema metrics = {.options = metrics_options};
@@ -387,6 +399,7 @@ static const struct conf_option options[] = {
 		FIELD(struct conf, eal_args[0]),
 		.count_offset = offsetof(struct conf, n_eal_args)},
 	{.name = "icmp", .shape = CONF_GROUP, .schema = &icmp},
+	{.name = "ike", .shape = CONF_GROUP, .schema = &ike},
 	{.name = "pmtu", .shape = CONF_GROUP, .schema = &pmtu},
 	{.name = "neighbour_table", .shape = CONF_GROUP, .schema = &neighbour_table},
 	{.name = "flows", .shape = CONF_GROUP, .schema = &conf_schema_flows},

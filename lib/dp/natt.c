@@ -6,7 +6,9 @@
 #include "esp_out.h"
 #include "trace.h"
 
-#define MARKER_LEN 4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
+#define IKE_PORT     RTE_BE16(500)
+#define IKE_NAT_PORT RTE_BE16(4500)
+#define MARKER_LEN   4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
 
 static const struct rte_udp_hdr *udp_at(const struct pkt *p, uint16_t off)
 {
@@ -34,6 +36,21 @@ bool natt_read(struct worker *w, struct pkt *p, uint16_t off)
 	p->udp_port = udp->dst_port;
 	p->esp_off = (uint16_t)(off + sizeof(*udp));
 	w->n_udp++;
+	return true;
+}
+
+bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	const struct nexthop *via = &w->snapshot->ike_via[pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
+	rte_be16_t port = fp->key.port[!fp->dir];
+
+	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || fp->icmp_error ||
+		p->sa_in != NULL)
+		return false;
+	if (port != IKE_PORT && port != IKE_NAT_PORT &&
+		(w->snapshot->udp_ports == NULL || !snapshot_has_udp_port(w->snapshot, port)))
+		return false;
+	p->nexthop = via;
 	return true;
 }
 

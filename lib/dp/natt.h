@@ -18,6 +18,11 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 // That is all there is to be done with it (RFC 3948 2.3). Returns DROP_NONE.
 enum drop natt_keep(struct worker *w, struct pkt *p);
 
+// IKE for one of our addresses: if there is somebody whom it is for, p->nexthop is the way there,
+// and it goes on like what is forwarded. It is UDP to port 500 (RFC 7296 2.23), to 4500, or to a
+// port of ESP in UDP with the non-ESP marker.
+bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp);
+
 // Of the first n packets of w->esp, opened: tells the control thread of peers that speak from
 // elsewhere than before, as far as their packets are genuine (why).
 void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);

@@ -56,6 +56,8 @@ struct snapshot {
 	struct ip_addr *udp_ends;
 	unsigned int n_udp_ends;
 	bool mss_clamped; // by any policy
+	// By family: the way to whom IKE for us is for; gateway none if it is for nobody.
+	struct nexthop ike_via[SOURCES];
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
 	// tunnel.
 	uint32_t errors_in_clear;

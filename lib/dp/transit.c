@@ -6,6 +6,7 @@
 #include "firewall.h"
 #include "forward.h"
 #include "mss.h"
+#include "natt.h"
 #include "pmtu.h"
 #include "policy.h"
 #include "trace.h"
@@ -207,7 +208,7 @@ static enum drop pass_slowly(
 
 	if (d != DROP_NONE)
 		return d;
-	if (pkt_is_local(p)) {
+	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
 		burst_add(&w->local, p);
 		return DROP_NONE;
 	}

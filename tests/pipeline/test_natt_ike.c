@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IKE for the gateway's address, which is handed to the station where the daemon runs.
+#include <netinet/in.h>
+
+#include "peer.h"
+#include "site.h"
+#include "udp.h"
+
+#define IKE 500
+#define BYPASS(port)                                                                               \
+	", { name = \"ike" #port "\"; local = \"192.0.2.1\"; proto = \"udp\";"                     \
+	"    local_port = \"" #port "\"; action = \"bypass\"; }"
+
+static const struct site daemon_in_dmz = {
+	.sa = IN_UDP,
+	.more = "ike = { via = [ \"10.7.0.5\" ]; };",
+	.policies = BYPASS(500) BYPASS(4500),
+};
+
+// With or without the non-ESP marker.
+static struct frame datagram(uint16_t port, bool marked)
+{
+	struct frame f = frame_ip(
+		WAN, (struct ipv4)FROM_TO("192.0.2.2", "192.0.2.1", .sport = IKE, .dport = port));
+
+	put32(f.b + ETH_LEN + IP_LEN + UDP_LEN, marked ? 0 : 0x1234);
+	return f;
+}
+
+static void expect_handed_over(struct gateway *g, struct frame f)
+{
+	struct frame right = f;
+
+	gateway_expect_sent(g, &f, DMZ);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(DMZ), 6);
+	right.b[ETH_LEN + 8]--;
+	ip_checksum_mend(right.b + ETH_LEN);
+	assert_int_equal(g->sent[0].len, f.len);
+	assert_memory_equal(frame_packet(&g->sent[0]), frame_packet(&right), f.len - ETH_LEN);
+}
+
+static void test_in(void **state)
+{
+	struct gateway *g = site_a(daemon_in_dmz);
+	struct frame f;
+
+	(void)state;
+	expect_handed_over(g, datagram(IKE, false));
+	expect_handed_over(g, datagram(IKE, true));
+	expect_handed_over(g, datagram(NATT, true));
+	expect_handed_over(g, datagram(NATT, true)); // of a flow
+	f = datagram(NATT, false);
+	gateway_expect_drop(g, &f, DROP_NO_SA);
+	f = datagram(501, true);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_free(g);
+}
+
+static void test_out(void **state)
+{
+	static const uint16_t ports[] = {IKE, NATT};
+	struct gateway *g = site_a(daemon_in_dmz);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		struct ipv4 ip =
+			FROM_TO("192.0.2.1", "192.0.2.2", .sport = ports[i], .dport = ports[i]);
+		struct frame f = frame_ip(DMZ, ip);
+
+		gateway_expect_sent(g, &f, WAN);
+		assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
+	}
+	gateway_free(g);
+}
+
+// Without an SA in UDP, 4500 is IKE's all the same: it comes there before there is one.
+static void test_before_sas(void **state)
+{
+	struct site s = daemon_in_dmz;
+	struct gateway *g;
+
+	(void)state;
+	s.sa = NULL;
+	g = site_a(s);
+	expect_handed_over(g, datagram(NATT, true));
+	gateway_free(g);
+}
+
+// Policies decide, and nobody else's packets are meant.
+static void test_boundary(void **state)
+{
+	struct site s = daemon_in_dmz;
+	struct gateway *g = site_a(s);
+	struct peer b = peer_new(g, "from-b");
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.1", .dport = IKE);
+	struct frame f = peer_seal_ip(&b, 1, ip);
+
+	(void)state;
+	f = into_udp(&f, NATT, NATT);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED); // out of a tunnel
+	peer_free(&b);
+	gateway_free(g);
+	s.policies = "";
+	g = site_a(s);
+	f = datagram(IKE, false);
+	gateway_expect_drop(g, &f, DROP_NO_POLICY);
+	gateway_free(g);
+	s.more = NULL;
+	s.policies = daemon_in_dmz.policies;
+	g = site_a(s);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_in),
+		pipeline_test(test_out),
+		pipeline_test(test_before_sas),
+		pipeline_test(test_boundary),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
