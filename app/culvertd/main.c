@@ -358,6 +358,7 @@ int main(int argc, char **argv)
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
 	log_start();
+	privilege_forbid_cores();
 	g.conf_path = o.conf;
 	g.conf = conf_load(o.conf, NULL, stderr);
 	if (g.conf == NULL)

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +14,13 @@
 #include <rte_eal.h>
 
 #include "log.h"
+
+void privilege_forbid_cores(void)
+{
+#ifndef __SANITIZE_ADDRESS__ // whose search for leaks looks at the process as a debugger does
+	prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
 
 int privilege_check(const struct conf *conf)
 {

@@ -4,6 +4,10 @@
 
 #include "conf.h"
 
+// Has the kernel write no core of this process, whatever limits say: keys would be in it. Nor can
+// others of its user look into it. Control thread, before keys are read.
+void privilege_forbid_cores(void);
+
 // Whether the configured user can be become. What is wrong is logged with its mend. Returns 0 or
 // -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
