@@ -319,13 +319,10 @@ static void drain_events(struct gateway *g, uint64_t now)
 	struct event e;
 
 	for (unsigned int i = 0; i < g->conf->n_workers; i++) {
-		struct rte_ring *events = g->loops[i]->worker->events;
+		struct worker *w = g->loops[i]->worker;
 
-		for (unsigned int n = 0; n < EVENTS_AT_ONCE; n++) {
-			if (rte_ring_dequeue_elem(events, &e, sizeof(e)) < 0)
-				break;
+		for (unsigned int n = 0; n < EVENTS_AT_ONCE && worker_event_take(w, &e); n++)
 			handle(g, &e, now);
-		}
 	}
 }
 

@@ -31,6 +31,7 @@ struct event {
 	uint8_t kind; // enum event_kind
 	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
 	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
+	bool relayed;                      // see worker_relay()
 	// Of EVENT_RULE and EVENT_AUDIT:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type

@@ -47,19 +47,19 @@ static void tell_control(struct worker *w, const struct pkt *p, unsigned int rul
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	worker_tell(w, &(struct event){
-			       .kind = EVENT_RULE,
-			       .port = p->port,
-			       .addr = v.src,
-			       .peer = v.dst,
-			       .addr_port = v.src_port,
-			       .peer_port = v.dst_port,
-			       .proto = v.proto,
-			       .has_icmp_type = v.has_icmp_type,
-			       .icmp_type = v.icmp_type,
-			       .rule = rule,
-			       .generation = w->snapshot->generation,
-		       });
+	worker_ask(w, &(struct event){
+			      .kind = EVENT_RULE,
+			      .port = p->port,
+			      .addr = v.src,
+			      .peer = v.dst,
+			      .addr_port = v.src_port,
+			      .peer_port = v.dst_port,
+			      .proto = v.proto,
+			      .has_icmp_type = v.has_icmp_type,
+			      .icmp_type = v.icmp_type,
+			      .rule = rule,
+			      .generation = w->snapshot->generation,
+		      });
 }
 
 // RFC 9293 3.5.2 for TCP, RFC 1812 5.2.7.1 and RFC 4443 3.1 for the rest.

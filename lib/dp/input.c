@@ -20,6 +20,16 @@ static const struct ip_addr *own_address(const struct snapshot_port *port, rte_b
 	return NULL;
 }
 
+// What stations say to each other does not matter, but of neighbours of ours. A probe has no sender
+// address yet (RFC 5227 1.1).
+static bool is_news(const struct worker *w, const struct event *heard)
+{
+	if (ip_addr_v4(&heard->addr) == 0)
+		return false;
+	return heard->for_us || heard->kind == EVENT_ADDR_CONFLICT ||
+	       neigh_has(w->neigh, heard->port, &heard->addr);
+}
+
 // Packet reception of RFC 826. The frame is used for the answer, or it ends here.
 static enum drop arp_input(struct worker *w, struct pkt *p)
 {
@@ -42,9 +52,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	w->counters.local++;
 	if (own_address(port, arp->arp_data.arp_sip) != NULL)
 		heard.kind = EVENT_ADDR_CONFLICT;
-	// A probe has no sender address yet (RFC 5227 1.1).
-	if (arp->arp_data.arp_sip != 0)
-		worker_tell(w, &heard);
+	if (is_news(w, &heard))
+		worker_relay(w, &heard);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
 		arp_reply_build(eth, &port->mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));

@@ -69,15 +69,16 @@ static void solicited(struct worker *w, uint16_t port, const struct nd_message *
 		.port = port,
 		.for_us = own || anycast};
 
-	if (m->has_mac && is_own(&w->snapshot->port[port], &m->source))
+	if (is_own(&w->snapshot->port[port], &m->source))
 		e.kind = EVENT_ADDR_CONFLICT;
-	if (m->has_mac)
-		worker_tell(w, &e);
+	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
+				  neigh_has(w->neigh, port, &m->source)))
+		worker_relay(w, &e);
 	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
 	if (own && !assigned && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
-		worker_tell(w, &e);
+		worker_relay(w, &e);
 	}
 	if (assigned)
 		answer(w, port, m, from);
@@ -98,7 +99,8 @@ static void advertised(struct worker *w, uint16_t port, const struct nd_message 
 		.solicited = m->solicited,
 		.override = m->override};
 
-	worker_tell(w, &e);
+	if (own || neigh_has(w->neigh, port, &m->target))
+		worker_relay(w, &e);
 }
 
 // A message of neighbour discovery ends here, and is heeded unless it is an echo of our own.

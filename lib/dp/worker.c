@@ -9,7 +9,8 @@
 #include "audit.h"
 #include "trace.h"
 
-#define EVENTS 1024
+#define EVENTS      1024
+#define LINK_EVENTS (EVENTS / 4) // at most, of all ports
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
@@ -109,12 +110,27 @@ void worker_release(struct worker *w, struct rte_mbuf *m)
 void worker_ask(struct worker *w, struct event *e)
 {
 	if (rte_ring_count(w->events) < EVENTS / 2)
-		worker_tell(w, e);
+		rte_ring_enqueue_elem(w->events, e, sizeof(*e));
 }
 
-void worker_tell(struct worker *w, struct event *e)
+void worker_relay(struct worker *w, struct event *e)
 {
-	rte_ring_enqueue_elem(w->events, e, sizeof(*e));
+	uint32_t taken = atomic_load_explicit(&w->relayed_taken[e->port], memory_order_relaxed);
+
+	if (w->relayed[e->port] - taken >= LINK_EVENTS / w->snapshot->n_ports)
+		return;
+	e->relayed = true;
+	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) == 0)
+		w->relayed[e->port]++;
+}
+
+bool worker_event_take(struct worker *w, struct event *e)
+{
+	if (rte_ring_dequeue_elem(w->events, e, sizeof(*e)) < 0)
+		return false;
+	if (e->relayed)
+		atomic_fetch_add_explicit(&w->relayed_taken[e->port], 1, memory_order_relaxed);
+	return true;
 }
 
 void worker_bury(struct worker *w)

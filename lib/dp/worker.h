@@ -74,8 +74,9 @@ struct worker {
 	const struct neigh_table *neigh;
 	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
-	struct snapshot *_Atomic *published; // written by the control thread
-	struct rte_ring *events;             // to the control thread
+	struct snapshot *_Atomic *published;       // written by the control thread
+	struct rte_ring *events;                   // to the control thread, see worker_event_take()
+	_Atomic uint32_t relayed_taken[PORTS_MAX]; // of relayed; written by the control thread
 	uint64_t tsc_hz;
 	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
 	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
@@ -108,7 +109,8 @@ struct worker {
 
 	// From pass to pass.
 	struct counters counters;
-	struct sa_audit audit; // of packets without an SA
+	struct sa_audit audit;       // of packets without an SA
+	uint32_t relayed[PORTS_MAX]; // events of stations on the port's link, ever
 	struct stages stages;
 	struct neigh_hints neigh_hints;
 	uint32_t fragment_id; // last identification taken, for IPv6
@@ -155,12 +157,16 @@ void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
 // Gives back the buffer of a packet that has been counted otherwise, at the end of the pass.
 void worker_release(struct worker *w, struct rte_mbuf *m);
 
-// Tells the control thread. Lost if it does not keep up.
-void worker_tell(struct worker *w, struct event *e);
-
-// The same for what is told again when it matters: only while there is room for more important
-// things as well.
+// Tells the control thread what is told again when it matters: only while there is room for more
+// important things as well.
 void worker_ask(struct worker *w, struct event *e);
+
+// Tells it what a station on the link of e->port says. Lost if the port's share of the ring is used
+// up: a flood by one port keeps neither the others' neighbours nor what is asked from being heard.
+void worker_relay(struct worker *w, struct event *e);
+
+// Takes the oldest event; false: there is none. Control thread.
+bool worker_event_take(struct worker *w, struct event *e);
 
 // Frees the dead of the pass.
 void worker_bury(struct worker *w);

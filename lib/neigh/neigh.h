@@ -119,6 +119,9 @@ struct neigh_hints {
 uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr);
 
+// Whether there is an entry for the address, in whatever state. Notes no use.
+bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
+
 enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_DEAD };
 
 // Reads the link address of an address into *mac if it is NEIGH_KNOWN, and notes the use.

@@ -28,6 +28,11 @@ static uint32_t hint_of(uint16_t port, const struct ip_addr *addr)
 	return (uint32_t)(h >> 32) & (NEIGH_HINTS - 1);
 }
 
+bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	return find(t, port, addr) != NULL;
+}
+
 uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr)
 {

@@ -30,7 +30,7 @@ static void forget_events(struct gateway *g)
 {
 	struct event e;
 
-	while (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) == 0)
+	while (worker_event_take(g->w, &e))
 		;
 }
 

@@ -12,7 +12,7 @@ static void expect_nobody(struct gateway *g)
 {
 	struct event e;
 
-	while (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) == 0)
+	while (worker_event_take(g->w, &e))
 		assert_int_not_equal(e.kind, EVENT_PEER_HEARD);
 }
 
@@ -20,7 +20,7 @@ static void expect_heard(struct gateway *g, const char *addr, uint16_t port)
 {
 	struct event e;
 
-	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+	if (!worker_event_take(g->w, &e))
 		fail_msg("nobody was heard from %s", addr);
 	assert_int_equal(e.kind, EVENT_PEER_HEARD);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));

@@ -59,6 +59,34 @@ static void test_held_then_sent(void **state)
 	gateway_free(g);
 }
 
+// Whatever stations on one link say, an answer by another is heard.
+static void test_heard_in_flood(void **state)
+{
+	static struct frame flood[RX_BURST_MAX];
+	static const char *const about[] = {"10.1.0.200", "10.1.0.1"}; // not for us, for us
+	struct gateway *g = site_a((struct site){0});
+	struct frame answer = frame_arp(DMZ, 2, "10.7.0.77", "10.7.0.1");
+	struct event e;
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(about); i++) {
+		for (unsigned int k = 0; k < RX_BURST_MAX; k++)
+			flood[k] = frame_arp(LAN, 1, "10.1.0.77", about[i]);
+		for (unsigned int n = 0; n < 17; n++) {
+			gateway_pass(g, flood, RX_BURST_MAX);
+			expect_drops(g, DROP_NONE, 0);
+		}
+		gateway_pass(g, &answer, 1);
+		do
+			assert_true(worker_event_take(g->w, &e));
+		while (e.port == LAN);
+		assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
+		assert_int_equal(e.port, DMZ);
+		expect_no_event(g);
+	}
+	gateway_free(g);
+}
+
 static void test_in_order(void **state)
 {
 	static struct frame f[20];
@@ -268,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_held_then_sent),
+		pipeline_test(test_heard_in_flood),
 		pipeline_test(test_in_order),
 		pipeline_test(test_dead),
 		pipeline_test(test_waits_no_longer),

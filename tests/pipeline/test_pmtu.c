@@ -76,7 +76,7 @@ static void expect_heard(
 		expect_no_event(g);
 		return;
 	}
-	if (rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)) < 0)
+	if (!worker_event_take(g->w, &e))
 		fail_msg("no event");
 	assert_int_equal(e.kind, EVENT_PMTU);
 	assert_int_equal(e.mtu, mtu);

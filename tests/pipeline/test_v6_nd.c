@@ -43,7 +43,7 @@ static struct event take_event(enum event_kind kind, const char *text)
 	struct ip_addr a = addr(text);
 	struct event e;
 
-	assert_int_equal(rte_ring_dequeue_elem(g->w->events, &e, sizeof(e)), 0);
+	assert_true(worker_event_take(g->w, &e));
 	assert_int_equal(e.kind, kind);
 	assert_int_equal(e.port, LAN);
 	assert_true(ip_addr_equal(&e.addr, &a));
@@ -103,9 +103,14 @@ static void test_asked(void **state)
 		assert_memory_equal(&e.mac, mac, 6);
 		assert_true(e.for_us);
 	}
-	// For somebody else's address, which tells where the asker is; for an address of another
-	// port.
-	struct frame f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:7", "2001:db8:1::7", 0);
+	// For somebody else's address, which tells where the asker is if we have to do with it; for
+	// an address of another port.
+	struct frame f = frame_nd(LAN, NS, "2001:db8:1::9", "ff02::1:ff00:7", "2001:db8:1::7", 0);
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
+	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:7", "2001:db8:1::7", 0);
 
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
@@ -225,6 +230,11 @@ static void test_advertised(void **state)
 	gateway_pass(g, &f, 1);
 	e = take_event(EVENT_ND_ADVERTISED, HOST);
 	assert_false(e.solicited || e.override);
+	// Of a station that we have nothing to do with.
+	f = frame_nd(LAN, NA, "2001:db8:1::9", "ff02::1", "2001:db8:1::9", 0);
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
 }
 
 static void test_malformed_nd(void **state)

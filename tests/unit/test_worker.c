@@ -105,21 +105,44 @@ static void test_many_dead(void **state)
 	worker_free(w);
 }
 
-// What finds the ring full is lost; what is in it stays in order.
-static void test_tell(void **state)
+static unsigned int take_all(struct worker *w, unsigned int of_port[])
 {
-	struct worker *w = new_worker(1);
-	struct event e = {.kind = EVENT_NEIGH_NEEDED};
+	struct event e;
 	unsigned int n = 0;
 
-	(void)state;
-	for (unsigned int i = 0; i < 5000; i++) {
-		e.addr = ip_addr_from_v4(i);
-		worker_tell(w, &e);
+	while (worker_event_take(w, &e)) {
+		assert_int_equal(ip_addr_v4(&e.addr), of_port[e.port]++);
+		n++;
 	}
-	while (rte_ring_dequeue_elem(w->events, &e, sizeof(e)) == 0)
-		assert_int_equal(ip_addr_v4(&e.addr), n++);
-	assert_in_range(n, 1000, 4999);
+	return n;
+}
+
+// What stations on links say stays in order, and takes no more of the ring than the port's share;
+// what is asked for has its room all the same.
+static void test_relay_and_ask(void **state)
+{
+	static struct snapshot snapshot = {.n_ports = 2};
+	struct worker *w = new_worker(1);
+
+	(void)state;
+	w->snapshot = &snapshot;
+	for (unsigned int round = 0; round < 20; round++) {
+		unsigned int of_port[3] = {0};
+
+		for (uint16_t port = 0; port < 2; port++)
+			for (unsigned int i = 0; i < 5000; i++)
+				worker_relay(w, &(struct event){.kind = EVENT_NEIGH_HEARD,
+							.port = port,
+							.addr = ip_addr_from_v4(i)});
+		for (unsigned int i = 0; i < 5000; i++)
+			worker_ask(w, &(struct event){.kind = EVENT_NEIGH_NEEDED,
+					      .port = 2,
+					      .addr = ip_addr_from_v4(i)});
+		assert_in_range(take_all(w, of_port), 500, 520);
+		assert_int_equal(of_port[0], 128);
+		assert_int_equal(of_port[1], 128);
+		assert_in_range(of_port[2], 256, 264);
+	}
 	worker_free(w);
 }
 
@@ -172,7 +195,7 @@ int main(void)
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_many_dead),
-		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_relay_and_ask),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_frees_what_it_holds),
 	};
