@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "address.h"
 #include "build_flow.h"
 #include "gateway.h"
 #include "ipv6.h"
@@ -106,6 +107,7 @@ static void apply_settings(struct gateway *g, const struct conf *conf)
 // From here on the new configuration is the one that runs.
 static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
 {
+	address_apply(g, s);
 	g->retired = g->snapshot;
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	g->retired_token = rte_rcu_qsbr_start(g->qsbr);

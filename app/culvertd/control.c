@@ -138,7 +138,7 @@ void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr)
 }
 
 // RFC 4861 7.2.6: others may remember the address at a card that we have no more.
-static void nd_announce(struct gateway *g, uint16_t port, const struct ip_addr *addr)
+void control_announce_addr(struct gateway *g, uint16_t port, const struct ip_addr *addr)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
 
@@ -147,18 +147,6 @@ static void nd_announce(struct gateway *g, uint16_t port, const struct ip_addr *
 	rte_pktmbuf_append(m,
 		nd_announcement_build(rte_pktmbuf_mtod(m, uint8_t *), &g->ports[port].mac, addr));
 	send_frame(g, m, port);
-}
-
-void control_dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
-{
-	struct gateway *g = arg;
-	char text[IP_ADDR_STRLEN];
-
-	if (state == DAD_ASSIGNED)
-		nd_announce(g, port, addr);
-	else
-		log_error("port \"%s\": address %s is another station's and is not used",
-			g->conf->ports[port].name, ip_addr_format(text, addr));
 }
 
 // RFC 5227 2.3, RFC 4861 7.2.6
@@ -172,7 +160,7 @@ void control_announce(struct gateway *g, uint16_t port)
 		if (ip_addr_is_v4(own))
 			arp_send(g, port, ip_addr_v4(own), ip_addr_v4(own), NULL);
 		else if (dad_state(g->dad, port, own) == DAD_ASSIGNED)
-			nd_announce(g, port, own);
+			control_announce_addr(g, port, own);
 	}
 }
 

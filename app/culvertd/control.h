@@ -17,11 +17,12 @@ void control_solicit(
 void control_send_packet(
 	struct gateway *g, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *to);
 
-// Solicits for an own address that may be another station's, and tells what came of it; callbacks
-// of struct dad_params, arg being the gateway.
+// Solicits for an own address that may be another station's; callback of struct dad_params, arg
+// being the gateway.
 void control_dad_solicit(void *arg, uint16_t port, const struct ip_addr *addr);
-void control_dad_decided(
-	void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state);
+
+// Tells everyone on a port's link where an own IPv6 address is.
+void control_announce_addr(struct gateway *g, uint16_t port, const struct ip_addr *addr);
 
 // Tells everyone on a port's link where its addresses are, so that their tables are right at once:
 // the hardware, theirs or ours, may be another now. Those of IPv6 only when they are known to be

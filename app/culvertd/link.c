@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link.h"
 
+#include "address.h"
 #include "control.h"
 #include "iface.h"
 #include "log.h"
@@ -36,6 +37,7 @@ static void changed(struct gateway *g, uint16_t port)
 	p->link_changes++;
 	if (p->link_up) {
 		log_info("port \"%s\": link is up", p->conf->name);
+		address_restart(g, port);
 		control_announce(g, port);
 	} else {
 		log_warn("port \"%s\": link is down", p->conf->name);

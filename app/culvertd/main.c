@@ -11,6 +11,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "address.h"
 #include "build_flow.h"
 #include "configure.h"
 #include "control.h"
@@ -138,15 +139,6 @@ static int flows_start(struct gateway *g)
 	return -ENOMEM;
 }
 
-static int dad_start(struct gateway *g)
-{
-	g->dad = dad_new(&(struct dad_params){.max = g->conf->n_ports * PORT_ADDRS_MAX,
-		.solicit = control_dad_solicit,
-		.decided = control_dad_decided,
-		.arg = g});
-	return g->dad != NULL ? 0 : -ENOMEM;
-}
-
 static int memory_start(struct gateway *g)
 {
 	const struct conf *conf = g->conf;
@@ -174,7 +166,7 @@ static int memory_start(struct gateway *g)
 	g->neigh = neigh_table_new(&np);
 	if (g->neigh == NULL)
 		return no_memory("neighbours");
-	if (dad_start(g) < 0)
+	if (address_init(g) < 0)
 		return no_memory("addresses");
 	return flows_start(g);
 }
@@ -188,19 +180,6 @@ static int ports_start(struct gateway *g)
 		if (port_open(&g->ports[i], g->conf, &g->conf->ports[i], g->pool) < 0)
 			rc = -EIO;
 	return rc;
-}
-
-// Tries the own addresses of IPv6 out, and listens for who asks for them.
-static void addresses_start(struct gateway *g, const struct snapshot *s)
-{
-	for (unsigned int p = 0; p < s->n_ports; p++) {
-		const struct snapshot_port *port = &s->port[p];
-
-		for (unsigned int i = 0; i < port->n_addrs; i++)
-			if (!ip_addr_is_v4(&port->addrs[i]))
-				dad_add(g->dad, (uint16_t)p, &port->addrs[i]);
-		port_listen(&g->ports[p], port);
-	}
 }
 
 static int confine(void *arg)
@@ -330,7 +309,7 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = configure_start(g);
 	if (rc == 0)
-		addresses_start(g, g->snapshot);
+		address_start(g, g->snapshot);
 	if (rc == 0)
 		link_start(g);
 	if (rc == 0)

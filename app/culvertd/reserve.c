@@ -154,10 +154,8 @@ static uint64_t in_ahead(const struct sa_in *sa)
 
 static bool out_needs_more(const struct sa_out *sa)
 {
-	uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
-
-	return sa->sa.stop == DROP_NONE && limit < sa_out_life_end(sa) &&
-	       sa_out_seq(sa) + out_ahead(sa) / 2 > limit;
+	return sa->sa.ended == DROP_NONE && sa->seq_reserved < sa_out_life_end(sa) &&
+	       sa_out_seq(sa) + out_ahead(sa) / 2 > sa->seq_reserved;
 }
 
 // Or less: a burst is over.

@@ -67,6 +67,19 @@ static bool is_tentative(const struct dad_addr *a)
 	return atomic_load_explicit(&a->state, memory_order_relaxed) == DAD_TENTATIVE;
 }
 
+void dad_restart(struct dad *d, uint16_t port)
+{
+	for (unsigned int i = 0; i < d->n; i++) {
+		struct dad_addr *a = &d->entry[i];
+
+		if (a->port != port)
+			continue;
+		a->sent = 0;
+		a->next = 0;
+		atomic_store_explicit(&a->state, DAD_TENTATIVE, memory_order_relaxed);
+	}
+}
+
 void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr)
 {
 	unsigned int i = find(d, port, addr);

@@ -36,6 +36,9 @@ void dad_free(struct dad *d);
 // Adds an own address, tentative, before workers ask. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
+// Has all addresses of a port be tried out anew: it may be on another link now (RFC 4862 5.3).
+void dad_restart(struct dad *d, uint16_t port);
+
 // Another station wants addr, too, or has it: it solicited for it from none (::), or advertised it.
 void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr);
 

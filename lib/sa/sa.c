@@ -295,11 +295,21 @@ uint64_t sa_out_seq(const struct sa_out *sa)
 	return RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa_out_life_end(sa));
 }
 
+// The reason is there before the limit.
+static void stop_renew(struct sa *sa)
+{
+	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
+
+	atomic_store_explicit(&sa->stop, (uint8_t)(sa->ended != DROP_NONE ? sa->ended : address),
+		memory_order_relaxed);
+}
+
 static void limit_renew(struct sa_out *sa)
 {
-	if (atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) == DROP_NONE)
-		atomic_store_explicit(&sa->seq_limit,
-			RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
+	bool stopped = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE;
+
+	atomic_store_explicit(&sa->seq_limit,
+		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
 }
 
 void sa_out_allow(struct sa_out *sa, uint64_t seq)
@@ -354,6 +364,7 @@ static bool change(struct sa *sa, const struct sa_params *p)
 		return false;
 	l.start_ms = sa->lifetime.start_ms;
 	sa->lifetime = l; // and is told anew
+	sa->ended = DROP_NONE;
 	return true;
 }
 
@@ -365,14 +376,14 @@ void sa_out_change(struct sa_out *sa, const struct sa_params *p)
 		sa->peer = sa_peer_asked(p);
 	if (!change(&sa->sa, p))
 		return;
-	atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);
+	stop_renew(&sa->sa);
 	limit_renew(sa);
 }
 
 void sa_in_change(struct sa_in *sa, const struct sa_params *p)
 {
 	if (change(&sa->sa, p))
-		atomic_store_explicit(&sa->sa.stop, DROP_NONE, memory_order_relaxed);
+		stop_renew(&sa->sa);
 }
 
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)
@@ -384,13 +395,28 @@ enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)
 
 void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit)
 {
-	atomic_store_explicit(&sa->sa.stop, sa_end_reason(&sa->sa, unit), memory_order_relaxed);
-	atomic_store_explicit(&sa->seq_limit, 0, memory_order_release);
+	sa->sa.ended = (uint8_t)sa_end_reason(&sa->sa, unit);
+	stop_renew(&sa->sa);
+	limit_renew(sa);
 }
 
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit)
 {
-	atomic_store_explicit(&sa->sa.stop, sa_end_reason(&sa->sa, unit), memory_order_relaxed);
+	sa->sa.ended = (uint8_t)sa_end_reason(&sa->sa, unit);
+	stop_renew(&sa->sa);
+}
+
+void sa_out_local_set(struct sa_out *sa, bool usable)
+{
+	sa->sa.local_unusable = !usable;
+	stop_renew(&sa->sa);
+	limit_renew(sa);
+}
+
+void sa_in_local_set(struct sa_in *sa, bool usable)
+{
+	sa->sa.local_unusable = !usable;
+	stop_renew(&sa->sa);
 }
 
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu)

@@ -107,7 +107,8 @@ struct sa {
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	bool esn;                // sequence numbers have 64 bits (RFC 4303 2.2.1)
-	// Why the SA must not be used any more, an enum drop. Written by the control thread.
+	// Why the SA must not be used, any more or for now, an enum drop. Written by the control
+	// thread.
 	_Atomic uint8_t stop;
 	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	uint8_t mode;  // an enum sa_mode
@@ -139,6 +140,10 @@ struct sa {
 	// Control thread:
 	struct lifetime lifetime;
 	struct seq_record *record; // NULL: its numbers are not kept
+	// What stop is made of: why its life is over, an enum drop; and whether its local address
+	// is not to be used.
+	uint8_t ended;
+	bool local_unusable;
 	// When its bytes were last found to have grown, and what they were then; 0: never.
 	uint64_t seen_ms, seen_bytes;
 	struct sa_params asked; // without pointers and lifetimes, padding zero
@@ -262,6 +267,11 @@ void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]
 // End its life, because there is nothing left in this unit. Control thread.
 void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
+
+// Tell it whether its local address may be used (RFC 4862 5.4). Until it may, packets are dropped
+// as DROP_ADDR_UNUSABLE. To begin with it may. Control thread.
+void sa_out_local_set(struct sa_out *sa, bool usable);
+void sa_in_local_set(struct sa_in *sa, bool usable);
 
 // The last number that there is, or that the lifetime in packets lets it use. Any thread.
 uint64_t sa_out_life_end(const struct sa_out *sa);

@@ -266,6 +266,40 @@ static void test_boundary(void **state)
 	gateway_free(b);
 }
 
+// RFC 4862 5.4: while its own address may be another station's, an SA neither sends nor receives.
+static void test_addr_unusable(void **state)
+{
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
+	struct gateway *b = site_v6_b(OVER_V6, (struct site){0});
+	struct sa_out *out = b->snapshot->sa_out[0];
+	struct sa_in *in = b->snapshot->sa_in[0];
+	struct frame to_b = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"));
+	struct frame to_a = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::5"));
+	struct frame f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
+
+	(void)state;
+	sa_out_local_set(out, false);
+	sa_in_local_set(in, false);
+	gateway_expect_drop(b, &to_a, DROP_ADDR_UNUSABLE);
+	gateway_expect_drop(b, &f, DROP_ADDR_UNUSABLE);
+	sa_out_local_set(out, true);
+	sa_in_local_set(in, true);
+	gateway_expect_sent(b, &to_a, WAN);
+	gateway_expect_sent(b, &f, LAN);
+	// The end of its life is the end, whatever the address.
+	f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
+	sa_out_local_set(out, false);
+	sa_in_local_set(in, false);
+	sa_out_stop(out, LIFETIME_SECONDS);
+	sa_in_stop(in, LIFETIME_SECONDS);
+	sa_out_local_set(out, true);
+	sa_in_local_set(in, true);
+	gateway_expect_drop(b, &to_a, DROP_LIFETIME);
+	gateway_expect_drop(b, &f, DROP_LIFETIME);
+	gateway_free(a);
+	gateway_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +309,7 @@ int main(void)
 		pipeline_test(test_fragments),
 		pipeline_test(test_outer_headers),
 		pipeline_test(test_boundary),
+		pipeline_test(test_addr_unusable),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

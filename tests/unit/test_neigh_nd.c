@@ -238,6 +238,32 @@ static void test_assigned(void **state)
 	dad_free(NULL);
 }
 
+// The link may be another now: once more, whatever came of it before.
+static void test_restarted(void **state)
+{
+	struct dad *d = dad_of_one();
+
+	(void)state;
+	dad_tick(d, 5000);
+	dad_tick(d, 6000);
+	dad_restart(d, PORT + 1); // another link
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
+	dad_restart(d, PORT);
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_TENTATIVE);
+	assert_false(dad_may_use(d, &addr));
+	dad_tick(d, 6100);
+	assert_int_equal(seen.solicited, 2);
+	dad_heard(d, PORT, &addr);
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
+	dad_restart(d, PORT);
+	dad_tick(d, 6200);
+	dad_tick(d, 7200);
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
+	assert_int_equal(seen.solicited, 3);
+	assert_int_equal(seen.decided, 3);
+	dad_free(d);
+}
+
 static void test_duplicate(void **state)
 {
 	static const struct ip_addr other = {.b = {0xfe, 0x80, [15] = 8}};
@@ -266,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_timing),
 		cmocka_unit_test(test_assigned),
+		cmocka_unit_test(test_restarted),
 		cmocka_unit_test(test_duplicate),
 	};
 
