@@ -56,6 +56,7 @@ bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int
 		.worker = i,
 		.cpu = g->conf->worker_cpus[i],
 		.queues = l->n_rx,
+		.idle = idle_name(&l->idle),
 		.stalled = g->health.worker[i].stalled,
 		.stalls = g->health.worker[i].stalls,
 		.counters = l->worker->counters,

@@ -24,6 +24,7 @@ struct port_view {
 
 struct worker_view {
 	uint64_t worker, cpu, queues;
+	const char *idle; // what it does without packets
 	uint64_t stalled, stalls;
 	struct counters counters;
 	uint64_t drops, held;

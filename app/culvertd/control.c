@@ -50,7 +50,7 @@ static void send_frame(struct gateway *g, struct rte_mbuf *m, uint16_t port)
 {
 	m->port = port;
 	g->counters.originated++;
-	if (rte_ring_enqueue(g->loops[0]->out, m) == 0)
+	if (loop_send(g->loops[0], m))
 		return;
 	g->counters.drops[DROP_RING_FULL]++;
 	rte_pktmbuf_free(m);

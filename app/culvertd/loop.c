@@ -4,19 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <rte_cycles.h>
-#include <rte_pause.h>
 
+#include "log.h"
 #include "pipeline.h"
 #include "spread.h"
 
 #define RING_FRAMES 2048
-#define IDLE_PASSES 64 // empty rounds before the CPU is given away
-#define IDLE_SLEEP  (&(struct timespec){.tv_nsec = 20000})
 
-struct loop *loop_new(struct worker *w, bool idle_sleep)
+struct loop *loop_new(struct worker *w)
 {
 	struct loop *l = calloc(1, sizeof(*l));
 	char name[RTE_RING_NAMESIZE];
@@ -24,7 +21,7 @@ struct loop *loop_new(struct worker *w, bool idle_sleep)
 	if (l == NULL)
 		return NULL;
 	l->worker = w;
-	l->idle_sleep = idle_sleep;
+	idle_init(&l->idle, CONF_IDLE_POLL);
 	snprintf(name, sizeof(name), "in-%u", w->id);
 	l->in = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	snprintf(name, sizeof(name), "out-%u", w->id);
@@ -41,6 +38,7 @@ void loop_free(struct loop *l)
 {
 	if (l == NULL)
 		return;
+	idle_fini(&l->idle);
 	worker_free(l->worker);
 	rte_ring_free(l->in);
 	rte_ring_free(l->out);
@@ -74,6 +72,49 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 	return 0;
 }
 
+// With interrupts: has every queue wake the worker.
+static int queues_add(struct loop *l)
+{
+	for (unsigned int i = 0; i < l->n_rx; i++) {
+		const struct conf_port *c = l->ports[l->rx[i].port].conf;
+		int rc = idle_queue_add(&l->idle, l->rx[i].ethdev, l->rx[i].queue);
+
+		if (rc == 0)
+			continue;
+		log_warn(
+			"port \"%s\": device \"%s\" has no interrupts for frames that come: worker "
+			"%u does as with idle = \"sleep\"",
+			c->name, c->device, l->worker->id);
+		return rc;
+	}
+	return 0;
+}
+
+static void wait_by_interrupt(struct loop *l)
+{
+	if (idle_init(&l->idle, CONF_IDLE_INTERRUPT) == 0 && queues_add(l) == 0)
+		return;
+	idle_fini(&l->idle);
+	idle_init(&l->idle, CONF_IDLE_SLEEP);
+}
+
+void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (way == CONF_IDLE_INTERRUPT)
+			wait_by_interrupt(loops[i]);
+		else
+			idle_init(&loops[i]->idle, way);
+}
+
+bool loop_send(struct loop *l, struct rte_mbuf *m)
+{
+	if (rte_ring_enqueue(l->out, m) < 0)
+		return false;
+	idle_wake(&l->idle);
+	return true;
+}
+
 uint64_t loop_held(const struct loop *l)
 {
 	return worker_held(l->worker) + rte_ring_count(l->out);
@@ -89,6 +130,7 @@ static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uin
 {
 	const struct port *p = &l->ports[port];
 	unsigned int id = l->worker->id, sent;
+	struct loop *sender;
 
 	if (id < p->n_tx) {
 		sent = rte_eth_tx_burst(p->id, (uint16_t)id, m, n);
@@ -99,7 +141,9 @@ static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uin
 	// No TX queue of our own: worker 0, 1, ... has one.
 	for (uint16_t i = 0; i < n; i++)
 		m[i]->port = port;
-	sent = rte_ring_enqueue_burst(l->peers[id % p->n_tx]->out, (void **)m, n, NULL);
+	sender = l->peers[id % p->n_tx];
+	sent = rte_ring_enqueue_burst(sender->out, (void **)m, n, NULL);
+	idle_wake(&sender->idle);
 	drop_all(l, m + sent, n - sent, DROP_RING_FULL);
 }
 
@@ -138,7 +182,9 @@ static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 
 		if (owner == l->worker->id) {
 			m[kept++] = m[i];
-		} else if (rte_ring_enqueue(l->peers[owner]->in, m[i]) < 0) {
+		} else if (rte_ring_enqueue(l->peers[owner]->in, m[i]) == 0) {
+			idle_wake(&l->peers[owner]->idle);
+		} else {
 			l->worker->counters.rx++;
 			drop_all(l, &m[i], 1, DROP_RING_FULL);
 		}
@@ -195,16 +241,31 @@ static unsigned int poll_rings(struct loop *l)
 	return work + n;
 }
 
-static void rest(struct loop *l)
+static void wait(struct loop *l)
 {
 	beat(l, LOOP_AT_REST);
-	if (!l->idle_sleep) {
-		rte_pause();
-		return;
-	}
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
-	nanosleep(IDLE_SLEEP, NULL);
+	idle_wait(&l->idle);
 	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
+}
+
+// Frames that came before interrupts were armed raise none: it looks once more. Returns how many
+// there were.
+static unsigned int wait_for_interrupts(struct loop *l)
+{
+	unsigned int work;
+
+	for (unsigned int i = 0; i < l->n_rx; i++)
+		idle_queue_arm(l->rx[i].ethdev, l->rx[i].queue);
+	idle_announce(&l->idle);
+	work = poll_ports(l) + poll_rings(l);
+	rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
+	if (work == 0)
+		wait(l);
+	idle_renounce(&l->idle);
+	for (unsigned int i = 0; i < l->n_rx; i++)
+		idle_queue_disarm(l->rx[i].ethdev, l->rx[i].queue);
+	return work;
 }
 
 int loop_run(void *arg)
@@ -229,8 +290,12 @@ int loop_run(void *arg)
 		if (phase == LOOP_STOP)
 			break;
 		atomic_store_explicit(&l->reached, phase, memory_order_release);
-		if (++idle >= IDLE_PASSES)
-			rest(l);
+		if (++idle < l->idle.patience)
+			continue;
+		if (l->idle.way != CONF_IDLE_INTERRUPT || phase != LOOP_RUN)
+			wait(l);
+		else if (wait_for_interrupts(l) > 0)
+			idle = 0;
 	}
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
 	rte_rcu_qsbr_thread_unregister(l->qsbr, l->worker->id);

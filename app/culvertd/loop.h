@@ -12,6 +12,7 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
+#include "idle.h"
 #include "port.h"
 #include "worker.h"
 
@@ -45,8 +46,8 @@ struct loop {
 	unsigned int n_workers;
 	const struct port *ports;
 	unsigned int n_ports;
-	bool spread;     // hand frames to the worker that their flow belongs to
-	bool idle_sleep; // give the CPU away when there is nothing to do
+	bool spread; // hand frames to the worker that their flow belongs to
+	struct idle idle;
 	unsigned int n_rx;
 	struct loop_queue rx[LOOP_QUEUES_MAX];
 	struct rte_ring *in;  // frames to be processed; from all workers
@@ -64,18 +65,25 @@ struct loop {
 
 // Makes the loop around a worker, whom it then owns. Queues are added by loops_assign(). Returns
 // NULL with errno ENOMEM.
-struct loop *loop_new(struct worker *w, bool idle_sleep);
+struct loop *loop_new(struct worker *w);
 void loop_free(struct loop *l);
 
 // Shares the ports' queues out among n loops. Returns 0 or -E2BIG. Control thread, before they run.
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, struct rte_rcu_qsbr *qsbr);
 
+// Chooses what loops with queues do while these are empty. Where a device lacks what that takes,
+// the log says so, and the worker sleeps for moments instead. Control thread, before they run.
+void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
+
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);
 
 // Drops what is left when all workers have ended, as DROP_SHUTDOWN. Control thread.
 void loop_stop(struct loop *l);
+
+// Has a worker send a frame; m->port says where. False if there is no room. Any thread.
+bool loop_send(struct loop *l, struct rte_mbuf *m);
 
 // Packets that wait to be sent or for their next hops. Frames that wait to be processed count as
 // not yet received. Any thread.

@@ -232,7 +232,7 @@ static int workers_start(struct gateway *g)
 
 		if (w == NULL)
 			return no_memory("workers");
-		g->loops[i] = loop_new(w, conf->idle == CONF_IDLE_SLEEP);
+		g->loops[i] = loop_new(w);
 		if (g->loops[i] == NULL) {
 			worker_free(w);
 			return no_memory("workers");
@@ -244,6 +244,9 @@ static int workers_start(struct gateway *g)
 			LOOP_QUEUES_MAX);
 		return -E2BIG;
 	}
+	eal_log_begin();
+	loops_idle(g->loops, conf->n_workers, conf->idle);
+	eal_log_end(false); // what devices lack, the line above has said
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		rte_eal_remote_launch(loop_run, g->loops[i], i + 1);
 	return 0;

@@ -119,17 +119,18 @@ static uint64_t rx_offloads(const struct conf_port *c)
 }
 
 static struct rte_eth_conf eth_conf_of(
-	const struct conf_port *c, const struct rte_eth_dev_info *info, uint16_t n_rx)
+	const struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
 	const uint64_t spread = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
 				RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP;
 	struct rte_eth_conf e = {
-		.rxmode.mtu = mtu_to_configure(c),
-		.rxmode.offloads = info->rx_offload_capa & rx_offloads(c),
+		.intr_conf.rxq = conf->idle == CONF_IDLE_INTERRUPT,
+		.rxmode.mtu = mtu_to_configure(p->conf),
+		.rxmode.offloads = info->rx_offload_capa & rx_offloads(p->conf),
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE,
 	};
 
-	if (n_rx > 1 && (info->flow_type_rss_offloads & spread) != 0) {
+	if (p->n_rx > 1 && (info->flow_type_rss_offloads & spread) != 0) {
 		e.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		e.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & spread;
 	}
@@ -149,11 +150,11 @@ static int queues_setup(struct port *p, struct rte_mempool *pool)
 }
 
 // Returns what failed, NULL if nothing did; *rc is the error.
-static const char *start(
-	int *rc, struct port *p, const struct rte_eth_dev_info *info, struct rte_mempool *pool)
+static const char *start(int *rc, struct port *p, const struct conf *conf,
+	const struct rte_eth_dev_info *info, struct rte_mempool *pool)
 {
 	const struct conf_port *c = p->conf;
-	struct rte_eth_conf e = eth_conf_of(c, info, p->n_rx);
+	struct rte_eth_conf e = eth_conf_of(p, conf, info);
 
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
@@ -193,7 +194,7 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	if (queues_choose(p, conf, &info) < 0)
 		return -EIO;
 	eal_log_begin();
-	failed = start(&rc, p, &info, pool);
+	failed = start(&rc, p, conf, &info, pool);
 	eal_log_end(failed != NULL);
 	if (failed == NULL)
 		return 0;

@@ -197,6 +197,7 @@ static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 	add_string(d, "state", v.stalled ? "stalled" : "running");
 	add_u64(d, "stalls", v.stalls);
 	add_u64(d, "queues", v.queues);
+	add_string(d, "idle", v.idle);
 	add_u64(d, "busy_ms", v.busy_ms);
 	add_u64(d, "idle_ms", v.idle_ms);
 	add_u64(d, "passes", v.counters.passes);

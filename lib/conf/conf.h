@@ -182,7 +182,7 @@ struct conf_flow_timeouts {
 	unsigned int udp, udp_stream, icmp, generic;
 };
 
-enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_SLEEP };
+enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };
 
 struct conf {
 	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket

@@ -9,8 +9,8 @@
 #define ITEMS_MAX 65536 // far more than anyone writes by hand
 #define RULES_MAX 4096  // the last ones take long to get to
 
-static const char *const idles[] = {"poll", "sleep", NULL};                      // enum conf_idle
-static const char *const levels[] = {"error", "warning", "info", "debug", NULL}; // enum log_level
+static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}; // enum conf_idle
+static const char *const levels[] = {"error", "warning", "info", "debug", NULL};  // enum log_level
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The daemon's loop around the pipeline, on a device that gives back what it is sent: spreading
-// frames over workers, handing them over, and workers that do not keep up.
+// frames over workers, handing them over, waking workers, and those that do not keep up.
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ static void pair_start(struct pair *p)
 	for (unsigned int i = LAN; i <= DMZ; i++)
 		p->ports[i] = (struct port){.id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
 	for (unsigned int i = 0; i < 2; i++) {
-		p->loop[i] = loop_new(p->g[i]->w, false);
+		p->loop[i] = loop_new(p->g[i]->w);
 		assert_non_null(p->loop[i]);
 	}
 	assert_int_equal(loops_assign(p->loop, 2, p->ports, COUNT_OF(p->ports), p->qsbr), 0);
@@ -321,6 +322,35 @@ static void test_spread_anything(void **state)
 	}
 }
 
+// Whether something would end the wait of a worker. Every event counts once.
+static bool woken(const struct idle *idle)
+{
+	struct epoll_event event;
+
+	return epoll_wait(idle->epoll, &event, 1, 0) == 1;
+}
+
+// Only who waits is woken, and who has been told between announcing it and waiting does not wait.
+static void test_wake(void **state)
+{
+	struct idle idle;
+
+	(void)state;
+	assert_int_equal(idle_init(&idle, CONF_IDLE_INTERRUPT), 0);
+	idle_wake(&idle);
+	assert_false(woken(&idle));
+	for (unsigned int i = 0; i < 3; i++) {
+		idle_announce(&idle);
+		idle_wake(&idle);
+		assert_true(woken(&idle));
+		assert_false(woken(&idle));
+		idle_renounce(&idle);
+		idle_wake(&idle);
+		assert_false(woken(&idle));
+	}
+	idle_fini(&idle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +360,7 @@ int main(void)
 		pipeline_test(test_spread_v6),
 		pipeline_test(test_spread_fragments),
 		pipeline_test(test_spread_anything),
+		cmocka_unit_test(test_wake),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

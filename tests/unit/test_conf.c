@@ -122,6 +122,31 @@ static void test_no_newline(void **state)
 	conf_dir_unlink("main.conf");
 }
 
+static void test_idle(void **state)
+{
+	static const char *const words[] = {[CONF_IDLE_POLL] = "poll",
+		[CONF_IDLE_PAUSE] = "pause",
+		[CONF_IDLE_SLEEP] = "sleep",
+		[CONF_IDLE_INTERRUPT] = "interrupt"};
+	static const char wrong[] = "idle = \"interrupts\";\n@include \"ports.inc\"\n";
+	char text[256];
+
+	(void)state;
+	for (enum conf_idle i = CONF_IDLE_POLL; i <= CONF_IDLE_INTERRUPT; i++) {
+		snprintf(text, sizeof(text), "idle = \"%s\";\n@include \"ports.inc\"\n", words[i]);
+		conf_dir_write("main.conf", text, strlen(text));
+
+		struct conf *c = conf_dir_load_good("main.conf");
+
+		assert_int_equal(c->idle, i);
+		conf_free(c);
+	}
+	conf_dir_write("main.conf", wrong, strlen(wrong));
+	conf_dir_load_bad("main.conf",
+		"main.conf:1: idle: \"interrupts\" is not allowed, did you mean \"interrupt\"?\n");
+	conf_dir_unlink("main.conf");
+}
+
 // An engine that this program was built without is refused.
 static void test_engines(void **state)
 {
@@ -265,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_nul_octet),
 		cmocka_unit_test(test_empty_file),
 		cmocka_unit_test(test_no_newline),
+		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_engines),
 		cmocka_unit_test(test_large_file),
 		cmocka_unit_test(test_modes),

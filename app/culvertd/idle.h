@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker does while there is nothing to do: asks again at once, waits within the processor,
+// sleeps for moments, or until a port says that a frame has come
+// (docs/decisions/0021-idle-workers.md). Whatever it is, it takes no longer than a millisecond:
+// time brings work as well.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_epoll.h>
+
+#include "conf.h"
+
+struct idle {
+	enum conf_idle way;
+	uint32_t patience; // empty rounds before it
+	uint64_t pause;    // TSC that a wait within the processor takes
+	bool umwait;       // the processor has an instruction for that
+	// Of interrupts: what the worker waits for, -1: nothing.
+	int epoll, wake;
+	struct rte_epoll_event woken;
+	atomic_bool waits; // written by the worker
+};
+
+// Chooses the way. With interrupts the worker's queues have to be added. Control thread, before the
+// worker runs. Returns 0 or a negative number.
+int idle_init(struct idle *idle, enum conf_idle way);
+void idle_fini(struct idle *idle);
+
+// The word for the way. Any thread.
+const char *idle_name(const struct idle *idle);
+
+// Has the worker woken by a queue. Returns 0 or a negative number: the device cannot. Control
+// thread, before the worker runs.
+int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue);
+
+// With interrupts: from now on frames that come by the queue wake the worker, or not any more.
+// Worker.
+void idle_queue_arm(uint16_t ethdev, uint16_t queue);
+void idle_queue_disarm(uint16_t ethdev, uint16_t queue);
+
+// With interrupts: from now on idle_wake() wakes the worker. What came before, by queues as well,
+// it has to look for once more.
+void idle_announce(struct idle *idle);
+void idle_renounce(struct idle *idle);
+
+// Waits in the way that was chosen. The worker.
+void idle_wait(struct idle *idle);
+
+// To be called after the worker was given something, which it may be asleep to. Any thread.
+void idle_wake(struct idle *idle);
