@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
@@ -47,6 +48,8 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 {
 	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * WORD_BITS);
 
+	// What it began behind before may have been more.
+	memset(r->slot, 0, replay_words(r) * sizeof(r->slot[0]));
 	atomic_store_explicit(&r->top, seq, memory_order_relaxed);
 	for (uint64_t at = first; at / WORD_BITS <= seq / WORD_BITS; at += WORD_BITS) {
 		uint64_t last = RTE_MIN(at | (WORD_BITS - 1), seq);
