@@ -90,7 +90,7 @@ enum exit_code ask_more(
 	json_t *objects, const struct target *t, const char *command, const char *filter)
 {
 	struct sockaddr_un addr;
-	int ret = instance_address(&addr, t->instance);
+	int ret = instance_address(&addr, t->instance, INSTANCE_TELEMETRY);
 
 	if (ret == -EINVAL) {
 		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);

@@ -37,5 +37,14 @@ enum exit_code command_reload(const struct options *options, char **words);
 // Filters and their values. Shows what happens to the next packets.
 enum exit_code command_trace(const struct options *options, char **words);
 
+// No words. What a reload would change; the exit code is that of diff(1).
+enum exit_code command_diff(const struct options *options, char **words);
+
+// "add", "set" or "del" and what belongs to it; the word before them is the kind of thing: "sa".
+enum exit_code command_change(const struct options *options, char **words);
+
+// A file of changes.
+enum exit_code command_apply(const struct options *options, char **words);
+
 // A reason for dropping packets, or nothing for all of them.
 enum exit_code command_explain(const struct options *options, char **words);

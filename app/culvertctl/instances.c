@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +28,30 @@ const char *instances_folder(void)
 	return folder;
 }
 
-int instance_address(struct sockaddr_un *addr, const char *name)
+// Where root's daemons are, of which members of control_group may ask something.
+static const char roots[] = "/var/run/dpdk";
+
+static bool has_instance(const char *folder, const char *name)
 {
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/" PREFIX "%s", folder, name);
+	return access(path, F_OK) == 0;
+}
+
+int instance_address(struct sockaddr_un *addr, const char *name, const char *file)
+{
+	const char *folder = instances_folder();
 	int len;
 
 	if (name[0] == '\0' || name[strspn(name, LETTERS)] != '\0')
 		return -EINVAL;
+	if (getenv("RUNTIME_DIRECTORY") == NULL && !has_instance(folder, name) &&
+		has_instance(roots, name))
+		folder = roots;
 	addr->sun_family = AF_UNIX;
-	len = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/" PREFIX "%s/dpdk_telemetry.v2",
-		instances_folder(), name);
+	len = snprintf(
+		addr->sun_path, sizeof(addr->sun_path), "%s/" PREFIX "%s/%s", folder, name, file);
 	return (size_t)len < sizeof(addr->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
@@ -51,7 +67,7 @@ static int instance_check(json_t *found, const char *name)
 	json_t *row, *pid_or_null = NULL;
 	const char *state = "running";
 	pid_t pid;
-	int fd = instance_address(&addr, name);
+	int fd = instance_address(&addr, name, INSTANCE_TELEMETRY);
 
 	if (fd == 0)
 		fd = client_open(&pid, &addr);

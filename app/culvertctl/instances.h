@@ -11,9 +11,14 @@
 // /var/run/dpdk for root and $XDG_RUNTIME_DIR/dpdk for others, else /tmp/dpdk. In static memory.
 const char *instances_folder(void);
 
-// The socket of an instance, running or not. Returns 0, -EINVAL (not a name: empty, or not all
-// of [A-Za-z0-9_.-]) or -ENAMETOOLONG (the path does not fit into a socket address).
-int instance_address(struct sockaddr_un *addr, const char *name);
+// What is in the folder of an instance.
+#define INSTANCE_TELEMETRY "dpdk_telemetry.v2"
+#define INSTANCE_CONTROL   "control"
+
+// A socket of an instance, running or not: the user's own, or root's of that name. Returns 0,
+// -EINVAL (not a name: empty, or not all of [A-Za-z0-9_.-]) or -ENAMETOOLONG (the path does not fit
+// into a socket address).
+int instance_address(struct sockaddr_un *addr, const char *name, const char *file);
 
 // The running instances in order of their names. *found becomes a new array of objects: instance,
 // pid (null if it could not be asked), state ("running", or why it could not be asked), socket.

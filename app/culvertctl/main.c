@@ -32,8 +32,17 @@ static const struct command {
 		command_explain},
 	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
 		command_flush},
+	{"diff", "", "what a reload would change; exit code 0: nothing, 1: something, 2: failed",
+		command_diff},
 	{"reload", "", "has the configuration read again; what is wrong with it, if it is refused",
 		command_reload},
+	{"sa", " add|set|del ...", "changes security associations without the file, see below",
+		command_change},
+	{"policy", " add|set|del ...", "changes policies", command_change},
+	{"rule", " add|set|del ...", "changes firewall rules", command_change},
+	{"neighbour", " add|set|del ...", "changes static neighbours", command_change},
+	{"route", " add|set|del ...", "changes routes", command_change},
+	{"apply", " FILE|-", "makes all changes in a file, or none", command_apply},
 	{"list", "", "the running instances", command_list},
 	{"help", "", "this", command_help},
 };
@@ -47,8 +56,8 @@ static void usage_print(FILE *out)
 {
 	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
 	      "\n"
-	      "Shows what a running culvertd is doing, has it forget flows and read its "
-	      "configuration again.\n"
+	      "Shows what a running culvertd is doing, and changes its configuration while it "
+	      "runs.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
@@ -77,6 +86,14 @@ static void usage_print(FILE *out)
 	      "  sa NAME, spi NUMBER, policy NAME\n"
 	      "  in PORT, out PORT                   of the gateway, by name\n"
 	      "  drop REASON|any                     packets that are dropped\n"
+	      "\n"
+	      "Changes last until the next reload or restart. SETTINGS are those of the file, - "
+	      "reads them:\n"
+	      "  sa add SETTINGS                     the same with policy, rule, neighbour, route\n"
+	      "  sa set NAME SETTINGS                these; its others stay\n"
+	      "  sa del NAME                         a route's is its target, a neighbour's its "
+	      "address\n"
+	      "  policy add before NAME SETTINGS     or: after NAME, first, last; of rules, too\n"
 	      "\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n",
 		out);
 }

@@ -54,8 +54,8 @@ static void append_addr(struct line *l, const char *name, const struct ip_addr *
 	append(l, " %s=%s", name, ip_addr_format(text, a));
 }
 
-// Date and time as of RFC 3339, and whom it is about.
-static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
+// Date and time as of RFC 3339.
+static void line_begin(struct line *l)
 {
 	struct timespec now;
 	struct tm utc;
@@ -65,8 +65,13 @@ static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
 	l->len = 0;
-	append(l, "audit time=%s.%03ldZ event=%s sa=%s", date, now.tv_nsec / 1000000,
-		drop_info[reason].name, sa != NULL ? sa->name : "-");
+	append(l, "audit time=%s.%03ldZ", date, now.tv_nsec / 1000000);
+}
+
+static void line_begin_drop(struct line *l, const struct sa *sa, enum drop reason)
+{
+	line_begin(l);
+	append(l, " event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->name : "-");
 }
 
 // The policy whose selectors a packet out of the SA has to match.
@@ -136,7 +141,7 @@ static void tell(const struct gateway *g, const struct event *e, uint64_t more)
 {
 	struct line l;
 
-	line_begin(&l, e->sa, e->reason);
+	line_begin_drop(&l, e->sa, e->reason);
 	if (e->inner)
 		append_inner(&l, g, e);
 	else
@@ -151,7 +156,7 @@ static void tell_rest(const struct subject *s, uint64_t more)
 {
 	struct line l;
 
-	line_begin(&l, s->sa, s->reason);
+	line_begin_drop(&l, s->sa, s->reason);
 	append(&l, " more=%" PRIu64, more);
 	log_warn("%s", l.text);
 }
@@ -219,6 +224,17 @@ void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms
 	tell(g, e, at - s->told - 1);
 	s->told = at;
 	s->at_ms = now_ms;
+}
+
+void audit_request(const struct control_request *request, const char *what, const char *result,
+	uint32_t generation)
+{
+	struct line l;
+
+	line_begin(&l);
+	append(&l, " event=request request=%s result=%s generation=%" PRIu32 " uid=%u pid=%d", what,
+		result, generation, request->uid, request->pid);
+	log_warn("%s", l.text);
 }
 
 void audit_tick(const struct gateway *g, uint64_t now_ms)

@@ -145,20 +145,20 @@ static void *load(void *arg)
 	struct load *l = &g->load;
 	char why[256];
 
-	l->conf = conf_load(g->conf_path, g->conf, l->errors);
+	l->conf = l->make(l->make_arg, g->conf, l->errors);
 	if (l->conf != NULL)
 		l->snapshot = build(g, l->conf, why, sizeof(why));
 	if (l->conf != NULL && l->snapshot == NULL)
-		fprintf(l->errors, "%s: could not be put to work: %s\n", g->conf_path, why);
+		fprintf(l->errors, "this could not be put to work: %s\n", why);
 	atomic_store_explicit(&l->ready, true, memory_order_release);
 	return NULL;
 }
 
-int configure_load(struct gateway *g, FILE *errors)
+int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *errors)
 {
-	g->load = (struct load){.errors = errors};
+	g->load = (struct load){.make = make, .make_arg = arg, .errors = errors};
 	if (pthread_create(&g->load.thread, NULL, load, g) != 0) {
-		fprintf(errors, "%s: no thread to read it\n", g->conf_path);
+		fputs("there is no thread to load it\n", errors);
 		g->load.errors = NULL;
 		return -EAGAIN;
 	}
@@ -171,13 +171,12 @@ static int put_to_work(struct gateway *g, const struct load *l)
 	if (l->snapshot == NULL)
 		return -EINVAL;
 	if (reserve_begin(g->reserve, l->snapshot) < 0) {
-		fprintf(l->errors,
-			"%s: sequence numbers of new SAs could not be reserved, see the log\n",
-			g->conf_path);
+		fputs("sequence numbers of new SAs could not be reserved, see the log\n",
+			l->errors);
 		return -EINVAL;
 	}
 	if (replace(g, l->conf, l->snapshot) < 0) {
-		fprintf(l->errors, "%s: no memory\n", g->conf_path);
+		fputs("no memory\n", l->errors);
 		return -EINVAL;
 	}
 	return 0;

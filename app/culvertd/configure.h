@@ -12,9 +12,15 @@ struct conf;
 struct gateway;
 struct snapshot;
 
+// Makes a configuration out of whatever arg has; running is the one that runs. What is wrong is
+// written to errors, one line each. NULL: there is none to put to work. On the loading thread.
+typedef struct conf *configure_make(void *arg, const struct conf *running, FILE *errors);
+
 // A configuration on its way.
 struct load {
 	pthread_t thread;
+	configure_make *make;
+	void *make_arg;
 	FILE *errors; // NULL: none is on its way
 	struct conf *conf;
 	struct snapshot *snapshot; // NULL: it was refused
@@ -25,11 +31,11 @@ struct load {
 // 0, -EIO or -ENOMEM.
 int configure_start(struct gateway *g);
 
-// Begins to read the file of g->conf_path again and to build what it describes, on a thread of its
-// own: with many SAs that takes longer than neighbours and keepalives can wait. What is wrong with
-// it is written to errors, one line each, until configure_loaded() has said what came of it. Only
-// while nothing is loaded and nothing retired. Returns 0 or -EAGAIN.
-int configure_load(struct gateway *g, FILE *errors);
+// Begins to make a configuration and to build what it describes, on a thread of its own: with many
+// SAs that takes longer than neighbours and keepalives can wait. What is wrong with it is written
+// to errors, one line each, until configure_loaded() has said what came of it. Only while nothing
+// is loaded and nothing retired. Returns 0 or -EAGAIN.
+int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *errors);
 
 // What came of it: 0 once it is in the place of g->conf, -EINVAL if it was refused. -EINPROGRESS
 // until then: call it often.

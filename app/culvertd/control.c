@@ -18,7 +18,7 @@
 #include "peer.h"
 #include "retire.h"
 #include "notify.h"
-#include "reload.h"
+#include "request.h"
 #include "tracing.h"
 #include "wall_clock.h"
 
@@ -347,8 +347,8 @@ void control_run(struct gateway *g)
 		configure_tick(g);
 		sig = sigtimedwait(&set, NULL, WAIT);
 		if (sig == SIGHUP)
-			reload_ask(g);
-		reload_tick(g);
+			g->requests.hup = true;
+		requests_tick(g, now);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");

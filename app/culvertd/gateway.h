@@ -18,7 +18,7 @@
 #include "neigh.h"
 #include "path_mtu.h"
 #include "port.h"
-#include "reload.h"
+#include "request.h"
 #include "reserve.h"
 #include "tracing.h"
 #include "worker.h"
@@ -39,8 +39,8 @@ struct gateway {
 	struct snapshot *retired;
 	uint64_t retired_token;
 	struct load load; // control thread
-	struct reload reload;
 	struct tracing tracing;
+	struct requests requests;     // control thread
 	struct port ports[PORTS_MAX]; // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct counters counters; // of the control thread's own packets

@@ -23,7 +23,7 @@
 #include "metrics.h"
 #include "notify.h"
 #include "privilege.h"
-#include "reload.h"
+#include "request.h"
 #include "retire.h"
 #include "sandbox.h"
 #include "telemetry.h"
@@ -271,7 +271,7 @@ static void gateway_stop(struct gateway *g)
 	configure_stop(g);
 	path_mtus_fini(&g->path_mtus);
 	reserve_free(g->reserve);
-	reload_fini(g);
+	requests_stop(g);
 	trace_free(g->tracing.trace);
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
@@ -316,6 +316,8 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		link_start(g);
 	if (rc == 0)
+		rc = requests_start(g);
+	if (rc == 0)
 		rc = privilege_drop(g->conf);
 	if (rc == 0 && g->conf->sandbox)
 		rc = sandbox_enter();
@@ -331,7 +333,7 @@ static int gateway_run(struct gateway *g)
 
 int main(int argc, char **argv)
 {
-	struct gateway g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct gateway g = {.lock = PTHREAD_MUTEX_INITIALIZER, .requests.socket.fd = -1};
 	struct options o = {0};
 	int rc;
 

@@ -13,6 +13,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
+#include "control_socket.h"
 #include "log.h"
 
 void privilege_forbid_cores(void)
@@ -26,6 +27,8 @@ int privilege_check(const struct conf *conf)
 {
 	const struct passwd *user;
 
+	if (conf->control_group != NULL && control_socket_group(conf) == (gid_t)-1)
+		return -EIO;
 	if (conf->user == NULL)
 		return 0;
 	errno = 0;
@@ -43,13 +46,13 @@ int privilege_check(const struct conf *conf)
 	return -EIO;
 }
 
-// The folders that are written to later.
+// The folders that are written to later. Their group is that of the control socket.
 static int give_folders(const struct conf *conf, const struct passwd *user)
 {
 	const char *const folders[] = {rte_eal_get_runtime_dir(), conf->state_dir};
 
 	for (size_t i = 0; i < RTE_DIM(folders); i++)
-		if (folders[i] != NULL && lchown(folders[i], user->pw_uid, user->pw_gid) < 0)
+		if (folders[i] != NULL && lchown(folders[i], user->pw_uid, (gid_t)-1) < 0)
 			return -errno;
 	return 0;
 }

@@ -8,8 +8,8 @@
 // others of its user look into it. Control thread, before keys are read.
 void privilege_forbid_cores(void);
 
-// Whether the configured user can be become. What is wrong is logged with its mend. Returns 0 or
-// -EIO. Control thread, before anything is started.
+// Whether the configured user can be become, and the configured group exists. What is wrong is
+// logged with its mend. Returns 0 or -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
 
 // Becomes the configured user, if one is, with all threads, and gives up this thread's

@@ -11,7 +11,6 @@
 #include "telemetry_add.h"
 #include "telemetry_flow.h"
 #include "telemetry_policy.h"
-#include "telemetry_reload.h"
 #include "telemetry_sa.h"
 #include "telemetry_trace.h"
 
@@ -278,8 +277,6 @@ static const struct command {
 	{"/culvert/ports", "Ports", port_item, NULL},
 	{"/culvert/queues", "Receive queues: bursts by size, that many frames up to the next size",
 		queue_item, NULL},
-	{"/culvert/reload", "Asks for the configuration to be read again", NULL, reload_page},
-	{"/culvert/reloaded", "What came of it", reload_item, NULL},
 	{"/culvert/routes", "Routes", route_item, NULL},
 	{"/culvert/rules",
 		"Firewall rules, in order. asked: packets decided, mostly the first of a flow each "

@@ -188,6 +188,7 @@ struct conf {
 	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
 	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
 	char *user;                   // to become when the ports are open; NULL: stay
+	char *control_group;          // may change the running configuration; NULL: root alone
 	bool sandbox;                 // restrict system calls
 	enum log_level log_level;
 	unsigned int control_cpu;

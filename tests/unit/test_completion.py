@@ -58,6 +58,13 @@ class Completion(unittest.TestCase):
                 self.assertTrue(takes(command, "flows", word, "1"), word)
         self.assertEqual(complete("culvertctl", "flush", ""), ["flows"])
 
+    def test_changes(self):
+        for kind in ("sa", "policy", "rule", "neighbour", "route"):
+            self.assertEqual(complete("culvertctl", kind, ""), ["add", "set", "del"])
+        for kind in ("policy", "rule"):
+            self.assertEqual(complete("culvertctl", kind, "add", "be"), ["before"])
+        self.assertIn("/etc/passwd", complete("culvertctl", "apply", "/etc/pass"))
+
     def test_daemon(self):
         words = complete("culvertd", "--")
         self.assertEqual(sorted(words), ["--config", "--help", "--test", "--verbose", "--version"])

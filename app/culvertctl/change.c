@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertctl sa|policy|rule|neighbour|route, and culvertctl apply: changes without the file. What
+// they mean is known to the daemon alone (lib/conf/conf_change.h); here they become a request.
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+
+#define TEXT_MAX (64 * 1024) // that a daemon takes, and some more is seen to be too long
+
+// Reads a whole file or, for "-", standard input. To be freed; NULL after a message.
+static char *file_read(const char *name)
+{
+	FILE *f = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+	char *text = calloc(1, TEXT_MAX + 2);
+	size_t len;
+
+	if (f == NULL || text == NULL) {
+		warn("%s", name);
+		free(text);
+		return NULL;
+	}
+	len = fread(text, 1, TEXT_MAX + 1, f);
+	if (ferror(f) || len > TEXT_MAX || strlen(text) != len) {
+		if (ferror(f))
+			warn("%s", name);
+		else
+			warnx("%s: must be text of at most %d octets", name, TEXT_MAX);
+		free(text);
+		text = NULL;
+	}
+	if (f != stdin)
+		fclose(f);
+	return text;
+}
+
+static enum exit_code request_send(const struct options *options, const char *request)
+{
+	struct answer answer;
+	enum exit_code code = control_ask(&answer, options->instance, request, strlen(request));
+
+	if (code != EXIT_OK)
+		return code;
+	code = answer_print(options, &answer, "changed");
+	answer_fini(&answer);
+	return code;
+}
+
+// Sends changes, which messages call by that name. NULL: there is no text, which was said.
+static enum exit_code changes_send(
+	const struct options *options, const char *name, const char *text)
+{
+	enum exit_code code;
+	char *request;
+
+	if (text == NULL)
+		return EXIT_FAILED;
+	if (asprintf(&request, "change %s\n%s", name, text) < 0) {
+		warnx("no memory");
+		return EXIT_FAILED;
+	}
+	code = request_send(options, request);
+	explicit_bzero(request, strlen(request)); // keys
+	free(request);
+	return code;
+}
+
+// The settings of an item with braces around them; their first line is that of the change.
+static char *braces_put(const char *settings)
+{
+	const char *start = settings + strspn(settings, " \t\r\n");
+	char *text;
+	int len = start[0] == '{' ? asprintf(&text, "%s", start)
+				  : asprintf(&text, "{%s\n}", settings);
+
+	return len >= 0 ? text : NULL;
+}
+
+// Words that are not settings.
+static bool words_check(const char *kind, char **words, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (words[i][0] != '\0' && strpbrk(words[i], " \t\r\n;{}#\"") == NULL)
+			continue;
+		warnx("%s: \"%s\" cannot be a name", kind, words[i]);
+		return false;
+	}
+	return true;
+}
+
+static char *join(const char *kind, char **words, unsigned int n, const char *settings)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f == NULL)
+		return NULL;
+	fputs(kind, f);
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(f, " %s", words[i]);
+	fprintf(f, " %s\n", settings);
+	fclose(f);
+	return text;
+}
+
+static enum exit_code item_change(
+	const struct options *options, const char *kind, char **words, unsigned int n)
+{
+	bool piped = strcmp(words[n - 1], "-") == 0;
+	char *read = piped ? file_read("-") : NULL;
+	char *settings = braces_put(piped ? (read != NULL ? read : "") : words[n - 1]);
+	char *text = settings != NULL ? join(kind, words, n - 1, settings) : NULL;
+	enum exit_code code = EXIT_FAILED;
+
+	if (!piped || read != NULL)
+		code = changes_send(options, piped ? "stdin" : "argument", text);
+	free(read);
+	free(settings);
+	free(text);
+	return code;
+}
+
+static enum exit_code item_delete(
+	const struct options *options, const char *kind, char **words, unsigned int n)
+{
+	char *text = join(kind, words, n, "");
+	enum exit_code code = changes_send(options, "argument", text);
+
+	free(text);
+	return code;
+}
+
+enum exit_code command_change(const struct options *options, char **words)
+{
+	const char *kind = words[-1];
+	unsigned int n = 0;
+
+	while (words[n] != NULL)
+		n++;
+	if (n < 2) {
+		warnx("%s: must be \"add\" or \"set\" and settings, or \"del\" and a name", kind);
+		return EXIT_USAGE;
+	}
+	bool is_delete = strcmp(words[0], "del") == 0;
+
+	if (!words_check(kind, words, is_delete ? n : n - 1))
+		return EXIT_USAGE;
+	return is_delete ? item_delete(options, kind, words, n)
+			 : item_change(options, kind, words, n);
+}
+
+enum exit_code command_apply(const struct options *options, char **words)
+{
+	enum exit_code code;
+	char *text;
+
+	if (words[0] == NULL || words[1] != NULL) {
+		warnx("apply: must be followed by the name of one file, or -");
+		return EXIT_USAGE;
+	}
+	text = file_read(words[0]);
+	code = changes_send(options, strcmp(words[0], "-") == 0 ? "stdin" : words[0], text);
+	free(text);
+	return code;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control_socket.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+
+#include "log.h"
+
+#define ASK_MS    2000 // until a client has sent its request
+#define TAKE_MS   2000 // until it has taken another piece of the answer
+#define PIECE     (16 * 1024)
+#define GROUP_MAX 1024 // of a client
+
+gid_t control_socket_group(const struct conf *conf)
+{
+	const struct group *group;
+
+	if (conf->control_group == NULL)
+		return (gid_t)-1;
+	errno = 0;
+	group = getgrnam(conf->control_group);
+	if (group != NULL)
+		return group->gr_gid;
+	log_error("control_group: there is no group \"%s\"%s%s: 'groupadd --system %s'",
+		conf->control_group, errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "",
+		conf->control_group);
+	return (gid_t)-1;
+}
+
+// The group has to get to the socket. Nobody else sees more than names by it.
+static int open_folders(const char *folder, gid_t group)
+{
+	char parent[256];
+	struct stat st;
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+	if (stat(parent, &st) < 0 || chmod(parent, (st.st_mode & 07777) | 0555) < 0 ||
+		chown(folder, (uid_t)-1, group) < 0 || chmod(folder, 0710) < 0)
+		return -errno;
+	return 0;
+}
+
+static int make(struct control_socket *s, const struct conf *conf, struct sockaddr_un *addr)
+{
+	const struct passwd *user = conf->user != NULL ? getpwnam(conf->user) : NULL;
+	const char *folder = rte_eal_get_runtime_dir();
+	int len = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/control", folder);
+	int rc = 0;
+
+	if ((size_t)len >= sizeof(addr->sun_path))
+		return -ENAMETOOLONG;
+	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0)
+		return -errno;
+	unlink(addr->sun_path); // of a daemon that was killed: there is one of an instance
+	// Until the mode is set nobody else can connect, as far as the umask is like others.
+	if (bind(s->fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0 ||
+		chmod(addr->sun_path, 0660) < 0 ||
+		chown(addr->sun_path, user != NULL ? user->pw_uid : (uid_t)-1, s->group) < 0 ||
+		listen(s->fd, CONTROL_CLIENTS_MAX) < 0)
+		return -errno;
+	if (s->group != (gid_t)-1)
+		rc = open_folders(folder, s->group);
+	return rc;
+}
+
+int control_socket_open(struct control_socket *s, const struct conf *conf)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int rc;
+
+	*s = (struct control_socket){.fd = -1, .group = control_socket_group(conf)};
+	if (conf->control_group != NULL && s->group == (gid_t)-1)
+		return -EIO;
+	rc = make(s, conf, &addr);
+	if (rc == 0)
+		return 0;
+	log_error("%s: cannot be made: %s; only root, or a member, can give it to control_group",
+		addr.sun_path, strerror(-rc));
+	return -EIO;
+}
+
+static void request_free(struct control_request *r)
+{
+	if (r->text != NULL)
+		explicit_bzero(r->text, r->len); // keys
+	free(r->text);
+	r->text = NULL;
+}
+
+// What a client has sent beside its request goes first: closing over it would take the answer from
+// the client.
+static void client_close(struct control_client *c)
+{
+	char octet;
+
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX && recv(c->fd, &octet, 1, 0) > 0; i++)
+		;
+	close(c->fd);
+	request_free(&c->request);
+	free(c->answer);
+	*c = (struct control_client){.fd = -1};
+}
+
+static void client_answer(struct control_client *c, char *text, size_t len, uint64_t now_ms)
+{
+	c->state = CONTROL_ANSWERED;
+	c->answer = text;
+	c->answer_len = len;
+	c->deadline_ms = now_ms + TAKE_MS;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+client_refuse(struct control_client *c, uint64_t now_ms, const char *fmt, ...)
+{
+	char *why, *answer;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&why, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		abort();
+	len = asprintf(&answer, "refused %d\n%s\n", len + 1, why);
+	if (len < 0)
+		abort();
+	free(why);
+	client_answer(c, answer, (size_t)len, now_ms);
+}
+
+// Whether one of the groups of whoever is at the other end is that one.
+static bool is_member(int fd, gid_t primary, gid_t group)
+{
+	gid_t groups[GROUP_MAX];
+	socklen_t size = sizeof(groups);
+
+	if (group == (gid_t)-1)
+		return false;
+	if (primary == group)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+static void client_begin(
+	struct control_socket *s, struct control_client *c, int fd, uint64_t now_ms)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	*c = (struct control_client){.state = CONTROL_ASKS,
+		.fd = fd,
+		.number = s->came++,
+		.deadline_ms = now_ms + ASK_MS};
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
+		client_close(c);
+		return;
+	}
+	c->request.uid = peer.uid;
+	c->request.pid = peer.pid;
+	if (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, s->group))
+		return;
+	log_warn("control: user %u, process %d is refused", peer.uid, peer.pid);
+	client_refuse(c, now_ms, "for root and the members of control_group only, not for user %u",
+		peer.uid);
+}
+
+// Who finds no place waits to be accepted: the others have their time.
+static void accept_clients(struct control_socket *s, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+		struct control_client *c = &s->client[i];
+		int fd;
+
+		if (c->state != CONTROL_NONE)
+			continue;
+		fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		client_begin(s, c, fd, now_ms);
+	}
+}
+
+static void client_receive(struct control_client *c, uint64_t now_ms)
+{
+	static char packet[CONTROL_REQUEST_MAX];
+	// With MSG_TRUNC the length is that of the packet, also if it is longer than the buffer.
+	ssize_t len = recv(c->fd, packet, sizeof(packet), MSG_TRUNC);
+
+	if (len <= 0) {
+		if (len == 0 || errno != EAGAIN)
+			client_close(c);
+		return;
+	}
+	if ((size_t)len > sizeof(packet)) {
+		client_refuse(c, now_ms, "the request has %zd octets, must have at most %d", len,
+			CONTROL_REQUEST_MAX);
+	} else {
+		c->request.text = calloc(1, (size_t)len + 1);
+		if (c->request.text == NULL)
+			abort();
+		memcpy(c->request.text, packet, (size_t)len);
+		c->request.len = (size_t)len;
+		c->state = CONTROL_WAITS;
+	}
+	explicit_bzero(packet, RTE_MIN((size_t)len, sizeof(packet)));
+}
+
+static void client_send(struct control_client *c, uint64_t now_ms)
+{
+	while (c->answer_sent < c->answer_len) {
+		size_t len = RTE_MIN(c->answer_len - c->answer_sent, (size_t)PIECE);
+
+		if (send(c->fd, c->answer + c->answer_sent, len, MSG_NOSIGNAL) < 0) {
+			if (errno != EAGAIN)
+				client_close(c);
+			return;
+		}
+		c->answer_sent += len;
+		c->deadline_ms = now_ms + TAKE_MS;
+	}
+	client_close(c);
+}
+
+static void client_tick(struct control_client *c, short events, uint64_t now_ms)
+{
+	bool limited = c->state == CONTROL_ASKS || c->state == CONTROL_ANSWERED;
+
+	if (c->state == CONTROL_ASKS && events != 0)
+		client_receive(c, now_ms);
+	else if (c->state == CONTROL_ANSWERED && events != 0)
+		client_send(c, now_ms);
+	else if ((events & (POLLHUP | POLLERR)) != 0 || (limited && now_ms >= c->deadline_ms))
+		client_close(c);
+}
+
+void control_socket_tick(struct control_socket *s, uint64_t now_ms)
+{
+	static const short wanted[] = {[CONTROL_ASKS] = POLLIN, [CONTROL_ANSWERED] = POLLOUT};
+	struct pollfd fds[CONTROL_CLIENTS_MAX + 1];
+
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		fds[i] = (struct pollfd){
+			.fd = s->client[i].state != CONTROL_NONE ? s->client[i].fd : -1,
+			.events = wanted[s->client[i].state],
+		};
+	fds[CONTROL_CLIENTS_MAX] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+	if (poll(fds, RTE_DIM(fds), 0) < 0)
+		return;
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state != CONTROL_NONE)
+			client_tick(&s->client[i], fds[i].revents, now_ms);
+	if (fds[CONTROL_CLIENTS_MAX].revents != 0)
+		accept_clients(s, now_ms);
+}
+
+static struct control_client *find(struct control_socket *s, enum control_state state)
+{
+	struct control_client *first = NULL;
+
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state == state &&
+			(first == NULL || s->client[i].number < first->number))
+			first = &s->client[i];
+	return first;
+}
+
+bool control_socket_take(struct control_socket *s, struct control_request *request)
+{
+	struct control_client *c = find(s, CONTROL_WAITS);
+
+	if (c == NULL)
+		return false;
+	*request = c->request;
+	c->request.text = NULL;
+	c->state = CONTROL_SERVED;
+	return true;
+}
+
+void control_socket_answer(struct control_socket *s, char *text, size_t len, uint64_t now_ms)
+{
+	struct control_client *c = find(s, CONTROL_SERVED);
+
+	if (c != NULL)
+		client_answer(c, text, len, now_ms);
+	else // it has gone
+		free(text);
+}
+
+void control_socket_close(struct control_socket *s)
+{
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state != CONTROL_NONE)
+			client_close(&s->client[i]);
+	if (s->fd >= 0)
+		close(s->fd);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The socket by which a running daemon is told what to do: a Unix socket of packets (SEQPACKET),
+// "control" in the folder of DPDK's files. root, the daemon's own user and the members of
+// control_group may; whoever else gets as far as connecting is told that he may not.
+//
+// A client sends one packet, its request (request.h), gets one answer, in as many packets as it
+// takes, and the connection is closed. There are bounds for everything, so that no client stands in
+// the way of traffic or of other clients: their number, the size of a request, and the time until a
+// client has sent its request or taken the next piece of its answer. Control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "conf.h"
+
+#define CONTROL_CLIENTS_MAX 16
+#define CONTROL_REQUEST_MAX (64 * 1024) // octets
+
+enum control_state {
+	CONTROL_NONE, // no client is here
+	CONTROL_ASKS, // its request has not come yet
+	CONTROL_WAITS,
+	CONTROL_SERVED,
+	CONTROL_ANSWERED, // it has not taken all of the answer yet
+};
+
+struct control_request {
+	char *text; // ends with NUL
+	size_t len;
+	uid_t uid; // who asks
+	pid_t pid;
+};
+
+struct control_client {
+	enum control_state state;
+	int fd;
+	uint64_t number;      // clients are served in the order in which they came
+	uint64_t deadline_ms; // with CONTROL_ASKS, CONTROL_ANSWERED
+	struct control_request request;
+	char *answer;
+	size_t answer_len, answer_sent;
+};
+
+struct control_socket {
+	int fd;
+	gid_t group;   // -1: none
+	uint64_t came; // clients so far
+	struct control_client client[CONTROL_CLIENTS_MAX];
+};
+
+// The group of control_group; -1 if none is wanted, or, after logging it, if there is none of that
+// name.
+gid_t control_socket_group(const struct conf *conf);
+
+// Makes the socket. Returns 0, or -EIO after logging why not. When DPDK has made its folder, and
+// before privileges are given up.
+int control_socket_open(struct control_socket *s, const struct conf *conf);
+
+// Takes what clients have sent and sends what they can take. To be called often.
+void control_socket_tick(struct control_socket *s, uint64_t now_ms);
+
+// The next request that has come; its text is the caller's. False if there is none. It has to be
+// answered before there is another.
+bool control_socket_take(struct control_socket *s, struct control_request *request);
+
+// Answers it. The text, of that many octets, is freed here.
+void control_socket_answer(struct control_socket *s, char *text, size_t len, uint64_t now_ms);
+
+// Closes everything. DPDK's folder goes with what is in it.
+void control_socket_close(struct control_socket *s);

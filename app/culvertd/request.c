@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_log.h"
+#include "conf_change.h"
+#include "conf_diff.h"
+#include "gateway.h"
+#include "log.h"
+#include "notify.h"
+
+#define LOG_LINES 20 // about one change
+
+struct request_kind {
+	const char *name;
+	configure_make *make;             // on the loading thread; its argument is the gateway
+	void (*begin)(struct gateway *g); // NULL: nothing
+	// rc: of configure_loaded(). Returns the status of the answer.
+	const char *(*finish)(struct gateway *g, int rc);
+};
+
+static FILE *stream_open(char **text, size_t *len)
+{
+	FILE *f = open_memstream(text, len);
+
+	if (f == NULL)
+		abort();
+	return f;
+}
+
+// --- reload ---
+
+static struct conf *reload_make(void *arg, const struct conf *running, FILE *errors)
+{
+	const struct gateway *g = arg;
+
+	return conf_load(g->conf_path, running, errors);
+}
+
+static void reload_begin(struct gateway *g)
+{
+	notify_reloading();
+	log_info("reloading %s", g->conf_path);
+}
+
+static void log_lines(const char *lines)
+{
+	while (*lines != '\0') {
+		size_t len = strcspn(lines, "\n");
+
+		log_error("%.*s", (int)len, lines);
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+// Of what changes something, or was to.
+static const char *status_of(const struct gateway *g, int rc)
+{
+	const struct requests *r = &g->requests;
+	const char *status = rc < 0 ? "refused" : "ok";
+
+	if (r->asked.text != NULL)
+		audit_request(&r->asked, r->kind->name, status, g->snapshot->generation);
+	return status;
+}
+
+static const char *reload_finish(struct gateway *g, int rc)
+{
+	if (rc < 0) {
+		log_lines(g->requests.out_text);
+		log_error("not reloaded: nothing has changed");
+	} else {
+		log_info("reloaded, generation %u", g->snapshot->generation);
+	}
+	notify_ready();
+	return status_of(g, rc);
+}
+
+// --- diff ---
+
+static const char *shown(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+static void difference_write(void *out, const struct conf_difference *d)
+{
+	static const char *const kinds[] = {
+		[CONF_ADDED] = "added",
+		[CONF_REMOVED] = "removed",
+		[CONF_CHANGED] = "changed",
+		[CONF_MOVED] = "moved",
+	};
+
+	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\n", kinds[d->kind], shown(d->noun),
+		shown(d->name), shown(d->setting), shown(d->from), shown(d->to),
+		d->secret ? "key" : "", d->restart ? "restart" : "", d->where.file, d->where.line);
+}
+
+static struct conf *diff_make(void *arg, const struct conf *running, FILE *out)
+{
+	struct gateway *g = arg;
+	struct conf *conf = conf_load(g->conf_path, NULL, out);
+
+	g->requests.refused = conf == NULL;
+	if (conf != NULL)
+		g->requests.n_different = conf_diff(running, conf, difference_write, out);
+	conf_free(conf);
+	return NULL;
+}
+
+static const char *diff_finish(struct gateway *g, int rc)
+{
+	(void)rc;
+	if (g->requests.refused)
+		return "refused";
+	return g->requests.n_different > 0 ? "different" : "same";
+}
+
+// --- change ---
+
+// For the log.
+static void change_write(void *arg, const struct conf_difference *d)
+{
+	static const char *const kinds[] = {
+		[CONF_ADDED] = "added",
+		[CONF_REMOVED] = "removed",
+		[CONF_CHANGED] = "changed",
+		[CONF_MOVED] = "moved",
+	};
+	struct requests *r = arg;
+
+	if (++r->n_different > LOG_LINES)
+		return;
+	if (d->kind == CONF_CHANGED)
+		fprintf(r->log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
+	else
+		fprintf(r->log, "%s \"%s\" %s\n", d->noun, d->name, kinds[d->kind]);
+}
+
+static struct conf *change_make(void *arg, const struct conf *running, FILE *errors)
+{
+	struct requests *r = &((struct gateway *)arg)->requests;
+	char *line_end = strchr(r->asked.text, '\n');
+	char *name = strchr(r->asked.text, ' ');
+	struct conf *conf;
+
+	if (line_end == NULL || name == NULL || name > line_end) {
+		fputs("the request is not complete\n", errors);
+		return NULL;
+	}
+	*line_end = '\0';
+	conf = conf_change(running, name + 1, line_end + 1,
+		r->asked.len - (size_t)(line_end + 1 - r->asked.text), errors);
+	if (conf != NULL)
+		conf_diff(running, conf, change_write, r);
+	return conf;
+}
+
+static const char *change_finish(struct gateway *g, int rc)
+{
+	const struct requests *r = &g->requests;
+	const char *line = r->log_text;
+
+	while (rc == 0 && *line != '\0') {
+		size_t len = strcspn(line, "\n");
+
+		log_info("user %u, process %d: %.*s", r->asked.uid, r->asked.pid, (int)len, line);
+		line += len + 1;
+	}
+	if (rc == 0 && r->n_different > LOG_LINES)
+		log_info("user %u, process %d: and %u more", r->asked.uid, r->asked.pid,
+			r->n_different - LOG_LINES);
+	return status_of(g, rc);
+}
+
+static const struct request_kind kinds[] = {
+	{"reload", reload_make, reload_begin, reload_finish},
+	{"diff", diff_make, NULL, diff_finish},
+	{"change", change_make, NULL, change_finish},
+};
+
+static const struct request_kind *kind_find(const char *text)
+{
+	size_t len = strcspn(text, " \n");
+
+	for (size_t i = 0; i < RTE_DIM(kinds); i++)
+		if (strlen(kinds[i].name) == len && strncmp(kinds[i].name, text, len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+static void asked_free(struct control_request *asked)
+{
+	if (asked->text != NULL)
+		explicit_bzero(asked->text, asked->len); // keys
+	free(asked->text);
+	asked->text = NULL;
+}
+
+static void answer(struct gateway *g, const char *status, const char *text, uint64_t now_ms)
+{
+	char *whole;
+	int len = asprintf(&whole, "%s %zu\n%s", status, strlen(text), text);
+
+	if (len < 0)
+		abort();
+	control_socket_answer(&g->requests.socket, whole, (size_t)len, now_ms);
+}
+
+static void answer_asker(struct gateway *g, const char *status, int rc, uint64_t now_ms)
+{
+	const struct requests *r = &g->requests;
+	char done[32];
+
+	snprintf(done, sizeof(done), "generation %u\n", g->snapshot->generation);
+	answer(g, status, rc == 0 ? done : r->out_text, now_ms);
+}
+
+static void streams_close(struct requests *r)
+{
+	fclose(r->out);
+	fclose(r->log);
+}
+
+static void streams_free(struct requests *r)
+{
+	free(r->out_text);
+	free(r->log_text);
+	r->kind = NULL;
+	asked_free(&r->asked);
+}
+
+static void finish(struct gateway *g, int rc, uint64_t now_ms)
+{
+	struct requests *r = &g->requests;
+	const char *status;
+
+	streams_close(r);
+	status = r->kind->finish(g, rc);
+	if (r->asked.text != NULL)
+		answer_asker(g, status, rc, now_ms);
+	streams_free(r);
+}
+
+static void begin(struct gateway *g, const struct request_kind *kind, uint64_t now_ms)
+{
+	struct requests *r = &g->requests;
+
+	r->kind = kind;
+	r->n_different = 0;
+	r->refused = true;
+	r->out = stream_open(&r->out_text, &r->out_len);
+	r->log = stream_open(&r->log_text, &r->log_len);
+	if (kind->begin != NULL)
+		kind->begin(g);
+	if (configure_load(g, kind->make, g, r->out) < 0)
+		finish(g, -EAGAIN, now_ms);
+}
+
+static void begin_next(struct gateway *g, uint64_t now_ms)
+{
+	struct requests *r = &g->requests;
+	const struct request_kind *kind;
+
+	if (r->hup) {
+		r->hup = false;
+		begin(g, kind_find("reload"), now_ms);
+		return;
+	}
+	if (!control_socket_take(&r->socket, &r->asked))
+		return;
+	kind = kind_find(r->asked.text);
+	if (kind != NULL) {
+		begin(g, kind, now_ms);
+	} else {
+		answer(g, "refused", "this is no request that the daemon knows\n", now_ms);
+		asked_free(&r->asked);
+	}
+}
+
+int requests_start(struct gateway *g)
+{
+	return control_socket_open(&g->requests.socket, g->conf);
+}
+
+void requests_tick(struct gateway *g, uint64_t now_ms)
+{
+	int rc;
+
+	control_socket_tick(&g->requests.socket, now_ms);
+	if (g->requests.kind != NULL) {
+		rc = configure_loaded(g);
+		if (rc != -EINPROGRESS)
+			finish(g, rc, now_ms);
+	} else if (g->retired == NULL) { // workers have passed on from the one before
+		begin_next(g, now_ms);
+	}
+}
+
+void requests_stop(struct gateway *g)
+{
+	if (g->requests.kind != NULL) {
+		streams_close(&g->requests);
+		streams_free(&g->requests);
+	}
+	control_socket_close(&g->requests.socket);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the daemon is asked to do with its configuration, by the control socket or SIGHUP: one
+// request at a time, in the order in which they came. A request is one of
+//
+//   reload          read the file again
+//   diff            say what that would change
+//   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
+//                   them NAME
+//
+// and its answer a line "STATUS OCTETS" and so many octets of text: with the status
+//
+//   ok          what was asked for is done: "generation NUMBER"
+//   refused     nothing has changed: what is wrong, in lines
+//   same        (diff) nothing is different: no text
+//   different   (diff) in lines, their fields with tabs between: added, removed, changed or moved;
+//               noun; name; setting; old value; new value; "key" if the value is a secret;
+//               "restart" if a reload is not enough; file; line. Fields that mean nothing are
+//               empty.
+//
+// Control thread.
+#pragma once
+
+#include "control_socket.h"
+
+struct gateway;
+struct request_kind;
+
+struct requests {
+	struct control_socket socket;
+	bool hup; // SIGHUP has asked for a reload
+
+	// The one that is worked at; the loading thread writes what is behind text.
+	const struct request_kind *kind; // NULL: there is none
+	struct control_request asked;    // text NULL: by SIGHUP
+	FILE *out, *log; // what is wrong or different; what was changed, for the log
+	char *out_text, *log_text;
+	size_t out_len, log_len;
+	unsigned int n_different;
+	bool refused; // (diff) the file is
+};
+
+// Opens the socket. Returns 0, or -EIO after logging why not. Before privileges are given up.
+int requests_start(struct gateway *g);
+
+// Goes on with what was asked for. To be called often.
+void requests_tick(struct gateway *g, uint64_t now_ms);
+
+// When nothing is loaded any more.
+void requests_stop(struct gateway *g);
