@@ -121,6 +121,23 @@ static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
 	path_mtus_apply(g);
 }
 
+static void *discard(void *conf)
+{
+	conf_free(conf);
+	return NULL;
+}
+
+// With many SAs that, too, takes longer than neighbours can wait.
+static void discard_aside(struct conf *conf)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, discard, conf) == 0)
+		pthread_detach(thread);
+	else
+		conf_free(conf);
+}
+
 // Nothing in here fails after something was changed.
 static int replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 {
@@ -134,7 +151,7 @@ static int replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 	pthread_mutex_unlock(&g->lock);
 	if (rc < 0)
 		return rc;
-	conf_free(old);
+	discard_aside(old);
 	warn_small_tunnels(s);
 	return 0;
 }

@@ -101,13 +101,25 @@ static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
 
 // --- settings ---
 
+// What has no field is compared as it is written: names, which are always written in one way.
+static bool is_equal(const struct diff *d, const struct pair *p, const struct conf_option *o)
+{
+	if (o->type == &conf_type_key)
+		return keys_equal(conf_member(p->from, o->name), conf_member(p->to, o->name));
+	if (o->size > 0)
+		return conf_option_equal(o, p->from_base, p->to_base);
+	if (conf_member(p->from, o->name) == NULL && conf_member(p->to, o->name) == NULL)
+		return true;
+	return texts_equal(value_text(d->r, o, p->from), value_text(d->r, o, p->to));
+}
+
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
 {
-	const config_setting_t *from = conf_member(p->from, o->name),
-			       *to = conf_member(p->to, o->name);
+	const config_setting_t *to = conf_member(p->to, o->name);
 	struct conf_difference difference = *p->template;
-	bool equal;
 
+	if (is_equal(d, p, o))
+		return;
 	difference.secret = o->type == &conf_type_key;
 	difference.restart = o->restart;
 	difference.setting = conf_format(d->r, "%s%s", p->path, o->name);
@@ -117,14 +129,7 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	}
 	if (to != NULL)
 		difference.where = conf_where(to);
-	if (difference.secret)
-		equal = keys_equal(from, to);
-	else if (o->size > 0)
-		equal = conf_option_equal(o, p->from_base, p->to_base);
-	else
-		equal = texts_equal(difference.from, difference.to);
-	if (!equal)
-		tell(d, &difference);
+	tell(d, &difference);
 }
 
 static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o);
