@@ -76,11 +76,12 @@ class Daemon:
     """A telemetry server. conversation(connection) replaces what it does with one client. A list
     that is a string refuses every question, for that reason."""
 
-    def __init__(self, runtime, instance, lists=None, conversation=None):
+    def __init__(self, runtime, instance, lists=None, conversation=None,
+                 file="dpdk_telemetry.v2"):
         self.lists = lists or {}
         self.conversation = conversation or self.converse
         self.requests = []
-        self.path = f"{runtime}/dpdk/culvert-{instance}/dpdk_telemetry.v2"
+        self.path = f"{runtime}/dpdk/culvert-{instance}/{file}"
         os.makedirs(os.path.dirname(self.path))
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.bind(self.path)
@@ -750,6 +751,69 @@ class Explain(Case):
             A packet    dummy packet, discarded as its sender meant it (RFC 4303 2.6)
             What to do  Nothing: the peer hides how much traffic there is.
             """))
+
+
+class Control(Case):
+    """The control socket: what is asked there, and every answer."""
+
+    def answers(self, *pieces, instance="west"):
+        """A daemon that answers in these pieces; what it was asked is in self.asked."""
+        def conversation(connection):
+            self.asked = connection.recv(1 << 17).decode()
+            for piece in pieces:
+                connection.send(piece.encode())
+        daemon = Daemon(self.runtime, instance, conversation=conversation, file="control")
+        self.addCleanup(daemon.stop)
+
+    def test_requests(self):
+        for number, (words, asked) in enumerate((
+                (["reload"], "reload"),
+                (["sa", "del", "x"], "change argument\nsa del x \n"),
+                (["sa", "add", "a = 1;"], "change argument\nsa add {a = 1;\n}\n"),
+                (["sa", "add", " {a = 1; }"], "change argument\nsa add {a = 1; }\n"),
+                (["rule", "add", "before", "r", "#"], "change argument\nrule add before r {#\n}\n"),
+                (["neighbour", "del", "fe80::1", "port", "wan"],
+                 "change argument\nneighbour del fe80::1 port wan \n"))):
+            with self.subTest(words=words):
+                self.answers("ok 13\ngenera", "tion 7\n", instance=f"west{number}")
+                said = self.ctl("-i", f"west{number}", *words)
+                self.assertRegex(said, "^(changed|reloaded), generation 7\n$")
+                self.assertEqual(self.asked, asked)
+
+    def test_refused(self):
+        self.answers("refused 8\na:1: \x1bb\n")
+        out, err = self.finish(self.start("-i", "west", "reload"), 1)
+        self.assertEqual((out, err),
+                         ("", "a:1: \\x1bb\nculvertctl: refused: nothing has changed\n"))
+
+    def test_cut_off(self):
+        self.answers("ok 14\ngeneration")
+        self.assertIn("closed the connection", self.ctl("-i", "west", "reload", code=1))
+
+    def test_differences(self):
+        text = ("changed\tsa\tx\tttl\t64\t9\t\t\tgw.conf\t12\n"
+                "changed\tsa\tx\tcipher_key\t\t\tkey\t\tgw.conf\t13\n"
+                "changed\t\t\tmemory.size\t\t9\t\trestart\tgw.conf\t1\n"
+                "removed\trule\tr\t\t\t\t\t\targument\t1\n")
+        self.answers(f"different {len(text)}\n", text)
+        out, err = self.finish(self.start("-i", "west", "diff"), 1)
+        self.assertEqual(err, "")
+        self.assertEqual(out, textwrap.dedent("""\
+            changed  sa "x": ttl: 64 -> 9 (gw.conf:12)
+            changed  sa "x": cipher_key (gw.conf:13)
+            changed  memory.size: (not set) -> 9 (gw.conf:1), needs a restart
+            removed  rule "r"
+            A reload would be refused, as 1 of these need a restart.
+            """))
+
+    def test_same(self):
+        self.answers("same 0\n")
+        self.assertEqual(self.ctl("-i", "west", "--json", "diff"), "[]\n")
+
+    def test_words(self):
+        for words in (["sa"], ["sa", "add"], ["sa", "del", "a b"], ["apply"], ["apply", "a", "b"],
+                      ["diff", "x"], ["reload", "x"]):
+            self.ctl("-i", "west", *words, code=2)
 
 
 class Failures(Case):
