@@ -43,7 +43,8 @@ struct gateway {
 	struct requests requests;     // control thread
 	struct port ports[PORTS_MAX]; // by index of conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
-	struct counters counters; // of the control thread's own packets
+	struct worker *workers[CONF_WORKERS_MAX]; // those of the loops
+	struct counters counters;                 // of the control thread's own packets
 	uint64_t started_ms;
 	struct health health;
 	struct reserve *reserve;        // NULL: nothing outlives the daemon

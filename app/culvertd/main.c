@@ -31,8 +31,10 @@
 #define MBUF_CACHE 256u
 // A pass reassembles at most one packet for each that comes in.
 #define LARGE_PER_WORKER (2 * RX_BURST_MAX)
-// At most one packet buffer in eight is given to fragments that wait.
-#define REASSEMBLY_SHARE (8 * RTE_LIBRTE_IP_FRAG_MAX_FRAG)
+// At most one packet buffer in four is given to fragments that wait; but a worker has room for two
+// datagrams of 65535 octets on each side.
+#define REASSEMBLY_SHARE 4
+#define REASSEMBLY_MIN   96u
 // Every flow is looked at so often for whether it has timed out.
 #define FLOW_ROUND_MS      4000
 #define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
@@ -153,8 +155,7 @@ static int memory_start(struct gateway *g)
 	unsigned int mtu = largest_mtu(conf);
 
 	g->pool = pool_new("packets", conf->packet_buffers, mtu);
-	g->large_pool = pool_new("reassembled", conf->n_workers * LARGE_PER_WORKER,
-		RTE_LIBRTE_IP_FRAG_MAX_FRAG * mtu);
+	g->large_pool = pool_new("reassembled", conf->n_workers * LARGE_PER_WORKER, UINT16_MAX);
 	if (g->pool == NULL || g->large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
 	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
@@ -220,8 +221,10 @@ static int workers_start(struct gateway *g)
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
 		.held_max = conf->neighbour_hold,
-		.reassembly_max = RTE_MAX(
-			conf->packet_buffers / (REASSEMBLY_SHARE * 2 * conf->n_workers), 8u),
+		.reassembly_max =
+			RTE_MAX(conf->packet_buffers /
+					(REASSEMBLY_SHARE * REASSEMBLY_SIDES * conf->n_workers),
+				REASSEMBLY_MIN),
 		.reassembly_s = REASSEMBLY_SECONDS,
 	};
 
@@ -237,7 +240,10 @@ static int workers_start(struct gateway *g)
 			worker_free(w);
 			return no_memory("workers");
 		}
+		g->workers[i] = w;
 	}
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		worker_peers_set(g->workers[i], g->workers, conf->n_workers);
 	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->qsbr) < 0) {
 		log_error("more than %d RX queues for one worker: lower rx_queues of the ports, or "
 			  "add workers",

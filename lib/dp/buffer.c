@@ -8,19 +8,31 @@ static bool is_ordinary(const struct worker *w, uint32_t len)
 	return len + WORKER_TAILROOM + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(w->pool);
 }
 
-enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain)
+enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len)
 {
-	uint32_t len = rte_pktmbuf_pkt_len(chain);
 	struct rte_mbuf *one = rte_pktmbuf_alloc(is_ordinary(w, len) ? w->pool : w->large_pool);
-	uint8_t *to;
 
 	if (one == NULL)
 		return DROP_NO_BUFFER;
-	if (rte_pktmbuf_tailroom(one) < len) {
+	if (one->buf_len < len) {
 		rte_pktmbuf_free(one);
 		return DROP_FRAME_SCATTERED;
 	}
-	to = (uint8_t *)rte_pktmbuf_append(one, (uint16_t)len);
+	one->data_off = (uint16_t)RTE_MIN((uint32_t)one->data_off, one->buf_len - len);
+	rte_pktmbuf_append(one, (uint16_t)len);
+	*m = one;
+	return DROP_NONE;
+}
+
+enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain)
+{
+	struct rte_mbuf *one;
+	enum drop d = buffer_take(w, &one, rte_pktmbuf_pkt_len(chain));
+	uint8_t *to;
+
+	if (d != DROP_NONE)
+		return d;
+	to = rte_pktmbuf_mtod(one, uint8_t *);
 	for (const struct rte_mbuf *s = chain; s != NULL; s = s->next) {
 		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);
 		to += s->data_len;

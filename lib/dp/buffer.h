@@ -5,10 +5,17 @@
 // end of the pass. Workers.
 #pragma once
 
+#include <stdint.h>
+
 #include "drop.h"
 
 struct worker;
 struct rte_mbuf;
+
+// A buffer that holds len octets, ordinary if they fit, becomes *m. In a large one there may be
+// less room than usual in front of so many that hardly any packet has them. Returns DROP_NONE,
+// DROP_NO_BUFFER or DROP_FRAME_SCATTERED: no buffer is so large.
+enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len);
 
 // Copies a chain, or what is in a buffer with too little room around it, into one buffer, ordinary
 // if it fits, which becomes *m. The chain stays the caller's. Returns DROP_NONE, DROP_NO_BUFFER or

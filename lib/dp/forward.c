@@ -54,22 +54,38 @@ static uint16_t exact_mtu_of(const struct worker *w, const struct pkt *p)
 	return esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m);
 }
 
+// Octets of a piece that its sender must not be told to make smaller.
+static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
+{
+	if (p->sa_out == NULL)
+		return mtu;
+	if (sa_df_is_clear(&p->sa_out->sa))
+		return UINT16_MAX;
+	return pkt_is_v4(p) ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
+}
+
+// Whether the packet may be cut the way it was when it came; what does not fit even so is then cut
+// again when it is sealed.
+static bool may_cut_as_before(struct worker *w, const struct pkt *p, uint16_t mtu)
+{
+	if (p->frag_max == 0 || p->frag_max > smallest_limit(p, mtu))
+		return false;
+	if (p->frag_max > mtu)
+		w->n_large++;
+	return true;
+}
+
+// With "don't fragment" nothing is cut but what came in pieces that had it.
 static enum drop shrink_v4(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = exact_mtu_of(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
 		return fragment_v4(w, p, mtu);
+	if (may_cut_as_before(w, p, mtu))
+		return fragment_v4(w, p, p->frag_max);
 	local_error(w, p, LOCAL_TOO_BIG, mtu);
 	return DROP_TOO_BIG;
-}
-
-// Octets of a piece of IPv6 that its sender must not be told to make smaller.
-static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
-{
-	if (p->sa_out == NULL)
-		return mtu;
-	return sa_df_is_clear(&p->sa_out->sa) ? UINT16_MAX : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
 }
 
 // RFC 8200 5: a router cuts nothing but what came in pieces, and no sender has to know of less than
@@ -78,11 +94,8 @@ static enum drop shrink_v6(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = exact_mtu_of(w, p);
 
-	if (p->frag_max != 0 && p->frag_max <= smallest_limit(p, mtu)) {
-		if (p->frag_max > mtu)
-			w->n_large++;
+	if (may_cut_as_before(w, p, mtu))
 		return fragment_v6(w, p, p->frag_max);
-	}
 	local_error(w, p, LOCAL_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
 	return DROP_TOO_BIG;
 }
@@ -122,11 +135,10 @@ static enum drop lower_ttl(struct worker *w, struct pkt *p)
 // and of IPv6 also what must not be refused.
 static bool is_transported_whole(const struct worker *w, const struct pkt *p)
 {
-	bool may_cut = pkt_is_v4(p)
-			       ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
-			       : p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
+	bool may_cut = pkt_is_v4(p) ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
+				    : rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
 
-	return may_cut || rte_pktmbuf_data_len(p->m) <= exact_mtu_of(w, p);
+	return may_cut || p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= exact_mtu_of(w, p);
 }
 
 // Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where
@@ -140,16 +152,17 @@ static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 	sa = &p->sa_out->sa;
 	if (sa->mode == SA_TRANSPORT)
 		return is_transported_whole(w, p);
+	if (p->frag_max != 0)
+		return false;
 	if (!pkt_is_v4(p))
-		return p->frag_max == 0 &&
-		       (rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa));
+		return rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa);
 	return (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) != 0 ? sa_df_is_clear(sa)
 								  : sa->fragment_after;
 }
 
-// Makes the packet fit its way. What came as fragments of IPv6 is always cut again: where the next
-// link takes the whole, one behind it may not, and nobody may cut it there. *goes_on: as it is; if
-// not, fragments have taken its place.
+// Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:
+// where the next link takes the whole, one behind it may not, and nobody may cut it there.
+// *goes_on: as it is; if not, fragments have taken its place.
 static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *goes_on)
 {
 	*goes_on = true;

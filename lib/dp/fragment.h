@@ -6,13 +6,12 @@
 
 #include "worker.h"
 
-// Puts fragments of at most size octets into w->parts, and takes the packet. Without DF. Returns
-// DROP_NONE, or DROP_FRAGMENT_FAILED: there are no buffers, or too many fragments in this pass; the
-// packet is still the caller's.
+// Puts fragments of at most size octets into w->parts, and takes the packet. They have no DF,
+// unless those that the packet came as had it. Returns DROP_NONE, or DROP_FRAGMENT_FAILED: there
+// are no buffers, or too many fragments in this pass; the packet is still the caller's.
 enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size);
 
-// The same for IPv6, whose fragments get the identification p->frag_id. Of the headers only the
-// IPv6 header may be one that every fragment needs.
+// The same for IPv6, whose fragments get the identification p->frag_id.
 enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t size);
 
 // Moves w->parts to the end of a burst. What it has no room for is dropped.

@@ -72,7 +72,7 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 
 	if (unlikely(ipv4_is_fragment(ip))) {
-		if (!reassemble(w, p))
+		if (!reassemble_v4(w, p))
 			return DROP_NONE;
 		ip = pkt_ip(p);
 	}

@@ -181,6 +181,10 @@ static enum drop find_upper(struct worker *w, struct ipv6_upper *upper, struct p
 	case IPV6_CHAIN_ORDER:
 		tell(w, p, LOCAL_NO_PROTOCOL, upper->fault_off);
 		return DROP_EXT_HEADERS;
+	case IPV6_CHAIN_TRUNCATED:
+		if (upper->fragment)
+			reassemble_tell_first(w, p);
+		return DROP_EXT_HEADERS;
 	default:
 		return DROP_EXT_HEADERS;
 	}
@@ -192,7 +196,7 @@ enum drop input_v6_sort(struct worker *w, struct pkt *p)
 	enum drop d = find_upper(w, &upper, p);
 
 	if (d == DROP_NONE && unlikely(upper.fragment)) {
-		if (!reassemble_v6(w, p, upper.frag_off))
+		if (!reassemble_v6(w, p, &upper))
 			return DROP_NONE;
 		d = find_upper(w, &upper, p);
 		if (d == DROP_NONE && upper.fragment) // of a fragment

@@ -13,10 +13,12 @@ enum local_fault {
 	LOCAL_NO_PROTOCOL, // IPv6: the argument is where the packet names it, in octets
 	LOCAL_PROHIBITED,
 	LOCAL_TTL,
+	LOCAL_REASSEMBLY,
 	LOCAL_TOO_BIG, // the argument is what would fit
 	// IPv6 only; the argument is where what is wrong stands, in octets:
 	LOCAL_OPTION,
 	LOCAL_HEADER,
+	LOCAL_FIRST_FRAGMENT, // without all headers; the argument is 0
 };
 
 // Whether policy lets us hear a packet for one of our addresses. Returns what policy_let_in() does;

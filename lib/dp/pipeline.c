@@ -9,6 +9,7 @@
 #include "esp_out.h"
 #include "forward.h"
 #include "fragment.h"
+#include "handover.h"
 #include "input.h"
 #include "input_v6.h"
 #include "local.h"
@@ -303,12 +304,14 @@ static __rte_always_inline void pass(
 		else
 			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
-	if (n > 0) {
+	if (n > 0 || handover_waits(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
 		traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? esp_in(w, true) : pipeline_in(w);
+		if (unlikely(handover_waits(w)))
+			handover_take(w, (uint16_t)(RX_BURST_MAX - n));
 		n = w->transit.n;
 		traced ? transit_burst_traced(w) : transit_burst(w);
 		stage_end(&w->stages, STAGE_TRANSIT, n);
@@ -358,9 +361,7 @@ void pipeline_stop(struct worker *w)
 	for (uint32_t i = 0; i < w->n_held; i++)
 		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
 	w->n_held = 0;
-	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++) { // freed with their tables
-		w->counters.drops[DROP_SHUTDOWN] += w->fragments[i].held;
-		w->fragments[i].held = 0;
-	}
+	handover_stop(w);
+	reassembly_stop(w);
 	worker_bury(w);
 }

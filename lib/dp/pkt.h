@@ -27,10 +27,10 @@ struct pkt {
 	struct sa_out *sa_out;           // the SA that is to protect it; NULL: goes in clear
 	const struct nexthop *nexthop;   // the way to its destination; NULL: none
 	uint16_t port;                   // the port that it came in by
-	// Of IPv6 that came in as fragments, which may leave so again: octets of the largest; 0: it
-	// came whole.
+	// Of what came in as fragments that nobody may cut (IPv6, or IPv4 with "don't fragment"),
+	// and may leave so again: octets of the largest; else 0.
 	uint16_t frag_max;
-	rte_be32_t frag_id; // their identification
+	rte_be32_t frag_id; // of IPv6, their identification
 	// Of ESP for us: octets from the IP header to the ESP header, and if that is behind one of
 	// UDP (RFC 3948) the port that it came to, else 0.
 	uint16_t esp_off;

@@ -75,6 +75,15 @@ enum drop policy_let_in(struct worker *w, struct pkt *p)
 				: from_outside(w, p, &v.src, policy);
 }
 
+enum drop policy_let_fragment_in(struct worker *w, struct pkt *p)
+{
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	p->in_by = spd_find_receiver(w->snapshot->spd, p->sa_in, &v);
+	return p->in_by != NULL ? DROP_NONE : DROP_SELECTOR;
+}
+
 static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)
 {
 	p->out_by = policy;

@@ -11,6 +11,10 @@
 // unprotected port needs no policy.
 enum drop policy_let_in(struct worker *w, struct pkt *p);
 
+// Whether policy may let in what a fragment out of an SA is a part of, as far as the fragment shows
+// it. Returns DROP_NONE, p->in_by being the policy, or DROP_SELECTOR.
+enum drop policy_let_fragment_in(struct worker *w, struct pkt *p);
+
 // Whether and how policy lets the packet out (RFC 4301 5.1): through p->sa_out, or in clear.
 // Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
 enum drop policy_let_out(struct worker *w, struct pkt *p);

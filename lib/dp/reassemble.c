@@ -1,61 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reassemble.h"
 
-#include <errno.h>
+#include <rte_jhash.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
 
 #include "buffer.h"
+#include "ecn.h"
+#include "forward.h"
+#include "handover.h"
 #include "ipv4.h"
+#include "local.h"
+#include "policy.h"
 #include "trace.h"
-#include "worker.h"
 
-#define BUCKET_ENTRIES 8
-// When a table is full, what has waited for longer than one part in so many of the usual time makes
-// room: fragments of one packet come one behind the other.
-#define PRESSURE 64
+#define DATAGRAMS_MAX 1024 // that wait on one side
+#define EXPIRE_MAX    32   // in a millisecond
 
-int reassembly_init(struct reassembly *r, uint32_t held_max, uint64_t ttl)
+// What headers say of a fragment.
+struct piece {
+	struct frag_key key;
+	struct frag frag; // without the buffer
+	uint32_t len;     // octets that it brings
+	bool more, df;
+	uint8_t ecn;
+};
+
+int reassembly_init(struct reassembly *r, uint32_t buffers_max, uint64_t ttl, uint32_t seed)
 {
-	uint32_t entries = RTE_MAX(rte_align32pow2(held_max), (uint32_t)BUCKET_ENTRIES);
-
-	*r = (struct reassembly){.held_max = held_max, .ttl = ttl};
-	r->table = rte_ip_frag_table_create(
-		entries / BUCKET_ENTRIES, BUCKET_ENTRIES, entries, ttl, SOCKET_ID_ANY);
-	return r->table != NULL ? 0 : -ENOMEM;
+	r->ttl = ttl;
+	return frag_table_init(
+		&r->table, RTE_MIN(buffers_max, (uint32_t)DATAGRAMS_MAX), buffers_max, seed);
 }
 
 void reassembly_fini(struct reassembly *r)
 {
-	if (r->table != NULL)
-		rte_ip_frag_table_destroy(r->table);
+	const struct frag_datagram *d;
+	const struct frag *f;
+
+	TAILQ_FOREACH(d, &r->table.oldest, by_age)
+	SLIST_FOREACH(f, &d->frags, next)
+	rte_pktmbuf_free(f->m);
+	frag_table_fini(&r->table);
 }
 
-// Frees what the library has given up, and counts it. It may have joined some already.
+// Drops the fragments of a datagram.
+static void empty(struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
+{
+	const struct frag *f;
+
+	w->counters.drops[reason] += d->n_frags;
+	SLIST_FOREACH(f, &d->frags, next)
+	worker_release(w, f->m);
+	frag_table_empty(&r->table, d);
+}
+
 static void give_up(
-	struct worker *w, struct reassembly *r, struct rte_ip_frag_death_row *row, enum drop reason)
+	struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
 {
-	for (uint32_t i = 0; i < row->cnt; i++) {
-		r->held -= row->row[i]->nb_segs;
-		w->counters.drops[reason] += row->row[i]->nb_segs;
-		worker_release(w, row->row[i]);
-	}
-	row->cnt = 0;
+	empty(w, r, d, reason);
+	frag_table_remove(&r->table, d);
 }
 
-// Gives up what began before a time.
-static void expire(struct worker *w, struct reassembly *r, uint64_t before)
+// Whether what the fragment is a part of might come in.
+static bool is_admitted(struct worker *w, struct pkt *p)
 {
-	struct rte_ip_frag_death_row row = {.cnt = 0};
-
-	rte_ip_frag_table_del_expired_entries(r->table, &row, before + r->ttl);
-	give_up(w, r, &row, DROP_FRAGMENT_TIMEOUT);
+	if (p->sa_in != NULL)
+		return policy_let_fragment_in(w, p) == DROP_NONE;
+	return !w->snapshot->port[p->port].unprotected ||
+	       (forward_find(w, p) == DROP_NONE && policy_let_in(w, p) == DROP_NONE);
 }
 
-static bool same_origin(const struct rte_mbuf *m, uint32_t origin)
+static void tell(struct worker *w, struct pkt *p, enum local_fault fault, uint32_t off)
 {
-	for (; m != NULL; m = m->next)
-		if (m->hash.usr != origin)
-			return false;
-	return true;
+	if (is_admitted(w, p))
+		local_error(w, p, fault, (uint16_t)off);
+}
+
+void reassemble_tell_first(struct worker *w, struct pkt *p)
+{
+	tell(w, p, LOCAL_FIRST_FRAGMENT, 0);
 }
 
 static struct reassembly *table_for(struct worker *w, const struct pkt *p)
@@ -66,130 +90,342 @@ static struct reassembly *table_for(struct worker *w, const struct pkt *p)
 								    : REASSEMBLY_PROTECTED];
 }
 
-// What fragments must have in common to be put together: SPIs begin where ports end.
-static uint32_t origin_of(const struct pkt *p)
+// Only ordinary buffers may wait; what does not fit one is put into several.
+static enum drop leave_large(struct worker *w, struct pkt *p)
 {
-	return p->sa_in != NULL ? rte_be_to_cpu_32(p->sa_in->sa.spi) : p->port;
+	struct rte_mbuf *m = p->m;
+
+	if (likely(m->pool == w->pool))
+		return DROP_NONE;
+	p->m = rte_pktmbuf_copy(m, w->pool, 0, UINT32_MAX);
+	if (p->m == NULL) {
+		p->m = m;
+		return DROP_NO_BUFFER;
+	}
+	worker_release(w, m);
+	return DROP_NONE;
 }
 
-// Readies the fragment in p for the table of its side, whose memory is bounded. hdr_len is what
-// stands in front of what was cut. NULL: it is counted as dropped.
-static struct reassembly *admit(struct worker *w, struct pkt *p, uint8_t hdr_len)
+// The datagram of a fragment, and room for that. NULL: there never is.
+static struct frag_datagram *datagram_of(
+	struct worker *w, struct reassembly *r, const struct frag_key *key, uint32_t n_buffers)
 {
-	struct reassembly *r = table_for(w, p);
+	struct frag_datagram *d;
+
+	while (!frag_table_has_room(&r->table, n_buffers)) {
+		d = frag_table_victim(&r->table);
+		if (d == NULL)
+			return NULL;
+		give_up(w, r, d, DROP_FRAGMENTS_FULL);
+	}
+	d = frag_table_find(&r->table, key);
+	return d != NULL ? d : frag_table_add(&r->table, key, w->now);
+}
+
+static void keep(struct worker *w, struct reassembly *r, struct frag_datagram *d,
+	const struct pkt *p, struct piece *piece)
+{
+	const struct frag *kept;
+
+	piece->frag.m = p->m;
+	kept = frag_table_keep(&r->table, d, &piece->frag);
+	if (kept->off == 0)
+		d->first = kept;
+	d->ecn |= (uint8_t)(1 << piece->ecn);
+	d->df |= piece->df;
+	d->largest = (uint16_t)RTE_MAX(d->largest, rte_pktmbuf_pkt_len(p->m));
+	d->port = p->port;
+	d->generation = w->snapshot->generation;
+	d->sa_in = p->sa_in;
+}
+
+// Puts the fragment in p, which is fine by itself, to the others of its datagram.
+static enum drop place(struct worker *w, struct pkt *p, struct reassembly *r, struct piece *piece,
+	struct frag_datagram **datagram)
+{
+	struct frag_datagram *d;
+
+	piece->frag.n_buffers = p->m->nb_segs;
+	d = datagram_of(w, r, &piece->key, p->m->nb_segs);
+	if (d == NULL)
+		return DROP_FRAGMENTS_FULL;
+	if (d->spoilt)
+		return DROP_FRAGMENT_OVERLAP;
+	switch (frag_map_add(&d->map, piece->frag.off, piece->len, piece->more)) {
+	case FRAG_DUPLICATE:
+		return DROP_FRAGMENT_DUPLICATE;
+	case FRAG_OVERLAP: // what follows is not wanted either (RFC 5722 4)
+		d->spoilt = true;
+		empty(w, r, d, DROP_FRAGMENT_OVERLAP);
+		return DROP_FRAGMENT_OVERLAP;
+	default:
+		keep(w, r, d, p, piece);
+		*datagram = d;
+		return DROP_NONE;
+	}
+}
+
+// What fragments must have come by in common: a policy, whatever its SAs are while keys are
+// changed, or a port.
+static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
+{
 	enum drop d;
 
-	if (r->held >= r->held_max)
-		expire(w, r, w->now - r->ttl / PRESSURE);
-	if (r->held >= r->held_max) {
-		pkt_drop(w, p, DROP_FRAGMENTS_FULL);
-		return NULL;
-	}
-	d = buffer_leave_large(w, &p->m);
-	if (d != DROP_NONE) {
-		pkt_drop(w, p, d);
-		return NULL;
-	}
-	p->m->l2_len = 0;
-	p->m->l3_len = hdr_len;
-	p->m->hash.usr = origin_of(p);
-	r->held++;
-	return r;
+	*origin = p->port;
+	if (p->sa_in == NULL)
+		return DROP_NONE;
+	d = policy_let_fragment_in(w, p);
+	if (d == DROP_NONE)
+		*origin = p->in_by->name_hash;
+	return d;
 }
 
-// Takes the chain that the table has given, if any, as the packet.
-static bool complete(struct worker *w, struct pkt *p, struct reassembly *r,
-	struct rte_ip_frag_death_row *row, struct rte_mbuf *chain)
+// Takes the fragment in p. Returns its datagram if that is complete now; NULL: there is nothing
+// more to do with p.
+static struct frag_datagram *take(struct worker *w, struct pkt *p, struct piece *piece)
 {
-	bool given_up = row->cnt > 0;
+	struct frag_datagram *d = NULL;
+	enum drop reason = leave_large(w, p);
 
-	give_up(w, r, row, DROP_FRAGMENT_INVALID);
-	if (chain == NULL) {
-		trace_note(w, p, given_up ? TRACE_DROPPED : TRACE_FRAGMENT_WAITS,
-			(struct trace_fact){
-				.reason = given_up ? DROP_FRAGMENT_INVALID : DROP_NONE});
-		return false;
+	if (reason == DROP_NONE && p->sa_in != NULL &&
+		handover_give(w, p, rte_jhash(&piece->key, sizeof(piece->key), 0)))
+		return NULL;
+	if (reason == DROP_NONE)
+		reason = find_origin(w, p, &piece->key.origin);
+	if (reason == DROP_NONE)
+		reason = place(w, p, table_for(w, p), piece, &d);
+	if (reason != DROP_NONE) {
+		pkt_drop(w, p, reason);
+		return NULL;
 	}
-	r->held -= chain->nb_segs;
-
-	bool ours = same_origin(chain, origin_of(p));
-	enum drop d = ours ? buffer_flatten(w, &p->m, chain) : DROP_FRAGMENT_INVALID;
-
-	if (d != DROP_NONE) {
-		w->counters.drops[d] += chain->nb_segs;
-		trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = d});
-	} else {
-		w->counters.local += chain->nb_segs - 1u;
-	}
-	rte_pktmbuf_free(chain);
-	return d == DROP_NONE;
+	if (frag_map_is_complete(&d->map))
+		return d;
+	trace_note(w, p, TRACE_FRAGMENT_WAITS, (struct trace_fact){0});
+	return NULL;
 }
 
-bool reassemble(struct worker *w, struct pkt *p)
+static void copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, uint32_t len)
 {
-	struct rte_ip_frag_death_row row = {.cnt = 0};
-	struct reassembly *r = admit(w, p, rte_ipv4_hdr_len(pkt_ip(p)));
+	const uint8_t *octets = rte_pktmbuf_read(m, from, len, to);
 
-	if (r == NULL)
+	if (octets != to)
+		rte_memcpy(to, octets, len);
+}
+
+// Makes one packet of all fragments: head_len octets of the first, and what they bring.
+static enum drop join(
+	struct worker *w, struct rte_mbuf **m, const struct frag_datagram *d, uint32_t head_len)
+{
+	const struct frag *f;
+	enum drop reason;
+	uint8_t *to;
+
+	if (!ecn_may_join(d->ecn))
+		return DROP_FRAGMENT_ECN;
+	if (head_len + d->map.len > UINT16_MAX)
+		return DROP_FRAGMENT_INVALID;
+	reason = buffer_take(w, m, head_len + d->map.len);
+	if (reason != DROP_NONE)
+		return reason;
+	to = rte_pktmbuf_mtod(*m, uint8_t *);
+	copy(to, d->first->m, 0, head_len);
+	SLIST_FOREACH(f, &d->frags, next)
+	copy(to + head_len + f->off, f->m, f->hdr_len, rte_pktmbuf_pkt_len(f->m) - f->hdr_len);
+	return DROP_NONE;
+}
+
+// Makes a complete datagram the packet, whose header has to be mended then. False: it is counted as
+// dropped.
+static bool become_whole(
+	struct worker *w, struct pkt *p, struct frag_datagram *d, uint32_t head_len)
+{
+	enum drop reason = join(w, &p->m, d, head_len);
+
+	if (reason != DROP_NONE) {
+		trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = reason});
+		give_up(w, table_for(w, p), d, reason);
 		return false;
-
-	struct rte_mbuf *chain =
-		rte_ipv4_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip(p));
-
-	if (!complete(w, p, r, &row, chain))
-		return false;
-	// It was fragmented on its way, whatever "don't fragment" said, and may be again.
-	pkt_ip(p)->fragment_offset = 0;
-	ipv4_checksum_set(pkt_ip(p));
-	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
+	}
+	p->frag_max = d->largest;
 	return true;
 }
 
-// Octets of the largest of the fragments that the library has put together: it has left headers to
-// the first only, without the fragment header.
-static uint16_t largest_fragment(const struct rte_mbuf *chain)
+// The fragments have become one packet.
+static void finish(struct worker *w, struct pkt *p, struct frag_datagram *d)
 {
-	const uint16_t ext_len = sizeof(struct rte_ipv6_fragment_ext);
-	uint16_t max = (uint16_t)(chain->data_len + ext_len);
+	const struct frag *f;
 
-	for (const struct rte_mbuf *s = chain->next; s != NULL; s = s->next)
-		max = (uint16_t)RTE_MAX(
-			max, s->data_len + ext_len + (uint16_t)sizeof(struct rte_ipv6_hdr));
-	return max;
+	w->counters.local += d->n_frags - 1;
+	SLIST_FOREACH(f, &d->frags, next)
+	worker_release(w, f->m);
+	frag_table_remove(&table_for(w, p)->table, d);
+	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 }
 
-bool reassemble_v6(struct worker *w, struct pkt *p, uint16_t frag_off)
+// A fragment brings something, and unless it is the last, a multiple of 8 octets.
+static bool is_sane(const struct piece *piece)
 {
-	struct rte_ip_frag_death_row row = {.cnt = 0};
-	struct rte_ipv6_fragment_ext *ext;
-	struct reassembly *r;
+	return piece->len > 0 && (!piece->more || piece->len % FRAG_UNIT == 0);
+}
 
-	if (frag_off != sizeof(struct rte_ipv6_hdr)) {
+static struct piece read_v4(const struct rte_ipv4_hdr *ip)
+{
+	uint16_t field = rte_be_to_cpu_16(ip->fragment_offset);
+	uint8_t hdr_len = rte_ipv4_hdr_len(ip);
+
+	return (struct piece){
+		.key = {.src = ip_addr_from_v4(ip->src_addr),
+			.dst = ip_addr_from_v4(ip->dst_addr),
+			.id = ip->packet_id,
+			.proto = ip->next_proto_id},
+		.frag = {.off = (uint16_t)((field & RTE_IPV4_HDR_OFFSET_MASK) * FRAG_UNIT),
+			.hdr_len = hdr_len},
+		.len = rte_be_to_cpu_16(ip->total_length) - (uint32_t)hdr_len,
+		.more = (field & RTE_IPV4_HDR_MF_FLAG) != 0,
+		.df = (field & RTE_IPV4_HDR_DF_FLAG) != 0,
+		.ecn = ip->type_of_service & ECN_MASK,
+	};
+}
+
+bool reassemble_v4(struct worker *w, struct pkt *p)
+{
+	struct piece piece = read_v4(pkt_ip(p));
+	struct frag_datagram *d;
+	struct rte_ipv4_hdr *ip;
+
+	if (!is_sane(&piece) || piece.frag.hdr_len + piece.frag.off + piece.len > UINT16_MAX) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
 		return false;
 	}
-	r = admit(w, p, (uint8_t)(sizeof(struct rte_ipv6_hdr) + sizeof(*ext)));
-	if (r == NULL)
+	d = take(w, p, &piece);
+	if (d == NULL || !become_whole(w, p, d, d->first->hdr_len))
 		return false;
-	ext = (struct rte_ipv6_fragment_ext *)(pkt_ip6(p) + 1);
-	p->frag_id = ext->id;
-
-	struct rte_mbuf *chain =
-		rte_ipv6_frag_reassemble_packet(r->table, &row, p->m, w->now, pkt_ip6(p), ext);
-
-	if (chain != NULL)
-		p->frag_max = largest_fragment(chain);
-	if (!complete(w, p, r, &row, chain))
-		return false;
-	pkt_ip6(p)->payload_len = rte_cpu_to_be_16(
-		(uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(struct rte_ipv6_hdr)));
-	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
+	ip = pkt_ip(p);
+	ip->total_length = rte_cpu_to_be_16(rte_pktmbuf_data_len(p->m));
+	ip->fragment_offset = d->df ? IPV4_OFFSET_DF : 0;
+	ip->type_of_service |= ecn_joined(d->ecn);
+	ipv4_checksum_set(ip);
+	if (!d->df)
+		p->frag_max = 0; // may be cut as anybody likes
+	finish(w, p, d);
 	return true;
+}
+
+static struct piece read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_off)
+{
+	const struct rte_ipv6_fragment_ext *ext = (const void *)((const uint8_t *)ip + frag_off);
+	uint16_t field = rte_be_to_cpu_16(ext->frag_data);
+	uint16_t hdr_len = (uint16_t)(frag_off + sizeof(*ext));
+
+	return (struct piece){
+		.key = {.src = ipv6_addr(ip->src_addr),
+			.dst = ipv6_addr(ip->dst_addr),
+			.id = ext->id},
+		.frag = {.off = field & IPV6_FRAGMENT_OFFSET, .hdr_len = hdr_len},
+		.len = ipv6_len(ip) - hdr_len,
+		.more = (field & IPV6_FRAGMENT_MORE) != 0,
+		.ecn = ipv6_tos(ip) & ECN_MASK,
+	};
+}
+
+// Whether a first fragment shows what RFC 7112 4 wants it to: all headers, that of the upper layer
+// included.
+static bool shows_headers(const struct piece *piece, const struct ipv6_upper *upper)
+{
+	uint32_t end = piece->frag.hdr_len + piece->len, need = 1;
+
+	if (upper->proto == IPPROTO_TCP)
+		need = sizeof(struct rte_tcp_hdr);
+	else if (ip_proto_has_ports(upper->proto) || upper->proto == IPPROTO_ICMPV6)
+		need = sizeof(struct rte_udp_hdr);
+	return upper->later || upper->proto == IPPROTO_NONE || end >= upper->off + need;
+}
+
+// RFC 8200 4.5: whether the fragment is fine by itself. Its sender is told what is wrong.
+static bool check_v6(
+	struct worker *w, struct pkt *p, const struct piece *piece, const struct ipv6_upper *upper)
+{
+	uint32_t payload_len = upper->frag_off - (uint32_t)sizeof(struct rte_ipv6_hdr) +
+			       piece->frag.off + piece->len;
+
+	if (piece->len == 0)
+		return false;
+	if (!is_sane(piece))
+		tell(w, p, LOCAL_HEADER, offsetof(struct rte_ipv6_hdr, payload_len));
+	else if (payload_len > UINT16_MAX)
+		tell(w, p, LOCAL_HEADER,
+			upper->frag_off + offsetof(struct rte_ipv6_fragment_ext, frag_data));
+	else if (!shows_headers(piece, upper))
+		reassemble_tell_first(w, p);
+	else
+		return true;
+	return false;
+}
+
+bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upper)
+{
+	struct piece piece = read_v6(pkt_ip6(p), upper->frag_off);
+	struct frag_datagram *d;
+	struct rte_ipv6_hdr *ip;
+	uint16_t head_len;
+
+	if (!check_v6(w, p, &piece, upper)) {
+		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
+		return false;
+	}
+	d = take(w, p, &piece);
+	if (d == NULL)
+		return false;
+	head_len = (uint16_t)(d->first->hdr_len - sizeof(struct rte_ipv6_fragment_ext));
+	if (!become_whole(w, p, d, head_len))
+		return false;
+	// What is in front of the fragment header, which is left out, says what is behind it.
+	ip = pkt_ip6(p);
+	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(*ip)));
+	ipv6_tos_set(ip, ipv6_tos(ip) | ecn_joined(d->ecn));
+	*rte_pktmbuf_mtod_offset(p->m, uint8_t *, ipv6_next_field(ip, head_len)) =
+		*rte_pktmbuf_mtod_offset(d->first->m, uint8_t *, head_len);
+	p->frag_id = d->key.id;
+	finish(w, p, d);
+	return true;
+}
+
+// RFC 792, RFC 8200 4.5: said if the first fragment has come.
+static void tell_late(struct worker *w, const struct frag_datagram *d)
+{
+	struct pkt p;
+
+	if (d->first == NULL || d->generation != w->snapshot->generation)
+		return;
+	p = (struct pkt){.m = d->first->m, .port = d->port, .sa_in = d->sa_in};
+	tell(w, &p, LOCAL_REASSEMBLY, 0);
+}
+
+static void expire(struct worker *w, struct reassembly *r)
+{
+	for (unsigned int i = 0; i < EXPIRE_MAX; i++) {
+		struct frag_datagram *d = frag_table_oldest(&r->table);
+
+		if (d == NULL || w->now - d->begun <= r->ttl)
+			break;
+		tell_late(w, d);
+		give_up(w, r, d, DROP_FRAGMENT_TIMEOUT);
+	}
 }
 
 void reassembly_expire(struct worker *w)
 {
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		if (w->fragments[i].held > 0)
-			expire(w, &w->fragments[i], w->now - w->fragments[i].ttl);
+		expire(w, &w->fragments[i]);
+}
+
+void reassembly_stop(struct worker *w)
+{
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++) {
+		struct reassembly *r = &w->fragments[i];
+		struct frag_datagram *d;
+
+		while ((d = frag_table_oldest(&r->table)) != NULL)
+			give_up(w, r, d, DROP_SHUTDOWN);
+	}
 }

@@ -11,14 +11,16 @@
 
 #define EVENTS      1024
 #define LINK_EVENTS (EVENTS / 4) // at most, of all ports
+#define HANDED      1024
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
-	int rc = 0;
+	uint32_t seed;
+	int rc = getrandom(&seed, sizeof(seed), 0) < 0 ? -errno : 0;
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES && rc == 0; i++)
 		rc = reassembly_init(
-			&w->fragments[i], p->reassembly_max, p->reassembly_s * p->tsc_hz);
+			&w->fragments[i], p->reassembly_max, p->reassembly_s * p->tsc_hz, seed);
 	return rc;
 }
 
@@ -47,8 +49,10 @@ struct worker *worker_new(const struct worker_params *p)
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "handed-%u", p->id);
+	w->handed = rte_ring_create(name, HANDED, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	// Where identifications begin nobody is to know (RFC 7739 5.2).
-	if (w->held == NULL || w->events == NULL || fragments_init(w, p) < 0 ||
+	if (w->held == NULL || w->events == NULL || w->handed == NULL || fragments_init(w, p) < 0 ||
 		getrandom(&w->fragment_id, sizeof(w->fragment_id), 0) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
@@ -62,12 +66,18 @@ void worker_errors_set(struct worker *w, uint32_t per_second)
 	atomic_store_explicit(&w->errors_per_second, per_second, memory_order_relaxed);
 }
 
-uint32_t worker_held(const struct worker *w)
+void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n)
 {
-	uint32_t n = w->n_held;
+	w->peers = peers;
+	w->n_workers = n;
+}
+
+uint64_t worker_held(const struct worker *w)
+{
+	uint64_t n = w->n_held + w->n_handed;
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		n += w->fragments[i].held;
+		n += w->fragments[i].table.n_frags;
 	return n;
 }
 
@@ -82,6 +92,7 @@ void worker_free(struct worker *w)
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
 		reassembly_fini(&w->fragments[i]);
 	rte_ring_free(w->events);
+	rte_ring_free(w->handed);
 	free(w->held);
 	free(w);
 }

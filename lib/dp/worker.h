@@ -82,6 +82,9 @@ struct worker {
 	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
 	uint32_t held_max;
 	uint32_t flow_slice;
+	struct worker *const *peers; // all workers, by id; NULL if there is one
+	unsigned int n_workers;
+	struct rte_ring *handed; // fragments out of tunnels; from all workers
 
 	// Of the pass.
 	const struct snapshot *snapshot;
@@ -113,6 +116,8 @@ struct worker {
 	uint32_t relayed[PORTS_MAX]; // events of stations on the port's link, ever
 	struct stages stages;
 	struct neigh_hints neigh_hints;
+	// Packets that others have been given by handover, less those that came from others. Wraps.
+	uint64_t n_handed;
 	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t next_tick;
 	uint32_t dummies_next;                     // SA to look at, as an index that goes on and on
@@ -134,7 +139,7 @@ struct worker_params {
 	uint64_t tsc_hz;
 	uint32_t errors_per_second;
 	uint32_t held_max;
-	uint32_t reassembly_max; // fragments that may wait on each side
+	uint32_t reassembly_max; // packet buffers of fragments that may wait on each side
 	uint32_t reassembly_s;   // seconds they wait at most
 };
 
@@ -145,8 +150,12 @@ struct worker *worker_new(const struct worker_params *p);
 // Changes how many ICMP errors may be sent. Control thread.
 void worker_errors_set(struct worker *w, uint32_t per_second);
 
-// Packets that wait for something. Any thread.
-uint32_t worker_held(const struct worker *w);
+// Has workers hand over to each other, before they run. Control thread.
+void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);
+
+// Packets that wait for something. What waits to be taken over by another worker counts here, and
+// less than nothing there: the sum over all workers is right. Any thread.
+uint64_t worker_held(const struct worker *w);
 
 // Frees what it still holds, packets included. NULL is fine.
 void worker_free(struct worker *w);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explicit congestion notification through tunnels (RFC 6040). Pure functions, any thread.
+// Explicit congestion notification through tunnels (RFC 6040) and of fragments (RFC 3168 5.3). Pure
+// functions, any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -17,4 +18,17 @@ static inline bool ecn_decapsulate(uint8_t *ecn, uint8_t inner, uint8_t outer)
 	if (outer == ECN_CE || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
 		*ecn = outer;
 	return true;
+}
+
+// Reassembly: came has a bit, 1 << codepoint, for each that fragments have. Whether they may become
+// one packet: not if some have met congestion and others could not have said so.
+static inline bool ecn_may_join(uint8_t came)
+{
+	return (~came & (1 << ECN_CE | 1 << ECN_NOT_ECT)) != 0;
+}
+
+// Of fragments that may: the bits that the whole has besides those of the first one.
+static inline uint8_t ecn_joined(uint8_t came)
+{
+	return (came & 1 << ECN_CE) != 0 ? ECN_CE : 0;
 }

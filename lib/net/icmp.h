@@ -18,6 +18,8 @@
 #define ICMP_TIME_EXCEEDED      11
 #define ICMP_PARAMETER_PROBLEM  12
 
+#define ICMP_TIME_EXCEEDED_REASSEMBLY 1
+
 // An error message is at most this long, IP header included (RFC 1812 4.3.2.3).
 #define ICMP_ERROR_MAX 576
 

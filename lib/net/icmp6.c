@@ -3,16 +3,18 @@
 
 #include <string.h>
 
+#include "ipv4.h"
+
 #define OWN_HOP_LIMIT 64
 
 // Whether the packet is ICMP of a type that no error may be about. Where that cannot be seen, as in
-// later fragments, it is taken to be.
+// later fragments unless they say what they are of, it is taken to be.
 static bool is_unspeakable(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
 	uint8_t type;
 
 	if (upper->later)
-		return true;
+		return !ip_proto_has_ports(upper->proto);
 	if (upper->proto != IPPROTO_ICMPV6)
 		return false;
 	if (ipv6_len(ip) <= upper->off)

@@ -11,6 +11,8 @@
 
 #include "ipv6.h"
 
+#define ICMP6_PARAMPROB_FIRST_FRAGMENT 3 // RFC 7112 6
+
 // An error message is at most this long, IP header included (RFC 4443 2.4 c).
 #define ICMP6_ERROR_MAX IPV6_MIN_MTU
 

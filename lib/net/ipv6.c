@@ -95,6 +95,20 @@ enum ipv6_fault ipv6_upper_find(
 	return IPV6_GOOD;
 }
 
+uint16_t ipv6_next_field(const struct rte_ipv6_hdr *ip, uint16_t off)
+{
+	const uint8_t *packet = (const uint8_t *)ip;
+	uint16_t field = offsetof(struct rte_ipv6_hdr, proto);
+
+	for (uint32_t at = sizeof(*ip); at < off;) {
+		uint32_t end = at + extension_len(packet[field], packet + at);
+
+		field = (uint16_t)at;
+		at = end;
+	}
+	return field;
+}
+
 void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip,
 	const struct ipv6_upper *upper)
 {

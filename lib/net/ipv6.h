@@ -116,6 +116,10 @@ uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void 
 enum ipv6_fault ipv6_upper_find(
 	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len);
 
+// Octets to the field that says what stands at off, which is the end of the IPv6 header or of an
+// extension header that ipv6_upper_find() has passed.
+uint16_t ipv6_next_field(const struct rte_ipv6_hdr *ip, uint16_t off);
+
 // Where ESP is put into a packet in transport mode (RFC 4303 3.1.1): behind hop-by-hop options,
 // routing and fragment headers and the destination options in front of those. *off and *next_off
 // are what they are in *upper, which is what ipv6_upper_find() found in the packet.

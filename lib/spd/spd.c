@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include <rte_acl.h>
+#include <rte_jhash.h>
 
 // What rte_acl looks at, in network byte order.
 struct acl_key {
@@ -54,7 +55,15 @@ static const struct rte_acl_config configs[ACL_FAMILIES] = {
 	},
 };
 
+// That a policy receives by an SA.
+struct receiver {
+	const struct sa_in *sa;
+	uint32_t policy; // its index
+};
+
 struct spd {
+	struct receiver *receivers; // in ascending order
+	unsigned int n_receivers;
 	struct rte_acl_ctx *acl[ACL_FAMILIES]; // NULL if no policy speaks of the family
 	unsigned int n;
 	struct spd_policy policy[];
@@ -111,6 +120,29 @@ static int compile(struct spd *spd, enum ip_family family)
 	return rc == 0 ? rte_acl_build(*acl, config) : rc;
 }
 
+static int receiver_compare(const void *a, const void *b)
+{
+	const struct receiver *x = a, *y = b;
+
+	if (x->sa != y->sa)
+		return x->sa < y->sa ? -1 : 1;
+	return (x->policy > y->policy) - (x->policy < y->policy);
+}
+
+static int list_receivers(struct spd *spd)
+{
+	struct receiver *r = calloc((size_t)spd->n * SPD_IN_MAX + 1, sizeof(*r));
+
+	if (r == NULL)
+		return -ENOMEM;
+	spd->receivers = r;
+	for (unsigned int i = 0; i < spd->n; i++)
+		for (unsigned int k = 0; k < spd->policy[i].n_in; k++)
+			r[spd->n_receivers++] = (struct receiver){spd->policy[i].in[k], i};
+	qsort(r, spd->n_receivers, sizeof(*r), receiver_compare);
+	return 0;
+}
+
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 {
 	struct spd *spd = calloc(1, sizeof(*spd) + n * sizeof(spd->policy[0]));
@@ -120,8 +152,14 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 	spd->n = n;
 	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
 
-	int rc = compile(spd, IP_V4);
+	for (unsigned int i = 0; i < n; i++)
+		spd->policy[i].name_hash =
+			rte_jhash(spd->policy[i].name, (uint32_t)strlen(spd->policy[i].name), 0);
 
+	int rc = list_receivers(spd);
+
+	if (rc == 0)
+		rc = compile(spd, IP_V4);
 	if (rc == 0)
 		rc = compile(spd, IP_V6);
 	if (rc < 0) {
@@ -138,6 +176,7 @@ void spd_free(struct spd *spd)
 		return;
 	for (unsigned int i = 0; i < ACL_FAMILIES; i++)
 		rte_acl_free(spd->acl[i]);
+	free(spd->receivers);
 	free(spd);
 }
 
@@ -182,4 +221,42 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 				 .local_port = acl_port(packet, packet->dst_port),
 				 .remote_port = acl_port(packet, packet->src_port),
 			 });
+}
+
+static bool may_receive(const struct spd_policy *p, const struct ip_view *fragment)
+{
+	enum ip_family family = ip_addr_family(&fragment->src);
+
+	return speaks(p, family) && ip_prefix_contains(&p->local, &fragment->dst) &&
+	       ip_prefix_contains(&p->remote, &fragment->src) &&
+	       (p->proto == SPD_PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
+}
+
+// Where the policies of an SA begin, if it has any.
+static unsigned int receivers_of(const struct spd *spd, const struct sa_in *sa)
+{
+	unsigned int from = 0, to = spd->n_receivers;
+
+	while (from < to) {
+		unsigned int middle = (from + to) / 2;
+
+		if (spd->receivers[middle].sa < sa)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+const struct spd_policy *spd_find_receiver(
+	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment)
+{
+	for (unsigned int i = receivers_of(spd, sa);
+		i < spd->n_receivers && spd->receivers[i].sa == sa; i++) {
+		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
+
+		if (may_receive(p, fragment))
+			return p;
+	}
+	return NULL;
 }

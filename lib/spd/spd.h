@@ -31,6 +31,7 @@ struct spd_policy {
 	// out. 0: any.
 	uint16_t mss_clamp;
 	char name[SPD_NAME_MAX];
+	uint32_t name_hash;             // the same in every snapshot; of spd_new()
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets that it is about, further restricted by those
 	uint16_t proto;                 // or SPD_PROTO_ANY
@@ -54,6 +55,11 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n);
 
 // NULL is fine.
 void spd_free(struct spd *spd);
+
+// The first policy that may receive such a packet out of the SA, or NULL. Of fragments not all
+// shows: ports are not looked at, nor in IPv6 the protocol. Workers.
+const struct spd_policy *spd_find_receiver(
+	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment);
 
 unsigned int spd_count(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);

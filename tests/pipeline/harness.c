@@ -12,7 +12,7 @@
 
 #define BUFFERS       4095
 #define LARGE_BUFFERS 127
-#define LARGE_ROOM    (RTE_PKTMBUF_HEADROOM + 8 * 2304)
+#define LARGE_ROOM    UINT16_MAX
 #define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little
 #define JUMBO_LARGE   65472 // as large as can be
 #define WORKERS       2
@@ -254,7 +254,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		.tsc_hz = TSC_HZ,
 		.errors_per_second = g->conf->icmp_errors_per_second,
 		.held_max = g->conf->neighbour_hold,
-		.reassembly_max = 16,
+		.reassembly_max = 64,
 		.reassembly_s = 30,
 	});
 	if (g->w == NULL)

@@ -6,7 +6,7 @@
 #include "peer.h"
 #include "site.h"
 
-#define REASSEMBLY_MAX 16 // the harness's
+#define REASSEMBLY_MAX 64 // the harness's
 #define TIMEOUT        (30 * (uint64_t)TSC_HZ)
 
 // The payload octets from at on of a whole packet, as a fragment.
@@ -214,11 +214,19 @@ static void test_origins(void **state)
 	f[1].port = DMZ;
 	memcpy(f[1].b, mac_of_port(DMZ), 6);
 	gateway_pass(g, &f[1], 1); // by another port of the same side
-	expect_drops(g, DROP_FRAGMENT_INVALID, 2);
+	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->n_sent, 0);
-	assert_int_equal(worker_held(g->w), 2);
+	assert_int_equal(worker_held(g->w), 4);
 	gateway_free(g);
 	peer_free(&b);
+}
+
+static uint64_t dropped_fragments(const struct gateway *g)
+{
+	const uint64_t *drops = g->w->counters.drops;
+
+	return drops[DROP_FRAGMENT_INVALID] + drops[DROP_FRAGMENT_OVERLAP] +
+	       drops[DROP_FRAGMENT_TIMEOUT];
 }
 
 // What makes no packet: nothing is sent, and in the end all is counted.
@@ -229,18 +237,13 @@ static void test_invalid(void **state)
 		struct {
 			uint16_t at, len;
 			bool more;
-		} f[9];
+		} f[3];
 		unsigned int n;
 	} rows[] = {
 		{"overlap", {{0, 104, true}, {96, 104, false}}, 2},
 		{"overlap inside", {{0, 200, true}, {96, 48, true}, {200, 80, false}}, 3},
-		{"the same twice", {{0, 104, true}, {0, 104, true}, {104, 96, false}}, 3},
 		{"two ends", {{104, 96, false}, {104, 40, false}, {0, 104, true}}, 3},
 		{"end before the others", {{200, 80, true}, {104, 40, false}, {0, 104, true}}, 3},
-		{"more than 8",
-			{{0, 8, true}, {8, 8, true}, {16, 8, true}, {24, 8, true}, {32, 8, true},
-				{40, 8, true}, {48, 8, true}, {56, 8, true}, {64, 8, false}},
-			9},
 		{"a hole", {{0, 104, true}, {112, 96, false}}, 2},
 		{"no end", {{0, 104, true}, {104, 96, true}}, 2},
 		{"no beginning", {{104, 96, true}, {200, 96, false}}, 2},
@@ -255,8 +258,7 @@ static void test_invalid(void **state)
 		struct ipv4 ip =
 			FROM_TO("10.1.0.5", "10.2.0.5", .len = 1000, .id = (uint16_t)(i + 1));
 		struct frame whole = frame_ip(LAN, ip);
-		uint64_t before = g->w->counters.drops[DROP_FRAGMENT_INVALID] +
-				  g->w->counters.drops[DROP_FRAGMENT_TIMEOUT];
+		uint64_t before = dropped_fragments(g);
 
 		print_message("%s\n", rows[i].name);
 		for (unsigned int k = 0; k < rows[i].n; k++) {
@@ -269,11 +271,10 @@ static void test_invalid(void **state)
 		g->now += TIMEOUT + 1000;
 		gateway_pass(g, NULL, 0);
 		assert_int_equal(worker_held(g->w), 0);
-		assert_int_equal(g->w->counters.drops[DROP_FRAGMENT_INVALID] +
-					 g->w->counters.drops[DROP_FRAGMENT_TIMEOUT] - before,
-			rows[i].n);
+		assert_int_equal(dropped_fragments(g) - before, rows[i].n);
 	}
 	assert_true(g->w->counters.drops[DROP_FRAGMENT_INVALID] > 0);
+	assert_true(g->w->counters.drops[DROP_FRAGMENT_OVERLAP] > 0);
 	assert_true(g->w->counters.drops[DROP_FRAGMENT_TIMEOUT] > 0);
 	gateway_free(g);
 }
@@ -291,11 +292,12 @@ static void test_too_long(void **state)
 	put16(last.b + ETH_LEN + 6, 0x1fff);
 	ip_checksum_mend(last.b + ETH_LEN);
 	gateway_pass(g, &first, 1);
+	expect_drops(g, DROP_NONE, 0);
 	gateway_pass(g, &last, 1);
+	expect_drops(g, DROP_FRAGMENT_INVALID, 1);
 	g->now += TIMEOUT + 1000;
 	gateway_pass(g, NULL, 0);
-	assert_int_equal(worker_held(g->w), 0);
-	assert_int_equal(g->n_sent, 0);
+	expect_drops(g, DROP_FRAGMENT_TIMEOUT, 1);
 	gateway_free(g);
 }
 
@@ -339,6 +341,8 @@ static void test_flood(void **state)
 	}
 	gateway_expect_sent(g, &good, WAN);
 	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0); // so many in each millisecond
+	g->now += 1000;
 	gateway_pass(g, NULL, 0);
 	assert_int_equal(worker_held(g->w), 0);
 	gateway_free(g);

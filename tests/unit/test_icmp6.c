@@ -167,7 +167,11 @@ static void test_error_about_icmp(void **state)
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_FRAGMENT, 16);
 	p.l4[0] = IPPROTO_UDP;
 	assert_true(icmp6_error_allowed(&error, &p.ip));
-	p.l4[3] = 8; // a later fragment may be one of an error
+	p.l4[3] = 8;
+	assert_true(icmp6_error_allowed(&error, &p.ip));
+	p.l4[0] = IPPROTO_ICMPV6; // a later fragment may be one of an error
+	assert_false(icmp6_error_allowed(&error, &p.ip));
+	p.l4[0] = IPPROTO_DSTOPTS;
 	assert_false(icmp6_error_allowed(&error, &p.ip));
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_ROUTING, 24);
 	p.l4[3] = 1; // source routed

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "handover.h"
+
+#include "buffer.h"
+#include "input.h"
+#include "input_v6.h"
+#include "trace.h"
+
+bool handover_give(struct worker *w, struct pkt *p, uint32_t hash)
+{
+	uint32_t owner = (uint32_t)((uint64_t)hash * w->n_workers >> 32);
+
+	if (likely(w->n_workers <= 1) || owner == w->id)
+		return false;
+	trace_note(w, p, TRACE_HANDED, (struct trace_fact){0});
+	// The SA itself may be gone when the other looks.
+	p->m->hash.usr = p->sa_in->sa.spi;
+	p->m->port = p->port;
+	if (rte_ring_enqueue(w->peers[owner]->handed, p->m) < 0)
+		pkt_drop(w, p, DROP_RING_FULL);
+	else
+		w->n_handed++;
+	return true;
+}
+
+bool handover_waits(const struct worker *w)
+{
+	return w->n_workers > 1 && !rte_ring_empty(w->handed);
+}
+
+static void take(struct worker *w, struct rte_mbuf *m)
+{
+	struct pkt *p = pkt_new(w);
+	enum drop d = DROP_NO_SA;
+
+	*p = (struct pkt){.m = m, .port = m->port};
+	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
+	if (p->sa_in != NULL)
+		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
+	if (d != DROP_NONE)
+		pkt_drop(w, p, d);
+}
+
+void handover_take(struct worker *w, uint16_t n)
+{
+	struct rte_mbuf *m[RX_BURST_MAX];
+
+	n = (uint16_t)rte_ring_dequeue_burst(w->handed, (void **)m, n, NULL);
+	w->n_handed -= n;
+	for (uint16_t i = 0; i < n; i++)
+		take(w, m[i]);
+}
+
+void handover_stop(struct worker *w)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_dequeue(w->handed, (void **)&m) == 0) {
+		w->n_handed--;
+		pkt_drop(w, &(struct pkt){.m = m}, DROP_SHUTDOWN);
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "frag_map.h"
+
+#include <string.h>
+
+#define UNITS (64 * FRAG_WORDS)
+
+void frag_map_clear(struct frag_map *map)
+{
+	memset(map, 0, sizeof(*map));
+}
+
+// The bits of word i that are in from <= bit < to.
+static uint64_t mask_of(uint32_t i, uint32_t from, uint32_t to)
+{
+	uint64_t mask = UINT64_MAX;
+
+	if (i == from / 64)
+		mask &= UINT64_MAX << from % 64;
+	if (i == to / 64)
+		mask &= (1ull << to % 64) - 1;
+	return mask;
+}
+
+static uint32_t count(const uint64_t word[], uint32_t from, uint32_t to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = from / 64; i * 64 < to; i++)
+		n += (uint32_t)__builtin_popcountll(word[i] & mask_of(i, from, to));
+	return n;
+}
+
+static bool is_set(const uint64_t word[], uint32_t bit)
+{
+	return (word[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+// Whether one fragment has brought exactly these units.
+static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
+{
+	return count(map->came, from, to) == to - from && is_set(map->begins, from) &&
+	       count(map->begins, from + 1, to) == 0 &&
+	       (to == UNITS || !is_set(map->came, to) || is_set(map->begins, to));
+}
+
+// Whether the fragment says of the end what the others do.
+static bool agrees(const struct frag_map *map, uint32_t end, bool more)
+{
+	if (map->len == 0)
+		return more || count(map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
+	return more ? end < map->len : end == map->len;
+}
+
+enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len, bool more)
+{
+	uint32_t from = off / FRAG_UNIT, to = (off + len + FRAG_UNIT - 1) / FRAG_UNIT;
+
+	if (!agrees(map, off + len, more))
+		return FRAG_OVERLAP;
+	if (count(map->came, from, to) > 0)
+		return (more || map->len != 0) && came_alone(map, from, to) ? FRAG_DUPLICATE
+									    : FRAG_OVERLAP;
+	for (uint32_t i = from / 64; i * 64 < to; i++)
+		map->came[i] |= mask_of(i, from, to);
+	map->begins[from / 64] |= 1ull << from % 64;
+	map->n_came += to - from;
+	if (!more)
+		map->len = off + len;
+	return FRAG_NEW;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "frag_table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_jhash.h>
+
+static_assert(sizeof(struct frag_key) == 48, "no padding: it is hashed and compared as octets");
+
+// Memory that has been written to: the packet path must not wait for the kernel to provide it.
+static void *memory_new(size_t n, size_t size)
+{
+	void *memory = malloc(n * size);
+
+	return memory != NULL ? memset(memory, 0, n * size) : NULL;
+}
+
+int frag_table_init(
+	struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max, uint32_t seed)
+{
+	uint32_t n_buckets = rte_align32pow2(datagrams_max);
+
+	*t = (struct frag_table){
+		.bucket_mask = n_buckets - 1, .seed = seed, .buffers_max = buffers_max};
+	t->buckets = memory_new(n_buckets, sizeof(t->buckets[0]));
+	t->datagrams = memory_new(datagrams_max, sizeof(t->datagrams[0]));
+	t->frags = memory_new(buffers_max, sizeof(t->frags[0]));
+	if (t->buckets == NULL || t->datagrams == NULL || t->frags == NULL) {
+		frag_table_fini(t);
+		return -ENOMEM;
+	}
+	TAILQ_INIT(&t->free_datagrams);
+	TAILQ_INIT(&t->oldest);
+	for (unsigned int i = 0; i < FRAG_LANES; i++)
+		TAILQ_INIT(&t->lane[i].oldest);
+	for (uint32_t i = 0; i < datagrams_max; i++)
+		TAILQ_INSERT_TAIL(&t->free_datagrams, &t->datagrams[i], by_age);
+	for (uint32_t i = 0; i < buffers_max; i++)
+		SLIST_INSERT_HEAD(&t->free_frags, &t->frags[i], next);
+	return 0;
+}
+
+void frag_table_fini(struct frag_table *t)
+{
+	free(t->buckets);
+	free(t->datagrams);
+	free(t->frags);
+	*t = (struct frag_table){0};
+}
+
+static struct frag_bucket *bucket_of(struct frag_table *t, const struct frag_key *key)
+{
+	return &t->buckets[rte_jhash(key, sizeof(*key), t->seed) & t->bucket_mask];
+}
+
+static struct frag_lane *lane_of(struct frag_table *t, const struct frag_key *key)
+{
+	return &t->lane[rte_jhash_1word(key->origin, t->seed) % FRAG_LANES];
+}
+
+struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key)
+{
+	struct frag_datagram *d;
+
+	LIST_FOREACH(d, bucket_of(t, key), same_hash)
+	if (memcmp(&d->key, key, sizeof(*key)) == 0)
+		return d;
+	return NULL;
+}
+
+bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers)
+{
+	return !TAILQ_EMPTY(&t->free_datagrams) && t->n_buffers + n_buffers <= t->buffers_max;
+}
+
+struct frag_datagram *frag_table_victim(const struct frag_table *t)
+{
+	const struct frag_lane *fullest = &t->lane[0];
+
+	for (unsigned int i = 1; i < FRAG_LANES; i++)
+		if (t->lane[i].weight > fullest->weight)
+			fullest = &t->lane[i];
+	return TAILQ_FIRST(&fullest->oldest);
+}
+
+struct frag_datagram *frag_table_oldest(const struct frag_table *t)
+{
+	return TAILQ_FIRST(&t->oldest);
+}
+
+struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key *key, uint64_t now)
+{
+	struct frag_datagram *d = TAILQ_FIRST(&t->free_datagrams);
+	struct frag_lane *lane = lane_of(t, key);
+
+	TAILQ_REMOVE(&t->free_datagrams, d, by_age);
+	*d = (struct frag_datagram){.key = *key, .begun = now};
+	LIST_INSERT_HEAD(bucket_of(t, key), d, same_hash);
+	TAILQ_INSERT_TAIL(&t->oldest, d, by_age);
+	TAILQ_INSERT_TAIL(&lane->oldest, d, of_lane);
+	lane->weight++;
+	return d;
+}
+
+const struct frag *frag_table_keep(
+	struct frag_table *t, struct frag_datagram *d, const struct frag *f)
+{
+	struct frag *kept = SLIST_FIRST(&t->free_frags);
+
+	SLIST_REMOVE_HEAD(&t->free_frags, next);
+	*kept = *f;
+	SLIST_INSERT_HEAD(&d->frags, kept, next);
+	d->n_frags++;
+	d->n_buffers += f->n_buffers;
+	t->n_frags++;
+	t->n_buffers += f->n_buffers;
+	lane_of(t, &d->key)->weight += f->n_buffers;
+	return kept;
+}
+
+void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
+{
+	struct frag *f;
+
+	while ((f = SLIST_FIRST(&d->frags)) != NULL) {
+		SLIST_REMOVE_HEAD(&d->frags, next);
+		SLIST_INSERT_HEAD(&t->free_frags, f, next);
+	}
+	t->n_frags -= d->n_frags;
+	t->n_buffers -= d->n_buffers;
+	lane_of(t, &d->key)->weight -= d->n_buffers;
+	d->n_frags = 0;
+	d->n_buffers = 0;
+	d->first = NULL;
+}
+
+void frag_table_remove(struct frag_table *t, struct frag_datagram *d)
+{
+	struct frag_lane *lane = lane_of(t, &d->key);
+
+	frag_table_empty(t, d);
+	lane->weight--;
+	LIST_REMOVE(d, same_hash);
+	TAILQ_REMOVE(&t->oldest, d, by_age);
+	TAILQ_REMOVE(&lane->oldest, d, of_lane);
+	TAILQ_INSERT_HEAD(&t->free_datagrams, d, by_age);
+}

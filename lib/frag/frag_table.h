@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datagrams of which fragments wait for the others (RFC 791 3.2, RFC 8200 4.5). The room is fixed:
+// for so many datagrams and so many buffers, shared by where they come from. When it is full, who
+// has most of it gives its oldest datagram. One worker; made by the control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "addr.h"
+#include "frag_map.h"
+
+#define FRAG_LANES 256
+
+struct rte_mbuf;
+struct sa_in;
+
+// Fragments of one datagram have all of it in common. Unused octets are 0.
+struct frag_key {
+	struct ip_addr src, dst;
+	uint32_t id;     // as in the header
+	uint32_t origin; // what they came out of
+	uint32_t proto;  // of IPv4
+	uint32_t unused;
+};
+
+struct frag {
+	SLIST_ENTRY(frag) next;
+	struct rte_mbuf *m;
+	uint16_t off;     // octets of the datagram in front of what it brings
+	uint16_t hdr_len; // octets of m in front of that
+	uint16_t n_buffers;
+};
+
+SLIST_HEAD(frag_list, frag);
+
+struct frag_datagram {
+	struct frag_key key;
+	LIST_ENTRY(frag_datagram) same_hash;
+	TAILQ_ENTRY(frag_datagram) by_age, of_lane;
+	struct frag_list frags; // in no order
+	uint32_t n_frags, n_buffers;
+	uint64_t begun; // when its first fragment came, in the caller's clock
+	struct frag_map map;
+	// The caller's, 0 to begin with:
+	const struct frag *first; // that brings the beginning
+	bool spoilt;              // nothing of it is wanted any more
+	uint8_t ecn;              // a bit for each codepoint that came
+	bool df;                  // one said "don't fragment"
+	uint16_t largest;         // octets of the largest fragment, headers included
+	uint16_t port;            // that the last one came by
+	uint32_t generation;      // of the snapshot that has sa_in
+	struct sa_in *sa_in;
+};
+
+TAILQ_HEAD(frag_queue, frag_datagram);
+
+struct frag_lane {
+	struct frag_queue oldest;
+	uint32_t weight; // datagrams and buffers
+};
+
+struct frag_table {
+	LIST_HEAD(frag_bucket, frag_datagram) * buckets;
+	uint32_t bucket_mask;
+	uint32_t seed;
+	struct frag_datagram *datagrams;
+	struct frag *frags;
+	struct frag_queue free_datagrams, oldest;
+	struct frag_list free_frags;
+	struct frag_lane lane[FRAG_LANES];
+	uint32_t n_buffers, buffers_max;
+	uint32_t n_frags; // that wait
+};
+
+// Makes room for so many datagrams, and buffers of their fragments. The seed is a secret: nobody
+// may choose what he collides with. Returns 0 or -ENOMEM.
+int frag_table_init(
+	struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max, uint32_t seed);
+
+// The buffers are the caller's. One that frag_table_init() has not touched, all 0, is fine.
+void frag_table_fini(struct frag_table *t);
+
+// NULL if there is none.
+struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key);
+
+// Whether there is room for another datagram and so many buffers.
+bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers);
+
+// The datagram to be given up for others. NULL: nothing waits.
+struct frag_datagram *frag_table_victim(const struct frag_table *t);
+
+// The datagram that has waited longest. NULL: nothing waits.
+struct frag_datagram *frag_table_oldest(const struct frag_table *t);
+
+// Begins a datagram, for which there is room.
+struct frag_datagram *frag_table_add(
+	struct frag_table *t, const struct frag_key *key, uint64_t now);
+
+// Has a fragment wait, for which there is room.
+const struct frag *frag_table_keep(
+	struct frag_table *t, struct frag_datagram *d, const struct frag *f);
+
+// Forgets the fragments of a datagram, whose buffers the caller has dealt with, but not the
+// datagram.
+void frag_table_empty(struct frag_table *t, struct frag_datagram *d);
+
+// Forgets a datagram, with its fragments.
+void frag_table_remove(struct frag_table *t, struct frag_datagram *d);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reassembly (RFC 791 3.2): datagrams of all sizes, room, overlaps, congestion, what is said about
+// what is late.
+#include "datagram.h"
+#include "site.h"
+
+#define TIMEOUT (30 * (uint64_t)TSC_HZ)
+#define STEP    1480 // octets that a fragment of 1500 brings
+
+// Of any size, in any order, into a tunnel in pieces.
+static void test_sizes(void **state)
+{
+	static const uint32_t sizes[] = {65515, 65514, 60000, 9 * STEP, 8 * STEP + 1, 3000};
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "to-b");
+	static struct frame f[64];
+	uint64_t seed = 3;
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .id = (uint16_t)(i + 1));
+		unsigned int n;
+
+		datagram_fill(sizes[i], 5005);
+		n = pieces(f, LAN, ip, STEP);
+		shuffle(f, n, &seed);
+		gateway_pass(g, f, n);
+		expect_drops(g, DROP_NONE, 0);
+		assert_int_equal(g->last.local, n - 1);
+		collect_all(g, &b);
+		expect_whole();
+	}
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// Sealed whole, so that the ESP packet comes in fragments.
+static void test_sealed_whole(void **state)
+{
+	struct gateway *a = site_a((struct site){.sa_out = "fragment = \"after\";"}),
+		       *b = site_b((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .id = 1);
+	static struct frame f[64], wire[64];
+	uint64_t seed = 4;
+	unsigned int n;
+
+	(void)state;
+	datagram_fill(60000, 5005);
+	gateway_pass(a, f, pieces(f, LAN, ip, STEP));
+	expect_drops(a, DROP_NONE, 0);
+	n = a->n_sent;
+	assert_in_range(n, 41, 43);
+	for (unsigned int i = 0; i < n; i++)
+		wire[i] = frame_carry(&a->sent[i]);
+	shuffle(wire, n, &seed);
+	gateway_pass(b, wire, n);
+	expect_drops(b, DROP_NONE, 0);
+	collect_all(b, NULL);
+	expect_whole();
+	gateway_free(a);
+	gateway_free(b);
+}
+
+// The same fragment again changes nothing.
+static void test_duplicates(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .id = 1);
+	struct frame f[4];
+
+	(void)state;
+	datagram_fill(4 * STEP, 9);
+	pieces(f, LAN, ip, STEP);
+	gateway_pass(g, f, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		gateway_pass(g, &f[i], 1);
+		expect_drops(g, DROP_FRAGMENT_DUPLICATE, 1);
+	}
+	gateway_pass(g, &f[3], 1);
+	collect_all(g, NULL);
+	expect_whole();
+	gateway_free(g);
+}
+
+// RFC 5722: nothing of a datagram whose fragments overlap is used, nor what comes later.
+static void test_overlap(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .id = 1);
+	struct frame f[4], over;
+
+	(void)state;
+	datagram_fill(4 * STEP, 9);
+	pieces(f, LAN, ip, STEP);
+	over = piece(LAN, ip, 8, 16);
+	gateway_pass(g, f, 3);
+	gateway_pass(g, &over, 1);
+	expect_drops(g, DROP_FRAGMENT_OVERLAP, 4);
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_pass(g, f, 4);
+	expect_drops(g, DROP_FRAGMENT_OVERLAP, 4);
+	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0); // silently
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	gateway_pass(g, f, 4);
+	expect_drops(g, DROP_NONE, 0);
+	gateway_free(g);
+}
+
+// RFC 791 3.2: source, destination, identification and protocol.
+static void test_protocol(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .id = 7);
+	struct frame udp[2], other[2];
+
+	(void)state;
+	datagram_fill(2 * STEP, 9);
+	pieces(udp, LAN, ip, STEP);
+	ip.proto = 253;
+	pieces(other, LAN, ip, STEP);
+	gateway_pass(g, udp, 1);
+	gateway_pass(g, other, 1);
+	gateway_pass(g, &other[1], 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_in_range(g->n_sent, 2, SENT_MAX);
+	gateway_pass(g, &udp[1], 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_in_range(g->n_sent, 2, SENT_MAX);
+	gateway_free(g);
+}
+
+// 280 forged beginnings a second, for longer than fragments wait: every datagram gets through.
+static void test_flood(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("198.51.100.1", "10.1.0.5"), forged = ip;
+	unsigned int buffers = 0;
+	struct frame f[2];
+
+	(void)state;
+	datagram_fill(2000, 9);
+	for (uint16_t i = 1; i < 32 * 280; i++) {
+		forged.id = i;
+		f[0] = piece(WAN, forged, 0, 1000);
+		gateway_pass(g, f, 1);
+		g->now += TSC_HZ / 280;
+		buffers = RTE_MAX(buffers, rte_mempool_in_use_count(harness_pool));
+		if (i % 50 != 0)
+			continue;
+		ip.id = (uint16_t)(i + 40000);
+		pieces(f, WAN, ip, 1000);
+		gateway_pass(g, &f[0], 1);
+		g->now += TSC_HZ / 10;
+		arrived.len = 0;
+		gateway_pass(g, &f[1], 1);
+		collect_all(g, NULL);
+		expect_whole();
+	}
+	assert_in_range(buffers, 60, 64);
+	gateway_free(g);
+}
+
+// RFC 3168 5.3
+static void test_congestion(void **state)
+{
+	enum { NOT = 0, ECT1 = 1, ECT0 = 2, CE = 3 };
+	static const struct {
+		uint8_t tos[3];
+		int whole; // -1: dropped
+	} rows[] = {
+		{{ECT0, ECT0, ECT0}, ECT0},
+		{{ECT0, CE, ECT0}, CE},
+		{{ECT0, ECT0, CE}, CE},
+		{{CE, ECT1, ECT0}, CE},
+		{{NOT, NOT, NOT}, NOT},
+		{{NOT, CE, NOT}, -1},
+		{{CE, ECT0, NOT}, -1},
+		{{0x28 | ECT1, CE, CE}, 0x28 | CE},
+	};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	datagram_fill(600, 9);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f[3];
+
+		for (unsigned int k = 0; k < 3; k++)
+			f[k] = piece(LAN,
+				(struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5",
+					.id = (uint16_t)(i + 1), .tos = rows[i].tos[k]),
+				k * 200, 200);
+		gateway_pass(g, f, 3);
+		if (rows[i].whole < 0) {
+			expect_drops(g, DROP_FRAGMENT_ECN, 3);
+			continue;
+		}
+		expect_drops(g, DROP_NONE, 0);
+		for (unsigned int k = 0; k < g->n_sent; k++)
+			assert_int_equal(frame_packet(&g->sent[k])[1], rows[i].whole);
+		assert_in_range(g->n_sent, 1, 3);
+	}
+	gateway_free(g);
+}
+
+// RFC 792: said about the first fragment, if that has come.
+static void test_late(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .id = 1);
+	struct frame f[2];
+
+	(void)state;
+	datagram_fill(2000, 9);
+	pieces(f, LAN, ip, 1000);
+	gateway_pass(g, f, 1);
+	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_FRAGMENT_TIMEOUT, 1);
+	expect_all_sent(g, 1, LAN);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){11, 1, 0}, "10.1.0.1", "10.1.0.5", &f[0]);
+	gateway_pass(g, &f[1], 1);
+	g->now += TIMEOUT + 1000;
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_FRAGMENT_TIMEOUT, 1);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+// What came in fragments with "don't fragment" leaves so, none larger than what came; what is too
+// large even so is told.
+static void test_dont_fragment(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "to-b");
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .id = 1, .frag = DF);
+	static uint8_t inner[FRAME_MAX];
+	struct frame f[3];
+
+	(void)state;
+	datagram_fill(1200, 9);
+	gateway_pass(g, f, pieces(f, LAN, ip, 400));
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 3, WAN);
+	for (unsigned int i = 0; i < 3; i++) {
+		uint16_t len = peer_open(&b, &g->sent[i], inner);
+
+		assert_in_range(len, IP_LEN + 1, IP_LEN + 400);
+		assert_int_equal(be16(inner + 6) & DF, DF);
+		assert_int_equal(checksum(inner, IP_LEN), 0);
+		collect(inner, len);
+	}
+	expect_whole();
+	ip.id++;
+	datagram_fill(2000, 9);
+	gateway_pass(g, f, pieces(f, LAN, ip, STEP));
+	expect_drops(g, DROP_TOO_BIG, 1);
+	expect_all_sent(g, 1, LAN);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_sizes),
+		pipeline_test(test_sealed_whole),
+		pipeline_test(test_duplicates),
+		pipeline_test(test_overlap),
+		pipeline_test(test_protocol),
+		pipeline_test(test_flood),
+		pipeline_test(test_congestion),
+		pipeline_test(test_late),
+		pipeline_test(test_dont_fragment),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fragments out of tunnels: what keeps those of different peers apart, what does not keep those of
+// one datagram apart, and workers that have a part each.
+#include "datagram.h"
+#include "site.h"
+
+// Who has a tunnel has no part in what comes by others, and no more of the room than they leave.
+static void test_tunnels(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "from-c");
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = 7);
+	struct ipv4 flood = FROM_TO("10.3.0.5", "10.1.0.5");
+	struct frame f[3], esp;
+
+	(void)state;
+	datagram_fill(2000, 9);
+	pieces(f, WAN, ip, 800);
+	esp = sealed(&b, 1, &f[0]);
+	gateway_pass(g, &esp, 1);
+	esp = sealed(&c, 1, &f[1]); // the other's addresses
+	gateway_expect_drop(g, &esp, DROP_SELECTOR);
+	for (uint32_t i = 2; i < 300; i++) {
+		struct frame first;
+
+		flood.id = (uint16_t)i;
+		first = piece(WAN, flood, 0, 800);
+		esp = sealed(&c, i, &first);
+		gateway_pass(g, &esp, 1);
+	}
+	expect_drops(g, DROP_FRAGMENTS_FULL, 1);
+	esp = sealed(&b, 2, &f[1]);
+	gateway_pass(g, &esp, 1);
+	esp = sealed(&b, 3, &f[2]);
+	gateway_pass(g, &esp, 1);
+	collect_all(g, NULL);
+	expect_whole();
+	peer_free(&b);
+	peer_free(&c);
+	gateway_free(g);
+}
+
+static void edit(char *text, size_t size, const char *old, const char *new)
+{
+	char *at = strstr(text, old);
+	size_t old_len = strlen(old), new_len = strlen(new);
+
+	assert_non_null(at);
+	assert_in_range(strlen(text) + new_len - old_len, 0, size - 1);
+	memmove(at + new_len, at + old_len, strlen(at + old_len) + 1);
+	memcpy(at, new, new_len);
+}
+
+// Keys change between the fragments of a datagram.
+static void test_rekey(void **state)
+{
+	static const char more[] =
+		"sas = (\n { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\";"
+		" local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";"
+		" cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\"; },\n";
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = 7);
+	struct frame f[2], esp;
+	struct peer by[2];
+	struct gateway *g;
+	char text[8192];
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	edit(text, sizeof(text), "sas = (\n", more);
+	edit(text, sizeof(text), "in = \"from-b\"", "in = [ \"from-b\", \"from-b2\" ]");
+	g = gateway_new(0, text);
+	by[0] = peer_new(g, "from-b");
+	by[1] = peer_new(g, "from-b2");
+	datagram_fill(2000, 9);
+	pieces(f, WAN, ip, 1000);
+	for (unsigned int i = 0; i < 2; i++) {
+		esp = sealed(&by[i], 1, &f[i]);
+		gateway_pass(g, &esp, 1);
+		expect_drops(g, DROP_NONE, 0);
+	}
+	collect_all(g, NULL);
+	expect_whole();
+	peer_free(&by[0]);
+	peer_free(&by[1]);
+	gateway_free(g);
+}
+
+// The ESP packets that bring the fragments of a datagram come to different workers, as those of two
+// SPIs do, or one that was cut on its way and one that was not.
+static void test_workers(void **state)
+{
+	struct gateway *g[2] = {site_a((struct site){0}), NULL};
+	struct worker *workers[2];
+	struct peer b = peer_new(g[0], "from-b");
+	unsigned int joined[2] = {0};
+	char text[8192];
+	uint32_t seq = 0;
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	g[1] = gateway_new(1, text);
+	for (unsigned int i = 0; i < 2; i++)
+		workers[i] = g[i]->w;
+	for (unsigned int i = 0; i < 2; i++)
+		worker_peers_set(g[i]->w, workers, 2);
+	for (uint16_t id = 1; id <= 1024; id++) {
+		struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = id);
+		unsigned int n_sent = 0;
+		struct frame f[2], esp;
+
+		datagram_fill(2000, 9);
+		pieces(f, WAN, ip, 1000);
+		for (unsigned int i = 0; i < 2; i++) {
+			esp = sealed(&b, ++seq, &f[i]);
+			gateway_pass(g[i], &esp, 1);
+			expect_drops(g[i], DROP_NONE, 0);
+			n_sent += g[i]->n_sent;
+			joined[i] += g[i]->n_sent > 0;
+			collect_all(g[i], NULL);
+		}
+		for (unsigned int i = 0; i < 2; i++) {
+			gateway_pass(g[i], NULL, 0);
+			expect_drops(g[i], DROP_NONE, 0);
+			n_sent += g[i]->n_sent;
+			joined[i] += g[i]->n_sent > 0;
+			collect_all(g[i], NULL);
+		}
+		assert_int_equal(n_sent, 2);
+		expect_whole();
+	}
+	assert_in_range(joined[0], 400, 624);
+	assert_int_equal(joined[0] + joined[1], 1024);
+	assert_int_equal(worker_held(g[0]->w) + worker_held(g[1]->w), 0);
+	peer_free(&b);
+	gateway_free(g[0]);
+	gateway_free(g[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_tunnels),
+		pipeline_test(test_rekey),
+		pipeline_test(test_workers),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
