@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Hosts of tests/e2e/mtu.
 #   serve ADDRESS...             answers on all of them, until it is ended
-#   ask FAMILY MTU FROM-TO-FITS...   asks from and to these addresses, and says what went wrong
+#   ask FAMILY MTU FROM,TO,FITS,LARGE...   asks from and to these addresses, and says what went wrong
 import hashlib
 import os
 import select
@@ -14,7 +14,6 @@ PORT = 5001
 TRIES = 40  # of a quarter of a second: what is lost while sizes are learnt is sent again
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT, IP_PMTUDISC_DO, IP_MTU = 10, 0, 2, 14
 IPV6_MTU_DISCOVER, IPV6_MTU = 23, 24
-LARGE = 8000  # octets of a datagram that is cut on most ways
 TEXT = os.urandom(100000)
 
 
@@ -91,11 +90,12 @@ def echo(s, size):
     return None
 
 
-def udp(source, to):
+# A datagram that is cut on most ways.
+def udp(source, to, size):
     with bound(source, socket.SOCK_DGRAM) as s:
         discover(s, IP_PMTUDISC_DONT)
         s.connect((to, PORT))
-        return echo(s, lambda: LARGE) is not None
+        return echo(s, lambda: size) is not None
 
 
 # The largest packet that gets through whole is as large as it should be.
@@ -111,8 +111,8 @@ def whole(source, to, fits):
 def ask(ways):
     failed = 0
     for way in ways:
-        source, to, fits = way.split(",")
-        checks = {"tcp": tcp(source, to), "udp": udp(source, to), "whole": whole(source, to, int(fits))}
+        source, to, fits, large = way.split(",")
+        checks = {"tcp": tcp(source, to), "udp": udp(source, to, int(large)), "whole": whole(source, to, int(fits))}
         for name, good in checks.items():
             if not good:
                 print(f"{name} from {source} to {to} failed, {fits} should fit")
