@@ -74,7 +74,7 @@ void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned i
 
 uint64_t worker_held(const struct worker *w)
 {
-	uint64_t n = w->n_held + w->n_handed;
+	uint64_t n = w->n_held + rte_ring_count(w->handed);
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
 		n += w->fragments[i].table.n_frags;

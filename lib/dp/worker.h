@@ -30,8 +30,8 @@
 // Octets behind the packet that ESP may need: padding, trailer and ICV.
 #define WORKER_TAILROOM 128
 
-// After every pass: rx + originated == tx + local + sum(drops) + held, where tx counts what ports
-// took. Read by the control thread.
+// After every pass: rx + originated == tx + local + sum(drops) + held, summed over all workers,
+// where tx counts what ports took. Read by the control thread.
 struct counters {
 	uint64_t rx;         // packets from ports
 	uint64_t originated; // packets made here: answers, errors, requests, additional fragments
@@ -116,8 +116,7 @@ struct worker {
 	uint32_t relayed[PORTS_MAX]; // events of stations on the port's link, ever
 	struct stages stages;
 	struct neigh_hints neigh_hints;
-	// Packets that others have been given by handover, less those that came from others. Wraps.
-	uint64_t n_handed;
+	uint64_t n_handed;    // packets that others have been given, less those taken over. Wraps
 	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t next_tick;
 	uint32_t dummies_next;                     // SA to look at, as an index that goes on and on
@@ -153,8 +152,7 @@ void worker_errors_set(struct worker *w, uint32_t per_second);
 // Has workers hand over to each other, before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);
 
-// Packets that wait for something. What waits to be taken over by another worker counts here, and
-// less than nothing there: the sum over all workers is right. Any thread.
+// Packets that wait for something, to be taken over from other workers too. Any thread.
 uint64_t worker_held(const struct worker *w);
 
 // Frees what it still holds, packets included. NULL is fine.

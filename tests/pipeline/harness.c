@@ -290,13 +290,13 @@ static void check_conservation(const struct gateway *g)
 {
 	const struct counters *c = &g->w->counters;
 	uint64_t in = c->rx + c->originated;
-	uint64_t out = c->tx + c->local + sum_of_drops(c) + worker_held(g->w) + untaken(g);
+	uint64_t held = worker_held(g->w) - rte_ring_count(g->w->handed) + g->w->n_handed;
+	uint64_t out = c->tx + c->local + sum_of_drops(c) + held + untaken(g);
 
 	if (in != out)
-		fail_msg(
-			"rx %lu + originated %lu != tx %lu + local %lu + drops %lu + held %u + %lu",
-			c->rx, c->originated, c->tx, c->local, sum_of_drops(c), worker_held(g->w),
-			untaken(g));
+		fail_msg("rx %lu + originated %lu != tx %lu + local %lu + drops %lu + held %lu + "
+			 "%lu",
+			c->rx, c->originated, c->tx, c->local, sum_of_drops(c), held, untaken(g));
 	assert_int_equal(c->drops[DROP_NONE], 0);
 }
 
