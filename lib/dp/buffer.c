@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "buffer.h"
 
-#include "worker.h"
-
 static bool is_ordinary(const struct worker *w, uint32_t len)
 {
 	return len + WORKER_TAILROOM + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(w->pool);
@@ -46,7 +44,7 @@ enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m)
 	struct rte_mbuf *large = *m;
 	enum drop d;
 
-	if (likely(large->pool == w->pool))
+	if (!buffer_is_large(w, large))
 		return DROP_NONE;
 	if (!is_ordinary(w, rte_pktmbuf_data_len(large)))
 		return DROP_FRAME_SCATTERED;

@@ -5,12 +5,7 @@
 // end of the pass. Workers.
 #pragma once
 
-#include <stdint.h>
-
-#include "drop.h"
-
-struct worker;
-struct rte_mbuf;
+#include "worker.h"
 
 // A buffer that holds len octets, ordinary if they fit, becomes *m. In a large one there may be
 // less room than usual in front of so many that hardly any packet has them. Returns DROP_NONE,
@@ -25,3 +20,8 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte
 // Moves a packet out of a large buffer into an ordinary one: only those may wait, or leave by a
 // port. The same returns; *m is unchanged then.
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
+
+static inline bool buffer_is_large(const struct worker *w, const struct rte_mbuf *m)
+{
+	return unlikely(m->pool != w->pool);
+}

@@ -11,17 +11,25 @@
 #define AS_BEFORE         UINT32_MAX // the next hop is that of the packet before
 #define HELD_SECONDS      5          // longer than the control thread tries
 
-void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
+// What is in the wrong buffer, or finds no place.
+static __rte_noinline void put_unusual(struct worker *w, struct tx_buffer *tx, struct rte_mbuf *m)
 {
-	struct tx_buffer *tx = &w->tx[port];
-	enum drop d = buffer_leave_large(w, &m);
+	enum drop d = tx->n < TX_MAX ? buffer_leave_large(w, &m) : DROP_TX_FULL;
 
-	if (unlikely(tx->n == TX_MAX))
-		d = DROP_TX_FULL;
-	if (likely(d == DROP_NONE))
+	if (d == DROP_NONE)
 		tx->m[tx->n++] = m;
 	else
 		pkt_drop(w, &(struct pkt){.m = m}, d);
+}
+
+void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
+{
+	struct tx_buffer *tx = &w->tx[port];
+
+	if (unlikely(tx->n == TX_MAX || buffer_is_large(w, m)))
+		put_unusual(w, tx, m);
+	else
+		tx->m[tx->n++] = m;
 }
 
 static void send_to(

@@ -158,8 +158,8 @@ static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt
 	return DROP_NONE;
 }
 
-static bool decided(const struct worker *w, const struct flow_pkt *fp, const struct flow *f,
-	struct flow_decision *d)
+static __rte_always_inline bool decided(const struct worker *w, const struct flow_pkt *fp,
+	const struct flow *f, struct flow_decision *d)
 {
 	return !begins_anew(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
 }

@@ -7,31 +7,6 @@
 
 #include "ipv4.h"
 
-// Those without a length.
-#define OPTION_END 0
-#define OPTION_NOP 1
-
-const uint8_t *tcp_option_find(
-	const struct rte_tcp_hdr *tcp, const uint8_t *before, enum tcp_option kind)
-{
-	static const uint8_t len[] = {[TCP_OPTION_MSS] = 4, [TCP_OPTION_SCALE] = 3};
-	const uint8_t *end = (const uint8_t *)tcp + (tcp->data_off >> 4) * 4;
-	const uint8_t *option = before != NULL ? before + len[kind] : (const uint8_t *)(tcp + 1);
-
-	while (option < end && *option != OPTION_END) {
-		if (*option == OPTION_NOP) {
-			option++;
-			continue;
-		}
-		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
-			break;
-		if (option[0] == kind && option[1] == len[kind])
-			return option;
-		option += option[1];
-	}
-	return NULL;
-}
-
 // RFC 1624 3, equation 3. Words that lie across those which are summed count with their octets
 // exchanged.
 static void checksum_update(

@@ -3,16 +3,36 @@
 // pure functions on packet memory.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_tcp.h>
 
-enum tcp_option { TCP_OPTION_MSS = 2, TCP_OPTION_SCALE = 3 };
+// The first two have no length.
+enum tcp_option { TCP_OPTION_END, TCP_OPTION_NOP, TCP_OPTION_MSS, TCP_OPTION_SCALE };
 
 // The next option of the kind behind one that was found before, or the first for NULL; it has the
 // length that is right for it. NULL: there is none, or what stands in front of it is malformed.
-const uint8_t *tcp_option_find(
-	const struct rte_tcp_hdr *tcp, const uint8_t *before, enum tcp_option kind);
+static inline const uint8_t *tcp_option_find(
+	const struct rte_tcp_hdr *tcp, const uint8_t *before, enum tcp_option kind)
+{
+	static const uint8_t len[] = {[TCP_OPTION_MSS] = 4, [TCP_OPTION_SCALE] = 3};
+	const uint8_t *end = (const uint8_t *)tcp + (tcp->data_off >> 4) * 4;
+	const uint8_t *option = before != NULL ? before + len[kind] : (const uint8_t *)(tcp + 1);
+
+	while (option < end && *option != TCP_OPTION_END) {
+		if (*option == TCP_OPTION_NOP) {
+			option++;
+			continue;
+		}
+		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
+			break;
+		if (option[0] == kind && option[1] == len[kind])
+			return option;
+		option += option[1];
+	}
+	return NULL;
+}
 
 // Lowers every maximum segment size in the options that is larger than mss octets, and mends the
 // checksum (RFC 1624). A wrong one stays wrong.
