@@ -8,7 +8,7 @@
 // What an IP packet carries.
 struct datagram {
 	uint32_t len;
-	uint8_t b[65536];
+	uint8_t b[65536 + 64]; // some more than a packet may have
 };
 
 extern struct datagram whole, arrived;
