@@ -66,7 +66,7 @@ static enum exit_code objects_print(const struct drop_info *first, unsigned int 
 static void all_print(void)
 {
 	for (enum drop d = 1; d < DROP_COUNT; d++)
-		printf("%-18s%s\n", drop_info[d].name, drop_info[d].help);
+		printf("%-20s%s\n", drop_info[d].name, drop_info[d].help);
 }
 
 static enum exit_code reason_unknown(const char *word)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker does while there is nothing to do: asks again at once, waits within the processor,
 // sleeps for moments, or until a port says that a frame has come
-// (docs/decisions/0021-idle-workers.md). Whatever it is, it takes no longer than a millisecond:
+// (docs/decisions/0022-idle-workers.md). Whatever it is, it takes no longer than a millisecond:
 // time brings work as well.
 #pragma once
 
