@@ -142,11 +142,18 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
 	enum drop d = check(ip, rte_pktmbuf_data_len(p->m));
 	struct nd_message m;
+	struct ip_addr source;
+	bool host;
 
 	if (d != DROP_NONE)
 		return d;
 	// Ethernet pads short packets.
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
+	// RFC 4291 2.5.3, 2.7; from none (::) may come what neighbour discovery allows
+	source = ipv6_addr(ip->src_addr);
+	host = ipv6_is_host_address(ip->src_addr);
+	if (!host && !ip_addr_is_none(&source))
+		return DROP_IP_SOURCE;
 	switch (nd_read(&m, ip)) {
 	case ND_NOT_OURS:
 		break;
@@ -155,7 +162,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	default:
 		return DROP_ND_MALFORMED;
 	}
-	if (!ipv6_is_host_address(ip->src_addr))
+	if (!host)
 		return DROP_IP_SOURCE;
 	if (rte_is_multicast_ether_addr(&eth->dst_addr))
 		return DROP_NOT_UNICAST;

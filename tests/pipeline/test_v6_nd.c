@@ -237,6 +237,24 @@ static void test_advertised(void **state)
 	expect_no_event(g);
 }
 
+// What nobody can be is not answered, nor heard (RFC 4291 2.5.3, 2.7).
+static void test_sources(void **state)
+{
+	static const char *const sources[] = {"ff02::1", "ff0e::5", "::1"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sources); i++) {
+		struct frame f = frame_nd(LAN, NS, sources[i], OWN, OWN, 0);
+
+		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+		assert_int_equal(g->n_sent, 0);
+		expect_no_event(g);
+		f = frame_nd(LAN, NA, sources[i], OWN, HOST, SOLICITED | OVERRIDE);
+		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+		expect_no_event(g);
+	}
+}
+
 static void test_malformed_nd(void **state)
 {
 	static const struct {
@@ -271,6 +289,7 @@ int main(void)
 		v6_test(test_duplicates),
 		v6_test(test_anycast),
 		v6_test(test_advertised),
+		v6_test(test_sources),
 		v6_test(test_malformed_nd),
 	};
 
