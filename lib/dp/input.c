@@ -71,8 +71,10 @@ enum drop input_sort(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 
-	if (unlikely(ipv4_is_fragment(ip))) {
-		if (!reassemble_v4(w, p))
+	if (unlikely(ipv4_is_fragment(ip) | (ip->version_ihl != RTE_IPV4_VHL_DEF))) {
+		if (ipv4_is_source_routed(ip)) // RFC 7126 4.3, 4.4
+			return DROP_SOURCE_ROUTED;
+		if (ipv4_is_fragment(ip) && !reassemble_v4(w, p))
 			return DROP_NONE;
 		ip = pkt_ip(p);
 	}

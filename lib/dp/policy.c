@@ -27,13 +27,26 @@ static bool protects(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
+// Whether nobody behind a peer can have the source: it is our own, or on the link of a protected
+// port where the policy does not say what is at the peer.
+static bool is_ours(
+	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
+{
+	const struct nexthop *back = route_find(w->snapshot->routes, src);
+
+	if (back == NULL || back->kind == NEXTHOP_LOCAL)
+		return back != NULL;
+	return policy->remote.len == 0 && back->kind == NEXTHOP_CONNECTED &&
+	       !w->snapshot->port[back->port].unprotected;
+}
+
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
-static enum drop from_tunnel(
-	struct pkt *p, const struct ip_addr *src, const struct spd_policy *policy)
+static enum drop from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
+	const struct spd_policy *policy)
 {
 	if (!protects(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
-	if (!is_host(src))
+	if (!is_host(src) || is_ours(w, src, policy))
 		return DROP_IP_SOURCE;
 	p->in_by = policy;
 	return DROP_NONE;
@@ -71,7 +84,7 @@ enum drop policy_let_in(struct worker *w, struct pkt *p)
 
 	ip_view_read(&v, pkt_ip(p));
 	policy = count(w, p, spd_find_inbound(w->snapshot->spd, &v));
-	return p->sa_in != NULL ? from_tunnel(p, &v.src, policy)
+	return p->sa_in != NULL ? from_tunnel(w, p, &v.src, policy)
 				: from_outside(w, p, &v.src, policy);
 }
 
@@ -135,13 +148,13 @@ static bool may_tell_of(const struct spd_policy *policy, const struct spd_policy
 	return policy->errors_trusted || (protects(traffic) && same_peer(policy, traffic));
 }
 
-static enum drop error_from_tunnel(struct pkt *p, const struct ip_addr *src,
+static enum drop error_from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
 	const struct spd_policy *policy, const struct spd_policy *traffic)
 {
 	bool by_itself =
 		protects(policy) && spd_receives(policy, p->sa_in) && may_tell_of(policy, traffic);
 
-	return from_tunnel(p, src, by_itself ? policy : traffic);
+	return from_tunnel(w, p, src, by_itself ? policy : traffic);
 }
 
 static bool heard_in_clear(const struct worker *w, const struct pkt *p, const struct ip_view *v)
@@ -173,7 +186,7 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 	policy = spd_find_inbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &back);
 	count(w, p, protects(traffic) ? traffic : policy);
-	return p->sa_in != NULL ? error_from_tunnel(p, &v.src, policy, traffic)
+	return p->sa_in != NULL ? error_from_tunnel(w, p, &v.src, policy, traffic)
 				: error_from_outside(w, p, &v, policy, traffic);
 }
 

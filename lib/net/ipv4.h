@@ -72,6 +72,10 @@ static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 	       0;
 }
 
+// Whether a checked header has an option that says by which routers the packet is to go, loosely or
+// strictly (RFC 791 3.1), whether it has come to its end or not.
+bool ipv4_is_source_routed(const struct rte_ipv4_hdr *ip);
+
 // Broadcast and multicast (classes D and E, 255.255.255.255), 0/8 and 127/8: nothing that one
 // host has (RFC 1122 3.2.1.3).
 static inline bool ipv4_is_host_address(rte_be32_t addr)

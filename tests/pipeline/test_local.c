@@ -133,6 +133,98 @@ static void test_not_answered(void **state)
 	gateway_free(g);
 }
 
+// RFC 7126 4.3, 4.4: neither goes through, in clear or into a tunnel, nor is it answered.
+static void test_source_routes(void **state)
+{
+	static const struct {
+		const char *name, *dst;
+		uint8_t options[12];
+		enum { DROPPED, PASSES } fate;
+	} rows[] = {
+		{"loose, for us", "10.1.0.1", {131, 7, 4, 10, 1, 0, 9}, DROPPED},
+		{"loose, through", "10.2.0.5", {131, 7, 4, 10, 1, 0, 9}, DROPPED},
+		{"loose, at its end", "10.2.0.5", {131, 7, 8, 10, 1, 0, 9}, DROPPED},
+		{"strict, in clear", "198.51.100.9", {137, 7, 4, 10, 1, 0, 9}, DROPPED},
+		{"behind others", "10.2.0.5", {1, 7, 3, 4, 131, 7, 4, 10, 1, 0, 9}, DROPPED},
+		{"behind the end", "10.2.0.5", {1, 0, 131, 7, 4}, PASSES},
+		{"in another's data", "10.2.0.5", {7, 7, 4, 131, 0, 0, 137}, PASSES},
+		{"behind what nobody can read", "10.2.0.5", {7, 1, 131, 3, 4}, PASSES},
+		{"cut off", "10.2.0.5", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7}, PASSES},
+	};
+	struct gateway *g = site_a((struct site){0});
+	struct peer in = peer_new(g, "from-b");
+	uint8_t inner[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ipv4 ip = ping("10.1.0.5", rows[i].dst);
+		struct frame f;
+
+		print_message("%s\n", rows[i].name);
+		ip.options = sizeof(rows[i].options);
+		f = frame_ip(LAN, ip);
+		memcpy(f.b + ETH_LEN + IP_LEN, rows[i].options, sizeof(rows[i].options));
+		ip_checksum_mend(f.b + ETH_LEN);
+		if (rows[i].fate == PASSES) {
+			gateway_expect_sent(g, &f, WAN);
+			continue;
+		}
+		gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+		put16(f.b + ETH_LEN + 6, MF);
+		ip_checksum_mend(f.b + ETH_LEN);
+		gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+		assert_int_equal(g->n_sent, 0);
+	}
+	len = ip_write(inner, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .options = 12));
+	memcpy(inner + IP_LEN, rows[0].options, 12);
+	ip_checksum_mend(inner);
+	len = peer_trailer(&in, inner, len, 4);
+
+	struct frame f = peer_seal(&in, (struct esp){.seq = 1, .text = inner, .text_len = len});
+
+	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+	peer_free(&in);
+	gateway_free(g);
+}
+
+// What comes out of a tunnel is from nobody whom its policy cannot mean.
+static void test_forged_inside(void **state)
+{
+	static const char all[] =
+		", { name = \"all\"; action = \"protect\"; out = \"to-b\"; in = \"from-b\"; }";
+	static const char *const forged[] = {"10.1.0.77", "10.1.0.1", "192.0.2.1"};
+	struct gateway *g = site_a((struct site){.policies = all});
+	struct peer in = peer_new(g, "from-b");
+	struct frame f;
+	uint32_t seq = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(forged); i++) {
+		f = peer_seal_ip(&in, ++seq, (struct ipv4)FROM_TO(forged[i], "10.1.0.5"));
+		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+		f = peer_seal_ip(&in, ++seq, ping(forged[i], "10.1.0.1"));
+		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+		assert_int_equal(g->n_sent, 0);
+	}
+	f = peer_seal_ip(&in, ++seq, (struct ipv4)FROM_TO("192.88.99.9", "10.1.0.5"));
+	gateway_expect_sent(g, &f, LAN);
+	f = peer_seal_ip(&in, ++seq, (struct ipv4)FROM_TO("192.0.2.9", "10.1.0.5"));
+	gateway_expect_sent(g, &f, LAN);
+	peer_free(&in);
+	gateway_free(g);
+
+	// Where a policy says so, a part of the network here is there.
+	g = site_a((struct site){.policies = ", { name = \"part\"; local = \"10.1.0.0/25\";"
+					     "    remote = \"10.1.0.128/25\"; action = \"protect\";"
+					     "    out = \"to-b\"; in = \"from-b\"; }"});
+	in = peer_new(g, "from-b");
+	f = peer_seal_ip(&in, 1, (struct ipv4)FROM_TO("10.1.0.200", "10.1.0.5"));
+	gateway_expect_sent(g, &f, LAN);
+	peer_free(&in);
+	gateway_free(g);
+}
+
 // A policy that covers the gateway's own address outside demands that pings of it are protected,
 // unless one in front of it lets them bypass.
 static void test_protected_address(void **state)
@@ -201,6 +293,8 @@ int main(void)
 		pipeline_test(test_sizes),
 		pipeline_test(test_through_tunnel),
 		pipeline_test(test_not_answered),
+		pipeline_test(test_source_routes),
+		pipeline_test(test_forged_inside),
 		pipeline_test(test_protected_address),
 		pipeline_test(test_pings_among_errors),
 	};
