@@ -107,9 +107,8 @@ void fragments_join(struct worker *w, struct burst *b)
 	w->parts.n = 0;
 }
 
-// Different for long enough, and from those of other workers (RFC 7739 5.2): each has a share of
-// all numbers and began somewhere in it.
-static rte_be32_t next_id(struct worker *w)
+// RFC 7739 5.2
+rte_be32_t fragment_id(struct worker *w)
 {
 	const uint32_t share = UINT32_MAX / SA_WORKERS_MAX;
 
@@ -122,7 +121,7 @@ static enum drop cut(struct worker *w, struct pkt *p, uint16_t size)
 	p->frag_max = 0; // of what it carries
 	if (pkt_is_v4(p))
 		return fragment_v4(w, p, size);
-	p->frag_id = next_id(w);
+	p->frag_id = fragment_id(w);
 	return fragment_v6(w, p, size);
 }
 

@@ -14,6 +14,10 @@ enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size);
 // The same for IPv6, whose fragments get the identification p->frag_id.
 enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t size);
 
+// An identification for what is cut here: different for long enough, and from those of other
+// workers, each of which has a share of all numbers and began somewhere in it.
+rte_be32_t fragment_id(struct worker *w);
+
 // Moves w->parts to the end of a burst. What it has no room for is dropped.
 void fragments_join(struct worker *w, struct burst *b);
 

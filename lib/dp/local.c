@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "local.h"
 
+#include "esp_out.h"
 #include "forward.h"
+#include "fragment.h"
 #include "icmp.h"
 #include "icmp6.h"
 #include "ip_view.h"
@@ -37,11 +39,12 @@ static const struct {
 };
 
 // Whether another error may be sent now: a bucket that fills at the configured rate and holds one
-// second's worth. One for each port and one for all tunnels: a flood by one does not keep the hosts
+// second's worth. One for each port and one for each SA: a flood by one does not keep the hosts
 // behind another from learning what fits.
 static bool error_permitted(struct worker *w, const struct pkt *p)
 {
-	struct error_bucket *b = &w->errors[p->sa_in != NULL ? PORTS_MAX : p->port];
+	struct error_bucket *b =
+		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
 	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
 	uint64_t full = w->tsc_hz * rate;
 	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
@@ -142,7 +145,8 @@ static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error er
 	if (own != NULL)
 		say(w, own,
 			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
-				ip_addr_v4(&source), pkt_ip(p)));
+				ip_addr_v4(&source), (rte_be16_t)(fragment_id(w) >> 16),
+				pkt_ip(p)));
 }
 
 static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
@@ -297,6 +301,21 @@ static enum drop protect(struct worker *w, struct pkt *p)
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
 
+// A source may cut what it sends (RFC 8200 5), down to what everybody has to take.
+static void allow_fragments(struct worker *w, struct pkt *p)
+{
+	uint16_t limit = p->sa_out != NULL
+				 ? esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m)
+				 : w->snapshot->port[p->nexthop->port].mtu;
+
+	limit = (uint16_t)RTE_MAX(limit, IPV6_MIN_MTU);
+	if (rte_pktmbuf_data_len(p->m) <= limit && p->frag_max <= limit)
+		return;
+	if (p->frag_max == 0)
+		p->frag_id = fragment_id(w);
+	p->frag_max = limit;
+}
+
 // Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
 // SA, or if it was clear, in clear unless policy protects them.
 static enum drop answer(struct worker *w, struct pkt *p)
@@ -311,6 +330,8 @@ static enum drop answer(struct worker *w, struct pkt *p)
 		d = protect(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
+	if (d == DROP_NONE && !pkt_is_v4(p))
+		allow_fragments(w, p);
 	if (d == DROP_NONE)
 		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
 	return d;

@@ -51,12 +51,6 @@ struct tx_buffer {
 	struct rte_mbuf *m[TX_MAX];
 };
 
-// How many ICMP errors may still be sent.
-struct error_bucket {
-	uint64_t tokens; // in 1/tsc_hz
-	uint64_t time;   // TSC, when they were counted
-};
-
 // A packet that waits for its next hop's link address.
 struct held {
 	struct pkt p;
@@ -119,8 +113,8 @@ struct worker {
 	uint64_t n_handed;    // packets that others have been given, less those taken over. Wraps
 	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t next_tick;
-	uint32_t dummies_next;                     // SA to look at, as an index that goes on and on
-	struct error_bucket errors[PORTS_MAX + 1]; // by port; the last for tunnels
+	uint32_t dummies_next;                 // SA to look at, as an index that goes on and on
+	struct error_bucket errors[PORTS_MAX]; // about what came in clear, by port
 	uint32_t n_held;
 	struct held *held;
 	struct reassembly fragments[REASSEMBLY_SIDES]; // of packets that came in

@@ -32,8 +32,8 @@ bool icmp_error_allowed(const struct rte_ipv4_hdr *about)
 	return about->next_proto_id != IPPROTO_ICMP || (len > 0 && is_query(payload[0]));
 }
 
-uint16_t icmp_error_build(
-	uint8_t *out, struct icmp_error error, rte_be32_t source, const struct rte_ipv4_hdr *about)
+uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, rte_be32_t source, rte_be16_t id,
+	const struct rte_ipv4_hdr *about)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)out;
 	uint16_t hdr_len = sizeof(*ip) + ICMP_HDR_LEN;
@@ -45,6 +45,7 @@ uint16_t icmp_error_build(
 		.version_ihl = RTE_IPV4_VHL_DEF,
 		.type_of_service = TOS_INTERNET_CONTROL,
 		.total_length = rte_cpu_to_be_16((uint16_t)(hdr_len + quoted)),
+		.packet_id = id,
 		.time_to_live = OWN_TTL,
 		.next_proto_id = IPPROTO_ICMP,
 		.src_addr = source,

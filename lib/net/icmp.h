@@ -33,9 +33,10 @@ struct icmp_error {
 bool icmp_error_allowed(const struct rte_ipv4_hdr *about);
 
 // Writes the whole IP packet of the error to out, which holds ICMP_ERROR_MAX octets: from source to
-// the sender of about, quoting as much of it as fits. Returns its length.
-uint16_t icmp_error_build(
-	uint8_t *out, struct icmp_error error, rte_be32_t source, const struct rte_ipv4_hdr *about);
+// the sender of about, quoting as much of it as fits. It may be fragmented, so id has to be another
+// for each (RFC 6864 4.1). Returns its length.
+uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, rte_be32_t source, rte_be16_t id,
+	const struct rte_ipv4_hdr *about);
 
 // Whether a checked packet is a whole echo request with a right checksum.
 bool icmp_is_echo_request(const struct rte_ipv4_hdr *ip);

@@ -36,6 +36,12 @@ struct sa_audit {
 	uint16_t told; // a bit for each reason
 };
 
+// How many ICMP errors may still be sent.
+struct error_bucket {
+	uint64_t tokens; // in 1/tsc_hz
+	uint64_t time;   // TSC, when they were counted
+};
+
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
 	uint64_t packets; // sealed or opened; policy may still refuse what was opened
@@ -43,6 +49,7 @@ struct sa_counters {
 	uint64_t dummies; // of the packets, those made for the SA
 	uint64_t drops[DROP_COUNT];
 	struct sa_audit audit;
+	struct error_bucket errors; // of inbound SAs: about what came out of it
 } __rte_cache_aligned;
 
 struct nexthop;

@@ -217,6 +217,49 @@ static void test_rate(void **state)
 	gateway_free(g);
 }
 
+// What one peer makes us say takes nothing from another, or from a port.
+static void test_rate_of_peers(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){.errors_per_second = 10});
+	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "from-c");
+
+	(void)state;
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		f[i] = peer_seal_ip(
+			&b, i + 1, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .ttl = 1));
+	gateway_pass(g, f, RX_BURST_MAX);
+	expect_drops(g, DROP_TTL, RX_BURST_MAX);
+	expect_all_sent(g, 10, WAN);
+	f[0] = peer_seal_ip(&c, 1, (struct ipv4)FROM_TO("10.3.0.5", "10.1.0.5", .ttl = 1));
+	gateway_expect_drop(g, &f[0], DROP_TTL);
+	expect_all_sent(g, 1, WAN);
+	f[0] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .ttl = 1));
+	gateway_expect_drop(g, &f[0], DROP_TTL);
+	expect_all_sent(g, 1, LAN);
+	peer_free(&b);
+	peer_free(&c);
+	gateway_free(g);
+}
+
+// RFC 6864 4.1: errors may be cut on their way, so no two on it have the same identification.
+static void test_identifications(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){.errors_per_second = 100});
+
+	(void)state;
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .ttl = 1));
+	gateway_pass(g, f, RX_BURST_MAX);
+	expect_all_sent(g, RX_BURST_MAX, LAN);
+	for (unsigned int i = 0; i < g->n_sent; i++)
+		for (unsigned int k = 0; k < i; k++)
+			assert_int_not_equal(be16(frame_packet(&g->sent[i]) + 4),
+				be16(frame_packet(&g->sent[k]) + 4));
+	gateway_free(g);
+}
+
 // Looked at all the time, the bucket fills no slower.
 static void test_rate_in_small_steps(void **state)
 {
@@ -268,6 +311,8 @@ int main(void)
 		pipeline_test(test_through_tunnel),
 		pipeline_test(test_too_big_for_next_tunnel),
 		pipeline_test(test_rate),
+		pipeline_test(test_rate_of_peers),
+		pipeline_test(test_identifications),
 		pipeline_test(test_rate_in_small_steps),
 		pipeline_test(test_not_in_clear),
 	};

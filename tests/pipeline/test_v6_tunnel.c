@@ -266,6 +266,41 @@ static void test_boundary(void **state)
 	gateway_free(b);
 }
 
+// RFC 8200 5: an answer that is too large for its tunnel is cut by the gateway, which is its
+// source.
+static void test_large_answers(void **state)
+{
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){.mtu = 1400});
+	struct gateway *b = site_v6_b(OVER_V6, (struct site){0}); // seals what A cannot
+	uint16_t mtu = sa_out_path(a->snapshot->sa_out[0])->mtu;
+
+	(void)state;
+	for (uint16_t len = 1200; len <= 1420; len = (uint16_t)(len + 20)) {
+		struct frame ping = frame_ip6(
+			LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::1",
+				     .proto = IPPROTO_ICMPV6, .icmp_type = 128, .len = len));
+		struct frame f = frame_carry(gateway_expect_sent(b, &ping, WAN)), sent[2];
+		unsigned int n = len <= mtu ? 1 : 2;
+
+		gateway_pass(a, &f, 1);
+		expect_drops(a, DROP_NONE, 0);
+		expect_all_sent(a, n, WAN);
+		for (unsigned int i = 0; i < n; i++)
+			sent[i] = frame_carry(&a->sent[i]);
+		gateway_pass(b, sent, n);
+		expect_drops(b, DROP_NONE, 0);
+		expect_all_sent(b, n, LAN);
+		if (n == 1)
+			assert_int_equal(frame_packet_len(&b->sent[0]), len);
+		else
+			assert_int_equal(
+				frame_packet_len(&b->sent[0]) + frame_packet_len(&b->sent[1]),
+				len + IP6_LEN + 2 * 8);
+	}
+	gateway_free(a);
+	gateway_free(b);
+}
+
 // RFC 4862 5.4: while its own address may be another station's, an SA neither sends nor receives.
 static void test_addr_unusable(void **state)
 {
@@ -309,6 +344,7 @@ int main(void)
 		pipeline_test(test_fragments),
 		pipeline_test(test_outer_headers),
 		pipeline_test(test_boundary),
+		pipeline_test(test_large_answers),
 		pipeline_test(test_addr_unusable),
 	};
 

@@ -57,14 +57,14 @@ static void check_error(uint16_t hdr, uint16_t total, uint16_t quoted)
 	struct packet about = packet(IPPROTO_UDP, hdr, total), out;
 	struct icmp_error error = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 1438};
 	const uint8_t head[] = {0x45, 0xc0, (uint8_t)((28 + quoted) >> 8), (uint8_t)(28 + quoted),
-		0, 0, 0, 0, 64, 1};
+		0, 7, 0, 0, 64, 1};
 	const uint8_t addrs[] = {10, 1, 0, 1, 10, 1, 0, 5};
 	const uint8_t icmp[] = {3, 4};
 	const uint8_t mtu[] = {0, 0, 1438 >> 8, 1438 & 0xff};
 	uint16_t len;
 
 	memset(&out, 0xa5, sizeof(out));
-	len = icmp_error_build(out.b, error, RTE_BE32(0x0a010001), ip_of(&about));
+	len = icmp_error_build(out.b, error, RTE_BE32(0x0a010001), RTE_BE16(7), ip_of(&about));
 	assert_int_equal(len, 28 + quoted);
 	assert_memory_equal(out.b, head, sizeof(head));
 	assert_memory_equal(out.b + 12, addrs, sizeof(addrs));
