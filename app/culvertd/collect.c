@@ -59,6 +59,7 @@ bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int
 		.idle = idle_name(&l->idle),
 		.stalled = g->health.worker[i].stalled,
 		.stalls = g->health.worker[i].stalls,
+		.longest_round_us = l->longest_round / (rte_get_tsc_hz() / 1000000),
 		.counters = l->worker->counters,
 		.held = loop_held(l),
 		.idle_ms = RTE_MIN(idle_ms, age_ms),

@@ -26,6 +26,7 @@ struct worker_view {
 	uint64_t worker, cpu, queues;
 	const char *idle; // what it does without packets
 	uint64_t stalled, stalls;
+	uint64_t longest_round_us; // from one pass to the next, sleep left out
 	struct counters counters;
 	uint64_t drops, held;
 	uint64_t busy_ms, idle_ms; // since the start; idle: looking for packets that are not there

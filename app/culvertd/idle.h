@@ -49,5 +49,11 @@ void idle_renounce(struct idle *idle);
 // Waits in the way that was chosen. The worker.
 void idle_wait(struct idle *idle);
 
+// Whether waiting gives the CPU away.
+static inline bool idle_sleeps(const struct idle *idle)
+{
+	return idle->way == CONF_IDLE_SLEEP || idle->way == CONF_IDLE_INTERRUPT;
+}
+
 // To be called after the worker was given something, which it may be asleep to. Any thread.
 void idle_wake(struct idle *idle);

@@ -165,6 +165,9 @@ static void pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 {
 	uint64_t now = rte_rdtsc();
 
+	if (l->last_pass != 0 && now - l->last_pass > l->longest_round)
+		l->longest_round = now - l->last_pass;
+	l->last_pass = now;
 	if (l->idle_since != 0)
 		l->idle_cycles += now - l->idle_since;
 	l->idle_since = n == 0 ? now : 0;
@@ -243,6 +246,8 @@ static unsigned int poll_rings(struct loop *l)
 
 static void wait(struct loop *l)
 {
+	if (idle_sleeps(&l->idle))
+		l->last_pass = 0;
 	beat(l, LOOP_AT_REST);
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
 	idle_wait(&l->idle);

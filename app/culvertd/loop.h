@@ -58,6 +58,9 @@ struct loop {
 	// TSC spent finding nothing to do, up to the last pass; and since when that has been so, 0
 	// while there is something. Written by the worker, read by the control thread.
 	uint64_t idle_cycles, idle_since;
+	// TSC when the last pass began, 0 if the worker has slept since; and the longest from one
+	// to the next. Written by the worker, read by the control thread.
+	uint64_t last_pass, longest_round;
 
 	_Atomic enum loop_phase phase;   // written by the control thread
 	_Atomic enum loop_phase reached; // written by the worker

@@ -144,6 +144,8 @@ static const struct openmetrics_family worker_families[] = {
 	GAUGE(worker_view, held, "worker_held_packets", "As the gateway's."),
 	GAUGE(worker_view, stalled, "worker_stalled", "1: it has not moved for a second."),
 	COUNTER(worker_view, stalls, "worker_stalls", "Times that it stalled."),
+	SECONDS(worker_view, longest_round_us, "worker_longest_round", GAUGE, 0.000001,
+		"Longest from one pass to the next since the start."),
 	{0},
 };
 

@@ -195,6 +195,7 @@ static bool worker_item(struct rte_tel_data *d, const struct gateway *g, unsigne
 	add_u64(d, "cpu", v.cpu);
 	add_string(d, "state", v.stalled ? "stalled" : "running");
 	add_u64(d, "stalls", v.stalls);
+	add_u64(d, "longest_round_us", v.longest_round_us);
 	add_u64(d, "queues", v.queues);
 	add_string(d, "idle", v.idle);
 	add_u64(d, "busy_ms", v.busy_ms);

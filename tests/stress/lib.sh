@@ -56,6 +56,12 @@ nothing_dropped()
 	done
 }
 
+# GATEWAY: the longest that a worker has taken between two looks at its packets, in us.
+longest_round()
+{
+	ctl "$1" --json show workers | jq '[.[].longest_round_us] | max'
+}
+
 # GATEWAY PATTERN NUMBER: so many lines of its log match.
 logged()
 {
