@@ -506,22 +506,22 @@ lab_remains()
 	echo "  bash $lab_dir/remove"
 }
 
-# Ends what runs in the namespaces, also in one more that a test may have made, "nat", and removes
-# everything.
+# Ends what runs in the namespaces, also in those that a test has made with names like theirs, and
+# removes everything.
 lab_down()
 {
 	local ns signal try
-	for ns in ha ga gb rb hb nat; do
+	for ns in $(ip netns list | sed -n "s/^\($lab_id-[^ ]*\).*/\1/p"); do
 		for signal in TERM KILL; do
 			for ((try = 0; try < 100; try++)); do
-				pids=$(ip netns pids "$lab_id-$ns" 2>/dev/null)
+				pids=$(ip netns pids "$ns" 2>/dev/null)
 				[[ -n $pids ]] || break 2
 				# shellcheck disable=SC2086 # several numbers
 				[[ $try -gt 0 ]] || kill -$signal $pids 2>/dev/null
 				sleep 0.05
 			done
 		done
-		ip netns del "$lab_id-$ns" 2>/dev/null
+		ip netns del "$ns" 2>/dev/null
 	done
 	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-a" "/var/run/dpdk/culvert-$lab_id-b" \
 		"/run/culvert/$lab_id-a.replay" "/run/culvert/$lab_id-b.replay"
