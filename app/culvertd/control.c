@@ -324,9 +324,10 @@ void control_run(struct gateway *g)
 	for (unsigned int p = 0; p < g->conf->n_ports; p++)
 		control_announce(g, (uint16_t)p);
 	do {
-		uint64_t now = gateway_now_ms();
+		uint64_t now;
 
 		pthread_mutex_lock(&g->lock);
+		now = gateway_now_ms(); // no earlier than what other threads have noted
 		drain_events(g, now);
 		if (now >= next_tick) {
 			health_tick(g, now);
