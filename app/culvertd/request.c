@@ -80,6 +80,14 @@ static const char *reload_finish(struct gateway *g, int rc)
 	return status_of(g, rc);
 }
 
+// How two configurations differ, in a word.
+static const char *const difference_kinds[] = {
+	[CONF_ADDED] = "added",
+	[CONF_REMOVED] = "removed",
+	[CONF_CHANGED] = "changed",
+	[CONF_MOVED] = "moved",
+};
+
 // --- diff ---
 
 static const char *shown(const char *text)
@@ -89,15 +97,8 @@ static const char *shown(const char *text)
 
 static void difference_write(void *out, const struct conf_difference *d)
 {
-	static const char *const kinds[] = {
-		[CONF_ADDED] = "added",
-		[CONF_REMOVED] = "removed",
-		[CONF_CHANGED] = "changed",
-		[CONF_MOVED] = "moved",
-	};
-
-	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\n", kinds[d->kind], shown(d->noun),
-		shown(d->name), shown(d->setting), shown(d->from), shown(d->to),
+	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\n", difference_kinds[d->kind],
+		shown(d->noun), shown(d->name), shown(d->setting), shown(d->from), shown(d->to),
 		d->secret ? "key" : "", d->restart ? "restart" : "", d->where.file, d->where.line);
 }
 
@@ -126,12 +127,6 @@ static const char *diff_finish(struct gateway *g, int rc)
 // For the log.
 static void change_write(void *arg, const struct conf_difference *d)
 {
-	static const char *const kinds[] = {
-		[CONF_ADDED] = "added",
-		[CONF_REMOVED] = "removed",
-		[CONF_CHANGED] = "changed",
-		[CONF_MOVED] = "moved",
-	};
 	struct requests *r = arg;
 
 	if (++r->n_different > LOG_LINES)
@@ -139,7 +134,7 @@ static void change_write(void *arg, const struct conf_difference *d)
 	if (d->kind == CONF_CHANGED)
 		fprintf(r->log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
 	else
-		fprintf(r->log, "%s \"%s\" %s\n", d->noun, d->name, kinds[d->kind]);
+		fprintf(r->log, "%s \"%s\" %s\n", d->noun, d->name, difference_kinds[d->kind]);
 }
 
 static struct conf *change_make(void *arg, const struct conf *running, FILE *errors)

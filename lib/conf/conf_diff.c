@@ -51,20 +51,10 @@ static const char *setting_text(const struct conf_reader *r, const config_settin
 	int n = config_setting_length(s);
 	const char *text = "";
 
-	switch (config_setting_type(s)) {
-	case CONFIG_TYPE_INT:
-		if (config_setting_get_format(s) == CONFIG_FORMAT_HEX)
-			return conf_format(r, "0x%x", config_setting_get_int(s));
-		return conf_format(r, "%d", config_setting_get_int(s));
-	case CONFIG_TYPE_INT64:
-		return conf_format(r, "%lld", config_setting_get_int64(s));
-	case CONFIG_TYPE_BOOL:
-		return config_setting_get_bool(s) ? "true" : "false";
-	case CONFIG_TYPE_STRING:
+	if (config_setting_type(s) == CONFIG_TYPE_STRING)
 		return conf_quote(r, config_setting_get_string(s));
-	default:
-		break;
-	}
+	if (!config_setting_is_aggregate(s))
+		return conf_bare_text(r, s);
 	for (int i = 0; i < n; i++)
 		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "",
 			setting_text(r, config_setting_get_elem(s, (unsigned int)i)));

@@ -79,15 +79,9 @@ static void refuse_kind(struct conf_reader *r, const struct conf_option *o, conf
 	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(r, o));
 }
 
-// The value as text; NULL if it is of a kind that the option does not take.
-static const char *text_of(
-	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *s)
+const char *conf_bare_text(const struct conf_reader *r, const config_setting_t *s)
 {
-	int kind = config_setting_type(s);
-
-	if ((o->type->kinds & CONF_KIND(kind)) == 0)
-		return NULL;
-	switch (kind) {
+	switch (config_setting_type(s)) {
 	case CONFIG_TYPE_INT:
 		// libconfig makes a negative number of 0x80000000 and above.
 		if (config_setting_get_format(s) == CONFIG_FORMAT_HEX)
@@ -97,11 +91,27 @@ static const char *text_of(
 		return conf_format(r, "%lld", config_setting_get_int64(s));
 	case CONFIG_TYPE_BOOL:
 		return config_setting_get_bool(s) ? "true" : "false";
+	default:
+		return NULL;
+	}
+}
+
+// The value as text; NULL if it is of a kind that the option does not take.
+static const char *text_of(
+	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *s)
+{
+	int kind = config_setting_type(s);
+
+	if ((o->type->kinds & CONF_KIND(kind)) == 0)
+		return NULL;
+	switch (kind) {
 	case CONFIG_TYPE_ARRAY:
 	case CONFIG_TYPE_LIST:
 		return ""; // the type looks at the elements
-	default:
+	case CONFIG_TYPE_STRING:
 		return config_setting_get_string(s);
+	default:
+		return conf_bare_text(r, s);
 	}
 }
 

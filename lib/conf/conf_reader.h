@@ -125,6 +125,9 @@ struct conf *conf_end(struct conf_reader *r, FILE *errors);
 
 // conf_read.c
 
+// An integer or a boolean as it is written in a file; NULL of other kinds.
+const char *conf_bare_text(const struct conf_reader *r, const config_setting_t *s);
+
 // The setting of this name, NULL if there is none, or if there is no group. libconfig's own
 // function takes paths: it looks for their dots with every character, and takes several times as
 // long.
