@@ -7,13 +7,13 @@
 stream=$(dirname "${BASH_SOURCE[0]}")/stream.py
 declare -a senders=() receivers=()
 
-# FROM TO ADDRESS PROTO PORT RATE
+# FROM TO ADDRESS PROTO PORT
 stream_start()
 {
 	spawn "$2" "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
 	receivers+=($!)
 	poll 10 stream_waits "$2" "$5" || fail "nobody listens on port $5"
-	spawn "$1" "$stream" send "$4" "$3" "$5" "$6"
+	spawn "$1" "$stream" send "$4" "$3" "$5"
 	senders+=($!)
 }
 
@@ -27,9 +27,9 @@ traffic_start()
 {
 	pings ha 10.2.0.2
 	pings hb 10.1.0.2
-	stream_start ha hb 10.2.0.2 udp 5001 1000
-	stream_start hb ha 10.1.0.2 udp 5002 1000
-	stream_start ha hb 10.2.0.2 tcp 5003 2000
+	stream_start ha hb 10.2.0.2 udp 5001
+	stream_start hb ha 10.1.0.2 udp 5002
+	stream_start ha hb 10.2.0.2 tcp 5003
 }
 
 # Ends the traffic: everything has come, in order.
