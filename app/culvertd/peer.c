@@ -29,8 +29,8 @@ static const char *end_format(char buf[END_STRLEN], const struct sa_peer *peer)
 	return buf;
 }
 
-// One form for both, for programs to read: name=value.
-static void move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
+// One form for both, for programs to read: name=value. False if there is no memory.
+static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = g->snapshot;
 	const struct nexthop *nh = route_find(s->routes, &peer->addr);
@@ -39,35 +39,70 @@ static void move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 	uint16_t mtu;
 
 	if (same(&sa->peer, peer))
-		return;
+		return true;
 	// In transport mode the address is that of the packets, which policy has decided about.
 	if (sa->sa.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
-		return;
+		return true;
 	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
 		log_warn("peer moved sa=%s from=%s to=%s: not followed, there is no route",
 			sa->sa.name, end_format(from, &sa->peer), end_format(to, peer));
-		return;
+		return true;
 	}
 	mtu = (uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(g, &peer->addr));
 	path = sa_path_new(&sa->sa, peer, nh, mtu);
 	if (path == NULL)
-		return; // the next one is more lucky
+		return false;
 	log_info("peer moved sa=%s from=%s to=%s", sa->sa.name, end_format(from, &sa->peer),
 		end_format(to, peer));
 	sa->peer = *peer;
 	retire(g, sa_out_path_set(sa, path));
+	return true;
 }
 
-// Has the SAs that answer an inbound one follow its peer.
-static void follow(struct gateway *g, const struct sa_in *sa, const struct sa_peer *peer)
+// Has the SAs that answer an inbound one follow its peer. False if there is no memory.
+static bool follow(struct gateway *g, const struct sa_in *sa, const struct sa_peer *peer)
+{
+	const struct snapshot *s = g->snapshot;
+	bool done = true;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+
+		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->follow)
+			done &= move(g, p->out, peer);
+	}
+	return done;
+}
+
+static bool note(struct gateway *g, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
+{
+	struct sa_peer *heard = malloc(sizeof(*heard));
+
+	if (heard == NULL)
+		return false;
+	*heard = *peer;
+	retire(g, sa_in_heard_set(sa, heard, now_ms));
+	return true;
+}
+
+// While keys are changed, several SAs are heard. Where the others were heard last is news again:
+// who has kept a packet of an old one must not draw the answers away from a peer that speaks by a
+// new one, and has not moved.
+static void note_others(struct gateway *g, const struct sa_peer *peer, uint64_t now_ms)
 {
 	const struct snapshot *s = g->snapshot;
 
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
-		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->follow)
-			move(g, p->out, peer);
+		if (p->action != SPD_PROTECT || !p->out->follow || !same(&p->out->peer, peer))
+			continue;
+		for (unsigned int k = 0; k < p->n_in; k++) {
+			const struct sa_peer *heard = sa_in_heard(p->in[k]);
+
+			if (heard != NULL && !same(heard, peer))
+				note(g, p->in[k], peer, now_ms);
+		}
 	}
 }
 
@@ -100,17 +135,15 @@ void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms)
 {
 	struct sa_in *sa = sad_find(g->snapshot->sad, e->spi);
 	const struct sa_peer *before = sa != NULL ? sa_in_heard(sa) : NULL;
-	struct sa_peer *peer = malloc(sizeof(*peer));
+	const struct sa_peer peer = {e->addr, e->addr_port};
 
-	if (peer != NULL)
-		*peer = (struct sa_peer){e->addr, e->addr_port};
-	if (peer == NULL || sa == NULL || sa->sa.udp_port == 0 ||
-		(before != NULL && (same(before, peer) || now_ms < sa->heard_ms + MOVE_MS))) {
-		free(peer);
+	if (sa == NULL || sa->sa.udp_port == 0)
 		return;
-	}
-	follow(g, sa, peer);
-	retire(g, sa_in_heard_set(sa, peer, now_ms));
+	if (before != NULL && (same(before, &peer) || now_ms < sa->heard_ms + MOVE_MS))
+		return;
+	// Without memory it stays news, and the next packet is more lucky.
+	if (follow(g, sa, &peer) && note(g, sa, &peer, now_ms))
+		note_others(g, &peer, now_ms);
 }
 
 // False if the next hop's link address is still asked for.

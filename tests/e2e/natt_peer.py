@@ -6,6 +6,7 @@ bare SOURCE            one packet of ESP without UDP
 udp SPI KEY ENDS...    pings through ESP in UDP from each end (ADDRESS PORT), answered there"""
 import socket
 import sys
+import time
 
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.ipsec import ESP
@@ -14,7 +15,8 @@ from peer import association, socket_in, wait_until
 
 HOST, INNER = "10.2.0.2", "10.1.0.9"
 CIPHER = "aes-128-gcm"
-FIRST = 1 << 20  # beyond what the gateway in whose place we are has sent
+# Beyond what the gateway in whose place we are has sent, and what we have before.
+FIRST = (1 << 20) + int(time.monotonic() * 8)
 
 
 def sealed(spi, key, source, gateway, sequence, port=None):
