@@ -2,7 +2,7 @@
 // Buffers. Through a pass, every packet is in one buffer: ordinary ones have room for what any link
 // takes, and for what ESP adds; what is larger, frames that drivers have spread over several
 // buffers (as hardware with small ones does) and reassembled packets, is in a large one until the
-// end of the pass. Workers.
+// end of the pass. Nobody else has it: drivers that free fast do not look. Workers.
 #pragma once
 
 #include "worker.h"
@@ -20,6 +20,12 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte
 // Moves a packet out of a large buffer into an ordinary one: only those may wait, or leave by a
 // port. The same returns; *m is unchanged then.
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
+
+// Whether a frame is in one buffer, which nobody else has and whose octets are its own.
+static inline bool buffer_is_ours(const struct rte_mbuf *m)
+{
+	return likely(((m->nb_segs | rte_mbuf_refcnt_read(m)) == 1) & RTE_MBUF_DIRECT(m));
+}
 
 static inline bool buffer_is_large(const struct worker *w, const struct rte_mbuf *m)
 {

@@ -112,7 +112,8 @@ static __rte_always_inline enum drop ip_input(
 	return input_sort(w, p);
 }
 
-// A frame that the driver has spread over several buffers, which others may have, too.
+// A frame that the driver has spread over several buffers, or that is in one which others have,
+// too, or in memory of the driver's.
 static enum drop gather(struct worker *w, struct pkt *p)
 {
 	struct rte_mbuf *chain = p->m;
@@ -127,7 +128,7 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 {
 	const struct rte_ether_hdr *eth;
 
-	if (unlikely(p->m->nb_segs > 1)) {
+	if (unlikely(!buffer_is_ours(p->m))) {
 		enum drop d = gather(w, p);
 
 		if (d != DROP_NONE)

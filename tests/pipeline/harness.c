@@ -337,6 +337,7 @@ static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
 	assert_ptr_equal(m->pool, harness_pool);
 	assert_int_equal(m->nb_segs, 1);
 	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
+	assert_true(RTE_MBUF_DIRECT(m));
 	assert_int_equal(m->pkt_len, m->data_len);
 	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->snapshot->port[port].mtu);
 	f->port = port;

@@ -200,6 +200,49 @@ static void test_shared(void **state)
 	gateway_free(g);
 }
 
+static void keep_extern(void *octets, void *refs)
+{
+	(void)octets;
+	(void)refs;
+}
+
+// The same in one piece: a buffer with a second owner, one that refers to it, and one whose octets
+// are a driver's own (mlx5's MPRQ), which has no room of ours around them.
+static void test_shared_whole(void **state)
+{
+	static uint8_t octets[2048];
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
+	struct rte_mbuf *own = frame_mbuf(&f), *m;
+	struct rte_mbuf_ext_shared_info refs = {.free_cb = keep_extern};
+
+	(void)state;
+	rte_mbuf_refcnt_update(own, 1);
+	gateway_pass_mbufs(g, &own, 1);
+	expect_all_sent(g, 1, DMZ);
+	assert_memory_equal(rte_pktmbuf_mtod(own, void *), f.b, f.len);
+	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
+
+	m = rte_pktmbuf_clone(own, harness_pool);
+	m->port = LAN;
+	gateway_pass_mbufs(g, &m, 1);
+	expect_all_sent(g, 1, DMZ);
+	assert_memory_equal(rte_pktmbuf_mtod(own, void *), f.b, f.len);
+	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
+	rte_pktmbuf_free(own);
+
+	m = rte_pktmbuf_alloc(harness_pool);
+	rte_mbuf_ext_refcnt_set(&refs, 1);
+	rte_pktmbuf_attach_extbuf(m, octets, RTE_BAD_IOVA, sizeof(octets), &refs);
+	m->port = LAN;
+	memcpy(rte_pktmbuf_append(m, f.len), f.b, f.len);
+	gateway_pass_mbufs(g, &m, 1);
+	expect_all_sent(g, 1, DMZ);
+	assert_int_equal(rte_mbuf_ext_refcnt_read(&refs), 0);
+	assert_memory_equal(octets, f.b, f.len);
+	gateway_free(g);
+}
+
 // Takes all that a pool has; gives it back if there is something to give.
 static struct rte_mbuf *hoard(struct rte_mempool *pool, struct rte_mbuf *back)
 {
@@ -418,6 +461,7 @@ int main(void)
 		pipeline_test(test_jumbo),
 		pipeline_test(test_others),
 		pipeline_test(test_shared),
+		pipeline_test(test_shared_whole),
 		pipeline_test(test_no_buffers),
 		pipeline_test(test_full_buffer),
 		pipeline_test(test_too_long),
