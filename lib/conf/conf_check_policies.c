@@ -42,23 +42,54 @@ static const char *end_text(char *buf, const struct ip_addr *end)
 	return ip_addr_is_none(end) ? "any" : ip_addr_format(buf, end);
 }
 
-// An outbound SA that follows its peer has to hear it, and to tell new packets from old ones.
-static void check_follow(struct conf_reader *r, config_setting_t *policy,
+// An outbound SA that follows its peer has to hear it, and to tell new packets from old ones. False
+// if that was reported.
+static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	const struct conf_policy *p, unsigned int sa_in)
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
 
 	if (!out->follow || conf_refused(conf_item(r, "sas", p->sa_out), "udp") ||
-		conf_refused(in_item, "udp") || conf_refused(in_item, "replay_window"))
-		return;
+		conf_refused(in_item, "udp") || conf_refused(in_item, "replay_window") ||
+		(in->in_udp && in->replay_window > 0))
+		return true;
 	if (!in->in_udp)
 		conf_err(r, policy, "sa \"%s\" follows its peer, sa \"%s\" must have the group udp",
 			out->name, in->name);
-	else if (in->replay_window == 0)
+	else
 		conf_err(r, policy,
 			"sa \"%s\" follows its peer, sa \"%s\" must have a replay_window",
 			out->name, in->name);
+	return false;
+}
+
+// A NAT on the way brings answers to where packets are sent from, or not at all. Of several SAs
+// that receive, one is enough: the others may be on their way to another port.
+static void check_answers(
+	struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
+{
+	const struct conf_sa *out = &r->c->sas[p->sa_out];
+
+	if (conf_refused(conf_item(r, "sas", p->sa_out), "udp"))
+		return;
+	for (unsigned int i = 0; i < p->n_sa_in; i++) {
+		const struct conf_sa *in = &r->c->sas[p->sa_in[i]];
+
+		if (conf_refused(conf_item(r, "sas", p->sa_in[i]), "udp") ||
+			(in->in_udp == out->in_udp &&
+				(!in->in_udp || in->udp_local_port == out->udp_local_port)))
+			return;
+	}
+	if (out->in_udp)
+		conf_err(r, policy,
+			"sa \"%s\" sends from UDP port %u, an SA of in must have that "
+			"udp.local_port",
+			out->name, out->udp_local_port);
+	else
+		conf_err(r, policy,
+			"sa \"%s\" is not in UDP, an SA of in must be without the group udp",
+			out->name);
 }
 
 // The setting of a policy that names its SAs of a direction; NULL if there is none that was
@@ -141,10 +172,14 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 		bool out = find_out(r, policy, sas, p);
 		bool in = find_in(r, policy, sas, p);
 
+		bool hears = out && in;
+
 		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++) {
 			check_pair(r, policy, p, p->sa_in[i]);
-			check_follow(r, policy, p, p->sa_in[i]);
+			hears &= check_follow(r, policy, p, p->sa_in[i]);
 		}
+		if (hears)
+			check_answers(r, policy, p);
 		return out && in;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {

@@ -5,6 +5,7 @@
 #include "conf_schema.h"
 
 #define REPLAY_WINDOW_MIN 32 // RFC 4303 3.4.3
+#define IKE_PORT          500
 
 static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 {
@@ -186,6 +187,11 @@ static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf
 		if (s != NULL && sa->direction == CONF_IN && conf_given(item, "direction") != NULL)
 			conf_err(r, s, "is for direction \"out\" only");
 	}
+	// IKE has its marker everywhere but there (RFC 7296 2.23): it would be taken for ESP.
+	if (group != NULL && sa->direction == CONF_IN && sa->udp_local_port == IKE_PORT &&
+		r->c->n_ike_via > 0)
+		conf_err(r, conf_given(group, "local_port"),
+			"%u is IKE's port, which ike.via has, must be another", IKE_PORT);
 }
 
 void conf_check_sas(struct conf_reader *r)

@@ -15,7 +15,7 @@ static void test_udp(void **state)
 	assert_int_equal(sa[2].udp_remote_port, 65535);
 	assert_int_equal(sa[2].keepalive_s, 0);
 	assert_true(sa[2].follow);
-	assert_int_equal(sa[3].udp_local_port, 4501);
+	assert_int_equal(sa[3].udp_local_port, 1);
 	assert_true(ip_addr_is_none(&sa[4].remote));
 	assert_int_equal(sa[4].keepalive_s, 20);
 	assert_false(sa[4].follow);
