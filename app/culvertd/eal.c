@@ -14,6 +14,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+#include <rte_pdump.h>
 
 #include "hugepages.h"
 #include "iface.h"
@@ -131,7 +132,8 @@ static void args_build(struct args *a, const struct conf *conf)
 	arg(a, "-m");
 	arg(a, "%u", eal_memory_mb(conf));
 	if (conf->hugepages) {
-		arg(a, "--huge-unlink");
+		// Who attaches opens the files of the memory by their names.
+		arg(a, "--huge-unlink=%s", conf->capture ? "existing" : "always");
 	} else {
 		arg(a, "--no-huge");
 		arg(a, "--iova-mode=va");
@@ -299,11 +301,26 @@ int eal_start(const struct conf *conf, bool verbose)
 	return rc;
 }
 
+int eal_share(const struct conf *conf)
+{
+	if (rte_pdump_init() < 0) {
+		log_error("capture: no memory for its counters: raise memory.size");
+		return -ENOMEM;
+	}
+	// The user of the daemon is to answer through sockets that root makes; nobody else gets to
+	// them, whatever their mode is.
+	log_info("capture: packets can be read by root with \"%sdpdk-dumpcap -p "
+		 "--file-prefix=culvert-%s -i '*' -w FILE\"",
+		conf->user != NULL ? "umask 0; " : "", conf->instance);
+	return 0;
+}
+
 void eal_stop(const struct conf *conf)
 {
 	eal_log_begin();
 	rte_eal_cleanup();
 	eal_log_end(false);
 	free(kept_start);
+	hugepages_remove(conf);
 	files_remove(conf);
 }

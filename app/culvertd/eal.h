@@ -18,6 +18,10 @@ static inline unsigned int eal_memory_mb(const struct conf *conf)
 // Starts the environment. Every failure is logged with its cause and the mend. Returns 0 or -EIO.
 int eal_start(const struct conf *conf, bool verbose);
 
+// Lets dpdk-dumpcap attach, and says how. For a configuration that allows capture. Returns 0, or
+// -ENOMEM after logging it.
+int eal_share(const struct conf *conf);
+
 // Ends it and removes its files.
 void eal_stop(const struct conf *conf);
 

@@ -6,6 +6,7 @@
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eal.h"
 #include "log.h"
@@ -48,21 +49,41 @@ static unsigned long free_mb(void)
 	return mb;
 }
 
-static bool mounted(void)
+static void remove_from(const char *folder, const struct conf *conf)
+{
+	DIR *dir = opendir(folder);
+	char prefix[CONF_NAME_MAX + 16];
+	int len = snprintf(prefix, sizeof(prefix), "culvert-%smap_", conf->instance);
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (strncmp(d->d_name, prefix, (size_t)len) == 0 &&
+			d->d_name[len + (int)strspn(d->d_name + len, "0123456789")] == '\0')
+			unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+}
+
+unsigned int hugepages_remove(const struct conf *conf)
 {
 	FILE *mounts = setmntent("/proc/mounts", "re");
 	struct mntent *m;
-	bool found = false;
+	unsigned int n = 0;
 
-	while (mounts != NULL && (m = getmntent(mounts)) != NULL)
-		found |= strcmp(m->mnt_type, "hugetlbfs") == 0;
+	while (mounts != NULL && (m = getmntent(mounts)) != NULL) {
+		if (strcmp(m->mnt_type, "hugetlbfs") != 0)
+			continue;
+		n++;
+		remove_from(m->mnt_dir, conf);
+	}
 	if (mounts != NULL)
 		endmntent(mounts);
-	return found;
+	return n;
 }
 
 int hugepages_check(const struct conf *conf)
 {
+	unsigned int mounts = hugepages_remove(conf);
 	unsigned long mb = free_mb();
 	int rc = 0;
 
@@ -75,7 +96,7 @@ int hugepages_check(const struct conf *conf)
 			number(SIZE, "nr_hugepages") + (eal_memory_mb(conf) - mb + 1) / 2);
 		rc = -EIO;
 	}
-	if (!mounted()) {
+	if (mounts == 0) {
 		log_error(
 			"memory.hugepages: no hugetlbfs is mounted: 'mkdir -p /dev/hugepages && "
 			"mount -t hugetlbfs none /dev/hugepages', or set memory.hugepages = false");

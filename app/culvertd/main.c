@@ -315,6 +315,8 @@ static int gateway_run(struct gateway *g)
 
 	if (rc == 0)
 		rc = ports_start(g);
+	if (rc == 0 && g->conf->capture)
+		rc = eal_share(g->conf);
 	if (rc == 0)
 		rc = configure_start(g);
 	if (rc == 0)

@@ -190,6 +190,7 @@ struct conf {
 	char *user;                   // to become when the ports are open; NULL: stay
 	char *control_group;          // may change the running configuration; NULL: root alone
 	bool sandbox;                 // restrict system calls
+	bool capture;                 // let dpdk-dumpcap attach
 	enum log_level log_level;
 	unsigned int control_cpu;
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once

@@ -153,6 +153,14 @@ static void check_pmtu(struct conf_reader *r)
 			r->c->pmtu_min, largest);
 }
 
+// Another process can share what is in files only.
+static void check_capture(struct conf_reader *r)
+{
+	if (r->c->capture && !r->c->hugepages)
+		conf_err(r, conf_at(r->root, "capture"),
+			"takes memory that can be shared, must be false or memory.hugepages true");
+}
+
 void conf_check(struct conf_reader *r)
 {
 	conf_check_ports(r);
@@ -163,4 +171,5 @@ void conf_check(struct conf_reader *r)
 	conf_check_sides(r);
 	check_memory(r);
 	check_pmtu(r);
+	check_capture(r);
 }

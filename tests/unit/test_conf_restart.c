@@ -97,6 +97,8 @@ static void test_may_not(void **state)
 		"13: user: is not what runs, which needs a restart\n"
 		"13: sandbox: is not what runs, which needs a restart\n"
 		"13: log_level: is not what runs, which needs a restart\n");
+	check(PORTS, PORTS "capture = true;\n",
+		"3: capture: is not what runs, which needs a restart\n");
 }
 
 static void test_back_to_default(void **state)

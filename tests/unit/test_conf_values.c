@@ -27,6 +27,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->instance, "culvert");
 	assert_null(c->user);
 	assert_true(c->sandbox);
+	assert_false(c->capture);
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
 	assert_int_equal(c->control_cpu, 0);
 	assert_int_equal(c->n_workers, 1);
