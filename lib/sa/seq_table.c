@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_hash_crc.h>
 
 #include "hex.h"
 
-#define HEADER       "culvert sequence numbers 1"
+#define HEADER       "culvert sequence numbers 2"
 #define LINE_MAX_LEN 256
 
 struct seq_table {
@@ -165,20 +166,35 @@ static int record_read(struct seq_table *t, const char *line)
 	return 0;
 }
 
+// The last line: how many records there are, and the CRC of all lines before. So a number that the
+// disk has damaged is not taken for another.
+static void end_format(char line[LINE_MAX_LEN], unsigned int n, uint32_t crc)
+{
+	snprintf(line, LINE_MAX_LEN, "end %u %08" PRIx32 "\n", n, crc);
+}
+
+static bool line_read(char line[LINE_MAX_LEN], uint32_t *crc, FILE *f)
+{
+	if (fgets(line, LINE_MAX_LEN, f) == NULL)
+		return false;
+	*crc = rte_hash_crc(line, (uint32_t)strlen(line), *crc);
+	return true;
+}
+
 static int lines_read(struct seq_table *t, FILE *f)
 {
-	char line[LINE_MAX_LEN];
-	unsigned int n;
+	char line[LINE_MAX_LEN], end[LINE_MAX_LEN];
+	uint32_t crc = 0, before;
 	int rc = 0;
 
-	if (fgets(line, sizeof(line), f) == NULL || strcmp(line, HEADER "\n") != 0)
+	if (!line_read(line, &crc, f) || strcmp(line, HEADER "\n") != 0)
 		return -EBADMSG;
-	if (fgets(line, sizeof(line), f) == NULL || sscanf(line, "start %63s", t->token) != 1)
+	if (!line_read(line, &crc, f) || sscanf(line, "start %63s", t->token) != 1)
 		return -EBADMSG;
-	while (rc == 0 && fgets(line, sizeof(line), f) != NULL) {
-		// The end is there only if all of it is.
-		if (sscanf(line, "end %u", &n) == 1)
-			return n == t->n ? 0 : -EBADMSG;
+	for (before = crc; rc == 0 && line_read(line, &crc, f); before = crc) {
+		end_format(end, t->n, before);
+		if (strcmp(line, end) == 0)
+			return fgetc(f) == EOF ? 0 : -EBADMSG;
 		rc = record_read(t, line);
 	}
 	return rc < 0 ? rc : -EBADMSG;
@@ -208,7 +224,7 @@ static void record_write(FILE *f, const struct seq_record *r)
 
 char *seq_table_text(const struct seq_table *t, size_t *len)
 {
-	char *text = NULL;
+	char *text = NULL, end[LINE_MAX_LEN];
 	FILE *f = open_memstream(&text, len);
 	bool failed;
 
@@ -217,8 +233,10 @@ char *seq_table_text(const struct seq_table *t, size_t *len)
 	fprintf(f, HEADER "\nstart %s\n", t->token);
 	for (unsigned int i = 0; i < t->n; i++)
 		record_write(f, t->records[i]);
-	fprintf(f, "end %u\n", t->n);
-	failed = ferror(f) != 0;
+	failed = fflush(f) != 0; // from here on text and *len are what was written
+	end_format(end, t->n, failed ? 0 : rte_hash_crc(text, (uint32_t)*len, 0));
+	fputs(end, f);
+	failed = failed || ferror(f) != 0;
 	if (fclose(f) == 0 && !failed)
 		return text;
 	free(text);
