@@ -2,11 +2,13 @@
 #include "reserve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +44,7 @@ struct reserve {
 	struct replay_memory *memory, *before;
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
+	int lock; // file that says that state_dir is ours; -1: none
 };
 
 static int refuse(const char *what, const char *path, int error, const char *advice)
@@ -77,6 +80,23 @@ static int dir_make(const char *path)
 		"new keys");
 }
 
+// DPDK tells instances apart by their files below /run, which two containers do not share. Two that
+// do share the numbers would use each of them twice.
+static int lock_take(struct reserve *r, const struct conf *conf)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s.lock", conf->state_dir, conf->instance);
+	r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r->lock < 0)
+		return refuse("cannot open", path, errno, "see state_dir in the documentation");
+	if (flock(r->lock, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return refuse("cannot lock", path, errno,
+		"if another daemon holds it, stop that one, or give this one a state_dir and keys "
+		"of its own");
+}
+
 static int table_read(struct reserve *r)
 {
 	int rc;
@@ -85,6 +105,10 @@ static int table_read(struct reserve *r)
 	if (r->table == NULL)
 		return -ENOMEM;
 	rc = seq_table_read(r->table, r->path);
+	if (rc == -ENOENT)
+		log_info("there is no %s: the first sequence number of every SA is 1, as with keys "
+			 "that were never used",
+			r->path);
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
 	return refuse("cannot read", r->path, -rc,
@@ -122,11 +146,14 @@ int reserve_open(struct reserve **reserve, const struct conf *conf)
 	if (r == NULL)
 		return -ENOMEM;
 	*reserve = r;
+	r->lock = -1;
 	snprintf(r->path, sizeof(r->path), "%s/%s.sequence", conf->state_dir, conf->instance);
 	snprintf(r->memory_path, sizeof(r->memory_path), RUN_DIR "/%s.replay", conf->instance);
 	rc = dir_make(conf->state_dir);
 	if (rc == 0)
 		rc = dir_make(RUN_DIR);
+	if (rc == 0)
+		rc = lock_take(r, conf);
 	if (rc == 0)
 		rc = table_read(r);
 	if (rc == 0)
@@ -355,5 +382,7 @@ void reserve_free(struct reserve *r)
 	replay_memory_free(r->before);
 	replay_memory_free(r->memory);
 	seq_table_free(r->table);
+	if (r->lock >= 0)
+		close(r->lock);
 	free(r);
 }
