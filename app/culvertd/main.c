@@ -339,6 +339,19 @@ static int gateway_run(struct gateway *g)
 	return rc;
 }
 
+static int check(const char *path, const struct conf *conf)
+{
+	int rc = privilege_names_check(conf);
+
+	if (rc < 0)
+		return rc;
+	printf("%s: configuration is good\n", path);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		printf("port \"%s\" faces the %s side\n", conf->ports[i].name,
+			conf->ports[i].unprotected ? "unprotected" : "protected");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct gateway g = {.lock = PTHREAD_MUTEX_INITIALIZER, .requests.socket.fd = -1};
@@ -356,12 +369,9 @@ int main(int argc, char **argv)
 	if (g.conf == NULL)
 		return EXIT_FAILED;
 	if (o.check_only) {
-		printf("%s: configuration is good\n", o.conf);
-		for (unsigned int i = 0; i < g.conf->n_ports; i++)
-			printf("port \"%s\" faces the %s side\n", g.conf->ports[i].name,
-				g.conf->ports[i].unprotected ? "unprotected" : "protected");
+		rc = check(o.conf, g.conf);
 		conf_free(g.conf);
-		return EXIT_OK;
+		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
 	if (!o.verbose)
 		log_set_level(g.conf->log_level);

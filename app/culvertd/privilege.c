@@ -23,22 +23,35 @@ void privilege_forbid_cores(void)
 #endif
 }
 
-int privilege_check(const struct conf *conf)
+// NULL after a message.
+static const struct passwd *user_find(const char *name)
 {
 	const struct passwd *user;
 
-	if (conf->control_group != NULL && control_socket_group(conf) == (gid_t)-1)
-		return -EIO;
-	if (conf->user == NULL)
-		return 0;
 	errno = 0;
-	user = getpwnam(conf->user);
-	if (user == NULL) {
-		log_error("user: there is no user \"%s\"%s%s: 'useradd --system %s'", conf->user,
-			errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", conf->user);
+	user = getpwnam(name);
+	if (user == NULL)
+		log_error("user: there is no user \"%s\"%s%s: 'useradd --system %s'", name,
+			errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", name);
+	return user;
+}
+
+int privilege_names_check(const struct conf *conf)
+{
+	int rc = 0;
+
+	if (conf->control_group != NULL && control_socket_group(conf) == (gid_t)-1)
+		rc = -EIO;
+	if (conf->user != NULL && user_find(conf->user) == NULL)
+		rc = -EIO;
+	return rc;
+}
+
+int privilege_check(const struct conf *conf)
+{
+	if (privilege_names_check(conf) < 0)
 		return -EIO;
-	}
-	if (geteuid() == 0 || geteuid() == user->pw_uid)
+	if (conf->user == NULL || geteuid() == 0 || geteuid() == user_find(conf->user)->pw_uid)
 		return 0;
 	log_error("user: only root can become \"%s\": start culvertd as root or as that user, or "
 		  "leave user out",

@@ -8,6 +8,10 @@
 // others of its user look into it. Control thread, before keys are read.
 void privilege_forbid_cores(void);
 
+// Whether the configured user and the configured group exist. Those that do not are logged, with
+// their mend. Returns 0 or -EIO. Control thread.
+int privilege_names_check(const struct conf *conf);
+
 // Whether the configured user can be become, and the configured group exists. What is wrong is
 // logged with its mend. Returns 0 or -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
