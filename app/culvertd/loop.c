@@ -13,6 +13,44 @@
 
 #define RING_FRAMES 2048
 
+static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)
+{
+	for (unsigned int i = 0; i < n; i++)
+		pkt_drop(l->worker, &(struct pkt){.m = m[i]}, reason);
+}
+
+static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uint16_t n)
+{
+	const struct port *p = &l->ports[port];
+	unsigned int id = l->worker->id, sent;
+	struct loop *sender;
+
+	if (id < p->n_tx) {
+		sent = rte_eth_tx_burst(p->id, (uint16_t)id, m, n);
+		l->worker->counters.tx += sent;
+		drop_all(l, m + sent, n - sent, DROP_TX_FULL);
+		return;
+	}
+	// No TX queue of our own: worker 0, 1, ... has one.
+	for (uint16_t i = 0; i < n; i++)
+		m[i]->port = port;
+	sender = l->peers[id % p->n_tx];
+	sent = rte_ring_enqueue_burst(sender->out, (void **)m, n, NULL);
+	idle_wake(&sender->idle);
+	drop_all(l, m + sent, n - sent, DROP_RING_FULL);
+}
+
+static void send_buffer(void *loop, uint16_t port)
+{
+	struct loop *l = loop;
+	struct tx_buffer *tx = &l->worker->tx[port];
+
+	if (tx->n == 0)
+		return;
+	send_frames(l, port, tx->m, tx->n);
+	tx->n = 0;
+}
+
 struct loop *loop_new(struct worker *w)
 {
 	struct loop *l = calloc(1, sizeof(*l));
@@ -21,6 +59,7 @@ struct loop *loop_new(struct worker *w)
 	if (l == NULL)
 		return NULL;
 	l->worker = w;
+	worker_sender_set(w, send_buffer, l);
 	idle_init(&l->idle, CONF_IDLE_POLL);
 	snprintf(name, sizeof(name), "in-%u", w->id);
 	l->in = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
@@ -120,43 +159,10 @@ uint64_t loop_held(const struct loop *l)
 	return worker_held(l->worker) + rte_ring_count(l->out);
 }
 
-static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)
-{
-	for (unsigned int i = 0; i < n; i++)
-		pkt_drop(l->worker, &(struct pkt){.m = m[i]}, reason);
-}
-
-static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uint16_t n)
-{
-	const struct port *p = &l->ports[port];
-	unsigned int id = l->worker->id, sent;
-	struct loop *sender;
-
-	if (id < p->n_tx) {
-		sent = rte_eth_tx_burst(p->id, (uint16_t)id, m, n);
-		l->worker->counters.tx += sent;
-		drop_all(l, m + sent, n - sent, DROP_TX_FULL);
-		return;
-	}
-	// No TX queue of our own: worker 0, 1, ... has one.
-	for (uint16_t i = 0; i < n; i++)
-		m[i]->port = port;
-	sender = l->peers[id % p->n_tx];
-	sent = rte_ring_enqueue_burst(sender->out, (void **)m, n, NULL);
-	idle_wake(&sender->idle);
-	drop_all(l, m + sent, n - sent, DROP_RING_FULL);
-}
-
 static void flush(struct loop *l)
 {
-	for (uint16_t p = 0; p < l->n_ports; p++) {
-		struct tx_buffer *tx = &l->worker->tx[p];
-
-		if (tx->n == 0)
-			continue;
-		send_frames(l, p, tx->m, tx->n);
-		tx->n = 0;
-	}
+	for (uint16_t p = 0; p < l->n_ports; p++)
+		send_buffer(l, p);
 	worker_bury(l->worker);
 }
 

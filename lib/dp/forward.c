@@ -81,9 +81,9 @@ static enum drop shrink_v4(struct worker *w, struct pkt *p)
 	uint16_t mtu = exact_mtu_of(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
-		return fragment_v4(w, p, mtu);
+		return fragment_later(w, p, mtu);
 	if (may_cut_as_before(w, p, mtu))
-		return fragment_v4(w, p, p->frag_max);
+		return fragment_later(w, p, p->frag_max);
 	local_error(w, p, LOCAL_TOO_BIG, mtu);
 	return DROP_TOO_BIG;
 }
@@ -95,7 +95,7 @@ static enum drop shrink_v6(struct worker *w, struct pkt *p)
 	uint16_t mtu = exact_mtu_of(w, p);
 
 	if (may_cut_as_before(w, p, mtu))
-		return fragment_v6(w, p, p->frag_max);
+		return fragment_later(w, p, p->frag_max);
 	local_error(w, p, LOCAL_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
 	return DROP_TOO_BIG;
 }
@@ -162,7 +162,7 @@ static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 
 // Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:
 // where the next link takes the whole, one behind it may not, and nobody may cut it there.
-// *goes_on: as it is; if not, fragments have taken its place.
+// *goes_on: as it is; if not, fragments will take its place.
 static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *goes_on)
 {
 	*goes_on = true;
@@ -192,5 +192,5 @@ void forward_burst(struct worker *w, struct burst *b)
 			b->p[kept++] = p;
 	}
 	b->n = kept;
-	fragments_join(w, b);
+	fragments_follow(w, CUT_CLEAR, b);
 }

@@ -13,8 +13,9 @@ enum drop forward_find(struct worker *w, struct pkt *p);
 enum drop forward_route(struct worker *w, struct pkt *p);
 
 // Lowers the time to live or hop limit of every packet in the burst but our own (DROP_TTL tells the
-// sender), and makes it fit its way: fragments what may be fragmented, in place of the packet or at
-// the end of the burst; of IPv6 that is what came in as fragments no larger. What is to be sealed
-// whole and then cut is counted in w->n_large. Others are dropped (DROP_TOO_BIG) and their sender
+// sender), and makes it fit its way: cuts what may be cut, of IPv6 what came in as fragments no
+// larger. The fragments are at the end of the burst; those that found no room follow when it has
+// been sent (fragments_follow()). What is to be sealed whole and then cut is counted in w->n_large.
+// Others are dropped (DROP_TOO_BIG) and their sender
 // is told the size that fits, less what ESP adds.
 void forward_burst(struct worker *w, struct burst *b);

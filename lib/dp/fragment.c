@@ -6,105 +6,147 @@
 #include "ipv4.h"
 #include "trace.h"
 
-static struct pkt *part_add(struct worker *w, const struct pkt *p, struct rte_mbuf *m)
-{
-	struct pkt *part = pkt_new(w);
+// How a packet is cut: head_len octets of headers for every fragment, room for so many of what is
+// behind them.
+struct plan {
+	uint16_t head_len;
+	uint16_t next_off; // of IPv6: where the last of these headers names the next
+	uint32_t len;      // octets behind them
+	uint32_t room;
+	uint32_t n; // fragments
+};
 
-	*part = *p;
-	part->m = m;
-	burst_add(&w->parts, part);
-	return part;
+static struct plan plan_of(const struct pkt *p)
+{
+	struct plan plan = {0};
+	struct ipv6_upper upper;
+	uint32_t overhead = 0;
+
+	if (pkt_is_v4(p)) {
+		plan.head_len = rte_ipv4_hdr_len(pkt_ip(p));
+	} else {
+		ipv6_upper_find(&upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m));
+		ipv6_esp_place(&plan.head_len, &plan.next_off, pkt_ip6(p), &upper);
+		overhead = sizeof(struct rte_ipv6_fragment_ext);
+	}
+	overhead += plan.head_len;
+	plan.len = rte_pktmbuf_data_len(p->m) - (uint32_t)plan.head_len;
+	plan.room = p->frag_max < overhead ? 0 : RTE_ALIGN_FLOOR(p->frag_max - overhead, 8);
+	plan.n = plan.room == 0 ? UINT32_MAX : (plan.len + plan.room - 1) / plan.room;
+	return plan;
 }
 
-static void cut_note(struct worker *w, const struct pkt *p, uint16_t size, uint32_t pieces)
+// Writes all fragments into new buffers. False: there are none.
+static bool write_v4(
+	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
 {
-	trace_note(w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = size, .pieces = pieces});
-}
+	rte_be16_t df = pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF;
 
-enum drop fragment_v4(struct worker *w, struct pkt *p, uint16_t size)
-{
-	struct rte_mbuf *part[BURST_MAX];
-	uint16_t room = (uint16_t)(BURST_MAX - w->parts.n);
-	int32_t n;
-
-	// Kept where the fragments that came had it.
-	rte_be16_t df = p->frag_max != 0 ? pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF : 0;
-
-	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF;
-	n = rte_ipv4_fragment_copy_nonseg_packet(p->m, part, room, size, w->pool);
-	if (n < 0)
-		return DROP_FRAGMENT_FAILED;
-	for (int32_t i = 0; i < n; i++) {
-		struct rte_ipv4_hdr *ip = pkt_ip(part_add(w, p, part[i]));
+	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF; // the library refuses it
+	if (rte_ipv4_fragment_copy_nonseg_packet(
+		    p->m, part, (uint16_t)plan->n, p->frag_max, w->pool) < 0)
+		return false;
+	for (uint32_t i = 0; i < plan->n; i++) {
+		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part[i], struct rte_ipv4_hdr *);
 
 		ip->fragment_offset |= df;
 		ipv4_checksum_set(ip);
 	}
-	w->counters.originated += (uint32_t)n - 1;
-	cut_note(w, p, size, (uint32_t)n);
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return true;
 }
 
-// Writes one fragment: head_len octets of headers that every fragment needs, whose next one is
-// named at next_off, and len octets from off of what is behind them.
-static void write_part(struct rte_mbuf *m, const struct pkt *p, uint16_t head_len,
-	uint16_t next_off, uint32_t off, uint32_t len, bool more)
+// Writes one fragment, which brings what is from off on.
+static void write_part(
+	struct rte_mbuf *m, const struct pkt *p, const struct plan *plan, uint32_t off)
 {
 	const uint8_t *packet = rte_pktmbuf_mtod(p->m, const uint8_t *);
+	uint32_t len = RTE_MIN(plan->room, plan->len - off);
+	bool more = off + len < plan->len;
 	struct rte_ipv6_fragment_ext ext = {
-		.next_header = packet[next_off],
+		.next_header = packet[plan->next_off],
 		.frag_data = rte_cpu_to_be_16((uint16_t)(off | more)),
 		.id = p->frag_id,
 	};
-	uint32_t part_len = head_len + (uint32_t)sizeof(ext) + len;
+	uint32_t part_len = plan->head_len + (uint32_t)sizeof(ext) + len;
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)part_len);
 
-	memcpy(to, packet, head_len);
-	to[next_off] = IPPROTO_FRAGMENT;
+	memcpy(to, packet, plan->head_len);
+	to[plan->next_off] = IPPROTO_FRAGMENT;
 	((struct rte_ipv6_hdr *)to)->payload_len =
 		rte_cpu_to_be_16((uint16_t)(part_len - sizeof(struct rte_ipv6_hdr)));
-	memcpy(to + head_len, &ext, sizeof(ext));
-	rte_memcpy(to + head_len + sizeof(ext), packet + head_len + off, len);
+	memcpy(to + plan->head_len, &ext, sizeof(ext));
+	rte_memcpy(to + plan->head_len + sizeof(ext), packet + plan->head_len + off, len);
 }
 
-enum drop fragment_v6(struct worker *w, struct pkt *p, uint16_t size)
+static bool write_v6(
+	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
 {
+	if (rte_pktmbuf_alloc_bulk(w->pool, part, plan->n) < 0)
+		return false;
+	for (uint32_t i = 0; i < plan->n; i++)
+		write_part(part[i], p, plan, i * plan->room);
+	return true;
+}
+
+// Whether a sealed packet can leave as it is.
+static bool may_leave(const struct worker *w, const struct pkt *p)
+{
+	return rte_pktmbuf_data_len(p->m) <= p->frag_max && p->m->pool == w->pool;
+}
+
+// Adds the fragments of a packet to the burst. False: they are more than there is room for now.
+static bool add_cut(struct worker *w, const struct pkt *p, enum cut_stage stage, struct burst *b)
+{
+	const struct plan plan = plan_of(p);
 	struct rte_mbuf *part[BURST_MAX];
-	struct ipv6_upper upper;
-	uint16_t head_len, next_off;
 
-	ipv6_upper_find(&upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m));
-	ipv6_esp_place(&head_len, &next_off, pkt_ip6(p), &upper);
-
-	uint32_t overhead = head_len + (uint32_t)sizeof(struct rte_ipv6_fragment_ext);
-	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)head_len;
-	uint32_t room = size < overhead ? 0 : RTE_ALIGN_FLOOR(size - overhead, 8);
-	uint32_t n = room == 0 ? 0 : (len + room - 1) / room;
-
-	if (n == 0 || n > (uint32_t)BURST_MAX - w->parts.n ||
-		rte_pktmbuf_alloc_bulk(w->pool, part, n) < 0)
-		return DROP_FRAGMENT_FAILED;
-	for (uint32_t i = 0; i < n; i++) {
-		write_part(part[i], p, head_len, next_off, i * room, RTE_MIN(room, len - i * room),
-			i + 1 < n);
-		part_add(w, p, part[i]);
+	if (plan.n <= BURST_MAX && plan.n > (uint32_t)BURST_MAX - b->n)
+		return false;
+	if (plan.n > BURST_MAX ||
+		!(pkt_is_v4(p) ? write_v4(w, p, &plan, part) : write_v6(w, p, &plan, part))) {
+		pkt_drop(w, p, DROP_FRAGMENT_FAILED);
+		return true;
 	}
-	w->counters.originated += n - 1;
-	cut_note(w, p, size, n);
+	for (uint32_t i = 0; i < plan.n; i++) {
+		struct pkt *to = &w->pkt[stage * BURST_MAX + b->n];
+
+		*to = *p;
+		to->m = part[i];
+		burst_add(b, to);
+	}
+	w->counters.originated += plan.n - 1;
+	trace_note(
+		w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = p->frag_max, .pieces = plan.n});
 	worker_release(w, p->m);
-	return DROP_NONE;
+	return true;
 }
 
-void fragments_join(struct worker *w, struct burst *b)
+static bool add(struct worker *w, struct pkt *p, enum cut_stage stage, struct burst *b)
 {
-	for (uint16_t i = 0; i < w->parts.n; i++) {
-		if (b->n < BURST_MAX)
-			burst_add(b, w->parts.p[i]);
-		else
-			pkt_drop(w, w->parts.p[i], DROP_FRAGMENT_FAILED);
-	}
-	w->parts.n = 0;
+	if (stage == CUT_CLEAR || !may_leave(w, p))
+		return add_cut(w, p, stage, b);
+	if (b->n == BURST_MAX)
+		return false;
+	burst_add(b, p);
+	return true;
+}
+
+void fragments_add(struct worker *w, enum cut_stage stage, struct burst *b)
+{
+	struct burst *uncut = &w->uncut[stage];
+	uint16_t done = 0;
+
+	while (done < uncut->n && add(w, uncut->p[done], stage, b))
+		done++;
+	uncut->n = (uint16_t)(uncut->n - done);
+	memmove(uncut->p, uncut->p + done, uncut->n * sizeof(uncut->p[0]));
+}
+
+enum drop fragment_later(struct worker *w, struct pkt *p, uint16_t size)
+{
+	p->frag_max = size;
+	burst_add(&w->uncut[CUT_CLEAR], p);
+	return DROP_NONE;
 }
 
 // RFC 7739 5.2
@@ -116,34 +158,25 @@ rte_be32_t fragment_id(struct worker *w)
 	return rte_cpu_to_be_32(w->id * share + w->fragment_id);
 }
 
-static enum drop cut(struct worker *w, struct pkt *p, uint16_t size)
+// The gateway is the source of an ESP packet.
+static void allow_cutting(struct worker *w, struct pkt *p)
 {
-	p->frag_max = 0; // of what it carries
 	if (pkt_is_v4(p))
-		return fragment_v4(w, p, size);
-	p->frag_id = fragment_id(w);
-	return fragment_v6(w, p, size);
+		pkt_ip(p)->fragment_offset = 0;
+	else
+		p->frag_id = fragment_id(w);
 }
 
 void fragment_sealed(struct worker *w, struct burst *b)
 {
-	uint16_t kept = 0;
-
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
-		uint16_t size = sa_out_path(p->sa_out)->link_mtu;
 
-		if (rte_pktmbuf_data_len(p->m) <= size && p->m->pool == w->pool) {
-			b->p[kept++] = p;
-			continue;
-		}
-
-		enum drop d = cut(w, p, size);
-
-		if (d != DROP_NONE)
-			pkt_drop(w, p, d);
+		p->frag_max = sa_out_path(p->sa_out)->link_mtu;
+		if (!may_leave(w, p))
+			allow_cutting(w, p);
+		burst_add(&w->uncut[CUT_SEALED], p);
 	}
-	b->n = kept;
-	w->n_large = 0;
-	fragments_join(w, b);
+	b->n = 0;
+	fragments_follow(w, CUT_SEALED, b);
 }

@@ -12,10 +12,14 @@
 #define HELD_SECONDS      5          // longer than the control thread tries
 
 // What is in the wrong buffer, or finds no place.
-static __rte_noinline void put_unusual(struct worker *w, struct tx_buffer *tx, struct rte_mbuf *m)
+static __rte_noinline void put_unusual(struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
-	enum drop d = tx->n < TX_MAX ? buffer_leave_large(w, &m) : DROP_TX_FULL;
+	struct tx_buffer *tx = &w->tx[port];
+	enum drop d;
 
+	if (tx->n == TX_MAX && w->send != NULL)
+		w->send(w->sender, port);
+	d = tx->n < TX_MAX ? buffer_leave_large(w, &m) : DROP_TX_FULL;
 	if (d == DROP_NONE)
 		tx->m[tx->n++] = m;
 	else
@@ -27,7 +31,7 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 	struct tx_buffer *tx = &w->tx[port];
 
 	if (unlikely(tx->n == TX_MAX || buffer_is_large(w, m)))
-		put_unusual(w, tx, m);
+		put_unusual(w, m, port);
 	else
 		tx->m[tx->n++] = m;
 }

@@ -196,18 +196,21 @@ static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w
 	return *d == DROP_NONE;
 }
 
-// RFC 4303 3.3, outbound packet processing.
-static __rte_always_inline void esp_out(struct worker *w, const bool traced)
+static __rte_always_inline void send_burst(struct worker *w, struct burst *b, const bool traced)
+{
+	uint16_t n = b->n;
+
+	output_burst(w, b);
+	if (traced)
+		trace_output(w, b, n);
+}
+
+static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, const bool traced)
 {
 	struct crypto_op op[BURST_MAX];
-	struct burst *b = &w->protect;
-	uint16_t arrived = b->n, n = 0;
+	uint16_t n = 0;
 	bool in_udp = false;
 
-	for (uint16_t i = 0; i < b->n; i++)
-		sa_path_prefetch(b->p[i]->sa_out);
-	forward_burst(w, b);
-	stage_end(&w->stages, STAGE_FIT, arrived);
 	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
 		struct sa_out *sa = b->p[i]->sa_out;
 		uint16_t run = i;
@@ -257,10 +260,25 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 	if (unlikely(w->n_large > 0))
 		fragment_sealed(w, b);
 	n = b->n;
-	output_burst(w, b);
-	if (traced)
-		trace_output(w, b, n);
+	do
+		send_burst(w, b, traced);
+	while (fragments_follow(w, CUT_SEALED, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
+}
+
+// RFC 4303 3.3, outbound packet processing.
+static __rte_always_inline void esp_out(struct worker *w, const bool traced)
+{
+	struct burst *b = &w->protect;
+	uint16_t arrived = b->n;
+
+	for (uint16_t i = 0; i < b->n; i++)
+		sa_path_prefetch(b->p[i]->sa_out);
+	forward_burst(w, b);
+	stage_end(&w->stages, STAGE_FIT, arrived);
+	do
+		seal_burst(w, b, traced);
+	while (fragments_follow(w, CUT_CLEAR, b));
 }
 
 static __rte_noinline void pipeline_out(struct worker *w)
@@ -276,11 +294,11 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, n);
 	n = b->n;
-	if (traced)
-		trace_burst(w, b, TRACE_FORWARD);
-	output_burst(w, b);
-	if (traced)
-		trace_output(w, b, n);
+	do {
+		if (traced)
+			trace_burst(w, b, TRACE_FORWARD);
+		send_burst(w, b, traced);
+	} while (fragments_follow(w, CUT_CLEAR, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
@@ -290,7 +308,8 @@ static __rte_always_inline void pass(
 	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
 	w->now = now;
 	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
-	w->n_pkts = 0;
+	w->n_pkts = PARTS_MAX;
+	w->n_large = 0;
 	w->natt_proto = w->snapshot->udp_ports != NULL ? IPPROTO_UDP : IPPROTO_ESP;
 	w->n_udp = 0;
 	if (now >= w->next_tick) {

@@ -43,7 +43,7 @@ struct pkt {
 static_assert(sizeof(struct pkt) == 64, "one cache line");
 
 #define RX_BURST_MAX 64  // packets that one pass takes in
-#define BURST_MAX    256 // room for their fragments
+#define BURST_MAX    512 // the fragments of any packet find room: fragment.h
 
 struct burst {
 	uint16_t n;

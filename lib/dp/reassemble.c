@@ -234,6 +234,15 @@ static enum drop join(
 	return DROP_NONE;
 }
 
+// No larger than the largest that came; but what every link takes (RFC 791 3.2) is not cut further,
+// nor any packet into more than a burst has room for.
+static uint16_t largest_piece(const struct frag_datagram *d)
+{
+	uint32_t least = d->first->hdr_len + RTE_ALIGN_CEIL(d->map.len / BURST_MAX + 1, FRAG_UNIT);
+
+	return (uint16_t)RTE_MAX(d->largest, RTE_MAX(least, (uint32_t)IPV4_MIN_MTU));
+}
+
 // Makes a complete datagram the packet, whose header has to be mended then. False: it is counted as
 // dropped.
 static bool become_whole(
@@ -246,7 +255,7 @@ static bool become_whole(
 		give_up(w, table_for(w, p), d, reason);
 		return false;
 	}
-	p->frag_max = d->largest;
+	p->frag_max = largest_piece(d);
 	return true;
 }
 

@@ -250,6 +250,7 @@ bool trace_pass_begin(struct worker *w)
 		pass->waiting = 0;
 	}
 	pass->n_stories = pass->n_steps = 0;
+	memset(w->pkt, 0, PARTS_MAX * sizeof(w->pkt[0])); // no fragments yet
 	return true;
 }
 

@@ -72,6 +72,12 @@ void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned i
 	w->n_workers = n;
 }
 
+void worker_sender_set(struct worker *w, worker_send_fn send, void *sender)
+{
+	w->send = send;
+	w->sender = sender;
+}
+
 uint64_t worker_held(const struct worker *w)
 {
 	uint64_t n = w->n_held + rte_ring_count(w->handed);

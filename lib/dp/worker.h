@@ -21,10 +21,11 @@
 
 #define DUMMIES_MAX 64  // of one pass
 #define TX_MAX      512 // packets for one port that a pass may leave behind
-// Packets of one pass: those that came in, dummies, those made here, and fragments of all, in
-// clear, before they are sealed and after.
-#define PKTS_MAX (RX_BURST_MAX + DUMMIES_MAX + 7 * BURST_MAX)
-#define DEAD_MAX 256
+// Packets of one pass: fragments that are on their way, of each kind; those that came in, dummies,
+// those made here.
+#define PARTS_MAX (CUTS * BURST_MAX)
+#define PKTS_MAX  (PARTS_MAX + RX_BURST_MAX + DUMMIES_MAX + BURST_MAX)
+#define DEAD_MAX  256
 // One pass in so many is measured: the cost of measuring is lost in the noise.
 #define WORKER_STAGES_EVERY 1024
 // Octets behind the packet that ESP may need: padding, trailer and ICV.
@@ -51,6 +52,9 @@ struct tx_buffer {
 	struct rte_mbuf *m[TX_MAX];
 };
 
+// Has a port take what is in its buffer, and empties that.
+typedef void (*worker_send_fn)(void *sender, uint16_t port);
+
 // A packet that waits for its next hop's link address.
 struct held {
 	struct pkt p;
@@ -59,6 +63,9 @@ struct held {
 	uint32_t generation; // of the snapshot that p's pointers belong to
 	uint16_t port;       // to leave by
 };
+
+// What is cut: packets in clear, and ESP packets.
+enum cut_stage { CUT_CLEAR, CUT_SEALED, CUTS };
 
 struct worker {
 	// Set before the worker runs.
@@ -74,6 +81,8 @@ struct worker {
 	uint64_t tsc_hz;
 	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
 	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
+	worker_send_fn send;
+	void *sender;
 	uint32_t held_max;
 	uint32_t flow_slice;
 	struct worker *const *peers; // all workers, by id; NULL if there is one
@@ -94,14 +103,16 @@ struct worker {
 	struct burst protect;                   // to go out through an SA
 	struct burst forward;                   // to go on in clear
 	struct burst local;                     // for the gateway itself
-	struct burst parts;                     // of packets that were cut into fragments
+	struct burst uncut[CUTS];               // to be cut when there is room for the fragments
 	struct burst own;                       // answers and errors made in this pass
-	// Packets in protect whose ESP packets will be too large for the way and have to be cut.
+	// Packets for SAs whose ESP packets will be too large for the way and have to be cut.
 	uint16_t n_large;
 	uint16_t n_udp; // packets that came in as ESP in UDP
 	// What may be that: UDP, or if nobody has it ESP, which has been asked for before.
 	uint8_t natt_proto;
 
+	// The first PARTS_MAX are places for fragments, used again and again; the others are taken
+	// in turn, up to n_pkts.
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 
 	// From pass to pass.
@@ -145,6 +156,10 @@ void worker_errors_set(struct worker *w, uint32_t per_second);
 
 // Has workers hand over to each other, before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);
+
+// Whom to ask when the buffer of a port is full in the middle of a pass. Without, it is left so and
+// what is for the port is dropped. Control thread, before the worker runs.
+void worker_sender_set(struct worker *w, worker_send_fn send, void *sender);
 
 // Packets that wait for something, to be taken over from other workers too. Any thread.
 uint64_t worker_held(const struct worker *w);

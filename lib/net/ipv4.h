@@ -20,6 +20,7 @@ enum ipv4_fault {
 };
 
 #define IPV4_OFFSET_DF RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
+#define IPV4_MIN_MTU   68 // of any link (RFC 791 3.2)
 
 // A one's complement sum of 16-bit words (RFC 1071), whose carries have gathered on the left.
 static inline uint16_t ipv4_sum_fold(uint32_t sum)

@@ -6,9 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "buffers.h"
 #include "build_flow.h"
-#include "trace.h"
 #include "eal.h"
+#include "trace.h"
 
 #define BUFFERS       4095
 #define LARGE_BUFFERS 127
@@ -20,6 +21,7 @@
 struct rte_mempool *harness_pool, *harness_large_pool;
 struct neigh_table *harness_neigh;
 struct dad *harness_dad;
+uint32_t harness_reassembly_max = 64;
 
 static struct gateway *running[WORKERS];
 static struct rte_rcu_qsbr *qsbr; // nobody reads while the test writes
@@ -40,36 +42,6 @@ static void ask_nobody(
 	(void)arg, (void)port, (void)addr, (void)to;
 }
 
-// The memory of the pools' buffers. DPDK's own notes about it are where the leak sanitizer does not
-// look.
-static void *object[BUFFERS + LARGE_BUFFERS];
-static unsigned int n_objects;
-
-// A pool whose buffers are pieces of memory of their own: the address sanitizer sees what goes over
-// the end of one. room is an odd multiple of 64, so that there is no slack behind it.
-static struct rte_mempool *pool_new(const char *name, unsigned int n, uint16_t room)
-{
-	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
-	struct rte_mempool *pool = rte_mempool_create_empty(name, n,
-		(unsigned int)sizeof(struct rte_mbuf) + room, 0, sizeof(private), SOCKET_ID_ANY,
-		RTE_MEMPOOL_F_NO_SPREAD | RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-
-	if (pool == NULL)
-		return NULL;
-	rte_pktmbuf_pool_init(pool, &private);
-	for (unsigned int i = 0; i < n; i++) {
-		size_t size = pool->header_size + pool->elt_size + pool->trailer_size;
-		void *o = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
-
-		if (o == NULL ||
-			rte_mempool_populate_iova(pool, o, (uintptr_t)o, size, NULL, NULL) != 1)
-			abort();
-		object[n_objects++] = o;
-	}
-	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
-	return pool;
-}
-
 static int start(uint16_t room, uint16_t large_room)
 {
 	eal_start();
@@ -77,8 +49,8 @@ static int start(uint16_t room, uint16_t large_room)
 		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(WORKERS + 1), RTE_CACHE_LINE_SIZE));
 	if (qsbr == NULL || rte_rcu_qsbr_init(qsbr, WORKERS + 1) != 0)
 		return -1;
-	harness_pool = pool_new("packets", BUFFERS, room);
-	harness_large_pool = pool_new("large", LARGE_BUFFERS, large_room);
+	harness_pool = test_pool_new("packets", BUFFERS, room);
+	harness_large_pool = test_pool_new("large", LARGE_BUFFERS, large_room);
 	return harness_pool != NULL && harness_large_pool != NULL ? 0 : -1;
 }
 
@@ -99,8 +71,7 @@ int harness_stop(void **state)
 	(void)state;
 	rte_mempool_free(harness_pool);
 	rte_mempool_free(harness_large_pool);
-	while (n_objects > 0)
-		free(object[--n_objects]);
+	test_pools_free();
 	free(qsbr);
 	eal_stop();
 	return 0;
@@ -228,6 +199,37 @@ void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_
 	g->w->trace = g->w->tracing = g->trace;
 }
 
+// A driver that frees fast wants buffers of one pool, in one piece and with one owner.
+static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
+{
+	struct frame *f = &g->sent[g->n_sent++];
+
+	assert_in_range(g->n_sent, 1, SENT_MAX);
+	assert_ptr_equal(m->pool, harness_pool);
+	assert_int_equal(m->nb_segs, 1);
+	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
+	assert_true(RTE_MBUF_DIRECT(m));
+	assert_int_equal(m->pkt_len, m->data_len);
+	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->snapshot->port[port].mtu);
+	f->port = port;
+	f->len = m->data_len;
+	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
+	rte_pktmbuf_free(m);
+}
+
+static void take_buffer(void *gateway, uint16_t port)
+{
+	struct gateway *g = gateway;
+	struct tx_buffer *tx = &g->w->tx[port];
+
+	if (g->blocked)
+		return;
+	for (uint16_t i = 0; i < tx->n; i++)
+		take_frame(g, port, tx->m[i]);
+	g->w->counters.tx += tx->n;
+	tx->n = 0;
+}
+
 struct gateway *gateway_new(unsigned int id, const char *text)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
@@ -254,12 +256,13 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		.tsc_hz = TSC_HZ,
 		.errors_per_second = g->conf->icmp_errors_per_second,
 		.held_max = g->conf->neighbour_hold,
-		.reassembly_max = 64,
+		.reassembly_max = harness_reassembly_max,
 		.reassembly_s = 30,
 	});
 	if (g->w == NULL)
 		abort();
 	static_neighbours(g->conf);
+	worker_sender_set(g->w, take_buffer, g);
 	running[id] = g;
 	g->now = 5 * TSC_HZ;
 	if (all_traced())
@@ -328,24 +331,6 @@ struct rte_mbuf *frame_mbuf_at_end(const struct frame *f)
 	return m;
 }
 
-// A driver that frees fast wants buffers of one pool, in one piece and with one owner.
-static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
-{
-	struct frame *f = &g->sent[g->n_sent++];
-
-	assert_in_range(g->n_sent, 1, SENT_MAX);
-	assert_ptr_equal(m->pool, harness_pool);
-	assert_int_equal(m->nb_segs, 1);
-	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
-	assert_true(RTE_MBUF_DIRECT(m));
-	assert_int_equal(m->pkt_len, m->data_len);
-	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->snapshot->port[port].mtu);
-	f->port = port;
-	f->len = m->data_len;
-	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
-	rte_pktmbuf_free(m);
-}
-
 static void difference(
 	struct counters *d, const struct counters *after, const struct counters *before)
 {
@@ -377,12 +362,8 @@ static void pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 
 void gateway_take(struct gateway *g)
 {
-	for (uint16_t p = 0; p < PORTS_MAX; p++) {
-		for (uint16_t i = 0; i < g->w->tx[p].n; i++)
-			take_frame(g, p, g->w->tx[p].m[i]);
-		g->w->counters.tx += g->w->tx[p].n;
-		g->w->tx[p].n = 0;
-	}
+	for (uint16_t p = 0; p < PORTS_MAX; p++)
+		take_buffer(g, p);
 	check_conservation(g);
 }
 
@@ -392,19 +373,28 @@ void gateway_pass_mbufs(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 	gateway_take(g);
 }
 
+static void frame_mbufs(struct rte_mbuf *m[], const struct frame in[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = frame_mbuf(&in[i]);
+}
+
 void gateway_pass_blocked(struct gateway *g, const struct frame in[], unsigned int n)
 {
 	struct rte_mbuf *m[RX_BURST_MAX];
 
-	for (unsigned int i = 0; i < n; i++)
-		m[i] = frame_mbuf(&in[i]);
+	frame_mbufs(m, in, n);
+	g->blocked = true;
 	pass(g, m, n);
+	g->blocked = false;
 }
 
 void gateway_pass(struct gateway *g, const struct frame in[], unsigned int n)
 {
-	gateway_pass_blocked(g, in, n);
-	gateway_take(g);
+	struct rte_mbuf *m[RX_BURST_MAX];
+
+	frame_mbufs(m, in, n);
+	gateway_pass_mbufs(g, m, n);
 }
 
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port)

@@ -13,7 +13,7 @@
 #include "pipeline.h"
 #include "test.h"
 
-#define SENT_MAX 700
+#define SENT_MAX 2000
 
 #define TSC_HZ 1000000 // time is in microseconds
 
@@ -28,6 +28,7 @@ struct gateway {
 	struct worker *w;
 	uint64_t now;
 	struct trace *trace;  // NULL: nothing is traced
+	bool blocked;         // ports take nothing
 	struct counters last; // what the last pass counted
 	unsigned int n_sent;  // what the last pass sent
 	struct frame sent[SENT_MAX];
@@ -36,6 +37,8 @@ struct gateway {
 extern struct rte_mempool *harness_pool, *harness_large_pool;
 extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
+
+extern uint32_t harness_reassembly_max; // buffers that may wait on each side: 64
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
 // they return 0 or -1.

@@ -6,13 +6,14 @@
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
 // remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules;
-// more settings of the policies for the tunnel; more policies.
+// more settings of the policies for the tunnel; more policies; MTU of LAN.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"icmp = { errors_per_second = 1000; };\n"
 	"ports = (\n"
 	"  { name = \"lan\"; device = \"net_null0\";\n"
-	"    addresses = [ \"10.%1$u.0.1/24\", \"2001:db8:%1$u::1/64\" ]; },\n"
+	"    addresses = [ \"10.%1$u.0.1/24\", \"2001:db8:%1$u::1/64\" ];\n"
+	"    mtu = %13$u; },\n"
 	"  { name = \"wan\"; device = \"net_null1\";\n"
 	"    addresses = [ \"192.0.2.%1$u/24\", \"2001:db8:f::%1$u/64\" ];\n"
 	"    mtu = %5$u; } );\n"
@@ -85,7 +86,8 @@ static struct gateway *gateway_of(
 	sa_write(in, &s, s.sa_in, 0x1000 + there);
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
 		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "",
-		s.tunnel != NULL ? s.tunnel : "", s.policies != NULL ? s.policies : "");
+		s.tunnel != NULL ? s.tunnel : "", s.policies != NULL ? s.policies : "",
+		s.lan_mtu != 0 ? s.lan_mtu : 1500);
 	return gateway_new(here - 1, text);
 }
 
