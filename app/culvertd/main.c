@@ -29,8 +29,6 @@
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
-// A pass reassembles at most one packet for each that comes in.
-#define LARGE_PER_WORKER (2 * RX_BURST_MAX)
 // At most one packet buffer in four is given to fragments that wait; but a worker has room for two
 // datagrams of 65535 octets on each side.
 #define REASSEMBLY_SHARE 4
@@ -155,7 +153,7 @@ static int memory_start(struct gateway *g)
 	unsigned int mtu = largest_mtu(conf);
 
 	g->pool = pool_new("packets", conf->packet_buffers, mtu);
-	g->large_pool = pool_new("reassembled", conf->n_workers * LARGE_PER_WORKER, UINT16_MAX);
+	g->large_pool = pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX);
 	if (g->pool == NULL || g->large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
 	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);

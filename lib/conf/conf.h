@@ -22,6 +22,9 @@
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
+// For reassembled packets, for each worker: a pass reassembles at most one for each that comes in,
+// and frees them at its end.
+#define CONF_LARGE_BUFFERS 128
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BUFFER_OVERHEAD 320 // octets of a packet buffer that hold no packet: headers, headroom
-#define FLOW_OCTETS     288 // of a flow: its entry and its part of the index
+#define BUFFER_OVERHEAD 320   // octets of a packet buffer that hold no packet: headers, headroom
+#define FRAME_OVERHEAD  146   // of a frame: what is around the packet, and what ESP may add
+#define LARGE_OCTETS    65920 // of a buffer for a reassembled packet
+#define FLOW_OCTETS     288   // of a flow: its entry and its part of the index
 
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
 {
@@ -103,7 +105,7 @@ static unsigned int buffer_octets(const struct conf *c)
 	unsigned int room = 2048;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		room = RTE_MAX(room, (unsigned int)c->ports[i].mtu);
+		room = RTE_MAX(room, (unsigned int)c->ports[i].mtu + FRAME_OVERHEAD);
 	return BUFFER_OVERHEAD + room;
 }
 
@@ -126,15 +128,18 @@ static void check_memory(struct conf_reader *r)
 		c->packet_buffers = packet_buffers_wanted(c);
 	c->flow_memory_mb = (unsigned int)((uint64_t)c->flows_max * FLOW_OCTETS >> 20) + 1;
 
-	uint64_t mb = ((uint64_t)c->packet_buffers * buffer_octets(c) >> 20) + 1;
+	unsigned int large = c->n_workers * CONF_LARGE_BUFFERS;
+	uint64_t octets =
+		(uint64_t)c->packet_buffers * buffer_octets(c) + (uint64_t)large * LARGE_OCTETS;
+	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb;
 
-	mb += c->flow_memory_mb;
 	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
 		!conf_refused(memory, "packet_buffers") && !conf_refused(flows, "max"))
 		conf_err(r, memory_setting(r),
-			"%u MB is too little for %u packet buffers and %u flows, memory.size must "
-			"be at least %" PRIu64 ", or packet_buffers or flows.max less",
-			c->memory_mb, c->packet_buffers, c->flows_max, mb);
+			"%u MB is too little for %u packet buffers, %u of 64 kB and %u flows, "
+			"memory.size must be at least %" PRIu64
+			", or packet_buffers, cpus.workers or flows.max less",
+			c->memory_mb, c->packet_buffers, large, c->flows_max, mb);
 }
 
 // An error about a size that fits no port teaches nothing.
