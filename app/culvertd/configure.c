@@ -117,7 +117,7 @@ static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		g->ports[i].conf = &conf->ports[i];
 	g->conf = conf;
-	peers_follow(g);
+	peers_follow(g, g->retired);
 	path_mtus_apply(g);
 }
 

@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "control.h"
 #include "esp_out.h"
@@ -118,16 +119,62 @@ static const struct sa_in *newest(const struct spd_policy *p)
 	return found;
 }
 
-void peers_follow(struct gateway *g)
+// The policy of another snapshot that has the name of number i of this one, mostly in its place.
+static const struct spd_policy *namesake(
+	const struct spd *other, const struct spd_policy *p, unsigned int i)
+{
+	unsigned int n = spd_count(other);
+
+	for (unsigned int k = 0; k < n; k++) {
+		const struct spd_policy *q = spd_at(other, (i + k) % n);
+
+		if (q->name_hash == p->name_hash && strcmp(q->name, p->name) == 0)
+			return q;
+	}
+	return NULL;
+}
+
+static bool is_where_asked(const struct sa_out *sa)
+{
+	const struct sa_peer asked = sa_peer_asked(&sa->sa.asked);
+
+	return same(&sa->peer, &asked);
+}
+
+static bool is_asked_the_same(const struct sa_out *a, const struct sa_out *b)
+{
+	const struct sa_peer x = sa_peer_asked(&a->sa.asked), y = sa_peer_asked(&b->sa.asked);
+
+	return same(&x, &y) && a->sa.udp_port == b->sa.udp_port &&
+	       ip_addr_equal(&a->sa.local, &b->sa.local);
+}
+
+// Where the SA before it had found the peer, if all SAs of the policy are new: it is the same one
+// as long as it is asked for in the same way, as with IKE, whose new SAs begin where the old ones
+// were (RFC 7296 2.23). A guess that the first genuine packet corrects. NULL: nothing was learnt.
+static const struct sa_peer *inherited(const struct spd_policy *p, const struct spd_policy *before)
+{
+	if (before == NULL || before->action != SPD_PROTECT || !before->out->follow ||
+		!is_where_asked(p->out) || !is_asked_the_same(p->out, before->out))
+		return NULL;
+	return &before->out->peer;
+}
+
+void peers_follow(struct gateway *g, const struct snapshot *before)
 {
 	const struct snapshot *s = g->snapshot;
 
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
-		const struct sa_in *in = p->action == SPD_PROTECT ? newest(p) : NULL;
+		const struct sa_peer *peer;
+		const struct sa_in *in;
 
-		if (in != NULL && p->out->follow)
-			move(g, p->out, sa_in_heard(in));
+		if (p->action != SPD_PROTECT || !p->out->follow)
+			continue;
+		in = newest(p);
+		peer = in != NULL ? sa_in_heard(in) : inherited(p, namesake(before->spd, p, i));
+		if (peer != NULL)
+			move(g, p->out, peer);
 	}
 }
 

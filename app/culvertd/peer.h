@@ -12,8 +12,9 @@
 // A genuine packet has come from where the peer was not before (EVENT_PEER_HEARD).
 void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms);
 
-// After a reload: SAs that are new follow peers that have been heard before.
-void peers_follow(struct gateway *g);
+// After a reload: SAs that are new follow peers that have been heard before, by SAs that are still
+// there, or by those of the same policy in the snapshot before.
+void peers_follow(struct gateway *g, const struct snapshot *before);
 
 // Sends NAT-keepalives where nothing else was sent. To be called every 100 ms.
 void peer_tick(struct gateway *g, uint64_t now_ms);
