@@ -136,12 +136,71 @@ static void test_workers(void **state)
 	gateway_free(g[1]);
 }
 
+// A worker that does not take over what it is given: what finds no room is counted, the rest waits
+// for it, and afterwards all is as before.
+static void test_ring_full(void **state)
+{
+	enum { FRAGMENTS = 3000, RING = 1023 };
+	struct gateway *g[2] = {site_a((struct site){0}), NULL};
+	const struct worker *stuck;
+	struct worker *workers[2];
+	struct peer b = peer_new(g[0], "from-b");
+	uint64_t full = 0, own = 0;
+	char text[8192];
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	g[1] = gateway_new(1, text);
+	for (unsigned int i = 0; i < 2; i++)
+		workers[i] = g[i]->w;
+	for (unsigned int i = 0; i < 2; i++)
+		worker_peers_set(g[i]->w, workers, 2);
+	stuck = g[1]->w;
+	datagram_fill(2000, 9);
+	for (uint16_t i = 1; i <= FRAGMENTS; i++) {
+		struct frame f =
+			piece(WAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .id = i), 0, 1000);
+		struct frame esp = sealed(&b, i, &f);
+		unsigned int waiting = rte_ring_count(stuck->handed);
+
+		gateway_pass(g[0], &esp, 1);
+		full += g[0]->last.drops[DROP_RING_FULL];
+		assert_int_equal(g[0]->last.drops[DROP_RING_FULL] > 0,
+			waiting == RING && g[0]->last.drops[DROP_FRAGMENTS_FULL] == 0);
+		own += waiting == rte_ring_count(stuck->handed) &&
+		       g[0]->last.drops[DROP_RING_FULL] == 0;
+	}
+	assert_in_range(full, 1, FRAGMENTS);
+	assert_int_equal(own + full + RING, FRAGMENTS);
+	assert_int_equal(worker_held(stuck), RING);
+	while (!rte_ring_empty(stuck->handed))
+		gateway_pass(g[1], NULL, 0);
+	assert_in_range(worker_held(stuck), 1, 64);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct frame f = piece(WAN,
+			(struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .id = 0x7fff), i * 1000, 1000);
+		struct frame esp = sealed(&b, FRAGMENTS + 1 + i, &f);
+
+		gateway_pass(g[i], &esp, 1);
+		collect_all(g[i], NULL);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		gateway_pass(g[i], NULL, 0);
+		collect_all(g[i], NULL);
+	}
+	expect_whole();
+	peer_free(&b);
+	gateway_free(g[0]);
+	gateway_free(g[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_tunnels),
 		pipeline_test(test_rekey),
 		pipeline_test(test_workers),
+		pipeline_test(test_ring_full),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -147,6 +147,69 @@ static void test_model(void **state)
 	assert_in_range(matched, packets / 4, packets - packets / 20); // both answers were common
 }
 
+#define SAS 5
+
+// SAs in no order that memory has, and none for some policies.
+static void random_receivers(struct spd_policy *p, struct sa_in sas[], uint64_t *seed)
+{
+	p->n_in = p->action == SPD_PROTECT ? random_below(seed, SPD_IN_MAX + 1) : 0;
+	for (unsigned int i = 0; i < p->n_in; i++)
+		p->in[i] = &sas[random_below(seed, SAS)];
+}
+
+// Of a fragment that came out of the SA: ports are not looked at, nor in IPv6 the protocol.
+static long naive_receiver(const struct spd_policy policy[], unsigned int n, const struct sa_in *sa,
+	const struct ip_view *fragment)
+{
+	bool v6 = ip_addr_family(&fragment->src) == IP_V6;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct spd_policy *p = &policy[i];
+		bool receives = false;
+
+		for (unsigned int k = 0; k < p->n_in; k++)
+			receives |= p->in[k] == sa;
+		if (receives && (v6 || p->proto == SPD_PROTO_ANY || p->proto == fragment->proto) &&
+			naive_prefix(&p->remote, family_of(p), &fragment->src) &&
+			naive_prefix(&p->local, family_of(p), &fragment->dst))
+			return i;
+	}
+	return -1;
+}
+
+static void test_receiver(void **state)
+{
+	static const unsigned int sizes[] = {1, 2, 3, 10, 100, POLICIES_MAX};
+	static struct spd_policy policy[POLICIES_MAX];
+	static struct sa_in sas[SAS + 1]; // the last is nobody's
+	uint64_t seed = 5;
+	unsigned long found = 0, asked = 0;
+
+	(void)state;
+	for (unsigned long round = 0; round < rounds(24); round++) {
+		unsigned int n = sizes[round % COUNT_OF(sizes)];
+		struct spd *spd;
+
+		for (unsigned int i = 0; i < n; i++) {
+			policy[i] = random_policy(&seed);
+			random_receivers(&policy[i], sas, &seed);
+		}
+		spd = spd_new(policy, n);
+		assert_non_null(spd);
+		for (unsigned int i = 0; i < 4000; i++) {
+			const struct sa_in *sa = &sas[random_below(&seed, SAS + 1)];
+			struct ip_view fragment = random_packet(&seed);
+			long right = naive_receiver(policy, n, sa, &fragment);
+
+			check_found(spd, spd_find_receiver(spd, sa, &fragment), right);
+			found += right >= 0;
+			asked++;
+		}
+		spd_free(spd);
+	}
+	assert_in_range(found, asked / 5, asked);
+}
+
 static struct ip_prefix prefix(const char *text)
 {
 	struct ip_prefix p;
@@ -243,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_receiver),
 	};
 
 	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
