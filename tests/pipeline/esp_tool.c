@@ -5,7 +5,8 @@
 //
 // First come two lines "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B, with "-" for
 // no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet that comes in by
-// that port, and is answered by one line: "sent PACKET" with the one that leaves, or "drop REASON".
+// that port, and is answered by one line: "sent PACKET..." with those that leave, "drop REASON" or,
+// if it waits, "held".
 // Numbers and packets are hexadecimal.
 #include "hex.h"
 #include "site_v6.h"
@@ -31,13 +32,19 @@ static void print_sa(const struct conf_sa *sa)
 
 static void answer(const struct gateway *g)
 {
-	for (enum drop d = 1; d < DROP_COUNT; d++)
-		if (g->last.drops[d] != 0)
-			printf("drop %s\n", drop_info[d].name);
-	if (g->n_sent > 0) {
-		print_hex("sent ", frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]));
-		putchar('\n');
-	}
+	enum drop d = 1;
+
+	while (d < DROP_COUNT && g->last.drops[d] == 0)
+		d++;
+	if (g->n_sent > 0)
+		printf("sent");
+	else if (d < DROP_COUNT)
+		printf("drop %s", drop_info[d].name);
+	else
+		printf("held");
+	for (unsigned int i = 0; i < g->n_sent; i++)
+		print_hex(" ", frame_packet(&g->sent[i]), frame_packet_len(&g->sent[i]));
+	putchar('\n');
 	fflush(stdout);
 }
 
