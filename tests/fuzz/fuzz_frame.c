@@ -6,6 +6,8 @@
 
 #include "fuzz.h"
 #include "fuzz_gateway.h"
+#include "site_v6.h"
+#include "udp.h"
 
 enum {
 	BY_WAN = 1,       // else by LAN
@@ -19,11 +21,15 @@ enum {
 
 #define FRAMES_MAX 16
 
+static struct gateway *site, *site_v6;
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
+	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP})); // between A and B, not C
+	site_v6 = fuzz_gateway_add(site_v6_b(OVER_V4, (struct site){0}));
 	return 0;
 }
 
@@ -85,6 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 		input += 3 + frame_len;
 		len -= 3 + frame_len;
 	}
-	fuzz_gateway_pass(v6 ? fuzz_gateway_v6 : fuzz_gateway, m, n);
+	fuzz_gateway_pass(v6 ? site_v6 : site, m, n);
 	return 0;
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any octets as what a peer has sealed in transport mode with the right key: what becomes of the
+// packet that ESP was in, and behind NATs of the checksums in it. The first octet of the input says
+// how it comes, the second is the TOS, the protocol that the trailer names, and the size of
+// fragments; the rest is encrypted.
+#include <netinet/in.h>
+
+#include "fuzz.h"
+#include "fuzz_gateway.h"
+#include "site_transport.h"
+#include "udp.h"
+
+enum {
+	BARE = 1,          // else in UDP, to the other gateway
+	RIGHT_TRAILER = 2, // padding and next header follow the octets
+	RIGHT_LENGTH = 4,  // of UDP
+	IS_UDP = 8,        // the trailer says so
+	CUT = 16,          // it comes in fragments
+	OPTIONS = 32,      // of IP, in front of ESP
+};
+
+#define TEXT_MAX 1400
+
+static struct gateway *in_udp, *bare;
+static struct peer to_in_udp, to_bare;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	fuzz_gateway_start();
+	in_udp = fuzz_gateway_add(site_transport(1, (struct site){.sa = IN_UDP}));
+	bare = fuzz_gateway_add(site_transport(2, (struct site){0}));
+	to_in_udp = peer_new(in_udp, "i1");
+	to_bare = peer_new(bare, "i1");
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+{
+	static uint32_t seq;
+	static struct frame piece[FUZZ_PIECES_MAX];
+	struct rte_mbuf *m[FUZZ_PIECES_MAX];
+	uint8_t text[TEXT_MAX + 64] = {0};
+	unsigned int n = 1;
+
+	if (len < 2)
+		return 0;
+
+	bool is_bare = (input[0] & BARE) != 0;
+	const struct peer *peer = is_bare ? &to_bare : &to_in_udp;
+	struct gateway *g = is_bare ? bare : in_udp;
+	uint16_t text_len = (uint16_t)RTE_MIN(len - 2, (size_t)TEXT_MAX);
+
+	memcpy(text, input + 2, text_len);
+	if ((input[0] & RIGHT_LENGTH) != 0 && text_len >= 8)
+		put16(text + 4, text_len);
+	if ((input[0] & RIGHT_TRAILER) != 0)
+		text_len = peer_trailer(
+			peer, text, text_len, (input[0] & IS_UDP) != 0 ? IPPROTO_UDP : input[1]);
+	while (text_len % peer->sa->cipher->block != 0 || text_len == 0)
+		text_len++;
+	piece[0] = peer_seal(peer, (struct esp){.seq = ++seq,
+					   .text = text,
+					   .text_len = text_len,
+					   .tos = input[1],
+					   .options = (input[0] & OPTIONS) != 0 ? 8 : 0});
+	if (!is_bare)
+		piece[0] = into_udp(&piece[0], NATT, NATT);
+	if ((input[0] & CUT) != 0)
+		n = fuzz_cut(piece, input[1]);
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = frame_mbuf(&piece[i]);
+	fuzz_gateway_pass(g, m, n);
+	assert_int_equal(g->last.drops[DROP_AUTH], 0);
+	return 0;
+}
