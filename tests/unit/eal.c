@@ -8,6 +8,11 @@
 
 #include <rte_common.h>
 #include <rte_eal.h>
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+
+struct rte_mempool *eal_pool;
+struct rte_rcu_qsbr *eal_qsbr;
 
 static int first_cpu(const cpu_set_t *cpus)
 {
@@ -52,6 +57,43 @@ int eal_group_start(void **state)
 int eal_group_stop(void **state)
 {
 	(void)state;
+	eal_stop();
+	return 0;
+}
+
+int eal_pool_start(void **state)
+{
+	(void)state;
+	eal_start();
+	eal_pool = rte_pktmbuf_pool_create(
+		"packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	return eal_pool != NULL ? 0 : -1;
+}
+
+int eal_pool_stop(void **state)
+{
+	unsigned int lost = rte_mempool_in_use_count(eal_pool);
+
+	(void)state;
+	rte_mempool_free(eal_pool);
+	eal_stop();
+	return lost == 0 ? 0 : -1;
+}
+
+int eal_qsbr_start(void **state)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(2);
+
+	(void)state;
+	eal_start();
+	eal_qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
+	return eal_qsbr != NULL ? rte_rcu_qsbr_init(eal_qsbr, 2) : -1;
+}
+
+int eal_qsbr_stop(void **state)
+{
+	(void)state;
+	free(eal_qsbr);
 	eal_stop();
 	return 0;
 }

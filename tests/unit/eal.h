@@ -12,3 +12,13 @@ void eal_stop(void);
 // The same as fixtures of a group of tests.
 int eal_group_start(void **state);
 int eal_group_stop(void **state);
+
+// The same with a pool of 63 buffers; the end fails if one of them has not come back.
+extern struct rte_mempool *eal_pool;
+int eal_pool_start(void **state);
+int eal_pool_stop(void **state);
+
+// The same with readers 0 and 1 of shared memory (QSBR).
+extern struct rte_rcu_qsbr *eal_qsbr;
+int eal_qsbr_start(void **state);
+int eal_qsbr_stop(void **state);

@@ -9,58 +9,19 @@
 #include "esp_in.h"
 #include "esp_out.h"
 #include "ipv4.h"
+#include "sas.h"
 #include "test.h"
 
 #define INNER_MAX 1500
 
-static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {7, 8, 9};
-static struct rte_mempool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	eal_start();
-	pool = rte_pktmbuf_pool_create(
-		"packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	return pool != NULL ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-	unsigned int lost = rte_mempool_in_use_count(pool);
-
-	(void)state;
-	rte_mempool_free(pool);
-	eal_stop();
-	return lost == 0 ? 0 : -1;
-}
-
-static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
-{
-	struct sa_params p = {
-		.name = "sa",
-		.spi = 0x12345678,
-		.key = {cipher, auth, key, key},
-		.engine = "auto",
-		.replay_window = 64,
-		.tos_copied = 0xff,
-		.ttl = 64,
-		.n_workers = 1,
-	};
-
-	assert_int_equal(ip_addr_parse(&p.local, "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.remote, "192.0.2.2"), 0);
-	return p;
-}
-
 static struct sa_params cbc_params(void)
 {
-	return params(cipher_alg_find("aes-128-cbc"), auth_alg_find("hmac-sha1-96"));
+	return sas_params(cipher_alg_find("aes-128-cbc"), auth_alg_find("hmac-sha1-96"));
 }
 
 static struct rte_mbuf *inner_packet(uint16_t len)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(eal_pool);
 
 	assert_non_null(m);
 
@@ -145,7 +106,7 @@ static void test_every_algorithm(void **state)
 			if (!alg_pair_ok(c, a))
 				continue;
 
-			struct sa_params p = params(c, a);
+			struct sa_params p = sas_params(c, a);
 			struct sa_out *out = sa_out_new(&p);
 			struct sa_in *in = sa_in_new(&p);
 			uint64_t packets = 0, bytes = 0;
@@ -289,7 +250,7 @@ static void test_sequence_reserved(void **state)
 // Every length of an ESP packet: enough for its fields, and whole blocks.
 static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 {
-	struct sa_params p = params(c, a);
+	struct sa_params p = sas_params(c, a);
 	struct sa_in *in = sa_in_new(&p);
 	uint16_t around = (uint16_t)(20 + 8 + c->iv_len + alg_pair_icv_len(c, a));
 
@@ -332,5 +293,5 @@ int main(void)
 		cmocka_unit_test(test_lengths),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_pool_start, eal_pool_stop);
 }

@@ -13,33 +13,12 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "packets.h"
+#include "sas.h"
 #include "test.h"
-
-static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {7, 8, 9};
-static struct rte_mempool *pool;
-
-static int start(void **state)
-{
-	(void)state;
-	eal_start();
-	pool = rte_pktmbuf_pool_create(
-		"packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	return pool != NULL ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-	unsigned int lost = rte_mempool_in_use_count(pool);
-
-	(void)state;
-	rte_mempool_free(pool);
-	eal_stop();
-	return lost == 0 ? 0 : -1;
-}
 
 static struct rte_mbuf *packet_mbuf(const void *octets, uint32_t len)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(eal_pool);
 
 	assert_non_null(m);
 	memcpy(rte_pktmbuf_append(m, (uint16_t)len), octets, len);
@@ -61,18 +40,11 @@ static const char nexthop; // nobody looks at it
 static struct sa_params params(
 	const struct cipher_alg *cipher, const struct auth_alg *auth, bool v6)
 {
-	struct sa_params p = {
-		.name = "sa",
-		.spi = 0x12345678,
-		.mode = SA_TRANSPORT,
-		.key = {cipher, auth, key, key},
-		.engine = "auto",
-		.replay_window = 64,
-		.n_workers = 1,
-		.nexthop = (const void *)&nexthop,
-		.mtu = 1500,
-	};
+	struct sa_params p = sas_params(cipher, auth);
 
+	p.mode = SA_TRANSPORT;
+	p.nexthop = (const void *)&nexthop;
+	p.mtu = 1500;
 	assert_int_equal(ip_addr_parse(&p.local, v6 ? "2001:db8:f::1" : "192.0.2.1"), 0);
 	assert_int_equal(ip_addr_parse(&p.remote, v6 ? "2001:db8:e::2" : "198.51.100.2"), 0);
 	return p;
@@ -178,7 +150,7 @@ static void test_vectors(void **state)
 // An IPv4 packet whose options are all "no operation".
 static struct rte_mbuf *packet_with_options(uint16_t len, uint8_t hdr_len)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(eal_pool);
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = (uint8_t)(0x40 | hdr_len / 4),
 		.total_length = rte_cpu_to_be_16(len),
@@ -327,5 +299,5 @@ int main(void)
 		cmocka_unit_test(test_text),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_pool_start, eal_pool_stop);
 }

@@ -10,7 +10,6 @@
 #define REACHABLE_S 30
 #define TABLE_MAX   16
 
-static struct rte_rcu_qsbr *qsbr;
 static _Thread_local struct neigh_hints hints;
 
 // Requests that the table sent.
@@ -34,29 +33,11 @@ static void solicit(
 		asked.to = *to;
 }
 
-static int start(void **state)
-{
-	size_t size = rte_rcu_qsbr_get_memsize(2);
-
-	(void)state;
-	eal_start();
-	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
-	return qsbr != NULL ? rte_rcu_qsbr_init(qsbr, 2) : -1;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	free(qsbr);
-	eal_stop();
-	return 0;
-}
-
 static struct neigh_table *table_new(uint32_t max)
 {
 	struct neigh_table *t = neigh_table_new(&(struct neigh_params){.max = max,
 		.reachable_s = REACHABLE_S,
-		.qsbr = qsbr,
+		.qsbr = eal_qsbr,
 		.solicit = solicit,
 		.arg = &asked});
 
@@ -466,5 +447,5 @@ int main(void)
 		cmocka_unit_test(test_list),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_qsbr_start, eal_qsbr_stop);
 }

@@ -10,7 +10,6 @@
 
 #define PORT 1
 
-static struct rte_rcu_qsbr *qsbr;
 static struct neigh_table *t;
 static struct neigh_hints hints; // about t
 static const struct ip_addr addr = {.b = {0xfe, 0x80, [15] = 7}};
@@ -25,24 +24,6 @@ static void solicit(
 	assert_int_equal(port, PORT);
 	assert_true(ip_addr_equal(a, &addr));
 	solicited++;
-}
-
-static int start(void **state)
-{
-	size_t size = rte_rcu_qsbr_get_memsize(1);
-
-	(void)state;
-	eal_start();
-	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
-	return qsbr != NULL ? rte_rcu_qsbr_init(qsbr, 1) : -1;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	free(qsbr);
-	eal_stop();
-	return 0;
 }
 
 #define NONE NEIGH_STATIC // in the table below: no entry
@@ -82,7 +63,7 @@ static void check_row(enum neigh_state from, int kind, bool s, bool o,
 	const struct rte_ether_addr *mac, enum neigh_state to, const struct rte_ether_addr *right)
 {
 	const struct neigh_params p = {
-		.max = 16, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit};
+		.max = 16, .reachable_s = 30, .qsbr = eal_qsbr, .solicit = solicit};
 	struct rte_ether_addr found;
 	uint64_t now;
 
@@ -143,7 +124,7 @@ static void test_table(void **state)
 static void test_static(void **state)
 {
 	const struct neigh_params p = {
-		.max = 16, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit};
+		.max = 16, .reachable_s = 30, .qsbr = eal_qsbr, .solicit = solicit};
 	struct rte_ether_addr found;
 
 	(void)state;
@@ -161,7 +142,7 @@ static void test_static(void **state)
 static void test_timing(void **state)
 {
 	const struct neigh_params p = {
-		.max = 16, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit};
+		.max = 16, .reachable_s = 30, .qsbr = eal_qsbr, .solicit = solicit};
 	struct rte_ether_addr found;
 
 	(void)state;
@@ -296,5 +277,5 @@ int main(void)
 		cmocka_unit_test(test_duplicate),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_qsbr_start, eal_qsbr_stop);
 }

@@ -11,8 +11,6 @@
 #define TABLE_MAX  16
 #define RACE_ADDRS 64
 
-static struct rte_rcu_qsbr *qsbr;
-
 static void solicit(
 	void *arg, uint16_t port, const struct ip_addr *a, const struct rte_ether_addr *to)
 {
@@ -20,24 +18,6 @@ static void solicit(
 	(void)port;
 	(void)a;
 	(void)to;
-}
-
-static int start(void **state)
-{
-	size_t size = rte_rcu_qsbr_get_memsize(2);
-
-	(void)state;
-	eal_start();
-	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
-	return qsbr != NULL ? rte_rcu_qsbr_init(qsbr, 2) : -1;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	free(qsbr);
-	eal_stop();
-	return 0;
 }
 
 static struct ip_addr addr(unsigned int i)
@@ -61,8 +41,8 @@ static void *reader_run(void *arg)
 {
 	struct reader *r = arg;
 
-	rte_rcu_qsbr_thread_register(qsbr, 0);
-	rte_rcu_qsbr_thread_online(qsbr, 0);
+	rte_rcu_qsbr_thread_register(eal_qsbr, 0);
+	rte_rcu_qsbr_thread_online(eal_qsbr, 0);
 	while (!atomic_load(&r->stop)) {
 		for (unsigned int i = 0; i < RACE_ADDRS; i++) {
 			struct rte_ether_addr at, right = mac(i);
@@ -74,10 +54,10 @@ static void *reader_run(void *arg)
 			atomic_fetch_add(&r->known, 1);
 			atomic_fetch_add(&r->wrong, memcmp(&at, &right, sizeof(at)) != 0);
 		}
-		rte_rcu_qsbr_quiescent(qsbr, 0);
+		rte_rcu_qsbr_quiescent(eal_qsbr, 0);
 	}
-	rte_rcu_qsbr_thread_offline(qsbr, 0);
-	rte_rcu_qsbr_thread_unregister(qsbr, 0);
+	rte_rcu_qsbr_thread_offline(eal_qsbr, 0);
+	rte_rcu_qsbr_thread_unregister(eal_qsbr, 0);
 	return NULL;
 }
 
@@ -85,7 +65,7 @@ static void test_reader(void **state)
 {
 	static struct reader r;
 	struct neigh_table *t = neigh_table_new(&(struct neigh_params){
-		.max = TABLE_MAX, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit});
+		.max = TABLE_MAX, .reachable_s = 30, .qsbr = eal_qsbr, .solicit = solicit});
 	pthread_t thread;
 	uint64_t seed = 9, now = 0;
 
@@ -118,5 +98,5 @@ int main(void)
 		cmocka_unit_test(test_reader),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, eal_qsbr_start, eal_qsbr_stop);
 }

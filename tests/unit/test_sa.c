@@ -4,31 +4,12 @@
 
 #include <rte_ip.h>
 
-#include "sa.h"
+#include "sas.h"
 #include "test.h"
-
-static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {1, 2, 3};
-
-static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
-{
-	struct sa_params p = {
-		.name = "to-b",
-		.spi = 0x1001,
-		.key = {cipher, auth, key, key, false},
-		.engine = "auto",
-		.replay_window = 64,
-		.ttl = 64,
-		.n_workers = 3,
-	};
-
-	assert_int_equal(ip_addr_parse(&p.local, "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.remote, "192.0.2.2"), 0);
-	return p;
-}
 
 static struct sa_params gcm_params(void)
 {
-	return params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
+	return sas_params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
 }
 
 // Octets of the outer packet for an inner one (RFC 4303 2).
@@ -64,7 +45,7 @@ static void test_every_algorithm(void **state)
 			if (!alg_pair_ok(c, a))
 				continue;
 
-			struct sa_params p = params(c, a);
+			struct sa_params p = sas_params(c, a);
 			struct sa_out *out = sa_out_new(&p);
 			struct sa_in *in = sa_in_new(&p);
 
@@ -99,7 +80,7 @@ static void test_known_mtus(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct sa_params p =
-			params(cipher_alg_find(rows[i].cipher), auth_alg_find(rows[i].auth));
+			sas_params(cipher_alg_find(rows[i].cipher), auth_alg_find(rows[i].auth));
 		struct sa_out *sa = sa_out_new(&p);
 
 		assert_non_null(sa);
@@ -147,8 +128,8 @@ static void test_outbound(void **state)
 
 	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->path->outer;
 
-	assert_string_equal(sa->sa.name, "to-b");
-	assert_int_equal(sa->sa.spi, RTE_BE32(0x1001));
+	assert_string_equal(sa->sa.name, "sa");
+	assert_int_equal(sa->sa.spi, RTE_BE32(0x12345678));
 	assert_int_equal(sa->sa.n_workers, 3);
 	assert_non_null(sa->sa.session);
 	for (unsigned int i = 0; i < 3; i++)
