@@ -5,7 +5,6 @@
 #define ROUTING_TYPE       2 // octet of a routing header
 #define ROUTING_LEFT       3
 #define OPTION_PAD1        0
-#define OPTION_PADN        1
 #define OPTION_ACTION(opt) ((opt) >> 6)
 
 uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len)
@@ -143,7 +142,7 @@ static enum ipv6_options check_options(
 		if (end - off < 2 || packet[off + 1] > end - off - 2)
 			return IPV6_OPTIONS_DROP;
 		*fault_off = (uint16_t)off;
-		if (option != OPTION_PADN && OPTION_ACTION(option) != 0)
+		if (option != IPV6_OPTION_PADN && OPTION_ACTION(option) != 0)
 			return (enum ipv6_options)OPTION_ACTION(option);
 		off += 2u + packet[off + 1];
 	}
@@ -166,4 +165,20 @@ enum ipv6_options ipv6_options_check(
 		off = end;
 	}
 	return what;
+}
+
+bool ipv6_has_router_alert(const struct rte_ipv6_hdr *ip, uint8_t value)
+{
+	const uint8_t wanted[] = {IPV6_OPTION_ALERT, 2, 0, value};
+	const uint8_t *option = (const uint8_t *)(ip + 1);
+	const uint8_t *end;
+
+	if (ip->proto != IPPROTO_HOPOPTS)
+		return false;
+	end = option + extension_len(IPPROTO_HOPOPTS, option);
+	for (option += 2; option < end; option += option[0] == OPTION_PAD1 ? 1 : 2 + option[1])
+		if (end - option >= (ptrdiff_t)sizeof(wanted) &&
+			memcmp(option, wanted, sizeof(wanted)) == 0)
+			return true;
+	return false;
 }

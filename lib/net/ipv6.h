@@ -32,6 +32,11 @@ enum ipv6_fault {
 #define IPV6_FRAGMENT_MORE   1
 #define IPV6_FRAGMENT_OFFSET 0xfff8
 
+// Options (RFC 8200 4.2, RFC 2711), and a value of the router alert.
+#define IPV6_OPTION_PADN  1
+#define IPV6_OPTION_ALERT 5
+#define IPV6_ALERT_MLD    0
+
 // What lies behind the extension headers. AH and ESP are no extension headers here, but what the
 // packet carries, as selectors want it (RFC 4301 4.4.1.1).
 struct ipv6_upper {
@@ -138,3 +143,7 @@ enum ipv6_options {
 // of them but padding (RFC 8200 4.2). *upper is what ipv6_upper_find() found in the packet.
 enum ipv6_options ipv6_options_check(
 	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper);
+
+// Whether the packet begins with hop-by-hop options and a router alert of this value is among them.
+// ipv6_options_check() has passed it.
+bool ipv6_has_router_alert(const struct rte_ipv6_hdr *ip, uint8_t value);

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "icmp6.h"
 #include "ip_view.h"
+#include "mld.h"
 #include "nd.h"
 #include "tcp.h"
 #include "test.h"
@@ -75,6 +76,14 @@ static void read_as_neighbour(const struct rte_ipv6_hdr *ip)
 			nd_answer_build(frame, &mac, &m, &mac), sizeof(frame), sizeof(frame));
 }
 
+static void read_as_listener(const struct rte_ipv6_hdr *ip)
+{
+	struct mld_query q;
+
+	if (ip->proto == IPPROTO_HOPOPTS && mld_read(&q, ip) == MLD_GOOD)
+		assert_in_range(q.delay_ms, 0, 8191 << 10);
+}
+
 // Both ways to look at a packet agree, and its flow is the same in both directions.
 static void read_as_flow(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
@@ -100,6 +109,7 @@ static void read_packet(struct rte_ipv6_hdr *ip)
 
 	write_about(ip);
 	read_as_neighbour(ip);
+	read_as_listener(ip);
 	if (ipv6_upper_find(&upper, ip, ipv6_len(ip)) != IPV6_GOOD) {
 		assert_in_range(upper.fault_off, 6, ipv6_len(ip) - 1);
 		return;
