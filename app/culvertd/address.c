@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "control.h"
+#include "groups.h"
 #include "log.h"
 
 static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
@@ -12,11 +13,13 @@ static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum d
 	char text[IP_ADDR_STRLEN];
 
 	address_apply(g, g->snapshot);
-	if (state == DAD_ASSIGNED)
+	if (state == DAD_ASSIGNED) {
+		groups_addr_assigned(g, port, addr);
 		control_announce_addr(g, port, addr);
-	else
+	} else {
 		log_error("port \"%s\": address %s is another station's and is not used",
 			g->conf->ports[port].name, ip_addr_format(text, addr));
+	}
 }
 
 int address_init(struct gateway *g)
@@ -36,13 +39,14 @@ void address_start(struct gateway *g, const struct snapshot *s)
 		for (unsigned int i = 0; i < port->n_addrs; i++)
 			if (!ip_addr_is_v4(&port->addrs[i]))
 				dad_add(g->dad, (uint16_t)p, &port->addrs[i]);
-		port_listen(&g->ports[p], port);
+		groups_start(g, (uint16_t)p, port);
 	}
 	address_apply(g, s);
 }
 
 void address_restart(struct gateway *g, uint16_t port)
 {
+	listener_restart(g->listener, port);
 	dad_restart(g->dad, port);
 	address_apply(g, g->snapshot);
 }

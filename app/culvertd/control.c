@@ -10,6 +10,7 @@
 #include "audit_log.h"
 #include "configure.h"
 #include "expiry.h"
+#include "groups.h"
 #include "health.h"
 #include "link.h"
 #include "log.h"
@@ -287,6 +288,9 @@ static void handle(struct gateway *g, const struct event *e, uint64_t now)
 	case EVENT_DAD_HEARD:
 		dad_event(g, e, now);
 		break;
+	case EVENT_MLD_QUERY:
+		groups_asked(g, e, now);
+		break;
 	case EVENT_PMTU:
 		path_mtu_learn(g, e, now);
 		break;
@@ -333,6 +337,7 @@ void control_run(struct gateway *g)
 			health_tick(g, now);
 			link_tick(g, now);
 			neigh_tick(g->neigh, now);
+			listener_tick(g->listener, now); // before anyone is asked to answer there
 			dad_tick(g->dad, now);
 			expiry_tick(g, now);
 			path_mtu_tick(g, now);
@@ -352,6 +357,7 @@ void control_run(struct gateway *g)
 		requests_tick(g, now);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
+	listener_leave(g->listener);
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 

@@ -14,6 +14,7 @@
 #include "configure.h"
 #include "dad.h"
 #include "health.h"
+#include "listener.h"
 #include "loop.h"
 #include "neigh.h"
 #include "path_mtu.h"
@@ -32,6 +33,7 @@ struct gateway {
 	struct rte_rcu_qsbr *qsbr;
 	struct neigh_table *neigh;
 	struct dad *dad;            // own IPv6 addresses
+	struct listener *listener;  // multicast groups that are listened to; control thread
 	struct path_mtus path_mtus; // control thread
 	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see

@@ -17,6 +17,7 @@
 #include "control.h"
 #include "eal.h"
 #include "gateway.h"
+#include "groups.h"
 #include "health.h"
 #include "link.h"
 #include "log.h"
@@ -165,7 +166,7 @@ static int memory_start(struct gateway *g)
 	g->neigh = neigh_table_new(&np);
 	if (g->neigh == NULL)
 		return no_memory("neighbours");
-	if (address_init(g) < 0)
+	if (address_init(g) < 0 || groups_init(g) < 0)
 		return no_memory("addresses");
 	return flows_start(g);
 }
@@ -280,6 +281,7 @@ static void gateway_stop(struct gateway *g)
 	flow_table_free(g->flows);
 	neigh_table_free(g->neigh);
 	dad_free(g->dad);
+	listener_free(g->listener);
 	rte_free(g->qsbr);
 	rte_mempool_free(g->pool);
 	rte_mempool_free(g->large_pool);

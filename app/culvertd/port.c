@@ -13,8 +13,7 @@
 #include "iface.h"
 #include "nd.h"
 
-#define DESCRIPTORS 1024                     // per queue, where the device allows
-#define GROUPS_MAX  (2 * PORT_ADDRS_MAX + 2) // of unicast and anycast addresses
+#define DESCRIPTORS 1024 // per queue, where the device allows
 
 bool port_is_pci(const char *device)
 {
@@ -202,48 +201,20 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	return -EIO;
 }
 
-// The group in which an address is asked for.
-static struct rte_ether_addr group_mac_of(const struct ip_addr *addr)
-{
-	struct ip_addr group = nd_solicited_node(addr);
-
-	return nd_group_mac(&group);
-}
-
-// The groups of a router (RFC 4291 2.8): all nodes, all routers, and for each address that in which
-// it is asked for. Returns how many.
-static unsigned int groups_of(struct rte_ether_addr mac[GROUPS_MAX], const struct snapshot_port *s)
-{
-	static const struct ip_addr all_nodes = {.b = {0xff, 2, [15] = 1}};
-	static const struct ip_addr all_routers = {.b = {0xff, 2, [15] = 2}};
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < s->n_addrs; i++)
-		if (!ip_addr_is_v4(&s->addrs[i]))
-			mac[count++] = group_mac_of(&s->addrs[i]);
-	for (unsigned int i = 0; i < s->n_anycast; i++)
-		mac[count++] = group_mac_of(&s->anycast[i]);
-	if (count > 0) {
-		mac[count++] = nd_group_mac(&all_nodes);
-		mac[count++] = nd_group_mac(&all_routers);
-	}
-	return count;
-}
-
 // Frames that it takes in for others are dropped.
 static int listen_to_all(const struct port *p)
 {
 	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
 }
 
-void port_listen(struct port *p, const struct snapshot_port *s)
+void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
 {
-	struct rte_ether_addr mac[GROUPS_MAX];
-	unsigned int count = groups_of(mac, s);
-	int rc = 0;
+	struct rte_ether_addr mac[PORT_GROUPS_MAX];
+	int rc;
 
-	if (count > 0)
-		rc = rte_eth_dev_set_mc_addr_list(p->id, mac, count);
+	for (unsigned int i = 0; i < n; i++)
+		mac[i] = nd_group_mac(&group[i]);
+	rc = rte_eth_dev_set_mc_addr_list(p->id, mac, n);
 	if (rc < 0)
 		rc = listen_to_all(p);
 	if (rc < 0)

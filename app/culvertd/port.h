@@ -17,6 +17,8 @@
 	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
 		##__VA_ARGS__)
 
+#define PORT_GROUPS_MAX (2 * PORT_ADDRS_MAX + 2) // of unicast and anycast addresses, and two of all
+
 struct port {
 	const struct conf_port *conf;
 	bool open;
@@ -36,9 +38,9 @@ bool port_is_pci(const char *device);
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 
-// Has the device take in the frames to the multicast groups that IPv6 wants for the addresses of s,
-// if there are IPv6 addresses among them. What the device cannot do is logged.
-void port_listen(struct port *p, const struct snapshot_port *s);
+// Has the device take in the frames to n multicast groups, at most PORT_GROUPS_MAX. What the device
+// cannot do is logged.
+void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
 
 // Stops and closes it, if it is open.
 void port_close(struct port *p);

@@ -18,6 +18,7 @@ enum event_kind {
 	EVENT_ND_SOLICITED,  // a solicitation told that addr is at mac
 	EVENT_ND_ADVERTISED, // an advertisement of addr
 	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
+	EVENT_MLD_QUERY,     // a router asks who listens to the group addr; none (::): to any
 	EVENT_PMTU,          // router peer has said what the way to addr takes
 	EVENT_PEER_HEARD,    // the peer of the inbound SA spi speaks from addr and addr_port
 	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
@@ -32,6 +33,8 @@ struct event {
 	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
 	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
 	bool relayed;                      // see worker_relay()
+	bool v1;                           // of EVENT_MLD_QUERY, with what it says:
+	uint32_t delay_ms, interval_s;
 	// Of EVENT_RULE and EVENT_AUDIT:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "ipv6.h"
 #include "local.h"
+#include "mld.h"
 #include "nd.h"
 #include "output.h"
 #include "trace.h"
@@ -119,6 +120,25 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 	return DROP_NONE;
 }
 
+// Who asks for listeners is heard, unless it is an echo; what it says is for this link alone.
+static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_query *q,
+	const struct rte_ether_addr *from)
+{
+	struct event e = {.kind = EVENT_MLD_QUERY,
+		.addr = q->group,
+		.port = p->port,
+		.v1 = q->v1,
+		.delay_ms = q->delay_ms,
+		.interval_s = q->interval_s};
+
+	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
+		worker_relay(w, &e);
+	w->counters.local++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
 static enum drop check(const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	switch (ipv6_check(ip, len)) {
@@ -142,6 +162,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
 	enum drop d = check(ip, rte_pktmbuf_data_len(p->m));
 	struct nd_message m;
+	struct mld_query q;
 	struct ip_addr source;
 	bool host;
 
@@ -149,7 +170,8 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		return d;
 	// Ethernet pads short packets.
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
-	// RFC 4291 2.5.3, 2.7; from none (::) may come what neighbour discovery allows
+	// RFC 4291 2.5.3, 2.7; from none (::) may come what neighbour discovery
+	// allows, and what listeners report (RFC 3590)
 	source = ipv6_addr(ip->src_addr);
 	host = ipv6_is_host_address(ip->src_addr);
 	if (!host && !ip_addr_is_none(&source))
@@ -162,10 +184,18 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	default:
 		return DROP_ND_MALFORMED;
 	}
-	if (!host)
-		return DROP_IP_SOURCE;
+	switch (ip->proto == IPPROTO_HOPOPTS ? mld_read(&q, ip) : MLD_NOT_OURS) {
+	case MLD_NOT_OURS:
+		break;
+	case MLD_GOOD:
+		return mld_input(w, p, &q, &eth->src_addr);
+	case MLD_MALFORMED:
+		return DROP_MLD_MALFORMED;
+	}
 	if (rte_is_multicast_ether_addr(&eth->dst_addr))
 		return DROP_NOT_UNICAST;
+	if (!host)
+		return DROP_IP_SOURCE;
 	return input_v6_sort(w, p);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lib/dp/input.c does, for IPv6: checks headers once (RFC 8200), hears and answers neighbour
-// discovery (RFC 4861, RFC 4862 5.4), and sorts what is left. Workers.
+// discovery (RFC 4861, RFC 4862 5.4), hears who asks for multicast listeners (RFC 3810), and sorts
+// what is left. Workers.
 #pragma once
 
 #include "worker.h"
