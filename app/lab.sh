@@ -31,6 +31,7 @@ lab_ipv6=     # not empty: both families
 lab_outer=4   # family of the outer header: 4 or 6
 lab_replay_window=64
 lab_sa_extra="" # more settings of all SAs
+lab_sandbox=${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;} # of all configurations
 
 # The algorithms, one per line: cipher, auth, octets of cipher key with salt, auth key, IV, block,
 # ICV; then their names in Wireshark's table of SAs, none for what Wireshark 4.0 does not know.
@@ -241,7 +242,7 @@ lab_config_text()
 	cat <<-END
 		instance = "$lab_id-$g"; state_dir = "$lab_dir/state";
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
-		${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;}
+		$lab_sandbox
 		idle = "sleep"; // the hosts and the other gateway need the CPUs as well
 		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
 		ports = (
