@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BUFFER_OVERHEAD 320   // octets of a packet buffer that hold no packet: headers, headroom
-#define FRAME_OVERHEAD  146   // of a frame: what is around the packet, and what ESP may add
-#define LARGE_OCTETS    65920 // of a buffer for a reassembled packet
+#define OBJECT_OVERHEAD 256   // octets of a packet buffer in front of its room, and to spread them
+#define FRAME_OVERHEAD  274   // of the room: what is around the packet, and what ESP may add
+#define ROOM_MIN        2176  // octets
+#define LARGE_ROOM      65535 // of a buffer for a reassembled packet
 #define FLOW_OCTETS     288   // of a flow: its entry and its part of the index
+#define OWN_MB          6     // rings, policies, caches of the pools
 
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
 {
@@ -100,13 +102,24 @@ static unsigned int packet_buffers_wanted(const struct conf *c)
 	return rte_align32pow2(RTE_MAX(n, 8192u));
 }
 
-static unsigned int buffer_octets(const struct conf *c)
+static unsigned int buffer_room(const struct conf *c)
 {
-	unsigned int room = 2048;
+	unsigned int room = ROOM_MIN;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
 		room = RTE_MAX(room, (unsigned int)c->ports[i].mtu + FRAME_OVERHEAD);
-	return BUFFER_OVERHEAD + room;
+	return room;
+}
+
+// Of n buffers: in pages, none goes over the end of one that it fits in.
+static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
+{
+	uint64_t page = c->hugepages ? 2 << 20 : 4096;
+	uint64_t size = RTE_ALIGN_CEIL(room, 64u) + OBJECT_OVERHEAD;
+
+	if (size > page)
+		return n * RTE_ALIGN_CEIL(size, page);
+	return (n / (page / size) + 1) * page;
 }
 
 // Where to say that there is too little memory.
@@ -129,9 +142,9 @@ static void check_memory(struct conf_reader *r)
 	c->flow_memory_mb = (unsigned int)((uint64_t)c->flows_max * FLOW_OCTETS >> 20) + 1;
 
 	unsigned int large = c->n_workers * CONF_LARGE_BUFFERS;
-	uint64_t octets =
-		(uint64_t)c->packet_buffers * buffer_octets(c) + (uint64_t)large * LARGE_OCTETS;
-	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb;
+	uint64_t octets = pool_octets(c, c->packet_buffers, buffer_room(c)) +
+			  pool_octets(c, large, LARGE_ROOM);
+	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb + OWN_MB;
 
 	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
 		!conf_refused(memory, "packet_buffers") && !conf_refused(flows, "max"))
