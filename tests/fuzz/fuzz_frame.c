@@ -28,7 +28,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
-	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP})); // between A and B, not C
+	// In UDP between A and B, not C; to both, what is large is sealed whole and then cut.
+	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP,
+		.sa_out = "df = \"clear\"; fragment = \"after\";",
+		.mtu = 1000,
+		.tunnel = "mss_clamp = \"auto\";",
+		.icmp = "errors_in_clear = [ \"unreachable\", \"time_exceeded\" ];"}));
 	site_v6 = fuzz_gateway_add(site_v6_b(OVER_V4, (struct site){0}));
 	return 0;
 }
