@@ -17,6 +17,7 @@ enum {
 	AT_END = 16,      // of its buffer: what reads on is caught
 	IPV6 = 32,       // what is made right is IPv6, and of the first: to the gateway that has it
 	RIGHT_ICMP = 64, // of IPv6: the checksum of ICMP right behind the header
+	IN_TWO = 128,    // buffers
 };
 
 #define FRAMES_MAX 16
@@ -75,6 +76,27 @@ static void make_right(struct frame *f, uint8_t how)
 		make_right_v4(f, how);
 }
 
+static struct rte_mbuf *in_two(const struct frame *f)
+{
+	struct frame head = *f, tail = *f;
+	struct rte_mbuf *m;
+
+	head.len = (uint16_t)(f->len / 3);
+	tail.len = (uint16_t)(f->len - head.len);
+	memcpy(tail.b, f->b + head.len, tail.len);
+	m = frame_mbuf(&head);
+	if (rte_pktmbuf_chain(m, frame_mbuf_at_end(&tail)) != 0)
+		abort();
+	return m;
+}
+
+static struct rte_mbuf *buffer_of(const struct frame *f, uint8_t how)
+{
+	if ((how & IN_TWO) != 0 && f->len >= 3)
+		return in_two(f);
+	return (how & AT_END) != 0 ? frame_mbuf_at_end(f) : frame_mbuf(f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
 	bool v6 = len > 0 && (input[0] & IPV6) != 0;
@@ -92,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 
 		memcpy(f.b, input + 3, frame_len);
 		make_right(&f, input[0]);
-		m[n++] = (input[0] & AT_END) != 0 ? frame_mbuf_at_end(&f) : frame_mbuf(&f);
+		m[n++] = buffer_of(&f, input[0]);
 		input += 3 + frame_len;
 		len -= 3 + frame_len;
 	}
