@@ -188,6 +188,29 @@ static void test_others(void **state)
 	gateway_free(a);
 }
 
+// The same port and SPI in a packet that comes out of the SA: nobody opens what has been opened.
+static void test_inside(void **state)
+{
+	static const uint8_t spi[4] = {0, 0, 0x10, 0x02};
+	struct gateway *a = site_a((struct site){.sa = IN_UDP});
+	struct peer b = peer_new(a, "from-b");
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.1", .sport = NATT, .dport = NATT);
+	uint8_t text[FRAME_MAX];
+	struct frame f;
+	uint16_t len;
+
+	(void)state;
+	len = ip_write(text, ip);
+	memcpy(text + IP_LEN + UDP_LEN, spi, sizeof(spi));
+	len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+	f = peer_seal(&b, (struct esp){.seq = 1, .text = text, .text_len = len});
+	f = into_udp(&f, NATT, NATT);
+	gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED);
+	expect_all_sent(a, 1, WAN); // port unreachable, in ESP
+	peer_free(&b);
+	gateway_free(a);
+}
+
 // A header that lies about its length.
 static void test_lengths(void **state)
 {
@@ -311,6 +334,7 @@ int main(void)
 		pipeline_test(test_through),
 		pipeline_test(test_strict),
 		pipeline_test(test_others),
+		pipeline_test(test_inside),
 		pipeline_test(test_lengths),
 		pipeline_test(test_transit),
 		pipeline_test(test_outer),

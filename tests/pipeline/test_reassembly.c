@@ -229,6 +229,41 @@ static void test_late(void **state)
 	gateway_free(g);
 }
 
+// Out of a tunnel: said through it, and not if what the SA was has changed since.
+static void test_late_out_of_tunnel(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5");
+	struct peer b = peer_new(g, "from-b");
+	char text[8192];
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	for (uint16_t reload = 0; reload < 2; reload++) {
+		struct frame f, esp;
+
+		ip.id++;
+		datagram_fill(2000, 9);
+		f = piece(WAN, ip, 0, 1000);
+		esp = sealed(&b, ip.id, &f);
+		gateway_pass(g, &esp, 1);
+		expect_drops(g, DROP_NONE, 0);
+		if (reload != 0) {
+			struct conf *conf = harness_conf(text, strlen(text), stderr);
+
+			assert_non_null(conf);
+			gateway_reload(g, conf);
+			conf_free(conf);
+		}
+		g->now += TIMEOUT + 1000;
+		gateway_pass(g, NULL, 0);
+		expect_drops(g, DROP_FRAGMENT_TIMEOUT, 1);
+		assert_int_equal(g->n_sent, reload == 0);
+	}
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // What came in fragments with "don't fragment" leaves so, none larger than what came; what is too
 // large even so is told.
 static void test_dont_fragment(void **state)
@@ -273,6 +308,7 @@ int main(void)
 		pipeline_test(test_flood),
 		pipeline_test(test_congestion),
 		pipeline_test(test_late),
+		pipeline_test(test_late_out_of_tunnel),
 		pipeline_test(test_dont_fragment),
 	};
 
