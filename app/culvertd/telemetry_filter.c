@@ -55,6 +55,7 @@ static bool parse_sa(void *filter, const struct snapshot *s, const char *value)
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		if (strcmp(s->sa_in[i]->sa.name, value) == 0)
 			f->sa = s->sa_in[i];
+	f->generation = s->generation;
 	return f->sa != NULL;
 }
 

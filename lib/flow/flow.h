@@ -88,6 +88,7 @@ struct flow_filter {
 	uint8_t proto;         // 0: any
 	enum flow_state state; // FLOW_FREE: any
 	const void *sa;        // of either direction, struct sa_in or sa_out; NULL: any
+	uint32_t generation;   // of the snapshot that has the SA
 };
 
 struct flow_view {

@@ -61,11 +61,14 @@ uint64_t flow_count(const struct flow_table *t)
 	return sum.created > gone ? sum.created - gone : 0;
 }
 
-static bool has_sa(const struct flow *f, const void *sa)
+// Where an SA of another generation was there may be another one now.
+static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 {
+	struct flow_decision d;
+
 	for (unsigned int dir = 0; dir < 2; dir++)
-		if (atomic_load_explicit(&f->sa_in[dir], memory_order_relaxed) == sa ||
-			atomic_load_explicit(&f->dir[dir].sa_out, memory_order_relaxed) == sa)
+		if (flow_decision_get(f, dir, filter->generation, &d) &&
+			(d.sa_in == filter->sa || d.sa_out == filter->sa))
 			return true;
 	return false;
 }
@@ -79,7 +82,7 @@ bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter 
 	       (filter->state == FLOW_FREE || filter->state == flow_word_state(word)) &&
 	       (ip_prefix_contains(&filter->addr, &k->addr[0]) ||
 		       ip_prefix_contains(&filter->addr, &k->addr[1])) &&
-	       (filter->sa == NULL || has_sa(f, filter->sa));
+	       (filter->sa == NULL || has_sa(f, filter));
 }
 
 static void view(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)

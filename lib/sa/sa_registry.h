@@ -2,7 +2,9 @@
 // The SAs there are, and the numbers that keys have used. Snapshots come and go and refer to SAs;
 // an SA that two of them describe in the same way is one object, so that its numbers, its window,
 // its counters and its lifetime go on. Numbers go on even where the SA does not: one with other
-// settings but the same key, or one that comes back, begins behind what was used. Control thread.
+// settings but the same key, or one that comes back, begins behind what was used. The control
+// thread, or the one that builds a snapshot for it: never both at once, as nothing is retired while
+// something is built.
 #pragma once
 
 #include "sa_identity.h"

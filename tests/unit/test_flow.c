@@ -223,9 +223,11 @@ static void test_list(void **state)
 	assert_int_equal(v[0].generation[!p.dir], 0);
 	assert_ptr_equal(v[0].decision[p.dir].sa_out, d.sa_out);
 
-	filter = (struct flow_filter){.sa = (void *)0x5678};
+	filter = (struct flow_filter){.sa = (void *)0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
-	filter = (struct flow_filter){.sa = (void *)0x9999};
+	filter.generation = 4; // another SA, where that one was
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
+	filter = (struct flow_filter){.sa = (void *)0x9999, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
 	filter = (struct flow_filter){.port = RTE_BE16(80)};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
