@@ -19,6 +19,9 @@
 enum list { INFO, PORTS, WORKERS, SAS_LIST, DROPS, LISTS };
 
 static const char *const words[LISTS] = {"info", "ports", "workers", "sas", "drops"};
+// What the daemon is asked for: of ten thousand SAs those that will be shown, and some more, which
+// have a rate already when they come to be among them.
+static const char *const asked[LISTS] = {"info", "ports", "workers", "sas_busiest", "drops"};
 
 struct picture {
 	struct sample sample[LISTS];
@@ -38,7 +41,7 @@ static enum exit_code picture_take(struct picture *p, const struct target *targe
 	for (enum list l = 0; l < LISTS && code == EXIT_OK; l++) {
 		json_t *objects;
 
-		code = ask_list(&objects, target, words[l], "");
+		code = ask_list(&objects, target, asked[l], "");
 		if (code == EXIT_OK)
 			p->sample[l] = sample_of(objects);
 	}

@@ -27,9 +27,13 @@ static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFET
 	return event == LIFETIME_HARD;
 }
 
-// Packets themselves leave no time behind.
+// Packets themselves leave no time behind. The rate is that of about the last four looks.
 static void note_traffic(struct sa *sa, const uint64_t used[LIFETIME_UNITS], uint64_t now_ms)
 {
+	uint64_t passed_ms = RTE_MAX(now_ms - sa->looked_ms, UINT64_C(1));
+
+	sa->looked_ms = now_ms;
+	sa->rate = (3 * sa->rate + (used[LIFETIME_BYTES] - sa->seen_bytes) * 1000 / passed_ms) / 4;
 	if (used[LIFETIME_BYTES] == sa->seen_bytes)
 		return;
 	sa->seen_bytes = used[LIFETIME_BYTES];

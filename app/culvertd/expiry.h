@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Watches the lifetimes of SAs (RFC 4301 4.4.2.1): a soft one becomes a line in the log, a hard one
-// also stops the SA. In the same round it notes which SAs have carried packets since the last.
-// Control thread.
+// also stops the SA. In the same round it notes which SAs have carried packets since the last, and
+// how much. Control thread.
 #pragma once
 
 #include "gateway.h"

@@ -284,6 +284,7 @@ static const struct command {
 		"way",
 		rule_item, NULL},
 	{"/culvert/sas", "Security associations", sa_item, NULL},
+	{"/culvert/sas_busiest", "Those that carry most now, at most 16", NULL, sa_busiest_page},
 	{"/culvert/totals", "Packets in, out and between, packet buffers, flows", totals_item,
 		NULL},
 	{"/culvert/stages", "What the stages of a pass cost, from one pass in 1024", stage_item,

@@ -153,7 +153,8 @@ struct sa {
 	bool local_unusable;
 	// When its bytes were last found to have grown, and what they were then; 0: never.
 	uint64_t seen_ms, seen_bytes;
-	struct sa_params asked; // without pointers and lifetimes, padding zero
+	uint64_t looked_ms, rate; // when they were last looked at; octets in a second, of late
+	struct sa_params asked;   // without pointers and lifetimes, padding zero
 	// Of sa_registry.c:
 	bool begun;        // workers have seen it
 	unsigned int refs; // by what keeps it

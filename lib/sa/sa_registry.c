@@ -185,6 +185,8 @@ static void succeed(struct sa *sa, const struct sa *old)
 	sa->lifetime.start_ms = old->lifetime.start_ms;
 	sa->seen_ms = old->seen_ms;
 	sa->seen_bytes = old->seen_bytes;
+	sa->looked_ms = old->looked_ms;
+	sa->rate = old->rate;
 }
 
 void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)

@@ -613,6 +613,7 @@ class Live(Case):
                                  "idle_ms": 0, "rx": 0, "tx": 0, "drops": 0, "held": 2}],
                                busy_ms=250, idle_ms=750, rx=10),
             "sas": Growing(self.SAS, packets=100),
+            "sas_busiest": Growing(self.SAS, packets=100),
             "drops": Growing([{"reason": "replay", "packets": 1, "help": "seen"}], packets=50),
         })
 
@@ -683,6 +684,7 @@ class Live(Case):
             out = self.ctl(*words)
             self.assertTrue(out.startswith("west  up 1 d 01:01:01\n\nPORT  LINK  RX/S"), out)
             self.assertEqual(len(re.findall(r"^sa-\d+ ", out, re.MULTILINE)), 10)
+        self.assertNotIn("/culvert/sas,0", self.west.requests)  # there may be thousands
 
     def test_top_for_programs(self):
         self.growing_daemon()
