@@ -129,6 +129,15 @@ static void append_inner(struct line *l, const struct gateway *g, const struct e
 		append_policy(l, g, e->sa);
 }
 
+// A packet that policy drops, which no SA is about.
+static void append_clear(struct line *l, const struct gateway *g, const struct event *e)
+{
+	if (ip_addr_is_none(&e->addr))
+		return;
+	append(l, " port=%s", g->snapshot->port[e->port].name);
+	append_packet(l, e);
+}
+
 static void append_outer(struct line *l, const struct event *e)
 {
 	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->spi));
@@ -142,8 +151,10 @@ static void tell(const struct gateway *g, const struct event *e, uint64_t more)
 	struct line l;
 
 	line_begin_drop(&l, e->sa, e->reason);
-	if (e->inner)
+	if (e->inner && e->sa != NULL)
 		append_inner(&l, g, e);
+	else if (e->inner)
+		append_clear(&l, g, e);
 	else
 		append_outer(&l, e);
 	if (!ip_addr_is_v4(&e->addr) && !ip_addr_is_none(&e->addr))

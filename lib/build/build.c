@@ -345,6 +345,12 @@ static uint32_t errors_in_clear(const struct conf *conf)
 	return kinds;
 }
 
+static const enum audit audit[] = {
+	[CONF_AUDIT_NONE] = AUDIT_NONE,
+	[CONF_AUDIT_ESP] = AUDIT_ESP,
+	[CONF_AUDIT_POLICY] = AUDIT_POLICY,
+};
+
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size)
 {
@@ -357,6 +363,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		s->registry =
 			running != NULL ? sa_registry_share(running->registry) : sa_registry_new();
 		s->errors_in_clear = errors_in_clear(conf);
+		s->audit = audit[conf->audit];
 		s->pmtu_min = conf->pmtu_learn ? (uint16_t)conf->pmtu_min : 0;
 		ports_build(s, conf, ports);
 		s->routes = build_routes(conf);

@@ -185,6 +185,8 @@ struct conf_flow_timeouts {
 	unsigned int udp, udp_stream, icmp, generic;
 };
 
+enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
+
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };
 
 struct conf {
@@ -195,6 +197,7 @@ struct conf {
 	bool sandbox;                 // restrict system calls
 	bool capture;                 // let dpdk-dumpcap attach
 	enum log_level log_level;
+	enum conf_audit audit;
 	unsigned int control_cpu;
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
 	unsigned int n_workers;

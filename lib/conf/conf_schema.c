@@ -11,6 +11,7 @@
 
 static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}; // enum conf_idle
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};  // enum log_level
+static const char *const audits[] = {"none", "esp", "policy", NULL};              // enum conf_audit
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
 static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
 static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
@@ -386,6 +387,11 @@ static const struct conf_option options[] = {
 		.choices = levels,
 		.def = "info",
 		FIELD(struct conf, log_level)},
+	{.name = "audit",
+		.type = &conf_type_choice,
+		.choices = audits,
+		.def = "esp",
+		FIELD(struct conf, audit)},
 	{.name = "cpus", .shape = CONF_GROUP, .schema = &cpus},
 	{.name = "idle",
 		.restart = true,

@@ -13,19 +13,33 @@ enum {
 	BIT_ECN = 1 << 7,
 	BIT_SELECTOR = 1 << 8,
 	BIT_SEQUENCE_END = 1 << 9,
+	BIT_POLICY_DISCARD = 1 << 10,
+	BIT_NO_POLICY = 1 << 11,
+	BIT_CLEAR_TEXT = 1 << 12,
+};
+
+#define POLICY_BITS (BIT_POLICY_DISCARD | BIT_NO_POLICY | BIT_CLEAR_TEXT)
+
+static const uint16_t wanted[] = {
+	[AUDIT_NONE] = 0,
+	[AUDIT_ESP] = (uint16_t)~POLICY_BITS,
+	[AUDIT_POLICY] = UINT16_MAX,
 };
 
 static const uint16_t audited[DROP_COUNT] = {
-	[DROP_NO_SA] = BIT_NO_SA,               // RFC 4303 3.4.2
-	[DROP_ESP_SHORT] = BIT_ESP_SHORT,       // 2.4, 2.8
-	[DROP_REPLAY] = BIT_REPLAY,             // 3.4.3
-	[DROP_AUTH] = BIT_AUTH,                 // 3.4.4
-	[DROP_PADDING] = BIT_PADDING,           // 2.4
-	[DROP_NEXT_HEADER] = BIT_NEXT_HEADER,   // 2.6
-	[DROP_INNER_HEADER] = BIT_INNER_HEADER, // 3.4.4
-	[DROP_ECN] = BIT_ECN,                   // RFC 6040 4.2
-	[DROP_SELECTOR] = BIT_SELECTOR,         // RFC 4301 5.2
-	[DROP_SEQUENCE_END] = BIT_SEQUENCE_END, // RFC 4303 3.3.3
+	[DROP_NO_SA] = BIT_NO_SA,                   // RFC 4303 3.4.2
+	[DROP_ESP_SHORT] = BIT_ESP_SHORT,           // 2.4, 2.8
+	[DROP_REPLAY] = BIT_REPLAY,                 // 3.4.3
+	[DROP_AUTH] = BIT_AUTH,                     // 3.4.4
+	[DROP_PADDING] = BIT_PADDING,               // 2.4
+	[DROP_NEXT_HEADER] = BIT_NEXT_HEADER,       // 2.6
+	[DROP_INNER_HEADER] = BIT_INNER_HEADER,     // 3.4.4
+	[DROP_ECN] = BIT_ECN,                       // RFC 6040 4.2
+	[DROP_SELECTOR] = BIT_SELECTOR,             // RFC 4301 5.2
+	[DROP_SEQUENCE_END] = BIT_SEQUENCE_END,     // RFC 4303 3.3.3
+	[DROP_POLICY_DISCARD] = BIT_POLICY_DISCARD, // RFC 4301 5.1, 5.2
+	[DROP_NO_POLICY] = BIT_NO_POLICY,
+	[DROP_CLEAR_TEXT] = BIT_CLEAR_TEXT,
 };
 
 // Whether this is the first in this second.
@@ -40,10 +54,10 @@ static bool is_first(struct sa_audit *a, uint16_t bit, uint32_t second)
 }
 
 // What was found out behind the decapsulation or before the encapsulation is about the inner
-// packet.
+// packet, or about one that is never protected.
 static bool is_inner(enum drop reason)
 {
-	return reason == DROP_SELECTOR || reason == DROP_SEQUENCE_END;
+	return (audited[reason] & (BIT_SELECTOR | BIT_SEQUENCE_END | POLICY_BITS)) != 0;
 }
 
 static void packet_tell(struct event *e, const struct pkt *p)
@@ -88,6 +102,7 @@ void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum
 	struct sa_audit *a = sa != NULL ? &sa->counters[w->id].audit : &w->audit;
 	uint16_t bit = audited[reason];
 
-	if (bit != 0 && is_first(a, bit, w->now_ms / 1000))
+	if (bit != 0 && (bit & wanted[w->snapshot->audit]) != 0 &&
+		is_first(a, bit, w->now_ms / 1000))
 		tell(w, p, sa, reason);
 }

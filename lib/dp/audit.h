@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drops that are to be audited (RFC 4303 2.1, 3.3.3, 3.4; RFC 4301 5.2; RFC 6040 4.2): the control
-// thread is told of the first for each SA and reason in a second, and counts the others. Workers,
-// on their way to drop a packet.
+// Drops that are to be audited (RFC 4303 2.1, 3.3.3, 3.4; RFC 4301 5.1, 5.2; RFC 6040 4.2): the
+// control thread is told of the first for each SA and reason in a second, and counts the others.
+// Workers, on their way to drop a packet.
 #pragma once
 
 #include "worker.h"

@@ -21,6 +21,9 @@
 #define PORT_NAME_MAX  32
 #define PORT_ADDRS_MAX 9
 
+// What is audited: nothing, what ESP drops, and what policy drops as well.
+enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
+
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };
 
@@ -56,6 +59,7 @@ struct snapshot {
 	struct ip_addr *udp_ends;
 	unsigned int n_udp_ends;
 	bool mss_clamped; // by any policy
+	enum audit audit;
 	// By family: the way to whom IKE for us is for; gateway none if it is for nobody.
 	struct nexthop ike_via[SOURCES];
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a

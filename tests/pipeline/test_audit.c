@@ -185,6 +185,53 @@ static void test_flow_label(void **state)
 	gateway_free(b);
 }
 
+// Packets that policy drops, if they are to be audited: no SA is about them.
+static void test_policy(void **state)
+{
+	static const struct {
+		enum drop reason;
+		uint16_t port;
+		const char *src, *dst;
+	} packets[] = {
+		{DROP_POLICY_DISCARD, LAN, "10.1.0.5", "203.0.113.9"},
+		{DROP_CLEAR_TEXT, WAN, "10.2.0.5", "10.1.0.5"},
+	};
+	struct gateway *g = site_a((struct site){.more = "audit = \"policy\";"});
+
+	(void)state;
+	g->now = SECOND;
+	for (size_t i = 0; i < COUNT_OF(packets); i++) {
+		struct frame f = frame_ip(packets[i].port,
+			(struct ipv4)FROM_TO(packets[i].src, packets[i].dst, .sport = 53));
+		struct event e;
+
+		gateway_expect_drop(g, &f, packets[i].reason);
+		e = take_event(g, packets[i].reason, NULL, 1);
+		assert_true(e.inner);
+		assert_int_equal(e.port, packets[i].port);
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(packets[i].src));
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number(packets[i].dst));
+		assert_int_equal(rte_be_to_cpu_16(e.addr_port), 53);
+		gateway_expect_drop(g, &f, packets[i].reason); // in the same second
+		expect_no_event(g);
+	}
+	gateway_free(g);
+}
+
+static void test_none(void **state)
+{
+	struct gateway *g = site_a((struct site){.more = "audit = \"none\";"});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = bad_frame(&b, DROP_AUTH, 1);
+
+	(void)state;
+	g->now = SECOND;
+	gateway_expect_drop(g, &f, DROP_AUTH);
+	expect_no_event(g);
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // What is no sign of an attack, or of a mistake at the peer, is counted and not told.
 static void test_not_audited(void **state)
 {
@@ -210,6 +257,8 @@ int main(void)
 		pipeline_test(test_selector),
 		pipeline_test(test_sequence_end),
 		pipeline_test(test_flow_label),
+		pipeline_test(test_policy),
+		pipeline_test(test_none),
 		pipeline_test(test_not_audited),
 	};
 

@@ -29,6 +29,7 @@ static void test_defaults(void **state)
 	assert_true(c->sandbox);
 	assert_false(c->capture);
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
+	assert_int_equal(c->audit, CONF_AUDIT_ESP);
 	assert_int_equal(c->control_cpu, 0);
 	assert_int_equal(c->n_workers, 1);
 	assert_int_equal(c->worker_cpus[0], 1);
@@ -147,6 +148,7 @@ static void test_top_level(void **state)
 	assert_string_equal(c->user, "_culvert");
 	assert_false(c->sandbox);
 	assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
+	assert_int_equal(c->audit, CONF_AUDIT_POLICY);
 	assert_int_equal(c->control_cpu, 2);
 	assert_int_equal(c->n_workers, 3);
 	assert_int_equal(c->worker_cpus[0], 3);
