@@ -15,6 +15,7 @@
 #include "build_flow.h"
 #include "configure.h"
 #include "control.h"
+#include "crash.h"
 #include "eal.h"
 #include "gateway.h"
 #include "groups.h"
@@ -325,6 +326,8 @@ static int gateway_run(struct gateway *g)
 		link_start(g);
 	if (rc == 0)
 		rc = requests_start(g);
+	if (rc == 0)
+		crash_start();
 	if (rc == 0)
 		rc = privilege_drop(g->conf);
 	if (rc == 0 && g->conf->sandbox)

@@ -86,6 +86,7 @@ static int become(const struct conf *conf)
 			       setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 			       setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
 		rc = -errno;
+	privilege_forbid_cores(); // another user: Linux has begun with its own default
 	return rc;
 }
 

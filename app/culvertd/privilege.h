@@ -4,8 +4,9 @@
 
 #include "conf.h"
 
-// Has the kernel write no core of this process, whatever limits say: keys would be in it. Nor can
-// others of its user look into it. Control thread, before keys are read.
+// Has the kernel write no core of this process, whatever limits say: keys would be in it. A crash
+// allows it when they are out of it (crash.h). Nor can others of its user look into it. Control
+// thread, before keys are read.
 void privilege_forbid_cores(void);
 
 // Whether the configured user and the configured group exist. Those that do not are logged, with

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <rte_common.h>
 #include <seccomp.h>
@@ -23,8 +24,9 @@ static const int common[] = {
 	SYS(futex), SYS(nanosleep), SYS(clock_nanosleep), SYS(clock_gettime), SYS(sched_yield),
 	SYS(restart_syscall), SYS(membarrier), SYS(rseq),
 	// the thread's own affairs, its end and a crash's
-	SYS(getpid), SYS(gettid), SYS(getcpu), SYS(rt_sigprocmask), SYS(rt_sigaction),
-	SYS(rt_sigreturn), SYS(sigaltstack), SYS(tgkill), SYS(exit), SYS(exit_group),
+	SYS(getdents64), SYS(getpid), SYS(gettid), SYS(getcpu), SYS(rt_sigprocmask),
+	SYS(rt_sigaction), SYS(rt_sigreturn), SYS(sigaltstack), SYS(tgkill), SYS(exit),
+	SYS(exit_group),
 	// memory that it has
 	SYS(brk), SYS(munmap), SYS(madvise), SYS(mremap)};
 
@@ -34,10 +36,10 @@ static const int control[] = {
 	SYS(open), SYS(openat), SYS(close), SYS(close_range), SYS(lseek), SYS(pread64),
 	SYS(pwrite64), SYS(fstat), SYS(stat), SYS(lstat), SYS(newfstatat), SYS(statx), SYS(statfs),
 	SYS(fstatfs), SYS(access), SYS(faccessat), SYS(faccessat2), SYS(readlink), SYS(readlinkat),
-	SYS(getdents64), SYS(getcwd), SYS(unlink), SYS(unlinkat), SYS(rmdir), SYS(mkdir),
-	SYS(mkdirat), SYS(rename), SYS(renameat), SYS(renameat2), SYS(ftruncate), SYS(fallocate),
-	SYS(fsync), SYS(fdatasync), SYS(flock), SYS(fcntl), SYS(dup), SYS(dup2), SYS(dup3),
-	SYS(pipe), SYS(pipe2), SYS(ioctl), SYS(memfd_create), SYS(umask), SYS(fchmod), SYS(chmod),
+	SYS(getcwd), SYS(unlink), SYS(unlinkat), SYS(rmdir), SYS(mkdir), SYS(mkdirat), SYS(rename),
+	SYS(renameat), SYS(renameat2), SYS(ftruncate), SYS(fallocate), SYS(fsync), SYS(fdatasync),
+	SYS(flock), SYS(fcntl), SYS(dup), SYS(dup2), SYS(dup3), SYS(pipe), SYS(pipe2), SYS(ioctl),
+	SYS(memfd_create), SYS(umask), SYS(fchmod), SYS(chmod),
 	// sockets and events
 	SYS(socket), SYS(socketpair), SYS(bind), SYS(listen), SYS(connect), SYS(accept),
 	SYS(accept4), SYS(getsockname), SYS(getpeername), SYS(setsockopt), SYS(getsockopt),
@@ -116,6 +118,9 @@ int sandbox_enter_worker(void)
 	if (rc == 0) // buffers of the C library's and of OpenSSL's, nothing to be run
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(mmap), 1,
 			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	if (rc == 0) // in a crash
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_DUMPABLE));
 	if (rc == 0)
 		rc = seccomp_load(ctx);
 	if (ctx != NULL)

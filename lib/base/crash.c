@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "crash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "core.h"
+#include "log.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) // whose own handlers report
+
+#define STOP        SIGRTMAX
+#define STOP_MS     1000 // that threads have to stand still
+#define THREADS_MAX 256
+#define BELOW       8192 // octets of stack that handlers need at most
+#define PAGE        4096u
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGQUIT};
+
+struct stack {
+	uintptr_t low, high;
+};
+
+static int tasks = -1; // /proc/self/task
+static atomic_flag crashed = ATOMIC_FLAG_INIT;
+static struct stack stacks[THREADS_MAX];
+static atomic_uint n_stacks, n_stopped;
+
+extern void *__libc_stack_end; // of the first thread, from the loader
+
+// Ciphers keep round keys in vector registers: there, and where the kernel saved them for the
+// handler. Those of a thread that will not go on.
+static void wipe_vectors(const ucontext_t *context)
+{
+	static const struct {
+		uint8_t legacy[24];
+		uint32_t mxcsr;
+		uint8_t none_saved[4096 - 28];
+	} __rte_aligned(64) initial = {.mxcsr = 0x1f80};
+	char *saved = (char *)context->uc_mcontext.fpregs;
+	size_t size = sizeof(struct _libc_fpstate);
+
+	if (saved != NULL) {
+		const struct _fpx_sw_bytes *software =
+			(const void *)(saved + size - sizeof(struct _fpx_sw_bytes));
+
+		explicit_bzero(saved,
+			software->magic1 == FP_XSTATE_MAGIC1 ? software->extended_size : size);
+	}
+	__asm__ volatile("xrstor64 %0" : : "m"(initial), "a"(-1), "d"(-1));
+}
+
+// What earlier calls have left where the handler's own will be.
+static __rte_noinline void wipe_below(void)
+{
+	char used[BELOW];
+
+	explicit_bzero(used, sizeof(used));
+}
+
+// The calling thread's stack, down to below who calls this. A thread's own block, which begins with
+// where it is, is at the upper end of its stack, except the first thread's.
+static __rte_always_inline struct stack own_stack(size_t below)
+{
+	uintptr_t low = (uintptr_t)__builtin_frame_address(0) - below;
+
+	if (getpid() == gettid())
+		return (struct stack){
+			low, RTE_ALIGN_CEIL((uintptr_t)__libc_stack_end, (uintptr_t)PAGE)};
+	return (struct stack){low, (uintptr_t)__builtin_thread_pointer() + 3 * sizeof(void *)};
+}
+
+static __rte_noreturn void stand_still(const ucontext_t *context)
+{
+	static const struct timespec hour = {.tv_sec = 3600};
+	unsigned int i = atomic_fetch_add(&n_stacks, 1);
+
+	wipe_below();
+	if (i < THREADS_MAX)
+		stacks[i] = own_stack(512);
+	wipe_vectors(context);
+	atomic_fetch_add(&n_stopped, 1);
+	for (;;) { // without a call: below is nothing but what will be wiped
+		long rc;
+
+		__asm__ volatile("syscall"
+				 : "=a"(rc)
+				 : "0"(SYS_nanosleep), "D"(&hour), "S"(NULL)
+				 : "rcx", "r11", "memory");
+	}
+}
+
+static void on_stop(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	stand_still(context);
+}
+
+// Tells all other threads to stand still. Returns how many, negative if not all can be told.
+static int tell_others(void)
+{
+	struct entry {
+		uint64_t inode, offset;
+		uint16_t size;
+		uint8_t type;
+		char name[];
+	};
+	static char text[4096] __rte_aligned(8);
+	int told = 0;
+	long len;
+
+	while ((len = syscall(SYS_getdents64, tasks, text, sizeof(text))) > 0) {
+		for (long at = 0; at < len;) {
+			const struct entry *e = (const struct entry *)(text + at);
+			int tid = atoi(e->name);
+
+			at += e->size;
+			if (tid == 0 || tid == gettid())
+				continue;
+			if (tgkill(getpid(), tid, STOP) < 0)
+				return -errno;
+			told++;
+		}
+	}
+	return len < 0 ? -errno : told;
+}
+
+static bool stop_others(void)
+{
+	static const struct timespec ms = {.tv_nsec = 1000000};
+	int told = tell_others();
+
+	for (int i = 0; i < STOP_MS && (int)atomic_load(&n_stopped) < told; i++)
+		nanosleep(&ms, NULL);
+	return told >= 0 && (int)atomic_load(&n_stopped) >= told &&
+	       atomic_load(&n_stacks) <= THREADS_MAX;
+}
+
+static bool keep_stacks(void)
+{
+	for (unsigned int i = 0; i < atomic_load(&n_stacks); i++)
+		if (!core_keep(stacks[i].low, stacks[i].high))
+			return false;
+	return true;
+}
+
+static void on_crash(int signal, siginfo_t *info, void *context)
+{
+	struct stack own;
+	sigset_t set;
+
+	(void)info;
+	if (atomic_flag_test_and_set(&crashed))
+		stand_still(context);
+	wipe_below();
+	wipe_vectors(context);
+	own = own_stack(BELOW / 2);
+	if (stop_others() && keep_stacks() && core_keep(own.low, own.high) && core_strip())
+		prctl(PR_SET_DUMPABLE, 1);
+
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+
+	sigaction(signal, &usual, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	tgkill(getpid(), gettid(), signal);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL); // ends here
+}
+
+void crash_start(void)
+{
+	struct sigaction stop = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO};
+	int rc = core_start();
+
+	if (rc == 0)
+		tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (rc < 0 || tasks < 0) {
+		log_warn("no cores will be written: %s", strerror(rc < 0 ? -rc : errno));
+		return;
+	}
+	sigfillset(&stop.sa_mask);
+	sigfillset(&crash.sa_mask);
+	sigaction(STOP, &stop, NULL);
+	for (size_t i = 0; i < RTE_DIM(signals); i++)
+		sigaction(signals[i], &crash, NULL);
+}
+
+#else
+
+void crash_start(void)
+{
+}
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A crash leaves a core with the stacks and registers of all threads and the variables of programs,
+// without keys.
+#pragma once
+
+// Has the signals of a crash, an abort and SIGQUIT write such a core, where limits and
+// kernel.core_pattern allow one. If something of that fails there is no core. Not on processors
+// other than x86, whose vector registers nobody wipes. Control thread, when all libraries are
+// loaded and before workers run; a warning is logged if there will be no cores.
+void crash_start(void);
