@@ -4,8 +4,8 @@
 #pragma once
 
 // All threads that there are now, and those that they will make: files, sockets, memory and
-// threads; no other programs, no other users, no tracing, no mounts, no keys of the kernel. Returns
-// 0, or -EIO after logging why not. Control thread, before workers run.
+// threads; no other programs, no signals to others, no other users, no tracing, no mounts, no keys
+// of the kernel. Returns 0, or -EIO after logging why not. Control thread, before workers run.
 int sandbox_enter(void);
 
 // The calling thread, in addition: only what drivers need to move frames. Returns 0 or -errno. A

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a daemon that has been taken over could do to others: a child enters the sandbox and tries.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox.h"
+#include "test.h"
+
+static pid_t other; // a process of the same user
+
+static bool forbidden(long rc)
+{
+	return rc < 0 && (errno == EPERM || errno == ENOSYS);
+}
+
+// Of every thread. Returns the number of the first that is possible; 0: none.
+static int tries_of_all(void)
+{
+	static char *const words[] = {"true", NULL};
+	char octet;
+	struct iovec here = {&octet, 1}, there = {&octet, 1};
+
+	if (!forbidden(execve("/bin/true", words, NULL)))
+		return 1;
+	if (!forbidden(syscall(SYS_fork)) || !forbidden(syscall(SYS_vfork)))
+		return 2;
+	if (!forbidden(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) ||
+		!forbidden(syscall(SYS_clone3, NULL, 0)))
+		return 3;
+	if (!forbidden(kill(other, 0)) || !forbidden(syscall(SYS_tkill, other, 0)))
+		return 4;
+	if (!forbidden(syscall(SYS_tgkill, other, other, 0)))
+		return 5;
+	if (!forbidden(ptrace(PTRACE_ATTACH, other, 0, 0)) ||
+		!forbidden(process_vm_readv(other, &here, 1, &there, 1, 0)))
+		return 6;
+	if (!forbidden(setuid(0)) || !forbidden(setgid(0)) || !forbidden(unshare(CLONE_NEWUSER)))
+		return 7;
+	if (!forbidden(syscall(SYS_mount, "", "/", "", 0, "")) || !forbidden(chroot("/")))
+		return 8;
+	if (!forbidden(syscall(SYS_bpf, 0, NULL, 0)) ||
+		!forbidden(syscall(SYS_io_uring_setup, 1, NULL)) ||
+		!forbidden(syscall(SYS_keyctl, 0, 0, 0, 0, 0)))
+		return 9;
+	if (syscall(SYS_tgkill, getpid(), getpid(), 0) != 0) // abort() has to
+		return 10;
+	return 0;
+}
+
+static int tries_of_worker(void)
+{
+	if (!forbidden(open("/dev/null", O_RDONLY)) || !forbidden(socket(AF_UNIX, SOCK_STREAM, 0)))
+		return 20;
+	if (!forbidden((long)mmap(
+		    NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+		return 21;
+	if (!forbidden(syscall(SYS_ioctl, 0, 0, 0)) || !forbidden(prctl(PR_SET_KEEPCAPS, 1)))
+		return 22;
+	return 0;
+}
+
+static void test_cannot(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		int rc;
+
+		other = getppid();
+		rc = sandbox_enter() < 0 ? 100 : tries_of_all();
+		if (rc == 0)
+			rc = sandbox_enter_worker() < 0 ? 101 : tries_of_all();
+		_exit(rc != 0 ? rc : tries_of_worker());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cannot)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
