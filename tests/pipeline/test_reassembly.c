@@ -108,6 +108,28 @@ static void test_overlap(void **state)
 	gateway_free(g);
 }
 
+// Every fragment might be one of 65535 octets, but the options of the first make it more.
+static void test_too_long(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .id = 1), first = ip;
+	static struct frame f[64];
+	unsigned int n;
+
+	(void)state;
+	datagram_fill(65515, 9);
+	n = pieces(f, LAN, ip, 1400);
+	first.options = 40;
+	first.len = IP_LEN + 40 + 1400;
+	first.frag = MF;
+	f[0] = frame_ip(LAN, first);
+	memcpy(f[0].b + ETH_LEN + IP_LEN + 40, whole.b, 1400);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_FRAGMENT_INVALID, n);
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_free(g);
+}
+
 // RFC 791 3.2: source, destination, identification and protocol.
 static void test_protocol(void **state)
 {
@@ -159,6 +181,25 @@ static void test_flood(void **state)
 		expect_whole();
 	}
 	assert_in_range(buffers, 60, 64);
+	gateway_free(g);
+}
+
+// What comes from outside takes no room from the hosts inside, nor they from it.
+static void test_sides(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f[2];
+
+	(void)state;
+	datagram_fill(2000, 9);
+	for (uint16_t id = 1; id <= 60; id++) {
+		f[0] = piece(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5", .id = id), 0, 1000);
+		f[1] = piece(
+			WAN, (struct ipv4)FROM_TO("198.51.100.1", "10.1.0.5", .id = id), 0, 1000);
+		gateway_pass(g, f, 2);
+		expect_drops(g, DROP_NONE, 0);
+	}
+	assert_int_equal(worker_held(g->w), 120);
 	gateway_free(g);
 }
 
@@ -304,8 +345,10 @@ int main(void)
 		pipeline_test(test_sealed_whole),
 		pipeline_test(test_duplicates),
 		pipeline_test(test_overlap),
+		pipeline_test(test_too_long),
 		pipeline_test(test_protocol),
 		pipeline_test(test_flood),
+		pipeline_test(test_sides),
 		pipeline_test(test_congestion),
 		pipeline_test(test_late),
 		pipeline_test(test_late_out_of_tunnel),
