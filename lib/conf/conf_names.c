@@ -29,10 +29,12 @@ struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
 
 	struct conf_names names = {
 		.schema = o->schema,
-		.first = items + conf_schema_find(o->schema, "name")->offset,
+		.first = items, // NULL if there are none
 		.set = conf_set_given(r, list, n, (const char *[]){"name", NULL}),
 	};
 
+	if (n > 0)
+		names.first += conf_schema_find(o->schema, "name")->offset;
 	names.complete = names.set.n == n && !conf_refused(r->root, list);
 	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare, &names);
 	return names;
