@@ -59,13 +59,14 @@ int privilege_check(const struct conf *conf)
 	return -EIO;
 }
 
-// The folders that are written to later. Their group is that of the control socket.
-static int give_folders(const struct conf *conf, const struct passwd *user)
+// The folders that are written to later: they may be those of a user it was before. Their group is
+// that of the control socket.
+static int give_folders(const struct conf *conf, uid_t user)
 {
 	const char *const folders[] = {rte_eal_get_runtime_dir(), conf->state_dir};
 
 	for (size_t i = 0; i < RTE_DIM(folders); i++)
-		if (folders[i] != NULL && lchown(folders[i], user->pw_uid, (gid_t)-1) < 0)
+		if (folders[i] != NULL && lchown(folders[i], user, (gid_t)-1) < 0)
 			return -errno;
 	return 0;
 }
@@ -81,7 +82,7 @@ static int become(const struct conf *conf)
 		return errno != 0 ? -errno : -ENOENT;
 	if (geteuid() == user->pw_uid)
 		return 0;
-	rc = give_folders(conf, user);
+	rc = give_folders(conf, user->pw_uid);
 	if (rc == 0 && (initgroups(conf->user, user->pw_gid) < 0 ||
 			       setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 			       setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
@@ -100,8 +101,16 @@ int privilege_drop_thread(void)
 
 int privilege_drop(const struct conf *conf)
 {
-	int rc = conf->user != NULL ? become(conf) : 0;
+	int rc = 0;
 
+	if (conf->user != NULL)
+		rc = become(conf);
+	else if (geteuid() == 0)
+		rc = give_folders(conf, 0);
+	if (rc < 0 && conf->user == NULL) {
+		log_error("state_dir cannot be made root's: %s", strerror(-rc));
+		return -EIO;
+	}
 	if (rc < 0) {
 		log_error("user: cannot become \"%s\": %s", conf->user, strerror(-rc));
 		return -EIO;
