@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_log.h>
 #include <rte_pdump.h>
 
@@ -271,9 +270,8 @@ static int init(struct args *a, const struct conf *conf)
 	if (rc >= 0)
 		return 0;
 	eal_log_start_show();
-	log_error("DPDK did not start: %s. The lines above are its own; memory.size, "
-		  "memory.hugepages, cpus and eal_args are what it was given",
-		rte_strerror(rte_errno));
+	log_error("DPDK did not start: the lines above are its own; memory.size, "
+		  "memory.hugepages, cpus and eal_args are what it was given");
 	if (!instance_held(conf, &other))
 		files_remove(conf);
 	return -EIO;
