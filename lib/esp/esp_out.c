@@ -23,29 +23,33 @@ static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 // the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1). IPv6
 // counts as having DF.
 struct inherited {
-	uint8_t next_header;
 	uint8_t tos;
 	rte_be16_t offset;
 };
 
-static struct inherited inherit(const struct sa *sa, const struct rte_mbuf *m)
+static struct inherited inherit(const struct sa *sa, const void *inner)
 {
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
-	struct inherited inner = {IPPROTO_IPV6, 0, sa->df_copied | sa->df_set};
-	uint8_t tos;
+	const struct rte_ipv4_hdr *ip = inner;
+	rte_be16_t offset = sa->df_copied;
+	uint8_t tos = 0;
 
 	if (ip_is_v4(ip)) {
-		inner.next_header = IPPROTO_IPIP;
-		inner.offset = (ip->fragment_offset & sa->df_copied) | sa->df_set;
+		offset &= ip->fragment_offset;
 		tos = ip->type_of_service;
 	} else if (likely(ip->version_ihl != ESP_DUMMY)) {
-		tos = ipv6_tos((const struct rte_ipv6_hdr *)ip);
-	} else {
-		inner.next_header = IPPROTO_NONE;
-		tos = 0;
+		tos = ipv6_tos(inner);
 	}
-	inner.tos = (uint8_t)((tos & sa->tos_copied) | sa->tos_fixed);
-	return inner;
+	return (struct inherited){
+		(uint8_t)((tos & sa->tos_copied) | sa->tos_fixed), offset | sa->df_set};
+}
+
+static unsigned int next_header_of(const struct rte_mbuf *m)
+{
+	const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	if (ip_is_v4(ip))
+		return IPPROTO_IPIP;
+	return likely(*ip != ESP_DUMMY) ? IPPROTO_IPV6 : IPPROTO_NONE;
 }
 
 // Where a router on the way may fragment, different for long enough; other SAs between the same
@@ -161,8 +165,8 @@ static enum drop refuse(struct sa_out *sa, uint64_t seq)
 // Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the
 // new start of the data, where the IP header is to be written.
 static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *sa,
-	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, uint8_t next_header, uint64_t seq,
-	unsigned int worker)
+	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, unsigned int next_header,
+	uint64_t seq, unsigned int worker)
 {
 	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
 		return refuse(sa, seq);
@@ -182,7 +186,7 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 
 	memcpy(pad, padding, sizeof(padding));
 	tail->pad_len = (uint8_t)pad_len;
-	tail->next_proto = next_header;
+	tail->next_proto = (uint8_t)next_header;
 	m->data_off = (uint16_t)(m->data_off + kept - head_len);
 	m->data_len = (uint16_t)(head_len + text_len + sa->sa.icv_len);
 	m->pkt_len = m->data_len;
@@ -196,42 +200,54 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 		.esp = esp,
 		.seq = seq,
 		.text_len = (uint16_t)text_len,
+		.ok = false,
 	};
 	sa->sa.counters[worker].packets++;
 	sa->sa.counters[worker].bytes += inner_len;
 	return DROP_NONE;
 }
 
+// What frame() has left as it was, in tunnel mode.
+static const uint8_t *inner_of(
+	const struct sa *sa, const struct sa_path *path, const uint8_t *outer)
+{
+	return outer + path->outer_len + ESP_LEN + sa->iv_len;
+}
+
 enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
 {
-	const struct inherited inner = inherit(&sa->sa, m);
-	enum drop d = frame(op, sa, m, 0, path->outer_len, inner.next_header, seq, worker);
+	enum drop d = frame(op, sa, m, 0, path->outer_len, next_header_of(m), seq, worker);
 
 	if (unlikely(d != DROP_NONE))
 		return d;
 
 	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
+	const uint8_t *ip = inner_of(&sa->sa, path, outer);
+	const struct inherited inner = inherit(&sa->sa, ip);
 
 	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
 		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
 	else
-		outer_v6_write(outer, path, &inner, m->data_len,
-			flow_label(&sa->sa, outer + path->outer_len + ESP_LEN + sa->sa.iv_len));
+		outer_v6_write(outer, path, &inner, m->data_len, flow_label(&sa->sa, ip));
 	return DROP_NONE;
 }
 
 enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
 {
-	const struct inherited inner = inherit(&sa->sa, m);
-	const rte_be32_t label = flow_label(&sa->sa, rte_pktmbuf_mtod(m, void *));
-	enum drop d = frame(op, sa, m, 0, path->outer_len, inner.next_header, seq, worker);
+	enum drop d = frame(op, sa, m, 0, path->outer_len, next_header_of(m), seq, worker);
 
-	if (likely(d == DROP_NONE))
-		outer_write(rte_pktmbuf_mtod(m, uint8_t *), path, &inner, m->data_len,
-			outer_v4_id(&sa->sa, seq), label);
-	return d;
+	if (unlikely(d != DROP_NONE))
+		return d;
+
+	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
+	const uint8_t *ip = inner_of(&sa->sa, path, outer);
+	const struct inherited inner = inherit(&sa->sa, ip);
+
+	outer_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq),
+		flow_label(&sa->sa, ip));
+	return DROP_NONE;
 }
 
 enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
