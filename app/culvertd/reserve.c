@@ -106,8 +106,9 @@ static int table_read(struct reserve *r)
 		return -ENOMEM;
 	rc = seq_table_read(r->table, r->path);
 	if (rc == -ENOENT)
-		log_info("there is no %s: the first sequence number of every SA is 1, as with keys "
-			 "that were never used",
+		log_warn("there is no %s: the first sequence number of every SA is 1, which only "
+			 "keys "
+			 "that were never used allow",
 			r->path);
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
@@ -191,6 +192,12 @@ static bool in_needs_other(const struct sa_in *sa)
 	uint64_t top = replay_top(&sa->replay), bound = sa->sa.record->bound;
 
 	return top + in_ahead(sa) / 2 > bound || top + 4 * in_ahead(sa) < bound;
+}
+
+// The disk says less than has come: a burst, for which nobody waits a second.
+static bool in_is_behind(const struct sa_in *sa)
+{
+	return replay_top(&sa->replay) > sa->sa.record->bound;
 }
 
 // What the disk is to say: bounds that none will have reached for some time.
@@ -340,7 +347,8 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 		collect(r, s, rc, now_ms);
 	for (unsigned int i = 0; i < s->n_sa_in; i++) {
 		measure(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
-		needed |= now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]);
+		needed |= in_is_behind(s->sa_in[i]) ||
+			  (now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]));
 	}
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
 		measure(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
