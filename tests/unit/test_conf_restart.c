@@ -97,8 +97,15 @@ static void test_may_not(void **state)
 		"13: user: is not what runs, which needs a restart\n"
 		"13: sandbox: is not what runs, which needs a restart\n"
 		"13: log_level: is not what runs, which needs a restart\n");
-	check(PORTS, PORTS "capture = true;\n",
-		"3: capture: is not what runs, which needs a restart\n");
+	check(PORTS,
+		PORTS "capture = true; state_dir = \"none\";\n"
+		      "control_group = \"nogroup\";\n"
+		      "metrics = { address = \"127.0.0.2\"; port = 9469; };\n",
+		"3: state_dir: is not what runs, which needs a restart\n"
+		"3: capture: is not what runs, which needs a restart\n"
+		"4: control_group: is not what runs, which needs a restart\n"
+		"5: metrics.address: is not what runs, which needs a restart\n"
+		"5: metrics.port: is not what runs, which needs a restart\n");
 }
 
 static void test_back_to_default(void **state)
@@ -107,6 +114,9 @@ static void test_back_to_default(void **state)
 	check(PORTS "memory = { size = 2048; };\nidle = \"sleep\";\n", PORTS "memory = { };\n",
 		"1: idle is not what runs, which needs a restart\n"
 		"3: memory: size is not what runs, which needs a restart\n");
+	check(PORTS "flows = { max = 5000; };\nmetrics = { port = 9469; };\n", PORTS,
+		"1: flows.max is not what runs, which needs a restart\n"
+		"1: metrics.port is not what runs, which needs a restart\n");
 }
 
 static void test_ports(void **state)
