@@ -65,6 +65,14 @@ class Completion(unittest.TestCase):
             self.assertEqual(complete("culvertctl", kind, "add", "be"), ["before"])
         self.assertIn("/etc/passwd", complete("culvertctl", "apply", "/etc/pass"))
 
+    def test_reasons(self):
+        reasons = complete("culvertctl", "explain", "")
+        self.assertGreater(len(reasons), 50)
+        for reason in reasons:
+            self.assertTrue(takes("explain", reason), reason)
+        self.assertEqual(complete("culvertctl", "explain", "repl"), ["replay"])
+        self.assertEqual(complete("culvertctl", "top", "--"), ["--once"])
+
     def test_daemon(self):
         words = complete("culvertd", "--")
         self.assertEqual(sorted(words), ["--config", "--help", "--test", "--verbose", "--version"])
