@@ -36,7 +36,7 @@ static const struct show shows[] = {
 		.help = "flows and their state; out: what the end that began has sent",
 		.filters = flow_filters},
 	{.word = "routes", .help = "routes"},
-	{.word = "neighbours", .help = "neighbours (ARP) and their state"},
+	{.word = "neighbours", .help = "neighbours (ARP, ND) and their state"},
 	{.word = "drops",
 		.keys = WORDS("reason"),
 		.counters = WORDS("packets"),
