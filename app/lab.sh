@@ -54,8 +54,13 @@ aes-128-gcm none              20  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]
 aes-192-gcm none              28  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
 aes-256-gcm none              36  0  8  4 16|AES-GCM with 16 octet ICV [RFC4106]|NULL
 aes-128-gcm-12 none           20  0  8  4 12|AES-GCM with 12 octet ICV [RFC4106]|NULL
+aes-192-gcm-12 none           28  0  8  4 12|AES-GCM with 12 octet ICV [RFC4106]|NULL
+aes-256-gcm-12 none           36  0  8  4 12|AES-GCM with 12 octet ICV [RFC4106]|NULL
+aes-128-gcm-8 none            20  0  8  4  8|AES-GCM with 8 octet ICV [RFC4106]|NULL
+aes-192-gcm-8 none            28  0  8  4  8|AES-GCM with 8 octet ICV [RFC4106]|NULL
 aes-256-gcm-8 none            36  0  8  4  8|AES-GCM with 8 octet ICV [RFC4106]|NULL
 aes-128-gmac none             20  0  8  4 16||
+aes-192-gmac none             28  0  8  4 16||
 aes-256-gmac none             36  0  8  4 16||
 chacha20-poly1305 none        36  0  8  4 16||
 '
