@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the metrics endpoint has to say, by what the telemetry socket says."""
+
+
+def same(prefix, *members):
+    """Samples that are called like the members."""
+    return {prefix + member: member for member in members}
+
+
+# Lists of the telemetry socket: the labels of an item's samples, then the samples; each with the
+# member that it is.
+LISTS = {
+    "info": ({}, {"uptime_seconds": "uptime_s", "configuration_generation": "generation"}),
+    "totals": ({}, {
+        "received_packets": "rx", "originated_packets": "originated", "sent_packets": "tx",
+        "keepalives_received": "keepalives_in", "keepalives_originated": "keepalives_out",
+        "local_packets": "local", "held_packets": "held",
+        "icmp_errors_suppressed": "errors_suppressed",
+        **same("", "buffers_free_min", "flows", "flows_created", "flows_expired", "flows_evicted",
+               "flows_flushed", "flows_reopened")}),
+    "drops": ({"reason": "reason"}, {"dropped_packets": "packets"}),
+    "workers": ({"worker": "worker", "cpu": "cpu"}, {
+        "worker_received_packets": "rx", "worker_originated_packets": "originated",
+        "worker_sent_packets": "tx", "worker_local_packets": "local",
+        "worker_dropped_packets": "drops", "worker_held_packets": "held",
+        "worker_icmp_errors_suppressed": "errors_suppressed", "worker_stalled": "state",
+        "worker_busy_seconds": "busy_ms", "worker_idle_seconds": "idle_ms",
+        "worker_longest_round_seconds": "longest_round_us",
+        **same("worker_", "passes", "stalls")}),
+    "ports": ({"port": "name"}, {
+        "port_up": "link", "port_link_megabits": "link_mbps",
+        "port_received_packets": "rx_packets", "port_received_bytes": "rx_bytes",
+        "port_receive_missed_packets": "rx_missed", "port_receive_no_buffer": "rx_no_buffer",
+        "port_receive_errors": "rx_errors", "port_sent_packets": "tx_packets",
+        "port_sent_bytes": "tx_bytes", "port_send_errors": "tx_errors",
+        **same("port_", "link_changes", "mtu")}),
+    "stages": ({"stage": "stage"}, same("stage_sampled_", "calls", "packets")),
+    "sas": ({"sa": "name", "direction": "direction"}, {
+        "sa_sequence_number": "sequence", "sa_replay_window_packets": "window",
+        "sa_last_seen_seconds": "last_seen_s", **same("sa_", "packets", "bytes", "dummies", "mtu")}),
+    "policies": ({"policy": "name", "action": "action"}, {"policy_asked_packets": "asked"}),
+    "rules": ({"rule": "rule", "action": "action"}, {"rule_asked_packets": "asked"}),
+    "memory": ({"memory": "memory"}, same("memory_", "used", "size")),
+}
+# Samples whose value is 1: what they are called, and their labels beside the others'.
+INFOS = {
+    "info": ("build", ("version",)),
+    "ports": ("port", ("driver", "side", "mac")),
+    "sas": ("sa", ("spi", "local", "remote", "cipher", "auth", "engine")),
+}
+BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
+          "16-31": "bursts_16", "32": "bursts_32"}
+NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
+WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
+# Times, which go on: seconds in one of the telemetry socket's, and how many they may be apart.
+TIMES = {"uptime_seconds": (1, 2), "worker_busy_seconds": (1e-3, 2), "worker_idle_seconds": (1e-3, 2),
+         "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2)}
+
+
+def _lists(telemetry):
+    for name, (labels, samples) in LISTS.items():
+        for item in telemetry.items("/culvert/" + name):
+            shared = {label: item[member] for label, member in labels.items()}
+            for sample, member in samples.items():
+                yield sample, shared, item[member]
+            if name in INFOS:
+                sample, more = INFOS[name]
+                yield sample, {**shared, **{label: item[label] for label in more}}, 1
+
+
+def _arrays(telemetry):
+    for queue in telemetry.items("/culvert/queues"):
+        for frames, member in BURSTS.items():
+            yield "queue_bursts", {"port": queue["port"], "queue": queue["queue"],
+                                   "worker": queue["worker"], "frames": frames}, queue[member]
+    for sa in telemetry.items("/culvert/sas"):
+        shared = {"sa": sa["name"], "direction": sa["direction"]}
+        for reason, packets in sa["drops"].items():
+            yield "sa_dropped_packets", {**shared, "reason": reason}, packets
+        for unit in ("bytes", "packets", "seconds"):
+            for sample in ("used", "left"):
+                yield "sa_lifetime_" + sample, {**shared, "unit": unit}, sa[f"{unit}_{sample}"]
+    states = [neighbour["state"] for neighbour in telemetry.items("/culvert/neighbours")]
+    for state in NEIGHBOURS:
+        yield "neighbours", {"state": state}, states.count(state)
+
+
+def told(telemetry):
+    """{(name, labels): (least, most)} of the values, without those that there are none of."""
+    ranges = {}
+    for samples in (_lists(telemetry), _arrays(telemetry)):
+        for name, labels, value in samples:
+            if value == "-":
+                continue
+            at = (name, frozenset((label, str(text)) for label, text in labels.items()))
+            scale, apart = TIMES.get(name, (1, 2 if labels.get("unit") == "seconds" else 0))
+            value = float(WORDS.get(value, value)) * scale
+            ranges[at] = (value - apart, value + apart)
+    for stage in telemetry.items("/culvert/stages"):
+        least = stage["packets"] * stage["cycles_per_packet"]
+        ranges["stage_sampled_cycles", frozenset({("stage", stage["stage"])})] = (
+            least, least + stage["packets"])
+    return ranges
