@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "audit.h"
 #include "collect.h"
 #include "log.h"
 
@@ -24,7 +25,6 @@ struct subject {
 static struct {
 	struct subject subject[SUBJECTS];
 	unsigned int n;
-	uint32_t generation;   // whose SAs they are
 	unsigned int left_out; // events for which there was no room
 	uint64_t left_out_ms;  // when that was told last
 } audit;
@@ -202,13 +202,27 @@ static struct subject *find(const struct event *e)
 	return NULL;
 }
 
-// SAs of another generation may be gone.
-static void forget_others(const struct gateway *g)
+static void forget(struct subject *s)
 {
-	if (audit.generation == g->snapshot->generation)
-		return;
-	audit.generation = g->snapshot->generation;
-	audit.n = 0;
+	*s = audit.subject[--audit.n];
+}
+
+static bool has_sa(const struct snapshot *s, const struct sa *sa)
+{
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (&s->sa_out[i]->sa == sa)
+			return true;
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		if (&s->sa_in[i]->sa == sa)
+			return true;
+	return false;
+}
+
+// SAs of other generations may be gone.
+static bool is_there(const struct gateway *g, uint32_t generation)
+{
+	return generation == g->snapshot->generation ||
+	       (g->retired != NULL && generation == g->retired->generation);
 }
 
 void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms)
@@ -216,8 +230,7 @@ void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms
 	struct subject *s;
 	uint64_t at;
 
-	forget_others(g);
-	if (e->generation != audit.generation)
+	if (!is_there(g, e->generation))
 		return;
 	s = find(e);
 	if (s == NULL && audit.n == SUBJECTS) {
@@ -250,7 +263,6 @@ void audit_request(const struct control_request *request, const char *what, cons
 
 void audit_tick(const struct gateway *g, uint64_t now_ms)
 {
-	forget_others(g);
 	for (unsigned int i = 0; i < audit.n;) {
 		struct subject *s = &audit.subject[i];
 		uint64_t n = dropped(g, s);
@@ -263,7 +275,7 @@ void audit_tick(const struct gateway *g, uint64_t now_ms)
 			s->at_ms = now_ms;
 			i++;
 		} else {
-			*s = audit.subject[--audit.n];
+			forget(s);
 		}
 	}
 	if (audit.left_out > 0 && now_ms - audit.left_out_ms >= 1000) {
@@ -271,5 +283,22 @@ void audit_tick(const struct gateway *g, uint64_t now_ms)
 			audit.left_out, SUBJECTS);
 		audit.left_out = 0;
 		audit.left_out_ms = now_ms;
+	}
+}
+
+void audit_retire(const struct gateway *g)
+{
+	for (unsigned int i = 0; i < audit.n;) {
+		struct subject *s = &audit.subject[i];
+		uint64_t n = dropped(g, s);
+
+		if ((s->sa == NULL || has_sa(g->snapshot, s->sa)) &&
+			audit_wants(g->snapshot->audit, s->reason)) {
+			i++;
+			continue;
+		}
+		if (n > s->told)
+			tell_rest(s, n - s->told);
+		forget(s);
 	}
 }

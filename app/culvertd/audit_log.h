@@ -7,7 +7,7 @@
 
 #include "gateway.h"
 
-// Takes an EVENT_AUDIT.
+// Takes an EVENT_AUDIT. Events about SAs that are freed are left out.
 void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms);
 
 // Tells who asked for what to be changed, and what came of it.
@@ -16,3 +16,7 @@ void audit_request(const struct control_request *request, const char *what, cons
 
 // Tells how many packets followed the last line. Call every 100 ms.
 void audit_tick(const struct gateway *g, uint64_t now_ms);
+
+// Tells the rest about what is audited no more: SAs that only g->retired has, and what the setting
+// leaves out now. Call it before that is freed, when no worker sees it any more.
+void audit_retire(const struct gateway *g);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "address.h"
+#include "audit_log.h"
 #include "build_flow.h"
 #include "gateway.h"
 #include "ipv6.h"
@@ -220,11 +221,15 @@ int configure_loaded(struct gateway *g)
 	return rc;
 }
 
-void configure_tick(struct gateway *g)
+bool configure_over(const struct gateway *g)
 {
-	if (g->retired == NULL || rte_rcu_qsbr_check(g->qsbr, g->retired_token, false) != 1)
-		return;
+	return g->retired != NULL && rte_rcu_qsbr_check(g->qsbr, g->retired_token, false) == 1;
+}
+
+void configure_retire(struct gateway *g)
+{
 	pthread_mutex_lock(&g->lock);
+	audit_retire(g);
 	build_retire(g->snapshot, g->retired);
 	g->retired = NULL;
 	pthread_mutex_unlock(&g->lock);

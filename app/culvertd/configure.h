@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct conf;
@@ -41,8 +42,12 @@ int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *err
 // until then: call it often.
 int configure_loaded(struct gateway *g);
 
-// Frees what was replaced when no worker can see it any more. Call it often.
-void configure_tick(struct gateway *g);
+// Whether there is something that was replaced and that no worker can see any more. What workers
+// had to tell of it they have told. Call it often.
+bool configure_over(const struct gateway *g);
+
+// Frees it, once their events have been taken.
+void configure_retire(struct gateway *g);
 
 // When workers have ended. Waits for a load, of which nothing comes.
 void configure_stop(struct gateway *g);

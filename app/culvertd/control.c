@@ -328,6 +328,7 @@ void control_run(struct gateway *g)
 	for (unsigned int p = 0; p < g->conf->n_ports; p++)
 		control_announce(g, (uint16_t)p);
 	do {
+		bool over = configure_over(g);
 		uint64_t now;
 
 		pthread_mutex_lock(&g->lock);
@@ -350,7 +351,8 @@ void control_run(struct gateway *g)
 			next_tick = now + TICK_MS;
 		}
 		pthread_mutex_unlock(&g->lock);
-		configure_tick(g);
+		if (over)
+			configure_retire(g);
 		sig = sigtimedwait(&set, NULL, WAIT);
 		if (sig == SIGHUP)
 			g->requests.hup = true;

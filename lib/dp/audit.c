@@ -42,6 +42,11 @@ static const uint16_t audited[DROP_COUNT] = {
 	[DROP_CLEAR_TEXT] = BIT_CLEAR_TEXT,
 };
 
+bool audit_wants(enum audit audit, enum drop reason)
+{
+	return (audited[reason] & wanted[audit]) != 0;
+}
+
 // Whether this is the first in this second.
 static bool is_first(struct sa_audit *a, uint16_t bit, uint32_t second)
 {
@@ -102,7 +107,7 @@ void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum
 	struct sa_audit *a = sa != NULL ? &sa->counters[w->id].audit : &w->audit;
 	uint16_t bit = audited[reason];
 
-	if (bit != 0 && (bit & wanted[w->snapshot->audit]) != 0 &&
+	if (bit != 0 && audit_wants(w->snapshot->audit, reason) &&
 		is_first(a, bit, w->now_ms / 1000))
 		tell(w, p, sa, reason);
 }

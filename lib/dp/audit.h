@@ -6,6 +6,9 @@
 
 #include "worker.h"
 
+// Whether drops for the reason are audited at all.
+bool audit_wants(enum audit audit, enum drop reason);
+
 // sa: the one that the packet is counted on, NULL if none is known. The packet's data still starts
 // at the IP header that it had when the reason was found.
 void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason);
