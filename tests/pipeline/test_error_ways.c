@@ -227,6 +227,26 @@ static void test_trusted(void **state)
 		COUNT_OF(rows));
 }
 
+// What icmp.errors_in_clear may say.
+static const char *const words[] = {"unreachable", "too_big", "time_exceeded", "parameter_problem"};
+
+#define ALL_WORDS ((1u << COUNT_OF(words)) - 1)
+
+// The setting with the words whose bits are set, at least one.
+static const char *in_clear(unsigned int bits)
+{
+	static char text[128];
+	const char *before = "errors_in_clear = [ ";
+
+	text[0] = '\0';
+	for (unsigned int i = 0; i < COUNT_OF(words); i++)
+		if ((bits >> i & 1) != 0) {
+			sprintf(text + strlen(text), "%s\"%s\"", before, words[i]);
+			before = ", ";
+		}
+	return strcat(text, " ];");
+}
+
 static void test_in_clear(void **state)
 {
 	static const struct inbound dropped[] = {
@@ -250,31 +270,18 @@ static void test_in_clear(void **state)
 	};
 	static const struct {
 		uint8_t type, code;
-		const char *name;
-	} kinds[] = {{3, 1, "unreachable"}, {3, 4, "too_big"}, {11, 1, "time_exceeded"},
-		{12, 0, "parameter_problem"}, {4, 0, NULL}, {5, 1, NULL}};
-	static const char all[] = "errors_in_clear = [ \"unreachable\", \"too_big\", "
-				  "\"time_exceeded\", \"parameter_problem\" ];";
+	} kinds[] = {{3, 1}, {3, 4}, {11, 1}, {12, 0}, {4, 0}, {5, 1}};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+	for (unsigned int i = 0; i < COUNT_OF(kinds); i++) {
 		uint8_t type = kinds[i].type, code = kinds[i].code;
-		char one[64], others[160] = "errors_in_clear = [ ";
 
 		check_inbound((struct site){0}, SAS, type, code, dropped, COUNT_OF(dropped));
-		if (kinds[i].name == NULL) {
-			check_inbound((struct site){.icmp = all}, SAS, type, code, dropped,
-				COUNT_OF(dropped));
-			continue;
-		}
-		snprintf(one, sizeof(one), "errors_in_clear = [ \"%s\" ];", kinds[i].name);
-		check_inbound((struct site){.icmp = one}, SAS, type, code, heard, COUNT_OF(heard));
-		for (size_t k = 0; k < 4; k++)
-			if (k != i)
-				sprintf(others + strlen(others), "\"%s\", ", kinds[k].name);
-		strcpy(others + strlen(others) - 2, " ];");
-		check_inbound(
-			(struct site){.icmp = others}, SAS, type, code, dropped, COUNT_OF(dropped));
+		check_inbound((struct site){.icmp = in_clear(ALL_WORDS & ~(1u << i))}, SAS, type,
+			code, dropped, COUNT_OF(dropped));
+		if (i < COUNT_OF(words))
+			check_inbound((struct site){.icmp = in_clear(1u << i)}, SAS, type, code,
+				heard, COUNT_OF(heard));
 	}
 }
 
@@ -352,6 +359,118 @@ static void test_v6(void **state)
 	}
 }
 
+static const char host6[] = "2001:db8:1::5";
+
+struct inbound6 {
+	const char *name, *from, *about; // what the host has sent there
+	uint16_t sport;
+	enum drop drop;
+};
+
+#define KNOWN 7 // port that the host has sent from
+
+// Out of an SA that A has from B, or in clear by the WAN.
+static struct frame error6_in(
+	const struct inbound6 *row, const struct peer *sealed_by, uint64_t seq, uint8_t type)
+{
+	struct frame about = frame_ip6(
+		LAN, (struct ipv6)FROM_TO(host6, row->about, .sport = row->sport, .dport = 8));
+	struct frame error = error6(WAN, row->from, host6, type, &about);
+	uint8_t text[FRAME_MAX];
+	uint16_t len = frame_packet_len(&error);
+
+	if (sealed_by == NULL)
+		return error;
+	memcpy(text, frame_packet(&error), len);
+	len = peer_trailer(sealed_by, text, len, IPPROTO_IPV6);
+	return peer_seal(sealed_by, (struct esp){.seq = seq, .text = text, .text_len = len});
+}
+
+// What goes on is the error, one hop on.
+static void check_inbound6(
+	struct site s, bool sealed, uint8_t type, const struct inbound6 rows[], size_t n)
+{
+	struct gateway *a = site_v6_a(OVER_V4, s);
+	struct peer b = peer_new(a, "in");
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame f = frame_ip6(LAN,
+			(struct ipv6)FROM_TO(host6, rows[i].about, .sport = KNOWN, .dport = 8));
+		struct frame right = error6_in(&rows[i], NULL, 0, type);
+
+		print_message("type %u: %s\n", type, rows[i].name);
+		gateway_expect_sent(a, &f, WAN);
+		f = error6_in(&rows[i], sealed ? &b : NULL, i + 1, type);
+		if (rows[i].drop != DROP_NONE) {
+			gateway_expect_drop(a, &f, rows[i].drop);
+			assert_int_equal(a->n_sent, 0);
+			continue;
+		}
+		gateway_expect_sent(a, &f, LAN);
+		right.b[ETH_LEN + 7]--;
+		assert_int_equal(a->sent[0].len, right.len);
+		assert_memory_equal(
+			frame_packet(&a->sent[0]), frame_packet(&right), right.len - ETH_LEN);
+	}
+	peer_free(&b);
+	gateway_free(a);
+}
+
+#define TO_B6   "2001:db8:2::5"
+#define TO_NET6 "2001:db8:9::5"
+
+static void test_v6_trusted(void **state)
+{
+	static const struct inbound6 checked[] = {
+		{"its own flow", "2001:db8:2::9", TO_B6, KNOWN, DROP_NONE},
+		{"its own flow, of no policy", "2001:db8:77::9", TO_B6, KNOWN, DROP_NONE},
+		{"a flow in clear", "2001:db8:2::9", TO_NET6, KNOWN, DROP_SELECTOR},
+		{"no such flow", "2001:db8:2::9", TO_B6, 1, DROP_ICMP_UNRELATED},
+		{"a flow in clear, of no policy", "2001:db8:77::9", TO_NET6, KNOWN, DROP_SELECTOR},
+	};
+	struct inbound6 trusted[COUNT_OF(checked)];
+
+	(void)state;
+	memcpy(trusted, checked, sizeof(checked));
+	trusted[2].drop = DROP_NONE;
+	for (uint8_t type = 1; type <= 4; type++) {
+		check_inbound6((struct site){0}, true, type, checked, COUNT_OF(checked));
+		check_inbound6((struct site){.tunnel = "icmp_errors = \"trust\";"}, true, type,
+			trusted, COUNT_OF(trusted));
+	}
+}
+
+static void test_v6_in_clear(void **state)
+{
+	static const struct inbound6 dropped[] = {
+		{"bypassing address", "2001:db8:9::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
+		{"of no policy", "2001:db8:77::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
+		{"protected address", "2001:db8:2::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
+		{"address from inside", "2001:db8:1::9", TO_B6, KNOWN, DROP_IP_SOURCE},
+		{"no such flow", "2001:db8:9::9", TO_B6, 1, DROP_ICMP_UNRELATED},
+		{"flow in clear", "2001:db8:9::9", TO_NET6, KNOWN, DROP_NONE},
+		{"flow in clear, of no policy", "2001:db8:77::9", TO_NET6, KNOWN, DROP_NO_POLICY},
+	};
+	static const struct inbound6 heard[] = {
+		{"heard: bypassing address", "2001:db8:9::9", TO_B6, KNOWN, DROP_NONE},
+		{"heard: of no policy", "2001:db8:77::9", TO_B6, KNOWN, DROP_NONE},
+		{"heard: protected address", "2001:db8:2::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
+		{"heard: address from inside", "2001:db8:1::9", TO_B6, KNOWN, DROP_IP_SOURCE},
+		{"heard: no such flow", "2001:db8:9::9", TO_B6, 1, DROP_ICMP_UNRELATED},
+	};
+	static const uint8_t types[] = {1, 2, 3, 4, 100}; // of an experiment (RFC 4443 2.1)
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(types); i++) {
+		check_inbound6((struct site){0}, false, types[i], dropped, COUNT_OF(dropped));
+		check_inbound6((struct site){.icmp = in_clear(ALL_WORDS & ~(1u << i))}, false,
+			types[i], dropped, COUNT_OF(dropped));
+		if (i < COUNT_OF(words))
+			check_inbound6((struct site){.icmp = in_clear(1u << i)}, false, types[i],
+				heard, COUNT_OF(heard));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +480,8 @@ int main(void)
 		pipeline_test(test_in_clear),
 		pipeline_test(test_between_tunnels),
 		pipeline_test(test_v6),
+		pipeline_test(test_v6_trusted),
+		pipeline_test(test_v6_in_clear),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
