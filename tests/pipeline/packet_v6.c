@@ -91,6 +91,20 @@ struct frame frame_ip6(uint16_t port, struct ipv6 ip)
 	return frame_raw6(port, packet, ip6_write(packet, ip));
 }
 
+void frame_nd_mend(struct frame *f)
+{
+	uint8_t *packet = f->b + ETH_LEN;
+
+	put16(packet + 4, frame_packet_len(f) - IP6_LEN);
+	put16(packet + IP6_LEN + 2, 0);
+	put16(packet + IP6_LEN + 2,
+		ip6_checksum(packet, IP6_LEN, frame_packet_len(f), IPPROTO_ICMPV6));
+	if (packet[24] == 0xff) {
+		put16(f->b, 0x3333);
+		memcpy(f->b + 2, packet + 36, 4);
+	}
+}
+
 struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *dst,
 	const char *target, uint32_t flags)
 {
@@ -104,11 +118,6 @@ struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *
 	icmp[24] = type == 135 ? 1 : 2;
 	icmp[25] = 1;
 	memcpy(icmp + 26, mac_of_neighbour(port), 6);
-	put16(icmp + 2, 0);
-	put16(icmp + 2, ip6_checksum(f.b + ETH_LEN, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6));
-	if (ip6_octets(dst)[0] == 0xff) {
-		put16(f.b, 0x3333);
-		memcpy(f.b + 2, ip6_octets(dst) + 12, 4);
-	}
+	frame_nd_mend(&f);
 	return f;
 }

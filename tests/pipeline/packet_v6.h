@@ -43,3 +43,7 @@ struct frame frame_raw6(uint16_t port, const uint8_t *packet, uint16_t len);
 // port's neighbour as its option, and these flags of an advertisement.
 struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *dst,
 	const char *target, uint32_t flags);
+
+// Makes length and checksum right of a message of neighbour discovery that the test has changed,
+// and has the frame go where its group is (RFC 2464 7).
+void frame_nd_mend(struct frame *f);

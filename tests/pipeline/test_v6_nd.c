@@ -10,7 +10,7 @@
 #define HOST       "2001:db8:1::5"
 #define OWN        "2001:db8:1::1"
 
-enum { NS = 135, NA = 136, OVERRIDE = 0x20000000, SOLICITED = 0x40000000 };
+enum { RS = 133, RA, NS, NA, REDIRECT, OVERRIDE = 0x20000000, SOLICITED = 0x40000000 };
 
 static struct gateway *g;
 
@@ -121,33 +121,28 @@ static void test_asked(void **state)
 	assert_int_equal(g->n_sent, 0);
 }
 
+static struct frame without_option(struct frame f)
+{
+	f.len -= 8;
+	frame_nd_mend(&f);
+	return f;
+}
+
 // Without an option the answer is longer than the question.
 static void test_asked_without_option(void **state)
 {
-	struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
-	uint8_t *p = f.b + ETH_LEN;
+	struct frame f = without_option(frame_nd(LAN, NS, HOST, OWN, OWN, 0));
 
 	(void)state;
-	put16(p + 4, 24);
-	put16(p + IP6_LEN + 2, 0);
-	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
-	f.len = ETH_LEN + IP6_LEN + 24;
 	gateway_expect_sent(g, &f, LAN);
 	expect_advertisement(&g->sent[0], OWN, HOST, ROUTER | SOLICITED | OVERRIDE);
 	expect_no_event(g);
 }
 
-// Without an option: it comes from ::, which must not have one.
+// It comes from ::, and so must not have an option.
 static struct frame probe(const char *target, const char *group)
 {
-	struct frame f = frame_nd(LAN, NS, "::", group, target, 0);
-	uint8_t *p = f.b + ETH_LEN;
-
-	put16(p + 4, 24);
-	put16(p + IP6_LEN + 2, 0);
-	put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 24, IPPROTO_ICMPV6));
-	f.len = ETH_LEN + IP6_LEN + 24;
-	return f;
+	return without_option(frame_nd(LAN, NS, "::", group, target, 0));
 }
 
 // RFC 4862 5.4
@@ -274,11 +269,157 @@ static void test_malformed_nd(void **state)
 		uint8_t *p = f.b + ETH_LEN;
 
 		p[rows[i].at] = rows[i].value;
-		put16(p + IP6_LEN + 2, 0);
-		put16(p + IP6_LEN + 2, ip6_checksum(p, IP6_LEN, IP6_LEN + 32, IPPROTO_ICMPV6));
+		frame_nd_mend(&f);
 		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
 		expect_no_event(g);
 	}
+}
+
+// --- routers ---
+
+#define ROUTERS  "ff02::2"
+#define KNOWN    "2001:db8:1::7" // learnt or asked for, not from the configuration
+#define STRANGER "2001:db8:1::9"
+
+static const uint8_t elsewhere[6] = {2, 0, 0, 0, 7, 7};
+
+// A message with the link address elsewhere as its option (RFC 4861 4.1, 4.2, 4.5).
+static struct frame frame_router(uint16_t port, uint8_t type, const char *src, const char *dst)
+{
+	static const uint8_t fixed[] = {[RS - RS] = 8, [RA - RS] = 16, [REDIRECT - RS] = 40};
+	uint8_t len = fixed[type - RS];
+	struct frame f =
+		frame_ip6(port, (struct ipv6)FROM_TO(src, dst, .proto = IPPROTO_ICMPV6, .hops = 255,
+					.len = (uint16_t)(IP6_LEN + len + 8), .icmp_type = type));
+	uint8_t *icmp = f.b + ETH_LEN + IP6_LEN;
+
+	memset(icmp + 4, 0, len - 4u);
+	if (type == RA)
+		put16(icmp + 6, 1800); // of seconds for which it is a router for everything
+	if (type == REDIRECT) {
+		memcpy(icmp + 8, ip6_octets("fe80::7"), 16); // the better way
+		memcpy(icmp + 24, ip6_octets("2001:db8:9::5"), 16);
+	}
+	icmp[len] = type == REDIRECT ? 2 : 1;
+	icmp[len + 1] = 1;
+	memcpy(icmp + len + 2, elsewhere, 6);
+	frame_nd_mend(&f);
+	return f;
+}
+
+// Taken, neither answered nor heeded.
+static void expect_silence(struct frame f)
+{
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->last.local, 1);
+	assert_int_equal(g->n_sent, 0);
+	expect_no_event(g);
+}
+
+// RFC 4861 6.2.6: it tells where its sender is. The test plays the control thread.
+static void test_routers_solicited(void **state)
+{
+	struct frame f = frame_router(LAN, RS, KNOWN, ROUTERS);
+	struct ip_addr known = addr(KNOWN);
+	struct event e;
+
+	(void)state;
+	neigh_resolve(harness_neigh, LAN, &known, 0);
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->last.local, 1);
+	assert_int_equal(g->n_sent, 0);
+	e = take_event(EVENT_ND_SOLICITED, KNOWN);
+	assert_memory_equal(&e.mac, elsewhere, 6);
+	assert_false(e.for_us);
+	neigh_hear(harness_neigh, e.port, &e.addr, &e.mac, e.for_us, 0);
+	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:9::5", KNOWN));
+	gateway_expect_sent(g, &f, LAN);
+	assert_memory_equal(g->sent[0].b, elsewhere, 6);
+	// It says nothing to us: from one that we have not to do with, or without an option, from
+	// one that has no address yet, too.
+	expect_silence(frame_router(LAN, RS, STRANGER, ROUTERS));
+	expect_silence(without_option(frame_router(LAN, RS, KNOWN, ROUTERS)));
+	expect_silence(without_option(frame_router(LAN, RS, "::", ROUTERS)));
+	// Somebody has our address.
+	f = frame_router(LAN, RS, OWN, ROUTERS);
+	gateway_pass(g, &f, 1);
+	take_event(EVENT_ADDR_CONFLICT, OWN);
+}
+
+// RFC 4861 6.1.1
+static void test_malformed_rs(void **state)
+{
+	static const struct {
+		unsigned int at;
+		uint8_t value;
+	} rows[] = {
+		{7, 254},             // hop limit: it was forwarded
+		{IP6_LEN + 1, 1},     // code
+		{IP6_LEN + 9, 0},     // option of no length
+		{IP6_LEN + 9, 2},     // behind the end
+		{IP6_LEN + 10, 0x33}, // link address of a group
+	};
+	struct ip_addr known = addr(KNOWN);
+	struct frame f;
+
+	(void)state;
+	neigh_resolve(harness_neigh, LAN, &known, 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		f = frame_router(LAN, RS, KNOWN, ROUTERS);
+		f.b[ETH_LEN + rows[i].at] = rows[i].value;
+		frame_nd_mend(&f);
+		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+		expect_no_event(g);
+	}
+	f = frame_router(LAN, RS, KNOWN, ROUTERS);
+	f.b[ETH_LEN + IP6_LEN + 2] ^= 1; // checksum
+	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+	expect_no_event(g);
+	f = frame_router(LAN, RS, "::", ROUTERS); // nobody is there
+	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+	expect_no_event(g);
+}
+
+// A router takes no advice of others (RFC 4861 6.2.7, 8.1).
+static void test_advice(void **state)
+{
+	static const struct {
+		uint16_t port;
+		uint8_t type;
+		const char *src, *dst;
+		enum drop drop;
+	} rows[] = {
+		{LAN, RA, "fe80::7", "ff02::1", DROP_NOT_UNICAST},
+		{LAN, RA, "fe80::7", LINK_LOCAL, DROP_LOCAL_UNSERVED},
+		{LAN, RA, "fe80::7", OWN, DROP_LOCAL_UNSERVED},
+		{WAN, RA, "fe80::9", "ff02::1", DROP_NOT_UNICAST},
+		{WAN, RA, "fe80::9", "2001:db8:f::1", DROP_LOCAL_UNSERVED},
+		{LAN, REDIRECT, "fe80::7", LINK_LOCAL, DROP_LOCAL_UNSERVED},
+		{LAN, REDIRECT, "fe80::7", OWN, DROP_LOCAL_UNSERVED},
+		{WAN, REDIRECT, "fe80::9", "2001:db8:f::1", DROP_LOCAL_UNSERVED},
+		{WAN, REDIRECT, "fe80::9", "ff02::1", DROP_NOT_UNICAST},
+	};
+	struct frame on = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:9::5")),
+		     lost = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:8::5")), f;
+	struct ip_addr router = addr("fe80::7");
+
+	(void)state;
+	neigh_resolve(harness_neigh, LAN, &router, 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		f = frame_router(rows[i].port, rows[i].type, rows[i].src, rows[i].dst);
+		gateway_expect_drop(g, &f, rows[i].drop);
+		assert_int_equal(g->n_sent, 0);
+		expect_no_event(g);
+		gateway_expect_sent(g, &on, WAN);
+		assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
+		gateway_expect_drop(g, &lost, DROP_NO_ROUTE);
+	}
+	// To a host it goes on as any packet does, so that the host does not heed it.
+	f = frame_router(LAN, REDIRECT, HOST, "2001:db8:9::5");
+	gateway_expect_sent(g, &f, WAN);
+	assert_int_equal(frame_packet(&g->sent[0])[7], 254);
 }
 
 int main(void)
@@ -291,6 +432,9 @@ int main(void)
 		v6_test(test_advertised),
 		v6_test(test_sources),
 		v6_test(test_malformed_nd),
+		v6_test(test_routers_solicited),
+		v6_test(test_malformed_rs),
+		v6_test(test_advice),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
