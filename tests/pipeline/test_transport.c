@@ -358,6 +358,46 @@ static void test_own(void **state)
 	gateway_free(b);
 }
 
+static void expect_own_esp6(struct gateway *a, struct gateway *b)
+{
+	struct frame wire;
+
+	expect_all_sent(a, 1, WAN);
+	wire = carry(&a->sent[0]);
+	assert_int_equal(frame_packet(&wire)[6], IPPROTO_ESP);
+	assert_memory_equal(frame_packet(&wire) + 8, ip6_octets("2001:db8:f::1"), 16);
+	assert_memory_equal(frame_packet(&wire) + 24, ip6_octets("2001:db8:f::2"), 16);
+	assert_int_equal(be32(frame_packet(&wire) + IP6_LEN), 0x1003); // of "o4"
+	gateway_pass(b, &wire, 1); // nobody there wants it, but it gets that far
+	expect_drops(b, DROP_LOCAL_UNSERVED, 1);
+}
+
+static void test_own_v6(void **state)
+{
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
+	struct ipv6 ping = FROM_TO(
+		"2001:db8:f::2", "2001:db8:f::1", .proto = IPPROTO_ICMPV6, .icmp_type = 128);
+	struct frame f = frame_ip6(LAN, ping); // from a station that has B's address
+
+	(void)state;
+	f = carry(gateway_expect_sent(b, &f, WAN));
+	assert_int_equal(frame_packet(&f)[6], IPPROTO_ESP);
+	gateway_pass(a, &f, 1);
+	expect_drops(a, DROP_NONE, 0);
+	assert_int_equal(a->last.local, 1);
+	expect_own_esp6(a, b);
+	f = frame_ip6(WAN, ping);
+	gateway_expect_drop(a, &f, DROP_CLEAR_TEXT);
+	assert_int_equal(a->n_sent, 0);
+	f = frame_ip6(WAN,
+		(struct ipv6)FROM_TO("2001:db8:f::2", "2001:db8:1::9", .proto = 253, .hops = 1));
+	gateway_expect_drop(a, &f, DROP_TTL);
+	expect_own_esp6(a, b);
+	gateway_free(a);
+	gateway_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +410,7 @@ int main(void)
 		pipeline_test(test_truncated),
 		pipeline_test(test_any_text),
 		pipeline_test(test_own),
+		pipeline_test(test_own_v6),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
