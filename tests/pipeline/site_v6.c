@@ -6,9 +6,10 @@
 
 // Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
 // remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules;
-// more settings of the policies for the tunnel; more policies; MTU of LAN; more settings of ICMP.
+// more settings of the policies for the tunnel; more policies; MTU of LAN; more settings of ICMP;
+// more settings at top level.
 static const char form[] =
-	"flows = { max = 4096; };\n"
+	"flows = { max = 4096; };\n%15$s\n"
 	"icmp = { errors_per_second = 1000; %14$s };\n"
 	"ports = (\n"
 	"  { name = \"lan\"; device = \"net_null0\";\n"
@@ -87,7 +88,8 @@ static struct gateway *gateway_of(
 	snprintf(text, sizeof(text), form, here, there, local, remote, s.mtu != 0 ? s.mtu : 1500,
 		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "",
 		s.tunnel != NULL ? s.tunnel : "", s.policies != NULL ? s.policies : "",
-		s.lan_mtu != 0 ? s.lan_mtu : 1500, s.icmp != NULL ? s.icmp : "");
+		s.lan_mtu != 0 ? s.lan_mtu : 1500, s.icmp != NULL ? s.icmp : "",
+		s.more != NULL ? s.more : "");
 	return gateway_new(here - 1, text);
 }
 

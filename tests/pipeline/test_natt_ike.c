@@ -3,12 +3,16 @@
 #include <netinet/in.h>
 
 #include "peer.h"
-#include "site.h"
+#include "site_v6.h"
 #include "udp.h"
 
 #define IKE 500
 #define BYPASS(port)                                                                               \
 	", { name = \"ike" #port "\"; local = \"192.0.2.1\"; proto = \"udp\";"                     \
+	"    local_port = \"" #port "\"; action = \"bypass\"; }"
+
+#define BYPASS6(port)                                                                              \
+	", { name = \"ike" #port "\"; local = \"2001:db8:f::1\"; proto = \"udp\";"                 \
 	"    local_port = \"" #port "\"; action = \"bypass\"; }"
 
 static const struct site daemon_in_dmz = {
@@ -112,6 +116,57 @@ static void test_boundary(void **state)
 	gateway_free(g);
 }
 
+// A station on the LAN, for the address that A has on the WAN.
+static const struct site daemon_in_lan = {
+	.sa = IN_UDP,
+	.more = "ike = { via = [ \"2001:db8:1::5\" ]; };",
+	.policies = BYPASS6(500) BYPASS6(4500),
+};
+
+static struct frame datagram6(uint16_t port, bool marked)
+{
+	struct frame f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:f::2", "2001:db8:f::1",
+						.sport = IKE, .dport = port));
+
+	put32(f.b + ETH_LEN + IP6_LEN + UDP_LEN, marked ? 0 : 0x1234);
+	return f;
+}
+
+static void expect_handed_over6(struct gateway *g, struct frame f)
+{
+	struct frame right = f;
+
+	gateway_expect_sent(g, &f, LAN);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6);
+	right.b[ETH_LEN + 7]--;
+	assert_int_equal(g->sent[0].len, f.len);
+	assert_memory_equal(frame_packet(&g->sent[0]), frame_packet(&right), f.len - ETH_LEN);
+}
+
+static void test_v6(void **state)
+{
+	static const uint16_t ports[] = {IKE, NATT};
+	struct gateway *g = site_v6_a(OVER_V6, daemon_in_lan);
+	struct frame f;
+
+	(void)state;
+	expect_handed_over6(g, datagram6(IKE, false));
+	expect_handed_over6(g, datagram6(IKE, true));
+	expect_handed_over6(g, datagram6(NATT, true));
+	expect_handed_over6(g, datagram6(NATT, true)); // of a flow
+	f = datagram6(NATT, false);
+	gateway_expect_drop(g, &f, DROP_NO_SA);
+	f = datagram6(501, true);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		f = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:f::1", "2001:db8:f::2",
+					   .sport = ports[i], .dport = ports[i]));
+		gateway_expect_sent(g, &f, WAN);
+		assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
+	}
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +174,7 @@ int main(void)
 		pipeline_test(test_out),
 		pipeline_test(test_before_sas),
 		pipeline_test(test_boundary),
+		pipeline_test(test_v6),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
