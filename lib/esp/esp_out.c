@@ -108,16 +108,25 @@ static uint16_t ip_len_of(const struct sa_path *path)
 	return ip_is_v4(path->outer) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 }
 
-// Both headers, in front of len octets of packet with them.
-static void outer_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
+// What is in front of the ESP header, in a packet of len octets with it.
+typedef void outer_write_fn(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
+	uint16_t len, rte_be16_t id, rte_be32_t label);
+
+static void outer_ip_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
 	uint16_t len, rte_be16_t id, rte_be32_t label)
 {
-	uint16_t ip_len = ip_len_of(path);
-
-	if (ip_is_v4(path->outer))
+	if (likely(ip_is_v4(path->outer)))
 		outer_v4_write(to, path, inner, len, id);
 	else
 		outer_v6_write(to, path, inner, len, label);
+}
+
+static void outer_ip_udp_write(uint8_t *to, const struct sa_path *path,
+	const struct inherited *inner, uint16_t len, rte_be16_t id, rte_be32_t label)
+{
+	uint16_t ip_len = ip_len_of(path);
+
+	outer_ip_write(to, path, inner, len, id, label);
 	outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
 }
 
@@ -140,7 +149,7 @@ void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 	uint16_t len = (uint16_t)(ip_len_of(path) + sizeof(struct rte_udp_hdr) + 1);
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
 
-	outer_write(to, path, &inner, len, 0, 0);
+	outer_ip_udp_write(to, path, &inner, len, 0, 0);
 	to[len - 1] = ESP_UDP_KEEPALIVE;
 	esp_out_udp_sum(m);
 }
@@ -207,15 +216,9 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 	return DROP_NONE;
 }
 
-// What frame() has left as it was, in tunnel mode.
-static const uint8_t *inner_of(
-	const struct sa *sa, const struct sa_path *path, const uint8_t *outer)
-{
-	return outer + path->outer_len + ESP_LEN + sa->iv_len;
-}
-
-enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+static __rte_always_inline enum drop tunnel(struct crypto_op *op, struct sa_out *sa,
+	const struct sa_path *path, struct rte_mbuf *m, uint64_t seq, unsigned int worker,
+	outer_write_fn *outer_write)
 {
 	enum drop d = frame(op, sa, m, 0, path->outer_len, next_header_of(m), seq, worker);
 
@@ -223,31 +226,24 @@ enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct s
 		return d;
 
 	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	const uint8_t *ip = inner_of(&sa->sa, path, outer);
-	const struct inherited inner = inherit(&sa->sa, ip);
-
-	if (likely(path->outer_len == sizeof(struct rte_ipv4_hdr)))
-		outer_v4_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq));
-	else
-		outer_v6_write(outer, path, &inner, m->data_len, flow_label(&sa->sa, ip));
-	return DROP_NONE;
-}
-
-enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
-{
-	enum drop d = frame(op, sa, m, 0, path->outer_len, next_header_of(m), seq, worker);
-
-	if (unlikely(d != DROP_NONE))
-		return d;
-
-	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	const uint8_t *ip = inner_of(&sa->sa, path, outer);
+	const uint8_t *ip = outer + path->outer_len + ESP_LEN + sa->sa.iv_len; // as it was
 	const struct inherited inner = inherit(&sa->sa, ip);
 
 	outer_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq),
 		flow_label(&sa->sa, ip));
 	return DROP_NONE;
+}
+
+enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	return tunnel(op, sa, path, m, seq, worker, outer_ip_write);
+}
+
+enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+{
+	return tunnel(op, sa, path, m, seq, worker, outer_ip_udp_write);
 }
 
 enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
