@@ -107,8 +107,7 @@ static int table_read(struct reserve *r)
 	rc = seq_table_read(r->table, r->path);
 	if (rc == -ENOENT)
 		log_warn("there is no %s: the first sequence number of every SA is 1, which only "
-			 "keys "
-			 "that were never used allow",
+			 "keys that were never used allow",
 			r->path);
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
