@@ -85,10 +85,5 @@ void expect_whole(void)
 
 struct frame sealed(const struct peer *peer, uint32_t seq, const struct frame *f)
 {
-	static uint8_t text[FRAME_MAX];
-	uint16_t len = frame_packet_len(f);
-
-	memcpy(text, frame_packet(f), len);
-	len = peer_trailer(peer, text, len, IPPROTO_IPIP);
-	return peer_seal(peer, (struct esp){.seq = seq, .text = text, .text_len = len});
+	return peer_seal_packet(peer, seq, frame_packet(f), frame_packet_len(f));
 }

@@ -170,14 +170,14 @@ struct frame frame_carry(const struct frame *sent)
 	return f;
 }
 
-struct frame frame_after_two_hops(const struct frame *in)
+struct frame frame_after_hops(const struct frame *in, uint8_t hops)
 {
 	struct frame f = *in;
 
 	if (be16(f.b + 12) == 0x86dd) {
-		f.b[ETH_LEN + 7] = (uint8_t)(f.b[ETH_LEN + 7] - 2);
+		f.b[ETH_LEN + 7] = (uint8_t)(f.b[ETH_LEN + 7] - hops);
 	} else {
-		f.b[ETH_LEN + 8] = (uint8_t)(f.b[ETH_LEN + 8] - 2);
+		f.b[ETH_LEN + 8] = (uint8_t)(f.b[ETH_LEN + 8] - hops);
 		ip_checksum_mend(f.b + ETH_LEN);
 	}
 	return f;

@@ -78,8 +78,8 @@ struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len);
 // What one gateway sent comes in at another.
 struct frame frame_carry(const struct frame *sent);
 
-// The frame as it is behind two routers. IPv4 or IPv6.
-struct frame frame_after_two_hops(const struct frame *in);
+// The frame as it is behind so many routers. IPv4 or IPv6.
+struct frame frame_after_hops(const struct frame *in, uint8_t hops);
 
 // ARP: operation, sender and target as in the header; the sender is the port's neighbour.
 struct frame frame_arp(uint16_t port, uint16_t operation, const char *sender, const char *target);

@@ -70,13 +70,21 @@ struct frame peer_seal(const struct peer *p, struct esp esp)
 	return frame_raw(WAN, packet, (uint16_t)(text_off + esp.text_len + icv_len));
 }
 
-struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner)
+struct frame peer_seal_packet(
+	const struct peer *p, uint64_t seq, const uint8_t *packet, uint16_t len)
 {
 	uint8_t text[FRAME_MAX];
-	uint16_t len = ip_write(text, inner);
 
-	len = peer_trailer(p, text, len, IPPROTO_IPIP);
+	memcpy(text, packet, len);
+	len = peer_trailer(p, text, len, packet[0] >> 4 == 4 ? IPPROTO_IPIP : IPPROTO_IPV6);
 	return peer_seal(p, (struct esp){.seq = seq, .text = text, .text_len = len});
+}
+
+struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner)
+{
+	uint8_t packet[FRAME_MAX];
+
+	return peer_seal_packet(p, seq, packet, ip_write(packet, inner));
 }
 
 uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)

@@ -33,6 +33,10 @@ uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t
 // A frame to the gateway's port WAN.
 struct frame peer_seal(const struct peer *p, struct esp esp);
 
+// The same with this IP packet in it, of either version.
+struct frame peer_seal_packet(
+	const struct peer *p, uint64_t seq, const uint8_t *packet, uint16_t len);
+
 // The same with an inner packet of the usual kind in it.
 struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner);
 

@@ -197,7 +197,7 @@ struct gateway *site_b(struct site s)
 
 void expect_arrived(const struct frame *arrived, const struct frame *in)
 {
-	struct frame right = frame_after_two_hops(in);
+	struct frame right = frame_after_hops(in, 2);
 
 	assert_int_equal(arrived->port, LAN);
 	assert_int_equal(arrived->len, in->len);

@@ -43,11 +43,7 @@ static uint16_t tcp_write(uint8_t *out, struct segment s)
 static struct frame seal(
 	const struct peer *from_b, uint32_t *seq, const uint8_t *packet, uint16_t len)
 {
-	uint8_t text[FRAME_MAX];
-
-	memcpy(text, packet, len);
-	len = peer_trailer(from_b, text, len, IPPROTO_IPIP);
-	return peer_seal(from_b, (struct esp){.seq = ++*seq, .text = text, .text_len = len});
+	return peer_seal_packet(from_b, ++*seq, packet, len);
 }
 
 // A gateway with the other end of its tunnel to B.

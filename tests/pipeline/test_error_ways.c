@@ -28,12 +28,7 @@ struct road {
 // An IP packet out of an SA, or in clear by a port.
 static struct frame sealed(struct road *r, enum road_sa sa, const uint8_t *packet, uint16_t len)
 {
-	uint8_t text[FRAME_MAX];
-
-	memcpy(text, packet, len);
-	len = peer_trailer(&r->sa[sa], text, len, IPPROTO_IPIP);
-	return peer_seal(
-		&r->sa[sa], (struct esp){.seq = ++r->seq[sa], .text = text, .text_len = len});
+	return peer_seal_packet(&r->sa[sa], ++r->seq[sa], packet, len);
 }
 
 static void pass(struct road *r, struct frame f)
@@ -376,14 +371,10 @@ static struct frame error6_in(
 	struct frame about = frame_ip6(
 		LAN, (struct ipv6)FROM_TO(host6, row->about, .sport = row->sport, .dport = 8));
 	struct frame error = error6(WAN, row->from, host6, type, &about);
-	uint8_t text[FRAME_MAX];
-	uint16_t len = frame_packet_len(&error);
 
 	if (sealed_by == NULL)
 		return error;
-	memcpy(text, frame_packet(&error), len);
-	len = peer_trailer(sealed_by, text, len, IPPROTO_IPV6);
-	return peer_seal(sealed_by, (struct esp){.seq = seq, .text = text, .text_len = len});
+	return peer_seal_packet(sealed_by, seq, frame_packet(&error), frame_packet_len(&error));
 }
 
 // What goes on is the error, one hop on.
@@ -407,7 +398,7 @@ static void check_inbound6(
 			continue;
 		}
 		gateway_expect_sent(a, &f, LAN);
-		right.b[ETH_LEN + 7]--;
+		right = frame_after_hops(&right, 1);
 		assert_int_equal(a->sent[0].len, right.len);
 		assert_memory_equal(
 			frame_packet(&a->sent[0]), frame_packet(&right), right.len - ETH_LEN);

@@ -167,15 +167,9 @@ static void test_inward(void **state)
 
 	(void)state;
 	cut(f, 3, &whole);
-	for (uint32_t i = 0; i < 3; i++) {
-		uint8_t text[FRAME_MAX];
-		uint16_t len = frame_packet_len(&f[i]);
-
-		memcpy(text, frame_packet(&f[i]), len);
-		len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+	for (uint32_t i = 0; i < 3; i++)
 		sealed[i] =
-			peer_seal(&b, (struct esp){.seq = i + 1, .text = text, .text_len = len});
-	}
+			peer_seal_packet(&b, i + 1, frame_packet(&f[i]), frame_packet_len(&f[i]));
 	gateway_pass(g, &sealed[1], 2);
 	assert_int_equal(g->n_sent, 0);
 	gateway_expect_sent(g, &sealed[0], LAN);
@@ -192,15 +186,10 @@ static void test_origins(void **state)
 	struct peer b = peer_new(g, "from-b");
 	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .len = 600, .id = 9);
 	struct frame whole = frame_ip(WAN, ip), f[2], sealed;
-	uint8_t text[FRAME_MAX];
 
 	(void)state;
 	cut(f, 2, &whole);
-	memcpy(text, frame_packet(&f[0]), frame_packet_len(&f[0]));
-	sealed = peer_seal(&b,
-		(struct esp){.seq = 1,
-			.text = text,
-			.text_len = peer_trailer(&b, text, frame_packet_len(&f[0]), IPPROTO_IPIP)});
+	sealed = peer_seal_packet(&b, 1, frame_packet(&f[0]), frame_packet_len(&f[0]));
 	gateway_pass(g, &sealed, 1);
 	gateway_pass(g, &f[1], 1); // in clear
 	assert_int_equal(g->n_sent, 0);

@@ -91,7 +91,7 @@ static void check(struct gateway *g[2], struct segment s, uint16_t mss)
 
 	wire = frame_carry(gateway_expect_sent(g[s.back], &in, WAN));
 	gateway_expect_sent(g[!s.back], &wire, LAN);
-	right = frame_after_two_hops(&in);
+	right = frame_after_hops(&in, 2);
 	packet = right.b + ETH_LEN;
 	mss_write(packet + (tcp_of(packet) - packet) + 20, mss);
 	tcp_sum_mend(packet, frame_packet_len(&right));

@@ -31,7 +31,7 @@ static void resolve_in_vain(const char *text)
 static void test_held_then_sent(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct frame f = frame_ip(LAN, to_new), right = f;
+	struct frame f = frame_ip(LAN, to_new), right = frame_after_hops(&f, 1);
 
 	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
@@ -47,8 +47,6 @@ static void test_held_then_sent(void **state)
 	learn("10.7.0.77");
 	gateway_wait(g, 10000);
 	expect_all_sent(g, 3, DMZ);
-	right.b[ETH_LEN + 8]--;
-	ip_checksum_mend(right.b + ETH_LEN);
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_memory_equal(g->sent[i].b, new_mac, 6);
 		assert_memory_equal(g->sent[i].b + 6, mac_of_port(DMZ), 6);

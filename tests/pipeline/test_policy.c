@@ -19,7 +19,7 @@ struct row {
 static void check_sent(
 	struct gateway *g, const struct frame *in, const struct row *row, const struct peer peers[])
 {
-	struct frame right = *in;
+	struct frame right = frame_after_hops(in, 1);
 	uint8_t inner[FRAME_MAX];
 	const uint8_t *packet = frame_packet(&g->sent[0]);
 	uint16_t len = frame_packet_len(&g->sent[0]);
@@ -28,8 +28,6 @@ static void check_sent(
 	assert_memory_equal(g->sent[0].b, mac_of_neighbour(row->port), 6);
 	assert_memory_equal(g->sent[0].b + 6, mac_of_port(row->port), 6);
 	assert_int_equal(be16(g->sent[0].b + 12), 0x0800);
-	right.b[ETH_LEN + 8]--;
-	ip_checksum_mend(right.b + ETH_LEN);
 	if (row->fate != CLEAR) {
 		len = peer_open(&peers[row->fate], &g->sent[0], inner);
 		packet = inner;

@@ -85,7 +85,7 @@ static void expect_cut(const struct pair *p)
 
 static void expect_equal(const struct frame *arrived, const struct frame *in)
 {
-	struct frame right = frame_after_two_hops(in);
+	struct frame right = frame_after_hops(in, 2);
 
 	assert_int_equal(arrived->port, LAN);
 	assert_int_equal(arrived->len, in->len);

@@ -250,12 +250,32 @@ static void test_sources(void **state)
 	}
 }
 
+// An octet of the IP packet, and what it must not be.
+struct mistake {
+	unsigned int at;
+	uint8_t value;
+};
+
+static void expect_malformed(struct frame f)
+{
+	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
+	expect_no_event(g);
+}
+
+static void check_mistakes(struct frame good, const struct mistake mistakes[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct frame f = good;
+
+		f.b[ETH_LEN + mistakes[i].at] = mistakes[i].value;
+		frame_nd_mend(&f);
+		expect_malformed(f);
+	}
+}
+
 static void test_malformed_nd(void **state)
 {
-	static const struct {
-		unsigned int at;
-		uint8_t value;
-	} rows[] = {
+	static const struct mistake mistakes[] = {
 		{7, 254},            // hop limit: it was forwarded
 		{IP6_LEN + 1, 1},    // code
 		{IP6_LEN + 8, 0xff}, // multicast target
@@ -264,15 +284,7 @@ static void test_malformed_nd(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct frame f = frame_nd(LAN, NS, HOST, OWN, OWN, 0);
-		uint8_t *p = f.b + ETH_LEN;
-
-		p[rows[i].at] = rows[i].value;
-		frame_nd_mend(&f);
-		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
-		expect_no_event(g);
-	}
+	check_mistakes(frame_nd(LAN, NS, HOST, OWN, OWN, 0), mistakes, COUNT_OF(mistakes));
 }
 
 // --- routers ---
@@ -351,10 +363,7 @@ static void test_routers_solicited(void **state)
 // RFC 4861 6.1.1
 static void test_malformed_rs(void **state)
 {
-	static const struct {
-		unsigned int at;
-		uint8_t value;
-	} rows[] = {
+	static const struct mistake mistakes[] = {
 		{7, 254},             // hop limit: it was forwarded
 		{IP6_LEN + 1, 1},     // code
 		{IP6_LEN + 9, 0},     // option of no length
@@ -366,20 +375,11 @@ static void test_malformed_rs(void **state)
 
 	(void)state;
 	neigh_resolve(harness_neigh, LAN, &known, 0);
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		f = frame_router(LAN, RS, KNOWN, ROUTERS);
-		f.b[ETH_LEN + rows[i].at] = rows[i].value;
-		frame_nd_mend(&f);
-		gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
-		expect_no_event(g);
-	}
 	f = frame_router(LAN, RS, KNOWN, ROUTERS);
+	check_mistakes(f, mistakes, COUNT_OF(mistakes));
 	f.b[ETH_LEN + IP6_LEN + 2] ^= 1; // checksum
-	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
-	expect_no_event(g);
-	f = frame_router(LAN, RS, "::", ROUTERS); // nobody is there
-	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
-	expect_no_event(g);
+	expect_malformed(f);
+	expect_malformed(frame_router(LAN, RS, "::", ROUTERS)); // nobody is there
 }
 
 // A router takes no advice of others (RFC 4861 6.2.7, 8.1).

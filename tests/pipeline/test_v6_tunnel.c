@@ -165,7 +165,7 @@ static void test_fragments(void **state)
 		       *b = site_v6_b(OVER_V6, (struct site){0});
 	struct frame whole = frame_ip6(LAN, (struct ipv6)TO_B(.len = 2200)), part[8], wire[8];
 	uint8_t got[FRAME_MAX] = {0}, seen = 0;
-	struct frame right = frame_after_two_hops(&whole);
+	struct frame right = frame_after_hops(&whole, 2);
 	unsigned int n = cut(part, &whole, 1200, 0xabcdef01);
 
 	(void)state;
