@@ -20,6 +20,7 @@ lab_build=${CULVERT_BUILD:-$lab_root/build}
 lab_id=cv$$
 lab_dir=
 lab_keep= # not empty: lab_exit leaves everything running
+lab_undo=() # functions that lab_exit calls, whatever the end: for what the namespaces do not take along
 
 # What lab_config writes; callers change it before.
 declare -A lab_workers=([a]=0 [b]=1) # CPUs
@@ -315,13 +316,13 @@ lab_start()
 	done
 }
 
-# GATEWAY: in a session of its own, so that Ctrl-C reaches this script alone, which stops it in
+# GATEWAY [COMMAND...]: by the command, in a session of its own, so that Ctrl-C reaches this script alone, which stops it in
 # order. Bash starts no new process for setsid, nor does that for ip: $! is the daemon. The log of the
 # start before must be gone before anyone looks for "ready".
 lab_launch()
 {
 	: >"$lab_dir/$1.log"
-	setsid ip netns exec "$lab_id-g$1" "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
+	setsid ip netns exec "$lab_id-g$1" "${@:2}" "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
 		</dev/null >>"$lab_dir/$1.log" 2>&1 &
 	lab_pid[$1]=$!
 }
@@ -464,12 +465,15 @@ lab_listens()
 # The end of the script.
 lab_exit()
 {
-	local status=$?
+	local status=$? undo
 	trap '' HUP INT TERM # a second Ctrl-C does not interrupt the cleaning up
 	set +e
 	if [[ $status -gt 0 && $status -lt 128 && $status -ne 77 ]]; then
 		lab_diagnose >&2
 	fi
+	for undo in "${lab_undo[@]}"; do
+		$undo
+	done
 	if [[ -n $lab_keep && ${#lab_pid[@]} -gt 0 && $status -lt 128 ]]; then
 		lab_remains
 	else

@@ -39,6 +39,12 @@ pings()
 	matches "ping from $1 to $2 ${*:3}" "$said" ' 0% packet loss'
 }
 
+# GATEWAY NAME: the number of the daemon's thread that is called so. Others may end in between.
+thread_of()
+{
+	{ grep -slx -- "$2" "/proc/${lab_pid[$1]}"/task/*/comm || true; } | cut -d / -f 5
+}
+
 # GATEWAY...: the end of a test: every packet is accounted for, and the daemons stop with status 0.
 finish()
 {
