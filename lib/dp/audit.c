@@ -16,6 +16,7 @@ enum {
 	BIT_POLICY_DISCARD = 1 << 10,
 	BIT_NO_POLICY = 1 << 11,
 	BIT_CLEAR_TEXT = 1 << 12,
+	BIT_REPLAY_FORGED = 1 << 13,
 };
 
 #define POLICY_BITS (BIT_POLICY_DISCARD | BIT_NO_POLICY | BIT_CLEAR_TEXT)
@@ -27,9 +28,10 @@ static const uint16_t wanted[] = {
 };
 
 static const uint16_t audited[DROP_COUNT] = {
-	[DROP_NO_SA] = BIT_NO_SA,                   // RFC 4303 3.4.2
-	[DROP_ESP_SHORT] = BIT_ESP_SHORT,           // 2.4, 2.8
-	[DROP_REPLAY] = BIT_REPLAY,                 // 3.4.3
+	[DROP_NO_SA] = BIT_NO_SA,         // RFC 4303 3.4.2
+	[DROP_ESP_SHORT] = BIT_ESP_SHORT, // 2.4, 2.8
+	[DROP_REPLAY] = BIT_REPLAY,       // 3.4.3
+	[DROP_REPLAY_FORGED] = BIT_REPLAY_FORGED,
 	[DROP_AUTH] = BIT_AUTH,                     // 3.4.4
 	[DROP_PADDING] = BIT_PADDING,               // 2.4
 	[DROP_NEXT_HEADER] = BIT_NEXT_HEADER,       // 2.6

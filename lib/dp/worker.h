@@ -123,6 +123,7 @@ struct worker {
 	struct neigh_hints neigh_hints;
 	uint64_t n_handed;    // packets that others have been given, less those taken over. Wraps
 	uint32_t fragment_id; // last identification taken, for IPv6
+	uint64_t replay_sample_next; // TSC, see replay_reason()
 	uint64_t next_tick;
 	uint32_t dummies_next;                 // SA to look at, as an index that goes on and on
 	struct error_bucket errors[PORTS_MAX]; // about what came in clear, by port

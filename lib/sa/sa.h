@@ -49,7 +49,8 @@ struct sa_counters {
 	uint64_t dummies; // of the packets, those made for the SA
 	uint64_t drops[DROP_COUNT];
 	struct sa_audit audit;
-	struct error_bucket errors; // of inbound SAs: about what came out of it
+	struct error_bucket errors;  // of inbound SAs: about what came out of it
+	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
 
 struct nexthop;

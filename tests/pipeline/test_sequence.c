@@ -59,7 +59,8 @@ static void test_whole_burst_again(void **state)
 	gateway_free(g);
 }
 
-// What is a replay is known before it is decrypted.
+// What is a replay is known before it is decrypted: only one packet in a second is, and says
+// whether it is forged.
 static void test_before_crypto(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -69,7 +70,58 @@ static void test_before_crypto(void **state)
 	(void)state;
 	gateway_expect_sent(g, &f, LAN);
 	f.b[f.len - 1] ^= 1;
+	gateway_expect_drop(g, &f, DROP_REPLAY_FORGED);
+	for (unsigned int i = 0; i < 10; i++)
+		gateway_expect_drop(g, &f, DROP_REPLAY);
+	g->now += TSC_HZ;
+	gateway_expect_drop(g, &f, DROP_REPLAY_FORGED);
 	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// A packet of the sample that is genuine is a replay all the same, and moves nothing.
+static void test_sample_is_genuine(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame old = peer_seal_ip(&b, 3, inward);
+
+	(void)state;
+	check_burst(g, &b, (uint64_t[]){1, 200}, 2, 2);
+	for (unsigned int i = 0; i < 3; i++, g->now += TSC_HZ)
+		gateway_expect_drop(g, &old, DROP_REPLAY);
+	check_burst(g, &b, (uint64_t[]){200, 201, 137, 138}, 4, 2);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// However many forged packets one burst has, and whatever their SAs, one is decrypted.
+static void test_sample_of_burst(void **state)
+{
+	static struct frame f[2 * RX_BURST_MAX / 4];
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "from-c");
+	const unsigned int half = COUNT_OF(f) / 2;
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(f); i++) {
+		f[i] = i < half ? peer_seal_ip(&b, 0, inward)
+				: peer_seal_ip(&c, 0,
+					  (struct ipv4){.src = "10.3.0.5", .dst = "10.1.0.5"});
+		f[i].b[f[i].len - 1] ^= 1;
+	}
+	gateway_pass(g, f, COUNT_OF(f));
+	assert_int_equal(g->last.drops[DROP_REPLAY_FORGED], 1);
+	assert_int_equal(g->last.drops[DROP_REPLAY], COUNT_OF(f) - 1);
+	g->now += TSC_HZ / 1000; // the other SA has its turn
+	gateway_pass(g, f, COUNT_OF(f));
+	assert_int_equal(g->last.drops[DROP_REPLAY_FORGED], 1);
+	assert_int_equal(g->last.drops[DROP_REPLAY], COUNT_OF(f) - 1);
+	g->now += TSC_HZ / 1000;
+	gateway_pass(g, f, COUNT_OF(f));
+	assert_int_equal(g->last.drops[DROP_REPLAY_FORGED], 0);
+	peer_free(&c);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -315,6 +367,8 @@ int main(void)
 		pipeline_test(test_within_burst),
 		pipeline_test(test_whole_burst_again),
 		pipeline_test(test_before_crypto),
+		pipeline_test(test_sample_is_genuine),
+		pipeline_test(test_sample_of_burst),
 		pipeline_test(test_forged),
 		pipeline_test(test_last_numbers),
 		pipeline_test(test_given),

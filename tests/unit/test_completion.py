@@ -70,7 +70,8 @@ class Completion(unittest.TestCase):
         self.assertGreater(len(reasons), 50)
         for reason in reasons:
             self.assertTrue(takes("explain", reason), reason)
-        self.assertEqual(complete("culvertctl", "explain", "repl"), ["replay"])
+        self.assertEqual(complete("culvertctl", "explain", "repl"),
+                         ["replay", "replay_forged"])
         self.assertEqual(complete("culvertctl", "top", "--"), ["--once"])
 
     def test_daemon(self):
