@@ -19,6 +19,7 @@ lab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 lab_build=${CULVERT_BUILD:-$lab_root/build}
 lab_id=cv$$
 lab_dir=
+lab_ending= # not empty: lab_exit runs
 lab_keep= # not empty: lab_exit leaves everything running
 lab_undo=() # functions that lab_exit calls, whatever the end: for what the namespaces do not take along
 
@@ -142,9 +143,17 @@ lab_begin()
 	[[ $EUID -eq 0 ]] || fail "run as root: network namespaces need it"
 	lab_dir=$(mktemp -d /tmp/culvert.XXXXXX)
 	trap lab_exit EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap 'lab_interrupted 129' HUP
+	trap 'lab_interrupted 130' INT
+	trap 'lab_interrupted 143' TERM
+}
+
+# STATUS: a signal ends the script. Another one, or one while it ends by itself, must not keep lab_exit from
+# cleaning up.
+lab_interrupted()
+{
+	trap '' HUP INT TERM
+	[[ -n $lab_ending ]] || exit "$1"
 }
 
 # Makes the namespaces and the links between them.
@@ -466,7 +475,8 @@ lab_listens()
 lab_exit()
 {
 	local status=$? undo
-	trap '' HUP INT TERM # a second Ctrl-C does not interrupt the cleaning up
+	lab_ending=yes
+	trap '' HUP INT TERM
 	set +e
 	if [[ $status -gt 0 && $status -lt 128 && $status -ne 77 ]]; then
 		lab_diagnose >&2
