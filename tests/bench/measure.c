@@ -9,7 +9,6 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "core.h"
 #include "die.h"
 #include "floor.h"
 #include "gateway_pair.h"
@@ -36,7 +35,7 @@ struct lane {
 	struct floor *floor;
 	struct meeting *meeting;
 	uint64_t sent, received;
-	double core;                       // sum of all rounds
+	struct core core;                  // sum of all rounds
 	double cycles[PHASES][ROUNDS_MAX]; // per packet
 };
 
@@ -274,12 +273,18 @@ static void batch_run(struct lane *l, uint64_t cycles[PHASES])
 	l->sent += l->batch->n;
 }
 
+static void core_add(struct core *sum, struct core core, double factor)
+{
+	sum->share += core.share * factor;
+	sum->clock += core.clock * factor;
+}
+
 static void round_run(struct lane *l, unsigned int round)
 {
 	unsigned int batches = ROUND_PACKETS / l->batch->n;
 	uint64_t cycles[PHASES] = {0};
 
-	l->core += core_share();
+	core_add(&l->core, core_measure(), 1);
 	for (unsigned int i = 0; i < batches; i++)
 		batch_run(l, cycles);
 	for (enum phase phase = 0; phase < PHASES; phase++)
@@ -347,7 +352,7 @@ static void result_add(struct result *r, struct lane *l)
 	figure_add(&r->overhead, figure_of(overhead, n), lanes);
 	r->mpps += (double)rte_get_tsc_hz() / cycles.median / 1e6;
 	r->sent += l->sent;
-	r->core += l->core / n / lanes;
+	core_add(&r->core, l->core, 1.0 / n / lanes);
 	r->received += l->received;
 	if (l->point->dir != DIR_IN)
 		stages_add(&r->stages, &l->pair->near.worker[l->id]->stages);

@@ -14,6 +14,7 @@
 
 #include <rte_mempool.h>
 
+#include "core.h"
 #include "point.h"
 #include "stage.h"
 
@@ -33,7 +34,7 @@ struct result {
 	double mpps;            // of everything, ports included; the sum of all lanes
 	uint64_t sent;          // packets given to the gateways on the clock
 	uint64_t received;      // of these, those that came out, and right if they are clear
-	double core;            // core_share(), the mean of all rounds
+	struct core core;       // the mean of all rounds
 	struct stages stages;   // of the gateway measured; of both if it is a loop
 };
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "core.h"
 #include "target.h"
 
 #define ALG_MAX 64
@@ -47,13 +46,16 @@ void report_table_head(void)
 	       "  overhead   pass - floor\n"
 	       "  +-         half the distance of the quartiles of all, per cent\n"
 	       "  core       own, or shared with something that runs beside us: measure again\n"
+	       "  clock      core cycles in a TSC cycle\n"
 	       "  Mpps       of all, ports included, the sum of all workers\n"
 	       "  clear      Gbit/s: octets of the inner IP packets\n"
 	       "  wire       Gbit/s: Ethernet frames of the ESP packets, preamble, FCS and gap\n"
 	       "  target     what is to be reached; !: it is not\n"
-	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %6s %7s %6s %6s  %s\n",
+	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %6s %5s %7s %6s %6s  "
+	       "%s\n",
 		"alg", "engine", "dir", "size", "SAs", "flows", "burst", "workers", "all", "ports",
-		"pass", "floor", "overhead", "+-", "core", "Mpps", "clear", "wire", "target");
+		"pass", "floor", "overhead", "+-", "core", "clock", "Mpps", "clear", "wire",
+		"target");
 }
 
 static void target_print(const char *what, double is, unsigned int most)
@@ -69,13 +71,14 @@ void report_table_row(const struct point *p, const struct result *r)
 
 	if (p->size != POINT_IMIX)
 		snprintf(size, sizeof(size), "%u", p->size);
-	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %6s "
+	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %6s %5.2f "
 	       "%7.3f %6.2f"
 	       " %6.2f ",
 		alg_name(alg, p), r->engine, dir_names[p->dir], size, p->sas, p->flows, p->burst,
 		p->workers, r->cycles.median, r->ports.median, pass_cycles(r), r->floor.median,
-		overhead(r), spread(r), core_is_shared(r->core) ? "shared" : "own", r->mpps,
-		gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
+		overhead(r), spread(r), core_is_shared(r->core.share) ? "shared" : "own",
+		r->core.clock, r->mpps, gbps(r, point_octets_clear(p)),
+		gbps(r, point_octets_wire(p)));
 	target_print("pass", pass_cycles(r), target.cycles);
 	target_print("overhead", overhead(r), target.overhead);
 	printf("\n");
@@ -136,8 +139,8 @@ void report_json_row(const struct point *p, const struct result *r, bool stages)
 	printf(",\"burst\":%u,\"workers\":%u,\"gbps_clear\":%.3f,\"gbps_wire\":%.3f", p->burst,
 		p->workers, gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
 	printf(",\"sent\":%lu,\"received\":%lu", r->sent, r->received);
-	printf(",\"core\":%.3f,\"core_shared\":%s", r->core,
-		core_is_shared(r->core) ? "true" : "false");
+	printf(",\"core\":%.3f,\"core_shared\":%s,\"core_clock\":%.3f", r->core.share,
+		core_is_shared(r->core.share) ? "true" : "false", r->core.clock);
 	json_figure("cycles", &r->cycles);
 	json_figure("ports", &r->ports);
 	json_figure("floor", &r->floor);
