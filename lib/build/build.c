@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "build_counts.h"
 #include "build_route.h"
@@ -156,6 +157,8 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 
 	p->nexthop = way_to(s, &p->remote);
 	p->mtu = mtu_of(s, p->nexthop, &p->local);
+	if (getrandom(&p->key.iv_mask, sizeof(p->key.iv_mask), 0) < 0)
+		return -errno;
 	sa = sa_registry_out_take(s->registry, p);
 	if (sa == NULL)
 		return -errno;

@@ -65,7 +65,8 @@ static inline bool alg_pair_ok(const struct cipher_alg *cipher, const struct aut
 	return (cipher->icv_len != 0) == (auth->mode == AUTH_NONE);
 }
 
-// Whether the IV is a counter, the sequence number with us, that must never repeat under one key.
+// Whether the IV must only never repeat under one key: made of the sequence number, see
+// crypto_seal().
 static inline bool cipher_alg_counts(const struct cipher_alg *cipher)
 {
 	return cipher->mode != CIPHER_NULL && cipher->mode != CIPHER_CBC;

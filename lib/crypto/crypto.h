@@ -32,6 +32,9 @@ struct crypto_key {
 	const uint8_t *cipher_key; // cipher->key_len octets of key, then cipher->salt_len of salt
 	const uint8_t *auth_key;   // auth->key_len octets
 	bool esn; // sequence numbers have 64 bits, of which a packet has the lower half
+	// To seal with a cipher that cipher_alg_counts(): the IV is the sequence number XOR this.
+	// Random, so that numbers that are used twice do not make IVs that are.
+	uint64_t iv_mask;
 };
 
 #define CRYPTO_WORKERS_MAX 16
@@ -65,10 +68,10 @@ const char *crypto_session_engine(const struct crypto_session *s);
 
 // Both are called by the worker with this number.
 
-// Writes IV and ICV and encrypts text in place. IVs are unpredictable for CBC (RFC 3602 3) and the
-// sequence number for the other ciphers that have one: it never repeats under one key, as they
-// demand (RFC 3686 2.1, RFC 4106 3.1, RFC 4543 3.2, RFC 7634 2). Sets ok in every
-// operation: false means that the crypto library failed, and that text may still be clear.
+// Writes IV and ICV and encrypts text in place. IVs are unpredictable for CBC (RFC 3602 3). For the
+// other ciphers that have one it is the sequence number XOR iv_mask of the key: it never repeats in
+// a session, as they demand (RFC 3686 2.1, RFC 4106 3.1, RFC 4543 3.2, RFC 7634 2). Sets ok in
+// every operation: false means that the crypto library failed, and that text may still be clear.
 void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker);
 
 // Checks the ICV in constant time and decrypts text in place, leaving the octets of IV and ICV

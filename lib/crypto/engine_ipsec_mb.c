@@ -117,6 +117,7 @@ static struct crypto_session *session_new(
 	s->iv_len = cipher->iv_len;
 	s->icv_len = alg_pair_icv_len(cipher, key->auth);
 	s->esn_len = key->esn ? 4 : 0;
+	s->mask[0] = key->iv_mask;
 	if (cipher->salt_len > 0)
 		memcpy(&s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
 	if (!workers_make(n_workers) || !families[cipher->mode](s, key, dir, workers[0])) {

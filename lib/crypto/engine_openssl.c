@@ -108,6 +108,7 @@ static struct crypto_session *session_new(
 	s->n_workers = n_workers;
 	s->icv_len = alg_pair_icv_len(cipher, auth);
 	s->esn_len = key->esn ? 4 : 0;
+	s->mask[0] = key->iv_mask;
 	if (cipher->salt_len > 0)
 		memcpy(s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
 	if (auth->mode != AUTH_NONE) {

@@ -67,7 +67,9 @@ struct imb_session {
 	void (*hash_alone)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
 	// Encrypts or decrypts a lot; NULL for the null cipher.
 	imb_crypt_t crypt;
-	uint64_t mask[2]; // CBC: hides the sequence number
+	// XORed to the sequence number to make the IV. CBC: hides it; else mask[0] alone, which is
+	// the key's iv_mask.
+	uint64_t mask[2];
 	union {
 		alignas(RTE_CACHE_LINE_SIZE) struct gcm_key_data gcm;
 		alignas(RTE_CACHE_LINE_SIZE) uint8_t chacha20_key[32];
@@ -110,6 +112,12 @@ static inline IMB_MGR *imb_manager(
 static inline __m128i imb_nonce(const struct imb_session *s, uint64_t iv)
 {
 	return _mm_set_epi64x((int64_t)(iv >> 32), (int64_t)(iv << 32 | s->salt));
+}
+
+// The IV to seal a packet with, where it counts.
+static inline rte_be64_t imb_counter_iv(const struct imb_session *s, const struct crypto_op *op)
+{
+	return rte_cpu_to_be_64(op->seq ^ s->mask[0]);
 }
 
 // The upper half of the sequence number in network byte order.

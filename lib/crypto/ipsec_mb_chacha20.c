@@ -40,10 +40,11 @@ static void chacha20_seal(struct imb_worker *w, struct crypto_op *const lot[], u
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		rte_be64_t seq = rte_cpu_to_be_64(op->seq);
+		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
 
-		chacha20_job(w->best, op, seq, IMB_DIR_ENCRYPT, iv + COUNTER_IV_LEN + op->text_len);
-		memcpy(iv, &seq, sizeof(seq));
+		chacha20_job(
+			w->best, op, counter, IMB_DIR_ENCRYPT, iv + COUNTER_IV_LEN + op->text_len);
+		memcpy(iv, &counter, sizeof(counter));
 		op->ok = true;
 	}
 }

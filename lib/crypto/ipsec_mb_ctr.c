@@ -31,10 +31,11 @@ static void ctr_encrypt(
 
 	(void)octets; // no packet waits for lanes
 	for (unsigned int i = 0; i < n; i++) {
-		rte_be64_t seq = rte_cpu_to_be_64(lot[i]->seq);
+		const struct crypto_op *op = lot[i];
+		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
 
-		memcpy(lot[i]->esp + ESP_HEADER_LEN, &seq, sizeof(seq));
-		ctr_job(w, i, lot[i], seq);
+		memcpy(op->esp + ESP_HEADER_LEN, &counter, sizeof(counter));
+		ctr_job(w, i, op, counter);
 	}
 	IMB_SUBMIT_CIPHER_BURST_NOCHECK(
 		w->best, w->job, n, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, first->key_len);

@@ -71,15 +71,16 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = (const struct imb_session *)op->session;
-		rte_be64_t seq = rte_cpu_to_be_64(op->seq);
+		rte_be64_t counter = imb_counter_iv(s, op);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t *text = iv + COUNTER_IV_LEN;
-		__m128i nonce = imb_nonce(s, seq), aad;
+		__m128i nonce = imb_nonce(s, counter), aad;
 
 		f.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, text + op->text_len,
 			s->icv_len);
-		memcpy(iv, &seq, sizeof(seq)); // not before: would hold up the load of the header
+		memcpy(iv, &counter,
+			sizeof(counter)); // not before: would hold up the load of the header
 		op->ok = true;
 	}
 }
@@ -142,9 +143,9 @@ static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		rte_be64_t seq = rte_cpu_to_be_64(op->seq);
+		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
 
-		memcpy(iv, &seq, sizeof(seq));
+		memcpy(iv, &counter, sizeof(counter));
 		gmac_icv(&f, w, op, iv + COUNTER_IV_LEN + op->text_len);
 		op->ok = true;
 	}

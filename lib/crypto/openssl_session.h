@@ -34,7 +34,9 @@ struct session {
 	struct crypto_session base;
 	// Seals or opens one packet.
 	bool (*run)(const struct session *s, struct crypto_op *op, unsigned int worker);
-	uint64_t mask[2]; // CBC: hides the sequence number, see openssl_cbc_seal()
+	// XORed to the sequence number to make the IV. CBC: hides it, see openssl_cbc_seal(); else
+	// mask[0] alone, which is the key's iv_mask.
+	uint64_t mask[2];
 	uint8_t salt[SALT_LEN];
 	uint8_t icv_len;
 	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated: 4 or
@@ -63,11 +65,11 @@ bool openssl_chacha20_init(struct session *s, const struct crypto_key *key, enum
 static inline void openssl_nonce_begin(
 	uint8_t nonce[NONCE_LEN], const struct session *s, const struct crypto_op *op)
 {
-	rte_be64_t seq = rte_cpu_to_be_64(op->seq);
+	rte_be64_t counter = rte_cpu_to_be_64(op->seq ^ s->mask[0]);
 
-	memcpy(op->esp + ESP_HEADER_LEN, &seq, sizeof(seq));
+	memcpy(op->esp + ESP_HEADER_LEN, &counter, sizeof(counter));
 	memcpy(nonce, s->salt, SALT_LEN);
-	memcpy(nonce + SALT_LEN, &seq, sizeof(seq));
+	memcpy(nonce + SALT_LEN, &counter, sizeof(counter));
 }
 
 // The nonce of a packet that has its IV.

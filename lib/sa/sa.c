@@ -33,6 +33,7 @@ struct sa_params sa_params_constant(const struct sa_params *p)
 	memcpy(&asked, p, sizeof(asked)); // with the padding
 	asked.name = NULL;
 	asked.key.cipher_key = asked.key.auth_key = NULL;
+	asked.key.iv_mask = 0;
 	asked.nexthop = NULL;
 	asked.mtu = 0;
 	asked.keepalive_s = 0;

@@ -238,8 +238,8 @@ void sa_out_free(struct sa_out *sa);
 void sa_in_free(struct sa_in *sa);
 
 // What an SA was asked to be and stays: the parameters without what may change, which are names,
-// lifetimes and the way to the peer, and without pointers to the key. Equal octet by octet if they
-// are equal, provided that the padding of p is zero.
+// lifetimes and the way to the peer, and without pointers to the key and its random iv_mask. Equal
+// octet by octet if they are equal, provided that the padding of p is zero.
 struct sa_params sa_params_constant(const struct sa_params *p);
 
 // Before workers see the SA: its numbers go on behind seq, outbound; or none up to seq is accepted

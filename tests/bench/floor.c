@@ -21,7 +21,7 @@ static struct crypto_session **sessions_new(const struct point *p, enum crypto_d
 		die("no memory");
 	for (unsigned int i = 0; i < p->sas; i++) {
 		uint8_t octets[CRYPTO_CIPHER_KEY_MAX];
-		struct crypto_key key = {p->cipher, p->auth, octets, octets, point_esn(p)};
+		struct crypto_key key = {p->cipher, p->auth, octets, octets, point_esn(p), 0};
 
 		gateway_pair_key(octets, i);
 		s[i] = crypto_session_new(&key, dir, p->engine, p->workers);

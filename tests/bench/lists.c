@@ -93,7 +93,7 @@ static void set(struct point *p, enum dim dim, const char *text)
 static bool engine_has_alg(const struct point *p)
 {
 	static const uint8_t octets[CRYPTO_CIPHER_KEY_MAX];
-	struct crypto_key key = {p->cipher, p->auth, octets, octets, false};
+	struct crypto_key key = {p->cipher, p->auth, octets, octets, false, 0};
 	struct crypto_session *s = crypto_session_new(&key, CRYPTO_SEAL, p->engine, 1);
 	bool has = s != NULL;
 

@@ -12,7 +12,7 @@ struct peer peer_new(const struct gateway *g, const char *name)
 	for (unsigned int i = 0; i < g->conf->n_sas; i++) {
 		const struct conf_sa *sa = &g->conf->sas[i];
 		const struct crypto_key key = {
-			sa->cipher, sa->auth, sa->cipher_key, sa->auth_key, sa->esn};
+			sa->cipher, sa->auth, sa->cipher_key, sa->auth_key, sa->esn, 0};
 		enum crypto_dir dir = sa->direction == CONF_IN ? CRYPTO_SEAL : CRYPTO_OPEN;
 
 		if (strcmp(sa->name, name) == 0)

@@ -32,7 +32,8 @@ void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_a
 	sa->engine = engine;
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
-	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key, esn};
+	sa->key = (struct crypto_key){cipher, auth, sa->cipher_key, sa->auth_key, esn, 0};
+	fill((uint8_t *)&sa->key.iv_mask, sizeof(sa->key.iv_mask));
 	sa->seal = crypto_session_new(&sa->key, CRYPTO_SEAL, engine, SA_WORKERS);
 	sa->open = crypto_session_new(&sa->key, CRYPTO_OPEN, engine, SA_WORKERS);
 	assert_non_null(sa->seal);
@@ -49,7 +50,7 @@ bool engine_has(
 	const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn)
 {
 	static const uint8_t octets[CRYPTO_AUTH_KEY_MAX];
-	const struct crypto_key key = {cipher, auth, octets, octets, esn};
+	const struct crypto_key key = {cipher, auth, octets, octets, esn, 0};
 	struct crypto_session *s = crypto_session_new(&key, CRYPTO_SEAL, engine, 1);
 
 	if (s == NULL) {

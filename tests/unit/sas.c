@@ -9,7 +9,7 @@ struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_a
 	struct sa_params p = {
 		.name = "sa",
 		.spi = 0x12345678,
-		.key = {cipher, auth, key, key, false},
+		.key = {cipher, auth, key, key, false, 0},
 		.engine = "auto",
 		.replay_window = 64,
 		.tos_copied = 0xff,

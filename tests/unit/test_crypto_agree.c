@@ -68,7 +68,8 @@ static void sa_init(struct sa *sa, const struct cipher_alg *c, const struct auth
 {
 	fill(sa->cipher_key, sizeof(sa->cipher_key));
 	fill(sa->auth_key, sizeof(sa->auth_key));
-	sa->key = (struct crypto_key){c, a, sa->cipher_key, sa->auth_key, esn};
+	sa->key = (struct crypto_key){c, a, sa->cipher_key, sa->auth_key, esn, 0};
+	fill((uint8_t *)&sa->key.iv_mask, sizeof(sa->key.iv_mask));
 	for (unsigned int e = 0; e < n_engines; e++) {
 		const char *name = engines[e];
 

@@ -49,7 +49,7 @@ static void check_not_supported(const char *cipher, const char *auth, const char
 {
 	static const uint8_t octets[CRYPTO_CIPHER_KEY_MAX];
 	const struct crypto_key key = {
-		cipher_alg_find(cipher), auth_alg_find(auth), octets, octets, false};
+		cipher_alg_find(cipher), auth_alg_find(auth), octets, octets, false, 0};
 
 	errno = 0;
 	assert_null(crypto_session_new(&key, CRYPTO_SEAL, engine, 1));

@@ -208,7 +208,7 @@ static const uint8_t octets[CRYPTO_AUTH_KEY_MAX + 3] = {1, 2, 3, 4, 5, 6, 7, 8, 
 static void check_pair(
 	const struct cipher_alg *c, const struct auth_alg *a, bool esn, const struct mix *mix)
 {
-	const struct crypto_key key = {c, a, octets, octets + 3, esn};
+	const struct crypto_key key = {c, a, octets, octets + 3, esn, 0};
 	// With ESN, 200 packets before 2^32.
 	uint64_t before = esn ? UINT32_MAX - 200 : 0;
 	struct peer opens, seals;
@@ -349,7 +349,7 @@ static void check_arrival(
 static void check_order(const char *cipher, const char *auth, uint32_t window)
 {
 	const struct crypto_key key = {
-		cipher_alg_find(cipher), auth_alg_find(auth), octets, octets + 3, true};
+		cipher_alg_find(cipher), auth_alg_find(auth), octets, octets + 3, true, 0};
 	uint64_t before = EDGE - 3 * window;
 	struct peer opens;
 	struct ends e;
