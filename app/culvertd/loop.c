@@ -187,7 +187,7 @@ static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
-		unsigned int owner = spread_worker(m[i], l->n_workers);
+		unsigned int owner = spread_worker(m[i], l->n_workers, &l->worker->hash_key);
 
 		if (owner == l->worker->id) {
 			m[kept++] = m[i];

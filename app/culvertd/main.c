@@ -228,6 +228,12 @@ static int workers_start(struct gateway *g)
 		.reassembly_s = REASSEMBLY_SECONDS,
 	};
 
+	int rc = hash_key_draw(&wp.hash_key);
+
+	if (rc < 0) {
+		log_error("cannot draw random numbers: %s", strerror(-rc));
+		return rc;
+	}
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
 		wp.id = i;
 

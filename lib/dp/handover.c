@@ -6,9 +6,9 @@
 #include "input_v6.h"
 #include "trace.h"
 
-bool handover_give(struct worker *w, struct pkt *p, uint32_t hash)
+bool handover_give(struct worker *w, struct pkt *p, uint64_t hash)
 {
-	uint32_t owner = (uint32_t)((uint64_t)hash * w->n_workers >> 32);
+	uint32_t owner = (uint32_t)((hash >> 32) * w->n_workers >> 32);
 
 	if (likely(w->n_workers <= 1) || owner == w->id)
 		return false;

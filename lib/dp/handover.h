@@ -12,7 +12,7 @@ struct worker;
 
 // Gives the fragment in p, which came out of an SA, to the worker that the hash belongs to. True:
 // that has it, or it is counted as dropped; false: it is this worker.
-bool handover_give(struct worker *w, struct pkt *p, uint32_t hash);
+bool handover_give(struct worker *w, struct pkt *p, uint64_t hash);
 
 // Whether others have given this worker something.
 bool handover_waits(const struct worker *w);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reassemble.h"
 
-#include <rte_jhash.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -26,11 +25,12 @@ struct piece {
 	uint8_t ecn;
 };
 
-int reassembly_init(struct reassembly *r, uint32_t buffers_max, uint64_t ttl, uint32_t seed)
+int reassembly_init(
+	struct reassembly *r, uint32_t buffers_max, uint64_t ttl, const struct hash_key *hash_key)
 {
 	r->ttl = ttl;
 	return frag_table_init(
-		&r->table, RTE_MIN(buffers_max, (uint32_t)DATAGRAMS_MAX), buffers_max, seed);
+		&r->table, RTE_MIN(buffers_max, (uint32_t)DATAGRAMS_MAX), buffers_max, hash_key);
 }
 
 void reassembly_fini(struct reassembly *r)
@@ -188,7 +188,7 @@ static struct frag_datagram *take(struct worker *w, struct pkt *p, struct piece 
 	enum drop reason = leave_large(w, p);
 
 	if (reason == DROP_NONE && p->sa_in != NULL &&
-		handover_give(w, p, rte_jhash(&piece->key, sizeof(piece->key), 0)))
+		handover_give(w, p, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS)))
 		return NULL;
 	if (reason == DROP_NONE)
 		reason = find_origin(w, p, &piece->key.origin);

@@ -25,7 +25,8 @@ struct reassembly {
 };
 
 // Makes room for the fragments in so many buffers. Control thread. Returns 0 or -ENOMEM.
-int reassembly_init(struct reassembly *r, uint32_t buffers_max, uint64_t ttl, uint32_t seed);
+int reassembly_init(
+	struct reassembly *r, uint32_t buffers_max, uint64_t ttl, const struct hash_key *hash_key);
 
 // Frees what still waits.
 void reassembly_fini(struct reassembly *r);

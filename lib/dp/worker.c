@@ -15,12 +15,11 @@
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
-	uint32_t seed;
-	int rc = getrandom(&seed, sizeof(seed), 0) < 0 ? -errno : 0;
+	int rc = 0;
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES && rc == 0; i++)
-		rc = reassembly_init(
-			&w->fragments[i], p->reassembly_max, p->reassembly_s * p->tsc_hz, seed);
+		rc = reassembly_init(&w->fragments[i], p->reassembly_max,
+			p->reassembly_s * p->tsc_hz, &p->hash_key);
 	return rc;
 }
 
@@ -42,6 +41,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->flow_slice = p->flow_slice;
 	w->published = p->published;
 	w->tsc_hz = p->tsc_hz;
+	w->hash_key = p->hash_key;
 	w->stages.every = WORKER_STAGES_EVERY;
 	w->errors_per_second = p->errors_per_second;
 	w->held_max = p->held_max;

@@ -87,7 +87,8 @@ struct worker {
 	uint32_t flow_slice;
 	struct worker *const *peers; // all workers, by id; NULL if there is one
 	unsigned int n_workers;
-	struct rte_ring *handed; // fragments out of tunnels; from all workers
+	struct hash_key hash_key; // of all workers: they agree on who gets what
+	struct rte_ring *handed;  // fragments out of tunnels; from all workers
 
 	// Of the pass.
 	const struct snapshot *snapshot;
@@ -142,6 +143,7 @@ struct worker_params {
 	uint32_t flow_slice; // entries of the flow table to look at in a millisecond
 	struct snapshot *_Atomic *published;
 	uint64_t tsc_hz;
+	struct hash_key hash_key; // the same for all workers
 	uint32_t errors_per_second;
 	uint32_t held_max;
 	uint32_t reassembly_max; // packet buffers of fragments that may wait on each side

@@ -32,9 +32,9 @@ static struct flow *oldest(
 // all in there are established, others have their turn.
 bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t now)
 {
-	struct flow *f = oldest(t, flow_bucket(t, hash), NULL, now);
+	struct flow *f = oldest(t, flow_first_bucket(t, hash), NULL, now);
 
-	f = oldest(t, flow_bucket(t, flow_second_hash(hash)), f, now);
+	f = oldest(t, flow_second_bucket(t, hash), f, now);
 	for (unsigned int i = 0; i < EVICT_BUCKETS && f == NULL; i++) {
 		w->hand = w->hand + 1 < t->n_buckets ? w->hand + 1 : 0;
 		f = oldest(t, &t->bucket[w->hand], NULL, now);

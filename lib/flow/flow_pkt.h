@@ -13,6 +13,8 @@
 #include "addr.h"
 #include "drop.h"
 
+#define FLOW_KEY_WORDS 5
+
 // Names a flow, the same in both directions: the end that is lower in memory order comes first.
 // The port that a packet came in by is no part of it: the two directions come in by different
 // ones, and that a packet came the way its flow demands is checked on every packet.
@@ -28,7 +30,7 @@ struct flow_key {
 			uint8_t asker;     // ICMP queries: 1 + the end that asks
 			uint8_t zero;
 		};
-		uint64_t q[5];
+		uint64_t q[FLOW_KEY_WORDS];
 	};
 };
 

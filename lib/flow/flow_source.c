@@ -3,15 +3,13 @@
 
 #include <rte_common.h>
 
-#include "flow_hash.h"
-
 struct pair {
 	_Atomic uint32_t *cell[2];
 };
 
 static struct pair cells_of(const struct flow_sources *s, const struct ip_addr *addr)
 {
-	uint64_t h = flow_mix(addr->q[0] ^ s->seed[0], addr->q[1] ^ s->seed[1]);
+	uint64_t h = keyed_hash(&s->hash_key, addr->q, 2);
 	_Atomic uint32_t *second_row = s->cell + s->mask + 1;
 
 	return (struct pair){{&s->cell[h & s->mask], &second_row[h >> 32 & s->mask]}};

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "keyed_hash.h"
 
 struct flow_sources {
 	_Atomic uint32_t *cell; // two rows
 	uint32_t mask;          // cells in a row - 1
-	uint64_t seed[2];
+	struct hash_key hash_key;
 };
 
 // Cells in a row for a table of so many flows: a power of two.

@@ -6,13 +6,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include <rte_pause.h>
 #include <rte_prefetch.h>
 #include <rte_vect.h>
-
-#include "flow_hash.h"
 
 #define HUGE_PAGE        (2u << 20)
 #define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
@@ -24,9 +21,11 @@ struct layout {
 
 static struct layout layout_of(const struct flow_params *p)
 {
+	uint32_t capacity = RTE_ALIGN_CEIL(p->capacity, CHAIN);
 	struct layout l = {
-		.n_buckets = p->capacity / BUCKET_MEAN + 1,
-		.n_entries = RTE_ALIGN_CEIL(p->capacity, CHAIN) + (SPARE + STORE) * p->workers,
+		// Workers may have taken a chain each when the pool becomes low.
+		.n_buckets = (capacity + (STORE + CHAIN) * p->workers) / BUCKET_MEAN,
+		.n_entries = capacity + (SPARE + STORE) * p->workers,
 	};
 
 	l.buckets = (size_t)l.n_buckets * sizeof(struct bucket);
@@ -80,9 +79,10 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 		memset(t, 0, sizeof(*t));
 		rc = memory_take(t, l.total);
 	}
-	if (rc == 0 && (getrandom(t->seed, sizeof(t->seed), 0) < 0 ||
-			       getrandom(t->sources.seed, sizeof(t->sources.seed), 0) < 0))
-		rc = -errno;
+	if (rc == 0)
+		rc = hash_key_draw(&t->hash_key);
+	if (rc == 0)
+		rc = hash_key_draw(&t->sources.hash_key);
 	if (rc < 0) {
 		flow_table_free(t);
 		errno = -rc;
@@ -116,19 +116,14 @@ uint32_t flow_number(const struct flow_table *t, const struct flow *f)
 	return (uint32_t)(f - t->entry);
 }
 
+static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const struct flow_key *key)
+{
+	return (uint32_t)keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS);
+}
+
 static uint32_t tag_of(uint32_t hash)
 {
 	return hash | 1; // never that of an empty slot
-}
-
-static struct bucket *first_bucket(const struct flow_table *t, uint32_t hash)
-{
-	return flow_bucket(t, hash);
-}
-
-static struct bucket *second_bucket(const struct flow_table *t, uint32_t hash)
-{
-	return flow_bucket(t, flow_second_hash(hash));
 }
 
 // The slots whose tag is this, as bits.
@@ -186,14 +181,14 @@ static struct flow *find_in(const struct flow_table *t, const struct bucket *b, 
 
 static struct flow *find(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
 {
-	struct flow *f = find_in(t, first_bucket(t, hash), tag_of(hash), key);
+	struct flow *f = find_in(t, flow_first_bucket(t, hash), tag_of(hash), key);
 
-	return f != NULL ? f : find_in(t, second_bucket(t, hash), tag_of(hash), key);
+	return f != NULL ? f : find_in(t, flow_second_bucket(t, hash), tag_of(hash), key);
 }
 
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 {
-	return find(t, flow_key_hash(&p->key, t->seed), &p->key);
+	return find(t, hash_of(t, &p->key), &p->key);
 }
 
 // The lines that flow_track() and the decision need.
@@ -206,8 +201,8 @@ static __rte_always_inline void prefetch_flow(const struct flow *f, const struct
 
 void flow_seek(const struct flow_table *t, struct flow_pkt *p)
 {
-	p->hash = flow_key_hash(&p->key, t->seed);
-	rte_prefetch0(first_bucket(t, p->hash));
+	p->hash = hash_of(t, &p->key);
+	rte_prefetch0(flow_first_bucket(t, p->hash));
 }
 
 void flow_find_burst(
@@ -218,18 +213,18 @@ void flow_find_burst(
 	unsigned int n_late = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		number[i] = bucket_find(first_bucket(t, p[i].hash), tag_of(p[i].hash));
+		number[i] = bucket_find(flow_first_bucket(t, p[i].hash), tag_of(p[i].hash));
 		if (likely(number[i] != 0)) {
 			prefetch_flow(&t->entry[number[i]], &p[i]);
 		} else {
-			rte_prefetch0(second_bucket(t, p[i].hash));
+			rte_prefetch0(flow_second_bucket(t, p[i].hash));
 			late[n_late++] = (uint8_t)i;
 		}
 	}
 	for (unsigned int j = 0; j < n_late; j++) {
 		unsigned int i = late[j];
 
-		number[i] = bucket_find(second_bucket(t, p[i].hash), tag_of(p[i].hash));
+		number[i] = bucket_find(flow_second_bucket(t, p[i].hash), tag_of(p[i].hash));
 		if (number[i] != 0)
 			prefetch_flow(&t->entry[number[i]], &p[i]);
 	}
@@ -335,7 +330,8 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t hash, 
 // table, or NULL if both buckets are full.
 static struct flow *link_entry(struct flow_table *t, struct flow *f, uint32_t word)
 {
-	struct bucket *first = first_bucket(t, f->hash), *second = second_bucket(t, f->hash);
+	struct bucket *first = flow_first_bucket(t, f->hash),
+		      *second = flow_second_bucket(t, f->hash);
 	struct flow *in_table;
 
 	lock_pair(first, second);
@@ -355,8 +351,8 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 		return false;
 	if ((word & FLOW_COUNTED) != 0)
 		flow_sources_subtract(&t->sources, flow_source(f, word));
-	if (!bucket_clear(first_bucket(t, f->hash), tag, number))
-		bucket_clear(second_bucket(t, f->hash), tag, number);
+	if (!bucket_clear(flow_first_bucket(t, f->hash), tag, number))
+		bucket_clear(flow_second_bucket(t, f->hash), tag, number);
 	flow_pool_retire(t, w, f);
 	return true;
 }
@@ -381,7 +377,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
 		return refuse(w, DROP_FLOW_SOURCE_LIMIT);
 
-	uint32_t hash = flow_key_hash(&p->key, t->seed);
+	uint32_t hash = hash_of(t, &p->key);
 
 	if (flow_pool_low(t) && !flow_evict(t, w, hash, now))
 		return refuse(w, DROP_FLOW_TABLE_FULL);

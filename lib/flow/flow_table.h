@@ -51,7 +51,7 @@ struct flow_table {
 	uint32_t n_entries; // numbers are 1 to n_entries
 	uint32_t n_workers;
 	uint32_t reserve; // chains in the pool below which a flow has to go before one comes
-	uint64_t seed[6];
+	struct hash_key hash_key;
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int reader;
 	struct flow_sources sources;
@@ -74,15 +74,25 @@ struct flow_table {
 	struct flow_worker worker[FLOW_WORKERS_MAX];
 };
 
-// The two buckets where the flow of a hash may be are those of the hash and of the second hash.
-static inline struct bucket *flow_bucket(const struct flow_table *t, uint32_t hash)
+// From 0 to n - 1: all alike if hashes are.
+static inline uint32_t flow_reduce(uint32_t hash, uint32_t n)
 {
-	return &t->bucket[(uint64_t)hash * t->n_buckets >> 32];
+	return (uint32_t)((uint64_t)hash * n >> 32);
 }
 
-static inline uint32_t flow_second_hash(uint32_t hash)
+// The two buckets where the flow of a hash may be.
+static inline struct bucket *flow_first_bucket(const struct flow_table *t, uint32_t hash)
 {
-	return hash * UINT32_C(0x9e3779b1);
+	return &t->bucket[flow_reduce(hash, t->n_buckets)];
+}
+
+// Never the first one: a flow with one bucket alone finds that full much more often.
+static inline struct bucket *flow_second_bucket(const struct flow_table *t, uint32_t hash)
+{
+	uint32_t after = 1 + flow_reduce(hash * UINT32_C(0x9e3779b1), t->n_buckets - 1);
+	uint32_t i = flow_reduce(hash, t->n_buckets) + after;
+
+	return &t->bucket[i < t->n_buckets ? i : i - t->n_buckets];
 }
 
 static inline uint32_t load(const _Atomic uint32_t *field)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_jhash.h>
 
-static_assert(sizeof(struct frag_key) == 48, "no padding: it is hashed and compared as octets");
+static_assert(sizeof(struct frag_key) == FRAG_KEY_WORDS * sizeof(uint64_t),
+	"no padding: it is hashed and compared as words");
 
 // Memory that has been written to: the packet path must not wait for the kernel to provide it.
 static void *memory_new(size_t n, size_t size)
@@ -19,13 +19,13 @@ static void *memory_new(size_t n, size_t size)
 	return memory != NULL ? memset(memory, 0, n * size) : NULL;
 }
 
-int frag_table_init(
-	struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max, uint32_t seed)
+int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max,
+	const struct hash_key *hash_key)
 {
 	uint32_t n_buckets = rte_align32pow2(datagrams_max);
 
 	*t = (struct frag_table){
-		.bucket_mask = n_buckets - 1, .seed = seed, .buffers_max = buffers_max};
+		.bucket_mask = n_buckets - 1, .hash_key = *hash_key, .buffers_max = buffers_max};
 	t->buckets = memory_new(n_buckets, sizeof(t->buckets[0]));
 	t->datagrams = memory_new(datagrams_max, sizeof(t->datagrams[0]));
 	t->frags = memory_new(buffers_max, sizeof(t->frags[0]));
@@ -54,12 +54,14 @@ void frag_table_fini(struct frag_table *t)
 
 static struct frag_bucket *bucket_of(struct frag_table *t, const struct frag_key *key)
 {
-	return &t->buckets[rte_jhash(key, sizeof(*key), t->seed) & t->bucket_mask];
+	return &t->buckets[keyed_hash(&t->hash_key, key->word, FRAG_KEY_WORDS) & t->bucket_mask];
 }
 
 static struct frag_lane *lane_of(struct frag_table *t, const struct frag_key *key)
 {
-	return &t->lane[rte_jhash_1word(key->origin, t->seed) % FRAG_LANES];
+	uint64_t origin = key->origin;
+
+	return &t->lane[keyed_hash(&t->hash_key, &origin, 1) % FRAG_LANES];
 }
 
 struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key)

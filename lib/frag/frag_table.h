@@ -10,19 +10,27 @@
 
 #include "addr.h"
 #include "frag_map.h"
+#include "keyed_hash.h"
 
 #define FRAG_LANES 256
 
 struct rte_mbuf;
 struct sa_in;
 
+#define FRAG_KEY_WORDS 6
+
 // Fragments of one datagram have all of it in common. Unused octets are 0.
 struct frag_key {
-	struct ip_addr src, dst;
-	uint32_t id;     // as in the header
-	uint32_t origin; // what they came out of
-	uint32_t proto;  // of IPv4
-	uint32_t unused;
+	union {
+		struct {
+			struct ip_addr src, dst;
+			uint32_t id;     // as in the header
+			uint32_t origin; // what they came out of
+			uint32_t proto;  // of IPv4
+			uint32_t unused;
+		};
+		uint64_t word[FRAG_KEY_WORDS];
+	};
 };
 
 struct frag {
@@ -64,7 +72,7 @@ struct frag_lane {
 struct frag_table {
 	LIST_HEAD(frag_bucket, frag_datagram) * buckets;
 	uint32_t bucket_mask;
-	uint32_t seed;
+	struct hash_key hash_key;
 	struct frag_datagram *datagrams;
 	struct frag *frags;
 	struct frag_queue free_datagrams, oldest;
@@ -74,10 +82,9 @@ struct frag_table {
 	uint32_t n_frags; // that wait
 };
 
-// Makes room for so many datagrams, and buffers of their fragments. The seed is a secret: nobody
-// may choose what he collides with. Returns 0 or -ENOMEM.
-int frag_table_init(
-	struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max, uint32_t seed);
+// Makes room for so many datagrams, and buffers of their fragments. Returns 0 or -ENOMEM.
+int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max,
+	const struct hash_key *hash_key);
 
 // The buffers are the caller's. One that frag_table_init() has not touched, all 0, is fine.
 void frag_table_fini(struct frag_table *t);

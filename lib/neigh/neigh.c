@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_jhash.h>
-
 #define RETRY_MS         1000 // RFC 1122 2.3.2.1: at most one request a second and address
 #define TRIES            3
 #define FAILED_MS        3000  // for how long a failure is remembered
@@ -36,7 +34,6 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 		.name = "neighbours",
 		.entries = RTE_MAX(p->max, 8u),
 		.key_len = sizeof(struct key),
-		.hash_func = rte_jhash,
 		.socket_id = SOCKET_ID_ANY,
 		.extra_flag =
 			RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF | RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
@@ -48,7 +45,8 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 		return NULL;
 	t->p = *p;
 	t->hash = rte_hash_create(&hp);
-	if (t->hash != NULL && rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
+	if (t->hash != NULL && hash_key_draw(&t->hash_key) == 0 &&
+		rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
 		t->slots = (uint32_t)rte_hash_max_key_id(t->hash) + 1;
 		t->entry = entries_new(t->slots);
 	}
@@ -117,7 +115,8 @@ static void remove_entry(struct neigh_table *t, struct neigh *n)
 	struct key key = key_get(n);
 
 	atomic_store_explicit(&n->link, 0, memory_order_relaxed);
-	rte_hash_del_key(t->hash, &key); // returns after all workers have passed
+	rte_hash_del_key_with_hash(
+		t->hash, &key, hash_of(t, &key)); // returns after all workers have passed
 	n->present = n->wanted = false;
 	n->answered = 0;
 	key_set(n, &(struct key){0});
@@ -177,7 +176,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 
 	// The position is known only after the key is visible to workers. What they may read in
 	// between is the empty entry that remove_entry() or calloc() left: "wait".
-	int32_t pos = rte_hash_add_key(t->hash, &key);
+	int32_t pos = rte_hash_add_key_with_hash(t->hash, &key, hash_of(t, &key));
 
 	if (pos < 0)
 		return NULL;

@@ -19,13 +19,9 @@ static uint64_t link_of(const struct neigh *n, const struct key *key)
 	return link;
 }
 
-static uint32_t hint_of(uint16_t port, const struct ip_addr *addr)
+static uint32_t hint_of(const struct neigh_table *t, const struct key *key)
 {
-	uint64_t h = addr->q[0] ^ addr->q[1] ^ port;
-
-	// A product's bits depend on those below alone, and hosts differ in the highest of q[1].
-	h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(h >> 32) & (NEIGH_HINTS - 1);
+	return hash_of(t, key) & (NEIGH_HINTS - 1);
 }
 
 bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
@@ -36,7 +32,8 @@ bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr 
 uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr)
 {
-	uint32_t position = h->position[hint_of(port, addr)];
+	struct key key = key_of(port, addr);
+	uint32_t position = h->position[hint_of(t, &key)];
 
 	rte_prefetch0(&t->entry[position]);
 	return position;
@@ -54,7 +51,7 @@ enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, 
 		if (n == NULL)
 			return NEIGH_WAIT;
 		link = atomic_load_explicit(&n->link, memory_order_relaxed);
-		h->position[hint_of(port, addr)] = (uint32_t)(n - t->entry);
+		h->position[hint_of(t, &key)] = (uint32_t)(n - t->entry);
 	}
 	// Written once in a while, not for every packet: the line stays shared.
 	if (!atomic_load_explicit(&n->used, memory_order_relaxed))

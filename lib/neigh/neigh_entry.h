@@ -7,6 +7,7 @@
 
 #include <rte_hash.h>
 
+#include "keyed_hash.h"
 #include "neigh.h"
 
 #define KEY_WORDS 3
@@ -44,7 +45,8 @@ struct neigh {
 
 struct neigh_table {
 	struct neigh_params p;
-	struct rte_hash *hash;
+	struct rte_hash *hash; // always asked with hash_of()
+	struct hash_key hash_key;
 	uint32_t slots;
 	uint32_t used;       // entries present
 	struct neigh *entry; // indexed by the position that the hash gives
@@ -55,11 +57,16 @@ static inline struct key key_of(uint16_t port, const struct ip_addr *addr)
 	return (struct key){.addr = *addr, .port = port};
 }
 
+static inline uint32_t hash_of(const struct neigh_table *t, const struct key *key)
+{
+	return (uint32_t)keyed_hash(&t->hash_key, key->word, KEY_WORDS);
+}
+
 static inline struct neigh *find(
 	const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
 	struct key key = key_of(port, addr);
-	int32_t pos = rte_hash_lookup(t->hash, &key);
+	int32_t pos = rte_hash_lookup_with_hash(t->hash, &key, hash_of(t, &key));
 
 	return pos < 0 ? NULL : &t->entry[pos];
 }

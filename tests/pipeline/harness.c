@@ -9,6 +9,7 @@
 #include "buffers.h"
 #include "build_flow.h"
 #include "eal.h"
+#include "hash_key.h"
 #include "trace.h"
 
 #define BUFFERS       4095
@@ -254,6 +255,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		.flow_slice = 64,
 		.published = &g->published,
 		.tsc_hz = TSC_HZ,
+		// Two origins share a lane by chance: so they never do, or always.
+		.hash_key = test_hash_key,
 		.errors_per_second = g->conf->icmp_errors_per_second,
 		.held_max = g->conf->neighbour_hold,
 		.reassembly_max = harness_reassembly_max,
@@ -261,9 +264,6 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	});
 	if (g->w == NULL)
 		abort();
-	// Two origins share a lane by chance: so they never do, or always.
-	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		g->w->fragments[i].table.seed = 1;
 	static_neighbours(g->conf);
 	worker_sender_set(g->w, take_buffer, g);
 	running[id] = g;

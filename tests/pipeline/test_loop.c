@@ -10,6 +10,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
+#include "hash_key.h"
 #include "loop.h"
 #include "peer.h"
 #include "site.h"
@@ -152,7 +153,7 @@ static void test_ring_in_full(void **state)
 	for (uint32_t i = 0; second < RING + 100; i++) {
 		struct rte_mbuf *m = frame_of_flow(i);
 
-		if (spread_worker(m, 2) == 0)
+		if (spread_worker(m, 2, &test_hash_key) == 0)
 			first++;
 		else
 			second++;
@@ -225,7 +226,7 @@ static void test_spread(void **state)
 		ip_checksum_mend(f[2].b + ETH_LEN);
 		for (unsigned int k = 0; k < 3; k++) {
 			m[k] = frame_mbuf(&f[k]);
-			owner[k] = spread_worker(m[k], 4);
+			owner[k] = spread_worker(m[k], 4, &test_hash_key);
 			assert_in_range(owner[k], 0, 3);
 			rte_pktmbuf_free(m[k]);
 		}
@@ -242,7 +243,7 @@ static void test_spread(void **state)
 static unsigned int owner_of(const struct frame *f)
 {
 	struct rte_mbuf *m = frame_mbuf(f);
-	unsigned int owner = spread_worker(m, 4);
+	unsigned int owner = spread_worker(m, 4, &test_hash_key);
 
 	rte_pktmbuf_free(m);
 	assert_in_range(owner, 0, 3);
@@ -296,7 +297,7 @@ static void test_spread_fragments(void **state)
 					     .frag = frags[i], .sport = 77, .id = proto));
 			struct rte_mbuf *m = frame_mbuf(&f);
 
-			owner[i] = spread_worker(m, 16);
+			owner[i] = spread_worker(m, 16, &test_hash_key);
 			rte_pktmbuf_free(m);
 			assert_int_equal(owner[i], owner[0]);
 		}
@@ -317,7 +318,7 @@ static void test_spread_anything(void **state)
 		for (unsigned int k = random_below(&seed, 4); k > 0; k--)
 			f.b[12 + random_below(&seed, 62)] = (uint8_t)random_u64(&seed);
 		m = frame_mbuf(&f);
-		assert_in_range(spread_worker(m, 3), 0, 2);
+		assert_in_range(spread_worker(m, 3, &test_hash_key), 0, 2);
 		rte_pktmbuf_free(m);
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who makes room for whom, and what is refused.
+#include "flow_table.h"
 #include "flows.h"
 
 // All flows that fit are established: nothing more comes in, nothing that is there goes.
@@ -56,6 +57,49 @@ static void test_syn_flood(void **state)
 	for (uint32_t i = 0; i < capacity / 2; i++)
 		assert_true(flows_has(&s, i));
 	flows_fini(&s);
+}
+
+// The least tables, too, have buckets for as many flows as there are entries.
+static void test_small(void **state)
+{
+	static const uint32_t capacity[] = {1, 33, 100};
+	struct flow *f;
+
+	(void)state;
+	for (size_t k = 0; k < COUNT_OF(capacity); k++)
+		for (unsigned int workers = 1; workers <= 3; workers += 2) {
+			struct flows s;
+
+			flows_init(&s, capacity[k], workers, NULL);
+			for (uint32_t i = 0; i < 1000; i++) {
+				struct flow_pkt p =
+					pkt_tcp(0x20000000 + i, 1, HOST_B, 80, SYN, i, 0);
+
+				assert_int_equal(flows_pass(&s, i % workers, &p, i, &f), DROP_NONE);
+				flows_tick(&s, i, 1);
+			}
+			flows_fini(&s);
+		}
+}
+
+// A flow has two buckets to choose from, whatever its hash is.
+static void test_two_buckets(void **state)
+{
+	static struct bucket bucket[1000];
+	struct flow_table t = {.bucket = bucket};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (t.n_buckets = 2; t.n_buckets <= COUNT_OF(bucket); t.n_buckets++)
+		for (unsigned int i = 0; i < 1000; i++) {
+			uint32_t hash = (uint32_t)random_u64(&seed);
+			ptrdiff_t first = flow_first_bucket(&t, hash) - bucket;
+			ptrdiff_t second = flow_second_bucket(&t, hash) - bucket;
+
+			assert_in_range(first, 0, t.n_buckets - 1);
+			assert_in_range(second, 0, t.n_buckets - 1);
+			assert_int_not_equal(first, second);
+		}
 }
 
 static void test_closing_makes_room(void **state)
@@ -169,6 +213,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_of_established),
 		cmocka_unit_test(test_syn_flood),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_two_buckets),
 		cmocka_unit_test(test_closing_makes_room),
 		cmocka_unit_test(test_source_limit),
 		cmocka_unit_test(test_source_limit_tcp),

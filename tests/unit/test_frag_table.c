@@ -2,6 +2,7 @@
 // The room that datagrams have to wait in: found by what they have in common and by nothing less,
 // never more than there is room for, and who has most of it gives its oldest.
 #include "frag_table.h"
+#include "hash_key.h"
 #include "test.h"
 
 #define DATAGRAMS 16
@@ -12,7 +13,7 @@ static struct frag_table table;
 static int begin(void **state)
 {
 	(void)state;
-	return frag_table_init(&table, DATAGRAMS, BUFFERS, 4711);
+	return frag_table_init(&table, DATAGRAMS, BUFFERS, &test_hash_key);
 }
 
 static int end(void **state)
