@@ -27,8 +27,16 @@ static bool protects(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
-// Whether nobody behind a peer can have the source: it is our own, or on the link of a protected
-// port where the policy does not say what is at the peer.
+// Whether the policy says more exactly than the route that the source is at the peer.
+static bool places_at_peer(
+	const struct spd_policy *policy, const struct ip_addr *src, const struct nexthop *back)
+{
+	return policy->remote.len > route_of(back)->to.len &&
+	       ip_prefix_contains(&policy->remote, src);
+}
+
+// Whether no host behind a peer can have the source: it is our own, or packets to it go to a
+// protected port, by a route at least as specific as the policy.
 static bool is_ours(
 	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
 {
@@ -36,8 +44,7 @@ static bool is_ours(
 
 	if (back == NULL || back->kind == NEXTHOP_LOCAL)
 		return back != NULL;
-	return policy->remote.len == 0 && back->kind == NEXTHOP_CONNECTED &&
-	       !w->snapshot->port[back->port].unprotected;
+	return !w->snapshot->port[back->port].unprotected && !places_at_peer(policy, src, back);
 }
 
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.

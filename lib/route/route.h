@@ -4,7 +4,10 @@
 // Immutable: made by the control thread as part of a snapshot, read by all workers.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include <rte_common.h>
 
 #include "addr.h"
 
@@ -36,11 +39,16 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 // NULL is fine.
 void route_table_free(struct route_table *t);
 
-// The way to an address (IPv4: network byte order), or NULL. Lives as long as the table. A prefix
-// of
-// ::/0 is about IPv6 only.
+// The next hop of an address (IPv4: network byte order), or NULL. Lives as long as the table. A
+// prefix of ::/0 is about IPv6 only.
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
+
+// The route that has the next hop, which route_find() returned.
+static inline const struct route *route_of(const struct nexthop *nexthop)
+{
+	return RTE_PTR_SUB(nexthop, offsetof(struct route, nexthop));
+}
 
 unsigned int route_count(const struct route_table *t);
 const struct route *route_at(const struct route_table *t, unsigned int i);
