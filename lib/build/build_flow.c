@@ -12,6 +12,7 @@ struct flow_config build_flow_config(const struct conf *conf)
 	c.pick_up = conf->tcp_pickup;
 	c.timeout_s[FLOW_TCP_SYN_SENT] = t->tcp_syn_sent;
 	c.timeout_s[FLOW_TCP_SYN_RECV] = t->tcp_syn_recv;
+	c.timeout_s[FLOW_TCP_PICKED_UP] = t->tcp_picked_up;
 	c.timeout_s[FLOW_TCP_ESTABLISHED] = t->tcp_established;
 	c.timeout_s[FLOW_TCP_FIN_WAIT] = t->tcp_fin_wait;
 	c.timeout_s[FLOW_TCP_CLOSE_WAIT] = t->tcp_close_wait;
