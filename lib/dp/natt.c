@@ -4,34 +4,56 @@
 #include <rte_udp.h>
 
 #include "esp_out.h"
+#include "esp_transport.h"
 #include "trace.h"
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)
-#define MARKER_LEN   4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
+#define MARKER_LEN   4  // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
+#define IKE_LEN      28 // octets of IKE's header (RFC 7296 3.1)
 
 static const struct rte_udp_hdr *udp_at(const struct pkt *p, uint16_t off)
 {
 	return rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, off);
 }
 
+// A marker without an IKE header behind it counts as ESP with the reserved SPI 0.
 static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 {
 	uint32_t marker;
 
-	if (len < sizeof(*udp) + MARKER_LEN)
+	if (len < sizeof(*udp) + MARKER_LEN + IKE_LEN)
 		return false;
 	memcpy(&marker, udp + 1, sizeof(marker));
 	return marker == 0;
+}
+
+// Removes the octets between the end of a datagram and that of its IP packet, which belong to
+// neither (RFC 768). False: there are fewer octets than the UDP header says, or the packet is not
+// for an end of ESP in UDP and stays as it is.
+static bool trim(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint32_t len)
+{
+	const struct ip_addr dst = pkt_dst(p);
+
+	if (dgram_len < sizeof(struct rte_udp_hdr) || dgram_len > len ||
+		!snapshot_has_udp_end(w->snapshot, &dst))
+		return false;
+	rte_pktmbuf_trim(p->m, (uint16_t)(len - dgram_len));
+	esp_header_renew(p->m, esp_place_found(p->m), IPPROTO_UDP);
+	return true;
 }
 
 bool natt_read(struct worker *w, struct pkt *p, uint16_t off)
 {
 	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)off;
 	const struct rte_udp_hdr *udp = udp_at(p, off);
+	uint32_t dgram_len;
 
-	if (p->sa_in != NULL || len < sizeof(*udp) || rte_be_to_cpu_16(udp->dgram_len) != len ||
-		!snapshot_has_udp_port(w->snapshot, udp->dst_port) || is_ike(udp, len))
+	if (p->sa_in != NULL || len < sizeof(*udp) ||
+		!snapshot_has_udp_port(w->snapshot, udp->dst_port))
+		return false;
+	dgram_len = rte_be_to_cpu_16(udp->dgram_len);
+	if ((unlikely(dgram_len != len) && !trim(w, p, dgram_len, len)) || is_ike(udp, dgram_len))
 		return false;
 	p->udp_port = udp->dst_port;
 	p->esp_off = (uint16_t)(off + sizeof(*udp));

@@ -5,6 +5,8 @@
 
 #include "firewall.h"
 #include "forward.h"
+#include "ip_view.h"
+#include "ipv4.h"
 #include "mss.h"
 #include "natt.h"
 #include "pmtu.h"
@@ -244,14 +246,17 @@ static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
 	return d;
 }
 
-// What connection tracking can make nothing of may still be for us.
+// An ICMP message that connection tracking cannot parse may still be one that the gateway serves. A
+// malformed TCP or UDP header is answered by nobody.
 static enum drop unread(struct worker *w, struct pkt *p, enum drop reason)
 {
 	enum drop d = forward_find(w, p);
+	struct ip_view v;
 
 	if (d != DROP_NONE)
 		return d;
-	if (!pkt_is_local(p))
+	ip_view_read(&v, pkt_ip(p));
+	if (!pkt_is_local(p) || ip_proto_has_ports(v.proto))
 		return reason;
 	burst_add(&w->local, p);
 	return DROP_NONE;

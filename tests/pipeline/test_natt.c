@@ -160,7 +160,8 @@ static void test_others(void **state)
 		{"two octets", ones, 2, DROP_FRAME_SHORT},
 		{"half a marker", zeros, 3, DROP_FRAME_SHORT},
 		{"half an ESP header", ones, 7, DROP_FRAME_SHORT},
-		{"marker", zeros, 4, DROP_LOCAL_UNSERVED},
+		{"marker", zeros, 4, DROP_FRAME_SHORT},
+		{"marker and half an IKE header", zeros, 18, DROP_NO_SA},
 		{"IKE", zeros, 64, DROP_LOCAL_UNSERVED},
 		{"unknown SPI", ones, 64, DROP_NO_SA},
 		{"an ESP header and no more", spi, 8, DROP_ESP_SHORT},
@@ -210,7 +211,65 @@ static void test_inside(void **state)
 	gateway_free(a);
 }
 
-// A header that lies about its length.
+// Appends octets that belong to the IP packet, not to the datagram in it.
+static void pad(struct frame *f, uint16_t by)
+{
+	uint8_t *ip = f->b + ETH_LEN;
+
+	memset(f->b + f->len, 0x5a, by);
+	f->len = (uint16_t)(f->len + by);
+	if (ip[0] >> 4 == 6) {
+		put16(ip + 4, be16(ip + 4) + by);
+	} else {
+		put16(ip + 2, frame_packet_len(f));
+		ip_checksum_mend(ip);
+	}
+}
+
+// A datagram may be shorter than its IP packet (RFC 768).
+static void test_padded(void **state)
+{
+	struct frame in = frame_ip(LAN, to_b), wire;
+
+	(void)state;
+	for (enum outer outer = OVER_V4; outer <= OVER_V6; outer++) {
+		struct gateway *a = site_v6_a(outer, (struct site){.sa = IN_UDP});
+		struct gateway *b = site_v6_b(outer, (struct site){.sa = IN_UDP});
+
+		for (uint16_t by = 1; by <= 64; by++) {
+			wire = frame_carry(gateway_expect_sent(a, &in, WAN));
+			pad(&wire, by);
+			gateway_expect_sent(b, &wire, LAN);
+			assert_int_equal(b->sent[0].len, in.len);
+		}
+		gateway_free(a);
+		gateway_free(b);
+	}
+}
+
+static void test_padded_others(void **state)
+{
+	static const uint8_t keepalive = 0xff, ike[64];
+	struct gateway *a = site_a((struct site){.sa = IN_UDP});
+	struct frame f = datagram(&keepalive, 1);
+
+	(void)state;
+	pad(&f, 5);
+	gateway_pass(a, &f, 1);
+	expect_drops(a, DROP_NONE, 0);
+	assert_int_equal(a->last.keepalives_in, 1);
+	f = datagram(ike, sizeof(ike));
+	pad(&f, 5);
+	gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED);
+	f = frame_ip(LAN,
+		(struct ipv4)FROM_TO("10.1.0.5", "198.51.100.9", .sport = NATT, .dport = NATT));
+	pad(&f, 7);
+	gateway_expect_sent(a, &f, WAN); // not for us: as it is
+	assert_int_equal(a->sent[0].len, f.len);
+	gateway_free(a);
+}
+
+// A header that lies about its length: nobody answers what may be no datagram.
 static void test_lengths(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -220,16 +279,23 @@ static void test_lengths(void **state)
 	uint8_t *len = f.b + ETH_LEN + IP_LEN + 4;
 
 	(void)state;
-	for (int by = -1; by <= 1; by += 2) {
-		f = right;
-		put16(len, (unsigned int)(be16(len) + by));
-		gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED);
-	}
+	f = right;
+	put16(len, be16(len) - 1);
+	gateway_expect_drop(a, &f, DROP_ESP_SHORT);
+	f = right;
+	put16(len, be16(len) + 1);
+	gateway_expect_drop(a, &f, DROP_CT_INVALID);
+	assert_int_equal(a->n_sent, 0);
+	f = right;
+	put16(len, UDP_LEN - 1);
+	gateway_expect_drop(a, &f, DROP_CT_INVALID);
+	assert_int_equal(a->n_sent, 0);
 	for (uint16_t left = 0; left < UDP_LEN; left++) {
 		f = frame_raw(WAN, frame_packet(&right), (uint16_t)(IP_LEN + left));
 		put16(f.b + ETH_LEN + 2, IP_LEN + left);
 		ip_checksum_mend(f.b + ETH_LEN);
-		gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED);
+		gateway_expect_drop(a, &f, DROP_CT_INVALID);
+		assert_int_equal(a->n_sent, 0);
 	}
 	peer_free(&b);
 	gateway_free(a);
@@ -334,6 +400,8 @@ int main(void)
 		pipeline_test(test_strict),
 		pipeline_test(test_others),
 		pipeline_test(test_inside),
+		pipeline_test(test_padded),
+		pipeline_test(test_padded_others),
 		pipeline_test(test_lengths),
 		pipeline_test(test_transit),
 		pipeline_test(test_outer),
