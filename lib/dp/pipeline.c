@@ -145,6 +145,16 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 	return op->ok ? DROP_REPLAY : DROP_REPLAY_FORGED;
 }
 
+// Fragments of a tunnel's ESP packet say nothing about the packet inside. In transport mode they
+// were fragments of that packet (RFC 4303 3.3.4), which nobody but its source may fragment
+// otherwise.
+static __rte_always_inline void fragments_forget(struct pkt *p)
+{
+	if (unlikely(p->frag_max != 0) &&
+		(p->sa_in->sa.mode == SA_TUNNEL || rte_pktmbuf_data_len(p->m) <= p->frag_max))
+		p->frag_max = 0;
+}
+
 // RFC 4303 3.4, inbound packet processing.
 static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 {
@@ -184,7 +194,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 			pkt_drop(w, p, d);
 			continue;
 		}
-		p->frag_max = 0; // of the ESP packet
+		fragments_forget(p);
 		if (traced)
 			trace_opened(w, p, op[i].seq);
 		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);

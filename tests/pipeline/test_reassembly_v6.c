@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "datagram.h"
+#include "site_transport.h"
 #include "site_v6.h"
 
 #define TIMEOUT (30 * (uint64_t)TSC_HZ)
@@ -258,6 +259,36 @@ static void test_late(void **state)
 	gateway_free(a);
 }
 
+// In transport mode the fragments of the ESP packet were those of the packet inside (RFC 4303
+// 3.3.4): the gateway before the host must not refuse it for a size that its source cannot change.
+static void test_transport(void **state)
+{
+	static const uint32_t sizes[] = {60000, 9 * STEP, 2000, 1460};
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
+	static struct frame f[64], wire[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
+		unsigned int n;
+
+		datagram_fill(sizes[i], 9);
+		n = fragments(f, (struct cut){.id = i + 1}, STEP);
+		gateway_pass(a, f, (uint16_t)n);
+		expect_drops(a, DROP_NONE, 0);
+		for (n = 0; n < a->n_sent; n++)
+			wire[n] = frame_carry(&a->sent[n]);
+		gateway_pass(b, wire, (uint16_t)n);
+		expect_drops(b, DROP_NONE, 0);
+		for (n = 0; n < b->n_sent; n++)
+			assert_in_range(frame_packet_len(&b->sent[n]), IP6_LEN, 1500);
+		collect_all(b, NULL);
+		expect_whole();
+	}
+	gateway_free(a);
+	gateway_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +299,7 @@ int main(void)
 		pipeline_test(test_atomic),
 		pipeline_test(test_congestion),
 		pipeline_test(test_late),
+		pipeline_test(test_transport),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
