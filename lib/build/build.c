@@ -249,12 +249,15 @@ static struct spd_policy policy_of(
 
 // An own address of the family, for what we say through a policy's tunnel. Every peer lets one in
 // that the policy covers; any other only peers that look at what errors quote (RFC 4301 6.2). Then
-// rather one of the protected side.
+// rather one of the protected side. In transport mode the source is part of the SA: no peer takes
+// another.
 static struct ip_addr source_in(
-	const struct snapshot *s, const struct ip_prefix *local, enum ip_family family)
+	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family)
 {
+	bool transport = policy->action == SPD_PROTECT && policy->out->sa.mode == SA_TRANSPORT;
+	const struct ip_prefix *local = &policy->local;
 	struct ip_addr source = {0};
-	unsigned int best = 0;
+	unsigned int best = transport ? 2 : 0;
 
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
@@ -285,8 +288,8 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		policies[i] = policy_of(s, &conf->policies[i], sa_at);
 		s->mss_clamped |= policies[i].mss_clamp != 0;
-		s->policy_source[i][SOURCE_V4] = source_in(s, &policies[i].local, IP_V4);
-		s->policy_source[i][SOURCE_V6] = source_in(s, &policies[i].local, IP_V6);
+		s->policy_source[i][SOURCE_V4] = source_in(s, &policies[i], IP_V4);
+		s->policy_source[i][SOURCE_V6] = source_in(s, &policies[i], IP_V6);
 	}
 	s->spd = spd_new(policies, conf->n_policies);
 	free(policies);

@@ -197,6 +197,8 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 				: error_from_outside(w, p, &v, policy, traffic);
 }
 
+// An SA in transport mode takes no packet of a router, and in clear the error would show what the
+// SA protects.
 enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view back = return_traffic(about);
@@ -206,6 +208,7 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_outbound(w->snapshot->spd, &v);
 	traffic = spd_find_outbound(w->snapshot->spd, &back);
-	return let_out_by(
-		p, count(w, p, !protects(policy) && protects(traffic) ? traffic : policy));
+	if (!protects(policy) && protects(traffic))
+		policy = traffic->out->sa.mode == SA_TUNNEL ? traffic : NULL;
+	return let_out_by(p, count(w, p, policy));
 }

@@ -398,6 +398,42 @@ static void test_own_v6(void **state)
 	gateway_free(b);
 }
 
+// An ICMP error has a router as its source, which the SA of a host does not cover (RFC 4301 4.4.1),
+// and in clear it would show what the SA protects: there is none, of the gateway or of others.
+static void test_silent(void **state)
+{
+	struct gateway *a = site_transport(1, (struct site){0}),
+		       *b = site_transport(2, (struct site){0});
+	struct frame in[] = {frame_ip(LAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .ttl = 2)),
+		frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::5", .hops = 2))};
+	uint8_t error[FRAME_MAX];
+	struct frame f;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(in); i++) {
+		f = carry(gateway_expect_sent(b, &in[i], WAN));
+		gateway_expect_drop(a, &f, DROP_TTL);
+		assert_int_equal(a->n_sent, 0);
+	}
+	in[0] = frame_ip(LAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+	f = carry(gateway_expect_sent(b, &in[0], WAN));
+	gateway_expect_sent(a, &f, LAN);
+	f = frame_raw(LAN, error,
+		error_write(error, "10.1.0.254", "10.2.0.5", 3, 1, frame_packet(&a->sent[0])));
+	gateway_expect_drop(a, &f, DROP_NO_POLICY);
+	assert_int_equal(a->n_sent, 0);
+	in[1] = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::5"));
+	f = carry(gateway_expect_sent(b, &in[1], WAN));
+	gateway_expect_sent(a, &f, LAN);
+	f = frame_raw6(LAN, error,
+		error6_write(error, "2001:db8:1::254", "2001:db8:2::5", 1, 0,
+			frame_packet(&a->sent[0]), frame_packet_len(&a->sent[0])));
+	gateway_expect_drop(a, &f, DROP_NO_POLICY);
+	assert_int_equal(a->n_sent, 0);
+	gateway_free(a);
+	gateway_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +447,7 @@ int main(void)
 		pipeline_test(test_any_text),
 		pipeline_test(test_own),
 		pipeline_test(test_own_v6),
+		pipeline_test(test_silent),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
