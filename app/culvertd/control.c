@@ -14,6 +14,7 @@
 #include "health.h"
 #include "link.h"
 #include "log.h"
+#include "metrics.h"
 #include "nd.h"
 #include "path_mtu.h"
 #include "peer.h"
@@ -357,6 +358,7 @@ void control_run(struct gateway *g)
 		if (sig == SIGHUP)
 			g->requests.hup = true;
 		requests_tick(g, now);
+		metrics_tick(now);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
 	listener_leave(g->listener);

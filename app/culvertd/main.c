@@ -295,25 +295,20 @@ static void gateway_stop(struct gateway *g)
 }
 
 // While workers run.
-static int gateway_serve(struct gateway *g)
+static void gateway_serve(struct gateway *g)
 {
-	int rc;
-
 	g->started_ms = gateway_now_ms();
 	telemetry_start(g);
-	rc = metrics_start(g);
-	if (rc == 0) {
-		health_start(g);
-		log_info("ready");
-		notify_ready();
-		control_run(g);
-		metrics_stop();
-	}
+	metrics_start(g);
+	health_start(g);
+	log_info("ready");
+	notify_ready();
+	control_run(g);
+	metrics_stop();
 	telemetry_stop();
 	control_stop_workers(g);
 	reserve_finish(g->reserve, g->snapshot);
 	last_words(g);
-	return rc;
 }
 
 static int gateway_run(struct gateway *g)
@@ -343,7 +338,7 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = workers_start(g);
 	if (rc == 0)
-		rc = gateway_serve(g);
+		gateway_serve(g);
 	gateway_stop(g);
 	return rc;
 }

@@ -2,24 +2,41 @@
 #include "metrics.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <microhttpd.h>
 
 #include "log.h"
+#include "metrics_listen.h"
 #include "metrics_text.h"
 #include "openmetrics.h"
 
-#define CONNECTIONS    8u // at once; each may hold the text of one answer
-#define CONNECTION_S   10u
-#define LISTEN_BACKLOG 16
-#define TEXT_TYPE      "text/plain; charset=utf-8"
+#define CONNECTIONS  8u // of an endpoint, at once; each may hold the text of one answer
+#define CONNECTION_S 3u // without an octet received or sent
+#define RETRY_MS     5000u
+#define TEXT_TYPE    "text/plain; charset=utf-8"
 
-static struct MHD_Daemon *server; // NULL: there is none
+// Written by the server's thread; fd is -1 if there is none.
+struct connection {
+	int fd;
+	uint64_t number; // rises from connection to connection
+	bool answered;   // or its answer is being sent
+};
+
+// A listening socket and its server. Written by the control thread while no server runs.
+struct endpoint {
+	struct gateway *g;
+	struct metrics_address address;
+	struct MHD_Daemon *server; // NULL: does not listen
+	bool failed;               // the last attempt to listen, and that is logged
+	struct connection connection[CONNECTIONS];
+	uint64_t connections; // since the start
+};
+
+static struct endpoint endpoints[2];
+static uint64_t retry_ms;
 
 // Answers with text that stays, or that the server frees.
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
@@ -34,6 +51,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 		return MHD_NO;
 	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	// One request for each connection: a connection that waits for another one is idle.
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = MHD_queue_response(c, status, r);
@@ -45,6 +64,11 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const 
 {
 	return answer(c, status, TEXT_TYPE, (char *)(uintptr_t)text, strlen(text),
 		MHD_RESPMEM_PERSISTENT);
+}
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 static enum MHD_Result metrics_answer(struct MHD_Connection *c, struct gateway *g)
@@ -63,6 +87,7 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	const char *method, const char *version, const char *body, size_t *body_len, void **state)
 {
 	static int head_seen;
+	struct endpoint *e = arg;
 
 	(void)version;
 	(void)body;
@@ -74,72 +99,116 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 		*body_len = 0; // not wanted
 		return MHD_YES;
 	}
+	connection_of(c)->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "there is only GET /metrics\n");
 	if (strcmp(url, "/metrics") != 0)
 		return say(c, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
-	return metrics_answer(c, arg);
+	return metrics_answer(c, e->g);
 }
 
-static socklen_t address(struct sockaddr_storage *to, const struct conf *conf)
+// Whether connection a is to be closed for a new one rather than b: it has not sent its request, or
+// it is the older one.
+static bool evict_before(const struct connection *a, const struct connection *b)
 {
-	struct sockaddr_in v4 = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)conf->metrics_port)};
-	struct sockaddr_in6 v6 = {
-		.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)conf->metrics_port)};
+	return a->answered != b->answered ? b->answered : a->number < b->number;
+}
 
-	if (ip_addr_is_v4(&conf->metrics_addr)) {
-		v4.sin_addr.s_addr = ip_addr_v4(&conf->metrics_addr);
-		memcpy(to, &v4, sizeof(v4));
-		return sizeof(v4);
+// The next connection finds room, so clients that send no request cannot keep out those that do.
+static void make_room(struct endpoint *e, const struct connection *newest)
+{
+	struct connection *evicted = NULL;
+
+	for (unsigned int i = 0; i < CONNECTIONS; i++) {
+		struct connection *c = &e->connection[i];
+
+		if (c->fd < 0)
+			return;
+		if (c != newest && (evicted == NULL || evict_before(c, evicted)))
+			evicted = c;
 	}
-	memcpy(&v6.sin6_addr, &conf->metrics_addr, sizeof(v6.sin6_addr));
-	memcpy(to, &v6, sizeof(v6));
-	return sizeof(v6);
+	shutdown(evicted->fd, SHUT_RDWR); // the server notices, and closes it
 }
 
-// A listening socket, or -1 with errno.
-static int listen_at(const struct conf *conf)
+static void connection_begin(
+	struct endpoint *e, struct MHD_Connection *mhd, struct connection **begun)
 {
-	const int on = 1;
-	struct sockaddr_storage addr = {0};
-	socklen_t len = address(&addr, conf);
-	int fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct connection *c = e->connection;
 
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); // ports of ended connections
-	if (bind(fd, (const struct sockaddr *)&addr, len) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
-		return fd;
-	close(fd);
-	return -1;
+	while (c->fd >= 0) // the server has no more than CONNECTIONS
+		c++;
+	c->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	c->number = e->connections++;
+	c->answered = false;
+	*begun = c;
+	make_room(e, c);
 }
 
-int metrics_start(struct gateway *g)
+static void connection_event(void *arg, struct MHD_Connection *mhd, void **context,
+	enum MHD_ConnectionNotificationCode code)
 {
-	char text[IP_ADDR_STRLEN];
-	int fd;
+	struct connection **c = (struct connection **)context;
 
-	if (g->conf->metrics_port == 0)
-		return 0;
-	fd = listen_at(g->conf);
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		connection_begin(arg, mhd, c);
+	else
+		(*c)->fd = -1;
+}
+
+static struct MHD_Daemon *serve(struct endpoint *e, int fd)
+{
+	for (unsigned int i = 0; i < CONNECTIONS; i++)
+		e->connection[i].fd = -1;
+	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC, 0,
+		NULL, NULL, request, e, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_S,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_event, e, MHD_OPTION_END);
+}
+
+static void endpoint_start(struct endpoint *e)
+{
+	int fd = metrics_listen(&e->address);
+
 	if (fd >= 0)
-		server = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL,
-			NULL, request, g, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-			CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_S, MHD_OPTION_END);
-	if (server != NULL)
-		return 0;
-	log_error("metrics: cannot listen on %s port %u: %s",
-		ip_addr_format(text, &g->conf->metrics_addr), g->conf->metrics_port,
-		strerror(errno));
-	if (fd >= 0)
+		e->server = serve(e, fd);
+	if (e->server != NULL && e->failed)
+		log_info("metrics: listens on %s", e->address.name);
+	else if (e->server == NULL && !e->failed)
+		log_warn("metrics: cannot listen on %s: %s; tried again every %u seconds",
+			e->address.name, strerror(errno), RETRY_MS / 1000);
+	e->failed = e->server == NULL;
+	if (e->failed && fd >= 0) {
+		metrics_unlisten(&e->address);
 		close(fd);
-	return -EIO;
+	}
+}
+
+void metrics_tick(uint64_t now_ms)
+{
+	if (now_ms < retry_ms)
+		return;
+	retry_ms = now_ms + RETRY_MS;
+	for (unsigned int i = 0; i < RTE_DIM(endpoints); i++)
+		if (endpoints[i].address.len > 0 && endpoints[i].server == NULL)
+			endpoint_start(&endpoints[i]);
+}
+
+void metrics_start(struct gateway *g)
+{
+	endpoints[0] = (struct endpoint){.g = g, .address = metrics_address_tcp(g->conf)};
+	endpoints[1] = (struct endpoint){.g = g, .address = metrics_address_unix(g->conf)};
+	metrics_tick(gateway_now_ms());
 }
 
 void metrics_stop(void)
 {
-	if (server != NULL)
-		MHD_stop_daemon(server);
-	server = NULL;
+	for (unsigned int i = 0; i < RTE_DIM(endpoints); i++) {
+		struct endpoint *e = &endpoints[i];
+
+		if (e->server == NULL)
+			continue;
+		MHD_stop_daemon(e->server);
+		metrics_unlisten(&e->address);
+		e->server = NULL;
+	}
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The metrics endpoint: GET /metrics by HTTP, on a thread of its own that runs where the control
-// thread may. The only user of libmicrohttpd.
+// The metrics endpoint: GET /metrics by HTTP, over TCP and a Unix socket, each with a thread of its
+// own that runs where the control thread may. The only user of libmicrohttpd. Control thread.
 #pragma once
 
 #include "gateway.h"
 
-// Listens where the configuration says, if it says so. Control thread, when the gateway is
-// complete. Returns 0, or -EIO after logging why not.
-int metrics_start(struct gateway *g);
+// Listens as the configuration says, when the gateway is complete. A failure is a warning:
+// metrics_tick() tries again.
+void metrics_start(struct gateway *g);
 
-// Ends what is under way: the gateway may go.
+// Tries again every few seconds to listen where that failed.
+void metrics_tick(uint64_t now_ms);
+
+// Closes the sockets and ends all requests: the gateway may be freed.
 void metrics_stop(void);

@@ -189,6 +189,8 @@ enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };
 
+enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
+
 struct conf {
 	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
 	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
@@ -227,7 +229,9 @@ struct conf {
 	struct conf_flow_timeouts flow_timeouts;
 	enum conf_rule_action default_action; // of what no rule matches
 	struct ip_addr metrics_addr;          // loopback
-	unsigned int metrics_port;            // TCP; 0: no metrics
+	unsigned int metrics_port;            // TCP; 0: not by TCP
+	char *metrics_socket;                 // path; NULL: not by a Unix socket
+	enum conf_socket_mode metrics_mode;   // of that socket
 	char *eal_args[CONF_EAL_ARGS_MAX];
 	unsigned int n_eal_args;
 

@@ -19,6 +19,12 @@ static bool interfaces_equal(const struct conf_iface_addr *a, const struct conf_
 	return ip_addr_equal(&a->addr, &b->addr) && prefixes_equal(&a->net, &b->net);
 }
 
+static bool is_text(const struct conf_type *type)
+{
+	return type == &conf_type_text || type == &conf_type_state_dir ||
+	       type == &conf_type_socket || type == &conf_type_eal_arg || type == &conf_type_engine;
+}
+
 static bool values_equal(const struct conf_option *o, const char *a, const char *b)
 {
 	const char *x, *y;
@@ -27,8 +33,7 @@ static bool values_equal(const struct conf_option *o, const char *a, const char 
 		return interfaces_equal((const void *)a, (const void *)b);
 	if (o->type == &conf_type_prefix)
 		return prefixes_equal((const void *)a, (const void *)b);
-	if (o->type != &conf_type_text && o->type != &conf_type_state_dir &&
-		o->type != &conf_type_eal_arg && o->type != &conf_type_engine)
+	if (!is_text(o->type))
 		return memcmp(a, b, o->size) == 0;
 	memcpy(&x, a, sizeof(x));
 	memcpy(&y, b, sizeof(y));

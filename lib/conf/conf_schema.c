@@ -22,6 +22,7 @@ static const char *const rule_states[] = {
 
 static const char *const icmp_errors[] = {
 	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
+static const char *const socket_modes[] = {"0600", "0660", "0666", NULL};      // conf_socket_mode
 static const char *const mss_clamps[] = {"auto", NULL};                        // CONF_MSS_AUTO
 static const char *const error_checks[] = {"check", "trust", NULL}; // bool errors_trusted
 
@@ -147,6 +148,17 @@ static const struct conf_option metrics_options[] = {
 		.max = 65535,
 		.def = "0",
 		FIELD(struct conf, metrics_port)},
+	{.name = "socket",
+		.restart = true,
+		.type = &conf_type_socket,
+		.def = "none",
+		FIELD(struct conf, metrics_socket)},
+	{.name = "mode",
+		.restart = true,
+		.type = &conf_type_choice,
+		.choices = socket_modes,
+		.def = "0600",
+		FIELD(struct conf, metrics_mode)},
 	{0},
 };
 

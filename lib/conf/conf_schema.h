@@ -72,6 +72,7 @@ extern const struct conf_type conf_type_engine; // the field is the choice
 extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_state_dir; // a path, or NULL for none
+extern const struct conf_type conf_type_socket;    // the same, of a Unix socket
 extern const struct conf_type conf_type_string;    // looked at later, has no field
 extern const struct conf_type conf_type_key;       // the same, and never shown
 extern const struct conf_type conf_type_sas;       // the same, or an array of them

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses of either family.
+// Addresses of either family, and of Unix sockets.
 #include <errno.h>
 #include <string.h>
 
 #include "conf_schema.h"
 #include "hex.h"
 
-#define STRING CONF_KIND(CONFIG_TYPE_STRING)
+#define STRING          CONF_KIND(CONFIG_TYPE_STRING)
+#define SOCKET_PATH_MAX 107 // octets, with a zero behind them in struct sockaddr_un
 
 #define V4(o0, o1, o2, o3, bits)                                                                   \
 	{                                                                                          \
@@ -173,3 +174,16 @@ static void parse_mac(struct conf_reader *r, const struct conf_option *o, config
 
 const struct conf_type conf_type_mac = {
 	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac};
+
+static void parse_socket(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	if (strlen(text) <= SOCKET_PATH_MAX)
+		conf_type_state_dir.parse(r, o, s, text, field);
+	else
+		refuse(r, o, s, text);
+}
+
+const struct conf_type conf_type_socket = {
+	"a path that begins with /, of 1 to 107 printable characters without blanks, or none",
+	STRING, NULL, parse_socket};

@@ -45,9 +45,14 @@ static void check(const char *running_text, const char *text, const char *expect
 	conf_free(running);
 }
 
+#define TEXTS                                                                                      \
+	"user = \"root\"; control_group = \"root\"; state_dir = \"/tmp\"; engine = \"openssl\";\n" \
+	"eal_args = [ \"--no-shconf\" ]; metrics = { socket = \"/m\"; };\n"
+
 static void test_same(void **state)
 {
 	(void)state;
+	check(PORTS TEXTS, PORTS TEXTS, "");
 	check(PORTS, PORTS, "");
 	check(PORTS, PORTS "cpus = { control = 0; workers = [ 1 ]; };\n", "");
 }
@@ -100,12 +105,15 @@ static void test_may_not(void **state)
 	check(PORTS,
 		PORTS "capture = true; state_dir = \"none\";\n"
 		      "control_group = \"nogroup\";\n"
-		      "metrics = { address = \"127.0.0.2\"; port = 9469; };\n",
+		      "metrics = { address = \"127.0.0.2\"; port = 9469;\n"
+		      "socket = \"/m\"; mode = \"0666\"; };\n",
 		"3: state_dir: is not what runs, which needs a restart\n"
 		"3: capture: is not what runs, which needs a restart\n"
 		"4: control_group: is not what runs, which needs a restart\n"
 		"5: metrics.address: is not what runs, which needs a restart\n"
-		"5: metrics.port: is not what runs, which needs a restart\n");
+		"5: metrics.port: is not what runs, which needs a restart\n"
+		"6: metrics.socket: is not what runs, which needs a restart\n"
+		"6: metrics.mode: is not what runs, which needs a restart\n");
 }
 
 static void test_back_to_default(void **state)

@@ -177,6 +177,8 @@ static void test_top_level(void **state)
 	assert_int_equal(c->neighbour_reachable_s, 86400);
 	check_addr(&c->metrics_addr, "::1");
 	assert_int_equal(c->metrics_port, 65535);
+	assert_string_equal(c->metrics_socket, "/run/culvert/metrics");
+	assert_int_equal(c->metrics_mode, CONF_MODE_0660);
 	conf_free(c);
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "metrics_listen.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_byteorder.h>
+
+#define LISTEN_BACKLOG 16
+
+struct metrics_address metrics_address_tcp(const struct conf *conf)
+{
+	struct metrics_address a = {0};
+	rte_be16_t port = rte_cpu_to_be_16((uint16_t)conf->metrics_port);
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = port};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = port};
+	char text[IP_ADDR_STRLEN];
+
+	if (conf->metrics_port == 0)
+		return a;
+	if (ip_addr_is_v4(&conf->metrics_addr)) {
+		v4.sin_addr.s_addr = ip_addr_v4(&conf->metrics_addr);
+		memcpy(&a.any, &v4, a.len = sizeof(v4));
+	} else {
+		memcpy(&v6.sin6_addr, &conf->metrics_addr, sizeof(v6.sin6_addr));
+		memcpy(&a.any, &v6, a.len = sizeof(v6));
+	}
+	snprintf(a.name, sizeof(a.name), "%s port %u", ip_addr_format(text, &conf->metrics_addr),
+		conf->metrics_port);
+	return a;
+}
+
+struct metrics_address metrics_address_unix(const struct conf *conf)
+{
+	static const mode_t modes[] = {
+		[CONF_MODE_0600] = 0600, [CONF_MODE_0660] = 0660, [CONF_MODE_0666] = 0666};
+	struct metrics_address a = {.mode = modes[conf->metrics_mode]};
+
+	if (conf->metrics_socket == NULL)
+		return a;
+	a.unix_path.sun_family = AF_UNIX;
+	strcpy(a.unix_path.sun_path, conf->metrics_socket);
+	strcpy(a.name, conf->metrics_socket);
+	a.len = sizeof(a.unix_path);
+	return a;
+}
+
+static bool is_unix(const struct metrics_address *a)
+{
+	return a->any.ss_family == AF_UNIX;
+}
+
+// Removes the path of a Unix socket to which nobody listens any more.
+static bool remove_stale(const struct metrics_address *a)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool stale = is_unix(a) && connect(fd, (const struct sockaddr *)&a->any, a->len) < 0 &&
+		     errno == ECONNREFUSED && unlink(a->unix_path.sun_path) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	errno = EADDRINUSE;
+	return stale;
+}
+
+static bool bind_at(int fd, const struct metrics_address *a)
+{
+	const struct sockaddr *addr = (const struct sockaddr *)&a->any;
+
+	return bind(fd, addr, a->len) == 0 ||
+	       (errno == EADDRINUSE && remove_stale(a) && bind(fd, addr, a->len) == 0);
+}
+
+int metrics_listen(const struct metrics_address *a)
+{
+	const int on = 1;
+	int fd = socket(a->any.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int why;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); // ports of ended connections
+	// Before listen() nobody can connect, whatever the mode is.
+	if (bind_at(fd, a) && (!is_unix(a) || chmod(a->unix_path.sun_path, a->mode) == 0) &&
+		listen(fd, LISTEN_BACKLOG) == 0)
+		return fd;
+	why = errno;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+void metrics_unlisten(const struct metrics_address *a)
+{
+	if (is_unix(a))
+		unlink(a->unix_path.sun_path);
+}
