@@ -20,6 +20,7 @@
 #include "gateway.h"
 #include "groups.h"
 #include "health.h"
+#include "interrupt.h"
 #include "link.h"
 #include "log.h"
 #include "metrics.h"
@@ -176,11 +177,16 @@ static int ports_start(struct gateway *g)
 {
 	int rc = 0;
 
+	interrupt_begin();
 	// All of them, so that all that is wrong is said at once.
-	for (unsigned int i = 0; i < g->conf->n_ports; i++)
+	for (unsigned int i = 0; i < g->conf->n_ports && !interrupted(); i++)
 		if (port_open(&g->ports[i], g->conf, &g->conf->ports[i], g->pool) < 0)
 			rc = -EIO;
-	return rc;
+	interrupt_end();
+	if (!interrupted())
+		return rc;
+	log_info("stopping on a signal before all ports were open");
+	return -EINTR;
 }
 
 static int confine(void *arg)
@@ -389,5 +395,5 @@ int main(int argc, char **argv)
 		eal_stop(g.conf);
 	}
 	conf_free(g.conf);
-	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	return rc == 0 || rc == -EINTR ? EXIT_OK : EXIT_FAILED;
 }

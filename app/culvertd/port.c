@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_pci.h>
 
 #include "eal.h"
 #include "iface.h"
+#include "interrupt.h"
 #include "nd.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
@@ -43,6 +45,17 @@ static void explain_missing(const struct conf_port *c, int error)
 	}
 }
 
+// The driver leaves the socket on which it waited, and could not listen there again.
+static void remove_socket(const char *device)
+{
+	const char *arg = strstr(device, ",path=");
+	char path[108];
+
+	if (arg != NULL && strstr(device, ",server=1") != NULL &&
+		sscanf(arg, ",path=%107[^,]", path) == 1)
+		unlink(path);
+}
+
 static int device_find(uint16_t *id, const struct conf_port *c)
 {
 	char name[RTE_ETH_NAME_MAX_LEN] = "";
@@ -58,11 +71,13 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 	if (!port_is_pci(c->device)) {
 		eal_log_begin();
 		rc = rte_eal_hotplug_add("vdev", name, comma != NULL ? comma + 1 : "");
-		eal_log_end(rc < 0);
+		eal_log_end(rc < 0 && !interrupted());
 	}
 	if (rc == 0)
 		rc = rte_eth_dev_get_port_by_name(name, id);
-	if (rc < 0)
+	if (rc < 0 && interrupted())
+		remove_socket(c->device);
+	else if (rc < 0)
 		explain_missing(c, -rc);
 	return rc < 0 ? -EIO : 0;
 }
@@ -117,12 +132,22 @@ static uint64_t rx_offloads(const struct conf_port *c)
 	       (c->mtu > RTE_ETHER_MTU ? RTE_ETH_RX_OFFLOAD_SCATTER : 0);
 }
 
+// When the other end disconnects, this driver registers its interrupt handler whether wanted or
+// not, but removes it at the end only if it was: otherwise DPDK aborts on its closed file
+// descriptor.
+static bool needs_link_interrupt(const struct rte_eth_dev_info *info)
+{
+	return strcmp(info->driver_name, "net_virtio_user") == 0 &&
+	       (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+}
+
 static struct rte_eth_conf eth_conf_of(
 	const struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
 	const uint64_t spread = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
 				RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP;
 	struct rte_eth_conf e = {
+		.intr_conf.lsc = needs_link_interrupt(info),
 		.intr_conf.rxq = conf->idle == CONF_IDLE_INTERRUPT,
 		.rxmode.mtu = mtu_to_configure(p->conf),
 		.rxmode.offloads = info->rx_offload_capa & rx_offloads(p->conf),

@@ -181,10 +181,14 @@ class Lab:
         if not wait_until(lambda: gateway.counters()["out"] >= count, START_S):
             raise Failure(f"gateway a did not make ESP of {count} packets: {gateway.counters()}")
         child.stop()
+        if child.failed:
+            raise Failure(f"{child.name} failed at its end")
         self.children.remove(child)
         capture_write(clear, (f for f in capture_read(sealed) if f[12:14] == IPV4))  # no ARP
         return clear
 
     def stop(self):
+        """Returns the names of gateways that did not end as they should."""
         for child in self.children:
             child.stop()
+        return [child.name for child in self.children if child.failed]

@@ -29,7 +29,7 @@ class Child:
     """A process that we started, with its output in a file."""
 
     def __init__(self, name, command, log, stdin=subprocess.DEVNULL):
-        self.name, self.log = name, log
+        self.name, self.log, self.failed = name, log, False
         with open(log, "w", encoding="utf-8") as output:
             # Not in our session: Ctrl-C is for us, who stop them in order.
             self.process = subprocess.Popen(command, stdin=stdin, stdout=output,
@@ -56,5 +56,6 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.returncode != 0:
+        self.failed = self.process.returncode != 0
+        if self.failed:
             note(f"{self.name} ended with status {self.process.returncode}. It said:\n{self.tail()}")

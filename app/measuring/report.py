@@ -14,6 +14,7 @@ class Report:
 
     def __init__(self, options):
         self.options, self.rows, self.right = options, [], True
+        self.failed = []  # gateways that ended with an error
 
     def begin(self):
         o = self.options

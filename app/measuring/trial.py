@@ -146,5 +146,5 @@ def measure(options, size, report):
     finally:
         if testpmd is not None:
             testpmd.stop()
-        lab.stop()
+        report.failed += lab.stop()
         shutil.rmtree(folder, ignore_errors=True)
