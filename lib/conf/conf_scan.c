@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libconfig 1.5 reads an integer of more than 32 bits as another one without a word, takes a NUL
-// octet for the end, lets a string or comment run on into the next file, and ends the process when
-// it is told to include a folder. So its tokens are looked at first. What is wrong in other ways it
-// reports itself.
+// octet for the end, lets a string or comment run on into the next file, joins two strings of an
+// array if there is no comma between them, and ends the process when it is told to include a
+// folder. Of other mistakes it says "syntax error" and the line of the token that follows. So its
+// tokens are looked at first. What is wrong in ways that are not looked for here it reports itself.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf_reader.h"
 
+#define DEPTH_MAX 64 // of brackets; a configuration has six
+
+struct bracket {
+	char octet;
+	unsigned int line;
+};
+
 struct scan {
 	struct conf_reader *r;
 	struct conf_where where;
 	const char *p;
+	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where);
+	struct bracket open[DEPTH_MAX];
+	unsigned int depth;
+	unsigned int value_line; // where the token before ends if it can end a value, else 0
+	bool line_start;
 	bool ok;
 };
 
+static void fail_at(struct scan *s, unsigned int line, const char *problem)
+{
+	conf_err_at(s->r, (struct conf_where){s->where.file, line}, NULL, "%s", problem);
+	s->ok = false;
+}
+
 static void fail(struct scan *s, const char *problem)
 {
-	conf_err_at(s->r, s->where, NULL, "%s", problem);
-	s->ok = false;
+	fail_at(s, s->where.line, problem);
 }
 
 static void go_to(struct scan *s, const char *p)
@@ -47,10 +65,30 @@ static void skip_comment(struct scan *s)
 	go_to(s, end + 2);
 }
 
-static void skip_string(struct scan *s)
+static bool in_list(const struct scan *s)
+{
+	return s->depth > 0 && s->open[s->depth - 1].octet != '{';
+}
+
+// Two elements of a list with nothing between them; reported where the first one ends.
+static void begin_value(struct scan *s)
+{
+	if (in_list(s) && s->value_line != 0)
+		fail_at(s, s->value_line,
+			"a comma is missing at the end of this line, or between two elements on "
+			"it");
+}
+
+static void end_value(struct scan *s)
+{
+	s->value_line = s->where.line;
+}
+
+static void scan_string(struct scan *s)
 {
 	const char *p = s->p + 1;
 
+	begin_value(s);
 	while (*p != '"' && *p != '\0')
 		p += p[0] == '\\' && (p[1] == '"' || p[1] == '\\') ? 2 : 1;
 	if (*p == '\0')
@@ -58,19 +96,90 @@ static void skip_string(struct scan *s)
 	else
 		p++;
 	go_to(s, p);
+	end_value(s);
 }
 
-// A number with L behind it is read as one of 64 bits, everything else must fit 32.
-static void check_number(struct scan *s)
+static bool is_word(char c)
 {
-	bool hex = s->p[0] == '0' && (s->p[1] | 0x20) == 'x' && isxdigit((unsigned char)s->p[2]);
-	unsigned long long most = hex ? UINT32_MAX : INT32_MAX;
-	char *end;
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("*_-", c) != NULL);
+}
 
-	// The value saturates: it is too large all the same.
-	if (strtoull(s->p, &end, hex ? 16 : 10) > most && *end != 'L')
-		fail(s, "number does not fit 32 bits, must be written as a string");
+// "30m", or a key. Returns false if the number ends where it must.
+static bool fail_letters(struct scan *s, const char *number, const char *end)
+{
+	const char *text;
+
+	if (!isalpha((unsigned char)*end))
+		return false;
+	while (is_word(*end))
+		end++;
 	s->p = end;
+	text = conf_format(s->r, "%.*s", (int)(end - number), number);
+	fail(s, conf_format(s->r, "must be in quotation marks: %s", conf_quote(s->r, text)));
+	return true;
+}
+
+// A number with L behind it is read as one of 64 bits, every other integer must fit 32.
+static void scan_number(struct scan *s)
+{
+	const char *number = s->p;
+	bool hex = s->p[0] == '0' && (s->p[1] | 0x20) == 'x' && isxdigit((unsigned char)s->p[2]);
+	char *end;
+	// It saturates: it is too large all the same.
+	unsigned long long value = strtoull(s->p, &end, hex ? 16 : 10);
+	bool fits = *end == 'L' || value <= (hex ? UINT32_MAX : INT32_MAX);
+
+	begin_value(s);
+	if (!hex && (*end == '.' || (*end | 0x20) == 'e'))
+		strtod(s->p, &end);
+	s->p = end + strspn(end, "L");
+	if (!fail_letters(s, number, s->p) && !fits)
+		fail(s, "number does not fit 32 bits, must be written as a string");
+	end_value(s);
+}
+
+static void scan_word(struct scan *s)
+{
+	begin_value(s);
+	while (is_word(*s->p))
+		s->p++;
+	end_value(s);
+}
+
+static void scan_opening(struct scan *s)
+{
+	begin_value(s);
+	if (s->depth == DEPTH_MAX) {
+		fail(s, "brackets are nested too deeply");
+		go_to(s, s->p + strlen(s->p));
+		return;
+	}
+	s->open[s->depth++] = (struct bracket){*s->p++, s->where.line};
+	s->value_line = 0;
+}
+
+static void fail_open(struct scan *s)
+{
+	const struct bracket *b = &s->open[s->depth - 1];
+
+	fail_at(s, b->line, conf_format(s->r, "the bracket %c is not closed", b->octet));
+	s->depth = 0;
+}
+
+// After a bracket of another kind nothing can be said about those that follow.
+static void scan_closing(struct scan *s)
+{
+	static const char opening[] = "({[", closing[] = ")}]";
+	char wanted = opening[strchr(closing, *s->p) - closing];
+
+	if (s->depth > 0 && s->open[s->depth - 1].octet != wanted) {
+		fail_open(s);
+		go_to(s, s->p + strlen(s->p));
+		return;
+	}
+	s->depth -= s->depth > 0;
+	s->p++;
+	end_value(s);
 }
 
 // The text behind '@include "' if that is what stands at the start of a line.
@@ -86,47 +195,65 @@ static const char *include_name(const char *p)
 	return blanks > 0 && p[blanks] == '"' ? p + blanks + 1 : NULL;
 }
 
+static void scan_include(struct scan *s, const char *name)
+{
+	size_t len = strcspn(name, "\"\\\n");
+
+	if (name[len] == '"')
+		s->ok &= s->include(s->r, conf_format(s->r, "%.*s", (int)len, name), s->where);
+	else
+		fail(s, "file to include must stand in quotation marks, without \\");
+	s->p = name + len + (name[len] == '"');
+	s->value_line = 0;
+}
+
+static void scan_token(struct scan *s)
+{
+	const char *name = s->line_start ? include_name(s->p) : NULL;
+	char c = *s->p;
+
+	s->line_start = c == '\n';
+	if (name != NULL) {
+		scan_include(s, name);
+	} else if (c == '#' || (c == '/' && s->p[1] == '/')) {
+		skip_line(s);
+	} else if (c == '/' && s->p[1] == '*') {
+		skip_comment(s);
+	} else if (c == '"') {
+		scan_string(s);
+	} else if (isdigit((unsigned char)c)) {
+		scan_number(s);
+	} else if (isalpha((unsigned char)c) || c == '*') {
+		scan_word(s);
+	} else if (strchr("({[", c) != NULL) {
+		scan_opening(s);
+	} else if (strchr(")}]", c) != NULL) {
+		scan_closing(s);
+	} else {
+		if (!isspace((unsigned char)c))
+			s->value_line = 0;
+		go_to(s, s->p + 1);
+	}
+}
+
 bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text, size_t len,
 	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where))
 {
-	struct scan s = {.r = r, .where = where, .p = text, .ok = true};
-	bool line_start = true;
+	struct scan s = {.r = r,
+		.where = where,
+		.p = text,
+		.include = include,
+		.line_start = true,
+		.ok = true};
 
 	if (strlen(text) != len) {
 		go_to(&s, text + strlen(text));
 		fail(&s, "NUL octet, must be text");
 		return false;
 	}
-	while (*s.p != '\0') {
-		const char *name = line_start ? include_name(s.p) : NULL;
-		unsigned char c = (unsigned char)*s.p;
-
-		line_start = c == '\n';
-		if (name != NULL) {
-			size_t name_len = strcspn(name, "\"\\\n");
-
-			if (name[name_len] == '"')
-				s.ok &= include(
-					r, conf_format(r, "%.*s", (int)name_len, name), s.where);
-			else
-				fail(&s, "file to include must stand in quotation marks, without "
-					 "\\");
-			s.p = name + name_len + (name[name_len] == '"');
-		} else if (c == '#' || (c == '/' && s.p[1] == '/')) {
-			skip_line(&s);
-		} else if (c == '/' && s.p[1] == '*') {
-			skip_comment(&s);
-		} else if (c == '"') {
-			skip_string(&s);
-		} else if (isdigit(c)) {
-			check_number(&s);
-		} else if (isalpha(c) || c == '*') {
-			while (isalnum((unsigned char)*s.p) ||
-				(*s.p != '\0' && strchr("*_-", *s.p)))
-				s.p++;
-		} else {
-			go_to(&s, s.p + 1);
-		}
-	}
+	while (*s.p != '\0')
+		scan_token(&s);
+	if (s.depth > 0)
+		fail_open(&s);
 	return s.ok;
 }

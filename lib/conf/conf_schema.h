@@ -63,12 +63,16 @@ extern const struct conf_schema conf_schema_flows; // of its group flows
 extern const struct conf_schema conf_schema_sa;    // of an element of its list sas
 extern const struct conf_schema conf_key_schema;   // of a key file
 
-// conf_type.c, conf_type_net.c
+// conf_type.c, conf_type_net.c, conf_type_number.c
 extern const struct conf_type conf_type_bool;
 extern const struct conf_type conf_type_uint;
-extern const struct conf_type conf_type_amount; // uint64_t
-extern const struct conf_type conf_type_choice; // the field is the choice's number
-extern const struct conf_type conf_type_engine; // the field is the choice
+extern const struct conf_type conf_type_count;     // the same, with k, M, G in a string
+extern const struct conf_type conf_type_seconds;   // with s, m, h, d
+extern const struct conf_type conf_type_megabytes; // with M, G, T: 1G is 1024
+extern const struct conf_type conf_type_amount;    // uint64_t above 0, with k, M, G, T, P
+extern const struct conf_type conf_type_period;    // uint64_t above 0, in seconds
+extern const struct conf_type conf_type_choice;    // the field is the choice's number
+extern const struct conf_type conf_type_engine;    // the field is the choice
 extern const struct conf_type conf_type_name;
 extern const struct conf_type conf_type_text;
 extern const struct conf_type conf_type_state_dir; // a path, or NULL for none
@@ -91,6 +95,20 @@ extern const struct conf_type conf_type_tfc_pad; // as conf_type_mss
 extern const struct conf_type conf_type_mss;     // a number, or the choice: UINT16_MAX
 extern const struct conf_type conf_type_cipher;
 extern const struct conf_type conf_type_auth;
+
+// Reports that a text is none that the option allows, with the nearest word if it has words.
+void conf_refuse(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text);
+
+// Reads digits, decimal or behind 0x. Returns what follows them; NULL if there are none or the
+// number does not fit.
+const char *conf_number(uint32_t *v, const char *text);
+
+// The same for a text that is nothing but the number.
+bool conf_number_whole(uint32_t *v, const char *text);
+
+// Writes a value into the field of an integer option.
+void conf_store(const struct conf_option *o, void *field, uint64_t v);
 
 // The option of this name, or NULL.
 const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name);

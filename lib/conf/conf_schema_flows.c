@@ -11,7 +11,7 @@ static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp
 
 #define TIMEOUT(state, seconds)                                                                    \
 	{                                                                                          \
-		.name = #state, .type = &conf_type_uint, .min = 1, .max = TIMEOUT_MAX,             \
+		.name = #state, .type = &conf_type_seconds, .min = 1, .max = TIMEOUT_MAX,          \
 		.def = seconds, FIELD(struct conf, flow_timeouts.state)                            \
 	}
 
@@ -37,13 +37,13 @@ static const struct conf_schema timeouts = {.options = timeout_options};
 static const struct conf_option flow_options[] = {
 	{.name = "max",
 		.restart = true,
-		.type = &conf_type_uint,
+		.type = &conf_type_count,
 		.min = 1024,
 		.max = FLOWS_MAX,
 		.def = "1000000",
 		FIELD(struct conf, flows_max)},
 	{.name = "per_source",
-		.type = &conf_type_uint,
+		.type = &conf_type_count,
 		.max = FLOWS_MAX,
 		.def = "0",
 		FIELD(struct conf, flows_per_source)},

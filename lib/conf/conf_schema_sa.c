@@ -9,19 +9,18 @@ static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_d
 static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
 static const char *const pads[] = {"mtu", NULL};                  // CONF_TFC_MTU
 
-#define AMOUNT(kind, unit)                                                                         \
+#define LIFETIME(kind, unit, type_)                                                                \
 	{                                                                                          \
-		.name = #kind "_" #unit, .type = &conf_type_amount,                                \
-		FIELD(struct conf_sa, kind.unit)                                                   \
+		.name = #kind "_" #unit, .type = &(type_), FIELD(struct conf_sa, kind.unit)        \
 	}
 
 static const struct conf_option lifetime_options[] = {
-	AMOUNT(soft, bytes),
-	AMOUNT(hard, bytes),
-	AMOUNT(soft, packets),
-	AMOUNT(hard, packets),
-	AMOUNT(soft, seconds),
-	AMOUNT(hard, seconds),
+	LIFETIME(soft, bytes, conf_type_amount),
+	LIFETIME(hard, bytes, conf_type_amount),
+	LIFETIME(soft, packets, conf_type_amount),
+	LIFETIME(hard, packets, conf_type_amount),
+	LIFETIME(soft, seconds, conf_type_period),
+	LIFETIME(hard, seconds, conf_type_period),
 	{0},
 };
 
@@ -59,7 +58,7 @@ static const struct conf_option udp_options[] = {
 		.def = "4500",
 		FIELD(struct conf_sa, udp_remote_port)},
 	{.name = "keepalive",
-		.type = &conf_type_uint,
+		.type = &conf_type_seconds,
 		.max = 3600,
 		.def = "20",
 		FIELD(struct conf_sa, keepalive_s)},

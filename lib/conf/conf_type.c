@@ -13,7 +13,7 @@
 #define INTEGER (CONF_KIND(CONFIG_TYPE_INT) | CONF_KIND(CONFIG_TYPE_INT64))
 #define STRING  CONF_KIND(CONFIG_TYPE_STRING)
 
-static void refuse(
+void conf_refuse(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
 {
 	struct conf_nearest near = {.text = text};
@@ -29,41 +29,6 @@ static void refuse(
 			conf_allowed(r, o));
 }
 
-// Reads digits, decimal or behind 0x. Returns what stands behind them; NULL if there are none or
-// the number does not fit.
-static const char *number(uint32_t *v, const char *text)
-{
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = hex ? text + 2 : text;
-	char *end;
-
-	if (!isxdigit((unsigned char)digits[0]) || (!hex && !isdigit((unsigned char)digits[0])))
-		return NULL;
-
-	unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
-
-	if (value > UINT32_MAX)
-		return NULL;
-	*v = (uint32_t)value;
-	return end;
-}
-
-// The same for a text that is nothing but the number.
-static bool whole_number(uint32_t *v, const char *text)
-{
-	const char *end = number(v, text);
-
-	return end != NULL && *end == '\0';
-}
-
-static void store(const struct conf_option *o, void *field, uint32_t v)
-{
-	uint8_t v8 = (uint8_t)v;
-	uint16_t v16 = (uint16_t)v;
-
-	memcpy(field, o->size == 1 ? &v8 : o->size == 2 ? (void *)&v16 : &v, o->size);
-}
-
 static void parse_bool(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
 {
@@ -73,41 +38,6 @@ static void parse_bool(struct conf_reader *r, const struct conf_option *o, confi
 
 const struct conf_type conf_type_bool = {
 	"true or false", CONF_KIND(CONFIG_TYPE_BOOL), NULL, parse_bool};
-
-static void parse_uint(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
-{
-	uint32_t v;
-
-	if (whole_number(&v, text) && v >= o->min && v <= o->max)
-		store(o, field, v);
-	else
-		conf_err(r, s, "%s is out of range, must be %s", text, conf_allowed(r, o));
-}
-
-const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint};
-
-// Digits, and a letter that multiplies by a thousand as often as its place says.
-static void parse_amount(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
-{
-	static const char letters[] = "kMGTP";
-	unsigned long long v = strtoull(text, NULL, 10);
-	const char *unit = text + strspn(text, "0123456789");
-	const char *letter = *unit != '\0' ? strchr(letters, *unit) : NULL;
-
-	for (ptrdiff_t i = 0; letter != NULL && i <= letter - letters && v <= INT64_MAX; i++)
-		v = v > INT64_MAX / 1000 ? UINT64_MAX : v * 1000;
-	if (unit == text || v == 0 || v > INT64_MAX ||
-		(letter != NULL ? unit[1] != '\0' : *unit != '\0'))
-		refuse(r, o, s, text);
-	else
-		*(uint64_t *)field = v;
-}
-
-const struct conf_type conf_type_amount = {
-	"a number above 0, in a string also with k, M, G, T or P, such as \"500G\"",
-	STRING | INTEGER, NULL, parse_amount};
 
 static const char *choice(const struct conf_option *o, unsigned int i)
 {
@@ -122,9 +52,9 @@ static void parse_choice(struct conf_reader *r, const struct conf_option *o, con
 	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
 		i++;
 	if (o->choices[i] != NULL)
-		store(o, field, i);
+		conf_store(o, field, i);
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice};
@@ -137,7 +67,7 @@ static void parse_engine(struct conf_reader *r, const struct conf_option *o, con
 	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
 		i++;
 	if (o->choices[i] == NULL)
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 	else if (i > 0 && !crypto_engine_built_in(text))
 		conf_err(r, s,
 			"the engine %s was not built, for lack of its library: take \"%s\" or "
@@ -160,7 +90,7 @@ static void parse_name(struct conf_reader *r, const struct conf_option *o, confi
 	if (isalnum((unsigned char)text[0]) && text[len] == '\0' && len < CONF_NAME_MAX)
 		strcpy(field, text);
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_name = {
@@ -180,7 +110,7 @@ static void parse_text(struct conf_reader *r, const struct conf_option *o, confi
 	if (text[0] != '\0' && strlen(text) <= DEVICE_MAX && is_printable(text))
 		*(char **)field = conf_strdup(r, text);
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_text = {
@@ -194,7 +124,7 @@ static void parse_state_dir(struct conf_reader *r, const struct conf_option *o, 
 	else if (strcmp(text, "none") == 0)
 		*(char **)field = NULL;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_state_dir = {
@@ -206,7 +136,7 @@ static void parse_string(struct conf_reader *r, const struct conf_option *o, con
 {
 	(void)field;
 	if (text[0] == '\0')
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_string = {
@@ -294,10 +224,10 @@ static void parse_spi(struct conf_reader *r, const struct conf_option *o, config
 {
 	uint32_t v;
 
-	if (whole_number(&v, text) && v >= CONF_SPI_MIN)
+	if (conf_number_whole(&v, text) && v >= CONF_SPI_MIN)
 		*(uint32_t *)field = v;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_spi = {
@@ -347,10 +277,10 @@ static void parse_proto(struct conf_reader *r, const struct conf_option *o, conf
 	for (unsigned int i = 0; i < RTE_DIM(protos); i++)
 		if (strcmp(protos[i].name, text) == 0)
 			v = protos[i].number;
-	if (v != UINT32_MAX || (whole_number(&v, text) && v <= UINT8_MAX))
+	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= UINT8_MAX))
 		*(uint16_t *)field = (uint16_t)v;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_proto = {
@@ -362,16 +292,16 @@ static void parse_ports(struct conf_reader *r, const struct conf_option *o, conf
 {
 	uint16_t *range = field;
 	uint32_t min, max;
-	const char *end = number(&min, text);
+	const char *end = conf_number(&min, text);
 
 	max = min;
 	if (end != NULL && *end == '-')
-		end = number(&max, end + 1);
+		end = conf_number(&max, end + 1);
 	if (end != NULL && *end == '\0' && min <= max && max <= UINT16_MAX) {
 		range[0] = (uint16_t)min;
 		range[1] = (uint16_t)max;
 	} else {
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 	}
 }
 
@@ -425,10 +355,10 @@ static void parse_dscp(struct conf_reader *r, const struct conf_option *o, confi
 	for (unsigned int i = 0; i < RTE_DIM(dscps); i++)
 		if (strcmp(dscps[i].name, text) == 0)
 			v = dscps[i].number;
-	if (v != UINT32_MAX || (whole_number(&v, text) && v <= CONF_DSCP_MAX))
+	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= CONF_DSCP_MAX))
 		*(uint8_t *)field = (uint8_t)v;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_dscp = {
@@ -439,11 +369,11 @@ static void parse_uint_or_word(struct conf_reader *r, const struct conf_option *
 	config_setting_t *s, const char *text, void *field)
 {
 	if (strcmp(text, o->choices[0]) == 0)
-		store(o, field, UINT32_MAX);
+		conf_store(o, field, UINT32_MAX);
 	else if (isdigit((unsigned char)text[0]))
-		parse_uint(r, o, s, text, field);
+		conf_type_uint.parse(r, o, s, text, field);
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_tfc_pad = {
@@ -466,7 +396,7 @@ static void parse_cipher(struct conf_reader *r, const struct conf_option *o, con
 	if (cipher != NULL)
 		*(const struct cipher_alg **)field = cipher;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher};
@@ -485,7 +415,7 @@ static void parse_auth(struct conf_reader *r, const struct conf_option *o, confi
 	if (auth != NULL)
 		*(const struct auth_alg **)field = auth;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(r, o, s, text);
 }
 
 const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth};
