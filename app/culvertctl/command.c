@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ask.h"
+#include "field.h"
 #include "question.h"
 
 enum exit_code command_list(const struct options *options, char **words)
@@ -29,6 +30,15 @@ enum exit_code command_list(const struct options *options, char **words)
 	return code;
 }
 
+static enum exit_code typed_print(const struct question *q, const json_t *objects)
+{
+	json_t *typed = fields_typed(q->what->word, objects);
+	enum exit_code code = output_json(typed);
+
+	json_decref(typed);
+	return code;
+}
+
 static enum exit_code answer_print(
 	const struct options *options, const struct target *target, const struct question *q)
 {
@@ -37,7 +47,11 @@ static enum exit_code answer_print(
 
 	if (code != EXIT_OK)
 		return code;
-	code = options->json ? output_json(objects) : question_print(q, objects, stdout);
+	code = question_choose(q, objects);
+	if (code == EXIT_OK && options->json)
+		code = typed_print(q, objects);
+	else if (code == EXIT_OK)
+		code = question_print(q, objects, stdout);
 	json_decref(objects);
 	return code;
 }
@@ -57,7 +71,7 @@ static enum exit_code ask_chosen(const struct options *options, const struct que
 enum exit_code command_show(const struct options *options, char **words)
 {
 	struct question q;
-	enum exit_code code = question_read_show(&q, words);
+	enum exit_code code = question_read_show(&q, options, words);
 
 	return code == EXIT_OK ? ask_chosen(options, &q) : code;
 }

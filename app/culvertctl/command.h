@@ -12,6 +12,7 @@ struct options {
 	const char *instance; // NULL: the only one that runs
 	bool json;            // for programs, instead of tables
 	bool once;            // of top: one picture
+	bool wide;            // of show and watch: all columns
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 };
@@ -19,7 +20,7 @@ struct options {
 // The running instances. No words.
 enum exit_code command_list(const struct options *options, char **words);
 
-// What to show (show.h) and perhaps "all", or filters and their values.
+// What to show (show.h) and perhaps "all", the name of an object, or filters and their values.
 enum exit_code command_show(const struct options *options, char **words);
 
 // "flows", perhaps filters and their values.

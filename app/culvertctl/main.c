@@ -20,8 +20,8 @@ static const struct command {
 	const char *help;
 	enum exit_code (*run)(const struct options *options, char **words);
 } commands[] = {
-	{"show", " WORD [FILTER VALUE]...", "shows something of one instance, see below",
-		command_show},
+	{"show", " LIST [NAME|FILTER VALUE...]",
+		"shows a list, or one object with all fields; see below", command_show},
 	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q ends it",
 		command_top},
 	{"watch", " [SECONDS] show ...", "shows it again and again, with rates; q ends it",
@@ -68,6 +68,7 @@ static void usage_print(FILE *out)
 	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
 	      "      --json           JSON, for programs\n"
 	      "      --once           top: one picture\n"
+	      "      --wide           show, watch: all columns of a table\n"
 	      "  -n, --count N        trace: so many packets, 1 to 1000; 10\n"
 	      "  -s, --seconds N      trace: for so long at most; 60\n"
 	      "  -h, --help\n"
@@ -155,11 +156,12 @@ static bool number_read(unsigned int *number, const char *what, const char *text
 
 static enum exit_code run(int argc, char **argv)
 {
-	enum { VERSION = 256, JSON, ONCE };
+	enum { VERSION = 256, JSON, ONCE, WIDE };
 	static const struct option long_options[] = {
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
 		{"once", no_argument, NULL, ONCE},
+		{"wide", no_argument, NULL, WIDE},
 		{"count", required_argument, NULL, 'n'},
 		{"seconds", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
@@ -179,6 +181,9 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case ONCE:
 			options.once = true;
+			break;
+		case WIDE:
+			options.wide = true;
 			break;
 		case 'n':
 			if (!number_read(&options.packets, "count", optarg, PACKETS_MAX))

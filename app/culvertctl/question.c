@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "field.h"
+#include "nearest.h"
+
 static enum exit_code word_unknown(const char *word)
 {
 	const char *nearest = show_nearest(word);
@@ -61,9 +64,9 @@ static enum exit_code filters_read(struct question *q, const char *command, char
 	return EXIT_OK;
 }
 
-enum exit_code question_read_show(struct question *q, char **words)
+enum exit_code question_read_show(struct question *q, const struct options *options, char **words)
 {
-	*q = (struct question){};
+	*q = (struct question){.wide = options->wide};
 	if (words[0] == NULL) {
 		warnx("show: what? There are:");
 		show_help(stderr);
@@ -77,6 +80,8 @@ enum exit_code question_read_show(struct question *q, char **words)
 	words += q->all;
 	if (q->what->filters != NULL)
 		return filters_read(q, "show", words);
+	if (!q->all && field_key(q->what->word) != NULL && words[0] != NULL)
+		q->name = *words++;
 	if (words[0] == NULL)
 		return EXIT_OK;
 	warnx("show %s: \"%s\" is one word too many", q->what->word, words[0]);
@@ -98,13 +103,94 @@ enum exit_code question_read_trace(struct question *q, char **words)
 	return filters_read(q, "trace", words);
 }
 
-enum exit_code question_print(const struct question *q, json_t *objects, FILE *out)
+// Whether a value, text or a number, is the word.
+static bool value_is(const json_t *value, const char *word)
 {
-	json_t *rows = show_rows(q->what, objects, q->all);
+	char number[24];
+
+	if (json_is_string(value))
+		return strcmp(json_string_value(value), word) == 0;
+	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	return json_is_integer(value) && strcmp(number, word) == 0;
+}
+
+static enum exit_code name_unknown(const struct question *q, const char *nearest)
+{
+	if (nearest != NULL)
+		warnx("show %s: there is no \"%s\", did you mean \"%s\"?", q->what->word, q->name,
+			nearest);
+	else
+		warnx("show %s: there is no \"%s\"; show %s lists the names", q->what->word,
+			q->name, q->what->word);
+	return EXIT_FAILED;
+}
+
+enum exit_code question_choose(const struct question *q, json_t *objects)
+{
+	struct nearest nearest;
+	size_t i = 0;
+
+	if (q->name == NULL)
+		return EXIT_OK;
+	nearest_init(&nearest, q->name);
+	json_t *others = json_array(); // keeps the names
+	while (i < json_array_size(objects)) {
+		json_t *object = json_array_get(objects, i);
+		const json_t *value = json_object_get(object, field_key(q->what->word));
+
+		if (value_is(value, q->name)) {
+			i++;
+			continue;
+		}
+		if (json_is_string(value))
+			nearest_try(&nearest, json_string_value(value));
+		json_array_append(others, object);
+		json_array_remove(objects, i);
+	}
+
+	enum exit_code code = i > 0 ? EXIT_OK : name_unknown(q, nearest.best);
+
+	json_decref(others);
+	return code;
+}
+
+static bool is_upright(const struct question *q)
+{
+	return q->what->single || q->name != NULL;
+}
+
+// One table for each object, an empty line between two.
+static enum exit_code upright_print(json_t *objects, FILE *out)
+{
+	enum exit_code code = EXIT_OK;
+
+	for (size_t i = 0; i < json_array_size(objects) && code == EXIT_OK; i++) {
+		json_t *rows = fields_below_each_other(json_array_get(objects, i));
+
+		if (i > 0)
+			putc('\n', out);
+		code = output_rows(out, rows);
+		json_decref(rows);
+	}
+	return code;
+}
+
+static enum exit_code table_print_objects(const struct question *q, json_t *objects, FILE *out)
+{
+	json_t *rows = q->wide ? json_incref(objects) : fields_short(q->what->word, objects);
 	enum exit_code code = output_rows(out, rows);
 
-	if (code == EXIT_OK && json_array_size(rows) == 0)
-		fprintf(out, "no %s\n", q->what->word);
 	json_decref(rows);
 	return code;
+}
+
+enum exit_code question_print(const struct question *q, json_t *objects, FILE *out)
+{
+	if (q->what->nonzero != NULL && !q->all && q->name == NULL)
+		show_remove_zero(q->what, objects);
+	if (json_array_size(objects) == 0) {
+		fprintf(out, "no %s\n", q->what->word);
+		return EXIT_OK;
+	}
+	return is_upright(q) ? upright_print(objects, out) : table_print_objects(q, objects, out);
 }

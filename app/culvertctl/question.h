@@ -5,17 +5,20 @@
 #include <stdbool.h>
 
 #include "client.h"
-#include "output.h"
+#include "command.h"
 #include "show.h"
 
 struct question {
 	const struct show *what;
 	bool all;                       // also objects whose counter is 0
+	bool wide;                      // all columns
+	const char *name;               // of the objects that are shown; NULL: all
 	char filter[CLIENT_FILTER_MAX]; // as of client_list()
 };
 
-// Reads the words behind "show": what to show and perhaps "all", or filters and their values.
-enum exit_code question_read_show(struct question *q, char **words);
+// Reads the words behind "show": what to show and perhaps "all", the name of an object, or filters
+// and their values. The words stay the caller's and outlive the question.
+enum exit_code question_read_show(struct question *q, const struct options *options, char **words);
 
 // Reads the words behind "flush": "flows", and perhaps filters and their values.
 enum exit_code question_read_flush(struct question *q, char **words);
@@ -23,5 +26,9 @@ enum exit_code question_read_flush(struct question *q, char **words);
 // Reads the words behind "trace": filters and their values.
 enum exit_code question_read_trace(struct question *q, char **words);
 
-// Prints objects, the answer, as a table.
+// Leaves of the objects, the answer, those of the name that is asked for. It is an error if there
+// is none.
+enum exit_code question_choose(const struct question *q, json_t *objects);
+
+// Prints objects, the answer, as a table, and single ones with all their fields below each other.
 enum exit_code question_print(const struct question *q, json_t *objects, FILE *out);

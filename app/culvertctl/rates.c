@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "field.h"
+
 #define NAME_MAX_LEN 80
 
 struct sample sample_of(json_t *objects)
@@ -22,26 +24,16 @@ void sample_fini(struct sample *s)
 	s->objects = NULL;
 }
 
-static bool is_one_of(const char *const words[], const char *word)
-{
-	for (; words != NULL && *words != NULL; words++)
-		if (strcmp(*words, word) == 0)
-			return true;
-	return false;
-}
-
 // What tells an object from others of its list, in new memory.
-static char *identity_new(const struct show *what, const json_t *object)
+static char *identity_new(const struct show *what, json_t *object)
 {
 	json_t *values = json_array();
+	const char *name;
+	json_t *value;
 	char *text;
 
-	for (const char *const *key = what->keys; key != NULL && *key != NULL; key++) {
-		json_t *value = json_object_get(object, *key);
-
-		if (value != NULL)
-			json_array_append(values, value);
-	}
+	json_object_foreach(object, name, value) if (field_is_identity(what->word, name))
+		json_array_append(values, value);
 	text = json_dumps(values, JSON_COMPACT);
 	json_decref(values);
 	return text;
@@ -76,7 +68,7 @@ static json_t *object_with_rates(
 		char name[NAME_MAX_LEN];
 
 		json_object_set(with, key, value);
-		if (!is_one_of(what->counters, key) || !json_is_integer(old) ||
+		if (!field_is_counter(what->word, key) || !json_is_integer(old) ||
 			!json_is_integer(value) || seconds <= 0)
 			continue;
 

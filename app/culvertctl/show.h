@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What there is to see in a daemon: one line in one table for each word of "culvertctl show", and
-// how its rows become a table. What "culvertctl flush" does is a list to the daemon, too: of what
-// it did. One thread.
+// What there is to see in a daemon: one line in one table for each word of "culvertctl show". What
+// "culvertctl flush" does is a list to the daemon, too: of what it did. One thread.
 #pragma once
 
 #include <jansson.h>
@@ -14,9 +13,7 @@ struct show {
 	const char *help;
 	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
 	const char *nonzero; // counter: objects where it is 0 are shown on request only; or NULL
-	const char *const *keys; // items that tell objects apart, up to NULL; NULL: there is one
-	const char *const *counters; // items that only grow, up to NULL; or NULL
-	bool single; // the list has one object: its items are shown below each other
+	bool single;         // the list has one object: its items are shown below each other
 };
 
 // Of "flush flows", and of "trace".
@@ -34,6 +31,5 @@ const char *show_nearest(const char *word);
 // Writes the words with their help, one on each line.
 void show_help(FILE *out);
 
-// The rows of the table, made from the objects of the daemon: a new reference, or NULL if
-// memory is short; objects may be changed. all: those with a zero counter too.
-json_t *show_rows(const struct show *show, json_t *objects, bool all);
+// Removes the objects whose counter show->nonzero, which is not NULL, is 0.
+void show_remove_zero(const struct show *show, json_t *objects);

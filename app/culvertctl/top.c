@@ -9,6 +9,7 @@
 
 #include "ask.h"
 #include "command.h"
+#include "field.h"
 #include "rates.h"
 #include "screen.h"
 #include "table.h"
@@ -38,12 +39,14 @@ static enum exit_code picture_take(struct picture *p, const struct target *targe
 	enum exit_code code = EXIT_OK;
 
 	*p = (struct picture){};
-	for (enum list l = 0; l < LISTS && code == EXIT_OK; l++) {
+	for (enum list l = 0; l < LISTS; l++) {
 		json_t *objects;
 
 		code = ask_list(&objects, target, asked[l], "");
-		if (code == EXIT_OK)
-			p->sample[l] = sample_of(objects);
+		if (code != EXIT_OK)
+			break;
+		p->sample[l] = sample_of(fields_typed(words[l], objects));
+		json_decref(objects);
 	}
 	if (code != EXIT_OK)
 		picture_fini(p);

@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "command.h"
+#include "field.h"
 #include "question.h"
 #include "rates.h"
 #include "screen.h"
@@ -14,9 +15,9 @@
 #define SECONDS_MAX 3600
 
 // One line for programs, for each picture.
-static void json_line_print(const struct question *q, json_t *objects)
+static void json_line_print(const struct question *q, const json_t *objects)
 {
-	json_t *line = json_pack("{s:O}", q->what->word, objects);
+	json_t *line = json_pack("{s:o}", q->what->word, fields_typed(q->what->word, objects));
 
 	json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	putchar('\n');
@@ -50,6 +51,11 @@ static enum exit_code step(const struct options *options, const struct target *t
 
 	if (code != EXIT_OK)
 		return code;
+	code = question_choose(q, objects);
+	if (code != EXIT_OK) {
+		json_decref(objects);
+		return code;
+	}
 	now = sample_of(objects);
 	objects = rates_add(q->what, before, &now);
 	if (options->json)
@@ -82,7 +88,7 @@ enum exit_code command_watch(const struct options *options, char **words)
 	if (*end != '\0' || seconds < 1 || seconds > SECONDS_MAX || words[0] == NULL ||
 		strcmp(words[0], "show") != 0)
 		return usage();
-	code = question_read_show(&q, words + 1);
+	code = question_read_show(&q, options, words + 1);
 	if (code == EXIT_OK)
 		code = target_init(&target, options->instance);
 	if (code != EXIT_OK)

@@ -46,7 +46,7 @@ readdress()
 # GATEWAY SA: where it thinks that the peer of the SA is.
 remote()
 {
-	ctl "$1" --json show sas | jq -r ".[] | select(.name == \"$2\") | \"\(.remote):\(.remote_port)\""
+	ctl "$1" --json show sas | jq -r ".[] | select(.name == \"$2\") | \"\(.remote // \"any\"):\(.remote_port)\""
 }
 
 # GATEWAY SA PATTERN

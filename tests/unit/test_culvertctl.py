@@ -180,7 +180,7 @@ class Case(unittest.TestCase):
 class Tables(Case):
     def test_columns_are_aligned(self):
         self.daemon("west", {"ports": PORTS})
-        self.assert_table(self.ctl("show", "ports"), """
+        self.assert_table(self.ctl("--wide", "show", "ports"), """
             NAME             MAC                ADDRESSES                 MTU  LINK  RX_PACKETS  TX_PACKETS
             lan              02:00:00:00:00:01  10.1.0.1/24,10.9.0.1/24  1500  up     123456789           7
             wan-of-the-west  02:00:00:00:00:02  -                        9000  -              0          18
@@ -188,7 +188,7 @@ class Tables(Case):
 
     def test_table_wider_than_the_terminal_is_continued_below(self):
         self.daemon("west", {"ports": PORTS})
-        self.assert_table(self.on_terminal(60, "show", "ports"), """
+        self.assert_table(self.on_terminal(60, "--wide", "show", "ports"), """
             NAME             MAC                ADDRESSES
             lan              02:00:00:00:00:01  10.1.0.1/24,10.9.0.1/24
             wan-of-the-west  02:00:00:00:00:02  -
@@ -200,10 +200,10 @@ class Tables(Case):
 
     def test_terminal_that_is_just_wide_enough(self):
         self.daemon("west", {"ports": PORTS})
-        wide = self.ctl("show", "ports")
+        wide = self.ctl("--wide", "show", "ports")
         width = len(wide.splitlines()[0])
-        self.assertEqual(self.on_terminal(width, "show", "ports"), wide)
-        self.assertEqual(self.on_terminal(width - 1, "show", "ports").count("NAME"), 2)
+        self.assertEqual(self.on_terminal(width, "--wide", "show", "ports"), wide)
+        self.assertEqual(self.on_terminal(width - 1, "--wide", "show", "ports").count("NAME"), 2)
 
     def test_terminal_narrower_than_any_column(self):
         self.daemon("west", {"routes": [{"to": "10.0.0.0/8", "via": "192.0.2.254", "port": "wan"}]})
@@ -247,7 +247,7 @@ class Tables(Case):
     def test_columns_come_from_the_first_row(self):
         self.daemon("west", {"sas": [{"name": "a", "window": 64}, {"spi": "0x100", "name": "b"},
                                      {"name": "c", "window": None}]})
-        self.assert_table(self.ctl("show", "sas"), """
+        self.assert_table(self.ctl("show", "sas", "--wide"), """
             NAME  WINDOW
             a         64
             b          -
@@ -259,7 +259,7 @@ class Tables(Case):
                                          {"cpu": "none", "busy": -3, "idle": False, "list": {}},
                                          {"cpu": 0, "busy": 0.1, "idle": None,
                                           "list": {"auth": 3, "a\n": [1, 2]}}]})
-        self.assert_table(self.ctl("show", "workers"), """
+        self.assert_table(self.ctl("show", "workers", "--wide"), """
             CPU   BUSY  IDLE   LIST
             1     12.5  true   1,2
             none    -3  false  -
@@ -322,6 +322,75 @@ class Tables(Case):
         self.assertEqual(self.ctl("show", "drops"), "no drops\n")
         self.assertEqual(self.ctl("show", "info"), "no info\n")
         self.assertEqual(json.loads(self.ctl("show", "neighbours", "--json")), [])
+
+
+class Fields(Case):
+    """What lib/stats/field.def says of the fields: columns, types, names of objects."""
+
+    SA = {"name": "to-b", "direction": "out", "remote": "any", "local_port": 0, "esn": "no",
+          "window": 0, "mtu": 1438, "drops": {"auth": 3}, "last_seen_s": "-", "bytes_left": "0",
+          "packets_left": "17", "new": 1}
+    RULE = {"rule": "web", "source": "any", "proto": "tcp", "source_port": "any",
+            "destination_port": "80", "icmp_type": "any", "state": "new,established",
+            "tunnel": "", "log": "yes", "asked": 0}
+
+    def test_usual_and_wide_columns(self):
+        self.daemon("west", {"sas": [self.SA]})
+        self.assert_table(self.ctl("show", "sas"), """
+            NAME  DIRECTION  REMOTE  DROPS   LAST_SEEN_S  NEW
+            to-b  out        any     auth:3  -              1
+            """)
+        wide = self.ctl("--wide", "show", "sas").splitlines()[0].lower().split()
+        self.assertEqual(wide, list(self.SA))
+
+    def test_types_for_programs(self):
+        self.daemon("west", {
+            "sas": [self.SA], "rules": [self.RULE, {**self.RULE, "destination_port": "1-9",
+                                                    "icmp_type": "0", "log": "no"}],
+            "flows": [{"proto": "tcp", "replied": "yes", "sa_out": "", "sa_in": "a,b"}]})
+        sa, = json.loads(self.ctl("--json", "show", "sas"))
+        self.assertEqual(sa, {**self.SA, "remote": None, "local_port": None, "esn": False,
+                              "window": None, "last_seen_s": None, "bytes_left": 0,
+                              "packets_left": 17})
+        web, other = json.loads(self.ctl("--json", "show", "rules"))
+        self.assertEqual(web, {
+            **self.RULE, "source": None, "source_port": None, "destination_port": [80, 80],
+            "icmp_type": None, "state": ["new", "established"], "tunnel": None, "log": True})
+        self.assertEqual((other["destination_port"], other["icmp_type"], other["log"]),
+                         ([1, 9], 0, False))
+        flow, = json.loads(self.ctl("--json", "show", "flows"))
+        self.assertEqual(flow, {"proto": "tcp", "replied": True, "sa_out": [], "sa_in": ["a", "b"]})
+
+    def test_one_object(self):
+        both = [{"name": "b", "direction": d, "spi": "0x100", "mode": "tunnel"} for d in
+                ("out", "in")]
+        self.daemon("west", {"sas": [self.SA, *both], "workers": [{"worker": 0}, {"worker": 1}],
+                             "drops": DROPS})
+        self.assert_table(self.ctl("show", "sas", "b"), """
+            ITEM       VALUE
+            name       b
+            direction  out
+            spi        0x100
+            mode       tunnel
+
+            ITEM       VALUE
+            name       b
+            direction  in
+            spi        0x100
+            mode       tunnel
+            """)
+        self.assertEqual(json.loads(self.ctl("--json", "show", "sas", "b")), both)
+        self.assertEqual(json.loads(self.ctl("--json", "show", "workers", "1")), [{"worker": 1}])
+        self.assertIn("reason   auth\npackets  0\n", self.ctl("show", "drops", "auth"))
+
+    def test_object_that_is_not_there(self):
+        self.daemon("west", {"sas": [self.SA], "workers": [{"worker": 0}]})
+        for option in ((), ("--json",)):
+            self.assertIn('show sas: there is no "to-c", did you mean "to-b"?',
+                          self.ctl("show", "sas", "to-c", *option, code=1))
+        self.assertIn('show workers: there is no "7"; show workers lists the names',
+                      self.ctl("show", "workers", "7", code=1))
+        self.assertIn('there is no "to-c"', self.ctl("watch", "show", "sas", "to-c", code=1))
 
 
 class Paging(Case):
@@ -568,9 +637,9 @@ class CommandLine(Case):
                 (["show"], "show: what?"),
                 (["flush"], "flush: what? There is: flows"),
                 (["flush", "sas"], "flush: what? There is: flows"),
-                (["show", "sas", "port", "1"], 'show sas: "port" is one word too many'),
-                (["show", "sas", "all"], 'show sas: "all" is one word too many'),
-                (["show", "drops", "some"], 'show drops: "some" is one word too many'),
+                (["show", "sas", "port", "1"], 'show sas: "1" is one word too many'),
+                (["show", "totals", "all"], 'show totals: "all" is one word too many'),
+                (["show", "drops", "auth", "all"], 'show drops: "all" is one word too many'),
                 (["show", "drops", "all", "all"], 'show drops: "all" is one word too many')):
             self.assertIn(message, self.ctl(*args, code=2))
         for args in (["--jsno"], ["-i"], ["-x", "show", "sas"]):
@@ -643,7 +712,7 @@ class Live(Case):
         process.send_signal(signal.SIGTERM)
         self.finish(process, 0)
         first, second = (json.loads(line)["sas"] for line in out.splitlines()[:2])
-        self.assertEqual(first, self.SAS)
+        self.assertEqual(first, [{**sa, "last_seen_s": 0} for sa in self.SAS])
         self.assertEqual([sa["name"] for sa in second], [sa["name"] for sa in self.SAS])
         for sa in second:
             self.assertGreater(sa["packets/s"], 0)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum type { TEXT, NUMBER, PRESENT, OPTION, BOOL, WORDS, RANGE, OBJECT, TYPES };
+enum role { KEY, PART, SHORT, WIDE, COUNT, WIDE_COUNT };
+
+static const struct field {
+	const char *list, *name;
+	enum type type;
+	enum role role;
+} fields[] = {
+#define FIELD(list, name, type, role, metric) {#list, #name, type, role},
+#include "field.def"
+#undef FIELD
+};
+
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+// The field of a name, or of a rate of it; NULL if it is unknown.
+static const struct field *field_find(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > 2 && strcmp(name + len - 2, "/s") == 0)
+		len -= 2;
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (strcmp(fields[i].list, list) == 0 && strlen(fields[i].name) == len &&
+			strncmp(fields[i].name, name, len) == 0)
+			return &fields[i];
+	return NULL;
+}
+
+bool field_is_identity(const char *list, const char *name)
+{
+	const struct field *f = field_find(list, name);
+
+	return f != NULL && (f->role == KEY || f->role == PART);
+}
+
+bool field_is_counter(const char *list, const char *name)
+{
+	const struct field *f = field_find(list, name);
+
+	return f != NULL && (f->role == COUNT || f->role == WIDE_COUNT);
+}
+
+bool field_is_short(const char *list, const char *name)
+{
+	const struct field *f = field_find(list, name);
+
+	return f == NULL || (f->role != WIDE && f->role != WIDE_COUNT);
+}
+
+const char *field_key(const char *list)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (strcmp(fields[i].list, list) == 0 && fields[i].role == KEY)
+			return fields[i].name;
+	return NULL;
+}
+
+static bool is_none(const char *text)
+{
+	return text[0] == '\0' || strcmp(text, "-") == 0 || strcmp(text, "any") == 0;
+}
+
+static json_t *number_of(const char *text)
+{
+	return json_integer(strtoll(text, NULL, 10));
+}
+
+static json_t *option_of(const char *text)
+{
+	return is_none(text) ? json_null() : json_string(text);
+}
+
+static json_t *present_of(const char *text)
+{
+	return is_none(text) ? json_null() : number_of(text);
+}
+
+static json_t *bool_of(const char *text)
+{
+	return json_boolean(strcmp(text, "yes") == 0);
+}
+
+static json_t *words_of(const char *text)
+{
+	json_t *words = json_array();
+
+	while (*text != '\0') {
+		size_t len = strcspn(text, ",");
+
+		json_array_append_new(words, json_stringn(text, len));
+		text += len + (text[len] == ',');
+	}
+	return words;
+}
+
+static json_t *range_of(const char *text)
+{
+	const char *dash = strchr(text, '-');
+
+	if (is_none(text))
+		return json_null();
+	return json_pack("[o, o]", number_of(text), number_of(dash != NULL ? dash + 1 : text));
+}
+
+static json_t *value_typed(const struct field *f, json_t *value)
+{
+	static json_t *(*const convert[TYPES])(const char *text) = {
+		[PRESENT] = present_of,
+		[OPTION] = option_of,
+		[BOOL] = bool_of,
+		[WORDS] = words_of,
+		[RANGE] = range_of,
+	};
+	bool zero = json_is_integer(value) && json_integer_value(value) == 0;
+
+	if (f != NULL && f->type == PRESENT && zero)
+		return json_null();
+	if (f == NULL || convert[f->type] == NULL || !json_is_string(value))
+		return json_incref(value);
+	return convert[f->type](json_string_value(value));
+}
+
+static json_t *object_typed(const char *list, json_t *object)
+{
+	json_t *typed = json_object();
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+		json_object_set_new(typed, name, value_typed(field_find(list, name), value));
+	return typed;
+}
+
+json_t *fields_typed(const char *list, const json_t *objects)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < json_array_size(objects); i++)
+		json_array_append_new(all, object_typed(list, json_array_get(objects, i)));
+	return all;
+}
+
+static json_t *object_short(const char *list, json_t *object)
+{
+	json_t *row = json_object();
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value) if (field_is_short(list, name))
+		json_object_set(row, name, value);
+	return row;
+}
+
+json_t *fields_short(const char *list, const json_t *objects)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(objects); i++)
+		json_array_append_new(rows, object_short(list, json_array_get(objects, i)));
+	return rows;
+}
+
+json_t *fields_below_each_other(json_t *object)
+{
+	json_t *rows = json_array();
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+		json_array_append_new(rows, json_pack("{s:s, s:O}", "item", name, "value", value));
+	return rows;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What culvertctl knows of the fields of the daemon's lists: lib/stats/field.def. A field that is
+// not there, of a newer daemon, is shown as it comes. One thread.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+// Whether the values of the field say which object of its list this is.
+bool field_is_identity(const char *list, const char *name);
+
+// Whether it only grows.
+bool field_is_counter(const char *list, const char *name);
+
+// Whether it has a column in the usual table. A rate, NAME/s, has one if NAME has.
+bool field_is_short(const char *list, const char *name);
+
+// The field that is the name of an object of the list, or NULL if its objects have none.
+const char *field_key(const char *list);
+
+// The objects of a list with numbers, booleans, arrays and null instead of text that stands for
+// them: a new reference.
+json_t *fields_typed(const char *list, const json_t *objects);
+
+// Both make rows of a table: new references, or NULL if memory is short. The objects with the
+// fields of the usual table alone; the fields of one object, each with its value.
+json_t *fields_short(const char *list, const json_t *objects);
+json_t *fields_below_each_other(json_t *object);
