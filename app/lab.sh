@@ -318,7 +318,7 @@ lab_start()
 	done
 	for g in "$@"; do
 		poll 30 lab_started "$g" || fail "gateway $g is not ready after 30 seconds"
-		grep -q '^culvertd: ready' "$lab_dir/$g.log" || {
+		grep -q ' culvertd: ready' "$lab_dir/$g.log" || {
 			wait "${lab_pid[$g]}" || fail "gateway $g did not start: status $?"
 			fail "gateway $g did not stay"
 		}
@@ -338,7 +338,7 @@ lab_launch()
 
 lab_started()
 {
-	grep -q '^culvertd: ready' "$lab_dir/$1.log" || lab_gone "${lab_pid[$1]}"
+	grep -q ' culvertd: ready' "$lab_dir/$1.log" || lab_gone "${lab_pid[$1]}"
 }
 
 # PID

@@ -57,15 +57,10 @@ static void append_addr(struct line *l, const char *name, const struct ip_addr *
 // Date and time as of RFC 3339.
 static void line_begin(struct line *l)
 {
-	struct timespec now;
-	struct tm utc;
-	char date[32];
+	char date[LOG_DATE_MAX];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
 	l->len = 0;
-	append(l, "audit time=%s.%03ldZ", date, now.tv_nsec / 1000000);
+	append(l, "audit time=%s", log_date(date));
 }
 
 static void line_begin_drop(struct line *l, const struct sa *sa, enum drop reason)
@@ -258,7 +253,7 @@ void audit_request(const struct control_request *request, const char *what, cons
 	line_begin(&l);
 	append(&l, " event=request request=%s result=%s generation=%" PRIu32 " uid=%u pid=%d", what,
 		result, generation, request->uid, request->pid);
-	log_warn("%s", l.text);
+	log_line(strcmp(result, "ok") == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "%s", l.text);
 }
 
 void audit_tick(const struct gateway *g, uint64_t now_ms)

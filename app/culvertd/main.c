@@ -372,7 +372,6 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
-	log_start();
 	privilege_forbid_cores();
 	g.conf_path = o.conf;
 	g.conf = conf_load(o.conf, NULL, stderr);
@@ -383,6 +382,7 @@ int main(int argc, char **argv)
 		conf_free(g.conf);
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
+	log_start();
 	if (!o.verbose)
 		log_set_level(g.conf->log_level);
 	notify_start();

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static enum log_level threshold = LOG_LEVEL_INFO;
-static bool to_journal;
+static bool to_journal, dated;
 
 // systemd.exec(5): JOURNAL_STREAM has device and inode of the journal's stream.
 static bool is_journal(int fd)
@@ -24,6 +25,7 @@ static bool is_journal(int fd)
 void log_start(void)
 {
 	to_journal = is_journal(STDERR_FILENO);
+	dated = !to_journal;
 }
 
 void log_set_level(enum log_level level)
@@ -31,11 +33,24 @@ void log_set_level(enum log_level level)
 	threshold = level;
 }
 
+const char *log_date(char text[LOG_DATE_MAX])
+{
+	struct timespec now;
+	struct tm utc;
+	size_t len;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	len = strftime(text, LOG_DATE_MAX, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text + len, LOG_DATE_MAX - len, ".%03dZ", (int)(now.tv_nsec / 1000000));
+	return text;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
 	static const char priorities[] = {'3', '4', '6', '7'}; // of syslog(3)
-	char line[1024];
+	char line[1024], date[LOG_DATE_MAX];
 	va_list ap;
 
 	if (level > threshold)
@@ -47,5 +62,6 @@ void log_line(enum log_level level, const char *fmt, ...)
 	if (to_journal)
 		fprintf(stderr, "<%c>%s\n", priorities[level], line);
 	else
-		fprintf(stderr, "culvertd: %s%s\n", names[level], line);
+		fprintf(stderr, "%s%sculvertd: %s%s\n", dated ? log_date(date) : "",
+			dated ? " " : "", names[level], line);
 }

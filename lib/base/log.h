@@ -7,8 +7,15 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 // Finds out whether standard error is the journal: then lines carry their priority, in front, as
-// sd-daemon(3) says, and neither name nor level. Once at start.
+// sd-daemon(3) says, and neither name nor level. Elsewhere lines begin with the date from now on.
+// Once at start.
 void log_start(void);
+
+#define LOG_DATE_MAX 40 // octets with the NUL
+
+// Writes the date and time, UTC to the millisecond, as ISO 8601 does. To be shown alone: the wall
+// clock may be set at any time. Returns text.
+const char *log_date(char text[LOG_DATE_MAX]);
 
 // Lines above this level are not written. Set once at start, before other threads run.
 void log_set_level(enum log_level level);

@@ -59,8 +59,9 @@ static struct rule rule_of(const struct conf_rule *c)
 
 struct rule_set *build_rules(const struct conf *conf)
 {
-	struct rule fallback = {
-		.name = BUILD_RULE_DEFAULT, .action = action_of(conf->default_action)};
+	struct rule fallback = {.name = BUILD_RULE_DEFAULT,
+		.action = action_of(conf->default_action),
+		.log = conf->default_log};
 	struct rule *rules = calloc(conf->n_rules + 1, sizeof(*rules));
 
 	if (rules == NULL)

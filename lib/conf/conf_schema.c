@@ -446,6 +446,10 @@ static const struct conf_option options[] = {
 		.choices = rule_actions,
 		.def = "accept",
 		FIELD(struct conf, default_action)},
+	{.name = "default_log",
+		.type = &conf_type_bool,
+		.def = "false",
+		FIELD(struct conf, default_log)},
 	{0},
 };
 

@@ -219,6 +219,23 @@ static void test_log(void **state)
 	gateway_free(g);
 }
 
+// What no rule matches is logged if default_log says so.
+static void test_default_log(void **state)
+{
+	struct gateway *g = gateway_with("default_action = \"drop\"; default_log = true;");
+	struct frame f = frame_ip(LAN, outside);
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	expect_event(g, EVENT_RULE, LAN, "10.1.0.5");
+	expect_no_event(g);
+	gateway_free(g);
+	g = gateway_with("default_action = \"drop\";");
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	expect_no_event(g);
+	gateway_free(g);
+}
+
 // A segment of a connection between the client inside and B's server.
 static uint16_t segment_write(
 	uint8_t *out, bool from_server, uint16_t flags, uint32_t seq, uint32_t ack)
@@ -270,6 +287,7 @@ int main(void)
 		pipeline_test(test_answers_follow),
 		pipeline_test(test_related),
 		pipeline_test(test_log),
+		pipeline_test(test_default_log),
 		pipeline_test(test_reopened_from_outside),
 	};
 
