@@ -285,7 +285,7 @@ bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int
 	case 3:
 		*v = neighbour_view(g);
 		return true;
-	case 4:
+	case MEMORY_HEAP:
 		*v = heap_view();
 		return true;
 	default:

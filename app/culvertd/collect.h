@@ -74,6 +74,8 @@ struct asked_view {
 	uint64_t packets;
 };
 
+#define MEMORY_HEAP 4 // number of the heap in the list of memory, the last
+
 struct memory_view {
 	const char *name, *what, *setting; // of what there are so many, and what says how many
 	uint64_t used, size;

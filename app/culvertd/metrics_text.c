@@ -27,6 +27,19 @@
 		.name = "culvert_" metric "_seconds", .help = text, .type = OPENMETRICS_##kind,    \
 		.unit = "seconds", .offset = offsetof(struct view, member), .factor = scale        \
 	}
+// A gauge in a base unit, which the name ends with.
+#define UNIT(view, member, metric, base, scale, text)                                              \
+	{                                                                                          \
+		.name = "culvert_" metric "_" base, .help = text, .type = OPENMETRICS_GAUGE,       \
+		.unit = base, .offset = offsetof(struct view, member), .factor = scale             \
+	}
+// The same, without a sample where it is 0.
+#define UNIT_IF(view, member, metric, base, scale, text)                                           \
+	{                                                                                          \
+		.name = "culvert_" metric "_" base, .help = text, .type = OPENMETRICS_GAUGE,       \
+		.unit = base, .offset = offsetof(struct view, member), .factor = scale,            \
+		.nonzero = true                                                                    \
+	}
 #define ARRAY(view, member, kind, metric, key, value_of, from, to, only, text)                     \
 	{                                                                                          \
 		.name = "culvert_" metric, .help = text, .type = OPENMETRICS_##kind,               \
@@ -53,11 +66,6 @@ static const char *burst_size(unsigned int i)
 	static const char *const sizes[LOOP_SIZES] = {"1", "2-3", "4-7", "8-15", "16-31", "32"};
 
 	return sizes[i];
-}
-
-static const char *lifetime_unit(unsigned int i)
-{
-	return lifetime_unit_names[i];
 }
 
 static void label_number(struct openmetrics_labels *l, const char *name, uint64_t number)
@@ -144,6 +152,7 @@ static const struct openmetrics_family worker_families[] = {
 	GAUGE(worker_view, held, "worker_held_packets", "As the gateway's."),
 	GAUGE(worker_view, stalled, "worker_stalled", "1: it has not moved for a second."),
 	COUNTER(worker_view, stalls, "worker_stalls", "Times that it stalled."),
+	GAUGE(worker_view, queues, "worker_receive_queues", "Queues that it receives from."),
 	SECONDS(worker_view, longest_round_us, "worker_longest_round", GAUGE, 0.000001,
 		"Longest from one pass to the next since the start."),
 	{0},
@@ -169,9 +178,10 @@ static const struct openmetrics_family port_families[] = {
 	INFO("port", port_info_labels, "What the port is."),
 	GAUGE(port_view, up, "port_up", "1: there is a link."),
 	COUNTER(port_view, link_changes, "port_link_changes", "Times that the link came or went."),
-	GAUGE(port_view, link_mbps, "port_link_megabits",
-		"Speed of the link in Mbit/s, 0: unknown."),
-	GAUGE(port_view, mtu, "port_mtu", "Octets of the largest IP packet."),
+	UNIT_IF(port_view, link_mbps, "port_speed", "bytes", 125000,
+		"Speed of the link in bytes per second; none if it is unknown."),
+	UNIT(port_view, mtu, "port_mtu", "bytes", 0, "Octets of the largest IP packet."),
+	GAUGE(port_view, rx_queues, "port_receive_queues", "Its receive queues."),
 	COUNTER(port_view, rx_packets, "port_received_packets", "Frames, as the device counts."),
 	BYTES(port_view, rx_bytes, "port_received", "Their octets."),
 	COUNTER(port_view, rx_missed, "port_receive_missed_packets",
@@ -233,6 +243,8 @@ static void sa_info_labels(struct openmetrics_labels *l, const void *view)
 		openmetrics_label(l, "remote", "any");
 	else
 		label_addr(l, "remote", &v->remote);
+	openmetrics_label(l, "mode", v->transport ? "transport" : "tunnel");
+	openmetrics_label(l, "esn", v->esn ? "yes" : "no");
 	openmetrics_label(l, "cipher", v->cipher->name);
 	openmetrics_label(l, "auth", v->auth->name);
 	openmetrics_label(l, "engine", v->engine);
@@ -248,13 +260,24 @@ static const struct openmetrics_family sa_families[] = {
 	GAUGE(sa_view, sequence, "sa_sequence_number",
 		"Outbound the last that was used, inbound the highest that was accepted."),
 	GAUGE(sa_view, window, "sa_replay_window_packets", "Inbound: size of the replay window."),
-	GAUGE(sa_view, mtu, "sa_mtu", "Outbound: octets of the largest inner packet."),
+	UNIT_IF(sa_view, mtu, "sa_mtu", "bytes", 0,
+		"Outbound: octets of the largest inner packet."),
+	UNIT_IF(sa_view, path_mtu, "sa_path_mtu", "bytes", 0,
+		"Outbound: octets of IP packet that the path to the peer carries."),
 	SECONDS(sa_view, seen_ms, "sa_last_seen", GAUGE, 0.001,
 		"Since the last packet; none if there was none."),
-	ARRAY(sa_view, used, GAUGE, "sa_lifetime_used", "unit", lifetime_unit, 0, LIFETIME_UNITS,
-		false, "Used of the lifetime, in bytes, packets, seconds."),
-	ARRAY(sa_view, left, GAUGE, "sa_lifetime_left", "unit", lifetime_unit, 0, LIFETIME_UNITS,
-		false, "Left of the hard lifetime; none without one."),
+	UNIT(sa_view, used[LIFETIME_BYTES], "sa_lifetime_used", "bytes", 0,
+		"Octets of inner packets that count for the lifetime."),
+	UNIT(sa_view, left[LIFETIME_BYTES], "sa_lifetime_left", "bytes", 0,
+		"Left of the hard lifetime; none without one."),
+	UNIT(sa_view, used[LIFETIME_PACKETS], "sa_lifetime_used", "packets", 0,
+		"Sequence numbers that were used."),
+	UNIT(sa_view, left[LIFETIME_PACKETS], "sa_lifetime_left", "packets", 0,
+		"Left of the hard lifetime, or of the sequence numbers."),
+	UNIT(sa_view, used[LIFETIME_SECONDS], "sa_lifetime_used", "seconds", 0,
+		"Since the SA was added."),
+	UNIT(sa_view, left[LIFETIME_SECONDS], "sa_lifetime_left", "seconds", 0,
+		"Left of the hard lifetime; none without one."),
 	{0},
 };
 
@@ -292,8 +315,14 @@ static void memory_labels(struct openmetrics_labels *l, const void *view)
 }
 
 static const struct openmetrics_family memory_families[] = {
-	GAUGE(memory_view, used, "memory_used", "Used of a pool or table of fixed size."),
-	GAUGE(memory_view, size, "memory_size", "Its size: heap in octets, others in entries."),
+	GAUGE(memory_view, used, "memory_used", "Used entries of a pool or table of fixed size."),
+	GAUGE(memory_view, size, "memory_size", "Its size in entries."),
+	{0},
+};
+
+static const struct openmetrics_family heap_families[] = {
+	UNIT(memory_view, used, "heap_used", "bytes", 0, "Used of the memory of DPDK."),
+	UNIT(memory_view, size, "heap_size", "bytes", 0, "Its size."),
 	{0},
 };
 
@@ -311,7 +340,17 @@ COLLECT(stage)
 COLLECT(sa)
 COLLECT(policy)
 COLLECT(rule)
-COLLECT(memory)
+
+// The heap, the last one, is counted in octets and has families of its own.
+static bool memory_collect(void *view, const struct gateway *g, unsigned int i)
+{
+	return i < MEMORY_HEAP && collect_memory(view, g, i);
+}
+
+static bool heap_collect(void *view, const struct gateway *g, unsigned int i)
+{
+	return i == 0 && collect_memory(view, g, MEMORY_HEAP);
+}
 
 static const struct kind {
 	bool (*collect)(void *view, const struct gateway *g, unsigned int i);
@@ -328,6 +367,7 @@ static const struct kind {
 	{policy_collect, sizeof(struct asked_view), policy_labels, policy_families},
 	{rule_collect, sizeof(struct asked_view), rule_labels, rule_families},
 	{memory_collect, sizeof(struct memory_view), memory_labels, memory_families},
+	{heap_collect, sizeof(struct memory_view), NULL, heap_families},
 };
 
 // All views of a kind, in new memory; *n says how many. NULL if memory is short.
@@ -366,8 +406,9 @@ char *metrics_text_new(struct gateway *g, size_t *len)
 	}
 	pthread_mutex_unlock(&g->lock);
 	for (unsigned int k = 0; k < RTE_DIM(kinds) && out != NULL && complete; k++)
-		openmetrics_write(out, &(struct openmetrics_list){views[k], kinds[k].size, n[k],
-					       kinds[k].labels, kinds[k].families});
+		openmetrics_write(out,
+			&(struct openmetrics_list){views[k], kinds[k].size, n[k], kinds[k].labels,
+				kinds[k].families, "gateway", g->conf->instance});
 	for (unsigned int k = 0; k < RTE_DIM(kinds); k++)
 		free(views[k]);
 	if (out == NULL)

@@ -94,6 +94,7 @@ static void values_write(FILE *out, const struct openmetrics_list *list,
 
 	l.len = 0;
 	l.text[0] = '\0';
+	openmetrics_label(&l, list->common, list->common_value);
 	if (list->labels != NULL)
 		list->labels(&l, view);
 	if (f->labels != NULL)
@@ -102,7 +103,7 @@ static void values_write(FILE *out, const struct openmetrics_list *list,
 		sample_write(out, f, &l, 1);
 	else if (f->label != NULL)
 		array_write(out, f, &l, value);
-	else if (*value != OPENMETRICS_NONE)
+	else if (*value != OPENMETRICS_NONE && (*value != 0 || !f->nonzero))
 		sample_write(out, f, &l, *value);
 }
 

@@ -49,6 +49,7 @@ struct openmetrics_list {
 	size_t size, n;
 	void (*labels)(struct openmetrics_labels *l, const void *view); // NULL: a single one
 	const struct openmetrics_family *families;                      // up to one without a name
+	const char *common, *common_value;                              // a label of all samples
 };
 
 void openmetrics_write(FILE *out, const struct openmetrics_list *list);

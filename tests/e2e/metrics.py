@@ -8,6 +8,7 @@ import os
 import re
 import sys
 
+import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from metrics_told import told
@@ -24,6 +25,13 @@ def fail(what):
 def equal(what, got, wanted):
     if got != wanted:
         fail(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def take_gateway(families, instance):
+    """Takes the label off that every sample has, and so no table of the documentation."""
+    for name, family in families.items():
+        for sample in family.samples:
+            equal(name + ": gateway", sample.labels.pop("gateway", None), instance)
 
 
 def documented():
@@ -65,6 +73,28 @@ def check_dashboard(families):
         equal(f"dashboard: {query}: metrics that are not exposed", set(names) - samples, set())
 
 
+def check_alerts(families):
+    """Every alert has what Prometheus wants of one, and names samples and labels of theirs."""
+    labels = {name + SUFFIX[family.type]: {label for sample in family.samples
+                                           for label in sample.labels}
+              for name, family in families.items()}
+    with open(ROOT + "/conf/prometheus-alerts.yml", encoding="utf-8") as file:
+        groups = yaml.safe_load(file)["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    if len(rules) < 5:
+        fail(f"there are {len(rules)} alerts")
+    for rule in rules:
+        name = rule["alert"]
+        equal(name + ": keys", set(rule), {"alert", "expr", "for", "labels", "annotations"})
+        equal(name + ": severity", rule["labels"]["severity"] in ("warning", "critical"), True)
+        used = re.findall(r"\bculvert_\w+", rule["expr"])
+        equal(name + ": has a metric", bool(used), True)
+        equal(name + ": metrics that are not exposed", set(used) - set(labels), set())
+        known = {"instance", "gateway", *(label for sample in used for label in labels[sample])}
+        said = re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])
+        equal(name + ": labels that no sample has", set(said) - known, set())
+
+
 def check_values(families, telemetry):
     """Traffic rests: both say the same, and neither says more."""
     got = {(name.removeprefix("culvert_"), frozenset(sample.labels.items())): sample.value
@@ -90,7 +120,9 @@ def main(instance, path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     families = {family.name: family for family in text_string_to_metric_families(text)}
+    take_gateway(families, instance)
     check_documentation(families)
+    check_alerts(families)
     check_dashboard(families)
     check_values(families, Telemetry(instance))
     print(f"{instance}: {len(families)} metrics, {len(text)} octets")

@@ -25,19 +25,23 @@ LISTS = {
         "worker_dropped_packets": "drops", "worker_held_packets": "held",
         "worker_icmp_errors_suppressed": "errors_suppressed", "worker_stalled": "state",
         "worker_busy_seconds": "busy_ms", "worker_idle_seconds": "idle_ms",
-        "worker_longest_round_seconds": "longest_round_us",
+        "worker_longest_round_seconds": "longest_round_us", "worker_receive_queues": "queues",
         **same("worker_", "passes", "stalls")}),
     "ports": ({"port": "name"}, {
-        "port_up": "link", "port_link_megabits": "link_mbps",
+        "port_up": "link", "port_speed_bytes": "link_mbps", "port_mtu_bytes": "mtu",
+        "port_receive_queues": "rx_queues",
         "port_received_packets": "rx_packets", "port_received_bytes": "rx_bytes",
         "port_receive_missed_packets": "rx_missed", "port_receive_no_buffer": "rx_no_buffer",
         "port_receive_errors": "rx_errors", "port_sent_packets": "tx_packets",
         "port_sent_bytes": "tx_bytes", "port_send_errors": "tx_errors",
-        **same("port_", "link_changes", "mtu")}),
+        **same("port_", "link_changes")}),
     "stages": ({"stage": "stage"}, same("stage_sampled_", "calls", "packets")),
     "sas": ({"sa": "name", "direction": "direction"}, {
         "sa_sequence_number": "sequence", "sa_replay_window_packets": "window",
-        "sa_last_seen_seconds": "last_seen_s", **same("sa_", "packets", "bytes", "dummies", "mtu")}),
+        "sa_last_seen_seconds": "last_seen_s", "sa_mtu_bytes": "mtu", "sa_path_mtu_bytes": "path_mtu",
+        **{f"sa_lifetime_{what}_{unit}": f"{unit}_{what}" for what in ("used", "left")
+           for unit in ("bytes", "packets", "seconds")},
+        **same("sa_", "packets", "bytes", "dummies")}),
     "policies": ({"policy": "name", "action": "action"}, {"policy_asked_packets": "asked"}),
     "rules": ({"rule": "rule", "action": "action"}, {"rule_asked_packets": "asked"}),
     "memory": ({"memory": "memory"}, same("memory_", "used", "size")),
@@ -46,7 +50,7 @@ LISTS = {
 INFOS = {
     "info": ("build", ("version",)),
     "ports": ("port", ("driver", "side", "mac")),
-    "sas": ("sa", ("spi", "local", "remote", "cipher", "auth", "engine")),
+    "sas": ("sa", ("spi", "local", "remote", "mode", "esn", "cipher", "auth", "engine")),
 }
 BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
           "16-31": "bursts_16", "32": "bursts_32"}
@@ -54,15 +58,24 @@ NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
 WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
 # Times, which go on: seconds in one of the telemetry socket's, and how many they may be apart.
 TIMES = {"uptime_seconds": (1, 2), "worker_busy_seconds": (1e-3, 2), "worker_idle_seconds": (1e-3, 2),
-         "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2)}
+         "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2),
+         "sa_lifetime_used_seconds": (1, 2), "sa_lifetime_left_seconds": (1, 2),
+         "port_speed_bytes": (125000, 0)}
+# Samples that there are none of where the member is 0.
+NOT_ZERO = ("port_speed_bytes", "sa_mtu_bytes", "sa_path_mtu_bytes")
 
 
 def _lists(telemetry):
     for name, (labels, samples) in LISTS.items():
         for item in telemetry.items("/culvert/" + name):
             shared = {label: item[member] for label, member in labels.items()}
+            if item.get("memory") == "heap":
+                yield "heap_used_bytes", {}, item["used"]
+                yield "heap_size_bytes", {}, item["size"]
+                continue
             for sample, member in samples.items():
-                yield sample, shared, item[member]
+                if item[member] != 0 or sample not in NOT_ZERO:
+                    yield sample, shared, item[member]
             if name in INFOS:
                 sample, more = INFOS[name]
                 yield sample, {**shared, **{label: item[label] for label in more}}, 1
@@ -77,9 +90,6 @@ def _arrays(telemetry):
         shared = {"sa": sa["name"], "direction": sa["direction"]}
         for reason, packets in sa["drops"].items():
             yield "sa_dropped_packets", {**shared, "reason": reason}, packets
-        for unit in ("bytes", "packets", "seconds"):
-            for sample in ("used", "left"):
-                yield "sa_lifetime_" + sample, {**shared, "unit": unit}, sa[f"{unit}_{sample}"]
     states = [neighbour["state"] for neighbour in telemetry.items("/culvert/neighbours")]
     for state in NEIGHBOURS:
         yield "neighbours", {"state": state}, states.count(state)
@@ -93,7 +103,7 @@ def told(telemetry):
             if value == "-":
                 continue
             at = (name, frozenset((label, str(text)) for label, text in labels.items()))
-            scale, apart = TIMES.get(name, (1, 2 if labels.get("unit") == "seconds" else 0))
+            scale, apart = TIMES.get(name, (1, 0))
             value = float(WORDS.get(value, value)) * scale
             ranges[at] = (value - apart, value + apart)
     for stage in telemetry.items("/culvert/stages"):
