@@ -12,11 +12,9 @@ static const struct show shows[] = {
 	{.word = "sas",
 		.help = "security associations, algorithms, counters, drops by "
 			"reason, lifetimes"},
-	{.word = "policies",
-		.help = "policies in order; asked: packets decided, mostly the "
-			"first of a flow each way"},
+	{.word = "policies", .help = "policies in order; packets and bytes: all that they decided"},
 	{.word = "rules",
-		.help = "firewall rules in order, the default last; asked: as of policies"},
+		.help = "firewall rules in order, the default last; counters as of policies"},
 	{.word = "flows",
 		.help = "flows and their state; out: what the end that began has sent",
 		.filters = flow_filters},

@@ -181,15 +181,18 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 	return false;
 }
 
-// What number i of a list counted, over all workers, and in snapshots that are gone.
-static uint64_t asked(
-	const struct gateway *g, const uint64_t before[], uint64_t *const packets[], unsigned int i)
+// Adds what number i of a list has decided, over all workers, and in snapshots that are gone.
+static void add_decided(struct asked_view *v, const struct gateway *g,
+	const struct decided before[], struct decided *const by_worker[], unsigned int i)
 {
-	uint64_t n = before[i];
-
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
-		n += packets[w][i];
-	return n;
+	v->asked = before[i].asked;
+	v->packets = before[i].packets;
+	v->bytes = before[i].octets;
+	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
+		v->asked += by_worker[w][i].asked;
+		v->packets += by_worker[w][i].packets;
+		v->bytes += by_worker[w][i].octets;
+	}
 }
 
 bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int i)
@@ -202,7 +205,7 @@ bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int 
 		return false;
 	snprintf(v->name, sizeof(v->name), "%s", spd_at(s->spd, i)->name);
 	v->action = action[spd_at(s->spd, i)->action];
-	v->packets = asked(g, s->policy_before, s->policy_packets, i);
+	add_decided(v, g, s->policy_before, s->policy_decided, i);
 	return true;
 }
 
@@ -216,7 +219,7 @@ bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i)
 		return false;
 	snprintf(v->name, sizeof(v->name), "%s", rule_set_at(s->rules, i)->name);
 	v->action = action[rule_set_at(s->rules, i)->action];
-	v->packets = asked(g, s->rule_before, s->rule_packets, i);
+	add_decided(v, g, s->rule_before, s->rule_decided, i);
 	return true;
 }
 

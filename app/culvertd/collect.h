@@ -67,11 +67,11 @@ struct sa_view {
 	uint64_t seen_ms;
 };
 
-// How often a policy or a rule was asked.
+// What a policy or a rule has decided: struct decided.
 struct asked_view {
 	char name[CONF_NAME_MAX];
 	const char *action;
-	uint64_t packets;
+	uint64_t asked, packets, bytes;
 };
 
 #define MEMORY_HEAP 4 // number of the heap in the list of memory, the last

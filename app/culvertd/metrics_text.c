@@ -290,8 +290,11 @@ static void policy_labels(struct openmetrics_labels *l, const void *view)
 }
 
 static const struct openmetrics_family policy_families[] = {
-	COUNTER(asked_view, packets, "policy_asked_packets",
-		"Packets that the policy decided, mostly the first of a flow each way."),
+	COUNTER(asked_view, asked, "policy_asked_packets",
+		"Packets that the policy was looked up for, mostly the first of a flow each way."),
+	COUNTER(asked_view, packets, "policy_packets",
+		"Packets that it decided, all of their flows."),
+	BYTES(asked_view, bytes, "policy", "Octets of these, as IP packets."),
 	{0},
 };
 
@@ -304,8 +307,12 @@ static void rule_labels(struct openmetrics_labels *l, const void *view)
 }
 
 static const struct openmetrics_family rule_families[] = {
-	COUNTER(asked_view, packets, "rule_asked_packets",
-		"Packets that the firewall rule decided, mostly the first of a flow each way."),
+	COUNTER(asked_view, asked, "rule_asked_packets",
+		"Packets that the firewall rule was looked up for, mostly the first of a flow each "
+		"way."),
+	COUNTER(asked_view, packets, "rule_packets",
+		"Packets that it decided, all of their flows."),
+	BYTES(asked_view, bytes, "rule", "Octets of these, as IP packets."),
 	{0},
 };
 

@@ -272,17 +272,14 @@ static const struct command {
 		memory_item, NULL},
 	{"/culvert/neighbours", "Neighbour table", neighbour_item, NULL},
 	{"/culvert/policies",
-		"Security policies, in order. asked: packets decided, mostly the first of a flow "
-		"each way",
+		"Security policies, in order. asked: look-ups, mostly of the first of a flow each "
+		"way; packets and bytes: all that it decided",
 		policy_item, NULL},
 	{"/culvert/ports", "Ports", port_item, NULL},
 	{"/culvert/queues", "Receive queues: bursts by size, that many frames up to the next size",
 		queue_item, NULL},
 	{"/culvert/routes", "Routes", route_item, NULL},
-	{"/culvert/rules",
-		"Firewall rules, in order. asked: packets decided, mostly the first of a flow each "
-		"way",
-		rule_item, NULL},
+	{"/culvert/rules", "Firewall rules, in order. Counters: as of policies", rule_item, NULL},
 	{"/culvert/sas", "Security associations", sa_item, NULL},
 	{"/culvert/sas_busiest", "Those that carry most now, at most 16", NULL, sa_busiest_page},
 	{"/culvert/totals", "Packets in, out and between, packet buffers, flows", totals_item,

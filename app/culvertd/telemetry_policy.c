@@ -36,7 +36,9 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	add_port_range(d, "remote_port", &p->remote_port);
 	add_string(d, "out", p->out != NULL ? p->out->sa.name : "");
 	add_in(d, p);
-	add_u64(d, "asked", v.packets);
+	add_u64(d, "asked", v.asked);
+	add_u64(d, "packets", v.packets);
+	add_u64(d, "bytes", v.bytes);
 	return true;
 }
 
@@ -104,6 +106,8 @@ bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 	add_string(d, "tunnel", last ? "" : g->conf->rules[i].tunnel);
 	add_states(d, "state", r.states);
 	add_string(d, "log", r.log ? "yes" : "no");
-	add_u64(d, "asked", v.packets);
+	add_u64(d, "asked", v.asked);
+	add_u64(d, "packets", v.packets);
+	add_u64(d, "bytes", v.bytes);
 	return true;
 }

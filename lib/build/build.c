@@ -295,12 +295,13 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	free(policies);
 	if (s->spd == NULL)
 		return fail(why, size, "policies", errno);
-	s->policy_before = calloc(conf->n_policies + 1, sizeof(uint64_t));
+	s->policies = spd_at(s->spd, 0);
+	s->policy_before = calloc(conf->n_policies + 1, sizeof(struct decided));
 	if (s->policy_before == NULL)
 		return fail(why, size, "policies", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
-		s->policy_packets[i] = calloc(conf->n_policies + 1, sizeof(uint64_t));
-		if (s->policy_packets[i] == NULL)
+		s->policy_decided[i] = calloc(conf->n_policies + 1, sizeof(struct decided));
+		if (s->policy_decided[i] == NULL)
 			return fail(why, size, "policies", ENOMEM);
 	}
 	return 0;
@@ -311,12 +312,12 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 	s->rules = build_rules(conf);
 	if (s->rules == NULL)
 		return fail(why, size, "rules", errno);
-	s->rule_before = calloc(rule_set_count(s->rules), sizeof(uint64_t));
+	s->rule_before = calloc(rule_set_count(s->rules), sizeof(struct decided));
 	if (s->rule_before == NULL)
 		return fail(why, size, "rules", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
-		s->rule_packets[i] = calloc(rule_set_count(s->rules), sizeof(uint64_t));
-		if (s->rule_packets[i] == NULL)
+		s->rule_decided[i] = calloc(rule_set_count(s->rules), sizeof(struct decided));
+		if (s->rule_decided[i] == NULL)
 			return fail(why, size, "rules", ENOMEM);
 	}
 	return 0;
@@ -475,8 +476,8 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->policy_before);
 	free(s->rule_before);
 	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {
-		free(s->policy_packets[i]);
-		free(s->rule_packets[i]);
+		free(s->policy_decided[i]);
+		free(s->rule_decided[i]);
 	}
 	rule_set_free(s->rules);
 	free(s->sa_out_by_spi);

@@ -35,12 +35,16 @@ static bool rules_equal(const struct rule *a, const struct rule *b)
 }
 
 // What number i of a list counted in all.
-static uint64_t sum(const uint64_t before[], uint64_t *const packets[], unsigned int i)
+static struct decided sum(
+	const struct decided before[], struct decided *const by_worker[], unsigned int i)
 {
-	uint64_t n = before[i];
+	struct decided n = before[i];
 
-	for (unsigned int w = 0; w < SA_WORKERS_MAX && packets[w] != NULL; w++)
-		n += packets[w][i];
+	for (unsigned int w = 0; w < SA_WORKERS_MAX && by_worker[w] != NULL; w++) {
+		n.asked += by_worker[w][i].asked;
+		n.packets += by_worker[w][i].packets;
+		n.octets += by_worker[w][i].octets;
+	}
 	return n;
 }
 
@@ -74,7 +78,7 @@ static void carry_policies(struct snapshot *s, const struct snapshot *old)
 			bsearch(&p, by_name, n, sizeof(by_name[0]), compare_policies);
 
 		if (same != NULL && policies_equal(p, *same))
-			s->policy_before[i] = sum(old->policy_before, old->policy_packets,
+			s->policy_before[i] = sum(old->policy_before, old->policy_decided,
 				(unsigned int)(*same - spd_at(old->spd, 0)));
 	}
 	free(by_name);
@@ -95,7 +99,7 @@ static void carry_rules(struct snapshot *s, const struct snapshot *old)
 			bsearch(&rule, by_name, n, sizeof(by_name[0]), compare_rules);
 
 		if (same != NULL && rules_equal(rule, *same))
-			s->rule_before[i] = sum(old->rule_before, old->rule_packets,
+			s->rule_before[i] = sum(old->rule_before, old->rule_decided,
 				(unsigned int)(*same - rule_set_at(old->rules, 0)));
 	}
 	free(by_name);

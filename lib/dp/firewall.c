@@ -86,8 +86,12 @@ static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	};
 	unsigned int i = rule_set_decide(w->snapshot->rules, packet, state);
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
+	struct decided *decided = &w->snapshot->rule_decided[w->id][i];
 
-	w->snapshot->rule_packets[w->id][i]++;
+	decided->asked++;
+	decided->packets++;
+	decided->octets += rte_pktmbuf_data_len(p->m);
+	w->by.rule = i + 1;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// Errors about a connection belong to it, unless a rule says otherwise: who drops them by
 	// default makes black holes.

@@ -7,13 +7,21 @@
 #include "ipv6.h"
 #include "trace.h"
 
+// *by becomes the policy's number for flows.
 static const struct spd_policy *count(
-	struct worker *w, const struct pkt *p, const struct spd_policy *policy)
+	struct worker *w, const struct pkt *p, const struct spd_policy *policy, uint16_t *by)
 {
+	struct decided *decided;
+
 	if (unlikely(w->tracing != NULL))
 		trace_policy(w, p, policy);
-	if (policy != NULL)
-		w->snapshot->policy_packets[w->id][policy_index(w, policy)]++;
+	if (policy == NULL)
+		return NULL;
+	decided = &w->snapshot->policy_decided[w->id][policy_index(w, policy)];
+	decided->asked++;
+	decided->packets++;
+	decided->octets += rte_pktmbuf_data_len(p->m);
+	*by = (uint16_t)(policy_index(w, policy) + 1);
 	return policy;
 }
 
@@ -90,7 +98,7 @@ enum drop policy_let_in(struct worker *w, struct pkt *p)
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	policy = count(w, p, spd_find_inbound(w->snapshot->spd, &v));
+	policy = count(w, p, spd_find_inbound(w->snapshot->spd, &v), &w->by.in);
 	return p->sa_in != NULL ? from_tunnel(w, p, &v.src, policy)
 				: from_outside(w, p, &v.src, policy);
 }
@@ -120,7 +128,7 @@ enum drop policy_let_out(struct worker *w, struct pkt *p)
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	return let_out_by(p, count(w, p, spd_find_outbound(w->snapshot->spd, &v)));
+	return let_out_by(p, count(w, p, spd_find_outbound(w->snapshot->spd, &v), &w->by.out));
 }
 
 // RFC 4301 6.2: what an error quotes with its ends exchanged, as the traffic that goes the error's
@@ -192,7 +200,7 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &back);
-	count(w, p, protects(traffic) ? traffic : policy);
+	count(w, p, protects(traffic) ? traffic : policy, &w->by.in);
 	return p->sa_in != NULL ? error_from_tunnel(w, p, &v.src, policy, traffic)
 				: error_from_outside(w, p, &v, policy, traffic);
 }
@@ -210,5 +218,5 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 	traffic = spd_find_outbound(w->snapshot->spd, &back);
 	if (!protects(policy) && protects(traffic))
 		policy = traffic->out->sa.mode == SA_TUNNEL ? traffic : NULL;
-	return let_out_by(p, count(w, p, policy));
+	return let_out_by(p, count(w, p, policy, &w->by.out));
 }

@@ -28,5 +28,5 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 
 static inline uint32_t policy_index(const struct worker *w, const struct spd_policy *policy)
 {
-	return (uint32_t)(policy - spd_at(w->snapshot->spd, 0));
+	return (uint32_t)(policy - w->snapshot->policies);
 }

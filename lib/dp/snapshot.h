@@ -42,6 +42,13 @@ struct snapshot_port {
 	char name[PORT_NAME_MAX];
 };
 
+// What a policy or a rule has decided.
+struct decided {
+	uint64_t asked;   // packets that it was looked up for: mostly the first of a flow each way
+	uint64_t packets; // all that it decided, also by the cached decisions of flows
+	uint64_t octets;  // of IP packets, of these
+};
+
 struct snapshot {
 	uint32_t generation; // 1, 2, 3, ...
 	uint16_t n_ports;
@@ -68,13 +75,13 @@ struct snapshot {
 	// By index of policy: the own addresses to speak from through its tunnel; none if there is
 	// none of the family.
 	struct ip_addr (*policy_source)[SOURCES];
-	// By worker, then by index of policy: packets that it was asked about and
-	// decided: mostly the first of a flow. Written by that worker alone.
-	uint64_t *policy_packets[SA_WORKERS_MAX];
+	const struct spd_policy *policies; // those of spd
+	// By worker, then by index of policy. Written by that worker alone.
+	struct decided *policy_decided[SA_WORKERS_MAX];
 
 	struct rule_set *rules; // tunnels are indexes of policies
 	// The same by index of rule, the default last.
-	uint64_t *rule_packets[SA_WORKERS_MAX];
+	struct decided *rule_decided[SA_WORKERS_MAX];
 
 	// Of the control thread: for showing, and to free them in the end. SAs may be those of
 	// other snapshots, too.
@@ -86,7 +93,7 @@ struct snapshot {
 	// NULL for an SA that is new.
 	struct sa_path **path;
 	// By index of policy and of rule: what the same one had counted in snapshots that are gone.
-	uint64_t *policy_before, *rule_before;
+	struct decided *policy_before, *rule_before;
 
 	struct sa_out **dummies; // those of sa_out that have dummies
 	uint32_t n_dummies;

@@ -68,17 +68,23 @@ static enum drop decide(
 	return d == DROP_NONE ? firewall_ask(w, p, fp, state) : d;
 }
 
-static void decision_apply(struct pkt *p, const struct flow_decision *d)
+// The policy that let in what a decision is about; NULL: it came in clear.
+static const struct spd_policy *let_in_by(const struct worker *w, const struct flow_decision *d)
 {
-	p->in_by = d->in_by;
+	return d->sa_in != NULL ? &w->snapshot->policies[d->by.in - 1] : NULL;
+}
+
+static void decision_apply(const struct worker *w, struct pkt *p, const struct flow_decision *d)
+{
+	p->in_by = let_in_by(w, d);
 	p->sa_out = d->sa_out;
 	p->nexthop = d->nexthop;
 }
 
-static struct flow_decision decision_of(const struct pkt *p)
+static struct flow_decision decision_of(const struct worker *w, const struct pkt *p)
 {
 	return (struct flow_decision){
-		.in_by = p->in_by,
+		.by = w->by,
 		.sa_out = p->sa_out,
 		.nexthop = p->nexthop,
 		.sa_in = p->sa_in,
@@ -97,6 +103,51 @@ static bool begins_anew(const struct flow *f, const struct flow_pkt *fp)
 	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
 }
 
+static void decided_add(struct decided *d, uint32_t packets, uint64_t octets)
+{
+	d->packets += packets;
+	d->octets += octets;
+}
+
+static void rule_count(const struct worker *w, uint32_t rule, uint32_t packets, uint64_t octets)
+{
+	if (rule != 0)
+		decided_add(&w->snapshot->rule_decided[w->id][rule - 1], packets, octets);
+}
+
+static void policy_count(const struct worker *w, uint16_t policy, uint32_t packets, uint64_t octets)
+{
+	if (policy != 0)
+		decided_add(&w->snapshot->policy_decided[w->id][policy - 1], packets, octets);
+}
+
+// Packets of a burst, one behind the other, that the same policies and rule have decided by cached
+// decisions: mostly all of it. They are counted at once.
+struct run {
+	union flow_deciders by;
+	uint32_t packets;
+	uint64_t octets;
+};
+
+static __rte_noinline void run_end(const struct worker *w, struct run *r)
+{
+	policy_count(w, r->by.in, r->packets, r->octets);
+	policy_count(w, r->by.out, r->packets, r->octets);
+	rule_count(w, r->by.rule, r->packets, r->octets);
+	*r = (struct run){.by = r->by};
+}
+
+static __rte_always_inline void run_add(
+	const struct worker *w, struct run *r, union flow_deciders by, uint16_t octets)
+{
+	if (unlikely(r->by.all != by.all)) {
+		run_end(w, r);
+		r->by = by;
+	}
+	r->packets++;
+	r->octets += octets;
+}
+
 // Rules decide about what begins a connection; what follows is accepted with it, as long as the
 // rules are the same.
 static enum drop ask_firewall(
@@ -112,8 +163,11 @@ static enum drop ask_firewall(
 	if (!answer)
 		return firewall_ask(
 			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
-	if (flow_decision_get(f, !fp->dir, w->snapshot->generation, &begun))
+	if (flow_decision_get(f, !fp->dir, w->snapshot->generation, &begun)) {
+		w->by.rule = begun.by.rule;
+		rule_count(w, begun.by.rule, 1, fp->ip_len);
 		return DROP_NONE;
+	}
 	return firewall_ask_answer(w, p, fp);
 }
 
@@ -148,7 +202,7 @@ static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt
 	d = decide(w, p, fp, RULE_NEW);
 	if (d != DROP_NONE)
 		return d;
-	decision = decision_of(p);
+	decision = decision_of(w, p);
 	d = flow_insert(w->flows, w->id, fp, w->now_ms, &f);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
 		return d;
@@ -172,7 +226,7 @@ static enum drop pass_anew(
 {
 	struct flow_decision decision;
 	bool otherwise = decided(w, fp, f, &decision);
-	const struct spd_policy *in_by = otherwise ? decision.in_by : NULL;
+	const struct spd_policy *in_by = otherwise ? let_in_by(w, &decision) : NULL;
 	enum drop d = decide_anew(w, p, fp, f);
 
 	if (d != DROP_NONE)
@@ -183,7 +237,7 @@ static enum drop pass_anew(
 	// What is decided for an ICMP error is not the flow's way. A packet that came another way
 	// does not move the flow there, unless that is another SA of its policy.
 	if ((!otherwise || (in_by != NULL && in_by == p->in_by)) && !fp->icmp_error) {
-		decision = decision_of(p);
+		decision = decision_of(w, p);
 		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
 	}
 	return DROP_NONE;
@@ -217,6 +271,7 @@ static enum drop pass_slowly(
 	if (fp->icmp_error && pmtu_is_about_sa(w, p))
 		return pmtu_hear(w, p);
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
+	w->by.all = 0;
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
 	if (d == DROP_NONE)
 		send_on(w, p, fp);
@@ -224,7 +279,7 @@ static enum drop pass_slowly(
 }
 
 static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow *f, const bool traced)
+	const struct flow_pkt *fp, struct flow *f, struct run *run, const bool traced)
 {
 	struct flow_decision decision;
 	enum drop d;
@@ -235,11 +290,13 @@ static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
 	if (unlikely(f == NULL || fp->icmp_error || !decided(w, fp, f, &decision) ||
 		     !came_as_decided(p, &decision)))
 		return pass_slowly(w, p, fp, f);
-	decision_apply(p, &decision);
+	decision_apply(w, p, &decision);
 	if (traced)
 		trace_flow(w, p, f);
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
-	if (unlikely(d != DROP_NONE))
+	if (likely(d == DROP_NONE))
+		run_add(w, run, decision.by, fp->ip_len);
+	else
 		d = refused(w, p, fp, d);
 	if (likely(d == DROP_NONE))
 		send_on(w, p, fp);
@@ -278,14 +335,16 @@ static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
 {
 	struct flow *flows[RX_BURST_MAX];
 	struct burst *b = &w->transit;
+	struct run run = {0};
 
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i], traced);
+		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i], &run, traced);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, b->p[i], d);
 	}
+	run_end(w, &run);
 	b->n = 0;
 }
 

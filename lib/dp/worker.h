@@ -108,7 +108,8 @@ struct worker {
 	struct burst own;                       // answers and errors made in this pass
 	// Packets for SAs whose ESP packets will be too large for the way and have to be cut.
 	uint16_t n_large;
-	uint16_t n_udp; // packets that came in as ESP in UDP
+	uint16_t n_udp;         // packets that came in as ESP in UDP
+	union flow_deciders by; // of the packet that is evaluated
 	// What may be that: UDP, or if nobody has it ESP, which has been asked for before.
 	uint8_t natt_proto;
 

@@ -14,7 +14,6 @@
 
 #include "flow_pkt.h"
 
-struct spd_policy;
 struct sa_in;
 struct sa_out;
 struct nexthop;
@@ -56,10 +55,20 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_LIFE      (1u << 24)
 #define FLOW_LIFE_MASK 0xff000000u
 
+// Who decided about the packets of a direction: numbers of policies and of the rule, of 1 on; 0:
+// none. The datapath's own.
+union flow_deciders {
+	struct {
+		uint16_t in, out;
+		uint32_t rule;
+	};
+	uint64_t all;
+};
+
 struct flow_dir {
 	_Atomic uint32_t generation; // of the snapshot that the decision belongs to
 	_Atomic uint32_t seen;       // when the last packet came, ms
-	_Atomic(const struct spd_policy *) in_by;
+	_Atomic uint64_t by;         // union flow_deciders
 	_Atomic(struct sa_out *) sa_out;
 	_Atomic(const struct nexthop *) nexthop;
 	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
@@ -101,8 +110,8 @@ static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
 
 // What the slow path found for the packets of one direction.
 struct flow_decision {
-	const struct spd_policy *in_by; // the policy that lets them in out of sa_in
-	struct sa_out *sa_out;          // the SA that protects them; NULL: they go in clear
+	union flow_deciders by;
+	struct sa_out *sa_out; // the SA that protects them; NULL: they go in clear
 	const struct nexthop *nexthop;
 	const struct sa_in *sa_in; // the SA that they come out of; NULL: they come in clear
 	uint8_t verdict;
@@ -120,7 +129,7 @@ static inline bool flow_decision_get(
 	if (atomic_load_explicit(&fd->generation, memory_order_acquire) != generation)
 		return false;
 	// Acquire keeps the second look at the generation behind them.
-	d->in_by = atomic_load_explicit(&fd->in_by, memory_order_acquire);
+	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
 	d->sa_out = atomic_load_explicit(&fd->sa_out, memory_order_acquire);
 	d->nexthop = atomic_load_explicit(&fd->nexthop, memory_order_acquire);
 	d->sa_in = atomic_load_explicit(&f->sa_in[dir], memory_order_acquire);
@@ -140,7 +149,7 @@ static inline void flow_decision_set(
 			memory_order_acquire, memory_order_relaxed))
 		return;
 	// Release keeps them behind the mark.
-	atomic_store_explicit(&fd->in_by, d->in_by, memory_order_release);
+	atomic_store_explicit(&fd->by, d->by.all, memory_order_release);
 	atomic_store_explicit(&fd->sa_out, d->sa_out, memory_order_release);
 	atomic_store_explicit(&fd->nexthop, d->nexthop, memory_order_release);
 	atomic_store_explicit(&f->sa_in[dir], d->sa_in, memory_order_release);

@@ -42,8 +42,10 @@ LISTS = {
         **{f"sa_lifetime_{what}_{unit}": f"{unit}_{what}" for what in ("used", "left")
            for unit in ("bytes", "packets", "seconds")},
         **same("sa_", "packets", "bytes", "dummies")}),
-    "policies": ({"policy": "name", "action": "action"}, {"policy_asked_packets": "asked"}),
-    "rules": ({"rule": "rule", "action": "action"}, {"rule_asked_packets": "asked"}),
+    "policies": ({"policy": "name", "action": "action"}, {
+        "policy_asked_packets": "asked", **same("policy_", "packets", "bytes")}),
+    "rules": ({"rule": "rule", "action": "action"}, {
+        "rule_asked_packets": "asked", **same("rule_", "packets", "bytes")}),
     "memory": ({"memory": "memory"}, same("memory_", "used", "size")),
 }
 # Samples whose value is 1: what they are called, and their labels beside the others'.

@@ -18,7 +18,7 @@ uint64_t flow_asked(const struct gateway *g)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
-		sum += g->snapshot->policy_packets[0][i];
+		sum += g->snapshot->policy_decided[0][i].asked;
 	return sum;
 }
 

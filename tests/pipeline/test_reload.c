@@ -205,7 +205,8 @@ static void test_not_taken(void **state)
 
 static uint64_t asked(const struct gateway *g, unsigned int policy)
 {
-	return g->snapshot->policy_before[policy] + g->snapshot->policy_packets[0][policy];
+	return g->snapshot->policy_before[policy].asked +
+	       g->snapshot->policy_decided[0][policy].asked;
 }
 
 static void test_counts(void **state)
@@ -219,7 +220,7 @@ static void test_counts(void **state)
 		assert_int_equal(asked(g, 0), i); // the flow is decided again
 		reload(g, (struct site){0});
 		assert_int_equal(asked(g, 0), i);
-		assert_int_equal(g->snapshot->rule_before[rule], i);
+		assert_int_equal(g->snapshot->rule_before[rule].asked, i);
 	}
 	gateway_free(g);
 }

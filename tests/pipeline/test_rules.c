@@ -23,7 +23,14 @@ static const struct ipv4 outside = FROM_TO("10.1.0.5", "198.51.100.9", .sport = 
 
 static uint64_t rule_packets(const struct gateway *g, unsigned int rule)
 {
-	return g->snapshot->rule_packets[0][rule];
+	return g->snapshot->rule_decided[0][rule].asked;
+}
+
+// Every packet counts, also those that follow the first of their flow.
+static void check_decided(const struct decided *d, uint64_t packets, uint64_t octets)
+{
+	assert_int_equal(d->packets, packets);
+	assert_int_equal(d->octets, octets);
 }
 
 // The first that matches decides, and counts.
@@ -51,6 +58,8 @@ static void test_order(void **state)
 	for (unsigned int i = 0; i < 3; i++)
 		gateway_expect_sent(g, &dns, WAN);
 	assert_int_equal(rule_packets(g, 0), 1); // the others follow
+	check_decided(&g->snapshot->rule_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
+	check_decided(&g->snapshot->policy_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
 	for (unsigned int i = 1; i <= 3; i++) {
 		struct frame f = frame_ip(LAN, other);
 
@@ -195,6 +204,30 @@ static void test_related(void **state)
 	}
 }
 
+// Both directions of a flow count on its policy and its rule, in bursts that others share.
+static void test_every_packet_counts(void **state)
+{
+	static struct frame in[6];
+	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
+	struct peer b = peer_new(g, "from-b");
+	const struct decided *policy = &g->snapshot->policy_decided[0][0];
+	const unsigned int octets = frame_ip(LAN, to_b).len - ETH_LEN;
+
+	(void)state;
+	gateway_expect_sent(g, &(struct frame[]){frame_ip(LAN, to_b)}[0], WAN);
+	for (uint32_t burst = 0; burst < 3; burst++) {
+		for (uint32_t i = 0; i < COUNT_OF(in); i++)
+			in[i] = i % 3 == 1 ? peer_seal_ip(&b, burst * 10 + i + 1, from_b)
+					   : frame_ip(LAN, to_b);
+		gateway_pass(g, in, COUNT_OF(in));
+		expect_drops(g, DROP_NONE, 0);
+	}
+	check_decided(policy, 19, 19u * octets);
+	check_decided(&g->snapshot->rule_decided[0][0], 19, 19u * octets);
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // Accepted: once for the connection. Dropped: each.
 static void test_log(void **state)
 {
@@ -283,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_order),
+		pipeline_test(test_every_packet_counts),
 		pipeline_test(test_reject),
 		pipeline_test(test_answers_follow),
 		pipeline_test(test_related),

@@ -69,7 +69,7 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {(void *)1, (void *)2, (void *)3, (void *)4, 5}, out = {0};
+	struct flow_decision in = {{{1, 6, 7}}, (void *)2, (void *)3, (void *)4, 5}, out = {0};
 	struct flow *f;
 	struct flows s;
 
