@@ -67,13 +67,27 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+static enum drop options_input(const struct pkt *p)
+{
+	switch (ipv4_options_check(pkt_ip(p))) {
+	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
+		return DROP_SOURCE_ROUTED;
+	case IPV4_OPTIONS_MALFORMED:
+		return p->sa_in != NULL ? DROP_INNER_HEADER : DROP_IP_HEADER;
+	default:
+		return DROP_NONE;
+	}
+}
+
 enum drop input_sort(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
 
 	if (unlikely(ipv4_is_fragment(ip) | (ip->version_ihl != RTE_IPV4_VHL_DEF))) {
-		if (ipv4_is_source_routed(ip)) // RFC 7126 4.3, 4.4
-			return DROP_SOURCE_ROUTED;
+		enum drop d = options_input(p);
+
+		if (d != DROP_NONE)
+			return d;
 		if (ipv4_is_fragment(ip) && !reassemble_v4(w, p))
 			return DROP_NONE;
 		ip = pkt_ip(p);

@@ -16,7 +16,8 @@ void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n
 
 // Sorts an IPv4 packet, as it came in by a port or out of an SA, by what has to be looked up for
 // it: an SA (w->esp) or a flow. Fragments wait for the others of their packet. Neither needs a
-// route if it is found. Returns what transit_add() does, or DROP_SOURCE_ROUTED.
+// route if it is found. Returns what transit_add() does, DROP_SOURCE_ROUTED, or for malformed
+// options DROP_IP_HEADER, or DROP_INNER_HEADER out of an SA.
 enum drop input_sort(struct worker *w, struct pkt *p);
 
 // The second half of it, for either family: proto is what stands off octets behind the start of the

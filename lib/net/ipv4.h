@@ -73,9 +73,15 @@ static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 	       0;
 }
 
-// Whether a checked header has an option that says by which routers the packet is to go, loosely or
-// strictly (RFC 791 3.1), whether it has come to its end or not.
-bool ipv4_is_source_routed(const struct rte_ipv4_hdr *ip);
+enum ipv4_options {
+	IPV4_OPTIONS_GOOD,
+	IPV4_OPTIONS_MALFORMED,     // an option's length is missing, below 2, or leaves the header
+	IPV4_OPTIONS_SOURCE_ROUTED, // a loose or strict source route, even if it is at its end
+};
+
+// Checks the structure of the options (RFC 791 3.1) of a checked header. Of several faults it
+// returns the first in the header.
+enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip);
 
 // Broadcast and multicast (classes D and E, 255.255.255.255), 0/8 and 127/8: nothing that one
 // host has (RFC 1122 3.2.1.3).
