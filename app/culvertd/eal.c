@@ -113,7 +113,7 @@ static void devices_arg(struct args *a, const struct conf *conf)
 	bool pci = false;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		if (port_is_pci(conf->ports[i].device)) {
+		if (conf_device_is_pci(conf->ports[i].device)) {
 			arg(a, "--allow=%s", conf->ports[i].device);
 			pci = true;
 		}
@@ -252,7 +252,7 @@ static int system_check(const struct conf *conf)
 		return -EIO; // what else is missing, that one has
 	}
 	rc |= conf->hugepages ? hugepages_check(conf) : available_check(conf);
-	rc |= iface_check(conf);
+	rc |= iface_take(conf);
 	return rc;
 }
 

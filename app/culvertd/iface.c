@@ -14,16 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <rte_common.h>
-#include <rte_pci.h>
-
 #include "log.h"
 #include "port.h"
-
-bool iface_is_attached(const char *device)
-{
-	return strncmp(device, "net_af_packet", 13) == 0 || strncmp(device, "net_af_xdp", 10) == 0;
-}
 
 bool iface_not_permitted(void)
 {
@@ -34,8 +26,7 @@ bool iface_not_permitted(void)
 	return syscall(SYS_capget, &head, has) == 0 && (has[0].effective & wanted) != wanted;
 }
 
-// The device's argument iface=, if there can be an interface of that name.
-static bool iface_name(char name[IFNAMSIZ], const char *device)
+bool iface_name(char *name, const char *device)
 {
 	const char *arg = strstr(device, ",iface=");
 	size_t len;
@@ -89,17 +80,7 @@ static int take(const struct conf_port *c, const char *what, const char *name)
 	return -EIO;
 }
 
-static int pci_check(const struct conf_port *c)
-{
-	struct rte_pci_addr addr;
-	char name[PCI_PRI_STR_SIZE];
-
-	rte_pci_addr_parse(c->device, &addr);
-	rte_pci_device_name(&addr, name, sizeof(name)); // with the domain, as written or not
-	return take(c, "PCI device", name);
-}
-
-static int attached_check(const struct conf_port *c, const char *name)
+int iface_check(const struct conf_port *c, const char *name)
 {
 	struct ifreq flags = {0}, mtu = {0};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -109,13 +90,8 @@ static int attached_check(const struct conf_port *c, const char *name)
 	snprintf(mtu.ifr_name, sizeof(mtu.ifr_name), "%s", name);
 	rc = ioctl(fd, SIOCGIFFLAGS, &flags) | ioctl(fd, SIOCGIFMTU, &mtu);
 	close(fd);
-	if (rc < 0) {
-		port_error(c,
-			"device \"%s\" not found: there is no network interface \"%s\" here, "
-			"see 'ip link'",
-			c->device, name);
-		return -EIO;
-	}
+	if (rc < 0)
+		return 0; // then DPDK finds out
 	if ((flags.ifr_flags & IFF_UP) == 0)
 		log_warn("%s:%u: port \"%s\": interface %s is down: 'ip link set %s up'",
 			c->where.file, c->where.line, c->name, name, name);
@@ -126,31 +102,20 @@ static int attached_check(const struct conf_port *c, const char *name)
 	return -EIO;
 }
 
-static int port_check(const struct conf *conf, const struct conf_port *c)
+static int port_take(const struct conf_port *c)
 {
-	char name[IFNAMSIZ];
+	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
-	if (port_is_pci(c->device))
-		return pci_check(c);
-	if (if_nametoindex(c->device) != 0) {
-		port_error(c,
-			"device \"%s\" is a network interface: did you mean "
-			"\"net_af_packet%td,iface=%s\"?",
-			c->device, c - conf->ports, c->device);
-		return -EIO;
-	}
-	if (!iface_name(name, c->device))
-		return 0;
-	if (iface_is_attached(c->device) && attached_check(c, name) < 0)
-		return -EIO;
-	return take(c, "interface", name);
+	if (conf_device_pci(pci, c->device))
+		return take(c, "PCI device", pci);
+	return iface_name(name, c->device) ? take(c, "interface", name) : 0;
 }
 
-int iface_check(const struct conf *conf)
+int iface_take(const struct conf *conf)
 {
 	int rc = 0;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		rc |= port_check(conf, &conf->ports[i]);
+		rc |= port_take(&conf->ports[i]);
 	return rc < 0 ? -EIO : 0;
 }

@@ -13,7 +13,7 @@ static bool is_up(const struct port *p)
 {
 	struct rte_eth_link link = {0};
 
-	if (iface_is_attached(p->conf->device))
+	if (conf_device_is_attached(p->conf->device))
 		return iface_has_link(p->conf->device);
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }

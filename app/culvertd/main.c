@@ -23,6 +23,7 @@
 #include "interrupt.h"
 #include "link.h"
 #include "log.h"
+#include "machine.h"
 #include "metrics.h"
 #include "notify.h"
 #include "privilege.h"
@@ -351,7 +352,7 @@ static int gateway_run(struct gateway *g)
 
 static int check(const char *path, const struct conf *conf)
 {
-	int rc = privilege_names_check(conf);
+	int rc = privilege_names_check(conf) | machine_check(conf);
 
 	if (rc < 0)
 		return rc;
@@ -387,7 +388,7 @@ int main(int argc, char **argv)
 		log_set_level(g.conf->log_level);
 	notify_start();
 	control_block_signals();
-	rc = privilege_check(g.conf);
+	rc = privilege_check(g.conf) | machine_check(g.conf);
 	if (rc == 0)
 		rc = eal_start(g.conf, o.verbose);
 	if (rc == 0) {

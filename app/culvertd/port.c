@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
-#include <rte_pci.h>
 
 #include "eal.h"
 #include "iface.h"
@@ -17,24 +15,17 @@
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
 
-bool port_is_pci(const char *device)
-{
-	struct rte_pci_addr addr;
-
-	return isxdigit((unsigned char)device[0]) && rte_pci_addr_parse(device, &addr) == 0;
-}
-
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
 {
-	if (port_is_pci(c->device)) {
+	if (conf_device_is_pci(c->device)) {
 		eal_log_start_show();
 		port_error(c,
 			"device %s not found, or bound to a kernel driver: see "
 			"'dpdk-devbind.py --status' and bind it to vfio-pci",
 			c->device);
 	} else if (iface_not_permitted() &&
-		   (iface_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
+		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
 		port_error(c,
 			"device \"%s\" not opened: run culvertd as root, or with the capabilities "
 			"CAP_NET_ADMIN and CAP_NET_RAW",
@@ -68,7 +59,7 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 		return -EIO;
 	}
 	memcpy(name, c->device, len);
-	if (!port_is_pci(c->device)) {
+	if (!conf_device_is_pci(c->device)) {
 		eal_log_begin();
 		rc = rte_eal_hotplug_add("vdev", name, comma != NULL ? comma + 1 : "");
 		eal_log_end(rc < 0 && !interrupted());
@@ -121,7 +112,8 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 // frames have room for: the interface's own mtu counts, which iface_check() has looked at.
 static uint16_t mtu_to_configure(const struct conf_port *c)
 {
-	return iface_is_attached(c->device) ? (uint16_t)RTE_MIN(c->mtu, RTE_ETHER_MTU) : c->mtu;
+	return conf_device_is_attached(c->device) ? (uint16_t)RTE_MIN(c->mtu, RTE_ETHER_MTU)
+						  : c->mtu;
 }
 
 // Every buffer has room for a frame, but some drivers use only whole kilobytes of it: a jumbo frame
@@ -183,7 +175,7 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
 		return "configuring it; does it allow this mtu and number of queues?";
-	if (!iface_is_attached(c->device))
+	if (!conf_device_is_attached(c->device))
 		*rc = rte_eth_dev_set_mtu(p->id, c->mtu);
 	if (*rc < 0 && *rc != -ENOTSUP)
 		return "mtu: the device does not allow this value";

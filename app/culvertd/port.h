@@ -30,9 +30,6 @@ struct port {
 	uint32_t link_changes;
 };
 
-// Whether the device is a PCI address, not a virtual device.
-bool port_is_pci(const char *device);
-
 // Opens and starts the device. Every failure is logged with its cause and the mend. Returns 0 or
 // -EIO.
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,

@@ -202,6 +202,7 @@ struct conf {
 	enum conf_audit audit;
 	unsigned int control_cpu;
 	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
+	struct conf_where control_cpu_where, worker_cpus_where;
 	unsigned int n_workers;
 	enum conf_idle idle;
 	unsigned int memory_mb;      // in all
@@ -258,6 +259,16 @@ struct conf {
 // problem found to errors, one line each, sorted by file and line: "file:line: item: problem, what
 // is allowed".
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
+
+#define CONF_PCI_NAME_MAX 20
+
+// Whether a device is a PCI address, not a virtual device; writes it with its domain:
+// "0000:00:05.0".
+bool conf_device_pci(char name[CONF_PCI_NAME_MAX], const char *device);
+bool conf_device_is_pci(const char *device);
+
+// Whether a virtual device attaches to an interface of the kernel that exists already.
+bool conf_device_is_attached(const char *device);
 
 // Wipes keys. NULL is fine.
 void conf_free(struct conf *c);

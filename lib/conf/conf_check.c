@@ -179,8 +179,18 @@ static void check_capture(struct conf_reader *r)
 			"takes memory that can be shared, must be false or memory.hugepages true");
 }
 
+// For what only the daemon can check.
+static void note_cpus(struct conf_reader *r)
+{
+	config_setting_t *cpus = conf_at(r->root, "cpus");
+
+	r->c->control_cpu_where = conf_where(conf_at(cpus, "control"));
+	r->c->worker_cpus_where = conf_where(conf_at(cpus, "workers"));
+}
+
 void conf_check(struct conf_reader *r)
 {
+	note_cpus(r);
 	conf_check_ports(r);
 	conf_check_routes(r);
 	conf_check_sas(r);

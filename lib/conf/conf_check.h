@@ -15,6 +15,9 @@ void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 
+// Refuses the device of a port, setting s, if it is neither a PCI address nor names a driver.
+void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
+
 // Check what an SA, an item of the list, does for traffic flow confidentiality and with IP headers,
 // and fill in the defaults that depend on other settings.
 void conf_check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);

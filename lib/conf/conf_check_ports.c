@@ -64,8 +64,10 @@ static void check_devices(struct conf_reader *r)
 	struct conf_set ifaces = {.index = conf_alloc(r, set.n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < set.n; i++) {
+		config_setting_t *item = conf_item(r, "ports", set.index[i]);
 		size_t len;
 
+		conf_check_device(r, conf_given(item, "device"), set.index[i]);
 		if (device_iface(c->ports[set.index[i]].device, &len) != NULL)
 			ifaces.index[ifaces.n++] = set.index[i];
 	}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "machine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "iface.h"
+#include "log.h"
+#include "port.h"
+
+#define PCI_DIR   "/sys/bus/pci/devices"
+#define LIST_SIZE 256 // octets of a list in a message
+
+// The first line of a file of the kernel's, without its newline. False if there is none.
+static bool line_read(char *line, size_t size, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	bool ok = f != NULL && fgets(line, (int)size, f) != NULL;
+
+	if (f != NULL)
+		fclose(f);
+	if (ok)
+		line[strcspn(line, "\n")] = '\0';
+	return ok;
+}
+
+// --- CPUs ---
+
+// A list like "0-3,8".
+static bool list_has(const char *list, unsigned int cpu)
+{
+	unsigned int first, last;
+	int n;
+
+	for (; sscanf(list, "%u%n", &first, &n) == 1; list += *list == ',') {
+		list += n;
+		last = first;
+		if (sscanf(list, "-%u%n", &last, &n) == 1)
+			list += n;
+		if (cpu >= first && cpu <= last)
+			return true;
+	}
+	return false;
+}
+
+static int cpu_check(
+	const struct conf_where *where, const char *setting, unsigned int cpu, const char *online)
+{
+	if (list_has(online, cpu))
+		return 0;
+	log_error("%s:%u: cpus.%s: there is no CPU %u: this machine has CPUs %s", where->file,
+		where->line, setting, cpu, online);
+	return -EIO;
+}
+
+static int cpus_check(const struct conf *conf)
+{
+	char online[LIST_SIZE];
+	int rc;
+
+	if (!line_read(online, sizeof(online), "/sys/devices/system/cpu/online"))
+		return 0; // then DPDK finds out
+	rc = cpu_check(&conf->control_cpu_where, "control", conf->control_cpu, online);
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		rc |= cpu_check(&conf->worker_cpus_where, "workers", conf->worker_cpus[i], online);
+	return rc;
+}
+
+// --- devices ---
+
+static void list_add(char list[LIST_SIZE], const char *word)
+{
+	if (strlen(list) + strlen(word) + 3 > LIST_SIZE)
+		return;
+	if (list[0] != '\0')
+		strcat(list, ", ");
+	strcat(list, word);
+}
+
+static void interfaces_list(char list[LIST_SIZE])
+{
+	struct if_nameindex *all = if_nameindex();
+
+	for (struct if_nameindex *i = all; i != NULL && i->if_name != NULL; i++)
+		if (strcmp(i->if_name, "lo") != 0)
+			list_add(list, i->if_name);
+	if (all != NULL)
+		if_freenameindex(all);
+}
+
+// False after a message.
+static bool interface_check(const struct conf_port *c, const char *name)
+{
+	char list[LIST_SIZE] = "";
+
+	if (if_nametoindex(name) != 0)
+		return true;
+	interfaces_list(list);
+	port_error(c,
+		"device \"%s\": there is no network interface \"%s\" here, there are: %s (see 'ip "
+		"link')",
+		c->device, name, list[0] != '\0' ? list : "none");
+	return false;
+}
+
+// Class 2: network cards.
+static bool is_card(const char *name)
+{
+	char path[512], class[32];
+
+	snprintf(path, sizeof(path), PCI_DIR "/%s/class", name);
+	return name[0] != '.' && line_read(class, sizeof(class), path) &&
+	       strncmp(class, "0x02", 4) == 0;
+}
+
+static void cards_list(char list[LIST_SIZE])
+{
+	DIR *dir = opendir(PCI_DIR);
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (is_card(d->d_name))
+			list_add(list, d->d_name);
+	if (dir != NULL)
+		closedir(dir);
+}
+
+static int pci_check(const struct conf_port *c, const char *name)
+{
+	char path[512], list[LIST_SIZE] = "";
+
+	snprintf(path, sizeof(path), PCI_DIR "/%s", name);
+	if (access(path, F_OK) == 0)
+		return 0;
+	cards_list(list);
+	port_error(c,
+		"there is no PCI device %s, network cards are: %s (see 'dpdk-devbind.py "
+		"--status'); for an interface of the kernel write device = "
+		"\"net_af_packet0,iface=eth1\"",
+		name, list[0] != '\0' ? list : "none");
+	return -EIO;
+}
+
+static int device_check(const struct conf_port *c)
+{
+	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
+
+	if (conf_device_pci(pci, c->device))
+		return pci_check(c, pci);
+	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
+		return 0;
+	return interface_check(c, name) ? iface_check(c, name) : -EIO;
+}
+
+int machine_check(const struct conf *conf)
+{
+	int rc = cpus_check(conf);
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		rc |= device_check(&conf->ports[i]);
+	return rc;
+}
