@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keyed hash for every table that packets from strangers fill: without the key nobody can choose
-// keys that collide. (A CRC or a seeded rte_jhash does not do: their collisions hold for every
+// keys that collide. (A CRC or a seeded Jenkins hash does not do: their collisions hold for every
 // seed, or for enough of them.) Any thread; docs/decisions/0027-keyed-hash.md lists the tables.
 //
 // The words are compressed by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway, "UMAC", 1999): two
