@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flow word and the decisions of a flow: flow_track() with all of lib/flow/ct.c and ct_tcp.c,
+// flow_unlink() of flow_table.c, flow_decision_get() and flow_decision_set() of flow_entry.h. Two
+// or three workers bring packets of one TCP or UDP flow to it, in every state, while it is removed.
+// Whatever the order: a fact that was learnt stays as long as the connection, the state is that of
+// the facts, what is dead stays dead and dies once, the flow counts for its source exactly while it
+// says so; and a decision is never mixed from those of two snapshots.
+#include "ct_tcp.c"
+
+#include <netinet/in.h>
+
+#include "explore.h"
+
+#define CLIENT  0
+#define SERVER  1
+#define ISN(of) (1000u * (of) + 100u)
+
+enum act {
+	SYN,      // of the client
+	SYN_ACK,  // of the server
+	ACK,      // of the client, which completes the handshake
+	DATA,     // of the server
+	FIN,      // of the client
+	FIN_BACK, // of the server, acknowledges it
+	LAST_ACK, // of the client
+	RST,      // of the client
+	SYN_NEW,  // of the client, for its next connection
+	REMOVE,
+	DECIDE_1, // for snapshot 1
+	DECIDE_2,
+	READ_1, // the decision for snapshot 1
+	READ_2,
+	ASK,    // of the client, UDP
+	ANSWER, // of the server, UDP
+	NOTHING,
+};
+
+// What was before, and what the threads do.
+struct scenario {
+	uint8_t proto;
+	enum act before[6];
+	enum act thread[EXPLORE_THREADS][2];
+};
+
+#define BEFORE(...)                                                                                \
+	{                                                                                          \
+		__VA_ARGS__, NOTHING                                                               \
+	}
+#define DOES(a, b)                                                                                 \
+	{                                                                                          \
+		a, b                                                                               \
+	}
+
+static const struct scenario scenarios[] = {
+	{IPPROTO_TCP, BEFORE(SYN), {DOES(SYN_ACK, DATA), DOES(ACK, FIN), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK),
+		{DOES(ACK, FIN), DOES(DATA, NOTHING), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK),
+		{DOES(ACK, NOTHING), DOES(DATA, NOTHING), DOES(RST, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK),
+		{DOES(FIN, LAST_ACK), DOES(FIN_BACK, NOTHING), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, FIN),
+		{DOES(FIN_BACK, NOTHING), DOES(LAST_ACK, SYN_NEW), DOES(RST, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, RST),
+		{DOES(SYN_NEW, NOTHING), DOES(DATA, NOTHING), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, RST),
+		{DOES(SYN_NEW, NOTHING), DOES(SYN_NEW, NOTHING), DOES(FIN_BACK, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK),
+		{DOES(REMOVE, NOTHING), DOES(REMOVE, NOTHING), DOES(FIN, NOTHING)}},
+	{IPPROTO_UDP, BEFORE(ASK),
+		{DOES(ANSWER, NOTHING), DOES(ANSWER, ASK), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_UDP, BEFORE(ASK, DECIDE_1),
+		{DOES(DECIDE_2, NOTHING), DOES(READ_1, READ_2), DOES(READ_2, READ_1)}},
+	{IPPROTO_UDP, BEFORE(ASK),
+		{DOES(DECIDE_1, NOTHING), DOES(DECIDE_2, NOTHING), DOES(READ_1, READ_2)}},
+};
+
+static struct model {
+	struct flow flow;
+	struct bucket bucket;
+	uint32_t learnt[EXPLORE_THREADS]; // words that were seen
+	uint8_t removed;
+} * model;
+
+static struct flow_table *table;
+static struct flow_worker worker;
+static _Atomic uint32_t *cells; // that count the flows of sources: one in each row
+
+unsigned int model_scenarios(void)
+{
+	return RTE_DIM(scenarios);
+}
+
+unsigned int model_threads(unsigned int scenario)
+{
+	(void)scenario;
+	return EXPLORE_THREADS;
+}
+
+static struct flow_pkt packet(enum act act, uint8_t proto)
+{
+	static const struct {
+		unsigned int dir;
+		uint8_t flags;
+		uint32_t seq, ack;
+		uint16_t len;
+	} segment[] = {
+		[SYN] = {CLIENT, RTE_TCP_SYN_FLAG, ISN(CLIENT), 0, 1},
+		[SYN_ACK] = {SERVER, RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG, ISN(SERVER),
+			ISN(CLIENT) + 1, 1},
+		[ACK] = {CLIENT, RTE_TCP_ACK_FLAG, ISN(CLIENT) + 1, ISN(SERVER) + 1, 0},
+		[DATA] = {SERVER, RTE_TCP_ACK_FLAG, ISN(SERVER) + 1, ISN(CLIENT) + 1, 10},
+		[FIN] = {CLIENT, RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG, ISN(CLIENT) + 1,
+			ISN(SERVER) + 1, 1},
+		[FIN_BACK] = {SERVER, RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG, ISN(SERVER) + 1,
+			ISN(CLIENT) + 2, 1},
+		[LAST_ACK] = {CLIENT, RTE_TCP_ACK_FLAG, ISN(CLIENT) + 2, ISN(SERVER) + 2, 0},
+		[RST] = {CLIENT, RTE_TCP_RST_FLAG, ISN(CLIENT) + 1, 0, 0},
+		[SYN_NEW] = {CLIENT, RTE_TCP_SYN_FLAG, ISN(CLIENT) + 5000, 0, 1},
+		[ASK] = {CLIENT, 0, 0, 0, 0},
+		[ANSWER] = {SERVER, 0, 0, 0, 0},
+	};
+	struct flow_pkt p = {.dir = (uint8_t)segment[act].dir,
+		.tcp_flags = segment[act].flags,
+		.seq = segment[act].seq,
+		.ack = segment[act].ack,
+		.seq_len = segment[act].len,
+		.window = 1000,
+		.scale = FLOW_NO_SCALE};
+
+	p.key = model->flow.key;
+	p.key.proto = proto;
+	return p;
+}
+
+static void decide(uint32_t generation)
+{
+	const struct flow_decision d = {(void *)(uintptr_t)generation,
+		(void *)(uintptr_t)generation, (void *)(uintptr_t)generation,
+		(void *)(uintptr_t)generation, (uint8_t)generation};
+
+	flow_decision_set(&model->flow, CLIENT, generation, &d);
+}
+
+static void read_decision(uint32_t generation)
+{
+	struct flow_decision d;
+
+	if (!flow_decision_get(&model->flow, CLIENT, generation, &d))
+		return;
+	explore_assert((uintptr_t)d.in_by == generation && (uintptr_t)d.sa_out == generation &&
+		       (uintptr_t)d.nexthop == generation && (uintptr_t)d.sa_in == generation &&
+		       d.verdict == generation);
+}
+
+static void act(enum act act, uint8_t proto, uint32_t *learnt)
+{
+	struct flow_pkt p;
+
+	switch (act) {
+	case REMOVE:
+		worker.removed = 0;
+		model->removed += flow_unlink(table, &worker, &model->flow);
+		break;
+	case DECIDE_1:
+	case DECIDE_2:
+		decide(1 + (act == DECIDE_2));
+		break;
+	case READ_1:
+	case READ_2:
+		read_decision(1 + (act == READ_2));
+		break;
+	case NOTHING:
+		break;
+	default:
+		p = packet(act, proto);
+		if (flow_track(table, 0, &model->flow, &p, 1) == DROP_NONE)
+			*learnt = flow_word(&model->flow);
+	}
+}
+
+static void table_setup(void)
+{
+	if (table == NULL) {
+		table = aligned_alloc(64, sizeof(*table));
+		memset(table, 0, sizeof(*table));
+		table->strict = true;
+		table->n_buckets = 1;
+	}
+	table->entry = &model->flow - 1;
+	table->bucket = &model->bucket;
+	table->sources.cell = cells = explore_alloc(2 * sizeof(uint32_t));
+}
+
+void model_setup(unsigned int scenario)
+{
+	const struct scenario *s = &scenarios[scenario];
+	struct flow_pkt first;
+	enum drop reason;
+	uint32_t learnt;
+
+	model = explore_alloc(sizeof(*model));
+	table_setup();
+	model->flow.hash = 1;
+	model->flow.key.addr[CLIENT].b[15] = 1;
+	model->flow.key.addr[SERVER].b[15] = 2;
+	model->flow.key.proto = s->proto;
+	model->bucket.tag[0] = 1;
+	model->bucket.number[0] = 1;
+	first = packet(s->before[0], s->proto);
+	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED;
+	flow_sources_add(&table->sources, &model->flow.key.addr[CLIENT]);
+	for (unsigned int i = 0; s->before[i] != NOTHING; i++)
+		act(s->before[i], s->proto, &learnt);
+}
+
+void model_thread(unsigned int scenario, unsigned int thread)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		act(scenarios[scenario].thread[thread][i], scenarios[scenario].proto,
+			&model->learnt[thread]);
+}
+
+// Counts of packets do not, nor when the last one came.
+bool model_matters(const volatile void *p)
+{
+	bool matters = true;
+
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		const struct flow_dir *d = &model->flow.dir[dir];
+
+		matters &= p != &d->packets && p != &d->octets && p != &d->seen;
+	}
+	return matters;
+}
+
+void model_end(unsigned int scenario)
+{
+	uint32_t word = model->flow.word;
+	bool dead = (word & FLOW_DEAD) != 0, counts = (word & FLOW_COUNTED) != 0 && !dead;
+
+	if (scenarios[scenario].proto == IPPROTO_TCP)
+		explore_assert(flow_word_state(word) == tcp_state(word));
+	else
+		explore_assert((word & FLOW_REPLIED) == 0 || flow_word_state(word) != FLOW_UDP_NEW);
+	for (unsigned int i = 0; i < EXPLORE_THREADS; i++) {
+		uint32_t learnt = model->learnt[i] & (FACTS | FLOW_REPLIED | FLOW_RESET);
+
+		if ((model->learnt[i] & FLOW_LIFE_MASK) == (word & FLOW_LIFE_MASK))
+			explore_assert((word & learnt) == learnt);
+		explore_assert(dead || (model->learnt[i] & FLOW_DEAD) == 0);
+	}
+	explore_assert(model->removed <= 1 && dead == (model->removed == 1));
+	explore_assert(cells[0] == counts && cells[1] == counts);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The anti-replay window: lib/sa/replay.c, of which replay_check(), replay_commit(), mark(),
+// raise_top(), rename_old(), replay_top() and replay_commit_burst() run. Two workers accept two
+// numbers each, or a burst and two, and three accept one each, of a few numbers that are next to
+// each other, equal, at the edges of the window, so far apart that they share a word of the ring,
+// or so far that words are renamed. Whatever the order: no number is accepted twice, none that was
+// left of the window when it came; one that is never left of the window is accepted.
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "explore.h"
+#include "replay.h"
+
+#define SIZE  32
+#define FIRST UINT64_C(200) // accepted before the threads begin
+#define FAR   (UINT64_C(1) << 35)
+#define BURST 4
+
+static const uint64_t offered[] = {
+	FIRST - 31, FIRST - 1, FIRST + 1, FIRST + 29, FIRST + 97, FIRST + FAR + 1};
+
+#define N             (unsigned int)(sizeof(offered) / sizeof(offered[0]))
+#define SCENARIOS_MAX 2000
+
+// What each thread offers, one after the other; the first thread a burst of the first numbers
+// before.
+struct scenario {
+	bool burst;
+	unsigned int threads, each;
+	uint8_t offers[EXPLORE_THREADS][2];
+};
+
+static struct scenario scenarios[SCENARIOS_MAX];
+
+static struct model {
+	struct replay replay;
+	uint64_t highest; // that was accepted
+	uint8_t offers[N], accepted[N];
+} * model;
+
+unsigned int model_scenarios(void)
+{
+	unsigned int n = 0;
+
+	for (uint8_t a = 0; a < N; a++)
+		for (uint8_t b = a; b < N; b++)
+			for (uint8_t c = b; c < N; c++)
+				scenarios[n++] = (struct scenario){false, 3, 1, {{a}, {b}, {c}}};
+	for (uint8_t x = 0; x < N * N; x++)
+		for (uint8_t y = x; y < N * N; y++)
+			scenarios[n++] =
+				(struct scenario){false, 2, 2, {{x / N, x % N}, {y / N, y % N}}};
+	for (uint8_t x = 0; x < N * N; x++)
+		scenarios[n++] = (struct scenario){true, 2, 2, {{0, N - 1}, {x / N, x % N}}};
+	return n;
+}
+
+unsigned int model_threads(unsigned int scenario)
+{
+	return scenarios[scenario].threads;
+}
+
+void model_setup(unsigned int scenario)
+{
+	(void)scenario;
+	model = explore_alloc(sizeof(*model));
+	if (replay_init(&model->replay, SIZE) < 0)
+		return explore_assert(false);
+
+	size_t len = replay_words(&model->replay) * sizeof(uint64_t);
+	_Atomic uint64_t *slot = explore_alloc(len);
+
+	memcpy((void *)slot, (void *)model->replay.slot, len);
+	replay_fini(&model->replay);
+	model->replay.slot = slot;
+	replay_commit(&model->replay, FIRST);
+	model->highest = FIRST;
+}
+
+static void accept(unsigned int i, bool too_late)
+{
+	explore_assert(++model->accepted[i] == 1 && !too_late);
+	model->highest = RTE_MAX(model->highest, offered[i]);
+}
+
+// Whether it is left of the window already.
+static bool too_late(unsigned int i)
+{
+	return offered[i] + SIZE <= model->highest;
+}
+
+static void offer(unsigned int i)
+{
+	bool late = too_late(i);
+
+	model->offers[i]++;
+	if (replay_check(&model->replay, offered[i]) && replay_commit(&model->replay, offered[i]))
+		accept(i, late);
+}
+
+static void offer_burst(void)
+{
+	bool accepted[BURST] = {false}, late[BURST];
+
+	for (unsigned int i = 0; i < BURST; i++) {
+		late[i] = too_late(i);
+		model->offers[i]++;
+	}
+	replay_commit_burst(&model->replay, offered, accepted, BURST);
+	for (unsigned int i = 0; i < BURST; i++)
+		if (accepted[i])
+			accept(i, late[i]);
+}
+
+void model_thread(unsigned int scenario, unsigned int thread)
+{
+	const struct scenario *s = &scenarios[scenario];
+
+	if (s->burst && thread == 0)
+		offer_burst();
+	for (unsigned int i = 0; i < s->each; i++)
+		offer(s->offers[thread][i]);
+}
+
+bool model_matters(const volatile void *p)
+{
+	(void)p;
+	return true;
+}
+
+void model_end(unsigned int scenario)
+{
+	uint64_t top = replay_top(&model->replay);
+
+	(void)scenario;
+	for (unsigned int i = 0; i < N; i++) {
+		explore_assert(model->accepted[i] == 0 || offered[i] <= top);
+		// The window only moves to the right, so it never was to the right of this one.
+		if (model->offers[i] > 0 && offered[i] + SIZE > top)
+			explore_assert(model->accepted[i] == 1);
+		if (model->accepted[i] > 0)
+			explore_assert(!replay_check(&model->replay, offered[i]));
+	}
+}

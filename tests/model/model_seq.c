@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Claims of sequence numbers: sa_out_take_seq() and sa_out_hold_seq() of lib/sa/sa.h, refuse() and
+// frame() of lib/esp/esp_out.c, and sa_out_allow() of lib/sa/sa.c. Two or three workers take runs
+// of numbers near the last one there is, with ESN and without, or near the end of what is reserved,
+// which the control thread moves on meanwhile. Whatever the order: no number is used twice, none
+// above the last one there is or the highest limit; the counter does not wrap; where nothing else
+// stops them, every number up to the end is used.
+#include "esp_out.c"
+
+#include "explore.h"
+
+#define RUNS     2
+#define NUMBERS  10 // in front of the end
+#define RUN_LONG (UINT16_MAX / 3)
+
+// A run of numbers: its length. Of a long one only the first and the last are used.
+struct scenario {
+	unsigned int workers;
+	bool esn, allows; // the control thread is the third thread, and moves the limit
+	uint32_t run[RUNS];
+};
+
+static const struct scenario scenarios[] = {
+	{2, false, false, {1, 2}},
+	{2, true, false, {2, 1}},
+	{3, false, false, {1, 1}},
+	{3, true, false, {2, 2}},
+	{3, true, false, {RUN_LONG, RUN_LONG}},
+	{2, false, true, {1, 2}},
+	{2, true, true, {2, 2}},
+};
+
+static struct model {
+	struct sa_out sa;
+	uint64_t allowed;
+	uint8_t used[NUMBERS];
+} * model;
+
+unsigned int model_scenarios(void)
+{
+	return RTE_DIM(scenarios);
+}
+
+unsigned int model_threads(unsigned int scenario)
+{
+	return scenarios[scenario].allows ? 3 : scenarios[scenario].workers;
+}
+
+// The number in front of the first that may be used.
+static uint64_t before(void)
+{
+	return model->sa.seq_max - NUMBERS;
+}
+
+static void allow(uint64_t seq)
+{
+	model->allowed = seq;
+	sa_out_allow(&model->sa, seq);
+}
+
+void model_setup(unsigned int scenario)
+{
+	const struct scenario *s = &scenarios[scenario];
+
+	model = explore_alloc(sizeof(*model));
+	model->sa.seq_max = s->esn ? SA_ESN_MAX : SA_SEQ_MAX;
+	model->sa.seq = before() + (s->allows ? 0 : NUMBERS - 3);
+	model->sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
+	allow(s->allows ? before() + 2 : UINT64_MAX);
+}
+
+// Has a packet framed with the number. One without room gets as far as that.
+static void use(uint64_t seq)
+{
+	struct rte_mbuf m = {.data_len = 20, .buf_len = 20};
+	struct crypto_op op;
+	uint64_t at = seq - before() - 1;
+
+	if (frame(&op, &model->sa, &m, 0, 20, 4, seq, 0) != DROP_NO_ROOM)
+		return;
+	explore_assert(at < NUMBERS && seq <= model->allowed);
+	if (at < NUMBERS)
+		explore_assert(++model->used[at] == 1);
+}
+
+static void worker(const struct scenario *s)
+{
+	for (unsigned int run = 0; run < RUNS; run++) {
+		uint32_t n = s->run[run];
+		uint64_t seq = sa_out_take_seq(&model->sa, n);
+
+		for (uint32_t i = 0; i<n; i += n> NUMBERS ? n - 1 : 1)
+			use(seq + i);
+	}
+}
+
+void model_thread(unsigned int scenario, unsigned int thread)
+{
+	const struct scenario *s = &scenarios[scenario];
+
+	if (thread < s->workers)
+		return worker(s);
+	allow(before() + 4);
+	allow(UINT64_MAX);
+}
+
+bool model_matters(const volatile void *p)
+{
+	(void)p;
+	return true;
+}
+
+void model_end(unsigned int scenario)
+{
+	const struct scenario *s = &scenarios[scenario];
+
+	for (unsigned int i = 0; !s->allows && i < 3 && s->run[0] < NUMBERS; i++)
+		explore_assert(model->used[NUMBERS - 3 + i] == 1);
+}

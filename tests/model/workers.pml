@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that run C code, the functions of lib/ themselves, up to their next atomic operation at a
+// time, in every order. The state is the memory that they share and their stacks, so a state that was
+// seen before is recognised, and the search ends. What the threads do and what must hold is in the
+// model_*.c that this is linked with; see explore.h.
+c_decl {
+	\#include "explore.h"
+};
+c_track "&explore" "sizeof(explore)" "Matched";
+
+int scenario, scenarios;
+bool begun;
+
+active proctype choose()
+{
+	c_code { now.scenarios = model_scenarios(); };
+	do // every scenario is searched
+	:: scenario + 1 < scenarios -> scenario++
+	:: break
+	od;
+	atomic {
+		c_code { explore_begin(now.scenario); };
+		begun = true
+	}
+	atomic {
+		c_expr { explore.thread[0].done && explore.thread[1].done && explore.thread[2].done };
+		c_code { model_end(now.scenario); };
+		assert(c_expr { !explore.wrong })
+	}
+}
+
+active [3] proctype thread()
+{
+	begun;
+	do
+	:: atomic {
+		c_expr { !explore.thread[Pthread->_pid - 1].done } ->
+		c_code { explore_run(Pthread->_pid - 1); };
+		assert(c_expr { !explore.wrong })
+	}
+	:: c_expr { explore.thread[Pthread->_pid - 1].done } -> break
+	od
+}
