@@ -7,17 +7,22 @@
 #include "groups.h"
 #include "log.h"
 
-static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
+static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state was,
+	enum dad_state state)
 {
 	struct gateway *g = arg;
 	char text[IP_ADDR_STRLEN];
 
 	address_apply(g, g->snapshot);
+	if (was == DAD_DUPLICATE)
+		log_info("port \"%s\": address %s is used: no other station claims it any more",
+			g->conf->ports[port].name, ip_addr_format(text, addr));
 	if (state == DAD_ASSIGNED) {
 		groups_addr_assigned(g, port, addr);
 		control_announce_addr(g, port, addr);
 	} else {
-		log_error("port \"%s\": address %s is another station's and is not used",
+		log_error("port \"%s\": address %s is another station's and is not used: "
+			  "checked again every minute",
 			g->conf->ports[port].name, ip_addr_format(text, addr));
 	}
 }

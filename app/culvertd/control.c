@@ -264,7 +264,7 @@ static void dad_event(struct gateway *g, const struct event *e, uint64_t now)
 	if (dad_state(g->dad, e->port, &e->addr) == DAD_ASSIGNED)
 		warn_conflict(g, e, now);
 	else
-		dad_heard(g->dad, e->port, &e->addr);
+		dad_heard(g->dad, e->port, &e->addr, now);
 }
 
 static void handle(struct gateway *g, const struct event *e, uint64_t now)

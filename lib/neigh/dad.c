@@ -5,14 +5,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
 #define TRANSMITS 1    // DupAddrDetectTransmits (RFC 4862 5.1)
 #define RETRY_MS  1000 // RetransTimer (RFC 4861 10)
+// Intervals between checks of a duplicate.
+#define AGAIN_MIN_MS 5000
+#define AGAIN_MAX_MS 60000
 
 struct dad_addr {
 	struct ip_addr addr;
 	uint16_t port;
 	_Atomic uint8_t state; // enum dad_state; written by control, read by workers
-	uint8_t sent;          // from here on control only
+	uint8_t sent;          // of this check; from here on control only
+	uint32_t interval_ms;  // to the next check of a duplicate
 	uint64_t next;
 };
 
@@ -56,15 +62,18 @@ static unsigned int find(const struct dad *d, uint16_t port, const struct ip_add
 	return i;
 }
 
-static void decide(struct dad *d, struct dad_addr *a, enum dad_state state)
+static enum dad_state state_of(const struct dad_addr *a)
 {
-	atomic_store_explicit(&a->state, (uint8_t)state, memory_order_relaxed);
-	d->p.decided(d->p.arg, a->port, &a->addr, state);
+	return (enum dad_state)atomic_load_explicit(&a->state, memory_order_relaxed);
 }
 
-static bool is_tentative(const struct dad_addr *a)
+static void decide(struct dad *d, struct dad_addr *a, enum dad_state state)
 {
-	return atomic_load_explicit(&a->state, memory_order_relaxed) == DAD_TENTATIVE;
+	enum dad_state was = state_of(a);
+
+	atomic_store_explicit(&a->state, (uint8_t)state, memory_order_relaxed);
+	if (state != was)
+		d->p.decided(d->p.arg, a->port, &a->addr, was, state);
 }
 
 void dad_restart(struct dad *d, uint16_t port)
@@ -76,17 +85,25 @@ void dad_restart(struct dad *d, uint16_t port)
 			continue;
 		a->sent = 0;
 		a->next = 0;
+		a->interval_ms = 0;
 		atomic_store_explicit(&a->state, DAD_TENTATIVE, memory_order_relaxed);
 	}
 }
 
-void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr)
+void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
 	unsigned int i = find(d, port, addr);
+	struct dad_addr *a = &d->entry[i];
 
-	// Who wants an address that we have is told so (RFC 4862 5.4.3); we keep it.
-	if (i < d->n && is_tentative(&d->entry[i]))
-		decide(d, &d->entry[i], DAD_DUPLICATE);
+	// An assigned address is defended (RFC 4862 5.4.3). Between checks nothing changes: claims,
+	// however many, do not postpone the next one.
+	if (i == d->n || state_of(a) == DAD_ASSIGNED ||
+		(state_of(a) == DAD_DUPLICATE && a->sent == 0))
+		return;
+	a->interval_ms = RTE_MIN(RTE_MAX(2 * a->interval_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
+	a->next = now + a->interval_ms;
+	a->sent = 0;
+	decide(d, a, DAD_DUPLICATE);
 }
 
 void dad_tick(struct dad *d, uint64_t now)
@@ -94,7 +111,7 @@ void dad_tick(struct dad *d, uint64_t now)
 	for (unsigned int i = 0; i < d->n; i++) {
 		struct dad_addr *a = &d->entry[i];
 
-		if (!is_tentative(a) || now < a->next)
+		if (state_of(a) == DAD_ASSIGNED || now < a->next)
 			continue;
 		if (a->sent == TRANSMITS) {
 			decide(d, a, DAD_ASSIGNED);
@@ -110,17 +127,14 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 {
 	unsigned int i = find(d, port, addr);
 
-	return i < d->n ? (enum dad_state)atomic_load_explicit(
-				  &d->entry[i].state, memory_order_relaxed)
-			: DAD_ASSIGNED;
+	return i < d->n ? state_of(&d->entry[i]) : DAD_ASSIGNED;
 }
 
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
 {
 	for (unsigned int i = 0; i < d->n; i++)
 		if (ip_addr_equal(&d->entry[i].addr, addr) &&
-			atomic_load_explicit(&d->entry[i].state, memory_order_relaxed) !=
-				DAD_ASSIGNED)
+			state_of(&d->entry[i]) != DAD_ASSIGNED)
 			return false;
 	return true;
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Duplicate address detection (RFC 4862 5.4): whether an own IPv6 address is free to be used. The
-// control thread alone writes; workers only ask for the state of an address.
+// control thread alone writes; workers only read the state of an address.
+//
+// Any station on the link can claim an address once with a forged advertisement, so that a
+// duplicate is solicited again: after 5 seconds, then at intervals that double up to a minute. It
+// is used if nobody claims it within a second.
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +15,7 @@
 enum dad_state {
 	DAD_TENTATIVE, // not to be used yet
 	DAD_ASSIGNED,
-	DAD_DUPLICATE, // somebody else's: not to be used at all
+	DAD_DUPLICATE, // another station's: not used, and checked again
 };
 
 struct dad;
@@ -20,8 +24,9 @@ struct dad_params {
 	unsigned int max; // addresses
 	// Sends a solicitation for addr, from none (::), on a port.
 	void (*solicit)(void *arg, uint16_t port, const struct ip_addr *addr);
-	// The address is no longer tentative.
-	void (*decided)(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state);
+	// The state of the address has changed from was, to DAD_ASSIGNED or DAD_DUPLICATE.
+	void (*decided)(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state was,
+		enum dad_state state);
 	void *arg;
 };
 
@@ -40,7 +45,7 @@ int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 void dad_restart(struct dad *d, uint16_t port);
 
 // Another station wants addr, too, or has it: it solicited for it from none (::), or advertised it.
-void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr);
+void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
 // Solicits and decides. Call every 100 ms or so.
 void dad_tick(struct dad *d, uint64_t now);

@@ -32,9 +32,10 @@ static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
 	(void)arg, (void)port, (void)addr;
 }
 
-static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state state)
+static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state was,
+	enum dad_state state)
 {
-	(void)arg, (void)port, (void)addr, (void)state;
+	(void)arg, (void)port, (void)addr, (void)was, (void)state;
 }
 
 static void ask_nobody(

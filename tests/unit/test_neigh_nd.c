@@ -175,9 +175,11 @@ static void dad_solicit(void *arg, uint16_t port, const struct ip_addr *a)
 	seen.solicited++;
 }
 
-static void dad_decided(void *arg, uint16_t port, const struct ip_addr *a, enum dad_state state)
+static void dad_decided(
+	void *arg, uint16_t port, const struct ip_addr *a, enum dad_state was, enum dad_state state)
 {
 	(void)arg;
+	assert_int_equal(was, seen.state);
 	assert_int_equal(port, PORT);
 	assert_true(ip_addr_equal(a, &addr));
 	seen.decided++;
@@ -209,7 +211,7 @@ static void test_assigned(void **state)
 	}
 	dad_tick(d, 6000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
-	dad_heard(d, PORT, &addr); // too late: it is ours
+	dad_heard(d, PORT, &addr, 8000); // too late: it is ours
 	dad_tick(d, 9000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
 	assert_int_equal(seen.solicited, 1);
@@ -230,13 +232,15 @@ static void test_restarted(void **state)
 	dad_restart(d, PORT + 1); // another link
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
 	dad_restart(d, PORT);
+	seen.state = DAD_TENTATIVE;
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_TENTATIVE);
 	assert_false(dad_may_use(d, &addr));
 	dad_tick(d, 6100);
 	assert_int_equal(seen.solicited, 2);
-	dad_heard(d, PORT, &addr);
+	dad_heard(d, PORT, &addr, 6200);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	dad_restart(d, PORT);
+	seen.state = DAD_TENTATIVE;
 	dad_tick(d, 6200);
 	dad_tick(d, 7200);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
@@ -252,17 +256,48 @@ static void test_duplicate(void **state)
 
 	(void)state;
 	dad_tick(d, 5000);
-	dad_heard(d, PORT + 1, &addr); // another link
-	dad_heard(d, PORT, &other);
+	dad_heard(d, PORT + 1, &addr, 5000); // another link
+	dad_heard(d, PORT, &other, 5000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_TENTATIVE);
 	assert_int_equal(dad_state(d, PORT, &other), DAD_ASSIGNED);
-	dad_heard(d, PORT, &addr);
+	dad_heard(d, PORT, &addr, 5000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	dad_tick(d, 9000);
-	dad_heard(d, PORT, &addr);
+	dad_heard(d, PORT, &addr, 9000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	assert_int_equal(seen.decided, 1);
 	assert_int_equal(seen.state, DAD_DUPLICATE);
+	dad_free(d);
+}
+
+// One forged advertisement disables an address for seconds, not for ever; an owner that goes on
+// claiming it keeps it, and is asked less and less often, at least once a minute.
+static void test_duplicate_again(void **state)
+{
+	struct dad *d = dad_of_one();
+	uint64_t now, asked = 0;
+
+	(void)state;
+	dad_tick(d, 0);
+	dad_heard(d, PORT, &addr, 0);
+	for (now = 100; now < 600000; now += 100) {
+		unsigned int before = seen.solicited;
+
+		dad_tick(d, now);
+		if (seen.solicited > before) {
+			assert_in_range(now - asked, 5000, 60100);
+			asked = now;
+			dad_heard(d, PORT, &addr, now + 50); // the owner's answer
+		}
+		dad_heard(d, PORT, &addr, now + 60); // further claims change nothing
+		assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
+	}
+	assert_in_range(seen.solicited, 10, 16);
+	assert_int_equal(seen.decided, 1);
+	for (uint64_t end = now + 62000; now < end; now += 100)
+		dad_tick(d, now);
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
+	assert_int_equal(seen.decided, 2);
 	dad_free(d);
 }
 
@@ -275,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_assigned),
 		cmocka_unit_test(test_restarted),
 		cmocka_unit_test(test_duplicate),
+		cmocka_unit_test(test_duplicate_again),
 	};
 
 	return cmocka_run_group_tests(tests, eal_qsbr_start, eal_qsbr_stop);
