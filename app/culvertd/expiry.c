@@ -45,6 +45,7 @@ static void out_check(struct sa_out *sa, uint64_t now_ms)
 	uint64_t used[LIFETIME_UNITS];
 	enum lifetime_unit unit;
 
+	sa_out_sample(sa, now_ms);
 	sa_out_used(sa, now_ms, used);
 	note_traffic(&sa->sa, used, now_ms);
 	if (ends(&sa->sa, "out", used, &unit))

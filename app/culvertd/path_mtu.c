@@ -3,9 +3,18 @@
 
 #include <stdlib.h>
 
+#include <sys/random.h>
+
+#include "esp_probe.h"
 #include "gateway.h"
 #include "log.h"
 #include "retire.h"
+#include "sa_send.h"
+
+static uint16_t link_mtu(const struct gateway *g, const struct sa_path *path)
+{
+	return g->snapshot->port[path->nexthop->port].mtu;
+}
 
 // Gives the SAs to a peer paths of that size, or of their first link's if it is smaller.
 static void resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
@@ -20,7 +29,7 @@ static void resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
 
 		if (!ip_addr_equal(&sa->peer.addr, peer) || path->nexthop == NULL)
 			continue;
-		size = (uint16_t)RTE_MIN(mtu, s->port[path->nexthop->port].mtu);
+		size = (uint16_t)RTE_MIN(mtu, link_mtu(g, path));
 		if (path->link_mtu == size)
 			continue;
 		resized = sa_path_resized(&sa->sa, path, size);
@@ -48,12 +57,60 @@ static struct path_mtu *add(struct path_mtus *m, const struct ip_addr *peer)
 		m->of = of;
 		m->room = room;
 	}
-	m->of[m->n] = (struct path_mtu){.peer = *peer, .mtu = UINT16_MAX};
+	m->of[m->n] = (struct path_mtu){.peer = *peer, .search.mtu = UINT16_MAX};
 	return &m->of[m->n++];
 }
 
+// Whether a probe can be sent by the SA.
+static bool may_probe(const struct sa_out *sa)
+{
+	return sa_out_path(sa)->nexthop != NULL && sa->sa.stop == DROP_NONE &&
+	       sa_out_seq(sa) < atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
+}
+
+static struct sa_out *sa_to(const struct gateway *g, const struct ip_addr *peer)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) && may_probe(s->sa_out[i]))
+			return s->sa_out[i];
+	return NULL;
+}
+
+static struct sa_out *sa_of(const struct gateway *g, const struct path_mtu *p)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (s->sa_out[i]->sa.spi == p->search.spi &&
+			ip_addr_equal(&s->sa_out[i]->peer.addr, &p->peer) &&
+			may_probe(s->sa_out[i]))
+			return s->sa_out[i];
+	return NULL;
+}
+
+// The SA that sent the packet which the error quotes, or one that may have.
+static struct sa_out *sa_quoted(const struct gateway *g, const struct event *e)
+{
+	const struct snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		struct sa_out *sa = s->sa_out[i];
+		bool match = e->spi != 0
+				     ? sa->sa.spi == e->spi
+				     : sa->sa.udp_port != 0 && sa->sa.udp_port == e->peer_port &&
+					       sa->peer.port == e->addr_port;
+
+		if (match && ip_addr_equal(&sa->peer.addr, &e->addr) && may_probe(sa))
+			return sa;
+	}
+	return NULL;
+}
+
 // At most one line a second.
-static void tell(const struct gateway *g, const struct event *e, uint64_t now_ms)
+static void tell(const struct gateway *g, const struct path_mtu *p, enum path_result result,
+	const struct event *e, uint64_t now_ms)
 {
 	static uint64_t next_ms;
 	char peer[IP_ADDR_STRLEN], router[IP_ADDR_STRLEN];
@@ -61,46 +118,148 @@ static void tell(const struct gateway *g, const struct event *e, uint64_t now_ms
 	if (now_ms < next_ms)
 		return;
 	next_ms = now_ms + 1000;
-	log_info("path to %s takes %u octets, says %s by port \"%s\"",
-		ip_addr_format(peer, &e->addr), e->mtu, ip_addr_format(router, &e->peer),
-		g->conf->ports[e->port].name);
+	ip_addr_format(peer, &p->peer);
+	if (result == PATH_CONFIRMED)
+		log_info("path MTU to %s is %u, reported by %s on port \"%s\"", peer, p->search.mtu,
+			ip_addr_format(router, &e->peer), g->conf->ports[e->port].name);
+	else if (result == PATH_RAISED && p->search.mtu == UINT16_MAX)
+		log_info("path MTU to %s is that of the first link again", peer);
+	else if (result == PATH_RAISED)
+		log_info("path MTU to %s is %u", peer, p->search.mtu);
+	else if (result == PATH_REFUTED)
+		log_info("path MTU to %s stays as it is: no probe confirmed an ICMP error", peer);
 }
 
-void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms)
+// Begins a search with packets of the SA.
+static void begin(struct path_mtu *p, const struct sa_out *sa, uint16_t size, uint64_t now_ms)
 {
-	struct path_mtu *known = find(&g->path_mtus, &e->addr);
+	path_search_begin(&p->search, size, sa->sa.spi, sa_out_seq(sa), now_ms);
+}
 
-	if (known == NULL)
-		known = add(&g->path_mtus, &e->addr);
-	if (known == NULL || known->mtu <= e->mtu) // told by several packets
+// False: it could not be made.
+static bool probe_send(struct gateway *g, struct path_mtu *p, struct sa_out *sa,
+	const struct rte_ether_addr *mac, uint64_t now_ms)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
+	uint16_t id;
+
+	if (m == NULL)
+		return false;
+	// Who has not seen the probe does not know its identification.
+	if (getrandom(&id, sizeof(id), 0) < 0 || !esp_probe_make(sa, m, p->search.size, id)) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	path_search_probed(&p->search, id, rte_pktmbuf_data_len(m), now_ms);
+	sa_send(g, sa, m, mac);
+	return true;
+}
+
+// One probe of the search, if the link address of the next hop is known by now.
+static void probe(struct gateway *g, struct path_mtu *p, struct sa_out *sa, uint64_t now_ms)
+{
+	struct rte_ether_addr mac;
+
+	if (!sa_send_ready(g, sa, &mac, now_ms) || !probe_send(g, p, sa, &mac, now_ms))
+		p->search.due_ms = now_ms + PATH_ANSWER_MS;
+}
+
+static void conclude(struct gateway *g, struct path_mtu *p, enum path_result result,
+	const struct event *e, uint64_t now_ms)
+{
+	tell(g, p, result, e, now_ms);
+	if (result == PATH_CONFIRMED || result == PATH_RAISED)
+		resize(g, &p->peer, p->search.mtu);
+}
+
+static void answered(struct gateway *g, struct path_mtu *p, const struct event *e, uint64_t now_ms)
+{
+	const struct sa_out *sa = sa_of(g, p);
+	uint32_t age_ms = g->conf->pmtu_age_s * UINT32_C(1000);
+	enum path_result result = path_search_answered(
+		&p->search, e->mtu, sa != NULL ? sa_out_seq(sa) : p->search.above, age_ms, now_ms);
+
+	conclude(g, p, result, e, now_ms);
+}
+
+// An error that nothing proves yet: the largest packet that is sent now becomes a probe.
+static void suspect(struct gateway *g, struct path_mtu *p, const struct event *e, uint64_t now_ms)
+{
+	const struct sa_out *sa;
+
+	if (p != NULL && (p->search.size != 0 || p->search.quiet || e->mtu >= p->search.mtu))
 		return;
-	known->mtu = e->mtu;
-	known->until_ms = now_ms + g->conf->pmtu_age_s * UINT64_C(1000);
-	tell(g, e, now_ms);
-	resize(g, &e->addr, e->mtu);
+	sa = sa_quoted(g, e);
+	if (sa == NULL || e->mtu >= sa_out_path(sa)->link_mtu)
+		return;
+	if (p == NULL)
+		p = add(&g->path_mtus, &e->addr);
+	if (p != NULL)
+		begin(p, sa, sa_out_path(sa)->link_mtu, now_ms);
 }
 
 uint16_t path_mtu_known(struct gateway *g, const struct ip_addr *peer)
 {
 	const struct path_mtu *known = find(&g->path_mtus, peer);
 
-	return known != NULL ? known->mtu : UINT16_MAX;
+	return known != NULL ? known->search.mtu : UINT16_MAX;
+}
+
+// Something is due. False: there is nothing left to know about the peer.
+static bool go_on(struct gateway *g, struct path_mtu *p, uint64_t now_ms)
+{
+	struct path_search *s = &p->search;
+	struct sa_out *sa = s->size != 0 ? sa_of(g, p) : NULL;
+
+	if (s->size == 0 && s->mtu == UINT16_MAX)
+		return false;
+	if (sa == NULL) { // the search begins, or with another SA once more
+		sa = sa_to(g, &p->peer);
+		if (sa == NULL)
+			return false;
+		begin(p, sa, link_mtu(g, sa_out_path(sa)), now_ms);
+	}
+	if (s->probes < PATH_PROBES)
+		probe(g, p, sa, now_ms);
+	else
+		conclude(g, p, path_search_unanswered(s, link_mtu(g, sa_out_path(sa)), now_ms),
+			NULL, now_ms);
+	return true;
+}
+
+void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms)
+{
+	struct path_mtu *p = find(&g->path_mtus, &e->addr);
+	const struct path_quote q = {e->mtu, e->spi, rte_be_to_cpu_32(e->seq),
+		rte_be_to_cpu_16(e->quoted_id), e->quoted_len};
+
+	if (p != NULL && path_search_is_answer(&p->search, &q))
+		answered(g, p, e, now_ms);
+	else
+		suspect(g, p, e, now_ms);
+	p = find(&g->path_mtus, &e->addr);
+	if (p != NULL && now_ms >= p->search.due_ms)
+		go_on(g, p, now_ms);
+}
+
+static void tick(struct gateway *g, struct path_mtu *p, uint64_t now_ms)
+{
+	struct path_mtus *m = &g->path_mtus;
+	const struct ip_addr peer = p->peer;
+
+	if (go_on(g, p, now_ms))
+		return;
+	*p = m->of[--m->n];
+	resize(g, &peer, UINT16_MAX);
 }
 
 void path_mtu_tick(struct gateway *g, uint64_t now_ms)
 {
 	struct path_mtus *m = &g->path_mtus;
 
-	for (unsigned int i = 0; i < m->n;) {
-		struct ip_addr peer = m->of[i].peer;
-
-		if (now_ms < m->of[i].until_ms) {
-			i++;
-			continue;
-		}
-		m->of[i] = m->of[--m->n];
-		resize(g, &peer, UINT16_MAX);
-	}
+	for (unsigned int i = m->n; i-- > 0;)
+		if (now_ms >= m->of[i].search.due_ms)
+			tick(g, &m->of[i], now_ms);
 }
 
 void path_mtus_apply(struct gateway *g)
@@ -110,7 +269,7 @@ void path_mtus_apply(struct gateway *g)
 	if (!g->conf->pmtu_learn)
 		m->n = 0;
 	for (unsigned int i = 0; i < m->n; i++)
-		resize(g, &m->of[i].peer, m->of[i].mtu);
+		resize(g, &m->of[i].peer, m->of[i].search.mtu);
 }
 
 void path_mtus_fini(struct path_mtus *m)

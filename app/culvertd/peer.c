@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
 #include "esp_out.h"
 #include "log.h"
 #include "path_mtu.h"
 #include "retire.h"
+#include "sa_send.h"
 
 // A peer moves once in so long at most: two who both send genuine packets do not make it jump.
 #define MOVE_MS    1000
@@ -193,26 +193,19 @@ void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms)
 		note_others(g, &peer, now_ms);
 }
 
-// False if the next hop's link address is still asked for.
+// False if the next hop's link address is still being resolved.
 static bool keepalive_send(struct gateway *g, const struct sa_out *sa, uint64_t now_ms)
 {
-	static struct neigh_hints hints;
-	const struct sa_path *path = sa_out_path(sa);
-	const struct nexthop *nh = path->nexthop;
-	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
-	uint32_t sought = neigh_seek(g->neigh, &hints, nh->port, next);
 	struct rte_ether_addr mac;
 	struct rte_mbuf *m;
 
-	if (neigh_ask(g->neigh, &hints, sought, nh->port, next, &mac) != NEIGH_KNOWN) {
-		neigh_resolve(g->neigh, nh->port, next, now_ms);
+	if (!sa_send_ready(g, sa, &mac, now_ms))
 		return false;
-	}
 	m = rte_pktmbuf_alloc(g->pool);
 	if (m == NULL)
 		return false;
-	esp_out_keepalive(m, path);
-	control_send_packet(g, m, nh->port, &mac);
+	esp_out_keepalive(m, sa_out_path(sa));
+	sa_send(g, sa, m, &mac);
 	g->counters.keepalives_out++;
 	return true;
 }

@@ -37,7 +37,7 @@ struct crypto_key {
 	uint64_t iv_mask;
 };
 
-#define CRYPTO_WORKERS_MAX 16
+#define CRYPTO_WORKERS_MAX 17 // and the control thread, which seals as the last
 
 // All engines there are, fastest first; ends with NULL. Not every build has all of them.
 extern const char *const crypto_engine_names[];

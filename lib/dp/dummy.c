@@ -65,7 +65,9 @@ static bool add(struct worker *w, struct sa_out *sa, const struct sa_path *path)
 // One worker makes the dummies of an SA, always the same.
 static bool is_mine(const struct worker *w, const struct sa *sa)
 {
-	return (rte_be_to_cpu_32(sa->spi) * 2654435761u >> 16) % sa->n_workers == w->id;
+	unsigned int n_workers = sa->n_workers - 1; // without the control thread
+
+	return (rte_be_to_cpu_32(sa->spi) * 2654435761u >> 16) % n_workers == w->id;
 }
 
 static void fill(struct worker *w, struct sa_out *sa)

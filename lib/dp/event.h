@@ -19,7 +19,7 @@ enum event_kind {
 	EVENT_ND_ADVERTISED, // an advertisement of addr
 	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
 	EVENT_MLD_QUERY,     // a router asks who listens to the group addr; none (::): to any
-	EVENT_PMTU,          // router peer has said what the way to addr takes
+	EVENT_PMTU,          // router peer reports the MTU of a link on the path to addr
 	EVENT_PEER_HEARD,    // the peer of the inbound SA spi speaks from addr and addr_port
 	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for a reason to be audited
@@ -39,17 +39,21 @@ struct event {
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
-	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_HEARD
+	rte_be16_t addr_port, peer_port; // also of EVENT_PMTU; addr_port also of EVENT_PEER_HEARD
 	struct ip_addr peer;
-	uint16_t mtu;        // of EVENT_PMTU: octets of IP packet
-	uint32_t rule;       // of EVENT_RULE: index in the snapshot's rules
-	uint32_t generation; // of the snapshot
+	// Of EVENT_PMTU: octets that the link takes; length and identification of the packet
+	// quoted. spi 0: the quote ends behind the UDP header, whose ports it has; else seq is
+	// there, too.
+	uint16_t mtu, quoted_len;
+	rte_be16_t quoted_id; // of IPv4
+	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
+	uint32_t generation;  // of the snapshot
 	// Of EVENT_AUDIT:
 	uint8_t reason;      // enum drop
 	uint8_t worker;      // that tells
 	bool inner;          // addr, peer and the rest are of a packet that is not protected;
 			     // none of one made here
-	rte_be32_t spi, seq; // of one that is; spi also of EVENT_PEER_HEARD
+	rte_be32_t spi, seq; // of one that is; spi also of EVENT_PEER_HEARD, both of EVENT_PMTU
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known
 	uint64_t count;      // drops of the SA for the reason that the worker has seen

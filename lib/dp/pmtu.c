@@ -6,23 +6,22 @@
 #include "ipv4.h"
 #include "trace.h"
 
-// An error comes back before so many further packets have been sent. Who has not seen an ESP packet
-// guesses SPI and sequence number together once in 2^44 trials.
-#define RECENT  (UINT32_C(1) << 20)
 #define UDP_LEN 8
 
 // The head of the packet that an error is about, as far as it is to be compared.
 struct quoted {
 	struct ip_addr src, dst;
-	uint16_t len; // as its header has it
+	uint16_t len;  // as its header has it
+	rte_be16_t id; // of IPv4
 	uint8_t proto;
 	rte_be16_t port[2]; // of UDP, else 0
-	rte_be32_t spi;
-	uint32_t seq;
+	rte_be32_t spi;     // 0: the quote ends behind the UDP header
+	rte_be32_t seq;
 	uint32_t mtu; // of the link that it did not fit; 0: the router does not say
 };
 
-// ESP, or ESP in UDP, with len octets of it there (RFC 792: at least 8 octets).
+// ESP, or ESP in UDP, with len octets of it there. RFC 792 wants 8, which of UDP is the header;
+// RFC 4443 2.4 more.
 static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 {
 	rte_be32_t head[2];
@@ -31,6 +30,8 @@ static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 		memcpy(q->port, l4, sizeof(q->port));
 		l4 += UDP_LEN;
 		len -= UDP_LEN;
+		if (len < sizeof(head))
+			return ip_addr_is_v4(&q->dst);
 	} else if (q->proto != IPPROTO_ESP) {
 		return false;
 	}
@@ -38,8 +39,8 @@ static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 		return false;
 	memcpy(head, l4, sizeof(head));
 	q->spi = head[0];
-	q->seq = rte_be_to_cpu_32(head[1]);
-	return true;
+	q->seq = head[1];
+	return q->spi != 0; // RFC 4303 2.1
 }
 
 static bool read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
@@ -59,6 +60,7 @@ static bool read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
 		.src = ip_addr_from_v4(ip->src_addr),
 		.dst = ip_addr_from_v4(ip->dst_addr),
 		.len = rte_be_to_cpu_16(ip->total_length),
+		.id = ip->packet_id,
 		.proto = ip->next_proto_id,
 		.mtu = rte_be_to_cpu_16(((const struct rte_icmp_hdr *)icmp)->icmp_seq_nb),
 	};
@@ -109,15 +111,6 @@ static bool is_of(const struct quoted *q, const struct sa_out *sa)
 		       memcmp(six->dst_addr, &q->dst, sizeof(q->dst)) == 0;
 	return ip_addr_is_v4(&q->dst) && four->src_addr == ip_addr_v4(&q->src) &&
 	       four->dst_addr == ip_addr_v4(&q->dst);
-}
-
-// Whether the SA has sent the packet, and not long ago.
-static bool sent_lately(struct sa_out *sa, uint32_t seq)
-{
-	uint64_t last = RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa->seq_max);
-	uint32_t before = (uint32_t)last - seq;
-
-	return before < RECENT && before < last;
 }
 
 // The SA that sent the packet quoted, or NULL.
@@ -173,6 +166,12 @@ static void tell_control(struct worker *w, const struct pkt *p, const struct quo
 			      .addr = q->dst,
 			      .peer = pkt_src(p),
 			      .mtu = (uint16_t)q->mtu,
+			      .quoted_len = q->len,
+			      .quoted_id = q->id,
+			      .peer_port = q->port[0],
+			      .addr_port = q->port[1],
+			      .spi = q->spi,
+			      .seq = q->seq,
 		      });
 }
 
@@ -187,35 +186,52 @@ static bool read_quoted(struct quoted *q, const struct pkt *p)
 	return pkt_is_v4(p) ? read_v4(q, pkt_ip(p)) : read_v6(q, pkt_ip6(p));
 }
 
+// Whether a quote without SPI is of ESP in UDP that an SA may have sent.
+static bool is_of_udp_end(const struct worker *w, const struct quoted *q)
+{
+	const struct snapshot *s = w->snapshot;
+
+	return s->udp_ports != NULL && snapshot_has_udp_port(s, q->port[0]) &&
+	       snapshot_has_udp_end(s, &q->src);
+}
+
+// Whether an SA sent the packet: in the last seconds, as far as the quote shows. Who has not seen
+// one of its packets guesses SPI and number together; without them the control thread believes
+// nothing but what it has provoked.
+static bool is_sent(const struct worker *w, const struct quoted *q)
+{
+	const struct sa_out *sa;
+
+	if (q->spi == 0)
+		return is_of_udp_end(w, q);
+	sa = find_sa(w->snapshot, q);
+	return sa != NULL && sa_out_is_recent(sa, rte_be_to_cpu_32(q->seq));
+}
+
 bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
 {
 	struct quoted q;
 
-	return w->snapshot->pmtu_min != 0 && comes_from_outside(w, p) && pmtu_is_error(p) &&
-	       read_quoted(&q, p) && find_sa(w->snapshot, &q) != NULL;
+	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p) || !pmtu_is_error(p) ||
+		!read_quoted(&q, p))
+		return false;
+	return q.spi == 0 ? is_of_udp_end(w, &q) : find_sa(w->snapshot, &q) != NULL;
 }
 
 enum drop pmtu_hear(struct worker *w, struct pkt *p)
 {
 	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
 	struct quoted q;
-	struct sa_out *sa;
-	uint16_t now;
 
 	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p))
 		return DROP_LOCAL_UNSERVED;
 	if (!read_quoted(&q, p))
 		return DROP_PMTU_IMPLAUSIBLE;
-	sa = find_sa(w->snapshot, &q);
-	if (sa == NULL || !sent_lately(sa, q.seq))
-		return DROP_PMTU_IMPLAUSIBLE;
-	now = sa_out_path(sa)->link_mtu;
 	if (q.mtu == 0) // RFC 1191 5
-		q.mtu = plateau_below((uint16_t)RTE_MIN(q.len, now));
-	if (q.mtu < least)
+		q.mtu = plateau_below(q.len);
+	if (q.mtu < least || q.mtu >= q.len || !is_sent(w, &q))
 		return DROP_PMTU_IMPLAUSIBLE;
-	if (q.mtu < now)
-		tell_control(w, p, &q);
+	tell_control(w, p, &q);
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);

@@ -51,6 +51,8 @@ static void name_set(struct sa *sa, const char *name)
 
 static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
 {
+	unsigned int n_workers = p->n_workers + (dir == CRYPTO_SEAL); // the control thread
+
 	*sa = (struct sa){
 		.spi = rte_cpu_to_be_32(p->spi),
 		.iv_len = p->key.cipher->iv_len,
@@ -74,19 +76,19 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.remote = p->remote,
 		.cipher = p->key.cipher,
 		.auth = p->key.auth,
-		.n_workers = p->n_workers,
+		.n_workers = n_workers,
 	};
 	sa->asked = sa_params_constant(p);
 	name_set(sa, p->name);
 	lifetime_init(&sa->lifetime, p->soft, p->hard, p->key.cipher, seq_end(sa));
 
-	size_t size = p->n_workers * sizeof(sa->counters[0]);
+	size_t size = n_workers * sizeof(sa->counters[0]);
 
 	sa->counters = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
 	if (sa->counters == NULL)
 		return -ENOMEM;
 	memset(sa->counters, 0, size);
-	sa->session = crypto_session_new(&p->key, dir, p->engine, p->n_workers);
+	sa->session = crypto_session_new(&p->key, dir, p->engine, n_workers);
 	return sa->session != NULL ? 0 : -errno;
 }
 
@@ -346,6 +348,25 @@ void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]
 void sa_out_start_behind(struct sa_out *sa, uint64_t seq)
 {
 	atomic_store_explicit(&sa->seq, seq, memory_order_relaxed);
+	atomic_store_explicit(&sa->seq_recent, seq, memory_order_relaxed);
+	sa->sampled_seq = seq;
+}
+
+void sa_out_sample(struct sa_out *sa, uint64_t now_ms)
+{
+	if (now_ms < sa->sampled_ms + SA_RECENT_MS)
+		return;
+	atomic_store_explicit(&sa->seq_recent, sa->sampled_seq, memory_order_relaxed);
+	sa->sampled_seq = sa_out_seq(sa);
+	sa->sampled_ms = now_ms;
+}
+
+bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq)
+{
+	uint64_t last = sa_out_seq(sa);
+	uint64_t recent = atomic_load_explicit(&sa->seq_recent, memory_order_relaxed);
+
+	return last > recent && (uint32_t)last - seq < last - recent;
 }
 
 void sa_in_start_behind(struct sa_in *sa, uint64_t seq)

@@ -25,6 +25,7 @@
 #define SA_NAME_MAX    32
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
+#define SA_RECENT_MS   2000
 // Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
 // beyond it does not wrap.
 #define SA_SEQ_MAX UINT32_MAX
@@ -144,7 +145,7 @@ struct sa {
 	char name[SA_NAME_MAX];
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
-	unsigned int n_workers;
+	unsigned int n_workers; // of counters and session; outbound the control thread is the last
 	// Control thread:
 	struct lifetime lifetime;
 	struct seq_record *record; // NULL: its numbers are not kept
@@ -212,12 +213,17 @@ struct sa_out {
 	struct sa_path *_Atomic path; // written by the control thread
 	uint64_t seq_reserved;        // see sa_out_allow(); control thread
 	struct sa_dummies dummies __rte_cache_aligned;
+	// Numbers above it were taken in the last seconds; see sa_out_is_recent(). Written by the
+	// control thread.
+	_Atomic uint64_t seq_recent __rte_cache_aligned;
 	// Control thread:
-	struct sa_peer peer __rte_cache_aligned; // that the path leads to
-	bool follow;                             // the peer may move
+	struct sa_peer peer;   // that the path leads to
+	bool follow;           // the peer may move
 	uint32_t keepalive_ms; // without a packet, until a NAT-keepalive is sent; 0: none is
 	uint64_t sent_seq;     // last number taken when that was looked at
 	uint64_t sent_ms;      // when the last packet or NAT-keepalive was sent, as far as known
+	uint64_t sampled_seq;  // last number taken at sampled_ms, the next seq_recent
+	uint64_t sampled_ms;
 } __rte_cache_aligned;
 
 struct sa_in {
@@ -287,6 +293,13 @@ uint64_t sa_out_life_end(const struct sa_out *sa);
 
 // The last number taken, at most that. Any thread.
 uint64_t sa_out_seq(const struct sa_out *sa);
+
+// Notes which numbers are recent: those taken in the last SA_RECENT_MS, and in as long before.
+// To be called more often than that. Control thread.
+void sa_out_sample(struct sa_out *sa, uint64_t now_ms);
+
+// Whether the SA took, in the last seconds, a number whose low 32 bits are these. Any thread.
+bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 
 // Lets workers use the numbers up to this one, as far as its life goes. To begin with all are
 // allowed. Control thread.

@@ -61,7 +61,8 @@ static void check_path_mtu(struct gateway *a, const struct frame *in, const void
 static void test_path_mtu_in_udp(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){.sa = IN_UDP});
-	struct frame six = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"));
+	struct frame six =
+		frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5", .len = 1400));
 
 	(void)state;
 	check_path_mtu(a, &six, ip6_octets("2001:db8:2::5"));

@@ -130,9 +130,9 @@ static void test_outbound(void **state)
 
 	assert_string_equal(sa->sa.name, "sa");
 	assert_int_equal(sa->sa.spi, RTE_BE32(0x12345678));
-	assert_int_equal(sa->sa.n_workers, 3);
+	assert_int_equal(sa->sa.n_workers, 4); // and the control thread
 	assert_non_null(sa->sa.session);
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(sa->sa.counters[i].packets, 0);
 	assert_int_equal(sa->path->outer_len, 20);
 	assert_int_equal(outer->version_ihl, 0x45);
@@ -200,6 +200,34 @@ static void test_unknown_engine(void **state)
 	assert_int_equal(errno, ENOTSUP);
 }
 
+// Which numbers were taken in the last seconds.
+static void test_recent(void **state)
+{
+	struct sa_params p = gcm_params();
+	struct sa_out *sa = sa_out_new(&p);
+	uint64_t now_ms = 1000000;
+
+	(void)state;
+	sa_out_start_behind(sa, 500);
+	assert_false(sa_out_is_recent(sa, 500));
+	sa_out_take_seq(sa, 10);
+	assert_false(sa_out_is_recent(sa, 500));
+	assert_true(sa_out_is_recent(sa, 501));
+	assert_true(sa_out_is_recent(sa, 510));
+	assert_false(sa_out_is_recent(sa, 511));
+	sa_out_sample(sa, now_ms);
+	for (unsigned int i = 0; i < 19; i++)
+		sa_out_sample(sa, now_ms += SA_RECENT_MS / 20);
+	assert_true(sa_out_is_recent(sa, 501));
+	sa_out_take_seq(sa, 10);
+	sa_out_sample(sa, now_ms += SA_RECENT_MS / 20);
+	assert_false(sa_out_is_recent(sa, 510));
+	assert_true(sa_out_is_recent(sa, 511));
+	sa_out_sample(sa, now_ms += SA_RECENT_MS);
+	assert_false(sa_out_is_recent(sa, 520)); // and nothing since
+	sa_out_free(sa);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_sequence_numbers),
 		cmocka_unit_test(test_extended_sequence_numbers),
 		cmocka_unit_test(test_unknown_engine),
+		cmocka_unit_test(test_recent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Search for the path MTU to a peer (RFC 8899 without acknowledgements: ESP has none). An ICMP
+// error is only a reason to probe; what counts is an error about a packet that was sent after it. A
+// size that draws no error several times fits. Without I/O, so that tests need no gateway. Control
+// thread. Times are in milliseconds, sizes in octets of IP packet.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PATH_PROBES    3     // of one size
+#define PATH_ANSWER_MS 1000  // for the error about a probe to come back
+#define PATH_FIRST_MS  5000  // from a reduction to the first search for more
+#define PATH_QUIET_MS  10000 // from an error that was not confirmed to the next that is looked at
+
+struct path_search {
+	uint16_t mtu;     // that packets keep to; UINT16_MAX: whatever the first link takes
+	uint16_t size;    // of the probes; 0: there is no search
+	uint8_t probes;   // of that size sent
+	uint64_t due_ms;  // when the next probe, or the next search, is
+	uint32_t wait_ms; // from the end of a search to the next one
+	bool quiet;       // until then errors begin none
+	// What the packet is known by that an error is about: its SA and a number above this, or
+	// where the quote does not show them identification and length of the last probe.
+	uint32_t spi;
+	uint64_t above;
+	uint16_t id, len;
+};
+
+struct path_quote {
+	uint16_t mtu; // that the error names
+	uint32_t spi; // 0: the quote does not show it, nor the number
+	uint32_t seq; // low 32 bits
+	uint16_t id, len;
+};
+
+enum path_result {
+	PATH_GOES_ON,   // the search
+	PATH_CONFIRMED, // the error that began it: mtu is smaller now
+	PATH_REFUTED,   // that error: mtu stays
+	PATH_RAISED,    // mtu is larger now
+	PATH_KEPT,      // mtu has been confirmed once more
+};
+
+// Begins a search at this size, with packets of an SA whose last number is this. The first probe is
+// due.
+void path_search_begin(
+	struct path_search *s, uint16_t size, uint32_t spi, uint64_t last_seq, uint64_t now_ms);
+
+// A probe has been sent.
+void path_search_probed(struct path_search *s, uint16_t id, uint16_t len, uint64_t now_ms);
+
+// Whether an error is about a packet of the search.
+bool path_search_is_answer(const struct path_search *s, const struct path_quote *q);
+
+// Such an error has come. max_ms: at most from one search to the next. PATH_GOES_ON: the next probe
+// is due, of another size.
+enum path_result path_search_answered(
+	struct path_search *s, uint16_t mtu, uint64_t last_seq, uint32_t max_ms, uint64_t now_ms);
+
+// The next probe is due, but PATH_PROBES of them have been sent.
+enum path_result path_search_unanswered(struct path_search *s, uint16_t top, uint64_t now_ms);

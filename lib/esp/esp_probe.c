@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "esp_probe.h"
+
+#include <string.h>
+
+#include <netinet/in.h>
+
+#include "esp_out.h"
+#include "ip_view.h"
+#include "ipv4.h"
+#include "ipv6.h"
+#include "tfc.h"
+
+#define TTL 64
+
+// In transport mode a dummy is a packet of the SA's own that carries nothing (RFC 8200 4.7), and
+// its payload says nothing either.
+static bool transport_write(
+	struct rte_mbuf *m, const struct sa *sa, const struct sa_path *path, uint16_t size)
+{
+	bool v4 = ip_is_v4(path->outer);
+	uint16_t ip_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
+	uint16_t payload = sa_inner_mtu(sa, (uint16_t)(ip_len + path->outer_len), size);
+	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(ip_len + payload));
+
+	if (to == NULL)
+		return false;
+	memset(to + ip_len, 0, payload);
+	memcpy(to, path->outer, ip_len);
+	if (v4) {
+		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
+
+		ip->next_proto_id = IPPROTO_NONE;
+		ip->time_to_live = TTL;
+	} else {
+		struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)to;
+
+		ip->proto = IPPROTO_NONE;
+		ip->hop_limits = TTL;
+		ip->payload_len = rte_cpu_to_be_16(payload);
+	}
+	return true;
+}
+
+static bool dummy_write(struct rte_mbuf *m, const struct sa_out *sa, uint16_t size)
+{
+	const struct sa_path *path = sa_out_path(sa);
+
+	if (sa->sa.mode == SA_TRANSPORT)
+		return transport_write(m, &sa->sa, path, size);
+	return tfc_dummy_write(m, sa_inner_mtu(&sa->sa, path->outer_len, size));
+}
+
+bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
+{
+	const struct sa_path *path = sa_out_path(sa);
+	unsigned int number = sa->sa.n_workers - 1;
+	struct crypto_op op;
+
+	if (esp_out_fns[path->framing](&op, sa, path, m, sa_out_take_seq(sa, 1), number) !=
+		DROP_NONE)
+		return false;
+	crypto_seal(&op, 1, number);
+	if (op.ok && sa->sa.udp_port != 0)
+		esp_out_udp_sum(m);
+	return op.ok;
+}
+
+bool esp_probe_make(struct sa_out *sa, struct rte_mbuf *m, uint16_t size, uint16_t id)
+{
+	struct rte_ipv4_hdr *ip;
+
+	if (!dummy_write(m, sa, size) || !esp_own_seal(sa, m))
+		return false;
+	sa->sa.counters[sa->sa.n_workers - 1].dummies++;
+	ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
+	if (ip_is_v4(ip)) { // its header is not sealed
+		ip->fragment_offset = IPV4_OFFSET_DF;
+		ip->packet_id = rte_cpu_to_be_16(id);
+		ipv4_checksum_set(ip);
+	}
+	return true;
+}
