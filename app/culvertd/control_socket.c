@@ -39,14 +39,15 @@ gid_t control_socket_group(const struct conf *conf)
 	return (gid_t)-1;
 }
 
-// The group has to get to the socket. Nobody else sees more than names by it.
+// The group has to get to the socket. The parent is DPDK's, for all its programs: others may only
+// pass it, and see no names in it.
 static int open_folders(const char *folder, gid_t group)
 {
 	char parent[256];
 	struct stat st;
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
-	if (stat(parent, &st) < 0 || chmod(parent, (st.st_mode & 07777) | 0555) < 0 ||
+	if (stat(parent, &st) < 0 || chmod(parent, (st.st_mode & 07777) | 0111) < 0 ||
 		chown(folder, (uid_t)-1, group) < 0 || chmod(folder, 0710) < 0)
 		return -errno;
 	return 0;

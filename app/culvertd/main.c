@@ -374,6 +374,8 @@ int main(int argc, char **argv)
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
 	privilege_forbid_cores();
+	if (!o.check_only)
+		privilege_lock_memory();
 	g.conf_path = o.conf;
 	g.conf = conf_load(o.conf, NULL, stderr);
 	if (g.conf == NULL)

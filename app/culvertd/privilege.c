@@ -15,12 +15,26 @@
 
 #include "control_socket.h"
 #include "log.h"
+#include "memory_lock.h"
 
 void privilege_forbid_cores(void)
 {
 #ifndef __SANITIZE_ADDRESS__ // whose search for leaks looks at the process as a debugger does
 	prctl(PR_SET_DUMPABLE, 0);
 #endif
+}
+
+void privilege_lock_memory(void)
+{
+	int rc = memory_lock();
+
+	if (rc < 0 && memory_has_swap())
+		log_warn("memory cannot be locked (%s), and this system has swap: keys may be "
+			 "written to it. Set LimitMEMLOCK=infinity (ulimit -l unlimited), or give "
+			 "culvertd no swap (MemorySwapMax=0)",
+			strerror(-rc));
+	else if (rc < 0)
+		log_debug("memory is not locked: %s; this system has no swap", strerror(-rc));
 }
 
 // NULL after a message.

@@ -9,6 +9,10 @@
 // thread, before keys are read.
 void privilege_forbid_cores(void);
 
+// Locks memory, so that keys are never written to swap. Where that is not permitted and there is
+// swap, logs a warning with the remedy. Control thread, before keys are read.
+void privilege_lock_memory(void);
+
 // Whether the configured user and the configured group exist. Those that do not are logged, with
 // their mend. Returns 0 or -EIO. Control thread.
 int privilege_names_check(const struct conf *conf);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps keys out of swap. They are in the configuration, in what libconfig and OpenSSL allocate,
+// and on stacks, so all memory of the process is locked. Linux, main thread, before keys are read.
+#pragma once
+
+#include <stdbool.h>
+
+// Locks the memory that is there and, as it is first written to, all that comes later: pages that
+// are never used take no memory. Returns 0, or -EPERM if RLIMIT_MEMLOCK is not unlimited and cannot
+// be raised: once capabilities are given up, allocations beyond it would fail.
+int memory_lock(void);
+
+// Whether the system has swap.
+bool memory_has_swap(void);
