@@ -64,6 +64,37 @@ static enum exit_code filters_read(struct question *q, const char *command, char
 	return EXIT_OK;
 }
 
+// Appends a filter and its value to the question. False if there is no room.
+static bool filter_add(struct question *q, const char *filter, const char *value)
+{
+	size_t len = strlen(q->filter);
+
+	return (size_t)snprintf(q->filter + len, sizeof(q->filter) - len, ",%s=%s", filter, value) <
+	       sizeof(q->filter) - len;
+}
+
+// Reads words whose places say what they are.
+static enum exit_code positions_read(struct question *q, char **words)
+{
+	const char *const *position = q->what->positions;
+
+	if (words[0] == NULL || words[1] == NULL) {
+		warnx("show %s: of which packet? SOURCE DESTINATION [PROTO [TO-PORT [FROM-PORT]]]",
+			q->what->word);
+		return EXIT_USAGE;
+	}
+	for (; words[0] != NULL && *position != NULL; words++, position++)
+		if (strchr(words[0], ',') != NULL || !filter_add(q, *position, words[0])) {
+			warnx("show %s: \"%s\" is too long or has a comma", q->what->word,
+				words[0]);
+			return EXIT_USAGE;
+		}
+	if (words[0] == NULL)
+		return EXIT_OK;
+	warnx("show %s: \"%s\" is one word too many", q->what->word, words[0]);
+	return EXIT_USAGE;
+}
+
 enum exit_code question_read_show(struct question *q, const struct options *options, char **words)
 {
 	*q = (struct question){.wide = options->wide};
@@ -78,6 +109,8 @@ enum exit_code question_read_show(struct question *q, const struct options *opti
 	words++;
 	q->all = q->what->nonzero != NULL && words[0] != NULL && strcmp(words[0], "all") == 0;
 	words += q->all;
+	if (q->what->positions != NULL)
+		return positions_read(q, words);
 	if (q->what->filters != NULL)
 		return filters_read(q, "show", words);
 	if (!q->all && field_key(q->what->word) != NULL && words[0] != NULL)

@@ -7,6 +7,9 @@
 
 static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", NULL};
 
+static const char *const match_positions[] = {
+	"source", "destination", "proto", "destination_port", "source_port", NULL};
+
 static const struct show shows[] = {
 	{.word = "ports", .help = "ports, their addresses, link and counters"},
 	{.word = "sas",
@@ -23,6 +26,11 @@ static const struct show shows[] = {
 	{.word = "drops",
 		.help = "dropped packets by reason; \"drops all\": also the reasons without",
 		.nonzero = "packets"},
+	{.word = "match",
+		.help = "what would happen to a packet: SOURCE DESTINATION [PROTO [TO-PORT "
+			"[FROM-PORT]]]",
+		.positions = match_positions,
+		.single = true},
 	{.word = "memory", .help = "pools and tables of fixed size: how much of them is used"},
 	{.word = "stages", .help = "what each stage of a pass costs, from one pass in 1024"},
 	{.word = "queues",

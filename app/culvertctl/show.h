@@ -12,6 +12,8 @@ struct show {
 	const char *command; // of the daemon, behind "/culvert/"; NULL: the word
 	const char *help;
 	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
+	// Names of the words behind it, in order, of which the first two are required; up to NULL.
+	const char *const *positions; // NULL: there are none
 	const char *nonzero; // counter: objects where it is 0 are shown on request only; or NULL
 	bool single;         // the list has one object: its items are shown below each other
 };

@@ -10,6 +10,7 @@
 #include "collect.h"
 #include "telemetry_add.h"
 #include "telemetry_flow.h"
+#include "telemetry_match.h"
 #include "telemetry_policy.h"
 #include "telemetry_sa.h"
 #include "telemetry_trace.h"
@@ -268,6 +269,10 @@ static const struct command {
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		NULL, flow_page},
 	{"/culvert/info", "The daemon itself", info_item, NULL},
+	{"/culvert/match",
+		"What would happen to a packet. Parameters: 0; source=, destination=, proto=, "
+		"destination_port=, source_port=",
+		NULL, match_page},
 	{"/culvert/memory", "Pools and tables of fixed size, and how much of them is used",
 		memory_item, NULL},
 	{"/culvert/neighbours", "Neighbour table", neighbour_item, NULL},

@@ -111,6 +111,14 @@ static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	return DROP_RULE_REJECT;
 }
 
+const struct rule *firewall_find(const struct worker *w, const struct pkt *p, enum rule_state state)
+{
+	const struct rule_packet packet = packet_of(w, p);
+	const struct rule_set *rules = w->snapshot->rules;
+
+	return rule_set_at(rules, rule_set_decide(rules, &packet, state));
+}
+
 enum drop firewall_ask(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {

@@ -16,3 +16,7 @@ enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow
 
 // Whether a rule, not just the default, accepts a packet that connection tracking has refused.
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p);
+
+// The rule that decides about such a packet. Counts, logs and sends nothing.
+const struct rule *firewall_find(
+	const struct worker *w, const struct pkt *p, enum rule_state state);

@@ -32,9 +32,14 @@ enum drop forward_find(struct worker *w, struct pkt *p)
 	return ip_addr_is_link_local(&src) && !pkt_is_local(p) ? DROP_IP_SOURCE : DROP_NONE;
 }
 
+bool forward_has_route(const struct pkt *p)
+{
+	return p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_GATEWAY;
+}
+
 enum drop forward_route(struct worker *w, struct pkt *p)
 {
-	if (p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_GATEWAY)
+	if (forward_has_route(p))
 		return DROP_NONE;
 	local_error(w, p, LOCAL_NO_ROUTE, 0);
 	return DROP_NO_ROUTE;
@@ -46,8 +51,7 @@ static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 				 : w->snapshot->port[p->nexthop->port].mtu;
 }
 
-// The same to the octet, for packets with these headers.
-static uint16_t exact_mtu_of(const struct worker *w, const struct pkt *p)
+uint16_t forward_mtu(const struct worker *w, const struct pkt *p)
 {
 	if (p->sa_out == NULL)
 		return mtu_of(w, p);
@@ -78,7 +82,7 @@ static bool may_cut_as_before(struct worker *w, const struct pkt *p, uint16_t mt
 // With "don't fragment" nothing is cut but what came in pieces that had it.
 static enum drop shrink_v4(struct worker *w, struct pkt *p)
 {
-	uint16_t mtu = exact_mtu_of(w, p);
+	uint16_t mtu = forward_mtu(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
 		return fragment_later(w, p, mtu);
@@ -92,7 +96,7 @@ static enum drop shrink_v4(struct worker *w, struct pkt *p)
 // the smallest MTU.
 static enum drop shrink_v6(struct worker *w, struct pkt *p)
 {
-	uint16_t mtu = exact_mtu_of(w, p);
+	uint16_t mtu = forward_mtu(w, p);
 
 	if (may_cut_as_before(w, p, mtu))
 		return fragment_later(w, p, p->frag_max);
@@ -138,7 +142,7 @@ static bool is_transported_whole(const struct worker *w, const struct pkt *p)
 	bool may_cut = pkt_is_v4(p) ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
 				    : rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
 
-	return may_cut || p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= exact_mtu_of(w, p);
+	return may_cut || p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= forward_mtu(w, p);
 }
 
 // Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where

@@ -9,6 +9,13 @@
 // DROP_IP_SOURCE for a link-local source that is to leave its link.
 enum drop forward_find(struct worker *w, struct pkt *p);
 
+// Whether p->nexthop is a route on to a station.
+bool forward_has_route(const struct pkt *p);
+
+// Octets of the largest packet with the headers of this one that fits where it goes: the path of
+// p->sa_out, or the port of p->nexthop.
+uint16_t forward_mtu(const struct worker *w, const struct pkt *p);
+
 // Demands a way to the destination. DROP_NO_ROUTE tells the sender.
 enum drop forward_route(struct worker *w, struct pkt *p);
 

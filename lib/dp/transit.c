@@ -46,14 +46,21 @@ static enum drop let_out(struct worker *w, struct pkt *p, const struct flow_pkt 
 	return fp->icmp_error ? policy_let_error_out(w, p, fp) : policy_let_out(w, p);
 }
 
-// The slow path: may the packet pass as far as policy is concerned, and which way?
-static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+enum drop transit_policy(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
 	enum drop d = inbound ? let_in(w, p, fp) : DROP_NONE;
 
 	if (d == DROP_NONE && (!inbound || (p->sa_in != NULL && goes_outside(w, p))))
 		d = let_out(w, p, fp);
+	return d;
+}
+
+// The slow path: may the packet pass as far as policy is concerned, and which way?
+static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	enum drop d = transit_policy(w, p, fp);
+
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
 	return d;

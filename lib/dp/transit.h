@@ -16,3 +16,8 @@ void transit_burst(struct worker *w);
 
 // The same, while packets are traced.
 void transit_burst_traced(struct worker *w);
+
+// What policy decides about a packet whose p->nexthop is known: inbound, outbound, or both between
+// two tunnels. fp: only icmp_error is looked at, unless that is set. Sends nothing. Returns what
+// policy_let_in() and policy_let_out() do.
+enum drop transit_policy(struct worker *w, struct pkt *p, const struct flow_pkt *fp);

@@ -41,7 +41,8 @@ class Completion(unittest.TestCase):
         words = complete("culvertctl", "--json", "-i", "x", "show", "")
         self.assertGreater(len(words), 10)
         for word in words:
-            self.assertTrue(takes("show", word), word)
+            more = ("10.0.0.1", "10.0.0.2") if word == "match" else ()
+            self.assertTrue(takes("show", word, *more), word)
         self.assertFalse(takes("show", "nosuch"))
         self.assertEqual(complete("culvertctl", "show", "neigh"), ["neighbours"])
 

@@ -383,6 +383,19 @@ class Fields(Case):
         self.assertEqual(json.loads(self.ctl("--json", "show", "workers", "1")), [{"worker": 1}])
         self.assertIn("reason   auth\npackets  0\n", self.ctl("show", "drops", "auth"))
 
+    def test_match(self):
+        daemon = self.daemon("west", {"match": [{"port": "lan", "source": "10.1.0.5",
+                                                 "destination": "10.2.0.5", "proto": "tcp",
+                                                 "rule": "", "mtu": 0}]})
+        self.assertIn("port         lan\n",
+                      self.ctl("show", "match", "10.1.0.5", "10.2.0.5", "tcp"))
+        self.assertEqual(daemon.requests[0],
+                         "/culvert/match,0,source=10.1.0.5,destination=10.2.0.5,proto=tcp")
+        result, = json.loads(self.ctl("--json", "show", "match", "10.1.0.5", "10.2.0.5"))
+        self.assertEqual((result["rule"], result["mtu"]), (None, None))
+        for words in ([], ["10.1.0.5"], ["a", "b,c=d"], ["1", "2", "3", "4", "5", "6"]):
+            self.assertIn("show match: ", self.ctl("show", "match", *words, code=2))
+
     def test_object_that_is_not_there(self):
         self.daemon("west", {"sas": [self.SA], "workers": [{"worker": 0}]})
         for option in ((), ("--json",)):

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "match.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "firewall.h"
+#include "forward.h"
+#include "icmp.h"
+#include "icmp6.h"
+#include "ip_view.h"
+#include "ipv4.h"
+#include "policy.h"
+#include "transit.h"
+
+#define TTL     64
+#define L4_LEN  20 // octets, zero but for ports or type: enough for every protocol
+#define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
+
+// A worker that nobody else sees, and what it writes.
+struct scratch {
+	struct worker *w;
+	struct snapshot snapshot;
+};
+
+static void l4_write(uint8_t *l4, const struct match_query *q)
+{
+	rte_be16_t ports[] = {
+		rte_cpu_to_be_16(q->source_port), rte_cpu_to_be_16(q->destination_port)};
+
+	if (q->proto == IPPROTO_ICMP)
+		l4[0] = RTE_IP_ICMP_ECHO_REQUEST;
+	else if (q->proto == IPPROTO_ICMPV6)
+		l4[0] = ICMP6_ECHO_REQUEST;
+	else
+		memcpy(l4, ports, sizeof(ports));
+}
+
+// Returns the length of the packet.
+static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *q)
+{
+	struct rte_ipv4_hdr *v4 = (struct rte_ipv4_hdr *)packet;
+	struct rte_ipv6_hdr *v6 = (struct rte_ipv6_hdr *)packet;
+
+	memset(packet, 0, PKT_MAX);
+	if (ip_addr_is_v4(&q->source)) {
+		v4->version_ihl = RTE_IPV4_VHL_DEF;
+		v4->total_length = rte_cpu_to_be_16(sizeof(*v4) + L4_LEN);
+		v4->time_to_live = TTL;
+		v4->next_proto_id = q->proto;
+		v4->src_addr = ip_addr_v4(&q->source);
+		v4->dst_addr = ip_addr_v4(&q->destination);
+		ipv4_checksum_set(v4);
+		l4_write((uint8_t *)(v4 + 1), q);
+		return sizeof(*v4) + L4_LEN;
+	}
+	v6->vtc_flow = RTE_BE32(6u << 28);
+	v6->payload_len = RTE_BE16(L4_LEN);
+	v6->proto = q->proto;
+	v6->hop_limits = TTL;
+	memcpy(v6->src_addr, q->source.b, sizeof(v6->src_addr));
+	memcpy(v6->dst_addr, q->destination.b, sizeof(v6->dst_addr));
+	l4_write((uint8_t *)(v6 + 1), q);
+	return sizeof(*v6) + L4_LEN;
+}
+
+// Where the packet comes in, and out of which SA.
+static int arrive(struct pkt *p, const struct snapshot *s, const struct match_query *q)
+{
+	const struct nexthop *back = route_find(s->routes, &q->source);
+	const struct spd_policy *policy;
+	struct ip_view v;
+
+	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
+		return -EHOSTUNREACH;
+	if (back->kind == NEXTHOP_LOCAL)
+		return -EADDRINUSE;
+	ip_view_read(&v, pkt_ip(p));
+	policy = spd_find_inbound(s->spd, &v);
+	p->port = back->port;
+	if (s->port[back->port].unprotected && policy != NULL && policy->action == SPD_PROTECT)
+		p->sa_in = policy->in[0];
+	return 0;
+}
+
+static const struct spd_policy *policy_at(const struct snapshot *s, uint16_t number)
+{
+	return number != 0 ? &s->policies[number - 1] : NULL;
+}
+
+// The slow path of transit.c without what it sends and stores.
+static enum drop evaluate(struct match *m, struct worker *w, struct pkt *p)
+{
+	enum drop d = forward_find(w, p);
+
+	if (d != DROP_NONE)
+		return d;
+	m->local = pkt_is_local(p);
+	if (m->local)
+		return w->snapshot->port[p->port].unprotected ? policy_let_in(w, p) : DROP_NONE;
+	d = transit_policy(w, p, &(struct flow_pkt){0});
+	if (d == DROP_NONE && p->sa_out == NULL && !forward_has_route(p))
+		d = DROP_NO_ROUTE;
+	if (d != DROP_NONE)
+		return d;
+	m->rule = firewall_find(w, p, RULE_NEW);
+	return m->rule->action == RULE_ACCEPT ? DROP_NONE
+	       : m->rule->action == RULE_DROP ? DROP_RULE_DROP
+					      : DROP_RULE_REJECT;
+}
+
+static void result_write(struct match *m, const struct worker *w, const struct pkt *p)
+{
+	m->port = p->port;
+	m->sa_in = p->sa_in;
+	m->in_by = policy_at(w->snapshot, w->by.in);
+	m->out_by = policy_at(w->snapshot, w->by.out);
+	m->sa_out = p->sa_out;
+	m->nexthop = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
+	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
+		m->reason = DROP_PEER_UNKNOWN;
+	if (m->reason == DROP_NONE && p->sa_out != NULL)
+		m->reason = atomic_load_explicit(&p->sa_out->sa.stop, memory_order_relaxed);
+	if (m->reason == DROP_NONE && !m->local)
+		m->mtu = forward_mtu(w, p);
+}
+
+static void scratch_free(struct scratch *x)
+{
+	free(x->w);
+	free(x->snapshot.policy_decided[0]);
+}
+
+static int scratch_init(struct scratch *x, const struct snapshot *s)
+{
+	x->snapshot = *s;
+	x->snapshot.policy_decided[0] = calloc(spd_count(s->spd) + 1, sizeof(struct decided));
+	x->w = calloc(1, sizeof(*x->w));
+	if (x->w == NULL || x->snapshot.policy_decided[0] == NULL) {
+		scratch_free(x);
+		return -ENOMEM;
+	}
+	x->w->snapshot = &x->snapshot;
+	return 0;
+}
+
+int match_run(struct match *m, const struct snapshot *s, const struct match_query *q)
+{
+	uint8_t packet[PKT_MAX] __rte_aligned(8);
+	struct rte_mbuf mbuf = {.buf_addr = packet};
+	struct pkt p = {.m = &mbuf};
+	struct scratch x;
+	int rc;
+
+	if (ip_addr_is_v4(&q->source) != ip_addr_is_v4(&q->destination))
+		return -EINVAL;
+	mbuf.data_len = packet_write(packet, q);
+	mbuf.pkt_len = mbuf.data_len;
+	rc = arrive(&p, s, q);
+	if (rc == 0)
+		rc = scratch_init(&x, s);
+	if (rc < 0)
+		return rc;
+	*m = (struct match){0};
+	m->reason = evaluate(m, x.w, &p);
+	result_write(m, x.w, &p);
+	scratch_free(&x);
+	return 0;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What would happen to a packet is what happens to it: each query, and the packet itself.
+#include "match.h"
+#include "peer.h"
+#include "site.h"
+
+static const char rules[] = "rules = ( { name = \"no-ssh\"; action = \"reject\"; proto = \"tcp\";"
+			    " destination_port = \"22\"; } );";
+
+struct row {
+	const char *src, *dst;
+	uint8_t proto;
+	uint16_t port;
+	uint16_t in;
+	const char *policy; // outbound, or inbound out of a tunnel
+	const char *sa_out, *sa_in, *rule;
+	enum drop reason;
+	int egress; // -1: none
+};
+
+static const struct row rows[] = {
+	{"10.1.0.5", "10.2.0.5", IPPROTO_UDP, 53, LAN, "b", "to-b", NULL, "(default)", DROP_NONE,
+		WAN},
+	{"10.1.0.5", "10.2.0.5", IPPROTO_TCP, 22, LAN, "b", "to-b", NULL, "no-ssh",
+		DROP_RULE_REJECT, WAN},
+	{"10.1.0.5", "10.3.0.5", IPPROTO_ICMP, 0, LAN, "c", "to-c", NULL, "(default)", DROP_NONE,
+		WAN},
+	{"10.2.0.5", "10.1.0.5", IPPROTO_UDP, 53, WAN, "b", NULL, "from-b", "(default)", DROP_NONE,
+		LAN},
+	{"10.1.0.5", "203.0.113.5", IPPROTO_UDP, 53, LAN, "bad", NULL, NULL, NULL,
+		DROP_POLICY_DISCARD, WAN},
+	{"10.1.0.5", "192.88.99.9", IPPROTO_UDP, 53, LAN, NULL, NULL, NULL, NULL, DROP_NO_POLICY,
+		-1},
+	{"10.1.0.5", "224.0.0.1", IPPROTO_UDP, 53, LAN, NULL, NULL, NULL, NULL, DROP_NOT_UNICAST,
+		-1},
+};
+
+static struct match_query query_of(const struct row *r)
+{
+	struct match_query q = {
+		.proto = r->proto, .source_port = 1000, .destination_port = r->port};
+
+	assert_int_equal(ip_addr_parse(&q.source, r->src), 0);
+	assert_int_equal(ip_addr_parse(&q.destination, r->dst), 0);
+	return q;
+}
+
+static void check_name(const char *got, const char *wanted)
+{
+	if (wanted == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, wanted);
+}
+
+static void check_row(const struct gateway *g, const struct row *r)
+{
+	const struct match_query q = query_of(r);
+	const struct spd_policy *policy;
+	struct match m;
+
+	assert_int_equal(match_run(&m, g->snapshot, &q), 0);
+	policy = r->sa_in != NULL ? m.in_by : m.out_by;
+	assert_int_equal(m.reason, r->reason);
+	assert_int_equal(m.port, r->in);
+	check_name(policy != NULL ? policy->name : NULL, r->policy);
+	check_name(m.sa_out != NULL ? m.sa_out->sa.name : NULL, r->sa_out);
+	check_name(m.sa_in != NULL ? m.sa_in->sa.name : NULL, r->sa_in);
+	check_name(m.rule != NULL ? m.rule->name : NULL, r->rule);
+	assert_int_equal(m.nexthop != NULL ? m.nexthop->port : -1, r->egress);
+	if (r->reason == DROP_NONE && m.sa_out != NULL)
+		assert_int_equal(m.mtu, sa_out_path(m.sa_out)->mtu);
+	else
+		assert_int_equal(m.mtu, r->reason == DROP_NONE ? 1500 : 0);
+}
+
+// Nothing is counted, sent or stored for a query.
+static void check_untouched(struct gateway *g)
+{
+	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
+		assert_int_equal(g->snapshot->policy_decided[0][i].asked, 0);
+	assert_int_equal(flow_count(g->flows), 0);
+	expect_no_event(g);
+}
+
+static void test_queries(void **state)
+{
+	struct gateway *g = site_a((struct site){.more = rules});
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++)
+		check_row(g, &rows[i]);
+	check_untouched(g);
+	gateway_free(g);
+}
+
+// Packets in clear of the same rows fare as was said.
+static void test_packets(void **state)
+{
+	struct gateway *g = site_a((struct site){.more = rules});
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		const struct row *r = &rows[i];
+		struct frame f = frame_ip(LAN,
+			(struct ipv4){
+				.src = r->src, .dst = r->dst, .sport = 1000, .dport = r->port});
+
+		if (r->sa_in != NULL || r->proto != IPPROTO_UDP)
+			continue;
+		if (r->reason == DROP_NONE)
+			gateway_expect_sent(g, &f, (uint16_t)r->egress);
+		else
+			gateway_expect_drop(g, &f, r->reason);
+	}
+	gateway_free(g);
+}
+
+static void test_impossible(void **state)
+{
+	static const struct {
+		const char *src, *dst;
+		int rc;
+	} bad[] = {
+		{"10.1.0.5", "2001:db8::1", -EINVAL},
+		{"10.1.0.1", "10.2.0.5", -EADDRINUSE},
+		{"224.0.0.1", "10.2.0.5", -EHOSTUNREACH},
+	};
+	struct gateway *g = site_a((struct site){0});
+	struct match m;
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(bad); i++) {
+		const struct match_query q =
+			query_of(&(struct row){.src = bad[i].src, .dst = bad[i].dst});
+
+		assert_int_equal(match_run(&m, g->snapshot, &q), bad[i].rc);
+	}
+	gateway_free(g);
+}
+
+static void test_local(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	const struct match_query q = query_of(
+		&(struct row){.src = "10.1.0.5", .dst = "10.1.0.1", .proto = IPPROTO_ICMP});
+	struct match m;
+
+	(void)state;
+	assert_int_equal(match_run(&m, g->snapshot, &q), 0);
+	assert_true(m.local);
+	assert_int_equal(m.reason, DROP_NONE);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_queries),
+		pipeline_test(test_packets),
+		pipeline_test(test_impossible),
+		pipeline_test(test_local),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
