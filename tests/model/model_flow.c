@@ -135,9 +135,8 @@ static struct flow_pkt packet(enum act act, uint8_t proto)
 
 static void decide(uint32_t generation)
 {
-	const struct flow_decision d = {(void *)(uintptr_t)generation,
-		(void *)(uintptr_t)generation, (void *)(uintptr_t)generation,
-		(void *)(uintptr_t)generation, (uint8_t)generation};
+	void *all = (void *)(uintptr_t)generation;
+	const struct flow_decision d = {{.all = generation}, all, all, all, (uint8_t)generation};
 
 	flow_decision_set(&model->flow, CLIENT, generation, &d);
 }
@@ -148,7 +147,7 @@ static void read_decision(uint32_t generation)
 
 	if (!flow_decision_get(&model->flow, CLIENT, generation, &d))
 		return;
-	explore_assert((uintptr_t)d.in_by == generation && (uintptr_t)d.sa_out == generation &&
+	explore_assert(d.by.all == generation && (uintptr_t)d.sa_out == generation &&
 		       (uintptr_t)d.nexthop == generation && (uintptr_t)d.sa_in == generation &&
 		       d.verdict == generation);
 }

@@ -75,7 +75,7 @@ reload_good()
 {
 	reloads[$1]=$((reloads[$1] + 1))
 	kill -HUP "${lab_pid[$1]}"
-	poll 60 logged "$1" "^culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
+	poll 60 logged "$1" "culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
 		fail "gateway $1 does not reload"
 }
 
