@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ask.h"
 #include "field.h"
@@ -71,6 +72,10 @@ static enum exit_code ask_chosen(const struct options *options, const struct que
 enum exit_code command_show(const struct options *options, char **words)
 {
 	struct question q;
+
+	if (words[0] != NULL && strcmp(words[0], "config") == 0)
+		return command_show_config(options, words + 1);
+
 	enum exit_code code = question_read_show(&q, options, words);
 
 	return code == EXIT_OK ? ask_chosen(options, &q) : code;

@@ -44,6 +44,16 @@ enum exit_code command_diff(const struct options *options, char **words);
 // "add", "set" or "del" and what belongs to it; the word before them is the kind of thing: "sa".
 enum exit_code command_change(const struct options *options, char **words);
 
+// No words. The configuration that runs, and the changes that lead to it from the file.
+enum exit_code command_show_config(const struct options *options, char **words);
+enum exit_code command_save(const struct options *options, char **words);
+
+// The file to write, perhaps a cipher and an authenticator.
+enum exit_code command_keygen(const struct options *options, char **words);
+
+// A configuration file.
+enum exit_code command_peer_config(const struct options *options, char **words);
+
 // A file of changes.
 enum exit_code command_apply(const struct options *options, char **words);
 

@@ -34,6 +34,8 @@ static const struct command {
 		command_flush},
 	{"diff", "", "what a reload would change; exit code 0: nothing, 1: something, 2: failed",
 		command_diff},
+	{"save", "", "prints the changes, for apply, from the file to what runs; keys excepted",
+		command_save},
 	{"reload", "", "has the configuration read again; what is wrong with it, if it is refused",
 		command_reload},
 	{"sa", " add|set|del ...", "changes security associations without the file, see below",
@@ -43,6 +45,10 @@ static const struct command {
 	{"neighbour", " add|set|del ...", "changes static neighbours", command_change},
 	{"route", " add|set|del ...", "changes routes", command_change},
 	{"apply", " FILE|-", "makes all changes in a file, or none", command_apply},
+	{"keygen", " FILE [CIPHER [AUTH]]", "writes a key file with new random keys",
+		command_keygen},
+	{"peer-config", " FILE", "prints the SAs and policies of the other end of the tunnels",
+		command_peer_config},
 	{"list", "", "the running instances", command_list},
 	{"help", "", "this", command_help},
 };
@@ -77,6 +83,7 @@ static void usage_print(FILE *out)
 	      "There are to show:\n",
 		out);
 	show_help(out);
+	fputs("  config      the configuration, changes included, as a file; without keys\n", out);
 	fputs("\n"
 	      "Filters of flows; all that are given have to hold:\n"
 	      "  address ADDRESS|PREFIX, port PORT   of either end\n"

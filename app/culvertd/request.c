@@ -9,6 +9,7 @@
 #include "audit_log.h"
 #include "conf_change.h"
 #include "conf_diff.h"
+#include "conf_print.h"
 #include "gateway.h"
 #include "log.h"
 #include "notify.h"
@@ -122,6 +123,35 @@ static const char *diff_finish(struct gateway *g, int rc)
 	return g->requests.n_different > 0 ? "different" : "same";
 }
 
+// --- config and save ---
+
+static struct conf *config_make(void *arg, const struct conf *running, FILE *out)
+{
+	struct gateway *g = arg;
+
+	conf_print(running, out);
+	g->requests.refused = false;
+	return NULL;
+}
+
+static struct conf *save_make(void *arg, const struct conf *running, FILE *out)
+{
+	struct gateway *g = arg;
+	struct conf *conf = conf_load(g->conf_path, NULL, out);
+
+	g->requests.refused = conf == NULL;
+	if (conf != NULL)
+		g->requests.n_different = conf_print_changes(conf, running, out);
+	conf_free(conf);
+	return NULL;
+}
+
+static const char *text_finish(struct gateway *g, int rc)
+{
+	(void)rc;
+	return g->requests.refused ? "refused" : "text";
+}
+
 // --- change ---
 
 // For the log.
@@ -176,6 +206,8 @@ static const char *change_finish(struct gateway *g, int rc)
 static const struct request_kind kinds[] = {
 	{"reload", reload_make, reload_begin, reload_finish},
 	{"diff", diff_make, NULL, diff_finish},
+	{"config", config_make, NULL, text_finish},
+	{"save", save_make, NULL, text_finish},
 	{"change", change_make, NULL, change_finish},
 };
 

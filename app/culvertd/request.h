@@ -4,6 +4,8 @@
 //
 //   reload          read the file again
 //   diff            say what that would change
+//   config          print what runs, as a file without keys
+//   save            print the changes that lead to it from the file
 //   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
 //                   them NAME
 //
@@ -11,6 +13,7 @@
 //
 //   ok          what was asked for is done: "generation NUMBER"
 //   refused     nothing has changed: what is wrong, in lines
+//   text        (config, save) the text
 //   same        (diff) nothing is different: no text
 //   different   (diff) in lines, their fields with tabs between: added, removed, changed or moved;
 //               noun; name; setting; old value; new value; "key" if the value is a secret;

@@ -29,8 +29,7 @@ void conf_read(struct conf_reader *r)
 struct conf *conf_end(struct conf_reader *r, FILE *errors)
 {
 	if (r->n_messages == 0) {
-		for (unsigned int i = 0; i < r->c->n_sas; i++)
-			conf_key_keep(conf_item(r, "sas", i), &r->c->sas[i]);
+		conf_keys_keep(r);
 		return r->c;
 	}
 	conf_err_print(r, errors);

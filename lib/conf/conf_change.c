@@ -182,6 +182,7 @@ struct conf *conf_change(
 	unsigned int n = 0;
 
 	conf_begin(&r, running->tree->dir);
+	r.running = running;
 	conf_tree_copy(&r, r.c->tree, running->tree);
 	r.root = config_root_setting(&r.c->tree->file);
 	start = (struct conf_where){.file = conf_show(&r, name), .line = 1};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "conf_reader.h"
+#include "hex.h"
 
 #define FILE_SIZE_MAX (64 << 20)
 
@@ -141,6 +142,21 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 	return ok;
 }
 
+// Digits alone, as programs that make keys print them, are the setting key.
+static void digits_wrap(struct text *t)
+{
+	struct text wrapped = {.dev = t->dev, .ino = t->ino};
+
+	if (strlen(t->octets) != t->len || hex_parse(NULL, 0, t->octets) <= 0)
+		return;
+	wrapped.octets = calloc(1, t->len + sizeof("key = \"\";\n\n"));
+	if (wrapped.octets == NULL)
+		abort();
+	wrapped.len = (size_t)sprintf(wrapped.octets, "key = \"%s\";\n", t->octets);
+	text_fini(t);
+	*t = wrapped;
+}
+
 struct names {
 	const char *main;          // of the file that settings without a name come from
 	const char *theirs, *ours; // the name seen last
@@ -202,8 +218,11 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	config_set_include_dir(file, include_dir(r));
 	r->seen = NULL;
 
-	bool ok = text_init(&t, r, path, &a) && is_new(r, &t) && parse(r, file, &t, start, include);
+	bool ok = text_init(&t, r, path, &a) && is_new(r, &t);
 
+	if (ok)
+		digits_wrap(&t);
+	ok = ok && parse(r, file, &t, start, include);
 	text_fini(&t);
 	return ok;
 }

@@ -83,6 +83,46 @@ static void read_auth_key(
 				&sa->auth_key_id, sizeof(sa->auth_key), auth->key_len, 0});
 }
 
+// Both keys in a row, the cipher's with its salt first.
+static bool split_key(
+	struct conf_reader *r, config_setting_t *item, config_setting_t *s, struct conf_sa *sa)
+{
+	uint8_t octets[CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX];
+	unsigned int cipher = sa->cipher->key_len + sa->cipher->salt_len;
+	unsigned int auth = sa->auth->key_len;
+	int n = hex_parse(octets, sizeof(octets), config_setting_get_string(s));
+
+	if (n == (int)(cipher + auth)) {
+		memcpy(sa->cipher_key, octets, cipher);
+		memcpy(sa->auth_key, octets + cipher, auth);
+		sa->cipher_key_id = key_id_of(sa->cipher_key, cipher);
+		sa->auth_key_id = key_id_of(sa->auth_key, auth);
+	} else if (n < 0) {
+		conf_err_at(r, conf_where(s), item, "key: must be pairs of hexadecimal digits");
+	} else {
+		conf_err_at(r, conf_where(s), item,
+			"key: is %d octet%s, %s with auth %s needs %u (%u for the cipher, then %u)",
+			n, n == 1 ? "" : "s", sa->cipher->name, auth > 0 ? sa->auth->name : "none",
+			cipher + auth, cipher, auth);
+	}
+	explicit_bzero(octets, sizeof(octets));
+	return n == (int)(cipher + auth);
+}
+
+static bool read_joined_key(struct conf_reader *r, config_setting_t *item,
+	const config_setting_t *root, struct conf_sa *sa)
+{
+	config_setting_t *s = conf_member(root, "key");
+
+	if (conf_refused(root, "key") || conf_refused(item, "auth") ||
+		conf_given(item, "cipher") == NULL)
+		return false;
+	if (config_setting_length(root) == 1)
+		return split_key(r, item, s, sa);
+	conf_err_at(r, conf_where(s), item, "key: must be the only setting of its file");
+	return false;
+}
+
 static bool read_key_file(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *s, struct conf_sa *sa)
 {
@@ -96,8 +136,12 @@ static bool read_key_file(
 		config_setting_t *root = config_root_setting(&file);
 
 		conf_read_group(r, &conf_key_schema, root, sa);
-		read_auth_key(r, item, root, sa);
-		ok = read_cipher_key(r, item, root, sa);
+		if (conf_member(root, "key") != NULL) {
+			ok = read_joined_key(r, item, root, sa);
+		} else {
+			read_auth_key(r, item, root, sa);
+			ok = read_cipher_key(r, item, root, sa);
+		}
 	}
 	conf_file_fini(&file);
 	return ok;
@@ -138,7 +182,7 @@ static void keep(config_setting_t *item, struct conf_where where, const char *na
 	explicit_bzero(digits, sizeof(digits));
 }
 
-void conf_key_keep(config_setting_t *item, const struct conf_sa *sa)
+static void key_keep(config_setting_t *item, const struct conf_sa *sa)
 {
 	const config_setting_t *file = conf_member(item, "key_file");
 	struct conf_where where;
@@ -149,4 +193,54 @@ void conf_key_keep(config_setting_t *item, const struct conf_sa *sa)
 	config_setting_remove(item, "key_file");
 	keep(item, where, "cipher_key", sa->cipher_key, sa->cipher->key_len + sa->cipher->salt_len);
 	keep(item, where, "auth_key", sa->auth_key, sa->auth->key_len);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct conf_sa *const *x = a, *const *y = b;
+	int by_cipher = memcmp(&(*x)->cipher_key_id, &(*y)->cipher_key_id, sizeof(struct key_id));
+
+	return by_cipher != 0
+		       ? by_cipher
+		       : memcmp(&(*x)->auth_key_id, &(*y)->auth_key_id, sizeof(struct key_id));
+}
+
+// The SAs of a configuration in the order of their keys.
+static const struct conf_sa **sorted(const struct conf_reader *r, const struct conf *c)
+{
+	const struct conf_sa **sas = conf_alloc(r, c->n_sas + 1, sizeof(sas[0]));
+
+	for (unsigned int i = 0; i < c->n_sas; i++)
+		sas[i] = &c->sas[i];
+	qsort(sas, c->n_sas, sizeof(sas[0]), compare_ids);
+	return sas;
+}
+
+// The file that the same keys were read from before a change; NULL if there was none.
+static const char *file_before(
+	const struct conf_reader *r, const struct conf_sa **before, const struct conf_sa *sa)
+{
+	const struct conf *c = r->running;
+	const struct conf_sa **found =
+		c == NULL ? NULL : bsearch(&sa, before, c->n_sas, sizeof(before[0]), compare_ids);
+	const char *name = found != NULL ? c->tree->key_files[*found - c->sas] : NULL;
+
+	return name != NULL ? conf_strdup(r, name) : NULL;
+}
+
+void conf_keys_keep(struct conf_reader *r)
+{
+	const struct conf_sa **before = r->running != NULL ? sorted(r, r->running) : NULL;
+	struct conf *c = r->c;
+
+	c->tree->key_files = conf_alloc(r, c->n_sas + 1, sizeof(c->tree->key_files[0]));
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		config_setting_t *item = conf_item(r, "sas", i);
+		const config_setting_t *file = conf_member(item, "key_file");
+
+		c->tree->key_files[i] = file != NULL
+						? conf_strdup(r, config_setting_get_string(file))
+						: file_before(r, before, &c->sas[i]);
+		key_keep(item, &c->sas[i]);
+	}
 }

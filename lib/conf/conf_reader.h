@@ -15,6 +15,7 @@ struct conf_seen;
 struct conf_reader {
 	struct conf *c;                // being filled
 	const char *dir;               // of the tree
+	const struct conf *running;    // what is changed, with conf_change(); else NULL
 	config_setting_t *root;        // of the config file
 	struct conf_seen *seen;        // files read into the one that is being read
 	struct conf_message *messages; // newest first
@@ -97,6 +98,8 @@ void conf_wipe(config_setting_t *s);
 struct conf_tree {
 	config_t file;
 	const char *dir; // folder of the config file with its slash, or ""
+	// Of each SA: the file that its keys were read from, as it was written; NULL: from none.
+	const char **key_files;
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.
@@ -146,6 +149,6 @@ bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text,
 // Reads the keys of an SA whose other settings were read. True if the cipher's key was accepted.
 bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 
-// Writes the keys of an SA into its settings in the place of the name of a file, which may have
-// others tomorrow.
-void conf_key_keep(config_setting_t *item, const struct conf_sa *sa);
+// Writes the keys of all SAs into their settings in the place of the names of files, which may have
+// others tomorrow, and notes those names in the tree.
+void conf_keys_keep(struct conf_reader *r);

@@ -318,6 +318,7 @@ static const struct conf_option rule_options[] = {
 static const struct conf_option key_options[] = {
 	{.name = "cipher_key", .type = &conf_type_key},
 	{.name = "auth_key", .type = &conf_type_key},
+	{.name = "key", .type = &conf_type_key},
 	{0},
 };
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertctl keygen: writes a key file with new random keys.
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "alg.h"
+#include "command.h"
+#include "hex.h"
+
+struct algs {
+	const struct cipher_alg *cipher;
+	const struct auth_alg *auth;
+};
+
+static void names_print(const struct algs *algs)
+{
+	if (algs->cipher == NULL)
+		for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
+			fprintf(stderr, " %s", c->name);
+	else
+		for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
+			fprintf(stderr, " %s", a->name);
+	putc('\n', stderr);
+}
+
+// words: perhaps a cipher and an authenticator, which is by default what the cipher needs.
+static enum exit_code algs_read(struct algs *algs, char **words)
+{
+	const char *cipher = words[0] != NULL ? words[0] : "aes-256-gcm";
+	const char *auth = words[0] != NULL ? words[1] : NULL;
+
+	algs->cipher = cipher_alg_find(cipher);
+	if (algs->cipher != NULL && auth == NULL)
+		auth = algs->cipher->icv_len != 0 ? "none" : "hmac-sha2-256-128";
+	algs->auth = auth != NULL ? auth_alg_find(auth) : NULL;
+	if (algs->cipher == NULL || algs->auth == NULL) {
+		fprintf(stderr, "%s: keygen: there is no %s \"%s\", there are:",
+			program_invocation_short_name, algs->cipher == NULL ? "cipher" : "auth",
+			algs->cipher == NULL ? cipher : auth);
+		names_print(algs);
+		return EXIT_USAGE;
+	}
+	if (alg_pair_ok(algs->cipher, algs->auth))
+		return EXIT_OK;
+	warnx("keygen: %s %s auth, must be %s", algs->cipher->name,
+		algs->cipher->icv_len != 0 ? "takes no" : "needs an",
+		algs->cipher->icv_len != 0 ? "none" : "one of hmac-sha2-256-128 and the like");
+	return EXIT_USAGE;
+}
+
+// Writes the line of a key of len octets, of none no line. False with errno if there is no random.
+static bool key_write(FILE *f, const char *name, size_t len)
+{
+	uint8_t key[CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX];
+	char digits[2 * sizeof(key) + 1];
+	bool ok = getrandom(key, len, 0) == (ssize_t)len;
+
+	hex_format(digits, key, len);
+	if (ok && len > 0)
+		fprintf(f, "%s = \"%s\";\n", name, digits);
+	explicit_bzero(key, sizeof(key));
+	explicit_bzero(digits, sizeof(digits));
+	return ok;
+}
+
+static bool keys_write(FILE *f, const struct algs *algs)
+{
+	fprintf(f, "# %s %s: for one SA at both of its ends, and for no other\n",
+		algs->cipher->name, algs->auth->name);
+	return key_write(f, "cipher_key", (size_t)algs->cipher->key_len + algs->cipher->salt_len) &&
+	       key_write(f, "auth_key", algs->auth->key_len) && fflush(f) == 0 && !ferror(f) &&
+	       fsync(fileno(f)) == 0;
+}
+
+// A file that exists stays as it is: it may hold a key in use.
+static enum exit_code file_write(const char *path, const struct algs *algs)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+	bool ok = f != NULL && keys_write(f, algs);
+
+	if (fd < 0 && errno == EEXIST) {
+		warnx("%s exists: choose another name, or remove it", path);
+	} else if (!ok) {
+		warn("%s", path);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (f != NULL)
+		fclose(f);
+	return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+enum exit_code command_keygen(const struct options *options, char **words)
+{
+	struct algs algs;
+	enum exit_code code;
+
+	(void)options;
+	if (words[0] == NULL) {
+		warnx("keygen: the name of the file to write is missing");
+		return EXIT_USAGE;
+	}
+	if (words[1] != NULL && words[2] != NULL && words[3] != NULL) {
+		warnx("keygen: unexpected argument \"%s\"", words[3]);
+		return EXIT_USAGE;
+	}
+	code = algs_read(&algs, words + 1);
+	return code == EXIT_OK ? file_write(words[0], &algs) : code;
+}

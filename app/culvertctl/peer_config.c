@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertctl peer-config: the other end of the tunnels of a configuration file.
+#include <err.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "conf_print.h"
+
+enum exit_code command_peer_config(const struct options *options, char **words)
+{
+	struct conf *conf;
+
+	(void)options;
+	if (words[0] == NULL || words[1] != NULL) {
+		warnx("peer-config: must be followed by the name of one configuration file");
+		return EXIT_USAGE;
+	}
+	conf = conf_load(words[0], NULL, stderr);
+	if (conf == NULL)
+		return EXIT_FAILED;
+	conf_print_peer(conf, stdout);
+	conf_free(conf);
+	return EXIT_OK;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations as text, in the format of the file. Keys are never written: where an SA's were
+// read from a key file its name is, else a comment. Control thread.
+#pragma once
+
+#include "conf.h"
+
+// The whole configuration, without comments and with what it includes.
+void conf_print(const struct conf *c, FILE *out);
+
+// The SAs and policies that the other end of the tunnels needs: directions and ends exchanged.
+void conf_print_peer(const struct conf *c, FILE *out);
+
+// The changes (conf_change.h) that make what runs out of what is in the file. What a change cannot
+// do is a comment. Returns the number of differences.
+unsigned int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out);

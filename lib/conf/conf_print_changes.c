@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The changes that lead from one configuration to another. An item that differs is deleted and
+// added again behind the one before it: changes are applied together, so nothing is missing in
+// between.
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_diff.h"
+#include "conf_print.h"
+#include "conf_print_setting.h"
+#include "conf_schema.h"
+
+struct changed {
+	const char *noun, *name;
+	bool is_new; // only to be added
+};
+
+struct changes {
+	struct conf_reader r; // texts are in its memory
+	FILE *out;
+	struct changed *items;
+	size_t n, room;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct changed *x = a, *y = b;
+	int by_noun = strcmp(x->noun, y->noun);
+
+	return by_noun != 0 ? by_noun : strcmp(x->name, y->name);
+}
+
+static void add(struct changes *c, const struct conf_difference *d)
+{
+	if (c->n == c->room) {
+		c->room = c->room * 2 + 16;
+		c->items = reallocarray(c->items, c->room, sizeof(c->items[0]));
+		if (c->items == NULL)
+			abort();
+	}
+	c->items[c->n++] = (struct changed){
+		conf_strdup(&c->r, d->noun), conf_strdup(&c->r, d->name), d->kind == CONF_ADDED};
+}
+
+// Items of the lists that changes are about; the rest is a comment.
+static void note(void *arg, const struct conf_difference *d)
+{
+	struct changes *c = arg;
+
+	if (d->noun == NULL || d->restart) {
+		fprintf(c->out, "# %s%s%s: edit the file by hand\n", d->noun != NULL ? d->noun : "",
+			d->noun != NULL ? conf_format(&c->r, " \"%s\" ", d->name) : "",
+			d->setting != NULL ? d->setting : "");
+		return;
+	}
+	if (d->kind == CONF_REMOVED)
+		fprintf(c->out, "%s del %s\n", d->noun, d->name);
+	else
+		add(c, d);
+}
+
+static void sort(struct changes *c)
+{
+	size_t n = 0;
+
+	qsort(c->items, c->n, sizeof(c->items[0]), compare);
+	for (size_t i = 0; i < c->n; i++)
+		if (n == 0 || compare(&c->items[n - 1], &c->items[i]) != 0)
+			c->items[n++] = c->items[i];
+	c->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (!c->items[i].is_new)
+			fprintf(c->out, "%s del %s\n", c->items[i].noun, c->items[i].name);
+}
+
+static void print_list(
+	struct changes *c, const struct conf_option *o, const struct conf_tree *running)
+{
+	const config_setting_t *list = conf_member(config_root_setting(&running->file), o->name);
+	struct changed wanted = {.noun = o->schema->noun};
+	const char *before = NULL;
+
+	for (int i = 0; list != NULL && c->n > 0 && i < config_setting_length(list); i++) {
+		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
+
+		wanted.name = conf_identity(&c->r, o->schema, item);
+		if (bsearch(&wanted, c->items, c->n, sizeof(c->items[0]), compare) != NULL) {
+			fprintf(c->out, "%s add ", wanted.noun);
+			if (o->schema->ordered && before == NULL)
+				fputs("first ", c->out);
+			else if (o->schema->ordered)
+				fprintf(c->out, "after %s ", before);
+			conf_print_item(c->out, item,
+				strcmp(o->name, "sas") == 0 ? running->key_files[i] : NULL);
+			putc('\n', c->out);
+		}
+		before = wanted.name;
+	}
+}
+
+unsigned int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
+{
+	struct conf memory = {.arena = conf_arena_new()};
+	struct changes c = {.r = {.c = &memory}, .out = out};
+	unsigned int n = conf_diff(file, running, note, &c);
+
+	if (c.n > 0)
+		sort(&c);
+	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++)
+		if (o->shape == CONF_LIST)
+			print_list(&c, o, running->tree);
+	free(c.items);
+	conf_arena_free(memory.arena);
+	return n;
+}

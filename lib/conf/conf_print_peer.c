@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other end of a configuration: each SA has the same SPI, algorithms and keys there, the other
+// direction, and its ends exchanged; each policy its selectors exchanged.
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_print.h"
+#include "conf_print_setting.h"
+
+static void rename_to(config_setting_t *s, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (copy == NULL)
+		abort();
+	free(s->name);
+	s->name = copy;
+}
+
+static void swap(config_setting_t *group, const char *a_name, const char *b_name)
+{
+	config_setting_t *a = conf_member(group, a_name), *b = conf_member(group, b_name);
+
+	if (a != NULL)
+		rename_to(a, b_name);
+	if (b != NULL)
+		rename_to(b, a_name);
+}
+
+static void drop(config_setting_t *group, const char *const names[])
+{
+	for (; *names != NULL; names++)
+		if (conf_member(group, *names) != NULL)
+			config_setting_remove(group, *names);
+}
+
+// The own port of the SA that answers inbound SA i: where its policy sends to. 0: none is set.
+static uint16_t answer_port(const struct conf *c, unsigned int i)
+{
+	for (unsigned int p = 0; p < c->n_policies; p++)
+		for (unsigned int k = 0; k < c->policies[p].n_sa_in; k++)
+			if (c->policies[p].sa_in[k] == i)
+				return c->sas[c->policies[p].sa_out].udp_remote_port;
+	return 0;
+}
+
+static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *udp)
+{
+	static const char *const outbound[] = {"remote_port", "keepalive", "follow", NULL};
+	uint16_t port = answer_port(c, i);
+
+	swap(udp, "local_port", "remote_port");
+	if (c->sas[i].direction == CONF_OUT)
+		drop(udp, outbound);
+	else if (port != 0)
+		config_setting_set_int(
+			config_setting_add(udp, "local_port", CONFIG_TYPE_INT), port);
+}
+
+// Without the settings that exist in one direction only, or are each end's own choice.
+static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	static const char *const own[] = {
+		"replay_window", "df", "fragment", "dscp", "ttl", "flow_label", "tfc", NULL};
+	config_setting_t *udp = conf_member(item, "udp");
+
+	config_setting_set_string(
+		conf_member(item, "direction"), c->sas[i].direction == CONF_OUT ? "in" : "out");
+	swap(item, "local", "remote");
+	drop(item, own);
+	if (udp != NULL)
+		mirror_udp(c, i, udp);
+}
+
+// The peer sends by the first of several SAs.
+static void first_only(config_setting_t *policy)
+{
+	config_setting_t *out = conf_member(policy, "out");
+	char *name;
+
+	if (out == NULL || !config_setting_is_aggregate(out))
+		return;
+	name = strdup(config_setting_get_string_elem(out, 0));
+	if (name == NULL)
+		abort();
+	config_setting_remove(policy, "out");
+	config_setting_set_string(config_setting_add(policy, "out", CONFIG_TYPE_STRING), name);
+	free(name);
+}
+
+static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	(void)c, (void)i;
+	swap(item, "local", "remote");
+	swap(item, "local_port", "remote_port");
+	swap(item, "out", "in");
+	first_only(item);
+}
+
+static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *root,
+	const char *name,
+	void (*mirror)(const struct conf *c, unsigned int i, config_setting_t *item),
+	const char *const *key_files)
+{
+	const struct conf_reader r = {.c = (struct conf *)c};
+	const config_setting_t *list = conf_member(config_root_setting(&c->tree->file), name);
+	config_setting_t *copy;
+
+	if (list == NULL)
+		return;
+	copy = conf_tree_add(&r, root, list);
+	for (int i = 0; i < config_setting_length(copy); i++)
+		mirror(c, (unsigned int)i, config_setting_get_elem(copy, (unsigned int)i));
+	conf_print_list(out, copy, key_files);
+}
+
+void conf_print_peer(const struct conf *c, FILE *out)
+{
+	config_t peer;
+
+	config_init(&peer);
+	fputs("# The other end of the tunnels: @include this file in its configuration, which adds "
+	      "ports and routes.\n",
+		out);
+	for (unsigned int i = 0; i < c->n_sas; i++)
+		if (ip_addr_is_none(&c->sas[i].remote))
+			fprintf(out,
+				"# sa \"%s\": replace local = \"any\" by the address of that "
+				"end\n",
+				c->sas[i].name);
+	print_mirrored(c, out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files);
+	print_mirrored(c, out, config_root_setting(&peer), "policies", mirror_policy, NULL);
+	conf_file_fini(&peer);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations as text: what is printed can be read again, and has no keys.
+#include <unistd.h>
+
+#include "conf_change.h"
+#include "conf_diff.h"
+#include "conf_dir.h"
+#include "conf_print.h"
+#include "test.h"
+
+#define CIPHER "000102030405060708090a0b0c0d0e0f"
+#define AUTH   "101112131415161718191a1b1c1d1e1f20212223"
+#define OTHER  "303132333435363738393a3b3c3d3e3f40414243"
+
+static const char text[] =
+	"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"
+	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );"
+	"memory = { size = \"1.5G\"; };"
+	"routes = ( { to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; } );"
+	"sas = ( { name = \"a-b\"; direction = \"out\"; spi = 0x1001; local = \"192.0.2.1\";"
+	"remote = \"192.0.2.2\"; cipher = \"aes-128-cbc\"; auth = \"hmac-sha1-96\";"
+	"key_file = \"ab.key\"; ttl = 9; udp = { remote_port = 4501; keepalive = 5; }; },"
+	"{ name = \"b-a\"; direction = \"in\"; spi = 0x1002; local = \"192.0.2.1\";"
+	"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; key_file = \"ba.key\";"
+	"replay_window = 128; udp = { }; } );"
+	"policies = ( { name = \"dns\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";"
+	"proto = \"udp\"; remote_port = \"53\"; action = \"protect\"; out = \"a-b\";"
+	"in = [ \"b-a\" ]; }, { name = \"rest\"; action = \"discard\"; } );";
+
+static void write_files(void)
+{
+	conf_dir_write("ab.key", CIPHER "\n" AUTH "\n", sizeof(CIPHER AUTH "\n\n") - 1);
+	conf_dir_write("ba.key", OTHER "\n", sizeof(OTHER "\n") - 1);
+	conf_dir_write("n.key", "key = \"" AUTH "\";\n", sizeof("key = \"" AUTH "\";\n") - 1);
+	conf_dir_write("print.conf", text, sizeof(text) - 1);
+}
+
+typedef void printer(const struct conf *c, FILE *out);
+
+// To be freed.
+static char *printed(printer *print, const struct conf *c)
+{
+	char *out;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	print(c, f);
+	fclose(f);
+	assert_null(strstr(out, "30313233"));
+	assert_null(strstr(out, "10111213"));
+	return out;
+}
+
+static struct conf *reread(const char *printed_text)
+{
+	struct conf *c;
+
+	conf_dir_write("again.conf", printed_text, strlen(printed_text));
+	c = conf_dir_load_good("again.conf");
+	conf_dir_unlink("again.conf");
+	return c;
+}
+
+static void ignore(void *arg, const struct conf_difference *d)
+{
+	(void)arg, (void)d;
+}
+
+static void test_digits(void **state)
+{
+	struct conf *c;
+
+	(void)state;
+	write_files();
+	c = conf_dir_load_good("print.conf");
+	assert_int_equal(c->sas[0].cipher_key[15], 0x0f);
+	assert_int_equal(c->sas[0].auth_key[0], 0x10);
+	assert_int_equal(c->sas[0].auth_key[19], 0x23);
+	assert_int_equal(c->sas[1].cipher_key[19], 0x43);
+	conf_free(c);
+	conf_dir_write("ba.key", OTHER "00", sizeof(OTHER "00") - 1);
+	conf_dir_load_bad("print.conf",
+		"ba.key:1: sa \"b-a\": key: is 21 octets, aes-128-gcm with auth none needs 20 (20 "
+		"for the cipher, then 0)\n");
+	write_files();
+}
+
+static void test_print(void **state)
+{
+	struct conf *c, *again;
+	char *out;
+
+	(void)state;
+	write_files();
+	c = conf_dir_load_good("print.conf");
+	out = printed(conf_print, c);
+	again = reread(out);
+	assert_int_equal(conf_diff(c, again, ignore, NULL), 0);
+	conf_free(again);
+	conf_free(c);
+	free(out);
+}
+
+// What the other end is told, it tells the first one again.
+static void test_peer(void **state)
+{
+	static const char ports[] =
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = "
+		"[ \"10.2.0.1/24\" ]; },"
+		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ "
+		"\"192.0.2.2/24\" ]; } );"
+		"routes = ( { to = \"10.1.0.0/24\"; via = \"192.0.2.1\"; } );";
+	struct conf *c, *peer;
+	char *out, *whole;
+
+	(void)state;
+	write_files();
+	c = conf_dir_load_good("print.conf");
+	out = printed(conf_print_peer, c);
+	assert_true(asprintf(&whole, "%s%s", ports, out) > 0);
+	peer = reread(whole);
+	assert_int_equal(peer->sas[0].direction, CONF_IN);
+	assert_int_equal(peer->sas[0].udp_local_port, 4501);
+	assert_memory_equal(peer->sas[0].auth_key, c->sas[0].auth_key, 20);
+	assert_int_equal(peer->sas[1].direction, CONF_OUT);
+	assert_int_equal(peer->sas[1].udp_local_port, 4501);
+	assert_int_equal(peer->sas[1].udp_remote_port, 4500);
+	assert_int_equal(peer->policies[0].local_port_min, 53);
+	assert_int_equal(peer->policies[0].sa_out, 1);
+	assert_int_equal(peer->policies[0].sa_in[0], 0);
+	assert_int_equal(peer->policies[1].action, CONF_DISCARD);
+	conf_free(peer);
+	conf_free(c);
+	free(whole);
+	free(out);
+}
+
+static struct conf *changed(const struct conf *c, const char *changes)
+{
+	char *errors;
+	size_t len;
+	FILE *f = open_memstream(&errors, &len);
+	struct conf *now = conf_change(c, "test", changes, strlen(changes), f);
+
+	fclose(f);
+	assert_string_equal(errors, "");
+	assert_non_null(now);
+	free(errors);
+	return now;
+}
+
+static void test_changes(void **state)
+{
+	static const char changes[] =
+		"sa add { name = \"a-b-2\"; direction = \"out\"; spi = 0x1003; local = "
+		"\"192.0.2.1\";"
+		"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; key_file = \"n.key\";"
+		"udp = { remote_port = 4501; }; }\n"
+		"policy set dns { out = \"a-b-2\"; }\n"
+		"sa del a-b\n"
+		"policy add first { name = \"bypass\"; remote = \"198.51.100.1\"; action = "
+		"\"bypass\"; }\n"
+		"rule add { name = \"r\"; action = \"drop\"; }\n";
+	struct conf *file, *running, *again;
+	char *out;
+	size_t len;
+	FILE *f;
+
+	(void)state;
+	write_files();
+	file = conf_dir_load_good("print.conf");
+	running = changed(file, changes);
+	f = open_memstream(&out, &len);
+	assert_int_not_equal(conf_print_changes(file, running, f), 0);
+	fclose(f);
+	assert_non_null(strstr(out, "key_file = \"n.key\""));
+	again = changed(file, out);
+	assert_int_equal(conf_diff(running, again, ignore, NULL), 0);
+	conf_free(again);
+	free(out);
+	f = open_memstream(&out, &len);
+	assert_int_equal(conf_print_changes(running, running, f), 0);
+	fclose(f);
+	assert_string_equal(out, "");
+	free(out);
+	conf_free(running);
+	conf_free(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_peer),
+		cmocka_unit_test(test_changes),
+	};
+
+	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
+}
