@@ -8,7 +8,7 @@
 #define FRAME_OVERHEAD  274   // of the room: what is around the packet, and what ESP may add
 #define ROOM_MIN        2176  // octets
 #define LARGE_ROOM      65535 // of a buffer for a reassembled packet
-#define FLOW_OCTETS     288   // of a flow: its entry and its part of the index
+#define FLOW_OCTETS     307   // of a flow: its entry and its part of the index
 #define OWN_MB          6     // rings, policies, caches of the pools
 
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)

@@ -198,6 +198,12 @@ static enum drop refused(
 	return decide(w, p, fp, RULE_INVALID);
 }
 
+// Who has the flow that a packet begins: the peer that sent it, or the port.
+static uint32_t holder_of(const struct pkt *p)
+{
+	return p->in_by != NULL ? p->in_by->peer_hash : p->port;
+}
+
 static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	struct flow_decision decision;
@@ -210,7 +216,7 @@ static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
-	d = flow_insert(w->flows, w->id, fp, w->now_ms, &f);
+	d = flow_insert(w->flows, w->id, fp, holder_of(p), w->now_ms, &f);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
 		return d;
 	if (d == DROP_NONE)

@@ -56,9 +56,9 @@ bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_
 	if ((*old & FLOW_DEAD) != 0)
 		return true;
 	if ((*old & FLOW_COUNTED) != 0)
-		flow_sources_subtract(&t->sources, flow_source(f, *old));
+		flow_unestablished_subtract(t, f, *old);
 	if ((word & FLOW_COUNTED) != 0)
-		flow_sources_add(&t->sources, flow_source(f, word));
+		flow_unestablished_add(t, f, word);
 	return true;
 }
 

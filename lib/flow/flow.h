@@ -32,6 +32,12 @@ struct flow_table;
 #define FLOW_WORKERS_MAX  64
 #define FLOW_TIMEOUT_MAX  2000000 // seconds: half of what the clock can tell apart
 #define FLOW_CAPACITY_MAX (1u << 26)
+// An established flow with a packet in this time is active: it is never evicted.
+#define FLOW_ACTIVE_MS 10000
+// The holder of a flow is the port, or the peer of the tunnel, by which its first packet came in.
+// It may have this many times as many flows as are free: if it is alone the whole capacity, beyond
+// which the table has as much more for others.
+#define FLOW_HOLDER_SHARE 16
 
 struct flow_config {
 	uint32_t source_limit; // flows of class NEW that one address may have begun; 0: any number
@@ -41,7 +47,7 @@ struct flow_config {
 };
 
 struct flow_params {
-	uint32_t capacity;         // flows, 1 to FLOW_CAPACITY_MAX
+	uint32_t capacity;         // flows of one holder, 1 to FLOW_CAPACITY_MAX
 	unsigned int workers;      // 1 to FLOW_WORKERS_MAX
 	struct rte_rcu_qsbr *qsbr; // every worker reports to it, under any number
 	unsigned int reader;       // a further number that is registered there, for flow_list()
@@ -51,7 +57,7 @@ struct flow_params {
 struct flow_counters {
 	uint64_t created;
 	uint64_t expired;
-	uint64_t evicted; // class NEW or CLOSING, to make room
+	uint64_t evicted; // to make room
 	uint64_t flushed;
 	uint64_t reopened;            // a new connection in the entry of a closed one
 	uint64_t refused[DROP_COUNT]; // by reason, including what was let pass all the same
@@ -131,11 +137,13 @@ void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], stru
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);
 
 // Makes the flow of a packet for which none was found, or finds the one that another worker has
-// just made; flow_track() comes next. Returns DROP_NONE, or why there can be none:
+// just made; flow_track() comes next. holder names who has the flow, by a number that stays the
+// same when configurations and SAs change. A holder that has its share replaces a flow of the
+// largest holder, itself included, that is not active. Returns DROP_NONE, or why there can be none:
 // DROP_CT_INVALID, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT,
 // DROP_FLOW_TABLE_FULL.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
-	uint32_t now, struct flow **flow);
+	uint32_t holder, uint32_t now, struct flow **flow);
 
 // Brings the state of the flow up to date with a packet of it. A SYN that opens a closed
 // connection anew makes its decisions invalid. Returns DROP_NONE, or why the packet is refused and

@@ -4,45 +4,93 @@
 
 #include <rte_prefetch.h>
 
-#define EVICT_BUCKETS 12 // that are looked at to make room for one, beside its own
+#define EVICT_BUCKETS 12 // that are searched to make room for one, beside its own
 #define AHEAD         4  // entries
 
-// Of the flows in a bucket that may have to go, the oldest that is older than one from elsewhere.
-static struct flow *oldest(
-	const struct flow_table *t, const struct bucket *b, struct flow *other, uint32_t now)
+// The search for a flow to evict, and what it has found so far.
+struct search {
+	struct flow_table *t;
+	uint32_t now;
+	bool spares; // established flows
+	struct flow *flow;
+	uint32_t held; // flows of its holder
+	bool established;
+	uint32_t age; // ms: since its last packet if it is established, else since it began
+};
+
+// Of the largest holder; of its flows those that are not established; of these the oldest.
+static bool goes_before(const struct search *s, uint32_t held, bool established, uint32_t age)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++) {
-		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) == 0)
-			continue;
-
-		struct flow *f =
-			&t->entry[atomic_load_explicit(&b->number[i], memory_order_acquire)];
-		uint32_t word = flow_word(f);
-
-		if (!flow_word_live(word) || flow_word_class(word) == FLOW_CLASS_ESTABLISHED)
-			continue;
-		if (other == NULL ||
-			elapsed(now, load(&f->created)) > elapsed(now, load(&other->created)))
-			other = f;
-	}
-	return other;
+	if (held != s->held)
+		return held > s->held;
+	if (established != s->established)
+		return !established;
+	return age > s->age;
 }
 
-// The buckets of the newcomer come first, so that they do not overflow while others are empty; if
-// all in there are established, others have their turn.
-bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t now)
+static void consider(struct search *s, struct flow *f)
 {
-	struct flow *f = oldest(t, flow_first_bucket(t, hash), NULL, now);
+	uint32_t word = flow_word(f), age, held;
+	bool established = flow_word_class(word) == FLOW_CLASS_ESTABLISHED;
 
-	f = oldest(t, flow_second_bucket(t, hash), f, now);
-	for (unsigned int i = 0; i < EVICT_BUCKETS && f == NULL; i++) {
+	if (!flow_word_live(word) || (established && s->spares))
+		return;
+	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
+	if (established && age < FLOW_ACTIVE_MS)
+		return;
+	held = flow_holder_count(&s->t->holders, f->holder).flows;
+	if (!goes_before(s, held, established, age))
+		return;
+	s->flow = f;
+	s->held = held;
+	s->established = established;
+	s->age = age;
+}
+
+static void search_bucket(struct search *s, const struct bucket *b)
+{
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != 0)
+			consider(s, &s->t->entry[atomic_load_explicit(
+					    &b->number[i], memory_order_acquire)]);
+}
+
+// The buckets of the newcomer come first, so that they do not overflow while others are empty.
+static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
+{
+	struct flow_table *t = s->t;
+	uint32_t largest = flow_holder_count(&t->holders, load(&t->holders.largest)).flows;
+
+	search_bucket(s, flow_first_bucket(t, hash));
+	search_bucket(s, flow_second_bucket(t, hash));
+	for (unsigned int i = 0;
+		i < EVICT_BUCKETS && (s->flow == NULL || s->held < largest - largest / 8); i++) {
 		w->hand = w->hand + 1 < t->n_buckets ? w->hand + 1 : 0;
-		f = oldest(t, &t->bucket[w->hand], NULL, now);
+		search_bucket(s, &t->bucket[w->hand]);
 	}
-	if (f == NULL)
+	if (s->flow != NULL && s->held > largest)
+		store(&t->holders.largest, s->flow->holder);
+}
+
+bool flow_evict(
+	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now)
+{
+	struct flow_held own = flow_holder_count(&t->holders, holder);
+	// A clearly smaller holder gives up nothing for this one; and while so many flows of this
+	// one are not established, nobody gives up established ones.
+	struct search s = {
+		.t = t,
+		.now = now,
+		.spares = own.unestablished >= t->unestablished_max,
+		.held = own.flows - own.flows / 8,
+		.established = true,
+	};
+
+	search_for(&s, w, hash);
+	if (s.flow == NULL)
 		return false;
 	// Should another worker have been faster, there is room as well.
-	if (flow_unlink(t, w, f))
+	if (flow_unlink(t, w, s.flow))
 		count(&w->counters.evicted);
 	return true;
 }

@@ -98,6 +98,7 @@ struct flow {
 	struct flow_dir dir[2];
 	// Seldom looked at.
 	uint32_t hash;            // of the key
+	uint32_t holder;          // that has it: flow_holder.h
 	_Atomic uint32_t created; // ms
 	_Atomic uint32_t isn[2];  // initial sequence numbers
 	struct flow_syn syn[2];

@@ -72,9 +72,11 @@ void flow_pool_fill(struct flow_table *t)
 	}
 }
 
-bool flow_pool_low(const struct flow_table *t)
+uint32_t flow_pool_free(const struct flow_table *t)
 {
-	return atomic_load_explicit(&t->pool_chains, memory_order_relaxed) < t->reserve;
+	int32_t chains = (int32_t)atomic_load_explicit(&t->pool_chains, memory_order_relaxed);
+
+	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * CHAIN : 0;
 }
 
 void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f)

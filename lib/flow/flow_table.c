@@ -21,7 +21,8 @@ struct layout {
 
 static struct layout layout_of(const struct flow_params *p)
 {
-	uint32_t capacity = RTE_ALIGN_CEIL(p->capacity, CHAIN);
+	// Of a holder that has all of the capacity, so much is left to others.
+	uint32_t capacity = RTE_ALIGN_CEIL(p->capacity + p->capacity / FLOW_HOLDER_SHARE, CHAIN);
 	struct layout l = {
 		// Workers may have taken a chain each when the pool becomes low.
 		.n_buckets = (capacity + (STORE + CHAIN) * p->workers) / BUCKET_MEAN,
@@ -96,6 +97,7 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	t->n_entries = l.n_entries;
 	t->n_workers = p->workers;
 	t->reserve = SPARE / CHAIN * p->workers;
+	t->unestablished_max = p->capacity / FLOW_HOLDER_SHARE;
 	t->qsbr = p->qsbr;
 	t->reader = p->reader;
 	flow_table_configure(t, c);
@@ -313,7 +315,8 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 	return found;
 }
 
-static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t hash, uint32_t now)
+static void entry_init(
+	struct flow *f, const struct flow_pkt *p, uint32_t hash, uint32_t holder, uint32_t now)
 {
 	f->key = p->key;
 	memset(f->sa_in, 0, sizeof(f->sa_in));
@@ -321,6 +324,7 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t hash, 
 	memset(f->dir, 0, sizeof(f->dir));
 	memset(f->syn, 0, sizeof(f->syn));
 	f->hash = hash;
+	f->holder = holder;
 	atomic_store_explicit(&f->created, now, memory_order_relaxed);
 	atomic_store_explicit(&f->dir[0].seen, now, memory_order_relaxed);
 	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
@@ -350,7 +354,8 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 	if ((word & FLOW_DEAD) != 0)
 		return false;
 	if ((word & FLOW_COUNTED) != 0)
-		flow_sources_subtract(&t->sources, flow_source(f, word));
+		flow_unestablished_subtract(t, f, word);
+	flow_holder_subtract(&t->holders, f->holder, FLOW_HELD);
 	if (!bucket_clear(flow_first_bucket(t, f->hash), tag, number))
 		bucket_clear(flow_second_bucket(t, f->hash), tag, number);
 	flow_pool_retire(t, w, f);
@@ -363,8 +368,16 @@ static enum drop refuse(struct flow_worker *w, enum drop reason)
 	return reason;
 }
 
+// Whether the holder may have one more flow without another's being evicted. What it leaves free
+// is for the others: no number of holders can take all of that.
+static bool may_grow(struct flow_table *t, uint32_t holder)
+{
+	return flow_holder_count(&t->holders, holder).flows <
+	       (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
+}
+
 enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
-	uint32_t now, struct flow **flow)
+	uint32_t holder, uint32_t now, struct flow **flow)
 {
 	struct flow_worker *w = &t->worker[worker];
 	const struct ip_addr *source = &p->key.addr[p->dir];
@@ -379,7 +392,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 
 	uint32_t hash = hash_of(t, &p->key);
 
-	if (flow_pool_low(t) && !flow_evict(t, w, hash, now))
+	if (!may_grow(t, holder) && !flow_evict(t, w, hash, holder, now))
 		return refuse(w, DROP_FLOW_TABLE_FULL);
 
 	uint32_t number = flow_pool_take(t, w);
@@ -387,14 +400,16 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 
 	if (number == 0)
 		return refuse(w, DROP_FLOW_TABLE_FULL);
-	entry_init(f, p, hash, now);
-	flow_sources_add(&t->sources, source);
+	entry_init(f, p, hash, holder, now);
+	flow_unestablished_add(t, f, word);
+	flow_holder_add(&t->holders, holder, FLOW_HELD);
 	*flow = link_entry(t, f, word | FLOW_COUNTED);
 	if (*flow == f) {
 		count(&w->counters.created);
 		return DROP_NONE;
 	}
-	flow_sources_subtract(&t->sources, source);
+	flow_unestablished_subtract(t, f, word);
+	flow_holder_subtract(&t->holders, holder, FLOW_HELD);
 	flow_pool_give(t, w, number); // it was never visible
 	return *flow != NULL ? DROP_NONE : refuse(w, DROP_FLOW_TABLE_FULL);
 }

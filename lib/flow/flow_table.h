@@ -3,6 +3,7 @@
 #pragma once
 
 #include "flow.h"
+#include "flow_holder.h"
 #include "flow_source.h"
 
 #define BUCKET_SLOTS 7
@@ -50,7 +51,8 @@ struct flow_table {
 	uint32_t n_buckets;
 	uint32_t n_entries; // numbers are 1 to n_entries
 	uint32_t n_workers;
-	uint32_t reserve; // chains in the pool below which a flow has to go before one comes
+	uint32_t reserve; // chains in the pool that only serve while others wait for a grace period
+	uint32_t unestablished_max; // of a holder that makes established flows of others go
 	struct hash_key hash_key;
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int reader;
@@ -71,6 +73,7 @@ struct flow_table {
 	atomic_bool asking;           // a worker looks whether a grace period is over
 	_Atomic uint32_t pool_chains; // may be off by what is just being moved
 
+	struct flow_holders holders;
 	struct flow_worker worker[FLOW_WORKERS_MAX];
 };
 
@@ -136,14 +139,27 @@ static inline struct ip_addr *flow_source(struct flow *f, uint32_t word)
 	return &f->key.addr[flow_word_initiator(word)];
 }
 
+// A flow begins, or ceases, to count as not established.
+static inline void flow_unestablished_add(struct flow_table *t, struct flow *f, uint32_t word)
+{
+	flow_sources_add(&t->sources, flow_source(f, word));
+	flow_holder_add(&t->holders, f->holder, FLOW_UNESTABLISHED);
+}
+
+static inline void flow_unestablished_subtract(struct flow_table *t, struct flow *f, uint32_t word)
+{
+	flow_sources_subtract(&t->sources, flow_source(f, word));
+	flow_holder_subtract(&t->holders, f->holder, FLOW_UNESTABLISHED);
+}
+
 // The parts, in the order of the files.
 
 // flow_pool.c. Number of a free entry, or 0.
 uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
 void flow_pool_fill(struct flow_table *t);
-// Whether so few entries are free that one has to go before another comes.
-bool flow_pool_low(const struct flow_table *t);
+// Free entries in chains, without those that only wait for a grace period.
+uint32_t flow_pool_free(const struct flow_table *t);
 // Puts an entry that is out of the table aside until all workers have passed on.
 void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f);
 // Takes back those for which that has come true.
@@ -153,9 +169,10 @@ void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f);
 uint32_t flow_number(const struct flow_table *t, const struct flow *f);
 
-// flow_age.c. Makes room for a flow with this hash. False if there is nothing to give up where it
-// looked.
-bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t now);
+// flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
+// flow with this hash. False if none may be evicted where it looked.
+bool flow_evict(
+	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now);
 
 // flow_list.c
 bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter);

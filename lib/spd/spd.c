@@ -143,6 +143,15 @@ static int list_receivers(struct spd *spd)
 	return 0;
 }
 
+static void set_hashes(struct spd_policy *p)
+{
+	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.remote : NULL;
+
+	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
+	p->peer_hash = peer != NULL && !ip_addr_is_none(peer) ? rte_jhash(peer, sizeof(*peer), 0)
+							      : p->name_hash;
+}
+
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 {
 	struct spd *spd = calloc(1, sizeof(*spd) + n * sizeof(spd->policy[0]));
@@ -153,8 +162,7 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
 
 	for (unsigned int i = 0; i < n; i++)
-		spd->policy[i].name_hash =
-			rte_jhash(spd->policy[i].name, (uint32_t)strlen(spd->policy[i].name), 0);
+		set_hashes(&spd->policy[i]);
 
 	int rc = list_receivers(spd);
 

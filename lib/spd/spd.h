@@ -31,7 +31,10 @@ struct spd_policy {
 	// out. 0: any.
 	uint16_t mss_clamp;
 	char name[SPD_NAME_MAX];
-	uint32_t name_hash;             // the same in every snapshot; of spd_new()
+	uint32_t name_hash; // the same in every snapshot; of spd_new()
+	// Of the peer's address, or of the name if that is not known: the same for all policies of
+	// a peer, in every snapshot and with every SA. SPD_PROTECT only; of spd_new().
+	uint32_t peer_hash;
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets that it is about, further restricted by those
 	uint16_t proto;                 // or SPD_PROTO_ANY

@@ -191,7 +191,7 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 		if (unlikely(f[i] == NULL))
 			f[i] = flow_find(b->t, &p[i]);
 		if (unlikely(f[i] == NULL &&
-			     flow_insert(b->t, 0, &p[i], b->now, &f[i]) != DROP_NONE)) {
+			     flow_insert(b->t, 0, &p[i], 0, b->now, &f[i]) != DROP_NONE)) {
 			refused++;
 			continue;
 		}

@@ -3,14 +3,33 @@
 
 #define CONF_MAX 8192
 
+static void conf_write(char *with, size_t size, const char *flows, struct site s)
+{
+	char text[CONF_MAX];
+
+	site_a_conf(text, sizeof(text), s);
+	assert_memory_equal(text, "flows = ", 8);
+	snprintf(with, size, "flows = { %s };%s", flows, strchr(text, '\n'));
+}
+
 struct gateway *flow_gateway_new(const char *flows)
 {
-	char text[CONF_MAX], with[CONF_MAX + 256];
+	char text[CONF_MAX + 256];
 
-	site_a_conf(text, sizeof(text), (struct site){0});
-	assert_memory_equal(text, "flows = ", 8);
-	snprintf(with, sizeof(with), "flows = { %s };%s", flows, strchr(text, '\n'));
-	return gateway_new(0, with);
+	conf_write(text, sizeof(text), flows, (struct site){0});
+	return gateway_new(0, text);
+}
+
+void flow_gateway_reload(struct gateway *g, const char *flows, struct site s)
+{
+	char text[CONF_MAX + 256];
+	struct conf *conf;
+
+	conf_write(text, sizeof(text), flows, s);
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	conf_free(conf);
 }
 
 uint64_t flow_asked(const struct gateway *g)

@@ -7,6 +7,9 @@
 // Gateway A with other settings in the group "flows".
 struct gateway *flow_gateway_new(const char *flows);
 
+// Another configuration of A, with these settings in the group "flows".
+void flow_gateway_reload(struct gateway *g, const char *flows, struct site s);
+
 // Packets that took the slow path: each asks policy once.
 uint64_t flow_asked(const struct gateway *g);
 

@@ -61,7 +61,7 @@ static void test_flood(void **state)
 	gateway_free(g);
 }
 
-// Answered flows never make room.
+// Active flows never make room.
 static void test_table_full(void **state)
 {
 	struct gateway *g = flow_gateway_new("max = 1024;");
@@ -84,6 +84,65 @@ static void test_table_full(void **state)
 	assert_int_equal(flow_count(g->flows), n);
 	other = question(0);
 	gateway_expect_sent(g, &other, WAN);
+	gateway_free(g);
+}
+
+// Connection i of the host behind B, established. False if it was refused.
+static bool from_b(struct gateway *g, const struct peer *b, uint32_t i)
+{
+	struct frame in = peer_seal_ip(b, i + 1,
+		(struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .sport = (uint16_t)i, .dport = 80));
+	struct frame out = frame_ip(LAN,
+		(struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .sport = 80, .dport = (uint16_t)i));
+
+	g->now += TSC_HZ / 1000;
+	gateway_pass(g, &in, 1);
+	if (g->n_sent == 0)
+		return false;
+	gateway_expect_sent(g, &out, WAN);
+	return true;
+}
+
+// 2080 connections of a peer that has vanished lock nobody out, whatever its SAs are meanwhile; one
+// that is in use stays.
+static void test_vanished_peer(void **state)
+{
+	struct gateway *g = flow_gateway_new("max = 2080;");
+	struct peer b = peer_new(g, "from-b");
+	uint32_t peer = spd_at(g->snapshot->spd, 0)->peer_hash;
+	struct frame used = question(5000), a;
+	uint32_t n = 0;
+	uint64_t asked;
+
+	(void)state;
+	while (from_b(g, &b, n))
+		n++;
+	assert_true(n >= 2080);
+	gateway_expect_sent(g, &used, WAN);
+	a = answer(5000);
+	gateway_expect_sent(g, &a, LAN);
+	g->now += (uint64_t)TSC_HZ * (FLOW_ACTIVE_MS / 1000);
+	gateway_expect_sent(g, &used, WAN);
+	for (uint16_t i = 0; i < 1000; i++) {
+		struct frame q = question(i);
+
+		g->now += TSC_HZ / 1000;
+		gateway_expect_sent(g, &q, WAN);
+		a = answer(i);
+		gateway_expect_sent(g, &a, LAN);
+	}
+	asked = flow_asked(g);
+	for (uint16_t i = 0; i < 1000; i++) {
+		struct frame q = question(i);
+
+		gateway_expect_sent(g, &q, WAN);
+	}
+	gateway_expect_sent(g, &used, WAN);
+	assert_int_equal(flow_asked(g), asked);
+	flow_gateway_reload(g, "max = 2080;", (struct site){.cipher = "aes-256-gcm"});
+	assert_int_equal(spd_at(g->snapshot->spd, 0)->peer_hash, peer);
+	assert_int_not_equal(spd_at(g->snapshot->spd, 1)->peer_hash, peer);
+	peer_free(&b);
 	gateway_free(g);
 }
 
@@ -133,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_flood),
 		pipeline_test(test_table_full),
+		pipeline_test(test_vanished_peer),
 		pipeline_test(test_source_limit),
 		pipeline_test(test_fragments_full),
 	};

@@ -155,7 +155,7 @@ enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt
 {
 	*flow = flow_find(s->t, p);
 	if (*flow == NULL) {
-		enum drop reason = flow_insert(s->t, worker, p, now, flow);
+		enum drop reason = flow_insert(s->t, worker, p, s->holder, now, flow);
 
 		if (reason != DROP_NONE)
 			return reason;

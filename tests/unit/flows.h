@@ -22,6 +22,7 @@ struct flows {
 	unsigned int workers;
 	uint32_t capacity;
 	struct flow_config config;
+	uint32_t holder; // of flows that are made: 0
 };
 
 // The workers are registered and online; config NULL: the defaults.

@@ -3,30 +3,141 @@
 #include "flow_table.h"
 #include "flows.h"
 
-// All flows that fit are established: nothing more comes in, nothing that is there goes.
-static void test_full_of_established(void **state)
+// Establishes flows from first on, until one is refused, or n. Returns how many.
+static uint32_t fill(struct flows *s, uint32_t first, uint32_t n, uint32_t now)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		if (flows_pass(s, 0, &p, now, &f) != DROP_NONE)
+			return i - first;
+		flows_establish(s, i, now);
+		flows_tick(s, now, 1);
+	}
+	return n;
+}
+
+static uint32_t count_left(struct flows *s, uint32_t first, uint32_t n)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = first; i < first + n; i++)
+		left += flows_has(s, i);
+	return left;
+}
+
+// Only one holder, all of whose flows are active: nothing more comes in, nothing that is there
+// goes, and there is room for others.
+static void test_full_of_active(void **state)
 {
 	const uint32_t capacity = 4096;
-	struct flow_pkt p = pkt_tcp(HOST_A, 9, HOST_B, 9, SYN, 0, 0);
-	uint32_t refused = 0;
+	uint32_t n, refused = 0;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	n = fill(&s, 0, 2 * capacity, 0);
+	assert_in_range(n, capacity, capacity + 128);
+	for (uint32_t i = 0; i < 1000; i++)
+		refused += fill(&s, n + i, 1, FLOW_ACTIVE_MS - 1) == 0;
+	// A worker may have kept a few entries; these flows then make room for each other.
+	assert_true(refused > 900);
+	assert_int_equal(flows_count(&s).refused[DROP_FLOW_TABLE_FULL], 1 + refused);
+	assert_int_equal(count_left(&s, 0, n), n);
+	s.holder = 1;
+	assert_int_equal(fill(&s, 20000, 64, FLOW_ACTIVE_MS - 1), 64);
+	assert_int_equal(count_left(&s, 0, n), n);
+	flows_fini(&s);
+}
+
+// The connections of a peer that has vanished make room for those of others, which are all kept.
+static void test_vanished_peer(void **state)
+{
+	const uint32_t capacity = 2080;
+	const uint32_t later = FLOW_ACTIVE_MS + 1000;
+	uint32_t n;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 2, NULL);
+	s.holder = 0x12345678;
+	n = fill(&s, 0, 2 * capacity, 0);
+	assert_true(n >= capacity);
+	s.holder = 3;
+	assert_int_equal(fill(&s, 10000, capacity / 2, later), capacity / 2);
+	assert_int_equal(count_left(&s, 10000, capacity / 2), capacity / 2);
+	assert_in_range(count_left(&s, 0, n), capacity / 4, capacity * 3 / 4);
+	// Back again, it replaces its own.
+	s.holder = 0x12345678;
+	assert_int_equal(fill(&s, 20000, 200, later), 200);
+	assert_int_equal(count_left(&s, 10000, capacity / 2), capacity / 2);
+	flows_fini(&s);
+}
+
+// A flow with packets stays, whatever comes and whoever has it.
+static void test_active_stays(void **state)
+{
+	const uint32_t capacity = 1024, active = 100;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	fill(&s, 0, 2 * capacity, 0);
+	for (uint32_t now = 1000; now < 60000; now += 1000) {
+		for (uint32_t i = 0; i < active; i++)
+			flows_establish(&s, i, now);
+		s.holder = 1 + now / 1000 % 5;
+		fill(&s, 10000 + now, 50, now);
+		assert_int_equal(count_left(&s, 0, active), active);
+	}
+	assert_true(flows_count(&s).evicted > 1000);
+	flows_fini(&s);
+}
+
+// Each of many holders wants more than there is: all get about the same.
+static void test_many_holders(void **state)
+{
+	enum { HOLDERS = 20 };
+	const uint32_t capacity = 4096, fair = capacity / HOLDERS;
+	uint32_t made[HOLDERS] = {0};
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	fill(&s, 0, 2 * capacity, 0); // of holder 0
+	for (uint32_t round = 0; round < 3 * fair; round++)
+		for (uint32_t h = 1; h < HOLDERS; h++) {
+			s.holder = h * 0x9e3779b1;
+			made[h] += fill(&s, h * 10000 + round, 1, 20000 + round * 100);
+		}
+	assert_true(count_left(&s, 0, capacity) < 2 * fair);
+	for (uint32_t h = 1; h < HOLDERS; h++) {
+		assert_int_equal(made[h], 3 * fair);
+		assert_in_range(count_left(&s, h * 10000, 3 * fair), fair / 2, 3 * fair / 2);
+	}
+	flows_fini(&s);
+}
+
+// What is never answered takes a part only of another's idle connections with it.
+static void test_flood_of_another(void **state)
+{
+	const uint32_t capacity = 4096;
+	uint32_t n;
 	struct flow *f;
 	struct flows s;
 
 	(void)state;
 	flows_init(&s, capacity, 1, NULL);
-	for (uint32_t i = 0; i < capacity; i++)
-		flows_establish(&s, i, 0);
-	for (uint32_t i = 0; i < 1000; i++) {
-		p.key.port[0]++;
-		refused += flows_pass(&s, 0, &p, 0, &f) == DROP_FLOW_TABLE_FULL;
-		flows_tick(&s, 0, 10);
+	n = fill(&s, 0, 2 * capacity, 0);
+	s.holder = 1;
+	for (uint32_t i = 0; i < 10 * capacity; i++) {
+		struct flow_pkt p = pkt_tcp(0x20000000 + i * 7919, 1, HOST_B, 80, SYN, i, 0);
+
+		flows_pass(&s, 0, &p, 20000 + i / 64, &f);
+		flows_tick(&s, 20000 + i / 64, 1);
 	}
-	// A worker may have kept a few entries; these flows then make room for each other.
-	assert_in_range(flow_count(s.t), capacity, capacity + 128);
-	assert_true(refused > 0);
-	assert_int_equal(flows_count(&s).refused[DROP_FLOW_TABLE_FULL], refused);
-	for (uint32_t i = 0; i < capacity; i++)
-		assert_true(flows_has(&s, i));
+	assert_true(count_left(&s, 0, n) > n - capacity / 8);
 	flows_fini(&s);
 }
 
@@ -211,7 +322,11 @@ static void test_source_limit_tcp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_of_established),
+		cmocka_unit_test(test_full_of_active),
+		cmocka_unit_test(test_vanished_peer),
+		cmocka_unit_test(test_active_stays),
+		cmocka_unit_test(test_many_holders),
+		cmocka_unit_test(test_flood_of_another),
 		cmocka_unit_test(test_syn_flood),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_two_buckets),
