@@ -289,9 +289,9 @@ static void test_link_local(void **state)
 	conf_free(v6);
 
 	v6 = edited("\"10.1.0.1/24\" ]; },\n  { name = \"wan\"; device = "
-		    "\"net_af_packet1,iface=wan0\"; addresses = [ \"192.0.2.1/24\" ]",
+		    "\"net_tap1,iface=wan0\"; addresses = [ \"192.0.2.1/24\" ]",
 		"\"10.1.0.1/24\", \"2001:db8:1::1/64\" ]; }, { name = \"wan\"; device = "
-		"\"net_af_packet1,iface=wan0\"; addresses = [ \"192.0.2.1/24\", "
+		"\"net_tap1,iface=wan0\"; addresses = [ \"192.0.2.1/24\", "
 		"\"2001:db8::1/64\" ]");
 	both = try(v6, LOCAL "\"wan\"; }\n" LOCAL "\"lan\"; }");
 	assert_non_null(both);
