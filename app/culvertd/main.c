@@ -149,6 +149,7 @@ static int memory_start(struct gateway *g)
 	size_t qsbr_size = rte_rcu_qsbr_get_memsize(conf->n_workers + 1);
 	struct neigh_params np = {
 		.max = conf->neighbours_max,
+		.n_ports = conf->n_ports,
 		.reachable_s = conf->neighbour_reachable_s,
 		.solicit = control_solicit,
 		.arg = g,

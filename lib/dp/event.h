@@ -25,6 +25,14 @@ enum event_kind {
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for a reason to be audited
 };
 
+// Of the ring, what each port has a part of for itself.
+enum event_share {
+	SHARE_NONE,
+	SHARE_LINK,    // what stations on its link say
+	SHARE_RESOLVE, // next hops on its link that are needed
+	SHARES
+};
+
 struct event {
 	struct ip_addr addr;
 	struct rte_ether_addr mac;
@@ -32,7 +40,7 @@ struct event {
 	uint8_t kind; // enum event_kind
 	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
 	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
-	bool relayed;                      // see worker_relay()
+	uint8_t share;                     // enum event_share
 	bool v1;                           // of EVENT_MLD_QUERY, with what it says:
 	uint32_t delay_ms, interval_s;
 	// Of EVENT_RULE and EVENT_AUDIT:

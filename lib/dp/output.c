@@ -64,17 +64,39 @@ static void tell_unreachable(struct worker *w, const struct pkt *p)
 		local_error(w, p, LOCAL_NO_HOST, 0);
 }
 
+// Drops the oldest packet held for the port that has most of them, if that has more than this one.
+// of: how many each port has.
+static bool make_room(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port)
+{
+	uint16_t most = 0;
+	uint32_t i = 0;
+
+	for (uint16_t p = 1; p < PORTS_MAX; p++)
+		if (of[p] > of[most])
+			most = p;
+	if (of[most] <= of[port] + 1)
+		return false;
+	while (w->held[i].port != most)
+		i++;
+	pkt_drop(w, &w->held[i].p, DROP_NEIGH_HOLD_FULL);
+	w->n_held--;
+	memmove(&w->held[i], &w->held[i + 1], (w->n_held - i) * sizeof(w->held[0]));
+	return true;
+}
+
 static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = p->nexthop->port};
-	unsigned int same = 0;
+	uint32_t same = 0, of[PORTS_MAX] = {0};
 	enum drop d;
 
-	for (uint32_t i = 0; i < w->n_held; i++)
+	for (uint32_t i = 0; i < w->n_held; i++) {
 		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
+		of[w->held[i].port]++;
+	}
 	// Asked for also when the packet cannot wait: the next one finds the answer.
-	worker_ask(w, &e);
-	if (w->n_held == w->held_max || same == HELD_PER_NEXT_MAX)
+	worker_resolve(w, &e);
+	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !make_room(w, of, e.port)))
 		return DROP_NEIGH_HOLD_FULL;
 	d = buffer_leave_large(w, &p->m);
 	if (d != DROP_NONE)
@@ -148,7 +170,7 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
 
-		worker_ask(w, &e);
+		worker_resolve(w, &e);
 	}
 	return answer == NEIGH_KNOWN;
 }

@@ -9,9 +9,12 @@
 #include "audit.h"
 #include "trace.h"
 
-#define EVENTS      1024
-#define LINK_EVENTS (EVENTS / 4) // at most, of all ports
-#define HANDED      1024
+#define EVENTS 1024
+#define HANDED 1024
+
+// At most, of all ports. With those of worker_ask() they never fill the ring.
+static const uint16_t share_events[SHARES] = {
+	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8};
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
@@ -130,23 +133,34 @@ void worker_ask(struct worker *w, struct event *e)
 		rte_ring_enqueue_elem(w->events, e, sizeof(*e));
 }
 
+static void post(struct worker *w, struct event *e, enum event_share share)
+{
+	uint32_t *posted = &w->posted[share][e->port];
+	uint32_t taken = atomic_load_explicit(&w->taken[share][e->port], memory_order_relaxed);
+
+	if (*posted - taken >= (uint32_t)share_events[share] / w->snapshot->n_ports)
+		return;
+	e->share = (uint8_t)share;
+	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) == 0)
+		(*posted)++;
+}
+
 void worker_relay(struct worker *w, struct event *e)
 {
-	uint32_t taken = atomic_load_explicit(&w->relayed_taken[e->port], memory_order_relaxed);
+	post(w, e, SHARE_LINK);
+}
 
-	if (w->relayed[e->port] - taken >= LINK_EVENTS / w->snapshot->n_ports)
-		return;
-	e->relayed = true;
-	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) == 0)
-		w->relayed[e->port]++;
+void worker_resolve(struct worker *w, struct event *e)
+{
+	post(w, e, SHARE_RESOLVE);
 }
 
 bool worker_event_take(struct worker *w, struct event *e)
 {
 	if (rte_ring_dequeue_elem(w->events, e, sizeof(*e)) < 0)
 		return false;
-	if (e->relayed)
-		atomic_fetch_add_explicit(&w->relayed_taken[e->port], 1, memory_order_relaxed);
+	if (e->share != SHARE_NONE)
+		atomic_fetch_add_explicit(&w->taken[e->share][e->port], 1, memory_order_relaxed);
 	return true;
 }
 

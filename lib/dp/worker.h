@@ -75,9 +75,10 @@ struct worker {
 	const struct neigh_table *neigh;
 	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
-	struct snapshot *_Atomic *published;       // written by the control thread
-	struct rte_ring *events;                   // to the control thread, see worker_event_take()
-	_Atomic uint32_t relayed_taken[PORTS_MAX]; // of relayed; written by the control thread
+	struct snapshot *_Atomic *published; // written by the control thread
+	struct rte_ring *events;             // to the control thread, see worker_event_take()
+	// Of posted; written by the control thread.
+	_Atomic uint32_t taken[SHARES][PORTS_MAX];
 	uint64_t tsc_hz;
 	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
 	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
@@ -119,8 +120,8 @@ struct worker {
 
 	// From pass to pass.
 	struct counters counters;
-	struct sa_audit audit;       // of packets without an SA
-	uint32_t relayed[PORTS_MAX]; // events of stations on the port's link, ever
+	struct sa_audit audit;              // of packets without an SA
+	uint32_t posted[SHARES][PORTS_MAX]; // events of a port's share, ever
 	struct stages stages;
 	struct neigh_hints neigh_hints;
 	uint64_t n_handed;    // packets that others have been given, less those taken over. Wraps
@@ -184,6 +185,10 @@ void worker_ask(struct worker *w, struct event *e);
 // Tells it what a station on the link of e->port says. Lost if the port's share of the ring is used
 // up: a flood by one port keeps neither the others' neighbours nor what is asked from being heard.
 void worker_relay(struct worker *w, struct event *e);
+
+// Tells it that a next hop on the link of e->port is needed. Lost if the port's share of the ring
+// is used up: a flood to one link does not keep next hops on others from being resolved.
+void worker_resolve(struct worker *w, struct event *e);
 
 // Takes the oldest event; false: there is none. Control thread.
 bool worker_event_take(struct worker *w, struct event *e);

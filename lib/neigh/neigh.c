@@ -9,6 +9,7 @@
 #define TRIES            3
 #define FAILED_MS        3000  // for how long a failure is remembered
 #define UNUSED_REMOVE_MS 60000 // a stale entry that nobody uses goes after this
+#define TOKENS_MAX       (NEIGH_REQUESTS_MAX * UINT64_C(1000))
 
 const char *neigh_state_name(enum neigh_state state)
 {
@@ -44,6 +45,8 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 	if (t == NULL)
 		return NULL;
 	t->p = *p;
+	for (unsigned int i = 0; i < NEIGH_PORTS_MAX; i++)
+		t->port[i].tokens = TOKENS_MAX;
 	t->hash = rte_hash_create(&hp);
 	if (t->hash != NULL && hash_key_draw(&t->hash_key) == 0 &&
 		rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
@@ -121,6 +124,7 @@ static void remove_entry(struct neigh_table *t, struct neigh *n)
 	n->answered = 0;
 	key_set(n, &(struct key){0});
 	t->used--;
+	t->port[key.port].used--;
 }
 
 // How well an entry can be done without. Neither a scan of a network's unused addresses nor a
@@ -138,9 +142,18 @@ static enum worth worth_of(const struct neigh *n)
 	return n->state == NEIGH_REACHABLE && !n->wanted ? UNUSED : NEEDED;
 }
 
+// Whether a new entry of a port may take the place of one of another port, or its own. In a full
+// table a port that has less than its share finds one that has more.
+static bool may_replace(const struct neigh_table *t, uint16_t port, uint64_t other)
+{
+	uint32_t share = t->p.max / RTE_MAX(t->p.n_ports, 1u);
+
+	return t->port[port].used >= share ? other == port : t->port[other].used > share;
+}
+
 // Makes room by removing the entry of least worth; among equals the one that has kept us waiting or
 // has not been used for longest.
-static void remove_least(struct neigh_table *t)
+static void remove_least(struct neigh_table *t, uint16_t port)
 {
 	struct neigh *least = NULL;
 	enum worth least_worth = NEEDED;
@@ -149,7 +162,7 @@ static void remove_least(struct neigh_table *t)
 	for (uint32_t i = 0; i < t->slots; i++) {
 		struct neigh *n = &t->entry[i];
 
-		if (!n->present)
+		if (!n->present || !may_replace(t, port, key_get(n).port))
 			continue;
 
 		enum worth worth = worth_of(n);
@@ -170,7 +183,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 	struct key key = key_of(port, addr);
 
 	if (t->used == t->p.max)
-		remove_least(t);
+		remove_least(t, port);
 	if (t->used == t->p.max)
 		return NULL;
 
@@ -181,6 +194,7 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 	if (pos < 0)
 		return NULL;
 	t->used++;
+	t->port[port].used++;
 	t->entry[pos].present = true;
 	key_set(&t->entry[pos], &key);
 	return &t->entry[pos];
@@ -214,6 +228,32 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 	t->p.reachable_s = reachable_s;
 }
 
+// Whether the port may do another thing that NEIGH_REQUESTS_MAX limits.
+static bool permitted(struct neigh_table *t, uint64_t port, uint64_t now)
+{
+	struct neigh_port *p = &t->port[port];
+
+	if (now > p->time) {
+		p->tokens = RTE_MIN(p->tokens + (now - p->time) * NEIGH_REQUESTS_MAX, TOKENS_MAX);
+		p->time = now;
+	}
+	if (p->tokens < 1000)
+		return false;
+	p->tokens -= 1000;
+	return true;
+}
+
+// Adds an entry that traffic asks for. NULL if there is no room, or too many have come.
+static struct neigh *add_permitted(
+	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
+{
+	struct neigh *n = permitted(t, port, now) ? add(t, port, addr) : NULL;
+
+	if (n != NULL)
+		n->last_use = now;
+	return n;
+}
+
 // Sends the next request if it is due. False when all tries are used up.
 static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
@@ -224,6 +264,9 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 		return true;
 	if (n->tries == TRIES)
 		return false;
+	// The first one came with the entry.
+	if (n->tries > 0 && !permitted(t, key.port, now))
+		return true;
 	n->tries++;
 	n->next_try = now + RETRY_MS;
 	t->p.solicit(
@@ -236,11 +279,10 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 	struct neigh *n = find(t, port, addr);
 
 	if (n == NULL) {
-		n = add(t, port, addr);
+		n = add_permitted(t, port, addr, now);
 		if (n == NULL)
-			return; // the table is full: the packets wait in vain and are counted
+			return; // the packets wait in vain, or for a later request, and are counted
 		enter(n, NEIGH_INCOMPLETE, now);
-		n->last_use = now;
 		n->wanted = true;
 	}
 	if (n->state == NEIGH_INCOMPLETE)
@@ -255,10 +297,7 @@ static struct neigh *find_or_add(
 
 	if (n != NULL || !create)
 		return n;
-	n = add(t, port, addr);
-	if (n != NULL)
-		n->last_use = now;
-	return n;
+	return add_permitted(t, port, addr, now);
 }
 
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,

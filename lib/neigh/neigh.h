@@ -30,8 +30,15 @@ enum neigh_state {
 struct neigh;
 struct neigh_table;
 
+#define NEIGH_PORTS_MAX 16
+
+// New entries and repeated requests, of each port and second: a flood on one link neither keeps the
+// control thread busy nor takes the requests of the others.
+#define NEIGH_REQUESTS_MAX 1000
+
 struct neigh_params {
 	uint32_t max;         // entries
+	unsigned int n_ports; // that share them alike; 0: as 1
 	uint32_t reachable_s; // seconds an answer is believed
 	struct rte_rcu_qsbr *qsbr;
 	// Sends a request for addr on a port; to its last link address if not NULL, else to all.
@@ -71,7 +78,8 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 
 // An ARP packet told that addr has this link address. Updates an entry that is there; makes one
 // only if create, that is when the packet was meant for us (RFC 826). In a full table a new entry
-// takes the place of one that does not answer, else of one that nobody uses.
+// takes the place of one that does not answer, else of one that nobody uses: of its own port if
+// that has its share, else of one that has more.
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
 

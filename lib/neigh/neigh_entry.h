@@ -43,12 +43,20 @@ struct neigh {
 	uint64_t next_try;
 } __rte_cache_aligned;
 
+// Control thread only.
+struct neigh_port {
+	uint32_t used;   // entries present
+	uint64_t tokens; // requests that may be sent, in 1/1000
+	uint64_t time;   // when they were counted, in ms
+};
+
 struct neigh_table {
 	struct neigh_params p;
 	struct rte_hash *hash; // always asked with hash_of()
 	struct hash_key hash_key;
 	uint32_t slots;
-	uint32_t used;       // entries present
+	uint32_t used; // entries present
+	struct neigh_port port[NEIGH_PORTS_MAX];
 	struct neigh *entry; // indexed by the position that the hash gives
 };
 

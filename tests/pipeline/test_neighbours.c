@@ -225,6 +225,45 @@ static void test_hold_limit_of_all(void **state)
 	gateway_free(g);
 }
 
+// Pings from forged addresses on the link of one port: packets to another port's hosts are held,
+// and their next hops asked for.
+static void test_flood_of_other_port(void **state)
+{
+	static struct frame flood[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){.hold = 40});
+	struct frame f[7];
+	unsigned int n_asked = 0;
+	char name[IP_ADDR_STRLEN];
+	struct event e;
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < RX_BURST_MAX; i++) {
+			snprintf(name, sizeof(name), "192.0.2.%u", 10 + 64 * round + i);
+			flood[i] = frame_ip(WAN, (struct ipv4)FROM_TO(name, "192.0.2.1", .proto = 1,
+							 .icmp_type = 8));
+		}
+		gateway_pass(g, flood, RX_BURST_MAX);
+	}
+	for (unsigned int i = 0; i < COUNT_OF(f); i++) {
+		snprintf(name, sizeof(name), "10.7.0.%u", 100 + i);
+		f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", name));
+	}
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_NEIGH_HOLD_FULL, COUNT_OF(f)); // of the flood
+	while (worker_event_take(g->w, &e))
+		if (e.kind == EVENT_NEIGH_NEEDED && e.port == DMZ)
+			n_asked++;
+	assert_int_equal(n_asked, COUNT_OF(f));
+	for (unsigned int i = 0; i < COUNT_OF(f); i++) {
+		snprintf(name, sizeof(name), "10.7.0.%u", 100 + i);
+		learn(name);
+	}
+	gateway_wait(g, 5000);
+	expect_all_sent(g, COUNT_OF(f), DMZ);
+	gateway_free(g);
+}
+
 static void test_shutdown(void **state)
 {
 	static struct frame f[10];
@@ -301,6 +340,7 @@ int main(void)
 		pipeline_test(test_esp),
 		pipeline_test(test_hold_limit_of_one),
 		pipeline_test(test_hold_limit_of_all),
+		pipeline_test(test_flood_of_other_port),
 		pipeline_test(test_shutdown),
 		pipeline_test(test_new_snapshot),
 		pipeline_test(test_tx_full),

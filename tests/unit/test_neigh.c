@@ -377,6 +377,51 @@ static void test_claims(void **state)
 }
 
 // What is stale goes before what has not been used since it was learnt, even if used later.
+// Addresses asked for on one port without end: the other port keeps its share of the table, and its
+// requests.
+static void test_room_of_ports(void **state)
+{
+	struct neigh_table *t = table_new(TABLE_MAX);
+	struct rte_ether_addr at = mac(1);
+	unsigned int before;
+
+	(void)state;
+	neigh_table_free(t);
+	t = neigh_table_new(&(struct neigh_params){.max = TABLE_MAX,
+		.n_ports = 2,
+		.reachable_s = REACHABLE_S,
+		.qsbr = eal_qsbr,
+		.solicit = solicit,
+		.arg = &asked});
+	for (unsigned int i = 0; i < 5000; i++) {
+		struct ip_addr a = addr(i);
+
+		neigh_resolve(t, 0, &a, 10);
+		a = addr(20000 + i);
+		neigh_learn(t, 0, &a, &at, true, 10);
+	}
+	assert_in_range(asked.n, NEIGH_REQUESTS_MAX / 2, NEIGH_REQUESTS_MAX);
+	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
+		struct ip_addr a = addr(9000 + i);
+
+		before = asked.n;
+		neigh_resolve(t, 1, &a, 20);
+		assert_int_equal(asked.n, before + 1);
+		assert_int_equal(asked.port, 1);
+	}
+	for (unsigned int i = 0; i < 5000; i++) {
+		struct ip_addr a = addr(i);
+
+		neigh_resolve(t, 0, &a, 2000);
+	}
+	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
+		struct ip_addr a = addr(9000 + i);
+
+		assert_true(neigh_has(t, 1, &a));
+	}
+	neigh_table_free(t);
+}
+
 static void test_room_stale(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -443,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_room_of_ports),
 		cmocka_unit_test(test_room_stale),
 		cmocka_unit_test(test_list),
 	};

@@ -146,6 +146,31 @@ static void test_relay_and_ask(void **state)
 	worker_free(w);
 }
 
+// Next hops needed on one link leave room for those on another, and for what is asked for.
+static void test_resolve_share(void **state)
+{
+	static struct snapshot snapshot = {.n_ports = 2};
+	struct worker *w = new_worker(1);
+	unsigned int of_port[3] = {0};
+	struct event e;
+
+	(void)state;
+	w->snapshot = &snapshot;
+	for (uint16_t port = 0; port < 2; port++)
+		for (unsigned int i = 0; i < 5000; i++) {
+			worker_relay(w, &(struct event){.kind = EVENT_NEIGH_HEARD, .port = port});
+			worker_resolve(
+				w, &(struct event){.kind = EVENT_NEIGH_NEEDED, .port = port});
+		}
+	worker_ask(w, &(struct event){.kind = EVENT_PMTU, .port = 2});
+	while (worker_event_take(w, &e))
+		of_port[e.port]++;
+	assert_int_equal(of_port[0], 128 + 64);
+	assert_int_equal(of_port[1], 128 + 64);
+	assert_int_equal(of_port[2], 1);
+	worker_free(w);
+}
+
 static enum drop odd_ones_out(struct worker *w, struct pkt *p)
 {
 	(void)w;
@@ -196,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_many_dead),
 		cmocka_unit_test(test_relay_and_ask),
+		cmocka_unit_test(test_resolve_share),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_frees_what_it_holds),
 	};
