@@ -258,7 +258,7 @@ void conf_wipe(config_setting_t *s)
 		conf_wipe(config_setting_get_elem(s, (unsigned int)i));
 }
 
-// What libconfig's scanner went through is out of reach; its settings are not.
+// What libconfig frees itself, app/wipe.c wipes.
 void conf_file_fini(config_t *file)
 {
 	conf_wipe(config_root_setting(file));

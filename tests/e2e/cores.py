@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looks for keys in a core, or in the memory of a running process.
+"""Looks for keys in cores and other files, or in the memory of running processes.
 
-cores.py FILE|PID KEY...: keys as hexadecimal digits, without salts. Prints, for each key that is there
+cores.py FILE|PID,... KEY...: keys as hexadecimal digits, without salts. Prints, for each key that is there
 in some form, its number and the forms, and counts them at the end.
 """
+import os
 import sys
 
 
@@ -60,7 +61,7 @@ def memory(pid):
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
         for line in maps:
             start, end = (int(x, 16) for x in line.split()[0].split("-"))
-            if line.split()[1] == "rw-p":
+            if line.split()[1] == "rw-p" or "memfd" in line:  # DPDK's memory, without hugepages
                 mem.seek(start)
                 yield mem.read(end - start)
 
@@ -69,14 +70,28 @@ def blocks(what):
     if what.isdigit():
         yield from memory(what)
     else:
-        with open(what, "rb") as f:
-            yield f.read()
+        yield from data(what)
+
+
+def data(path):
+    """What a file has between its holes: a replay file is 1 GB of them."""
+    with open(path, "rb") as f:
+        end = os.fstat(f.fileno()).st_size
+        start = 0
+        while start < end:
+            try:
+                start = os.lseek(f.fileno(), start, os.SEEK_DATA)
+            except OSError:  # no data any more
+                return
+            hole = os.lseek(f.fileno(), start, os.SEEK_HOLE)
+            yield os.pread(f.fileno(), hole - start, start)
+            start = hole
 
 
 # FIPS 197, A.1: the first round key of its example.
 assert round_keys(bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c"), 1)[0].hex() == "a0fafe1788542cb123a339392a6c7605"
 
-octets = list(blocks(sys.argv[1]))
+octets = [o for what in sys.argv[1].split(",") for o in blocks(what)]
 keys = [bytes.fromhex(k) for k in sys.argv[2:]]
 for number, key in enumerate(keys):
     found = [name for name, form in forms(key) if any(form in o for o in octets)]
