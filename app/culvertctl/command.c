@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "baseline.h"
 #include "field.h"
 #include "question.h"
 
@@ -48,7 +49,9 @@ static enum exit_code answer_print(
 
 	if (code != EXIT_OK)
 		return code;
-	code = question_choose(q, objects);
+	code = baseline_subtract(target, q->what->word, objects);
+	if (code == EXIT_OK)
+		code = question_choose(q, objects);
 	if (code == EXIT_OK && options->json)
 		code = typed_print(q, objects);
 	else if (code == EXIT_OK)
@@ -87,4 +90,22 @@ enum exit_code command_flush(const struct options *options, char **words)
 	enum exit_code code = question_read_flush(&q, words);
 
 	return code == EXIT_OK ? ask_chosen(options, &q) : code;
+}
+
+enum exit_code command_clear(const struct options *options, char **words)
+{
+	bool undo = words[0] != NULL && strcmp(words[0], "undo") == 0;
+	struct target target;
+	enum exit_code code;
+
+	if (words[undo] != NULL) {
+		warnx("clear: \"%s\" is one word too many", words[undo]);
+		return EXIT_USAGE;
+	}
+	code = target_init(&target, options->instance);
+	if (code != EXIT_OK)
+		return code;
+	code = undo ? baseline_remove(&target) : baseline_take(&target);
+	target_fini(&target);
+	return code;
 }

@@ -23,6 +23,9 @@ enum exit_code command_list(const struct options *options, char **words);
 // What to show (show.h) and perhaps "all", the name of an object, or filters and their values.
 enum exit_code command_show(const struct options *options, char **words);
 
+// Nothing, or "undo". From now on counters are shown from 0 on, or as the daemon has them.
+enum exit_code command_clear(const struct options *options, char **words);
+
 // "flows", perhaps filters and their values.
 enum exit_code command_flush(const struct options *options, char **words);
 

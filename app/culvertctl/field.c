@@ -33,7 +33,8 @@ static const struct field *field_find(const char *list, const char *name)
 	return NULL;
 }
 
-bool field_is_identity(const char *list, const char *name)
+// Whether the values of the field say which object of its list this is.
+static bool field_is_identity(const char *list, const char *name)
 {
 	const struct field *f = field_find(list, name);
 
@@ -176,4 +177,33 @@ json_t *fields_below_each_other(json_t *object)
 	json_object_foreach(object, name, value)
 		json_array_append_new(rows, json_pack("{s:s, s:O}", "item", name, "value", value));
 	return rows;
+}
+
+char *field_identity_new(const char *list, json_t *object)
+{
+	json_t *values = json_array();
+	const char *name;
+	json_t *value;
+	char *text;
+
+	json_object_foreach(object, name, value) if (field_is_identity(list, name))
+		json_array_append(values, value);
+	text = json_dumps(values, JSON_COMPACT);
+	json_decref(values);
+	return text;
+}
+
+json_t *fields_index(const char *list, const json_t *objects)
+{
+	json_t *index = json_object();
+
+	for (size_t i = 0; i < json_array_size(objects); i++) {
+		json_t *object = json_array_get(objects, i);
+		char *identity = field_identity_new(list, object);
+
+		if (identity != NULL)
+			json_object_set(index, identity, object);
+		free(identity);
+	}
+	return index;
 }

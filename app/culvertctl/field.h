@@ -6,8 +6,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-// Whether the values of the field say which object of its list this is.
-bool field_is_identity(const char *list, const char *name);
+// What tells an object from others of its list, in new memory, or NULL; and the objects of a list
+// by that: a new reference.
+char *field_identity_new(const char *list, json_t *object);
+json_t *fields_index(const char *list, const json_t *objects);
 
 // Whether it only grows.
 bool field_is_counter(const char *list, const char *name);

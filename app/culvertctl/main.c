@@ -30,6 +30,8 @@ static const struct command {
 		command_trace},
 	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
 		command_explain},
+	{"clear", " [undo]", "show counters since now, or since the start again; metrics go on",
+		command_clear},
 	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
 		command_flush},
 	{"diff", "", "what a reload would change; exit code 0: nothing, 1: something, 2: failed",

@@ -24,37 +24,6 @@ void sample_fini(struct sample *s)
 	s->objects = NULL;
 }
 
-// What tells an object from others of its list, in new memory.
-static char *identity_new(const struct show *what, json_t *object)
-{
-	json_t *values = json_array();
-	const char *name;
-	json_t *value;
-	char *text;
-
-	json_object_foreach(object, name, value) if (field_is_identity(what->word, name))
-		json_array_append(values, value);
-	text = json_dumps(values, JSON_COMPACT);
-	json_decref(values);
-	return text;
-}
-
-// The objects by identity.
-static json_t *index_new(const struct show *what, const json_t *objects)
-{
-	json_t *index = json_object();
-
-	for (size_t i = 0; i < json_array_size(objects); i++) {
-		json_t *object = json_array_get(objects, i);
-		char *identity = identity_new(what, object);
-
-		if (identity != NULL)
-			json_object_set(index, identity, object);
-		free(identity);
-	}
-	return index;
-}
-
 static json_t *object_with_rates(
 	const struct show *what, const json_t *before, json_t *object, double seconds)
 {
@@ -82,12 +51,12 @@ static json_t *object_with_rates(
 
 json_t *rates_add(const struct show *what, const struct sample *before, const struct sample *now)
 {
-	json_t *index = index_new(what, before->objects);
+	json_t *index = fields_index(what->word, before->objects);
 	json_t *objects = json_array();
 
 	for (size_t i = 0; i < json_array_size(now->objects); i++) {
 		json_t *object = json_array_get(now->objects, i);
-		char *identity = identity_new(what, object);
+		char *identity = field_identity_new(what->word, object);
 		const json_t *old = identity != NULL ? json_object_get(index, identity) : NULL;
 
 		json_array_append_new(

@@ -383,6 +383,36 @@ class Fields(Case):
         self.assertEqual(json.loads(self.ctl("--json", "show", "workers", "1")), [{"worker": 1}])
         self.assertIn("reason   auth\npackets  0\n", self.ctl("show", "drops", "auth"))
 
+    def test_clear(self):
+        drops = [{"reason": "replay", "packets": 5, "help": "seen"},
+                 {"reason": "auth", "packets": 2, "help": "bad"}]
+        sa = {"name": "b", "direction": "in", "packets": 10, "errors": 3, "mtu": 1400,
+              "drops": {"auth": 2, "replay": 1}}
+        empty = {what: [] for what in ("ports", "policies", "rules", "stages", "queues",
+                                       "workers", "totals")}
+        daemon = self.daemon("west", {**empty, "drops": drops, "sas": [sa],
+                                      "info": [{"pid": 7, "uptime_s": 100}]})
+        self.assertEqual(self.ctl("clear"), "")
+        daemon.lists["drops"] = [{**drops[0], "packets": 9}, drops[1]]
+        daemon.lists["sas"] = [{**sa, "packets": 25, "errors": 4, "drops": {"auth": 3, "replay": 1}},
+                               {**sa, "name": "new"}]
+        out, err = self.finish(self.start("show", "drops"), 0)
+        self.assert_table(out, """
+            REASON  PACKETS  HELP
+            replay        4  seen
+            """)
+        self.assertRegex(err, r"counters since \d{4}-.*; all: culvertctl clear undo\n\Z")
+        out, _ = self.finish(self.start("--json", "show", "sas"), 0)
+        self.assertEqual(json.loads(out), [
+            {**sa, "packets": 15, "errors": 1, "drops": {"auth": 1}}, {**sa, "name": "new"}])
+        daemon.lists["info"] = [{"pid": 7, "uptime_s": 3}]  # another run of the daemon
+        self.assertEqual(json.loads(self.ctl("--json", "show", "drops"))[0]["packets"], 9)
+        daemon.lists["info"] = [{"pid": 7, "uptime_s": 100}]
+        self.assertEqual(self.ctl("clear", "undo"), "")
+        self.assertEqual(self.ctl("clear", "undo"), "")
+        self.assertEqual(json.loads(self.ctl("--json", "show", "drops"))[0]["packets"], 9)
+        self.assertIn('clear: "all" is one word too many', self.ctl("clear", "all", code=2))
+
     def test_match(self):
         daemon = self.daemon("west", {"match": [{"port": "lan", "source": "10.1.0.5",
                                                  "destination": "10.2.0.5", "proto": "tcp",

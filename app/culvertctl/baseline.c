@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "baseline.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "field.h"
+#include "instances.h"
+
+#define FILE_NAME   "cleared.json"
+#define PATH_SIZE   (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
+#define START_SLACK 2 // seconds that two answers may differ about the start of one daemon
+
+static const char *const lists[] = {
+	"ports", "sas", "policies", "rules", "drops", "stages", "queues", "workers", "totals"};
+
+static enum exit_code path_of(char path[PATH_SIZE], const struct target *t, const char *end)
+{
+	struct sockaddr_un addr;
+
+	if (instance_address(&addr, t->instance, FILE_NAME) < 0) {
+		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
+		return EXIT_USAGE;
+	}
+	snprintf(path, PATH_SIZE, "%s%s", addr.sun_path, end);
+	return EXIT_OK;
+}
+
+// Which run of the daemon this is: process, and when it started by a clock that nobody sets.
+static enum exit_code run_of(json_t **run, const struct target *t)
+{
+	enum exit_code code;
+	struct timespec now;
+	json_t *objects;
+
+	code = ask_list(&objects, t, "info", "");
+	if (code != EXIT_OK)
+		return code;
+
+	const json_t *info = json_array_get(objects, 0);
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	*run = json_pack("{s:I, s:I}", "pid", json_integer_value(json_object_get(info, "pid")),
+		"started",
+		(json_int_t)now.tv_sec - json_integer_value(json_object_get(info, "uptime_s")));
+	json_decref(objects);
+	return EXIT_OK;
+}
+
+static json_int_t number(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
+}
+
+static bool same_run(const json_t *a, const json_t *b)
+{
+	return number(a, "pid") == number(b, "pid") &&
+	       llabs(number(a, "started") - number(b, "started")) <= START_SLACK;
+}
+
+static enum exit_code file_failed(const char *path)
+{
+	warn("%s", path);
+	if (errno == EACCES || errno == EPERM)
+		warnx("run as root");
+	return EXIT_FAILED;
+}
+
+// As a whole or not at all.
+static enum exit_code file_write(const struct target *t, const json_t *baseline)
+{
+	char path[PATH_SIZE], made[PATH_SIZE];
+	enum exit_code code = path_of(path, t, "");
+
+	if (code == EXIT_OK)
+		code = path_of(made, t, ".new");
+	if (code != EXIT_OK)
+		return code;
+	if (json_dump_file(baseline, made, JSON_COMPACT) != 0 || chmod(made, 0644) < 0)
+		return file_failed(made);
+	return rename(made, path) == 0 ? EXIT_OK : file_failed(path);
+}
+
+enum exit_code baseline_take(const struct target *t)
+{
+	json_t *baseline = json_object(), *run, *objects;
+	enum exit_code code = run_of(&run, t);
+
+	for (size_t i = 0; code == EXIT_OK && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		code = ask_list(&objects, t, lists[i], "");
+		if (code == EXIT_OK)
+			json_object_set_new(baseline, lists[i], objects);
+	}
+	if (code == EXIT_OK) {
+		json_object_set_new(baseline, "run", run);
+		json_object_set_new(baseline, "at", json_integer(time(NULL)));
+		code = file_write(t, baseline);
+	}
+	json_decref(baseline);
+	return code;
+}
+
+enum exit_code baseline_remove(const struct target *t)
+{
+	char path[PATH_SIZE];
+	enum exit_code code = path_of(path, t, "");
+
+	if (code != EXIT_OK || unlink(path) == 0 || errno == ENOENT)
+		return code;
+	return file_failed(path);
+}
+
+// The baseline of this run of the daemon, or NULL.
+static json_t *baseline_read(const struct target *t)
+{
+	char path[PATH_SIZE];
+	json_t *baseline, *run;
+	bool valid;
+
+	if (path_of(path, t, "") != EXIT_OK || access(path, R_OK) < 0)
+		return NULL;
+	baseline = json_load_file(path, 0, NULL);
+	if (baseline == NULL || run_of(&run, t) != EXIT_OK) {
+		json_decref(baseline);
+		return NULL;
+	}
+	valid = same_run(run, json_object_get(baseline, "run"));
+	json_decref(run);
+	if (valid)
+		return baseline;
+	json_decref(baseline);
+	return NULL;
+}
+
+// A counter that is less than it was belongs to another object of that name, and counts whole.
+static json_t *less(const json_t *now, const json_t *before)
+{
+	json_int_t n = json_integer_value(now), b = json_integer_value(before);
+
+	return json_integer(n >= b ? n - b : n);
+}
+
+// Counters by name, without those that are 0 now.
+static json_t *less_each(json_t *now, const json_t *before)
+{
+	json_t *rest = json_object();
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(now, name, value)
+	{
+		json_t *n = less(value, json_object_get(before, name));
+
+		if (json_integer_value(n) > 0)
+			json_object_set(rest, name, n);
+		json_decref(n);
+	}
+	return rest;
+}
+
+static void object_subtract(const char *list, json_t *object, const json_t *before)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, name, value)
+	{
+		const json_t *old = json_object_get(before, name);
+
+		if (json_is_object(value))
+			json_object_set_new(object, name, less_each(value, old));
+		else if (field_is_counter(list, name))
+			json_object_set_new(object, name, less(value, old));
+	}
+}
+
+static void since_print(const json_t *baseline)
+{
+	time_t at = (time_t)number(baseline, "at");
+	char text[32] = "";
+	struct tm when;
+
+	if (localtime_r(&at, &when) != NULL)
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &when);
+	warnx("counters since %s; all: culvertctl clear undo", text);
+}
+
+enum exit_code baseline_subtract(const struct target *t, const char *list, json_t *objects)
+{
+	json_t *baseline = baseline_read(t), *index;
+	const json_t *before = json_object_get(baseline, list);
+
+	if (before == NULL) {
+		json_decref(baseline);
+		return EXIT_OK;
+	}
+	index = fields_index(list, before);
+	for (size_t i = 0; i < json_array_size(objects); i++) {
+		json_t *object = json_array_get(objects, i);
+		char *identity = field_identity_new(list, object);
+
+		if (identity != NULL)
+			object_subtract(list, object, json_object_get(index, identity));
+		free(identity);
+	}
+	since_print(baseline);
+	json_decref(index);
+	json_decref(baseline);
+	return EXIT_OK;
+}
