@@ -35,7 +35,7 @@ class Completion(unittest.TestCase):
             self.assertIn(word, words)
         helped = subprocess.run([os.environ["CULVERTCTL"], "--help"], check=True,
                                 capture_output=True, text=True).stdout.split("\n\n")[2]
-        self.assertEqual([w for w in words if w[0] != "-"], re.findall(r"(?m)^  (\w+)", helped))
+        self.assertEqual([w for w in words if w[0] != "-"], re.findall(r"(?m)^  ([\w-]+)", helped))
 
     def test_what_to_show(self):
         words = complete("culvertctl", "--json", "-i", "x", "show", "")
