@@ -153,7 +153,7 @@ static void control(const struct event *e, uint64_t now)
 	case EVENT_ND_ADVERTISED:
 		return neigh_advertised(harness_neigh, e->port, &e->addr, advert, now);
 	case EVENT_DAD_HEARD:
-		return dad_heard(harness_dad, e->port, &e->addr);
+		return dad_heard(harness_dad, e->port, &e->addr, now);
 	case EVENT_MLD_QUERY:
 		return listener_query(listener, e->port, &q, now);
 	default:
