@@ -7,7 +7,7 @@
 
 void frag_map_clear(struct frag_map *map)
 {
-	memset(map, 0, sizeof(*map));
+	map->n_came = map->len = map->n_words = 0;
 }
 
 // The bits of word i that are in from <= bit < to.
@@ -22,34 +22,41 @@ static uint64_t mask_of(uint32_t i, uint32_t from, uint32_t to)
 	return mask;
 }
 
-static uint32_t count(const uint64_t word[], uint32_t from, uint32_t to)
+static uint32_t count(const struct frag_map *map, const uint64_t word[], uint32_t from, uint32_t to)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = from / 64; i * 64 < to; i++)
+	for (uint32_t i = from / 64; i * 64 < to && i < map->n_words; i++)
 		n += (uint32_t)__builtin_popcountll(word[i] & mask_of(i, from, to));
 	return n;
 }
 
-static bool is_set(const uint64_t word[], uint32_t bit)
+static bool is_set(const struct frag_map *map, const uint64_t word[], uint32_t bit)
 {
-	return (word[bit / 64] >> bit % 64 & 1) != 0;
+	return bit / 64 < map->n_words && (word[bit / 64] >> bit % 64 & 1) != 0;
 }
 
 // Whether one fragment has brought exactly these units.
 static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
 {
-	return count(map->came, from, to) == to - from && is_set(map->begins, from) &&
-	       count(map->begins, from + 1, to) == 0 &&
-	       (to == UNITS || !is_set(map->came, to) || is_set(map->begins, to));
+	return count(map, map->came, from, to) == to - from && is_set(map, map->begins, from) &&
+	       count(map, map->begins, from + 1, to) == 0 &&
+	       (to == UNITS || !is_set(map, map->came, to) || is_set(map, map->begins, to));
 }
 
 // Whether the fragment says of the end what the others do.
 static bool agrees(const struct frag_map *map, uint32_t end, bool more)
 {
 	if (map->len == 0)
-		return more || count(map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
+		return more || count(map, map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
 	return more ? end < map->len : end == map->len;
+}
+
+// Brings the words for units up to this one into use.
+static void extend(struct frag_map *map, uint32_t to)
+{
+	for (; map->n_words * 64 < to; map->n_words++)
+		map->came[map->n_words] = map->begins[map->n_words] = 0;
 }
 
 enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len, bool more)
@@ -58,9 +65,10 @@ enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len,
 
 	if (!agrees(map, off + len, more))
 		return FRAG_OVERLAP;
-	if (count(map->came, from, to) > 0)
+	if (count(map, map->came, from, to) > 0)
 		return (more || map->len != 0) && came_alone(map, from, to) ? FRAG_DUPLICATE
 									    : FRAG_OVERLAP;
+	extend(map, to);
 	for (uint32_t i = from / 64; i * 64 < to; i++)
 		map->came[i] |= mask_of(i, from, to);
 	map->begins[from / 64] |= 1ull << from % 64;

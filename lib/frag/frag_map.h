@@ -10,10 +10,11 @@
 #define FRAG_WORDS (65536 / FRAG_UNIT / 64)
 
 struct frag_map {
+	uint32_t n_came;  // bits set in came
+	uint32_t len;     // octets of the whole; 0: the last fragment has not come
+	uint32_t n_words; // in use; those behind are not initialised, and mean 0
 	uint64_t came[FRAG_WORDS];
 	uint64_t begins[FRAG_WORDS]; // a fragment begins here
-	uint32_t n_came;             // bits set in came
-	uint32_t len;                // octets of the whole; 0: the last fragment has not come
 };
 
 enum frag_verdict {

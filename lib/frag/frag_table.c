@@ -27,16 +27,20 @@ int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffe
 	*t = (struct frag_table){
 		.bucket_mask = n_buckets - 1, .hash_key = *hash_key, .buffers_max = buffers_max};
 	t->buckets = memory_new(n_buckets, sizeof(t->buckets[0]));
+	t->by_weight = memory_new(datagrams_max + buffers_max + 1, sizeof(t->by_weight[0]));
 	t->datagrams = memory_new(datagrams_max, sizeof(t->datagrams[0]));
 	t->frags = memory_new(buffers_max, sizeof(t->frags[0]));
-	if (t->buckets == NULL || t->datagrams == NULL || t->frags == NULL) {
+	if (t->buckets == NULL || t->by_weight == NULL || t->datagrams == NULL ||
+		t->frags == NULL) {
 		frag_table_fini(t);
 		return -ENOMEM;
 	}
 	TAILQ_INIT(&t->free_datagrams);
 	TAILQ_INIT(&t->oldest);
-	for (unsigned int i = 0; i < FRAG_LANES; i++)
+	for (unsigned int i = 0; i < FRAG_LANES; i++) {
 		TAILQ_INIT(&t->lane[i].oldest);
+		LIST_INSERT_HEAD(&t->by_weight[0], &t->lane[i], same_weight);
+	}
 	for (uint32_t i = 0; i < datagrams_max; i++)
 		TAILQ_INSERT_TAIL(&t->free_datagrams, &t->datagrams[i], by_age);
 	for (uint32_t i = 0; i < buffers_max; i++)
@@ -47,6 +51,7 @@ int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffe
 void frag_table_fini(struct frag_table *t)
 {
 	free(t->buckets);
+	free(t->by_weight);
 	free(t->datagrams);
 	free(t->frags);
 	*t = (struct frag_table){0};
@@ -62,6 +67,16 @@ static struct frag_lane *lane_of(struct frag_table *t, const struct frag_key *ke
 	uint64_t origin = key->origin;
 
 	return &t->lane[keyed_hash(&t->hash_key, &origin, 1) % FRAG_LANES];
+}
+
+static void lane_weigh(struct frag_table *t, struct frag_lane *lane, uint32_t weight)
+{
+	LIST_REMOVE(lane, same_weight);
+	LIST_INSERT_HEAD(&t->by_weight[weight], lane, same_weight);
+	lane->weight = weight;
+	t->fullest = RTE_MAX(t->fullest, weight);
+	while (LIST_EMPTY(&t->by_weight[t->fullest]))
+		t->fullest--;
 }
 
 struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key)
@@ -81,12 +96,7 @@ bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers)
 
 struct frag_datagram *frag_table_victim(const struct frag_table *t)
 {
-	const struct frag_lane *fullest = &t->lane[0];
-
-	for (unsigned int i = 1; i < FRAG_LANES; i++)
-		if (t->lane[i].weight > fullest->weight)
-			fullest = &t->lane[i];
-	return TAILQ_FIRST(&fullest->oldest);
+	return TAILQ_FIRST(&LIST_FIRST(&t->by_weight[t->fullest])->oldest);
 }
 
 struct frag_datagram *frag_table_oldest(const struct frag_table *t)
@@ -100,17 +110,21 @@ struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key
 	struct frag_lane *lane = lane_of(t, key);
 
 	TAILQ_REMOVE(&t->free_datagrams, d, by_age);
-	*d = (struct frag_datagram){.key = *key, .begun = now};
+	memset(d, 0, offsetof(struct frag_datagram, map));
+	d->key = *key;
+	d->begun = now;
+	frag_map_clear(&d->map);
 	LIST_INSERT_HEAD(bucket_of(t, key), d, same_hash);
 	TAILQ_INSERT_TAIL(&t->oldest, d, by_age);
 	TAILQ_INSERT_TAIL(&lane->oldest, d, of_lane);
-	lane->weight++;
+	lane_weigh(t, lane, lane->weight + 1);
 	return d;
 }
 
 const struct frag *frag_table_keep(
 	struct frag_table *t, struct frag_datagram *d, const struct frag *f)
 {
+	struct frag_lane *lane = lane_of(t, &d->key);
 	struct frag *kept = SLIST_FIRST(&t->free_frags);
 
 	SLIST_REMOVE_HEAD(&t->free_frags, next);
@@ -120,12 +134,13 @@ const struct frag *frag_table_keep(
 	d->n_buffers += f->n_buffers;
 	t->n_frags++;
 	t->n_buffers += f->n_buffers;
-	lane_of(t, &d->key)->weight += f->n_buffers;
+	lane_weigh(t, lane, lane->weight + f->n_buffers);
 	return kept;
 }
 
 void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
 {
+	struct frag_lane *lane = lane_of(t, &d->key);
 	struct frag *f;
 
 	while ((f = SLIST_FIRST(&d->frags)) != NULL) {
@@ -134,7 +149,7 @@ void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
 	}
 	t->n_frags -= d->n_frags;
 	t->n_buffers -= d->n_buffers;
-	lane_of(t, &d->key)->weight -= d->n_buffers;
+	lane_weigh(t, lane, lane->weight - d->n_buffers);
 	d->n_frags = 0;
 	d->n_buffers = 0;
 	d->first = NULL;
@@ -145,7 +160,7 @@ void frag_table_remove(struct frag_table *t, struct frag_datagram *d)
 	struct frag_lane *lane = lane_of(t, &d->key);
 
 	frag_table_empty(t, d);
-	lane->weight--;
+	lane_weigh(t, lane, lane->weight - 1);
 	LIST_REMOVE(d, same_hash);
 	TAILQ_REMOVE(&t->oldest, d, by_age);
 	TAILQ_REMOVE(&lane->oldest, d, of_lane);

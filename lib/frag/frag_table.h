@@ -50,7 +50,6 @@ struct frag_datagram {
 	struct frag_list frags; // in no order
 	uint32_t n_frags, n_buffers;
 	uint64_t begun; // when its first fragment came, in the caller's clock
-	struct frag_map map;
 	// The caller's, 0 to begin with:
 	const struct frag *first; // that brings the beginning
 	bool spoilt;              // nothing of it is wanted any more
@@ -60,6 +59,7 @@ struct frag_datagram {
 	uint16_t port;            // that the last one came by
 	uint32_t generation;      // of the snapshot that has sa_in
 	struct sa_in *sa_in;
+	struct frag_map map; // the last one: most of it is not written to
 };
 
 TAILQ_HEAD(frag_queue, frag_datagram);
@@ -67,7 +67,10 @@ TAILQ_HEAD(frag_queue, frag_datagram);
 struct frag_lane {
 	struct frag_queue oldest;
 	uint32_t weight; // datagrams and buffers
+	LIST_ENTRY(frag_lane) same_weight;
 };
+
+LIST_HEAD(frag_lanes, frag_lane);
 
 struct frag_table {
 	LIST_HEAD(frag_bucket, frag_datagram) * buckets;
@@ -78,6 +81,8 @@ struct frag_table {
 	struct frag_queue free_datagrams, oldest;
 	struct frag_list free_frags;
 	struct frag_lane lane[FRAG_LANES];
+	struct frag_lanes *by_weight; // lanes of each weight: the fullest is found without a search
+	uint32_t fullest;             // greatest weight of a lane
 	uint32_t n_buffers, buffers_max;
 	uint32_t n_frags; // that wait
 };

@@ -93,6 +93,7 @@ static void test_model(void **state)
 		struct model m = {.n = 0};
 
 		base -= base % 8;
+		memset(&map, 0xff, sizeof(map)); // nothing is known of what is not in use
 		frag_map_clear(&map);
 		for (unsigned int i = 0; i < FRAGS_MAX; i++) {
 			struct piece p = random_piece(&seed, len);
