@@ -424,6 +424,8 @@ void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit)
 
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit)
 {
+	if (sa_end_reason(&sa->sa, unit) == DROP_SEQUENCE_END)
+		return;
 	sa->sa.ended = (uint8_t)sa_end_reason(&sa->sa, unit);
 	stop_renew(&sa->sa);
 }

@@ -279,7 +279,9 @@ uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
 void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
 void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
 
-// End its life, because there is nothing left in this unit. Control thread.
+// End its life, because there is nothing left in this unit. An inbound SA does not end with its
+// last sequence number: those inside the window may still be late (RFC 4303 3.4.3), and there are
+// no others. Control thread.
 void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
 

@@ -335,6 +335,29 @@ static void test_lifetime_over(void **state)
 	gateway_free(g);
 }
 
+// When the last number has come, each one inside the window is accepted once, however late.
+static void test_late_at_end(void **state)
+{
+	enum { WINDOW = 64, OLDEST = WINDOW + 36 };
+	struct gateway *g = site_a((struct site){.window = WINDOW});
+	struct peer b = peer_new(g, "from-b");
+	bool seen[OLDEST] = {false};
+
+	(void)state;
+	check_burst(g, &b, (uint64_t[]){UINT32_MAX}, 1, 1);
+	sa_in_stop(g->snapshot->sa_in[0], LIFETIME_PACKETS);
+	seen[0] = true;
+	for (unsigned int i = 0; i < 4 * OLDEST; i++) {
+		unsigned int late = i * 37 % OLDEST;
+		bool accepted = late < WINDOW && !seen[late];
+
+		check_burst(g, &b, (uint64_t[]){UINT32_MAX - late}, 1, accepted);
+		seen[late] = true;
+	}
+	peer_free(&b);
+	gateway_free(g);
+}
+
 #define STARTS 2
 #define IVS    32
 
@@ -392,6 +415,7 @@ int main(void)
 		pipeline_test(test_esn_end),
 		pipeline_test(test_lifetime_packets),
 		pipeline_test(test_lifetime_over),
+		pipeline_test(test_late_at_end),
 		pipeline_test(test_ivs),
 	};
 
