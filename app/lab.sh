@@ -67,6 +67,7 @@ aes-256-gmac none             36  0  8  4 16||
 chacha20-poly1305 none        36  0  8  4 16||
 '
 
+declare -A lab_declared=() # by gateway: its keys are
 declare -A lab_pid=()    # by gateway, of its running daemon
 declare -A lab_number=([a]=1 [b]=2)
 declare -A lab_peer=([a]=b [b]=a)
@@ -241,6 +242,7 @@ lab_config()
 	local g
 	for g in "$@"; do
 		(umask 077 && lab_config_text "$g" >"$lab_dir/$g.conf")
+		unset "lab_declared[$g]"
 	done
 }
 
@@ -309,11 +311,23 @@ lab_spi()
 	echo "0x0000100${lab_number[$1]}"
 }
 
+# GATEWAY...: declares the keys of their configurations new, as an operator does once. Not while they run.
+lab_new_keys()
+{
+	local g
+	for g; do
+		"$lab_build/app/culvertd/culvertd" --new-keys -c "$lab_dir/$g.conf" >"$lab_dir/$g.keys" 2>&1 ||
+			fail "gateway $g: $(<"$lab_dir/$g.keys")"
+		lab_declared[$g]=yes
+	done
+}
+
 # GATEWAY...: starts the daemons with the configurations written, and waits until they are ready.
 lab_start()
 {
 	local g
 	for g in "$@"; do
+		[[ -n ${lab_declared[$g]-} ]] || lab_new_keys "$g"
 		lab_launch "$g"
 	done
 	for g in "$@"; do

@@ -57,7 +57,8 @@ static enum exit_code changes_send(
 
 	if (text == NULL)
 		return EXIT_FAILED;
-	if (asprintf(&request, "change %s\n%s", name, text) < 0) {
+	if (asprintf(&request, "%schange %s\n%s", options->new_keys ? "new-keys " : "", name,
+		    text) < 0) {
 		warnx("no memory");
 		return EXIT_FAILED;
 	}

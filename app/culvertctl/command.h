@@ -13,6 +13,7 @@ struct options {
 	bool json;            // for programs, instead of tables
 	bool once;            // of top: one picture
 	bool wide;            // of show and watch: all columns
+	bool new_keys;        // of what changes SAs: keys that are not recorded are new
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 };

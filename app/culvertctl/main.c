@@ -77,6 +77,7 @@ static void usage_print(FILE *out)
 	      "      --json           JSON, for programs\n"
 	      "      --once           top: one picture\n"
 	      "      --wide           show, watch: all columns of a table\n"
+	      "      --new-keys       reload, sa, apply: keys without sequence numbers are new\n"
 	      "  -n, --count N        trace: so many packets, 1 to 1000; 10\n"
 	      "  -s, --seconds N      trace: for so long at most; 60\n"
 	      "  -h, --help\n"
@@ -165,12 +166,13 @@ static bool number_read(unsigned int *number, const char *what, const char *text
 
 static enum exit_code run(int argc, char **argv)
 {
-	enum { VERSION = 256, JSON, ONCE, WIDE };
+	enum { VERSION = 256, JSON, ONCE, WIDE, NEW_KEYS };
 	static const struct option long_options[] = {
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
 		{"once", no_argument, NULL, ONCE},
 		{"wide", no_argument, NULL, WIDE},
+		{"new-keys", no_argument, NULL, NEW_KEYS},
 		{"count", required_argument, NULL, 'n'},
 		{"seconds", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
@@ -193,6 +195,9 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case WIDE:
 			options.wide = true;
+			break;
+		case NEW_KEYS:
+			options.new_keys = true;
 			break;
 		case 'n':
 			if (!number_read(&options.packets, "count", optarg, PACKETS_MAX))

@@ -7,6 +7,7 @@
 
 enum exit_code command_reload(const struct options *options, char **words)
 {
+	const char *request;
 	struct answer answer;
 	enum exit_code code;
 
@@ -14,7 +15,8 @@ enum exit_code command_reload(const struct options *options, char **words)
 		warnx("reload: \"%s\" is one word too many", words[0]);
 		return EXIT_USAGE;
 	}
-	code = control_ask(&answer, options->instance, "reload", strlen("reload"));
+	request = options->new_keys ? "new-keys reload" : "reload";
+	code = control_ask(&answer, options->instance, request, strlen(request));
 	if (code != EXIT_OK)
 		return code;
 	code = answer_print(options, &answer, "reloaded");

@@ -80,7 +80,9 @@ int configure_start(struct gateway *g)
 		log_error("the configuration could not be put to work: %s", why);
 		return -EIO;
 	}
-	if (reserve_open(&g->reserve, g->conf) < 0 || reserve_begin(g->reserve, s) < 0) {
+	if (reserve_open(&g->reserve, g->conf) < 0 ||
+		reserve_keys_check(g->reserve, g->conf, false, stderr) < 0 ||
+		reserve_begin(g->reserve, s) < 0) {
 		build_snapshot_free(s);
 		return -EIO;
 	}
@@ -172,9 +174,10 @@ static void *load(void *arg)
 	return NULL;
 }
 
-int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *errors)
+int configure_load(struct gateway *g, configure_make *make, void *arg, bool new_keys, FILE *errors)
 {
-	g->load = (struct load){.make = make, .make_arg = arg, .errors = errors};
+	g->load = (struct load){
+		.make = make, .make_arg = arg, .new_keys = new_keys, .errors = errors};
 	if (pthread_create(&g->load.thread, NULL, load, g) != 0) {
 		fputs("there is no thread to load it\n", errors);
 		g->load.errors = NULL;
@@ -187,6 +190,8 @@ int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *err
 static int put_to_work(struct gateway *g, const struct load *l)
 {
 	if (l->snapshot == NULL)
+		return -EINVAL;
+	if (reserve_keys_check(g->reserve, l->conf, l->new_keys, l->errors) < 0)
 		return -EINVAL;
 	if (reserve_begin(g->reserve, l->snapshot) < 0) {
 		fputs("sequence numbers of new SAs could not be reserved, see the log\n",

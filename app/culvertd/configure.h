@@ -22,7 +22,8 @@ struct load {
 	pthread_t thread;
 	configure_make *make;
 	void *make_arg;
-	FILE *errors; // NULL: none is on its way
+	FILE *errors;  // NULL: none is on its way
+	bool new_keys; // the operator declares keys new that are not known
 	struct conf *conf;
 	struct snapshot *snapshot; // NULL: it was refused
 	atomic_bool ready;         // set by the thread when it is done with the above
@@ -34,9 +35,10 @@ int configure_start(struct gateway *g);
 
 // Begins to make a configuration and to build what it describes, on a thread of its own: with many
 // SAs that takes longer than neighbours and keepalives can wait. What is wrong with it is written
-// to errors, one line each, until configure_loaded() has said what came of it. Only while nothing
+// to errors, one line each, until configure_loaded() has said what came of it. new_keys: see
+// state_keys_check(). Only while nothing
 // is loaded and nothing retired. Returns 0 or -EAGAIN.
-int configure_load(struct gateway *g, configure_make *make, void *arg, FILE *errors);
+int configure_load(struct gateway *g, configure_make *make, void *arg, bool new_keys, FILE *errors);
 
 // What came of it: 0 once it is in the place of g->conf, -EINVAL if it was refused. -EINPROGRESS
 // until then: call it often.

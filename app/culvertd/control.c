@@ -335,6 +335,7 @@ void control_run(struct gateway *g)
 		pthread_mutex_lock(&g->lock);
 		now = gateway_now_ms(); // no earlier than what other threads have noted
 		drain_events(g, now);
+		reserve_collect(g->reserve, g->snapshot, now);
 		if (now >= next_tick) {
 			health_tick(g, now);
 			link_tick(g, now);

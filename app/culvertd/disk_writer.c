@@ -2,11 +2,15 @@
 #include "disk_writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "log.h"
 #include "seq_table.h"
 
 enum state { IDLE, BUSY, DONE };
@@ -21,7 +25,29 @@ struct disk_writer {
 	int rc; // of DONE
 	char *text;
 	size_t len;
+	uint64_t turn;
+	int witness;
 };
+
+#define TURN_LEN 21 // digits and the end of the line
+
+// Not synchronised: where the power fails first, a lower turn stays there. A line that cannot be
+// written is none that could be wrong.
+static void turn_write(int witness, uint64_t turn)
+{
+	char line[TURN_LEN + 1];
+
+	snprintf(line, sizeof(line), "%020" PRIu64 "\n", turn);
+	if (pwrite(witness, line, TURN_LEN, 0) < 0)
+		log_debug("the turn of the sequence numbers is not noted: %s", strerror(errno));
+}
+
+uint64_t disk_writer_turn_of(int witness)
+{
+	char line[TURN_LEN + 1] = "";
+
+	return pread(witness, line, TURN_LEN, 0) == TURN_LEN ? strtoull(line, NULL, 10) : 0;
+}
 
 static void *writer_run(void *arg)
 {
@@ -37,6 +63,8 @@ static void *writer_run(void *arg)
 
 		int rc = seq_text_save(w->path, w->text, w->len);
 
+		if (rc == 0)
+			turn_write(w->witness, w->turn);
 		free(w->text);
 		pthread_mutex_lock(&w->lock);
 		w->rc = rc;
@@ -47,7 +75,7 @@ static void *writer_run(void *arg)
 	return NULL;
 }
 
-int disk_writer_new(struct disk_writer **writer, const char *path)
+int disk_writer_new(struct disk_writer **writer, const char *path, int witness)
 {
 	struct disk_writer *w = calloc(1, sizeof(*w));
 	int rc;
@@ -55,6 +83,7 @@ int disk_writer_new(struct disk_writer **writer, const char *path)
 	if (w == NULL)
 		return -ENOMEM;
 	snprintf(w->path, sizeof(w->path), "%s", path);
+	w->witness = witness;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	rc = pthread_create(&w->thread, NULL, writer_run, w);
@@ -85,17 +114,18 @@ bool disk_writer_busy(struct disk_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 
-	bool busy = w->state == BUSY;
+	bool busy = w->state != IDLE;
 
 	pthread_mutex_unlock(&w->lock);
 	return busy;
 }
 
-void disk_writer_start(struct disk_writer *w, char *text, size_t len)
+void disk_writer_start(struct disk_writer *w, char *text, size_t len, uint64_t turn)
 {
 	pthread_mutex_lock(&w->lock);
 	w->text = text;
 	w->len = len;
+	w->turn = turn;
 	w->state = BUSY;
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&w->lock);

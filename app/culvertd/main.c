@@ -30,6 +30,7 @@
 #include "request.h"
 #include "retire.h"
 #include "sandbox.h"
+#include "state.h"
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
@@ -45,15 +46,16 @@ enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 struct options {
 	const char *conf;
-	bool check_only, verbose;
+	bool check_only, new_keys, verbose;
 };
 
 static const char usage[] =
-	"Usage: culvertd -c FILE [-t] [-v]\n"
+	"Usage: culvertd -c FILE [-t | --new-keys] [-v]\n"
 	"Userspace IPsec ESP gateway.\n"
 	"\n"
 	"  -c, --config FILE  the configuration\n"
 	"  -t, --test         check the configuration and exit\n"
+	"      --new-keys     declare keys new that have no sequence numbers, and exit\n"
 	"  -v, --verbose      log more, DPDK's lines included\n"
 	"      --version      show the version and exit\n"
 	"  -h, --help         show this and exit\n"
@@ -66,8 +68,9 @@ static const char usage[] =
 static bool options_read(struct options *o, int *rc, int argc, char **argv)
 {
 	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-		{"test", no_argument, NULL, 't'}, {"verbose", no_argument, NULL, 'v'},
-		{"version", no_argument, NULL, 'V'}, {"help", no_argument, NULL, 'h'}, {0}};
+		{"test", no_argument, NULL, 't'}, {"new-keys", no_argument, NULL, 'N'},
+		{"verbose", no_argument, NULL, 'v'}, {"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
 	*rc = EXIT_OK;
@@ -78,6 +81,9 @@ static bool options_read(struct options *o, int *rc, int argc, char **argv)
 			break;
 		case 't':
 			o->check_only = true;
+			break;
+		case 'N':
+			o->new_keys = true;
 			break;
 		case 'v':
 			o->verbose = true;
@@ -387,6 +393,11 @@ int main(int argc, char **argv)
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
 	log_start();
+	if (o.new_keys) {
+		rc = state_keys_declare(g.conf, stdout);
+		conf_free(g.conf);
+		return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	}
 	if (!o.verbose)
 		log_set_level(g.conf->log_level);
 	notify_start();

@@ -15,6 +15,7 @@
 #include "notify.h"
 
 #define LOG_LINES 20 // about one change
+#define NEW_KEYS  "new-keys "
 
 struct request_kind {
 	const char *name;
@@ -170,8 +171,8 @@ static void change_write(void *arg, const struct conf_difference *d)
 static struct conf *change_make(void *arg, const struct conf *running, FILE *errors)
 {
 	struct requests *r = &((struct gateway *)arg)->requests;
-	char *line_end = strchr(r->asked.text, '\n');
-	char *name = strchr(r->asked.text, ' ');
+	char *line_end = strchr(r->text, '\n');
+	char *name = strchr(r->text, ' ');
 	struct conf *conf;
 
 	if (line_end == NULL || name == NULL || name > line_end) {
@@ -285,7 +286,7 @@ static void begin(struct gateway *g, const struct request_kind *kind, uint64_t n
 	r->log = stream_open(&r->log_text, &r->log_len);
 	if (kind->begin != NULL)
 		kind->begin(g);
-	if (configure_load(g, kind->make, g, r->out) < 0)
+	if (configure_load(g, kind->make, g, r->new_keys, r->out) < 0)
 		finish(g, -EAGAIN, now_ms);
 }
 
@@ -294,6 +295,7 @@ static void begin_next(struct gateway *g, uint64_t now_ms)
 	struct requests *r = &g->requests;
 	const struct request_kind *kind;
 
+	r->new_keys = false;
 	if (r->hup) {
 		r->hup = false;
 		begin(g, kind_find("reload"), now_ms);
@@ -301,7 +303,9 @@ static void begin_next(struct gateway *g, uint64_t now_ms)
 	}
 	if (!control_socket_take(&r->socket, &r->asked))
 		return;
-	kind = kind_find(r->asked.text);
+	r->new_keys = strncmp(r->asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
+	r->text = r->asked.text + (r->new_keys ? strlen(NEW_KEYS) : 0);
+	kind = kind_find(r->text);
 	if (kind != NULL) {
 		begin(g, kind, now_ms);
 	} else {

@@ -9,6 +9,7 @@
 //   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
 //                   them NAME
 //
+// with "new-keys " in front of it if keys that are not recorded are declared new (state.h),
 // and its answer a line "STATUS OCTETS" and so many octets of text: with the status
 //
 //   ok          what was asked for is done: "generation NUMBER"
@@ -35,6 +36,8 @@ struct requests {
 	// The one that is worked at; the loading thread writes what is behind text.
 	const struct request_kind *kind; // NULL: there is none
 	struct control_request asked;    // text NULL: by SIGHUP
+	char *text;                      // of that, without the declaration
+	bool new_keys;                   // there was one
 	FILE *out, *log; // what is wrong or different; what was changed, for the log
 	char *out_text, *log_text;
 	size_t out_len, log_len;

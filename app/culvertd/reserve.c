@@ -2,16 +2,11 @@
 #include "reserve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -19,18 +14,21 @@
 #include "log.h"
 #include "replay_memory.h"
 #include "sa_identity.h"
-#include "seq_table.h"
+#include "state.h"
 
-#define RUN_DIR     "/run/culvert"
 #define BOOT_ID_LEN 36
 
 // How far ahead of its traffic an SA is on the disk: so many seconds, so that writing is rare. An
-// outbound one has at least what the fastest worker uses while the disk is written to. An inbound
-// one takes nothing up to there after the power failed, so it has little; and the machine is off
-// for as long.
+// outbound one has at least what 50 million packets a second use before that is noticed and while
+// the disk is written to: 2^24 numbers last 0.33 s. They are a 256th of those that there are
+// without ESN, and a crash costs them; with ESN, which has enough, 2^28 last 5 s. An inbound one
+// takes nothing up to there after the power failed, so it has little; and the machine is off for as
+// long.
 #define AHEAD_SECONDS_OUT 20
 #define AHEAD_SECONDS_IN  5
-#define AHEAD_MIN_OUT     (UINT64_C(1) << 20)
+#define AHEAD_MIN_OUT     (UINT64_C(1) << 24)
+#define AHEAD_MIN_OUT_ESN (UINT64_C(1) << 28)
+#define AHEAD_PART_OUT    16 // of all numbers, at most
 #define AHEAD_MIN_IN      UINT64_C(16)
 #define TICKS_PER_SECOND  10
 #define WRITE_EVERY_MS    1000
@@ -39,12 +37,10 @@
 #define UNUSED_MAX 100000
 
 struct reserve {
-	char path[PATH_MAX], memory_path[PATH_MAX];
-	struct seq_table *table;
+	struct state state;
 	struct replay_memory *memory, *before;
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
-	int lock; // file that says that state_dir is ours; -1: none
 };
 
 static int refuse(const char *what, const char *path, int error, const char *advice)
@@ -71,66 +67,21 @@ static int token_make(char token[SEQ_TOKEN_MAX])
 	return 0;
 }
 
-static int dir_make(const char *path)
-{
-	if (mkdir(path, 0700) == 0 || errno == EEXIST)
-		return 0;
-	return refuse("cannot make", path, errno,
-		"make it, or set state_dir to another place, or to \"none\" if every start has "
-		"new keys");
-}
-
-// DPDK tells instances apart by their files below /run, which two containers do not share. Two that
-// do share the numbers would use each of them twice.
-static int lock_take(struct reserve *r, const struct conf *conf)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s.lock", conf->state_dir, conf->instance);
-	r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (r->lock < 0)
-		return refuse("cannot open", path, errno, "see state_dir in the documentation");
-	if (flock(r->lock, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	return refuse("cannot lock", path, errno,
-		"if another daemon holds it, stop that one, or give this one a state_dir and keys "
-		"of its own");
-}
-
-static int table_read(struct reserve *r)
-{
-	int rc;
-
-	r->table = seq_table_new();
-	if (r->table == NULL)
-		return -ENOMEM;
-	rc = seq_table_read(r->table, r->path);
-	if (rc == -ENOENT)
-		log_warn("there is no %s: the first sequence number of every SA is 1, which only "
-			 "keys that were never used allow",
-			r->path);
-	if (rc == 0 || rc == -ENOENT)
-		return 0;
-	return refuse("cannot read", r->path, -rc,
-		"which sequence numbers were used is not known: give every SA a new key, here and "
-		"at the peer, and remove the file");
-}
-
 static int memory_make(struct reserve *r)
 {
-	const char *old = seq_table_token(r->table);
+	const char *old = seq_table_token(r->state.table);
 	char token[SEQ_TOKEN_MAX];
 	int rc = token_make(token);
 
 	if (rc < 0)
 		return rc;
 	if (strncmp(old, token, BOOT_ID_LEN) == 0)
-		r->before = replay_memory_open(r->memory_path, old);
-	r->memory = replay_memory_new(r->memory_path, token);
+		r->before = replay_memory_open(r->state.memory_path, old);
+	r->memory = replay_memory_new(r->state.memory_path, token);
 	if (r->memory == NULL)
-		return refuse("cannot make", r->memory_path, errno,
+		return refuse("cannot make", r->state.memory_path, errno,
 			"replay windows are kept there as long as the machine runs");
-	seq_table_set_token(r->table, token);
+	seq_table_set_token(r->state.table, token);
 	return 0;
 }
 
@@ -146,21 +97,22 @@ int reserve_open(struct reserve **reserve, const struct conf *conf)
 	if (r == NULL)
 		return -ENOMEM;
 	*reserve = r;
-	r->lock = -1;
-	snprintf(r->path, sizeof(r->path), "%s/%s.sequence", conf->state_dir, conf->instance);
-	snprintf(r->memory_path, sizeof(r->memory_path), RUN_DIR "/%s.replay", conf->instance);
-	rc = dir_make(conf->state_dir);
-	if (rc == 0)
-		rc = dir_make(RUN_DIR);
-	if (rc == 0)
-		rc = lock_take(r, conf);
-	if (rc == 0)
-		rc = table_read(r);
+	rc = state_open(&r->state, conf);
+	if (rc == 0 && seq_table_turn(r->state.table) == 0)
+		log_warn("there is no %s: the first sequence number of every SA is 1, and peers "
+			 "drop it as replayed if its key was used before",
+			r->state.path);
 	if (rc == 0)
 		rc = memory_make(r);
 	if (rc == 0)
-		rc = disk_writer_new(&r->writer, r->path);
+		rc = disk_writer_new(&r->writer, r->state.path, r->state.lock);
 	return rc;
+}
+
+int reserve_keys_check(
+	const struct reserve *r, const struct conf *conf, bool declared, FILE *errors)
+{
+	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
 static void measure(struct seq_record *r, uint64_t seq)
@@ -171,7 +123,10 @@ static void measure(struct seq_record *r, uint64_t seq)
 
 static uint64_t out_ahead(const struct sa_out *sa)
 {
-	return RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, AHEAD_MIN_OUT);
+	uint64_t least = sa->sa.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
+	uint64_t ahead = RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, least);
+
+	return RTE_MIN(ahead, sa->seq_max / AHEAD_PART_OUT);
 }
 
 static uint64_t in_ahead(const struct sa_in *sa)
@@ -202,7 +157,7 @@ static bool in_is_behind(const struct sa_in *sa)
 // What the disk is to say: bounds that none will have reached for some time.
 static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
 {
-	uint64_t turn = seq_table_turn(r->table);
+	uint64_t turn = seq_table_turn_begin(r->state.table);
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
 		struct sa_out *sa = s->sa_out[i];
@@ -217,15 +172,16 @@ static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
 		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
 		sa->sa.record->last_used = turn;
 	}
-	if (seq_table_count(r->table) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX &&
-		seq_table_prune(r->table, UNUSED_MAX) < 0)
+	if (seq_table_count(r->state.table) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX &&
+		seq_table_prune(r->state.table, UNUSED_MAX) < 0)
 		return NULL;
-	return seq_table_text(r->table, len);
+	return seq_table_text(r->state.table, len);
 }
 
 // The disk knows all bounds.
-static void allow(const struct snapshot *s)
+static void allow(struct reserve *r, const struct snapshot *s)
 {
+	replay_memory_turn_set(r->memory, seq_table_turn(r->state.table));
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
 }
@@ -237,7 +193,7 @@ static int write_start(struct reserve *r, const struct snapshot *s)
 
 	if (text == NULL)
 		return -ENOMEM;
-	disk_writer_start(r->writer, text, len);
+	disk_writer_start(r->writer, text, len, seq_table_turn(r->state.table));
 	return 0;
 }
 
@@ -248,7 +204,8 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	return rc == 0 ? 0
-		       : refuse("cannot write", r->path, -rc, "see state_dir in the documentation");
+		       : refuse("cannot write", r->state.path, -rc,
+				 "see state_dir in the documentation");
 }
 
 static int record_take(struct reserve *r, enum crypto_dir direction, struct sa *sa)
@@ -256,7 +213,7 @@ static int record_take(struct reserve *r, enum crypto_dir direction, struct sa *
 	const struct sa_identity identity = sa_identity_of(direction, &sa->asked);
 	const struct key_id name = sa_identity_numbers(&identity);
 
-	sa->record = seq_table_get(r->table, &name);
+	sa->record = seq_table_get(r->state.table, &name);
 	if (sa->record == NULL)
 		return -ENOMEM;
 	sa->record->users++;
@@ -308,31 +265,39 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 		if (s->sa_in[i]->sa.record == NULL)
 			rc = in_begin(r, s->sa_in[i]);
 	if (rc < 0)
-		return refuse("cannot use", r->memory_path, -rc,
+		return refuse("cannot use", r->state.memory_path, -rc,
 			"replay windows are kept there as long as the machine runs");
 	disk_writer_wait(r->writer);
 	rc = write_now(r, s);
 	if (rc < 0)
 		return rc;
-	allow(s);
+	allow(r, s);
 	// What the process before left counts once only.
 	replay_memory_free(r->before);
 	r->before = NULL;
 	return 0;
 }
 
-// What the writer says of what it was given last.
-static void collect(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
+// What came of the text that the writer was given last.
+static void written(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
 {
 	if (rc == 0) {
-		allow(s);
+		allow(r, s);
 		return;
 	}
 	if (now_ms < r->next_complaint_ms)
 		return;
 	r->next_complaint_ms = now_ms + COMPLAIN_EVERY_MS;
 	log_error("cannot write %s: %s; SAs stop when their reserved sequence numbers are used up",
-		r->path, strerror(-rc));
+		r->state.path, strerror(-rc));
+}
+
+void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
+{
+	int rc;
+
+	if (r != NULL && disk_writer_done(r->writer, &rc))
+		written(r, s, rc, now_ms);
 }
 
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
@@ -342,8 +307,6 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 
 	if (r == NULL)
 		return;
-	if (disk_writer_done(r->writer, &rc))
-		collect(r, s, rc, now_ms);
 	for (unsigned int i = 0; i < s->n_sa_in; i++) {
 		measure(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
 		needed |= in_is_behind(s->sa_in[i]) ||
@@ -358,7 +321,7 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
 	rc = write_start(r, s);
 	if (rc < 0)
-		collect(r, s, rc, now_ms);
+		written(r, s, rc, now_ms);
 }
 
 void reserve_finish(struct reserve *r, const struct snapshot *s)
@@ -369,16 +332,17 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	if (r == NULL)
 		return;
 	disk_writer_wait(r->writer);
+	seq_table_turn_begin(r->state.table);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		s->sa_out[i]->sa.record->bound = sa_out_seq(s->sa_out[i]);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		s->sa_in[i]->sa.record->bound = replay_top(&s->sa_in[i]->replay);
-	text = seq_table_text(r->table, &len);
+	text = seq_table_text(r->state.table, &len);
 	if (text == NULL) // what the disk knows does as well
 		return;
-	disk_writer_start(r->writer, text, len);
+	disk_writer_start(r->writer, text, len, seq_table_turn(r->state.table));
 	if (disk_writer_wait(r->writer) == 0)
-		unlink(r->memory_path);
+		replay_memory_turn_set(r->memory, seq_table_turn(r->state.table));
 }
 
 void reserve_free(struct reserve *r)
@@ -388,8 +352,6 @@ void reserve_free(struct reserve *r)
 	disk_writer_free(r->writer);
 	replay_memory_free(r->before);
 	replay_memory_free(r->memory);
-	seq_table_free(r->table);
-	if (r->lock >= 0)
-		close(r->lock);
+	state_close(&r->state);
 	free(r);
 }

@@ -136,6 +136,18 @@ static void sa_params_write(struct sa_params *p, const struct conf *conf, const 
 	p->n_workers = conf->n_workers;
 }
 
+struct key_id build_sa_numbers(const struct conf *conf, const struct conf_sa *c)
+{
+	enum crypto_dir direction = c->direction == CONF_OUT ? CRYPTO_SEAL : CRYPTO_OPEN;
+	struct sa_params p;
+
+	sa_params_write(&p, conf, c);
+
+	const struct sa_identity identity = sa_identity_of(direction, &p);
+
+	return sa_identity_numbers(&identity);
+}
+
 // NULL: the peer is not known, or was heard from where there is no route any more.
 static const struct nexthop *way_to(const struct snapshot *s, const struct ip_addr *peer)
 {

@@ -28,6 +28,7 @@ enum { BLOCK_NONE, BLOCK_TAKEN = 0x77696e64, BLOCK_FREE = 0x66726565 };
 struct head {
 	char magic[32];
 	char token[SEQ_TOKEN_MAX];
+	uint64_t turn;
 };
 
 struct block {
@@ -178,6 +179,25 @@ struct replay_memory *replay_memory_open(const char *path, const char *token)
 	replay_memory_free(m);
 	errno = -rc;
 	return NULL;
+}
+
+void replay_memory_turn_set(struct replay_memory *m, uint64_t turn)
+{
+	((struct head *)m->base)->turn = turn;
+}
+
+uint64_t replay_memory_turn_of(const char *path)
+{
+	struct head head = {.turn = 0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, &head, sizeof(head)) != sizeof(head) ||
+		memcmp(head.magic, MAGIC_FILE, sizeof(MAGIC_FILE)) != 0)
+		head.turn = 0;
+	close(fd);
+	return head.turn;
 }
 
 void replay_memory_free(struct replay_memory *m)

@@ -19,6 +19,12 @@ struct replay_memory *replay_memory_new(const char *path, const char *token);
 // another token), EBADMSG (it is damaged), or as the system says.
 struct replay_memory *replay_memory_open(const char *path, const char *token);
 
+// Notes the turn of the table of sequence numbers that is on the disk: see seq_table_turn().
+void replay_memory_turn_set(struct replay_memory *m, uint64_t turn);
+
+// What an earlier daemon noted in the file of that name; 0 if there is none, or none of these.
+uint64_t replay_memory_turn_of(const char *path);
+
 // Unmaps; the file stays. NULL is fine.
 void replay_memory_free(struct replay_memory *m);
 

@@ -89,14 +89,27 @@ no_memory:
 	return NULL;
 }
 
+struct seq_record *seq_table_find(const struct seq_table *t, const struct key_id *id)
+{
+	const struct seq_record wanted = {.id = *id};
+	struct seq_record **found = tfind(&wanted, &t->tree, compare);
+
+	return found != NULL ? *found : NULL;
+}
+
 unsigned int seq_table_count(const struct seq_table *t)
 {
 	return t->n;
 }
 
-uint64_t seq_table_turn(struct seq_table *t)
+uint64_t seq_table_turn_begin(struct seq_table *t)
 {
 	return ++t->turn;
+}
+
+uint64_t seq_table_turn(const struct seq_table *t)
+{
+	return t->turn;
 }
 
 static int by_age(const void *a, const void *b)
@@ -189,7 +202,8 @@ static int lines_read(struct seq_table *t, FILE *f)
 
 	if (!line_read(line, &crc, f) || strcmp(line, HEADER "\n") != 0)
 		return -EBADMSG;
-	if (!line_read(line, &crc, f) || sscanf(line, "start %63s", t->token) != 1)
+	if (!line_read(line, &crc, f) ||
+		sscanf(line, "start %63s %" SCNu64, t->token, &t->turn) < 1)
 		return -EBADMSG;
 	for (before = crc; rc == 0 && line_read(line, &crc, f); before = crc) {
 		end_format(end, t->n, before);
@@ -230,7 +244,7 @@ char *seq_table_text(const struct seq_table *t, size_t *len)
 
 	if (f == NULL)
 		return NULL;
-	fprintf(f, HEADER "\nstart %s\n", t->token);
+	fprintf(f, HEADER "\nstart %s %" PRIu64 "\n", t->token, t->turn);
 	for (unsigned int i = 0; i < t->n; i++)
 		record_write(f, t->records[i]);
 	failed = fflush(f) != 0; // from here on text and *len are what was written

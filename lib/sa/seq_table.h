@@ -16,7 +16,7 @@
 struct seq_record {
 	struct key_id id;
 	uint64_t bound;     // no number above this has been used
-	uint64_t last_used; // turn of seq_table_turn() in which it had a user last
+	uint64_t last_used; // turn in which it had a user last
 	unsigned int users; // SAs that have it now
 	// Of an SA that has it: how fast it goes.
 	uint64_t before; // number at the last look
@@ -35,10 +35,17 @@ void seq_table_free(struct seq_table *t);
 // until seq_table_prune() when it has no users. NULL with errno ENOMEM.
 struct seq_record *seq_table_get(struct seq_table *t, const struct key_id *id);
 
+// The record of a key, or NULL if there is none.
+struct seq_record *seq_table_find(const struct seq_table *t, const struct key_id *id);
+
 unsigned int seq_table_count(const struct seq_table *t);
 
-// The number of another turn, greater than all in the table.
-uint64_t seq_table_turn(struct seq_table *t);
+// Begins another turn, one for each text of the table that is written, and returns its number: 1,
+// 2, ... A table with a lower number than was seen once is an older one.
+uint64_t seq_table_turn_begin(struct seq_table *t);
+
+// The number of the turn; 0 in an empty table.
+uint64_t seq_table_turn(const struct seq_table *t);
 
 // Forgets records without users, those used longest ago first, until at most max are left of them.
 // Returns 0 or -ENOMEM.

@@ -71,7 +71,7 @@ rekey_by_commands()
 		change $gateway policy set tunnel "in = [ \"in-$1\", \"in-$2\" ];"
 	done
 	for gateway in a b; do
-		change $gateway sa add - <<<"$(sa_out $gateway "$2")"
+		change $gateway --new-keys sa add - <<<"$(sa_out $gateway "$2")"
 		change $gateway policy set tunnel "out = \"out-$2\";"
 	done
 	for gateway in a b; do

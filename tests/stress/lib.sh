@@ -74,7 +74,7 @@ declare -A reloads=([a]=0 [b]=0) refusals=([a]=0 [b]=0)
 reload_good()
 {
 	reloads[$1]=$((reloads[$1] + 1))
-	kill -HUP "${lab_pid[$1]}"
+	ctl "$1" --new-keys reload >/dev/null || fail "gateway $1 refuses"
 	poll 60 logged "$1" "culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
 		fail "gateway $1 does not reload"
 }

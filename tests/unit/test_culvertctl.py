@@ -882,6 +882,8 @@ class Control(Case):
     def test_requests(self):
         for number, (words, asked) in enumerate((
                 (["reload"], "reload"),
+                (["--new-keys", "reload"], "new-keys reload"),
+                (["--new-keys", "sa", "del", "x"], "new-keys change argument\nsa del x \n"),
                 (["sa", "del", "x"], "change argument\nsa del x \n"),
                 (["sa", "add", "a = 1;"], "change argument\nsa add {a = 1;\n}\n"),
                 (["sa", "add", " {a = 1; }"], "change argument\nsa add {a = 1; }\n"),

@@ -182,8 +182,11 @@ static void test_memory(void **state)
 		replay_memory_take(m, &id_a, 4), a); // what was given is taken again, empty
 	assert_int_equal(a[3], 0);
 	a[1] = 55;
+	replay_memory_turn_set(m, 1234567890123);
 	replay_memory_free(m);
 
+	assert_int_equal(replay_memory_turn_of(path), 1234567890123);
+	assert_int_equal(replay_memory_turn_of("/nonexistent/windows"), 0);
 	assert_null(replay_memory_open(path, "there"));
 	assert_int_equal(errno, ESTALE);
 	m = replay_memory_open(path, "here");

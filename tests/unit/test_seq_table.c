@@ -53,6 +53,8 @@ static void test_kept(void **state)
 	(void)state;
 	assert_string_equal(seq_table_token(t), "");
 	seq_table_set_token(t, "boot-1");
+	for (unsigned int i = 1; i <= 5000; i++)
+		assert_int_equal(seq_table_turn_begin(t), i);
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct seq_record *r = seq_table_get(t, id_of(i * 7919));
 
@@ -70,6 +72,9 @@ static void test_kept(void **state)
 	t = seq_table_new();
 	assert_int_equal(seq_table_read(t, path), 0);
 	assert_string_equal(seq_table_token(t), "boot-1");
+	assert_int_equal(seq_table_turn(t), 5000);
+	assert_null(seq_table_find(t, id_of(7918)));
+	assert_int_equal(seq_table_find(t, id_of(7919))->bound, 1);
 	assert_int_equal(seq_table_count(t), 1000);
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct seq_record *r = seq_table_get(t, id_of(i * 7919));
