@@ -11,7 +11,7 @@
 
 #include <rte_common.h>
 
-#include "build.h"
+#include "build_sa.h"
 #include "disk_writer.h"
 #include "log.h"
 #include "replay_memory.h"

@@ -10,8 +10,8 @@
 #include "build_counts.h"
 #include "build_route.h"
 #include "build_rule.h"
+#include "build_sa.h"
 #include "build_udp.h"
-#include "ecn.h"
 #include "icmp_kind.h"
 #include "nd.h"
 
@@ -70,82 +70,6 @@ static void ports_build(
 		memcpy(p->name, c->name, sizeof(c->name));
 		link_local_build(p, (uint16_t)i);
 	}
-}
-
-// Bits of DSCP and ECN that pass from one header to the other.
-static uint8_t tos_copied(const struct conf_sa *c)
-{
-	return (uint8_t)((c->dscp == CONF_DSCP_COPY ? CONF_DSCP_MAX << 2 : 0) |
-			 (c->ecn ? ECN_MASK : 0));
-}
-
-static uint8_t tos_fixed(const struct conf_sa *c)
-{
-	return (uint8_t)(c->dscp <= CONF_DSCP_MAX ? c->dscp << 2 : 0);
-}
-
-static void lifetime_write(uint64_t to[LIFETIME_UNITS], const struct conf_lifetime *from)
-{
-	to[LIFETIME_BYTES] = from->bytes;
-	to[LIFETIME_PACKETS] = from->packets;
-	to[LIFETIME_SECONDS] = from->seconds;
-}
-
-// One field after the other, so that the padding stays zero: descriptions are compared by octets.
-static void sa_params_write(struct sa_params *p, const struct conf *conf, const struct conf_sa *c)
-{
-	static const enum sa_flow_label flow_label[] = {
-		[CONF_FLOW_LABEL_ZERO] = SA_FLOW_LABEL_ZERO,
-		[CONF_FLOW_LABEL_COPY] = SA_FLOW_LABEL_COPY,
-	};
-	static const enum sa_df df[] = {
-		[CONF_DF_COPY] = SA_DF_COPY,
-		[CONF_DF_SET] = SA_DF_SET,
-		[CONF_DF_CLEAR] = SA_DF_CLEAR,
-	};
-
-	memset(p, 0, sizeof(*p));
-	p->name = c->name;
-	p->spi = c->spi;
-	p->mode = c->mode == CONF_TRANSPORT ? SA_TRANSPORT : SA_TUNNEL;
-	p->local = c->local;
-	p->remote = c->remote;
-	p->key.cipher = c->cipher;
-	p->key.auth = c->auth;
-	p->key.cipher_key = c->cipher_key;
-	p->key.auth_key = c->auth_key;
-	p->key.esn = c->esn;
-	p->cipher_key_id = c->cipher_key_id;
-	p->auth_key_id = c->auth_key_id;
-	p->udp_local_port = c->in_udp ? c->udp_local_port : 0;
-	p->udp_remote_port = c->in_udp ? c->udp_remote_port : 0;
-	p->keepalive_s = c->in_udp ? c->keepalive_s : 0;
-	p->follow = c->in_udp && c->follow;
-	p->engine = conf->engine;
-	p->replay_window = c->replay_window;
-	p->tos_copied = tos_copied(c);
-	p->tos_fixed = tos_fixed(c);
-	p->ttl = c->ttl;
-	p->flow_label = flow_label[c->flow_label];
-	p->df = df[c->df];
-	p->fragment_after = c->fragment_after;
-	p->tfc_len = c->tfc_pad;
-	p->dummies_rate = c->tfc_dummies;
-	lifetime_write(p->soft, &c->soft);
-	lifetime_write(p->hard, &c->hard);
-	p->n_workers = conf->n_workers;
-}
-
-struct key_id build_sa_numbers(const struct conf *conf, const struct conf_sa *c)
-{
-	enum crypto_dir direction = c->direction == CONF_OUT ? CRYPTO_SEAL : CRYPTO_OPEN;
-	struct sa_params p;
-
-	sa_params_write(&p, conf, c);
-
-	const struct sa_identity identity = sa_identity_of(direction, &p);
-
-	return sa_identity_numbers(&identity);
 }
 
 // NULL: the peer is not known, or was heard from where there is no route any more.
@@ -212,7 +136,7 @@ static int sas_build(
 		struct sa_params p;
 		bool out = c->direction == CONF_OUT;
 
-		sa_params_write(&p, conf, c);
+		build_sa_params(&p, conf, c);
 		at[i] = out ? s->n_sa_out : s->n_sa_in;
 
 		int rc = out ? sa_out_add(s, &p) : sa_in_add(s, &p);
@@ -418,7 +342,7 @@ static int paths_build(struct snapshot *s, const struct conf *conf)
 		n_out++;
 		if (!sa->sa.begun)
 			continue;
-		sa_params_write(&p, conf, &conf->sas[i]);
+		build_sa_params(&p, conf, &conf->sas[i]);
 
 		// A peer that is followed stays where it was heard from.
 		const struct sa_peer asked = sa_peer_asked(&p);
@@ -442,7 +366,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 		bool out = conf->sas[i].direction == CONF_OUT;
 		struct sa_params p;
 
-		sa_params_write(&p, conf, &conf->sas[i]);
+		build_sa_params(&p, conf, &conf->sas[i]);
 		if (out) {
 			struct sa_out *sa = s->sa_out[n_out];
 

@@ -18,9 +18,6 @@ struct build_port {
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size);
 
-// The name under which the sequence numbers of an SA are counted, see sa_identity_numbers().
-struct key_id build_sa_numbers(const struct conf *conf, const struct conf_sa *c);
-
 // Just before the snapshot is published in the place of another: gives the shared SAs their new
 // ways, names and lifetimes, and the others their first numbers. conf is what it was built from.
 // Returns 0; or -ENOMEM, and nothing has changed.

@@ -113,6 +113,7 @@ static void tick(const char *name, struct reserve *r, const struct snapshot *s, 
 	sa.seq = sa.seq_reserved;                           // all that is allowed has been used
 	while (failures < 2 && sa.seq_reserved == sa.seq) { // the writer has a thread of its own
 		reserve_tick(r, s, now_ms);
+		reserve_collect(r, s, now_ms);
 		nanosleep(&nap, NULL);
 	}
 	printf("\tskip\n}\n");
