@@ -18,6 +18,36 @@ static void add_in(struct rte_tel_data *d, const struct spd_policy *p)
 	add_string(d, "in", text);
 }
 
+// Types and codes that an end may send, as in the configuration.
+static void add_icmp(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)
+{
+	unsigned int type = r->min >> 8, last = r->max >> 8, code = r->min & 0xff;
+	char text[32] = "any";
+
+	if (r->min > r->max)
+		snprintf(text, sizeof(text), "none");
+	else if (r->max != ACL_PORT_OPAQUE && type != last)
+		snprintf(text, sizeof(text), "%u-%u", type, last);
+	else if (r->max != ACL_PORT_OPAQUE && r->max - r->min == UINT8_MAX)
+		snprintf(text, sizeof(text), "%u", type);
+	else if (r->max != ACL_PORT_OPAQUE && r->min == r->max)
+		snprintf(text, sizeof(text), "%u/%u", type, code);
+	else if (r->max != ACL_PORT_OPAQUE)
+		snprintf(text, sizeof(text), "%u/%u-%u", type, code, r->max & 0xff);
+	add_string(d, name, text);
+}
+
+static void add_ends(struct rte_tel_data *d, const struct spd_policy *p)
+{
+	const struct acl_port_range any = {0, ACL_PORT_OPAQUE};
+	bool icmp = acl_is_icmp(p->proto);
+
+	add_port_range(d, "local_port", icmp ? &any : &p->local_port);
+	add_port_range(d, "remote_port", icmp ? &any : &p->remote_port);
+	add_icmp(d, "local_icmp", icmp ? &p->local_port : &any);
+	add_icmp(d, "remote_icmp", icmp ? &p->remote_port : &any);
+}
+
 bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 {
 	struct asked_view v;
@@ -32,8 +62,7 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	add_selector(d, "local", &p->local, p->family);
 	add_selector(d, "remote", &p->remote, p->family);
 	add_proto(d, "proto", p->proto);
-	add_port_range(d, "local_port", &p->local_port);
-	add_port_range(d, "remote_port", &p->remote_port);
+	add_ends(d, p);
 	add_string(d, "out", p->out != NULL ? p->out->sa.name : "");
 	add_in(d, p);
 	add_u64(d, "asked", v.asked);

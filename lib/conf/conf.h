@@ -137,10 +137,11 @@ struct conf_policy {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_action action;
-	struct ip_prefix local, remote;          // of one family, or both ::/0
-	enum ip_family family;                   // IP_ANY: neither was given, matches both
-	uint16_t proto;                          // 0..255 or CONF_PROTO_ANY
-	uint16_t local_port_min, local_port_max; // host byte order; 0..65535 if not restricted
+	struct ip_prefix local, remote; // of one family, or both ::/0
+	enum ip_family family;          // IP_ANY: neither was given, matches both
+	uint16_t proto;                 // 0..255 or CONF_PROTO_ANY
+	// Host byte order; 0..65535 if not restricted. Of ICMP, type << 8 | code.
+	uint16_t local_port_min, local_port_max;
 	uint16_t remote_port_min, remote_port_max;
 	// Indexes into sas, for CONF_PROTECT:
 	unsigned int sa_out;

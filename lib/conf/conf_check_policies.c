@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,11 +218,25 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 	}
 }
 
+static void check_icmp(struct conf_reader *r, config_setting_t *item, uint16_t proto)
+{
+	static const char *const names[] = {"local_icmp", "remote_icmp"};
+
+	if (conf_refused(item, "proto") || proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6)
+		return;
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		config_setting_t *s = conf_given(item, names[i]);
+
+		if (s != NULL)
+			conf_err(r, s, "needs proto = \"icmp\" or \"icmpv6\"");
+	}
+}
+
 void conf_check_policies(struct conf_reader *r)
 {
 	static const char *const ports[] = {"local_port", "remote_port", NULL};
-	static const char *const selectors[] = {
-		"local", "remote", "proto", "local_port", "remote_port", NULL};
+	static const char *const selectors[] = {"local", "remote", "proto", "local_port",
+		"remote_port", "local_icmp", "remote_icmp", NULL};
 	struct conf *c = r->c;
 	struct conf_set names =
 		conf_set_given(r, "policies", c->n_policies, (const char *[]){"name", NULL});
@@ -234,6 +249,7 @@ void conf_check_policies(struct conf_reader *r)
 		bool protected = conf_given(item, "action") != NULL && check_sas(r, item, &sas, p);
 
 		conf_check_proto_ports(r, item, p->proto, ports);
+		check_icmp(r, item, p->proto);
 		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
 		conf_check_proto_family(r, item, p->proto, p->family);
 		if (protected)

@@ -93,6 +93,7 @@ static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t
 	(void)c, (void)i;
 	swap(item, "local", "remote");
 	swap(item, "local_port", "remote_port");
+	swap(item, "local_icmp", "remote_icmp");
 	swap(item, "out", "in");
 	first_only(item);
 }

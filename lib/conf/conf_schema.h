@@ -90,6 +90,7 @@ extern const struct conf_type conf_type_mac;
 extern const struct conf_type conf_type_spi;
 extern const struct conf_type conf_type_proto;
 extern const struct conf_type conf_type_ports;
+extern const struct conf_type conf_type_icmp; // into a range of ports: type << 8 | code
 extern const struct conf_type conf_type_dscp;
 extern const struct conf_type conf_type_tfc_pad; // as conf_type_mss
 extern const struct conf_type conf_type_mss;     // a number, or the choice: UINT16_MAX

@@ -309,6 +309,46 @@ const struct conf_type conf_type_ports = {
 	"a port such as \"53\" or a range such as \"1000-2000\", up to 65535", STRING | INTEGER,
 	NULL, parse_ports};
 
+// "N" or "N-M", up to 255, as a range; returns what is behind it, or NULL.
+static const char *parse_octets(uint32_t range[2], const char *text)
+{
+	const char *end = conf_number(&range[0], text);
+
+	range[1] = range[0];
+	if (end != NULL && *end == '-')
+		end = conf_number(&range[1], end + 1);
+	return end != NULL && range[0] <= range[1] && range[1] <= UINT8_MAX ? end : NULL;
+}
+
+// "none", "8", "133-137", "3/1" or "3/0-4"
+static void parse_icmp(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const char *text, void *field)
+{
+	uint32_t type[2], code[2] = {0, UINT8_MAX};
+	uint16_t *range = field;
+	const char *end;
+
+	if (strcmp(text, "none") == 0) {
+		range[0] = 1;
+		range[1] = 0;
+		return;
+	}
+	end = parse_octets(type, text);
+	if (end != NULL && *end == '/' && type[0] == type[1])
+		end = parse_octets(code, end + 1);
+	if (end == NULL || *end != '\0') {
+		conf_refuse(r, o, s, text);
+		return;
+	}
+	range[0] = (uint16_t)(type[0] << 8 | code[0]);
+	range[1] = (uint16_t)(type[1] << 8 | code[1]);
+}
+
+const struct conf_type conf_type_icmp = {
+	"a type such as \"8\", types such as \"133-137\", a type and codes such as \"3/1\" or "
+	"\"3/0-4\", or \"none\"",
+	STRING | INTEGER, NULL, parse_icmp};
+
 // The names of IANA's registry of DSCPs, in small letters.
 static const struct dscp {
 	const char *name;

@@ -131,19 +131,21 @@ enum drop policy_let_out(struct worker *w, struct pkt *p)
 	return let_out_by(p, count(w, p, spd_find_outbound(w->snapshot->spd, &v), &w->by.out));
 }
 
-// RFC 4301 6.2: what an error quotes with its ends exchanged, as the traffic that goes the error's
-// way.
-static struct ip_view return_traffic(const struct flow_pkt *about)
+// RFC 4301 6.2: what an error quotes, which went in the opposite direction.
+static struct ip_view quoted(const struct flow_pkt *about)
 {
 	const struct flow_key *key = &about->key;
 
 	return (struct ip_view){
-		.src = key->addr[about->dir],
-		.dst = key->addr[!about->dir],
+		.src = key->addr[!about->dir],
+		.dst = key->addr[about->dir],
 		.proto = key->proto,
 		.has_ports = ip_proto_has_ports(key->proto),
-		.src_port = key->port[about->dir],
-		.dst_port = key->port[!about->dir],
+		.src_port = key->port[!about->dir],
+		.dst_port = key->port[about->dir],
+		.has_icmp_type = acl_is_icmp(key->proto),
+		.icmp_type = about->icmp_type,
+		.icmp_code = key->icmp_code,
 	};
 }
 
@@ -193,13 +195,13 @@ static enum drop error_from_outside(const struct worker *w, const struct pkt *p,
 
 enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
-	const struct ip_view back = return_traffic(about);
+	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(w->snapshot->spd, &v);
-	traffic = spd_find_inbound(w->snapshot->spd, &back);
+	traffic = spd_find_outbound(w->snapshot->spd, &sent);
 	count(w, p, protects(traffic) ? traffic : policy, &w->by.in);
 	return p->sa_in != NULL ? error_from_tunnel(w, p, &v.src, policy, traffic)
 				: error_from_outside(w, p, &v, policy, traffic);
@@ -209,13 +211,13 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 // SA protects.
 enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
-	const struct ip_view back = return_traffic(about);
+	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_outbound(w->snapshot->spd, &v);
-	traffic = spd_find_outbound(w->snapshot->spd, &back);
+	traffic = spd_find_inbound(w->snapshot->spd, &sent);
 	if (!protects(policy) && protects(traffic))
 		policy = traffic->out->sa.mode == SA_TUNNEL ? traffic : NULL;
 	return let_out_by(p, count(w, p, policy, &w->by.out));

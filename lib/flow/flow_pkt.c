@@ -126,14 +126,17 @@ static bool icmp_is_error(uint8_t type)
 static enum drop read_query(struct flow_pkt *p, struct ip_addr src, struct ip_addr dst,
 	const struct rte_icmp_hdr *icmp, int query, bool reply)
 {
+	p->icmp_type = icmp->icmp_type;
 	if (query < 0) {
 		set_ends(p, src, 0, dst, 0);
 		p->key.icmp_type = icmp->icmp_type;
+		p->key.icmp_code = icmp->icmp_code;
 		return DROP_NONE;
 	}
 	set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
 	p->icmp_reply = reply;
 	p->key.icmp_type = (uint8_t)query;
+	p->key.icmp_code = icmp->icmp_code;
 	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
 	return DROP_NONE;
 }

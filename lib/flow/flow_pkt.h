@@ -28,7 +28,7 @@ struct flow_key {
 			uint8_t proto;
 			uint8_t icmp_type; // of a reply that of its request
 			uint8_t asker;     // ICMP queries: 1 + the end that asks
-			uint8_t zero;
+			uint8_t icmp_code; // of all ICMP
 		};
 		uint64_t q[FLOW_KEY_WORDS];
 	};
@@ -47,6 +47,7 @@ struct flow_pkt {
 	uint16_t ip_len;     // octets of IP packet
 	uint8_t tcp_flags;   // RTE_TCP_*_FLAG
 	uint8_t scale;       // option of a SYN: 0 to 14 (RFC 7323 2.3), or FLOW_NO_SCALE
+	uint8_t icmp_type;   // of the packet itself
 	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: the other way
 	bool icmp_error : 1; // key and seq are those of the packet quoted, dir is the error's
 	bool icmp_reply : 1; // answers a query

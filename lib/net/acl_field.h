@@ -4,6 +4,7 @@
 // workers ask with acl_family() and acl_port().
 #pragma once
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,6 +14,10 @@
 #include "ip_view.h"
 
 #define ACL_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
+
+// The end that an ICMP message goes to. The end that sends it has its type and code as a port, type
+// in the upper octet (RFC 4301 4.4.1.1): a policy may let either end send what the other may not.
+#define ACL_PORT_RECEIVER 0x10001
 
 #define ACL_FAMILIES 2
 
@@ -31,6 +36,27 @@ static inline rte_be32_t acl_port(const struct ip_view *packet, rte_be16_t port)
 {
 	return packet->has_ports ? rte_cpu_to_be_32(rte_be_to_cpu_16(port))
 				 : RTE_BE32(ACL_PORT_OPAQUE);
+}
+
+static inline bool acl_is_icmp(uint16_t proto)
+{
+	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
+}
+
+// The same of the end that sends the packet, whose ICMP type and code count as its port.
+static inline rte_be32_t acl_sender_port(const struct ip_view *packet)
+{
+	if (!acl_is_icmp(packet->proto))
+		return acl_port(packet, packet->src_port);
+	return packet->has_icmp_type
+		       ? rte_cpu_to_be_32((uint32_t)packet->icmp_type << 8 | packet->icmp_code)
+		       : RTE_BE32(ACL_PORT_OPAQUE);
+}
+
+static inline rte_be32_t acl_receiver_port(const struct ip_view *packet)
+{
+	return acl_is_icmp(packet->proto) ? RTE_BE32(ACL_PORT_RECEIVER)
+					  : acl_port(packet, packet->dst_port);
 }
 
 // Inclusive, host byte order. 0 to ACL_PORT_OPAQUE matches everything.

@@ -14,9 +14,10 @@ static void read_l4(struct ip_view *v, const void *ip)
 		v->has_ports = true;
 		memcpy(&v->src_port, l4, sizeof(v->src_port));
 		memcpy(&v->dst_port, l4 + 2, sizeof(v->dst_port));
-	} else if ((v->proto == IPPROTO_ICMP || v->proto == IPPROTO_ICMPV6) && len > 0) {
+	} else if ((v->proto == IPPROTO_ICMP || v->proto == IPPROTO_ICMPV6) && len > 1) {
 		v->has_icmp_type = true;
 		v->icmp_type = l4[0];
+		v->icmp_code = l4[1];
 	}
 }
 

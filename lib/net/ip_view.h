@@ -12,14 +12,14 @@
 
 struct ip_view {
 	struct ip_addr src, dst;
-	uint32_t len;    // octets of the IP packet
-	uint16_t l4_off; // octets from the IP header to what it carries
-	uint8_t proto;   // of that, behind extension headers
-	uint8_t ttl;     // or hop limit
-	uint8_t tos;     // DSCP and ECN
-	bool has_ports;  // not of fragments: only the first would show them (RFC 4301 7)
-	bool has_icmp_type;
-	uint8_t icmp_type; // of ICMP for either family
+	uint32_t len;       // octets of the IP packet
+	uint16_t l4_off;    // octets from the IP header to what it carries
+	uint8_t proto;      // of that, behind extension headers
+	uint8_t ttl;        // or hop limit
+	uint8_t tos;        // DSCP and ECN
+	bool has_ports;     // not of fragments: only the first would show them (RFC 4301 7)
+	bool has_icmp_type; // and a code; not of fragments
+	uint8_t icmp_type, icmp_code; // of ICMP for either family
 	rte_be16_t src_port, dst_port;
 };
 

@@ -18,7 +18,7 @@ struct acl_key {
 	uint8_t proto;
 	uint8_t pad[3];
 	struct ip_addr local, remote;
-	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE
+	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE, ACL_PORT_RECEIVER
 };
 
 // Fields of IPv4. An address of IPv6 takes four, so that F_REMOTE is behind F_LOCAL + 3, and what
@@ -90,6 +90,38 @@ static struct acl_rule acl_rule_of(
 	return acl;
 }
 
+static int add(struct rte_acl_ctx *acl, const struct acl_rule *rule)
+{
+	return rte_acl_add_rules(acl, (const struct rte_acl_rule *)rule, 1);
+}
+
+// Whether the ends may send different types of ICMP: the policy then is a rule for each of them.
+static bool is_by_sender(const struct spd_policy *p)
+{
+	return acl_is_icmp(p->proto) &&
+	       (p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE);
+}
+
+static int add_policy(
+	struct rte_acl_ctx *acl, const struct spd_policy *p, unsigned int i, enum ip_family family)
+{
+	const struct rte_acl_field receiver = {
+		.value.u32 = ACL_PORT_RECEIVER, .mask_range.u32 = ACL_PORT_RECEIVER};
+	struct acl_rule rule = acl_rule_of(p, i, family), back = rule;
+	unsigned int more = family == IP_V6 ? ACL_MORE_V6 : 0;
+	int rc = 0;
+
+	if (!is_by_sender(p))
+		return add(acl, &rule);
+	rule.field[F_REMOTE_PORT + more] = receiver;
+	back.field[F_LOCAL_PORT + more] = receiver;
+	if (p->local_port.min <= p->local_port.max)
+		rc = add(acl, &rule);
+	if (rc == 0 && p->remote_port.min <= p->remote_port.max)
+		rc = add(acl, &back);
+	return rc;
+}
+
 static int compile(struct spd *spd, enum ip_family family)
 {
 	static atomic_uint serial; // contexts of rte_acl have unique names
@@ -104,19 +136,17 @@ static int compile(struct spd *spd, enum ip_family family)
 	int rc = 0;
 
 	for (unsigned int i = 0; i < spd->n; i++)
-		param.max_rule_num += speaks(&spd->policy[i], family);
+		if (speaks(&spd->policy[i], family))
+			param.max_rule_num += is_by_sender(&spd->policy[i]) ? 2 : 1;
 	if (param.max_rule_num == 0)
 		return 0;
 	snprintf(name, sizeof(name), "spd-%u", atomic_fetch_add(&serial, 1));
 	*acl = rte_acl_create(&param);
 	if (*acl == NULL)
 		return -ENOMEM;
-	for (unsigned int i = 0; rc == 0 && i < spd->n; i++) {
-		struct acl_rule rule = acl_rule_of(&spd->policy[i], i, family);
-
+	for (unsigned int i = 0; rc == 0 && i < spd->n; i++)
 		if (speaks(&spd->policy[i], family))
-			rc = rte_acl_add_rules(*acl, (struct rte_acl_rule *)&rule, 1);
-	}
+			rc = add_policy(*acl, &spd->policy[i], i, family);
 	return rc == 0 ? rte_acl_build(*acl, config) : rc;
 }
 
@@ -215,8 +245,8 @@ const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct i
 				 .proto = packet->proto,
 				 .local = packet->src,
 				 .remote = packet->dst,
-				 .local_port = acl_port(packet, packet->src_port),
-				 .remote_port = acl_port(packet, packet->dst_port),
+				 .local_port = acl_sender_port(packet),
+				 .remote_port = acl_receiver_port(packet),
 			 });
 }
 
@@ -226,8 +256,8 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 				 .proto = packet->proto,
 				 .local = packet->dst,
 				 .remote = packet->src,
-				 .local_port = acl_port(packet, packet->dst_port),
-				 .remote_port = acl_port(packet, packet->src_port),
+				 .local_port = acl_receiver_port(packet),
+				 .remote_port = acl_sender_port(packet),
 			 });
 }
 

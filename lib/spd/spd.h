@@ -38,6 +38,8 @@ struct spd_policy {
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets that it is about, further restricted by those
 	uint16_t proto;                 // or SPD_PROTO_ANY
+	// Of ICMP in either family: types and codes that the end may send (type << 8 | code); none
+	// if min is larger than max.
 	struct acl_port_range local_port, remote_port;
 };
 

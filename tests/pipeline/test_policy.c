@@ -160,12 +160,55 @@ static void test_counters(void **state)
 	gateway_free(g);
 }
 
+// Types and codes of ICMP decide, also for packets of a flow that there is; errors about what a
+// policy protects follow it.
+static void test_icmp(void **state)
+{
+	static const char policies[] =
+		", { name = \"ping\"; proto = \"icmp\"; local_icmp = \"8/0\"; remote_icmp = "
+		"\"0/0\";"
+		"    local = \"10.1.0.0/24\"; remote = \"192.0.2.0/24\"; action = \"bypass\"; }";
+	static const struct {
+		const char *name, *src, *dst;
+		uint16_t port;
+		uint8_t type, code;
+		enum drop drop;
+	} rows[] = {
+		{"in first", "192.0.2.9", "10.1.0.5", WAN, 8, 0, DROP_NO_POLICY},
+		{"out", "10.1.0.5", "192.0.2.254", LAN, 8, 0, DROP_NONE},
+		{"reply", "192.0.2.254", "10.1.0.5", WAN, 0, 0, DROP_NONE},
+		{"another code of the flow", "10.1.0.5", "192.0.2.254", LAN, 8, 1, DROP_NO_POLICY},
+		{"another type", "10.1.0.5", "192.0.2.254", LAN, 13, 0, DROP_NO_POLICY},
+		{"request of the other end", "192.0.2.254", "10.1.0.5", WAN, 8, 0, DROP_NO_POLICY},
+		{"out again", "10.1.0.5", "192.0.2.254", LAN, 8, 0, DROP_NONE},
+	};
+	struct gateway *g = site_a((struct site){.policies = policies});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_ip(rows[i].port, (struct ipv4){.src = rows[i].src,
+								.dst = rows[i].dst,
+								.proto = IPPROTO_ICMP,
+								.icmp_type = rows[i].type,
+								.icmp_code = rows[i].code});
+
+		put16(f.b + ETH_LEN + IP_LEN + 4, 7); // one identifier: one flow
+		print_message("%s\n", rows[i].name);
+		if (rows[i].drop != DROP_NONE)
+			gateway_expect_drop(g, &f, rows[i].drop);
+		else
+			gateway_expect_sent(g, &f, rows[i].port == LAN ? WAN : LAN);
+	}
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_from_inside),
 		pipeline_test(test_from_outside),
 		pipeline_test(test_counters),
+		pipeline_test(test_icmp),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

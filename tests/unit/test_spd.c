@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy database against going through the list from the front.
+#include <netinet/in.h>
+
 #include "addrs.h"
 #include "eal.h"
 #include "spd.h"
@@ -63,8 +65,9 @@ static struct spd_policy random_policy(uint64_t *seed)
 		.local = random_prefix(seed, family),
 		.remote = random_prefix(seed, family),
 		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
-		.proto = random_below(seed, 2) == 0 ? SPD_PROTO_ANY
-						    : (uint16_t)random_below(seed, 4),
+		.proto = random_below(seed, 2) == 0
+				 ? SPD_PROTO_ANY
+				 : (uint16_t)(2 + random_below(seed, 4)), // no ICMP
 		.local_port = random_range(seed),
 		.remote_port = random_range(seed),
 	};
@@ -86,7 +89,7 @@ static struct ip_view random_packet(uint64_t *seed)
 	enum ip_family family = random_family(seed);
 
 	return (struct ip_view){
-		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)random_below(seed, 4),
+		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)(2 + random_below(seed, 4)),
 		.src = random_addr(seed, family),
 		.dst = random_addr(seed, family),
 		.has_ports = random_below(seed, 3) > 0,
@@ -145,6 +148,74 @@ static void test_model(void **state)
 		spd_free(spd);
 	}
 	assert_in_range(matched, packets / 4, packets - packets / 20); // both answers were common
+}
+
+#define ICMP_ANY                                                                                   \
+	{                                                                                          \
+		0, ACL_PORT_OPAQUE                                                                 \
+	}
+#define ICMP_NONE                                                                                  \
+	{                                                                                          \
+		1, 0                                                                               \
+	}
+#define ICMP(t, c0, c1)                                                                            \
+	{                                                                                          \
+		(t) << 8 | (c0), (t) << 8 | (c1)                                                   \
+	}
+
+// RFC 4301 4.4.1.1: each end's types and codes are those that it sends.
+static void test_icmp(void **state)
+{
+	static const struct {
+		const char *name;
+		struct acl_port_range local, remote;
+		int type, code; // type -1: a fragment
+		bool out, in;
+	} rows[] = {
+		{"any", ICMP_ANY, ICMP_ANY, 8, 0, true, true},
+		{"any, fragment", ICMP_ANY, ICMP_ANY, -1, 0, true, true},
+		{"request out", ICMP(8, 0, 255), ICMP(0, 0, 255), 8, 0, true, false},
+		{"reply in", ICMP(8, 0, 255), ICMP(0, 0, 255), 0, 0, false, true},
+		{"type below", ICMP(8, 0, 255), ICMP_NONE, 7, 255, false, false},
+		{"type above", ICMP(8, 0, 255), ICMP_NONE, 9, 0, false, false},
+		{"code", ICMP(3, 1, 1), ICMP(3, 0, 4), 3, 1, true, true},
+		{"another code", ICMP(3, 1, 1), ICMP(3, 0, 4), 3, 4, false, true},
+		{"code above", ICMP(3, 1, 1), ICMP(3, 0, 4), 3, 5, false, false},
+		{"types", {128 << 8, 137 << 8 | 255}, ICMP_NONE, 130, 7, true, false},
+		{"local restricted", ICMP(8, 0, 255), ICMP_ANY, 3, 0, false, true},
+		{"local restricted, fragment", ICMP(8, 0, 255), ICMP_ANY, -1, 0, false, true},
+		{"remote restricted, fragment", ICMP_ANY, ICMP(8, 0, 255), -1, 0, true, false},
+		{"none in", ICMP_ANY, ICMP_NONE, 0, 0, true, false},
+		{"highest", {0, UINT16_MAX}, ICMP_NONE, 255, 255, true, false},
+	};
+	static const struct {
+		uint8_t proto;
+		const char *local, *remote;
+	} family[] = {{IPPROTO_ICMP, "10.1.0.5", "10.2.0.5"},
+		{IPPROTO_ICMPV6, "2001:db8:1::5", "2001:db8:2::5"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows) * 2; i++) {
+		struct spd_policy policy[] = {{.action = SPD_BYPASS,
+			.proto = family[i % 2].proto,
+			.local_port = rows[i / 2].local,
+			.remote_port = rows[i / 2].remote}};
+		struct ip_view packet = {.proto = family[i % 2].proto,
+			.has_icmp_type = rows[i / 2].type >= 0,
+			.icmp_type = (uint8_t)rows[i / 2].type,
+			.icmp_code = (uint8_t)rows[i / 2].code};
+		struct spd *spd = spd_new(policy, 1);
+		struct ip_view back;
+
+		print_message("%s\n", rows[i / 2].name);
+		assert_non_null(spd);
+		assert_int_equal(ip_addr_parse(&packet.src, family[i % 2].local), 0);
+		assert_int_equal(ip_addr_parse(&packet.dst, family[i % 2].remote), 0);
+		back = reverse_of(&packet);
+		check_found(spd, spd_find_outbound(spd, &packet), rows[i / 2].out ? 0 : -1);
+		check_found(spd, spd_find_inbound(spd, &back), rows[i / 2].in ? 0 : -1);
+		spd_free(spd);
+	}
 }
 
 #define SAS 5
@@ -306,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_icmp),
 		cmocka_unit_test(test_receiver),
 	};
 
