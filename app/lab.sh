@@ -368,7 +368,7 @@ lab_stop()
 	for g in "$@"; do
 		pid=${lab_pid[$g]}
 		kill -TERM "$pid" 2>/dev/null || true
-		poll 10 lab_gone "$pid" || fail "gateway $g does not stop on SIGTERM"
+		poll 10 lab_gone "$pid" || fail "gateway $g does not stop on SIGTERM: $(ps -L -o stat=,wchan=,comm= -p "$pid" | tr "\n" ";")"
 		unset "lab_pid[$g]"
 		wait "$pid" || fail "gateway $g ended with status $?"
 	done
