@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Changes keys on both gateways under traffic, make before break. To be sourced after lib.sh.
+# shellcheck disable=SC2154 # lab_number and lab_dir are the laboratory's
 
 # By number of the change and gateway that sends.
 declare -A key=()
