@@ -115,9 +115,12 @@ int reserve_keys_check(
 	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
+// The number goes back when an SA begins where the one that it replaces is.
 static void measure(struct seq_record *r, uint64_t seq)
 {
-	r->rate = (7 * r->rate + (seq - r->before) * TICKS_PER_SECOND) / 8;
+	uint64_t used = seq > r->before ? seq - r->before : 0;
+
+	r->rate = (7 * r->rate + used * TICKS_PER_SECOND) / 8;
 	r->before = seq;
 }
 

@@ -146,13 +146,13 @@ static void query_complete(struct match_query *q)
 
 void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
 {
-	struct rte_tel_data *o = offset == 0 ? item_new() : NULL;
+	struct rte_tel_data *o;
 	char why[RTE_TEL_MAX_STRING_LEN];
 	struct match_query q = {0};
 	struct match m;
 	int rc;
 
-	if (o == NULL)
+	if (offset > 0)
 		return;
 	pthread_mutex_lock(&g->lock);
 	if (!filter_items_parse(&q, keys, RTE_DIM(keys), g->snapshot, filter, why, sizeof(why))) {
@@ -160,12 +160,13 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 	} else {
 		query_complete(&q);
 		rc = match_run(&m, g->snapshot, &q);
-		if (rc == 0)
-			match_add(o, g->snapshot, &m, &q);
-		else
+		o = rc == 0 ? item_new() : NULL;
+		if (rc < 0)
 			add_string(d, "error", error_text(rc));
-		if (rc == 0)
+		if (o != NULL) {
+			match_add(o, g->snapshot, &m, &q);
 			add_item(d, 0, o);
+		}
 	}
 	pthread_mutex_unlock(&g->lock);
 }

@@ -89,6 +89,23 @@ static void test_rate(void **state)
 	check_rate("esn = true;");
 }
 
+// A number that goes back, as when an SA replaces another one with the same key, is no rate.
+static void test_back(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+	struct seq_record *out = g->snapshot->sa_out[0]->sa.record;
+	struct seq_record *in = g->snapshot->sa_in[0]->sa.record;
+
+	(void)state;
+	out->before += 1000;
+	in->before += 1000;
+	reserve_tick(r, g->snapshot, TICK_MS);
+	assert_int_equal(out->rate, 0);
+	assert_int_equal(in->rate, 0);
+	reserve_stop(r, g);
+}
+
 static int start(void **state)
 {
 	return mkdtemp(dir) != NULL && sem_init(&disk, 0, 0) == 0 ? harness_start(state) : -1;
@@ -105,7 +122,7 @@ static int stop(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_rate)};
+	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }
