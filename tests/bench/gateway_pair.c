@@ -77,8 +77,10 @@ static void conf_write(FILE *f, const struct point *p, bool near)
 	unsigned int me = near ? 1 : 2;
 
 	fprintf(f,
-		"ports = ({ name = \"lan\"; device = \"x\"; addresses = [ \"10.%u.255.1/16\" ]; },"
-		"{ name = \"wan\"; device = \"y\"; mtu = %u; addresses = [ \"192.0.2.%u/24\" ]; "
+		"ports = ({ name = \"lan\"; device = \"net_null0\"; addresses = [ "
+		"\"10.%u.255.1/16\" ]; },"
+		"{ name = \"wan\"; device = \"net_null1\"; mtu = %u; addresses = [ "
+		"\"192.0.2.%u/24\" ]; "
 		"});\n"
 		"engine = \"%s\";\nmemory = { size = 65536; };\n"
 		"flows = { max = %u; timeouts = { udp = 100000; udp_stream = 100000; }; };\n",
