@@ -109,7 +109,7 @@ static struct sa_out *sa_quoted(const struct gateway *g, const struct event *e)
 }
 
 // At most one line a second.
-static void tell(const struct gateway *g, const struct path_mtu *p, enum path_result result,
+static void log_result(const struct gateway *g, const struct path_mtu *p, enum path_result result,
 	const struct event *e, uint64_t now_ms)
 {
 	static uint64_t next_ms;
@@ -167,7 +167,7 @@ static void probe(struct gateway *g, struct path_mtu *p, struct sa_out *sa, uint
 static void conclude(struct gateway *g, struct path_mtu *p, enum path_result result,
 	const struct event *e, uint64_t now_ms)
 {
-	tell(g, p, result, e, now_ms);
+	log_result(g, p, result, e, now_ms);
 	if (result == PATH_CONFIRMED || result == PATH_RAISED)
 		resize(g, &p->peer, p->search.mtu);
 }
