@@ -10,6 +10,7 @@ void path_search_begin(
 	s->spi = spi;
 	s->above = last_seq;
 	s->id = s->len = 0;
+	s->guesses = 0;
 	s->due_ms = now_ms;
 }
 
@@ -21,12 +22,23 @@ void path_search_probed(struct path_search *s, uint16_t id, uint16_t len, uint64
 	s->due_ms = now_ms + PATH_ANSWER_MS;
 }
 
-bool path_search_is_answer(const struct path_search *s, const struct path_quote *q)
+// Of the last probe, as far as a quote without SPI shows.
+static bool is_of_probe(struct path_search *s, const struct path_quote *q)
+{
+	if (q->len != s->len || s->guesses == PATH_GUESSES)
+		return false;
+	if (q->id == s->id)
+		return true;
+	s->guesses++;
+	return false;
+}
+
+bool path_search_is_answer(struct path_search *s, const struct path_quote *q)
 {
 	if (s->size == 0 || s->probes == 0)
 		return false;
 	if (q->spi == 0)
-		return q->id == s->id && q->len == s->len;
+		return is_of_probe(s, q);
 	return q->spi == s->spi && q->seq - (uint32_t)s->above - 1 < UINT32_MAX / 2;
 }
 

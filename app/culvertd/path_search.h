@@ -8,10 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PATH_PROBES    3     // of one size
-#define PATH_ANSWER_MS 1000  // for the error about a probe to come back
-#define PATH_FIRST_MS  5000  // from a reduction to the first search for more
-#define PATH_QUIET_MS  10000 // from an error that was not confirmed to the next that is looked at
+#define PATH_PROBES    3    // of one size
+#define PATH_ANSWER_MS 1000 // for the error about a probe to come back
+#define PATH_FIRST_MS  5000 // from a reduction to the first search for more
+// Quotes without SPI that name the length of the probe and another identification, after which no
+// such quote is looked at until the search ends: whoever guesses the 16 bits succeeds in one of
+// 1024 searches, which are 13 seconds apart. Not fewer, because a router that quotes so little also
+// sends errors about packets of that length that were on the path before the probe.
+#define PATH_GUESSES  64
+#define PATH_QUIET_MS 10000 // from an error that was not confirmed to the next that is looked at
 
 struct path_search {
 	uint16_t mtu;     // that packets keep to; UINT16_MAX: whatever the first link takes
@@ -25,6 +30,7 @@ struct path_search {
 	uint32_t spi;
 	uint64_t above;
 	uint16_t id, len;
+	uint8_t guesses; // such quotes with another identification
 };
 
 struct path_quote {
@@ -50,8 +56,8 @@ void path_search_begin(
 // A probe has been sent.
 void path_search_probed(struct path_search *s, uint16_t id, uint16_t len, uint64_t now_ms);
 
-// Whether an error is about a packet of the search.
-bool path_search_is_answer(const struct path_search *s, const struct path_quote *q);
+// Whether an error is about a packet of the search. Counts guesses.
+bool path_search_is_answer(struct path_search *s, const struct path_quote *q);
 
 // Such an error has come. max_ms: at most from one search to the next. PATH_GOES_ON: the next probe
 // is due, of another size.

@@ -182,6 +182,33 @@ static void test_answers(void **state)
 		assert_int_equal(path_search_is_answer(&s, &rows[i].q), rows[i].answer);
 }
 
+// Somebody tries all identifications: most of them are not looked at, until the next search.
+static void test_guessed(void **state)
+{
+	struct path_search s = {.mtu = UINT16_MAX};
+	struct path_quote right = {.mtu = 1400, .id = 40000, .len = 1498};
+	const struct path_quote seen = {.mtu = 1400, .spi = 7, .seq = 101};
+
+	(void)state;
+	path_search_begin(&s, TOP, 7, 100, 0);
+	path_search_probed(&s, 40000, 1498, 0);
+	for (uint16_t i = 0; i < PATH_GUESSES; i++) {
+		struct path_quote wrong = {.mtu = 1400, .id = i, .len = 1498};
+		struct path_quote longer = {.mtu = 1400, .id = i, .len = 1499};
+
+		assert_true(path_search_is_answer(&s, &right));
+		assert_false(path_search_is_answer(&s, &longer));
+		assert_false(path_search_is_answer(&s, &wrong));
+	}
+	assert_false(path_search_is_answer(&s, &right));
+	path_search_probed(&s, 40000, 1498, 0);
+	assert_false(path_search_is_answer(&s, &right));
+	assert_true(path_search_is_answer(&s, &seen));
+	path_search_begin(&s, TOP, 7, 100, 0);
+	path_search_probed(&s, 40000, 1498, 0);
+	assert_true(path_search_is_answer(&s, &right));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_two_links),
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_guessed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
