@@ -90,22 +90,13 @@ static struct sa_out *sa_of(const struct gateway *g, const struct path_mtu *p)
 	return NULL;
 }
 
-// The SA that sent the packet which the error quotes, or one that may have.
-static struct sa_out *sa_quoted(const struct gateway *g, const struct event *e)
+// The SA that sent the packet which the error quotes, or one that may have; NULL if it is of
+// another generation, because it may be gone. The error comes again.
+static const struct sa_out *sa_quoted(const struct gateway *g, const struct event *e)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct sa_out *sa = (const struct sa_out *)e->sa;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		struct sa_out *sa = s->sa_out[i];
-		bool match = e->spi != 0
-				     ? sa->sa.spi == e->spi
-				     : sa->sa.udp_port != 0 && sa->sa.udp_port == e->peer_port &&
-					       sa->peer.port == e->addr_port;
-
-		if (match && ip_addr_equal(&sa->peer.addr, &e->addr) && may_probe(sa))
-			return sa;
-	}
-	return NULL;
+	return e->generation == g->snapshot->generation && may_probe(sa) ? sa : NULL;
 }
 
 // At most one line a second.

@@ -57,6 +57,7 @@ static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 		end_format(to, peer));
 	sa->peer = *peer;
 	retire(g, sa_out_path_set(sa, path));
+	g->udp_ends_moved = true;
 	return true;
 }
 
@@ -225,10 +226,25 @@ static void keep_alive(struct gateway *g, struct sa_out *sa, uint64_t now_ms)
 	}
 }
 
+// Until then ICMP errors about packets to where a peer has moved are not looked at.
+static void reindex(struct gateway *g)
+{
+	struct snapshot *s = g->snapshot;
+	struct sa_udp_index *index = sa_udp_index_new(s->n_sa_out);
+
+	if (index == NULL)
+		return;
+	sa_udp_index_fill(index, s->sa_out, s->n_sa_out);
+	retire(g, atomic_exchange_explicit(&s->sa_out_by_udp, index, memory_order_release));
+	g->udp_ends_moved = false;
+}
+
 void peer_tick(struct gateway *g, uint64_t now_ms)
 {
 	const struct snapshot *s = g->snapshot;
 
+	if (g->udp_ends_moved)
+		reindex(g);
 	for (unsigned int i = 0; i < RTE_MIN(s->n_sa_out, PEERS_AT_ONCE); i++)
 		keep_alive(g, s->sa_out[g->peer_next++ % s->n_sa_out], now_ms);
 }

@@ -146,7 +146,9 @@ static int sas_build(
 	}
 	s->sad = sad_new(s->sa_in, s->n_sa_in);
 	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
-	if (s->sad == NULL || s->sa_out_by_spi == NULL || build_udp(s, conf) < 0)
+	s->sa_out_by_udp = sa_udp_index_new(s->n_sa_out);
+	if (s->sad == NULL || s->sa_out_by_spi == NULL || s->sa_out_by_udp == NULL ||
+		build_udp(s, conf) < 0)
 		return fail(why, size, "SAs", ENOMEM);
 	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
 	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
@@ -382,6 +384,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 			sa_in_change(sa, &p);
 		}
 	}
+	sa_udp_index_fill(s->sa_out_by_udp, s->sa_out, s->n_sa_out);
 	return 0;
 }
 
@@ -417,6 +420,7 @@ void build_snapshot_free(struct snapshot *s)
 	}
 	rule_set_free(s->rules);
 	free(s->sa_out_by_spi);
+	free(s->sa_out_by_udp);
 	free(s->sa_out);
 	free(s->dummies);
 	free(s->sa_in);

@@ -30,6 +30,7 @@ enum event_share {
 	SHARE_NONE,
 	SHARE_LINK,    // what stations on its link say
 	SHARE_RESOLVE, // next hops on its link that are needed
+	SHARE_PMTU,    // ICMP errors about the size of ESP packets
 	SHARES
 };
 
@@ -47,11 +48,11 @@ struct event {
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
-	rte_be16_t addr_port, peer_port; // also of EVENT_PMTU; addr_port also of EVENT_PEER_HEARD
+	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_HEARD
 	struct ip_addr peer;
 	// Of EVENT_PMTU: octets that the link takes; length and identification of the packet
-	// quoted. spi 0: the quote ends behind the UDP header, whose ports it has; else seq is
-	// there, too.
+	// quoted, which sa sent. spi 0: the quote ends behind the UDP header, and sa is one that
+	// may have sent it; else seq is there, too.
 	uint16_t mtu, quoted_len;
 	rte_be16_t quoted_id; // of IPv4
 	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules

@@ -53,7 +53,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	if (own_address(port, arp->arp_data.arp_sip) != NULL)
 		heard.kind = EVENT_ADDR_CONFLICT;
 	if (is_news(w, &heard))
-		worker_relay(w, &heard);
+		worker_post(w, &heard, SHARE_LINK);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
 		arp_reply_build(eth, &port->mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));

@@ -74,12 +74,12 @@ static void solicited(struct worker *w, uint16_t port, const struct nd_message *
 		e.kind = EVENT_ADDR_CONFLICT;
 	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
 				  neigh_has(w->neigh, port, &m->source)))
-		worker_relay(w, &e);
+		worker_post(w, &e, SHARE_LINK);
 	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
 	if (own && !assigned && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
-		worker_relay(w, &e);
+		worker_post(w, &e, SHARE_LINK);
 	}
 	if (assigned)
 		answer(w, port, m, from);
@@ -101,7 +101,7 @@ static void advertised(struct worker *w, uint16_t port, const struct nd_message 
 		.override = m->override};
 
 	if (own || neigh_has(w->neigh, port, &m->target))
-		worker_relay(w, &e);
+		worker_post(w, &e, SHARE_LINK);
 }
 
 // A message of neighbour discovery ends here, and is heeded unless it is an echo of our own.
@@ -132,7 +132,7 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 		.interval_s = q->interval_s};
 
 	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
-		worker_relay(w, &e);
+		worker_post(w, &e, SHARE_LINK);
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);

@@ -95,7 +95,7 @@ static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *nex
 		of[w->held[i].port]++;
 	}
 	// Asked for also when the packet cannot wait: the next one finds the answer.
-	worker_resolve(w, &e);
+	worker_post(w, &e, SHARE_RESOLVE);
 	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !make_room(w, of, e.port)))
 		return DROP_NEIGH_HOLD_FULL;
 	d = buffer_leave_large(w, &p->m);
@@ -170,7 +170,7 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
 
-		worker_resolve(w, &e);
+		worker_post(w, &e, SHARE_RESOLVE);
 	}
 	return answer == NEIGH_KNOWN;
 }

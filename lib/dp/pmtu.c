@@ -113,8 +113,7 @@ static bool is_of(const struct quoted *q, const struct sa_out *sa)
 	       four->dst_addr == ip_addr_v4(&q->dst);
 }
 
-// The SA that sent the packet quoted, or NULL.
-static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
+static struct sa_out *find_by_spi(const struct snapshot *s, const struct quoted *q)
 {
 	unsigned int low = 0, high = s->n_sa_out;
 
@@ -130,6 +129,18 @@ static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
 		if (is_of(q, s->sa_out_by_spi[low]))
 			return s->sa_out_by_spi[low];
 	return NULL;
+}
+
+// The SA that sent the packet quoted, or where the quote does not show the SPI one that may have;
+// or NULL.
+static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
+{
+	const struct sa_udp_ends ends = {
+		ip_addr_v4(&q->src), ip_addr_v4(&q->dst), q->port[0], q->port[1]};
+
+	if (q->spi != 0)
+		return find_by_spi(s, q);
+	return sa_udp_find(atomic_load_explicit(&s->sa_out_by_udp, memory_order_acquire), &ends);
 }
 
 // What links mostly take: the next less than len (RFC 1191 7.1). 0: there is none.
@@ -158,21 +169,24 @@ bool pmtu_is_error(const struct pkt *p)
 		       ICMP_UNREACH_NEEDFRAG;
 }
 
-static void tell_control(struct worker *w, const struct pkt *p, const struct quoted *q)
+static void post_event(
+	struct worker *w, const struct pkt *p, const struct quoted *q, const struct sa_out *sa)
 {
-	worker_ask(w, &(struct event){
-			      .kind = EVENT_PMTU,
-			      .port = p->port,
-			      .addr = q->dst,
-			      .peer = pkt_src(p),
-			      .mtu = (uint16_t)q->mtu,
-			      .quoted_len = q->len,
-			      .quoted_id = q->id,
-			      .peer_port = q->port[0],
-			      .addr_port = q->port[1],
-			      .spi = q->spi,
-			      .seq = q->seq,
-		      });
+	worker_post(w,
+		&(struct event){
+			.kind = EVENT_PMTU,
+			.port = p->port,
+			.addr = q->dst,
+			.peer = pkt_src(p),
+			.mtu = (uint16_t)q->mtu,
+			.quoted_len = q->len,
+			.quoted_id = q->id,
+			.spi = q->spi,
+			.seq = q->seq,
+			.sa = &sa->sa,
+			.generation = w->snapshot->generation,
+		},
+		SHARE_PMTU);
 }
 
 // From inside, or out of a tunnel, nobody knows better what takes our ESP packets.
@@ -186,26 +200,16 @@ static bool read_quoted(struct quoted *q, const struct pkt *p)
 	return pkt_is_v4(p) ? read_v4(q, pkt_ip(p)) : read_v6(q, pkt_ip6(p));
 }
 
-// Whether a quote without SPI is of ESP in UDP that an SA may have sent.
-static bool is_of_udp_end(const struct worker *w, const struct quoted *q)
-{
-	const struct snapshot *s = w->snapshot;
-
-	return s->udp_ports != NULL && snapshot_has_udp_port(s, q->port[0]) &&
-	       snapshot_has_udp_end(s, &q->src);
-}
-
-// Whether an SA sent the packet: in the last seconds, as far as the quote shows. Who has not seen
-// one of its packets guesses SPI and number together; without them the control thread believes
+// The SA that sent the packet quoted: in the last seconds, as far as the quote shows. Who has not
+// seen one of its packets guesses SPI and number together; without them the control thread believes
 // nothing but what it has provoked.
-static bool is_sent(const struct worker *w, const struct quoted *q)
+static const struct sa_out *find_sender(const struct worker *w, const struct quoted *q)
 {
-	const struct sa_out *sa;
+	const struct sa_out *sa = find_sa(w->snapshot, q);
 
-	if (q->spi == 0)
-		return is_of_udp_end(w, q);
-	sa = find_sa(w->snapshot, q);
-	return sa != NULL && sa_out_is_recent(sa, rte_be_to_cpu_32(q->seq));
+	if (sa == NULL || q->spi == 0 || sa_out_is_recent(sa, rte_be_to_cpu_32(q->seq)))
+		return sa;
+	return NULL;
 }
 
 bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
@@ -215,12 +219,13 @@ bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
 	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p) || !pmtu_is_error(p) ||
 		!read_quoted(&q, p))
 		return false;
-	return q.spi == 0 ? is_of_udp_end(w, &q) : find_sa(w->snapshot, &q) != NULL;
+	return find_sa(w->snapshot, &q) != NULL;
 }
 
 enum drop pmtu_hear(struct worker *w, struct pkt *p)
 {
 	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
+	const struct sa_out *sa;
 	struct quoted q;
 
 	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p))
@@ -229,9 +234,10 @@ enum drop pmtu_hear(struct worker *w, struct pkt *p)
 		return DROP_PMTU_IMPLAUSIBLE;
 	if (q.mtu == 0) // RFC 1191 5
 		q.mtu = plateau_below(q.len);
-	if (q.mtu < least || q.mtu >= q.len || !is_sent(w, &q))
+	sa = find_sender(w, &q);
+	if (q.mtu < least || q.mtu >= q.len || sa == NULL)
 		return DROP_PMTU_IMPLAUSIBLE;
-	tell_control(w, p, &q);
+	post_event(w, p, &q, sa);
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);

@@ -14,6 +14,7 @@
 #include "route.h"
 #include "rule.h"
 #include "sa_registry.h"
+#include "sa_udp.h"
 #include "sad.h"
 #include "spd.h"
 
@@ -57,6 +58,8 @@ struct snapshot {
 	struct sad *sad;
 	struct sa_out *
 		*sa_out_by_spi; // all outbound SAs, in ascending order of spi as it is in memory
+	// Those in UDP over IPv4, by where their peers are. Replaced by the control thread.
+	struct sa_udp_index *_Atomic sa_out_by_udp;
 	// Smaller path MTUs are not believed, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
 	struct spd *spd;

@@ -14,7 +14,7 @@
 
 // At most, of all ports. With those of worker_ask() they never fill the ring.
 static const uint16_t share_events[SHARES] = {
-	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8};
+	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8, [SHARE_PMTU] = EVENTS / 16};
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
@@ -133,7 +133,7 @@ void worker_ask(struct worker *w, struct event *e)
 		rte_ring_enqueue_elem(w->events, e, sizeof(*e));
 }
 
-static void post(struct worker *w, struct event *e, enum event_share share)
+void worker_post(struct worker *w, struct event *e, enum event_share share)
 {
 	uint32_t *posted = &w->posted[share][e->port];
 	uint32_t taken = atomic_load_explicit(&w->taken[share][e->port], memory_order_relaxed);
@@ -143,16 +143,6 @@ static void post(struct worker *w, struct event *e, enum event_share share)
 	e->share = (uint8_t)share;
 	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) == 0)
 		(*posted)++;
-}
-
-void worker_relay(struct worker *w, struct event *e)
-{
-	post(w, e, SHARE_LINK);
-}
-
-void worker_resolve(struct worker *w, struct event *e)
-{
-	post(w, e, SHARE_RESOLVE);
 }
 
 bool worker_event_take(struct worker *w, struct event *e)

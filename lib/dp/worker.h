@@ -182,13 +182,10 @@ void worker_release(struct worker *w, struct rte_mbuf *m);
 // important things as well.
 void worker_ask(struct worker *w, struct event *e);
 
-// Tells it what a station on the link of e->port says. Lost if the port's share of the ring is used
-// up: a flood by one port keeps neither the others' neighbours nor what is asked from being heard.
-void worker_relay(struct worker *w, struct event *e);
-
-// Tells it that a next hop on the link of e->port is needed. Lost if the port's share of the ring
-// is used up: a flood to one link does not keep next hops on others from being resolved.
-void worker_resolve(struct worker *w, struct event *e);
+// Posts an event that strangers can cause on e->port. Lost if the port has used up its part of the
+// share: a flood by one port displaces neither events of other ports and shares nor those of
+// worker_ask().
+void worker_post(struct worker *w, struct event *e, enum event_share share);
 
 // Takes the oldest event; false: there is none. Control thread.
 bool worker_event_take(struct worker *w, struct event *e);

@@ -179,6 +179,7 @@ static void test_forged(void **state)
 	(void)state;
 	check_forged(site_a((struct site){0}), 28, ip);
 	check_forged(site_a((struct site){.sa = IN_UDP}), 36, ip | udp);
+	check_forged(site_a((struct site){.sa = IN_UDP}), 28, ip | udp);
 }
 
 // Nothing of it is proved; the control thread gets what it can recognize a probe of its own by.
@@ -195,8 +196,8 @@ static void expect_suspicion(struct gateway *g, const struct frame *about, struc
 	assert_int_equal(got.mtu, e.mtu);
 	assert_int_equal(got.quoted_len, frame_packet_len(about));
 	assert_int_equal(rte_be_to_cpu_16(got.quoted_id), be16(frame_packet(about) + 4));
-	assert_int_equal(rte_be_to_cpu_16(got.addr_port), NATT);
-	assert_int_equal(rte_be_to_cpu_16(got.peer_port), NATT);
+	assert_ptr_equal(got.sa, g->snapshot->sa_out[0]);
+	assert_int_equal(got.generation, g->snapshot->generation);
 }
 
 // ESP in UDP: SPI and number are behind the UDP header, with which the quote of RFC 792 ends.
@@ -243,6 +244,26 @@ static void test_in_udp(void **state)
 		f = error_v6(&other, e);
 		expect_not_believed(g, &f);
 	}
+	gateway_free(g);
+}
+
+// Strangers take no more of the event ring than the port's part of the share.
+static void test_flood(void **state)
+{
+	struct gateway *g = site_a((struct site){.sa = IN_UDP});
+	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
+	struct frame about = sent(g), flood[RX_BURST_MAX];
+	unsigned int n = 0;
+	struct event got;
+
+	(void)state;
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		flood[i] = error_v4(&about, e);
+	for (unsigned int i = 0; i < 100; i++)
+		gateway_pass(g, flood, RX_BURST_MAX);
+	while (worker_event_take(g->w, &got))
+		n += got.kind == EVENT_PMTU;
+	assert_in_range(n, 1, 64);
 	gateway_free(g);
 }
 
@@ -448,6 +469,7 @@ int main(void)
 		pipeline_test(test_v6),
 		pipeline_test(test_forged),
 		pipeline_test(test_in_udp),
+		pipeline_test(test_flood),
 		pipeline_test(test_sequence),
 		pipeline_test(test_not_believed),
 		pipeline_test(test_all_protected),

@@ -131,9 +131,11 @@ static void test_relay_and_ask(void **state)
 
 		for (uint16_t port = 0; port < 2; port++)
 			for (unsigned int i = 0; i < 5000; i++)
-				worker_relay(w, &(struct event){.kind = EVENT_NEIGH_HEARD,
-							.port = port,
-							.addr = ip_addr_from_v4(i)});
+				worker_post(w,
+					&(struct event){.kind = EVENT_NEIGH_HEARD,
+						.port = port,
+						.addr = ip_addr_from_v4(i)},
+					SHARE_LINK);
 		for (unsigned int i = 0; i < 5000; i++)
 			worker_ask(w, &(struct event){.kind = EVENT_NEIGH_NEEDED,
 					      .port = 2,
@@ -146,8 +148,9 @@ static void test_relay_and_ask(void **state)
 	worker_free(w);
 }
 
-// Next hops needed on one link leave room for those on another, and for what is asked for.
-static void test_resolve_share(void **state)
+// What strangers cause on one link leaves room for the same on another, for other kinds, and for
+// what is asked for.
+static void test_shares(void **state)
 {
 	static struct snapshot snapshot = {.n_ports = 2};
 	struct worker *w = new_worker(1);
@@ -157,16 +160,14 @@ static void test_resolve_share(void **state)
 	(void)state;
 	w->snapshot = &snapshot;
 	for (uint16_t port = 0; port < 2; port++)
-		for (unsigned int i = 0; i < 5000; i++) {
-			worker_relay(w, &(struct event){.kind = EVENT_NEIGH_HEARD, .port = port});
-			worker_resolve(
-				w, &(struct event){.kind = EVENT_NEIGH_NEEDED, .port = port});
-		}
-	worker_ask(w, &(struct event){.kind = EVENT_PMTU, .port = 2});
+		for (unsigned int i = 0; i < 5000; i++)
+			for (enum event_share share = SHARE_LINK; share < SHARES; share++)
+				worker_post(w, &(struct event){.port = port}, share);
+	worker_ask(w, &(struct event){.port = 2});
 	while (worker_event_take(w, &e))
 		of_port[e.port]++;
-	assert_int_equal(of_port[0], 128 + 64);
-	assert_int_equal(of_port[1], 128 + 64);
+	assert_int_equal(of_port[0], 128 + 64 + 32);
+	assert_int_equal(of_port[1], 128 + 64 + 32);
 	assert_int_equal(of_port[2], 1);
 	worker_free(w);
 }
@@ -221,7 +222,7 @@ int main(void)
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_many_dead),
 		cmocka_unit_test(test_relay_and_ask),
-		cmocka_unit_test(test_resolve_share),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_frees_what_it_holds),
 	};
