@@ -46,7 +46,8 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 		return NULL;
 	t->p = *p;
 	for (unsigned int i = 0; i < NEIGH_PORTS_MAX; i++)
-		t->port[i].tokens = TOKENS_MAX;
+		for (unsigned int cause = 0; cause < CAUSES; cause++)
+			t->port[i].bucket[cause].tokens = TOKENS_MAX;
 	t->hash = rte_hash_create(&hp);
 	if (t->hash != NULL && hash_key_draw(&t->hash_key) == 0 &&
 		rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
@@ -229,25 +230,25 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 }
 
 // Whether the port may do another thing that NEIGH_REQUESTS_MAX limits.
-static bool permitted(struct neigh_table *t, uint64_t port, uint64_t now)
+static bool permitted(struct neigh_table *t, uint64_t port, enum neigh_cause cause, uint64_t now)
 {
-	struct neigh_port *p = &t->port[port];
+	struct neigh_bucket *b = &t->port[port].bucket[cause];
 
-	if (now > p->time) {
-		p->tokens = RTE_MIN(p->tokens + (now - p->time) * NEIGH_REQUESTS_MAX, TOKENS_MAX);
-		p->time = now;
+	if (now > b->time) {
+		b->tokens = RTE_MIN(b->tokens + (now - b->time) * NEIGH_REQUESTS_MAX, TOKENS_MAX);
+		b->time = now;
 	}
-	if (p->tokens < 1000)
+	if (b->tokens < 1000)
 		return false;
-	p->tokens -= 1000;
+	b->tokens -= 1000;
 	return true;
 }
 
-// Adds an entry that traffic asks for. NULL if there is no room, or too many have come.
-static struct neigh *add_permitted(
-	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
+// Adds an entry. NULL if there is no room, or too many have come.
+static struct neigh *add_permitted(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	enum neigh_cause cause, uint64_t now)
 {
-	struct neigh *n = permitted(t, port, now) ? add(t, port, addr) : NULL;
+	struct neigh *n = permitted(t, port, cause, now) ? add(t, port, addr) : NULL;
 
 	if (n != NULL)
 		n->last_use = now;
@@ -265,7 +266,7 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 	if (n->tries == TRIES)
 		return false;
 	// The first one came with the entry.
-	if (n->tries > 0 && !permitted(t, key.port, now))
+	if (n->tries > 0 && !permitted(t, key.port, CAUSE_RESOLVE, now))
 		return true;
 	n->tries++;
 	n->next_try = now + RETRY_MS;
@@ -279,7 +280,7 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 	struct neigh *n = find(t, port, addr);
 
 	if (n == NULL) {
-		n = add_permitted(t, port, addr, now);
+		n = add_permitted(t, port, addr, CAUSE_RESOLVE, now);
 		if (n == NULL)
 			return; // the packets wait in vain, or for a later request, and are counted
 		enter(n, NEIGH_INCOMPLETE, now);
@@ -297,7 +298,7 @@ static struct neigh *find_or_add(
 
 	if (n != NULL || !create)
 		return n;
-	return add_permitted(t, port, addr, now);
+	return add_permitted(t, port, addr, CAUSE_LEARN, now);
 }
 
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,

@@ -32,8 +32,9 @@ struct neigh_table;
 
 #define NEIGH_PORTS_MAX 16
 
-// New entries and repeated requests, of each port and second: a flood on one link neither keeps the
-// control thread busy nor takes the requests of the others.
+// New entries and repeated requests for packets, of each port and second, and as many entries for
+// senders of ARP packets and solicitations: a flood on one link neither keeps the control thread
+// busy, nor takes the requests of other links, nor with made-up senders those of its own.
 #define NEIGH_REQUESTS_MAX 1000
 
 struct neigh_params {

@@ -43,11 +43,19 @@ struct neigh {
 	uint64_t next_try;
 } __rte_cache_aligned;
 
+// What NEIGH_REQUESTS_MAX limits: entries and requests for packets of ours, and entries for
+// stations that strangers' packets are about, which must not use up the former.
+enum neigh_cause { CAUSE_RESOLVE, CAUSE_LEARN, CAUSES };
+
+struct neigh_bucket {
+	uint64_t tokens; // in 1/1000
+	uint64_t time;   // when they were counted, in ms
+};
+
 // Control thread only.
 struct neigh_port {
-	uint32_t used;   // entries present
-	uint64_t tokens; // requests that may be sent, in 1/1000
-	uint64_t time;   // when they were counted, in ms
+	uint32_t used; // entries present
+	struct neigh_bucket bucket[CAUSES];
 };
 
 struct neigh_table {
