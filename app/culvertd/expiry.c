@@ -20,8 +20,10 @@ static void tell(const struct sa *sa, const char *direction, enum lifetime_event
 static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFETIME_UNITS],
 	enum lifetime_unit *unit)
 {
-	enum lifetime_event event = lifetime_check(&sa->lifetime, used, unit);
+	enum lifetime_event event = LIFETIME_GOES_ON;
 
+	if (sa->ended == DROP_NONE)
+		event = lifetime_check(&sa->lifetime, used, unit);
 	if (event != LIFETIME_GOES_ON)
 		tell(sa, direction, event, *unit, used[*unit]);
 	return event == LIFETIME_HARD;

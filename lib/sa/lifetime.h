@@ -21,7 +21,8 @@ extern const char *const lifetime_unit_names[LIFETIME_UNITS];
 struct lifetime {
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	uint64_t start_ms; // when seconds began to count; 0: not yet
-	bool soft_told, hard_told;
+	bool soft_told;
+	uint8_t hard_told; // a bit for each unit
 };
 
 // Takes limits as they are asked for, 0 where none is. What is not asked for follows: hard bytes
@@ -34,8 +35,9 @@ uint64_t lifetime_age(struct lifetime *l, uint64_t now_ms);
 
 enum lifetime_event { LIFETIME_GOES_ON, LIFETIME_SOFT, LIFETIME_HARD };
 
-// What has happened to an SA that has used up so much; each event is told once, and none after
-// hard. Sets *unit to the one that it is about.
+// What has happened to an SA that has used up so much. Soft is reported once, and not after hard;
+// hard once for each unit, because an inbound SA does not end with its sequence numbers. Sets *unit
+// to the one that it is about.
 enum lifetime_event lifetime_check(
 	struct lifetime *l, const uint64_t used[LIFETIME_UNITS], enum lifetime_unit *unit);
 

@@ -281,7 +281,7 @@ void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]
 
 // End its life, because there is nothing left in this unit. An inbound SA does not end with its
 // last sequence number: those inside the window may still be late (RFC 4303 3.4.3), and there are
-// no others. Control thread.
+// no others. Its other units end it later. Control thread.
 void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
 void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
 

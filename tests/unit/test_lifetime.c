@@ -95,6 +95,37 @@ static void test_events(void **state)
 	}
 }
 
+// An inbound SA goes on behind its last sequence number, until its time or its bytes are over.
+static void test_last_number(void **state)
+{
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
+		struct sa_params p = params("aes-128-gcm", false);
+		uint64_t used[LIFETIME_UNITS] = {0};
+		enum lifetime_unit unit;
+		struct sa_in *in;
+
+		if (u == LIFETIME_PACKETS)
+			continue;
+		p.hard[u] = 1000;
+		in = sa_in_new(&p);
+		in->replay.top = UINT32_MAX;
+		sa_in_used(in, 1000, used);
+		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
+		assert_int_equal(unit, LIFETIME_PACKETS);
+		sa_in_stop(in, unit);
+		assert_int_equal(in->sa.stop, DROP_NONE);
+		used[u] = 999;
+		check_event(&in->sa.lifetime, used, LIFETIME_GOES_ON);
+		used[u] = 1000;
+		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
+		assert_int_equal(unit, u);
+		sa_in_stop(in, unit);
+		assert_int_equal(in->sa.stop, DROP_LIFETIME);
+		sa_in_free(in);
+	}
+	(void)state;
+}
+
 // Both between two looks: the end is what counts.
 static void test_soft_missed(void **state)
 {
@@ -194,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_asked_for),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_soft_missed),
 		cmocka_unit_test(test_unlimited),
 		cmocka_unit_test(test_seconds),
