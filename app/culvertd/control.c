@@ -360,6 +360,7 @@ void control_run(struct gateway *g)
 			g->requests.hup = true;
 		requests_tick(g, now);
 		metrics_tick(now);
+		flow_table_fill(g->flows);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
 	listener_leave(g->listener);

@@ -68,9 +68,14 @@ struct flow_counters {
 // The defaults: those of flow_state.def, strict, no picking up, no limit.
 void flow_config_init(struct flow_config *c);
 
-// Takes all the memory the table will ever use: flow_table_memory() tells how much. It comes in
-// huge pages if the kernel has them. Returns NULL with errno ENOMEM, or what getrandom(2) says.
+// Maps all the memory the table will ever use: flow_table_memory() tells how much. It comes in
+// huge pages if the kernel has them. Has room for the first 32768 flows: call flow_table_fill() for
+// the rest. Returns NULL with errno ENOMEM, or what getrandom(2) says.
 struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c);
+
+// Makes room for 8192 flows more, while workers run, in the time the kernel takes to clear 2 MB.
+// False when there is room for all.
+bool flow_table_fill(struct flow_table *t);
 
 // When no worker uses it any more. NULL is fine.
 void flow_table_free(struct flow_table *t);

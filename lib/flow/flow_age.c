@@ -95,21 +95,22 @@ bool flow_evict(
 	return true;
 }
 
-// What the control thread has asked for since the last call concerns the whole part.
-static void flush_begin(struct flow_table *t, struct flow_worker *w)
-{
-	uint32_t serial = atomic_load_explicit(&t->flush_serial, memory_order_acquire);
-
-	if (serial != w->flush) {
-		w->flush = serial;
-		w->flush_left = w->end - w->first;
-	}
-}
-
 static void flush_step(struct flow_table *t, struct flow_worker *w)
 {
 	if (w->flush_left > 0 && --w->flush_left == 0)
 		atomic_fetch_sub_explicit(&t->flush_workers, 1, memory_order_release);
+}
+
+// What the control thread has asked for since the last call concerns the whole part.
+static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t end)
+{
+	uint32_t serial = atomic_load_explicit(&t->flush_serial, memory_order_acquire);
+
+	if (serial == w->flush)
+		return;
+	w->flush = serial;
+	w->flush_left = end - w->first + 1; // and a step for an empty part
+	flush_step(t, w);
 }
 
 static void look_at(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
@@ -131,9 +132,11 @@ static void look_at(struct flow_table *t, struct flow_worker *w, struct flow *f,
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n)
 {
 	struct flow_worker *w = &t->worker[worker];
+	// What has no memory yet has no flows.
+	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
 
-	flush_begin(t, w);
-	for (unsigned int i = 0; i < n; i++) {
+	flush_begin(t, w, end);
+	for (unsigned int i = 0; i < n && w->first < end; i++) {
 		struct flow *f = &t->entry[w->cursor];
 
 		rte_prefetch0(f + AHEAD);
@@ -141,7 +144,7 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 		rte_prefetch0(&(f + AHEAD)->dir[1]);
 		look_at(t, w, f, now);
 		flush_step(t, w);
-		w->cursor = w->cursor + 1 < w->end ? w->cursor + 1 : w->first;
+		w->cursor = w->cursor + 1 < end ? w->cursor + 1 : w->first;
 	}
 	flow_pool_reclaim(t, w);
 }

@@ -111,11 +111,11 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 	uint32_t *position, struct flow_view out[], unsigned int n)
 {
 	unsigned int found = 0;
-	uint32_t i = *position;
+	uint32_t i = *position, last = load(&t->n_filled);
 
 	// What is live from here on is not used for another flow before the end.
 	rte_rcu_qsbr_thread_online(t->qsbr, t->reader);
-	for (unsigned int looks = 0; i < t->n_entries && looks < LIST_LOOKS && found < n; looks++) {
+	for (unsigned int looks = 0; i < last && looks < LIST_LOOKS && found < n; looks++) {
 		const struct flow *f = &t->entry[++i];
 		uint32_t word = flow_word(f);
 
@@ -123,7 +123,7 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 			view(&out[found++], f, word, now);
 	}
 	rte_rcu_qsbr_thread_offline(t->qsbr, t->reader);
-	*position = i < t->n_entries ? i : FLOW_LIST_END;
+	*position = i < last ? i : FLOW_LIST_END;
 	return found;
 }
 

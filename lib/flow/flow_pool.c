@@ -60,16 +60,20 @@ void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number
 	w->free[w->n_free++] = number;
 }
 
-void flow_pool_fill(struct flow_table *t)
+bool flow_pool_fill(struct flow_table *t, uint32_t n)
 {
+	uint32_t from = load(&t->n_filled), to = RTE_MIN(from + n, t->n_entries);
+
 	// The last chain first, so that entries are used in their order in memory.
-	for (uint32_t e = t->n_entries; e > 0; e -= CHAIN) {
+	for (uint32_t e = to; e > from; e -= CHAIN) {
 		uint32_t number[CHAIN];
 
 		for (uint32_t i = 0; i < CHAIN; i++)
 			number[i] = e - i;
 		push_chain(t, number);
 	}
+	store(&t->n_filled, to);
+	return to < t->n_entries;
 }
 
 uint32_t flow_pool_free(const struct flow_table *t)

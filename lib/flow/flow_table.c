@@ -12,6 +12,8 @@
 #include <rte_vect.h>
 
 #define HUGE_PAGE        (2u << 20)
+#define FILL_FIRST       32768 // entries that have memory from the start
+#define FILL_STEP        8192
 #define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
 
 struct layout {
@@ -43,7 +45,8 @@ size_t flow_table_memory(const struct flow_params *p)
 
 // Zeroed memory in huge pages, as far as the kernel has them: a random look-up otherwise pays for
 // a walk through the page tables. It belongs to the daemon alone, so DPDK's memory, which is often
-// small without reserved huge pages, is not asked for it.
+// small without reserved huge pages, is not asked for it. The kernel clears it when it is first
+// written, so workers get no part of it that the control thread has not written.
 static int memory_take(struct flow_table *t, size_t len)
 {
 	t->memory_len = len + HUGE_PAGE;
@@ -54,7 +57,6 @@ static int memory_take(struct flow_table *t, size_t len)
 		return -ENOMEM;
 	}
 	madvise(t->memory, t->memory_len, MADV_HUGEPAGE);
-	memset(RTE_PTR_ALIGN_CEIL(t->memory, HUGE_PAGE), 0, len); // taken now, not when needed
 	return 0;
 }
 
@@ -92,6 +94,8 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	t->bucket = RTE_PTR_ALIGN_CEIL(t->memory, HUGE_PAGE);
 	t->entry = RTE_PTR_ADD(t->bucket, l.buckets);
 	t->sources.cell = RTE_PTR_ADD(t->entry, l.entries);
+	memset(t->bucket, 0, l.buckets);
+	memset(t->sources.cell, 0, l.sources);
 	t->sources.mask = flow_sources_cells(p->capacity) - 1;
 	t->n_buckets = l.n_buckets;
 	t->n_entries = l.n_entries;
@@ -102,8 +106,13 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	t->reader = p->reader;
 	flow_table_configure(t, c);
 	workers_init(t);
-	flow_pool_fill(t);
+	flow_pool_fill(t, FILL_FIRST + (SPARE + STORE) * t->n_workers);
 	return t;
+}
+
+bool flow_table_fill(struct flow_table *t)
+{
+	return flow_pool_fill(t, FILL_STEP);
 }
 
 void flow_table_free(struct flow_table *t)

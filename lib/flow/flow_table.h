@@ -65,6 +65,7 @@ struct flow_table {
 	_Atomic uint32_t timeout[FLOW_STATE_COUNT]; // ms
 	struct flow_filter flush;                   // while flush_workers > 0, read by workers
 	_Atomic uint32_t flush_serial;
+	_Atomic uint32_t n_filled; // entries from 1 on that have memory: no other one is touched
 
 	_Atomic uint32_t flush_workers __rte_cache_aligned; // that have not finished
 	// The pool of free entries: a stack of chains. Below the count of changes, the number of
@@ -157,7 +158,8 @@ static inline void flow_unestablished_subtract(struct flow_table *t, struct flow
 // flow_pool.c. Number of a free entry, or 0.
 uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
-void flow_pool_fill(struct flow_table *t);
+// Adds the next n entries, a multiple of CHAIN, to the pool. False when there are no more.
+bool flow_pool_fill(struct flow_table *t, uint32_t n);
 // Free entries in chains, without those that only wait for a grace period.
 uint32_t flow_pool_free(const struct flow_table *t);
 // Puts an entry that is out of the table aside until all workers have passed on.

@@ -124,6 +124,8 @@ static void bench_init(struct bench *b, struct row *row)
 		perror("flow_table_new");
 		exit(EXIT_FAILURE);
 	}
+	while (flow_table_fill(b->t))
+		;
 	b->seq[0] = take(b->n * sizeof(uint32_t));
 	b->seq[1] = take(b->n * sizeof(uint32_t));
 	b->order = take(b->n * sizeof(uint32_t));

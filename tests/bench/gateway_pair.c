@@ -151,6 +151,8 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 		&config);
 	if (g->flows == NULL)
 		die("no memory for a gateway");
+	while (flow_table_fill(g->flows))
+		;
 	for (unsigned int i = 0; i < pair->lanes; i++) {
 		g->worker[i] = worker_new(&(struct worker_params){
 			.id = near ? i : pair->lanes + i,

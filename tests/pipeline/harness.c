@@ -154,6 +154,8 @@ static struct flow_table *flows_new(const struct conf *conf)
 
 	if (t == NULL)
 		abort();
+	while (flow_table_fill(t))
+		;
 	return t;
 }
 
