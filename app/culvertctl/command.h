@@ -16,6 +16,7 @@ struct options {
 	bool new_keys;        // of what changes SAs: keys that are not recorded are new
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
+	const char *run;      // of events: the command for each; NULL: none
 };
 
 // The running instances. No words.
@@ -60,6 +61,9 @@ enum exit_code command_peer_config(const struct options *options, char **words);
 
 // A file of changes.
 enum exit_code command_apply(const struct options *options, char **words);
+
+// No words. Shows events until the user has enough.
+enum exit_code command_events(const struct options *options, char **words);
 
 // A reason for dropping packets, or nothing for all of them.
 enum exit_code command_explain(const struct options *options, char **words);

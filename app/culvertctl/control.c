@@ -115,21 +115,38 @@ static const char *control_strerror(int error)
 	}
 }
 
+static void failure_print(const struct target *t, const struct sockaddr_un *addr, int error)
+{
+	warnx("instance %s (%s): %s", t->instance, addr->sun_path, control_strerror(error));
+}
+
+static enum exit_code address_of(struct sockaddr_un *addr, const struct target *t)
+{
+	int ret = instance_address(addr, t->instance, INSTANCE_CONTROL);
+
+	if (ret == 0)
+		return EXIT_OK;
+	if (ret != -EINVAL) {
+		failure_print(t, addr, ret);
+		return EXIT_FAILED;
+	}
+	warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
+	return EXIT_USAGE;
+}
+
 static enum exit_code ask_target(
 	struct answer *answer, const struct target *t, const char *request, size_t len)
 {
 	struct sockaddr_un addr;
-	int ret = instance_address(&addr, t->instance, INSTANCE_CONTROL);
+	enum exit_code code = address_of(&addr, t);
+	int ret;
 
-	if (ret == -EINVAL) {
-		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
-		return EXIT_USAGE;
-	}
-	if (ret == 0)
-		ret = exchange(answer, &addr, request, len);
+	if (code != EXIT_OK)
+		return code;
+	ret = exchange(answer, &addr, request, len);
 	if (ret == 0)
 		return EXIT_OK;
-	warnx("instance %s (%s): %s", t->instance, addr.sun_path, control_strerror(ret));
+	failure_print(t, &addr, ret);
 	return EXIT_FAILED;
 }
 
@@ -175,6 +192,72 @@ static enum exit_code refusal_print(const struct options *options, const struct 
 	output_json(object);
 	json_decref(object);
 	return EXIT_FAILED;
+}
+
+// The answer to a subscription is one packet. Returns 0, -errno, or 1 if it was refused, which was
+// said.
+static int subscription_begin(int fd)
+{
+	static const char request[] = "subscribe", taken[] = "events ";
+	char answer[CONTROL_EVENT_MAX];
+	int ret = request_send(fd, request, strlen(request));
+	ssize_t len = ret == 0 ? TEMP_FAILURE_RETRY(recv(fd, answer, sizeof(answer) - 1, 0)) : 0;
+
+	if (ret != 0 || len < 0)
+		return ret != 0 ? ret : errno == EAGAIN ? -ETIMEDOUT : -errno;
+	answer[len] = '\0';
+	if (strncmp(answer, taken, strlen(taken)) == 0)
+		return 0;
+	errors_print(strchr(answer, '\n') != NULL ? strchr(answer, '\n') + 1 : answer);
+	return len > 0 ? 1 : -ECONNRESET;
+}
+
+// From now on it may take any time until the next event.
+static int subscription_open(const struct sockaddr_un *addr)
+{
+	const struct timeval forever = {0};
+	int fd = control_open(addr);
+	int ret = fd < 0 ? fd : subscription_begin(fd);
+
+	if (ret == 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever)) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return ret == 1 ? -EBADRQC : ret;
+}
+
+enum exit_code control_subscribe(struct subscription *s, const char *instance)
+{
+	struct sockaddr_un addr;
+	enum exit_code code = target_init(&s->target, instance);
+
+	if (code == EXIT_OK)
+		code = address_of(&addr, &s->target);
+	if (code != EXIT_OK)
+		return code;
+	s->fd = subscription_open(&addr);
+	if (s->fd >= 0)
+		return EXIT_OK;
+	if (s->fd != -EBADRQC)
+		failure_print(&s->target, &addr, s->fd);
+	target_fini(&s->target);
+	return EXIT_FAILED;
+}
+
+bool control_event(const struct subscription *s, char line[CONTROL_EVENT_MAX])
+{
+	ssize_t len = TEMP_FAILURE_RETRY(recv(s->fd, line, CONTROL_EVENT_MAX - 1, 0));
+
+	line[len > 0 ? len : 0] = '\0';
+	if (len <= 0)
+		warnx("instance %s: %s", s->target.instance, control_strerror(-ECONNRESET));
+	return len > 0;
+}
+
+void control_unsubscribe(struct subscription *s)
+{
+	close(s->fd);
+	target_fini(&s->target);
 }
 
 enum exit_code answer_print(

@@ -3,6 +3,7 @@
 // there: app/culvertd/request.h. One thread.
 #pragma once
 
+#include "ask.h"
 #include "command.h"
 
 // What a daemon answers.
@@ -17,6 +18,24 @@ enum exit_code control_ask(
 	struct answer *answer, const char *instance, const char *request, size_t len);
 
 void answer_fini(struct answer *answer);
+
+#define CONTROL_EVENT_MAX 1024 // octets of an event with its NUL
+
+// A daemon that sends its events.
+struct subscription {
+	struct target target;
+	int fd;
+};
+
+// Subscribes at the instance of that name (NULL: the only one that runs). What goes wrong is said
+// on standard error.
+enum exit_code control_subscribe(struct subscription *s, const char *instance);
+
+// Waits for the next event: fields NAME=VALUE with tabs between them. False, after saying so on
+// standard error, when the daemon has stopped.
+bool control_event(const struct subscription *s, char line[CONTROL_EVENT_MAX]);
+
+void control_unsubscribe(struct subscription *s);
 
 // Prints what came of a request to do something: what was done ("reloaded"), or that it was refused
 // and why.

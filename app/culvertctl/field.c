@@ -113,6 +113,7 @@ static json_t *range_of(const char *text)
 static json_t *value_typed(const struct field *f, json_t *value)
 {
 	static json_t *(*const convert[TYPES])(const char *text) = {
+		[NUMBER] = number_of,
 		[PRESENT] = present_of,
 		[OPTION] = option_of,
 		[BOOL] = bool_of,

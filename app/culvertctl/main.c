@@ -28,6 +28,8 @@ static const struct command {
 		command_watch},
 	{"trace", " [FILTER VALUE]...", "what happens to the next packets, step by step; see below",
 		command_trace},
+	{"events", " [--run COMMAND]", "events as they come: tunnels, links, lifetimes, reloads",
+		command_events},
 	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
 		command_explain},
 	{"clear", " [undo]", "show counters since now, or since the start again; metrics go on",
@@ -80,6 +82,9 @@ static void usage_print(FILE *out)
 	      "      --new-keys       reload, sa, apply: keys without sequence numbers are new\n"
 	      "  -n, --count N        trace: so many packets, 1 to 1000; 10\n"
 	      "  -s, --seconds N      trace: for so long at most; 60\n"
+	      "      --run COMMAND    events: a shell runs it for each, with CULVERT_EVENT=..., "
+	      "one "
+	      "by one\n"
 	      "  -h, --help\n"
 	      "      --version\n"
 	      "\n"
@@ -166,13 +171,14 @@ static bool number_read(unsigned int *number, const char *what, const char *text
 
 static enum exit_code run(int argc, char **argv)
 {
-	enum { VERSION = 256, JSON, ONCE, WIDE, NEW_KEYS };
+	enum { VERSION = 256, JSON, ONCE, WIDE, NEW_KEYS, RUN };
 	static const struct option long_options[] = {
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
 		{"once", no_argument, NULL, ONCE},
 		{"wide", no_argument, NULL, WIDE},
 		{"new-keys", no_argument, NULL, NEW_KEYS},
+		{"run", required_argument, NULL, RUN},
 		{"count", required_argument, NULL, 'n'},
 		{"seconds", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
@@ -198,6 +204,9 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case NEW_KEYS:
 			options.new_keys = true;
+			break;
+		case RUN:
+			options.run = optarg;
 			break;
 		case 'n':
 			if (!number_read(&options.packets, "count", optarg, PACKETS_MAX))

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "audit.h"
 #include "collect.h"
@@ -54,19 +53,10 @@ static void append_addr(struct line *l, const char *name, const struct ip_addr *
 	append(l, " %s=%s", name, ip_addr_format(text, a));
 }
 
-// Date and time as of RFC 3339.
-static void line_begin(struct line *l)
+static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
 {
-	char date[LOG_DATE_MAX];
-
 	l->len = 0;
-	append(l, "audit time=%s", log_date(date));
-}
-
-static void line_begin_drop(struct line *l, const struct sa *sa, enum drop reason)
-{
-	line_begin(l);
-	append(l, " event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->name : "-");
+	append(l, "audit event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->name : "-");
 }
 
 // The policy whose selectors a packet out of the SA has to match.
@@ -145,7 +135,7 @@ static void tell(const struct gateway *g, const struct event *e, uint64_t more)
 {
 	struct line l;
 
-	line_begin_drop(&l, e->sa, e->reason);
+	line_begin(&l, e->sa, e->reason);
 	if (e->inner && e->sa != NULL)
 		append_inner(&l, g, e);
 	else if (e->inner)
@@ -162,7 +152,7 @@ static void tell_rest(const struct subject *s, uint64_t more)
 {
 	struct line l;
 
-	line_begin_drop(&l, s->sa, s->reason);
+	line_begin(&l, s->sa, s->reason);
 	append(&l, " more=%" PRIu64, more);
 	log_warn("%s", l.text);
 }
@@ -243,17 +233,6 @@ void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms
 	tell(g, e, at - s->told - 1);
 	s->told = at;
 	s->at_ms = now_ms;
-}
-
-void audit_request(const struct control_request *request, const char *what, const char *result,
-	uint32_t generation)
-{
-	struct line l;
-
-	line_begin(&l);
-	append(&l, " event=request request=%s result=%s generation=%" PRIu32 " uid=%u pid=%d", what,
-		result, generation, request->uid, request->pid);
-	log_line(strcmp(result, "ok") == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "%s", l.text);
 }
 
 void audit_tick(const struct gateway *g, uint64_t now_ms)

@@ -10,10 +10,6 @@
 // Takes an EVENT_AUDIT. Events about SAs that are freed are left out.
 void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms);
 
-// Tells who asked for what to be changed, and what came of it.
-void audit_request(const struct control_request *request, const char *what, const char *result,
-	uint32_t generation);
-
 // Tells how many packets followed the last line. Call every 100 ms.
 void audit_tick(const struct gateway *g, uint64_t now_ms);
 

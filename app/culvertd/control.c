@@ -9,6 +9,7 @@
 #include "arp.h"
 #include "audit_log.h"
 #include "configure.h"
+#include "event_log.h"
 #include "expiry.h"
 #include "groups.h"
 #include "health.h"
@@ -170,14 +171,14 @@ void control_announce(struct gateway *g, uint16_t port)
 static void warn_conflict(const struct gateway *g, const struct event *e, uint64_t now)
 {
 	static uint64_t next;
-	char addr[IP_ADDR_STRLEN];
+	char addr[IP_ADDR_STRLEN], mac[RTE_ETHER_ADDR_FMT_SIZE];
 
 	if (now < next || rte_is_same_ether_addr(&e->mac, &g->ports[e->port].mac))
 		return;
 	next = now + 1000;
-	log_warn("port \"%s\": address %s is also used by station " RTE_ETHER_ADDR_PRT_FMT,
-		g->conf->ports[e->port].name, ip_addr_format(addr, &e->addr),
-		RTE_ETHER_ADDR_BYTES(&e->mac));
+	rte_ether_format_addr(mac, sizeof(mac), &e->mac);
+	event_post(ADDRESS_CONFLICT, EVENT_TEXT(g->conf->ports[e->port].name),
+		EVENT_TEXT(ip_addr_format(addr, &e->addr)), EVENT_TEXT(mac));
 }
 
 // Only neighbours on a network of the port are learnt, or link-local ones: others cannot be next

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
+#include "event_log.h"
 #include "log.h"
 
 #define ASK_MS    2000 // until a client has sent its request
@@ -240,6 +241,37 @@ static void client_send(struct control_client *c, uint64_t now_ms)
 	client_close(c);
 }
 
+// As many events as the socket takes.
+static void client_feed(struct control_client *c)
+{
+	uint64_t position = c->position;
+	char line[EVENT_LINE_MAX];
+
+	while (event_log_read(&position, line)) {
+		if (send(c->fd, line, strlen(line), MSG_NOSIGNAL) < 0) {
+			if (errno != EAGAIN)
+				client_close(c);
+			return;
+		}
+		c->position = position;
+	}
+}
+
+// What to poll for besides its end.
+static short client_wants(const struct control_client *c)
+{
+	switch (c->state) {
+	case CONTROL_ASKS:
+		return POLLIN;
+	case CONTROL_ANSWERED:
+		return POLLOUT;
+	case CONTROL_SUBSCRIBED:
+		return c->position != event_log_end() ? POLLOUT : 0;
+	default:
+		return 0;
+	}
+}
+
 static void client_tick(struct control_client *c, short events, uint64_t now_ms)
 {
 	bool limited = c->state == CONTROL_ASKS || c->state == CONTROL_ANSWERED;
@@ -248,19 +280,20 @@ static void client_tick(struct control_client *c, short events, uint64_t now_ms)
 		client_receive(c, now_ms);
 	else if (c->state == CONTROL_ANSWERED && events != 0)
 		client_send(c, now_ms);
+	else if (c->state == CONTROL_SUBSCRIBED && events == POLLOUT)
+		client_feed(c);
 	else if ((events & (POLLHUP | POLLERR)) != 0 || (limited && now_ms >= c->deadline_ms))
 		client_close(c);
 }
 
 void control_socket_tick(struct control_socket *s, uint64_t now_ms)
 {
-	static const short wanted[] = {[CONTROL_ASKS] = POLLIN, [CONTROL_ANSWERED] = POLLOUT};
 	struct pollfd fds[CONTROL_CLIENTS_MAX + 1];
 
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		fds[i] = (struct pollfd){
 			.fd = s->client[i].state != CONTROL_NONE ? s->client[i].fd : -1,
-			.events = wanted[s->client[i].state],
+			.events = client_wants(&s->client[i]),
 		};
 	fds[CONTROL_CLIENTS_MAX] = (struct pollfd){.fd = s->fd, .events = POLLIN};
 	if (poll(fds, RTE_DIM(fds), 0) < 0)
@@ -303,6 +336,30 @@ void control_socket_answer(struct control_socket *s, char *text, size_t len, uin
 		client_answer(c, text, len, now_ms);
 	else // it has gone
 		free(text);
+}
+
+static unsigned int subscribers(const struct control_socket *s)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		n += s->client[i].state == CONTROL_SUBSCRIBED;
+	return n;
+}
+
+bool control_socket_subscribe(struct control_socket *s, const char *text)
+{
+	struct control_client *c = find(s, CONTROL_SERVED);
+
+	if (c == NULL) // it has gone
+		return true;
+	if (subscribers(s) == CONTROL_SUBSCRIBERS_MAX)
+		return false;
+	c->state = CONTROL_SUBSCRIBED;
+	c->position = event_log_end();
+	if (send(c->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+		client_close(c);
+	return true;
 }
 
 void control_socket_close(struct control_socket *s)

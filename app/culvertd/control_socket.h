@@ -6,7 +6,10 @@
 // A client sends one packet, its request (request.h), gets one answer, in as many packets as it
 // takes, and the connection is closed. There are bounds for everything, so that no client stands in
 // the way of traffic or of other clients: their number, the size of a request, and the time until a
-// client has sent its request or taken the next piece of its answer. Control thread.
+// client has sent its request or taken the next piece of its answer.
+//
+// A subscriber stays: behind the answer it gets one packet for each event (event_log.h). One that
+// does not read loses events, and nobody waits for it. Control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +19,9 @@
 
 #include "conf.h"
 
-#define CONTROL_CLIENTS_MAX 16
-#define CONTROL_REQUEST_MAX (64 * 1024) // octets
+#define CONTROL_CLIENTS_MAX     16
+#define CONTROL_SUBSCRIBERS_MAX 8
+#define CONTROL_REQUEST_MAX     (64 * 1024) // octets
 
 enum control_state {
 	CONTROL_NONE, // no client is here
@@ -25,6 +29,7 @@ enum control_state {
 	CONTROL_WAITS,
 	CONTROL_SERVED,
 	CONTROL_ANSWERED, // it has not taken all of the answer yet
+	CONTROL_SUBSCRIBED,
 };
 
 struct control_request {
@@ -42,6 +47,7 @@ struct control_client {
 	struct control_request request;
 	char *answer;
 	size_t answer_len, answer_sent;
+	uint64_t position; // with CONTROL_SUBSCRIBED: of the next event, see event_log.h
 };
 
 struct control_socket {
@@ -68,6 +74,10 @@ bool control_socket_take(struct control_socket *s, struct control_request *reque
 
 // Answers it. The text, of that many octets, is freed here.
 void control_socket_answer(struct control_socket *s, char *text, size_t len, uint64_t now_ms);
+
+// Answers it with that text, and sends the events that come from now on behind it. False if there
+// are CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
+bool control_socket_subscribe(struct control_socket *s, const char *text);
 
 // Closes everything. DPDK's folder goes with what is in it.
 void control_socket_close(struct control_socket *s);

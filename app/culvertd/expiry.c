@@ -2,18 +2,31 @@
 #include "expiry.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-#include "log.h"
+#include "event_log.h"
 
-// One form for both events, for programs to read: name=value.
-static void tell(const struct sa *sa, const char *direction, enum lifetime_event event,
+// Only a limit that the sequence numbers themselves set: who set one of packets knows it.
+static bool is_sequence_end(const struct sa *sa, enum lifetime_unit unit)
+{
+	return unit == LIFETIME_PACKETS &&
+	       sa->lifetime.hard[unit] == (sa->esn ? SA_ESN_MAX : SA_SEQ_MAX);
+}
+
+static void post(const struct sa *sa, const char *direction, enum lifetime_event event,
 	enum lifetime_unit unit, uint64_t used)
 {
-	log_warn("lifetime event=%s sa=%s direction=%s spi=0x%08" PRIx32 " unit=%s used=%" PRIu64
-		 " soft=%" PRIu64 " hard=%" PRIu64,
-		event == LIFETIME_SOFT ? "soft" : "hard", sa->name, direction,
-		rte_be_to_cpu_32(sa->spi), lifetime_unit_names[unit], used, sa->lifetime.soft[unit],
-		sa->lifetime.hard[unit]);
+	char spi[16];
+	const struct event_value values[EVENT_SOFT_EXPIRY_FIELDS] = {EVENT_TEXT(sa->name),
+		EVENT_TEXT(direction), EVENT_TEXT(spi), EVENT_TEXT(lifetime_unit_names[unit]),
+		EVENT_NUMBER(used), EVENT_NUMBER(sa->lifetime.soft[unit]),
+		EVENT_NUMBER(sa->lifetime.hard[unit])};
+
+	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
+	event_log_add(event == LIFETIME_SOFT ? EVENT_SOFT_EXPIRY : EVENT_HARD_EXPIRY, values);
+	if (event == LIFETIME_SOFT && is_sequence_end(sa, unit))
+		event_post(SEQUENCE_NEAR_END, EVENT_TEXT(sa->name), EVENT_TEXT(direction),
+			EVENT_TEXT(spi), EVENT_NUMBER(used), EVENT_NUMBER(sa->lifetime.hard[unit]));
 }
 
 // Whether the life of the SA has ended just now, and in which unit.
@@ -25,7 +38,7 @@ static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFET
 	if (sa->ended == DROP_NONE)
 		event = lifetime_check(&sa->lifetime, used, unit);
 	if (event != LIFETIME_GOES_ON)
-		tell(sa, direction, event, *unit, used[*unit]);
+		post(sa, direction, event, *unit, used[*unit]);
 	return event == LIFETIME_HARD;
 }
 

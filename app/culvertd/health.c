@@ -7,8 +7,8 @@
 
 #include <rte_mempool.h>
 
+#include "event_log.h"
 #include "gateway.h"
-#include "log.h"
 #include "notify.h"
 
 #define STALLED_LOOKS 10
@@ -56,16 +56,16 @@ static bool thread_look(pid_t tid, char *state, int *cpu)
 				    state, cpu) == 2;
 }
 
-static void tell_stalled(const struct gateway *g, unsigned int w, uint64_t heartbeat)
+static void post_stalled(const struct gateway *g, unsigned int w, uint64_t heartbeat)
 {
 	const struct loop *l = g->loops[w];
-	char place[96], state = '?';
-	int cpu = -1;
+	char place[96], state[2] = "?";
+	int cpu = 0;
 
 	place_format(place, sizeof(place), g, l, heartbeat);
-	thread_look(l->tid, &state, &cpu);
-	log_error("worker %u stands still since %u ms: at %s, thread %d in state %c on CPU %d", w,
-		STALLED_LOOKS * LOOK_MS, place, (int)l->tid, state, cpu);
+	thread_look(l->tid, state, &cpu);
+	event_post(WORKER_STALLED, EVENT_NUMBER(w), EVENT_NUMBER(STALLED_LOOKS * LOOK_MS),
+		EVENT_TEXT(place), EVENT_NUMBER(l->tid), EVENT_TEXT(state), EVENT_NUMBER(cpu));
 }
 
 static void look_at_worker(struct gateway *g, unsigned int w)
@@ -75,7 +75,8 @@ static void look_at_worker(struct gateway *g, unsigned int w)
 
 	if (heartbeat != h->heartbeat) {
 		if (h->stalled)
-			log_warn("worker %u goes on after %u ms", w, h->quiet * LOOK_MS);
+			event_post(
+				WORKER_RESUMED, EVENT_NUMBER(w), EVENT_NUMBER(h->quiet * LOOK_MS));
 		h->heartbeat = heartbeat;
 		h->quiet = 0;
 		h->stalled = false;
@@ -85,7 +86,7 @@ static void look_at_worker(struct gateway *g, unsigned int w)
 		return;
 	h->stalled = true;
 	h->stalls++;
-	tell_stalled(g, w, heartbeat);
+	post_stalled(g, w, heartbeat);
 }
 
 // Only if every worker has moved since the last time.
@@ -111,8 +112,7 @@ static void look_at_buffers(struct gateway *g)
 
 	h->buffers_free_min = RTE_MIN(h->buffers_free_min, available);
 	if (!h->buffers_short && available < size / 16)
-		log_warn("packet buffers run short, %u of %u are free: raise memory.packet_buffers",
-			available, size);
+		event_post(BUFFERS_SHORT, EVENT_NUMBER(available), EVENT_NUMBER(size));
 	// Not again before there has been plenty.
 	h->buffers_short = available < size / (h->buffers_short ? 8 : 16);
 }

@@ -3,8 +3,8 @@
 
 #include "address.h"
 #include "control.h"
+#include "event_log.h"
 #include "iface.h"
-#include "log.h"
 
 #define LOOK_MS 1000
 
@@ -25,7 +25,7 @@ void link_start(struct gateway *g)
 
 		p->link_up = is_up(p);
 		if (!p->link_up)
-			log_warn("port \"%s\": link is down", p->conf->name);
+			event_post(LINK_DOWN, EVENT_TEXT(p->conf->name));
 	}
 }
 
@@ -36,11 +36,11 @@ static void changed(struct gateway *g, uint16_t port)
 	p->link_up = !p->link_up;
 	p->link_changes++;
 	if (p->link_up) {
-		log_info("port \"%s\": link is up", p->conf->name);
+		event_post(LINK_UP, EVENT_TEXT(p->conf->name));
 		address_restart(g, port);
 		control_announce(g, port);
 	} else {
-		log_warn("port \"%s\": link is down", p->conf->name);
+		event_post(LINK_DOWN, EVENT_TEXT(p->conf->name));
 		neigh_forget(g->neigh, port);
 	}
 }

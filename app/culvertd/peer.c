@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "esp_out.h"
-#include "log.h"
+#include "event_log.h"
 #include "path_mtu.h"
 #include "retire.h"
 #include "sa_send.h"
@@ -30,7 +30,7 @@ static const char *end_format(char buf[END_STRLEN], const struct sa_peer *peer)
 	return buf;
 }
 
-// One form for both, for programs to read: name=value. False if there is no memory.
+// False if there is no memory.
 static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = g->snapshot;
@@ -45,16 +45,16 @@ static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 	if (sa->sa.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
 		return true;
 	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
-		log_warn("peer moved sa=%s from=%s to=%s: not followed, there is no route",
-			sa->sa.name, end_format(from, &sa->peer), end_format(to, peer));
+		event_post(PEER_NOT_FOLLOWED, EVENT_TEXT(sa->sa.name),
+			EVENT_TEXT(end_format(from, &sa->peer)), EVENT_TEXT(end_format(to, peer)));
 		return true;
 	}
 	mtu = (uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(g, &peer->addr));
 	path = sa_path_new(&sa->sa, peer, nh, mtu);
 	if (path == NULL)
 		return false;
-	log_info("peer moved sa=%s from=%s to=%s", sa->sa.name, end_format(from, &sa->peer),
-		end_format(to, peer));
+	event_post(PEER_MOVED, EVENT_TEXT(sa->sa.name), EVENT_TEXT(end_format(from, &sa->peer)),
+		EVENT_TEXT(end_format(to, peer)));
 	sa->peer = *peer;
 	retire(g, sa_out_path_set(sa, path));
 	g->udp_ends_moved = true;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_log.h"
 #include "conf_change.h"
 #include "conf_diff.h"
 #include "conf_print.h"
+#include "event_log.h"
 #include "gateway.h"
 #include "log.h"
 #include "notify.h"
@@ -59,6 +59,15 @@ static void log_lines(const char *lines)
 	}
 }
 
+static void post_request(
+	const struct control_request *asked, const char *name, bool done, uint32_t generation)
+{
+	const struct event_value values[EVENT_REQUEST_DONE_FIELDS] = {EVENT_TEXT(name),
+		EVENT_NUMBER(generation), EVENT_NUMBER(asked->uid), EVENT_NUMBER(asked->pid)};
+
+	event_log_add(done ? EVENT_REQUEST_DONE : EVENT_REQUEST_REFUSED, values);
+}
+
 // Of what changes something, or was to.
 static const char *status_of(const struct gateway *g, int rc)
 {
@@ -66,7 +75,7 @@ static const char *status_of(const struct gateway *g, int rc)
 	const char *status = rc < 0 ? "refused" : "ok";
 
 	if (r->asked.text != NULL)
-		audit_request(&r->asked, r->kind->name, status, g->snapshot->generation);
+		post_request(&r->asked, r->kind->name, rc == 0, g->snapshot->generation);
 	return status;
 }
 
@@ -74,9 +83,9 @@ static const char *reload_finish(struct gateway *g, int rc)
 {
 	if (rc < 0) {
 		log_lines(g->requests.out_text);
-		log_error("not reloaded: nothing has changed");
+		event_post(RELOAD_REFUSED, EVENT_TEXT(g->requests.out_text));
 	} else {
-		log_info("reloaded, generation %u", g->snapshot->generation);
+		event_post(RELOADED, EVENT_NUMBER(g->snapshot->generation));
 	}
 	notify_ready();
 	return status_of(g, rc);
@@ -212,6 +221,42 @@ static const struct request_kind kinds[] = {
 	{"change", change_make, NULL, change_finish},
 };
 
+static void answer(struct gateway *g, const char *status, const char *text, uint64_t now_ms)
+{
+	char *whole;
+	int len = asprintf(&whole, "%s %zu\n%s", status, strlen(text), text);
+
+	if (len < 0)
+		abort();
+	control_socket_answer(&g->requests.socket, whole, (size_t)len, now_ms);
+}
+
+// --- what needs no loading thread ---
+
+static void subscribe(struct gateway *g, uint64_t now_ms)
+{
+	if (!control_socket_subscribe(&g->requests.socket, "events 0\n"))
+		answer(g, "refused", "there are as many subscribers as there may be\n", now_ms);
+}
+
+static const struct {
+	const char *name;
+	void (*serve)(struct gateway *g, uint64_t now_ms);
+} at_once[] = {
+	{"subscribe", subscribe},
+};
+
+// Whether it was one that is served at once.
+static bool serve(struct gateway *g, const char *text, uint64_t now_ms)
+{
+	for (size_t i = 0; i < RTE_DIM(at_once); i++)
+		if (strcmp(at_once[i].name, text) == 0) {
+			at_once[i].serve(g, now_ms);
+			return true;
+		}
+	return false;
+}
+
 static const struct request_kind *kind_find(const char *text)
 {
 	size_t len = strcspn(text, " \n");
@@ -228,16 +273,6 @@ static void asked_free(struct control_request *asked)
 		explicit_bzero(asked->text, asked->len); // keys
 	free(asked->text);
 	asked->text = NULL;
-}
-
-static void answer(struct gateway *g, const char *status, const char *text, uint64_t now_ms)
-{
-	char *whole;
-	int len = asprintf(&whole, "%s %zu\n%s", status, strlen(text), text);
-
-	if (len < 0)
-		abort();
-	control_socket_answer(&g->requests.socket, whole, (size_t)len, now_ms);
 }
 
 static void answer_asker(struct gateway *g, const char *status, int rc, uint64_t now_ms)
@@ -308,10 +343,11 @@ static void begin_next(struct gateway *g, uint64_t now_ms)
 	kind = kind_find(r->text);
 	if (kind != NULL) {
 		begin(g, kind, now_ms);
-	} else {
-		answer(g, "refused", "this is no request that the daemon knows\n", now_ms);
-		asked_free(&r->asked);
+		return;
 	}
+	if (!serve(g, r->text, now_ms))
+		answer(g, "refused", "this is no request that the daemon knows\n", now_ms);
+	asked_free(&r->asked);
 }
 
 int requests_start(struct gateway *g)

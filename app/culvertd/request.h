@@ -6,6 +6,7 @@
 //   diff            say what that would change
 //   config          print what runs, as a file without keys
 //   save            print the changes that lead to it from the file
+//   subscribe       send events from now on
 //   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
 //                   them NAME
 //
@@ -15,6 +16,9 @@
 //   ok          what was asked for is done: "generation NUMBER"
 //   refused     nothing has changed: what is wrong, in lines
 //   text        (config, save) the text
+//   events      (subscribe) no text; then, as long as the connection lasts, a packet for each
+//   event:
+//               event_log_read()
 //   same        (diff) nothing is different: no text
 //   different   (diff) in lines, their fields with tabs between: added, removed, changed or moved;
 //               noun; name; setting; old value; new value; "key" if the value is a secret;

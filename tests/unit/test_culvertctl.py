@@ -926,8 +926,47 @@ class Control(Case):
         self.answers("same 0\n")
         self.assertEqual(self.ctl("-i", "west", "--json", "diff"), "[]\n")
 
+    EVENTS = ("time=2026-01-01T00:00:00.000Z\tevent=link_down\tseverity=warning\tport=l\x1bn",
+              "time=2026-01-01T00:00:01.000Z\tevent=worker_stalled\tseverity=error\tworker=1\tms=1000"
+              "\tplace=frames of port \"lan\"\tthread=7\tstate=R\tcpu=2")
+
+    def events(self, *words, pieces=EVENTS):
+        self.answers("events 0\n", *pieces)
+        out, err = self.finish(self.start("-i", "west", "events", *words), 1)
+        self.assertEqual(self.asked, "subscribe")
+        self.assertTrue(err.endswith("the daemon closed the connection: it stopped\n"), err)
+        return out, err
+
+    def test_events(self):
+        self.assertEqual(self.events()[0], textwrap.dedent("""\
+            2026-01-01T00:00:00.000Z warning link_down port=l\\x1bn
+            2026-01-01T00:00:01.000Z error worker_stalled worker=1 ms=1000 place="frames of port "lan"" thread=7 state=R cpu=2
+            """))
+
+    def test_events_for_programs(self):
+        down, stalled = (json.loads(line) for line in self.events("--json")[0].splitlines())
+        self.assertEqual(down, {"time": "2026-01-01T00:00:00.000Z", "event": "link_down",
+                                "severity": "warning", "port": "l\x1bn"})
+        self.assertEqual((stalled["worker"], stalled["state"]), (1, "R"))
+
+    def test_command_for_each_event(self):
+        """One at a time, in order, with the event in its environment and in no other's."""
+        record = f"{self.runtime}/record"
+        command = (f'echo "$CULVERT_INSTANCE $CULVERT_EVENT ${{CULVERT_PORT-none}} ${{CULVERT_WORKER-none}}"'
+                   f' >>{record}; [ $CULVERT_EVENT = link_down ]')
+        out, err = self.events("--run", command)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertIn("event worker_stalled: the command ended with status 1", err)
+        with open(record, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "west link_down l\x1bn none\nwest worker_stalled none 1\n")
+
+    def test_events_refused(self):
+        self.answers("refused 10\nno place\x1b\n")
+        _, err = self.finish(self.start("-i", "west", "events"), 1)
+        self.assertEqual(err, "no place\\x1b\n")
+
     def test_words(self):
-        for words in (["sa"], ["sa", "add"], ["sa", "del", "a b"], ["apply"], ["apply", "a", "b"],
+        for words in (["events", "x"], ["sa"], ["sa", "add"], ["sa", "del", "a b"], ["apply"], ["apply", "a", "b"],
                       ["diff", "x"], ["reload", "x"]):
             self.ctl("-i", "west", *words, code=2)
 

@@ -45,6 +45,19 @@ class Fields(unittest.TestCase):
                 if label:
                     self.assertIn(label, METRICS[family], f"{what}: {name}")
 
+    def test_fields_of_events(self):
+        """What the daemon posts has a type, and is described."""
+        events = [(name, re.findall(r'"(\w+)"', fields)) for name, fields in re.findall(
+            r'^EVENT\(\w+,\s+(\w+),\s+\w+,\s+(?:"(?:[^"\\]|\\.)*"\s*)+,([^)]*)\)',
+            read("app/culvertd/event_log.def"), re.MULTILINE)]
+        self.assertEqual(len(events), read("app/culvertd/event_log.def").count("\nEVENT("))
+        self.assertEqual({field for _, fields in events for field in fields}
+                         | {"time", "event", "severity"},
+                         {name for what, name, *_ in FIELDS if what == "events"})
+        self.assertEqual(events, [(name, re.findall(r"`(\w+)`", fields)) for name, fields in
+                                  re.findall(r"^\| `(\w+)` \| \w+ \|(.*?)\|", read("docs/events.md"),
+                                             re.MULTILINE)])
+
     def test_fields_of_metrics(self):
         named = {field[4].split("{")[0] for field in FIELDS}
         self.assertEqual(set(METRICS) - named, METRICS_ALONE)
