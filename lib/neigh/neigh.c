@@ -30,9 +30,11 @@ static struct neigh *entries_new(uint32_t n)
 
 struct neigh_table *neigh_table_new(const struct neigh_params *p)
 {
+	static _Atomic unsigned int serial; // names are unique in the process
 	struct neigh_table *t = calloc(1, sizeof(*t));
+	char name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters hp = {
-		.name = "neighbours",
+		.name = name,
 		.entries = RTE_MAX(p->max, 8u),
 		.key_len = sizeof(struct key),
 		.socket_id = SOCKET_ID_ANY,
@@ -44,6 +46,7 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 
 	if (t == NULL)
 		return NULL;
+	snprintf(name, sizeof(name), "neighbours-%u", atomic_fetch_add(&serial, 1));
 	t->p = *p;
 	for (unsigned int i = 0; i < NEIGH_PORTS_MAX; i++)
 		for (unsigned int cause = 0; cause < CAUSES; cause++)

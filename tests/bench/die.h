@@ -7,7 +7,7 @@
 
 #define die(...)                                                                                   \
 	do {                                                                                       \
-		fprintf(stderr, "bench_pass: " __VA_ARGS__);                                       \
+		fprintf(stderr, "bench: " __VA_ARGS__);                                            \
 		fputc('\n', stderr);                                                               \
 		exit(EXIT_FAILURE);                                                                \
 	} while (0)

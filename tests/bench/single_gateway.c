@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "single_gateway.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_rcu_qsbr.h>
+
+#include "build.h"
+#include "build_flow.h"
+#include "die.h"
+#include "keyed_hash.h"
+#include "packet.h"
+
+#define EVENTS_AT_ONCE 256 // as app/culvertd/control.c takes of a worker in a millisecond
+#define NEIGH_TICK_MS  100
+// As app/culvertd/main.c
+#define FLOW_ROUND_MS      4000
+#define REASSEMBLY_SHARE   4
+#define REASSEMBLY_SECONDS 15
+
+// Before the SAs. Arguments: settings of the flow table.
+static const char form[] =
+	"flows = { %s };\n"
+	"ports = (\n"
+	"  { name = \"lan\"; device = \"net_null0\";\n"
+	"    addresses = [ \"10.1.0.1/16\", \"2001:db8:1::1/64\" ]; },\n"
+	"  { name = \"wan\"; device = \"net_null1\";\n"
+	"    addresses = [ \"198.18.0.1/16\", \"2001:db8:f::1/64\" ]; } );\n"
+	"routes = ( { to = \"0.0.0.0/0\"; via = \"198.18.0.2\"; },\n"
+	"  { to = \"2001:db8:3::/64\"; via = \"2001:db8:f::2\"; } );\n"
+	"neighbours = (\n"
+	"  { address = \"10.1.0.2\"; mac = \"02:00:00:00:02:00\"; },\n"
+	"  { address = \"2001:db8:1::2\"; mac = \"02:00:00:00:02:00\"; },\n"
+	"  { address = \"198.18.0.2\"; mac = \"02:00:00:00:02:01\"; },\n"
+	"  { address = \"198.18.0.3\"; mac = \"02:00:00:00:02:01\"; },\n"
+	"  { address = \"198.18.0.4\"; mac = \"02:00:00:00:02:01\"; },\n"
+	"  { address = \"2001:db8:f::2\"; mac = \"02:00:00:00:02:01\"; } );\n"
+	"policies = (\n"
+	"  { name = \"b\"; local = \"10.1.0.0/16\"; remote = \"10.2.0.0/16\";\n"
+	"    action = \"protect\"; out = \"out0\"; in = \"in0\"; },\n"
+	"  { name = \"m\"; local = \"10.1.0.0/16\"; remote = \"10.3.0.0/16\";\n"
+	"    action = \"protect\"; out = \"out1\"; in = \"in1\"; },\n"
+	"  { name = \"m6\"; local = \"2001:db8:1::/64\"; remote = \"2001:db8:3::/64\";\n"
+	"    action = \"protect\"; out = \"out1\"; in = \"in1\"; },\n"
+	"  { name = \"n\"; local = \"10.1.0.0/16\"; remote = \"10.4.0.0/16\";\n"
+	"    action = \"protect\"; out = \"out2\"; in = \"in2\"; } );\n"
+	"sas = (\n";
+
+void single_gateway_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], enum peer peer)
+{
+	for (unsigned int i = 0; i < CRYPTO_CIPHER_KEY_MAX; i++)
+		key[i] = (uint8_t)((peer + 1) * 59 + i * 37);
+}
+
+static void sa_write(FILE *f, enum peer peer, bool out)
+{
+	uint8_t key[CRYPTO_CIPHER_KEY_MAX];
+
+	single_gateway_key(key, peer);
+	fprintf(f,
+		"%s{ name = \"%s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"198.18.0.1\"; "
+		"remote = \"198.18.0.%u\"; cipher = \"aes-128-gcm\"; cipher_key = \"",
+		peer > 0 || out ? "," : "", out ? "out" : "in", peer, out ? "out" : "in",
+		(out ? PEER_SPI_OUT : PEER_SPI_IN) + peer, 2 + peer);
+	for (unsigned int i = 0; i < 20; i++) // the two directions have different keys
+		fprintf(f, "%02x", key[i] ^ (out ? 0xff : 0));
+	fprintf(f, "\";%s }\n", peer == PEER_N ? " udp = { };" : "");
+}
+
+static struct conf *conf_new(unsigned int flows_max)
+{
+	int fd = memfd_create("bench", MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	char path[32], flows[32] = "";
+
+	if (f == NULL || fchmod(fd, 0600) < 0)
+		die("no file for the configuration");
+	if (flows_max > 0)
+		snprintf(flows, sizeof(flows), "max = %u;", flows_max);
+	fprintf(f, form, flows);
+	for (enum peer peer = 0; peer < PEERS; peer++) {
+		sa_write(f, peer, false);
+		sa_write(f, peer, true);
+	}
+	fprintf(f, ");\n");
+	fflush(f);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+
+	struct conf *conf = conf_load(path, NULL, stderr);
+
+	fclose(f);
+	if (conf == NULL)
+		die("the configuration is refused");
+	return conf;
+}
+
+static void ask_nobody(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	(void)arg, (void)port, (void)addr, (void)to;
+}
+
+static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
+{
+	(void)arg, (void)port, (void)addr;
+}
+
+static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum dad_state was,
+	enum dad_state state)
+{
+	(void)arg, (void)port, (void)addr, (void)was, (void)state;
+}
+
+static void neighbours_new(struct single_gateway *g)
+{
+	const struct conf *c = g->conf;
+
+	g->neigh = neigh_table_new(&(struct neigh_params){.max = c->neighbours_max,
+		.n_ports = c->n_ports,
+		.reachable_s = c->neighbour_reachable_s,
+		.qsbr = g->qsbr,
+		.solicit = ask_nobody});
+	g->dad =
+		dad_new(&(struct dad_params){.max = 8, .solicit = try_nothing, .decided = decided});
+	if (g->neigh == NULL || g->dad == NULL)
+		die("no memory for neighbours");
+	for (unsigned int i = 0; i < c->n_neighbours; i++) {
+		const struct conf_neighbour *n = &c->neighbours[i];
+
+		if (neigh_set_static(g->neigh, (uint16_t)n->port, &n->addr, &n->mac) < 0)
+			die("no room for neighbours");
+	}
+}
+
+static void pools_new(struct single_gateway *g, unsigned int id)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "packets-%u", id);
+	g->pool = rte_pktmbuf_pool_create(
+		name, g->conf->packet_buffers, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	snprintf(name, sizeof(name), "reassembled-%u", id);
+	g->large_pool = rte_pktmbuf_pool_create(name, CONF_LARGE_BUFFERS, 32, 0, UINT16_MAX, 0);
+	if (g->pool == NULL || g->large_pool == NULL)
+		die("no memory for packet buffers");
+}
+
+static void snapshot_new(struct single_gateway *g)
+{
+	struct build_port ports[2];
+	char why[256];
+
+	for (uint16_t p = 0; p < RTE_DIM(ports); p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	g->snapshot = build_snapshot(g->conf, ports, NULL, why, sizeof(why));
+	if (g->snapshot == NULL)
+		die("%s", why);
+	if (build_commit(g->snapshot, g->conf) < 0)
+		die("no memory for SAs");
+	g->published = g->snapshot;
+}
+
+static void worker_make(struct single_gateway *g, unsigned int id)
+{
+	const struct conf *c = g->conf;
+	struct worker_params wp = {
+		.id = id,
+		.pool = g->pool,
+		.large_pool = g->large_pool,
+		.neigh = g->neigh,
+		.dad = g->dad,
+		.flows = g->flows,
+		.flow_slice = c->flows_max / FLOW_ROUND_MS + 1,
+		.published = &g->published,
+		.tsc_hz = rte_get_tsc_hz(),
+		.errors_per_second = c->icmp_errors_per_second,
+		.held_max = c->neighbour_hold,
+		.reassembly_max = c->packet_buffers / (REASSEMBLY_SHARE * REASSEMBLY_SIDES),
+		.reassembly_s = REASSEMBLY_SECONDS,
+	};
+
+	if (hash_key_draw(&wp.hash_key) < 0)
+		die("no random numbers");
+	g->worker = worker_new(&wp);
+	if (g->worker == NULL)
+		die("no memory for a worker");
+}
+
+static void flows_new(struct single_gateway *g)
+{
+	struct flow_config config = build_flow_config(g->conf);
+
+	g->flows = flow_table_new(
+		&(struct flow_params){
+			.capacity = g->conf->flows_max, .workers = 1, .qsbr = g->qsbr, .reader = 1},
+		&config);
+	if (g->flows == NULL)
+		die("no memory for flows");
+}
+
+struct single_gateway *single_gateway_new(unsigned int id, unsigned int flows_max)
+{
+	struct single_gateway *g = calloc(1, sizeof(*g));
+
+	if (g == NULL)
+		die("no memory");
+	g->conf = conf_new(flows_max);
+	g->conf->n_workers = id + 1; // what is kept for each worker has a place for this one
+	g->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
+		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(id + 1), RTE_CACHE_LINE_SIZE));
+	if (g->qsbr == NULL || rte_rcu_qsbr_init(g->qsbr, id + 1) != 0)
+		die("no memory");
+	rte_rcu_qsbr_thread_register(g->qsbr, id);
+	neighbours_new(g);
+	pools_new(g, id);
+	flows_new(g);
+	snapshot_new(g);
+	worker_make(g, id);
+	g->now = 5 * rte_get_tsc_hz();
+	return g;
+}
+
+void single_gateway_free(struct single_gateway *g)
+{
+	pipeline_stop(g->worker);
+	worker_free(g->worker);
+	flow_table_free(g->flows);
+	build_snapshot_free(g->snapshot);
+	neigh_table_free(g->neigh);
+	dad_free(g->dad);
+	rte_mempool_free(g->pool);
+	rte_mempool_free(g->large_pool);
+	conf_free(g->conf);
+	free(g->qsbr);
+	free(g);
+}
+
+static void handle(struct single_gateway *g, const struct event *e, uint64_t now)
+{
+	if (e->kind == EVENT_NEIGH_NEEDED)
+		neigh_resolve(g->neigh, e->port, &e->addr, now);
+	else if (e->kind == EVENT_NEIGH_HEARD)
+		neigh_learn(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
+	else if (e->kind == EVENT_ND_SOLICITED)
+		neigh_hear(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
+}
+
+void single_gateway_control(struct single_gateway *g)
+{
+	uint64_t now = g->now / (rte_get_tsc_hz() / 1000);
+	struct event e;
+
+	if (now == g->control_ms)
+		return;
+	rte_rcu_qsbr_thread_offline(g->qsbr, g->worker->id); // this thread is both
+	for (unsigned int i = 0; i < EVENTS_AT_ONCE && worker_event_take(g->worker, &e); i++)
+		handle(g, &e, now);
+	if (now / NEIGH_TICK_MS != g->control_ms / NEIGH_TICK_MS)
+		neigh_tick(g->neigh, now);
+	rte_rcu_qsbr_thread_online(g->qsbr, g->worker->id);
+	g->control_ms = now;
+}
