@@ -15,6 +15,7 @@ static const struct show shows[] = {
 	{.word = "sas",
 		.help = "security associations, algorithms, counters, drops by "
 			"reason, lifetimes"},
+	{.word = "tunnels", .help = "whether the peer of each policy that protects answers"},
 	{.word = "policies", .help = "policies in order; packets and bytes: all that they decided"},
 	{.word = "rules",
 		.help = "firewall rules in order, the default last; counters as of policies"},

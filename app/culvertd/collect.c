@@ -181,6 +181,30 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 	return false;
 }
 
+bool collect_tunnel(struct tunnel_view *v, const struct gateway *g, unsigned int i)
+{
+	uint64_t now_ms = gateway_now_ms();
+
+	if (i >= g->tunnels.n)
+		return false;
+
+	const struct tunnel *t = &g->tunnels.item[i];
+	const struct tunnel_life *l = &t->life;
+	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
+
+	*v = (struct tunnel_view){
+		.policy = t->policy,
+		.peer = collect_peer(&p->out->sa, true).addr,
+		.state = l->state,
+		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
+		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
+	};
+	v->is[l->state] = 1;
+	snprintf(v->name, sizeof(v->name), "%s", p->name);
+	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.name);
+	return true;
+}
+
 // Adds what number i of a list has decided, over all workers, and in snapshots that are gone.
 static void add_decided(struct asked_view *v, const struct gateway *g,
 	const struct decided before[], struct decided *const by_worker[], unsigned int i)

@@ -67,6 +67,16 @@ struct sa_view {
 	uint64_t seen_ms;
 };
 
+struct tunnel_view {
+	char name[SPD_NAME_MAX], out[SA_NAME_MAX];
+	uint32_t policy; // its number
+	enum tunnel_state state;
+	uint64_t is[TUNNEL_STATES]; // 1 for that state, else 0
+	struct ip_addr peer;        // as far as it is known, else none
+	uint64_t received_ms;       // since the last packet; UINT64_MAX: there was none
+	uint64_t silent_ms;         // since it is silent; UINT64_MAX: it is not
+};
+
 // What a policy or a rule has decided: struct decided.
 struct asked_view {
 	char name[CONF_NAME_MAX];
@@ -100,6 +110,7 @@ struct sa_peer collect_peer(const struct sa *sa, bool out);
 
 // The outbound ones first.
 bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i);
+bool collect_tunnel(struct tunnel_view *v, const struct gateway *g, unsigned int i);
 bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int i);
 // The default is the last.
 bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i);

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "path_mtu.h"
 #include "peer.h"
+#include "tunnel.h"
 
 // RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
 static void warn_small_tunnels(const struct snapshot *s)
@@ -75,6 +76,7 @@ int configure_start(struct gateway *g)
 {
 	char why[256];
 	struct snapshot *s = build(g, g->conf, why, sizeof(why));
+	struct tunnels tunnels;
 
 	if (s == NULL) {
 		log_error("the configuration could not be put to work: %s", why);
@@ -90,10 +92,16 @@ int configure_start(struct gateway *g)
 	build_commit(s, g->conf); // makes no ways, so it cannot fail
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	warn_small_tunnels(s);
-	if (neighbours_set(g, g->conf) == 0)
-		return 0;
-	log_error("no memory for neighbours: raise memory.size");
-	return -ENOMEM;
+	if (neighbours_set(g, g->conf) < 0) {
+		log_error("no memory for neighbours: raise memory.size");
+		return -ENOMEM;
+	}
+	if (!tunnels_new(&tunnels, s)) {
+		log_error("no memory for the state of tunnels");
+		return -ENOMEM;
+	}
+	tunnels_set(g, &tunnels, NULL);
+	return 0;
 }
 
 // What is not in the snapshot, because it belongs to what outlives it.
@@ -108,7 +116,8 @@ static void apply_settings(struct gateway *g, const struct conf *conf)
 }
 
 // From here on the new configuration is the one that runs.
-static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
+static void publish(
+	struct gateway *g, struct conf *conf, struct snapshot *s, struct tunnels *tunnels)
 {
 	address_apply(g, s);
 	g->retired = g->snapshot;
@@ -121,6 +130,7 @@ static void publish(struct gateway *g, struct conf *conf, struct snapshot *s)
 		g->ports[i].conf = &conf->ports[i];
 	g->conf = conf;
 	peers_follow(g, g->retired);
+	tunnels_set(g, tunnels, g->retired);
 	path_mtus_apply(g);
 }
 
@@ -145,15 +155,20 @@ static void discard_aside(struct conf *conf)
 static int replace(struct gateway *g, struct conf *conf, struct snapshot *s)
 {
 	struct conf *old = g->conf;
+	struct tunnels tunnels;
 	int rc;
 
+	if (!tunnels_new(&tunnels, s))
+		return -ENOMEM;
 	pthread_mutex_lock(&g->lock);
 	rc = build_commit(s, conf);
 	if (rc == 0)
-		publish(g, conf, s);
+		publish(g, conf, s, &tunnels);
 	pthread_mutex_unlock(&g->lock);
-	if (rc < 0)
+	if (rc < 0) {
+		tunnels_free(&tunnels);
 		return rc;
+	}
 	discard_aside(old);
 	warn_small_tunnels(s);
 	return 0;
@@ -249,4 +264,5 @@ void configure_stop(struct gateway *g)
 	if (g->retired != NULL)
 		build_retire(g->snapshot, g->retired);
 	build_snapshot_free(g->snapshot);
+	tunnels_free(&g->tunnels);
 }

@@ -23,6 +23,7 @@
 #include "notify.h"
 #include "request.h"
 #include "tracing.h"
+#include "tunnel.h"
 #include "wall_clock.h"
 
 #define TICK_MS        100
@@ -344,6 +345,7 @@ void control_run(struct gateway *g)
 			listener_tick(g->listener, now); // before anyone is asked to answer there
 			dad_tick(g->dad, now);
 			expiry_tick(g, now);
+			tunnels_tick(g, now);
 			path_mtu_tick(g, now);
 			reserve_tick(g->reserve, g->snapshot, now);
 			audit_tick(g, now);

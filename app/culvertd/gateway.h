@@ -22,6 +22,7 @@
 #include "request.h"
 #include "reserve.h"
 #include "tracing.h"
+#include "tunnel.h"
 #include "worker.h"
 
 struct gateway {
@@ -35,6 +36,7 @@ struct gateway {
 	struct dad *dad;            // own IPv6 addresses
 	struct listener *listener;  // multicast groups that are listened to; control thread
 	struct path_mtus path_mtus; // control thread
+	struct tunnels tunnels;     // those of the snapshot
 	struct flow_table *flows;
 	struct snapshot *_Atomic snapshot; // what workers see
 	// What they saw before, and what they have to pass until it can be freed; NULL: nothing.

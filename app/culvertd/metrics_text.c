@@ -281,6 +281,30 @@ static const struct openmetrics_family sa_families[] = {
 	{0},
 };
 
+static const char *tunnel_state_name(unsigned int i)
+{
+	return tunnel_state_names[i];
+}
+
+static void tunnel_labels(struct openmetrics_labels *l, const void *view)
+{
+	const struct tunnel_view *v = view;
+
+	openmetrics_label(l, "tunnel", v->name);
+	openmetrics_label(l, "sa", v->out);
+}
+
+static const struct openmetrics_family tunnel_families[] = {
+	ARRAY(tunnel_view, is, GAUGE, "tunnel_state", "state", tunnel_state_name, 0, TUNNEL_STATES,
+		false, "1: the state of the tunnel, by what its peer has sent."),
+	SECONDS(tunnel_view, received_ms, "tunnel_last_received", GAUGE, 0.001,
+		"Since the last packet of the peer that passed the integrity check; none if there "
+		"was none."),
+	SECONDS(tunnel_view, silent_ms, "tunnel_silent", GAUGE, 0.001,
+		"Since the first packet that was not answered, while the tunnel is silent."),
+	{0},
+};
+
 static void policy_labels(struct openmetrics_labels *l, const void *view)
 {
 	const struct asked_view *v = view;
@@ -345,6 +369,7 @@ COLLECT(port)
 COLLECT(queue)
 COLLECT(stage)
 COLLECT(sa)
+COLLECT(tunnel)
 COLLECT(policy)
 COLLECT(rule)
 
@@ -371,6 +396,7 @@ static const struct kind {
 	{queue_collect, sizeof(struct queue_view), queue_labels, queue_families},
 	{stage_collect, sizeof(struct stage_view), stage_labels, stage_families},
 	{sa_collect, sizeof(struct sa_view), sa_labels, sa_families},
+	{tunnel_collect, sizeof(struct tunnel_view), tunnel_labels, tunnel_families},
 	{policy_collect, sizeof(struct asked_view), policy_labels, policy_families},
 	{rule_collect, sizeof(struct asked_view), rule_labels, rule_families},
 	{memory_collect, sizeof(struct memory_view), memory_labels, memory_families},

@@ -120,8 +120,7 @@ static const struct sa_in *newest(const struct spd_policy *p)
 	return found;
 }
 
-// The policy of another snapshot that has the name of number i of this one, mostly in its place.
-static const struct spd_policy *namesake(
+const struct spd_policy *policy_namesake(
 	const struct spd *other, const struct spd_policy *p, unsigned int i)
 {
 	unsigned int n = spd_count(other);
@@ -173,7 +172,8 @@ void peers_follow(struct gateway *g, const struct snapshot *before)
 		if (p->action != SPD_PROTECT || !p->out->follow)
 			continue;
 		in = newest(p);
-		peer = in != NULL ? sa_in_heard(in) : inherited(p, namesake(before->spd, p, i));
+		peer = in != NULL ? sa_in_heard(in)
+				  : inherited(p, policy_namesake(before->spd, p, i));
 		if (peer != NULL)
 			move(g, p->out, peer);
 	}

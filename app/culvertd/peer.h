@@ -16,5 +16,10 @@ void peer_heard(struct gateway *g, const struct event *e, uint64_t now_ms);
 // there, or by those of the same policy in the snapshot before.
 void peers_follow(struct gateway *g, const struct snapshot *before);
 
+// The policy of another snapshot that has the name of number i of this one, mostly in its place;
+// NULL if there is none.
+const struct spd_policy *policy_namesake(
+	const struct spd *other, const struct spd_policy *p, unsigned int i);
+
 // Sends NAT-keepalives where nothing else was sent. To be called every 100 ms.
 void peer_tick(struct gateway *g, uint64_t now_ms);

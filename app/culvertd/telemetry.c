@@ -289,6 +289,8 @@ static const struct command {
 	{"/culvert/sas_busiest", "Those that carry most now, at most 16", NULL, sa_busiest_page},
 	{"/culvert/totals", "Packets in, out and between, packet buffers, flows", totals_item,
 		NULL},
+	{"/culvert/tunnels", "Tunnels: policies that protect, and whether the peer answers",
+		tunnel_item, NULL},
 	{"/culvert/stages", "What the stages of a pass cost, from one pass in 1024", stage_item,
 		NULL},
 	{"/culvert/trace_start",

@@ -50,6 +50,15 @@ void add_u64(struct rte_tel_data *d, const char *name, uint64_t value)
 	rte_tel_data_add_dict_u64(d, name, value);
 }
 
+void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value)
+{
+	char text[32] = "-";
+
+	if (there)
+		snprintf(text, sizeof(text), "%" PRIu64, value);
+	add_string(d, name, text);
+}
+
 void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
 {
 	char text[IP_ADDR_STRLEN];

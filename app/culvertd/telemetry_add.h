@@ -19,6 +19,8 @@ void add_item(struct rte_tel_data *d, unsigned int number, struct rte_tel_data *
 
 void add_string(struct rte_tel_data *d, const char *name, const char *value);
 void add_u64(struct rte_tel_data *d, const char *name, uint64_t value);
+// A number, or "-" if there is none.
+void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value);
 void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a);
 
 void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);

@@ -71,6 +71,25 @@ bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	return true;
 }
 
+bool tunnel_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
+{
+	struct tunnel_view v;
+
+	if (!collect_tunnel(&v, g, i))
+		return false;
+	add_string(d, "tunnel", v.name);
+	add_string(d, "state", tunnel_state_names[v.state]);
+	if (ip_addr_is_none(&v.peer))
+		add_string(d, "peer", "any");
+	else
+		add_addr(d, "peer", &v.peer);
+	add_string(d, "out", v.out);
+	add_in(d, spd_at(g->snapshot->spd, v.policy));
+	add_maybe(d, "last_received_s", v.received_ms != UINT64_MAX, v.received_ms / 1000);
+	add_maybe(d, "silent_s", v.silent_ms != UINT64_MAX, v.silent_ms / 1000);
+	return true;
+}
+
 static void add_icmp_type(struct rte_tel_data *d, const char *name, uint16_t type)
 {
 	char text[16] = "any";

@@ -6,16 +6,6 @@
 
 #include "collect.h"
 
-// A number, or "-" if there is none.
-static void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value)
-{
-	char text[32] = "-";
-
-	if (there)
-		snprintf(text, sizeof(text), "%" PRIu64, value);
-	add_string(d, name, text);
-}
-
 // Lifetimes that nobody gets to see the end of have nothing left to show.
 static void add_lifetimes(struct rte_tel_data *d, const struct sa_view *v)
 {

@@ -42,6 +42,8 @@ LISTS = {
         **{f"sa_lifetime_{what}_{unit}": f"{unit}_{what}" for what in ("used", "left")
            for unit in ("bytes", "packets", "seconds")},
         **same("sa_", "packets", "bytes", "dummies")}),
+    "tunnels": ({"tunnel": "tunnel", "sa": "out"}, {
+        "tunnel_last_received_seconds": "last_received_s", "tunnel_silent_seconds": "silent_s"}),
     "policies": ({"policy": "name", "action": "action"}, {
         "policy_asked_packets": "asked", **same("policy_", "packets", "bytes")}),
     "rules": ({"rule": "rule", "action": "action"}, {
@@ -62,6 +64,7 @@ WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
 TIMES = {"uptime_seconds": (1, 2), "worker_busy_seconds": (1e-3, 2), "worker_idle_seconds": (1e-3, 2),
          "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2),
          "sa_lifetime_used_seconds": (1, 2), "sa_lifetime_left_seconds": (1, 2),
+         "tunnel_last_received_seconds": (1, 2), "tunnel_silent_seconds": (1, 2),
          "port_speed_bytes": (125000, 0)}
 # Samples that there are none of where the member is 0.
 NOT_ZERO = ("port_speed_bytes", "sa_mtu_bytes", "sa_path_mtu_bytes")
@@ -92,6 +95,10 @@ def _arrays(telemetry):
         shared = {"sa": sa["name"], "direction": sa["direction"]}
         for reason, packets in sa["drops"].items():
             yield "sa_dropped_packets", {**shared, "reason": reason}, packets
+    for tunnel in telemetry.items("/culvert/tunnels"):
+        for state in ("never", "up", "silent"):
+            yield "tunnel_state", {"tunnel": tunnel["tunnel"], "sa": tunnel["out"],
+                                   "state": state}, int(tunnel["state"] == state)
     states = [neighbour["state"] for neighbour in telemetry.items("/culvert/neighbours")]
     for state in NEIGHBOURS:
         yield "neighbours", {"state": state}, states.count(state)

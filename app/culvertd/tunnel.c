@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tunnel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "event_log.h"
+#include "gateway.h"
+#include "peer.h"
+
+#define TUNNELS_AT_ONCE 4096 // that one call looks at; with more, the next one goes on behind them
+
+static int compare_out(const void *a, const void *b)
+{
+	const struct spd_policy *const *p = a, *const *q = b;
+
+	if ((*p)->out != (*q)->out)
+		return (*p)->out < (*q)->out ? -1 : 1;
+	return *p < *q ? -1 : *p > *q;
+}
+
+static struct tunnel *of_policy(const struct tunnels *t, uint32_t policy)
+{
+	unsigned int from = 0, to = t->n;
+
+	while (from < to) {
+		unsigned int at = (from + to) / 2;
+
+		if (t->item[at].policy == policy)
+			return &t->item[at];
+		if (t->item[at].policy < policy)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
+// Of the policies with one outbound SA the first posts events.
+static void choose(struct tunnels *t, const struct snapshot *s, const struct spd_policy **sorted)
+{
+	for (unsigned int i = 0; i < t->n; i++)
+		sorted[i] = spd_at(s->spd, t->item[i].policy);
+	qsort(sorted, t->n, sizeof(*sorted), compare_out);
+	for (unsigned int i = 0; i < t->n; i++)
+		if (i == 0 || sorted[i]->out != sorted[i - 1]->out)
+			of_policy(t, (uint32_t)(sorted[i] - spd_at(s->spd, 0)))->posts = true;
+}
+
+bool tunnels_new(struct tunnels *t, const struct snapshot *s)
+{
+	unsigned int n = spd_count(s->spd);
+	const struct spd_policy **sorted = calloc(n + 1, sizeof(struct spd_policy *));
+
+	*t = (struct tunnels){.item = calloc(n + 1, sizeof(t->item[0]))};
+	for (unsigned int i = 0; t->item != NULL && i < n; i++)
+		if (spd_at(s->spd, i)->action == SPD_PROTECT)
+			t->item[t->n++].policy = i;
+	if (t->item != NULL && sorted != NULL)
+		choose(t, s, sorted);
+	else
+		tunnels_free(t);
+	free(sorted);
+	return t->item != NULL;
+}
+
+void tunnels_free(struct tunnels *t)
+{
+	free(t->item);
+	*t = (struct tunnels){0};
+}
+
+// Dummies and probes of the path MTU are answered by nobody.
+static uint64_t sent_by(const struct sa *sa)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < sa->n_workers; w++)
+		n += sa->counters[w].packets - sa->counters[w].dummies;
+	return n;
+}
+
+static uint64_t received_ms(const struct spd_policy *p)
+{
+	uint64_t last = 0;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		last = RTE_MAX(last, p->in[i]->sa.seen_ms);
+	return last;
+}
+
+void tunnels_set(struct gateway *g, struct tunnels *t, const struct snapshot *before)
+{
+	const struct spd *spd = g->snapshot->spd;
+
+	for (unsigned int i = 0; i < t->n; i++) {
+		struct tunnel *tunnel = &t->item[i];
+		const struct spd_policy *p = spd_at(spd, tunnel->policy);
+		const struct spd_policy *same =
+			before != NULL ? policy_namesake(before->spd, p, tunnel->policy) : NULL;
+		const struct tunnel *old =
+			same != NULL
+				? of_policy(&g->tunnels, (uint32_t)(same - spd_at(before->spd, 0)))
+				: NULL;
+
+		tunnel->sent = sent_by(&p->out->sa);
+		if (old != NULL)
+			tunnel->life = old->life;
+	}
+	free(g->tunnels.item);
+	g->tunnels = *t;
+}
+
+static const char *peer_format(char buf[IP_ADDR_STRLEN], const struct spd_policy *p)
+{
+	const struct ip_addr peer = collect_peer(&p->out->sa, true).addr;
+
+	return ip_addr_is_none(&peer) ? "any" : ip_addr_format(buf, &peer);
+}
+
+static void post(const struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
+{
+	const struct event_value tunnel = EVENT_TEXT(p->name), sa = EVENT_TEXT(p->out->sa.name);
+	char peer[IP_ADDR_STRLEN];
+
+	if (t->life.state == TUNNEL_UP)
+		event_post(TUNNEL_UP, tunnel, sa, EVENT_TEXT(peer_format(peer, p)));
+	else
+		event_post(TUNNEL_SILENT, tunnel, sa, EVENT_TEXT(peer_format(peer, p)),
+			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
+}
+
+static void look(struct gateway *g, struct tunnel *t, uint64_t now_ms)
+{
+	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
+	enum tunnel_state before = t->life.state;
+	uint64_t sent = sent_by(&p->out->sa);
+
+	tunnel_life_note(&t->life, sent != t->sent, received_ms(p), TUNNEL_PATIENCE_MS, now_ms);
+	t->sent = sent;
+	if (t->life.state != before && t->posts)
+		post(t, p, now_ms);
+}
+
+void tunnels_tick(struct gateway *g, uint64_t now_ms)
+{
+	struct tunnels *t = &g->tunnels;
+
+	for (unsigned int i = 0; i < RTE_MIN(t->n, TUNNELS_AT_ONCE); i++)
+		look(g, &t->item[t->next++ % t->n], now_ms);
+}
