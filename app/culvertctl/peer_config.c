@@ -9,6 +9,7 @@
 enum exit_code command_peer_config(const struct options *options, char **words)
 {
 	struct conf *conf;
+	int rc;
 
 	(void)options;
 	if (words[0] == NULL || words[1] != NULL) {
@@ -18,7 +19,9 @@ enum exit_code command_peer_config(const struct options *options, char **words)
 	conf = conf_load(words[0], NULL, stderr);
 	if (conf == NULL)
 		return EXIT_FAILED;
-	conf_print_peer(conf, stdout);
+	rc = conf_print_peer(conf, stdout);
 	conf_free(conf);
-	return EXIT_OK;
+	if (rc < 0)
+		warnx("peer-config: out of memory");
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -194,7 +194,7 @@ int configure_load(struct gateway *g, configure_make *make, void *arg, bool new_
 	g->load = (struct load){
 		.make = make, .make_arg = arg, .new_keys = new_keys, .errors = errors};
 	if (pthread_create(&g->load.thread, NULL, load, g) != 0) {
-		fputs("there is no thread to load it\n", errors);
+		fputs("out of memory for the thread that loads it\n", errors);
 		g->load.errors = NULL;
 		return -EAGAIN;
 	}
@@ -214,7 +214,7 @@ static int put_to_work(struct gateway *g, const struct load *l)
 		return -EINVAL;
 	}
 	if (replace(g, l->conf, l->snapshot) < 0) {
-		fputs("no memory\n", l->errors);
+		fputs("out of memory for the paths of SAs\n", l->errors);
 		return -EINVAL;
 	}
 	return 0;

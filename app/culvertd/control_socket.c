@@ -112,35 +112,36 @@ static void client_close(struct control_client *c)
 		;
 	close(c->fd);
 	request_free(&c->request);
-	free(c->answer);
+	if (c->answer != c->short_answer)
+		free(c->answer);
 	*c = (struct control_client){.fd = -1};
 }
 
-static void client_answer(struct control_client *c, char *text, size_t len, uint64_t now_ms)
+static void client_answer(
+	struct control_client *c, const char *status, const char *text, uint64_t now_ms)
 {
+	size_t size = strlen(status) + strlen(text) + sizeof(" 18446744073709551615\n");
+
+	c->answer = size <= sizeof(c->short_answer) ? c->short_answer : malloc(size);
+	if (c->answer == NULL) {
+		client_answer(c, "refused", "out of memory for the answer\n", now_ms);
+		return;
+	}
+	c->answer_len = (size_t)snprintf(c->answer, size, "%s %zu\n%s", status, strlen(text), text);
 	c->state = CONTROL_ANSWERED;
-	c->answer = text;
-	c->answer_len = len;
 	c->deadline_ms = now_ms + TAKE_MS;
 }
 
 static void __attribute__((format(printf, 3, 4)))
 client_refuse(struct control_client *c, uint64_t now_ms, const char *fmt, ...)
 {
-	char *why, *answer;
+	char why[128];
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&why, fmt, ap);
+	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		abort();
-	len = asprintf(&answer, "refused %d\n%s\n", len + 1, why);
-	if (len < 0)
-		abort();
-	free(why);
-	client_answer(c, answer, (size_t)len, now_ms);
+	client_answer(c, "refused", why, now_ms);
 }
 
 // Whether one of the groups of whoever is at the other end is that one.
@@ -180,8 +181,8 @@ static void client_begin(
 	if (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, s->group))
 		return;
 	log_warn("control: user %u, process %d is refused", peer.uid, peer.pid);
-	client_refuse(c, now_ms, "for root and the members of control_group only, not for user %u",
-		peer.uid);
+	client_refuse(c, now_ms,
+		"for root and the members of control_group only, not for user %u\n", peer.uid);
 }
 
 // Who finds no place waits to be accepted: the others have their time.
@@ -200,6 +201,18 @@ static void accept_clients(struct control_socket *s, uint64_t now_ms)
 	}
 }
 
+static void client_wait(struct control_client *c, const char *request, size_t len, uint64_t now_ms)
+{
+	c->request.text = calloc(1, len + 1);
+	if (c->request.text == NULL) {
+		client_refuse(c, now_ms, "out of memory for the request\n");
+		return;
+	}
+	memcpy(c->request.text, request, len);
+	c->request.len = len;
+	c->state = CONTROL_WAITS;
+}
+
 static void client_receive(struct control_client *c, uint64_t now_ms)
 {
 	static char packet[CONTROL_REQUEST_MAX];
@@ -212,15 +225,10 @@ static void client_receive(struct control_client *c, uint64_t now_ms)
 		return;
 	}
 	if ((size_t)len > sizeof(packet)) {
-		client_refuse(c, now_ms, "the request has %zd octets, must have at most %d", len,
+		client_refuse(c, now_ms, "the request has %zd octets, must have at most %d\n", len,
 			CONTROL_REQUEST_MAX);
 	} else {
-		c->request.text = calloc(1, (size_t)len + 1);
-		if (c->request.text == NULL)
-			abort();
-		memcpy(c->request.text, packet, (size_t)len);
-		c->request.len = (size_t)len;
-		c->state = CONTROL_WAITS;
+		client_wait(c, packet, (size_t)len, now_ms);
 	}
 	explicit_bzero(packet, RTE_MIN((size_t)len, sizeof(packet)));
 }
@@ -328,14 +336,13 @@ bool control_socket_take(struct control_socket *s, struct control_request *reque
 	return true;
 }
 
-void control_socket_answer(struct control_socket *s, char *text, size_t len, uint64_t now_ms)
+void control_socket_answer(
+	struct control_socket *s, const char *status, const char *text, uint64_t now_ms)
 {
 	struct control_client *c = find(s, CONTROL_SERVED);
 
-	if (c != NULL)
-		client_answer(c, text, len, now_ms);
-	else // it has gone
-		free(text);
+	if (c != NULL) // it has not gone
+		client_answer(c, status, text, now_ms);
 }
 
 static unsigned int subscribers(const struct control_socket *s)

@@ -22,6 +22,9 @@
 #define CONTROL_CLIENTS_MAX     16
 #define CONTROL_SUBSCRIBERS_MAX 8
 #define CONTROL_REQUEST_MAX     (64 * 1024) // octets
+// An answer of so many octets needs no memory: that a change was made or refused can always be
+// said.
+#define CONTROL_SHORT_ANSWER 256
 
 enum control_state {
 	CONTROL_NONE, // no client is here
@@ -45,7 +48,8 @@ struct control_client {
 	uint64_t number;      // clients are served in the order in which they came
 	uint64_t deadline_ms; // with CONTROL_ASKS, CONTROL_ANSWERED
 	struct control_request request;
-	char *answer;
+	char *answer; // short_answer, or memory of its own
+	char short_answer[CONTROL_SHORT_ANSWER];
 	size_t answer_len, answer_sent;
 	uint64_t position; // with CONTROL_SUBSCRIBED: of the next event, see event_log.h
 };
@@ -72,8 +76,9 @@ void control_socket_tick(struct control_socket *s, uint64_t now_ms);
 // answered before there is another.
 bool control_socket_take(struct control_socket *s, struct control_request *request);
 
-// Answers it. The text, of that many octets, is freed here.
-void control_socket_answer(struct control_socket *s, char *text, size_t len, uint64_t now_ms);
+// Answers it: "STATUS OCTETS", a newline and the text. Without memory for that, it is refused.
+void control_socket_answer(
+	struct control_socket *s, const char *status, const char *text, uint64_t now_ms);
 
 // Answers it with that text, and sends the events that come from now on behind it. False if there
 // are CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.

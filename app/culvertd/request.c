@@ -25,13 +25,10 @@ struct request_kind {
 	const char *(*finish)(struct gateway *g, int rc);
 };
 
-static FILE *stream_open(char **text, size_t *len)
+// What has been written about the request.
+static const char *written(const struct requests *r)
 {
-	FILE *f = open_memstream(text, len);
-
-	if (f == NULL)
-		abort();
-	return f;
+	return r->incomplete ? "out of memory while the request was worked at\n" : r->out_text;
 }
 
 // --- reload ---
@@ -82,8 +79,8 @@ static const char *status_of(const struct gateway *g, int rc)
 static const char *reload_finish(struct gateway *g, int rc)
 {
 	if (rc < 0) {
-		log_lines(g->requests.out_text);
-		event_post(RELOAD_REFUSED, EVENT_TEXT(g->requests.out_text));
+		log_lines(written(&g->requests));
+		event_post(RELOAD_REFUSED, EVENT_TEXT(written(&g->requests)));
 	} else {
 		event_post(RELOADED, EVENT_NUMBER(g->snapshot->generation));
 	}
@@ -113,6 +110,13 @@ static void difference_write(void *out, const struct conf_difference *d)
 		d->secret ? "key" : "", d->restart ? "restart" : "", d->where.file, d->where.line);
 }
 
+// n: of those that were written, or -ENOMEM.
+static void differences_count(struct requests *r, int n)
+{
+	r->incomplete |= n < 0;
+	r->n_different = n > 0 ? (unsigned int)n : 0;
+}
+
 static struct conf *diff_make(void *arg, const struct conf *running, FILE *out)
 {
 	struct gateway *g = arg;
@@ -120,7 +124,7 @@ static struct conf *diff_make(void *arg, const struct conf *running, FILE *out)
 
 	g->requests.refused = conf == NULL;
 	if (conf != NULL)
-		g->requests.n_different = conf_diff(running, conf, difference_write, out);
+		differences_count(&g->requests, conf_diff(running, conf, difference_write, out));
 	conf_free(conf);
 	return NULL;
 }
@@ -128,7 +132,7 @@ static struct conf *diff_make(void *arg, const struct conf *running, FILE *out)
 static const char *diff_finish(struct gateway *g, int rc)
 {
 	(void)rc;
-	if (g->requests.refused)
+	if (g->requests.refused || g->requests.incomplete)
 		return "refused";
 	return g->requests.n_different > 0 ? "different" : "same";
 }
@@ -151,7 +155,7 @@ static struct conf *save_make(void *arg, const struct conf *running, FILE *out)
 
 	g->requests.refused = conf == NULL;
 	if (conf != NULL)
-		g->requests.n_different = conf_print_changes(conf, running, out);
+		differences_count(&g->requests, conf_print_changes(conf, running, out));
 	conf_free(conf);
 	return NULL;
 }
@@ -159,7 +163,7 @@ static struct conf *save_make(void *arg, const struct conf *running, FILE *out)
 static const char *text_finish(struct gateway *g, int rc)
 {
 	(void)rc;
-	return g->requests.refused ? "refused" : "text";
+	return g->requests.refused || g->requests.incomplete ? "refused" : "text";
 }
 
 // --- change ---
@@ -191,8 +195,8 @@ static struct conf *change_make(void *arg, const struct conf *running, FILE *err
 	*line_end = '\0';
 	conf = conf_change(running, name + 1, line_end + 1,
 		r->asked.len - (size_t)(line_end + 1 - r->asked.text), errors);
-	if (conf != NULL)
-		conf_diff(running, conf, change_write, r);
+	if (conf != NULL && conf_diff(running, conf, change_write, r) < 0)
+		fputs("changed, out of memory to list what\n", r->log);
 	return conf;
 }
 
@@ -201,7 +205,7 @@ static const char *change_finish(struct gateway *g, int rc)
 	const struct requests *r = &g->requests;
 	const char *line = r->log_text;
 
-	while (rc == 0 && *line != '\0') {
+	while (rc == 0 && line != NULL && *line != '\0') {
 		size_t len = strcspn(line, "\n");
 
 		log_info("user %u, process %d: %.*s", r->asked.uid, r->asked.pid, (int)len, line);
@@ -221,14 +225,9 @@ static const struct request_kind kinds[] = {
 	{"change", change_make, NULL, change_finish},
 };
 
-static void answer(struct gateway *g, const char *status, const char *text, uint64_t now_ms)
+static void refuse(struct gateway *g, const char *why, uint64_t now_ms)
 {
-	char *whole;
-	int len = asprintf(&whole, "%s %zu\n%s", status, strlen(text), text);
-
-	if (len < 0)
-		abort();
-	control_socket_answer(&g->requests.socket, whole, (size_t)len, now_ms);
+	control_socket_answer(&g->requests.socket, "refused", why, now_ms);
 }
 
 // --- what needs no loading thread ---
@@ -236,7 +235,7 @@ static void answer(struct gateway *g, const char *status, const char *text, uint
 static void subscribe(struct gateway *g, uint64_t now_ms)
 {
 	if (!control_socket_subscribe(&g->requests.socket, "events 0\n"))
-		answer(g, "refused", "there are as many subscribers as there may be\n", now_ms);
+		refuse(g, "there are as many subscribers as there may be\n", now_ms);
 }
 
 static const struct {
@@ -275,25 +274,45 @@ static void asked_free(struct control_request *asked)
 	asked->text = NULL;
 }
 
-static void answer_asker(struct gateway *g, const char *status, int rc, uint64_t now_ms)
+static void answer(struct gateway *g, const char *status, int rc, uint64_t now_ms)
 {
-	const struct requests *r = &g->requests;
+	struct requests *r = &g->requests;
 	char done[32];
 
 	snprintf(done, sizeof(done), "generation %u\n", g->snapshot->generation);
-	answer(g, status, rc == 0 ? done : r->out_text, now_ms);
+	control_socket_answer(&r->socket, status, rc == 0 ? done : written(r), now_ms);
+}
+
+static bool streams_open(struct requests *r)
+{
+	r->out = open_memstream(&r->out_text, &r->out_len);
+	r->log = open_memstream(&r->log_text, &r->log_len);
+	return r->out != NULL && r->log != NULL;
+}
+
+// False if not all that was written is in the text.
+static bool stream_close(FILE *f)
+{
+	bool ok = f != NULL && !ferror(f);
+
+	return (f == NULL || fclose(f) == 0) && ok;
 }
 
 static void streams_close(struct requests *r)
 {
-	fclose(r->out);
-	fclose(r->log);
+	r->incomplete |= !stream_close(r->out);
+	if (!stream_close(r->log) || r->log_text == NULL) {
+		free(r->log_text);
+		r->log_text = NULL;
+	}
+	r->incomplete |= r->out_text == NULL;
 }
 
 static void streams_free(struct requests *r)
 {
 	free(r->out_text);
 	free(r->log_text);
+	r->out_text = r->log_text = NULL;
 	r->kind = NULL;
 	asked_free(&r->asked);
 }
@@ -306,7 +325,7 @@ static void finish(struct gateway *g, int rc, uint64_t now_ms)
 	streams_close(r);
 	status = r->kind->finish(g, rc);
 	if (r->asked.text != NULL)
-		answer_asker(g, status, rc, now_ms);
+		answer(g, status, rc, now_ms);
 	streams_free(r);
 }
 
@@ -317,11 +336,10 @@ static void begin(struct gateway *g, const struct request_kind *kind, uint64_t n
 	r->kind = kind;
 	r->n_different = 0;
 	r->refused = true;
-	r->out = stream_open(&r->out_text, &r->out_len);
-	r->log = stream_open(&r->log_text, &r->log_len);
+	r->incomplete = !streams_open(r);
 	if (kind->begin != NULL)
 		kind->begin(g);
-	if (configure_load(g, kind->make, g, r->new_keys, r->out) < 0)
+	if (r->incomplete || configure_load(g, kind->make, g, r->new_keys, r->out) < 0)
 		finish(g, -EAGAIN, now_ms);
 }
 
@@ -346,7 +364,7 @@ static void begin_next(struct gateway *g, uint64_t now_ms)
 		return;
 	}
 	if (!serve(g, r->text, now_ms))
-		answer(g, "refused", "this is no request that the daemon knows\n", now_ms);
+		refuse(g, "this is no request that the daemon knows\n", now_ms);
 	asked_free(&r->asked);
 }
 

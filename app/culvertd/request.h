@@ -46,7 +46,8 @@ struct requests {
 	char *out_text, *log_text;
 	size_t out_len, log_len;
 	unsigned int n_different;
-	bool refused; // (diff) the file is
+	bool refused;    // (diff) the file is
+	bool incomplete; // there was no memory for out
 };
 
 // Opens the socket. Returns 0, or -EIO after logging why not. Before privileges are given up.

@@ -24,7 +24,10 @@ static_assert(CONF_MSS_AUTO == SPD_MSS_AUTO, "taken as it is");
 
 static int fail(char *why, size_t size, const char *what, int error)
 {
-	snprintf(why, size, "%s: %s", what, strerror(error));
+	if (error == ENOMEM)
+		snprintf(why, size, "out of memory for %s", what);
+	else
+		snprintf(why, size, "%s: %s", what, strerror(error));
 	return -error;
 }
 
@@ -304,9 +307,13 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	int rc = s != NULL && sa_at != NULL ? 0 : fail(why, size, "snapshot", ENOMEM);
 
 	if (rc == 0) {
-		s->generation = running != NULL ? running->generation + 1 : 1;
 		s->registry =
 			running != NULL ? sa_registry_share(running->registry) : sa_registry_new();
+		if (s->registry == NULL)
+			rc = fail(why, size, "SAs", ENOMEM);
+	}
+	if (rc == 0) {
+		s->generation = running != NULL ? running->generation + 1 : 1;
 		s->errors_in_clear = errors_in_clear(conf);
 		s->audit = audit[conf->audit];
 		s->pmtu_min = conf->pmtu_learn ? (uint16_t)conf->pmtu_min : 0;
@@ -323,6 +330,8 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		rc = policies_build(s, conf, sa_at, why, size);
 	if (rc == 0)
 		rc = rules_build(s, conf, why, size);
+	if (rc == 0 && running != NULL && build_counts_prepare(s, running) < 0)
+		rc = fail(why, size, "counters", ENOMEM);
 	free(sa_at);
 	if (rc == 0)
 		return s;
@@ -412,6 +421,7 @@ void build_snapshot_free(struct snapshot *s)
 		free(s->path[i]);
 	sa_registry_free(s->registry);
 	free(s->path);
+	free(s->carry_room);
 	free(s->policy_before);
 	free(s->rule_before);
 	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {

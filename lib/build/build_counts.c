@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "build_counts.h"
 
-#include <search.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,16 +63,23 @@ static int compare_rules(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+int build_counts_prepare(struct snapshot *s, const struct snapshot *running)
+{
+	unsigned int n = RTE_MAX(spd_count(running->spd), rule_set_count(running->rules));
+
+	s->carry_room = calloc(n + 1, sizeof(void *));
+	return s->carry_room != NULL ? 0 : -ENOMEM;
+}
+
 static void carry_policies(struct snapshot *s, const struct snapshot *old)
 {
 	unsigned int n = spd_count(old->spd);
-	const struct spd_policy **by_name = calloc(n + 1, sizeof(by_name[0]));
+	const struct spd_policy **by_name = s->carry_room;
 
-	for (unsigned int i = 0; by_name != NULL && i < n; i++)
+	for (unsigned int i = 0; i < n; i++)
 		by_name[i] = spd_at(old->spd, i);
-	if (by_name != NULL)
-		qsort(by_name, n, sizeof(by_name[0]), compare_policies);
-	for (unsigned int i = 0; by_name != NULL && i < spd_count(s->spd); i++) {
+	qsort(by_name, n, sizeof(by_name[0]), compare_policies);
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 		const struct spd_policy **same =
 			bsearch(&p, by_name, n, sizeof(by_name[0]), compare_policies);
@@ -81,19 +88,17 @@ static void carry_policies(struct snapshot *s, const struct snapshot *old)
 			s->policy_before[i] = sum(old->policy_before, old->policy_decided,
 				(unsigned int)(*same - spd_at(old->spd, 0)));
 	}
-	free(by_name);
 }
 
 static void carry_rules(struct snapshot *s, const struct snapshot *old)
 {
 	unsigned int n = rule_set_count(old->rules);
-	const struct rule **by_name = calloc(n + 1, sizeof(by_name[0]));
+	const struct rule **by_name = s->carry_room;
 
-	for (unsigned int i = 0; by_name != NULL && i < n; i++)
+	for (unsigned int i = 0; i < n; i++)
 		by_name[i] = rule_set_at(old->rules, i);
-	if (by_name != NULL)
-		qsort(by_name, n, sizeof(by_name[0]), compare_rules);
-	for (unsigned int i = 0; by_name != NULL && i < rule_set_count(s->rules); i++) {
+	qsort(by_name, n, sizeof(by_name[0]), compare_rules);
+	for (unsigned int i = 0; i < rule_set_count(s->rules); i++) {
 		const struct rule *rule = rule_set_at(s->rules, i);
 		const struct rule **same =
 			bsearch(&rule, by_name, n, sizeof(by_name[0]), compare_rules);
@@ -102,7 +107,6 @@ static void carry_rules(struct snapshot *s, const struct snapshot *old)
 			s->rule_before[i] = sum(old->rule_before, old->rule_decided,
 				(unsigned int)(*same - rule_set_at(old->rules, 0)));
 	}
-	free(by_name);
 }
 
 void build_counts_carry(struct snapshot *s, const struct snapshot *old)

@@ -1,22 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "conf_check.h"
 #include "conf_schema.h"
 
+struct making {
+	struct conf_reader *r;
+	void (*fill)(void *arg);
+	void *arg;
+	FILE *errors;
+};
+
+static void make(void *arg)
+{
+	const struct making *m = arg;
+
+	m->fill(m->arg);
+	if (m->r->n_messages == 0)
+		conf_keys_keep(m->r);
+	else
+		conf_err_print(m->r, m->errors);
+}
+
+struct conf *conf_make(
+	struct conf_reader *r, void (*fill)(void *arg), void *arg, const char *name, FILE *errors)
+{
+	struct making m = {r, fill, arg, errors};
+	struct conf_arena *arena = conf_arena_new();
+	int rc = arena != NULL ? conf_arena_run(arena, make, &m) : -ENOMEM;
+
+	if (rc == 0 && r->n_messages == 0) {
+		r->c->arena = arena;
+		return r->c;
+	}
+	if (rc < 0)
+		fprintf(errors, "%s: out of memory while it was read\n", name);
+	conf_arena_free(arena);
+	return NULL;
+}
+
 void conf_begin(struct conf_reader *r, const char *dir)
 {
-	struct conf *c = calloc(1, sizeof(*c));
-
-	if (c == NULL)
-		abort();
-	c->arena = conf_arena_new();
-	*r = (struct conf_reader){.c = c};
-	c->tree = conf_tree_new(r, dir);
-	r->dir = c->tree->dir;
+	r->c = conf_alloc(r, 1, sizeof(*r->c));
+	r->c->tree = conf_tree_new(r, dir);
+	r->dir = r->c->tree->dir;
 }
 
 void conf_read(struct conf_reader *r)
@@ -26,42 +56,38 @@ void conf_read(struct conf_reader *r)
 	conf_check(r);
 }
 
-struct conf *conf_end(struct conf_reader *r, FILE *errors)
+struct load {
+	struct conf_reader r;
+	const char *path;
+	const struct conf *running;
+};
+
+static void load(void *arg)
 {
-	if (r->n_messages == 0) {
-		conf_keys_keep(r);
-		return r->c;
-	}
-	conf_err_print(r, errors);
-	conf_free(r->c);
-	return NULL;
+	struct load *l = arg;
+	struct conf_reader *r = &l->r;
+	const char *slash = strrchr(l->path, '/');
+	int dir_len = slash != NULL ? (int)(slash + 1 - l->path) : 0;
+	struct conf_where where = {.line = 1};
+
+	conf_begin(r, conf_format(r, "%.*s", dir_len, l->path));
+	where.file = conf_strdup(r, l->path);
+	if (!conf_file_read(r, &r->c->tree->file, l->path, where.file, where, NULL))
+		return;
+	conf_read(r);
+	if (l->running != NULL)
+		conf_check_restart(r, l->running);
 }
 
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
-	struct conf_reader r;
-	struct conf_where where = {.line = 1};
+	struct load l = {.path = path, .running = running};
 
-	if (dir == NULL)
-		abort();
-	conf_begin(&r, dir);
-	free(dir);
-	where.file = conf_strdup(&r, path);
-	if (conf_file_read(&r, &r.c->tree->file, path, where.file, where, NULL)) {
-		conf_read(&r);
-		if (running != NULL)
-			conf_check_restart(&r, running);
-	}
-	return conf_end(&r, errors);
+	return conf_make(&l.r, load, &l, path, errors);
 }
 
 void conf_free(struct conf *c)
 {
-	if (c == NULL)
-		return;
-	conf_tree_fini(c->tree);
-	conf_arena_free(c->arena);
-	free(c);
+	if (c != NULL)
+		conf_arena_free(c->arena);
 }

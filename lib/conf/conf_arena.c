@@ -1,84 +1,144 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "conf_reader.h"
+#include "conf_arena.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define STREAMS_MAX 16 // libconfig opens ten files at most, one inside the other
+
+struct link {
+	struct link *next, *before;
+};
 
 struct block {
-	struct block *next;
+	struct link link;
 	size_t size;
 	_Alignas(max_align_t) unsigned char octets[];
 };
 
+static_assert(offsetof(struct block, link) == 0, "a block is found by its link");
+
 struct conf_arena {
-	struct block *blocks;
+	struct link blocks; // of a ring
+	FILE *stream[STREAMS_MAX];
+	unsigned int n_streams;
+	jmp_buf *no_memory; // while conf_arena_run() runs
 };
 
-static void *must(void *p)
-{
-	if (p == NULL)
-		abort();
-	return p;
-}
+// Of the conf_arena_run() that runs on this thread.
+static _Thread_local struct conf_arena *current;
 
 struct conf_arena *conf_arena_new(void)
 {
-	return must(calloc(1, sizeof(struct conf_arena)));
+	struct conf_arena *arena = calloc(1, sizeof(*arena));
+
+	if (arena != NULL)
+		arena->blocks = (struct link){&arena->blocks, &arena->blocks};
+	return arena;
+}
+
+void conf_block_free(void *octets)
+{
+	struct block *b;
+
+	if (octets == NULL)
+		return;
+	b = (struct block *)((char *)octets - offsetof(struct block, octets));
+	b->link.next->before = b->link.before;
+	b->link.before->next = b->link.next;
+	explicit_bzero(b->octets, b->size);
+	free(b);
 }
 
 void conf_arena_free(struct conf_arena *arena)
 {
-	while (arena->blocks != NULL) {
-		struct block *b = arena->blocks;
-
-		arena->blocks = b->next;
-		explicit_bzero(b->octets, b->size);
-		free(b);
-	}
+	if (arena == NULL)
+		return;
+	while (arena->n_streams > 0)
+		fclose(arena->stream[--arena->n_streams]);
+	while (arena->blocks.next != &arena->blocks)
+		conf_block_free(((struct block *)arena->blocks.next)->octets);
 	free(arena);
 }
 
-void *conf_alloc(const struct conf_reader *r, size_t n, size_t size)
+int conf_arena_run(struct conf_arena *arena, void (*part)(void *arg), void *arg)
 {
-	struct conf_arena *arena = r->c->arena;
-	struct block *b;
+	struct conf_arena *outer = current;
+	jmp_buf no_memory;
+	int rc = 0;
+
+	arena->no_memory = &no_memory;
+	current = arena;
+	if (setjmp(no_memory) == 0)
+		part(arg);
+	else
+		rc = -ENOMEM;
+	current = outer;
+	return rc;
+}
+
+int conf_with_arena(void (*part)(void *arg), void *arg)
+{
+	struct conf_arena *arena = conf_arena_new();
+	int rc = arena != NULL ? conf_arena_run(arena, part, arg) : -ENOMEM;
+
+	conf_arena_free(arena);
+	return rc;
+}
+
+void *conf_block_new(size_t n, size_t size)
+{
+	struct block *b = NULL;
 	size_t total;
 
-	if (__builtin_mul_overflow(n, size, &total))
-		abort();
-	b = must(calloc(1, sizeof(*b) + total));
+	if (!__builtin_mul_overflow(n, size, &total) &&
+		!__builtin_add_overflow(total, sizeof(*b), &size))
+		b = calloc(1, size);
+	if (b == NULL)
+		longjmp(*current->no_memory, 1);
 	b->size = total;
-	b->next = arena->blocks;
-	arena->blocks = b;
+	b->link = (struct link){current->blocks.next, &current->blocks};
+	b->link.next->before = &b->link;
+	current->blocks.next = &b->link;
 	return b->octets;
 }
 
-char *conf_strdup(const struct conf_reader *r, const char *text)
+void *conf_block_resize(void *octets, size_t size)
 {
-	size_t size = strlen(text) + 1;
+	void *moved = conf_block_new(1, size);
+	size_t old;
 
-	return memcpy(conf_alloc(r, 1, size), text, size);
+	if (octets == NULL)
+		return moved;
+	old = ((struct block *)((char *)octets - offsetof(struct block, octets)))->size;
+	memcpy(moved, octets, old < size ? old : size);
+	conf_block_free(octets);
+	return moved;
 }
 
-char *conf_vformat(const struct conf_reader *r, const char *fmt, va_list ap)
+FILE *conf_stream_open(const char *path, int flags)
 {
-	char *heap;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	FILE *f = fd >= 0 && current->n_streams < STREAMS_MAX ? fdopen(fd, "r") : NULL;
 
-	if (vasprintf(&heap, fmt, ap) < 0)
-		abort();
-
-	char *text = conf_strdup(r, heap);
-
-	free(heap);
-	return text;
+	if (f != NULL) {
+		current->stream[current->n_streams++] = f;
+		return f;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (errno == ENOMEM)
+		longjmp(*current->no_memory, 1);
+	return NULL;
 }
 
-char *conf_format(const struct conf_reader *r, const char *fmt, ...)
+void conf_stream_close(FILE *f)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	char *text = conf_vformat(r, fmt, ap);
-	va_end(ap);
-	return text;
+	current->n_streams--; // the one opened last
+	fclose(f);
 }

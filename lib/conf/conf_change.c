@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_change.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "conf_request.h"
@@ -68,8 +67,6 @@ static config_setting_t *list_make(struct conf_reader *r, const struct conf_requ
 {
 	config_setting_t *list = config_setting_add(r->root, c->list->name, CONFIG_TYPE_LIST);
 
-	if (list == NULL)
-		abort();
 	list->file = c->where.file;
 	list->line = c->where.line;
 	return list;
@@ -101,8 +98,6 @@ static void add(struct conf_reader *r, const struct conf_request *c, config_sett
 	if (at < 0)
 		return;
 	item = config_setting_add(list, NULL, CONFIG_TYPE_GROUP);
-	if (item == NULL)
-		abort();
 	item->file = c->where.file;
 	item->line = c->where.line;
 	for (int i = 0; i < config_setting_length(settings); i++)
@@ -112,12 +107,8 @@ static void add(struct conf_reader *r, const struct conf_request *c, config_sett
 
 static void take_out(config_setting_t *item, const char *name)
 {
-	config_setting_t *s = conf_member(item, name);
-
-	if (s == NULL)
-		return;
-	conf_wipe(s);
-	config_setting_remove(item, name);
+	if (conf_member(item, name) != NULL)
+		config_setting_remove(item, name);
 }
 
 static void set(
@@ -151,12 +142,10 @@ static void apply(
 	if (i < 0)
 		return;
 	item = config_setting_get_elem(list, (unsigned int)i);
-	if (c->verb == CONF_SET) {
+	if (c->verb == CONF_SET)
 		set(r, item, settings);
-	} else {
-		conf_wipe(item);
+	else
 		config_setting_remove_elem(list, (unsigned int)i);
-	}
 }
 
 static void change(struct conf_reader *r, const struct conf_request *c)
@@ -169,32 +158,45 @@ static void change(struct conf_reader *r, const struct conf_request *c)
 	}
 	if (conf_text_read(r, &settings, c->settings, c->settings_len, c->settings_where))
 		apply(r, c, config_root_setting(&settings));
-	conf_file_fini(&settings);
+	config_destroy(&settings);
+}
+
+struct changing {
+	struct conf_reader r;
+	const char *name, *text;
+	size_t len;
+};
+
+static void change_all(void *arg)
+{
+	struct changing *ch = arg;
+	struct conf_reader *r = &ch->r;
+	const struct conf_tree *tree = r->running->tree;
+	struct conf_request_reader in;
+	struct conf_where start;
+	struct conf_request c;
+	unsigned int n = 0;
+
+	conf_begin(r, tree->dir);
+	conf_tree_copy(r, r->c->tree, tree);
+	r->root = config_root_setting(&r->c->tree->file);
+	start = (struct conf_where){.file = conf_show(r, ch->name), .line = 1};
+	in = (struct conf_request_reader){.r = r, .p = ch->text, .where = start};
+	if (strlen(ch->text) != ch->len)
+		conf_err_at(r, start, NULL, "NUL octet, must be text");
+	else
+		for (; conf_request_next(&in, &c); n++)
+			change(r, &c);
+	if (n == 0 && r->n_messages == 0)
+		conf_err_at(r, start, NULL, "nothing is to be changed");
+	if (r->n_messages == 0)
+		conf_read(r);
 }
 
 struct conf *conf_change(
 	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors)
 {
-	struct conf_request_reader in;
-	struct conf_where start;
-	struct conf_request c;
-	struct conf_reader r;
-	unsigned int n = 0;
+	struct changing ch = {.r.running = running, .name = name, .text = text, .len = len};
 
-	conf_begin(&r, running->tree->dir);
-	r.running = running;
-	conf_tree_copy(&r, r.c->tree, running->tree);
-	r.root = config_root_setting(&r.c->tree->file);
-	start = (struct conf_where){.file = conf_show(&r, name), .line = 1};
-	in = (struct conf_request_reader){.r = &r, .p = text, .where = start};
-	if (strlen(text) != len)
-		conf_err_at(&r, start, NULL, "NUL octet, must be text");
-	else
-		for (; conf_request_next(&in, &c); n++)
-			change(&r, &c);
-	if (n == 0 && r.n_messages == 0)
-		conf_err_at(&r, start, NULL, "nothing is to be changed");
-	if (r.n_messages == 0)
-		conf_read(&r);
-	return conf_end(&r, errors);
+	return conf_make(&ch.r, change_all, &ch, name, errors);
 }

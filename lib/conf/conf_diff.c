@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf_print_setting.h"
 #include "conf_schema.h"
 #include "hex.h"
 
 struct diff {
-	struct conf_reader *r; // texts are in its memory
+	const struct conf_reader *r; // texts are in its memory
 	conf_diff_tell *tell;
 	void *arg;
 	unsigned int n;
@@ -298,12 +299,10 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 				});
 }
 
-unsigned int conf_diff(
-	const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
+unsigned int conf_differences(const struct conf_reader *r, const struct conf *from,
+	const struct conf *to, conf_diff_tell *tell_them, void *arg)
 {
-	struct conf memory = {.arena = conf_arena_new()};
-	struct conf_reader r = {.c = &memory};
-	struct diff d = {.r = &r, .tell = tell_them, .arg = arg};
+	struct diff d = {.r = r, .tell = tell_them, .arg = arg};
 	const config_setting_t *root = config_root_setting(&to->tree->file);
 	const struct pair all = {
 		.schema = &conf_schema,
@@ -317,6 +316,28 @@ unsigned int conf_diff(
 	};
 
 	diff_group(&d, &all);
-	conf_arena_free(memory.arena);
 	return d.n;
+}
+
+struct comparing {
+	const struct conf *from, *to;
+	conf_diff_tell *tell;
+	void *arg;
+	unsigned int n;
+};
+
+static void compare_all(void *arg)
+{
+	struct comparing *c = arg;
+	const struct conf_reader r = {0};
+
+	c->n = conf_differences(&r, c->from, c->to, c->tell, c->arg);
+}
+
+int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
+{
+	struct comparing c = {.from = from, .to = to, .tell = tell_them, .arg = arg};
+	int rc = conf_with_arena(compare_all, &c);
+
+	return rc < 0 ? rc : (int)c.n;
 }

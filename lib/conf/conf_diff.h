@@ -23,6 +23,5 @@ struct conf_difference {
 typedef void conf_diff_tell(void *arg, const struct conf_difference *d);
 
 // Tells every difference. Of what has moved within its list as little as explains the new order.
-// Returns their number.
-unsigned int conf_diff(
-	const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);
+// Returns their number, or -ENOMEM.
+int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);

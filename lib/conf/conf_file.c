@@ -3,7 +3,6 @@
 // them.
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,13 +24,6 @@ struct text {
 	dev_t dev; // of the file
 	ino_t ino;
 };
-
-static void text_fini(struct text *t)
-{
-	if (t->octets != NULL)
-		explicit_bzero(t->octets, t->len);
-	free(t->octets);
-}
 
 // Where a message about opening a file goes.
 struct asker {
@@ -67,9 +59,7 @@ static bool check_stat(struct conf_reader *r, const struct stat *st, const struc
 // Reads at most size octets. False with errno if that fails.
 static bool read_all(struct text *t, int fd, size_t size)
 {
-	t->octets = calloc(1, size + 2);
-	if (t->octets == NULL)
-		return false;
+	t->octets = conf_block_new(1, size + 2);
 	while (t->len < size) {
 		ssize_t n = read(fd, t->octets + t->len, size - t->len);
 
@@ -86,23 +76,23 @@ static bool text_init(
 	struct text *t, struct conf_reader *r, const char *path, const struct asker *a)
 {
 	// Non-blocking: to open a pipe would wait for a writer.
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	FILE *f = conf_stream_open(path, O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 	bool ok = false;
 
 	*t = (struct text){0};
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	if (f == NULL || fstat(fileno(f), &st) < 0) {
 		conf_err_at(r, a->where, a->s, "%s cannot be opened: %s", a->file, strerror(errno));
 	} else if (check_stat(r, &st, a)) {
 		t->dev = st.st_dev;
 		t->ino = st.st_ino;
-		ok = read_all(t, fd, (size_t)st.st_size);
+		ok = read_all(t, fileno(f), (size_t)st.st_size);
 		if (!ok)
 			conf_err_at(r, a->where, a->s, "%s cannot be read: %s", a->file,
 				strerror(errno));
 	}
-	if (fd >= 0)
-		close(fd);
+	if (f != NULL)
+		conf_stream_close(f);
 	return ok;
 }
 
@@ -138,7 +128,7 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 		ok = false;
 	}
 	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, include);
-	text_fini(&t);
+	conf_block_free(t.octets);
 	return ok;
 }
 
@@ -149,11 +139,9 @@ static void digits_wrap(struct text *t)
 
 	if (strlen(t->octets) != t->len || hex_parse(NULL, 0, t->octets) <= 0)
 		return;
-	wrapped.octets = calloc(1, t->len + sizeof("key = \"\";\n\n"));
-	if (wrapped.octets == NULL)
-		abort();
+	wrapped.octets = conf_block_new(1, t->len + sizeof("key = \"\";\n\n"));
 	wrapped.len = (size_t)sprintf(wrapped.octets, "key = \"%s\";\n", t->octets);
-	text_fini(t);
+	conf_block_free(t->octets);
 	*t = wrapped;
 }
 
@@ -223,7 +211,7 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	if (ok)
 		digits_wrap(&t);
 	ok = ok && parse(r, file, &t, start, include);
-	text_fini(&t);
+	conf_block_free(t.octets);
 	return ok;
 }
 
@@ -237,30 +225,13 @@ static bool include_nothing(struct conf_reader *r, const char *name, struct conf
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where)
 {
-	struct text t = {.octets = calloc(1, len + 2), .len = len};
+	struct text t = {.octets = conf_block_new(1, len + 2), .len = len};
 
-	if (t.octets == NULL)
-		abort();
 	memcpy(t.octets, octets, len);
 	config_init(file);
 
 	bool ok = parse(r, file, &t, where, include_nothing);
 
-	text_fini(&t);
+	conf_block_free(t.octets);
 	return ok;
-}
-
-void conf_wipe(config_setting_t *s)
-{
-	if (s->type == CONFIG_TYPE_STRING)
-		explicit_bzero(s->value.sval, strlen(s->value.sval));
-	for (int i = 0; i < config_setting_length(s); i++)
-		conf_wipe(config_setting_get_elem(s, (unsigned int)i));
-}
-
-// What libconfig frees itself, app/wipe.c wipes.
-void conf_file_fini(config_t *file)
-{
-	conf_wipe(config_root_setting(file));
-	config_destroy(file);
 }

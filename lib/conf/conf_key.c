@@ -143,7 +143,7 @@ static bool read_key_file(
 			ok = read_cipher_key(r, item, root, sa);
 		}
 	}
-	conf_file_fini(&file);
+	config_destroy(&file);
 	return ok;
 }
 
@@ -175,8 +175,7 @@ static void keep(config_setting_t *item, struct conf_where where, const char *na
 	for (unsigned int i = 0; i < len; i++)
 		sprintf(digits + 2 * i, "%02x", octets[i]);
 	s = config_setting_add(item, name, CONFIG_TYPE_STRING);
-	if (s == NULL || !config_setting_set_string(s, digits))
-		abort();
+	config_setting_set_string(s, digits);
 	s->file = where.file;
 	s->line = where.line;
 	explicit_bzero(digits, sizeof(digits));

@@ -9,8 +9,9 @@
 void conf_print(const struct conf *c, FILE *out);
 
 // The SAs and policies that the other end of the tunnels needs: directions and ends exchanged.
-void conf_print_peer(const struct conf *c, FILE *out);
+// Returns 0 or -ENOMEM.
+int conf_print_peer(const struct conf *c, FILE *out);
 
 // The changes (conf_change.h) that make what runs out of what is in the file. What a change cannot
-// do is a comment. Returns the number of differences.
-unsigned int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out);
+// do is a comment. Returns the number of differences, or -ENOMEM.
+int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out);

@@ -16,10 +16,12 @@ struct changed {
 };
 
 struct changes {
-	struct conf_reader r; // texts are in its memory
+	struct conf_reader r;
+	const struct conf *file, *running;
 	FILE *out;
 	struct changed *items;
 	size_t n, room;
+	unsigned int n_different;
 };
 
 static int compare(const void *a, const void *b)
@@ -34,9 +36,7 @@ static void add(struct changes *c, const struct conf_difference *d)
 {
 	if (c->n == c->room) {
 		c->room = c->room * 2 + 16;
-		c->items = reallocarray(c->items, c->room, sizeof(c->items[0]));
-		if (c->items == NULL)
-			abort();
+		c->items = conf_block_resize(c->items, c->room * sizeof(c->items[0]));
 	}
 	c->items[c->n++] = (struct changed){
 		conf_strdup(&c->r, d->noun), conf_strdup(&c->r, d->name), d->kind == CONF_ADDED};
@@ -98,18 +98,22 @@ static void print_list(
 	}
 }
 
-unsigned int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
+static void print_all(void *arg)
 {
-	struct conf memory = {.arena = conf_arena_new()};
-	struct changes c = {.r = {.c = &memory}, .out = out};
-	unsigned int n = conf_diff(file, running, note, &c);
+	struct changes *c = arg;
 
-	if (c.n > 0)
-		sort(&c);
+	c->n_different = conf_differences(&c->r, c->file, c->running, note, c);
+	if (c->n > 0)
+		sort(c);
 	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++)
 		if (o->shape == CONF_LIST)
-			print_list(&c, o, running->tree);
-	free(c.items);
-	conf_arena_free(memory.arena);
-	return n;
+			print_list(c, o, c->running->tree);
+}
+
+int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
+{
+	struct changes c = {.file = file, .running = running, .out = out};
+	int rc = conf_with_arena(print_all, &c);
+
+	return rc < 0 ? rc : (int)c.n_different;
 }

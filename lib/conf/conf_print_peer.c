@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The other end of a configuration: each SA has the same SPI, algorithms and keys there, the other
 // direction, and its ends exchanged; each policy its selectors exchanged.
-#include <stdlib.h>
 #include <string.h>
 
 #include "conf_print.h"
 #include "conf_print_setting.h"
 
+// The memory of the name it had goes with the arena.
 static void rename_to(config_setting_t *s, const char *name)
 {
-	char *copy = strdup(name);
-
-	if (copy == NULL)
-		abort();
-	free(s->name);
-	s->name = copy;
+	s->name = conf_strdup(NULL, name);
 }
 
 static void swap(config_setting_t *group, const char *a_name, const char *b_name)
@@ -76,16 +71,13 @@ static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *it
 static void first_only(config_setting_t *policy)
 {
 	config_setting_t *out = conf_member(policy, "out");
-	char *name;
+	const char *name;
 
 	if (out == NULL || !config_setting_is_aggregate(out))
 		return;
-	name = strdup(config_setting_get_string_elem(out, 0));
-	if (name == NULL)
-		abort();
+	name = conf_strdup(NULL, config_setting_get_string_elem(out, 0));
 	config_setting_remove(policy, "out");
 	config_setting_set_string(config_setting_add(policy, "out", CONFIG_TYPE_STRING), name);
-	free(name);
 }
 
 static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
@@ -103,33 +95,43 @@ static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *ro
 	void (*mirror)(const struct conf *c, unsigned int i, config_setting_t *item),
 	const char *const *key_files)
 {
-	const struct conf_reader r = {.c = (struct conf *)c};
 	const config_setting_t *list = conf_member(config_root_setting(&c->tree->file), name);
 	config_setting_t *copy;
 
 	if (list == NULL)
 		return;
-	copy = conf_tree_add(&r, root, list);
+	copy = conf_tree_add(NULL, root, list);
 	for (int i = 0; i < config_setting_length(copy); i++)
 		mirror(c, (unsigned int)i, config_setting_get_elem(copy, (unsigned int)i));
 	conf_print_list(out, copy, key_files);
 }
 
-void conf_print_peer(const struct conf *c, FILE *out)
+struct printing {
+	const struct conf *c;
+	FILE *out;
+};
+
+static void print_all(void *arg)
 {
+	const struct printing *p = arg;
+	const struct conf *c = p->c;
 	config_t peer;
 
 	config_init(&peer);
 	fputs("# The other end of the tunnels: @include this file in its configuration, which adds "
 	      "ports and routes.\n",
-		out);
+		p->out);
 	for (unsigned int i = 0; i < c->n_sas; i++)
 		if (ip_addr_is_none(&c->sas[i].remote))
-			fprintf(out,
+			fprintf(p->out,
 				"# sa \"%s\": replace local = \"any\" by the address of that "
 				"end\n",
 				c->sas[i].name);
-	print_mirrored(c, out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files);
-	print_mirrored(c, out, config_root_setting(&peer), "policies", mirror_policy, NULL);
-	conf_file_fini(&peer);
+	print_mirrored(c, p->out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files);
+	print_mirrored(c, p->out, config_root_setting(&peer), "policies", mirror_policy, NULL);
+}
+
+int conf_print_peer(const struct conf *c, FILE *out)
+{
+	return conf_with_arena(print_all, &(struct printing){c, out});
 }

@@ -8,6 +8,7 @@
 #include <libconfig.h>
 
 #include "conf.h"
+#include "conf_arena.h"
 
 struct conf_message;
 struct conf_seen;
@@ -24,11 +25,7 @@ struct conf_reader {
 	bool routes_known; // every route was accepted
 };
 
-// conf_arena.c: memory that lives as long as the configuration and is wiped with it. There is no
-// going on without memory (libconfig does not check either), so these abort instead of failing.
-
-struct conf_arena *conf_arena_new(void);
-void conf_arena_free(struct conf_arena *arena);
+// conf_text.c: memory of the arena that runs (conf_arena.h), as texts and lists.
 
 // Zeroed memory for n things of size octets.
 void *conf_alloc(const struct conf_reader *r, size_t n, size_t size);
@@ -78,19 +75,13 @@ void conf_nearest_try(struct conf_nearest *n, const char *word);
 
 // Reads a file, called shown in messages, and what it includes; refuses what others can read.
 // Problems with the file itself are reported at where, on setting s (may be NULL). The caller hands
-// *file to conf_file_fini() in any case. True if the file could be parsed.
+// *file to config_destroy() in any case. True if the file could be parsed.
 bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
 	struct conf_where where, config_setting_t *s);
 
 // Reads a text, which begins at where; nothing can be included. Otherwise the same.
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where);
-
-// Wipes and frees.
-void conf_file_fini(config_t *file);
-
-// Wipes the strings of a setting and of those in it.
-void conf_wipe(config_setting_t *s);
 
 // conf_tree.c: the settings of a configuration outlive its reading, for conf_change() and
 // conf_diff().
@@ -112,19 +103,18 @@ void conf_tree_copy(
 config_setting_t *conf_tree_add(
 	const struct conf_reader *r, config_setting_t *to, const config_setting_t *from);
 
-// Wipes and frees.
-void conf_tree_fini(struct conf_tree *tree);
+// conf.c: what conf_load() and conf_change() have in common.
 
-// conf.c: what conf_load() and conf_change() begin and end with.
+// Runs fill(arg) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
+// errors all that was wrong with it, or that there was no memory for it, which goes by that name.
+struct conf *conf_make(
+	struct conf_reader *r, void (*fill)(void *arg), void *arg, const char *name, FILE *errors);
 
 // A configuration whose files are in that folder, without its settings.
 void conf_begin(struct conf_reader *r, const char *dir);
 
 // Makes the configuration out of the settings in its tree, and checks it.
 void conf_read(struct conf_reader *r);
-
-// The configuration; or NULL after all messages were written and everything was freed.
-struct conf *conf_end(struct conf_reader *r, FILE *errors);
 
 // conf_read.c
 

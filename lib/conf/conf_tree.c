@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stdlib.h>
-
 #include "conf_reader.h"
 
 struct conf_tree *conf_tree_new(const struct conf_reader *r, const char *dir)
@@ -9,11 +7,6 @@ struct conf_tree *conf_tree_new(const struct conf_reader *r, const char *dir)
 
 	tree->dir = conf_strdup(r, dir);
 	return tree;
-}
-
-void conf_tree_fini(struct conf_tree *tree)
-{
-	conf_file_fini(&tree->file);
 }
 
 // Names of files lie in the arena: those of another configuration are copied.
@@ -35,8 +28,6 @@ static config_setting_t *copy(struct files *f, config_setting_t *to, const confi
 {
 	config_setting_t *s = config_setting_add(to, from->name, from->type);
 
-	if (s == NULL)
-		abort();
 	s->format = from->format;
 	s->line = from->line;
 	s->file = our_name(f, from->file);

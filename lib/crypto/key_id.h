@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A name for a key by which it is known again, and which does not give it away: its SHA-256. Any
-// thread.
+// thread; allocates nothing, so it cannot fail.
 #pragma once
 
 #include <stdbool.h>

@@ -97,6 +97,7 @@ struct snapshot {
 	struct sa_path **path;
 	// By index of policy and of rule: what the same one had counted in snapshots that are gone.
 	struct decided *policy_before, *rule_before;
+	void *carry_room; // for build_counts_carry(), which must not fail; NULL for the first one
 
 	struct sa_out **dummies; // those of sa_out that have dummies
 	uint32_t n_dummies;

@@ -7,7 +7,7 @@
 #define BUCKETS_MIN 64
 
 // What is counted under one name. It stays when the SAs have gone: 64 octets for each key that has
-// been used.
+// been used, none for others.
 struct record {
 	struct record *next; // in its bucket
 	struct key_id name;  // sa_identity_numbers()
@@ -23,13 +23,6 @@ struct sa_registry {
 	unsigned int shares;
 };
 
-static void *must(void *p)
-{
-	if (p == NULL)
-		abort();
-	return p;
-}
-
 static struct record **bucket_of(const struct sa_registry *r, const struct key_id *name)
 {
 	uint32_t hash;
@@ -38,12 +31,16 @@ static struct record **bucket_of(const struct sa_registry *r, const struct key_i
 	return &r->bucket[hash & (r->n_buckets - 1)];
 }
 
+// Without memory the buckets stay as they are, which is slower.
 static void grow(struct sa_registry *r, unsigned int n_buckets)
 {
+	struct record **bucket = calloc(n_buckets, sizeof(struct record *));
 	struct sa_registry old = *r;
 
+	if (bucket == NULL)
+		return;
 	r->n_buckets = n_buckets;
-	r->bucket = must(calloc(n_buckets, sizeof(struct record *)));
+	r->bucket = bucket;
 	for (unsigned int i = 0; i < old.n_buckets; i++)
 		while (old.bucket[i] != NULL) {
 			struct record *record = old.bucket[i];
@@ -58,11 +55,16 @@ static void grow(struct sa_registry *r, unsigned int n_buckets)
 
 struct sa_registry *sa_registry_new(void)
 {
-	struct sa_registry *r = must(calloc(1, sizeof(*r)));
+	struct sa_registry *r = calloc(1, sizeof(*r));
 
+	if (r == NULL)
+		return NULL;
 	grow(r, BUCKETS_MIN);
 	r->shares = 1;
-	return r;
+	if (r->bucket != NULL)
+		return r;
+	free(r);
+	return NULL;
 }
 
 struct sa_registry *sa_registry_share(struct sa_registry *r)
@@ -86,25 +88,64 @@ void sa_registry_free(struct sa_registry *r)
 	free(r);
 }
 
-// Makes it if there is none.
-static struct record *record_of(
-	struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+static struct key_id name_of(enum crypto_dir direction, const struct sa_params *p)
 {
 	const struct sa_identity identity = sa_identity_of(direction, p);
-	const struct key_id name = sa_identity_numbers(&identity);
-	struct record *record = *bucket_of(r, &name);
 
-	while (record != NULL && !key_id_equal(&record->name, &name))
+	return sa_identity_numbers(&identity);
+}
+
+// NULL: there is none.
+static struct record *record_find(const struct sa_registry *r, const struct key_id *name)
+{
+	struct record *record = *bucket_of(r, name);
+
+	while (record != NULL && !key_id_equal(&record->name, name))
 		record = record->next;
+	return record;
+}
+
+// Makes it if there is none. NULL without memory.
+static struct record *record_get(
+	struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+{
+	const struct key_id name = name_of(direction, p);
+	struct record *record = record_find(r, &name);
+
 	if (record != NULL)
 		return record;
+	record = calloc(1, sizeof(*record));
+	if (record == NULL)
+		return NULL;
 	if (++r->n_records > r->n_buckets)
 		grow(r, 2 * r->n_buckets);
-	record = must(calloc(1, sizeof(*record)));
 	record->name = name;
 	record->next = *bucket_of(r, &name);
 	*bucket_of(r, &name) = record;
 	return record;
+}
+
+// The record of an SA that was taken, which is there as long as the SA.
+static struct record *record_of(
+	const struct sa_registry *r, enum crypto_dir direction, const struct sa *sa)
+{
+	const struct key_id name = name_of(direction, &sa->asked);
+
+	return record_find(r, &name);
+}
+
+// Removes a record of a key that nobody has used.
+static void record_prune(struct sa_registry *r, struct record *record)
+{
+	struct record **at = bucket_of(r, &record->name);
+
+	if (record->first != NULL || record->used > 0)
+		return;
+	while (*at != record)
+		at = &(*at)->next;
+	*at = record->next;
+	r->n_records--;
+	free(record);
 }
 
 static struct sa *find(const struct record *record, const struct sa_params *p)
@@ -144,38 +185,42 @@ static struct sa_in *in_of(struct sa *sa)
 
 static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
 
-struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
+static struct sa *sa_new(enum crypto_dir direction, const struct sa_params *p)
 {
-	struct record *record = record_of(r, CRYPTO_SEAL, p);
-	struct sa *sa = find(record, p);
+	struct sa_out *out = direction == CRYPTO_SEAL ? sa_out_new(p) : NULL;
+	struct sa_in *in = direction == CRYPTO_OPEN ? sa_in_new(p) : NULL;
 
+	return out != NULL ? &out->sa : in != NULL ? &in->sa : NULL;
+}
+
+static struct sa *take(struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+{
+	struct record *record = record_get(r, direction, p);
+	struct sa *sa;
+
+	if (record == NULL)
+		return NULL;
+	sa = find(record, p);
 	if (sa == NULL) {
-		struct sa_out *out = sa_out_new(p);
-
-		if (out == NULL)
+		sa = sa_new(direction, p);
+		if (sa == NULL) {
+			record_prune(r, record);
 			return NULL;
-		sa = &out->sa;
+		}
 		add(record, sa);
 	}
 	sa->refs++;
-	return out_of(sa);
+	return sa;
+}
+
+struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
+{
+	return out_of(take(r, CRYPTO_SEAL, p));
 }
 
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p)
 {
-	struct record *record = record_of(r, CRYPTO_OPEN, p);
-	struct sa *sa = find(record, p);
-
-	if (sa == NULL) {
-		struct sa_in *in = sa_in_new(p);
-
-		if (in == NULL)
-			return NULL;
-		sa = &in->sa;
-		add(record, sa);
-	}
-	sa->refs++;
-	return in_of(sa);
+	return in_of(take(r, CRYPTO_OPEN, p));
 }
 
 // It carries on what another one was at: what counts against its lifetime, too.
@@ -197,7 +242,7 @@ void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
-	record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+	record = record_of(r, CRYPTO_SEAL, &sa->sa);
 	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
@@ -219,7 +264,7 @@ void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
-	record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+	record = record_of(r, CRYPTO_OPEN, &sa->sa);
 	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
@@ -237,10 +282,11 @@ void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
 
 	if (--sa->sa.refs > 0)
 		return;
-	record = record_of(r, CRYPTO_SEAL, &sa->sa.asked);
+	record = record_of(r, CRYPTO_SEAL, &sa->sa);
 	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
 	take_out(record, &sa->sa);
 	sa_out_free(sa);
+	record_prune(r, record);
 }
 
 // Marks what an old SA may have accepted after its successors had begun behind it: in the passes
@@ -260,10 +306,11 @@ void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
 
 	if (--sa->sa.refs > 0)
 		return;
-	record = record_of(r, CRYPTO_OPEN, &sa->sa.asked);
+	record = record_of(r, CRYPTO_OPEN, &sa->sa);
 	take_out(record, &sa->sa);
 	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
 	if (sa->sa.begun)
 		close_gap(record, replay_top(&sa->replay));
 	sa_in_free(sa);
+	record_prune(r, record);
 }

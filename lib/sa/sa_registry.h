@@ -15,7 +15,7 @@
 
 struct sa_registry;
 
-// Aborts without memory, as lib/conf does: there is no configuration then either.
+// NULL without memory.
 struct sa_registry *sa_registry_new(void);
 
 // The same one, which has to be freed once more. SAs hold nothing: who takes them shares it.
@@ -25,7 +25,8 @@ struct sa_registry *sa_registry_share(struct sa_registry *r);
 void sa_registry_free(struct sa_registry *r);
 
 // The SA that is described, from among those there are or a new one, to be given back once for each
-// time. The padding of p has to be zero. NULL with errno as of sa_out_new().
+// time. The padding of p has to be zero. NULL with errno as of sa_out_new(), and nothing has
+// changed. What follows allocates nothing.
 struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p);
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p);
 

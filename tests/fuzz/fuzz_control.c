@@ -76,13 +76,12 @@ static void take(struct control_socket *s, bool *serving)
 
 static void answer(struct control_socket *s, bool *serving, size_t len, uint64_t now_ms)
 {
-	char *text = calloc(1, len + 1);
+	static char text[UINT8_MAX * 4096 + 1];
 
-	assert_non_null(text);
+	memset(text, 'a', len);
+	text[len] = '\0';
 	if (*serving)
-		control_socket_answer(s, text, len, now_ms);
-	else
-		free(text);
+		control_socket_answer(s, "ok", text, now_ms);
 	*serving = false;
 }
 

@@ -37,6 +37,11 @@ static void write_files(void)
 
 typedef void printer(const struct conf *c, FILE *out);
 
+static void print_peer(const struct conf *c, FILE *out)
+{
+	assert_int_equal(conf_print_peer(c, out), 0);
+}
+
 // To be freed.
 static char *printed(printer *print, const struct conf *c)
 {
@@ -116,7 +121,7 @@ static void test_peer(void **state)
 	(void)state;
 	write_files();
 	c = conf_dir_load_good("print.conf");
-	out = printed(conf_print_peer, c);
+	out = printed(print_peer, c);
 	assert_true(asprintf(&whole, "%s%s", ports, out) > 0);
 	peer = reread(whole);
 	assert_int_equal(peer->sas[0].direction, CONF_IN);
