@@ -192,10 +192,13 @@ static enum drop decide_anew(
 static enum drop refused(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
 {
+	enum drop d;
+
 	if (!firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // the flow's, which is not asked any more
-	return decide(w, p, fp, RULE_INVALID);
+	d = forward_find(w, p);
+	return d == DROP_NONE ? decide(w, p, fp, RULE_INVALID) : d;
 }
 
 // Who has the flow that a packet begins: the peer that sent it, or the port.

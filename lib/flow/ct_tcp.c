@@ -112,7 +112,7 @@ static bool reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
 		return false;
 	store(&f->created, now);
 	for (unsigned int dir = 0; dir < 2; dir++) {
-		store(&f->dir[dir].generation, 0);
+		flow_decision_forget(f, dir);
 		atomic_store_explicit(&f->dir[dir].packets, 0, memory_order_relaxed);
 		atomic_store_explicit(&f->dir[dir].octets, 0, memory_order_relaxed);
 		atomic_store_explicit(&f->syn[dir].valid, false, memory_order_relaxed);

@@ -66,15 +66,16 @@ union flow_deciders {
 };
 
 struct flow_dir {
-	_Atomic uint32_t generation; // of the snapshot that the decision belongs to
-	_Atomic uint32_t seen;       // when the last packet came, ms
+	// Of the decision: generation of the snapshot that it belongs to, and times FLOW_WRITTEN
+	// how often it has been written or forgotten.
+	_Atomic uint64_t mark;
 	_Atomic uint64_t by;         // union flow_deciders
-	_Atomic(struct sa_out *) sa_out;
-	_Atomic(const struct nexthop *) nexthop;
+	_Atomic uintptr_t egress;    // a struct nexthop, or with FLOW_PROTECT a struct sa_out
 	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
 	_Atomic uint32_t edge;       // right edge of the widest window that was offered
 	_Atomic uint32_t max_ack;    // highest acknowledgement sent
 	_Atomic uint32_t max_window; // widest window offered, scaled
+	_Atomic uint32_t seen;       // when the last packet came, ms
 	_Atomic uint64_t packets;
 	_Atomic uint64_t octets; // of IP packets
 };
@@ -112,30 +113,51 @@ static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
 // What the slow path found for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;
-	struct sa_out *sa_out; // the SA that protects them; NULL: they go in clear
-	const struct nexthop *nexthop;
-	const struct sa_in *sa_in; // the SA that they come out of; NULL: they come in clear
+	struct sa_out *sa_out;         // the SA that protects them; NULL: they go in clear
+	const struct nexthop *nexthop; // of those that do; else it is not kept
+	const struct sa_in *sa_in;     // the SA that they come out of; NULL: they come in clear
 	uint8_t verdict;
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
+#define FLOW_WRITTEN  (UINT64_C(1) << 32)
+#define FLOW_PROTECT  1u
+
+static inline uint32_t flow_mark_generation(uint64_t mark)
+{
+	return (uint32_t)mark;
+}
+
+// The mark of what is written next.
+static inline uint64_t flow_mark_next(uint64_t mark, uint32_t generation)
+{
+	return ((mark + FLOW_WRITTEN) & ~(uint64_t)UINT32_MAX) | generation;
+}
 
 // Worker. Reads the decision for a direction. False if there is none of this generation (1 to
-// UINT32_MAX - 1): it has to be made anew.
+// UINT32_MAX - 1), or another worker has written it in the meantime, maybe for the same generation:
+// it has to be made anew.
 static inline bool flow_decision_get(
 	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
 {
 	const struct flow_dir *fd = &f->dir[dir];
+	uint64_t mark = atomic_load_explicit(&fd->mark, memory_order_acquire);
+	uintptr_t egress;
 
-	if (atomic_load_explicit(&fd->generation, memory_order_acquire) != generation)
+	if (flow_mark_generation(mark) != generation)
 		return false;
-	// Acquire keeps the second look at the generation behind them.
+	// Acquire keeps the second look at the mark behind them.
 	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
-	d->sa_out = atomic_load_explicit(&fd->sa_out, memory_order_acquire);
-	d->nexthop = atomic_load_explicit(&fd->nexthop, memory_order_acquire);
+	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
 	d->sa_in = atomic_load_explicit(&f->sa_in[dir], memory_order_acquire);
 	d->verdict = atomic_load_explicit(&f->verdict[dir], memory_order_acquire);
-	return atomic_load_explicit(&fd->generation, memory_order_relaxed) == generation;
+	d->sa_out = NULL;
+	d->nexthop = NULL;
+	if ((egress & FLOW_PROTECT) != 0)
+		d->sa_out = (struct sa_out *)(egress - FLOW_PROTECT);
+	else
+		d->nexthop = (const struct nexthop *)egress;
+	return atomic_load_explicit(&fd->mark, memory_order_relaxed) == mark;
 }
 
 // Worker. Stores a decision, unless another worker is about to: each then goes by its own.
@@ -143,19 +165,37 @@ static inline void flow_decision_set(
 	struct flow *f, unsigned int dir, uint32_t generation, const struct flow_decision *d)
 {
 	struct flow_dir *fd = &f->dir[dir];
-	uint32_t old = atomic_load_explicit(&fd->generation, memory_order_relaxed);
+	uint64_t old = atomic_load_explicit(&fd->mark, memory_order_relaxed);
+	uint64_t deciding = flow_mark_next(old, FLOW_DECIDING);
+	uintptr_t egress =
+		d->sa_out != NULL ? (uintptr_t)d->sa_out + FLOW_PROTECT : (uintptr_t)d->nexthop;
 
-	if (old == FLOW_DECIDING ||
-		!atomic_compare_exchange_strong_explicit(&fd->generation, &old, FLOW_DECIDING,
-			memory_order_acquire, memory_order_relaxed))
+	if (flow_mark_generation(old) == FLOW_DECIDING ||
+		!atomic_compare_exchange_strong_explicit(
+			&fd->mark, &old, deciding, memory_order_acquire, memory_order_relaxed))
 		return;
 	// Release keeps them behind the mark.
 	atomic_store_explicit(&fd->by, d->by.all, memory_order_release);
-	atomic_store_explicit(&fd->sa_out, d->sa_out, memory_order_release);
-	atomic_store_explicit(&fd->nexthop, d->nexthop, memory_order_release);
+	atomic_store_explicit(&fd->egress, egress, memory_order_release);
 	atomic_store_explicit(&f->sa_in[dir], d->sa_in, memory_order_release);
 	atomic_store_explicit(&f->verdict[dir], d->verdict, memory_order_release);
-	atomic_store_explicit(&fd->generation, generation, memory_order_release);
+	if (!atomic_compare_exchange_strong_explicit(&fd->mark, &deciding,
+		    flow_mark_next(deciding, generation), memory_order_release,
+		    memory_order_relaxed)) // forgotten before it was there
+		atomic_store_explicit(&fd->mark, flow_mark_next(deciding, 0), memory_order_release);
+}
+
+// Worker. The decision must be made anew, also one that another worker is about to store.
+static inline void flow_decision_forget(struct flow *f, unsigned int dir)
+{
+	_Atomic uint64_t *mark = &f->dir[dir].mark;
+	uint64_t old = atomic_load_explicit(mark, memory_order_relaxed), next;
+
+	do
+		next = flow_mark_next(
+			old, flow_mark_generation(old) == FLOW_DECIDING ? FLOW_DECIDING : 0);
+	while (!atomic_compare_exchange_weak_explicit(
+		mark, &old, next, memory_order_relaxed, memory_order_relaxed));
 }
 
 static inline uint32_t flow_word(const struct flow *f)

@@ -97,7 +97,8 @@ static void view(struct flow_view *v, const struct flow *f, uint32_t word, uint3
 	};
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		const struct flow_dir *d = &f->dir[dir];
-		uint32_t generation = atomic_load_explicit(&d->generation, memory_order_relaxed);
+		uint32_t generation =
+			flow_mark_generation(atomic_load_explicit(&d->mark, memory_order_relaxed));
 
 		v->packets[dir] = read_counter(&d->packets);
 		v->octets[dir] = read_counter(&d->octets);

@@ -4,7 +4,7 @@
 // or three workers bring packets of one TCP or UDP flow to it, in every state, while it is removed.
 // Whatever the order: a fact that was learnt stays as long as the connection, the state is that of
 // the facts, what is dead stays dead and dies once, the flow counts for its source exactly while it
-// says so; and a decision is never mixed from those of two snapshots.
+// says so; and a decision is never mixed from two, of one snapshot or of two.
 #include "ct_tcp.c"
 
 #include <netinet/in.h>
@@ -26,7 +26,8 @@ enum act {
 	RST,      // of the client
 	SYN_NEW,  // of the client, for its next connection
 	REMOVE,
-	DECIDE_1, // for snapshot 1
+	DECIDE_1,       // for snapshot 1
+	DECIDE_1_CLEAR, // the same, but otherwise
 	DECIDE_2,
 	READ_1, // the decision for snapshot 1
 	READ_2,
@@ -73,6 +74,14 @@ static const struct scenario scenarios[] = {
 		{DOES(DECIDE_2, NOTHING), DOES(READ_1, READ_2), DOES(READ_2, READ_1)}},
 	{IPPROTO_UDP, BEFORE(ASK),
 		{DOES(DECIDE_1, NOTHING), DOES(DECIDE_2, NOTHING), DOES(READ_1, READ_2)}},
+	{IPPROTO_UDP, BEFORE(ASK),
+		{DOES(DECIDE_1, NOTHING), DOES(DECIDE_1_CLEAR, NOTHING), DOES(READ_1, READ_1)}},
+	{IPPROTO_UDP, BEFORE(ASK, DECIDE_1),
+		{DOES(DECIDE_1_CLEAR, DECIDE_1), DOES(READ_1, NOTHING), DOES(NOTHING, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, RST, DECIDE_1),
+		{DOES(SYN_NEW, NOTHING), DOES(DECIDE_1_CLEAR, NOTHING), DOES(READ_1, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, RST),
+		{DOES(SYN_NEW, NOTHING), DOES(DECIDE_1_CLEAR, NOTHING), DOES(DECIDE_1, READ_1)}},
 };
 
 static struct model {
@@ -133,10 +142,12 @@ static struct flow_pkt packet(enum act act, uint8_t proto)
 	return p;
 }
 
-static void decide(uint32_t generation)
+static void decide(uint32_t generation, bool clear)
 {
-	void *all = (void *)(uintptr_t)generation;
-	const struct flow_decision d = {{.all = generation}, all, all, all, (uint8_t)generation};
+	uint32_t value = 2 * generation + clear;
+	void *all = (void *)(uintptr_t)(64 * value);
+	const struct flow_decision d = {
+		{.all = value}, clear ? NULL : all, clear ? all : NULL, all, (uint8_t)value};
 
 	flow_decision_set(&model->flow, CLIENT, generation, &d);
 }
@@ -144,12 +155,15 @@ static void decide(uint32_t generation)
 static void read_decision(uint32_t generation)
 {
 	struct flow_decision d;
+	uintptr_t all;
 
 	if (!flow_decision_get(&model->flow, CLIENT, generation, &d))
 		return;
-	explore_assert(d.by.all == generation && (uintptr_t)d.sa_out == generation &&
-		       (uintptr_t)d.nexthop == generation && (uintptr_t)d.sa_in == generation &&
-		       d.verdict == generation);
+	all = 64 * d.by.all;
+	explore_assert(
+		d.by.all / 2 == generation && d.verdict == d.by.all && (uintptr_t)d.sa_in == all);
+	explore_assert((uintptr_t)d.sa_out == (d.by.all % 2 == 0 ? all : 0));
+	explore_assert((uintptr_t)d.nexthop == (d.by.all % 2 == 0 ? 0 : all));
 }
 
 // What a packet that is accepted has said by then, unless the next connection has begun.
@@ -183,8 +197,9 @@ static void act(enum act act, uint8_t proto, uint32_t *learnt)
 		model->removed += flow_unlink(table, &worker, &model->flow);
 		break;
 	case DECIDE_1:
+	case DECIDE_1_CLEAR:
 	case DECIDE_2:
-		decide(1 + (act == DECIDE_2));
+		decide(1 + (act == DECIDE_2), act == DECIDE_1_CLEAR);
 		break;
 	case READ_1:
 	case READ_2:

@@ -69,7 +69,7 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {{{1, 6, 7}}, (void *)2, (void *)3, (void *)4, 5}, out = {0};
+	struct flow_decision in = {{{1, 6, 7}}, (void *)64, NULL, (void *)4, 5}, out = {0};
 	struct flow *f;
 	struct flows s;
 
@@ -85,6 +85,20 @@ static void test_decision(void **state)
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
 	assert_false(flow_decision_get(f, 0, 1, &out));
+	assert_true(flow_decision_get(f, 0, 2, &out));
+	in.sa_out = NULL;
+	in.nexthop = (void *)32;
+	flow_decision_set(f, 0, 2, &in);
+	assert_true(flow_decision_get(f, 0, 2, &out));
+	assert_memory_equal(&in, &out, offsetof(struct flow_decision, verdict) + 1);
+	in.sa_out = (void *)64; // its path has the next hop
+	flow_decision_set(f, 0, 2, &in);
+	assert_true(flow_decision_get(f, 0, 2, &out));
+	assert_ptr_equal(out.sa_out, in.sa_out);
+	assert_null(out.nexthop);
+	flow_decision_forget(f, 0);
+	assert_false(flow_decision_get(f, 0, 2, &out));
+	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	flows_fini(&s);
 }
