@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 
 #include "event_log.h"
 #include "log.h"
+#include "state_file.h"
+#include "unix_socket.h"
 
 #define ASK_MS    2000 // until a client has sent its request
 #define TAKE_MS   2000 // until it has taken another piece of the answer
@@ -67,10 +70,8 @@ static int make(struct control_socket *s, const struct conf *conf, struct sockad
 	if (s->fd < 0)
 		return -errno;
 	unlink(addr->sun_path); // of a daemon that was killed: there is one of an instance
-	// Until the mode is set nobody else can connect, as far as the umask is like others.
-	if (bind(s->fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0 ||
-		chmod(addr->sun_path, 0660) < 0 ||
-		chown(addr->sun_path, user != NULL ? user->pw_uid : (uid_t)-1, s->group) < 0 ||
+	if (unix_socket_bind(s->fd, addr, 0660) < 0 ||
+		lchown(addr->sun_path, user != NULL ? user->pw_uid : (uid_t)-1, s->group) < 0 ||
 		listen(s->fd, CONTROL_CLIENTS_MAX) < 0)
 		return -errno;
 	if (s->group != (gid_t)-1)
@@ -81,11 +82,17 @@ static int make(struct control_socket *s, const struct conf *conf, struct sockad
 int control_socket_open(struct control_socket *s, const struct conf *conf)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char why[PATH_MAX + 256];
 	int rc;
 
 	*s = (struct control_socket){.fd = -1, .group = control_socket_group(conf)};
 	if (conf->control_group != NULL && s->group == (gid_t)-1)
 		return -EIO;
+	if (folder_check(rte_eal_get_runtime_dir(), conf, "others could replace the control socket",
+		    why, sizeof(why)) < 0) {
+		log_error("%s", why);
+		return -EIO;
+	}
 	rc = make(s, conf, &addr);
 	if (rc == 0)
 		return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "metrics.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,7 +166,8 @@ static struct MHD_Daemon *serve(struct endpoint *e, int fd)
 
 static void endpoint_start(struct endpoint *e)
 {
-	int fd = metrics_listen(&e->address);
+	char why[512] = "its server does not start";
+	int fd = metrics_listen(&e->address, e->g->conf, why, sizeof(why));
 
 	if (fd >= 0)
 		e->server = serve(e, fd);
@@ -175,7 +175,7 @@ static void endpoint_start(struct endpoint *e)
 		log_info("metrics: listens on %s", e->address.name);
 	else if (e->server == NULL && !e->failed)
 		log_warn("metrics: cannot listen on %s: %s; tried again every %u seconds",
-			e->address.name, strerror(errno), RETRY_MS / 1000);
+			e->address.name, why, RETRY_MS / 1000);
 	e->failed = e->server == NULL;
 	if (e->failed && fd >= 0) {
 		metrics_unlisten(&e->address);

@@ -5,10 +5,12 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_byteorder.h>
+
+#include "state_file.h"
+#include "unix_socket.h"
 
 #define LISTEN_BACKLOG 16
 
@@ -67,15 +69,32 @@ static bool remove_stale(const struct metrics_address *a)
 	return stale;
 }
 
-static bool bind_at(int fd, const struct metrics_address *a)
+static int bind_once(int fd, const struct metrics_address *a)
 {
-	const struct sockaddr *addr = (const struct sockaddr *)&a->any;
-
-	return bind(fd, addr, a->len) == 0 ||
-	       (errno == EADDRINUSE && remove_stale(a) && bind(fd, addr, a->len) == 0);
+	return is_unix(a) ? unix_socket_bind(fd, &a->unix_path, a->mode)
+			  : bind(fd, (const struct sockaddr *)&a->any, a->len);
 }
 
-int metrics_listen(const struct metrics_address *a)
+static bool bind_at(int fd, const struct metrics_address *a)
+{
+	return bind_once(fd, a) == 0 ||
+	       (errno == EADDRINUSE && remove_stale(a) && bind_once(fd, a) == 0);
+}
+
+// Others could put a socket of their own there, and answer in our name.
+static bool is_folder_trusted(
+	const struct metrics_address *a, const struct conf *conf, char *why, size_t size)
+{
+	char folder[sizeof(a->unix_path.sun_path)];
+	size_t len = (size_t)(strrchr(a->unix_path.sun_path, '/') - a->unix_path.sun_path);
+
+	memcpy(folder, a->unix_path.sun_path, len);
+	folder[len] = '\0';
+	return folder_check(len > 0 ? folder : "/", conf, "others could replace the socket", why,
+		       size) == 0;
+}
+
+static int listen_at(const struct metrics_address *a)
 {
 	const int on = 1;
 	int fd = socket(a->any.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -84,14 +103,24 @@ int metrics_listen(const struct metrics_address *a)
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); // ports of ended connections
-	// Before listen() nobody can connect, whatever the mode is.
-	if (bind_at(fd, a) && (!is_unix(a) || chmod(a->unix_path.sun_path, a->mode) == 0) &&
-		listen(fd, LISTEN_BACKLOG) == 0)
+	if (bind_at(fd, a) && listen(fd, LISTEN_BACKLOG) == 0)
 		return fd;
 	why = errno;
 	close(fd);
 	errno = why;
 	return -1;
+}
+
+int metrics_listen(const struct metrics_address *a, const struct conf *conf, char *why, size_t size)
+{
+	int fd;
+
+	if (is_unix(a) && !is_folder_trusted(a, conf, why, size))
+		return -1;
+	fd = listen_at(a);
+	if (fd < 0)
+		snprintf(why, size, "%s", strerror(errno));
+	return fd;
 }
 
 void metrics_unlisten(const struct metrics_address *a)

@@ -23,8 +23,10 @@ struct metrics_address {
 struct metrics_address metrics_address_tcp(const struct conf *conf);
 struct metrics_address metrics_address_unix(const struct conf *conf);
 
-// Returns a listening, non-blocking socket for the caller to close, or -1 with errno.
-int metrics_listen(const struct metrics_address *a);
+// Returns a listening, non-blocking socket for the caller to close, or -1 after writing the reason
+// to why (size octets). The folder of a Unix socket must be one that others cannot write.
+int metrics_listen(
+	const struct metrics_address *a, const struct conf *conf, char *why, size_t size);
 
 // Removes the path of a Unix socket that metrics_listen() returned.
 void metrics_unlisten(const struct metrics_address *a);

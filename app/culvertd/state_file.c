@@ -2,42 +2,64 @@
 #include "state_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "log.h"
 
+#define SEQUENCE_RISK "others could have sequence numbers used again"
+
 static bool is_trusted(uid_t owner, const struct conf *conf)
 {
-	const struct passwd *user = conf->user != NULL ? getpwnam(conf->user) : NULL;
+	const struct passwd *user;
 
-	return owner == 0 || owner == geteuid() || (user != NULL && owner == user->pw_uid);
+	if (owner == 0 || owner == geteuid())
+		return true;
+	user = conf->user != NULL ? getpwnam(conf->user) : NULL;
+	return user != NULL && owner == user->pw_uid;
 }
 
 // Not through a symbolic link: whoever may change that chooses what is behind it.
-static int check(const char *path, mode_t type, const struct conf *conf)
+static int check(const char *path, mode_t type, const struct conf *conf, const char *risk,
+	char *why, size_t size)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0)
+	if (lstat(path, &st) < 0) {
+		snprintf(why, size, "%s: %s", path, strerror(errno));
 		return -errno;
+	}
 	if ((st.st_mode & S_IFMT) != type)
-		log_error("%s is not a %s: others could choose the sequence numbers that are used "
-			  "again; "
-			  "move it away",
-			path, type == S_IFDIR ? "folder" : "regular file");
+		snprintf(why, size, "%s is not a %s, %s: move it away", path,
+			type == S_IFDIR ? "folder" : "regular file", risk);
 	else if (!is_trusted(st.st_uid, conf))
-		log_error("%s belongs to user %u, who could have sequence numbers used again: "
-			  "chown %u %s",
-			path, st.st_uid, geteuid(), path);
+		snprintf(why, size, "%s belongs to user %u, %s: chown %u %s", path, st.st_uid, risk,
+			geteuid(), path);
 	else if ((st.st_mode & 022) != 0)
-		log_error("%s has mode %04o, others could have sequence numbers used again: chmod "
-			  "go-w %s",
-			path, st.st_mode & 07777, path);
+		snprintf(why, size, "%s has mode %04o, %s: chmod go-w %s", path, st.st_mode & 07777,
+			risk, path);
 	else
 		return 0;
 	return -EPERM;
+}
+
+int folder_check(
+	const char *path, const struct conf *conf, const char *risk, char *why, size_t size)
+{
+	return check(path, S_IFDIR, conf, risk, why, size);
+}
+
+static int state_check(const char *path, mode_t type, const struct conf *conf)
+{
+	char why[2 * PATH_MAX + 256];
+	int rc = check(path, type, conf, SEQUENCE_RISK, why, sizeof(why));
+
+	if (rc == -EPERM)
+		log_error("%s", why);
+	return rc;
 }
 
 int state_folder_check(const char *path, const struct conf *conf, const char *advice)
@@ -48,12 +70,12 @@ int state_folder_check(const char *path, const struct conf *conf, const char *ad
 		log_error("cannot make %s: %s; %s", path, strerror(error), advice);
 		return -error;
 	}
-	return check(path, S_IFDIR, conf);
+	return state_check(path, S_IFDIR, conf);
 }
 
 int state_file_check(const char *path, const struct conf *conf)
 {
-	int rc = check(path, S_IFREG, conf);
+	int rc = state_check(path, S_IFREG, conf);
 
 	return rc == -ENOENT ? 0 : rc;
 }

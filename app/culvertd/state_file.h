@@ -14,3 +14,8 @@ int state_folder_check(const char *path, const struct conf *conf, const char *ad
 // Checks a file in such a folder, which therefore nobody else can exchange afterwards. Returns 0,
 // also if there is no such file, or -errno after logging what is wrong and its mend.
 int state_file_check(const char *path, const struct conf *conf);
+
+// Checks the folder of something else that others must not exchange; risk says what they could do.
+// Returns 0, or -errno after writing to why (size octets) what is wrong and its mend. Any time.
+int folder_check(
+	const char *path, const struct conf *conf, const char *risk, char *why, size_t size);
