@@ -102,7 +102,7 @@ static void serve(const char *answer)
 		return;
 	free(r.text);
 	if (!control_socket_subscribe(&server, answer))
-		control_socket_answer(&server, strdup("refused 0\n"), 10, 4);
+		control_socket_answer(&server, "refused", "", 4);
 	for (unsigned int i = 0; i < 4; i++)
 		control_socket_tick(&server, 4);
 }
