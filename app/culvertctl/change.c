@@ -13,11 +13,13 @@
 // Reads a whole file or, for "-", standard input. To be freed; NULL after a message.
 static char *file_read(const char *name)
 {
-	FILE *f = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
 	char *text = calloc(1, TEXT_MAX + 2);
+	FILE *f = NULL;
 	size_t len;
 
-	if (f == NULL || text == NULL) {
+	if (text != NULL)
+		f = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+	if (f == NULL) {
 		warn("%s", name);
 		free(text);
 		return NULL;

@@ -161,8 +161,8 @@ uint64_t loop_held(const struct loop *l)
 
 static void flush(struct loop *l)
 {
-	for (uint16_t p = 0; p < l->n_ports; p++)
-		send_buffer(l, p);
+	for (unsigned int p = 0; p < l->n_ports; p++)
+		send_buffer(l, (uint16_t)p);
 	worker_bury(l->worker);
 }
 

@@ -92,7 +92,7 @@ struct replay_memory *replay_memory_new(const char *path, const char *token)
 		m = memory_map(fd, FILE_MAX, PROT_READ | PROT_WRITE);
 		error = m == NULL ? errno : 0;
 	}
-	if (error == 0) {
+	if (m != NULL) {
 		struct head *head = (struct head *)m->base;
 
 		m->fd = fd;
