@@ -11,6 +11,7 @@
 #include "log.h"
 #include "path_mtu.h"
 #include "peer.h"
+#include "stack_wipe.h"
 #include "tunnel.h"
 
 // RFC 8200 5: whoever sends IPv6 may send that much. It gets through in two ESP packets.
@@ -185,6 +186,7 @@ static void *load(void *arg)
 		l->snapshot = build(g, l->conf, why, sizeof(why));
 	if (l->conf != NULL && l->snapshot == NULL)
 		fprintf(l->errors, "this could not be put to work: %s\n", why);
+	stack_wipe(); // which the C library keeps for the next thread
 	atomic_store_explicit(&l->ready, true, memory_order_release);
 	return NULL;
 }
@@ -204,15 +206,20 @@ int configure_load(struct gateway *g, configure_make *make, void *arg, bool new_
 
 static int put_to_work(struct gateway *g, const struct load *l)
 {
+	int rc;
+
 	if (l->snapshot == NULL)
 		return -EINVAL;
 	if (reserve_keys_check(g->reserve, l->conf, l->new_keys, l->errors) < 0)
 		return -EINVAL;
-	if (reserve_begin(g->reserve, l->snapshot) < 0) {
+	rc = reserve_begin(g->reserve, l->snapshot);
+	if (rc == -ENOMEM)
+		fputs("out of memory for the sequence numbers of new SAs\n", l->errors);
+	else if (rc < 0)
 		fputs("sequence numbers of new SAs could not be reserved, see the log\n",
 			l->errors);
+	if (rc < 0)
 		return -EINVAL;
-	}
 	if (replace(g, l->conf, l->snapshot) < 0) {
 		fputs("out of memory for the paths of SAs\n", l->errors);
 		return -EINVAL;

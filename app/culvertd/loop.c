@@ -10,6 +10,7 @@
 #include "log.h"
 #include "pipeline.h"
 #include "spread.h"
+#include "stack_wipe.h"
 
 #define RING_FRAMES 2048
 
@@ -279,6 +280,18 @@ static unsigned int wait_for_interrupts(struct loop *l)
 	return work;
 }
 
+// Keys of SAs that are removed are on the stack, too, where the engines had them. After this the
+// worker says that it no longer uses the snapshot before.
+static void keys_wipe(struct loop *l)
+{
+	const struct snapshot *s = l->worker->snapshot;
+
+	if (s == NULL || s->generation == l->generation)
+		return;
+	l->generation = s->generation;
+	stack_wipe();
+}
+
 int loop_run(void *arg)
 {
 	struct loop *l = arg;
@@ -292,6 +305,7 @@ int loop_run(void *arg)
 		unsigned int work = phase == LOOP_RUN ? poll_ports(l) : 0;
 
 		work += poll_rings(l);
+		keys_wipe(l);
 		rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
 		if (work > 0) {
 			idle = 0;

@@ -53,6 +53,7 @@ struct loop {
 	struct rte_ring *in;  // frames to be processed; from all workers
 	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
 
+	uint32_t generation;        // of the snapshot that the worker has seen last; its own
 	pid_t tid;                  // set by the worker when it begins
 	_Atomic uint64_t heartbeat; // written by the worker: moves on with every step
 	// TSC spent finding nothing to do, up to the last pass; and since when that has been so, 0

@@ -30,6 +30,7 @@
 #include "request.h"
 #include "retire.h"
 #include "sandbox.h"
+#include "stack_wipe.h"
 #include "state.h"
 #include "telemetry.h"
 
@@ -335,6 +336,7 @@ static int gateway_run(struct gateway *g)
 		rc = eal_share(g->conf);
 	if (rc == 0)
 		rc = configure_start(g);
+	stack_wipe(); // the configuration was read here
 	if (rc == 0)
 		address_start(g, g->snapshot);
 	if (rc == 0)

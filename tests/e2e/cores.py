@@ -73,6 +73,18 @@ def blocks(what):
         yield from data(what)
 
 
+def pieces(octets, page=4096):
+    """What is there between pages of zeros, which are most of it."""
+    start = 0
+    for at in range(0, len(octets), page):
+        if octets.count(0, at, at + page) == page:
+            if start < at:
+                yield octets[start:at]
+            start = at + page
+    if start < len(octets):
+        yield octets[start:]
+
+
 def data(path):
     """What a file has between its holes: a replay file is 1 GB of them."""
     with open(path, "rb") as f:
@@ -91,7 +103,7 @@ def data(path):
 # FIPS 197, A.1: the first round key of its example.
 assert round_keys(bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c"), 1)[0].hex() == "a0fafe1788542cb123a339392a6c7605"
 
-octets = [o for what in sys.argv[1].split(",") for o in blocks(what)]
+octets = [o for what in sys.argv[1].split(",") for b in blocks(what) for o in pieces(b)]
 keys = [bytes.fromhex(k) for k in sys.argv[2:]]
 for number, key in enumerate(keys):
     found = [name for name, form in forms(key) if any(form in o for o in octets)]
