@@ -13,6 +13,7 @@ void *conf_libconfig_calloc(size_t n, size_t size);
 void *conf_libconfig_realloc(void *p, size_t size);
 void conf_libconfig_free(void *p);
 char *conf_libconfig_strdup(const char *text);
+char *conf_libconfig_strdup_1_5(const char *text);
 FILE *conf_libconfig_fopen(const char *path, const char *mode);
 int conf_libconfig_fclose(FILE *f);
 locale_t conf_libconfig_newlocale(int mask, const char *name, locale_t base);
@@ -44,6 +45,12 @@ char *conf_libconfig_strdup(const char *text)
 	size_t size = strlen(text) + 1;
 
 	return memcpy(conf_block_new(1, size), text, size);
+}
+
+// Version 1.5 is compiled to call the C library's __strdup().
+char *conf_libconfig_strdup_1_5(const char *text)
+{
+	return conf_libconfig_strdup(text);
 }
 
 FILE *conf_libconfig_fopen(const char *path, const char *mode)
