@@ -113,7 +113,8 @@ static void apply_settings(struct gateway *g, const struct conf *conf)
 	flow_table_configure(g->flows, &flows);
 	neigh_reachable_set(g->neigh, conf->neighbour_reachable_s);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
-		worker_errors_set(g->loops[i]->worker, conf->icmp_errors_per_second);
+		worker_limits_set(g->loops[i]->worker, conf->icmp_errors_per_second,
+			conf->icmp_echoes_per_second);
 }
 
 // From here on the new configuration is the one that runs.

@@ -235,6 +235,7 @@ static int workers_start(struct gateway *g)
 		.published = &g->snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
+		.echoes_per_second = conf->icmp_echoes_per_second,
 		.held_max = conf->neighbour_hold,
 		.reassembly_max =
 			RTE_MAX(conf->packet_buffers /

@@ -212,6 +212,7 @@ struct conf {
 	unsigned int packet_buffers;         // mbufs in the pool
 	const char *engine;                  // crypto engine: "auto", "ipsec_mb", "openssl"
 	unsigned int icmp_errors_per_second; // per worker
+	unsigned int icmp_echoes_per_second; // the same
 	enum conf_error errors_in_clear[CONF_ERRORS]; // heard in clear about what is in tunnels
 	unsigned int n_errors_in_clear;
 	struct ip_addr

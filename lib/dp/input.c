@@ -176,7 +176,7 @@ static __rte_always_inline void take_frames(
 
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
-		*p = (struct pkt){.m = m[i], .port = m[i]->port};
+		*p = (struct pkt){.m = m[i], .port = m[i]->port, .framed = true};
 		if (traced)
 			trace_came_in(w, p);
 

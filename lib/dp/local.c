@@ -8,9 +8,11 @@
 #include "icmp6.h"
 #include "ip_view.h"
 #include "ipv4.h"
+#include "output.h"
 #include "pmtu.h"
 #include "policy.h"
 #include "tcp.h"
+#include "trace.h"
 
 // Errors in one pass: those about held packets must leave room for answers to a whole burst.
 #define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
@@ -38,25 +40,40 @@ static const struct {
 		.v6_code = ICMP6_PARAMPROB_FIRST_FRAGMENT},
 };
 
-// Whether another error may be sent now: a bucket that fills at the configured rate and holds one
-// second's worth. One for each port and one for each SA: a flood by one does not keep the hosts
-// behind another from learning what fits.
-static bool error_permitted(struct worker *w, const struct pkt *p)
+// Takes one from a bucket that fills at the rate and holds one second's worth. There is one for
+// each port and one for each SA: a flood by one does not keep the hosts behind another from
+// learning what fits.
+static bool is_permitted(const struct worker *w, struct rate_bucket *b, uint32_t rate)
 {
-	struct error_bucket *b =
-		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
-	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
 	uint64_t full = w->tsc_hz * rate;
 	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
 
 	b->time = w->now;
 	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
-	if (b->tokens < w->tsc_hz) {
-		w->counters.errors_suppressed++;
+	if (b->tokens < w->tsc_hz)
 		return false;
-	}
 	b->tokens -= w->tsc_hz;
 	return true;
+}
+
+static bool error_permitted(struct worker *w, const struct pkt *p)
+{
+	struct rate_bucket *b =
+		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
+
+	if (is_permitted(w, b, atomic_load_explicit(&w->errors_per_second, memory_order_relaxed)))
+		return true;
+	w->counters.errors_suppressed++;
+	return false;
+}
+
+static bool echo_permitted(struct worker *w, const struct pkt *p)
+{
+	struct rate_bucket *b =
+		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[p->port];
+
+	return is_permitted(
+		w, b, atomic_load_explicit(&w->echoes_per_second, memory_order_relaxed));
 }
 
 // Where the sender of p is. Link-local addresses are on the link that it came by.
@@ -116,6 +133,7 @@ static bool may_speak(struct worker *w, const struct pkt *p, struct ip_addr *sou
 static struct pkt *own_begin(struct worker *w, const struct pkt *p)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
+	const struct rte_ether_hdr *frame = pkt_frame(p);
 	struct pkt *own;
 
 	if (m == NULL)
@@ -123,6 +141,9 @@ static struct pkt *own_begin(struct worker *w, const struct pkt *p)
 	own = pkt_new(w);
 	*own = *p;
 	own->m = m;
+	own->framed = frame != NULL;
+	if (frame != NULL)
+		memcpy(rte_pktmbuf_mtod(m, uint8_t *) - sizeof(*frame), frame, sizeof(*frame));
 	own->own = true;
 	own->sa_out = NULL;
 	own->frag_max = 0;
@@ -208,6 +229,8 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 	struct rte_ipv4_hdr *ip = pkt_ip(p);
 
 	if (icmp_is_echo_request(ip)) {
+		if (!echo_permitted(w, p))
+			return DROP_ECHO_LIMIT;
 		icmp_echo_reply(ip);
 		return answered(w, p);
 	}
@@ -231,8 +254,11 @@ static struct ip_addr own_address(const struct pkt *p)
 
 static enum drop echo_v6(struct worker *w, struct pkt *p, const struct ip_addr *asked)
 {
-	uint16_t len = icmp6_echo_reply(pkt_ip6(p), asked);
+	uint16_t len;
 
+	if (!echo_permitted(w, p))
+		return DROP_ECHO_LIMIT;
+	len = icmp6_echo_reply(pkt_ip6(p), asked);
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - len));
 	return answered(w, p);
 }
@@ -316,6 +342,25 @@ static void allow_fragments(struct worker *w, struct pkt *p)
 	p->frag_max = limit;
 }
 
+// Whether p can go to the station whose frame it answers: the host itself, or the router that it is
+// behind, so no neighbour has to be resolved for it, and none is remembered.
+static bool goes_back_by_frame(const struct worker *w, const struct pkt *p)
+{
+	const struct rte_ether_hdr *frame = pkt_frame(p);
+
+	return frame != NULL && p->sa_out == NULL && p->nexthop->port == p->port &&
+	       rte_is_valid_assigned_ether_addr(&frame->src_addr) && p->frag_max == 0 &&
+	       rte_pktmbuf_data_len(p->m) <= w->snapshot->port[p->port].mtu;
+}
+
+static void send_back(struct worker *w, struct pkt *p)
+{
+	const struct rte_ether_addr to = pkt_frame(p)->src_addr;
+
+	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = p->port + 1});
+	output_to(w, p->m, p->port, &to);
+}
+
 // Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
 // SA, or if it was clear, in clear unless policy protects them.
 static enum drop answer(struct worker *w, struct pkt *p)
@@ -332,9 +377,13 @@ static enum drop answer(struct worker *w, struct pkt *p)
 		d = forward_route(w, p);
 	if (d == DROP_NONE && !pkt_is_v4(p))
 		allow_fragments(w, p);
-	if (d == DROP_NONE)
+	if (d != DROP_NONE)
+		return d;
+	if (goes_back_by_frame(w, p))
+		send_back(w, p);
+	else
 		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
-	return d;
+	return DROP_NONE;
 }
 
 void local_output(struct worker *w)

@@ -36,7 +36,7 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 		tx->m[tx->n++] = m;
 }
 
-static void send_to(
+static __rte_always_inline void send_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
 	bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
@@ -48,6 +48,12 @@ static void send_to(
 	eth->src_addr = w->snapshot->port[port].mac;
 	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
 	output_frame(w, m, port);
+}
+
+void output_to(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
+{
+	send_to(w, m, port, mac);
 }
 
 static struct ip_addr next_address(const struct pkt *p)
@@ -101,6 +107,7 @@ static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *nex
 	d = buffer_leave_large(w, &p->m);
 	if (d != DROP_NONE)
 		return d;
+	p->framed = false;
 	w->held[w->n_held++] = (struct held){
 		.p = *p,
 		.next = *next,

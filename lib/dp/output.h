@@ -11,6 +11,10 @@ void output_burst(struct worker *w, struct burst *b);
 // Whether a packet to dst could be sent on nexthop now. If not, its link address is asked for.
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst);
 
+// Sends an IP packet to a station on the link of the port, whose link address the caller has.
+void output_to(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac);
+
 // Puts a whole frame with the others that leave by the port.
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 

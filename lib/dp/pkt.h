@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <rte_esp.h>
+#include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
@@ -36,7 +37,9 @@ struct pkt {
 	uint16_t esp_off;
 	rte_be16_t udp_port;
 	bool own; // made here: no error is sent about it
-	uint8_t pad;
+	// The Ethernet header that it came with is still in front of the data; of what is made
+	// here, that of the packet which it answers.
+	bool framed;
 	uint16_t trace; // see trace.c; 0: it is not traced
 };
 
@@ -49,6 +52,15 @@ struct burst {
 	uint16_t n;
 	struct pkt *p[BURST_MAX];
 };
+
+// The Ethernet header that a packet in clear came with; NULL: it is not known.
+static inline const struct rte_ether_hdr *pkt_frame(const struct pkt *p)
+{
+	if (!p->framed || p->sa_in != NULL)
+		return NULL;
+	return rte_pktmbuf_mtod_offset(
+		p->m, const struct rte_ether_hdr *, -(int)sizeof(struct rte_ether_hdr));
+}
 
 // Whether the packet is for an address of this gateway.
 static inline bool pkt_is_local(const struct pkt *p)

@@ -102,6 +102,7 @@ static enum drop leave_large(struct worker *w, struct pkt *p)
 		p->m = m;
 		return DROP_NO_BUFFER;
 	}
+	p->framed = false;
 	worker_release(w, m);
 	return DROP_NONE;
 }
@@ -256,6 +257,7 @@ static bool become_whole(
 		return false;
 	}
 	p->frag_max = largest_piece(d);
+	p->framed = false;
 	return true;
 }
 

@@ -47,6 +47,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->hash_key = p->hash_key;
 	w->stages.every = WORKER_STAGES_EVERY;
 	w->errors_per_second = p->errors_per_second;
+	w->echoes_per_second = p->echoes_per_second;
 	w->held_max = p->held_max;
 	w->held = calloc(p->held_max, sizeof(w->held[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);
@@ -64,9 +65,10 @@ struct worker *worker_new(const struct worker_params *p)
 	return w;
 }
 
-void worker_errors_set(struct worker *w, uint32_t per_second)
+void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes)
 {
-	atomic_store_explicit(&w->errors_per_second, per_second, memory_order_relaxed);
+	atomic_store_explicit(&w->errors_per_second, errors, memory_order_relaxed);
+	atomic_store_explicit(&w->echoes_per_second, echoes, memory_order_relaxed);
 }
 
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n)

@@ -80,7 +80,8 @@ struct worker {
 	// Of posted; written by the control thread.
 	_Atomic uint32_t taken[SHARES][PORTS_MAX];
 	uint64_t tsc_hz;
-	_Atomic uint32_t errors_per_second; // ICMP errors at most; written by the control thread
+	// ICMP errors and echo replies at most; written by the control thread.
+	_Atomic uint32_t errors_per_second, echoes_per_second;
 	struct trace *_Atomic trace; // that is asked for, NULL: none; written by the control thread
 	worker_send_fn send;
 	void *sender;
@@ -128,8 +129,9 @@ struct worker {
 	uint32_t fragment_id; // last identification taken, for IPv6
 	uint64_t replay_sample_next; // TSC, see replay_reason()
 	uint64_t next_tick;
-	uint32_t dummies_next;                 // SA to look at, as an index that goes on and on
-	struct error_bucket errors[PORTS_MAX]; // about what came in clear, by port
+	uint32_t dummies_next; // SA to look at, as an index that goes on and on
+	// About what came in clear, by port.
+	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
 	uint32_t n_held;
 	struct held *held;
 	struct reassembly fragments[REASSEMBLY_SIDES]; // of packets that came in
@@ -146,7 +148,7 @@ struct worker_params {
 	struct snapshot *_Atomic *published;
 	uint64_t tsc_hz;
 	struct hash_key hash_key; // the same for all workers
-	uint32_t errors_per_second;
+	uint32_t errors_per_second, echoes_per_second;
 	uint32_t held_max;
 	uint32_t reassembly_max; // packet buffers of fragments that may wait on each side
 	uint32_t reassembly_s;   // seconds they wait at most
@@ -156,8 +158,8 @@ struct worker_params {
 // with errno ENOMEM.
 struct worker *worker_new(const struct worker_params *p);
 
-// Changes how many ICMP errors may be sent. Control thread.
-void worker_errors_set(struct worker *w, uint32_t per_second);
+// Changes how many ICMP errors and echo replies may be sent in a second. Control thread.
+void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes);
 
 // Has workers hand over to each other, before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);

@@ -37,8 +37,8 @@ struct sa_audit {
 	uint16_t told; // a bit for each reason
 };
 
-// How many ICMP errors may still be sent.
-struct error_bucket {
+// How many ICMP messages of a kind may still be sent.
+struct rate_bucket {
 	uint64_t tokens; // in 1/tsc_hz
 	uint64_t time;   // TSC, when they were counted
 };
@@ -50,7 +50,8 @@ struct sa_counters {
 	uint64_t dummies; // of the packets, those made for the SA
 	uint64_t drops[DROP_COUNT];
 	struct sa_audit audit;
-	struct error_bucket errors;  // of inbound SAs: about what came out of it
+	struct rate_bucket errors;   // of inbound SAs: about what came out of it
+	struct rate_bucket echoes;   // of inbound SAs: replies to what came out of it
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
 

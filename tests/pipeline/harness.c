@@ -261,6 +261,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		// Two origins share a lane by chance: so they never do, or always.
 		.hash_key = test_hash_key,
 		.errors_per_second = g->conf->icmp_errors_per_second,
+		.echoes_per_second = g->conf->icmp_echoes_per_second,
 		.held_max = g->conf->neighbour_hold,
 		.reassembly_max = harness_reassembly_max,
 		.reassembly_s = 30,

@@ -61,7 +61,7 @@ static void test_in_clear(void **state)
 
 static void test_sizes(void **state)
 {
-	struct gateway *g = site_a((struct site){0});
+	struct gateway *g = site_a((struct site){.icmp = "echo_replies_per_second = 2000;"});
 	struct ipv4 ip = ping("10.1.0.5", "10.1.0.1");
 
 	(void)state;
@@ -269,6 +269,103 @@ static void test_protected_address(void **state)
 	gateway_free(g);
 }
 
+// A frame from a station that is no neighbour yet.
+static struct frame from_stranger(uint16_t port, struct ipv4 ip)
+{
+	struct frame f = frame_ip(port, ip);
+
+	f.b[6 + 5] ^= 0x55;
+	return f;
+}
+
+static void expect_straight_back(struct gateway *g, const struct frame *in)
+{
+	gateway_pass(g, in, 1);
+	assert_int_equal(g->n_sent, 1);
+	assert_int_equal(g->sent[0].port, in->port);
+	assert_memory_equal(g->sent[0].b, in->b + 6, 6);
+	assert_memory_equal(g->sent[0].b + 6, mac_of_port(in->port), 6);
+	assert_int_equal(worker_held(g->w), 0);
+	expect_no_event(g);
+}
+
+// Replies and errors go to the station that sent the frame, host or router: nobody is asked for its
+// link address, and none is remembered.
+static void test_straight_back(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = from_stranger(LAN, ping("10.1.0.77", "10.1.0.1"));
+
+	(void)state;
+	expect_straight_back(g, &f);
+	expect_drops(g, DROP_NONE, 0);
+	f = from_stranger(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.7.0.5", .ttl = 1));
+	expect_straight_back(g, &f);
+	expect_drops(g, DROP_TTL, 1);
+	f = from_stranger(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.1.0.1"));
+	expect_straight_back(g, &f);
+	expect_drops(g, DROP_LOCAL_UNSERVED, 1);
+	f = from_stranger(WAN, ping("198.51.100.9", "192.0.2.1")); // another router than ours
+	expect_straight_back(g, &f);
+	expect_drops(g, DROP_NONE, 0);
+	gateway_free(g);
+}
+
+// By another port than the request, or larger than the link takes: as any packet of ours.
+static void test_not_straight_back(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = from_stranger(LAN, ping("10.7.0.77", "10.1.0.1"));
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 0);
+	assert_int_equal(worker_held(g->w), 1);
+	expect_event(g, EVENT_NEIGH_NEEDED, DMZ, "10.7.0.77");
+	f = from_stranger(LAN, ping("10.1.0.5", "10.1.0.1"));
+	f.b[6] |= 1; // no station
+	gateway_expect_sent(g, &f, LAN);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6);
+	gateway_free(g);
+}
+
+static void check_limit(struct gateway *g, const struct frame *f, unsigned int replies)
+{
+	for (unsigned int i = 0; i < replies; i++)
+		gateway_expect_sent(g, f, f->port);
+	gateway_expect_drop(g, f, DROP_ECHO_LIMIT);
+	assert_int_equal(g->n_sent, 0);
+}
+
+// Each port and each SA has so many replies in a second.
+static void test_limit(void **state)
+{
+	struct gateway *g = site_a((struct site){.icmp = "echo_replies_per_second = 10;"});
+	struct frame lan = frame_ip(LAN, ping("10.1.0.5", "10.1.0.1"));
+	struct frame wan = frame_ip(WAN, ping("192.0.2.2", "192.0.2.1"));
+	struct peer in = peer_new(g, "from-b");
+	struct frame f;
+
+	(void)state;
+	check_limit(g, &lan, 10);
+	check_limit(g, &wan, 10);
+	for (uint32_t seq = 1; seq <= 11; seq++) {
+		f = peer_seal_ip(&in, seq, ping("10.2.0.5", "10.1.0.1"));
+		if (seq <= 10)
+			gateway_expect_sent(g, &f, WAN);
+	}
+	gateway_expect_drop(g, &f, DROP_ECHO_LIMIT);
+	g->now += TSC_HZ / 2;
+	check_limit(g, &lan, 5);
+	peer_free(&in);
+	gateway_free(g);
+
+	g = site_a((struct site){.icmp = "echo_replies_per_second = 0;"});
+	check_limit(g, &lan, 0);
+	gateway_free(g);
+}
+
 // Hosts that have died leave behind as many errors as a pass has room for, and a burst of pings
 // still finds its place.
 static void test_pings_among_errors(void **state)
@@ -308,6 +405,9 @@ int main(void)
 		pipeline_test(test_forged_inside),
 		pipeline_test(test_protected_address),
 		pipeline_test(test_pings_among_errors),
+		pipeline_test(test_straight_back),
+		pipeline_test(test_not_straight_back),
+		pipeline_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -225,12 +225,14 @@ static void test_hold_limit_of_all(void **state)
 	gateway_free(g);
 }
 
-// Pings from forged addresses on the link of one port: packets to another port's hosts are held,
+// Packets to hosts that are not on the link of one port: packets to another port's hosts are held,
 // and their next hops asked for.
 static void test_flood_of_other_port(void **state)
 {
 	static struct frame flood[RX_BURST_MAX];
-	struct gateway *g = site_a((struct site){.hold = 40});
+	struct gateway *g = site_a((struct site){.hold = 40,
+		.policies = ", { name = \"back\"; local = \"10.7.0.0/24\"; remote = "
+			    "\"10.1.0.0/24\"; action = \"bypass\"; }"});
 	struct frame f[7];
 	unsigned int n_asked = 0;
 	char name[IP_ADDR_STRLEN];
@@ -239,9 +241,8 @@ static void test_flood_of_other_port(void **state)
 	(void)state;
 	for (unsigned int round = 0; round < 3; round++) {
 		for (unsigned int i = 0; i < RX_BURST_MAX; i++) {
-			snprintf(name, sizeof(name), "192.0.2.%u", 10 + 64 * round + i);
-			flood[i] = frame_ip(WAN, (struct ipv4)FROM_TO(name, "192.0.2.1", .proto = 1,
-							 .icmp_type = 8));
+			snprintf(name, sizeof(name), "10.1.0.%u", 10 + 64 * round + i);
+			flood[i] = frame_ip(DMZ, (struct ipv4)FROM_TO("10.7.0.5", name));
 		}
 		gateway_pass(g, flood, RX_BURST_MAX);
 	}

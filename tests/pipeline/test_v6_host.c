@@ -57,7 +57,9 @@ static void test_not_assigned(void **state)
 	(void)state;
 	gateway_expect_drop(g, &late, DROP_TTL);
 	expect_error6(&g->sent[0], 3, OWN, HOST);
+	echo.b[6 + 5] ^= 0x55; // from a station that is no neighbour yet: straight back
 	gateway_expect_sent(g, &echo, LAN);
+	assert_memory_equal(g->sent[0].b, echo.b + 6, 6);
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
 	gateway_expect_drop(g, &late, DROP_TTL);
 	expect_all_sent(g, 1, LAN);

@@ -62,7 +62,7 @@ static void test_may(void **state)
 	(void)state;
 	check(PORTS,
 		PORTS "flows = { per_source = 100; tcp = \"liberal\"; timeouts = { udp = 5; }; };\n"
-		      "icmp = { errors_per_second = 5; };\n"
+		      "icmp = { errors_per_second = 5; echo_replies_per_second = 5; };\n"
 		      "neighbour_table = { reachable = 5; };\n"
 		      "default_action = \"drop\";\n"
 		      "routes = ( { to = \"10.9.0.0/24\"; via = \"10.1.0.2\"; } );\n"
