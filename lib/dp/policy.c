@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "policy.h"
 
+#include "forward.h"
 #include "icmp_kind.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -110,6 +111,48 @@ enum drop policy_let_fragment_in(struct worker *w, struct pkt *p)
 	ip_view_read(&v, pkt_ip(p));
 	p->in_by = spd_find_receiver(w->snapshot->spd, p->sa_in, &v);
 	return p->in_by != NULL ? DROP_NONE : DROP_SELECTOR;
+}
+
+static bool is_extension(uint8_t proto)
+{
+	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS;
+}
+
+// Whether the fragment may be of a packet about which more than its addresses decides: ESP for an
+// SA, an ICMP error, or of IPv6 a protocol that it does not show.
+static bool is_exempt(const struct worker *w, const struct pkt *p, const struct ip_view *v)
+{
+	const struct snapshot *s = w->snapshot;
+
+	if (acl_is_icmp(v->proto) || v->proto == IPPROTO_ESP)
+		return true;
+	if (!pkt_is_v4(p) && is_extension(v->proto))
+		return true;
+	return v->proto == IPPROTO_UDP && s->udp_ports != NULL && snapshot_has_udp_end(s, &v->dst);
+}
+
+static enum drop clear_fragment_out(const struct pkt *p, const struct spd_policy *policy)
+{
+	if (pkt_is_local(p))
+		return DROP_NONE;
+	if (policy == NULL)
+		return DROP_NO_POLICY;
+	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
+}
+
+enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p)
+{
+	bool inbound = w->snapshot->port[p->port].unprotected;
+	const struct spd_policy *policy;
+	enum drop d = forward_find(w, p);
+	struct ip_view v;
+
+	if (d != DROP_NONE)
+		return d;
+	ip_view_read(&v, pkt_ip(p));
+	if (is_exempt(w, p, &v) || !spd_decides_fragment(w->snapshot->spd, &v, inbound, &policy))
+		return DROP_NONE;
+	return inbound ? from_outside(w, p, &v.src, policy) : clear_fragment_out(p, policy);
 }
 
 static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)

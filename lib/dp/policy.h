@@ -15,6 +15,11 @@ enum drop policy_let_in(struct worker *w, struct pkt *p);
 // it. Returns DROP_NONE, p->in_by being the policy, or DROP_SELECTOR.
 enum drop policy_let_fragment_in(struct worker *w, struct pkt *p);
 
+// Whether policy may let pass, in either direction, what a fragment in clear is a part of. Returns
+// DROP_NONE, or why its addresses alone are enough to drop it: as policy_let_in() and
+// policy_let_out(), or as forward_find(), which p->nexthop is of.
+enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p);
+
 // Whether and how policy lets the packet out (RFC 4301 5.1): through p->sa_out, or in clear.
 // Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
 enum drop policy_let_out(struct worker *w, struct pkt *p);

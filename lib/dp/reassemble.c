@@ -174,7 +174,7 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 
 	*origin = p->port;
 	if (p->sa_in == NULL)
-		return DROP_NONE;
+		return policy_let_clear_fragment_in(w, p);
 	d = policy_let_fragment_in(w, p);
 	if (d == DROP_NONE)
 		*origin = p->in_by->name_hash;

@@ -61,9 +61,15 @@ struct receiver {
 	uint32_t policy; // its index
 };
 
+// With more policies that look at what fragments do not show, fragments are not decided about.
+#define SELECTIVE_MAX 32
+
 struct spd {
 	struct receiver *receivers; // in ascending order
 	unsigned int n_receivers;
+	// Those policies, in order; n_selective counts also what is beyond.
+	uint32_t selective[SELECTIVE_MAX];
+	unsigned int n_selective;
 	struct rte_acl_ctx *acl[ACL_FAMILIES]; // NULL if no policy speaks of the family
 	unsigned int n;
 	struct spd_policy policy[];
@@ -173,6 +179,20 @@ static int list_receivers(struct spd *spd)
 	return 0;
 }
 
+// Whether fragments may not show all that the policy looks at: of IPv6 not even the protocol.
+static bool is_selective(const struct spd_policy *p)
+{
+	return p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE ||
+	       (p->proto != SPD_PROTO_ANY && speaks(p, IP_V6));
+}
+
+static void list_selective(struct spd *spd)
+{
+	for (unsigned int i = 0; i < spd->n; i++)
+		if (is_selective(&spd->policy[i]) && spd->n_selective++ < SELECTIVE_MAX)
+			spd->selective[spd->n_selective - 1] = i;
+}
+
 static void set_hashes(struct spd_policy *p)
 {
 	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.remote : NULL;
@@ -193,6 +213,8 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 
 	for (unsigned int i = 0; i < n; i++)
 		set_hashes(&spd->policy[i]);
+
+	list_selective(spd);
 
 	int rc = list_receivers(spd);
 
@@ -261,13 +283,32 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 			 });
 }
 
-static bool may_receive(const struct spd_policy *p, const struct ip_view *fragment)
+// Whether the policy may be about a packet between these ends, of which a fragment is.
+static bool may_match(const struct spd_policy *p, const struct ip_view *fragment,
+	const struct ip_addr *local, const struct ip_addr *remote)
 {
-	enum ip_family family = ip_addr_family(&fragment->src);
+	enum ip_family family = ip_addr_family(local);
 
-	return speaks(p, family) && ip_prefix_contains(&p->local, &fragment->dst) &&
-	       ip_prefix_contains(&p->remote, &fragment->src) &&
+	return speaks(p, family) && ip_prefix_contains(&p->local, local) &&
+	       ip_prefix_contains(&p->remote, remote) &&
 	       (p->proto == SPD_PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
+}
+
+bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
+	const struct spd_policy **policy)
+{
+	const struct ip_addr *local = inbound ? &fragment->dst : &fragment->src;
+	const struct ip_addr *remote = inbound ? &fragment->src : &fragment->dst;
+	unsigned int before;
+
+	if (spd->n_selective > SELECTIVE_MAX)
+		return false;
+	*policy = inbound ? spd_find_inbound(spd, fragment) : spd_find_outbound(spd, fragment);
+	before = *policy != NULL ? (unsigned int)(*policy - spd->policy) : spd->n;
+	for (unsigned int i = 0; i < spd->n_selective && spd->selective[i] <= before; i++)
+		if (may_match(&spd->policy[spd->selective[i]], fragment, local, remote))
+			return false;
+	return true;
 }
 
 // Where the policies of an SA begin, if it has any.
@@ -293,7 +334,7 @@ const struct spd_policy *spd_find_receiver(
 		i < spd->n_receivers && spd->receivers[i].sa == sa; i++) {
 		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
 
-		if (may_receive(p, fragment))
+		if (may_match(p, fragment, &fragment->dst, &fragment->src))
 			return p;
 	}
 	return NULL;

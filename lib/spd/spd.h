@@ -66,6 +66,12 @@ void spd_free(struct spd *spd);
 const struct spd_policy *spd_find_receiver(
 	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment);
 
+// Whether one policy decides about every packet, in clear, that such a fragment can be of: *policy,
+// or NULL if none matches. If ports, or what else a fragment does not show, might make the
+// difference, false. Workers.
+bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
+	const struct spd_policy **policy);
+
 unsigned int spd_count(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 

@@ -182,9 +182,11 @@ static void test_inward(void **state)
 // Nothing put together from inside and outside the tunnel, or from two ports.
 static void test_origins(void **state)
 {
-	struct gateway *g = site_a((struct site){0});
+	struct gateway *g = site_a((struct site){
+		.policies = ", { name = \"roaming\"; local = \"10.4.0.0/24\"; remote = "
+			    "\"10.1.0.0/24\"; action = \"bypass\"; }"});
 	struct peer b = peer_new(g, "from-b");
-	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .len = 600, .id = 9);
+	struct ipv4 ip = FROM_TO("10.4.0.5", "10.1.0.5", .len = 600, .id = 9);
 	struct frame whole = frame_ip(WAN, ip), f[2], sealed;
 
 	(void)state;

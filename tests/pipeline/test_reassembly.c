@@ -338,6 +338,53 @@ static void test_dont_fragment(void **state)
 	gateway_free(g);
 }
 
+static void expect_kept(struct gateway *g, struct ipv4 ip, uint16_t port)
+{
+	struct frame f = frame_ip(port, ip);
+	uint64_t held = worker_held(g->w);
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(worker_held(g->w), held + 1);
+}
+
+static void expect_refused(struct gateway *g, struct ipv4 ip, uint16_t port, enum drop reason)
+{
+	struct frame f = frame_ip(port, ip);
+	uint64_t held = worker_held(g->w);
+
+	gateway_expect_drop(g, &f, reason);
+	assert_int_equal(worker_held(g->w), held);
+}
+
+// What policy refuses whatever the other fragments show takes no room.
+static void test_refused_at_once(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip = {.id = 1, .frag = MF, .len = 60};
+
+#define SENT(s, d) (ip.src = (s), ip.dst = (d), ip.id++, ip)
+	(void)state;
+	expect_refused(g, SENT("10.1.0.5", "203.0.113.1"), LAN, DROP_POLICY_DISCARD);
+	expect_refused(g, SENT("10.1.0.5", "100.64.0.1"), LAN, DROP_NO_POLICY);
+	expect_refused(g, SENT("10.2.0.5", "10.1.0.5"), WAN, DROP_CLEAR_TEXT);
+	expect_refused(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
+	expect_refused(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
+	expect_kept(g, SENT("10.1.0.5", "10.2.0.5"), LAN);
+	expect_kept(g, SENT("10.1.0.5", "10.1.0.1"), LAN);
+	expect_kept(g, SENT("10.1.0.5", "10.4.0.5"), LAN); // some ports are protected
+	expect_kept(g, SENT("198.51.100.5", "10.1.0.5"), WAN);
+	expect_kept(g, SENT("198.51.100.5", "192.0.2.1"), WAN);
+	ip.proto = IPPROTO_TCP;
+	expect_refused(g, SENT("10.1.0.5", "10.4.0.5"), LAN, DROP_NO_POLICY);
+	ip.proto = IPPROTO_ESP;
+	expect_kept(g, SENT("203.0.113.1", "192.0.2.1"), WAN);
+	ip.proto = IPPROTO_ICMP;
+	expect_kept(g, SENT("10.2.0.5", "10.1.0.5"), WAN); // maybe an error that is let in
+#undef SENT
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +400,7 @@ int main(void)
 		pipeline_test(test_late),
 		pipeline_test(test_late_out_of_tunnel),
 		pipeline_test(test_dont_fragment),
+		pipeline_test(test_refused_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
