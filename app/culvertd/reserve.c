@@ -41,6 +41,7 @@ struct reserve {
 	struct replay_memory *memory, *before;
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
+	bool behind; // the last text did not get to the disk, which knows less than the records
 };
 
 static int refuse(const char *what, const char *path, int error, const char *advice)
@@ -200,12 +201,20 @@ static int write_start(struct reserve *r, const struct snapshot *s)
 	return 0;
 }
 
+static void note_result(struct reserve *r, int rc)
+{
+	if (r->behind && rc == 0)
+		log_info("%s is written again", r->state.path);
+	r->behind = rc < 0;
+}
+
 static int write_now(struct reserve *r, const struct snapshot *s)
 {
 	int rc = write_start(r, s);
 
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
+	note_result(r, rc);
 	return rc == 0 ? 0
 		       : refuse("cannot write", r->state.path, -rc,
 				 "see state_dir in the documentation");
@@ -284,6 +293,7 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 // What came of the text that the writer was given last.
 static void written(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
 {
+	note_result(r, rc);
 	if (rc == 0) {
 		allow(r, s);
 		return;
@@ -305,11 +315,12 @@ void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_m
 
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 {
-	bool needed = false;
+	bool needed;
 	int rc;
 
 	if (r == NULL)
 		return;
+	needed = r->behind && now_ms >= r->next_write_ms;
 	for (unsigned int i = 0; i < s->n_sa_in; i++) {
 		measure(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
 		needed |= in_is_behind(s->sa_in[i]) ||
