@@ -106,7 +106,7 @@ uint64_t replay_top(const struct replay *r)
 		atomic_load_explicit(&r->slot[word_tag(top) & r->slot_mask], memory_order_relaxed);
 	uint32_t seen = (uint32_t)word;
 
-	// Another worker may have taken the slot on, and is about to say so.
+	// The worker that moved the field on is about to mark its number.
 	if (seen == 0 || (uint32_t)(word >> WORD_BITS) != word_tag(top))
 		return top;
 	return (top | (WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
@@ -114,17 +114,18 @@ uint64_t replay_top(const struct replay *r)
 
 // Gives every word that lies left of the window the name that its slot will have next, without
 // numbers seen.
-static void rename_old(struct replay *r, uint64_t top)
+static __rte_cold __rte_noinline void rename_old(struct replay *r, uint64_t top)
 {
 	for (uint32_t i = 0; i <= r->slot_mask; i++) {
 		uint32_t newest = word_tag(top) - ((word_tag(top) - i) & r->slot_mask);
 		uint64_t word = atomic_load_explicit(&r->slot[i], memory_order_relaxed);
 
-		// If another worker is faster, it has given a newer name.
-		if ((int32_t)((uint32_t)(word >> WORD_BITS) - newest) < 0)
-			atomic_compare_exchange_strong_explicit(&r->slot[i], &word,
+		// Another worker may give it a newer name, or mark a late number under the old one.
+		while ((int32_t)((uint32_t)(word >> WORD_BITS) - newest) < 0 &&
+			!atomic_compare_exchange_weak_explicit(&r->slot[i], &word,
 				(uint64_t)newest << WORD_BITS, memory_order_relaxed,
-				memory_order_relaxed);
+				memory_order_relaxed))
+			;
 	}
 }
 
@@ -177,7 +178,8 @@ static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 	return true;
 }
 
-// seq has been marked.
+// seq will be marked next. In this order, because the word that the field names must stay in its
+// slot: marking may replace it by the word of seq, and with it the numbers behind the field.
 static void raise_top(struct replay *r, uint64_t seq)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
@@ -190,14 +192,21 @@ static void raise_top(struct replay *r, uint64_t seq)
 		rename_old(r, seq);
 }
 
-bool replay_commit(struct replay *r, uint64_t seq)
+// Numbers of one word, from first to last, the bits of which are given. All or none.
+static __rte_always_inline bool commit_run(
+	struct replay *r, uint64_t first, uint64_t last, uint64_t bits)
 {
 	if (r->size == 0)
 		return true;
-	if (left_of_window(r, seq) || !mark(r, seq, word_bit(seq)))
+	if (left_of_window(r, first)) // the first to be
 		return false;
-	raise_top(r, seq);
-	return true;
+	raise_top(r, last);
+	return mark(r, first, bits);
+}
+
+bool replay_commit(struct replay *r, uint64_t seq)
+{
+	return commit_run(r, seq, seq, word_bit(seq));
 }
 
 // How many numbers at the front rise within one word. Their bits go to *bits.
@@ -217,9 +226,7 @@ void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[]
 		uint64_t bits;
 		uint16_t end = (uint16_t)(i + rising(&seq[i], (uint16_t)(n - i), &bits));
 
-		// The first is the first to fall out of the window.
-		if (likely(r->size > 0 && !left_of_window(r, seq[i]) && mark(r, seq[i], bits))) {
-			raise_top(r, seq[end - 1]);
+		if (likely(commit_run(r, seq[i], seq[end - 1], bits))) {
 			for (; i < end; i++)
 				accepted[i] = true;
 		} else {

@@ -19,11 +19,11 @@
 #include "replay_memory.h"
 
 struct replay {
-	uint32_t size;      // packets; 0: every number is accepted. Constant.
-	uint32_t slot_mask; // words in the ring - 1. Constant.
-	_Atomic uint64_t
-		top; // highest number accepted, or another of its word. Written by workers.
-	_Atomic uint64_t *slot;       // written by workers
+	uint32_t size;          // packets; 0: every number is accepted. Constant.
+	uint32_t slot_mask;     // words in the ring - 1. Constant.
+	_Atomic uint64_t top;   // highest number accepted or about to be, or another of its word.
+				// Written by workers.
+	_Atomic uint64_t *slot; // written by workers
 	struct replay_memory *memory; // that slot is in; NULL: the heap
 };
 
