@@ -342,6 +342,47 @@ static void test_start(void **state)
 	}
 }
 
+static void change(struct gateway *g, const char *text)
+{
+	must_apply(g, (struct step){make_change, text});
+}
+
+// Sends by an SA with a key of that number, which is removed again; or only adds and removes it.
+static void key_come_and_go(struct gateway *g, unsigned int number, bool used)
+{
+	struct frame out = frame_ip(LAN, outward);
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		SA("n", "out", "0x9001", "cipher = \"aes-128-gcm\"; cipher_key = \"%08x%032x\";"),
+		number, number);
+	change(g, text);
+	if (used) {
+		change(g, "policy set b { out = \"n\"; }");
+		gateway_expect_sent(g, &out, WAN);
+		change(g, "policy set b { out = \"to-b\"; }");
+	}
+	change(g, "sa del n");
+}
+
+// Of all changes of keys, one block is left for each key that was used: its numbers.
+static void test_growth(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	long live;
+
+	(void)state;
+	key_come_and_go(g, 1, true);
+	live = alloc_live();
+	for (unsigned int i = 0; i < 100; i++)
+		key_come_and_go(g, 100 + i, false);
+	assert_int_equal(alloc_live(), live);
+	for (unsigned int i = 0; i < 100; i++)
+		key_come_and_go(g, 1000 + i, true);
+	assert_in_range(alloc_live(), live + 100, live + 101); // and room in the table
+	gateway_free(g);
+}
+
 static void ignore(void *arg, const struct conf_difference *d)
 {
 	(void)arg, (void)d;
@@ -401,6 +442,7 @@ int main(void)
 		pipeline_test(test_reload),
 		pipeline_test(test_start),
 		pipeline_test(test_read),
+		pipeline_test(test_growth),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
