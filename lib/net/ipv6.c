@@ -5,6 +5,7 @@
 #define ROUTING_TYPE       2 // octet of a routing header
 #define ROUTING_LEFT       3
 #define OPTION_PAD1        0
+#define PADDING_MAX        7 // octets: more than alignment takes is an attack (RFC 8504 5.3)
 #define OPTION_ACTION(opt) ((opt) >> 6)
 
 uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len)
@@ -128,23 +129,32 @@ void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr
 	}
 }
 
+// Octets of an option of which len are there; more than len if it ends behind them.
+static uint32_t option_len(const uint8_t *option, uint32_t len)
+{
+	if (option[0] == OPTION_PAD1)
+		return 1;
+	return len < 2 ? 2 : 2u + option[1];
+}
+
 // What the options from octet off to end want.
 static enum ipv6_options check_options(
 	uint16_t *fault_off, const uint8_t *packet, uint32_t off, uint32_t end)
 {
+	uint32_t padding = 0; // octets of it, one behind the other
+
 	while (off < end) {
 		uint8_t option = packet[off];
+		bool pads = option == OPTION_PAD1 || option == IPV6_OPTION_PADN;
+		uint32_t len = option_len(packet + off, end - off);
 
-		if (option == OPTION_PAD1) {
-			off++;
-			continue;
-		}
-		if (end - off < 2 || packet[off + 1] > end - off - 2)
+		padding = pads ? padding + len : 0;
+		if (len > end - off || padding > PADDING_MAX)
 			return IPV6_OPTIONS_DROP;
 		*fault_off = (uint16_t)off;
-		if (option != IPV6_OPTION_PADN && OPTION_ACTION(option) != 0)
+		if (!pads && OPTION_ACTION(option) != 0)
 			return (enum ipv6_options)OPTION_ACTION(option);
-		off += 2u + packet[off + 1];
+		off += len;
 	}
 	return IPV6_OPTIONS_PASS;
 }

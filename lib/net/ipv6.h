@@ -140,7 +140,8 @@ enum ipv6_options {
 };
 
 // What the options in front of the upper layer of a packet for ourselves want done, if we know none
-// of them but padding (RFC 8200 4.2). *upper is what ipv6_upper_find() found in the packet.
+// of them but padding (RFC 8200 4.2). More than 7 octets of padding in a row: IPV6_OPTIONS_DROP
+// (RFC 8504 5.3). *upper is what ipv6_upper_find() found in the packet.
 enum ipv6_options ipv6_options_check(
 	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper);
 

@@ -382,8 +382,8 @@ const struct attack attacks[] = {
 	{.kind = "udp_spi", .packet = udp_spi},
 	{.kind = "udp_closed", .packet = udp_closed, .limited = true},
 	{.kind = "clear_text", .packet = clear},
-	{.kind = "ping", .packet = ping},
-	{.kind = "ping_link", .packet = ping_link},
+	{.kind = "ping", .packet = ping, .limited = true},
+	{.kind = "ping_link", .packet = ping_link, .limited = true},
 	{.kind = "too_big_spi", .packet = too_big_spi},
 	{.kind = "too_big_minimal", .packet = too_big_minimal},
 	{.kind = "fragments_incomplete", .packet = esp_incomplete},
@@ -395,12 +395,12 @@ const struct attack attacks[] = {
 	{.kind = "dummy", .origin = PEER, .packet = malformed, .next_header = IPPROTO_NONE},
 	{.kind = "selector", .origin = PEER, .packet = selector},
 	{.kind = "ttl", .origin = PEER, .packet = ttl, .limited = true, .makes_flows = true},
-	{.kind = "inner_ping", .origin = PEER, .packet = inner_ping},
+	{.kind = "inner_ping", .origin = PEER, .packet = inner_ping, .limited = true},
 	{.kind = "inner_udp_closed", .origin = PEER, .packet = inner_udp_closed, .limited = true},
 	{.kind = "inner_incomplete", .origin = PEER, .packet = inner_incomplete},
 	{.kind = "inner_overlap", .origin = PEER, .packet = inner_overlap},
 	{.kind = "extensions", .origin = PEER, .packet = extensions},
-	{.kind = "options", .origin = PEER, .packet = options, .limited = true},
+	{.kind = "options", .origin = PEER, .packet = options},
 };
 
 const unsigned int n_attacks = RTE_DIM(attacks);

@@ -290,6 +290,36 @@ static void test_options(void **state)
 	assert_int_equal(ipv6_options_check(&off, ip_of(&p), &upper), IPV6_OPTIONS_DROP);
 }
 
+// RFC 8504 5.3: no header needs more than 7 octets of padding behind each other.
+static void test_padding(void **state)
+{
+	static const struct {
+		const char *options; // 14 octets
+		enum ipv6_options what;
+	} rows[] = {
+		{"\x1e\5\1\1\1\1\1\0\0\0\0\0\0\0", IPV6_OPTIONS_PASS},
+		{"\0\0\0\0\0\0\0\x1e\5\1\1\1\1\1", IPV6_OPTIONS_PASS},
+		{"\0\0\0\x1e\1\0\1\5\0\0\0\0\0\x1e", IPV6_OPTIONS_DROP}, // the last is cut off
+		{"\x1e\4\1\1\1\1\0\0\0\0\0\0\0\0", IPV6_OPTIONS_DROP},
+		{"\x1e\4\1\1\1\1\1\6\0\0\0\0\0\0", IPV6_OPTIONS_DROP},
+		{"\x1e\4\1\1\1\1\0\0\1\4\0\0\0\0", IPV6_OPTIONS_DROP},
+	};
+	struct ipv6_upper upper;
+	uint16_t off;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct packet p = packet(60);
+
+		put(&p, "\x11\1", 2);
+		put(&p, rows[i].options, 14);
+		put(&p, "\0\1\0\2\0\x8\0\0", 8);
+		assert_int_equal(find(&upper, &p), IPV6_GOOD);
+		if (ipv6_options_check(&off, ip_of(&p), &upper) != rows[i].what)
+			fail_msg("row %zu", i);
+	}
+}
+
 // Octets of no meaning: whatever is found lies inside of them.
 static void test_random(void **state)
 {
@@ -332,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_routing),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_random),
 	};
 
