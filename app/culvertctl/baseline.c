@@ -16,8 +16,8 @@
 #define PATH_SIZE   (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
 #define START_SLACK 2 // seconds that two answers may differ about the start of one daemon
 
-static const char *const lists[] = {
-	"ports", "sas", "policies", "rules", "drops", "stages", "queues", "workers", "totals"};
+static const char *const lists[] = {"ports", "sas", "tunnels", "policies", "rules", "drops",
+	"stages", "queues", "workers", "totals"};
 
 static enum exit_code path_of(char path[PATH_SIZE], const struct target *t, const char *end)
 {

@@ -194,6 +194,8 @@ bool collect_tunnel(struct tunnel_view *v, const struct gateway *g, unsigned int
 
 	*v = (struct tunnel_view){
 		.policy = t->policy,
+		.probe = g->conf->policies[t->policy].probe_addr,
+		.probes = t->probes,
 		.peer = collect_peer(&p->out->sa, true).addr,
 		.state = l->state,
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,

@@ -74,7 +74,9 @@ struct tunnel_view {
 	uint64_t is[TUNNEL_STATES]; // 1 for that state, else 0
 	struct ip_addr peer;        // as far as it is known, else none
 	uint64_t received_ms;       // since the last packet; UINT64_MAX: there was none
-	uint64_t silent_ms;         // since it is silent; UINT64_MAX: it is not
+	struct ip_addr probe;       // none: it is not probed
+	uint64_t probes;
+	uint64_t silent_ms; // since it is silent; UINT64_MAX: it is not
 };
 
 // What a policy or a rule has decided: struct decided.

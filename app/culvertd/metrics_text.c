@@ -302,6 +302,7 @@ static const struct openmetrics_family tunnel_families[] = {
 		"was none."),
 	SECONDS(tunnel_view, silent_ms, "tunnel_silent", GAUGE, 0.001,
 		"Since the first packet that was not answered, while the tunnel is silent."),
+	COUNTER(tunnel_view, probes, "tunnel_probes", "Pings that were sent through the tunnel."),
 	{0},
 };
 

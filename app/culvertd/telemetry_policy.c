@@ -87,6 +87,11 @@ bool tunnel_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	add_in(d, spd_at(g->snapshot->spd, v.policy));
 	add_maybe(d, "last_received_s", v.received_ms != UINT64_MAX, v.received_ms / 1000);
 	add_maybe(d, "silent_s", v.silent_ms != UINT64_MAX, v.silent_ms / 1000);
+	if (ip_addr_is_none(&v.probe))
+		add_string(d, "probe", "-");
+	else
+		add_addr(d, "probe", &v.probe);
+	add_u64(d, "probes", v.probes);
 	return true;
 }
 

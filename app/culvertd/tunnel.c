@@ -6,8 +6,11 @@
 
 #include "collect.h"
 #include "event_log.h"
+#include "esp_probe.h"
 #include "gateway.h"
+#include "icmp_echo.h"
 #include "peer.h"
+#include "sa_send.h"
 
 #define TUNNELS_AT_ONCE 4096 // that one call looks at; with more, the next one goes on behind them
 
@@ -105,8 +108,11 @@ void tunnels_set(struct gateway *g, struct tunnels *t, const struct snapshot *be
 				: NULL;
 
 		tunnel->sent = sent_by(&p->out->sa);
-		if (old != NULL)
+		if (old != NULL) {
 			tunnel->life = old->life;
+			tunnel->probes = old->probes;
+			tunnel->probe_ms = old->probe_ms;
+		}
 	}
 	free(g->tunnels.item);
 	g->tunnels = *t;
@@ -131,16 +137,63 @@ static void post(const struct tunnel *t, const struct spd_policy *p, uint64_t no
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
 }
 
+static bool probe_send(struct gateway *g, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
+{
+	const struct ip_addr *to = &g->conf->policies[t->policy].probe_addr;
+	unsigned int family = ip_addr_is_v4(to) ? SOURCE_V4 : SOURCE_V6;
+	const struct ip_addr *from = &g->snapshot->policy_source[t->policy][family];
+	struct rte_ether_addr mac;
+	struct rte_mbuf *m;
+
+	if (!dad_may_use(g->dad, from) || !sa_send_ready(g, sa, &mac, now_ms))
+		return false;
+	m = rte_pktmbuf_alloc(g->pool);
+	if (m == NULL)
+		return false;
+	rte_pktmbuf_append(m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), from, to,
+				      (uint16_t)t->policy, (uint16_t)(t->probes + 1)));
+	if (!esp_own_seal(sa, m)) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	sa_send(g, sa, m, &mac);
+	return true;
+}
+
+// Traffic is as good as a probe.
+static void probe(struct gateway *g, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
+{
+	const struct conf_policy *c = &g->conf->policies[t->policy];
+	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
+
+	if (ip_addr_is_none(&c->probe_addr) || now_ms - last_ms < c->probe_interval_s * 1000 ||
+		sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
+		return;
+	if (!probe_send(g, t, sa, now_ms))
+		return;
+	t->probes++;
+	t->probe_ms = now_ms;
+}
+
+// Three probes without an answer are silence, too.
+static uint32_t patience_ms(const struct conf_policy *c)
+{
+	return RTE_MAX(TUNNEL_PATIENCE_MS,
+		ip_addr_is_none(&c->probe_addr) ? 0 : 2000 * c->probe_interval_s);
+}
+
 static void look(struct gateway *g, struct tunnel *t, uint64_t now_ms)
 {
 	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
 	enum tunnel_state before = t->life.state;
 	uint64_t sent = sent_by(&p->out->sa);
 
-	tunnel_life_note(&t->life, sent != t->sent, received_ms(p), TUNNEL_PATIENCE_MS, now_ms);
+	tunnel_life_note(&t->life, sent != t->sent, received_ms(p),
+		patience_ms(&g->conf->policies[t->policy]), now_ms);
 	t->sent = sent;
 	if (t->life.state != before && t->posts)
 		post(t, p, now_ms);
+	probe(g, t, p->out, now_ms);
 }
 
 void tunnels_tick(struct gateway *g, uint64_t now_ms)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tunnels: policies that protect, with the SAs that they send and receive by. Looks at what the
 // SAs have counted, and posts an event when the state of a tunnel changes (tunnel_life.h). State
-// stays with the name of the policy, whatever SAs it has. Control thread; telemetry reads, with the
-// gateway's lock.
+// stays with the name of the policy, whatever SAs it has. Where the configuration asks for that, it
+// pings an address behind the peer (RFC 792, RFC 4443 4) while nothing is received. Control thread;
+// telemetry reads, with the gateway's lock.
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +15,11 @@ struct gateway;
 struct snapshot;
 
 struct tunnel {
-	uint32_t policy; // its number
-	bool posts;      // events: one of the policies with the same outbound SA does
-	uint64_t sent;   // packets, up to the last look
+	uint32_t policy;   // its number
+	bool posts;        // events: one of the policies with the same outbound SA does
+	uint64_t sent;     // packets, up to the last look
+	uint64_t probes;   // sent
+	uint64_t probe_ms; // when the last was; 0: none was
 	struct tunnel_life life;
 };
 

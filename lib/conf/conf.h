@@ -151,6 +151,9 @@ struct conf_policy {
 	// Octets of text that TCP segments are announced to have at most; 0: as many as hosts say;
 	// for CONF_PROTECT
 	uint16_t mss_clamp;
+	// For CONF_PROTECT: whom to ping through the tunnel (none: nobody), and how often.
+	struct ip_addr probe_addr;
+	unsigned int probe_interval_s;
 };
 
 enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };
@@ -197,6 +200,7 @@ struct conf {
 	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
 	char *user;                   // to become when the ports are open; NULL: stay
 	char *control_group;          // may change the running configuration; NULL: root alone
+	char *show_group;             // may see it, and what is counted; NULL: root alone
 	bool sandbox;                 // restrict system calls
 	bool capture;                 // let dpdk-dumpcap attach
 	enum log_level log_level;

@@ -12,6 +12,10 @@ void conf_check_ports(struct conf_reader *r);
 void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
+
+// Refuses the probe of a policy that protects, whose other settings were read.
+void conf_check_probe(struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p);
+
 void conf_check_rules(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 

@@ -167,7 +167,7 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
-	static const char *const of_tunnels[] = {"in", "out", "icmp_errors", "mss_clamp"};
+	static const char *const of_tunnels[] = {"in", "out", "icmp_errors", "mss_clamp", "probe"};
 
 	if (p->action == CONF_PROTECT) {
 		bool out = find_out(r, policy, sas, p);
@@ -254,6 +254,8 @@ void conf_check_policies(struct conf_reader *r)
 		conf_check_proto_family(r, item, p->proto, p->family);
 		if (protected)
 			narrow(r, item, p);
+		if (p->action == CONF_PROTECT)
+			conf_check_probe(r, item, p);
 	}
 	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");
 	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);

@@ -82,7 +82,10 @@ static void first_only(config_setting_t *policy)
 
 static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
 {
+	static const char *const own[] = {"probe", NULL};
+
 	(void)c, (void)i;
+	drop(item, own);
 	swap(item, "local", "remote");
 	swap(item, "local_port", "remote_port");
 	swap(item, "local_icmp", "remote_icmp");

@@ -239,6 +239,19 @@ static_assert(offsetof(struct conf_policy, remote_port_max) ==
 		      offsetof(struct conf_policy, remote_port_min) + 2,
 	"not a pair");
 
+static const struct conf_option probe_options[] = {
+	{.name = "address", .type = &conf_type_address, FIELD(struct conf_policy, probe_addr)},
+	{.name = "interval",
+		.type = &conf_type_seconds,
+		.min = 1,
+		.max = 3600,
+		.def = "10",
+		FIELD(struct conf_policy, probe_interval_s)},
+	{0},
+};
+
+static const struct conf_schema probe = {.options = probe_options};
+
 static const struct conf_option policy_options[] = {
 	{.name = "name",
 		.type = &conf_type_name,
@@ -277,6 +290,7 @@ static const struct conf_option policy_options[] = {
 		.min = 88,
 		.max = 9560,
 		FIELD(struct conf_policy, mss_clamp)},
+	{.name = "probe", .shape = CONF_GROUP, .schema = &probe},
 	{0},
 };
 
@@ -393,6 +407,10 @@ static const struct conf_option options[] = {
 		.restart = true,
 		.type = &conf_type_text,
 		FIELD(struct conf, control_group)},
+	{.name = "show_group",
+		.restart = true,
+		.type = &conf_type_text,
+		FIELD(struct conf, show_group)},
 	{.name = "sandbox",
 		.restart = true,
 		.type = &conf_type_bool,

@@ -6,6 +6,7 @@
 #include "fragment.h"
 #include "icmp.h"
 #include "icmp6.h"
+#include "icmp_echo.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "output.h"
@@ -224,6 +225,15 @@ static enum drop answered(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
+// The answer to a probe of the tunnel that it came by: that it came is all that it says.
+static enum drop probe_answered(struct worker *w, struct pkt *p)
+{
+	w->counters.local++;
+	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
+	worker_release(w, p->m);
+	return DROP_NONE;
+}
+
 static enum drop serve_v4(struct worker *w, struct pkt *p)
 {
 	struct rte_ipv4_hdr *ip = pkt_ip(p);
@@ -234,6 +244,8 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 		icmp_echo_reply(ip);
 		return answered(w, p);
 	}
+	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
+		return probe_answered(w, p);
 	if (pmtu_is_error(p))
 		return pmtu_hear(w, p);
 	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
@@ -285,6 +297,8 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	}
 	if (icmp6_is_echo_request(ip))
 		return echo_v6(w, p, &asked);
+	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
+		return probe_answered(w, p);
 	if (pmtu_is_error(p))
 		return pmtu_hear(w, p);
 	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)

@@ -43,7 +43,8 @@ LISTS = {
            for unit in ("bytes", "packets", "seconds")},
         **same("sa_", "packets", "bytes", "dummies")}),
     "tunnels": ({"tunnel": "tunnel", "sa": "out"}, {
-        "tunnel_last_received_seconds": "last_received_s", "tunnel_silent_seconds": "silent_s"}),
+        "tunnel_last_received_seconds": "last_received_s", "tunnel_silent_seconds": "silent_s",
+        "tunnel_probes": "probes"}),
     "policies": ({"policy": "name", "action": "action"}, {
         "policy_asked_packets": "asked", **same("policy_", "packets", "bytes")}),
     "rules": ({"rule": "rule", "action": "action"}, {

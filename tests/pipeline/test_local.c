@@ -394,10 +394,34 @@ static void test_pings_among_errors(void **state)
 	gateway_free(g);
 }
 
+// The replies to pings of the gateway's own are no drops, but only by a tunnel: it pings nobody
+// else.
+static void test_echo_reply(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer in = peer_new(g, "from-b");
+	struct ipv4 reply = ping("10.2.0.1", "10.1.0.1");
+
+	(void)state;
+	reply.icmp_type = 0;
+
+	struct frame sealed = peer_seal_ip(&in, 1, reply);
+	struct frame clear =
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .proto = IPPROTO_ICMP));
+
+	gateway_pass(g, &sealed, 1);
+	assert_int_equal(g->last.local, 1);
+	assert_int_equal(g->last.originated, 0);
+	gateway_expect_drop(g, &clear, DROP_LOCAL_UNSERVED);
+	peer_free(&in);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_in_clear),
+		pipeline_test(test_echo_reply),
 		pipeline_test(test_sizes),
 		pipeline_test(test_through_tunnel),
 		pipeline_test(test_not_answered),

@@ -46,7 +46,8 @@ static void check(const char *running_text, const char *text, const char *expect
 }
 
 #define TEXTS                                                                                      \
-	"user = \"root\"; control_group = \"root\"; state_dir = \"/tmp\"; engine = \"openssl\";\n" \
+	"user = \"root\"; control_group = \"root\"; show_group = \"root\"; state_dir = \"/tmp\"; " \
+	"engine = \"openssl\";\n"                                                                  \
 	"eal_args = [ \"--no-shconf\" ]; metrics = { socket = \"/m\"; };\n"
 
 static void test_same(void **state)
@@ -104,12 +105,13 @@ static void test_may_not(void **state)
 		"13: log_level: is not what runs, which needs a restart\n");
 	check(PORTS,
 		PORTS "capture = true; state_dir = \"none\";\n"
-		      "control_group = \"nogroup\";\n"
+		      "control_group = \"nogroup\"; show_group = \"nogroup\";\n"
 		      "metrics = { address = \"127.0.0.2\"; port = 9469;\n"
 		      "socket = \"/m\"; mode = \"0666\"; };\n",
 		"3: state_dir: is not what runs, which needs a restart\n"
 		"3: capture: is not what runs, which needs a restart\n"
 		"4: control_group: is not what runs, which needs a restart\n"
+		"4: show_group: is not what runs, which needs a restart\n"
 		"5: metrics.address: is not what runs, which needs a restart\n"
 		"5: metrics.port: is not what runs, which needs a restart\n"
 		"6: metrics.socket: is not what runs, which needs a restart\n"

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "icmp_echo.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include <rte_icmp.h>
+#include <rte_ip.h>
+
+#include "icmp6.h"
+#include "ip_view.h"
+#include "ipv4.h"
+#include "ipv6.h"
+
+#define TTL           64
+#define ECHO_LEN      8
+#define ECHO_REQUEST6 128
+#define ECHO_REPLY6   129
+
+static uint16_t build_v4(struct rte_ipv4_hdr *ip, const struct ip_addr *source,
+	const struct ip_addr *destination, struct rte_icmp_hdr icmp)
+{
+	struct rte_icmp_hdr *to = (struct rte_icmp_hdr *)(ip + 1);
+
+	*ip = (struct rte_ipv4_hdr){
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.total_length = rte_cpu_to_be_16(sizeof(*ip) + ECHO_LEN),
+		.time_to_live = TTL,
+		.next_proto_id = IPPROTO_ICMP,
+		.src_addr = ip_addr_v4(source),
+		.dst_addr = ip_addr_v4(destination),
+	};
+	ipv4_checksum_set(ip);
+	icmp.icmp_type = RTE_IP_ICMP_ECHO_REQUEST;
+	icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&icmp, ECHO_LEN);
+	memcpy(to, &icmp, ECHO_LEN);
+	return sizeof(*ip) + ECHO_LEN;
+}
+
+static uint16_t build_v6(struct rte_ipv6_hdr *ip, const struct ip_addr *source,
+	const struct ip_addr *destination, struct rte_icmp_hdr icmp)
+{
+	*ip = (struct rte_ipv6_hdr){
+		.vtc_flow = RTE_BE32(6u << 28),
+		.payload_len = RTE_BE16(ECHO_LEN),
+		.proto = IPPROTO_ICMPV6,
+		.hop_limits = TTL,
+	};
+	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
+	memcpy(ip->dst_addr, destination, sizeof(ip->dst_addr));
+	icmp.icmp_type = ECHO_REQUEST6;
+	memcpy(ip + 1, &icmp, ECHO_LEN);
+	icmp.icmp_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, ip + 1, ECHO_LEN);
+	memcpy(ip + 1, &icmp, ECHO_LEN);
+	return sizeof(*ip) + ECHO_LEN;
+}
+
+uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
+	const struct ip_addr *destination, uint16_t id, uint16_t seq)
+{
+	struct rte_icmp_hdr icmp = {
+		.icmp_ident = rte_cpu_to_be_16(id), .icmp_seq_nb = rte_cpu_to_be_16(seq)};
+
+	static_assert(sizeof(icmp) == ECHO_LEN, "without data");
+	return ip_addr_is_v4(destination)
+		       ? build_v4((struct rte_ipv4_hdr *)out, source, destination, icmp)
+		       : build_v6((struct rte_ipv6_hdr *)out, source, destination, icmp);
+}
+
+static bool is_reply_v4(const struct rte_ipv4_hdr *ip)
+{
+	uint8_t off = rte_ipv4_hdr_len(ip);
+	const uint8_t *type = (const uint8_t *)ip + off;
+
+	return ip->next_proto_id == IPPROTO_ICMP && !ipv4_is_fragment(ip) &&
+	       rte_be_to_cpu_16(ip->total_length) >= off + ECHO_LEN &&
+	       *type == RTE_IP_ICMP_ECHO_REPLY;
+}
+
+bool icmp_echo_is_reply(const void *ip)
+{
+	struct ipv6_upper upper;
+
+	if (ip_is_v4(ip))
+		return is_reply_v4(ip);
+	return ipv6_upper_find(&upper, ip, ipv6_len(ip)) == IPV6_GOOD && !upper.fragment &&
+	       upper.proto == IPPROTO_ICMPV6 && ipv6_len(ip) >= (uint32_t)upper.off + ECHO_LEN &&
+	       *((const uint8_t *)ip + upper.off) == ECHO_REPLY6;
+}
