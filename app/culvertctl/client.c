@@ -143,7 +143,7 @@ const char *client_strerror(int error)
 {
 	switch (-error) {
 	case EACCES:
-		return "permission denied: run as root";
+		return "permission denied: for root and the members of show_group";
 	case ENOENT:
 	case ECONNREFUSED:
 		return "not running, see: culvertctl list";

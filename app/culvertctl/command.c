@@ -7,6 +7,8 @@
 
 #include "ask.h"
 #include "baseline.h"
+#include "client.h"
+#include "control.h"
 #include "field.h"
 #include "question.h"
 
@@ -41,11 +43,11 @@ static enum exit_code typed_print(const struct question *q, const json_t *object
 	return code;
 }
 
-static enum exit_code answer_print(
+static enum exit_code list_print(
 	const struct options *options, const struct target *target, const struct question *q)
 {
 	json_t *objects;
-	enum exit_code code = ask_list(&objects, target, show_command(q->what), q->filter);
+	enum exit_code code = ask_list(&objects, target, q->what->word, q->filter);
 
 	if (code != EXIT_OK)
 		return code;
@@ -67,7 +69,7 @@ static enum exit_code ask_chosen(const struct options *options, const struct que
 
 	if (code != EXIT_OK)
 		return code;
-	code = answer_print(options, &target, q);
+	code = list_print(options, &target, q);
 	target_fini(&target);
 	return code;
 }
@@ -84,12 +86,51 @@ enum exit_code command_show(const struct options *options, char **words)
 	return code == EXIT_OK ? ask_chosen(options, &q) : code;
 }
 
+static enum exit_code flushed_print(const struct options *options)
+{
+	static const char done[] = "flows that match go within some seconds";
+	json_t *object;
+	enum exit_code code;
+
+	if (!options->json) {
+		puts(done);
+		return EXIT_OK;
+	}
+	object = json_pack("[{s:s}]", "result", done);
+	code = output_json(object);
+	json_decref(object);
+	return code;
+}
+
+static enum exit_code flush(
+	const struct options *options, const struct target *target, const struct question *q)
+{
+	char request[CLIENT_FILTER_MAX + 16];
+	int len = snprintf(request, sizeof(request), "flush %s", q->filter + (q->filter[0] == ','));
+	struct answer answer;
+	enum exit_code code = control_ask(&answer, target->instance, request, (size_t)len);
+
+	if (code != EXIT_OK)
+		return code;
+	code = strcmp(answer.status, "ok") == 0 ? flushed_print(options)
+						: refusal_say(target->instance, &answer);
+	answer_fini(&answer);
+	return code;
+}
+
 enum exit_code command_flush(const struct options *options, char **words)
 {
 	struct question q;
+	struct target target;
 	enum exit_code code = question_read_flush(&q, words);
 
-	return code == EXIT_OK ? ask_chosen(options, &q) : code;
+	if (code == EXIT_OK)
+		code = target_init(&target, options->instance);
+	if (code != EXIT_OK)
+		return code;
+	code = flush(options, &target, &q);
+	target_fini(&target);
+	return code;
 }
 
 enum exit_code command_clear(const struct options *options, char **words)

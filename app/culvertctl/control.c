@@ -105,7 +105,7 @@ static const char *control_strerror(int error)
 {
 	switch (-error) {
 	case EACCES:
-		return "permission denied: for root and the members of control_group";
+		return "permission denied: for root and the members of control_group or show_group";
 	case ECONNRESET:
 		return "the daemon closed the connection: it stopped";
 	case ETIMEDOUT:
@@ -123,6 +123,14 @@ static void failure_print(const struct target *t, const struct sockaddr_un *addr
 static enum exit_code address_of(struct sockaddr_un *addr, const struct target *t)
 {
 	int ret = instance_address(addr, t->instance, INSTANCE_CONTROL);
+	struct sockaddr_un show;
+
+	// Members of show_group have a socket of their own, and are refused there what they may
+	// not.
+	if (ret == 0 && access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
+		instance_address(&show, t->instance, INSTANCE_SHOW) == 0 &&
+		access(show.sun_path, W_OK) == 0)
+		*addr = show;
 
 	if (ret == 0)
 		return EXIT_OK;
@@ -178,6 +186,15 @@ static void errors_print(const char *text)
 		putc('\n', stderr);
 	}
 	free(lines);
+}
+
+enum exit_code refusal_say(const char *instance, const struct answer *answer)
+{
+	answer->text[strcspn(answer->text, "\n")] = '\0';
+	fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
+	table_put_text(stderr, answer->text);
+	putc('\n', stderr);
+	return EXIT_USAGE;
 }
 
 static enum exit_code refusal_print(const struct options *options, const struct answer *answer)

@@ -37,7 +37,10 @@ bool control_event(const struct subscription *s, char line[CONTROL_EVENT_MAX]);
 
 void control_unsubscribe(struct subscription *s);
 
-// Prints what came of a request to do something: what was done ("reloaded"), or that it was refused
-// and why.
+// Says why the instance of that name has refused to flush or trace.
+enum exit_code refusal_say(const char *instance, const struct answer *answer);
+
+// Prints what came of a request to change the configuration: what was done ("reloaded"), or that it
+// was refused and why.
 enum exit_code answer_print(
 	const struct options *options, const struct answer *answer, const char *done);

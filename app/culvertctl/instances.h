@@ -14,6 +14,7 @@ const char *instances_folder(void);
 // What is in the folder of an instance.
 #define INSTANCE_TELEMETRY "dpdk_telemetry.v2"
 #define INSTANCE_CONTROL   "control"
+#define INSTANCE_SHOW      "show" // for members of show_group
 
 // A socket of an instance, running or not: the user's own, or root's of that name. Returns 0,
 // -EINVAL (not a name: empty, or not all of [A-Za-z0-9_.-]) or -ENAMETOOLONG (the path does not fit

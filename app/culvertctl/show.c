@@ -46,13 +46,12 @@ static const struct show shows[] = {
 
 #define N_SHOWS (sizeof(shows) / sizeof(shows[0]))
 
-const struct show show_flush_flows = {
-	.word = "flows", .command = "flow_flush", .filters = flow_filters};
+const struct show show_flush_flows = {.word = "flows", .filters = flow_filters};
 
 static const char *const trace_filters[] = {
 	"address", "port", "proto", "sa", "spi", "policy", "in", "out", "drop", NULL};
 
-const struct show show_trace = {.word = "", .command = "trace_start", .filters = trace_filters};
+const struct show show_trace = {.word = "", .filters = trace_filters};
 
 const struct show *show_find(const char *word)
 {
@@ -60,11 +59,6 @@ const struct show *show_find(const char *word)
 		if (strcmp(shows[i].word, word) == 0)
 			return &shows[i];
 	return NULL;
-}
-
-const char *show_command(const struct show *show)
-{
-	return show->command != NULL ? show->command : show->word;
 }
 
 const char *show_nearest(const char *word)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What there is to see in a daemon: one line in one table for each word of "culvertctl show". What
-// "culvertctl flush" does is a list to the daemon, too: of what it did. One thread.
+// What there is to see in a daemon: one line in one table for each word of "culvertctl show", which
+// the daemon has as "/culvert/WORD"; and the filters of "flush" and "trace". One thread.
 #pragma once
 
 #include <jansson.h>
@@ -9,7 +9,6 @@
 
 struct show {
 	const char *word;
-	const char *command; // of the daemon, behind "/culvert/"; NULL: the word
 	const char *help;
 	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
 	// Names of the words behind it, in order, of which the first two are required; up to NULL.
@@ -23,9 +22,6 @@ extern const struct show show_flush_flows, show_trace;
 
 // NULL if there is none of that name.
 const struct show *show_find(const char *word);
-
-// The daemon's name of the list, behind "/culvert/".
-const char *show_command(const struct show *show);
 
 // The word that was probably meant, or NULL if none is near.
 const char *show_nearest(const char *word);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "ask.h"
+#include "client.h"
 #include "command.h"
+#include "control.h"
 #include "question.h"
 #include "screen.h"
 #include "show.h"
@@ -30,18 +32,43 @@ static json_int_t number_in(const json_t *list, const char *name)
 	return json_integer_value(json_object_get(json_array_get(list, 0), name));
 }
 
-static enum exit_code begin(struct session *s, const char *filter)
+// Asks the control socket for something that is done at once.
+static enum exit_code request(const struct session *s, const char *text, unsigned int *number)
 {
-	json_t *answer;
-	enum exit_code code = ask_list(&answer, s->target, "trace_start", filter);
+	struct answer answer;
+	enum exit_code code = control_ask(&answer, s->target->instance, text, strlen(text));
 
 	if (code != EXIT_OK)
 		return code;
+	if (strcmp(answer.status, "ok") != 0)
+		code = refusal_say(s->target->instance, &answer);
+	else
+		sscanf(answer.text, "trace %u", number);
+	answer_fini(&answer);
+	return code;
+}
+
+static enum exit_code begin(
+	const struct options *options, struct session *s, const struct question *q)
+{
+	char text[CLIENT_FILTER_MAX + 32];
+	unsigned int number = 0;
+	enum exit_code code;
+
+	snprintf(text, sizeof(text), "trace count=%u%s", options->packets, q->filter);
+	code = request(s, text, &number);
 	clock_gettime(CLOCK_REALTIME, &s->printer.begin);
-	snprintf(s->number, sizeof(s->number), ",trace=%" JSON_INTEGER_FORMAT,
-		number_in(answer, "trace"));
-	json_decref(answer);
-	return EXIT_OK;
+	snprintf(s->number, sizeof(s->number), ",trace=%u", number);
+	return code;
+}
+
+static enum exit_code end(const struct session *s)
+{
+	char text[64];
+	unsigned int none;
+
+	snprintf(text, sizeof(text), "trace-stop %s", s->number + 1);
+	return request(s, text, &none);
 }
 
 static enum exit_code steps_take(struct session *s)
@@ -56,10 +83,10 @@ static enum exit_code steps_take(struct session *s)
 	return EXIT_OK;
 }
 
-// Asks for the state, or with trace_stop for the end, and then for what there is to be told of.
-static enum exit_code step(struct session *s, const char *command, bool *over, json_t **state)
+// Asks for the state, and then for what there is to be told of.
+static enum exit_code step(struct session *s, bool *over, json_t **state)
 {
-	enum exit_code code = ask_list(state, s->target, command, s->number);
+	enum exit_code code = ask_list(state, s->target, "trace_state", s->number);
 	const char *text;
 
 	if (code != EXIT_OK)
@@ -72,18 +99,20 @@ static enum exit_code step(struct session *s, const char *command, bool *over, j
 	return code;
 }
 
-static enum exit_code follow(struct session *s, unsigned int seconds, json_t **state)
+static enum exit_code follow(const struct options *options, struct session *s, json_t **state)
 {
 	bool over = false;
 	enum exit_code code;
 
-	for (unsigned int ms = 0; ms < seconds * 1000 && screen_wait(POLL_MS); ms += POLL_MS) {
-		code = step(s, "trace_state", &over, state);
+	for (unsigned int ms = 0; ms < options->seconds * 1000 && screen_wait(POLL_MS);
+		ms += POLL_MS) {
+		code = step(s, &over, state);
 		if (code != EXIT_OK || over)
 			return code;
 		json_decref(*state);
 	}
-	return step(s, "trace_stop", &over, state);
+	code = end(s);
+	return code == EXIT_OK ? step(s, &over, state) : code;
 }
 
 // The packets in order of their numbers, each with its steps.
@@ -133,16 +162,14 @@ static enum exit_code trace(
 	const struct options *options, const struct target *target, const struct question *q)
 {
 	struct session s = {.target = target, .json = options->json};
-	char filter[CLIENT_FILTER_MAX + 16];
 	enum exit_code code;
 	json_t *state;
 
 	s.steps = json_array();
-	snprintf(filter, sizeof(filter), ",count=%u%s", options->packets, q->filter);
-	code = begin(&s, filter);
+	code = begin(options, &s, q);
 	if (code == EXIT_OK) {
 		screen_begin();
-		code = follow(&s, options->seconds, &state);
+		code = follow(options, &s, &state);
 		screen_end();
 	}
 	if (code == EXIT_OK) {

@@ -46,7 +46,7 @@ static enum exit_code step(const struct options *options, const struct target *t
 	const struct question *q, struct sample *before)
 {
 	json_t *objects;
-	enum exit_code code = ask_list(&objects, target, show_command(q->what), q->filter);
+	enum exit_code code = ask_list(&objects, target, q->what->word, q->filter);
 	struct sample now;
 
 	if (code != EXIT_OK)

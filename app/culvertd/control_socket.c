@@ -2,7 +2,6 @@
 #include "control_socket.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <pwd.h>
@@ -17,6 +16,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
+#include "access.h"
 #include "event_log.h"
 #include "log.h"
 #include "state_file.h"
@@ -27,42 +27,11 @@
 #define PIECE     (16 * 1024)
 #define GROUP_MAX 1024 // of a client
 
-gid_t control_socket_group(const struct conf *conf)
-{
-	const struct group *group;
-
-	if (conf->control_group == NULL)
-		return (gid_t)-1;
-	errno = 0;
-	group = getgrnam(conf->control_group);
-	if (group != NULL)
-		return group->gr_gid;
-	log_error("control_group: there is no group \"%s\"%s%s: 'groupadd --system %s'",
-		conf->control_group, errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "",
-		conf->control_group);
-	return (gid_t)-1;
-}
-
-// The group has to get to the socket. The parent is DPDK's, for all its programs: others may only
-// pass it, and see no names in it.
-static int open_folders(const char *folder, gid_t group)
-{
-	char parent[256];
-	struct stat st;
-
-	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
-	if (stat(parent, &st) < 0 || chmod(parent, (st.st_mode & 07777) | 0111) < 0 ||
-		chown(folder, (uid_t)-1, group) < 0 || chmod(folder, 0710) < 0)
-		return -errno;
-	return 0;
-}
-
 static int make(struct control_socket *s, const struct conf *conf, struct sockaddr_un *addr)
 {
 	const struct passwd *user = conf->user != NULL ? getpwnam(conf->user) : NULL;
-	const char *folder = rte_eal_get_runtime_dir();
-	int len = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/control", folder);
-	int rc = 0;
+	int len = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/%s",
+		rte_eal_get_runtime_dir(), s->access->file);
 
 	if ((size_t)len >= sizeof(addr->sun_path))
 		return -ENAMETOOLONG;
@@ -74,19 +43,19 @@ static int make(struct control_socket *s, const struct conf *conf, struct sockad
 		lchown(addr->sun_path, user != NULL ? user->pw_uid : (uid_t)-1, s->group) < 0 ||
 		listen(s->fd, CONTROL_CLIENTS_MAX) < 0)
 		return -errno;
-	if (s->group != (gid_t)-1)
-		rc = open_folders(folder, s->group);
-	return rc;
+	return 0;
 }
 
-int control_socket_open(struct control_socket *s, const struct conf *conf)
+int control_socket_open(struct control_socket *s, const struct conf *conf,
+	const struct control_access *access, const char *group)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	char why[PATH_MAX + 256];
 	int rc;
 
-	*s = (struct control_socket){.fd = -1, .group = control_socket_group(conf)};
-	if (conf->control_group != NULL && s->group == (gid_t)-1)
+	*s = (struct control_socket){
+		.fd = -1, .access = access, .group = access_group(access->setting, group)};
+	if (group != NULL && s->group == (gid_t)-1)
 		return -EIO;
 	if (folder_check(rte_eal_get_runtime_dir(), conf, "others could replace the control socket",
 		    why, sizeof(why)) < 0) {
@@ -96,8 +65,8 @@ int control_socket_open(struct control_socket *s, const struct conf *conf)
 	rc = make(s, conf, &addr);
 	if (rc == 0)
 		return 0;
-	log_error("%s: cannot be made: %s; only root, or a member, can give it to control_group",
-		addr.sun_path, strerror(-rc));
+	log_error("%s: cannot be made: %s; only root, or a member, can give it to %s",
+		addr.sun_path, strerror(-rc), access->setting);
 	return -EIO;
 }
 
@@ -187,9 +156,9 @@ static void client_begin(
 	c->request.pid = peer.pid;
 	if (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, s->group))
 		return;
-	log_warn("control: user %u, process %d is refused", peer.uid, peer.pid);
-	client_refuse(c, now_ms,
-		"for root and the members of control_group only, not for user %u\n", peer.uid);
+	log_warn("%s: user %u, process %d is refused", s->access->file, peer.uid, peer.pid);
+	client_refuse(c, now_ms, "for root and the members of %s only, not for user %u\n",
+		s->access->setting, peer.uid);
 }
 
 // Who finds no place waits to be accepted: the others have their time.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket by which a running daemon is told what to do: a Unix socket of packets (SEQPACKET),
-// "control" in the folder of DPDK's files. root, the daemon's own user and the members of
-// control_group may; whoever else gets as far as connecting is told that he may not.
+// A socket by which a running daemon is told what to do: a Unix socket of packets (SEQPACKET), in
+// the folder of DPDK's files. root, the daemon's own user and the members of its group may; whoever
+// else gets as far as connecting is told that he may not.
 //
 // A client sends one packet, its request (request.h), gets one answer, in as many packets as it
 // takes, and the connection is closed. There are bounds for everything, so that no client stands in
@@ -54,20 +54,25 @@ struct control_client {
 	uint64_t position; // with CONTROL_SUBSCRIBED: of the next event, see event_log.h
 };
 
+// What a socket is for.
+struct control_access {
+	const char *file, *setting; // its name, and the setting that names its group
+	bool changes;               // its clients may change something
+};
+
 struct control_socket {
-	int fd;
+	int fd; // -1: it is closed
+	const struct control_access *access;
 	gid_t group;   // -1: none
 	uint64_t came; // clients so far
 	struct control_client client[CONTROL_CLIENTS_MAX];
 };
 
-// The group of control_group; -1 if none is wanted, or, after logging it, if there is none of that
-// name.
-gid_t control_socket_group(const struct conf *conf);
-
-// Makes the socket. Returns 0, or -EIO after logging why not. When DPDK has made its folder, and
-// before privileges are given up.
-int control_socket_open(struct control_socket *s, const struct conf *conf);
+// Makes the socket for the members of the group (NULL: there are none), which is that of the
+// setting. access has to stay. Returns 0, or -EIO after logging why not. When DPDK has made its
+// folder, and before privileges are given up.
+int control_socket_open(struct control_socket *s, const struct conf *conf,
+	const struct control_access *access, const char *group);
 
 // Takes what clients have sent and sends what they can take. To be called often.
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);
@@ -84,5 +89,5 @@ void control_socket_answer(
 // are CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
 bool control_socket_subscribe(struct control_socket *s, const char *text);
 
-// Closes everything. DPDK's folder goes with what is in it.
+// Closes everything; a closed one, too. DPDK's folder goes with what is in it.
 void control_socket_close(struct control_socket *s);

@@ -375,7 +375,8 @@ static int check(const char *path, const struct conf *conf)
 
 int main(int argc, char **argv)
 {
-	struct gateway g = {.lock = PTHREAD_MUTEX_INITIALIZER, .requests.socket.fd = -1};
+	struct gateway g = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .requests = {.socket.fd = -1, .show.fd = -1}};
 	struct options o = {0};
 	int rc;
 

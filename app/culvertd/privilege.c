@@ -13,7 +13,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
-#include "control_socket.h"
+#include "access.h"
 #include "log.h"
 #include "memory_lock.h"
 
@@ -54,7 +54,10 @@ int privilege_names_check(const struct conf *conf)
 {
 	int rc = 0;
 
-	if (conf->control_group != NULL && control_socket_group(conf) == (gid_t)-1)
+	if ((conf->control_group != NULL &&
+		    access_group("control_group", conf->control_group) == (gid_t)-1) ||
+		(conf->show_group != NULL &&
+			access_group("show_group", conf->show_group) == (gid_t)-1))
 		rc = -EIO;
 	if (conf->user != NULL && user_find(conf->user) == NULL)
 		rc = -EIO;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "conf_change.h"
 #include "conf_diff.h"
 #include "conf_print.h"
@@ -13,12 +14,15 @@
 #include "gateway.h"
 #include "log.h"
 #include "notify.h"
+#include "telemetry_flow.h"
+#include "telemetry_trace.h"
 
 #define LOG_LINES 20 // about one change
 #define NEW_KEYS  "new-keys "
 
 struct request_kind {
 	const char *name;
+	bool changes;
 	configure_make *make;             // on the loading thread; its argument is the gateway
 	void (*begin)(struct gateway *g); // NULL: nothing
 	// rc: of configure_loaded(). Returns the status of the answer.
@@ -218,50 +222,101 @@ static const char *change_finish(struct gateway *g, int rc)
 }
 
 static const struct request_kind kinds[] = {
-	{"reload", reload_make, reload_begin, reload_finish},
-	{"diff", diff_make, NULL, diff_finish},
-	{"config", config_make, NULL, text_finish},
-	{"save", save_make, NULL, text_finish},
-	{"change", change_make, NULL, change_finish},
+	{"reload", true, reload_make, reload_begin, reload_finish},
+	{"diff", false, diff_make, NULL, diff_finish},
+	{"config", false, config_make, NULL, text_finish},
+	{"save", false, save_make, NULL, text_finish},
+	{"change", true, change_make, NULL, change_finish},
 };
-
-static void refuse(struct gateway *g, const char *why, uint64_t now_ms)
-{
-	control_socket_answer(&g->requests.socket, "refused", why, now_ms);
-}
 
 // --- what needs no loading thread ---
 
-static void subscribe(struct gateway *g, uint64_t now_ms)
+// Each writes what it did, or why not, to text. Returns whether it was done.
+typedef bool at_once_fn(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN]);
+
+static bool flush(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
 {
-	if (!control_socket_subscribe(&g->requests.socket, "events 0\n"))
-		refuse(g, "there are as many subscribers as there may be\n", now_ms);
+	return flow_flush_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
+}
+
+static bool trace(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
+{
+	return trace_start_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
+}
+
+static bool trace_end(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
+{
+	return trace_stop_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
 }
 
 static const struct {
 	const char *name;
-	void (*serve)(struct gateway *g, uint64_t now_ms);
+	at_once_fn *serve;
 } at_once[] = {
-	{"subscribe", subscribe},
+	{"flush", flush},
+	{"trace", trace},
+	{"trace-stop", trace_end},
 };
 
-// Whether it was one that is served at once.
-static bool serve(struct gateway *g, const char *text, uint64_t now_ms)
+static void refuse(struct gateway *g, const char *name, const char *why, uint64_t now_ms)
 {
-	for (size_t i = 0; i < RTE_DIM(at_once); i++)
-		if (strcmp(at_once[i].name, text) == 0) {
-			at_once[i].serve(g, now_ms);
-			return true;
-		}
+	if (name != NULL)
+		post_request(&g->requests.asked, name, false, g->snapshot->generation);
+	control_socket_answer(g->requests.asker, "refused", why, now_ms);
+}
+
+static bool may_change(struct gateway *g, const char *name, uint64_t now_ms)
+{
+	if (g->requests.asker->access->changes)
+		return true;
+	refuse(g, name,
+		"members of show_group may look, and change nothing: ask root, or a member of "
+		"control_group\n",
+		now_ms);
 	return false;
+}
+
+static void serve(struct gateway *g, unsigned int i, const char *filter, uint64_t now_ms)
+{
+	char text[RTE_TEL_MAX_STRING_LEN] = "";
+	bool done;
+
+	if (!may_change(g, at_once[i].name, now_ms))
+		return;
+	done = at_once[i].serve(g, filter, text);
+	post_request(&g->requests.asked, at_once[i].name, done, g->snapshot->generation);
+	control_socket_answer(g->requests.asker, done ? "ok" : "refused", text, now_ms);
+}
+
+static bool is_named(const char *text, const char *name)
+{
+	size_t len = strcspn(text, " \n");
+
+	return strlen(name) == len && strncmp(name, text, len) == 0;
+}
+
+static void serve_at_once(struct gateway *g, const char *text, uint64_t now_ms)
+{
+	const char *filter = text + strcspn(text, " ");
+
+	filter += *filter == ' ';
+	if (is_named(text, "subscribe")) {
+		if (!control_socket_subscribe(g->requests.asker, "events 0\n"))
+			refuse(g, NULL, "there are as many subscribers as there may be\n", now_ms);
+		return;
+	}
+	for (unsigned int i = 0; i < RTE_DIM(at_once); i++)
+		if (is_named(text, at_once[i].name)) {
+			serve(g, i, filter, now_ms);
+			return;
+		}
+	refuse(g, NULL, "this is no request that the daemon knows\n", now_ms);
 }
 
 static const struct request_kind *kind_find(const char *text)
 {
-	size_t len = strcspn(text, " \n");
-
 	for (size_t i = 0; i < RTE_DIM(kinds); i++)
-		if (strlen(kinds[i].name) == len && strncmp(kinds[i].name, text, len) == 0)
+		if (is_named(text, kinds[i].name))
 			return &kinds[i];
 	return NULL;
 }
@@ -280,7 +335,7 @@ static void answer(struct gateway *g, const char *status, int rc, uint64_t now_m
 	char done[32];
 
 	snprintf(done, sizeof(done), "generation %u\n", g->snapshot->generation);
-	control_socket_answer(&r->socket, status, rc == 0 ? done : written(r), now_ms);
+	control_socket_answer(r->asker, status, rc == 0 ? done : written(r), now_ms);
 }
 
 static bool streams_open(struct requests *r)
@@ -343,6 +398,16 @@ static void begin(struct gateway *g, const struct request_kind *kind, uint64_t n
 		finish(g, -EAGAIN, now_ms);
 }
 
+// Who may change something comes first.
+static bool take(struct requests *r)
+{
+	r->asker = &r->socket;
+	if (control_socket_take(r->asker, &r->asked))
+		return true;
+	r->asker = &r->show;
+	return control_socket_take(r->asker, &r->asked);
+}
+
 static void begin_next(struct gateway *g, uint64_t now_ms)
 {
 	struct requests *r = &g->requests;
@@ -354,23 +419,30 @@ static void begin_next(struct gateway *g, uint64_t now_ms)
 		begin(g, kind_find("reload"), now_ms);
 		return;
 	}
-	if (!control_socket_take(&r->socket, &r->asked))
+	if (!take(r))
 		return;
 	r->new_keys = strncmp(r->asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
 	r->text = r->asked.text + (r->new_keys ? strlen(NEW_KEYS) : 0);
 	kind = kind_find(r->text);
-	if (kind != NULL) {
+	if (kind != NULL && (!kind->changes || may_change(g, kind->name, now_ms))) {
 		begin(g, kind, now_ms);
 		return;
 	}
-	if (!serve(g, r->text, now_ms))
-		refuse(g, "this is no request that the daemon knows\n", now_ms);
+	if (kind == NULL)
+		serve_at_once(g, r->text, now_ms);
 	asked_free(&r->asked);
 }
 
 int requests_start(struct gateway *g)
 {
-	return control_socket_open(&g->requests.socket, g->conf);
+	static const struct control_access control = {"control", "control_group", true};
+	static const struct control_access show = {"show", "show_group", false};
+	struct requests *r = &g->requests;
+	int rc = control_socket_open(&r->socket, g->conf, &control, g->conf->control_group);
+
+	if (rc == 0 && g->conf->show_group != NULL)
+		rc = control_socket_open(&r->show, g->conf, &show, g->conf->show_group);
+	return rc == 0 ? access_open(g->conf) : rc; // when all have their modes
 }
 
 void requests_tick(struct gateway *g, uint64_t now_ms)
@@ -378,6 +450,7 @@ void requests_tick(struct gateway *g, uint64_t now_ms)
 	int rc;
 
 	control_socket_tick(&g->requests.socket, now_ms);
+	control_socket_tick(&g->requests.show, now_ms);
 	if (g->requests.kind != NULL) {
 		rc = configure_loaded(g);
 		if (rc != -EINPROGRESS)
@@ -394,4 +467,5 @@ void requests_stop(struct gateway *g)
 		streams_free(&g->requests);
 	}
 	control_socket_close(&g->requests.socket);
+	control_socket_close(&g->requests.show);
 }

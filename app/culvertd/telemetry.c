@@ -263,8 +263,6 @@ static const struct command {
 	page_fn page;
 } commands[] = {
 	{"/culvert/drops", "Dropped packets by reason", drop_item, NULL},
-	{"/culvert/flow_flush", "Removes flows. Parameters: 0 and filters as of flows", NULL,
-		flow_flush_page},
 	{"/culvert/flows",
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		NULL, flow_page},
@@ -293,14 +291,10 @@ static const struct command {
 		tunnel_item, NULL},
 	{"/culvert/stages", "What the stages of a pass cost, from one pass in 1024", stage_item,
 		NULL},
-	{"/culvert/trace_start",
-		"Traces packets. Parameters: 0; count=, and filters as of culvertctl trace", NULL,
-		trace_start_page},
 	{"/culvert/trace_state", "Whether it is on. Parameters: 0; trace=", NULL, trace_state_page},
 	{"/culvert/trace_steps",
 		"What has happened to them. Parameters: number of the first; trace=", NULL,
 		trace_steps_page},
-	{"/culvert/trace_stop", "Ends it. Parameters: 0; trace=", NULL, trace_stop_page},
 	{"/culvert/workers", "Worker threads", worker_item, NULL},
 };
 

@@ -141,21 +141,14 @@ void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, c
 	pthread_mutex_unlock(&g->lock);
 }
 
-void flow_flush_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t size)
 {
 	struct flow_filter f;
-	struct rte_tel_data *o;
 
-	if (offset > 0 || !filter_read(&f, d, g, filter))
-		return;
-	if (flow_flush(g->flows, &f) < 0) {
-		add_string(d, "error", "the last flush is not over, try again in some seconds");
-		return;
-	}
-	o = item_new();
-	if (o == NULL)
-		return;
-	add_string(o, "result", "flows that match go within some seconds");
-	add_item(d, 0, o);
+	if (!filter_parse(&f, g->snapshot, filter, why, size))
+		return false;
+	if (flow_flush(g->flows, &f) == 0)
+		return true;
+	snprintf(why, size, "the last flush is not over, try again in some seconds");
+	return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listing and flushing of flows. Threads of librte_telemetry, one at a time; take the gateway's
-// lock themselves, and not while they look through the table.
+// Listing and flushing of flows. But for what says otherwise: threads of librte_telemetry, one at a
+// time; they take the gateway's lock themselves, and not while they look through the table.
 #pragma once
 
 #include <rte_telemetry.h>
@@ -12,6 +12,6 @@
 // every flow once that is there all the time, in a time linear in the size of the table.
 void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
 
-// Has the workers remove the flows that match the filter, and says so in the one item of its list.
-void flow_flush_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
+// Has the workers remove the flows that match the filter. False with the reason in why. Control
+// thread.
+bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t size);

@@ -158,36 +158,45 @@ static bool parse_trace(void *number, const struct snapshot *s, const char *valu
 
 static const struct filter_key number_keys[] = {{"trace", parse_trace, "its number"}};
 
-static void start(struct rte_tel_data *d, struct gateway *g, const struct request *r)
+static int start(struct gateway *g, const struct request *r)
 {
-	int rc = tracing_start(g, &r->filter, r->count);
-	struct rte_tel_data *o = rc == 0 ? item_new() : NULL;
+	int rc;
 
-	if (rc == -EBUSY)
-		add_string(d, "error", "another trace is on: one at a time");
-	else if (rc < 0)
-		add_string(d, "error", "no memory");
-	if (o == NULL)
-		return;
-	add_u64(o, "trace", g->tracing.number);
-	add_item(d, 0, o);
+	pthread_mutex_lock(&g->lock);
+	rc = tracing_start(g, &r->filter, r->count);
+	pthread_mutex_unlock(&g->lock);
+	return rc;
 }
 
-void trace_start_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_t size)
 {
 	struct request r = {.filter.proto = TRACE_PROTO_ANY, .count = 10};
-	char why[RTE_TEL_MAX_STRING_LEN];
+	int rc;
 
-	if (offset > 0)
-		return;
-	pthread_mutex_lock(&g->lock);
-	if (filter_items_parse(
-		    &r, start_keys, RTE_DIM(start_keys), g->snapshot, filter, why, sizeof(why)))
-		start(d, g, &r);
+	if (!filter_items_parse(
+		    &r, start_keys, RTE_DIM(start_keys), g->snapshot, filter, text, size))
+		return false;
+	rc = start(g, &r);
+	if (rc == 0)
+		snprintf(text, size, "trace %u\n", g->tracing.number);
 	else
-		add_string(d, "error", why);
+		snprintf(text, size, "%s",
+			rc == -EBUSY ? "another trace is on: one at a time" : "no memory");
+	return rc == 0;
+}
+
+bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t size)
+{
+	unsigned int number = 0;
+
+	if (!filter_items_parse(
+		    &number, number_keys, RTE_DIM(number_keys), g->snapshot, filter, text, size))
+		return false;
+	pthread_mutex_lock(&g->lock);
+	if (number == g->tracing.number)
+		tracing_stop(g);
 	pthread_mutex_unlock(&g->lock);
+	return true;
 }
 
 // Whether it is the trace that the filter means. Whoever asks has not forgotten it.
@@ -225,17 +234,6 @@ void trace_state_page(
 	pthread_mutex_lock(&g->lock);
 	if (offset == 0 && is_meant(d, g, filter))
 		state_item(d, g);
-	pthread_mutex_unlock(&g->lock);
-}
-
-void trace_stop_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
-{
-	pthread_mutex_lock(&g->lock);
-	if (offset == 0 && is_meant(d, g, filter)) {
-		tracing_stop(g);
-		state_item(d, g);
-	}
 	pthread_mutex_unlock(&g->lock);
 }
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracing packets: /culvert/trace_start, trace_state, trace_steps and trace_stop, of which
-// "culvertctl trace" is made. Threads of librte_telemetry; take the gateway's lock themselves.
+// Tracing packets: what starts and stops a trace, on the control thread, and /culvert/trace_state
+// and trace_steps, on threads of librte_telemetry, of which "culvertctl trace" is made. All take
+// the gateway's lock themselves.
 #pragma once
 
 #include <rte_telemetry.h>
 
 #include "gateway.h"
 
-// Filter: "count=N" and what packets have to be. Answers with the number of the trace.
-void trace_start_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
+// Starts a trace. Filter: "count=N" and what packets have to be. Writes "trace NUMBER", or why not
+// and returns false.
+bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_t size);
 
-// Stops it. Filter: "trace=NUMBER". Not another one than that, which may have begun since.
-void trace_stop_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
+// Stops it. Filter: "trace=NUMBER". Not another one than that, which may have begun since. False
+// with the reason in text.
+bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t size);
 
-// Whether it is on, and how much it has brought. The same filter.
+// Whether it is on, and how much it has brought. Filter: "trace=NUMBER".
 void trace_state_page(
 	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
 

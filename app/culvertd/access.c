@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "access.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+
+#include "log.h"
+
+#define NO_GROUP ((gid_t)-1)
+
+gid_t access_group(const char *setting, const char *name)
+{
+	const struct group *group;
+
+	if (name == NULL)
+		return NO_GROUP;
+	errno = 0;
+	group = getgrnam(name);
+	if (group != NULL)
+		return group->gr_gid;
+	log_error("%s: there is no group \"%s\"%s%s: 'groupadd --system %s'", setting, name,
+		errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", name);
+	return NO_GROUP;
+}
+
+// The parent is DPDK's, for all its programs: others may only pass it, and see no names in it.
+static int open_parent(const char *folder)
+{
+	char parent[256];
+	struct stat st;
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+	if (stat(parent, &st) < 0)
+		return -1;
+	return chmod(parent, (st.st_mode & 07777) | 0111);
+}
+
+// A folder has one group. With two, everybody may pass it: what is in it has modes of its own.
+static int open_folder(const char *folder, gid_t control, gid_t show)
+{
+	gid_t group = control != NO_GROUP ? control : show;
+
+	if (control != NO_GROUP && show != NO_GROUP && control != show)
+		return chmod(folder, 0711);
+	return chown(folder, (uid_t)-1, group) < 0 ? -1 : chmod(folder, 0710);
+}
+
+// There may be none, with eal_args.
+static int open_telemetry(const char *folder, gid_t group)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/dpdk_telemetry.v2", folder);
+	if (chown(path, (uid_t)-1, group) < 0 || chmod(path, 0660) < 0)
+		return errno == ENOENT ? 0 : -1;
+	return 0;
+}
+
+int access_open(const struct conf *conf)
+{
+	const char *folder = rte_eal_get_runtime_dir();
+	gid_t control = access_group("control_group", conf->control_group);
+	gid_t show = access_group("show_group", conf->show_group);
+
+	if ((conf->control_group != NULL && control == NO_GROUP) ||
+		(conf->show_group != NULL && show == NO_GROUP))
+		return -EIO;
+	if (control == NO_GROUP && show == NO_GROUP)
+		return 0;
+	if (open_parent(folder) == 0 && open_folder(folder, control, show) == 0 &&
+		open_telemetry(folder, show != NO_GROUP ? show : control) == 0)
+		return 0;
+	log_error("%s: cannot be opened for control_group and show_group: %s; only root, or a "
+		  "member, can do that",
+		folder, strerror(errno));
+	return -EIO;
+}

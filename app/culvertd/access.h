@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which groups reach the sockets of the daemon: control_group the one that takes requests
+// ("control"), show_group the one that takes those which change nothing ("show"), and either of
+// them DPDK's telemetry socket, which only answers. Control thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include "conf.h"
+
+// The number of the group that a setting names; -1 if it names none, or, after logging it, if there
+// is no such group.
+gid_t access_group(const char *setting, const char *name);
+
+// Lets the groups pass DPDK's folders, and the telemetry socket be used. Returns 0, or -EIO after
+// logging why not. When DPDK has started, and before privileges are given up.
+int access_open(const struct conf *conf);
