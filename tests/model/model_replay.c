@@ -13,12 +13,15 @@
 #include "replay.h"
 
 #define SIZE 32
-// Accepted before the threads begin: OLD by the word whose place that of 193 takes.
-#define OLD   UINT64_C(84)
-#define FIRST UINT64_C(190)
-#define FAR   (UINT64_C(1) << 35)
+#define FAR  (UINT64_C(1) << 35)
+#define BASE (2 * FAR + 128)
+// Accepted before the threads begin, the last of what the window is at then.
+#define FIRST (BASE + 190)
 #define BURST 4
 
+// The first is so old in the end that its word has to be renamed on the path there; the place of
+// the third's word is taken by that of FIRST + 3.
+static const uint64_t before[] = {84, FAR + 160, BASE + 84, FIRST};
 static const uint64_t offered[] = {
 	FIRST - 29, FIRST - 20, FIRST + 3, FIRST + 21, FIRST + 109, FIRST + FAR + 15};
 
@@ -76,8 +79,8 @@ void model_setup(unsigned int scenario)
 	memcpy((void *)slot, (void *)model->replay.slot, len);
 	replay_fini(&model->replay);
 	model->replay.slot = slot;
-	replay_commit(&model->replay, OLD);
-	replay_commit(&model->replay, FIRST);
+	for (unsigned int i = 0; i < RTE_DIM(before); i++)
+		explore_assert(replay_commit(&model->replay, before[i]));
 	model->highest = FIRST;
 }
 
