@@ -252,7 +252,7 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 
 	if (rc == 0 && sa->replay.size > 0)
 		rc = replay_keep_in(&sa->replay, r->memory, &sa->sa.record->id);
-	if (rc < 0 || sa->replay.size == 0)
+	if (rc < 0)
 		return rc;
 	if (r->before != NULL)
 		words = replay_memory_find(r->before, &sa->sa.record->id, &n_words);

@@ -278,9 +278,6 @@ void sa_in_free(struct sa_in *sa)
 {
 	if (sa == NULL)
 		return;
-	// What has come since that was last seen to, should the key come back.
-	if (sa->sa.record != NULL && sa->replay.size > 0)
-		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, replay_top(&sa->replay));
 	replay_fini(&sa->replay);
 	free(sa->heard);
 	sa_fini(&sa->sa);

@@ -6,8 +6,9 @@
 
 #define BUCKETS_MIN 64
 
-// What is counted under one name. It stays when the SAs have gone: 64 octets for each key that has
-// been used, none for others.
+// What is counted under one name. It is freed with the last SA if the table of sequence numbers has
+// the key. Else it stays, 64 octets for each key that has been used: nothing else knows its
+// numbers.
 struct record {
 	struct record *next; // in its bucket
 	struct key_id name;  // sa_identity_numbers()
@@ -134,7 +135,17 @@ static struct record *record_of(
 	return record_find(r, &name);
 }
 
-// Removes a record of a key that nobody has used.
+// The last SA of a key leaves the table what was really used. No number up to there comes again:
+// the SA that has the key next begins behind it, see reserve_begin().
+static void hand_over(struct record *record, const struct sa *sa)
+{
+	if (record->first != NULL || !sa->begun || sa->record == NULL)
+		return;
+	sa->record->bound = record->used;
+	record->used = 0;
+}
+
+// Removes a record without SAs that has nothing to remember.
 static void record_prune(struct sa_registry *r, struct record *record)
 {
 	struct record **at = bucket_of(r, &record->name);
@@ -285,6 +296,7 @@ void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
 	record = record_of(r, CRYPTO_SEAL, &sa->sa);
 	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
 	take_out(record, &sa->sa);
+	hand_over(record, &sa->sa);
 	sa_out_free(sa);
 	record_prune(r, record);
 }
@@ -311,6 +323,7 @@ void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
 	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
 	if (sa->sa.begun)
 		close_gap(record, replay_top(&sa->replay));
+	hand_over(record, &sa->sa);
 	sa_in_free(sa);
 	record_prune(r, record);
 }

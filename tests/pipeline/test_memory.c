@@ -14,6 +14,7 @@
 #include "conf_print.h"
 #include "failing_alloc.h"
 #include "peer.h"
+#include "sa_identity.h"
 #include "site.h"
 
 #define WORKERS 2
@@ -347,8 +348,23 @@ static void change(struct gateway *g, const char *text)
 	must_apply(g, (struct step){make_change, text});
 }
 
+// As reserve_begin() does for the SA that was added.
+static void keep_numbers(struct gateway *g, struct seq_table *t)
+{
+	struct sa *sa = &g->snapshot->sa_out[g->snapshot->n_sa_out - 1]->sa;
+	const struct sa_identity identity = sa_identity_of(CRYPTO_SEAL, &sa->asked);
+	const struct key_id name = sa_identity_numbers(&identity);
+
+	assert_string_equal(sa->name, "n");
+	sa->record = seq_table_get(t, &name);
+	assert_non_null(sa->record);
+	sa->record->users++;
+	sa->record->bound = 1 << 24;
+}
+
 // Sends by an SA with a key of that number, which is removed again; or only adds and removes it.
-static void key_come_and_go(struct gateway *g, unsigned int number, bool used)
+static void key_come_and_go(
+	struct gateway *g, unsigned int number, bool used, struct seq_table *kept)
 {
 	struct frame out = frame_ip(LAN, outward);
 	char text[512];
@@ -357,6 +373,8 @@ static void key_come_and_go(struct gateway *g, unsigned int number, bool used)
 		SA("n", "out", "0x9001", "cipher = \"aes-128-gcm\"; cipher_key = \"%08x%032x\";"),
 		number, number);
 	change(g, text);
+	if (kept != NULL)
+		keep_numbers(g, kept);
 	if (used) {
 		change(g, "policy set b { out = \"n\"; }");
 		gateway_expect_sent(g, &out, WAN);
@@ -365,22 +383,48 @@ static void key_come_and_go(struct gateway *g, unsigned int number, bool used)
 	change(g, "sa del n");
 }
 
-// Of all changes of keys, one block is left for each key that was used: its numbers.
+// Without a table of sequence numbers, one block is left for each key that was used.
 static void test_growth(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	long live;
 
 	(void)state;
-	key_come_and_go(g, 1, true);
+	key_come_and_go(g, 1, true, NULL);
 	live = alloc_live();
 	for (unsigned int i = 0; i < 100; i++)
-		key_come_and_go(g, 100 + i, false);
+		key_come_and_go(g, 100 + i, false, NULL);
 	assert_int_equal(alloc_live(), live);
 	for (unsigned int i = 0; i < 100; i++)
-		key_come_and_go(g, 1000 + i, true);
+		key_come_and_go(g, 1000 + i, true, NULL);
 	assert_in_range(alloc_live(), live + 100, live + 101); // and room in the table
 	gateway_free(g);
+}
+
+// With one, nothing but its record, which says how far the key was used.
+static void test_growth_kept(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct seq_table *t = seq_table_new(), *same = seq_table_new();
+	long live, room;
+
+	(void)state;
+	key_come_and_go(g, 1, true, t);
+	room = alloc_live();
+	for (unsigned int i = 0; i < 101; i++) {
+		struct key_id id = {.octets = {(uint8_t)i}};
+
+		assert_non_null(seq_table_get(same, &id));
+	}
+	room = alloc_live() - room;
+	live = alloc_live();
+	for (unsigned int i = 0; i < 100; i++)
+		key_come_and_go(g, 1000 + i, true, t);
+	assert_in_range(alloc_live(), live + 1, live + room);
+	assert_int_equal(seq_table_count(t), 101);
+	seq_table_free(same);
+	gateway_free(g);
+	seq_table_free(t);
 }
 
 static void ignore(void *arg, const struct conf_difference *d)
@@ -443,6 +487,7 @@ int main(void)
 		pipeline_test(test_start),
 		pipeline_test(test_read),
 		pipeline_test(test_growth),
+		pipeline_test(test_growth_kept),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "conf_change.h"
+#include "peer.h"
 #include "reserve.h"
 #include "site.h"
 
@@ -106,6 +108,86 @@ static void test_back(void **state)
 	reserve_stop(r, g);
 }
 
+static struct conf *changed(const struct gateway *g, const char *text)
+{
+	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
+
+	assert_non_null(conf);
+	conf->n_workers = g->conf->n_workers;
+	return conf;
+}
+
+// As configure.c does.
+static void change(struct gateway *g, struct reserve *r, const char *text)
+{
+	struct build_port ports[PORTS_MAX] = {0};
+	struct snapshot *old = g->snapshot;
+	struct conf *conf = changed(g, text);
+	char why[256];
+
+	for (uint16_t p = 0; p < conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	g->snapshot = build_snapshot(conf, ports, old, why, sizeof(why));
+	assert_non_null(g->snapshot);
+	sem_post(&disk);
+	assert_int_equal(reserve_begin(r, g->snapshot), 0);
+	assert_int_equal(build_commit(g->snapshot, conf), 0);
+	g->published = g->snapshot;
+	build_retire(g->snapshot, old);
+	conf_free(g->conf);
+	g->conf = conf;
+}
+
+#define SA(name, direction, spi, more)                                                             \
+	"sa add { name = \"" name "\"; direction = \"" direction "\"; spi = \"" spi                \
+	"\"; local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; " more       \
+	" }\n"
+#define ADD(window)                                                                                \
+	SA("n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112233\";")     \
+	SA("m", "in", "0x9002",                                                                    \
+		"cipher_key = \"ff112233445566778899aabbccddeeff00112233\"; " window)              \
+	"policy set b { out = \"n\"; in = \"m\"; }\n"                                              \
+	"policy set ports { out = \"n\"; in = \"m\"; }\n"                                          \
+	"policy set c-to-b { out = \"n\"; in = \"m\"; }"
+#define DEL                                                                                        \
+	"policy set b { out = \"to-b\"; in = \"from-b\"; }\n"                                      \
+	"policy set ports { out = \"to-b\"; in = \"from-b\"; }\n"                                  \
+	"policy set c-to-b { out = \"to-b\"; in = \"from-b\"; }\n"                                 \
+	"sa del n\nsa del m"
+
+// Keys that come back go on where they were, neither before that nor behind, and what was accepted
+// is not accepted again: even if there was no window in between.
+static void test_key_comes_back(void **state)
+{
+	static const struct ipv4 inward = FROM_TO("10.2.0.5", "10.1.0.5"),
+				 outward = FROM_TO("10.1.0.5", "10.2.0.5");
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+	struct frame out = frame_ip(LAN, outward);
+
+	(void)state;
+	for (uint64_t seq = 1; seq < 4; seq++) {
+		struct peer b;
+		struct frame in;
+
+		change(g, r, ADD(""));
+		b = peer_new(g, "m");
+		if (seq > 1) {
+			in = peer_seal_ip(&b, 100 * (seq - 1), inward);
+			gateway_expect_drop(g, &in, DROP_REPLAY);
+		}
+		in = peer_seal_ip(&b, 100 * seq, inward);
+		gateway_expect_sent(g, &in, LAN);
+		gateway_expect_drop(g, &in, DROP_REPLAY);
+		assert_int_equal(esp_seq(gateway_expect_sent(g, &out, WAN)), seq);
+		peer_free(&b);
+		change(g, r, DEL);
+		change(g, r, ADD("replay_window = 0;"));
+		change(g, r, DEL);
+	}
+	reserve_stop(r, g);
+}
+
 static int start(void **state)
 {
 	return mkdtemp(dir) != NULL && sem_init(&disk, 0, 0) == 0 ? harness_start(state) : -1;
@@ -122,7 +204,8 @@ static int stop(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back)};
+	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back),
+		pipeline_test(test_key_comes_back)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }
