@@ -37,15 +37,16 @@ static void add_icmp(struct rte_tel_data *d, const char *name, const struct acl_
 	add_string(d, name, text);
 }
 
+static const struct acl_port_range any_port = {0, ACL_PORT_OPAQUE};
+
 static void add_ends(struct rte_tel_data *d, const struct spd_policy *p)
 {
-	const struct acl_port_range any = {0, ACL_PORT_OPAQUE};
 	bool icmp = acl_is_icmp(p->proto);
 
-	add_port_range(d, "local_port", icmp ? &any : &p->local_port);
-	add_port_range(d, "remote_port", icmp ? &any : &p->remote_port);
-	add_icmp(d, "local_icmp", icmp ? &p->local_port : &any);
-	add_icmp(d, "remote_icmp", icmp ? &p->remote_port : &any);
+	add_port_range(d, "local_port", icmp ? &any_port : &p->local_port);
+	add_port_range(d, "remote_port", icmp ? &any_port : &p->remote_port);
+	add_icmp(d, "local_icmp", icmp ? &p->local_port : &any_port);
+	add_icmp(d, "remote_icmp", icmp ? &p->remote_port : &any_port);
 }
 
 bool policy_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
@@ -95,15 +96,6 @@ bool tunnel_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i
 	return true;
 }
 
-static void add_icmp_type(struct rte_tel_data *d, const char *name, uint16_t type)
-{
-	char text[16] = "any";
-
-	if (type != RULE_ICMP_ANY)
-		snprintf(text, sizeof(text), "%u", type);
-	add_string(d, name, text);
-}
-
 static void add_states(struct rte_tel_data *d, const char *name, uint8_t states)
 {
 	static const char *const state[RULE_STATES] = {
@@ -129,8 +121,7 @@ static struct rule fallback_of(const struct rule_set *s)
 
 	r.states = 1u << RULE_NEW | 1u << RULE_ESTABLISHED | 1u << RULE_RELATED;
 	r.proto = RULE_PROTO_ANY;
-	r.source_port = r.destination_port = acl_port_range(0, UINT16_MAX);
-	r.icmp_type = RULE_ICMP_ANY;
+	r.source_port = r.destination_port = any_port;
 	r.in = r.out = RULE_ANY;
 	return r;
 }
@@ -145,15 +136,16 @@ bool rule_item(struct rte_tel_data *d, const struct gateway *g, unsigned int i)
 
 	bool last = i + 1 == rule_set_count(s->rules);
 	const struct rule r = last ? fallback_of(s->rules) : *rule_set_at(s->rules, i);
+	bool icmp = acl_is_icmp(r.proto);
 
 	add_string(d, "rule", v.name);
 	add_string(d, "action", v.action);
 	add_selector(d, "source", &r.source, r.family);
 	add_selector(d, "destination", &r.destination, r.family);
 	add_proto(d, "proto", r.proto);
-	add_port_range(d, "source_port", &r.source_port);
+	add_port_range(d, "source_port", icmp ? &any_port : &r.source_port);
 	add_port_range(d, "destination_port", &r.destination_port);
-	add_icmp_type(d, "icmp_type", r.icmp_type);
+	add_icmp(d, "icmp", icmp ? &r.source_port : &any_port);
 	add_string(d, "in", r.in == RULE_ANY ? "any" : s->port[r.in].name);
 	add_string(d, "out", r.out == RULE_ANY ? "any" : s->port[r.out].name);
 	add_string(d, "tunnel", last ? "" : g->conf->rules[i].tunnel);

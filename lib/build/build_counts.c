@@ -30,8 +30,8 @@ static bool rules_equal(const struct rule *a, const struct rule *b)
 	       prefixes_equal(&a->source, &b->source) &&
 	       prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
 	       a->proto == b->proto && ports_equal(&a->source_port, &b->source_port) &&
-	       ports_equal(&a->destination_port, &b->destination_port) &&
-	       a->icmp_type == b->icmp_type && a->in == b->in && a->out == b->out;
+	       ports_equal(&a->destination_port, &b->destination_port) && a->in == b->in &&
+	       a->out == b->out;
 }
 
 // What number i of a list counted in all.

@@ -6,9 +6,7 @@
 #include <string.h>
 
 static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
-static_assert(CONF_PROTO_ANY == RULE_PROTO_ANY && CONF_ICMP_ANY == RULE_ICMP_ANY &&
-		      CONF_PORT_ANY == RULE_ANY,
-	"the same words");
+static_assert(CONF_PROTO_ANY == RULE_PROTO_ANY && CONF_PORT_ANY == RULE_ANY, "the same words");
 
 static enum rule_action action_of(enum conf_rule_action action)
 {
@@ -46,7 +44,6 @@ static struct rule rule_of(const struct conf_rule *c)
 		.source_port = acl_port_range(c->source_port_min, c->source_port_max),
 		.destination_port =
 			acl_port_range(c->destination_port_min, c->destination_port_max),
-		.icmp_type = c->icmp_type,
 		.in = c->in,
 		.out = c->out,
 		.tunnels = c->tunnels,

@@ -160,19 +160,18 @@ enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };
 
 enum conf_rule_state { CONF_NEW, CONF_ESTABLISHED, CONF_RELATED, CONF_INVALID, CONF_STATES };
 
-#define CONF_ICMP_ANY 0x100      // matches every type, and what is not ICMP
 #define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
 
 struct conf_rule {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_rule_action action;
-	struct ip_prefix source, destination;      // of one family, or both ::/0
-	enum ip_family family;                     // IP_ANY: neither was given, matches both
-	uint16_t proto;                            // 0..255 or CONF_PROTO_ANY
-	uint16_t source_port_min, source_port_max; // host byte order; 0..65535 if not restricted
+	struct ip_prefix source, destination; // of one family, or both ::/0
+	enum ip_family family;                // IP_ANY: neither was given, matches both
+	uint16_t proto;                       // 0..255 or CONF_PROTO_ANY
+	// Host byte order; 0..65535 if not restricted. Of ICMP the source has type << 8 | code.
+	uint16_t source_port_min, source_port_max;
 	uint16_t destination_port_min, destination_port_max;
-	uint16_t icmp_type;         // 0..255 or CONF_ICMP_ANY
 	uint32_t in, out;           // indexes into ports, or CONF_PORT_ANY
 	char tunnel[CONF_NAME_MAX]; // as in the file; "": with or without a tunnel
 	uint32_t *tunnels;          // the policies that it means: indexes, ascending

@@ -87,6 +87,10 @@ void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 void conf_check_proto_ports(
 	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
 
+// Refuses the settings of these names, which are about ICMP types, if the protocol is not ICMP.
+void conf_check_proto_icmp(
+	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
+
 // Two prefixes of one family, which is returned. One that was not given matches everything of the
 // other's family. Without either both are ::/0, and the family is IP_ANY. Refuses different ones.
 enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,

@@ -218,23 +218,10 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 	}
 }
 
-static void check_icmp(struct conf_reader *r, config_setting_t *item, uint16_t proto)
-{
-	static const char *const names[] = {"local_icmp", "remote_icmp"};
-
-	if (conf_refused(item, "proto") || proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6)
-		return;
-	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
-		config_setting_t *s = conf_given(item, names[i]);
-
-		if (s != NULL)
-			conf_err(r, s, "needs proto = \"icmp\" or \"icmpv6\"");
-	}
-}
-
 void conf_check_policies(struct conf_reader *r)
 {
 	static const char *const ports[] = {"local_port", "remote_port", NULL};
+	static const char *const icmp[] = {"local_icmp", "remote_icmp", NULL};
 	static const char *const selectors[] = {"local", "remote", "proto", "local_port",
 		"remote_port", "local_icmp", "remote_icmp", NULL};
 	struct conf *c = r->c;
@@ -249,7 +236,7 @@ void conf_check_policies(struct conf_reader *r)
 		bool protected = conf_given(item, "action") != NULL && check_sas(r, item, &sas, p);
 
 		conf_check_proto_ports(r, item, p->proto, ports);
-		check_icmp(r, item, p->proto);
+		conf_check_proto_icmp(r, item, p->proto, icmp);
 		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
 		conf_check_proto_family(r, item, p->proto, p->family);
 		if (protected)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <netinet/in.h>
 #include <string.h>
 
 #include "conf_check.h"
@@ -28,15 +27,14 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 	return CONF_PORT_ANY;
 }
 
-static void check_icmp_type(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule)
+// "none" is for one end of a policy; a rule looks at the end that sends.
+static void refuse_no_icmp(
+	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
-	config_setting_t *s = conf_given(item, "icmp_type");
+	config_setting_t *s = conf_given(item, "icmp");
 
-	if (s == NULL)
-		rule->icmp_type = CONF_ICMP_ANY;
-	else if (!conf_refused(item, "proto") && rule->proto != IPPROTO_ICMP &&
-		 rule->proto != IPPROTO_ICMPV6)
-		conf_err(r, s, "needs proto icmp or icmpv6");
+	if (s != NULL && rule->source_port_min > rule->source_port_max)
+		conf_err(r, s, "\"none\" never matches, must be types such as \"8\"");
 }
 
 static void find_tunnel_of_policy(
@@ -158,7 +156,6 @@ static bool covers(const struct conf *c, unsigned int a, unsigned int b)
 	       x->source_port_max >= y->source_port_max &&
 	       x->destination_port_min <= y->destination_port_min &&
 	       x->destination_port_max >= y->destination_port_max &&
-	       (x->icmp_type == CONF_ICMP_ANY || x->icmp_type == y->icmp_type) &&
 	       (x->in == CONF_PORT_ANY || x->in == y->in) &&
 	       (x->out == CONF_PORT_ANY || x->out == y->out) &&
 	       (state_set(y) & ~state_set(x)) == 0 && conf_prefix_covers(&x->source, &y->source) &&
@@ -168,9 +165,9 @@ static bool covers(const struct conf *c, unsigned int a, unsigned int b)
 void conf_check_rules(struct conf_reader *r)
 {
 	static const char *const ports[] = {"source_port", "destination_port", NULL};
+	static const char *const icmp[] = {"icmp", NULL};
 	static const char *const selectors[] = {"action", "source", "destination", "proto",
-		"source_port", "destination_port", "icmp_type", "in", "out", "tunnel", "state",
-		NULL};
+		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
 	struct conf_set names =
 		conf_set_given(r, "rules", c->n_rules, (const char *[]){"name", NULL});
@@ -184,7 +181,8 @@ void conf_check_rules(struct conf_reader *r)
 		struct conf_rule *rule = &c->rules[i];
 
 		conf_check_proto_ports(r, item, rule->proto, ports);
-		check_icmp_type(r, item, rule);
+		conf_check_proto_icmp(r, item, rule->proto, icmp);
+		refuse_no_icmp(r, item, rule);
 		rule->family = conf_check_prefixes(
 			r, item, "source", &rule->source, "destination", &rule->destination);
 		conf_check_proto_family(r, item, rule->proto, rule->family);

@@ -19,6 +19,19 @@ void conf_check_proto_ports(
 	}
 }
 
+void conf_check_proto_icmp(
+	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[])
+{
+	if (conf_refused(item, "proto") || proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6)
+		return;
+	for (unsigned int i = 0; names[i] != NULL; i++) {
+		config_setting_t *s = conf_given(item, names[i]);
+
+		if (s != NULL)
+			conf_err(r, s, "needs proto = \"icmp\" or \"icmpv6\"");
+	}
+}
+
 bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
 	const struct ip_addr *a, const char *b_name, const struct ip_addr *b)
 {

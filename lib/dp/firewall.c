@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "firewall.h"
 
-#include "icmp.h"
-#include "icmp6.h"
 #include "ip_view.h"
 #include "local.h"
 #include "policy.h"
@@ -32,9 +30,8 @@ static struct rule_packet packet_of(const struct worker *w, const struct pkt *p)
 		.proto = v.proto,
 		.source = v.src,
 		.destination = v.dst,
-		.source_port = acl_port(&v, v.src_port),
-		.destination_port = acl_port(&v, v.dst_port),
-		.icmp_type = rte_cpu_to_be_32(v.has_icmp_type ? v.icmp_type : RULE_ICMP_ANY),
+		.source_port = acl_sender_port(&v),
+		.destination_port = acl_receiver_port(&v),
 		.in = rte_cpu_to_be_32(p->port),
 		.out = rte_cpu_to_be_32(out_port(p)),
 		.tunnel_in = tunnel_number(w, p->in_by),
@@ -127,26 +124,22 @@ enum drop firewall_ask(
 	return ask(w, p, fp, &packet, state);
 }
 
-// The type of the request that an answer belongs to.
-static rte_be32_t asked_type(const struct rule_packet *answer)
+// The ICMP type and code of the query that an answer belongs to, as acl_sender_port() has them.
+static rte_be32_t query_port(const struct flow_key *key)
 {
-	if (answer->proto == IPPROTO_ICMP && answer->icmp_type == RTE_BE32(RTE_IP_ICMP_ECHO_REPLY))
-		return RTE_BE32(RTE_IP_ICMP_ECHO_REQUEST);
-	if (answer->proto == IPPROTO_ICMPV6 && answer->icmp_type == RTE_BE32(ICMP6_ECHO_REPLY))
-		return RTE_BE32(ICMP6_ECHO_REQUEST);
-	return answer->icmp_type;
+	return rte_cpu_to_be_32((uint32_t)key->icmp_type << 8 | key->icmp_code);
 }
 
 enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	const struct rule_packet seen = packet_of(w, p);
+	bool icmp = acl_is_icmp(seen.proto);
 	const struct rule_packet packet = {
 		.proto = seen.proto,
 		.source = seen.destination,
 		.destination = seen.source,
-		.source_port = seen.destination_port,
-		.destination_port = seen.source_port,
-		.icmp_type = asked_type(&seen),
+		.source_port = icmp ? query_port(&fp->key) : seen.destination_port,
+		.destination_port = icmp ? seen.destination_port : seen.source_port,
 		.in = seen.out,
 		.out = seen.in,
 		.tunnel_in = seen.tunnel_out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What policies and rules have in common as rte_acl sees them: contexts for each family, fields of
 // addresses and ports, and their values. Pure functions; the control thread makes lists of them,
-// workers ask with acl_family() and acl_port().
+// workers look up with acl_family(), acl_sender_port() and acl_receiver_port().
 #pragma once
 
 #include <netinet/in.h>
@@ -16,7 +16,8 @@
 #define ACL_PORT_OPAQUE 0x10000 // no port, or not to be seen: fragments (RFC 4301 4.4.1.1)
 
 // The end that an ICMP message goes to. The end that sends it has its type and code as a port, type
-// in the upper octet (RFC 4301 4.4.1.1): a policy may let either end send what the other may not.
+// in the upper octet (RFC 4301 4.4.1.1): a policy may let either end send what the other may not, a
+// rule looks at the sender alone.
 #define ACL_PORT_RECEIVER 0x10001
 
 #define ACL_FAMILIES 2

@@ -22,7 +22,6 @@ enum field {
 	F_DESTINATION,
 	F_SOURCE_PORT,
 	F_DESTINATION_PORT,
-	F_ICMP_TYPE,
 	F_IN,
 	F_OUT,
 	F_TUNNEL,
@@ -44,7 +43,6 @@ RTE_ACL_RULE_DEF(acl_rule, F_COUNT + ACL_MORE_V6);
 #define FIELDS_BEHIND(more)                                                                        \
 	FIELD(RANGE, F_SOURCE_PORT + (more), source_port),                                         \
 		FIELD(RANGE, F_DESTINATION_PORT + (more), destination_port),                       \
-		FIELD(BITMASK, F_ICMP_TYPE + (more), icmp_type),                                   \
 		FIELD(BITMASK, F_IN + (more), in), FIELD(BITMASK, F_OUT + (more), out),            \
 		FIELD(RANGE, F_TUNNEL + (more),                                                    \
 			tunnel_in) // and tunnel_out, see rule_set_decide()
@@ -91,7 +89,6 @@ static struct acl_rule acl_rule_of(const struct rule *r, unsigned int i, enum ip
 	acl.field[F_PROTO] = acl_octet(r->proto == RULE_PROTO_ANY, (uint8_t)r->proto);
 	behind[F_SOURCE_PORT] = acl_ports(&r->source_port);
 	behind[F_DESTINATION_PORT] = acl_ports(&r->destination_port);
-	behind[F_ICMP_TYPE] = acl_word(r->icmp_type == RULE_ICMP_ANY, r->icmp_type);
 	behind[F_IN] = acl_word(r->in == RULE_ANY, r->in);
 	behind[F_OUT] = acl_word(r->out == RULE_ANY, r->out);
 	behind[F_TUNNEL].mask_range.u32 = UINT32_MAX; // from 0: any

@@ -12,7 +12,6 @@
 
 #define RULE_NAME_MAX  32
 #define RULE_PROTO_ANY 0x100
-#define RULE_ICMP_ANY  0x100
 #define RULE_ANY       UINT32_MAX // port or tunnel
 
 enum rule_action { RULE_ACCEPT, RULE_DROP, RULE_REJECT };
@@ -34,9 +33,8 @@ struct rule {
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
 	enum ip_family family; // of packets that it is about, further restricted by those
 	uint16_t proto;        // or RULE_PROTO_ANY
-	struct acl_port_range source_port, destination_port;
-	uint16_t icmp_type; // or RULE_ICMP_ANY
-	uint32_t in, out;   // numbers of ports, or RULE_ANY
+	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
+	uint32_t in, out;                                    // numbers of ports, or RULE_ANY
 	// Indexes of policies, ascending, by any of which the packet comes or goes; none: with or
 	// without a tunnel. The caller's, looked at by rule_set_new() only.
 	const uint32_t *tunnels;
@@ -49,8 +47,7 @@ struct rule_packet {
 	uint8_t proto;
 	uint8_t pad[3];
 	struct ip_addr source, destination;
-	rte_be32_t source_port, destination_port; // or ACL_PORT_OPAQUE
-	rte_be32_t icmp_type;                     // or RULE_ICMP_ANY: no ICMP
+	rte_be32_t source_port, destination_port; // of acl_sender_port(), acl_receiver_port()
 	rte_be32_t in, out;               // numbers of ports, or RULE_ANY: this gateway itself
 	rte_be32_t tunnel_in, tunnel_out; // 1 + index of policy; 0: none
 };

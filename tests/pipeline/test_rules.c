@@ -312,6 +312,56 @@ static void test_reopened_from_outside(void **state)
 	gateway_free(g);
 }
 
+// The query decides, also about its answer after a change of the rules; an answer that begins has
+// its own type and code.
+static void test_icmp(void **state)
+{
+	static const struct {
+		const char *comment, *src, *dst;
+		uint16_t port;
+		uint8_t type, code;
+		enum drop drop;
+	} rows[] = {
+		{"request", "10.1.0.5", "198.51.100.9", LAN, 8, 0, DROP_NONE},
+		{"its answer", "198.51.100.9", "10.1.0.5", WAN, 0, 0, DROP_NONE},
+		{"another code", "10.1.0.5", "198.51.100.9", LAN, 8, 1, DROP_RULE_DROP},
+		{"timestamp", "10.1.0.5", "198.51.100.9", LAN, 13, 3, DROP_NONE},
+		{"its answer", "198.51.100.9", "10.1.0.5", WAN, 14, 3, DROP_NONE},
+		{"code beyond the range", "10.1.0.5", "198.51.100.9", LAN, 13, 4, DROP_RULE_DROP},
+		{"first of types", "10.1.0.5", "198.51.100.9", LAN, 40, 7, DROP_NONE},
+		{"last of types", "10.1.0.5", "198.51.100.9", LAN, 42, 7, DROP_NONE},
+		{"type behind them", "10.1.0.5", "198.51.100.9", LAN, 43, 0, DROP_RULE_DROP},
+		{"request from outside", "198.51.100.9", "10.1.0.5", WAN, 8, 0, DROP_RULE_DROP},
+	};
+	struct gateway *g = gateway_with(
+		"default_action = \"drop\";\n"
+		"rules = (\n"
+		"  { name = \"ping\"; action = \"accept\"; proto = \"icmp\"; icmp = \"8/0\"; "
+		"in = \"lan\"; },\n"
+		"  { name = \"time\"; action = \"accept\"; proto = \"icmp\"; icmp = \"13/0-3\"; "
+		"in = \"lan\"; },\n"
+		"  { name = \"many\"; action = \"accept\"; proto = \"icmp\"; icmp = \"40-42\"; }\n"
+		");");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_ip(rows[i].port, (struct ipv4){.src = rows[i].src,
+								.dst = rows[i].dst,
+								.proto = IPPROTO_ICMP,
+								.icmp_type = rows[i].type,
+								.icmp_code = rows[i].code});
+
+		put16(f.b + ETH_LEN + IP_LEN + 4, 7); // one identifier: answers belong to queries
+		print_message("%s\n", rows[i].comment);
+		g->snapshot->generation++;
+		if (rows[i].drop != DROP_NONE)
+			gateway_expect_drop(g, &f, rows[i].drop);
+		else
+			gateway_expect_sent(g, &f, rows[i].port == LAN ? WAN : LAN);
+	}
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +373,7 @@ int main(void)
 		pipeline_test(test_log),
 		pipeline_test(test_default_log),
 		pipeline_test(test_reopened_from_outside),
+		pipeline_test(test_icmp),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

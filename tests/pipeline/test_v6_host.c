@@ -80,7 +80,7 @@ static void test_not_assigned(void **state)
 // Rules are asked again when they have changed: about an answer, as about the request.
 static void test_answer_after_change(void **state)
 {
-	static const char rules[] = ", { name = \"ping\"; proto = \"icmpv6\"; icmp_type = 128; "
+	static const char rules[] = ", { name = \"ping\"; proto = \"icmpv6\"; icmp = 128; "
 				    "action = \"accept\"; in = \"lan\"; },"
 				    "{ name = \"rest\"; action = \"drop\"; }";
 	struct ipv6 out = FROM_TO(HOST, "2001:db8:9::5", .proto = IPPROTO_ICMPV6, .icmp_type = 128);

@@ -41,7 +41,6 @@ static const struct rule_packet one = {
 	.destination = V4(0x0a020007),
 	.source_port = RTE_BE32(1024),
 	.destination_port = RTE_BE32(22),
-	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
 	.in = RTE_BE32(0),
 	.out = RTE_BE32(1),
 	.tunnel_out = RTE_BE32(2),
@@ -76,10 +75,15 @@ static void test_rules(void **state)
 	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 
 	key = (struct rule_packet){.proto = 1, .source = V4(0x0a030001), .destination = V4(0)};
+	key.destination_port = RTE_BE32(ACL_PORT_RECEIVER);
 	key.tunnel_in = RTE_BE32(3); // of the policy that uses the SA
+	key.source_port = RTE_BE32(0x304);
 	assert_int_equal(rule_set_decide(s, &key, RULE_INVALID), 1);
-	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
 	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
+	key.source_port = RTE_BE32(0x305); // another code
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	key.source_port = RTE_BE32(ACL_PORT_OPAQUE);
+	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 	rule_set_free(s);
 }
 

@@ -154,13 +154,13 @@ static void test_rules(void **state)
 	static const struct {
 		const char *src, *dst;
 		uint8_t proto;
-		uint32_t icmp_type;
+		uint32_t source_port; // of ICMP type << 8 | code
 		const char *rule;
 	} rows[] = {
-		{"2001:db8:1::5", "2001:db8:2::5", 58, 128, "ping6"},
-		{"2001:db8:1::5", "2001:db8:2::5", 58, 129, "all-of-six"},
-		{"2001:db8:2::5", "2001:db8:1::5", 6, RULE_ICMP_ANY, "to-six"},
-		{"10.1.0.1", "10.2.0.1", 6, RULE_ICMP_ANY, "all-of-four"},
+		{"2001:db8:1::5", "2001:db8:2::5", 58, 0x8000, "ping6"},
+		{"2001:db8:1::5", "2001:db8:2::5", 58, 0x8100, "all-of-six"},
+		{"2001:db8:2::5", "2001:db8:1::5", 6, 80, "to-six"},
+		{"10.1.0.1", "10.2.0.1", 6, 80, "all-of-four"},
 	};
 	struct snapshot *s = build();
 
@@ -169,7 +169,7 @@ static void test_rules(void **state)
 		const struct rule_packet packet = {.proto = rows[i].proto,
 			.source = addr(rows[i].src),
 			.destination = addr(rows[i].dst),
-			.icmp_type = rte_cpu_to_be_32(rows[i].icmp_type)};
+			.source_port = rte_cpu_to_be_32(rows[i].source_port)};
 		unsigned int found = rule_set_decide(s->rules, &packet, RULE_NEW);
 
 		assert_string_equal(rule_set_at(s->rules, found)->name, rows[i].rule);

@@ -363,7 +363,6 @@ static void test_rules(void **state)
 	assert_int_equal(r[0].source_port_max, 65535);
 	assert_int_equal(r[0].destination_port_min, 22);
 	assert_int_equal(r[0].destination_port_max, 22);
-	assert_int_equal(r[0].icmp_type, CONF_ICMP_ANY);
 	assert_int_equal(r[0].in, 0);
 	assert_int_equal(r[0].out, 1);
 	assert_string_equal(r[0].tunnel, "b");
@@ -376,9 +375,10 @@ static void test_rules(void **state)
 
 	assert_int_equal(r[1].action, CONF_DROP);
 	check_prefix(&r[1].destination, "0.0.0.0/0");
-	assert_int_equal(r[1].icmp_type, 0);
-	assert_int_equal(r[1].source_port_min, 0);
-	assert_int_equal(r[1].source_port_max, 65535);
+	assert_int_equal(r[1].source_port_min, 0x300); // type 3, codes 0 to 4
+	assert_int_equal(r[1].source_port_max, 0x304);
+	assert_int_equal(r[1].destination_port_min, 0);
+	assert_int_equal(r[1].destination_port_max, 65535);
 	assert_int_equal(r[1].in, CONF_PORT_ANY);
 	assert_int_equal(r[1].out, CONF_PORT_ANY);
 	assert_int_equal(r[1].n_tunnels, 1); // by its SA

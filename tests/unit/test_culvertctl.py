@@ -331,7 +331,7 @@ class Fields(Case):
           "window": 0, "mtu": 1438, "drops": {"auth": 3}, "last_seen_s": "-", "bytes_left": "0",
           "packets_left": "17", "new": 1}
     RULE = {"rule": "web", "source": "any", "proto": "tcp", "source_port": "any",
-            "destination_port": "80", "icmp_type": "any", "state": "new,established",
+            "destination_port": "80", "icmp": "any", "state": "new,established",
             "tunnel": "", "log": "yes", "asked": 0}
 
     def test_usual_and_wide_columns(self):
@@ -346,7 +346,7 @@ class Fields(Case):
     def test_types_for_programs(self):
         self.daemon("west", {
             "sas": [self.SA], "rules": [self.RULE, {**self.RULE, "destination_port": "1-9",
-                                                    "icmp_type": "0", "log": "no"}],
+                                                    "icmp": "3/0-4", "log": "no"}],
             "flows": [{"proto": "tcp", "replied": "yes", "sa_out": "", "sa_in": "a,b"}]})
         sa, = json.loads(self.ctl("--json", "show", "sas"))
         self.assertEqual(sa, {**self.SA, "remote": None, "local_port": None, "esn": False,
@@ -355,9 +355,9 @@ class Fields(Case):
         web, other = json.loads(self.ctl("--json", "show", "rules"))
         self.assertEqual(web, {
             **self.RULE, "source": None, "source_port": None, "destination_port": [80, 80],
-            "icmp_type": None, "state": ["new", "established"], "tunnel": None, "log": True})
-        self.assertEqual((other["destination_port"], other["icmp_type"], other["log"]),
-                         ([1, 9], 0, False))
+            "icmp": None, "state": ["new", "established"], "tunnel": None, "log": True})
+        self.assertEqual((other["destination_port"], other["icmp"], other["log"]),
+                         ([1, 9], "3/0-4", False))
         flow, = json.loads(self.ctl("--json", "show", "flows"))
         self.assertEqual(flow, {"proto": "tcp", "replied": True, "sa_out": [], "sa_in": ["a", "b"]})
 

@@ -53,8 +53,6 @@ static bool naive_matches(
 	       naive_prefix(&r->destination, family_of(r), &key->destination) &&
 	       naive_range(r->source_port, key->source_port) &&
 	       naive_range(r->destination_port, key->destination_port) &&
-	       (r->icmp_type == RULE_ICMP_ANY ||
-		       r->icmp_type == rte_be_to_cpu_32(key->icmp_type)) &&
 	       naive_index(r->in, key->in) && naive_index(r->out, key->out) && naive_tunnel(r, key);
 }
 
@@ -121,8 +119,6 @@ static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
 						    : (uint16_t)random_below(seed, 4),
 		.source_port = random_range(seed),
 		.destination_port = random_range(seed),
-		.icmp_type = random_below(seed, 4) == 0 ? (uint16_t)random_below(seed, 3)
-							: RULE_ICMP_ANY,
 		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
 		.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
 		.tunnels = tunnels,
@@ -157,7 +153,6 @@ static struct rule_packet random_key(uint64_t *seed)
 		.destination = random_addr(seed, family),
 		.source_port = random_port(seed),
 		.destination_port = random_port(seed),
-		.icmp_type = random_index(seed, 4, RULE_ICMP_ANY),
 		.in = random_index(seed, PORTS, RULE_ANY),
 		.out = random_index(seed, PORTS, RULE_ANY),
 		.tunnel_in = rte_cpu_to_be_32(random_below(seed, 1 + TUNNELS)),
@@ -217,7 +212,6 @@ static const struct rule any_rule = {
 	.proto = RULE_PROTO_ANY,
 	.source_port = {0, ACL_PORT_OPAQUE},
 	.destination_port = {0, ACL_PORT_OPAQUE},
-	.icmp_type = RULE_ICMP_ANY,
 	.in = RULE_ANY,
 	.out = RULE_ANY,
 };
@@ -228,7 +222,6 @@ static const struct rule_packet any_key = {
 	.destination = {.b = {[10] = 0xff, [11] = 0xff, 10, 2, 0, 5}},
 	.source_port = RTE_BE32(1024),
 	.destination_port = RTE_BE32(80),
-	.icmp_type = RTE_BE32(RULE_ICMP_ANY),
 	.in = RTE_BE32(0),
 	.out = RTE_BE32(1),
 };
@@ -354,23 +347,46 @@ static void test_opaque_ports(void **state)
 	assert_true(matches(&r, &key, RULE_NEW));
 }
 
-static void test_icmp_types(void **state)
+// As acl_sender_port() has the type and code of a message.
+static bool icmp_matches(uint16_t min, uint16_t max, uint32_t message)
 {
 	struct rule r = any_rule;
 	struct rule_packet key = any_key;
 
+	r.proto = key.proto = IPPROTO_ICMP;
+	r.source_port = acl_port_range(min, max);
+	key.source_port = rte_cpu_to_be_32(message);
+	key.destination_port = RTE_BE32(ACL_PORT_RECEIVER);
+	return matches(&r, &key, RULE_NEW);
+}
+
+static void test_icmp(void **state)
+{
+	static const struct {
+		uint16_t min, max; // of the rule
+		uint32_t message;
+		bool matches;
+	} rows[] = {
+		{0, UINT16_MAX, 0x0800, true}, // no restriction
+		{0, UINT16_MAX, ACL_PORT_OPAQUE, true},
+		{0x0800, 0x08ff, 0x0800, true}, // every code of a type
+		{0x0800, 0x08ff, 0x08ff, true},
+		{0x0800, 0x08ff, 0x0900, false},
+		{0x0800, 0x08ff, ACL_PORT_OPAQUE, false}, // a fragment
+		{0x0304, 0x0304, 0x0304, true},           // one code
+		{0x0304, 0x0304, 0x0303, false},
+		{0x0300, 0x0304, 0x0302, true}, // codes
+		{0x0300, 0x0304, 0x0305, false},
+		{0x8500, 0x89ff, 0x8700, true}, // types
+		{0x8500, 0x89ff, 0x84ff, false},
+		{0xff00, 0xffff, 0xff00, true},
+		{0x0000, 0x00ff, 0x0000, true},
+	};
+
 	(void)state;
-	r.proto = key.proto = 1;
-	key.icmp_type = RTE_BE32(0);
-	assert_true(matches(&r, &key, RULE_NEW));
-	r.icmp_type = 0;
-	assert_true(matches(&r, &key, RULE_NEW));
-	key.icmp_type = RTE_BE32(255);
-	assert_false(matches(&r, &key, RULE_NEW));
-	r.icmp_type = 255;
-	assert_true(matches(&r, &key, RULE_NEW));
-	key.icmp_type = RTE_BE32(RULE_ICMP_ANY);
-	assert_false(matches(&r, &key, RULE_NEW));
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (icmp_matches(rows[i].min, rows[i].max, rows[i].message) != rows[i].matches)
+			fail_msg("row %zu", i);
 }
 
 // Rules of a family say nothing about the other, whichever side of them is wide open; a rule that
@@ -445,7 +461,7 @@ int main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_tunnels),
 		cmocka_unit_test(test_opaque_ports),
-		cmocka_unit_test(test_icmp_types),
+		cmocka_unit_test(test_icmp),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_many),
