@@ -115,6 +115,16 @@ static enum drop out_of_hops(struct worker *w, const struct pkt *p)
 	return DROP_TTL;
 }
 
+bool forward_has_hops(const struct pkt *p)
+{
+	return (pkt_is_v4(p) ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
+}
+
+enum drop forward_check_hops(struct worker *w, const struct pkt *p)
+{
+	return likely(forward_has_hops(p)) ? DROP_NONE : out_of_hops(w, p);
+}
+
 static enum drop lower_hop_limit(struct worker *w, struct pkt *p)
 {
 	if (pkt_ip6(p)->hop_limits <= 1)

@@ -19,6 +19,12 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p);
 // Demands a way to the destination. DROP_NO_ROUTE tells the sender.
 enum drop forward_route(struct worker *w, struct pkt *p);
 
+// Whether the time to live or hop limit lets the packet be forwarded (RFC 1812 5.3.1, RFC 8200 3).
+bool forward_has_hops(const struct pkt *p);
+
+// Demands that. DROP_TTL sends an ICMP error to the sender.
+enum drop forward_check_hops(struct worker *w, const struct pkt *p);
+
 // Lowers the time to live or hop limit of every packet in the burst but our own (DROP_TTL tells the
 // sender), and makes it fit its way: cuts what may be cut, of IPv6 what came in as fragments no
 // larger. The fragments are at the end of the burst; those that found no room follow when it has

@@ -41,31 +41,48 @@ static const struct {
 		.v6_code = ICMP6_PARAMPROB_FIRST_FRAGMENT},
 };
 
-// Takes one from a bucket that fills at the rate and holds one second's worth. There is one for
-// each port and one for each SA: a flood by one does not keep the hosts behind another from
+// Whether a bucket that fills at the rate and holds one second's worth has a token. There is one
+// for each port and one for each SA: a flood by one does not keep the hosts behind another from
 // learning what fits.
-static bool is_permitted(const struct worker *w, struct rate_bucket *b, uint32_t rate)
+static bool has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate)
 {
 	uint64_t full = w->tsc_hz * rate;
 	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
 
 	b->time = w->now;
 	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
-	if (b->tokens < w->tsc_hz)
+	return b->tokens >= w->tsc_hz;
+}
+
+static bool is_permitted(const struct worker *w, struct rate_bucket *b, uint32_t rate)
+{
+	if (!has_token(w, b, rate))
 		return false;
 	b->tokens -= w->tsc_hz;
 	return true;
 }
 
+static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
+{
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
+}
+
+bool local_error_is_suppressed(struct worker *w, const struct pkt *p)
+{
+	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
+
+	if (has_token(w, error_bucket(w, p), rate))
+		return false;
+	w->counters.errors_suppressed++;
+	return true;
+}
+
 static bool error_permitted(struct worker *w, const struct pkt *p)
 {
-	struct rate_bucket *b =
-		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
-
-	if (is_permitted(w, b, atomic_load_explicit(&w->errors_per_second, memory_order_relaxed)))
-		return true;
-	w->counters.errors_suppressed++;
-	return false;
+	if (local_error_is_suppressed(w, p))
+		return false;
+	error_bucket(w, p)->tokens -= w->tsc_hz;
+	return true;
 }
 
 static bool echo_permitted(struct worker *w, const struct pkt *p)

@@ -32,7 +32,11 @@ enum drop local_input(struct worker *w, struct pkt *p);
 // the rate permits. p itself is left as it is, for the caller to drop. The message goes to w->own.
 void local_error(struct worker *w, const struct pkt *p, enum local_fault fault, uint16_t argument);
 
-// The same with a TCP reset (RFC 9293 3.5.2), about a whole TCP packet.
+// Whether the rate permits no error about p now; if so, counts the error as suppressed. Takes
+// nothing from the rate.
+bool local_error_is_suppressed(struct worker *w, const struct pkt *p);
+
+// The same as local_error() with a TCP reset (RFC 9293 3.5.2), about a whole TCP packet.
 void local_reset(struct worker *w, const struct pkt *p);
 
 // Sorts w->own by how it goes out: w->protect or w->forward.

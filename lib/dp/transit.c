@@ -7,6 +7,7 @@
 #include "forward.h"
 #include "ip_view.h"
 #include "ipv4.h"
+#include "local.h"
 #include "mss.h"
 #include "natt.h"
 #include "pmtu.h"
@@ -66,13 +67,15 @@ static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt
 	return d;
 }
 
-// The slow path for what belongs to no flow.
+// The slow path for what belongs to no flow. A packet whose time to live ends here makes none.
 static enum drop decide(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {
 	enum drop d = find_way(w, p, fp);
 
-	return d == DROP_NONE ? firewall_ask(w, p, fp, state) : d;
+	if (d == DROP_NONE)
+		d = firewall_ask(w, p, fp, state);
+	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
 // The policy that let in what a decision is about; NULL: it came in clear.
@@ -184,7 +187,9 @@ static enum drop decide_anew(
 {
 	enum drop d = find_way(w, p, fp);
 
-	return d == DROP_NONE ? ask_firewall(w, p, fp, f) : d;
+	if (d == DROP_NONE)
+		d = ask_firewall(w, p, fp, f);
+	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
 // Connection tracking has refused the packet. A rule about invalid packets may know better; it then
@@ -286,6 +291,10 @@ static enum drop pass_slowly(
 	}
 	if (fp->icmp_error && pmtu_is_about_sa(w, p))
 		return pmtu_hear(w, p);
+	// Policy decides whether an ICMP error is sent; while none may be, the packet is dropped
+	// without that.
+	if (unlikely(!forward_has_hops(p)) && local_error_is_suppressed(w, p))
+		return DROP_TTL;
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
 	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);

@@ -394,7 +394,7 @@ const struct attack attacks[] = {
 	{.kind = "malformed", .origin = PEER, .packet = malformed},
 	{.kind = "dummy", .origin = PEER, .packet = malformed, .next_header = IPPROTO_NONE},
 	{.kind = "selector", .origin = PEER, .packet = selector},
-	{.kind = "ttl", .origin = PEER, .packet = ttl, .limited = true, .makes_flows = true},
+	{.kind = "ttl", .origin = PEER, .packet = ttl, .limited = true},
 	{.kind = "inner_ping", .origin = PEER, .packet = inner_ping, .limited = true},
 	{.kind = "inner_udp_closed", .origin = PEER, .packet = inner_udp_closed, .limited = true},
 	{.kind = "inner_incomplete", .origin = PEER, .packet = inner_incomplete},

@@ -19,6 +19,16 @@ static struct frame answer(uint16_t port)
 		WAN, (struct ipv4)FROM_TO("198.51.100.9", "10.1.0.5", .sport = 80, .dport = port));
 }
 
+// A question that may go no further.
+static struct frame hops_end(uint16_t port)
+{
+	struct frame f = question(port);
+
+	f.b[ETH_LEN + 8] = 1;
+	ip_checksum_mend(f.b + ETH_LEN);
+	return f;
+}
+
 #define ANSWERED 100
 #define FLOOD    10240
 
@@ -58,6 +68,33 @@ static void test_flood(void **state)
 		gateway_expect_sent(g, &a, LAN);
 	}
 	assert_int_equal(flow_asked(g), before);
+	gateway_free(g);
+}
+
+// A packet whose time to live ends here makes no flow, whether an ICMP error is sent about it or
+// not; one of a flow that has not been answered leaves that so.
+static void test_time_exceeded(void **state)
+{
+	struct gateway *g = flow_gateway_new("");
+	struct frame f[RX_BURST_MAX], q = question(1), a = answer(1);
+
+	(void)state;
+	for (unsigned int pass = 0; pass < 20; pass++) {
+		for (uint16_t i = 0; i < RX_BURST_MAX; i++)
+			f[i] = hops_end((uint16_t)(1000 + i));
+		gateway_pass(g, f, RX_BURST_MAX);
+		expect_drops(g, DROP_TTL, RX_BURST_MAX);
+		assert_int_equal(g->last.originated + g->last.errors_suppressed, RX_BURST_MAX);
+		assert_int_equal(flow_count(g->flows), 0);
+	}
+	assert_int_equal(g->last.errors_suppressed, RX_BURST_MAX);
+	g->now += TSC_HZ;
+	gateway_expect_sent(g, &q, WAN);
+	a.b[ETH_LEN + 8] = 1;
+	ip_checksum_mend(a.b + ETH_LEN);
+	gateway_expect_drop(g, &a, DROP_TTL);
+	assert_int_equal(g->last.originated, 1);
+	assert_false(flow_only(g).replied);
 	gateway_free(g);
 }
 
@@ -191,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_flood),
+		pipeline_test(test_time_exceeded),
 		pipeline_test(test_table_full),
 		pipeline_test(test_vanished_peer),
 		pipeline_test(test_source_limit),
