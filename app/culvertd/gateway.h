@@ -54,6 +54,7 @@ struct gateway {
 	struct reserve *reserve;        // NULL: nothing outlives the daemon
 	uint64_t link_next;             // when links are looked at, in milliseconds; control thread
 	unsigned int expiry_next;       // SA whose lifetime is looked at next; control thread
+	bool moves_pending;             // of SAs, see struct sa_out; control thread
 	bool udp_ends_moved;            // peers have, since they were indexed; control thread
 	unsigned int peer_next;         // SA that a keepalive may be due of next; control thread
 	struct retired *retired_memory; // what waits to be freed; control thread

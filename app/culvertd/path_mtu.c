@@ -16,26 +16,38 @@ static uint16_t link_mtu(const struct gateway *g, const struct sa_path *path)
 	return g->snapshot->port[path->nexthop->port].mtu;
 }
 
-// Gives the SAs to a peer paths of that size, or of their first link's if it is smaller.
-static void resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
+// False if there is no memory.
+static bool resize_one(struct gateway *g, struct sa_out *sa, uint16_t mtu)
 {
+	const struct sa_path *path = sa_out_path(sa);
+	uint16_t size = (uint16_t)RTE_MIN(mtu, link_mtu(g, path));
+	struct sa_path *resized;
+
+	if (path->link_mtu == size)
+		return true;
+	resized = sa_path_resized(&sa->sa, path, size);
+	if (resized == NULL)
+		return false;
+	retire(g, sa_out_path_set(sa, resized));
+	return true;
+}
+
+// Gives the SAs to a peer paths of that size, or of their first link's if it is smaller. False if
+// there is no memory for some of them: path_mtu_tick() tries again.
+static bool resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
+{
+	struct path_mtus *m = &g->path_mtus;
 	struct snapshot *s = g->snapshot;
+	bool done = true;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		struct sa_out *sa = s->sa_out[i];
-		const struct sa_path *path = sa_out_path(sa);
-		struct sa_path *resized;
-		uint16_t size;
-
-		if (!ip_addr_equal(&sa->peer.addr, peer) || path->nexthop == NULL)
-			continue;
-		size = (uint16_t)RTE_MIN(mtu, link_mtu(g, path));
-		if (path->link_mtu == size)
-			continue;
-		resized = sa_path_resized(&sa->sa, path, size);
-		if (resized != NULL)
-			retire(g, sa_out_path_set(sa, resized));
-	}
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) &&
+			sa_out_path(s->sa_out[i])->nexthop != NULL)
+			done &= resize_one(g, s->sa_out[i], mtu);
+	if (!done && !m->unapplied)
+		log_warn("no memory to apply path MTUs: it is tried again until there is");
+	m->unapplied |= !done;
+	return done;
 }
 
 static struct path_mtu *find(struct path_mtus *m, const struct ip_addr *peer)
@@ -236,18 +248,20 @@ void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms)
 static void tick(struct gateway *g, struct path_mtu *p, uint64_t now_ms)
 {
 	struct path_mtus *m = &g->path_mtus;
-	const struct ip_addr peer = p->peer;
 
 	if (go_on(g, p, now_ms))
 		return;
-	*p = m->of[--m->n];
-	resize(g, &peer, UINT16_MAX);
+	p->search = (struct path_search){.mtu = UINT16_MAX};
+	if (resize(g, &p->peer, UINT16_MAX))
+		*p = m->of[--m->n];
 }
 
 void path_mtu_tick(struct gateway *g, uint64_t now_ms)
 {
 	struct path_mtus *m = &g->path_mtus;
 
+	if (m->unapplied)
+		path_mtus_apply(g);
 	for (unsigned int i = m->n; i-- > 0;)
 		if (now_ms >= m->of[i].search.due_ms)
 			tick(g, &m->of[i], now_ms);
@@ -256,11 +270,13 @@ void path_mtu_tick(struct gateway *g, uint64_t now_ms)
 void path_mtus_apply(struct gateway *g)
 {
 	struct path_mtus *m = &g->path_mtus;
+	bool done = true;
 
 	if (!g->conf->pmtu_learn)
 		m->n = 0;
 	for (unsigned int i = 0; i < m->n; i++)
-		resize(g, &m->of[i].peer, m->of[i].search.mtu);
+		done &= resize(g, &m->of[i].peer, m->of[i].search.mtu);
+	m->unapplied = !done;
 }
 
 void path_mtus_fini(struct path_mtus *m)

@@ -3,6 +3,7 @@
 // is probed before and after it is believed. Kept by peer, so that it outlives SAs. Control thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "addr.h"
@@ -20,6 +21,7 @@ struct path_mtu {
 struct path_mtus {
 	struct path_mtu *of;
 	unsigned int n, room;
+	bool unapplied; // by some SA, for want of memory
 };
 
 // An ICMP error says what the path to a peer takes. Either it is about a probe, or it begins a
@@ -29,7 +31,8 @@ void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms);
 // Path MTU to a peer, as far as it has been learnt; else UINT16_MAX.
 uint16_t path_mtu_known(struct gateway *g, const struct ip_addr *peer);
 
-// Sends the probes that are due and ends searches that got no answer.
+// Sends the probes that are due and ends searches that got no answer. Applies what could not be
+// applied for want of memory.
 void path_mtu_tick(struct gateway *g, uint64_t now_ms);
 
 // After the configuration has been replaced: its SAs keep to what is known, unless learning has

@@ -6,6 +6,7 @@
 
 #include "esp_out.h"
 #include "event_log.h"
+#include "log.h"
 #include "path_mtu.h"
 #include "retire.h"
 #include "sa_send.h"
@@ -31,7 +32,7 @@ static const char *end_format(char buf[END_STRLEN], const struct sa_peer *peer)
 }
 
 // False if there is no memory.
-static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
+static bool move_now(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = g->snapshot;
 	const struct nexthop *nh = route_find(s->routes, &peer->addr);
@@ -59,6 +60,18 @@ static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 	retire(g, sa_out_path_set(sa, path));
 	g->udp_ends_moved = true;
 	return true;
+}
+
+// The same; without memory peer_tick() tries again.
+static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *peer)
+{
+	bool done = move_now(g, sa, peer);
+
+	sa->pending = done ? (struct sa_peer){0} : *peer;
+	if (!done && !g->moves_pending)
+		log_warn("no memory to follow peers that moved: it is tried again until there is");
+	g->moves_pending |= !done;
+	return done;
 }
 
 // Has the SAs that answer an inbound one follow its peer. False if there is no memory.
@@ -157,7 +170,8 @@ static const struct sa_peer *inherited(const struct spd_policy *p, const struct 
 	if (before == NULL || before->action != SPD_PROTECT || !before->out->follow ||
 		!is_where_asked(p->out) || !is_asked_the_same(p->out, before->out))
 		return NULL;
-	return &before->out->peer;
+	return ip_addr_is_none(&before->out->pending.addr) ? &before->out->peer
+							   : &before->out->pending;
 }
 
 void peers_follow(struct gateway *g, const struct snapshot *before)
@@ -239,10 +253,27 @@ static void reindex(struct gateway *g)
 	g->udp_ends_moved = false;
 }
 
+// Of SAs that have not followed for want of memory.
+static void move_pending(struct gateway *g)
+{
+	const struct snapshot *s = g->snapshot;
+	bool done = true;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		const struct sa_peer peer = s->sa_out[i]->pending;
+
+		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->follow)
+			done &= move(g, s->sa_out[i], &peer);
+	}
+	g->moves_pending = !done;
+}
+
 void peer_tick(struct gateway *g, uint64_t now_ms)
 {
 	const struct snapshot *s = g->snapshot;
 
+	if (g->moves_pending)
+		move_pending(g);
 	if (g->udp_ends_moved)
 		reindex(g);
 	for (unsigned int i = 0; i < RTE_MIN(s->n_sa_out, PEERS_AT_ONCE); i++)

@@ -21,5 +21,6 @@ void peers_follow(struct gateway *g, const struct snapshot *before);
 const struct spd_policy *policy_namesake(
 	const struct spd *other, const struct spd_policy *p, unsigned int i);
 
-// Sends NAT-keepalives where nothing else was sent. To be called every 100 ms.
+// Sends NAT-keepalives where nothing else was sent, and has SAs follow that could not for want of
+// memory. To be called every 100 ms.
 void peer_tick(struct gateway *g, uint64_t now_ms);

@@ -218,7 +218,9 @@ struct sa_out {
 	// control thread.
 	_Atomic uint64_t seq_recent __rte_cache_aligned;
 	// Control thread:
-	struct sa_peer peer;   // that the path leads to
+	struct sa_peer peer; // that the path leads to
+	// That it is to lead to once there is memory for another path; none: there is no such one.
+	struct sa_peer pending;
 	bool follow;           // the peer may move
 	uint32_t keepalive_ms; // without a packet, until a NAT-keepalive is sent; 0: none is
 	uint64_t sent_seq;     // last number taken when that was looked at

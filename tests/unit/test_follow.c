@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory runs out when SAs are given other paths: they get them at the next tick that finds some.
+#include "eal.h"
+#include "event_log.h"
+#include "failing_alloc.h"
+#include "peer.h"
+#include "retire.h"
+#include "sa_send.h"
+#include "sas.h"
+#include "test.h"
+
+#define PEERS 2
+
+static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .port = 0};
+static struct conf conf = {.pmtu_learn = true};
+static struct snapshot snapshot = {.n_ports = 1, .port = {{.mtu = 1500}}};
+static struct gateway g = {.conf = &conf};
+static struct sa_out *sa[PEERS];
+static struct sa_in *in;
+static struct spd_policy policy[PEERS];
+
+// --- what stands for the rest of the daemon ---
+
+unsigned int __wrap_spd_count(const struct spd *spd);
+const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i);
+const struct nexthop *__wrap_route_find(const struct route_table *t, const struct ip_addr *dst);
+
+unsigned int __wrap_spd_count(const struct spd *spd)
+{
+	(void)spd;
+	return PEERS;
+}
+
+const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i)
+{
+	(void)spd;
+	return &policy[i];
+}
+
+const struct nexthop *__wrap_route_find(const struct route_table *t, const struct ip_addr *dst)
+{
+	(void)t, (void)dst;
+	return &next;
+}
+
+void retire(struct gateway *gateway, void *memory)
+{
+	(void)gateway;
+	free(memory);
+}
+
+bool sa_send_ready(struct gateway *gateway, const struct sa_out *out, struct rte_ether_addr *mac,
+	uint64_t now_ms)
+{
+	(void)gateway, (void)out, (void)mac, (void)now_ms;
+	return false;
+}
+
+void sa_send(struct gateway *gateway, const struct sa_out *out, struct rte_mbuf *m,
+	const struct rte_ether_addr *mac)
+{
+	(void)gateway, (void)out, (void)m, (void)mac;
+}
+
+void event_log_add(enum event_id id, const struct event_value values[])
+{
+	(void)id, (void)values;
+}
+
+// --- the tests ---
+
+static struct sa_peer peer_at(const char *addr, uint16_t port)
+{
+	struct sa_peer p = {.port = rte_cpu_to_be_16(port)};
+
+	assert_int_equal(ip_addr_parse(&p.addr, addr), 0);
+	return p;
+}
+
+static int begin(void **state)
+{
+	struct sa_params p = sas_params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
+
+	(void)state;
+	p.udp_local_port = p.udp_remote_port = 4500;
+	p.follow = true;
+	p.nexthop = &next;
+	p.mtu = 1500;
+	in = sa_in_new(&p);
+	for (unsigned int i = 0; i < PEERS; i++) {
+		sa[i] = sa_out_new(&p);
+		policy[i] = (struct spd_policy){
+			.action = SPD_PROTECT, .out = sa[i], .in = {in}, .n_in = 1};
+	}
+	snapshot.sa_out = sa;
+	snapshot.n_sa_out = PEERS;
+	snapshot.sa_out_by_udp = sa_udp_index_new(PEERS);
+	g.snapshot = &snapshot;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sa_in_free(in);
+	for (unsigned int i = 0; i < PEERS; i++)
+		sa_out_free(sa[i]);
+	free(snapshot.sa_out_by_udp);
+	path_mtus_fini(&g.path_mtus);
+	g = (struct gateway){.conf = &conf};
+	return 0;
+}
+
+// Without allocation n of the first call, with what the others bring.
+static void test_move(void **state)
+{
+	const struct sa_peer at = peer_at("198.51.100.7", 1025);
+
+	(void)state;
+	for (unsigned int n = 1; n <= PEERS + 1; n++) {
+		struct sa_peer *heard = malloc(sizeof(*heard));
+
+		*heard = at;
+		heard->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
+		free(sa_in_heard_set(in, heard, n));
+		alloc_fail(n, true);
+		peers_follow(&g, &snapshot);
+		peer_tick(&g, 0);
+		alloc_fail_end();
+		assert_int_equal(g.moves_pending, n <= PEERS);
+		peer_tick(&g, 100);
+		assert_false(g.moves_pending);
+		for (unsigned int i = 0; i < PEERS; i++) {
+			assert_int_equal(sa[i]->peer.port, heard->port);
+			assert_true(ip_addr_equal(&sa[i]->peer.addr, &at.addr));
+			assert_true(ip_addr_is_none(&sa[i]->pending.addr));
+		}
+	}
+}
+
+static void expect_mtu(uint16_t mtu)
+{
+	for (unsigned int i = 0; i < PEERS; i++)
+		assert_int_equal(sa_out_path(sa[i])->link_mtu, mtu);
+}
+
+static void test_path_mtu(void **state)
+{
+	(void)state;
+	g.path_mtus.of = calloc(1, sizeof(g.path_mtus.of[0]));
+	g.path_mtus.n = g.path_mtus.room = 1;
+	g.path_mtus.of[0] = (struct path_mtu){
+		.peer = sa[0]->peer.addr, .search = {.mtu = 1400, .due_ms = UINT64_MAX}};
+	for (unsigned int n = 1; n <= PEERS; n++) {
+		g.path_mtus.of[0].search.mtu = (uint16_t)(1400 - n);
+		alloc_fail(n, true);
+		path_mtus_apply(&g);
+		path_mtu_tick(&g, 0);
+		assert_true(alloc_fail_end());
+		path_mtu_tick(&g, 100);
+		expect_mtu((uint16_t)(1400 - n));
+	}
+	// What is forgotten is forgotten when all SAs have paths of their link's size again.
+	g.path_mtus.of[0].search = (struct path_search){.mtu = UINT16_MAX};
+	alloc_fail(2, true);
+	path_mtu_tick(&g, 200);
+	assert_true(alloc_fail_end());
+	path_mtu_tick(&g, 300);
+	expect_mtu(1500);
+	assert_int_equal(g.path_mtus.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_move, begin, end),
+		cmocka_unit_test_setup_teardown(test_path_mtu, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
+}
