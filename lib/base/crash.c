@@ -156,6 +156,15 @@ static bool keep_stacks(void)
 	return true;
 }
 
+// The value behind each frame, which functions that are protected compare with their own: it ends
+// the head of the thread's own block (x86-64 ABI).
+static bool keep_canary(void)
+{
+	uintptr_t block = (uintptr_t)__builtin_thread_pointer();
+
+	return core_keep(block, block + 6 * sizeof(void *));
+}
+
 static void on_crash(int signal, siginfo_t *info, void *context)
 {
 	struct stack own;
@@ -167,7 +176,8 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 	wipe_below();
 	wipe_vectors(context);
 	own = own_stack(BELOW / 2);
-	if (stop_others() && keep_stacks() && core_keep(own.low, own.high) && core_strip())
+	if (stop_others() && keep_stacks() && core_keep(own.low, own.high) && keep_canary() &&
+		core_strip())
 		prctl(PR_SET_DUMPABLE, 1);
 
 	struct sigaction usual = {.sa_handler = SIG_DFL};
