@@ -122,6 +122,7 @@ static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t en
 	if (serial == w->flush)
 		return;
 	w->flush = serial;
+	w->cursor = w->first;               // the part may grow meanwhile, at its end
 	w->flush_left = end - w->first + 1; // and a step for an empty part
 	flush_step(t, w);
 }

@@ -322,6 +322,28 @@ static void test_fill(void **state)
 	flows_fini(&s);
 }
 
+// A flush reaches every flow that there was, also if the table gets more memory meanwhile.
+static void test_fill_in_flush(void **state)
+{
+	struct flow_filter any = {0};
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, 60000, 1, NULL);
+	assert_int_equal(made(&s, 1000), 1000);
+	flows_tick(&s, 0, 20000);
+	assert_int_equal(flow_flush(s.t, &any), 0);
+	flows_tick(&s, 0, 1);
+	while (flow_table_fill(s.t))
+		;
+	flows_tick(&s, 0, 50000);
+	assert_int_equal(flow_flush(s.t, &any), 0); // that one is over
+	flows_round(&s, 0);
+	assert_int_equal(flow_count(s.t), 0);
+	assert_int_equal(flows_count(&s).flushed, 1000);
+	flows_fini(&s);
+}
+
 static void test_memory(void **state)
 {
 	struct flow_params p = {.capacity = 1000000, .workers = 4};
@@ -344,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_fill_in_flush),
 		cmocka_unit_test(test_memory),
 	};
 
