@@ -124,7 +124,7 @@ static bool is_exempt(const struct worker *w, const struct pkt *p, const struct 
 {
 	const struct snapshot *s = w->snapshot;
 
-	if (acl_is_icmp(v->proto) || v->proto == IPPROTO_ESP)
+	if (acl_is_icmp(v->proto) || (v->proto == IPPROTO_ESP && pkt_is_local(p)))
 		return true;
 	if (!pkt_is_v4(p) && is_extension(v->proto))
 		return true;
@@ -150,6 +150,8 @@ enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p)
 	if (d != DROP_NONE)
 		return d;
 	ip_view_read(&v, pkt_ip(p));
+	if (inbound && is_inside(w, &v.src))
+		return DROP_IP_SOURCE;
 	if (is_exempt(w, p, &v) || !spd_decides_fragment(w->snapshot->spd, &v, inbound, &policy))
 		return DROP_NONE;
 	return inbound ? from_outside(w, p, &v.src, policy) : clear_fragment_out(p, policy);

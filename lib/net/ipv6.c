@@ -5,6 +5,7 @@
 #define ROUTING_TYPE       2 // octet of a routing header
 #define ROUTING_LEFT       3
 #define OPTION_PAD1        0
+#define OPTIONS_MAX        8 // in a header, without padding (RFC 8504 5.3)
 #define PADDING_MAX        7 // octets: more than alignment takes is an attack (RFC 8504 5.3)
 #define OPTION_ACTION(opt) ((opt) >> 6)
 
@@ -142,6 +143,7 @@ static enum ipv6_options check_options(
 	uint16_t *fault_off, const uint8_t *packet, uint32_t off, uint32_t end)
 {
 	uint32_t padding = 0; // octets of it, one behind the other
+	unsigned int others = 0;
 
 	while (off < end) {
 		uint8_t option = packet[off];
@@ -149,7 +151,8 @@ static enum ipv6_options check_options(
 		uint32_t len = option_len(packet + off, end - off);
 
 		padding = pads ? padding + len : 0;
-		if (len > end - off || padding > PADDING_MAX)
+		others += !pads;
+		if (len > end - off || padding > PADDING_MAX || others > OPTIONS_MAX)
 			return IPV6_OPTIONS_DROP;
 		*fault_off = (uint16_t)off;
 		if (!pads && OPTION_ACTION(option) != 0)

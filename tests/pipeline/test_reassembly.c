@@ -379,6 +379,8 @@ static void test_refused_at_once(void **state)
 	expect_refused(g, SENT("10.1.0.5", "10.4.0.5"), LAN, DROP_NO_POLICY);
 	ip.proto = IPPROTO_ESP;
 	expect_kept(g, SENT("203.0.113.1", "192.0.2.1"), WAN);
+	expect_refused(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
+	expect_refused(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
 	ip.proto = IPPROTO_ICMP;
 	expect_kept(g, SENT("10.2.0.5", "10.1.0.5"), WAN); // maybe an error that is let in
 #undef SENT

@@ -320,6 +320,24 @@ static void test_padding(void **state)
 	}
 }
 
+// Nor more than 8 options.
+static void test_many_options(void **state)
+{
+	static const char options[] = "\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\1\4\0\0\0\0";
+	struct packet p = packet(60);
+	struct ipv6_upper upper;
+	uint16_t off;
+
+	(void)state;
+	put(&p, "\x11\2", 2);
+	put(&p, options, 22);
+	put(&p, "\0\1\0\2\0\x8\0\0", 8);
+	assert_int_equal(find(&upper, &p), IPV6_GOOD);
+	assert_int_equal(ipv6_options_check(&off, ip_of(&p), &upper), IPV6_OPTIONS_PASS);
+	memcpy(p.b + 42 + 16, "\x1e\0\1\2\0\0", 6);
+	assert_int_equal(ipv6_options_check(&off, ip_of(&p), &upper), IPV6_OPTIONS_DROP);
+}
+
 // Octets of no meaning: whatever is found lies inside of them.
 static void test_random(void **state)
 {
@@ -363,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_routing),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_padding),
+		cmocka_unit_test(test_many_options),
 		cmocka_unit_test(test_random),
 	};
 

@@ -112,8 +112,8 @@ def queries():
     message = ICMPv6MLQuery2(QQIC=7)
     query("longer", "::", 10000, 7, ask(ICMPv6MLQuery2(QQIC=7, sources_number=0) / Raw(b"\1" * 9)))
     query("code", "::", 10000, 7, ask(ICMPv6MLQuery2(QQIC=7, code=9)))
-    for name, options in (("pad-first", [PadN(optdata=b""), RouterAlert(value=0), PadN(optdata=b"\0" * 4)]),
-                          ("pad-ones", [Pad1(), Pad1(), RouterAlert(value=0), PadN(optdata=b"\0" * 4)]),
+    for name, options in (("pad-first", [PadN(optdata=b""), RouterAlert(value=0)]),
+                          ("pad-ones", [Pad1(), Pad1(), RouterAlert(value=0)]),
                           ("two-alerts", [RouterAlert(value=1), RouterAlert(value=0), PadN(optdata=b"")])):
         query(name, "::", 10000, 7, ask(message, options=options))
     query("destination-options", "::", 10000, 7,
