@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -263,6 +264,7 @@ static int init(struct args *a, const struct conf *conf)
 	int rc;
 
 	memcpy(argv, a->v, sizeof(argv));
+	umask(umask(077) | 022); // DPDK leaves the modes of its files to it
 	eal_log_begin();
 	rc = rte_eal_init(a->n, argv);
 	kept_start = log_take();

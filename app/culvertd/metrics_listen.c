@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_byteorder.h>
@@ -56,11 +57,13 @@ static bool is_unix(const struct metrics_address *a)
 	return a->any.ss_family == AF_UNIX;
 }
 
-// Removes the path of a Unix socket to which nobody listens any more.
+// Removes the path of a Unix socket to which nobody listens any more. What is no socket stays.
 static bool remove_stale(const struct metrics_address *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool stale = is_unix(a) && connect(fd, (const struct sockaddr *)&a->any, a->len) < 0 &&
+	struct stat st;
+	bool stale = is_unix(a) && lstat(a->unix_path.sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		     connect(fd, (const struct sockaddr *)&a->any, a->len) < 0 &&
 		     errno == ECONNREFUSED && unlink(a->unix_path.sun_path) == 0;
 
 	if (fd >= 0)

@@ -185,12 +185,14 @@ static void answered(struct gateway *g, struct path_mtu *p, const struct event *
 	conclude(g, p, result, e, now_ms);
 }
 
-// An error that nothing proves yet: the largest packet that is sent now becomes a probe.
+// An error that nothing proves yet: the largest packet that is sent now becomes a probe. For a
+// while after errors that were wrong, those that show no recent number are ignored.
 static void suspect(struct gateway *g, struct path_mtu *p, const struct event *e, uint64_t now_ms)
 {
 	const struct sa_out *sa;
 
-	if (p != NULL && (p->search.size != 0 || p->search.quiet || e->mtu >= p->search.mtu))
+	if (p != NULL && (p->search.size != 0 || (p->search.quiet && e->spi == 0) ||
+				 e->mtu >= p->search.mtu))
 		return;
 	sa = sa_quoted(g, e);
 	if (sa == NULL || e->mtu >= sa_out_path(sa)->link_mtu)

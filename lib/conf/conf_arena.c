@@ -124,8 +124,12 @@ void *conf_block_resize(void *octets, size_t size)
 FILE *conf_stream_open(const char *path, int flags)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-	FILE *f = fd >= 0 && current->n_streams < STREAMS_MAX ? fdopen(fd, "r") : NULL;
+	FILE *f = NULL;
 
+	if (fd >= 0 && current->n_streams < STREAMS_MAX)
+		f = fdopen(fd, "r");
+	else if (fd >= 0)
+		errno = EMFILE;
 	if (f != NULL) {
 		current->stream[current->n_streams++] = f;
 		return f;
