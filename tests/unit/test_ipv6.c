@@ -323,7 +323,8 @@ static void test_padding(void **state)
 // Nor more than 8 options.
 static void test_many_options(void **state)
 {
-	static const char options[] = "\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\1\4\0\0\0\0";
+	static const char options[] =
+		"\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\x1e\0\1\4\0\0\0\0";
 	struct packet p = packet(60);
 	struct ipv6_upper upper;
 	uint16_t off;
