@@ -24,7 +24,7 @@ void ask_none_running(void)
 {
 	warnx("no running culvertd found in %s; start one: culvertd -c FILE", instances_folder());
 	if (getuid() != 0)
-		warnx("run as root to see those that root started");
+		warnx("run as root to see those that root started, or name one: -i INSTANCE");
 }
 
 static const char *instance_name(const json_t *found, size_t i)

@@ -84,10 +84,14 @@ static int turn_check(const struct state *s, const struct conf *conf)
 	seen = RTE_MAX(seen, replay_memory_turn_of(s->memory_path));
 	if (turn >= seen)
 		return 0;
-	log_error("%s is not the last one: its turn is %" PRIu64 ", there was %" PRIu64
-		  "; put the last one back, or give every SA a new key, here and at the peer, and "
-		  "remove %s/%s.lock and %s",
-		s->path, turn, seen, conf->state_dir, conf->instance, s->memory_path);
+	if (turn == 0)
+		log_error("%s is missing, with the numbers that keys have used", s->path);
+	else
+		log_error("%s is not the last one: its turn is %" PRIu64 ", there was %" PRIu64,
+			s->path, turn, seen);
+	log_error("put the last %s back; or give every SA a new key, here and at the peer, remove "
+		  "%s/%s.lock and %s, and declare the keys with --new-keys",
+		s->path, conf->state_dir, conf->instance, s->memory_path);
 	return -ESTALE;
 }
 
