@@ -17,8 +17,9 @@
 #include "telemetry_flow.h"
 #include "telemetry_trace.h"
 
-#define LOG_LINES 20 // about one change
-#define NEW_KEYS  "new-keys "
+#define LOG_LINES    20 // about one change
+#define NEW_KEYS     "new-keys "
+#define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
 
 struct request_kind {
 	const char *name;
@@ -267,14 +268,14 @@ static void refuse(struct gateway *g, const char *name, const char *why, uint64_
 
 static bool may_change(struct gateway *g, const char *name, uint64_t now_ms)
 {
-	static uint64_t next_ms; // of the log: who may only look does not fill it
+	static uint64_t whole_ms; // when REFUSALS_MAX may be logged again
 
 	if (g->requests.asker->access->changes)
 		return true;
-	if (now_ms < next_ms)
-		name = NULL;
+	if (whole_ms > now_ms + (REFUSALS_MAX - 1) * 1000)
+		name = NULL; // who may only look does not fill the log
 	else
-		next_ms = now_ms + 1000;
+		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
 	refuse(g, name,
 		"members of show_group may look, and change nothing: ask root, or a member of "
 		"control_group\n",
