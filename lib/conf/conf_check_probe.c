@@ -7,7 +7,7 @@
 // Types of requests and replies, in both families (RFC 792, RFC 4443 4).
 static bool carries_echo(const struct conf_policy *p, bool v4)
 {
-	const uint16_t request = (v4 ? 8 : 128) << 8, reply = (v4 ? 0 : 129) << 8;
+	const unsigned int request = (v4 ? 8u : 128u) << 8, reply = (v4 ? 0 : 129u) << 8;
 
 	if (p->proto != CONF_PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 		return false;
