@@ -406,6 +406,8 @@ int main(int argc, char **argv)
 		log_set_level(g.conf->log_level);
 	notify_start();
 	control_block_signals();
+	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION, g.conf->instance,
+		o.conf);
 	rc = privilege_check(g.conf) | machine_check(g.conf);
 	if (rc == 0)
 		rc = eal_start(g.conf, o.verbose);
