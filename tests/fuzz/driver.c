@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "test.h"
 
-#define SEEDS_MAX 256
+#define SEEDS_MAX 512
 #define MUTATED   5000 // inputs
 
 struct input {

@@ -3,6 +3,10 @@
 // can be put to work and told from what was.
 #include "conf_change.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "conf_diff.h"
 #include "fuzz.h"
 #include "harness.h"
@@ -14,6 +18,11 @@ const char *__lsan_default_suppressions(void)
 {
 	return "leak:libconfig_yylex\nleak:strbuf_append\n";
 }
+
+// The configurations are descriptors, in the folder of these: key_file = "100" is another one.
+#define KEY_FD 100
+
+static const char key_text[] = "cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\";\n";
 
 static const char running_text[] =
 	"memory = { size = 512; };\n"
@@ -27,7 +36,7 @@ static const char running_text[] =
 	");\n"
 	"sas = ( { name = \"out\"; direction = \"out\"; spi = \"0x1001\"; local = \"192.0.2.1\";\n"
 	"          remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";\n"
-	"          cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\"; },\n"
+	"          key_file = \"100\"; },\n"
 	"        { name = \"in\"; direction = \"in\"; spi = \"0x1002\"; local = \"192.0.2.1\";\n"
 	"          remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";\n"
 	"          auth_key = \"000102030405060708090a0b0c0d0e0f10111213\"; } );\n"
@@ -38,8 +47,19 @@ static const char running_text[] =
 
 static struct conf *running;
 
+static void key_file_open(void)
+{
+	int fd = memfd_create("key", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, key_text, strlen(key_text)) != (ssize_t)strlen(key_text) ||
+		fchmod(fd, 0600) < 0 || dup2(fd, KEY_FD) < 0)
+		exit(2);
+	close(fd);
+}
+
 static void stop(void)
 {
+	close(KEY_FD);
 	conf_free(running);
 	harness_stop(NULL);
 }
@@ -51,6 +71,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (harness_start(NULL) < 0)
 		exit(2);
 	atexit(stop);
+	key_file_open();
 	running = harness_conf(running_text, strlen(running_text), stderr);
 	assert_non_null(running);
 	return 0;
@@ -79,14 +100,15 @@ static void put_to_work(const struct conf *conf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
-	char *request = strndup((const char *)input, len), *errors = NULL;
+	char *request = calloc(1, len + 1), *errors = NULL; // a NUL may be in it as well
 	size_t errors_len = 0;
 	FILE *out = open_memstream(&errors, &errors_len);
 
 	if (request == NULL || out == NULL)
 		abort();
+	memcpy(request, input, len);
 
-	struct conf *conf = conf_change(running, "fuzz", request, strlen(request), out);
+	struct conf *conf = conf_change(running, "fuzz", request, len, out);
 
 	fclose(out);
 	assert_int_equal(conf == NULL, errors_len > 0);

@@ -4,7 +4,8 @@
 // The first octet says which, and what is made right, without which hardly a file would be looked
 // at.
 #include <errno.h>
-#include <sys/mman.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_hash_crc.h>
@@ -15,18 +16,42 @@
 #include "test.h"
 
 enum {
-	WINDOWS = 1,   // else sequence numbers
-	RIGHT_END = 2, // of sequence numbers: count and CRC
+	WINDOWS = 1, // else sequence numbers
+	RIGHT = 2,   // the count and CRC of sequence numbers, or what is in front of the windows
+	CUT = 4,     // a file of windows that ends with the input, else with a page of zeros
+	TAKEN = 8,   // a folder has the name of the file that is to be written
 };
 
 #define TOKEN  "0123"
 #define HEADER "culvert sequence numbers 2\nstart " TOKEN "\n"
 
+// In front of the windows.
+#define PAGE      4096
+#define MAGIC     "culvert replay 1"
+#define TOKEN_OFF 32
+
+static char folder[] = "/dev/shm/culvert-fuzz-XXXXXX";
+static char left[64], kept[64], taken[64]; // files to be read and written, and a folder in it
+
+static void stop(void)
+{
+	unlink(left);
+	unlink(kept);
+	rmdir(taken);
+	rmdir(folder);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	return 0;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(left, sizeof(left), "%s/left", folder);
+	snprintf(kept, sizeof(kept), "%s/kept", folder);
+	snprintf(taken, sizeof(taken), "%s/taken", folder);
+	atexit(stop);
+	return mkdir(taken, 0700);
 }
 
 static void write_all(int fd, const void *octets, size_t len)
@@ -55,43 +80,73 @@ static void write_right(int fd, const uint8_t *text, size_t len)
 }
 
 // What was read comes back the same.
-static void write_and_read(struct seq_table *t)
+static void write_and_read(const struct seq_table *t, const char *path)
 {
 	struct seq_table *again = seq_table_new();
 	size_t len, len_again;
 	char *text = seq_table_text(t, &len), *text_again;
-	char path[] = "/tmp/culvert-fuzz.XXXXXX";
-	int fd = mkstemp(path);
 
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(seq_text_save(path, text, len), 0);
-	assert_int_equal(seq_table_read(again, path), 0);
-	text_again = seq_table_text(again, &len_again);
-	assert_int_equal(len_again, len);
-	assert_memory_equal(text_again, text, len);
-	unlink(path);
+	assert_int_equal(seq_text_save(path, text, len), path == taken ? -EISDIR : 0);
+	assert_int_equal(seq_table_read(again, kept), path == taken ? -ENOENT : 0);
+	if (path == kept) {
+		text_again = seq_table_text(again, &len_again);
+		assert_int_equal(len_again, len);
+		assert_memory_equal(text_again, text, len);
+		free(text_again);
+		unlink(kept);
+	}
 	free(text);
-	free(text_again);
 	seq_table_free(again);
+}
+
+// What a daemon does with the table that it has read: it takes keys, drops what is too old, and
+// gives it a token of its own.
+static void use(struct seq_table *t)
+{
+	const struct key_id id = {{0x11}};
+	unsigned int n = seq_table_count(t);
+	uint64_t turn = seq_table_turn(t);
+	bool known = seq_table_find(t, &id) != NULL;
+	struct seq_record *r = seq_table_get(t, &id);
+
+	assert_int_equal(seq_table_count(t), n + !known);
+	r->users++;
+	assert_int_equal(seq_table_turn_begin(t), turn + 1);
+	assert_int_equal(seq_table_prune(t, 1), 0);
+	assert_in_range(seq_table_count(t), 1, 2);
+	assert_ptr_equal(seq_table_find(t, &id), r);
+	assert_in_range(strlen(seq_table_token(t)), 1, SEQ_TOKEN_MAX - 1);
+	seq_table_set_token(t, "4567");
 }
 
 static void read_numbers(const char *path)
 {
 	struct seq_table *t = seq_table_new();
 
-	if (seq_table_read(t, path) == 0)
-		write_and_read(t);
+	if (seq_table_read(t, left) == 0) {
+		write_and_read(t, path);
+		use(t);
+	}
 	seq_table_free(t);
 }
 
-static void read_windows(const char *path)
+static void write_windows(int fd, uint8_t how, const uint8_t *octets, size_t len)
 {
-	static const struct key_id ids[] = {{{0}}, {{1}}};
-	struct replay_memory *m = replay_memory_open(path, TOKEN);
+	char head[PAGE] = MAGIC;
+
+	memcpy(head + TOKEN_OFF, TOKEN, strlen(TOKEN));
+	if ((how & RIGHT) != 0)
+		write_all(fd, head, sizeof(head));
+	write_all(fd, octets, len);
+	if ((how & CUT) == 0 && ftruncate(fd, (off_t)len + ((how & RIGHT) != 0 ? 2 : 1) * PAGE) < 0)
+		abort();
+}
+
+static void take_over(const struct replay_memory *m, const struct key_id ids[], size_t n_ids)
+{
 	uint32_t n;
 
-	for (size_t i = 0; m != NULL && i < COUNT_OF(ids); i++) {
+	for (size_t i = 0; i < n_ids; i++) {
 		const _Atomic uint64_t *words = replay_memory_find(m, &ids[i], &n);
 		struct replay r;
 
@@ -102,24 +157,79 @@ static void read_windows(const char *path)
 		replay_check(&r, 1000);
 		replay_fini(&r);
 	}
+}
+
+// A window of an SA that is still there, in the place of others that are not.
+static void windows_take(struct replay_memory *m, const struct key_id ids[])
+{
+	_Atomic uint64_t *words = replay_memory_take(m, &ids[0], 3);
+
+	assert_true(words != NULL);
+	replay_memory_give(m, words);
+	words = replay_memory_take(m, &ids[0], 30);
+	assert_true(words != NULL);
+	replay_memory_give(m, words);
+	assert_true(replay_memory_take(m, &ids[0], UINT32_MAX) == NULL && errno == ENOMEM);
+	words = replay_memory_take(m, &ids[1], 30);
+	assert_true(words != NULL);
+	words[2] = 5;
+}
+
+static void windows_check(const struct key_id ids[])
+{
+	struct replay_memory *m = replay_memory_open(kept, TOKEN);
+	const _Atomic uint64_t *words;
+	uint32_t n;
+
+	assert_true(replay_memory_open(kept, "4567") == NULL && errno == ESTALE);
+	assert_int_equal(replay_memory_turn_of(kept), 17);
+	assert_true(replay_memory_find(m, &ids[0], &n) == NULL);
+	words = replay_memory_find(m, &ids[1], &n);
+	assert_true(words != NULL && n == 30 && words[2] == 5);
 	replay_memory_free(m);
+}
+
+static void read_windows(const char *path)
+{
+	static const struct key_id ids[] = {{{0}}, {{1}}};
+	struct replay_memory *m = replay_memory_open(left, TOKEN);
+
+	replay_memory_turn_of(left);
+	if (m == NULL)
+		return;
+	take_over(m, ids, COUNT_OF(ids));
+	replay_memory_free(m);
+
+	m = replay_memory_new(path, TOKEN);
+	assert_int_equal(m == NULL, path == taken);
+	if (m == NULL)
+		return;
+	replay_memory_turn_set(m, 17);
+	windows_take(m, ids);
+	replay_memory_free(m);
+	windows_check(ids);
+	unlink(kept);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
-	int fd = memfd_create("state", MFD_CLOEXEC);
-	char path[32];
+	uint8_t how = len > 0 ? input[0] : 0;
+	const char *path = (how & TAKEN) != 0 ? taken : kept;
+	int fd = open(left, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (len > 0 && (input[0] & (WINDOWS | RIGHT_END)) == RIGHT_END)
-		write_right(fd, input + 1, len - 1);
-	else if (len > 0)
-		write_all(fd, input + 1, len - 1);
-	if (len > 0 && (input[0] & WINDOWS) != 0)
+	input += len > 0;
+	len -= len > 0;
+	if ((how & WINDOWS) != 0)
+		write_windows(fd, how, input, len);
+	else if ((how & RIGHT) != 0)
+		write_right(fd, input, len);
+	else
+		write_all(fd, input, len);
+	close(fd);
+	if ((how & WINDOWS) != 0)
 		read_windows(path);
 	else
 		read_numbers(path);
-	close(fd);
 	return 0;
 }
