@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as the parameters of a telemetry command: a filter of flows, which is refused with a
-// reason or selects flows.
+// Any text as the parameters of a telemetry command: behind "trace " what to trace, behind "match "
+// what would happen to a packet, else a filter of flows. It is refused with a reason; or packets
+// are traced, the question is answered, flows are selected.
 #include "telemetry_filter.h"
 
+#include <errno.h>
+
 #include "fuzz.h"
+#include "match_request.h"
 #include "site.h"
+#include "trace.h"
+#include "trace_request.h"
 
 static struct gateway *gateway;
 
@@ -26,19 +32,63 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+static bool list(const char *text, char *why, size_t size)
 {
-	char *text = strndup((const char *)input, len), why[128] = "";
 	struct flow_view views[4];
 	uint32_t position = FLOW_LIST_START;
 	struct flow_filter filter;
 
+	if (!filter_parse(&filter, gateway->snapshot, text, why, size))
+		return false;
+	flow_list(gateway->flows, &filter, 0, &position, views, COUNT_OF(views));
+	return true;
+}
+
+static bool trace(const char *text, char *why, size_t size)
+{
+	const struct frame f[] = {
+		frame_ip(LAN, (struct ipv4){.src = "10.1.0.5", .dst = "10.2.0.5", .dport = 53}),
+		frame_ip(WAN, (struct ipv4)FROM_TO("192.0.2.2", "192.0.2.1")),
+	};
+	struct trace_request r;
+
+	if (!trace_request_parse(&r, gateway->snapshot, text, why, size))
+		return false;
+	assert_in_range(r.count, 1, TRACE_PACKETS_MAX);
+	gateway_trace(gateway, &r.filter, r.count);
+	gateway_pass(gateway, f, COUNT_OF(f));
+	return true;
+}
+
+static bool match(const char *text, char *why, size_t size)
+{
+	struct match_query q;
+	struct match m;
+	int rc;
+
+	if (!match_request_parse(&q, gateway->snapshot, text, why, size))
+		return false;
+	rc = match_run(&m, gateway->snapshot, &q);
+	assert_true(rc == 0 || rc == -EINVAL || rc == -EHOSTUNREACH || rc == -EADDRINUSE);
+	return true;
+}
+
+static const struct {
+	const char *start;
+	bool (*use)(const char *text, char *why, size_t size);
+} kinds[] = {{"trace ", trace}, {"match ", match}, {"", list}};
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+{
+	char *text = strndup((const char *)input, len), why[128] = "";
+	size_t kind = 0;
+
 	if (text == NULL)
 		abort();
 	text[strcspn(text, "\n")] = '\0'; // files end with a line
-	if (filter_parse(&filter, gateway->snapshot, text, why, sizeof(why)))
-		flow_list(gateway->flows, &filter, 0, &position, views, COUNT_OF(views));
-	else
+	while (strncmp(text, kinds[kind].start, strlen(kinds[kind].start)) != 0)
+		kind++;
+	if (!kinds[kind].use(text + strlen(kinds[kind].start), why, sizeof(why)))
 		assert_int_not_equal(why[0], '\0');
 	free(text);
 	return 0;
