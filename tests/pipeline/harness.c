@@ -22,6 +22,7 @@
 struct rte_mempool *harness_pool, *harness_large_pool;
 struct neigh_table *harness_neigh;
 struct dad *harness_dad;
+void (*harness_ask)(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 uint32_t harness_reassembly_max = 64;
 
 static struct gateway *running[WORKERS];
@@ -38,10 +39,12 @@ static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum d
 	(void)arg, (void)port, (void)addr, (void)was, (void)state;
 }
 
-static void ask_nobody(
+static void ask(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
-	(void)arg, (void)port, (void)addr, (void)to;
+	(void)arg;
+	if (harness_ask != NULL)
+		harness_ask(port, addr, to);
 }
 
 static int start(uint16_t room, uint16_t large_room)
@@ -81,8 +84,7 @@ int harness_stop(void **state)
 
 int harness_test_begin(void **state)
 {
-	const struct neigh_params p = {
-		.max = 64, .reachable_s = 30, .qsbr = qsbr, .solicit = ask_nobody};
+	const struct neigh_params p = {.max = 64, .reachable_s = 30, .qsbr = qsbr, .solicit = ask};
 
 	(void)state;
 	harness_neigh = neigh_table_new(&p);
@@ -96,9 +98,11 @@ static void discard(struct gateway *g)
 	running[g->w->id] = NULL;
 	worker_free(g->w);
 	trace_free(g->trace);
-	flow_table_free(g->flows);
-	build_snapshot_free(g->snapshot);
-	conf_free(g->conf);
+	if (g->first == g) {
+		flow_table_free(g->flows);
+		build_snapshot_free(g->snapshot);
+		conf_free(g->conf);
+	}
 	free(g);
 }
 
@@ -214,7 +218,7 @@ static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
 	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
 	assert_true(RTE_MBUF_DIRECT(m));
 	assert_int_equal(m->pkt_len, m->data_len);
-	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->snapshot->port[port].mtu);
+	assert_in_range(m->data_len, ETH_LEN, ETH_LEN + g->first->snapshot->port[port].mtu);
 	f->port = port;
 	f->len = m->data_len;
 	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
@@ -234,12 +238,53 @@ static void take_buffer(void *gateway, uint16_t port)
 	tx->n = 0;
 }
 
-struct gateway *gateway_new(unsigned int id, const char *text)
+// Gives a gateway a worker, with the snapshot and the flows of its first.
+static struct gateway *with_worker(struct gateway *g, unsigned int id)
+{
+	const struct conf *conf = g->first->conf;
+
+	g->w = worker_new(&(struct worker_params){
+		.id = id,
+		.pool = harness_pool,
+		.large_pool = harness_large_pool,
+		.neigh = harness_neigh,
+		.dad = harness_dad,
+		.flows = g->first->flows,
+		.flow_slice = 64,
+		.published = &g->first->published,
+		.tsc_hz = TSC_HZ,
+		// Two origins share a lane by chance: so they never do, or always.
+		.hash_key = test_hash_key,
+		.errors_per_second = conf->icmp_errors_per_second,
+		.echoes_per_second = conf->icmp_echoes_per_second,
+		.held_max = conf->neighbour_hold,
+		.reassembly_max = harness_reassembly_max,
+		.reassembly_s = 30,
+	});
+	if (g->w == NULL)
+		abort();
+	worker_sender_set(g->w, take_buffer, g);
+	running[id] = g;
+	g->now = 5 * TSC_HZ;
+	if (all_traced())
+		gateway_trace(g, NULL, TRACE_PACKETS_MAX);
+	return g;
+}
+
+static struct gateway *gateway_alloc(void)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
 
 	if (g == NULL)
 		abort();
+	return g;
+}
+
+struct gateway *gateway_new(unsigned int id, const char *text)
+{
+	struct gateway *g = gateway_alloc();
+
+	g->first = g;
 	g->conf = harness_conf(text, strlen(text), stderr);
 	if (g->conf == NULL)
 		abort();
@@ -248,33 +293,16 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	build_commit(g->snapshot, g->conf);
 	g->published = g->snapshot;
 	g->flows = flows_new(g->conf);
-	g->w = worker_new(&(struct worker_params){
-		.id = id,
-		.pool = harness_pool,
-		.large_pool = harness_large_pool,
-		.neigh = harness_neigh,
-		.dad = harness_dad,
-		.flows = g->flows,
-		.flow_slice = 64,
-		.published = &g->published,
-		.tsc_hz = TSC_HZ,
-		// Two origins share a lane by chance: so they never do, or always.
-		.hash_key = test_hash_key,
-		.errors_per_second = g->conf->icmp_errors_per_second,
-		.echoes_per_second = g->conf->icmp_echoes_per_second,
-		.held_max = g->conf->neighbour_hold,
-		.reassembly_max = harness_reassembly_max,
-		.reassembly_s = 30,
-	});
-	if (g->w == NULL)
-		abort();
 	static_neighbours(g->conf);
-	worker_sender_set(g->w, take_buffer, g);
-	running[id] = g;
-	g->now = 5 * TSC_HZ;
-	if (all_traced())
-		gateway_trace(g, NULL, TRACE_PACKETS_MAX);
-	return g;
+	return with_worker(g, id);
+}
+
+struct gateway *gateway_second(struct gateway *first, unsigned int id)
+{
+	struct gateway *g = gateway_alloc();
+
+	g->first = first;
+	return with_worker(g, id);
 }
 
 static uint64_t sum_of_drops(const struct counters *c)
@@ -402,82 +430,6 @@ void gateway_pass(struct gateway *g, const struct frame in[], unsigned int n)
 
 	frame_mbufs(m, in, n);
 	gateway_pass_mbufs(g, m, n);
-}
-
-const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port)
-{
-	gateway_pass(g, in, 1);
-	expect_drops(g, DROP_NONE, 0);
-	expect_all_sent(g, 1, port);
-	return &g->sent[0];
-}
-
-void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop reason)
-{
-	struct rte_mbuf *m = frame_mbuf_at_end(in);
-
-	gateway_pass_mbufs(g, &m, 1);
-	expect_drops(g, reason, 1);
-}
-
-void expect_drops(const struct gateway *g, enum drop reason, unsigned int n)
-{
-	bool right = reason == DROP_NONE || g->last.drops[reason] == n;
-
-	for (enum drop d = 1; d < DROP_COUNT; d++) {
-		if (g->last.drops[d] != 0 && (d != reason || !right))
-			print_error("%lu dropped for %s\n", g->last.drops[d], drop_info[d].name);
-		right = right && (d == reason || g->last.drops[d] == 0);
-	}
-	if (!right)
-		fail_msg("must be %u for %s", n, n > 0 ? drop_info[reason].name : "anything");
-}
-
-void expect_all_sent(const struct gateway *g, unsigned int n, uint16_t port)
-{
-	assert_int_equal(g->n_sent, n);
-	for (unsigned int i = 0; i < n; i++)
-		assert_int_equal(g->sent[i].port, port);
-}
-
-void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, const char *from,
-	const char *to, const struct frame *about)
-{
-	const uint8_t *icmp = packet + IP_LEN, *quoted = icmp + 8;
-	unsigned int quoted_len = RTE_MIN(frame_packet_len(about), 576 - 28);
-
-	assert_int_equal(len, 28 + quoted_len);
-	assert_int_equal(packet[0], 0x45);
-	assert_int_equal(be16(packet + 2), len);
-	assert_int_equal(packet[9], 1);
-	assert_int_equal(checksum(packet, IP_LEN), 0);
-	assert_int_equal(be32(packet + 12), ip_number(from));
-	assert_int_equal(be32(packet + 16), ip_number(to));
-	assert_int_equal(icmp[0], error.type);
-	assert_int_equal(icmp[1], error.code);
-	assert_int_equal(checksum(icmp, len - IP_LEN), 0);
-	assert_int_equal(be32(icmp + 4), error.mtu);
-	// The packet as it came, or with its time to live already lowered here.
-	assert_memory_equal(quoted, frame_packet(about), 8);
-	assert_in_range(frame_packet(about)[8] - quoted[8], 0, 1);
-	assert_int_equal(checksum(quoted, (quoted[0] & 15) * 4u), 0);
-	assert_memory_equal(quoted + 12, frame_packet(about) + 12, quoted_len - 12);
-}
-
-void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr)
-{
-	struct event e;
-
-	if (!worker_event_take(g->w, &e))
-		fail_msg("no event about %s", addr);
-	assert_int_equal(e.kind, kind);
-	assert_int_equal(e.port, port);
-	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
-}
-
-void expect_no_event(struct gateway *g)
-{
-	assert_int_equal(rte_ring_count(g->w->events), 0);
 }
 
 void gateway_wait(struct gateway *g, uint64_t microseconds)

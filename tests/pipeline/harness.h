@@ -21,10 +21,13 @@ struct trace;
 struct trace_filter;
 
 struct gateway {
+	struct gateway *first; // itself, or the one whose second worker this is
+	// Of the first: NULL in the other.
 	struct conf *conf;
 	struct snapshot *snapshot;
 	struct flow_table *flows;
 	struct snapshot *_Atomic published;
+	// Of each.
 	struct worker *w;
 	uint64_t now;
 	struct trace *trace;  // NULL: nothing is traced
@@ -35,8 +38,12 @@ struct gateway {
 };
 
 extern struct rte_mempool *harness_pool, *harness_large_pool;
-extern struct neigh_table *harness_neigh; // of all gateways; asks nobody
+extern struct neigh_table *harness_neigh; // of all gateways
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
+
+// Is to solicit a neighbour, as in struct neigh_params. NULL: nobody does.
+extern void (*harness_ask)(
+	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
 extern uint32_t harness_reassembly_max; // buffers that may wait on each side: 64
 
@@ -55,6 +62,9 @@ struct conf *harness_conf(const char *text, size_t len, FILE *errors);
 
 // Makes a gateway. Those of one test have different ids, below 2.
 struct gateway *gateway_new(unsigned int id, const char *conf);
+
+// The second worker of a gateway, to be freed before it. Tests have it run in turn with the first.
+struct gateway *gateway_second(struct gateway *first, unsigned int id);
 
 // Has another configuration, which stays the caller's, put in the place of the one that runs.
 void gateway_reload(struct gateway *g, struct conf *conf);

@@ -3,9 +3,11 @@
 
 #include <netinet/in.h>
 
+#include "packet_v6.h"
 #include "site.h"
 
-#define ESP_LEN 8
+#define ESP_LEN     8
+#define OPTIONS_MAX 64
 
 struct peer peer_new(const struct gateway *g, const char *name)
 {
@@ -38,13 +40,42 @@ uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t
 	return len;
 }
 
+// Destination options of len octets, all of them padding.
+static void padding_options(uint8_t *out, uint8_t len)
+{
+	memset(out, 0, len);
+	out[0] = IPPROTO_ESP;
+	out[1] = (uint8_t)(len / 8 - 1);
+}
+
+static void outer_write(uint8_t *out, const struct peer *p, const struct esp *esp, uint16_t len)
+{
+	char src[IP_ADDR_STRLEN], local[IP_ADDR_STRLEN];
+	const char *dst = esp->dst != NULL ? esp->dst : ip_addr_format(local, &p->sa->local);
+	uint8_t options[OPTIONS_MAX];
+
+	ip_addr_format(src, &p->sa->remote);
+	if (ip_addr_is_v4(&p->sa->local)) {
+		ip_write(out, (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ESP, .tos = esp->tos,
+				      .options = esp->options, .len = len));
+		return;
+	}
+	assert_in_range(esp->options, 0, OPTIONS_MAX);
+	if (esp->options > 0)
+		padding_options(options, esp->options);
+	ip6_write(out, (struct ipv6)FROM_TO(src, dst, .proto = IPPROTO_ESP, .tos = esp->tos,
+			       .ext = options, .ext_len = esp->options,
+			       .ext_proto = IPPROTO_DSTOPTS, .len = len));
+}
+
 struct frame peer_seal(const struct peer *p, struct esp esp)
 {
 	uint8_t icv_len = alg_pair_icv_len(p->sa->cipher, p->sa->auth);
+	bool v4 = ip_addr_is_v4(&p->sa->local);
 	uint8_t packet[FRAME_MAX] = {0};
-	uint16_t esp_off = (uint16_t)(IP_LEN + esp.options);
+	uint16_t esp_off = (uint16_t)((v4 ? IP_LEN : IP6_LEN) + esp.options);
 	uint16_t text_off = (uint16_t)(esp_off + ESP_LEN + p->sa->cipher->iv_len);
-	char src[IP_ADDR_STRLEN], dst[IP_ADDR_STRLEN];
+	uint16_t len = (uint16_t)(text_off + esp.text_len + icv_len);
 	struct crypto_op op = {
 		.session = p->session,
 		.esp = packet + esp_off,
@@ -52,22 +83,14 @@ struct frame peer_seal(const struct peer *p, struct esp esp)
 		.text_len = esp.text_len,
 	};
 
-	ip_write(packet,
-		(struct ipv4){
-			.src = ip_addr_format(src, &p->sa->remote),
-			.dst = esp.dst != NULL ? esp.dst : ip_addr_format(dst, &p->sa->local),
-			.proto = IPPROTO_ESP,
-			.tos = esp.tos,
-			.options = esp.options,
-			.len = (uint16_t)(text_off + esp.text_len + icv_len),
-		});
+	outer_write(packet, p, &esp, len);
 	put32(packet + esp_off, esp.spi != 0 ? esp.spi : p->sa->spi);
 	put32(packet + esp_off + 4, (uint32_t)esp.seq);
 	memcpy(packet + text_off, esp.text, esp.text_len);
 	crypto_seal(&op, 1, 0);
 	if (!op.ok)
 		abort();
-	return frame_raw(WAN, packet, (uint16_t)(text_off + esp.text_len + icv_len));
+	return (v4 ? frame_raw : frame_raw6)(WAN, packet, len);
 }
 
 struct frame peer_seal_packet(

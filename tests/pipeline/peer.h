@@ -21,7 +21,7 @@ struct esp {
 	const uint8_t *text; // what is encrypted, trailer included
 	uint16_t text_len;
 	uint8_t tos;
-	uint8_t options; // octets behind the outer IP header
+	uint8_t options; // octets behind the outer IP header; of IPv6 a multiple of 8
 	const char *dst; // the SA's
 	uint32_t spi;    // the SA's
 };

@@ -4,11 +4,14 @@
 #include <netinet/in.h>
 
 #include "harness.h"
+#include "packet_v6.h"
 
 struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
 {
 	struct frame u = *f;
-	uint8_t *ip = u.b + ETH_LEN, *udp = ip + (ip[0] & 15) * 4;
+	uint8_t *ip = u.b + ETH_LEN;
+	bool v4 = ip[0] >> 4 == 4;
+	uint8_t *udp = ip + (v4 ? (ip[0] & 15) * 4 : IP6_LEN);
 	uint16_t len = (uint16_t)(f->len - (udp - u.b) + UDP_LEN);
 
 	memmove(udp + UDP_LEN, udp, len - UDP_LEN);
@@ -17,9 +20,12 @@ struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
 	put16(udp + 4, len);
 	put16(udp + 6, 0);
 	u.len = (uint16_t)(u.len + UDP_LEN);
-	ip[9] = IPPROTO_UDP;
-	put16(ip + 2, frame_packet_len(&u));
-	ip_checksum_mend(ip);
+	ip[v4 ? 9 : 6] = IPPROTO_UDP;
+	put16(ip + (v4 ? 2 : 4), v4 ? frame_packet_len(&u) : len);
+	if (v4)
+		ip_checksum_mend(ip);
+	else
+		put16(udp + 6, ip6_checksum(ip, IP6_LEN, frame_packet_len(&u), IPPROTO_UDP));
 	return u;
 }
 
