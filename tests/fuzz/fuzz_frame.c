@@ -34,6 +34,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		.sa_out = "df = \"clear\"; fragment = \"after\";",
 		.mtu = 1000,
 		.tunnel = "mss_clamp = \"auto\";",
+		.more = "ike = { via = [ \"10.7.0.5\" ]; };",
+		.policies = ", { name = \"ike\"; local = \"192.0.2.1\"; proto = \"udp\";"
+			    "    local_port = \"500\"; action = \"bypass\"; }",
 		.icmp = "errors_in_clear = [ \"unreachable\", \"time_exceeded\" ];"}));
 	site_v6 = fuzz_gateway_add(site_v6_b(OVER_V4, (struct site){0}));
 	return 0;

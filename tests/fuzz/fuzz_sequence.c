@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens to a gateway of two workers over time: the input is a list of steps, each of them a
-// frame, a packet that a peer has sealed, by ESP over IPv4 or IPv6 with numbers of 64 bits, time
-// that goes by, or another configuration. What workers tell the control thread it does, as the
-// daemon does: neighbours, duplicate addresses, listeners.
+// frame, a packet that a peer has sealed, by ESP over IPv4 or IPv6 with numbers of 64 bits or by a
+// peer behind a NAT that moves, an error about a packet that was sent, time that goes by, a link
+// that goes down, or another configuration. What workers tell the control thread it does.
 #include <netinet/in.h>
 
-#include "dad.h"
+#include "control_thread.h"
 #include "fuzz.h"
 #include "fuzz_gateway.h"
-#include "listener.h"
 #include "packet_v6.h"
 #include "site.h"
+#include "udp.h"
 
 #define WORKERS 2
+#define ROUTER  "192.0.2.254"
+#define ROUTER6 "2001:db8:f::fe"
 
 enum step {
-	FRAME,  // LENGTH OCTETS...: a frame as it is
-	PACKET, // LENGTH OCTETS...: an IP packet of either family, made right
-	SEALED, // FORWARD LENGTH OCTETS...: inner packet, as made right; FORWARD: how far the
-		// number jumps
-	REPEAT, // the last frame again
-	CUT,    // SIZE: the last frame in fragments
-	TIME,   // HOW: passes
-	RELOAD, // WHICH
-	STEPS,
+	FRAME,   // LENGTH 0 OCTETS...: a frame as it is
+	PACKET,  // LENGTH 0 OCTETS...: an IP packet of either family, made right
+	SEALED,  // LENGTH FORWARD OCTETS...: inner packet, made right; FORWARD: how far the number
+		 // jumps
+	REPEAT,  // the last frame again
+	CUT,     // SIZE: the last frame in fragments
+	TIME,    // HOW: passes
+	RELOAD,  // WHICH: only the first of an input, for it takes as long as a thousand packets
+	LINK,    // PORT: has been down
+	MOVE,    // WHERE: the peer behind a NAT
+	TOO_BIG, // MTU QUOTED: an error about the last packet that was sent by WAN
+	REFLECT, // the last frame that was sent comes back
 };
 
 // Of the first octet of a step, above enum step.
-enum { BY_WAN = 8, WORKER = 16, OVER_IPV6 = 32, INNER_IPV6 = 64, BLOCKED = 128 };
+enum { BY_WAN = 16, BLOCKED = 16, IN_NAT = 16, WORKER = 32, OVER_IPV6 = 64, INNER_IPV6 = 128 };
 
 // Arguments: settings at top level, and policies, that differ.
 static const char form[] =
@@ -55,12 +60,21 @@ static const char form[] =
 	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\"; },\n"
 	"  { name = \"in-4\"; direction = \"in\"; spi = \"0x1004\"; esn = true;\n"
 	"    local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";\n"
-	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a4\"; } );\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a4\"; },\n"
+	"  { name = \"out-nat\"; direction = \"out\"; spi = \"0x1005\";\n"
+	"    local = \"192.0.2.1\"; remote = \"any\"; udp = { keepalive = 5; follow = true; };\n"
+	"    cipher = \"aes-128-gcm\";\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a5\"; },\n"
+	"  { name = \"in-nat\"; direction = \"in\"; spi = \"0x1006\";\n"
+	"    local = \"192.0.2.1\"; remote = \"any\"; udp = { }; cipher = \"aes-128-gcm\";\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a6\"; } );\n"
 	"policies = (\n"
 	"  { name = \"six\"; local = \"2001:db8:1::/64\"; remote = \"2001:db8:2::/64\";\n"
 	"    action = \"protect\"; out = \"out-6\"; in = \"in-6\"; },\n"
 	"  { name = \"four\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";\n"
-	"    action = \"protect\"; out = \"out-4\"; in = \"in-4\"; }%s );\n";
+	"    action = \"protect\"; out = \"out-4\"; in = \"in-4\"; },\n"
+	"  { name = \"nat\"; local = \"10.1.0.0/24\"; remote = \"10.3.0.0/24\";\n"
+	"    action = \"protect\"; out = \"out-nat\"; in = \"in-nat\"; }%s );\n";
 
 static const struct {
 	const char *more, *policies;
@@ -71,94 +85,81 @@ static const struct {
 		" remote = \"198.51.100.0/24\"; action = \"bypass\"; }"},
 };
 
-static char texts[COUNT_OF(settings)][4096];
 static struct gateway *g[WORKERS];
-static struct conf *confs[COUNT_OF(texts)];
-static struct listener *listener;
-static struct peer peers[2]; // over IPv4, over IPv6
-static uint64_t number[2] = {1, 1};
-static struct frame last;
+static struct conf *confs[COUNT_OF(settings)];
+static struct peer peers[3]; // over IPv4, over IPv6, behind a NAT
+static uint8_t where;        // the peer behind a NAT is
+static unsigned int in_use;  // of confs
+static bool reloaded;        // by this input
+static struct frame last, sent, last_sent_by_wan;
 
-static void report(void *arg, uint16_t port, bool v1, enum mld_record record,
-	const struct ip_addr group[], unsigned int n)
+static void note_sent(const struct frame *f)
 {
-	(void)arg;
-	(void)port;
-	(void)v1;
-	(void)record;
-	(void)group;
-	assert_in_range(n, 1, LISTENER_GROUPS_MAX);
+	sent = *f;
+	if (f->port == WAN)
+		last_sent_by_wan = *f;
+}
+
+static void control_sent(uint16_t port, const uint8_t *octets, uint16_t len)
+{
+	struct frame f = {.port = port, .len = len};
+
+	memcpy(f.b, octets, len);
+	note_sent(&f);
 }
 
 static void stop(void)
 {
-	listener_free(listener);
+	control_thread_stop();
 	for (unsigned int i = 0; i < COUNT_OF(confs); i++)
 		conf_free(confs[i]);
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < COUNT_OF(peers); i++)
 		peer_free(&peers[i]);
+}
+
+static void confs_read(void)
+{
+	char text[8192];
+
+	for (unsigned int i = 0; i < COUNT_OF(confs); i++) {
+		snprintf(text, sizeof(text), form, settings[i].more, settings[i].policies);
+		confs[i] = harness_conf(text, strlen(text), stderr);
+		assert_non_null(confs[i]);
+	}
+}
+
+static void gateways_start(void)
+{
+	static struct worker *workers[WORKERS];
+	char text[8192];
+
+	snprintf(text, sizeof(text), form, settings[0].more, settings[0].policies);
+	g[0] = fuzz_gateway_add(gateway_new(0, text));
+	g[1] = fuzz_gateway_add(gateway_second(g[0], 1));
+	for (unsigned int i = 0; i < WORKERS; i++)
+		workers[i] = g[i]->w;
+	for (unsigned int i = 0; i < WORKERS; i++)
+		worker_peers_set(g[i]->w, workers, WORKERS);
+	control_thread_start(g[0]->snapshot, harness_neigh);
+	harness_ask = control_thread_ask;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct listener_params p = {.n_ports = 2, .report = report};
-	struct worker *workers[WORKERS];
-	struct ip_addr addr;
-
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
-	for (unsigned int i = 0; i < COUNT_OF(texts); i++)
-		snprintf(texts[i], sizeof(texts[i]), form, settings[i].more, settings[i].policies);
-	for (unsigned int i = 0; i < WORKERS; i++) {
-		g[i] = fuzz_gateway_add(gateway_new(i, texts[0]));
-		workers[i] = g[i]->w;
-	}
-	for (unsigned int i = 0; i < WORKERS; i++)
-		worker_peers_set(g[i]->w, workers, WORKERS);
-	for (unsigned int i = 0; i < COUNT_OF(texts); i++)
-		confs[i] = harness_conf(texts[i], strlen(texts[i]), stderr);
+	confs_read();
+	dad_free(harness_dad);
+	harness_dad =
+		control_thread_init(&(struct control_thread){confs[0], harness_pool, control_sent});
+	gateways_start();
 	peers[0] = peer_new(g[0], "in-4");
 	peers[1] = peer_new(g[0], "in-6");
-	listener = listener_new(&p);
-	for (uint16_t port = 0; port < 2; port++) {
-		assert_int_equal(
-			ip_addr_parse(&addr, port == LAN ? "2001:db8:1::1" : "2001:db8:f::1"), 0);
-		dad_add(harness_dad, port, &addr);
-		assert_int_equal(ip_addr_parse(&addr, "ff02::1:ff00:1"), 0);
-		listener_add(listener, port, &addr);
-	}
+	peers[2] = peer_new(g[0], "in-nat");
+	last = sent = last_sent_by_wan = frame_raw(LAN, (const uint8_t[IP_LEN]){0x45}, IP_LEN);
 	atexit(stop);
 	return 0;
-}
-
-// What the control thread does about it, with the time in milliseconds.
-static void control(const struct event *e, uint64_t now)
-{
-	const struct mld_query q = {.group = e->addr,
-		.v1 = e->v1,
-		.delay_ms = e->delay_ms,
-		.interval_s = e->interval_s};
-	const struct neigh_advert advert = {.mac = e->has_mac ? &e->mac : NULL,
-		.solicited = e->solicited,
-		.override = e->override};
-
-	switch ((enum event_kind)e->kind) {
-	case EVENT_NEIGH_NEEDED:
-		return neigh_resolve(harness_neigh, e->port, &e->addr, now);
-	case EVENT_NEIGH_HEARD:
-		return neigh_learn(harness_neigh, e->port, &e->addr, &e->mac, e->for_us, now);
-	case EVENT_ND_SOLICITED:
-		return neigh_hear(harness_neigh, e->port, &e->addr, &e->mac, e->for_us, now);
-	case EVENT_ND_ADVERTISED:
-		return neigh_advertised(harness_neigh, e->port, &e->addr, advert, now);
-	case EVENT_DAD_HEARD:
-		return dad_heard(harness_dad, e->port, &e->addr, now);
-	case EVENT_MLD_QUERY:
-		return listener_query(listener, e->port, &q, now);
-	default:
-		return;
-	}
 }
 
 static void pass(struct gateway *by, const struct frame f[], unsigned int n)
@@ -169,9 +170,11 @@ static void pass(struct gateway *by, const struct frame f[], unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		m[i] = frame_mbuf(&f[i]);
 	gateway_pass_mbufs(by, m, n);
+	for (unsigned int i = 0; i < by->n_sent; i++)
+		note_sent(&by->sent[i]);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		while (worker_event_take(g[i]->w, &e))
-			control(&e, g[i]->now / (TSC_HZ / 1000));
+			control_thread_event(&e, g[i]->now / (TSC_HZ / 1000));
 }
 
 // A millisecond, a second, a minute; or nothing is sent meanwhile.
@@ -187,9 +190,7 @@ static void time_passes(uint8_t how, bool blocked)
 		if (blocked)
 			gateway_take(g[i]);
 	}
-	neigh_tick(harness_neigh, g[0]->now / (TSC_HZ / 1000));
-	dad_tick(harness_dad, g[0]->now / (TSC_HZ / 1000));
-	listener_tick(listener, g[0]->now / (TSC_HZ / 1000));
+	control_thread_tick(g[0]->now / (TSC_HZ / 1000));
 }
 
 static void make_right(uint8_t *ip, uint16_t len, bool v6)
@@ -206,68 +207,141 @@ static void make_right(uint8_t *ip, uint16_t len, bool v6)
 		ip_checksum_mend(ip);
 }
 
-// The next number is a little ahead of the last, or behind, or in the next 2^32 of them.
-static struct frame seal(bool over_v6, uint8_t forward, const uint8_t *packet, uint16_t len)
+// By one of the peers. The number is a little ahead of the last that was accepted, or behind, or
+// with 64 bits nearly half of 2^32 ahead.
+static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet, uint16_t len)
 {
-	uint64_t *seq = &number[over_v6];
-	struct peer *p = &peers[over_v6];
+	struct peer *p = &peers[by];
+	const struct sa_in *sa = sad_find(g[0]->snapshot->sad, rte_cpu_to_be_32(p->sa->spi));
+	uint64_t seq = replay_top(&sa->replay);
+	struct frame f;
 
-	*seq += forward == 0xff ? UINT64_C(0xfffffff0) : (uint64_t)(int8_t)forward;
-	p->upper = (uint32_t)(*seq >> 32);
-	return peer_seal_packet(p, *seq, packet, len);
+	seq += forward == 0xff && p->sa->esn ? UINT64_C(0x7fffff00) : (uint64_t)(int8_t)forward;
+	p->upper = p->sa->esn ? (uint32_t)(seq >> 32) : 0;
+	f = peer_seal_packet(p, seq, packet, len);
+	if (!p->sa->in_udp)
+		return f;
+	put32(f.b + ETH_LEN + 12, ip_number("192.0.2.2") + (where & 3));
+	return into_udp(&f, (uint16_t)(NATT + where), NATT);
+}
+
+// From a router, about the last packet that was sent by WAN.
+static struct frame too_big(uint16_t mtu, uint16_t quoted)
+{
+	const struct frame *about = &last_sent_by_wan;
+	bool v6 = frame_packet(about)[0] >> 4 == 6;
+	uint16_t head_len = v6 ? IP6_LEN : IP_LEN;
+	struct frame f;
+	uint8_t *icmp = f.b + ETH_LEN + head_len;
+
+	quoted = (uint16_t)RTE_MIN(quoted, frame_packet_len(about));
+	f = v6 ? frame_ip6(WAN,
+			 (struct ipv6)FROM_TO(ROUTER6, "2001:db8:f::1", .proto = IPPROTO_ICMPV6,
+				 .len = (uint16_t)(head_len + 8 + quoted)))
+	       : frame_ip(WAN, (struct ipv4)FROM_TO(ROUTER, "192.0.2.1", .proto = IPPROTO_ICMP,
+				       .len = (uint16_t)(head_len + 8 + quoted)));
+	put32(icmp, v6 ? 2u << 24 : 3u << 24 | 4u << 16);
+	put32(icmp + 4, mtu);
+	memcpy(icmp + 8, frame_packet(about), quoted);
+	put16(icmp + 2,
+		v6 ? ip6_checksum(frame_packet(&f), head_len, frame_packet_len(&f), IPPROTO_ICMPV6)
+		   : checksum(icmp, 8u + quoted));
+	return f;
+}
+
+static void cut(struct gateway *by, uint8_t step)
+{
+	static struct frame pieces[FUZZ_PIECES_MAX];
+
+	pieces[0] = last;
+	pass(by, pieces, frame_packet_len(&last) > IP6_LEN ? fuzz_cut(pieces, step) : 1);
+}
+
+static void reload(unsigned int which)
+{
+	gateway_reload(g[0], confs[which]);
+	control_thread_reloaded(confs[which], g[0]->snapshot);
+	in_use = which;
+}
+
+// A step with octets of a packet behind it.
+static struct frame take_packet(uint8_t how, uint8_t forward, uint8_t *packet, uint16_t n)
+{
+	bool v6 = (how & INNER_IPV6) != 0;
+	uint16_t port = (how & BY_WAN) != 0 ? WAN : LAN;
+	struct frame f;
+
+	switch ((enum step)(how & 15)) {
+	case FRAME:
+		f = (struct frame){.port = port, .len = n};
+		memcpy(f.b, packet, n);
+		return f;
+	case PACKET:
+		make_right(packet, n, v6);
+		return (v6 ? frame_raw6 : frame_raw)(port, packet, n);
+	default:
+		make_right(packet, n, v6);
+		return seal((how & IN_NAT) != 0 ? 2 : (how & OVER_IPV6) != 0, forward, packet, n);
+	}
 }
 
 // Takes one step from the input; returns how many octets it has used.
 static size_t take_step(const uint8_t *input, size_t len)
 {
-	static struct frame pieces[FUZZ_PIECES_MAX];
-	uint8_t how = input[0], octet = len > 1 ? input[1] : 0, packet[1200];
+	uint8_t how = input[0], octet = len > 1 ? input[1] : 0, second = len > 2 ? input[2] : 0;
+	uint8_t packet[1200];
 	uint16_t n = (uint16_t)RTE_MIN((size_t)octet * 4, len > 3 ? len - 3 : 0);
 	struct gateway *by = g[(how & WORKER) != 0];
 
-	switch ((enum step)(how & 7)) {
+	switch ((enum step)(how & 15)) {
 	case FRAME:
 	case PACKET:
-		memcpy(packet, input + 3, n);
-		if ((how & 7) == PACKET)
-			make_right(packet, n, (how & INNER_IPV6) != 0);
-		last = frame_raw((how & BY_WAN) != 0 ? WAN : LAN, packet, n);
-		if ((how & 7) == PACKET && (how & INNER_IPV6) != 0)
-			put16(last.b + 12, 0x86dd);
-		pass(by, &last, 1);
-		return 3u + n;
 	case SEALED:
 		memcpy(packet, input + 3, n);
-		make_right(packet, n, (how & INNER_IPV6) != 0);
-		last = seal((how & OVER_IPV6) != 0, input[len > 2 ? 2 : 0], packet, n);
-		pass(by, &last, 1);
-		return 3u + n;
+		last = take_packet(how, second, packet, n);
+		break;
+	case TOO_BIG:
+		last = too_big((uint16_t)(octet * 6), second);
+		break;
+	case REFLECT:
+		last = frame_carry(&sent);
+		break;
 	case REPEAT:
-		pass(by, &last, 1);
-		return 1;
+		break;
 	case CUT:
-		pieces[0] = last;
-		pass(by, pieces, frame_packet_len(&last) > IP6_LEN ? fuzz_cut(pieces, octet) : 1);
+		cut(by, octet);
 		return 2;
 	case RELOAD:
-		for (unsigned int i = 0; i < WORKERS; i++)
-			gateway_reload(g[i], confs[octet % COUNT_OF(confs)]);
+		if (!reloaded)
+			reload(octet % COUNT_OF(confs));
+		reloaded = true;
+		return 2;
+	case LINK:
+		control_thread_link_up(octet % 2);
+		return 2;
+	case MOVE:
+		where = octet;
 		return 2;
 	default:
 		time_passes(octet, (how & BLOCKED) != 0);
 		return 2;
 	}
+	pass(by, &last, 1);
+	return (how & 15) <= SEALED ? 3u + n : (how & 15) == TOO_BIG ? 3 : 1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
 	last = frame_raw(LAN, (const uint8_t[IP_LEN]){0x45}, IP_LEN);
+	reloaded = false;
 	while (len > 0) {
 		size_t used = RTE_MIN(take_step(input, len), len);
 
 		input += used;
 		len -= used;
 	}
+	if (in_use != 0)
+		reload(0);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		fuzz_gateway_pass(g[i], NULL, 0);
 	return 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as what a peer has sealed in transport mode with the right key: what becomes of the
 // packet that ESP was in, and behind NATs of the checksums in it; or as what a host has sent, to be
-// sealed. The first octet of the input says how it comes, the second is the TOS, the protocol that
-// the trailer names, and the size of fragments; the rest is encrypted.
+// sealed. The first octet of the input says how it comes, the second is the TOS, the protocol of
+// the octets, and the size of fragments; the rest is encrypted.
 #include <netinet/in.h>
 
 #include "fuzz.h"
 #include "fuzz_gateway.h"
+#include "packet_v6.h"
 #include "site_transport.h"
 #include "udp.h"
 
@@ -14,16 +15,17 @@ enum {
 	BARE = 1,          // else in UDP, to the other gateway
 	RIGHT_TRAILER = 2, // padding and next header follow the octets
 	RIGHT_LENGTH = 4,  // of UDP
-	IS_UDP = 8,        // the trailer says so
+	IS_UDP = 8,        // the octets are
 	CUT = 16,          // it comes in fragments
 	OPTIONS = 32,      // of IP, in front of ESP
 	OUTWARD = 64,      // by a host inside
+	IPV6 = 128,
 };
 
 #define TEXT_MAX 1400
 
 static struct gateway *in_udp, *bare;
-static struct peer to_in_udp, to_bare;
+static struct peer to_in_udp[2], to_bare[2]; // of IPv4, of IPv6
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -32,20 +34,43 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	fuzz_gateway_start();
 	in_udp = fuzz_gateway_add(site_transport(1, (struct site){.sa = IN_UDP}));
 	bare = fuzz_gateway_add(site_transport(2, (struct site){0}));
-	to_in_udp = peer_new(in_udp, "i1");
-	to_bare = peer_new(bare, "i1");
+	for (unsigned int v6 = 0; v6 < 2; v6++) {
+		to_in_udp[v6] = peer_new(in_udp, v6 ? "i2" : "i1");
+		to_bare[v6] = peer_new(bare, v6 ? "i2" : "i1");
+	}
 	return 0;
 }
 
-static struct frame outward(bool is_bare, const uint8_t *text, uint16_t len, uint8_t tos)
+static uint8_t proto_of(const uint8_t *how)
 {
+	return (how[0] & IS_UDP) != 0 ? IPPROTO_UDP : how[1];
+}
+
+static struct frame outward(const uint8_t *text, uint16_t len, const uint8_t *how)
+{
+	bool is_bare = (how[0] & BARE) != 0;
 	struct ipv4 ip = {.src = is_bare ? "10.2.0.5" : "10.1.0.5",
 		.dst = is_bare ? "10.1.0.5" : "10.2.0.5",
-		.tos = tos,
+		.proto = proto_of(how),
+		.tos = how[1],
 		.len = (uint16_t)(IP_LEN + len)};
 	struct frame f = frame_ip(LAN, ip);
 
 	memcpy(f.b + ETH_LEN + IP_LEN, text, len);
+	return f;
+}
+
+static struct frame outward_v6(const uint8_t *text, uint16_t len, const uint8_t *how)
+{
+	bool is_bare = (how[0] & BARE) != 0;
+	struct ipv6 ip = {.src = is_bare ? "2001:db8:2::5" : "2001:db8:1::5",
+		.dst = is_bare ? "2001:db8:1::5" : "2001:db8:2::5",
+		.tos = how[1],
+		.len = (uint16_t)(IP6_LEN + len)};
+	struct frame f = frame_ip6(LAN, ip);
+
+	f.b[ETH_LEN + 6] = proto_of(how);
+	memcpy(f.b + ETH_LEN + IP6_LEN, text, len);
 	return f;
 }
 
@@ -58,7 +83,7 @@ static struct frame inward(
 
 	memcpy(text, octets, len);
 	if ((how[0] & RIGHT_TRAILER) != 0)
-		len = peer_trailer(peer, text, len, (how[0] & IS_UDP) != 0 ? IPPROTO_UDP : how[1]);
+		len = peer_trailer(peer, text, len, proto_of(how));
 	while (len % peer->sa->cipher->block != 0 || len == 0)
 		len++;
 	f = peer_seal(peer, (struct esp){.seq = ++seq,
@@ -79,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	if (len < 2)
 		return 0;
 
-	bool is_bare = (input[0] & BARE) != 0;
+	bool is_bare = (input[0] & BARE) != 0, v6 = (input[0] & IPV6) != 0;
 	struct gateway *g = is_bare ? bare : in_udp;
 	uint16_t text_len = (uint16_t)RTE_MIN(len - 2, (size_t)TEXT_MAX);
 
@@ -87,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	if ((input[0] & RIGHT_LENGTH) != 0 && text_len >= 8)
 		put16(text + 4, text_len);
 	piece[0] = (input[0] & OUTWARD) != 0
-			   ? outward(is_bare, text, text_len, input[1])
-			   : inward(is_bare ? &to_bare : &to_in_udp, text, text_len, input);
+			   ? (v6 ? outward_v6 : outward)(text, text_len, input)
+			   : inward(is_bare ? &to_bare[v6] : &to_in_udp[v6], text, text_len, input);
 	if ((input[0] & CUT) != 0)
 		n = fuzz_cut(piece, input[1]);
 	for (unsigned int i = 0; i < n; i++)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control thread of a gateway made by the harness: the daemon's own code for path MTUs, peers
+// of ESP in UDP that move, own IPv6 addresses and multicast groups. Apart from the harness because
+// the daemon has a struct gateway of its own.
+#pragma once
+
+#include "conf.h"
+#include "dad.h"
+#include "event.h"
+#include "neigh.h"
+#include "snapshot.h"
+
+struct control_thread {
+	struct conf *conf; // the first configuration
+	struct rte_mempool *pool;
+	// A frame that the control thread sends.
+	void (*sent)(uint16_t port, const uint8_t *frame, uint16_t len);
+};
+
+// Times are in milliseconds.
+
+// Before there is a gateway. The returned table of own addresses is the caller's.
+struct dad *control_thread_init(const struct control_thread *c);
+
+// With the first snapshot of that configuration, and the neighbours of the gateway.
+void control_thread_start(struct snapshot *s, struct neigh_table *neigh);
+
+// Another configuration is in use.
+void control_thread_reloaded(struct conf *conf, struct snapshot *s);
+
+// A neighbour is solicited, as in struct neigh_params.
+void control_thread_ask(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
+
+// A port's link was down and is up again.
+void control_thread_link_up(uint16_t port);
+
+void control_thread_event(const struct event *e, uint64_t now);
+void control_thread_tick(uint64_t now);
+void control_thread_stop(void);
