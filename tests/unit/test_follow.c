@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory runs out when SAs are given other paths: they get them at the next tick that finds some.
+// Or when the tunnels of a snapshot are listed: then there is no list.
+#include "collect.h"
 #include "eal.h"
 #include "event_log.h"
 #include "failing_alloc.h"
@@ -8,6 +10,7 @@
 #include "sa_send.h"
 #include "sas.h"
 #include "test.h"
+#include "tunnel.h"
 
 #define PEERS 2
 
@@ -65,6 +68,12 @@ void sa_send(struct gateway *gateway, const struct sa_out *out, struct rte_mbuf 
 void event_log_add(enum event_id id, const struct event_value values[])
 {
 	(void)id, (void)values;
+}
+
+struct sa_peer collect_peer(const struct sa *of, bool out)
+{
+	(void)of, (void)out;
+	return (struct sa_peer){0};
 }
 
 // --- the tests ---
@@ -170,11 +179,32 @@ static void test_path_mtu(void **state)
 	assert_int_equal(g.path_mtus.n, 0);
 }
 
+static void test_tunnels(void **state)
+{
+	struct tunnels t;
+
+	(void)state;
+	for (unsigned int n = 1; n <= 2; n++) {
+		long live = alloc_live();
+
+		alloc_fail(n, false);
+		assert_false(tunnels_new(&t, &snapshot));
+		assert_true(alloc_fail_end());
+		assert_null(t.item);
+		assert_int_equal(t.n, 0);
+		assert_int_equal(alloc_live(), live);
+	}
+	assert_true(tunnels_new(&t, &snapshot));
+	assert_int_equal(t.n, PEERS);
+	tunnels_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_move, begin, end),
 		cmocka_unit_test_setup_teardown(test_path_mtu, begin, end),
+		cmocka_unit_test_setup_teardown(test_tunnels, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
