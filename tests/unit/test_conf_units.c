@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers with units.
+// Numbers with units, and what stands for one that is not given.
 #include "conf_dir.h"
 #include "test.h"
 
@@ -37,10 +37,36 @@ static void test_units(void **state)
 	conf_free(c);
 }
 
+static void test_probe_interval(void **state)
+{
+	static const struct {
+		const char *given;
+		unsigned int seconds;
+	} rows[] = {{"", 10}, {"interval = 1;", 1}, {"interval = \"1h\";", 3600}};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		int len = snprintf(text, sizeof(text),
+			"@include \"tunnel.inc\"\n"
+			"policies = ( { name = \"a\"; action = \"protect\"; out = \"to-b\";\n"
+			"  in = \"from-b\"; probe = { address = \"10.2.0.1\"; %s }; } );\n",
+			rows[i].given);
+		struct conf *c;
+
+		conf_dir_write("probe.conf", text, (size_t)len);
+		c = conf_dir_load_good("probe.conf");
+		assert_int_equal(c->policies[0].probe_interval_s, rows[i].seconds);
+		conf_free(c);
+		conf_dir_unlink("probe.conf");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_probe_interval),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

@@ -482,32 +482,6 @@ static void test_current_folder(void **state)
 	free(errors);
 }
 
-static void test_probe_interval(void **state)
-{
-	static const struct {
-		const char *given;
-		unsigned int seconds;
-	} rows[] = {{"", 10}, {"interval = 1;", 1}, {"interval = \"1h\";", 3600}};
-	char text[512];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		int len = snprintf(text, sizeof(text),
-			"@include \"tunnel.inc\"\n"
-			"policies = ( { name = \"a\"; action = \"protect\"; out = \"to-b\";\n"
-			"  in = \"from-b\"; probe = { address = \"10.2.0.1\"; %s }; } );\n",
-			rows[i].given);
-		struct conf *c;
-
-		conf_dir_write("probe.conf", text, (size_t)len);
-		c = conf_dir_load_good("probe.conf");
-		check_addr(&c->policies[0].probe_addr, "10.2.0.1");
-		assert_int_equal(c->policies[0].probe_interval_s, rows[i].seconds);
-		conf_free(c);
-		conf_dir_unlink("probe.conf");
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,7 +493,6 @@ int main(void)
 		cmocka_unit_test(test_routes_and_neighbours),
 		cmocka_unit_test(test_sas),
 		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_probe_interval),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_rule_of_sa),
 		cmocka_unit_test(test_samples),
