@@ -4,46 +4,99 @@
 // it.
 #include "control_socket.h"
 
+#include <grp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_eal.h>
+
+#include "event_log.h"
 #include "fuzz.h"
+#include "harness.h"
 #include "log.h"
 #include "test.h"
 
-#define CLIENTS 12 // more than have a place
+#define CLIENTS 12   // more than have a place
+#define MEMBERS 4242 // group of those who may use the socket, beside root
 
-enum step { CONNECT, SEND, SEND_LARGE, CLOSE, READ, WAIT_MS, TAKE, ANSWER, STEPS };
+enum step {
+	CONNECT, // WHO
+	SEND,    // OCTETS
+	SEND_LARGE,
+	CLOSE,
+	READ,
+	WAIT_MS,
+	TAKE, // 0: a request; 1: and subscribe to events; else so many events happen
+	ANSWER,
+	STEPS
+};
 
-static struct sockaddr_un address;
-static socklen_t address_len;
-static int listener;
+static const struct control_access access_of = {"control", "control_group", true};
+static struct control_socket opened;
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
+static void stop(void)
+{
+	control_socket_close(&opened);
+	unlink(address.sun_path);
+	rmdir(rte_eal_get_runtime_dir());
+	harness_stop(NULL);
+}
+
+// The tests' EAL has removed its folder.
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	const struct conf conf = {0};
+
 	(void)argc;
 	(void)argv;
 	log_set_level(LOG_LEVEL_ERROR);
-	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	address.sun_family = AF_UNIX;
-	// An abstract name, which the kernel chooses.
-	if (bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
-		listen(listener, CLIENTS) < 0)
+	if (harness_start(NULL) < 0 || mkdir(rte_eal_get_runtime_dir(), 0700) < 0)
 		return -1;
-	address_len = sizeof(address);
-	return getsockname(listener, (struct sockaddr *)&address, &address_len);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", rte_eal_get_runtime_dir(),
+		access_of.file);
+	atexit(stop);
+	if (control_socket_open(&opened, &conf, &access_of, NULL) < 0)
+		return -1;
+	opened.group = MEMBERS;
+	// Whoever gets as far as connecting.
+	return chmod(rte_eal_get_runtime_dir(), 0711) < 0 ? -1 : chmod(address.sun_path, 0666);
 }
 
-static void client_connect(int *client)
+// Who connects: root, another user, one whose group it is, and one who has it beside his own.
+static void become(uint8_t who)
 {
+	const gid_t group = MEMBERS;
+	gid_t own = who % 4 == 2 ? MEMBERS : 1;
+
+	if (who % 4 > 0 &&
+		(setgroups(who % 4 == 3, &group) < 0 || setegid(own) < 0 || seteuid(1) < 0))
+		abort();
+}
+
+static void become_root(void)
+{
+	if (seteuid(0) < 0 || setegid(0) < 0 || setgroups(0, NULL) < 0)
+		abort();
+}
+
+static void client_connect(int *client, uint8_t who)
+{
+	bool root = geteuid() == 0;
+
 	if (*client >= 0)
 		return;
 	*client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (connect(*client, (struct sockaddr *)&address, address_len) < 0) { // the queue is full
+	if (root)
+		become(who);
+	if (connect(*client, (struct sockaddr *)&address, sizeof(address)) < 0) { // queue is full
 		close(*client);
 		*client = -1;
 	}
+	if (root)
+		become_root();
 }
 
 static void client_send(int client, size_t len)
@@ -74,6 +127,17 @@ static void take(struct control_socket *s, bool *serving)
 	*serving = true;
 }
 
+// What subscribers are sent: so long that they soon do not take it.
+static void happen(unsigned int n)
+{
+	char path[600];
+
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	for (; n > 0; n--)
+		event_post(PEER_MOVED, EVENT_TEXT("to-b"), EVENT_TEXT(path), EVENT_NUMBER(n));
+}
+
 static void answer(struct control_socket *s, bool *serving, size_t len, uint64_t now_ms)
 {
 	static char text[UINT8_MAX * 4096 + 1];
@@ -87,7 +151,7 @@ static void answer(struct control_socket *s, bool *serving, size_t len, uint64_t
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
-	struct control_socket s = {.fd = dup(listener), .group = (gid_t)-1};
+	struct control_socket s = {.fd = dup(opened.fd), .access = opened.access, .group = MEMBERS};
 	static char octets[1 << 16];
 	uint64_t now_ms = 1000;
 	bool serving = false;
@@ -100,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 
 		switch ((enum step)(input[0] % STEPS)) {
 		case CONNECT:
-			client_connect(c);
+			client_connect(c, input[1]);
 			break;
 		case SEND:
 			client_send(*c, input[1]);
@@ -119,7 +183,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 			now_ms += input[1] * 20;
 			break;
 		case TAKE:
-			take(&s, &serving);
+			if (input[1] > 1)
+				happen(input[1]);
+			else
+				take(&s, &serving);
+			if (input[1] == 1 && serving)
+				serving = !control_socket_subscribe(&s, "events 0\n");
 			break;
 		default:
 			answer(&s, &serving, input[1] * 4096u, now_ms);
@@ -127,10 +196,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 		}
 		control_socket_tick(&s, now_ms);
 	}
-	for (unsigned int i = 0; i < CLIENTS; i++)
-		client_close(&client[i]);
-	for (unsigned int i = 0; i < CLIENTS; i++)
+	for (unsigned int i = 0; i < CLIENTS; i++) // who still waits to be accepted
 		control_socket_tick(&s, now_ms += 10000);
 	control_socket_close(&s);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		client_close(&client[i]);
 	return 0;
 }
