@@ -65,14 +65,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return chmod(rte_eal_get_runtime_dir(), 0711) < 0 ? -1 : chmod(address.sun_path, 0666);
 }
 
-// Who connects: root, another user, one whose group it is, and one who has it beside his own.
+// Other users than root: outside the group, with it as their own, with it beside their own.
 static void become(uint8_t who)
 {
 	const gid_t group = MEMBERS;
 	gid_t own = who % 4 == 2 ? MEMBERS : 1;
 
-	if (who % 4 > 0 &&
-		(setgroups(who % 4 == 3, &group) < 0 || setegid(own) < 0 || seteuid(1) < 0))
+	if (setgroups(who % 4 == 3, &group) < 0 || setegid(own) < 0 || seteuid(1) < 0)
 		abort();
 }
 
@@ -84,18 +83,18 @@ static void become_root(void)
 
 static void client_connect(int *client, uint8_t who)
 {
-	bool root = geteuid() == 0;
+	bool other = who % 4 > 0 && geteuid() == 0;
 
 	if (*client >= 0)
 		return;
 	*client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (root)
+	if (other)
 		become(who);
 	if (connect(*client, (struct sockaddr *)&address, sizeof(address)) < 0) { // queue is full
 		close(*client);
 		*client = -1;
 	}
-	if (root)
+	if (other)
 		become_root();
 }
 
