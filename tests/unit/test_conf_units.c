@@ -37,13 +37,13 @@ static void test_units(void **state)
 	conf_free(c);
 }
 
-static void test_probe_interval(void **state)
+static void test_probe(void **state)
 {
 	static const struct {
 		const char *given;
 		unsigned int seconds;
 	} rows[] = {{"", 10}, {"interval = 1;", 1}, {"interval = \"1h\";", 3600}};
-	char text[512];
+	char text[512], address[IP_ADDR_STRLEN];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -56,6 +56,8 @@ static void test_probe_interval(void **state)
 
 		conf_dir_write("probe.conf", text, (size_t)len);
 		c = conf_dir_load_good("probe.conf");
+		assert_string_equal(
+			ip_addr_format(address, &c->policies[0].probe_addr), "10.2.0.1");
 		assert_int_equal(c->policies[0].probe_interval_s, rows[i].seconds);
 		conf_free(c);
 		conf_dir_unlink("probe.conf");
@@ -66,7 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units),
-		cmocka_unit_test(test_probe_interval),
+		cmocka_unit_test(test_probe),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

@@ -328,8 +328,6 @@ static void test_policies(void **state)
 	assert_int_equal(p[1].sa_in[0], 1);
 	assert_false(p[1].errors_trusted);
 	assert_int_equal(p[1].mss_clamp, CONF_MSS_AUTO);
-	check_addr(&p[1].probe_addr, "10.2.0.1");
-	assert_int_equal(p[1].probe_interval_s, 60);
 
 	check_prefix(&p[2].local, "0.0.0.0/0");
 	assert_int_equal(p[2].proto, 6);
@@ -340,7 +338,6 @@ static void test_policies(void **state)
 
 	assert_int_equal(p[3].action, CONF_DISCARD);
 	assert_int_equal(p[3].mss_clamp, 0);
-	assert_true(ip_addr_is_none(&p[3].probe_addr));
 	check_prefix(&p[3].local, "::/0");
 	check_prefix(&p[3].remote, "::/0");
 	conf_free(c);
