@@ -179,6 +179,7 @@ static void worker_make(struct single_gateway *g, unsigned int id)
 		.published = &g->published,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = c->icmp_errors_per_second,
+		.echoes_per_second = c->icmp_echoes_per_second,
 		.held_max = c->neighbour_hold,
 		.reassembly_max = c->packet_buffers / (REASSEMBLY_SHARE * REASSEMBLY_SIDES),
 		.reassembly_s = REASSEMBLY_SECONDS,
