@@ -132,6 +132,8 @@ static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const st
 	return (uint32_t)keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS);
 }
 
+#define TAG_EMPTY 0 // of a slot
+
 static uint32_t tag_of(uint32_t hash)
 {
 	return hash | 1; // never that of an empty slot
@@ -177,10 +179,8 @@ static bool is_flow_of(const struct flow *f, const struct flow_key *key)
 static struct flow *find_in(const struct flow_table *t, const struct bucket *b, uint32_t tag,
 	const struct flow_key *key)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++) {
-		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != tag)
-			continue;
-
+	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(hits);
 		struct flow *f =
 			&t->entry[atomic_load_explicit(&b->number[i], memory_order_acquire)];
 
@@ -280,11 +280,7 @@ static void unlock_pair(struct bucket *a, struct bucket *b)
 
 static unsigned int bucket_fill(const struct bucket *b)
 {
-	unsigned int fill = 0;
-
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		fill += atomic_load_explicit(&b->tag[i], memory_order_relaxed) != 0;
-	return fill;
+	return BUCKET_SLOTS - (unsigned int)__builtin_popcount(bucket_match(b, TAG_EMPTY));
 }
 
 // The first bucket unless it is well filled: most look-ups then end there.
@@ -298,15 +294,15 @@ static struct bucket *choose_bucket(struct bucket *first, struct bucket *second)
 // Under its lock: makes the entry live, and visible to look-ups. False if the bucket is full.
 static bool bucket_set(struct flow_table *t, struct bucket *b, struct flow *f, uint32_t word)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		if (atomic_load_explicit(&b->tag[i], memory_order_relaxed) == 0) {
-			atomic_store_explicit(&f->word, word, memory_order_release);
-			atomic_store_explicit(
-				&b->number[i], flow_number(t, f), memory_order_release);
-			atomic_store_explicit(&b->tag[i], tag_of(f->hash), memory_order_release);
-			return true;
-		}
-	return false;
+	unsigned int empty = bucket_match(b, TAG_EMPTY), i;
+
+	if (empty == 0)
+		return false;
+	i = (unsigned int)__builtin_ctz(empty);
+	atomic_store_explicit(&f->word, word, memory_order_release);
+	atomic_store_explicit(&b->number[i], flow_number(t, f), memory_order_release);
+	atomic_store_explicit(&b->tag[i], tag_of(f->hash), memory_order_release);
+	return true;
 }
 
 static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
@@ -314,12 +310,13 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 	bool found = false;
 
 	lock(b);
-	for (unsigned int i = 0; i < BUCKET_SLOTS && !found; i++)
-		if (atomic_load_explicit(&b->tag[i], memory_order_relaxed) == tag &&
-			atomic_load_explicit(&b->number[i], memory_order_acquire) == number) {
-			atomic_store_explicit(&b->tag[i], 0, memory_order_relaxed);
-			found = true;
-		}
+	for (unsigned int hits = bucket_match(b, tag); hits != 0 && !found; hits &= hits - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(hits);
+
+		found = atomic_load_explicit(&b->number[i], memory_order_acquire) == number;
+		if (found)
+			atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
+	}
 	unlock(b);
 	return found;
 }
