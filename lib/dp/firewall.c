@@ -73,15 +73,27 @@ static bool is_default(const struct worker *w, unsigned int rule)
 	return rule + 1 == rule_set_count(w->snapshot->rules);
 }
 
-static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct rule_packet *packet, enum rule_state state)
+// The index of the rule that decides about a packet.
+static unsigned int decide(const struct worker *w, const struct pkt *p, enum rule_state state)
+{
+	const struct rule_set *rules = w->snapshot->rules;
+	struct rule_packet packet;
+
+	if (rule_set_count(rules) == 1) // the default alone
+		return 0;
+	packet = packet_of(w, p);
+	return rule_set_decide(rules, &packet, state);
+}
+
+// Applies the i-th rule to the packet.
+static enum drop apply(struct worker *w, struct pkt *p, const struct flow_pkt *fp, unsigned int i,
+	enum rule_state state)
 {
 	static const enum trace_kind rule_kind[] = {
 		[RULE_ACCEPT] = TRACE_RULE_ACCEPT,
 		[RULE_DROP] = TRACE_RULE_DROP,
 		[RULE_REJECT] = TRACE_RULE_REJECT,
 	};
-	unsigned int i = rule_set_decide(w->snapshot->rules, packet, state);
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
 	struct decided *decided = &w->snapshot->rule_decided[w->id][i];
 
@@ -110,18 +122,13 @@ static enum drop ask(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 
 const struct rule *firewall_find(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
-	const struct rule_packet packet = packet_of(w, p);
-	const struct rule_set *rules = w->snapshot->rules;
-
-	return rule_set_at(rules, rule_set_decide(rules, &packet, state));
+	return rule_set_at(w->snapshot->rules, decide(w, p, state));
 }
 
 enum drop firewall_ask(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {
-	const struct rule_packet packet = packet_of(w, p);
-
-	return ask(w, p, fp, &packet, state);
+	return apply(w, p, fp, decide(w, p, state), state);
 }
 
 // The ICMP type and code of the query that an answer belongs to, as acl_sender_port() has them.
@@ -146,13 +153,13 @@ enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow
 		.tunnel_out = seen.tunnel_in,
 	};
 
-	return ask(w, p, fp, &packet, RULE_ESTABLISHED);
+	return apply(w, p, fp, rule_set_decide(w->snapshot->rules, &packet, RULE_ESTABLISHED),
+		RULE_ESTABLISHED);
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)
 {
-	const struct rule_packet packet = packet_of(w, p);
-	unsigned int i = rule_set_decide(w->snapshot->rules, &packet, RULE_INVALID);
+	unsigned int i = decide(w, p, RULE_INVALID);
 
 	return !is_default(w, i) && rule_set_at(w->snapshot->rules, i)->action == RULE_ACCEPT;
 }
