@@ -77,14 +77,6 @@ bool local_error_is_suppressed(struct worker *w, const struct pkt *p)
 	return true;
 }
 
-static bool error_permitted(struct worker *w, const struct pkt *p)
-{
-	if (local_error_is_suppressed(w, p))
-		return false;
-	error_bucket(w, p)->tokens -= w->tsc_hz;
-	return true;
-}
-
 static bool echo_permitted(struct worker *w, const struct pkt *p)
 {
 	struct rate_bucket *b =
@@ -139,11 +131,15 @@ static bool source_for(struct ip_addr *source, const struct worker *w, const str
 	return dad_may_use(w->dad, source) || other_source(source, w);
 }
 
-// Whether to speak about p at all, and then from where.
+// Whether to speak about p at all, and then from where. The rate is asked first: it makes up for
+// what a flood may cost.
 static bool may_speak(struct worker *w, const struct pkt *p, struct ip_addr *source)
 {
-	return !p->own && source_for(source, w, p) && w->own.n < ERRORS_MAX &&
-	       error_permitted(w, p);
+	if (p->own || w->own.n >= ERRORS_MAX || local_error_is_suppressed(w, p) ||
+		!source_for(source, w, p))
+		return false;
+	error_bucket(w, p)->tokens -= w->tsc_hz;
+	return true;
 }
 
 // An empty packet that goes back the way of p; the caller fills it and hands it to say(). NULL if
@@ -325,23 +321,39 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	return DROP_LOCAL_UNSERVED;
 }
 
-enum drop local_admit(struct worker *w, struct pkt *p)
+static enum drop admit(struct worker *w, struct pkt *p, const struct policies *found)
 {
-	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
-	enum drop d = inbound ? policy_let_in(w, p) : DROP_NONE;
+	enum drop d = policy_is_inbound(w, p) ? policy_let_in(w, p, found->in) : DROP_NONE;
 
 	// What routers say about ESP is never in ESP, and is held against what was sent (RFC 4301
 	// 6.1.1, 8.2.1).
 	return d == DROP_CLEAR_TEXT && pmtu_is_error(p) ? DROP_NONE : d;
 }
 
-enum drop local_input(struct worker *w, struct pkt *p)
+enum drop local_admit(struct worker *w, struct pkt *p)
 {
-	enum drop d = local_admit(w, p);
+	struct policies found;
 
-	if (d != DROP_NONE)
-		return d;
-	return pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
+	policy_find(w, &p, 1, &found);
+	return admit(w, p, &found);
+}
+
+void local_burst(struct worker *w)
+{
+	struct policies found[RX_BURST_MAX];
+	struct burst *b = &w->local;
+
+	policy_find(w, b->p, b->n, found);
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		enum drop d = admit(w, p, &found[i]);
+
+		if (d == DROP_NONE)
+			d = pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	b->n = 0;
 }
 
 // What we say to somebody outside, policy may protect (RFC 4301 5.1). Without one, the outside may
@@ -350,11 +362,13 @@ enum drop local_input(struct worker *w, struct pkt *p)
 static enum drop protect(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = w->snapshot->port;
+	struct ip_view v;
 	enum drop d;
 
 	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
 		return DROP_NONE;
-	d = policy_let_out(w, p);
+	ip_view_read(&v, pkt_ip(p));
+	d = policy_let_out(w, p, spd_find_outbound(w->snapshot->spd, &v));
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
 

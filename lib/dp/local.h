@@ -25,8 +25,9 @@ enum local_fault {
 // but that is not asked about errors about the size of ESP packets, which prove themselves.
 enum drop local_admit(struct worker *w, struct pkt *p);
 
-// Serves a packet for one of our addresses. The answer, if any, goes to w->own.
-enum drop local_input(struct worker *w, struct pkt *p);
+// Serves the packets of w->local, which are for our addresses, and empties it. Answers go to
+// w->own.
+void local_burst(struct worker *w);
 
 // Tells the sender of p what went wrong, if that is allowed (RFC 1812 4.3.2.7, RFC 4443 2.4) and
 // the rate permits. p itself is left as it is, for the caller to drop. The message goes to w->own.

@@ -92,13 +92,15 @@ static const struct spd_policy *policy_at(const struct snapshot *s, uint16_t num
 static enum drop evaluate(struct match *m, struct worker *w, struct pkt *p)
 {
 	enum drop d = forward_find(w, p);
+	struct policies found;
 
 	if (d != DROP_NONE)
 		return d;
 	m->local = pkt_is_local(p);
+	policy_find(w, &p, 1, &found);
+	d = transit_policy(w, p, &(struct flow_pkt){0}, &found);
 	if (m->local)
-		return w->snapshot->port[p->port].unprotected ? policy_let_in(w, p) : DROP_NONE;
-	d = transit_policy(w, p, &(struct flow_pkt){0});
+		return d;
 	if (d == DROP_NONE && p->sa_out == NULL && !forward_has_route(p))
 		d = DROP_NO_ROUTE;
 	if (d != DROP_NONE)

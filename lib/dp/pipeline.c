@@ -366,8 +366,7 @@ static __rte_always_inline void pass(
 		n = w->local.n;
 		if (traced)
 			trace_burst(w, &w->local, TRACE_LOCAL);
-		burst_apply(w, &w->local, local_input);
-		w->local.n = 0;
+		local_burst(w);
 		stage_end(&w->stages, STAGE_LOCAL, n);
 		traced ? esp_out(w, true) : pipeline_out(w);
 		pipeline_forward(w, traced);

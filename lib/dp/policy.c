@@ -93,15 +93,40 @@ static enum drop from_outside(const struct worker *w, const struct pkt *p,
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-enum drop policy_let_in(struct worker *w, struct pkt *p)
-{
-	const struct spd_policy *policy;
-	struct ip_view v;
+static_assert(2 * RX_BURST_MAX <= SPD_KEYS_MAX, "both directions of a burst at once");
 
-	ip_view_read(&v, pkt_ip(p));
-	policy = count(w, p, spd_find_inbound(w->snapshot->spd, &v), &w->by.in);
-	return p->sa_in != NULL ? from_tunnel(w, p, &v.src, policy)
-				: from_outside(w, p, &v.src, policy);
+void policy_find(
+	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[])
+{
+	struct spd_key key[2 * RX_BURST_MAX];
+	const struct spd_policy *policy[2 * RX_BURST_MAX];
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct ip_view v;
+
+		ip_view_read(&v, pkt_ip(p[i]));
+		if (policy_is_inbound(w, p[i]))
+			key[k++] = spd_key_inbound(&v);
+		if (policy_is_outbound(w, p[i]))
+			key[k++] = spd_key_outbound(&v);
+	}
+	if (k > 0)
+		spd_find(w->snapshot->spd, key, k, policy);
+	k = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		found[i].in = policy_is_inbound(w, p[i]) ? policy[k++] : NULL;
+		found[i].out = policy_is_outbound(w, p[i]) ? policy[k++] : NULL;
+	}
+}
+
+enum drop policy_let_in(struct worker *w, struct pkt *p, const struct spd_policy *policy)
+{
+	const struct ip_addr src = pkt_src(p);
+
+	count(w, p, policy, &w->by.in);
+	return p->sa_in != NULL ? from_tunnel(w, p, &src, policy)
+				: from_outside(w, p, &src, policy);
 }
 
 enum drop policy_let_fragment_in(struct worker *w, struct pkt *p)
@@ -168,12 +193,9 @@ static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)
 	return DROP_NONE;
 }
 
-enum drop policy_let_out(struct worker *w, struct pkt *p)
+enum drop policy_let_out(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
-	struct ip_view v;
-
-	ip_view_read(&v, pkt_ip(p));
-	return let_out_by(p, count(w, p, spd_find_outbound(w->snapshot->spd, &v), &w->by.out));
+	return let_out_by(p, count(w, p, policy, &w->by.out));
 }
 
 // RFC 4301 6.2: what an error quotes, which went in the opposite direction.

@@ -65,10 +65,16 @@ static void give_up(
 // Whether what the fragment is a part of might come in.
 static bool is_admitted(struct worker *w, struct pkt *p)
 {
+	struct policies found;
+
 	if (p->sa_in != NULL)
 		return policy_let_fragment_in(w, p) == DROP_NONE;
-	return !w->snapshot->port[p->port].unprotected ||
-	       (forward_find(w, p) == DROP_NONE && policy_let_in(w, p) == DROP_NONE);
+	if (!w->snapshot->port[p->port].unprotected)
+		return true;
+	if (forward_find(w, p) != DROP_NONE)
+		return false;
+	policy_find(w, &p, 1, &found);
+	return policy_let_in(w, p, found.in) == DROP_NONE;
 }
 
 static void tell(struct worker *w, struct pkt *p, enum local_fault fault, uint32_t off)

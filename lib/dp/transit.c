@@ -30,37 +30,31 @@ static bool came_as_decided(const struct pkt *p, const struct flow_decision *d)
 	return d->sa_in == p->sa_in && d->verdict == arrived_by(p);
 }
 
-// What leaves by an unprotected port crosses the boundary of RFC 4301 once more, also out of one
-// tunnel into another.
-static bool goes_outside(const struct worker *w, const struct pkt *p)
+static enum drop let_in(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
 {
-	return p->nexthop == NULL || w->snapshot->port[p->nexthop->port].unprotected;
+	return fp->icmp_error ? policy_let_error_in(w, p, fp) : policy_let_in(w, p, policy);
 }
 
-static enum drop let_in(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+static enum drop let_out(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
 {
-	return fp->icmp_error ? policy_let_error_in(w, p, fp) : policy_let_in(w, p);
+	return fp->icmp_error ? policy_let_error_out(w, p, fp) : policy_let_out(w, p, policy);
 }
 
-static enum drop let_out(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+enum drop transit_policy(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
-	return fp->icmp_error ? policy_let_error_out(w, p, fp) : policy_let_out(w, p);
-}
+	enum drop d = policy_is_inbound(w, p) ? let_in(w, p, fp, found->in) : DROP_NONE;
 
-enum drop transit_policy(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
-{
-	bool inbound = p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
-	enum drop d = inbound ? let_in(w, p, fp) : DROP_NONE;
-
-	if (d == DROP_NONE && (!inbound || (p->sa_in != NULL && goes_outside(w, p))))
-		d = let_out(w, p, fp);
-	return d;
+	return d == DROP_NONE && policy_is_outbound(w, p) ? let_out(w, p, fp, found->out) : d;
 }
 
 // The slow path: may the packet pass as far as policy is concerned, and which way?
-static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+static enum drop find_way(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
-	enum drop d = transit_policy(w, p, fp);
+	enum drop d = transit_policy(w, p, fp, found);
 
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
@@ -68,10 +62,10 @@ static enum drop find_way(struct worker *w, struct pkt *p, const struct flow_pkt
 }
 
 // The slow path for what belongs to no flow. A packet whose time to live ends here makes none.
-static enum drop decide(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
+static enum drop decide(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct policies *found, enum rule_state state)
 {
-	enum drop d = find_way(w, p, fp);
+	enum drop d = find_way(w, p, fp, found);
 
 	if (d == DROP_NONE)
 		d = firewall_ask(w, p, fp, state);
@@ -182,10 +176,10 @@ static enum drop ask_firewall(
 }
 
 // The slow path for what belongs to a flow.
-static enum drop decide_anew(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+static enum drop decide_anew(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct policies *found, const struct flow *f)
 {
-	enum drop d = find_way(w, p, fp);
+	enum drop d = find_way(w, p, fp, found);
 
 	if (d == DROP_NONE)
 		d = ask_firewall(w, p, fp, f);
@@ -197,13 +191,17 @@ static enum drop decide_anew(
 static enum drop refused(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
 {
+	struct policies found;
 	enum drop d;
 
 	if (!firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // the flow's, which is not asked any more
 	d = forward_find(w, p);
-	return d == DROP_NONE ? decide(w, p, fp, RULE_INVALID) : d;
+	if (d != DROP_NONE)
+		return d;
+	policy_find(w, &p, 1, &found);
+	return decide(w, p, fp, &found, RULE_INVALID);
 }
 
 // Who has the flow that a packet begins: the peer that sent it, or the port.
@@ -212,7 +210,8 @@ static uint32_t holder_of(const struct pkt *p)
 	return p->in_by != NULL ? p->in_by->peer_hash : p->port;
 }
 
-static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+static enum drop pass_new(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
 	struct flow_decision decision;
 	struct flow *f;
@@ -220,7 +219,7 @@ static enum drop pass_new(struct worker *w, struct pkt *p, const struct flow_pkt
 
 	if (fp->icmp_error) // about no flow that we know
 		return refused(w, p, fp, DROP_ICMP_UNRELATED);
-	d = decide(w, p, fp, RULE_NEW);
+	d = decide(w, p, fp, found, RULE_NEW);
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
@@ -242,13 +241,13 @@ static __rte_always_inline bool decided(const struct worker *w, const struct flo
 }
 
 // A packet of a flow whose decision does not serve it.
-static enum drop pass_anew(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+static enum drop pass_anew(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct policies *found, struct flow *f)
 {
 	struct flow_decision decision;
 	bool otherwise = decided(w, fp, f, &decision);
 	const struct spd_policy *in_by = otherwise ? let_in_by(w, &decision) : NULL;
-	enum drop d = decide_anew(w, p, fp, f);
+	enum drop d = decide_anew(w, p, fp, found, f);
 
 	if (d != DROP_NONE)
 		return d;
@@ -276,13 +275,41 @@ static __rte_always_inline void send_on(struct worker *w, struct pkt *p, const s
 	burst_add(&w->protect, p);
 }
 
-// The slow path, which may find that the packet does not go through at all but is for us: our own
-// addresses take no part in flows.
-static enum drop pass_slowly(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, struct flow *f)
+// Whether the flow has a decision that serves the packet. An ICMP error comes from anywhere on the
+// way: its own source has to be looked at.
+static __rte_always_inline bool is_served(const struct worker *w, const struct pkt *p,
+	const struct flow_pkt *fp, const struct flow *f, struct flow_decision *d)
+{
+	return f != NULL && !fp->icmp_error && decided(w, fp, f, d) && came_as_decided(p, d);
+}
+
+static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, struct flow *f, const struct flow_decision *decision,
+	struct run *run, const bool traced)
+{
+	enum drop d;
+
+	decision_apply(w, p, decision);
+	if (traced)
+		trace_flow(w, p, f);
+	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+	if (likely(d == DROP_NONE))
+		run_add(w, run, decision->by, fp->ip_len);
+	else
+		d = refused(w, p, fp, d);
+	if (likely(d == DROP_NONE))
+		send_on(w, p, fp);
+	return d;
+}
+
+// Whether a packet that no decision serves goes through at all; *through: so far it does. It may be
+// for us: our own addresses take no part in flows.
+static enum drop begin_slowly(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, bool *through)
 {
 	enum drop d = forward_find(w, p);
 
+	*through = false;
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
@@ -295,37 +322,62 @@ static enum drop pass_slowly(
 	// without that.
 	if (unlikely(!forward_has_hops(p)) && local_error_is_suppressed(w, p))
 		return DROP_TTL;
+	*through = true;
+	return DROP_NONE;
+}
+
+static enum drop pass_slowly(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	struct flow *f, const struct policies *found)
+{
+	struct flow_decision decision;
+	struct run run = {0};
+	enum drop d;
+
+	if (f == NULL) // an earlier packet of this burst may have made it
+		f = flow_find(w->flows, fp);
+	if (is_served(w, p, fp, f, &decision)) {
+		d = pass(w, p, fp, f, &decision, &run, w->tracing != NULL);
+		run_end(w, &run);
+		return d;
+	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
-	d = f != NULL ? pass_anew(w, p, fp, f) : pass_new(w, p, fp);
+	d = f != NULL ? pass_anew(w, p, fp, found, f) : pass_new(w, p, fp, found);
 	if (d == DROP_NONE)
 		send_on(w, p, fp);
 	return d;
 }
 
-static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow *f, struct run *run, const bool traced)
+// The slow path, for packets of the burst at these places: policies are looked up for all at once.
+static __rte_noinline void send_slowly(
+	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
 {
-	struct flow_decision decision;
-	enum drop d;
+	struct policies found[RX_BURST_MAX];
+	struct pkt *p[RX_BURST_MAX];
+	uint16_t kept = 0;
 
-	if (f == NULL) // an earlier packet of this burst may have made it
-		f = flow_find(w->flows, fp);
-	// An ICMP error comes from anywhere on the way: its own source has to be looked at.
-	if (unlikely(f == NULL || fp->icmp_error || !decided(w, fp, f, &decision) ||
-		     !came_as_decided(p, &decision)))
-		return pass_slowly(w, p, fp, f);
-	decision_apply(w, p, &decision);
-	if (traced)
-		trace_flow(w, p, f);
-	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
-	if (likely(d == DROP_NONE))
-		run_add(w, run, decision.by, fp->ip_len);
-	else
-		d = refused(w, p, fp, d);
-	if (likely(d == DROP_NONE))
-		send_on(w, p, fp);
-	return d;
+	for (uint16_t i = 0; i < n; i++) {
+		bool through;
+
+		p[kept] = w->transit.p[place[i]];
+
+		enum drop d = begin_slowly(w, p[kept], &w->flow_pkt[place[i]], &through);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p[kept], d);
+		else if (through)
+			place[kept++] = place[i];
+	}
+	if (kept == 0)
+		return;
+	policy_find(w, p, kept, found);
+	for (uint16_t i = 0; i < kept; i++) {
+		enum drop d =
+			pass_slowly(w, p[i], &w->flow_pkt[place[i]], flows[place[i]], &found[i]);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p[i], d);
+	}
 }
 
 // An ICMP message that connection tracking cannot parse may still be one that the gateway serves. A
@@ -359,17 +411,29 @@ enum drop transit_add(struct worker *w, struct pkt *p)
 static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
 {
 	struct flow *flows[RX_BURST_MAX];
+	uint8_t slow[RX_BURST_MAX];
+	uint16_t n_slow = 0;
 	struct burst *b = &w->transit;
 	struct run run = {0};
 
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = pass(w, b->p[i], &w->flow_pkt[i], flows[i], &run, traced);
+		struct flow_pkt *fp = &w->flow_pkt[i];
+		struct flow_decision decision;
+
+		if (unlikely(!is_served(w, b->p[i], fp, flows[i], &decision))) {
+			slow[n_slow++] = (uint8_t)i;
+			continue;
+		}
+
+		enum drop d = pass(w, b->p[i], fp, flows[i], &decision, &run, traced);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, b->p[i], d);
 	}
 	run_end(w, &run);
+	if (unlikely(n_slow > 0))
+		send_slowly(w, flows, slow, n_slow);
 	b->n = 0;
 }
 

@@ -4,6 +4,7 @@
 // decided here, in the same pass: policy, route, firewall. Workers.
 #pragma once
 
+#include "policy.h"
 #include "worker.h"
 
 // Reads the headers of a packet that may go through, for transit_burst(). Returns DROP_NONE,
@@ -18,6 +19,7 @@ void transit_burst(struct worker *w);
 void transit_burst_traced(struct worker *w);
 
 // What policy decides about a packet whose p->nexthop is known: inbound, outbound, or both between
-// two tunnels. fp: only icmp_error is looked at, unless that is set. Sends nothing. Returns what
-// policy_let_in() and policy_let_out() do.
-enum drop transit_policy(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
+// two tunnels. found: of policy_find(). fp: only icmp_error is looked at, unless that is set. Sends
+// nothing. Returns what policy_let_in() and policy_let_out() do.
+enum drop transit_policy(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found);

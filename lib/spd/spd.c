@@ -13,14 +13,6 @@
 #include <rte_acl.h>
 #include <rte_jhash.h>
 
-// What rte_acl looks at, in network byte order.
-struct acl_key {
-	uint8_t proto;
-	uint8_t pad[3];
-	struct ip_addr local, remote;
-	rte_be32_t local_port, remote_port; // or ACL_PORT_OPAQUE, ACL_PORT_RECEIVER
-};
-
 // Fields of IPv4. An address of IPv6 takes four, so that F_REMOTE is behind F_LOCAL + 3, and what
 // follows it has numbers larger by ACL_MORE_V6.
 enum field { F_PROTO, F_LOCAL, F_REMOTE, F_LOCAL_PORT, F_REMOTE_PORT, F_COUNT };
@@ -29,8 +21,8 @@ RTE_ACL_RULE_DEF(acl_rule, F_COUNT + ACL_MORE_V6);
 
 #define FIELD(kind, field, member)                                                                 \
 	{                                                                                          \
-		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct acl_key *)0)->member), field, field,    \
-			offsetof(struct acl_key, member)                                           \
+		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct spd_key *)0)->member), field, field,    \
+			offsetof(struct spd_key, member)                                           \
 	}
 
 #define FIELDS_V6(first, member)                                                                   \
@@ -250,37 +242,75 @@ const struct spd_policy *spd_at(const struct spd *spd, unsigned int i)
 	return &spd->policy[i];
 }
 
-static const struct spd_policy *find(const struct spd *spd, const struct acl_key *key)
+struct spd_key spd_key_outbound(const struct ip_view *packet)
 {
-	const struct rte_acl_ctx *acl = spd->acl[acl_family(ip_addr_family(&key->local))];
-	const uint8_t *data[] = {(const uint8_t *)key};
-	uint32_t result = 0;
+	return (struct spd_key){
+		.proto = packet->proto,
+		.local = packet->src,
+		.remote = packet->dst,
+		.local_port = acl_sender_port(packet),
+		.remote_port = acl_receiver_port(packet),
+	};
+}
 
-	if (acl != NULL)
-		rte_acl_classify(acl, data, &result, 1, 1);
-	return result != 0 ? &spd->policy[result - 1] : NULL;
+struct spd_key spd_key_inbound(const struct ip_view *packet)
+{
+	return (struct spd_key){
+		.proto = packet->proto,
+		.local = packet->dst,
+		.remote = packet->src,
+		.local_port = acl_receiver_port(packet),
+		.remote_port = acl_sender_port(packet),
+	};
+}
+
+static void find_family(const struct spd *spd, enum ip_family family, const struct spd_key key[],
+	unsigned int n, const struct spd_policy *found[])
+{
+	const struct rte_acl_ctx *acl = spd->acl[acl_family(family)];
+	const uint8_t *data[SPD_KEYS_MAX];
+	const struct spd_policy **to[SPD_KEYS_MAX];
+	uint32_t result[SPD_KEYS_MAX];
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; acl != NULL && i < n; i++)
+		if (ip_addr_family(&key[i].local) == family) {
+			to[k] = &found[i];
+			data[k++] = (const uint8_t *)&key[i];
+		}
+	if (k == 0)
+		return;
+	rte_acl_classify(acl, data, result, k, 1);
+	for (unsigned int i = 0; i < k; i++)
+		if (result[i] != 0)
+			*to[i] = &spd->policy[result[i] - 1];
+}
+
+void spd_find(const struct spd *spd, const struct spd_key key[], unsigned int n,
+	const struct spd_policy *found[])
+{
+	for (unsigned int i = 0; i < n; i++)
+		found[i] = NULL;
+	find_family(spd, IP_V4, key, n, found);
+	find_family(spd, IP_V6, key, n, found);
+}
+
+static const struct spd_policy *find(const struct spd *spd, struct spd_key key)
+{
+	const struct spd_policy *found;
+
+	spd_find(spd, &key, 1, &found);
+	return found;
 }
 
 const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet)
 {
-	return find(spd, &(struct acl_key){
-				 .proto = packet->proto,
-				 .local = packet->src,
-				 .remote = packet->dst,
-				 .local_port = acl_sender_port(packet),
-				 .remote_port = acl_receiver_port(packet),
-			 });
+	return find(spd, spd_key_outbound(packet));
 }
 
 const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet)
 {
-	return find(spd, &(struct acl_key){
-				 .proto = packet->proto,
-				 .local = packet->dst,
-				 .remote = packet->src,
-				 .local_port = acl_receiver_port(packet),
-				 .remote_port = acl_sender_port(packet),
-			 });
+	return find(spd, spd_key_inbound(packet));
 }
 
 // Whether the policy may be about a packet between these ends, of which a fragment is.

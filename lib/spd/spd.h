@@ -75,6 +75,25 @@ bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment,
 unsigned int spd_count(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 
-// The first policy that matches a packet of either family, or NULL. Workers.
+#define SPD_KEYS_MAX 128
+
+// What a packet of either family shows to the policies in one direction. Laid out for rte_acl:
+// network byte order throughout.
+struct spd_key {
+	uint8_t proto;
+	uint8_t pad[3];
+	struct ip_addr local, remote;
+	rte_be32_t local_port, remote_port; // of acl_sender_port(), acl_receiver_port()
+};
+
+struct spd_key spd_key_outbound(const struct ip_view *packet);
+struct spd_key spd_key_inbound(const struct ip_view *packet);
+
+// The first policy that matches each of n keys, at most SPD_KEYS_MAX: found[i], or NULL. 16 keys at
+// once cost a fraction of 16 single ones. Workers.
+void spd_find(const struct spd *spd, const struct spd_key key[], unsigned int n,
+	const struct spd_policy *found[]);
+
+// The same for one packet and direction.
 const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet);
 const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet);

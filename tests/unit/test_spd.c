@@ -118,6 +118,27 @@ static void check_found(const struct spd *spd, const struct spd_policy *found, l
 		fail_msg("policy %ld of %u, must be %ld", index, spd_count(spd), expected);
 }
 
+// Packets of both families and directions at once find what each finds alone.
+static void check_together(
+	const struct spd *spd, const struct spd_policy policy[], unsigned int n, uint64_t *seed)
+{
+	const struct spd_policy *found[SPD_KEYS_MAX];
+	struct spd_key key[SPD_KEYS_MAX];
+	long right[SPD_KEYS_MAX];
+
+	for (unsigned int i = 0; i < SPD_KEYS_MAX; i++) {
+		struct ip_view packet = random_packet(seed), back = reverse_of(&packet);
+
+		right[i] = naive_find(policy, n, &packet);
+		key[i] = i % 3 == 0 ? spd_key_outbound(&packet) : spd_key_inbound(&back);
+	}
+	for (unsigned int k = 0; k <= SPD_KEYS_MAX; k = 2 * k + 1) { // 0, 1, 3, 7, ... 127
+		spd_find(spd, key, k, found);
+		for (unsigned int i = 0; i < k; i++)
+			check_found(spd, found[i], right[i]);
+	}
+}
+
 static void test_model(void **state)
 {
 	static const unsigned int sizes[] = {1, 2, 3, 10, 64, 100, POLICIES_MAX};
@@ -145,6 +166,7 @@ static void test_model(void **state)
 			matched += right >= 0;
 			packets++;
 		}
+		check_together(spd, policy, n, &seed);
 		spd_free(spd);
 	}
 	assert_in_range(matched, packets / 4, packets - packets / 20); // both answers were common
