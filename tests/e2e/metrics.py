@@ -93,7 +93,7 @@ def check_alerts():
         equal(name + ": labels that no sample has", set(said) - known, set())
 
 
-def check_values(families, telemetry):
+def check_values(families, scraped, telemetry):
     """Traffic rests: both say the same, and neither says more."""
     got = {(name.removeprefix("culvert_"), frozenset(sample.labels.items())): sample.value
            for name, family in families.items() for sample in family.samples}
@@ -102,7 +102,7 @@ def check_values(families, telemetry):
     for name, labels in [at for at in got if at[0] == "flow_refused_packets"]:
         reason = dict(labels)["reason"]
         equal(f"refused: {reason}", got.pop((name, labels)), drops[reason])
-    wanted = told(telemetry)
+    wanted = told(telemetry, scraped)
     equal("samples that only one of both has", set(got) ^ set(wanted), set())
     wrong = [f"{name} {dict(labels)}: got {got[name, labels]}, wanted {least} to {most}"
              for (name, labels), (least, most) in wanted.items()
@@ -122,7 +122,7 @@ def main(instance, path):
     check_documentation(families)
     check_alerts()
     check_dashboard(families)
-    check_values(families, Telemetry(instance))
+    check_values(families, os.path.getmtime(path), Telemetry(instance))
     print(f"{instance}: {len(families)} metrics, {len(text)} octets")
 
 

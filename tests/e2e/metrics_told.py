@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the metrics endpoint has to say, by what the telemetry socket says."""
+import time
 
 
 def same(prefix, *members):
@@ -61,7 +62,8 @@ BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts
           "16-31": "bursts_16", "32": "bursts_32"}
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
 WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
-# Times, which go on: seconds in one of the telemetry socket's, and how many they may be apart.
+# Times: seconds in one of the telemetry socket's, and how many they may be apart; if these are 2, the time goes on,
+# also between both answers.
 TIMES = {"uptime_seconds": (1, 2), "worker_busy_seconds": (1e-3, 2), "worker_idle_seconds": (1e-3, 2),
          "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2),
          "sa_lifetime_used_seconds": (1, 2), "sa_lifetime_left_seconds": (1, 2),
@@ -105,17 +107,20 @@ def _arrays(telemetry):
         yield "neighbours", {"state": state}, states.count(state)
 
 
-def told(telemetry):
-    """{(name, labels): (least, most)} of the values, without those that there are none of."""
+def told(telemetry, scraped):
+    """{(name, labels): (least, most)} of the values at the time scraped, without those that there are none of."""
     ranges = {}
-    for samples in (_lists(telemetry), _arrays(telemetry)):
-        for name, labels, value in samples:
-            if value == "-":
-                continue
-            at = (name, frozenset((label, str(text)) for label, text in labels.items()))
-            scale, apart = TIMES.get(name, (1, 0))
-            value = float(WORDS.get(value, value)) * scale
-            ranges[at] = (value - apart, value + apart)
+    samples = [*_lists(telemetry), *_arrays(telemetry)]
+    since = time.time() - scraped
+    for name, labels, value in samples:
+        if value == "-":
+            continue
+        at = (name, frozenset((label, str(text)) for label, text in labels.items()))
+        scale, apart = TIMES.get(name, (1, 0))
+        if apart == 2:
+            apart += since
+        value = float(WORDS.get(value, value)) * scale
+        ranges[at] = (value - apart, value + apart)
     for stage in telemetry.items("/culvert/stages"):
         least = stage["packets"] * stage["cycles_per_packet"]
         ranges["stage_sampled_cycles", frozenset({("stage", stage["stage"])})] = (
