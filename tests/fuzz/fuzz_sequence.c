@@ -334,6 +334,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
 	last = frame_raw(LAN, (const uint8_t[IP_LEN]){0x45}, IP_LEN);
 	reloaded = false;
+	where = 0;
 	while (len > 0) {
 		size_t used = RTE_MIN(take_step(input, len), len);
 
