@@ -365,8 +365,11 @@ static __rte_noinline void send_slowly(
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p[kept], d);
-		else if (through)
-			place[kept++] = place[i];
+		if (!through)
+			continue;
+		if (flows[place[i]] == NULL)
+			flow_insert_seek(w->flows, &w->flow_pkt[place[i]]);
+		place[kept++] = place[i];
 	}
 	if (kept == 0)
 		return;

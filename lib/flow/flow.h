@@ -134,6 +134,10 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 // Begins the search for the flow of a packet, so that memory comes while others are read.
 void flow_seek(const struct flow_table *t, struct flow_pkt *p);
 
+// Prefetches what flow_insert() reads in a full table. After flow_seek(), for a packet without a
+// flow.
+void flow_insert_seek(const struct flow_table *t, const struct flow_pkt *p);
+
 // Ends the search for the flows of n packets: each is found, or NULL.
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],
 	unsigned int n);

@@ -66,14 +66,19 @@ static void search_bucket(struct search *s, const struct bucket *b)
 					    &b->number[i], memory_order_acquire)]);
 }
 
+void flow_insert_seek(const struct flow_table *t, const struct flow_pkt *p)
+{
+	prefetch_entries(t, flow_first_bucket(t, p->hash));
+	prefetch_entries(t, flow_second_bucket(t, p->hash));
+	flow_sources_prefetch(&t->sources, &p->key.addr[p->dir]);
+}
+
 // The buckets of the newcomer come first, so that they do not overflow while others are empty.
 static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 {
 	struct flow_table *t = s->t;
 	uint32_t largest = flow_holder_count(&t->holders, load(&t->holders.largest)).flows;
 
-	prefetch_entries(t, flow_first_bucket(t, hash));
-	prefetch_entries(t, flow_second_bucket(t, hash));
 	search_bucket(s, flow_first_bucket(t, hash));
 	search_bucket(s, flow_second_bucket(t, hash));
 	for (unsigned int i = 0;

@@ -20,6 +20,14 @@ uint32_t flow_sources_cells(uint32_t capacity)
 	return rte_align32pow2(RTE_MAX(capacity, 1024u));
 }
 
+void flow_sources_prefetch(const struct flow_sources *s, const struct ip_addr *addr)
+{
+	struct pair p = cells_of(s, addr);
+
+	__builtin_prefetch(p.cell[0], 1);
+	__builtin_prefetch(p.cell[1], 1);
+}
+
 uint32_t flow_sources_count(const struct flow_sources *s, const struct ip_addr *addr)
 {
 	struct pair p = cells_of(s, addr);

@@ -20,6 +20,9 @@ struct flow_sources {
 // Cells in a row for a table of so many flows: a power of two.
 uint32_t flow_sources_cells(uint32_t capacity);
 
+// Prefetches the cells of an address.
+void flow_sources_prefetch(const struct flow_sources *s, const struct ip_addr *addr);
+
 // The smaller count of the two cells of an address: at least the true one.
 uint32_t flow_sources_count(const struct flow_sources *s, const struct ip_addr *addr);
 
