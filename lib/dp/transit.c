@@ -426,6 +426,10 @@ static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
 
 		if (unlikely(!is_served(w, b->p[i], fp, flows[i], &decision))) {
 			slow[n_slow++] = (uint8_t)i;
+			if (fp->icmp_error) { // before acknowledgements of what it quotes
+				send_slowly(w, flows, slow, n_slow);
+				n_slow = 0;
+			}
 			continue;
 		}
 
