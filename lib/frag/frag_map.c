@@ -59,6 +59,15 @@ static void extend(struct frag_map *map, uint32_t to)
 		map->came[map->n_words] = map->begins[map->n_words] = 0;
 }
 
+// Notes a fragment of units that are all missing.
+static void set(struct frag_map *map, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from / 64; i * 64 < to; i++)
+		map->came[i] |= mask_of(i, from, to);
+	map->begins[from / 64] |= 1ull << from % 64;
+	map->n_came += to - from;
+}
+
 enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len, bool more)
 {
 	uint32_t from = off / FRAG_UNIT, to = (off + len + FRAG_UNIT - 1) / FRAG_UNIT;
@@ -69,10 +78,7 @@ enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len,
 		return (more || map->len != 0) && came_alone(map, from, to) ? FRAG_DUPLICATE
 									    : FRAG_OVERLAP;
 	extend(map, to);
-	for (uint32_t i = from / 64; i * 64 < to; i++)
-		map->came[i] |= mask_of(i, from, to);
-	map->begins[from / 64] |= 1ull << from % 64;
-	map->n_came += to - from;
+	set(map, from, to);
 	if (!more)
 		map->len = off + len;
 	return FRAG_NEW;
