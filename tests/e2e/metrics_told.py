@@ -62,13 +62,14 @@ BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts
           "16-31": "bursts_16", "32": "bursts_32"}
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
 WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
-# Times: seconds in one of the telemetry socket's, and how many they may be apart; if these are 2, the time goes on,
-# also between both answers.
-TIMES = {"uptime_seconds": (1, 2), "worker_busy_seconds": (1e-3, 2), "worker_idle_seconds": (1e-3, 2),
-         "worker_longest_round_seconds": (1e-6, 1e-9), "sa_last_seen_seconds": (1, 2),
-         "sa_lifetime_used_seconds": (1, 2), "sa_lifetime_left_seconds": (1, 2),
-         "tunnel_last_received_seconds": (1, 2), "tunnel_silent_seconds": (1, 2),
-         "port_speed_bytes": (125000, 0)}
+# Units of the telemetry socket that are not the metric's: how many of the metric's they are.
+UNITS = {"worker_busy_seconds": 1e-3, "worker_idle_seconds": 1e-3, "worker_longest_round_seconds": 1e-6,
+         "port_speed_bytes": 125000}
+# Times that go on between the two answers.
+RUNNING = ("uptime_seconds", "worker_busy_seconds", "worker_idle_seconds", "sa_last_seen_seconds",
+           "sa_lifetime_used_seconds", "sa_lifetime_left_seconds", "tunnel_last_received_seconds",
+           "tunnel_silent_seconds")
+ROUNDING = 2  # seconds that both answers together may round off a running time
 # Samples that there are none of where the member is 0.
 NOT_ZERO = ("port_speed_bytes", "sa_mtu_bytes", "sa_path_mtu_bytes")
 
@@ -116,10 +117,8 @@ def told(telemetry, scraped):
         if value == "-":
             continue
         at = (name, frozenset((label, str(text)) for label, text in labels.items()))
-        scale, apart = TIMES.get(name, (1, 0))
-        if apart == 2:
-            apart += since
-        value = float(WORDS.get(value, value)) * scale
+        value = float(WORDS.get(value, value)) * UNITS.get(name, 1)
+        apart = since + ROUNDING if name in RUNNING else abs(value) * 1e-9
         ranges[at] = (value - apart, value + apart)
     for stage in telemetry.items("/culvert/stages"):
         least = stage["packets"] * stage["cycles_per_packet"]
