@@ -9,6 +9,7 @@
 
 #include "conf_reader.h"
 #include "hex.h"
+#include "libconfig_compat.h"
 
 #define FILE_SIZE_MAX (64 << 20)
 
@@ -110,7 +111,7 @@ static bool is_new(struct conf_reader *r, const struct text *t)
 	return true;
 }
 
-// libconfig puts the folder in front of any name, of an absolute one as well.
+// The folder of all files that are included, also of those whose names begin with a slash.
 static const char *include_dir(const struct conf_reader *r)
 {
 	return r->dir[0] != '\0' ? r->dir : ".";
@@ -157,7 +158,8 @@ static const char *our_name(struct conf_reader *r, struct names *n, const char *
 		return n->main;
 	if (theirs != n->theirs) {
 		n->theirs = theirs;
-		n->ours = conf_format(r, "%s%s", r->dir, conf_show(r, theirs));
+		n->ours = conf_format(r, "%s%s", r->dir,
+			conf_show(r, libconfig_include_name(theirs, include_dir(r))));
 	}
 	return n->ours;
 }
@@ -203,7 +205,7 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	struct text t;
 
 	config_init(file);
-	config_set_include_dir(file, include_dir(r));
+	libconfig_include_from(file, include_dir(r));
 	r->seen = NULL;
 
 	bool ok = text_init(&t, r, path, &a) && is_new(r, &t);

@@ -122,6 +122,21 @@ static void test_no_newline(void **state)
 	conf_dir_unlink("main.conf");
 }
 
+// A slash in front changes nothing: there is one folder.
+static void test_include_slash(void **state)
+{
+	static const char text[] = "@include \"/ports.inc\"\n";
+
+	(void)state;
+	conf_dir_write("main.conf", text, strlen(text));
+
+	struct conf *c = conf_dir_load_good("main.conf");
+
+	assert_true(ends_with(c->ports[0].where.file, "//ports.inc"));
+	conf_free(c);
+	conf_dir_unlink("main.conf");
+}
+
 static void test_idle(void **state)
 {
 	static const char *const words[] = {[CONF_IDLE_POLL] = "poll",
@@ -290,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_nul_octet),
 		cmocka_unit_test(test_empty_file),
 		cmocka_unit_test(test_no_newline),
+		cmocka_unit_test(test_include_slash),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_engines),
 		cmocka_unit_test(test_large_file),
