@@ -20,7 +20,8 @@ bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i)
 	const struct port *p = &g->ports[i];
 
 	rte_eth_stats_get(p->id, &stats);
-	rte_eth_link_get_nowait(p->id, &link);
+	if (rte_eth_link_get_nowait(p->id, &link) != 0)
+		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
 		.mac = p->mac,
 		.unprotected = p->conf->unprotected,

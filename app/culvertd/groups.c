@@ -25,7 +25,7 @@ static struct ip_addr source_of(const struct gateway *g, uint16_t port)
 static void send_packet(struct gateway *g, uint16_t port, struct rte_mbuf *m, uint16_t len)
 {
 	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)rte_pktmbuf_append(m, len);
-	struct ip_addr to = ipv6_addr(ip->dst_addr);
+	struct ip_addr to = ipv6_dst(ip);
 	struct rte_ether_addr mac = nd_group_mac(&to);
 
 	control_send_packet(g, m, port, &mac);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpdk_compat.h"
+
 // As the configuration calls them.
 static const char *const protos[UINT8_MAX + 1] = {
 	[1] = "icmp",
@@ -47,7 +49,7 @@ void add_string(struct rte_tel_data *d, const char *name, const char *value)
 
 void add_u64(struct rte_tel_data *d, const char *name, uint64_t value)
 {
-	rte_tel_data_add_dict_u64(d, name, value);
+	rte_tel_data_add_dict_uint(d, name, value);
 }
 
 void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value)

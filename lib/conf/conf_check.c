@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "dpdk_compat.h"
+
 #define OBJECT_OVERHEAD 256   // octets of a packet buffer in front of its room, and to spread them
 #define FRAME_OVERHEAD  274   // of the room: what is around the packet, and what ESP may add
 #define ROOM_MIN        2176  // octets

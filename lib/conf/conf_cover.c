@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_common.h>
-
 #include "conf_check.h"
+#include "dpdk_compat.h"
 
 // Everything that has to be compared by more and less. Padding zero.
 struct shape {

@@ -31,7 +31,7 @@ static struct ip_addr peer_of(const struct sa_path *path)
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)path->outer;
 
 	return ip_is_v4(ip) ? ip_addr_from_v4(ip->dst_addr)
-			    : ipv6_addr(((const struct rte_ipv6_hdr *)ip)->dst_addr);
+			    : ipv6_dst((const struct rte_ipv6_hdr *)ip);
 }
 
 static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa_path *path)

@@ -172,8 +172,8 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
 	// RFC 4291 2.5.3, 2.7; from none (::) may come what neighbour discovery
 	// allows, and what listeners report (RFC 3590)
-	source = ipv6_addr(ip->src_addr);
-	host = ipv6_is_host_address(ip->src_addr);
+	source = ipv6_src(ip);
+	host = ipv6_is_host_address(&source);
 	if (!host && !ip_addr_is_none(&source))
 		return DROP_IP_SOURCE;
 	switch (nd_read(&m, ip)) {

@@ -29,7 +29,7 @@ static void l4_write(uint8_t *l4, const struct match_query *q)
 		rte_cpu_to_be_16(q->source_port), rte_cpu_to_be_16(q->destination_port)};
 
 	if (q->proto == IPPROTO_ICMP)
-		l4[0] = RTE_IP_ICMP_ECHO_REQUEST;
+		l4[0] = ICMP_ECHO_REQUEST;
 	else if (q->proto == IPPROTO_ICMPV6)
 		l4[0] = ICMP6_ECHO_REQUEST;
 	else
@@ -58,8 +58,8 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 	v6->payload_len = RTE_BE16(L4_LEN);
 	v6->proto = q->proto;
 	v6->hop_limits = TTL;
-	memcpy(v6->src_addr, q->source.b, sizeof(v6->src_addr));
-	memcpy(v6->dst_addr, q->destination.b, sizeof(v6->dst_addr));
+	ipv6_src_set(v6, &q->source);
+	ipv6_dst_set(v6, &q->destination);
 	l4_write((uint8_t *)(v6 + 1), q);
 	return sizeof(*v6) + L4_LEN;
 }

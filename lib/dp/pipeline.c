@@ -32,8 +32,10 @@ static bool is_for(const struct sa_in *sa, const struct pkt *p)
 {
 	if (pkt_is_v4(p))
 		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
-	return sa->sa.udp_port == p->udp_port &&
-	       memcmp(&sa->sa.local, pkt_ip6(p)->dst_addr, sizeof(sa->sa.local)) == 0;
+
+	struct ip_addr dst = ipv6_dst(pkt_ip6(p));
+
+	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.local, &dst);
 }
 
 static bool is_to(const struct sa_in *sa, const struct pkt *p)

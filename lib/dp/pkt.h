@@ -86,14 +86,12 @@ static inline struct rte_ipv6_hdr *pkt_ip6(const struct pkt *p)
 
 static inline struct ip_addr pkt_src(const struct pkt *p)
 {
-	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->src_addr)
-			    : ipv6_addr(pkt_ip6(p)->src_addr);
+	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->src_addr) : ipv6_src(pkt_ip6(p));
 }
 
 static inline struct ip_addr pkt_dst(const struct pkt *p)
 {
-	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->dst_addr)
-			    : ipv6_addr(pkt_ip6(p)->dst_addr);
+	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->dst_addr) : ipv6_dst(pkt_ip6(p));
 }
 
 static inline bool pkt_has_esp(const struct pkt *p)

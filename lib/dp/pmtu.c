@@ -85,8 +85,8 @@ static bool read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
 		ipv6_upper_find(&upper, ip, RTE_MIN(len, ipv6_len(ip))) != IPV6_GOOD || upper.later)
 		return false;
 	*q = (struct quoted){
-		.src = ipv6_addr(ip->src_addr),
-		.dst = ipv6_addr(ip->dst_addr),
+		.src = ipv6_src(ip),
+		.dst = ipv6_dst(ip),
 		.len = (uint16_t)RTE_MIN(ipv6_len(ip), (uint32_t)UINT16_MAX),
 		.proto = upper.proto,
 		.mtu = rte_be_to_cpu_32(icmp->param),
@@ -106,9 +106,11 @@ static bool is_of(const struct quoted *q, const struct sa_out *sa)
 		return false;
 	if (q->proto == IPPROTO_UDP && memcmp(ports, q->port, sizeof(q->port)) != 0)
 		return false;
-	if (!v4)
-		return memcmp(six->src_addr, &q->src, sizeof(q->src)) == 0 &&
-		       memcmp(six->dst_addr, &q->dst, sizeof(q->dst)) == 0;
+	if (!v4) {
+		struct ip_addr src = ipv6_src(six), dst = ipv6_dst(six);
+
+		return ip_addr_equal(&src, &q->src) && ip_addr_equal(&dst, &q->dst);
+	}
 	return ip_addr_is_v4(&q->dst) && four->src_addr == ip_addr_v4(&q->src) &&
 	       four->dst_addr == ip_addr_v4(&q->dst);
 }

@@ -28,7 +28,7 @@ static const struct spd_policy *count(
 
 static bool is_host(const struct ip_addr *a)
 {
-	return ip_addr_is_v4(a) ? ipv4_is_host_address(ip_addr_v4(a)) : ipv6_is_host_address(a->b);
+	return ip_addr_is_v4(a) ? ipv4_is_host_address(ip_addr_v4(a)) : ipv6_is_host_address(a);
 }
 
 static bool protects(const struct spd_policy *policy)

@@ -335,9 +335,7 @@ static struct piece read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_off)
 	uint16_t hdr_len = (uint16_t)(frag_off + sizeof(*ext));
 
 	return (struct piece){
-		.key = {.src = ipv6_addr(ip->src_addr),
-			.dst = ipv6_addr(ip->dst_addr),
-			.id = ext->id},
+		.key = {.src = ipv6_src(ip), .dst = ipv6_dst(ip), .id = ext->id},
 		.frag = {.off = field & IPV6_FRAGMENT_OFFSET, .hdr_len = hdr_len},
 		.len = ipv6_len(ip) - hdr_len,
 		.more = (field & IPV6_FRAGMENT_MORE) != 0,

@@ -112,8 +112,8 @@ static void read_v6(struct trace_header *h, const uint8_t *data, uint32_t len)
 		return;
 	memcpy(&ip, data, sizeof(ip));
 	h->has_ip = true;
-	h->src = ipv6_addr(ip.src_addr);
-	h->dst = ipv6_addr(ip.dst_addr);
+	h->src = ipv6_src(&ip);
+	h->dst = ipv6_dst(&ip);
 	h->proto = ip.proto;
 	h->ttl = ip.hop_limits;
 	len = RTE_MIN(len, ipv6_len(&ip));

@@ -272,7 +272,7 @@ static enum drop read_icmp6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip,
 	if (len < sizeof(*icmp))
 		return DROP_CT_INVALID;
 	query = icmp6_query(icmp->icmp_type, &reply);
-	return read_query(p, ipv6_addr(ip->src_addr), ipv6_addr(ip->dst_addr), icmp, query, reply);
+	return read_query(p, ipv6_src(ip), ipv6_dst(ip), icmp, query, reply);
 }
 
 // As read_quoted(): of the len octets quoted, the extension headers have to be there, too.
@@ -287,7 +287,10 @@ static enum drop read_quoted6(struct flow_pkt *p, const struct rte_ipv6_hdr *err
 	len = RTE_MIN(len, ipv6_len(ip));
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD)
 		return DROP_CT_INVALID;
-	if (upper.later || memcmp(ip->src_addr, error->dst_addr, sizeof(ip->src_addr)) != 0)
+
+	struct ip_addr src = ipv6_src(ip), told = ipv6_dst(error);
+
+	if (upper.later || !ip_addr_equal(&src, &told))
 		return DROP_ICMP_UNRELATED;
 	if (len < upper.off + QUOTED_MIN)
 		return DROP_CT_INVALID;
@@ -302,7 +305,7 @@ static enum drop read_quoted6(struct flow_pkt *p, const struct rte_ipv6_hdr *err
 			return DROP_ICMP_UNRELATED;
 		read_icmp6(p, ip, icmp, QUOTED_MIN);
 	} else {
-		read_quoted_ports(p, ipv6_addr(ip->src_addr), ipv6_addr(ip->dst_addr), l4);
+		read_quoted_ports(p, src, ipv6_dst(ip), l4);
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
@@ -344,6 +347,6 @@ enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip)
 		src_port = ((const rte_be16_t *)l4)[0];
 		dst_port = ((const rte_be16_t *)l4)[1];
 	}
-	set_ends(p, ipv6_addr(ip->src_addr), src_port, ipv6_addr(ip->dst_addr), dst_port);
+	set_ends(p, ipv6_src(ip), src_port, ipv6_dst(ip), dst_port);
 	return DROP_NONE;
 }

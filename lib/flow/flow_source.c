@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_source.h"
 
-#include <rte_common.h>
+#include "dpdk_compat.h"
 
 struct pair {
 	_Atomic uint32_t *cell[2];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_common.h>
+#include "dpdk_compat.h"
 
 static_assert(sizeof(struct frag_key) == FRAG_KEY_WORDS * sizeof(uint64_t),
 	"no padding: it is hashed and compared as words");

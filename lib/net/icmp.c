@@ -71,7 +71,7 @@ bool icmp_is_echo_request(const struct rte_ipv4_hdr *ip)
 	uint16_t len = (uint16_t)(rte_be_to_cpu_16(ip->total_length) - rte_ipv4_hdr_len(ip));
 
 	return ip->next_proto_id == IPPROTO_ICMP && !ipv4_is_fragment(ip) && len >= ICMP_HDR_LEN &&
-	       icmp->icmp_type == RTE_IP_ICMP_ECHO_REQUEST && icmp->icmp_code == 0 &&
+	       icmp->icmp_type == ICMP_ECHO_REQUEST && icmp->icmp_code == 0 &&
 	       rte_raw_cksum(icmp, len) == 0xffff;
 }
 
@@ -86,7 +86,7 @@ void icmp_echo_reply(struct rte_ipv4_hdr *ip)
 	ip->time_to_live = OWN_TTL;
 	ip->fragment_offset = 0;
 	ipv4_checksum_set(ip);
-	icmp->icmp_type = RTE_IP_ICMP_ECHO_REPLY;
+	icmp->icmp_type = ICMP_ECHO_REPLY;
 	icmp->icmp_cksum = 0;
 	icmp->icmp_cksum = (uint16_t)~rte_raw_cksum(icmp, len);
 }

@@ -8,6 +8,8 @@
 #include <rte_icmp.h>
 #include <rte_ip.h>
 
+#define ICMP_ECHO_REPLY         0
+#define ICMP_ECHO_REQUEST       8
 #define ICMP_UNREACHABLE        3
 #define ICMP_UNREACH_HOST       1
 #define ICMP_UNREACH_PROTOCOL   2

@@ -28,11 +28,12 @@ bool icmp6_error_allowed(const struct icmp6_error *error, const struct rte_ipv6_
 	bool to_many_too =
 		error->type == ICMP6_PACKET_TOO_BIG ||
 		(error->type == ICMP6_PARAM_PROB && error->code == ICMP6_PARAMPROB_OPTION);
+	struct ip_addr src = ipv6_src(about), dst = ipv6_dst(about);
 	struct ipv6_upper upper;
 
-	if (!ipv6_is_host_address(about->src_addr))
+	if (!ipv6_is_host_address(&src))
 		return false;
-	if (!ipv6_is_host_address(about->dst_addr) && !(to_many_too && about->dst_addr[0] == 0xff))
+	if (!ipv6_is_host_address(&dst) && !(to_many_too && dst.b[0] == 0xff))
 		return false;
 	// Extension headers that lead nowhere are what a parameter problem is about.
 	if (ipv6_upper_find(&upper, about, ipv6_len(about)) != IPV6_GOOD)
@@ -48,6 +49,7 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 	uint32_t quoted =
 		RTE_MIN(ipv6_len(about), (uint32_t)(ICMP6_ERROR_MAX - sizeof(*ip) - sizeof(*icmp)));
 	uint16_t len = (uint16_t)(sizeof(*icmp) + quoted);
+	struct ip_addr to = ipv6_src(about);
 
 	*ip = (struct rte_ipv6_hdr){
 		.vtc_flow = RTE_BE32(6u << 28),
@@ -55,8 +57,8 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 		.proto = IPPROTO_ICMPV6,
 		.hop_limits = OWN_HOP_LIMIT,
 	};
-	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, about->src_addr, sizeof(ip->dst_addr));
+	ipv6_src_set(ip, source);
+	ipv6_dst_set(ip, &to);
 	*icmp = (struct icmp6_head){
 		.type = error.type, .code = error.code, .param = rte_cpu_to_be_32(error.param)};
 	memcpy(icmp + 1, about, quoted);
@@ -82,6 +84,7 @@ bool icmp6_is_echo_request(const struct rte_ipv6_hdr *ip)
 uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
 {
 	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
+	struct ip_addr asker = ipv6_src(ip);
 	struct ipv6_upper upper;
 
 	ipv6_upper_find(&upper, ip, ipv6_len(ip));
@@ -93,8 +96,8 @@ uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
 	ip->payload_len = rte_cpu_to_be_16(len);
 	ip->proto = IPPROTO_ICMPV6;
 	ip->hop_limits = OWN_HOP_LIMIT;
-	memcpy(ip->dst_addr, ip->src_addr, sizeof(ip->dst_addr));
-	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
+	ipv6_dst_set(ip, &asker);
+	ipv6_src_set(ip, source);
 	icmp->type = ICMP6_ECHO_REPLY;
 	icmp->cksum = 0;
 	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len);

@@ -4,9 +4,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <rte_icmp.h>
 #include <rte_ip.h>
 
+#include "icmp.h"
 #include "icmp6.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -31,7 +31,7 @@ static uint16_t build_v4(struct rte_ipv4_hdr *ip, const struct ip_addr *source,
 		.dst_addr = ip_addr_v4(destination),
 	};
 	ipv4_checksum_set(ip);
-	icmp.icmp_type = RTE_IP_ICMP_ECHO_REQUEST;
+	icmp.icmp_type = ICMP_ECHO_REQUEST;
 	icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&icmp, ECHO_LEN);
 	memcpy(to, &icmp, ECHO_LEN);
 	return sizeof(*ip) + ECHO_LEN;
@@ -46,8 +46,8 @@ static uint16_t build_v6(struct rte_ipv6_hdr *ip, const struct ip_addr *source,
 		.proto = IPPROTO_ICMPV6,
 		.hop_limits = TTL,
 	};
-	memcpy(ip->src_addr, source, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, destination, sizeof(ip->dst_addr));
+	ipv6_src_set(ip, source);
+	ipv6_dst_set(ip, destination);
 	icmp.icmp_type = ECHO_REQUEST6;
 	memcpy(ip + 1, &icmp, ECHO_LEN);
 	icmp.icmp_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, ip + 1, ECHO_LEN);
@@ -73,8 +73,7 @@ static bool is_reply_v4(const struct rte_ipv4_hdr *ip)
 	const uint8_t *type = (const uint8_t *)ip + off;
 
 	return ip->next_proto_id == IPPROTO_ICMP && !ipv4_is_fragment(ip) &&
-	       rte_be_to_cpu_16(ip->total_length) >= off + ECHO_LEN &&
-	       *type == RTE_IP_ICMP_ECHO_REPLY;
+	       rte_be_to_cpu_16(ip->total_length) >= off + ECHO_LEN && *type == ICMP_ECHO_REPLY;
 }
 
 bool icmp_echo_is_reply(const void *ip)

@@ -42,8 +42,8 @@ static void read_v6(struct ip_view *v, const struct rte_ipv6_hdr *ip)
 
 	ipv6_upper_find(&upper, ip, ipv6_len(ip));
 	*v = (struct ip_view){
-		.src = ipv6_addr(ip->src_addr),
-		.dst = ipv6_addr(ip->dst_addr),
+		.src = ipv6_src(ip),
+		.dst = ipv6_dst(ip),
 		.len = ipv6_len(ip),
 		.l4_off = upper.off,
 		.proto = upper.proto,

@@ -12,7 +12,7 @@
 uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len)
 {
 	const rte_be32_t tail[2] = {rte_cpu_to_be_32(len), rte_cpu_to_be_32(proto)};
-	uint32_t sum = __rte_raw_cksum(ip->src_addr, sizeof(ip->src_addr) * 2, 0);
+	uint32_t sum = __rte_raw_cksum(&ip->src_addr, sizeof(ip->src_addr) * 2, 0);
 
 	sum = __rte_raw_cksum(tail, sizeof(tail), sum);
 	sum = __rte_raw_cksum(l4, len, sum);

@@ -10,6 +10,7 @@
 #include <rte_ip.h>
 
 #include "addr.h"
+#include "dpdk_compat.h"
 
 enum ipv6_fault {
 	IPV6_GOOD,
@@ -51,8 +52,7 @@ struct ipv6_upper {
 	uint16_t fault_off;
 };
 
-// An address in the form that serves both families. Of a header that ipv6_check() has passed, it
-// is not taken for one of IPv4.
+// An address out of a packet, in the form that serves both families.
 static inline struct ip_addr ipv6_addr(const uint8_t b[16])
 {
 	struct ip_addr a;
@@ -74,7 +74,7 @@ static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t
 	if (len < sizeof(*ip))
 		return IPV6_SHORT;
 
-	struct ip_addr src = ipv6_addr(ip->src_addr), dst = ipv6_addr(ip->dst_addr);
+	struct ip_addr src = ipv6_src(ip), dst = ipv6_dst(ip);
 
 	if ((ip->vtc_flow & RTE_BE32(0xf0000000)) != RTE_BE32(0x60000000))
 		return IPV6_MALFORMED;
@@ -84,11 +84,9 @@ static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t
 }
 
 // Whether one host can have the address: not ::, ::1 or multicast (RFC 4291 2.5.2, 2.5.3, 2.7).
-static inline bool ipv6_is_host_address(const uint8_t addr[16])
+static inline bool ipv6_is_host_address(const struct ip_addr *a)
 {
-	struct ip_addr a = ipv6_addr(addr);
-
-	return addr[0] != 0xff && !(a.q[0] == 0 && a.w[2] == 0 && (a.w[3] & ~RTE_BE32(1)) == 0);
+	return a->b[0] != 0xff && !(a->q[0] == 0 && a->w[2] == 0 && (a->w[3] & ~RTE_BE32(1)) == 0);
 }
 
 // The octet of DSCP and ECN, which lies across the first two (RFC 8200 3, 7).

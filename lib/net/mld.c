@@ -91,7 +91,7 @@ static enum mld_fault read_query(struct mld_query *q, const struct message *m, u
 // it.
 static bool is_from_link(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
-	struct ip_addr source = ipv6_addr(ip->src_addr);
+	struct ip_addr source = ipv6_src(ip);
 	uint16_t fault_off;
 
 	return ip_addr_is_link_local(&source) && ip->hop_limits == HOP_LIMIT &&
@@ -132,8 +132,8 @@ static uint16_t wrap(uint8_t *out, const struct ip_addr *src, const struct ip_ad
 		.proto = IPPROTO_HOPOPTS,
 		.hop_limits = HOP_LIMIT,
 	};
-	memcpy(ip->src_addr, src, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, dst, sizeof(ip->dst_addr));
+	ipv6_src_set(ip, src);
+	ipv6_dst_set(ip, dst);
 	*options = (struct options){.next = IPPROTO_ICMPV6,
 		.alert = {IPV6_OPTION_ALERT, 2, 0, IPV6_ALERT_MLD},
 		.pad = {IPV6_OPTION_PADN, 0}};

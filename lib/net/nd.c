@@ -132,7 +132,7 @@ static bool is_kind(uint8_t type)
 enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 {
 	uint32_t len = ipv6_len(ip);
-	struct ip_addr dst = ipv6_addr(ip->dst_addr);
+	struct ip_addr dst = ipv6_dst(ip);
 	struct ipv6_upper upper;
 	enum nd_fault fault;
 
@@ -150,7 +150,7 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 		return ND_FRAGMENTED;
 	if (ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len - upper.off) != 0)
 		return ND_CHECKSUM;
-	*m = (struct nd_message){.source = ipv6_addr(ip->src_addr)};
+	*m = (struct nd_message){.source = ipv6_src(ip)};
 	fault = icmp->code == 0 ? read_body(m, &dst, icmp, len - upper.off) : ND_MALFORMED;
 	// No host has a multicast address, and what looks like one of IPv4 would be taken for it.
 	if (fault == ND_GOOD && (m->target.b[0] == 0xff || ip_addr_is_v4(&m->target)))
@@ -175,8 +175,8 @@ static uint16_t wrap(uint8_t *out, const struct rte_ether_addr *mac,
 		.proto = IPPROTO_ICMPV6,
 		.hop_limits = HOP_LIMIT,
 	};
-	memcpy(ip->src_addr, src, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, dst, sizeof(ip->dst_addr));
+	ipv6_src_set(ip, src);
+	ipv6_dst_set(ip, dst);
 	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, (uint32_t)len);
 	return (uint16_t)(sizeof(*eth) + sizeof(*ip) + len);
 }

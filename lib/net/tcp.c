@@ -98,6 +98,7 @@ uint16_t tcp_reset_build_v6(uint8_t *out, const struct rte_ipv6_hdr *about)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
 	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
+	struct ip_addr src = ipv6_dst(about), dst = ipv6_src(about);
 	struct ipv6_upper upper;
 
 	ipv6_upper_find(&upper, about, ipv6_len(about));
@@ -107,8 +108,8 @@ uint16_t tcp_reset_build_v6(uint8_t *out, const struct rte_ipv6_hdr *about)
 		.proto = IPPROTO_TCP,
 		.hop_limits = OWN_TTL,
 	};
-	memcpy(ip->src_addr, about->dst_addr, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, about->src_addr, sizeof(ip->dst_addr));
+	ipv6_src_set(ip, &src);
+	ipv6_dst_set(ip, &dst);
 	reset_write(tcp, segment_v6(about, &upper));
 	tcp->cksum = ipv6_checksum(ip, IPPROTO_TCP, tcp, sizeof(*tcp));
 	return sizeof(*ip) + sizeof(*tcp);

@@ -13,6 +13,8 @@
 #include <rte_rib.h>
 #include <rte_rib6.h>
 
+#include "dpdk_compat.h"
+
 struct route_table {
 	struct rte_rib *rib;
 	struct rte_rib6 *rib6;
@@ -37,10 +39,10 @@ static int insert_v4(struct route_table *t, unsigned int i)
 static int insert_v6(struct route_table *t, unsigned int i)
 {
 	const struct ip_prefix *to = &t->route[i].to;
-	struct rte_rib6_node *node = rte_rib6_lookup_exact(t->rib6, to->addr.b, to->len);
+	struct rte_rib6_node *node = rte_rib6_lookup_exact(t->rib6, ipv6_arg(&to->addr), to->len);
 
 	if (node == NULL)
-		node = rte_rib6_insert(t->rib6, to->addr.b, to->len);
+		node = rte_rib6_insert(t->rib6, ipv6_arg(&to->addr), to->len);
 	if (node == NULL)
 		return -rte_errno;
 	return rte_rib6_set_nh(node, i);
@@ -104,7 +106,7 @@ const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
 
 static const struct nexthop *find_v6(const struct route_table *t, const struct ip_addr *dst)
 {
-	struct rte_rib6_node *node = rte_rib6_lookup(t->rib6, dst->b);
+	struct rte_rib6_node *node = rte_rib6_lookup(t->rib6, ipv6_arg(dst));
 	uint64_t i;
 
 	if (node == NULL)

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_common.h>
+
+#include "dpdk_compat.h"
 
 #define WORD_BITS 32
 

@@ -9,6 +9,8 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "dpdk_compat.h"
+
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
 #define DF              RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
@@ -106,8 +108,8 @@ static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struc
 		.hop_limits = sa->ttl,
 	};
 
-	memcpy(ip.src_addr, &sa->local, sizeof(ip.src_addr));
-	memcpy(ip.dst_addr, &peer->addr, sizeof(ip.dst_addr));
+	ipv6_src_set(&ip, &sa->local);
+	ipv6_dst_set(&ip, &peer->addr);
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
 }

@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <rte_common.h>
 #include <rte_prefetch.h>
+
+#include "dpdk_compat.h"
 
 struct entry {
 	rte_be32_t spi;

@@ -37,8 +37,8 @@ static struct packet packet_of(uint32_t src, uint32_t dst, uint8_t proto)
 	ip_of(&p)->vtc_flow = RTE_BE32(6u << 28);
 	ip_of(&p)->proto = proto;
 	ip_of(&p)->hop_limits = 64;
-	memcpy(ip_of(&p)->src_addr, &s, 16);
-	memcpy(ip_of(&p)->dst_addr, &d, 16);
+	ipv6_src_set(ip_of(&p), &s);
+	ipv6_dst_set(ip_of(&p), &d);
 	return p;
 }
 

@@ -10,7 +10,7 @@ static void check_echo(char *const word[])
 {
 	struct octets ask = packet_octets(word[1]), reply = packet_octets(word[2]);
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)ask.b;
-	struct ip_addr source = ipv6_addr(ip->dst_addr);
+	struct ip_addr source = ipv6_dst(ip);
 
 	assert_true(icmp6_is_echo_request(ip));
 	assert_int_equal(icmp6_echo_reply(ip, &source), reply.len);
@@ -103,8 +103,8 @@ static struct packet packet(const char *src, const char *dst, uint8_t proto, uin
 				   .hop_limits = 3}};
 	struct ip_addr s = packet_addr(src), d = packet_addr(dst);
 
-	memcpy(p.ip.src_addr, &s, 16);
-	memcpy(p.ip.dst_addr, &d, 16);
+	ipv6_src_set(&p.ip, &s);
+	ipv6_dst_set(&p.ip, &d);
 	return p;
 }
 

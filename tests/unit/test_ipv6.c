@@ -87,9 +87,12 @@ static void test_host_address(void **state)
 		{"feff::", true}, {"2001:db8::", true}, {"::1:0:0", true}, {"::1.0.0.0", true}};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (ipv6_is_host_address(packet_addr(rows[i].text).b) != rows[i].host)
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct ip_addr a = packet_addr(rows[i].text);
+
+		if (ipv6_is_host_address(&a) != rows[i].host)
 			fail_msg("%s", rows[i].text);
+	}
 }
 
 // RFC 8200 3: version, traffic class, flow label.

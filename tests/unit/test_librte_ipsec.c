@@ -5,6 +5,7 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "dpdk_compat.h"
 #include "eal.h"
 #include "esp_in.h"
 #include "esp_out.h"
@@ -60,10 +61,12 @@ static void headers_write(uint8_t *to, uint16_t len, bool v6)
 		.payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(ip6))),
 		.proto = 253,
 		.hop_limits = 9,
-		.src_addr = {0x20, 1, 0xd, 0xb8, [15] = 1},
-		.dst_addr = {0x20, 1, 0xd, 0xb8, [15] = 2},
 	};
+	const struct ip_addr src = {.b = {0x20, 1, 0xd, 0xb8, [15] = 1}};
+	const struct ip_addr dst = {.b = {0x20, 1, 0xd, 0xb8, [15] = 2}};
 
+	ipv6_src_set(&ip6, &src);
+	ipv6_dst_set(&ip6, &dst);
 	ipv4_checksum_set(&ip);
 	if (v6)
 		memcpy(to, &ip6, sizeof(ip6));
