@@ -54,14 +54,6 @@ static bool has_token(const struct worker *w, struct rate_bucket *b, uint32_t ra
 	return b->tokens >= w->tsc_hz;
 }
 
-static bool is_permitted(const struct worker *w, struct rate_bucket *b, uint32_t rate)
-{
-	if (!has_token(w, b, rate))
-		return false;
-	b->tokens -= w->tsc_hz;
-	return true;
-}
-
 static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
 {
 	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
@@ -77,13 +69,24 @@ bool local_error_is_suppressed(struct worker *w, const struct pkt *p)
 	return true;
 }
 
+static struct rate_bucket *echo_bucket(struct worker *w, const struct pkt *p)
+{
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[p->port];
+}
+
+static bool echo_has_token(struct worker *w, const struct pkt *p)
+{
+	uint32_t rate = atomic_load_explicit(&w->echoes_per_second, memory_order_relaxed);
+
+	return has_token(w, echo_bucket(w, p), rate);
+}
+
 static bool echo_permitted(struct worker *w, const struct pkt *p)
 {
-	struct rate_bucket *b =
-		p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[p->port];
-
-	return is_permitted(
-		w, b, atomic_load_explicit(&w->echoes_per_second, memory_order_relaxed));
+	if (!echo_has_token(w, p))
+		return false;
+	echo_bucket(w, p)->tokens -= w->tsc_hz;
+	return true;
 }
 
 // Where the sender of p is. Link-local addresses are on the link that it came by.
@@ -338,11 +341,57 @@ enum drop local_admit(struct worker *w, struct pkt *p)
 	return admit(w, p, &found);
 }
 
+// Whatever its checksum.
+static bool is_ping(const struct pkt *p)
+{
+	struct ip_view v;
+
+	ip_view_read(&v, pkt_ip(p));
+	return v.has_icmp_type &&
+	       v.icmp_type == (pkt_is_v4(p) ? RTE_IP_ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
+}
+
+// Of IPv6, what a packet without extension headers carries.
+static bool is_tcp_or_udp(const struct pkt *p)
+{
+	uint8_t proto = pkt_is_v4(p) ? pkt_ip(p)->next_proto_id : pkt_ip6(p)->proto;
+
+	return ip_proto_has_ports(proto);
+}
+
+// What the rates do not let the gateway answer now is dropped before policy is asked, which costs
+// more than the rest: a flood has to stay cheap.
+static enum drop over_limit(struct worker *w, const struct pkt *p)
+{
+	if (is_ping(p))
+		return echo_has_token(w, p) ? DROP_NONE : DROP_ECHO_LIMIT;
+	if (is_tcp_or_udp(p) && local_error_is_suppressed(w, p))
+		return DROP_LOCAL_UNSERVED;
+	return DROP_NONE;
+}
+
+// Drops the packets of the burst that are over a limit.
+static void enforce_limits(struct worker *w, struct burst *b)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		enum drop d = over_limit(w, b->p[i]);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, b->p[i], d);
+		else
+			b->p[kept++] = b->p[i];
+	}
+	b->n = kept;
+}
+
 void local_burst(struct worker *w)
 {
 	struct policies found[RX_BURST_MAX];
 	struct burst *b = &w->local;
 
+	enforce_limits(w, b);
 	policy_find(w, b->p, b->n, found);
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];

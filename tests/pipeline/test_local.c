@@ -338,6 +338,34 @@ static void check_limit(struct gateway *g, const struct frame *f, unsigned int r
 	assert_int_equal(g->n_sent, 0);
 }
 
+// While a rate has nothing left, policy is not asked: no flood makes that work.
+static void test_limit_before_policy(void **state)
+{
+	struct gateway *g = site_a(
+		(struct site){.errors_per_second = 1, .icmp = "echo_replies_per_second = 1;"});
+	struct peer in = peer_new(g, "from-b");
+	struct ipv4 closed = FROM_TO("10.2.0.5", "10.1.0.1", .dport = 9);
+	struct ipv4 foreign = FROM_TO("10.9.0.5", "10.1.0.1", .dport = 9);
+	struct frame f = peer_seal_ip(&in, 1, ping("10.9.0.5", "10.1.0.1"));
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_SELECTOR);
+	f = peer_seal_ip(&in, 2, ping("10.2.0.5", "10.1.0.1"));
+	gateway_expect_sent(g, &f, WAN);
+	f = peer_seal_ip(&in, 3, ping("10.9.0.5", "10.1.0.1"));
+	gateway_expect_drop(g, &f, DROP_ECHO_LIMIT);
+	f = peer_seal_ip(&in, 4, foreign);
+	gateway_expect_drop(g, &f, DROP_SELECTOR);
+	f = peer_seal_ip(&in, 5, closed);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	assert_int_equal(g->n_sent, 1); // port unreachable
+	f = peer_seal_ip(&in, 6, foreign);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	assert_int_equal(g->n_sent, 0);
+	peer_free(&in);
+	gateway_free(g);
+}
+
 // Each port and each SA has so many replies in a second.
 static void test_limit(void **state)
 {
@@ -432,6 +460,7 @@ int main(void)
 		pipeline_test(test_straight_back),
 		pipeline_test(test_not_straight_back),
 		pipeline_test(test_limit),
+		pipeline_test(test_limit_before_policy),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
