@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "telemetry_add.h"
+#include "transit.h"
 
 static bool parse_address(void *filter, const struct snapshot *s, const char *value)
 {
@@ -51,12 +52,12 @@ static bool parse_sa(void *filter, const struct snapshot *s, const char *value)
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (strcmp(s->sa_out[i]->sa.name, value) == 0)
-			f->sa = s->sa_out[i];
+			f->sa_out = s->sa_out[i];
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		if (strcmp(s->sa_in[i]->sa.name, value) == 0)
-			f->sa = s->sa_in[i];
+			f->arrival = transit_arrival(s->sa_in[i]);
 	f->generation = s->generation;
-	return f->sa != NULL;
+	return f->sa_out != NULL || f->arrival != 0;
 }
 
 // What a value must be has to fit the 128 octets of a string of librte_telemetry.

@@ -6,6 +6,7 @@
 
 #include "telemetry_add.h"
 #include "telemetry_filter.h"
+#include "transit.h"
 
 // Items in one answer: as many as can fit its 16 KB.
 #define PAGE 64
@@ -75,6 +76,15 @@ static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *i
 	add_string(d, name, text);
 }
 
+// The SA that packets come out of which arrive by this, or NULL: they come in clear.
+static const struct sa *sa_of(const struct snapshot *s, uint32_t arrival)
+{
+	const struct sa_in *sa =
+		arrival >= ARRIVAL_SPI_MIN ? sad_find(s->sad, rte_cpu_to_be_32(arrival)) : NULL;
+
+	return sa != NULL ? &sa->sa : NULL;
+}
+
 static void add_decisions(
 	struct rte_tel_data *d, const struct gateway *g, const struct flow_view *v)
 {
@@ -86,7 +96,7 @@ static void add_decisions(
 		if (v->generation[dir] != g->snapshot->generation)
 			continue; // its SAs may be gone
 		out[dir] = decision->sa_out != NULL ? &decision->sa_out->sa : NULL;
-		in[dir] = decision->sa_in != NULL ? &decision->sa_in->sa : NULL;
+		in[dir] = sa_of(g->snapshot, decision->arrival);
 	}
 	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);
 	add_sas(d, "sa_in", in[!v->initiator], in[v->initiator]);

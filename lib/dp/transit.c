@@ -14,20 +14,12 @@
 #include "policy.h"
 #include "trace.h"
 
-// Where packets of a flow's direction arrive, kept in its entry: the number of a port, or this. A
-// packet that comes another way has no part in the flow.
-#define ARRIVED_BY_TUNNEL 0xff
+static_assert(PORTS_MAX <= ARRIVAL_SPI_MIN, "a port is not taken for an SA");
 
-static_assert(PORTS_MAX < ARRIVED_BY_TUNNEL, "a number for every port");
-
-static uint8_t arrived_by(const struct pkt *p)
+// A packet that arrives by another port or SA than its flow's direction has no part in the flow.
+static uint32_t arrival(const struct pkt *p)
 {
-	return p->sa_in != NULL ? ARRIVED_BY_TUNNEL : (uint8_t)p->port;
-}
-
-static bool came_as_decided(const struct pkt *p, const struct flow_decision *d)
-{
-	return d->sa_in == p->sa_in && d->verdict == arrived_by(p);
+	return p->sa_in != NULL ? transit_arrival(p->sa_in) : p->port;
 }
 
 static enum drop let_in(
@@ -75,7 +67,7 @@ static enum drop decide(struct worker *w, struct pkt *p, const struct flow_pkt *
 // The policy that let in what a decision is about; NULL: it came in clear.
 static const struct spd_policy *let_in_by(const struct worker *w, const struct flow_decision *d)
 {
-	return d->sa_in != NULL ? &w->snapshot->policies[d->by.in - 1] : NULL;
+	return d->arrival >= ARRIVAL_SPI_MIN ? &w->snapshot->policies[d->by.in - 1] : NULL;
 }
 
 static void decision_apply(const struct worker *w, struct pkt *p, const struct flow_decision *d)
@@ -91,8 +83,7 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 		.by = w->by,
 		.sa_out = p->sa_out,
 		.nexthop = p->nexthop,
-		.sa_in = p->sa_in,
-		.verdict = arrived_by(p),
+		.arrival = arrival(p),
 	};
 }
 
@@ -280,7 +271,7 @@ static __rte_always_inline void send_on(struct worker *w, struct pkt *p, const s
 static __rte_always_inline bool is_served(const struct worker *w, const struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, struct flow_decision *d)
 {
-	return f != NULL && !fp->icmp_error && decided(w, fp, f, d) && came_as_decided(p, d);
+	return f != NULL && !fp->icmp_error && decided(w, fp, f, d) && d->arrival == arrival(p);
 }
 
 static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,

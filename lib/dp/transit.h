@@ -7,6 +7,15 @@
 #include "policy.h"
 #include "worker.h"
 
+// By what the packets of a flow's direction arrive, kept with its decision: the SPI of an SA, or
+// the number of a port. Smaller SPIs are reserved (RFC 4303 2.1).
+#define ARRIVAL_SPI_MIN 256
+
+static inline uint32_t transit_arrival(const struct sa_in *sa)
+{
+	return rte_be_to_cpu_32(sa->sa.spi);
+}
+
 // Reads the headers of a packet that may go through, for transit_burst(). Returns DROP_NONE,
 // DROP_CT_INVALID or DROP_ICMP_UNRELATED, unless the packet is for us.
 enum drop transit_add(struct worker *w, struct pkt *p);

@@ -55,10 +55,14 @@ bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_
 	// A dead one was taken off the count when it died.
 	if ((*old & FLOW_DEAD) != 0)
 		return true;
-	if ((*old & FLOW_COUNTED) != 0)
-		flow_unestablished_subtract(t, f, *old);
-	if ((word & FLOW_COUNTED) != 0)
-		flow_unestablished_add(t, f, word);
+	if ((*old & FLOW_COUNTED) != 0) {
+		flow_source_subtract(t, f, *old);
+		flow_holder_subtract(&t->holders, f->holder, FLOW_UNESTABLISHED);
+	}
+	if ((word & FLOW_COUNTED) != 0) {
+		flow_source_add(t, f, word);
+		flow_holder_add(&t->holders, f->holder, FLOW_UNESTABLISHED);
+	}
 	return true;
 }
 

@@ -97,8 +97,8 @@ static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
 // The word for the next connection in the same entry, begun by the end that is given.
 static uint32_t next_life(uint32_t word, unsigned int initiator)
 {
-	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & FLOW_DEAD) | FLOW_COUNTED |
-	       (initiator == 1 ? FLOW_INITIATOR : 0);
+	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & (FLOW_DEAD | FLOW_OF_SOURCE)) |
+	       FLOW_COUNTED | (initiator == 1 ? FLOW_INITIATOR : 0);
 }
 
 // A closed connection's ends begin a new one: the decisions were made for the old. False if the

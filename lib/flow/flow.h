@@ -98,8 +98,10 @@ struct flow_filter {
 	rte_be16_t port;       // of either end; 0: any
 	uint8_t proto;         // 0: any
 	enum flow_state state; // FLOW_FREE: any
-	const void *sa;        // of either direction, struct sa_in or sa_out; NULL: any
-	uint32_t generation;   // of the snapshot that has the SA
+	// The SA of either direction, in a snapshot of this generation; neither: any.
+	const struct sa_out *sa_out;
+	uint32_t arrival;
+	uint32_t generation;
 };
 
 struct flow_view {

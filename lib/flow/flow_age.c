@@ -50,12 +50,8 @@ static void consider(struct search *s, struct flow *f)
 // The lines of its entries that consider() reads: they come at once, not one after the other.
 static void prefetch_entries(const struct flow_table *t, const struct bucket *b)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++) {
-		const struct flow *f = &t->entry[load(&b->number[i])];
-
-		rte_prefetch0(&f->word);
-		rte_prefetch0(&f->created);
-	}
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		rte_prefetch0(&t->entry[load(&b->number[i])]);
 }
 
 static void search_bucket(struct search *s, const struct bucket *b)
@@ -70,7 +66,8 @@ void flow_insert_seek(const struct flow_table *t, const struct flow_pkt *p)
 {
 	prefetch_entries(t, flow_first_bucket(t, p->hash));
 	prefetch_entries(t, flow_second_bucket(t, p->hash));
-	flow_sources_prefetch(&t->sources, &p->key.addr[p->dir]);
+	if (load(&t->source_limit) != 0)
+		flow_sources_prefetch(&t->sources, &p->key.addr[p->dir]);
 }
 
 // The buckets of the newcomer come first, so that they do not overflow while others are empty.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An entry of the flow table: both directions of a flow, and the decisions made for each.
 //
-// Line 0 says whose it is and in what state; it is written when that changes. Lines 1 and 2 belong
+// Line 0 says whose it is and in what state, all that the search for a flow to evict reads of one
+// that is not established; it is written when that changes. Lines 1 and 2 belong
 // to one direction each and are written by the worker where that direction arrives; the worker of
 // the other one reads them. Nothing is locked: the state is one word, changed by compare-and-swap,
 // and everything else has one writer as long as a direction stays with its worker. Should packets
@@ -14,7 +15,6 @@
 
 #include "flow_pkt.h"
 
-struct sa_in;
 struct sa_out;
 struct nexthop;
 
@@ -41,10 +41,11 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_STATE_MASK 0xffu
 #define FLOW_INITIATOR  (1u << 8)  // the direction that began
 #define FLOW_REPLIED    (1u << 9)  // the other direction has sent
-#define FLOW_COUNTED    (1u << 10) // counts against the limit of its source
+#define FLOW_COUNTED    (1u << 10) // counts as not established
 #define FLOW_PICKED_UP  (1u << 11) // was under way when it was first seen
 #define FLOW_RESET      (1u << 12)
 #define FLOW_DEAD       (1u << 13) // out of the table
+#define FLOW_OF_SOURCE  (1u << 14) // counts against the limit of its source while FLOW_COUNTED
 // Of TCP, by direction: its sequence numbers are known; it has acknowledged the other's; its FIN
 // was seen; that FIN was acknowledged.
 #define FLOW_SYN(dir)       (1u << (16 + (dir)))
@@ -76,6 +77,7 @@ struct flow_dir {
 	_Atomic uint32_t max_ack;    // highest acknowledgement sent
 	_Atomic uint32_t max_window; // widest window offered, scaled
 	_Atomic uint32_t seen;       // when the last packet came, ms
+	_Atomic uint32_t arrival;    // of the decision
 	_Atomic uint64_t packets;
 	_Atomic uint64_t octets; // of IP packets
 };
@@ -90,20 +92,25 @@ struct flow_syn {
 	_Atomic bool valid;
 };
 
+// Entries that are not in use move between workers and the pool in chains of this length.
+#define FLOW_CHAIN 32
+
 struct flow {
 	struct flow_key key;
-	_Atomic(const struct sa_in *) sa_in[2];
 	_Atomic uint32_t word;
-	_Atomic uint8_t scale[2];   // shift of the direction's windows
-	_Atomic uint8_t verdict[2]; // the datapath's own
-	struct flow_dir dir[2];
-	// Seldom looked at.
 	uint32_t hash;            // of the key
 	uint32_t holder;          // that has it: flow_holder.h
 	_Atomic uint32_t created; // ms
-	_Atomic uint32_t isn[2];  // initial sequence numbers
+	_Atomic uint8_t scale[2]; // shift of the direction's windows
+	union {
+		struct flow_dir dir[2];
+		uint32_t chain[FLOW_CHAIN]; // of a chain's first entry: numbers of all, its own
+					    // first
+	};
+	// Seldom looked at.
+	_Atomic uint32_t isn[2]; // initial sequence numbers
 	struct flow_syn syn[2];
-	uint32_t next; // in a list of entries that are not in use
+	uint32_t next, ahead; // in a list of removed entries: the next one, and one farther on
 	_Atomic uint32_t next_chain;
 } __rte_cache_aligned;
 
@@ -115,8 +122,7 @@ struct flow_decision {
 	union flow_deciders by;
 	struct sa_out *sa_out;         // the SA that protects them; NULL: they go in clear
 	const struct nexthop *nexthop; // of those that do; else it is not kept
-	const struct sa_in *sa_in;     // the SA that they come out of; NULL: they come in clear
-	uint8_t verdict;
+	uint32_t arrival;              // by what they come: the datapath's own
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
@@ -149,8 +155,7 @@ static inline bool flow_decision_get(
 	// Acquire keeps the second look at the mark behind them.
 	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
 	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
-	d->sa_in = atomic_load_explicit(&f->sa_in[dir], memory_order_acquire);
-	d->verdict = atomic_load_explicit(&f->verdict[dir], memory_order_acquire);
+	d->arrival = atomic_load_explicit(&fd->arrival, memory_order_acquire);
 	d->sa_out = NULL;
 	d->nexthop = NULL;
 	if ((egress & FLOW_PROTECT) != 0)
@@ -177,8 +182,7 @@ static inline void flow_decision_set(
 	// Release keeps them behind the mark.
 	atomic_store_explicit(&fd->by, d->by.all, memory_order_release);
 	atomic_store_explicit(&fd->egress, egress, memory_order_release);
-	atomic_store_explicit(&f->sa_in[dir], d->sa_in, memory_order_release);
-	atomic_store_explicit(&f->verdict[dir], d->verdict, memory_order_release);
+	atomic_store_explicit(&fd->arrival, d->arrival, memory_order_release);
 	if (!atomic_compare_exchange_strong_explicit(&fd->mark, &deciding,
 		    flow_mark_next(deciding, generation), memory_order_release,
 		    memory_order_relaxed)) // forgotten before it was there

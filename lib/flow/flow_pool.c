@@ -36,25 +36,47 @@ static uint32_t pop(struct flow_table *t)
 	return POOL_FIRST(pool);
 }
 
-static void push_chain(struct flow_table *t, const uint32_t number[CHAIN])
+static void push_chain(struct flow_table *t, const uint32_t number[FLOW_CHAIN])
 {
-	for (unsigned int i = 0; i < CHAIN; i++)
-		t->entry[number[i]].next = i + 1 < CHAIN ? number[i + 1] : 0;
+	memcpy(t->entry[number[0]].chain, number, FLOW_CHAIN * sizeof(number[0]));
 	push(t, number[0]);
+}
+
+static void take_chain(struct flow_table *t, struct flow_worker *w)
+{
+	uint32_t first = pop(t);
+
+	if (first == 0)
+		return;
+	memcpy(w->free, t->entry[first].chain, sizeof(t->entry[first].chain));
+	w->n_free = FLOW_CHAIN;
+}
+
+// An entry is written as a whole.
+static void prefetch_entry(const struct flow *f)
+{
+	for (size_t i = 0; i < sizeof(*f); i += RTE_CACHE_LINE_SIZE)
+		__builtin_prefetch((const char *)f + i, 1);
 }
 
 uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w)
 {
+	uint32_t number;
+
 	if (w->n_free == 0)
-		for (uint32_t e = pop(t); e != 0; e = t->entry[e].next)
-			w->free[w->n_free++] = e;
-	return w->n_free > 0 ? w->free[--w->n_free] : 0;
+		take_chain(t, w);
+	if (w->n_free == 0)
+		return 0;
+	number = w->free[--w->n_free];
+	if (w->n_free > 0)
+		prefetch_entry(&t->entry[w->free[w->n_free - 1]]);
+	return number;
 }
 
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number)
 {
 	if (w->n_free == STORE) {
-		w->n_free -= CHAIN;
+		w->n_free -= FLOW_CHAIN;
 		push_chain(t, &w->free[w->n_free]);
 	}
 	w->free[w->n_free++] = number;
@@ -65,10 +87,10 @@ bool flow_pool_fill(struct flow_table *t, uint32_t n)
 	uint32_t from = load(&t->n_filled), to = RTE_MIN(from + n, t->n_entries);
 
 	// The last chain first, so that entries are used in their order in memory.
-	for (uint32_t e = to; e > from; e -= CHAIN) {
-		uint32_t number[CHAIN];
+	for (uint32_t e = to; e > from; e -= FLOW_CHAIN) {
+		uint32_t number[FLOW_CHAIN];
 
-		for (uint32_t i = 0; i < CHAIN; i++)
+		for (uint32_t i = 0; i < FLOW_CHAIN; i++)
 			number[i] = e - i;
 		push_chain(t, number);
 	}
@@ -80,13 +102,18 @@ uint32_t flow_pool_free(const struct flow_table *t)
 {
 	int32_t chains = (int32_t)atomic_load_explicit(&t->pool_chains, memory_order_relaxed);
 
-	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * CHAIN : 0;
+	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * FLOW_CHAIN : 0;
 }
 
 void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f)
 {
+	uint32_t number = flow_number(t, f);
+	uint32_t *recent = &w->recent[w->n_recent++ % REMOVED_AHEAD];
+
 	f->next = w->removed;
-	w->removed = flow_number(t, f);
+	f->ahead = *recent;
+	*recent = number;
+	w->removed = number;
 }
 
 // Whether all workers have passed on since the token was drawn. One asks at a time: DPDK's answer
@@ -110,11 +137,14 @@ void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w)
 		return;
 	for (uint32_t e = w->waiting, next; e != 0; e = next) {
 		next = t->entry[e].next;
+		__builtin_prefetch(&t->entry[t->entry[e].ahead].word, 1);
+		__builtin_prefetch(&t->entry[t->entry[e].ahead].next);
 		atomic_store_explicit(&t->entry[e].word, FLOW_FREE, memory_order_relaxed);
 		flow_pool_give(t, w, e);
 	}
 	w->waiting = w->removed;
 	w->removed = 0;
+	memset(w->recent, 0, sizeof(w->recent));
 	if (w->waiting != 0)
 		w->token = rte_rcu_qsbr_start(t->qsbr);
 }

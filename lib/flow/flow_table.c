@@ -24,10 +24,11 @@ struct layout {
 static struct layout layout_of(const struct flow_params *p)
 {
 	// Of a holder that has all of the capacity, so much is left to others.
-	uint32_t capacity = RTE_ALIGN_CEIL(p->capacity + p->capacity / FLOW_HOLDER_SHARE, CHAIN);
+	uint32_t capacity =
+		RTE_ALIGN_CEIL(p->capacity + p->capacity / FLOW_HOLDER_SHARE, FLOW_CHAIN);
 	struct layout l = {
 		// Workers may have taken a chain each when the pool becomes low.
-		.n_buckets = (capacity + (STORE + CHAIN) * p->workers) / BUCKET_MEAN,
+		.n_buckets = (capacity + (STORE + FLOW_CHAIN) * p->workers) / BUCKET_MEAN,
 		.n_entries = capacity + (SPARE + STORE) * p->workers,
 	};
 
@@ -100,7 +101,7 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	t->n_buckets = l.n_buckets;
 	t->n_entries = l.n_entries;
 	t->n_workers = p->workers;
-	t->reserve = SPARE / CHAIN * p->workers;
+	t->reserve = SPARE / FLOW_CHAIN * p->workers;
 	t->unestablished_max = p->capacity / FLOW_HOLDER_SHARE;
 	t->qsbr = p->qsbr;
 	t->reader = p->reader;
@@ -325,7 +326,6 @@ static void entry_init(
 	struct flow *f, const struct flow_pkt *p, uint32_t hash, uint32_t holder, uint32_t now)
 {
 	f->key = p->key;
-	memset(f->sa_in, 0, sizeof(f->sa_in));
 	memset(f->scale, 0, sizeof(f->scale));
 	memset(f->dir, 0, sizeof(f->dir));
 	memset(f->syn, 0, sizeof(f->syn));
@@ -356,12 +356,15 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 {
 	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_DEAD, memory_order_acq_rel);
 	uint32_t tag = tag_of(f->hash), number = flow_number(t, f);
+	uint64_t held = FLOW_HELD;
 
 	if ((word & FLOW_DEAD) != 0)
 		return false;
-	if ((word & FLOW_COUNTED) != 0)
-		flow_unestablished_subtract(t, f, word);
-	flow_holder_subtract(&t->holders, f->holder, FLOW_HELD);
+	if ((word & FLOW_COUNTED) != 0) {
+		flow_source_subtract(t, f, word);
+		held += FLOW_UNESTABLISHED;
+	}
+	flow_holder_subtract(&t->holders, f->holder, held);
 	if (!bucket_clear(flow_first_bucket(t, f->hash), tag, number))
 		bucket_clear(flow_second_bucket(t, f->hash), tag, number);
 	flow_pool_retire(t, w, f);
@@ -396,6 +399,9 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
 		return refuse(w, DROP_FLOW_SOURCE_LIMIT);
 
+	if (limit != 0)
+		word |= FLOW_OF_SOURCE;
+
 	uint32_t hash = hash_of(t, &p->key);
 
 	if (!may_grow(t, holder) && !flow_evict(t, w, hash, holder, now))
@@ -407,15 +413,15 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	if (number == 0)
 		return refuse(w, DROP_FLOW_TABLE_FULL);
 	entry_init(f, p, hash, holder, now);
-	flow_unestablished_add(t, f, word);
-	flow_holder_add(&t->holders, holder, FLOW_HELD);
+	flow_source_add(t, f, word);
+	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	*flow = link_entry(t, f, word | FLOW_COUNTED);
 	if (*flow == f) {
 		count(&w->counters.created);
 		return DROP_NONE;
 	}
-	flow_unestablished_subtract(t, f, word);
-	flow_holder_subtract(&t->holders, holder, FLOW_HELD);
+	flow_source_subtract(t, f, word);
+	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	flow_pool_give(t, w, number); // it was never visible
 	return *flow != NULL ? DROP_NONE : refuse(w, DROP_FLOW_TABLE_FULL);
 }

@@ -19,10 +19,9 @@ struct bucket {
 
 static_assert(sizeof(struct bucket) == 64, "one cache line");
 
-// Entries move between workers and the pool in chains of this length.
-#define CHAIN 32
+#define STORE (2 * FLOW_CHAIN) // entries that a worker keeps
 
-#define STORE (2 * CHAIN) // entries that a worker keeps
+#define REMOVED_AHEAD 8 // entries of a list of removed ones, the distance of flow.ahead
 
 // Entries beyond the capacity, for each worker: those that wait until all workers have passed on.
 #define SPARE 1024
@@ -31,7 +30,9 @@ struct flow_worker {
 	uint32_t n_free;
 	uint32_t free[STORE]; // numbers of entries
 	// Removed entries: first those of this grace period, then those that wait for the next.
-	uint32_t waiting, removed; // first of each list, linked by next
+	uint32_t waiting, removed;      // first of each list, linked by next
+	uint32_t recent[REMOVED_AHEAD]; // that were removed last, in turn; 0: none in this list
+	uint32_t n_recent;
 	uint64_t token;
 	uint32_t first, end; // its part of the table: numbers of entries
 	uint32_t cursor;     // in its part: what flow_tick() looks at next
@@ -140,17 +141,17 @@ static inline struct ip_addr *flow_source(struct flow *f, uint32_t word)
 	return &f->key.addr[flow_word_initiator(word)];
 }
 
-// A flow begins, or ceases, to count as not established.
-static inline void flow_unestablished_add(struct flow_table *t, struct flow *f, uint32_t word)
+// The source of a flow has one more, or one fewer, that is not established.
+static inline void flow_source_add(struct flow_table *t, struct flow *f, uint32_t word)
 {
-	flow_sources_add(&t->sources, flow_source(f, word));
-	flow_holder_add(&t->holders, f->holder, FLOW_UNESTABLISHED);
+	if ((word & FLOW_OF_SOURCE) != 0)
+		flow_sources_add(&t->sources, flow_source(f, word));
 }
 
-static inline void flow_unestablished_subtract(struct flow_table *t, struct flow *f, uint32_t word)
+static inline void flow_source_subtract(struct flow_table *t, struct flow *f, uint32_t word)
 {
-	flow_sources_subtract(&t->sources, flow_source(f, word));
-	flow_holder_subtract(&t->holders, f->holder, FLOW_UNESTABLISHED);
+	if ((word & FLOW_OF_SOURCE) != 0)
+		flow_sources_subtract(&t->sources, flow_source(f, word));
 }
 
 // The parts, in the order of the files.

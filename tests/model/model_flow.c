@@ -147,7 +147,7 @@ static void decide(uint32_t generation, bool clear)
 	uint32_t value = 2 * generation + clear;
 	void *all = (void *)(uintptr_t)(64 * value);
 	const struct flow_decision d = {
-		{.all = value}, clear ? NULL : all, clear ? all : NULL, all, (uint8_t)value};
+		{.all = value}, clear ? NULL : all, clear ? all : NULL, value};
 
 	flow_decision_set(&model->flow, CLIENT, generation, &d);
 }
@@ -160,8 +160,7 @@ static void read_decision(uint32_t generation)
 	if (!flow_decision_get(&model->flow, CLIENT, generation, &d))
 		return;
 	all = 64 * d.by.all;
-	explore_assert(
-		d.by.all / 2 == generation && d.verdict == d.by.all && (uintptr_t)d.sa_in == all);
+	explore_assert(d.by.all / 2 == generation && d.arrival == d.by.all);
 	explore_assert((uintptr_t)d.sa_out == (d.by.all % 2 == 0 ? all : 0));
 	explore_assert((uintptr_t)d.nexthop == (d.by.all % 2 == 0 ? 0 : all));
 }
@@ -241,7 +240,7 @@ void model_setup(unsigned int scenario)
 	model->bucket.tag[0] = 1;
 	model->bucket.number[0] = 1;
 	first = packet(s->before[0], s->proto);
-	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED;
+	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
 	flow_sources_add(&table->sources, &model->flow.key.addr[CLIENT]);
 	for (unsigned int i = 0; s->before[i] != NOTHING; i++)
 		act(s->before[i], s->proto, &learnt);

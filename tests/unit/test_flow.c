@@ -69,7 +69,7 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {{{1, 6, 7}}, (void *)64, NULL, (void *)4, 5}, out = {0};
+	struct flow_decision in = {{{1, 6, 7}}, (void *)64, NULL, 5}, out = {0};
 	struct flow *f;
 	struct flows s;
 
@@ -80,7 +80,8 @@ static void test_decision(void **state)
 	assert_false(flow_decision_get(f, 0, 1, &out));
 	flow_decision_set(f, 0, 1, &in);
 	assert_true(flow_decision_get(f, 0, 1, &out));
-	assert_memory_equal(&in, &out, offsetof(struct flow_decision, verdict) + 1);
+	assert_memory_equal(
+		&in, &out, offsetof(struct flow_decision, arrival) + sizeof(in.arrival));
 	assert_false(flow_decision_get(f, 1, 1, &out));
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
@@ -90,7 +91,8 @@ static void test_decision(void **state)
 	in.nexthop = (void *)32;
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
-	assert_memory_equal(&in, &out, offsetof(struct flow_decision, verdict) + 1);
+	assert_memory_equal(
+		&in, &out, offsetof(struct flow_decision, arrival) + sizeof(in.arrival));
 	in.sa_out = (void *)64; // its path has the next hop
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
@@ -204,7 +206,7 @@ static void test_list(void **state)
 {
 	static struct flow_view v[500];
 	struct flow_filter any = {0}, filter = {0};
-	struct flow_decision d = {.sa_out = (void *)0x1234, .sa_in = (void *)0x5678};
+	struct flow_decision d = {.sa_out = (void *)0x1234, .arrival = 0x5678};
 	struct flow_pkt p;
 	struct flow *f;
 	struct flows s;
@@ -237,11 +239,15 @@ static void test_list(void **state)
 	assert_int_equal(v[0].generation[!p.dir], 0);
 	assert_ptr_equal(v[0].decision[p.dir].sa_out, d.sa_out);
 
-	filter = (struct flow_filter){.sa = (void *)0x5678, .generation = 3};
+	filter = (struct flow_filter){.arrival = 0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
 	filter.generation = 4; // another SA, where that one was
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
-	filter = (struct flow_filter){.sa = (void *)0x9999, .generation = 3};
+	filter = (struct flow_filter){.arrival = 0x9999, .generation = 3};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
+	filter = (struct flow_filter){.sa_out = (void *)0x1234, .generation = 3};
+	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
+	filter.sa_out = (void *)0x4321;
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
 	filter = (struct flow_filter){.port = RTE_BE16(80)};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);

@@ -280,6 +280,34 @@ static void test_source_limit(void **state)
 	flows_fini(&s);
 }
 
+// Flows that began while there was no limit do not count, nor does their end.
+static void test_source_limit_set_later(void **state)
+{
+	struct flow_config config;
+	struct flow *f;
+	struct flows s;
+	struct flow_pkt p;
+
+	(void)state;
+	flow_config_init(&config);
+	flows_init(&s, 10000, 1, &config);
+	for (uint16_t i = 0; i < 20; i++)
+		flows_pass_to(&s, pkt_udp(HOST_A, i, HOST_B, 53), 0, FLOW_UDP_NEW, FLOW_CT_NEW);
+	config.source_limit = 10;
+	flow_table_configure(s.t, &config);
+	for (uint16_t i = 100; i < 105; i++)
+		flows_pass_to(
+			&s, pkt_udp(HOST_A, i, HOST_B, 53), 20 * 1000, FLOW_UDP_NEW, FLOW_CT_NEW);
+	flows_round(&s, 31 * 1000); // the first 20 have timed out
+	assert_int_equal(flow_count(s.t), 5);
+	for (uint16_t i = 200; i < 206; i++) {
+		p = pkt_udp(HOST_A, i, HOST_B, 53);
+		assert_int_equal(flows_pass(&s, 0, &p, 31 * 1000, &f),
+			i < 205 ? DROP_NONE : DROP_FLOW_SOURCE_LIMIT);
+	}
+	flows_fini(&s);
+}
+
 // Half-open TCP counts until its handshake is complete, refused TCP until it is gone, and what is
 // opened again counts again.
 static void test_source_limit_tcp(void **state)
@@ -332,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_two_buckets),
 		cmocka_unit_test(test_closing_makes_room),
 		cmocka_unit_test(test_source_limit),
+		cmocka_unit_test(test_source_limit_set_later),
 		cmocka_unit_test(test_source_limit_tcp),
 	};
 
