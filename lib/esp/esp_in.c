@@ -7,6 +7,7 @@
 #include <rte_ip.h>
 
 #include "ecn.h"
+#include "esp_padding.h"
 #include "esp_transport.h"
 #include "ipv4.h"
 #include "ipv6.h"
@@ -35,36 +36,6 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 		.text_len = (uint16_t)(len - around),
 	};
 	return replay_check(&sa->replay, op->seq) ? DROP_NONE : DROP_REPLAY;
-}
-
-#define PADDING_USUAL 16u // octets: more than a cipher's block needs
-
-static bool long_padding_ok(const uint8_t *pad, uint8_t pad_len)
-{
-	uint8_t wrong = 0;
-
-	for (unsigned int i = 0; i < pad_len; i++)
-		wrong |= (uint8_t)(pad[i] ^ (i + 1));
-	return wrong == 0;
-}
-
-// Whether the octets in front of the trailer are 1, 2, 3, ... (RFC 4303 2.4). The usual few are
-// looked at in two pieces that end with them; what else is in those does not count. Headers in
-// front of the text make room for that.
-static bool padding_ok(const uint8_t *pad, uint8_t pad_len)
-{
-	static const uint8_t right[2 * PADDING_USUAL] = {
-		[PADDING_USUAL] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-	static const uint8_t counts[2 * PADDING_USUAL] = {
-		[PADDING_USUAL... 2 * PADDING_USUAL - 1] = UINT8_MAX};
-	uint64_t seen[2], expected[2], mask[2];
-
-	if (unlikely(pad_len > PADDING_USUAL))
-		return long_padding_ok(pad, pad_len);
-	memcpy(seen, pad + pad_len - PADDING_USUAL, PADDING_USUAL);
-	memcpy(expected, right + pad_len, PADDING_USUAL);
-	memcpy(mask, counts + pad_len, PADDING_USUAL);
-	return (((seen[0] ^ expected[0]) & mask[0]) | ((seen[1] ^ expected[1]) & mask[1])) == 0;
 }
 
 // Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7).
@@ -170,11 +141,9 @@ enum drop esp_in_finish(
 	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + sa->sa.iv_len;
 	const struct rte_esp_tail *tail =
 		(const struct rte_esp_tail *)(text + op->text_len - sizeof(*tail));
-	uint16_t room = (uint16_t)(op->text_len - sizeof(*tail));
-	uint16_t inner_len = (uint16_t)(room - tail->pad_len);
+	uint16_t inner_len = (uint16_t)(op->text_len - sizeof(*tail) - tail->pad_len);
 
-	if (unlikely(tail->pad_len > room ||
-		     !padding_ok(text + room - tail->pad_len, tail->pad_len)))
+	if (unlikely(!padding_ok(text, op->text_len)))
 		return DROP_PADDING;
 
 	enum drop d =
