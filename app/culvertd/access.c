@@ -38,7 +38,7 @@ static int open_parent(const char *folder)
 	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
 	if (stat(parent, &st) < 0)
 		return -1;
-	return chmod(parent, (st.st_mode & 07777) | 0111);
+	return (st.st_mode & 0111) == 0111 ? 0 : chmod(parent, (st.st_mode & 07777) | 0111);
 }
 
 // A folder has one group. With two, everybody may pass it: what is in it has modes of its own.
@@ -71,6 +71,12 @@ int access_open(const struct conf *conf)
 	if ((conf->control_group != NULL && control == NO_GROUP) ||
 		(conf->show_group != NULL && show == NO_GROUP))
 		return -EIO;
+	// As another user the daemon answers dpdk-dumpcap through sockets in its folder.
+	if (conf->capture && conf->user != NULL && open_parent(folder) < 0) {
+		log_error(
+			"%s: cannot be opened for user, with capture: %s", folder, strerror(errno));
+		return -EIO;
+	}
 	if (control == NO_GROUP && show == NO_GROUP)
 		return 0;
 	if (open_parent(folder) == 0 && open_folder(folder, control, show) == 0 &&

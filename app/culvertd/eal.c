@@ -310,7 +310,7 @@ int eal_share(const struct conf *conf)
 	// The user of the daemon is to answer through sockets that root makes; nobody else gets to
 	// them, whatever their mode is.
 	log_info("capture: packets can be read by root with \"%sdpdk-dumpcap -p "
-		 "--file-prefix=culvert-%s -i '*' -w FILE\"",
+		 "--file-prefix=culvert-%s -i DEVICE -w FILE\"",
 		conf->user != NULL ? "umask 0; " : "", conf->instance);
 	return 0;
 }
