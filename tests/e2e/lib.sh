@@ -64,10 +64,19 @@ replies_reach()
 	[[ $(replies "$1") -ge $2 ]]
 }
 
-# GATEWAY NAME: the number of the daemon's thread that is called so. Others may end in between.
+# What DPDK calls a worker's thread, without its number: the second since version 23.11.
+worker_thread='(rte-worker-|dpdk-worker)'
+
+# GATEWAY NAME: the number of the daemon's thread whose name matches. Others may end in between.
 thread_of()
 {
-	{ grep -slx -- "$2" "/proc/${lab_pid[$1]}"/task/*/comm || true; } | cut -d / -f 5
+	{ grep -slxE -- "$2" "/proc/${lab_pid[$1]}"/task/*/comm || true; } | cut -d / -f 5
+}
+
+# GATEWAY LCORE: the same of a worker.
+worker_of()
+{
+	thread_of "$1" "$worker_thread$2"
 }
 
 # GATEWAY...: the end of a test: every packet is accounted for, and the daemons stop with status 0.
