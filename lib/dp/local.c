@@ -348,7 +348,7 @@ static bool is_ping(const struct pkt *p)
 
 	ip_view_read(&v, pkt_ip(p));
 	return v.has_icmp_type &&
-	       v.icmp_type == (pkt_is_v4(p) ? RTE_IP_ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
+	       v.icmp_type == (pkt_is_v4(p) ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
 }
 
 // Of IPv6, what a packet without extension headers carries.
