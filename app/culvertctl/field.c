@@ -12,9 +12,10 @@ static const struct field {
 	enum type type;
 	enum role role;
 } fields[] = {
-#define FIELD(list, name, type, role, metric) {#list, #name, type, role},
+#define LIST(list, view, help)
+#define FIELD(list, name, type, role, value, metric) {#list, #name, type, role},
+#define METRIC(list, metric)
 #include "field.def"
-#undef FIELD
 };
 
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))

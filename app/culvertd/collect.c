@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#define HEAP          4    // its number in the list of memory, the last
 #define NEIGH_AT_ONCE 4096 // looked at: the table is stepped through from its start each time
 
-bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i)
+bool collect_port(void *view, const struct gateway *g, unsigned int i)
 {
+	struct port_view *v = view;
 	struct rte_eth_stats stats = {0};
 	struct rte_eth_link link = {0};
 
@@ -23,8 +27,10 @@ bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i)
 	if (rte_eth_link_get_nowait(p->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
-		.mac = p->mac,
-		.unprotected = p->conf->unprotected,
+		.side = p->conf->unprotected ? "unprotected" : "protected",
+		.link = p->link_up ? "up" : "down",
+		.conf = &g->conf->ports[i],
+		.port = &g->snapshot->port[i],
 		.up = p->link_up,
 		.link_changes = p->link_changes,
 		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
@@ -41,11 +47,13 @@ bool collect_port(struct port_view *v, const struct gateway *g, unsigned int i)
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
 	snprintf(v->driver, sizeof(v->driver), "%s", p->driver);
+	rte_ether_format_addr(v->mac, sizeof(v->mac), &p->mac);
 	return true;
 }
 
-bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int i)
+bool collect_worker(void *view, const struct gateway *g, unsigned int i)
 {
+	struct worker_view *v = view;
 	if (i >= g->conf->n_workers)
 		return false;
 
@@ -58,6 +66,7 @@ bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int
 		.cpu = g->conf->worker_cpus[i],
 		.queues = l->n_rx,
 		.idle = idle_name(&l->idle),
+		.state = g->health.worker[i].stalled ? "stalled" : "running",
 		.stalled = g->health.worker[i].stalled,
 		.stalls = g->health.worker[i].stalls,
 		.longest_round_us = l->longest_round / (rte_get_tsc_hz() / 1000000),
@@ -70,8 +79,9 @@ bool collect_worker(struct worker_view *v, const struct gateway *g, unsigned int
 	return true;
 }
 
-bool collect_queue(struct queue_view *v, const struct gateway *g, unsigned int i)
+bool collect_queue(void *view, const struct gateway *g, unsigned int i)
 {
+	struct queue_view *v = view;
 	unsigned int w = 0;
 
 	while (w < g->conf->n_workers && i >= g->loops[w]->n_rx)
@@ -89,11 +99,12 @@ bool collect_queue(struct queue_view *v, const struct gateway *g, unsigned int i
 	return true;
 }
 
-bool collect_stage(struct stage_view *v, const struct gateway *g, unsigned int i)
+bool collect_stage(void *view, const struct gateway *g, unsigned int i)
 {
+	struct stage_view *v = view;
 	if (i >= STAGE_COUNT)
 		return false;
-	*v = (struct stage_view){.stage = &stage_info[i]};
+	*v = (struct stage_view){.name = stage_info[i].name, .help = stage_info[i].help};
 	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
 		const struct stage_counters *c = &g->loops[w]->worker->stages.stage[i];
 
@@ -101,6 +112,10 @@ bool collect_stage(struct stage_view *v, const struct gateway *g, unsigned int i
 		v->counters.packets += c->packets;
 		v->counters.cycles += c->cycles;
 	}
+	if (v->counters.calls > 0)
+		v->packets_per_call = v->counters.packets / v->counters.calls;
+	if (v->counters.packets > 0)
+		v->cycles_per_packet = v->counters.cycles / v->counters.packets;
 	return true;
 }
 
@@ -109,20 +124,20 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 	const struct sa_peer peer = collect_peer(sa, out);
 
 	*v = (struct sa_view){
-		.out = out,
-		.spi = sa->spi,
+		.direction = out ? "out" : "in",
+		.mode = sa->mode == SA_TRANSPORT ? "transport" : "tunnel",
 		.local = sa->local,
 		.local_port = rte_be_to_cpu_16(sa->udp_port),
 		.remote = peer.addr,
 		.remote_port = rte_be_to_cpu_16(peer.port),
-		.cipher = sa->cipher,
-		.auth = sa->auth,
+		.cipher = sa->cipher->name,
+		.auth = sa->auth->name,
 		.engine = crypto_session_engine(sa->session),
-		.transport = sa->mode == SA_TRANSPORT,
 		.esn = sa->esn,
 		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};
 	snprintf(v->name, sizeof(v->name), "%s", sa->name);
+	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
 	for (unsigned int w = 0; w < sa->n_workers; w++) {
 		const struct sa_counters *c = &sa->counters[w];
 
@@ -152,8 +167,9 @@ struct sa_peer collect_peer(const struct sa *sa, bool out)
 	return heard != NULL ? *heard : (struct sa_peer){.addr = sa->remote};
 }
 
-bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
+bool collect_sa(void *view, const struct gateway *g, unsigned int i)
 {
+	struct sa_view *v = view;
 	const struct snapshot *s = g->snapshot;
 	uint64_t now_ms = gateway_now_ms();
 
@@ -182,8 +198,9 @@ bool collect_sa(struct sa_view *v, const struct gateway *g, unsigned int i)
 	return false;
 }
 
-bool collect_tunnel(struct tunnel_view *v, const struct gateway *g, unsigned int i)
+bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 {
+	struct tunnel_view *v = view;
 	uint64_t now_ms = gateway_now_ms();
 
 	if (i >= g->tunnels.n)
@@ -192,65 +209,98 @@ bool collect_tunnel(struct tunnel_view *v, const struct gateway *g, unsigned int
 	const struct tunnel *t = &g->tunnels.item[i];
 	const struct tunnel_life *l = &t->life;
 	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
+	const struct ip_addr *probe = &g->conf->policies[t->policy].probe_addr;
 
 	*v = (struct tunnel_view){
-		.policy = t->policy,
-		.probe = g->conf->policies[t->policy].probe_addr,
+		.policy = p,
+		.probe = "-",
 		.probes = t->probes,
 		.peer = collect_peer(&p->out->sa, true).addr,
-		.state = l->state,
+		.state = tunnel_state_names[l->state],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
 	};
 	v->is[l->state] = 1;
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.name);
+	if (!ip_addr_is_none(probe))
+		ip_addr_format(v->probe, probe);
 	return true;
 }
 
-// Adds what number i of a list has decided, over all workers, and in snapshots that are gone.
-static void add_decided(struct asked_view *v, const struct gateway *g,
-	const struct decided before[], struct decided *const by_worker[], unsigned int i)
+// What number i of a list has decided, over all workers, and in snapshots that are gone.
+static struct decided decided_sum(const struct gateway *g, const struct decided before[],
+	struct decided *const by_worker[], unsigned int i)
 {
-	v->asked = before[i].asked;
-	v->packets = before[i].packets;
-	v->bytes = before[i].octets;
+	struct decided sum = before[i];
+
 	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
-		v->asked += by_worker[w][i].asked;
-		v->packets += by_worker[w][i].packets;
-		v->bytes += by_worker[w][i].octets;
+		sum.asked += by_worker[w][i].asked;
+		sum.packets += by_worker[w][i].packets;
+		sum.octets += by_worker[w][i].octets;
 	}
+	return sum;
 }
 
-bool collect_policy(struct asked_view *v, const struct gateway *g, unsigned int i)
+bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 {
 	static const char *const action[] = {
 		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
 	const struct snapshot *s = g->snapshot;
+	struct policy_view *v = view;
 
 	if (i >= spd_count(s->spd))
 		return false;
-	snprintf(v->name, sizeof(v->name), "%s", spd_at(s->spd, i)->name);
-	v->action = action[spd_at(s->spd, i)->action];
-	add_decided(v, g, s->policy_before, s->policy_decided, i);
+
+	const struct spd_policy *p = spd_at(s->spd, i);
+
+	*v = (struct policy_view){
+		.action = action[p->action],
+		.out = p->out != NULL ? p->out->sa.name : "",
+		.policy = p,
+		.did = decided_sum(g, s->policy_before, s->policy_decided, i),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	return true;
 }
 
-bool collect_rule(struct asked_view *v, const struct gateway *g, unsigned int i)
+static const char *rule_port(const struct snapshot *s, uint32_t port)
+{
+	return port == RULE_ANY ? "any" : s->port[port].name;
+}
+
+bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 {
 	static const char *const action[] = {
 		[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject"};
 	const struct snapshot *s = g->snapshot;
+	struct rule_view *v = view;
 
 	if (i >= rule_set_count(s->rules))
 		return false;
-	snprintf(v->name, sizeof(v->name), "%s", rule_set_at(s->rules, i)->name);
-	v->action = action[rule_set_at(s->rules, i)->action];
-	add_decided(v, g, s->rule_before, s->rule_decided, i);
+
+	const struct rule *r = rule_set_at(s->rules, i);
+	bool last = i + 1 == rule_set_count(s->rules);
+
+	*v = (struct rule_view){
+		.action = action[r->action],
+		.tunnel = last ? "" : g->conf->rules[i].tunnel,
+		.rule = *r,
+		.did = decided_sum(g, s->rule_before, s->rule_decided, i),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", r->name);
+	if (last) {
+		v->rule.states = 1u << RULE_NEW | 1u << RULE_ESTABLISHED | 1u << RULE_RELATED;
+		v->rule.proto = RULE_PROTO_ANY;
+		v->rule.source_port.max = v->rule.destination_port.max = ACL_PORT_OPAQUE;
+		v->rule.in = v->rule.out = RULE_ANY;
+	}
+	v->in = rule_port(s, v->rule.in);
+	v->out = rule_port(s, v->rule.out);
 	return true;
 }
 
-static struct memory_view heap_view(void)
+static struct rte_malloc_socket_stats heap_sum(void)
 {
 	struct rte_malloc_socket_stats sum = {0}, s;
 
@@ -259,15 +309,25 @@ static struct memory_view heap_view(void)
 			sum.heap_totalsz_bytes += s.heap_totalsz_bytes;
 			sum.heap_allocsz_bytes += s.heap_allocsz_bytes;
 		}
+	return sum;
+}
+
+static struct memory_view heap_view(void)
+{
+	const struct rte_malloc_socket_stats heap = heap_sum();
+
 	return (struct memory_view){"heap", "bytes of DPDK's memory", "memory.size",
-		sum.heap_allocsz_bytes, sum.heap_totalsz_bytes};
+		heap.heap_allocsz_bytes, heap.heap_totalsz_bytes, UINT64_MAX, UINT64_MAX};
 }
 
 static struct memory_view pool_view(
 	const struct rte_mempool *pool, const char *name, const char *what, const char *setting)
 {
-	return (struct memory_view){
-		name, what, setting, rte_mempool_in_use_count(pool), pool->size};
+	return (struct memory_view){.name = name,
+		.what = what,
+		.setting = setting,
+		.used = rte_mempool_in_use_count(pool),
+		.size = pool->size};
 }
 
 static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
@@ -298,7 +358,7 @@ static struct memory_view neighbour_view(const struct gateway *g)
 	return v;
 }
 
-bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int i)
+static bool memory_view_fill(struct memory_view *v, const struct gateway *g, unsigned int i)
 {
 	switch (i) {
 	case 0:
@@ -309,38 +369,125 @@ bool collect_memory(struct memory_view *v, const struct gateway *g, unsigned int
 			"cpus.workers");
 		return true;
 	case 2:
-		*v = (struct memory_view){"flows", "entries of the flow table", "flows.max",
-			flow_count(g->flows), g->conf->flows_max};
+		*v = (struct memory_view){.name = "flows",
+			.what = "entries of the flow table",
+			.setting = "flows.max",
+			.used = flow_count(g->flows),
+			.size = g->conf->flows_max};
 		return true;
 	case 3:
 		*v = neighbour_view(g);
-		return true;
-	case MEMORY_HEAP:
-		*v = heap_view();
 		return true;
 	default:
 		return false;
 	}
 }
 
-bool collect_total(struct total_view *v, const struct gateway *g, unsigned int i)
+bool collect_memory(void *view, const struct gateway *g, unsigned int i)
 {
+	struct memory_view *v = view;
+
+	if (memory_view_fill(v, g, i)) {
+		v->entries_used = v->used;
+		v->entries = v->size;
+		return true;
+	}
+	*v = heap_view();
+	return i == HEAP;
+}
+
+bool collect_total(void *view, const struct gateway *g, unsigned int i)
+{
+	const struct rte_malloc_socket_stats heap = heap_sum();
+	struct total_view *v = view;
+
 	if (i > 0)
 		return false;
 	*v = (struct total_view){
 		.counters = gateway_counters(g),
 		.held = gateway_held(g),
-		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
-		.generation = g->snapshot->generation,
 		.buffers = g->pool->size,
 		.buffers_in_use = rte_mempool_in_use_count(g->pool),
 		.buffers_free_min = g->health.buffers_free_min,
 		.flows = flow_count(g->flows),
 		.flows_max = g->conf->flows_max,
+		.heap_used = heap.heap_allocsz_bytes,
+		.heap_size = heap.heap_totalsz_bytes,
 	};
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(g->flows, &v->flow);
 	count_neighbours(v->neighbours, g);
-	v->neighbours_max = g->conf->neighbours_max;
+	return true;
+}
+
+bool collect_info(void *view, const struct gateway *g, unsigned int i)
+{
+	struct info_view *v = view;
+
+	*v = (struct info_view){
+		.instance = g->conf->instance,
+		.version = CULVERT_VERSION,
+		.config = g->conf_path,
+		.pid = (uint64_t)getpid(),
+		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
+		.generation = g->snapshot->generation,
+		.workers = g->conf->n_workers,
+	};
+	return i == 0;
+}
+
+bool collect_route(void *view, const struct gateway *g, unsigned int i)
+{
+	static const char *const kind[] = {
+		[NEXTHOP_CONNECTED] = "connected",
+		[NEXTHOP_GATEWAY] = "gateway",
+		[NEXTHOP_LOCAL] = "local",
+		[NEXTHOP_NOT_UNICAST] = "never",
+	};
+	const struct snapshot *s = g->snapshot;
+	struct route_view *v = view;
+
+	if (i >= route_count(s->routes))
+		return false;
+
+	const struct route *r = route_at(s->routes, i);
+	const struct nexthop *nh = &r->nexthop;
+
+	*v = (struct route_view){
+		.to = r->to,
+		.kind = kind[nh->kind],
+		.port = nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name,
+	};
+	if (nh->kind == NEXTHOP_GATEWAY)
+		ip_addr_format(v->via, &nh->gateway);
+	return true;
+}
+
+bool collect_neighbour(void *view, const struct gateway *g, unsigned int i)
+{
+	struct neighbour_view *v = view;
+	struct neigh_view n;
+
+	if (neigh_list(g->neigh, &n, 1, i, gateway_now_ms()) == 0)
+		return false;
+	*v = (struct neighbour_view){
+		.addr = n.addr,
+		.port = g->conf->ports[n.port].name,
+		.state = neigh_state_name(n.state),
+		.age_s = n.age_s,
+	};
+	if (!rte_is_zero_ether_addr(&n.mac))
+		rte_ether_format_addr(v->mac, sizeof(v->mac), &n.mac);
+	return true;
+}
+
+bool collect_drop(void *view, const struct gateway *g, unsigned int i)
+{
+	const enum drop d = (enum drop)(i + 1);
+	struct drop_view *v = view;
+
+	if (d >= DROP_COUNT)
+		return false;
+	*v = (struct drop_view){drop_info[d].name, drop_info[d].help, gateway_counters(g).drops[d]};
 	return true;
 }

@@ -46,74 +46,29 @@ void openmetrics_label(struct openmetrics_labels *l, const char *name, const cha
 	append(l, "\"");
 }
 
-static void head_write(FILE *out, const struct openmetrics_family *f)
+void openmetrics_head(
+	FILE *out, const char *name, enum openmetrics_type type, const char *unit, const char *help)
 {
 	static const char *const types[] = {"counter", "gauge", "info"};
 
-	fprintf(out, "# TYPE %s %s\n", f->name, types[f->type]);
-	if (f->unit != NULL)
-		fprintf(out, "# UNIT %s %s\n", f->name, f->unit);
-	fprintf(out, "# HELP %s %s\n", f->name, f->help);
+	fprintf(out, "# TYPE %s %s\n", name, types[type]);
+	if (unit != NULL)
+		fprintf(out, "# UNIT %s %s\n", name, unit);
+	fprintf(out, "# HELP %s %s\n", name, help);
 }
 
-static void sample_write(FILE *out, const struct openmetrics_family *f,
-	const struct openmetrics_labels *l, uint64_t value)
+void openmetrics_sample(FILE *out, const char *name, enum openmetrics_type type,
+	const struct openmetrics_labels *l, uint64_t value, double factor)
 {
 	static const char *const suffix[] = {"_total", "", "_info"};
 
-	fputs(f->name, out);
-	fputs(suffix[f->type], out);
+	fprintf(out, "%s%s", name, suffix[type]);
 	if (l->len > 0)
 		fprintf(out, "{%s}", l->text);
-	if (f->factor != 0)
-		fprintf(out, " %.15g\n", (double)value * f->factor);
+	if (factor != 0 && factor != 1)
+		fprintf(out, " %.15g\n", (double)value * factor);
 	else
 		fprintf(out, " %" PRIu64 "\n", value);
-}
-
-static void array_write(FILE *out, const struct openmetrics_family *f,
-	const struct openmetrics_labels *l, const uint64_t values[])
-{
-	for (unsigned int i = f->first; i < f->n; i++) {
-		struct openmetrics_labels all;
-
-		if (values[i] == OPENMETRICS_NONE || (values[i] == 0 && f->nonzero))
-			continue;
-		all.len = l->len;
-		memcpy(all.text, l->text, l->len + 1);
-		openmetrics_label(&all, f->label, f->label_value(i));
-		sample_write(out, f, &all, values[i]);
-	}
-}
-
-static void values_write(FILE *out, const struct openmetrics_list *list,
-	const struct openmetrics_family *f, const char *view)
-{
-	const uint64_t *value = (const uint64_t *)(view + f->offset);
-	struct openmetrics_labels l;
-
-	l.len = 0;
-	l.text[0] = '\0';
-	openmetrics_label(&l, list->common, list->common_value);
-	if (list->labels != NULL)
-		list->labels(&l, view);
-	if (f->labels != NULL)
-		f->labels(&l, view);
-	if (f->type == OPENMETRICS_INFO)
-		sample_write(out, f, &l, 1);
-	else if (f->label != NULL)
-		array_write(out, f, &l, value);
-	else if (*value != OPENMETRICS_NONE && (*value != 0 || !f->nonzero))
-		sample_write(out, f, &l, *value);
-}
-
-void openmetrics_write(FILE *out, const struct openmetrics_list *list)
-{
-	for (const struct openmetrics_family *f = list->families; f->name != NULL; f++) {
-		head_write(out, f);
-		for (size_t i = 0; i < list->n; i++)
-			values_write(out, list, f, (const char *)list->views + i * list->size);
-	}
 }
 
 void openmetrics_end(FILE *out)

@@ -1,63 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the metrics endpoint has to say, by what the telemetry socket says."""
+import os
+import sys
 import time
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "../unit"))
+import field_def  # pylint: disable=wrong-import-position
 
-def same(prefix, *members):
-    """Samples that are called like the members."""
-    return {prefix + member: member for member in members}
-
-
-# Lists of the telemetry socket: the labels of an item's samples, then the samples; each with the
-# member that it is.
-LISTS = {
-    "info": ({}, {"uptime_seconds": "uptime_s", "configuration_generation": "generation"}),
-    "totals": ({}, {
-        "received_packets": "rx", "originated_packets": "originated", "sent_packets": "tx",
-        "keepalives_received": "keepalives_in", "keepalives_originated": "keepalives_out",
-        "local_packets": "local", "held_packets": "held",
-        "icmp_errors_suppressed": "errors_suppressed",
-        **same("", "buffers_free_min", "flows", "flows_created", "flows_expired", "flows_evicted",
-               "flows_flushed", "flows_reopened")}),
-    "drops": ({"reason": "reason"}, {"dropped_packets": "packets"}),
-    "workers": ({"worker": "worker", "cpu": "cpu"}, {
-        "worker_received_packets": "rx", "worker_originated_packets": "originated",
-        "worker_sent_packets": "tx", "worker_local_packets": "local",
-        "worker_dropped_packets": "drops", "worker_held_packets": "held",
-        "worker_icmp_errors_suppressed": "errors_suppressed", "worker_stalled": "state",
-        "worker_busy_seconds": "busy_ms", "worker_idle_seconds": "idle_ms",
-        "worker_longest_round_seconds": "longest_round_us", "worker_receive_queues": "queues",
-        **same("worker_", "passes", "stalls")}),
-    "ports": ({"port": "name"}, {
-        "port_up": "link", "port_speed_bytes": "link_mbps", "port_mtu_bytes": "mtu",
-        "port_receive_queues": "rx_queues",
-        "port_received_packets": "rx_packets", "port_received_bytes": "rx_bytes",
-        "port_receive_missed_packets": "rx_missed", "port_receive_no_buffer": "rx_no_buffer",
-        "port_receive_errors": "rx_errors", "port_sent_packets": "tx_packets",
-        "port_sent_bytes": "tx_bytes", "port_send_errors": "tx_errors",
-        **same("port_", "link_changes")}),
-    "stages": ({"stage": "stage"}, same("stage_sampled_", "calls", "packets")),
-    "sas": ({"sa": "name", "direction": "direction"}, {
-        "sa_sequence_number": "sequence", "sa_replay_window_packets": "window",
-        "sa_last_seen_seconds": "last_seen_s", "sa_mtu_bytes": "mtu", "sa_path_mtu_bytes": "path_mtu",
-        **{f"sa_lifetime_{what}_{unit}": f"{unit}_{what}" for what in ("used", "left")
-           for unit in ("bytes", "packets", "seconds")},
-        **same("sa_", "packets", "bytes", "dummies")}),
-    "tunnels": ({"tunnel": "tunnel", "sa": "out"}, {
-        "tunnel_last_received_seconds": "last_received_s", "tunnel_silent_seconds": "silent_s",
-        "tunnel_probes": "probes"}),
-    "policies": ({"policy": "name", "action": "action"}, {
-        "policy_asked_packets": "asked", **same("policy_", "packets", "bytes")}),
-    "rules": ({"rule": "rule", "action": "action"}, {
-        "rule_asked_packets": "asked", **same("rule_", "packets", "bytes")}),
-    "memory": ({"memory": "memory"}, same("memory_", "used", "size")),
-}
-# Samples whose value is 1: what they are called, and their labels beside the others'.
-INFOS = {
-    "info": ("build", ("version",)),
-    "ports": ("port", ("driver", "side", "mac")),
-    "sas": ("sa", ("spi", "local", "remote", "mode", "esn", "cipher", "auth", "engine")),
-}
+FIELDS = [field for field in field_def.fields() if field.name and field.metric]
+# Samples that are not the member itself.
+APART = ("stage_sampled_cycles",)
 BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
           "16-31": "bursts_16", "32": "bursts_32"}
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
@@ -70,27 +22,41 @@ RUNNING = ("uptime_seconds", "worker_busy_seconds", "worker_idle_seconds", "sa_l
            "sa_lifetime_used_seconds", "sa_lifetime_left_seconds", "tunnel_last_received_seconds",
            "tunnel_silent_seconds")
 ROUNDING = 2  # seconds that both answers together may round off a running time
-# Samples that there are none of where the member is 0.
-NOT_ZERO = ("port_speed_bytes", "sa_mtu_bytes", "sa_path_mtu_bytes")
+
+
+def _members(what, *macros):
+    """What the metrics are called, and the members that they are."""
+    return {field.metric.name: field.name for field in FIELDS
+            if field.list == what and field.metric.macro in macros}
+
+
+def _item(what, item):
+    """The samples of an item of a list."""
+    labels = {label: item[member] for label, member in _members(what, "LABEL").items()}
+    infos = {label: item[member] for label, member in _members(what, "INFO_LABEL").items()}
+    for field in FIELDS:
+        metric = field.metric
+        if field.list != what or not metric.is_family or metric.label or metric.name in APART:
+            continue
+        if item[field.name] != 0 or metric.macro != "POSITIVE_IN":
+            yield metric.name, labels, item[field.name]
+    if infos:
+        yield {"info": "build", "ports": "port", "sas": "sa"}[what], {**labels, **infos}, 1
 
 
 def _lists(telemetry):
-    for name, (labels, samples) in LISTS.items():
-        for item in telemetry.items("/culvert/" + name):
-            shared = {label: item[member] for label, member in labels.items()}
+    for what in sorted({field.list for field in FIELDS}):
+        for item in telemetry.items("/culvert/" + what):
             if item.get("memory") == "heap":
                 yield "heap_used_bytes", {}, item["used"]
                 yield "heap_size_bytes", {}, item["size"]
-                continue
-            for sample, member in samples.items():
-                if item[member] != 0 or sample not in NOT_ZERO:
-                    yield sample, shared, item[member]
-            if name in INFOS:
-                sample, more = INFOS[name]
-                yield sample, {**shared, **{label: item[label] for label in more}}, 1
+            else:
+                yield from _item(what, item)
 
 
 def _arrays(telemetry):
+    for drop in telemetry.items("/culvert/drops"):
+        yield "dropped_packets", {"reason": drop["reason"]}, drop["packets"]
     for queue in telemetry.items("/culvert/queues"):
         for frames, member in BURSTS.items():
             yield "queue_bursts", {"port": queue["port"], "queue": queue["queue"],

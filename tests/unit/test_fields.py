@@ -1,67 +1,94 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fields of culvertctl's lists and the metrics agree: lib/stats/field.def, docs/metrics.md. That
-the daemon has these fields and metrics, and no others, the end-to-end tests ctl and metrics see."""
+"""What lib/stats/field.def says of lists and metrics is right in itself, and docs/metrics.md says the
+same. That the daemon has these fields and metrics, and no others, the end-to-end tests ctl and
+metrics see.
+
+With --write, the tables of docs/metrics.md are written anew."""
 import os
 import re
+import sys
 import unittest
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-# Families that are in no list of culvertctl.
-METRICS_ALONE = {
-    "flow_refused_packets", "heap_used_bytes", "heap_size_bytes",
-}
+import field_def
+
+FIELDS = field_def.fields()
+PAGE = "docs/metrics.md"
+TABLE = re.compile(r"<!-- lists: ([a-z, ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
+def of(what):
+    return [field for field in FIELDS if field.list == what]
 
 
-FIELDS = re.findall(r'^FIELD\((\w+), (\w+), (\w+), (\w+), (?:NULL|"([^"]*)")\)$',
-                    read("lib/stats/field.def"), re.MULTILINE)
-METRICS = {name: {"gateway", *re.findall(r"`(\w+)`", labels)} for name, labels in re.findall(
-    r"^\| `culvert_(\w+)` \| \w+ \|(.*?)\| .* \|$", read("docs/metrics.md"), re.MULTILINE)}
+def labels_of(what, family):
+    """The names of a family's labels, without the gateway's."""
+    macros = ("LABEL", "INFO_LABEL") if family.macro == "INFO" else ("LABEL",)
+    names = [field.metric.name for field in of(what)
+             if field.metric and field.metric.macro in macros]
+    return names + ([family.label] if family.label else [])
+
+
+def table(lists):
+    """The rows of docs/metrics.md about some lists."""
+    rows = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
+    for what in lists:
+        for field in of(what):
+            if field.metric and field.metric.is_family:
+                labels = ", ".join(f"`{name}`" for name in labels_of(what, field.metric))
+                rows.append(f"| `culvert_{field.metric.name}` | {field.metric.type} | "
+                            f"{labels + ' ' if labels else ''}| {field.metric.help} |")
+    return "\n" + "\n".join(rows) + "\n\n"
+
+
+def page():
+    """docs/metrics.md as it should be."""
+    return TABLE.sub(lambda found: f"<!-- lists: {found[1]} -->\n{table(found[1].split(', '))}"
+                                   "<!-- end -->\n", field_def.read(PAGE))
 
 
 class Fields(unittest.TestCase):
-    def test_every_line_is_read(self):
-        self.assertEqual(len(FIELDS), read("lib/stats/field.def").count("\nFIELD("))
-        self.assertGreater(len(FIELDS), 100)
-        self.assertGreater(len(METRICS), 50)
+    def test_every_row_is_read(self):
+        text = field_def.read(field_def.PATH)
+        self.assertEqual(len(FIELDS), text.count("\nFIELD(") + text.count("\nMETRIC("))
 
     def test_names_and_roles(self):
-        for what in {field[0] for field in FIELDS}:
-            mine = [field for field in FIELDS if field[0] == what]
-            self.assertEqual(len({field[1] for field in mine}), len(mine), what)
-            keys = [field[1] for field in mine if field[3] == "KEY"]
+        for what in {field.list for field in FIELDS}:
+            mine = [field for field in of(what) if field.name]
+            self.assertEqual(len({field.name for field in mine}), len(mine), what)
+            keys = [field.name for field in mine if field.role == "KEY"]
             self.assertEqual(len(keys), 0 if what in ("totals", "info", "match") else 1, what)
 
-    def test_metrics_of_fields(self):
-        for what, name, _, _, metric in FIELDS:
-            if metric:
-                family, label = re.fullmatch(r"(\w+)(?:\{(\w+)\})?", metric).groups()
-                self.assertIn(family, METRICS, f"{what}: {name}")
-                if label:
-                    self.assertIn(label, METRICS[family], f"{what}: {name}")
+    def test_each_family_once(self):
+        names = [field.metric.name for field in FIELDS if field.metric and field.metric.is_family]
+        self.assertEqual(sorted(names), sorted(set(names)))
+
+    def test_metrics_are_documented(self):
+        listed = [what for lists, _ in TABLE.findall(field_def.read(PAGE))
+                  for what in lists.split(", ")]
+        self.assertEqual(sorted(listed), sorted({field.list for field in FIELDS
+                                                 if field.metric and field.metric.is_family}))
+        self.assertEqual(page(), field_def.read(PAGE), "tests/unit/test_fields.py --write")
 
     def test_fields_of_events(self):
         """What the daemon posts has a type, and is described."""
         events = [(name, re.findall(r'"(\w+)"', fields)) for name, fields in re.findall(
             r'^EVENT\(\w+,\s+(\w+),\s+\w+,\s+(?:"(?:[^"\\]|\\.)*"\s*)+,([^)]*)\)',
-            read("app/culvertd/event_log.def"), re.MULTILINE)]
-        self.assertEqual(len(events), read("app/culvertd/event_log.def").count("\nEVENT("))
+            field_def.read("app/culvertd/event_log.def"), re.MULTILINE)]
+        self.assertEqual(len(events),
+                         field_def.read("app/culvertd/event_log.def").count("\nEVENT("))
         self.assertEqual({field for _, fields in events for field in fields}
                          | {"time", "event", "severity"},
-                         {name for what, name, *_ in FIELDS if what == "events"})
+                         {field.name for field in of("events")})
         self.assertEqual(events, [(name, re.findall(r"`(\w+)`", fields)) for name, fields in
-                                  re.findall(r"^\| `(\w+)` \| \w+ \|(.*?)\|", read("docs/events.md"),
-                                             re.MULTILINE)])
-
-    def test_fields_of_metrics(self):
-        named = {field[4].split("{")[0] for field in FIELDS}
-        self.assertEqual(set(METRICS) - named, METRICS_ALONE)
+                                  re.findall(r"^\| `(\w+)` \| \w+ \|(.*?)\|",
+                                             field_def.read("docs/events.md"), re.MULTILINE)])
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:] == ["--write"]:
+        TEXT = page()
+        with open(os.path.join(field_def.ROOT, PAGE), "w", encoding="utf-8") as file:
+            file.write(TEXT)
+    else:
+        unittest.main()

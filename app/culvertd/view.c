@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "telemetry_add.h"
+#include "view_add.h"
+
+static const char *drop_name(unsigned int i)
+{
+	return drop_info[i].name;
+}
+
+static const char *neighbour_state(unsigned int i)
+{
+	return neigh_state_name((enum neigh_state)i);
+}
+
+static const char *tunnel_state_name(unsigned int i)
+{
+	return tunnel_state_names[i];
+}
+
+static const char *burst_size(unsigned int i)
+{
+	static const char *const sizes[LOOP_SIZES] = {"1", "2-3", "4-7", "8-15", "16-31", "32"};
+
+	return sizes[i];
+}
+
+const struct view_list view_lists[] = {
+#define LIST(list, view, text)                                                                     \
+	{.name = #list,                                                                            \
+		.help = (text),                                                                    \
+		.size = sizeof(struct view##_view),                                                \
+		.collect = collect_##view},
+#define FIELD(list, name, type, role, value, metric)
+#define METRIC(list, metric)
+#include "field.def"
+#undef LIST
+#undef FIELD
+#undef METRIC
+};
+
+const unsigned int view_n_lists = RTE_DIM(view_lists);
+
+#define AT(kind, view, member) .value = (kind), .offset = offsetof(struct view##_view, member)
+#define U64(view, member)      AT(VALUE_U64, view, member)
+#define LEFT(view, member)     AT(VALUE_LEFT, view, member)
+#define AGE(view, member)      AT(VALUE_AGE, view, member)
+#define STRING(view, member)   AT(VALUE_STRING, view, member)
+#define CHARS(view, member)    AT(VALUE_CHARS, view, member)
+#define YES_NO(view, member)   AT(VALUE_YES_NO, view, member)
+#define ADDR(view, member)     AT(VALUE_ADDR, view, member)
+#define ADD(function)          .value = VALUE_ADD, .add = (function)
+#define ELSEWHERE              .value = VALUE_ELSEWHERE
+
+#define NO_METRIC         .metric = {METRIC_NONE}
+#define LABEL(label_)     .metric = {.kind = METRIC_LABEL, .name = (label_)}
+#define INFO_LABEL(label) .metric = {.kind = METRIC_INFO_LABEL, .name = (label)}
+#define FAMILY(type_, at, name_, ...)                                                              \
+	.metric = {.kind = METRIC_FAMILY,                                                          \
+		.type = OPENMETRICS_##type_,                                                       \
+		.offset = (at),                                                                    \
+		.name = (name_),                                                                   \
+		__VA_ARGS__}
+#define MEMBER(view, member) offsetof(struct view##_view, member)
+#define COUNTER(name, text)  FAMILY(COUNTER, METRIC_OF_FIELD, name, .help = (text))
+#define GAUGE(name, text)    FAMILY(GAUGE, METRIC_OF_FIELD, name, .help = (text))
+#define COUNTER_IN(name, base, by, text)                                                           \
+	FAMILY(COUNTER, METRIC_OF_FIELD, name "_" base, .unit = (base), .factor = (by),            \
+		.help = (text))
+#define GAUGE_IN(name, base, by, text)                                                             \
+	FAMILY(GAUGE, METRIC_OF_FIELD, name "_" base, .unit = (base), .factor = (by),              \
+		.help = (text))
+#define POSITIVE_IN(name, base, by, text)                                                          \
+	FAMILY(GAUGE, METRIC_OF_FIELD, name "_" base, .unit = (base), .factor = (by),              \
+		.positive = true, .help = (text))
+#define COUNTER_AT(view, member, name, text)                                                       \
+	FAMILY(COUNTER, MEMBER(view, member), name, .help = (text))
+#define GAUGE_AT(view, member, name, text) FAMILY(GAUGE, MEMBER(view, member), name, .help = (text))
+#define GAUGE_AT_IN(view, member, name, base, text)                                                \
+	FAMILY(GAUGE, MEMBER(view, member), name "_" base, .unit = (base), .help = (text))
+#define COUNTERS(view, member, name, label_, words, from, to, only, text)                          \
+	FAMILY(COUNTER, MEMBER(view, member), name, .label = (label_), .word = (words),            \
+		.first = (from), .n = (to), .positive = (only), .help = (text))
+#define GAUGES(view, member, name, label_, words, from, to, text)                                  \
+	FAMILY(GAUGE, MEMBER(view, member), name, .label = (label_), .word = (words),              \
+		.first = (from), .n = (to), .help = (text))
+#define INFO(name, text) FAMILY(INFO, METRIC_OF_FIELD, name, .help = (text))
+
+static const struct view_field fields[] = {
+#define LIST(list, view, help)
+#define FIELD(list_, name_, type, role, value, metric)                                             \
+	{.list = #list_, .name = #name_, value, metric},
+#define METRIC(list_, metric) {.list = #list_, metric},
+#include "field.def"
+};
+
+const struct view_field *view_fields(const char *list, unsigned int *n)
+{
+	unsigned int first = 0, end;
+
+	while (first < RTE_DIM(fields) && strcmp(fields[first].list, list) != 0)
+		first++;
+	for (end = first; end < RTE_DIM(fields) && strcmp(fields[end].list, list) == 0; end++)
+		;
+	*n = end - first;
+	return &fields[first];
+}
+
+static const char *number_text(char text[VIEW_TEXT_MAX], uint64_t value)
+{
+	snprintf(text, VIEW_TEXT_MAX, "%" PRIu64, value);
+	return text;
+}
+
+const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view)
+{
+	const void *at = (const char *)view + f->offset;
+	uint64_t number;
+
+	switch (f->value) {
+	case VALUE_U64:
+		return number_text(text, *(const uint64_t *)at);
+	case VALUE_LEFT:
+	case VALUE_AGE:
+		number = *(const uint64_t *)at;
+		if (number == UINT64_MAX)
+			return "-";
+		return number_text(text, f->value == VALUE_AGE ? number / 1000 : number);
+	case VALUE_STRING:
+		return *(const char *const *)at;
+	case VALUE_CHARS:
+		return at;
+	case VALUE_YES_NO:
+		return *(const bool *)at ? "yes" : "no";
+	case VALUE_ADDR:
+		return ip_addr_is_none(at) ? "any" : ip_addr_format(text, at);
+	case VALUE_ADD:
+	case VALUE_ELSEWHERE:
+		break;
+	}
+	return "";
+}
+
+static void field_add(struct rte_tel_data *item, const struct view_field *f, const void *view)
+{
+	char text[VIEW_TEXT_MAX];
+
+	if (f->value == VALUE_U64)
+		add_u64(item, f->name, *(const uint64_t *)((const char *)view + f->offset));
+	else if (f->value == VALUE_ADD)
+		f->add(item, f->name, view);
+	else
+		add_string(item, f->name, view_text(text, f, view));
+}
+
+void view_add(struct rte_tel_data *item, const char *list, const void *view)
+{
+	unsigned int n;
+	const struct view_field *f = view_fields(list, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (f[i].name != NULL)
+			field_add(item, &f[i], view);
+}
