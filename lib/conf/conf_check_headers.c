@@ -19,15 +19,6 @@ static void check_dscp(struct conf_reader *r, config_setting_t *item, struct con
 			"\"copy\"");
 }
 
-static void check_outbound_only(
-	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa, const char *name)
-{
-	config_setting_t *s = conf_given(item, name);
-
-	if (s != NULL && conf_given(item, "direction") != NULL && sa->direction == CONF_IN)
-		conf_err(r, s, "is for direction \"out\" only");
-}
-
 static void check_flow_label(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
@@ -38,29 +29,8 @@ static void check_flow_label(
 		conf_err(r, s, "is for tunnels over IPv6 only");
 }
 
-// In transport mode there is one header, which stays as it is.
-static void check_tunnel_only(
-	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
-{
-	static const char *const names[] = {
-		"dscp", "ecn", "ttl", "flow_label", "df", "fragment", "tfc"};
-
-	for (unsigned int i = 0; sa->mode == CONF_TRANSPORT && i < RTE_DIM(names); i++) {
-		config_setting_t *s = conf_given(item, names[i]);
-
-		if (s != NULL)
-			conf_err(r, s, "is for mode \"tunnel\" only");
-	}
-}
-
 void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
 	check_dscp(r, item, sa);
-	check_outbound_only(r, item, sa, "ttl");
-	check_outbound_only(r, item, sa, "flow_label");
-	check_outbound_only(r, item, sa, "df");
-	check_outbound_only(r, item, sa, "fragment");
-	check_outbound_only(r, item, sa, "tfc");
 	check_flow_label(r, item, sa);
-	check_tunnel_only(r, item, sa);
 }

@@ -7,6 +7,33 @@
 #define REPLAY_WINDOW_MIN 32 // RFC 4303 3.4.3
 #define IKE_PORT          500
 
+// Reports an option that is for other SAs. In transport mode there is one header, which stays as it
+// is.
+static void check_option(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
+	const struct conf_sa *sa, bool direction_known)
+{
+	if (direction_known && (o->only & CONF_ONLY_OUT) != 0 && sa->direction == CONF_IN)
+		conf_err(r, s, "is for direction \"out\" only");
+	if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->direction == CONF_OUT)
+		conf_err(r, s, "is for direction \"in\" only");
+	if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == CONF_TRANSPORT)
+		conf_err(r, s, "is for mode \"tunnel\" only");
+}
+
+static void check_options(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *group, const struct conf_sa *sa, bool direction_known)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s = conf_given(group, o->name);
+
+		if (s == NULL)
+			continue;
+		check_option(r, o, s, sa, direction_known);
+		if (o->shape == CONF_GROUP)
+			check_options(r, o->schema, s, sa, direction_known);
+	}
+}
+
 static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
 {
 	return strcmp(c->sas[a].name, c->sas[b].name);
@@ -121,8 +148,6 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 	config_setting_t *s = conf_given(item, "replay_window");
 
 	if (sa->direction == CONF_OUT) {
-		if (s != NULL && conf_given(item, "direction") != NULL)
-			conf_err(r, s, "is for direction \"in\" only");
 		sa->replay_window = 0;
 	} else if (sa->replay_window > 0 && sa->replay_window < REPLAY_WINDOW_MIN) {
 		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
@@ -177,16 +202,9 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 
 static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
-	static const char *const outbound[] = {"remote_port", "keepalive", "follow"};
 	config_setting_t *group = conf_given(item, "udp");
 
 	sa->in_udp = group != NULL;
-	for (unsigned int i = 0; i < RTE_DIM(outbound); i++) {
-		config_setting_t *s = group != NULL ? conf_given(group, outbound[i]) : NULL;
-
-		if (s != NULL && sa->direction == CONF_IN && conf_given(item, "direction") != NULL)
-			conf_err(r, s, "is for direction \"out\" only");
-	}
 	// IKE has its marker everywhere but there (RFC 7296 2.23): it would be taken for ESP.
 	if (group != NULL && sa->direction == CONF_IN && sa->udp_local_port == IKE_PORT &&
 		r->c->n_ike_via > 0)
@@ -206,6 +224,7 @@ void conf_check_sas(struct conf_reader *r)
 		config_setting_t *item = conf_item(r, "sas", i);
 		struct conf_sa *sa = &c->sas[i];
 
+		check_options(r, &conf_schema_sa, item, sa, conf_given(item, "direction") != NULL);
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
 		conf_check_tfc(r, item, sa);

@@ -5,6 +5,7 @@
 
 #include "conf_print.h"
 #include "conf_print_setting.h"
+#include "conf_schema.h"
 
 // The memory of the name it had goes with the arena.
 static void rename_to(config_setting_t *s, const char *name)
@@ -22,11 +23,18 @@ static void swap(config_setting_t *group, const char *a_name, const char *b_name
 		rename_to(b, a_name);
 }
 
-static void drop(config_setting_t *group, const char *const names[])
+static void drop(config_setting_t *group, const char *name)
 {
-	for (; *names != NULL; names++)
-		if (conf_member(group, *names) != NULL)
-			config_setting_remove(group, *names);
+	if (conf_member(group, name) != NULL)
+		config_setting_remove(group, name);
+}
+
+// Drops the settings that exist in one direction only.
+static void drop_one_way(config_setting_t *group, const struct conf_schema *schema)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+		if ((o->only & (CONF_ONLY_IN | CONF_ONLY_OUT)) != 0)
+			drop(group, o->name);
 }
 
 // The own port of the SA that answers inbound SA i: where its policy sends to. 0: none is set.
@@ -41,12 +49,11 @@ static uint16_t answer_port(const struct conf *c, unsigned int i)
 
 static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *udp)
 {
-	static const char *const outbound[] = {"remote_port", "keepalive", "follow", NULL};
 	uint16_t port = answer_port(c, i);
 
 	swap(udp, "local_port", "remote_port");
 	if (c->sas[i].direction == CONF_OUT)
-		drop(udp, outbound);
+		drop_one_way(udp, conf_schema_find(&conf_schema_sa, "udp")->schema);
 	else if (port != 0)
 		config_setting_set_int(
 			config_setting_add(udp, "local_port", CONFIG_TYPE_INT), port);
@@ -55,14 +62,13 @@ static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *u
 // Without the settings that exist in one direction only, or are each end's own choice.
 static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *item)
 {
-	static const char *const own[] = {
-		"replay_window", "df", "fragment", "dscp", "ttl", "flow_label", "tfc", NULL};
 	config_setting_t *udp = conf_member(item, "udp");
 
 	config_setting_set_string(
 		conf_member(item, "direction"), c->sas[i].direction == CONF_OUT ? "in" : "out");
 	swap(item, "local", "remote");
-	drop(item, own);
+	drop(item, "dscp");
+	drop_one_way(item, &conf_schema_sa);
 	if (udp != NULL)
 		mirror_udp(c, i, udp);
 }
@@ -82,10 +88,8 @@ static void first_only(config_setting_t *policy)
 
 static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
 {
-	static const char *const own[] = {"probe", NULL};
-
 	(void)c, (void)i;
-	drop(item, own);
+	drop(item, "probe");
 	swap(item, "local", "remote");
 	swap(item, "local_port", "remote_port");
 	swap(item, "local_icmp", "remote_icmp");

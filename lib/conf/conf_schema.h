@@ -23,6 +23,11 @@ struct conf_type {
 
 #define CONF_KIND(type) (1u << (type))
 
+// SAs that an option is for.
+#define CONF_ONLY_IN     (1u << 0)
+#define CONF_ONLY_OUT    (1u << 1)
+#define CONF_ONLY_TUNNEL (1u << 2)
+
 enum conf_shape {
 	CONF_VALUE,
 	CONF_ARRAY, // of values; they lie in the struct, one after the other
@@ -37,6 +42,7 @@ struct conf_option {
 	const struct conf_schema *schema; // of a group or the elements of a list
 	bool required;
 	bool restart;      // a change is for the next start, not for a reload
+	unsigned int only; // of an SA: the CONF_ONLY_* that it has to be; 0: any
 	const char *def;   // default, as in the file; NULL: none. Of an array: its one element.
 	uint32_t min, max; // of an integer; no range if both are 0
 	const char *const
