@@ -24,7 +24,7 @@ void ask_none_running(void)
 {
 	warnx("no running culvertd found in %s; start one: culvertd -c FILE", instances_folder());
 	if (getuid() != 0)
-		warnx("run as root to see those that root started, or name one: -i INSTANCE");
+		warnx("run as root to see instances that root started, or name one: -i INSTANCE");
 }
 
 static const char *instance_name(const json_t *found, size_t i)
@@ -93,7 +93,7 @@ enum exit_code ask_more(
 	int ret = instance_address(&addr, t->instance, INSTANCE_TELEMETRY);
 
 	if (ret == -EINVAL) {
-		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
+		warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
 		return EXIT_USAGE;
 	}
 	if (ret == 0)

@@ -24,7 +24,7 @@ static enum exit_code path_of(char path[PATH_SIZE], const struct target *t, cons
 	struct sockaddr_un addr;
 
 	if (instance_address(&addr, t->instance, FILE_NAME) < 0) {
-		warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
+		warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
 		return EXIT_USAGE;
 	}
 	snprintf(path, PATH_SIZE, "%s%s", addr.sun_path, end);
@@ -188,7 +188,7 @@ static void since_print(const json_t *baseline)
 
 	if (localtime_r(&at, &when) != NULL)
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &when);
-	warnx("counters since %s; all: culvertctl clear undo", text);
+	warnx("counting since %s; \"culvertctl clear undo\" counts from the start again", text);
 }
 
 enum exit_code baseline_subtract(const struct target *t, const char *list, json_t *objects)

@@ -61,7 +61,7 @@ static enum exit_code changes_send(
 		return EXIT_FAILED;
 	if (asprintf(&request, "%schange %s\n%s", options->new_keys ? "new-keys " : "", name,
 		    text) < 0) {
-		warnx("no memory");
+		warnx("out of memory");
 		return EXIT_FAILED;
 	}
 	code = request_send(options, request);
@@ -87,7 +87,7 @@ static bool words_check(const char *kind, char **words, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		if (words[i][0] != '\0' && strpbrk(words[i], " \t\r\n;{}#\"") == NULL)
 			continue;
-		warnx("%s: \"%s\" cannot be a name", kind, words[i]);
+		warnx("%s: invalid name \"%s\"", kind, words[i]);
 		return false;
 	}
 	return true;
@@ -144,7 +144,7 @@ enum exit_code command_change(const struct options *options, char **words)
 	while (words[n] != NULL)
 		n++;
 	if (n < 2) {
-		warnx("%s: must be \"add\" or \"set\" and settings, or \"del\" and a name", kind);
+		warnx("%s: expected \"add\" or \"set\" and settings, or \"del\" and a name", kind);
 		return EXIT_USAGE;
 	}
 	bool is_delete = strcmp(words[0], "del") == 0;
@@ -161,7 +161,7 @@ enum exit_code command_apply(const struct options *options, char **words)
 	char *text;
 
 	if (words[0] == NULL || words[1] != NULL) {
-		warnx("apply: must be followed by the name of one file, or -");
+		warnx("apply: expected one file name, or -");
 		return EXIT_USAGE;
 	}
 	text = file_read(words[0]);

@@ -143,7 +143,7 @@ const char *client_strerror(int error)
 {
 	switch (-error) {
 	case EACCES:
-		return "permission denied: for root and the members of show_group";
+		return "permission denied: only root and members of show_group have access";
 	case ENOENT:
 	case ECONNREFUSED:
 		return "not running, see: culvertctl list";
@@ -152,7 +152,7 @@ const char *client_strerror(int error)
 	case ETIMEDOUT:
 		return "no answer within 5 seconds";
 	case ENOSYS:
-		return "the daemon does not know this command: it may be older than culvertctl";
+		return "unknown to the daemon: it may be older than culvertctl";
 	case EPROTO:
 		return "malformed answer: is this a culvertd of the same version?";
 	default:

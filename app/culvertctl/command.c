@@ -18,7 +18,7 @@ enum exit_code command_list(const struct options *options, char **words)
 	enum exit_code code;
 
 	if (words[0] != NULL || options->instance != NULL) {
-		warnx("list takes neither further words nor -i");
+		warnx("list takes no argument and no -i");
 		return EXIT_USAGE;
 	}
 	code = ask_find(&found);
@@ -88,7 +88,7 @@ enum exit_code command_show(const struct options *options, char **words)
 
 static enum exit_code flushed_print(const struct options *options)
 {
-	static const char done[] = "flows that match go within some seconds";
+	static const char done[] = "matching flows will be removed within some seconds";
 	json_t *object;
 	enum exit_code code;
 
@@ -140,7 +140,7 @@ enum exit_code command_clear(const struct options *options, char **words)
 	enum exit_code code;
 
 	if (words[undo] != NULL) {
-		warnx("clear: \"%s\" is one word too many", words[undo]);
+		warnx("clear: unexpected argument \"%s\"", words[undo]);
 		return EXIT_USAGE;
 	}
 	code = target_init(&target, options->instance);

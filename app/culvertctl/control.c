@@ -105,7 +105,8 @@ static const char *control_strerror(int error)
 {
 	switch (-error) {
 	case EACCES:
-		return "permission denied: for root and the members of control_group or show_group";
+		return "permission denied: only root and members of control_group or show_group "
+		       "have access";
 	case ECONNRESET:
 		return "the daemon closed the connection: it stopped";
 	case ETIMEDOUT:
@@ -138,7 +139,7 @@ static enum exit_code address_of(struct sockaddr_un *addr, const struct target *
 		failure_print(t, addr, ret);
 		return EXIT_FAILED;
 	}
-	warnx("\"%s\" is no name of an instance: use [A-Za-z0-9_.-]", t->instance);
+	warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
 	return EXIT_USAGE;
 }
 
@@ -202,7 +203,7 @@ static enum exit_code refusal_print(const struct options *options, const struct 
 	json_t *object;
 
 	errors_print(answer->text);
-	warnx("refused: nothing has changed");
+	warnx("refused, the running configuration is unchanged");
 	if (!options->json)
 		return EXIT_FAILED;
 	object = json_pack("{s:s, s:s}", "result", answer->status, "errors", answer->text);

@@ -37,7 +37,7 @@ static void values_print(char *const field[FIELDS])
 	if (field[KEY][0] != '\0')
 		return;
 	if (field[OLD][0] == '\0' && field[NEW][0] == '\0') {
-		fputs(": follows from other settings", stdout);
+		fputs(": derived from other settings", stdout);
 		return;
 	}
 	fputs(": ", stdout);
@@ -120,7 +120,7 @@ enum exit_code command_diff(const struct options *options, char **words)
 	enum exit_code code;
 
 	if (words[0] != NULL) {
-		warnx("diff: \"%s\" is one word too many", words[0]);
+		warnx("diff: unexpected argument \"%s\"", words[0]);
 		return TROUBLE;
 	}
 	if (control_ask(&answer, options->instance, "diff", strlen("diff")) != EXIT_OK)

@@ -108,7 +108,7 @@ static void command_run(const char *command, json_t *event, const char *instance
 		_exit(127);
 	}
 	if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) == pid && status != 0)
-		warnx("event %s: the command ended with status %d", text_of(event, "event"),
+		warnx("event %s: the command exited with status %d", text_of(event, "event"),
 			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
@@ -134,7 +134,7 @@ enum exit_code command_events(const struct options *options, char **words)
 	enum exit_code code;
 
 	if (words[0] != NULL) {
-		warnx("events: \"%s\" is one word too many", words[0]);
+		warnx("events: unexpected argument \"%s\"", words[0]);
 		return EXIT_USAGE;
 	}
 	code = control_subscribe(&s, options->instance);

@@ -77,9 +77,9 @@ static enum exit_code reason_unknown(const char *word)
 	for (enum drop d = 1; d < DROP_COUNT; d++)
 		nearest_try(&nearest, drop_info[d].name);
 	if (nearest.best != NULL)
-		warnx("explain: \"%s\" is no reason, did you mean \"%s\"?", word, nearest.best);
+		warnx("explain: unknown reason \"%s\", did you mean \"%s\"?", word, nearest.best);
 	else
-		warnx("explain: \"%s\" is no reason; culvertctl explain lists them", word);
+		warnx("explain: unknown reason \"%s\"; \"culvertctl explain\" lists all", word);
 	return EXIT_USAGE;
 }
 
@@ -98,7 +98,7 @@ enum exit_code command_explain(const struct options *options, char **words)
 	if (words[0] == NULL)
 		return all_explain(options);
 	if (words[1] != NULL) {
-		warnx("explain: \"%s\" is one word too many", words[1]);
+		warnx("explain: unexpected argument \"%s\"", words[1]);
 		return EXIT_USAGE;
 	}
 	while (d < DROP_COUNT && strcmp(drop_info[d].name, words[0]) != 0)

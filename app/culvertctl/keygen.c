@@ -40,7 +40,7 @@ static enum exit_code algs_read(struct algs *algs, char **words)
 		auth = algs->cipher->icv_len != 0 ? "none" : "hmac-sha2-256-128";
 	algs->auth = auth != NULL ? auth_alg_find(auth) : NULL;
 	if (algs->cipher == NULL || algs->auth == NULL) {
-		fprintf(stderr, "%s: keygen: there is no %s \"%s\", there are:",
+		fprintf(stderr, "%s: keygen: unknown %s \"%s\", must be one of:",
 			program_invocation_short_name, algs->cipher == NULL ? "cipher" : "auth",
 			algs->cipher == NULL ? cipher : auth);
 		names_print(algs);
@@ -71,8 +71,8 @@ static bool key_write(FILE *f, const char *name, size_t len)
 
 static bool keys_write(FILE *f, const struct algs *algs)
 {
-	fprintf(f, "# %s %s: for one SA at both of its ends, and for no other\n",
-		algs->cipher->name, algs->auth->name);
+	fprintf(f, "# %s %s: for both ends of one SA, and for no other SA\n", algs->cipher->name,
+		algs->auth->name);
 	return key_write(f, "cipher_key", (size_t)algs->cipher->key_len + algs->cipher->salt_len) &&
 	       key_write(f, "auth_key", algs->auth->key_len) && fflush(f) == 0 && !ferror(f) &&
 	       fsync(fileno(f)) == 0;
@@ -104,7 +104,7 @@ enum exit_code command_keygen(const struct options *options, char **words)
 
 	(void)options;
 	if (words[0] == NULL) {
-		warnx("keygen: the name of the file to write is missing");
+		warnx("keygen: expected the name of the file to write");
 		return EXIT_USAGE;
 	}
 	if (words[1] != NULL && words[2] != NULL && words[3] != NULL) {

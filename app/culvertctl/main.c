@@ -21,40 +21,42 @@ static const struct command {
 	enum exit_code (*run)(const struct options *options, char **words);
 } commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
-		"shows a list, or one object with all fields; see below", command_show},
-	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q ends it",
+		"print a list, or one object with all fields; see below", command_show},
+	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q quits",
 		command_top},
-	{"watch", " [SECONDS] show ...", "shows it again and again, with rates; q ends it",
+	{"watch", " [SECONDS] show ...", "repeat a show command every SECONDS, with rates; q quits",
 		command_watch},
-	{"trace", " [FILTER VALUE]...", "what happens to the next packets, step by step; see below",
+	{"trace", " [FILTER VALUE]...", "trace the next matching packets, step by step; see below",
 		command_trace},
-	{"events", " [--run COMMAND]", "events as they come: tunnels, links, lifetimes, reloads",
-		command_events},
-	{"explain", " [REASON]", "what a drop reason means and what to do about it; all of them",
+	{"events", " [--run COMMAND]",
+		"print events as they happen: tunnels, links, lifetimes, reloads", command_events},
+	{"explain", " [REASON]",
+		"explain a drop reason and its remedy; without REASON, all of them",
 		command_explain},
-	{"clear", " [undo]", "show counters since now, or since the start again; metrics go on",
+	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
 		command_clear},
-	{"flush", " flows [FILTER VALUE]...", "has flows forgotten: what goes on is judged anew",
-		command_flush},
-	{"diff", "", "what a reload would change; exit code 0: nothing, 1: something, 2: failed",
+	{"flush", " flows [FILTER VALUE]...",
+		"remove matching flows; their next packets are evaluated again", command_flush},
+	{"diff", "",
+		"print what a reload would change; exit code 0: nothing, 1: something, 2: failed",
 		command_diff},
-	{"save", "", "prints the changes, for apply, from the file to what runs; keys excepted",
+	{"save", "", "print the run-time changes that the file lacks, for apply; without keys",
 		command_save},
-	{"reload", "", "has the configuration read again; what is wrong with it, if it is refused",
+	{"reload", "", "reload the configuration file; print its errors if it is refused",
 		command_reload},
-	{"sa", " add|set|del ...", "changes security associations without the file, see below",
+	{"sa", " add|set|del ...", "change security associations at run time, see below",
 		command_change},
-	{"policy", " add|set|del ...", "changes policies", command_change},
-	{"rule", " add|set|del ...", "changes firewall rules", command_change},
-	{"neighbour", " add|set|del ...", "changes static neighbours", command_change},
-	{"route", " add|set|del ...", "changes routes", command_change},
-	{"apply", " FILE|-", "makes all changes in a file, or none", command_apply},
-	{"keygen", " FILE [CIPHER [AUTH]]", "writes a key file with new random keys",
+	{"policy", " add|set|del ...", "change policies", command_change},
+	{"rule", " add|set|del ...", "change firewall rules", command_change},
+	{"neighbour", " add|set|del ...", "change static neighbours", command_change},
+	{"route", " add|set|del ...", "change routes", command_change},
+	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply},
+	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys",
 		command_keygen},
-	{"peer-config", " FILE", "prints the SAs and policies of the other end of the tunnels",
+	{"peer-config", " FILE", "print the SAs and policies for the peer's configuration",
 		command_peer_config},
-	{"list", "", "the running instances", command_list},
-	{"help", "", "this", command_help},
+	{"list", "", "print the running instances", command_list},
+	{"help", "", "print this text", command_help},
 };
 
 #define PACKETS_MAX 1000
@@ -66,8 +68,7 @@ static void usage_print(FILE *out)
 {
 	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
 	      "\n"
-	      "Shows what a running culvertd is doing, and changes its configuration while it "
-	      "runs.\n"
+	      "Inspects a running culvertd, and changes its configuration at run time.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
@@ -75,42 +76,44 @@ static void usage_print(FILE *out)
 			(int)(30 - strlen(commands[i].name)), commands[i].synopsis,
 			commands[i].help);
 	fputs("\n"
-	      "  -i, --instance NAME  the daemon of that name; needed if several are running\n"
+	      "  -i, --instance NAME  name of the daemon; needed if several are running\n"
 	      "      --json           JSON, for programs\n"
-	      "      --once           top: one picture\n"
+	      "      --once           top: print once and exit\n"
 	      "      --wide           show, watch: all columns of a table\n"
-	      "      --new-keys       reload, sa, apply: keys without sequence numbers are new\n"
-	      "  -n, --count N        trace: so many packets, 1 to 1000; 10\n"
-	      "  -s, --seconds N      trace: for so long at most; 60\n"
-	      "      --run COMMAND    events: a shell runs it for each, with CULVERT_EVENT=..., "
-	      "one "
-	      "by one\n"
+	      "      --new-keys       reload, sa, apply: declare that keys without sequence "
+	      "numbers are new\n"
+	      "  -n, --count N        trace: number of packets, 1 to 1000; default 10\n"
+	      "  -s, --seconds N      trace: time limit, 1 to 3600; default 60\n"
+	      "      --run COMMAND    events: run by a shell for each event, one by one, with "
+	      "CULVERT_EVENT=... and more\n"
 	      "  -h, --help\n"
 	      "      --version\n"
 	      "\n"
-	      "There are to show:\n",
+	      "Lists for show:\n",
 		out);
 	show_help(out);
-	fputs("  config      the configuration, changes included, as a file; without keys\n", out);
+	fputs("  config      running configuration, run-time changes included, as a file; without "
+	      "keys\n",
+		out);
 	fputs("\n"
-	      "Filters of flows; all that are given have to hold:\n"
-	      "  address ADDRESS|PREFIX, port PORT   of either end\n"
+	      "Flow filters; a flow must match all of them:\n"
+	      "  address ADDRESS|PREFIX, port PORT   source or destination\n"
 	      "  proto NAME|NUMBER, state STATE      as the list shows them\n"
 	      "  sa NAME                             of either direction\n"
-	      "\nFilters of trace; all have to hold, of an ESP packet or of what is in it:\n"
+	      "\nTrace filters; the outer or the inner packet must match all of them:\n"
 	      "  address ADDRESS|PREFIX, port PORT, proto NAME|NUMBER\n"
 	      "  sa NAME, spi NUMBER, policy NAME\n"
 	      "  in PORT, out PORT                   of the gateway, by name\n"
-	      "  drop REASON|any                     packets that are dropped\n"
+	      "  drop REASON|any                     dropped packets\n"
 	      "\n"
-	      "Changes last until the next reload or restart. SETTINGS are those of the file, - "
-	      "reads them:\n"
-	      "  sa add SETTINGS                     the same with policy, rule, neighbour, route\n"
-	      "  sa set NAME SETTINGS                these; its others stay\n"
-	      "  sa del NAME                         a route's is its target, a neighbour's its "
-	      "address\n"
-	      "  policy add before NAME SETTINGS     or: after NAME, first, last; of rules, too\n"
-	      "\nExit codes: 0 done, 1 failed, 2 the command line needs a change.\n",
+	      "Changes last until the next reload or restart. SETTINGS are as in the file, or "
+	      "- for standard input:\n"
+	      "  sa add SETTINGS                     also: policy, rule, neighbour, route\n"
+	      "  sa set NAME SETTINGS                other settings of the SA do not change\n"
+	      "  sa del NAME                         NAME of a route: its target; of a neighbour: "
+	      "its address\n"
+	      "  policy add before NAME SETTINGS     or: after NAME, first, last; also for rules\n"
+	      "\nExit codes: 0 success, 1 failure, 2 usage error.\n",
 		out);
 }
 
@@ -118,7 +121,7 @@ static enum exit_code command_help(const struct options *options, char **words)
 {
 	(void)options;
 	if (words[0] != NULL) {
-		warnx("help: \"%s\" is one word too many", words[0]);
+		warnx("help: unexpected argument \"%s\"", words[0]);
 		return EXIT_USAGE;
 	}
 	usage_print(stdout);
@@ -132,11 +135,11 @@ static enum exit_code command_unknown(const char *word)
 	nearest_init(&nearest, word);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		nearest_try(&nearest, commands[i].name);
-	fprintf(stderr, "%s: \"%s\" is no command", program_invocation_short_name, word);
+	fprintf(stderr, "%s: unknown command \"%s\"", program_invocation_short_name, word);
 	if (nearest.best != NULL)
-		fprintf(stderr, ", did you mean \"%s\"? There are:", nearest.best);
+		fprintf(stderr, ", did you mean \"%s\"? Commands:", nearest.best);
 	else
-		fputs(", there are:", stderr);
+		fputs(", commands:", stderr);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(stderr, "%s %s", i > 0 ? "," : "", commands[i].name);
 	putc('\n', stderr);

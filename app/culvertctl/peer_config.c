@@ -13,7 +13,7 @@ enum exit_code command_peer_config(const struct options *options, char **words)
 
 	(void)options;
 	if (words[0] == NULL || words[1] != NULL) {
-		warnx("peer-config: must be followed by the name of one configuration file");
+		warnx("peer-config: expected the name of one configuration file");
 		return EXIT_USAGE;
 	}
 	conf = conf_load(words[0], NULL, stderr);

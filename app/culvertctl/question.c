@@ -14,9 +14,9 @@ static enum exit_code word_unknown(const char *word)
 	const char *nearest = show_nearest(word);
 
 	if (nearest != NULL)
-		warnx("show: \"%s\" is unknown, did you mean \"%s\"? There are:", word, nearest);
+		warnx("show: unknown list \"%s\", did you mean \"%s\"? Lists:", word, nearest);
 	else
-		warnx("show: \"%s\" is unknown, there are:", word);
+		warnx("show: unknown list \"%s\", lists:", word);
 	show_help(stderr);
 	return EXIT_USAGE;
 }
@@ -33,7 +33,7 @@ static bool is_filter(const struct show *what, const char *word)
 static enum exit_code filter_unknown(const char *command, const struct show *what, const char *word)
 {
 	fprintf(stderr,
-		"%s: %s%s%s: \"%s\" is no filter, there are:", program_invocation_short_name,
+		"%s: %s%s%s: unknown filter \"%s\", must be one of:", program_invocation_short_name,
 		command, what->word[0] != '\0' ? " " : "", what->word, word);
 	for (const char *const *filter = what->filters; *filter != NULL; filter++)
 		fprintf(stderr, " %s", *filter);
@@ -51,7 +51,8 @@ static enum exit_code filters_read(struct question *q, const char *command, char
 		if (!is_filter(q->what, words[0]))
 			return filter_unknown(command, q->what, words[0]);
 		if (words[1] == NULL) {
-			warnx("%s%s%s: %s: of which value?", command, gap, q->what->word, words[0]);
+			warnx("%s%s%s: filter %s needs a value", command, gap, q->what->word,
+				words[0]);
 			return EXIT_USAGE;
 		}
 		len += (size_t)snprintf(
@@ -79,19 +80,19 @@ static enum exit_code positions_read(struct question *q, char **words)
 	const char *const *position = q->what->positions;
 
 	if (words[0] == NULL || words[1] == NULL) {
-		warnx("show %s: of which packet? SOURCE DESTINATION [PROTO [TO-PORT [FROM-PORT]]]",
+		warnx("show %s: expected SOURCE DESTINATION [PROTO [TO-PORT [FROM-PORT]]]",
 			q->what->word);
 		return EXIT_USAGE;
 	}
 	for (; words[0] != NULL && *position != NULL; words++, position++)
 		if (strchr(words[0], ',') != NULL || !filter_add(q, *position, words[0])) {
-			warnx("show %s: \"%s\" is too long or has a comma", q->what->word,
+			warnx("show %s: \"%s\" is too long or contains a comma", q->what->word,
 				words[0]);
 			return EXIT_USAGE;
 		}
 	if (words[0] == NULL)
 		return EXIT_OK;
-	warnx("show %s: \"%s\" is one word too many", q->what->word, words[0]);
+	warnx("show %s: unexpected argument \"%s\"", q->what->word, words[0]);
 	return EXIT_USAGE;
 }
 
@@ -99,7 +100,7 @@ enum exit_code question_read_show(struct question *q, const struct options *opti
 {
 	*q = (struct question){.wide = options->wide};
 	if (words[0] == NULL) {
-		warnx("show: what? There are:");
+		warnx("show: expected one of these lists:");
 		show_help(stderr);
 		return EXIT_USAGE;
 	}
@@ -117,7 +118,7 @@ enum exit_code question_read_show(struct question *q, const struct options *opti
 		q->name = *words++;
 	if (words[0] == NULL)
 		return EXIT_OK;
-	warnx("show %s: \"%s\" is one word too many", q->what->word, words[0]);
+	warnx("show %s: unexpected argument \"%s\"", q->what->word, words[0]);
 	return EXIT_USAGE;
 }
 
@@ -126,7 +127,7 @@ enum exit_code question_read_flush(struct question *q, char **words)
 	*q = (struct question){.what = &show_flush_flows};
 	if (words[0] != NULL && strcmp(words[0], q->what->word) == 0)
 		return filters_read(q, "flush", words + 1);
-	warnx("flush: what? There is: %s", q->what->word);
+	warnx("flush: expected \"%s\"", q->what->word);
 	return EXIT_USAGE;
 }
 

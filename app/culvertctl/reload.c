@@ -12,7 +12,7 @@ enum exit_code command_reload(const struct options *options, char **words)
 	enum exit_code code;
 
 	if (words[0] != NULL) {
-		warnx("reload: \"%s\" is one word too many", words[0]);
+		warnx("reload: unexpected argument \"%s\"", words[0]);
 		return EXIT_USAGE;
 	}
 	request = options->new_keys ? "new-keys reload" : "reload";

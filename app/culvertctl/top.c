@@ -239,7 +239,7 @@ enum exit_code command_top(const struct options *options, char **further)
 	enum exit_code code;
 
 	if (further[0] != NULL) {
-		warnx("top: \"%s\" is one word too many", further[0]);
+		warnx("top: unexpected argument \"%s\"", further[0]);
 		return EXIT_USAGE;
 	}
 	code = target_init(&target, options->instance);

@@ -153,7 +153,7 @@ static enum exit_code end_print(const struct session *s, const json_t *state)
 	printf("%s%" JSON_INTEGER_FORMAT " packet%s", packets > 0 ? "\n" : "", packets,
 		packets == 1 ? "" : "s");
 	if (lost > 0)
-		printf(", %" JSON_INTEGER_FORMAT " steps found no room", lost);
+		printf(", %" JSON_INTEGER_FORMAT " steps lost", lost);
 	putchar('\n');
 	return EXIT_OK;
 }

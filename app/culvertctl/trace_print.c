@@ -125,7 +125,7 @@ static void details_put(FILE *out, const json_t *step, bool resized)
 		fprintf(out, ": %s", text(step, "help"));
 	if (has(step, "pieces"))
 		fprintf(out,
-			" into %" JSON_INTEGER_FORMAT " pieces of at most %" JSON_INTEGER_FORMAT,
+			" into %" JSON_INTEGER_FORMAT " fragments of at most %" JSON_INTEGER_FORMAT,
 			number(step, "pieces"), number(step, "mtu"));
 	if (has(step, "sequence_64"))
 		fprintf(out, ", number %" JSON_INTEGER_FORMAT, number(step, "sequence_64"));

@@ -70,7 +70,7 @@ static enum exit_code step(const struct options *options, const struct target *t
 
 static enum exit_code usage(void)
 {
-	warnx("watch: [SECONDS] show ..., with 1 to %d seconds", SECONDS_MAX);
+	warnx("watch: expected [SECONDS] show ..., SECONDS from 1 to %d", SECONDS_MAX);
 	return EXIT_USAGE;
 }
 

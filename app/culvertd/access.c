@@ -82,8 +82,8 @@ int access_open(const struct conf *conf)
 	if (open_parent(folder) == 0 && open_folder(folder, control, show) == 0 &&
 		open_telemetry(folder, show != NO_GROUP ? show : control) == 0)
 		return 0;
-	log_error("%s: cannot be opened for control_group and show_group: %s; only root, or a "
-		  "member, can do that",
+	log_error("%s: cannot give access to control_group and show_group: %s; only root or a "
+		  "member of the group can",
 		folder, strerror(errno));
 	return -EIO;
 }

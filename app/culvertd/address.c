@@ -15,7 +15,7 @@ static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum d
 
 	address_apply(g, g->snapshot);
 	if (was == DAD_DUPLICATE)
-		log_info("port \"%s\": address %s is used: no other station claims it any more",
+		log_info("port \"%s\": address %s is used again: no other station claims it",
 			g->conf->ports[port].name, ip_addr_format(text, addr));
 	if (state == DAD_ASSIGNED) {
 		groups_addr_assigned(g, port, addr);

@@ -253,7 +253,7 @@ void audit_tick(const struct gateway *g, uint64_t now_ms)
 		}
 	}
 	if (audit.left_out > 0 && now_ms - audit.left_out_ms >= 1000) {
-		log_warn("audit: %u events left out, more than %d SAs and reasons at once",
+		log_warn("audit: %u events suppressed, more than %d SAs and reasons at once",
 			audit.left_out, SUBJECTS);
 		audit.left_out = 0;
 		audit.left_out_ms = now_ms;

@@ -26,8 +26,8 @@ static void warn_small_tunnels(const struct snapshot *s)
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 
 		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU)
-			log_warn("policy \"%s\": packets of %u octets fit SA \"%s\", IPv6 has %u: "
-				 "its ESP packets are cut, raise the mtu of port \"%s\"",
+			log_warn("policy \"%s\": inner MTU %u of SA \"%s\" is below IPv6's %u: "
+				 "ESP packets are fragmented, raise mtu of port \"%s\"",
 				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
 				s->port[path->nexthop->port].name);
 	}
@@ -37,8 +37,8 @@ static void warn_unkept(const struct gateway *g, const struct snapshot *s)
 {
 	for (unsigned int i = 0; g->reserve == NULL && i < s->n_sa_out; i++)
 		if (cipher_alg_counts(s->sa_out[i]->sa.cipher)) {
-			log_warn("state_dir is \"none\": sequence numbers begin with 1, and nonces "
-				 "with them; never start twice with the same keys");
+			log_warn("state_dir is \"none\": every start begins with sequence number 1 "
+				 "and repeats nonces; never start twice with the same keys");
 			return;
 		}
 }
@@ -80,7 +80,7 @@ int configure_start(struct gateway *g)
 	struct tunnels tunnels;
 
 	if (s == NULL) {
-		log_error("the configuration could not be put to work: %s", why);
+		log_error("cannot apply the configuration: %s", why);
 		return -EIO;
 	}
 	if (reserve_open(&g->reserve, g->conf) < 0 ||
@@ -94,11 +94,11 @@ int configure_start(struct gateway *g)
 	atomic_store_explicit(&g->snapshot, s, memory_order_release);
 	warn_small_tunnels(s);
 	if (neighbours_set(g, g->conf) < 0) {
-		log_error("no memory for neighbours: raise memory.size");
+		log_error("out of memory for neighbours: raise memory.size");
 		return -ENOMEM;
 	}
 	if (!tunnels_new(&tunnels, s)) {
-		log_error("no memory for the state of tunnels");
+		log_error("out of memory for the state of tunnels");
 		return -ENOMEM;
 	}
 	tunnels_set(g, &tunnels, NULL);
@@ -186,7 +186,7 @@ static void *load(void *arg)
 	if (l->conf != NULL)
 		l->snapshot = build(g, l->conf, why, sizeof(why));
 	if (l->conf != NULL && l->snapshot == NULL)
-		fprintf(l->errors, "this could not be put to work: %s\n", why);
+		fprintf(l->errors, "cannot apply the configuration: %s\n", why);
 	stack_wipe(); // which the C library keeps for the next thread
 	atomic_store_explicit(&l->ready, true, memory_order_release);
 	return NULL;
@@ -197,7 +197,7 @@ int configure_load(struct gateway *g, configure_make *make, void *arg, bool new_
 	g->load = (struct load){
 		.make = make, .make_arg = arg, .new_keys = new_keys, .errors = errors};
 	if (pthread_create(&g->load.thread, NULL, load, g) != 0) {
-		fputs("out of memory for the thread that loads it\n", errors);
+		fputs("out of memory for the thread that loads the configuration\n", errors);
 		g->load.errors = NULL;
 		return -EAGAIN;
 	}
@@ -217,8 +217,7 @@ static int put_to_work(struct gateway *g, const struct load *l)
 	if (rc == -ENOMEM)
 		fputs("out of memory for the sequence numbers of new SAs\n", l->errors);
 	else if (rc < 0)
-		fputs("sequence numbers of new SAs could not be reserved, see the log\n",
-			l->errors);
+		fputs("cannot reserve sequence numbers for new SAs, see the log\n", l->errors);
 	if (rc < 0)
 		return -EINVAL;
 	if (replace(g, l->conf, l->snapshot) < 0) {

@@ -225,7 +225,7 @@ static void log_rule(const struct gateway *g, const struct event *e, uint64_t no
 		return;
 	if (now / 1000 != second) {
 		if (lines > RULE_LINES)
-			log_info("%u lines about rules left out", lines - RULE_LINES);
+			log_info("%u lines about rules suppressed", lines - RULE_LINES);
 		second = now / 1000;
 		lines = 0;
 	}

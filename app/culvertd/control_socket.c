@@ -65,7 +65,7 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 	rc = make(s, conf, &addr);
 	if (rc == 0)
 		return 0;
-	log_error("%s: cannot be made: %s; only root, or a member, can give it to %s",
+	log_error("%s: cannot create: %s; only root or a member of the group can give it to %s",
 		addr.sun_path, strerror(-rc), access->setting);
 	return -EIO;
 }
@@ -156,9 +156,11 @@ static void client_begin(
 	c->request.pid = peer.pid;
 	if (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, s->group))
 		return;
-	log_warn("%s: user %u, process %d is refused", s->access->file, peer.uid, peer.pid);
-	client_refuse(c, now_ms, "for root and the members of %s only, not for user %u\n",
-		s->access->setting, peer.uid);
+	log_warn("%s: permission denied to user %u, process %d", s->access->file, peer.uid,
+		peer.pid);
+	client_refuse(c, now_ms,
+		"permission denied to user %u: only root and members of %s have access\n", peer.uid,
+		s->access->setting);
 }
 
 // Who finds no place waits to be accepted: the others have their time.

@@ -39,7 +39,7 @@ static void turn_write(int witness, uint64_t turn)
 
 	snprintf(line, sizeof(line), "%020" PRIu64 "\n", turn);
 	if (pwrite(witness, line, TURN_LEN, 0) < 0)
-		log_debug("the turn of the sequence numbers is not noted: %s", strerror(errno));
+		log_debug("cannot write the turn of the sequence numbers: %s", strerror(errno));
 }
 
 uint64_t disk_writer_turn_of(int witness)

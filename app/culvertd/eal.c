@@ -176,7 +176,7 @@ static int available_check(const struct conf *conf)
 		fclose(f);
 	if (kb / 1024 >= conf->memory_mb)
 		return 0;
-	log_error("memory.size: %u MB are wanted, %lu MB are available (MemAvailable in "
+	log_error("memory.size: %u MB are needed, %lu MB are available (MemAvailable in "
 		  "/proc/meminfo): set a smaller memory.size, or free memory",
 		conf->memory_mb, kb / 1024);
 	return -EIO;
@@ -272,8 +272,8 @@ static int init(struct args *a, const struct conf *conf)
 	if (rc >= 0)
 		return 0;
 	eal_log_start_show();
-	log_error("DPDK did not start: the lines above are its own; memory.size, "
-		  "memory.hugepages, cpus and eal_args are what it was given");
+	log_error("DPDK did not start, see its lines above; check memory.size, "
+		  "memory.hugepages, cpus and eal_args");
 	if (!instance_held(conf, &other))
 		files_remove(conf);
 	return -EIO;
@@ -289,7 +289,7 @@ int eal_start(const struct conf *conf, bool verbose)
 		return -EIO;
 	args_build(&a, conf);
 	if (a.failed) {
-		log_error("eal_args: more than %d arguments in all", ARGS_MAX - 1);
+		log_error("eal_args: more than %d arguments in total", ARGS_MAX - 1);
 		rc = -EIO;
 	} else {
 		rc = init(&a, conf);
@@ -304,12 +304,12 @@ int eal_start(const struct conf *conf, bool verbose)
 int eal_share(const struct conf *conf)
 {
 	if (rte_pdump_init() < 0) {
-		log_error("capture: no memory for its counters: raise memory.size");
+		log_error("capture: out of memory for its counters: raise memory.size");
 		return -ENOMEM;
 	}
 	// The user of the daemon is to answer through sockets that root makes; nobody else gets to
 	// them, whatever their mode is.
-	log_info("capture: packets can be read by root with \"%sdpdk-dumpcap -p "
+	log_info("capture: root can capture packets with \"%sdpdk-dumpcap -p "
 		 "--file-prefix=culvert-%s -i DEVICE -w FILE\"",
 		conf->user != NULL ? "umask 0; " : "", conf->instance);
 	return 0;

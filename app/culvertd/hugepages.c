@@ -89,7 +89,7 @@ int hugepages_check(const struct conf *conf)
 
 	if (mb < eal_memory_mb(conf)) {
 		log_error(
-			"memory.size: %u MB in hugepages are wanted, %lu MB are free: reserve them "
+			"memory.size: %u MB in hugepages are needed, %lu MB are free: reserve them "
 			"with 'echo %lu > " SYS_DIR "/" SIZE "/nr_hugepages', or set "
 			"memory.hugepages = false (slower)",
 			eal_memory_mb(conf), mb,

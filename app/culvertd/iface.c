@@ -74,7 +74,7 @@ static int take(const struct conf_port *c, const char *what, const char *name)
 			"them), or give this port another device",
 			what, name);
 	else
-		port_error(c, "%s %s could not be taken: %s", what, name, strerror(errno));
+		port_error(c, "cannot lock %s %s: %s", what, name, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -EIO;

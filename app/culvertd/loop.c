@@ -121,9 +121,8 @@ static int queues_add(struct loop *l)
 
 		if (rc == 0)
 			continue;
-		log_warn(
-			"port \"%s\": device \"%s\" has no interrupts for frames that come: worker "
-			"%u does as with idle = \"sleep\"",
+		log_warn("port \"%s\": device \"%s\" has no receive interrupts: worker "
+			 "%u uses idle = \"sleep\" instead",
 			c->name, c->device, l->worker->id);
 		return rc;
 	}

@@ -102,7 +102,7 @@ static bool interface_check(const struct conf_port *c, const char *name)
 		return true;
 	interfaces_list(list);
 	port_error(c,
-		"device \"%s\": there is no network interface \"%s\" here, there are: %s (see 'ip "
+		"device \"%s\": there is no network interface \"%s\", existing ones: %s (see 'ip "
 		"link')",
 		c->device, name, list[0] != '\0' ? list : "none");
 	return false;
@@ -139,8 +139,8 @@ static int pci_check(const struct conf_port *c, const char *name)
 		return 0;
 	cards_list(list);
 	port_error(c,
-		"there is no PCI device %s, network cards are: %s (see 'dpdk-devbind.py "
-		"--status'); for an interface of the kernel write device = "
+		"there is no PCI device %s, existing network cards: %s (see 'dpdk-devbind.py "
+		"--status'); for a kernel interface write device = "
 		"\"net_af_packet0,iface=eth1\"",
 		name, list[0] != '\0' ? list : "none");
 	return -EIO;

@@ -56,14 +56,14 @@ static const char usage[] =
 	"\n"
 	"  -c, --config FILE  the configuration\n"
 	"  -t, --test         check the configuration and exit\n"
-	"      --new-keys     declare keys new that have no sequence numbers, and exit\n"
+	"      --new-keys     declare that keys without sequence numbers are new, and exit\n"
 	"  -v, --verbose      log more, DPDK's lines included\n"
 	"      --version      show the version and exit\n"
-	"  -h, --help         show this and exit\n"
+	"  -h, --help         show this text and exit\n"
 	"\n"
-	"Runs in the foreground and logs to standard error; SIGHUP has it read its\n"
-	"configuration again, SIGTERM and SIGINT stop it.\n"
-	"The running daemon is looked at with culvertctl.\n";
+	"Runs in the foreground and logs to standard error. SIGHUP reloads the\n"
+	"configuration, SIGTERM and SIGINT stop culvertd.\n"
+	"Inspect the running daemon with culvertctl.\n";
 
 // Returns false when the program is done already, *rc being its exit code.
 static bool options_read(struct options *o, int *rc, int argc, char **argv)
@@ -128,7 +128,7 @@ static struct rte_mempool *pool_new(const char *name, unsigned int n, unsigned i
 
 static int no_memory(const char *what)
 {
-	log_error("no memory for %s: raise memory.size", what);
+	log_error("out of memory for %s: raise memory.size", what);
 	return -ENOMEM;
 }
 
@@ -145,7 +145,7 @@ static int flows_start(struct gateway *g)
 	g->flows = flow_table_new(&p, &config);
 	if (g->flows != NULL)
 		return 0;
-	log_error("flows.max: no memory for %u flows, which take %zu MB: %s", p.capacity,
+	log_error("flows.max: out of memory for %u flows, which take %zu MB: %s", p.capacity,
 		flow_table_memory(&p) >> 20, strerror(errno));
 	return -ENOMEM;
 }
@@ -218,7 +218,7 @@ static int workers_confine(struct conf *conf)
 	}
 	if (rc == 0)
 		return 0;
-	log_error("workers cannot be restricted: %s", strerror(-rc));
+	log_error("cannot restrict the system calls of workers: %s", strerror(-rc));
 	return -EIO;
 }
 
@@ -247,7 +247,7 @@ static int workers_start(struct gateway *g)
 	int rc = hash_key_draw(&wp.hash_key);
 
 	if (rc < 0) {
-		log_error("cannot draw random numbers: %s", strerror(-rc));
+		log_error("cannot get random numbers: %s", strerror(-rc));
 		return rc;
 	}
 	for (unsigned int i = 0; i < conf->n_workers; i++) {
@@ -267,8 +267,9 @@ static int workers_start(struct gateway *g)
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		worker_peers_set(g->workers[i], g->workers, conf->n_workers);
 	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->qsbr) < 0) {
-		log_error("more than %d RX queues for one worker: lower rx_queues of the ports, or "
-			  "add workers",
+		log_error(
+			"more than %d RX queues for one worker: reduce rx_queues of the ports, or "
+			"add workers",
 			LOOP_QUEUES_MAX);
 		return -E2BIG;
 	}

@@ -100,9 +100,9 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	}
 	connection_of(c)->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "there is only GET /metrics\n");
+		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET /metrics is supported\n");
 	if (strcmp(url, "/metrics") != 0)
-		return say(c, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
+		return say(c, MHD_HTTP_NOT_FOUND, "not found, only /metrics exists\n");
 	return metrics_answer(c, e->g);
 }
 
@@ -166,15 +166,15 @@ static struct MHD_Daemon *serve(struct endpoint *e, int fd)
 
 static void endpoint_start(struct endpoint *e)
 {
-	char why[512] = "its server does not start";
+	char why[512] = "the HTTP server did not start";
 	int fd = metrics_listen(&e->address, e->g->conf, why, sizeof(why));
 
 	if (fd >= 0)
 		e->server = serve(e, fd);
 	if (e->server != NULL && e->failed)
-		log_info("metrics: listens on %s", e->address.name);
+		log_info("metrics: listening on %s", e->address.name);
 	else if (e->server == NULL && !e->failed)
-		log_warn("metrics: cannot listen on %s: %s; tried again every %u seconds",
+		log_warn("metrics: cannot listen on %s: %s; retried every %u seconds",
 			e->address.name, why, RETRY_MS / 1000);
 	e->failed = e->server == NULL;
 	if (e->failed && fd >= 0) {

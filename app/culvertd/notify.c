@@ -58,7 +58,7 @@ void notify_start(void)
 		return;
 	fd = open_socket(name);
 	if (fd < 0)
-		log_warn("NOTIFY_SOCKET=%s: the service manager is not reached: %s", name,
+		log_warn("NOTIFY_SOCKET=%s: cannot connect to the service manager: %s", name,
 			strerror(errno));
 	else
 		watchdog_ms = watchdog_wanted();
@@ -67,7 +67,7 @@ void notify_start(void)
 static void tell(const char *text)
 {
 	if (fd >= 0 && send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
-		log_warn("the service manager is not told \"%s\": %s", text, strerror(errno));
+		log_warn("cannot send \"%s\" to the service manager: %s", text, strerror(errno));
 }
 
 void notify_ready(void)

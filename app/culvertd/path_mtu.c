@@ -45,7 +45,7 @@ static bool resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
 			sa_out_path(s->sa_out[i])->nexthop != NULL)
 			done &= resize_one(g, s->sa_out[i], mtu);
 	if (!done && !m->unapplied)
-		log_warn("no memory to apply path MTUs: it is tried again until there is");
+		log_warn("out of memory to apply path MTUs: retried until there is memory");
 	m->unapplied |= !done;
 	return done;
 }
@@ -126,11 +126,11 @@ static void log_result(const struct gateway *g, const struct path_mtu *p, enum p
 		log_info("path MTU to %s is %u, reported by %s on port \"%s\"", peer, p->search.mtu,
 			ip_addr_format(router, &e->peer), g->conf->ports[e->port].name);
 	else if (result == PATH_RAISED && p->search.mtu == UINT16_MAX)
-		log_info("path MTU to %s is that of the first link again", peer);
+		log_info("path MTU to %s is the MTU of the port again", peer);
 	else if (result == PATH_RAISED)
 		log_info("path MTU to %s is %u", peer, p->search.mtu);
 	else if (result == PATH_REFUTED)
-		log_info("path MTU to %s stays as it is: no probe confirmed an ICMP error", peer);
+		log_info("path MTU to %s is unchanged: no probe confirmed an ICMP error", peer);
 }
 
 // Begins a search with packets of the SA.

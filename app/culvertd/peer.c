@@ -69,7 +69,7 @@ static bool move(struct gateway *g, struct sa_out *sa, const struct sa_peer *pee
 
 	sa->pending = done ? (struct sa_peer){0} : *peer;
 	if (!done && !g->moves_pending)
-		log_warn("no memory to follow peers that moved: it is tried again until there is");
+		log_warn("out of memory to follow peers that moved: retried until there is memory");
 	g->moves_pending |= !done;
 	return done;
 }

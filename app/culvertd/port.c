@@ -27,11 +27,12 @@ static void explain_missing(const struct conf_port *c, int error)
 	} else if (iface_not_permitted() &&
 		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
 		port_error(c,
-			"device \"%s\" not opened: run culvertd as root, or with the capabilities "
+			"cannot open device \"%s\": run culvertd as root, or with the capabilities "
 			"CAP_NET_ADMIN and CAP_NET_RAW",
 			c->device);
 	} else {
-		port_error(c, "device \"%s\" not opened: %s; check the driver's name and arguments",
+		port_error(c,
+			"cannot open device \"%s\": %s; check the driver's name and arguments",
 			c->device, strerror(error));
 	}
 }
@@ -81,8 +82,8 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	int rc = rte_eth_dev_info_get(p->id, info);
 
 	if (rc < 0) {
-		port_error(
-			c, "device \"%s\" does not tell what it can: %s", c->device, strerror(-rc));
+		port_error(c, "cannot read the capabilities of device \"%s\": %s", c->device,
+			strerror(-rc));
 		return -EIO;
 	}
 
@@ -95,7 +96,8 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_tx_queues);
 	if (all && p->n_rx != info->max_rx_queues) {
 		port_error(c,
-			"rx_queues is %u, but device \"%s\" spreads frames over qpairs=%u: make "
+			"rx_queues is %u, but device \"%s\" distributes frames over qpairs=%u: "
+			"make "
 			"the two equal",
 			p->n_rx, c->device, info->max_rx_queues);
 		return -EIO;
@@ -174,26 +176,26 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
-		return "configuring it; does it allow this mtu and number of queues?";
+		return "configuration failed; does it support this mtu and number of queues?";
 	if (!conf_device_is_attached(c->device))
 		*rc = rte_eth_dev_set_mtu(p->id, c->mtu);
 	if (*rc < 0 && *rc != -ENOTSUP)
-		return "mtu: the device does not allow this value";
+		return "mtu: the device does not support this value";
 	*rc = queues_setup(p, pool);
 	if (*rc < 0)
-		return "setting up its queues; is memory.size large enough?";
+		return "queue setup failed; is memory.size large enough?";
 	if (c->mac_set) {
 		struct rte_ether_addr mac = c->mac;
 
 		*rc = rte_eth_dev_default_mac_addr_set(p->id, &mac);
 		if (*rc < 0)
-			return "mac: the device does not take this address";
+			return "mac: the device does not accept this address";
 	}
 	*rc = rte_eth_dev_start(p->id);
 	if (*rc < 0)
-		return "starting it";
+		return "start failed";
 	*rc = rte_eth_macaddr_get(p->id, &p->mac);
-	return *rc < 0 ? "reading its address" : NULL;
+	return *rc < 0 ? "cannot read its MAC address" : NULL;
 }
 
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
@@ -235,8 +237,8 @@ void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
 	if (rc < 0)
 		rc = listen_to_all(p);
 	if (rc < 0)
-		log_warn("port \"%s\": device \"%s\" takes no list of multicast addresses (%s): "
-			 "nobody may find its IPv6 addresses",
+		log_warn("port \"%s\": cannot set multicast addresses of device \"%s\" (%s): "
+			 "its IPv6 addresses may not be resolved",
 			p->conf->name, p->conf->device, strerror(-rc));
 }
 

@@ -29,7 +29,7 @@ void privilege_lock_memory(void)
 	int rc = memory_lock();
 
 	if (rc < 0 && memory_has_swap())
-		log_warn("memory cannot be locked (%s), and this system has swap: keys may be "
+		log_warn("cannot lock memory (%s), and this system has swap: keys may be "
 			 "written to it. Set LimitMEMLOCK=infinity (ulimit -l unlimited), or give "
 			 "culvertd no swap (MemorySwapMax=0)",
 			strerror(-rc));
@@ -125,7 +125,7 @@ int privilege_drop(const struct conf *conf)
 	else if (geteuid() == 0)
 		rc = give_folders(conf, 0);
 	if (rc < 0 && conf->user == NULL) {
-		log_error("state_dir cannot be made root's: %s", strerror(-rc));
+		log_error("cannot change the owner of state_dir to root: %s", strerror(-rc));
 		return -EIO;
 	}
 	if (rc < 0) {
@@ -135,6 +135,6 @@ int privilege_drop(const struct conf *conf)
 	rc = privilege_drop_thread();
 	if (rc == 0)
 		return 0;
-	log_error("capabilities cannot be given up: %s", strerror(-rc));
+	log_error("cannot drop capabilities: %s", strerror(-rc));
 	return -EIO;
 }

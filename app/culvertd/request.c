@@ -33,7 +33,7 @@ struct request_kind {
 // What has been written about the request.
 static const char *written(const struct requests *r)
 {
-	return r->incomplete ? "out of memory while the request was worked at\n" : r->out_text;
+	return r->incomplete ? "out of memory for the request\n" : r->out_text;
 }
 
 // --- reload ---
@@ -194,14 +194,14 @@ static struct conf *change_make(void *arg, const struct conf *running, FILE *err
 	struct conf *conf;
 
 	if (line_end == NULL || name == NULL || name > line_end) {
-		fputs("the request is not complete\n", errors);
+		fputs("the request is incomplete\n", errors);
 		return NULL;
 	}
 	*line_end = '\0';
 	conf = conf_change(running, name + 1, line_end + 1,
 		r->asked.len - (size_t)(line_end + 1 - r->asked.text), errors);
 	if (conf != NULL && conf_diff(running, conf, change_write, r) < 0)
-		fputs("changed, out of memory to list what\n", r->log);
+		fputs("changed; out of memory to list the changes\n", r->log);
 	return conf;
 }
 
@@ -277,7 +277,7 @@ static bool may_change(struct gateway *g, const char *name, uint64_t now_ms)
 	else
 		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
 	refuse(g, name,
-		"members of show_group may look, and change nothing: ask root, or a member of "
+		"members of show_group may not change anything: ask root, or a member of "
 		"control_group\n",
 		now_ms);
 	return false;
@@ -309,7 +309,7 @@ static void serve_at_once(struct gateway *g, const char *text, uint64_t now_ms)
 	filter += *filter == ' ';
 	if (is_named(text, "subscribe")) {
 		if (!control_socket_subscribe(g->requests.asker, "events 0\n"))
-			refuse(g, NULL, "there are as many subscribers as there may be\n", now_ms);
+			refuse(g, NULL, "too many subscribers\n", now_ms);
 		return;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(at_once); i++)
@@ -317,7 +317,7 @@ static void serve_at_once(struct gateway *g, const char *text, uint64_t now_ms)
 			serve(g, i, filter, now_ms);
 			return;
 		}
-	refuse(g, NULL, "this is no request that the daemon knows\n", now_ms);
+	refuse(g, NULL, "unknown request\n", now_ms);
 }
 
 static const struct request_kind *kind_find(const char *text)

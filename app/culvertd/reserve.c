@@ -100,8 +100,8 @@ int reserve_open(struct reserve **reserve, const struct conf *conf)
 	*reserve = r;
 	rc = state_open(&r->state, conf);
 	if (rc == 0 && seq_table_turn(r->state.table) == 0)
-		log_warn("there is no %s: the first sequence number of every SA is 1, and peers "
-			 "drop it as replayed if its key was used before",
+		log_warn("%s is missing: the first sequence number of every SA is 1; if its "
+			 "key was used before, the peer drops the packets as replayed",
 			r->state.path);
 	if (rc == 0)
 		rc = memory_make(r);
@@ -204,7 +204,7 @@ static int write_start(struct reserve *r, const struct snapshot *s)
 static void note_result(struct reserve *r, int rc)
 {
 	if (r->behind && rc == 0)
-		log_info("%s is written again", r->state.path);
+		log_info("%s can be written again", r->state.path);
 	r->behind = rc < 0;
 }
 

@@ -108,7 +108,7 @@ int sandbox_enter(void)
 		seccomp_release(ctx);
 	if (rc == 0)
 		return 0;
-	log_error("sandbox: system calls cannot be restricted: %s. 'sandbox = false' does without",
+	log_error("sandbox: cannot restrict system calls: %s. 'sandbox = false' turns it off",
 		strerror(-rc));
 	return -EIO;
 }

@@ -28,7 +28,7 @@ static int refuse(const char *what, const char *path, int error, const char *adv
 static int folders_check(const struct conf *conf)
 {
 	int rc = state_folder_check(conf->state_dir, conf,
-		"make it, or set state_dir to another place, or to \"none\" if every start has "
+		"create it, or set state_dir to another place, or to \"none\" if every start has "
 		"new keys");
 
 	return rc < 0 ? rc : state_folder_check(RUN_DIR, conf, "start it as root once");
@@ -68,7 +68,7 @@ static int table_read(struct state *s, const struct conf *conf)
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
 	return refuse("cannot read", s->path, -rc,
-		"which sequence numbers were used is not known: give every SA a new key, here and "
+		"the used sequence numbers are unknown: give every SA a new key, here and "
 		"at the peer, and remove the file");
 }
 
@@ -85,10 +85,10 @@ static int turn_check(const struct state *s, const struct conf *conf)
 	if (turn >= seen)
 		return 0;
 	if (turn == 0)
-		log_error("%s is missing, with the numbers that keys have used", s->path);
+		log_error("%s is missing, with the sequence numbers that keys have used", s->path);
 	else
-		log_error("%s is not the last one: its turn is %" PRIu64 ", there was %" PRIu64,
-			s->path, turn, seen);
+		log_error("%s is outdated: its turn is %" PRIu64 ", the last was %" PRIu64, s->path,
+			turn, seen);
 	log_error("put the last %s back; or give every SA a new key, here and at the peer, remove "
 		  "%s/%s.lock and %s, and declare the keys with --new-keys",
 		s->path, conf->state_dir, conf->instance, s->memory_path);
@@ -198,7 +198,7 @@ int state_keys_declare(const struct conf *conf, FILE *out)
 	if (rc == 0) {
 		rc = unknown_add(&s, conf, out);
 		if (rc == 0)
-			fputs("every key is known\n", out);
+			fputs("every key has recorded sequence numbers\n", out);
 		if (rc > 0)
 			rc = table_save(&s);
 		if (rc < 0)

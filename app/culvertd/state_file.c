@@ -10,7 +10,7 @@
 
 #include "log.h"
 
-#define SEQUENCE_RISK "others could have sequence numbers used again"
+#define SEQUENCE_RISK "others could cause sequence numbers to be reused"
 
 static bool is_trusted(uid_t owner, const struct conf *conf)
 {
@@ -67,7 +67,7 @@ int state_folder_check(const char *path, const struct conf *conf, const char *ad
 	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
 		int error = errno;
 
-		log_error("cannot make %s: %s; %s", path, strerror(error), advice);
+		log_error("cannot create %s: %s; %s", path, strerror(error), advice);
 		return -error;
 	}
 	return state_check(path, S_IFDIR, conf);

@@ -37,13 +37,13 @@ static const struct command {
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		flow_page},
 	{"/culvert/match",
-		"What would happen to a packet. Parameters: 0; source=, destination=, proto=, "
+		"Decisions for a new packet. Parameters: 0; source=, destination=, proto=, "
 		"destination_port=, source_port=",
 		match_page},
-	{"/culvert/sas_busiest", "Those that carry most now, at most 16", sa_busiest_page},
-	{"/culvert/trace_state", "Whether it is on. Parameters: 0; trace=", trace_state_page},
-	{"/culvert/trace_steps",
-		"What has happened to them. Parameters: number of the first; trace=",
+	{"/culvert/sas_busiest", "Security associations with most traffic now, at most 16",
+		sa_busiest_page},
+	{"/culvert/trace_state", "Whether a trace is on. Parameters: 0; trace=", trace_state_page},
+	{"/culvert/trace_steps", "Steps of traced packets. Parameters: number of the first; trace=",
 		trace_steps_page},
 };
 

@@ -159,6 +159,6 @@ bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t 
 		return false;
 	if (flow_flush(g->flows, &f) == 0)
 		return true;
-	snprintf(why, size, "the last flush is not over, try again in some seconds");
+	snprintf(why, size, "the last flush is not complete, try again in some seconds");
 	return false;
 }

@@ -76,13 +76,13 @@ static const char *error_text(int rc)
 {
 	switch (-rc) {
 	case EINVAL:
-		return "source and destination must be of one family";
+		return "source and destination must be of the same family";
 	case EHOSTUNREACH:
-		return "there is no route back to the source: its port is not known";
+		return "no route back to the source: its port is unknown";
 	case EADDRINUSE:
 		return "the source is an address of this gateway";
 	default:
-		return "no memory";
+		return "out of memory";
 	}
 }
 

@@ -45,7 +45,7 @@ bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_
 		snprintf(text, size, "trace %u\n", g->tracing.number);
 	else
 		snprintf(text, size, "%s",
-			rc == -EBUSY ? "another trace is on: one at a time" : "no memory");
+			rc == -EBUSY ? "another trace is on, only one at a time" : "out of memory");
 	return rc == 0;
 }
 
@@ -66,7 +66,7 @@ bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t
 // Whether it is the trace that the filter means. Whoever asks has not forgotten it.
 static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filter)
 {
-	char why[RTE_TEL_MAX_STRING_LEN] = "that trace is no more: another one has begun";
+	char why[RTE_TEL_MAX_STRING_LEN] = "that trace has ended: another one has started";
 	unsigned int number = 0;
 
 	if (filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->snapshot, filter, why,

@@ -138,7 +138,7 @@ static const struct filter_key keys[] = {
 	{"policy", parse_policy, "the name of a policy"},
 	{"in", parse_in, "the name of a port of the gateway"},
 	{"out", parse_out, "the name of a port of the gateway"},
-	{"drop", parse_drop, "a reason, as culvertctl explain lists them, or any"},
+	{"drop", parse_drop, "a drop reason as listed by culvertctl explain, or any"},
 };
 
 bool trace_request_parse(

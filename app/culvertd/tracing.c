@@ -30,7 +30,7 @@ int tracing_start(struct gateway *g, const struct trace_filter *filter, uint32_t
 	t->asked_ms = gateway_now_ms();
 	t->start = rte_rdtsc();
 	set_for_workers(g, t->trace);
-	log_info("trace %u begins, of %u packets", t->number, packets);
+	log_info("trace %u started, for %u packets", t->number, packets);
 	return 0;
 }
 
@@ -43,7 +43,7 @@ void tracing_stop(struct gateway *g)
 	t->on = false;
 	set_for_workers(g, NULL);
 	t->token = rte_rcu_qsbr_start(g->qsbr);
-	log_info("trace %u is over: %u packets", t->number, trace_packets(t->trace));
+	log_info("trace %u ended: %u packets", t->number, trace_packets(t->trace));
 }
 
 void tracing_tick(struct gateway *g, uint64_t now)

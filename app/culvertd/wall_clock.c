@@ -21,8 +21,8 @@ void wall_clock_tick(uint64_t now_ms)
 	ahead = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000 - (int64_t)now_ms;
 	jump = ahead - ahead_ms;
 	if (known && llabs(jump) >= JUMP_MS)
-		log_warn("the wall clock was set %" PRId64 " seconds %s: dates of log lines before "
-			 "and after do not compare; nothing else depends on it",
+		log_warn("the wall clock was set %" PRId64 " seconds %s: only timestamps in the "
+			 "log are affected",
 			((int64_t)llabs(jump) + 500) / 1000, jump > 0 ? "ahead" : "back");
 	ahead_ms = ahead;
 	known = true;

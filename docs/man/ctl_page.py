@@ -22,7 +22,7 @@ def main():
     said = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
     usage, about, *lists, codes = said.strip("\n").split("\n\n")
     print(f'.TH CULVERTCTL 1 "" "culvert {version}" "Culvert"')
-    print(".SH NAME\nculvertctl \\- shows and changes what a culvertd does\n.SH SYNOPSIS")
+    print(".SH NAME\nculvertctl \\- inspects and configures a running culvertd\n.SH SYNOPSIS")
     for number, line in enumerate(usage.splitlines()):
         name, rest = re.sub(r"^(Usage:)? *", "", line).split(" ", 1)
         print((".br\n" if number > 0 else "") + f".B {name}\n{plain(rest)}")

@@ -198,7 +198,7 @@ void crash_start(void)
 	if (rc == 0)
 		tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (rc < 0 || tasks < 0) {
-		log_warn("no cores will be written: %s", strerror(rc < 0 ? -rc : errno));
+		log_warn("core files will not be written: %s", strerror(rc < 0 ? -rc : errno));
 		return;
 	}
 	sigfillset(&stop.sa_mask);

@@ -40,7 +40,7 @@ static int find(struct conf_reader *r, const struct conf_request *c, const confi
 			continue;
 		} else if (found >= 0) {
 			conf_err_at(r, c->where, NULL,
-				"there are several %ss %s, \"%s NAME\" must say which",
+				"there are several %ss %s, choose one with \"%s NAME\"",
 				schema->noun, conf_quote(r, name), schema->scope);
 			return -1;
 		} else {
@@ -188,7 +188,7 @@ static void change_all(void *arg)
 		for (; conf_request_next(&in, &c); n++)
 			change(r, &c);
 	if (n == 0 && r->n_messages == 0)
-		conf_err_at(r, start, NULL, "nothing is to be changed");
+		conf_err_at(r, start, NULL, "no change is given");
 	if (r->n_messages == 0)
 		conf_read(r);
 }

@@ -151,9 +151,9 @@ static void check_memory(struct conf_reader *r)
 	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
 		!conf_refused(memory, "packet_buffers") && !conf_refused(flows, "max"))
 		conf_err(r, memory_setting(r),
-			"%u MB is too little for %u packet buffers, %u of 64 kB and %u flows, "
+			"%u MB is too small for %u packet buffers, %u of 64 kB and %u flows, "
 			"memory.size must be at least %" PRIu64
-			", or packet_buffers, cpus.workers or flows.max less",
+			", or reduce packet_buffers, cpus.workers or flows.max",
 			c->memory_mb, c->packet_buffers, large, c->flows_max, mb);
 }
 
@@ -178,7 +178,7 @@ static void check_capture(struct conf_reader *r)
 {
 	if (r->c->capture && !r->c->hugepages)
 		conf_err(r, conf_at(r->root, "capture"),
-			"takes memory that can be shared, must be false or memory.hugepages true");
+			"needs shared memory, must be false or memory.hugepages true");
 }
 
 // For what only the daemon can check.

@@ -211,7 +211,7 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 			continue;
 		if (s != NULL && !conf_prefix_covers(&one, selectors[i]))
 			conf_err(r, s,
-				"%s is for other packets, in transport mode must be %s or left out",
+				"%s has other addresses, in transport mode must be %s or omitted",
 				conf_ref(r, item), ip_addr_format(buf, only[i]));
 		*selectors[i] = one;
 		p->family = ip_addr_family(only[i]);

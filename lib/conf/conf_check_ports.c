@@ -121,7 +121,7 @@ static void check_mtu(struct conf_reader *r, unsigned int port)
 	for (unsigned int i = 0; i < p->n_addrs; i++)
 		v6 |= !ip_addr_is_none(&p->addrs[i].addr) && !ip_addr_is_v4(&p->addrs[i].addr);
 	if (mtu != NULL && v6 && p->mtu < IPV6_MTU_MIN)
-		conf_err(r, mtu, "%u is too little for IPv6, must be at least %u", p->mtu,
+		conf_err(r, mtu, "%u is too small for IPv6, must be at least %u", p->mtu,
 			IPV6_MTU_MIN);
 }
 

@@ -39,10 +39,9 @@ void conf_check_probe(struct conf_reader *r, config_setting_t *policy, const str
 	if (address == NULL || conf_refused(policy, "local") || conf_refused(policy, "remote"))
 		return;
 	if (!ip_prefix_contains(&p->remote, &p->probe_addr))
-		conf_err(r, address, "is not in remote of the policy, must be");
+		conf_err(r, address, "is not in remote of the policy, must be in it");
 	else if (!conf_refused(policy, "proto") && !carries_echo(p, v4))
-		conf_err(r, address, "must be pinged by a policy that is for ICMP echo");
+		conf_err(r, address, "the policy must match ICMP echo to ping it");
 	else if (r->nets_known && !has_source(r->c, p, v4 ? IP_V4 : IP_V6))
-		conf_err(r, address,
-			"no port has an address in local, which pings would be sent from");
+		conf_err(r, address, "no port has an address in local to send pings from");
 }

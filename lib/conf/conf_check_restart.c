@@ -11,9 +11,10 @@ static void check_option(struct conf_reader *r, const struct conf_option *o,
 	if (conf_option_equal(o, base, running))
 		return;
 	if (s == NULL) // then it stands for a default
-		conf_err(r, group, "%s%s is not what runs, which needs a restart", absent, o->name);
+		conf_err(r, group, "%s%s differs from the running configuration, needs a restart",
+			absent, o->name);
 	else if (s->hook == NULL)
-		conf_err(r, s, "is not what runs, which needs a restart");
+		conf_err(r, s, "differs from the running configuration, needs a restart");
 }
 
 // group: where the settings may stand; of a group that is not there, the one around it, and absent
@@ -42,7 +43,8 @@ static void check_ports(struct conf_reader *r, const struct conf *running)
 	if (list == NULL)
 		return;
 	if (r->c->n_ports != running->n_ports) {
-		conf_err(r, list, "has %u elements and %u run, which needs a restart",
+		conf_err(r, list,
+			"has %u elements, %u in the running configuration, needs a restart",
 			r->c->n_ports, running->n_ports);
 		return;
 	}

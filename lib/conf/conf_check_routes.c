@@ -65,8 +65,7 @@ static void find_link_local(struct conf_reader *r, config_setting_t *item, confi
 	char buf[IP_ADDR_STRLEN];
 
 	if (name == NULL)
-		conf_err(r, s, "%s is link-local, port must say on which link",
-			ip_addr_format(buf, a));
+		conf_err(r, s, "%s is link-local, port must name its link", ip_addr_format(buf, a));
 	if (name == NULL || name->hook != NULL)
 		return;
 
@@ -122,7 +121,7 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 	if (special != NULL)
 		conf_err(r, s, "is %s, must be unicast", special);
 	else if (ip_addr_is_link_local(&to->addr) && to->len >= LINK_LOCAL_LEN)
-		conf_err(r, s, "is link-local, which no route leads to");
+		conf_err(r, s, "is link-local, cannot be routed");
 	for (unsigned int p = 0; p < r->c->n_ports; p++)
 		for (unsigned int i = 0; i < r->c->ports[p].n_addrs; i++) {
 			const struct ip_prefix *net = &r->c->ports[p].addrs[i].net;

@@ -111,7 +111,7 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 		return;
 	ip_addr_format(buf, &sa->local);
 	if (sa->mode == CONF_TUNNEL)
-		conf_err(r, s, "%s is no port's address, must be one", buf);
+		conf_err(r, s, "%s is not an address of a port, must be one", buf);
 	else if (conf_is_broadcast(r->c, &sa->local))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->local));
 	else if (!is_reachable(r, &sa->local))
@@ -154,7 +154,7 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 			sa->replay_window, REPLAY_WINDOW_MIN);
 	} else if (s != NULL && sa->replay_window == 0 && sa->esn) {
 		// The window tells the upper half of the numbers (RFC 4303 3.3.3).
-		conf_err(r, s, "0 (no check) does not go with esn, must be from %u to 65536",
+		conf_err(r, s, "0 (no check) cannot be combined with esn, must be from %u to 65536",
 			REPLAY_WINDOW_MIN);
 	}
 }
@@ -181,7 +181,7 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 	if (packets != NULL && !conf_refused(item, "esn") && !sa->esn &&
 		sa->hard.packets > UINT32_MAX)
 		conf_err(r, packets,
-			"is more than there are numbers without esn, must be at most %u",
+			"is more than the sequence numbers without esn, must be at most %u",
 			UINT32_MAX);
 }
 
@@ -209,7 +209,7 @@ static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf
 	if (group != NULL && sa->direction == CONF_IN && sa->udp_local_port == IKE_PORT &&
 		r->c->n_ike_via > 0)
 		conf_err(r, conf_given(group, "local_port"),
-			"%u is IKE's port, which ike.via has, must be another", IKE_PORT);
+			"%u is the port of IKE, used by ike.via, must be another", IKE_PORT);
 }
 
 void conf_check_sas(struct conf_reader *r)
@@ -240,5 +240,5 @@ void conf_check_sas(struct conf_reader *r)
 	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
 	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
 	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",
-		"key and salt must be this SA's own, are also those of");
+		"key and salt must be unique, are also those of");
 }

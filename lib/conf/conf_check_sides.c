@@ -83,7 +83,7 @@ static void check_end(struct conf_reader *r, config_setting_t *policy, const cha
 	if (port >= 0 && side_setting(r, port) == NULL &&
 		r->c->ports[port].unprotected != unprotected)
 		conf_err(r, s,
-			"%s is the network of %s, which faces the %s side since %s, must be on "
+			"%s is the network of %s, which faces the %s side because %s, must be on "
 			"the %s side",
 			ip_prefix_format(buf, net),
 			conf_ref(r, conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],

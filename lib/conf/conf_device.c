@@ -80,17 +80,17 @@ static void refuse_device(
 	const char *rest, *driver = nearest_driver(r, device, &rest);
 
 	if (driver != NULL)
-		conf_err(r, s, "%s has no driver of DPDK's, did you mean device = \"%s%s\"?",
+		conf_err(r, s, "%s names no DPDK driver, did you mean device = \"%s%s\"?",
 			conf_quote(r, device), driver, conf_show(r, rest));
 	else if (is_interface(device))
 		conf_err(r, s,
-			"%s is neither a PCI address nor a driver of DPDK's; for an interface of "
-			"the kernel write device = \"net_af_packet%u,iface=%s\"",
+			"%s is neither a PCI address nor a DPDK driver; for a kernel interface "
+			"write device = \"net_af_packet%u,iface=%s\"",
 			conf_quote(r, device), port, conf_show(r, device));
 	else
 		conf_err(r, s,
-			"%s is neither a PCI address, such as \"0000:00:05.0\", nor a driver of "
-			"DPDK's, such as \"net_af_packet%u,iface=eth1\"",
+			"%s is neither a PCI address, such as \"0000:00:05.0\", nor a DPDK "
+			"driver, such as \"net_af_packet%u,iface=eth1\"",
 			conf_quote(r, device), port);
 }
 
@@ -112,7 +112,6 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 	if (!has_driver(device) && !has_plugin(r->c))
 		refuse_device(r, s, device, port);
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
-		conf_err(r, s,
-			"%s has no argument for its interface, write device = \"%s,iface=eth1\"",
+		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
 			conf_quote(r, device), conf_show(r, device));
 }

@@ -46,7 +46,8 @@ static bool check_stat(struct conf_reader *r, const struct stat *st, const struc
 	}
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		conf_err_at(r, a->where, a->s,
-			"%s belongs to user %u, must belong to root or to who reads it: chown %u "
+			"%s belongs to user %u, must belong to root or to the reading user: chown "
+			"%u "
 			"%s",
 			a->file, st->st_uid, geteuid(), a->file);
 	if ((st->st_mode & 027) != 0)
@@ -125,7 +126,8 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 	bool ok = text_init(&t, r, conf_format(r, "%s/%s", include_dir(r), name), &a);
 
 	if (ok && !is_new(r, &t)) {
-		conf_err_at(r, where, NULL, "%s is included already, must be so only once", a.file);
+		conf_err_at(r, where, NULL, "%s is already included, must be included only once",
+			a.file);
 		ok = false;
 	}
 	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, include);

@@ -158,7 +158,7 @@ bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa
 		return read_cipher_key(r, item, item, sa);
 	}
 	if (inline_key)
-		conf_err(r, file, "keys stand in the SA as well, must be in one place");
+		conf_err(r, file, "keys are in the SA as well, must be in one place");
 	if (conf_refused(item, "key_file"))
 		return false;
 	return read_key_file(r, item, file, sa);

@@ -147,11 +147,11 @@ static unsigned int choose(struct conf_reader *r, const struct sentence *s, cons
 	if (i < n)
 		return i;
 	if (near.best != NULL)
-		conf_err_at(r, s->where, NULL, "%s is no %s, did you mean \"%s\"?",
-			conf_quote(r, word), what, near.best);
+		conf_err_at(r, s->where, NULL, "unknown %s %s, did you mean \"%s\"?", what,
+			conf_quote(r, word), near.best);
 	else
-		conf_err_at(r, s->where, NULL, "%s is no %s, must be one of %s",
-			conf_quote(r, word), what, join(r, words, n));
+		conf_err_at(r, s->where, NULL, "unknown %s %s, must be one of %s", what,
+			conf_quote(r, word), join(r, words, n));
 	return n;
 }
 
@@ -162,7 +162,7 @@ static bool list_find(struct conf_reader *r, const struct sentence *s, struct co
 
 	for (i = 0; i < RTE_DIM(lists); i++)
 		nouns[i] = conf_schema_find(&conf_schema, lists[i])->schema->noun;
-	i = choose(r, s, s->word[0], nouns, RTE_DIM(lists), "kind of thing that can be changed");
+	i = choose(r, s, s->word[0], nouns, RTE_DIM(lists), "object");
 	if (i == RTE_DIM(lists))
 		return false;
 	out->list = conf_schema_find(&conf_schema, lists[i]);
@@ -179,7 +179,7 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 	if (word[0] == NULL)
 		return true;
 	if (!out->list->schema->ordered) {
-		conf_err_at(r, s->where, NULL, "%s add: %s is one word too many", noun,
+		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
 			conf_quote(r, word[0]));
 		return false;
 	}
@@ -190,14 +190,14 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 	if (place == CONF_BEFORE || place == CONF_AFTER) {
 		out->beside = word[1];
 		if (word[1] == NULL) {
-			conf_err_at(r, s->where, NULL, "%s add %s: of which %s?", noun,
+			conf_err_at(r, s->where, NULL, "%s add %s: expected the name of a %s", noun,
 				places[place], noun);
 			return false;
 		}
 		word++;
 	}
 	if (word[1] != NULL)
-		conf_err_at(r, s->where, NULL, "%s add: %s is one word too many", noun,
+		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
 			conf_quote(r, word[1]));
 	return word[1] == NULL;
 }
@@ -211,8 +211,8 @@ static bool item_read(struct conf_reader *r, const struct sentence *s, const cha
 
 	out->item = word[0];
 	if (word[0] == NULL) {
-		conf_err_at(r, s->where, NULL, "%s %s: which one? Its %s is missing", schema->noun,
-			verb, schema->identity);
+		conf_err_at(r, s->where, NULL, "%s %s: its %s is missing", schema->noun, verb,
+			schema->identity);
 		return false;
 	}
 	if (schema->scope != NULL && word[1] != NULL && strcmp(word[1], schema->scope) == 0 &&
@@ -221,7 +221,7 @@ static bool item_read(struct conf_reader *r, const struct sentence *s, const cha
 		word += 2;
 	}
 	if (word[1] != NULL)
-		conf_err_at(r, s->where, NULL, "%s %s: %s is one word too many", schema->noun, verb,
+		conf_err_at(r, s->where, NULL, "%s %s: unexpected argument %s", schema->noun, verb,
 			conf_quote(r, word[1]));
 	return word[1] == NULL;
 }
@@ -246,15 +246,15 @@ static bool understand(struct conf_reader *r, const struct sentence *s, struct c
 
 	*out = (struct conf_request){.where = s->where};
 	if (s->n_words == 0) {
-		conf_err_at(
-			r, s->where, NULL, "settings of what? \"sa add\" or the like is missing");
+		conf_err_at(r, s->where, NULL,
+			"settings without a command, such as \"sa add\", before them");
 		return false;
 	}
 	if (!list_find(r, s, out))
 		return false;
 	if (s->word[1] == NULL) {
-		conf_err_at(r, s->where, NULL, "%s: what is to be done? Must be one of %s",
-			s->word[0], join(r, verbs, RTE_DIM(verbs)));
+		conf_err_at(r, s->where, NULL, "%s: expected one of %s", s->word[0],
+			join(r, verbs, RTE_DIM(verbs)));
 		return false;
 	}
 	verb = choose(r, s, s->word[1], verbs, RTE_DIM(verbs), "change");

@@ -202,7 +202,7 @@ static void scan_include(struct scan *s, const char *name)
 	if (name[len] == '"')
 		s->ok &= s->include(s->r, conf_format(s->r, "%.*s", (int)len, name), s->where);
 	else
-		fail(s, "file to include must stand in quotation marks, without \\");
+		fail(s, "file to include must be in quotation marks, without \\");
 	s->p = name + len + (name[len] == '"');
 	s->value_line = 0;
 }

@@ -70,9 +70,8 @@ static void parse_engine(struct conf_reader *r, const struct conf_option *o, con
 		conf_refuse(r, o, s, text);
 	else if (i > 0 && !crypto_engine_built_in(text))
 		conf_err(r, s,
-			"the engine %s was not built, for lack of its library: take \"%s\" or "
-			"build "
-			"anew",
+			"engine %s is not built in, for lack of its library: use \"%s\" or "
+			"rebuild",
 			conf_quote(r, text), o->choices[0]);
 	else
 		*(const char **)field = o->choices[i];
@@ -159,7 +158,8 @@ static void parse_sas(struct conf_reader *r, const struct conf_option *o, config
 		const char *name = config_setting_get_string_elem(s, i);
 
 		if (name == NULL || name[0] == '\0') {
-			conf_err(r, s, "element %d is none, must be %s", i + 1, o->type->allowed);
+			conf_err(r, s, "element %d is not a name, must be %s", i + 1,
+				o->type->allowed);
 			return;
 		}
 	}
@@ -206,10 +206,10 @@ static void parse_eal_arg(struct conf_reader *r, const struct conf_option *o, co
 		if (!is_eal_arg(text, eal_args[i].name))
 			continue;
 		if (eal_args[i].instead != NULL)
-			conf_err(r, s, "\"%s\" is not allowed, must be said by the setting %s",
+			conf_err(r, s, "\"%s\" is not allowed, must be set by the setting %s",
 				eal_args[i].name, eal_args[i].instead);
 		else
-			conf_err(r, s, "\"%s\" is not allowed, must be left to culvertd",
+			conf_err(r, s, "\"%s\" is not allowed, is set by culvertd",
 				eal_args[i].name);
 		return;
 	}

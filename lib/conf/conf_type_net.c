@@ -129,7 +129,7 @@ static void parse_prefix(struct conf_reader *r, const struct conf_option *o, con
 	if (rc == -EINVAL)
 		refuse(r, o, s, text);
 	else if (rc == -ERANGE)
-		conf_err(r, s, "%s has bits set behind the prefix length, did you mean \"%s\"?",
+		conf_err(r, s, "%s has bits set beyond the prefix length, did you mean \"%s\"?",
 			conf_quote(r, text), ip_prefix_format(buf, &p));
 	else
 		*(struct ip_prefix *)field = p;
@@ -148,7 +148,7 @@ static void parse_interface(struct conf_reader *r, const struct conf_option *o, 
 	else if (!check_unicast(r, s, text, &a.addr))
 		return;
 	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
-		conf_err(r, s, "%s holds all addresses, must have a prefix length from 1 to %u",
+		conf_err(r, s, "%s covers all addresses, must have a prefix length from 1 to %u",
 			conf_quote(r, text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
 	else if (!conf_is_host(&a.addr, &a.net))
 		conf_err(r, s, "%s is %s, must be a host's", conf_quote(r, text),

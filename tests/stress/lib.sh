@@ -84,6 +84,6 @@ reload_bad()
 {
 	refusals[$1]=$((refusals[$1] + 1))
 	kill -HUP "${lab_pid[$1]}"
-	poll 60 logged "$1" "not reloaded: nothing has changed" "${refusals[$1]}" ||
+	poll 60 logged "$1" "reload refused, the running configuration is unchanged" "${refusals[$1]}" ||
 		fail "gateway $1 takes a bad file"
 }

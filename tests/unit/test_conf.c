@@ -171,8 +171,8 @@ static void test_engines(void **state)
 	for (const char *const *e = crypto_engine_names; *e != NULL; e++) {
 		snprintf(text, sizeof(text), "engine = \"%s\";\n@include \"ports.inc\"\n", *e);
 		snprintf(error, sizeof(error),
-			"main.conf:1: engine: the engine \"%s\" was not built, for lack of its "
-			"library: take \"auto\" or build anew\n",
+			"main.conf:1: engine: engine \"%s\" is not built in, for lack of its "
+			"library: use \"auto\" or rebuild\n",
 			*e);
 		conf_dir_write("main.conf", text, strlen(text));
 		if (crypto_engine_built_in(*e))
@@ -240,8 +240,8 @@ static void test_owner(void **state)
 		skip();
 	assert_int_equal(chown(conf_dir_path("minimal.conf"), 1234, 0), 0);
 	snprintf(expected, sizeof(expected),
-		"minimal.conf:1: minimal.conf belongs to user 1234, must belong to root or to who "
-		"reads it: chown 0 minimal.conf\n");
+		"minimal.conf:1: minimal.conf belongs to user 1234, must belong to root or to the "
+		"reading user: chown 0 minimal.conf\n");
 	conf_dir_load_bad("minimal.conf", expected);
 	assert_int_equal(chown(conf_dir_path("minimal.conf"), 0, 0), 0);
 }

@@ -297,8 +297,9 @@ static void test_link_local(void **state)
 	assert_non_null(both);
 	c = try(both, "neighbour del fe80::1");
 	assert_null(c);
-	assert_string_equal(said, "argument:1: there are several neighbours \"fe80::1\", \"port "
-				  "NAME\" must say which\n");
+	assert_string_equal(said,
+		"argument:1: there are several neighbours \"fe80::1\", choose one with \"port "
+		"NAME\"\n");
 	c = try(both, "neighbour del fe80::1 port wan");
 	assert_non_null(c);
 	check_diff(both, c, "remove neighbour fe80::1 port wan (1)\n");
@@ -310,33 +311,33 @@ static void test_link_local(void **state)
 static void test_refused(void **state)
 {
 	(void)state;
-	refuse("", "argument:1: nothing is to be changed\n");
-	refuse("# nothing\n\n ; ;", "argument:1: nothing is to be changed\n");
-	refuse("sas add {}", "argument:1: \"sas\" is no kind of thing that can be changed, did you "
-			     "mean \"sa\"?\n");
-	refuse("port add {}",
-		"argument:1: \"port\" is no kind of thing that can be changed, must be "
-		"one of sa, policy, rule, neighbour, route\n");
-	refuse("x", "argument:1: \"x\" is no kind of thing that can be changed, must be one of sa, "
+	refuse("", "argument:1: no change is given\n");
+	refuse("# nothing\n\n ; ;", "argument:1: no change is given\n");
+	refuse("sas add {}", "argument:1: unknown object \"sas\", did you mean \"sa\"?\n");
+	refuse("port add {}", "argument:1: unknown object \"port\", must be "
+			      "one of sa, policy, rule, neighbour, route\n");
+	refuse("x", "argument:1: unknown object \"x\", must be one of sa, "
 		    "policy, rule, neighbour, route\n");
-	refuse("sa", "argument:1: sa: what is to be done? Must be one of add, set, del\n");
+	refuse("sa", "argument:1: sa: expected one of add, set, del\n");
 	refuse("sa delete x",
-		"argument:1: \"delete\" is no change, must be one of add, set, del\n");
-	refuse("sa ad { }", "argument:1: \"ad\" is no change, did you mean \"add\"?\n");
+		"argument:1: unknown change \"delete\", must be one of add, set, del\n");
+	refuse("sa ad { }", "argument:1: unknown change \"ad\", did you mean \"add\"?\n");
 	refuse("sa add", "argument:1: sa add: settings { } are missing\n");
-	refuse("sa add\n{ }", "argument:1: sa add: settings { } are missing\n"
-			      "argument:2: settings of what? \"sa add\" or the like is missing\n");
-	refuse("sa add first { }", "argument:1: sa add: \"first\" is one word too many\n");
-	refuse("policy add before { }", "argument:1: policy add before: of which policy?\n");
-	refuse("policy add behind rest { }",
-		"argument:1: \"behind\" is no place, must be one of last, first, before, after\n");
+	refuse("sa add\n{ }",
+		"argument:1: sa add: settings { } are missing\n"
+		"argument:2: settings without a command, such as \"sa add\", before them\n");
+	refuse("sa add first { }", "argument:1: sa add: unexpected argument \"first\"\n");
+	refuse("policy add before { }",
+		"argument:1: policy add before: expected the name of a policy\n");
+	refuse("policy add behind rest { }", "argument:1: unknown place \"behind\", must be one of "
+					     "last, first, before, after\n");
 	refuse("policy add last rest { }",
-		"argument:1: policy add: \"rest\" is one word too many\n");
+		"argument:1: policy add: unexpected argument \"rest\"\n");
 	refuse("policy add before no { }", "argument:1: there is no policy \"no\"\n");
-	refuse("policy set { }", "argument:1: policy set: which one? Its name is missing\n");
-	refuse("route del", "argument:1: route del: which one? Its to is missing\n");
+	refuse("policy set { }", "argument:1: policy set: its name is missing\n");
+	refuse("route del", "argument:1: route del: its to is missing\n");
 	refuse("sa del to-b { }", "argument:1: sa del: takes no settings { }\n");
-	refuse("sa del to-b from-b", "argument:1: sa del: \"from-b\" is one word too many\n");
+	refuse("sa del to-b from-b", "argument:1: sa del: unexpected argument \"from-b\"\n");
 	refuse("sa del to-c", "argument:1: there is no sa \"to-c\", did you mean \"to-b\"?\n");
 	refuse("rule del x", "argument:1: there is no rule \"x\"\n");
 	refuse("sa add { name = \"x\";\n a = { ",
@@ -348,9 +349,8 @@ static void test_refused(void **state)
 		"argument:3: number does not fit 32 bits, must be written as a string\n");
 	refuse("policy set rest {\n@include \"x.conf\"\n}",
 		"argument:2: \"x.conf\" cannot be included here, must be in the file\n");
-	refuse("xx b c d e f g h i j",
-		"argument:1: \"xx\" is no kind of thing that can be changed, "
-		"must be one of sa, policy, rule, neighbour, route\n");
+	refuse("xx b c d e f g h i j", "argument:1: unknown object \"xx\", "
+				       "must be one of sa, policy, rule, neighbour, route\n");
 }
 
 // The same checks as of a file, with the same words.
@@ -368,7 +368,7 @@ static void test_checks(void **state)
 		"a salt of 4), here or in a key_file\n");
 	refuse("sa add {\n" OTHER " cipher = \"aes-128-gcm\";\n"
 	       "cipher_key = \"0x101112131415161718191a1b1c1d1e1f b0b1b2b3\"; }",
-		"argument:3: sa \"x\": cipher_key: key and salt must be this SA's own, are also "
+		"argument:3: sa \"x\": cipher_key: key and salt must be unique, are also "
 		"those of sa \"from-b\" (gateway-a.conf:29)\n");
 	refuse("sa set to-b { tll = 5; }", "argument:1: sa \"to-b\": tll: unknown setting, did you "
 					   "mean \"ttl\"?\n");

@@ -88,45 +88,47 @@ static void test_may_not(void **state)
 		      "neighbour_table = { max = 64; hold = 5; };\n"
 		      "flows = { max = 5000; };\n"
 		      "user = \"nobody\"; sandbox = false; log_level = \"error\";\n",
-		"3: instance: is not what runs, which needs a restart\n"
-		"4: cpus.control: is not what runs, which needs a restart\n"
-		"5: cpus.workers: is not what runs, which needs a restart\n"
-		"6: idle: is not what runs, which needs a restart\n"
-		"7: memory.size: is not what runs, which needs a restart\n"
-		"8: memory.hugepages: is not what runs, which needs a restart\n"
-		"8: memory.packet_buffers: is not what runs, which needs a restart\n"
-		"9: engine: is not what runs, which needs a restart\n"
-		"10: eal_args: is not what runs, which needs a restart\n"
-		"11: neighbour_table.max: is not what runs, which needs a restart\n"
-		"11: neighbour_table.hold: is not what runs, which needs a restart\n"
-		"12: flows.max: is not what runs, which needs a restart\n"
-		"13: user: is not what runs, which needs a restart\n"
-		"13: sandbox: is not what runs, which needs a restart\n"
-		"13: log_level: is not what runs, which needs a restart\n");
+		"3: instance: differs from the running configuration, needs a restart\n"
+		"4: cpus.control: differs from the running configuration, needs a restart\n"
+		"5: cpus.workers: differs from the running configuration, needs a restart\n"
+		"6: idle: differs from the running configuration, needs a restart\n"
+		"7: memory.size: differs from the running configuration, needs a restart\n"
+		"8: memory.hugepages: differs from the running configuration, needs a restart\n"
+		"8: memory.packet_buffers: differs from the running configuration, needs a "
+		"restart\n"
+		"9: engine: differs from the running configuration, needs a restart\n"
+		"10: eal_args: differs from the running configuration, needs a restart\n"
+		"11: neighbour_table.max: differs from the running configuration, needs a restart\n"
+		"11: neighbour_table.hold: differs from the running configuration, needs a "
+		"restart\n"
+		"12: flows.max: differs from the running configuration, needs a restart\n"
+		"13: user: differs from the running configuration, needs a restart\n"
+		"13: sandbox: differs from the running configuration, needs a restart\n"
+		"13: log_level: differs from the running configuration, needs a restart\n");
 	check(PORTS,
 		PORTS "capture = true; state_dir = \"none\";\n"
 		      "control_group = \"nogroup\"; show_group = \"nogroup\";\n"
 		      "metrics = { address = \"127.0.0.2\"; port = 9469;\n"
 		      "socket = \"/m\"; mode = \"0666\"; };\n",
-		"3: state_dir: is not what runs, which needs a restart\n"
-		"3: capture: is not what runs, which needs a restart\n"
-		"4: control_group: is not what runs, which needs a restart\n"
-		"4: show_group: is not what runs, which needs a restart\n"
-		"5: metrics.address: is not what runs, which needs a restart\n"
-		"5: metrics.port: is not what runs, which needs a restart\n"
-		"6: metrics.socket: is not what runs, which needs a restart\n"
-		"6: metrics.mode: is not what runs, which needs a restart\n");
+		"3: state_dir: differs from the running configuration, needs a restart\n"
+		"3: capture: differs from the running configuration, needs a restart\n"
+		"4: control_group: differs from the running configuration, needs a restart\n"
+		"4: show_group: differs from the running configuration, needs a restart\n"
+		"5: metrics.address: differs from the running configuration, needs a restart\n"
+		"5: metrics.port: differs from the running configuration, needs a restart\n"
+		"6: metrics.socket: differs from the running configuration, needs a restart\n"
+		"6: metrics.mode: differs from the running configuration, needs a restart\n");
 }
 
 static void test_back_to_default(void **state)
 {
 	(void)state;
 	check(PORTS "memory = { size = 2048; };\nidle = \"sleep\";\n", PORTS "memory = { };\n",
-		"1: idle is not what runs, which needs a restart\n"
-		"3: memory: size is not what runs, which needs a restart\n");
+		"1: idle differs from the running configuration, needs a restart\n"
+		"3: memory: size differs from the running configuration, needs a restart\n");
 	check(PORTS "flows = { max = 5000; };\nmetrics = { port = 9469; };\n", PORTS,
-		"1: flows.max is not what runs, which needs a restart\n"
-		"1: metrics.port is not what runs, which needs a restart\n");
+		"1: flows.max differs from the running configuration, needs a restart\n"
+		"1: metrics.port differs from the running configuration, needs a restart\n");
 }
 
 static void test_ports(void **state)
@@ -135,7 +137,7 @@ static void test_ports(void **state)
 	check(PORTS,
 		"ports = (\n" PORT ",\n"
 		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"10.2.0.1/24\" ]; } );\n",
-		"1: ports: has 2 elements and 1 run, which needs a restart\n");
+		"1: ports: has 2 elements, 1 in the running configuration, needs a restart\n");
 	check(PORTS,
 		"ports = (\n"
 		"{ name = \"wan\";\n"
@@ -143,12 +145,14 @@ static void test_ports(void **state)
 		"addresses = [ \"10.2.0.1/24\" ];\n"
 		"mtu = 1400; rx_queues = 1; mac = \"02:00:00:00:00:09\";\n"
 		"side = \"unprotected\"; } );\n",
-		"2: port \"wan\": name: is not what runs, which needs a restart\n"
-		"3: port \"wan\": device: is not what runs, which needs a restart\n"
-		"4: port \"wan\": addresses: is not what runs, which needs a restart\n"
-		"5: port \"wan\": mtu: is not what runs, which needs a restart\n"
-		"5: port \"wan\": rx_queues: is not what runs, which needs a restart\n"
-		"5: port \"wan\": mac: is not what runs, which needs a restart\n");
+		"2: port \"wan\": name: differs from the running configuration, needs a restart\n"
+		"3: port \"wan\": device: differs from the running configuration, needs a restart\n"
+		"4: port \"wan\": addresses: differs from the running configuration, needs a "
+		"restart\n"
+		"5: port \"wan\": mtu: differs from the running configuration, needs a restart\n"
+		"5: port \"wan\": rx_queues: differs from the running configuration, needs a "
+		"restart\n"
+		"5: port \"wan\": mac: differs from the running configuration, needs a restart\n");
 }
 
 int main(void)
