@@ -125,7 +125,7 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 
 	*v = (struct sa_view){
 		.direction = out ? "out" : "in",
-		.mode = sa->mode == SA_TRANSPORT ? "transport" : "tunnel",
+		.mode = sa_mode_names[sa->mode],
 		.local = sa->local,
 		.local_port = rte_be_to_cpu_16(sa->udp_port),
 		.remote = peer.addr,
@@ -244,8 +244,6 @@ static struct decided decided_sum(const struct gateway *g, const struct decided 
 
 bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 {
-	static const char *const action[] = {
-		[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard"};
 	const struct snapshot *s = g->snapshot;
 	struct policy_view *v = view;
 
@@ -255,7 +253,7 @@ bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 	const struct spd_policy *p = spd_at(s->spd, i);
 
 	*v = (struct policy_view){
-		.action = action[p->action],
+		.action = spd_action_names[p->action],
 		.out = p->out != NULL ? p->out->sa.name : "",
 		.policy = p,
 		.did = decided_sum(g, s->policy_before, s->policy_decided, i),
@@ -271,8 +269,6 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 
 bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 {
-	static const char *const action[] = {
-		[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject"};
 	const struct snapshot *s = g->snapshot;
 	struct rule_view *v = view;
 
@@ -283,7 +279,7 @@ bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 	bool last = i + 1 == rule_set_count(s->rules);
 
 	*v = (struct rule_view){
-		.action = action[r->action],
+		.action = rule_action_names[r->action],
 		.tunnel = last ? "" : g->conf->rules[i].tunnel,
 		.rule = *r,
 		.did = decided_sum(g, s->rule_before, s->rule_decided, i),

@@ -173,18 +173,12 @@ void add_rule_icmp(struct rte_tel_data *item, const char *name, const void *view
 
 void add_rule_states(struct rte_tel_data *item, const char *name, const void *view)
 {
-	static const char *const state[RULE_STATES] = {
-		[RULE_NEW] = "new",
-		[RULE_ESTABLISHED] = "established",
-		[RULE_RELATED] = "related",
-		[RULE_INVALID] = "invalid",
-	};
 	char text[64] = "";
 
 	for (unsigned int i = 0; i < RULE_STATES; i++)
 		if ((rule_of(view)->states & 1u << i) != 0) {
 			strcat(text, text[0] != '\0' ? "," : "");
-			strcat(text, state[i]);
+			strcat(text, rule_state_names[i]);
 		}
 	add_string(item, name, text);
 }

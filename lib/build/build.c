@@ -161,13 +161,8 @@ static int sas_build(
 static struct spd_policy policy_of(
 	const struct snapshot *s, const struct conf_policy *c, const unsigned int sa_at[])
 {
-	static const enum spd_action action[] = {
-		[CONF_PROTECT] = SPD_PROTECT,
-		[CONF_BYPASS] = SPD_BYPASS,
-		[CONF_DISCARD] = SPD_DISCARD,
-	};
 	struct spd_policy p = {
-		.action = action[c->action],
+		.action = c->action,
 		.local = c->local,
 		.remote = c->remote,
 		.family = c->family,
@@ -177,7 +172,7 @@ static struct spd_policy policy_of(
 	};
 
 	memcpy(p.name, c->name, sizeof(c->name));
-	if (c->action == CONF_PROTECT) {
+	if (c->action == SPD_PROTECT) {
 		p.out = s->sa_out[sa_at[c->sa_out]];
 		p.n_in = c->n_sa_in;
 		for (unsigned int i = 0; i < c->n_sa_in; i++)

@@ -8,33 +8,19 @@
 static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
 static_assert(CONF_PROTO_ANY == RULE_PROTO_ANY && CONF_PORT_ANY == RULE_ANY, "the same words");
 
-static enum rule_action action_of(enum conf_rule_action action)
-{
-	static const enum rule_action actions[] = {
-		[CONF_ACCEPT] = RULE_ACCEPT, [CONF_DROP] = RULE_DROP, [CONF_REJECT] = RULE_REJECT};
-
-	return actions[action];
-}
-
 static uint8_t states_of(const struct conf_rule *c)
 {
-	static const enum rule_state states[] = {
-		[CONF_NEW] = RULE_NEW,
-		[CONF_ESTABLISHED] = RULE_ESTABLISHED,
-		[CONF_RELATED] = RULE_RELATED,
-		[CONF_INVALID] = RULE_INVALID,
-	};
 	uint8_t set = 0;
 
 	for (unsigned int i = 0; i < c->n_states; i++)
-		set |= (uint8_t)(1u << states[c->states[i]]);
+		set |= (uint8_t)(1u << c->states[i]);
 	return set;
 }
 
 static struct rule rule_of(const struct conf_rule *c)
 {
 	struct rule r = {
-		.action = action_of(c->action),
+		.action = c->action,
 		.log = c->log,
 		.states = states_of(c),
 		.source = c->source,
@@ -57,7 +43,7 @@ static struct rule rule_of(const struct conf_rule *c)
 struct rule_set *build_rules(const struct conf *conf)
 {
 	struct rule fallback = {.name = BUILD_RULE_DEFAULT,
-		.action = action_of(conf->default_action),
+		.action = conf->default_action,
 		.log = conf->default_log};
 	struct rule *rules = calloc(conf->n_rules + 1, sizeof(*rules));
 

@@ -28,20 +28,10 @@ static void lifetime_write(uint64_t to[LIFETIME_UNITS], const struct conf_lifeti
 // One field after the other, so that the padding stays zero: descriptions are compared by octets.
 void build_sa_params(struct sa_params *p, const struct conf *conf, const struct conf_sa *c)
 {
-	static const enum sa_flow_label flow_label[] = {
-		[CONF_FLOW_LABEL_ZERO] = SA_FLOW_LABEL_ZERO,
-		[CONF_FLOW_LABEL_COPY] = SA_FLOW_LABEL_COPY,
-	};
-	static const enum sa_df df[] = {
-		[CONF_DF_COPY] = SA_DF_COPY,
-		[CONF_DF_SET] = SA_DF_SET,
-		[CONF_DF_CLEAR] = SA_DF_CLEAR,
-	};
-
 	memset(p, 0, sizeof(*p));
 	p->name = c->name;
 	p->spi = c->spi;
-	p->mode = c->mode == CONF_TRANSPORT ? SA_TRANSPORT : SA_TUNNEL;
+	p->mode = c->mode;
 	p->local = c->local;
 	p->remote = c->remote;
 	p->key.cipher = c->cipher;
@@ -60,8 +50,8 @@ void build_sa_params(struct sa_params *p, const struct conf *conf, const struct 
 	p->tos_copied = tos_copied(c);
 	p->tos_fixed = tos_fixed(c);
 	p->ttl = c->ttl;
-	p->flow_label = flow_label[c->flow_label];
-	p->df = df[c->df];
+	p->flow_label = c->flow_label;
+	p->df = c->df;
 	p->fragment_after = c->fragment_after;
 	p->tfc_len = c->tfc_pad;
 	p->dummies_rate = c->tfc_dummies;

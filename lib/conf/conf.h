@@ -15,6 +15,9 @@
 #include "alg.h"
 #include "key_id.h"
 #include "log.h"
+#include "rule_model.h"
+#include "sa_model.h"
+#include "spd_model.h"
 
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
@@ -69,16 +72,11 @@ struct conf_neighbour {
 
 enum conf_direction { CONF_IN, CONF_OUT };
 
-enum conf_mode { CONF_TUNNEL, CONF_TRANSPORT };
-
 #define CONF_DSCP_MAX 63
 enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
 
 #define CONF_TFC_MTU  UINT16_MAX // pads to what fits the way to the peer
 #define CONF_MSS_AUTO UINT16_MAX // what fits the way to the peer
-
-enum conf_flow_label { CONF_FLOW_LABEL_ZERO, CONF_FLOW_LABEL_COPY };
-enum conf_df { CONF_DF_COPY, CONF_DF_SET, CONF_DF_CLEAR };
 
 // 0: none was given.
 struct conf_lifetime {
@@ -89,7 +87,7 @@ struct conf_sa {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum conf_direction direction;
-	enum conf_mode mode;
+	enum sa_mode mode;
 	uint32_t spi; // host byte order
 	// The ends of the tunnel, or in transport mode of the packets; of one family. local is an
 	// address of a port, or in transport mode perhaps of a host behind one.
@@ -107,8 +105,8 @@ struct conf_sa {
 	bool ecn;     // passes between the headers (RFC 6040)
 	// Of the outer header, outbound only:
 	uint8_t ttl;
-	enum conf_flow_label flow_label;
-	enum conf_df df;         // of the outer header; outbound only
+	enum sa_flow_label flow_label;
+	enum sa_df df;           // of the outer header; outbound only
 	bool fragment_after;     // packets are cut after they are sealed; outbound only
 	uint16_t tfc_pad;        // octets that all inner packets have at least; 0: as they are
 	uint32_t tfc_dummies;    // packets a second, dummies make up for what is missing
@@ -119,8 +117,6 @@ struct conf_sa {
 	uint16_t keepalive_s; // seconds without a packet before a NAT-keepalive; 0: none
 	bool follow;          // the peer may move
 };
-
-enum conf_action { CONF_PROTECT, CONF_BYPASS, CONF_DISCARD };
 
 #define CONF_PROTO_ANY 0x100 // matches every protocol
 
@@ -136,36 +132,32 @@ enum conf_error {
 struct conf_policy {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
-	enum conf_action action;
+	enum spd_action action;
 	struct ip_prefix local, remote; // of one family, or both ::/0
 	enum ip_family family;          // IP_ANY: neither was given, matches both
 	uint16_t proto;                 // 0..255 or CONF_PROTO_ANY
 	// Host byte order; 0..65535 if not restricted. Of ICMP, type << 8 | code.
 	uint16_t local_port_min, local_port_max;
 	uint16_t remote_port_min, remote_port_max;
-	// Indexes into sas, for CONF_PROTECT:
+	// Indexes into sas, for SPD_PROTECT:
 	unsigned int sa_out;
 	unsigned int sa_in[CONF_POLICY_IN_MAX];
 	unsigned int n_sa_in;
-	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for CONF_PROTECT
+	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for SPD_PROTECT
 	// Octets of text that TCP segments are announced to have at most; 0: as many as hosts say;
-	// for CONF_PROTECT
+	// for SPD_PROTECT
 	uint16_t mss_clamp;
-	// For CONF_PROTECT: whom to ping through the tunnel (none: nobody), and how often.
+	// For SPD_PROTECT: whom to ping through the tunnel (none: nobody), and how often.
 	struct ip_addr probe_addr;
 	unsigned int probe_interval_s;
 };
-
-enum conf_rule_action { CONF_ACCEPT, CONF_DROP, CONF_REJECT };
-
-enum conf_rule_state { CONF_NEW, CONF_ESTABLISHED, CONF_RELATED, CONF_INVALID, CONF_STATES };
 
 #define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
 
 struct conf_rule {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
-	enum conf_rule_action action;
+	enum rule_action action;
 	struct ip_prefix source, destination; // of one family, or both ::/0
 	enum ip_family family;                // IP_ANY: neither was given, matches both
 	uint16_t proto;                       // 0..255 or CONF_PROTO_ANY
@@ -176,7 +168,7 @@ struct conf_rule {
 	char tunnel[CONF_NAME_MAX]; // as in the file; "": with or without a tunnel
 	uint32_t *tunnels;          // the policies that it means: indexes, ascending
 	unsigned int n_tunnels;
-	enum conf_rule_state states[CONF_STATES];
+	enum rule_state states[RULE_STATES];
 	unsigned int n_states;
 	bool log;
 };
@@ -233,12 +225,12 @@ struct conf {
 	bool tcp_liberal;              // packets out of the window are let through
 	bool tcp_pickup;               // connections whose start was not seen are followed
 	struct conf_flow_timeouts flow_timeouts;
-	enum conf_rule_action default_action; // of what no rule matches
-	bool default_log;                     // as rules have it
-	struct ip_addr metrics_addr;          // loopback
-	unsigned int metrics_port;            // TCP; 0: not by TCP
-	char *metrics_socket;                 // path; NULL: not by a Unix socket
-	enum conf_socket_mode metrics_mode;   // of that socket
+	enum rule_action default_action;    // of what no rule matches
+	bool default_log;                   // as rules have it
+	struct ip_addr metrics_addr;        // loopback
+	unsigned int metrics_port;          // TCP; 0: not by TCP
+	char *metrics_socket;               // path; NULL: not by a Unix socket
+	enum conf_socket_mode metrics_mode; // of that socket
 	char *eal_args[CONF_EAL_ARGS_MAX];
 	unsigned int n_eal_args;
 

@@ -24,7 +24,7 @@ static void check_flow_label(
 {
 	config_setting_t *s = conf_given(item, "flow_label");
 
-	if (s != NULL && sa->direction == CONF_OUT && sa->mode == CONF_TUNNEL &&
+	if (s != NULL && sa->direction == CONF_OUT && sa->mode == SA_TUNNEL &&
 		conf_given(item, "remote") != NULL && ip_addr_is_v4(&sa->remote))
 		conf_err(r, s, "is for tunnels over IPv6 only");
 }

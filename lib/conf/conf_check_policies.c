@@ -147,13 +147,12 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
 	const struct ip_addr *const outs[] = {&out->local, &out->remote};
 	const struct ip_addr *const ins[] = {&in->local, &in->remote};
-	static const char *const modes[] = {"tunnel", "transport"};
 	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
 
 	if (!conf_refused(out_item, "mode") && !conf_refused(in_item, "mode") &&
 		out->mode != in->mode)
 		conf_err(r, policy, "sa \"%s\" has mode %s, sa \"%s\" has %s, must be the same",
-			out->name, modes[out->mode], in->name, modes[in->mode]);
+			out->name, sa_mode_names[out->mode], in->name, sa_mode_names[in->mode]);
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++)
 		if (conf_given(out_item, ends[i]) != NULL && conf_given(in_item, ends[i]) != NULL &&
 			!ip_addr_equal(outs[i], ins[i]))
@@ -169,7 +168,7 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 {
 	static const char *const of_tunnels[] = {"in", "out", "icmp_errors", "mss_clamp", "probe"};
 
-	if (p->action == CONF_PROTECT) {
+	if (p->action == SPD_PROTECT) {
 		bool out = find_out(r, policy, sas, p);
 		bool in = find_in(r, policy, sas, p);
 
@@ -201,7 +200,7 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 	const struct ip_addr *const only[] = {&sa->local, &sa->remote};
 	char buf[IP_ADDR_STRLEN];
 
-	if (sa->mode == CONF_TUNNEL || conf_refused(item, "mode"))
+	if (sa->mode == SA_TUNNEL || conf_refused(item, "mode"))
 		return;
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
 		const struct ip_prefix one = {*only[i], 128};
@@ -241,7 +240,7 @@ void conf_check_policies(struct conf_reader *r)
 		conf_check_proto_family(r, item, p->proto, p->family);
 		if (protected)
 			narrow(r, item, p);
-		if (p->action == CONF_PROTECT)
+		if (p->action == SPD_PROTECT)
 			conf_check_probe(r, item, p);
 	}
 	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");

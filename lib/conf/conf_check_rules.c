@@ -44,7 +44,7 @@ static void find_tunnel_of_policy(
 
 	if (conf_given(item, "action") == NULL)
 		return;
-	if (r->c->policies[policy].action != CONF_PROTECT) {
+	if (r->c->policies[policy].action != SPD_PROTECT) {
 		conf_err(r, s, "%s has no tunnel, must have action \"protect\"", conf_ref(r, item));
 		return;
 	}
@@ -75,7 +75,7 @@ static void find_tunnels_of_sa(
 
 		if (conf_given(item, "action") == NULL)
 			known = false;
-		else if (p->action != CONF_PROTECT)
+		else if (p->action != SPD_PROTECT)
 			continue;
 		else if (conf_given(item, "out") == NULL || conf_given(item, "in") == NULL)
 			known = false;
@@ -116,8 +116,8 @@ static void complete_states(struct conf_rule *rule)
 {
 	if (rule->n_states > 0)
 		return;
-	for (unsigned int i = 0; i < CONF_STATES; i++)
-		if (i != CONF_INVALID || rule->action != CONF_ACCEPT)
+	for (unsigned int i = 0; i < RULE_STATES; i++)
+		if (i != RULE_INVALID || rule->action != RULE_ACCEPT)
 			rule->states[rule->n_states++] = i;
 }
 

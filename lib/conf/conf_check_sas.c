@@ -16,7 +16,7 @@ static void check_option(struct conf_reader *r, const struct conf_option *o, con
 		conf_err(r, s, "is for direction \"out\" only");
 	if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->direction == CONF_OUT)
 		conf_err(r, s, "is for direction \"in\" only");
-	if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == CONF_TRANSPORT)
+	if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == SA_TRANSPORT)
 		conf_err(r, s, "is for mode \"tunnel\" only");
 }
 
@@ -110,7 +110,7 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 	if (!r->nets_known || conf_own_port(r->c, &sa->local) >= 0)
 		return;
 	ip_addr_format(buf, &sa->local);
-	if (sa->mode == CONF_TUNNEL)
+	if (sa->mode == SA_TUNNEL)
 		conf_err(r, s, "%s is not an address of a port, must be one", buf);
 	else if (conf_is_broadcast(r->c, &sa->local))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->local));
@@ -192,7 +192,7 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 
 	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->remote))
 		return;
-	if (sa->mode == CONF_TRANSPORT && !conf_refused(item, "mode"))
+	if (sa->mode == SA_TRANSPORT && !conf_refused(item, "mode"))
 		conf_err(r, remote, "\"any\" is for mode \"tunnel\" only");
 	else if (!sa->in_udp)
 		conf_err(r, remote, "\"any\" needs the group udp");

@@ -24,7 +24,7 @@ static int port_of(const struct conf *c, const struct conf_sa *sa)
 {
 	int port = conf_own_port(c, &sa->local);
 
-	return port < 0 && sa->mode == CONF_TRANSPORT ? port_towards(c, &sa->remote) : port;
+	return port < 0 && sa->mode == SA_TRANSPORT ? port_towards(c, &sa->remote) : port;
 }
 
 static config_setting_t *side_setting(const struct conf_reader *r, int port)
@@ -101,7 +101,7 @@ void conf_check_sides(struct conf_reader *r)
 		config_setting_t *item = conf_item(r, "policies", i);
 		const struct conf_policy *p = &c->policies[i];
 
-		if (conf_given(item, "action") == NULL || p->action != CONF_PROTECT)
+		if (conf_given(item, "action") == NULL || p->action != SPD_PROTECT)
 			continue;
 		check_end(r, item, "local", &p->local, false);
 		check_end(r, item, "remote", &p->remote, true);

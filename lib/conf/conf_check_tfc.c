@@ -23,5 +23,5 @@ void conf_check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_s
 	if (conf_given(item, "ecn") == NULL)
 		sa->ecn = false;
 	if (conf_given(item, "df") == NULL)
-		sa->df = CONF_DF_SET;
+		sa->df = SA_DF_SET;
 }

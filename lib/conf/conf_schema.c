@@ -13,13 +13,7 @@ static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};  // enum log_level
 static const char *const audits[] = {"none", "esp", "policy", NULL};              // enum conf_audit
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
-static const char *const sides[] = {"protected", "unprotected", NULL};       // bool unprotected
-static const char *const actions[] = {"protect", "bypass", "discard", NULL}; // enum conf_action
-
-static const char *const rule_actions[] = {"accept", "drop", "reject", NULL}; // conf_rule_action
-static const char *const rule_states[] = {
-	"new", "established", "related", "invalid", NULL}; // enum conf_rule_state
-
+static const char *const sides[] = {"protected", "unprotected", NULL}; // bool unprotected
 static const char *const icmp_errors[] = {
 	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
 static const char *const socket_modes[] = {"0600", "0660", "0666", NULL};      // conf_socket_mode
@@ -274,7 +268,7 @@ static const struct conf_option policy_options[] = {
 		FIELD(struct conf_policy, remote_port_min)},
 	{.name = "action",
 		.type = &conf_type_choice,
-		.choices = actions,
+		.choices = spd_action_names,
 		.required = true,
 		FIELD(struct conf_policy, action)},
 	{.name = "out", .type = &conf_type_string},
@@ -305,7 +299,7 @@ static const struct conf_option rule_options[] = {
 	{.name = "name", .type = &conf_type_name, .required = true, FIELD(struct conf_rule, name)},
 	{.name = "action",
 		.type = &conf_type_choice,
-		.choices = rule_actions,
+		.choices = rule_action_names,
 		.required = true,
 		FIELD(struct conf_rule, action)},
 	{.name = "source", .type = &conf_type_prefix, FIELD(struct conf_rule, source)},
@@ -326,9 +320,9 @@ static const struct conf_option rule_options[] = {
 	{.name = "state",
 		.shape = CONF_ARRAY,
 		.type = &conf_type_choice,
-		.choices = rule_states,
+		.choices = rule_state_names,
 		.n_min = 1,
-		.n_max = CONF_STATES,
+		.n_max = RULE_STATES,
 		FIELD(struct conf_rule, states[0]),
 		.count_offset = offsetof(struct conf_rule, n_states)},
 	{.name = "log", .type = &conf_type_bool, .def = "false", FIELD(struct conf_rule, log)},
@@ -468,7 +462,7 @@ static const struct conf_option options[] = {
 	{.name = "rules", .schema = &rule, LIST(rules, RULES_MAX)},
 	{.name = "default_action",
 		.type = &conf_type_choice,
-		.choices = rule_actions,
+		.choices = rule_action_names,
 		.def = "accept",
 		FIELD(struct conf, default_action)},
 	{.name = "default_log",

@@ -3,9 +3,6 @@
 #include "conf_schema.h"
 
 static const char *const directions[] = {"in", "out", NULL};      // enum conf_direction
-static const char *const modes[] = {"tunnel", "transport", NULL}; // enum conf_mode
-static const char *const flow_labels[] = {"zero", "copy", NULL};  // enum conf_flow_label
-static const char *const dfs[] = {"copy", "set", "clear", NULL};  // enum conf_df
 static const char *const fragments[] = {"before", "after", NULL}; // bool fragment_after
 static const char *const pads[] = {"mtu", NULL};                  // CONF_TFC_MTU
 
@@ -83,7 +80,7 @@ static const struct conf_option sa_options[] = {
 		FIELD(struct conf_sa, direction)},
 	{.name = "mode",
 		.type = &conf_type_choice,
-		.choices = modes,
+		.choices = sa_mode_names,
 		.def = "tunnel",
 		FIELD(struct conf_sa, mode)},
 	{.name = "spi", .type = &conf_type_spi, .required = true, FIELD(struct conf_sa, spi)},
@@ -113,7 +110,7 @@ static const struct conf_option sa_options[] = {
 	{.name = "df",
 		.only = CONF_ONLY_OUT | CONF_ONLY_TUNNEL,
 		.type = &conf_type_choice,
-		.choices = dfs,
+		.choices = sa_df_names,
 		.def = "copy",
 		FIELD(struct conf_sa, df)},
 	{.name = "fragment",
@@ -142,7 +139,7 @@ static const struct conf_option sa_options[] = {
 	{.name = "flow_label",
 		.only = CONF_ONLY_OUT | CONF_ONLY_TUNNEL,
 		.type = &conf_type_choice,
-		.choices = flow_labels,
+		.choices = sa_flow_label_names,
 		.def = "zero",
 		FIELD(struct conf_sa, flow_label)},
 	{.name = "tfc",

@@ -9,21 +9,11 @@
 
 #include "acl_field.h"
 #include "addr.h"
+#include "rule_model.h"
 
 #define RULE_NAME_MAX  32
 #define RULE_PROTO_ANY 0x100
 #define RULE_ANY       UINT32_MAX // port or tunnel
-
-enum rule_action { RULE_ACCEPT, RULE_DROP, RULE_REJECT };
-
-// What a packet is to its connection.
-enum rule_state {
-	RULE_NEW,
-	RULE_ESTABLISHED,
-	RULE_RELATED, // an ICMP error about a connection
-	RULE_INVALID, // of no connection, and cannot start one
-	RULE_STATES,
-};
 
 struct rule {
 	char name[RULE_NAME_MAX];

@@ -20,6 +20,7 @@
 #include "key_id.h"
 #include "lifetime.h"
 #include "replay.h"
+#include "sa_model.h"
 #include "seq_table.h"
 
 #define SA_NAME_MAX    32
@@ -57,16 +58,6 @@ struct sa_counters {
 
 struct nexthop;
 
-// What an SA protects (RFC 4301 3.2): IP packets, or what is in them behind the IP header.
-enum sa_mode { SA_TUNNEL, SA_TRANSPORT };
-
-// Of an outer header of IPv6.
-enum sa_flow_label {
-	SA_FLOW_LABEL_ZERO,
-	SA_FLOW_LABEL_COPY, // from an inner header of IPv6
-};
-// DF of the outer IPv4 header (RFC 4301 8.1). IPv6, which no router may cut, counts as DF set.
-enum sa_df { SA_DF_COPY, SA_DF_SET, SA_DF_CLEAR };
 // Where a peer is. The port is of ESP in UDP, else 0.
 struct sa_peer {
 	struct ip_addr addr; // none: not known yet

@@ -13,8 +13,7 @@
 #include "addr.h"
 #include "ip_view.h"
 #include "sa.h"
-
-enum spd_action { SPD_PROTECT, SPD_BYPASS, SPD_DISCARD };
+#include "spd_model.h"
 
 #define SPD_PROTO_ANY 0x100
 #define SPD_NAME_MAX  32

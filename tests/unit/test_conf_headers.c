@@ -94,7 +94,7 @@ static void test_tfc(void **state)
 		assert_int_equal(c->sas[0].tfc_dummies, rows[i].dummies);
 		assert_int_equal(c->sas[0].dscp, rows[i].dscp);
 		assert_int_equal(c->sas[0].ecn, rows[i].ecn);
-		assert_int_equal(c->sas[0].df, rows[i].pad != 0 ? CONF_DF_SET : CONF_DF_COPY);
+		assert_int_equal(c->sas[0].df, rows[i].pad != 0 ? SA_DF_SET : SA_DF_COPY);
 		conf_free(c);
 	}
 }

@@ -133,7 +133,7 @@ static void test_peer(void **state)
 	assert_int_equal(peer->policies[0].local_port_min, 53);
 	assert_int_equal(peer->policies[0].sa_out, 1);
 	assert_int_equal(peer->policies[0].sa_in[0], 0);
-	assert_int_equal(peer->policies[1].action, CONF_DISCARD);
+	assert_int_equal(peer->policies[1].action, SPD_DISCARD);
 	conf_free(peer);
 	conf_free(c);
 	free(whole);

@@ -57,7 +57,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->n_sas, 0);
 	assert_int_equal(c->n_policies, 0);
 	assert_int_equal(c->n_rules, 0);
-	assert_int_equal(c->default_action, CONF_ACCEPT);
+	assert_int_equal(c->default_action, RULE_ACCEPT);
 	check_addr(&c->metrics_addr, "127.0.0.1");
 	assert_int_equal(c->metrics_port, 0);
 	conf_free(c);
@@ -258,7 +258,7 @@ static void test_sas(void **state)
 	assert_int_equal(sa[0].dscp, 46);
 	assert_false(sa[0].ecn);
 	assert_int_equal(sa[0].ttl, 255);
-	assert_int_equal(sa[0].flow_label, CONF_FLOW_LABEL_ZERO);
+	assert_int_equal(sa[0].flow_label, SA_FLOW_LABEL_ZERO);
 	assert_int_equal(sa[0].tfc_pad, 1000);
 	assert_int_equal(sa[0].tfc_dummies, 50000);
 
@@ -288,9 +288,9 @@ static void test_sas(void **state)
 	assert_memory_equal(sa[2].cipher_key, counting, 16);
 	assert_memory_equal(sa[2].auth_key, counting, 32);
 
-	assert_int_equal(sa[0].df, CONF_DF_SET);
+	assert_int_equal(sa[0].df, SA_DF_SET);
 	assert_true(sa[0].fragment_after);
-	assert_int_equal(sa[2].df, CONF_DF_CLEAR);
+	assert_int_equal(sa[2].df, SA_DF_CLEAR);
 	assert_false(sa[2].fragment_after);
 	assert_int_equal(sa[3].spi, 4100);
 	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
@@ -310,7 +310,7 @@ static void test_policies(void **state)
 	assert_int_equal(c->n_policies, 4);
 
 	assert_string_equal(p[0].name, "dns");
-	assert_int_equal(p[0].action, CONF_BYPASS);
+	assert_int_equal(p[0].action, SPD_BYPASS);
 	check_prefix(&p[0].local, "10.1.0.7/32");
 	check_prefix(&p[0].remote, "10.2.0.0/16");
 	assert_int_equal(p[0].proto, 17);
@@ -319,7 +319,7 @@ static void test_policies(void **state)
 	assert_int_equal(p[0].remote_port_min, 1024);
 	assert_int_equal(p[0].remote_port_max, 65535);
 
-	assert_int_equal(p[1].action, CONF_PROTECT);
+	assert_int_equal(p[1].action, SPD_PROTECT);
 	check_prefix(&p[1].remote, "0.0.0.0/0");
 	assert_int_equal(p[1].proto, CONF_PROTO_ANY);
 	assert_int_equal(p[1].local_port_min, 0);
@@ -336,7 +336,7 @@ static void test_policies(void **state)
 	assert_true(p[2].errors_trusted);
 	assert_int_equal(p[2].mss_clamp, 9560);
 
-	assert_int_equal(p[3].action, CONF_DISCARD);
+	assert_int_equal(p[3].action, SPD_DISCARD);
 	assert_int_equal(p[3].mss_clamp, 0);
 	check_prefix(&p[3].local, "::/0");
 	check_prefix(&p[3].remote, "::/0");
@@ -349,13 +349,13 @@ static void test_rules(void **state)
 	const struct conf_rule *r = c->rules;
 
 	(void)state;
-	assert_int_equal(c->default_action, CONF_REJECT);
+	assert_int_equal(c->default_action, RULE_REJECT);
 	assert_int_equal(c->n_rules, 4);
 
 	assert_true(ends_with(r[0].where.file, "/full.conf"));
 	assert_int_equal(r[0].where.line, 52);
 	assert_string_equal(r[0].name, "one");
-	assert_int_equal(r[0].action, CONF_ACCEPT);
+	assert_int_equal(r[0].action, RULE_ACCEPT);
 	check_prefix(&r[0].source, "10.1.0.0/24");
 	check_prefix(&r[0].destination, "10.2.0.7/32");
 	assert_int_equal(r[0].proto, 6);
@@ -369,11 +369,11 @@ static void test_rules(void **state)
 	assert_int_equal(r[0].n_tunnels, 1);
 	assert_int_equal(r[0].tunnels[0], 1);
 	assert_int_equal(r[0].n_states, 2);
-	assert_int_equal(r[0].states[0], CONF_RELATED);
-	assert_int_equal(r[0].states[1], CONF_NEW);
+	assert_int_equal(r[0].states[0], RULE_RELATED);
+	assert_int_equal(r[0].states[1], RULE_NEW);
 	assert_true(r[0].log);
 
-	assert_int_equal(r[1].action, CONF_DROP);
+	assert_int_equal(r[1].action, RULE_DROP);
 	check_prefix(&r[1].destination, "0.0.0.0/0");
 	assert_int_equal(r[1].source_port_min, 0x300); // type 3, codes 0 to 4
 	assert_int_equal(r[1].source_port_max, 0x304);
@@ -393,11 +393,11 @@ static void test_rules(void **state)
 	assert_int_equal(r[2].n_tunnels, 0);
 	assert_int_equal(r[2].n_states, 3); // to accept is not to accept what is invalid
 	for (unsigned int i = 0; i < 3; i++)
-		assert_int_not_equal(r[2].states[i], CONF_INVALID);
+		assert_int_not_equal(r[2].states[i], RULE_INVALID);
 
-	assert_int_equal(r[3].action, CONF_REJECT);
+	assert_int_equal(r[3].action, RULE_REJECT);
 	assert_int_equal(r[3].n_states, 1);
-	assert_int_equal(r[3].states[0], CONF_INVALID);
+	assert_int_equal(r[3].states[0], RULE_INVALID);
 	conf_free(c);
 }
 
