@@ -341,22 +341,22 @@ enum drop local_admit(struct worker *w, struct pkt *p)
 	return admit(w, p, &found);
 }
 
-// Whatever its checksum.
-static bool is_ping(const struct pkt *p)
+// The protocol of a packet; of IPv6 what stands behind the fixed header.
+static uint8_t proto_of(const struct pkt *p)
 {
-	struct ip_view v;
-
-	ip_view_read(&v, pkt_ip(p));
-	return v.has_icmp_type &&
-	       v.icmp_type == (pkt_is_v4(p) ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
+	return pkt_is_v4(p) ? pkt_ip(p)->next_proto_id : pkt_ip6(p)->proto;
 }
 
-// Of IPv6, what a packet without extension headers carries.
-static bool is_tcp_or_udp(const struct pkt *p)
+// Whatever its checksum; not behind extension headers.
+static bool is_ping(const struct pkt *p)
 {
-	uint8_t proto = pkt_is_v4(p) ? pkt_ip(p)->next_proto_id : pkt_ip6(p)->proto;
+	bool v4 = pkt_is_v4(p);
+	struct ip_view v;
 
-	return ip_proto_has_ports(proto);
+	if (proto_of(p) != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+		return false;
+	ip_view_read(&v, pkt_ip(p));
+	return v.has_icmp_type && v.icmp_type == (v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
 }
 
 // What the rates do not let the gateway answer now is dropped before policy is asked, which costs
@@ -365,7 +365,7 @@ static enum drop over_limit(struct worker *w, const struct pkt *p)
 {
 	if (is_ping(p))
 		return echo_has_token(w, p) ? DROP_NONE : DROP_ECHO_LIMIT;
-	if (is_tcp_or_udp(p) && local_error_is_suppressed(w, p))
+	if (ip_proto_has_ports(proto_of(p)) && local_error_is_suppressed(w, p))
 		return DROP_LOCAL_UNSERVED;
 	return DROP_NONE;
 }

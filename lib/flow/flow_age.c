@@ -16,7 +16,18 @@ struct search {
 	uint32_t held; // flows of its holder
 	bool established;
 	uint32_t age; // ms: since its last packet if it is established, else since it began
+	// Whose flows were counted last: mostly those of the next one, too.
+	uint32_t holder, holder_flows;
 };
+
+static uint32_t flows_of(struct search *s, uint32_t holder)
+{
+	if (holder != s->holder) {
+		s->holder = holder;
+		s->holder_flows = flow_holder_count(&s->t->holders, holder).flows;
+	}
+	return s->holder_flows;
+}
 
 // Of the largest holder; of its flows those that are not established; of these the oldest.
 static bool goes_before(const struct search *s, uint32_t held, bool established, uint32_t age)
@@ -38,7 +49,7 @@ static void consider(struct search *s, struct flow *f)
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
 	if (established && age < FLOW_ACTIVE_MS)
 		return;
-	held = flow_holder_count(&s->t->holders, f->holder).flows;
+	held = flows_of(s, f->holder);
 	if (!goes_before(s, held, established, age))
 		return;
 	s->flow = f;
@@ -99,6 +110,8 @@ bool flow_evict(
 		.spares = own.unestablished >= t->unestablished_max,
 		.held = own.flows - own.flows / 8,
 		.established = true,
+		.holder = holder,
+		.holder_flows = own.flows,
 	};
 
 	search_for(&s, w, hash);

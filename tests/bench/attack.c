@@ -337,6 +337,14 @@ static struct frame inner_ping(uint32_t i, const struct sealer *legit)
 				     .proto = IPPROTO_ICMP, .icmp_type = 8));
 }
 
+// Not hostile at all: what packets of two SAs in turn cost, whatever is in them.
+static struct frame another_sa(uint32_t i, const struct sealer *legit)
+{
+	(void)legit;
+	return frame_ip(WAN, (struct ipv4)FROM_TO("10.3.0.1", HOST, .len = LEGIT_LEN,
+				     .sport = (uint16_t)(1024 + i % LEGIT_FLOWS), .dport = 9));
+}
+
 static struct frame inner_udp_closed(uint32_t i, const struct sealer *legit)
 {
 	(void)legit;
@@ -395,6 +403,7 @@ const struct attack attacks[] = {
 	{.kind = "dummy", .origin = PEER, .packet = malformed, .next_header = IPPROTO_NONE},
 	{.kind = "selector", .origin = PEER, .packet = selector},
 	{.kind = "ttl", .origin = PEER, .packet = ttl, .limited = true},
+	{.kind = "another_sa", .origin = PEER, .packet = another_sa},
 	{.kind = "inner_ping", .origin = PEER, .packet = inner_ping, .limited = true},
 	{.kind = "inner_udp_closed", .origin = PEER, .packet = inner_udp_closed, .limited = true},
 	{.kind = "inner_incomplete", .origin = PEER, .packet = inner_incomplete},
