@@ -16,64 +16,14 @@
 #include <rte_log.h>
 #include <rte_pdump.h>
 
+#include "eal_log.h"
 #include "hugepages.h"
 #include "iface.h"
 #include "log.h"
-#include "port.h"
 
 #define ARGS_MAX 64
 
-static bool show_all; // what DPDK logs, always
-static char *kept;    // what it logged since eal_log_begin()
-static size_t kept_len;
-static FILE *keeper;
-static char *kept_start; // what it logged when it started
-static DIR *files;       // the folder of its files
-
-void eal_log_begin(void)
-{
-	if (!show_all)
-		keeper = open_memstream(&kept, &kept_len);
-	if (keeper != NULL)
-		rte_openlog_stream(keeper);
-}
-
-// Returns what was kept, NULL if nothing is. The caller frees it.
-static char *log_take(void)
-{
-	char *log = NULL;
-
-	rte_openlog_stream(stderr);
-	if (keeper == NULL)
-		return NULL;
-	fclose(keeper);
-	keeper = NULL;
-	log = kept;
-	kept = NULL;
-	return log;
-}
-
-static void log_show(char **log)
-{
-	if (*log != NULL)
-		fputs(*log, stderr);
-	free(*log);
-	*log = NULL;
-}
-
-void eal_log_end(bool show)
-{
-	char *log = log_take();
-
-	if (show)
-		log_show(&log);
-	free(log);
-}
-
-void eal_log_start_show(void)
-{
-	log_show(&kept_start);
-}
+static DIR *files; // the folder of its files
 
 struct args {
 	int n;
@@ -130,7 +80,7 @@ static void args_build(struct args *a, const struct conf *conf)
 	devices_arg(a, conf);
 	arg(a, "--file-prefix=culvert-%s", conf->instance);
 	arg(a, "-m");
-	arg(a, "%u", eal_memory_mb(conf));
+	arg(a, "%u", hugepages_dpdk_mb(conf));
 	if (conf->hugepages) {
 		// Who attaches opens the files of the memory by their names.
 		arg(a, "--huge-unlink=%s", conf->capture ? "existing" : "always");
@@ -267,7 +217,7 @@ static int init(struct args *a, const struct conf *conf)
 	umask(umask(077) | 022); // DPDK leaves the modes of its files to it
 	eal_log_begin();
 	rc = rte_eal_init(a->n, argv);
-	kept_start = log_take();
+	eal_log_keep();
 	files_find(conf);
 	if (rc >= 0)
 		return 0;
@@ -284,7 +234,7 @@ int eal_start(const struct conf *conf, bool verbose)
 	struct args a = {0};
 	int rc;
 
-	show_all = verbose;
+	eal_log_verbose(verbose);
 	if (system_check(conf) != 0)
 		return -EIO;
 	args_build(&a, conf);
@@ -320,7 +270,7 @@ void eal_stop(const struct conf *conf)
 	eal_log_begin();
 	rte_eal_cleanup();
 	eal_log_end(false);
-	free(kept_start);
+	eal_log_forget();
 	hugepages_remove(conf);
 	files_remove(conf);
 }

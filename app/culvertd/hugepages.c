@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eal.h"
 #include "log.h"
 
 #define SYS_DIR "/sys/kernel/mm/hugepages"
@@ -87,13 +86,13 @@ int hugepages_check(const struct conf *conf)
 	unsigned long mb = free_mb();
 	int rc = 0;
 
-	if (mb < eal_memory_mb(conf)) {
+	if (mb < hugepages_dpdk_mb(conf)) {
 		log_error(
 			"memory.size: %u MB in hugepages are needed, %lu MB are free: reserve them "
 			"with 'echo %lu > " SYS_DIR "/" SIZE "/nr_hugepages', or set "
 			"memory.hugepages = false (slower)",
-			eal_memory_mb(conf), mb,
-			number(SIZE, "nr_hugepages") + (eal_memory_mb(conf) - mb + 1) / 2);
+			hugepages_dpdk_mb(conf), mb,
+			number(SIZE, "nr_hugepages") + (hugepages_dpdk_mb(conf) - mb + 1) / 2);
 		rc = -EIO;
 	}
 	if (mounts == 0) {

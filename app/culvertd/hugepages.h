@@ -4,6 +4,12 @@
 
 #include "conf.h"
 
+// Megabytes that DPDK gets: the flow table takes its part of memory.size from the kernel itself.
+static inline unsigned int hugepages_dpdk_mb(const struct conf *conf)
+{
+	return conf->memory_mb - conf->flow_memory_mb;
+}
+
 // Removes the files of the instance's hugepages, which give them back: those that DPDK leaves, to
 // be attached to (capture), and those of a daemon that crashed. Who has become another user cannot;
 // then the next start does. The instance must not be running. Returns how many places there are for

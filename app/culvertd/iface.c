@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "port.h"
+#include "port_error.h"
 
 bool iface_not_permitted(void)
 {

@@ -11,7 +11,7 @@
 
 #include "iface.h"
 #include "log.h"
-#include "port.h"
+#include "port_error.h"
 
 #define PCI_DIR   "/sys/bus/pci/devices"
 #define LIST_SIZE 256 // octets of a list in a message

@@ -17,6 +17,7 @@
 #include "control.h"
 #include "crash.h"
 #include "eal.h"
+#include "eal_log.h"
 #include "gateway.h"
 #include "groups.h"
 #include "health.h"

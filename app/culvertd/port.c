@@ -8,10 +8,11 @@
 
 #include <rte_dev.h>
 
-#include "eal.h"
+#include "eal_log.h"
 #include "iface.h"
 #include "interrupt.h"
 #include "nd.h"
+#include "port_error.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
 

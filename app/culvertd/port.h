@@ -9,13 +9,7 @@
 
 #include "addr.h"
 #include "conf.h"
-#include "log.h"
 #include "snapshot.h"
-
-// Says what is wrong with a port, where it stands in the configuration.
-#define port_error(c, fmt, ...)                                                                    \
-	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
-		##__VA_ARGS__)
 
 #define PORT_GROUPS_MAX (2 * PORT_ADDRS_MAX + 2) // of unicast and anycast addresses, and two of all
 

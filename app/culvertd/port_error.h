@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mistakes about a port that show when it is opened. Any thread.
+#pragma once
+
+#include "conf.h"
+#include "log.h"
+
+// Logs what is wrong with a port, with its place in the configuration.
+#define port_error(c, fmt, ...)                                                                    \
+	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
+		##__VA_ARGS__)
