@@ -153,11 +153,8 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 
 static void sa_view_left(struct sa_view *v, const struct sa *sa)
 {
-	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
-		if (v->left[u] > INT64_MAX) // nobody gets to see its end
-			v->left[u] = UINT64_MAX;
-	}
 }
 
 struct sa_peer collect_peer(const struct sa *sa, bool out)

@@ -128,8 +128,10 @@ char *metrics_text_new(struct gateway *g, size_t *len)
 	bool complete = views != NULL;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, len);
+	char instance[CONF_NAME_MAX];
 
 	pthread_mutex_lock(&g->lock);
+	snprintf(instance, sizeof(instance), "%s", g->conf->instance);
 	for (unsigned int i = 0; i < view_n_lists && complete; i++) {
 		views[i].list = &view_lists[i];
 		views[i].field = view_fields(view_lists[i].name, &views[i].n_fields);
@@ -137,7 +139,7 @@ char *metrics_text_new(struct gateway *g, size_t *len)
 	}
 	pthread_mutex_unlock(&g->lock);
 	for (unsigned int i = 0; i < view_n_lists && out != NULL && complete; i++)
-		list_write(out, &views[i], g->conf->instance);
+		list_write(out, &views[i], instance);
 	for (unsigned int i = 0; i < view_n_lists && views != NULL; i++)
 		free(views[i].view);
 	free(views);

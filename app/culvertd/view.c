@@ -126,11 +126,11 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 	case VALUE_U64:
 		return number_text(text, *(const uint64_t *)at);
 	case VALUE_LEFT:
+		number = *(const uint64_t *)at;
+		return number > INT64_MAX ? "-" : number_text(text, number);
 	case VALUE_AGE:
 		number = *(const uint64_t *)at;
-		if (number == UINT64_MAX)
-			return "-";
-		return number_text(text, f->value == VALUE_AGE ? number / 1000 : number);
+		return number == UINT64_MAX ? "-" : number_text(text, number / 1000);
 	case VALUE_STRING:
 		return *(const char *const *)at;
 	case VALUE_CHARS:

@@ -14,9 +14,9 @@ static void check_option(struct conf_reader *r, const struct conf_option *o, con
 {
 	if (direction_known && (o->only & CONF_ONLY_OUT) != 0 && sa->direction == CONF_IN)
 		conf_err(r, s, "is for direction \"out\" only");
-	if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->direction == CONF_OUT)
+	else if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->direction == CONF_OUT)
 		conf_err(r, s, "is for direction \"in\" only");
-	if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == SA_TRANSPORT)
+	else if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == SA_TRANSPORT)
 		conf_err(r, s, "is for mode \"tunnel\" only");
 }
 

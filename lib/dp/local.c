@@ -359,13 +359,21 @@ static bool is_ping(const struct pkt *p)
 	return v.has_icmp_type && v.icmp_type == (v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
 }
 
+static bool is_zero(const _Atomic uint32_t *rate)
+{
+	return atomic_load_explicit(rate, memory_order_relaxed) == 0;
+}
+
 // What the rates do not let the gateway answer now is dropped before policy is asked, which costs
-// more than the rest: a flood has to stay cheap.
+// more than the rest: a flood has to stay cheap. Where nothing is ever answered, there is no flood
+// to tell from the rest, and policy names the reason.
 static enum drop over_limit(struct worker *w, const struct pkt *p)
 {
 	if (is_ping(p))
-		return echo_has_token(w, p) ? DROP_NONE : DROP_ECHO_LIMIT;
-	if (ip_proto_has_ports(proto_of(p)) && local_error_is_suppressed(w, p))
+		return is_zero(&w->echoes_per_second) || echo_has_token(w, p) ? DROP_NONE
+									      : DROP_ECHO_LIMIT;
+	if (ip_proto_has_ports(proto_of(p)) && !is_zero(&w->errors_per_second) &&
+		local_error_is_suppressed(w, p))
 		return DROP_LOCAL_UNSERVED;
 	return DROP_NONE;
 }

@@ -90,8 +90,12 @@ bool flow_pool_fill(struct flow_table *t, uint32_t n)
 	for (uint32_t e = to; e > from; e -= FLOW_CHAIN) {
 		uint32_t number[FLOW_CHAIN];
 
-		for (uint32_t i = 0; i < FLOW_CHAIN; i++)
+		for (uint32_t i = 0; i < FLOW_CHAIN; i++) {
 			number[i] = e - i;
+			// Written here, so that the kernel has no page left to clear for a worker.
+			atomic_store_explicit(
+				&t->entry[e - i].word, FLOW_FREE, memory_order_relaxed);
+		}
 		push_chain(t, number);
 	}
 	store(&t->n_filled, to);

@@ -159,7 +159,7 @@ static inline void flow_source_subtract(struct flow_table *t, struct flow *f, ui
 // flow_pool.c. Number of a free entry, or 0.
 uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
-// Adds the next n entries, a multiple of CHAIN, to the pool. False when there are no more.
+// Adds the next n entries, a multiple of FLOW_CHAIN, to the pool. False when there are no more.
 bool flow_pool_fill(struct flow_table *t, uint32_t n);
 // Free entries in chains, without those that only wait for a grace period.
 uint32_t flow_pool_free(const struct flow_table *t);

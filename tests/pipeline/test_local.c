@@ -364,6 +364,13 @@ static void test_limit_before_policy(void **state)
 	assert_int_equal(g->n_sent, 0);
 	peer_free(&in);
 	gateway_free(g);
+
+	g = site_a((struct site){.icmp = "echo_replies_per_second = 0;"}); // not by rate
+	in = peer_new(g, "from-b");
+	f = peer_seal_ip(&in, 1, ping("10.9.0.5", "10.1.0.1"));
+	gateway_expect_drop(g, &f, DROP_SELECTOR);
+	peer_free(&in);
+	gateway_free(g);
 }
 
 // Each port and each SA has so many replies in a second.

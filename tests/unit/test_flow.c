@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow table one call at a time: finding, deciding, ageing, listing, flushing.
 #include <errno.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "flows.h"
 
@@ -360,6 +362,33 @@ static void test_memory(void **state)
 	assert_in_range(flow_table_memory(&p), 303u * 1000000, 307u * 1000000);
 }
 
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	return usage.ru_minflt;
+}
+
+// The kernel clears memory for the control thread, which fills the table, and not for workers.
+static void test_no_page_faults(void **state)
+{
+	struct flows s;
+	long before;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+	flows_init(&s, 100000, 1, NULL);
+	while (flow_table_fill(s.t))
+		;
+	before = page_faults();
+	for (uint32_t i = 0; i < 50000; i++)
+		flows_establish(&s, i, 1000);
+	assert_in_range(page_faults() - before, 0, 100); // of the stack and the like
+	flows_fini(&s);
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_fill),
 		cmocka_unit_test(test_fill_in_flush),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_no_page_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
