@@ -5,9 +5,10 @@
 
 const char *const rule_action_names[] = {
 	[RULE_ACCEPT] = "accept", [RULE_DROP] = "drop", [RULE_REJECT] = "reject", NULL};
-const char *const rule_state_names[RULE_STATES + 1] = {
+const char *const rule_state_names[] = {
 	[RULE_NEW] = "new",
 	[RULE_ESTABLISHED] = "established",
 	[RULE_RELATED] = "related",
 	[RULE_INVALID] = "invalid",
+	NULL,
 };

@@ -16,4 +16,4 @@ enum rule_state {
 
 // By these numbers; NULL behind the last.
 extern const char *const rule_action_names[];
-extern const char *const rule_state_names[RULE_STATES + 1];
+extern const char *const rule_state_names[];
