@@ -13,7 +13,7 @@
 #include "expiry.h"
 #include "groups.h"
 #include "health.h"
-#include "link.h"
+#include "links.h"
 #include "log.h"
 #include "metrics.h"
 #include "nd.h"
@@ -340,7 +340,7 @@ void control_run(struct gateway *g)
 		reserve_collect(g->reserve, g->snapshot, now);
 		if (now >= next_tick) {
 			health_tick(g, now);
-			link_tick(g, now);
+			links_tick(g, now);
 			neigh_tick(g->neigh, now);
 			listener_tick(g->listener, now); // before anyone is asked to answer there
 			dad_tick(g->dad, now);

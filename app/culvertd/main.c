@@ -22,7 +22,7 @@
 #include "groups.h"
 #include "health.h"
 #include "interrupt.h"
-#include "link.h"
+#include "links.h"
 #include "log.h"
 #include "machine.h"
 #include "metrics.h"
@@ -343,7 +343,7 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		address_start(g, g->snapshot);
 	if (rc == 0)
-		link_start(g);
+		links_start(g);
 	if (rc == 0)
 		rc = requests_start(g);
 	if (rc == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link.h"
+#include "links.h"
 
 #include "address.h"
 #include "control.h"
@@ -18,7 +18,7 @@ static bool is_up(const struct port *p)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-void link_start(struct gateway *g)
+void links_start(struct gateway *g)
 {
 	for (unsigned int i = 0; i < g->conf->n_ports; i++) {
 		struct port *p = &g->ports[i];
@@ -45,7 +45,7 @@ static void changed(struct gateway *g, uint16_t port)
 	}
 }
 
-void link_tick(struct gateway *g, uint64_t now_ms)
+void links_tick(struct gateway *g, uint64_t now_ms)
 {
 	if (now_ms < g->link_next)
 		return;
