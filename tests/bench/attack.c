@@ -8,7 +8,7 @@
 #include "die.h"
 #include "packet_v6.h"
 
-#define GATEWAY     "198.18.0.1" // from outside
+#define GATEWAY     "198.18.0.1" // address seen from outside
 #define GATEWAY6    "2001:db8:f::1"
 #define INSIDE      "10.1.0.1" // the gateway's address on the link of the hosts
 #define INSIDE6     "2001:db8:1::1"
@@ -20,7 +20,7 @@
 #define ICV_LEN     16
 #define LEGIT_FLOWS 1000
 #define LEGIT_LEN   64
-#define CHAIN_LEN   512 // as much as the gateway takes
+#define CHAIN_LEN   512 // the longest chain that the gateway accepts
 #define QUOTED_LEN  1400
 
 struct sealer sealer_new(enum peer peer)
@@ -73,8 +73,8 @@ static uint8_t next_header_of(const struct frame *inner)
 	return frame_packet(inner)[0] >> 4 == 4 ? IPPROTO_IPIP : IPPROTO_IPV6;
 }
 
-// Addresses, or other text made of two numbers. Each call overwrites what the fourth before it
-// made.
+// Formats two numbers into one of four buffers, so each call overwrites the result of the fourth
+// call before it.
 static const char *text(const char *format, unsigned int high, unsigned int low)
 {
 	static char texts[4][64];
@@ -91,7 +91,7 @@ static const char *host(const char *format, uint32_t i)
 	return text(format, 1 + i / 250 % 250, 1 + i % 250);
 }
 
-// Hosts on the link, elsewhere, and of peer M.
+// Addresses of hosts on the link, of hosts elsewhere, and of hosts of peer M.
 static const char *on_link(uint32_t i)
 {
 	return host("198.18.%u.%u", i);
@@ -134,7 +134,7 @@ static struct frame nd(uint32_t i, const struct sealer *legit)
 		GATEWAY6, 0);
 }
 
-// One that has come before, long ago.
+// A packet that was received long ago.
 static struct frame replay(uint32_t i, const struct sealer *legit)
 {
 	struct frame inner = legit_clear(i);
@@ -150,7 +150,7 @@ static struct frame spi(uint32_t i, const struct sealer *legit)
 	return f;
 }
 
-// In front of the window.
+// A number below the window.
 static struct frame icv(uint32_t i, const struct sealer *legit)
 {
 	struct frame inner = legit_clear(i), f;
@@ -166,7 +166,7 @@ static struct frame udp_closed(uint32_t i, const struct sealer *legit)
 	return frame_ip(WAN, (struct ipv4)FROM_TO(elsewhere(i), GATEWAY, .dport = 9));
 }
 
-// ESP in UDP with an SPI that no SA has.
+// ESP in UDP with an unknown SPI.
 static struct frame udp_spi(uint32_t i, const struct sealer *legit)
 {
 	struct frame f = frame_ip(
@@ -198,8 +198,8 @@ static struct frame ping_link(uint32_t i, const struct sealer *legit)
 		(struct ipv4)FROM_TO(on_link(i), GATEWAY, .proto = IPPROTO_ICMP, .icmp_type = 8));
 }
 
-// "Fragmentation needed" about a large packet that the gateway is said to have sent; the quote has
-// 8 octets of what the IP header carries.
+// "Fragmentation needed" about a large packet claimed to be from the gateway. The quote has 8
+// octets of the payload of the IP packet.
 static struct frame too_big(uint32_t i, const char *to, uint8_t proto, const uint8_t head[8])
 {
 	uint8_t quoted[QUOTED_LEN], error[IP_LEN + 8 + IP_LEN + 8];
@@ -224,7 +224,7 @@ static struct frame too_big_spi(uint32_t i, const struct sealer *legit)
 	return too_big(i, "198.18.0.2", IPPROTO_ESP, head);
 }
 
-// Of ESP in UDP the quote ends behind the UDP header (RFC 792).
+// The quote of a packet of ESP in UDP ends with the UDP header (RFC 792).
 static struct frame too_big_minimal(uint32_t i, const struct sealer *legit)
 {
 	uint8_t head[8] = {0};
@@ -234,7 +234,7 @@ static struct frame too_big_minimal(uint32_t i, const struct sealer *legit)
 	return too_big(i, "198.18.0.4", IPPROTO_UDP, head);
 }
 
-// The first 24 octets of what never is complete.
+// The first 24 octets of a datagram that is never completed.
 static struct frame incomplete(uint32_t i, const char *from, const char *to, uint8_t proto)
 {
 	return frame_ip(WAN, (struct ipv4)FROM_TO(from, to, .proto = proto, .len = IP_LEN + 24,
@@ -272,7 +272,7 @@ static struct frame inner_overlap(uint32_t i, const struct sealer *legit)
 	return overlap(i, of_peer(i / 2), HOST, IPPROTO_UDP);
 }
 
-// Each of another host or port.
+// Each packet is from another host or port.
 static struct frame flow_new(uint32_t i, uint8_t proto)
 {
 	return frame_ip(
@@ -292,7 +292,7 @@ static struct frame udp_new(uint32_t i, const struct sealer *legit)
 	return flow_new(i, IPPROTO_UDP);
 }
 
-// TCP of a connection that was not seen to open.
+// A TCP segment of a connection whose handshake the gateway did not see.
 static struct frame unopened(uint32_t i, const struct sealer *legit)
 {
 	struct frame f = flow_new(i, IPPROTO_TCP);
@@ -302,7 +302,7 @@ static struct frame unopened(uint32_t i, const struct sealer *legit)
 	return f;
 }
 
-// Longer than it is.
+// The length in the IP header exceeds the packet.
 static struct frame malformed(uint32_t i, const struct sealer *legit)
 {
 	struct frame f = flow_new(i, IPPROTO_UDP);
@@ -313,7 +313,7 @@ static struct frame malformed(uint32_t i, const struct sealer *legit)
 	return f;
 }
 
-// From a host of peer B.
+// The source is a host of peer B.
 static struct frame selector(uint32_t i, const struct sealer *legit)
 {
 	(void)legit;
@@ -337,7 +337,8 @@ static struct frame inner_ping(uint32_t i, const struct sealer *legit)
 				     .proto = IPPROTO_ICMP, .icmp_type = 8));
 }
 
-// Not hostile at all: what packets of two SAs in turn cost, whatever is in them.
+// Not an attack: alternating packets of two SAs, the cost of which does not depend on their
+// contents.
 static struct frame another_sa(uint32_t i, const struct sealer *legit)
 {
 	(void)legit;
@@ -352,7 +353,7 @@ static struct frame inner_udp_closed(uint32_t i, const struct sealer *legit)
 		WAN, (struct ipv4)FROM_TO(of_peer(i), INSIDE, .len = LEGIT_LEN, .dport = 9));
 }
 
-// A packet of one flow behind as many extension headers as the gateway takes.
+// A packet of one flow with as many extension headers as the gateway accepts.
 static struct frame extensions(uint32_t i, const struct sealer *legit)
 {
 	uint8_t packet[IP6_LEN + CHAIN_LEN + 16] = {0};
@@ -364,7 +365,7 @@ static struct frame extensions(uint32_t i, const struct sealer *legit)
 	for (uint16_t k = 0; k < 8; k++) {
 		uint8_t *ext = packet + IP6_LEN + k * each;
 
-		memset(ext, 0, each); // options of one octet, to be passed over
+		memset(ext, 0, each); // options of one octet, which are skipped
 		ext[0] = k < 7 ? IPPROTO_DSTOPTS : IPPROTO_UDP;
 		ext[1] = (uint8_t)(each / 8 - 1);
 	}
@@ -372,7 +373,7 @@ static struct frame extensions(uint32_t i, const struct sealer *legit)
 	return frame_raw6(WAN, packet, sizeof(packet));
 }
 
-// The same to the gateway itself, which reads the options.
+// The same packet, addressed to the gateway, which processes the options.
 static struct frame options(uint32_t i, const struct sealer *legit)
 {
 	struct frame f = extensions(i, legit);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets that a single gateway gets: legitimate ones, and those of attacks. All come in by the
-// port WAN. Made off the clock.
+// The packets that a single gateway receives: legitimate ones, and those of attacks. All are
+// received from port WAN. They are made while the clock is stopped.
 #pragma once
 
 #include "packet.h"
 #include "single_gateway.h"
 
-// Seals what a peer sends to the gateway.
+// Seals the packets of a peer for the gateway.
 struct sealer {
 	enum peer peer;
 	struct crypto_session *session;
-	uint32_t seq; // last number that was taken
+	uint32_t seq; // last number used
 };
 
-// Ends the program without memory.
+// Ends the program if memory is exhausted.
 struct sealer sealer_new(enum peer peer);
 void sealer_free(struct sealer *s);
 
-// Destination port of legitimate packets and no others.
+// Destination port of legitimate packets only.
 #define LEGIT_PORT 4501
 
 // The i-th legitimate packet: UDP in an inner packet of 64 octets, of 1000 flows in turn.
@@ -31,17 +31,18 @@ enum origin {
 struct attack {
 	const char *kind;
 	enum origin origin;
-	bool limited;     // what the gateway does about it is limited by a rate
+	bool limited;     // a rate limits the response of the gateway
 	bool makes_flows; // and fills the flow table
-	// The i-th packet: of a peer the inner one. legit seals what is legitimate.
+	// The i-th packet; of a peer the inner packet. legit seals legitimate packets.
 	struct frame (*packet)(uint32_t i, const struct sealer *legit);
-	uint8_t next_header; // of a peer's; 0: as the inner packet's version wants it
+	uint8_t next_header; // next header of a peer's packets; 0: by the version of the inner
+			     // packet
 };
 
 extern const struct attack attacks[];
 extern const unsigned int n_attacks;
 
-// The i-th packet of an attack as it comes in. mallory seals what peer M sends.
+// The i-th packet of an attack as it is received. mallory seals the packets of peer M.
 struct frame attack_packet(
 	const struct attack *a, uint32_t i, const struct sealer *legit, struct sealer *mallory);
 

@@ -12,9 +12,9 @@
 #include "gateway_pair.h"
 #include "ipv4.h"
 
-#define ESP_MAX       128   // octets that ESP adds at most
-#define HOST_FLOWS    50000 // of one address
-#define SOURCE_PORT   1024  // and those above
+#define ESP_MAX       128   // maximum overhead of ESP
+#define HOST_FLOWS    50000 // flows of one address
+#define SOURCE_PORT   1024  // flows above these
 #define DEST_PORT     4501
 #define PAYLOAD_OCTET 0x5a
 

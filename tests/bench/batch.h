@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames that wait to be received: made before the clock runs, one batch at a time. Each lane, that
-// is each worker's thread, has its own.
+// Frames to be received: made while the clock is stopped, one batch at a time. Each lane, that is
+// each worker's thread, has its own batches.
 #pragma once
 
 #include <stdint.h>
@@ -9,23 +9,23 @@
 
 #include "point.h"
 
-// A batch is so small that it stays in the second level cache beside what the gateways need there:
-// a card that writes into caches would leave frames no further away.
+// A batch is small enough for the second level cache, beside the memory that the gateways need
+// there: a card that writes into caches would leave frames as close to the core.
 #define BATCH_MAX    1024 // packets
 #define BATCH_OCTETS (RTE_CACHE_LINE_SIZE * 4096)
 
-// A number in every packet that no other has, the first octets behind its UDP header.
-#define MARK_OFF (14 + 20 + 8) // in the frame
+// A number that is unique to each packet: the first octets after its UDP header.
+#define MARK_OFF (14 + 20 + 8) // offset in the frame
 
 struct batch {
 	unsigned int n;           // packets
-	unsigned int warm;        // the first of them, which are not measured: caches fill
+	unsigned int warm;        // the first packets, which are not measured: they fill the caches
 	uint32_t stride;          // octets from frame to frame
 	uint8_t *frame;           // n frames
 	uint16_t len[BATCH_MAX];  // octets
-	uint64_t mark[BATCH_MAX]; // in the packet; of sealed ones as well
-	uint16_t sa[BATCH_MAX];   // number of the SA that it goes through
-	// Of the packets to come:
+	uint64_t mark[BATCH_MAX]; // inner length; of sealed packets as well
+	uint16_t sa[BATCH_MAX];   // number of the packet's SA
+	// State of the generator of packets:
 	const struct point *point;
 	unsigned int lane;
 	uint64_t random;
@@ -37,13 +37,13 @@ struct batch {
 struct batch *batch_new(const struct point *p, unsigned int lane);
 void batch_free(struct batch *b);
 
-// Flows of this lane. A flow always comes to the same one.
+// Flows of this lane. All packets of a flow are in the same lane.
 uint32_t batch_flows(const struct batch *b);
 
 // Fills the batch with clear packets: first one of every flow, then of flows at random.
 void batch_fill(struct batch *b);
 
-// Replaces a frame by what has become of it.
+// Replaces a frame by the packet that was made of it.
 void batch_replace(struct batch *b, unsigned int i, const uint8_t *frame, uint16_t len);
 
 static inline uint8_t *batch_frame(const struct batch *b, unsigned int i)

@@ -8,8 +8,8 @@
 #define TURNS         4000
 #define ADDS_PER_TURN 8
 
-// Registers are added, not constants: recent Intel cores fold additions of constants that depend on
-// each other into one.
+// The addends are registers, not constants: recent Intel cores merge consecutive additions of
+// constants.
 static uint64_t time_independent(uint64_t addend)
 {
 	uint64_t a = 0, b = 0, c = 0, d = 0, from = rte_rdtsc_precise();
@@ -22,7 +22,7 @@ static uint64_t time_independent(uint64_t addend)
 	return rte_rdtsc_precise() - from;
 }
 
-// Each addition takes a core cycle, because it waits for the one before.
+// Each addition takes one core cycle, because it depends on the one before.
 static uint64_t time_dependent(uint64_t addend)
 {
 	uint64_t a = 0, from = rte_rdtsc_precise();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sealing and opening cost: TSC cycles per packet, by algorithm, direction, engine and octets
-// of text.
+// The cost of sealing and opening: TSC cycles per packet, by algorithm, direction, engine and
+// octets of text.
 //
 //   bench_crypto [--alg NAME] [--bursts N,...] [--sessions N,...] [--rounds N] [--json]
 //
-// Packets come in bursts (32) and go round sessions (1). NAME is a cipher, or its first letters. A
-// figure is the median of several rounds over the whole table, so that what else the machine does
-// falls on all rows alike.
+// Packets are processed in bursts (32), and use the sessions (1) in turn. NAME is a cipher, or its
+// first letters. A figure is the median of several rounds over the whole table, so that other work
+// of the machine affects all rows alike.
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,9 +24,9 @@
 #define ROUNDS_MAX 99
 #define ROWS_MAX   4096
 #define PACKET_MAX 2048
-#define STRIDE     2368 // from packet to packet, as in a pool of mbufs
+#define STRIDE     2368 // stride of packets, as in a pool of mbufs
 
-static const uint16_t text_lens[] = {64, 512, 1408}; // 1408: 1400 filled up to whole blocks
+static const uint16_t text_lens[] = {64, 512, 1408}; // 1408: 1400 padded to whole blocks
 
 #define LENS RTE_DIM(text_lens)
 
@@ -64,7 +64,7 @@ static struct crypto_session *session_new(const struct row *r, enum crypto_dir d
 	return s;
 }
 
-// Leaves in sealed a packet that every session with the key opens.
+// Writes to sealed a packet that every session with the key can open.
 static void seal_one(const struct row *r, uint16_t text_len)
 {
 	struct crypto_session *s = session_new(r, CRYPTO_SEAL);
@@ -105,7 +105,7 @@ static double measure(const struct row *r, struct crypto_session *sessions[], ui
 	return (double)cycles / (double)(bursts * burst);
 }
 
-// In memory, sessions lie in the order they were made; packets come in any.
+// Sessions are in memory in the order in which they were made; packets use them in any order.
 static void shuffle(struct crypto_session *sessions[], size_t n)
 {
 	for (size_t i = n - 1; i > 0; i--) {
@@ -219,7 +219,7 @@ static void options_parse(int argc, char **argv)
 	}
 }
 
-// One row for each engine that has the algorithms, side by side.
+// One row with a column for each engine that has the algorithms.
 static unsigned int rows_add(struct row rows[], unsigned int n, struct row r)
 {
 	for (const char *const *e = crypto_engine_names; *e != NULL; e++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a benchmark that cannot go on.
+// Ends a benchmark that cannot continue.
 #pragma once
 
 #include <stdio.h>

@@ -46,7 +46,7 @@ struct floor *floor_new(const struct point *p, unsigned int worker)
 		die("no memory");
 	f->point = p;
 	f->worker = worker;
-	// The inner packet stays where it is; headers go in front of it.
+	// The inner packet is not moved; headers are prepended to it.
 	f->seal_off = RTE_ETHER_HDR_LEN - (int)sizeof(struct rte_esp_hdr) - p->cipher->iv_len;
 	f->open_off = p->dir == DIR_LOOP ? f->seal_off : (int)SEALED_OFF;
 	if (p->dir != DIR_IN)

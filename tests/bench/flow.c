@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the flow table costs, in TSC cycles:
+// The cost of the flow table, in TSC cycles:
 //
 //   bench_flow [--flows N]... [--json]
 //
-//   cycles_hit     a packet of a TCP connection that is in the table, in bursts of 32 of random
-//                  flows and directions: headers read, flow found, state and windows kept, decision
-//                  read
-//   of_it_read     of these, reading the headers
-//   of_it_misses   of these, waiting for memory: what it costs more than with one flow
-//   new_per_s      connections per second that one worker makes: not found, made, tracked
-//   cycles_expire  a flow that has timed out: found by ageing, taken out, its memory taken back
-//   cycles_age     an entry in use that ageing looks at
+//   cycles_hit     a packet of a TCP connection in the table, in bursts of 32 of random flows and
+//                  directions: parse headers, find the flow, update state and windows, read the
+//                  decision
+//   of_it_read     of these, parsing the headers
+//   of_it_misses   of these, cache misses: the difference to the cost with one flow
+//   new_per_s      connections per second that one worker inserts: look-up, insertion, tracking
+//   cycles_expire  a flow that has timed out: found by ageing, removed, its memory reclaimed
+//   cycles_age     an entry in use that ageing visits
 //
 // Figures are medians of several rounds on one CPU. No memory of DPDK's is used.
 #include <errno.h>
@@ -45,8 +45,8 @@ struct bench {
 	uint32_t entries;
 	struct flow_table *t;
 	struct rte_rcu_qsbr *qsbr;
-	uint32_t *seq[2]; // next of each direction, by flow
-	uint32_t *order;  // of flows, when each has its turn
+	uint32_t *seq[2]; // next segment of each direction, by flow
+	uint32_t *order;  // the order of flows in a round
 	uint64_t random;
 	uint32_t now;
 	struct packet packet[BURST];
@@ -129,7 +129,7 @@ static void bench_init(struct bench *b, struct row *row)
 	b->seq[0] = take(b->n * sizeof(uint32_t));
 	b->seq[1] = take(b->n * sizeof(uint32_t));
 	b->order = take(b->n * sizeof(uint32_t));
-	for (uint32_t i = 0; i < b->n; i++) { // Fisher and Yates
+	for (uint32_t i = 0; i < b->n; i++) { // Fisher-Yates shuffle.
 		uint32_t j = random_below(b, i + 1);
 
 		b->order[i] = b->order[j];
@@ -173,8 +173,7 @@ static void write_packet(struct bench *b, struct packet *p, uint32_t i, unsigned
 	b->seq[dir][i] += len + (uint32_t)((flags & RTE_TCP_SYN_FLAG) != 0);
 }
 
-// What a worker does with a burst. Returns the cycles that it took; of them in *read those for the
-// headers.
+// The work of a worker for a burst. Returns its cycles, and in *read those for parsing headers.
 static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 {
 	struct flow_pkt p[BURST];
@@ -214,7 +213,7 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	return cycles;
 }
 
-// One segment of every flow, in an order that has nothing to do with memory. Returns the cycles.
+// One segment of every flow, in an order unrelated to their place in memory. Returns the cycles.
 static uint64_t segment_of_each(struct bench *b, unsigned int dir, uint8_t flags)
 {
 	uint64_t cycles = 0, read = 0;
@@ -235,7 +234,7 @@ static uint64_t age(struct bench *b)
 
 	flow_tick(b->t, 0, b->now, b->entries);
 	rte_rcu_qsbr_quiescent(b->qsbr, 0);
-	flow_tick(b->t, 0, b->now, 0); // asks for a grace period
+	flow_tick(b->t, 0, b->now, 0); // starts a grace period
 	rte_rcu_qsbr_quiescent(b->qsbr, 0);
 	flow_tick(b->t, 0, b->now, 0);
 	return rte_rdtsc_precise() - start;

@@ -12,12 +12,12 @@
 #include "die.h"
 
 #define SPI_FIRST    4096
-#define WAN_MTU      1700 // the largest inner packet fits without fragments
+#define WAN_MTU      1700 // the largest inner packet fits without fragmentation
 #define FLOW_ROUND   4000 // milliseconds, as in the daemon
 #define HOSTS_IN_NET 250  // of each 10.2.x.0/24
 
-// Packets of one SA come to the far gateway's workers in batches; with several lanes, one lane's
-// numbers may be a batch of each other lane's apart.
+// The workers of the far gateway receive packets of one SA in batches; with several lanes, the
+// numbers of one lane may differ by a batch for each other lane.
 #define WINDOW_ONE_LANE 64
 #define WINDOW_LANES    65536
 
@@ -26,7 +26,7 @@ uint32_t host_far(unsigned int sa)
 	return RTE_IPV4(10, 2, 1 + sa / HOSTS_IN_NET, 1 + sa % HOSTS_IN_NET);
 }
 
-// SAs are numbered: first those from near to far, then those back.
+// SAs are numbered: first those from near to far, then those of the opposite direction.
 void gateway_pair_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], unsigned int sa)
 {
 	for (unsigned int i = 0; i < CRYPTO_CIPHER_KEY_MAX; i++)
@@ -114,7 +114,7 @@ static struct conf *conf_of(const struct point *p, bool near)
 	return conf;
 }
 
-static void ask_nobody(
+static void solicit_nothing(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	(void)arg;
@@ -126,7 +126,8 @@ static void ask_nobody(
 static void neighbour_add(struct gateway_pair *pair, uint16_t port, uint32_t addr)
 {
 	struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(addr));
-	struct rte_ether_addr mac = GATEWAY_MAC; // near's peer; far's hosts take it too
+	struct rte_ether_addr mac =
+		GATEWAY_MAC; // address of near's peer, which far's hosts use too
 
 	if (neigh_set_static(pair->neigh, port, &a, &mac) < 0)
 		die("no room for neighbours");
@@ -140,7 +141,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	struct flow_config config = build_flow_config(conf);
 	char why[256];
 
-	conf->n_workers = 2 * pair->lanes; // each gateway uses its half of the numbers
+	conf->n_workers = 2 * pair->lanes; // each gateway uses one half of the numbers
 	g->published = build_snapshot(conf, ports, NULL, why, sizeof(why));
 	if (g->published == NULL)
 		die("%s", why);
@@ -193,7 +194,7 @@ struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool 
 	pair->neigh = neigh_table_new(&(struct neigh_params){.max = 2 * POINT_SAS_MAX,
 		.reachable_s = 30,
 		.qsbr = pair->qsbr,
-		.solicit = ask_nobody});
+		.solicit = solicit_nothing});
 	if (pair->neigh == NULL)
 		die("no memory for neighbours");
 	gateway_init(&pair->near, pair, p, pool, true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two gateways in one process, as a configuration file makes them: hosts on one side, on the other
-// the tunnels to each other. What near seals, far opens. Each has a worker in every lane.
+// Two gateways in one process, made from a configuration file: each has hosts on one side and the
+// tunnels to the other on the other side. far opens what near seals. Each has a worker in every
+// lane.
 #pragma once
 
 #include <rte_cycles.h>
@@ -30,7 +31,7 @@ struct gateway {
 	struct flow_table *flows;
 	struct rte_rcu_qsbr *qsbr;
 	struct worker *worker[POINT_WORKERS_MAX]; // by lane
-	uint16_t port_out;                        // by which they send
+	uint16_t port_out;                        // egress port of near and of far
 };
 
 struct gateway_pair {
@@ -44,20 +45,20 @@ struct gateway_pair {
 struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool *pool);
 void gateway_pair_free(struct gateway_pair *pair);
 
-// The engine that serves the SAs.
+// The engine of the SAs.
 const char *gateway_pair_engine(const struct gateway_pair *pair);
 
-// Says on standard error why packets were dropped.
+// Prints to standard error the reasons for which packets were dropped.
 void gateway_pair_print_drops(const struct gateway_pair *pair);
 
-// Address of the one host behind the far gateway that an SA serves.
+// Address of the one host behind the far gateway that an SA protects.
 uint32_t host_far(unsigned int sa);
 
 // Keying material of the SA from near to far.
 void gateway_pair_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], unsigned int sa);
 
-// Runs a pass of a lane's worker over frames, and says that it is over, as the daemon does. What it
-// sends is in the buffer that is returned, to be emptied by the caller.
+// Runs a pass of a lane's worker over frames, and reports a quiescent state, as the daemon does.
+// The packets that it sends are in the returned buffer, which the caller empties.
 static inline struct tx_buffer *gateway_pass(
 	struct gateway *g, unsigned int lane, struct rte_mbuf *const m[], uint16_t n)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hostile packets cost, and how much of its rate legitimate traffic keeps beside them:
+// The cost of hostile packets, and the share of its rate that legitimate traffic keeps during an
+// attack:
 //
 //   bench_hostile [--kind NAME] [--rounds N] [--flows N] [--json]
 //
-// Two gateways are measured in turn: one gets legitimate packets alone, in the bursts of the other
-// every second packet is hostile. Both are full of work, so that legitimate traffic keeps
+// Two gateways are measured in turn: one receives only legitimate packets; of the bursts of the
+// other every second packet is hostile. Both are fully loaded, so legitimate traffic keeps
 //
 //   kept = cycles of a legitimate packet alone / mean cycles of a packet in the mix
 //
 // of its rate: 100 % if a hostile packet costs as much as a legitimate one, more if it costs less.
-// Clocks go on while packets are processed and not while they are made, so that rates are limited
-// as they are in a gateway that has nothing else to do. docs/performance.md says what the kinds
-// are.
+// The clocks run only while packets are processed, not while they are made, so that rate limits
+// apply as in a gateway without other work. docs/performance.md describes the kinds.
 //
-// attack: the packets; single_gateway: the gateways; nic: what stands in for their ports.
+// attack: the packets; single_gateway: the gateways; nic: replaces their ports.
 
 #include <getopt.h>
 #include <stdio.h>
@@ -28,29 +28,29 @@
 #include "nic.h"
 
 #define BURST      32
-#define ROUNDS     301 // a batch each: what else the machine does disturbs few of so short ones
+#define ROUNDS     301 // of a batch each: other work of the machine affects few such short rounds
 #define ROUNDS_MAX 9999
-#define WARM       8192 // packets before the clock runs: twelve times the fragments that may wait
+#define WARM       8192 // packets before the measurement: twelve times the fragments held
 #define DPORT_OFF  (ETH_LEN + IP_LEN + 2)
 
 struct options {
-	const char *kind; // NULL: all
+	const char *kind; // NULL: all kinds
 	unsigned int rounds, flows;
 	bool json;
 };
 
-// A gateway and what it gets.
+// A gateway and the packets it receives.
 struct side {
 	struct single_gateway *gateway;
 	struct sealer legit, mallory;
 	const struct attack *attack; // NULL: all packets are legitimate
 	struct batch batch;
-	uint32_t n_legit, n_hostile; // packets made, ever
-	// Since the clock runs:
-	uint64_t sent, received; // legitimate packets, and those that came through
-	uint64_t others;         // further packets that the gateway sent
-	struct counters before;  // of the worker, when it began
-	uint64_t cycles;         // of the round
+	uint32_t n_legit, n_hostile; // packets made in total
+	// Since the start of the measurement:
+	uint64_t sent, received; // legitimate packets, and those that were forwarded
+	uint64_t others;         // other packets sent by the gateway
+	struct counters before;  // counters of the worker at the start
+	uint64_t cycles;         // cycles of the round
 };
 
 // Like batch_new(), for the largest packet of the attack.
@@ -136,7 +136,7 @@ static void run(struct side *s, unsigned int first, unsigned int end, uint64_t c
 	}
 }
 
-// Returns the cycles that the batch took, without its beginning: caches fill.
+// Returns the cycles of the batch, without its first packets, which fill the caches.
 static uint64_t batch_run(struct side *s)
 {
 	uint64_t clock, from, to;
@@ -184,8 +184,7 @@ static double median(double v[], unsigned int n)
 	return v[n / 2];
 }
 
-// What has become of most of the hostile packets: the name of a reason for which they were dropped,
-// or "forwarded", or "local".
+// The fate of most of the hostile packets: a drop reason, or "forwarded", or "local".
 static const char *fate(const struct side *s)
 {
 	const struct counters *is = &s->gateway->worker->counters, *was = &s->before;
@@ -210,7 +209,7 @@ struct row {
 	uint64_t sent, received;
 };
 
-// The two gateways take turns, so that both meet the same disturbances.
+// The two gateways are measured in turn, so that disturbances affect both.
 static void rounds_run(struct row *row, struct side *alone, struct side *mixed, unsigned int rounds)
 {
 	static double legit[ROUNDS_MAX], hostile[ROUNDS_MAX], kept[ROUNDS_MAX];

@@ -36,7 +36,7 @@ static enum dir dir_of(const char *text)
 	for (enum dir dir = 0; dir < DIRS; dir++)
 		if (strcmp(text, dir_names[dir]) == 0)
 			return dir;
-	die("dir: '%s' is neither out, in nor loop", text);
+	die("dir: '%s' is not out, in or loop", text);
 }
 
 static void alg_set(struct point *p, const char *text)
@@ -113,7 +113,7 @@ static bool possible(struct points *points, const struct point *p, enum dim dim)
 	return engine && flows;
 }
 
-// Adds the combinations of the values from dim on, those before it being set in p.
+// Adds the combinations of the values from dim on; p has those before it.
 static void add_from(
 	struct points *points, struct point *p, const struct lists *lists, enum dim dim)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which points to measure: every combination of some lists of values.
+// The points to measure: every combination of some lists of values.
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "point.h"
 
-// What has values; those that vary fastest come last.
+// The dimensions; those that vary fastest are last.
 enum dim {
 	DIM_ALG, // CIPHER[+AUTH]
 	DIM_ENGINE,
@@ -27,14 +27,14 @@ struct lists {
 	const char *of[DIMS];
 };
 
-// A list that grows. All zero: empty.
+// An array that grows. All zero: empty.
 struct points {
 	size_t n;
 	struct point *p;
-	// What was left out because it cannot be:
-	bool engine_lacks; // the engine is not here or does not have the algorithm
+	// Number of combinations skipped as impossible:
+	bool engine_lacks; // the engine is not available or does not have the algorithm
 	bool flows_lack;   // fewer flows than SAs or workers
 };
 
-// Adds all combinations. Ends the program if a value is none.
+// Adds all combinations. Ends the program if a value is invalid.
 void points_add(struct points *points, const struct lists *lists);

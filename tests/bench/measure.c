@@ -16,12 +16,12 @@
 
 #define STAGES_EVERY  16
 #define ROUND_PACKETS 16384
-// The gateways change what stands in front: link addresses, time to live, header checksum.
+// The gateways change the headers: link addresses, time to live, header checksum.
 #define UNCHANGED_OFF (RTE_ETHER_HDR_LEN + offsetof(struct rte_ipv4_hdr, src_addr))
 
 enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASES };
 
-// Where all lanes wait for each other.
+// The barrier of all lanes.
 struct meeting {
 	_Atomic unsigned int here, turn;
 };
@@ -39,7 +39,7 @@ struct lane {
 	double cycles[PHASES][ROUNDS_MAX]; // per packet
 };
 
-// Does what a phase does with the n packets from first on. Returns how many came out right.
+// One phase: processes n packets from first on. Returns how many results are right.
 typedef uint16_t (*burst_fn)(struct lane *l, unsigned int first, uint16_t n);
 
 static inline void receive(
@@ -118,7 +118,7 @@ static uint16_t all_in(struct lane *l, unsigned int first, uint16_t n)
 	return right;
 }
 
-// Through both gateways. What the far one sends is in the buffer that is returned.
+// Through both gateways. The packets that the far one sends are in the returned buffer.
 static struct tx_buffer *pass_both(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
@@ -149,7 +149,7 @@ static const burst_fn phases[DIRS][PHASES] = {
 	[DIR_LOOP] = {ports_in, floor_loop, all_loop},
 };
 
-// Off the clock: in a burst, packets of new flows leave last.
+// Not timed: in a burst, packets of new flows are sent last.
 static uint16_t deliver(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct tx_buffer *tx = pass_both(l, first, n);
@@ -160,7 +160,7 @@ static uint16_t deliver(struct lane *l, unsigned int first, uint16_t n)
 	return delivered;
 }
 
-// Off the clock: every octet of every packet that has been through both gateways is looked at.
+// Not timed: compares every octet of every packet that has passed both gateways.
 static uint16_t compare(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct tx_buffer *tx = pass_both(l, first, n);
@@ -180,7 +180,7 @@ static uint16_t compare(struct lane *l, unsigned int first, uint16_t n)
 	return right;
 }
 
-// Off the clock: the near gateway's packets take the place of those of the batch.
+// Not timed: the near gateway's packets replace those of the batch.
 static uint16_t seal(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
@@ -198,7 +198,7 @@ static uint16_t seal(struct lane *l, unsigned int first, uint16_t n)
 	return sealed;
 }
 
-// Returns how many came out right.
+// Returns how many packets are right.
 static uint32_t run(struct lane *l, burst_fn fn, unsigned int first, unsigned int end)
 {
 	uint32_t right = 0;
@@ -215,10 +215,10 @@ static void run_without_loss(struct lane *l, burst_fn fn)
 	if (right == l->batch->n)
 		return;
 	gateway_pair_print_drops(l->pair);
-	die("of %u packets, %u came out right", l->batch->n, right);
+	die("of %u packets, %u are right", l->batch->n, right);
 }
 
-// Every flow has a packet, and then a batch goes through unchanged.
+// Every flow gets a packet, and then a whole batch must pass unchanged.
 static void prepare(struct lane *l)
 {
 	do {
@@ -237,7 +237,7 @@ static void stages_restart(struct lane *l)
 	l->pair->far.worker[l->id]->stages = s;
 }
 
-// All lanes are on their CPUs and wait for each other without leaving them.
+// All lanes are on their CPUs and wait for each other in a busy loop.
 static void meet(struct lane *l)
 {
 	unsigned int others = l->point->workers - 1;
@@ -251,7 +251,7 @@ static void meet(struct lane *l)
 		rte_pause();
 }
 
-// Returns the cycles that the batch took.
+// Returns the cycles of the batch.
 static uint64_t time_phase(struct lane *l, enum phase phase)
 {
 	burst_fn fn = phases[l->point->dir][phase];
@@ -345,7 +345,7 @@ static void stages_add(struct stages *sum, const struct stages *s)
 	}
 }
 
-// What a lane saw becomes part of the mean of all.
+// Adds the figures of a lane to the mean of all.
 static void result_add(struct result *r, struct lane *l)
 {
 	unsigned int n = l->params->rounds, lanes = l->point->workers;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measurement of a point. Each lane is a thread on a CPU of its own and goes through rounds; in
-// each a new batch of packets is
+// The measurement of a point. Each lane is a thread on its own CPU and repeats rounds; in each of
+// them a new batch of packets is
 //
 //   received and sent                       ports
 //   received, sealed or opened, and sent    ports + floor
 //   received, passed, and sent              everything
 //
-// on the clock, one after the other. Batches are made, and sealed if they are to be opened, off the
-// clock.
+// with the clock running, one after the other. The clock is stopped while batches are made, and
+// sealed if they are to be opened.
 #pragma once
 
 #include <stdbool.h>
@@ -20,30 +20,30 @@
 
 #define ROUNDS_MAX 999
 
-// TSC cycles per packet: the median of the rounds, and the quartiles around it.
+// TSC cycles per packet: the median of the rounds, and the quartiles.
 struct figure {
 	double q1, median, q3;
 };
 
 struct result {
-	const char *engine;   // that served the SAs
+	const char *engine;   // the engine of the SAs
 	struct figure cycles; // everything
 	struct figure ports;
 	struct figure floor;
 	struct figure overhead; // everything - ports - floor
-	double mpps;            // of everything, ports included; the sum of all lanes
-	uint64_t sent;          // packets given to the gateways on the clock
-	uint64_t received;      // of these, those that came out, and right if they are clear
+	double mpps;            // rate of everything, ports included; the sum of all lanes
+	uint64_t sent;          // packets given to the gateways while the clock runs
+	uint64_t received;      // of these, those that were sent, and right if they are clear
 	struct core core;       // the mean of all rounds
-	struct stages stages;   // of the gateway measured; of both if it is a loop
+	struct stages stages;   // drops of the gateway measured; of both if it is a loop
 };
 
 struct measure_params {
 	struct rte_mempool *pool;
 	unsigned int rounds; // 1 to ROUNDS_MAX
-	bool stages;         // measure them in one pass of 16
+	bool stages;         // measure the stages in one pass of 16
 };
 
-// Runs on the main lcore, which is lane 0. Ends the program if a packet comes out wrong or not at
-// all before the clock runs.
+// Runs on the main lcore, which is lane 0. Ends the program if a packet is wrong or missing before
+// the measurement starts.
 struct result measure(const struct point *p, const struct measure_params *params);

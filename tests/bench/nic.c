@@ -42,7 +42,7 @@ struct rte_mempool *nic_start(unsigned int lanes)
 	lcores_write(lcores + strlen(lcores), sizeof(lcores) - strlen(lcores), lanes);
 	if (rte_eal_init(RTE_DIM(args), args) < 0)
 		die("DPDK did not start");
-	rmdir(rte_eal_get_runtime_dir()); // nothing is kept there
+	rmdir(rte_eal_get_runtime_dir()); // nothing is cached there
 
 	struct rte_mempool *pool = rte_pktmbuf_pool_create(
 		"packets", lanes * (BUFFERS + 1) - 1, CACHED, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);

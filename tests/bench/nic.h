@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands in for the ports: does with memory what a driver and its card would, so that a worker
-// finds buffers as it would find them. Its own cost is measured and subtracted.
+// Replaces the ports: accesses memory as a driver and its card would, so that a worker finds
+// buffers in the same state. Its own cost is measured and subtracted.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -9,17 +9,17 @@
 #include "batch.h"
 #include "die.h"
 
-// Starts DPDK without huge pages and devices, with an lcore for each lane on a CPU of its own,
-// beginning with the last that this process may use; and makes the pool of packet buffers.
+// Starts DPDK without huge pages and devices, with an lcore for each lane on its own CPU, starting
+// with the last CPU that this process may use; and makes the pool of packet buffers.
 struct rte_mempool *nic_start(unsigned int lanes);
 void nic_stop(void);
 
 // CPUs that this process may use.
 unsigned int nic_cpus(void);
 
-// Receives n packets of the batch: takes buffers out of the pool, the frames come in, and what a
-// vector driver knows is written into the mbufs: among that that the NIC has found the IP header's
-// checksum right.
+// Receives n packets of the batch: allocates buffers from the pool, copies the frames, and writes
+// the fields that a vector driver sets in the mbufs, such as the flag for a good IP header
+// checksum.
 static inline void nic_receive(struct rte_mempool *pool, struct rte_mbuf *m[],
 	const struct batch *b, unsigned int first, uint16_t n, uint16_t port)
 {
@@ -38,15 +38,15 @@ static inline void nic_receive(struct rte_mempool *pool, struct rte_mbuf *m[],
 	}
 }
 
-// Sends packets: they are on the wire, the buffers go back. Returns n.
+// Sends packets: frees the buffers. Returns n.
 static inline uint16_t nic_send(struct rte_mbuf *m[], uint16_t n)
 {
 	rte_pktmbuf_free_bulk(m, n);
 	return n;
 }
 
-// The same for clear packets; looks at each on the way. Returns how many are those of the batch, in
-// their order.
+// The same for clear packets, which it checks. Returns how many are those of the batch, in their
+// order.
 static inline uint16_t nic_send_checked(
 	struct rte_mbuf *m[], uint16_t n, const struct batch *b, unsigned int first)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a whole pass costs, from the port to the port, and how much of it is bare cryptography:
+// The cost of a whole pass, from port to port, and how much of it is bare cryptography:
 //
 //   bench_pass [--alg CIPHER[+AUTH]] [--engine NAME] [--dir out|in|loop] [--size OCTETS|imix]
 //              [--sas N] [--flows N] [--burst N] [--workers N] | --matrix | --targets
@@ -7,11 +7,11 @@
 //
 // Values may be lists, --size 64,512,imix: then every combination is measured. Two gateways in one
 // process, with policies, flows, connection state, replay window and neighbours as in the daemon:
-// the near one seals (out), the far one opens (in), or both do (loop). Every packet that comes out
-// clear is looked at. How to read the figures: docs/performance.md.
+// the near one seals (out), the far one opens (in), or both (loop). Every clear packet that is sent
+// is checked. How to read the figures: docs/performance.md.
 //
-// main and options here; lists: which points, target: what is to be reached; gateway_pair, batch,
-// nic, floor: what is measured; measure: how; report: what it prints.
+// main and options are here; lists: the points; target: their targets; gateway_pair, batch, nic,
+// floor: the objects measured; measure: the measurement; report: the output.
 
 #include <getopt.h>
 #include <stdio.h>
@@ -25,13 +25,13 @@
 
 enum { OPTION_MATRIX = DIMS, OPTION_TARGETS, OPTION_ROUNDS, OPTION_STAGES, OPTION_JSON };
 
-// As many as bring the medians to rest.
+// As many rounds as stable medians need.
 #define ROUNDS 31
 
 #define ALGS    "null,aes-128-cbc,aes-128-gcm"
 #define ENGINES "openssl,ipsec_mb"
 
-// Everything, without what tells nothing new: the number of flows and the size of bursts act on all
+// All combinations that give new information: the number of flows and the size of bursts affect all
 // sizes alike.
 static const struct lists matrix[] = {
 	// alg, engine, sas, flows, workers, burst, dir, size
@@ -42,7 +42,7 @@ static const struct lists matrix[] = {
 	{{ALGS, ENGINES, "1,1000", "1000", "1", "1,4,16,64", "out,in", "64"}},
 };
 
-// What there are targets for, and the same for the other algorithms.
+// The points that have targets, and the same for the other algorithms.
 static const struct lists targets[] = {
 	{{ALGS, ENGINES, "1", "1000", "1", "32", "out,in", "64,512,1400"}},
 	{{ALGS, ENGINES, "1000", "10000", "1", "32", "out,in", "64"}},
@@ -51,7 +51,7 @@ static const struct lists targets[] = {
 
 struct options {
 	struct lists lists;
-	const struct lists *preset; // instead
+	const struct lists *preset; // options instead of lists
 	unsigned int n_preset;
 	unsigned int rounds;
 	bool stages, json;

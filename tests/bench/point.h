@@ -7,7 +7,7 @@
 
 #include "alg.h"
 
-#define POINT_IMIX        0    // the size that means: 7 of 46, 4 of 552, 1 of 1500 octets
+#define POINT_IMIX        0    // the mix of sizes: 7 of 46, 4 of 552, 1 of 1500 octets
 #define POINT_SIZE_MIN    36   // IP and UDP header and the mark
 #define POINT_SIZE_MAX    1500 // octets of inner IP packet
 #define POINT_SAS_MAX     10000
@@ -17,8 +17,8 @@
 
 enum dir {
 	DIR_OUT,  // clear packets become ESP packets
-	DIR_IN,   // and back
-	DIR_LOOP, // both, one after the other
+	DIR_IN,   // ESP packets become clear packets
+	DIR_LOOP, // both in sequence
 	DIRS
 };
 
@@ -27,19 +27,19 @@ extern const char *const dir_names[DIRS];
 struct point {
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
-	const char *engine; // what is asked for
+	const char *engine; // the engine requested
 	enum dir dir;
 	unsigned int size; // octets of inner IP packet, or POINT_IMIX
 	unsigned int sas, flows, burst, workers;
 };
 
-// Extended sequence numbers are on in the loop, where both ends are here.
+// Extended sequence numbers are used in the loop, where both ends are in this process.
 static inline bool point_esn(const struct point *p)
 {
 	return p->dir == DIR_LOOP;
 }
 
-// The sizes that packets have, each as likely as the others.
+// The sizes of the packets, all equally likely.
 struct mix {
 	unsigned int n;
 	uint16_t len[12]; // octets of inner IP packet
@@ -47,10 +47,10 @@ struct mix {
 
 struct mix point_mix(const struct point *p);
 
-// Octets of text, that is of inner packet and trailer with its padding (RFC 4303 2.4).
+// Octets of text: inner packet and trailer with its padding (RFC 4303 2.4).
 uint16_t point_text_len(const struct point *p, uint16_t inner_len);
 
-// Mean octets of the inner IP packets, and of what carries them on the wire: the Ethernet frames
-// with the ESP packets, preamble, FCS and gap.
+// Mean octets of the inner IP packets, and of the Ethernet frames that carry them on the wire as
+// ESP packets, preamble, FCS and gap included.
 double point_octets_clear(const struct point *p);
 double point_octets_wire(const struct point *p);

@@ -20,19 +20,20 @@ static double gbps(const struct result *r, double octets)
 	return r->mpps * octets * 8 / 1000;
 }
 
-// All of the pass, without ports.
+// The whole pass, without ports.
 static double pass_cycles(const struct result *r)
 {
 	return r->cycles.median - r->ports.median;
 }
 
-// What remains, so that the row adds up; the median of the differences is about the same.
+// The remainder, so that the row adds up; the median of the differences is about the same.
 static double overhead(const struct result *r)
 {
 	return r->cycles.median - r->ports.median - r->floor.median;
 }
 
-// How far the rounds lie apart, per cent of the median on either side: what else the machine did.
+// The spread of the rounds, in per cent of the median on either side: caused by other work of the
+// machine.
 static double spread(const struct result *r)
 {
 	return (r->cycles.q3 - r->cycles.q1) / 2 / r->cycles.median * 100;

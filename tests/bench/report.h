@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of the report, on standard output: a table for people, or JSON, one object a line.
+// The rows of the report, on standard output: a table, or JSON with one object on each line.
 #pragma once
 
 #include "measure.h"

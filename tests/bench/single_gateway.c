@@ -16,14 +16,14 @@
 #include "keyed_hash.h"
 #include "packet.h"
 
-#define EVENTS_AT_ONCE 256 // as app/culvertd/control.c takes of a worker in a millisecond
+#define EVENTS_AT_ONCE 256 // as many as app/culvertd/control.c takes from a worker in a millisecond
 #define NEIGH_TICK_MS  100
-// As app/culvertd/main.c
+// The same as in app/culvertd/main.c
 #define FLOW_ROUND_MS      4000
 #define REASSEMBLY_SHARE   4
 #define REASSEMBLY_SECONDS 15
 
-// Before the SAs. Arguments: settings of the flow table.
+// The configuration before the SAs. Arguments: settings of the flow table.
 static const char form[] =
 	"flows = { %s };\n"
 	"ports = (\n"
@@ -99,7 +99,7 @@ static struct conf *conf_new(unsigned int flows_max)
 	return conf;
 }
 
-static void ask_nobody(
+static void solicit_nothing(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	(void)arg, (void)port, (void)addr, (void)to;
@@ -124,7 +124,7 @@ static void neighbours_new(struct single_gateway *g)
 		.n_ports = c->n_ports,
 		.reachable_s = c->neighbour_reachable_s,
 		.qsbr = g->qsbr,
-		.solicit = ask_nobody});
+		.solicit = solicit_nothing});
 	g->dad =
 		dad_new(&(struct dad_params){.max = 8, .solicit = try_nothing, .decided = decided});
 	if (g->neigh == NULL || g->dad == NULL)
@@ -211,7 +211,7 @@ struct single_gateway *single_gateway_new(unsigned int id, unsigned int flows_ma
 	if (g == NULL)
 		die("no memory");
 	g->conf = conf_new(flows_max);
-	g->conf->n_workers = id + 1; // what is kept for each worker has a place for this one
+	g->conf->n_workers = id + 1; // arrays indexed by worker have room for this one
 	g->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
 		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(id + 1), RTE_CACHE_LINE_SIZE));
 	if (g->qsbr == NULL || rte_rcu_qsbr_init(g->qsbr, id + 1) != 0)
@@ -258,7 +258,8 @@ void single_gateway_control(struct single_gateway *g)
 
 	if (now == g->control_ms)
 		return;
-	rte_rcu_qsbr_thread_offline(g->qsbr, g->worker->id); // this thread is both
+	rte_rcu_qsbr_thread_offline(
+		g->qsbr, g->worker->id); // this thread is both control thread and worker
 	for (unsigned int i = 0; i < EVENTS_AT_ONCE && worker_event_take(g->worker, &e); i++)
 		handle(g, &e, now);
 	if (now / NEIGH_TICK_MS != g->control_ms / NEIGH_TICK_MS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One gateway with one worker, configured as the daemon configures itself by default, with a clock
-// that goes on only while packets are processed, and the part of the control thread that packets
-// can cause: what it takes of events, and neighbours.
+// One gateway with one worker and the daemon's defaults. It has a clock that runs only while
+// packets are processed, and the part of the control thread that packets cause to run: events and
+// neighbours.
 //
 //   10.1.0.0/16, 2001:db8:1::/64 --[LAN] gateway [WAN]-- 198.18.0.0/16, 2001:db8:f::/64
 //
@@ -14,7 +14,7 @@
 enum { LAN, WAN };
 enum peer { PEER_B, PEER_M, PEER_N, PEERS };
 
-#define PEER_SPI_IN  0x1000 // of peer B, of the others 1, 2 more
+#define PEER_SPI_IN  0x1000 // of peer B; those of the others follow
 #define PEER_SPI_OUT 0x2000
 
 struct single_gateway {
@@ -27,23 +27,23 @@ struct single_gateway {
 	struct rte_rcu_qsbr *qsbr;
 	struct rte_mempool *pool, *large_pool;
 	struct worker *worker;
-	uint64_t now;        // TSC cycles that packets have taken
-	uint64_t control_ms; // when the control thread has last run, by the same clock
+	uint64_t now;        // TSC cycles spent on packets
+	uint64_t control_ms; // last run of the control thread, by the same clock
 };
 
-// Makes it with room for flows_max flows, 0: as many as by default. id is that of the worker,
-// which tells gateways of one process apart. Ends the program if that is not possible.
+// Makes a gateway with room for flows_max flows, 0: the default. id is that of the worker, which
+// distinguishes the gateways of one process. Ends the program on failure.
 struct single_gateway *single_gateway_new(unsigned int id, unsigned int flows_max);
 void single_gateway_free(struct single_gateway *g);
 
 // Keying material of the SA from a peer.
 void single_gateway_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], enum peer peer);
 
-// What the control thread does with events, once in a millisecond of the gateway's clock.
+// The control thread's processing of events, once in a millisecond of the gateway's clock.
 void single_gateway_control(struct single_gateway *g);
 
-// Runs a pass over frames at a time of the gateway's clock, and says that it is over, as the daemon
-// does. What it sends is in the worker's buffers, to be emptied by the caller.
+// Runs a pass over frames at a time of the gateway's clock, and reports a quiescent state, as the
+// daemon does. The packets that it sends are in the worker's buffers, which the caller empties.
 static inline void single_gateway_pass(
 	struct single_gateway *g, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {

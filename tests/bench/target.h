@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is to be reached: TSC cycles per packet on one core, state and replay check on.
+// The targets: TSC cycles per packet on one core, with connection state and replay check.
 #pragma once
 
 #include "point.h"
 
-// At most so many; 0: nothing is promised.
+// Maximum; 0: no target.
 struct target {
-	unsigned int cycles;   // all of the pass, without ports
-	unsigned int overhead; // over the bare cryptography
+	unsigned int cycles;   // the whole pass, without ports
+	unsigned int overhead; // the pass without its cryptography
 };
 
-// engine: the one that serves the SAs.
+// engine: the engine of the SAs.
 struct target target_of(const struct point *p, const char *engine);

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <ucontext.h>
 
-// Below the frame of step_end(), which a thread returns through.
+// Below the stack frame of step_end(), through which a thread returns.
 #define FRAME 128
 
 struct explore explore;
 
 static jmp_buf scheduler;
-static ucontext_t pristine; // what threads begin with: the same registers in every state
+static ucontext_t pristine; // initial registers of threads: the same in every state
 static unsigned int running, current_scenario;
 static bool inside; // of a thread
 
@@ -60,14 +60,15 @@ void explore_step(const volatile void *p)
 {
 	const volatile uint8_t *at = p, *arena = explore.arena;
 
-	// Not while setting up or checking. What is not in the arena is constant, or counts only.
+	// Not during the set-up and the checks. Memory outside the arena is constant, or holds
+	// counters only.
 	if (inside && at >= arena && at < arena + sizeof(explore.arena) && model_matters(p))
 		step_end();
 }
 
 static void thread_run(void)
 {
-	step_end(); // every operation belongs to a step of its own, also the first
+	step_end(); // every operation has its own step, also the first
 	model_thread(current_scenario, running);
 	memset(explore.thread[running].at, 0, sizeof(jmp_buf));
 	explore.thread[running].done = true;
@@ -102,6 +103,6 @@ void explore_run(unsigned int thread)
 		fprintf(stderr, "EXPLORE_STACK is too small\n");
 		exit(2);
 	}
-	// What calls that have returned left there would tell equal states apart.
+	// The remains of returned calls on the stack would make equal states different.
 	memset(t->stack, 0, (size_t)(t->sp - t->stack));
 }

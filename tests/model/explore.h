@@ -2,7 +2,7 @@
 // Makes every atomic operation of the code that is compiled with it (gcc -include) a step of its
 // own, before which any other thread may run. spin chooses which: see workers.pml. The operations
 // are sequentially consistent here; on x86 the code under test has no other outcomes, since none of
-// it depends on a store that is followed by a load of something else.
+// it depends on a store that is followed by a load of another variable.
 #pragma once
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct explore_thread {
 	uint8_t stack[EXPLORE_STACK] __attribute__((aligned(64)));
 };
 
-// All that is different in another state. spin copies it and compares it.
+// All state that differs between states of the search. spin copies and compares it.
 extern struct explore {
 	bool wrong;
 	uint32_t used; // of the arena
@@ -38,7 +38,7 @@ unsigned int model_threads(unsigned int scenario);
 void model_setup(unsigned int scenario);
 void model_thread(unsigned int scenario, unsigned int thread);
 void model_end(unsigned int scenario); // when all threads have ended
-// Whether what is at p, which is in the arena, has an effect on another thread or an assertion.
+// Whether the memory at p, which is in the arena, affects another thread or an assertion.
 bool model_matters(const volatile void *p);
 
 // For the model: zeroed memory that is part of the state, and assertions.
@@ -47,9 +47,9 @@ void explore_assert(bool right);
 
 // For workers.pml.
 void explore_begin(unsigned int scenario);
-void explore_run(unsigned int thread); // up to its next atomic operation
+void explore_run(unsigned int thread); // runs up to its next atomic operation
 
-// Called before a thread touches p: ends its step, unless nobody else looks at p.
+// Called before a thread accesses p: ends its step, unless no other thread reads p.
 void explore_step(const volatile void *p);
 
 #define EXPLORE_LOAD(p)                                                                            \

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow word and the decisions of a flow: flow_track() with all of lib/flow/ct.c and ct_tcp.c,
 // flow_unlink() of flow_table.c, flow_decision_get() and flow_decision_set() of flow_entry.h. Two
-// or three workers bring packets of one TCP or UDP flow to it, in every state, while it is removed.
-// Whatever the order: a fact that was learnt stays as long as the connection, the state is that of
-// the facts, what is dead stays dead and dies once, the flow counts for its source exactly while it
-// says so; and a decision is never mixed from two, of one snapshot or of two.
+// or three workers track packets of one TCP or UDP flow, in every state, while it is unlinked.
+// Proves for all interleavings: a recorded fact remains for the life of the connection, the state
+// follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source
+// exactly while its word says so; and a decision is never mixed from two, of one snapshot or of
+// two.
 #include "ct_tcp.c"
 
 #include <netinet/in.h>
@@ -27,7 +28,7 @@ enum act {
 	SYN_NEW,  // of the client, for its next connection
 	REMOVE,
 	DECIDE_1,       // for snapshot 1
-	DECIDE_1_CLEAR, // the same, but otherwise
+	DECIDE_1_CLEAR, // another one for snapshot 1
 	DECIDE_2,
 	READ_1, // the decision for snapshot 1
 	READ_2,
@@ -36,7 +37,7 @@ enum act {
 	NOTHING,
 };
 
-// What was before, and what the threads do.
+// The initial state, and the actions of the threads.
 struct scenario {
 	uint8_t proto;
 	enum act before[6];
@@ -87,13 +88,13 @@ static const struct scenario scenarios[] = {
 static struct model {
 	struct flow flow;
 	struct bucket bucket;
-	uint32_t learnt[EXPLORE_THREADS]; // words that were seen
+	uint32_t learnt[EXPLORE_THREADS]; // flow words that occurred
 	uint8_t removed;
 } * model;
 
 static struct flow_table *table;
 static struct flow_worker worker;
-static _Atomic uint32_t *cells; // that count the flows of sources: one in each row
+static _Atomic uint32_t *cells; // counters of flows by source: one in each row
 
 unsigned int model_scenarios(void)
 {
@@ -165,8 +166,8 @@ static void read_decision(uint32_t generation)
 	explore_assert((uintptr_t)d.nexthop == (d.by.all % 2 == 0 ? 0 : all));
 }
 
-// What a packet that is accepted has said by then, unless the next connection has begun.
-static const uint32_t facts_said[NOTHING] = {
+// The facts that an accepted packet has recorded by then, unless the next connection has begun.
+static const uint32_t facts_expected[NOTHING] = {
 	[SYN_ACK] = FLOW_ACK(SERVER),
 	[ACK] = FLOW_ACK(CLIENT),
 	[DATA] = FLOW_ACK(SERVER),
@@ -185,7 +186,7 @@ static void bring(enum act act, uint8_t proto, uint32_t *learnt)
 		return;
 	*learnt = flow_word(&model->flow);
 	if ((*learnt & FLOW_LIFE_MASK) == life)
-		explore_assert((*learnt & facts_said[act]) == facts_said[act]);
+		explore_assert((*learnt & facts_expected[act]) == facts_expected[act]);
 }
 
 static void act(enum act act, uint8_t proto, uint32_t *learnt)
@@ -253,7 +254,7 @@ void model_thread(unsigned int scenario, unsigned int thread)
 			&model->learnt[thread]);
 }
 
-// Counts of packets do not, nor when the last one came.
+// Packet counters do not matter, nor the time of the last packet.
 bool model_matters(const volatile void *p)
 {
 	bool matters = true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The anti-replay window: lib/sa/replay.c, of which replay_check(), replay_commit(), mark(),
 // raise_top(), rename_old(), replay_top() and replay_commit_burst() run. Two workers accept two
-// numbers each, or a burst and two, and three accept one each, of a few numbers that are next to
-// each other, equal, at the edges of the window, so far apart that they share a word of the ring,
-// or so far that words are renamed. Whatever the order: no number is accepted twice, none that was
-// left of the window when it came; one that is never left of the window is accepted.
+// numbers each, or a burst and two, and three accept one each. The numbers are adjacent, equal, at
+// the edges of the window, so far apart that they share a word of the ring, or so far that words
+// get new tags. Proves for all interleavings: no number is accepted twice, and none that was below
+// the window when it was offered; one that is never below the window is accepted.
 #include <string.h>
 
 #include <rte_common.h>
@@ -15,12 +15,12 @@
 #define SIZE 32
 #define FAR  (UINT64_C(1) << 35)
 #define BASE (2 * FAR + 128)
-// Accepted before the threads begin, the last of what the window is at then.
+// Accepted before the threads begin; the last number is the top of the window then.
 #define FIRST (BASE + 190)
 #define BURST 4
 
-// The first is so old in the end that its word has to be renamed on the path there; the place of
-// the third's word is taken by that of FIRST + 3.
+// The first number is so old in the end that its word needs a new tag before; the word of FIRST + 3
+// replaces the third number's.
 static const uint64_t before[] = {84, FAR + 160, BASE + 84, FIRST};
 static const uint64_t offered[] = {
 	FIRST - 29, FIRST - 20, FIRST + 3, FIRST + 21, FIRST + 109, FIRST + FAR + 15};
@@ -28,8 +28,8 @@ static const uint64_t offered[] = {
 #define N             (unsigned int)(sizeof(offered) / sizeof(offered[0]))
 #define SCENARIOS_MAX 2000
 
-// What each thread offers, one after the other; the first thread a burst of the first numbers
-// before.
+// The numbers that each thread offers in order; the first thread starts with a burst of the first
+// numbers.
 struct scenario {
 	bool burst;
 	unsigned int threads, each;
@@ -90,7 +90,7 @@ static void accept(unsigned int i, bool too_late)
 	model->highest = RTE_MAX(model->highest, offered[i]);
 }
 
-// Whether it is left of the window already.
+// Whether it is below the window already.
 static bool too_late(unsigned int i)
 {
 	return offered[i] + SIZE <= model->highest;
@@ -142,7 +142,7 @@ void model_end(unsigned int scenario)
 	(void)scenario;
 	for (unsigned int i = 0; i < N; i++) {
 		explore_assert(model->accepted[i] == 0 || offered[i] <= top);
-		// The window only moves to the right, so it never was to the right of this one.
+		// The window only advances, so this number was never above it.
 		if (model->offers[i] > 0 && offered[i] + SIZE > top)
 			explore_assert(model->accepted[i] == 1);
 		if (model->accepted[i] > 0)

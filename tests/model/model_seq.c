@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims of sequence numbers: sa_out_take_seq() and sa_out_hold_seq() of lib/sa/sa.h, refuse() and
-// frame() of lib/esp/esp_out.c, and sa_out_allow() of lib/sa/sa.c. Two or three workers take runs
-// of numbers near the last one there is, with ESN and without, or near the end of what is reserved,
-// which the control thread moves on meanwhile. Whatever the order: no number is used twice, none
-// above the last one there is or the highest limit; the counter does not wrap; where nothing else
-// stops them, every number up to the end is used.
+// Allocation of sequence numbers: sa_out_take_seq() and sa_out_hold_seq() of lib/sa/sa.h, refuse()
+// and frame() of lib/esp/esp_out.c, and sa_out_allow() of lib/sa/sa.c. Two or three workers
+// allocate runs of numbers near the last existing number, with ESN and without, or near the end of
+// the reservation, which the control thread extends meanwhile. Proves for all interleavings: no
+// number is used twice, none above the last existing number or the highest limit; the counter does
+// not wrap; unless another limit stops them, every number up to the end is used.
 #include "esp_out.c"
 
 #include "explore.h"
 
 #define RUNS     2
-#define NUMBERS  10 // in front of the end
+#define NUMBERS  10 // numbers left before the end
 #define RUN_LONG (UINT16_MAX / 3)
 
-// A run of numbers: its length. Of a long one only the first and the last are used.
+// Length of a run of numbers. Of a long one only the first and the last are used.
 struct scenario {
 	unsigned int workers;
-	bool esn, allows; // the control thread is the third thread, and moves the limit
+	bool esn, allows; // the control thread is the third thread, and raises the limit
 	uint32_t run[RUNS];
 };
 
@@ -46,7 +46,7 @@ unsigned int model_threads(unsigned int scenario)
 	return scenarios[scenario].allows ? 3 : scenarios[scenario].workers;
 }
 
-// The number in front of the first that may be used.
+// The number before the first that may be used.
 static uint64_t before(void)
 {
 	return model->sa.seq_max - NUMBERS;
@@ -69,7 +69,7 @@ void model_setup(unsigned int scenario)
 	allow(s->allows ? before() + 2 : UINT64_MAX);
 }
 
-// Has a packet framed with the number. One without room gets as far as that.
+// Frames a packet with the number. A packet without room for headers gets as far as that.
 static void use(uint64_t seq)
 {
 	struct rte_mbuf m = {.data_len = 20, .buf_len = 20};

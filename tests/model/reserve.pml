@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reservation of sequence numbers on the disk (docs/decisions/0014-restart.md), with a crash of the
-// daemon or of the machine at every step. The steps of the daemon, begin(), tick(), tick_failed() and
-// finish(), are what reserve_steps.c has seen reserve.c, disk_writer.c and seq_table.c do. Workers may
-// have used any number that was allowed. Whatever happens: a daemon that is started again finds a
-// file that it can read, or none before the first number was used, and never uses a number again.
+// daemon or of the machine at every step. The steps of the daemon, begin(), tick(), tick_failed()
+// and finish(), are recorded by reserve_steps.c from reserve.c, disk_writer.c and seq_table.c.
+// Workers may have used any number that was allowed. Proves for all orders: a daemon that is
+// started again finds a file that it can read, or none before the first number was used, and never
+// uses a number again.
 #define STARTS 3
 
 int base;  // the last number that may have been used before this start
 int used;  // by all workers, ever
-int limit; // up to which they may use numbers
+int limit; // limit of the numbers that they may use
 byte starts;
 
-// The disk. TORN: part of a file. What is cached is seen by all, and lost when the machine crashes.
+// The disk. TORN: part of a file. All processes see cached data, and a crash of the machine loses
+// it.
 #define NONE -1
 #define TORN -2
 int fresh = NONE;    // what was written to FILE.new,
@@ -25,7 +27,7 @@ mtype state = running;
 
 inline step_begins()
 {
-	// All that is allowed has been used, or nothing since.
+	// All that is allowed has been used, or nothing since the start.
 	if
 	:: limit > used -> used = limit
 	:: true
@@ -73,7 +75,7 @@ inline allow(seq)
 
 #include "steps.pml"
 
-// What the disk has after the machine has crashed.
+// The contents of the disk after a crash of the machine.
 inline machine_crashes()
 {
 	if

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has app/culvertd/reserve.c reserve sequence numbers in a folder, and prints what it does to the
-// disk and when it allows numbers, in order, as steps for reserve.pml. Numbers are relative to
-// where the SA began. Linked with --wrap, so that these are the calls the code makes.
+// Runs app/culvertd/reserve.c to reserve sequence numbers in a folder, and prints its operations on
+// the disk and the moments when it allows numbers, in order, as steps for reserve.pml. Numbers are
+// relative to the start of the SA. Linked with --wrap, so that the calls recorded are those of the
+// code.
 //
-//	reserve_steps FOLDER
+//   reserve_steps FOLDER
 #include "reserve.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "seq_table.h"
 
 static struct sa_out sa;
-static bool fails, finishing; // fsync() does; the daemon has stopped its workers
+static bool fails, finishing; // recorded by fsync(); the daemon has stopped its workers
 static atomic_uint failures;
 
 ssize_t __real_write(int fd, const void *from, size_t len);
@@ -33,7 +34,7 @@ int __wrap_rename(const char *from, const char *to);
 int __wrap_unlink(const char *path);
 void __wrap_sa_out_allow(struct sa_out *out, uint64_t seq);
 
-// A name of the file that is written, as far as fd is one; *in_place: the name that counts.
+// A name of the file that is written, if fd is that file; *in_place: whether it is the final name.
 static bool is_file(int fd, bool *in_place)
 {
 	char link[64], path[256] = "";
@@ -45,7 +46,7 @@ static bool is_file(int fd, bool *in_place)
 	return strstr(path, ".sequence") != NULL;
 }
 
-// The only record that the text has: "NAME BOUND TURN" in its third line.
+// The only record of the text: "NAME BOUND TURN" in its third line.
 ssize_t __wrap_write(int fd, const void *from, size_t len)
 {
 	unsigned long long bound;
@@ -104,14 +105,14 @@ void log_line(enum log_level level, const char *fmt, ...)
 	(void)fmt;
 }
 
-// Until more is allowed, or twice has not been.
+// Ticks until more is allowed, or has twice not been allowed.
 static void tick(const char *name, struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
 
 	printf("inline %s() {\n", name);
 	sa.seq = sa.seq_reserved;                           // all that is allowed has been used
-	while (failures < 2 && sa.seq_reserved == sa.seq) { // the writer has a thread of its own
+	while (failures < 2 && sa.seq_reserved == sa.seq) { // the writer has its own thread
 		reserve_tick(r, s, now_ms);
 		reserve_collect(r, s, now_ms);
 		nanosleep(&nap, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that run C code, the functions of lib/ themselves, up to their next atomic operation at a
-// time, in every order. The state is the memory that they share and their stacks, so a state that was
-// seen before is recognised, and the search ends. What the threads do and what must hold is in the
-// model_*.c that this is linked with; see explore.h.
+// Threads that run C code, the functions of lib/ themselves, in every interleaving of their atomic
+// operations. The state is the memory that they share and their stacks, so a state that was reached
+// before is recognised, and the search ends. The actions of the threads and the conditions that
+// must hold are in the model_*.c that is linked with this; see explore.h.
 c_decl {
 	\#include "explore.h"
 };

@@ -1,7 +1,8 @@
 ; SPDX-License-Identifier: BSD-3-Clause
 ; The axioms about operators in wrap.h, frag.c and pad.c, each of them negated after its name: z3 has
-; to find that no numbers satisfy that. Numbers have 128 bits and a sign, more than occur; bit k of
-; one is what a shift by k leaves at the right, octet k what a shift by 8 k does.
+; to prove that no numbers satisfy the negation. Numbers have 128 bits and a sign, more than occur;
+; bit k of a number is the lowest bit after a right shift by k, octet k the lowest octet after one by
+; 8 k.
 (set-logic QF_BV)
 (define-sort num () (_ BitVec 128))
 (define-fun pow ((k num)) num (bvshl (_ bv1 128) k))

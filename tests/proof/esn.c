@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // replay_guess_seq() of lib/sa/replay.h (RFC 4303 appendix A2.2), for every window and every
-// number: what it returns has the lower half that the packet shows, is not left of the window, and
-// is the nearest such number. 0 means that there is none.
+// number. Proves that the result has the lower half that the packet has, is not below the window,
+// and is the nearest such number. 0 means that there is none.
 #include "wrap.h"
 
 #include "replay.h"
 
-// While it runs, workers move the window on: it reads the right edge once.
+// Workers advance the window while the function runs: it reads the right edge once.
 /*@ axiomatic edge { logic uint64_t edge; axiom edge_real: 0 <= edge < 0xffffffff00000000; } */
 
 /*@ assigns \nothing;

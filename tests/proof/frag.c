@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/frag/frag_map.c and frag_map_is_complete() (RFC 791 3.2, RFC 8200 4.5): which units of 8
-// octets of a datagram are there. For every map that others of these functions have made, and every
-// fragment: one that overlaps or contradicts what is there is never new, a refused one changes
-// nothing, and a datagram is complete exactly when it has an end and no unit in front of it is
+// octets of a datagram have been received. Proves for every map made by these functions, and every
+// fragment: one that overlaps or contradicts received ones is never new, a rejected one changes
+// nothing, and a datagram is complete exactly when its end is known and no unit before it is
 // missing.
 #include "wrap.h"
 
@@ -10,7 +10,7 @@
 
 #include "frag_map.h"
 
-// What the operators do to bit k of a word, for words of 64 bits.
+// Definition of the operators for bit k of a word of 64 bits.
 // clang-format off
 /*@ axiomatic bits {
 	predicate bit(integer word, integer k);
@@ -40,8 +40,8 @@
 		\forall integer k; 0 <= k < 64 ==> (bit(m, k) <==> a <= 64 * i + k < b);
 */
 
-// What it means to count: ones() the bits of a word, card() the units from a up to b, before()
-// those of them in words in front of word i.
+// Definition of counting: ones() is the number of bits of a word, card() the number of units from a
+// up to b, before() the number of those in words before word i.
 /*@ axiomatic card {
 	logic integer ones(integer word);
 	logic integer card{L}(uint64_t *w, integer n, integer a, integer b) reads w[0 .. n - 1];

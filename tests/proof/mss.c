@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checksum_update() of lib/net/tcp_option.c (RFC 1624 3, equation 3): when a word of a segment that
-// is not across others changes, the checksum changes so that the sum of all stays the same modulo
-// 65535.
+// checksum_update() of lib/net/tcp_option.c (RFC 1624 3, equation 3). Proves that when an aligned
+// word of a segment changes, the checksum changes so that the sum of all words stays the same
+// modulo 65535.
 #include "wrap.h"
 
 #include "rte_ip.h"
@@ -10,7 +10,7 @@
     ensures same: \exists integer k; 0 <= k <= 0x10000 && sum == \result + 0xffff * k; */
 static inline uint16_t ipv4_sum_fold(uint32_t sum);
 
-// ~HC' = ~HC + ~m + m', either of the words or of the words with their octets exchanged.
+// ~HC' = ~HC + ~m + m', either of the words or of the words with their octets swapped.
 /*@ requires \valid(tcp) && at != \null;
     assigns tcp->cksum;
     ensures same: \exists integer k; 0 <= k <= 0x10000 &&

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// padding_ok() of lib/esp/esp_padding.h (RFC 4303 2.4), for every text that has room for a trailer:
-// it is right exactly if the octets in front of the trailer are 1, 2, 3, ..., as many as the
+// padding_ok() of lib/esp/esp_padding.h (RFC 4303 2.4), for every text that has room for a trailer.
+// Proves that it accepts exactly if the octets before the trailer are 1, 2, 3, ..., as many as the
 // trailer says, and all of them are in the text.
 #include <stdint.h>
 
-// What the operators do to octet k of a word.
+// Definition of the operators for octet k of a word.
 // clang-format off
 /*@ axiomatic octet_same {
 	axiom octet_same: \forall integer x, y; 0 <= x <= 0xff && 0 <= y <= 0xff ==>
@@ -24,14 +24,14 @@
 */
 // clang-format on
 
-// Written out for eight octets: provers do not find out with which numbers to look at a forall.
+// Written out for eight octets: provers cannot instantiate the quantifier.
 #define EIGHT(is, i)                                                                               \
 	(is(i) && is((i) + 1) && is((i) + 2) && is((i) + 3) && is((i) + 4) && is((i) + 5) &&       \
 		is((i) + 6) && is((i) + 7))
 #define SAME(i)  (counts[i] == 0 || at[i] == right[i])
 #define RIGHT(i) ((i) < -pad_len || end[i] == pad_len + (i) + 1)
 
-// A word as it is in memory. Assumed: the proof does not see through memcpy().
+// A word as it is in memory. Assumed: the provers do not model memcpy().
 /*@ requires \valid_read(at + (0 .. 7));
     assigns \nothing;
     ensures octets: \forall integer k; 0 <= k < 8 ==> octet(\result, k) == at[k]; */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipv4_ttl_decrement() and ipv4_sum_fold() of lib/net/ipv4.h (RFC 1624). For every header, its sum
-// with the checksum in it stays the same modulo 65535, and a checksum of 0 is never written as
-// 0xffff. A folded sum is the same modulo 65535, and 0 only if the sum was.
+// ipv4_ttl_decrement() and ipv4_sum_fold() of lib/net/ipv4.h (RFC 1624). Proves for every header
+// that its sum, checksum included, stays the same modulo 65535, and that a checksum of 0 is never
+// written as 0xffff. A folded sum is the same modulo 65535, and 0 only if the sum was 0.
 #include "wrap.h"
 
 #include "rte_ip.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What C says of conversions to unsigned types (C11 6.3.1.3) and of two operators, for numbers of
-// the sizes that occur: the provers know less.
+// The rules of C for conversions to unsigned types (C11 6.3.1.3) and for two operators, for numbers
+// of the sizes that occur: the provers do not know all of them.
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stranger on the WAN may send to a gateway: one kind of frame after the other.
+"""Frames of an attacker on the WAN to a gateway: one kind after the other.
 
     attack.py INTERFACE MAC OWN GATEWAY FRAMES SPI
 
@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-BURST = 20  # frames, then a rest: it is no race with the hosts for the CPU
+BURST = 20  # frames, then a rest: the attack must not compete with the hosts for the CPU
 REST_S = 0.01
 
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Changes keys on both gateways under traffic, make before break. To be sourced after lib.sh.
+# Rekeys both gateways under traffic, make before break. To be sourced after lib.sh.
 # shellcheck disable=SC2154 # lab_number and lab_dir are the laboratory's
 
-# By number of the change and gateway that sends.
+# Indexed by number of the rekey and sending gateway.
 declare -A key=()
 
-# GATEWAY NUMBER: the SA by which the gateway sends, of that number.
+# GATEWAY NUMBER: prints the name of the SA by which the gateway sends after rekey NUMBER.
 sa_out()
 {
 	local here=${lab_number[$1]} there=${lab_number[${lab_peer[$1]}]}
@@ -44,7 +44,7 @@ configure()
 	} >"$lab_dir/$g.conf"
 }
 
-# GATEWAY ARGUMENT...: changes what runs without the file.
+# GATEWAY ARGUMENT...: changes the running configuration without the file.
 change()
 {
 	reloads[$1]=$((reloads[$1] + 1))
@@ -103,7 +103,7 @@ keys_begin()
 	lab_start a b
 }
 
-# NUMBER: puts keys of that number in the place of those before, by commands if it is even.
+# NUMBER: replaces the keys by those of that number, by commands if it is even.
 rekey()
 {
 	new_keys "$1"

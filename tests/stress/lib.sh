@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the stress tests share: traffic both ways of which nothing may be lost, doubled or out of
-# order, and configurations that change meanwhile.
+# Shared by the stress tests: traffic in both directions, of which nothing may be lost, duplicated
+# or out of order while configurations change.
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
 stream=$(dirname "${BASH_SOURCE[0]}")/stream.py
@@ -32,7 +32,7 @@ traffic_start()
 	stream_start ha hb 10.2.0.2 tcp 5003
 }
 
-# Ends the traffic: everything has come, in order.
+# Ends the traffic: all of it was received, in order.
 traffic_stop()
 {
 	local i
@@ -46,7 +46,7 @@ traffic_stop()
 	done
 }
 
-# GATEWAY...: they have dropped nothing but what told TCP the size of its segments.
+# GATEWAY...: they have dropped nothing but packets whose ICMP errors made TCP reduce its segments.
 nothing_dropped()
 {
 	local g
@@ -56,13 +56,13 @@ nothing_dropped()
 	done
 }
 
-# GATEWAY: the longest that a worker has taken between two looks at its packets, in us.
+# GATEWAY: prints the longest time between two passes of a worker, in us.
 longest_round()
 {
 	ctl "$1" --json show workers | jq '[.[].longest_round_us] | max'
 }
 
-# GATEWAY PATTERN NUMBER: so many lines of its log match.
+# GATEWAY PATTERN NUMBER: waits until NUMBER lines of its log match.
 logged()
 {
 	[[ $(grep -cE -- "$2" "$lab_dir/$1.log") -ge $3 ]]
@@ -70,7 +70,7 @@ logged()
 
 declare -A reloads=([a]=0 [b]=0) refusals=([a]=0 [b]=0)
 
-# GATEWAY: has it read its file, which is good.
+# GATEWAY: reloads a valid file.
 reload_good()
 {
 	reloads[$1]=$((reloads[$1] + 1))
@@ -79,11 +79,11 @@ reload_good()
 		fail "gateway $1 does not reload"
 }
 
-# GATEWAY: the same of a bad one.
+# GATEWAY: reloads an invalid file.
 reload_bad()
 {
 	refusals[$1]=$((refusals[$1] + 1))
 	kill -HUP "${lab_pid[$1]}"
 	poll 60 logged "$1" "reload refused, the running configuration is unchanged" "${refusals[$1]}" ||
-		fail "gateway $1 takes a bad file"
+		fail "gateway $1 accepts an invalid file"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbered traffic, as fast as it goes, of which nothing may be lost, doubled or out of order.
+"""Numbered traffic at full speed, of which nothing may be lost, duplicated or out of order.
 
-    stream.py receive udp|tcp ADDRESS PORT   prints what came, once the sender has said its end
+    stream.py receive udp|tcp ADDRESS PORT   prints what it has received when the sender ends
     stream.py send udp|tcp ADDRESS PORT      until SIGTERM
 
-No more is under way than the smallest queue between the two takes: full speed, and yet a datagram that
-does not come has been lost by a gateway, not by a queue.
+No more datagrams are in flight than fit into the smallest queue between the two, so a missing datagram
+was lost by a gateway, not by a queue.
 """
 import hashlib
 import signal
@@ -17,9 +17,9 @@ import time
 
 END = 0xFFFFFFFF
 SIZE = 1200
-WINDOW = 128  # datagrams that have not been acknowledged
+WINDOW = 128  # datagrams in flight
 ACK_EVERY = 16
-LOST_S = 5  # then it does not come any more
+LOST_S = 5  # then the datagram is lost
 TCP_BUFFER = 1 << 16  # octets; the kernel takes twice as much
 
 
@@ -64,9 +64,9 @@ def send_udp(sock, going):
             number += 1
         try:
             acknowledged = struct.unpack("!I", sock.recv(4))[0]
-        except TimeoutError:  # the receiver tells of what is missing
+        except TimeoutError:  # the receiver reports missing datagrams
             acknowledged = number
-    time.sleep(0.5)  # nothing overtakes the end
+    time.sleep(0.5)  # nothing may overtake the end
     sock.send(struct.pack("!II", END, number))
 
 
@@ -82,10 +82,10 @@ def send_tcp(sock, going):
 
 
 def main():
-    way, proto, address, port = sys.argv[1:5]
+    action, proto, address, port = sys.argv[1:5]
     kind = socket.SOCK_DGRAM if proto == "udp" else socket.SOCK_STREAM
     sock = socket.socket(socket.AF_INET, kind)
-    if way == "send":
+    if action == "send":
         stopped = []
         signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
         sock.connect((address, int(port)))

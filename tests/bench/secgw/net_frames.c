@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ethdev driver for ipsec-secgw, loaded with -d: a network card of memory that costs little and
-// knows what it costs. Receives the frames of a capture again and again, copied into fresh mbufs;
-// takes whatever is sent, counts and frees it. Claims the checksum offloads without which
-// ipsec-secgw does not start. Device net_framesN, arguments
+// An ethdev driver for ipsec-secgw, loaded with -d: a network card in memory whose cost is low and
+// known. It receives the frames of a capture in a loop, copied into fresh mbufs; it counts and
+// frees all frames sent to it. It claims the checksum offloads without which ipsec-secgw does not
+// start. Device net_framesN, arguments
 //
-//   file=FILE     frames to receive; a port without receives nothing
+//   file=FILE     frames to receive; a port without a file receives nothing
 //   record=FILE   a capture of the frames sent in the first round
 //
-// The port that receives ends the process after ROUNDS rounds, with a line of JSON: TSC cycles for
-// each packet, median of the rounds, and those of its own functions called back to back.
+// The receiving port ends the process after ROUNDS rounds, with a line of JSON: TSC cycles for each
+// packet, median of the rounds, and those of its own functions called back to back.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ struct port {
 	FILE *record;
 };
 
-static uint64_t received, sent; // by all ports: one lcore polls them
+static uint64_t received, sent; // shared by all ports: one lcore polls them
 static double round_cycles[ROUNDS];
 static unsigned int rounds;
 static uint64_t round_tsc, round_sent;
@@ -188,7 +188,7 @@ static int dev_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	RTE_SET_USED(dev);
 	info->max_rx_queues = 1;
-	info->max_tx_queues = 16; // it wants one for each CPU
+	info->max_tx_queues = 16; // ipsec-secgw requires one for each CPU
 	info->max_mac_addrs = 1;
 	info->max_rx_pktlen = 9728;
 	info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_SCATTER;
