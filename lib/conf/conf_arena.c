@@ -42,7 +42,7 @@ struct conf_arena *conf_arena_new(void)
 	return arena;
 }
 
-void conf_block_free(void *octets)
+void conf_dealloc(void *octets)
 {
 	struct block *b;
 
@@ -62,7 +62,7 @@ void conf_arena_free(struct conf_arena *arena)
 	while (arena->n_streams > 0)
 		fclose(arena->stream[--arena->n_streams]);
 	while (arena->blocks.next != &arena->blocks)
-		conf_block_free(((struct block *)arena->blocks.next)->octets);
+		conf_dealloc(((struct block *)arena->blocks.next)->octets);
 	free(arena);
 }
 
@@ -91,7 +91,7 @@ int conf_with_arena(void (*part)(void *arg), void *arg)
 	return rc;
 }
 
-void *conf_block_new(size_t n, size_t size)
+void *conf_alloc(size_t n, size_t size)
 {
 	struct block *b = NULL;
 	size_t total;
@@ -108,17 +108,48 @@ void *conf_block_new(size_t n, size_t size)
 	return b->octets;
 }
 
-void *conf_block_resize(void *octets, size_t size)
+void *conf_resize(void *octets, size_t size)
 {
-	void *moved = conf_block_new(1, size);
+	void *moved = conf_alloc(1, size);
 	size_t old;
 
 	if (octets == NULL)
 		return moved;
 	old = ((struct block *)((char *)octets - offsetof(struct block, octets)))->size;
 	memcpy(moved, octets, old < size ? old : size);
-	conf_block_free(octets);
+	conf_dealloc(octets);
 	return moved;
+}
+
+char *conf_strdup(const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	return memcpy(conf_alloc(1, size), text, size);
+}
+
+char *conf_vformat(const char *fmt, va_list ap)
+{
+	va_list again;
+	size_t size;
+	char *text;
+
+	va_copy(again, ap);
+	size = (size_t)vsnprintf(NULL, 0, fmt, again) + 1;
+	va_end(again);
+	text = conf_alloc(1, size);
+	vsnprintf(text, size, fmt, ap);
+	return text;
+}
+
+char *conf_format(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *text = conf_vformat(fmt, ap);
+	va_end(ap);
+	return text;
 }
 
 FILE *conf_stream_open(const char *path, int flags)

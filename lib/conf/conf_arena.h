@@ -5,6 +5,7 @@
 // threads do at the same time must be with different arenas.
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,9 +26,12 @@ int conf_arena_run(struct conf_arena *arena, void (*part)(void *arg), void *arg)
 int conf_with_arena(void (*part)(void *arg), void *arg);
 
 // The rest is for parts that run. Octets are zeroed, and wiped when they are freed.
-void *conf_block_new(size_t n, size_t size);
-void *conf_block_resize(void *octets, size_t size); // NULL is allowed
-void conf_block_free(void *octets);                 // before the arena is; NULL is allowed
+void *conf_alloc(size_t n, size_t size);
+void *conf_resize(void *octets, size_t size); // NULL is allowed
+void conf_dealloc(void *octets);              // before the arena is; NULL is allowed
+char *conf_strdup(const char *text);
+char *conf_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+char *conf_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // Opens a file for reading, with further flags of open(). NULL with errno if that fails.
 FILE *conf_stream_open(const char *path, int flags);

@@ -12,11 +12,11 @@ static void refuse_unknown(struct conf_reader *r, const struct conf_request *c, 
 
 	if (near->best != NULL)
 		conf_err_at(r, c->where, NULL, "there is no %s %s, did you mean \"%s\"?", noun,
-			conf_quote(r, name), near->best);
+			conf_quote(name), near->best);
 	else
-		conf_err_at(r, c->where, NULL, "there is no %s %s%s", noun, conf_quote(r, name),
-			c->scope != NULL ? conf_format(r, " %s %s", c->list->schema->scope,
-						   conf_quote(r, c->scope))
+		conf_err_at(r, c->where, NULL, "there is no %s %s%s", noun, conf_quote(name),
+			c->scope != NULL ? conf_format(" %s %s", c->list->schema->scope,
+						   conf_quote(c->scope))
 					 : "");
 }
 
@@ -26,14 +26,14 @@ static int find(struct conf_reader *r, const struct conf_request *c, const confi
 {
 	const struct conf_schema *schema = c->list->schema;
 	struct conf_nearest near = {.text = name};
-	const char *wanted = conf_identity_plain(r, schema, name);
+	const char *wanted = conf_identity_plain(schema, name);
 	int found = -1;
 
 	for (int i = 0; list != NULL && i < config_setting_length(list); i++) {
 		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
 		const char *text = conf_text_in(item, schema->identity);
 
-		if (strcmp(conf_identity_plain(r, schema, text), wanted) != 0) {
+		if (strcmp(conf_identity_plain(schema, text), wanted) != 0) {
 			conf_nearest_try(&near, text);
 		} else if (c->scope != NULL &&
 			   strcmp(conf_text_in(item, schema->scope), c->scope) != 0) {
@@ -41,7 +41,7 @@ static int find(struct conf_reader *r, const struct conf_request *c, const confi
 		} else if (found >= 0) {
 			conf_err_at(r, c->where, NULL,
 				"there are several %ss %s, choose one with \"%s NAME\"",
-				schema->noun, conf_quote(r, name), schema->scope);
+				schema->noun, conf_quote(name), schema->scope);
 			return -1;
 		} else {
 			found = i;
@@ -101,7 +101,7 @@ static void add(struct conf_reader *r, const struct conf_request *c, config_sett
 	item->file = c->where.file;
 	item->line = c->where.line;
 	for (int i = 0; i < config_setting_length(settings); i++)
-		conf_tree_add(r, item, config_setting_get_elem(settings, (unsigned int)i));
+		conf_tree_add(item, config_setting_get_elem(settings, (unsigned int)i));
 	move_last(list, at);
 }
 
@@ -111,8 +111,7 @@ static void take_out(config_setting_t *item, const char *name)
 		config_setting_remove(item, name);
 }
 
-static void set(
-	const struct conf_reader *r, config_setting_t *item, const config_setting_t *settings)
+static void set(config_setting_t *item, const config_setting_t *settings)
 {
 	// A file has both keys.
 	if (conf_member(settings, "key_file") != NULL) {
@@ -123,7 +122,7 @@ static void set(
 		const config_setting_t *s = config_setting_get_elem(settings, (unsigned int)i);
 
 		take_out(item, s->name);
-		conf_tree_add(r, item, s);
+		conf_tree_add(item, s);
 	}
 }
 
@@ -143,7 +142,7 @@ static void apply(
 		return;
 	item = config_setting_get_elem(list, (unsigned int)i);
 	if (c->verb == CONF_SET)
-		set(r, item, settings);
+		set(item, settings);
 	else
 		config_setting_remove_elem(list, (unsigned int)i);
 }
@@ -178,9 +177,9 @@ static void change_all(void *arg)
 	unsigned int n = 0;
 
 	conf_begin(r, tree->dir);
-	conf_tree_copy(r, r->c->tree, tree);
+	conf_tree_copy(r->c->tree, tree);
 	r->root = config_root_setting(&r->c->tree->file);
-	start = (struct conf_where){.file = conf_show(r, ch->name), .line = 1};
+	start = (struct conf_where){.file = conf_show(ch->name), .line = 1};
 	in = (struct conf_request_reader){.r = r, .p = ch->text, .where = start};
 	if (strlen(ch->text) != ch->len)
 		conf_err_at(r, start, NULL, "NUL octet, must be text");

@@ -40,7 +40,7 @@ config_setting_t *conf_at(config_setting_t *group, const char *name)
 struct conf_set conf_set_given(
 	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
 {
-	struct conf_set set = {.index = conf_alloc(r, n, sizeof(set.index[0]))};
+	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < n; i++) {
 		const config_setting_t *item = conf_item(r, list, i);
@@ -87,7 +87,7 @@ void conf_refuse_equal(struct conf_reader *r, const char *list, struct conf_set 
 			first = i;
 		else
 			conf_err(r, conf_at(item, name), "%s %s", problem,
-				conf_ref(r, conf_item(r, list, set->index[first])));
+				conf_ref(conf_item(r, list, set->index[first])));
 	}
 }
 

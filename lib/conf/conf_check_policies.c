@@ -30,7 +30,7 @@ static bool find_named(struct conf_reader *r, config_setting_t *s, const char *n
 	if (conf_given(sa, "direction") == NULL)
 		return false;
 	if (r->c->sas[i].direction != direction) {
-		conf_err(r, s, "%s has direction \"%s\", must be \"%s\"", conf_ref(r, sa),
+		conf_err(r, s, "%s has direction \"%s\", must be \"%s\"", conf_ref(sa),
 			direction_names[r->c->sas[i].direction], setting);
 		return false;
 	}
@@ -211,7 +211,7 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 		if (s != NULL && !conf_prefix_covers(&one, selectors[i]))
 			conf_err(r, s,
 				"%s has other addresses, in transport mode must be %s or omitted",
-				conf_ref(r, item), ip_addr_format(buf, only[i]));
+				conf_ref(item), ip_addr_format(buf, only[i]));
 		*selectors[i] = one;
 		p->family = ip_addr_family(only[i]);
 	}

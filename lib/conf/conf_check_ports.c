@@ -61,7 +61,7 @@ static void check_devices(struct conf_reader *r)
 	struct conf *c = r->c;
 	struct conf_set set =
 		conf_set_given(r, "ports", c->n_ports, (const char *[]){"device", NULL});
-	struct conf_set ifaces = {.index = conf_alloc(r, set.n, sizeof(set.index[0]))};
+	struct conf_set ifaces = {.index = conf_alloc(set.n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < set.n; i++) {
 		config_setting_t *item = conf_item(r, "ports", set.index[i]);
@@ -82,7 +82,7 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 	const struct conf_iface_addr *x = &r->c->ports[old_port].addrs[old_addr];
 	const struct conf_iface_addr *y = &r->c->ports[port].addrs[addr];
 	config_setting_t *s = conf_at(conf_item(r, "ports", port), "addresses");
-	const char *old = conf_ref(r, conf_item(r, "ports", old_port));
+	const char *old = conf_ref(conf_item(r, "ports", old_port));
 	char a[IP_PREFIX_STRLEN], b[IP_PREFIX_STRLEN];
 
 	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))

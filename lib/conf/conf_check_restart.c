@@ -27,7 +27,7 @@ static void check_group(struct conf_reader *r, const struct conf_schema *schema,
 			check_group(r, o->schema, conf_at(group, o->name),
 				conf_member(group, o->name) != NULL
 					? ""
-					: conf_format(r, "%s%s.", absent, o->name),
+					: conf_format("%s%s.", absent, o->name),
 				base, running);
 		else if (o->restart)
 			check_option(r, o, group, absent, base, running);

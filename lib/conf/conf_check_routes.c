@@ -79,7 +79,7 @@ static void find_link_local(struct conf_reader *r, config_setting_t *item, confi
 	*port = (unsigned int)link;
 	if (r->nets_known && !has_ipv6(&r->c->ports[link]))
 		conf_err(r, name, "%s has no IPv6 address, must have one",
-			conf_ref(r, conf_item(r, "ports", *port)));
+			conf_ref(conf_item(r, "ports", *port)));
 	else if (has_address(&r->c->ports[link], a))
 		conf_err(r, s, "%s is an address of this gateway, must be another station's",
 			ip_addr_format(buf, a));
@@ -128,7 +128,7 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 
 			if (net->len == to->len && ip_addr_equal(&net->addr, &to->addr))
 				conf_err(r, s, "is the network of %s",
-					conf_ref(r, conf_item(r, "ports", p)));
+					conf_ref(conf_item(r, "ports", p)));
 		}
 }
 

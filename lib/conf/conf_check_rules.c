@@ -45,10 +45,10 @@ static void find_tunnel_of_policy(
 	if (conf_given(item, "action") == NULL)
 		return;
 	if (r->c->policies[policy].action != SPD_PROTECT) {
-		conf_err(r, s, "%s has no tunnel, must have action \"protect\"", conf_ref(r, item));
+		conf_err(r, s, "%s has no tunnel, must have action \"protect\"", conf_ref(item));
 		return;
 	}
-	rule->tunnels = conf_alloc(r, 1, sizeof(rule->tunnels[0]));
+	rule->tunnels = conf_alloc(1, sizeof(rule->tunnels[0]));
 	rule->tunnels[rule->n_tunnels++] = policy;
 }
 
@@ -68,7 +68,7 @@ static void find_tunnels_of_sa(
 	const struct conf *c = r->c;
 	bool known = !conf_refused(r->root, "policies");
 
-	rule->tunnels = conf_alloc(r, c->n_policies, sizeof(rule->tunnels[0]));
+	rule->tunnels = conf_alloc(c->n_policies, sizeof(rule->tunnels[0]));
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		const config_setting_t *item = conf_item(r, "policies", i);
 		const struct conf_policy *p = &c->policies[i];
@@ -83,7 +83,7 @@ static void find_tunnels_of_sa(
 			rule->tunnels[rule->n_tunnels++] = i;
 	}
 	if (known && rule->n_tunnels == 0)
-		conf_err(r, s, "no policy uses %s", conf_ref(r, conf_item(r, "sas", sa)));
+		conf_err(r, s, "no policy uses %s", conf_ref(conf_item(r, "sas", sa)));
 }
 
 static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule,
@@ -99,8 +99,8 @@ static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct c
 
 	if (policy >= 0 && sa >= 0)
 		conf_err(r, s, "is the name of %s and of %s, must be that of one",
-			conf_ref(r, conf_item(r, "policies", (unsigned int)policy)),
-			conf_ref(r, conf_item(r, "sas", (unsigned int)sa)));
+			conf_ref(conf_item(r, "policies", (unsigned int)policy)),
+			conf_ref(conf_item(r, "sas", (unsigned int)sa)));
 	else if (policy >= 0)
 		find_tunnel_of_policy(r, s, rule, (unsigned int)policy);
 	else if (sa >= 0)

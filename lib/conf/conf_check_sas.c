@@ -218,7 +218,7 @@ void conf_check_sas(struct conf_reader *r)
 	struct conf_set names = conf_set_given(r, "sas", c->n_sas, (const char *[]){"name", NULL});
 	struct conf_set spis = conf_set_given(
 		r, "sas", c->n_sas, (const char *[]){"spi", "direction", "remote", NULL});
-	struct conf_set keyed = {.index = conf_alloc(r, c->n_sas, sizeof(keyed.index[0]))};
+	struct conf_set keyed = {.index = conf_alloc(c->n_sas, sizeof(keyed.index[0]))};
 
 	for (unsigned int i = 0; i < c->n_sas; i++) {
 		config_setting_t *item = conf_item(r, "sas", i);

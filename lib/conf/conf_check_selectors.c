@@ -89,7 +89,7 @@ static bool accepted(const config_setting_t *item, const char *const names[])
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
 {
-	struct conf_set set = {.index = conf_alloc(r, n, sizeof(set.index[0]))};
+	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < n; i++)
 		if (accepted(conf_item(r, list, i), names))
@@ -108,6 +108,6 @@ void conf_check_order(
 		if (k < i)
 			conf_err(r, conf_item(r, list, set->index[i]),
 				"never matches, %s comes first and matches all of it",
-				conf_ref(r, conf_item(r, list, set->index[k])));
+				conf_ref(conf_item(r, list, set->index[k])));
 	}
 }

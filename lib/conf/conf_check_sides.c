@@ -52,7 +52,7 @@ static const char *reason(const struct conf_reader *r, int port)
 		return "no SA ends there";
 	for (unsigned int i = 0; i < r->c->n_sas; i++)
 		if (port_of(r->c, &r->c->sas[i]) == port)
-			return conf_format(r, "%s ends there", conf_ref(r, conf_item(r, "sas", i)));
+			return conf_format("%s ends there", conf_ref(conf_item(r, "sas", i)));
 	return "";
 }
 
@@ -86,7 +86,7 @@ static void check_end(struct conf_reader *r, config_setting_t *policy, const cha
 			"%s is the network of %s, which faces the %s side because %s, must be on "
 			"the %s side",
 			ip_prefix_format(buf, net),
-			conf_ref(r, conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],
+			conf_ref(conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],
 			reason(r, port), sides[unprotected]);
 }
 

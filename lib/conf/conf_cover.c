@@ -145,8 +145,8 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 	uint32_t size = rte_align32pow2(2 * set->n + 1);
 	struct cover v = {
 		.c = r->c,
-		.shape = conf_alloc(r, set->n, sizeof(v.shape[0])),
-		.cell = conf_alloc(r, size, sizeof(v.cell[0])),
+		.shape = conf_alloc(set->n, sizeof(v.shape[0])),
+		.cell = conf_alloc(size, sizeof(v.cell[0])),
 		.mask = size - 1,
 	};
 
@@ -157,7 +157,7 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 		if (first != 0)
 			conf_err(r, conf_item(r, "policies", policy),
 				"never matches, %s comes first and matches all of it",
-				conf_ref(r, conf_item(r, "policies", first - 1)));
+				conf_ref(conf_item(r, "policies", first - 1)));
 		cover_add(&v, policy);
 	}
 }

@@ -51,15 +51,14 @@ static bool has_driver(const char *device)
 }
 
 // The driver most like the one in a device's name; NULL if none is. *rest: what follows its name.
-static const char *nearest_driver(
-	const struct conf_reader *r, const char *device, const char **rest)
+static const char *nearest_driver(const char *device, const char **rest)
 {
 	size_t len = strcspn(device, ",");
 
 	while (len > 0 && isdigit((unsigned char)device[len - 1]))
 		len--;
 
-	struct conf_nearest near = {.text = conf_format(r, "%.*s", (int)len, device)};
+	struct conf_nearest near = {.text = conf_format("%.*s", (int)len, device)};
 
 	for (unsigned int i = 0; i < RTE_DIM(drivers); i++)
 		conf_nearest_try(&near, drivers[i]);
@@ -77,21 +76,21 @@ static bool is_interface(const char *device)
 static void refuse_device(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port)
 {
-	const char *rest, *driver = nearest_driver(r, device, &rest);
+	const char *rest, *driver = nearest_driver(device, &rest);
 
 	if (driver != NULL)
 		conf_err(r, s, "%s names no DPDK driver, did you mean device = \"%s%s\"?",
-			conf_quote(r, device), driver, conf_show(r, rest));
+			conf_quote(device), driver, conf_show(rest));
 	else if (is_interface(device))
 		conf_err(r, s,
 			"%s is neither a PCI address nor a DPDK driver; for a kernel interface "
 			"write device = \"net_af_packet%u,iface=%s\"",
-			conf_quote(r, device), port, conf_show(r, device));
+			conf_quote(device), port, conf_show(device));
 	else
 		conf_err(r, s,
 			"%s is neither a PCI address, such as \"0000:00:05.0\", nor a DPDK "
 			"driver, such as \"net_af_packet%u,iface=eth1\"",
-			conf_quote(r, device), port);
+			conf_quote(device), port);
 }
 
 // A driver that DPDK does not come with.
@@ -113,5 +112,5 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 		refuse_device(r, s, device, port);
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
-			conf_quote(r, device), conf_show(r, device));
+			conf_quote(device), conf_show(device));
 }

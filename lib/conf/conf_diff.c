@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf_print_setting.h"
 #include "conf_schema.h"
 #include "hex.h"
 
 struct diff {
-	const struct conf_reader *r; // texts are in its memory
 	conf_diff_tell *tell;
 	void *arg;
 	unsigned int n;
@@ -39,35 +37,34 @@ static bool is_bare(const char *text)
 	       text[strspn(text, "0123456789")] == '\0';
 }
 
-static const char *default_text(const struct conf_reader *r, const struct conf_option *o)
+static const char *default_text(const struct conf_option *o)
 {
 	if (o->def == NULL)
 		return NULL;
-	return is_bare(o->def) ? o->def : conf_quote(r, o->def);
+	return is_bare(o->def) ? o->def : conf_quote(o->def);
 }
 
 // As in a file, but of an array of one the element alone: they mean the same.
-static const char *setting_text(const struct conf_reader *r, const config_setting_t *s)
+static const char *setting_text(const config_setting_t *s)
 {
 	int n = config_setting_length(s);
 	const char *text = "";
 
 	if (config_setting_type(s) == CONFIG_TYPE_STRING)
-		return conf_quote(r, config_setting_get_string(s));
+		return conf_quote(config_setting_get_string(s));
 	if (!config_setting_is_aggregate(s))
-		return conf_bare_text(r, s);
+		return conf_bare_text(s);
 	for (int i = 0; i < n; i++)
-		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "",
-			setting_text(r, config_setting_get_elem(s, (unsigned int)i)));
-	return n == 1 ? text : conf_format(r, "[ %s ]", text);
+		text = conf_format("%s%s%s", text, i > 0 ? ", " : "",
+			setting_text(config_setting_get_elem(s, (unsigned int)i)));
+	return n == 1 ? text : conf_format("[ %s ]", text);
 }
 
-static const char *value_text(
-	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *group)
+static const char *value_text(const struct conf_option *o, const config_setting_t *group)
 {
 	const config_setting_t *s = conf_member(group, o->name);
 
-	return s != NULL ? setting_text(r, s) : default_text(r, o);
+	return s != NULL ? setting_text(s) : default_text(o);
 }
 
 static bool texts_equal(const char *a, const char *b)
@@ -93,7 +90,7 @@ static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
 // --- settings ---
 
 // What has no field is compared as it is written: names, which are always written in one way.
-static bool is_equal(const struct diff *d, const struct pair *p, const struct conf_option *o)
+static bool is_equal(const struct pair *p, const struct conf_option *o)
 {
 	if (o->type == &conf_type_key)
 		return keys_equal(conf_member(p->from, o->name), conf_member(p->to, o->name));
@@ -101,7 +98,7 @@ static bool is_equal(const struct diff *d, const struct pair *p, const struct co
 		return conf_option_equal(o, p->from_base, p->to_base);
 	if (conf_member(p->from, o->name) == NULL && conf_member(p->to, o->name) == NULL)
 		return true;
-	return texts_equal(value_text(d->r, o, p->from), value_text(d->r, o, p->to));
+	return texts_equal(value_text(o, p->from), value_text(o, p->to));
 }
 
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
@@ -109,14 +106,14 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	const config_setting_t *to = conf_member(p->to, o->name);
 	struct conf_difference difference = *p->template;
 
-	if (is_equal(d, p, o))
+	if (is_equal(p, o))
 		return;
 	difference.secret = o->type == &conf_type_key;
 	difference.restart = o->restart;
-	difference.setting = conf_format(d->r, "%s%s", p->path, o->name);
+	difference.setting = conf_format("%s%s", p->path, o->name);
 	if (!difference.secret) {
-		difference.from = value_text(d->r, o, p->from);
-		difference.to = value_text(d->r, o, p->to);
+		difference.from = value_text(o, p->from);
+		difference.to = value_text(o, p->to);
 	}
 	if (to != NULL)
 		difference.where = conf_where(to);
@@ -136,7 +133,7 @@ static void diff_group(struct diff *d, const struct pair *p)
 			inner.schema = o->schema;
 			inner.from = conf_member(p->from, o->name);
 			inner.to = conf_member(p->to, o->name);
-			inner.path = conf_format(d->r, "%s%s.", p->path, o->name);
+			inner.path = conf_format("%s%s.", p->path, o->name);
 			diff_group(d, &inner);
 		} else {
 			diff_option(d, p, o);
@@ -159,17 +156,17 @@ struct side {
 	struct named *named; // in order of the file
 };
 
-static struct side side_of(const struct conf_reader *r, const struct conf_option *o,
-	const config_setting_t *root, const void *base)
+static struct side side_of(
+	const struct conf_option *o, const config_setting_t *root, const void *base)
 {
 	struct side s = {.list = conf_member(root, o->name)};
 
 	memcpy(&s.items, (const char *)base + o->offset, sizeof(s.items));
 	memcpy(&s.n, (const char *)base + o->count_offset, sizeof(s.n));
-	s.named = conf_alloc(r, s.n + 1, sizeof(s.named[0]));
+	s.named = conf_alloc(s.n + 1, sizeof(s.named[0]));
 	for (unsigned int i = 0; i < s.n; i++)
 		s.named[i] = (struct named){
-			conf_identity(r, o->schema, config_setting_get_elem(s.list, i)), i};
+			conf_identity(o->schema, config_setting_get_elem(s.list, i)), i};
 	return s;
 }
 
@@ -179,11 +176,10 @@ static int compare(const void *a, const void *b)
 }
 
 // By index of to: the same item in from; -1: it is new. was_found is by index of from.
-static int *match(const struct conf_reader *r, const struct side *from, const struct side *to,
-	bool *was_found)
+static int *match(const struct side *from, const struct side *to, bool *was_found)
 {
-	struct named *sorted = conf_alloc(r, from->n + 1, sizeof(sorted[0]));
-	int *index = conf_alloc(r, to->n + 1, sizeof(index[0]));
+	struct named *sorted = conf_alloc(from->n + 1, sizeof(sorted[0]));
+	int *index = conf_alloc(to->n + 1, sizeof(index[0]));
 
 	memcpy(sorted, from->named, from->n * sizeof(sorted[0]));
 	qsort(sorted, from->n, sizeof(sorted[0]), compare);
@@ -200,11 +196,11 @@ static int *match(const struct conf_reader *r, const struct side *from, const st
 
 // By index of to: those that stay where they are while the others move around them, the longest
 // sequence that ascends in from as well.
-static bool *stay(const struct conf_reader *r, const int *index, unsigned int n)
+static bool *stay(const int *index, unsigned int n)
 {
-	unsigned int *last = conf_alloc(r, n + 1, sizeof(last[0])); // by length, of the best so far
-	int *before = conf_alloc(r, n + 1, sizeof(before[0]));
-	bool *stays = conf_alloc(r, n + 1, sizeof(stays[0]));
+	unsigned int *last = conf_alloc(n + 1, sizeof(last[0])); // by length, of the best so far
+	int *before = conf_alloc(n + 1, sizeof(before[0]));
+	bool *stays = conf_alloc(n + 1, sizeof(stays[0]));
 	unsigned int longest = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -264,11 +260,11 @@ static bool needs_restart(const struct conf_schema *schema)
 static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o)
 {
 	bool restart = needs_restart(o->schema);
-	const struct side from = side_of(d->r, o, p->from, p->from_base);
-	const struct side to = side_of(d->r, o, p->to, p->to_base);
-	bool *was_found = conf_alloc(d->r, from.n + 1, sizeof(was_found[0]));
-	int *index = match(d->r, &from, &to, was_found);
-	bool *stays = stay(d->r, index, to.n);
+	const struct side from = side_of(o, p->from, p->from_base);
+	const struct side to = side_of(o, p->to, p->to_base);
+	bool *was_found = conf_alloc(from.n + 1, sizeof(was_found[0]));
+	int *index = match(&from, &to, was_found);
+	bool *stays = stay(index, to.n);
 
 	for (unsigned int i = 0; i < to.n; i++) {
 		struct conf_difference item = {
@@ -299,10 +295,10 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 				});
 }
 
-unsigned int conf_differences(const struct conf_reader *r, const struct conf *from,
-	const struct conf *to, conf_diff_tell *tell_them, void *arg)
+unsigned int conf_differences(
+	const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
 {
-	struct diff d = {.r = r, .tell = tell_them, .arg = arg};
+	struct diff d = {.tell = tell_them, .arg = arg};
 	const config_setting_t *root = config_root_setting(&to->tree->file);
 	const struct pair all = {
 		.schema = &conf_schema,
@@ -329,9 +325,8 @@ struct comparing {
 static void compare_all(void *arg)
 {
 	struct comparing *c = arg;
-	const struct conf_reader r = {0};
 
-	c->n = conf_differences(&r, c->from, c->to, c->tell, c->arg);
+	c->n = conf_differences(c->from, c->to, c->tell, c->arg);
 }
 
 int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)

@@ -25,3 +25,7 @@ typedef void conf_diff_tell(void *arg, const struct conf_difference *d);
 // Tells every difference. Of what has moved within its list as little as explains the new order.
 // Returns their number, or -ENOMEM.
 int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);
+
+// The same for a caller inside lib/conf that runs in an arena. Returns their number.
+unsigned int conf_differences(
+	const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);

@@ -37,7 +37,7 @@ static bool could_be_key(const char *text)
 	return false;
 }
 
-const char *conf_show(const struct conf_reader *r, const char *text)
+const char *conf_show(const char *text)
 {
 	char buf[4 * SHOWN_MAX + 4];
 	char *p = buf;
@@ -49,7 +49,7 @@ const char *conf_show(const struct conf_reader *r, const char *text)
 
 		if (i == SHOWN_MAX) {
 			strcpy(p, "...");
-			return conf_strdup(r, buf);
+			return conf_strdup(buf);
 		}
 		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
 			p += sprintf(p, "\\x%02x", c);
@@ -57,12 +57,12 @@ const char *conf_show(const struct conf_reader *r, const char *text)
 			*p++ = (char)c;
 	}
 	*p = '\0';
-	return conf_strdup(r, buf);
+	return conf_strdup(buf);
 }
 
-const char *conf_quote(const struct conf_reader *r, const char *text)
+const char *conf_quote(const char *text)
 {
-	return conf_format(r, "\"%s\"", conf_show(r, text));
+	return conf_format("\"%s\"", conf_show(text));
 }
 
 // The schema of an element of a list of groups; NULL if s is something else.
@@ -77,26 +77,26 @@ static const struct conf_schema *item_schema(const config_setting_t *s)
 }
 
 // 'sa "to-b"', or 'sa 3' if it does not say its name.
-static const char *item_label(const struct conf_reader *r, const config_setting_t *item)
+static const char *item_label(const config_setting_t *item)
 {
 	const struct conf_schema *schema = item_schema(item);
 	const char *identity;
 
 	if (config_setting_lookup_string(item, schema->identity, &identity))
-		return conf_format(r, "%s %s", schema->noun, conf_quote(r, identity));
-	return conf_format(r, "%s %d", schema->noun, config_setting_index(item) + 1);
+		return conf_format("%s %s", schema->noun, conf_quote(identity));
+	return conf_format("%s %d", schema->noun, config_setting_index(item) + 1);
 }
 
 // 'flows.timeouts.udp', from the top of the file or the element of a list that it is in.
-static const char *path(const struct conf_reader *r, const config_setting_t *s)
+static const char *path(const config_setting_t *s)
 {
 	if (s->parent->parent == NULL || item_schema(s->parent) != NULL)
-		return conf_show(r, s->name);
-	return conf_format(r, "%s.%s", path(r, s->parent), conf_show(r, s->name));
+		return conf_show(s->name);
+	return conf_format("%s.%s", path(s->parent), conf_show(s->name));
 }
 
 // What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
-static const char *label(const struct conf_reader *r, const config_setting_t *s)
+static const char *label(const config_setting_t *s)
 {
 	const config_setting_t *item = s;
 
@@ -105,27 +105,27 @@ static const char *label(const struct conf_reader *r, const config_setting_t *s)
 	while (item->parent != NULL && item_schema(item) == NULL)
 		item = item->parent;
 	if (item == s)
-		return conf_format(r, "%s: ", item_label(r, s));
+		return conf_format("%s: ", item_label(s));
 	if (item->parent != NULL)
-		return conf_format(r, "%s: %s: ", item_label(r, item), path(r, s));
-	return conf_format(r, "%s: ", path(r, s));
+		return conf_format("%s: %s: ", item_label(item), path(s));
+	return conf_format("%s: ", path(s));
 }
 
-const char *conf_ref(const struct conf_reader *r, const config_setting_t *item)
+const char *conf_ref(const config_setting_t *item)
 {
 	struct conf_where where = conf_where(item);
 
-	return conf_format(r, "%s (%s:%u)", item_label(r, item), where.file, where.line);
+	return conf_format("%s (%s:%u)", item_label(item), where.file, where.line);
 }
 
 static void add(struct conf_reader *r, struct conf_where where, config_setting_t *s,
 	const char *fmt, va_list ap)
 {
-	struct conf_message *m = conf_alloc(r, 1, sizeof(*m));
+	struct conf_message *m = conf_alloc(1, sizeof(*m));
 
 	m->where = where;
 	m->number = r->n_messages++;
-	m->text = conf_format(r, "%s%s", label(r, s), conf_vformat(r, fmt, ap));
+	m->text = conf_format("%s%s", label(s), conf_vformat(fmt, ap));
 	m->next = r->messages;
 	r->messages = m;
 	if (s != NULL)
@@ -170,7 +170,7 @@ static int compare(const void *a, const void *b)
 
 void conf_err_print(const struct conf_reader *r, FILE *out)
 {
-	const struct conf_message **sorted = conf_alloc(r, r->n_messages, sizeof(sorted[0]));
+	const struct conf_message **sorted = conf_alloc(r->n_messages, sizeof(sorted[0]));
 	unsigned int n = 0;
 
 	for (const struct conf_message *m = r->messages; m != NULL; m = m->next)

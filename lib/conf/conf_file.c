@@ -61,7 +61,7 @@ static bool check_stat(struct conf_reader *r, const struct stat *st, const struc
 // Reads at most size octets. False with errno if that fails.
 static bool read_all(struct text *t, int fd, size_t size)
 {
-	t->octets = conf_block_new(1, size + 2);
+	t->octets = conf_alloc(1, size + 2);
 	while (t->len < size) {
 		ssize_t n = read(fd, t->octets + t->len, size - t->len);
 
@@ -105,7 +105,7 @@ static bool is_new(struct conf_reader *r, const struct text *t)
 		if (seen->dev == t->dev && seen->ino == t->ino)
 			return false;
 
-	struct conf_seen *seen = conf_alloc(r, 1, sizeof(*seen));
+	struct conf_seen *seen = conf_alloc(1, sizeof(*seen));
 
 	*seen = (struct conf_seen){.next = r->seen, .dev = t->dev, .ino = t->ino};
 	r->seen = seen;
@@ -120,10 +120,9 @@ static const char *include_dir(const struct conf_reader *r)
 
 static bool include(struct conf_reader *r, const char *name, struct conf_where where)
 {
-	struct asker a = {
-		.where = where, .file = conf_format(r, "%s%s", r->dir, conf_show(r, name))};
+	struct asker a = {.where = where, .file = conf_format("%s%s", r->dir, conf_show(name))};
 	struct text t;
-	bool ok = text_init(&t, r, conf_format(r, "%s/%s", include_dir(r), name), &a);
+	bool ok = text_init(&t, r, conf_format("%s/%s", include_dir(r), name), &a);
 
 	if (ok && !is_new(r, &t)) {
 		conf_err_at(r, where, NULL, "%s is already included, must be included only once",
@@ -131,7 +130,7 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 		ok = false;
 	}
 	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, include);
-	conf_block_free(t.octets);
+	conf_dealloc(t.octets);
 	return ok;
 }
 
@@ -142,9 +141,9 @@ static void digits_wrap(struct text *t)
 
 	if (strlen(t->octets) != t->len || hex_parse(NULL, 0, t->octets) <= 0)
 		return;
-	wrapped.octets = conf_block_new(1, t->len + sizeof("key = \"\";\n\n"));
+	wrapped.octets = conf_alloc(1, t->len + sizeof("key = \"\";\n\n"));
 	wrapped.len = (size_t)sprintf(wrapped.octets, "key = \"%s\";\n", t->octets);
-	conf_block_free(t->octets);
+	conf_dealloc(t->octets);
 	*t = wrapped;
 }
 
@@ -160,8 +159,8 @@ static const char *our_name(struct conf_reader *r, struct names *n, const char *
 		return n->main;
 	if (theirs != n->theirs) {
 		n->theirs = theirs;
-		n->ours = conf_format(r, "%s%s", r->dir,
-			conf_show(r, libconfig_include_name(theirs, include_dir(r))));
+		n->ours = conf_format(
+			"%s%s", r->dir, conf_show(libconfig_include_name(theirs, include_dir(r))));
 	}
 	return n->ours;
 }
@@ -215,27 +214,27 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	if (ok)
 		digits_wrap(&t);
 	ok = ok && parse(r, file, &t, start, include);
-	conf_block_free(t.octets);
+	conf_dealloc(t.octets);
 	return ok;
 }
 
 static bool include_nothing(struct conf_reader *r, const char *name, struct conf_where where)
 {
 	conf_err_at(r, where, NULL, "%s cannot be included here, must be in the file",
-		conf_quote(r, name));
+		conf_quote(name));
 	return false;
 }
 
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where)
 {
-	struct text t = {.octets = conf_block_new(1, len + 2), .len = len};
+	struct text t = {.octets = conf_alloc(1, len + 2), .len = len};
 
 	memcpy(t.octets, octets, len);
 	config_init(file);
 
 	bool ok = parse(r, file, &t, where, include_nothing);
 
-	conf_block_free(t.octets);
+	conf_dealloc(t.octets);
 	return ok;
 }

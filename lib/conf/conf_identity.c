@@ -3,8 +3,7 @@
 
 #include "conf_schema.h"
 
-const char *conf_identity_plain(
-	const struct conf_reader *r, const struct conf_schema *schema, const char *text)
+const char *conf_identity_plain(const struct conf_schema *schema, const char *text)
 {
 	const struct conf_option *o = conf_schema_find(schema, schema->identity);
 	char buf[IP_PREFIX_STRLEN];
@@ -12,9 +11,9 @@ const char *conf_identity_plain(
 	struct ip_addr addr;
 
 	if (o->type == &conf_type_address && ip_addr_parse(&addr, text) == 0)
-		return conf_strdup(r, ip_addr_format(buf, &addr));
+		return conf_strdup(ip_addr_format(buf, &addr));
 	if (o->type == &conf_type_prefix && ip_prefix_parse(&prefix, text) == 0)
-		return conf_strdup(r, ip_prefix_format(buf, &prefix));
+		return conf_strdup(ip_prefix_format(buf, &prefix));
 	return text;
 }
 
@@ -26,11 +25,10 @@ const char *conf_text_in(const config_setting_t *item, const char *name)
 	return text != NULL ? text : "";
 }
 
-const char *conf_identity(
-	const struct conf_reader *r, const struct conf_schema *schema, const config_setting_t *item)
+const char *conf_identity(const struct conf_schema *schema, const config_setting_t *item)
 {
-	const char *text = conf_identity_plain(r, schema, conf_text_in(item, schema->identity));
+	const char *text = conf_identity_plain(schema, conf_text_in(item, schema->identity));
 	const char *scope = schema->scope != NULL ? conf_text_in(item, schema->scope) : "";
 
-	return scope[0] == '\0' ? text : conf_format(r, "%s %s %s", text, schema->scope, scope);
+	return scope[0] == '\0' ? text : conf_format("%s %s %s", text, schema->scope, scope);
 }

@@ -16,12 +16,12 @@ struct wanted {
 	unsigned int key_len, salt_len;
 };
 
-static const char *length_text(const struct conf_reader *r, const struct wanted *w)
+static const char *length_text(const struct wanted *w)
 {
 	if (w->salt_len == 0)
-		return conf_format(r, "%u octets", w->key_len);
-	return conf_format(r, "%u octets (%u and a salt of %u)", w->key_len + w->salt_len,
-		w->key_len, w->salt_len);
+		return conf_format("%u octets", w->key_len);
+	return conf_format("%u octets (%u and a salt of %u)", w->key_len + w->salt_len, w->key_len,
+		w->salt_len);
 }
 
 // Reads one key from a group, which is the SA's own or a key file's. Messages name the SA.
@@ -41,7 +41,7 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 		return s == NULL;
 	if (s == NULL) {
 		conf_err_at(r, where, item, "%s is missing, %s needs %s%s", w->name, w->alg,
-			length_text(r, w), from == item ? ", here or in a key_file" : "");
+			length_text(w), from == item ? ", here or in a key_file" : "");
 		return false;
 	}
 
@@ -55,7 +55,7 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 		conf_err_at(r, where, item, "%s: must be pairs of hexadecimal digits", w->name);
 	else
 		conf_err_at(r, where, item, "%s: key is %d octet%s, %s needs %s", w->name, n,
-			n == 1 ? "" : "s", w->alg, length_text(r, w));
+			n == 1 ? "" : "s", w->alg, length_text(w));
 	return false;
 }
 
@@ -129,8 +129,8 @@ static bool read_key_file(
 	const char *name = config_setting_get_string(s);
 	const char *dir = name[0] == '/' ? "" : r->dir;
 	config_t file;
-	bool ok = conf_file_read(r, &file, conf_format(r, "%s%s", dir, name),
-		conf_format(r, "%s%s", dir, conf_show(r, name)), conf_where(s), s);
+	bool ok = conf_file_read(r, &file, conf_format("%s%s", dir, name),
+		conf_format("%s%s", dir, conf_show(name)), conf_where(s), s);
 
 	if (ok) {
 		config_setting_t *root = config_root_setting(&file);
@@ -205,9 +205,9 @@ static int compare_ids(const void *a, const void *b)
 }
 
 // The SAs of a configuration in the order of their keys.
-static const struct conf_sa **sorted(const struct conf_reader *r, const struct conf *c)
+static const struct conf_sa **sorted(const struct conf *c)
 {
-	const struct conf_sa **sas = conf_alloc(r, c->n_sas + 1, sizeof(sas[0]));
+	const struct conf_sa **sas = conf_alloc(c->n_sas + 1, sizeof(sas[0]));
 
 	for (unsigned int i = 0; i < c->n_sas; i++)
 		sas[i] = &c->sas[i];
@@ -224,22 +224,21 @@ static const char *file_before(
 		c == NULL ? NULL : bsearch(&sa, before, c->n_sas, sizeof(before[0]), compare_ids);
 	const char *name = found != NULL ? c->tree->key_files[*found - c->sas] : NULL;
 
-	return name != NULL ? conf_strdup(r, name) : NULL;
+	return name != NULL ? conf_strdup(name) : NULL;
 }
 
 void conf_keys_keep(struct conf_reader *r)
 {
-	const struct conf_sa **before = r->running != NULL ? sorted(r, r->running) : NULL;
+	const struct conf_sa **before = r->running != NULL ? sorted(r->running) : NULL;
 	struct conf *c = r->c;
 
-	c->tree->key_files = conf_alloc(r, c->n_sas + 1, sizeof(c->tree->key_files[0]));
+	c->tree->key_files = conf_alloc(c->n_sas + 1, sizeof(c->tree->key_files[0]));
 	for (unsigned int i = 0; i < c->n_sas; i++) {
 		config_setting_t *item = conf_item(r, "sas", i);
 		const config_setting_t *file = conf_member(item, "key_file");
 
-		c->tree->key_files[i] = file != NULL
-						? conf_strdup(r, config_setting_get_string(file))
-						: file_before(r, before, &c->sas[i]);
+		c->tree->key_files[i] = file != NULL ? conf_strdup(config_setting_get_string(file))
+						     : file_before(r, before, &c->sas[i]);
 		key_keep(item, &c->sas[i]);
 	}
 }

@@ -4,7 +4,6 @@
 // once, and all that it has goes with the arena. Numbers are read in the C locale, in which
 // culvertd and culvertctl are all the time, so it needs none of its own.
 #include <locale.h>
-#include <string.h>
 
 #include "conf_arena.h"
 
@@ -22,35 +21,33 @@ void conf_libconfig_freelocale(locale_t locale);
 
 void *conf_libconfig_malloc(size_t size)
 {
-	return conf_block_new(1, size);
+	return conf_alloc(1, size);
 }
 
 void *conf_libconfig_calloc(size_t n, size_t size)
 {
-	return conf_block_new(n, size);
+	return conf_alloc(n, size);
 }
 
 void *conf_libconfig_realloc(void *p, size_t size)
 {
-	return conf_block_resize(p, size);
+	return conf_resize(p, size);
 }
 
 void conf_libconfig_free(void *p)
 {
-	conf_block_free(p);
+	conf_dealloc(p);
 }
 
 char *conf_libconfig_strdup(const char *text)
 {
-	size_t size = strlen(text) + 1;
-
-	return memcpy(conf_block_new(1, size), text, size);
+	return conf_strdup(text);
 }
 
 // Version 1.5 is compiled to call the C library's __strdup().
 char *conf_libconfig_strdup_1_5(const char *text)
 {
-	return conf_libconfig_strdup(text);
+	return conf_strdup(text);
 }
 
 FILE *conf_libconfig_fopen(const char *path, const char *mode)

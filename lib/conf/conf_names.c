@@ -66,15 +66,15 @@ void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 
 	for (unsigned int l = 0; lists[l] != NULL; l++) {
 		if (l > 0)
-			nouns = conf_format(r, "%s or %s", nouns, lists[l]->schema->noun);
+			nouns = conf_format("%s or %s", nouns, lists[l]->schema->noun);
 		complete = complete && lists[l]->complete;
 		for (unsigned int i = 0; i < lists[l]->set.n; i++)
 			conf_nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
 	}
 	if (near.best != NULL)
-		conf_err(r, s, "there is no %s %s, did you mean \"%s\"?", nouns,
-			conf_quote(r, name), near.best);
+		conf_err(r, s, "there is no %s %s, did you mean \"%s\"?", nouns, conf_quote(name),
+			near.best);
 	else if (complete)
 		conf_err(r, s, "there is no %s %s, must be the name of one", nouns,
-			conf_quote(r, name));
+			conf_quote(name));
 }

@@ -16,7 +16,6 @@ struct changed {
 };
 
 struct changes {
-	struct conf_reader r;
 	const struct conf *file, *running;
 	FILE *out;
 	struct changed *items;
@@ -36,10 +35,10 @@ static void add(struct changes *c, const struct conf_difference *d)
 {
 	if (c->n == c->room) {
 		c->room = c->room * 2 + 16;
-		c->items = conf_block_resize(c->items, c->room * sizeof(c->items[0]));
+		c->items = conf_resize(c->items, c->room * sizeof(c->items[0]));
 	}
-	c->items[c->n++] = (struct changed){
-		conf_strdup(&c->r, d->noun), conf_strdup(&c->r, d->name), d->kind == CONF_ADDED};
+	c->items[c->n++] =
+		(struct changed){conf_strdup(d->noun), conf_strdup(d->name), d->kind == CONF_ADDED};
 }
 
 // Items of the lists that changes are about; the rest is a comment.
@@ -49,7 +48,7 @@ static void note(void *arg, const struct conf_difference *d)
 
 	if (d->noun == NULL || d->restart) {
 		fprintf(c->out, "# %s%s%s: edit the file by hand\n", d->noun != NULL ? d->noun : "",
-			d->noun != NULL ? conf_format(&c->r, " \"%s\" ", d->name) : "",
+			d->noun != NULL ? conf_format(" \"%s\" ", d->name) : "",
 			d->setting != NULL ? d->setting : "");
 		return;
 	}
@@ -83,7 +82,7 @@ static void print_list(
 	for (int i = 0; list != NULL && c->n > 0 && i < config_setting_length(list); i++) {
 		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
 
-		wanted.name = conf_identity(&c->r, o->schema, item);
+		wanted.name = conf_identity(o->schema, item);
 		if (bsearch(&wanted, c->items, c->n, sizeof(c->items[0]), compare) != NULL) {
 			fprintf(c->out, "%s add ", wanted.noun);
 			if (o->schema->ordered && before == NULL)
@@ -102,7 +101,7 @@ static void print_all(void *arg)
 {
 	struct changes *c = arg;
 
-	c->n_different = conf_differences(&c->r, c->file, c->running, note, c);
+	c->n_different = conf_differences(c->file, c->running, note, c);
 	if (c->n > 0)
 		sort(c);
 	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++)

@@ -10,7 +10,7 @@
 // The memory of the name it had goes with the arena.
 static void rename_to(config_setting_t *s, const char *name)
 {
-	s->name = conf_strdup(NULL, name);
+	s->name = conf_strdup(name);
 }
 
 static void swap(config_setting_t *group, const char *a_name, const char *b_name)
@@ -81,7 +81,7 @@ static void first_only(config_setting_t *policy)
 
 	if (out == NULL || !config_setting_is_aggregate(out))
 		return;
-	name = conf_strdup(NULL, config_setting_get_string_elem(out, 0));
+	name = conf_strdup(config_setting_get_string_elem(out, 0));
 	config_setting_remove(policy, "out");
 	config_setting_set_string(config_setting_add(policy, "out", CONFIG_TYPE_STRING), name);
 }
@@ -107,7 +107,7 @@ static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *ro
 
 	if (list == NULL)
 		return;
-	copy = conf_tree_add(NULL, root, list);
+	copy = conf_tree_add(root, list);
 	for (int i = 0; i < config_setting_length(copy); i++)
 		mirror(c, (unsigned int)i, config_setting_get_elem(copy, (unsigned int)i));
 	conf_print_list(out, copy, key_files);

@@ -2,12 +2,7 @@
 // Settings as text, for conf_print*.c. Private to lib/conf.
 #pragma once
 
-#include "conf_diff.h"
 #include "conf_reader.h"
-
-// conf_diff() for a caller that has an arena. Returns the number of differences.
-unsigned int conf_differences(const struct conf_reader *r, const struct conf *from,
-	const struct conf *to, conf_diff_tell *tell, void *arg);
 
 void conf_print_value(FILE *out, const config_setting_t *s);
 

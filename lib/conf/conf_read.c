@@ -39,27 +39,27 @@ static const char *kind_name(const config_setting_t *s)
 }
 
 // The words of a type, separated by commas.
-static const char *word_list(const struct conf_reader *r, const struct conf_option *o)
+static const char *word_list(const struct conf_option *o)
 {
 	const char *text = "";
 	const char *word;
 
 	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
-		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "", word);
+		text = conf_format("%s%s%s", text, i > 0 ? ", " : "", word);
 	return text;
 }
 
-const char *conf_allowed(const struct conf_reader *r, const struct conf_option *o)
+const char *conf_allowed(const struct conf_option *o)
 {
 	if (o->type->word != NULL)
-		return conf_format(r, "%s %s", o->type->allowed, word_list(r, o));
+		return conf_format("%s %s", o->type->allowed, word_list(o));
 	if (o->max > 0)
-		return conf_format(r, "%s from %u to %u", o->type->allowed, o->min, o->max);
+		return conf_format("%s from %u to %u", o->type->allowed, o->min, o->max);
 	return o->type->allowed;
 }
 
 // The same of the option as a whole.
-static const char *allowed_shape(const struct conf_reader *r, const struct conf_option *o)
+static const char *allowed_shape(const struct conf_option *o)
 {
 	switch (o->shape) {
 	case CONF_GROUP:
@@ -67,28 +67,28 @@ static const char *allowed_shape(const struct conf_reader *r, const struct conf_
 	case CONF_LIST:
 		return "a list ( ) of groups { }";
 	case CONF_ARRAY:
-		return conf_format(r, "an array [ ] of %u to %u elements, each %s", o->n_min,
-			o->n_max, conf_allowed(r, o));
+		return conf_format("an array [ ] of %u to %u elements, each %s", o->n_min, o->n_max,
+			conf_allowed(o));
 	default:
-		return conf_allowed(r, o);
+		return conf_allowed(o);
 	}
 }
 
 static void refuse_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
 {
-	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(r, o));
+	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(o));
 }
 
-const char *conf_bare_text(const struct conf_reader *r, const config_setting_t *s)
+const char *conf_bare_text(const config_setting_t *s)
 {
 	switch (config_setting_type(s)) {
 	case CONFIG_TYPE_INT:
 		// libconfig makes a negative number of 0x80000000 and above.
 		if (config_setting_get_format(s) == CONFIG_FORMAT_HEX)
-			return conf_format(r, "0x%x", config_setting_get_int(s));
-		return conf_format(r, "%d", config_setting_get_int(s));
+			return conf_format("0x%x", config_setting_get_int(s));
+		return conf_format("%d", config_setting_get_int(s));
 	case CONFIG_TYPE_INT64:
-		return conf_format(r, "%lld", config_setting_get_int64(s));
+		return conf_format("%lld", config_setting_get_int64(s));
 	case CONFIG_TYPE_BOOL:
 		return config_setting_get_bool(s) ? "true" : "false";
 	default:
@@ -97,8 +97,7 @@ const char *conf_bare_text(const struct conf_reader *r, const config_setting_t *
 }
 
 // The value as text; NULL if it is of a kind that the option does not take.
-static const char *text_of(
-	const struct conf_reader *r, const struct conf_option *o, const config_setting_t *s)
+static const char *text_of(const struct conf_option *o, const config_setting_t *s)
 {
 	int kind = config_setting_type(s);
 
@@ -111,19 +110,19 @@ static const char *text_of(
 	case CONFIG_TYPE_STRING:
 		return config_setting_get_string(s);
 	default:
-		return conf_bare_text(r, s);
+		return conf_bare_text(s);
 	}
 }
 
 static void read_value(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, void *field)
 {
-	const char *text = text_of(r, o, s);
+	const char *text = text_of(o, s);
 
 	if (text != NULL)
 		o->type->parse(r, o, s, text, field);
 	else if (o->shape == CONF_ARRAY)
-		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(r, o));
+		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(o));
 	else
 		refuse_kind(r, o, s);
 }
@@ -170,7 +169,7 @@ static void read_list(
 	if (!check_count(r, o, s))
 		return;
 
-	char *items = conf_alloc(r, n, size);
+	char *items = conf_alloc(n, size);
 
 	for (unsigned int i = 0; i < n; i++) {
 		config_setting_t *item = config_setting_get_elem(s, i);
@@ -229,7 +228,7 @@ static void refuse_unknown(
 	const char *names = "";
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		names = conf_format(r, "%s%s%s", names, names[0] != '\0' ? ", " : "", o->name);
+		names = conf_format("%s%s%s", names, names[0] != '\0' ? ", " : "", o->name);
 		conf_nearest_try(&near, o->name);
 	}
 	if (near.best != NULL)
@@ -255,7 +254,6 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 		if (s != NULL)
 			read_option(r, o, s, base);
 		else if (o->required)
-			conf_err(r, group, "%s is missing, must be %s", o->name,
-				allowed_shape(r, o));
+			conf_err(r, group, "%s is missing, must be %s", o->name, allowed_shape(o));
 	}
 }

@@ -25,16 +25,6 @@ struct conf_reader {
 	bool routes_known; // every route was accepted
 };
 
-// conf_text.c: memory of the arena that runs (conf_arena.h), as texts and lists.
-
-// Zeroed memory for n things of size octets.
-void *conf_alloc(const struct conf_reader *r, size_t n, size_t size);
-char *conf_strdup(const struct conf_reader *r, const char *text);
-char *conf_vformat(const struct conf_reader *r, const char *fmt, va_list ap)
-	__attribute__((format(printf, 2, 0)));
-char *conf_format(const struct conf_reader *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 // conf_err.c: messages are collected, and never name the octets of a key.
 
 // Adds a message about a setting, put behind its file, line and name. The setting counts as refused
@@ -52,14 +42,14 @@ void conf_err_print(const struct conf_reader *r, FILE *out);
 struct conf_where conf_where(const config_setting_t *s);
 
 // How messages refer to an item of a list: 'sa "to-b" (gw.conf:12)'.
-const char *conf_ref(const struct conf_reader *r, const config_setting_t *item);
+const char *conf_ref(const config_setting_t *item);
 
 // A text from the file as it may be shown: unprintable octets escaped, cut when long, and held back
 // when it could be a key in the wrong place.
-const char *conf_show(const struct conf_reader *r, const char *text);
+const char *conf_show(const char *text);
 
 // The same in quotation marks.
-const char *conf_quote(const struct conf_reader *r, const char *text);
+const char *conf_quote(const char *text);
 
 // Finds the word most like text: start with {.text = text}, show it every word that would do.
 // best stays NULL if no word is like it.
@@ -94,16 +84,14 @@ struct conf_tree {
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.
-struct conf_tree *conf_tree_new(const struct conf_reader *r, const char *dir);
+struct conf_tree *conf_tree_new(const char *dir);
 
-void conf_tree_copy(
-	const struct conf_reader *r, struct conf_tree *to, const struct conf_tree *from);
+void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 
 // Copies one setting with all that is in it into a group, list or array. Returns the copy.
-config_setting_t *conf_tree_add(
-	const struct conf_reader *r, config_setting_t *to, const config_setting_t *from);
+config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from);
 
-// conf.c: what conf_load() and conf_change() have in common.
+// conf_load.c: what conf_load() and conf_change() have in common.
 
 // Runs fill(arg) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
 // errors all that was wrong with it, or that there was no memory for it, which goes by that name.
@@ -119,7 +107,7 @@ void conf_read(struct conf_reader *r);
 // conf_read.c
 
 // An integer or a boolean as it is written in a file; NULL of other kinds.
-const char *conf_bare_text(const struct conf_reader *r, const config_setting_t *s);
+const char *conf_bare_text(const config_setting_t *s);
 
 // The setting of this name, NULL if there is none, or if there is no group. libconfig's own
 // function takes paths: it looks for their dots with every character, and takes several times as

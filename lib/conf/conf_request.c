@@ -102,7 +102,7 @@ static void word_read(struct conf_request_reader *in, struct sentence *s)
 
 	len += len == 0; // a quotation mark or a brace
 	if (s->n_words < WORDS_MAX)
-		s->word[s->n_words++] = conf_format(in->r, "%.*s", (int)len, in->p);
+		s->word[s->n_words++] = conf_format("%.*s", (int)len, in->p);
 	go_to(in, in->p + len);
 }
 
@@ -126,12 +126,12 @@ static bool sentence_read(struct conf_request_reader *in, struct sentence *s)
 }
 
 // The words that there are, for messages.
-static const char *join(const struct conf_reader *r, const char *const words[], unsigned int n)
+static const char *join(const char *const words[], unsigned int n)
 {
 	const char *text = "";
 
 	for (unsigned int i = 0; i < n; i++)
-		text = conf_format(r, "%s%s%s", text, i > 0 ? ", " : "", words[i]);
+		text = conf_format("%s%s%s", text, i > 0 ? ", " : "", words[i]);
 	return text;
 }
 
@@ -148,10 +148,10 @@ static unsigned int choose(struct conf_reader *r, const struct sentence *s, cons
 		return i;
 	if (near.best != NULL)
 		conf_err_at(r, s->where, NULL, "unknown %s %s, did you mean \"%s\"?", what,
-			conf_quote(r, word), near.best);
+			conf_quote(word), near.best);
 	else
 		conf_err_at(r, s->where, NULL, "unknown %s %s, must be one of %s", what,
-			conf_quote(r, word), join(r, words, n));
+			conf_quote(word), join(words, n));
 	return n;
 }
 
@@ -180,7 +180,7 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 		return true;
 	if (!out->list->schema->ordered) {
 		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
-			conf_quote(r, word[0]));
+			conf_quote(word[0]));
 		return false;
 	}
 	place = choose(r, s, word[0], places, RTE_DIM(places), "place");
@@ -198,7 +198,7 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 	}
 	if (word[1] != NULL)
 		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
-			conf_quote(r, word[1]));
+			conf_quote(word[1]));
 	return word[1] == NULL;
 }
 
@@ -222,7 +222,7 @@ static bool item_read(struct conf_reader *r, const struct sentence *s, const cha
 	}
 	if (word[1] != NULL)
 		conf_err_at(r, s->where, NULL, "%s %s: unexpected argument %s", schema->noun, verb,
-			conf_quote(r, word[1]));
+			conf_quote(word[1]));
 	return word[1] == NULL;
 }
 
@@ -254,7 +254,7 @@ static bool understand(struct conf_reader *r, const struct sentence *s, struct c
 		return false;
 	if (s->word[1] == NULL) {
 		conf_err_at(r, s->where, NULL, "%s: expected one of %s", s->word[0],
-			join(r, verbs, RTE_DIM(verbs)));
+			join(verbs, RTE_DIM(verbs)));
 		return false;
 	}
 	verb = choose(r, s, s->word[1], verbs, RTE_DIM(verbs), "change");

@@ -114,8 +114,8 @@ static bool fail_letters(struct scan *s, const char *number, const char *end)
 	while (is_word(*end))
 		end++;
 	s->p = end;
-	text = conf_format(s->r, "%.*s", (int)(end - number), number);
-	fail(s, conf_format(s->r, "must be in quotation marks: %s", conf_quote(s->r, text)));
+	text = conf_format("%.*s", (int)(end - number), number);
+	fail(s, conf_format("must be in quotation marks: %s", conf_quote(text)));
 	return true;
 }
 
@@ -162,7 +162,7 @@ static void fail_open(struct scan *s)
 {
 	const struct bracket *b = &s->open[s->depth - 1];
 
-	fail_at(s, b->line, conf_format(s->r, "the bracket %c is not closed", b->octet));
+	fail_at(s, b->line, conf_format("the bracket %c is not closed", b->octet));
 	s->depth = 0;
 }
 
@@ -200,7 +200,7 @@ static void scan_include(struct scan *s, const char *name)
 	size_t len = strcspn(name, "\"\\\n");
 
 	if (name[len] == '"')
-		s->ok &= s->include(s->r, conf_format(s->r, "%.*s", (int)len, name), s->where);
+		s->ok &= s->include(s->r, conf_format("%.*s", (int)len, name), s->where);
 	else
 		fail(s, "file to include must be in quotation marks, without \\");
 	s->p = name + len + (name[len] == '"');

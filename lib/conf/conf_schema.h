@@ -142,12 +142,10 @@ bool conf_option_equal(const struct conf_option *o, const void *base_a, const vo
 // conf_identity.c
 
 // An address or prefix as it is written best, any other text as it is.
-const char *conf_identity_plain(
-	const struct conf_reader *r, const struct conf_schema *schema, const char *text);
+const char *conf_identity_plain(const struct conf_schema *schema, const char *text);
 
 // What tells an element of a list from all others: "to-b", "192.0.2.2", "fe80::1 port wan".
-const char *conf_identity(const struct conf_reader *r, const struct conf_schema *schema,
-	const config_setting_t *item);
+const char *conf_identity(const struct conf_schema *schema, const config_setting_t *item);
 
 // A text in an element; "" if there is none, which is reported elsewhere.
 const char *conf_text_in(const config_setting_t *item, const char *name);
@@ -160,4 +158,4 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 	config_setting_t *group, void *base);
 
 // What a value, or an element of an array, may be: "an integer from 576 to 9600".
-const char *conf_allowed(const struct conf_reader *r, const struct conf_option *o);
+const char *conf_allowed(const struct conf_option *o);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_reader.h"
 
-struct conf_tree *conf_tree_new(const struct conf_reader *r, const char *dir)
+struct conf_tree *conf_tree_new(const char *dir)
 {
-	struct conf_tree *tree = conf_alloc(r, 1, sizeof(*tree));
+	struct conf_tree *tree = conf_alloc(1, sizeof(*tree));
 
-	tree->dir = conf_strdup(r, dir);
+	tree->dir = conf_strdup(dir);
 	return tree;
 }
 
 // Names of files lie in the arena: those of another configuration are copied.
 struct files {
-	const struct conf_reader *r;
 	const char *theirs, *ours; // the name seen last
 };
 
@@ -19,7 +18,7 @@ static const char *our_name(struct files *f, const char *theirs)
 {
 	if (theirs != f->theirs) {
 		f->theirs = theirs;
-		f->ours = conf_strdup(f->r, theirs);
+		f->ours = conf_strdup(theirs);
 	}
 	return f->ours;
 }
@@ -40,16 +39,15 @@ static config_setting_t *copy(struct files *f, config_setting_t *to, const confi
 	return s;
 }
 
-config_setting_t *conf_tree_add(
-	const struct conf_reader *r, config_setting_t *to, const config_setting_t *from)
+config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from)
 {
-	return copy(&(struct files){.r = r}, to, from);
+	return copy(&(struct files){0}, to, from);
 }
 
-void conf_tree_copy(const struct conf_reader *r, struct conf_tree *to, const struct conf_tree *from)
+void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 {
 	const config_setting_t *theirs = config_root_setting(&from->file);
-	struct files f = {.r = r};
+	struct files f = {0};
 	config_setting_t *ours;
 
 	config_init(&to->file);

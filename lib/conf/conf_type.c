@@ -22,11 +22,10 @@ void conf_refuse(
 	for (unsigned int i = 0; o->type->word != NULL && (word = o->type->word(o, i)) != NULL; i++)
 		conf_nearest_try(&near, word);
 	if (near.best != NULL)
-		conf_err(r, s, "%s is not allowed, did you mean \"%s\"?", conf_quote(r, text),
+		conf_err(r, s, "%s is not allowed, did you mean \"%s\"?", conf_quote(text),
 			near.best);
 	else
-		conf_err(r, s, "%s is not allowed, must be %s", conf_quote(r, text),
-			conf_allowed(r, o));
+		conf_err(r, s, "%s is not allowed, must be %s", conf_quote(text), conf_allowed(o));
 }
 
 static void parse_bool(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
@@ -72,7 +71,7 @@ static void parse_engine(struct conf_reader *r, const struct conf_option *o, con
 		conf_err(r, s,
 			"engine %s is not built in, for lack of its library: use \"%s\" or "
 			"rebuild",
-			conf_quote(r, text), o->choices[0]);
+			conf_quote(text), o->choices[0]);
 	else
 		*(const char **)field = o->choices[i];
 }
@@ -107,7 +106,7 @@ static void parse_text(struct conf_reader *r, const struct conf_option *o, confi
 	const char *text, void *field)
 {
 	if (text[0] != '\0' && strlen(text) <= DEVICE_MAX && is_printable(text))
-		*(char **)field = conf_strdup(r, text);
+		*(char **)field = conf_strdup(text);
 	else
 		conf_refuse(r, o, s, text);
 }

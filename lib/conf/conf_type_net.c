@@ -48,7 +48,7 @@ static bool check_unicast(
 	const char *name = conf_not_unicast(&(struct ip_prefix){*a, 128});
 
 	if (name != NULL)
-		conf_err(r, s, "%s is %s, must be unicast", conf_quote(r, text), name);
+		conf_err(r, s, "%s is %s, must be unicast", conf_quote(text), name);
 	return name == NULL;
 }
 
@@ -76,7 +76,7 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net)
 static void refuse(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
 {
-	conf_err(r, s, "%s is not allowed, must be %s", conf_quote(r, text), conf_allowed(r, o));
+	conf_err(r, s, "%s is not allowed, must be %s", conf_quote(text), conf_allowed(o));
 }
 
 static void parse_address(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
@@ -130,7 +130,7 @@ static void parse_prefix(struct conf_reader *r, const struct conf_option *o, con
 		refuse(r, o, s, text);
 	else if (rc == -ERANGE)
 		conf_err(r, s, "%s has bits set beyond the prefix length, did you mean \"%s\"?",
-			conf_quote(r, text), ip_prefix_format(buf, &p));
+			conf_quote(text), ip_prefix_format(buf, &p));
 	else
 		*(struct ip_prefix *)field = p;
 }
@@ -149,9 +149,9 @@ static void parse_interface(struct conf_reader *r, const struct conf_option *o, 
 		return;
 	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
 		conf_err(r, s, "%s covers all addresses, must have a prefix length from 1 to %u",
-			conf_quote(r, text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
+			conf_quote(text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
 	else if (!conf_is_host(&a.addr, &a.net))
-		conf_err(r, s, "%s is %s, must be a host's", conf_quote(r, text),
+		conf_err(r, s, "%s is %s, must be a host's", conf_quote(text),
 			conf_no_host(&a.addr));
 	else
 		*(struct conf_iface_addr *)field = a;

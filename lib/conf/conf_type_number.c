@@ -126,8 +126,7 @@ static void parse_scaled(struct conf_reader *r, const struct conf_option *o, con
 	if (is_number && is_in_range(o, v))
 		conf_store(o, field, v);
 	else if (is_number || config_setting_type(s) != CONFIG_TYPE_STRING)
-		conf_err(r, s, "%s is out of range, must be %s", conf_show(r, text),
-			conf_allowed(r, o));
+		conf_err(r, s, "%s is out of range, must be %s", conf_show(text), conf_allowed(o));
 	else
 		conf_refuse(r, o, s, text);
 }

@@ -33,8 +33,8 @@ static inline const char **libconfig_include_path(
 	config_t *file, const char *folder, const char *name, const char **error)
 {
 	size_t size = strlen(folder) + strlen(name) + sizeof("/");
-	char *path = conf_block_new(1, size);
-	const char **paths = conf_block_new(2, sizeof(*paths));
+	char *path = conf_alloc(1, size);
+	const char **paths = conf_alloc(2, sizeof(*paths));
 
 	(void)file;
 	*error = NULL;

@@ -44,8 +44,8 @@ struct conf *conf_make(
 
 void conf_begin(struct conf_reader *r, const char *dir)
 {
-	r->c = conf_alloc(r, 1, sizeof(*r->c));
-	r->c->tree = conf_tree_new(r, dir);
+	r->c = conf_alloc(1, sizeof(*r->c));
+	r->c->tree = conf_tree_new(dir);
 	r->dir = r->c->tree->dir;
 }
 
@@ -70,8 +70,8 @@ static void load(void *arg)
 	int dir_len = slash != NULL ? (int)(slash + 1 - l->path) : 0;
 	struct conf_where where = {.line = 1};
 
-	conf_begin(r, conf_format(r, "%.*s", dir_len, l->path));
-	where.file = conf_strdup(r, l->path);
+	conf_begin(r, conf_format("%.*s", dir_len, l->path));
+	where.file = conf_strdup(l->path);
 	if (!conf_file_read(r, &r->c->tree->file, l->path, where.file, where, NULL))
 		return;
 	conf_read(r);
