@@ -9,6 +9,8 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "peers.h"
+
 #define HEAP          4    // its number in the list of memory, the last
 #define NEIGH_AT_ONCE 4096 // looked at: the table is stepped through from its start each time
 
@@ -18,21 +20,22 @@ bool collect_port(void *view, const struct gateway *g, unsigned int i)
 	struct rte_eth_stats stats = {0};
 	struct rte_eth_link link = {0};
 
-	if (i >= g->conf->n_ports)
+	if (i >= g->control.conf->n_ports)
 		return false;
 
 	const struct port *p = &g->ports[i];
+	const struct control_link *l = &g->control.links[i];
 
 	rte_eth_stats_get(p->id, &stats);
 	if (rte_eth_link_get_nowait(p->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
 		.side = p->conf->unprotected ? "unprotected" : "protected",
-		.link = p->link_up ? "up" : "down",
-		.conf = &g->conf->ports[i],
-		.port = &g->snapshot->port[i],
-		.up = p->link_up,
-		.link_changes = p->link_changes,
+		.link = l->up ? "up" : "down",
+		.conf = &g->control.conf->ports[i],
+		.port = &g->control.snapshot->port[i],
+		.up = l->up,
+		.link_changes = l->changes,
 		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
 		.rx_queues = p->n_rx,
 		.mtu = p->conf->mtu,
@@ -54,7 +57,7 @@ bool collect_port(void *view, const struct gateway *g, unsigned int i)
 bool collect_worker(void *view, const struct gateway *g, unsigned int i)
 {
 	struct worker_view *v = view;
-	if (i >= g->conf->n_workers)
+	if (i >= g->control.conf->n_workers)
 		return false;
 
 	const struct loop *l = g->loops[i];
@@ -63,7 +66,7 @@ bool collect_worker(void *view, const struct gateway *g, unsigned int i)
 
 	*v = (struct worker_view){
 		.worker = i,
-		.cpu = g->conf->worker_cpus[i],
+		.cpu = g->control.conf->worker_cpus[i],
 		.queues = l->n_rx,
 		.idle = idle_name(&l->idle),
 		.state = g->health.worker[i].stalled ? "stalled" : "running",
@@ -84,14 +87,14 @@ bool collect_queue(void *view, const struct gateway *g, unsigned int i)
 	struct queue_view *v = view;
 	unsigned int w = 0;
 
-	while (w < g->conf->n_workers && i >= g->loops[w]->n_rx)
+	while (w < g->control.conf->n_workers && i >= g->loops[w]->n_rx)
 		i -= g->loops[w++]->n_rx;
-	if (w == g->conf->n_workers)
+	if (w == g->control.conf->n_workers)
 		return false;
 
 	const struct loop_queue *q = &g->loops[w]->rx[i];
 
-	snprintf(v->port, sizeof(v->port), "%s", g->conf->ports[q->port].name);
+	snprintf(v->port, sizeof(v->port), "%s", g->control.conf->ports[q->port].name);
 	v->worker = w;
 	v->queue = q->queue;
 	for (unsigned int s = 0; s < LOOP_SIZES; s++)
@@ -105,8 +108,8 @@ bool collect_stage(void *view, const struct gateway *g, unsigned int i)
 	if (i >= STAGE_COUNT)
 		return false;
 	*v = (struct stage_view){.name = stage_info[i].name, .help = stage_info[i].help};
-	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
-		const struct stage_counters *c = &g->loops[w]->worker->stages.stage[i];
+	for (unsigned int w = 0; w < g->control.conf->n_workers; w++) {
+		const struct stage_counters *c = &g->control.workers[w]->stages.stage[i];
 
 		v->counters.calls += c->calls;
 		v->counters.packets += c->packets;
@@ -121,7 +124,7 @@ bool collect_stage(void *view, const struct gateway *g, unsigned int i)
 
 static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint64_t now_ms)
 {
-	const struct sa_peer peer = collect_peer(sa, out);
+	const struct sa_peer peer = peer_endpoint(sa, out);
 
 	*v = (struct sa_view){
 		.direction = out ? "out" : "in",
@@ -157,20 +160,10 @@ static void sa_view_left(struct sa_view *v, const struct sa *sa)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
 }
 
-struct sa_peer collect_peer(const struct sa *sa, bool out)
-{
-	const struct sa_peer *heard;
-
-	if (out)
-		return ((const struct sa_out *)sa)->peer;
-	heard = sa_in_heard((const struct sa_in *)sa);
-	return heard != NULL ? *heard : (struct sa_peer){.addr = sa->remote};
-}
-
 bool collect_sa(void *view, const struct gateway *g, unsigned int i)
 {
 	struct sa_view *v = view;
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = g->control.snapshot;
 	uint64_t now_ms = gateway_now_ms();
 
 	if (i < s->n_sa_out) {
@@ -203,19 +196,19 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	struct tunnel_view *v = view;
 	uint64_t now_ms = gateway_now_ms();
 
-	if (i >= g->tunnels.n)
+	if (i >= g->control.tunnels.n)
 		return false;
 
-	const struct tunnel *t = &g->tunnels.item[i];
+	const struct tunnel *t = &g->control.tunnels.item[i];
 	const struct tunnel_life *l = &t->life;
-	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
-	const struct ip_addr *probe = &g->conf->policies[t->policy].probe_addr;
+	const struct spd_policy *p = spd_at(g->control.snapshot->spd, t->policy);
+	const struct ip_addr *probe = &g->control.conf->policies[t->policy].probe_addr;
 
 	*v = (struct tunnel_view){
 		.policy = p,
 		.probe = "-",
 		.probes = t->probes,
-		.peer = collect_peer(&p->out->sa, true).addr,
+		.peer = peer_endpoint(&p->out->sa, true).addr,
 		.state = tunnel_state_names[l->state],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
@@ -234,7 +227,7 @@ static struct decided decided_sum(const struct gateway *g, const struct decided 
 {
 	struct decided sum = before[i];
 
-	for (unsigned int w = 0; w < g->conf->n_workers; w++) {
+	for (unsigned int w = 0; w < g->control.conf->n_workers; w++) {
 		sum.asked += by_worker[w][i].asked;
 		sum.packets += by_worker[w][i].packets;
 		sum.octets += by_worker[w][i].octets;
@@ -244,7 +237,7 @@ static struct decided decided_sum(const struct gateway *g, const struct decided 
 
 bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = g->control.snapshot;
 	struct policy_view *v = view;
 
 	if (i >= spd_count(s->spd))
@@ -269,7 +262,7 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 
 bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = g->control.snapshot;
 	struct rule_view *v = view;
 
 	if (i >= rule_set_count(s->rules))
@@ -280,7 +273,7 @@ bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 
 	*v = (struct rule_view){
 		.action = rule_action_names[r->action],
-		.tunnel = last ? "" : g->conf->rules[i].tunnel,
+		.tunnel = last ? "" : g->control.conf->rules[i].tunnel,
 		.rule = *r,
 		.did = decided_sum(g, s->rule_before, s->rule_decided, i),
 	};
@@ -333,7 +326,7 @@ static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway 
 
 	memset(count, 0, NEIGH_STATES * sizeof(count[0]));
 	do {
-		n = neigh_list(g->neigh, views, NEIGH_AT_ONCE, seen, gateway_now_ms());
+		n = neigh_list(g->control.neigh, views, NEIGH_AT_ONCE, seen, gateway_now_ms());
 		for (unsigned int i = 0; i < n; i++)
 			count[views[i].state]++;
 		seen += n;
@@ -345,7 +338,7 @@ static struct memory_view neighbour_view(const struct gateway *g)
 	struct memory_view v = {.name = "neighbours",
 		.what = "entries of the neighbour table",
 		.setting = "neighbour_table.max",
-		.size = g->conf->neighbours_max};
+		.size = g->control.conf->neighbours_max};
 	uint64_t count[NEIGH_STATES];
 
 	count_neighbours(count, g);
@@ -358,7 +351,8 @@ static bool memory_view_fill(struct memory_view *v, const struct gateway *g, uns
 {
 	switch (i) {
 	case 0:
-		*v = pool_view(g->pool, "packets", "packet buffers", "memory.packet_buffers");
+		*v = pool_view(
+			g->control.pool, "packets", "packet buffers", "memory.packet_buffers");
 		return true;
 	case 1:
 		*v = pool_view(g->large_pool, "reassembled", "buffers for reassembled packets",
@@ -368,8 +362,8 @@ static bool memory_view_fill(struct memory_view *v, const struct gateway *g, uns
 		*v = (struct memory_view){.name = "flows",
 			.what = "entries of the flow table",
 			.setting = "flows.max",
-			.used = flow_count(g->flows),
-			.size = g->conf->flows_max};
+			.used = flow_count(g->control.flows),
+			.size = g->control.conf->flows_max};
 		return true;
 	case 3:
 		*v = neighbour_view(g);
@@ -402,16 +396,16 @@ bool collect_total(void *view, const struct gateway *g, unsigned int i)
 	*v = (struct total_view){
 		.counters = gateway_counters(g),
 		.held = gateway_held(g),
-		.buffers = g->pool->size,
-		.buffers_in_use = rte_mempool_in_use_count(g->pool),
+		.buffers = g->control.pool->size,
+		.buffers_in_use = rte_mempool_in_use_count(g->control.pool),
 		.buffers_free_min = g->health.buffers_free_min,
-		.flows = flow_count(g->flows),
-		.flows_max = g->conf->flows_max,
+		.flows = flow_count(g->control.flows),
+		.flows_max = g->control.conf->flows_max,
 		.heap_used = heap.heap_allocsz_bytes,
 		.heap_size = heap.heap_totalsz_bytes,
 	};
 	v->drops = counters_drops(&v->counters);
-	flow_counters_sum(g->flows, &v->flow);
+	flow_counters_sum(g->control.flows, &v->flow);
 	count_neighbours(v->neighbours, g);
 	return true;
 }
@@ -421,13 +415,13 @@ bool collect_info(void *view, const struct gateway *g, unsigned int i)
 	struct info_view *v = view;
 
 	*v = (struct info_view){
-		.instance = g->conf->instance,
+		.instance = g->control.conf->instance,
 		.version = CULVERT_VERSION,
 		.config = g->conf_path,
 		.pid = (uint64_t)getpid(),
 		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
-		.generation = g->snapshot->generation,
-		.workers = g->conf->n_workers,
+		.generation = g->control.snapshot->generation,
+		.workers = g->control.conf->n_workers,
 	};
 	return i == 0;
 }
@@ -440,7 +434,7 @@ bool collect_route(void *view, const struct gateway *g, unsigned int i)
 		[NEXTHOP_LOCAL] = "local",
 		[NEXTHOP_NOT_UNICAST] = "never",
 	};
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = g->control.snapshot;
 	struct route_view *v = view;
 
 	if (i >= route_count(s->routes))
@@ -464,11 +458,11 @@ bool collect_neighbour(void *view, const struct gateway *g, unsigned int i)
 	struct neighbour_view *v = view;
 	struct neigh_view n;
 
-	if (neigh_list(g->neigh, &n, 1, i, gateway_now_ms()) == 0)
+	if (neigh_list(g->control.neigh, &n, 1, i, gateway_now_ms()) == 0)
 		return false;
 	*v = (struct neighbour_view){
 		.addr = n.addr,
-		.port = g->conf->ports[n.port].name,
+		.port = g->control.conf->ports[n.port].name,
 		.state = neigh_state_name(n.state),
 		.age_s = n.age_s,
 	};

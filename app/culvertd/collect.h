@@ -147,6 +147,3 @@ bool collect_memory(void *view, const struct gateway *g, unsigned int i);
 bool collect_route(void *view, const struct gateway *g, unsigned int i);
 bool collect_neighbour(void *view, const struct gateway *g, unsigned int i);
 bool collect_drop(void *view, const struct gateway *g, unsigned int i);
-
-// Where the peer of an SA is as far as that is known: an inbound one's is where packets come from.
-struct sa_peer collect_peer(const struct sa *sa, bool out);

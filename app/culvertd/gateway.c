@@ -10,10 +10,10 @@ uint64_t gateway_now_ms(void)
 
 struct counters gateway_counters(const struct gateway *g)
 {
-	struct counters sum = g->counters;
+	struct counters sum = g->control.counters;
 
-	for (unsigned int i = 0; i < g->conf->n_workers; i++) {
-		const struct counters *c = &g->loops[i]->worker->counters;
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++) {
+		const struct counters *c = &g->control.workers[i]->counters;
 
 		sum.rx += c->rx;
 		sum.originated += c->originated;
@@ -32,7 +32,7 @@ uint64_t gateway_held(const struct gateway *g)
 {
 	uint64_t held = 0;
 
-	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		held += loop_held(g->loops[i]);
 	return held;
 }

@@ -8,33 +8,26 @@
 #include <rte_mempool.h>
 
 #include "event_log.h"
-#include "gateway.h"
 #include "notify.h"
 
-#define STALLED_LOOKS 10
-#define LOOK_MS       100
+#define STALLED_CHECKS 10
+#define CHECK_MS       100
 
-static uint64_t heartbeat_of(const struct gateway *g, unsigned int w)
-{
-	return atomic_load_explicit(&g->loops[w]->heartbeat, memory_order_relaxed);
-}
-
-// "port "lan" queue 0": what the worker was about when it stood still.
-static void place_format(
-	char *buf, size_t size, const struct gateway *g, const struct loop *l, uint64_t heartbeat)
+// Where the worker has stalled: "frames of port "lan" queue 0".
+static void place_format(char *buf, size_t size, const struct loop *l, uint64_t heartbeat)
 {
 	unsigned int place = heartbeat & LOOP_PLACE_MASK;
 
 	if (place < l->n_rx)
 		snprintf(buf, size, "frames of port \"%s\" queue %u",
-			g->conf->ports[l->rx[place].port].name, l->rx[place].queue);
+			l->ports[l->rx[place].port].conf->name, l->rx[place].queue);
 	else
 		snprintf(buf, size, "%s",
 			place == LOOP_AT_RINGS ? "frames of other workers" : "idle");
 }
 
-// The kernel's word for what the thread does ('R': it runs), and the CPU that it was on last.
-static bool thread_look(pid_t tid, char *state, int *cpu)
+// The state of the thread as the kernel shows it ('R': it runs), and its last CPU.
+static bool thread_read(pid_t tid, char *state, int *cpu)
 {
 	char path[64], line[512] = "";
 	const char *p;
@@ -56,59 +49,55 @@ static bool thread_look(pid_t tid, char *state, int *cpu)
 				    state, cpu) == 2;
 }
 
-static void post_stalled(const struct gateway *g, unsigned int w, uint64_t heartbeat)
+static void post_stalled(const struct loop *l, uint64_t heartbeat)
 {
-	const struct loop *l = g->loops[w];
 	char place[96], state[2] = "?";
 	int cpu = 0;
 
-	place_format(place, sizeof(place), g, l, heartbeat);
-	thread_look(l->tid, state, &cpu);
-	event_post(WORKER_STALLED, EVENT_NUMBER(w), EVENT_NUMBER(STALLED_LOOKS * LOOK_MS),
-		EVENT_TEXT(place), EVENT_NUMBER(l->tid), EVENT_TEXT(state), EVENT_NUMBER(cpu));
+	place_format(place, sizeof(place), l, heartbeat);
+	thread_read(l->tid, state, &cpu);
+	event_post(WORKER_STALLED, EVENT_NUMBER(l->worker->id),
+		EVENT_NUMBER(STALLED_CHECKS * CHECK_MS), EVENT_TEXT(place), EVENT_NUMBER(l->tid),
+		EVENT_TEXT(state), EVENT_NUMBER(cpu));
 }
 
-static void look_at_worker(struct gateway *g, unsigned int w)
+static void check_worker(struct health_worker *h, const struct loop *l)
 {
-	struct health_worker *h = &g->health.worker[w];
-	uint64_t heartbeat = heartbeat_of(g, w);
+	uint64_t heartbeat = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
 
 	if (heartbeat != h->heartbeat) {
 		if (h->stalled)
-			event_post(
-				WORKER_RESUMED, EVENT_NUMBER(w), EVENT_NUMBER(h->quiet * LOOK_MS));
+			event_post(WORKER_RESUMED, EVENT_NUMBER(l->worker->id),
+				EVENT_NUMBER(h->quiet * CHECK_MS));
 		h->heartbeat = heartbeat;
 		h->quiet = 0;
 		h->stalled = false;
 		return;
 	}
-	if (++h->quiet != STALLED_LOOKS)
+	if (++h->quiet != STALLED_CHECKS)
 		return;
 	h->stalled = true;
 	h->stalls++;
-	post_stalled(g, w, heartbeat);
+	post_stalled(l, heartbeat);
 }
 
 // Only if every worker has moved since the last time.
-static void feed_watchdog(struct gateway *g, uint64_t now_ms)
+static void feed_watchdog(struct health *h, uint64_t now_ms)
 {
-	struct health *h = &g->health;
-
 	if (notify_watchdog_ms() == 0 || now_ms < h->watchdog_next)
 		return;
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+	for (unsigned int w = 0; w < h->n_workers; w++)
 		if (h->worker[w].heartbeat == h->worker[w].fed)
 			return;
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
+	for (unsigned int w = 0; w < h->n_workers; w++)
 		h->worker[w].fed = h->worker[w].heartbeat;
 	notify_watchdog();
 	h->watchdog_next = now_ms + notify_watchdog_ms();
 }
 
-static void look_at_buffers(struct gateway *g)
+static void check_buffers(struct health *h)
 {
-	struct health *h = &g->health;
-	uint32_t size = g->pool->size, available = rte_mempool_avail_count(g->pool);
+	uint32_t size = h->pool->size, available = rte_mempool_avail_count(h->pool);
 
 	h->buffers_free_min = RTE_MIN(h->buffers_free_min, available);
 	if (!h->buffers_short && available < size / 16)
@@ -117,15 +106,17 @@ static void look_at_buffers(struct gateway *g)
 	h->buffers_short = available < size / (h->buffers_short ? 8 : 16);
 }
 
-void health_start(struct gateway *g)
+void health_start(struct health *h, struct loop *const loops[], unsigned int n,
+	const struct rte_mempool *pool)
 {
-	g->health = (struct health){.buffers_free_min = g->pool->size};
+	*h = (struct health){
+		.loops = loops, .n_workers = n, .pool = pool, .buffers_free_min = pool->size};
 }
 
-void health_tick(struct gateway *g, uint64_t now_ms)
+void health_tick(struct health *h, uint64_t now_ms)
 {
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
-		look_at_worker(g, w);
-	feed_watchdog(g, now_ms);
-	look_at_buffers(g);
+	for (unsigned int w = 0; w < h->n_workers; w++)
+		check_worker(&h->worker[w], h->loops[w]);
+	feed_watchdog(h, now_ms);
+	check_buffers(h);
 }

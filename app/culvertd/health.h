@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the workers go on, and whether packet buffers run short. Looks at what workers write
-// anyway, ten times a second, and feeds the service manager's watchdog while all is well. Control
-// thread; telemetry reads.
+// Whether workers are stalled, and whether packet buffers run short: checked ten times a second.
+// The watchdog of the service manager is fed while all workers move. Control thread; telemetry
+// reads.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "conf.h"
-
-struct gateway;
+#include "loop.h"
 
 struct health_worker {
-	uint64_t heartbeat; // as seen last
-	uint64_t fed;       // as it was when the watchdog was fed
-	uint32_t quiet;     // looks since it moved
+	uint64_t heartbeat; // at the last check
+	uint64_t fed;       // when the watchdog was fed
+	uint32_t quiet;     // checks since it changed
 	bool stalled;
 	uint32_t stalls;
 };
 
 struct health {
+	struct loop *const *loops;
+	unsigned int n_workers;
+	const struct rte_mempool *pool;
 	struct health_worker worker[CONF_WORKERS_MAX];
 	uint64_t watchdog_next; // milliseconds of gateway_now_ms()
 	uint32_t buffers_free_min;
@@ -27,9 +28,9 @@ struct health {
 };
 
 // Before workers run.
-void health_start(struct gateway *g);
+void health_start(struct health *h, struct loop *const loops[], unsigned int n,
+	const struct rte_mempool *pool);
 
-// Looks. Logs a worker that has not moved in ten looks, and one that moves again. now_ms is
-// gateway_now_ms(). Call every 100 ms, with the gateway's lock: jumps of the clock do no harm, as
-// looks are counted and not time.
-void health_tick(struct gateway *g, uint64_t now_ms);
+// Posts that a worker has not moved in ten checks, and that it moves again. Call every 100 ms, with
+// the gateway's lock: checks are counted and not time, so jumps of the clock do no harm.
+void health_tick(struct health *h, uint64_t now_ms);

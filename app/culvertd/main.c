@@ -14,19 +14,21 @@
 #include "address.h"
 #include "build_flow.h"
 #include "configure.h"
-#include "control.h"
+#include "control_thread.h"
 #include "crash.h"
 #include "eal.h"
 #include "eal_log.h"
 #include "gateway.h"
-#include "groups.h"
 #include "health.h"
 #include "interrupt.h"
 #include "links.h"
+#include "load.h"
 #include "log.h"
 #include "machine.h"
 #include "metrics.h"
 #include "notify.h"
+#include "originate.h"
+#include "path_mtu.h"
 #include "privilege.h"
 #include "request.h"
 #include "retire.h"
@@ -135,16 +137,16 @@ static int no_memory(const char *what)
 
 static int flows_start(struct gateway *g)
 {
-	struct flow_config config = build_flow_config(g->conf);
+	struct flow_config config = build_flow_config(g->control.conf);
 	struct flow_params p = {
-		.capacity = g->conf->flows_max,
-		.workers = g->conf->n_workers,
-		.qsbr = g->qsbr,
-		.reader = g->conf->n_workers,
+		.capacity = g->control.conf->flows_max,
+		.workers = g->control.conf->n_workers,
+		.qsbr = g->control.qsbr,
+		.reader = g->control.conf->n_workers,
 	};
 
-	g->flows = flow_table_new(&p, &config);
-	if (g->flows != NULL)
+	g->control.flows = flow_table_new(&p, &config);
+	if (g->control.flows != NULL)
 		return 0;
 	log_error("flows.max: out of memory for %u flows, which take %zu MB: %s", p.capacity,
 		flow_table_memory(&p) >> 20, strerror(errno));
@@ -153,32 +155,32 @@ static int flows_start(struct gateway *g)
 
 static int memory_start(struct gateway *g)
 {
-	const struct conf *conf = g->conf;
+	const struct conf *conf = g->control.conf;
 	size_t qsbr_size = rte_rcu_qsbr_get_memsize(conf->n_workers + 1);
 	struct neigh_params np = {
 		.max = conf->neighbours_max,
 		.n_ports = conf->n_ports,
 		.reachable_s = conf->neighbour_reachable_s,
-		.solicit = control_solicit,
-		.arg = g,
+		.solicit = originate_solicitation,
+		.arg = &g->control,
 	};
 
 	unsigned int mtu = largest_mtu(conf);
 
-	g->pool = pool_new("packets", conf->packet_buffers, mtu);
+	g->control.pool = pool_new("packets", conf->packet_buffers, mtu);
 	g->large_pool = pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX);
-	if (g->pool == NULL || g->large_pool == NULL)
+	if (g->control.pool == NULL || g->large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
-	g->qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
-	if (g->qsbr == NULL)
+	g->control.qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
+	if (g->control.qsbr == NULL)
 		return no_memory("workers");
-	rte_rcu_qsbr_init(g->qsbr, conf->n_workers + 1);
-	rte_rcu_qsbr_thread_register(g->qsbr, conf->n_workers);
-	np.qsbr = g->qsbr;
-	g->neigh = neigh_table_new(&np);
-	if (g->neigh == NULL)
+	rte_rcu_qsbr_init(g->control.qsbr, conf->n_workers + 1);
+	rte_rcu_qsbr_thread_register(g->control.qsbr, conf->n_workers);
+	np.qsbr = g->control.qsbr;
+	g->control.neigh = neigh_table_new(&np);
+	if (g->control.neigh == NULL)
 		return no_memory("neighbours");
-	if (address_init(g) < 0 || groups_init(g) < 0)
+	if (address_init(&g->control) < 0)
 		return no_memory("addresses");
 	return flows_start(g);
 }
@@ -189,9 +191,12 @@ static int ports_start(struct gateway *g)
 
 	interrupt_begin();
 	// All of them, so that all that is wrong is said at once.
-	for (unsigned int i = 0; i < g->conf->n_ports && !interrupted(); i++)
-		if (port_open(&g->ports[i], g->conf, &g->conf->ports[i], g->pool) < 0)
+	for (unsigned int i = 0; i < g->control.conf->n_ports && !interrupted(); i++)
+		if (port_open(&g->ports[i], g->control.conf, &g->control.conf->ports[i],
+			    g->control.pool) < 0)
 			rc = -EIO;
+		else
+			g->control.ports[i].mac = g->ports[i].mac;
 	interrupt_end();
 	if (!interrupted())
 		return rc;
@@ -225,15 +230,15 @@ static int workers_confine(struct conf *conf)
 
 static int workers_start(struct gateway *g)
 {
-	const struct conf *conf = g->conf;
+	const struct conf *conf = g->control.conf;
 	struct worker_params wp = {
-		.pool = g->pool,
+		.pool = g->control.pool,
 		.large_pool = g->large_pool,
-		.neigh = g->neigh,
-		.dad = g->dad,
-		.flows = g->flows,
+		.neigh = g->control.neigh,
+		.dad = g->control.dad,
+		.flows = g->control.flows,
 		.flow_slice = conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1,
-		.published = &g->snapshot,
+		.published = &g->control.snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
 		.echoes_per_second = conf->icmp_echoes_per_second,
@@ -263,11 +268,11 @@ static int workers_start(struct gateway *g)
 			worker_free(w);
 			return no_memory("workers");
 		}
-		g->workers[i] = w;
+		g->control.workers[i] = w;
 	}
 	for (unsigned int i = 0; i < conf->n_workers; i++)
-		worker_peers_set(g->workers[i], g->workers, conf->n_workers);
-	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->qsbr) < 0) {
+		worker_peers_set(g->control.workers[i], g->control.workers, conf->n_workers);
+	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->control.qsbr) < 0) {
 		log_error(
 			"more than %d RX queues for one worker: reduce rx_queues of the ports, or "
 			"add workers",
@@ -293,22 +298,23 @@ static void last_words(const struct gateway *g)
 
 static void gateway_stop(struct gateway *g)
 {
-	for (unsigned int i = 0; i < g->conf->n_ports; i++)
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		port_close(&g->ports[i]);
-	for (unsigned int i = 0; i < g->conf->n_workers; i++)
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		loop_free(g->loops[i]);
-	retire_all(g);
-	configure_stop(g);
-	path_mtus_fini(&g->path_mtus);
+	retire_all(&g->control);
+	load_stop();
+	configure_stop(&g->control);
+	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
-	requests_stop(g);
+	requests_stop();
 	trace_free(g->tracing.trace);
-	flow_table_free(g->flows);
-	neigh_table_free(g->neigh);
-	dad_free(g->dad);
-	listener_free(g->listener);
-	rte_free(g->qsbr);
-	rte_mempool_free(g->pool);
+	flow_table_free(g->control.flows);
+	neigh_table_free(g->control.neigh);
+	dad_free(g->control.dad);
+	listener_free(g->control.listener);
+	rte_free(g->control.qsbr);
+	rte_mempool_free(g->control.pool);
 	rte_mempool_free(g->large_pool);
 }
 
@@ -318,14 +324,14 @@ static void gateway_serve(struct gateway *g)
 	g->started_ms = gateway_now_ms();
 	telemetry_start(g);
 	metrics_start(g);
-	health_start(g);
+	health_start(&g->health, g->loops, g->control.conf->n_workers, g->control.pool);
 	log_info("ready");
 	notify_ready();
-	control_run(g);
+	control_thread_run(g);
 	metrics_stop();
 	telemetry_stop();
-	control_stop_workers(g);
-	reserve_finish(g->reserve, g->snapshot);
+	control_thread_stop_workers(g);
+	reserve_finish(g->reserve, g->control.snapshot);
 	last_words(g);
 }
 
@@ -335,25 +341,25 @@ static int gateway_run(struct gateway *g)
 
 	if (rc == 0)
 		rc = ports_start(g);
-	if (rc == 0 && g->conf->capture)
-		rc = eal_share(g->conf);
+	if (rc == 0 && g->control.conf->capture)
+		rc = eal_share(g->control.conf);
 	if (rc == 0)
-		rc = configure_start(g);
+		rc = load_first(g);
 	stack_wipe(); // the configuration was read here
 	if (rc == 0)
-		address_start(g, g->snapshot);
+		address_start(&g->control);
 	if (rc == 0)
-		links_start(g);
+		links_start(&g->control);
 	if (rc == 0)
 		rc = requests_start(g);
 	if (rc == 0)
 		crash_start();
 	if (rc == 0)
-		rc = privilege_drop(g->conf);
-	if (rc == 0 && g->conf->sandbox)
+		rc = privilege_drop(g->control.conf);
+	if (rc == 0 && g->control.conf->sandbox)
 		rc = sandbox_enter();
 	if (rc == 0)
-		rc = workers_confine(g->conf);
+		rc = workers_confine(g->control.conf);
 	if (rc == 0)
 		rc = workers_start(g);
 	if (rc == 0)
@@ -377,8 +383,8 @@ static int check(const char *path, const struct conf *conf)
 
 int main(int argc, char **argv)
 {
-	struct gateway g = {
-		.lock = PTHREAD_MUTEX_INITIALIZER, .requests = {.socket.fd = -1, .show.fd = -1}};
+	struct gateway g = {.control = {.io = &control_thread_io, .io_arg = &g},
+		.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct options o = {0};
 	int rc;
 
@@ -390,33 +396,33 @@ int main(int argc, char **argv)
 	if (!o.check_only)
 		privilege_lock_memory();
 	g.conf_path = o.conf;
-	g.conf = conf_load(o.conf, NULL, stderr);
-	if (g.conf == NULL)
+	g.control.conf = conf_load(o.conf, NULL, stderr);
+	if (g.control.conf == NULL)
 		return EXIT_FAILED;
 	if (o.check_only) {
-		rc = check(o.conf, g.conf);
-		conf_free(g.conf);
+		rc = check(o.conf, g.control.conf);
+		conf_free(g.control.conf);
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
 	log_start();
 	if (o.new_keys) {
-		rc = state_keys_declare(g.conf, stdout);
-		conf_free(g.conf);
+		rc = state_keys_declare(g.control.conf, stdout);
+		conf_free(g.control.conf);
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
 	if (!o.verbose)
-		log_set_level(g.conf->log_level);
+		log_set_level(g.control.conf->log_level);
 	notify_start();
-	control_block_signals();
-	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION, g.conf->instance,
-		o.conf);
-	rc = privilege_check(g.conf) | machine_check(g.conf);
+	control_thread_block_signals();
+	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
+		g.control.conf->instance, o.conf);
+	rc = privilege_check(g.control.conf) | machine_check(g.control.conf);
 	if (rc == 0)
-		rc = eal_start(g.conf, o.verbose);
+		rc = eal_start(g.control.conf, o.verbose);
 	if (rc == 0) {
 		rc = gateway_run(&g);
-		eal_stop(g.conf);
+		eal_stop(g.control.conf);
 	}
-	conf_free(g.conf);
+	conf_free(g.control.conf);
 	return rc == 0 || rc == -EINTR ? EXIT_OK : EXIT_FAILED;
 }

@@ -167,7 +167,7 @@ static struct MHD_Daemon *serve(struct endpoint *e, int fd)
 static void endpoint_start(struct endpoint *e)
 {
 	char why[512] = "the HTTP server did not start";
-	int fd = metrics_listen(&e->address, e->g->conf, why, sizeof(why));
+	int fd = metrics_listen(&e->address, e->g->control.conf, why, sizeof(why));
 
 	if (fd >= 0)
 		e->server = serve(e, fd);
@@ -195,8 +195,8 @@ void metrics_tick(uint64_t now_ms)
 
 void metrics_start(struct gateway *g)
 {
-	endpoints[0] = (struct endpoint){.g = g, .address = metrics_address_tcp(g->conf)};
-	endpoints[1] = (struct endpoint){.g = g, .address = metrics_address_unix(g->conf)};
+	endpoints[0] = (struct endpoint){.g = g, .address = metrics_address_tcp(g->control.conf)};
+	endpoints[1] = (struct endpoint){.g = g, .address = metrics_address_unix(g->control.conf)};
 	metrics_tick(gateway_now_ms());
 }
 

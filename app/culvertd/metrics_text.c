@@ -131,7 +131,7 @@ char *metrics_text_new(struct gateway *g, size_t *len)
 	char instance[CONF_NAME_MAX];
 
 	pthread_mutex_lock(&g->lock);
-	snprintf(instance, sizeof(instance), "%s", g->conf->instance);
+	snprintf(instance, sizeof(instance), "%s", g->control.conf->instance);
 	for (unsigned int i = 0; i < view_n_lists && complete; i++) {
 		views[i].list = &view_lists[i];
 		views[i].field = view_fields(view_lists[i].name, &views[i].n_fields);

@@ -11,6 +11,7 @@
 #include "eal_log.h"
 #include "iface.h"
 #include "interrupt.h"
+#include "listener.h"
 #include "nd.h"
 #include "port_error.h"
 
@@ -229,7 +230,7 @@ static int listen_to_all(const struct port *p)
 
 void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
 {
-	struct rte_ether_addr mac[PORT_GROUPS_MAX];
+	struct rte_ether_addr mac[LISTENER_GROUPS_MAX];
 	int rc;
 
 	for (unsigned int i = 0; i < n; i++)

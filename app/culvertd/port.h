@@ -11,8 +11,6 @@
 #include "conf.h"
 #include "snapshot.h"
 
-#define PORT_GROUPS_MAX (2 * PORT_ADDRS_MAX + 2) // of unicast and anycast addresses, and two of all
-
 struct port {
 	const struct conf_port *conf;
 	bool open;
@@ -20,8 +18,6 @@ struct port {
 	uint16_t n_rx, n_tx; // queues
 	struct rte_ether_addr mac;
 	char driver[RTE_ETH_NAME_MAX_LEN];
-	bool link_up; // as seen last; link.c
-	uint32_t link_changes;
 };
 
 // Opens and starts the device. Every failure is logged with its cause and the mend. Returns 0 or
@@ -29,8 +25,8 @@ struct port {
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 
-// Has the device take in the frames to n multicast groups, at most PORT_GROUPS_MAX. What the device
-// cannot do is logged.
+// Makes the device receive the frames of n multicast groups, at most LISTENER_GROUPS_MAX. What the
+// device cannot do is logged.
 void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
 
 // Stops and closes it, if it is open.

@@ -10,8 +10,9 @@
 #include "conf_change.h"
 #include "conf_diff.h"
 #include "conf_print.h"
+#include "control_socket.h"
 #include "event_log.h"
-#include "gateway.h"
+#include "load.h"
 #include "log.h"
 #include "notify.h"
 #include "telemetry_flow.h"
@@ -24,31 +25,49 @@
 struct request_kind {
 	const char *name;
 	bool changes;
-	configure_make *make;             // on the loading thread; its argument is the gateway
-	void (*begin)(struct gateway *g); // NULL: nothing
-	// rc: of configure_loaded(). Returns the status of the answer.
-	const char *(*finish)(struct gateway *g, int rc);
+	load_make *make;     // on the loading thread
+	void (*begin)(void); // NULL: nothing
+	// rc: of load_finish(). Returns the status of the answer.
+	const char *(*finish)(int rc);
 };
 
+// The request that is served, and its sockets. The loading thread writes what is behind text.
+static struct {
+	struct gateway *g;
+	struct control_socket socket; // of control_group
+	struct control_socket show;   // of show_group: for requests that change nothing
+	struct control_socket *asker; // the one of asked
+	bool hup;                     // SIGHUP has requested a reload
+
+	const struct request_kind *kind; // NULL: there is none
+	struct control_request asked;    // text NULL: by SIGHUP
+	char *text;                      // of that, without the declaration
+	bool new_keys;                   // there was one
+	FILE *out, *log;                 // errors or differences; changes, for the log
+	char *out_text, *log_text;
+	size_t out_len, log_len;
+	unsigned int n_different;
+	bool refused;    // (diff) the file is
+	bool incomplete; // there was no memory for out
+} requests = {.socket.fd = -1, .show.fd = -1};
+
 // What has been written about the request.
-static const char *written(const struct requests *r)
+static const char *written(void)
 {
-	return r->incomplete ? "out of memory for the request\n" : r->out_text;
+	return requests.incomplete ? "out of memory for the request\n" : requests.out_text;
 }
 
 // --- reload ---
 
-static struct conf *reload_make(void *arg, const struct conf *running, FILE *errors)
+static struct conf *reload_make(const struct conf *running, FILE *errors)
 {
-	const struct gateway *g = arg;
-
-	return conf_load(g->conf_path, running, errors);
+	return conf_load(requests.g->conf_path, running, errors);
 }
 
-static void reload_begin(struct gateway *g)
+static void reload_begin(void)
 {
 	notify_reloading();
-	log_info("reloading %s", g->conf_path);
+	log_info("reloading %s", requests.g->conf_path);
 }
 
 static void log_lines(const char *lines)
@@ -71,26 +90,26 @@ static void post_request(
 }
 
 // Of what changes something, or was to.
-static const char *status_of(const struct gateway *g, int rc)
+static const char *status_of(int rc)
 {
-	const struct requests *r = &g->requests;
 	const char *status = rc < 0 ? "refused" : "ok";
 
-	if (r->asked.text != NULL)
-		post_request(&r->asked, r->kind->name, rc == 0, g->snapshot->generation);
+	if (requests.asked.text != NULL)
+		post_request(&requests.asked, requests.kind->name, rc == 0,
+			requests.g->control.snapshot->generation);
 	return status;
 }
 
-static const char *reload_finish(struct gateway *g, int rc)
+static const char *reload_finish(int rc)
 {
 	if (rc < 0) {
-		log_lines(written(&g->requests));
-		event_post(RELOAD_REFUSED, EVENT_TEXT(written(&g->requests)));
+		log_lines(written());
+		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
 	} else {
-		event_post(RELOADED, EVENT_NUMBER(g->snapshot->generation));
+		event_post(RELOADED, EVENT_NUMBER(requests.g->control.snapshot->generation));
 	}
 	notify_ready();
-	return status_of(g, rc);
+	return status_of(rc);
 }
 
 // How two configurations differ, in a word.
@@ -116,59 +135,55 @@ static void difference_write(void *out, const struct conf_difference *d)
 }
 
 // n: of those that were written, or -ENOMEM.
-static void differences_count(struct requests *r, int n)
+static void differences_count(int n)
 {
-	r->incomplete |= n < 0;
-	r->n_different = n > 0 ? (unsigned int)n : 0;
+	requests.incomplete |= n < 0;
+	requests.n_different = n > 0 ? (unsigned int)n : 0;
 }
 
-static struct conf *diff_make(void *arg, const struct conf *running, FILE *out)
+static struct conf *diff_make(const struct conf *running, FILE *out)
 {
-	struct gateway *g = arg;
-	struct conf *conf = conf_load(g->conf_path, NULL, out);
+	struct conf *conf = conf_load(requests.g->conf_path, NULL, out);
 
-	g->requests.refused = conf == NULL;
+	requests.refused = conf == NULL;
 	if (conf != NULL)
-		differences_count(&g->requests, conf_diff(running, conf, difference_write, out));
+		differences_count(conf_diff(running, conf, difference_write, out));
 	conf_free(conf);
 	return NULL;
 }
 
-static const char *diff_finish(struct gateway *g, int rc)
+static const char *diff_finish(int rc)
 {
 	(void)rc;
-	if (g->requests.refused || g->requests.incomplete)
+	if (requests.refused || requests.incomplete)
 		return "refused";
-	return g->requests.n_different > 0 ? "different" : "same";
+	return requests.n_different > 0 ? "different" : "same";
 }
 
 // --- config and save ---
 
-static struct conf *config_make(void *arg, const struct conf *running, FILE *out)
+static struct conf *config_make(const struct conf *running, FILE *out)
 {
-	struct gateway *g = arg;
-
 	conf_print(running, out);
-	g->requests.refused = false;
+	requests.refused = false;
 	return NULL;
 }
 
-static struct conf *save_make(void *arg, const struct conf *running, FILE *out)
+static struct conf *save_make(const struct conf *running, FILE *out)
 {
-	struct gateway *g = arg;
-	struct conf *conf = conf_load(g->conf_path, NULL, out);
+	struct conf *conf = conf_load(requests.g->conf_path, NULL, out);
 
-	g->requests.refused = conf == NULL;
+	requests.refused = conf == NULL;
 	if (conf != NULL)
-		differences_count(&g->requests, conf_print_changes(conf, running, out));
+		differences_count(conf_print_changes(conf, running, out));
 	conf_free(conf);
 	return NULL;
 }
 
-static const char *text_finish(struct gateway *g, int rc)
+static const char *text_finish(int rc)
 {
 	(void)rc;
-	return g->requests.refused || g->requests.incomplete ? "refused" : "text";
+	return requests.refused || requests.incomplete ? "refused" : "text";
 }
 
 // --- change ---
@@ -176,21 +191,20 @@ static const char *text_finish(struct gateway *g, int rc)
 // For the log.
 static void change_write(void *arg, const struct conf_difference *d)
 {
-	struct requests *r = arg;
-
-	if (++r->n_different > LOG_LINES)
+	(void)arg;
+	if (++requests.n_different > LOG_LINES)
 		return;
 	if (d->kind == CONF_CHANGED)
-		fprintf(r->log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
+		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
 	else
-		fprintf(r->log, "%s \"%s\" %s\n", d->noun, d->name, difference_kinds[d->kind]);
+		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
+			difference_kinds[d->kind]);
 }
 
-static struct conf *change_make(void *arg, const struct conf *running, FILE *errors)
+static struct conf *change_make(const struct conf *running, FILE *errors)
 {
-	struct requests *r = &((struct gateway *)arg)->requests;
-	char *line_end = strchr(r->text, '\n');
-	char *name = strchr(r->text, ' ');
+	char *line_end = strchr(requests.text, '\n');
+	char *name = strchr(requests.text, ' ');
 	struct conf *conf;
 
 	if (line_end == NULL || name == NULL || name > line_end) {
@@ -199,27 +213,27 @@ static struct conf *change_make(void *arg, const struct conf *running, FILE *err
 	}
 	*line_end = '\0';
 	conf = conf_change(running, name + 1, line_end + 1,
-		r->asked.len - (size_t)(line_end + 1 - r->asked.text), errors);
-	if (conf != NULL && conf_diff(running, conf, change_write, r) < 0)
-		fputs("changed; out of memory to list the changes\n", r->log);
+		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
+	if (conf != NULL && conf_diff(running, conf, change_write, NULL) < 0)
+		fputs("changed; out of memory to list the changes\n", requests.log);
 	return conf;
 }
 
-static const char *change_finish(struct gateway *g, int rc)
+static const char *change_finish(int rc)
 {
-	const struct requests *r = &g->requests;
-	const char *line = r->log_text;
+	const char *line = requests.log_text;
 
 	while (rc == 0 && line != NULL && *line != '\0') {
 		size_t len = strcspn(line, "\n");
 
-		log_info("user %u, process %d: %.*s", r->asked.uid, r->asked.pid, (int)len, line);
+		log_info("user %u, process %d: %.*s", requests.asked.uid, requests.asked.pid,
+			(int)len, line);
 		line += len + 1;
 	}
-	if (rc == 0 && r->n_different > LOG_LINES)
-		log_info("user %u, process %d: and %u more", r->asked.uid, r->asked.pid,
-			r->n_different - LOG_LINES);
-	return status_of(g, rc);
+	if (rc == 0 && requests.n_different > LOG_LINES)
+		log_info("user %u, process %d: and %u more", requests.asked.uid, requests.asked.pid,
+			requests.n_different - LOG_LINES);
+	return status_of(rc);
 }
 
 static const struct request_kind kinds[] = {
@@ -232,67 +246,52 @@ static const struct request_kind kinds[] = {
 
 // --- what needs no loading thread ---
 
-// Each writes what it did, or why not, to text. Returns whether it was done.
-typedef bool at_once_fn(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN]);
-
-static bool flush(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
-{
-	return flow_flush_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
-}
-
-static bool trace(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
-{
-	return trace_start_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
-}
-
-static bool trace_end(struct gateway *g, const char *filter, char text[RTE_TEL_MAX_STRING_LEN])
-{
-	return trace_stop_filter(g, filter, text, RTE_TEL_MAX_STRING_LEN);
-}
-
 static const struct {
 	const char *name;
-	at_once_fn *serve;
+	// Writes what it did, or why not, to text (size octets). Returns whether it was done.
+	bool (*serve)(struct gateway *g, const char *filter, char *text, size_t size);
 } at_once[] = {
-	{"flush", flush},
-	{"trace", trace},
-	{"trace-stop", trace_end},
+	{"flush", flow_flush_filter},
+	{"trace", trace_start_filter},
+	{"trace-stop", trace_stop_filter},
 };
 
-static void refuse(struct gateway *g, const char *name, const char *why, uint64_t now_ms)
+static void refuse(const char *name, const char *why, uint64_t now_ms)
 {
 	if (name != NULL)
-		post_request(&g->requests.asked, name, false, g->snapshot->generation);
-	control_socket_answer(g->requests.asker, "refused", why, now_ms);
+		post_request(
+			&requests.asked, name, false, requests.g->control.snapshot->generation);
+	control_socket_answer(requests.asker, "refused", why, now_ms);
 }
 
-static bool may_change(struct gateway *g, const char *name, uint64_t now_ms)
+static bool may_change(const char *name, uint64_t now_ms)
 {
 	static uint64_t whole_ms; // when REFUSALS_MAX may be logged again
 
-	if (g->requests.asker->access->changes)
+	if (requests.asker->access->changes)
 		return true;
 	if (whole_ms > now_ms + (REFUSALS_MAX - 1) * 1000)
 		name = NULL; // who may only look does not fill the log
 	else
 		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
-	refuse(g, name,
+	refuse(name,
 		"members of show_group may not change anything: ask root, or a member of "
 		"control_group\n",
 		now_ms);
 	return false;
 }
 
-static void serve(struct gateway *g, unsigned int i, const char *filter, uint64_t now_ms)
+static void serve(unsigned int i, const char *filter, uint64_t now_ms)
 {
 	char text[RTE_TEL_MAX_STRING_LEN] = "";
 	bool done;
 
-	if (!may_change(g, at_once[i].name, now_ms))
+	if (!may_change(at_once[i].name, now_ms))
 		return;
-	done = at_once[i].serve(g, filter, text);
-	post_request(&g->requests.asked, at_once[i].name, done, g->snapshot->generation);
-	control_socket_answer(g->requests.asker, done ? "ok" : "refused", text, now_ms);
+	done = at_once[i].serve(requests.g, filter, text, sizeof(text));
+	post_request(
+		&requests.asked, at_once[i].name, done, requests.g->control.snapshot->generation);
+	control_socket_answer(requests.asker, done ? "ok" : "refused", text, now_ms);
 }
 
 static bool is_named(const char *text, const char *name)
@@ -302,22 +301,22 @@ static bool is_named(const char *text, const char *name)
 	return strlen(name) == len && strncmp(name, text, len) == 0;
 }
 
-static void serve_at_once(struct gateway *g, const char *text, uint64_t now_ms)
+static void serve_at_once(const char *text, uint64_t now_ms)
 {
 	const char *filter = text + strcspn(text, " ");
 
 	filter += *filter == ' ';
 	if (is_named(text, "subscribe")) {
-		if (!control_socket_subscribe(g->requests.asker, "events 0\n"))
-			refuse(g, NULL, "too many subscribers\n", now_ms);
+		if (!control_socket_subscribe(requests.asker, "events 0\n"))
+			refuse(NULL, "too many subscribers\n", now_ms);
 		return;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(at_once); i++)
 		if (is_named(text, at_once[i].name)) {
-			serve(g, i, filter, now_ms);
+			serve(i, filter, now_ms);
 			return;
 		}
-	refuse(g, NULL, "unknown request\n", now_ms);
+	refuse(NULL, "unknown request\n", now_ms);
 }
 
 static const struct request_kind *kind_find(const char *text)
@@ -336,20 +335,19 @@ static void asked_free(struct control_request *asked)
 	asked->text = NULL;
 }
 
-static void answer(struct gateway *g, const char *status, int rc, uint64_t now_ms)
+static void answer(const char *status, int rc, uint64_t now_ms)
 {
-	struct requests *r = &g->requests;
 	char done[32];
 
-	snprintf(done, sizeof(done), "generation %u\n", g->snapshot->generation);
-	control_socket_answer(r->asker, status, rc == 0 ? done : written(r), now_ms);
+	snprintf(done, sizeof(done), "generation %u\n", requests.g->control.snapshot->generation);
+	control_socket_answer(requests.asker, status, rc == 0 ? done : written(), now_ms);
 }
 
-static bool streams_open(struct requests *r)
+static bool streams_open(void)
 {
-	r->out = open_memstream(&r->out_text, &r->out_len);
-	r->log = open_memstream(&r->log_text, &r->log_len);
-	return r->out != NULL && r->log != NULL;
+	requests.out = open_memstream(&requests.out_text, &requests.out_len);
+	requests.log = open_memstream(&requests.log_text, &requests.log_len);
+	return requests.out != NULL && requests.log != NULL;
 }
 
 // False if not all that was written is in the text.
@@ -360,119 +358,122 @@ static bool stream_close(FILE *f)
 	return (f == NULL || fclose(f) == 0) && ok;
 }
 
-static void streams_close(struct requests *r)
+static void streams_close(void)
 {
-	r->incomplete |= !stream_close(r->out);
-	if (!stream_close(r->log) || r->log_text == NULL) {
-		free(r->log_text);
-		r->log_text = NULL;
+	requests.incomplete |= !stream_close(requests.out);
+	if (!stream_close(requests.log) || requests.log_text == NULL) {
+		free(requests.log_text);
+		requests.log_text = NULL;
 	}
-	r->incomplete |= r->out_text == NULL;
+	requests.incomplete |= requests.out_text == NULL;
 }
 
-static void streams_free(struct requests *r)
+static void streams_free(void)
 {
-	free(r->out_text);
-	free(r->log_text);
-	r->out_text = r->log_text = NULL;
-	r->kind = NULL;
-	asked_free(&r->asked);
+	free(requests.out_text);
+	free(requests.log_text);
+	requests.out_text = requests.log_text = NULL;
+	requests.kind = NULL;
+	asked_free(&requests.asked);
 }
 
-static void finish(struct gateway *g, int rc, uint64_t now_ms)
+static void finish(int rc, uint64_t now_ms)
 {
-	struct requests *r = &g->requests;
 	const char *status;
 
-	streams_close(r);
-	status = r->kind->finish(g, rc);
-	if (r->asked.text != NULL)
-		answer(g, status, rc, now_ms);
-	streams_free(r);
+	streams_close();
+	status = requests.kind->finish(rc);
+	if (requests.asked.text != NULL)
+		answer(status, rc, now_ms);
+	streams_free();
 }
 
-static void begin(struct gateway *g, const struct request_kind *kind, uint64_t now_ms)
+static void begin(const struct request_kind *kind, uint64_t now_ms)
 {
-	struct requests *r = &g->requests;
-
-	r->kind = kind;
-	r->n_different = 0;
-	r->refused = true;
-	r->incomplete = !streams_open(r);
+	requests.kind = kind;
+	requests.n_different = 0;
+	requests.refused = true;
+	requests.incomplete = !streams_open();
 	if (kind->begin != NULL)
-		kind->begin(g);
-	if (r->incomplete || configure_load(g, kind->make, g, r->new_keys, r->out) < 0)
-		finish(g, -EAGAIN, now_ms);
+		kind->begin();
+	if (requests.incomplete ||
+		load_begin(requests.g, kind->make, requests.new_keys, requests.out) < 0)
+		finish(-EAGAIN, now_ms);
 }
 
 // Who may change something comes first.
-static bool take(struct requests *r)
+static bool take(void)
 {
-	r->asker = &r->socket;
-	if (control_socket_take(r->asker, &r->asked))
+	requests.asker = &requests.socket;
+	if (control_socket_take(requests.asker, &requests.asked))
 		return true;
-	r->asker = &r->show;
-	return control_socket_take(r->asker, &r->asked);
+	requests.asker = &requests.show;
+	return control_socket_take(requests.asker, &requests.asked);
 }
 
-static void begin_next(struct gateway *g, uint64_t now_ms)
+static void begin_next(uint64_t now_ms)
 {
-	struct requests *r = &g->requests;
 	const struct request_kind *kind;
 
-	r->new_keys = false;
-	if (r->hup) {
-		r->hup = false;
-		begin(g, kind_find("reload"), now_ms);
+	requests.new_keys = false;
+	if (requests.hup) {
+		requests.hup = false;
+		begin(kind_find("reload"), now_ms);
 		return;
 	}
-	if (!take(r))
+	if (!take())
 		return;
-	r->new_keys = strncmp(r->asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
-	r->text = r->asked.text + (r->new_keys ? strlen(NEW_KEYS) : 0);
-	kind = kind_find(r->text);
-	if (kind != NULL && (!kind->changes || may_change(g, kind->name, now_ms))) {
-		begin(g, kind, now_ms);
+	requests.new_keys = strncmp(requests.asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
+	requests.text = requests.asked.text + (requests.new_keys ? strlen(NEW_KEYS) : 0);
+	kind = kind_find(requests.text);
+	if (kind != NULL && (!kind->changes || may_change(kind->name, now_ms))) {
+		begin(kind, now_ms);
 		return;
 	}
 	if (kind == NULL)
-		serve_at_once(g, r->text, now_ms);
-	asked_free(&r->asked);
+		serve_at_once(requests.text, now_ms);
+	asked_free(&requests.asked);
 }
 
 int requests_start(struct gateway *g)
 {
 	static const struct control_access control = {"control", "control_group", true};
 	static const struct control_access show = {"show", "show_group", false};
-	struct requests *r = &g->requests;
-	int rc = control_socket_open(&r->socket, g->conf, &control, g->conf->control_group);
+	int rc;
 
-	if (rc == 0 && g->conf->show_group != NULL)
-		rc = control_socket_open(&r->show, g->conf, &show, g->conf->show_group);
-	return rc == 0 ? access_open(g->conf) : rc; // when all have their modes
+	requests.g = g;
+	rc = control_socket_open(
+		&requests.socket, g->control.conf, &control, g->control.conf->control_group);
+
+	if (rc == 0 && g->control.conf->show_group != NULL)
+		rc = control_socket_open(
+			&requests.show, g->control.conf, &show, g->control.conf->show_group);
+	return rc == 0 ? access_open(g->control.conf) : rc; // when all have their modes
 }
 
-void requests_tick(struct gateway *g, uint64_t now_ms)
+void requests_tick(bool reload, uint64_t now_ms)
 {
 	int rc;
 
-	control_socket_tick(&g->requests.socket, now_ms);
-	control_socket_tick(&g->requests.show, now_ms);
-	if (g->requests.kind != NULL) {
-		rc = configure_loaded(g);
+	requests.hup |= reload;
+	control_socket_tick(&requests.socket, now_ms);
+	control_socket_tick(&requests.show, now_ms);
+	if (requests.kind != NULL) {
+		rc = load_finish(requests.g);
 		if (rc != -EINPROGRESS)
-			finish(g, rc, now_ms);
-	} else if (g->retired == NULL) { // workers have passed on from the one before
-		begin_next(g, now_ms);
+			finish(rc, now_ms);
+	} else if (requests.g->control.retired ==
+		   NULL) { // workers have passed on from the one before
+		begin_next(now_ms);
 	}
 }
 
-void requests_stop(struct gateway *g)
+void requests_stop(void)
 {
-	if (g->requests.kind != NULL) {
-		streams_close(&g->requests);
-		streams_free(&g->requests);
+	if (requests.kind != NULL) {
+		streams_close();
+		streams_free();
 	}
-	control_socket_close(&g->requests.socket);
-	control_socket_close(&g->requests.show);
+	control_socket_close(&requests.socket);
+	control_socket_close(&requests.show);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the daemon is asked to do, by its control sockets or SIGHUP: one request at a time, in the
-// order in which they came. Members of show_group have a socket of their own, and may ask for what
-// changes nothing. A request is one of
+// Requests to the daemon, by its control sockets or SIGHUP: one at a time, in the order in which
+// they are received. Members of show_group have a socket of their own, for requests that change
+// nothing. A request is one of
 //
 //   reload          read the file again
 //   diff            say what that would change
@@ -32,35 +32,13 @@
 // Control thread.
 #pragma once
 
-#include "control_socket.h"
+#include "gateway.h"
 
-struct gateway;
-struct request_kind;
-
-struct requests {
-	struct control_socket socket; // of control_group
-	struct control_socket show;   // of show_group: for requests that change nothing
-	struct control_socket *asker; // the one of asked
-	bool hup;                     // SIGHUP has asked for a reload
-
-	// The one that is worked at; the loading thread writes what is behind text.
-	const struct request_kind *kind; // NULL: there is none
-	struct control_request asked;    // text NULL: by SIGHUP
-	char *text;                      // of that, without the declaration
-	bool new_keys;                   // there was one
-	FILE *out, *log; // what is wrong or different; what was changed, for the log
-	char *out_text, *log_text;
-	size_t out_len, log_len;
-	unsigned int n_different;
-	bool refused;    // (diff) the file is
-	bool incomplete; // there was no memory for out
-};
-
-// Opens the socket. Returns 0, or -EIO after logging why not. Before privileges are given up.
+// Opens the sockets. Returns 0, or -EIO after logging why not. Before privileges are given up.
 int requests_start(struct gateway *g);
 
-// Goes on with what was asked for. To be called often.
-void requests_tick(struct gateway *g, uint64_t now_ms);
+// Continues with what was requested; reload: SIGHUP has requested a reload. Call it often.
+void requests_tick(bool reload, uint64_t now_ms);
 
 // When nothing is loaded any more.
-void requests_stop(struct gateway *g);
+void requests_stop(void);

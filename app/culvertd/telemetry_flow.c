@@ -29,7 +29,7 @@ static bool filter_read(
 	bool ok;
 
 	pthread_mutex_lock(&g->lock);
-	ok = filter_parse(f, g->snapshot, text, why, sizeof(why));
+	ok = filter_parse(f, g->control.snapshot, text, why, sizeof(why));
 	pthread_mutex_unlock(&g->lock);
 	if (!ok)
 		add_string(d, "error", why);
@@ -44,7 +44,7 @@ static unsigned int find(struct gateway *g, const struct flow_filter *f, uint32_
 	unsigned int found = 0;
 
 	while (found < n && *position != FLOW_LIST_END)
-		found += flow_list(g->flows, f, now, position, out + found, n - found);
+		found += flow_list(g->control.flows, f, now, position, out + found, n - found);
 	return found;
 }
 
@@ -93,10 +93,10 @@ static void add_decisions(
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		const struct flow_decision *decision = &v->decision[dir];
 
-		if (v->generation[dir] != g->snapshot->generation)
+		if (v->generation[dir] != g->control.snapshot->generation)
 			continue; // its SAs may be gone
 		out[dir] = decision->sa_out != NULL ? &decision->sa_out->sa : NULL;
-		in[dir] = sa_of(g->snapshot, decision->arrival);
+		in[dir] = sa_of(g->control.snapshot, decision->arrival);
 	}
 	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);
 	add_sas(d, "sa_in", in[!v->initiator], in[v->initiator]);
@@ -155,9 +155,9 @@ bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t 
 {
 	struct flow_filter f;
 
-	if (!filter_parse(&f, g->snapshot, filter, why, size))
+	if (!filter_parse(&f, g->control.snapshot, filter, why, size))
 		return false;
-	if (flow_flush(g->flows, &f) == 0)
+	if (flow_flush(g->control.flows, &f) == 0)
 		return true;
 	snprintf(why, size, "the last flush is not complete, try again in some seconds");
 	return false;

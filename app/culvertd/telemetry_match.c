@@ -97,15 +97,15 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 	if (offset > 0)
 		return;
 	pthread_mutex_lock(&g->lock);
-	if (!match_request_parse(&q, g->snapshot, filter, why, sizeof(why))) {
+	if (!match_request_parse(&q, g->control.snapshot, filter, why, sizeof(why))) {
 		add_string(d, "error", why);
 	} else {
-		rc = match_run(&m, g->snapshot, &q);
+		rc = match_run(&m, g->control.snapshot, &q);
 		o = rc == 0 ? item_new() : NULL;
 		if (rc < 0)
 			add_string(d, "error", error_text(rc));
 		if (o != NULL) {
-			match_add(o, g->snapshot, &m, &q);
+			match_add(o, g->control.snapshot, &m, &q);
 			add_item(d, 0, o);
 		}
 	}

@@ -38,7 +38,7 @@ void sa_busiest_page(
 
 	(void)filter;
 	pthread_mutex_lock(&g->lock);
-	n = busiest(number, g->snapshot);
+	n = busiest(number, g->control.snapshot);
 	for (unsigned int i = offset; i < n; i++) {
 		struct rte_tel_data *o = item_new();
 

@@ -28,7 +28,7 @@ static int start(struct gateway *g, const struct trace_request *r)
 	int rc;
 
 	pthread_mutex_lock(&g->lock);
-	rc = tracing_start(g, &r->filter, r->count);
+	rc = tracing_start(&g->tracing, &g->control, &r->filter, r->count, gateway_now_ms());
 	pthread_mutex_unlock(&g->lock);
 	return rc;
 }
@@ -38,7 +38,7 @@ bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_
 	struct trace_request r;
 	int rc;
 
-	if (!trace_request_parse(&r, g->snapshot, filter, text, size))
+	if (!trace_request_parse(&r, g->control.snapshot, filter, text, size))
 		return false;
 	rc = start(g, &r);
 	if (rc == 0)
@@ -53,12 +53,12 @@ bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t
 {
 	unsigned int number = 0;
 
-	if (!filter_items_parse(
-		    &number, number_keys, RTE_DIM(number_keys), g->snapshot, filter, text, size))
+	if (!filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->control.snapshot,
+		    filter, text, size))
 		return false;
 	pthread_mutex_lock(&g->lock);
 	if (number == g->tracing.number)
-		tracing_stop(g);
+		tracing_stop(&g->tracing, &g->control);
 	pthread_mutex_unlock(&g->lock);
 	return true;
 }
@@ -69,8 +69,8 @@ static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filt
 	char why[RTE_TEL_MAX_STRING_LEN] = "that trace has ended: another one has started";
 	unsigned int number = 0;
 
-	if (filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->snapshot, filter, why,
-		    sizeof(why)) &&
+	if (filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->control.snapshot,
+		    filter, why, sizeof(why)) &&
 		number == g->tracing.number && number > 0) {
 		g->tracing.asked_ms = gateway_now_ms();
 		return true;
@@ -196,8 +196,8 @@ static void step_item(struct rte_tel_data *d, const struct gateway *g, const str
 		add_string(d, "reason", drop_info[s->reason].name);
 		add_string(d, "help", drop_info[s->reason].help);
 	}
-	if (s->port < g->conf->n_ports)
-		add_string(d, "port", g->conf->ports[s->port].name);
+	if (s->port < g->control.conf->n_ports)
+		add_string(d, "port", g->control.conf->ports[s->port].name);
 	if (s->before != 0)
 		add_u64(d, "octets_before", s->before);
 	add_u64(d, "octets", s->len);

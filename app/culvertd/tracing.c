@@ -5,51 +5,45 @@
 
 #include <rte_cycles.h>
 
-#include "gateway.h"
 #include "log.h"
 
-static void set_for_workers(struct gateway *g, struct trace *trace)
+static void set_for_workers(const struct control *c, struct trace *trace)
 {
-	for (unsigned int i = 0; i < g->conf->n_workers; i++)
-		atomic_store_explicit(&g->loops[i]->worker->trace, trace, memory_order_release);
+	for (unsigned int i = 0; i < c->conf->n_workers; i++)
+		atomic_store_explicit(&c->workers[i]->trace, trace, memory_order_release);
 }
 
-int tracing_start(struct gateway *g, const struct trace_filter *filter, uint32_t packets)
+int tracing_start(struct tracing *t, const struct control *c, const struct trace_filter *filter,
+	uint32_t packets, uint64_t now_ms)
 {
-	struct tracing *t = &g->tracing;
-
-	if (t->on || (t->number > 0 && rte_rcu_qsbr_check(g->qsbr, t->token, false) != 1))
+	if (t->on || (t->number > 0 && rte_rcu_qsbr_check(c->qsbr, t->token, false) != 1))
 		return -EBUSY;
 	if (t->trace == NULL)
-		t->trace = trace_new(g->conf->n_workers);
+		t->trace = trace_new(c->conf->n_workers);
 	if (t->trace == NULL)
 		return -ENOMEM;
 	trace_begin(t->trace, filter, packets);
 	t->number++;
 	t->on = true;
-	t->asked_ms = gateway_now_ms();
+	t->asked_ms = now_ms;
 	t->start = rte_rdtsc();
-	set_for_workers(g, t->trace);
+	set_for_workers(c, t->trace);
 	log_info("trace %u started, for %u packets", t->number, packets);
 	return 0;
 }
 
-void tracing_stop(struct gateway *g)
+void tracing_stop(struct tracing *t, const struct control *c)
 {
-	struct tracing *t = &g->tracing;
-
 	if (!t->on)
 		return;
 	t->on = false;
-	set_for_workers(g, NULL);
-	t->token = rte_rcu_qsbr_start(g->qsbr);
+	set_for_workers(c, NULL);
+	t->token = rte_rcu_qsbr_start(c->qsbr);
 	log_info("trace %u ended: %u packets", t->number, trace_packets(t->trace));
 }
 
-void tracing_tick(struct gateway *g, uint64_t now)
+void tracing_tick(struct tracing *t, const struct control *c, uint64_t now_ms)
 {
-	struct tracing *t = &g->tracing;
-
-	if (t->on && (trace_done(t->trace) || now - t->asked_ms >= TRACING_FORGOTTEN_MS))
-		tracing_stop(g);
+	if (t->on && (trace_done(t->trace) || now_ms - t->asked_ms >= TRACING_FORGOTTEN_MS))
+		tracing_stop(t, c);
 }

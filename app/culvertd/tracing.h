@@ -7,11 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control.h"
 #include "trace.h"
 
 #define TRACING_FORGOTTEN_MS 5000
-
-struct gateway;
 
 struct tracing {
 	struct trace *trace; // NULL: there never was one
@@ -23,10 +22,11 @@ struct tracing {
 };
 
 // Returns 0, -EBUSY (another one is on) or -ENOMEM. Threads of librte_telemetry.
-int tracing_start(struct gateway *g, const struct trace_filter *filter, uint32_t packets);
+int tracing_start(struct tracing *t, const struct control *c, const struct trace_filter *filter,
+	uint32_t packets, uint64_t now_ms);
 
 // The packets that wait for their next hops are not traced on. Any thread.
-void tracing_stop(struct gateway *g);
+void tracing_stop(struct tracing *t, const struct control *c);
 
 // Often. Control thread.
-void tracing_tick(struct gateway *g, uint64_t now);
+void tracing_tick(struct tracing *t, const struct control *c, uint64_t now_ms);

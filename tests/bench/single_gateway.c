@@ -16,7 +16,7 @@
 #include "keyed_hash.h"
 #include "packet.h"
 
-#define EVENTS_AT_ONCE 256 // as many as app/culvertd/control.c takes from a worker in a millisecond
+#define EVENTS_AT_ONCE 256 // as many as lib/control/events.c takes from a worker in a millisecond
 #define NEIGH_TICK_MS  100
 // The same as in app/culvertd/main.c
 #define FLOW_ROUND_MS      4000

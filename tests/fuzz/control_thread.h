@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control thread of a gateway made by the harness: the daemon's own code for path MTUs, peers
-// of ESP in UDP that move, own IPv6 addresses and multicast groups. Apart from the harness because
-// the daemon has a struct gateway of its own.
+// The control thread of a gateway made by the harness: lib/control, with the test in the place of
+// the ports.
 #pragma once
 
 #include "conf.h"
@@ -9,6 +8,7 @@
 #include "event.h"
 #include "neigh.h"
 #include "snapshot.h"
+#include "worker.h"
 
 struct control_thread {
 	struct conf *conf; // the first configuration
@@ -22,8 +22,9 @@ struct control_thread {
 // Before there is a gateway. The returned table of own addresses is the caller's.
 struct dad *control_thread_init(const struct control_thread *c);
 
-// With the first snapshot of that configuration, and the neighbours of the gateway.
-void control_thread_start(struct snapshot *s, struct neigh_table *neigh);
+// With the first snapshot of that configuration, the neighbours and the workers of the gateway.
+void control_thread_start(struct snapshot *s, struct neigh_table *neigh,
+	struct worker *const workers[], unsigned int n);
 
 // Another configuration is in use.
 void control_thread_reloaded(struct conf *conf, struct snapshot *s);

@@ -140,7 +140,7 @@ static void gateways_start(void)
 		workers[i] = g[i]->w;
 	for (unsigned int i = 0; i < WORKERS; i++)
 		worker_peers_set(g[i]->w, workers, WORKERS);
-	control_thread_start(g[0]->snapshot, harness_neigh);
+	control_thread_start(g[0]->snapshot, harness_neigh, workers, WORKERS);
 	harness_ask = control_thread_ask;
 }
 

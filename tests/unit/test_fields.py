@@ -74,9 +74,9 @@ class Fields(unittest.TestCase):
         """What the daemon posts has a type, and is described."""
         events = [(name, re.findall(r'"(\w+)"', fields)) for name, fields in re.findall(
             r'^EVENT\(\w+,\s+(\w+),\s+\w+,\s+(?:"(?:[^"\\]|\\.)*"\s*)+,([^)]*)\)',
-            field_def.read("app/culvertd/event_log.def"), re.MULTILINE)]
+            field_def.read("lib/control/event_log.def"), re.MULTILINE)]
         self.assertEqual(len(events),
-                         field_def.read("app/culvertd/event_log.def").count("\nEVENT("))
+                         field_def.read("lib/control/event_log.def").count("\nEVENT("))
         self.assertEqual({field for _, fields in events for field in fields}
                          | {"time", "event", "severity"},
                          {field.name for field in of("events")})

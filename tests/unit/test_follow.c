@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory runs out when SAs are given other paths: they get them at the next tick that finds some.
 // Or when the tunnels of a snapshot are listed: then there is no list.
-#include "collect.h"
 #include "eal.h"
 #include "event_log.h"
 #include "failing_alloc.h"
-#include "peer.h"
+#include "path_mtu.h"
+#include "peers.h"
 #include "retire.h"
-#include "sa_send.h"
 #include "sas.h"
 #include "test.h"
 #include "tunnel.h"
@@ -17,7 +16,7 @@
 static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .port = 0};
 static struct conf conf = {.pmtu_learn = true};
 static struct snapshot snapshot = {.n_ports = 1, .port = {{.mtu = 1500}}};
-static struct gateway g = {.conf = &conf};
+static struct control c = {.conf = &conf};
 static struct sa_out *sa[PEERS];
 static struct sa_in *in;
 static struct spd_policy policy[PEERS];
@@ -46,34 +45,12 @@ const struct nexthop *__wrap_route_find(const struct route_table *t, const struc
 	return &next;
 }
 
-void retire(struct gateway *gateway, void *memory)
+void __wrap_retire(struct control *control, void *memory);
+
+void __wrap_retire(struct control *control, void *memory)
 {
-	(void)gateway;
+	(void)control;
 	free(memory);
-}
-
-bool sa_send_ready(struct gateway *gateway, const struct sa_out *out, struct rte_ether_addr *mac,
-	uint64_t now_ms)
-{
-	(void)gateway, (void)out, (void)mac, (void)now_ms;
-	return false;
-}
-
-void sa_send(struct gateway *gateway, const struct sa_out *out, struct rte_mbuf *m,
-	const struct rte_ether_addr *mac)
-{
-	(void)gateway, (void)out, (void)m, (void)mac;
-}
-
-void event_log_add(enum event_id id, const struct event_value values[])
-{
-	(void)id, (void)values;
-}
-
-struct sa_peer collect_peer(const struct sa *of, bool out)
-{
-	(void)of, (void)out;
-	return (struct sa_peer){0};
 }
 
 // --- the tests ---
@@ -104,7 +81,7 @@ static int begin(void **state)
 	snapshot.sa_out = sa;
 	snapshot.n_sa_out = PEERS;
 	snapshot.sa_out_by_udp = sa_udp_index_new(PEERS);
-	g.snapshot = &snapshot;
+	c.snapshot = &snapshot;
 	return 0;
 }
 
@@ -115,12 +92,12 @@ static int end(void **state)
 	for (unsigned int i = 0; i < PEERS; i++)
 		sa_out_free(sa[i]);
 	free(snapshot.sa_out_by_udp);
-	path_mtus_fini(&g.path_mtus);
-	g = (struct gateway){.conf = &conf};
+	path_mtus_free(&c.path_mtus);
+	c = (struct control){.conf = &conf};
 	return 0;
 }
 
-// Without allocation n of the first call, with what the others bring.
+// Without allocation n of the first call, with what the others brinc.
 static void test_move(void **state)
 {
 	const struct sa_peer at = peer_at("198.51.100.7", 1025);
@@ -133,12 +110,12 @@ static void test_move(void **state)
 		heard->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
 		free(sa_in_heard_set(in, heard, n));
 		alloc_fail(n, true);
-		peers_follow(&g, &snapshot);
-		peer_tick(&g, 0);
+		peers_follow(&c, &snapshot);
+		peers_tick(&c, 0);
 		alloc_fail_end();
-		assert_int_equal(g.moves_pending, n <= PEERS);
-		peer_tick(&g, 100);
-		assert_false(g.moves_pending);
+		assert_int_equal(c.moves_pending, n <= PEERS);
+		peers_tick(&c, 100);
+		assert_false(c.moves_pending);
 		for (unsigned int i = 0; i < PEERS; i++) {
 			assert_int_equal(sa[i]->peer.port, heard->port);
 			assert_true(ip_addr_equal(&sa[i]->peer.addr, &at.addr));
@@ -156,27 +133,27 @@ static void expect_mtu(uint16_t mtu)
 static void test_path_mtu(void **state)
 {
 	(void)state;
-	g.path_mtus.of = calloc(1, sizeof(g.path_mtus.of[0]));
-	g.path_mtus.n = g.path_mtus.room = 1;
-	g.path_mtus.of[0] = (struct path_mtu){
+	c.path_mtus.of = calloc(1, sizeof(c.path_mtus.of[0]));
+	c.path_mtus.n = c.path_mtus.room = 1;
+	c.path_mtus.of[0] = (struct path_mtu){
 		.peer = sa[0]->peer.addr, .search = {.mtu = 1400, .due_ms = UINT64_MAX}};
 	for (unsigned int n = 1; n <= PEERS; n++) {
-		g.path_mtus.of[0].search.mtu = (uint16_t)(1400 - n);
+		c.path_mtus.of[0].search.mtu = (uint16_t)(1400 - n);
 		alloc_fail(n, true);
-		path_mtus_apply(&g);
-		path_mtu_tick(&g, 0);
+		path_mtus_apply(&c);
+		path_mtu_tick(&c, 0);
 		assert_true(alloc_fail_end());
-		path_mtu_tick(&g, 100);
+		path_mtu_tick(&c, 100);
 		expect_mtu((uint16_t)(1400 - n));
 	}
 	// What is forgotten is forgotten when all SAs have paths of their link's size again.
-	g.path_mtus.of[0].search = (struct path_search){.mtu = UINT16_MAX};
+	c.path_mtus.of[0].search = (struct path_search){.mtu = UINT16_MAX};
 	alloc_fail(2, true);
-	path_mtu_tick(&g, 200);
+	path_mtu_tick(&c, 200);
 	assert_true(alloc_fail_end());
-	path_mtu_tick(&g, 300);
+	path_mtu_tick(&c, 300);
 	expect_mtu(1500);
-	assert_int_equal(g.path_mtus.n, 0);
+	assert_int_equal(c.path_mtus.n, 0);
 }
 
 static void test_tunnels(void **state)

@@ -40,9 +40,9 @@ static struct path_quote quote(const struct path *p, uint16_t mtu)
 // Until the search ends.
 static enum path_result run(struct path *p)
 {
-	enum path_result result = PATH_GOES_ON;
+	enum path_result result = PATH_CONTINUES;
 
-	while (result == PATH_GOES_ON) {
+	while (result == PATH_CONTINUES) {
 		uint16_t mtu;
 
 		p->now_ms = p->now_ms < p->search.due_ms ? p->search.due_ms : p->now_ms;

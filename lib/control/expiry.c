@@ -6,14 +6,14 @@
 
 #include "event_log.h"
 
-// Only a limit that the sequence numbers themselves set: who set one of packets knows it.
+// Only a limit of the sequence numbers themselves: one of packets was configured, so it is known.
 static bool is_sequence_end(const struct sa *sa, enum lifetime_unit unit)
 {
 	return unit == LIFETIME_PACKETS &&
 	       sa->lifetime.hard[unit] == (sa->esn ? SA_ESN_MAX : SA_SEQ_MAX);
 }
 
-static void post(const struct sa *sa, const char *direction, enum lifetime_event event,
+static void post_expiry(const struct sa *sa, const char *direction, enum lifetime_event event,
 	enum lifetime_unit unit, uint64_t used)
 {
 	char spi[16];
@@ -29,8 +29,8 @@ static void post(const struct sa *sa, const char *direction, enum lifetime_event
 			EVENT_TEXT(spi), EVENT_NUMBER(used), EVENT_NUMBER(sa->lifetime.hard[unit]));
 }
 
-// Whether the life of the SA has ended just now, and in which unit.
-static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFETIME_UNITS],
+// Whether the SA has reached a hard lifetime just now, and of which unit. Posts soft ones, too.
+static bool expires(struct sa *sa, const char *direction, const uint64_t used[LIFETIME_UNITS],
 	enum lifetime_unit *unit)
 {
 	enum lifetime_event event = LIFETIME_GOES_ON;
@@ -38,11 +38,11 @@ static bool ends(struct sa *sa, const char *direction, const uint64_t used[LIFET
 	if (sa->ended == DROP_NONE)
 		event = lifetime_check(&sa->lifetime, used, unit);
 	if (event != LIFETIME_GOES_ON)
-		post(sa, direction, event, *unit, used[*unit]);
+		post_expiry(sa, direction, event, *unit, used[*unit]);
 	return event == LIFETIME_HARD;
 }
 
-// Packets themselves leave no time behind. The rate is that of about the last four looks.
+// Workers do not note the time of packets. The rate is that of about the last four checks.
 static void note_traffic(struct sa *sa, const uint64_t used[LIFETIME_UNITS], uint64_t now_ms)
 {
 	uint64_t passed_ms = RTE_MAX(now_ms - sa->looked_ms, UINT64_C(1));
@@ -63,7 +63,7 @@ static void out_check(struct sa_out *sa, uint64_t now_ms)
 	sa_out_sample(sa, now_ms);
 	sa_out_used(sa, now_ms, used);
 	note_traffic(&sa->sa, used, now_ms);
-	if (ends(&sa->sa, "out", used, &unit))
+	if (expires(&sa->sa, "out", used, &unit))
 		sa_out_stop(sa, unit);
 }
 
@@ -74,17 +74,17 @@ static void in_check(struct sa_in *sa, uint64_t now_ms)
 
 	sa_in_used(sa, now_ms, used);
 	note_traffic(&sa->sa, used, now_ms);
-	if (ends(&sa->sa, "in", used, &unit))
+	if (expires(&sa->sa, "in", used, &unit))
 		sa_in_stop(sa, unit);
 }
 
-void expiry_tick(struct gateway *g, uint64_t now_ms)
+void expiry_tick(struct control *c, uint64_t now_ms)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = c->snapshot;
 	unsigned int n = s->n_sa_out + s->n_sa_in;
 
 	for (unsigned int i = 0; i < RTE_MIN(n, EXPIRY_AT_ONCE); i++) {
-		unsigned int at = g->expiry_next++ % n;
+		unsigned int at = c->expiry_next++ % n;
 
 		if (at < s->n_sa_out)
 			out_check(s->sa_out[at], now_ms);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Search for the path MTU to a peer (RFC 8899 without acknowledgements: ESP has none). An ICMP
+// The search for the path MTU to a peer (RFC 8899 without acknowledgements: ESP has none). An ICMP
 // error is only a reason to probe; what counts is an error about a packet that was sent after it. A
-// size that draws no error several times fits. Without I/O, so that tests need no gateway. Control
-// thread. Times are in milliseconds, sizes in octets of IP packet.
+// size that draws no error several times fits. Without I/O. Control thread. Times are in
+// milliseconds, sizes in octets of IP packet.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "addr.h"
 
 #define PATH_PROBES    3    // of one size
 #define PATH_ANSWER_MS 1000 // for the error about a probe to come back
@@ -33,6 +35,18 @@ struct path_search {
 	uint8_t guesses; // such quotes with another identification
 };
 
+struct path_mtu {
+	struct ip_addr peer;
+	struct path_search search;
+};
+
+// At most one for each SA. Zero is an empty one.
+struct path_mtus {
+	struct path_mtu *of;
+	unsigned int n, room;
+	bool unapplied; // by some SA, for want of memory
+};
+
 struct path_quote {
 	uint16_t mtu; // that the error names
 	uint32_t spi; // 0: the quote does not show it, nor the number
@@ -41,7 +55,7 @@ struct path_quote {
 };
 
 enum path_result {
-	PATH_GOES_ON,   // the search
+	PATH_CONTINUES, // the search
 	PATH_CONFIRMED, // the error that began it: mtu is smaller now
 	PATH_REFUTED,   // that error: mtu stays
 	PATH_RAISED,    // mtu is larger now
@@ -59,8 +73,8 @@ void path_search_probed(struct path_search *s, uint16_t id, uint16_t len, uint64
 // Whether an error is about a packet of the search. Counts guesses.
 bool path_search_is_answer(struct path_search *s, const struct path_quote *q);
 
-// Such an error has come. max_ms: at most from one search to the next. PATH_GOES_ON: the next probe
-// is due, of another size.
+// Processes such an error. max_ms: at most from one search to the next. PATH_CONTINUES: the next
+// probe is due, of another size.
 enum path_result path_search_answered(
 	struct path_search *s, uint16_t mtu, uint64_t last_seq, uint32_t max_ms, uint64_t now_ms);
 

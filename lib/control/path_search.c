@@ -61,10 +61,10 @@ enum path_result path_search_answered(
 	struct path_search *s, uint16_t mtu, uint64_t last_seq, uint32_t max_ms, uint64_t now_ms)
 {
 	if (mtu >= s->size)
-		return PATH_GOES_ON; // about an earlier probe
-	if (mtu > s->mtu) {          // a link further on may take less
+		return PATH_CONTINUES; // about an earlier probe
+	if (mtu > s->mtu) {            // a link further on may take less
 		path_search_begin(s, mtu, s->spi, last_seq, now_ms);
-		return PATH_GOES_ON;
+		return PATH_CONTINUES;
 	}
 	if (mtu == s->mtu)
 		return end(s, smaller(2 * s->wait_ms, max_ms), now_ms, PATH_KEPT);

@@ -4,15 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect.h"
 #include "event_log.h"
 #include "esp_probe.h"
-#include "gateway.h"
 #include "icmp_echo.h"
-#include "peer.h"
-#include "sa_send.h"
+#include "originate.h"
+#include "peers.h"
 
-#define TUNNELS_AT_ONCE 4096 // that one call looks at; with more, the next one goes on behind them
+// Tunnels that one call of tunnels_tick() checks; with more, the next call continues behind them.
+#define TUNNELS_AT_ONCE 4096
 
 static int compare_out(const void *a, const void *b)
 {
@@ -23,7 +22,7 @@ static int compare_out(const void *a, const void *b)
 	return *p < *q ? -1 : *p > *q;
 }
 
-static struct tunnel *of_policy(const struct tunnels *t, uint32_t policy)
+static struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy)
 {
 	unsigned int from = 0, to = t->n;
 
@@ -41,14 +40,16 @@ static struct tunnel *of_policy(const struct tunnels *t, uint32_t policy)
 }
 
 // Of the policies with one outbound SA the first posts events.
-static void choose(struct tunnels *t, const struct snapshot *s, const struct spd_policy **sorted)
+static void choose_posting(
+	struct tunnels *t, const struct snapshot *s, const struct spd_policy **sorted)
 {
 	for (unsigned int i = 0; i < t->n; i++)
 		sorted[i] = spd_at(s->spd, t->item[i].policy);
 	qsort(sorted, t->n, sizeof(*sorted), compare_out);
 	for (unsigned int i = 0; i < t->n; i++)
 		if (i == 0 || sorted[i]->out != sorted[i - 1]->out)
-			of_policy(t, (uint32_t)(sorted[i] - spd_at(s->spd, 0)))->posts = true;
+			tunnel_of_policy(t, (uint32_t)(sorted[i] - spd_at(s->spd, 0)))->posts =
+				true;
 }
 
 bool tunnels_new(struct tunnels *t, const struct snapshot *s)
@@ -61,7 +62,7 @@ bool tunnels_new(struct tunnels *t, const struct snapshot *s)
 		if (spd_at(s->spd, i)->action == SPD_PROTECT)
 			t->item[t->n++].policy = i;
 	if (t->item != NULL && sorted != NULL)
-		choose(t, s, sorted);
+		choose_posting(t, s, sorted);
 	else
 		tunnels_free(t);
 	free(sorted);
@@ -74,7 +75,7 @@ void tunnels_free(struct tunnels *t)
 	*t = (struct tunnels){0};
 }
 
-// Dummies and probes of the path MTU are answered by nobody.
+// Without dummies and probes of the path MTU, which nobody answers.
 static uint64_t sent_by(const struct sa *sa)
 {
 	uint64_t n = 0;
@@ -93,9 +94,9 @@ static uint64_t received_ms(const struct spd_policy *p)
 	return last;
 }
 
-void tunnels_set(struct gateway *g, struct tunnels *t, const struct snapshot *before)
+void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *before)
 {
-	const struct spd *spd = g->snapshot->spd;
+	const struct spd *spd = c->snapshot->spd;
 
 	for (unsigned int i = 0; i < t->n; i++) {
 		struct tunnel *tunnel = &t->item[i];
@@ -103,9 +104,9 @@ void tunnels_set(struct gateway *g, struct tunnels *t, const struct snapshot *be
 		const struct spd_policy *same =
 			before != NULL ? policy_namesake(before->spd, p, tunnel->policy) : NULL;
 		const struct tunnel *old =
-			same != NULL
-				? of_policy(&g->tunnels, (uint32_t)(same - spd_at(before->spd, 0)))
-				: NULL;
+			same != NULL ? tunnel_of_policy(&c->tunnels,
+					       (uint32_t)(same - spd_at(before->spd, 0)))
+				     : NULL;
 
 		tunnel->sent = sent_by(&p->out->sa);
 		if (old != NULL) {
@@ -114,18 +115,18 @@ void tunnels_set(struct gateway *g, struct tunnels *t, const struct snapshot *be
 			tunnel->probe_ms = old->probe_ms;
 		}
 	}
-	free(g->tunnels.item);
-	g->tunnels = *t;
+	free(c->tunnels.item);
+	c->tunnels = *t;
 }
 
 static const char *peer_format(char buf[IP_ADDR_STRLEN], const struct spd_policy *p)
 {
-	const struct ip_addr peer = collect_peer(&p->out->sa, true).addr;
+	const struct ip_addr peer = peer_endpoint(&p->out->sa, true).addr;
 
 	return ip_addr_is_none(&peer) ? "any" : ip_addr_format(buf, &peer);
 }
 
-static void post(const struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
+static void post_state(const struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
 {
 	const struct event_value tunnel = EVENT_TEXT(p->name), sa = EVENT_TEXT(p->out->sa.name);
 	char peer[IP_ADDR_STRLEN];
@@ -137,17 +138,17 @@ static void post(const struct tunnel *t, const struct spd_policy *p, uint64_t no
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
 }
 
-static bool probe_send(struct gateway *g, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
+static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
-	const struct ip_addr *to = &g->conf->policies[t->policy].probe_addr;
+	const struct ip_addr *to = &c->conf->policies[t->policy].probe_addr;
 	unsigned int family = ip_addr_is_v4(to) ? SOURCE_V4 : SOURCE_V6;
-	const struct ip_addr *from = &g->snapshot->policy_source[t->policy][family];
+	const struct ip_addr *from = &c->snapshot->policy_source[t->policy][family];
 	struct rte_ether_addr mac;
 	struct rte_mbuf *m;
 
-	if (!dad_may_use(g->dad, from) || !sa_send_ready(g, sa, &mac, now_ms))
+	if (!dad_may_use(c->dad, from) || !originate_next_hop(c, sa, &mac, now_ms))
 		return false;
-	m = rte_pktmbuf_alloc(g->pool);
+	m = rte_pktmbuf_alloc(c->pool);
 	if (m == NULL)
 		return false;
 	rte_pktmbuf_append(m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), from, to,
@@ -156,50 +157,50 @@ static bool probe_send(struct gateway *g, struct tunnel *t, struct sa_out *sa, u
 		rte_pktmbuf_free(m);
 		return false;
 	}
-	sa_send(g, sa, m, &mac);
+	originate_by_sa(c, sa, m, &mac);
 	return true;
 }
 
-// Traffic is as good as a probe.
-static void probe(struct gateway *g, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
+// Received traffic makes a probe unnecessary.
+static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
-	const struct conf_policy *c = &g->conf->policies[t->policy];
+	const struct conf_policy *p = &c->conf->policies[t->policy];
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
-	if (ip_addr_is_none(&c->probe_addr) || now_ms - last_ms < c->probe_interval_s * 1000 ||
+	if (ip_addr_is_none(&p->probe_addr) || now_ms - last_ms < p->probe_interval_s * 1000 ||
 		sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
 		return;
-	if (!probe_send(g, t, sa, now_ms))
+	if (!probe_send(c, t, sa, now_ms))
 		return;
 	t->probes++;
 	t->probe_ms = now_ms;
 }
 
-// Three probes without an answer are silence, too.
-static uint32_t patience_ms(const struct conf_policy *c)
+// Long enough for three probes without an answer.
+static uint32_t patience_ms(const struct conf_policy *p)
 {
 	return RTE_MAX(TUNNEL_PATIENCE_MS,
-		ip_addr_is_none(&c->probe_addr) ? 0 : 2000 * c->probe_interval_s);
+		ip_addr_is_none(&p->probe_addr) ? 0 : 2000 * p->probe_interval_s);
 }
 
-static void look(struct gateway *g, struct tunnel *t, uint64_t now_ms)
+static void tunnel_check(struct control *c, struct tunnel *t, uint64_t now_ms)
 {
-	const struct spd_policy *p = spd_at(g->snapshot->spd, t->policy);
+	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
 	enum tunnel_state before = t->life.state;
 	uint64_t sent = sent_by(&p->out->sa);
 
 	tunnel_life_note(&t->life, sent != t->sent, received_ms(p),
-		patience_ms(&g->conf->policies[t->policy]), now_ms);
+		patience_ms(&c->conf->policies[t->policy]), now_ms);
 	t->sent = sent;
 	if (t->life.state != before && t->posts)
-		post(t, p, now_ms);
-	probe(g, t, p->out, now_ms);
+		post_state(t, p, now_ms);
+	probe(c, t, p->out, now_ms);
 }
 
-void tunnels_tick(struct gateway *g, uint64_t now_ms)
+void tunnels_tick(struct control *c, uint64_t now_ms)
 {
-	struct tunnels *t = &g->tunnels;
+	struct tunnels *t = &c->tunnels;
 
 	for (unsigned int i = 0; i < RTE_MIN(t->n, TUNNELS_AT_ONCE); i++)
-		look(g, &t->item[t->next++ % t->n], now_ms);
+		tunnel_check(c, &t->item[t->next++ % t->n], now_ms);
 }

@@ -6,21 +6,20 @@
 #include <sys/random.h>
 
 #include "esp_probe.h"
-#include "gateway.h"
 #include "log.h"
+#include "originate.h"
 #include "retire.h"
-#include "sa_send.h"
 
-static uint16_t link_mtu(const struct gateway *g, const struct sa_path *path)
+static uint16_t link_mtu(const struct control *c, const struct sa_path *path)
 {
-	return g->snapshot->port[path->nexthop->port].mtu;
+	return c->snapshot->port[path->nexthop->port].mtu;
 }
 
 // False if there is no memory.
-static bool resize_one(struct gateway *g, struct sa_out *sa, uint16_t mtu)
+static bool resize_one(struct control *c, struct sa_out *sa, uint16_t mtu)
 {
 	const struct sa_path *path = sa_out_path(sa);
-	uint16_t size = (uint16_t)RTE_MIN(mtu, link_mtu(g, path));
+	uint16_t size = (uint16_t)RTE_MIN(mtu, link_mtu(c, path));
 	struct sa_path *resized;
 
 	if (path->link_mtu == size)
@@ -28,29 +27,29 @@ static bool resize_one(struct gateway *g, struct sa_out *sa, uint16_t mtu)
 	resized = sa_path_resized(&sa->sa, path, size);
 	if (resized == NULL)
 		return false;
-	retire(g, sa_out_path_set(sa, resized));
+	retire(c, sa_out_path_set(sa, resized));
 	return true;
 }
 
-// Gives the SAs to a peer paths of that size, or of their first link's if it is smaller. False if
-// there is no memory for some of them: path_mtu_tick() tries again.
-static bool resize(struct gateway *g, const struct ip_addr *peer, uint16_t mtu)
+// Gives the SAs to a peer paths of that size, or of the MTU of their first link if it is smaller.
+// False if there is no memory for some of them: path_mtu_tick() tries again.
+static bool resize(struct control *c, const struct ip_addr *peer, uint16_t mtu)
 {
-	struct path_mtus *m = &g->path_mtus;
-	struct snapshot *s = g->snapshot;
+	struct path_mtus *m = &c->path_mtus;
+	struct snapshot *s = c->snapshot;
 	bool done = true;
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) &&
 			sa_out_path(s->sa_out[i])->nexthop != NULL)
-			done &= resize_one(g, s->sa_out[i], mtu);
+			done &= resize_one(c, s->sa_out[i], mtu);
 	if (!done && !m->unapplied)
 		log_warn("out of memory to apply path MTUs: retried until there is memory");
 	m->unapplied |= !done;
 	return done;
 }
 
-static struct path_mtu *find(struct path_mtus *m, const struct ip_addr *peer)
+static struct path_mtu *path_mtu_find(const struct path_mtus *m, const struct ip_addr *peer)
 {
 	for (unsigned int i = 0; i < m->n; i++)
 		if (ip_addr_equal(&m->of[i].peer, peer))
@@ -58,7 +57,7 @@ static struct path_mtu *find(struct path_mtus *m, const struct ip_addr *peer)
 	return NULL;
 }
 
-static struct path_mtu *add(struct path_mtus *m, const struct ip_addr *peer)
+static struct path_mtu *path_mtu_add(struct path_mtus *m, const struct ip_addr *peer)
 {
 	if (m->n == m->room) {
 		unsigned int room = 2 * m->room + 8;
@@ -80,9 +79,9 @@ static bool may_probe(const struct sa_out *sa)
 	       sa_out_seq(sa) < atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
 }
 
-static struct sa_out *sa_to(const struct gateway *g, const struct ip_addr *peer)
+static struct sa_out *sa_to(const struct control *c, const struct ip_addr *peer)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = c->snapshot;
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) && may_probe(s->sa_out[i]))
@@ -90,9 +89,9 @@ static struct sa_out *sa_to(const struct gateway *g, const struct ip_addr *peer)
 	return NULL;
 }
 
-static struct sa_out *sa_of(const struct gateway *g, const struct path_mtu *p)
+static struct sa_out *sa_of(const struct control *c, const struct path_mtu *p)
 {
-	const struct snapshot *s = g->snapshot;
+	const struct snapshot *s = c->snapshot;
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (s->sa_out[i]->sa.spi == p->search.spi &&
@@ -104,15 +103,15 @@ static struct sa_out *sa_of(const struct gateway *g, const struct path_mtu *p)
 
 // The SA that sent the packet which the error quotes, or one that may have; NULL if it is of
 // another generation, because it may be gone. The error comes again.
-static const struct sa_out *sa_quoted(const struct gateway *g, const struct event *e)
+static const struct sa_out *sa_quoted(const struct control *c, const struct event *e)
 {
 	const struct sa_out *sa = (const struct sa_out *)e->sa;
 
-	return e->generation == g->snapshot->generation && may_probe(sa) ? sa : NULL;
+	return e->generation == c->snapshot->generation && may_probe(sa) ? sa : NULL;
 }
 
 // At most one line a second.
-static void log_result(const struct gateway *g, const struct path_mtu *p, enum path_result result,
+static void log_result(const struct control *c, const struct path_mtu *p, enum path_result result,
 	const struct event *e, uint64_t now_ms)
 {
 	static uint64_t next_ms;
@@ -124,7 +123,7 @@ static void log_result(const struct gateway *g, const struct path_mtu *p, enum p
 	ip_addr_format(peer, &p->peer);
 	if (result == PATH_CONFIRMED)
 		log_info("path MTU to %s is %u, reported by %s on port \"%s\"", peer, p->search.mtu,
-			ip_addr_format(router, &e->peer), g->conf->ports[e->port].name);
+			ip_addr_format(router, &e->peer), c->conf->ports[e->port].name);
 	else if (result == PATH_RAISED && p->search.mtu == UINT16_MAX)
 		log_info("path MTU to %s is the MTU of the port again", peer);
 	else if (result == PATH_RAISED)
@@ -134,154 +133,155 @@ static void log_result(const struct gateway *g, const struct path_mtu *p, enum p
 }
 
 // Begins a search with packets of the SA.
-static void begin(struct path_mtu *p, const struct sa_out *sa, uint16_t size, uint64_t now_ms)
+static void search_begin(
+	struct path_mtu *p, const struct sa_out *sa, uint16_t size, uint64_t now_ms)
 {
 	path_search_begin(&p->search, size, sa->sa.spi, sa_out_seq(sa), now_ms);
 }
 
 // False: it could not be made.
-static bool probe_send(struct gateway *g, struct path_mtu *p, struct sa_out *sa,
+static bool probe_send(struct control *c, struct path_mtu *p, struct sa_out *sa,
 	const struct rte_ether_addr *mac, uint64_t now_ms)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
 	uint16_t id;
 
 	if (m == NULL)
 		return false;
-	// Who has not seen the probe does not know its identification.
+	// Unpredictable, so that only those on the path know the identification of the probe.
 	if (getrandom(&id, sizeof(id), 0) < 0 || !esp_probe_make(sa, m, p->search.size, id)) {
 		rte_pktmbuf_free(m);
 		return false;
 	}
 	path_search_probed(&p->search, id, rte_pktmbuf_data_len(m), now_ms);
-	sa_send(g, sa, m, mac);
+	originate_by_sa(c, sa, m, mac);
 	return true;
 }
 
 // One probe of the search, if the link address of the next hop is known by now.
-static void probe(struct gateway *g, struct path_mtu *p, struct sa_out *sa, uint64_t now_ms)
+static void probe(struct control *c, struct path_mtu *p, struct sa_out *sa, uint64_t now_ms)
 {
 	struct rte_ether_addr mac;
 
-	if (!sa_send_ready(g, sa, &mac, now_ms) || !probe_send(g, p, sa, &mac, now_ms))
+	if (!originate_next_hop(c, sa, &mac, now_ms) || !probe_send(c, p, sa, &mac, now_ms))
 		p->search.due_ms = now_ms + PATH_ANSWER_MS;
 }
 
-static void conclude(struct gateway *g, struct path_mtu *p, enum path_result result,
+static void conclude(struct control *c, struct path_mtu *p, enum path_result result,
 	const struct event *e, uint64_t now_ms)
 {
-	log_result(g, p, result, e, now_ms);
+	log_result(c, p, result, e, now_ms);
 	if (result == PATH_CONFIRMED || result == PATH_RAISED)
-		resize(g, &p->peer, p->search.mtu);
+		resize(c, &p->peer, p->search.mtu);
 }
 
-static void answered(struct gateway *g, struct path_mtu *p, const struct event *e, uint64_t now_ms)
+static void answered(struct control *c, struct path_mtu *p, const struct event *e, uint64_t now_ms)
 {
-	const struct sa_out *sa = sa_of(g, p);
-	uint32_t age_ms = g->conf->pmtu_age_s * UINT32_C(1000);
+	const struct sa_out *sa = sa_of(c, p);
+	uint32_t age_ms = c->conf->pmtu_age_s * UINT32_C(1000);
 	enum path_result result = path_search_answered(
 		&p->search, e->mtu, sa != NULL ? sa_out_seq(sa) : p->search.above, age_ms, now_ms);
 
-	conclude(g, p, result, e, now_ms);
+	conclude(c, p, result, e, now_ms);
 }
 
-// An error that nothing proves yet: the largest packet that is sent now becomes a probe. For a
-// while after errors that were wrong, those that show no recent number are ignored.
-static void suspect(struct gateway *g, struct path_mtu *p, const struct event *e, uint64_t now_ms)
+// Processes an error that is not confirmed yet: the largest packet that is sent now becomes a
+// probe. For a while after errors that were wrong, those that quote no recent number are ignored.
+static void suspect(struct control *c, struct path_mtu *p, const struct event *e, uint64_t now_ms)
 {
 	const struct sa_out *sa;
 
 	if (p != NULL && (p->search.size != 0 || (p->search.quiet && e->spi == 0) ||
 				 e->mtu >= p->search.mtu))
 		return;
-	sa = sa_quoted(g, e);
+	sa = sa_quoted(c, e);
 	if (sa == NULL || e->mtu >= sa_out_path(sa)->link_mtu)
 		return;
 	if (p == NULL)
-		p = add(&g->path_mtus, &e->addr);
+		p = path_mtu_add(&c->path_mtus, &e->addr);
 	if (p != NULL)
-		begin(p, sa, sa_out_path(sa)->link_mtu, now_ms);
+		search_begin(p, sa, sa_out_path(sa)->link_mtu, now_ms);
 }
 
-uint16_t path_mtu_known(struct gateway *g, const struct ip_addr *peer)
+uint16_t path_mtu_known(const struct control *c, const struct ip_addr *peer)
 {
-	const struct path_mtu *known = find(&g->path_mtus, peer);
+	const struct path_mtu *known = path_mtu_find(&c->path_mtus, peer);
 
 	return known != NULL ? known->search.mtu : UINT16_MAX;
 }
 
-// Something is due. False: there is nothing left to know about the peer.
-static bool go_on(struct gateway *g, struct path_mtu *p, uint64_t now_ms)
+// Takes the step of a search that is due. False: nothing is known about the peer any more.
+static bool search_continue(struct control *c, struct path_mtu *p, uint64_t now_ms)
 {
 	struct path_search *s = &p->search;
-	struct sa_out *sa = s->size != 0 ? sa_of(g, p) : NULL;
+	struct sa_out *sa = s->size != 0 ? sa_of(c, p) : NULL;
 
 	if (s->size == 0 && s->mtu == UINT16_MAX)
 		return false;
 	if (sa == NULL) { // the search begins, or with another SA once more
-		sa = sa_to(g, &p->peer);
+		sa = sa_to(c, &p->peer);
 		if (sa == NULL)
 			return false;
-		begin(p, sa, link_mtu(g, sa_out_path(sa)), now_ms);
+		search_begin(p, sa, link_mtu(c, sa_out_path(sa)), now_ms);
 	}
 	if (s->probes < PATH_PROBES)
-		probe(g, p, sa, now_ms);
+		probe(c, p, sa, now_ms);
 	else
-		conclude(g, p, path_search_unanswered(s, link_mtu(g, sa_out_path(sa)), now_ms),
+		conclude(c, p, path_search_unanswered(s, link_mtu(c, sa_out_path(sa)), now_ms),
 			NULL, now_ms);
 	return true;
 }
 
-void path_mtu_learn(struct gateway *g, const struct event *e, uint64_t now_ms)
+void path_mtu_learn(struct control *c, const struct event *e, uint64_t now_ms)
 {
-	struct path_mtu *p = find(&g->path_mtus, &e->addr);
+	struct path_mtu *p = path_mtu_find(&c->path_mtus, &e->addr);
 	const struct path_quote q = {e->mtu, e->spi, rte_be_to_cpu_32(e->seq),
 		rte_be_to_cpu_16(e->quoted_id), e->quoted_len};
 
 	if (p != NULL && path_search_is_answer(&p->search, &q))
-		answered(g, p, e, now_ms);
+		answered(c, p, e, now_ms);
 	else
-		suspect(g, p, e, now_ms);
-	p = find(&g->path_mtus, &e->addr);
+		suspect(c, p, e, now_ms);
+	p = path_mtu_find(&c->path_mtus, &e->addr);
 	if (p != NULL && now_ms >= p->search.due_ms)
-		go_on(g, p, now_ms);
+		search_continue(c, p, now_ms);
 }
 
-static void tick(struct gateway *g, struct path_mtu *p, uint64_t now_ms)
+static void path_mtu_check(struct control *c, struct path_mtu *p, uint64_t now_ms)
 {
-	struct path_mtus *m = &g->path_mtus;
+	struct path_mtus *m = &c->path_mtus;
 
-	if (go_on(g, p, now_ms))
+	if (search_continue(c, p, now_ms))
 		return;
 	p->search = (struct path_search){.mtu = UINT16_MAX};
-	if (resize(g, &p->peer, UINT16_MAX))
+	if (resize(c, &p->peer, UINT16_MAX))
 		*p = m->of[--m->n];
 }
 
-void path_mtu_tick(struct gateway *g, uint64_t now_ms)
+void path_mtu_tick(struct control *c, uint64_t now_ms)
 {
-	struct path_mtus *m = &g->path_mtus;
+	struct path_mtus *m = &c->path_mtus;
 
 	if (m->unapplied)
-		path_mtus_apply(g);
+		path_mtus_apply(c);
 	for (unsigned int i = m->n; i-- > 0;)
 		if (now_ms >= m->of[i].search.due_ms)
-			tick(g, &m->of[i], now_ms);
+			path_mtu_check(c, &m->of[i], now_ms);
 }
 
-void path_mtus_apply(struct gateway *g)
+void path_mtus_apply(struct control *c)
 {
-	struct path_mtus *m = &g->path_mtus;
+	struct path_mtus *m = &c->path_mtus;
 	bool done = true;
 
-	if (!g->conf->pmtu_learn)
+	if (!c->conf->pmtu_learn)
 		m->n = 0;
 	for (unsigned int i = 0; i < m->n; i++)
-		done &= resize(g, &m->of[i].peer, m->of[i].search.mtu);
+		done &= resize(c, &m->of[i].peer, m->of[i].search.mtu);
 	m->unapplied = !done;
 }
 
-void path_mtus_fini(struct path_mtus *m)
+void path_mtus_free(struct path_mtus *m)
 {
 	free(m->of);
 	*m = (struct path_mtus){0};

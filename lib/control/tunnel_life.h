@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether a tunnel works, as far as its packets show: packets that pass the integrity check come
-// from the peer alone. Without I/O or a clock of its own, so that tests need no gateway. Control
-// thread. Times are in milliseconds and never 0.
+// from the peer alone. Without I/O or a clock of its own. Control thread. Times are in milliseconds
+// and never 0.
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,23 @@ struct tunnel_life {
 	uint64_t unanswered_ms; // first packet since the last that was received; 0: none
 };
 
+struct tunnel {
+	uint32_t policy;   // its number
+	bool posts;        // events: one of the policies with the same outbound SA does
+	uint64_t sent;     // packets, up to the last check
+	uint64_t probes;   // sent
+	uint64_t probe_ms; // when the last was; 0: none was
+	struct tunnel_life life;
+};
+
+struct tunnels {
+	struct tunnel *item; // in order of policies
+	unsigned int n;
+	unsigned int next; // is checked next
+};
+
 // Notes what has happened since the last call: received_ms is when a packet was last received (0:
-// never), sent whether packets were sent. patience_ms: for so long packets are sent without an
-// answer before the tunnel is silent, with gaps that are no longer. Call it every 100 ms or so.
+// never), sent whether packets were sent. The tunnel is silent after packets were sent for
+// patience_ms without an answer, with no gap longer than that. Call it every 100 ms or so.
 void tunnel_life_note(struct tunnel_life *l, bool sent, uint64_t received_ms, uint32_t patience_ms,
 	uint64_t now_ms);

@@ -6,26 +6,26 @@
 #include <stdio.h>
 
 #include "audit.h"
-#include "collect.h"
 #include "log.h"
+#include "peers.h"
 
-#define SUBJECTS 64   // told of at once: so many lines in a second, twice at most
-#define AGAIN_MS 500  // between lines: workers tell once a second each
-#define OVER_MS  2000 // without a line: tell what has followed, or forget
+#define SUBJECTS 64   // at once: as many lines in a second, twice at most
+#define AGAIN_MS 500  // between lines: workers report once a second each
+#define OVER_MS  2000 // without a line: log what has followed, or remove the subject
 
-// An SA and a reason that the log was told of lately.
+// An SA and a reason that were logged lately.
 struct subject {
 	const struct sa *sa; // NULL: no SA
 	enum drop reason;
-	uint64_t at_ms; // of the last line
-	uint64_t told;  // packets dropped up to it
+	uint64_t at_ms;  // of the last line
+	uint64_t logged; // packets dropped up to it
 };
 
 static struct {
 	struct subject subject[SUBJECTS];
 	unsigned int n;
-	unsigned int left_out; // events for which there was no room
-	uint64_t left_out_ms;  // when that was told last
+	unsigned int suppressed; // events for which there was no room
+	uint64_t suppressed_ms;  // when that was logged last
 } audit;
 
 struct line {
@@ -60,13 +60,13 @@ static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
 }
 
 // The policy whose selectors a packet out of the SA has to match.
-static void append_policy(struct line *l, const struct gateway *g, const struct sa *sa)
+static void append_policy(struct line *l, const struct control *c, const struct sa *sa)
 {
 	const struct sa_in *in = (const struct sa_in *)sa; // which begins with it
 	char local[IP_PREFIX_STRLEN], remote[IP_PREFIX_STRLEN];
 
-	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++) {
-		const struct spd_policy *p = spd_at(g->snapshot->spd, i);
+	for (unsigned int i = 0; i < spd_count(c->snapshot->spd); i++) {
+		const struct spd_policy *p = spd_at(c->snapshot->spd, i);
 
 		if (!spd_receives(p, in))
 			continue;
@@ -87,7 +87,7 @@ static void append_packet(struct line *l, const struct event *e)
 // As far as it is known.
 static void append_peer(struct line *l, const char *name, const struct sa *sa, bool out)
 {
-	struct ip_addr peer = collect_peer(sa, out).addr;
+	struct ip_addr peer = peer_endpoint(sa, out).addr;
 
 	if (ip_addr_is_none(&peer))
 		append(l, " %s=any", name);
@@ -96,7 +96,7 @@ static void append_peer(struct line *l, const char *name, const struct sa *sa, b
 }
 
 // An inner packet: the ends of the tunnel are the SA's.
-static void append_inner(struct line *l, const struct gateway *g, const struct event *e)
+static void append_inner(struct line *l, const struct control *c, const struct event *e)
 {
 	bool out = e->reason == DROP_SEQUENCE_END;
 
@@ -111,15 +111,15 @@ static void append_inner(struct line *l, const struct gateway *g, const struct e
 	if (!ip_addr_is_none(&e->addr))
 		append_packet(l, e);
 	if (!out)
-		append_policy(l, g, e->sa);
+		append_policy(l, c, e->sa);
 }
 
-// A packet that policy drops, which no SA is about.
-static void append_clear(struct line *l, const struct gateway *g, const struct event *e)
+// A packet that policy drops, without an SA.
+static void append_clear(struct line *l, const struct control *c, const struct event *e)
 {
 	if (ip_addr_is_none(&e->addr))
 		return;
-	append(l, " port=%s", g->snapshot->port[e->port].name);
+	append(l, " port=%s", c->snapshot->port[e->port].name);
 	append_packet(l, e);
 }
 
@@ -131,15 +131,15 @@ static void append_outer(struct line *l, const struct event *e)
 	append(l, " seq=%" PRIu32, rte_be_to_cpu_32(e->seq));
 }
 
-static void tell(const struct gateway *g, const struct event *e, uint64_t more)
+static void log_event(const struct control *c, const struct event *e, uint64_t more)
 {
 	struct line l;
 
 	line_begin(&l, e->sa, e->reason);
 	if (e->inner && e->sa != NULL)
-		append_inner(&l, g, e);
+		append_inner(&l, c, e);
 	else if (e->inner)
-		append_clear(&l, g, e);
+		append_clear(&l, c, e);
 	else
 		append_outer(&l, e);
 	if (!ip_addr_is_v4(&e->addr) && !ip_addr_is_none(&e->addr))
@@ -148,7 +148,7 @@ static void tell(const struct gateway *g, const struct event *e, uint64_t more)
 	log_warn("%s", l.text);
 }
 
-static void tell_rest(const struct subject *s, uint64_t more)
+static void log_rest(const struct subject *s, uint64_t more)
 {
 	struct line l;
 
@@ -158,28 +158,28 @@ static void tell_rest(const struct subject *s, uint64_t more)
 }
 
 static uint64_t dropped_by(
-	const struct gateway *g, unsigned int worker, const struct sa *sa, enum drop reason)
+	const struct control *c, unsigned int worker, const struct sa *sa, enum drop reason)
 {
 	return sa != NULL ? sa->counters[worker].drops[reason]
-			  : g->loops[worker]->worker->counters.drops[reason];
+			  : c->workers[worker]->counters.drops[reason];
 }
 
-static uint64_t dropped(const struct gateway *g, const struct subject *s)
+static uint64_t dropped(const struct control *c, const struct subject *s)
 {
 	uint64_t n = 0;
 
-	for (unsigned int w = 0; w < g->conf->n_workers; w++)
-		n += dropped_by(g, w, s->sa, s->reason);
+	for (unsigned int w = 0; w < c->conf->n_workers; w++)
+		n += dropped_by(c, w, s->sa, s->reason);
 	return n;
 }
 
-// Up to and with the packet that a worker tells of.
-static uint64_t dropped_at(const struct gateway *g, const struct subject *s, const struct event *e)
+// Up to and with the packet of the event.
+static uint64_t dropped_at(const struct control *c, const struct subject *s, const struct event *e)
 {
-	return dropped(g, s) - (dropped_by(g, e->worker, s->sa, s->reason) - e->count);
+	return dropped(c, s) - (dropped_by(c, e->worker, s->sa, s->reason) - e->count);
 }
 
-static struct subject *find(const struct event *e)
+static struct subject *subject_find(const struct event *e)
 {
 	for (unsigned int i = 0; i < audit.n; i++)
 		if (audit.subject[i].sa == e->sa && audit.subject[i].reason == e->reason)
@@ -187,7 +187,7 @@ static struct subject *find(const struct event *e)
 	return NULL;
 }
 
-static void forget(struct subject *s)
+static void subject_remove(struct subject *s)
 {
 	*s = audit.subject[--audit.n];
 }
@@ -204,75 +204,75 @@ static bool has_sa(const struct snapshot *s, const struct sa *sa)
 }
 
 // SAs of other generations may be gone.
-static bool is_there(const struct gateway *g, uint32_t generation)
+static bool is_there(const struct control *c, uint32_t generation)
 {
-	return generation == g->snapshot->generation ||
-	       (g->retired != NULL && generation == g->retired->generation);
+	return generation == c->snapshot->generation ||
+	       (c->retired != NULL && generation == c->retired->generation);
 }
 
-void audit_event(const struct gateway *g, const struct event *e, uint64_t now_ms)
+void audit_event(const struct control *c, const struct event *e, uint64_t now_ms)
 {
 	struct subject *s;
 	uint64_t at;
 
-	if (!is_there(g, e->generation))
+	if (!is_there(c, e->generation))
 		return;
-	s = find(e);
+	s = subject_find(e);
 	if (s == NULL && audit.n == SUBJECTS) {
-		audit.left_out++;
+		audit.suppressed++;
 		return;
 	}
 	if (s == NULL) {
 		s = &audit.subject[audit.n++];
 		*s = (struct subject){.sa = e->sa, .reason = e->reason};
-		s->told = dropped_at(g, s, e) - 1;
+		s->logged = dropped_at(c, s, e) - 1;
 	} else if (now_ms - s->at_ms < AGAIN_MS) {
 		return;
 	}
-	at = RTE_MAX(dropped_at(g, s, e), s->told + 1);
-	tell(g, e, at - s->told - 1);
-	s->told = at;
+	at = RTE_MAX(dropped_at(c, s, e), s->logged + 1);
+	log_event(c, e, at - s->logged - 1);
+	s->logged = at;
 	s->at_ms = now_ms;
 }
 
-void audit_tick(const struct gateway *g, uint64_t now_ms)
+void audit_tick(const struct control *c, uint64_t now_ms)
 {
 	for (unsigned int i = 0; i < audit.n;) {
 		struct subject *s = &audit.subject[i];
-		uint64_t n = dropped(g, s);
+		uint64_t n = dropped(c, s);
 
 		if (now_ms - s->at_ms < OVER_MS) {
 			i++;
-		} else if (n > s->told) {
-			tell_rest(s, n - s->told);
-			s->told = n;
+		} else if (n > s->logged) {
+			log_rest(s, n - s->logged);
+			s->logged = n;
 			s->at_ms = now_ms;
 			i++;
 		} else {
-			forget(s);
+			subject_remove(s);
 		}
 	}
-	if (audit.left_out > 0 && now_ms - audit.left_out_ms >= 1000) {
+	if (audit.suppressed > 0 && now_ms - audit.suppressed_ms >= 1000) {
 		log_warn("audit: %u events suppressed, more than %d SAs and reasons at once",
-			audit.left_out, SUBJECTS);
-		audit.left_out = 0;
-		audit.left_out_ms = now_ms;
+			audit.suppressed, SUBJECTS);
+		audit.suppressed = 0;
+		audit.suppressed_ms = now_ms;
 	}
 }
 
-void audit_retire(const struct gateway *g)
+void audit_retire(const struct control *c)
 {
 	for (unsigned int i = 0; i < audit.n;) {
 		struct subject *s = &audit.subject[i];
-		uint64_t n = dropped(g, s);
+		uint64_t n = dropped(c, s);
 
-		if ((s->sa == NULL || has_sa(g->snapshot, s->sa)) &&
-			audit_wants(g->snapshot->audit, s->reason)) {
+		if ((s->sa == NULL || has_sa(c->snapshot, s->sa)) &&
+			audit_wants(c->snapshot->audit, s->reason)) {
 			i++;
 			continue;
 		}
-		if (n > s->told)
-			tell_rest(s, n - s->told);
-		forget(s);
+		if (n > s->logged)
+			log_rest(s, n - s->logged);
+		subject_remove(s);
 	}
 }

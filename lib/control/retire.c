@@ -9,19 +9,19 @@ struct retired {
 	uint64_t token; // of the QSBR
 };
 
-void retire(struct gateway *g, void *memory)
+void retire(struct control *c, void *memory)
 {
 	struct retired *r = memory != NULL ? malloc(sizeof(*r)) : NULL;
 
 	if (memory == NULL)
 		return;
 	if (r == NULL) {
-		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
+		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
 		free(memory);
 		return;
 	}
-	*r = (struct retired){g->retired_memory, memory, rte_rcu_qsbr_start(g->qsbr)};
-	g->retired_memory = r;
+	*r = (struct retired){c->retired_memory, memory, rte_rcu_qsbr_start(c->qsbr)};
+	c->retired_memory = r;
 }
 
 static void free_list(struct retired *r)
@@ -35,19 +35,19 @@ static void free_list(struct retired *r)
 	}
 }
 
-void retire_tick(struct gateway *g)
+void retire_tick(struct control *c)
 {
-	struct retired **at = &g->retired_memory;
+	struct retired **at = &c->retired_memory;
 
-	// What is older than one that can go can go as well.
-	while (*at != NULL && rte_rcu_qsbr_check(g->qsbr, (*at)->token, false) == 0)
+	// All that is older than one that can be freed can be freed as well.
+	while (*at != NULL && rte_rcu_qsbr_check(c->qsbr, (*at)->token, false) == 0)
 		at = &(*at)->next;
 	free_list(*at);
 	*at = NULL;
 }
 
-void retire_all(struct gateway *g)
+void retire_all(struct control *c)
 {
-	free_list(g->retired_memory);
-	g->retired_memory = NULL;
+	free_list(c->retired_memory);
+	c->retired_memory = NULL;
 }

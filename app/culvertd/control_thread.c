@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control_thread.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include <rte_launch.h>
+
+#include "configure.h"
+#include "events.h"
+#include "iface.h"
+#include "log.h"
+#include "metrics.h"
+#include "notify.h"
+#include "request.h"
+#include "wall_clock.h"
+
+#define TICK_MS 100
+#define WAIT    (&(struct timespec){.tv_nsec = 1000000})
+
+// Worker 0 has a TX queue on every port.
+static bool io_send(void *arg, struct rte_mbuf *m)
+{
+	const struct gateway *g = arg;
+
+	return loop_send(g->loops[0], m);
+}
+
+static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n)
+{
+	struct gateway *g = arg;
+
+	port_listen(&g->ports[port], group, n);
+}
+
+// Drivers of packet sockets do not know the link of their interface: the kernel does.
+static bool io_has_link(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+	const struct port *p = &g->ports[port];
+	struct rte_eth_link link = {0};
+
+	if (conf_device_is_attached(p->conf->device))
+		return iface_has_link(p->conf->device);
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+const struct control_io control_thread_io = {io_send, io_listen, io_has_link};
+
+static void wanted_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+}
+
+void control_thread_block_signals(void)
+{
+	sigset_t set;
+
+	wanted_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+// With the gateway's lock.
+static void tick(struct gateway *g, uint64_t now_ms)
+{
+	health_tick(&g->health, now_ms);
+	events_tick(&g->control, now_ms);
+	reserve_tick(g->reserve, g->control.snapshot, now_ms);
+	tracing_tick(&g->tracing, &g->control, now_ms);
+	wall_clock_tick(now_ms);
+}
+
+void control_thread_run(struct gateway *g)
+{
+	struct control *c = &g->control;
+	uint64_t next_tick = 0;
+	sigset_t set;
+	int sig;
+
+	wanted_signals(&set);
+	events_start(c);
+	do {
+		bool over = configure_over(c);
+		uint64_t now;
+
+		pthread_mutex_lock(&g->lock);
+		now = gateway_now_ms(); // no earlier than what other threads have noted
+		events_drain(c, now);
+		reserve_collect(g->reserve, c->snapshot, now);
+		if (now >= next_tick) {
+			tick(g, now);
+			next_tick = now + TICK_MS;
+		}
+		if (over)
+			configure_retire(c);
+		pthread_mutex_unlock(&g->lock);
+		sig = sigtimedwait(&set, NULL, WAIT);
+		requests_tick(sig == SIGHUP, now);
+		metrics_tick(now);
+		flow_table_fill(c->flows);
+	} while (sig < 0 || sig == SIGHUP);
+	notify_stopping();
+	listener_leave(c->listener);
+	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+static void enter_phase(struct gateway *g, enum loop_phase phase)
+{
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		atomic_store_explicit(&g->loops[i]->phase, phase, memory_order_release);
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		while (atomic_load_explicit(&g->loops[i]->reached, memory_order_acquire) != phase)
+			nanosleep(WAIT, NULL);
+}
+
+void control_thread_stop_workers(struct gateway *g)
+{
+	// While they drain, a worker may still hand frames to one that has none left: twice.
+	enter_phase(g, LOOP_DRAIN);
+	enter_phase(g, LOOP_STOP);
+	rte_eal_mp_wait_lcore();
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		loop_stop(g->loops[i]);
+}

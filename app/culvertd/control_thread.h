@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control thread: everything that is due again and again, signals, and in the end an orderly
+// stop.
+#pragma once
+
+#include "gateway.h"
+
+// What the control thread does by ports; the argument is struct gateway.
+extern const struct control_io control_thread_io;
+
+// Blocks the signals that control_thread_run() waits for, before any other thread is made. Ignores
+// SIGPIPE: drivers write to sockets of processes that may be gone, virtio-user to its vhost.
+void control_thread_block_signals(void);
+
+// Runs until SIGTERM or SIGINT; on SIGHUP it reads the configuration again.
+void control_thread_run(struct gateway *g);
+
+// Stops the workers: packets in flight are sent or counted.
+void control_thread_stop_workers(struct gateway *g);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "load.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "configure.h"
+#include "log.h"
+#include "stack_wipe.h"
+
+// The configuration that is loaded.
+static struct {
+	pthread_t thread;
+	load_make *make;
+	FILE *errors;  // NULL: nothing is loaded
+	bool new_keys; // the operator declares unknown keys new
+	struct conf *conf;
+	struct snapshot *snapshot; // NULL: it was refused
+	atomic_bool ready;         // set by the thread when conf and snapshot are
+} load;
+
+static void warn_unkept(const struct gateway *g, const struct snapshot *s)
+{
+	for (unsigned int i = 0; g->reserve == NULL && i < s->n_sa_out; i++)
+		if (cipher_alg_counts(s->sa_out[i]->sa.cipher)) {
+			log_warn("state_dir is \"none\": every start begins with sequence number 1 "
+				 "and repeats nonces; never start twice with the same keys");
+			return;
+		}
+}
+
+int load_first(struct gateway *g)
+{
+	struct conf *conf = g->control.conf;
+	char why[256];
+	struct snapshot *s = configure_build(&g->control, conf, why, sizeof(why));
+
+	if (s == NULL) {
+		log_error("cannot apply the configuration: %s", why);
+		return -EIO;
+	}
+	if (reserve_open(&g->reserve, conf) < 0 ||
+		reserve_keys_check(g->reserve, conf, false, stderr) < 0 ||
+		reserve_begin(g->reserve, s) < 0) {
+		build_snapshot_free(s);
+		return -EIO;
+	}
+	warn_unkept(g, s);
+	return configure_start(&g->control, s);
+}
+
+static void *discard(void *conf)
+{
+	conf_free(conf);
+	return NULL;
+}
+
+// With many SAs that takes longer than neighbours can wait, too.
+static void discard_aside(struct conf *conf)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, discard, conf) == 0)
+		pthread_detach(thread);
+	else
+		conf_free(conf);
+}
+
+static void *load_run(void *arg)
+{
+	const struct control *c = arg;
+	char why[256];
+
+	load.conf = load.make(c->conf, load.errors);
+	if (load.conf != NULL)
+		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
+	if (load.conf != NULL && load.snapshot == NULL)
+		fprintf(load.errors, "cannot apply the configuration: %s\n", why);
+	stack_wipe(); // the C library keeps the stack for the next thread
+	atomic_store_explicit(&load.ready, true, memory_order_release);
+	return NULL;
+}
+
+int load_begin(struct gateway *g, load_make *make, bool new_keys, FILE *errors)
+{
+	load.make = make;
+	load.new_keys = new_keys;
+	load.errors = errors;
+	load.conf = NULL;
+	load.snapshot = NULL;
+	atomic_store_explicit(&load.ready, false, memory_order_relaxed);
+	if (pthread_create(&load.thread, NULL, load_run, &g->control) != 0) {
+		fputs("out of memory for the thread that loads the configuration\n", errors);
+		load.errors = NULL;
+		return -EAGAIN;
+	}
+	pthread_setname_np(load.thread, "culvert-load");
+	return 0;
+}
+
+static int replace(struct gateway *g)
+{
+	struct conf *old = g->control.conf;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
+	for (unsigned int i = 0; i < load.conf->n_ports && rc == 0; i++)
+		g->ports[i].conf = &load.conf->ports[i];
+	pthread_mutex_unlock(&g->lock);
+	if (rc < 0)
+		return rc;
+	discard_aside(old);
+	configure_warn(load.snapshot);
+	return 0;
+}
+
+static int apply(struct gateway *g)
+{
+	int rc;
+
+	if (load.snapshot == NULL)
+		return -EINVAL;
+	if (reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0)
+		return -EINVAL;
+	rc = reserve_begin(g->reserve, load.snapshot);
+	if (rc == -ENOMEM)
+		fputs("out of memory for the sequence numbers of new SAs\n", load.errors);
+	else if (rc < 0)
+		fputs("cannot reserve sequence numbers for new SAs, see the log\n", load.errors);
+	if (rc < 0)
+		return -EINVAL;
+	if (replace(g) < 0) {
+		fputs("out of memory for the paths of SAs\n", load.errors);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void load_discard(void)
+{
+	build_snapshot_free(load.snapshot);
+	conf_free(load.conf);
+}
+
+int load_finish(struct gateway *g)
+{
+	int rc;
+
+	if (!atomic_load_explicit(&load.ready, memory_order_acquire))
+		return -EINPROGRESS;
+	pthread_join(load.thread, NULL);
+	rc = apply(g);
+	if (rc < 0)
+		load_discard();
+	load.errors = NULL;
+	return rc;
+}
+
+void load_stop(void)
+{
+	if (load.errors == NULL)
+		return;
+	pthread_join(load.thread, NULL);
+	load_discard();
+}

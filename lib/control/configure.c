@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "configure.h"
+
+#include <errno.h>
+
+#include "address.h"
+#include "audit_log.h"
+#include "build_flow.h"
+#include "ipv6.h"
+#include "log.h"
+#include "path_mtu.h"
+#include "peers.h"
+#include "tunnel.h"
+
+struct snapshot *configure_build(
+	const struct control *c, const struct conf *conf, char *why, size_t size)
+{
+	return build_snapshot(conf, c->ports, c->snapshot, why, size);
+}
+
+// RFC 8200 5: every host may send IPv6 packets of that size. They take two ESP packets.
+void configure_warn(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		bool v6 = p->family != IP_V4 && acl_prefix_speaks(&p->local, IP_V6) &&
+			  acl_prefix_speaks(&p->remote, IP_V6) &&
+			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
+
+		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
+
+		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU)
+			log_warn("policy \"%s\": inner MTU %u of SA \"%s\" is below IPv6's %u: "
+				 "ESP packets are fragmented, raise mtu of port \"%s\"",
+				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
+				s->port[path->nexthop->port].name);
+	}
+}
+
+static int neighbours_set(struct control *c, const struct conf *conf)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < conf->n_neighbours && rc == 0; i++) {
+		const struct conf_neighbour *n = &conf->neighbours[i];
+
+		rc = neigh_set_static(c->neigh, (uint16_t)n->port, &n->addr, &n->mac);
+	}
+	return rc;
+}
+
+// Those that are not set again are confirmed when they are used.
+static void neighbours_unset(struct control *c, const struct conf *conf, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < conf->n_neighbours; i++)
+		neigh_unset_static(c->neigh, (uint16_t)conf->neighbours[i].port,
+			&conf->neighbours[i].addr, now_ms);
+}
+
+int configure_start(struct control *c, struct snapshot *s)
+{
+	struct tunnels tunnels;
+
+	build_commit(s, c->conf); // makes no paths, so it cannot fail
+	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	configure_warn(s);
+	if (neighbours_set(c, c->conf) < 0) {
+		log_error("out of memory for neighbours: raise memory.size");
+		return -ENOMEM;
+	}
+	if (!tunnels_new(&tunnels, s)) {
+		log_error("out of memory for the state of tunnels");
+		return -ENOMEM;
+	}
+	tunnels_set(c, &tunnels, NULL);
+	return 0;
+}
+
+// Applies the settings of objects that outlive a snapshot.
+static void settings_apply(struct control *c, const struct conf *conf)
+{
+	const struct flow_config flows = build_flow_config(conf);
+
+	flow_table_configure(c->flows, &flows);
+	neigh_reachable_set(c->neigh, conf->neighbour_reachable_s);
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		worker_limits_set(
+			c->workers[i], conf->icmp_errors_per_second, conf->icmp_echoes_per_second);
+}
+
+static void publish(struct control *c, struct conf *conf, struct snapshot *s,
+	struct tunnels *tunnels, uint64_t now_ms)
+{
+	address_apply(c, s);
+	c->retired = c->snapshot;
+	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
+	settings_apply(c, conf);
+	neighbours_unset(c, c->conf, now_ms);
+	neighbours_set(c, conf); // conf_load() has counted them
+	c->conf = conf;
+	peers_follow(c, c->retired);
+	tunnels_set(c, tunnels, c->retired);
+	path_mtus_apply(c);
+}
+
+// Nothing fails after something was changed.
+int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms)
+{
+	struct tunnels tunnels;
+
+	if (!tunnels_new(&tunnels, s))
+		return -ENOMEM;
+	if (build_commit(s, conf) < 0) {
+		tunnels_free(&tunnels);
+		return -ENOMEM;
+	}
+	publish(c, conf, s, &tunnels, now_ms);
+	return 0;
+}
+
+bool configure_over(const struct control *c)
+{
+	return c->retired != NULL && rte_rcu_qsbr_check(c->qsbr, c->retired_token, false) == 1;
+}
+
+void configure_retire(struct control *c)
+{
+	audit_retire(c);
+	build_retire(c->snapshot, c->retired);
+	c->retired = NULL;
+}
+
+void configure_stop(struct control *c)
+{
+	if (c->retired != NULL)
+		build_retire(c->snapshot, c->retired);
+	build_snapshot_free(c->snapshot);
+	tunnels_free(&c->tunnels);
+}

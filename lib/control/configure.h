@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Applies configurations: the first one, and others in its place while workers run. One that is
+// refused changes nothing; a published one applies to every packet received afterwards. Control
+// thread, if nothing else is said.
+#pragma once
+
+#include "control.h"
+
+// Builds the snapshot that a configuration describes; c->snapshot does not notice. NULL after
+// writing the reason to why (size octets). Any thread, while nothing is applied or retired.
+struct snapshot *configure_build(
+	const struct control *c, const struct conf *conf, char *why, size_t size);
+
+// Publishes the first snapshot, which is that of c->conf, before workers run. Failures are logged.
+// Returns 0 or -ENOMEM; c owns the snapshot in any case.
+int configure_start(struct control *c, struct snapshot *s);
+
+// Publishes the snapshot of a configuration in the place of the one that runs. Only while nothing
+// is retired, with the gateway's lock. Returns 0: c owns both, and the configuration before is the
+// caller's. Or -ENOMEM: nothing has changed.
+int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms);
+
+// Warns of tunnels that cannot carry the packets that every host may send.
+void configure_warn(const struct snapshot *s);
+
+// Whether there is a retired snapshot that no worker can see any more. Call it before the events of
+// workers are drained: what they have posted about it is among these.
+bool configure_over(const struct control *c);
+
+// Frees the retired snapshot, once configure_over() and the events are handled. With the gateway's
+// lock.
+void configure_retire(struct control *c);
+
+// Frees what is left when workers have ended; not the configuration.
+void configure_stop(struct control *c);

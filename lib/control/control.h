@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of the control thread, which decides everything but what happens to a single packet:
+// next hops, own addresses, peers, path MTUs, lifetimes, tunnels, the audit log. Nothing in this
+// library opens a port or a socket or starts a thread: the daemon lends it what it needs of those
+// as struct control_io, and tests run it in process. Lines are written by log.h of lib/base.
+//
+// Set up before workers run. After that the control thread alone writes, with the gateway's lock
+// where other threads read.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+
+#include "build.h"
+#include "conf.h"
+#include "dad.h"
+#include "listener.h"
+#include "neigh.h"
+#include "path_search.h"
+#include "snapshot.h"
+#include "tunnel_life.h"
+#include "worker.h"
+
+// What the daemon does for the control thread. arg is that of struct control.
+struct control_io {
+	// Sends a frame by m->port, and takes it. False: it cannot, and the frame is the caller's.
+	bool (*send)(void *arg, struct rte_mbuf *m);
+	// Makes a port receive the frames of these multicast groups.
+	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
+	bool (*has_link)(void *arg, uint16_t port);
+};
+
+struct control_link {
+	bool up;
+	uint32_t changes;
+};
+
+struct control {
+	const struct control_io *io;
+	void *io_arg;
+	struct rte_mempool *pool; // for the packets of this thread
+	struct counters counters; // of these packets
+	// Thread i is worker i, and the last one is the reader of flows.
+	struct rte_rcu_qsbr *qsbr;
+	struct worker *workers[CONF_WORKERS_MAX];
+	struct retired *retired_memory; // see retire.h
+
+	struct conf *conf;
+	struct build_port ports[PORTS_MAX]; // by index of conf->ports, as all about ports
+	struct snapshot *_Atomic snapshot;  // what workers see
+	// What they saw before, and the token of the QSBR that says when it can be freed. NULL:
+	// there is none.
+	struct snapshot *retired;
+	uint64_t retired_token;
+
+	struct control_link links[PORTS_MAX];
+	uint64_t links_next_ms; // when they are checked next
+	struct neigh_table *neigh;
+	struct dad *dad;           // own IPv6 addresses
+	struct listener *listener; // multicast groups
+	struct flow_table *flows;
+	uint64_t conflict_next_ms; // when an address conflict may be logged next
+	uint64_t rule_second;      // of the last line about a rule,
+	unsigned int rule_lines;   // and how many there were in it
+	struct path_mtus path_mtus;
+	struct tunnels tunnels;   // of the snapshot
+	unsigned int expiry_next; // SA whose lifetime is checked next
+	bool moves_pending;       // of SAs, see struct sa_out
+	bool udp_ends_moved;      // peers have moved since they were indexed
+	unsigned int peer_next;   // SA whose keepalive is checked next
+};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The links of ports: checked once a second, changes posted and acted upon. Control thread.
+#pragma once
+
+#include "control.h"
+
+// Checks all links for the first time, and posts those that are down.
+void links_start(struct control *c);
+
+// Forgets the neighbours of a link that has gone down. When a link has come up, announces the own
+// addresses, those of IPv6 after they have been checked again. Call every 100 ms or so, with the
+// gateway's lock.
+void links_tick(struct control *c, uint64_t now_ms);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "originate.h"
+
+#include "arp.h"
+#include "nd.h"
+
+static void send_frame(struct control *c, struct rte_mbuf *m, uint16_t port)
+{
+	m->port = port;
+	c->counters.originated++;
+	if (c->io->send(c->io_arg, m))
+		return;
+	c->counters.drops[DROP_RING_FULL]++;
+	rte_pktmbuf_free(m);
+}
+
+void originate_packet(
+	struct control *c, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *to)
+{
+	bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
+	struct rte_ether_hdr *eth =
+		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
+
+	eth->dst_addr = *to;
+	eth->src_addr = c->ports[port].mac;
+	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+	send_frame(c, m, port);
+}
+
+static void send_arp(struct control *c, uint16_t port, rte_be32_t sender, rte_be32_t target,
+	const struct rte_ether_addr *to)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
+
+	if (m == NULL)
+		return;
+	arp_request_build((uint8_t *)rte_pktmbuf_append(m, ARP_FRAME_LEN), &c->ports[port].mac,
+		sender, target, to);
+	send_frame(c, m, port);
+}
+
+// sender none (::): detects duplicates of target.
+static void send_nd(struct control *c, uint16_t port, const struct ip_addr *sender,
+	const struct ip_addr *target, const struct rte_ether_addr *to)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
+
+	if (m == NULL)
+		return;
+	rte_pktmbuf_append(m, nd_solicitation_build(rte_pktmbuf_mtod(m, uint8_t *),
+				      &c->ports[port].mac, sender, target, to));
+	send_frame(c, m, port);
+}
+
+// The own address to solicit addr from: on its network, or for IPv6 any (RFC 4861 7.2.2) that is
+// assigned (RFC 4862 5.4). NULL if there is none.
+static const struct ip_addr *sender_for(
+	const struct control *c, uint16_t port, const struct ip_addr *addr)
+{
+	const struct conf_port *p = &c->conf->ports[port];
+	const struct ip_addr *other = NULL;
+
+	for (unsigned int i = 0; i < p->n_addrs; i++) {
+		const struct ip_addr *own = &p->addrs[i].addr;
+
+		if (ip_addr_family(own) != ip_addr_family(addr) ||
+			dad_state(c->dad, port, own) != DAD_ASSIGNED)
+			continue;
+		if (ip_prefix_contains(&p->addrs[i].net, addr))
+			return own;
+		if (!ip_addr_is_v4(own))
+			other = own;
+	}
+	return other;
+}
+
+void originate_solicitation(
+	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+{
+	struct control *c = arg;
+	const struct ip_addr *sender = sender_for(c, port, addr);
+
+	if (sender == NULL)
+		return;
+	if (ip_addr_is_v4(addr))
+		send_arp(c, port, ip_addr_v4(sender), ip_addr_v4(addr), to);
+	else
+		send_nd(c, port, sender, addr, to);
+}
+
+void originate_dad_solicitation(void *arg, uint16_t port, const struct ip_addr *addr)
+{
+	const struct ip_addr none = {0};
+
+	send_nd(arg, port, &none, addr, NULL);
+}
+
+// RFC 4861 7.2.6
+void originate_announcement(struct control *c, uint16_t port, const struct ip_addr *addr)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
+
+	if (m == NULL)
+		return;
+	rte_pktmbuf_append(m,
+		nd_announcement_build(rte_pktmbuf_mtod(m, uint8_t *), &c->ports[port].mac, addr));
+	send_frame(c, m, port);
+}
+
+// RFC 5227 2.3, RFC 4861 7.2.6
+void originate_announcements(struct control *c, uint16_t port)
+{
+	const struct snapshot_port *p = &c->snapshot->port[port];
+
+	for (unsigned int i = 0; i < p->n_addrs; i++) {
+		const struct ip_addr *own = &p->addrs[i];
+
+		if (ip_addr_is_v4(own))
+			send_arp(c, port, ip_addr_v4(own), ip_addr_v4(own), NULL);
+		else if (dad_state(c->dad, port, own) == DAD_ASSIGNED)
+			originate_announcement(c, port, own);
+	}
+}
+
+bool originate_next_hop(
+	struct control *c, const struct sa_out *sa, struct rte_ether_addr *mac, uint64_t now_ms)
+{
+	static struct neigh_hints hints;
+	const struct nexthop *nh = sa_out_path(sa)->nexthop;
+	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
+	uint32_t sought = neigh_seek(c->neigh, &hints, nh->port, next);
+
+	if (neigh_ask(c->neigh, &hints, sought, nh->port, next, mac) == NEIGH_KNOWN)
+		return true;
+	neigh_resolve(c->neigh, nh->port, next, now_ms);
+	return false;
+}
+
+void originate_by_sa(struct control *c, const struct sa_out *sa, struct rte_mbuf *m,
+	const struct rte_ether_addr *mac)
+{
+	originate_packet(c, m, sa_out_path(sa)->nexthop->port, mac);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "esp_out.h"
+#include "event_log.h"
+#include "log.h"
+#include "originate.h"
+#include "path_mtu.h"
+#include "retire.h"
+
+// A peer moves at most once in this time: two senders of authenticated packets do not make it jump.
+#define MOVE_MS 1000
+
+static bool is_same_endpoint(const struct sa_peer *a, const struct sa_peer *b)
+{
+	return a->port == b->port && ip_addr_equal(&a->addr, &b->addr);
+}
+
+const char *endpoint_format(char buf[ENDPOINT_STRLEN], const struct ip_addr *addr, rte_be16_t port)
+{
+	char text[IP_ADDR_STRLEN];
+
+	if (ip_addr_is_none(addr))
+		return "any";
+	snprintf(buf, ENDPOINT_STRLEN, ip_addr_is_v4(addr) ? "%s:%u" : "[%s]:%u",
+		ip_addr_format(text, addr), rte_be_to_cpu_16(port));
+	return buf;
+}
+
+struct sa_peer peer_endpoint(const struct sa *sa, bool out)
+{
+	const struct sa_peer *endpoint;
+
+	if (out)
+		return ((const struct sa_out *)sa)->peer;
+	endpoint = sa_in_heard((const struct sa_in *)sa);
+	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->remote};
+}
+
+// False if there is no memory.
+static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
+{
+	const struct snapshot *s = c->snapshot;
+	const struct nexthop *nh = route_find(s->routes, &peer->addr);
+	char from[ENDPOINT_STRLEN], to[ENDPOINT_STRLEN];
+	struct sa_path *path;
+	uint16_t mtu;
+
+	if (is_same_endpoint(&sa->peer, peer))
+		return true;
+	// In transport mode the address is that of the packets, which a policy has matched.
+	if (sa->sa.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
+		return true;
+	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
+		event_post(PEER_NOT_FOLLOWED, EVENT_TEXT(sa->sa.name),
+			EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
+			EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
+		return true;
+	}
+	mtu = (uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(c, &peer->addr));
+	path = sa_path_new(&sa->sa, peer, nh, mtu);
+	if (path == NULL)
+		return false;
+	event_post(PEER_MOVED, EVENT_TEXT(sa->sa.name),
+		EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
+		EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
+	sa->peer = *peer;
+	retire(c, sa_out_path_set(sa, path));
+	c->udp_ends_moved = true;
+	return true;
+}
+
+// The same; without memory peers_tick() tries again.
+static bool sa_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
+{
+	bool done = try_move(c, sa, peer);
+
+	sa->pending = done ? (struct sa_peer){0} : *peer;
+	if (!done && !c->moves_pending)
+		log_warn("out of memory to follow peers that moved: retried until there is memory");
+	c->moves_pending |= !done;
+	return done;
+}
+
+// Lets the outbound SAs of the policies of an inbound one follow its peer. False if there is no
+// memory.
+static bool follow(struct control *c, const struct sa_in *sa, const struct sa_peer *peer)
+{
+	const struct snapshot *s = c->snapshot;
+	bool done = true;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+
+		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->follow)
+			done &= sa_move(c, p->out, peer);
+	}
+	return done;
+}
+
+static bool endpoint_note(
+	struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
+{
+	struct sa_peer *heard = malloc(sizeof(*heard));
+
+	if (heard == NULL)
+		return false;
+	*heard = *peer;
+	retire(c, sa_in_heard_set(sa, heard, now_ms));
+	return true;
+}
+
+// During a rekey packets of several SAs are received. All of them note the new endpoint: a replayed
+// packet of an old SA must not divert the answers from a peer that uses a new one.
+static void endpoint_share(struct control *c, const struct sa_peer *peer, uint64_t now_ms)
+{
+	const struct snapshot *s = c->snapshot;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+
+		if (p->action != SPD_PROTECT || !p->out->follow ||
+			!is_same_endpoint(&p->out->peer, peer))
+			continue;
+		for (unsigned int k = 0; k < p->n_in; k++) {
+			const struct sa_peer *heard = sa_in_heard(p->in[k]);
+
+			if (heard != NULL && !is_same_endpoint(heard, peer))
+				endpoint_note(c, p->in[k], peer, now_ms);
+		}
+	}
+}
+
+// Of the inbound SAs of a policy, the one whose endpoint was learnt last.
+static const struct sa_in *newest(const struct spd_policy *p)
+{
+	const struct sa_in *found = NULL;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		if (sa_in_heard(p->in[i]) != NULL &&
+			(found == NULL || p->in[i]->heard_ms > found->heard_ms))
+			found = p->in[i];
+	return found;
+}
+
+const struct spd_policy *policy_namesake(
+	const struct spd *other, const struct spd_policy *p, unsigned int i)
+{
+	unsigned int n = spd_count(other);
+
+	for (unsigned int k = 0; k < n; k++) {
+		const struct spd_policy *q = spd_at(other, (i + k) % n);
+
+		if (q->name_hash == p->name_hash && strcmp(q->name, p->name) == 0)
+			return q;
+	}
+	return NULL;
+}
+
+static bool is_configured_endpoint(const struct sa_out *sa)
+{
+	const struct sa_peer asked = sa_peer_asked(&sa->sa.asked);
+
+	return is_same_endpoint(&sa->peer, &asked);
+}
+
+static bool is_configured_alike(const struct sa_out *a, const struct sa_out *b)
+{
+	const struct sa_peer x = sa_peer_asked(&a->sa.asked), y = sa_peer_asked(&b->sa.asked);
+
+	return is_same_endpoint(&x, &y) && a->sa.udp_port == b->sa.udp_port &&
+	       ip_addr_equal(&a->sa.local, &b->sa.local);
+}
+
+// The endpoint that the SA before it had learnt, if all SAs of the policy are new: it is the same
+// peer if it is configured alike, as with IKE, whose new SAs start at the endpoint of the old ones
+// (RFC 7296 2.23). The first authenticated packet corrects it. NULL: nothing was learnt.
+static const struct sa_peer *inherited(const struct spd_policy *p, const struct spd_policy *before)
+{
+	if (before == NULL || before->action != SPD_PROTECT || !before->out->follow ||
+		!is_configured_endpoint(p->out) || !is_configured_alike(p->out, before->out))
+		return NULL;
+	return ip_addr_is_none(&before->out->pending.addr) ? &before->out->peer
+							   : &before->out->pending;
+}
+
+void peers_follow(struct control *c, const struct snapshot *before)
+{
+	const struct snapshot *s = c->snapshot;
+
+	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
+		const struct spd_policy *p = spd_at(s->spd, i);
+		const struct sa_peer *peer;
+		const struct sa_in *in;
+
+		if (p->action != SPD_PROTECT || !p->out->follow)
+			continue;
+		in = newest(p);
+		peer = in != NULL ? sa_in_heard(in)
+				  : inherited(p, policy_namesake(before->spd, p, i));
+		if (peer != NULL)
+			sa_move(c, p->out, peer);
+	}
+}
+
+void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
+{
+	struct sa_in *sa = sad_find(c->snapshot->sad, e->spi);
+	const struct sa_peer *before = sa != NULL ? sa_in_heard(sa) : NULL;
+	const struct sa_peer peer = {e->addr, e->addr_port};
+
+	if (sa == NULL || sa->sa.udp_port == 0)
+		return;
+	if (before != NULL && (is_same_endpoint(before, &peer) || now_ms < sa->heard_ms + MOVE_MS))
+		return;
+	// Without memory the endpoint stays unknown, and the next packet posts it again.
+	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))
+		endpoint_share(c, &peer, now_ms);
+}
+
+// False if the next hop's link address is still being resolved.
+static bool keepalive_send(struct control *c, const struct sa_out *sa, uint64_t now_ms)
+{
+	struct rte_ether_addr mac;
+	struct rte_mbuf *m;
+
+	if (!originate_next_hop(c, sa, &mac, now_ms))
+		return false;
+	m = rte_pktmbuf_alloc(c->pool);
+	if (m == NULL)
+		return false;
+	esp_out_keepalive(m, sa_out_path(sa));
+	originate_by_sa(c, sa, m, &mac);
+	c->counters.keepalives_out++;
+	return true;
+}
+
+// RFC 3948 4: only if nothing has been sent for that time.
+static void keep_alive(struct control *c, struct sa_out *sa, uint64_t now_ms)
+{
+	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
+
+	if (sa->keepalive_ms == 0 || sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
+		return;
+	if (seq != sa->sent_seq) {
+		sa->sent_seq = seq;
+		sa->sent_ms = now_ms;
+	} else if (now_ms >= sa->sent_ms + sa->keepalive_ms && keepalive_send(c, sa, now_ms)) {
+		sa->sent_ms = now_ms;
+	}
+}
+
+// Until then ICMP errors about packets to the new endpoint are ignored.
+static void reindex(struct control *c)
+{
+	struct snapshot *s = c->snapshot;
+	struct sa_udp_index *index = sa_udp_index_new(s->n_sa_out);
+
+	if (index == NULL)
+		return;
+	sa_udp_index_fill(index, s->sa_out, s->n_sa_out);
+	retire(c, atomic_exchange_explicit(&s->sa_out_by_udp, index, memory_order_release));
+	c->udp_ends_moved = false;
+}
+
+// The moves of SAs that had no memory before.
+static void move_pending(struct control *c)
+{
+	const struct snapshot *s = c->snapshot;
+	bool done = true;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+		const struct sa_peer peer = s->sa_out[i]->pending;
+
+		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->follow)
+			done &= sa_move(c, s->sa_out[i], &peer);
+	}
+	c->moves_pending = !done;
+}
+
+void peers_tick(struct control *c, uint64_t now_ms)
+{
+	const struct snapshot *s = c->snapshot;
+
+	if (c->moves_pending)
+		move_pending(c);
+	if (c->udp_ends_moved)
+		reindex(c);
+	for (unsigned int i = 0; i < RTE_MIN(s->n_sa_out, PEERS_AT_ONCE); i++)
+		keep_alive(c, s->sa_out[c->peer_next++ % s->n_sa_out], now_ms);
+}

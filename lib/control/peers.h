@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers of ESP in UDP (RFC 3948): follows those that move, because the mapping of a NAT has
+// changed, and keeps mappings open. Control thread.
+#pragma once
+
+#include "control.h"
+
+// SAs that one call of peers_tick() checks; with more, the next call continues behind them.
+#define PEERS_AT_ONCE 4096
+
+#define ENDPOINT_STRLEN (IP_ADDR_STRLEN + 8)
+
+// Writes "192.0.2.1:80", "[2001:db8::1]:80", or "any" if there is no address. Returns buf or that.
+const char *endpoint_format(char buf[ENDPOINT_STRLEN], const struct ip_addr *addr, rte_be16_t port);
+
+// The endpoint of the peer of an SA, as far as it is known: an inbound one's is where packets come
+// from. With the gateway's lock any thread.
+struct sa_peer peer_endpoint(const struct sa *sa, bool out);
+
+// An authenticated packet has come from another endpoint than those before (EVENT_PEER_HEARD).
+void peer_moved(struct control *c, const struct event *e, uint64_t now_ms);
+
+// After a reload: new SAs follow peers whose endpoint is known from SAs that are still there, or
+// from those of the same policy in the snapshot before.
+void peers_follow(struct control *c, const struct snapshot *before);
+
+// The policy of another snapshot that has the name of p, which is number i of this one and mostly
+// of that; NULL if there is none.
+const struct spd_policy *policy_namesake(
+	const struct spd *other, const struct spd_policy *p, unsigned int i);
+
+// Sends NAT-keepalives where nothing else was sent, and lets SAs follow that could not before for
+// want of memory. Call it every 100 ms.
+void peers_tick(struct control *c, uint64_t now_ms);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tunnels: policies that protect, with their SAs. Checks what the SAs have counted, and posts
+// an event when the state of a tunnel changes (tunnel_life.h). State stays with the name of the
+// policy, whatever its SAs. If the configuration asks for probes, pings an address behind the peer
+// (RFC 792, RFC 4443 4) while nothing is received. Control thread; telemetry reads, with the
+// gateway's lock.
+#pragma once
+
+#include "control.h"
+
+// The tunnels of a snapshot, about which nothing is known yet. False if there is no memory.
+bool tunnels_new(struct tunnels *t, const struct snapshot *s);
+
+void tunnels_free(struct tunnels *t);
+
+// Takes the tunnels of c->snapshot, which continue the state of those of the snapshot before; NULL:
+// there was none.
+void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *before);
+
+// Call it every 100 ms, after expiry_tick(), with the gateway's lock.
+void tunnels_tick(struct control *c, uint64_t now_ms);
