@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings as data: where each may stand, what it may be, where it goes. A new setting is a
-// line in conf_schema*.c and one in docs/configuration.md. Private to lib/conf and its test.
+// The settings as data: where each may stand, what it may be, where it goes. They stand in
+// conf_option.def. Private to lib/conf and its test.
 #pragma once
 
 #include <stddef.h>
@@ -41,15 +41,17 @@ struct conf_option {
 	const struct conf_type *type;     // of a value or the elements of an array
 	const struct conf_schema *schema; // of a group or the elements of a list
 	bool required;
-	bool restart;      // a change is for the next start, not for a reload
-	unsigned int only; // of an SA: the CONF_ONLY_* that it has to be; 0: any
-	const char *def;   // default, as in the file; NULL: none. Of an array: its one element.
-	uint32_t min, max; // of an integer; no range if both are 0
+	bool restart;       // a change is for the next start, not for a reload
+	unsigned int only;  // of an SA: the CONF_ONLY_* that it has to be; 0: any
+	const char *def;    // default, as in the file; NULL: none. Of an array: its one element.
+	const char *absent; // what applies where it is not set, if that does not say it all
+	uint32_t min, max;  // of an integer; no range if both are 0
 	const char *const
 		*choices;          // of conf_type_choice and conf_type_engine; NULL behind the last
 	unsigned int n_min, n_max; // elements of an array or list
 	size_t offset, size;       // the field; of an array: its first element
 	size_t count_offset;       // unsigned int: the number of elements
+	const char *help;          // for docs/configuration.md
 };
 
 struct conf_schema {
@@ -64,10 +66,9 @@ struct conf_schema {
 // Where the value of an option goes.
 #define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
-extern const struct conf_schema conf_schema;       // of the config file
-extern const struct conf_schema conf_schema_flows; // of its group flows
-extern const struct conf_schema conf_schema_sa;    // of an element of its list sas
-extern const struct conf_schema conf_key_schema;   // of a key file
+extern const struct conf_schema conf_schema;     // of the config file
+extern const struct conf_schema conf_schema_sa;  // of an element of its list sas
+extern const struct conf_schema conf_key_schema; // of a key file
 
 // conf_type.c, conf_type_net.c, conf_type_number.c
 extern const struct conf_type conf_type_bool;

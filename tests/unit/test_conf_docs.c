@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/configuration.md says what the schema says.
+// The tables of docs/configuration.md say what the schema says. With --write they are written anew:
+// rows keep their order, new ones are added at the end of their table.
 #include "conf_dir.h"
 #include "conf_schema.h"
 #include "test.h"
 
 #define DOCS SOURCE_DIR "/docs/configuration.md"
+#define HEAD "| Setting | Value | Default | Change | Meaning |\n|---|---|---|---|---|\n"
 
 // The end of what starts at p: before the next mark, or the end of the text.
 static const char *until(const char *p, const char *mark)
@@ -14,91 +16,214 @@ static const char *until(const char *p, const char *mark)
 	return end != NULL ? end : p + strlen(p);
 }
 
-// Copies the n-th column of a table's row, counted from 1.
-static void column(char *out, size_t size, const char *row, unsigned int n)
+// A text of messages, with code as Markdown has it.
+static void put_text(FILE *out, const char *text, const char *end)
 {
-	const char *end;
-
-	for (unsigned int i = 0; i < n; i++)
-		row = strchr(row, '|') + 1;
-	end = strchr(row, '|');
-	assert_non_null(end);
-	assert_in_range(end - row, 1, size - 1);
-	snprintf(out, size, "%.*s", (int)(end - row), row);
+	for (; text < end; text++)
+		putc(*text == '"' ? '`' : *text, out);
 }
 
-static void must_say(const char *name, const char *text, const char *word)
+// "`a`, `b` or `c`"
+static void put_words(FILE *out, const struct conf_option *o)
 {
-	if (strstr(text, word) == NULL)
-		fail_msg("%s: %s: \"%s\" does not say %s", DOCS, name, text, word);
+	const char *word;
+
+	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
+		fprintf(out, "%s`%s`",
+			i == 0                            ? ""
+			: o->type->word(o, i + 1) == NULL ? " or "
+							  : ", ",
+			word);
 }
 
-static void must_say_number(const char *name, const char *text, unsigned int n)
+static const char *without_article(const char *text)
 {
-	char word[16];
-
-	snprintf(word, sizeof(word), "%u", n);
-	must_say(name, text, word);
+	return text + (strncmp(text, "an ", 3) == 0 ? 3 : strncmp(text, "a ", 2) == 0 ? 2 : 0);
 }
 
-static void check_option(const char *docs, const char *heading, const struct conf_option *o)
+static void put_value(FILE *out, const struct conf_option *o)
 {
-	char mark[128], value[512], def[128];
-	const char *section, *row;
+	const char *text = o->type->allowed;
+	bool only_words = strcmp(text, "one of") == 0 && o->shape == CONF_VALUE;
 
-	snprintf(mark, sizeof(mark), "\n## %s\n", heading);
-	section = strstr(docs, mark);
-	if (section == NULL)
-		fail_msg("%s: no section \"%s\"", DOCS, heading);
-	snprintf(mark, sizeof(mark), "\n| `%s` |", o->name);
-	row = strstr(section, mark);
-	if (row == NULL || row > until(section + 1, "\n## "))
-		fail_msg("%s: no row \"%s\" in section \"%s\"", DOCS, o->name, heading);
-	column(value, sizeof(value), row, 2);
-	column(def, sizeof(def), row, 3);
-	if (o->max > 0) {
-		must_say_number(o->name, value, o->min);
-		must_say_number(o->name, value, o->max);
-	}
-	if (o->n_max > 0 && o->shape == CONF_ARRAY)
-		must_say_number(o->name, value, o->n_max);
-	for (unsigned int i = 0; o->choices != NULL && o->choices[i] != NULL; i++)
-		must_say(o->name, value, o->choices[i]);
-	for (unsigned int i = 0; o->type == &conf_type_proto && o->type->word(o, i) != NULL; i++)
-		must_say(o->name, value, o->type->word(o, i));
+	if (o->shape == CONF_VALUE)
+		text = without_article(text);
+	if (o->type == &conf_type_bool)
+		text = "`true` or `false`";
+	if (!only_words)
+		put_text(out, text, until(text, o->max > 0 ? " such as" : "\n"));
+	if (o->type->word != NULL && !only_words)
+		putc(' ', out);
+	if (o->type->word != NULL)
+		put_words(out, o);
+	else if (o->max > 0)
+		fprintf(out, " from %u to %u", o->min, o->max);
+}
+
+static void put_shape(FILE *out, const struct conf_option *o)
+{
+	if (o->shape == CONF_GROUP)
+		fputs("group", out);
+	else if (o->shape == CONF_LIST)
+		fprintf(out, "list of %u to %u groups", o->n_min, o->n_max);
+	else if (o->shape == CONF_ARRAY)
+		fprintf(out, "array of %u to %u, each ", o->n_min, o->n_max);
+	if (o->type != NULL)
+		put_value(out, o);
+}
+
+static void put_default(FILE *out, const struct conf_option *o)
+{
 	if (o->required)
-		must_say(o->name, def, "required");
-	if (o->def != NULL) {
-		snprintf(mark, sizeof(mark), " `%s` ", o->def);
-		must_say(o->name, def, mark);
+		fputs("required", out);
+	if (o->def != NULL)
+		fprintf(out, "`%s`", o->def);
+	if (o->absent != NULL)
+		fprintf(out, "%s%s", o->def != NULL ? "; " : "", o->absent);
+}
+
+static bool needs_restart(const struct conf_option *o)
+{
+	bool restart = o->restart;
+
+	for (const struct conf_option *in = o->schema != NULL ? o->schema->options : NULL;
+		in != NULL && in->name != NULL; in++)
+		restart |= in->restart;
+	return restart;
+}
+
+static void put_only(FILE *out, unsigned int only)
+{
+	static const char *const texts[] = {[0] = "",
+		[CONF_ONLY_IN] = " For direction `in` only.",
+		[CONF_ONLY_OUT] = " For direction `out` only.",
+		[CONF_ONLY_TUNNEL] = " For mode `tunnel` only.",
+		[CONF_ONLY_OUT | CONF_ONLY_TUNNEL] =
+			" For direction `out` and mode `tunnel` only."};
+
+	assert_in_range(only, 0, sizeof(texts) / sizeof(texts[0]) - 1);
+	fputs(texts[only], out);
+}
+
+// Groups have no changes of their own, lists those of their elements.
+static const char *change_of(const struct conf_option *o)
+{
+	if (o->shape == CONF_GROUP)
+		return "";
+	return needs_restart(o) ? "restart" : "reload";
+}
+
+static void put_row(FILE *out, const struct conf_option *o)
+{
+	fprintf(out, "| `%s` | ", o->name);
+	put_shape(out, o);
+	fputs(" | ", out);
+	put_default(out, o);
+	fprintf(out, " | %s | %s", change_of(o), o->help);
+	put_only(out, o->only);
+	fputs(" |\n", out);
+}
+
+// The option of a row of the table; NULL if there is none.
+static const struct conf_option *option_of(const struct conf_schema *schema, const char *row)
+{
+	char name[64] = "";
+
+	sscanf(row, "| `%63[a-z_]` |", name);
+	return conf_schema_find(schema, name);
+}
+
+static void put_table(FILE *out, const struct conf_schema *schema, const char *old)
+{
+	const char *end = until(old, "\n\n") + 1;
+
+	if (schema->options->help == NULL) {
+		fprintf(out, "%.*s", (int)(end - old), old);
+		return;
+	}
+	fputs(HEAD, out);
+	for (const char *row = old; row < end; row = until(row, "\n") + 1)
+		if (option_of(schema, row) != NULL)
+			put_row(out, option_of(schema, row));
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		char mark[64];
+
+		snprintf(mark, sizeof(mark), "\n| `%s` |", o->name);
+		if (until(old, mark) >= end)
+			put_row(out, o);
 	}
 }
 
-static void check_schema(const char *docs, const char *heading, const struct conf_schema *schema)
+// The schema of the section with that heading, "sas.tfc"; NULL if it is about something else.
+static const struct conf_schema *schema_of(const char *heading)
 {
-	bool top = schema == &conf_schema;
-	char name[128];
+	const struct conf_schema *schema = &conf_schema;
+	char path[64], *rest = path, *name;
 
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		check_option(docs, heading, o);
-		snprintf(name, sizeof(name), "%.60s%s%.60s", top ? "" : heading, top ? "" : ".",
-			o->name);
-		if (o->schema != NULL)
-			check_schema(docs, name, o->schema);
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(heading, "\n"), heading);
+	if (strcmp(path, "Top level") == 0)
+		return &conf_schema;
+	if (strcmp(path, "Key files") == 0)
+		return &conf_key_schema;
+	while (schema != NULL && (name = strsep(&rest, ".")) != NULL) {
+		const struct conf_option *o = conf_schema_find(schema, name);
+
+		schema = o != NULL ? o->schema : NULL;
 	}
+	return schema;
+}
+
+// The page as it should be, to be freed. *n: the tables that it has.
+static char *page_new(const char *docs, unsigned int *n)
+{
+	const struct conf_schema *schema = NULL;
+	char *page;
+	size_t len;
+	FILE *out = open_memstream(&page, &len);
+
+	*n = 0;
+	for (const char *line = docs; *line != '\0'; line = until(line, "\n") + 1) {
+		if (strncmp(line, "## ", 3) == 0)
+			schema = schema_of(line + 3);
+		if (schema == NULL || strncmp(line, "| Setting |", 11) != 0) {
+			fprintf(out, "%.*s\n", (int)(until(line, "\n") - line), line);
+			continue;
+		}
+		put_table(out, schema, line);
+		line = until(line, "\n\n");
+		schema = NULL;
+		++*n;
+	}
+	fclose(out);
+	return page;
+}
+
+// Of all groups and lists.
+static unsigned int count_schemas(const struct conf_schema *schema)
+{
+	unsigned int n = 1;
+
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+		if (o->schema != NULL)
+			n += count_schemas(o->schema);
+	return n;
 }
 
 static void test_documentation(void **state)
 {
 	char *docs = conf_dir_read(DOCS);
+	unsigned int n;
+	char *page = page_new(docs, &n);
 
 	(void)state;
-	check_schema(docs, "Top level", &conf_schema);
-	check_schema(docs, "Key files", &conf_key_schema);
+	assert_int_equal(n, count_schemas(&conf_schema) + count_schemas(&conf_key_schema));
+	if (strcmp(docs, page) != 0)
+		fail_msg("%s differs from lib/conf: build/tests/unit/test_conf_docs --write", DOCS);
 	for (const struct cipher_alg *a = cipher_algs; a->name != NULL; a++)
-		must_say("cipher", docs, a->name);
+		assert_non_null(strstr(until(docs, "\n### Algorithms"), a->name));
 	for (const struct auth_alg *a = auth_algs; a->name != NULL; a++)
-		must_say("auth", docs, a->name);
+		assert_non_null(strstr(until(docs, "\n### Algorithms"), a->name));
+	free(page);
 	free(docs);
 }
 
@@ -119,12 +244,27 @@ static void test_documented_example(void **state)
 	free(docs);
 }
 
-int main(void)
+static int docs_write(void)
+{
+	unsigned int n;
+	char *docs = conf_dir_read(DOCS), *page = page_new(docs, &n);
+	FILE *out = fopen(DOCS, "w");
+
+	if (out == NULL || fputs(page, out) < 0 || fclose(out) != 0)
+		return 1;
+	free(page);
+	free(docs);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_documentation),
 		cmocka_unit_test(test_documented_example),
 	};
 
+	if (argc == 2 && strcmp(argv[1], "--write") == 0)
+		return docs_write();
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
 }
