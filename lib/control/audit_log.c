@@ -9,24 +9,8 @@
 #include "log.h"
 #include "peers.h"
 
-#define SUBJECTS 64   // at once: as many lines in a second, twice at most
 #define AGAIN_MS 500  // between lines: workers report once a second each
 #define OVER_MS  2000 // without a line: log what has followed, or remove the subject
-
-// An SA and a reason that were logged lately.
-struct subject {
-	const struct sa *sa; // NULL: no SA
-	enum drop reason;
-	uint64_t at_ms;  // of the last line
-	uint64_t logged; // packets dropped up to it
-};
-
-static struct {
-	struct subject subject[SUBJECTS];
-	unsigned int n;
-	unsigned int suppressed; // events for which there was no room
-	uint64_t suppressed_ms;  // when that was logged last
-} audit;
 
 struct line {
 	size_t len;
@@ -148,7 +132,7 @@ static void log_event(const struct control *c, const struct event *e, uint64_t m
 	log_warn("%s", l.text);
 }
 
-static void log_rest(const struct subject *s, uint64_t more)
+static void log_rest(const struct audit_subject *s, uint64_t more)
 {
 	struct line l;
 
@@ -164,7 +148,7 @@ static uint64_t dropped_by(
 			  : c->workers[worker]->counters.drops[reason];
 }
 
-static uint64_t dropped(const struct control *c, const struct subject *s)
+static uint64_t dropped(const struct control *c, const struct audit_subject *s)
 {
 	uint64_t n = 0;
 
@@ -174,22 +158,23 @@ static uint64_t dropped(const struct control *c, const struct subject *s)
 }
 
 // Up to and with the packet of the event.
-static uint64_t dropped_at(const struct control *c, const struct subject *s, const struct event *e)
+static uint64_t dropped_at(
+	const struct control *c, const struct audit_subject *s, const struct event *e)
 {
 	return dropped(c, s) - (dropped_by(c, e->worker, s->sa, s->reason) - e->count);
 }
 
-static struct subject *subject_find(const struct event *e)
+static struct audit_subject *subject_find(struct control *c, const struct event *e)
 {
-	for (unsigned int i = 0; i < audit.n; i++)
-		if (audit.subject[i].sa == e->sa && audit.subject[i].reason == e->reason)
-			return &audit.subject[i];
+	for (unsigned int i = 0; i < c->audit.n; i++)
+		if (c->audit.subject[i].sa == e->sa && c->audit.subject[i].reason == e->reason)
+			return &c->audit.subject[i];
 	return NULL;
 }
 
-static void subject_remove(struct subject *s)
+static void subject_remove(struct control *c, struct audit_subject *s)
 {
-	*s = audit.subject[--audit.n];
+	*s = c->audit.subject[--c->audit.n];
 }
 
 static bool has_sa(const struct snapshot *s, const struct sa *sa)
@@ -210,21 +195,21 @@ static bool is_there(const struct control *c, uint32_t generation)
 	       (c->retired != NULL && generation == c->retired->generation);
 }
 
-void audit_event(const struct control *c, const struct event *e, uint64_t now_ms)
+void audit_event(struct control *c, const struct event *e, uint64_t now_ms)
 {
-	struct subject *s;
+	struct audit_subject *s;
 	uint64_t at;
 
 	if (!is_there(c, e->generation))
 		return;
-	s = subject_find(e);
-	if (s == NULL && audit.n == SUBJECTS) {
-		audit.suppressed++;
+	s = subject_find(c, e);
+	if (s == NULL && c->audit.n == AUDIT_SUBJECTS) {
+		c->audit.suppressed++;
 		return;
 	}
 	if (s == NULL) {
-		s = &audit.subject[audit.n++];
-		*s = (struct subject){.sa = e->sa, .reason = e->reason};
+		s = &c->audit.subject[c->audit.n++];
+		*s = (struct audit_subject){.sa = e->sa, .reason = e->reason};
 		s->logged = dropped_at(c, s, e) - 1;
 	} else if (now_ms - s->at_ms < AGAIN_MS) {
 		return;
@@ -235,10 +220,10 @@ void audit_event(const struct control *c, const struct event *e, uint64_t now_ms
 	s->at_ms = now_ms;
 }
 
-void audit_tick(const struct control *c, uint64_t now_ms)
+void audit_tick(struct control *c, uint64_t now_ms)
 {
-	for (unsigned int i = 0; i < audit.n;) {
-		struct subject *s = &audit.subject[i];
+	for (unsigned int i = 0; i < c->audit.n;) {
+		struct audit_subject *s = &c->audit.subject[i];
 		uint64_t n = dropped(c, s);
 
 		if (now_ms - s->at_ms < OVER_MS) {
@@ -249,21 +234,21 @@ void audit_tick(const struct control *c, uint64_t now_ms)
 			s->at_ms = now_ms;
 			i++;
 		} else {
-			subject_remove(s);
+			subject_remove(c, s);
 		}
 	}
-	if (audit.suppressed > 0 && now_ms - audit.suppressed_ms >= 1000) {
+	if (c->audit.suppressed > 0 && now_ms - c->audit.suppressed_ms >= 1000) {
 		log_warn("audit: %u events suppressed, more than %d SAs and reasons at once",
-			audit.suppressed, SUBJECTS);
-		audit.suppressed = 0;
-		audit.suppressed_ms = now_ms;
+			c->audit.suppressed, AUDIT_SUBJECTS);
+		c->audit.suppressed = 0;
+		c->audit.suppressed_ms = now_ms;
 	}
 }
 
-void audit_retire(const struct control *c)
+void audit_retire(struct control *c)
 {
-	for (unsigned int i = 0; i < audit.n;) {
-		struct subject *s = &audit.subject[i];
+	for (unsigned int i = 0; i < c->audit.n;) {
+		struct audit_subject *s = &c->audit.subject[i];
 		uint64_t n = dropped(c, s);
 
 		if ((s->sa == NULL || has_sa(c->snapshot, s->sa)) &&
@@ -273,6 +258,6 @@ void audit_retire(const struct control *c)
 		}
 		if (n > s->logged)
 			log_rest(s, n - s->logged);
-		subject_remove(s);
+		subject_remove(c, s);
 	}
 }

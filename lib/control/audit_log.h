@@ -8,11 +8,11 @@
 #include "control.h"
 
 // Processes an EVENT_AUDIT. Events about SAs that may be freed are ignored.
-void audit_event(const struct control *c, const struct event *e, uint64_t now_ms);
+void audit_event(struct control *c, const struct event *e, uint64_t now_ms);
 
 // Logs how many packets followed the last line. Call it every 100 ms.
-void audit_tick(const struct control *c, uint64_t now_ms);
+void audit_tick(struct control *c, uint64_t now_ms);
 
 // Logs the rest about what is not audited any more: SAs that only c->retired has, and what the
 // setting excludes now. Call it before that is freed, when no worker can see it.
-void audit_retire(const struct control *c);
+void audit_retire(struct control *c);

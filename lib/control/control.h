@@ -38,6 +38,23 @@ struct control_link {
 	uint32_t changes;
 };
 
+// An SA and a reason that were logged lately; see audit_log.h.
+struct audit_subject {
+	const struct sa *sa; // NULL: no SA
+	enum drop reason;
+	uint64_t at_ms;  // of the last line
+	uint64_t logged; // packets dropped up to it
+};
+
+#define AUDIT_SUBJECTS 64 // at once: as many lines in a second, twice at most
+
+struct audit_state {
+	struct audit_subject subject[AUDIT_SUBJECTS];
+	unsigned int n;
+	unsigned int suppressed; // events for which there was no room
+	uint64_t suppressed_ms;  // when that was logged last
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -65,6 +82,7 @@ struct control {
 	uint64_t conflict_next_ms; // when an address conflict may be logged next
 	uint64_t rule_second;      // of the last line about a rule,
 	unsigned int rule_lines;   // and how many there were in it
+	struct audit_state audit;
 	struct path_mtus path_mtus;
 	struct tunnels tunnels;   // of the snapshot
 	unsigned int expiry_next; // SA whose lifetime is checked next

@@ -111,15 +111,14 @@ static const struct sa_out *sa_quoted(const struct control *c, const struct even
 }
 
 // At most one line a second.
-static void log_result(const struct control *c, const struct path_mtu *p, enum path_result result,
+static void log_result(struct control *c, const struct path_mtu *p, enum path_result result,
 	const struct event *e, uint64_t now_ms)
 {
-	static uint64_t next_ms;
 	char peer[IP_ADDR_STRLEN], router[IP_ADDR_STRLEN];
 
-	if (now_ms < next_ms)
+	if (now_ms < c->path_mtus.log_next_ms)
 		return;
-	next_ms = now_ms + 1000;
+	c->path_mtus.log_next_ms = now_ms + 1000;
 	ip_addr_format(peer, &p->peer);
 	if (result == PATH_CONFIRMED)
 		log_info("path MTU to %s is %u, reported by %s on port \"%s\"", peer, p->search.mtu,

@@ -44,7 +44,8 @@ struct path_mtu {
 struct path_mtus {
 	struct path_mtu *of;
 	unsigned int n, room;
-	bool unapplied; // by some SA, for want of memory
+	bool unapplied;       // by some SA, for want of memory
+	uint64_t log_next_ms; // when a result may be logged next
 };
 
 struct path_quote {

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "desk.h"
+
+#include "address.h"
+#include "build_flow.h"
+#include "configure.h"
+#include "event_log.h"
+#include "events.h"
+#include "hash_key.h"
+#include "links.h"
+#include "log.h"
+#include "originate.h"
+#include "path_mtu.h"
+#include "retire.h"
+
+static const char form[] =
+	"flows = { max = 1024; }; pmtu = { learn = true; };\n"
+	"ports = (\n"
+	"  { name = \"lan\"; device = \"net_null0\";\n"
+	"    addresses = [ \"10.1.0.1/24\", \"2001:db8:1::1/64\" ]; },\n"
+	"  { name = \"wan\"; device = \"net_null1\";\n"
+	"    addresses = [ \"192.0.2.1/24\", \"2001:db8:f::1/64\" ]; } );\n"
+	"routes = (\n"
+	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
+	"  { to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; },\n"
+	"  { to = \"2001:db8:2::/64\"; via = \"2001:db8:f::2\"; } );\n"
+	"neighbours = (\n"
+	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:02:01\"; },\n"
+	"  { address = \"2001:db8:f::2\"; mac = \"02:00:00:00:02:03\"; },\n"
+	"  { address = \"192.0.2.254\"; mac = \"02:00:00:00:02:02\"; } );\n"
+	"sas = (\n"
+	"  { name = \"out-6\"; direction = \"out\"; spi = \"0x1001\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"2001:db8:f::1\"; remote = \"2001:db8:f::2\";\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a1\"; },\n"
+	"  { name = \"in-6\"; direction = \"in\"; spi = \"0x1002\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"2001:db8:f::1\"; remote = \"2001:db8:f::2\";\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a2\"; },\n"
+	"  { name = \"out-4\"; direction = \"out\"; spi = \"0x1003\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"192.0.2.1\"; remote = \"192.0.2.2\"; %s\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\"; },\n"
+	"  { name = \"in-4\"; direction = \"in\"; spi = \"0x1004\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"192.0.2.1\"; remote = \"192.0.2.2\";\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a4\"; },\n"
+	"  { name = \"out-nat\"; direction = \"out\"; spi = \"0x1005\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"192.0.2.1\"; remote = \"any\"; udp = { keepalive = 5; follow = true; };\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a5\"; },\n"
+	"  { name = \"in-nat\"; direction = \"in\"; spi = \"0x1006\"; cipher = \"aes-128-gcm\";\n"
+	"    local = \"192.0.2.1\"; remote = \"any\"; udp = { };\n"
+	"    cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a6\"; } );\n"
+	"policies = (\n"
+	"  { name = \"six\"; local = \"2001:db8:1::/64\"; remote = \"2001:db8:2::/64\";\n"
+	"    action = \"protect\"; out = \"out-6\"; in = \"in-6\";\n"
+	"    probe = { address = \"2001:db8:2::1\"; interval = 5; }; },\n"
+	"  { name = \"four\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";\n"
+	"    action = \"protect\"; out = \"out-4\"; in = \"in-4\"; },\n"
+	"  { name = \"nat\"; local = \"10.1.0.0/24\"; remote = \"10.3.0.0/24\";\n"
+	"    action = \"protect\"; out = \"out-nat\"; in = \"in-nat\"; } );\n"
+	"%s\n";
+
+struct control desk;
+uint64_t desk_now;
+bool desk_link[2];
+struct frame desk_sent[64];
+unsigned int desk_n_sent;
+
+static struct rte_rcu_qsbr *qsbr;
+static uint64_t event_position;
+static char lines[16384];
+
+void __wrap_log_line(enum log_level level, const char *fmt, ...);
+
+void __wrap_log_line(enum log_level level, const char *fmt, ...)
+{
+	size_t len = strlen(lines);
+	va_list ap;
+
+	(void)level;
+	va_start(ap, fmt);
+	vsnprintf(lines + len, sizeof(lines) - len, fmt, ap);
+	va_end(ap);
+	strncat(lines, "\n", sizeof(lines) - strlen(lines) - 1);
+}
+
+static bool io_send(void *arg, struct rte_mbuf *m)
+{
+	struct frame *f = &desk_sent[desk_n_sent++];
+
+	assert_ptr_equal(arg, &desk);
+	assert_in_range(desk_n_sent, 1, COUNT_OF(desk_sent));
+	*f = (struct frame){.port = m->port, .len = m->data_len};
+	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n)
+{
+	(void)arg, (void)port, (void)group;
+	assert_in_range(n, 1, LISTENER_GROUPS_MAX);
+}
+
+static bool io_has_link(void *arg, uint16_t port)
+{
+	(void)arg;
+	return desk_link[port];
+}
+
+static const struct control_io io = {io_send, io_listen, io_has_link};
+
+struct conf *desk_conf(const char *more, const char *sa)
+{
+	char text[8192];
+	struct conf *conf;
+
+	snprintf(text, sizeof(text), form, sa, more);
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	return conf;
+}
+
+static struct snapshot *snapshot_of(const struct conf *conf)
+{
+	char why[256];
+	struct snapshot *s = configure_build(&desk, conf, why, sizeof(why));
+
+	assert_non_null(s);
+	return s;
+}
+
+static void tables_start(void)
+{
+	struct flow_config flows = build_flow_config(desk.conf);
+
+	desk.neigh = neigh_table_new(&(struct neigh_params){.max = 64,
+		.n_ports = 2,
+		.reachable_s = 30,
+		.qsbr = qsbr,
+		.solicit = originate_solicitation,
+		.arg = &desk});
+	desk.flows = flow_table_new(
+		&(struct flow_params){
+			.capacity = desk.conf->flows_max, .workers = 1, .qsbr = qsbr, .reader = 1},
+		&flows);
+	assert_non_null(desk.neigh);
+	assert_non_null(desk.flows);
+	while (flow_table_fill(desk.flows))
+		;
+}
+
+static void worker_start(void)
+{
+	desk.workers[0] = worker_new(&(struct worker_params){.pool = harness_pool,
+		.large_pool = harness_large_pool,
+		.neigh = desk.neigh,
+		.dad = desk.dad,
+		.flows = desk.flows,
+		.flow_slice = 64,
+		.published = &desk.snapshot,
+		.tsc_hz = TSC_HZ,
+		.hash_key = test_hash_key,
+		.held_max = 16,
+		.reassembly_max = 16,
+		.reassembly_s = 15});
+	assert_non_null(desk.workers[0]);
+}
+
+int desk_begin(void **state)
+{
+	size_t size = RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(2), RTE_CACHE_LINE_SIZE);
+
+	(void)state;
+	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	assert_int_equal(rte_rcu_qsbr_init(qsbr, 2), 0);
+	desk_now += 100000; // the log of a test before does not limit that of this one
+	desk_link[LAN] = desk_link[WAN] = true;
+	desk = (struct control){.io = &io, .io_arg = &desk, .pool = harness_pool, .qsbr = qsbr};
+	desk.conf = desk_conf("", "");
+	for (uint16_t i = 0; i < 2; i++)
+		memcpy(&desk.ports[i].mac, mac_of_port(i), sizeof(desk.ports[i].mac));
+	tables_start();
+	assert_int_equal(address_init(&desk), 0);
+	assert_int_equal(configure_start(&desk, snapshot_of(desk.conf)), 0);
+	address_start(&desk);
+	links_start(&desk);
+	worker_start();
+	desk_forget();
+	return 0;
+}
+
+int desk_end(void **state)
+{
+	(void)state;
+	worker_free(desk.workers[0]);
+	retire_all(&desk);
+	configure_stop(&desk);
+	path_mtus_free(&desk.path_mtus);
+	flow_table_free(desk.flows);
+	neigh_table_free(desk.neigh);
+	dad_free(desk.dad);
+	listener_free(desk.listener);
+	conf_free(desk.conf);
+	free(qsbr);
+	return rte_mempool_in_use_count(harness_pool) == 0 ? 0 : -1;
+}
+
+void desk_reload(const char *more, const char *sa)
+{
+	struct conf *conf = desk_conf(more, sa), *old = desk.conf;
+
+	assert_int_equal(configure_replace(&desk, conf, snapshot_of(conf), desk_now), 0);
+	conf_free(old);
+}
+
+void desk_forget(void)
+{
+	desk_n_sent = 0;
+	event_position = event_log_end();
+	lines[0] = '\0';
+}
+
+void desk_wait(unsigned int ms)
+{
+	for (unsigned int passed = 0; passed < ms; passed += 100) {
+		desk_now += 100;
+		events_tick(&desk, desk_now);
+	}
+}
+
+void desk_worker_begins(void)
+{
+	rte_rcu_qsbr_thread_register(qsbr, 0);
+	rte_rcu_qsbr_thread_online(qsbr, 0);
+}
+
+void desk_worker_passes(void)
+{
+	rte_rcu_qsbr_quiescent(qsbr, 0);
+}
+
+void desk_event(struct event e)
+{
+	e.generation = desk.snapshot->generation;
+	event_handle(&desk, &e, desk_now);
+}
+
+void desk_expect_event(const char *event)
+{
+	char line[EVENT_LINE_MAX];
+
+	assert_true(event_log_read(&event_position, line));
+	assert_string_equal(strchr(line, '\t') + 1, event);
+}
+
+void desk_expect_no_event(void)
+{
+	char line[EVENT_LINE_MAX] = "";
+
+	event_log_read(&event_position, line);
+	assert_string_equal(line, "");
+}
+
+void desk_expect_log(const char *part)
+{
+	if (strstr(lines, part) == NULL)
+		fail_msg("no \"%s\" in the log:\n%s", part, lines);
+}
+
+void desk_expect_no_log(void)
+{
+	assert_string_equal(lines, "");
+}
+
+struct ip_addr desk_addr(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	return a;
+}
+
+struct sa_out *desk_sa_out(const char *name)
+{
+	for (unsigned int i = 0; i < desk.snapshot->n_sa_out; i++)
+		if (strcmp(desk.snapshot->sa_out[i]->sa.name, name) == 0)
+			return desk.snapshot->sa_out[i];
+	fail_msg("no SA %s", name);
+	return NULL;
+}
+
+struct sa_in *desk_sa_in(const char *name)
+{
+	for (unsigned int i = 0; i < desk.snapshot->n_sa_in; i++)
+		if (strcmp(desk.snapshot->sa_in[i]->sa.name, name) == 0)
+			return desk.snapshot->sa_in[i];
+	fail_msg("no SA %s", name);
+	return NULL;
+}

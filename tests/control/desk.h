@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A control thread inside a test: lib/control with one worker, its ports and its clock replaced by
+// the test. A test posts events, lets time pass, and looks at what is sent, logged and posted.
+//
+//   10.1.0.0/24, 2001:db8:1::/64 --[LAN] gateway [WAN]-- 192.0.2.0/24, 2001:db8:f::/64
+//
+// The gateway is .1 everywhere. The peers 192.0.2.2 and 2001:db8:f::2 have tunnels to 10.2.0.0/24
+// and, with probes, to 2001:db8:2::/64; the peer to 10.3.0.0/24 is behind a NAT, its endpoint not
+// known yet.
+#pragma once
+
+#include "control.h"
+#include "harness.h"
+
+enum { LAN, WAN };
+
+extern struct control desk;
+extern uint64_t desk_now; // milliseconds
+extern bool desk_link[2]; // whether it is up
+
+// Frames that the control thread has sent since the last call of desk_forget().
+extern struct frame desk_sent[64];
+extern unsigned int desk_n_sent;
+
+// Setup and teardown of a test; the configuration is that above, without more settings.
+int desk_begin(void **state);
+int desk_end(void **state);
+
+#define desk_test(f) cmocka_unit_test_setup_teardown(f, desk_begin, desk_end)
+
+// The configuration above with more settings, at top level and of the SA "out-4".
+struct conf *desk_conf(const char *more, const char *sa);
+
+// Puts such a configuration in the place of the one that runs.
+void desk_reload(const char *more, const char *sa);
+
+// Forgets what has been sent, posted and logged.
+void desk_forget(void);
+
+// Lets so many milliseconds pass, with what is due every 100 of them.
+void desk_wait(unsigned int ms);
+
+// The worker begins a pass; ends it, so that it has no pointers of before, and begins the next.
+void desk_worker_begins(void);
+void desk_worker_passes(void);
+
+// What a worker posts about a packet: handled at once.
+void desk_event(struct event e);
+
+// The next event is this, without its time: "event=link_up\tseverity=info\tport=wan".
+void desk_expect_event(const char *event);
+void desk_expect_no_event(void);
+
+// A line with this in it has been logged since the last call of desk_forget(); or none has.
+void desk_expect_log(const char *part);
+void desk_expect_no_log(void);
+
+struct ip_addr desk_addr(const char *text);
+struct sa_out *desk_sa_out(const char *name);
+struct sa_in *desk_sa_in(const char *name);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lifetimes: the soft one is an event, the hard one stops the SA; and the state of tunnels.
+#include "desk.h"
+#include "expiry.h"
+
+static void sends(struct sa_out *sa, unsigned int packets)
+{
+	atomic_fetch_add(&sa->seq, packets);
+	sa->sa.counters[0].packets += packets;
+	sa->sa.counters[0].bytes += packets * UINT64_C(100);
+}
+
+static void receives(struct sa_in *sa)
+{
+	sa->sa.counters[0].packets++;
+	sa->sa.counters[0].bytes += 100;
+}
+
+static void test_packets(void **state)
+{
+	struct sa_out *sa;
+
+	(void)state;
+	desk_reload("", "lifetime = { soft_packets = 10; hard_packets = 20; };");
+	sa = desk_sa_out("out-4");
+	desk_wait(1000);
+	desk_forget();
+	sends(sa, 9);
+	desk_wait(100);
+	desk_expect_no_event();
+	sends(sa, 2);
+	desk_wait(100);
+	desk_expect_event("event=soft_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=packets\tused=11\tsoft=10\thard=20");
+	desk_wait(1000);
+	assert_int_equal(sa->sa.stop, DROP_NONE);
+	desk_forget();
+	sends(sa, 9);
+	desk_wait(100);
+	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=packets\tused=20\tsoft=10\thard=20");
+	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
+	desk_wait(1000);
+	desk_reload("", "lifetime = { soft_packets = 30; hard_packets = 40; };");
+	assert_int_equal(sa->sa.stop, DROP_NONE); // a longer one
+}
+
+static void test_octets(void **state)
+{
+	(void)state;
+	desk_reload("", "lifetime = { soft_bytes = 1000; hard_bytes = 2000; };");
+	desk_forget();
+	sends(desk_sa_out("out-4"), 20);
+	desk_wait(100);
+	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=bytes\tused=2000\tsoft=1000\thard=2000");
+	assert_int_equal(desk_sa_out("out-4")->sa.stop, DROP_LIFETIME);
+}
+
+static void test_seconds(void **state)
+{
+	(void)state;
+	desk_reload("", "lifetime = { soft_seconds = 60; hard_seconds = 120; };");
+	desk_wait(2000);
+	sends(desk_sa_out("out-4"), 1);
+	receives(desk_sa_in("in-4"));
+	desk_wait(100);
+	desk_forget();
+	desk_wait(130000);
+	desk_expect_event("event=soft_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=seconds\tused=60\tsoft=60\thard=120");
+	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=seconds\tused=120\tsoft=60\thard=120");
+	assert_int_equal(desk_sa_out("out-4")->sa.stop, DROP_LIFETIME);
+}
+
+// When traffic was last seen, and how much there is.
+static void test_traffic(void **state)
+{
+	struct sa_out *sa = desk_sa_out("out-4");
+
+	(void)state;
+	desk_wait(1000);
+	assert_int_equal(sa->sa.seen_ms, 0);
+	for (unsigned int i = 0; i < 50; i++) {
+		sends(sa, 10);
+		desk_wait(100);
+	}
+	assert_int_equal(sa->sa.seen_ms, desk_now);
+	assert_in_range(sa->sa.rate, 9500, 10500);
+	desk_wait(10000);
+	assert_int_equal(sa->sa.seen_ms, desk_now - 10000);
+	assert_int_equal(sa->sa.rate, 0);
+}
+
+static enum tunnel_state state_of(unsigned int tunnel)
+{
+	return desk.tunnels.item[tunnel].life.state;
+}
+
+static void test_tunnel(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_forget();
+	assert_int_equal(state_of(1), TUNNEL_NEVER);
+	receives(desk_sa_in("in-4"));
+	desk_wait(200);
+	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2");
+	for (unsigned int i = 0; i < 101; i++) {
+		sends(desk_sa_out("out-4"), 1);
+		desk_wait(100);
+	}
+	desk_expect_event("event=tunnel_silent\tseverity=warning\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2\tms=10000");
+	assert_int_equal(state_of(1), TUNNEL_SILENT);
+	desk_reload("", ""); // does not change it
+	assert_int_equal(state_of(1), TUNNEL_SILENT);
+	receives(desk_sa_in("in-4"));
+	desk_wait(200);
+	assert_int_equal(state_of(1), TUNNEL_UP);
+}
+
+// A probe every 5 seconds while nothing is received.
+static void test_probe(void **state)
+{
+	unsigned int sent = 0;
+
+	(void)state;
+	desk_wait(20000);
+	for (unsigned int i = 0; i < desk_n_sent; i++)
+		sent += desk_sent[i].b[12] == 0x86 && frame_packet(&desk_sent[i])[6] == 50; // ESP
+	assert_in_range(sent, 3, 5);
+	assert_int_equal(desk.tunnels.item[0].probes, sent);
+	desk_forget();
+	for (unsigned int i = 0; i < 20; i++) {
+		receives(desk_sa_in("in-6"));
+		desk_wait(1000);
+	}
+	assert_int_equal(desk.tunnels.item[0].probes, sent);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		desk_test(test_packets),
+		desk_test(test_octets),
+		desk_test(test_seconds),
+		desk_test(test_traffic),
+		desk_test(test_tunnel),
+		desk_test(test_probe),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

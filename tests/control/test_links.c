@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Links that go down and come up, and neighbours on them.
+#include "arp.h"
+#include "desk.h"
+#include "events.h"
+
+static unsigned int arp_sent(uint16_t port)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < desk_n_sent; i++)
+		n += desk_sent[i].port == port && desk_sent[i].b[12] == 8 &&
+		     desk_sent[i].b[13] == 6;
+	return n;
+}
+
+static bool knows(uint16_t port, const char *addr)
+{
+	struct ip_addr a = desk_addr(addr);
+
+	return neigh_has(desk.neigh, port, &a);
+}
+
+static struct event arp_from(const char *addr)
+{
+	return (struct event){.kind = EVENT_NEIGH_HEARD,
+		.port = WAN,
+		.addr = desk_addr(addr),
+		.mac = {{2, 0, 0, 0, 0, 7}},
+		.for_us = true};
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	desk_event(arp_from("192.0.2.77"));
+	desk_wait(3000);
+	assert_true(knows(WAN, "192.0.2.77"));
+	desk_forget();
+	desk_link[WAN] = false;
+	desk_wait(1000);
+	desk_expect_event("event=link_down\tseverity=warning\tport=wan");
+	desk_expect_no_event();
+	assert_false(desk.links[WAN].up);
+	assert_false(knows(WAN, "192.0.2.77"));
+	assert_true(knows(WAN, "192.0.2.2")); // static
+	desk_forget();
+	desk_link[WAN] = true;
+	desk_wait(1000);
+	desk_expect_event("event=link_up\tseverity=info\tport=wan");
+	assert_int_equal(desk.links[WAN].changes, 2);
+	assert_int_equal(arp_sent(WAN), 1); // announces 192.0.2.1
+	assert_int_equal(arp_sent(LAN), 0);
+	// Its IPv6 addresses are checked again.
+	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_ADDR_UNUSABLE);
+	desk_wait(2000);
+	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE);
+}
+
+// Links are checked once a second.
+static void test_short(void **state)
+{
+	(void)state;
+	desk_wait(1100);
+	desk_forget();
+	desk_link[WAN] = false;
+	desk_wait(100);
+	desk_link[WAN] = true;
+	desk_wait(2000);
+	desk_expect_no_event();
+}
+
+// Who is on no network of the port cannot be a next hop.
+static void test_off_link(void **state)
+{
+	(void)state;
+	desk_event(arp_from("198.51.100.7"));
+	desk_event(arp_from("10.1.0.7"));
+	assert_false(knows(WAN, "198.51.100.7"));
+	assert_false(knows(WAN, "10.1.0.7"));
+}
+
+// A next hop is resolved by a request that comes from the address on its network.
+static void test_resolve(void **state)
+{
+	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(desk_sent[0].b + ETH_LEN);
+
+	(void)state;
+	desk_wait(2000);
+	desk_forget();
+	desk_event((struct event){
+		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("192.0.2.9")});
+	assert_int_equal(desk_n_sent, 1);
+	assert_int_equal(arp_sent(WAN), 1);
+	assert_int_equal(arp->arp_data.arp_sip, RTE_BE32(0xc0000201));
+	assert_int_equal(arp->arp_data.arp_tip, RTE_BE32(0xc0000209));
+	desk_event((struct event){
+		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("198.51.100.7")});
+	assert_int_equal(desk_n_sent, 1); // no own address there
+}
+
+// What a worker posts comes through its ring.
+static void test_drain(void **state)
+{
+	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("192.0.2.9")};
+
+	(void)state;
+	worker_ask(desk.workers[0], &e);
+	assert_false(knows(WAN, "192.0.2.9"));
+	events_drain(&desk, desk_now);
+	assert_true(knows(WAN, "192.0.2.9"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		desk_test(test_changes),
+		desk_test(test_short),
+		desk_test(test_off_link),
+		desk_test(test_resolve),
+		desk_test(test_drain),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

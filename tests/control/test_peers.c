@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers of ESP in UDP that move, NAT-keepalives, and path MTUs.
+#include "desk.h"
+#include "path_mtu.h"
+#include "peers.h"
+
+static struct event from(const char *addr, uint16_t port)
+{
+	return (struct event){.kind = EVENT_PEER_HEARD,
+		.spi = RTE_BE32(0x1006),
+		.addr = desk_addr(addr),
+		.addr_port = rte_cpu_to_be_16(port)};
+}
+
+static bool is_at(const char *addr, uint16_t port)
+{
+	struct sa_peer at = peer_endpoint(&desk_sa_out("out-nat")->sa, true);
+	struct ip_addr a = desk_addr(addr);
+
+	return ip_addr_equal(&at.addr, &a) && at.port == rte_cpu_to_be_16(port);
+}
+
+static void test_moves(void **state)
+{
+	const struct sa_out *sa = desk_sa_out("out-nat");
+
+	(void)state;
+	assert_null(sa_out_path(sa)->nexthop);
+	desk_event(from("198.51.100.7", 1024));
+	desk_expect_event("event=peer_moved\tseverity=info\tsa=out-nat\tfrom=any\t"
+			  "to=198.51.100.7:1024");
+	assert_true(is_at("198.51.100.7", 1024));
+	assert_non_null(sa_out_path(sa)->nexthop);
+	desk_event(from("198.51.100.7", 1025)); // too soon
+	assert_true(is_at("198.51.100.7", 1024));
+	desk_wait(1000);
+	desk_event(from("198.51.100.7", 1025));
+	assert_true(is_at("198.51.100.7", 1025));
+	desk_expect_event("event=peer_moved\tseverity=info\tsa=out-nat\t"
+			  "from=198.51.100.7:1024\tto=198.51.100.7:1025");
+	desk_expect_no_event();
+}
+
+static void test_no_route(void **state)
+{
+	(void)state;
+	desk_event(from("10.1.0.1", 1024)); // an own address
+	desk_expect_event("event=peer_not_followed\tseverity=warning\tsa=out-nat\tfrom=any\t"
+			  "to=10.1.0.1:1024");
+	assert_null(sa_out_path(desk_sa_out("out-nat"))->nexthop);
+}
+
+// The SAs of a reload know where the peer is.
+static void test_reload(void **state)
+{
+	(void)state;
+	desk_event(from("198.51.100.7", 1024));
+	desk_reload("audit = \"none\";", "");
+	assert_true(is_at("198.51.100.7", 1024));
+	assert_ptr_equal(sa_out_path(desk_sa_out("out-nat"))->nexthop,
+		route_find(desk.snapshot->routes, &desk_sa_out("out-nat")->peer.addr));
+}
+
+static unsigned int sent_to(const char *addr)
+{
+	struct ip_addr a = desk_addr(addr);
+	rte_be32_t to = ip_addr_v4(&a);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < desk_n_sent; i++)
+		n += desk_sent[i].b[12] == 8 && desk_sent[i].b[13] == 0 &&
+		     memcmp(frame_packet(&desk_sent[i]) + 16, &to, sizeof(to)) == 0;
+	return n;
+}
+
+static void test_keepalive(void **state)
+{
+	(void)state;
+	desk_event(from("198.51.100.7", 1024));
+	desk_forget();
+	desk_wait(20000);
+	assert_in_range(sent_to("198.51.100.7"), 3, 4);
+	assert_int_equal(desk.counters.keepalives_out, sent_to("198.51.100.7"));
+	desk_forget();
+	for (unsigned int i = 0; i < 20; i++) { // with traffic there are none
+		atomic_fetch_add(&desk_sa_out("out-nat")->seq, 1);
+		desk_wait(1000);
+	}
+	assert_int_equal(sent_to("198.51.100.7"), 0);
+}
+
+// --- path MTUs ---
+
+static struct event too_big(uint16_t mtu)
+{
+	const struct sa_out *sa = desk_sa_out("out-4");
+
+	return (struct event){.kind = EVENT_PMTU,
+		.port = WAN,
+		.addr = desk_addr("192.0.2.2"),
+		.peer = desk_addr("192.0.2.254"),
+		.mtu = mtu,
+		.spi = sa->sa.spi,
+		.seq = rte_cpu_to_be_32((uint32_t)atomic_load(&sa->seq)),
+		.sa = &sa->sa};
+}
+
+static uint16_t path_mtu(void)
+{
+	return sa_out_path(desk_sa_out("out-4"))->link_mtu;
+}
+
+static void test_confirmed(void **state)
+{
+	(void)state;
+	desk_wait(1000);
+	desk_forget();
+	desk_event(too_big(1400));
+	assert_int_equal(sent_to("192.0.2.2"), 1); // a probe
+	assert_int_equal(desk_sent[desk_n_sent - 1].len, ETH_LEN + 1500);
+	assert_int_equal(path_mtu(), 1500);
+	desk_event(too_big(1400)); // about it
+	assert_int_equal(path_mtu(), 1400);
+	desk_expect_log("path MTU to 192.0.2.2 is 1400, reported by 192.0.2.254 on port \"wan\"");
+	desk_reload("audit = \"none\";", "");
+	assert_int_equal(path_mtu(), 1400);
+	desk_forget();
+	desk_wait(20000); // the next search draws no error
+	assert_int_equal(path_mtu(), 1500);
+	desk_expect_log("path MTU to 192.0.2.2 is the MTU of the port again");
+	assert_int_equal(desk.path_mtus.n, 0);
+}
+
+static void test_refuted(void **state)
+{
+	(void)state;
+	desk_wait(1000);
+	desk_forget();
+	desk_event(too_big(1400));
+	desk_wait(10000); // no error about the probes
+	assert_int_equal(path_mtu(), 1500);
+	desk_expect_log("path MTU to 192.0.2.2 is unchanged");
+}
+
+static void test_learning_off(void **state)
+{
+	(void)state;
+	desk_wait(1000);
+	desk_event(too_big(1400));
+	desk_event(too_big(1400));
+	assert_int_equal(path_mtu(), 1400);
+	assert_int_equal(path_mtu_known(&desk, &desk_sa_out("out-4")->peer.addr), 1400);
+	desk.conf->pmtu_learn = false;
+	path_mtus_apply(&desk);
+	assert_int_equal(path_mtu_known(&desk, &desk_sa_out("out-4")->peer.addr), UINT16_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		desk_test(test_moves),
+		desk_test(test_no_route),
+		desk_test(test_reload),
+		desk_test(test_keepalive),
+		desk_test(test_confirmed),
+		desk_test(test_refuted),
+		desk_test(test_learning_off),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
