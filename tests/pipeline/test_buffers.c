@@ -329,29 +329,26 @@ static struct rte_mbuf *long_chain(uint32_t len)
 	return m;
 }
 
+static void expect_long(struct gateway *g, uint32_t len, enum drop drop)
+{
+	struct rte_mbuf *m = long_chain(len);
+
+	gateway_pass_mbufs(g, &m, 1);
+	expect_drops(g, drop, drop != DROP_NONE);
+	assert_int_equal(g->n_sent > 0, drop == DROP_NONE);
+}
+
 // Longer than any buffer; and packets for which a large buffer has room, the second not with ESP.
 static void test_too_long(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa_out = "fragment = \"after\";"});
 	uint32_t room = rte_pktmbuf_data_room_size(harness_large_pool) - RTE_PKTMBUF_HEADROOM;
-	const struct {
-		uint32_t len;
-		enum drop drop;
-	} rows[] = {
-		{room + RTE_PKTMBUF_HEADROOM + 1, DROP_FRAME_SCATTERED},
-		{100000, DROP_FRAME_SCATTERED},
-		{room - 100, DROP_NONE},
-		{room, DROP_NO_ROOM},
-	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct rte_mbuf *m = long_chain(rows[i].len);
-
-		gateway_pass_mbufs(g, &m, 1);
-		expect_drops(g, rows[i].drop, rows[i].drop != DROP_NONE);
-		assert_int_equal(g->n_sent > 0, rows[i].drop == DROP_NONE);
-	}
+	expect_long(g, room + RTE_PKTMBUF_HEADROOM + 1, DROP_FRAME_SCATTERED);
+	expect_long(g, 100000, DROP_FRAME_SCATTERED);
+	expect_long(g, room - 100, DROP_NONE);
+	expect_long(g, room, DROP_NO_ROOM);
 	gateway_free(g);
 }
 

@@ -160,56 +160,56 @@ static void test_connection(void **state)
 	trace_free(&t);
 }
 
+// A segment of an open connection is dropped for the reason or passes, and the connection is in the
+// state then.
+static void expect_segment(
+	const char *flows, struct segment segment, enum drop drop, enum flow_state state)
+{
+	struct trace t = trace_new(flow_gateway_new(flows));
+	struct frame f;
+
+	play(&t, opening, COUNT_OF(opening));
+	f = frame_of(&t, segment);
+	if (drop != DROP_NONE) {
+		gateway_expect_drop(t.g, &f, drop);
+		assert_int_equal(t.g->n_sent, 0);
+	} else {
+		gateway_expect_sent(t.g, &f, segment.way == OUT ? WAN : LAN);
+		check_sent(&t, &t.g->sent[0], segment);
+	}
+	assert_int_equal(flow_asked(t.g), 2);
+	assert_int_equal(flow_only(t.g).state, state);
+	trace_free(&t);
+}
+
+// Where the client waits, where the server waits, in the window, and blind.
 static void test_reset(void **state)
 {
-	static const struct {
-		const char *name, *flows;
-		struct segment s;
-		enum drop drop;
-		enum flow_state state;
-	} rows[] = {
-		{"where the client waits", "max = 1024;", {BACK, RST, SERVER + 201, 0, 0},
-			DROP_NONE, FLOW_TCP_CLOSE},
-		{"where the server waits", "max = 1024;", {OUT, RST, CLIENT + 101, 0, 0}, DROP_NONE,
-			FLOW_TCP_CLOSE},
-		{"in the window", "max = 1024;", {BACK, RST, SERVER + 301, 0, 0}, DROP_NONE,
-			FLOW_TCP_ESTABLISHED},
-		{"blind", "max = 1024;", {BACK, RST, SERVER + 1000000, 0, 0}, DROP_TCP_RESET,
-			FLOW_TCP_ESTABLISHED},
-		{"blind, before", "max = 1024;", {BACK, RST, SERVER - 1000000, 0, 0},
-			DROP_TCP_RESET, FLOW_TCP_ESTABLISHED},
-		{"blind, liberal", "max = 1024; tcp = \"liberal\";",
-			{BACK, RST, SERVER + 1000000, 0, 0}, DROP_NONE, FLOW_TCP_ESTABLISHED},
-		{"out of the window", "max = 1024;",
-			{BACK, ACK, SERVER + 1000000, CLIENT + 101, 10}, DROP_TCP_WINDOW,
-			FLOW_TCP_ESTABLISHED},
-		{"acknowledges what was not sent", "max = 1024;",
-			{BACK, ACK, SERVER + 201, CLIENT + 1000000, 10}, DROP_TCP_WINDOW,
-			FLOW_TCP_ESTABLISHED},
-		{"out of the window, liberal", "max = 1024; tcp = \"liberal\";",
-			{BACK, ACK, SERVER + 1000000, CLIENT + 101, 10}, DROP_NONE,
-			FLOW_TCP_ESTABLISHED},
-	};
+	static const struct segment at_client = {BACK, RST, SERVER + 201, 0, 0};
+	static const struct segment at_server = {OUT, RST, CLIENT + 101, 0, 0};
+	static const struct segment in_window = {BACK, RST, SERVER + 301, 0, 0};
+	static const struct segment blind = {BACK, RST, SERVER + 1000000, 0, 0};
+	static const struct segment before = {BACK, RST, SERVER - 1000000, 0, 0};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct trace t = trace_new(flow_gateway_new(rows[i].flows));
-		struct frame f;
+	expect_segment("max = 1024;", at_client, DROP_NONE, FLOW_TCP_CLOSE);
+	expect_segment("max = 1024;", at_server, DROP_NONE, FLOW_TCP_CLOSE);
+	expect_segment("max = 1024;", in_window, DROP_NONE, FLOW_TCP_ESTABLISHED);
+	expect_segment("max = 1024;", blind, DROP_TCP_RESET, FLOW_TCP_ESTABLISHED);
+	expect_segment("max = 1024;", before, DROP_TCP_RESET, FLOW_TCP_ESTABLISHED);
+	expect_segment("max = 1024; tcp = \"liberal\";", blind, DROP_NONE, FLOW_TCP_ESTABLISHED);
+}
 
-		play(&t, opening, COUNT_OF(opening));
-		print_message("%s\n", rows[i].name);
-		f = frame_of(&t, rows[i].s);
-		if (rows[i].drop != DROP_NONE) {
-			gateway_expect_drop(t.g, &f, rows[i].drop);
-			assert_int_equal(t.g->n_sent, 0);
-		} else {
-			gateway_expect_sent(t.g, &f, rows[i].s.way == OUT ? WAN : LAN);
-			check_sent(&t, &t.g->sent[0], rows[i].s);
-		}
-		assert_int_equal(flow_asked(t.g), 2);
-		assert_int_equal(flow_only(t.g).state, rows[i].state);
-		trace_free(&t);
-	}
+// Out of the window, or acknowledging what was not sent.
+static void test_window(void **state)
+{
+	static const struct segment out = {BACK, ACK, SERVER + 1000000, CLIENT + 101, 10};
+	static const struct segment unsent = {BACK, ACK, SERVER + 201, CLIENT + 1000000, 10};
+
+	(void)state;
+	expect_segment("max = 1024;", out, DROP_TCP_WINDOW, FLOW_TCP_ESTABLISHED);
+	expect_segment("max = 1024;", unsent, DROP_TCP_WINDOW, FLOW_TCP_ESTABLISHED);
+	expect_segment("max = 1024; tcp = \"liberal\";", out, DROP_NONE, FLOW_TCP_ESTABLISHED);
 }
 
 // The server is there, but nobody listens.
@@ -390,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_connection),
 		pipeline_test(test_reset),
+		pipeline_test(test_window),
 		pipeline_test(test_refused_connection),
 		pipeline_test(test_burst_begins),
 		pipeline_test(test_pickup),
