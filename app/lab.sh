@@ -79,11 +79,10 @@ fail()
 	exit 1
 }
 
-# SECONDS COMMAND...: repeats the command until it succeeds; fails after so many seconds.
+# COMMAND...: repeats the command until it succeeds; fails after two minutes, which are enough on a busy machine.
 poll()
 {
-	local deadline=$((SECONDS + $1))
-	shift
+	local deadline=$((SECONDS + 120))
 	until "$@"; do
 		[[ $SECONDS -lt $deadline ]] || return 1
 		sleep 0.05
@@ -331,7 +330,7 @@ lab_start()
 		lab_launch "$g"
 	done
 	for g in "$@"; do
-		poll 30 lab_started "$g" || fail "gateway $g is not ready after 30 seconds"
+		poll lab_started "$g" || fail "gateway $g is not ready"
 		grep -q ' culvertd: ready' "$lab_dir/$g.log" || {
 			wait "${lab_pid[$g]}" || fail "gateway $g did not start: status $?"
 			fail "gateway $g did not stay"
@@ -368,7 +367,7 @@ lab_stop()
 	for g in "$@"; do
 		pid=${lab_pid[$g]}
 		kill -TERM "$pid" 2>/dev/null || true
-		poll 10 lab_gone "$pid" || fail "gateway $g does not stop on SIGTERM: $(ps -L -o stat=,wchan=,comm= -p "$pid" | tr "\n" ";")"
+		poll lab_gone "$pid" || fail "gateway $g does not stop on SIGTERM: $(ps -L -o stat=,wchan=,comm= -p "$pid" | tr "\n" ";")"
 		unset "lab_pid[$g]"
 		wait "$pid" || fail "gateway $g ended with status $?"
 	done
@@ -406,7 +405,7 @@ lab_conserved()
 {
 	local g
 	for g in "$@"; do
-		poll 10 lab_balanced "$g" || fail "gateway $g lost count: $(ctl "$g" --json show totals)"
+		poll lab_balanced "$g" || fail "gateway $g lost count: $(ctl "$g" --json show totals)"
 	done
 }
 
@@ -426,8 +425,15 @@ lab_capture()
 		spawn "g$g" tcpdump -i wan0 -Q in -n --immediate-mode -U -B 32768 \
 			-w "$lab_dir/$name-$g.pcap" "$@" 2>"$lab_dir/$name-$g.log"
 		lab_pid[$name-$g]=$!
-		poll 10 grep -q 'listening on' "$lab_dir/$name-$g.log" || fail "tcpdump does not start"
+		poll grep -q 'listening on' "$lab_dir/$name-$g.log" || fail "tcpdump does not start"
 	done
+}
+
+# NAME-GATEWAY: tcpdump has written all that the kernel has captured for it, as it says when asked.
+lab_capture_written()
+{
+	kill -USR1 "${lab_pid[$1]}"
+	tail -n 1 "$lab_dir/$1.log" | grep -qE ' ([0-9]+) packets? captured, \1 packets? received by filter'
 }
 
 # NAME: ends a capture.
@@ -435,6 +441,7 @@ lab_capture_end()
 {
 	local name=$1 g
 	for g in a b; do
+		poll lab_capture_written "$name-$g" || fail "tcpdump does not come to an end: $(cat "$lab_dir/$name-$g.log")"
 		kill -TERM "${lab_pid[$name-$g]}"
 		wait "${lab_pid[$name-$g]}" || fail "tcpdump: $(cat "$lab_dir/$name-$g.log")"
 		unset "lab_pid[$name-$g]"
@@ -473,7 +480,7 @@ lab_transfer()
 	[[ $3 != *:* ]] || { tcp=TCP6 && to=[$3]; }
 	spawn "$2" timeout 300 socat -u -b 65536 "$tcp-LISTEN:5001,reuseaddr" CREATE:"$received"
 	receiver=$!
-	poll 10 lab_listens "$2" || fail "the receiver does not listen"
+	poll lab_listens "$2" || fail "the receiver does not listen"
 	on "$1" timeout 300 socat -u -b 65536 OPEN:"$4" "$tcp:$to:5001" || fail "the sender failed"
 	wait $receiver || fail "the receiver failed"
 	[[ $(sha256sum <"$4") == $(sha256sum <"$received") ]] || fail "the file arrived changed"

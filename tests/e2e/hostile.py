@@ -13,7 +13,7 @@ from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from peer import Telemetry, packet_socket, socket_in, wait_until
+from peer import PATIENCE_S, Telemetry, packet_socket, socket_in, wait_until
 
 HOST, LAN, GATEWAY, PEER, REMOTE = "10.1.0.2", "10.1.0.1", "192.0.2.1", "192.0.2.2", "10.2.0.9"
 RANDOM_FRAMES = 100000
@@ -99,7 +99,7 @@ class Attacker:
             while True:
                 self.esp.recv(65536)
         except BlockingIOError:
-            self.esp.settimeout(5)
+            self.esp.settimeout(PATIENCE_S)
         self.send([self.sealed(self.echo())])
         packet = self.esp.recv(65536)[20:]
         if struct.unpack("!I", packet[:4])[0] != self.their_spi:

@@ -11,6 +11,14 @@ lab_keep=${LAB_KEEP-}
 [[ -x $culvertd && -x $culvertctl ]] || fail "build first: meson setup build; ninja -C build"
 lab_begin
 
+# [all]: lines of lab_algorithms: one of each kind, or all.
+algorithms()
+{
+	local kinds='null +hmac-sha1|aes-128-cbc +hmac-sha2-256|aes-256-ctr|aes-128-gcm |aes-256-gmac|chacha20'
+	[[ ${1-} != all ]] || kinds=.
+	grep -E "^($kinds)" <<<"$lab_algorithms"
+}
+
 # WHAT GOT WANTED
 equal()
 {
@@ -35,7 +43,7 @@ pings()
 {
 	local before said
 	before=$(replies "$1")
-	said=$(on "$1" timeout 60 ping -q -n -i 0.01 -c 5 -W 2 "${@:3}" "$2") || true
+	said=$(on "$1" timeout 300 ping -q -n -i 0.01 -c 5 -W 2 "${@:3}" "$2") || true
 	answered_all "ping from $1 to $2 ${*:3}" "$1" "$before" "$said"
 }
 
@@ -54,9 +62,15 @@ answered_all()
 	sent=$(awk '/ packets transmitted/ { n += $1 } END { print n + 0 }' <<<"$4")
 	at_least "$1: packets sent" "$sent" 1
 	if grep ' packet loss' <<<"$4" | grep -qv ' 0% packet loss'; then
-		poll 10 replies_reach "$2" $(($3 + sent)) ||
+		poll replies_reach "$2" $(($3 + sent)) ||
 			fail "$1: $(($(replies "$2") - $3)) of $sent are answered"
 	fi
+}
+
+# GATEWAY REASON NUMBER: at least so many packets were dropped for it.
+drops_reach()
+{
+	[[ $(lab_dropped "$1" "$2") -ge $3 ]]
 }
 
 replies_reach()

@@ -66,7 +66,7 @@ def serve(addresses):
 # Text goes there and other text comes back over TCP, unchanged.
 def tcp(source, to):
     with bound(source, socket.SOCK_STREAM) as s:
-        s.settimeout(10)
+        s.settimeout(60)
         s.connect((to, PORT))
         s.sendall(TEXT)
         with s.makefile("rb") as f:

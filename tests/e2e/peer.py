@@ -9,6 +9,7 @@ import time
 
 from scapy.layers.ipsec import ESP, SecurityAssociation
 
+PATIENCE_S = 120  # as poll() of app/lab.sh
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # Our names to scapy's.
@@ -26,7 +27,7 @@ def socket_in(namespace, *arguments):
                 raise OSError(ctypes.get_errno(), "setns")
             if make:
                 made = socket.socket(*arguments)
-    made.settimeout(5)
+    made.settimeout(PATIENCE_S)
     return made
 
 
@@ -46,9 +47,9 @@ def association(spi, cipher, cipher_key, auth, auth_key, tunnel_header):
         auth_key=bytes.fromhex(auth_key), tunnel_header=tunnel_header)
 
 
-def wait_until(condition, what, seconds=10):
+def wait_until(condition, what):
     """Repeats a question until the answer is yes."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
             raise SystemExit("FAILED: timeout: " + (what() if callable(what) else what))
@@ -60,7 +61,7 @@ class Telemetry:
 
     def __init__(self, instance):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(10)
+        self.socket.settimeout(PATIENCE_S)
         self.socket.connect(os.path.join(
             "/var/run/dpdk", "culvert-" + instance, "dpdk_telemetry.v2"))
         self.greeting = json.loads(self.socket.recv(16384))

@@ -12,7 +12,7 @@ stream_start()
 {
 	spawn "$2" "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
 	receivers+=($!)
-	poll 10 stream_waits "$2" "$5" || fail "nobody listens on port $5"
+	poll stream_waits "$2" "$5" || fail "nobody listens on port $5"
 	spawn "$1" "$stream" send "$4" "$3" "$5"
 	senders+=($!)
 }
@@ -75,7 +75,7 @@ reload_good()
 {
 	reloads[$1]=$((reloads[$1] + 1))
 	ctl "$1" --new-keys reload >/dev/null || fail "gateway $1 refuses"
-	poll 60 logged "$1" "culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
+	poll logged "$1" "culvertd: reloaded, generation $((reloads[$1] + 1))$" 1 ||
 		fail "gateway $1 does not reload"
 }
 
@@ -84,6 +84,6 @@ reload_bad()
 {
 	refusals[$1]=$((refusals[$1] + 1))
 	kill -HUP "${lab_pid[$1]}"
-	poll 60 logged "$1" "reload refused, the running configuration is unchanged" "${refusals[$1]}" ||
+	poll logged "$1" "reload refused, the running configuration is unchanged" "${refusals[$1]}" ||
 		fail "gateway $1 accepts an invalid file"
 }
