@@ -71,7 +71,7 @@ static void dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, en
 	}
 	source = report_source(c, port);
 	if (ip_addr_equal(&source, addr)) // the first that reports can be sent from
-		listener_tell(c->listener, port);
+		listener_report_all(c->listener, port);
 	originate_announcement(c, port, addr);
 }
 
@@ -113,7 +113,7 @@ static void groups_join(struct control *c, uint16_t port, const struct snapshot_
 		return;
 	for (unsigned int i = 0; i < n; i++)
 		listener_add(c->listener, port, &group[i]);
-	listener_tell(c->listener, port);
+	listener_report_all(c->listener, port);
 	group[n++] = all_nodes;
 	c->io->listen(c->io_arg, port, group, n);
 }

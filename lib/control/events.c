@@ -99,7 +99,7 @@ static void duplicate_found(struct control *c, const struct event *e, uint64_t n
 	if (dad_state(c->dad, e->port, &e->addr) == DAD_ASSIGNED)
 		warn_conflict(c, e, now_ms);
 	else
-		dad_heard(c->dad, e->port, &e->addr, now_ms);
+		dad_claimed(c->dad, e->port, &e->addr, now_ms);
 }
 
 void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
@@ -115,7 +115,7 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 		return warn_conflict(c, e, now_ms);
 	case EVENT_ND_SOLICITED: // RFC 4861 7.2.3, 6.2.6
 		if (is_on_link(c, e))
-			neigh_hear(c->neigh, e->port, &e->addr, &e->mac, e->for_us, now_ms);
+			neigh_solicited(c->neigh, e->port, &e->addr, &e->mac, e->for_us, now_ms);
 		return;
 	case EVENT_ND_ADVERTISED:
 		if (is_on_link(c, e))

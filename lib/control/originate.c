@@ -128,9 +128,9 @@ bool originate_next_hop(
 	static struct neigh_hints hints;
 	const struct nexthop *nh = sa_out_path(sa)->nexthop;
 	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
-	uint32_t sought = neigh_seek(c->neigh, &hints, nh->port, next);
+	uint32_t sought = neigh_lookup_start(c->neigh, &hints, nh->port, next);
 
-	if (neigh_ask(c->neigh, &hints, sought, nh->port, next, mac) == NEIGH_KNOWN)
+	if (neigh_lookup(c->neigh, &hints, sought, nh->port, next, mac) == NEIGH_KNOWN)
 		return true;
 	neigh_resolve(c->neigh, nh->port, next, now_ms);
 	return false;

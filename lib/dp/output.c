@@ -131,7 +131,7 @@ void output_burst(struct worker *w, struct burst *b)
 {
 	struct ip_addr next[BURST_MAX];
 	uint32_t sought[BURST_MAX];
-	enum neigh_answer answer = NEIGH_DEAD;
+	enum neigh_answer answer = NEIGH_UNREACHABLE;
 	struct rte_ether_addr mac;
 	struct ip_addr last = {0};
 	uint16_t last_port = PORTS_MAX;
@@ -142,7 +142,7 @@ void output_burst(struct worker *w, struct burst *b)
 		next[i] = next_address(b->p[i]);
 		sought[i] = AS_BEFORE;
 		if (port != last_port || !ip_addr_equal(&next[i], &last))
-			sought[i] = neigh_seek(w->neigh, &w->neigh_hints, port, &next[i]);
+			sought[i] = neigh_lookup_start(w->neigh, &w->neigh_hints, port, &next[i]);
 		last = next[i];
 		last_port = port;
 	}
@@ -151,7 +151,7 @@ void output_burst(struct worker *w, struct burst *b)
 		uint16_t port = p->nexthop->port;
 
 		if (sought[i] != AS_BEFORE)
-			answer = neigh_ask(
+			answer = neigh_lookup(
 				w->neigh, &w->neigh_hints, sought[i], port, &next[i], &mac);
 		if (likely(answer == NEIGH_KNOWN)) {
 			send_to(w, p->m, port, &mac);
@@ -169,10 +169,10 @@ void output_burst(struct worker *w, struct burst *b)
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst)
 {
 	const struct ip_addr *next = nexthop->kind == NEXTHOP_GATEWAY ? &nexthop->gateway : dst;
-	uint32_t sought = neigh_seek(w->neigh, &w->neigh_hints, nexthop->port, next);
+	uint32_t sought = neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, next);
 	struct rte_ether_addr mac;
 	enum neigh_answer answer =
-		neigh_ask(w->neigh, &w->neigh_hints, sought, nexthop->port, next, &mac);
+		neigh_lookup(w->neigh, &w->neigh_hints, sought, nexthop->port, next, &mac);
 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
@@ -186,9 +186,9 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 static bool still_held(struct worker *w, struct held *h)
 {
 	struct rte_ether_addr mac;
-	uint32_t sought = neigh_seek(w->neigh, &w->neigh_hints, h->port, &h->next);
+	uint32_t sought = neigh_lookup_start(w->neigh, &w->neigh_hints, h->port, &h->next);
 	enum neigh_answer answer =
-		neigh_ask(w->neigh, &w->neigh_hints, sought, h->port, &h->next, &mac);
+		neigh_lookup(w->neigh, &w->neigh_hints, sought, h->port, &h->next, &mac);
 
 	if (answer == NEIGH_KNOWN) {
 		send_to(w, h->p.m, h->port, &mac);

@@ -120,7 +120,7 @@ static struct frag_datagram *datagram_of(
 	struct frag_datagram *d;
 
 	while (!frag_table_has_room(&r->table, n_buffers)) {
-		d = frag_table_victim(&r->table);
+		d = frag_table_evictee(&r->table);
 		if (d == NULL)
 			return NULL;
 		give_up(w, r, d, DROP_FRAGMENTS_FULL);

@@ -359,7 +359,7 @@ static __rte_noinline void send_slowly(
 		if (!through)
 			continue;
 		if (flows[place[i]] == NULL)
-			flow_insert_seek(w->flows, &w->flow_pkt[place[i]]);
+			flow_insert_prefetch(w->flows, &w->flow_pkt[place[i]]);
 		place[kept++] = place[i];
 	}
 	if (kept == 0)
@@ -397,7 +397,7 @@ enum drop transit_add(struct worker *w, struct pkt *p)
 
 	if (unlikely(d != DROP_NONE))
 		return unread(w, p, d);
-	flow_seek(w->flows, fp);
+	flow_lookup_start(w->flows, fp);
 	burst_add(&w->transit, p);
 	return DROP_NONE;
 }

@@ -131,7 +131,7 @@ static enum drop rejoin(
 	esp_header_renew(m, place, next_header);
 	// A NAT has changed an address that sums inside cover (RFC 3948 3.1.2).
 	if (sa->udp_port != 0)
-		l4_checksum_renew(rte_pktmbuf_mtod(m, void *));
+		l4_checksum_recompute(rte_pktmbuf_mtod(m, void *));
 	return DROP_NONE;
 }
 

@@ -53,7 +53,7 @@ bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_
 		    &f->word, old, word, memory_order_acq_rel, memory_order_acquire))
 		return false;
 	// A dead one was taken off the count when it died.
-	if ((*old & FLOW_DEAD) != 0)
+	if ((*old & FLOW_REMOVED) != 0)
 		return true;
 	if ((*old & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, *old);
@@ -117,7 +117,7 @@ static enum drop ct_icmp_error(const struct flow *f, const struct flow_pkt *p)
 }
 
 // Counts what is refused. What does not fit, if only out of step, may have to pass all the same.
-static enum drop refuse(struct flow_table *t, struct flow_worker *w, enum drop reason)
+static enum drop ct_refuse(struct flow_table *t, struct flow_worker *w, enum drop reason)
 {
 	count(&w->counters.refused[reason]);
 	if ((reason == DROP_TCP_WINDOW || reason == DROP_TCP_RESET) &&
@@ -126,7 +126,7 @@ static enum drop refuse(struct flow_table *t, struct flow_worker *w, enum drop r
 	return reason;
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t n)
+static void counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
 		memory_order_relaxed);
@@ -142,7 +142,7 @@ enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
 
 	if (unlikely(p->icmp_error)) {
 		reason = ct_icmp_error(f, p);
-		return reason == DROP_NONE ? DROP_NONE : refuse(t, &t->worker[worker], reason);
+		return reason == DROP_NONE ? DROP_NONE : ct_refuse(t, &t->worker[worker], reason);
 	}
 	if (likely(p->key.proto == IPPROTO_TCP)) {
 		// Only ACK and data in both directions: nothing but the windows moves.
@@ -155,12 +155,12 @@ enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
 		ct_other(t, f, p, now);
 	}
 	if (unlikely(reason != DROP_NONE)) {
-		reason = refuse(t, &t->worker[worker], reason);
+		reason = ct_refuse(t, &t->worker[worker], reason);
 		if (reason != DROP_NONE)
 			return reason;
 	}
 	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
-	add(&own->packets, 1);
-	add(&own->octets, p->ip_len);
+	counter_add(&own->packets, 1);
+	counter_add(&own->octets, p->ip_len);
 	return DROP_NONE;
 }

@@ -31,7 +31,7 @@ static enum flow_state tcp_state(uint32_t word)
 }
 
 // Adds facts, unless the entry has meanwhile been taken over by another connection.
-static void learn(struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word,
+static void facts_add(struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word,
 	uint32_t facts)
 {
 	uint32_t life = word & FLOW_LIFE_MASK, next;
@@ -51,8 +51,8 @@ static void set_scale(struct flow *f, unsigned int dir, uint8_t scale)
 }
 
 // Begins a direction with its SYN. The window of a SYN is never scaled (RFC 7323 2.2).
-static void begin(struct flow *f, unsigned int dir, uint32_t isn, uint32_t end, uint16_t window,
-	uint8_t scale)
+static void direction_begin(struct flow *f, unsigned int dir, uint32_t isn, uint32_t end,
+	uint16_t window, uint8_t scale)
 {
 	struct flow_dir *d = &f->dir[dir];
 
@@ -62,9 +62,9 @@ static void begin(struct flow *f, unsigned int dir, uint32_t isn, uint32_t end, 
 	set_scale(f, dir, scale);
 }
 
-static void begin_own(struct flow *f, const struct flow_pkt *p)
+static void own_begin(struct flow *f, const struct flow_pkt *p)
 {
-	begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, p->scale);
+	direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, p->scale);
 }
 
 // Windows are scaled if both SYNs say so, and only then (RFC 7323 2.2). Both have been seen.
@@ -78,7 +78,7 @@ static void agree_on_scale(struct flow *f)
 }
 
 // The first acknowledgement of a direction: from now on it offers a window.
-static void begin_acks(struct flow_dir *own, const struct flow_pkt *p, uint32_t window)
+static void acks_begin(struct flow_dir *own, const struct flow_pkt *p, uint32_t window)
 {
 	store(&own->max_ack, p->ack);
 	store(&own->edge, p->ack + window);
@@ -97,13 +97,13 @@ static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
 // The word for the next connection in the same entry, begun by the end that is given.
 static uint32_t next_life(uint32_t word, unsigned int initiator)
 {
-	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & (FLOW_DEAD | FLOW_OF_SOURCE)) |
+	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & (FLOW_REMOVED | FLOW_OF_SOURCE)) |
 	       FLOW_COUNTED | (initiator == 1 ? FLOW_INITIATOR : 0);
 }
 
 // A closed connection's ends begin a new one: the decisions were made for the old. False if the
 // word has changed.
-static bool reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
+static bool flow_reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
 	const struct flow_pkt *p, uint32_t *word, uint32_t now)
 {
 	uint32_t next = next_life(*word, p->dir) | FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
@@ -117,7 +117,7 @@ static bool reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
 		atomic_store_explicit(&f->dir[dir].octets, 0, memory_order_relaxed);
 		atomic_store_explicit(&f->syn[dir].valid, false, memory_order_relaxed);
 	}
-	begin_own(f, p);
+	own_begin(f, p);
 	count(&w->counters.reopened);
 	return true;
 }
@@ -150,13 +150,13 @@ static enum drop resynchronise(
 		return p->dir == flow_word_initiator(word) ? DROP_CT_INVALID : DROP_TCP_WINDOW;
 	if (!ct_word_change(t, f, &word, next))
 		return DROP_TCP_WINDOW; // it goes on after all
-	begin(f, other, p->ack - 1, p->ack,
+	direction_begin(f, other, p->ack - 1, p->ack,
 		atomic_load_explicit(&syn->window, memory_order_relaxed),
 		atomic_load_explicit(&syn->scale, memory_order_relaxed));
 	atomic_store_explicit(&syn->valid, false, memory_order_relaxed);
-	begin_own(f, p);
+	own_begin(f, p);
 	agree_on_scale(f);
-	begin_acks(&f->dir[p->dir], p, p->window);
+	acks_begin(&f->dir[p->dir], p, p->window);
 	return DROP_NONE;
 }
 
@@ -165,17 +165,17 @@ static enum drop on_syn(struct flow_table *t, struct flow_worker *w, struct flow
 {
 	while (flow_word_state(word) == FLOW_TCP_TIME_WAIT ||
 		flow_word_state(word) == FLOW_TCP_CLOSE)
-		if (reopen(t, w, f, p, &word, now))
+		if (flow_reopen(t, w, f, p, &word, now))
 			return DROP_NONE;
 
 	bool begun = (word & FLOW_SYN(p->dir)) != 0, answers = (word & FLOW_SYN(!p->dir)) != 0;
 
 	// The first, one more try, or that of the other end, which opens at the same time.
 	if (flow_word_state(word) == FLOW_TCP_SYN_SENT && !(begun && answers)) {
-		begin_own(f, p);
+		own_begin(f, p);
 		if (answers)
 			agree_on_scale(f);
-		learn(t, f, p, word, FLOW_SYN(p->dir));
+		facts_add(t, f, p, word, FLOW_SYN(p->dir));
 		return DROP_NONE;
 	}
 	if (begun && p->seq == load(&f->isn[p->dir]))
@@ -197,12 +197,12 @@ static enum drop on_syn_ack(
 		if (p->dir == flow_word_initiator(word) && !repeated)
 			return DROP_CT_INVALID;
 		if (!repeated) { // the first, or the server has chosen anew (RFC 4987 3.6)
-			begin_own(f, p);
+			own_begin(f, p);
 			agree_on_scale(f);
 		}
 		if (!repeated || (word & FLOW_ACK(p->dir)) == 0)
-			begin_acks(&f->dir[p->dir], p, p->window);
-		learn(t, f, p, word, FLOW_SYN(p->dir) | FLOW_ACK(p->dir));
+			acks_begin(&f->dir[p->dir], p, p->window);
+		facts_add(t, f, p, word, FLOW_SYN(p->dir) | FLOW_ACK(p->dir));
 		return DROP_NONE;
 	}
 	if (!opening && repeated)
@@ -238,11 +238,11 @@ static enum drop on_rst(
 	if (!known && (word & FLOW_PICKED_UP) == 0) { // the answer to a SYN
 		if ((p->tcp_flags & RTE_TCP_ACK_FLAG) == 0 || !acks_syn(f, p))
 			return DROP_TCP_RESET;
-		learn(t, f, p, word, FLOW_RESET);
+		facts_add(t, f, p, word, FLOW_RESET);
 		return DROP_NONE;
 	}
 	if ((known && p->seq == load(&f->dir[p->dir].end)) || (other_known && p->seq == w.left)) {
-		learn(t, f, p, word, FLOW_RESET);
+		facts_add(t, f, p, word, FLOW_RESET);
 		return DROP_NONE;
 	}
 	// Nothing to compare with; or it answers an acknowledgement of an old connection
@@ -286,9 +286,9 @@ static enum drop on_segment(
 	if ((word & FLOW_PICKED_UP) != 0) {
 		// How windows are scaled was said before, so nothing can be checked.
 		if ((word & FLOW_SYN(p->dir)) == 0)
-			begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, 0);
+			direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, 0);
 		if ((word & FLOW_ACK(p->dir)) == 0)
-			begin_acks(own, p, p->window);
+			acks_begin(own, p, p->window);
 	} else if ((word & BOTH(FLOW_SYN)) != BOTH(FLOW_SYN)) {
 		// The other end has an older connection, and says so (RFC 5961 4.2); the one that
 		// opens has nothing to acknowledge yet.
@@ -299,10 +299,10 @@ static enum drop on_segment(
 			    : !fits_handshake(f, p, word)) {
 		return DROP_TCP_WINDOW;
 	} else if ((word & FLOW_ACK(p->dir)) == 0) {
-		begin_acks(own, p, ct_tcp_window(f, p));
+		acks_begin(own, p, ct_tcp_window(f, p));
 	}
 	ct_tcp_advance(own, p, ct_tcp_window(f, p));
-	learn(t, f, p, word, facts_of(f, p, word));
+	facts_add(t, f, p, word, facts_of(f, p, word));
 	return DROP_NONE;
 }
 

@@ -9,7 +9,7 @@
 //
 // A worker's pass over a burst:
 //
-//	for each packet: flow_pkt_ipv4(), and flow_seek()
+//	for each packet: flow_pkt_ipv4(), and flow_lookup_start()
 //	flow_find_burst(t, p, flows, n);
 //	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
 //		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
@@ -134,11 +134,11 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 #define FLOW_BURST_MAX 64
 
 // Begins the search for the flow of a packet, so that memory comes while others are read.
-void flow_seek(const struct flow_table *t, struct flow_pkt *p);
+void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
-// Prefetches what flow_insert() reads in a full table. After flow_seek(), for a packet without a
-// flow.
-void flow_insert_seek(const struct flow_table *t, const struct flow_pkt *p);
+// Prefetches what flow_insert() reads in a full table. After flow_lookup_start(), for a packet
+// without a flow.
+void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 
 // Ends the search for the flows of n packets: each is found, or NULL.
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],

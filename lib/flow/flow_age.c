@@ -39,7 +39,7 @@ static bool goes_before(const struct search *s, uint32_t held, bool established,
 	return age > s->age;
 }
 
-static void consider(struct search *s, struct flow *f)
+static void search_entry(struct search *s, struct flow *f)
 {
 	uint32_t word = flow_word(f), age, held;
 	bool established = flow_word_class(word) == FLOW_CLASS_ESTABLISHED;
@@ -58,7 +58,7 @@ static void consider(struct search *s, struct flow *f)
 	s->age = age;
 }
 
-// The lines of its entries that consider() reads: they come at once, not one after the other.
+// The lines of its entries that search_entry() reads: they come at once, not one after the other.
 static void prefetch_entries(const struct flow_table *t, const struct bucket *b)
 {
 	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
@@ -69,11 +69,11 @@ static void search_bucket(struct search *s, const struct bucket *b)
 {
 	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
 		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != 0)
-			consider(s, &s->t->entry[atomic_load_explicit(
-					    &b->number[i], memory_order_acquire)]);
+			search_entry(s, &s->t->entry[atomic_load_explicit(
+						&b->number[i], memory_order_acquire)]);
 }
 
-void flow_insert_seek(const struct flow_table *t, const struct flow_pkt *p)
+void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 {
 	prefetch_entries(t, flow_first_bucket(t, p->hash));
 	prefetch_entries(t, flow_second_bucket(t, p->hash));
@@ -142,7 +142,7 @@ static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t en
 	flush_step(t, w);
 }
 
-static void look_at(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
+static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
 {
 	uint32_t word = flow_word(f);
 
@@ -171,7 +171,7 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 		rte_prefetch0(f + AHEAD);
 		rte_prefetch0(&(f + AHEAD)->dir[0]);
 		rte_prefetch0(&(f + AHEAD)->dir[1]);
-		look_at(t, w, f, now);
+		entry_tick(t, w, f, now);
 		flush_step(t, w);
 		w->cursor = w->cursor + 1 < end ? w->cursor + 1 : w->first;
 	}

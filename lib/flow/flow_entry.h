@@ -44,7 +44,7 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_COUNTED    (1u << 10) // counts as not established
 #define FLOW_PICKED_UP  (1u << 11) // was under way when it was first seen
 #define FLOW_RESET      (1u << 12)
-#define FLOW_DEAD       (1u << 13) // out of the table
+#define FLOW_REMOVED    (1u << 13) // out of the table
 #define FLOW_OF_SOURCE  (1u << 14) // counts against the limit of its source while FLOW_COUNTED
 // Of TCP, by direction: its sequence numbers are known; it has acknowledged the other's; its FIN
 // was seen; that FIN was acknowledged.
@@ -220,5 +220,5 @@ static inline unsigned int flow_word_initiator(uint32_t word)
 
 static inline bool flow_word_live(uint32_t word)
 {
-	return (word & FLOW_STATE_MASK) != FLOW_FREE && (word & FLOW_DEAD) == 0;
+	return (word & FLOW_STATE_MASK) != FLOW_FREE && (word & FLOW_REMOVED) == 0;
 }

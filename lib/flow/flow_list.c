@@ -86,7 +86,7 @@ bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter 
 	       ((filter->sa_out == NULL && filter->arrival == 0) || has_sa(f, filter));
 }
 
-static void view(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)
+static void view_fill(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)
 {
 	*v = (struct flow_view){
 		.key = f->key,
@@ -122,7 +122,7 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 		uint32_t word = flow_word(f);
 
 		if (flow_word_live(word) && flow_matches(f, word, filter))
-			view(&out[found++], f, word, now);
+			view_fill(&out[found++], f, word, now);
 	}
 	rte_rcu_qsbr_thread_offline(t->qsbr, t->reader);
 	*position = i < last ? i : FLOW_LIST_END;

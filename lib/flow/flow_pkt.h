@@ -40,7 +40,7 @@ static_assert(sizeof(struct flow_key) == 40, "hashed and compared as whole words
 
 struct flow_pkt {
 	struct flow_key key;
-	uint32_t hash;       // of the key, by flow_seek()
+	uint32_t hash;       // of the key, by flow_lookup_start()
 	uint32_t seq, ack;   // of TCP, here and below. Host byte order.
 	uint16_t window;     // as sent, not scaled
 	uint16_t seq_len;    // octets of sequence space: text, SYN and FIN

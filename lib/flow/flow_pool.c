@@ -6,7 +6,7 @@
 #define POOL_FIRST(pool)        ((uint32_t)(pool))
 #define POOL_AFTER(pool, first) ((((pool) >> 32) + 1) << 32 | (first))
 
-static void push(struct flow_table *t, uint32_t first)
+static void pool_push(struct flow_table *t, uint32_t first)
 {
 	uint64_t pool = atomic_load_explicit(&t->pool, memory_order_relaxed);
 
@@ -19,7 +19,7 @@ static void push(struct flow_table *t, uint32_t first)
 }
 
 // First entry of a chain, or 0.
-static uint32_t pop(struct flow_table *t)
+static uint32_t pool_pop(struct flow_table *t)
 {
 	uint64_t pool = atomic_load_explicit(&t->pool, memory_order_acquire);
 	uint32_t second;
@@ -36,15 +36,15 @@ static uint32_t pop(struct flow_table *t)
 	return POOL_FIRST(pool);
 }
 
-static void push_chain(struct flow_table *t, const uint32_t number[FLOW_CHAIN])
+static void chain_push(struct flow_table *t, const uint32_t number[FLOW_CHAIN])
 {
 	memcpy(t->entry[number[0]].chain, number, FLOW_CHAIN * sizeof(number[0]));
-	push(t, number[0]);
+	pool_push(t, number[0]);
 }
 
-static void take_chain(struct flow_table *t, struct flow_worker *w)
+static void chain_take(struct flow_table *t, struct flow_worker *w)
 {
-	uint32_t first = pop(t);
+	uint32_t first = pool_pop(t);
 
 	if (first == 0)
 		return;
@@ -64,7 +64,7 @@ uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w)
 	uint32_t number;
 
 	if (w->n_free == 0)
-		take_chain(t, w);
+		chain_take(t, w);
 	if (w->n_free == 0)
 		return 0;
 	number = w->free[--w->n_free];
@@ -77,7 +77,7 @@ void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number
 {
 	if (w->n_free == STORE) {
 		w->n_free -= FLOW_CHAIN;
-		push_chain(t, &w->free[w->n_free]);
+		chain_push(t, &w->free[w->n_free]);
 	}
 	w->free[w->n_free++] = number;
 }
@@ -96,7 +96,7 @@ bool flow_pool_fill(struct flow_table *t, uint32_t n)
 			atomic_store_explicit(
 				&t->entry[e - i].word, FLOW_FREE, memory_order_relaxed);
 		}
-		push_chain(t, number);
+		chain_push(t, number);
 	}
 	store(&t->n_filled, to);
 	return to < t->n_entries;

@@ -174,11 +174,11 @@ static __rte_always_inline uint32_t bucket_find(const struct bucket *b, uint32_t
 
 static bool is_flow_of(const struct flow *f, const struct flow_key *key)
 {
-	return flow_key_equal(&f->key, key) && (flow_word(f) & FLOW_DEAD) == 0;
+	return flow_key_equal(&f->key, key) && (flow_word(f) & FLOW_REMOVED) == 0;
 }
 
-static struct flow *find_in(const struct flow_table *t, const struct bucket *b, uint32_t tag,
-	const struct flow_key *key)
+static struct flow *bucket_find_flow(const struct flow_table *t, const struct bucket *b,
+	uint32_t tag, const struct flow_key *key)
 {
 	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(hits);
@@ -191,16 +191,17 @@ static struct flow *find_in(const struct flow_table *t, const struct bucket *b, 
 	return NULL;
 }
 
-static struct flow *find(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
+static struct flow *flow_find_hashed(
+	const struct flow_table *t, uint32_t hash, const struct flow_key *key)
 {
-	struct flow *f = find_in(t, flow_first_bucket(t, hash), tag_of(hash), key);
+	struct flow *f = bucket_find_flow(t, flow_first_bucket(t, hash), tag_of(hash), key);
 
-	return f != NULL ? f : find_in(t, flow_second_bucket(t, hash), tag_of(hash), key);
+	return f != NULL ? f : bucket_find_flow(t, flow_second_bucket(t, hash), tag_of(hash), key);
 }
 
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 {
-	return find(t, hash_of(t, &p->key), &p->key);
+	return flow_find_hashed(t, hash_of(t, &p->key), &p->key);
 }
 
 // The lines that flow_track() and the decision need.
@@ -211,7 +212,7 @@ static __rte_always_inline void prefetch_flow(const struct flow *f, const struct
 	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
 }
 
-void flow_seek(const struct flow_table *t, struct flow_pkt *p)
+void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
 {
 	p->hash = hash_of(t, &p->key);
 	rte_prefetch0(flow_first_bucket(t, p->hash));
@@ -246,37 +247,37 @@ void flow_find_burst(
 		if (likely(number[i] != 0 && is_flow_of(f, &p[i].key)))
 			flows[i] = f;
 		else if (number[i] != 0) // only the tag was equal
-			flows[i] = find(t, p[i].hash, &p[i].key);
+			flows[i] = flow_find_hashed(t, p[i].hash, &p[i].key);
 		else
 			flows[i] = NULL;
 	}
 }
 
-static void lock(struct bucket *b)
+static void bucket_lock(struct bucket *b)
 {
 	while (atomic_exchange_explicit(&b->locked, true, memory_order_acquire))
 		while (atomic_load_explicit(&b->locked, memory_order_relaxed))
 			rte_pause();
 }
 
-static void unlock(struct bucket *b)
+static void bucket_unlock(struct bucket *b)
 {
 	atomic_store_explicit(&b->locked, false, memory_order_release);
 }
 
 // Both, in the order of their addresses; they may be one.
-static void lock_pair(struct bucket *a, struct bucket *b)
+static void buckets_lock(struct bucket *a, struct bucket *b)
 {
-	lock(RTE_MIN(a, b));
+	bucket_lock(RTE_MIN(a, b));
 	if (a != b)
-		lock(RTE_MAX(a, b));
+		bucket_lock(RTE_MAX(a, b));
 }
 
-static void unlock_pair(struct bucket *a, struct bucket *b)
+static void buckets_unlock(struct bucket *a, struct bucket *b)
 {
-	unlock(a);
+	bucket_unlock(a);
 	if (a != b)
-		unlock(b);
+		bucket_unlock(b);
 }
 
 static unsigned int bucket_fill(const struct bucket *b)
@@ -310,7 +311,7 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 {
 	bool found = false;
 
-	lock(b);
+	bucket_lock(b);
 	for (unsigned int hits = bucket_match(b, tag); hits != 0 && !found; hits &= hits - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(hits);
 
@@ -318,7 +319,7 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 		if (found)
 			atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
 	}
-	unlock(b);
+	bucket_unlock(b);
 	return found;
 }
 
@@ -344,21 +345,21 @@ static struct flow *link_entry(struct flow_table *t, struct flow *f, uint32_t wo
 		      *second = flow_second_bucket(t, f->hash);
 	struct flow *in_table;
 
-	lock_pair(first, second);
-	in_table = find(t, f->hash, &f->key);
+	buckets_lock(first, second);
+	in_table = flow_find_hashed(t, f->hash, &f->key);
 	if (in_table == NULL && bucket_set(t, choose_bucket(first, second), f, word))
 		in_table = f;
-	unlock_pair(first, second);
+	buckets_unlock(first, second);
 	return in_table;
 }
 
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 {
-	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_DEAD, memory_order_acq_rel);
+	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_REMOVED, memory_order_acq_rel);
 	uint32_t tag = tag_of(f->hash), number = flow_number(t, f);
 	uint64_t held = FLOW_HELD;
 
-	if ((word & FLOW_DEAD) != 0)
+	if ((word & FLOW_REMOVED) != 0)
 		return false;
 	if ((word & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, word);
@@ -371,7 +372,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 	return true;
 }
 
-static enum drop refuse(struct flow_worker *w, enum drop reason)
+static enum drop flow_refuse(struct flow_worker *w, enum drop reason)
 {
 	count(&w->counters.refused[reason]);
 	return reason;
@@ -395,9 +396,9 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	uint32_t word = ct_begin(t, p, &reason);
 
 	if (word == 0)
-		return refuse(w, reason);
+		return flow_refuse(w, reason);
 	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
-		return refuse(w, DROP_FLOW_SOURCE_LIMIT);
+		return flow_refuse(w, DROP_FLOW_SOURCE_LIMIT);
 
 	if (limit != 0)
 		word |= FLOW_OF_SOURCE;
@@ -405,13 +406,13 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	uint32_t hash = hash_of(t, &p->key);
 
 	if (!may_grow(t, holder) && !flow_evict(t, w, hash, holder, now))
-		return refuse(w, DROP_FLOW_TABLE_FULL);
+		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
 
 	uint32_t number = flow_pool_take(t, w);
 	struct flow *f = &t->entry[number];
 
 	if (number == 0)
-		return refuse(w, DROP_FLOW_TABLE_FULL);
+		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
 	entry_init(f, p, hash, holder, now);
 	flow_source_add(t, f, word);
 	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
@@ -423,5 +424,5 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	flow_source_subtract(t, f, word);
 	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	flow_pool_give(t, w, number); // it was never visible
-	return *flow != NULL ? DROP_NONE : refuse(w, DROP_FLOW_TABLE_FULL);
+	return *flow != NULL ? DROP_NONE : flow_refuse(w, DROP_FLOW_TABLE_FULL);
 }

@@ -22,7 +22,8 @@ static uint64_t mask_of(uint32_t i, uint32_t from, uint32_t to)
 	return mask;
 }
 
-static uint32_t count(const struct frag_map *map, const uint64_t word[], uint32_t from, uint32_t to)
+static uint32_t units_count(
+	const struct frag_map *map, const uint64_t word[], uint32_t from, uint32_t to)
 {
 	uint32_t n = 0;
 
@@ -39,28 +40,29 @@ static bool is_set(const struct frag_map *map, const uint64_t word[], uint32_t b
 // Whether one fragment has brought exactly these units.
 static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
 {
-	return count(map, map->came, from, to) == to - from && is_set(map, map->begins, from) &&
-	       count(map, map->begins, from + 1, to) == 0 &&
+	return units_count(map, map->came, from, to) == to - from &&
+	       is_set(map, map->begins, from) && units_count(map, map->begins, from + 1, to) == 0 &&
 	       (to == UNITS || !is_set(map, map->came, to) || is_set(map, map->begins, to));
 }
 
 // Whether the fragment says of the end what the others do.
-static bool agrees(const struct frag_map *map, uint32_t end, bool more)
+static bool end_agrees(const struct frag_map *map, uint32_t end, bool more)
 {
 	if (map->len == 0)
-		return more || count(map, map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
+		return more ||
+		       units_count(map, map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
 	return more ? end < map->len : end == map->len;
 }
 
 // Brings the words for units up to this one into use.
-static void extend(struct frag_map *map, uint32_t to)
+static void words_extend(struct frag_map *map, uint32_t to)
 {
 	for (; map->n_words * 64 < to; map->n_words++)
 		map->came[map->n_words] = map->begins[map->n_words] = 0;
 }
 
 // Notes a fragment of units that are all missing.
-static void set(struct frag_map *map, uint32_t from, uint32_t to)
+static void units_set(struct frag_map *map, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from / 64; i * 64 < to; i++)
 		map->came[i] |= mask_of(i, from, to);
@@ -72,13 +74,13 @@ enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len,
 {
 	uint32_t from = off / FRAG_UNIT, to = (off + len + FRAG_UNIT - 1) / FRAG_UNIT;
 
-	if (!agrees(map, off + len, more))
+	if (!end_agrees(map, off + len, more))
 		return FRAG_OVERLAP;
-	if (count(map, map->came, from, to) > 0)
+	if (units_count(map, map->came, from, to) > 0)
 		return (more || map->len != 0) && came_alone(map, from, to) ? FRAG_DUPLICATE
 									    : FRAG_OVERLAP;
-	extend(map, to);
-	set(map, from, to);
+	words_extend(map, to);
+	units_set(map, from, to);
 	if (!more)
 		map->len = off + len;
 	return FRAG_NEW;

@@ -94,7 +94,7 @@ bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers)
 	return !TAILQ_EMPTY(&t->free_datagrams) && t->n_buffers + n_buffers <= t->buffers_max;
 }
 
-struct frag_datagram *frag_table_victim(const struct frag_table *t)
+struct frag_datagram *frag_table_evictee(const struct frag_table *t)
 {
 	return TAILQ_FIRST(&LIST_FIRST(&t->by_weight[t->fullest])->oldest);
 }

@@ -101,7 +101,7 @@ struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_ke
 bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers);
 
 // The datagram to be given up for others. NULL: nothing waits.
-struct frag_datagram *frag_table_victim(const struct frag_table *t);
+struct frag_datagram *frag_table_evictee(const struct frag_table *t);
 
 // The datagram that has waited longest. NULL: nothing waits.
 struct frag_datagram *frag_table_oldest(const struct frag_table *t);

@@ -53,7 +53,7 @@ int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr)
 }
 
 // Index of the address, or d->n.
-static unsigned int find(const struct dad *d, uint16_t port, const struct ip_addr *addr)
+static unsigned int entry_index(const struct dad *d, uint16_t port, const struct ip_addr *addr)
 {
 	unsigned int i = 0;
 
@@ -67,7 +67,7 @@ static enum dad_state state_of(const struct dad_addr *a)
 	return (enum dad_state)atomic_load_explicit(&a->state, memory_order_relaxed);
 }
 
-static void decide(struct dad *d, struct dad_addr *a, enum dad_state state)
+static void state_decide(struct dad *d, struct dad_addr *a, enum dad_state state)
 {
 	enum dad_state was = state_of(a);
 
@@ -90,9 +90,9 @@ void dad_restart(struct dad *d, uint16_t port)
 	}
 }
 
-void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now)
+void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
-	unsigned int i = find(d, port, addr);
+	unsigned int i = entry_index(d, port, addr);
 	struct dad_addr *a = &d->entry[i];
 
 	// An assigned address is defended (RFC 4862 5.4.3). Between checks nothing changes: claims,
@@ -103,7 +103,7 @@ void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_
 	a->interval_ms = RTE_MIN(RTE_MAX(2 * a->interval_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
 	a->next = now + a->interval_ms;
 	a->sent = 0;
-	decide(d, a, DAD_DUPLICATE);
+	state_decide(d, a, DAD_DUPLICATE);
 }
 
 void dad_tick(struct dad *d, uint64_t now)
@@ -114,7 +114,7 @@ void dad_tick(struct dad *d, uint64_t now)
 		if (state_of(a) == DAD_ASSIGNED || now < a->next)
 			continue;
 		if (a->sent == TRANSMITS) {
-			decide(d, a, DAD_ASSIGNED);
+			state_decide(d, a, DAD_ASSIGNED);
 			continue;
 		}
 		a->sent++;
@@ -125,7 +125,7 @@ void dad_tick(struct dad *d, uint64_t now)
 
 enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr)
 {
-	unsigned int i = find(d, port, addr);
+	unsigned int i = entry_index(d, port, addr);
 
 	return i < d->n ? state_of(&d->entry[i]) : DAD_ASSIGNED;
 }

@@ -45,7 +45,7 @@ int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 void dad_restart(struct dad *d, uint16_t port);
 
 // Another station wants addr, too, or has it: it solicited for it from none (::), or advertised it.
-void dad_heard(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now);
+void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
 // Solicits and decides. Call every 100 ms or so.
 void dad_tick(struct dad *d, uint64_t now);

@@ -22,8 +22,8 @@ struct membership {
 struct link {
 	unsigned int n;
 	struct membership group[LISTENER_GROUPS_MAX];
-	unsigned int tells; // to come, the next one at tell_at
-	uint64_t tell_at;
+	unsigned int reports_left; // to come, the next one at report_at
+	uint64_t report_at;
 	uint32_t interval_s; // of queries
 	uint64_t v1_until;   // a router that speaks version 1 is there; 0: none (RFC 3810 8.2.1)
 };
@@ -63,17 +63,17 @@ int listener_add(struct listener *l, uint16_t port, const struct ip_addr *group)
 	return 0;
 }
 
-void listener_tell(struct listener *l, uint16_t port)
+void listener_report_all(struct listener *l, uint16_t port)
 {
-	l->link[port].tells = ROBUSTNESS;
-	l->link[port].tell_at = 0;
+	l->link[port].reports_left = ROBUSTNESS;
+	l->link[port].report_at = 0;
 }
 
 // RFC 3810 8.2.1: what waits to be said in the other version is not.
-static void v1_until(struct link *k, uint64_t time)
+static void v1_until_set(struct link *k, uint64_t time)
 {
 	if ((k->v1_until == 0) != (time == 0)) {
-		k->tells = 0;
+		k->reports_left = 0;
 		for (unsigned int i = 0; i < k->n; i++)
 			k->group[i].answer_at = NEVER;
 	}
@@ -82,22 +82,22 @@ static void v1_until(struct link *k, uint64_t time)
 
 void listener_restart(struct listener *l, uint16_t port)
 {
-	v1_until(&l->link[port], 0);
+	v1_until_set(&l->link[port], 0);
 	l->link[port].interval_s = INTERVAL_S;
-	listener_tell(l, port);
+	listener_report_all(l, port);
 }
 
 // A moment within so many milliseconds that is not missed by what a tick may be late.
-static uint64_t within(uint64_t now, uint32_t ms)
+static uint64_t random_within(uint64_t now, uint32_t ms)
 {
 	return now + (ms > TICK_MS ? rte_rand_max(ms - TICK_MS + 1) : 0);
 }
 
 // RFC 3810 6.2. That the earlier of two answers is enough holds for a group that both queries are
 // about, be they general or not. In version 1 each group has its own delay (RFC 2710 4).
-static void schedule(struct link *k, const struct mld_query *q, uint64_t now)
+static void answer_schedule(struct link *k, const struct mld_query *q, uint64_t now)
 {
-	uint64_t at = within(now, q->delay_ms);
+	uint64_t at = random_within(now, q->delay_ms);
 
 	for (unsigned int i = 0; i < k->n; i++) {
 		struct membership *m = &k->group[i];
@@ -106,7 +106,7 @@ static void schedule(struct link *k, const struct mld_query *q, uint64_t now)
 			continue;
 		m->answer_at = RTE_MIN(m->answer_at, at);
 		if (k->v1_until != 0)
-			at = within(now, q->delay_ms);
+			at = random_within(now, q->delay_ms);
 	}
 }
 
@@ -115,13 +115,13 @@ void listener_query(struct listener *l, uint16_t port, const struct mld_query *q
 	struct link *k = &l->link[port];
 
 	if (q->v1) // RFC 3810 9.12
-		v1_until(k, now + ROBUSTNESS * k->interval_s * UINT64_C(1000) + q->delay_ms);
+		v1_until_set(k, now + ROBUSTNESS * k->interval_s * UINT64_C(1000) + q->delay_ms);
 	else if (q->interval_s != 0)
 		k->interval_s = q->interval_s;
-	schedule(k, q, now);
+	answer_schedule(k, q, now);
 }
 
-static void report_all(const struct listener *l, uint16_t port, enum mld_record record)
+static void groups_report(const struct listener *l, uint16_t port, enum mld_record record)
 {
 	const struct link *k = &l->link[port];
 	struct ip_addr group[LISTENER_GROUPS_MAX];
@@ -132,16 +132,16 @@ static void report_all(const struct listener *l, uint16_t port, enum mld_record 
 		l->p.report(l->p.arg, port, k->v1_until != 0, record, group, k->n);
 }
 
-static void tell(const struct listener *l, uint16_t port, struct link *k, uint64_t now)
+static void report_due(const struct listener *l, uint16_t port, struct link *k, uint64_t now)
 {
-	if (k->tells == 0 || now < k->tell_at)
+	if (k->reports_left == 0 || now < k->report_at)
 		return;
-	k->tells--;
-	k->tell_at = within(now, k->v1_until != 0 ? REPEAT_V1_MS : REPEAT_MS);
-	report_all(l, port, MLD_JOINS);
+	k->reports_left--;
+	k->report_at = random_within(now, k->v1_until != 0 ? REPEAT_V1_MS : REPEAT_MS);
+	groups_report(l, port, MLD_JOINS);
 }
 
-static void answer(const struct listener *l, uint16_t port, struct link *k, uint64_t now)
+static void answers_due(const struct listener *l, uint16_t port, struct link *k, uint64_t now)
 {
 	struct ip_addr group[LISTENER_GROUPS_MAX];
 	unsigned int n = 0;
@@ -162,14 +162,14 @@ void listener_tick(struct listener *l, uint64_t now)
 		struct link *k = &l->link[port];
 
 		if (k->v1_until != 0 && now >= k->v1_until)
-			v1_until(k, 0);
-		tell(l, (uint16_t)port, k, now);
-		answer(l, (uint16_t)port, k, now);
+			v1_until_set(k, 0);
+		report_due(l, (uint16_t)port, k, now);
+		answers_due(l, (uint16_t)port, k, now);
 	}
 }
 
 void listener_leave(const struct listener *l)
 {
 	for (unsigned int port = 0; port < l->p.n_ports; port++)
-		report_all(l, (uint16_t)port, MLD_LEAVES);
+		groups_report(l, (uint16_t)port, MLD_LEAVES);
 }

@@ -40,7 +40,7 @@ int listener_add(struct listener *l, uint16_t port, const struct ip_addr *group)
 
 // Has a port's groups be told of with the next tick, and once more: they are new, or can be told
 // from another address now (RFC 3590 4).
-void listener_tell(struct listener *l, uint16_t port);
+void listener_report_all(struct listener *l, uint16_t port);
 
 // The same where other routers may be, about which nothing is known: the link has come up.
 void listener_restart(struct listener *l, uint16_t port);

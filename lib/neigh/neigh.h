@@ -86,7 +86,7 @@ void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *add
 
 // The sender of a solicitation told its link address (RFC 4861 7.2.3, 6.2.6): known, but stale
 // until it answers. Makes an entry only if create, that is when we were asked for.
-void neigh_hear(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+void neigh_solicited(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
 
 // An advertisement of addr (RFC 4861 7.2.5).
@@ -124,15 +124,15 @@ struct neigh_hints {
 };
 
 // Begins to ask for an address, so that memory comes while others are read. Returns what
-// neigh_ask() wants to be told.
-uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
+// neigh_lookup() wants to be told.
+uint32_t neigh_lookup_start(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr);
 
 // Whether there is an entry for the address, in whatever state. Notes no use.
 bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
 
-enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_DEAD };
+enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_UNREACHABLE };
 
 // Reads the link address of an address into *mac if it is NEIGH_KNOWN, and notes the use.
-enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, uint32_t sought,
+enum neigh_answer neigh_lookup(const struct neigh_table *t, struct neigh_hints *h, uint32_t start,
 	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table and its entries, as the control thread's part (neigh.c) and the workers' part
-// (neigh_ask.c) see them. Private to lib/neigh.
+// The table and its entries, as the control thread's part (neigh_table.c) and the workers' part
+// (neigh_lookup.c) see them. Private to lib/neigh.
 #pragma once
 
 #include <assert.h>
@@ -25,8 +25,8 @@ struct key {
 static_assert(sizeof(struct key) == KEY_WORDS * sizeof(uint64_t), "hashed as octets: no padding");
 
 // The word that workers read: the link address in its low 48 bits, above it what to make of it.
-#define LINK_KNOWN ((uint64_t)1 << 48)
-#define LINK_DEAD  ((uint64_t)1 << 49)
+#define LINK_KNOWN  ((uint64_t)1 << 48)
+#define LINK_FAILED ((uint64_t)1 << 49)
 
 struct neigh {
 	// Written by control, read by workers. The key changes only while the link word is 0.
@@ -78,7 +78,7 @@ static inline uint32_t hash_of(const struct neigh_table *t, const struct key *ke
 	return (uint32_t)keyed_hash(&t->hash_key, key->word, KEY_WORDS);
 }
 
-static inline struct neigh *find(
+static inline struct neigh *entry_find(
 	const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
 	struct key key = key_of(port, addr);

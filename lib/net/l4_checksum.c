@@ -17,7 +17,7 @@ struct upper {
 	uint8_t proto;
 };
 
-static bool find_upper(struct upper *u, uint8_t *packet)
+static bool upper_read(struct upper *u, uint8_t *packet)
 {
 	const struct rte_ipv4_hdr *four = (const struct rte_ipv4_hdr *)packet;
 	const struct rte_ipv6_hdr *six = (const struct rte_ipv6_hdr *)packet;
@@ -37,7 +37,7 @@ static bool find_upper(struct upper *u, uint8_t *packet)
 }
 
 // Where the checksum is, or NULL.
-static uint16_t *find_sum(const struct upper *u)
+static uint16_t *checksum_field(const struct upper *u)
 {
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)u->at;
 
@@ -57,7 +57,7 @@ static uint16_t *find_sum(const struct upper *u)
 	}
 }
 
-static uint16_t checksum(const void *ip, const struct upper *u)
+static uint16_t checksum_compute(const void *ip, const struct upper *u)
 {
 	uint32_t sum;
 
@@ -67,15 +67,15 @@ static uint16_t checksum(const void *ip, const struct upper *u)
 	return (uint16_t)~__rte_raw_cksum_reduce(sum);
 }
 
-void l4_checksum_renew(void *ip)
+void l4_checksum_recompute(void *ip)
 {
 	struct upper u;
-	uint16_t *sum = find_upper(&u, ip) ? find_sum(&u) : NULL;
+	uint16_t *sum = upper_read(&u, ip) ? checksum_field(&u) : NULL;
 
 	if (sum == NULL || (u.proto == IPPROTO_ICMPV6 && ip_is_v4(ip)))
 		return;
 	*sum = 0;
-	*sum = checksum(ip, &u);
+	*sum = checksum_compute(ip, &u);
 	if (*sum == 0 && u.proto == IPPROTO_UDP)
 		*sum = UINT16_MAX;
 }

@@ -7,4 +7,4 @@
 // 3948 3.1.2). ip is a whole IPv4 or IPv6 packet whose header is checked; what is no such protocol,
 // or too short for it, stays as it is, and so does a UDP checksum of 0, which says that there is
 // none.
-void l4_checksum_renew(void *ip);
+void l4_checksum_recompute(void *ip);

@@ -57,7 +57,7 @@ static const struct ip_addr all_v2_routers = {.b = {0xff, 0x02, [15] = 0x16}};
 
 // Large numbers have a mantissa of so many bits, without its highest, and an exponent of three (RFC
 // 3810 5.1.3, 5.1.9).
-static uint32_t decode(uint32_t code, unsigned int mantissa_bits)
+static uint32_t float_decode(uint32_t code, unsigned int mantissa_bits)
 {
 	uint32_t one = 1u << mantissa_bits;
 
@@ -78,8 +78,8 @@ static enum mld_fault read_query(struct mld_query *q, const struct message *m, u
 		return MLD_GOOD;
 	if (len < sizeof(*v2))
 		return MLD_MALFORMED;
-	q->delay_ms = decode(q->delay_ms, 12);
-	q->interval_s = decode(v2->interval, 4);
+	q->delay_ms = float_decode(q->delay_ms, 12);
+	q->interval_s = float_decode(v2->interval, 4);
 	sources = rte_be_to_cpu_16(v2->n_sources);
 	return len - sizeof(*v2) < sources * sizeof(m->group) ||
 			       (sources > 0 && ip_addr_is_none(&q->group))
@@ -120,7 +120,8 @@ enum mld_fault mld_read(struct mld_query *q, const struct rte_ipv6_hdr *ip)
 }
 
 // The headers in front of the message of len octets. Returns the length of the packet.
-static uint16_t wrap(uint8_t *out, const struct ip_addr *src, const struct ip_addr *dst, size_t len)
+static uint16_t headers_build(
+	uint8_t *out, const struct ip_addr *src, const struct ip_addr *dst, size_t len)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
 	struct options *options = (struct options *)(ip + 1);
@@ -151,7 +152,7 @@ uint16_t mld_report_build(uint8_t *out, const struct ip_addr *source, enum mld_r
 		r->record[i] = (struct record){.type = (uint8_t)record};
 		memcpy(r->record[i].group, &group[i], sizeof(group[i]));
 	}
-	return wrap(out, source, &all_v2_routers, sizeof(*r) + n * sizeof(r->record[0]));
+	return headers_build(out, source, &all_v2_routers, sizeof(*r) + n * sizeof(r->record[0]));
 }
 
 // RFC 2710 5: reports go to the group itself.
@@ -163,5 +164,5 @@ uint16_t mld_v1_build(uint8_t *out, const struct ip_addr *source, enum mld_recor
 
 	*m = (struct message){.type = done ? MLD_LISTENER_REDUCTION : MLD_LISTENER_REPORT};
 	memcpy(m->group, group, sizeof(m->group));
-	return wrap(out, source, done ? &all_routers : group, sizeof(*m));
+	return headers_build(out, source, done ? &all_routers : group, sizeof(*m));
 }

@@ -159,7 +159,7 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 }
 
 // A frame around the message of len octets that stands behind the headers.
-static uint16_t wrap(uint8_t *out, const struct rte_ether_addr *mac,
+static uint16_t headers_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct rte_ether_addr *to, const struct ip_addr *src, const struct ip_addr *dst,
 	size_t len)
 {
@@ -208,7 +208,7 @@ uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
 	memcpy(ns->target, target, sizeof(ns->target));
 	if (!ip_addr_is_none(sender))
 		len += option_write(ns + 1, ND_OPT_SOURCE_LINKADDR, mac);
-	return wrap(
+	return headers_build(
 		out, mac, to != NULL ? to : &group_mac, sender, to != NULL ? target : &group, len);
 }
 
@@ -221,7 +221,7 @@ static uint16_t advertisement_build(uint8_t *out, const struct rte_ether_addr *m
 	*na = (struct neighbour){
 		.head = {.type = ND_NEIGHBOR_ADVERT, .param = ND_NA_FLAG_ROUTER | flags}};
 	memcpy(na->target, addr, sizeof(na->target));
-	return wrap(out, mac, to, sender, dst,
+	return headers_build(out, mac, to, sender, dst,
 		sizeof(*na) + option_write(na + 1, ND_OPT_TARGET_LINKADDR, mac));
 }
 

@@ -22,7 +22,7 @@ struct route_table {
 	struct route route[];
 };
 
-static int insert_v4(struct route_table *t, unsigned int i)
+static int route_insert_v4(struct route_table *t, unsigned int i)
 {
 	const struct ip_prefix *to = &t->route[i].to;
 	uint32_t ip = rte_be_to_cpu_32(ip_addr_v4(&to->addr));
@@ -36,7 +36,7 @@ static int insert_v4(struct route_table *t, unsigned int i)
 	return rte_rib_set_nh(node, i);
 }
 
-static int insert_v6(struct route_table *t, unsigned int i)
+static int route_insert_v6(struct route_table *t, unsigned int i)
 {
 	const struct ip_prefix *to = &t->route[i].to;
 	struct rte_rib6_node *node = rte_rib6_lookup_exact(t->rib6, ipv6_arg(&to->addr), to->len);
@@ -48,9 +48,9 @@ static int insert_v6(struct route_table *t, unsigned int i)
 	return rte_rib6_set_nh(node, i);
 }
 
-static int insert(struct route_table *t, unsigned int i)
+static int route_insert(struct route_table *t, unsigned int i)
 {
-	return ip_addr_is_v4(&t->route[i].to.addr) ? insert_v4(t, i) : insert_v6(t, i);
+	return ip_addr_is_v4(&t->route[i].to.addr) ? route_insert_v4(t, i) : route_insert_v6(t, i);
 }
 
 struct route_table *route_table_new(const struct route routes[], unsigned int n)
@@ -75,7 +75,7 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 	if (t->rib == NULL || t->rib6 == NULL)
 		rc = -ENOMEM;
 	for (unsigned int i = 0; rc == 0 && i < n; i++)
-		rc = insert(t, i);
+		rc = route_insert(t, i);
 	if (rc < 0) {
 		route_table_free(t);
 		errno = -rc;
@@ -104,7 +104,7 @@ const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
 	return &t->route[i].nexthop;
 }
 
-static const struct nexthop *find_v6(const struct route_table *t, const struct ip_addr *dst)
+static const struct nexthop *route_find_v6(const struct route_table *t, const struct ip_addr *dst)
 {
 	struct rte_rib6_node *node = rte_rib6_lookup(t->rib6, ipv6_arg(dst));
 	uint64_t i;
@@ -117,7 +117,7 @@ static const struct nexthop *find_v6(const struct route_table *t, const struct i
 
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
 {
-	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : find_v6(t, dst);
+	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : route_find_v6(t, dst);
 }
 
 unsigned int route_count(const struct route_table *t)

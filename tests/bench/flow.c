@@ -184,7 +184,7 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 
 	for (unsigned int i = 0; i < n; i++) {
 		refused += flow_pkt_ipv4(&p[i], &b->packet[i].ip) != DROP_NONE;
-		flow_seek(b->t, &p[i]);
+		flow_lookup_start(b->t, &p[i]);
 	}
 	*read += rte_rdtsc() - start;
 	flow_find_burst(b->t, p, f, n);

@@ -248,7 +248,7 @@ static void handle(struct single_gateway *g, const struct event *e, uint64_t now
 	else if (e->kind == EVENT_NEIGH_HEARD)
 		neigh_learn(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
 	else if (e->kind == EVENT_ND_SOLICITED)
-		neigh_hear(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
+		neigh_solicited(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
 }
 
 void single_gateway_control(struct single_gateway *g)

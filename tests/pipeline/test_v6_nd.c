@@ -345,7 +345,7 @@ static void test_routers_solicited(void **state)
 	e = take_event(EVENT_ND_SOLICITED, KNOWN);
 	assert_memory_equal(&e.mac, elsewhere, 6);
 	assert_false(e.for_us);
-	neigh_hear(harness_neigh, e.port, &e.addr, &e.mac, e.for_us, 0);
+	neigh_solicited(harness_neigh, e.port, &e.addr, &e.mac, e.for_us, 0);
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:9::5", KNOWN));
 	gateway_expect_sent(g, &f, LAN);
 	assert_memory_equal(g->sent[0].b, elsewhere, 6);

@@ -105,7 +105,7 @@ static uint64_t mask_of(uint32_t i, uint32_t from, uint32_t to);
     requires from <= to <= 8192;
     assigns \nothing;
     ensures card: \result == card(word, map->n_words, from, to); */
-static uint32_t count(
+static uint32_t units_count(
 	const struct frag_map *map, const uint64_t word[], uint32_t from, uint32_t to);
 
 /*@ requires \valid_read(map) && map->n_words <= 128 && \valid_read(word + (0 .. 127));
@@ -122,7 +122,7 @@ static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to);
 /*@ requires \valid_read(map) && map->n_words <= 128 && 0 < end <= 65535;
     assigns \nothing;
     ensures fits: \result != 0 <==> fits(map, end, more != 0); */
-static bool agrees(const struct frag_map *map, uint32_t end, bool more);
+static bool end_agrees(const struct frag_map *map, uint32_t end, bool more);
 
 /*@ requires \valid(map) && map->n_words <= 128 && to <= 8192;
     assigns map->n_words, map->came[0 .. 127], map->begins[0 .. 127];
@@ -133,7 +133,7 @@ static bool agrees(const struct frag_map *map, uint32_t end, bool more);
 	\old(card(&map->came[0], map->n_words, 0, 8192));
     ensures begins: \forall integer u; in(&map->begins[0], map->n_words, u) <==>
 	\old(in(&map->begins[0], map->n_words, u)); */
-static void extend(struct frag_map *map, uint32_t to);
+static void words_extend(struct frag_map *map, uint32_t to);
 
 /*@ requires \valid(map) && map->n_words <= 128 && from < to <= 64 * map->n_words;
     requires none(&map->came[0], map->n_words, from, to) && counted(map);
@@ -143,7 +143,7 @@ static void extend(struct frag_map *map, uint32_t to);
     ensures begins: \forall integer u; in(&map->begins[0], map->n_words, u) <==>
 	\old(in(&map->begins[0], map->n_words, u)) || u == from;
     ensures card: counted(map); */
-static void set(struct frag_map *map, uint32_t from, uint32_t to);
+static void units_set(struct frag_map *map, uint32_t from, uint32_t to);
 
 /*@ requires \valid(map);
     assigns *map;

@@ -146,7 +146,7 @@ void flows_find(
 	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
-		flow_seek(t, &p[i]);
+		flow_lookup_start(t, &p[i]);
 	flow_find_burst(t, p, flows, n);
 }
 

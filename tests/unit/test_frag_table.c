@@ -59,7 +59,7 @@ static void test_key(void **state)
 	frag_table_remove(&table, d);
 	assert_null(frag_table_find(&table, &key));
 	assert_null(frag_table_oldest(&table));
-	assert_null(frag_table_victim(&table));
+	assert_null(frag_table_evictee(&table));
 }
 
 // A list that is searched from end to end.
@@ -123,7 +123,7 @@ static void expect_same(struct model *m)
 // The oldest of the origin that has most. Origins of one lane share it: these are not.
 static void make_room(struct model *m)
 {
-	const struct frag_datagram *d = frag_table_victim(&table);
+	const struct frag_datagram *d = frag_table_evictee(&table);
 	unsigned int victim = model_find(m, d->key.id, d->key.origin);
 
 	assert_in_range(victim, 0, m->n - 1);
@@ -132,7 +132,7 @@ static void make_room(struct model *m)
 	for (unsigned int i = 0; i < victim; i++)
 		assert_int_not_equal(m->d[i].origin, d->key.origin);
 	model_remove(m, victim);
-	frag_table_remove(&table, frag_table_victim(&table));
+	frag_table_remove(&table, frag_table_evictee(&table));
 }
 
 static void test_model(void **state)
@@ -189,7 +189,7 @@ static void test_fair(void **state)
 	for (uint32_t i = 0; i < 1000; i++) {
 		flood = key_of(i, 2);
 		if (!frag_table_has_room(&table, 1))
-			frag_table_remove(&table, frag_table_victim(&table));
+			frag_table_remove(&table, frag_table_evictee(&table));
 		frag_table_keep(&table, frag_table_add(&table, &flood, i), &f);
 	}
 	assert_ptr_equal(frag_table_find(&table, &key), d);

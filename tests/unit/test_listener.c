@@ -118,7 +118,7 @@ static void test_joins(void **state)
 		uint64_t start = now;
 
 		memset(&said, 0, sizeof(said));
-		listener_tell(l, PORT);
+		listener_report_all(l, PORT);
 		pass(100);
 		assert_int_equal(said.calls, 1);
 		assert_int_equal(said.at, start);
@@ -231,7 +231,7 @@ static void test_older_router(void **state)
 	unsigned int apart = 0;
 
 	(void)state;
-	listener_tell(l, PORT);
+	listener_report_all(l, PORT);
 	pass(100);
 	ask_v1(&all, 10000); // takes back what was to be said in version 2
 	pass(20000);
@@ -296,7 +296,7 @@ static void test_joins_v1(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		ask_v1(&other, 0);
-		listener_tell(l, PORT);
+		listener_report_all(l, PORT);
 
 		uint64_t start = now;
 

@@ -84,7 +84,7 @@ static enum neigh_answer ask(const struct neigh_table *t, unsigned int i, struct
 {
 	struct ip_addr a = addr(i);
 
-	return neigh_ask(t, &hints, neigh_seek(t, &hints, PORT, &a), PORT, &a, at);
+	return neigh_lookup(t, &hints, neigh_lookup_start(t, &hints, PORT, &a), PORT, &a, at);
 }
 
 static bool find(const struct neigh_table *t, unsigned int i, struct neigh_view *v)
@@ -173,12 +173,12 @@ static void test_no_answer(void **state)
 	now = run(t, 2000 - 100, 2900);
 	assert_int_equal(asked.n, 3);
 	now = run(t, now, 3000);
-	expect(t, 1, NEIGH_DEAD);
+	expect(t, 1, NEIGH_UNREACHABLE);
 	assert_int_equal(state_of(t, 1), NEIGH_FAILED);
 	resolve(t, 1, now);
 	run(t, now, 5900);
 	assert_int_equal(asked.n, 3);
-	expect(t, 1, NEIGH_DEAD);
+	expect(t, 1, NEIGH_UNREACHABLE);
 	run(t, 5900, 6000);
 	assert_false(has(t, 1)); // forgotten: the next packet asks again
 	resolve(t, 1, 6000);
@@ -194,7 +194,7 @@ static void test_answer_when_dead(void **state)
 	(void)state;
 	resolve(t, 1, 0);
 	run(t, 0, 3000);
-	expect(t, 1, NEIGH_DEAD);
+	expect(t, 1, NEIGH_UNREACHABLE);
 	learn(t, 1, 7, false, 3050);
 	expect_at(t, 1, 7);
 	neigh_table_free(t);
@@ -262,7 +262,7 @@ static void test_refresh_in_vain(void **state)
 	assert_true(asked.to_all);
 	expect(t, 1, NEIGH_WAIT);
 	run(t, now, now + 3000);
-	expect(t, 1, NEIGH_DEAD);
+	expect(t, 1, NEIGH_UNREACHABLE);
 	assert_int_equal(asked.n, 6);
 	neigh_table_free(t);
 }
@@ -317,8 +317,8 @@ static void test_forget(void **state)
 	neigh_forget(t, PORT);
 	assert_false(has(t, 2));
 	expect_at(t, 1, 1);
-	assert_int_equal(
-		neigh_ask(t, &hints, neigh_seek(t, &hints, PORT + 1, &a), PORT + 1, &a, &at),
+	assert_int_equal(neigh_lookup(t, &hints, neigh_lookup_start(t, &hints, PORT + 1, &a),
+				 PORT + 1, &a, &at),
 		NEIGH_KNOWN);
 	resolve(t, 2, 2000); // asked again
 	assert_int_equal(asked.n, 1);

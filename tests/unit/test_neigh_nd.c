@@ -53,7 +53,8 @@ static uint64_t enter(enum neigh_state state)
 	for (; state_now(&mac) != state; now += 100) {
 		assert_in_range(now, 0, 100000);
 		if (state == NEIGH_PROBE)
-			neigh_ask(t, &hints, neigh_seek(t, &hints, PORT, &addr), PORT, &addr, &mac);
+			neigh_lookup(t, &hints, neigh_lookup_start(t, &hints, PORT, &addr), PORT,
+				&addr, &mac);
 		neigh_tick(t, now);
 	}
 	return now;
@@ -75,7 +76,7 @@ static void check_row(enum neigh_state from, int kind, bool s, bool o,
 		neigh_advertised(t, PORT, &addr,
 			(struct neigh_advert){.mac = mac, .solicited = s, .override = o}, now);
 	else
-		neigh_hear(t, PORT, &addr, mac, kind == 'C', now);
+		neigh_solicited(t, PORT, &addr, mac, kind == 'C', now);
 	if (state_now(&found) != to)
 		fail_msg("from %s to %s", neigh_state_name(from),
 			neigh_state_name(state_now(&found)));
@@ -130,7 +131,7 @@ static void test_static(void **state)
 	(void)state;
 	t = neigh_table_new(&p);
 	assert_int_equal(neigh_set_static(t, PORT, &addr, &old), 0);
-	neigh_hear(t, PORT, &addr, &new, true, 5);
+	neigh_solicited(t, PORT, &addr, &new, true, 5);
 	neigh_advertised(t, PORT, &addr,
 		(struct neigh_advert){.mac = &new, .solicited = true, .override = true}, 5);
 	assert_int_equal(state_now(&found), NEIGH_STATIC);
@@ -211,7 +212,7 @@ static void test_assigned(void **state)
 	}
 	dad_tick(d, 6000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
-	dad_heard(d, PORT, &addr, 8000); // too late: it is ours
+	dad_claimed(d, PORT, &addr, 8000); // too late: it is ours
 	dad_tick(d, 9000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
 	assert_int_equal(seen.solicited, 1);
@@ -237,7 +238,7 @@ static void test_restarted(void **state)
 	assert_false(dad_may_use(d, &addr));
 	dad_tick(d, 6100);
 	assert_int_equal(seen.solicited, 2);
-	dad_heard(d, PORT, &addr, 6200);
+	dad_claimed(d, PORT, &addr, 6200);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	dad_restart(d, PORT);
 	seen.state = DAD_TENTATIVE;
@@ -256,14 +257,14 @@ static void test_duplicate(void **state)
 
 	(void)state;
 	dad_tick(d, 5000);
-	dad_heard(d, PORT + 1, &addr, 5000); // another link
-	dad_heard(d, PORT, &other, 5000);
+	dad_claimed(d, PORT + 1, &addr, 5000); // another link
+	dad_claimed(d, PORT, &other, 5000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_TENTATIVE);
 	assert_int_equal(dad_state(d, PORT, &other), DAD_ASSIGNED);
-	dad_heard(d, PORT, &addr, 5000);
+	dad_claimed(d, PORT, &addr, 5000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	dad_tick(d, 9000);
-	dad_heard(d, PORT, &addr, 9000);
+	dad_claimed(d, PORT, &addr, 9000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	assert_int_equal(seen.decided, 1);
 	assert_int_equal(seen.state, DAD_DUPLICATE);
@@ -279,7 +280,7 @@ static void test_duplicate_again(void **state)
 
 	(void)state;
 	dad_tick(d, 0);
-	dad_heard(d, PORT, &addr, 0);
+	dad_claimed(d, PORT, &addr, 0);
 	for (now = 100; now < 600000; now += 100) {
 		unsigned int before = seen.solicited;
 
@@ -287,9 +288,9 @@ static void test_duplicate_again(void **state)
 		if (seen.solicited > before) {
 			assert_in_range(now - asked, 5000, 60100);
 			asked = now;
-			dad_heard(d, PORT, &addr, now + 50); // the owner's answer
+			dad_claimed(d, PORT, &addr, now + 50); // the owner's answer
 		}
-		dad_heard(d, PORT, &addr, now + 60); // further claims change nothing
+		dad_claimed(d, PORT, &addr, now + 60); // further claims change nothing
 		assert_int_equal(dad_state(d, PORT, &addr), DAD_DUPLICATE);
 	}
 	assert_in_range(seen.solicited, 10, 16);

@@ -47,9 +47,9 @@ static void *reader_run(void *arg)
 		for (unsigned int i = 0; i < RACE_ADDRS; i++) {
 			struct rte_ether_addr at, right = mac(i);
 			struct ip_addr a = addr(i);
-			uint32_t sought = neigh_seek(r->table, &r->hints, PORT, &a);
+			uint32_t sought = neigh_lookup_start(r->table, &r->hints, PORT, &a);
 
-			if (neigh_ask(r->table, &r->hints, sought, PORT, &a, &at) != NEIGH_KNOWN)
+			if (neigh_lookup(r->table, &r->hints, sought, PORT, &a, &at) != NEIGH_KNOWN)
 				continue;
 			atomic_fetch_add(&r->known, 1);
 			atomic_fetch_add(&r->wrong, memcmp(&at, &right, sizeof(at)) != 0);

@@ -26,10 +26,10 @@ static uint32_t hint_of(const struct neigh_table *t, const struct key *key)
 
 bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
-	return find(t, port, addr) != NULL;
+	return entry_find(t, port, addr) != NULL;
 }
 
-uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
+uint32_t neigh_lookup_start(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr)
 {
 	struct key key = key_of(port, addr);
@@ -39,15 +39,15 @@ uint32_t neigh_seek(const struct neigh_table *t, const struct neigh_hints *h, ui
 	return position;
 }
 
-enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, uint32_t sought,
+enum neigh_answer neigh_lookup(const struct neigh_table *t, struct neigh_hints *h, uint32_t start,
 	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac)
 {
 	struct key key = key_of(port, addr);
-	struct neigh *n = &t->entry[sought];
+	struct neigh *n = &t->entry[start];
 	uint64_t link = link_of(n, &key);
 
 	if (unlikely(link == 0)) {
-		n = find(t, port, addr);
+		n = entry_find(t, port, addr);
 		if (n == NULL)
 			return NEIGH_WAIT;
 		link = atomic_load_explicit(&n->link, memory_order_relaxed);
@@ -60,5 +60,5 @@ enum neigh_answer neigh_ask(const struct neigh_table *t, struct neigh_hints *h, 
 		memcpy(mac, &link, sizeof(*mac));
 		return NEIGH_KNOWN;
 	}
-	return (link & LINK_DEAD) != 0 ? NEIGH_DEAD : NEIGH_WAIT;
+	return (link & LINK_FAILED) != 0 ? NEIGH_UNREACHABLE : NEIGH_WAIT;
 }

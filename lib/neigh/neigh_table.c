@@ -101,7 +101,7 @@ static struct rte_ether_addr mac_of(const struct neigh *n)
 	return mac;
 }
 
-static void set_link(struct neigh *n, const struct rte_ether_addr *mac)
+static void link_set(struct neigh *n, const struct rte_ether_addr *mac)
 {
 	uint64_t link = 0;
 
@@ -109,7 +109,7 @@ static void set_link(struct neigh *n, const struct rte_ether_addr *mac)
 	atomic_store_explicit(&n->link, link | LINK_KNOWN, memory_order_release);
 }
 
-static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
+static void state_enter(struct neigh *n, enum neigh_state state, uint64_t now)
 {
 	n->state = state;
 	n->since = now;
@@ -117,7 +117,7 @@ static void enter(struct neigh *n, enum neigh_state state, uint64_t now)
 	n->next_try = now;
 }
 
-static void remove_entry(struct neigh_table *t, struct neigh *n)
+static void entry_remove(struct neigh_table *t, struct neigh *n)
 {
 	struct key key = key_get(n);
 
@@ -157,7 +157,7 @@ static bool may_replace(const struct neigh_table *t, uint16_t port, uint64_t oth
 
 // Makes room by removing the entry of least worth; among equals the one that has kept us waiting or
 // has not been used for longest.
-static void remove_least(struct neigh_table *t, uint16_t port)
+static void entry_evict(struct neigh_table *t, uint16_t port)
 {
 	struct neigh *least = NULL;
 	enum worth least_worth = NEEDED;
@@ -179,20 +179,20 @@ static void remove_least(struct neigh_table *t, uint16_t port)
 		}
 	}
 	if (least_worth != NEEDED)
-		remove_entry(t, least);
+		entry_remove(t, least);
 }
 
-static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+static struct neigh *entry_add(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
 	struct key key = key_of(port, addr);
 
 	if (t->used == t->p.max)
-		remove_least(t, port);
+		entry_evict(t, port);
 	if (t->used == t->p.max)
 		return NULL;
 
 	// The position is known only after the key is visible to workers. What they may read in
-	// between is the empty entry that remove_entry() or calloc() left: "wait".
+	// between is the empty entry that entry_remove() or calloc() left: "wait".
 	int32_t pos = rte_hash_add_key_with_hash(t->hash, &key, hash_of(t, &key));
 
 	if (pos < 0)
@@ -207,24 +207,24 @@ static struct neigh *add(struct neigh_table *t, uint16_t port, const struct ip_a
 int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = entry_find(t, port, addr);
 
 	if (n == NULL)
-		n = add(t, port, addr);
+		n = entry_add(t, port, addr);
 	if (n == NULL)
 		return -ENOSPC;
-	set_link(n, mac);
-	enter(n, NEIGH_STATIC, 0);
+	link_set(n, mac);
+	state_enter(n, NEIGH_STATIC, 0);
 	return 0;
 }
 
 void neigh_unset_static(
 	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = entry_find(t, port, addr);
 
 	if (n != NULL && n->state == NEIGH_STATIC)
-		enter(n, NEIGH_STALE, now);
+		state_enter(n, NEIGH_STALE, now);
 }
 
 void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
@@ -233,7 +233,8 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 }
 
 // Whether the port may do another thing that NEIGH_REQUESTS_MAX limits.
-static bool permitted(struct neigh_table *t, uint64_t port, enum neigh_cause cause, uint64_t now)
+static bool request_permitted(
+	struct neigh_table *t, uint64_t port, enum neigh_cause cause, uint64_t now)
 {
 	struct neigh_bucket *b = &t->port[port].bucket[cause];
 
@@ -248,10 +249,10 @@ static bool permitted(struct neigh_table *t, uint64_t port, enum neigh_cause cau
 }
 
 // Adds an entry. NULL if there is no room, or too many have come.
-static struct neigh *add_permitted(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
-	enum neigh_cause cause, uint64_t now)
+static struct neigh *entry_add_permitted(struct neigh_table *t, uint16_t port,
+	const struct ip_addr *addr, enum neigh_cause cause, uint64_t now)
 {
-	struct neigh *n = permitted(t, port, cause, now) ? add(t, port, addr) : NULL;
+	struct neigh *n = request_permitted(t, port, cause, now) ? entry_add(t, port, addr) : NULL;
 
 	if (n != NULL)
 		n->last_use = now;
@@ -259,7 +260,7 @@ static struct neigh *add_permitted(struct neigh_table *t, uint16_t port, const s
 }
 
 // Sends the next request if it is due. False when all tries are used up.
-static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
+static bool request_retry(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
 	struct rte_ether_addr mac = mac_of(n);
 	struct key key = key_get(n);
@@ -269,7 +270,7 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 	if (n->tries == TRIES)
 		return false;
 	// The first one came with the entry.
-	if (n->tries > 0 && !permitted(t, key.port, CAUSE_RESOLVE, now))
+	if (n->tries > 0 && !request_permitted(t, key.port, CAUSE_RESOLVE, now))
 		return true;
 	n->tries++;
 	n->next_try = now + RETRY_MS;
@@ -280,39 +281,39 @@ static bool try_again(struct neigh_table *t, struct neigh *n, uint64_t now)
 
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = entry_find(t, port, addr);
 
 	if (n == NULL) {
-		n = add_permitted(t, port, addr, CAUSE_RESOLVE, now);
+		n = entry_add_permitted(t, port, addr, CAUSE_RESOLVE, now);
 		if (n == NULL)
 			return; // the packets wait in vain, or for a later request, and are counted
-		enter(n, NEIGH_INCOMPLETE, now);
+		state_enter(n, NEIGH_INCOMPLETE, now);
 		n->wanted = true;
 	}
 	if (n->state == NEIGH_INCOMPLETE)
-		try_again(t, n, now);
+		request_retry(t, n, now);
 }
 
 // The entry, which is made if that is wanted. NULL if there is none.
-static struct neigh *find_or_add(
+static struct neigh *entry_find_or_add(
 	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, bool create, uint64_t now)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = entry_find(t, port, addr);
 
 	if (n != NULL || !create)
 		return n;
-	return add_permitted(t, port, addr, CAUSE_LEARN, now);
+	return entry_add_permitted(t, port, addr, CAUSE_LEARN, now);
 }
 
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now)
 {
-	struct neigh *n = find_or_add(t, port, addr, create, now);
+	struct neigh *n = entry_find_or_add(t, port, addr, create, now);
 
 	if (n == NULL || n->state == NEIGH_STATIC)
 		return;
-	set_link(n, mac);
-	enter(n, NEIGH_REACHABLE, now);
+	link_set(n, mac);
+	state_enter(n, NEIGH_REACHABLE, now);
 	n->answered = now;
 }
 
@@ -329,21 +330,21 @@ static bool is_new(const struct neigh *n, const struct rte_ether_addr *mac)
 	return mac != NULL && !(has_link(n) && rte_is_same_ether_addr(&known, mac));
 }
 
-void neigh_hear(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+void neigh_solicited(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now)
 {
-	struct neigh *n = find_or_add(t, port, addr, create, now);
+	struct neigh *n = entry_find_or_add(t, port, addr, create, now);
 
 	if (n == NULL || n->state == NEIGH_STATIC || !is_new(n, mac))
 		return;
-	set_link(n, mac);
-	enter(n, NEIGH_STALE, now);
+	link_set(n, mac);
+	state_enter(n, NEIGH_STALE, now);
 }
 
 void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	struct neigh_advert advert, uint64_t now)
 {
-	struct neigh *n = find(t, port, addr);
+	struct neigh *n = entry_find(t, port, addr);
 
 	if (n == NULL || n->state == NEIGH_STATIC || (!has_link(n) && advert.mac == NULL))
 		return;
@@ -352,20 +353,20 @@ void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr
 
 	if (news && has_link(n) && !advert.override) {
 		if (n->state == NEIGH_REACHABLE)
-			enter(n, NEIGH_STALE, now);
+			state_enter(n, NEIGH_STALE, now);
 		return;
 	}
 	if (news)
-		set_link(n, advert.mac);
+		link_set(n, advert.mac);
 	if (advert.solicited) {
-		enter(n, NEIGH_REACHABLE, now);
+		state_enter(n, NEIGH_REACHABLE, now);
 		n->answered = now;
 	} else if (news) {
-		enter(n, NEIGH_STALE, now);
+		state_enter(n, NEIGH_STALE, now);
 	}
 }
 
-static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
+static void entry_tick(struct neigh_table *t, struct neigh *n, uint64_t now)
 {
 	bool used = atomic_exchange_explicit(&n->used, false, memory_order_relaxed);
 
@@ -375,33 +376,33 @@ static void tick_entry(struct neigh_table *t, struct neigh *n, uint64_t now)
 	}
 	switch (n->state) {
 	case NEIGH_INCOMPLETE:
-		if (!try_again(t, n, now)) {
-			enter(n, NEIGH_FAILED, now);
-			atomic_store_explicit(&n->link, LINK_DEAD, memory_order_release);
+		if (!request_retry(t, n, now)) {
+			state_enter(n, NEIGH_FAILED, now);
+			atomic_store_explicit(&n->link, LINK_FAILED, memory_order_release);
 		}
 		break;
 	case NEIGH_REACHABLE:
 		if (now - n->since >= t->p.reachable_s * UINT64_C(1000))
-			enter(n, NEIGH_STALE, now);
+			state_enter(n, NEIGH_STALE, now);
 		break;
 	case NEIGH_STALE:
 		if (used) {
-			enter(n, NEIGH_PROBE, now);
-			try_again(t, n, now);
+			state_enter(n, NEIGH_PROBE, now);
+			request_retry(t, n, now);
 		} else if (now - n->last_use >= UNUSED_REMOVE_MS) {
-			remove_entry(t, n);
+			entry_remove(t, n);
 		}
 		break;
 	case NEIGH_PROBE:
 		// Asked directly in vain: it may have moved to another link address. Ask everyone.
-		if (!try_again(t, n, now)) {
-			enter(n, NEIGH_INCOMPLETE, now);
+		if (!request_retry(t, n, now)) {
+			state_enter(n, NEIGH_INCOMPLETE, now);
 			atomic_store_explicit(&n->link, 0, memory_order_relaxed);
 		}
 		break;
 	case NEIGH_FAILED:
 		if (now - n->since >= FAILED_MS)
-			remove_entry(t, n);
+			entry_remove(t, n);
 		break;
 	case NEIGH_STATIC:
 		break;
@@ -412,7 +413,7 @@ void neigh_tick(struct neigh_table *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < t->slots; i++)
 		if (t->entry[i].present)
-			tick_entry(t, &t->entry[i], now);
+			entry_tick(t, &t->entry[i], now);
 }
 
 void neigh_forget(struct neigh_table *t, uint16_t port)
@@ -421,7 +422,7 @@ void neigh_forget(struct neigh_table *t, uint16_t port)
 		struct neigh *n = &t->entry[i];
 
 		if (n->present && n->state != NEIGH_STATIC && key_get(n).port == port)
-			remove_entry(t, n);
+			entry_remove(t, n);
 	}
 }
 
