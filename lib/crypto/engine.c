@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "crypto.h"
+// The interface of crypto.h: chooses an engine for each session, and calls the engine of each
+// operation.
+#include "engine.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "engine.h"
 
 // Fastest first.
 static const struct crypto_engine *const engines[] = {
