@@ -309,7 +309,7 @@ static struct frame malformed(uint32_t i, const struct sealer *legit)
 
 	(void)legit;
 	put16(f.b + ETH_LEN + 2, 1000);
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	return f;
 }
 
@@ -326,7 +326,7 @@ static struct frame ttl(uint32_t i, const struct sealer *legit)
 
 	(void)legit;
 	f.b[ETH_LEN + 8] = 1;
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	return f;
 }
 

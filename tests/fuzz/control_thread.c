@@ -24,9 +24,9 @@ void __wrap_log_line(enum log_level level, const char *fmt, ...)
 	(void)level, (void)fmt;
 }
 
-// --- what stands for the ports ---
+// --- replaces the ports ---
 
-// What is sent about a neighbour can be read as such.
+// A packet sent about a neighbour can be parsed.
 static void check_frame(const uint8_t *frame, uint16_t len)
 {
 	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)frame;
@@ -66,7 +66,8 @@ static const struct control_io io = {io_send, io_listen, io_has_link};
 
 // --- for the test ---
 
-void control_thread_ask(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
+void control_thread_solicit(
+	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	originate_solicitation(&c, port, addr, to);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control thread of a gateway made by the harness: lib/control, with the test in the place of
-// the ports.
+// The control thread of a gateway made by the harness: lib/control, with the test instead of ports.
 #pragma once
 
 #include "conf.h"
@@ -19,10 +18,11 @@ struct control_thread {
 
 // Times are in milliseconds.
 
-// Before there is a gateway. The returned table of own addresses is the caller's.
+// Called before a gateway is made. The caller owns the returned table of own addresses.
 struct dad *control_thread_init(const struct control_thread *c);
 
-// With the first snapshot of that configuration, the neighbours and the workers of the gateway.
+// Called with the first snapshot of that configuration, the neighbours and the workers of the
+// gateway.
 void control_thread_start(struct snapshot *s, struct neigh_table *neigh,
 	struct worker *const workers[], unsigned int n);
 
@@ -30,7 +30,8 @@ void control_thread_start(struct snapshot *s, struct neigh_table *neigh,
 void control_thread_reloaded(struct conf *conf, struct snapshot *s);
 
 // A neighbour is solicited, as in struct neigh_params.
-void control_thread_ask(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
+void control_thread_solicit(
+	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
 // A port's link was down and is up again.
 void control_thread_link_up(uint16_t port);

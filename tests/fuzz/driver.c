@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a fuzz target without libFuzzer: PROGRAM PATH..., each a file or a folder of files.
+// Runs a fuzz target without libFuzzer: PROGRAM PATH..., each of them a file or a folder of files.
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -54,7 +54,7 @@ static void read_path(const char *path)
 	free(names);
 }
 
-// Puts octets of one input into another, over what is there or between it.
+// Copies octets of one input into another: replaces octets, or inserts them.
 static void splice(struct input *in, const struct input *from, uint64_t *random)
 {
 	size_t start = random_below(random, (uint32_t)from->len + 1);

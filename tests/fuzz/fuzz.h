@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fuzz target. With libFuzzer (meson option 'fuzz') its entry points are called by that; without,
-// by driver.c, which replays the corpus and then changes it a little, the same way in every run.
+// A fuzz target. With libFuzzer (meson option 'fuzz') that calls its entry points. Without,
+// driver.c does: it replays the corpus and then mutates it a little, the same way in every run.
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +12,5 @@
 // Called once before the first input.
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-// Takes one input. Ends the program if something is wrong.
+// Processes one input. Ends the program if a check fails.
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a request to change a configuration: it is refused with reasons, or what comes of it
-// can be put to work and told from what was.
+// Any text as a request to change a configuration. Proves that it is refused with reasons, or that
+// the result can be applied and compared with the configuration before.
 #include "conf_change.h"
 
 #include <sys/mman.h>
@@ -13,13 +13,13 @@
 
 const char *__lsan_default_suppressions(void);
 
-// libconfig's scanner forgets what it was reading when a text has an error.
+// The state of libconfig's scanner is lost when a text has an error.
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libconfig_yylex\nleak:strbuf_append\n";
 }
 
-// The configurations are descriptors, in the folder of these: key_file = "100" is another one.
+// The configurations are file descriptors, in the folder of these: key_file = "100" is another one.
 #define KEY_FD 100
 
 static const char key_text[] = "cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\";\n";
@@ -84,7 +84,7 @@ static void look(void *n, const struct conf_difference *d)
 	++*(unsigned int *)n;
 }
 
-static void put_to_work(const struct conf *conf)
+static void apply(const struct conf *conf)
 {
 	const struct build_port ports[CONF_PORTS_MAX] = {0};
 	unsigned int n, seen = 0;
@@ -100,7 +100,7 @@ static void put_to_work(const struct conf *conf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
-	char *request = calloc(1, len + 1), *errors = NULL; // a NUL may be in it as well
+	char *request = calloc(1, len + 1), *errors = NULL; // may have a NUL as well
 	size_t errors_len = 0;
 	FILE *out = open_memstream(&errors, &errors_len);
 
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	fclose(out);
 	assert_int_equal(conf == NULL, errors_len > 0);
 	if (conf != NULL)
-		put_to_work(conf);
+		apply(conf);
 	conf_free(conf);
 	free(errors);
 	free(request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a configuration: it is refused with reasons, or it can be put to work. It is a file
-// in a folder of others, which it can include or take keys from: the few below, and "rest", which
-// has what stands behind the line "#rest" of the input.
+// Any text as a configuration. Proves that it is refused with reasons, or can be applied. It is a
+// file in a folder of others, which it can include or use as key files: those below, and "rest",
+// which has the input after the line "#rest".
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 const char *__lsan_default_suppressions(void);
 
-// libconfig's scanner forgets what it was reading when a file has an error.
+// The state of libconfig's scanner is lost when a file has an error.
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libconfig_yylex\nleak:strbuf_append\n";
@@ -41,7 +41,8 @@ static const struct {
 		"          auth = \"hmac-sha1-96\";\n"
 		"          auth_key = \"ffeeddccbbaa99887766554433221100ffeeddcc\"; } );\n",
 		0600},
-	{"open.key", "", 0644}, {"large.key", "", 0600}, {"other.key", "", 0600}, // another user's
+	{"open.key", "", 0644}, {"large.key", "", 0600},
+	{"other.key", "", 0600}, // owned by another user
 };
 
 static char folder[] = "/dev/shm/culvert-fuzz-XXXXXX";
@@ -101,7 +102,7 @@ static void files_write(const uint8_t *input, size_t len)
 	file_write("rest", rest, (size_t)(input + len - rest), 0600);
 }
 
-// One or the other: a configuration, or reasons why not.
+// The result is either a configuration, or reasons.
 static struct conf *load(const struct conf *instead_of)
 {
 	char *text = NULL;

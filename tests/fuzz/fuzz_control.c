@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients of the control socket that do anything in any order: the input is a list of steps. Every
-// request that was sent whole is served once, in order, and its answer comes whole to who waits for
-// it.
+// Clients of the control socket that do anything in any order: the input is a list of steps. Proves
+// that every request that was sent completely is served once, in order, and that a client that
+// waits receives its complete answer.
 #include "control_socket.h"
 
 #include <grp.h>
@@ -18,7 +18,7 @@
 #include "log.h"
 #include "test.h"
 
-#define CLIENTS 12   // more than have a place
+#define CLIENTS 12   // more than there are slots
 #define MEMBERS 4242 // group of those who may use the socket, beside root
 
 enum step {
@@ -28,7 +28,8 @@ enum step {
 	CLOSE,
 	READ,
 	WAIT_MS,
-	TAKE, // 0: a request; 1: and subscribe to events; else so many events happen
+	TAKE, // 0: a request; 1: a request and a subscription to events; else: that many events
+	      // happen
 	ANSWER,
 	STEPS
 };
@@ -63,11 +64,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		return -1;
 	opened.group = MEMBERS;
 	has_others = geteuid() == 0 && setgroups(0, NULL) == 0;
-	// Whoever gets as far as connecting.
+	// Connects, if the client may.
 	return chmod(rte_eal_get_runtime_dir(), 0711) < 0 ? -1 : chmod(address.sun_path, 0666);
 }
 
-// Other users than root: outside the group, with it as their own, with it beside their own.
+// Users other than root: not in the group, in it by their primary group, in it by another group.
 static void become(uint8_t who)
 {
 	const gid_t group = MEMBERS;
@@ -128,7 +129,7 @@ static void take(struct control_socket *s, bool *serving)
 	*serving = true;
 }
 
-// What subscribers are sent: so long that they soon do not take it.
+// Events for subscribers: so long that their queues are soon full.
 static void happen(unsigned int n)
 {
 	char path[600];
@@ -197,7 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 		}
 		control_socket_tick(&s, now_ms);
 	}
-	for (unsigned int i = 0; i < CLIENTS; i++) // who still waits to be accepted
+	for (unsigned int i = 0; i < CLIENTS; i++) // clients not accepted yet
 		control_socket_tick(&s, now_ms += 10000);
 	control_socket_close(&s);
 	for (unsigned int i = 0; i < CLIENTS; i++)

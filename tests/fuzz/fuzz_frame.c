@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any octets as frames. The input is a burst of records: an octet that says how the frame comes in,
-// its length in two octets, the frame. Without help hardly a frame would get past the first checks,
-// so the first octet also says which fields are made right.
+// Any octets as frames. The input is a burst of records: an octet that says how the frame is
+// received, its length in two octets, the frame. Few random frames would pass the first checks, so
+// the first octet also says which fields are made valid. Proves that the books balance and no
+// sanitizer reports an error.
 #include <netinet/in.h>
 
 #include "fuzz.h"
@@ -11,12 +12,13 @@
 
 enum {
 	BY_WAN = 1,       // else by LAN
-	RIGHT_MAC = 2,    // the frame's destination is the port
+	RIGHT_MAC = 2,    // the destination of the frame is the port
 	RIGHT_SUM = 4,    // of the IP header
 	RIGHT_LENGTH = 8, // of the IP packet
-	AT_END = 16,      // of its buffer: what reads on is caught
-	IPV6 = 32,       // what is made right is IPv6, and of the first: to the gateway that has it
-	RIGHT_ICMP = 64, // of IPv6: the checksum of ICMP right behind the header
+	AT_END = 16,      // of its buffer: reads beyond it are detected
+	IPV6 = 32, // the valid fields are those of IPv6, and of the first: addressed to the gateway
+		   // that has IPv6
+	RIGHT_ICMP = 64, // of IPv6: the checksum of ICMP directly after the header
 	IN_TWO = 128,    // buffers
 };
 
@@ -29,7 +31,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
-	// In UDP between A and B, not C; to both, what is large is sealed whole and then cut.
+	// Between A and B in UDP, not between A and C; to both, large packets are fragmented after
+	// encapsulation.
 	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP,
 		.sa_out = "df = \"clear\"; fragment = \"after\";",
 		.mtu = 1000,
@@ -66,7 +69,7 @@ static void make_right_v4(struct frame *f, uint8_t how)
 	if ((how & RIGHT_LENGTH) != 0)
 		put16(ip + 2, f->len - ETH_LEN);
 	if ((how & RIGHT_SUM) != 0 && f->len >= ETH_LEN + (ip[0] & 15) * 4)
-		ip_checksum_mend(ip);
+		ip_checksum_update(ip);
 }
 
 static void make_right(struct frame *f, uint8_t how)

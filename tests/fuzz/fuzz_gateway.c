@@ -30,13 +30,14 @@ struct gateway *fuzz_gateway_add(struct gateway *g)
 {
 	assert_in_range(n_gateways, 0, GATEWAYS_MAX - 1);
 	if (n_gateways == 0)
-		atexit(stop); // before libcrypto's own end, which was asked for by the gateway
+		atexit(stop); // before libcrypto's own exit handler, which the gateway has
+			      // registered
 	gateway[n_gateways++] = g;
 	return g;
 }
 
-// Nobody reads the events.
-static void forget_events(struct gateway *g)
+// Reads the events, and does nothing with them.
+static void discard_events(struct gateway *g)
 {
 	struct event e;
 
@@ -58,12 +59,12 @@ void fuzz_gateway_pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 	gateway_pass_mbufs(g, m, n);
 	g->now += TSC_HZ / 1000;
 	gateway_pass(g, NULL, 0);
-	forget_events(g);
+	discard_events(g);
 	if (rte_mempool_in_use_count(harness_pool) != held())
 		abort();
 }
 
-static struct frame piece_v4(
+static struct frame fragment_v4(
 	const struct frame *whole, uint16_t head_len, uint16_t off, uint16_t len, bool more)
 {
 	struct frame f = *whole;
@@ -73,11 +74,11 @@ static struct frame piece_v4(
 	f.len = (uint16_t)(ETH_LEN + head_len + len);
 	put16(ip + 2, head_len + len);
 	put16(ip + 6, (be16(ip + 6) & DF) | off / 8 | (more ? MF : 0));
-	ip_checksum_mend(ip);
+	ip_checksum_update(ip);
 	return f;
 }
 
-static struct frame piece_v6(
+static struct frame fragment_v6(
 	const struct frame *whole, uint16_t head_len, uint16_t off, uint16_t len, bool more)
 {
 	struct frame f = *whole;
@@ -94,7 +95,7 @@ static struct frame piece_v6(
 	return f;
 }
 
-unsigned int fuzz_cut(struct frame piece[FUZZ_PIECES_MAX], uint16_t step)
+unsigned int fuzz_fragment(struct frame piece[FUZZ_FRAGMENTS_MAX], uint16_t step)
 {
 	const struct frame whole = piece[0];
 	bool v6 = frame_packet(&whole)[0] >> 4 == 6;
@@ -105,13 +106,13 @@ unsigned int fuzz_cut(struct frame piece[FUZZ_PIECES_MAX], uint16_t step)
 	if (head_len < IP_LEN || len <= 0)
 		return 1;
 	step = (uint16_t)RTE_ALIGN_CEIL(
-		RTE_MAX((int)step, (len + FUZZ_PIECES_MAX - 1) / FUZZ_PIECES_MAX), 8);
+		RTE_MAX((int)step, (len + FUZZ_FRAGMENTS_MAX - 1) / FUZZ_FRAGMENTS_MAX), 8);
 	n = (unsigned int)((len + step - 1) / step);
 	for (unsigned int i = 0; i < n; i++) {
 		uint16_t off = (uint16_t)(i * step), part = (uint16_t)RTE_MIN(step, len - off);
 
 		piece[n - 1 - i] =
-			(v6 ? piece_v6 : piece_v4)(&whole, head_len, off, part, i + 1 < n);
+			(v6 ? fragment_v6 : fragment_v4)(&whole, head_len, off, part, i + 1 < n);
 	}
 	return n;
 }

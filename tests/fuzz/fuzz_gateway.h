@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateways that packets are thrown at. After every input the books have to balance, and at the
-// end all packet buffers have to be back.
+// The gateways that receive fuzzed packets. After every input the books have to balance, and at the
+// end all packet buffers have to be free.
 #pragma once
 
 #include "peer.h"
 
-#define FUZZ_PIECES_MAX 8
+#define FUZZ_FRAGMENTS_MAX 8
 
-// At start, before any gateway is made.
+// Called at start, before any gateway is made.
 void fuzz_gateway_start(void);
 
-// One of them, at most two; it is freed at the end.
+// Makes one gateway of at most two; it is freed at the end.
 struct gateway *fuzz_gateway_add(struct gateway *g);
 
-// Passes the frames, then lets a millisecond go by.
+// Runs a pass over the frames, then advances time by a millisecond.
 void fuzz_gateway_pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n);
 
-// Cuts the IP packet of the first frame, of either family, into fragments that bring at least step
-// octets each; they take its place, the last one first. One that cannot be cut stays as it is.
-// Returns how many there are, at most FUZZ_PIECES_MAX.
-unsigned int fuzz_cut(struct frame piece[FUZZ_PIECES_MAX], uint16_t step);
+// Fragments the IP packet of the first frame, of either family; each fragment has at least step
+// octets of payload. The fragments replace it, the last one first. A packet that cannot be
+// fragmented is not changed. Returns the number of fragments, at most FUZZ_FRAGMENTS_MAX.
+unsigned int fuzz_fragment(struct frame piece[FUZZ_FRAGMENTS_MAX], uint16_t step);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any octets as what a peer has sealed with the right key: the code behind the integrity check,
+// Any octets as text that a peer has sealed with the right key: the code after the integrity check,
 // which a packet of random octets never reaches. The first octet of the input says by which peer
-// and what is made right, the second is the TOS of the outer header, and the size of fragments; the
-// rest is encrypted.
+// and which fields are made valid, the second is the TOS of the outer header, and the size of
+// fragments; the rest is encrypted. Proves that the books balance and no sanitizer reports an
+// error.
 #include <netinet/in.h>
 
 #include "fuzz.h"
@@ -12,12 +13,12 @@
 
 enum {
 	BY_C = 1,          // else by B
-	RIGHT_TRAILER = 2, // padding and next header follow the octets
+	RIGHT_TRAILER = 2, // padding and next header are appended
 	RIGHT_SUM = 4,     // of the inner IP header
 	RIGHT_LENGTH = 8,  // of the inner IP packet
-	IPV6 = 16,         // it is IPv6, and by A to the gateway that has it
-	CUT = 32,          // the inner packet comes in fragments, with RIGHT_TRAILER
-	ESP_CUT = 64,      // the ESP packets do
+	IPV6 = 16,         // it is IPv6, and from A to the gateway that has IPv6
+	CUT = 32,          // the inner packet is in fragments, with RIGHT_TRAILER
+	ESP_CUT = 64,      // the ESP packets are in fragments
 };
 
 #define TEXT_MAX 1400
@@ -30,7 +31,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
-	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP})); // between A and B, not C
+	site = fuzz_gateway_add(
+		site_a((struct site){.sa = IN_UDP})); // between A and B, not A and C
 	site_v6 = fuzz_gateway_add(site_v6_b(OVER_V4, (struct site){0}));
 	b = peer_new(site, "from-b");
 	c = peer_new(site, "from-c");
@@ -50,10 +52,10 @@ static void make_right(uint8_t *text, uint16_t len, uint8_t how)
 	if ((how & RIGHT_LENGTH) != 0)
 		put16(text + 2, len);
 	if ((how & RIGHT_SUM) != 0 && len >= (text[0] & 15) * 4)
-		ip_checksum_mend(text);
+		ip_checksum_update(text);
 }
 
-// What is encrypted comes in a frame, as an IP packet that it need not be.
+// The text is in a frame, as an IP packet, though it need not be one.
 static struct frame seal(const struct peer *peer, const struct frame *inner, const uint8_t *how)
 {
 	static uint32_t seq;
@@ -74,7 +76,7 @@ static struct frame seal(const struct peer *peer, const struct frame *inner, con
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
-	static struct frame inner[FUZZ_PIECES_MAX], outer[FUZZ_PIECES_MAX];
+	static struct frame inner[FUZZ_FRAGMENTS_MAX], outer[FUZZ_FRAGMENTS_MAX];
 	struct rte_mbuf *m[RX_BURST_MAX];
 	unsigned int n = 0, n_inner = 1, n_outer = 1;
 	uint8_t text[TEXT_MAX];
@@ -91,11 +93,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	make_right(text, text_len, input[0]);
 	inner[0] = frame_raw(WAN, text, text_len);
 	if ((input[0] & CUT) != 0 && text_len > 0)
-		n_inner = fuzz_cut(inner, input[1]);
+		n_inner = fuzz_fragment(inner, input[1]);
 	for (unsigned int i = 0; i < n_inner; i++) {
 		outer[0] = seal(peer, &inner[i], input);
 		if ((input[0] & ESP_CUT) != 0)
-			n_outer = fuzz_cut(outer, input[1]);
+			n_outer = fuzz_fragment(outer, input[1]);
 		for (unsigned int k = 0; k < n_outer; k++)
 			m[n++] = frame_mbuf(&outer[k]);
 	}

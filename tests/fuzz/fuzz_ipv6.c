@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any octets as one IPv6 packet, in memory that ends with it: all that reads headers, and all that
-// writes packets about others. The first octet of the input says what is made right.
+// Any octets as one IPv6 packet, in memory that ends with it. Runs all functions that parse
+// headers, and all that write packets about others. The first octet of the input says which fields
+// are made valid. Proves that they agree, and that no sanitizer reports an error.
 #include "flow_pkt.h"
 #include "fuzz.h"
 #include "icmp6.h"
@@ -14,7 +15,7 @@ enum {
 	RIGHT_VERSION = 1,
 	RIGHT_LENGTH = 2,    // of the payload
 	RIGHT_CHECKSUM = 4,  // of ICMPv6
-	RIGHT_HOP_LIMIT = 8, // as neighbour discovery wants it
+	RIGHT_HOP_LIMIT = 8, // as neighbour discovery requires
 };
 
 static const struct ip_addr own = {.b = {0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
@@ -49,7 +50,7 @@ static void make_right(struct rte_ipv6_hdr *ip, uint32_t len, uint8_t how)
 	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, ipv6_len(ip) - upper.off);
 }
 
-// What is written about a packet is a packet itself.
+// A packet written about another one can be parsed.
 static void write_about(const struct rte_ipv6_hdr *ip)
 {
 	static const struct icmp6_error errors[] = {
@@ -84,7 +85,7 @@ static void read_as_listener(const struct rte_ipv6_hdr *ip)
 		assert_in_range(q.delay_ms, 0, 8191 << 10);
 }
 
-// Both ways to look at a packet agree, and its flow is the same in both directions.
+// Both parsers agree about a packet, and its flow is the same in both directions.
 static void read_as_flow(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
 	struct flow_pkt fp;
@@ -128,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	if (len < 1)
 		return 0;
 	len--;
-	packet = malloc(len + 2); // as behind Ethernet, IP is not aligned to words
+	packet = malloc(len + 2); // as after an Ethernet header, IP is not aligned to words
 	assert_non_null(packet);
 	memcpy(packet + 2, input + 1, len);
 

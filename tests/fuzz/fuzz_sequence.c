@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to a gateway of two workers over time: the input is a list of steps, each of them a
-// frame, a packet that a peer has sealed, by ESP over IPv4 or IPv6 with numbers of 64 bits or by a
-// peer behind a NAT that moves, an error about a packet that was sent, time that goes by, a link
-// that goes down, or another configuration. What workers tell the control thread it does.
+// A gateway of two workers over time. The input is a list of steps, each of them a frame; a packet
+// sealed by a peer over IPv4 or IPv6 with ESN, or by a peer behind a NAT that moves; an error about
+// a sent packet; a period of time; a link that goes down; or another configuration. The control
+// thread processes the events of the workers.
 #include <netinet/in.h>
 
 #include "control_thread.h"
@@ -17,21 +17,20 @@
 #define ROUTER6 "2001:db8:f::fe"
 
 enum step {
-	FRAME,   // LENGTH 0 OCTETS...: a frame as it is
-	PACKET,  // LENGTH 0 OCTETS...: an IP packet of either family, made right
-	SEALED,  // LENGTH FORWARD OCTETS...: inner packet, made right; FORWARD: how far the number
-		 // jumps
-	REPEAT,  // the last frame again
-	CUT,     // SIZE: the last frame in fragments
-	TIME,    // HOW: passes
-	RELOAD,  // WHICH: only the first of an input, for it takes as long as a thousand packets
-	LINK,    // PORT: has been down
-	MOVE,    // WHERE: the peer behind a NAT
-	TOO_BIG, // MTU QUOTED: an error about the last packet that was sent by WAN
-	REFLECT, // the last frame that was sent comes back
+	FRAME,    // LENGTH 0 OCTETS...: an unchanged frame
+	PACKET,   // LENGTH 0 OCTETS...: an IP packet of either family, made valid
+	SEALED,   // LENGTH FORWARD OCTETS...: inner packet, made valid; FORWARD: adds to number
+	REPEAT,   // repeats the last frame
+	FRAGMENT, // SIZE: fragments the last frame
+	TIME,     // HOW: time advances
+	RELOAD,   // WHICH: only the first of an input, since it takes as long as a thousand packets
+	LINK,     // PORT: its link was down
+	MOVE,     // WHERE: the peer behind a NAT moves
+	TOO_BIG,  // MTU QUOTED: an error about the last packet sent by WAN
+	REFLECT,  // receives the last frame that was sent
 };
 
-// Of the first octet of a step, above enum step.
+// Part of the first octet of a step, above enum step.
 enum { BY_WAN = 16, BLOCKED = 16, IN_NAT = 16, WORKER = 32, OVER_IPV6 = 64, INNER_IPV6 = 128 };
 
 // Arguments: settings at top level, and policies, that differ.
@@ -88,7 +87,7 @@ static const struct {
 static struct gateway *g[WORKERS];
 static struct conf *confs[COUNT_OF(settings)];
 static struct peer peers[3]; // over IPv4, over IPv6, behind a NAT
-static uint8_t where;        // the peer behind a NAT is
+static uint8_t where;        // address of the peer behind a NAT
 static unsigned int in_use;  // of confs
 static bool reloaded;        // by this input
 static struct frame last, sent, last_sent_by_wan;
@@ -141,7 +140,7 @@ static void gateways_start(void)
 	for (unsigned int i = 0; i < WORKERS; i++)
 		worker_peers_set(g[i]->w, workers, WORKERS);
 	control_thread_start(g[0]->snapshot, harness_neigh, workers, WORKERS);
-	harness_ask = control_thread_ask;
+	harness_ask = control_thread_solicit;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -164,7 +163,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void pass(struct gateway *by, const struct frame f[], unsigned int n)
 {
-	struct rte_mbuf *m[FUZZ_PIECES_MAX];
+	struct rte_mbuf *m[FUZZ_FRAGMENTS_MAX];
 	struct event e;
 
 	for (unsigned int i = 0; i < n; i++)
@@ -177,7 +176,7 @@ static void pass(struct gateway *by, const struct frame f[], unsigned int n)
 			control_thread_event(&e, g[i]->now / (TSC_HZ / 1000));
 }
 
-// A millisecond, a second, a minute; or nothing is sent meanwhile.
+// A millisecond, a second, a minute; or time without transmission.
 static void time_passes(uint8_t how, bool blocked)
 {
 	static const uint64_t steps[] = {TSC_HZ / 1000, TSC_HZ, 60 * TSC_HZ, TSC_HZ / 10};
@@ -204,11 +203,11 @@ static void make_right(uint8_t *ip, uint16_t len, bool v6)
 	}
 	put16(ip + 2, len);
 	if (len >= (ip[0] & 15) * 4)
-		ip_checksum_mend(ip);
+		ip_checksum_update(ip);
 }
 
-// By one of the peers. The number is a little ahead of the last that was accepted, or behind, or
-// with 64 bits nearly half of 2^32 ahead.
+// From one of the peers. The number is a little above the last one accepted, or below, or with ESN
+// nearly half of 2^32 above.
 static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet, uint16_t len)
 {
 	struct peer *p = &peers[by];
@@ -251,10 +250,10 @@ static struct frame too_big(uint16_t mtu, uint16_t quoted)
 
 static void cut(struct gateway *by, uint8_t step)
 {
-	static struct frame pieces[FUZZ_PIECES_MAX];
+	static struct frame pieces[FUZZ_FRAGMENTS_MAX];
 
 	pieces[0] = last;
-	pass(by, pieces, frame_packet_len(&last) > IP6_LEN ? fuzz_cut(pieces, step) : 1);
+	pass(by, pieces, frame_packet_len(&last) > IP6_LEN ? fuzz_fragment(pieces, step) : 1);
 }
 
 static void reload(unsigned int which)
@@ -264,7 +263,7 @@ static void reload(unsigned int which)
 	in_use = which;
 }
 
-// A step with octets of a packet behind it.
+// A step followed by octets of a packet.
 static struct frame take_packet(uint8_t how, uint8_t forward, uint8_t *packet, uint16_t n)
 {
 	bool v6 = (how & INNER_IPV6) != 0;
@@ -285,7 +284,7 @@ static struct frame take_packet(uint8_t how, uint8_t forward, uint8_t *packet, u
 	}
 }
 
-// Takes one step from the input; returns how many octets it has used.
+// Runs one step of the input; returns how many octets it has used.
 static size_t take_step(const uint8_t *input, size_t len)
 {
 	uint8_t how = input[0], octet = len > 1 ? input[1] : 0, second = len > 2 ? input[2] : 0;
@@ -308,7 +307,7 @@ static size_t take_step(const uint8_t *input, size_t len)
 		break;
 	case REPEAT:
 		break;
-	case CUT:
+	case FRAGMENT:
 		cut(by, octet);
 		return 2;
 	case RELOAD:

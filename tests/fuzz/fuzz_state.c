@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any octets as what a daemon before has left: the file of sequence numbers, on the disk, and that
-// of replay windows, in memory. They are refused, or what was read can be written and read again.
-// The first octet says which, and what is made right, without which hardly a file would be looked
-// at.
+// Any octets as state left by an earlier daemon: the file of sequence numbers, on the disk, and the
+// file of replay windows, in memory. Proves that they are refused, or that the data read can be
+// written and read again. The first octet says which file, and which fields are made valid, without
+// which few files would pass the first checks.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,15 +17,15 @@
 
 enum {
 	WINDOWS = 1, // else sequence numbers
-	RIGHT = 2,   // the count and CRC of sequence numbers, or what is in front of the windows
+	RIGHT = 2,   // the count and CRC of sequence numbers, or the header of the windows
 	CUT = 4,     // a file of windows that ends with the input, else with a page of zeros
-	TAKEN = 8,   // a folder has the name of the file that is to be written
+	TAKEN = 8,   // a folder has the name of the file to be written
 };
 
 #define TOKEN  "0123"
 #define HEADER "culvert sequence numbers 2\nstart " TOKEN "\n"
 
-// In front of the windows.
+// The header of the windows.
 #define PAGE      4096
 #define MAGIC     "culvert replay 1"
 #define TOKEN_OFF 32
@@ -79,7 +79,7 @@ static void write_right(int fd, const uint8_t *text, size_t len)
 	write_all(fd, end, (size_t)snprintf(end, sizeof(end), "end %u %08x\n", lines, crc));
 }
 
-// What was read comes back the same.
+// The data that was read can be written and read without a change.
 static void write_and_read(const struct seq_table *t, const char *path)
 {
 	struct seq_table *again = seq_table_new();
@@ -99,8 +99,8 @@ static void write_and_read(const struct seq_table *t, const char *path)
 	seq_table_free(again);
 }
 
-// What a daemon does with the table that it has read: it takes keys, drops what is too old, and
-// gives it a token of its own.
+// The use of a table that was read: keys are added, old records are dropped, and the table gets a
+// new token.
 static void use(struct seq_table *t)
 {
 	const struct key_id id = {{0x11}};
@@ -159,7 +159,7 @@ static void take_over(const struct replay_memory *m, const struct key_id ids[], 
 	}
 }
 
-// A window of an SA that is still there, in the place of others that are not.
+// The window of an SA that still exists replaces those of others that do not.
 static void windows_take(struct replay_memory *m, const struct key_id ids[])
 {
 	_Atomic uint64_t *words = replay_memory_take(m, &ids[0], 3);

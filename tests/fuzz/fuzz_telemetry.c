@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as the parameters of a telemetry command: behind "trace " what to trace, behind "match "
-// what would happen to a packet, else a filter of flows. It is refused with a reason; or packets
-// are traced, the question is answered, flows are selected.
+// Any text as the parameters of a telemetry command: after "trace " a filter of packets to trace,
+// after "match " a packet to evaluate, else a filter of flows. Proves that it is refused with a
+// reason, or is executed.
 #include "telemetry_filter.h"
 
 #include <errno.h>

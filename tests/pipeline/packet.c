@@ -48,7 +48,7 @@ uint16_t checksum(const uint8_t *p, unsigned int len)
 	return (uint16_t)~sum;
 }
 
-void ip_checksum_mend(uint8_t *p)
+void ip_checksum_update(uint8_t *p)
 {
 	put16(p + 10, 0);
 	put16(p + 10, checksum(p, (p[0] & 15) * 4u));
@@ -98,7 +98,7 @@ uint16_t ip_write(uint8_t *out, struct ipv4 ip)
 	out[9] = ip.proto;
 	put32(out + 12, ip_number(ip.src));
 	put32(out + 16, ip_number(ip.dst));
-	ip_checksum_mend(out);
+	ip_checksum_update(out);
 	payload_write(out + hdr_len, (uint16_t)(ip.len - hdr_len), &ip);
 	return ip.len;
 }
@@ -178,7 +178,7 @@ struct frame frame_after_hops(const struct frame *in, uint8_t hops)
 		f.b[ETH_LEN + 7] = (uint8_t)(f.b[ETH_LEN + 7] - hops);
 	} else {
 		f.b[ETH_LEN + 8] = (uint8_t)(f.b[ETH_LEN + 8] - hops);
-		ip_checksum_mend(f.b + ETH_LEN);
+		ip_checksum_update(f.b + ETH_LEN);
 	}
 	return f;
 }

@@ -51,7 +51,7 @@ uint32_t ip_number(const char *text);
 uint16_t checksum(const uint8_t *p, unsigned int len);
 
 // Makes the checksum of the IP header at p right.
-void ip_checksum_mend(uint8_t *p);
+void ip_checksum_update(uint8_t *p);
 
 // Writes what a UDP or TCP header of len octets of payload says, as far as there is room for it:
 // ports, UDP's length, TCP's flags.

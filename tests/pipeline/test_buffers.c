@@ -318,7 +318,7 @@ static struct rte_mbuf *long_chain(uint32_t len)
 	struct rte_mbuf *m = NULL;
 
 	put16(f.b + ETH_LEN + 2, len - ETH_LEN);
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	for (uint32_t done = 0; done < len; done += f.len) {
 		f.len = (uint16_t)RTE_MIN(8000u, len - done);
 		if (m == NULL)

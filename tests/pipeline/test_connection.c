@@ -80,7 +80,7 @@ static void check_sent(const struct trace *t, const struct frame *sent, struct s
 	uint16_t right_len = tcp_write(right, s), len = frame_packet_len(sent);
 
 	right[8]--;
-	ip_checksum_mend(right);
+	ip_checksum_update(right);
 	memcpy(inner, frame_packet(sent), len);
 	assert_int_equal(sent->port, s.way == OUT ? WAN : LAN);
 	if (s.way == OUT)
@@ -289,7 +289,7 @@ static void test_icmp_errors(void **state)
 	f = seal(&t.from_b, &t.seq, error, len);
 	gateway_expect_sent(t.g, &f, LAN);
 	error[8]--;
-	ip_checksum_mend(error);
+	ip_checksum_update(error);
 	assert_int_equal(frame_packet_len(&t.g->sent[0]), len);
 	assert_memory_equal(frame_packet(&t.g->sent[0]), error, len);
 
@@ -299,7 +299,7 @@ static void test_icmp_errors(void **state)
 	f = frame_raw(LAN, error, len);
 	gateway_expect_sent(t.g, &f, WAN);
 	error[8]--;
-	ip_checksum_mend(error);
+	ip_checksum_update(error);
 	assert_int_equal(peer_open(&t.to_b, &t.g->sent[0], inner), len);
 	assert_memory_equal(inner, error, len);
 

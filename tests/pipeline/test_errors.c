@@ -55,7 +55,7 @@ static void test_ttl_0(void **state)
 
 	(void)state;
 	f.b[ETH_LEN + 8] = 0;
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_TTL);
 	expect_all_sent(g, 1, LAN);
 	gateway_free(g);

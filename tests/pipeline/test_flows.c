@@ -25,7 +25,7 @@ static struct frame hops_end(uint16_t port)
 	struct frame f = question(port);
 
 	f.b[ETH_LEN + 8] = 1;
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	return f;
 }
 
@@ -91,7 +91,7 @@ static void test_time_exceeded(void **state)
 	g->now += TSC_HZ;
 	gateway_expect_sent(g, &q, WAN);
 	a.b[ETH_LEN + 8] = 1;
-	ip_checksum_mend(a.b + ETH_LEN);
+	ip_checksum_update(a.b + ETH_LEN);
 	gateway_expect_drop(g, &a, DROP_TTL);
 	assert_int_equal(g->last.originated, 1);
 	assert_false(flow_only(g).replied);

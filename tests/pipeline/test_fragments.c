@@ -19,7 +19,7 @@ static struct frame fragment(const struct frame *whole, uint16_t at, uint16_t le
 	f.len = (uint16_t)(ETH_LEN + IP_LEN + len);
 	put16(ip + 2, IP_LEN + len);
 	put16(ip + 6, at / 8u | (more ? MF : 0));
-	ip_checksum_mend(ip);
+	ip_checksum_update(ip);
 	return f;
 }
 
@@ -279,9 +279,9 @@ static void test_too_long(void **state)
 
 	(void)state;
 	put16(first.b + ETH_LEN + 6, MF);
-	ip_checksum_mend(first.b + ETH_LEN);
+	ip_checksum_update(first.b + ETH_LEN);
 	put16(last.b + ETH_LEN + 6, 0x1fff);
-	ip_checksum_mend(last.b + ETH_LEN);
+	ip_checksum_update(last.b + ETH_LEN);
 	gateway_pass(g, &first, 1);
 	expect_drops(g, DROP_NONE, 0);
 	gateway_pass(g, &last, 1);

@@ -53,7 +53,7 @@ static void tos_write(struct frame *f, uint8_t tos)
 		put16(p, (be16(p) & 0xf00fu) | (unsigned int)tos << 4);
 	} else {
 		p[1] = tos;
-		ip_checksum_mend(p);
+		ip_checksum_update(p);
 	}
 }
 

@@ -40,7 +40,7 @@ static void expect_inner(const struct gateway *g, const uint8_t *inner, uint16_t
 
 	memcpy(right, inner, len);
 	right[8]--;
-	ip_checksum_mend(right);
+	ip_checksum_update(right);
 	expect_drops(g, DROP_NONE, 0);
 	expect_all_sent(g, 1, LAN);
 	assert_int_equal(frame_packet_len(&g->sent[0]), len);
@@ -253,7 +253,7 @@ static void test_inner_header(void **state)
 		print_message("%s\n", rows[i].name);
 		put16(text + rows[i].at, rows[i].value);
 		if (rows[i].mend)
-			ip_checksum_mend(text);
+			ip_checksum_update(text);
 		len = peer_trailer(&t.b, text, len, IPPROTO_IPIP);
 
 		struct frame f = peer_seal(
@@ -359,7 +359,7 @@ static void test_short(void **state)
 
 		f.len = (uint16_t)(ETH_LEN + len);
 		put16(f.b + ETH_LEN + 2, len);
-		ip_checksum_mend(f.b + ETH_LEN);
+		ip_checksum_update(f.b + ETH_LEN);
 		if (len < IP_LEN + 8)
 			gateway_expect_drop(t.g, &f, DROP_FRAME_SHORT);
 		else

@@ -23,7 +23,7 @@ static void check_rows(const struct row rows[], size_t n, struct frame whole)
 		if (rows[i].at != 0 || rows[i].value != 0)
 			put16(f.b + rows[i].at, rows[i].value);
 		if (rows[i].mend)
-			ip_checksum_mend(f.b + ETH_LEN);
+			ip_checksum_update(f.b + ETH_LEN);
 		if (rows[i].len != 0)
 			f.len = rows[i].len;
 		gateway_pass(g, &f, 1);

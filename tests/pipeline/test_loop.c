@@ -223,7 +223,7 @@ static void test_spread(void **state)
 		unsigned int owner[3];
 
 		f[2].b[ETH_LEN + 9] = IPPROTO_ESP; // the ports make an SPI
-		ip_checksum_mend(f[2].b + ETH_LEN);
+		ip_checksum_update(f[2].b + ETH_LEN);
 		for (unsigned int k = 0; k < 3; k++) {
 			m[k] = frame_mbuf(&f[k]);
 			owner[k] = spread_worker(m[k], 4, &test_hash_key);

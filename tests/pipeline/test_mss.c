@@ -204,7 +204,7 @@ static void check_hub(const char *policies, uint16_t mss)
 	memcpy(text, frame_packet(&syn), len);
 	put32(text + 12, ip_number("10.5.0.5"));
 	put32(text + 16, ip_number("10.3.0.5"));
-	ip_checksum_mend(text);
+	ip_checksum_update(text);
 	tcp_sum_mend(text, len);
 	f = peer_seal(&b, (struct esp){.seq = 1,
 				  .text = text,

@@ -222,7 +222,7 @@ static void pad(struct frame *f, uint16_t by)
 		put16(ip + 4, be16(ip + 4) + by);
 	} else {
 		put16(ip + 2, frame_packet_len(f));
-		ip_checksum_mend(ip);
+		ip_checksum_update(ip);
 	}
 }
 
@@ -293,7 +293,7 @@ static void test_lengths(void **state)
 	for (uint16_t left = 0; left < UDP_LEN; left++) {
 		f = frame_raw(WAN, frame_packet(&right), (uint16_t)(IP_LEN + left));
 		put16(f.b + ETH_LEN + 2, IP_LEN + left);
-		ip_checksum_mend(f.b + ETH_LEN);
+		ip_checksum_update(f.b + ETH_LEN);
 		gateway_expect_drop(a, &f, DROP_CT_INVALID);
 		assert_int_equal(a->n_sent, 0);
 	}
@@ -348,7 +348,7 @@ static void test_outer(void **state)
 	put16(part[1].b + ETH_LEN + 6, 64 / 8);
 	for (unsigned int i = 0; i < 2; i++) {
 		put16(part[i].b + ETH_LEN + 2, frame_packet_len(&part[i]));
-		ip_checksum_mend(part[i].b + ETH_LEN);
+		ip_checksum_update(part[i].b + ETH_LEN);
 	}
 	gateway_pass(a, part, 2);
 	expect_drops(a, DROP_NONE, 0);

@@ -138,7 +138,7 @@ static void test_unknown(void **state)
 	wire = out_of_udp(&wire, NATT, 1025);
 	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.3"));
 	put32(wire.b + ETH_LEN + 16, 0); // what the configuration says
-	ip_checksum_mend(wire.b + ETH_LEN);
+	ip_checksum_update(wire.b + ETH_LEN);
 	assert_int_equal(peer_open(&b, &wire, inner), 60);
 	free(at);
 	peer_free(&b);

@@ -341,7 +341,7 @@ static void test_not_believed(void **state)
 	f.port = LAN;
 	memcpy(f.b, mac_of_port(LAN), 6);
 	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.5"));
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
 	gateway_free(g);
 }
@@ -357,7 +357,7 @@ static void test_all_protected(void **state)
 	(void)state;
 	expect_heard(g, &f, "192.0.2.2", 1400);
 	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.77")); // nobody outside has it
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
 	put32(about.b + ETH_LEN + IP_LEN + 4, 100); // a number that was not sent
 	f = error_v4(&about, e);

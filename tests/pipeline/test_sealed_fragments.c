@@ -308,8 +308,8 @@ static void test_reassembled(void **state)
 	put16(part[1].b + ETH_LEN + 2, IP_LEN + 800);
 	put16(part[1].b + ETH_LEN + 6, 1480 / 8);
 	memcpy(part[1].b + ETH_LEN + IP_LEN, whole.b + ETH_LEN + IP_LEN + 1480, 800);
-	ip_checksum_mend(part[0].b + ETH_LEN);
-	ip_checksum_mend(part[1].b + ETH_LEN);
+	ip_checksum_update(part[0].b + ETH_LEN);
+	ip_checksum_update(part[1].b + ETH_LEN);
 	gateway_pass(p.a, part, 2);
 	assert_int_equal(p.a->n_sent, 2);
 	assert_int_equal(p.a->snapshot->sa_out[0]->seq, 1);

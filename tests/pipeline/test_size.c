@@ -207,7 +207,7 @@ static void test_options(void **state)
 
 	(void)state;
 	memcpy(f.b + ETH_LEN + IP_LEN, options, sizeof(options));
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_pass(g, &f, 1);
 	expect_all_sent(g, 3, DMZ);
 	for (unsigned int i = 0; i < 3; i++) {

@@ -276,7 +276,7 @@ static void test_fragments(void **state)
 		part[i].len = (uint16_t)(ETH_LEN + IP_LEN + len);
 		put16(part[i].b + ETH_LEN + 2, IP_LEN + len);
 		put16(part[i].b + ETH_LEN + 6, off / 8 | (i == 0 ? MF : 0));
-		ip_checksum_mend(part[i].b + ETH_LEN);
+		ip_checksum_update(part[i].b + ETH_LEN);
 	}
 	gateway_pass(g, part, 2);
 	EXPECT_STEPS(g, 2, TRACE_INPUT, TRACE_FRAGMENT_WAITS);

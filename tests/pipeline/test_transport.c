@@ -43,7 +43,7 @@ static void check_v4(struct gateway *from, struct gateway *to, struct ipv4 ip)
 	expect_wire_v4(&wire, &in);
 	out = gateway_expect_sent(to, &wire, LAN);
 	right.b[ETH_LEN + 8] = (uint8_t)(right.b[ETH_LEN + 8] - 2);
-	ip_checksum_mend(right.b + ETH_LEN);
+	ip_checksum_update(right.b + ETH_LEN);
 	assert_int_equal(out->len, in.len);
 	assert_memory_equal(frame_packet(out), frame_packet(&right), frame_packet_len(&in));
 }
@@ -236,14 +236,14 @@ static void test_not_let_in(void **state)
 	// Genuine, but from an address that the SA is not for.
 	f = seal(&host, 7, IPPROTO_UDP);
 	f.b[ETH_LEN + 15]++;
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_SELECTOR);
 	f = seal(&host, 7, IPPROTO_UDP);
 	gateway_expect_drop(g, &f, DROP_REPLAY);
 	// For another address than the SA's it is not ours to open.
 	f = seal(&own, 1, IPPROTO_UDP);
 	put32(f.b + ETH_LEN + 16, ip_number("10.1.0.5"));
-	ip_checksum_mend(f.b + ETH_LEN);
+	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_sent(g, &f, LAN);
 	assert_int_equal(frame_packet(&g->sent[0])[9], IPPROTO_ESP);
 	f = frame_ip(WAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
@@ -270,7 +270,7 @@ static void test_truncated(void **state)
 		assert_int_equal(frame_packet_len(&f), 96);
 		f.len = (uint16_t)(ETH_LEN + len);
 		put16(f.b + ETH_LEN + 2, len);
-		ip_checksum_mend(f.b + ETH_LEN);
+		ip_checksum_update(f.b + ETH_LEN);
 		gateway_pass(b, &f, 1);
 		if (len >= 28) // SPI and number are there
 			expect_drops(b,

@@ -100,7 +100,7 @@ static void test_hub(void **state)
 		gateway_expect_sent(g, &f, WAN);
 		assert_int_equal(peer_open(&to_c, &g->sent[0], inner), ip_write(right, ip));
 		right[8]--; // one hop: this gateway
-		ip_checksum_mend(right);
+		ip_checksum_update(right);
 		assert_memory_equal(inner, right, ip.len);
 		ip.src = "10.3.0.5";
 		ip.dst = "10.2.0.5";

@@ -23,7 +23,7 @@ struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
 	ip[v4 ? 9 : 6] = IPPROTO_UDP;
 	put16(ip + (v4 ? 2 : 4), v4 ? frame_packet_len(&u) : len);
 	if (v4)
-		ip_checksum_mend(ip);
+		ip_checksum_update(ip);
 	else
 		put16(udp + 6, ip6_checksum(ip, IP6_LEN, frame_packet_len(&u), IPPROTO_UDP));
 	return u;
@@ -44,6 +44,6 @@ struct frame out_of_udp(const struct frame *f, uint16_t sport, uint16_t dport)
 	e.len = (uint16_t)(e.len - UDP_LEN);
 	ip[9] = IPPROTO_ESP;
 	put16(ip + 2, frame_packet_len(&e));
-	ip_checksum_mend(ip);
+	ip_checksum_update(ip);
 	return e;
 }
