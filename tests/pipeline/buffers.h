@@ -6,10 +6,10 @@
 
 #include <rte_mempool.h>
 
-// A pool of n buffers that are pieces of memory of their own: the address sanitizer sees what goes
-// over the end of one. room is an odd multiple of 64, so that there is no slack behind it. NULL
-// without memory.
+// A pool of n buffers, each with its own memory: the address sanitizer detects accesses beyond the
+// end of one. room is an odd multiple of 64, so that there is no slack after it. NULL if memory is
+// exhausted.
 struct rte_mempool *test_pool_new(const char *name, unsigned int n, uint16_t room);
 
-// The memory of all pools, when these have been freed.
+// Frees the memory of all pools, after these have been freed.
 void test_pools_free(void);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gateway A as a filter, for oracles in other languages: esp_tool CIPHER AUTH, or with a third
-// argument, 4 or 6, that of the site with IPv6, the number being the family of the outer header. A
-// fourth one is more settings of the outbound SA.
+// argument, 4 or 6, that of the site with IPv6; the number is the family of the outer header. A
+// fourth argument is more settings of the outbound SA.
 //
-// First come two lines "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B, with "-" for
-// no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet that comes in by
-// that port, and is answered by one line: "sent PACKET..." with those that leave, "drop REASON" or,
-// if it waits, "held".
-// Numbers and packets are hexadecimal.
+// The first two lines of output are "SA SPI CIPHER-KEY AUTH-KEY" for the SAs to and from gateway B,
+// with "-" for no key. Then each line of input, "lan PACKET" or "wan PACKET", is an IP packet
+// received from that port. The answer is one line: "sent PACKET..." with the packets sent, "drop
+// REASON" or, if the packet is held, "held". Numbers and packets are hexadecimal.
 #include "hex.h"
 #include "site_v6.h"
 

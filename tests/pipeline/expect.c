@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests expect of the last pass of a gateway, see harness.h.
+// Checks of the last pass of a gateway, see harness.h.
 #include "harness.h"
 
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port)
@@ -55,7 +55,7 @@ void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, 
 	assert_int_equal(icmp[1], error.code);
 	assert_int_equal(checksum(icmp, len - IP_LEN), 0);
 	assert_int_equal(be32(icmp + 4), error.mtu);
-	// The packet as it came, or with its time to live already lowered here.
+	// The packet as it was received, or with its time to live already decremented.
 	assert_memory_equal(quoted, frame_packet(about), 8);
 	assert_in_range(frame_packet(about)[8] - quoted[8], 0, 1);
 	assert_int_equal(checksum(quoted, (quoted[0] & 15) * 4u), 0);

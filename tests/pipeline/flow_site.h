@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateway A as tests of flows want it, and what they ask of it.
+// Gateway A for tests of flows, and questions about its flows.
 #pragma once
 
 #include "site.h"
@@ -10,8 +10,8 @@ struct gateway *flow_gateway_new(const char *flows);
 // Another configuration of A, with these settings in the group "flows".
 void flow_gateway_reload(struct gateway *g, const char *flows, struct site s);
 
-// Packets that took the slow path: each asks policy once.
+// Packets that took the slow path: each of them looks up the policy once.
 uint64_t flow_asked(const struct gateway *g);
 
-// The only flow that there is.
+// The only flow in the table.
 struct flow_view flow_only(struct gateway *g);

@@ -15,8 +15,8 @@
 #define BUFFERS       4095
 #define LARGE_BUFFERS 127
 #define LARGE_ROOM    UINT16_MAX
-#define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little
-#define JUMBO_LARGE   65472 // as large as can be
+#define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little more
+#define JUMBO_LARGE   65472 // the largest possible
 #define WORKERS       2
 
 struct rte_mempool *harness_pool, *harness_large_pool;
@@ -26,7 +26,7 @@ void (*harness_ask)(uint16_t port, const struct ip_addr *addr, const struct rte_
 uint32_t harness_reassembly_max = 64;
 
 static struct gateway *running[WORKERS];
-static struct rte_rcu_qsbr *qsbr; // nobody reads while the test writes
+static struct rte_rcu_qsbr *qsbr; // no reader while the test writes
 
 static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
 {
@@ -108,7 +108,7 @@ static void discard(struct gateway *g)
 
 int harness_test_end(void **state)
 {
-	for (unsigned int i = 0; i < WORKERS; i++) // of a test that failed
+	for (unsigned int i = 0; i < WORKERS; i++) // left over from a test that failed
 		if (running[i] != NULL)
 			discard(running[i]);
 
@@ -124,7 +124,7 @@ int harness_test_end(void **state)
 	return -1;
 }
 
-// In a file without a name: only that can be read, and nothing is left of it.
+// The file has no name: conf_load() can open it by its number, and nothing remains of it.
 struct conf *harness_conf(const char *text, size_t len, FILE *errors)
 {
 	int fd = memfd_create("test.conf", MFD_CLOEXEC);
@@ -207,7 +207,7 @@ void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_
 	g->w->trace = g->w->tracing = g->trace;
 }
 
-// A driver that frees fast wants buffers of one pool, in one piece and with one owner.
+// A driver that frees in bulk requires buffers of one pool, in one segment and with one owner.
 static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
 {
 	struct frame *f = &g->sent[g->n_sent++];
@@ -238,7 +238,7 @@ static void take_buffer(void *gateway, uint16_t port)
 	tx->n = 0;
 }
 
-// Gives a gateway a worker, with the snapshot and the flows of its first.
+// Makes a worker for a gateway, with the snapshot and the flows of its first gateway.
 static struct gateway *with_worker(struct gateway *g, unsigned int id)
 {
 	const struct conf *conf = g->first->conf;
@@ -253,7 +253,7 @@ static struct gateway *with_worker(struct gateway *g, unsigned int id)
 		.flow_slice = 64,
 		.published = &g->first->published,
 		.tsc_hz = TSC_HZ,
-		// Two origins share a lane by chance: so they never do, or always.
+		// Two origins share a lane only by chance: here either never or always.
 		.hash_key = test_hash_key,
 		.errors_per_second = conf->icmp_errors_per_second,
 		.echoes_per_second = conf->icmp_echoes_per_second,
@@ -288,7 +288,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	g->conf = harness_conf(text, strlen(text), stderr);
 	if (g->conf == NULL)
 		abort();
-	g->conf->n_workers = WORKERS; // gateways of one test are told apart by the worker's id
+	g->conf->n_workers = WORKERS; // the worker's id distinguishes the gateways of one test
 	g->snapshot = snapshot_of(g->conf, NULL);
 	build_commit(g->snapshot, g->conf);
 	g->published = g->snapshot;
@@ -314,7 +314,7 @@ static uint64_t sum_of_drops(const struct counters *c)
 	return sum;
 }
 
-// Packets that ports have not taken yet.
+// Packets that ports have not accepted yet.
 static uint64_t untaken(const struct gateway *g)
 {
 	uint64_t n = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole gateway inside a test: a configuration as text becomes a worker with its snapshot, fed
-// with frames and looked at by what it sends and counts. Time stands still but for what the test
-// says.
+// A whole gateway inside a test: a configuration as text becomes a worker with its snapshot. The
+// test gives it frames, and checks the frames that it sends and its counters. Time advances only
+// when the test says so.
 //
-// Every pass checks the conservation rule, and that what is sent could leave by a port; at the end
-// of every test all packet buffers have to be back.
+// Every pass checks the conservation rule, and that frames sent could be transmitted by a port; at
+// the end of every test all packet buffers have to be free.
 #pragma once
 
 #include "build.h"
@@ -21,8 +21,8 @@ struct trace;
 struct trace_filter;
 
 struct gateway {
-	struct gateway *first; // itself, or the one whose second worker this is
-	// Of the first: NULL in the other.
+	struct gateway *first; // itself, or the gateway whose second worker this is
+	// Of the first gateway: NULL in the other.
 	struct conf *conf;
 	struct snapshot *snapshot;
 	struct flow_table *flows;
@@ -30,22 +30,22 @@ struct gateway {
 	// Of each.
 	struct worker *w;
 	uint64_t now;
-	struct trace *trace;  // NULL: nothing is traced
-	bool blocked;         // ports take nothing
+	struct trace *trace;  // NULL: no trace
+	bool blocked;         // ports accept nothing
 	struct counters last; // what the last pass counted
 	unsigned int n_sent;  // what the last pass sent
 	struct frame sent[SENT_MAX];
 };
 
 extern struct rte_mempool *harness_pool, *harness_large_pool;
-extern struct neigh_table *harness_neigh; // of all gateways
+extern struct neigh_table *harness_neigh; // neighbours of all gateways
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
 
-// Is to solicit a neighbour, as in struct neigh_params. NULL: nobody does.
+// Solicits a neighbour, as in struct neigh_params. NULL: nothing is sent.
 extern void (*harness_ask)(
 	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
-extern uint32_t harness_reassembly_max; // buffers that may wait on each side: 64
+extern uint32_t harness_reassembly_max; // datagrams that can be held on each side: 64
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,
 // they return 0 or -1.
@@ -57,19 +57,19 @@ int harness_test_end(void **state);
 
 #define pipeline_test(f) cmocka_unit_test_setup_teardown(f, harness_test_begin, harness_test_end)
 
-// Reads a configuration from text. NULL after writing to errors what is wrong with it.
+// Reads a configuration from text. NULL, with the mistakes in errors, if it is invalid.
 struct conf *harness_conf(const char *text, size_t len, FILE *errors);
 
 // Makes a gateway. Those of one test have different ids, below 2.
 struct gateway *gateway_new(unsigned int id, const char *conf);
 
-// The second worker of a gateway, to be freed before it. Tests have it run in turn with the first.
+// The second worker of a gateway, to be freed before it. Tests run it in turn with the first.
 struct gateway *gateway_second(struct gateway *first, unsigned int id);
 
-// Has another configuration, which stays the caller's, put in the place of the one that runs.
+// Replaces the running configuration by another one, which the caller keeps.
 void gateway_reload(struct gateway *g, struct conf *conf);
 
-// Stops the worker first, which drops what it holds.
+// Stops the worker first, which drops the packets that it holds.
 void gateway_free(struct gateway *g);
 
 // One pass with n frames, at most RX_BURST_MAX.
@@ -78,18 +78,18 @@ void gateway_pass(struct gateway *g, const struct frame in[], unsigned int n);
 // The same with buffers made by the test.
 void gateway_pass_mbufs(struct gateway *g, struct rte_mbuf *m[], unsigned int n);
 
-// The same, but ports take nothing: what is to be sent stays, until gateway_take().
+// The same, but ports accept nothing: the packets to be sent stay, until gateway_take().
 void gateway_pass_blocked(struct gateway *g, const struct frame in[], unsigned int n);
 void gateway_take(struct gateway *g);
 
-// A frame in a buffer; at its end, so that the address sanitizer catches what reads on.
+// A frame in a buffer; at its end, so that the address sanitizer detects reads beyond it.
 struct rte_mbuf *frame_mbuf(const struct frame *f);
 struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
 
-// One frame: must be sent on as one frame by the port, which is returned.
+// One frame: must be sent as one frame by the port, which is returned.
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port);
 
-// One frame: must be dropped for the reason. What is sent about it is in g->sent.
+// One frame: must be dropped for the reason. The ICMP error sent about it is in g->sent.
 void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop reason);
 
 // The last pass dropped n packets for the reason, and none for another.
@@ -102,12 +102,12 @@ void expect_all_sent(const struct gateway *g, unsigned int n, uint16_t port);
 void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, const char *from,
 	const char *to, const struct frame *about);
 
-// One event waits and is of this kind about the address. expect_no_event(): none does.
+// One event is queued, of this kind and about the address. expect_no_event(): none is queued.
 void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr);
 void expect_no_event(struct gateway *g);
 
-// Traces the next packets; all of them, if filter is NULL. Every gateway has all of its packets
-// traced from the start if CULVERT_TEST_TRACED is set: that changes nothing.
+// Traces the next packets; all of them, if filter is NULL. If CULVERT_TEST_TRACED is set, all
+// packets of every gateway are traced from the start, which must not change any result.
 void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_t packets);
 
 // Passes without frames, a millisecond apart, until one sends or drops something or the time is

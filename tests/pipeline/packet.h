@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames in plain memory, for tests of the pipeline: built from a few words, and read again.
+// Frames in plain memory, for tests of the pipeline: built from a few words, and parsed again.
 // Written without the code under test.
 #pragma once
 
@@ -11,18 +11,18 @@
 #define IP_LEN    20
 
 struct frame {
-	uint16_t port; // where it comes in or goes out
+	uint16_t port; // ingress or egress port
 	uint16_t len;
 	uint8_t b[FRAME_MAX];
 };
 
-// An IP packet; what is 0 takes the usual value.
+// An IP packet; fields that are 0 get the usual value.
 struct ipv4 {
 	const char *src, *dst;
 	uint8_t proto; // UDP
 	uint8_t tos;
 	uint8_t ttl;     // 64
-	uint8_t options; // octets behind the header, a multiple of 4; they say "no operation"
+	uint8_t options; // octets of options after the header, a multiple of 4: all "no operation"
 	uint16_t len;    // of the whole packet: 60
 	uint16_t id;
 	uint16_t frag;         // flags and offset as in the header
@@ -50,18 +50,18 @@ uint32_t ip_number(const char *text);
 // The internet checksum over the octets (RFC 1071). 0 if one is among them and right.
 uint16_t checksum(const uint8_t *p, unsigned int len);
 
-// Makes the checksum of the IP header at p right.
+// Writes the right checksum into the IP header at p.
 void ip_checksum_update(uint8_t *p);
 
-// Writes what a UDP or TCP header of len octets of payload says, as far as there is room for it:
-// ports, UDP's length, TCP's flags.
+// Writes a UDP or TCP header for len octets, as far as there is room for it: ports, UDP's length,
+// TCP's flags.
 void upper_write(uint8_t *out, uint16_t len, uint8_t proto, uint16_t sport, uint16_t dport);
 
 // Writes the packet to out, returns its length. The payload is a pattern that depends on src and
 // id; ICMP gets a right checksum.
 uint16_t ip_write(uint8_t *out, struct ipv4 ip);
 
-// Writes an ICMP error that quotes the packet's header and 8 octets behind it, returns its length.
+// Writes an ICMP error that quotes the packet's header and 8 octets after it, returns its length.
 uint16_t error_write(uint8_t *out, const char *src, const char *dst, uint8_t type, uint8_t code,
 	const uint8_t *about);
 
@@ -69,16 +69,16 @@ uint16_t error_write(uint8_t *out, const char *src, const char *dst, uint8_t typ
 const uint8_t *mac_of_port(uint16_t port);
 const uint8_t *mac_of_neighbour(uint16_t port);
 
-// A frame that comes in by the port from the neighbour.
+// A frame received from the neighbour of the port.
 struct frame frame_ip(uint16_t port, struct ipv4 ip);
 
-// The same with len octets of packet as they are.
+// The same with len octets of packet, unchanged.
 struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len);
 
-// What one gateway sent comes in at another.
+// The frame that one gateway sent, as another receives it.
 struct frame frame_carry(const struct frame *sent);
 
-// The frame as it is behind so many routers. IPv4 or IPv6.
+// The frame after so many routers. IPv4 or IPv6.
 struct frame frame_after_hops(const struct frame *in, uint8_t hops);
 
 // ARP: operation, sender and target as in the header; the sender is the port's neighbour.

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define OCTETS 4 // so many addresses may be in use at once
+#define OCTETS 4 // number of addresses that may be in use at once
 
 const uint8_t *ip6_octets(const char *text)
 {

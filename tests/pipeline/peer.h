@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other end of one of a gateway's SAs: seals what the gateway opens and opens what it seals,
-// with whatever in it, also what no honest peer would send. Stands on lib/crypto alone.
+// The peer of one of a gateway's SAs: seals packets for the gateway and opens those that it sends,
+// with any contents, also those that no honest peer would send. Uses lib/crypto alone.
 #pragma once
 
 #include "harness.h"
@@ -8,20 +8,20 @@
 struct peer {
 	struct crypto_session *session;
 	const struct conf_sa *sa; // the gateway's
-	uint32_t upper;           // half of the numbers that it expects, with ESN
+	uint32_t upper;           // upper half of the sequence number, with ESN
 };
 
-// By the name of the gateway's SA.
+// Finds the SA by the name of the gateway's SA.
 struct peer peer_new(const struct gateway *g, const char *sa);
 void peer_free(struct peer *p);
 
-// An ESP packet on its way to the gateway; what is 0 takes the usual value.
+// An ESP packet for the gateway; fields that are 0 get the usual value.
 struct esp {
-	uint64_t seq;        // the packet has the lower half
-	const uint8_t *text; // what is encrypted, trailer included
+	uint64_t seq;        // the packet carries the lower half
+	const uint8_t *text; // the plaintext, trailer included
 	uint16_t text_len;
 	uint8_t tos;
-	uint8_t options; // octets behind the outer IP header; of IPv6 a multiple of 8
+	uint8_t options; // octets after the outer IP header; of IPv6 a multiple of 8
 	const char *dst; // the SA's
 	uint32_t spi;    // the SA's
 };
@@ -33,15 +33,15 @@ uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t
 // A frame to the gateway's port WAN.
 struct frame peer_seal(const struct peer *p, struct esp esp);
 
-// The same with this IP packet in it, of either version.
+// The same with this IP packet as the inner packet, of either version.
 struct frame peer_seal_packet(
 	const struct peer *p, uint64_t seq, const uint8_t *packet, uint16_t len);
 
-// The same with an inner packet of the usual kind in it.
+// The same with an inner packet of the usual kind.
 struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner);
 
-// Opens an ESP packet that the gateway sent and checks all around the inner packet, which is copied
-// to inner. Returns its length.
+// Opens an ESP packet that the gateway sent and checks all headers around the inner packet, which
+// is copied to inner. Returns its length.
 uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner);
 
 // The sequence number of an ESP packet that the gateway sent.

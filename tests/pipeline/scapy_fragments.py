@@ -17,9 +17,9 @@ from scapy.packet import Raw
 from scapy_oracle import GATEWAYS, HOST6_A, HOST6_B, HOST_A, HOST_B, Tool, association, one_hop_on, parse
 
 ROUNDS = 80
-PIECES_MAX = 60  # the pipeline has room for 64
+PIECES_MAX = 60  # the pipeline can hold 64
 LEN_MAX = 6000
-HELD = ("held", "drop fragments_full")  # what has never become whole makes room
+HELD = ("held", "drop fragments_full")  # incomplete datagrams are evicted
 
 
 class Four:

@@ -45,7 +45,7 @@ static void add_key(struct text *t, const char *name, unsigned int len, unsigned
 	add(t, "\";");
 }
 
-// An SA of A or of a peer: the keys come of the SPI, so that both sides have the same.
+// An SA of A or of a peer: the keys are derived from the SPI, so that both sides have the same.
 static void add_sa(struct text *t, const char *name, const char *direction, unsigned int spi,
 	const char *local, const char *remote, const struct site *s)
 {
@@ -72,7 +72,7 @@ static void add_neighbour(struct text *t, const char *addr, uint16_t port)
 		mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
 
-// Takes the comma behind the last item away.
+// Removes the comma after the last element.
 static void end_list(struct text *t)
 {
 	t->len -= 2;

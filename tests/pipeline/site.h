@@ -5,26 +5,26 @@
 //   10.7.0.0/24 --[DMZ]                        |
 //                                              C -- 10.3.0.0/24
 //
-// A is 192.0.2.1, B 192.0.2.2, C 192.0.2.3, the way to everywhere else 192.0.2.254. Gateways have
-// the first address of their networks, and hosts .5 are known by their link addresses. Sites B and
-// C reach each other through A.
+// A is 192.0.2.1, B 192.0.2.2, C 192.0.2.3; the next hop of the default route is 192.0.2.254.
+// Gateways have the first address of their networks, and the link addresses of hosts .5 are static.
+// Sites B and C reach each other through A.
 //
-// At A and B, what is between 10.1.0.0/24 and
-//   10.2.0.0/24      goes through the tunnel of A and B
-//   10.3.0.0/24      through that of A and C (A only)
-//   10.4.0.0/24      through that of A and B, UDP to ports 5000 to 5010 of 10.4.0.0/24 only
+// At A and B, traffic between 10.1.0.0/24 and
+//   10.2.0.0/24      uses the tunnel of A and B
+//   10.3.0.0/24      that of A and C (A only)
+//   10.4.0.0/24      that of A and B, UDP to ports 5000 to 5010 of 10.4.0.0/24 only
 //   10.7.0.0/24      bypasses (A only)
 //   198.51.100.0/24  bypasses, UDP to port 7 there is discarded
 //   198.18.0.0/15    bypasses, but has no route
 //   203.0.113.0/24   is discarded
-// and nothing is said about anything else.
+// and there is no policy for any other.
 #pragma once
 
 #include "harness.h"
 
 enum { LAN, WAN, DMZ };
 
-// What may differ from test to test; 0 takes the usual value.
+// Settings that differ between tests; 0 selects the usual value.
 struct site {
 	const char *cipher, *auth;      // of A and B: aes-128-gcm, none
 	unsigned int mtu;               // of WAN: 1500
@@ -41,11 +41,11 @@ struct site {
 	const char *more;     // more settings at top level: none
 };
 
-// Gateways A and B, with ids 0 and 1.
+// Makes gateways A and B, with ids 0 and 1.
 struct gateway *site_a(struct site s);
 struct gateway *site_b(struct site s);
 
-// The frame that a gateway sent to its LAN is the one that came from the other LAN.
+// The frame that a gateway sent to its LAN is the one received from the other LAN.
 void expect_arrived(const struct frame *arrived, const struct frame *in);
 
 // The text of A's configuration.

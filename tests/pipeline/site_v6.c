@@ -4,10 +4,10 @@
 #define CONF_MAX 8192
 #define SA_MAX   512
 
-// Of the gateway with the number here, whose peer is there. Arguments: here, there, local and
-// remote tunnel end, MTU of WAN; then for either SA the SPI, and its other settings; more rules;
-// more settings of the policies for the tunnel; more policies; MTU of LAN; more settings of ICMP;
-// more settings at top level.
+// The gateway with the number here, whose peer is there. Arguments: here, there, local and remote
+// tunnel end, MTU of WAN; for either SA the SPI, and its other settings; more rules; more settings
+// of the policies for the tunnel; more policies; MTU of LAN; more settings of ICMP; more settings
+// at top level.
 static const char form[] =
 	"flows = { max = 4096; };\n%15$s\n"
 	"icmp = { errors_per_second = 1000; %14$s };\n"
@@ -60,7 +60,7 @@ static void add_key(char *text, const char *name, unsigned int len, unsigned int
 	sprintf(at, "\";");
 }
 
-// The keys come of the SPI, so that both sides have the same.
+// The keys are derived from the SPI, so that both sides have the same.
 static void sa_write(char text[SA_MAX], const struct site *s, const char *more, unsigned int spi)
 {
 	const struct cipher_alg *cipher = cipher_alg_find(s->cipher);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which drops the control thread is told of, and what about them (RFC 4303 2.1, 3.3.3, 3.4; RFC
-// 4301 5.2): the first of an SA for a reason in a second.
+// Proves which drops are posted to the control thread for the audit log, and with which fields (RFC
+// 4303 2.1, 3.3.3, 3.4; RFC 4301 5.2): the first of an SA for a reason in a second.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -11,7 +11,7 @@
 
 static const struct ipv4 good = {.src = "10.2.0.5", .dst = "10.1.0.5"};
 
-// Takes the one event that waits: about this drop, seen so often by then.
+// Dequeues the only event: about this drop, with this count.
 static struct event take_event(
 	struct gateway *g, enum drop reason, const struct sa *sa, uint64_t count)
 {
@@ -38,7 +38,7 @@ static void check_outer(const struct event *e, uint32_t spi, uint32_t seq)
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e->peer)), ip_number("192.0.2.1"));
 }
 
-// What the ESP packet is called that is sent for a reason.
+// The name of the ESP packet that is sent for a reason.
 static struct frame bad_frame(const struct peer *b, enum drop reason, uint32_t seq)
 {
 	struct frame f = peer_seal_ip(b, seq, good);
@@ -64,7 +64,7 @@ static struct frame bad_frame(const struct peer *b, enum drop reason, uint32_t s
 	}
 }
 
-// Of each reason the first in a second, and the others by their number.
+// Of each reason the first drop in a second is posted, and the others are in its count.
 static void test_first_in_a_second(void **state)
 {
 	static const enum drop reasons[] = {DROP_NO_SA, DROP_AUTH, DROP_NEXT_HEADER};
@@ -98,7 +98,7 @@ static void test_first_in_a_second(void **state)
 	gateway_free(g);
 }
 
-// A second packet with a number, in the same burst and later.
+// A second packet with the same number, in the same burst and later.
 static void test_replay(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -121,7 +121,7 @@ static void test_replay(void **state)
 	gateway_free(g);
 }
 
-// The inner packet, since policy is about that.
+// The record has the inner packet, since policy is about that.
 static void test_selector(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -185,7 +185,7 @@ static void test_flow_label(void **state)
 	gateway_free(b);
 }
 
-// Packets that policy drops, if they are to be audited: no SA is about them.
+// Packets that policy drops, if they are to be audited: the event names no SA.
 static void test_policy(void **state)
 {
 	static const struct {
@@ -232,7 +232,7 @@ static void test_none(void **state)
 	gateway_free(g);
 }
 
-// What is no sign of an attack, or of a mistake at the peer, is counted and not told.
+// Drops that are no sign of an attack, or of a mistake at the peer, are counted and not posted.
 static void test_not_audited(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames that come in several buffers, in shared ones, in full ones and in ones that are larger
-// than any link takes: what comes out is what comes of a frame in one buffer, and in ordinary
-// buffers.
+// Proves that frames in several buffers, in shared ones, in full ones and in those larger than any
+// link have the same result as a frame in one ordinary buffer, and that packets are sent in
+// ordinary buffers.
 #include <netinet/in.h>
 
 #include "peer.h"
 #include "site_v6.h"
 
 #define PING     8
-#define OVERSIZE 9700 // octets of a packet that no ordinary buffer has room for
+#define OVERSIZE 9700 // octets of a packet that does not fit into an ordinary buffer
 #define WHOLE    FRAME_MAX
 
-// A frame in pieces: the first has first octets, the others at most rest.
+// A frame in segments: the first has first octets, the others at most rest.
 static struct rte_mbuf *chain(const struct frame *f, uint16_t first, uint16_t rest)
 {
 	struct rte_mbuf *head = NULL, *last = NULL;
@@ -44,7 +44,7 @@ static void pass_chain(struct gateway *g, const struct frame *f, uint16_t first,
 	gateway_pass_mbufs(g, &m, 1);
 }
 
-// The frame goes through both gateways, in pieces each time.
+// The frame passes both gateways, in segments each time.
 static void check_through(
 	struct gateway *g[2], const struct frame *f, uint16_t first, uint16_t rest)
 {
@@ -66,7 +66,7 @@ static void gateways_free(struct gateway *g[2])
 	gateway_free(g[1]);
 }
 
-// Two buffers, parted at every octet of all headers; and buffers of few octets.
+// Two buffers, split at every octet of all headers; and buffers of few octets.
 static void test_every_split(void **state)
 {
 	const struct frame f[] = {frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5")),
@@ -119,7 +119,7 @@ static void test_jumbo(void **state)
 		}
 }
 
-// What does not go through: pings for the gateway, ARP, fragments to be put together.
+// Packets that are not forwarded: pings of the gateway, ARP, fragments to be reassembled.
 static void test_others(void **state)
 {
 	struct gateway *g = site_a((struct site){.mtu = 9000, .lan_mtu = 9000});
@@ -158,7 +158,7 @@ static void test_others(void **state)
 	gateway_free(g);
 }
 
-// The frame's octets, in buffers that somebody else has as well.
+// The frame's octets, in buffers that have a second owner.
 static void expect_untouched(const struct rte_mbuf *const m[], const struct frame *f)
 {
 	assert_memory_equal(rte_pktmbuf_mtod(m[0], void *), f->b, m[0]->data_len);
@@ -167,8 +167,7 @@ static void expect_untouched(const struct rte_mbuf *const m[], const struct fram
 		assert_int_equal(rte_mbuf_refcnt_read(m[i]), 1);
 }
 
-// Buffers with a second owner, and buffers that only refer to those of others: nothing is written
-// to them.
+// Buffers with a second owner, and indirect buffers: nothing is written to them.
 static void test_shared(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -206,8 +205,8 @@ static void keep_extern(void *octets, void *refs)
 	(void)refs;
 }
 
-// The same in one piece: a buffer with a second owner, one that refers to it, and one whose octets
-// are a driver's own (mlx5's MPRQ), which has no room of ours around them.
+// The same in one segment: a buffer with a second owner, an indirect one, and one whose octets are
+// external memory of a driver (mlx5's MPRQ), without room before or after them.
 static void test_shared_whole(void **state)
 {
 	static uint8_t octets[2048];
@@ -243,7 +242,7 @@ static void test_shared_whole(void **state)
 	gateway_free(g);
 }
 
-// Takes all that a pool has; gives it back if there is something to give.
+// Allocates all buffers of a pool; frees them if it holds any.
 static struct rte_mbuf *hoard(struct rte_mempool *pool, struct rte_mbuf *back)
 {
 	struct rte_mbuf *all = NULL, *m;
@@ -286,7 +285,7 @@ static void test_no_buffers(void **state)
 	gateway_free(g);
 }
 
-// Too little room behind the packet: it is sealed in another buffer.
+// Too little room after the packet: it is sealed in another buffer.
 static void test_full_buffer(void **state)
 {
 	struct gateway *g[] = {
@@ -311,7 +310,7 @@ static void test_full_buffer(void **state)
 	gateways_free(g);
 }
 
-// A frame of len octets in pieces of 8000, which begins with an IP header and ends with zeros.
+// A frame of len octets in segments of 8000, which begins with an IP header and ends with zeros.
 static struct rte_mbuf *long_chain(uint32_t len)
 {
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .proto = 253));
@@ -338,7 +337,7 @@ static void expect_long(struct gateway *g, uint32_t len, enum drop drop)
 	assert_int_equal(g->n_sent > 0, drop == DROP_NONE);
 }
 
-// Longer than any buffer; and packets for which a large buffer has room, the second not with ESP.
+// Longer than any buffer; and packets that fit into a large buffer, the second not with ESP.
 static void test_too_long(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa_out = "fragment = \"after\";"});
@@ -352,7 +351,7 @@ static void test_too_long(void **state)
 	gateway_free(g);
 }
 
-// The payloads of fragments, opened if there is a peer, make up that of the packet.
+// The payloads of fragments, opened if there is a peer, are the payload of the packet.
 static void expect_pieces(const struct gateway *g, const struct peer *peer, const struct frame *in)
 {
 	uint8_t whole[FRAME_MAX], part[FRAME_MAX];
@@ -374,7 +373,8 @@ static void expect_pieces(const struct gateway *g, const struct peer *peer, cons
 	assert_memory_equal(whole, frame_packet(in) + IP_LEN, end - IP_LEN);
 }
 
-// Larger than the links, as ports may bring it: cut before it is sealed, or after, or refused.
+// Larger than the links, as ports may receive it: fragmented before encapsulation, or after, or
+// dropped.
 static void test_oversize(void **state)
 {
 	struct gateway *before = site_a((struct site){0});
@@ -393,7 +393,7 @@ static void test_oversize(void **state)
 	pass_chain(before, &f, 2048, 2048);
 	expect_drops(before, DROP_TOO_BIG, 1);
 	expect_all_sent(before, 1, LAN);
-	ip.frag = MF; // has to wait for others, which only ordinary buffers may: in several
+	ip.frag = MF; // fragments are held in ordinary buffers only: in several
 	ip.len = OVERSIZE - 8;
 	f = frame_ip(LAN, ip);
 	pass_chain(before, &f, 2048, 2048);
@@ -418,7 +418,7 @@ static void test_oversize(void **state)
 	gateway_free(b);
 }
 
-// What has become small in a large buffer leaves it, or waits outside of it.
+// A packet that is small now leaves its large buffer, or is held outside of it.
 static void test_large_becomes_small(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP connections through a gateway, packet by packet: what is sent on, the state after it, and
-// whether it took the slow path or followed its flow.
+// TCP connections through a gateway, packet by packet. Proves which packets are forwarded, the
+// state after each, and whether it took the slow path or used the cached decision.
 #include <netinet/in.h>
 
 #include "flow_site.h"
@@ -46,7 +46,7 @@ static struct frame seal(
 	return peer_seal_packet(from_b, ++*seq, packet, len);
 }
 
-// A gateway with the other end of its tunnel to B.
+// A gateway with the peer of its tunnel to B.
 struct trace {
 	struct gateway *g;
 	struct peer to_b, from_b;
@@ -73,7 +73,8 @@ static struct frame frame_of(struct trace *t, struct segment s)
 	return s.way == OUT ? frame_raw(LAN, packet, len) : seal(&t->from_b, &t->seq, packet, len);
 }
 
-// What was sent is the segment, its time to live lowered: sealed for B, or in clear to the LAN.
+// The packet sent is the segment, its time to live decremented: sealed for B, or in clear to the
+// LAN.
 static void check_sent(const struct trace *t, const struct frame *sent, struct segment s)
 {
 	uint8_t right[FRAME_MAX], inner[FRAME_MAX];
@@ -107,7 +108,7 @@ struct step {
 	const char *name;
 	struct segment s[2];
 	unsigned int n; // segments in one burst
-	uint64_t asked; // of them by the slow path
+	uint64_t asked; // of these, those that took the slow path
 	enum flow_state state;
 };
 
@@ -160,8 +161,8 @@ static void test_connection(void **state)
 	trace_free(&t);
 }
 
-// A segment of an open connection is dropped for the reason or passes, and the connection is in the
-// state then.
+// A segment of an open connection is dropped for the reason or forwarded, and leaves the connection
+// in the state.
 static void expect_segment(
 	const char *flows, struct segment segment, enum drop drop, enum flow_state state)
 {
@@ -182,7 +183,7 @@ static void expect_segment(
 	trace_free(&t);
 }
 
-// Where the client waits, where the server waits, in the window, and blind.
+// For the client and for the server, in the window, and outside of it.
 static void test_reset(void **state)
 {
 	static const struct segment at_client = {BACK, RST, SERVER + 201, 0, 0};
@@ -212,7 +213,7 @@ static void test_window(void **state)
 	expect_segment("max = 1024; tcp = \"liberal\";", out, DROP_NONE, FLOW_TCP_ESTABLISHED);
 }
 
-// The server is there, but nobody listens.
+// The server is there, but no process listens.
 static void test_refused_connection(void **state)
 {
 	static const struct step steps[] = {
@@ -226,7 +227,7 @@ static void test_refused_connection(void **state)
 	trace_free(&t);
 }
 
-// The first packet of a flow makes it for the others of its burst.
+// The first packet creates the flow for the others of its burst.
 static void test_burst_begins(void **state)
 {
 	struct segment syn = {OUT, SYN, CLIENT, 0, 0};
@@ -283,7 +284,7 @@ static void test_icmp_errors(void **state)
 	assert_int_equal(flow_count(t.g->flows), 0);
 	play(&t, opening, COUNT_OF(opening));
 
-	// From a router behind B, about what the client has sent.
+	// From a router behind B, about a packet of the client.
 	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0});
 	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);
@@ -293,7 +294,7 @@ static void test_icmp_errors(void **state)
 	assert_int_equal(frame_packet_len(&t.g->sent[0]), len);
 	assert_memory_equal(frame_packet(&t.g->sent[0]), error, len);
 
-	// Out through the tunnel, about what the server has sent.
+	// Out through the tunnel, about a packet of the server.
 	tcp_write(about, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 0});
 	len = error_write(error, "10.1.0.5", "10.2.0.5", 3, 3, about);
 	f = frame_raw(LAN, error, len);
@@ -303,7 +304,7 @@ static void test_icmp_errors(void **state)
 	assert_int_equal(peer_open(&t.to_b, &t.g->sent[0], inner), len);
 	assert_memory_equal(inner, error, len);
 
-	// About what the client cannot have sent: forged (RFC 5927 4.1).
+	// About a packet that the client cannot have sent: forged (RFC 5927 4.1).
 	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 1000000, SERVER + 201, 0});
 	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);
@@ -315,7 +316,7 @@ static void test_icmp_errors(void **state)
 	trace_free(&t);
 }
 
-// RFC 4301 5.2: that a flow is known opens no way around policy.
+// RFC 4301 5.2: a known flow does not bypass policy.
 static void test_other_ways(void **state)
 {
 	struct trace t = trace_new(site_a((struct site){0}));
@@ -342,14 +343,14 @@ static void test_other_ways(void **state)
 	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
 	v = flow_only(t.g);
 	assert_int_equal(v.packets[0] + v.packets[1], 6);
-	// The flow goes on, and by its own way.
+	// The flow continues, on its own path.
 	expect_passed(&t, &out, 1);
 	expect_passed(&t, &back, 1);
 	peer_free(&from_c);
 	trace_free(&t);
 }
 
-// Other policies hold for what is under way, from its next packet on.
+// Other policies apply to an established flow from its next packet on.
 static void test_generation(void **state)
 {
 	static const char list[] = "policies = (\n";
@@ -374,7 +375,7 @@ static void test_generation(void **state)
 	f = frame_of(&t, (struct segment){BACK, ACK, SERVER + 201, CLIENT + 101, 10});
 	gateway_expect_drop(t.g, &f, DROP_SELECTOR);
 
-	// And the first ones again: decided once more, then followed.
+	// The first policies again: the slow path once, then the cached decision.
 	gateway_reload(t.g, t.g->conf);
 	conf_free(conf);
 	for (unsigned int i = 0; i < 3; i++) {

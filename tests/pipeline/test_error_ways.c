@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors of routers on the way (RFC 4301 6): through which tunnel they go, out of which they
-// may come, and what of them may come in clear.
+// ICMP errors of routers (RFC 4301 6). Proves through which tunnel they are sent, out of which
+// tunnel they are accepted, and which are accepted in clear.
 #include "peer.h"
 #include "site_v6.h"
 
-// Packets that are under way, about which errors come.
+// Packets in flight, about which errors are received.
 static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dport = 2),
 			 to_c = FROM_TO("10.1.0.5", "10.3.0.5", .sport = 1, .dport = 2),
 			 to_net = FROM_TO("10.1.0.5", "198.51.100.5", .sport = 1, .dport = 2),
@@ -25,7 +25,7 @@ struct road {
 	uint64_t seq[SAS];
 };
 
-// An IP packet out of an SA, or in clear by a port.
+// An IP packet out of an SA, or in clear from a port.
 static struct frame sealed(struct road *r, enum road_sa sa, const uint8_t *packet, uint16_t len)
 {
 	return peer_seal_packet(&r->sa[sa], ++r->seq[sa], packet, len);
@@ -91,7 +91,7 @@ static void expect_octets(const uint8_t *got, uint16_t len, const uint8_t *error
 	assert_memory_equal(got, right, len);
 }
 
-// What was sent is the error, one hop on: through the SA.
+// The packet sent is the error, one hop later, through the SA.
 static void expect_sealed(struct road *r, enum road_sa sa, const uint8_t *error)
 {
 	uint8_t inner[FRAME_MAX];
@@ -113,7 +113,7 @@ static void expect_clear(struct road *r, uint16_t port, const uint8_t *error)
 	", { name = \"routers\"; local = \"10.9.0.0/24\"; action = \"bypass\"; },"                 \
 	"  { name = \"hidden\"; local = \"10.8.0.0/24\"; action = \"discard\"; }"
 
-// From the protected side: through the tunnel that answers go through.
+// From the protected side: through the tunnel of the replies.
 static void test_outbound(void **state)
 {
 	static const struct {
@@ -160,7 +160,7 @@ struct inbound {
 	enum drop drop;
 };
 
-// Out of B's SA, or in clear by the WAN if sa is SAS.
+// Out of B's SA, or in clear from the WAN if sa is SAS.
 static void check_inbound(struct site s, enum road_sa sa, uint8_t type, uint8_t code,
 	const struct inbound rows[], size_t n)
 {
@@ -222,7 +222,7 @@ static void test_trusted(void **state)
 		COUNT_OF(rows));
 }
 
-// What icmp.errors_in_clear may say.
+// The values of icmp.errors_in_clear.
 static const char *const words[] = {"unreachable", "too_big", "time_exceeded", "parameter_problem"};
 
 #define ALL_WORDS ((1u << COUNT_OF(words)) - 1)
@@ -280,7 +280,7 @@ static void test_in_clear(void **state)
 	}
 }
 
-// From C to B, about what B has sent to C: in by C's tunnel and out by B's.
+// From C to B, about a packet from B to C: received by C's tunnel and sent by B's.
 static void test_between_tunnels(void **state)
 {
 	struct road r = road_new((struct site){0});
@@ -292,7 +292,7 @@ static void test_between_tunnels(void **state)
 	gateway_pass(r.g, &f, 1);
 	expect_drops(r.g, DROP_NONE, 0);
 	expect_sealed(&r, OUT_B, error);
-	f = sealed(&r, IN_B, error, len); // B tells itself
+	f = sealed(&r, IN_B, error, len); // B sends the error itself
 	gateway_expect_drop(r.g, &f, DROP_SELECTOR);
 	road_free(&r);
 }
@@ -316,8 +316,8 @@ static struct frame error6(
 	return frame_raw6(port, error, len);
 }
 
-// A router behind B about what a host behind A has sent: the way of the flow back, at both
-// gateways.
+// A router behind B about a packet of a host behind A: takes the path of the reply direction, at
+// both gateways.
 static void test_v6(void **state)
 {
 	static const char host[] = "2001:db8:1::5", router[] = "2001:db8:77::9";
@@ -357,14 +357,14 @@ static void test_v6(void **state)
 static const char host6[] = "2001:db8:1::5";
 
 struct inbound6 {
-	const char *name, *from, *about; // what the host has sent there
+	const char *name, *from, *about; // destination of the host's packet
 	uint16_t sport;
 	enum drop drop;
 };
 
-#define KNOWN 7 // port that the host has sent from
+#define KNOWN 7 // source port of the host's packet
 
-// Out of an SA that A has from B, or in clear by the WAN.
+// Out of an SA that A has from B, or in clear from the WAN.
 static struct frame error6_in(
 	const struct inbound6 *row, const struct peer *sealed_by, uint64_t seq, uint8_t type)
 {
@@ -377,7 +377,7 @@ static struct frame error6_in(
 	return peer_seal_packet(sealed_by, seq, frame_packet(&error), frame_packet_len(&error));
 }
 
-// What goes on is the error, one hop on.
+// The packet forwarded is the error, one hop later.
 static void check_inbound6(
 	struct site s, bool sealed, uint8_t type, const struct inbound6 rows[], size_t n)
 {
@@ -449,7 +449,7 @@ static void test_v6_in_clear(void **state)
 		{"heard: address from inside", "2001:db8:1::9", TO_B6, KNOWN, DROP_IP_SOURCE},
 		{"heard: no such flow", "2001:db8:9::9", TO_B6, 1, DROP_ICMP_UNRELATED},
 	};
-	static const uint8_t types[] = {1, 2, 3, 4, 100}; // of an experiment (RFC 4443 2.1)
+	static const uint8_t types[] = {1, 2, 3, 4, 100}; // an experimental type (RFC 4443 2.1)
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT_OF(types); i++) {

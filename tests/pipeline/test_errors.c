@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors (RFC 792, RFC 1812 4.3): what they are about, whom they go to, from which address,
-// and when there are none.
+// ICMP errors that the gateway sends (RFC 792, RFC 1812 4.3). Proves their causes, destinations and
+// source addresses, and when none is sent.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -9,7 +9,7 @@
 static const struct icmp_error time_exceeded = {11, 0, 0}, net_unreachable = {3, 0, 0},
 			       protocol_unreachable = {3, 2, 0}, port_unreachable = {3, 3, 0};
 
-// A packet in clear, and the error that goes back by the port that it came in by.
+// A packet in clear, and the error that is sent by its ingress port.
 static void check_rows(const char *name, uint16_t port, struct ipv4 ip, enum drop drop,
 	struct icmp_error error, const char *from)
 {
@@ -74,7 +74,7 @@ static void test_unreachable(void **state)
 		DROP_LOCAL_UNSERVED, protocol_unreachable, "10.1.0.1");
 	check_rows("UDP from outside", WAN, (struct ipv4)FROM_TO("198.51.100.9", "192.0.2.1"),
 		DROP_LOCAL_UNSERVED, port_unreachable, "192.0.2.1");
-	// Even with time to live 1 it has arrived.
+	// Time to live 1 suffices for local delivery.
 	check_rows("last hop", LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .ttl = 1),
 		DROP_LOCAL_UNSERVED, port_unreachable, "10.1.0.1");
 }
@@ -124,7 +124,7 @@ static void test_silence(void **state)
 	gateway_free(g);
 }
 
-// Through a tunnel: back through it, from an address that its policy covers.
+// Through a tunnel: the error is sent through it, from an address that its policy covers.
 static void test_through_tunnel(void **state)
 {
 	static const struct {
@@ -177,7 +177,7 @@ static void test_too_big_for_next_tunnel(void **state)
 	f = peer_seal_ip(&b_in, 2, ip);
 	about = frame_ip(WAN, ip);
 	gateway_expect_drop(g, &f, DROP_TOO_BIG);
-	// None of our addresses is in 10.3.0.0/24: B looks at what is quoted.
+	// None of the own addresses is in 10.3.0.0/24: B evaluates the quoted packet.
 	expect_all_sent(g, 1, WAN);
 	len = peer_open(&b_out, &g->sent[0], inner);
 	expect_error(inner, len, (struct icmp_error){3, 4, 1438}, "10.1.0.1", "10.2.0.5", &about);
@@ -190,7 +190,7 @@ static void test_too_big_for_next_tunnel(void **state)
 	gateway_free(g);
 }
 
-// So many a second, saved up for at most one second.
+// The rate limit: that many a second, saved up for at most one second.
 static void test_rate(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -217,7 +217,7 @@ static void test_rate(void **state)
 	gateway_free(g);
 }
 
-// What one peer makes us say takes nothing from another, or from a port.
+// Errors caused by one peer do not reduce those for another, or for a port.
 static void test_rate_of_peers(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -242,7 +242,8 @@ static void test_rate_of_peers(void **state)
 	gateway_free(g);
 }
 
-// RFC 6864 4.1: errors may be cut on their way, so no two on it have the same identification.
+// RFC 6864 4.1: errors may be fragmented on their path, so no two in flight have the same
+// identification.
 static void test_identifications(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -260,7 +261,7 @@ static void test_identifications(void **state)
 	gateway_free(g);
 }
 
-// Looked at all the time, the bucket fills no slower.
+// The bucket fills at the same rate if it is read all the time.
 static void test_rate_in_small_steps(void **state)
 {
 	struct gateway *g = site_a((struct site){.errors_per_second = 7});
@@ -277,7 +278,7 @@ static void test_rate_in_small_steps(void **state)
 	gateway_free(g);
 }
 
-// A packet from inside under the name of a host behind a tunnel: what we say about it belongs into
+// A packet from inside with the source address of a host behind a tunnel: the error belongs into
 // the tunnel, not in clear to the outside.
 static void test_not_in_clear(void **state)
 {
@@ -292,7 +293,7 @@ static void test_not_in_clear(void **state)
 	gateway_expect_sent(g, &ping, WAN);
 	assert_int_equal(peer_open(&b, &g->sent[0], inner), 60);
 	assert_int_equal(inner[IP_LEN], 0); // echo reply
-	// The error would come from 192.0.2.1, about which policy says nothing.
+	// The source of the error would be 192.0.2.1, for which there is no policy.
 	gateway_pass(g, &udp, 1);
 	assert_int_equal(g->n_sent, 0);
 	assert_int_equal(g->last.drops[DROP_LOCAL_UNSERVED], 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows through a gateway: limits, what is refused, what follows a change of configuration, and
-// that no packet gets into a flow by another way than the flow's own.
+// Flows through a gateway. Proves their limits, which packets are dropped, the effect of a change
+// of configuration, and that no packet is accepted for a flow except on the path of the flow.
 #include <netinet/in.h>
 
 #include "flow_site.h"
 #include "peer.h"
 
-// A question to outside and its answer, in clear.
+// A UDP request to the outside and its reply, in clear.
 static struct frame question(uint16_t port)
 {
 	return frame_ip(
@@ -19,7 +19,7 @@ static struct frame answer(uint16_t port)
 		WAN, (struct ipv4)FROM_TO("198.51.100.9", "10.1.0.5", .sport = 80, .dport = port));
 }
 
-// A question that may go no further.
+// A request with time to live 1.
 static struct frame hops_end(uint16_t port)
 {
 	struct frame f = question(port);
@@ -52,7 +52,7 @@ static void test_flood(void **state)
 			f[k] = question((uint16_t)(1000 + i + k));
 		g->now += TSC_HZ / 1000;
 		gateway_pass(g, f, RX_BURST_MAX);
-		// Nobody is turned away while there are flows that may have to go.
+		// New flows are accepted while there are flows that may be evicted.
 		expect_drops(g, DROP_NONE, 0);
 		assert_in_range(flow_count(g->flows), ANSWERED, 1024 + 3 * RX_BURST_MAX);
 	}
@@ -71,8 +71,8 @@ static void test_flood(void **state)
 	gateway_free(g);
 }
 
-// A packet whose time to live ends here makes no flow, whether an ICMP error is sent about it or
-// not; one of a flow that has not been answered leaves that so.
+// A packet whose time to live expires here makes no flow, whether an ICMP error is sent about it or
+// not; one of a flow without a reply does not change that flow.
 static void test_time_exceeded(void **state)
 {
 	struct gateway *g = flow_gateway_new("");
@@ -98,7 +98,7 @@ static void test_time_exceeded(void **state)
 	gateway_free(g);
 }
 
-// Active flows never make room.
+// Active flows are never evicted.
 static void test_table_full(void **state)
 {
 	struct gateway *g = flow_gateway_new("max = 1024;");
@@ -124,7 +124,7 @@ static void test_table_full(void **state)
 	gateway_free(g);
 }
 
-// Connection i of the host behind B, established. False if it was refused.
+// Connection i of the host behind B, established. False if it was dropped.
 static bool from_b(struct gateway *g, const struct peer *b, uint32_t i)
 {
 	struct frame in = peer_seal_ip(b, i + 1,
@@ -140,7 +140,7 @@ static bool from_b(struct gateway *g, const struct peer *b, uint32_t i)
 	return true;
 }
 
-// 2080 connections of a peer that has vanished lock nobody out, whatever its SAs are meanwhile; one
+// 2080 connections of a vanished peer do not lock out others, whatever SAs it has meanwhile; one
 // that is in use stays.
 static void test_vanished_peer(void **state)
 {
@@ -199,13 +199,13 @@ static void test_source_limit(void **state)
 	gateway_expect_drop(g, &q[4], DROP_FLOW_SOURCE_LIMIT);
 	gateway_expect_sent(g, &q[0], WAN);
 	gateway_expect_sent(g, &other, WAN);
-	gateway_expect_sent(g, &a, LAN); // one less without an answer
+	gateway_expect_sent(g, &a, LAN); // one less without a reply
 	gateway_expect_sent(g, &q[4], WAN);
 	gateway_free(g);
 }
 
-// More fragments at once than may wait for the others of their packets: no entry of the library's
-// table is short, and no waiting one is so old that it has to go.
+// More incomplete datagrams at once than can be held: no entry of the library's table is missing,
+// and no held one is so old that it expires.
 static void test_fragments_full(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

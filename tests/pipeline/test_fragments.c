@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments that come in (RFC 791 3.2): put together before policy and ESP look at them, whatever
-// the order; and fragments that make no packet, or too many of them.
+// Received fragments (RFC 791 3.2). Proves that they are reassembled before policy and ESP, in any
+// order; and that fragments which make no packet, or are too many, are dropped.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -23,7 +23,7 @@ static struct frame fragment(const struct frame *whole, uint16_t at, uint16_t le
 	return f;
 }
 
-// Cuts a packet into n fragments of about the same size.
+// Fragments a packet into n fragments of about the same size.
 static void cut(struct frame out[], unsigned int n, const struct frame *whole)
 {
 	uint16_t payload = (uint16_t)(frame_packet_len(whole) - IP_LEN);
@@ -56,7 +56,7 @@ static void expect_payload(const uint8_t *packet, uint16_t len, const struct fra
 	assert_memory_equal(packet + 12, frame_packet(whole) + 12, len - 12u);
 }
 
-// Ports are known again: a policy with ports sends it into its tunnel.
+// The reassembled packet has ports: a policy with ports sends it into its tunnel.
 static void test_outward(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -108,7 +108,7 @@ static void test_large(void **state)
 	gateway_free(g);
 }
 
-// ESP of which a router on the way made fragments.
+// ESP packets fragmented by a router on the path.
 static void test_esp(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -126,7 +126,7 @@ static void test_esp(void **state)
 		gateway_expect_sent(g, &f[n - 1], LAN);
 		assert_int_equal(frame_packet_len(&g->sent[0]), ip.len);
 	}
-	// A cut one is no way around the replay check.
+	// Fragmentation does not bypass the replay check.
 	struct frame whole = peer_seal_ip(&b, seq, ip), f[2];
 
 	cut(f, 2, &whole);
@@ -136,7 +136,7 @@ static void test_esp(void **state)
 	gateway_free(g);
 }
 
-// A large ESP packet with a small one in it: padding for traffic flow confidentiality.
+// A large ESP packet with a small inner packet: padding for traffic flow confidentiality.
 static void test_esp_mostly_padding(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -179,7 +179,7 @@ static void test_inward(void **state)
 	gateway_free(g);
 }
 
-// Nothing put together from inside and outside the tunnel, or from two ports.
+// Fragments from inside and outside the tunnel, or from two ports, are never reassembled together.
 static void test_origins(void **state)
 {
 	struct gateway *g = site_a((struct site){
@@ -198,13 +198,13 @@ static void test_origins(void **state)
 	assert_int_equal(worker_held(g->w), 2);
 	f[0].port = LAN;
 	memcpy(f[0].b, mac_of_port(LAN), 6);
-	gateway_pass(g, &f[0], 1); // by a port of the other side
+	gateway_pass(g, &f[0], 1); // from a port of the other side
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->n_sent, 0);
 	assert_int_equal(worker_held(g->w), 3);
 	f[1].port = DMZ;
 	memcpy(f[1].b, mac_of_port(DMZ), 6);
-	gateway_pass(g, &f[1], 1); // by another port of the same side
+	gateway_pass(g, &f[1], 1); // from another port of the same side
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->n_sent, 0);
 	assert_int_equal(worker_held(g->w), 4);
@@ -220,7 +220,7 @@ static uint64_t dropped_fragments(const struct gateway *g)
 	       drops[DROP_FRAGMENT_TIMEOUT];
 }
 
-// What makes no packet: nothing is sent, and in the end all is counted.
+// Fragments that make no packet: nothing is sent, and in the end all are counted.
 static void test_invalid(void **state)
 {
 	static const struct {
@@ -313,8 +313,8 @@ static void test_timeout(void **state)
 	gateway_free(g);
 }
 
-// Beginnings without ends, more than there is room for: held and dropped, never more held than
-// that, and whole packets go on.
+// First fragments alone, more than there is room for: held and dropped, never more held than
+// allowed, and whole packets are forwarded.
 static void test_flood(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -332,7 +332,7 @@ static void test_flood(void **state)
 	}
 	gateway_expect_sent(g, &good, WAN);
 	g->now += TIMEOUT + 1000;
-	gateway_pass(g, NULL, 0); // so many in each millisecond
+	gateway_pass(g, NULL, 0); // rate in each millisecond
 	g->now += 1000;
 	gateway_pass(g, NULL, 0);
 	assert_int_equal(worker_held(g->w), 0);
@@ -379,7 +379,7 @@ static void test_shutdown(void **state)
 	gateway_free(g);
 }
 
-// A ping of many fragments is answered in many.
+// The reply to a ping of many fragments has many fragments.
 static void test_ping(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

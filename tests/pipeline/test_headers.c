@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes between outer and inner header, for all four mixes of families and all options of an
-// SA: DSCP (RFC 2983), ECN (RFC 6040), time to live and flow label (RFC 4301 5.1.2).
+// Fields that are copied between outer and inner header, for all four mixes of families and all
+// options of an SA: DSCP (RFC 2983), ECN (RFC 6040), time to live and flow label (RFC 4301 5.1.2).
 #include "site_v6.h"
 
 #define ECN  3
 #define DSCP (uint8_t) ~ECN
 
-// A pair of gateways whose tunnel has options at the end of A, which sends, and of B.
+// A pair of gateways whose tunnel has options at the ends A, which sends, and B.
 struct ends {
 	struct gateway *a, *b;
 };
@@ -60,8 +60,7 @@ static void tos_write(struct frame *f, uint8_t tos)
 // RFC 6040 4.1, figure 3: the outer mark by the inner (not-ECT, ECT(1), ECT(0), CE).
 static const uint8_t normal[4] = {0, 1, 2, 3}, compatibility[4] = {0, 0, 0, 0};
 
-// What the outer header gets, for every octet of the inner one: DSCP if copied of the inner, and
-// fixed otherwise.
+// The TOS of the outer header, for every TOS of the inner one: DSCP copied, or fixed.
 static const struct outbound {
 	const char *sa;
 	uint8_t dscp_copied, dscp;
@@ -88,7 +87,7 @@ static void check_outbound(enum outer outer, const struct outbound *row)
 
 		if (tos_of(&wire) != right || is_v6(&wire) != (outer == OVER_V6))
 			fail_msg("%s: inner 0x%02x, outer 0x%02x", row->sa, tos, tos_of(&wire));
-		// The inner header is as it was, and the outer one's checksum right.
+		// The inner header is unchanged, and the outer one's checksum right.
 		expect_arrived(gateway_expect_sent(e.b, &wire, LAN), &in);
 	}
 	ends_free(&e);
@@ -183,7 +182,7 @@ static void check_flow_label(const char *sa, bool six, uint32_t right)
 	struct frame wire = frame_carry(gateway_expect_sent(e.a, &in, WAN));
 
 	assert_int_equal(be32(frame_packet(&wire)), 0x6b900000 | right);
-	// One of another router on the way stays outside.
+	// A flow label set by a router on the path is not copied to the inner header.
 	put32(wire.b + ETH_LEN, 0x6b900000 | 0x54321);
 	expect_arrived(gateway_expect_sent(e.b, &wire, LAN), &in);
 	ends_free(&e);

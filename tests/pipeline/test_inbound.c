@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP from outside (RFC 4303 3.4, RFC 4301 5.2): one mistake in each packet. Those behind the ICV
-// are sealed with the right key, as a peer gone mad would.
+// ESP from outside (RFC 4303 3.4, RFC 4301 5.2). Proves that each packet with one mistake is
+// dropped for its reason. Those with a right ICV are sealed with the right key, as a faulty peer
+// would send them.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -33,7 +34,7 @@ static const struct sa_counters *sa_counters(const struct tunnel *t)
 	return &t->g->snapshot->sa_in[0]->sa.counters[0];
 }
 
-// The inner packet reaches the LAN as it was, but for its time to live.
+// The inner packet is sent to the LAN unchanged but for its time to live.
 static void expect_inner(const struct gateway *g, const uint8_t *inner, uint16_t len)
 {
 	uint8_t right[FRAME_MAX];
@@ -73,7 +74,7 @@ static void test_good(void **state)
 	tunnel_free(&t);
 }
 
-// Inner packets that policy does not let in by this SA, or that cannot go on.
+// Inner packets that the policy of this SA does not admit, or that cannot be forwarded.
 static void test_selector(void **state)
 {
 	static const struct {
@@ -114,7 +115,7 @@ static void test_selector(void **state)
 	tunnel_free(&t);
 }
 
-// A policy for all addresses still lets in none that no host has.
+// A policy for all addresses still admits no invalid source address.
 static void test_source(void **state)
 {
 	static const char *const sources[] = {
@@ -149,14 +150,14 @@ static void test_source(void **state)
 	tunnel_free(&t);
 }
 
-// What is encrypted, octet by octet. "#" stands for a good inner packet of 60 octets.
+// The plaintext, octet by octet. "#" stands for a good inner packet of 60 octets.
 static void test_text(void **state)
 {
 	static const struct {
 		const char *name;
 		enum drop drop;
-		uint8_t inner; // octets of the inner packet that are there
-		uint8_t len;   // of what follows
+		uint8_t inner; // octets of the inner packet that are present
+		uint8_t len;   // length of the rest
 		uint8_t rest[12];
 	} rows[] = {
 		{"right", DROP_NONE, 60, 4, {1, 2, 2, 4}},
@@ -224,7 +225,7 @@ static void test_padding_over_header(void **state)
 	tunnel_free(&t);
 }
 
-// Inner headers: two octets changed, the checksum mended or not.
+// Inner headers: two octets changed, the checksum corrected or not.
 static void test_inner_header(void **state)
 {
 	static const struct {
@@ -265,7 +266,7 @@ static void test_inner_header(void **state)
 	tunnel_free(&t);
 }
 
-// RFC 6040 4.2: what the marks on both headers make.
+// RFC 6040 4.2: the result of the marks of both headers.
 static void test_ecn(void **state)
 {
 	enum { NOT_ECT, ECT_1, ECT_0, CE, DROPPED };
@@ -344,7 +345,7 @@ static void test_find_sa(void **state)
 	tunnel_free(&t);
 }
 
-// Every length of the ESP packet, outer header right: none is opened.
+// Every length of the ESP packet, with a right outer header: none is opened.
 static void test_short(void **state)
 {
 	struct tunnel t =
@@ -369,7 +370,7 @@ static void test_short(void **state)
 	tunnel_free(&t);
 }
 
-// Any wrong bit in the ESP packet is found, for every kind of algorithm, and does no harm.
+// Any wrong bit in the ESP packet is detected, for every kind of algorithm, and has no effect.
 static void test_every_bit(void **state)
 {
 	static const char *const algs[][2] = {{"null", "hmac-sha1-96"},
@@ -413,7 +414,7 @@ static void test_outer_options(void **state)
 	tunnel_free(&t);
 }
 
-// The protected side may bring ESP for us as well.
+// ESP for the gateway may be received from the protected side as well.
 static void test_from_inside(void **state)
 {
 	struct tunnel t = tunnel_new((struct site){0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames that are not as they should be, one mistake in each; and ARP.
+// Proves that frames with one mistake each are dropped for its reason; and ARP.
 #include "site.h"
 
 static const struct ipv4 good = {.src = "10.1.0.5", .dst = "198.51.100.9"};
@@ -7,7 +7,7 @@ static const struct ipv4 good = {.src = "10.1.0.5", .dst = "198.51.100.9"};
 struct row {
 	const char *name;
 	uint16_t at, value; // two octets of the frame to change
-	uint16_t len;       // of the frame, if not 0
+	uint16_t len;       // length of the frame, if not 0
 	enum drop drop;
 	bool mend; // the IP checksum
 };
@@ -84,12 +84,12 @@ static void test_broadcast(void **state)
 		gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
 		memset(f.b, 0xff, 6);
 		gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
-		assert_int_equal(g->n_sent, 0); // and nothing is said about it
+		assert_int_equal(g->n_sent, 0); // and no error is sent
 	}
 	gateway_free(g);
 }
 
-// The device has looked at the checksum: whatever it says is believed.
+// The device has checked the checksum: its result is used.
 static void test_checksum_offload(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -172,12 +172,12 @@ static void test_arp_request(void **state)
 		if (i == 0)
 			f.len = 60; // padded
 		else
-			memcpy(f.b, mac_of_port(LAN), 6); // asked directly: a refresh
+			memcpy(f.b, mac_of_port(LAN), 6); // unicast request: a refresh
 	}
 	gateway_free(g);
 }
 
-// What is not for us ends here: heard, but not answered.
+// Messages for other stations are dropped: processed, but not answered.
 static void test_arp_heard(void **state)
 {
 	static const struct {
@@ -185,7 +185,7 @@ static void test_arp_heard(void **state)
 		const char *sender, *target;
 		enum { UNHEARD, HEARD, FOR_US } as;
 	} rows[] = {
-		{LAN, 1, "10.1.0.5", "10.1.0.78", HEARD}, // of a neighbour of ours
+		{LAN, 1, "10.1.0.5", "10.1.0.78", HEARD}, // of a neighbour in use
 		{LAN, 1, "10.1.0.5", "192.0.2.1", HEARD}, // for another port
 		{LAN, 1, "10.1.0.5", "10.1.0.5", HEARD},  // announces itself
 		{LAN, 2, "10.1.0.5", "10.1.0.77", HEARD}, {LAN, 2, "10.1.0.77", "10.1.0.1", FOR_US},
@@ -193,7 +193,7 @@ static void test_arp_heard(void **state)
 		{LAN, 1, "10.1.0.77", "10.1.0.78", UNHEARD},
 		{LAN, 1, "10.1.0.77", "10.1.0.77", UNHEARD},
 		{LAN, 2, "10.1.0.77", "10.1.0.5", UNHEARD},
-		{WAN, 1, "10.1.0.5", "10.1.0.77", UNHEARD}, // by another port
+		{WAN, 1, "10.1.0.5", "10.1.0.77", UNHEARD}, // from another port
 	};
 	struct gateway *g = site_a((struct site){0});
 
@@ -221,8 +221,8 @@ static void test_arp_heard(void **state)
 	gateway_free(g);
 }
 
-// RFC 5227: a probe is answered but says nothing about its sender; our address in another's mouth
-// is a conflict.
+// RFC 5227: a probe is answered, but its sender is not learnt; an own address used by another
+// station is a conflict.
 static void test_arp_conflict(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

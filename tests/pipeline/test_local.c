@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets for the gateway's own addresses: pings from everywhere.
+// Packets for the gateway's own addresses: pings from all sides. Proves which are answered, and the
+// path of the replies.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -10,7 +11,7 @@ static struct ipv4 ping(const char *src, const char *dst)
 	return (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ICMP, .icmp_type = 8);
 }
 
-// The reply to a request: addresses turned round, type 0, the same data.
+// The reply to a request: addresses swapped, type 0, the same data.
 static void expect_reply(const uint8_t *packet, uint16_t len, struct ipv4 request)
 {
 	uint8_t asked[FRAME_MAX];
@@ -39,7 +40,7 @@ static void test_in_clear(void **state)
 		{LAN, "10.1.0.5", "10.7.0.1", 64}, {LAN, "10.1.0.5", "10.1.0.1", 1},
 		{DMZ, "10.7.0.5", "10.7.0.1", 64}, {WAN, "192.0.2.2", "192.0.2.1", 64},
 		{WAN, "192.0.2.2", "192.0.2.1", 1},
-		{WAN, "198.51.100.9", "192.0.2.1", 64}, // by the router
+		{WAN, "198.51.100.9", "192.0.2.1", 64}, // from the router
 	};
 	struct gateway *g = site_a((struct site){0});
 
@@ -74,7 +75,7 @@ static void test_sizes(void **state)
 	gateway_free(g);
 }
 
-// The answer goes back through the tunnel that the request came by.
+// The reply is sent through the tunnel of the request.
 static void test_through_tunnel(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -90,7 +91,7 @@ static void test_through_tunnel(void **state)
 		gateway_expect_sent(g, &f, WAN);
 		expect_reply(inner, peer_open(&out, &g->sent[0], inner), ip);
 	}
-	// C's tunnel does not carry what B's should.
+	// C's tunnel does not carry traffic of B's.
 	ip.len = 60;
 
 	struct peer c = peer_new(g, "from-c");
@@ -127,14 +128,14 @@ static void test_not_answered(void **state)
 	assert_int_equal(g->n_sent, 0);
 	f = frame_ip(WAN, ping("10.2.0.5", "10.1.0.1")); // belongs into the tunnel
 	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
-	f = frame_ip(LAN, ping("10.1.0.1", "10.1.0.1")); // from ourselves
+	f = frame_ip(LAN, ping("10.1.0.1", "10.1.0.1")); // source address of the gateway
 	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
 	assert_int_equal(g->n_sent, 0);
 	gateway_free(g);
 }
 
-// RFC 7126 4.3, 4.4: source routes do not go through, in clear, into a tunnel or out of one, nor
-// are they answered. The same is true of options without a sound structure (RFC 791 3.1).
+// RFC 7126 4.3, 4.4: packets with source routes are neither forwarded, in clear, into a tunnel or
+// out of one, nor answered. The same is true of malformed options (RFC 791 3.1).
 static void test_options(void **state)
 {
 	static const struct {
@@ -199,7 +200,7 @@ static void test_options(void **state)
 	gateway_free(g);
 }
 
-// What comes out of a tunnel is from nobody whom its policy cannot mean.
+// A packet out of a tunnel with an invalid source address is dropped, whatever its policy covers.
 static void test_forged_inside(void **state)
 {
 	static const char all[] =
@@ -225,7 +226,7 @@ static void test_forged_inside(void **state)
 	peer_free(&in);
 	gateway_free(g);
 
-	// Where a policy says so, a part of the network here is there.
+	// If a policy says so, a part of the local network is behind the tunnel.
 	g = site_a((struct site){.policies = ", { name = \"part\"; local = \"10.1.0.0/25\";"
 					     "    remote = \"10.1.0.128/25\"; action = \"protect\";"
 					     "    out = \"to-b\"; in = \"from-b\"; }"});
@@ -236,8 +237,8 @@ static void test_forged_inside(void **state)
 	gateway_free(g);
 }
 
-// A policy that covers the gateway's own address outside demands that pings of it are protected,
-// unless one in front of it lets them bypass.
+// A policy that covers the gateway's own outside address requires that pings of it are protected,
+// unless one before it lets them bypass.
 static void test_protected_address(void **state)
 {
 	static const char all[] =
@@ -289,8 +290,8 @@ static void expect_straight_back(struct gateway *g, const struct frame *in)
 	expect_no_event(g);
 }
 
-// Replies and errors go to the station that sent the frame, host or router: nobody is asked for its
-// link address, and none is remembered.
+// Replies and errors are sent to the station that sent the frame, host or router: its link address
+// is neither resolved nor learnt.
 static void test_straight_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -305,13 +306,14 @@ static void test_straight_back(void **state)
 	f = from_stranger(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.1.0.1"));
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_LOCAL_UNSERVED, 1);
-	f = from_stranger(WAN, ping("198.51.100.9", "192.0.2.1")); // another router than ours
+	f = from_stranger(
+		WAN, ping("198.51.100.9", "192.0.2.1")); // another router than the configured one
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_NONE, 0);
 	gateway_free(g);
 }
 
-// By another port than the request, or larger than the link takes: as any packet of ours.
+// By another port than the request's, or larger than the link's MTU: as any originated packet.
 static void test_not_straight_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -324,7 +326,7 @@ static void test_not_straight_back(void **state)
 	assert_int_equal(worker_held(g->w), 1);
 	expect_event(g, EVENT_NEIGH_NEEDED, DMZ, "10.7.0.77");
 	f = from_stranger(LAN, ping("10.1.0.5", "10.1.0.1"));
-	f.b[6] |= 1; // no station
+	f.b[6] |= 1; // not a station
 	gateway_expect_sent(g, &f, LAN);
 	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6);
 	gateway_free(g);
@@ -338,7 +340,7 @@ static void check_limit(struct gateway *g, const struct frame *f, unsigned int r
 	assert_int_equal(g->n_sent, 0);
 }
 
-// While a rate has nothing left, policy is not asked: no flood makes that work.
+// While a rate limit is used up, policy is not looked up: no flood can cause that work.
 static void test_limit_before_policy(void **state)
 {
 	struct gateway *g = site_a(
@@ -373,7 +375,7 @@ static void test_limit_before_policy(void **state)
 	gateway_free(g);
 }
 
-// Each port and each SA has so many replies in a second.
+// Each port and each SA has its own limit of replies.
 static void test_limit(void **state)
 {
 	struct gateway *g = site_a((struct site){.icmp = "echo_replies_per_second = 10;"});
@@ -401,8 +403,8 @@ static void test_limit(void **state)
 	gateway_free(g);
 }
 
-// Hosts that have died leave behind as many errors as a pass has room for, and a burst of pings
-// still finds its place.
+// Unreachable hosts cause as many errors as a pass has room for, and a burst of pings is still
+// answered.
 static void test_pings_among_errors(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -410,7 +412,7 @@ static void test_pings_among_errors(void **state)
 	char dst[10][IP_ADDR_STRLEN];
 
 	(void)state;
-	for (unsigned int host = 0; host < 10; host++) { // 30 packets wait for each
+	for (unsigned int host = 0; host < 10; host++) { // 30 packets are held for each
 		snprintf(dst[host], sizeof(dst[host]), "10.7.0.%u", 100 + host);
 		for (unsigned int i = 0; i < 30; i++)
 			f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst[host]));
@@ -429,8 +431,8 @@ static void test_pings_among_errors(void **state)
 	gateway_free(g);
 }
 
-// The replies to pings of the gateway's own are no drops, but only by a tunnel: it pings nobody
-// else.
+// The replies to pings of the gateway's own are no drops, but only out of a tunnel: it sends no
+// other pings.
 static void test_echo_reply(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

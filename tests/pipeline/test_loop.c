@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon's loop around the pipeline, on a device that gives back what it is sent: spreading
-// frames over workers, handing them over, waking workers, and those that do not keep up.
+// The daemon's loop around the pipeline, on a device that receives what it is sent: distributing
+// frames over workers, handing them over, waking workers, and workers that are too slow.
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@
 
 #define DEVICE     "net_ring0"
 #define DEADLINE_S 20
-#define RING       2047 // frames that a ring between workers takes
+#define RING       2047 // frames that fit into a ring between workers
 
 static uint16_t device;
 
@@ -120,7 +120,7 @@ static void await_buffers_in_use(unsigned int n)
 	}
 }
 
-// To be dropped for want of a policy, by either worker.
+// To be dropped without a policy, by either worker.
 static struct rte_mbuf *frame_of_flow(uint32_t flow)
 {
 	struct ipv4 ip = FROM_TO("10.1.0.5", "192.88.99.9", .sport = (uint16_t)flow, .dport = 9);
@@ -140,8 +140,8 @@ static void device_send(struct rte_mbuf *m)
 	}
 }
 
-// The second worker stands still: its ring fills, then its frames are dropped. The first one's are
-// not touched by that.
+// The second worker is stalled: its ring fills, then its frames are dropped. Those of the first one
+// are not affected.
 static void test_ring_in_full(void **state)
 {
 	struct pair p;
@@ -176,7 +176,7 @@ static void test_ring_in_full(void **state)
 	pair_stop(&p);
 }
 
-// The second worker has no TX queue and the first, who has one, stands still.
+// The second worker has no TX queue, and the first, which has one, is stalled.
 static void test_ring_out_full(void **state)
 {
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
@@ -199,13 +199,13 @@ static void test_ring_out_full(void **state)
 	assert_int_equal(p.g[1]->w->counters.rx, 2 * RING);
 	assert_int_equal(p.g[1]->w->counters.drops[DROP_RING_FULL], RING);
 	assert_int_equal(loop_held(p.loop[0]), RING);
-	// What waits to be sent by another counts with that one.
+	// Packets that another worker is to send count with that worker.
 	p.g[1]->w->counters.tx += RING;
 	pair_stop(&p);
 }
 
-// Both directions of a flow, and all fragments of a packet, come to the same worker; flows and SAs
-// are spread evenly.
+// Both directions of a flow, and all fragments of a packet, are handed to the same worker; flows
+// and SAs are distributed evenly.
 static void test_spread(void **state)
 {
 	unsigned int count[4] = {0}, esp[4] = {0};
@@ -222,7 +222,7 @@ static void test_spread(void **state)
 		struct rte_mbuf *m[3];
 		unsigned int owner[3];
 
-		f[2].b[ETH_LEN + 9] = IPPROTO_ESP; // the ports make an SPI
+		f[2].b[ETH_LEN + 9] = IPPROTO_ESP; // the ports are the SPI
 		ip_checksum_update(f[2].b + ETH_LEN);
 		for (unsigned int k = 0; k < 3; k++) {
 			m[k] = frame_mbuf(&f[k]);
@@ -267,7 +267,7 @@ static void test_spread_v6(void **state)
 
 		assert_int_equal(owner_of(&f), owner_of(&b));
 		count[owner_of(&f)]++;
-		f.b[ETH_LEN + 6] = IPPROTO_ESP; // the ports make an SPI
+		f.b[ETH_LEN + 6] = IPPROTO_ESP; // the ports are the SPI
 		esp[owner_of(&f)]++;
 		ip.ext = first;
 		ip.ext_len = 8;
@@ -304,7 +304,7 @@ static void test_spread_fragments(void **state)
 	}
 }
 
-// Whatever it is, somebody gets it.
+// Any frame is handed to some worker.
 static void test_spread_anything(void **state)
 {
 	uint64_t seed = 77;
@@ -323,7 +323,7 @@ static void test_spread_anything(void **state)
 	}
 }
 
-// Whether something would end the wait of a worker. Every event counts once.
+// Whether an event ends the wait of a worker. Every event counts once.
 static bool woken(const struct idle *idle)
 {
 	struct epoll_event event;
@@ -331,7 +331,8 @@ static bool woken(const struct idle *idle)
 	return epoll_wait(idle->epoll, &event, 1, 0) == 1;
 }
 
-// Only who waits is woken, and who has been told between announcing it and waiting does not wait.
+// Only a waiting worker is woken, and one that is notified between announcing its wait and waiting
+// does not wait.
 static void test_wake(void **state)
 {
 	struct idle idle;

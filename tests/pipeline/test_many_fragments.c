@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bursts of packets that become more fragments than a burst has room for, and more than a port's
-// buffer: all of them arrive, however they are cut.
+// Proves that packets which become more fragments than a burst or a port's buffer has room for are
+// all delivered, however they are fragmented.
 #include <netinet/in.h>
 
 #include "datagram.h"
@@ -11,7 +11,7 @@
 #define DATAGRAMS_MAX RX_BURST_MAX
 #define WIRE_MAX      SENT_MAX
 
-// Datagrams as hosts send them, in fragments that bring step octets each.
+// Datagrams as hosts send them, in fragments of step octets of payload.
 struct batch {
 	unsigned int n;
 	uint32_t len, step;
@@ -56,7 +56,7 @@ static struct frame part_of(const struct batch *b, const char *dst, uint16_t id,
 	return b->v6 ? piece_v6(id, off, b->step) : piece(LAN, ip, off, b->step);
 }
 
-// All datagrams become whole, if they were not, in one pass.
+// All datagrams are complete after one pass, unless they were before.
 static void pass_batch(struct gateway *g, const struct batch *b, const char *dst)
 {
 	static struct frame last[DATAGRAMS_MAX];
@@ -147,7 +147,7 @@ static void test_after(void **state)
 	check(OVER_V6, "fragment = \"after\";", giant, 12 * 48);
 }
 
-// Cut in clear as they came, and each again when it is sealed.
+// In clear, fragmented as they were received, and each fragmented again before encapsulation.
 static void test_both(void **state)
 {
 	const struct batch six = {.n = 14, .len = 65400, .step = 1232, .v6 = true},
@@ -159,7 +159,7 @@ static void test_both(void **state)
 	check(OVER_V4, "df = \"clear\";", four, 14 * 97);
 }
 
-// Fragments of 8 octets each: nobody has to be sent so many.
+// Fragments of 8 octets each: the gateway need not send so many.
 static void test_tiny(void **state)
 {
 	const struct batch four = {.n = 1, .len = 8000, .step = 8, .frag = DF},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What would happen to a packet is what happens to it: each query, and the packet itself.
+// Proves that the result of a query about a packet is what happens to the packet, for each row of a
+// table.
 #include "match.h"
 #include "peer.h"
 #include "site.h"
@@ -94,7 +95,7 @@ static void test_queries(void **state)
 	gateway_free(g);
 }
 
-// Packets in clear of the same rows fare as was said.
+// Packets in clear of the same rows have the result of the query.
 static void test_packets(void **state)
 {
 	struct gateway *g = site_a((struct site){.more = rules});

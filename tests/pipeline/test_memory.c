@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory runs out at every allocation of a reload and of each kind of change, once and for good:
-// it is refused, nothing has changed, nothing is lost, and packets pass as before.
+// Memory is exhausted at every allocation of a reload and of each kind of change, once and
+// permanently. Proves that the change is refused, nothing has changed, nothing is leaked, and
+// packets are forwarded as before.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
 static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
 
-// A change, and what takes it back.
+// A change, and the change that reverts it.
 struct change {
 	const char *text, *undo;
 };
@@ -54,7 +55,7 @@ static const struct change changes[] = {
 		"neighbour del 192.0.2.9"},
 };
 
-// A text that grows; written while memory may be short, so it takes none.
+// A text that grows; written while memory may be short, so it is allocated before.
 static char said[64 * 1024];
 
 static FILE *said_open(void)
@@ -66,7 +67,7 @@ static FILE *said_open(void)
 	return f;
 }
 
-// --- what must not change ---
+// --- state that must not change ---
 
 struct state {
 	const struct snapshot *snapshot;
@@ -133,7 +134,7 @@ static void expect_state(const struct gateway *g, const struct state *before)
 	free(text);
 }
 
-// Packets go both ways, and a number is neither left out nor used again.
+// Packets are sent in both directions, and no number is skipped or used again.
 static void expect_traffic(struct gateway *g, uint64_t *seq)
 {
 	struct peer b = peer_new(g, "from-b");
@@ -146,7 +147,7 @@ static void expect_traffic(struct gateway *g, uint64_t *seq)
 	peer_free(&b);
 }
 
-// --- what is done without memory ---
+// --- changes made without memory ---
 
 typedef struct conf *make(const struct gateway *g, const void *arg, FILE *errors);
 
@@ -157,7 +158,7 @@ static struct conf *make_change(const struct gateway *g, const void *text, FILE 
 
 static struct conf *make_reload(const struct gateway *g, const void *path, FILE *errors)
 {
-	(void)g; // whose number of workers is not the file's
+	(void)g; // whose number of workers differs from the file's
 	return conf_load(path, NULL, errors);
 }
 
@@ -206,11 +207,11 @@ static void must_apply(struct gateway *g, struct step step)
 
 enum result {
 	REFUSED,
-	DONE_WITHOUT, // what was missing was not needed
-	DONE,         // nothing was missing
+	DONE_WITHOUT, // the failed allocation was not needed
+	DONE,         // no allocation failed
 };
 
-// Without allocation n, and those behind it if for_good. What is done is taken back.
+// Without allocation n, and those after it if for_good. A successful change is reverted.
 static enum result attempt(
 	struct gateway *g, struct step step, struct step undo, unsigned int n, bool for_good)
 {
@@ -239,7 +240,8 @@ static void check(struct gateway *g, struct step step, struct step undo)
 		bool for_good = n % 8 == 0;
 		struct state before;
 
-		attempt(g, step, undo, n, for_good); // libraries keep what they need once
+		attempt(g, step, undo, n,
+			for_good); // libraries allocate some memory once and keep it
 		before = state_of(g);
 		result = attempt(g, step, undo, n, for_good);
 		if (result == REFUSED)
@@ -273,7 +275,7 @@ static void test_change_openssl(void **state)
 	check_changes("engine = \"openssl\";");
 }
 
-// The path of a file with the configuration of such a site; it is closed by the end of the program.
+// The path of a file with the configuration of such a site; it is closed at the end of the program.
 static void file_of(char path[32], struct site s)
 {
 	int fd = memfd_create("test.conf", MFD_CLOEXEC);
@@ -299,7 +301,7 @@ static void test_reload(void **state)
 	gateway_free(g);
 }
 
-// Of a program that starts.
+// The steps of a program that starts.
 static bool start(const char *path, struct gateway *g, FILE *errors)
 {
 	struct build_port ports[PORTS_MAX] = {0};
@@ -348,7 +350,7 @@ static void change(struct gateway *g, const char *text)
 	must_apply(g, (struct step){make_change, text});
 }
 
-// As reserve_begin() does for the SA that was added.
+// As reserve_begin() does for an added SA.
 static void keep_numbers(struct gateway *g, struct seq_table *t)
 {
 	struct sa *sa = &g->snapshot->sa_out[g->snapshot->n_sa_out - 1]->sa;
@@ -401,7 +403,7 @@ static void test_growth(void **state)
 	gateway_free(g);
 }
 
-// With one, nothing but its record, which says how far the key was used.
+// With a table, only the key's record, which has the last number used.
 static void test_growth_kept(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -444,7 +446,7 @@ static int print_peer(const struct conf *a, const struct conf *b, FILE *out)
 	return conf_print_peer(b, out);
 }
 
-// What only reads configurations: says that memory was missing, and leaves nothing behind.
+// Functions that only read configurations: report the lack of memory, and leak nothing.
 static void test_read(void **state)
 {
 	static int (*const reads[])(const struct conf *a, const struct conf *b, FILE *out) = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queries for multicast listeners (RFC 3810 6.2) as they come in by ports of either side: the
-// control thread is told of them, and they go no further; what others report goes nowhere.
+// Queries for multicast listeners (RFC 3810 6.2) received from ports of either side. Proves that
+// they are posted to the control thread and not forwarded; that reports of others are dropped.
 #include <netinet/in.h>
 
 #include "site_v6.h"
@@ -13,7 +13,7 @@
 
 enum { QUERY = 130, REPORT = 131, DONE = 132, REPORT_V2 = 143 };
 
-// A router alert for MLD and padding behind it (RFC 2711).
+// A router alert for MLD and padding after it (RFC 2711).
 static const uint8_t alert[] = {IPPROTO_ICMPV6, 0, 5, 2, 0, 0, 1, 0};
 static const uint8_t no_alert[] = {IPPROTO_ICMPV6, 0, 1, 4, 0, 0, 0, 0};
 
@@ -35,7 +35,7 @@ static int end(void **state)
 
 #define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-// A message of body_len octets behind the group, delay 0x1234 milliseconds.
+// A message of body_len octets after the group, delay 0x1234 milliseconds.
 static struct frame message(uint16_t port, struct ipv6 ip, uint8_t type, const char *group,
 	const uint8_t *body, uint16_t body_len)
 {
@@ -90,7 +90,7 @@ static void expect_query(const struct frame *f, const char *group, bool v1)
 	expect_no_event(g);
 }
 
-// Also by the unprotected port, whatever policies say.
+// Also from the unprotected port, without a policy.
 static void test_queries(void **state)
 {
 	static const uint16_t ports[] = {LAN, WAN};
@@ -105,13 +105,13 @@ static void test_queries(void **state)
 		f = message(ports[i], (struct ipv6)FROM_TO(ROUTER, ALL), QUERY, "::", NULL, 0);
 		expect_query(&f, "::", true);
 	}
-	// To us alone (RFC 3810 5.1.15).
+	// Unicast to the gateway (RFC 3810 5.1.15).
 	struct frame f = query(LAN, (struct ipv6)FROM_TO(ROUTER, OWN), "::");
 
 	expect_query(&f, "::", false);
 }
 
-// What we sent ourselves, for another gateway on this machine say, and a switch sent back.
+// The gateway's own report, reflected by a switch or sent by another gateway on this machine.
 static void test_echo(void **state)
 {
 	struct frame f = query(LAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");
@@ -133,7 +133,7 @@ static void test_malformed(void **state)
 		FROM_TO(HOST, ALL),
 		FROM_TO("::", ALL),
 		FROM_TO(HOST, OWN),
-		// To be forwarded, if it were something else.
+		// It would be forwarded if it were not MLD.
 		FROM_TO(HOST, "2001:db8:9::5", .hops = 64),
 		FROM_TO(HOST, "2001:db8:2::5", .hops = 64),
 	};
@@ -172,7 +172,7 @@ static void test_reports(void **state)
 		}
 }
 
-// A flood by one port is not all that the control thread hears.
+// A flood from one port does not displace the events of others.
 static void test_flood(void **state)
 {
 	struct frame f[32], other = query(WAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");

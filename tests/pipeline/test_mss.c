@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The maximum segment size that TCP announces through a tunnel: lowered by the policies that say
-// so, on the way in and on the way out, and nothing else of any packet.
+// The maximum segment size that TCP announces through a tunnel. Proves that the policies that clamp
+// it lower it, in both directions, and that no other octet of a packet changes.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -9,12 +9,12 @@
 #define SYN  2
 #define RST  4
 #define ACK  16
-#define ANY  0 // port of nobody
+#define ANY  0 // an unused port
 #define TEXT 8 // octets
 
 // A segment between host A and host B.
 struct segment {
-	bool v6, back; // back: from B to A
+	bool v6, back; // the opposite direction: from B to A
 	uint8_t flags;
 	uint16_t mss; // 0: there is no option
 	uint16_t sport;
@@ -83,7 +83,7 @@ static struct frame segment_frame(struct segment s)
 	return f;
 }
 
-// The segment goes from one host to the other, by both gateways, and arrives with this size.
+// The segment is sent from one host to the other, by both gateways, and arrives with this size.
 static void check(struct gateway *g[2], struct segment s, uint16_t mss)
 {
 	struct frame in = segment_frame(s), wire, right;
@@ -112,14 +112,14 @@ static void gateways_free(struct gateway *g[2])
 	gateway_free(g[1]);
 }
 
-// What fits, for AES-128-GCM and a link of 1500 octets (RFC 4303 2): 1446 octets over IPv4, 1426
-// over IPv6; less 40 octets of headers, or 60.
+// The size that fits, for AES-128-GCM and a link of 1500 octets (RFC 4303 2): 1446 octets over
+// IPv4, 1426 over IPv6; less 40 octets of headers, or 60.
 static void test_who_clamps(void **state)
 {
 	static const struct {
 		enum outer outer;
 		const char *a, *b;
-		uint16_t four, six; // what becomes of 1460
+		uint16_t four, six; // the result for 1460
 	} rows[] = {
 		{OVER_V4, "", "", 1460, 1460},
 		{OVER_V4, "mss_clamp = \"auto\";", "", 1406, 1386},
@@ -153,7 +153,7 @@ static void test_who_clamps(void **state)
 	}
 }
 
-// What is never changed: smaller sizes, segments without the option, and what is no SYN.
+// Never changed: smaller sizes, segments without the option, and segments other than SYN.
 static void test_what_stays(void **state)
 {
 	struct gateway *g[2];
@@ -173,7 +173,7 @@ static void test_what_stays(void **state)
 	gateways_free(g);
 }
 
-// What is learnt of the path counts for connections that begin then.
+// A learnt path MTU applies to connections that begin later.
 static void test_learnt(void **state)
 {
 	struct gateway *g[2];
@@ -192,7 +192,7 @@ static void test_learnt(void **state)
 	gateways_free(g);
 }
 
-// Out of one tunnel into another both policies count: here of the first only, and of the second.
+// Out of one tunnel into another both policies apply: here the first only, and the second.
 static void check_hub(const char *policies, uint16_t mss)
 {
 	struct gateway *a = site_a((struct site){.policies = policies});

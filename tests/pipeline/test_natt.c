@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948): what is sent, and what of UDP is taken for ESP.
+// ESP in UDP (RFC 3948). Proves what is sent, and which UDP datagrams are processed as ESP.
 #include <netinet/in.h>
 
 #include "esp_out.h"
@@ -11,7 +11,7 @@
 static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5"),
 			 to_a = FROM_TO("10.2.0.5", "10.1.0.5");
 
-// A datagram to the gateway's port of ESP in UDP.
+// A datagram to the gateway's port for ESP in UDP.
 static struct frame datagram(const void *payload, uint16_t len)
 {
 	struct frame f =
@@ -22,8 +22,8 @@ static struct frame datagram(const void *payload, uint16_t len)
 	return f;
 }
 
-// What A sends is ESP once the UDP header is gone, for every size that fits, and larger ones are
-// told what does.
+// Packets sent by A are ESP without the UDP header, for every size that fits; larger ones cause an
+// error with the MTU.
 static void test_sent(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -100,7 +100,7 @@ static void test_through(void **state)
 					0);
 			}
 			memcpy(wire.b, mac_of_port(WAN), 6);
-			wire.b[ETH_LEN + ip_len + 7] ^= 1; // nobody looks at the checksum
+			wire.b[ETH_LEN + ip_len + 7] ^= 1; // the checksum is not verified
 			gateway_expect_sent(b, &wire, LAN);
 			assert_int_equal(b->sent[0].len, in[i].len);
 			assert_memory_equal(b->sent[0].b + ETH_LEN + 40, in[i].b + ETH_LEN + 40,
@@ -143,7 +143,7 @@ static void test_strict(void **state)
 	gateway_free(a);
 }
 
-// What comes to the port and is no ESP.
+// Datagrams to the port that are not ESP.
 static void test_others(void **state)
 {
 	static const uint8_t zeros[64], ones[64] = {[0 ... 63] = 0xff},
@@ -152,7 +152,7 @@ static void test_others(void **state)
 		const char *name;
 		const uint8_t *payload;
 		uint16_t len;
-		enum drop drop; // none: swallowed
+		enum drop drop; // none: consumed
 	} rows[] = {
 		{"keepalive", ones, 1, DROP_NONE},
 		{"nothing", ones, 0, DROP_FRAME_SHORT},
@@ -175,7 +175,7 @@ static void test_others(void **state)
 		print_message("%s\n", rows[i].name);
 		if (rows[i].drop != DROP_NONE) {
 			gateway_expect_drop(a, &f, rows[i].drop);
-			// Port unreachable, about what is nobody's.
+			// Port unreachable, about datagrams that no SA and no service accepts.
 			assert_int_equal(a->n_sent, rows[i].drop == DROP_LOCAL_UNSERVED);
 			continue;
 		}
@@ -188,7 +188,7 @@ static void test_others(void **state)
 	gateway_free(a);
 }
 
-// The same port and SPI in a packet that comes out of the SA: nobody opens what has been opened.
+// The same port and SPI in a packet out of the SA: a decapsulated packet is not decapsulated again.
 static void test_inside(void **state)
 {
 	static const uint8_t spi[4] = {0, 0, 0x10, 0x02};
@@ -211,7 +211,7 @@ static void test_inside(void **state)
 	gateway_free(a);
 }
 
-// Appends octets that belong to the IP packet, not to the datagram in it.
+// Appends octets that belong to the IP packet, not to its datagram.
 static void pad(struct frame *f, uint16_t by)
 {
 	uint8_t *ip = f->b + ETH_LEN;
@@ -264,12 +264,12 @@ static void test_padded_others(void **state)
 	f = frame_ip(LAN,
 		(struct ipv4)FROM_TO("10.1.0.5", "198.51.100.9", .sport = NATT, .dport = NATT));
 	pad(&f, 7);
-	gateway_expect_sent(a, &f, WAN); // not for us: as it is
+	gateway_expect_sent(a, &f, WAN); // forwarded unchanged
 	assert_int_equal(a->sent[0].len, f.len);
 	gateway_free(a);
 }
 
-// A header that lies about its length: nobody answers what may be no datagram.
+// A header with a wrong length: no error is sent about a packet that may not be a datagram.
 static void test_lengths(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -301,7 +301,7 @@ static void test_lengths(void **state)
 	gateway_free(a);
 }
 
-// The same between others goes through.
+// The same between other hosts is forwarded.
 static void test_transit(void **state)
 {
 	static const uint8_t keepalive = 0xff, spi[60] = {0, 0, 0x10, 0x02};
@@ -322,7 +322,7 @@ static void test_transit(void **state)
 	gateway_free(a);
 }
 
-// Behind IP options, and in fragments.
+// With IP options, and in fragments.
 static void test_outer(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});

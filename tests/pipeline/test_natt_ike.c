@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IKE for the gateway's address, which is handed to the station where the daemon runs.
+// IKE for the gateway's address. Proves that it is punted to the station where the daemon runs.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -31,7 +31,7 @@ static struct frame datagram(uint16_t port, bool marked)
 	return f;
 }
 
-// To the station behind the port, and nothing but a hop is taken off.
+// To the station behind the port, with no change but the time to live.
 static void expect_handed_over(struct gateway *g, struct frame f, uint16_t port)
 {
 	struct frame right = frame_after_hops(&f, 1);
@@ -76,7 +76,7 @@ static void test_out(void **state)
 	gateway_free(g);
 }
 
-// Without an SA in UDP, 4500 is IKE's all the same: it comes there before there is one.
+// Without an SA in UDP, port 4500 belongs to IKE all the same: IKE uses it before there is an SA.
 static void test_before_sas(void **state)
 {
 	struct site s = daemon_in_dmz;
@@ -89,7 +89,7 @@ static void test_before_sas(void **state)
 	gateway_free(g);
 }
 
-// Policies decide, and nobody else's packets are meant.
+// Policies decide, and packets for other addresses are not affected.
 static void test_boundary(void **state)
 {
 	struct site s = daemon_in_dmz;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of ESP in UDP (RFC 3948) that move, or that nobody knows yet.
+// Peers of ESP in UDP (RFC 3948) that move, or whose endpoint is unknown.
 #include "peer.h"
 #include "site.h"
 #include "udp.h"
@@ -7,7 +7,7 @@
 static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5"),
 			 to_a = FROM_TO("10.2.0.5", "10.1.0.5");
 
-// Other events, such as what is audited, may be there.
+// Other events, for example of the audit log, may be queued.
 static void expect_nobody(struct gateway *g)
 {
 	struct event e;
@@ -47,7 +47,8 @@ static struct sa_peer *peer_at(const char *addr, uint16_t port)
 	return p;
 }
 
-// Only what is genuine and the newest says where the peer is, and only if that is new.
+// Only an authenticated packet with the highest number changes the endpoint of the peer, and an
+// event is posted only if it differs.
 static void test_heard(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -74,7 +75,7 @@ static void test_heard(void **state)
 	f.b[f.len - 1] ^= 1;
 	gateway_expect_drop(a, &f, DROP_AUTH);
 	expect_nobody(a);
-	f = from(&b, 12, "192.0.2.2", 0); // answers could not be sent there
+	f = from(&b, 12, "192.0.2.2", 0); // packets could not be sent there
 	gateway_expect_sent(a, &f, LAN);
 	expect_nobody(a);
 	f = from(&b, 13, "192.0.2.2", 1026);
@@ -92,7 +93,7 @@ static void test_heard(void **state)
 	gateway_free(a);
 }
 
-// Puts a text in the place of the first one like it. False if there is none.
+// Replaces the first occurrence of a text. False if there is none.
 static bool replace(char *text, const char *from, const char *to)
 {
 	char *at = strstr(text, from);
@@ -104,7 +105,7 @@ static bool replace(char *text, const char *from, const char *to)
 	return true;
 }
 
-// Gateway A, whose peers may be anywhere.
+// Gateway A, whose peers may have any address.
 static struct gateway *waiting(void)
 {
 	char text[8192];
@@ -119,7 +120,8 @@ static struct gateway *waiting(void)
 	return gateway_new(0, text);
 }
 
-// Nothing can be sent to a peer that nobody has heard, and everything to where it is then.
+// Nothing can be sent to a peer before a packet of it was received, and everything to its endpoint
+// after that.
 static void test_unknown(void **state)
 {
 	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .port = WAN};
@@ -145,7 +147,7 @@ static void test_unknown(void **state)
 	gateway_free(a);
 }
 
-// Peers that may be anywhere are not one and the same: none has a say about another's traffic.
+// Peers with any address are separate: none affects another's traffic.
 static void test_unknown_are_different(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948) that is padded, made up (RFC 4303 2.6, 2.7) or cut after it is sealed, over
-// both families.
+// ESP in UDP (RFC 3948) with padding, with dummies (RFC 4303 2.6, 2.7), or fragmented after
+// encapsulation, over both families.
 #include <netinet/in.h>
 
 #include "site_v6.h"
@@ -9,7 +9,7 @@
 #define MS (TSC_HZ / 1000)
 
 // The datagram in an IP packet without options is ESP in UDP, with the checksum that its family
-// wants.
+// requires.
 static void expect_udp(const uint8_t *ip, uint16_t len, enum outer outer)
 {
 	uint16_t off = outer == OVER_V4 ? IP_LEN : IP6_LEN;
@@ -24,7 +24,7 @@ static void expect_udp(const uint8_t *ip, uint16_t len, enum outer outer)
 	assert_int_equal(ip6_checksum(ip, off, len, IPPROTO_UDP), 0);
 }
 
-// Octets of an ESP packet of aes-128-gcm in UDP around so many.
+// Octets of an ESP packet of aes-128-gcm in UDP around inner_len.
 static uint16_t sealed_len(enum outer outer, uint16_t text_len)
 {
 	uint16_t padded = (uint16_t)((text_len + 2 + 3) / 4 * 4);
@@ -92,7 +92,7 @@ static void test_dummies(void **state)
 	}
 }
 
-// The UDP header is in the first fragment, and its checksum is that of the whole.
+// The UDP header is in the first fragment, and its checksum is that of the whole datagram.
 static void test_cut(void **state)
 {
 	(void)state;

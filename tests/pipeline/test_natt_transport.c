@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transport mode in UDP (RFC 3948): packets of hosts through two gateways, and with a NAT between
-// them, whose change of addresses the checksums inside do not know of (RFC 3948 3.1.2).
+// them. Proves that the inner checksums, which do not include the NAT's addresses (RFC 3948 3.1.2),
+// are right after decapsulation.
 #include <netinet/in.h>
 
 #include "packet_v6.h"
@@ -59,7 +60,7 @@ static void check_v6(struct gateway *a, struct gateway *b, struct ipv6 ip)
 	expect_same(&b->sent[0], &in);
 }
 
-// Octet by octet, where there is no checksum that might be mended.
+// Octet by octet, for protocols without a checksum that might be recomputed.
 static void test_through(void **state)
 {
 	static const uint8_t hop_by_hop[] = {IPPROTO_GRE, 0, 1, 4, 0, 0, 0, 0};
@@ -82,7 +83,7 @@ static void test_through(void **state)
 	gateway_free(b);
 }
 
-// The largest that fits is what is said, with and without IP options.
+// The error has the largest size that fits, with and without IP options.
 static void test_size(void **state)
 {
 	struct gateway *a = site_transport(1, in_udp);
@@ -103,7 +104,7 @@ static void test_size(void **state)
 	gateway_free(a);
 }
 
-// SAs in UDP and without have nothing in common.
+// SAs in UDP do not accept packets without UDP, and vice versa.
 static void test_strict(void **state)
 {
 	struct gateway *a = site_transport(1, in_udp), *b = site_transport(2, (struct site){0});
@@ -118,7 +119,7 @@ static void test_strict(void **state)
 	gateway_free(b);
 }
 
-// --- with one ---
+// --- with a NAT ---
 
 struct upper {
 	const char *name;
@@ -155,7 +156,7 @@ static void payload_write(uint8_t *to, const struct upper *u)
 	put16(to + u->sum_off, 0);
 }
 
-// One's complement sum of a pseudo header and what is behind it.
+// One's complement sum of a pseudo header and the octets after it.
 static uint16_t sum_of(const uint8_t *src, const uint8_t *dst, unsigned int addr_len,
 	const struct upper *u, const uint8_t *at)
 {
@@ -169,8 +170,8 @@ static uint16_t sum_of(const uint8_t *src, const uint8_t *dst, unsigned int addr
 	return checksum(all, 2 * addr_len + 4 + u->len);
 }
 
-// A packet whose checksum is about another source than it has: as a NAT between the gateways has
-// it. Where its addresses and what it carries begin depends on the family.
+// A packet whose checksum is about another source address: as a NAT between the gateways causes it.
+// The offsets of its addresses and payload depend on the family.
 static void check_nat(
 	struct gateway *from, struct gateway *to, struct frame in, bool v4, const struct upper *u)
 {
@@ -221,7 +222,7 @@ static void test_nat(void **state)
 	gateway_free(b);
 }
 
-// Tunnel mode, and transport mode without UDP, leave everything as it was.
+// Tunnel mode, and transport mode without UDP, change nothing.
 static void test_untouched(void **state)
 {
 	static const struct upper wrong = {"UDP", IPPROTO_UDP, 60, 6, KEPT};

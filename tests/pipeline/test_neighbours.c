@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets whose next hop's link address is not known: held, sent, given up; and what ports do not
-// take. The test plays the control thread.
+// Packets to unresolved next hops. Proves when they are held, sent and dropped; and what happens to
+// packets that ports do not accept. The test plays the control thread.
 #include "peer.h"
 #include "site.h"
 
@@ -17,7 +17,7 @@ static void learn(const char *text)
 	neigh_learn(harness_neigh, DMZ, &a, &mac, true, 0);
 }
 
-// As the control thread does on EVENT_NEIGH_NEEDED; then nobody answers.
+// As the control thread does on EVENT_NEIGH_NEEDED; no neighbour answers.
 static void resolve_in_vain(const char *text)
 {
 	struct ip_addr a;
@@ -57,11 +57,12 @@ static void test_held_then_sent(void **state)
 	gateway_free(g);
 }
 
-// Whatever stations on one link say, an answer by another is heard.
+// An answer is processed whatever other stations on the link send.
 static void test_heard_in_flood(void **state)
 {
 	static struct frame flood[RX_BURST_MAX];
-	static const char *const about[] = {"10.1.0.200", "10.1.0.1"}; // not for us, for us
+	static const char *const about[] = {
+		"10.1.0.200", "10.1.0.1"}; // for others, for the gateway
 	struct gateway *g = site_a((struct site){0});
 	struct frame answer = frame_arp(DMZ, 2, "10.7.0.77", "10.7.0.1");
 	struct event e;
@@ -112,7 +113,7 @@ static void test_in_order(void **state)
 	gateway_free(g);
 }
 
-// The host does not answer: the sender is told, for what waited and for what comes later.
+// The host does not answer: an error is sent about held packets and about later ones.
 static void test_dead(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -129,12 +130,12 @@ static void test_dead(void **state)
 			(struct icmp_error){3, 1, 0}, "10.1.0.1", "10.1.0.5", &f);
 		gateway_pass(g, &f, 1);
 	}
-	learn("10.7.0.77"); // it lives
+	learn("10.7.0.77"); // the neighbour is reachable
 	gateway_expect_sent(g, &f, DMZ);
 	gateway_free(g);
 }
 
-// The control thread never says a word.
+// The control thread never reports a result.
 static void test_waits_no_longer(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -151,7 +152,7 @@ static void test_waits_no_longer(void **state)
 	gateway_free(g);
 }
 
-// ESP waits like everything else; about its dropping nothing can be said.
+// ESP packets are held like all others; no error can be sent about them.
 static void test_esp(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -186,7 +187,7 @@ static void test_esp(void **state)
 	gateway_free(g);
 }
 
-// 32 for one next hop, so that one that does not answer leaves room for others.
+// 32 for one next hop, so that an unreachable one leaves room for others.
 static void test_hold_limit_of_one(void **state)
 {
 	static struct frame f[40];
@@ -225,8 +226,8 @@ static void test_hold_limit_of_all(void **state)
 	gateway_free(g);
 }
 
-// Packets to hosts that are not on the link of one port: packets to another port's hosts are held,
-// and their next hops asked for.
+// Packets to nonexistent hosts of one port: packets to another port's hosts are held, and their
+// next hops resolved.
 static void test_flood_of_other_port(void **state)
 {
 	static struct frame flood[RX_BURST_MAX];
@@ -283,8 +284,8 @@ static void test_shutdown(void **state)
 	gateway_free(g);
 }
 
-// A new snapshot while a packet waits: it goes out all the same, and its death does not touch what
-// the old snapshot held.
+// A new snapshot while a packet is held: it is sent all the same, and freeing the old snapshot does
+// not affect it.
 static void test_new_snapshot(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -304,7 +305,7 @@ static void test_new_snapshot(void **state)
 	gateway_free(g);
 }
 
-// Ports that take nothing: their buffer fills, then packets are dropped.
+// Ports that accept nothing: their buffer fills, then packets are dropped.
 static void test_tx_full(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -314,7 +315,7 @@ static void test_tx_full(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
 		f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
-	f[7] = frame_arp(LAN, 1, "10.1.0.5", "10.1.0.1"); // goes out by another port
+	f[7] = frame_arp(LAN, 1, "10.1.0.5", "10.1.0.1"); // sent by another port
 	while (waiting + RX_BURST_MAX - 1 <= TX_MAX) {
 		gateway_pass_blocked(g, f, RX_BURST_MAX);
 		expect_drops(g, DROP_NONE, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What routers between the gateways say about the size of ESP packets (RFC 1191, RFC 8201, RFC 4301
-// 8.2): what is believed, and what is not.
+// ICMP errors of routers between the gateways about the size of ESP packets (RFC 1191, RFC 8201,
+// RFC 4301 8.2). Proves which are processed, and which are dropped.
 #include <netinet/in.h>
 
 #include "esp_probe.h"
@@ -11,11 +11,11 @@
 #define ROUTER  "192.0.2.254"
 #define ROUTER6 "2001:db8:f::9"
 
-// A policy that protects whatever no other is about.
+// A policy that protects everything without another policy.
 #define ALL(out, in)                                                                               \
 	", { name = \"all\"; action = \"protect\"; out = \"" out "\"; in = \"" in "\"; }"
 
-// An ICMP error from a router, quoting so many octets of a packet that the gateway sent.
+// An ICMP error from a router that quotes so many octets of a packet that the gateway sent.
 struct error {
 	uint8_t type, code;
 	uint32_t mtu;
@@ -147,7 +147,8 @@ static void test_v6(void **state)
 	gateway_free(g);
 }
 
-// Whatever octet of the packet quoted is another, it is not believed, unless it says nothing.
+// If any octet of the quoted packet is changed, the error is dropped, unless the octet is
+// irrelevant.
 static void check_forged(struct gateway *g, uint16_t quoted, uint64_t says_nothing)
 {
 	struct frame about = sent(g);
@@ -171,8 +172,8 @@ static void check_forged(struct gateway *g, uint16_t quoted, uint64_t says_nothi
 
 static void test_forged(void **state)
 {
-	// TOS, length as long as it is more than the MTU, id, DF, time to live, checksum; length
-	// and checksum of UDP
+	// TOS, length if it is more than the MTU, id, DF, time to live, checksum; length and
+	// checksum of UDP
 	const uint64_t ip = OCTETS(1, 1) | OCTETS(2, 6) | OCTETS(8, 8) | OCTETS(10, 11),
 		       udp = OCTETS(24, 27);
 
@@ -182,7 +183,8 @@ static void test_forged(void **state)
 	check_forged(site_a((struct site){.sa = IN_UDP}), 28, ip | udp);
 }
 
-// Nothing of it is proved; the control thread gets what it can recognize a probe of its own by.
+// None of it is authenticated; the event has what the control thread needs to recognise its own
+// probe.
 static void expect_suspicion(struct gateway *g, const struct frame *about, struct error e)
 {
 	struct frame f = error_v4(about, e);
@@ -200,7 +202,7 @@ static void expect_suspicion(struct gateway *g, const struct frame *about, struc
 	assert_int_equal(got.generation, g->snapshot->generation);
 }
 
-// ESP in UDP: SPI and number are behind the UDP header, with which the quote of RFC 792 ends.
+// ESP in UDP: SPI and number are after the UDP header, with which the quote of RFC 792 ends.
 static void test_in_udp(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa = IN_UDP});
@@ -247,7 +249,7 @@ static void test_in_udp(void **state)
 	gateway_free(g);
 }
 
-// Strangers take no more of the event ring than the port's part of the share.
+// Errors of other stations use no more of the event ring than the port's share.
 static void test_flood(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa = IN_UDP});
@@ -346,8 +348,8 @@ static void test_not_believed(void **state)
 	gateway_free(g);
 }
 
-// A policy that covers everything does not keep from being heard what proves itself, and that
-// alone.
+// A policy that covers everything does not prevent the processing of errors that quote an ESP
+// packet, and only of those.
 static void test_all_protected(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = ALL("to-b", "from-b")});
@@ -356,7 +358,7 @@ static void test_all_protected(void **state)
 
 	(void)state;
 	expect_heard(g, &f, "192.0.2.2", 1400);
-	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.77")); // nobody outside has it
+	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.77")); // an unused address outside
 	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
 	put32(about.b + ETH_LEN + IP_LEN + 4, 100); // a number that was not sent
@@ -393,7 +395,7 @@ static void test_settings(void **state)
 	gateway_free(g);
 }
 
-// The path that the control thread then makes, as senders see it.
+// The path that the control thread then builds, as senders see it.
 static void test_resized(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

@@ -12,7 +12,7 @@ struct row {
 	struct ipv4 ip;
 	enum drop drop;
 	enum fate fate; // if not dropped
-	uint16_t port;  // that it leaves by
+	uint16_t port;  // egress port
 };
 
 // In clear it is the same but for the time to live; else the peer opens it.
@@ -160,8 +160,8 @@ static void test_counters(void **state)
 	gateway_free(g);
 }
 
-// Types and codes of ICMP decide, also for packets of a flow that there is; errors about what a
-// policy protects follow it.
+// Types and codes of ICMP are matched, also for packets of an existing flow; errors about packets
+// that a policy protects follow that policy.
 static void test_icmp(void **state)
 {
 	static const char policies[] =

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reassembly (RFC 791 3.2): datagrams of all sizes, room, overlaps, congestion, what is said about
-// what is late.
+// Reassembly (RFC 791 3.2): datagrams of all sizes, limits of memory, overlaps, congestion marks,
+// ICMP errors about incomplete datagrams.
 #include "datagram.h"
 #include "site.h"
 
 #define TIMEOUT (30 * (uint64_t)TSC_HZ)
-#define STEP    1480 // octets that a fragment of 1500 brings
+#define STEP    1480 // payload of a fragment of 1500
 
-// Of any size, in any order, into a tunnel in pieces.
+// Of any size, in any order, fragmented into a tunnel.
 static void test_sizes(void **state)
 {
 	static const uint32_t sizes[] = {65515, 65514, 60000, 9 * STEP, 8 * STEP + 1, 3000};
@@ -34,7 +34,7 @@ static void test_sizes(void **state)
 	gateway_free(g);
 }
 
-// Sealed whole, so that the ESP packet comes in fragments.
+// Fragmented after encapsulation, so that the ESP packet is received in fragments.
 static void test_sealed_whole(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa_out = "fragment = \"after\";"}),
@@ -61,7 +61,7 @@ static void test_sealed_whole(void **state)
 	gateway_free(b);
 }
 
-// The same fragment again changes nothing.
+// A duplicate fragment changes nothing.
 static void test_duplicates(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -82,7 +82,8 @@ static void test_duplicates(void **state)
 	gateway_free(g);
 }
 
-// RFC 5722: nothing of a datagram whose fragments overlap is used, nor what comes later.
+// RFC 5722: no octet of a datagram with overlapping fragments is used, nor are later fragments of
+// it.
 static void test_overlap(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -108,7 +109,8 @@ static void test_overlap(void **state)
 	gateway_free(g);
 }
 
-// Every fragment might be one of 65535 octets, but the options of the first make it more.
+// Every fragment could be part of 65535 octets, but with the options of the first the datagram is
+// longer.
 static void test_too_long(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -153,7 +155,8 @@ static void test_protocol(void **state)
 	gateway_free(g);
 }
 
-// 280 forged beginnings a second, for longer than fragments wait: every datagram gets through.
+// 280 forged first fragments a second, for longer than fragments are held: every datagram is
+// reassembled.
 static void test_flood(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -184,7 +187,7 @@ static void test_flood(void **state)
 	gateway_free(g);
 }
 
-// What comes from outside takes no room from the hosts inside, nor they from it.
+// Fragments from outside use no room of the hosts inside, and vice versa.
 static void test_sides(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -245,7 +248,7 @@ static void test_congestion(void **state)
 	gateway_free(g);
 }
 
-// RFC 792: said about the first fragment, if that has come.
+// RFC 792: about the first fragment, if that was received.
 static void test_late(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -270,7 +273,7 @@ static void test_late(void **state)
 	gateway_free(g);
 }
 
-// Out of a tunnel: said through it, and not if what the SA was has changed since.
+// Out of a tunnel: the error is sent through it, and not if the SA has changed since.
 static void test_late_out_of_tunnel(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -305,8 +308,8 @@ static void test_late_out_of_tunnel(void **state)
 	gateway_free(g);
 }
 
-// What came in fragments with "don't fragment" leaves so, none larger than what came; what is too
-// large even so is told.
+// A datagram received as fragments with DF is sent so, with none larger than those received; one
+// that is too large even so causes an error.
 static void test_dont_fragment(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -357,7 +360,7 @@ static void expect_refused(struct gateway *g, struct ipv4 ip, uint16_t port, enu
 	assert_int_equal(worker_held(g->w), held);
 }
 
-// What policy refuses whatever the other fragments show takes no room.
+// Fragments that policy discards, whatever the other fragments show, use no room.
 static void test_refused_at_once(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -382,7 +385,7 @@ static void test_refused_at_once(void **state)
 	expect_refused(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
 	expect_refused(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
 	ip.proto = IPPROTO_ICMP;
-	expect_kept(g, SENT("10.2.0.5", "10.1.0.5"), WAN); // maybe an error that is let in
+	expect_kept(g, SENT("10.2.0.5", "10.1.0.5"), WAN); // may be an admitted error
 #undef SENT
 	gateway_free(g);
 }

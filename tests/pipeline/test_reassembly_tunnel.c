@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments out of tunnels: what keeps those of different peers apart, what does not keep those of
-// one datagram apart, and workers that have a part each.
+// Fragments out of tunnels. Proves that those of different peers are kept apart, that those of one
+// datagram are not, and that workers hand them over to each other.
 #include "datagram.h"
 #include "site.h"
 
-// Who has a tunnel has no part in what comes by others, and no more of the room than they leave.
+// A peer has no access to the fragments of other peers, and no more room than they leave.
 static void test_tunnels(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -51,7 +51,7 @@ static void edit(char *text, size_t size, const char *old, const char *new)
 	memcpy(at, new, new_len);
 }
 
-// Keys change between the fragments of a datagram.
+// A rekey between the fragments of a datagram.
 static void test_rekey(void **state)
 {
 	static const char more[] =
@@ -85,8 +85,8 @@ static void test_rekey(void **state)
 	gateway_free(g);
 }
 
-// The ESP packets that bring the fragments of a datagram come to different workers, as those of two
-// SPIs do, or one that was cut on its way and one that was not.
+// Different workers receive the ESP packets with the fragments of a datagram, as with two SPIs, or
+// with one that was fragmented on its path and one that was not.
 static void test_workers(void **state)
 {
 	struct gateway *g[2] = {site_a((struct site){0}), NULL};
@@ -136,8 +136,8 @@ static void test_workers(void **state)
 	gateway_free(g[1]);
 }
 
-// A worker that does not take over what it is given: what finds no room is counted, the rest waits
-// for it, and afterwards all is as before.
+// A worker that does not dequeue: fragments without room in its ring are counted, the rest is
+// pending, and afterwards all works as before.
 static void test_ring_full(void **state)
 {
 	enum { FRAGMENTS = 3000, RING = 1023 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reassembly of IPv6 (RFC 8200 4.5): datagrams of all sizes, headers in front of the fragment
-// header, what the sender is told, overlaps (RFC 5722), atomic fragments (RFC 6946).
+// Reassembly of IPv6 (RFC 8200 4.5): datagrams of all sizes, headers before the fragment header,
+// errors to the sender, overlaps (RFC 5722), atomic fragments (RFC 6946).
 #include <netinet/in.h>
 
 #include "datagram.h"
@@ -8,16 +8,16 @@
 #include "site_v6.h"
 
 #define TIMEOUT (30 * (uint64_t)TSC_HZ)
-#define STEP    1352 // octets that a fragment of 1400 brings
+#define STEP    1352 // payload of a fragment of 1400
 
-// A fragment; what is 0 takes the usual value.
+// A fragment; fields that are 0 get the usual value.
 struct cut {
 	uint32_t id;
 	uint32_t off, len;
 	bool more;
 	uint8_t tos;
 	uint8_t proto; // UDP
-	bool options;  // hop-by-hop options in front
+	bool options;  // hop-by-hop options before it
 };
 
 static const uint8_t hop_by_hop[8] = {IPPROTO_FRAGMENT, 0, 1, 4}; // PadN
@@ -104,7 +104,7 @@ static void test_sizes(void **state)
 	gateway_free(b);
 }
 
-// What stands in front of the fragment header stays there.
+// The headers before the fragment header stay there.
 static void test_headers_in_front(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
@@ -140,7 +140,7 @@ static void test_headers_in_front(void **state)
 	gateway_free(b);
 }
 
-// What a fragment must not be by itself, and what its sender is told (RFC 8200 4.5).
+// Malformed fragments, and the error to the sender (RFC 8200 4.5).
 static void test_told(void **state)
 {
 	static const struct {
@@ -164,7 +164,7 @@ static void test_told(void **state)
 		gateway_expect_drop(a, &f, DROP_FRAGMENT_INVALID);
 		expect_told(a, 4, rows[i].code, rows[i].pointer, &f);
 	}
-	// A chain that goes on behind the first fragment (RFC 7112).
+	// A header chain that continues after the first fragment (RFC 7112).
 	memset(whole.b, 0, 8);
 	whole.b[1] = 3;
 	f = fragment((struct cut){.len = 16, .more = true, .proto = IPPROTO_DSTOPTS});
@@ -173,7 +173,7 @@ static void test_told(void **state)
 	gateway_free(a);
 }
 
-// RFC 5722: silently.
+// RFC 5722: dropped silently.
 static void test_overlap(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
@@ -194,7 +194,7 @@ static void test_overlap(void **state)
 	gateway_free(a);
 }
 
-// RFC 6946: a whole packet with a fragment header has nothing to do with fragments.
+// RFC 6946: a whole packet with a fragment header is independent of other fragments.
 static void test_atomic(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
@@ -259,8 +259,8 @@ static void test_late(void **state)
 	gateway_free(a);
 }
 
-// In transport mode the fragments of the ESP packet were those of the packet inside (RFC 4303
-// 3.3.4): the gateway before the host must not refuse it for a size that its source cannot change.
+// In transport mode the fragments of the ESP packet are those of the inner packet (RFC 4303 3.3.4):
+// the gateway before the host must not drop it for a size that its source cannot change.
 static void test_transport(void **state)
 {
 	static const uint32_t sizes[] = {60000, 9 * STEP, 2000, 1460};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One configuration in the place of another: SAs that are the same go on with numbers, window and
-// counters; a key never meets a number twice, however it comes back.
+// One configuration replaces another. Proves that unchanged SAs keep numbers, window and counters,
+// and that no number is used twice with a key, however the key returns.
 #include "peer.h"
 #include "site.h"
 
@@ -15,7 +15,7 @@ static struct conf *conf_of(const char *text)
 	return conf;
 }
 
-// Puts A's configuration with other settings to work.
+// Applies A's configuration with other settings.
 static void reload(struct gateway *g, struct site s)
 {
 	char text[8192];
@@ -71,7 +71,7 @@ static void test_unchanged(void **state)
 	gateway_free(g);
 }
 
-// A link that takes less: the same SA, another way.
+// A link with a smaller MTU: the same SA, another path.
 static void test_path(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -90,7 +90,7 @@ static void test_path(void **state)
 	gateway_free(g);
 }
 
-// Lifetimes are the same SA's, and what was used counts.
+// Lifetimes belong to the SA, and earlier use counts.
 static void test_lifetime(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -112,7 +112,7 @@ static void test_lifetime(void **state)
 	gateway_free(g);
 }
 
-// Other settings under the same keys make another SA, whose numbers go on.
+// Other settings with the same keys make another SA, whose numbers continue.
 static void test_other_settings(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -125,7 +125,7 @@ static void test_other_settings(void **state)
 	assert_int_equal(g->snapshot->sa_in[0]->replay.size, 1024);
 	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].packets, 1);
 	gateway_expect_drop(g, &f[0], DROP_REPLAY);
-	gateway_expect_drop(g, &f[1], DROP_REPLAY); // might have come before
+	gateway_expect_drop(g, &f[1], DROP_REPLAY); // might have been received before
 	f[0] = peer_seal_ip(&b, 901, inward);
 	gateway_expect_sent(g, &f[0], LAN);
 
@@ -174,7 +174,7 @@ static void test_returns(void **state)
 	gateway_free(g);
 }
 
-// A build that is not put to work leaves no trace.
+// A build that is not applied has no effect.
 static void test_not_taken(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -217,7 +217,7 @@ static void test_counts(void **state)
 	(void)state;
 	for (unsigned int i = 1; i <= 3; i++) {
 		send_out(g, 2);
-		assert_int_equal(asked(g, 0), i); // the flow is decided again
+		assert_int_equal(asked(g, 0), i); // the flow is evaluated again
 		reload(g, (struct site){0});
 		assert_int_equal(asked(g, 0), i);
 		assert_int_equal(g->snapshot->rule_before[rule].asked, i);
@@ -225,7 +225,7 @@ static void test_counts(void **state)
 	gateway_free(g);
 }
 
-// Has one occurrence of a text replaced.
+// Replaces one occurrence of a text.
 static void edit(char *text, size_t size, const char *from, const char *to)
 {
 	char *at = strstr(text, from), rest[8192];
@@ -235,7 +235,7 @@ static void edit(char *text, size_t size, const char *from, const char *to)
 	snprintf(at, size - (size_t)(at - text), "%s%s", to, rest);
 }
 
-// A policy that receives by two SAs: its flows go on whichever they come by.
+// A policy with two inbound SAs: its flows continue whichever SA packets use.
 static void test_two_in(void **state)
 {
 	static const char more[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequence numbers that are reserved on a disk which is slow, while workers use them fast. Time is
+// Sequence numbers that are reserved on a slow disk, while workers use them fast. Time is
 // simulated: a write takes as many ticks as the test says.
 #include <semaphore.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void reserve_stop(struct reserve *r, struct gateway *g)
 		;
 }
 
-// The write that has been started ends, and that is noticed.
+// The started write ends, and the reservation sees that.
 static void write_end(struct reserve *r, struct gateway *g, uint64_t now_ms)
 {
 	uint64_t before = g->snapshot->sa_out[0]->seq_reserved;
@@ -60,7 +60,7 @@ static void write_end(struct reserve *r, struct gateway *g, uint64_t now_ms)
 		reserve_collect(r, g->snapshot, now_ms);
 }
 
-// An SA whose packets come at full rate from the first one on loses none.
+// An SA at full rate from its first packet on loses none.
 static void check_rate(const char *settings)
 {
 	struct gateway *g = site_a((struct site){.sa = settings});
@@ -91,7 +91,7 @@ static void test_rate(void **state)
 	check_rate("esn = true;");
 }
 
-// A number that goes back, as when an SA replaces another one with the same key, is no rate.
+// A number that decreases, as when an SA replaces another one with the same key, is not a rate.
 static void test_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -155,8 +155,8 @@ static void change(struct gateway *g, struct reserve *r, const char *text)
 	"policy set c-to-b { out = \"to-b\"; in = \"from-b\"; }\n"                                 \
 	"sa del n\nsa del m"
 
-// Keys that come back go on where they were, neither before that nor behind, and what was accepted
-// is not accepted again: even if there was no window in between.
+// Keys that return continue with their numbers, and no number accepted before is accepted again:
+// even if there was no window in between.
 static void test_key_comes_back(void **state)
 {
 	static const struct ipv4 inward = FROM_TO("10.2.0.5", "10.1.0.5"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The firewall: what rules of the configuration do to packets that policy lets through.
+// The firewall: what rules of the configuration do to packets that policy admits.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -26,14 +26,14 @@ static uint64_t rule_packets(const struct gateway *g, unsigned int rule)
 	return g->snapshot->rule_decided[0][rule].asked;
 }
 
-// Every packet counts, also those that follow the first of their flow.
+// Every packet is counted, also those after the first of their flow.
 static void check_decided(const struct decided *d, uint64_t packets, uint64_t octets)
 {
 	assert_int_equal(d->packets, packets);
 	assert_int_equal(d->octets, octets);
 }
 
-// The first that matches decides, and counts.
+// The first rule that matches decides, and counts.
 static void test_order(void **state)
 {
 	struct gateway *g = gateway_with(
@@ -57,7 +57,7 @@ static void test_order(void **state)
 	other.dport = 54;
 	for (unsigned int i = 0; i < 3; i++)
 		gateway_expect_sent(g, &dns, WAN);
-	assert_int_equal(rule_packets(g, 0), 1); // the others follow
+	assert_int_equal(rule_packets(g, 0), 1); // the others use the cached decision
 	check_decided(&g->snapshot->rule_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
 	check_decided(&g->snapshot->policy_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -124,7 +124,7 @@ static void test_reject(void **state)
 	"default_action = \"drop\";\n"                                                             \
 	"rules = ( { name = \"new\"; action = \"accept\"; state = [ \"new\" ]; in = \"lan\"; } );"
 
-// Who is inside may begin; answers follow, others do not get in.
+// Hosts inside may open connections; replies are accepted, new ones from outside are not.
 static void test_answers_follow(void **state)
 {
 	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
@@ -148,7 +148,7 @@ static void test_answers_follow(void **state)
 	gateway_free(g);
 }
 
-// "Port unreachable" about a question, from the one who was asked.
+// "Port unreachable" about a request, from its destination.
 static struct frame unreachable(const struct peer *b, uint32_t seq, const struct frame *about)
 {
 	uint8_t text[FRAME_MAX], *icmp = text + IP_LEN;
@@ -190,7 +190,7 @@ static void test_related(void **state)
 			gateway_expect_sent(g, &e, LAN);
 		else
 			gateway_expect_drop(g, &e, rows[i].drop);
-		// The same when the flow has been answered, and is decided both ways.
+		// The same when the flow has been answered, and has decisions for both directions.
 		q = peer_seal_ip(&b, 3, from_b);
 		gateway_expect_sent(g, &q, LAN);
 		q = frame_ip(LAN, to_b);
@@ -228,7 +228,7 @@ static void test_every_packet_counts(void **state)
 	gateway_free(g);
 }
 
-// Accepted: once for the connection. Dropped: each.
+// Accepted: logged once for the connection. Dropped: each packet.
 static void test_log(void **state)
 {
 	struct gateway *g =
@@ -252,7 +252,7 @@ static void test_log(void **state)
 	gateway_free(g);
 }
 
-// What no rule matches is logged if default_log says so.
+// Packets that no rule matches are logged if default_log says so.
 static void test_default_log(void **state)
 {
 	struct gateway *g = gateway_with("default_action = \"drop\"; default_log = true;");
@@ -286,7 +286,7 @@ static uint16_t segment_write(
 	return len;
 }
 
-// A connection that was closed is not a way in for a new one from outside.
+// A closed connection does not admit a new one from outside.
 static void test_reopened_from_outside(void **state)
 {
 	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
@@ -312,8 +312,8 @@ static void test_reopened_from_outside(void **state)
 	gateway_free(g);
 }
 
-// The query decides, also about its answer after a change of the rules; an answer that begins has
-// its own type and code.
+// The request decides, also about its reply after a change of the rules; a reply that is the first
+// packet has its own type and code.
 static void test_icmp(void **state)
 {
 	static const struct {
@@ -351,7 +351,7 @@ static void test_icmp(void **state)
 								.icmp_type = rows[i].type,
 								.icmp_code = rows[i].code});
 
-		put16(f.b + ETH_LEN + IP_LEN + 4, 7); // one identifier: answers belong to queries
+		put16(f.b + ETH_LEN + IP_LEN + 4, 7); // one identifier: replies belong to requests
 		print_message("%s\n", rows[i].comment);
 		g->snapshot->generation++;
 		if (rows[i].drop != DROP_NONE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that are too large for their tunnel and go through it all the same, because their ESP
-// packets are cut (RFC 4301 8.1, 8.2.1; RFC 2473 7; RFC 8200 4.5), and the far end's view of it.
+// Packets that are too large for their tunnel and are sent all the same, because their ESP packets
+// are fragmented (RFC 4301 8.1, 8.2.1; RFC 2473 7; RFC 8200 4.5), and the processing by the peer.
 #include <netinet/in.h>
 
 #include "site_v6.h"
@@ -28,7 +28,7 @@ static void pair_free(const struct pair *p)
 	gateway_free(p->b);
 }
 
-// Octets of payload that the outer fragment has, where they begin, and whether more follow.
+// Octets of payload of the outer fragment, its offset, and whether more follow.
 static uint16_t read_v4(const uint8_t *p, uint16_t len, uint16_t *at, bool *more)
 {
 	assert_int_equal(p[0], 0x45);
@@ -59,7 +59,7 @@ static uint32_t id_of(const struct frame *f)
 	return be16(f->b + 12) == 0x0800 ? be16(p + 4) : be32(p + IP6_LEN + 4);
 }
 
-// What A sent is one ESP packet in as few fragments as can be.
+// A sent one ESP packet in as few fragments as possible.
 static void expect_cut(const struct pair *p)
 {
 	uint16_t end = 0;
@@ -92,7 +92,7 @@ static void expect_equal(const struct frame *arrived, const struct frame *in)
 	assert_memory_equal(arrived->b + 12, right.b + 12, in->len - 12u);
 }
 
-// Everything that A sent makes the packet that came in again, at the other end.
+// Everything that A sent makes the original packet again, at the peer.
 static void expect_arrives(const struct pair *p, const struct frame *in)
 {
 	struct frame wire[RX_BURST_MAX];
@@ -140,7 +140,7 @@ static struct frame six(uint16_t len)
 	return frame_ip6(LAN, TO_B6(.len = len));
 }
 
-// RFC 4301 8.2.1: what may be cut is, and only that.
+// RFC 4301 8.2.1: packets that may be fragmented are, and only those.
 static void check_after(enum outer outer, uint16_t mtu, uint16_t fits)
 {
 	struct pair p = pair_new(outer, mtu, AFTER);
@@ -167,7 +167,7 @@ static void test_after(void **state)
 	check_after(OVER_V6, 1281, 1206);
 }
 
-// No packet is refused; what may be cut is cut before it is sealed, as ever.
+// No packet is dropped; those that may be fragmented are fragmented before encapsulation, as ever.
 static void check_clear(enum outer outer)
 {
 	struct pair p = pair_new(outer, 1500, "df = \"clear\";");
@@ -194,7 +194,7 @@ static void test_clear(void **state)
 	check_clear(OVER_V6);
 }
 
-// DF of the outer header for inner packets without and with it; IPv6 is as with it.
+// DF of the outer header for inner packets without and with it; IPv6 is treated as with it.
 static void check_df(const char *sa_out, uint16_t without, uint16_t with)
 {
 	struct pair p = pair_new(OVER_V4, 1500, sa_out);
@@ -224,12 +224,12 @@ static void test_set(void **state)
 
 	(void)state;
 	check_refused(&p, &in, 1446);
-	in = four(1500, 0); // what this gateway cuts, others may
+	in = four(1500, 0); // others may fragment these fragments, too
 	check_cut(&p, &in);
 	pair_free(&p);
 }
 
-// RFC 8200 5: 1280 octets get through whatever the tunnel takes.
+// RFC 8200 5: 1280 octets are sent whatever the MTU of the tunnel.
 static void check_small(enum outer outer, uint16_t mtu, uint16_t fits)
 {
 	struct pair p = pair_new(outer, mtu, NULL);
@@ -269,7 +269,7 @@ static struct frame six_part(uint16_t at, uint16_t len, bool more)
 	return f;
 }
 
-// Fragments of 1280 octets are what a sender makes that knows of nothing larger.
+// Fragments of 1280 octets are those of a sender that knows of no larger MTU.
 static void test_small_fragments(void **state)
 {
 	struct pair p = pair_new(OVER_V6, 1280, NULL);
@@ -286,14 +286,14 @@ static void test_small_fragments(void **state)
 	expect_drops(p.b, DROP_NONE, 0);
 	expect_all_sent(p.b, 2, LAN);
 	assert_int_equal(frame_packet_len(&p.b->sent[0]), 1280);
-	in[0] = six_part(0, 1240, true); // larger than anything that everybody has to take
+	in[0] = six_part(0, 1240, true); // larger than the MTU that all links have to support
 	in[1] = six_part(1240, 500, false);
 	gateway_pass(p.a, in, 2);
 	expect_drops(p.a, DROP_TOO_BIG, 1);
 	pair_free(&p);
 }
 
-// A packet that came in as fragments and lies in a large buffer.
+// A packet that was received as fragments and is in a large buffer.
 static void test_reassembled(void **state)
 {
 	struct pair p = pair_new(OVER_V4, 1500, AFTER);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequence numbers: the replay window as packets meet it, within a burst and across bursts, and the
-// numbers that we give (RFC 4303 3.3.3, 3.4.3).
+// Sequence numbers: the replay window, within a burst and across bursts, and the numbers that the
+// gateway allocates (RFC 4303 3.3.3, 3.4.3).
 #include "peer.h"
 #include "site.h"
 
@@ -30,7 +30,7 @@ static void test_within_burst(void **state)
 	check_burst(g, &b, (uint64_t[]){2, 3, 2, 3, 2}, 5, 2);
 	check_burst(g, &b, (uint64_t[]){10, 9, 8, 7, 6, 5, 4}, 7, 7); // out of order
 	check_burst(g, &b, (uint64_t[]){0}, 1, 0);
-	// A number that an earlier packet of the burst pushes out of the window.
+	// A number that an earlier packet of the burst moves below the window.
 	check_burst(g, &b, (uint64_t[]){200, 136, 137}, 3, 2);
 	peer_free(&b);
 	gateway_free(g);
@@ -59,8 +59,8 @@ static void test_whole_burst_again(void **state)
 	gateway_free(g);
 }
 
-// What is a replay is known before it is decrypted: only one packet in a second is, and says
-// whether it is forged.
+// Replays are detected before decryption: only one packet in a second is decrypted, as a sample
+// that shows whether it is forged.
 static void test_before_crypto(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -80,7 +80,7 @@ static void test_before_crypto(void **state)
 	gateway_free(g);
 }
 
-// A packet of the sample that is genuine is a replay all the same, and moves nothing.
+// An authenticated packet of the sample is a replay all the same, and does not move the window.
 static void test_sample_is_genuine(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -126,7 +126,7 @@ static void test_sample_of_burst(void **state)
 	gateway_free(g);
 }
 
-// A forger cannot push the window on.
+// A forged packet cannot advance the window.
 static void test_forged(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -153,7 +153,7 @@ static void test_last_numbers(void **state)
 	gateway_free(g);
 }
 
-// The numbers that we give: 1, 2, 3, ... for each SA, in the order of the burst.
+// The numbers that the gateway allocates: 1, 2, 3, ... for each SA, in the order of the burst.
 static void test_given(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
@@ -177,7 +177,7 @@ static void test_given(void **state)
 	gateway_free(g);
 }
 
-// After the last number nothing is sent any more; never is one used twice.
+// After the last number nothing is sent; no number is used twice.
 static void test_end(void **state)
 {
 	static struct frame f[8];
@@ -219,15 +219,15 @@ static void check_esn_in(size_t alg)
 	struct gateway *g = site_a(esn_site(alg));
 	struct peer b = peer_new(g, "from-b");
 
-	// Before the first number there is none: those are no numbers of the first subspace yet.
+	// There is no number before the first: those are not numbers of the first subspace.
 	check_burst(g, &b, (uint64_t[]){1, 2, t - 2000000000, t - 10}, 4, 3);
 	check_burst(g, &b, (uint64_t[]){t - 10}, 1, 1);
 	// From one subspace to the next in one burst, out of order and some twice.
 	check_burst(g, &b, (uint64_t[]){t + 3, t - 1, t, t + 1, t - 2, t + 3, t - 1, t - 10}, 8, 5);
 	check_burst(g, &b, (uint64_t[]){t - 60}, 1, 1);
-	// The window goes on to t + 32 and begins with t - 31.
+	// The window advances to t + 32 and begins with t - 31.
 	check_burst(g, &b, (uint64_t[]){t + 32, t - 31, t - 31}, 3, 2);
-	// What is left of it is taken for a number of the next subspace.
+	// A number below it is assumed to be of the next subspace.
 	gateway_expect_drop(g, &(struct frame[]){peer_seal_ip(&b, t - 32, inward)}[0], DROP_AUTH);
 	gateway_expect_drop(
 		g, &(struct frame[]){peer_seal_ip(&b, 3 * t + 100, inward)}[0], DROP_AUTH);
@@ -273,7 +273,7 @@ static void test_esn_out(void **state)
 		check_esn_out(i);
 }
 
-// After the last number with ESN nothing is sent any more, and the counter does not go on.
+// After the last number with ESN nothing is sent, and the counter does not increase.
 static void test_esn_end(void **state)
 {
 	static struct frame f[8];
@@ -335,7 +335,8 @@ static void test_lifetime_over(void **state)
 	gateway_free(g);
 }
 
-// When the last number has come, each one inside the window is accepted once, however late.
+// When the last number has been received, each one inside the window is accepted once, however
+// late.
 static void test_late_at_end(void **state)
 {
 	enum { WINDOW = 64, OLDEST = WINDOW + 36 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that are too large: cut before they are sealed, or refused with the size that fits
-// (RFC 791, RFC 1191, RFC 4301 8), for every algorithm.
+// Packets that are too large. Proves that they are fragmented before encapsulation, or dropped with
+// an error that has the size that fits (RFC 791, RFC 1191, RFC 4301 8), for every algorithm.
 #include "peer.h"
 #include "site.h"
 
-// Puts the payload of a fragment to its place in whole, and returns where it ends. The header of
-// the first fragment becomes whole's.
+// Copies the payload of a fragment to its offset in whole, and returns its end. The header of the
+// first fragment becomes whole's.
 static unsigned int add_fragment(uint8_t *whole, const uint8_t *f, uint16_t len)
 {
 	unsigned int hdr = (f[0] & 15) * 4u, at = (be16(f + 6) & 0x1fffu) * 8;
@@ -21,7 +21,7 @@ static unsigned int add_fragment(uint8_t *whole, const uint8_t *f, uint16_t len)
 	return (whole[0] & 15) * 4u + at + len - hdr;
 }
 
-// The fragments sent, opened if there is a peer, make up the packet that came in.
+// The fragments sent, opened if there is a peer, make up the original packet.
 static void expect_fragments(
 	struct gateway *g, const struct peer *peer, const struct frame *in, uint16_t mtu)
 {
@@ -42,7 +42,7 @@ static void expect_fragments(
 		assert_int_equal((be16(part + 6) & MF) != 0, i + 1 < g->n_sent);
 		assert_int_equal(be16(part + 4), be16(frame_packet(in) + 4)); // identification
 		assert_int_equal(part[8], frame_packet(in)[8] - 1);
-		if (i + 1 < g->n_sent && frame_packet(in)[0] == 0x45) // as few as can be
+		if (i + 1 < g->n_sent && frame_packet(in)[0] == 0x45) // as few as possible
 			assert_in_range(part_len, mtu - 7, mtu);
 		end = add_fragment(whole, part, part_len);
 	}
@@ -50,7 +50,7 @@ static void expect_fragments(
 	assert_memory_equal(whole + 12, frame_packet(in) + 12, len - 12);
 }
 
-// Octets of the ESP packet around an inner one (RFC 4303 2), counted up.
+// Octets of the ESP packet around an inner one, by summing its fields (RFC 4303 2).
 static unsigned int esp_len(const struct conf_sa *sa, unsigned int inner)
 {
 	unsigned int text = inner + 2;
@@ -76,7 +76,7 @@ static void check_fits(struct gateway *g, const struct peer *b, struct ipv4 ip)
 
 	gateway_expect_sent(g, &f, WAN);
 	assert_int_equal(peer_open(b, &g->sent[0], inner), ip.len);
-	// DF of the inner packet is that of the outer, too (RFC 4301 8.1).
+	// DF of the inner packet is copied to the outer header (RFC 4301 8.1).
 	assert_int_equal(be16(frame_packet(&g->sent[0]) + 6), ip.frag & DF);
 }
 
@@ -194,12 +194,12 @@ static void test_clear_refused(void **state)
 	gateway_free(g);
 }
 
-// RFC 791 3.1: of the options, later fragments carry only those that say so.
+// RFC 791 3.1: later fragments have only the options with the copied flag.
 static void test_options(void **state)
 {
 	static const uint8_t options[] = {
-		0x94, 4, 0, 0,             // router alert, to be copied
-		0x07, 7, 4, 0, 0, 0, 0, 1, // record route, not to be copied
+		0x94, 4, 0, 0,             // router alert, copied
+		0x07, 7, 4, 0, 0, 0, 0, 1, // record route, not copied
 	};
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = {.src = "10.1.0.5", .dst = "10.7.0.5", .len = 1400, .options = 12};
@@ -220,7 +220,7 @@ static void test_options(void **state)
 	gateway_free(g);
 }
 
-// A burst that becomes several, of fragments and of packets that stay whole.
+// A burst that becomes several, of fragments and of packets that are not fragmented.
 static void test_many(void **state)
 {
 	static struct frame f[RX_BURST_MAX];

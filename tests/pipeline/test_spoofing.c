@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that sends as one of the hosts behind the gateway (RFC 4301 5.2): its packets are dropped
-// where they would be routed back to a protected port, unless the policy is more specific.
+// A peer that uses source addresses of hosts behind the gateway (RFC 4301 5.2). Proves that its
+// packets are dropped where they would be routed back to a protected port, unless the policy is
+// more specific.
 //
 // LAN has 10.1.0.0/24 and 2001:db8:1::/64, and the router .254 behind which are 10.2.0.0/16 and
 // 2001:db8:2::/48.
@@ -59,7 +60,7 @@ static void tunnel_free(struct tunnel *t)
 	gateway_free(t->g);
 }
 
-// A packet to the host on LAN of the source's family, out of the tunnel.
+// A packet out of the tunnel to the host on LAN of the source's family.
 static struct frame from_peer(struct tunnel *t, const char *src)
 {
 	uint8_t packet[FRAME_MAX];
@@ -148,7 +149,7 @@ static void test_v6(void **state)
 	check(rows, COUNT_OF(rows));
 }
 
-// The cached decision of a host's own connection is none for packets out of the tunnel.
+// The cached decision of a host's own connection does not apply to packets out of the tunnel.
 static void test_established(void **state)
 {
 	struct tunnel t = tunnel_new(NO_REMOTE, "");
@@ -164,13 +165,14 @@ static void test_established(void **state)
 		f = peer_seal_packet(&t.b, ++t.seq, forged, len);
 		gateway_expect_drop(t.g, &f, DROP_IP_SOURCE);
 		f = peer_seal_packet(&t.b, ++t.seq, reply, reply_len);
-		gateway_pass(t.g, &f, 1); // held: nobody has asked for the host's address
+		gateway_pass(t.g, &f, 1); // held: the host's address is unresolved
 		expect_drops(t.g, DROP_NONE, 0);
 	}
 	tunnel_free(&t);
 }
 
-// An error about traffic of the tunnel may come from any router behind the peer, not from our host.
+// An error about traffic of the tunnel may have any router behind the peer as its source, not a
+// local host.
 static void test_error(void **state)
 {
 	struct tunnel t = tunnel_new(REMOTE("10.3.0.0/24"), "");

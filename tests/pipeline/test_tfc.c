@@ -17,7 +17,7 @@ static struct frame inner_frame(bool six, uint16_t len)
 				     .proto = 253));
 }
 
-// Octets of an ESP packet of aes-128-gcm around so many (RFC 4303 2, RFC 4106).
+// Octets of an ESP packet of aes-128-gcm around inner_len (RFC 4303 2, RFC 4106).
 static uint16_t sealed_len(enum outer outer, uint16_t text_len)
 {
 	uint16_t padded = (uint16_t)((text_len + 2 + 3) / 4 * 4);
@@ -25,8 +25,8 @@ static uint16_t sealed_len(enum outer outer, uint16_t text_len)
 	return (uint16_t)((outer == OVER_V4 ? 20 : 40) + 8 + 8 + padded + 16);
 }
 
-// Every length of packet, both families in one SA: one length on the wire up to pad, and what came
-// in comes out.
+// Every length of packet, both families in one SA: one length on the wire up to pad, and the
+// original packet after decapsulation.
 static void check_pad(enum outer outer, const char *sa, uint16_t pad)
 {
 	struct gateway *a = site_v6_a(outer, (struct site){.sa_out = sa}),
@@ -41,7 +41,7 @@ static void check_pad(enum outer outer, const char *sa, uint16_t pad)
 
 		assert_int_equal(
 			frame_packet_len(&wire), sealed_len(outer, len > padded ? len : padded));
-		// Nothing of the inner header's TOS shows.
+		// The outer header reveals nothing of the inner header's TOS.
 		assert_int_equal(be16(p), outer == OVER_V4 ? 0x4500 : 0x6000);
 		expect_arrived(gateway_expect_sent(b, &wire, LAN), &in);
 	}
@@ -59,7 +59,7 @@ static void test_padding(void **state)
 	}
 }
 
-// The text that is sealed, opened by the test's own peer.
+// The sealed text, opened by the test's own peer.
 static void test_content(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa_out = "tfc = { pad = 300; };"});
@@ -74,7 +74,8 @@ static void test_content(void **state)
 	assert_int_equal(wire.len, ETH_LEN + IP_LEN + 16 + 304 + 16);
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
-	assert_int_equal(be16(text + 2), 61); // tells the inner packet from what is behind
+	assert_int_equal(
+		be16(text + 2), 61); // separates the inner packet from the padding after it
 	for (unsigned int i = 61; i < 300; i++)
 		assert_int_equal(text[i], 0);
 	assert_memory_equal(text + 300, ((uint8_t[]){1, 2, 2, IPPROTO_IPIP}), 4);
@@ -82,7 +83,7 @@ static void test_content(void **state)
 	gateway_free(a);
 }
 
-// On the wire nothing tells a dummy from a packet: length, TOS and DF, or flow label.
+// On the wire a dummy does not differ from a packet in length, TOS and DF, or flow label.
 static void expect_alike(const struct frame *f, const struct frame *other)
 {
 	const uint8_t *a = frame_packet(f), *b = frame_packet(other);
@@ -96,7 +97,7 @@ static void expect_alike(const struct frame *f, const struct frame *other)
 	}
 }
 
-// Counts dummies of so many milliseconds; while each of them brings n packets.
+// Counts the dummies of so many milliseconds, while each of them has n packets.
 static unsigned int sent_in(struct gateway *a, struct gateway *b, unsigned int ms, unsigned int n)
 {
 	unsigned int sent = 0;
@@ -129,15 +130,15 @@ static void check_dummies(enum outer outer)
 	const uint64_t *swallowed = &b->snapshot->sa_in[0]->sa.counters[1].drops[DROP_DUMMY];
 	const struct sa_counters *of_sa = &a->snapshot->sa_out[0]->sa.counters[0];
 
-	sent_in(a, b, 1, 0);                                 // from here on time counts
+	sent_in(a, b, 1, 0);                                 // time counts from here on
 	assert_in_range(sent_in(a, b, 1000, 0), 2499, 2501); // nothing but dummies
 	assert_int_equal(*swallowed, of_sa->dummies);
 	assert_int_equal(of_sa->dummies, of_sa->packets);
-	assert_in_range(sent_in(a, b, 1000, 1), 2499, 2501); // they make up for what is missing
+	assert_in_range(sent_in(a, b, 1000, 1), 2499, 2501); // they fill the gap
 	assert_int_equal(*swallowed, of_sa->dummies);
 	assert_int_equal(of_sa->dummies + 1000, of_sa->packets);
 	sent_in(a, b, 2, 10);
-	assert_in_range(sent_in(a, b, 1000, 3), 3000, 3001); // there is enough
+	assert_in_range(sent_in(a, b, 1000, 3), 3000, 3001); // the rate is reached
 	assert_int_equal(*swallowed, of_sa->dummies);
 	assert_int_equal(b->w->counters.drops[DROP_DUMMY], of_sa->dummies);
 	gateway_free(a);
@@ -151,7 +152,7 @@ static void test_dummies(void **state)
 	check_dummies(OVER_V6);
 }
 
-// The most there can be in a pass, together with a full burst.
+// The maximum in a pass, together with a full burst.
 static void test_many(void **state)
 {
 	struct gateway *a = site_v6_a(
@@ -161,7 +162,7 @@ static void test_many(void **state)
 	(void)state;
 	sent_in(a, b, 1, 0);
 	assert_in_range(sent_in(a, b, 100, 0), 4999, 5001);
-	// The first dummies leave before the first packet is counted.
+	// The first dummies are sent before the first packet is counted.
 	assert_in_range(sent_in(a, b, 100, RX_BURST_MAX), 6400, 6451);
 	a->now += 10 * MS;
 	gateway_pass(a, NULL, 0);
@@ -170,7 +171,7 @@ static void test_many(void **state)
 	gateway_free(b);
 }
 
-// Without a link address there are no dummies, only the question; afterwards nothing is made good.
+// Without a link address there are no dummies, only a solicitation; missed ones are not sent later.
 static void test_no_neighbour(void **state)
 {
 	static const char conf[] =
@@ -208,7 +209,7 @@ static void test_no_neighbour(void **state)
 	gateway_free(g);
 }
 
-// An SA that has come to its end makes none.
+// An SA that has reached its limit makes none.
 static void test_end(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V4,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is traced of packets, step by step; which packets; and that nothing is when it is off. That
-// packets fare the same while they are traced, all other tests show with CULVERT_TEST_TRACED.
+// Traces. Proves their steps, which packets are traced, and that none is when tracing is off.
+// CULVERT_TEST_TRACED makes all other tests prove that tracing changes no result.
 #include <netinet/in.h>
 
 #include "peer.h"
@@ -100,7 +100,7 @@ static void test_ways(void **state)
 	gateway_free(b);
 }
 
-// What is dropped where: the last step before it, and the reason.
+// For each drop: the last step before it, and the reason.
 static void test_drops(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -160,7 +160,7 @@ static void test_drops(void **state)
 	gateway_free(g);
 }
 
-// What the gateway says about a packet belongs to it; an ARP request is answered.
+// An error that the gateway sends about a packet is part of its trace; an ARP request is answered.
 static void test_own(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -193,7 +193,7 @@ static void test_dummies(void **state)
 	gateway_free(g);
 }
 
-// A packet that waits goes on later, and the trace waits for it; also if nobody answers.
+// A held packet continues later, and the trace waits for it; also if the neighbour never answers.
 static void test_held(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -209,7 +209,7 @@ static void test_held(void **state)
 	assert_int_equal(addr4(&find_step(g, TRACE_HELD)->next), ip_number("10.7.0.77"));
 	assert_int_equal(trace_packets(g->trace), 1);
 	assert_false(trace_done(g->trace));
-	gateway_pass(g, &f, 1); // is not traced any more
+	gateway_pass(g, &f, 1); // no longer traced
 	ip_addr_parse(&next, "10.7.0.77");
 	neigh_learn(harness_neigh, DMZ, &next, &mac, true, 0);
 	gateway_wait(g, 10000);
@@ -233,7 +233,7 @@ static void test_held(void **state)
 	gateway_free(g);
 }
 
-// Of one that is held when a trace ends, the next one knows nothing.
+// The next trace has no steps of a packet that was held when a trace ended.
 static void test_held_from_before(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -293,8 +293,8 @@ static struct ip_prefix prefix(const char *text)
 	return p;
 }
 
-// Each filter takes some of four packets: 0 into the tunnel, 1 past it, 2 dropped, 3 out of the
-// tunnel.
+// Each filter selects some of four packets: 0 into the tunnel, 1 bypassing it, 2 dropped, 3 out of
+// the tunnel.
 static void test_filters(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -343,7 +343,7 @@ static void test_filters(void **state)
 	gateway_free(g);
 }
 
-// By policy also where a flow spares asking for it.
+// By policy, also where a flow makes the look-up unnecessary.
 static void test_filter_policy(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -362,7 +362,7 @@ static void test_filter_policy(void **state)
 	gateway_free(g);
 }
 
-// More steps than the log has room for: they are counted, and the trace comes to its end.
+// More steps than the log has room for: they are counted, and the trace ends.
 static void test_overflow(void **state)
 {
 	struct gateway *g = site_a((struct site){.mtu = 576, .lan_mtu = 1900});
@@ -380,7 +380,8 @@ static void test_overflow(void **state)
 		steps++;
 	assert_int_equal(steps, TRACE_STEPS_MAX);
 	assert_int_equal(trace_packets(g->trace), TRACE_PACKETS_MAX);
-	// Each packet is input, flow, policy and fragment; each of its pieces sealed and sent.
+	// Each packet is input, flow, policy and fragment; each of its fragments is sealed and
+	// sent.
 	assert_int_equal(trace_lost(g->trace) + TRACE_STEPS_MAX,
 		TRACE_PACKETS_MAX * (4 + 2 * find_step(g, TRACE_FRAGMENTED)->pieces) + 1);
 	assert_true(trace_done(g->trace));
@@ -410,7 +411,7 @@ static void test_workers(void **state)
 	gateway_free(a);
 }
 
-// A pass begins to trace within a millisecond, and stops at once.
+// A pass starts to trace within a millisecond, and stops at once.
 static void test_off(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -418,7 +419,7 @@ static void test_off(void **state)
 
 	(void)state;
 	gateway_trace(g, NULL, 2);
-	g->w->tracing = NULL; // as it is when the control thread has just asked for it
+	g->w->tracing = NULL; // as when the control thread has just requested it
 	gateway_expect_sent(g, &f, WAN);
 	assert_int_equal(trace_packets(g->trace), 0);
 	assert_ptr_equal(g->w->tracing, g->trace);
@@ -432,7 +433,7 @@ static void test_off(void **state)
 	gateway_free(g);
 }
 
-// Headers of anything: nothing is read beyond the end.
+// Headers of random octets: nothing is read beyond the end.
 static void test_any_octets(void **state)
 {
 	uint64_t seed = 1;

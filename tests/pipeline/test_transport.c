@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transport mode: packets of hosts behind two gateways and of the gateways themselves, both
-// families; what is not let in, what does not fit, what the gateways say.
+// Transport mode: packets of hosts behind two gateways and of the gateways' own addresses, both
+// families. Proves which are admitted, which fit, and which errors are sent.
 #include <netinet/in.h>
 
 #include "packet_v6.h"
@@ -33,7 +33,7 @@ static void expect_wire_v4(const struct frame *wire, const struct frame *in)
 	assert_memory_equal(p + 12, right + 12, hdr_len - 12);
 }
 
-// From the LAN of one to the LAN of the other: the same but for two hops.
+// From the LAN of one to the LAN of the other: unchanged but for two hops.
 static void check_v4(struct gateway *from, struct gateway *to, struct ipv4 ip)
 {
 	struct frame in = frame_ip(LAN, ip), right = in, wire;
@@ -104,7 +104,7 @@ static void test_every_algorithm(void **state)
 				check_algorithm(c->name, a->name);
 }
 
-// What the policy does not select goes in clear; IPv4 options stay in front of ESP.
+// Packets that the policy does not select are sent in clear; IPv4 options stay before ESP.
 static void test_selected(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),
@@ -121,7 +121,7 @@ static void test_selected(void **state)
 
 // --- sizes ---
 
-// The way between takes 1300: 1266 of them are left with GCM, 34 less.
+// The MTU of the path is 1300: 1266 octets remain with GCM, 34 less.
 static void test_size(void **state)
 {
 	struct site s = {.mtu = 1300};
@@ -138,7 +138,7 @@ static void test_size(void **state)
 	expect_error(frame_packet(&a->sent[0]), frame_packet_len(&a->sent[0]),
 		(struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 1266}, "10.1.0.1",
 		"10.1.0.5", &f);
-	// What may be cut is sealed whole and then cut (RFC 4303 3.3.4).
+	// A packet that may be fragmented is fragmented after encapsulation (RFC 4303 3.3.4).
 	ip.frag = 0;
 	f = frame_ip(LAN, ip);
 	gateway_pass(a, &f, 1);
@@ -157,7 +157,7 @@ static void test_size(void **state)
 	gateway_free(b);
 }
 
-// With CBC what fits depends on the length of the header: whole blocks behind it.
+// With CBC the size that fits depends on the length of the header: whole blocks after it.
 static void test_size_of_blocks(void **state)
 {
 	struct site s = {.mtu = 1300, .cipher = "aes-128-cbc", .auth = "hmac-sha1-96"};
@@ -202,9 +202,9 @@ static void test_size_v6(void **state)
 	gateway_free(b);
 }
 
-// --- what peers should not send ---
+// --- invalid packets of peers ---
 
-// A UDP header of 20 octets with payload, or what else a test wants, and its trailer.
+// A UDP header of 20 octets with payload, or the octets of a test, and its trailer.
 static struct frame seal(const struct peer *p, uint64_t seq, uint8_t next_header)
 {
 	uint8_t text[64] = {0x12, 0xb5, 0x12, 0xb5, 0, 20};
@@ -223,7 +223,7 @@ static void test_not_let_in(void **state)
 	(void)state;
 	gateway_expect_sent(g, &f, LAN);
 	assert_int_equal(frame_packet_len(&g->sent[0]), 40);
-	f = seal(&host, 2, IPPROTO_TCP); // cut short
+	f = seal(&host, 2, IPPROTO_TCP); // truncated
 	gateway_expect_drop(g, &f, DROP_CT_INVALID);
 	f = seal(&host, 3, 253);
 	gateway_expect_drop(g, &f, DROP_SELECTOR);
@@ -233,14 +233,14 @@ static void test_not_let_in(void **state)
 	gateway_expect_drop(g, &f, DROP_DUMMY);
 	f = seal(&host, 6, IPPROTO_ESP);
 	gateway_expect_drop(g, &f, DROP_SELECTOR);
-	// Genuine, but from an address that the SA is not for.
+	// Authenticated, but from an address that the SA is not for.
 	f = seal(&host, 7, IPPROTO_UDP);
 	f.b[ETH_LEN + 15]++;
 	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_SELECTOR);
 	f = seal(&host, 7, IPPROTO_UDP);
 	gateway_expect_drop(g, &f, DROP_REPLAY);
-	// For another address than the SA's it is not ours to open.
+	// For another address than the SA's, the gateway does not open it.
 	f = seal(&own, 1, IPPROTO_UDP);
 	put32(f.b + ETH_LEN + 16, ip_number("10.1.0.5"));
 	ip_checksum_update(f.b + ETH_LEN);
@@ -256,7 +256,7 @@ static void test_not_let_in(void **state)
 	gateway_free(g);
 }
 
-// Any length, cut anywhere.
+// Any length, truncated anywhere.
 static void test_truncated(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),
@@ -272,7 +272,7 @@ static void test_truncated(void **state)
 		put16(f.b + ETH_LEN + 2, len);
 		ip_checksum_update(f.b + ETH_LEN);
 		gateway_pass(b, &f, 1);
-		if (len >= 28) // SPI and number are there
+		if (len >= 28) // SPI and number are present
 			expect_drops(b,
 				(len - 52) % 4 == 0 && len >= 56 ? DROP_AUTH : DROP_ESP_SHORT, 1);
 		assert_int_equal(b->last.drops[DROP_NONE], 0);
@@ -281,7 +281,7 @@ static void test_truncated(void **state)
 	gateway_free(b);
 }
 
-// Anything behind a right ICV and a right trailer.
+// Any octets with a right ICV and a right trailer.
 static void test_any_text(void **state)
 {
 	struct gateway *g = site_transport(1, (struct site){0});
@@ -312,7 +312,7 @@ static void test_any_text(void **state)
 	gateway_free(g);
 }
 
-// --- the gateways themselves ---
+// --- the gateways' own addresses ---
 
 static struct frame ping_sealed(const struct peer *p, uint64_t seq)
 {
@@ -324,7 +324,7 @@ static struct frame ping_sealed(const struct peer *p, uint64_t seq)
 				    .text_len = peer_trailer(p, text, 24, IPPROTO_ICMP)});
 }
 
-// drop: what becomes of it at B, which takes a reply to a ping and serves no error.
+// drop: the drop reason at B, which answers pings and processes no error.
 static void expect_own_esp(struct gateway *a, struct gateway *b, enum drop drop)
 {
 	struct frame wire;
@@ -351,7 +351,8 @@ static void test_own(void **state)
 	expect_drops(a, DROP_NONE, 0);
 	assert_int_equal(a->last.local, 1);
 	expect_own_esp(a, b, DROP_NONE);
-	// What is bypassed ends here; the peer is told by a packet that policy protects.
+	// A bypassed packet is delivered locally; the error to the peer is a packet that policy
+	// protects.
 	f = frame_ip(WAN, (struct ipv4)FROM_TO("192.0.2.2", "10.1.0.9", .proto = 253, .ttl = 1));
 	gateway_expect_drop(a, &f, DROP_TTL);
 	expect_own_esp(a, b, DROP_LOCAL_UNSERVED);
@@ -401,8 +402,8 @@ static void test_own_v6(void **state)
 	gateway_free(b);
 }
 
-// An ICMP error has a router as its source, which the SA of a host does not cover (RFC 4301 4.4.1),
-// and in clear it would show what the SA protects: there is none, of the gateway or of others.
+// The source of an ICMP error is a router, which the SA of a host does not cover (RFC 4301 4.4.1),
+// and in clear it would reveal what the SA protects: none is sent, of the gateway or of others.
 static void test_silent(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),

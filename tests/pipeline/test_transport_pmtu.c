@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What routers say about the size of ESP packets that the gateway has made of those of a host in
-// transport mode (RFC 4301 8.2): they say it to the host.
+// ICMP errors about the size of ESP packets that the gateway has made in transport mode (RFC 4301
+// 8.2): routers send them to the host.
 #include <netinet/in.h>
 
 #include "packet_v6.h"
 #include "site_transport.h"
 #include "udp.h"
 
-// A router says to the host what the way takes of an ESP packet that the gateway made.
+// A router sends an error with the path MTU for an ESP packet of the gateway to the host.
 static struct frame too_big(const struct frame *about, uint16_t mtu)
 {
 	uint8_t packet[FRAME_MAX], *icmp;
@@ -69,7 +69,7 @@ static void test_path_mtu_in_udp(void **state)
 	gateway_free(a);
 }
 
-// The host cannot do anything with what routers say about ESP; the gateway can.
+// The host cannot process errors about ESP; the gateway can.
 static void test_path_mtu(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0});

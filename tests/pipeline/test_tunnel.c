@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two gateways and what is between them: packets of all sizes and kinds reach the other side as
-// they were, and bursts do what their packets do one by one.
+// Two gateways and the network between them. Proves that packets of all sizes and kinds reach the
+// other side unchanged, and that bursts have the same results as single packets.
 #include <netinet/in.h>
 
 #include "engine.h"
@@ -46,7 +46,7 @@ static void test_every_algorithm(void **state)
 				check_algorithm(c->name, a->name);
 }
 
-// Whole bursts, in order, with packets that are cut on the way and put together again.
+// Whole bursts, in order, with packets that are fragmented on the path and reassembled.
 static void test_bursts(void **state)
 {
 	static struct frame in[RX_BURST_MAX], wire[RX_BURST_MAX];
@@ -73,14 +73,14 @@ static void test_bursts(void **state)
 		expect_drops(b, DROP_NONE, 0);
 		assert_int_equal(worker_held(b->w), 0);
 		expect_all_sent(b, n, LAN);
-		for (unsigned int i = 0; i < n; i++) // those that were cut come last
+		for (unsigned int i = 0; i < n; i++) // those that were fragmented are last
 			expect_arrived(&b->sent[i], &in[be16(frame_packet(&b->sent[i]) + 4)]);
 	}
 	gateway_free(a);
 	gateway_free(b);
 }
 
-// From one tunnel into another: B and C speak to each other through A.
+// From one tunnel into another: B and C reach each other through A.
 static void test_hub(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -140,7 +140,7 @@ static void test_crypto_fails(void **state)
 	*session = whole;
 	expect_drops(g, DROP_CRYPTO_FAILED, COUNT_OF(f) / 2);
 	expect_all_sent(
-		g, COUNT_OF(f) / 2, WAN); // those that failed never leave, not even in clear
+		g, COUNT_OF(f) / 2, WAN); // those that failed are never sent, not even in clear
 	for (unsigned int i = 0; i < g->n_sent; i++)
 		assert_int_equal(esp_seq(&g->sent[i]), 2 * i + 2);
 	assert_int_equal(
@@ -242,7 +242,7 @@ static void test_mixed_bursts(void **state)
 		gateway_pass(g, burst, n);
 		outcome_add(&found, g);
 		assert_memory_equal(&found, &right, sizeof(found));
-		g->now += TSC_HZ; // the bucket of errors fills again
+		g->now += TSC_HZ; // the rate limit of errors recovers
 		while (rte_ring_count(g->w->events) > 0) {
 			struct event e;
 

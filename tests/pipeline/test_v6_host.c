@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 on the links themselves: what the gateway answers and refuses, link-local addresses, rules.
+// IPv6 on the links: the packets that the gateway answers and drops, link-local addresses, rules.
 // Neighbour discovery: test_v6_nd.c.
 #include <netinet/in.h>
 
@@ -45,7 +45,7 @@ static void expect_error6(const struct frame *f, uint8_t type, const char *from,
 	assert_memory_equal(p + 24, ip6_octets(to), 16);
 }
 
-// RFC 4862 5.4: what is not assigned is neither spoken from nor answered for.
+// RFC 4862 5.4: an unassigned address is neither used as a source nor answered for.
 static void test_not_assigned(void **state)
 {
 	struct frame late = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .hops = 1));
@@ -57,7 +57,8 @@ static void test_not_assigned(void **state)
 	(void)state;
 	gateway_expect_drop(g, &late, DROP_TTL);
 	expect_error6(&g->sent[0], 3, OWN, HOST);
-	echo.b[6 + 5] ^= 0x55; // from a station that is no neighbour yet: straight back
+	echo.b[6 + 5] ^=
+		0x55; // from a station that is no neighbour yet: directly to its link address
 	gateway_expect_sent(g, &echo, LAN);
 	assert_memory_equal(g->sent[0].b, echo.b + 6, 6);
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
@@ -68,7 +69,7 @@ static void test_not_assigned(void **state)
 	assert_int_equal(g->n_sent, 0);
 	gateway_expect_drop(g, &udp, DROP_LOCAL_UNSERVED);
 	assert_int_equal(g->n_sent, 0);
-	ping.dst = "2001:db8:1::"; // any router there
+	ping.dst = "2001:db8:1::"; // the anycast address of routers
 	echo = frame_ip6(LAN, ping);
 	gateway_expect_drop(g, &echo, DROP_LOCAL_UNSERVED);
 	// None is left.
@@ -77,7 +78,7 @@ static void test_not_assigned(void **state)
 	assert_int_equal(g->n_sent, 0);
 }
 
-// Rules are asked again when they have changed: about an answer, as about the request.
+// Rules are evaluated again after a change: for a reply, as for the request.
 static void test_answer_after_change(void **state)
 {
 	static const char rules[] = ", { name = \"ping\"; proto = \"icmpv6\"; icmp = 128; "
@@ -125,7 +126,7 @@ static void test_echo(void **state)
 	} rows[] = {
 		{HOST, OWN, OWN},
 		{HOST, "2001:db8:f::1", "2001:db8:f::1"}, // of another port
-		{HOST, "2001:db8:1::", OWN},              // any router of the network
+		{HOST, "2001:db8:1::", OWN}, // the anycast address of the network's routers
 		{"fe80::5", LINK_LOCAL, LINK_LOCAL},
 		{"fe80::5", OWN, OWN},
 	};
@@ -161,7 +162,7 @@ static void expect_said(uint8_t type, uint8_t code, uint32_t param)
 
 static void test_unserved(void **state)
 {
-	static const uint8_t unknown[8] = {IPPROTO_UDP, 0, 0x9e, 4}; // drop and tell
+	static const uint8_t unknown[8] = {IPPROTO_UDP, 0, 0x9e, 4}; // reject
 	static const uint8_t quiet[8] = {IPPROTO_UDP, 0, 0x5e, 4};   // drop
 	struct ipv6 ip = FROM_TO(HOST, OWN, .dport = 53);
 	struct frame f = frame_ip6(LAN, ip);
@@ -200,9 +201,9 @@ static void test_headers(void **state)
 {
 	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};   // one segment is left
 	static const uint8_t done[8] = {IPPROTO_UDP, 0, 0, 0};      // none is
-	static const uint8_t endless[8] = {IPPROTO_UDP, 200, 1, 4}; // ends behind the packet
+	static const uint8_t endless[8] = {IPPROTO_UDP, 200, 1, 4}; // ends after the packet
 	static const uint8_t early[8] = {
-		IPPROTO_HOPOPTS, 0, 1, 4}; // what must come first comes later
+		IPPROTO_HOPOPTS, 0, 1, 4}; // the first header is not the first
 	static const struct {
 		const char *src, *dst;
 		const uint8_t *ext;
@@ -239,7 +240,7 @@ static void test_headers(void **state)
 	gateway_expect_sent(g, &f, WAN);
 }
 
-// RFC 8200 4, 4.4: the destination says what it cannot make out.
+// RFC 8200 4, 4.4: the destination reports what it cannot process.
 static void test_headers_to_us(void **state)
 {
 	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};
@@ -256,7 +257,7 @@ static void test_headers_to_us(void **state)
 	f = frame_ip6(LAN, ip);
 	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
 	expect_said(4, 1, 40);
-	// Not to one outside who says to be behind the tunnel.
+	// Not to an outside host that uses a source address behind the tunnel.
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:2::5", OWN, .ext = routing, .ext_len = 8,
 				   .ext_proto = IPPROTO_ROUTING));
 	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);

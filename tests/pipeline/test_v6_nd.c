@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour discovery on the gateway's links (RFC 4861, RFC 4862, RFC 4291 2.6.1): what it answers,
-// what it tells the control thread, what it refuses.
+// Neighbour discovery on the gateway's links (RFC 4861, RFC 4862, RFC 4291 2.6.1). Proves what it
+// answers, what it posts to the control thread, what it drops.
 #include <netinet/in.h>
 
 #include "dad.h"
@@ -84,7 +84,7 @@ static void test_asked(void **state)
 		const char *target, *dst;
 	} rows[] = {
 		{OWN, "ff02::1:ff00:1"},
-		{OWN, OWN}, // by one who wants to know whether we are still there
+		{OWN, OWN}, // unicast, by a station that checks reachability
 		{LINK_LOCAL, "ff02::1:ff00:100"},
 	};
 	const uint8_t *mac = mac_of_neighbour(LAN);
@@ -103,8 +103,8 @@ static void test_asked(void **state)
 		assert_memory_equal(&e.mac, mac, 6);
 		assert_true(e.for_us);
 	}
-	// For somebody else's address, which tells where the asker is if we have to do with it; for
-	// an address of another port.
+	// For another station's address: its sender is learnt if it is a neighbour in use; for an
+	// address of another port.
 	struct frame f = frame_nd(LAN, NS, "2001:db8:1::9", "ff02::1:ff00:7", "2001:db8:1::7", 0);
 
 	gateway_pass(g, &f, 1);
@@ -128,7 +128,7 @@ static struct frame without_option(struct frame f)
 	return f;
 }
 
-// Without an option the answer is longer than the question.
+// Without an option the answer is longer than the solicitation.
 static void test_asked_without_option(void **state)
 {
 	struct frame f = without_option(frame_nd(LAN, NS, HOST, OWN, OWN, 0));
@@ -139,7 +139,7 @@ static void test_asked_without_option(void **state)
 	expect_no_event(g);
 }
 
-// It comes from ::, and so must not have an option.
+// Its source is ::, so it must not have an option.
 static struct frame probe(const char *target, const char *group)
 {
 	return without_option(frame_nd(LAN, NS, "::", group, target, 0));
@@ -152,14 +152,14 @@ static void test_duplicates(void **state)
 	struct ip_addr own = addr(OWN);
 
 	(void)state;
-	// An address that is ours is defended, before all.
+	// An own address is defended in any case.
 	gateway_expect_sent(g, &f, LAN);
 	expect_advertisement(&g->sent[0], OWN, "ff02::1", ROUTER | OVERRIDE);
 	expect_no_event(g);
 	f = frame_nd(LAN, NA, OWN, "ff02::1", OWN, OVERRIDE);
 	gateway_pass(g, &f, 1);
 	take_event(EVENT_DAD_HEARD, OWN);
-	// One that we are trying is not.
+	// A tentative one is not.
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
 	f = probe(OWN, "ff02::1:ff00:1");
 	gateway_pass(g, &f, 1);
@@ -169,7 +169,7 @@ static void test_duplicates(void **state)
 	gateway_pass(g, &f, 1);
 	assert_int_equal(g->n_sent, 0);
 	take_event(EVENT_ND_SOLICITED, HOST);
-	// What we sent ourselves and a switch sent back says nothing.
+	// The gateway's own message, reflected by a switch, is ignored.
 	echo = probe(OWN, "ff02::1:ff00:1");
 	memcpy(echo.b + 6, mac_of_port(LAN), 6);
 	gateway_pass(g, &echo, 1);
@@ -177,8 +177,8 @@ static void test_duplicates(void **state)
 	expect_no_event(g);
 }
 
-// RFC 4291 2.6.1, RFC 4861 7.2.4: who asks for any router of the network is answered, but not so
-// that the answer takes the place of another router's.
+// RFC 4291 2.6.1, RFC 4861 7.2.4: a solicitation for the routers' anycast address is answered, but
+// the answer does not override that of another router.
 static void test_anycast(void **state)
 {
 	static const char any[] = "2001:db8:1::";
@@ -193,8 +193,7 @@ static void test_anycast(void **state)
 		LAN, (struct ipv6)FROM_TO(HOST, any, .proto = IPPROTO_ICMPV6, .icmp_type = 128));
 	gateway_expect_sent(g, &f, LAN);
 	assert_memory_equal(frame_packet(&g->sent[0]) + 8, ip6_octets(OWN), 16);
-	// Of another port's network; by one who wants it alone; while we have nothing to speak
-	// from.
+	// Of another port's network; unicast; while no own address is assigned.
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", "2001:db8:f::", 0);
 	gateway_pass(g, &f, 1);
 	assert_int_equal(g->n_sent, 0);
@@ -225,14 +224,15 @@ static void test_advertised(void **state)
 	gateway_pass(g, &f, 1);
 	e = take_event(EVENT_ND_ADVERTISED, HOST);
 	assert_false(e.solicited || e.override);
-	// Of a station that we have nothing to do with.
+	// Of a station that is no neighbour in use.
 	f = frame_nd(LAN, NA, "2001:db8:1::9", "ff02::1", "2001:db8:1::9", 0);
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
 	expect_no_event(g);
 }
 
-// What nobody can be is not answered, nor heard (RFC 4291 2.5.3, 2.7).
+// Messages from impossible source addresses are neither answered nor processed (RFC 4291 2.5.3,
+// 2.7).
 static void test_sources(void **state)
 {
 	static const char *const sources[] = {"ff02::1", "ff0e::5", "::1"};
@@ -250,7 +250,7 @@ static void test_sources(void **state)
 	}
 }
 
-// An octet of the IP packet, and what it must not be.
+// An octet of the IP packet, and an invalid value for it.
 struct mistake {
 	unsigned int at;
 	uint8_t value;
@@ -279,8 +279,8 @@ static void test_malformed_nd(void **state)
 		{7, 254},            // hop limit: it was forwarded
 		{IP6_LEN + 1, 1},    // code
 		{IP6_LEN + 8, 0xff}, // multicast target
-		{IP6_LEN + 25, 0},   // option of no length
-		{IP6_LEN + 25, 2},   // behind the end
+		{IP6_LEN + 25, 0},   // option of length 0
+		{IP6_LEN + 25, 2},   // beyond the end
 	};
 
 	(void)state;
@@ -290,12 +290,12 @@ static void test_malformed_nd(void **state)
 // --- routers ---
 
 #define ROUTERS  "ff02::2"
-#define KNOWN    "2001:db8:1::7" // learnt or asked for, not from the configuration
+#define KNOWN    "2001:db8:1::7" // learnt or to be resolved, not configured
 #define STRANGER "2001:db8:1::9"
 
 static const uint8_t elsewhere[6] = {2, 0, 0, 0, 7, 7};
 
-// A message with the link address elsewhere as its option (RFC 4861 4.1, 4.2, 4.5).
+// A message with the link address option at another offset (RFC 4861 4.1, 4.2, 4.5).
 static struct frame frame_router(uint16_t port, uint8_t type, const char *src, const char *dst)
 {
 	static const uint8_t fixed[] = {[RS - RS] = 8, [RA - RS] = 16, [REDIRECT - RS] = 40};
@@ -307,9 +307,9 @@ static struct frame frame_router(uint16_t port, uint8_t type, const char *src, c
 
 	memset(icmp + 4, 0, len - 4u);
 	if (type == RA)
-		put16(icmp + 6, 1800); // of seconds for which it is a router for everything
+		put16(icmp + 6, 1800); // seconds of being a default router
 	if (type == REDIRECT) {
-		memcpy(icmp + 8, ip6_octets("fe80::7"), 16); // the better way
+		memcpy(icmp + 8, ip6_octets("fe80::7"), 16); // a redirect
 		memcpy(icmp + 24, ip6_octets("2001:db8:9::5"), 16);
 	}
 	icmp[len] = type == REDIRECT ? 2 : 1;
@@ -319,7 +319,7 @@ static struct frame frame_router(uint16_t port, uint8_t type, const char *src, c
 	return f;
 }
 
-// Taken, neither answered nor heeded.
+// Accepted, neither answered nor processed.
 static void expect_silence(struct frame f)
 {
 	gateway_pass(g, &f, 1);
@@ -329,7 +329,7 @@ static void expect_silence(struct frame f)
 	expect_no_event(g);
 }
 
-// RFC 4861 6.2.6: it tells where its sender is. The test plays the control thread.
+// RFC 4861 6.2.6: its sender is learnt. The test plays the control thread.
 static void test_routers_solicited(void **state)
 {
 	struct frame f = frame_router(LAN, RS, KNOWN, ROUTERS);
@@ -349,12 +349,12 @@ static void test_routers_solicited(void **state)
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:9::5", KNOWN));
 	gateway_expect_sent(g, &f, LAN);
 	assert_memory_equal(g->sent[0].b, elsewhere, 6);
-	// It says nothing to us: from one that we have not to do with, or without an option, from
-	// one that has no address yet, too.
+	// It is ignored: from a station that is no neighbour in use, or without an option, also
+	// from one that has no address yet.
 	expect_silence(frame_router(LAN, RS, STRANGER, ROUTERS));
 	expect_silence(without_option(frame_router(LAN, RS, KNOWN, ROUTERS)));
 	expect_silence(without_option(frame_router(LAN, RS, "::", ROUTERS)));
-	// Somebody has our address.
+	// Another station has an own address.
 	f = frame_router(LAN, RS, OWN, ROUTERS);
 	gateway_pass(g, &f, 1);
 	take_event(EVENT_ADDR_CONFLICT, OWN);
@@ -367,8 +367,8 @@ static void test_malformed_rs(void **state)
 		{7, 254},             // hop limit: it was forwarded
 		{IP6_LEN + 1, 1},     // code
 		{IP6_LEN + 9, 0},     // option of no length
-		{IP6_LEN + 9, 2},     // behind the end
-		{IP6_LEN + 10, 0x33}, // link address of a group
+		{IP6_LEN + 9, 2},     // beyond the end
+		{IP6_LEN + 10, 0x33}, // a group's link address
 	};
 	struct ip_addr known = addr(KNOWN);
 	struct frame f;
@@ -379,10 +379,10 @@ static void test_malformed_rs(void **state)
 	check_mistakes(f, mistakes, COUNT_OF(mistakes));
 	f.b[ETH_LEN + IP6_LEN + 2] ^= 1; // checksum
 	expect_malformed(f);
-	expect_malformed(frame_router(LAN, RS, "::", ROUTERS)); // nobody is there
+	expect_malformed(frame_router(LAN, RS, "::", ROUTERS)); // destination does not exist
 }
 
-// A router takes no advice of others (RFC 4861 6.2.7, 8.1).
+// A router ignores the configuration of other routers (RFC 4861 6.2.7, 8.1).
 static void test_advice(void **state)
 {
 	static const struct {
@@ -416,7 +416,7 @@ static void test_advice(void **state)
 		assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
 		gateway_expect_drop(g, &lost, DROP_NO_ROUTE);
 	}
-	// To a host it goes on as any packet does, so that the host does not heed it.
+	// To a host it is forwarded as any packet, so that the host ignores it.
 	f = frame_router(LAN, REDIRECT, HOST, "2001:db8:9::5");
 	gateway_expect_sent(g, &f, WAN);
 	assert_int_equal(frame_packet(&g->sent[0])[7], 254);

@@ -49,7 +49,7 @@ static void check_one(
 	expect_arrived(gateway_expect_sent(b, &wire, LAN), in);
 }
 
-// Both inner families take turns in one SA.
+// Both inner families alternate in one SA.
 static void check_mix(enum outer outer)
 {
 	struct gateway *a = site_v6_a(outer, (struct site){0}),
@@ -80,7 +80,8 @@ static void test_mixes(void **state)
 	check_mix(OVER_V6);
 }
 
-// An ICMPv6 error in a frame, about the packet as it came in or with its hop limit lowered.
+// An ICMPv6 error in a frame, about the packet as it was received or with its hop limit
+// decremented.
 static void expect_error6(const struct frame *f, uint8_t type, uint8_t code, uint32_t param,
 	const char *from, const struct frame *about)
 {
@@ -99,8 +100,8 @@ static void expect_error6(const struct frame *f, uint8_t type, uint8_t code, uin
 	assert_memory_equal(icmp + 16, frame_packet(about) + 8, quoted - 8);
 }
 
-// RFC 4303 2, computed by hand: 1500 less outer header, ESP header 8, IV 8, ICV 16, down to a
-// multiple of 4, less 2.
+// RFC 4303 2, computed by hand: 1500 less outer header, ESP header 8, IV 8, ICV 16, rounded down to
+// a multiple of 4, less 2.
 static void check_size(enum outer outer, uint16_t mtu)
 {
 	struct gateway *a = site_v6_a(outer, (struct site){0});
@@ -158,7 +159,7 @@ static unsigned int cut(struct frame out[], const struct frame *whole, uint16_t 
 	return n;
 }
 
-// What came in as fragments leaves as fragments no larger, each through the tunnel.
+// A packet received as fragments is sent as fragments no larger, each through the tunnel.
 static void test_fragments(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
@@ -192,7 +193,7 @@ static void test_fragments(void **state)
 		seen = (uint8_t)(seen | 1u << i);
 	}
 	assert_memory_equal(got, frame_packet(&right) + IP6_LEN, 2160);
-	// What would fit the tunnel in one piece may not fit what is behind it.
+	// A packet that fits the tunnel unfragmented may not fit the link behind it.
 	struct frame short_one = frame_ip6(LAN, (struct ipv6)TO_B(.len = 1400));
 
 	n = cut(part, &short_one, 800, 8);
@@ -204,7 +205,7 @@ static void test_fragments(void **state)
 	gateway_pass(a, part, n);
 	expect_drops(a, DROP_TOO_BIG, 1);
 	assert_int_equal(be32(frame_packet(&a->sent[0]) + IP6_LEN + 4), 1426);
-	// One that does not come.
+	// One that is never received.
 	gateway_pass(a, part, 1);
 	assert_int_equal(worker_held(a->w), 1);
 	a->now += 60 * TSC_HZ;
@@ -214,7 +215,7 @@ static void test_fragments(void **state)
 	gateway_free(b);
 }
 
-// An ESP packet over IPv6 that was cut on its way, and one behind extension headers.
+// An ESP packet over IPv6 that was fragmented on its path, and one with extension headers.
 static void test_outer_headers(void **state)
 {
 	static const uint8_t options[8] = {IPPROTO_ESP, 0, 1, 4}; // PadN
@@ -245,7 +246,8 @@ static void test_outer_headers(void **state)
 	gateway_free(b);
 }
 
-// What the tunnel must not let in: by the wrong SA's peer nothing, in clear nothing of its policy.
+// Packets that must not be admitted: none by the SA of another peer, none in clear that its policy
+// covers.
 static void test_boundary(void **state)
 {
 	struct gateway *b = site_v6_b(OVER_V4, (struct site){0});
@@ -266,12 +268,12 @@ static void test_boundary(void **state)
 	gateway_free(b);
 }
 
-// RFC 8200 5: an answer that is too large for its tunnel is cut by the gateway, which is its
+// RFC 8200 5: a reply that is too large for its tunnel is fragmented by the gateway, which is its
 // source.
 static void test_large_answers(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){.mtu = 1400});
-	struct gateway *b = site_v6_b(OVER_V6, (struct site){0}); // seals what A cannot
+	struct gateway *b = site_v6_b(OVER_V6, (struct site){0}); // algorithms that A does not have
 	uint16_t mtu = sa_out_path(a->snapshot->sa_out[0])->mtu;
 
 	(void)state;
@@ -301,7 +303,7 @@ static void test_large_answers(void **state)
 	gateway_free(b);
 }
 
-// RFC 4862 5.4: while its own address may be another station's, an SA neither sends nor receives.
+// RFC 4862 5.4: while its own address may be a duplicate, an SA neither sends nor receives.
 static void test_addr_unusable(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
@@ -321,7 +323,7 @@ static void test_addr_unusable(void **state)
 	sa_in_local_set(in, true);
 	gateway_expect_sent(b, &to_a, WAN);
 	gateway_expect_sent(b, &f, LAN);
-	// The end of its life is the end, whatever the address.
+	// An expired SA stays expired, whatever the state of the address.
 	f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
 	sa_out_local_set(out, false);
 	sa_in_local_set(in, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948), made of ESP and made ESP again without the code that is tested.
+// ESP in UDP (RFC 3948): adds and removes the UDP header, without the code under test.
 #pragma once
 
 #include "packet.h"
@@ -8,8 +8,8 @@
 #define NATT    4500
 #define IN_UDP  " udp = { };" // of an SA
 
-// Puts a UDP header behind the header of an IP packet, and over IPv6 its checksum.
+// Inserts a UDP header after the header of an IP packet, and over IPv6 its checksum.
 struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport);
 
-// Takes it away again, of an IPv4 packet, after a look at it.
+// Removes it again, from an IPv4 packet, after checking it.
 struct frame out_of_udp(const struct frame *f, uint16_t sport, uint16_t dport);
