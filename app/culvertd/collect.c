@@ -382,17 +382,21 @@ bool collect_memory(void *view, const struct gateway *g, unsigned int i)
 		v->entries = v->size;
 		return true;
 	}
+	if (i != HEAP)
+		return false;
 	*v = heap_view();
-	return i == HEAP;
+	return true;
 }
 
 bool collect_total(void *view, const struct gateway *g, unsigned int i)
 {
-	const struct rte_malloc_socket_stats heap = heap_sum();
 	struct total_view *v = view;
 
 	if (i > 0)
 		return false;
+
+	const struct rte_malloc_socket_stats heap = heap_sum();
+
 	*v = (struct total_view){
 		.counters = gateway_counters(g),
 		.held = gateway_held(g),

@@ -24,16 +24,17 @@ static bool has_metrics(const struct views *v)
 	return false;
 }
 
-// Collects all views of a list that has metrics. False if memory is short.
+// Collects all views of a list, none if it has no metrics. False if there is no memory.
 static bool views_collect(struct views *v, const struct gateway *g)
 {
 	size_t size = v->list->size;
 	unsigned int room = ROOM_FIRST;
 
 	v->n = 0;
+	if (!has_metrics(v))
+		return true;
 	v->view = malloc(room * size);
-	while (v->view != NULL && has_metrics(v) &&
-		v->list->collect(v->view + v->n * size, g, v->n)) {
+	while (v->view != NULL && v->list->collect(v->view + v->n * size, g, v->n)) {
 		char *larger;
 
 		if (++v->n < room)
@@ -47,7 +48,7 @@ static bool views_collect(struct views *v, const struct gateway *g)
 	return v->view != NULL;
 }
 
-// The labels of a view's samples of one kind of field, behind what is there already.
+// Appends the labels that a view's fields of one kind give.
 static void labels_add(struct openmetrics_labels *l, const struct views *v, const void *view,
 	enum metric_kind kind)
 {

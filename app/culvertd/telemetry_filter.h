@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters as text: "KEY=VALUE,...", "" for everything; and that of "show flows" and "flush flows".
-// Threads of librte_telemetry, under the gateway's lock.
+// Filters as text, "KEY=VALUE,...", "" for everything: what "show flows" and "flush" select, what
+// "show match" asks, what "trace" traces. False with the reason in why (size octets) if the text is
+// no such filter. SAs, policies and ports are those of the snapshot. Threads of librte_telemetry,
+// under the gateway's lock, and control thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "flow.h"
+#include "match.h"
 #include "snapshot.h"
+#include "trace_filter.h"
 
 // Octets of a filter with its NUL. A request is not longer.
 #define FILTER_MAX 1024
 
-struct filter_key {
-	const char *name;
-	// False if the value is not what it must be.
-	bool (*parse)(void *filter, const struct snapshot *s, const char *value);
-	const char *must_be;
-};
-
-// Reads "KEY=VALUE,..." by a list of n keys. False with the reason in why.
-bool filter_items_parse(void *filter, const struct filter_key keys[], unsigned int n,
-	const struct snapshot *s, const char *text, char *why, size_t size);
-
-// False with the reason in why if the text is no filter. SAs are those of the snapshot.
 bool filter_parse(
 	struct flow_filter *f, const struct snapshot *s, const char *text, char *why, size_t size);
+
+bool filter_match_parse(
+	struct match_query *q, const struct snapshot *s, const char *text, char *why, size_t size);
+
+struct trace_request {
+	struct trace_filter filter;
+	unsigned int count; // packets
+};
+
+bool filter_trace_parse(struct trace_request *r, const struct snapshot *s, const char *text,
+	char *why, size_t size);
+
+// "trace=NUMBER".
+bool filter_trace_number_parse(unsigned int *number, const char *text, char *why, size_t size);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "match.h"
-#include "match_request.h"
 #include "telemetry_add.h"
+#include "telemetry_filter.h"
 
 static const char *name_of(const struct spd_policy *policy)
 {
@@ -97,7 +97,7 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 	if (offset > 0)
 		return;
 	pthread_mutex_lock(&g->lock);
-	if (!match_request_parse(&q, g->control.snapshot, filter, why, sizeof(why))) {
+	if (!filter_match_parse(&q, g->control.snapshot, filter, why, sizeof(why))) {
 		add_string(d, "error", why);
 	} else {
 		rc = match_run(&m, g->control.snapshot, &q);

@@ -11,17 +11,8 @@
 
 #include "telemetry_add.h"
 #include "telemetry_filter.h"
-#include "trace_request.h"
 
 #define PAGE 32 // about what fits one answer
-
-static bool parse_trace(void *number, const struct snapshot *s, const char *value)
-{
-	(void)s;
-	return number_parse(number, value, INT32_MAX);
-}
-
-static const struct filter_key number_keys[] = {{"trace", parse_trace, "its number"}};
 
 static int start(struct gateway *g, const struct trace_request *r)
 {
@@ -38,7 +29,7 @@ bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_
 	struct trace_request r;
 	int rc;
 
-	if (!trace_request_parse(&r, g->control.snapshot, filter, text, size))
+	if (!filter_trace_parse(&r, g->control.snapshot, filter, text, size))
 		return false;
 	rc = start(g, &r);
 	if (rc == 0)
@@ -51,10 +42,9 @@ bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_
 
 bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t size)
 {
-	unsigned int number = 0;
+	unsigned int number;
 
-	if (!filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->control.snapshot,
-		    filter, text, size))
+	if (!filter_trace_number_parse(&number, filter, text, size))
 		return false;
 	pthread_mutex_lock(&g->lock);
 	if (number == g->tracing.number)
@@ -67,10 +57,9 @@ bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t
 static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filter)
 {
 	char why[RTE_TEL_MAX_STRING_LEN] = "that trace has ended: another one has started";
-	unsigned int number = 0;
+	unsigned int number;
 
-	if (filter_items_parse(&number, number_keys, RTE_DIM(number_keys), g->control.snapshot,
-		    filter, why, sizeof(why)) &&
+	if (filter_trace_number_parse(&number, filter, why, sizeof(why)) &&
 		number == g->tracing.number && number > 0) {
 		g->tracing.asked_ms = gateway_now_ms();
 		return true;

@@ -32,8 +32,8 @@ struct metric {
 	size_t offset; // of the value in the view; METRIC_OF_FIELD: the field's
 	double factor; // to be multiplied by; 0 or 1: the value as it is
 	bool positive; // there is no sample of 0
-	// Of an array, the label that tells its values apart, whose words are those from first to
-	// n - 1; NULL: there is one value.
+	// Of an array, the name of the label that distinguishes its values; its value is word(i),
+	// with i from first to n - 1. NULL: there is one value.
 	const char *label;
 	const char *(*word)(unsigned int i);
 	unsigned int first, n;

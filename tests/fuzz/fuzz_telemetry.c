@@ -7,10 +7,8 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "match_request.h"
 #include "site.h"
 #include "trace.h"
-#include "trace_request.h"
 
 static struct gateway *gateway;
 
@@ -52,7 +50,7 @@ static bool trace(const char *text, char *why, size_t size)
 	};
 	struct trace_request r;
 
-	if (!trace_request_parse(&r, gateway->snapshot, text, why, size))
+	if (!filter_trace_parse(&r, gateway->snapshot, text, why, size))
 		return false;
 	assert_in_range(r.count, 1, TRACE_PACKETS_MAX);
 	gateway_trace(gateway, &r.filter, r.count);
@@ -66,7 +64,7 @@ static bool match(const char *text, char *why, size_t size)
 	struct match m;
 	int rc;
 
-	if (!match_request_parse(&q, gateway->snapshot, text, why, size))
+	if (!filter_match_parse(&q, gateway->snapshot, text, why, size))
 		return false;
 	rc = match_run(&m, gateway->snapshot, &q);
 	assert_true(rc == 0 || rc == -EINVAL || rc == -EHOSTUNREACH || rc == -EADDRINUSE);
