@@ -6,7 +6,7 @@
 #include "addr.h"
 #include "test.h"
 
-// One of IPv4 or IPv6: 10.0.0.0 or 2001:db8:: with a few bits changed.
+// An address of IPv4 or IPv6: 10.0.0.0 or 2001:db8:: with a few bits changed.
 static inline struct ip_addr random_addr(uint64_t *seed, enum ip_family family)
 {
 	struct ip_addr a = {.b = {0x20, 0x01, 0x0d, 0xb8}};
@@ -33,7 +33,7 @@ static inline struct ip_prefix prefix_of(struct ip_addr a, unsigned int len)
 	return p;
 }
 
-// Of the whole family, of one host, or anything between.
+// A prefix of the whole family, of one host, or any length between.
 static inline struct ip_prefix random_prefix(uint64_t *seed, enum ip_family family)
 {
 	static const uint8_t lens_v6[] = {0, 1, 16, 31, 32, 33, 48, 63, 64, 65, 96, 100, 127, 128};
@@ -50,7 +50,7 @@ static inline enum ip_family random_family(uint64_t *seed)
 	return random_below(seed, 2) == 0 ? IP_V4 : IP_V6;
 }
 
-// Whether a prefix means an address, among those of one family or both.
+// Whether a prefix covers an address, among those of one family or both.
 static inline bool naive_prefix(
 	const struct ip_prefix *p, enum ip_family family, const struct ip_addr *a)
 {

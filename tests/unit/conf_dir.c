@@ -116,7 +116,7 @@ int conf_dir_remove(void **state)
 	return rmdir(dir);
 }
 
-// Takes "DIR/" out of text.
+// Removes "DIR/" from text.
 static void strip_dir(char *text)
 {
 	size_t n = strlen(dir) + 1;

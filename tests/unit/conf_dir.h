@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For the tests of lib/conf: a folder with copies of the files in CONF_DIR and of the samples,
-// closed to others (git keeps no modes), and ways to load them.
+// inaccessible to others (git keeps no modes), and functions that load them.
 #pragma once
 
 #include "conf.h"
@@ -13,22 +13,22 @@ int conf_dir_remove(void **state);
 
 const char *conf_dir(void);
 
-// The path of a file in the folder, good until the next call.
+// The path of a file in the folder, valid until the next call.
 const char *conf_dir_path(const char *name);
 
-// The whole of any file, to be freed.
+// The contents of any file, to be freed.
 char *conf_dir_read(const char *path);
 
 void conf_dir_write(const char *name, const char *text, size_t len);
 void conf_dir_unlink(const char *name);
 
-// Calls use() with the name of each file of any folder that ends so. Returns their number.
+// Calls use() with the name of each file of any folder that has this ending. Returns their number.
 unsigned int conf_dir_each(const char *path, const char *end, void (*use)(const char *name));
 
-// Loads a file of the folder; *errors is what was written, without the folder's name, to be freed.
+// Loads a file of the folder; *errors has the messages, without the folder's name, to be freed.
 struct conf *conf_dir_load(char **errors, const char *name);
 
-// Loads a file that must be good, or must be refused with these messages.
+// Loads a file that must be valid, or must be refused with these messages.
 struct conf *conf_dir_load_good(const char *name);
 void conf_dir_load_bad(const char *name, const char *errors);
 

@@ -189,7 +189,7 @@ static const EVP_CIPHER *oracle_alg(const struct cipher_alg *cipher)
 	return EVP_get_cipherbyname(name);
 }
 
-// A fresh context with key and IV of the packet, behind what is authenticated but not encrypted.
+// A fresh context with key and IV of the packet, after processing the AAD.
 static EVP_CIPHER_CTX *oracle_cipher(struct packet *p, bool seal)
 {
 	const struct crypto_key *key = &p->sa->key;
@@ -223,7 +223,7 @@ static EVP_CIPHER_CTX *oracle_cipher(struct packet *p, bool seal)
 	return c;
 }
 
-// Puts text through the cipher; GMAC just looks at it.
+// Encrypts or decrypts the text; GMAC only authenticates it.
 static void oracle_text(EVP_CIPHER_CTX *c, const struct packet *p, uint8_t *to, const uint8_t *from)
 {
 	bool gmac = p->sa->key.cipher->mode == CIPHER_GMAC;

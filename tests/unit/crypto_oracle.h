@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For tests of the crypto engines: SAs of all algorithms, packets, and an oracle that seals and
-// opens them. It is libcrypto used as its manual says: HMAC() in one call, and a cipher context of
-// its own for every packet. Failures fail the running cmocka test.
+// opens them. It uses libcrypto as its manual describes: HMAC() in one call, and a cipher context
+// of its own for every packet. Failures fail the running cmocka test.
 #pragma once
 
 #include "crypto.h"
@@ -12,7 +12,7 @@
 
 // A pair of algorithms with keys, and a session of SA_WORKERS workers for each direction.
 struct sa {
-	const char *engine; // as asked for
+	const char *engine; // as requested
 	struct crypto_key key;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX];
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
@@ -24,7 +24,7 @@ void sa_init(struct sa *sa, const struct cipher_alg *cipher, const struct auth_a
 	const char *engine);
 void sa_fini(struct sa *sa);
 
-// Whether the engine has the algorithms, and ESN if asked for. All have all, but ipsec_mb has
+// Whether the engine has the algorithms, and ESN if requested. All have all, but ipsec_mb has
 // ChaCha20 on some processors only.
 bool engine_has(
 	const char *engine, const struct cipher_alg *cipher, const struct auth_alg *auth, bool esn);
@@ -36,7 +36,7 @@ struct packet {
 	const struct sa *sa;
 	uint64_t seq;
 	uint16_t text_len;
-	uint8_t text[TEXT_MAX];  // as it is in the clear
+	uint8_t text[TEXT_MAX];  // the packet in the clear
 	uint8_t esp[PACKET_MAX]; // the packet, clear or sealed
 };
 
@@ -46,15 +46,15 @@ void packet_init(struct packet *p, const struct sa *sa, uint64_t seq, uint16_t t
 
 struct crypto_op packet_op(struct packet *p, struct crypto_session *s);
 
-// Where IV, text and ICV are.
+// Offsets of IV, text and ICV.
 uint8_t *packet_iv(struct packet *p);
 uint8_t *packet_text(struct packet *p);
 uint8_t *packet_icv(struct packet *p);
 
-// The whole packet in octets.
+// Length of the packet in octets.
 size_t packet_len(const struct packet *p);
 
-// Whether the packet, opened, holds the text.
+// Whether the packet, opened, has the text.
 bool packet_text_ok(struct packet *p);
 
 // Seals the packet under an IV of its own choice.
@@ -63,5 +63,5 @@ void oracle_seal(struct packet *p);
 // Encrypts one block of AES under the key of a CBC cipher.
 void oracle_block_encrypt(uint8_t out[16], const struct sa *sa, const uint8_t in[16]);
 
-// Whether the sealed packet has a right ICV and holds the text. Leaves it alone.
+// Whether the sealed packet has a right ICV and the text. Does not change it.
 bool oracle_open(struct packet *p);

@@ -36,9 +36,10 @@ void eal_start(void)
 		fprintf(stderr, "DPDK did not start\n");
 		exit(1);
 	}
-	// Programs that run side by side need not share one CPU.
+	// Programs that run in parallel need not share one CPU.
 	sched_setaffinity(0, sizeof(cpus), &cpus);
-	// Nothing is kept there; gone now, it cannot be left behind by a test that crashes.
+	// Nothing is kept in the folder; removed now, it cannot be left behind by a test that
+	// crashes.
 	rmdir(rte_eal_get_runtime_dir());
 }
 

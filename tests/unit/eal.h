@@ -3,7 +3,7 @@
 // of programs at the same time.
 #pragma once
 
-// Once, before anything of DPDK. Ends the program if it fails.
+// Called once, before anything of DPDK. Ends the program on failure.
 void eal_start(void);
 
 // At the end.
@@ -13,7 +13,7 @@ void eal_stop(void);
 int eal_group_start(void **state);
 int eal_group_stop(void **state);
 
-// The same with a pool of 63 buffers; the end fails if one of them has not come back.
+// The same with a pool of 63 buffers; the end fails if one of them has not been freed.
 extern struct rte_mempool *eal_pool;
 int eal_pool_start(void **state);
 int eal_pool_stop(void **state);

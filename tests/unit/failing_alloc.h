@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that runs out at a chosen point: the C library's allocation functions and DPDK's, of every
-// library in the program. For tests of one thread. Not with a sanitizer, which has its own.
+// Memory that is exhausted at a chosen point: the C library's allocation functions and DPDK's, of
+// every library in the program. For tests of one thread. Not with a sanitizer, which has its own.
 #pragma once
 
 #include <stdbool.h>

@@ -46,7 +46,7 @@ void flows_tick(struct flows *s, uint32_t now, unsigned int n)
 
 void flows_round(struct flows *s, uint32_t now)
 {
-	// More than the table has, also with what is kept beyond its capacity.
+	// More than the table has, also with the entries kept beyond its capacity.
 	flows_tick(s, now, s->capacity + 1024 * s->workers + 1024);
 	for (unsigned int i = 0; i < 4; i++)
 		flows_tick(s, now, 0);

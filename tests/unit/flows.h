@@ -22,7 +22,7 @@ struct flows {
 	unsigned int workers;
 	uint32_t capacity;
 	struct flow_config config;
-	uint32_t holder; // of flows that are made: 0
+	uint32_t holder; // of new flows: 0
 };
 
 // The workers are registered and online; config NULL: the defaults.
@@ -30,10 +30,10 @@ void flows_init(
 	struct flows *s, uint32_t capacity, unsigned int workers, const struct flow_config *config);
 void flows_fini(struct flows *s);
 
-// All workers report quiescence, and look at n entries each.
+// All workers report quiescent states, and age n entries each.
 void flows_tick(struct flows *s, uint32_t now, unsigned int n);
 
-// Ticks until all parts were looked at, and what was removed is free again.
+// Ticks until all entries were aged, and removed ones are free again.
 void flows_round(struct flows *s, uint32_t now);
 
 struct segment {
@@ -49,7 +49,7 @@ struct segment {
 #define HOST_A 0x0a000001
 #define HOST_B 0xc0000201
 
-#define PACKET_MAX 128 // headers; text is not there, only counted
+#define PACKET_MAX 128 // headers; the text is only counted
 
 // Each writes an IPv4 packet to buf and returns it. Checksums are not set.
 struct rte_ipv4_hdr *packet_tcp(uint8_t buf[PACKET_MAX], const struct segment *s);
@@ -64,17 +64,17 @@ struct rte_ipv4_hdr *packet_other(
 struct rte_ipv4_hdr *packet_error(uint8_t buf[PACKET_MAX], uint32_t src, uint32_t dst,
 	const struct rte_ipv4_hdr *about, uint16_t len);
 
-// Reads a packet that is good.
+// Parses a valid packet.
 struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip);
 
 // What a worker does with a packet: finds or makes its flow, tracks it.
 enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt *p, uint32_t now,
 	struct flow **flow);
 
-// The sum of what all workers count.
+// The sum of all workers' counters.
 struct flow_counters flows_count(const struct flows *s);
 
-// Packets read at once.
+// Packets parsed at once.
 struct flow_pkt pkt_tcp(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport, uint8_t flags,
 	uint32_t seq, uint32_t ack);
 struct flow_pkt pkt_udp(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport);
@@ -89,12 +89,12 @@ struct flow_pkt pkt_other(uint32_t src, uint32_t dst, uint8_t proto);
 void flows_find(
 	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n);
 
-// Passes a packet that is good, and checks the state that its flow is in then.
+// Tracks a packet that must be accepted, and checks the state of its flow after it.
 #define flows_pass_to(s, p, now, state, ct)                                                        \
 	flows_pass_ptr_to(s, (struct flow_pkt[]){p}, now, state, ct)
 void flows_pass_ptr_to(struct flows *s, const struct flow_pkt *p, uint32_t now,
 	enum flow_state state, enum flow_ct ct);
 
-// UDP flow number i, from HOST_A + i to HOST_B: makes it established; tells whether it is there.
+// UDP flow number i, from HOST_A + i to HOST_B: establishes it; returns whether it is in the table.
 void flows_establish(struct flows *s, uint32_t i, uint32_t now);
 bool flows_has(struct flows *s, uint32_t i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key that is the same in every run, for tests in which chance must not decide.
+// A key that is the same in every run, for tests whose result must not depend on chance.
 #pragma once
 
 #include "keyed_hash.h"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's librte_ipsec on a cryptodev as the other end of an SA: its own framing, sequence numbers
-// and window; its cryptography is that of the PMD aesni_mb (intel-ipsec-mb) or, what that lacks,
-// openssl. Failures that are no verdict fail the running cmocka test.
+// DPDK's librte_ipsec on a cryptodev as the peer of an SA: with its own framing, sequence numbers
+// and window; its cryptography is that of the PMD aesni_mb (intel-ipsec-mb) or, if that lacks an
+// algorithm, openssl. Failures other than a verdict fail the running cmocka test.
 #pragma once
 
 #include <rte_ipsec.h>
 
 #include "sa.h"
 
-// What is in what.
+// Families and mode.
 struct mix {
 	const char *name;
 	enum sa_mode mode;
 	bool v6, inner_v6;
 };
 
-// One direction of an SA at the other end.
+// One direction of an SA at the peer.
 struct peer {
 	struct rte_ipsec_sa *sa;
 	struct rte_ipsec_session ipsec;
@@ -23,11 +23,11 @@ struct peer {
 	uint8_t dev;
 };
 
-// What becomes of a packet: of numbers that have been seen or are left of the window nobody
-// computes the ICV.
+// Verdicts about a packet: for numbers that have been received or are below the window no ICV is
+// computed.
 enum verdict { PACKET_GOOD, PACKET_REPLAYED, PACKET_FORGED };
 
-// The devices, once. Returns 0 or -1.
+// Makes the devices, once. Returns 0 or -1.
 int peer_devices_start(void);
 void peer_devices_stop(void);
 
@@ -37,5 +37,5 @@ bool peer_init(struct peer *p, const struct crypto_key *key, const struct sa_out
 	const struct mix *mix, uint32_t window, bool seal, uint64_t first);
 void peer_fini(struct peer *p);
 
-// Seals or opens a packet in place, whatever its direction. It leaves IPv4's checksum to the port.
+// Seals or opens a packet in place, by direction. It leaves IPv4's checksum to the port.
 enum verdict peer_process(struct peer *p, struct rte_mbuf *m);

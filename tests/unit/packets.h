@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that another implementation has made: the lines of a file in tests/vectors/, of words.
+// Packets made by another implementation: the lines of a file in tests/vectors/, split into words.
 #pragma once
 
 #include <rte_ether.h>
@@ -9,7 +9,7 @@
 #define PACKETS_WORDS_MAX 10
 #define PACKETS_LEN_MAX   2048
 
-// A packet with nothing behind it that could be read by mistake: a checker of memory sees it.
+// A packet without memory after it, so that a memory checker detects reads beyond its end.
 struct octets {
 	uint8_t *b;
 	uint32_t len;
@@ -18,10 +18,10 @@ struct octets {
 // Calls use() with the words of each line. Returns their number.
 unsigned int packets_each_line(const char *file, void (*use)(char *const word[]));
 
-// The same for the lines of ipv6_packets.txt whose first word is kind, which is left out.
+// The same for the lines of ipv6_packets.txt whose first word is kind, which is omitted.
 unsigned int packets_each(const char *kind, void (*use)(char *const word[]));
 
-// What a word says.
+// The value of a word.
 struct octets packet_octets(const char *word); // to be freed
 struct ip_addr packet_addr(const char *word);
 struct rte_ether_addr packet_mac(const char *word);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters of an SA for tests, which change of them what they are about.
+// Parameters of an SA, of which tests change some.
 #pragma once
 
 #include "sa.h"
 
-// A tunnel from 192.0.2.1 to 192.0.2.2 for three workers, with SPI 0x12345678 and keys that are
-// nobody's secret. Whoever calls owns nothing of it.
+// A tunnel from 192.0.2.1 to 192.0.2.2 for three workers, with SPI 0x12345678 and keys that need
+// not be secret. The caller owns nothing of it.
 struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_alg *auth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What C tests have in common: cmocka with what it wants before it, and random numbers that are the
+// Common to all C tests: cmocka with the headers that it requires, and random numbers that are the
 // same in every run.
 #pragma once
 

@@ -140,7 +140,7 @@ static bool naive_overlaps(const struct ip_prefix *a, const struct ip_prefix *b)
 	return true;
 }
 
-// Few different bits, so that prefixes do contain addresses.
+// Few different bits, so that many prefixes contain addresses.
 static struct ip_addr random_addr(uint64_t *seed)
 {
 	struct ip_addr a = addr(random_below(seed, 2) == 0 ? "10.0.0.0" : "2001:db8::");

@@ -3,7 +3,7 @@
 #include "arp.h"
 #include "test.h"
 
-// 02:..:05, 10.1.0.5, asks everyone for 10.1.0.1.
+// 02:..:05, 10.1.0.5, broadcasts a request for 10.1.0.1.
 static const uint8_t request[ARP_FRAME_LEN] = {
 	0xff,
 	0xff,
@@ -105,7 +105,7 @@ static bool check(const uint8_t *frame, uint32_t len)
 
 static void test_check(void **state)
 {
-	// Octets whose change makes the packet none of ours, and what to change them to.
+	// Octets whose change makes the frame invalid, and their new values.
 	static const struct {
 		const char *name;
 		uint8_t at, value;

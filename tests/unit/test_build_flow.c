@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the settings of the group flows to the flow table.
+// From the settings of the group flows to the flow table: proves that every state has its timeout.
 #include "build_flow.h"
 #include "test.h"
 

@@ -34,7 +34,7 @@ static struct rule_set *build(const char *name)
 		.w = { 0, 0, RTE_BE32(0xffff), RTE_BE32(number) }                                  \
 	}
 
-// The packet that begins a connection and that rule "one" of full.conf describes.
+// The first packet of a connection, which rule "one" of full.conf matches.
 static const struct rule_packet one = {
 	.proto = 6,
 	.source = V4(0x0a010005),

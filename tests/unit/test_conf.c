@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations that are refused. CONF_DIR has files, each with a mistake of its own kind and, in
-// a file with the same name and the ending .err, all that is to be said about it. And what must
-// stay secret.
+// Refused configurations. CONF_DIR has files, each with mistakes of one kind and, in a file with
+// the same name and the ending .err, all messages about it. Also proves that keys stay secret.
 #include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include "crypto.h"
 #include "test.h"
 
-#define RUN_MIN 20 // so many hexadecimal digits in a row are a key
+#define RUN_MIN 20 // that many hexadecimal digits in a row are a key
 
 // --- mistakes ---
 
@@ -56,7 +55,7 @@ static void add_errors(const char *name)
 	free(errors);
 }
 
-// No eight digits of what could be a key in a file may stand in any message.
+// No message may have eight digits of any possible key of a file.
 static void check_key_digits(const char *name)
 {
 	char *text = conf_dir_read(conf_dir_path(name));
@@ -105,7 +104,7 @@ static void test_empty_file(void **state)
 	conf_dir_unlink("nothing.conf");
 }
 
-// libconfig wants a newline behind a comment. It can be added to the main file only.
+// libconfig requires a newline after a comment. It can be added to the main file only.
 static void test_no_newline(void **state)
 {
 	static const char with_comment[] = "@include \"ports.inc\"\n# end";
@@ -261,7 +260,7 @@ static void test_no_regular_file(void **state)
 
 // The address sanitizer has a heap of its own.
 #ifndef __SANITIZE_ADDRESS__
-// Whether the heap has these octets.
+// Whether the heap contains these octets.
 static bool in_heap(const uint8_t *octets, size_t len)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -285,7 +284,7 @@ static void test_keys_are_wiped(void **state)
 	uint8_t key[20];
 
 	(void)state;
-	assert_int_equal(mallopt(M_PERTURB, 0), 1); // free() leaves what is in memory
+	assert_int_equal(mallopt(M_PERTURB, 0), 1); // free() does not clear memory
 	memcpy(key, c->sas[3].auth_key, sizeof(key));
 	assert_true(in_heap(key, sizeof(key)));
 	conf_free(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes without a file: what they make of a configuration, compared with a file that says the
-// same; every mistake in a request; and what is said to be different between two configurations.
+// Changes without a file. Proves their result, compared with a file that has the same settings; the
+// message for every mistake in a request; and the differences listed for two configurations.
 #include "conf_change.h"
 
 #include "conf_dir.h"
@@ -12,7 +12,7 @@
 #define NEXT  "name = \"to-b-2\"; direction = \"out\"; spi = \"0x1003\"; " ENDS KEY
 #define OTHER "name = \"x\"; direction = \"in\"; spi = \"0x1004\"; " ENDS
 
-static char *said; // by what was tried last
+static char *said; // the result of the last attempt
 
 static void strip(char *text, const char *what)
 {
@@ -55,7 +55,7 @@ static void print(void *out, const struct conf_difference *d)
 	fprintf(out, " (%u)%s\n", d->where.line, d->restart ? " restart" : "");
 }
 
-// What is different, to be freed.
+// The differences, to be freed.
 static char *diff(const struct conf *from, const struct conf *to)
 {
 	char *text = NULL;
@@ -93,7 +93,7 @@ static int stop(void **state)
 	return conf_dir_remove(state);
 }
 
-// The sample with the first of a text replaced by another.
+// The sample with the first occurrence of a text replaced.
 static struct conf *edited(const char *old, const char *new)
 {
 	char *text = conf_dir_read(conf_dir_path("gateway-a.conf"));
@@ -113,7 +113,7 @@ static struct conf *edited(const char *old, const char *new)
 	return c;
 }
 
-// A request does the same as an edit of the file, and the difference is this.
+// A request does the same as an edit of the file, with these differences.
 static void check(const char *request, const char *old, const char *new, const char *difference)
 {
 	struct conf *c = try(running, request), *wanted = edited(old, new);
@@ -209,7 +209,7 @@ static void test_set(void **state)
 		"");
 }
 
-// All of it or nothing, and what is added can be used by what follows.
+// A request is applied as a whole or not at all; its changes can use what earlier ones added.
 static void test_several(void **state)
 {
 	const char *rekey = "# to a new key\n"
@@ -237,7 +237,7 @@ static void test_several(void **state)
 	refuse("sa add { " NEXT " }\nsa del nothing", "argument:2: there is no sa \"nothing\"\n");
 }
 
-// The file with the keys may be another one by now.
+// The file with the keys may have changed meanwhile.
 static void test_key_file(void **state)
 {
 	static const char first[] = "cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\";",
@@ -353,7 +353,7 @@ static void test_refused(void **state)
 				       "must be one of sa, policy, rule, neighbour, route\n");
 }
 
-// The same checks as of a file, with the same words.
+// The same checks as for a file, with the same messages.
 static void test_checks(void **state)
 {
 	(void)state;
@@ -436,7 +436,7 @@ static void test_ports(void **state)
 		"add port inside (16) restart\nremove port lan (16) restart\n");
 }
 
-// The fewest items that explain the order.
+// The fewest elements that explain the change of order.
 static void test_moves(void **state)
 {
 	static const char five[] = "policies = ("

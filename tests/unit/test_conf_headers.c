@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What SAs can be told to write into headers.
+// The header options of SAs.
 #include "conf_dir.h"
 #include "test.h"
 
-// A configuration with one outbound SA that has these settings besides.
+// A configuration with one outbound SA that also has these settings.
 static struct conf *load(const char *settings)
 {
 	static const char form[] =

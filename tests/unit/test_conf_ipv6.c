@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations with IPv6, and the snapshot that they make. CONF_DIR has files with mistakes, and
-// in .err all that is to be said about them.
+// Configurations with IPv6, and the snapshot built from them. CONF_DIR has files with mistakes, and
+// in .err all messages about them.
 #include "build.h"
 #include "conf_dir.h"
 #include "eal.h"
@@ -75,7 +75,7 @@ static void test_routes(void **state)
 		const char *dst;
 		enum nexthop_kind kind;
 		uint16_t port;
-		const char *gateway, *source; // of its own packets that go this way
+		const char *gateway, *source; // MTU of its own packets on that path
 	} rows[] = {
 		{"2001:db8:1::1", NEXTHOP_LOCAL, 0, "::", "2001:db8:1::1"},
 		{"2001:db8:1::", NEXTHOP_LOCAL, 0, "::", "2001:db8:1::1"}, // RFC 4291 2.6.1

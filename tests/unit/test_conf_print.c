@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations as text: what is printed can be read again, and has no keys.
+// Configurations as text. Proves that printed text can be read again, and has no keys.
 #include <unistd.h>
 
 #include "conf_change.h"
@@ -106,7 +106,7 @@ static void test_print(void **state)
 	free(out);
 }
 
-// What the other end is told, it tells the first one again.
+// The settings printed for the peer print those of the first end again.
 static void test_peer(void **state)
 {
 	static const char ports[] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file may change while another configuration runs, and what it may not: every setting that
-// needs a restart is named with its line.
+// Changes of a file while another configuration runs: proves that every setting that needs a
+// restart is reported with its line.
 #include "conf_dir.h"
 #include "test.h"
 
@@ -20,7 +20,7 @@ static struct conf *load(const char *text, const struct conf *running, char **er
 	return c;
 }
 
-// Loads text while running runs; expected is what is wrong with it.
+// Loads text while running runs; expected has the messages.
 static void check(const char *running_text, const char *text, const char *expected)
 {
 	char *errors, wanted[2048] = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the group udp of SAs comes out as.
+// The values of the group udp of SAs.
 #include "conf_dir.h"
 #include "test.h"
 

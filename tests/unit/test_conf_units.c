@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers with units, and what stands for one that is not given.
+// Numbers with units, and the defaults of those not given.
 #include "conf_dir.h"
 #include "test.h"
 

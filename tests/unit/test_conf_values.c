@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration that is accepted comes out as.
+// The values of an accepted configuration.
 #include <unistd.h>
 
 #include "conf_dir.h"
@@ -202,12 +202,12 @@ static void test_ports(void **state)
 	assert_int_equal(lan->mtu, 9000);
 	assert_int_equal(lan->rx_queues, 4);
 	assert_true(lan->mac_set);
-	assert_true(lan->unprotected); // as it says, although no SA ends there
+	assert_true(lan->unprotected); // as configured, although no SA ends there
 	assert_string_equal(wan->device, "net_af_packet0,iface=wan0");
 	assert_int_equal(wan->mtu, 576);
 	assert_int_equal(wan->rx_queues, 16);
 	assert_memory_equal(&wan->mac, &wan_mac, sizeof(wan_mac));
-	assert_false(wan->unprotected); // as it says, although SAs end there
+	assert_false(wan->unprotected); // as configured, although SAs end there
 	check_prefix(&dmz->addrs[0].net, "10.4.0.0/31");
 	assert_false(dmz->mac_set);
 	conf_free(c);
@@ -391,7 +391,7 @@ static void test_rules(void **state)
 	assert_int_equal(r[2].proto, CONF_PROTO_ANY);
 	assert_string_equal(r[2].tunnel, "");
 	assert_int_equal(r[2].n_tunnels, 0);
-	assert_int_equal(r[2].n_states, 3); // to accept is not to accept what is invalid
+	assert_int_equal(r[2].n_states, 3); // to accept does not include invalid packets
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_not_equal(r[2].states[i], RULE_INVALID);
 

@@ -104,7 +104,7 @@ static void check_bounds(struct sa *sa)
 	assert_memory_equal(p.esp + packet_len(&p), zeros, PACKET_MAX - packet_len(&p));
 }
 
-// ESP header and what lies behind the ICV are left alone.
+// The ESP header and the octets after the ICV are not changed.
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -148,8 +148,8 @@ static void check_cbc_ivs(struct sa *sa)
 		assert_memory_not_equal(ivs[i - 1], ivs[i], 16);
 }
 
-// IVs of CBC never repeat, in one session or another one of the same key and sequence numbers, and
-// are not the block that was sent before.
+// IVs of CBC never repeat, in one session or in another one of the same key and sequence numbers,
+// and differ from the block that was sent before.
 static void test_cbc_ivs(void **state)
 {
 	(void)state;
@@ -191,8 +191,8 @@ static void check_cbc_iv_no_counter(struct sa *sa)
 	assert_in_range(differ, 64 * N - 1500, 64 * N + 1500);
 }
 
-// IVs of CBC are neither a counter, nor one that is merely encrypted: with packets of his choice,
-// an attacker could have that encrypted beforehand.
+// IVs of CBC are neither a counter, nor an encrypted counter: with chosen plaintext, an attacker
+// could learn its encryption beforehand.
 static void test_cbc_iv_is_no_counter(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void check_damaged(struct sa *sa)
 	}
 }
 
-// One bit is wrong, in each octet in turn. The packets before and behind are of the same session.
+// One bit is wrong, in each octet in turn. The packets before and after are of the same session.
 static void test_open_damaged(void **state)
 {
 	(void)state;
@@ -264,7 +264,8 @@ static void check_upper_half(struct sa *sa)
 	}
 }
 
-// With ESN, and only then, every bit of the upper half counts, which is not in the packet.
+// With ESN, and only then, the ICV depends on every bit of the upper half, which is not in the
+// packet.
 static void test_upper_half(void **state)
 {
 	(void)state;
@@ -296,7 +297,7 @@ static void check_wrong_keys(struct sa *sa)
 	check_key_octets(sa, sa->auth_key, sa->key.auth->key_len);
 }
 
-// Every octet of key and salt counts.
+// The result depends on every octet of key and salt.
 static void test_open_with_wrong_keys(void **state)
 {
 	(void)state;
@@ -304,7 +305,7 @@ static void test_open_with_wrong_keys(void **state)
 }
 
 #define OPS  256
-#define PICK 7 // goes through the SAs in another order than they were made
+#define PICK 7 // uses the SAs in another order than they were made
 
 static unsigned int sas_init(struct sa sas[])
 {
@@ -318,7 +319,7 @@ static unsigned int sas_init(struct sa sas[])
 	return n;
 }
 
-// SAs of all algorithms in one array, packets of many lengths, some damaged on their way.
+// SAs of all algorithms in one array, packets of many lengths, some damaged in transit.
 static void test_mixed_sas(void **state)
 {
 	static struct packet packets[OPS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine against every other, on random bursts: what one seals all open, and none opens what
-// was damaged.
+// Every engine against every other, on random bursts. Proves that all open what one seals, and none
+// opens a damaged packet.
 //
 //   test_crypto_agree [OPERATIONS [SEED]]
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #define ENGINES_MAX  4
 #define KEYS         3 // of each pair of algorithms, without ESN and with it
 #define SAS_MAX      256
-#define BURST_MAX    100 // more than any engine takes at once
+#define BURST_MAX    100 // more than any engine processes at once
 #define WORKERS      2
 #define TEXT_MAX     9000
 #define TEXT_OFF_MAX 24 // ESP header and IV
@@ -102,7 +102,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Small ones, those of the Internet, and all others.
+// Small sizes, those of the Internet, and all others.
 static uint16_t draw_text_len(uint8_t block)
 {
 	static const uint32_t below[] = {128, 1500, TEXT_MAX - 16};
@@ -145,7 +145,7 @@ static void fail_packet(const struct packet *p, unsigned int sealer, unsigned in
 		p->damaged ? ", damaged" : "");
 }
 
-// In another order than they were sealed, as packets arrive.
+// In another order than they were sealed, as packets are received.
 static void check_open(unsigned int sealer, unsigned int opener, unsigned int n)
 {
 	unsigned int first = draw(n);
@@ -170,7 +170,7 @@ static void check_open(unsigned int sealer, unsigned int opener, unsigned int n)
 	}
 }
 
-// Where nothing is left to chance all engines seal alike.
+// If sealing is deterministic, all engines produce the same octets.
 static void check_seal(unsigned int sealer, unsigned int other, unsigned int n)
 {
 	struct crypto_op ops[BURST_MAX];
@@ -186,7 +186,7 @@ static void check_seal(unsigned int sealer, unsigned int other, unsigned int n)
 			fail_packet(&sealed[i], sealer, other);
 }
 
-// Whether all sessions are there that the burst needs.
+// Whether all sessions that the burst needs exist.
 static bool can(const struct sa *sa, unsigned int a, unsigned int b)
 {
 	return sa->seal[a] != NULL && sa->seal[b] != NULL && sa->open[b] != NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making crypto sessions, also without memory, and that packets take none.
+// Making crypto sessions, also without memory. Proves that packets allocate none.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "crypto_oracle.h"
 
-// What libcrypto asked for, and how much more it gets before there is no memory (-1: no end).
+// Allocations of libcrypto, and how many more succeed (-1: all).
 static int allocs, allocs_left = -1;
 
 static bool alloc_fails(void)

@@ -20,7 +20,7 @@ struct work {
 	bool ok;
 };
 
-// Seals and opens the packets again and again. No cmocka here: it knows one thread.
+// Seals and opens the packets repeatedly. No cmocka here: it supports one thread.
 static void *work_do(void *arg)
 {
 	struct work *work = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine against ESP packets that others have sealed: the files of tests/vectors.
+// Every engine against ESP packets sealed by other implementations: the files of tests/vectors.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static bool vector_read(struct vector *v, FILE *f)
 	return any;
 }
 
-// With which the sequence number makes the IV of the packet.
+// The value that makes the IV of the packet out of the sequence number.
 static uint64_t iv_mask(const struct vector *v)
 {
 	rte_be64_t iv;
@@ -146,13 +146,13 @@ static void check_seal(const struct vector *v, const char *engine)
 		fail_msg("%s: %s: sealed differently", engine, v->name);
 }
 
-// Whether we make the same packet: there is no IV, or we can choose it.
+// Whether sealing makes the same packet: there is no IV, or the test can choose it.
 static bool is_ours(const struct vector *v)
 {
 	return v->cipher->iv_len == 0 || cipher_alg_counts(v->cipher);
 }
 
-// Opens every packet of the file, and seals its text where nothing is left to chance.
+// Opens every packet of the file, and seals its text if sealing is deterministic.
 static void check_file(const char *path, unsigned int packets)
 {
 	FILE *f = fopen(path, "r");

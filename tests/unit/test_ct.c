@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection tracking of all but TCP segments: UDP, ICMP, other protocols, ICMP errors about any
-// of them; and what a new connection in an old entry means for decisions.
+// Connection tracking of everything but TCP segments: UDP, ICMP, other protocols, ICMP errors about
+// any of them; and decisions of an entry that is reused for a new connection.
 #include "flows.h"
 
 static uint8_t buf[PACKET_MAX];
@@ -49,7 +49,7 @@ static void test_other_protocols(void **state)
 	(void)state;
 	flows_init(&s, 100, 1, NULL);
 	flows_pass_to(&s, a, 1000, FLOW_UDP_NEW, FLOW_CT_NEW);
-	flows_pass_to(&s, a, 9000, FLOW_UDP_NEW, FLOW_CT_NEW); // no stream without an answer
+	flows_pass_to(&s, a, 9000, FLOW_UDP_NEW, FLOW_CT_NEW); // no stream without a reply
 	flows_pass_to(&s, b, 9000, FLOW_UDP_STREAM, FLOW_CT_ESTABLISHED);
 	a = pkt_udp(HOST_A, 11, HOST_B, 2);
 	b = pkt_udp(HOST_B, 2, HOST_A, 11);
@@ -69,7 +69,7 @@ static void test_other_protocols(void **state)
 	flows_fini(&s);
 }
 
-// A new connection in an old entry: what was decided for the old one does not hold.
+// A new connection in an old entry: the decisions for the old one are invalid.
 static void test_reopened_is_undecided(void **state)
 {
 	struct flow_pkt syn = pkt_tcp(HOST_A, 1, HOST_B, 2, SYN, 100, 0);
@@ -108,14 +108,14 @@ static void test_icmp_error_udp(void **state)
 	flows_pass_to(&s, a, 0, FLOW_UDP_NEW, FLOW_CT_NEW);
 	e = error_about(packet_udp(buf, HOST_A, HOST_B, 1, 2), 0x01020304);
 	assert_true(same_flow(a, e));
-	assert_int_not_equal(a.dir, e.dir); // it goes the other way
+	assert_int_not_equal(a.dir, e.dir); // wrong direction
 	expect_error(&s, &e, DROP_NONE);
 	f = flow_find(s.t, &a);
-	assert_int_equal(flow_word_state(flow_word(f)), FLOW_UDP_NEW); // no answer
+	assert_int_equal(flow_word_state(flow_word(f)), FLOW_UDP_NEW); // no reply
 	assert_int_equal(f->dir[0].packets + f->dir[1].packets, 1);
 	stranger = error_about(packet_udp(buf, HOST_A, HOST_B, 1, 3), 0x01020304);
 	expect_error(&s, &stranger, DROP_ICMP_UNRELATED);
-	// What the other end has sent.
+	// The sequence numbers that the other end has sent.
 	stranger = error_about(packet_udp(buf, HOST_B, HOST_A, 2, 1), 0x01020304);
 	expect_error(&s, &stranger, DROP_NONE);
 	assert_int_equal(stranger.dir, a.dir);
@@ -139,7 +139,7 @@ static void test_icmp_error_ping(void **state)
 	flows_fini(&s);
 }
 
-// RFC 5927 4.1: what is quoted has to be under way.
+// RFC 5927 4.1: the quoted segment has to be in flight.
 static void test_icmp_error_tcp(void **state)
 {
 	static const struct {
@@ -150,7 +150,7 @@ static void test_icmp_error_tcp(void **state)
 		{HOST_A, 5100, DROP_NONE},
 		{HOST_A, 5101, DROP_NONE},           // an acknowledgement has the next number
 		{HOST_A, 5102, DROP_ICMP_UNRELATED}, // not sent yet
-		{HOST_A, 5000, DROP_ICMP_UNRELATED}, // arrived
+		{HOST_A, 5000, DROP_ICMP_UNRELATED}, // acknowledged
 		{HOST_A, 0, DROP_ICMP_UNRELATED},
 		{HOST_A, 0x80001388, DROP_ICMP_UNRELATED},
 		{HOST_B, 9001, DROP_NONE},
@@ -169,7 +169,7 @@ static void test_icmp_error_tcp(void **state)
 	expect_error(&s, &e, DROP_NONE);
 	e = error_about_segment(HOST_A, HOST_B, 4999);
 	expect_error(&s, &e, DROP_ICMP_UNRELATED);
-	e = error_about_segment(HOST_B, HOST_A, 0); // has not sent at all
+	e = error_about_segment(HOST_B, HOST_A, 0); // has not sent anything
 	expect_error(&s, &e, DROP_ICMP_UNRELATED);
 	flows_pass_to(&s, pkt_tcp(HOST_B, 2, HOST_A, 1, SYN | ACK, 9000, 5001), 0,
 		FLOW_TCP_SYN_RECV, FLOW_CT_ESTABLISHED);

@@ -29,7 +29,7 @@ DICT_MAX = 256
 GREETING = b'{"version":"DPDK 22.11.11","pid":4711,"max_output_len":16384}'
 DEADLINE_S = 30
 
-# Somebody who is not root, also if the tests run as root.
+# A user other than root, also if the tests run as root.
 UNPRIVILEGED = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
 
 DROPS = [
@@ -106,7 +106,7 @@ class Daemon:
             try:
                 self.conversation(connection)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # that client is gone
+                pass  # that client has disconnected
 
     def converse(self, connection):
         connection.send(GREETING)
@@ -449,7 +449,7 @@ class Paging(Case):
         self.assertEqual(len(self.ctl("show", "sas").splitlines()), 1001)
 
     def test_items_that_dpdk_left_out_are_asked_for_again(self):
-        # Long and short ones: behind an item that did not fit there are some that did.
+        # Long and short ones: after an element that did not fit there are some that did.
         policies = [{"name": f"p{i}", "text": "x" * (3000 if i % 3 else 20)} for i in range(50)]
         numbers = list(json.loads(dpdk_answer("c", policies, 0))["c"])
         self.assertNotEqual(numbers, [str(i) for i in range(len(numbers))], "no gap to test with")

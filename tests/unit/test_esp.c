@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP packets: their layout (RFC 4303 2), the outer header (RFC 4301 5.1.2.1), room and limits, and
-// what one side makes the other side takes, for every algorithm and size.
+// ESP packets: their layout (RFC 4303 2), the outer header (RFC 4301 5.1.2.1), room and limits.
+// Proves that a packet encapsulated by one side can be decapsulated by the other, for every
+// algorithm and size.
 #include <netinet/in.h>
 
 #include <rte_mbuf.h>
@@ -66,7 +67,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	assert_int_equal(op.text_len, inner_len + pad_len + 2);
 	assert_int_equal(op.text_len % sa->sa.cipher->block, 0);
 	assert_int_equal(op.text_len % 4, 0);
-	assert_in_range(pad_len, 0, sa->sa.cipher->block - 1); // no more than it takes
+	assert_in_range(pad_len, 0, sa->sa.cipher->block - 1); // no more than it uses
 	for (uint16_t i = 0; i < pad_len; i++)
 		assert_int_equal(text[inner_len + i], i + 1);
 	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);
@@ -76,7 +77,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	rte_pktmbuf_free(m);
 }
 
-// What one side seals the other opens; afterwards there is the inner packet and nothing else.
+// Decapsulation yields the inner packet and nothing else.
 static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inner_len)
 {
 	struct rte_mbuf *m = inner_packet(inner_len);
@@ -163,7 +164,7 @@ static void test_outer_header(void **state)
 	sa_out_free(sa);
 }
 
-// 100 octets of inner packet: 10 of trailer and 12 of ICV behind, 44 in front.
+// 100 octets of inner packet: 10 of trailer and 12 of ICV after it, 44 before it.
 static void check_room(struct sa_out *sa, uint16_t headroom, uint16_t tailroom, enum drop right)
 {
 	struct rte_mbuf *m = inner_packet(100);
@@ -219,7 +220,7 @@ static void test_sequence_end(void **state)
 	sa_out_free(sa);
 }
 
-// Numbers that are not reserved are not used; those that are, whatever happened before.
+// Numbers that are not reserved are not used; reserved ones are, whatever happened before.
 static void test_sequence_reserved(void **state)
 {
 	struct sa_params p = cbc_params();
@@ -242,7 +243,7 @@ static void test_sequence_reserved(void **state)
 	}
 	assert_int_equal(sa->seq_limit, UINT32_MAX);
 	sa_out_stop(sa, LIFETIME_SECONDS);
-	sa_out_allow(sa, UINT64_MAX); // an SA that has ended stays so
+	sa_out_allow(sa, UINT64_MAX); // an expired SA stays so
 	assert_int_equal(sa->seq_limit, 0);
 	sa_out_free(sa);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in transport mode (RFC 4303 3.1.1): packets that scapy and libcrypto have made, of every
-// algorithm, family and kind of header; what fits a path; what is not to be passed on.
+// ESP in transport mode (RFC 4303 3.1.1): packets made by scapy and libcrypto, of every algorithm,
+// family and kind of header; sizes that fit a path; packets that must not be delivered.
 #include <netinet/in.h>
 
 #include <rte_mbuf.h>
@@ -35,7 +35,7 @@ static void expect_packet(const struct rte_mbuf *m, const char *name, const stru
 				rte_pktmbuf_mtod(m, uint8_t *)[i], right->b[i]);
 }
 
-static const char nexthop; // nobody looks at it
+static const char nexthop; // not verified
 
 static struct sa_params params(
 	const struct cipher_alg *cipher, const struct auth_alg *auth, bool v6)
@@ -55,7 +55,7 @@ static struct sa_params gcm_params(bool v6)
 	return params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"), v6);
 }
 
-// --- packets of others ---
+// --- packets of other implementations ---
 
 static enum drop open_packet(struct sa_in *in, struct rte_mbuf *m)
 {
@@ -69,7 +69,7 @@ static enum drop open_packet(struct sa_in *in, struct rte_mbuf *m)
 	return esp_in_finish(&op, in, m, 0);
 }
 
-// The IV of CBC is nobody else's: what is sealed with it has to be opened again.
+// The IV of CBC is unpredictable: a sealed packet is checked by opening it.
 static void check_out(const char *name, const struct sa_params *p, uint64_t seq,
 	const struct octets *packet, const struct octets *sealed)
 {
@@ -225,7 +225,7 @@ static void test_room(void **state)
 	(void)state;
 	assert_non_null(out);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		// 78 octets behind the header: no padding, 2 of trailer, 16 of ICV.
+		// 78 octets after the header: no padding, 2 of trailer, 16 of ICV.
 		struct rte_mbuf *m = packet_with_options(98, 20);
 		uint8_t before[98];
 		struct crypto_op op;
@@ -246,9 +246,9 @@ static void test_room(void **state)
 	sa_out_free(out);
 }
 
-// --- what peers should not send ---
+// --- invalid packets of peers ---
 
-// Seals text, which has its trailer already, behind the header of an IPv4 packet.
+// Seals text, which has its trailer already, after the header of an IPv4 packet.
 static enum drop open_text(const void *text, uint16_t text_len)
 {
 	struct sa_params p = gcm_params(false);
@@ -283,7 +283,7 @@ static void test_text(void **state)
 	(void)state;
 	assert_int_equal(open_text("\1\2\2\x11", 4), DROP_NONE); // nothing but a trailer
 	assert_int_equal(open_text("ab\0\x11", 4), DROP_NONE);
-	assert_int_equal(open_text("ab\0\4", 4), DROP_NONE); // IPv4, whatever it is worth
+	assert_int_equal(open_text("ab\0\4", 4), DROP_NONE); // IPv4, valid or not
 	assert_int_equal(open_text("ab\0\x3b", 4), DROP_DUMMY);
 	assert_int_equal(open_text("\1\2\3\x11", 4), DROP_PADDING);
 	assert_int_equal(open_text("\1\1\2\x11", 4), DROP_PADDING);

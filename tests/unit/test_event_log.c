@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events as subscribers read them, and a subscriber of the control socket that does not read.
+// Events as subscribers receive them, and a subscriber of the control socket that does not read.
 #include "event_log.h"
 
 #include <poll.h>
@@ -23,7 +23,7 @@ static void post_links(unsigned int n)
 	}
 }
 
-// What is behind the date.
+// The text after the date.
 static const char *undated(const char *line)
 {
 	assert_memory_equal(line, "time=20", 7);
@@ -143,7 +143,7 @@ static int listen_end(void **state)
 	return 0;
 }
 
-// Everything is numbered: what is read and what was lost is all that there was.
+// All events are numbered: those read and those lost are all events.
 static void test_deaf_subscriber(void **state)
 {
 	const unsigned int n = 20 * EVENTS_KEPT;

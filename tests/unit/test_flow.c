@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The flow table one call at a time: finding, deciding, ageing, listing, flushing.
+// The flow table one call at a time: look-up, decisions, ageing, lists, flushes.
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "flows.h"
 
-// An entry that one packet makes is found by the next of the same burst, and by the answer.
+// An entry made for one packet is found for the next of the same burst, and for the reply.
 static void test_burst(void **state)
 {
 	struct flow_pkt p[FLOW_BURST_MAX];
@@ -32,7 +32,7 @@ static void test_burst(void **state)
 		for (unsigned int i = 0; i < FLOW_BURST_MAX; i++)
 			assert_ptr_equal(g[i], i < n ? f[i] : NULL);
 	}
-	// An insertion finds what is there.
+	// An insertion finds an existing entry.
 	assert_int_equal(flow_insert(s.t, 0, &p[0], 0, 1, &made), DROP_NONE);
 	assert_ptr_equal(made, f[0]);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
@@ -131,7 +131,7 @@ static void test_timeouts(void **state)
 			flows_init(&s, 100, 2, NULL);
 			assert_int_equal(flows_pass(&s, 0, &p, began, &f), DROP_NONE);
 			atomic_store(&f->word, rows[i].state);
-			flows_round(&s, began - 100); // by the clock of a worker that is behind
+			flows_round(&s, began - 100); // by the clock of a worker that is late
 			assert_int_equal(flow_count(s.t), 1);
 			flows_round(&s, began + rows[i].s * 1000 - 1);
 			assert_int_equal(flow_count(s.t), 1);
@@ -160,7 +160,7 @@ static void test_configure(void **state)
 	flows_fini(&s);
 }
 
-// The memory of a removed entry is not used again while a worker may still read it.
+// The memory of a removed entry is not reused while a worker may still read it.
 static void test_grace(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
@@ -173,7 +173,7 @@ static void test_grace(void **state)
 	f = flow_find(s.t, &p);
 	flow_tick(s.t, 0, 31 * 1000, 10000);
 	assert_null(flow_find(s.t, &p));
-	for (unsigned int i = 0; i < 100; i++) { // worker 1 has not passed on
+	for (unsigned int i = 0; i < 100; i++) { // worker 1 has not been quiescent
 		rte_rcu_qsbr_quiescent(s.qsbr, 0);
 		flow_tick(s.t, 0, 31 * 1000, 0);
 	}
@@ -243,7 +243,7 @@ static void test_list(void **state)
 
 	filter = (struct flow_filter){.arrival = 0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
-	filter.generation = 4; // another SA, where that one was
+	filter.generation = 4; // another SA, in the same place
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
 	filter = (struct flow_filter){.arrival = 0x9999, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
@@ -280,7 +280,7 @@ static void test_flush(void **state)
 	assert_int_equal(flows_count(&s).flushed, 128);
 	for (uint32_t i = 0; i < 255; i++)
 		assert_int_equal(flows_has(&s, i), i < 127);
-	flows_establish(&s, 200, 0); // comes after the flush
+	flows_establish(&s, 200, 0); // created after the flush
 	flows_round(&s, 0);
 	assert_true(flows_has(&s, 200));
 	assert_int_equal(flow_flush(s.t, &any), 0);
@@ -330,7 +330,7 @@ static void test_fill(void **state)
 	flows_fini(&s);
 }
 
-// A flush reaches every flow that there was, also if the table gets more memory meanwhile.
+// A flush reaches every existing flow, also if the table grows meanwhile.
 static void test_fill_in_flush(void **state)
 {
 	struct flow_filter any = {0};
@@ -357,8 +357,8 @@ static void test_memory(void **state)
 	struct flow_params p = {.capacity = 1000000, .workers = 4};
 
 	(void)state;
-	// For a flow and a sixteenth 256 octets, a third of a bucket, and two counters of sources
-	// (rounded up).
+	// For each flow 256 octets and a sixteenth more, a third of a bucket, and two counters of
+	// sources (rounded up).
 	assert_in_range(flow_table_memory(&p), 303u * 1000000, 307u * 1000000);
 }
 
@@ -370,7 +370,7 @@ static long page_faults(void)
 	return usage.ru_minflt;
 }
 
-// The kernel clears memory for the control thread, which fills the table, and not for workers.
+// The kernel clears memory for the control thread, which allocates the table, and not for workers.
 static void test_no_page_faults(void **state)
 {
 	struct flows s;
@@ -384,7 +384,7 @@ static void test_no_page_faults(void **state)
 	before = page_faults();
 	for (uint32_t i = 0; i < 50000; i++)
 		flows_establish(&s, i, 1000);
-	assert_in_range(page_faults() - before, 0, 100); // of the stack and the like
+	assert_in_range(page_faults() - before, 0, 100); // stack and other memory
 	flows_fini(&s);
 	assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
 }

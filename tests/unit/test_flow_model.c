@@ -5,7 +5,7 @@
 
 #define KEYS 3000
 
-// What should be in the table: for each of a fixed set of keys, since when.
+// The expected contents of the table: for each of a fixed set of keys, the time of its insertion.
 struct model {
 	struct flow_pkt p[KEYS];
 	bool present[KEYS];
@@ -108,7 +108,7 @@ static void test_model(void **state)
 	}
 }
 
-// Every entry that the table has can be used, again and again.
+// Every entry of the table can be used, repeatedly.
 static uint32_t fill(struct flows *s, uint32_t salt)
 {
 	uint8_t buf[PACKET_MAX];
@@ -142,8 +142,8 @@ static void test_no_leaks(void **state)
 	flows_fini(&s);
 }
 
-// A day: connections come, talk, are answered or not, close or are forgotten. In the end the table
-// is as at first, and the counts agree.
+// A day: connections open, send, are answered or not, close or time out. In the end the table is
+// empty again, and the counts agree.
 
 #define DAY_MS      (24u * 3600 * 1000)
 #define DAY_STEP_MS 500
@@ -168,7 +168,7 @@ static enum drop day_packet(struct flows *s, uint32_t now, uint64_t *seed)
 		p = flow_pkt_of(
 			back ? packet_icmp(buf, b, a, 0, port) : packet_icmp(buf, a, b, 8, port));
 		break;
-	default: // sequence numbers that fit more often than not
+	default: // sequence numbers that are usually valid
 		p = flow_pkt_of(
 			packet_tcp(buf, &(struct segment){.src = back ? b : a,
 						.dst = back ? a : b,
@@ -184,7 +184,7 @@ static enum drop day_packet(struct flows *s, uint32_t now, uint64_t *seed)
 	return flows_pass(s, random_below(seed, s->workers), &p, now, &f);
 }
 
-// Nothing counts against this source: it may begin as many flows as the limit says.
+// No counter of this source is left: it may open as many flows as the limit allows.
 static void check_unaccounted(struct flows *s, uint32_t addr, uint32_t limit, uint32_t now)
 {
 	for (uint16_t i = 0; i < limit; i++) {
@@ -200,7 +200,7 @@ static void check_unaccounted(struct flows *s, uint32_t addr, uint32_t limit, ui
 
 static void test_day(void **state)
 {
-	uint32_t now = UINT32_MAX - DAY_MS / 3; // the clock wraps on the way
+	uint32_t now = UINT32_MAX - DAY_MS / 3; // the clock wraps meanwhile
 	uint64_t seed = 11, packets = 0, passed = 0, refused = 0;
 	struct flow_config config;
 	struct flow_counters c;
@@ -228,7 +228,7 @@ static void test_day(void **state)
 	assert_true(flow_count(s.t) > 0);
 	flows_round(&s, now + 432001u * 1000);
 	assert_int_equal(flow_count(s.t), 0);
-	// No entry is lost, and no source is still held to account.
+	// No entry is lost, and no counter of a source is left.
 	assert_int_equal(fill(&s, 1u << 20), 1000);
 	flows_round(&s, now + 432001u * 1000 + 31 * 1000);
 	for (uint32_t host = 0; host < 16; host++)

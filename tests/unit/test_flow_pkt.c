@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read from packets: which belong to one flow, in which direction, and what is malformed.
+// Parsing of packets: proves which belong to one flow, in which direction, and which are malformed.
 #include <rte_tcp.h>
 
 #include "flows.h"
@@ -18,15 +18,15 @@ static void test_key(void **state)
 	assert_false(same_flow(p, pkt_udp(HOST_A, 1, HOST_B, 3)));
 	assert_false(same_flow(p, pkt_udp(HOST_A, 1, HOST_B + 1, 2)));
 	assert_false(same_flow(p, pkt_tcp(HOST_A, 1, HOST_B, 2, SYN, 0, 0)));
-	// One host with itself: the ports tell the directions.
+	// One host with itself: the ports give the directions.
 	assert_true(same_flow(pkt_udp(HOST_A, 1, HOST_A, 2), pkt_udp(HOST_A, 2, HOST_A, 1)));
 	assert_int_not_equal(pkt_udp(HOST_A, 1, HOST_A, 2).dir, pkt_udp(HOST_A, 2, HOST_A, 1).dir);
-	// Ports that policies look at are part of it.
+	// Ports that policies match are part of it.
 	assert_false(
 		same_flow(pkt_other(HOST_A, HOST_B, IPPROTO_SCTP), pkt_other(HOST_A, HOST_B, 99)));
 	assert_true(same_flow(pkt_other(HOST_A, HOST_B, 99), pkt_other(HOST_B, HOST_A, 99)));
 	assert_int_not_equal(pkt_other(HOST_A, HOST_B, 99).dir, pkt_other(HOST_B, HOST_A, 99).dir);
-	// Every address ends up with its own port.
+	// Every address is stored with its own port.
 	for (unsigned int i = 0; i < 2; i++) {
 		unsigned int a = p.dir ^ i;
 		struct ip_addr addr = ip_addr_from_v4(RTE_BE32(i == 0 ? HOST_A : HOST_B));
@@ -57,7 +57,7 @@ static void test_icmp_key(void **state)
 	assert_true(same_flow(p, pkt_icmp(HOST_B, HOST_A, 0, 5)));
 	assert_int_not_equal(p.dir, pkt_icmp(HOST_B, HOST_A, 0, 5).dir);
 	assert_false(same_flow(p, pkt_icmp(HOST_B, HOST_A, 0, 6)));
-	// The other end's request with the same identifier is none of its answers.
+	// A request of the other end with the same identifier is not a reply.
 	assert_false(same_flow(p, pkt_icmp(HOST_B, HOST_A, 8, 5)));
 	assert_false(same_flow(p, pkt_icmp(HOST_A, HOST_B, 0, 5)));
 	assert_true(same_flow(pkt_icmp(HOST_B, HOST_A, 8, 5), pkt_icmp(HOST_A, HOST_B, 0, 5)));
@@ -101,7 +101,7 @@ static void test_icmp_error_malformed(void **state)
 	for (uint16_t len = 0; len < 28; len++)
 		assert_int_equal(flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, len)),
 			DROP_CT_INVALID);
-	// To someone who has not sent what it quotes.
+	// To a host that has not sent the quoted packet.
 	ip = packet_error(error, HOST_B, HOST_A + 1, about, 28);
 	assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_ICMP_UNRELATED);
 	about->fragment_offset = RTE_BE16(RTE_IPV4_HDR_MF_FLAG); // the first shows ports
@@ -115,7 +115,7 @@ static void test_icmp_error_malformed(void **state)
 	about->version_ihl = 0x65;
 	assert_int_equal(
 		flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_CT_INVALID);
-	about->version_ihl = 0x46; // options that are not there
+	about->version_ihl = 0x46; // options beyond the end
 	assert_int_equal(
 		flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_CT_INVALID);
 	about = packet_icmp(buf, HOST_A, HOST_B, 11, 0); // an error about an error
@@ -180,13 +180,13 @@ static void test_scale_option(void **state)
 		{{1, 1, 1, 1, 1, 3, 3, 9}, 9},
 		{{2, 4, 5, 180, 3, 3, 0, 0}, 0},
 		{{3, 3, 15, 0, 0, 0, 0, 0}, 14},
-		{{0, 3, 3, 7, 0, 0, 0, 0}, FLOW_NO_SCALE}, // behind the end
-		{{1, 1, 1, 1, 1, 1, 3, 3}, FLOW_NO_SCALE}, // cut off
+		{{0, 3, 3, 7, 0, 0, 0, 0}, FLOW_NO_SCALE}, // beyond the end
+		{{1, 1, 1, 1, 1, 1, 3, 3}, FLOW_NO_SCALE}, // truncated
 		{{1, 1, 1, 1, 1, 1, 1, 3}, FLOW_NO_SCALE},
-		{{8, 0, 3, 3, 7, 0, 0, 0}, FLOW_NO_SCALE}, // a length that leads nowhere
+		{{8, 0, 3, 3, 7, 0, 0, 0}, FLOW_NO_SCALE}, // a wrong length
 		{{8, 1, 3, 3, 7, 0, 0, 0}, FLOW_NO_SCALE},
 		{{8, 200, 3, 3, 7, 0, 0, 0}, FLOW_NO_SCALE},
-		{{3, 4, 7, 0, 0, 0, 0, 0}, FLOW_NO_SCALE}, // of a wrong length
+		{{3, 4, 7, 0, 0, 0, 0, 0}, FLOW_NO_SCALE}, // of an invalid length
 		{{1, 1, 1, 1, 1, 1, 1, 1}, FLOW_NO_SCALE},
 	};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read from IPv6 packets: the same as from IPv4 packets that carry the same, whatever
-// extension headers are in front; and errors of ICMPv6 (RFC 4443).
+// Parsing of IPv6 packets. Proves that the result equals that of IPv4 packets with the same
+// payload, whatever extension headers are present; and errors of ICMPv6 (RFC 4443).
 #include <netinet/icmp6.h>
 
 #include <rte_icmp.h>
@@ -51,8 +51,8 @@ static void put(struct packet *p, const void *octets, size_t len)
 
 static const uint8_t atomic_fragment[8] = {0, 0, 0, 0, 1, 2, 3, 4};
 
-// The packet of IPv4 with another header, and extensions: 0 none, 1 options, 2 a fragment header
-// that cuts nothing, 3 both.
+// The packet of IPv4 with another header, and extensions: 0 none, 1 options, 2 a fragment header of
+// a whole packet, 3 both.
 static struct packet convert(const struct rte_ipv4_hdr *v4, unsigned int extensions)
 {
 	static const uint8_t options[16] = {0, 1, 1, 12};
@@ -190,7 +190,7 @@ static enum drop read_error(
 	return flow_pkt_ipv6(fp, ip_of(&p));
 }
 
-// However much is quoted, it is enough or it is not.
+// Any length of the quote: sufficient or not.
 static void test_error_lengths(void **state)
 {
 	uint8_t buf[PACKET_MAX];
@@ -234,7 +234,7 @@ static void test_error_refused(void **state)
 	(void)state;
 	for (unsigned int type = 0; type < 128; type++)
 		assert_int_equal(read_error(&fp, 1, (uint8_t)type, &p, p.len), DROP_NONE);
-	// To someone who has not sent what it quotes.
+	// To a host that has not sent the quoted packet.
 	assert_int_equal(read_error(&fp, 3, 1, &p, p.len), DROP_ICMP_UNRELATED);
 	for (uint8_t type = 0; type < 128; type++) { // an error about an error
 		p = icmp(1, 2, type, 0);
@@ -264,7 +264,7 @@ static void test_error_refused(void **state)
 	assert_int_equal(read_error(&fp, 1, 1, &p, p.len), DROP_CT_INVALID);
 }
 
-// RFC 5927 4.1: only what can have been sent lately is believed to be quoted.
+// RFC 5927 4.1: only a segment that can have been sent recently is accepted as quoted.
 static void test_error_sequence(void **state)
 {
 	uint8_t buf[PACKET_MAX];

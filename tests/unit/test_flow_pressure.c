@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes room for whom, and what is refused.
+// A full flow table: which flows are evicted for which, and which new ones are dropped.
 #include "flow_table.h"
 #include "flows.h"
 
-// Establishes flows from first on, until one is refused, or n. Returns how many.
+// Establishes flows from first on, until one is dropped, or n. Returns their number.
 static uint32_t fill(struct flows *s, uint32_t first, uint32_t n, uint32_t now)
 {
 	for (uint32_t i = first; i < first + n; i++) {
@@ -27,8 +27,8 @@ static uint32_t count_left(struct flows *s, uint32_t first, uint32_t n)
 	return left;
 }
 
-// Only one holder, all of whose flows are active: nothing more comes in, nothing that is there
-// goes, and there is room for others.
+// Only one holder, all of whose flows are active: no flow is added or evicted, and there is room
+// for other holders.
 static void test_full_of_active(void **state)
 {
 	const uint32_t capacity = 4096;
@@ -41,7 +41,7 @@ static void test_full_of_active(void **state)
 	assert_in_range(n, capacity, capacity + 128);
 	for (uint32_t i = 0; i < 1000; i++)
 		refused += fill(&s, n + i, 1, FLOW_ACTIVE_MS - 1) == 0;
-	// A worker may have kept a few entries; these flows then make room for each other.
+	// A worker may have kept a few entries; then these flows evict each other.
 	assert_true(refused > 900);
 	assert_int_equal(flows_count(&s).refused[DROP_FLOW_TABLE_FULL], 1 + refused);
 	assert_int_equal(count_left(&s, 0, n), n);
@@ -51,7 +51,7 @@ static void test_full_of_active(void **state)
 	flows_fini(&s);
 }
 
-// The connections of a peer that has vanished make room for those of others, which are all kept.
+// The connections of a vanished peer are evicted for those of others, which are all kept.
 static void test_vanished_peer(void **state)
 {
 	const uint32_t capacity = 2080;
@@ -68,14 +68,14 @@ static void test_vanished_peer(void **state)
 	assert_int_equal(fill(&s, 10000, capacity / 2, later), capacity / 2);
 	assert_int_equal(count_left(&s, 10000, capacity / 2), capacity / 2);
 	assert_in_range(count_left(&s, 0, n), capacity / 4, capacity * 3 / 4);
-	// Back again, it replaces its own.
+	// When it returns, its flows replace its own.
 	s.holder = 0x12345678;
 	assert_int_equal(fill(&s, 20000, 200, later), 200);
 	assert_int_equal(count_left(&s, 10000, capacity / 2), capacity / 2);
 	flows_fini(&s);
 }
 
-// A flow with packets stays, whatever comes and whoever has it.
+// A flow with packets stays, whichever flows are added, of any holder.
 static void test_active_stays(void **state)
 {
 	const uint32_t capacity = 1024, active = 100;
@@ -95,7 +95,7 @@ static void test_active_stays(void **state)
 	flows_fini(&s);
 }
 
-// Each of many holders wants more than there is: all get about the same.
+// Each of many holders opens more flows than there is room for: all get about the same share.
 static void test_many_holders(void **state)
 {
 	enum { HOLDERS = 20 };
@@ -119,7 +119,7 @@ static void test_many_holders(void **state)
 	flows_fini(&s);
 }
 
-// What is never answered takes a part only of another's idle connections with it.
+// Unanswered flows evict only a part of another's idle connections.
 static void test_flood_of_another(void **state)
 {
 	const uint32_t capacity = 4096;
@@ -141,7 +141,7 @@ static void test_flood_of_another(void **state)
 	flows_fini(&s);
 }
 
-// Ten times as many SYNs as the table holds flows: each makes room for the next.
+// Ten times as many SYNs as the table holds flows: each evicts one for the next.
 static void test_syn_flood(void **state)
 {
 	const uint32_t capacity = 8192;
@@ -170,7 +170,7 @@ static void test_syn_flood(void **state)
 	flows_fini(&s);
 }
 
-// The least tables, too, have buckets for as many flows as there are entries.
+// The smallest tables, too, have buckets for as many flows as there are entries.
 static void test_small(void **state)
 {
 	static const uint32_t capacity[] = {1, 33, 100};
@@ -259,7 +259,7 @@ static void test_source_limit(void **state)
 	assert_int_equal(flows_count(&s).refused[DROP_FLOW_SOURCE_LIMIT], 10);
 	p = pkt_udp(HOST_A + 1, 1, HOST_B, 53); // another source
 	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
-	p = pkt_udp(HOST_A, 3, HOST_B, 53); // a flow that there is
+	p = pkt_udp(HOST_A, 3, HOST_B, 53); // an existing flow
 	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);
 	for (uint16_t i = 0; i < 4; i++) { // answered: they no longer count
 		p = pkt_udp(HOST_B, 53, HOST_A, i);
@@ -280,7 +280,7 @@ static void test_source_limit(void **state)
 	flows_fini(&s);
 }
 
-// Flows that began while there was no limit do not count, nor does their end.
+// Flows opened without a limit do not count, nor does their end.
 static void test_source_limit_set_later(void **state)
 {
 	struct flow_config config;
@@ -308,8 +308,8 @@ static void test_source_limit_set_later(void **state)
 	flows_fini(&s);
 }
 
-// Half-open TCP counts until its handshake is complete, refused TCP until it is gone, and what is
-// opened again counts again.
+// Half-open TCP counts until its handshake is complete, dropped TCP until it is removed, and a
+// reopened connection counts again.
 static void test_source_limit_tcp(void **state)
 {
 	struct flow_config config;
@@ -335,7 +335,7 @@ static void test_source_limit_tcp(void **state)
 		FLOW_CT_ESTABLISHED);
 	p = pkt_tcp(HOST_A, 3, HOST_B, 2, SYN, 0, 0);
 	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_FLOW_SOURCE_LIMIT);
-	// The same flow from the other end: now it counts there.
+	// The same flow opened by the other end: now it counts for that one.
 	flows_pass_to(
 		&s, pkt_tcp(HOST_B, 2, HOST_A, 2, SYN, 0, 0), 0, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
 	assert_int_equal(flows_pass(&s, 0, &p, 0, &f), DROP_NONE);

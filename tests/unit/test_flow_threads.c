@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The flow table with several workers at once: two that insert the same flow end up with one, the
-// directions of a connection may be anywhere, entries come and go all the time, and another thread
-// lists and flushes. Meant to be run under ThreadSanitizer as well.
+// The flow table with several workers at once. Proves that two that insert the same flow use one
+// entry, while the directions of a connection are on any workers, entries are added and removed,
+// and another thread lists and flushes. Meant to be run under ThreadSanitizer as well.
 #include <pthread.h>
 #include <sched.h>
 
@@ -14,7 +14,7 @@ struct shared {
 	pthread_barrier_t start;
 	_Atomic uint32_t now;
 	atomic_uint running;
-	atomic_bool all_seen;        // flows that end in every way
+	atomic_bool all_seen;        // flows that end for every reason
 	struct flow *_Atomic *found; // by key
 	_Atomic uint32_t *passed;    // connections, by pair: how far they are
 };
@@ -49,7 +49,7 @@ static void run_threads(struct shared *shared, void *(*run)(void *), struct work
 	pthread_barrier_destroy(&shared->start);
 }
 
-// A worker that has nothing more to do holds up nobody.
+// A worker that has finished delays no other.
 static void *done(struct worker *w)
 {
 	rte_rcu_qsbr_thread_offline(w->shared->s.qsbr, w->id);
@@ -110,8 +110,8 @@ static void test_same_keys(void **state)
 	flows_fini(&shared.s);
 }
 
-// Connections whose ends are on two workers: each segment is sent when the other end has seen what
-// makes it send, as in a network. Nothing of it may be refused, and all end in TIME_WAIT.
+// Connections whose ends are on two workers: each segment is sent when the other end has received
+// the one that causes it, as in a network. None may be dropped, and all end in TIME_WAIT.
 
 #define CONNECTIONS 256
 #define EXCHANGES   64 // segments of data in each direction
@@ -119,7 +119,7 @@ static void test_same_keys(void **state)
 
 enum { OPENING = 3, CLOSING = 3 }; // segments
 
-// Segment n of a connection; even ones from the end that opens, but for the last exchange.
+// Segment n of a connection; even ones from the end that opens, but for the last ones.
 static struct flow_pkt segment_of(uint32_t connection, uint32_t n)
 {
 	uint8_t buf[PACKET_MAX];
@@ -176,7 +176,7 @@ static void *talk(void *arg)
 			struct flow *f;
 
 			unfinished += n < last;
-			// Of each connection, one worker has the one end and one the other.
+			// Of each connection, one worker has one end and another worker the other.
 			if (n == last ||
 				(c + n % 2 * (1 + c / THREADS % (THREADS - 1))) % THREADS != w->id)
 				continue;
@@ -309,7 +309,7 @@ static void *control(void *arg)
 	return NULL;
 }
 
-// Nothing counts against this source: it may begin as many flows as the limit says.
+// No counter of this source is left: it may open as many flows as the limit allows.
 static void check_unaccounted(struct flows *s, uint32_t addr)
 {
 	struct flow *f[CHURN_SOURCE_LIMIT];
@@ -353,7 +353,7 @@ static void test_churn(void **state)
 		counted += c.refused[d];
 	assert_int_equal(refused, counted);
 	assert_true(passed + refused >= THREADS * 32 * rounds(2000));
-	// Nothing is left behind: neither entries nor counts of sources.
+	// Neither entries nor counts of sources are left.
 	flows_round(&shared.s, shared.now + 432001u * 1000);
 	flows_round(&shared.s, shared.now + 432001u * 1000);
 	assert_int_equal(flow_count(shared.s.t), 0);

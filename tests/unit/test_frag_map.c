@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which octets of a datagram have come: against a model that compares each fragment with all
-// others.
+// Received octets of a datagram, against a model that compares each fragment with all others.
 #include "frag_map.h"
 #include "test.h"
 
@@ -77,8 +76,8 @@ static struct piece random_piece(uint64_t *seed, uint32_t len)
 	return p;
 }
 
-// Short datagrams, so that fragments meet: anywhere, also where words of the map end and at the end
-// of what offsets can say.
+// Short datagrams, so that fragments touch: anywhere, also where words of the map end and at the
+// largest offset.
 static void test_model(void **state)
 {
 	static struct frag_map map;
@@ -93,7 +92,7 @@ static void test_model(void **state)
 		struct model m = {.n = 0};
 
 		base -= base % 8;
-		memset(&map, 0xff, sizeof(map)); // nothing is known of what is not in use
+		memset(&map, 0xff, sizeof(map)); // unused words are undefined
 		frag_map_clear(&map);
 		for (unsigned int i = 0; i < FRAGS_MAX; i++) {
 			struct piece p = random_piece(&seed, len);
@@ -114,8 +113,8 @@ static void test_model(void **state)
 	assert_true(completed > 100);
 }
 
-// Cut into fragments of any size, in any order, with some of them twice: complete with the last one
-// and not before.
+// Fragments of any size, in any order, some of them twice: complete with the last one and not
+// before.
 static void test_orders(void **state)
 {
 	static struct frag_map map;
@@ -154,7 +153,7 @@ static void test_orders(void **state)
 	}
 }
 
-// What changes nothing.
+// Fragments that change nothing.
 static void test_refused(void **state)
 {
 	static struct frag_map map, before;

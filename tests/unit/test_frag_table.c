@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room that datagrams have to wait in: found by what they have in common and by nothing less,
-// never more than there is room for, and who has most of it gives its oldest.
+// The table of incomplete datagrams. Proves that they are found by their whole key, that they never
+// exceed their memory, and that the origin with most of it loses its oldest.
 #include "frag_table.h"
 #include "hash_key.h"
 #include "test.h"
@@ -39,7 +39,7 @@ static void test_key(void **state)
 
 	(void)state;
 	assert_ptr_equal(frag_table_find(&table, &key), d);
-	for (uint8_t by = 1; by < 255; by++) { // so often that some are in the same bucket
+	for (uint8_t by = 1; by < 255; by++) { // so many that some are in the same bucket
 		other = key;
 		other.src.b[15] ^= by;
 		assert_null(frag_table_find(&table, &other));
@@ -120,7 +120,7 @@ static void expect_same(struct model *m)
 		assert_null(frag_table_oldest(&table));
 }
 
-// The oldest of the origin that has most. Origins of one lane share it: these are not.
+// The oldest of the origin that has most. Origins of one lane share it: these do not.
 static void make_room(struct model *m)
 {
 	const struct frag_datagram *d = frag_table_evictee(&table);
@@ -177,7 +177,7 @@ static void test_model(void **state)
 	assert_true(n_victims > 100);
 }
 
-// Whoever fills the room: what others have in it stays.
+// An origin that fills the table does not evict others' datagrams.
 static void test_fair(void **state)
 {
 	struct frag_key key = key_of(1, 1), flood;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP messages: the layout of RFC 792 octet by octet, and whom they may be sent to.
+// ICMP messages: the layout of RFC 792 octet by octet, and the packets about which errors may be
+// sent.
 #include <netinet/in.h>
 
 #include "icmp.h"
@@ -140,7 +141,7 @@ static void test_error_about_empty_icmp(void **state)
 	struct packet p = packet(IPPROTO_ICMP, 20, 20);
 
 	(void)state;
-	p.b[20] = 8; // behind the packet
+	p.b[20] = 8; // after the packet
 	assert_false(icmp_error_allowed(ip_of(&p)));
 }
 
@@ -173,7 +174,7 @@ static void check_echo(uint16_t hdr, uint16_t total)
 	assert_int_equal(ip_of(&p)->dst_addr, RTE_BE32(0x0a010005));
 	assert_int_equal(ip_of(&p)->time_to_live, 64);
 	assert_int_equal(ip_of(&p)->total_length, rte_cpu_to_be_16(total));
-	// Identifier, sequence number, data, and what is behind the packet.
+	// Identifier, sequence number, data, and octets after the packet.
 	assert_memory_equal(p.b + hdr + 4, before.b + hdr + 4, PACKET_MAX - hdr - 4u);
 	assert_false(icmp_is_echo_request(ip_of(&p)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP for IPv6, and resets of TCP over it, octet by octet as scapy makes them; and whom errors may
-// be sent to.
+// ICMP for IPv6, and resets of TCP over it, octet by octet as scapy makes them; and the packets
+// about which errors may be sent.
 #include "icmp6.h"
 #include "packets.h"
 #include "tcp.h"
@@ -25,7 +25,7 @@ static void check_not_echo(char *const word[])
 	struct octets ask = packet_octets(word[1]);
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)ask.b;
 
-	// Addresses, type, code, checksum, text: what the checksum covers.
+	// Addresses, type, code, checksum, text: the octets that the checksum covers.
 	for (uint32_t bit = 8 * 8; bit < ask.len * 8; bit++) {
 		if (strstr(word[0], "options") != NULL && bit >= 40 * 8 && bit < 64 * 8)
 			continue;
@@ -153,7 +153,7 @@ static void test_error_about_icmp(void **state)
 
 		p.l4[0] = (uint8_t)type;
 		assert_int_equal(icmp6_error_allowed(&error, &p.ip), right);
-		// Behind a header, too.
+		// After an extension header, too.
 		p = packet("2001:db8::1", "2001:db8::2", IPPROTO_DSTOPTS, 16);
 		p.l4[0] = IPPROTO_ICMPV6;
 		p.l4[8] = (uint8_t)type;
@@ -162,7 +162,7 @@ static void test_error_about_icmp(void **state)
 
 	struct packet p = packet("2001:db8::1", "2001:db8::2", IPPROTO_ICMPV6, 0);
 
-	p.l4[0] = ICMP6_ECHO_REQUEST; // behind the packet
+	p.l4[0] = ICMP6_ECHO_REQUEST; // after the packet
 	assert_false(icmp6_error_allowed(&error, &p.ip));
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_FRAGMENT, 16);
 	p.l4[0] = IPPROTO_UDP;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv4 headers: what is sane, ports, and the checksum of a lower time to live.
+// IPv4 headers: which are valid, ports, and the checksum after decrementing the time to live.
 #include "ipv4.h"
 #include "test.h"
 
-// RFC 1071 as it stands there.
+// RFC 1071, literally.
 static uint16_t naive_checksum(const uint8_t *p, size_t len)
 {
 	uint32_t sum = 0;
@@ -87,7 +87,7 @@ static void test_check_version(void **state)
 	}
 }
 
-// Every single wrong bit in a header is found.
+// Every single wrong bit in a header is detected.
 static void test_check_sum(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void test_check_sum(void **state)
 
 		((uint8_t *)&p)[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		assert_int_not_equal(ipv4_check(&p.ip, 40, false), IPV4_GOOD);
-		if (bit >= 32) // not version and lengths: the device found the sum right
+		if (bit >= 32) // not version and lengths: the device has verified the checksum
 			assert_int_equal(ipv4_check(&p.ip, 40, true), IPV4_GOOD);
 	}
 }

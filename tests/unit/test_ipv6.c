@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 headers and extension headers: as scapy builds them, and as nobody honest does.
+// IPv6 headers and extension headers: as scapy builds them, and malformed ones.
 #include "ecn.h"
 #include "ip_view.h"
 #include "ipv6.h"
@@ -18,7 +18,7 @@ static struct rte_ipv6_hdr *ip_of(struct packet *p)
 	return (struct rte_ipv6_hdr *)p->b;
 }
 
-// From 2001:db8:1::5 to 2001:db8:2::7; what it carries is added by put().
+// From 2001:db8:1::5 to 2001:db8:2::7; put() appends the payload.
 static struct packet packet(uint8_t proto)
 {
 	struct packet p = {.len = 40};
@@ -138,7 +138,7 @@ static void check_chain(char *const word[])
 	assert_int_equal(upper.later, number(word[4]));
 	assert_int_equal(upper.frag_off != 0,
 		strstr(word[0], "fragment") != NULL || strcmp(word[0], "all") == 0);
-	// However much of it is missing, nothing behind its end is looked at.
+	// However short it is, nothing beyond its end is read.
 	for (uint32_t len = 40; len < o.len; len++) {
 		struct octets cut = {malloc(len), len};
 		struct ipv6_upper u;
@@ -171,7 +171,7 @@ static void test_chains(void **state)
 	assert_in_range(packets_each("chain", check_chain), 15, 100);
 }
 
-// What is wrong, and which octet is (RFC 8200 4.1, 4.4; RFC 4443 3.4).
+// The error, and the offset it points to (RFC 8200 4.1, 4.4; RFC 4443 3.4).
 static void test_faults(void **state)
 {
 	static const uint8_t next_hop[8] = {0, 0, 1, 4}, next_frag[8] = {44, 0, 1, 4};
@@ -281,7 +281,7 @@ static void test_options(void **state)
 				assert_int_equal(off, rows[i].fault_off);
 		}
 
-	struct packet p = packet(44); // what looks like options, but is another header
+	struct packet p = packet(44); // another header that resembles options
 
 	put(&p, "\x3c\xde\0\0\xde\xde\xde\xde", 8);
 	put(&p, "\x2b\0\1\4\0\0\0\0", 8);
@@ -293,7 +293,7 @@ static void test_options(void **state)
 	assert_int_equal(ipv6_options_check(&off, ip_of(&p), &upper), IPV6_OPTIONS_DROP);
 }
 
-// RFC 8504 5.3: no header needs more than 7 octets of padding behind each other.
+// RFC 8504 5.3: no header needs more than 7 octets of padding between options.
 static void test_padding(void **state)
 {
 	static const struct {
@@ -342,7 +342,7 @@ static void test_many_options(void **state)
 	assert_int_equal(ipv6_options_check(&off, ip_of(&p), &upper), IPV6_OPTIONS_DROP);
 }
 
-// Octets of no meaning: whatever is found lies inside of them.
+// Random octets: every offset found is inside them.
 static void test_random(void **state)
 {
 	static const uint8_t protos[] = {0, 43, 44, 60, 6, 50, 51, 58, 59, 17};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keyed hash: keys that were chosen to collide, and keys in sequence, are spread as random
-// ones.
+// The keyed hash. Proves that keys chosen to collide, and sequential keys, are distributed like
+// random ones.
 #include <math.h>
 
 #include <rte_jhash.h>
@@ -25,7 +25,7 @@ static struct hash_key random_key(uint64_t *seed)
 	return key;
 }
 
-// How far the bins are from equally likely ones, in standard deviations of chi-square.
+// The distance of the bins from a uniform distribution, in standard deviations of chi-square.
 static double unevenness(const struct bins *b, unsigned int n)
 {
 	double mean = (double)n / BUCKETS, sum = 0;
@@ -44,7 +44,7 @@ static uint32_t neighbour_word(uint64_t word[3], uint32_t host)
 	return rte_jhash(word, 3 * sizeof(word[0]), 0);
 }
 
-// What an attacker could compute when the table was hashed by rte_jhash() with seed 0.
+// Collisions that an attacker could compute when the table was hashed by rte_jhash() with seed 0.
 static void test_chosen_neighbours(void **state)
 {
 	struct bins bins = {0};
@@ -109,7 +109,7 @@ static double sequence_unevenness(unsigned int kind, const struct hash_key *key)
 	return unevenness(&bins, BUCKETS);
 }
 
-// A multiplication alone spreads a sequence of ports well under most keys and badly under some.
+// A multiplication alone distributes a sequence of ports well under most keys and badly under some.
 static void test_sequences(void **state)
 {
 	uint64_t seed = 11;
@@ -125,7 +125,7 @@ static void test_sequences(void **state)
 		}
 }
 
-// Each word and each bit of it counts.
+// The hash depends on each word and each bit of it.
 static void test_words(void **state)
 {
 	uint64_t word[HASH_WORDS_MAX] = {0};

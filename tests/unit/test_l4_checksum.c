@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums made anew for the addresses that a NAT has left (RFC 3948 3.1.2), against RFC 1071 as
-// it stands there.
+// Checksums recomputed after a NAT has changed addresses (RFC 3948 3.1.2), against RFC 1071,
+// literally.
 #include <netinet/in.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ struct packet {
 	uint8_t b[64 + LEN_MAX];
 	bool v4;
 	uint8_t proto;
-	uint16_t off, len; // of what it carries
+	uint16_t off, len; // length of the payload
 };
 
 // Random octets in a packet of either family, with four octets of IPv4 options, or of IPv6 a header
@@ -100,7 +100,7 @@ static uint16_t sum_at(uint8_t proto)
 	}
 }
 
-// A checksum, and nothing else, is right then.
+// The checksum is right then, and nothing else has changed.
 static void check(struct packet *p, bool renewed)
 {
 	struct packet before = *p;
@@ -132,8 +132,8 @@ static void test_right(void **state)
 		}
 }
 
-// What comes out as 0 is sent as 0xffff in UDP, where 0 says that there is none (RFC 768), and as 0
-// in TCP.
+// A result of 0 is sent as 0xffff in UDP, where 0 means that there is none (RFC 768), and as 0 in
+// TCP.
 static void test_zero(void **state)
 {
 	static const uint8_t protos[] = {IPPROTO_TCP, IPPROTO_UDP};
@@ -171,7 +171,7 @@ static void test_untouched(void **state)
 		p = packet_new(IPPROTO_UDP, 30); // none
 		put16(p.b + p.off + 6, 0);
 		check(&p, false);
-		p = packet_new(IPPROTO_UDP, 30); // it is not said what it covers
+		p = packet_new(IPPROTO_UDP, 30); // its coverage is not given
 		put16(p.b + p.off + 4, 29);
 		check(&p, false);
 	}

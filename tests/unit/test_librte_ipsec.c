@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's librte_ipsec on a cryptodev as the other end of our SAs: what we seal it opens, and what
-// it seals we open, in both modes and families, of all algorithms, packets of up to 9000 octets,
-// without and with ESN, across 2^32 too, there also out of order.
+// DPDK's librte_ipsec on a cryptodev as the peer of our SAs. Proves that each side opens the
+// packets of the other, in both modes and families, of all algorithms, packets of up to 9000
+// octets, without and with ESN, across 2^32 too, there also out of order.
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
@@ -153,7 +153,7 @@ static void check_theirs_in(struct sa_in *in, struct peer *p, uint16_t len, cons
 	rte_pktmbuf_free(m);
 }
 
-// All small sizes, and some of the larger ones, or all if the test is to search longer.
+// All small sizes, and some of the larger ones, or all if the test is to run longer.
 static void check_sizes(struct sa_out *out, struct sa_in *in, struct peer *opens,
 	struct peer *seals, const struct mix *mix)
 {
@@ -167,9 +167,9 @@ static void check_sizes(struct sa_out *out, struct sa_in *in, struct peer *opens
 	}
 }
 
-static const char nexthop; // nobody looks at it
+static const char nexthop; // not verified
 
-// Both directions of our end, as alike as their keys; they go on behind number before.
+// Both directions of our end, with the same keys; they continue after number before.
 struct ends {
 	struct sa_params params;
 	struct sa_out *out;
@@ -227,8 +227,8 @@ static void check_pair(
 	ends_fini(&e);
 }
 
-// Not GMAC with ESN: librte_ipsec 22.11 has the upper half of the number behind the text, as of
-// HMAC, where RFC 4543 3.3 has it behind the SPI, as of GCM.
+// Not GMAC with ESN: librte_ipsec 22.11 has the upper half of the number after the text, as for
+// HMAC, where RFC 4543 3.3 has it after the SPI, as for GCM.
 static void check_every_algorithm(const struct mix *mix)
 {
 	print_message("%s\n", mix->name);
@@ -253,9 +253,8 @@ static void test_every_mix(void **state)
 #define EDGE (UINT64_C(1) << 32)
 #define FAR  (EDGE + EDGE / 2)
 
-// Numbers as they arrive: near, so many windows and packets further; and what RFC 4303 A2 makes of
-// them. What is left of the window is taken for a number of the next subspace, and its ICV is
-// wrong.
+// The order of numbers: near, then so many windows and packets further; and their handling by RFC
+// 4303 A2. A number below the window is assumed to be of the next subspace, and its ICV is wrong.
 struct arrival {
 	uint64_t near;
 	int windows, packets;
@@ -287,18 +286,19 @@ static const struct arrival arrivals[] = {
 	{EDGE, 0, -1, PACKET_REPLAYED},
 	{EDGE, 0, 0, PACKET_REPLAYED},
 	{EDGE, 0, 5, PACKET_REPLAYED},
-	// Two numbers of the subspace before are left.
+	// Two numbers of the subspace before remain in the window.
 	{EDGE, 1, -3, PACKET_GOOD},
 	{EDGE, 0, -2, PACKET_GOOD},
 	{EDGE, 0, -1, PACKET_REPLAYED},
 	{EDGE, 0, -3, PACKET_FORGED},
-	// None is left, not even one that has never come.
+	// None remains, not even one that has never been received.
 	{EDGE, 1, -1, PACKET_GOOD},
 	{EDGE, 0, -1, PACKET_FORGED},
 	{EDGE, 0, -4, PACKET_FORGED},
 	{EDGE, 0, 0, PACKET_REPLAYED},
 	{EDGE, 0, 1, PACKET_GOOD},
-	// Jumps, up to the furthest; what is further shows the lower half of one in the window.
+	// Jumps, up to the largest possible; a larger one has the lower half of a number in the
+	// window.
 	{EDGE, 3, 0, PACKET_GOOD},
 	{EDGE, 2, 0, PACKET_FORGED},
 	{EDGE, 2, 1, PACKET_GOOD},
@@ -325,9 +325,9 @@ static void expect_verdict(enum verdict v, const struct arrival *a, uint64_t seq
 			whose, names[v], names[a->right]);
 }
 
-// One packet of ours to the other end, and one of the other end to us. In one thing librte_ipsec
-// 22.11 is wrong: it marks numbers in a variable of 32 bits by their lower six, so that those with
-// the highest of the six set stay unmarked, and it opens them again and again.
+// One packet of ours to the peer, and one of the peer to us. In one respect librte_ipsec 22.11 is
+// wrong: it marks numbers in a variable of 32 bits by their lower six, so that those with the
+// highest of the six set stay unmarked, and it opens them repeatedly.
 static void check_arrival(
 	struct ends *e, struct peer *opens, const struct arrival *a, const struct mix *mix)
 {
@@ -365,8 +365,8 @@ static void check_order(const char *cipher, const char *auth, uint32_t window)
 	ends_fini(&e);
 }
 
-// Sizes that librte_ipsec has as they are: it rounds smaller ones up to 64, and of others, as 128,
-// its ring is a word too short for where the window begins and ends in the middle of one.
+// Sizes that librte_ipsec uses as they are: it rounds smaller ones up to 64, and of others, such as
+// 128, its ring is a word too short for a window that begins and ends in the middle of one.
 static void test_out_of_order(void **state)
 {
 	static const uint32_t windows[] = {64, 960};

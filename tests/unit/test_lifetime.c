@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lifetimes of SAs: what is asked for, what follows from algorithms, and what happens when.
+// Lifetimes of SAs: those configured, those that follow from algorithms, and their effect.
 #include "sas.h"
 #include "test.h"
 
@@ -67,7 +67,7 @@ static void check_event(
 	assert_int_equal(lifetime_check(l, used, &unit), LIFETIME_GOES_ON);
 }
 
-// Each unit alone: below and at the soft limit, below and at the hard limit, far behind.
+// Each unit alone: below and at the soft limit, below and at the hard limit, far above.
 static void test_events(void **state)
 {
 	const uint64_t soft[LIFETIME_UNITS] = {1000, 100, 10};
@@ -95,7 +95,7 @@ static void test_events(void **state)
 	}
 }
 
-// An inbound SA goes on behind its last sequence number, until its time or its bytes are over.
+// An inbound SA continues after its last sequence number, until its time or its bytes are used up.
 static void test_last_number(void **state)
 {
 	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
@@ -126,7 +126,7 @@ static void test_last_number(void **state)
 	(void)state;
 }
 
-// Both between two looks: the end is what counts.
+// Both between two checks: only the hard one is reported.
 static void test_soft_missed(void **state)
 {
 	const uint64_t none[LIFETIME_UNITS] = {0}, hard[LIFETIME_UNITS] = {2000};
@@ -138,7 +138,7 @@ static void test_soft_missed(void **state)
 	check_event(&l, used, LIFETIME_HARD);
 }
 
-// A limit that is not there is never reached.
+// A limit that is not set is never reached.
 static void test_unlimited(void **state)
 {
 	const uint64_t none[LIFETIME_UNITS] = {0};
@@ -162,7 +162,7 @@ static void test_seconds(void **state)
 	assert_int_equal(lifetime_age(&l, 3605000), 3600);
 }
 
-// What all workers have done counts.
+// The counters of all workers are added up.
 static void test_used(void **state)
 {
 	struct sa_params p = params("aes-128-gcm", false);
@@ -177,7 +177,7 @@ static void test_used(void **state)
 		out->sa.counters[w].packets = in->sa.counters[w].packets = 10 + w;
 		out->sa.counters[w].bytes = in->sa.counters[w].bytes = 100 * w;
 	}
-	out->seq = 40; // some packets did not get through to the end
+	out->seq = 40; // some packets were lost in transit
 	sa_out_used(out, 1000, used);
 	assert_int_equal(used[LIFETIME_BYTES], 300);
 	assert_int_equal(used[LIFETIME_PACKETS], 40);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said about multicast groups and when (RFC 3810 6, 8.2; RFC 2710 4), under a clock that
-// the test turns. Delays are random: what has to hold of each is asked of many.
+// The reports about multicast groups and their times (RFC 3810 6, 8.2; RFC 2710 4), under a
+// simulated clock. Delays are random: each property is tested with many.
 #include <errno.h>
 
 #include "eal.h"
@@ -154,7 +154,7 @@ static void test_general(void **state)
 	assert_in_range(most, 4500, 5000);
 }
 
-// About one group; about one of somebody else.
+// About one group; about a group that is not joined.
 static void test_specific(void **state)
 {
 	(void)state;
@@ -188,7 +188,7 @@ static void test_at_once(void **state)
 	}
 }
 
-// The earlier answer serves both queries (RFC 3810 6.2), and a later query puts nothing off.
+// The earlier report serves both queries (RFC 3810 6.2), and a later query delays nothing.
 static void test_together(void **state)
 {
 	(void)state;
@@ -210,7 +210,7 @@ static void test_together(void **state)
 	}
 }
 
-// However many queries come.
+// Any number of queries.
 static void test_flood(void **state)
 {
 	(void)state;
@@ -224,7 +224,8 @@ static void test_flood(void **state)
 	}
 }
 
-// RFC 3810 8.2.1, 9.12: version 1 as long as a router speaks it, 2 * 125 s + 10 s from the last.
+// RFC 3810 8.2.1, 9.12: version 1 as long as a router uses it, 2 * 125 s + 10 s from its last
+// query.
 static void test_older_router(void **state)
 {
 	uint64_t first = UINT64_MAX, last = 0;
@@ -233,7 +234,7 @@ static void test_older_router(void **state)
 	(void)state;
 	listener_report_all(l, PORT);
 	pass(100);
-	ask_v1(&all, 10000); // takes back what was to be said in version 2
+	ask_v1(&all, 10000); // cancels the reports pending in version 2
 	pass(20000);
 	expect_each(1);
 	assert_true(said.v1);
@@ -244,7 +245,7 @@ static void test_older_router(void **state)
 		ask_v1(&all, 10000);
 		pass(10000);
 		expect_each(1);
-		apart += said.when[0] != said.when[1]; // each group in its own time
+		apart += said.when[0] != said.when[1]; // each group at its own time
 		first = RTE_MIN(first, said.when[2] - start);
 		last = RTE_MAX(last, said.when[2] - start);
 	}
@@ -256,7 +257,7 @@ static void test_older_router(void **state)
 
 	ask_v1(&all, 10000);
 	pass(249000);
-	ask(&all, 1000, 0); // another router's, which is answered as the older one understands
+	ask(&all, 1000, 0); // another router's, which is answered in the older version
 	pass(2000);
 	expect_each(1);
 	assert_true(said.v1);
@@ -264,14 +265,14 @@ static void test_older_router(void **state)
 	pass(100);
 	ask(&all, 0, 0); // just before
 	pass(100);
-	assert_int_equal(said.calls, 0); // the end of it took it back
+	assert_int_equal(said.calls, 0); // cancelled by the change of version
 	ask(&all, 0, 0);
 	pass(100);
 	expect_each(1);
 	assert_false(said.v1);
 }
 
-// What a query of version 2 says of the time between queries counts.
+// The query interval in a query of version 2 is used.
 static void test_interval(void **state)
 {
 	(void)state;
@@ -309,7 +310,7 @@ static void test_joins_v1(void **state)
 	assert_in_range(most, 9000, 10000); // RFC 2710 7.10
 }
 
-// On another link nothing is known of its routers.
+// The routers of another link are separate.
 static void test_restart(void **state)
 {
 	(void)state;

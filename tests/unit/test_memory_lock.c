@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory_lock(), with the limit that the test says.
+// memory_lock(), with a limit set by the test.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "memory_lock.h"
 #include "test.h"
 
-#define LARGE (64u << 20) // so much that malloc() maps it
+#define LARGE (64u << 20) // so large that malloc() maps it
 
 static rlim_t limit;
 
-// In the place of the C library's.
+// Replaces the C library's.
 int getrlimit(__rlimit_resource_t resource, struct rlimit *to)
 {
 	assert_int_equal(resource, RLIMIT_MEMLOCK);
@@ -73,7 +73,7 @@ static void test_unlimited(void **state)
 	memory[LARGE / 2] = 1;
 	assert_true(status_kb("VmLck") >= LARGE / 1024);
 	assert_true(
-		status_kb("VmRSS") - resident < LARGE / 1024 / 2); // what is not used is not there
+		status_kb("VmRSS") - resident < LARGE / 1024 / 2); // unused pages are not resident
 	assert_int_equal(munmap(memory, LARGE), 0);
 	assert_int_equal(munlockall(), 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands at the path of the metrics' Unix socket before: only a socket that nobody listens to
-// any more is replaced.
+// Existing files at the path of the metrics' Unix socket. Proves that only a socket without a
+// listener is replaced.
 #include "metrics_listen.h"
 
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static void test_socket(void **state)
 
 	(void)state;
 	assert_in_range(fd, 0, 1023);
-	expect_in_use(); // by one who listens
+	expect_in_use(); // of a process that listens
 	close(fd);
 	fd = listen_now();
 	assert_in_range(fd, 0, 1023);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multicast listener discovery, octet by octet as scapy makes it, and what must not be heeded.
+// Multicast listener discovery, octet by octet as scapy makes it, and invalid messages.
 #include "ipv6.h"
 #include "mld.h"
 #include "packets.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour discovery, octet by octet as scapy makes it, and what must not be heeded.
+// Neighbour discovery, octet by octet as scapy makes it, and invalid messages.
 #include "nd.h"
 #include "packets.h"
 #include "test.h"
@@ -79,7 +79,7 @@ static void check_read(char *const word[])
 		assert_memory_equal(&m.mac, &mac, sizeof(mac));
 	}
 	assert_int_equal(m.router << 2 | m.solicited << 1 | m.override, flags);
-	// A bit of what the checksum covers is wrong; and the hop limit.
+	// A bit that the checksum covers is wrong; and the hop limit.
 	for (uint32_t bit = 7 * 8; bit < o.len * 8; bit++) {
 		bool options_header = strstr(word[0], "header") != NULL && bit >= 320 && bit < 384;
 

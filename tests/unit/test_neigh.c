@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table under a clock that the test turns: states, requests and their rate, and room.
+// The neighbour table under a simulated clock: states, requests and their rate, and limits.
 #include <errno.h>
 
 #include "eal.h"
@@ -15,7 +15,7 @@ static _Thread_local struct neigh_hints hints;
 // Requests that the table sent.
 static struct {
 	unsigned int n;
-	struct ip_addr addr; // the last one's
+	struct ip_addr addr; // of the last one
 	struct rte_ether_addr to;
 	bool to_all;
 	uint16_t port;
@@ -150,13 +150,13 @@ static void test_answer(void **state)
 	learn(t, 1, 7, false, 5010);
 	expect_at(t, 1, 7);
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
-	resolve(t, 1, 5020); // another packet came too late to know
+	resolve(t, 1, 5020); // another packet was too late
 	assert_int_equal(asked.n, 1);
 	neigh_table_free(t);
 	neigh_table_free(NULL);
 }
 
-// RFC 1122 2.3.2.1: at most one request a second, however many packets wait.
+// RFC 1122 2.3.2.1: at most one request a second, however many packets are held.
 static void test_no_answer(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -180,7 +180,7 @@ static void test_no_answer(void **state)
 	assert_int_equal(asked.n, 3);
 	expect(t, 1, NEIGH_UNREACHABLE);
 	run(t, 5900, 6000);
-	assert_false(has(t, 1)); // forgotten: the next packet asks again
+	assert_false(has(t, 1)); // removed: the next packet solicits again
 	resolve(t, 1, 6000);
 	assert_int_equal(asked.n, 4);
 	expect(t, 1, NEIGH_WAIT);
@@ -200,7 +200,7 @@ static void test_answer_when_dead(void **state)
 	neigh_table_free(t);
 }
 
-// RFC 826: others' talk updates what is there, but makes nothing.
+// RFC 826: others' messages update an existing entry, but create none.
 static void test_learn(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -229,7 +229,7 @@ static void test_refresh(void **state)
 	run(t, now - 100, now);
 	assert_int_equal(state_of(t, 1), NEIGH_STALE);
 	assert_int_equal(asked.n, 0);
-	expect_at(t, 1, 7); // still good enough to use, which asks for confirmation
+	expect_at(t, 1, 7); // still used, but to be confirmed
 	run(t, now, now + 100);
 	assert_int_equal(state_of(t, 1), NEIGH_PROBE);
 	assert_int_equal(asked.n, 1);
@@ -241,7 +241,7 @@ static void test_refresh(void **state)
 	neigh_table_free(t);
 }
 
-// A station that is gone: asked directly, then everyone, then given up.
+// A station that has left the link: unicast requests, then multicast, then failed.
 static void test_refresh_in_vain(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -251,7 +251,7 @@ static void test_refresh_in_vain(void **state)
 	learn(t, 1, 7, true, 0);
 	run(t, 0, now);
 	expect_at(t, 1, 7);
-	now = run(t, now, now + 100); // asks for the first time
+	now = run(t, now, now + 100); // first request
 	now = run(t, now, now + 2900);
 	assert_int_equal(asked.n, 3);
 	assert_false(asked.to_all);
@@ -320,7 +320,7 @@ static void test_forget(void **state)
 	assert_int_equal(neigh_lookup(t, &hints, neigh_lookup_start(t, &hints, PORT + 1, &a),
 				 PORT + 1, &a, &at),
 		NEIGH_KNOWN);
-	resolve(t, 2, 2000); // asked again
+	resolve(t, 2, 2000); // requested again
 	assert_int_equal(asked.n, 1);
 	neigh_table_free(t);
 }
@@ -334,7 +334,7 @@ static void test_room(void **state)
 		learn(t, i, i, true, 0);
 	resolve(t, 50, 10);
 	resolve(t, 51, 20);
-	resolve(t, 52, 30); // a scan: 50 has waited longest and goes
+	resolve(t, 52, 30); // a scan: 50 is the oldest and is evicted
 	assert_false(has(t, 50));
 	expect(t, 51, NEIGH_WAIT);
 	expect(t, 52, NEIGH_WAIT);
@@ -344,7 +344,7 @@ static void test_room(void **state)
 	expect_at(t, 53, 53);
 	for (unsigned int i = 0; i < TABLE_MAX - 2; i++)
 		expect_at(t, i, i);
-	resolve(t, 54, 60); // all are known and in use now: no room
+	resolve(t, 54, 60); // all are resolved and in use now: no room
 	learn(t, 54, 54, true, 60);
 	assert_false(has(t, 54));
 	assert_int_equal(set_static(t, 100, 7), -ENOSPC);
@@ -353,7 +353,8 @@ static void test_room(void **state)
 	neigh_table_free(t);
 }
 
-// A station claims address after address: the longest unused goes, what is static or in use stays.
+// A station claims address after address: the one unused for longest is evicted, static ones and
+// those in use stay.
 static void test_claims(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -376,9 +377,9 @@ static void test_claims(void **state)
 	neigh_table_free(t);
 }
 
-// What is stale goes before what has not been used since it was learnt, even if used later.
-// Addresses asked for on one port without end: the other port keeps its share of the table, and its
-// requests.
+// A stale entry is evicted before one that has not been used since it was learnt, even if used
+// later. Endless look-ups of addresses on one port: the other port keeps its share of the table,
+// and its requests.
 static void test_room_of_ports(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -400,7 +401,7 @@ static void test_room_of_ports(void **state)
 		a = addr(20000 + i);
 		neigh_learn(t, 0, &a, &at, true, 10);
 	}
-	assert_int_equal(asked.n, NEIGH_REQUESTS_MAX); // stations that are learnt take none of them
+	assert_int_equal(asked.n, NEIGH_REQUESTS_MAX); // learnt stations use none of them
 	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
 		struct ip_addr a = addr(9000 + i);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What neighbour discovery does to entries: the table of RFC 4861 appendix C row by row; and
-// duplicate address detection under a clock that the test turns.
+// The effect of neighbour discovery on entries: the table of RFC 4861 appendix C row by row; and
+// duplicate address detection under a simulated clock.
 #include <errno.h>
 
 #include "dad.h"
@@ -199,7 +199,7 @@ static struct dad *dad_of_one(void)
 	return d;
 }
 
-// RFC 4862 5.1: one solicitation, and a second to wait for objections.
+// RFC 4862 5.1: one solicitation, and a second to wait for replies.
 static void test_assigned(void **state)
 {
 	struct dad *d = dad_of_one();
@@ -212,7 +212,7 @@ static void test_assigned(void **state)
 	}
 	dad_tick(d, 6000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
-	dad_claimed(d, PORT, &addr, 8000); // too late: it is ours
+	dad_claimed(d, PORT, &addr, 8000); // too late: it is assigned
 	dad_tick(d, 9000);
 	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
 	assert_int_equal(seen.solicited, 1);
@@ -222,7 +222,7 @@ static void test_assigned(void **state)
 	dad_free(NULL);
 }
 
-// The link may be another now: once more, whatever came of it before.
+// The link may be another one now: once more, whatever the result before.
 static void test_restarted(void **state)
 {
 	struct dad *d = dad_of_one();
@@ -271,8 +271,8 @@ static void test_duplicate(void **state)
 	dad_free(d);
 }
 
-// One forged advertisement disables an address for seconds, not for ever; an owner that goes on
-// claiming it keeps it, and is asked less and less often, at least once a minute.
+// One forged advertisement disables an address for seconds, not for ever; an owner that continues
+// to claim it keeps it, and is solicited less and less often, at least once a minute.
 static void test_duplicate_again(void **state)
 {
 	struct dad *d = dad_of_one();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker asks the neighbour table all the time, beside the control thread, and is told an
+// A worker looks up neighbours all the time, beside the control thread. Proves that it gets an
 // address's own link address or none.
 #include <pthread.h>
 

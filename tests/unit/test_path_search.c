@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a path MTU: paths with routers on them that report what their links take, routers
-// that stay silent, and errors that nobody on the path sent.
+// The search for a path MTU: paths with routers that report the MTU of their links, routers that
+// send no errors, and forged errors.
 #include "path_search.h"
 #include "test.h"
 
 #define AGE_MS 600000
 #define TOP    1500
 
-// A path, and what is sent on it.
+// A path, and the state of its packets.
 struct path {
-	uint16_t link[4]; // octets that each takes; 0: there are no more
+	uint16_t link[4]; // MTU of each link; 0: there are no more
 	bool silent;      // routers send no errors
 	uint64_t now_ms;
 	uint64_t seq; // last number
@@ -22,7 +22,7 @@ static struct path path_new(uint16_t first, uint16_t second, uint16_t third)
 	return (struct path){.link = {first, second, third}, .seq = 100, .search.mtu = UINT16_MAX};
 }
 
-// What the first link that is too small for a packet says about it; 0: it fits all.
+// The error of the first link that is too small for a packet; 0: it fits all.
 static uint16_t error_about(const struct path *p, uint16_t size)
 {
 	for (unsigned int i = 0; p->link[i] != 0 && !p->silent; i++)
@@ -83,7 +83,7 @@ static void test_reduced(void **state)
 	assert_int_equal(p.search.mtu, 1300);
 }
 
-// What no probe confirms changes nothing, and for a time nothing is probed.
+// An error that no probe confirms changes nothing, and for a time nothing is probed.
 static void test_forged(void **state)
 {
 	struct path p = path_new(1500, 0, 0);
@@ -100,7 +100,7 @@ static void test_forged(void **state)
 	assert_int_equal(p.search.mtu, 1400);
 }
 
-// Somebody on the path has confirmed what is not true: that ends soon after it does.
+// An attacker on the path has confirmed a wrong size: it is corrected soon after the attack ends.
 static void test_deceived(void **state)
 {
 	struct path p = path_new(1500, 1400, 0);
@@ -113,7 +113,7 @@ static void test_deceived(void **state)
 	assert_int_equal(p.search.mtu, 576);
 	since = p.now_ms = p.search.due_ms;
 	assert_int_equal(since, 5 + PATH_FIRST_MS);
-	// The router's word is for 1400, which no router objects to.
+	// The router's error reports 1400, which no other router objects to.
 	assert_int_equal(search(&p, TOP), PATH_RAISED);
 	assert_int_equal(p.search.mtu, 1400);
 	assert_in_range(p.now_ms - since, 0, PATH_PROBES * PATH_ANSWER_MS + 10);
@@ -137,7 +137,7 @@ static void test_two_links(void **state)
 	assert_int_equal(p.search.mtu, UINT16_MAX);
 }
 
-// Ever more rarely, if the answer is the same.
+// Less and less often, if the answer is the same.
 static void test_wait(void **state)
 {
 	struct path p = path_new(1500, 1400, 0);
@@ -182,7 +182,8 @@ static void test_answers(void **state)
 		assert_int_equal(path_search_is_answer(&s, &rows[i].q), rows[i].answer);
 }
 
-// Somebody tries all identifications: most of them are not looked at, until the next search.
+// An attacker tries all identifications: most of its errors are not evaluated until the next
+// search.
 static void test_guessed(void **state)
 {
 	struct path_search s = {.mtu = UINT16_MAX};

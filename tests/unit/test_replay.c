@@ -11,11 +11,11 @@ static const uint32_t sizes[] = {32, 64, 128, 1000, 1024, 65536};
 // The model remembers every number it has accepted.
 
 #define SEEN_SLOTS (1 << 16)
-#define RUN_STEPS  20000 // that many at most: the set stays less than half full
+#define RUN_STEPS  20000 // maximum: the set stays less than half full
 #define BURST      64
 #define SHORT_RUN  100
 
-// What the numbers of a run may be. FAR: as with ESN, often nearly 2^32 ahead.
+// The kinds of numbers of a run. FAR: as with ESN, often nearly 2^32 ahead.
 enum range { NEAR, FAR };
 
 struct model {
@@ -41,13 +41,13 @@ static uint64_t *model_slot(struct model *m, uint64_t seq)
 	return &m->seen[i % (m->mask + 1)];
 }
 
-// RFC 4303 A2.2 word by word. 0 for what has the upper half -1.
+// RFC 4303 A2.2, literally. 0 for a number with the upper half -1.
 static uint64_t model_guess(const struct model *m, uint32_t lower)
 {
 	uint32_t th = (uint32_t)(m->top >> 32), tl = (uint32_t)m->top;
 	uint32_t w = (uint32_t)m->size, bl = tl - w + 1;
 
-	if (tl >= w - 1) // case A: the window lies in one subspace
+	if (tl >= w - 1) // case A: the window is in one subspace
 		th += lower >= bl ? 0 : 1;
 	else if (lower >= bl) { // case B: it spans two
 		if (th == 0)
@@ -71,7 +71,7 @@ static void model_commit(struct model *m, uint64_t seq)
 		m->top = seq;
 }
 
-// What peers, networks and attackers send, seen from the highest number so far.
+// Numbers as peers, networks and attackers send them, seen from the highest number so far.
 static uint64_t random_seq(const struct model *m, enum range range, uint64_t *seed)
 {
 	uint32_t size = (uint32_t)m->size;
@@ -90,7 +90,7 @@ static uint64_t random_seq(const struct model *m, enum range range, uint64_t *se
 	case 4: // around the left edge
 		behind = size - 2 + random_below(seed, 5);
 		break;
-	case 5: // long gone
+	case 5: // far below
 		behind = size + random_below(seed, 4 * size);
 		break;
 	case 6:
@@ -125,7 +125,7 @@ static void run_model(
 		if (replay_guess_seq(&r, (uint32_t)seq) != guess)
 			fail_msg(
 				"window %u, step %u: guess(%lu) with top %lu", size, i, seq, m.top);
-		if (range == FAR) // what the receiver takes it for
+		if (range == FAR) // what the receiver infers
 			seq = guess;
 
 		bool expected = model_check(&m, seq);
@@ -178,7 +178,7 @@ static void test_many(void **state)
 		}
 }
 
-// A peer that leaves out all numbers of slot 0 for so many numbers.
+// A peer that skips all numbers of slot 0 for so many numbers.
 static void check_slot_left_out(uint32_t size, uint64_t numbers)
 {
 	const uint64_t ring = 65536 * 4; // numbers, of the largest window
@@ -196,7 +196,7 @@ static void check_slot_left_out(uint32_t size, uint64_t numbers)
 	replay_fini(&r);
 }
 
-// Names of words repeat after 2^37 numbers, and look newer after half of that.
+// Tags of words repeat after 2^37 numbers, and look newer after half of that.
 static void test_slot_left_out(void **state)
 {
 	(void)state;
@@ -207,7 +207,7 @@ static void test_slot_left_out(void **state)
 		}
 }
 
-// The numbers of RFC 4303 A2.2 written down one by one.
+// The numbers of RFC 4303 A2.2, one by one.
 static void test_guess(void **state)
 {
 	const uint64_t b = UINT64_C(1) << 32;
@@ -232,11 +232,11 @@ static void test_guess(void **state)
 	r.top = UINT64_MAX;
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 63), UINT64_MAX - 63);
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), UINT64_MAX);
-	assert_false(replay_check(&r, replay_guess_seq(&r, 5))); // there is nothing behind
+	assert_false(replay_check(&r, replay_guess_seq(&r, 5))); // there is none below
 	replay_fini(&r);
 }
 
-// Numbers that mostly rise, as packets bring them, and every so often anything.
+// Numbers that mostly increase, as received, and every so often any number.
 static uint16_t random_burst(
 	uint64_t seq[], const struct model *m, enum range range, uint64_t *seed)
 {
@@ -307,7 +307,7 @@ static void test_no_window(void **state)
 	replay_fini(&r);
 }
 
-// The numbers of RFC 4303 3.4.3 written down one by one.
+// The numbers of RFC 4303 3.4.3, one by one.
 static void test_edges(void **state)
 {
 	struct replay r;
@@ -348,7 +348,7 @@ struct racer {
 	uint64_t seed;
 };
 
-// Every thread goes through all numbers, each in an order of its own.
+// Every thread offers all numbers, each in its own order.
 static void *racer_run(void *arg)
 {
 	struct racer *me = arg;
@@ -371,7 +371,7 @@ static void *racer_run(void *arg)
 	return NULL;
 }
 
-// No number falls out of the window before someone has shown it, so each is accepted, and once.
+// No number leaves the window before some thread has offered it, so each is accepted, once.
 static void run_race(uint32_t size, uint32_t block)
 {
 	struct race race = {.numbers = (uint32_t)rounds(1 << 16), .block = block};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replay windows that go on where those of an earlier process stood: in the same memory, or behind
-// a number.
+// Replay windows that continue those of an earlier process: in the same memory, or after a number.
 #include <errno.h>
 #include <unistd.h>
 
@@ -30,8 +29,8 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
-// One process after the other has the window; each leaves it at a moment of no importance, and
-// knows of the one before a bound that is a little too high.
+// One process after the other has the window; each ends at an arbitrary moment, and gets from the
+// one before a bound that is a little too high.
 static void run_restarts(uint32_t size, uint64_t base, uint64_t *seed)
 {
 	static bool accepted[NUMBERS];
@@ -43,7 +42,7 @@ static void run_restarts(uint32_t size, uint64_t base, uint64_t *seed)
 	assert_non_null(memory);
 	assert_int_equal(replay_init(&r, size), 0);
 	assert_int_equal(replay_keep_in(&r, memory, &id_a), 0);
-	if (base > 0) // nobody gets that far with one packet
+	if (base > 0) // no packet advances it that far
 		replay_start_behind(&r, base);
 	for (uint32_t next = 4 * size; next < NUMBERS; next += random_below(seed, 3)) {
 		uint64_t number =
@@ -59,7 +58,7 @@ static void run_restarts(uint32_t size, uint64_t base, uint64_t *seed)
 			top = base + number;
 		if (random_below(seed, 4000) != 0)
 			continue;
-		replay_memory_free(memory); // as if it were killed: the file stays
+		replay_memory_free(memory); // as after a kill: the file stays
 
 		uint32_t words;
 
@@ -95,7 +94,7 @@ static void test_same_memory(void **state)
 	}
 }
 
-// Behind a number all to its right is new, and nothing else.
+// After a number, only numbers above it are new.
 static void test_start_behind(void **state)
 {
 	static const uint64_t numbers[] = {1, 31, 32, 63, 64, 1000, UINT32_MAX, UINT64_C(1) << 36,
@@ -121,7 +120,8 @@ static void test_start_behind(void **state)
 		}
 }
 
-// The last one counts: an SA that comes back is first told what the disk knows, then what is known.
+// The last call counts: an SA that is added again gets the number on the disk first, then the exact
+// one.
 static void test_start_behind_less(void **state)
 {
 	struct replay r;
@@ -137,7 +137,7 @@ static void test_start_behind_less(void **state)
 	replay_fini(&r);
 }
 
-// A window of another size goes on behind the highest number of the one before.
+// A window of another size continues after the highest number of the one before.
 static void test_other_size(void **state)
 {
 	struct replay small, r;
@@ -179,7 +179,7 @@ static void test_memory(void **state)
 	b[2047] = 44;
 	replay_memory_give(m, a);
 	assert_ptr_equal(
-		replay_memory_take(m, &id_a, 4), a); // what was given is taken again, empty
+		replay_memory_take(m, &id_a, 4), a); // the memory is allocated again, empty
 	assert_int_equal(a[3], 0);
 	a[1] = 55;
 	replay_memory_turn_set(m, 1234567890123);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The route table against looking at every route for the longest prefix.
+// The route table against a linear search for the longest prefix.
 #include "addrs.h"
 #include "eal.h"
 #include "route.h"
@@ -74,7 +74,7 @@ static struct ip_addr neighbour_of(struct ip_addr a, int step)
 	return a;
 }
 
-// The first and last address of a prefix, and those beside them.
+// The first and last address of a prefix, and their neighbours.
 static void check_edges(
 	const struct route_table *t, const struct route route[], unsigned int n, unsigned int i)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rule set against going through the list from the front.
+// The rule set against a linear search of the list.
 #include "addrs.h"
 #include "eal.h"
 #include "rule.h"
@@ -68,7 +68,7 @@ static unsigned int naive_find(const struct rule rules[], unsigned int n,
 
 // --- random rules and keys ---
 
-// Of two prefixes of a family, each may be left open.
+// Of two prefixes of a family, each may be unrestricted.
 static struct ip_prefix random_side(uint64_t *seed, enum ip_family family)
 {
 	if (family == IP_ANY || random_below(seed, 2) == 0)
@@ -83,7 +83,7 @@ static struct acl_port_range random_range(uint64_t *seed)
 	switch (random_below(seed, 6)) {
 	case 0: // one
 		return (struct acl_port_range){a, a};
-	case 1: // all ports, but nothing without
+	case 1: // all ports, but not packets without
 		return (struct acl_port_range){0, UINT16_MAX};
 	case 2:
 		return (struct acl_port_range){RTE_MIN(a, b), RTE_MAX(a, b) + 1};
@@ -92,7 +92,7 @@ static struct acl_port_range random_range(uint64_t *seed)
 	}
 }
 
-// Ascending, often in a row; storage holds TUNNELS.
+// Ascending, often adjacent; storage holds TUNNELS.
 static unsigned int random_tunnels(uint32_t storage[], uint64_t *seed)
 {
 	unsigned int n = 0;
@@ -262,7 +262,7 @@ static void test_fallback(void **state)
 	rule_set_free(NULL);
 }
 
-// The set has copies; what it is asked for stays as it was given.
+// The set has copies; the caller's rules are not changed.
 static void test_copies(void **state)
 {
 	uint32_t tunnel = 3;
@@ -301,8 +301,8 @@ static void test_states(void **state)
 	}
 }
 
-// A tunnel is meant whether the packet comes or goes by it, and the first rule decides whichever
-// of the two it is about.
+// A rule for a tunnel matches packets that enter or leave by it, and the first rule for either of
+// the two decides.
 static void test_tunnels(void **state)
 {
 	const uint32_t first = 10, second = 11;
@@ -331,7 +331,7 @@ static void test_tunnels(void **state)
 	rule_set_free(s);
 }
 
-// Without a restriction of ports a rule is also about what shows none; with any it is not.
+// Without a restriction of ports a rule also matches packets without ports; with one it does not.
 static void test_opaque_ports(void **state)
 {
 	struct rule r = any_rule;
@@ -347,7 +347,7 @@ static void test_opaque_ports(void **state)
 	assert_true(matches(&r, &key, RULE_NEW));
 }
 
-// As acl_sender_port() has the type and code of a message.
+// As acl_sender_port() encodes type and code of a message.
 static bool icmp_matches(uint16_t min, uint16_t max, uint32_t message)
 {
 	struct rule r = any_rule;
@@ -389,8 +389,8 @@ static void test_icmp(void **state)
 			fail_msg("row %zu", i);
 }
 
-// Rules of a family say nothing about the other, whichever side of them is wide open; a rule that
-// names none is about both, unless it says so.
+// Rules of one family do not match the other, whichever side of them is unrestricted; a rule that
+// names no family matches both, unless it says so.
 static void test_families(void **state)
 {
 	struct rule r[] = {any_rule, any_rule, any_rule, any_rule, any_rule};

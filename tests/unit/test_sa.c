@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Security associations: what is made of parameters, and how large a packet they let through.
+// Security associations built from parameters, and the size of packets that they admit.
 #include <errno.h>
 
 #include <rte_ip.h>
@@ -161,7 +161,7 @@ static void test_sequence_numbers(void **state)
 	sa_out_free(sa);
 }
 
-// With ESN numbers end before 2^64, and the counter does not get there however many ask.
+// With ESN numbers end before 2^64, and the counter does not get there however many are allocated.
 static void test_extended_sequence_numbers(void **state)
 {
 	struct sa_params p = gcm_params();
@@ -200,7 +200,7 @@ static void test_unknown_engine(void **state)
 	assert_int_equal(errno, ENOTSUP);
 }
 
-// Which numbers were taken in the last seconds.
+// The numbers allocated in the last seconds.
 static void test_recent(void **state)
 {
 	struct sa_params p = gcm_params();

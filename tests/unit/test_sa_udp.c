@@ -76,7 +76,7 @@ static void test_find(void **state)
 	free(index);
 }
 
-// While keys are changed, there are an old SA and a new one with the same ends.
+// During a rekey, an old SA and a new one have the same ends.
 static void test_stopped(void **state)
 {
 	struct sa_udp_index *index = sa_udp_index_new(3);

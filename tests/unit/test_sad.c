@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of inbound SAs: every SPI that is in it is found, no other is.
+// The table of inbound SAs. Proves that every SPI in it is found, and no other.
 #include "sad.h"
 #include "test.h"
 
@@ -40,7 +40,7 @@ static struct sa_in *naive_find(unsigned int n, rte_be32_t spi)
 	return NULL;
 }
 
-// Looks for all that are in it, and for as many numbers that are close to them.
+// Looks up all that are in it, and as many numbers close to them.
 static void check_all(unsigned int n)
 {
 	struct sad *sad = sad_new(sas, n);
@@ -100,10 +100,10 @@ static void test_random(void **state)
 	check_all(MANY);
 }
 
-// A peer may choose its SPIs so that they meet in one place of the table: slow, but right.
+// A peer may choose its SPIs so that they collide in the table: slow, but right.
 static void test_colliding(void **state)
 {
-	const uint32_t inverse = 0x0e8b2f51; // of the golden ratio that hashes multiply by
+	const uint32_t inverse = 0x0e8b2f51; // of the golden ratio, a usual multiplier of hashes
 
 	(void)state;
 	assert_int_equal((uint32_t)(inverse * UINT32_C(0x9e3779b1)), 1);

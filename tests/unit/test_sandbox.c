@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a daemon that has been taken over could do to others: a child enters the sandbox and tries.
+// What an attacker in control of the daemon could do to other processes: a child enters the sandbox
+// and tries.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -23,7 +24,7 @@ static bool forbidden(long rc)
 	return rc < 0 && (errno == EPERM || errno == ENOSYS);
 }
 
-// Of every thread. Returns the number of the first that is possible; 0: none.
+// For every thread. Returns the number of the first possible action; 0: none.
 static int tries_of_all(void)
 {
 	static char *const words[] = {"true", NULL};
@@ -52,7 +53,7 @@ static int tries_of_all(void)
 		!forbidden(syscall(SYS_io_uring_setup, 1, NULL)) ||
 		!forbidden(syscall(SYS_keyctl, 0, 0, 0, 0, 0)))
 		return 9;
-	if (syscall(SYS_tgkill, getpid(), getpid(), 0) != 0) // abort() has to
+	if (syscall(SYS_tgkill, getpid(), getpid(), 0) != 0) // abort() requires it
 		return 10;
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of used sequence numbers, its file, and what becomes of damaged ones.
+// The table of used sequence numbers, its file, and damaged files.
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,8 +125,8 @@ static int read_back(void)
 	return rc;
 }
 
-// What stands there decides whether a number is used again: half a file is no file, nor is one of
-// which a single bit is another.
+// Its contents decide whether a number is used again: a part of a file is refused, and a file with
+// one wrong bit.
 static void test_damaged(void **state)
 {
 	struct seq_table *t = seq_table_new();
@@ -152,7 +152,7 @@ static void test_damaged(void **state)
 		assert_int_equal(read_back(), -EBADMSG);
 		text[bit / 8] ^= (char)(1 << bit % 8);
 	}
-	text[len] = '\n'; // where its NUL was
+	text[len] = '\n'; // the NUL was there
 	write_file(text, len + 1);
 	assert_int_equal(read_back(), -EBADMSG);
 	free(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The policy database against going through the list from the front.
+// The policy database against a linear search of the list.
 #include <netinet/in.h>
 
 #include "addrs.h"
@@ -48,7 +48,7 @@ static struct acl_port_range random_range(uint64_t *seed)
 	switch (random_below(seed, 4)) {
 	case 0: // one
 		return (struct acl_port_range){a, a};
-	case 1: // all ports, but nothing without
+	case 1: // all ports, but not packets without
 		return (struct acl_port_range){0, UINT16_MAX};
 	case 2:
 		return (struct acl_port_range){RTE_MIN(a, b), RTE_MAX(a, b) + 1};
@@ -98,7 +98,7 @@ static struct ip_view random_packet(uint64_t *seed)
 	};
 }
 
-// The same packet on its way back.
+// The same packet in the opposite direction.
 static struct ip_view reverse_of(const struct ip_view *packet)
 {
 	struct ip_view back = *packet;
@@ -118,7 +118,7 @@ static void check_found(const struct spd *spd, const struct spd_policy *found, l
 		fail_msg("policy %ld of %u, must be %ld", index, spd_count(spd), expected);
 }
 
-// Packets of both families and directions at once find what each finds alone.
+// A batch of packets of both families and directions has the same results as single look-ups.
 static void check_together(
 	const struct spd *spd, const struct spd_policy policy[], unsigned int n, uint64_t *seed)
 {
@@ -242,7 +242,7 @@ static void test_icmp(void **state)
 
 #define SAS 5
 
-// SAs in no order that memory has, and none for some policies.
+// SAs in another order than in memory, and none for some policies.
 static void random_receivers(struct spd_policy *p, struct sa_in sas[], uint64_t *seed)
 {
 	p->n_in = p->action == SPD_PROTECT ? random_below(seed, SPD_IN_MAX + 1) : 0;
@@ -250,7 +250,7 @@ static void random_receivers(struct spd_policy *p, struct sa_in sas[], uint64_t 
 		p->in[i] = &sas[random_below(seed, SAS)];
 }
 
-// Of a fragment that came out of the SA: ports are not looked at, nor in IPv6 the protocol.
+// Of a fragment out of the SA: ports are not matched, nor in IPv6 the protocol.
 static long naive_receiver(const struct spd_policy policy[], unsigned int n, const struct sa_in *sa,
 	const struct ip_view *fragment)
 {
@@ -274,7 +274,7 @@ static void test_receiver(void **state)
 {
 	static const unsigned int sizes[] = {1, 2, 3, 10, 100, POLICIES_MAX};
 	static struct spd_policy policy[POLICIES_MAX];
-	static struct sa_in sas[SAS + 1]; // the last is nobody's
+	static struct sa_in sas[SAS + 1]; // the last has no policy
 	uint64_t seed = 5;
 	unsigned long found = 0, asked = 0;
 
@@ -365,8 +365,8 @@ static bool matches(
 	return found;
 }
 
-// Policies of a family say nothing about the other, whichever side of them is wide open; one that
-// names none is about both, unless it says so.
+// Policies of one family do not match the other, whichever side of them is unrestricted; one that
+// names no family matches both, unless it says so.
 static void test_families(void **state)
 {
 	static const struct {

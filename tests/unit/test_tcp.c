@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TCP connections as a gateway sees them, segment by segment: the state after each, and whether it
-// passes. Every script runs with several initial sequence numbers, with either end as the lower
-// one, and with one worker and two.
+// is accepted. Every script runs with several initial sequence numbers, with either end as the
+// lower one, and with one worker and two.
 #include "flows.h"
 
 enum end { A, B }; // A opens
@@ -98,7 +98,7 @@ static const struct script scripts[] = {
 	{"simultaneous open, repeated and scaled",
 		.row = {{A, SYN, 0, 0, 1000, 0, SS, PASS, 8}, {B, SYN, 0, 0, 2000, 0, SS, PASS, 3},
 			{A, SYN, 0, 0, 1000, 0, SS, PASS, 8},
-			{A, SYN, 5, 0, 1000, 0, SS, PASS}, // passes, for it may be the truth
+			{A, SYN, 5, 0, 1000, 0, SS, PASS}, // accepted, for it may be the right one
 			{A, SYN | ACK, 7, 1, 1000, 0, SS, UNREAL}, // but this is not the one
 			{B, SYN | ACK, 0, 1, 2000, 0, SR, PASS, 3}, {A, ACK, 1, 1, 10, 0, ES, PASS},
 			{B, ACK, 1 + 1280, 1, 2000, 0, ES, PASS}, // 10 << 7
@@ -136,7 +136,7 @@ static const struct script scripts[] = {
 			{B, SYN | ACK, 0, 301, 2000, 0, SR, PASS},
 			{B, ACK | PSH, 1, 301, 2000, 900, SR, PASS},
 			{B, ACK | PSH, 901, 301, 2000, 900, SR, PASS},
-			{B, ACK | PSH, 1801, 301, 2000, 9, SR, WINDOW}, // 1000 were offered
+			{B, ACK | PSH, 1801, 301, 2000, 9, SR, WINDOW}, // the window is 1000
 			{A, ACK, 301, 1, 1000, 0, ES, PASS}}},
 	{"TCP fast open, text not taken", .row = {{A, SYN, 0, 0, 1000, 300, SS, PASS},
 						  {B, SYN | ACK, 0, 1, 2000, 0, SR, PASS},
@@ -158,12 +158,12 @@ static const struct script scripts[] = {
 	{"resets of an open connection",
 		.row = {OPEN, {B, ACK | PSH, 1, 1, 2000, 100, ES, PASS},
 			{A, ACK, 1, 101, 1000, 0, ES, PASS},
-			{B, RST, 100, 0, 0, 0, ES, RESET},        // behind
-			{B, RST, 101 + 1001, 0, 0, 0, ES, RESET}, // beyond
+			{B, RST, 100, 0, 0, 0, ES, RESET},        // below the window
+			{B, RST, 101 + 1001, 0, 0, 0, ES, RESET}, // above it
 			{B, RST, 0x40000000, 0, 0, 0, ES, RESET}, // blind
-			{B, RST, 102, 0, 0, 0, ES, PASS},         // near: asked whether it is meant
+			{B, RST, 102, 0, 0, 0, ES, PASS}, // in the window: needs a challenge ACK
 			{B, RST, 101 + 1000, 0, 0, 0, ES, PASS},
-			{A, ACK | PSH, 1, 101, 1000, 10, ES, PASS}, // lives on
+			{A, ACK | PSH, 1, 101, 1000, 10, ES, PASS}, // the connection continues
 			{A, RST | ACK, 2000, 101, 0, 0, ES, PASS},
 			{A, RST | ACK, 2002, 101, 0, 0, ES, RESET},
 			{B, RST, 101, 0, 0, 0, CL, PASS}, // exact
@@ -183,7 +183,7 @@ static const struct script scripts[] = {
 			{A, ACK, 500001, 700001, 1000, 0, ES, PASS},
 			{A, ACK | PSH, 500001, 700001, 1000, 100, ES, PASS},
 			{B, ACK, 700001, 500101, 2000, 0, ES, PASS},
-			{B, ACK, 2, 2, 2000, 0, ES, WINDOW}}}, // of the old one
+			{B, ACK, 2, 2, 2000, 0, ES, WINDOW}}}, // of the old connection
 	{"new connection in TIME_WAIT, from the other end",
 		.row = {OPEN, {A, ACK | FIN, 1, 1, 1000, 0, FW, PASS},
 			{B, ACK | FIN, 1, 2, 2000, 0, LA, PASS}, {A, ACK, 2, 2, 1000, 0, TW, PASS},
@@ -196,7 +196,7 @@ static const struct script scripts[] = {
 		.row = {OPEN, {A, ACK, 1, 1, 1000, 1000, ES, PASS},
 			{A, ACK, 1001, 1, 1000, 1000, ES, PASS},
 			{A, ACK, 2001, 1, 1000, 1, ES, PASS}, // a probe of the closed window
-			{A, ACK, 2002, 1, 1000, 0, ES, PASS}, // behind it
+			{A, ACK, 2002, 1, 1000, 0, ES, PASS}, // after it
 			{A, ACK, 2002, 1, 1000, 1, ES, WINDOW},
 			{A, ACK, 2003, 1, 1000, 0, ES, WINDOW},
 			{B, ACK, 1, 2001, 0, 0, ES, PASS},    // closed

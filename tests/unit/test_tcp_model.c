@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two TCPs (RFC 9293, as simple as they can be) talk through connection tracking, over a network
-// that loses, doubles and reorders on both sides of it, while someone who does not see them sends
-// forged segments. Tracking must not refuse anything that brings either end on.
+// Two TCPs (RFC 9293, as simple as possible) communicate through connection tracking, over a
+// network that loses, duplicates and reorders on both sides of it, while an attacker who cannot
+// read the segments sends forged ones. Proves that tracking drops no segment that either end needs.
 #include "flows.h"
 
-#define QUEUE   24 // packets under way on one leg
+#define QUEUE   24 // packets in flight on one leg
 #define SEGMENT 1000
 
 struct wire {
@@ -14,17 +14,17 @@ struct wire {
 	int scale;
 };
 
-// A leg of the way, with what is on it. Oldest first.
+// A leg of the path, with the packets on it. Oldest first.
 struct leg {
 	unsigned int n;
 	struct wire packet[QUEUE];
 };
 
 struct tcp {
-	uint32_t isn, una, nxt, edge; // sending: not acknowledged, next, as far as the other lets
+	uint32_t isn, una, nxt, edge; // sending: not acknowledged, next, right edge of the window
 	uint32_t rcv_nxt, rcv_edge;
 	bool syn_received, syn_acked, fin_received;
-	uint32_t text; // octets to send in all, behind them the FIN
+	uint32_t text; // octets to send in total, followed by the FIN
 	int scale;     // -1: none
 	bool scaled;
 };
@@ -44,7 +44,7 @@ static void leg_add(struct talk *t, struct leg *l, const struct wire *w)
 		l->packet[l->n++] = *w;
 }
 
-// Takes one of the oldest, or leaves it to come again.
+// Takes one of the oldest, or leaves it to be received again.
 static bool leg_take(struct talk *t, struct leg *l, struct wire *w)
 {
 	unsigned int i = random_below(&t->seed, 8) == 0 ? random_below(&t->seed, 6) : 0;
@@ -82,7 +82,7 @@ static void emit(struct talk *t, unsigned int who, uint8_t flags, uint32_t seq, 
 	leg_add(t, &t->to_gateway[who], &w);
 }
 
-// Sends what lies at a sequence number: text, the FIN or both; a probe if the window is closed.
+// Sends the segment at a sequence number: text, the FIN or both; a probe if the window is closed.
 static void send_from(struct talk *t, unsigned int who, uint32_t seq)
 {
 	struct tcp *e = &t->end[who];
@@ -111,7 +111,7 @@ static void act(struct talk *t, unsigned int who)
 		return;
 	}
 	switch (random_below(&t->seed, 4)) {
-	case 0: // again, from where it is missed
+	case 0: // again, from the missing octet on
 		send_from(t, who, e->una);
 		break;
 	case 1: // keep-alive
@@ -147,7 +147,7 @@ static void receive(struct talk *t, unsigned int who, const struct wire *w)
 		if ((int32_t)(edge - e->edge) > 0)
 			e->edge = edge;
 	}
-	// What is in order and was asked for.
+	// Delivers octets that are in order and in the window.
 	if ((w->flags & SYN) == 0 && (int32_t)(w->seq - e->rcv_nxt) <= 0 &&
 		(int32_t)(end - e->rcv_nxt) > 0 && (int32_t)(end - e->rcv_edge) <= 0) {
 		e->rcv_nxt = end;
@@ -176,7 +176,7 @@ static enum drop gateway(struct talk *t, unsigned int from, const struct wire *w
 	return flows_pass(&t->s, from, &p, t->now, &f);
 }
 
-// Whether a segment tells its receiver anything.
+// Whether a segment has news for its receiver.
 static bool is_news(const struct talk *t, unsigned int from, const struct wire *w)
 {
 	const struct tcp *e = &t->end[!from];
@@ -273,7 +273,7 @@ static void run_talk(struct talk *t)
 		step(t);
 	}
 	assert_int_equal(flow_list(t->s.t, &any, 0, &position, &v, 1), 1);
-	// The gateway may yet have to see the last acknowledgement once more, but saw the rest.
+	// The gateway may not have seen the last acknowledgement again, but has seen the rest.
 	assert_true(v.state == FLOW_TCP_TIME_WAIT);
 	flows_fini(&t->s);
 }
@@ -286,7 +286,7 @@ static void test_talks(void **state)
 	for (unsigned long i = 0; i < rounds(100); i++)
 		run_talk(&t);
 	assert_true(t.forged > 10000);
-	// They pass if they hit the windows of both ends: less than one in 1000 by a long way.
+	// They are accepted if they hit the windows of both ends: far less than one in 1000.
 	assert_true(t.forged_passed < t.forged / 1000);
 }
 

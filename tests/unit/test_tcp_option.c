@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP options: which are found, and what becomes of a segment whose maximum segment size is
-// lowered, against a model that looks at every octet and sums up the whole segment.
+// TCP options: which are found, and the segment after its maximum segment size is lowered, against
+// a model that visits every octet and sums up the whole segment.
 #include "tcp_option.h"
 #include "test.h"
 
 #define HEADER_LEN 20
-#define TEXT_LEN   6 // octets behind the header, which must not be read as options
+#define TEXT_LEN   6 // octets after the header, which must not be read as options
 
 static uint16_t be16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-// RFC 1071 as it stands there.
+// RFC 1071, literally.
 static uint16_t sum(const uint8_t *p, size_t len)
 {
 	uint32_t sum = 0;
@@ -24,7 +24,7 @@ static uint16_t sum(const uint8_t *p, size_t len)
 	return (uint16_t)sum;
 }
 
-// A segment in memory of its own, so that the address sanitizer catches what reads on. Options are
+// A segment in its own memory, so that the address sanitizer detects reads beyond it. Options are
 // len octets, a multiple of 4; the checksum is right, or wrong by a number.
 static uint8_t *segment(const uint8_t *options, unsigned int len, uint16_t wrong)
 {
@@ -45,7 +45,7 @@ static uint8_t *segment(const uint8_t *options, unsigned int len, uint16_t wrong
 	return s;
 }
 
-// What a segment is to become. Returns how many maximum segment sizes were lowered.
+// The expected segment. Returns how many maximum segment sizes were lowered.
 static unsigned int model(uint8_t *options, unsigned int len, uint16_t mss)
 {
 	unsigned int at = 0, lowered = 0;
@@ -144,7 +144,7 @@ static void test_checksum(void **state)
 		}
 }
 
-// Options at random, of octets that mean something.
+// Random options, of octets that have a meaning.
 static void test_random(void **state)
 {
 	uint64_t seed = 1;

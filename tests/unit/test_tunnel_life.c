@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a tunnel, by what was sent and received when.
+// The state of a tunnel, by the times of packets sent and received.
 #include "tunnel_life.h"
 #include "test.h"
 
 #define TICK_MS  100
 #define PATIENCE TUNNEL_PATIENCE_MS
 
-// Traffic: at most one packet a tick each way.
+// Traffic: at most one packet a tick in each direction.
 struct traffic {
 	uint32_t send_ms, answer_ms; // between packets; 0: none
 };
@@ -55,7 +55,7 @@ static void test_silent_and_back(void **state)
 	assert_int_equal(run(&l, (struct traffic){200, 0}, PATIENCE), TUNNEL_UP);
 	assert_int_equal(run(&l, (struct traffic){200, 0}, 400), TUNNEL_SILENT);
 	assert_in_range(l.unanswered_ms, stopped_ms, stopped_ms + 200);
-	// It is the peer that ends it, not a pause of ours.
+	// A packet of the peer ends it, not a pause in sending.
 	assert_int_equal(run(&l, (struct traffic){0, 0}, 3600000), TUNNEL_SILENT);
 	assert_int_equal(run(&l, (struct traffic){1000, 0}, 2000), TUNNEL_SILENT);
 	assert_in_range(l.unanswered_ms, stopped_ms, stopped_ms + 200);
@@ -70,13 +70,14 @@ static void test_idle_is_up(void **state)
 	(void)state;
 	run(&l, (struct traffic){100, 100}, 1000);
 	assert_int_equal(run(&l, (struct traffic){0, 0}, 3600000), TUNNEL_UP);
-	// A packet now and then that wants no answer is no silence, however long it goes on.
+	// An occasional packet that requires no reply does not make a tunnel silent, however long
+	// that lasts.
 	assert_int_equal(run(&l, (struct traffic){2 * PATIENCE, 0}, 3600000), TUNNEL_UP);
-	// Nor does one of them count when an ordinary question follows.
+	// Nor does one of them count when an ordinary request follows.
 	assert_int_equal(run(&l, (struct traffic){100, 0}, PATIENCE / 2), TUNNEL_UP);
 }
 
-// A TCP connection that is tried: 1, 2, 4, 8 seconds between its segments.
+// An attempt to open a TCP connection: 1, 2, 4, 8 seconds between its segments.
 static void test_few_packets_are_enough(void **state)
 {
 	struct tunnel_life l = {0};

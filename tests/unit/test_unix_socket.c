@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mode of a Unix socket, and what stands at its path before.
+// The mode of a Unix socket, and existing files at its path.
 #include "unix_socket.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static void test_mode(void **state)
 		}
 }
 
-// Somebody has put a link to another file at the path: that keeps its mode.
+// An attacker has put a link to another file at the path: that file keeps its mode.
 static void test_link(void **state)
 {
 	struct sockaddr_un addr = path_of("socket"), target = path_of("file");

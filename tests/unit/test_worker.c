@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker's own affairs: counting drops, giving buffers back, telling the control thread.
+// A worker's own functions: counting drops, freeing buffers, posting events.
 #include <rte_telemetry.h>
 
 #include "eal.h"
@@ -74,14 +74,14 @@ static void test_drop(void **state)
 	assert_int_equal(w->counters.drops[DROP_DUMMY], 1);
 	assert_int_equal(in_counters[1].drops[DROP_DUMMY], 1);
 	p = new_pkt();
-	p.sa_in = &in; // came out of one tunnel, was to go into another
+	p.sa_in = &in; // out of one tunnel, into another
 	p.sa_out = &out;
 	pkt_drop(w, &p, DROP_LIFETIME);
 	assert_int_equal(in_counters[1].drops[DROP_LIFETIME], 0);
 	assert_int_equal(out_counters[1].drops[DROP_LIFETIME], 1);
 	p = new_pkt();
 	p.sa_in = &in;
-	pkt_drop(w, &p, DROP_NO_ROUTE); // not the SA's doing
+	pkt_drop(w, &p, DROP_NO_ROUTE); // not caused by the SA
 	assert_int_equal(w->counters.drops[DROP_NO_ROUTE], 1);
 	assert_int_equal(in_counters[1].drops[DROP_NO_ROUTE], 0);
 	assert_int_equal(in_counters[0].drops[DROP_DUMMY], 0); // of another worker
@@ -117,8 +117,8 @@ static unsigned int take_all(struct worker *w, unsigned int of_port[])
 	return n;
 }
 
-// What stations on links say stays in order, and takes no more of the ring than the port's share;
-// what is asked for has its room all the same.
+// Events from stations on links stay in order, and use no more of the ring than the port's share;
+// events for pending look-ups have room all the same.
 static void test_relay_and_ask(void **state)
 {
 	static struct snapshot snapshot = {.n_ports = 2};
@@ -148,8 +148,8 @@ static void test_relay_and_ask(void **state)
 	worker_free(w);
 }
 
-// What strangers cause on one link leaves room for the same on another, for other kinds, and for
-// what is asked for.
+// Events caused by stations on one link leave room for the same events of another, for other kinds,
+// and for pending look-ups.
 static void test_shares(void **state)
 {
 	static struct snapshot snapshot = {.n_ports = 2};
@@ -201,7 +201,7 @@ static void test_burst(void **state)
 	worker_free(w);
 }
 
-// What it holds goes with it.
+// The packets that it holds are freed with it.
 static void test_frees_what_it_holds(void **state)
 {
 	struct worker *w = new_worker(1);
