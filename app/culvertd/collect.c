@@ -2,6 +2,7 @@
 #include "collect.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -191,6 +192,16 @@ bool collect_sa(void *view, const struct gateway *g, unsigned int i)
 	return false;
 }
 
+// The names of the SAs that a policy receives by.
+static void names_in(char text[VIEW_SAS_MAX], const struct spd_policy *p)
+{
+	int len = 0;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		len += snprintf(text + len, VIEW_SAS_MAX - (size_t)len, "%s%s", i > 0 ? "," : "",
+			p->in[i]->sa.name);
+}
+
 bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 {
 	struct tunnel_view *v = view;
@@ -205,7 +216,6 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	const struct ip_addr *probe = &g->control.conf->policies[t->policy].probe_addr;
 
 	*v = (struct tunnel_view){
-		.policy = p,
 		.probe = "-",
 		.probes = t->probes,
 		.peer = peer_endpoint(&p->out->sa, true).addr,
@@ -216,6 +226,7 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	v->is[l->state] = 1;
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.name);
+	names_in(v->in, p);
 	if (!ip_addr_is_none(probe))
 		ip_addr_format(v->probe, probe);
 	return true;
@@ -248,10 +259,12 @@ bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 	*v = (struct policy_view){
 		.action = spd_action_names[p->action],
 		.out = p->out != NULL ? p->out->sa.name : "",
-		.policy = p,
+		.local = {p->local, p->family, p->proto, p->local_port},
+		.remote = {p->remote, p->family, p->proto, p->remote_port},
 		.did = decided_sum(g, s->policy_before, s->policy_decided, i),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
+	names_in(v->in, p);
 	return true;
 }
 
@@ -259,6 +272,10 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 {
 	return port == RULE_ANY ? "any" : s->port[port].name;
 }
+
+// The fallback matches whatever the rules do not.
+static const struct end_view any_end = {
+	.family = IP_ANY, .proto = RULE_PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
 
 bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 {
@@ -270,22 +287,27 @@ bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 
 	const struct rule *r = rule_set_at(s->rules, i);
 	bool last = i + 1 == rule_set_count(s->rules);
+	unsigned int states = last ? UINT_MAX : r->states;
 
 	*v = (struct rule_view){
 		.action = rule_action_names[r->action],
+		.log = r->log,
+		.in = rule_port(s, last ? RULE_ANY : r->in),
+		.out = rule_port(s, last ? RULE_ANY : r->out),
 		.tunnel = last ? "" : g->control.conf->rules[i].tunnel,
-		.rule = *r,
+		.source = last ? any_end
+			       : (struct end_view){r->source, r->family, r->proto, r->source_port},
+		.destination = last ? any_end
+				    : (struct end_view){r->destination, r->family, r->proto,
+					      r->destination_port},
 		.did = decided_sum(g, s->rule_before, s->rule_decided, i),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
-	if (last) {
-		v->rule.states = 1u << RULE_NEW | 1u << RULE_ESTABLISHED | 1u << RULE_RELATED;
-		v->rule.proto = RULE_PROTO_ANY;
-		v->rule.source_port.max = v->rule.destination_port.max = ACL_PORT_OPAQUE;
-		v->rule.in = v->rule.out = RULE_ANY;
-	}
-	v->in = rule_port(s, v->rule.in);
-	v->out = rule_port(s, v->rule.out);
+	for (unsigned int k = 0; k < RULE_STATES; k++)
+		if ((states & 1u << k) != 0) {
+			strcat(v->states, v->states[0] != '\0' ? "," : "");
+			strcat(v->states, rule_state_names[k]);
+		}
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "gateway.h"
 
 #define NEIGH_STATES (NEIGH_STATIC + 1)
+#define VIEW_SAS_MAX (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy
 
 struct info_view {
 	const char *instance, *version, *config;
@@ -84,7 +85,7 @@ struct sa_view {
 
 struct tunnel_view {
 	char name[SPD_NAME_MAX], out[SA_NAME_MAX], probe[IP_ADDR_STRLEN]; // probe "-": none
-	const struct spd_policy *policy;
+	char in[VIEW_SAS_MAX];
 	const char *state;
 	uint64_t is[TUNNEL_STATES]; // 1 for that state, else 0
 	struct ip_addr peer;        // as far as it is known, else none
@@ -93,17 +94,27 @@ struct tunnel_view {
 	uint64_t silent_ms; // since it is silent; UINT64_MAX: it is not
 };
 
+// One end of the packets of a policy or rule.
+struct end_view {
+	struct ip_prefix prefix;
+	enum ip_family family;
+	uint16_t proto;              // above UINT8_MAX: any
+	struct acl_port_range ports; // or types and codes of ICMP
+};
+
 struct policy_view {
-	char name[SPD_NAME_MAX];
+	char name[SPD_NAME_MAX], in[VIEW_SAS_MAX];
 	const char *action, *out;
-	const struct spd_policy *policy;
+	struct end_view local, remote;
 	struct decided did;
 };
 
 struct rule_view {
 	char name[RULE_NAME_MAX];
 	const char *action, *in, *out, *tunnel;
-	struct rule rule; // of the fallback with what it means to match whatever the rules do not
+	char states[32];
+	bool log;
+	struct end_view source, destination; // of the fallback: any
 	struct decided did;
 };
 

@@ -75,37 +75,19 @@ void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix
 	add_string(d, name, ip_prefix_format(text, p));
 }
 
-void add_selector(
-	struct rte_tel_data *d, const char *name, const struct ip_prefix *p, enum ip_family family)
+const char *proto_text(char text[16], unsigned int proto)
 {
-	if (family == IP_ANY)
-		add_string(d, name, "any");
-	else
-		add_prefix(d, name, p);
-}
-
-void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r)
-{
-	char text[32];
-
-	if (r->max == ACL_PORT_OPAQUE)
-		snprintf(text, sizeof(text), "any");
-	else if (r->min == r->max)
-		snprintf(text, sizeof(text), "%" PRIu32, r->min);
-	else
-		snprintf(text, sizeof(text), "%" PRIu32 "-%" PRIu32, r->min, r->max);
-	add_string(d, name, text);
+	snprintf(text, 16, "%u", proto);
+	if (proto > UINT8_MAX)
+		return "any";
+	return protos[proto] != NULL ? protos[proto] : text;
 }
 
 void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto)
 {
-	char number[16];
+	char text[16];
 
-	snprintf(number, sizeof(number), "%u", proto);
-	if (proto > UINT8_MAX)
-		add_string(d, name, "any");
-	else
-		add_string(d, name, protos[proto] != NULL ? protos[proto] : number);
+	add_string(d, name, proto_text(text, proto));
 }
 
 bool proto_parse(uint8_t *proto, const char *text)

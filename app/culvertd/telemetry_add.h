@@ -8,7 +8,6 @@
 
 #include <rte_telemetry.h>
 
-#include "acl_field.h"
 #include "addr.h"
 
 // A new item of a list, or NULL if memory is short.
@@ -25,14 +24,8 @@ void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
 
 void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);
 
-// The same, or "any" if it is about both families.
-void add_selector(
-	struct rte_tel_data *d, const char *name, const struct ip_prefix *p, enum ip_family family);
-
-// "80", "1000-2000" or "any".
-void add_port_range(struct rte_tel_data *d, const char *name, const struct acl_port_range *r);
-
-// "tcp", "99", or "any" for what is no protocol.
+// "tcp", "99", or "any" for what is no protocol: its own, or in text.
+const char *proto_text(char text[16], unsigned int proto);
 void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto);
 
 // Reads what add_proto() writes, or a number. False if it is neither; "any" is neither.

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "telemetry_add.h"
-#include "view_add.h"
+
+#define LINK_LOCAL_LEN 64
 
 static const char *drop_name(unsigned int i)
 {
@@ -46,16 +47,22 @@ const struct view_list view_lists[] = {
 
 const unsigned int view_n_lists = RTE_DIM(view_lists);
 
-#define AT(kind, view, member) .value = (kind), .offset = offsetof(struct view##_view, member)
-#define U64(view, member)      AT(VALUE_U64, view, member)
-#define LEFT(view, member)     AT(VALUE_LEFT, view, member)
-#define AGE(view, member)      AT(VALUE_AGE, view, member)
-#define STRING(view, member)   AT(VALUE_STRING, view, member)
-#define CHARS(view, member)    AT(VALUE_CHARS, view, member)
-#define YES_NO(view, member)   AT(VALUE_YES_NO, view, member)
-#define ADDR(view, member)     AT(VALUE_ADDR, view, member)
-#define ADD(function)          .value = VALUE_ADD, .add = (function)
-#define ELSEWHERE              .value = VALUE_ELSEWHERE
+#define AT(kind, view, member)  .value = (kind), .offset = offsetof(struct view##_view, member)
+#define U64(view, member)       AT(VALUE_U64, view, member)
+#define LEFT(view, member)      AT(VALUE_LEFT, view, member)
+#define AGE(view, member)       AT(VALUE_AGE, view, member)
+#define STRING(view, member)    AT(VALUE_STRING, view, member)
+#define CHARS(view, member)     AT(VALUE_CHARS, view, member)
+#define YES_NO(view, member)    AT(VALUE_YES_NO, view, member)
+#define ADDR(view, member)      AT(VALUE_ADDR, view, member)
+#define PREFIX(view, member)    AT(VALUE_PREFIX, view, member)
+#define SELECTOR(view, member)  AT(VALUE_SELECTOR, view, member)
+#define PROTO(view, member)     AT(VALUE_PROTO, view, member)
+#define PORTS(view, member)     AT(VALUE_PORTS, view, member)
+#define ICMP(view, member)      AT(VALUE_ICMP, view, member)
+#define DROPS(view, member)     AT(VALUE_DROPS, view, member)
+#define ADDRESSES(view, member) AT(VALUE_ADDRESSES, view, member)
+#define ELSEWHERE               .value = VALUE_ELSEWHERE
 
 #define NO_METRIC         .metric = {METRIC_NONE}
 #define LABEL(label_)     .metric = {.kind = METRIC_LABEL, .name = (label_)}
@@ -117,9 +124,45 @@ static const char *number_text(char text[VIEW_TEXT_MAX], uint64_t value)
 	return text;
 }
 
+// The range of an end is one of ports, or of ICMP types and codes: the other is shown as any.
+static const struct acl_port_range any_port = {0, ACL_PORT_OPAQUE};
+
+static const char *ports_text(char text[VIEW_TEXT_MAX], const struct end_view *e)
+{
+	const struct acl_port_range *r = acl_is_icmp(e->proto) ? &any_port : &e->ports;
+
+	if (r->max == ACL_PORT_OPAQUE)
+		return "any";
+	snprintf(text, VIEW_TEXT_MAX, r->min == r->max ? "%" PRIu32 : "%" PRIu32 "-%" PRIu32,
+		r->min, r->max);
+	return text;
+}
+
+// Types and codes that an end may send, as in the configuration.
+static const char *icmp_text(char text[VIEW_TEXT_MAX], const struct end_view *e)
+{
+	const struct acl_port_range *r = acl_is_icmp(e->proto) ? &e->ports : &any_port;
+	unsigned int type = r->min >> 8, last = r->max >> 8, code = r->min & 0xff;
+
+	if (r->min > r->max)
+		return "none";
+	if (r->max == ACL_PORT_OPAQUE)
+		return "any";
+	if (type != last)
+		snprintf(text, VIEW_TEXT_MAX, "%u-%u", type, last);
+	else if (r->max - r->min == UINT8_MAX)
+		snprintf(text, VIEW_TEXT_MAX, "%u", type);
+	else if (r->min == r->max)
+		snprintf(text, VIEW_TEXT_MAX, "%u/%u", type, code);
+	else
+		snprintf(text, VIEW_TEXT_MAX, "%u/%u-%u", type, code, r->max & 0xff);
+	return text;
+}
+
 const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view)
 {
 	const void *at = (const char *)view + f->offset;
+	const struct end_view *end = at;
 	uint64_t number;
 
 	switch (f->value) {
@@ -139,21 +182,68 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 		return *(const bool *)at ? "yes" : "no";
 	case VALUE_ADDR:
 		return ip_addr_is_none(at) ? "any" : ip_addr_format(text, at);
-	case VALUE_ADD:
+	case VALUE_PREFIX:
+		return ip_prefix_format(text, at);
+	case VALUE_SELECTOR:
+		return end->family == IP_ANY ? "any" : ip_prefix_format(text, &end->prefix);
+	case VALUE_PROTO:
+		return proto_text(text, end->proto);
+	case VALUE_PORTS:
+		return ports_text(text, end);
+	case VALUE_ICMP:
+		return icmp_text(text, end);
+	case VALUE_ADDRESSES:
+	case VALUE_DROPS:
 	case VALUE_ELSEWHERE:
 		break;
 	}
 	return "";
 }
 
+// Addresses with the length of their network's prefix; behind those of the configuration the
+// link-local one that the port has by itself.
+static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	char text[IP_PREFIX_STRLEN];
+
+	if (list == NULL)
+		return;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (unsigned int a = 0; a < v->port->n_addrs; a++) {
+		bool configured = a < v->conf->n_addrs;
+		struct ip_prefix p = {.addr = v->port->addrs[a],
+			.len = configured ? v->conf->addrs[a].net.len : LINK_LOCAL_LEN};
+
+		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
+	}
+	rte_tel_data_add_dict_container(item, name, list, 0);
+}
+
+static void add_drops(
+	struct rte_tel_data *item, const char *name, const uint64_t packets[DROP_COUNT])
+{
+	struct rte_tel_data *drops = item_new();
+
+	if (drops == NULL)
+		return;
+	for (enum drop r = 1; r < DROP_COUNT; r++)
+		if (packets[r] > 0)
+			add_u64(drops, drop_info[r].name, packets[r]);
+	rte_tel_data_add_dict_container(item, name, drops, 0);
+}
+
 static void field_add(struct rte_tel_data *item, const struct view_field *f, const void *view)
 {
+	const uint64_t *numbers = (const void *)((const char *)view + f->offset);
 	char text[VIEW_TEXT_MAX];
 
 	if (f->value == VALUE_U64)
-		add_u64(item, f->name, *(const uint64_t *)((const char *)view + f->offset));
-	else if (f->value == VALUE_ADD)
-		f->add(item, f->name, view);
+		add_u64(item, f->name, *numbers);
+	else if (f->value == VALUE_DROPS)
+		add_drops(item, f->name, numbers);
+	else if (f->value == VALUE_ADDRESSES)
+		add_addresses(item, f->name, view);
 	else
 		add_string(item, f->name, view_text(text, f, view));
 }

@@ -18,7 +18,13 @@ enum view_value {
 	VALUE_CHARS,
 	VALUE_YES_NO,
 	VALUE_ADDR,
-	VALUE_ADD,
+	VALUE_PREFIX,
+	VALUE_SELECTOR,
+	VALUE_PROTO,
+	VALUE_PORTS,
+	VALUE_ICMP,
+	VALUE_ADDRESSES,
+	VALUE_DROPS,
 };
 
 enum metric_kind { METRIC_NONE, METRIC_LABEL, METRIC_INFO_LABEL, METRIC_FAMILY };
@@ -45,7 +51,6 @@ struct view_field {
 	const char *list, *name; // name NULL: a metric alone
 	enum view_value value;
 	size_t offset; // in the view
-	void (*add)(struct rte_tel_data *item, const char *name, const void *view);
 	struct metric metric;
 };
 
@@ -81,8 +86,8 @@ union any_view {
 
 #define VIEW_TEXT_MAX 64
 
-// The value of a field that is no ADD, as text: the value's own, or in text. An absent number is
-// "-".
+// The value of a field as text: the value's own, or in text. An absent number is "-". "" if it is
+// an array or object.
 const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view);
 
 // Adds all fields of a list's view to an item of the answer.
