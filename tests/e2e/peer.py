@@ -7,8 +7,6 @@ import os
 import socket
 import time
 
-from scapy.layers.ipsec import ESP, SecurityAssociation
-
 PATIENCE_S = 120  # as poll() of app/lab.sh
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -41,6 +39,8 @@ def packet_socket(namespace, interface):
 
 def association(spi, cipher, cipher_key, auth, auth_key, tunnel_header):
     """A security association of scapy's; keys are hexadecimal digits."""
+    # It takes a second, which those who only ask the gateway need not wait.
+    from scapy.layers.ipsec import ESP, SecurityAssociation  # pylint: disable=import-outside-toplevel
     return SecurityAssociation(
         ESP, spi=spi, crypt_algo=CIPHERS[cipher.rsplit("-", 1)[-1]],
         crypt_key=bytes.fromhex(cipher_key), auth_algo=AUTHS[auth],
