@@ -71,9 +71,8 @@ static void all_print(void)
 
 static enum exit_code reason_unknown(const char *word)
 {
-	struct nearest nearest;
+	struct nearest nearest = {.text = word};
 
-	nearest_init(&nearest, word);
 	for (enum drop d = 1; d < DROP_COUNT; d++)
 		nearest_try(&nearest, drop_info[d].name);
 	if (nearest.best != NULL)

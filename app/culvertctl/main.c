@@ -130,9 +130,8 @@ static enum exit_code command_help(const struct options *options, char **words)
 
 static enum exit_code command_unknown(const char *word)
 {
-	struct nearest nearest;
+	struct nearest nearest = {.text = word};
 
-	nearest_init(&nearest, word);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		nearest_try(&nearest, commands[i].name);
 	fprintf(stderr, "%s: unknown command \"%s\"", program_invocation_short_name, word);

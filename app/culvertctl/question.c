@@ -161,12 +161,11 @@ static enum exit_code name_unknown(const struct question *q, const char *nearest
 
 enum exit_code question_choose(const struct question *q, json_t *objects)
 {
-	struct nearest nearest;
+	struct nearest nearest = {.text = q->name};
 	size_t i = 0;
 
 	if (q->name == NULL)
 		return EXIT_OK;
-	nearest_init(&nearest, q->name);
 	json_t *others = json_array(); // keeps the names
 	while (i < json_array_size(objects)) {
 		json_t *object = json_array_get(objects, i);

@@ -62,9 +62,8 @@ const struct show *show_find(const char *word)
 
 const char *show_nearest(const char *word)
 {
-	struct nearest nearest;
+	struct nearest nearest = {.text = word};
 
-	nearest_init(&nearest, word);
 	for (size_t i = 0; i < N_SHOWS; i++)
 		nearest_try(&nearest, shows[i].word);
 	return nearest.best;

@@ -5,8 +5,8 @@
 
 #include "conf_request.h"
 
-static void refuse_unknown(struct conf_reader *r, const struct conf_request *c, const char *name,
-	struct conf_nearest *near)
+static void refuse_unknown(
+	struct conf_reader *r, const struct conf_request *c, const char *name, struct nearest *near)
 {
 	const char *noun = c->list->schema->noun;
 
@@ -25,7 +25,7 @@ static int find(struct conf_reader *r, const struct conf_request *c, const confi
 	const char *name)
 {
 	const struct conf_schema *schema = c->list->schema;
-	struct conf_nearest near = {.text = name};
+	struct nearest near = {.text = name};
 	const char *wanted = conf_identity_plain(schema, name);
 	int found = -1;
 
@@ -34,7 +34,7 @@ static int find(struct conf_reader *r, const struct conf_request *c, const confi
 		const char *text = conf_text_in(item, schema->identity);
 
 		if (strcmp(conf_identity_plain(schema, text), wanted) != 0) {
-			conf_nearest_try(&near, text);
+			nearest_try(&near, text);
 		} else if (c->scope != NULL &&
 			   strcmp(conf_text_in(item, schema->scope), c->scope) != 0) {
 			continue;

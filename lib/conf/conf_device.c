@@ -58,10 +58,10 @@ static const char *nearest_driver(const char *device, const char **rest)
 	while (len > 0 && isdigit((unsigned char)device[len - 1]))
 		len--;
 
-	struct conf_nearest near = {.text = conf_format("%.*s", (int)len, device)};
+	struct nearest near = {.text = conf_format("%.*s", (int)len, device)};
 
 	for (unsigned int i = 0; i < RTE_DIM(drivers); i++)
-		conf_nearest_try(&near, drivers[i]);
+		nearest_try(&near, drivers[i]);
 	*rest = device + len;
 	return near.best;
 }

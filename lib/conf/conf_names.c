@@ -60,7 +60,7 @@ int conf_names_find(const struct conf_names *n, const char *name)
 void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name)
 {
-	struct conf_nearest near = {.text = name};
+	struct nearest near = {.text = name};
 	const char *nouns = lists[0]->schema->noun;
 	bool complete = true;
 
@@ -69,7 +69,7 @@ void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 			nouns = conf_format("%s or %s", nouns, lists[l]->schema->noun);
 		complete = complete && lists[l]->complete;
 		for (unsigned int i = 0; i < lists[l]->set.n; i++)
-			conf_nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
+			nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
 	}
 	if (near.best != NULL)
 		conf_err(r, s, "there is no %s %s, did you mean \"%s\"?", nouns, conf_quote(name),

@@ -224,12 +224,12 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 static void refuse_unknown(
 	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
 {
-	struct conf_nearest near = {.text = s->name};
+	struct nearest near = {.text = s->name};
 	const char *names = "";
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		names = conf_format("%s%s%s", names, names[0] != '\0' ? ", " : "", o->name);
-		conf_nearest_try(&near, o->name);
+		nearest_try(&near, o->name);
 	}
 	if (near.best != NULL)
 		conf_err(r, s, "unknown setting, did you mean \"%s\"?", near.best);

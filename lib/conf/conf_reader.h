@@ -9,6 +9,7 @@
 
 #include "conf.h"
 #include "conf_arena.h"
+#include "nearest.h"
 
 struct conf_message;
 struct conf_seen;
@@ -50,16 +51,6 @@ const char *conf_show(const char *text);
 
 // The same in quotation marks.
 const char *conf_quote(const char *text);
-
-// Finds the word most like text: start with {.text = text}, show it every word that would do.
-// best stays NULL if no word is like it.
-struct conf_nearest {
-	const char *text;
-	const char *best;
-	unsigned int distance;
-};
-
-void conf_nearest_try(struct conf_nearest *n, const char *word);
 
 // conf_file.c
 

@@ -139,11 +139,11 @@ static const char *join(const char *const words[], unsigned int n)
 static unsigned int choose(struct conf_reader *r, const struct sentence *s, const char *word,
 	const char *const words[], unsigned int n, const char *what)
 {
-	struct conf_nearest near = {.text = word};
+	struct nearest near = {.text = word};
 	unsigned int i = 0;
 
 	while (i < n && strcmp(words[i], word) != 0)
-		conf_nearest_try(&near, words[i++]);
+		nearest_try(&near, words[i++]);
 	if (i < n)
 		return i;
 	if (near.best != NULL)

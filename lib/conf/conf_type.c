@@ -16,11 +16,11 @@
 void conf_refuse(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
 {
-	struct conf_nearest near = {.text = text};
+	struct nearest near = {.text = text};
 	const char *word;
 
 	for (unsigned int i = 0; o->type->word != NULL && (word = o->type->word(o, i)) != NULL; i++)
-		conf_nearest_try(&near, word);
+		nearest_try(&near, word);
 	if (near.best != NULL)
 		conf_err(r, s, "%s is not allowed, did you mean \"%s\"?", conf_quote(text),
 			near.best);
