@@ -3,21 +3,23 @@
 
 #include <err.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "instances.h"
 #include "table.h"
 
-enum exit_code ask_find(json_t **found)
+json_t *ask_find(void)
 {
-	int ret = instances_find(found);
+	json_t *found;
+	int ret = instances_find(&found);
 
-	if (ret == 0)
-		return EXIT_OK;
-	warnx("cannot read %s: %s", instances_folder(), client_strerror(ret));
-	return EXIT_FAILED;
+	if (ret != 0)
+		errx(EXIT_FAILED, "cannot read %s: %s", instances_folder(), client_strerror(ret));
+	return found;
 }
 
 void ask_none_running(void)
@@ -32,42 +34,39 @@ static const char *instance_name(const json_t *found, size_t i)
 	return json_string_value(json_object_get(json_array_get(found, i), "instance"));
 }
 
-static enum exit_code choose_only(struct target *t)
+const char *ask_instance(const char *name)
 {
-	enum exit_code code = ask_find(&t->found);
+	static char only[NAME_MAX + 1];
+	json_t *found;
+	size_t n;
 
-	if (code != EXIT_OK)
-		return code;
-	if (json_array_size(t->found) == 1) {
-		t->instance = instance_name(t->found, 0);
-		return EXIT_OK;
-	}
-	if (json_array_size(t->found) == 0) {
+	if (name != NULL)
+		return name;
+	found = ask_find();
+	n = json_array_size(found);
+	if (n == 0)
 		ask_none_running();
-		return EXIT_FAILED;
-	}
-	warnx("several instances are running, choose one with -i:");
-	for (size_t i = 0; i < json_array_size(t->found); i++)
-		fprintf(stderr, "  %s\n", instance_name(t->found, i));
-	return EXIT_USAGE;
+	else if (n > 1)
+		warnx("several instances are running, choose one with -i:");
+	for (size_t i = 0; n > 1 && i < n; i++)
+		fprintf(stderr, "  %s\n", instance_name(found, i));
+	if (n == 1)
+		snprintf(only, sizeof(only), "%s", instance_name(found, 0));
+	json_decref(found);
+	if (n != 1)
+		exit(n == 0 ? EXIT_FAILED : EXIT_USAGE);
+	return only;
 }
 
-enum exit_code target_init(struct target *t, const char *instance)
+void ask_address(struct sockaddr_un *addr, const char *instance, const char *file)
 {
-	enum exit_code code = EXIT_OK;
+	int ret = instance_address(addr, instance, file);
 
-	*t = (struct target){.instance = instance};
-	if (instance == NULL)
-		code = choose_only(t);
-	if (code != EXIT_OK)
-		target_fini(t);
-	return code;
-}
-
-void target_fini(struct target *t)
-{
-	json_decref(t->found);
-	t->found = NULL;
+	if (ret == -EINVAL)
+		errx(EXIT_USAGE, "invalid instance name \"%s\": use [A-Za-z0-9_.-]", instance);
+	if (ret != 0)
+		errx(EXIT_FAILED, "instance %s (%s): %s", instance, addr->sun_path,
+			client_strerror(ret));
 }
 
 static int objects_get(
@@ -86,40 +85,30 @@ static int objects_get(
 	return ret;
 }
 
-enum exit_code ask_more(
-	json_t *objects, const struct target *t, const char *command, const char *filter)
+void ask_more(json_t *objects, const char *instance, const char *command, const char *filter)
 {
 	struct sockaddr_un addr;
-	int ret = instance_address(&addr, t->instance, INSTANCE_TELEMETRY);
+	int ret;
 
-	if (ret == -EINVAL) {
-		warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
-		return EXIT_USAGE;
-	}
-	if (ret == 0)
-		ret = objects_get(objects, &addr, command, filter);
-	if (ret == 0)
-		return EXIT_OK;
+	ask_address(&addr, instance, INSTANCE_TELEMETRY);
+	ret = objects_get(objects, &addr, command, filter);
 	if (ret == -EBADRQC) {
-		fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, t->instance);
+		fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
 		table_put_text(stderr, json_string_value(json_array_get(objects, 0)));
 		putc('\n', stderr);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
-	warnx("instance %s (%s): %s", t->instance, addr.sun_path, client_strerror(ret));
-	return EXIT_FAILED;
+	if (ret != 0)
+		errx(EXIT_FAILED, "instance %s (%s): %s", instance, addr.sun_path,
+			client_strerror(ret));
 }
 
-enum exit_code ask_list(
-	json_t **objects, const struct target *t, const char *command, const char *filter)
+json_t *ask_list(const char *instance, const char *command, const char *filter)
 {
-	enum exit_code code;
+	json_t *objects = json_array();
 
-	*objects = json_array();
-	if (*objects == NULL)
+	if (objects == NULL)
 		err(EXIT_FAILED, NULL);
-	code = ask_more(*objects, t, command, filter);
-	if (code != EXIT_OK)
-		json_decref(*objects);
-	return code;
+	ask_more(objects, instance, command, filter);
+	return objects;
 }

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a daemon for a list: chooses the instance, and says on standard error what goes wrong.
-// One thread.
+// Asks a daemon for a list. What goes wrong is said on standard error, and ends the program. One
+// thread.
 #pragma once
 
 #include <jansson.h>
+#include <sys/un.h>
 
 #include "output.h"
 
-// An instance that was chosen.
-struct target {
-	const char *instance; // belongs to the options or to found
-	json_t *found;        // the running ones, if they had to be looked for
-};
-
-// Finds the running instances; *found becomes a new array.
-enum exit_code ask_find(json_t **found);
+// The running instances, as of instances_find(): a new array.
+json_t *ask_find(void);
 
 // Says that no daemon runs, and how to start one.
 void ask_none_running(void);
 
-// Chooses the instance of that name, or if it is NULL the only one that runs.
-enum exit_code target_init(struct target *t, const char *instance);
-void target_fini(struct target *t);
+// The instance of that name, or if it is NULL the only one that runs.
+const char *ask_instance(const char *name);
+
+// The address of a socket of an instance, as of instance_address().
+void ask_address(struct sockaddr_un *addr, const char *instance, const char *file);
 
 // Asks for the list of a command of the daemon ("sas"), with a filter as of client_list(), and
 // appends to the array objects what is behind the objects that it has.
-enum exit_code ask_more(
-	json_t *objects, const struct target *t, const char *command, const char *filter);
+void ask_more(json_t *objects, const char *instance, const char *command, const char *filter);
 
-// Asks for the whole list. *objects becomes a new array.
-enum exit_code ask_list(
-	json_t **objects, const struct target *t, const char *command, const char *filter);
+// Asks for the whole list: a new array.
+json_t *ask_list(const char *instance, const char *command, const char *filter);

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "field.h"
-#include "instances.h"
 
 #define FILE_NAME   "cleared.json"
 #define PATH_SIZE   (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
@@ -19,37 +19,27 @@
 static const char *const lists[] = {"ports", "sas", "tunnels", "policies", "rules", "drops",
 	"stages", "queues", "workers", "totals"};
 
-static enum exit_code path_of(char path[PATH_SIZE], const struct target *t, const char *end)
+static void path_of(char path[PATH_SIZE], const char *instance, const char *end)
 {
 	struct sockaddr_un addr;
 
-	if (instance_address(&addr, t->instance, FILE_NAME) < 0) {
-		warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
-		return EXIT_USAGE;
-	}
+	ask_address(&addr, instance, FILE_NAME);
 	snprintf(path, PATH_SIZE, "%s%s", addr.sun_path, end);
-	return EXIT_OK;
 }
 
 // Which run of the daemon this is: process, and when it started by a clock that nobody sets.
-static enum exit_code run_of(json_t **run, const struct target *t)
+static json_t *run_of(const char *instance)
 {
-	enum exit_code code;
-	struct timespec now;
-	json_t *objects;
-
-	code = ask_list(&objects, t, "info", "");
-	if (code != EXIT_OK)
-		return code;
-
+	json_t *objects = ask_list(instance, "info", ""), *run;
 	const json_t *info = json_array_get(objects, 0);
+	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	*run = json_pack("{s:I, s:I}", "pid", json_integer_value(json_object_get(info, "pid")),
+	run = json_pack("{s:I, s:I}", "pid", json_integer_value(json_object_get(info, "pid")),
 		"started",
 		(json_int_t)now.tv_sec - json_integer_value(json_object_get(info, "uptime_s")));
 	json_decref(objects);
-	return EXIT_OK;
+	return run;
 }
 
 static json_int_t number(const json_t *object, const char *name)
@@ -63,78 +53,65 @@ static bool same_run(const json_t *a, const json_t *b)
 	       llabs(number(a, "started") - number(b, "started")) <= START_SLACK;
 }
 
-static enum exit_code file_failed(const char *path)
+static void file_failed(const char *path)
 {
 	warn("%s", path);
 	if (errno == EACCES || errno == EPERM)
 		warnx("run as root");
-	return EXIT_FAILED;
+	exit(EXIT_FAILED);
 }
 
 // As a whole or not at all.
-static enum exit_code file_write(const struct target *t, const json_t *baseline)
+static void file_write(const char *instance, const json_t *baseline)
 {
 	char path[PATH_SIZE], made[PATH_SIZE];
-	enum exit_code code = path_of(path, t, "");
 
-	if (code == EXIT_OK)
-		code = path_of(made, t, ".new");
-	if (code != EXIT_OK)
-		return code;
+	path_of(path, instance, "");
+	path_of(made, instance, ".new");
 	if (json_dump_file(baseline, made, JSON_COMPACT) != 0 || chmod(made, 0644) < 0)
-		return file_failed(made);
-	return rename(made, path) == 0 ? EXIT_OK : file_failed(path);
+		file_failed(made);
+	if (rename(made, path) < 0)
+		file_failed(path);
 }
 
-enum exit_code baseline_take(const struct target *t)
+void baseline_take(const char *instance)
 {
-	json_t *baseline = json_object(), *run, *objects;
-	enum exit_code code = run_of(&run, t);
+	json_t *baseline = json_object();
 
-	for (size_t i = 0; code == EXIT_OK && i < sizeof(lists) / sizeof(lists[0]); i++) {
-		code = ask_list(&objects, t, lists[i], "");
-		if (code == EXIT_OK)
-			json_object_set_new(baseline, lists[i], objects);
-	}
-	if (code == EXIT_OK) {
-		json_object_set_new(baseline, "run", run);
-		json_object_set_new(baseline, "at", json_integer(time(NULL)));
-		code = file_write(t, baseline);
-	}
+	json_object_set_new(baseline, "run", run_of(instance));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		json_object_set_new(baseline, lists[i], ask_list(instance, lists[i], ""));
+	json_object_set_new(baseline, "at", json_integer(time(NULL)));
+	file_write(instance, baseline);
 	json_decref(baseline);
-	return code;
 }
 
-enum exit_code baseline_remove(const struct target *t)
+void baseline_remove(const char *instance)
 {
 	char path[PATH_SIZE];
-	enum exit_code code = path_of(path, t, "");
 
-	if (code != EXIT_OK || unlink(path) == 0 || errno == ENOENT)
-		return code;
-	return file_failed(path);
+	path_of(path, instance, "");
+	if (unlink(path) < 0 && errno != ENOENT)
+		file_failed(path);
 }
 
 // The baseline of this run of the daemon, or NULL.
-static json_t *baseline_read(const struct target *t)
+static json_t *baseline_read(const char *instance)
 {
 	char path[PATH_SIZE];
 	json_t *baseline, *run;
-	bool valid;
 
-	if (path_of(path, t, "") != EXIT_OK || access(path, R_OK) < 0)
+	path_of(path, instance, "");
+	baseline = access(path, R_OK) == 0 ? json_load_file(path, 0, NULL) : NULL;
+	if (baseline == NULL)
 		return NULL;
-	baseline = json_load_file(path, 0, NULL);
-	if (baseline == NULL || run_of(&run, t) != EXIT_OK) {
+	run = run_of(instance);
+	if (!same_run(run, json_object_get(baseline, "run"))) {
 		json_decref(baseline);
-		return NULL;
+		baseline = NULL;
 	}
-	valid = same_run(run, json_object_get(baseline, "run"));
 	json_decref(run);
-	if (valid)
-		return baseline;
-	json_decref(baseline);
-	return NULL;
+	return baseline;
 }
 
 // A counter that is less than it was belongs to another object of that name, and counts whole.
@@ -191,14 +168,14 @@ static void since_print(const json_t *baseline)
 	warnx("counting since %s; \"culvertctl clear undo\" counts from the start again", text);
 }
 
-enum exit_code baseline_subtract(const struct target *t, const char *list, json_t *objects)
+void baseline_subtract(const char *instance, const char *list, json_t *objects)
 {
-	json_t *baseline = baseline_read(t), *index;
+	json_t *baseline = baseline_read(instance), *index;
 	const json_t *before = json_object_get(baseline, list);
 
 	if (before == NULL) {
 		json_decref(baseline);
-		return EXIT_OK;
+		return;
 	}
 	index = fields_index(list, before);
 	for (size_t i = 0; i < json_array_size(objects); i++) {
@@ -212,5 +189,4 @@ enum exit_code baseline_subtract(const struct target *t, const char *list, json_
 	since_print(baseline);
 	json_decref(index);
 	json_decref(baseline);
-	return EXIT_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // culvertctl sa|policy|rule|neighbour|route, and culvertctl apply: changes without the file. What
-// they mean is known to the daemon alone (lib/conf/conf_change.h); here they become a request.
+// they mean is known to the daemon alone (lib/conf/conf_change.h); here they become a request. And
+// culvertctl reload.
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,33 +39,23 @@ static char *file_read(const char *name)
 	return text;
 }
 
-static enum exit_code request_send(const struct options *options, const char *request)
-{
-	struct answer answer;
-	enum exit_code code = control_ask(&answer, options->instance, request, strlen(request));
-
-	if (code != EXIT_OK)
-		return code;
-	code = answer_print(options, &answer, "changed");
-	answer_fini(&answer);
-	return code;
-}
-
 // Sends changes, which messages call by that name. NULL: there is no text, which was said.
 static enum exit_code changes_send(
 	const struct options *options, const char *name, const char *text)
 {
-	enum exit_code code;
+	enum exit_code code = EXIT_FAILED;
+	struct answer answer;
 	char *request;
 
 	if (text == NULL)
 		return EXIT_FAILED;
 	if (asprintf(&request, "%schange %s\n%s", options->new_keys ? "new-keys " : "", name,
-		    text) < 0) {
-		warnx("out of memory");
-		return EXIT_FAILED;
+		    text) < 0)
+		err(EXIT_FAILED, NULL);
+	if (control_try(&answer, options->instance, request)) {
+		code = answer_print(options, &answer, "changed");
+		answer_fini(&answer);
 	}
-	code = request_send(options, request);
 	explicit_bzero(request, strlen(request)); // keys
 	free(request);
 	return code;
@@ -82,15 +73,11 @@ static char *braces_put(const char *settings)
 }
 
 // Words that are not settings.
-static bool words_check(const char *kind, char **words, unsigned int n)
+static void words_check(const char *kind, char **words, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++) {
-		if (words[i][0] != '\0' && strpbrk(words[i], " \t\r\n;{}#\"") == NULL)
-			continue;
-		warnx("%s: invalid name \"%s\"", kind, words[i]);
-		return false;
-	}
-	return true;
+	for (unsigned int i = 0; i < n; i++)
+		if (words[i][0] == '\0' || strpbrk(words[i], " \t\r\n;{}#\"") != NULL)
+			errx(EXIT_USAGE, "%s: invalid name \"%s\"", kind, words[i]);
 }
 
 static char *join(const char *kind, char **words, unsigned int n, const char *settings)
@@ -143,14 +130,13 @@ enum exit_code command_change(const struct options *options, char **words)
 
 	while (words[n] != NULL)
 		n++;
-	if (n < 2) {
-		warnx("%s: expected \"add\" or \"set\" and settings, or \"del\" and a name", kind);
-		return EXIT_USAGE;
-	}
+	if (n < 2)
+		errx(EXIT_USAGE,
+			"%s: expected \"add\" or \"set\" and settings, or \"del\" and a name",
+			kind);
 	bool is_delete = strcmp(words[0], "del") == 0;
 
-	if (!words_check(kind, words, is_delete ? n : n - 1))
-		return EXIT_USAGE;
+	words_check(kind, words, is_delete ? n : n - 1);
 	return is_delete ? item_delete(options, kind, words, n)
 			 : item_change(options, kind, words, n);
 }
@@ -160,12 +146,23 @@ enum exit_code command_apply(const struct options *options, char **words)
 	enum exit_code code;
 	char *text;
 
-	if (words[0] == NULL || words[1] != NULL) {
-		warnx("apply: expected one file name, or -");
-		return EXIT_USAGE;
-	}
+	if (words[0] == NULL || words[1] != NULL)
+		errx(EXIT_USAGE, "apply: expected one file name, or -");
 	text = file_read(words[0]);
 	code = changes_send(options, strcmp(words[0], "-") == 0 ? "stdin" : words[0], text);
 	free(text);
+	return code;
+}
+
+enum exit_code command_reload(const struct options *options, char **words)
+{
+	struct answer answer;
+	enum exit_code code;
+
+	(void)words;
+	control_ask(&answer, options->instance, options->new_keys ? "new-keys reload" : "reload",
+		EXIT_FAILED);
+	code = answer_print(options, &answer, "reloaded");
+	answer_fini(&answer);
 	return code;
 }

@@ -56,22 +56,29 @@ static int greeting_receive(pid_t *pid, int fd)
 	return ret;
 }
 
-int client_open(pid_t *pid, const struct sockaddr_un *addr)
+int client_connect(const struct sockaddr_un *addr, unsigned int answer_s)
 {
-	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
+	const struct timeval to_send = {.tv_sec = TIMEOUT_S}, to_answer = {.tv_sec = answer_s};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	int ret;
+	int error;
 
 	if (fd < 0)
 		return -errno;
 	// SO_SNDTIMEO limits connect() as well: it waits while the daemon's queue is full.
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
-		ret = -errno;
-	else if (TEMP_FAILURE_RETRY(connect(fd, (const void *)addr, sizeof(*addr))) < 0)
-		ret = errno == EAGAIN ? -ETIMEDOUT : -errno;
-	else
-		ret = greeting_receive(pid, fd);
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &to_answer, sizeof(to_answer)) == 0 &&
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &to_send, sizeof(to_send)) == 0 &&
+		TEMP_FAILURE_RETRY(connect(fd, (const void *)addr, sizeof(*addr))) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return error == EAGAIN ? -ETIMEDOUT : -error;
+}
+
+int client_open(pid_t *pid, const struct sockaddr_un *addr)
+{
+	int fd = client_connect(addr, TIMEOUT_S);
+	int ret = fd < 0 ? 0 : greeting_receive(pid, fd);
+
 	if (ret == 0)
 		return fd;
 	close(fd);

@@ -28,6 +28,10 @@
 // Octets of a filter with its NUL.
 #define CLIENT_FILTER_MAX 512
 
+// Connects; an answer may take answer_s seconds. Returns a descriptor, the caller closes it; or an
+// error.
+int client_connect(const struct sockaddr_un *addr, unsigned int answer_s);
+
 // Connects and takes the greeting; *pid is the process that sent it. Returns a descriptor, the
 // caller closes it; or an error.
 int client_open(pid_t *pid, const struct sockaddr_un *addr);

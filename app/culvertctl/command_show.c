@@ -14,20 +14,16 @@
 
 enum exit_code command_list(const struct options *options, char **words)
 {
+	enum exit_code code = EXIT_OK;
 	json_t *found;
-	enum exit_code code;
 
-	if (words[0] != NULL || options->instance != NULL) {
-		warnx("list takes no argument and no -i");
-		return EXIT_USAGE;
-	}
-	code = ask_find(&found);
-	if (code != EXIT_OK)
-		return code;
+	if (words[0] != NULL || options->instance != NULL)
+		errx(EXIT_USAGE, "list takes no argument and no -i");
+	found = ask_find();
 	if (options->json)
 		code = output_json(found);
 	else if (json_array_size(found) > 0)
-		code = output_rows(stdout, found);
+		output_rows(stdout, found);
 	else
 		ask_none_running();
 	json_decref(found);
@@ -43,47 +39,26 @@ static enum exit_code typed_print(const struct question *q, const json_t *object
 	return code;
 }
 
-static enum exit_code list_print(
-	const struct options *options, const struct target *target, const struct question *q)
-{
-	json_t *objects;
-	enum exit_code code = ask_list(&objects, target, q->what->word, q->filter);
-
-	if (code != EXIT_OK)
-		return code;
-	code = baseline_subtract(target, q->what->word, objects);
-	if (code == EXIT_OK)
-		code = question_choose(q, objects);
-	if (code == EXIT_OK && options->json)
-		code = typed_print(q, objects);
-	else if (code == EXIT_OK)
-		code = question_print(q, objects, stdout);
-	json_decref(objects);
-	return code;
-}
-
-static enum exit_code ask_chosen(const struct options *options, const struct question *q)
-{
-	struct target target;
-	enum exit_code code = target_init(&target, options->instance);
-
-	if (code != EXIT_OK)
-		return code;
-	code = list_print(options, &target, q);
-	target_fini(&target);
-	return code;
-}
-
 enum exit_code command_show(const struct options *options, char **words)
 {
+	enum exit_code code = EXIT_OK;
+	const char *instance;
 	struct question q;
+	json_t *objects;
 
 	if (words[0] != NULL && strcmp(words[0], "config") == 0)
 		return command_show_config(options, words + 1);
-
-	enum exit_code code = question_read_show(&q, options, words);
-
-	return code == EXIT_OK ? ask_chosen(options, &q) : code;
+	question_read_show(&q, options, words);
+	instance = ask_instance(options->instance);
+	objects = ask_list(instance, q.what->word, q.filter);
+	baseline_subtract(instance, q.what->word, objects);
+	question_choose(&q, objects);
+	if (options->json)
+		code = typed_print(&q, objects);
+	else
+		question_print(&q, objects, stdout);
+	json_decref(objects);
+	return code;
 }
 
 static enum exit_code flushed_print(const struct options *options)
@@ -102,51 +77,30 @@ static enum exit_code flushed_print(const struct options *options)
 	return code;
 }
 
-static enum exit_code flush(
-	const struct options *options, const struct target *target, const struct question *q)
-{
-	char request[CLIENT_FILTER_MAX + 16];
-	int len = snprintf(request, sizeof(request), "flush %s", q->filter + (q->filter[0] == ','));
-	struct answer answer;
-	enum exit_code code = control_ask(&answer, target->instance, request, (size_t)len);
-
-	if (code != EXIT_OK)
-		return code;
-	code = strcmp(answer.status, "ok") == 0 ? flushed_print(options)
-						: refusal_say(target->instance, &answer);
-	answer_fini(&answer);
-	return code;
-}
-
 enum exit_code command_flush(const struct options *options, char **words)
 {
+	char request[CLIENT_FILTER_MAX + 16];
+	struct answer answer;
 	struct question q;
-	struct target target;
-	enum exit_code code = question_read_flush(&q, words);
 
-	if (code == EXIT_OK)
-		code = target_init(&target, options->instance);
-	if (code != EXIT_OK)
-		return code;
-	code = flush(options, &target, &q);
-	target_fini(&target);
-	return code;
+	question_read_flush(&q, words);
+	snprintf(request, sizeof(request), "flush %s", q.filter + (q.filter[0] == ','));
+	control_order(&answer, ask_instance(options->instance), request);
+	answer_fini(&answer);
+	return flushed_print(options);
 }
 
 enum exit_code command_clear(const struct options *options, char **words)
 {
 	bool undo = words[0] != NULL && strcmp(words[0], "undo") == 0;
-	struct target target;
-	enum exit_code code;
+	const char *instance;
 
-	if (words[undo] != NULL) {
-		warnx("clear: unexpected argument \"%s\"", words[undo]);
-		return EXIT_USAGE;
-	}
-	code = target_init(&target, options->instance);
-	if (code != EXIT_OK)
-		return code;
-	code = undo ? baseline_remove(&target) : baseline_take(&target);
-	target_fini(&target);
-	return code;
+	if (words[undo] != NULL)
+		errx(EXIT_USAGE, "clear: unexpected argument \"%s\"", words[undo]);
+	instance = ask_instance(options->instance);
+	if (undo)
+		baseline_remove(instance);
+	else
+		baseline_take(instance);
+	return EXIT_OK;
 }

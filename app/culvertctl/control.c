@@ -15,33 +15,15 @@
 #include "instances.h"
 #include "table.h"
 
-#define SEND_S    5   // until the daemon takes the request
-#define ANSWER_S  120 // until it is done
+#define ANSWER_S  120 // until a request is done
 #define PIECE_MAX (16 * 1024)
-
-static int control_open(const struct sockaddr_un *addr)
-{
-	const struct timeval to_send = {.tv_sec = SEND_S}, to_answer = {.tv_sec = ANSWER_S};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	int error;
-
-	if (fd < 0)
-		return -errno;
-	// SO_SNDTIMEO limits connect() as well: it waits while the daemon's queue is full.
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &to_answer, sizeof(to_answer)) == 0 &&
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &to_send, sizeof(to_send)) == 0 &&
-		TEMP_FAILURE_RETRY(connect(fd, (const void *)addr, sizeof(*addr))) == 0)
-		return fd;
-	error = errno;
-	close(fd);
-	return error == EAGAIN ? -ETIMEDOUT : -error;
-}
 
 // Whoever is not allowed to ask is told so before the request was taken: hence not all errors of
 // sending are.
-static int request_send(int fd, const char *request, size_t len)
+static int request_send(int fd, const char *request)
 {
-	if (TEMP_FAILURE_RETRY(send(fd, request, len, MSG_NOSIGNAL)) >= 0 || errno == EPIPE)
+	if (TEMP_FAILURE_RETRY(send(fd, request, strlen(request), MSG_NOSIGNAL)) >= 0 ||
+		errno == EPIPE)
 		return 0;
 	return errno == EAGAIN ? -ETIMEDOUT : -errno;
 }
@@ -86,15 +68,14 @@ static int answer_receive(struct answer *answer, int fd)
 	return ret;
 }
 
-static int exchange(
-	struct answer *answer, const struct sockaddr_un *addr, const char *request, size_t len)
+static int exchange(struct answer *answer, const struct sockaddr_un *addr, const char *request)
 {
-	int fd = control_open(addr);
+	int fd = client_connect(addr, ANSWER_S);
 	int ret;
 
 	if (fd < 0)
 		return fd;
-	ret = request_send(fd, request, len);
+	ret = request_send(fd, request);
 	if (ret == 0)
 		ret = answer_receive(answer, fd);
 	close(fd);
@@ -116,60 +97,42 @@ static const char *control_strerror(int error)
 	}
 }
 
-static void failure_print(const struct target *t, const struct sockaddr_un *addr, int error)
+static void failure_print(const char *instance, const struct sockaddr_un *addr, int error)
 {
-	warnx("instance %s (%s): %s", t->instance, addr->sun_path, control_strerror(error));
+	warnx("instance %s (%s): %s", instance, addr->sun_path, control_strerror(error));
 }
 
-static enum exit_code address_of(struct sockaddr_un *addr, const struct target *t)
+static void address_of(struct sockaddr_un *addr, const char *instance)
 {
-	int ret = instance_address(addr, t->instance, INSTANCE_CONTROL);
 	struct sockaddr_un show;
 
+	ask_address(addr, instance, INSTANCE_CONTROL);
 	// Members of show_group have a socket of their own, and are refused there what they may
 	// not.
-	if (ret == 0 && access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
-		instance_address(&show, t->instance, INSTANCE_SHOW) == 0 &&
+	if (access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
+		instance_address(&show, instance, INSTANCE_SHOW) == 0 &&
 		access(show.sun_path, W_OK) == 0)
 		*addr = show;
-
-	if (ret == 0)
-		return EXIT_OK;
-	if (ret != -EINVAL) {
-		failure_print(t, addr, ret);
-		return EXIT_FAILED;
-	}
-	warnx("invalid instance name \"%s\": use [A-Za-z0-9_.-]", t->instance);
-	return EXIT_USAGE;
 }
 
-static enum exit_code ask_target(
-	struct answer *answer, const struct target *t, const char *request, size_t len)
+bool control_try(struct answer *answer, const char *instance, const char *request)
 {
 	struct sockaddr_un addr;
-	enum exit_code code = address_of(&addr, t);
 	int ret;
 
-	if (code != EXIT_OK)
-		return code;
-	ret = exchange(answer, &addr, request, len);
-	if (ret == 0)
-		return EXIT_OK;
-	failure_print(t, &addr, ret);
-	return EXIT_FAILED;
+	instance = ask_instance(instance);
+	address_of(&addr, instance);
+	ret = exchange(answer, &addr, request);
+	if (ret != 0)
+		failure_print(instance, &addr, ret);
+	return ret == 0;
 }
 
-enum exit_code control_ask(
-	struct answer *answer, const char *instance, const char *request, size_t len)
+void control_ask(
+	struct answer *answer, const char *instance, const char *request, enum exit_code failed)
 {
-	struct target target;
-	enum exit_code code = target_init(&target, instance);
-
-	if (code != EXIT_OK)
-		return code;
-	code = ask_target(answer, &target, request, len);
-	target_fini(&target);
-	return code;
+	if (!control_try(answer, instance, request))
+		exit(failed);
 }
 
 void answer_fini(struct answer *answer)
@@ -189,13 +152,16 @@ static void errors_print(const char *text)
 	free(lines);
 }
 
-enum exit_code refusal_say(const char *instance, const struct answer *answer)
+void control_order(struct answer *answer, const char *instance, const char *request)
 {
+	control_ask(answer, instance, request, EXIT_FAILED);
+	if (strcmp(answer->status, "ok") == 0)
+		return;
 	answer->text[strcspn(answer->text, "\n")] = '\0';
 	fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
 	table_put_text(stderr, answer->text);
 	putc('\n', stderr);
-	return EXIT_USAGE;
+	exit(EXIT_USAGE);
 }
 
 static enum exit_code refusal_print(const struct options *options, const struct answer *answer)
@@ -218,7 +184,7 @@ static int subscription_begin(int fd)
 {
 	static const char request[] = "subscribe", taken[] = "events ";
 	char answer[CONTROL_EVENT_MAX];
-	int ret = request_send(fd, request, strlen(request));
+	int ret = request_send(fd, request);
 	ssize_t len = ret == 0 ? TEMP_FAILURE_RETRY(recv(fd, answer, sizeof(answer) - 1, 0)) : 0;
 
 	if (ret != 0 || len < 0)
@@ -234,7 +200,7 @@ static int subscription_begin(int fd)
 static int subscription_open(const struct sockaddr_un *addr)
 {
 	const struct timeval forever = {0};
-	int fd = control_open(addr);
+	int fd = client_connect(addr, ANSWER_S);
 	int ret = fd < 0 ? fd : subscription_begin(fd);
 
 	if (ret == 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever)) == 0)
@@ -244,38 +210,28 @@ static int subscription_open(const struct sockaddr_un *addr)
 	return ret == 1 ? -EBADRQC : ret;
 }
 
-enum exit_code control_subscribe(struct subscription *s, const char *instance)
+int control_subscribe(const char *instance)
 {
 	struct sockaddr_un addr;
-	enum exit_code code = target_init(&s->target, instance);
+	int fd;
 
-	if (code == EXIT_OK)
-		code = address_of(&addr, &s->target);
-	if (code != EXIT_OK)
-		return code;
-	s->fd = subscription_open(&addr);
-	if (s->fd >= 0)
-		return EXIT_OK;
-	if (s->fd != -EBADRQC)
-		failure_print(&s->target, &addr, s->fd);
-	target_fini(&s->target);
-	return EXIT_FAILED;
+	address_of(&addr, instance);
+	fd = subscription_open(&addr);
+	if (fd >= 0)
+		return fd;
+	if (fd != -EBADRQC)
+		failure_print(instance, &addr, fd);
+	exit(EXIT_FAILED);
 }
 
-bool control_event(const struct subscription *s, char line[CONTROL_EVENT_MAX])
+bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX])
 {
-	ssize_t len = TEMP_FAILURE_RETRY(recv(s->fd, line, CONTROL_EVENT_MAX - 1, 0));
+	ssize_t len = TEMP_FAILURE_RETRY(recv(fd, line, CONTROL_EVENT_MAX - 1, 0));
 
 	line[len > 0 ? len : 0] = '\0';
 	if (len <= 0)
-		warnx("instance %s: %s", s->target.instance, control_strerror(-ECONNRESET));
+		warnx("instance %s: %s", instance, control_strerror(-ECONNRESET));
 	return len > 0;
-}
-
-void control_unsubscribe(struct subscription *s)
-{
-	close(s->fd);
-	target_fini(&s->target);
 }
 
 enum exit_code answer_print(

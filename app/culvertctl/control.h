@@ -3,7 +3,6 @@
 // there: app/culvertd/request.h. One thread.
 #pragma once
 
-#include "ask.h"
 #include "command.h"
 
 // What a daemon answers.
@@ -13,32 +12,26 @@ struct answer {
 };
 
 // Sends a request to the instance of that name (NULL: the only one that runs), and waits for the
-// answer. What goes wrong is said on standard error.
-enum exit_code control_ask(
-	struct answer *answer, const char *instance, const char *request, size_t len);
+// answer. If it fails, which is said on standard error, the program ends with that code.
+void control_ask(
+	struct answer *answer, const char *instance, const char *request, enum exit_code failed);
+
+// The same; the caller ends. True if there is an answer.
+bool control_try(struct answer *answer, const char *instance, const char *request);
 
 void answer_fini(struct answer *answer);
 
+// Asks for something that is done at once, and ends the program if the daemon refuses it.
+void control_order(struct answer *answer, const char *instance, const char *request);
+
 #define CONTROL_EVENT_MAX 1024 // octets of an event with its NUL
 
-// A daemon that sends its events.
-struct subscription {
-	struct target target;
-	int fd;
-};
-
-// Subscribes at the instance of that name (NULL: the only one that runs). What goes wrong is said
-// on standard error.
-enum exit_code control_subscribe(struct subscription *s, const char *instance);
+// Subscribes to the events of that instance. Returns a descriptor.
+int control_subscribe(const char *instance);
 
 // Waits for the next event: fields NAME=VALUE with tabs between them. False, after saying so on
 // standard error, when the daemon has stopped.
-bool control_event(const struct subscription *s, char line[CONTROL_EVENT_MAX]);
-
-void control_unsubscribe(struct subscription *s);
-
-// Says why the instance of that name has refused to flush or trace.
-enum exit_code refusal_say(const char *instance, const struct answer *answer);
+bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX]);
 
 // Prints what came of a request to change the configuration: what was done ("reloaded"), or that it
 // was refused and why.

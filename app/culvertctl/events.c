@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "control.h"
 #include "field.h"
 #include "table.h"
@@ -129,19 +130,13 @@ static void event_serve(const struct options *options, const char *line, const c
 
 enum exit_code command_events(const struct options *options, char **words)
 {
-	struct subscription s;
+	const char *instance = ask_instance(options->instance);
 	char line[CONTROL_EVENT_MAX];
-	enum exit_code code;
+	int fd = control_subscribe(instance);
 
-	if (words[0] != NULL) {
-		warnx("events: unexpected argument \"%s\"", words[0]);
-		return EXIT_USAGE;
-	}
-	code = control_subscribe(&s, options->instance);
-	if (code != EXIT_OK)
-		return code;
-	while (control_event(&s, line) && !ferror(stdout))
-		event_serve(options, line, s.target.instance);
-	control_unsubscribe(&s);
+	(void)words;
+	while (control_event(fd, instance, line) && !ferror(stdout))
+		event_serve(options, line, instance);
+	close(fd);
 	return EXIT_FAILED;
 }

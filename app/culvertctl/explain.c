@@ -69,17 +69,16 @@ static void all_print(void)
 		printf("%-20s%s\n", drop_info[d].name, drop_info[d].help);
 }
 
-static enum exit_code reason_unknown(const char *word)
+static void reason_unknown(const char *word)
 {
 	struct nearest nearest = {.text = word};
 
 	for (enum drop d = 1; d < DROP_COUNT; d++)
 		nearest_try(&nearest, drop_info[d].name);
 	if (nearest.best != NULL)
-		warnx("explain: unknown reason \"%s\", did you mean \"%s\"?", word, nearest.best);
-	else
-		warnx("explain: unknown reason \"%s\"; \"culvertctl explain\" lists all", word);
-	return EXIT_USAGE;
+		errx(EXIT_USAGE, "explain: unknown reason \"%s\", did you mean \"%s\"?", word,
+			nearest.best);
+	errx(EXIT_USAGE, "explain: unknown reason \"%s\"; \"culvertctl explain\" lists all", word);
 }
 
 static enum exit_code all_explain(const struct options *options)
@@ -96,14 +95,12 @@ enum exit_code command_explain(const struct options *options, char **words)
 
 	if (words[0] == NULL)
 		return all_explain(options);
-	if (words[1] != NULL) {
-		warnx("explain: unexpected argument \"%s\"", words[1]);
-		return EXIT_USAGE;
-	}
+	if (words[1] != NULL)
+		errx(EXIT_USAGE, "explain: unexpected argument \"%s\"", words[1]);
 	while (d < DROP_COUNT && strcmp(drop_info[d].name, words[0]) != 0)
 		d++;
 	if (d == DROP_COUNT)
-		return reason_unknown(words[0]);
+		reason_unknown(words[0]);
 	if (options->json)
 		return objects_print(&drop_info[d], 1);
 	reason_print(&drop_info[d]);

@@ -30,7 +30,7 @@ static void names_print(const struct algs *algs)
 }
 
 // words: perhaps a cipher and an authenticator, which is by default what the cipher needs.
-static enum exit_code algs_read(struct algs *algs, char **words)
+static void algs_read(struct algs *algs, char **words)
 {
 	const char *cipher = words[0] != NULL ? words[0] : "aes-256-gcm";
 	const char *auth = words[0] != NULL ? words[1] : NULL;
@@ -44,14 +44,13 @@ static enum exit_code algs_read(struct algs *algs, char **words)
 			program_invocation_short_name, algs->cipher == NULL ? "cipher" : "auth",
 			algs->cipher == NULL ? cipher : auth);
 		names_print(algs);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
-	if (alg_pair_ok(algs->cipher, algs->auth))
-		return EXIT_OK;
-	warnx("keygen: %s %s auth, must be %s", algs->cipher->name,
-		algs->cipher->icv_len != 0 ? "takes no" : "needs an",
-		algs->cipher->icv_len != 0 ? "none" : "one of hmac-sha2-256-128 and the like");
-	return EXIT_USAGE;
+	if (!alg_pair_ok(algs->cipher, algs->auth))
+		errx(EXIT_USAGE, "keygen: %s %s auth, must be %s", algs->cipher->name,
+			algs->cipher->icv_len != 0 ? "takes no" : "needs an",
+			algs->cipher->icv_len != 0 ? "none"
+						   : "one of hmac-sha2-256-128 and the like");
 }
 
 // Writes the line of a key of len octets, of none no line. False with errno if there is no random.
@@ -100,17 +99,12 @@ static enum exit_code file_write(const char *path, const struct algs *algs)
 enum exit_code command_keygen(const struct options *options, char **words)
 {
 	struct algs algs;
-	enum exit_code code;
 
 	(void)options;
-	if (words[0] == NULL) {
-		warnx("keygen: expected the name of the file to write");
-		return EXIT_USAGE;
-	}
-	if (words[1] != NULL && words[2] != NULL && words[3] != NULL) {
-		warnx("keygen: unexpected argument \"%s\"", words[3]);
-		return EXIT_USAGE;
-	}
-	code = algs_read(&algs, words + 1);
-	return code == EXIT_OK ? file_write(words[0], &algs) : code;
+	if (words[0] == NULL)
+		errx(EXIT_USAGE, "keygen: expected the name of the file to write");
+	if (words[1] != NULL && words[2] != NULL && words[3] != NULL)
+		errx(EXIT_USAGE, "keygen: unexpected argument \"%s\"", words[3]);
+	algs_read(&algs, words + 1);
+	return file_write(words[0], &algs);
 }

@@ -19,44 +19,47 @@ static const struct command {
 	const char *synopsis; // what follows the name
 	const char *help;
 	enum exit_code (*run)(const struct options *options, char **words);
+	bool alone; // takes no words
 } commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
-		"print a list, or one object with all fields; see below", command_show},
-	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q quits",
-		command_top},
+		"print a list, or one object with all fields; see below", command_show, false},
+	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q quits", command_top,
+		true},
 	{"watch", " [SECONDS] show ...", "repeat a show command every SECONDS, with rates; q quits",
-		command_watch},
+		command_watch, false},
 	{"trace", " [FILTER VALUE]...", "trace the next matching packets, step by step; see below",
-		command_trace},
+		command_trace, false},
 	{"events", " [--run COMMAND]",
-		"print events as they happen: tunnels, links, lifetimes, reloads", command_events},
+		"print events as they happen: tunnels, links, lifetimes, reloads", command_events,
+		true},
 	{"explain", " [REASON]",
 		"explain a drop reason and its remedy; without REASON, all of them",
-		command_explain},
+		command_explain, false},
 	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
-		command_clear},
+		command_clear, false},
 	{"flush", " flows [FILTER VALUE]...",
-		"remove matching flows; their next packets are evaluated again", command_flush},
+		"remove matching flows; their next packets are evaluated again", command_flush,
+		false},
 	{"diff", "",
 		"print what a reload would change; exit code 0: nothing, 1: something, 2: failed",
-		command_diff},
+		command_diff, true},
 	{"save", "", "print the run-time changes that the file lacks, for apply; without keys",
-		command_save},
+		command_save, true},
 	{"reload", "", "reload the configuration file; print its errors if it is refused",
-		command_reload},
+		command_reload, true},
 	{"sa", " add|set|del ...", "change security associations at run time, see below",
-		command_change},
-	{"policy", " add|set|del ...", "change policies", command_change},
-	{"rule", " add|set|del ...", "change firewall rules", command_change},
-	{"neighbour", " add|set|del ...", "change static neighbours", command_change},
-	{"route", " add|set|del ...", "change routes", command_change},
-	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply},
-	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys",
-		command_keygen},
+		command_change, false},
+	{"policy", " add|set|del ...", "change policies", command_change, false},
+	{"rule", " add|set|del ...", "change firewall rules", command_change, false},
+	{"neighbour", " add|set|del ...", "change static neighbours", command_change, false},
+	{"route", " add|set|del ...", "change routes", command_change, false},
+	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false},
+	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
+		false},
 	{"peer-config", " FILE", "print the SAs and policies for the peer's configuration",
-		command_peer_config},
-	{"list", "", "print the running instances", command_list},
-	{"help", "", "print this text", command_help},
+		command_peer_config, false},
+	{"list", "", "print the running instances", command_list, false},
+	{"help", "", "print this text", command_help, true},
 };
 
 #define PACKETS_MAX 1000
@@ -119,11 +122,7 @@ static void usage_print(FILE *out)
 
 static enum exit_code command_help(const struct options *options, char **words)
 {
-	(void)options;
-	if (words[0] != NULL) {
-		warnx("help: unexpected argument \"%s\"", words[0]);
-		return EXIT_USAGE;
-	}
+	(void)options, (void)words;
 	usage_print(stdout);
 	return EXIT_OK;
 }
@@ -152,23 +151,24 @@ static enum exit_code command_run(const struct options *options, char **words)
 		usage_print(stderr);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, words[0]) == 0)
-			return commands[i].run(options, words + 1);
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(commands[i].name, words[0]) != 0)
+			continue;
+		if (commands[i].alone && words[1] != NULL)
+			errx(EXIT_USAGE, "%s: unexpected argument \"%s\"", words[0], words[1]);
+		return commands[i].run(options, words + 1);
+	}
 	return command_unknown(words[0]);
 }
 
-static bool number_read(unsigned int *number, const char *what, const char *text, unsigned int max)
+static unsigned int number_read(const char *what, const char *text, unsigned int max)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
-	if (*end != '\0' || text[0] < '0' || text[0] > '9' || value < 1 || value > max) {
-		warnx("%s: \"%s\" is not a number from 1 to %u", what, text, max);
-		return false;
-	}
-	*number = (unsigned int)value;
-	return true;
+	if (*end != '\0' || text[0] < '0' || text[0] > '9' || value < 1 || value > max)
+		errx(EXIT_USAGE, "%s: \"%s\" is not a number from 1 to %u", what, text, max);
+	return (unsigned int)value;
 }
 
 static enum exit_code run(int argc, char **argv)
@@ -211,12 +211,10 @@ static enum exit_code run(int argc, char **argv)
 			options.run = optarg;
 			break;
 		case 'n':
-			if (!number_read(&options.packets, "count", optarg, PACKETS_MAX))
-				return EXIT_USAGE;
+			options.packets = number_read("count", optarg, PACKETS_MAX);
 			break;
 		case 's':
-			if (!number_read(&options.seconds, "seconds", optarg, SECONDS_MAX))
-				return EXIT_USAGE;
+			options.seconds = number_read("seconds", optarg, SECONDS_MAX);
 			break;
 		case 'h':
 			usage_print(stdout);

@@ -16,12 +16,9 @@ size_t output_width(void)
 	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
 }
 
-enum exit_code output_rows(FILE *out, json_t *rows)
+void output_rows(FILE *out, json_t *rows)
 {
-	if (rows != NULL && table_print(out, rows, output_width()) == 0)
-		return EXIT_OK;
-	warnx("out of memory");
-	return EXIT_FAILED;
+	table_print(out, rows, output_width());
 }
 
 enum exit_code output_json(const json_t *value)

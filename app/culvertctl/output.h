@@ -15,8 +15,8 @@ enum exit_code {
 // Characters in a line of the terminal; 0: no terminal, no limit.
 size_t output_width(void);
 
-// Prints a table of objects, as wide as the terminal. NULL: memory was short when they were made.
-enum exit_code output_rows(FILE *out, json_t *rows);
+// Prints a table of objects, as wide as the terminal.
+void output_rows(FILE *out, json_t *rows);
 
 // Prints a value for programs.
 enum exit_code output_json(const json_t *value);

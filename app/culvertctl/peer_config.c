@@ -12,10 +12,8 @@ enum exit_code command_peer_config(const struct options *options, char **words)
 	int rc;
 
 	(void)options;
-	if (words[0] == NULL || words[1] != NULL) {
-		warnx("peer-config: expected the name of one configuration file");
-		return EXIT_USAGE;
-	}
+	if (words[0] == NULL || words[1] != NULL)
+		errx(EXIT_USAGE, "peer-config: expected the name of one configuration file");
 	conf = conf_load(words[0], NULL, stderr);
 	if (conf == NULL)
 		return EXIT_FAILED;

@@ -4,12 +4,13 @@
 #include <err.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "field.h"
 #include "nearest.h"
 
-static enum exit_code word_unknown(const char *word)
+static void word_unknown(const char *word)
 {
 	const char *nearest = show_nearest(word);
 
@@ -18,7 +19,7 @@ static enum exit_code word_unknown(const char *word)
 	else
 		warnx("show: unknown list \"%s\", lists:", word);
 	show_help(stderr);
-	return EXIT_USAGE;
+	exit(EXIT_USAGE);
 }
 
 static bool is_filter(const struct show *what, const char *word)
@@ -30,7 +31,7 @@ static bool is_filter(const struct show *what, const char *word)
 	return *filter != NULL;
 }
 
-static enum exit_code filter_unknown(const char *command, const struct show *what, const char *word)
+static void filter_unknown(const char *command, const struct show *what, const char *word)
 {
 	fprintf(stderr,
 		"%s: %s%s%s: unknown filter \"%s\", must be one of:", program_invocation_short_name,
@@ -38,31 +39,7 @@ static enum exit_code filter_unknown(const char *command, const struct show *wha
 	for (const char *const *filter = what->filters; *filter != NULL; filter++)
 		fprintf(stderr, " %s", *filter);
 	putc('\n', stderr);
-	return EXIT_USAGE;
-}
-
-// Reads pairs of words, a filter and its value.
-static enum exit_code filters_read(struct question *q, const char *command, char **words)
-{
-	const char *gap = q->what->word[0] != '\0' ? " " : "";
-	size_t len = 0;
-
-	for (; words[0] != NULL; words += 2) {
-		if (!is_filter(q->what, words[0]))
-			return filter_unknown(command, q->what, words[0]);
-		if (words[1] == NULL) {
-			warnx("%s%s%s: filter %s needs a value", command, gap, q->what->word,
-				words[0]);
-			return EXIT_USAGE;
-		}
-		len += (size_t)snprintf(
-			q->filter + len, sizeof(q->filter) - len, ",%s=%s", words[0], words[1]);
-		if (len >= sizeof(q->filter)) {
-			warnx("%s%s%s: the filters are too long", command, gap, q->what->word);
-			return EXIT_USAGE;
-		}
-	}
-	return EXIT_OK;
+	exit(EXIT_USAGE);
 }
 
 // Appends a filter and its value to the question. False if there is no room.
@@ -74,67 +51,82 @@ static bool filter_add(struct question *q, const char *filter, const char *value
 	       sizeof(q->filter) - len;
 }
 
+// Reads pairs of words, a filter and its value.
+static void filters_read(struct question *q, const char *command, char **words)
+{
+	const char *gap = q->what->word[0] != '\0' ? " " : "";
+
+	for (; words[0] != NULL; words += 2) {
+		if (!is_filter(q->what, words[0]))
+			filter_unknown(command, q->what, words[0]);
+		if (words[1] == NULL)
+			errx(EXIT_USAGE, "%s%s%s: filter %s needs a value", command, gap,
+				q->what->word, words[0]);
+		if (!filter_add(q, words[0], words[1]))
+			errx(EXIT_USAGE, "%s%s%s: the filters are too long", command, gap,
+				q->what->word);
+	}
+}
+
+static void end_check(const struct question *q, char **words)
+{
+	if (words[0] != NULL)
+		errx(EXIT_USAGE, "show %s: unexpected argument \"%s\"", q->what->word, words[0]);
+}
+
 // Reads words whose places say what they are.
-static enum exit_code positions_read(struct question *q, char **words)
+static void positions_read(struct question *q, char **words)
 {
 	const char *const *position = q->what->positions;
 
-	if (words[0] == NULL || words[1] == NULL) {
-		warnx("show %s: expected SOURCE DESTINATION [PROTO [TO-PORT [FROM-PORT]]]",
+	if (words[0] == NULL || words[1] == NULL)
+		errx(EXIT_USAGE,
+			"show %s: expected SOURCE DESTINATION [PROTO [TO-PORT [FROM-PORT]]]",
 			q->what->word);
-		return EXIT_USAGE;
-	}
 	for (; words[0] != NULL && *position != NULL; words++, position++)
-		if (strchr(words[0], ',') != NULL || !filter_add(q, *position, words[0])) {
-			warnx("show %s: \"%s\" is too long or contains a comma", q->what->word,
-				words[0]);
-			return EXIT_USAGE;
-		}
-	if (words[0] == NULL)
-		return EXIT_OK;
-	warnx("show %s: unexpected argument \"%s\"", q->what->word, words[0]);
-	return EXIT_USAGE;
+		if (strchr(words[0], ',') != NULL || !filter_add(q, *position, words[0]))
+			errx(EXIT_USAGE, "show %s: \"%s\" is too long or contains a comma",
+				q->what->word, words[0]);
+	end_check(q, words);
 }
 
-enum exit_code question_read_show(struct question *q, const struct options *options, char **words)
+void question_read_show(struct question *q, const struct options *options, char **words)
 {
 	*q = (struct question){.wide = options->wide};
 	if (words[0] == NULL) {
 		warnx("show: expected one of these lists:");
 		show_help(stderr);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
 	q->what = show_find(words[0]);
 	if (q->what == NULL)
-		return word_unknown(words[0]);
+		word_unknown(words[0]);
 	words++;
 	q->all = q->what->nonzero != NULL && words[0] != NULL && strcmp(words[0], "all") == 0;
 	words += q->all;
-	if (q->what->positions != NULL)
-		return positions_read(q, words);
-	if (q->what->filters != NULL)
-		return filters_read(q, "show", words);
-	if (!q->all && field_key(q->what->word) != NULL && words[0] != NULL)
-		q->name = *words++;
-	if (words[0] == NULL)
-		return EXIT_OK;
-	warnx("show %s: unexpected argument \"%s\"", q->what->word, words[0]);
-	return EXIT_USAGE;
+	if (q->what->positions != NULL) {
+		positions_read(q, words);
+	} else if (q->what->filters != NULL) {
+		filters_read(q, "show", words);
+	} else {
+		if (!q->all && field_key(q->what->word) != NULL && words[0] != NULL)
+			q->name = *words++;
+		end_check(q, words);
+	}
 }
 
-enum exit_code question_read_flush(struct question *q, char **words)
+void question_read_flush(struct question *q, char **words)
 {
 	*q = (struct question){.what = &show_flush_flows};
-	if (words[0] != NULL && strcmp(words[0], q->what->word) == 0)
-		return filters_read(q, "flush", words + 1);
-	warnx("flush: expected \"%s\"", q->what->word);
-	return EXIT_USAGE;
+	if (words[0] == NULL || strcmp(words[0], q->what->word) != 0)
+		errx(EXIT_USAGE, "flush: expected \"%s\"", q->what->word);
+	filters_read(q, "flush", words + 1);
 }
 
-enum exit_code question_read_trace(struct question *q, char **words)
+void question_read_trace(struct question *q, char **words)
 {
 	*q = (struct question){.what = &show_trace};
-	return filters_read(q, "trace", words);
+	filters_read(q, "trace", words);
 }
 
 // Whether a value, text or a number, is the word.
@@ -148,24 +140,22 @@ static bool value_is(const json_t *value, const char *word)
 	return json_is_integer(value) && strcmp(number, word) == 0;
 }
 
-static enum exit_code name_unknown(const struct question *q, const char *nearest)
+static void name_unknown(const struct question *q, const char *nearest)
 {
 	if (nearest != NULL)
-		warnx("show %s: there is no \"%s\", did you mean \"%s\"?", q->what->word, q->name,
-			nearest);
-	else
-		warnx("show %s: there is no \"%s\"; show %s lists the names", q->what->word,
-			q->name, q->what->word);
-	return EXIT_FAILED;
+		errx(EXIT_FAILED, "show %s: there is no \"%s\", did you mean \"%s\"?",
+			q->what->word, q->name, nearest);
+	errx(EXIT_FAILED, "show %s: there is no \"%s\"; show %s lists the names", q->what->word,
+		q->name, q->what->word);
 }
 
-enum exit_code question_choose(const struct question *q, json_t *objects)
+void question_choose(const struct question *q, json_t *objects)
 {
 	struct nearest nearest = {.text = q->name};
 	size_t i = 0;
 
 	if (q->name == NULL)
-		return EXIT_OK;
+		return;
 	json_t *others = json_array(); // keeps the names
 	while (i < json_array_size(objects)) {
 		json_t *object = json_array_get(objects, i);
@@ -180,11 +170,9 @@ enum exit_code question_choose(const struct question *q, json_t *objects)
 		json_array_append(others, object);
 		json_array_remove(objects, i);
 	}
-
-	enum exit_code code = i > 0 ? EXIT_OK : name_unknown(q, nearest.best);
-
+	if (i == 0)
+		name_unknown(q, nearest.best);
 	json_decref(others);
-	return code;
 }
 
 static bool is_upright(const struct question *q)
@@ -193,37 +181,34 @@ static bool is_upright(const struct question *q)
 }
 
 // One table for each object, an empty line between two.
-static enum exit_code upright_print(json_t *objects, FILE *out)
+static void upright_print(json_t *objects, FILE *out)
 {
-	enum exit_code code = EXIT_OK;
-
-	for (size_t i = 0; i < json_array_size(objects) && code == EXIT_OK; i++) {
+	for (size_t i = 0; i < json_array_size(objects); i++) {
 		json_t *rows = fields_below_each_other(json_array_get(objects, i));
 
 		if (i > 0)
 			putc('\n', out);
-		code = output_rows(out, rows);
+		output_rows(out, rows);
 		json_decref(rows);
 	}
-	return code;
 }
 
-static enum exit_code table_print_objects(const struct question *q, json_t *objects, FILE *out)
+static void table_print_objects(const struct question *q, json_t *objects, FILE *out)
 {
 	json_t *rows = q->wide ? json_incref(objects) : fields_short(q->what->word, objects);
-	enum exit_code code = output_rows(out, rows);
 
+	output_rows(out, rows);
 	json_decref(rows);
-	return code;
 }
 
-enum exit_code question_print(const struct question *q, json_t *objects, FILE *out)
+void question_print(const struct question *q, json_t *objects, FILE *out)
 {
 	if (q->what->nonzero != NULL && !q->all && q->name == NULL)
 		show_remove_zero(q->what, objects);
-	if (json_array_size(objects) == 0) {
+	if (json_array_size(objects) == 0)
 		fprintf(out, "no %s\n", q->what->word);
-		return EXIT_OK;
-	}
-	return is_upright(q) ? upright_print(objects, out) : table_print_objects(q, objects, out);
+	else if (is_upright(q))
+		upright_print(objects, out);
+	else
+		table_print_objects(q, objects, out);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the words behind "show" and "flush" ask a daemon for. One thread.
+// What the words behind "show" and "flush" ask a daemon for. A mistake in them ends the program,
+// after a message. One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -18,17 +19,17 @@ struct question {
 
 // Reads the words behind "show": what to show and perhaps "all", the name of an object, or filters
 // and their values. The words stay the caller's and outlive the question.
-enum exit_code question_read_show(struct question *q, const struct options *options, char **words);
+void question_read_show(struct question *q, const struct options *options, char **words);
 
 // Reads the words behind "flush": "flows", and perhaps filters and their values.
-enum exit_code question_read_flush(struct question *q, char **words);
+void question_read_flush(struct question *q, char **words);
 
 // Reads the words behind "trace": filters and their values.
-enum exit_code question_read_trace(struct question *q, char **words);
+void question_read_trace(struct question *q, char **words);
 
 // Leaves of the objects, the answer, those of the name that is asked for. It is an error if there
 // is none.
-enum exit_code question_choose(const struct question *q, json_t *objects);
+void question_choose(const struct question *q, json_t *objects);
 
 // Prints objects, the answer, as a table, and single ones with all their fields below each other.
-enum exit_code question_print(const struct question *q, json_t *objects, FILE *out);
+void question_print(const struct question *q, json_t *objects, FILE *out);

@@ -9,18 +9,12 @@
 #include "control.h"
 
 static enum exit_code text_ask(
-	const struct options *options, const char *command, const char *request, char **words)
+	const struct options *options, const char *command, const char *request)
 {
 	struct answer answer;
-	enum exit_code code;
+	enum exit_code code = EXIT_OK;
 
-	if (words[0] != NULL) {
-		warnx("%s: unexpected argument \"%s\"", command, words[0]);
-		return EXIT_USAGE;
-	}
-	code = control_ask(&answer, options->instance, request, strlen(request));
-	if (code != EXIT_OK)
-		return code;
+	control_ask(&answer, options->instance, request, EXIT_FAILED);
 	if (strcmp(answer.status, "text") == 0) {
 		fputs(answer.text, stdout);
 	} else {
@@ -34,10 +28,13 @@ static enum exit_code text_ask(
 
 enum exit_code command_show_config(const struct options *options, char **words)
 {
-	return text_ask(options, "show config", "config", words);
+	if (words[0] != NULL)
+		errx(EXIT_USAGE, "show config: unexpected argument \"%s\"", words[0]);
+	return text_ask(options, "show config", "config");
 }
 
 enum exit_code command_save(const struct options *options, char **words)
 {
-	return text_ask(options, "save", "save", words);
+	(void)words;
+	return text_ask(options, "save", "save");
 }

@@ -40,6 +40,11 @@ static void signals_take(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+static void terminal_restore(void)
+{
+	tcsetattr(STDIN_FILENO, TCSANOW, &saved);
+}
+
 void screen_begin(void)
 {
 	struct termios raw;
@@ -49,16 +54,10 @@ void screen_begin(void)
 	keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &saved) == 0;
 	if (!keys)
 		return;
+	atexit(terminal_restore);
 	raw = saved;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-}
-
-void screen_end(void)
-{
-	if (keys)
-		tcsetattr(STDIN_FILENO, TCSANOW, &saved);
-	keys = false;
 }
 
 bool screen_is_terminal(void)

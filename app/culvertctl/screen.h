@@ -7,11 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// Takes keys as they are pressed, if there is a terminal, until screen_end().
+// Takes keys as they are pressed, if there is a terminal, until the program ends.
 void screen_begin(void);
-
-// Leaves the terminal as it was.
-void screen_end(void);
 
 // Whether the output is a terminal.
 bool screen_is_terminal(void);

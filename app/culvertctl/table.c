@@ -2,7 +2,7 @@
 #include "table.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <err.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void put_value(FILE *out, json_t *value)
 	}
 }
 
-// The text of one cell in new memory, or NULL. No object: that of the header.
+// The text of one cell in new memory. No object: that of the header.
 static char *cell_new(const struct column *column, const json_t *object)
 {
 	char *text = NULL;
@@ -70,87 +70,63 @@ static char *cell_new(const struct column *column, const json_t *object)
 	FILE *out = open_memstream(&text, &len);
 
 	if (out == NULL)
-		return NULL;
+		err(EXIT_FAILURE, NULL);
 	if (object != NULL)
 		put_value(out, json_object_get(object, column->key));
 	else
 		table_put_text(out, column->key);
 	if (object != NULL && ftell(out) == 0)
 		putc('-', out);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
+	if (fclose(out) != 0)
+		err(EXIT_FAILURE, NULL);
 	for (char *c = text; object == NULL && *c != '\0'; c++)
 		*c = (char)toupper((unsigned char)*c);
 	return text;
 }
 
-static int column_grow(struct column *column, const json_t *object)
+static void column_grow(struct column *column, const json_t *object)
 {
 	char *text = cell_new(column, object);
 
-	if (text == NULL)
-		return -ENOMEM;
 	if (strlen(text) > column->width)
 		column->width = strlen(text);
 	free(text);
-	return 0;
 }
 
-static int column_init(struct column *column, const char *key, json_t *rows)
+static void column_init(struct column *column, const char *key, json_t *rows)
 {
-	int ret;
-
 	*column = (struct column){.key = key, .number = true};
-	ret = column_grow(column, NULL);
-	for (size_t i = 0; i < json_array_size(rows) && ret == 0; i++) {
+	column_grow(column, NULL);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *object = json_array_get(rows, i);
 		const json_t *value = json_object_get(object, key);
 
 		if (value != NULL && !json_is_null(value) && !json_is_number(value))
 			column->number = false;
-		ret = column_grow(column, object);
+		column_grow(column, object);
 	}
-	return ret;
 }
 
-static int cell_print(FILE *out, const struct column *column, const json_t *object, bool last)
+static void cell_print(FILE *out, const struct column *column, const json_t *object, bool last)
 {
 	char *text = cell_new(column, object);
-	int pad;
+	int pad = (int)(column->width - strlen(text));
 
-	if (text == NULL)
-		return -ENOMEM;
-	pad = (int)(column->width - strlen(text));
 	if (column->number)
 		fprintf(out, "%*s%s", pad, "", text);
 	else
 		fprintf(out, "%s%*s", text, last ? 0 : pad, "");
 	fputs(last ? "\n" : GAP, out);
 	free(text);
-	return 0;
 }
 
 // The first column and those from begin to end.
-static int line_print(
+static void line_print(
 	FILE *out, const struct column *columns, size_t begin, size_t end, const json_t *object)
 {
-	int ret = cell_print(out, &columns[0], object, begin == end);
-
-	for (size_t i = begin; i < end && ret == 0; i++)
-		ret = cell_print(out, &columns[i], object, i + 1 == end);
-	return ret;
-}
-
-static int part_print(
-	FILE *out, const struct column *columns, size_t begin, size_t end, json_t *rows)
-{
-	int ret = line_print(out, columns, begin, end, NULL);
-
-	for (size_t i = 0; i < json_array_size(rows) && ret == 0; i++)
-		ret = line_print(out, columns, begin, end, json_array_get(rows, i));
-	return ret;
+	cell_print(out, &columns[0], object, begin == end);
+	for (size_t i = begin; i < end; i++)
+		cell_print(out, &columns[i], object, i + 1 == end);
 }
 
 // One behind the last column that fits beside the first and those from begin on: one always does.
@@ -168,23 +144,24 @@ static size_t part_end(const struct column *columns, size_t n, size_t begin, siz
 	return end;
 }
 
-int table_print(FILE *out, json_t *rows, size_t width)
+void table_print(FILE *out, json_t *rows, size_t width)
 {
 	json_t *first = json_array_get(rows, 0);
 	size_t n = json_object_size(first);
 	struct column *columns = calloc(n + 1, sizeof(*columns));
 	void *item = json_object_iter(first);
-	int ret = columns != NULL ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < n && ret == 0; i++, item = json_object_iter_next(first, item))
-		ret = column_init(&columns[i], json_object_iter_key(item), rows);
-	for (size_t begin = 1, end; ret == 0 && n > 0; begin = end) {
+	if (columns == NULL)
+		err(EXIT_FAILURE, NULL);
+	for (size_t i = 0; i < n; i++, item = json_object_iter_next(first, item))
+		column_init(&columns[i], json_object_iter_key(item), rows);
+	for (size_t begin = 1, end = 0; end < n; begin = end) {
+		if (begin > 1)
+			putc('\n', out);
 		end = part_end(columns, n, begin, width);
-		ret = part_print(out, columns, begin, end, rows);
-		if (end == n)
-			break;
-		putc('\n', out);
+		line_print(out, columns, begin, end, NULL);
+		for (size_t i = 0; i < json_array_size(rows); i++)
+			line_print(out, columns, begin, end, json_array_get(rows, i));
 	}
 	free(columns);
-	return ret;
 }

@@ -14,5 +14,5 @@ void table_put_text(FILE *out, const char *text);
 // joined by commas.
 //
 // A table wider than width characters is continued below itself, each part with the first column in
-// front; width 0: no limit. Returns 0, or -ENOMEM.
-int table_print(FILE *out, json_t *rows, size_t width);
+// front; width 0: no limit. Without memory the program ends.
+void table_print(FILE *out, json_t *rows, size_t width);

@@ -34,23 +34,17 @@ static void picture_fini(struct picture *p)
 		sample_fini(&p->sample[l]);
 }
 
-static enum exit_code picture_take(struct picture *p, const struct target *target)
+static struct picture picture_take(const char *instance)
 {
-	enum exit_code code = EXIT_OK;
+	struct picture p = {};
 
-	*p = (struct picture){};
 	for (enum list l = 0; l < LISTS; l++) {
-		json_t *objects;
+		json_t *objects = ask_list(instance, asked[l], "");
 
-		code = ask_list(&objects, target, asked[l], "");
-		if (code != EXIT_OK)
-			break;
-		p->sample[l] = sample_of(fields_typed(words[l], objects));
+		p.sample[l] = sample_of(fields_typed(words[l], objects));
 		json_decref(objects);
 	}
-	if (code != EXIT_OK)
-		picture_fini(p);
-	return code;
+	return p;
 }
 
 // To one decimal.
@@ -176,12 +170,11 @@ static void head_print(FILE *out, const struct picture *p)
 		up % 60);
 }
 
-static enum exit_code tables_print(const struct picture *now, json_t *tables)
+static void tables_print(const struct picture *now, json_t *tables)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	enum exit_code code = EXIT_OK;
 	const char *key;
 	json_t *rows;
 
@@ -190,64 +183,45 @@ static enum exit_code tables_print(const struct picture *now, json_t *tables)
 	head_print(out, now);
 	json_object_foreach(tables, key, rows)
 	{
-		if (json_array_size(rows) == 0 || code != EXIT_OK)
+		if (json_array_size(rows) == 0)
 			continue;
 		putc('\n', out);
-		code = output_rows(out, rows);
+		output_rows(out, rows);
 	}
-	if (fclose(out) == 0 && code == EXIT_OK)
+	if (fclose(out) == 0)
 		screen_show(text);
 	free(text);
-	return code;
 }
 
-static enum exit_code show(
+static void picture_show(
 	const struct options *options, const struct picture *before, const struct picture *now)
 {
 	json_t *tables = tables_of(before, now);
-	enum exit_code code = options->json ? output_json(tables) : tables_print(now, tables);
 
+	if (options->json)
+		output_json(tables);
+	else
+		tables_print(now, tables);
 	json_decref(tables);
-	return code;
 }
 
-static enum exit_code pictures(const struct options *options, const struct target *target)
+enum exit_code command_top(const struct options *options, char **further)
 {
 	bool once = options->once || options->json || !screen_is_terminal();
+	const char *instance = ask_instance(options->instance);
 	struct picture before, now;
-	enum exit_code code = picture_take(&before, target);
 
-	if (code != EXIT_OK)
-		return code;
-	while (code == EXIT_OK && screen_wait(PERIOD_MS)) {
-		code = picture_take(&now, target);
-		if (code != EXIT_OK)
-			break;
-		code = show(options, &before, &now);
+	(void)further;
+	screen_begin();
+	before = picture_take(instance);
+	while (screen_wait(PERIOD_MS)) {
+		now = picture_take(instance);
+		picture_show(options, &before, &now);
 		picture_fini(&before);
 		before = now;
 		if (once)
 			break;
 	}
 	picture_fini(&before);
-	return code;
-}
-
-enum exit_code command_top(const struct options *options, char **further)
-{
-	struct target target;
-	enum exit_code code;
-
-	if (further[0] != NULL) {
-		warnx("top: unexpected argument \"%s\"", further[0]);
-		return EXIT_USAGE;
-	}
-	code = target_init(&target, options->instance);
-	if (code != EXIT_OK)
-		return code;
-	screen_begin();
-	code = pictures(options, &target);
-	screen_end();
-	target_fini(&target);
-	return code;
+	return EXIT_OK;
 }

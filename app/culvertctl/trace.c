@@ -19,7 +19,7 @@
 #define POLL_MS 50
 
 struct session {
-	const struct target *target;
+	const char *instance;
 	char number[32]; // filter that names the trace
 	json_t *steps;   // so far
 	size_t printed;  // of which so many are
@@ -32,87 +32,66 @@ static json_int_t number_in(const json_t *list, const char *name)
 	return json_integer_value(json_object_get(json_array_get(list, 0), name));
 }
 
-// Asks the control socket for something that is done at once.
-static enum exit_code request(const struct session *s, const char *text, unsigned int *number)
-{
-	struct answer answer;
-	enum exit_code code = control_ask(&answer, s->target->instance, text, strlen(text));
-
-	if (code != EXIT_OK)
-		return code;
-	if (strcmp(answer.status, "ok") != 0)
-		code = refusal_say(s->target->instance, &answer);
-	else
-		sscanf(answer.text, "trace %u", number);
-	answer_fini(&answer);
-	return code;
-}
-
-static enum exit_code begin(
-	const struct options *options, struct session *s, const struct question *q)
+static void begin(const struct options *options, struct session *s, const struct question *q)
 {
 	char text[CLIENT_FILTER_MAX + 32];
+	struct answer answer;
 	unsigned int number = 0;
-	enum exit_code code;
 
 	snprintf(text, sizeof(text), "trace count=%u%s", options->packets, q->filter);
-	code = request(s, text, &number);
+	control_order(&answer, s->instance, text);
+	sscanf(answer.text, "trace %u", &number);
+	answer_fini(&answer);
 	clock_gettime(CLOCK_REALTIME, &s->printer.begin);
 	snprintf(s->number, sizeof(s->number), ",trace=%u", number);
-	return code;
 }
 
-static enum exit_code end(const struct session *s)
+static void end(const struct session *s)
 {
 	char text[64];
-	unsigned int none;
+	struct answer answer;
 
 	snprintf(text, sizeof(text), "trace-stop %s", s->number + 1);
-	return request(s, text, &none);
+	control_order(&answer, s->instance, text);
+	answer_fini(&answer);
 }
 
-static enum exit_code steps_take(struct session *s)
+static void steps_take(struct session *s)
 {
-	enum exit_code code = ask_more(s->steps, s->target, "trace_steps", s->number);
-
-	if (code != EXIT_OK || s->json)
-		return code;
+	ask_more(s->steps, s->instance, "trace_steps", s->number);
+	if (s->json)
+		return;
 	for (; s->printed < json_array_size(s->steps); s->printed++)
 		trace_step_print(&s->printer, json_array_get(s->steps, s->printed));
 	fflush(stdout);
-	return EXIT_OK;
 }
 
-// Asks for the state, and then for what there is to be told of.
-static enum exit_code step(struct session *s, bool *over, json_t **state)
+// Asks for the state, a new reference, and then for what there is to be told of.
+static json_t *step(struct session *s, bool *over)
 {
-	enum exit_code code = ask_list(state, s->target, "trace_state", s->number);
-	const char *text;
+	json_t *state = ask_list(s->instance, "trace_state", s->number);
+	const char *text = json_string_value(json_object_get(json_array_get(state, 0), "state"));
 
-	if (code != EXIT_OK)
-		return code;
-	text = json_string_value(json_object_get(json_array_get(*state, 0), "state"));
 	*over = text == NULL || strcmp(text, "on") != 0;
-	code = steps_take(s);
-	if (code != EXIT_OK)
-		json_decref(*state);
-	return code;
+	steps_take(s);
+	return state;
 }
 
-static enum exit_code follow(const struct options *options, struct session *s, json_t **state)
+// Returns the last state, a new reference.
+static json_t *follow(const struct options *options, struct session *s)
 {
 	bool over = false;
-	enum exit_code code;
 
 	for (unsigned int ms = 0; ms < options->seconds * 1000 && screen_wait(POLL_MS);
 		ms += POLL_MS) {
-		code = step(s, &over, state);
-		if (code != EXIT_OK || over)
-			return code;
-		json_decref(*state);
+		json_t *state = step(s, &over);
+
+		if (over)
+			return state;
+		json_decref(state);
 	}
-	code = end(s);
-	return code == EXIT_OK ? step(s, &over, state) : code;
+	end(s);
+	return step(s, &over);
 }
 
 // The packets in order of their numbers, each with its steps.
@@ -158,39 +137,21 @@ static enum exit_code end_print(const struct session *s, const json_t *state)
 	return EXIT_OK;
 }
 
-static enum exit_code trace(
-	const struct options *options, const struct target *target, const struct question *q)
-{
-	struct session s = {.target = target, .json = options->json};
-	enum exit_code code;
-	json_t *state;
-
-	s.steps = json_array();
-	code = begin(options, &s, q);
-	if (code == EXIT_OK) {
-		screen_begin();
-		code = follow(options, &s, &state);
-		screen_end();
-	}
-	if (code == EXIT_OK) {
-		code = end_print(&s, state);
-		json_decref(state);
-	}
-	json_decref(s.steps);
-	return code;
-}
-
 enum exit_code command_trace(const struct options *options, char **words)
 {
+	struct session s = {.json = options->json};
+	enum exit_code code;
 	struct question q;
-	struct target target;
-	enum exit_code code = question_read_trace(&q, words);
+	json_t *state;
 
-	if (code == EXIT_OK)
-		code = target_init(&target, options->instance);
-	if (code != EXIT_OK)
-		return code;
-	code = trace(options, &target, &q);
-	target_fini(&target);
+	question_read_trace(&q, words);
+	s.instance = ask_instance(options->instance);
+	s.steps = json_array();
+	begin(options, &s, &q);
+	screen_begin();
+	state = follow(options, &s);
+	code = end_print(&s, state);
+	json_decref(state);
+	json_decref(s.steps);
 	return code;
 }
