@@ -72,6 +72,9 @@ struct conf_names {
 
 struct conf_names conf_names_sort(const struct conf_reader *r, const char *list);
 
+// Reports every element of a list that has the name of one before it.
+void conf_check_names(struct conf_reader *r, const char *list);
+
 // Index of the element of this name; of the first in the file if there are several. -1 if there
 // is none.
 int conf_names_find(const struct conf_names *n, const char *name);

@@ -6,11 +6,6 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
-{
-	return strcmp(c->policies[a].name, c->policies[b].name);
-}
-
 static const char *const direction_names[] = {[CONF_IN] = "in", [CONF_OUT] = "out"};
 
 // Finds the SA of a name, by which a policy means one of a direction. s is the setting.
@@ -224,8 +219,6 @@ void conf_check_policies(struct conf_reader *r)
 	static const char *const selectors[] = {"local", "remote", "proto", "local_port",
 		"remote_port", "local_icmp", "remote_icmp", NULL};
 	struct conf *c = r->c;
-	struct conf_set names =
-		conf_set_given(r, "policies", c->n_policies, (const char *[]){"name", NULL});
 	struct conf_names sas = conf_names_sort(r, "sas");
 	struct conf_set selectors_ok;
 
@@ -243,7 +236,7 @@ void conf_check_policies(struct conf_reader *r)
 		if (p->action == SPD_PROTECT)
 			conf_check_probe(r, item, p);
 	}
-	conf_refuse_equal(r, "policies", &names, compare_names, "name", "is already the name of");
+	conf_check_names(r, "policies");
 	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);
 	conf_check_covered_policies(r, &selectors_ok);
 }

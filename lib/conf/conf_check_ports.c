@@ -6,11 +6,6 @@
 
 #define IPV6_MTU_MIN 1280u
 
-static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
-{
-	return strcmp(c->ports[a].name, c->ports[b].name);
-}
-
 // The device itself, without arguments behind the comma; a PCI address also without the domain.
 static const char *device_start(const char *device, size_t *len)
 {
@@ -128,8 +123,6 @@ static void check_mtu(struct conf_reader *r, unsigned int port)
 void conf_check_ports(struct conf_reader *r)
 {
 	struct conf *c = r->c;
-	struct conf_set names =
-		conf_set_given(r, "ports", c->n_ports, (const char *[]){"name", NULL});
 
 	r->nets_known = conf_given(r->root, "ports") != NULL;
 	for (unsigned int i = 0; i < c->n_ports; i++) {
@@ -138,7 +131,7 @@ void conf_check_ports(struct conf_reader *r)
 		c->ports[i].mac_set = conf_given(item, "mac") != NULL;
 		r->nets_known = r->nets_known && conf_given(item, "addresses") != NULL;
 	}
-	conf_refuse_equal(r, "ports", &names, compare_names, "name", "is already the name of");
+	conf_check_names(r, "ports");
 	check_devices(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)

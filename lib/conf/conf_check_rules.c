@@ -4,11 +4,6 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
-{
-	return strcmp(c->rules[a].name, c->rules[b].name);
-}
-
 // Index of the port that a setting names.
 static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const char *setting,
 	const struct conf_names *ports)
@@ -169,8 +164,6 @@ void conf_check_rules(struct conf_reader *r)
 	static const char *const selectors[] = {"action", "source", "destination", "proto",
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
-	struct conf_set names =
-		conf_set_given(r, "rules", c->n_rules, (const char *[]){"name", NULL});
 	struct conf_names port_names = conf_names_sort(r, "ports");
 	struct conf_names policy_names = conf_names_sort(r, "policies");
 	struct conf_names sa_names = conf_names_sort(r, "sas");
@@ -191,7 +184,7 @@ void conf_check_rules(struct conf_reader *r)
 		find_tunnels(r, item, rule, &policy_names, &sa_names);
 		complete_states(rule);
 	}
-	conf_refuse_equal(r, "rules", &names, compare_names, "name", "is already the name of");
+	conf_check_names(r, "rules");
 	selectors_ok = conf_set_accepted(r, "rules", c->n_rules, selectors);
 	conf_check_order(r, "rules", &selectors_ok, covers);
 }

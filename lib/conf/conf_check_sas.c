@@ -34,11 +34,6 @@ static void check_options(struct conf_reader *r, const struct conf_schema *schem
 	}
 }
 
-static int compare_names(const struct conf *c, unsigned int a, unsigned int b)
-{
-	return strcmp(c->sas[a].name, c->sas[b].name);
-}
-
 // What a packet's SA is found by: inbound the SPI, outbound the peer finds it by SPI, too (RFC 4301
 // 4.1).
 static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
@@ -215,7 +210,6 @@ static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
-	struct conf_set names = conf_set_given(r, "sas", c->n_sas, (const char *[]){"name", NULL});
 	struct conf_set spis = conf_set_given(
 		r, "sas", c->n_sas, (const char *[]){"spi", "direction", "remote", NULL});
 	struct conf_set keyed = {.index = conf_alloc(c->n_sas, sizeof(keyed.index[0]))};
@@ -236,7 +230,7 @@ void conf_check_sas(struct conf_reader *r)
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->cipher))
 			keyed.index[keyed.n++] = i;
 	}
-	conf_refuse_equal(r, "sas", &names, compare_names, "name", "is already the name of");
+	conf_check_names(r, "sas");
 	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
 	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
 	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Policies that never match. Ten thousand of them have only a few shapes: what they restrict and
 // by how many bits. A policy is covered by one of another shape only if that has its prefixes cut
-// to the shape's lengths, which a hash table tells.
+// to the shape's lengths, which is looked up among all policies.
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf_check.h"
-#include "dpdk_compat.h"
 
 // Everything that has to be compared by more and less. Padding zero.
 struct shape {
@@ -22,17 +21,16 @@ struct key {
 	uint64_t shape; // number
 };
 
-struct cell {
+struct entry {
 	struct key key;
-	unsigned int first; // 1 + index of the first policy that has it; 0: empty
+	unsigned int policy; // the first that has it
 };
 
 struct cover {
-	const struct conf *c;
 	struct shape *shape;
 	unsigned int n_shapes;
-	struct cell *cell;
-	uint32_t mask;
+	struct entry *entry; // in order of their keys
+	unsigned int n_entries;
 };
 
 static struct shape shape_of(const struct conf_policy *p)
@@ -81,19 +79,17 @@ static struct key key_of(const struct cover *v, unsigned int shape, const struct
 	};
 }
 
-static struct cell *cell_of(const struct cover *v, const struct key *key)
+static int compare_keys(const void *a, const void *b)
 {
-	uint64_t word[sizeof(*key) / sizeof(uint64_t)], hash = 0;
+	return memcmp(a, b, sizeof(struct key));
+}
 
-	memcpy(word, key, sizeof(word));
-	for (unsigned int i = 0; i < RTE_DIM(word); i++)
-		hash = (hash ^ word[i] ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int by_key = compare_keys(x, y);
 
-	uint32_t at = (uint32_t)(hash >> 32) & v->mask;
-
-	while (v->cell[at].first != 0 && memcmp(&v->cell[at].key, key, sizeof(*key)) != 0)
-		at = (at + 1) & v->mask;
-	return &v->cell[at];
+	return by_key != 0 ? by_key : (x->policy > y->policy) - (x->policy < y->policy);
 }
 
 // The number of a shape, which is new or not.
@@ -108,56 +104,56 @@ static unsigned int number_of(struct cover *v, const struct shape *s)
 	return i;
 }
 
-// 1 + index of the first policy added that matches all that p does; 0 if there is none.
-static unsigned int cover_find(const struct cover *v, const struct conf_policy *p)
+static struct cover cover_of(const struct conf *c, const struct conf_set *set)
 {
-	const struct shape s = shape_of(p);
-	unsigned int first = 0;
+	struct cover v = {
+		.shape = conf_alloc(set->n, sizeof(v.shape[0])),
+		.entry = conf_alloc(set->n, sizeof(v.entry[0])),
+	};
+
+	for (unsigned int i = 0; i < set->n; i++) {
+		const struct conf_policy *p = &c->policies[set->index[i]];
+		const struct shape s = shape_of(p);
+
+		v.entry[i] = (struct entry){key_of(&v, number_of(&v, &s), p), set->index[i]};
+	}
+	qsort(v.entry, set->n, sizeof(v.entry[0]), compare_entries);
+	for (unsigned int i = 0; i < set->n; i++)
+		if (i == 0 || compare_keys(&v.entry[v.n_entries - 1], &v.entry[i]) != 0)
+			v.entry[v.n_entries++] = v.entry[i];
+	return v;
+}
+
+// The first policy that matches all that p does, at the latest that itself.
+static unsigned int cover_find(const struct cover *v, const struct conf *c, unsigned int p)
+{
+	const struct shape s = shape_of(&c->policies[p]);
+	unsigned int first = p;
 
 	for (unsigned int i = 0; i < v->n_shapes; i++) {
 		if (!shape_covers(&v->shape[i], &s))
 			continue;
 
-		const struct key key = key_of(v, i, p);
-		unsigned int found = cell_of(v, &key)->first;
+		const struct key key = key_of(v, i, &c->policies[p]);
+		const struct entry *found =
+			bsearch(&key, v->entry, v->n_entries, sizeof(v->entry[0]), compare_keys);
 
-		if (found != 0 && (first == 0 || found < first))
-			first = found;
+		if (found != NULL && found->policy < first)
+			first = found->policy;
 	}
 	return first;
 }
 
-static void cover_add(struct cover *v, unsigned int policy)
-{
-	const struct conf_policy *p = &v->c->policies[policy];
-	const struct shape s = shape_of(p);
-	const struct key key = key_of(v, number_of(v, &s), p);
-	struct cell *cell = cell_of(v, &key);
-
-	if (cell->first != 0)
-		return;
-	cell->key = key;
-	cell->first = policy + 1;
-}
-
 void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *set)
 {
-	uint32_t size = rte_align32pow2(2 * set->n + 1);
-	struct cover v = {
-		.c = r->c,
-		.shape = conf_alloc(set->n, sizeof(v.shape[0])),
-		.cell = conf_alloc(size, sizeof(v.cell[0])),
-		.mask = size - 1,
-	};
+	const struct cover v = cover_of(r->c, set);
 
 	for (unsigned int i = 0; i < set->n; i++) {
-		unsigned int policy = set->index[i];
-		unsigned int first = cover_find(&v, &r->c->policies[policy]);
+		unsigned int first = cover_find(&v, r->c, set->index[i]);
 
-		if (first != 0)
-			conf_err(r, conf_item(r, "policies", policy),
+		if (first != set->index[i])
+			conf_err(r, conf_item(r, "policies", set->index[i]),
 				"never matches, %s comes first and matches all of it",
-				conf_ref(conf_item(r, "policies", first - 1)));
-		cover_add(&v, policy);
+				conf_ref(conf_item(r, "policies", first)));
 	}
 }

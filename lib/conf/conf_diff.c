@@ -67,11 +67,6 @@ static const char *value_text(const struct conf_option *o, const config_setting_
 	return s != NULL ? setting_text(s) : default_text(o);
 }
 
-static bool texts_equal(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 // Digits can be written in several ways.
 static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
 {
@@ -98,7 +93,7 @@ static bool is_equal(const struct pair *p, const struct conf_option *o)
 		return conf_option_equal(o, p->from_base, p->to_base);
 	if (conf_member(p->from, o->name) == NULL && conf_member(p->to, o->name) == NULL)
 		return true;
-	return texts_equal(value_text(o, p->from), value_text(o, p->to));
+	return conf_texts_equal(value_text(o, p->from), value_text(o, p->to));
 }
 
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)

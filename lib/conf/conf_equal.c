@@ -3,41 +3,29 @@
 
 #include "conf_schema.h"
 
-static bool texts_equal(const char *a, const char *b)
+bool conf_texts_equal(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+bool conf_equal_text(const void *a, const void *b)
+{
+	return conf_texts_equal(*(const char *const *)a, *(const char *const *)b);
+}
+
 // Member by member: there is padding in between.
-static bool prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
+bool conf_equal_prefix(const void *a, const void *b)
 {
-	return ip_addr_equal(&a->addr, &b->addr) && a->len == b->len;
+	const struct ip_prefix *x = a, *y = b;
+
+	return ip_addr_equal(&x->addr, &y->addr) && x->len == y->len;
 }
 
-static bool interfaces_equal(const struct conf_iface_addr *a, const struct conf_iface_addr *b)
+bool conf_equal_interface(const void *a, const void *b)
 {
-	return ip_addr_equal(&a->addr, &b->addr) && prefixes_equal(&a->net, &b->net);
-}
+	const struct conf_iface_addr *x = a, *y = b;
 
-static bool is_text(const struct conf_type *type)
-{
-	return type == &conf_type_text || type == &conf_type_state_dir ||
-	       type == &conf_type_socket || type == &conf_type_eal_arg || type == &conf_type_engine;
-}
-
-static bool values_equal(const struct conf_option *o, const char *a, const char *b)
-{
-	const char *x, *y;
-
-	if (o->type == &conf_type_interface)
-		return interfaces_equal((const void *)a, (const void *)b);
-	if (o->type == &conf_type_prefix)
-		return prefixes_equal((const void *)a, (const void *)b);
-	if (!is_text(o->type))
-		return memcmp(a, b, o->size) == 0;
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return texts_equal(x, y);
+	return ip_addr_equal(&x->addr, &y->addr) && conf_equal_prefix(&x->net, &y->net);
 }
 
 bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b)
@@ -52,7 +40,8 @@ bool conf_option_equal(const struct conf_option *o, const void *base_a, const vo
 	for (unsigned int i = 0; n == m && i < n; i++) {
 		size_t at = o->offset + i * o->size;
 
-		if (!values_equal(o, a + at, b + at))
+		if (o->type->equal != NULL ? !o->type->equal(a + at, b + at)
+					   : memcmp(a + at, b + at, o->size) != 0)
 			return false;
 	}
 	return n == m;

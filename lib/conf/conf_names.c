@@ -40,6 +40,21 @@ struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
 	return names;
 }
 
+void conf_check_names(struct conf_reader *r, const char *list)
+{
+	const struct conf_names names = conf_names_sort(r, list);
+	const unsigned int *index = names.set.index;
+	unsigned int first = 0;
+
+	for (unsigned int i = 1; i < names.set.n; i++)
+		if (strcmp(name_at(&names, index[first]), name_at(&names, index[i])) != 0)
+			first = i;
+		else
+			conf_err(r, conf_member(conf_item(r, list, index[i]), "name"),
+				"is already the name of %s",
+				conf_ref(conf_item(r, list, index[first])));
+}
+
 int conf_names_find(const struct conf_names *n, const char *name)
 {
 	unsigned int low = 0, high = n->set.n;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf_print_setting.h"
+#include "conf_schema.h"
 
 static void print_text(FILE *out, const char *text)
 {
@@ -59,11 +60,6 @@ void conf_print_value(FILE *out, const config_setting_t *s)
 	}
 }
 
-static bool is_key(const config_setting_t *s)
-{
-	return strcmp(s->name, "cipher_key") == 0 || strcmp(s->name, "auth_key") == 0;
-}
-
 void conf_print_item(FILE *out, const config_setting_t *item, const char *key_file)
 {
 	bool has_key = false;
@@ -72,7 +68,7 @@ void conf_print_item(FILE *out, const config_setting_t *item, const char *key_fi
 	for (int i = 0; i < config_setting_length(item); i++) {
 		const config_setting_t *s = config_setting_get_elem(item, (unsigned int)i);
 
-		if (is_key(s)) {
+		if (conf_schema_find(&conf_key_schema, s->name) != NULL) {
 			has_key = true;
 			continue;
 		}

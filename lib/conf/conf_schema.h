@@ -19,6 +19,8 @@ struct conf_type {
 	// too. The default of an option is right and comes with s = NULL.
 	void (*parse)(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 		const char *text, void *field);
+	// Whether two fields have the same value; NULL: if their octets are the same.
+	bool (*equal)(const void *a, const void *b);
 };
 
 #define CONF_KIND(type) (1u << (type))
@@ -136,6 +138,13 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 const char *conf_no_host(const struct ip_addr *a);
 
 // conf_equal.c
+
+// Whether two texts are the same, or both NULL; two fields that point to texts; two prefixes; and
+// two struct conf_iface_addr.
+bool conf_texts_equal(const char *a, const char *b);
+bool conf_equal_text(const void *a, const void *b);
+bool conf_equal_prefix(const void *a, const void *b);
+bool conf_equal_interface(const void *a, const void *b);
 
 // Whether an option with a field has the same value, or the same elements, in both structs.
 bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b);

@@ -36,7 +36,7 @@ static void parse_bool(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_bool = {
-	"true or false", CONF_KIND(CONFIG_TYPE_BOOL), NULL, parse_bool};
+	"true or false", CONF_KIND(CONFIG_TYPE_BOOL), NULL, parse_bool, NULL};
 
 static const char *choice(const struct conf_option *o, unsigned int i)
 {
@@ -56,7 +56,7 @@ static void parse_choice(struct conf_reader *r, const struct conf_option *o, con
 		conf_refuse(r, o, s, text);
 }
 
-const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice};
+const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice, NULL};
 
 static void parse_engine(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -77,7 +77,7 @@ static void parse_engine(struct conf_reader *r, const struct conf_option *o, con
 }
 
 // The first choice leaves it to the program.
-const struct conf_type conf_type_engine = {"one of", STRING, choice, parse_engine};
+const struct conf_type conf_type_engine = {"one of", STRING, choice, parse_engine, conf_equal_text};
 
 static void parse_name(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -92,7 +92,8 @@ static void parse_name(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_name = {
-	"1 to 31 letters, digits, _ . or -, a letter or digit first", STRING, NULL, parse_name};
+	"1 to 31 letters, digits, _ . or -, a letter or digit first", STRING, NULL, parse_name,
+	NULL};
 
 static bool is_printable(const char *text)
 {
@@ -112,7 +113,7 @@ static void parse_text(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_text = {
-	"1 to 255 printable characters without blanks", STRING, NULL, parse_text};
+	"1 to 255 printable characters without blanks", STRING, NULL, parse_text, conf_equal_text};
 
 static void parse_state_dir(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -127,7 +128,7 @@ static void parse_state_dir(struct conf_reader *r, const struct conf_option *o, 
 
 const struct conf_type conf_type_state_dir = {
 	"a path that begins with /, of 1 to 255 printable characters without blanks, or none",
-	STRING, NULL, parse_state_dir};
+	STRING, NULL, parse_state_dir, conf_equal_text};
 
 static void parse_string(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -138,9 +139,10 @@ static void parse_string(struct conf_reader *r, const struct conf_option *o, con
 }
 
 const struct conf_type conf_type_string = {
-	"a string that is not empty", STRING, NULL, parse_string};
+	"a string that is not empty", STRING, NULL, parse_string, NULL};
 
-const struct conf_type conf_type_key = {"a string that is not empty", STRING, NULL, parse_string};
+const struct conf_type conf_type_key = {
+	"a string that is not empty", STRING, NULL, parse_string, NULL};
 
 static void parse_sas(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -165,7 +167,7 @@ static void parse_sas(struct conf_reader *r, const struct conf_option *o, config
 }
 
 const struct conf_type conf_type_sas = {"the name of an SA, or an array [ ] of 1 to 4 names",
-	STRING | CONF_KIND(CONFIG_TYPE_ARRAY) | CONF_KIND(CONFIG_TYPE_LIST), NULL, parse_sas};
+	STRING | CONF_KIND(CONFIG_TYPE_ARRAY) | CONF_KIND(CONFIG_TYPE_LIST), NULL, parse_sas, NULL};
 
 // EAL arguments that follow from other settings. EAL takes abbreviations of long ones.
 static const struct eal_arg {
@@ -215,8 +217,8 @@ static void parse_eal_arg(struct conf_reader *r, const struct conf_option *o, co
 	parse_text(r, o, s, text, field);
 }
 
-const struct conf_type conf_type_eal_arg = {
-	"1 to 255 printable characters without blanks", STRING, NULL, parse_eal_arg};
+const struct conf_type conf_type_eal_arg = {"1 to 255 printable characters without blanks", STRING,
+	NULL, parse_eal_arg, conf_equal_text};
 
 static void parse_spi(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -231,7 +233,7 @@ static void parse_spi(struct conf_reader *r, const struct conf_option *o, config
 
 const struct conf_type conf_type_spi = {
 	"from 0x100 to 0xffffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
-	parse_spi};
+	parse_spi, NULL};
 
 static const struct proto {
 	const char *name;
@@ -283,7 +285,7 @@ static void parse_proto(struct conf_reader *r, const struct conf_option *o, conf
 }
 
 const struct conf_type conf_type_proto = {
-	"a number from 0 to 255 or one of", STRING | INTEGER, proto_name, parse_proto};
+	"a number from 0 to 255 or one of", STRING | INTEGER, proto_name, parse_proto, NULL};
 
 // "53" or "1000-2000"
 static void parse_ports(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
@@ -306,7 +308,7 @@ static void parse_ports(struct conf_reader *r, const struct conf_option *o, conf
 
 const struct conf_type conf_type_ports = {
 	"a port such as \"53\" or a range such as \"1000-2000\", up to 65535", STRING | INTEGER,
-	NULL, parse_ports};
+	NULL, parse_ports, NULL};
 
 // "N" or "N-M", up to 255, as a range; returns what is behind it, or NULL.
 static const char *parse_octets(uint32_t range[2], const char *text)
@@ -346,7 +348,7 @@ static void parse_icmp(struct conf_reader *r, const struct conf_option *o, confi
 const struct conf_type conf_type_icmp = {
 	"a type such as \"8\", types such as \"133-137\", a type and codes such as \"3/1\" or "
 	"\"3/0-4\", or \"none\"",
-	STRING | INTEGER, NULL, parse_icmp};
+	STRING | INTEGER, NULL, parse_icmp, NULL};
 
 // The names of IANA's registry of DSCPs, in small letters.
 static const struct dscp {
@@ -401,7 +403,7 @@ static void parse_dscp(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_dscp = {
-	"a number from 0 to 63 or one of", STRING | INTEGER, dscp_name, parse_dscp};
+	"a number from 0 to 63 or one of", STRING | INTEGER, dscp_name, parse_dscp, NULL};
 
 // The word is the highest number.
 static void parse_uint_or_word(struct conf_reader *r, const struct conf_option *o,
@@ -416,10 +418,10 @@ static void parse_uint_or_word(struct conf_reader *r, const struct conf_option *
 }
 
 const struct conf_type conf_type_tfc_pad = {
-	"\"mtu\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word};
+	"\"mtu\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word, NULL};
 
 const struct conf_type conf_type_mss = {
-	"\"auto\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word};
+	"\"auto\" or an integer", STRING | INTEGER, NULL, parse_uint_or_word, NULL};
 
 static const char *cipher_name(const struct conf_option *o, unsigned int i)
 {
@@ -438,7 +440,7 @@ static void parse_cipher(struct conf_reader *r, const struct conf_option *o, con
 		conf_refuse(r, o, s, text);
 }
 
-const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher};
+const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher, NULL};
 
 static const char *auth_name(const struct conf_option *o, unsigned int i)
 {
@@ -457,4 +459,4 @@ static void parse_auth(struct conf_reader *r, const struct conf_option *o, confi
 		conf_refuse(r, o, s, text);
 }
 
-const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth};
+const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth, NULL};

@@ -91,7 +91,7 @@ static void parse_address(struct conf_reader *r, const struct conf_option *o, co
 }
 
 const struct conf_type conf_type_address = {
-	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address};
+	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address, NULL};
 
 static void parse_loopback(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -107,7 +107,7 @@ static void parse_loopback(struct conf_reader *r, const struct conf_option *o, c
 }
 
 const struct conf_type conf_type_loopback = {
-	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback};
+	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback, NULL};
 
 static void parse_peer(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -117,7 +117,7 @@ static void parse_peer(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 const struct conf_type conf_type_peer = {
-	"an address such as \"192.0.2.1\", or \"any\"", STRING, NULL, parse_peer};
+	"an address such as \"192.0.2.1\", or \"any\"", STRING, NULL, parse_peer, NULL};
 
 static void parse_prefix(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -136,7 +136,7 @@ static void parse_prefix(struct conf_reader *r, const struct conf_option *o, con
 }
 
 const struct conf_type conf_type_prefix = {
-	"a prefix such as \"10.1.0.0/24\"", STRING, NULL, parse_prefix};
+	"a prefix such as \"10.1.0.0/24\"", STRING, NULL, parse_prefix, conf_equal_prefix};
 
 static void parse_interface(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -158,7 +158,8 @@ static void parse_interface(struct conf_reader *r, const struct conf_option *o, 
 }
 
 const struct conf_type conf_type_interface = {
-	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface};
+	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface,
+	conf_equal_interface};
 
 static void parse_mac(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -173,7 +174,7 @@ static void parse_mac(struct conf_reader *r, const struct conf_option *o, config
 }
 
 const struct conf_type conf_type_mac = {
-	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac};
+	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac, NULL};
 
 static void parse_socket(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const char *text, void *field)
@@ -186,4 +187,4 @@ static void parse_socket(struct conf_reader *r, const struct conf_option *o, con
 
 const struct conf_type conf_type_socket = {
 	"a path that begins with /, of 1 to 107 printable characters without blanks, or none",
-	STRING, NULL, parse_socket};
+	STRING, NULL, parse_socket, conf_equal_text};

@@ -143,21 +143,21 @@ PARSE(count, thousands)
 PARSE(seconds, seconds)
 PARSE(megabytes, megabytes)
 
-const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint};
+const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint, NULL};
 
 const struct conf_type conf_type_count = {
-	"a number such as 20000 or \"20k\"", STRING | INTEGER, NULL, parse_count};
+	"a number such as 20000 or \"20k\"", STRING | INTEGER, NULL, parse_count, NULL};
 
 const struct conf_type conf_type_seconds = {
-	"seconds such as 1800 or \"30m\"", STRING | INTEGER, NULL, parse_seconds};
+	"seconds such as 1800 or \"30m\"", STRING | INTEGER, NULL, parse_seconds, NULL};
 
 const struct conf_type conf_type_megabytes = {
-	"MB such as 1536 or \"1.5G\"", STRING | INTEGER, NULL, parse_megabytes};
+	"MB such as 1536 or \"1.5G\"", STRING | INTEGER, NULL, parse_megabytes, NULL};
 
 const struct conf_type conf_type_amount = {
 	"a number above 0, in a string also with k, M, G, T or P, such as \"500G\"",
-	STRING | INTEGER, NULL, parse_count};
+	STRING | INTEGER, NULL, parse_count, NULL};
 
 const struct conf_type conf_type_period = {
 	"seconds above 0, in a string also with s, m, h or d, such as \"8h\"", STRING | INTEGER,
-	NULL, parse_seconds};
+	NULL, parse_seconds, NULL};
