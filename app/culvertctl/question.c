@@ -102,7 +102,7 @@ void question_read_show(struct question *q, const struct options *options, char 
 	if (q->what == NULL)
 		word_unknown(words[0]);
 	words++;
-	q->all = q->what->nonzero != NULL && words[0] != NULL && strcmp(words[0], "all") == 0;
+	q->all = show_hides_zero(q->what) && words[0] != NULL && strcmp(words[0], "all") == 0;
 	words += q->all;
 	if (q->what->positions != NULL) {
 		positions_read(q, words);
@@ -136,7 +136,7 @@ static bool value_is(const json_t *value, const char *word)
 
 	if (json_is_string(value))
 		return strcmp(json_string_value(value), word) == 0;
-	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
 	return json_is_integer(value) && strcmp(number, word) == 0;
 }
 
@@ -175,11 +175,6 @@ void question_choose(const struct question *q, json_t *objects)
 	json_decref(others);
 }
 
-static bool is_upright(const struct question *q)
-{
-	return q->what->single || q->name != NULL;
-}
-
 // One table for each object, an empty line between two.
 static void upright_print(json_t *objects, FILE *out)
 {
@@ -203,11 +198,13 @@ static void table_print_objects(const struct question *q, json_t *objects, FILE 
 
 void question_print(const struct question *q, json_t *objects, FILE *out)
 {
-	if (q->what->nonzero != NULL && !q->all && q->name == NULL)
-		show_remove_zero(q->what, objects);
+	bool single = q->name != NULL || field_key(q->what->word) == NULL;
+
+	if (show_hides_zero(q->what) && !q->all && q->name == NULL)
+		show_remove_zero(objects);
 	if (json_array_size(objects) == 0)
 		fprintf(out, "no %s\n", q->what->word);
-	else if (is_upright(q))
+	else if (single)
 		upright_print(objects, out);
 	else
 		table_print_objects(q, objects, out);

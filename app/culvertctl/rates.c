@@ -25,7 +25,7 @@ void sample_fini(struct sample *s)
 }
 
 static json_t *object_with_rates(
-	const struct show *what, const json_t *before, json_t *object, double seconds)
+	const char *list, const json_t *before, json_t *object, double seconds)
 {
 	json_t *with = json_object();
 	const char *key;
@@ -37,7 +37,7 @@ static json_t *object_with_rates(
 		char name[NAME_MAX_LEN];
 
 		json_object_set(with, key, value);
-		if (!field_is_counter(what->word, key) || !json_is_integer(old) ||
+		if (!field_is_counter(list, key) || !json_is_integer(old) ||
 			!json_is_integer(value) || seconds <= 0)
 			continue;
 
@@ -49,18 +49,18 @@ static json_t *object_with_rates(
 	return with;
 }
 
-json_t *rates_add(const struct show *what, const struct sample *before, const struct sample *now)
+json_t *rates_add(const char *list, const struct sample *before, const struct sample *now)
 {
-	json_t *index = fields_index(what->word, before->objects);
+	json_t *index = fields_index(list, before->objects);
 	json_t *objects = json_array();
 
 	for (size_t i = 0; i < json_array_size(now->objects); i++) {
 		json_t *object = json_array_get(now->objects, i);
-		char *identity = field_identity_new(what->word, object);
+		char *identity = field_identity_new(list, object);
 		const json_t *old = identity != NULL ? json_object_get(index, identity) : NULL;
 
 		json_array_append_new(
-			objects, object_with_rates(what, old, object, now->at - before->at));
+			objects, object_with_rates(list, old, object, now->at - before->at));
 		free(identity);
 	}
 	json_decref(index);

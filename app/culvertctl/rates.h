@@ -4,8 +4,6 @@
 
 #include <jansson.h>
 
-#include "show.h"
-
 // An answer and when it came.
 struct sample {
 	json_t *objects; // array
@@ -18,9 +16,9 @@ struct sample sample_of(json_t *objects);
 // A zeroed one is fine.
 void sample_fini(struct sample *s);
 
-// Puts behind each counter of what is shown how much it has grown in a second, NAME/s, for objects
-// that are in both samples. Returns new objects, or NULL if memory is short.
-json_t *rates_add(const struct show *what, const struct sample *before, const struct sample *now);
+// Puts behind each counter of objects of that list how much it has grown in a second, NAME/s, for
+// objects that are in both samples. Returns new objects, or NULL if memory is short.
+json_t *rates_add(const char *list, const struct sample *before, const struct sample *now);
 
 // The rate of an object of rates_add(), 0 if there is none.
 double rates_get(const json_t *object, const char *counter);

@@ -11,36 +11,17 @@ static const char *const match_positions[] = {
 	"source", "destination", "proto", "destination_port", "source_port", NULL};
 
 static const struct show shows[] = {
-	{.word = "ports", .help = "ports, their addresses, link and counters"},
-	{.word = "sas",
-		.help = "security associations, algorithms, counters, drops by "
-			"reason, lifetimes"},
-	{.word = "tunnels",
-		.help = "tunnels (policies with action protect), and whether the peer answers"},
-	{.word = "policies", .help = "policies in order; packets and bytes: all that each decided"},
-	{.word = "rules",
-		.help = "firewall rules in order, the default last; counters as for policies"},
+#define LIST(list, view, help_) {.word = #list, .help = (help_)},
+#define FIELD(list, name, type, role, value, metric)
+#define METRIC(list, metric)
+#include "field.def"
 	{.word = "flows",
 		.help = "flows and their state; out: sent in the original direction",
 		.filters = flow_filters},
-	{.word = "routes", .help = "routes"},
-	{.word = "neighbours", .help = "neighbours (ARP, ND) and their state"},
-	{.word = "drops",
-		.help = "dropped packets by reason; \"drops all\": also reasons with none",
-		.nonzero = "packets"},
 	{.word = "match",
 		.help = "decisions for a new packet: SOURCE DESTINATION [PROTO [TO-PORT "
 			"[FROM-PORT]]]",
-		.positions = match_positions,
-		.single = true},
-	{.word = "memory", .help = "use of pools and tables of fixed size"},
-	{.word = "stages", .help = "cycles of each stage of a pass, sampled in one pass of 1024"},
-	{.word = "queues",
-		.help = "receive queues: bursts of 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 "
-			"frames"},
-	{.word = "workers", .help = "workers, their CPUs and counters"},
-	{.word = "totals", .help = "packet and flow counters of the whole gateway", .single = true},
-	{.word = "info", .help = "daemon: version, process, configuration file", .single = true},
+		.positions = match_positions},
 };
 
 #define N_SHOWS (sizeof(shows) / sizeof(shows[0]))
@@ -75,12 +56,17 @@ void show_help(FILE *out)
 		fprintf(out, "  %-12s%s\n", shows[i].word, shows[i].help);
 }
 
-void show_remove_zero(const struct show *show, json_t *objects)
+bool show_hides_zero(const struct show *show)
+{
+	return strcmp(show->word, "drops") == 0;
+}
+
+void show_remove_zero(json_t *objects)
 {
 	size_t i = 0;
 
 	while (i < json_array_size(objects)) {
-		const json_t *value = json_object_get(json_array_get(objects, i), show->nonzero);
+		const json_t *value = json_object_get(json_array_get(objects, i), "packets");
 
 		if (json_is_integer(value) && json_integer_value(value) == 0)
 			json_array_remove(objects, i);

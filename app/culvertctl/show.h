@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What there is to see in a daemon: one line in one table for each word of "culvertctl show", which
-// the daemon has as "/culvert/WORD"; and the filters of "flush" and "trace". One thread.
+// The lists of "culvertctl show", which the daemon has as "/culvert/WORD": those of
+// lib/stats/field.def and two more; and the filters of "flush" and "trace". One thread.
 #pragma once
 
 #include <jansson.h>
@@ -13,8 +13,6 @@ struct show {
 	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
 	// Names of the words behind it, in order, of which the first two are required; up to NULL.
 	const char *const *positions; // NULL: there are none
-	const char *nonzero; // counter: objects where it is 0 are shown on request only; or NULL
-	bool single;         // the list has one object: its items are shown below each other
 };
 
 // Of "flush flows", and of "trace".
@@ -29,5 +27,6 @@ const char *show_nearest(const char *word);
 // Writes the words with their help, one on each line.
 void show_help(FILE *out);
 
-// Removes the objects whose counter show->nonzero, which is not NULL, is 0.
-void show_remove_zero(const struct show *show, json_t *objects);
+// Whether only objects with packets are shown, unless all are asked for; removes the others.
+bool show_hides_zero(const struct show *show);
+void show_remove_zero(json_t *objects);

@@ -146,7 +146,7 @@ static json_t *rows_of(json_t *objects, json_t *(*row)(const json_t *object))
 
 static json_t *list_rates(enum list list, const struct picture *before, const struct picture *now)
 {
-	return rates_add(show_find(words[list]), &before->sample[list], &now->sample[list]);
+	return rates_add(words[list], &before->sample[list], &now->sample[list]);
 }
 
 // The tables, in order.

@@ -27,7 +27,7 @@ struct session {
 	bool json;
 };
 
-static json_int_t number_in(const json_t *list, const char *name)
+static long long number_in(const json_t *list, const char *name)
 {
 	return json_integer_value(json_object_get(json_array_get(list, 0), name));
 }
@@ -119,7 +119,7 @@ static json_t *packets_of(const json_t *steps)
 
 static enum exit_code end_print(const struct session *s, const json_t *state)
 {
-	json_int_t packets = number_in(state, "packets"), lost = number_in(state, "lost_steps");
+	long long packets = number_in(state, "packets"), lost = number_in(state, "lost_steps");
 
 	if (s->json) {
 		json_t *all = json_pack(
@@ -129,10 +129,9 @@ static enum exit_code end_print(const struct session *s, const json_t *state)
 		json_decref(all);
 		return code;
 	}
-	printf("%s%" JSON_INTEGER_FORMAT " packet%s", packets > 0 ? "\n" : "", packets,
-		packets == 1 ? "" : "s");
+	printf("%s%lld packet%s", packets > 0 ? "\n" : "", packets, packets == 1 ? "" : "s");
 	if (lost > 0)
-		printf(", %" JSON_INTEGER_FORMAT " steps lost", lost);
+		printf(", %lld steps lost", lost);
 	putchar('\n');
 	return EXIT_OK;
 }

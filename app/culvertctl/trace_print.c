@@ -9,7 +9,7 @@
 
 #define NS 1000000000
 
-static json_int_t number(const json_t *step, const char *name)
+static long long number(const json_t *step, const char *name)
 {
 	return json_integer_value(json_object_get(step, name));
 }
@@ -33,39 +33,35 @@ static void ends_put(FILE *out, const json_t *step)
 	bool v6 = strchr(source, ':') != NULL;
 
 	if (has(step, "source_port"))
-		fprintf(out,
-			v6 ? "[%s]:%" JSON_INTEGER_FORMAT " > [%s]:%" JSON_INTEGER_FORMAT
-			   : "%s:%" JSON_INTEGER_FORMAT " > %s:%" JSON_INTEGER_FORMAT,
-			source, number(step, "source_port"), destination,
-			number(step, "destination_port"));
+		fprintf(out, v6 ? "[%s]:%lld > [%s]:%lld" : "%s:%lld > %s:%lld", source,
+			number(step, "source_port"), destination, number(step, "destination_port"));
 	else
 		fprintf(out, "%s > %s", source, destination);
 }
 
 static const char *icmp_name(const json_t *step)
 {
-	bool v4 = strcmp(text(step, "proto"), "icmp") == 0;
+	static const struct {
+		const char *proto;
+		int type;
+		const char *name;
+	} names[] = {
+		{"icmp", 0, " echo reply"},
+		{"icmp", 3, " unreachable"},
+		{"icmp", 8, " echo request"},
+		{"icmp", 11, " time exceeded"},
+		{"icmpv6", 1, " unreachable"},
+		{"icmpv6", 2, " packet too big"},
+		{"icmpv6", 3, " time exceeded"},
+		{"icmpv6", 128, " echo request"},
+		{"icmpv6", 129, " echo reply"},
+	};
 
-	switch (number(step, "icmp_type")) {
-	case 0:
-		return v4 ? " echo reply" : "";
-	case 8:
-		return v4 ? " echo request" : "";
-	case 3:
-		return v4 ? " unreachable" : " time exceeded";
-	case 11:
-		return v4 ? " time exceeded" : "";
-	case 1:
-		return v4 ? "" : " unreachable";
-	case 2:
-		return v4 ? "" : " packet too big";
-	case 128:
-		return v4 ? "" : " echo request";
-	case 129:
-		return v4 ? "" : " echo reply";
-	default:
-		return "";
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (number(step, "icmp_type") == names[i].type &&
+			strcmp(text(step, "proto"), names[i].proto) == 0)
+			return names[i].name;
+	return "";
 }
 
 static void proto_put(FILE *out, const json_t *step)
@@ -74,18 +70,15 @@ static void proto_put(FILE *out, const json_t *step)
 	if (has(step, "tcp_flags"))
 		fprintf(out, " %s", text(step, "tcp_flags"));
 	if (has(step, "icmp_type"))
-		fprintf(out, "%s (%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT ")",
-			icmp_name(step), number(step, "icmp_type"), number(step, "icmp_code"));
+		fprintf(out, "%s (%lld,%lld)", icmp_name(step), number(step, "icmp_type"),
+			number(step, "icmp_code"));
 	if (has(step, "mtu_told"))
-		fprintf(out, " mtu %" JSON_INTEGER_FORMAT, number(step, "mtu_told"));
+		fprintf(out, " mtu %lld", number(step, "mtu_told"));
 	if (has(step, "spi"))
-		fprintf(out, " spi %s seq %" JSON_INTEGER_FORMAT, text(step, "spi"),
-			number(step, "sequence"));
-	fprintf(out, " ttl %" JSON_INTEGER_FORMAT "%s", number(step, "ttl"),
-		has(step, "df") ? " df" : "");
+		fprintf(out, " spi %s seq %lld", text(step, "spi"), number(step, "sequence"));
+	fprintf(out, " ttl %lld%s", number(step, "ttl"), has(step, "df") ? " df" : "");
 	if (has(step, "fragment_offset"))
-		fprintf(out, " fragment at %" JSON_INTEGER_FORMAT "%s",
-			number(step, "fragment_offset"),
+		fprintf(out, " fragment at %lld%s", number(step, "fragment_offset"),
 			strcmp(text(step, "more_fragments"), "yes") == 0 ? "" : ", the last");
 }
 
@@ -124,16 +117,15 @@ static void details_put(FILE *out, const json_t *step, bool resized)
 	if (has(step, "help"))
 		fprintf(out, ": %s", text(step, "help"));
 	if (has(step, "pieces"))
-		fprintf(out,
-			" into %" JSON_INTEGER_FORMAT " fragments of at most %" JSON_INTEGER_FORMAT,
-			number(step, "pieces"), number(step, "mtu"));
+		fprintf(out, " into %lld fragments of at most %lld", number(step, "pieces"),
+			number(step, "mtu"));
 	if (has(step, "sequence_64"))
-		fprintf(out, ", number %" JSON_INTEGER_FORMAT, number(step, "sequence_64"));
+		fprintf(out, ", number %lld", number(step, "sequence_64"));
 	if (has(step, "octets_before"))
-		fprintf(out, ", %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT " octets",
-			number(step, "octets_before"), number(step, "octets"));
+		fprintf(out, ", %lld to %lld octets", number(step, "octets_before"),
+			number(step, "octets"));
 	else if (resized)
-		fprintf(out, ", %" JSON_INTEGER_FORMAT " octets", number(step, "octets"));
+		fprintf(out, ", %lld octets", number(step, "octets"));
 	if (has(step, "next_hop"))
 		fprintf(out, ", next hop %s", text(step, "next_hop"));
 	if (has(step, "mac"))
@@ -149,10 +141,9 @@ static void packet_begin(struct trace_printer *p, const json_t *step)
 	at.tv_sec += at.tv_nsec / NS;
 	at.tv_nsec %= NS;
 	localtime_r(&at.tv_sec, &tm);
-	printf("%spacket %" JSON_INTEGER_FORMAT
-	       ", %02d:%02d:%02d.%06ld, worker %" JSON_INTEGER_FORMAT "\n",
-		p->packet != 0 ? "\n" : "", number(step, "packet"), tm.tm_hour, tm.tm_min,
-		tm.tm_sec, at.tv_nsec / 1000, number(step, "worker"));
+	printf("%spacket %lld, %02d:%02d:%02d.%06ld, worker %lld\n", p->packet != 0 ? "\n" : "",
+		number(step, "packet"), tm.tm_hour, tm.tm_min, tm.tm_sec, at.tv_nsec / 1000,
+		number(step, "worker"));
 	p->packet = number(step, "packet");
 	p->first_ns = ns;
 	p->octets = 0;

@@ -48,7 +48,7 @@ static void step(const struct options *options, const char *instance, const stru
 
 	question_choose(q, objects);
 	now = sample_of(objects);
-	objects = rates_add(q->what, before, &now);
+	objects = rates_add(q->what->word, before, &now);
 	if (options->json)
 		json_line_print(q, objects);
 	else
