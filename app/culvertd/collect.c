@@ -129,18 +129,18 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 
 	*v = (struct sa_view){
 		.direction = out ? "out" : "in",
-		.mode = sa_mode_names[sa->mode],
-		.local = sa->local,
+		.mode = sa_mode_names[sa->opt.mode],
+		.local = sa->opt.local,
 		.local_port = rte_be_to_cpu_16(sa->udp_port),
 		.remote = peer.addr,
 		.remote_port = rte_be_to_cpu_16(peer.port),
-		.cipher = sa->cipher->name,
-		.auth = sa->auth->name,
+		.cipher = sa->opt.cipher->name,
+		.auth = sa->opt.auth->name,
 		.engine = crypto_session_engine(sa->session),
-		.esn = sa->esn,
+		.esn = sa->opt.esn,
 		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};
-	snprintf(v->name, sizeof(v->name), "%s", sa->name);
+	snprintf(v->name, sizeof(v->name), "%s", sa->live.name);
 	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
 	for (unsigned int w = 0; w < sa->n_workers; w++) {
 		const struct sa_counters *c = &sa->counters[w];
@@ -199,7 +199,7 @@ static void names_in(char text[VIEW_SAS_MAX], const struct spd_policy *p)
 
 	for (unsigned int i = 0; i < p->n_in; i++)
 		len += snprintf(text + len, VIEW_SAS_MAX - (size_t)len, "%s%s", i > 0 ? "," : "",
-			p->in[i]->sa.name);
+			p->in[i]->sa.live.name);
 }
 
 bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
@@ -225,7 +225,7 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	};
 	v->is[l->state] = 1;
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
-	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.name);
+	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.live.name);
 	names_in(v->in, p);
 	if (!ip_addr_is_none(probe))
 		ip_addr_format(v->probe, probe);
@@ -258,7 +258,7 @@ bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 
 	*v = (struct policy_view){
 		.action = spd_action_names[p->action],
-		.out = p->out != NULL ? p->out->sa.name : "",
+		.out = p->out != NULL ? p->out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
 		.remote = {p->remote, p->family, p->proto, p->remote_port},
 		.did = decided_sum(g, s->policy_before, s->policy_decided, i),

@@ -22,7 +22,7 @@ static struct {
 static void warn_unkept(const struct gateway *g, const struct snapshot *s)
 {
 	for (unsigned int i = 0; g->reserve == NULL && i < s->n_sa_out; i++)
-		if (cipher_alg_counts(s->sa_out[i]->sa.cipher)) {
+		if (cipher_alg_counts(s->sa_out[i]->sa.opt.cipher)) {
 			log_warn("state_dir is \"none\": every start begins with sequence number 1 "
 				 "and repeats nonces; never start twice with the same keys");
 			return;

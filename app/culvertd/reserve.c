@@ -13,7 +13,6 @@
 #include "disk_writer.h"
 #include "log.h"
 #include "replay_memory.h"
-#include "sa_identity.h"
 #include "state.h"
 
 #define BOOT_ID_LEN 36
@@ -127,7 +126,7 @@ static void measure(struct seq_record *r, uint64_t seq)
 
 static uint64_t out_ahead(const struct sa_out *sa)
 {
-	uint64_t least = sa->sa.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
+	uint64_t least = sa->sa.opt.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
 	uint64_t ahead = RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, least);
 
 	return RTE_MIN(ahead, sa->seq_max / AHEAD_PART_OUT);
@@ -220,10 +219,9 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 				 "see state_dir in the documentation");
 }
 
-static int record_take(struct reserve *r, enum crypto_dir direction, struct sa *sa)
+static int record_take(struct reserve *r, struct sa *sa)
 {
-	const struct sa_identity identity = sa_identity_of(direction, &sa->asked);
-	const struct key_id name = sa_identity_numbers(&identity);
+	const struct key_id name = sa_numbers_id(&sa->opt);
 
 	sa->record = seq_table_get(r->state.table, &name);
 	if (sa->record == NULL)
@@ -234,7 +232,7 @@ static int record_take(struct reserve *r, enum crypto_dir direction, struct sa *
 
 static int out_begin(struct reserve *r, struct sa_out *sa)
 {
-	int rc = record_take(r, CRYPTO_SEAL, &sa->sa);
+	int rc = record_take(r, &sa->sa);
 
 	if (rc < 0)
 		return rc;
@@ -248,7 +246,7 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 {
 	const _Atomic uint64_t *words = NULL;
 	uint32_t n_words;
-	int rc = record_take(r, CRYPTO_OPEN, &sa->sa);
+	int rc = record_take(r, &sa->sa);
 
 	if (rc == 0 && sa->replay.size > 0)
 		rc = replay_keep_in(&sa->replay, r->memory, &sa->sa.record->id);

@@ -11,7 +11,7 @@
 
 #include <rte_common.h>
 
-#include "build_sa.h"
+#include "sa.h"
 #include "disk_writer.h"
 #include "log.h"
 #include "replay_memory.h"
@@ -118,12 +118,11 @@ void state_close(struct state *s)
 }
 
 // The name of a key that must be known, and is not.
-static bool is_unknown(const struct state *s, const struct conf *conf, const struct conf_sa *sa,
-	struct key_id *name)
+static bool is_unknown(const struct state *s, const struct sa_options *o, struct key_id *name)
 {
-	if (sa->direction != CONF_OUT || !cipher_alg_counts(sa->cipher))
+	if (o->direction != SA_OUT || !cipher_alg_counts(o->cipher))
 		return false;
-	*name = build_sa_numbers(conf, sa);
+	*name = sa_numbers_id(o);
 	return seq_table_find(s->table, name) == NULL;
 }
 
@@ -135,10 +134,10 @@ int state_keys_check(const struct state *s, const struct conf *conf, bool declar
 	for (unsigned int i = 0; i < conf->n_sas && !declared; i++) {
 		const struct conf_sa *sa = &conf->sas[i];
 
-		if (!is_unknown(s, conf, sa, &name))
+		if (!is_unknown(s, &sa->opt, &name))
 			continue;
 		fprintf(errors, "%s:%u: sa \"%s\": no sequence numbers are recorded for its key\n",
-			sa->where.file, sa->where.line, sa->name);
+			sa->where.file, sa->where.line, sa->live.name);
 		unknown++;
 	}
 	if (unknown == 0)
@@ -158,11 +157,11 @@ static int unknown_add(struct state *s, const struct conf *conf, FILE *out)
 	int n = 0;
 
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		if (!is_unknown(s, conf, &conf->sas[i], &name))
+		if (!is_unknown(s, &conf->sas[i].opt, &name))
 			continue;
 		if (seq_table_get(s->table, &name) == NULL)
 			return -ENOMEM;
-		fprintf(out, "sa \"%s\": its key is new\n", conf->sas[i].name);
+		fprintf(out, "sa \"%s\": its key is new\n", conf->sas[i].live.name);
 		n++;
 	}
 	return n;

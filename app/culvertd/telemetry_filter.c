@@ -95,10 +95,10 @@ static bool parse_flow_sa(void *filter, const struct snapshot *s, const char *va
 	struct flow_filter *f = filter;
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (strcmp(s->sa_out[i]->sa.name, value) == 0)
+		if (strcmp(s->sa_out[i]->sa.live.name, value) == 0)
 			f->sa_out = s->sa_out[i];
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		if (strcmp(s->sa_in[i]->sa.name, value) == 0)
+		if (strcmp(s->sa_in[i]->sa.live.name, value) == 0)
 			f->arrival = transit_arrival(s->sa_in[i]);
 	f->generation = s->generation;
 	return f->sa_out != NULL || f->arrival != 0;

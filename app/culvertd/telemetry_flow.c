@@ -71,8 +71,8 @@ static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *i
 	char text[2 * SA_NAME_MAX + 2];
 	bool both = initiator != NULL && other != NULL && initiator != other;
 
-	snprintf(text, sizeof(text), "%s%s%s", initiator != NULL ? initiator->name : "",
-		both ? "," : "", other != NULL && other != initiator ? other->name : "");
+	snprintf(text, sizeof(text), "%s%s%s", initiator != NULL ? initiator->live.name : "",
+		both ? "," : "", other != NULL && other != initiator ? other->live.name : "");
 	add_string(d, name, text);
 }
 

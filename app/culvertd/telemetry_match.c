@@ -59,12 +59,12 @@ static void match_add(struct rte_tel_data *d, const struct snapshot *s, const st
 	add_u64(d, "source_port", q->source_port);
 	add_u64(d, "destination_port", q->destination_port);
 	add_string(d, "port", s->port[m->port].name);
-	add_string(d, "sa_in", m->sa_in != NULL ? m->sa_in->sa.name : "");
+	add_string(d, "sa_in", m->sa_in != NULL ? m->sa_in->sa.live.name : "");
 	add_string(d, "policy_in", name_of(m->in_by));
 	add_string(d, "policy_out", name_of(m->out_by));
 	add_route(d, s, q);
 	add_string(d, "rule", m->rule != NULL ? m->rule->name : "");
-	add_string(d, "sa_out", m->sa_out != NULL ? m->sa_out->sa.name : "");
+	add_string(d, "sa_out", m->sa_out != NULL ? m->sa_out->sa.live.name : "");
 	add_next_hop(d, m, q);
 	add_string(d, "out", has_egress(m) ? s->port[m->nexthop->port].name : "");
 	add_u64(d, "mtu", m->mtu);

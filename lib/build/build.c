@@ -10,16 +10,13 @@
 #include "build_counts.h"
 #include "build_route.h"
 #include "build_rule.h"
-#include "build_sa.h"
 #include "build_udp.h"
 #include "icmp_kind.h"
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
-static_assert(CONF_NAME_MAX <= SA_NAME_MAX && CONF_NAME_MAX <= SPD_NAME_MAX &&
-		      CONF_POLICY_IN_MAX <= SPD_IN_MAX,
-	"room for all");
+static_assert(CONF_NAME_MAX <= SPD_NAME_MAX && CONF_POLICY_IN_MAX <= SPD_IN_MAX, "room for all");
 static_assert(CONF_MSS_AUTO == SPD_MSS_AUTO, "taken as it is");
 
 static int fail(char *why, size_t size, const char *what, int error)
@@ -94,15 +91,15 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 {
 	struct sa_out *sa;
 
-	p->nexthop = way_to(s, &p->remote);
-	p->mtu = mtu_of(s, p->nexthop, &p->local);
-	if (getrandom(&p->key.iv_mask, sizeof(p->key.iv_mask), 0) < 0)
+	p->nexthop = way_to(s, &p->opt.remote);
+	p->mtu = mtu_of(s, p->nexthop, &p->opt.local);
+	if (getrandom(&p->iv_mask, sizeof(p->iv_mask), 0) < 0)
 		return -errno;
 	sa = sa_registry_out_take(s->registry, p);
 	if (sa == NULL)
 		return -errno;
 	s->sa_out[s->n_sa_out++] = sa;
-	if (p->dummies_rate > 0)
+	if (p->opt.tfc_dummies > 0)
 		s->dummies[s->n_dummies++] = sa;
 	return 0;
 }
@@ -136,16 +133,22 @@ static int sas_build(
 		return fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
-		struct sa_params p;
-		bool out = c->direction == CONF_OUT;
+		struct sa_params p = {
+			.opt = c->opt,
+			.live = c->live,
+			.cipher_key = c->cipher_key,
+			.auth_key = c->auth_key,
+			.engine = conf->engine,
+			.n_workers = conf->n_workers,
+		};
+		bool out = c->opt.direction == SA_OUT;
 
-		build_sa_params(&p, conf, c);
 		at[i] = out ? s->n_sa_out : s->n_sa_in;
 
 		int rc = out ? sa_out_add(s, &p) : sa_in_add(s, &p);
 
 		if (rc < 0)
-			return fail(why, size, c->name, -rc);
+			return fail(why, size, c->live.name, -rc);
 	}
 	s->sad = sad_new(s->sa_in, s->n_sa_in);
 	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
@@ -190,7 +193,7 @@ static struct spd_policy policy_of(
 static struct ip_addr source_in(
 	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family)
 {
-	bool transport = policy->action == SPD_PROTECT && policy->out->sa.mode == SA_TRANSPORT;
+	bool transport = policy->action == SPD_PROTECT && policy->out->sa.opt.mode == SA_TRANSPORT;
 	const struct ip_prefix *local = &policy->local;
 	struct ip_addr source = {0};
 	unsigned int best = transport ? 2 : 0;
@@ -340,22 +343,21 @@ static int paths_build(struct snapshot *s, const struct conf *conf)
 	unsigned int n_out = 0;
 
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		const struct conf_sa *c = &conf->sas[i];
 		struct sa_out *sa = s->sa_out[n_out];
-		struct sa_params p;
 
-		if (conf->sas[i].direction != CONF_OUT)
+		if (c->opt.direction != SA_OUT)
 			continue;
 		n_out++;
 		if (!sa->sa.begun)
 			continue;
-		build_sa_params(&p, conf, &conf->sas[i]);
 
 		// A peer that is followed stays where it was heard from.
-		const struct sa_peer asked = sa_peer_asked(&p);
-		const struct sa_peer *peer = p.follow ? &sa->peer : &asked;
+		const struct sa_peer configured = sa_peer_configured(&c->opt);
+		const struct sa_peer *peer = c->live.follow ? &sa->peer : &configured;
 		const struct nexthop *way = way_to(s, &peer->addr);
 
-		s->path[n_out - 1] = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &p.local));
+		s->path[n_out - 1] = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &c->opt.local));
 		if (s->path[n_out - 1] == NULL)
 			return -ENOMEM;
 	}
@@ -369,15 +371,13 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	if (paths_build(s, conf) < 0)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		bool out = conf->sas[i].direction == CONF_OUT;
-		struct sa_params p;
+		const struct conf_sa *c = &conf->sas[i];
 
-		build_sa_params(&p, conf, &conf->sas[i]);
-		if (out) {
+		if (c->opt.direction == SA_OUT) {
 			struct sa_out *sa = s->sa_out[n_out];
 
 			sa_registry_out_begin(s->registry, sa);
-			sa_out_change(sa, &p);
+			sa_out_change(sa, &c->live);
 			if (s->path[n_out] != NULL)
 				s->path[n_out] = sa_out_path_set(sa, s->path[n_out]);
 			n_out++;
@@ -385,7 +385,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 			struct sa_in *sa = s->sa_in[n_in++];
 
 			sa_registry_in_begin(s->registry, sa);
-			sa_in_change(sa, &p);
+			sa_in_change(sa, &c->live);
 		}
 	}
 	sa_udp_index_fill(s->sa_out_by_udp, s->sa_out, s->n_sa_out);

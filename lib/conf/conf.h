@@ -70,52 +70,14 @@ struct conf_neighbour {
 	struct rte_ether_addr mac;
 };
 
-enum conf_direction { CONF_IN, CONF_OUT };
-
-#define CONF_DSCP_MAX 63
-enum { CONF_DSCP_COPY = CONF_DSCP_MAX + 1, CONF_DSCP_KEEP };
-
-#define CONF_TFC_MTU  UINT16_MAX // pads to what fits the way to the peer
 #define CONF_MSS_AUTO UINT16_MAX // what fits the way to the peer
-
-// 0: none was given.
-struct conf_lifetime {
-	uint64_t bytes, packets, seconds;
-};
 
 struct conf_sa {
 	struct conf_where where;
-	char name[CONF_NAME_MAX];
-	enum conf_direction direction;
-	enum sa_mode mode;
-	uint32_t spi; // host byte order
-	// The ends of the tunnel, or in transport mode of the packets; of one family. local is an
-	// address of a port, or in transport mode perhaps of a host behind one.
-	// remote none: anywhere.
-	struct ip_addr local, remote;
-	const struct cipher_alg *cipher;
-	const struct auth_alg *auth;
+	struct sa_options opt;
+	struct sa_live live;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
-	struct key_id cipher_key_id, auth_key_id; // of these
-	bool esn;                                 // sequence numbers of 64 bits
-	uint32_t replay_window;                   // packets; 0: no replay check. Inbound only.
-	struct conf_lifetime soft, hard;
-	uint8_t dscp; // CONF_DSCP_COPY; outbound up to CONF_DSCP_MAX, inbound CONF_DSCP_KEEP
-	bool ecn;     // passes between the headers (RFC 6040)
-	// Of the outer header, outbound only:
-	uint8_t ttl;
-	enum sa_flow_label flow_label;
-	enum sa_df df;           // of the outer header; outbound only
-	bool fragment_after;     // packets are cut after they are sealed; outbound only
-	uint16_t tfc_pad;        // octets that all inner packets have at least; 0: as they are
-	uint32_t tfc_dummies;    // packets a second, dummies make up for what is missing
-	bool in_udp;             // ESP in UDP (RFC 3948); what follows is about that
-	uint16_t udp_local_port; // host byte order
-	// Outbound only:
-	uint16_t udp_remote_port;
-	uint16_t keepalive_s; // seconds without a packet before a NAT-keepalive; 0: none
-	bool follow;          // the peer may move
 };
 
 #define CONF_PROTO_ANY 0x100 // matches every protocol

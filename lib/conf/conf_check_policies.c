@@ -6,13 +6,11 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static const char *const direction_names[] = {[CONF_IN] = "in", [CONF_OUT] = "out"};
-
 // Finds the SA of a name, by which a policy means one of a direction. s is the setting.
 static bool find_named(struct conf_reader *r, config_setting_t *s, const char *name,
-	const struct conf_names *sas, enum conf_direction direction, unsigned int *found)
+	const struct conf_names *sas, enum sa_direction direction, unsigned int *found)
 {
-	const char *setting = direction_names[direction];
+	const char *setting = sa_direction_names[direction];
 	int i = conf_names_find(sas, name);
 
 	if (i < 0) {
@@ -24,9 +22,9 @@ static bool find_named(struct conf_reader *r, config_setting_t *s, const char *n
 
 	if (conf_given(sa, "direction") == NULL)
 		return false;
-	if (r->c->sas[i].direction != direction) {
+	if (r->c->sas[i].opt.direction != direction) {
 		conf_err(r, s, "%s has direction \"%s\", must be \"%s\"", conf_ref(sa),
-			direction_names[r->c->sas[i].direction], setting);
+			sa_direction_names[r->c->sas[i].opt.direction], setting);
 		return false;
 	}
 	*found = (unsigned int)i;
@@ -46,17 +44,17 @@ static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
 
-	if (!out->follow || conf_refused(conf_item(r, "sas", p->sa_out), "udp") ||
+	if (!out->live.follow || conf_refused(conf_item(r, "sas", p->sa_out), "udp") ||
 		conf_refused(in_item, "udp") || conf_refused(in_item, "replay_window") ||
-		(in->in_udp && in->replay_window > 0))
+		(in->opt.in_udp && in->opt.replay_window > 0))
 		return true;
-	if (!in->in_udp)
+	if (!in->opt.in_udp)
 		conf_err(r, policy, "sa \"%s\" follows its peer, sa \"%s\" must have the group udp",
-			out->name, in->name);
+			out->live.name, in->live.name);
 	else
 		conf_err(r, policy,
 			"sa \"%s\" follows its peer, sa \"%s\" must have a replay_window",
-			out->name, in->name);
+			out->live.name, in->live.name);
 	return false;
 }
 
@@ -73,27 +71,28 @@ static void check_answers(
 		const struct conf_sa *in = &r->c->sas[p->sa_in[i]];
 
 		if (conf_refused(conf_item(r, "sas", p->sa_in[i]), "udp") ||
-			(in->in_udp == out->in_udp &&
-				(!in->in_udp || in->udp_local_port == out->udp_local_port)))
+			(in->opt.in_udp == out->opt.in_udp &&
+				(!in->opt.in_udp ||
+					in->opt.udp_local_port == out->opt.udp_local_port)))
 			return;
 	}
-	if (out->in_udp)
+	if (out->opt.in_udp)
 		conf_err(r, policy,
 			"sa \"%s\" sends from UDP port %u, an SA of in must have that "
 			"udp.local_port",
-			out->name, out->udp_local_port);
+			out->live.name, out->opt.udp_local_port);
 	else
 		conf_err(r, policy,
 			"sa \"%s\" is not in UDP, an SA of in must be without the group udp",
-			out->name);
+			out->live.name);
 }
 
 // The setting of a policy that names its SAs of a direction; NULL if there is none that was
 // accepted.
 static config_setting_t *sa_setting(
-	struct conf_reader *r, config_setting_t *policy, enum conf_direction direction)
+	struct conf_reader *r, config_setting_t *policy, enum sa_direction direction)
 {
-	const char *setting = direction_names[direction];
+	const char *setting = sa_direction_names[direction];
 	config_setting_t *s = conf_member(policy, setting);
 
 	if (s == NULL)
@@ -105,17 +104,16 @@ static config_setting_t *sa_setting(
 static bool find_out(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
-	config_setting_t *s = sa_setting(r, policy, CONF_OUT);
+	config_setting_t *s = sa_setting(r, policy, SA_OUT);
 
-	return s != NULL &&
-	       find_named(r, s, config_setting_get_string(s), sas, CONF_OUT, &p->sa_out);
+	return s != NULL && find_named(r, s, config_setting_get_string(s), sas, SA_OUT, &p->sa_out);
 }
 
 // Several receive while keys are changed. A name that is there twice does no harm.
 static bool find_in(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
-	config_setting_t *s = sa_setting(r, policy, CONF_IN);
+	config_setting_t *s = sa_setting(r, policy, SA_IN);
 	bool many = s != NULL && config_setting_is_aggregate(s);
 	int n = s == NULL ? 0 : many ? config_setting_length(s) : 1;
 
@@ -124,7 +122,7 @@ static bool find_in(struct conf_reader *r, config_setting_t *policy, const struc
 		const char *name =
 			many ? config_setting_get_string_elem(s, i) : config_setting_get_string(s);
 
-		if (!find_named(r, s, name, sas, CONF_IN, &p->sa_in[p->n_sa_in]))
+		if (!find_named(r, s, name, sas, SA_IN, &p->sa_in[p->n_sa_in]))
 			return false;
 		p->n_sa_in++;
 	}
@@ -140,20 +138,21 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *out_item = conf_item(r, "sas", p->sa_out);
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
-	const struct ip_addr *const outs[] = {&out->local, &out->remote};
-	const struct ip_addr *const ins[] = {&in->local, &in->remote};
+	const struct ip_addr *const outs[] = {&out->opt.local, &out->opt.remote};
+	const struct ip_addr *const ins[] = {&in->opt.local, &in->opt.remote};
 	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
 
 	if (!conf_refused(out_item, "mode") && !conf_refused(in_item, "mode") &&
-		out->mode != in->mode)
+		out->opt.mode != in->opt.mode)
 		conf_err(r, policy, "sa \"%s\" has mode %s, sa \"%s\" has %s, must be the same",
-			out->name, sa_mode_names[out->mode], in->name, sa_mode_names[in->mode]);
+			out->live.name, sa_mode_names[out->opt.mode], in->live.name,
+			sa_mode_names[in->opt.mode]);
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++)
 		if (conf_given(out_item, ends[i]) != NULL && conf_given(in_item, ends[i]) != NULL &&
 			!ip_addr_equal(outs[i], ins[i]))
 			conf_err(r, policy,
 				"sa \"%s\" has %s %s, sa \"%s\" has %s, must be the same",
-				out->name, ends[i], end_text(a, outs[i]), in->name,
+				out->live.name, ends[i], end_text(a, outs[i]), in->live.name,
 				end_text(b, ins[i]));
 }
 
@@ -192,10 +191,10 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 	const struct conf_sa *sa = &r->c->sas[p->sa_out];
 	config_setting_t *item = conf_item(r, "sas", p->sa_out);
 	struct ip_prefix *const selectors[] = {&p->local, &p->remote};
-	const struct ip_addr *const only[] = {&sa->local, &sa->remote};
+	const struct ip_addr *const only[] = {&sa->opt.local, &sa->opt.remote};
 	char buf[IP_ADDR_STRLEN];
 
-	if (sa->mode == SA_TUNNEL || conf_refused(item, "mode"))
+	if (sa->opt.mode == SA_TUNNEL || conf_refused(item, "mode"))
 		return;
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
 		const struct ip_prefix one = {*only[i], 128};

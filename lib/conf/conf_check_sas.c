@@ -12,11 +12,11 @@
 static void check_option(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
 	const struct conf_sa *sa, bool direction_known)
 {
-	if (direction_known && (o->only & CONF_ONLY_OUT) != 0 && sa->direction == CONF_IN)
+	if (direction_known && (o->only & CONF_ONLY_OUT) != 0 && sa->opt.direction == SA_IN)
 		conf_err(r, s, "is for direction \"out\" only");
-	else if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->direction == CONF_OUT)
+	else if (direction_known && (o->only & CONF_ONLY_IN) != 0 && sa->opt.direction == SA_OUT)
 		conf_err(r, s, "is for direction \"in\" only");
-	else if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->mode == SA_TRANSPORT)
+	else if ((o->only & CONF_ONLY_TUNNEL) != 0 && sa->opt.mode == SA_TRANSPORT)
 		conf_err(r, s, "is for mode \"tunnel\" only");
 }
 
@@ -40,15 +40,15 @@ static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
 
-	if (x->direction != y->direction)
-		return x->direction < y->direction ? -1 : 1;
-	if (x->spi != y->spi)
-		return x->spi < y->spi ? -1 : 1;
-	if (x->direction == CONF_IN)
+	if (x->opt.direction != y->opt.direction)
+		return x->opt.direction < y->opt.direction ? -1 : 1;
+	if (x->opt.spi != y->opt.spi)
+		return x->opt.spi < y->opt.spi ? -1 : 1;
+	if (x->opt.direction == SA_IN)
 		return 0;
-	if (ip_addr_is_none(&x->remote)) // of two peers that may be anywhere each has its own
+	if (ip_addr_is_none(&x->opt.remote)) // of two peers that may be anywhere each has its own
 		return a < b ? -1 : a > b;
-	return memcmp(&x->remote, &y->remote, sizeof(x->remote));
+	return memcmp(&x->opt.remote, &y->opt.remote, sizeof(x->opt.remote));
 }
 
 static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
@@ -62,16 +62,16 @@ static void check_algorithms(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	if (conf_given(item, "cipher") == NULL || conf_refused(item, "auth") ||
-		alg_pair_ok(sa->cipher, sa->auth))
+		alg_pair_ok(sa->opt.cipher, sa->opt.auth))
 		return;
-	if (sa->auth->mode == AUTH_NONE)
+	if (sa->opt.auth->mode == AUTH_NONE)
 		conf_err(r, conf_at(item, "auth"),
 			"%s without auth does not protect integrity, must have an auth that is not "
 			"none",
-			sa->cipher->name);
+			sa->opt.cipher->name);
 	else
 		conf_err(r, conf_at(item, "auth"), "%s authenticates by itself, auth must be none",
-			sa->cipher->name);
+			sa->opt.cipher->name);
 }
 
 static bool is_reachable(const struct conf_reader *r, const struct ip_addr *a)
@@ -102,14 +102,14 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 {
 	char buf[IP_ADDR_STRLEN];
 
-	if (!r->nets_known || conf_own_port(r->c, &sa->local) >= 0)
+	if (!r->nets_known || conf_own_port(r->c, &sa->opt.local) >= 0)
 		return;
-	ip_addr_format(buf, &sa->local);
-	if (sa->mode == SA_TUNNEL)
+	ip_addr_format(buf, &sa->opt.local);
+	if (sa->opt.mode == SA_TUNNEL)
 		conf_err(r, s, "%s is not an address of a port, must be one", buf);
-	else if (conf_is_broadcast(r->c, &sa->local))
-		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->local));
-	else if (!is_reachable(r, &sa->local))
+	else if (conf_is_broadcast(r->c, &sa->opt.local))
+		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->opt.local));
+	else if (!is_reachable(r, &sa->opt.local))
 		conf_err(
 			r, s, "no route to %s, must be in a port's network or behind a route", buf);
 }
@@ -119,21 +119,23 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
 	char buf[IP_ADDR_STRLEN];
 
-	if (local != NULL && remote != NULL && !ip_addr_is_none(&sa->remote) &&
-		!conf_check_same_family(r, item, "local", &sa->local, "remote", &sa->remote))
+	if (local != NULL && remote != NULL && !ip_addr_is_none(&sa->opt.remote) &&
+		!conf_check_same_family(
+			r, item, "local", &sa->opt.local, "remote", &sa->opt.remote))
 		return;
-	if (!check_scope(r, local, &sa->local) || !check_scope(r, remote, &sa->remote))
+	if (!check_scope(r, local, &sa->opt.local) || !check_scope(r, remote, &sa->opt.remote))
 		return;
 	if (local != NULL && !conf_refused(item, "mode"))
 		check_local(r, local, sa);
-	if (remote == NULL || ip_addr_is_none(&sa->remote))
+	if (remote == NULL || ip_addr_is_none(&sa->opt.remote))
 		return;
-	ip_addr_format(buf, &sa->remote);
-	if (conf_own_port(r->c, &sa->remote) >= 0)
+	ip_addr_format(buf, &sa->opt.remote);
+	if (conf_own_port(r->c, &sa->opt.remote) >= 0)
 		conf_err(r, remote, "%s is an address of this gateway, must be the peer's", buf);
-	else if (conf_is_broadcast(r->c, &sa->remote))
-		conf_err(r, remote, "%s is %s, must be a host's", buf, conf_no_host(&sa->remote));
-	else if (!is_reachable(r, &sa->remote))
+	else if (conf_is_broadcast(r->c, &sa->opt.remote))
+		conf_err(r, remote, "%s is %s, must be a host's", buf,
+			conf_no_host(&sa->opt.remote));
+	else if (!is_reachable(r, &sa->opt.remote))
 		conf_err(r, remote, "no route to %s, must be in a port's network or behind a route",
 			buf);
 }
@@ -142,12 +144,12 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 {
 	config_setting_t *s = conf_given(item, "replay_window");
 
-	if (sa->direction == CONF_OUT) {
-		sa->replay_window = 0;
-	} else if (sa->replay_window > 0 && sa->replay_window < REPLAY_WINDOW_MIN) {
+	if (sa->opt.direction == SA_OUT) {
+		sa->opt.replay_window = 0;
+	} else if (sa->opt.replay_window > 0 && sa->opt.replay_window < REPLAY_WINDOW_MIN) {
 		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
-			sa->replay_window, REPLAY_WINDOW_MIN);
-	} else if (s != NULL && sa->replay_window == 0 && sa->esn) {
+			sa->opt.replay_window, REPLAY_WINDOW_MIN);
+	} else if (s != NULL && sa->opt.replay_window == 0 && sa->opt.esn) {
 		// The window tells the upper half of the numbers (RFC 4303 3.3.3).
 		conf_err(r, s, "0 (no check) cannot be combined with esn, must be from %u to 65536",
 			REPLAY_WINDOW_MIN);
@@ -169,12 +171,14 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 
 	if (group == NULL)
 		return;
-	check_order(r, group, "soft_bytes", "hard_bytes", sa->soft.bytes, sa->hard.bytes);
-	check_order(r, group, "soft_packets", "hard_packets", sa->soft.packets, sa->hard.packets);
-	check_order(r, group, "soft_seconds", "hard_seconds", sa->soft.seconds, sa->hard.seconds);
+	check_order(r, group, "soft_bytes", "hard_bytes", sa->live.soft_bytes, sa->live.hard_bytes);
+	check_order(r, group, "soft_packets", "hard_packets", sa->live.soft_packets,
+		sa->live.hard_packets);
+	check_order(r, group, "soft_seconds", "hard_seconds", sa->live.soft_seconds,
+		sa->live.hard_seconds);
 	packets = conf_given(group, "hard_packets");
-	if (packets != NULL && !conf_refused(item, "esn") && !sa->esn &&
-		sa->hard.packets > UINT32_MAX)
+	if (packets != NULL && !conf_refused(item, "esn") && !sa->opt.esn &&
+		sa->live.hard_packets > UINT32_MAX)
 		conf_err(r, packets,
 			"is more than the sequence numbers without esn, must be at most %u",
 			UINT32_MAX);
@@ -185,13 +189,13 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 {
 	config_setting_t *remote = conf_given(item, "remote");
 
-	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->remote))
+	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->opt.remote))
 		return;
-	if (sa->mode == SA_TRANSPORT && !conf_refused(item, "mode"))
+	if (sa->opt.mode == SA_TRANSPORT && !conf_refused(item, "mode"))
 		conf_err(r, remote, "\"any\" is for mode \"tunnel\" only");
-	else if (!sa->in_udp)
+	else if (!sa->opt.in_udp)
 		conf_err(r, remote, "\"any\" needs the group udp");
-	else if (sa->direction == CONF_OUT && !sa->follow)
+	else if (sa->opt.direction == SA_OUT && !sa->live.follow)
 		conf_err(r, remote, "\"any\" needs udp.follow to be true");
 }
 
@@ -199,9 +203,9 @@ static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf
 {
 	config_setting_t *group = conf_given(item, "udp");
 
-	sa->in_udp = group != NULL;
+	sa->opt.in_udp = group != NULL;
 	// IKE has its marker everywhere but there (RFC 7296 2.23): it would be taken for ESP.
-	if (group != NULL && sa->direction == CONF_IN && sa->udp_local_port == IKE_PORT &&
+	if (group != NULL && sa->opt.direction == SA_IN && sa->opt.udp_local_port == IKE_PORT &&
 		r->c->n_ike_via > 0)
 		conf_err(r, conf_given(group, "local_port"),
 			"%u is the port of IKE, used by ike.via, must be another", IKE_PORT);
@@ -227,7 +231,7 @@ void conf_check_sas(struct conf_reader *r)
 		check_udp(r, item, sa);
 		check_anywhere(r, item, sa);
 		check_algorithms(r, item, sa);
-		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->cipher))
+		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->opt.cipher))
 			keyed.index[keyed.n++] = i;
 	}
 	conf_check_names(r, "sas");

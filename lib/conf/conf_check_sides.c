@@ -22,9 +22,9 @@ static int port_towards(const struct conf *c, const struct ip_addr *a)
 // -1: none is known.
 static int port_of(const struct conf *c, const struct conf_sa *sa)
 {
-	int port = conf_own_port(c, &sa->local);
+	int port = conf_own_port(c, &sa->opt.local);
 
-	return port < 0 && sa->mode == SA_TRANSPORT ? port_towards(c, &sa->remote) : port;
+	return port < 0 && sa->opt.mode == SA_TRANSPORT ? port_towards(c, &sa->opt.remote) : port;
 }
 
 static config_setting_t *side_setting(const struct conf_reader *r, int port)

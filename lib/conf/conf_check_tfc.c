@@ -13,15 +13,15 @@ void conf_check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_s
 	config_setting_t *s = conf_given(item, "tfc");
 
 	if (s == NULL) {
-		sa->tfc_pad = 0;
+		sa->opt.tfc_pad = 0;
 		return;
 	}
-	if (conf_given(item, "cipher") != NULL && hides_nothing(sa->cipher))
+	if (conf_given(item, "cipher") != NULL && hides_nothing(sa->opt.cipher))
 		conf_err(r, s, "%s does not encrypt, tfc must have a cipher that does",
-			sa->cipher->name);
+			sa->opt.cipher->name);
 	// What the outer header takes from the inner one would tell packets apart.
 	if (conf_given(item, "ecn") == NULL)
-		sa->ecn = false;
+		sa->opt.ecn = false;
 	if (conf_given(item, "df") == NULL)
-		sa->df = SA_DF_SET;
+		sa->opt.df = SA_DF_SET;
 }

@@ -62,25 +62,25 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 static bool read_cipher_key(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *from, struct conf_sa *sa)
 {
-	const struct cipher_alg *cipher = sa->cipher;
+	const struct cipher_alg *cipher = sa->opt.cipher;
 
 	if (conf_given(item, "cipher") == NULL)
 		return false;
 	return read_key(r, item, from,
-		&(struct wanted){"cipher_key", cipher->name, sa->cipher_key, &sa->cipher_key_id,
+		&(struct wanted){"cipher_key", cipher->name, sa->cipher_key, &sa->opt.cipher_key_id,
 			sizeof(sa->cipher_key), cipher->key_len, cipher->salt_len});
 }
 
 static void read_auth_key(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *from, struct conf_sa *sa)
 {
-	const struct auth_alg *auth = sa->auth;
+	const struct auth_alg *auth = sa->opt.auth;
 
 	if (!conf_refused(item, "auth"))
 		read_key(r, item, from,
 			&(struct wanted){"auth_key",
 				auth->mode == AUTH_NONE ? "auth none" : auth->name, sa->auth_key,
-				&sa->auth_key_id, sizeof(sa->auth_key), auth->key_len, 0});
+				&sa->opt.auth_key_id, sizeof(sa->auth_key), auth->key_len, 0});
 }
 
 // Both keys in a row, the cipher's with its salt first.
@@ -88,22 +88,22 @@ static bool split_key(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *s, struct conf_sa *sa)
 {
 	uint8_t octets[CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX];
-	unsigned int cipher = sa->cipher->key_len + sa->cipher->salt_len;
-	unsigned int auth = sa->auth->key_len;
+	unsigned int cipher = sa->opt.cipher->key_len + sa->opt.cipher->salt_len;
+	unsigned int auth = sa->opt.auth->key_len;
 	int n = hex_parse(octets, sizeof(octets), config_setting_get_string(s));
 
 	if (n == (int)(cipher + auth)) {
 		memcpy(sa->cipher_key, octets, cipher);
 		memcpy(sa->auth_key, octets + cipher, auth);
-		sa->cipher_key_id = key_id_of(sa->cipher_key, cipher);
-		sa->auth_key_id = key_id_of(sa->auth_key, auth);
+		sa->opt.cipher_key_id = key_id_of(sa->cipher_key, cipher);
+		sa->opt.auth_key_id = key_id_of(sa->auth_key, auth);
 	} else if (n < 0) {
 		conf_err_at(r, conf_where(s), item, "key: must be pairs of hexadecimal digits");
 	} else {
 		conf_err_at(r, conf_where(s), item,
 			"key: is %d octet%s, %s with auth %s needs %u (%u for the cipher, then %u)",
-			n, n == 1 ? "" : "s", sa->cipher->name, auth > 0 ? sa->auth->name : "none",
-			cipher + auth, cipher, auth);
+			n, n == 1 ? "" : "s", sa->opt.cipher->name,
+			auth > 0 ? sa->opt.auth->name : "none", cipher + auth, cipher, auth);
 	}
 	explicit_bzero(octets, sizeof(octets));
 	return n == (int)(cipher + auth);
@@ -190,18 +190,20 @@ static void key_keep(config_setting_t *item, const struct conf_sa *sa)
 		return;
 	where = conf_where(file);
 	config_setting_remove(item, "key_file");
-	keep(item, where, "cipher_key", sa->cipher_key, sa->cipher->key_len + sa->cipher->salt_len);
-	keep(item, where, "auth_key", sa->auth_key, sa->auth->key_len);
+	keep(item, where, "cipher_key", sa->cipher_key,
+		sa->opt.cipher->key_len + sa->opt.cipher->salt_len);
+	keep(item, where, "auth_key", sa->auth_key, sa->opt.auth->key_len);
 }
 
 static int compare_ids(const void *a, const void *b)
 {
 	const struct conf_sa *const *x = a, *const *y = b;
-	int by_cipher = memcmp(&(*x)->cipher_key_id, &(*y)->cipher_key_id, sizeof(struct key_id));
+	int by_cipher =
+		memcmp(&(*x)->opt.cipher_key_id, &(*y)->opt.cipher_key_id, sizeof(struct key_id));
 
-	return by_cipher != 0
-		       ? by_cipher
-		       : memcmp(&(*x)->auth_key_id, &(*y)->auth_key_id, sizeof(struct key_id));
+	return by_cipher != 0 ? by_cipher
+			      : memcmp(&(*x)->opt.auth_key_id, &(*y)->opt.auth_key_id,
+					sizeof(struct key_id));
 }
 
 // The SAs of a configuration in the order of their keys.

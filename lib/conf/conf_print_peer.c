@@ -43,7 +43,7 @@ static uint16_t answer_port(const struct conf *c, unsigned int i)
 	for (unsigned int p = 0; p < c->n_policies; p++)
 		for (unsigned int k = 0; k < c->policies[p].n_sa_in; k++)
 			if (c->policies[p].sa_in[k] == i)
-				return c->sas[c->policies[p].sa_out].udp_remote_port;
+				return c->sas[c->policies[p].sa_out].opt.udp_remote_port;
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *u
 	uint16_t port = answer_port(c, i);
 
 	swap(udp, "local_port", "remote_port");
-	if (c->sas[i].direction == CONF_OUT)
+	if (c->sas[i].opt.direction == SA_OUT)
 		drop_one_way(udp, conf_schema_find(&conf_schema_sa, "udp")->schema);
 	else if (port != 0)
 		config_setting_set_int(
@@ -65,7 +65,7 @@ static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *it
 	config_setting_t *udp = conf_member(item, "udp");
 
 	config_setting_set_string(
-		conf_member(item, "direction"), c->sas[i].direction == CONF_OUT ? "in" : "out");
+		conf_member(item, "direction"), c->sas[i].opt.direction == SA_OUT ? "in" : "out");
 	swap(item, "local", "remote");
 	drop(item, "dscp");
 	drop_one_way(item, &conf_schema_sa);
@@ -129,11 +129,11 @@ static void print_all(void *arg)
 	      "ports and routes.\n",
 		p->out);
 	for (unsigned int i = 0; i < c->n_sas; i++)
-		if (ip_addr_is_none(&c->sas[i].remote))
+		if (ip_addr_is_none(&c->sas[i].opt.remote))
 			fprintf(p->out,
 				"# sa \"%s\": replace local = \"any\" by the address of that "
 				"end\n",
-				c->sas[i].name);
+				c->sas[i].live.name);
 	print_mirrored(c, p->out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files);
 	print_mirrored(c, p->out, config_root_setting(&peer), "policies", mirror_policy, NULL);
 }

@@ -355,8 +355,8 @@ static const struct dscp {
 	const char *name;
 	uint8_t number;
 } dscps[] = {
-	{"copy", CONF_DSCP_COPY},
-	{"keep", CONF_DSCP_KEEP},
+	{"copy", SA_DSCP_COPY},
+	{"keep", SA_DSCP_KEEP},
 	{"cs0", 0},
 	{"le", 1},
 	{"cs1", 8},
@@ -396,7 +396,7 @@ static void parse_dscp(struct conf_reader *r, const struct conf_option *o, confi
 	for (unsigned int i = 0; i < RTE_DIM(dscps); i++)
 		if (strcmp(dscps[i].name, text) == 0)
 			v = dscps[i].number;
-	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= CONF_DSCP_MAX))
+	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= SA_DSCP_MAX))
 		*(uint8_t *)field = (uint8_t)v;
 	else
 		conf_refuse(r, o, s, text);

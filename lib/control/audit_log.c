@@ -40,7 +40,7 @@ static void append_addr(struct line *l, const char *name, const struct ip_addr *
 static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
 {
 	l->len = 0;
-	append(l, "audit event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->name : "-");
+	append(l, "audit event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->live.name : "-");
 }
 
 // The policy whose selectors a packet out of the SA has to match.
@@ -86,11 +86,11 @@ static void append_inner(struct line *l, const struct control *c, const struct e
 
 	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->sa->spi));
 	if (out) {
-		append_addr(l, "tunnel_source", &e->sa->local);
+		append_addr(l, "tunnel_source", &e->sa->opt.local);
 		append_peer(l, "tunnel_destination", e->sa, out);
 	} else {
 		append_peer(l, "tunnel_source", e->sa, out);
-		append_addr(l, "tunnel_destination", &e->sa->local);
+		append_addr(l, "tunnel_destination", &e->sa->opt.local);
 	}
 	if (!ip_addr_is_none(&e->addr))
 		append_packet(l, e);

@@ -32,7 +32,7 @@ void configure_warn(const struct snapshot *s)
 		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU)
 			log_warn("policy \"%s\": inner MTU %u of SA \"%s\" is below IPv6's %u: "
 				 "ESP packets are fragmented, raise mtu of port \"%s\"",
-				p->name, path->mtu, p->out->sa.name, IPV6_MIN_MTU,
+				p->name, path->mtu, p->out->sa.live.name, IPV6_MIN_MTU,
 				s->port[path->nexthop->port].name);
 	}
 }

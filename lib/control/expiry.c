@@ -10,14 +10,14 @@
 static bool is_sequence_end(const struct sa *sa, enum lifetime_unit unit)
 {
 	return unit == LIFETIME_PACKETS &&
-	       sa->lifetime.hard[unit] == (sa->esn ? SA_ESN_MAX : SA_SEQ_MAX);
+	       sa->lifetime.hard[unit] == (sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX);
 }
 
 static void post_expiry(const struct sa *sa, const char *direction, enum lifetime_event event,
 	enum lifetime_unit unit, uint64_t used)
 {
 	char spi[16];
-	const struct event_value values[EVENT_SOFT_EXPIRY_FIELDS] = {EVENT_TEXT(sa->name),
+	const struct event_value values[EVENT_SOFT_EXPIRY_FIELDS] = {EVENT_TEXT(sa->live.name),
 		EVENT_TEXT(direction), EVENT_TEXT(spi), EVENT_TEXT(lifetime_unit_names[unit]),
 		EVENT_NUMBER(used), EVENT_NUMBER(sa->lifetime.soft[unit]),
 		EVENT_NUMBER(sa->lifetime.hard[unit])};
@@ -25,7 +25,7 @@ static void post_expiry(const struct sa *sa, const char *direction, enum lifetim
 	snprintf(spi, sizeof(spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
 	event_log_add(event == LIFETIME_SOFT ? EVENT_SOFT_EXPIRY : EVENT_HARD_EXPIRY, values);
 	if (event == LIFETIME_SOFT && is_sequence_end(sa, unit))
-		event_post(SEQUENCE_NEAR_END, EVENT_TEXT(sa->name), EVENT_TEXT(direction),
+		event_post(SEQUENCE_NEAR_END, EVENT_TEXT(sa->live.name), EVENT_TEXT(direction),
 			EVENT_TEXT(spi), EVENT_NUMBER(used), EVENT_NUMBER(sa->lifetime.hard[unit]));
 }
 

@@ -37,7 +37,7 @@ struct sa_peer peer_endpoint(const struct sa *sa, bool out)
 	if (out)
 		return ((const struct sa_out *)sa)->peer;
 	endpoint = sa_in_heard((const struct sa_in *)sa);
-	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->remote};
+	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 
 // False if there is no memory.
@@ -52,10 +52,10 @@ static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer 
 	if (is_same_endpoint(&sa->peer, peer))
 		return true;
 	// In transport mode the address is that of the packets, which a policy has matched.
-	if (sa->sa.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
+	if (sa->sa.opt.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
 		return true;
 	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
-		event_post(PEER_NOT_FOLLOWED, EVENT_TEXT(sa->sa.name),
+		event_post(PEER_NOT_FOLLOWED, EVENT_TEXT(sa->sa.live.name),
 			EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
 			EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
 		return true;
@@ -64,7 +64,7 @@ static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer 
 	path = sa_path_new(&sa->sa, peer, nh, mtu);
 	if (path == NULL)
 		return false;
-	event_post(PEER_MOVED, EVENT_TEXT(sa->sa.name),
+	event_post(PEER_MOVED, EVENT_TEXT(sa->sa.live.name),
 		EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
 		EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
 	sa->peer = *peer;
@@ -95,7 +95,7 @@ static bool follow(struct control *c, const struct sa_in *sa, const struct sa_pe
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
-		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->follow)
+		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->sa.live.follow)
 			done &= sa_move(c, p->out, peer);
 	}
 	return done;
@@ -122,7 +122,7 @@ static void endpoint_share(struct control *c, const struct sa_peer *peer, uint64
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
-		if (p->action != SPD_PROTECT || !p->out->follow ||
+		if (p->action != SPD_PROTECT || !p->out->sa.live.follow ||
 			!is_same_endpoint(&p->out->peer, peer))
 			continue;
 		for (unsigned int k = 0; k < p->n_in; k++) {
@@ -162,17 +162,17 @@ const struct spd_policy *policy_namesake(
 
 static bool is_configured_endpoint(const struct sa_out *sa)
 {
-	const struct sa_peer asked = sa_peer_asked(&sa->sa.asked);
+	const struct sa_peer asked = sa_peer_configured(&sa->sa.opt);
 
 	return is_same_endpoint(&sa->peer, &asked);
 }
 
 static bool is_configured_alike(const struct sa_out *a, const struct sa_out *b)
 {
-	const struct sa_peer x = sa_peer_asked(&a->sa.asked), y = sa_peer_asked(&b->sa.asked);
+	const struct sa_peer x = sa_peer_configured(&a->sa.opt), y = sa_peer_configured(&b->sa.opt);
 
 	return is_same_endpoint(&x, &y) && a->sa.udp_port == b->sa.udp_port &&
-	       ip_addr_equal(&a->sa.local, &b->sa.local);
+	       ip_addr_equal(&a->sa.opt.local, &b->sa.opt.local);
 }
 
 // The endpoint that the SA before it had learnt, if all SAs of the policy are new: it is the same
@@ -180,7 +180,7 @@ static bool is_configured_alike(const struct sa_out *a, const struct sa_out *b)
 // (RFC 7296 2.23). The first authenticated packet corrects it. NULL: nothing was learnt.
 static const struct sa_peer *inherited(const struct spd_policy *p, const struct spd_policy *before)
 {
-	if (before == NULL || before->action != SPD_PROTECT || !before->out->follow ||
+	if (before == NULL || before->action != SPD_PROTECT || !before->out->sa.live.follow ||
 		!is_configured_endpoint(p->out) || !is_configured_alike(p->out, before->out))
 		return NULL;
 	return ip_addr_is_none(&before->out->pending.addr) ? &before->out->peer
@@ -196,7 +196,7 @@ void peers_follow(struct control *c, const struct snapshot *before)
 		const struct sa_peer *peer;
 		const struct sa_in *in;
 
-		if (p->action != SPD_PROTECT || !p->out->follow)
+		if (p->action != SPD_PROTECT || !p->out->sa.live.follow)
 			continue;
 		in = newest(p);
 		peer = in != NULL ? sa_in_heard(in)
@@ -242,13 +242,15 @@ static bool keepalive_send(struct control *c, const struct sa_out *sa, uint64_t 
 static void keep_alive(struct control *c, struct sa_out *sa, uint64_t now_ms)
 {
 	uint64_t seq = atomic_load_explicit(&sa->seq, memory_order_relaxed);
+	uint64_t after_ms = sa->sa.live.keepalive_s * UINT64_C(1000);
 
-	if (sa->keepalive_ms == 0 || sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
+	if (!sa->sa.opt.in_udp || after_ms == 0 || sa_out_path(sa)->nexthop == NULL ||
+		sa->sa.stop != DROP_NONE)
 		return;
 	if (seq != sa->sent_seq) {
 		sa->sent_seq = seq;
 		sa->sent_ms = now_ms;
-	} else if (now_ms >= sa->sent_ms + sa->keepalive_ms && keepalive_send(c, sa, now_ms)) {
+	} else if (now_ms >= sa->sent_ms + after_ms && keepalive_send(c, sa, now_ms)) {
 		sa->sent_ms = now_ms;
 	}
 }
@@ -275,7 +277,7 @@ static void move_pending(struct control *c)
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
 		const struct sa_peer peer = s->sa_out[i]->pending;
 
-		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->follow)
+		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->sa.live.follow)
 			done &= sa_move(c, s->sa_out[i], &peer);
 	}
 	c->moves_pending = !done;

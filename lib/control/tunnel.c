@@ -128,7 +128,8 @@ static const char *peer_format(char buf[IP_ADDR_STRLEN], const struct spd_policy
 
 static void post_state(const struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
 {
-	const struct event_value tunnel = EVENT_TEXT(p->name), sa = EVENT_TEXT(p->out->sa.name);
+	const struct event_value tunnel = EVENT_TEXT(p->name),
+				 sa = EVENT_TEXT(p->out->sa.live.name);
 	char peer[IP_ADDR_STRLEN];
 
 	if (t->life.state == TUNNEL_UP)

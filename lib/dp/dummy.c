@@ -14,7 +14,8 @@ static uint32_t missing(const struct worker *w, struct sa_out *sa)
 {
 	struct sa_dummies *d = &sa->dummies;
 	uint64_t seq = sa_out_seq(sa);
-	uint64_t due = d->time == 0 ? 0 : RTE_MIN(w->now - d->time, w->tsc_hz) * d->rate;
+	uint64_t due =
+		d->time == 0 ? 0 : RTE_MIN(w->now - d->time, w->tsc_hz) * sa->sa.opt.tfc_dummies;
 	uint64_t sent = RTE_MIN(seq - d->seq, UINT64_C(1000000)) * w->tsc_hz;
 
 	d->missing += due;

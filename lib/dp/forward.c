@@ -164,14 +164,14 @@ static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 	if (p->sa_out == NULL)
 		return false;
 	sa = &p->sa_out->sa;
-	if (sa->mode == SA_TRANSPORT)
+	if (sa->opt.mode == SA_TRANSPORT)
 		return is_transported_whole(w, p);
 	if (p->frag_max != 0)
 		return false;
 	if (!pkt_is_v4(p))
 		return rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa);
 	return (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) != 0 ? sa_df_is_clear(sa)
-								  : sa->fragment_after;
+								  : sa->opt.fragment_after;
 }
 
 // Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:

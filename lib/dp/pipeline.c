@@ -153,7 +153,7 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 static __rte_always_inline void fragments_forget(struct pkt *p)
 {
 	if (unlikely(p->frag_max != 0) &&
-		(p->sa_in->sa.mode == SA_TUNNEL || rte_pktmbuf_data_len(p->m) <= p->frag_max))
+		(p->sa_in->sa.opt.mode == SA_TUNNEL || rte_pktmbuf_data_len(p->m) <= p->frag_max))
 		p->frag_max = 0;
 }
 

@@ -219,10 +219,10 @@ static struct ip_view quoted(const struct flow_pkt *about)
 // Of peers that may be anywhere each is another, unless their SAs are the same.
 static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 {
-	const struct ip_addr *peer = &a->in[0]->sa.remote;
+	const struct ip_addr *peer = &a->in[0]->sa.opt.remote;
 
 	return a->out == b->out ||
-	       (!ip_addr_is_none(peer) && ip_addr_equal(peer, &b->in[0]->sa.remote));
+	       (!ip_addr_is_none(peer) && ip_addr_equal(peer, &b->in[0]->sa.opt.remote));
 }
 
 // Whether an error out of an SA by the policy may be about this traffic. Otherwise anybody with a
@@ -286,6 +286,6 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 	policy = spd_find_outbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &sent);
 	if (!protects(policy) && protects(traffic))
-		policy = traffic->out->sa.mode == SA_TUNNEL ? traffic : NULL;
+		policy = traffic->out->sa.opt.mode == SA_TUNNEL ? traffic : NULL;
 	return let_out_by(p, count(w, p, policy, &w->by.out));
 }

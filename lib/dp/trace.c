@@ -169,8 +169,8 @@ static const char *name_of(const struct pkt *p, const struct trace_fact *fact)
 	if (drop_info[fact->reason].scope != DROP_SCOPE_SA)
 		return "";
 	if (p->sa_out != NULL)
-		return p->sa_out->sa.name;
-	return p->sa_in != NULL ? p->sa_in->sa.name : "";
+		return p->sa_out->sa.live.name;
+	return p->sa_in != NULL ? p->sa_in->sa.live.name : "";
 }
 
 static void step_fill(struct trace_step *s, const struct worker *w, const struct pkt *p,
@@ -286,7 +286,7 @@ void trace_burst(struct worker *w, const struct burst *b, enum trace_kind kind)
 {
 	for (uint16_t i = 0; i < b->n; i++) {
 		const struct pkt *p = b->p[i];
-		const char *sa = kind == TRACE_SA_FOUND ? p->sa_in->sa.name : NULL;
+		const char *sa = kind == TRACE_SA_FOUND ? p->sa_in->sa.live.name : NULL;
 
 		trace_record(w, p, kind, &(struct trace_fact){.name = sa});
 	}
@@ -324,14 +324,15 @@ void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
 
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq)
 {
-	trace_record(
-		w, p, TRACE_OPENED, &(struct trace_fact){.name = p->sa_in->sa.name, .seq = seq});
+	trace_record(w, p, TRACE_OPENED,
+		&(struct trace_fact){.name = p->sa_in->sa.live.name, .seq = seq});
 }
 
 void trace_sealed(struct worker *w, const struct pkt *p, uint64_t seq, uint16_t before)
 {
 	trace_record(w, p, TRACE_SEALED,
-		&(struct trace_fact){.name = p->sa_out->sa.name, .seq = seq, .before = before});
+		&(struct trace_fact){
+			.name = p->sa_out->sa.live.name, .seq = seq, .before = before});
 }
 
 static bool was_sent(const struct worker *w, const struct pkt *p, uint16_t port)

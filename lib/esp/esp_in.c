@@ -32,7 +32,7 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 	*op = (struct crypto_op){
 		.session = sa->sa.session,
 		.esp = (uint8_t *)esp,
-		.seq = sa->sa.esn ? replay_guess_seq(&sa->replay, lower) : lower,
+		.seq = sa->sa.opt.esn ? replay_guess_seq(&sa->replay, lower) : lower,
 		.text_len = (uint16_t)(len - around),
 	};
 	return replay_check(&sa->replay, op->seq) ? DROP_NONE : DROP_REPLAY;
@@ -147,7 +147,7 @@ enum drop esp_in_finish(
 		return DROP_PADDING;
 
 	enum drop d =
-		likely(sa->sa.mode == SA_TUNNEL)
+		likely(sa->sa.opt.mode == SA_TUNNEL)
 			? extract(&sa->sa, m, text, inner_len, outer_tos_of(m), tail->next_proto)
 			: rejoin(&sa->sa, m, text, inner_len, tail->next_proto);
 

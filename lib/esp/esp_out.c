@@ -78,7 +78,7 @@ static void outer_v4_write(uint8_t *to, const struct sa_path *path, const struct
 // What the inner packet at ip brings to the flow label.
 static rte_be32_t flow_label(const struct sa *sa, const void *ip)
 {
-	if (likely(sa->flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
+	if (likely(sa->opt.flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
 		return 0;
 	return ((const struct rte_ipv6_hdr *)ip)->vtc_flow & RTE_BE32(RTE_IPV6_HDR_FL_MASK);
 }
@@ -290,7 +290,7 @@ const esp_out_fn esp_out_fns[SA_FRAMINGS] = {
 
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m)
 {
-	if (sa->mode == SA_TUNNEL)
+	if (sa->opt.mode == SA_TUNNEL)
 		return path->mtu;
 
 	uint16_t off = esp_place_to_put(m).off;

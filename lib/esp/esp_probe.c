@@ -46,7 +46,7 @@ static bool dummy_write(struct rte_mbuf *m, const struct sa_out *sa, uint16_t si
 {
 	const struct sa_path *path = sa_out_path(sa);
 
-	if (sa->sa.mode == SA_TRANSPORT)
+	if (sa->sa.opt.mode == SA_TRANSPORT)
 		return transport_write(m, &sa->sa, path, size);
 	return tfc_dummy_write(m, sa_inner_mtu(&sa->sa, path->outer_len, size));
 }

@@ -3,10 +3,20 @@
 // it. Constant; any thread.
 #pragma once
 
-// What an SA protects (RFC 4301 3.2): IP packets, or what is in them behind the IP header.
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "key_id.h"
+
+#define SA_NAME_MAX 32 // octets, NUL included
+
+enum sa_direction { SA_IN, SA_OUT };
+
+// What an SA protects (RFC 4301 3.2): IP packets, or the payload of IP packets.
 enum sa_mode { SA_TUNNEL, SA_TRANSPORT };
 
-// Of an outer header of IPv6.
+// Flow label of an outer header of IPv6.
 enum sa_flow_label {
 	SA_FLOW_LABEL_ZERO,
 	SA_FLOW_LABEL_COPY, // from an inner header of IPv6
@@ -15,7 +25,43 @@ enum sa_flow_label {
 // DF of the outer IPv4 header (RFC 4301 8.1). IPv6, which no router may fragment, counts as DF set.
 enum sa_df { SA_DF_COPY, SA_DF_SET, SA_DF_CLEAR };
 
-// By these numbers; NULL behind the last.
+// DSCP, copied between the headers (RFC 2983). Outbound also a value up to SA_DSCP_MAX for the
+// outer header, inbound SA_DSCP_KEEP: the inner header keeps its own.
+#define SA_DSCP_MAX 63
+enum { SA_DSCP_COPY = SA_DSCP_MAX + 1, SA_DSCP_KEEP };
+
+#define SA_TFC_MTU UINT16_MAX // pads to the path MTU
+
+// Words by these numbers; NULL behind the last.
+extern const char *const sa_direction_names[];
 extern const char *const sa_mode_names[];
 extern const char *const sa_flow_label_names[];
 extern const char *const sa_df_names[];
+extern const char *const sa_fragment_names[]; // before or after encapsulation
+extern const char *const sa_tfc_pad_names[];  // SA_TFC_MTU, in the place of a number
+
+struct cipher_alg;
+struct auth_alg;
+
+typedef char sa_name[SA_NAME_MAX];
+
+// What makes an SA the one it is. Enumerations are stored in an octet; numbers are in host byte
+// order, tfc_pad in octets (0: none), tfc_dummies in packets a second, replay_window in packets.
+struct sa_options {
+#define SA_PACKET_OPTION(type, field, ...) type field;
+#include "sa_option.def"
+#define SA_OPTION(type, field, ...) type field;
+#define SA_PACKET_OPTION(...)
+#include "sa_option.def"
+	struct key_id cipher_key_id, auth_key_id;
+	bool in_udp; // ESP in UDP (RFC 3948): the group udp is given
+};
+
+// What may change while it is in use.
+struct sa_live {
+#define SA_LIVE_OPTION(type, field, ...) type field;
+#include "sa_option.def"
+};
+
+// Whether both describe the same SA.
+bool sa_options_equal(const struct sa_options *a, const struct sa_options *b);

@@ -5,10 +5,12 @@
 
 const char *const lifetime_unit_names[LIFETIME_UNITS] = {"bytes", "packets", "seconds"};
 
-void lifetime_init(struct lifetime *l, const uint64_t soft[LIFETIME_UNITS],
-	const uint64_t hard[LIFETIME_UNITS], const struct cipher_alg *cipher, uint64_t seq_max)
+void lifetime_init(struct lifetime *l, const struct sa_live *live, const struct cipher_alg *cipher,
+	uint64_t seq_max)
 {
-	const uint64_t most[LIFETIME_UNITS] = {cipher->bytes_max, seq_max, LIFETIME_UNLIMITED};
+	const uint64_t soft[] = {live->soft_bytes, live->soft_packets, live->soft_seconds};
+	const uint64_t hard[] = {live->hard_bytes, live->hard_packets, live->hard_seconds};
+	const uint64_t most[] = {cipher->bytes_max, seq_max, LIFETIME_UNLIMITED};
 
 	*l = (struct lifetime){0};
 	for (unsigned int i = 0; i < LIFETIME_UNITS; i++) {

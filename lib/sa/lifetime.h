@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "alg.h"
+#include "sa_model.h"
 
 #define LIFETIME_UNLIMITED UINT64_MAX
 
@@ -25,10 +26,10 @@ struct lifetime {
 	uint8_t hard_told; // a bit for each unit
 };
 
-// Takes limits as they are asked for, 0 where none is. What is not asked for follows: hard bytes
-// from the cipher, hard packets from the sequence numbers there are, and soft is 7/8 of hard.
-void lifetime_init(struct lifetime *l, const uint64_t soft[LIFETIME_UNITS],
-	const uint64_t hard[LIFETIME_UNITS], const struct cipher_alg *cipher, uint64_t seq_max);
+// Takes the limits that are configured, 0 where none is. The others follow: hard bytes from the
+// cipher, hard packets from the number of sequence numbers, and soft is 7/8 of hard.
+void lifetime_init(struct lifetime *l, const struct sa_live *live, const struct cipher_alg *cipher,
+	uint64_t seq_max);
 
 // Seconds since this was first called for the SA. now_ms is any clock that never stands at 0.
 uint64_t lifetime_age(struct lifetime *l, uint64_t now_ms);

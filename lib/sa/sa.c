@@ -25,64 +25,58 @@ static void sa_fini(struct sa *sa)
 
 static uint64_t seq_end(const struct sa *sa)
 {
-	return sa->esn ? SA_ESN_MAX : SA_SEQ_MAX;
+	return sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX;
 }
 
-struct sa_params sa_params_constant(const struct sa_params *p)
+struct key_id sa_numbers_id(const struct sa_options *o)
 {
-	struct sa_params asked;
+	struct {
+		struct key_id cipher_key, auth_key;
+		uint32_t spi, direction;
+	} all;
 
-	memcpy(&asked, p, sizeof(asked)); // with the padding
-	asked.name = NULL;
-	asked.key.cipher_key = asked.key.auth_key = NULL;
-	asked.key.iv_mask = 0;
-	asked.nexthop = NULL;
-	asked.mtu = 0;
-	asked.keepalive_s = 0;
-	asked.follow = false;
-	memset(asked.soft, 0, sizeof(asked.soft));
-	memset(asked.hard, 0, sizeof(asked.hard));
-	return asked;
+	if (cipher_alg_counts(o->cipher) && o->direction == SA_OUT)
+		return o->cipher_key_id;
+	memset(&all, 0, sizeof(all));
+	all.cipher_key = o->cipher_key_id;
+	all.auth_key = o->auth_key_id;
+	all.spi = o->spi;
+	all.direction = o->direction == SA_IN; // never another value: files have the name
+	return key_id_of((const uint8_t *)&all, sizeof(all));
 }
 
-static void name_set(struct sa *sa, const char *name)
+static uint8_t tos_copied(const struct sa_options *o)
 {
-	memset(sa->name, 0, sizeof(sa->name));
-	strncpy(sa->name, name, sizeof(sa->name) - 1);
+	return (o->dscp == SA_DSCP_COPY ? RTE_IPV4_HDR_DSCP_MASK : 0) |
+	       (o->ecn ? RTE_IPV4_HDR_ECN_MASK : 0);
 }
 
 static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
 {
+	const struct sa_options *o = &p->opt;
+	const struct crypto_key key = {
+		o->cipher, o->auth, p->cipher_key, p->auth_key, o->esn, p->iv_mask};
 	unsigned int n_workers = p->n_workers + (dir == CRYPTO_SEAL); // the control thread
+	rte_be16_t udp_port = o->in_udp ? rte_cpu_to_be_16(o->udp_local_port) : 0;
 
 	*sa = (struct sa){
-		.spi = rte_cpu_to_be_32(p->spi),
-		.iv_len = p->key.cipher->iv_len,
-		.icv_len = alg_pair_icv_len(p->key.cipher, p->key.auth),
-		.esn = p->key.esn,
-		.align = p->key.cipher->block,
-		.mode = (uint8_t)p->mode,
-		.tos_copied = p->tos_copied,
-		.tos_fixed = p->tos_fixed,
-		.flow_label = (uint8_t)p->flow_label,
-		.ttl = p->ttl,
-		.fragment_after = p->fragment_after,
-		.df_copied = p->df == SA_DF_COPY ? DF : 0,
-		.df_set = p->df == SA_DF_SET ? DF : 0,
-		.tfc_len = p->tfc_len,
-		.udp_port = rte_cpu_to_be_16(p->udp_local_port),
-		.local = p->local,
-		.v4_end = ip_addr_is_v4(&p->local) ? sa_v4_end(ip_addr_v4(&p->local),
-							     rte_cpu_to_be_16(p->udp_local_port))
+		.spi = rte_cpu_to_be_32(o->spi),
+		.iv_len = o->cipher->iv_len,
+		.icv_len = alg_pair_icv_len(o->cipher, o->auth),
+		.align = o->cipher->block,
+		.tos_copied = tos_copied(o),
+		.tos_fixed = (uint8_t)(o->dscp <= SA_DSCP_MAX ? o->dscp << 2 : 0),
+		.df_copied = o->df == SA_DF_COPY ? DF : 0,
+		.df_set = o->df == SA_DF_SET ? DF : 0,
+		.udp_port = udp_port,
+		.v4_end = ip_addr_is_v4(&o->local) ? sa_v4_end(ip_addr_v4(&o->local), udp_port)
 						   : UINT64_MAX,
-		.remote = p->remote,
-		.cipher = p->key.cipher,
-		.auth = p->key.auth,
+		.local = o->local,
+		.opt = *o,
 		.n_workers = n_workers,
+		.live = p->live,
 	};
-	sa->asked = sa_params_constant(p);
-	name_set(sa, p->name);
-	lifetime_init(&sa->lifetime, p->soft, p->hard, p->key.cipher, seq_end(sa));
+	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
 
 	size_t size = n_workers * sizeof(sa->counters[0]);
 
@@ -90,7 +84,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 	if (sa->counters == NULL)
 		return -ENOMEM;
 	memset(sa->counters, 0, size);
-	sa->session = crypto_session_new(&p->key, dir, p->engine, n_workers);
+	sa->session = crypto_session_new(&key, dir, p->engine, n_workers);
 	return sa->session != NULL ? 0 : -errno;
 }
 
@@ -105,10 +99,10 @@ static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struc
 	struct rte_ipv6_hdr ip = {
 		.vtc_flow = RTE_BE32(6u << 28),
 		.proto = outer_proto(sa),
-		.hop_limits = sa->ttl,
+		.hop_limits = sa->opt.ttl,
 	};
 
-	ipv6_src_set(&ip, &sa->local);
+	ipv6_src_set(&ip, &sa->opt.local);
 	ipv6_dst_set(&ip, &peer->addr);
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
@@ -118,9 +112,9 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
-		.time_to_live = sa->ttl,
+		.time_to_live = sa->opt.ttl,
 		.next_proto_id = outer_proto(sa),
-		.src_addr = ip_addr_v4(&sa->local),
+		.src_addr = ip_addr_v4(&sa->opt.local),
 		.dst_addr = ip_addr_v4(&peer->addr),
 	};
 
@@ -132,7 +126,7 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 // Headers of whatever length leave room for whole blocks and less than one more.
 static uint16_t transport_mtu(const struct sa *sa, uint16_t udp_len, uint16_t link_mtu)
 {
-	bool v4 = ip_addr_is_v4(&sa->local);
+	bool v4 = ip_addr_is_v4(&sa->opt.local);
 	unsigned int hdr_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 	unsigned int unit = v4 ? 4 : 8, mtu = UINT16_MAX;
 
@@ -153,17 +147,17 @@ static void outer_add_udp(struct sa_path *path, const struct sa *sa, const struc
 static void path_resize(const struct sa *sa, struct sa_path *path, uint16_t link_mtu)
 {
 	path->link_mtu = link_mtu;
-	path->mtu = sa->mode == SA_TUNNEL ? sa_inner_mtu(sa, path->outer_len, link_mtu)
-					  : transport_mtu(sa, path->outer_len, link_mtu);
+	path->mtu = sa->opt.mode == SA_TUNNEL ? sa_inner_mtu(sa, path->outer_len, link_mtu)
+					      : transport_mtu(sa, path->outer_len, link_mtu);
 }
 
 static enum sa_framing framing_of(const struct sa *sa, const struct sa_path *path)
 {
 	if (path->nexthop == NULL)
 		return SA_FRAME_NONE;
-	if (sa->mode == SA_TRANSPORT)
+	if (sa->opt.mode == SA_TRANSPORT)
 		return SA_FRAME_TRANSPORT;
-	if (sa->tfc_len != 0)
+	if (sa->opt.tfc_pad != 0)
 		return SA_FRAME_TUNNEL_TFC;
 	return sa->udp_port != 0 ? SA_FRAME_TUNNEL_UDP : SA_FRAME_TUNNEL;
 }
@@ -177,14 +171,14 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	if (path == NULL)
 		return NULL;
 	*path = (struct sa_path){.nexthop = nexthop};
-	if (ip_addr_is_v4(&sa->local))
+	if (ip_addr_is_v4(&sa->opt.local))
 		outer_init_v4(path, sa, peer);
 	else
 		outer_init_v6(path, sa, peer);
 	ip_len = path->outer_len;
 	if (sa->udp_port != 0)
 		outer_add_udp(path, sa, peer);
-	if (sa->mode == SA_TRANSPORT)
+	if (sa->opt.mode == SA_TRANSPORT)
 		path->outer_len = (uint8_t)(path->outer_len - ip_len);
 	path->framing = framing_of(sa, path);
 	path_resize(sa, path, link_mtu);
@@ -221,10 +215,7 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
 	sa->seq_limit = sa_out_life_end(sa);
-	sa->dummies.rate = p->dummies_rate;
-	sa->peer = sa_peer_asked(p);
-	sa->follow = p->follow;
-	sa->keepalive_ms = p->keepalive_s * 1000u;
+	sa->peer = sa_peer_configured(&p->opt);
 	sa->path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
@@ -267,7 +258,7 @@ struct sa_in *sa_in_new(const struct sa_params *p)
 	int rc = sa_init(&sa->sa, p, CRYPTO_OPEN);
 
 	if (rc == 0)
-		rc = replay_init(&sa->replay, p->replay_window);
+		rc = replay_init(&sa->replay, p->opt.replay_window);
 	if (rc < 0) {
 		sa_in_free(sa);
 		errno = -rc;
@@ -374,12 +365,12 @@ void sa_in_start_behind(struct sa_in *sa, uint64_t seq)
 }
 
 // Whether that changed the lifetimes.
-static bool change(struct sa *sa, const struct sa_params *p)
+static bool change(struct sa *sa, const struct sa_live *live)
 {
-	struct lifetime l = sa->lifetime;
+	struct lifetime l;
 
-	name_set(sa, p->name);
-	lifetime_init(&l, p->soft, p->hard, sa->cipher, seq_end(sa));
+	sa->live = *live;
+	lifetime_init(&l, live, sa->opt.cipher, seq_end(sa));
 	if (memcmp(l.soft, sa->lifetime.soft, sizeof(l.soft)) == 0 &&
 		memcmp(l.hard, sa->lifetime.hard, sizeof(l.hard)) == 0)
 		return false;
@@ -389,21 +380,19 @@ static bool change(struct sa *sa, const struct sa_params *p)
 	return true;
 }
 
-void sa_out_change(struct sa_out *sa, const struct sa_params *p)
+void sa_out_change(struct sa_out *sa, const struct sa_live *live)
 {
-	sa->keepalive_ms = p->keepalive_s * 1000u;
-	sa->follow = p->follow;
-	if (!p->follow)
-		sa->peer = sa_peer_asked(p);
-	if (!change(&sa->sa, p))
+	if (!live->follow)
+		sa->peer = sa_peer_configured(&sa->sa.opt);
+	if (!change(&sa->sa, live))
 		return;
 	stop_renew(&sa->sa);
 	limit_renew(sa);
 }
 
-void sa_in_change(struct sa_in *sa, const struct sa_params *p)
+void sa_in_change(struct sa_in *sa, const struct sa_live *live)
 {
-	if (change(&sa->sa, p))
+	if (change(&sa->sa, live))
 		stop_renew(&sa->sa);
 }
 

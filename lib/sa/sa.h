@@ -23,7 +23,6 @@
 #include "sa_model.h"
 #include "seq_table.h"
 
-#define SA_NAME_MAX    32
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 #define SA_RECENT_MS   2000
@@ -64,81 +63,50 @@ struct sa_peer {
 	rte_be16_t port;
 };
 
-// What is asked for; see struct conf_sa. The key octets stay the caller's.
+// What an SA is made of. Key octets and engine stay the caller's.
 struct sa_params {
-	const char *name;
-	uint32_t spi; // host byte order
-	enum sa_mode mode;
-	// In transport mode those of the packets themselves. remote none: where the peer will be
-	// heard from.
-	struct ip_addr local, remote;
-	// Of ESP in UDP (RFC 3948), else 0. Host byte order; the remote one is for outbound SAs.
-	uint16_t udp_local_port, udp_remote_port;
-	uint16_t keepalive_s;
-	bool follow;
-	struct crypto_key key;
-	struct key_id cipher_key_id, auth_key_id; // of its octets
-	const char *engine;                       // crypto engine or "auto"
-	uint32_t replay_window;                   // packets, inbound only
-	// Outbound only: the way to remote, which outlives the SA's path (NULL: remote
-	// is not known), and what fits its link.
-	const struct nexthop *nexthop;
-	uint16_t mtu;                  // octets of IP packet
-	uint8_t tos_copied, tos_fixed; // see struct sa
-	// Of the outer header, outbound only.
-	uint8_t ttl;
-	enum sa_flow_label flow_label;
-	enum sa_df df;
-	bool fragment_after;   // see struct sa
-	uint16_t tfc_len;      // see struct sa
-	uint32_t dummies_rate; // see struct sa_dummies
-	// 0 where none is asked for, see lifetime_init().
-	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
+	struct sa_options opt;
+	struct sa_live live;
+	const uint8_t *cipher_key, *auth_key; // see struct crypto_key
+	uint64_t iv_mask;
+	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
+	// Outbound: next hop towards the peer, of the snapshot (NULL: the peer is not known), and
+	// octets of IP packet that fit the link.
+	const struct nexthop *nexthop;
+	uint16_t mtu;
 };
 
-// Where the peer is, as far as that is asked for.
-static inline struct sa_peer sa_peer_asked(const struct sa_params *p)
+// The endpoint of the peer as it is configured, from which a peer that is followed may move.
+static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 {
-	return (struct sa_peer){p->remote, rte_cpu_to_be_16(p->udp_remote_port)};
+	return (struct sa_peer){o->remote, o->in_udp ? rte_cpu_to_be_16(o->udp_remote_port) : 0};
 }
 
 // What both directions share; workers only read it.
 struct sa {
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
-	bool esn;                // sequence numbers have 64 bits (RFC 4303 2.2.1)
+	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
 	// Why the SA must not be used, any more or for now, an enum drop. Written by the control
 	// thread.
 	_Atomic uint8_t stop;
-	uint8_t align; // text is a multiple of this, at least 4 (RFC 4303 2.4)
-	uint8_t mode;  // an enum sa_mode
 	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
 	// outer and inbound the inner one, takes from the other; and those that the outer one has
 	// instead.
 	uint8_t tos_copied, tos_fixed;
-	uint8_t flow_label; // an enum sa_flow_label
-	// Outbound: packets that may be cut are cut after they are sealed, not before.
-	bool fragment_after;
 	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
-	// Octets that inner packets are padded to (RFC 4303 2.7), as far as that fits the path; 0:
-	// they are sent as they are.
-	uint16_t tfc_len;
 	// Own port of ESP in UDP (RFC 3948); 0: ESP stands behind the IP header.
 	rte_be16_t udp_port;
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker
-	struct ip_addr local;
 	// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that of IPv6.
 	uint64_t v4_end;
-	// For showing, not for packets:
-	struct ip_addr remote;
-	uint8_t ttl; // of the outer header; outbound only
-	char name[SA_NAME_MAX];
-	const struct cipher_alg *cipher;
-	const struct auth_alg *auth;
+	struct ip_addr local;   // opt.local, for packets
+	struct sa_options opt;  // packets need those up to direction alone
 	unsigned int n_workers; // of counters and session; outbound the control thread is the last
 	// Control thread:
+	struct sa_live live;
 	struct lifetime lifetime;
 	struct seq_record *record; // NULL: its numbers are not kept
 	// What stop is made of: why its life is over, an enum drop; and whether its local address
@@ -148,14 +116,13 @@ struct sa {
 	// When its bytes were last found to have grown, and what they were then; 0: never.
 	uint64_t seen_ms, seen_bytes;
 	uint64_t looked_ms, rate; // when they were last looked at; octets in a second, of late
-	struct sa_params asked;   // without pointers and lifetimes, padding zero
 	// Of sa_registry.c:
 	bool begun;        // workers have seen it
 	unsigned int refs; // by what keeps it
 	struct sa *next;   // that counts numbers under the same name
 };
 
-static_assert(offsetof(struct sa, remote) <= RTE_CACHE_LINE_SIZE, "one line for packets");
+static_assert(offsetof(struct sa, opt.direction) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
 // How packets are framed for a way; see esp_out.h.
 enum sa_framing {
@@ -187,7 +154,6 @@ static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packe
 
 // Dummy packets (RFC 4303 2.6). Written by one worker alone.
 struct sa_dummies {
-	uint32_t rate;    // packets a second that the SA is to have at least; 0: no dummies
 	uint64_t seq;     // last number taken when they were last looked at,
 	uint64_t time;    // and the TSC
 	uint64_t missing; // packets, in 1/tsc_hz
@@ -212,11 +178,9 @@ struct sa_out {
 	struct sa_peer peer; // that the path leads to
 	// That it is to lead to once there is memory for another path; none: there is no such one.
 	struct sa_peer pending;
-	bool follow;           // the peer may move
-	uint32_t keepalive_ms; // without a packet, until a NAT-keepalive is sent; 0: none is
-	uint64_t sent_seq;     // last number taken when that was looked at
-	uint64_t sent_ms;      // when the last packet or NAT-keepalive was sent, as far as known
-	uint64_t sampled_seq;  // last number taken at sampled_ms, the next seq_recent
+	uint64_t sent_seq;    // last number taken when a NAT-keepalive was last looked for
+	uint64_t sent_ms;     // when the last packet or NAT-keepalive was sent, as far as known
+	uint64_t sampled_seq; // last number taken at sampled_ms, the next seq_recent
 	uint64_t sampled_ms;
 } __rte_cache_aligned;
 
@@ -237,20 +201,21 @@ struct sa_in *sa_in_new(const struct sa_params *p);
 void sa_out_free(struct sa_out *sa);
 void sa_in_free(struct sa_in *sa);
 
-// What an SA was asked to be and stays: the parameters without what may change, which are names,
-// lifetimes and the way to the peer, and without pointers to the key and its random iv_mask. Equal
-// octet by octet if they are equal, provided that the padding of p is zero.
-struct sa_params sa_params_constant(const struct sa_params *p);
+// The name under which the sequence numbers of an SA are counted. With a cipher whose nonces are
+// numbers it is that of its key and salt, which must never meet a number twice (RFC 3686 2.1, RFC
+// 4106 3.1); else that of keys and SPI, so that the peer's window does not see one twice. Any
+// thread.
+struct key_id sa_numbers_id(const struct sa_options *o);
 
 // Before workers see the SA: its numbers go on behind seq, outbound; or none up to seq is accepted
 // any more, inbound.
 void sa_out_start_behind(struct sa_out *sa, uint64_t seq);
 void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
 
-// Gives an SA the name and the lifetimes that are asked for now; what has been used of them counts.
-// If it had been stopped for a lifetime that is longer now, it goes on. Control thread.
-void sa_out_change(struct sa_out *sa, const struct sa_params *p);
-void sa_in_change(struct sa_in *sa, const struct sa_params *p);
+// Changes what may change while the SA is in use. What has been used of its lifetimes counts; if it
+// had been stopped for a lifetime that is longer now, it continues. Control thread.
+void sa_out_change(struct sa_out *sa, const struct sa_live *live);
+void sa_in_change(struct sa_in *sa, const struct sa_live *live);
 
 // A path for an SA: to peer by nexthop, on a way that takes IP packets of link_mtu octets. NULL
 // with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().

@@ -11,7 +11,7 @@
 // numbers.
 struct record {
 	struct record *next; // in its bucket
-	struct key_id name;  // sa_identity_numbers()
+	struct key_id name;  // sa_numbers_id()
 	uint64_t used;       // highest number that SAs used that are gone
 	uint64_t begun;      // where the last inbound one began
 	struct sa *first;    // SAs that are there, mostly one
@@ -89,13 +89,6 @@ void sa_registry_free(struct sa_registry *r)
 	free(r);
 }
 
-static struct key_id name_of(enum crypto_dir direction, const struct sa_params *p)
-{
-	const struct sa_identity identity = sa_identity_of(direction, p);
-
-	return sa_identity_numbers(&identity);
-}
-
 // NULL: there is none.
 static struct record *record_find(const struct sa_registry *r, const struct key_id *name)
 {
@@ -107,10 +100,9 @@ static struct record *record_find(const struct sa_registry *r, const struct key_
 }
 
 // Makes it if there is none. NULL without memory.
-static struct record *record_get(
-	struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+static struct record *record_get(struct sa_registry *r, const struct sa_options *o)
 {
-	const struct key_id name = name_of(direction, p);
+	const struct key_id name = sa_numbers_id(o);
 	struct record *record = record_find(r, &name);
 
 	if (record != NULL)
@@ -127,10 +119,9 @@ static struct record *record_get(
 }
 
 // The record of an SA that was taken, which is there as long as the SA.
-static struct record *record_of(
-	const struct sa_registry *r, enum crypto_dir direction, const struct sa *sa)
+static struct record *record_of(const struct sa_registry *r, const struct sa *sa)
 {
-	const struct key_id name = name_of(direction, &sa->asked);
+	const struct key_id name = sa_numbers_id(&sa->opt);
 
 	return record_find(r, &name);
 }
@@ -159,12 +150,11 @@ static void record_prune(struct sa_registry *r, struct record *record)
 	free(record);
 }
 
-static struct sa *find(const struct record *record, const struct sa_params *p)
+static struct sa *find(const struct record *record, const struct sa_options *o)
 {
-	const struct sa_params asked = sa_params_constant(p);
 	struct sa *sa = record->first;
 
-	while (sa != NULL && memcmp(&sa->asked, &asked, sizeof(asked)) != 0)
+	while (sa != NULL && !sa_options_equal(&sa->opt, o))
 		sa = sa->next;
 	return sa;
 }
@@ -196,24 +186,24 @@ static struct sa_in *in_of(struct sa *sa)
 
 static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
 
-static struct sa *sa_new(enum crypto_dir direction, const struct sa_params *p)
+static struct sa *sa_new(const struct sa_params *p)
 {
-	struct sa_out *out = direction == CRYPTO_SEAL ? sa_out_new(p) : NULL;
-	struct sa_in *in = direction == CRYPTO_OPEN ? sa_in_new(p) : NULL;
+	struct sa_out *out = p->opt.direction == SA_OUT ? sa_out_new(p) : NULL;
+	struct sa_in *in = p->opt.direction == SA_IN ? sa_in_new(p) : NULL;
 
 	return out != NULL ? &out->sa : in != NULL ? &in->sa : NULL;
 }
 
-static struct sa *take(struct sa_registry *r, enum crypto_dir direction, const struct sa_params *p)
+static struct sa *take(struct sa_registry *r, const struct sa_params *p)
 {
-	struct record *record = record_get(r, direction, p);
+	struct record *record = record_get(r, &p->opt);
 	struct sa *sa;
 
 	if (record == NULL)
 		return NULL;
-	sa = find(record, p);
+	sa = find(record, &p->opt);
 	if (sa == NULL) {
-		sa = sa_new(direction, p);
+		sa = sa_new(p);
 		if (sa == NULL) {
 			record_prune(r, record);
 			return NULL;
@@ -226,12 +216,12 @@ static struct sa *take(struct sa_registry *r, enum crypto_dir direction, const s
 
 struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return out_of(take(r, CRYPTO_SEAL, p));
+	return out_of(take(r, p));
 }
 
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return in_of(take(r, CRYPTO_OPEN, p));
+	return in_of(take(r, p));
 }
 
 // It carries on what another one was at: what counts against its lifetime, too.
@@ -253,7 +243,7 @@ void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
-	record = record_of(r, CRYPTO_SEAL, &sa->sa);
+	record = record_of(r, &sa->sa);
 	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
@@ -275,7 +265,7 @@ void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 	if (sa->sa.begun)
 		return;
 	sa->sa.begun = true;
-	record = record_of(r, CRYPTO_OPEN, &sa->sa);
+	record = record_of(r, &sa->sa);
 	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
@@ -293,7 +283,7 @@ void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
 
 	if (--sa->sa.refs > 0)
 		return;
-	record = record_of(r, CRYPTO_SEAL, &sa->sa);
+	record = record_of(r, &sa->sa);
 	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
 	take_out(record, &sa->sa);
 	hand_over(record, &sa->sa);
@@ -318,7 +308,7 @@ void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
 
 	if (--sa->sa.refs > 0)
 		return;
-	record = record_of(r, CRYPTO_OPEN, &sa->sa);
+	record = record_of(r, &sa->sa);
 	take_out(record, &sa->sa);
 	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
 	if (sa->sa.begun)

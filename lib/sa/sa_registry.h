@@ -7,7 +7,7 @@
 // something is built.
 #pragma once
 
-#include "sa_identity.h"
+#include "sa.h"
 
 // How far workers that still see an old snapshot can get while a new one is published. Of the same
 // order as the room that SA_ESN_MAX leaves.
@@ -25,7 +25,7 @@ struct sa_registry *sa_registry_share(struct sa_registry *r);
 void sa_registry_free(struct sa_registry *r);
 
 // The SA that is described, from among those there are or a new one, to be given back once for each
-// time. The padding of p has to be zero. NULL with errno as of sa_out_new(), and nothing has
+// time. NULL with errno as of sa_out_new(), and nothing has
 // changed. What follows allocates nothing.
 struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p);
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p);

@@ -2,7 +2,7 @@
 // What is known of the sequence numbers used under each key, also by daemons that ran before: a
 // table, and its text in a file. A number is written there before it is used (outbound), or soon
 // after it came (inbound), so that no key ever meets a number again (RFC 4303 3.3.3, 3.4.3,
-// RFC 4106 3.1). Keys stand there by name, see sa_identity_numbers(). Control thread, except where
+// RFC 4106 3.1). Keys stand there by name, see sa_numbers_id(). Control thread, except where
 // said.
 #pragma once
 

@@ -187,7 +187,7 @@ static void list_selective(struct spd *spd)
 
 static void set_hashes(struct spd_policy *p)
 {
-	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.remote : NULL;
+	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.opt.remote : NULL;
 
 	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
 	p->peer_hash = peer != NULL && !ip_addr_is_none(peer) ? rte_jhash(peer, sizeof(*peer), 0)

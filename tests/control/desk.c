@@ -281,7 +281,7 @@ struct ip_addr desk_addr(const char *text)
 struct sa_out *desk_sa_out(const char *name)
 {
 	for (unsigned int i = 0; i < desk.snapshot->n_sa_out; i++)
-		if (strcmp(desk.snapshot->sa_out[i]->sa.name, name) == 0)
+		if (strcmp(desk.snapshot->sa_out[i]->sa.live.name, name) == 0)
 			return desk.snapshot->sa_out[i];
 	fail_msg("no SA %s", name);
 	return NULL;
@@ -290,7 +290,7 @@ struct sa_out *desk_sa_out(const char *name)
 struct sa_in *desk_sa_in(const char *name)
 {
 	for (unsigned int i = 0; i < desk.snapshot->n_sa_in; i++)
-		if (strcmp(desk.snapshot->sa_in[i]->sa.name, name) == 0)
+		if (strcmp(desk.snapshot->sa_in[i]->sa.live.name, name) == 0)
 			return desk.snapshot->sa_in[i];
 	fail_msg("no SA %s", name);
 	return NULL;

@@ -67,11 +67,11 @@ static struct frame seal(const struct peer *peer, const struct frame *inner, con
 	if ((how[0] & RIGHT_TRAILER) != 0)
 		len = peer_trailer(
 			peer, text, len, (how[0] & IPV6) != 0 ? IPPROTO_IPV6 : IPPROTO_IPIP);
-	while (len % peer->sa->cipher->block != 0 || len == 0)
+	while (len % peer->sa->opt.cipher->block != 0 || len == 0)
 		len++;
 	f = peer_seal(
 		peer, (struct esp){.seq = ++seq, .text = text, .text_len = len, .tos = how[1]});
-	return peer->sa->in_udp ? into_udp(&f, NATT, NATT) : f;
+	return peer->sa->opt.in_udp ? into_udp(&f, NATT, NATT) : f;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)

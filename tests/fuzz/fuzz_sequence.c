@@ -211,14 +211,14 @@ static void make_right(uint8_t *ip, uint16_t len, bool v6)
 static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet, uint16_t len)
 {
 	struct peer *p = &peers[by];
-	const struct sa_in *sa = sad_find(g[0]->snapshot->sad, rte_cpu_to_be_32(p->sa->spi));
+	const struct sa_in *sa = sad_find(g[0]->snapshot->sad, rte_cpu_to_be_32(p->sa->opt.spi));
 	uint64_t seq = replay_top(&sa->replay);
 	struct frame f;
 
-	seq += forward == 0xff && p->sa->esn ? UINT64_C(0x7fffff00) : (uint64_t)(int8_t)forward;
-	p->upper = p->sa->esn ? (uint32_t)(seq >> 32) : 0;
+	seq += forward == 0xff && p->sa->opt.esn ? UINT64_C(0x7fffff00) : (uint64_t)(int8_t)forward;
+	p->upper = p->sa->opt.esn ? (uint32_t)(seq >> 32) : 0;
 	f = peer_seal_packet(p, seq, packet, len);
-	if (!p->sa->in_udp)
+	if (!p->sa->opt.in_udp)
 		return f;
 	put32(f.b + ETH_LEN + 12, ip_number("192.0.2.2") + (where & 3));
 	return into_udp(&f, (uint16_t)(NATT + where), NATT);

@@ -85,14 +85,14 @@ static struct frame inward(
 	memcpy(text, octets, len);
 	if ((how[0] & RIGHT_TRAILER) != 0)
 		len = peer_trailer(peer, text, len, proto_of(how));
-	while (len % peer->sa->cipher->block != 0 || len == 0)
+	while (len % peer->sa->opt.cipher->block != 0 || len == 0)
 		len++;
 	f = peer_seal(peer, (struct esp){.seq = ++seq,
 				    .text = text,
 				    .text_len = len,
 				    .tos = how[1],
 				    .options = (how[0] & OPTIONS) != 0 ? 8 : 0});
-	return peer->sa->in_udp ? into_udp(&f, NATT, NATT) : f;
+	return peer->sa->opt.in_udp ? into_udp(&f, NATT, NATT) : f;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)

@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	sa.seq_max = SA_SEQ_MAX;
 	sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
-	sa.sa.asked.key.cipher = cipher_alg_find("aes-128-gcm");
+	sa.sa.opt.direction = SA_OUT;
+	sa.sa.opt.cipher = cipher_alg_find("aes-128-gcm");
 	if (reserve_open(&r, &conf) < 0)
 		return 1;
 	printf("inline begin() {\n");

@@ -21,11 +21,11 @@ static void print_hex(const char *before, const uint8_t *p, size_t len)
 
 static void print_sa(const struct conf_sa *sa)
 {
-	size_t cipher_key_len = (size_t)sa->cipher->key_len + sa->cipher->salt_len;
+	size_t cipher_key_len = (size_t)sa->opt.cipher->key_len + sa->opt.cipher->salt_len;
 
-	printf("%s %08x", sa->name, sa->spi);
+	printf("%s %08x", sa->live.name, sa->opt.spi);
 	print_hex(cipher_key_len > 0 ? " " : " -", sa->cipher_key, cipher_key_len);
-	print_hex(sa->auth->key_len > 0 ? " " : " -", sa->auth_key, sa->auth->key_len);
+	print_hex(sa->opt.auth->key_len > 0 ? " " : " -", sa->auth_key, sa->opt.auth->key_len);
 	putchar('\n');
 }
 

@@ -14,10 +14,10 @@ struct peer peer_new(const struct gateway *g, const char *name)
 	for (unsigned int i = 0; i < g->conf->n_sas; i++) {
 		const struct conf_sa *sa = &g->conf->sas[i];
 		const struct crypto_key key = {
-			sa->cipher, sa->auth, sa->cipher_key, sa->auth_key, sa->esn, 0};
-		enum crypto_dir dir = sa->direction == CONF_IN ? CRYPTO_SEAL : CRYPTO_OPEN;
+			sa->opt.cipher, sa->opt.auth, sa->cipher_key, sa->auth_key, sa->opt.esn, 0};
+		enum crypto_dir dir = sa->opt.direction == SA_IN ? CRYPTO_SEAL : CRYPTO_OPEN;
 
-		if (strcmp(sa->name, name) == 0)
+		if (strcmp(sa->live.name, name) == 0)
 			return (struct peer){crypto_session_new(&key, dir, "openssl", 1), sa, 0};
 	}
 	abort();
@@ -32,7 +32,7 @@ uint16_t peer_trailer(const struct peer *p, uint8_t *text, uint16_t len, uint8_t
 {
 	uint8_t pad_len = 0;
 
-	while ((len + 2) % p->sa->cipher->block != 0) {
+	while ((len + 2) % p->sa->opt.cipher->block != 0) {
 		text[len++] = ++pad_len;
 	}
 	text[len++] = pad_len;
@@ -51,11 +51,11 @@ static void padding_options(uint8_t *out, uint8_t len)
 static void outer_write(uint8_t *out, const struct peer *p, const struct esp *esp, uint16_t len)
 {
 	char src[IP_ADDR_STRLEN], local[IP_ADDR_STRLEN];
-	const char *dst = esp->dst != NULL ? esp->dst : ip_addr_format(local, &p->sa->local);
+	const char *dst = esp->dst != NULL ? esp->dst : ip_addr_format(local, &p->sa->opt.local);
 	uint8_t options[OPTIONS_MAX];
 
-	ip_addr_format(src, &p->sa->remote);
-	if (ip_addr_is_v4(&p->sa->local)) {
+	ip_addr_format(src, &p->sa->opt.remote);
+	if (ip_addr_is_v4(&p->sa->opt.local)) {
 		ip_write(out, (struct ipv4)FROM_TO(src, dst, .proto = IPPROTO_ESP, .tos = esp->tos,
 				      .options = esp->options, .len = len));
 		return;
@@ -70,11 +70,11 @@ static void outer_write(uint8_t *out, const struct peer *p, const struct esp *es
 
 struct frame peer_seal(const struct peer *p, struct esp esp)
 {
-	uint8_t icv_len = alg_pair_icv_len(p->sa->cipher, p->sa->auth);
-	bool v4 = ip_addr_is_v4(&p->sa->local);
+	uint8_t icv_len = alg_pair_icv_len(p->sa->opt.cipher, p->sa->opt.auth);
+	bool v4 = ip_addr_is_v4(&p->sa->opt.local);
 	uint8_t packet[FRAME_MAX] = {0};
 	uint16_t esp_off = (uint16_t)((v4 ? IP_LEN : IP6_LEN) + esp.options);
-	uint16_t text_off = (uint16_t)(esp_off + ESP_LEN + p->sa->cipher->iv_len);
+	uint16_t text_off = (uint16_t)(esp_off + ESP_LEN + p->sa->opt.cipher->iv_len);
 	uint16_t len = (uint16_t)(text_off + esp.text_len + icv_len);
 	struct crypto_op op = {
 		.session = p->session,
@@ -84,7 +84,7 @@ struct frame peer_seal(const struct peer *p, struct esp esp)
 	};
 
 	outer_write(packet, p, &esp, len);
-	put32(packet + esp_off, esp.spi != 0 ? esp.spi : p->sa->spi);
+	put32(packet + esp_off, esp.spi != 0 ? esp.spi : p->sa->opt.spi);
 	put32(packet + esp_off + 4, (uint32_t)esp.seq);
 	memcpy(packet + text_off, esp.text, esp.text_len);
 	crypto_seal(&op, 1, 0);
@@ -114,9 +114,9 @@ uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
 {
 	struct frame copy = *f;
 	uint8_t *ip = copy.b + ETH_LEN, *esp = ip + IP_LEN;
-	uint8_t *text = esp + ESP_LEN + p->sa->cipher->iv_len;
-	uint16_t around = (uint16_t)(ETH_LEN + IP_LEN + ESP_LEN + p->sa->cipher->iv_len +
-				     alg_pair_icv_len(p->sa->cipher, p->sa->auth));
+	uint8_t *text = esp + ESP_LEN + p->sa->opt.cipher->iv_len;
+	uint16_t around = (uint16_t)(ETH_LEN + IP_LEN + ESP_LEN + p->sa->opt.cipher->iv_len +
+				     alg_pair_icv_len(p->sa->opt.cipher, p->sa->opt.auth));
 	struct crypto_op op = {
 		.session = p->session,
 		.esp = esp,
@@ -130,10 +130,10 @@ uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
 	assert_int_equal(ip[8], 64);
 	assert_int_equal(ip[9], IPPROTO_ESP);
 	assert_int_equal(checksum(ip, IP_LEN), 0);
-	assert_int_equal(be32(ip + 12), rte_be_to_cpu_32(ip_addr_v4(&p->sa->local)));
-	assert_int_equal(be32(ip + 16), rte_be_to_cpu_32(ip_addr_v4(&p->sa->remote)));
-	assert_int_equal(be32(esp), p->sa->spi);
-	assert_int_equal(op.text_len % p->sa->cipher->block, 0);
+	assert_int_equal(be32(ip + 12), rte_be_to_cpu_32(ip_addr_v4(&p->sa->opt.local)));
+	assert_int_equal(be32(ip + 16), rte_be_to_cpu_32(ip_addr_v4(&p->sa->opt.remote)));
+	assert_int_equal(be32(esp), p->sa->opt.spi);
+	assert_int_equal(op.text_len % p->sa->opt.cipher->block, 0);
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
 

@@ -91,7 +91,7 @@ static void test_first_in_a_second(void **state)
 				struct event e =
 					take_event(g, reasons[i], of, 10 * (second - 1) + 1);
 
-				check_outer(&e, of == NULL ? 0xabc : b.sa->spi, seq);
+				check_outer(&e, of == NULL ? 0xabc : b.sa->opt.spi, seq);
 			}
 		}
 	peer_free(&b);
@@ -112,11 +112,11 @@ static void test_replay(void **state)
 	gateway_pass(g, twice, 2);
 	expect_drops(g, DROP_REPLAY, 1);
 	e = take_event(g, DROP_REPLAY, sa, 1);
-	check_outer(&e, b.sa->spi, 7);
+	check_outer(&e, b.sa->opt.spi, 7);
 	g->now = 2 * SECOND;
 	gateway_expect_drop(g, &twice[0], DROP_REPLAY);
 	e = take_event(g, DROP_REPLAY, sa, 2);
-	check_outer(&e, b.sa->spi, 7);
+	check_outer(&e, b.sa->opt.spi, 7);
 	peer_free(&b);
 	gateway_free(g);
 }

@@ -65,8 +65,8 @@ static void check_row(const struct gateway *g, const struct row *r)
 	assert_int_equal(m.reason, r->reason);
 	assert_int_equal(m.port, r->in);
 	check_name(policy != NULL ? policy->name : NULL, r->policy);
-	check_name(m.sa_out != NULL ? m.sa_out->sa.name : NULL, r->sa_out);
-	check_name(m.sa_in != NULL ? m.sa_in->sa.name : NULL, r->sa_in);
+	check_name(m.sa_out != NULL ? m.sa_out->sa.live.name : NULL, r->sa_out);
+	check_name(m.sa_in != NULL ? m.sa_in->sa.live.name : NULL, r->sa_in);
 	check_name(m.rule != NULL ? m.rule->name : NULL, r->rule);
 	assert_int_equal(m.nexthop != NULL ? m.nexthop->port : -1, r->egress);
 	if (r->reason == DROP_NONE && m.sa_out != NULL)

@@ -15,7 +15,6 @@
 #include "conf_print.h"
 #include "failing_alloc.h"
 #include "peer.h"
-#include "sa_identity.h"
 #include "site.h"
 
 #define WORKERS 2
@@ -354,10 +353,9 @@ static void change(struct gateway *g, const char *text)
 static void keep_numbers(struct gateway *g, struct seq_table *t)
 {
 	struct sa *sa = &g->snapshot->sa_out[g->snapshot->n_sa_out - 1]->sa;
-	const struct sa_identity identity = sa_identity_of(CRYPTO_SEAL, &sa->asked);
-	const struct key_id name = sa_identity_numbers(&identity);
+	const struct key_id name = sa_numbers_id(&sa->opt);
 
-	assert_string_equal(sa->name, "n");
+	assert_string_equal(sa->live.name, "n");
 	sa->record = seq_table_get(t, &name);
 	assert_non_null(sa->record);
 	sa->record->users++;

@@ -84,7 +84,7 @@ static void test_path(void **state)
 	assert_ptr_equal(g->snapshot->sa_out[0], out);
 	assert_int_equal(sa_out_path(out)->mtu, mtu - 100);
 	assert_ptr_equal(
-		sa_out_path(out)->nexthop, route_find(g->snapshot->routes, &out->sa.remote));
+		sa_out_path(out)->nexthop, route_find(g->snapshot->routes, &out->sa.opt.remote));
 	send_out(g, 1);
 	assert_int_equal(sent_seq(g), 3);
 	gateway_free(g);

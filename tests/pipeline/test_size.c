@@ -55,9 +55,10 @@ static unsigned int esp_len(const struct conf_sa *sa, unsigned int inner)
 {
 	unsigned int text = inner + 2;
 
-	while (text % sa->cipher->block != 0)
+	while (text % sa->opt.cipher->block != 0)
 		text++;
-	return IP_LEN + 8 + sa->cipher->iv_len + text + alg_pair_icv_len(sa->cipher, sa->auth);
+	return IP_LEN + 8 + sa->opt.cipher->iv_len + text +
+	       alg_pair_icv_len(sa->opt.cipher, sa->opt.auth);
 }
 
 static uint16_t largest_inner(const struct conf_sa *sa, unsigned int mtu)

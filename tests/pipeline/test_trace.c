@@ -312,7 +312,7 @@ static void test_filters(void **state)
 		{{TRACE_KEY_HEADER, .proto = IPPROTO_ESP}, 0x9},
 		{{TRACE_KEY_SA, .sa = "to-b", .proto = TRACE_PROTO_ANY}, 0x1},
 		{{TRACE_KEY_SA, .sa = "from-b", .proto = TRACE_PROTO_ANY}, 0x8},
-		{{TRACE_KEY_SPI, .spi = rte_cpu_to_be_32(b.sa->spi)}, 0x8},
+		{{TRACE_KEY_SPI, .spi = rte_cpu_to_be_32(b.sa->opt.spi)}, 0x8},
 		{{TRACE_KEY_IN, .in = WAN}, 0x8},
 		{{TRACE_KEY_OUT, .out = DMZ}, 0x2},
 		{{TRACE_KEY_DROP, .reason = DROP_NONE}, 0x4},

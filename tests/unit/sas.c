@@ -7,17 +7,21 @@ struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_a
 {
 	static const uint8_t key[CRYPTO_AUTH_KEY_MAX] = {7, 8, 9};
 	struct sa_params p = {
-		.name = "sa",
-		.spi = 0x12345678,
-		.key = {cipher, auth, key, key, false, 0},
+		.opt = {.spi = 0x12345678,
+			.cipher = cipher,
+			.auth = auth,
+			.replay_window = 64,
+			.dscp = SA_DSCP_COPY,
+			.ecn = true,
+			.ttl = 64},
+		.live = {.name = "sa"},
+		.cipher_key = key,
+		.auth_key = key,
 		.engine = "auto",
-		.replay_window = 64,
-		.tos_copied = 0xff,
-		.ttl = 64,
 		.n_workers = 3,
 	};
 
-	assert_int_equal(ip_addr_parse(&p.local, "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.remote, "192.0.2.2"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.local, "192.0.2.1"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.remote, "192.0.2.2"), 0);
 	return p;
 }

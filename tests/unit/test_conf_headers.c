@@ -54,7 +54,7 @@ static void test_dscp(void **state)
 		{"\"ef\"", 056},
 		{"\"voice-admit\"", 054},
 		{"\"le\"", 1},
-		{"\"copy\"", CONF_DSCP_COPY},
+		{"\"copy\"", SA_DSCP_COPY},
 	};
 
 	(void)state;
@@ -64,7 +64,7 @@ static void test_dscp(void **state)
 
 		snprintf(setting, sizeof(setting), "dscp = %s;", rows[i].text);
 		c = load(setting);
-		assert_int_equal(c->sas[0].dscp, rows[i].number);
+		assert_int_equal(c->sas[0].opt.dscp, rows[i].number);
 		conf_free(c);
 	}
 }
@@ -78,23 +78,23 @@ static void test_tfc(void **state)
 		uint8_t dscp;
 		bool ecn;
 	} rows[] = {
-		{"", 0, 0, CONF_DSCP_COPY, true},
-		{"tfc = { };", CONF_TFC_MTU, 0, 0, false},
+		{"", 0, 0, SA_DSCP_COPY, true},
+		{"tfc = { };", SA_TFC_MTU, 0, 0, false},
 		{"tfc = { pad = 64; };", 64, 0, 0, false},
 		{"tfc = { pad = 9600; dummies = 1; };", 9600, 1, 0, false},
 		{"tfc = { pad = \"mtu\"; dummies = 50000; }; dscp = \"copy\"; ecn = true;",
-			CONF_TFC_MTU, 50000, CONF_DSCP_COPY, true},
+			SA_TFC_MTU, 50000, SA_DSCP_COPY, true},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct conf *c = load(rows[i].text);
 
-		assert_int_equal(c->sas[0].tfc_pad, rows[i].pad);
-		assert_int_equal(c->sas[0].tfc_dummies, rows[i].dummies);
-		assert_int_equal(c->sas[0].dscp, rows[i].dscp);
-		assert_int_equal(c->sas[0].ecn, rows[i].ecn);
-		assert_int_equal(c->sas[0].df, rows[i].pad != 0 ? SA_DF_SET : SA_DF_COPY);
+		assert_int_equal(c->sas[0].opt.tfc_pad, rows[i].pad);
+		assert_int_equal(c->sas[0].opt.tfc_dummies, rows[i].dummies);
+		assert_int_equal(c->sas[0].opt.dscp, rows[i].dscp);
+		assert_int_equal(c->sas[0].opt.ecn, rows[i].ecn);
+		assert_int_equal(c->sas[0].opt.df, rows[i].pad != 0 ? SA_DF_SET : SA_DF_COPY);
 		conf_free(c);
 	}
 }

@@ -124,12 +124,12 @@ static void test_peer(void **state)
 	out = printed(print_peer, c);
 	assert_true(asprintf(&whole, "%s%s", ports, out) > 0);
 	peer = reread(whole);
-	assert_int_equal(peer->sas[0].direction, CONF_IN);
-	assert_int_equal(peer->sas[0].udp_local_port, 4501);
+	assert_int_equal(peer->sas[0].opt.direction, SA_IN);
+	assert_int_equal(peer->sas[0].opt.udp_local_port, 4501);
 	assert_memory_equal(peer->sas[0].auth_key, c->sas[0].auth_key, 20);
-	assert_int_equal(peer->sas[1].direction, CONF_OUT);
-	assert_int_equal(peer->sas[1].udp_local_port, 4501);
-	assert_int_equal(peer->sas[1].udp_remote_port, 4500);
+	assert_int_equal(peer->sas[1].opt.direction, SA_OUT);
+	assert_int_equal(peer->sas[1].opt.udp_local_port, 4501);
+	assert_int_equal(peer->sas[1].opt.udp_remote_port, 4500);
 	assert_int_equal(peer->policies[0].local_port_min, 53);
 	assert_int_equal(peer->policies[0].sa_out, 1);
 	assert_int_equal(peer->policies[0].sa_in[0], 0);

@@ -9,16 +9,16 @@ static void test_udp(void **state)
 	const struct conf_sa *sa = c->sas;
 
 	(void)state;
-	assert_false(sa[0].in_udp);
-	assert_true(sa[2].in_udp);
-	assert_int_equal(sa[2].udp_local_port, 1);
-	assert_int_equal(sa[2].udp_remote_port, 65535);
-	assert_int_equal(sa[2].keepalive_s, 0);
-	assert_true(sa[2].follow);
-	assert_int_equal(sa[3].udp_local_port, 1);
-	assert_true(ip_addr_is_none(&sa[4].remote));
-	assert_int_equal(sa[4].keepalive_s, 20);
-	assert_false(sa[4].follow);
+	assert_false(sa[0].opt.in_udp);
+	assert_true(sa[2].opt.in_udp);
+	assert_int_equal(sa[2].opt.udp_local_port, 1);
+	assert_int_equal(sa[2].opt.udp_remote_port, 65535);
+	assert_int_equal(sa[2].live.keepalive_s, 0);
+	assert_true(sa[2].live.follow);
+	assert_int_equal(sa[3].opt.udp_local_port, 1);
+	assert_true(ip_addr_is_none(&sa[4].opt.remote));
+	assert_int_equal(sa[4].live.keepalive_s, 20);
+	assert_false(sa[4].live.follow);
 	conf_free(c);
 }
 

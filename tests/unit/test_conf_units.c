@@ -32,8 +32,8 @@ static void test_units(void **state)
 	assert_int_equal(c->flows_max, 65536);
 	assert_int_equal(c->flow_timeouts.udp, 45);
 	assert_int_equal(c->flow_timeouts.tcp_established, 28800);
-	assert_int_equal(c->sas[0].hard.bytes, 1500000000);
-	assert_int_equal(c->sas[0].hard.seconds, 216000);
+	assert_int_equal(c->sas[0].live.hard_bytes, 1500000000);
+	assert_int_equal(c->sas[0].live.hard_seconds, 216000);
 	conf_free(c);
 }
 

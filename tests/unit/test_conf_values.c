@@ -245,59 +245,59 @@ static void test_sas(void **state)
 		counting[i] = (uint8_t)i;
 	assert_int_equal(c->n_sas, 5);
 
-	assert_string_equal(sa[0].name, "to-b");
-	assert_int_equal(sa[0].direction, CONF_OUT);
-	assert_int_equal(sa[0].spi, 0xffffffff);
-	check_addr(&sa[0].local, "192.0.2.1");
-	check_addr(&sa[0].remote, "198.51.100.2");
-	assert_string_equal(sa[0].cipher->name, "aes-256-gcm");
-	assert_string_equal(sa[0].auth->name, "none");
+	assert_string_equal(sa[0].live.name, "to-b");
+	assert_int_equal(sa[0].opt.direction, SA_OUT);
+	assert_int_equal(sa[0].opt.spi, 0xffffffff);
+	check_addr(&sa[0].opt.local, "192.0.2.1");
+	check_addr(&sa[0].opt.remote, "198.51.100.2");
+	assert_string_equal(sa[0].opt.cipher->name, "aes-256-gcm");
+	assert_string_equal(sa[0].opt.auth->name, "none");
 	assert_memory_equal(sa[0].cipher_key + 32, "\xb0\xb1\xb2\xb3", 4);
-	assert_int_equal(sa[0].replay_window, 0);
+	assert_int_equal(sa[0].opt.replay_window, 0);
 
-	assert_int_equal(sa[0].dscp, 46);
-	assert_false(sa[0].ecn);
-	assert_int_equal(sa[0].ttl, 255);
-	assert_int_equal(sa[0].flow_label, SA_FLOW_LABEL_ZERO);
-	assert_int_equal(sa[0].tfc_pad, 1000);
-	assert_int_equal(sa[0].tfc_dummies, 50000);
+	assert_int_equal(sa[0].opt.dscp, 46);
+	assert_false(sa[0].opt.ecn);
+	assert_int_equal(sa[0].opt.ttl, 255);
+	assert_int_equal(sa[0].opt.flow_label, SA_FLOW_LABEL_ZERO);
+	assert_int_equal(sa[0].opt.tfc_pad, 1000);
+	assert_int_equal(sa[0].opt.tfc_dummies, 50000);
 
-	assert_int_equal(sa[1].direction, CONF_IN);
-	assert_int_equal(sa[1].spi, 256);
-	assert_int_equal(sa[1].dscp, CONF_DSCP_COPY);
+	assert_int_equal(sa[1].opt.direction, SA_IN);
+	assert_int_equal(sa[1].opt.spi, 256);
+	assert_int_equal(sa[1].opt.dscp, SA_DSCP_COPY);
 	assert_memory_equal(sa[1].cipher_key, "\x3b\x2b\x1b\x0b", 4);
-	assert_int_equal(sa[1].replay_window, 65536);
-	assert_false(sa[0].esn);
-	assert_true(sa[1].esn);
-	assert_int_equal(sa[0].hard.bytes, 0);
-	assert_int_equal(sa[0].soft.seconds, 0);
-	assert_int_equal(sa[1].hard.packets, UINT64_C(5000000000));
-	assert_int_equal(sa[1].soft.packets, UINT64_C(4000000000));
-	assert_int_equal(sa[1].hard.bytes, UINT64_C(10000000000000000));
-	assert_int_equal(sa[1].soft.bytes, UINT64_C(9007199254740993));
-	assert_int_equal(sa[1].hard.seconds, 3600);
-	assert_int_equal(sa[1].soft.seconds, 1000);
+	assert_int_equal(sa[1].opt.replay_window, 65536);
+	assert_false(sa[0].opt.esn);
+	assert_true(sa[1].opt.esn);
+	assert_int_equal(sa[0].live.hard_bytes, 0);
+	assert_int_equal(sa[0].live.soft_seconds, 0);
+	assert_int_equal(sa[1].live.hard_packets, UINT64_C(5000000000));
+	assert_int_equal(sa[1].live.soft_packets, UINT64_C(4000000000));
+	assert_int_equal(sa[1].live.hard_bytes, UINT64_C(10000000000000000));
+	assert_int_equal(sa[1].live.soft_bytes, UINT64_C(9007199254740993));
+	assert_int_equal(sa[1].live.hard_seconds, 3600);
+	assert_int_equal(sa[1].live.soft_seconds, 1000);
 
-	assert_int_equal(sa[2].spi, 0xc0001003);
-	assert_int_equal(sa[2].tfc_pad, 0);
-	assert_int_equal(sa[2].dscp, CONF_DSCP_COPY);
-	assert_true(sa[2].ecn);
-	assert_int_equal(sa[2].ttl, 64);
-	assert_string_equal(sa[2].cipher->name, "aes-128-cbc");
-	assert_string_equal(sa[2].auth->name, "hmac-sha2-256-128");
+	assert_int_equal(sa[2].opt.spi, 0xc0001003);
+	assert_int_equal(sa[2].opt.tfc_pad, 0);
+	assert_int_equal(sa[2].opt.dscp, SA_DSCP_COPY);
+	assert_true(sa[2].opt.ecn);
+	assert_int_equal(sa[2].opt.ttl, 64);
+	assert_string_equal(sa[2].opt.cipher->name, "aes-128-cbc");
+	assert_string_equal(sa[2].opt.auth->name, "hmac-sha2-256-128");
 	assert_memory_equal(sa[2].cipher_key, counting, 16);
 	assert_memory_equal(sa[2].auth_key, counting, 32);
 
-	assert_int_equal(sa[0].df, SA_DF_SET);
-	assert_true(sa[0].fragment_after);
-	assert_int_equal(sa[2].df, SA_DF_CLEAR);
-	assert_false(sa[2].fragment_after);
-	assert_int_equal(sa[3].spi, 4100);
+	assert_int_equal(sa[0].opt.df, SA_DF_SET);
+	assert_true(sa[0].opt.fragment_after);
+	assert_int_equal(sa[2].opt.df, SA_DF_CLEAR);
+	assert_false(sa[2].opt.fragment_after);
+	assert_int_equal(sa[3].opt.spi, 4100);
 	assert_memory_equal(sa[3].auth_key, counting + 16, 16);
-	assert_int_equal(sa[3].replay_window, 32);
-	assert_int_equal(sa[3].dscp, CONF_DSCP_KEEP);
-	assert_true(sa[3].ecn);
-	assert_int_equal(sa[4].replay_window, 0);
+	assert_int_equal(sa[3].opt.replay_window, 32);
+	assert_int_equal(sa[3].opt.dscp, SA_DSCP_KEEP);
+	assert_true(sa[3].opt.ecn);
+	assert_int_equal(sa[4].opt.replay_window, 0);
 	conf_free(c);
 }
 
@@ -447,10 +447,10 @@ static void test_samples(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct conf_sa *x = &a->sas[i], *y = &b->sas[1 - i];
 
-		assert_int_equal(x->spi, y->spi);
-		assert_int_not_equal(x->direction, y->direction);
-		assert_true(ip_addr_equal(&x->local, &y->remote));
-		assert_true(ip_addr_equal(&x->remote, &y->local));
+		assert_int_equal(x->opt.spi, y->opt.spi);
+		assert_int_not_equal(x->opt.direction, y->opt.direction);
+		assert_true(ip_addr_equal(&x->opt.local, &y->opt.remote));
+		assert_true(ip_addr_equal(&x->opt.remote, &y->opt.local));
 		assert_memory_equal(x->cipher_key, y->cipher_key, sizeof(x->cipher_key));
 	}
 	conf_free(a);

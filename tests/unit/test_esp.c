@@ -65,9 +65,9 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	assert_memory_equal(b + 20, spi_seq, sizeof(spi_seq));
 	assert_memory_equal(text, inner, inner_len);
 	assert_int_equal(op.text_len, inner_len + pad_len + 2);
-	assert_int_equal(op.text_len % sa->sa.cipher->block, 0);
+	assert_int_equal(op.text_len % sa->sa.opt.cipher->block, 0);
 	assert_int_equal(op.text_len % 4, 0);
-	assert_in_range(pad_len, 0, sa->sa.cipher->block - 1); // no more than it uses
+	assert_in_range(pad_len, 0, sa->sa.opt.cipher->block - 1); // no more than it uses
 	for (uint16_t i = 0; i < pad_len; i++)
 		assert_int_equal(text[inner_len + i], i + 1);
 	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);

@@ -42,11 +42,11 @@ static struct sa_params params(
 {
 	struct sa_params p = sas_params(cipher, auth);
 
-	p.mode = SA_TRANSPORT;
+	p.opt.mode = SA_TRANSPORT;
 	p.nexthop = (const void *)&nexthop;
 	p.mtu = 1500;
-	assert_int_equal(ip_addr_parse(&p.local, v6 ? "2001:db8:f::1" : "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.remote, v6 ? "2001:db8:e::2" : "198.51.100.2"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.local, v6 ? "2001:db8:f::1" : "192.0.2.1"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.remote, v6 ? "2001:db8:e::2" : "198.51.100.2"), 0);
 	return p;
 }
 
@@ -86,7 +86,7 @@ static void check_out(const char *name, const struct sa_params *p, uint64_t seq,
 	assert_int_equal(out->sa.counters[0].bytes, packet->len);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
-	if (p->key.cipher->mode != CIPHER_CBC) {
+	if (p->opt.cipher->mode != CIPHER_CBC) {
 		expect_packet(m, name, sealed);
 	} else {
 		uint32_t head_len = (uint32_t)(op.esp - rte_pktmbuf_mtod(m, uint8_t *)) + 8;
@@ -126,10 +126,10 @@ static void check_line(char *const word[])
 		params(cipher_alg_find(word[1]), auth_alg_find(word[2]), !ip_is_v4(packet.b));
 	uint64_t seq = strtoull(word[7], NULL, 16);
 
-	p.spi = (uint32_t)strtoul(word[6], NULL, 16);
-	p.key.cipher_key = cipher_key;
-	p.key.auth_key = auth_key;
-	p.key.esn = word[3][0] == '1';
+	p.opt.spi = (uint32_t)strtoul(word[6], NULL, 16);
+	p.cipher_key = cipher_key;
+	p.auth_key = auth_key;
+	p.opt.esn = word[3][0] == '1';
 	hex_parse(cipher_key, sizeof(cipher_key), word[4]);
 	hex_parse(auth_key, sizeof(auth_key), word[5]);
 	check_out(word[0], &p, seq, &packet, &sealed);

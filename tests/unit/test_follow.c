@@ -68,8 +68,9 @@ static int begin(void **state)
 	struct sa_params p = sas_params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
 
 	(void)state;
-	p.udp_local_port = p.udp_remote_port = 4500;
-	p.follow = true;
+	p.opt.in_udp = true;
+	p.opt.udp_local_port = p.opt.udp_remote_port = 4500;
+	p.live.follow = true;
 	p.nexthop = &next;
 	p.mtu = 1500;
 	in = sa_in_new(&p);

@@ -171,6 +171,7 @@ static const char nexthop; // not verified
 
 // Both directions of our end, with the same keys; they continue after number before.
 struct ends {
+	struct crypto_key key;
 	struct sa_params params;
 	struct sa_out *out;
 	struct sa_in *in;
@@ -179,19 +180,26 @@ struct ends {
 static void ends_init(struct ends *e, const struct crypto_key *key, const struct mix *mix,
 	uint32_t window, uint64_t before)
 {
-	e->params = (struct sa_params){.name = "a",
-		.spi = 0x1001,
-		.mode = mix->mode,
-		.key = *key,
+	e->key = *key;
+	e->params = (struct sa_params){.opt = {.spi = 0x1001,
+					       .mode = mix->mode,
+					       .cipher = key->cipher,
+					       .auth = key->auth,
+					       .esn = key->esn,
+					       .replay_window = window,
+					       .dscp = SA_DSCP_COPY,
+					       .ecn = true,
+					       .ttl = 64},
+		.live = {.name = "a"},
+		.cipher_key = key->cipher_key,
+		.auth_key = key->auth_key,
 		.engine = "auto",
-		.replay_window = window,
-		.tos_copied = 0xff,
-		.ttl = 64,
 		.nexthop = (const void *)&nexthop,
 		.n_workers = 1};
-	assert_int_equal(ip_addr_parse(&e->params.local, mix->v6 ? "2001:db8::1" : "192.0.2.1"), 0);
 	assert_int_equal(
-		ip_addr_parse(&e->params.remote, mix->v6 ? "2001:db8::2" : "192.0.2.2"), 0);
+		ip_addr_parse(&e->params.opt.local, mix->v6 ? "2001:db8::1" : "192.0.2.1"), 0);
+	assert_int_equal(
+		ip_addr_parse(&e->params.opt.remote, mix->v6 ? "2001:db8::2" : "192.0.2.2"), 0);
 	e->out = sa_out_new(&e->params);
 	e->in = sa_in_new(&e->params);
 	assert_non_null(e->out);
@@ -331,7 +339,8 @@ static void expect_verdict(enum verdict v, const struct arrival *a, uint64_t seq
 static void check_arrival(
 	struct ends *e, struct peer *opens, const struct arrival *a, const struct mix *mix)
 {
-	uint64_t seq = a->near + (uint64_t)(a->windows * (int)e->params.replay_window + a->packets);
+	uint64_t seq =
+		a->near + (uint64_t)(a->windows * (int)e->params.opt.replay_window + a->packets);
 	struct rte_mbuf *m = inner_packet(100, mix->inner_v6);
 	struct rte_mbuf *back = inner_packet(100, mix->inner_v6);
 	enum verdict verdict;
@@ -342,7 +351,7 @@ static void check_arrival(
 	if (a->right != PACKET_REPLAYED || (seq & 32) == 0)
 		expect_verdict(verdict, a, seq, "our packet");
 	rte_pktmbuf_free(m);
-	assert_true(peer_init(&seals, &e->params.key, e->out, mix, 0, true, seq));
+	assert_true(peer_init(&seals, &e->key, e->out, mix, 0, true, seq));
 	assert_int_equal(peer_process(&seals, back), PACKET_GOOD);
 	expect_verdict(open_ours(e->in, back, mix), a, seq, "their packet");
 	rte_pktmbuf_free(back);

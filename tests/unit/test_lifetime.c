@@ -7,7 +7,7 @@ static struct sa_params params(const char *cipher, bool esn)
 {
 	struct sa_params p = sas_params(cipher_alg_find(cipher), auth_alg_find("none"));
 
-	p.key.esn = esn;
+	p.opt.esn = esn;
 	return p;
 }
 
@@ -32,8 +32,8 @@ static void test_defaults(void **state)
 	check_limits(&out->sa.lifetime, LIFETIME_SECONDS, none, none);
 	sa_out_free(out);
 	p = params("chacha20-poly1305", true);
-	p.hard[LIFETIME_SECONDS] = 800;
-	p.soft[LIFETIME_BYTES] = 1000;
+	p.live.hard_seconds = 800;
+	p.live.soft_bytes = 1000;
 	in = sa_in_new(&p);
 	assert_non_null(in);
 	check_limits(&in->sa.lifetime, LIFETIME_BYTES, 1000, none);
@@ -45,11 +45,12 @@ static void test_defaults(void **state)
 
 static void test_asked_for(void **state)
 {
-	const uint64_t soft[LIFETIME_UNITS] = {10, 0, 30}, hard[LIFETIME_UNITS] = {0, 8, 20};
+	const struct sa_live live = {
+		.soft_bytes = 10, .soft_seconds = 30, .hard_packets = 8, .hard_seconds = 20};
 	struct lifetime l;
 
 	(void)state;
-	lifetime_init(&l, soft, hard, cipher_alg_find("aes128"), SA_SEQ_MAX);
+	lifetime_init(&l, &live, cipher_alg_find("aes128"), SA_SEQ_MAX);
 	check_limits(&l, LIFETIME_BYTES, 10, UINT64_C(1) << 52);
 	check_limits(&l, LIFETIME_PACKETS, 7, 8);
 	check_limits(&l, LIFETIME_SECONDS, 20, 20); // soft never later than hard
@@ -72,13 +73,19 @@ static void test_events(void **state)
 {
 	const uint64_t soft[LIFETIME_UNITS] = {1000, 100, 10};
 	const uint64_t hard[LIFETIME_UNITS] = {2000, 200, 20};
+	const struct sa_live live = {.soft_bytes = 1000,
+		.soft_packets = 100,
+		.soft_seconds = 10,
+		.hard_bytes = 2000,
+		.hard_packets = 200,
+		.hard_seconds = 20};
 
 	(void)state;
 	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++) {
 		uint64_t used[LIFETIME_UNITS] = {1, 1, 1};
 		struct lifetime l;
 
-		lifetime_init(&l, soft, hard, cipher_alg_find("null"), SA_SEQ_MAX);
+		lifetime_init(&l, &live, cipher_alg_find("null"), SA_SEQ_MAX);
 		check_event(&l, used, LIFETIME_GOES_ON);
 		used[u] = soft[u] - 1;
 		check_event(&l, used, LIFETIME_GOES_ON);
@@ -106,7 +113,10 @@ static void test_last_number(void **state)
 
 		if (u == LIFETIME_PACKETS)
 			continue;
-		p.hard[u] = 1000;
+		if (u == LIFETIME_BYTES)
+			p.live.hard_bytes = 1000;
+		else
+			p.live.hard_seconds = 1000;
 		in = sa_in_new(&p);
 		in->replay.top = UINT32_MAX;
 		sa_in_used(in, 1000, used);
@@ -129,24 +139,24 @@ static void test_last_number(void **state)
 // Both between two checks: only the hard one is reported.
 static void test_soft_missed(void **state)
 {
-	const uint64_t none[LIFETIME_UNITS] = {0}, hard[LIFETIME_UNITS] = {2000};
+	const struct sa_live live = {.hard_bytes = 2000};
 	const uint64_t used[LIFETIME_UNITS] = {3000};
 	struct lifetime l;
 
 	(void)state;
-	lifetime_init(&l, none, hard, cipher_alg_find("null"), SA_SEQ_MAX);
+	lifetime_init(&l, &live, cipher_alg_find("null"), SA_SEQ_MAX);
 	check_event(&l, used, LIFETIME_HARD);
 }
 
 // A limit that is not set is never reached.
 static void test_unlimited(void **state)
 {
-	const uint64_t none[LIFETIME_UNITS] = {0};
+	const struct sa_live live = {0};
 	const uint64_t used[LIFETIME_UNITS] = {UINT64_MAX, 0, UINT64_MAX};
 	struct lifetime l;
 
 	(void)state;
-	lifetime_init(&l, none, none, cipher_alg_find("null"), SA_SEQ_MAX);
+	lifetime_init(&l, &live, cipher_alg_find("null"), SA_SEQ_MAX);
 	check_event(&l, used, LIFETIME_GOES_ON);
 	assert_true(lifetime_left(&l, LIFETIME_BYTES, UINT64_MAX) == LIFETIME_UNLIMITED);
 }
@@ -207,7 +217,7 @@ static void test_packets_are_numbers(void **state)
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_SEQUENCE_END);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_BYTES), DROP_LIFETIME);
 	sa_out_free(sa);
-	p.hard[LIFETIME_PACKETS] = 1000;
+	p.live.hard_packets = 1000;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
 	assert_int_equal(sa->seq_limit, 1000);

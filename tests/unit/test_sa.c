@@ -30,7 +30,7 @@ static void check_inner_mtu(const struct sa *sa)
 		while (outer_len(sa, inner + 1) <= mtu)
 			inner++;
 		if (sa_inner_mtu(sa, 20, mtu) != inner)
-			fail_msg("%s: mtu %u: %u, must be %u", sa->cipher->name, mtu,
+			fail_msg("%s: mtu %u: %u, must be %u", sa->opt.cipher->name, mtu,
 				sa_inner_mtu(sa, 20, mtu), inner);
 	}
 }
@@ -97,8 +97,9 @@ static void test_in_udp(void **state)
 	struct sa_out *sa;
 
 	(void)state;
-	p.udp_local_port = 4500;
-	p.udp_remote_port = 1025;
+	p.opt.in_udp = true;
+	p.opt.udp_local_port = 4500;
+	p.opt.udp_remote_port = 1025;
 	p.mtu = 1500;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
@@ -107,8 +108,8 @@ static void test_in_udp(void **state)
 	assert_memory_equal(sa->path->outer + 20, udp, sizeof(udp));
 	assert_int_equal(sa->path->mtu, 1438);
 	sa_out_free(sa);
-	assert_int_equal(ip_addr_parse(&p.local, "2001:db8::1"), 0);
-	assert_int_equal(ip_addr_parse(&p.remote, "2001:db8::2"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.remote, "2001:db8::2"), 0);
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
 	assert_int_equal(sa->path->outer_len, 48);
@@ -128,7 +129,7 @@ static void test_outbound(void **state)
 
 	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->path->outer;
 
-	assert_string_equal(sa->sa.name, "sa");
+	assert_string_equal(sa->sa.live.name, "sa");
 	assert_int_equal(sa->sa.spi, RTE_BE32(0x12345678));
 	assert_int_equal(sa->sa.n_workers, 4); // and the control thread
 	assert_non_null(sa->sa.session);
@@ -167,12 +168,12 @@ static void test_extended_sequence_numbers(void **state)
 	struct sa_params p = gcm_params();
 
 	(void)state;
-	p.key.esn = true;
+	p.opt.esn = true;
 
 	struct sa_out *sa = sa_out_new(&p);
 
 	assert_non_null(sa);
-	assert_true(sa->sa.esn);
+	assert_true(sa->sa.opt.esn);
 	assert_true(sa->seq_max == UINT64_MAX - UINT16_MAX);
 	sa->seq = UINT32_MAX;
 	assert_true(sa_out_take_seq(sa, 1) == UINT64_C(1) << 32);

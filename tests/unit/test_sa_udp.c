@@ -15,11 +15,12 @@ static struct sa_out *sa_to(const char *remote, uint16_t port)
 	struct sa_params p = sas_params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
 	struct sa_out *sa;
 
-	assert_int_equal(ip_addr_parse(&p.remote, remote), 0);
+	assert_int_equal(ip_addr_parse(&p.opt.remote, remote), 0);
 	if (strchr(remote, ':') != NULL)
-		assert_int_equal(ip_addr_parse(&p.local, "2001:db8::1"), 0);
-	p.udp_local_port = port != 0 ? 4500 : 0;
-	p.udp_remote_port = port;
+		assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
+	p.opt.in_udp = port != 0;
+	p.opt.udp_local_port = 4500;
+	p.opt.udp_remote_port = port;
 	p.nexthop = (const void *)&nexthop;
 	p.mtu = 1500;
 	sa = sa_out_new(&p);
