@@ -19,11 +19,11 @@ lab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 lab_build=${CULVERT_BUILD:-$lab_root/build}
 lab_id=cv$$
 lab_dir=
-lab_ending= # not empty: lab_exit runs
+lab_ending= # not empty: lab_exit is running
 lab_keep= # not empty: lab_exit leaves everything running
-lab_undo=() # functions that lab_exit calls, whatever the end: for what the namespaces do not take along
+lab_undo=() # functions that lab_exit calls in any case: for what the removal of namespaces does not remove
 
-# What lab_config writes; callers change it before.
+# The settings that lab_config writes; callers change them before.
 declare -A lab_workers=([a]=0 [b]=1) # CPUs
 declare -A lab_extra=([a]="" [b]="") # text at the end of the file
 declare -A lab_lan=([a]="net_af_packet0,iface=lan0,framecnt=4096" [b]="net_af_packet0,iface=lan0") # devices
@@ -36,7 +36,7 @@ lab_sa_extra="" # more settings of all SAs
 lab_sandbox=${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;} # of all configurations
 
 # The algorithms, one per line: cipher, auth, octets of cipher key with salt, auth key, IV, block,
-# ICV; then their names in Wireshark's table of SAs, none for what Wireshark 4.0 does not know.
+# ICV; then their names in Wireshark's table of SAs, none for algorithms that Wireshark 4.0 lacks.
 lab_algorithms='
 null        hmac-sha1-96       0 20  0  4 12|NULL|HMAC-SHA-1-96 [RFC2404]
 null        hmac-sha2-256-128  0 32  0  4 16|NULL|HMAC-SHA-256-128 [RFC4868]
@@ -67,11 +67,11 @@ aes-256-gmac none             36  0  8  4 16||
 chacha20-poly1305 none        36  0  8  4 16||
 '
 
-declare -A lab_declared=() # by gateway: its keys are
+declare -A lab_declared=() # by gateway: whether its keys are declared
 declare -A lab_pid=()    # by gateway, of its running daemon
 declare -A lab_number=([a]=1 [b]=2)
 declare -A lab_peer=([a]=b [b]=a)
-declare -A lab_cipher_key=() lab_auth_key=() # by the gateway that sends, as hexadecimal digits
+declare -A lab_cipher_key=() lab_auth_key=() # by sending gateway, as hexadecimal digits
 
 fail()
 {
@@ -79,7 +79,8 @@ fail()
 	exit 1
 }
 
-# COMMAND...: repeats the command until it succeeds; fails after two minutes, which are enough on a busy machine.
+# COMMAND...: repeats the command until it succeeds; fails after two minutes, which are enough on a
+# busy machine.
 poll()
 {
 	local deadline=$((SECONDS + 120))
@@ -95,8 +96,7 @@ on()
 	ip netns exec "$lab_id-$1" "${@:2}"
 }
 
-# The same in the background: $! is the command itself, not a shell around it, as "on ... &" would
-# make it.
+# The same in the background: $! is the command itself, not a shell around it, as with "on ... &".
 spawn()
 {
 	ip netns exec "$lab_id-$1" "${@:2}" &
@@ -127,8 +127,8 @@ lab_random_hex()
 	od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'
 }
 
-# The largest inner packet: what is left of the WAN's MTU behind the outer header, SPI and
-# sequence number (8), IV and ICV, rounded down to whole blocks, less pad length and next header.
+# The largest inner packet: the WAN's MTU less the outer header, SPI and sequence number (8), IV and
+# ICV, rounded down to whole blocks, less pad length and next header.
 lab_inner_mtu()
 {
 	local outer=$((lab_outer == 4 ? 20 : 40))
@@ -136,8 +136,8 @@ lab_inner_mtu()
 	echo $((room / lab_block * lab_block - 2))
 }
 
-# To be called first: makes the folder $lab_dir, and sees to it that everything is removed again
-# when the script ends, in whatever way.
+# To be called first: makes the folder $lab_dir, and has everything removed when the script ends,
+# for any reason.
 lab_begin()
 {
 	[[ $EUID -eq 0 ]] || fail "run as root: network namespaces need it"
@@ -148,8 +148,8 @@ lab_begin()
 	trap 'lab_interrupted 143' TERM
 }
 
-# STATUS: a signal ends the script. Another one, or one while it ends by itself, must not keep lab_exit from
-# cleaning up.
+# STATUS: a signal ends the script. Another one, or one while it ends by itself, must not keep
+# lab_exit from cleaning up.
 lab_interrupted()
 {
 	trap '' HUP INT TERM
@@ -180,8 +180,8 @@ lab_up()
 	lab_choose aes-128-gcm none
 }
 
-# Puts a router, namespace rb, between gateway b and host b. Its addresses there, 10.9.2.9 and
-# 2001:db8:92::9, are in no policy; gateway b is to have ....1.
+# Inserts a router, namespace rb, between gateway b and host b. Its addresses there, 10.9.2.9 and
+# 2001:db8:92::9, are in no policy; gateway b must have ....1.
 lab_router_up()
 {
 	ip netns add "$lab_id-rb"
@@ -211,9 +211,9 @@ lab_link()
 	lab_interface "$3" "$4"
 }
 
-# NAMESPACE INTERFACE: a veth moves packets between kernels in the state they are in: TCP segments
-# of 64 KB that hardware is to cut, and checksums that hardware is to finish. A port that reads the
-# packets as they are would see both. Without these offloads there are only packets as on a wire.
+# NAMESPACE INTERFACE: a veth moves packets between kernels in their internal form: TCP segments of
+# 64 KB that hardware is to segment, and checksums that hardware is to complete. A port that reads
+# the packets would receive both. Without these offloads all packets are as on a wire.
 lab_interface()
 {
 	on "$1" ethtool -K "$2" rx off tx off sg off tso off gso off gro off >/dev/null
@@ -304,13 +304,14 @@ lab_config_sa()
 	echo "${lab_auth_key[$3]:+auth_key = \"${lab_auth_key[$3]}\";} }"
 }
 
-# GATEWAY: the SPI that it sends with.
+# GATEWAY: prints the SPI that it sends with.
 lab_spi()
 {
 	echo "0x0000100${lab_number[$1]}"
 }
 
-# GATEWAY...: declares the keys of their configurations new, as an operator does once. Not while they run.
+# GATEWAY...: declares the keys of their configurations new, as an operator does once. Not while
+# they run.
 lab_new_keys()
 {
 	local g
@@ -338,9 +339,10 @@ lab_start()
 	done
 }
 
-# GATEWAY [COMMAND...]: by the command, in a session of its own, so that Ctrl-C reaches this script alone, which stops it in
-# order. Bash starts no new process for setsid, nor does that for ip: $! is the daemon. The log of the
-# start before must be gone before anyone looks for "ready".
+# GATEWAY [COMMAND...]: starts it by the command, in a session of its own, so that Ctrl-C reaches
+# this script alone, which stops it in order. Bash starts no new process for setsid, nor does that
+# for ip: $! is the daemon. The log of the previous start must be removed before a test looks for
+# "ready".
 lab_launch()
 {
 	: >"$lab_dir/$1.log"
@@ -373,7 +375,7 @@ lab_stop()
 	done
 }
 
-# GATEWAY: ends the daemon so that it can do nothing about it.
+# GATEWAY: kills the daemon without a warning.
 lab_kill()
 {
 	kill -KILL "${lab_pid[$1]}"
@@ -387,20 +389,20 @@ lab_total()
 	ctl "$1" --json show totals | jq -e ".[0].$2"
 }
 
-# GATEWAY NUMBER: so many packets came in.
+# GATEWAY NUMBER: whether it has received that many packets.
 lab_passed()
 {
 	[[ $(lab_total "$1" rx) -ge $2 ]]
 }
 
-# GATEWAY REASON: packets dropped for it.
+# GATEWAY REASON: prints the number of packets dropped for it.
 lab_dropped()
 {
 	ctl "$1" --json show drops | jq "[.[] | select(.reason == \"$2\") | .packets] | add // 0"
 }
 
 # GATEWAY...: every packet is accounted for. Counters of running workers are read one by one: a
-# packet may be seen in one and not yet in the next, until traffic rests.
+# packet may be counted in one and not yet in the next, until traffic stops.
 lab_conserved()
 {
 	local g
@@ -415,8 +417,9 @@ lab_balanced()
 		jq -e '.[0] | .rx + .originated == .tx + .drops + .local + .held' >/dev/null
 }
 
-# NAME [TCPDUMP-ARGUMENT...]: captures what arrives on the wire between the gateways, at both ends:
-# what a gateway sends itself bypasses its own end of the wire. Into $lab_dir/NAME.pcap.
+# NAME [TCPDUMP-ARGUMENT...]: captures the packets received on the wire between the gateways, at
+# both ends: those that a gateway sends itself bypass its own end of the wire. Into
+# $lab_dir/NAME.pcap.
 lab_capture()
 {
 	local name=$1 g
@@ -429,7 +432,8 @@ lab_capture()
 	done
 }
 
-# NAME-GATEWAY: tcpdump has written all that the kernel has captured for it, as it says when asked.
+# NAME-GATEWAY: whether tcpdump has written all that the kernel has captured for it, by its
+# statistics.
 lab_capture_written()
 {
 	kill -USR1 "${lab_pid[$1]}"
@@ -451,14 +455,14 @@ lab_capture_end()
 	mergecap -w "$lab_dir/$name.pcap" "$lab_dir/$name-a.pcap" "$lab_dir/$name-b.pcap"
 }
 
-# NAME FILTER: packets in a capture that a tcpdump filter takes.
+# NAME FILTER: prints the number of packets in a capture that match a tcpdump filter.
 lab_captured()
 {
 	tcpdump -n -r "$lab_dir/$1.pcap" --count "$2" 2>/dev/null | sed 's/ packet.*//'
 }
 
 # NAME TSHARK-ARGUMENT...: reads a capture with the keys of both SAs. Wireshark decrypts and checks
-# with libgcrypt, we use OpenSSL.
+# with libgcrypt, the gateway uses OpenSSL.
 lab_decode()
 {
 	local name=$1 g keys=()
@@ -530,7 +534,7 @@ lab_diagnose()
 	done
 }
 
-# What is left running, how to look at it and how to remove it.
+# Prints what is left running, how to inspect it and how to remove it.
 lab_remains()
 {
 	local g
@@ -547,7 +551,7 @@ lab_remains()
 	echo "  bash $lab_dir/remove"
 }
 
-# Ends what runs in the namespaces, also in those that a test has made with names like theirs, and
+# Ends the processes in the namespaces, also in those that a test has made with similar names, and
 # removes everything.
 lab_down()
 {

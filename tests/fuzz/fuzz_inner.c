@@ -71,7 +71,7 @@ static struct frame seal(const struct peer *peer, const struct frame *inner, con
 		len++;
 	f = peer_seal(
 		peer, (struct esp){.seq = ++seq, .text = text, .text_len = len, .tos = how[1]});
-	return peer->sa->opt.in_udp ? into_udp(&f, NATT, NATT) : f;
+	return peer->sa->opt.in_udp ? udp_insert(&f, NATT, NATT) : f;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)

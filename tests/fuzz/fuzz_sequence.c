@@ -140,7 +140,7 @@ static void gateways_start(void)
 	for (unsigned int i = 0; i < WORKERS; i++)
 		worker_peers_set(g[i]->w, workers, WORKERS);
 	control_thread_start(g[0]->snapshot, harness_neigh, workers, WORKERS);
-	harness_ask = control_thread_solicit;
+	harness_solicit = control_thread_solicit;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -221,7 +221,7 @@ static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet
 	if (!p->sa->opt.in_udp)
 		return f;
 	put32(f.b + ETH_LEN + 12, ip_number("192.0.2.2") + (where & 3));
-	return into_udp(&f, (uint16_t)(NATT + where), NATT);
+	return udp_insert(&f, (uint16_t)(NATT + where), NATT);
 }
 
 // From a router, about the last packet that was sent by WAN.

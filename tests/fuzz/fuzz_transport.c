@@ -92,7 +92,7 @@ static struct frame inward(
 				    .text_len = len,
 				    .tos = how[1],
 				    .options = (how[0] & OPTIONS) != 0 ? 8 : 0});
-	return peer->sa->opt.in_udp ? into_udp(&f, NATT, NATT) : f;
+	return peer->sa->opt.in_udp ? udp_insert(&f, NATT, NATT) : f;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)

@@ -77,7 +77,7 @@ void collect_all(const struct gateway *g, const struct peer *peer)
 	}
 }
 
-void expect_whole(void)
+void expect_complete(void)
 {
 	assert_int_equal(arrived.len, whole.len);
 	assert_memory_equal(arrived.b, whole.b, whole.len);

@@ -34,4 +34,4 @@ void collect(const uint8_t *packet, uint16_t len);
 void collect_all(const struct gateway *g, const struct peer *peer);
 
 // All of it has been received.
-void expect_whole(void);
+void expect_complete(void);

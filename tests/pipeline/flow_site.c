@@ -32,7 +32,7 @@ void flow_gateway_reload(struct gateway *g, const char *flows, struct site s)
 	conf_free(conf);
 }
 
-uint64_t flow_asked(const struct gateway *g)
+uint64_t flow_slow_path(const struct gateway *g)
 {
 	uint64_t sum = 0;
 

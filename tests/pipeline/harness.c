@@ -22,7 +22,7 @@
 struct rte_mempool *harness_pool, *harness_large_pool;
 struct neigh_table *harness_neigh;
 struct dad *harness_dad;
-void (*harness_ask)(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
+void (*harness_solicit)(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 uint32_t harness_reassembly_max = 64;
 
 static struct gateway *running[WORKERS];
@@ -39,12 +39,12 @@ static void decided(void *arg, uint16_t port, const struct ip_addr *addr, enum d
 	(void)arg, (void)port, (void)addr, (void)was, (void)state;
 }
 
-static void ask(
+static void solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
 	(void)arg;
-	if (harness_ask != NULL)
-		harness_ask(port, addr, to);
+	if (harness_solicit != NULL)
+		harness_solicit(port, addr, to);
 }
 
 static int start(uint16_t room, uint16_t large_room)
@@ -84,7 +84,8 @@ int harness_stop(void **state)
 
 int harness_test_begin(void **state)
 {
-	const struct neigh_params p = {.max = 64, .reachable_s = 30, .qsbr = qsbr, .solicit = ask};
+	const struct neigh_params p = {
+		.max = 64, .reachable_s = 30, .qsbr = qsbr, .solicit = solicit};
 
 	(void)state;
 	harness_neigh = neigh_table_new(&p);

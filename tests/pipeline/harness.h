@@ -42,7 +42,7 @@ extern struct neigh_table *harness_neigh; // neighbours of all gateways
 extern struct dad *harness_dad; // the same; all addresses that a test does not add are assigned
 
 // Solicits a neighbour, as in struct neigh_params. NULL: nothing is sent.
-extern void (*harness_ask)(
+extern void (*harness_solicit)(
 	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
 extern uint32_t harness_reassembly_max; // datagrams that can be held on each side: 64

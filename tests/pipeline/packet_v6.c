@@ -91,7 +91,7 @@ struct frame frame_ip6(uint16_t port, struct ipv6 ip)
 	return frame_raw6(port, packet, ip6_write(packet, ip));
 }
 
-void frame_nd_mend(struct frame *f)
+void frame_nd_update(struct frame *f)
 {
 	uint8_t *packet = f->b + ETH_LEN;
 
@@ -118,6 +118,6 @@ struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *
 	icmp[24] = type == 135 ? 1 : 2;
 	icmp[25] = 1;
 	memcpy(icmp + 26, mac_of_neighbour(port), 6);
-	frame_nd_mend(&f);
+	frame_nd_update(&f);
 	return f;
 }

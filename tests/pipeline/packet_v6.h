@@ -46,4 +46,4 @@ struct frame frame_nd(uint16_t port, uint8_t type, const char *src, const char *
 
 // Corrects length and checksum of a message of neighbour discovery that the test has changed, and
 // the frame's destination for a group (RFC 2464 7).
-void frame_nd_mend(struct frame *f);
+void frame_nd_update(struct frame *f);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reassembly against scapy, which cuts datagrams of both families, has them sealed by the pipeline, and
-opens and joins what comes out: of every size of fragments, in any order, doubled, overlapping, tiny,
-with holes and without ends. Then the same the other way, sealed fragments into the pipeline.
+"""Reassembly against scapy, which fragments datagrams of both families, and opens and reassembles the
+packets that the pipeline makes of them: with fragments of every size, in any order, duplicated,
+overlapping, tiny, with holes and without ends. Then the opposite direction: sealed fragments.
 
 Usage: scapy_fragments.py ESP_TOOL
 """
@@ -17,13 +17,13 @@ from scapy.packet import Raw
 from scapy_oracle import GATEWAYS, HOST6_A, HOST6_B, HOST_A, HOST_B, Tool, association, one_hop_on, parse
 
 ROUNDS = 80
-PIECES_MAX = 60  # the pipeline can hold 64
+FRAGMENTS_MAX = 60  # the pipeline can hold 64
 LEN_MAX = 6000
 HELD = ("held", "drop fragments_full")  # incomplete datagrams are evicted
 
 
 class Four:
-    """Datagrams of IPv4, as scapy sees them."""
+    """Datagrams of IPv4, parsed by scapy."""
 
     least = 8
 
@@ -36,7 +36,7 @@ class Four:
         return [bytes(p) for p in fragment(IP(bytes(self.whole)), fragsize=size)]
 
     def widen(self, piece, rng):
-        """Octets more, over those of the next one."""
+        """The fragment with more octets, which overlap the next one."""
         packet = IP(piece)
         return bytes(IP(src=packet.src, dst=packet.dst, id=packet.id, proto=253, flags=packet.flags,
                         frag=packet.frag) / Raw(bytes(packet.payload) + rng.randbytes(8)))
@@ -87,21 +87,21 @@ class Six:
 
 
 def sizes(rng, datagram):
-    """Octets that a fragment brings: such that there are not too many, and mostly few."""
-    least = -(-datagram.len // PIECES_MAX)
+    """Payload of a fragment: so that there are not too many fragments, and mostly few."""
+    least = -(-datagram.len // FRAGMENTS_MAX)
     size = rng.choice([least, rng.randrange(least, 1400), rng.randrange(600, 1400)])
     return max(datagram.least, -(-size // 8) * 8)
 
 
-class Way:
-    """Fragments go in by a port, sealed if there is an SA; what comes out is opened if there is one."""
+class Pipe:
+    """Fragments are received from a port, sealed if there is an SA; packets sent are opened if so."""
 
     def __init__(self, tool, port, seal=None, open_=None):
         self.tool, self.port, self.seal, self.open = tool, port, seal, open_
         self.seq = 0
 
-    def ask(self, piece):
-        """What is said about one fragment, and the packets that leave."""
+    def send(self, piece):
+        """The result for one fragment, and the packets sent."""
         self.seq += 1
         if self.seal is not None:
             piece = bytes(self.seal.encrypt(parse(piece), seq_num=self.seq))
@@ -114,29 +114,29 @@ class Way:
         return verb, [bytes(self.open.decrypt(parse(p))) for p in packets] if self.open is not None else packets
 
 
-def check_whole(way, datagram, pieces, rng):
-    """In any order, some of them twice: whole with the last one."""
+def check_complete(pipe, datagram, pieces, rng):
+    """In any order, some of them twice: complete with the last one."""
     rng.shuffle(pieces)
     for i, piece in enumerate(pieces):
-        verb, packets = way.ask(piece)
+        verb, packets = pipe.send(piece)
         if i + 1 < len(pieces):
             assert verb in HELD, f"{verb} for fragment {i} of {len(pieces)}"
             if rng.randrange(8) == 0:
-                verb, _ = way.ask(rng.choice(pieces[:i + 1]))
+                verb, _ = pipe.send(rng.choice(pieces[:i + 1]))
                 assert verb == "drop fragment_duplicate", f"{verb} for a second one"
     assert verb == "sent", f"{verb} for the last fragment"
     assert datagram.join(packets) == datagram.expected(), "another datagram comes out"
 
 
-def check_nothing(way, pieces, rng):
-    """What makes no datagram, in any order."""
+def check_nothing(pipe, pieces, rng):
+    """Fragments that make no datagram, in any order."""
     rng.shuffle(pieces)
     for piece in pieces:
-        verb, _ = way.ask(piece)
+        verb, _ = pipe.send(piece)
         assert verb != "sent", "a datagram comes out of fragments that make none"
 
 
-def check(way, make, rng, there=False):
+def check(pipe, make, rng, there=False):
     kinds = {"whole": 0, "overlap": 0, "hole": 0, "no end": 0}
     for number in range(1, ROUNDS + 1):
         datagram = make(rng, number, there)
@@ -148,7 +148,7 @@ def check(way, make, rng, there=False):
         kinds[kind] += 1
         try:
             if kind == "whole":
-                check_whole(way, datagram, pieces, rng)
+                check_complete(pipe, datagram, pieces, rng)
                 continue
             at = rng.randrange(0, len(pieces) - 1)
             if kind == "overlap":
@@ -157,13 +157,13 @@ def check(way, make, rng, there=False):
                 del pieces[at]
             else:
                 del pieces[-1]
-            check_nothing(way, pieces, rng)
+            check_nothing(pipe, pieces, rng)
         except Exception:
             print(f"{make.__name__} {number}: {kind}, {datagram.len} octets in {len(pieces)} fragments of {size}",
                   file=sys.stderr)
             raise
     assert min(kinds.values()) > ROUNDS // 20, f"too few of a kind: {kinds}"
-    print(f"{make.__name__}, {way.port}: {kinds}")
+    print(f"{make.__name__}, {pipe.port}: {kinds}")
 
 
 def main():
@@ -173,8 +173,8 @@ def main():
             tool = Tool(sys.argv[1], "aes-128-gcm", "none", outer)
             out = association(tool.sas["out"], "AES-GCM", "NULL", ours, theirs)
             back = association(tool.sas["in"], "AES-GCM", "NULL", theirs, ours)
-            check(Way(tool, "lan", open_=out), make, rng)
-            check(Way(tool, "wan", seal=back), make, rng, there=True)
+            check(Pipe(tool, "lan", open_=out), make, rng)
+            check(Pipe(tool, "wan", seal=back), make, rng, there=True)
             tool.close()
 
 

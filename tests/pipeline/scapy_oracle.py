@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ESP against scapy, octet by octet: it opens what the pipeline seals and seals what that opens, for
-NULL and AES-CBC with two HMACs, and AES-GCM, and inner packets of 20 to 1500 octets; then the same
-with IPv6: in both outer families, inner packets of either by turns. The other algorithms that scapy
-has are in tests/e2e/scapy_peer.
+"""ESP against scapy, octet by octet: each opens the packets that the other seals, for NULL and AES-CBC
+with two HMACs, and AES-GCM, and inner packets of 20 to 1500 octets; then the same with IPv6: in both
+outer families, inner packets of either alternately. The other algorithms that scapy has are in
+tests/e2e/scapy_peer.
 
 Usage: scapy_oracle.py ESP_TOOL
 """
@@ -114,8 +114,8 @@ def association(sa, cipher, auth, src, dst):
                                tunnel_header=header(src, dst))
 
 
-def check_ours(tool, sa, rng, size, seq, iv_len):
-    """What we seal scapy opens; given our IV it seals the same octets."""
+def check_sealed(tool, sa, rng, size, seq, iv_len):
+    """scapy opens packets of the pipeline; with the same IV it seals the same octets."""
     inner = inner_packet(rng, size, HOST_A, HOST_B)
     right = one_hop_on(inner)
     sealed = IP(tool.packet("lan", inner))
@@ -128,11 +128,11 @@ def check_ours(tool, sa, rng, size, seq, iv_len):
     assert sealed.tos == right[1], "the outer TOS is another"
 
 
-def check_theirs(tool, sa, rng, size, seq):
-    """What scapy seals we open."""
+def check_opened(tool, sa, rng, size, seq):
+    """The pipeline opens packets of scapy."""
     inner = inner_packet(rng, size, HOST_B, HOST_A)
     sealed = sa.encrypt(IP(inner), seq_num=seq)
-    assert tool.packet("wan", bytes(sealed)) == one_hop_on(inner), "we open something else"
+    assert tool.packet("wan", bytes(sealed)) == one_hop_on(inner), "another packet is opened"
 
 
 def check_pair(path, cipher, auth, their_cipher, their_auth, iv_len):
@@ -142,8 +142,8 @@ def check_pair(path, cipher, auth, their_cipher, their_auth, iv_len):
     from_b = association(tool.sas["from-b"], their_cipher, their_auth, GATEWAY_B, GATEWAY_A)
     for seq, size in enumerate(SIZES, 1):
         try:
-            check_ours(tool, to_b, rng, size, seq, iv_len)
-            check_theirs(tool, from_b, rng, size, seq)
+            check_sealed(tool, to_b, rng, size, seq, iv_len)
+            check_opened(tool, from_b, rng, size, seq)
         except Exception:
             print(f"{cipher} {auth}: inner packet of {size} octets", file=sys.stderr)
             raise
@@ -182,14 +182,14 @@ def check_mix(path, outer, cipher, auth, their_cipher, their_auth, iv_len):
             assert traffic_class(sealed) == traffic_class(inner), "the outer traffic class is another"
             inner = make(rng, size, there, here)
             sealed = bytes(back.encrypt(parse(inner), seq_num=packets))
-            assert tool.packet("wan", sealed) == one_hop_on(inner), "we open something else"
+            assert tool.packet("wan", sealed) == one_hop_on(inner), "another packet is opened"
     tool.close()
     print(f"{cipher} {auth} over IPv{outer}: {packets} packets in each direction, of both families")
 
 
 def check_tfc(path, outer, cipher, auth, their_cipher, their_auth):
-    """TFC padding (RFC 4303 2.7): scapy finds the inner packet, zeros behind it and one length; and
-    what it puts behind its own packets we take off."""
+    """TFC padding (RFC 4303 2.7): scapy finds the inner packet, zeros after it and one length; and
+    the pipeline removes the padding of scapy's packets."""
     pad = 1000
     rng = random.Random(f"tfc {outer} {cipher} {auth}")
     tool = Tool(path, cipher, auth, outer, f"tfc = {{ pad = {pad}; }};")
@@ -214,7 +214,7 @@ def check_tfc(path, outer, cipher, auth, their_cipher, their_auth):
                 lengths.add(len(sealed))
             inner = make(rng, size, there, here)
             sealed = bytes(back.encrypt(parse(inner + rng.randbytes(rng.randrange(40))), seq_num=seq))
-            assert tool.packet("wan", sealed) == one_hop_on(inner), "we open something else"
+            assert tool.packet("wan", sealed) == one_hop_on(inner), "another packet is opened"
     assert len(lengths) == 1, f"lengths on the wire: {lengths}"
     tool.close()
     print(f"{cipher} {auth} over IPv{outer}, TFC padding: {seq} packets in each direction")

@@ -243,7 +243,7 @@ static void test_shared_whole(void **state)
 }
 
 // Allocates all buffers of a pool; frees them if it holds any.
-static struct rte_mbuf *hoard(struct rte_mempool *pool, struct rte_mbuf *back)
+static struct rte_mbuf *take_all(struct rte_mempool *pool, struct rte_mbuf *back)
 {
 	struct rte_mbuf *all = NULL, *m;
 
@@ -263,10 +263,10 @@ static struct rte_mbuf *hoard(struct rte_mempool *pool, struct rte_mbuf *back)
 
 static void check_no_buffers(struct gateway *g, struct rte_mempool *pool, struct rte_mbuf *m)
 {
-	struct rte_mbuf *all = hoard(pool, NULL);
+	struct rte_mbuf *all = take_all(pool, NULL);
 
 	gateway_pass_mbufs(g, &m, 1);
-	hoard(pool, all);
+	take_all(pool, all);
 	expect_drops(g, DROP_NO_BUFFER, 1);
 }
 
@@ -352,7 +352,8 @@ static void test_too_long(void **state)
 }
 
 // The payloads of fragments, opened if there is a peer, are the payload of the packet.
-static void expect_pieces(const struct gateway *g, const struct peer *peer, const struct frame *in)
+static void expect_fragments(
+	const struct gateway *g, const struct peer *peer, const struct frame *in)
 {
 	uint8_t whole[FRAME_MAX], part[FRAME_MAX];
 	unsigned int end = 0;
@@ -387,7 +388,7 @@ static void test_oversize(void **state)
 	(void)state;
 	pass_chain(before, &f, 2048, 2048);
 	expect_drops(before, DROP_NONE, 0);
-	expect_pieces(before, &peer, &f);
+	expect_fragments(before, &peer, &f);
 	ip.frag = DF;
 	f = frame_ip(LAN, ip);
 	pass_chain(before, &f, 2048, 2048);
@@ -413,7 +414,7 @@ static void test_oversize(void **state)
 		wire[i] = frame_carry(&after->sent[i]);
 	gateway_pass(b, wire, after->n_sent);
 	expect_drops(b, DROP_NONE, 0);
-	expect_pieces(b, NULL, &f);
+	expect_fragments(b, NULL, &f);
 	gateway_free(after);
 	gateway_free(b);
 }

@@ -7,13 +7,13 @@
 #include "peer.h"
 
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
-enum way { OUT, BACK };
+enum direction { OUT, BACK };
 
 #define CLIENT 1000u // initial sequence numbers
 #define SERVER 5000u
 
 struct segment {
-	enum way way;
+	enum direction direction;
 	uint8_t flags;
 	uint32_t seq, ack;
 	uint16_t text;
@@ -23,12 +23,12 @@ static uint16_t tcp_write(uint8_t *out, struct segment s)
 {
 	const char *client = "10.1.0.5", *server = "10.2.0.5";
 	struct ipv4 ip = {
-		.src = s.way == OUT ? client : server,
-		.dst = s.way == OUT ? server : client,
+		.src = s.direction == OUT ? client : server,
+		.dst = s.direction == OUT ? server : client,
 		.proto = IPPROTO_TCP,
 		.len = (uint16_t)(40 + s.text),
-		.sport = s.way == OUT ? 40000 : 80,
-		.dport = s.way == OUT ? 80 : 40000,
+		.sport = s.direction == OUT ? 40000 : 80,
+		.dport = s.direction == OUT ? 80 : 40000,
 	};
 	uint16_t len = ip_write(out, ip);
 	uint8_t *tcp = out + IP_LEN;
@@ -70,7 +70,8 @@ static struct frame frame_of(struct trace *t, struct segment s)
 	uint8_t packet[FRAME_MAX];
 	uint16_t len = tcp_write(packet, s);
 
-	return s.way == OUT ? frame_raw(LAN, packet, len) : seal(&t->from_b, &t->seq, packet, len);
+	return s.direction == OUT ? frame_raw(LAN, packet, len)
+				  : seal(&t->from_b, &t->seq, packet, len);
 }
 
 // The packet sent is the segment, its time to live decremented: sealed for B, or in clear to the
@@ -83,8 +84,8 @@ static void check_sent(const struct trace *t, const struct frame *sent, struct s
 	right[8]--;
 	ip_checksum_update(right);
 	memcpy(inner, frame_packet(sent), len);
-	assert_int_equal(sent->port, s.way == OUT ? WAN : LAN);
-	if (s.way == OUT)
+	assert_int_equal(sent->port, s.direction == OUT ? WAN : LAN);
+	if (s.direction == OUT)
 		len = peer_open(&t->to_b, sent, inner);
 	assert_int_equal(len, right_len);
 	assert_memory_equal(inner, right, len);
@@ -107,19 +108,19 @@ static void expect_passed(struct trace *t, const struct segment s[], unsigned in
 struct step {
 	const char *name;
 	struct segment s[2];
-	unsigned int n; // segments in one burst
-	uint64_t asked; // of these, those that took the slow path
+	unsigned int n;     // segments in one burst
+	uint64_t slow_path; // of these, those that took the slow path
 	enum flow_state state;
 };
 
 static void play(struct trace *t, const struct step steps[], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t before = flow_asked(t->g);
+		uint64_t before = flow_slow_path(t->g);
 
 		print_message("%s\n", steps[i].name);
 		expect_passed(t, steps[i].s, steps[i].n);
-		assert_int_equal(flow_asked(t->g) - before, steps[i].asked);
+		assert_int_equal(flow_slow_path(t->g) - before, steps[i].slow_path);
 		assert_int_equal(flow_only(t->g).state, steps[i].state);
 	}
 }
@@ -175,10 +176,10 @@ static void expect_segment(
 		gateway_expect_drop(t.g, &f, drop);
 		assert_int_equal(t.g->n_sent, 0);
 	} else {
-		gateway_expect_sent(t.g, &f, segment.way == OUT ? WAN : LAN);
+		gateway_expect_sent(t.g, &f, segment.direction == OUT ? WAN : LAN);
 		check_sent(&t, &t.g->sent[0], segment);
 	}
-	assert_int_equal(flow_asked(t.g), 2);
+	assert_int_equal(flow_slow_path(t.g), 2);
 	assert_int_equal(flow_only(t.g).state, state);
 	trace_free(&t);
 }
@@ -214,7 +215,7 @@ static void test_window(void **state)
 }
 
 // The server is there, but no process listens.
-static void test_refused_connection(void **state)
+static void test_rejected_connection(void **state)
 {
 	static const struct step steps[] = {
 		{"SYN", {{OUT, SYN, CLIENT, 0, 0}}, 1, 1, FLOW_TCP_SYN_SENT},
@@ -238,23 +239,23 @@ static void test_burst_begins(void **state)
 
 	(void)state;
 	expect_passed(&t, (struct segment[]){syn, syn}, 2);
-	assert_int_equal(flow_asked(t.g), 1);
+	assert_int_equal(flow_slow_path(t.g), 1);
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_SYN_SENT);
 	trace_free(&t);
 	g = site_a((struct site){0});
 	gateway_pass(g, f, COUNT_OF(f));
 	expect_drops(g, DROP_NONE, 0);
 	expect_all_sent(g, COUNT_OF(f), WAN);
-	assert_int_equal(flow_asked(g), 1);
+	assert_int_equal(flow_slow_path(g), 1);
 	assert_int_equal(flow_only(g).state, FLOW_UDP_NEW);
 	gateway_free(g);
 }
 
 static void test_pickup(void **state)
 {
-	static const struct segment under_way = {OUT, ACK, CLIENT, SERVER, 10};
+	static const struct segment in_flight = {OUT, ACK, CLIENT, SERVER, 10};
 	struct trace t = trace_new(flow_gateway_new("max = 1024; pickup = false;"));
-	struct frame f = frame_of(&t, under_way), syn_ack;
+	struct frame f = frame_of(&t, in_flight), syn_ack;
 
 	(void)state;
 	gateway_expect_drop(t.g, &f, DROP_TCP_UNOPENED);
@@ -263,7 +264,7 @@ static void test_pickup(void **state)
 	assert_int_equal(flow_count(t.g->flows), 0);
 	trace_free(&t);
 	t = trace_new(flow_gateway_new("max = 1024; pickup = true;"));
-	expect_passed(&t, &under_way, 1);
+	expect_passed(&t, &in_flight, 1);
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_PICKED_UP);
 	trace_free(&t);
 }
@@ -317,7 +318,7 @@ static void test_icmp_errors(void **state)
 }
 
 // RFC 4301 5.2: a known flow does not bypass policy.
-static void test_other_ways(void **state)
+static void test_other_paths(void **state)
 {
 	struct trace t = trace_new(site_a((struct site){0}));
 	struct peer from_c = peer_new(t.g, "from-c");
@@ -380,7 +381,7 @@ static void test_generation(void **state)
 	conf_free(conf);
 	for (unsigned int i = 0; i < 3; i++) {
 		expect_passed(&t, &(struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0}, 1);
-		assert_int_equal(flow_asked(t.g), 1);
+		assert_int_equal(flow_slow_path(t.g), 1);
 	}
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
 	trace_free(&t);
@@ -392,11 +393,11 @@ int main(void)
 		pipeline_test(test_connection),
 		pipeline_test(test_reset),
 		pipeline_test(test_window),
-		pipeline_test(test_refused_connection),
+		pipeline_test(test_rejected_connection),
 		pipeline_test(test_burst_begins),
 		pipeline_test(test_pickup),
 		pipeline_test(test_icmp_errors),
-		pipeline_test(test_other_ways),
+		pipeline_test(test_other_paths),
 		pipeline_test(test_generation),
 	};
 

@@ -60,14 +60,14 @@ static void test_flood(void **state)
 	assert_int_equal(c.created, ANSWERED + FLOOD);
 	assert_int_equal(c.created - c.evicted - c.expired, flow_count(g->flows));
 	assert_true(c.evicted > FLOOD / 2);
-	before = flow_asked(g);
+	before = flow_slow_path(g);
 	for (uint16_t i = 0; i < ANSWERED; i++) {
 		struct frame q = question(i), a = answer(i);
 
 		gateway_expect_sent(g, &q, WAN);
 		gateway_expect_sent(g, &a, LAN);
 	}
-	assert_int_equal(flow_asked(g), before);
+	assert_int_equal(flow_slow_path(g), before);
 	gateway_free(g);
 }
 
@@ -149,7 +149,7 @@ static void test_vanished_peer(void **state)
 	uint32_t peer = spd_at(g->snapshot->spd, 0)->peer_hash;
 	struct frame used = question(5000), a;
 	uint32_t n = 0;
-	uint64_t asked;
+	uint64_t slow_path;
 
 	(void)state;
 	while (from_b(g, &b, n))
@@ -168,14 +168,14 @@ static void test_vanished_peer(void **state)
 		a = answer(i);
 		gateway_expect_sent(g, &a, LAN);
 	}
-	asked = flow_asked(g);
+	slow_path = flow_slow_path(g);
 	for (uint16_t i = 0; i < 1000; i++) {
 		struct frame q = question(i);
 
 		gateway_expect_sent(g, &q, WAN);
 	}
 	gateway_expect_sent(g, &used, WAN);
-	assert_int_equal(flow_asked(g), asked);
+	assert_int_equal(flow_slow_path(g), slow_path);
 	flow_gateway_reload(g, "max = 2080;", (struct site){.cipher = "aes-256-gcm"});
 	assert_int_equal(spd_at(g->snapshot->spd, 0)->peer_hash, peer);
 	assert_int_not_equal(spd_at(g->snapshot->spd, 1)->peer_hash, peer);

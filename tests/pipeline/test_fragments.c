@@ -24,7 +24,7 @@ static struct frame fragment(const struct frame *whole, uint16_t at, uint16_t le
 }
 
 // Fragments a packet into n fragments of about the same size.
-static void cut(struct frame out[], unsigned int n, const struct frame *whole)
+static void fragment_packet(struct frame out[], unsigned int n, const struct frame *whole)
 {
 	uint16_t payload = (uint16_t)(frame_packet_len(whole) - IP_LEN);
 	uint16_t step = (uint16_t)((payload / n + 7) / 8 * 8);
@@ -70,7 +70,7 @@ static void test_outward(void **state)
 		unsigned int n = 2 + ip.id % 7;
 		uint8_t inner[FRAME_MAX];
 
-		cut(f, n, &whole);
+		fragment_packet(f, n, &whole);
 		shuffle(f, n, &seed);
 		gateway_pass(g, f, n - 1);
 		assert_int_equal(g->n_sent, 0);
@@ -84,7 +84,7 @@ static void test_outward(void **state)
 
 	struct frame whole = frame_ip(LAN, ip), f[3];
 
-	cut(f, 3, &whole);
+	fragment_packet(f, 3, &whole);
 	gateway_pass(g, f, 3);
 	expect_drops(g, DROP_NO_POLICY, 1);
 	peer_free(&b);
@@ -99,7 +99,7 @@ static void test_large(void **state)
 	struct frame whole = frame_ip(LAN, ip), f[5];
 
 	(void)state;
-	cut(f, 4, &whole);
+	fragment_packet(f, 4, &whole);
 	f[4] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
 	gateway_pass(g, f, 5);
 	expect_drops(g, DROP_NONE, 0);
@@ -121,7 +121,7 @@ static void test_esp(void **state)
 		struct frame whole = peer_seal_ip(&b, ++seq, ip), f[8];
 
 		put16(whole.b + ETH_LEN + 4, seq);
-		cut(f, n, &whole);
+		fragment_packet(f, n, &whole);
 		gateway_pass(g, f, n - 1);
 		gateway_expect_sent(g, &f[n - 1], LAN);
 		assert_int_equal(frame_packet_len(&g->sent[0]), ip.len);
@@ -129,7 +129,7 @@ static void test_esp(void **state)
 	// Fragmentation does not bypass the replay check.
 	struct frame whole = peer_seal_ip(&b, seq, ip), f[2];
 
-	cut(f, 2, &whole);
+	fragment_packet(f, 2, &whole);
 	gateway_pass(g, f, 2);
 	expect_drops(g, DROP_REPLAY, 1);
 	peer_free(&b);
@@ -149,7 +149,7 @@ static void test_esp_mostly_padding(void **state)
 	whole = peer_seal(&b, (struct esp){.seq = 1,
 				      .text = text,
 				      .text_len = peer_trailer(&b, text, 2200, IPPROTO_IPIP)});
-	cut(f, 2, &whole);
+	fragment_packet(f, 2, &whole);
 	gateway_pass(g, f, 1);
 	gateway_expect_sent(g, &f[1], LAN);
 	assert_int_equal(frame_packet_len(&g->sent[0]), 100);
@@ -166,7 +166,7 @@ static void test_inward(void **state)
 	struct frame whole = frame_ip(WAN, ip), f[3], sealed[3];
 
 	(void)state;
-	cut(f, 3, &whole);
+	fragment_packet(f, 3, &whole);
 	for (uint32_t i = 0; i < 3; i++)
 		sealed[i] =
 			peer_seal_packet(&b, i + 1, frame_packet(&f[i]), frame_packet_len(&f[i]));
@@ -190,7 +190,7 @@ static void test_origins(void **state)
 	struct frame whole = frame_ip(WAN, ip), f[2], sealed;
 
 	(void)state;
-	cut(f, 2, &whole);
+	fragment_packet(f, 2, &whole);
 	sealed = peer_seal_packet(&b, 1, frame_packet(&f[0]), frame_packet_len(&f[0]));
 	gateway_pass(g, &sealed, 1);
 	gateway_pass(g, &f[1], 1); // in clear
@@ -299,7 +299,7 @@ static void test_timeout(void **state)
 	struct frame whole = frame_ip(LAN, ip), f[3];
 
 	(void)state;
-	cut(f, 3, &whole);
+	fragment_packet(f, 3, &whole);
 	gateway_pass(g, f, 2);
 	g->now += TIMEOUT - 2000;
 	gateway_pass(g, NULL, 0);
@@ -325,7 +325,7 @@ static void test_flood(void **state)
 	for (ip.id = 0; ip.id < 2000; ip.id++) {
 		struct frame whole = frame_ip(LAN, ip), f[2];
 
-		cut(f, 2, &whole);
+		fragment_packet(f, 2, &whole);
 		gateway_pass(g, f, 1);
 		assert_in_range(worker_held(g->w), 1, REASSEMBLY_MAX);
 		g->now += 10;
@@ -353,7 +353,7 @@ static void test_no_buffer(void **state)
 		m->next = hoard;
 		hoard = m;
 	}
-	cut(f, 2, &whole);
+	fragment_packet(f, 2, &whole);
 	gateway_pass(g, f, 2);
 	expect_drops(g, DROP_NO_BUFFER, 2);
 	for (; hoard != NULL; hoard = m) {
@@ -371,7 +371,7 @@ static void test_shutdown(void **state)
 	struct frame whole = frame_ip(LAN, ip), f[3];
 
 	(void)state;
-	cut(f, 3, &whole);
+	fragment_packet(f, 3, &whole);
 	gateway_pass(g, f, 2);
 	assert_int_equal(worker_held(g->w), 2);
 	pipeline_stop(g->w);
@@ -388,7 +388,7 @@ static void test_ping(void **state)
 	struct frame whole = frame_ip(LAN, ip), f[4];
 
 	(void)state;
-	cut(f, 4, &whole);
+	fragment_packet(f, 4, &whole);
 	gateway_pass(g, f, 4);
 	expect_drops(g, DROP_NONE, 0);
 	expect_all_sent(g, 2, LAN);

@@ -90,7 +90,7 @@ static void test_selector(void **state)
 		{"backwards", FROM_TO("10.1.0.5", "10.2.0.5"), DROP_SELECTOR},
 		{"what may bypass", FROM_TO("198.51.100.9", "10.1.0.5"), DROP_SELECTOR},
 		{"what is discarded", FROM_TO("203.0.113.9", "10.1.0.5"), DROP_SELECTOR},
-		{"nothing said", FROM_TO("192.88.99.9", "10.1.0.5"), DROP_SELECTOR},
+		{"no policy", FROM_TO("192.88.99.9", "10.1.0.5"), DROP_SELECTOR},
 		{"right port", FROM_TO("10.4.0.9", "10.1.0.5", .sport = 5010), DROP_NONE},
 		{"wrong port", FROM_TO("10.4.0.9", "10.1.0.5", .sport = 5011), DROP_SELECTOR},
 		{"wrong protocol", FROM_TO("10.4.0.9", "10.1.0.5", .sport = 5010, .proto = 6),
@@ -180,7 +180,7 @@ static void test_text(void **state)
 		{"nothing", DROP_INNER_HEADER, 0, 4, {1, 2, 2, 4}},
 		{"4 octets", DROP_INNER_HEADER, 4, 4, {1, 2, 2, 4}},
 		{"half a header", DROP_INNER_HEADER, 16, 4, {1, 2, 2, 4}},
-		{"cut off", DROP_INNER_HEADER, 56, 4, {1, 2, 2, 4}},
+		{"truncated", DROP_INNER_HEADER, 56, 4, {1, 2, 2, 4}},
 		{"TFC padding", DROP_NONE, 60, 12, {7, 7, 7, 7, 7, 7, 7, 7, 1, 2, 2, 4}},
 	};
 	struct tunnel t = tunnel_new((struct site){.cipher = "null", .auth = "hmac-sha1-96"});
@@ -232,7 +232,7 @@ static void test_inner_header(void **state)
 		const char *name;
 		uint8_t at;
 		uint16_t value;
-		bool mend;
+		bool right_sum;
 	} rows[] = {
 		{"version 6", 0, 0x6500, true},
 		{"version 0", 0, 0x0500, true},
@@ -253,7 +253,7 @@ static void test_inner_header(void **state)
 
 		print_message("%s\n", rows[i].name);
 		put16(text + rows[i].at, rows[i].value);
-		if (rows[i].mend)
+		if (rows[i].right_sum)
 			ip_checksum_update(text);
 		len = peer_trailer(&t.b, text, len, IPPROTO_IPIP);
 

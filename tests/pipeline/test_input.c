@@ -9,7 +9,7 @@ struct row {
 	uint16_t at, value; // two octets of the frame to change
 	uint16_t len;       // length of the frame, if not 0
 	enum drop drop;
-	bool mend; // the IP checksum
+	bool right_sum; // of the IP header
 };
 
 static void check_rows(const struct row rows[], size_t n, struct frame whole)
@@ -22,7 +22,7 @@ static void check_rows(const struct row rows[], size_t n, struct frame whole)
 		print_message("%s\n", rows[i].name);
 		if (rows[i].at != 0 || rows[i].value != 0)
 			put16(f.b + rows[i].at, rows[i].value);
-		if (rows[i].mend)
+		if (rows[i].right_sum)
 			ip_checksum_update(f.b + ETH_LEN);
 		if (rows[i].len != 0)
 			f.len = rows[i].len;
@@ -41,30 +41,30 @@ static void test_frames(void **state)
 		{"no type", .len = 13, .drop = DROP_FRAME_SHORT},
 		{"no IP", .len = 14, .drop = DROP_FRAME_SHORT},
 		{"half an IP header", .len = 33, .drop = DROP_FRAME_SHORT},
-		{"IP packet cut off", .len = 73, .drop = DROP_IP_TRUNCATED},
+		{"IP packet truncated", .len = 73, .drop = DROP_IP_TRUNCATED},
 		{"padded", .len = 200, .drop = DROP_NONE},
 		{"to another station", 4, 0x0101, .drop = DROP_MAC_OTHER},
 		{"to a group", 0, 0x0100, .drop = DROP_NOT_UNICAST},
 		{"IPv6, but it is IPv4", 12, 0x86dd, .drop = DROP_IP_HEADER},
 		{"VLAN", 12, 0x8100, .drop = DROP_ETHERTYPE},
 		{"length field", 12, 60, .drop = DROP_ETHERTYPE},
-		{"version 6", 14, 0x6500, .mend = true, .drop = DROP_IP_HEADER},
-		{"version 0", 14, 0x0500, .mend = true, .drop = DROP_IP_HEADER},
-		{"header of 16 octets", 14, 0x4400, .mend = true, .drop = DROP_IP_HEADER},
+		{"version 6", 14, 0x6500, .right_sum = true, .drop = DROP_IP_HEADER},
+		{"version 0", 14, 0x0500, .right_sum = true, .drop = DROP_IP_HEADER},
+		{"header of 16 octets", 14, 0x4400, .right_sum = true, .drop = DROP_IP_HEADER},
 		{"header longer than packet", 14, 0x4f00, .len = 50, .drop = DROP_IP_TRUNCATED},
-		{"packet shorter than header", 16, 19, .mend = true, .drop = DROP_IP_HEADER},
-		{"packet longer than frame", 16, 61, .mend = true, .drop = DROP_IP_TRUNCATED},
+		{"packet shorter than header", 16, 19, .right_sum = true, .drop = DROP_IP_HEADER},
+		{"packet longer than frame", 16, 61, .right_sum = true, .drop = DROP_IP_TRUNCATED},
 		{"a bit in the TOS", 14, 0x4501, .drop = DROP_IP_CHECKSUM},
 		{"checksum 0", 24, 0, .drop = DROP_IP_CHECKSUM},
 		{"checksum 0xffff", 24, 0xffff, .drop = DROP_IP_CHECKSUM},
-		{"from 0.1.0.5", 26, 0x0001, .mend = true, .drop = DROP_IP_SOURCE},
-		{"from 127.1.0.5", 26, 0x7f01, .mend = true, .drop = DROP_IP_SOURCE},
-		{"from 224.1.0.5", 26, 0xe001, .mend = true, .drop = DROP_IP_SOURCE},
-		{"from 240.1.0.5", 26, 0xf001, .mend = true, .drop = DROP_IP_SOURCE},
-		{"to 0.51.100.9", 30, 0x0033, .mend = true, .drop = DROP_NOT_UNICAST},
-		{"to 127.51.100.9", 30, 0x7f33, .mend = true, .drop = DROP_NOT_UNICAST},
-		{"to 224.51.100.9", 30, 0xe033, .mend = true, .drop = DROP_NOT_UNICAST},
-		{"to 255.51.100.9", 30, 0xff33, .mend = true, .drop = DROP_NOT_UNICAST},
+		{"from 0.1.0.5", 26, 0x0001, .right_sum = true, .drop = DROP_IP_SOURCE},
+		{"from 127.1.0.5", 26, 0x7f01, .right_sum = true, .drop = DROP_IP_SOURCE},
+		{"from 224.1.0.5", 26, 0xe001, .right_sum = true, .drop = DROP_IP_SOURCE},
+		{"from 240.1.0.5", 26, 0xf001, .right_sum = true, .drop = DROP_IP_SOURCE},
+		{"to 0.51.100.9", 30, 0x0033, .right_sum = true, .drop = DROP_NOT_UNICAST},
+		{"to 127.51.100.9", 30, 0x7f33, .right_sum = true, .drop = DROP_NOT_UNICAST},
+		{"to 224.51.100.9", 30, 0xe033, .right_sum = true, .drop = DROP_NOT_UNICAST},
+		{"to 255.51.100.9", 30, 0xff33, .right_sum = true, .drop = DROP_NOT_UNICAST},
 	};
 
 	(void)state;
@@ -178,22 +178,23 @@ static void test_arp_request(void **state)
 }
 
 // Messages for other stations are dropped: processed, but not answered.
-static void test_arp_heard(void **state)
+static void test_arp_of_others(void **state)
 {
 	static const struct {
 		uint16_t port, operation;
 		const char *sender, *target;
-		enum { UNHEARD, HEARD, FOR_US } as;
+		enum { IGNORED, PROCESSED, FOR_US } as;
 	} rows[] = {
-		{LAN, 1, "10.1.0.5", "10.1.0.78", HEARD}, // of a neighbour in use
-		{LAN, 1, "10.1.0.5", "192.0.2.1", HEARD}, // for another port
-		{LAN, 1, "10.1.0.5", "10.1.0.5", HEARD},  // announces itself
-		{LAN, 2, "10.1.0.5", "10.1.0.77", HEARD}, {LAN, 2, "10.1.0.77", "10.1.0.1", FOR_US},
+		{LAN, 1, "10.1.0.5", "10.1.0.78", PROCESSED}, // of a neighbour in use
+		{LAN, 1, "10.1.0.5", "192.0.2.1", PROCESSED}, // for another port
+		{LAN, 1, "10.1.0.5", "10.1.0.5", PROCESSED},  // announces itself
+		{LAN, 2, "10.1.0.5", "10.1.0.77", PROCESSED},
+		{LAN, 2, "10.1.0.77", "10.1.0.1", FOR_US},
 		{WAN, 2, "192.0.2.9", "192.0.2.1", FOR_US},
-		{LAN, 1, "10.1.0.77", "10.1.0.78", UNHEARD},
-		{LAN, 1, "10.1.0.77", "10.1.0.77", UNHEARD},
-		{LAN, 2, "10.1.0.77", "10.1.0.5", UNHEARD},
-		{WAN, 1, "10.1.0.5", "10.1.0.77", UNHEARD}, // from another port
+		{LAN, 1, "10.1.0.77", "10.1.0.78", IGNORED},
+		{LAN, 1, "10.1.0.77", "10.1.0.77", IGNORED},
+		{LAN, 2, "10.1.0.77", "10.1.0.5", IGNORED},
+		{WAN, 1, "10.1.0.5", "10.1.0.77", IGNORED}, // from another port
 	};
 	struct gateway *g = site_a((struct site){0});
 
@@ -207,7 +208,7 @@ static void test_arp_heard(void **state)
 		expect_drops(g, DROP_NONE, 0);
 		assert_int_equal(g->n_sent, 0);
 		assert_int_equal(g->last.local, 1);
-		if (rows[i].as == UNHEARD) {
+		if (rows[i].as == IGNORED) {
 			expect_no_event(g);
 			continue;
 		}
@@ -245,7 +246,7 @@ static void test_arp_conflict(void **state)
 static void test_arp_malformed(void **state)
 {
 	static const struct row rows[] = {
-		{"cut off", .len = 41, .drop = DROP_ARP_MALFORMED},
+		{"truncated", .len = 41, .drop = DROP_ARP_MALFORMED},
 		{"nothing", .len = 14, .drop = DROP_ARP_MALFORMED},
 		{"hardware", 14, 6, .drop = DROP_ARP_MALFORMED},
 		{"protocol", 16, 0x86dd, .drop = DROP_ARP_MALFORMED},
@@ -267,7 +268,7 @@ int main(void)
 		pipeline_test(test_broadcast),
 		pipeline_test(test_checksum_offload),
 		pipeline_test(test_arp_request),
-		pipeline_test(test_arp_heard),
+		pipeline_test(test_arp_of_others),
 		pipeline_test(test_arp_conflict),
 		pipeline_test(test_arp_malformed),
 	};

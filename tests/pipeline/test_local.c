@@ -14,18 +14,18 @@ static struct ipv4 ping(const char *src, const char *dst)
 // The reply to a request: addresses swapped, type 0, the same data.
 static void expect_reply(const uint8_t *packet, uint16_t len, struct ipv4 request)
 {
-	uint8_t asked[FRAME_MAX];
+	uint8_t expected[FRAME_MAX];
 
-	assert_int_equal(len, ip_write(asked, request));
-	assert_int_equal(packet[0], asked[0]);
+	assert_int_equal(len, ip_write(expected, request));
+	assert_int_equal(packet[0], expected[0]);
 	assert_int_equal(be16(packet + 2), len);
 	assert_int_equal(packet[8], 64);
 	assert_int_equal(checksum(packet, (packet[0] & 15) * 4u), 0);
-	assert_memory_equal(packet + 12, asked + 16, 4);
-	assert_memory_equal(packet + 16, asked + 12, 4);
+	assert_memory_equal(packet + 12, expected + 16, 4);
+	assert_memory_equal(packet + 16, expected + 12, 4);
 	assert_int_equal(be16(packet + IP_LEN), 0);
 	assert_int_equal(checksum(packet + IP_LEN, len - IP_LEN), 0);
-	assert_memory_equal(packet + IP_LEN + 4, asked + IP_LEN + 4, len - IP_LEN - 4u);
+	assert_memory_equal(packet + IP_LEN + 4, expected + IP_LEN + 4, len - IP_LEN - 4u);
 }
 
 static void test_in_clear(void **state)
@@ -155,7 +155,7 @@ static void test_options(void **state)
 		{"length 0, for us", "10.1.0.1", {148, 0, 0, 0}, MALFORMED},
 		{"length beyond the header", "10.2.0.5", {1, 7, 12, 4}, MALFORMED},
 		{"length 255, in clear", "198.51.100.9", {30, 255}, MALFORMED},
-		{"cut off", "10.2.0.5", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7}, MALFORMED},
+		{"truncated", "10.2.0.5", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7}, MALFORMED},
 	};
 	static const enum drop clear[] = {
 		[ROUTED] = DROP_SOURCE_ROUTED, [MALFORMED] = DROP_IP_HEADER};
@@ -271,7 +271,7 @@ static void test_protected_address(void **state)
 }
 
 // A frame from a station that is no neighbour yet.
-static struct frame from_stranger(uint16_t port, struct ipv4 ip)
+static struct frame from_unknown_station(uint16_t port, struct ipv4 ip)
 {
 	struct frame f = frame_ip(port, ip);
 
@@ -295,18 +295,18 @@ static void expect_straight_back(struct gateway *g, const struct frame *in)
 static void test_straight_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct frame f = from_stranger(LAN, ping("10.1.0.77", "10.1.0.1"));
+	struct frame f = from_unknown_station(LAN, ping("10.1.0.77", "10.1.0.1"));
 
 	(void)state;
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_NONE, 0);
-	f = from_stranger(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.7.0.5", .ttl = 1));
+	f = from_unknown_station(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.7.0.5", .ttl = 1));
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_TTL, 1);
-	f = from_stranger(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.1.0.1"));
+	f = from_unknown_station(LAN, (struct ipv4)FROM_TO("10.1.0.77", "10.1.0.1"));
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_LOCAL_UNSERVED, 1);
-	f = from_stranger(
+	f = from_unknown_station(
 		WAN, ping("198.51.100.9", "192.0.2.1")); // another router than the configured one
 	expect_straight_back(g, &f);
 	expect_drops(g, DROP_NONE, 0);
@@ -317,7 +317,7 @@ static void test_straight_back(void **state)
 static void test_not_straight_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct frame f = from_stranger(LAN, ping("10.7.0.77", "10.1.0.1"));
+	struct frame f = from_unknown_station(LAN, ping("10.7.0.77", "10.1.0.1"));
 
 	(void)state;
 	gateway_pass(g, &f, 1);
@@ -325,7 +325,7 @@ static void test_not_straight_back(void **state)
 	assert_int_equal(g->n_sent, 0);
 	assert_int_equal(worker_held(g->w), 1);
 	expect_event(g, EVENT_NEIGH_NEEDED, DMZ, "10.7.0.77");
-	f = from_stranger(LAN, ping("10.1.0.5", "10.1.0.1"));
+	f = from_unknown_station(LAN, ping("10.1.0.5", "10.1.0.1"));
 	f.b[6] |= 1; // not a station
 	gateway_expect_sent(g, &f, LAN);
 	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6);

@@ -92,12 +92,12 @@ static void collect_sent(const struct gateway *g)
 	}
 }
 
-static void expect_all_whole(const struct batch *b)
+static void expect_all_complete(const struct batch *b)
 {
 	for (uint16_t id = 0; id < b->n; id++) {
 		fill(b, id);
 		arrived = got[id];
-		expect_whole();
+		expect_complete();
 	}
 }
 
@@ -118,7 +118,7 @@ static void check(enum outer outer, const char *sa_out, struct batch batch, unsi
 		expect_drops(b, DROP_NONE, 0);
 		collect_sent(b);
 	}
-	expect_all_whole(&batch);
+	expect_all_complete(&batch);
 	gateway_free(a);
 	gateway_free(b);
 }
@@ -180,11 +180,11 @@ static void test_clear(void **state)
 	pass_batch(g, &jumbo, "10.7.0.5");
 	expect_all_sent(g, 64 * 16, DMZ);
 	collect_sent(g);
-	expect_all_whole(&jumbo);
+	expect_all_complete(&jumbo);
 	pass_batch(g, &giant, "10.7.0.5");
 	expect_all_sent(g, 12 * 114, DMZ);
 	collect_sent(g);
-	expect_all_whole(&giant);
+	expect_all_complete(&giant);
 	gateway_free(g);
 }
 

@@ -55,11 +55,11 @@ static const struct change changes[] = {
 };
 
 // A text that grows; written while memory may be short, so it is allocated before.
-static char said[64 * 1024];
+static char messages[64 * 1024];
 
-static FILE *said_open(void)
+static FILE *messages_open(void)
 {
-	FILE *f = fmemopen(said, sizeof(said), "w");
+	FILE *f = fmemopen(messages, sizeof(messages), "w");
 
 	assert_non_null(f);
 	setvbuf(f, NULL, _IONBF, 0);
@@ -123,7 +123,7 @@ static void expect_state(const struct gateway *g, const struct state *before)
 
 	ERR_clear_error();
 	if (alloc_live() != before->live)
-		fail_msg("%ld blocks are left: %s", alloc_live() - before->live, said);
+		fail_msg("%ld blocks are left: %s", alloc_live() - before->live, messages);
 	assert_int_equal(dpdk_blocks(), before->dpdk);
 	assert_ptr_equal(g->snapshot, before->snapshot);
 	assert_ptr_equal(g->conf, before->conf);
@@ -197,10 +197,10 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 
 static void must_apply(struct gateway *g, struct step step)
 {
-	FILE *errors = said_open();
+	FILE *errors = messages_open();
 
 	if (!apply(g, step, errors))
-		fail_msg("%s", said);
+		fail_msg("%s", messages);
 	fclose(errors);
 }
 
@@ -214,7 +214,7 @@ enum result {
 static enum result attempt(
 	struct gateway *g, struct step step, struct step undo, unsigned int n, bool for_good)
 {
-	FILE *errors = said_open();
+	FILE *errors = messages_open();
 	bool done, failed;
 
 	alloc_fail(n, for_good);
@@ -223,8 +223,8 @@ static enum result attempt(
 	fclose(errors);
 	if (done)
 		must_apply(g, undo);
-	else if (strstr(said, "out of memory") == NULL)
-		fail_msg("allocation %u: %s", n, said);
+	else if (strstr(messages, "out of memory") == NULL)
+		fail_msg("allocation %u: %s", n, messages);
 	return !done ? REFUSED : failed ? DONE_WITHOUT : DONE;
 }
 
@@ -328,15 +328,15 @@ static void test_start(void **state)
 	file_of(path, (struct site){0});
 	for (unsigned int n = 1; failed; n++) {
 		long live = alloc_live();
-		FILE *errors = said_open();
+		FILE *errors = messages_open();
 		bool done;
 
 		alloc_fail(n, n % 2 == 0);
 		done = start(path, &g, errors);
 		failed = alloc_fail_end();
 		fclose(errors);
-		if (!done && strstr(said, "out of memory") == NULL)
-			fail_msg("allocation %u: %s", n, said);
+		if (!done && strstr(messages, "out of memory") == NULL)
+			fail_msg("allocation %u: %s", n, messages);
 		build_snapshot_free(g.snapshot);
 		g.snapshot = NULL;
 		ERR_clear_error();
@@ -363,7 +363,7 @@ static void keep_numbers(struct gateway *g, struct seq_table *t)
 }
 
 // Sends by an SA with a key of that number, which is removed again; or only adds and removes it.
-static void key_come_and_go(
+static void key_add_remove(
 	struct gateway *g, unsigned int number, bool used, struct seq_table *kept)
 {
 	struct frame out = frame_ip(LAN, outward);
@@ -390,13 +390,13 @@ static void test_growth(void **state)
 	long live;
 
 	(void)state;
-	key_come_and_go(g, 1, true, NULL);
+	key_add_remove(g, 1, true, NULL);
 	live = alloc_live();
 	for (unsigned int i = 0; i < 100; i++)
-		key_come_and_go(g, 100 + i, false, NULL);
+		key_add_remove(g, 100 + i, false, NULL);
 	assert_int_equal(alloc_live(), live);
 	for (unsigned int i = 0; i < 100; i++)
-		key_come_and_go(g, 1000 + i, true, NULL);
+		key_add_remove(g, 1000 + i, true, NULL);
 	assert_in_range(alloc_live(), live + 100, live + 101); // and room in the table
 	gateway_free(g);
 }
@@ -409,7 +409,7 @@ static void test_growth_kept(void **state)
 	long live, room;
 
 	(void)state;
-	key_come_and_go(g, 1, true, t);
+	key_add_remove(g, 1, true, t);
 	room = alloc_live();
 	for (unsigned int i = 0; i < 101; i++) {
 		struct key_id id = {.octets = {(uint8_t)i}};
@@ -419,7 +419,7 @@ static void test_growth_kept(void **state)
 	room = alloc_live() - room;
 	live = alloc_live();
 	for (unsigned int i = 0; i < 100; i++)
-		key_come_and_go(g, 1000 + i, true, t);
+		key_add_remove(g, 1000 + i, true, t);
 	assert_in_range(alloc_live(), live + 1, live + room);
 	assert_int_equal(seq_table_count(t), 101);
 	seq_table_free(same);
@@ -459,7 +459,7 @@ static void test_read(void **state)
 		bool failed = true;
 
 		for (unsigned int n = 1; failed; n++) {
-			FILE *out = said_open();
+			FILE *out = messages_open();
 			long live = alloc_live();
 			int rc;
 

@@ -38,7 +38,7 @@ static uint16_t tcp_sum(const uint8_t *packet, uint16_t len)
 	return checksum(pseudo, len - IP_LEN + 12u);
 }
 
-static void tcp_sum_mend(uint8_t *packet, uint16_t len)
+static void tcp_sum_update(uint8_t *packet, uint16_t len)
 {
 	uint8_t *tcp = packet + (tcp_of(packet) - packet);
 
@@ -79,7 +79,7 @@ static struct frame segment_frame(struct segment s)
 	tcp[13] = s.flags;
 	put16(tcp + 14, 65000);
 	mss_write(tcp + 20, s.mss);
-	tcp_sum_mend(packet, frame_packet_len(&f));
+	tcp_sum_update(packet, frame_packet_len(&f));
 	return f;
 }
 
@@ -94,7 +94,7 @@ static void check(struct gateway *g[2], struct segment s, uint16_t mss)
 	right = frame_after_hops(&in, 2);
 	packet = right.b + ETH_LEN;
 	mss_write(packet + (tcp_of(packet) - packet) + 20, mss);
-	tcp_sum_mend(packet, frame_packet_len(&right));
+	tcp_sum_update(packet, frame_packet_len(&right));
 	assert_int_equal(g[!s.back]->sent[0].len, right.len);
 	assert_memory_equal(frame_packet(&g[!s.back]->sent[0]), packet, frame_packet_len(&right));
 }
@@ -174,7 +174,7 @@ static void test_what_stays(void **state)
 }
 
 // A learnt path MTU applies to connections that begin later.
-static void test_learnt(void **state)
+static void test_path_mtu(void **state)
 {
 	struct gateway *g[2];
 	struct sa_out *sa;
@@ -205,7 +205,7 @@ static void check_hub(const char *policies, uint16_t mss)
 	put32(text + 12, ip_number("10.5.0.5"));
 	put32(text + 16, ip_number("10.3.0.5"));
 	ip_checksum_update(text);
-	tcp_sum_mend(text, len);
+	tcp_sum_update(text, len);
 	f = peer_seal(&b, (struct esp){.seq = 1,
 				  .text = text,
 				  .text_len = peer_trailer(&b, text, len, IPPROTO_IPIP)});
@@ -239,7 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_who_clamps),
 		pipeline_test(test_what_stays),
-		pipeline_test(test_learnt),
+		pipeline_test(test_path_mtu),
 		pipeline_test(test_hub),
 	};
 

@@ -35,7 +35,7 @@ static void test_sent(void **state)
 	ip.frag = DF;
 	for (ip.len = 28; ip.len <= 1438; ip.len++) {
 		struct frame in = frame_ip(LAN, ip);
-		struct frame esp = out_of_udp(gateway_expect_sent(a, &in, WAN), NATT, NATT);
+		struct frame esp = udp_remove(gateway_expect_sent(a, &in, WAN), NATT, NATT);
 
 		assert_int_equal(peer_open(&b, &esp, inner), ip.len);
 		in = frame_after_hops(&in, 1);
@@ -59,13 +59,13 @@ static void test_ports(void **state)
 
 	(void)state;
 	wire = *gateway_expect_sent(a, &f, WAN);
-	out_of_udp(&wire, 1024, NATT);
+	udp_remove(&wire, 1024, NATT);
 	peer = peer_new(a, "from-b");
 	f = peer_seal_ip(&peer, 1, to_a);
-	f = into_udp(&f, NATT, 1024);
+	f = udp_insert(&f, NATT, 1024);
 	gateway_expect_sent(a, &f, LAN);
 	f = peer_seal_ip(&peer, 2, to_a);
-	f = into_udp(&f, 1024, NATT);
+	f = udp_insert(&f, 1024, NATT);
 	gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED); // no SA has the port
 	peer_free(&peer);
 	gateway_free(a);
@@ -122,20 +122,20 @@ static void test_strict(void **state)
 	f = peer_seal_ip(&b, 1, to_a);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
 	assert_int_equal(a->snapshot->sa_in[0]->sa.counters[0].drops[DROP_UDP_ENCAP], 1);
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_sent(a, &f, LAN);
 	gateway_expect_drop(a, &f, DROP_REPLAY);
 	f = peer_seal_ip(&b, 2, to_a);
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	f.b[f.len - 1] ^= 1;
 	gateway_expect_drop(a, &f, DROP_AUTH);
 	f = peer_seal_ip(&b, 2, to_a);
 	put32(f.b + ETH_LEN + IP_LEN, 0x1234);
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(a, &f, DROP_NO_SA);
 
 	f = peer_seal_ip(&c, 1, (struct ipv4)FROM_TO("10.3.0.5", "10.1.0.5"));
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
 	assert_int_equal(a->snapshot->sa_in[1]->sa.counters[0].drops[DROP_UDP_ENCAP], 1);
 	peer_free(&b);
@@ -204,7 +204,7 @@ static void test_inside(void **state)
 	memcpy(text + IP_LEN + UDP_LEN, spi, sizeof(spi));
 	len = peer_trailer(&b, text, len, IPPROTO_IPIP);
 	f = peer_seal(&b, (struct esp){.seq = 1, .text = text, .text_len = len});
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(a, &f, DROP_LOCAL_UNSERVED);
 	expect_all_sent(a, 1, WAN); // port unreachable, in ESP
 	peer_free(&b);
@@ -275,7 +275,7 @@ static void test_lengths(void **state)
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
 	struct peer b = peer_new(a, "from-b");
 	struct frame f = peer_seal_ip(&b, 1, to_a);
-	const struct frame right = into_udp(&f, NATT, NATT);
+	const struct frame right = udp_insert(&f, NATT, NATT);
 	uint8_t *len = f.b + ETH_LEN + IP_LEN + 4;
 
 	(void)state;
@@ -334,11 +334,11 @@ static void test_outer(void **state)
 	struct frame part[2];
 
 	(void)state;
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_sent(a, &f, LAN);
 
 	f = peer_seal_ip(&b, 2, to_a);
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	part[0] = frame_raw(WAN, frame_packet(&f), IP_LEN + 64);
 	part[1] = frame_raw(WAN, frame_packet(&f), IP_LEN);
 	part[1].len = (uint16_t)(f.len - 64);

@@ -99,7 +99,7 @@ static void test_boundary(void **state)
 	struct frame f = peer_seal_ip(&b, 1, ip);
 
 	(void)state;
-	f = into_udp(&f, NATT, NATT);
+	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED); // out of a tunnel
 	peer_free(&b);
 	gateway_free(g);

@@ -8,7 +8,7 @@ static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5"),
 			 to_a = FROM_TO("10.2.0.5", "10.1.0.5");
 
 // Other events, for example of the audit log, may be queued.
-static void expect_nobody(struct gateway *g)
+static void expect_not_moved(struct gateway *g)
 {
 	struct event e;
 
@@ -16,17 +16,17 @@ static void expect_nobody(struct gateway *g)
 		assert_int_not_equal(e.kind, EVENT_PEER_HEARD);
 }
 
-static void expect_heard(struct gateway *g, const char *addr, uint16_t port)
+static void expect_moved(struct gateway *g, const char *addr, uint16_t port)
 {
 	struct event e;
 
 	if (!worker_event_take(g->w, &e))
-		fail_msg("nobody was heard from %s", addr);
+		fail_msg("no peer moved to %s", addr);
 	assert_int_equal(e.kind, EVENT_PEER_HEARD);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
 	assert_int_equal(rte_be_to_cpu_16(e.addr_port), port);
 	assert_int_equal(rte_be_to_cpu_32(e.spi), 0x1002);
-	expect_nobody(g);
+	expect_not_moved(g);
 }
 
 static struct frame from(const struct peer *b, uint64_t seq, const char *addr, uint16_t port)
@@ -34,7 +34,7 @@ static struct frame from(const struct peer *b, uint64_t seq, const char *addr, u
 	struct frame f = peer_seal_ip(b, seq, to_a);
 
 	put32(f.b + ETH_LEN + 12, ip_number(addr));
-	return into_udp(&f, port, NATT);
+	return udp_insert(&f, port, NATT);
 }
 
 static struct sa_peer *peer_at(const char *addr, uint16_t port)
@@ -49,7 +49,7 @@ static struct sa_peer *peer_at(const char *addr, uint16_t port)
 
 // Only an authenticated packet with the highest number changes the endpoint of the peer, and an
 // event is posted only if it differs.
-static void test_heard(void **state)
+static void test_moved(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
 	struct sa_in *sa = a->snapshot->sa_in[0];
@@ -59,36 +59,36 @@ static void test_heard(void **state)
 	(void)state;
 	f = from(&b, 10, "192.0.2.2", 1025);
 	gateway_expect_sent(a, &f, LAN);
-	expect_heard(a, "192.0.2.2", 1025);
+	expect_moved(a, "192.0.2.2", 1025);
 	assert_null(sa_in_heard_set(sa, peer_at("192.0.2.2", 1025), 0));
 
 	f = from(&b, 11, "192.0.2.2", 1025);
 	gateway_expect_sent(a, &f, LAN);
-	expect_nobody(a);
+	expect_not_moved(a);
 	f = from(&b, 5, "192.0.2.2", 1026); // late
 	gateway_expect_sent(a, &f, LAN);
-	expect_nobody(a);
+	expect_not_moved(a);
 	f = from(&b, 11, "192.0.2.2", 1026); // again
 	gateway_expect_drop(a, &f, DROP_REPLAY);
-	expect_nobody(a);
+	expect_not_moved(a);
 	f = from(&b, 12, "192.0.2.2", 1026); // forged
 	f.b[f.len - 1] ^= 1;
 	gateway_expect_drop(a, &f, DROP_AUTH);
-	expect_nobody(a);
+	expect_not_moved(a);
 	f = from(&b, 12, "192.0.2.2", 0); // packets could not be sent there
 	gateway_expect_sent(a, &f, LAN);
-	expect_nobody(a);
+	expect_not_moved(a);
 	f = from(&b, 13, "192.0.2.2", 1026);
 	gateway_expect_sent(a, &f, LAN);
-	expect_heard(a, "192.0.2.2", 1026);
+	expect_moved(a, "192.0.2.2", 1026);
 	f = from(&b, 14, "198.51.100.7", 1025);
 	gateway_expect_sent(a, &f, LAN);
-	expect_heard(a, "198.51.100.7", 1025);
+	expect_moved(a, "198.51.100.7", 1025);
 	for (unsigned int i = 0; i < 3; i++) // one event for all
 		burst[i] = from(&b, 20 + i, "192.0.2.2", (uint16_t)(2000 + i));
 	gateway_pass(a, burst, 3);
 	expect_drops(a, DROP_NONE, 0);
-	expect_heard(a, "192.0.2.2", 2002);
+	expect_moved(a, "192.0.2.2", 2002);
 	peer_free(&b);
 	gateway_free(a);
 }
@@ -137,7 +137,7 @@ static void test_unknown(void **state)
 	assert_int_equal(sa->sa.counters[0].drops[DROP_PEER_UNKNOWN], 1);
 	free(sa_out_path_set(sa, sa_path_new(&sa->sa, at, &nh, 1500)));
 	wire = *gateway_expect_sent(a, &f, WAN);
-	wire = out_of_udp(&wire, NATT, 1025);
+	wire = udp_remove(&wire, NATT, 1025);
 	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.3"));
 	put32(wire.b + ETH_LEN + 16, 0); // what the configuration says
 	ip_checksum_update(wire.b + ETH_LEN);
@@ -169,7 +169,7 @@ static void test_unknown_are_different(void **state)
 		len = peer_trailer(&b, text, len, IPPROTO_IPIP);
 		f = peer_seal(&b, (struct esp){.seq = i + 1, .text = text, .text_len = len});
 		put32(f.b + ETH_LEN + 12, ip_number("192.0.2.2"));
-		f = into_udp(&f, NATT, NATT);
+		f = udp_insert(&f, NATT, NATT);
 		gateway_pass(a, &f, 1);
 		expect_drops(a, rows[i].drop, rows[i].drop != DROP_NONE);
 	}
@@ -180,7 +180,7 @@ static void test_unknown_are_different(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_heard),
+		pipeline_test(test_moved),
 		pipeline_test(test_unknown),
 		pipeline_test(test_unknown_are_different),
 	};

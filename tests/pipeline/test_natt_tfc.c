@@ -93,7 +93,7 @@ static void test_dummies(void **state)
 }
 
 // The UDP header is in the first fragment, and its checksum is that of the whole datagram.
-static void test_cut(void **state)
+static void test_fragment_after(void **state)
 {
 	(void)state;
 	for (enum outer outer = OVER_V4; outer <= OVER_V6; outer++) {
@@ -133,7 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_padding),
 		pipeline_test(test_dummies),
-		pipeline_test(test_cut),
+		pipeline_test(test_fragment_after),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -125,18 +125,18 @@ struct upper {
 	const char *name;
 	uint8_t proto;
 	uint16_t len, sum_off;
-	enum { MENDED, KEPT, NONE } sum;
+	enum { RECOMPUTED, KEPT, NONE } sum;
 };
 
 static const struct upper uppers[] = {
-	{"TCP", IPPROTO_TCP, 40, 16, MENDED},
-	{"TCP, odd", IPPROTO_TCP, 41, 16, MENDED},
-	{"TCP, no more than a header", IPPROTO_TCP, 20, 16, MENDED},
-	{"UDP", IPPROTO_UDP, 60, 6, MENDED},
-	{"UDP, odd", IPPROTO_UDP, 61, 6, MENDED},
-	{"UDP, empty", IPPROTO_UDP, 8, 6, MENDED},
+	{"TCP", IPPROTO_TCP, 40, 16, RECOMPUTED},
+	{"TCP, odd", IPPROTO_TCP, 41, 16, RECOMPUTED},
+	{"TCP, no more than a header", IPPROTO_TCP, 20, 16, RECOMPUTED},
+	{"UDP", IPPROTO_UDP, 60, 6, RECOMPUTED},
+	{"UDP, odd", IPPROTO_UDP, 61, 6, RECOMPUTED},
+	{"UDP, empty", IPPROTO_UDP, 8, 6, RECOMPUTED},
 	{"UDP without checksum", IPPROTO_UDP, 60, 6, NONE},
-	{"ICMPv6", IPPROTO_ICMPV6, 60, 2, MENDED},
+	{"ICMPv6", IPPROTO_ICMPV6, 60, 2, RECOMPUTED},
 	{"GRE", IPPROTO_GRE, 60, 6, KEPT},
 };
 
@@ -192,7 +192,7 @@ static void check_nat(
 	gateway_expect_sent(to, &wire, LAN);
 	assert_int_equal(to->sent[0].len, in.len);
 	out = to->sent[0].b + l4_off;
-	if (u->sum == MENDED) {
+	if (u->sum == RECOMPUTED) {
 		assert_int_not_equal(be16(out + u->sum_off), sum);
 		assert_int_equal(sum_of(addrs, addrs + addr_len, addr_len, u, out), 0);
 	} else {

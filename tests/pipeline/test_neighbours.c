@@ -114,7 +114,7 @@ static void test_in_order(void **state)
 }
 
 // The host does not answer: an error is sent about held packets and about later ones.
-static void test_dead(void **state)
+static void test_unreachable_host(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, to_new);
@@ -136,7 +136,7 @@ static void test_dead(void **state)
 }
 
 // The control thread never reports a result.
-static void test_waits_no_longer(void **state)
+static void test_hold_timeout(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, to_new);
@@ -235,7 +235,7 @@ static void test_flood_of_other_port(void **state)
 		.policies = ", { name = \"back\"; local = \"10.7.0.0/24\"; remote = "
 			    "\"10.1.0.0/24\"; action = \"bypass\"; }"});
 	struct frame f[7];
-	unsigned int n_asked = 0;
+	unsigned int n_solicited = 0;
 	char name[IP_ADDR_STRLEN];
 	struct event e;
 
@@ -255,8 +255,8 @@ static void test_flood_of_other_port(void **state)
 	expect_drops(g, DROP_NEIGH_HOLD_FULL, COUNT_OF(f)); // of the flood
 	while (worker_event_take(g->w, &e))
 		if (e.kind == EVENT_NEIGH_NEEDED && e.port == DMZ)
-			n_asked++;
-	assert_int_equal(n_asked, COUNT_OF(f));
+			n_solicited++;
+	assert_int_equal(n_solicited, COUNT_OF(f));
 	for (unsigned int i = 0; i < COUNT_OF(f); i++) {
 		snprintf(name, sizeof(name), "10.7.0.%u", 100 + i);
 		learn(name);
@@ -337,8 +337,8 @@ int main(void)
 		pipeline_test(test_held_then_sent),
 		pipeline_test(test_heard_in_flood),
 		pipeline_test(test_in_order),
-		pipeline_test(test_dead),
-		pipeline_test(test_waits_no_longer),
+		pipeline_test(test_unreachable_host),
+		pipeline_test(test_hold_timeout),
 		pipeline_test(test_esp),
 		pipeline_test(test_hold_limit_of_one),
 		pipeline_test(test_hold_limit_of_all),

@@ -65,7 +65,7 @@ static struct frame sent(struct gateway *g)
 	return *gateway_expect_sent(g, &in, WAN);
 }
 
-static void expect_heard(
+static void expect_posted(
 	struct gateway *g, const struct frame *f, const char *peer, unsigned int mtu)
 {
 	struct event e;
@@ -84,14 +84,14 @@ static void expect_heard(
 		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(peer));
 }
 
-static void expect_not_believed(struct gateway *g, const struct frame *f)
+static void expect_not_posted(struct gateway *g, const struct frame *f)
 {
 	gateway_expect_drop(g, f, DROP_PMTU_IMPLAUSIBLE);
 	assert_int_equal(g->n_sent, 0);
 	expect_no_event(g);
 }
 
-static void check_v4(struct gateway *g, struct error e, unsigned int learnt)
+static void check_v4(struct gateway *g, struct error e, unsigned int mtu)
 {
 	struct frame about = sent(g), f;
 
@@ -99,7 +99,7 @@ static void check_v4(struct gateway *g, struct error e, unsigned int learnt)
 	e.code = 4;
 	e.quoted = e.quoted != 0 ? e.quoted : 28;
 	f = error_v4(&about, e);
-	expect_heard(g, &f, "192.0.2.2", learnt);
+	expect_posted(g, &f, "192.0.2.2", mtu);
 }
 
 static void test_v4(void **state)
@@ -123,33 +123,33 @@ static void test_v6(void **state)
 	struct frame f = error_v6(&about, e);
 
 	(void)state;
-	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	expect_posted(g, &f, "2001:db8:f::2", 1400);
 	e.quoted = 1200;
 	e.mtu = 1280;
 	f = error_v6(&about, e);
-	expect_heard(g, &f, "2001:db8:f::2", 1280);
+	expect_posted(g, &f, "2001:db8:f::2", 1280);
 	e.mtu = 1500; // the packet fits
 	f = error_v6(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.mtu = 0x10000 + 1400; // more than any packet has
 	f = error_v6(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.mtu = 1279; // RFC 8201 4
 	f = error_v6(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e = (struct error){.type = 2, .mtu = 1400, .quoted = 47};
 	f = error_v6(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 48;
 	f = error_v6(&about, e);
 	f.b[ETH_LEN + IP6_LEN + 2] ^= 1;
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	gateway_free(g);
 }
 
 // If any octet of the quoted packet is changed, the error is dropped, unless the octet is
 // irrelevant.
-static void check_forged(struct gateway *g, uint16_t quoted, uint64_t says_nothing)
+static void check_forged(struct gateway *g, uint16_t quoted, uint64_t irrelevant)
 {
 	struct frame about = sent(g);
 
@@ -160,10 +160,10 @@ static void check_forged(struct gateway *g, uint16_t quoted, uint64_t says_nothi
 		other.b[ETH_LEN + at] ^= 0x40;
 		f = error_v4(&other, e);
 		print_message("octet %u\n", at);
-		if ((says_nothing >> at & 1) != 0)
-			expect_heard(g, &f, "192.0.2.2", 1400);
+		if ((irrelevant >> at & 1) != 0)
+			expect_posted(g, &f, "192.0.2.2", 1400);
 		else
-			expect_not_believed(g, &f);
+			expect_not_posted(g, &f);
 	}
 	gateway_free(g);
 }
@@ -185,7 +185,7 @@ static void test_forged(void **state)
 
 // None of it is authenticated; the event has what the control thread needs to recognise its own
 // probe.
-static void expect_suspicion(struct gateway *g, const struct frame *about, struct error e)
+static void expect_unproven(struct gateway *g, const struct frame *about, struct error e)
 {
 	struct frame f = error_v4(about, e);
 	struct event got;
@@ -210,41 +210,41 @@ static void test_in_udp(void **state)
 	struct frame about = sent(g), f = error_v4(&about, e);
 
 	(void)state;
-	expect_heard(g, &f, "192.0.2.2", 1400);
+	expect_posted(g, &f, "192.0.2.2", 1400);
 	for (e.quoted = 28; e.quoted < 36; e.quoted++)
-		expect_suspicion(g, &about, e);
+		expect_unproven(g, &about, e);
 	e.quoted = 27;
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 28;
 	e.mtu = (uint32_t)frame_packet_len(&about);
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.mtu = 1400;
 	about.b[ETH_LEN + IP_LEN] ^= 1; // from another port
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	about.b[ETH_LEN + IP_LEN] ^= 1;
 	about.b[ETH_LEN + 15] ^= 1; // from another address
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	gateway_free(g);
 
 	g = site_v6_a(OVER_V6, (struct site){.sa = IN_UDP});
 	e = (struct error){.type = 2, .mtu = 1400, .quoted = 56};
 	about = sent(g);
 	f = error_v6(&about, e);
-	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	expect_posted(g, &f, "2001:db8:f::2", 1400);
 	e.quoted = 55;
 	f = error_v6(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 56;
 	for (unsigned int at = 40; at < 44; at++) { // ports
 		struct frame other = about;
 
 		other.b[ETH_LEN + at] ^= 1;
 		f = error_v6(&other, e);
-		expect_not_believed(g, &f);
+		expect_not_posted(g, &f);
 	}
 	gateway_free(g);
 }
@@ -304,14 +304,14 @@ static void test_sequence(void **state)
 		put32(about.b + ETH_LEN + IP_LEN + 4, rows[i].quoted);
 		f = error_v4(&about, e);
 		if (rows[i].believed)
-			expect_heard(g, &f, "192.0.2.2", 1400);
+			expect_posted(g, &f, "192.0.2.2", 1400);
 		else
-			expect_not_believed(g, &f);
+			expect_not_posted(g, &f);
 	}
 	gateway_free(g);
 }
 
-static void test_not_believed(void **state)
+static void test_not_posted(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame about = sent(g), f;
@@ -319,21 +319,21 @@ static void test_not_believed(void **state)
 
 	(void)state;
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.mtu = 1400;
 	e.quoted = 27;
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 20;
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 0;
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.quoted = 28;
 	f = error_v4(&about, e);
 	f.b[ETH_LEN + IP_LEN + 2] ^= 1;
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.code = 3; // of another kind
 	f = error_v4(&about, e);
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
@@ -357,13 +357,13 @@ static void test_all_protected(void **state)
 	struct frame about = sent(g), f = error_v4(&about, e);
 
 	(void)state;
-	expect_heard(g, &f, "192.0.2.2", 1400);
+	expect_posted(g, &f, "192.0.2.2", 1400);
 	put32(f.b + ETH_LEN + 12, ip_number("10.1.0.77")); // an unused address outside
 	ip_checksum_update(f.b + ETH_LEN);
 	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
 	put32(about.b + ETH_LEN + IP_LEN + 4, 100); // a number that was not sent
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.code = 1;
 	f = error_v4(&about, e);
 	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
@@ -372,7 +372,7 @@ static void test_all_protected(void **state)
 	g = site_v6_a(OVER_V6, (struct site){.policies = ALL("out", "in")});
 	about = sent(g);
 	f = error_v6(&about, (struct error){.type = 2, .mtu = 1400, .quoted = 48});
-	expect_heard(g, &f, "2001:db8:f::2", 1400);
+	expect_posted(g, &f, "2001:db8:f::2", 1400);
 	gateway_free(g);
 }
 
@@ -388,10 +388,10 @@ static void test_settings(void **state)
 	g = site_a((struct site){.more = "pmtu = { min = 1400; };"});
 	about = sent(g);
 	f = error_v4(&about, e);
-	expect_not_believed(g, &f);
+	expect_not_posted(g, &f);
 	e.mtu = 1400;
 	f = error_v4(&about, e);
-	expect_heard(g, &f, "192.0.2.2", 1400);
+	expect_posted(g, &f, "192.0.2.2", 1400);
 	gateway_free(g);
 }
 
@@ -473,7 +473,7 @@ int main(void)
 		pipeline_test(test_in_udp),
 		pipeline_test(test_flood),
 		pipeline_test(test_sequence),
-		pipeline_test(test_not_believed),
+		pipeline_test(test_not_posted),
 		pipeline_test(test_all_protected),
 		pipeline_test(test_settings),
 		pipeline_test(test_resized),

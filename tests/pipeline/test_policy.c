@@ -94,7 +94,7 @@ static void test_from_inside(void **state)
 		{"other protocol", FROM_TO("10.1.0.5", "198.51.100.9", .proto = 6, .dport = 7),
 			.fate = CLEAR, .port = WAN},
 		{"discard", FROM_TO("10.1.0.5", "203.0.113.9"), .drop = DROP_POLICY_DISCARD},
-		{"nothing said", FROM_TO("10.1.0.5", "192.88.99.9"), .drop = DROP_NO_POLICY},
+		{"no policy", FROM_TO("10.1.0.5", "192.88.99.9"), .drop = DROP_NO_POLICY},
 		{"no route", FROM_TO("10.1.0.5", "198.18.0.9"), .drop = DROP_NO_ROUTE},
 	};
 
@@ -120,7 +120,7 @@ static void test_from_outside(void **state)
 		{"discard before bypass", FROM_TO("198.51.100.9", "10.1.0.5", .sport = 7),
 			.drop = DROP_POLICY_DISCARD},
 		{"discard", FROM_TO("203.0.113.9", "10.1.0.5"), .drop = DROP_POLICY_DISCARD},
-		{"nothing said", FROM_TO("192.88.99.9", "10.1.0.5"), .drop = DROP_NO_POLICY},
+		{"no policy", FROM_TO("192.88.99.9", "10.1.0.5"), .drop = DROP_NO_POLICY},
 		{"between the others' gateways", FROM_TO("192.0.2.2", "192.0.2.3", .proto = 50),
 			.drop = DROP_NO_POLICY},
 	};

@@ -28,7 +28,7 @@ static void test_sizes(void **state)
 		expect_drops(g, DROP_NONE, 0);
 		assert_int_equal(g->last.local, n - 1);
 		collect_all(g, &b);
-		expect_whole();
+		expect_complete();
 	}
 	peer_free(&b);
 	gateway_free(g);
@@ -56,7 +56,7 @@ static void test_sealed_whole(void **state)
 	gateway_pass(b, wire, n);
 	expect_drops(b, DROP_NONE, 0);
 	collect_all(b, NULL);
-	expect_whole();
+	expect_complete();
 	gateway_free(a);
 	gateway_free(b);
 }
@@ -78,7 +78,7 @@ static void test_duplicates(void **state)
 	}
 	gateway_pass(g, &f[3], 1);
 	collect_all(g, NULL);
-	expect_whole();
+	expect_complete();
 	gateway_free(g);
 }
 
@@ -181,7 +181,7 @@ static void test_flood(void **state)
 		arrived.len = 0;
 		gateway_pass(g, &f[1], 1);
 		collect_all(g, NULL);
-		expect_whole();
+		expect_complete();
 	}
 	assert_in_range(buffers, 60, 64);
 	gateway_free(g);
@@ -331,7 +331,7 @@ static void test_dont_fragment(void **state)
 		assert_int_equal(checksum(inner, IP_LEN), 0);
 		collect(inner, len);
 	}
-	expect_whole();
+	expect_complete();
 	ip.id++;
 	datagram_fill(2000, 9);
 	gateway_pass(g, f, pieces(f, LAN, ip, STEP));
@@ -351,7 +351,7 @@ static void expect_kept(struct gateway *g, struct ipv4 ip, uint16_t port)
 	assert_int_equal(worker_held(g->w), held + 1);
 }
 
-static void expect_refused(struct gateway *g, struct ipv4 ip, uint16_t port, enum drop reason)
+static void expect_discarded(struct gateway *g, struct ipv4 ip, uint16_t port, enum drop reason)
 {
 	struct frame f = frame_ip(port, ip);
 	uint64_t held = worker_held(g->w);
@@ -368,22 +368,22 @@ static void test_refused_at_once(void **state)
 
 #define SENT(s, d) (ip.src = (s), ip.dst = (d), ip.id++, ip)
 	(void)state;
-	expect_refused(g, SENT("10.1.0.5", "203.0.113.1"), LAN, DROP_POLICY_DISCARD);
-	expect_refused(g, SENT("10.1.0.5", "100.64.0.1"), LAN, DROP_NO_POLICY);
-	expect_refused(g, SENT("10.2.0.5", "10.1.0.5"), WAN, DROP_CLEAR_TEXT);
-	expect_refused(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
-	expect_refused(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
+	expect_discarded(g, SENT("10.1.0.5", "203.0.113.1"), LAN, DROP_POLICY_DISCARD);
+	expect_discarded(g, SENT("10.1.0.5", "100.64.0.1"), LAN, DROP_NO_POLICY);
+	expect_discarded(g, SENT("10.2.0.5", "10.1.0.5"), WAN, DROP_CLEAR_TEXT);
+	expect_discarded(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
+	expect_discarded(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
 	expect_kept(g, SENT("10.1.0.5", "10.2.0.5"), LAN);
 	expect_kept(g, SENT("10.1.0.5", "10.1.0.1"), LAN);
 	expect_kept(g, SENT("10.1.0.5", "10.4.0.5"), LAN); // some ports are protected
 	expect_kept(g, SENT("198.51.100.5", "10.1.0.5"), WAN);
 	expect_kept(g, SENT("198.51.100.5", "192.0.2.1"), WAN);
 	ip.proto = IPPROTO_TCP;
-	expect_refused(g, SENT("10.1.0.5", "10.4.0.5"), LAN, DROP_NO_POLICY);
+	expect_discarded(g, SENT("10.1.0.5", "10.4.0.5"), LAN, DROP_NO_POLICY);
 	ip.proto = IPPROTO_ESP;
 	expect_kept(g, SENT("203.0.113.1", "192.0.2.1"), WAN);
-	expect_refused(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
-	expect_refused(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
+	expect_discarded(g, SENT("203.0.113.1", "10.1.0.5"), WAN, DROP_POLICY_DISCARD);
+	expect_discarded(g, SENT("10.1.0.77", "192.0.2.1"), WAN, DROP_IP_SOURCE);
 	ip.proto = IPPROTO_ICMP;
 	expect_kept(g, SENT("10.2.0.5", "10.1.0.5"), WAN); // may be an admitted error
 #undef SENT

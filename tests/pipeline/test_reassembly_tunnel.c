@@ -34,7 +34,7 @@ static void test_tunnels(void **state)
 	esp = sealed(&b, 3, &f[2]);
 	gateway_pass(g, &esp, 1);
 	collect_all(g, NULL);
-	expect_whole();
+	expect_complete();
 	peer_free(&b);
 	peer_free(&c);
 	gateway_free(g);
@@ -79,7 +79,7 @@ static void test_rekey(void **state)
 		expect_drops(g, DROP_NONE, 0);
 	}
 	collect_all(g, NULL);
-	expect_whole();
+	expect_complete();
 	peer_free(&by[0]);
 	peer_free(&by[1]);
 	gateway_free(g);
@@ -126,7 +126,7 @@ static void test_workers(void **state)
 			collect_all(g[i], NULL);
 		}
 		assert_int_equal(n_sent, 2);
-		expect_whole();
+		expect_complete();
 	}
 	assert_in_range(joined[0], 400, 624);
 	assert_int_equal(joined[0] + joined[1], 1024);
@@ -188,7 +188,7 @@ static void test_ring_full(void **state)
 		gateway_pass(g[i], NULL, 0);
 		collect_all(g[i], NULL);
 	}
-	expect_whole();
+	expect_complete();
 	peer_free(&b);
 	gateway_free(g[0]);
 	gateway_free(g[1]);

@@ -11,7 +11,7 @@
 #define STEP    1352 // payload of a fragment of 1400
 
 // A fragment; fields that are 0 get the usual value.
-struct cut {
+struct part {
 	uint32_t id;
 	uint32_t off, len;
 	bool more;
@@ -22,7 +22,7 @@ struct cut {
 
 static const uint8_t hop_by_hop[8] = {IPPROTO_FRAGMENT, 0, 1, 4}; // PadN
 
-static struct frame fragment(struct cut c)
+static struct frame fragment(struct part c)
 {
 	uint8_t packet[FRAME_MAX] = {0};
 	uint16_t at = IP6_LEN;
@@ -44,7 +44,7 @@ static struct frame fragment(struct cut c)
 	return frame_raw6(LAN, packet, (uint16_t)(at + 8 + c.len));
 }
 
-static unsigned int fragments(struct frame f[], struct cut c, uint32_t step)
+static unsigned int fragments(struct frame f[], struct part c, uint32_t step)
 {
 	unsigned int n = 0;
 
@@ -56,7 +56,7 @@ static unsigned int fragments(struct frame f[], struct cut c, uint32_t step)
 	return n;
 }
 
-static void expect_told(const struct gateway *g, uint8_t type, uint8_t code, uint32_t param,
+static void expect_error_sent(const struct gateway *g, uint8_t type, uint8_t code, uint32_t param,
 	const struct frame *about)
 {
 	const uint8_t *p = frame_packet(&g->sent[0]);
@@ -87,7 +87,7 @@ static void test_sizes(void **state)
 		unsigned int n;
 
 		datagram_fill(sizes[i], 9);
-		n = fragments(f, (struct cut){.id = i}, STEP);
+		n = fragments(f, (struct part){.id = i}, STEP);
 		shuffle(f, n, &seed);
 		gateway_pass(a, f, n);
 		expect_drops(a, DROP_NONE, 0);
@@ -98,7 +98,7 @@ static void test_sizes(void **state)
 		gateway_pass(b, wire, n);
 		expect_drops(b, DROP_NONE, 0);
 		collect_all(b, NULL);
-		expect_whole();
+		expect_complete();
 	}
 	gateway_free(a);
 	gateway_free(b);
@@ -114,7 +114,7 @@ static void test_headers_in_front(void **state)
 
 	(void)state;
 	datagram_fill(3000, 9);
-	n = fragments(f, (struct cut){.id = 5, .options = true}, 1200);
+	n = fragments(f, (struct part){.id = 5, .options = true}, 1200);
 	gateway_pass(a, f, n);
 	expect_drops(a, DROP_NONE, 0);
 	assert_int_equal(a->n_sent, n);
@@ -135,16 +135,16 @@ static void test_headers_in_front(void **state)
 		memcpy(arrived.b + off, ext + 16, be16(p + 4) - 16u);
 		arrived.len += be16(p + 4) - 16u;
 	}
-	expect_whole();
+	expect_complete();
 	gateway_free(a);
 	gateway_free(b);
 }
 
 // Malformed fragments, and the error to the sender (RFC 8200 4.5).
-static void test_told(void **state)
+static void test_errors_sent(void **state)
 {
 	static const struct {
-		struct cut cut;
+		struct part part;
 		uint8_t code;
 		uint32_t pointer;
 	} rows[] = {
@@ -160,16 +160,16 @@ static void test_told(void **state)
 	(void)state;
 	datagram_fill(65536, 9);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		f = fragment(rows[i].cut);
+		f = fragment(rows[i].part);
 		gateway_expect_drop(a, &f, DROP_FRAGMENT_INVALID);
-		expect_told(a, 4, rows[i].code, rows[i].pointer, &f);
+		expect_error_sent(a, 4, rows[i].code, rows[i].pointer, &f);
 	}
 	// A header chain that continues after the first fragment (RFC 7112).
 	memset(whole.b, 0, 8);
 	whole.b[1] = 3;
-	f = fragment((struct cut){.len = 16, .more = true, .proto = IPPROTO_DSTOPTS});
+	f = fragment((struct part){.len = 16, .more = true, .proto = IPPROTO_DSTOPTS});
 	gateway_expect_drop(a, &f, DROP_EXT_HEADERS);
-	expect_told(a, 4, 3, 0, &f);
+	expect_error_sent(a, 4, 3, 0, &f);
 	gateway_free(a);
 }
 
@@ -181,8 +181,8 @@ static void test_overlap(void **state)
 
 	(void)state;
 	datagram_fill(3000, 9);
-	fragments(f, (struct cut){.id = 1}, 1200);
-	over = fragment((struct cut){.id = 1, .off = 1192, .len = 16, .more = true});
+	fragments(f, (struct part){.id = 1}, 1200);
+	over = fragment((struct part){.id = 1, .off = 1192, .len = 16, .more = true});
 	gateway_pass(a, f, 1);
 	gateway_pass(a, &over, 1);
 	expect_drops(a, DROP_FRAGMENT_OVERLAP, 2);
@@ -202,8 +202,8 @@ static void test_atomic(void **state)
 
 	(void)state;
 	datagram_fill(2000, 9);
-	fragments(f, (struct cut){.id = 1}, 1200);
-	atomic = fragment((struct cut){.id = 1, .len = 500, .proto = 253});
+	fragments(f, (struct part){.id = 1}, 1200);
+	atomic = fragment((struct part){.id = 1, .len = 500, .proto = 253});
 	gateway_pass(a, f, 1);
 	gateway_expect_sent(a, &atomic, WAN);
 	gateway_pass(a, &f[1], 1);
@@ -220,8 +220,8 @@ static void test_congestion(void **state)
 
 	(void)state;
 	datagram_fill(2000, 9);
-	fragments(f, (struct cut){.id = 1, .tos = 0x2a}, 1200);
-	f[1] = fragment((struct cut){.id = 1, .off = 1200, .len = 800, .tos = 0x2b});
+	fragments(f, (struct part){.id = 1, .tos = 0x2a}, 1200);
+	f[1] = fragment((struct part){.id = 1, .off = 1200, .len = 800, .tos = 0x2b});
 	gateway_pass(a, f, 2);
 	expect_all_sent(a, 2, WAN);
 	for (unsigned int i = 0; i < 2; i++)
@@ -230,8 +230,8 @@ static void test_congestion(void **state)
 	expect_all_sent(b, 2, LAN);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(be32(frame_packet(&b->sent[i])) >> 20 & 0xff, 0x2b);
-	f[1] = fragment((struct cut){.id = 1, .off = 1200, .len = 800, .tos = 0x28});
-	f[0] = fragment((struct cut){.id = 1, .len = 1200, .more = true, .tos = 0x2b});
+	f[1] = fragment((struct part){.id = 1, .off = 1200, .len = 800, .tos = 0x28});
+	f[0] = fragment((struct part){.id = 1, .len = 1200, .more = true, .tos = 0x2b});
 	gateway_pass(a, f, 2);
 	expect_drops(a, DROP_FRAGMENT_ECN, 2);
 	gateway_free(a);
@@ -245,14 +245,14 @@ static void test_late(void **state)
 
 	(void)state;
 	datagram_fill(2000, 9);
-	fragments(f, (struct cut){.id = 1}, 1200);
+	fragments(f, (struct part){.id = 1}, 1200);
 	for (unsigned int i = 0; i < 2; i++) {
 		gateway_pass(a, &f[i], 1);
 		a->now += TIMEOUT + 1000;
 		gateway_pass(a, NULL, 0);
 		expect_drops(a, DROP_FRAGMENT_TIMEOUT, 1);
 		if (i == 0)
-			expect_told(a, 3, 1, 0, &f[0]);
+			expect_error_sent(a, 3, 1, 0, &f[0]);
 		else
 			assert_int_equal(a->n_sent, 0);
 	}
@@ -273,7 +273,7 @@ static void test_transport(void **state)
 		unsigned int n;
 
 		datagram_fill(sizes[i], 9);
-		n = fragments(f, (struct cut){.id = i + 1}, STEP);
+		n = fragments(f, (struct part){.id = i + 1}, STEP);
 		gateway_pass(a, f, (uint16_t)n);
 		expect_drops(a, DROP_NONE, 0);
 		for (n = 0; n < a->n_sent; n++)
@@ -283,7 +283,7 @@ static void test_transport(void **state)
 		for (n = 0; n < b->n_sent; n++)
 			assert_in_range(frame_packet_len(&b->sent[n]), IP6_LEN, 1500);
 		collect_all(b, NULL);
-		expect_whole();
+		expect_complete();
 	}
 	gateway_free(a);
 	gateway_free(b);
@@ -294,7 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
 		pipeline_test(test_headers_in_front),
-		pipeline_test(test_told),
+		pipeline_test(test_errors_sent),
 		pipeline_test(test_overlap),
 		pipeline_test(test_atomic),
 		pipeline_test(test_congestion),

@@ -175,7 +175,7 @@ static void test_returns(void **state)
 }
 
 // A build that is not applied has no effect.
-static void test_not_taken(void **state)
+static void test_not_applied(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct sa_out *out = g->snapshot->sa_out[0];
@@ -203,7 +203,7 @@ static void test_not_taken(void **state)
 	gateway_free(g);
 }
 
-static uint64_t asked(const struct gateway *g, unsigned int policy)
+static uint64_t policy_lookups(const struct gateway *g, unsigned int policy)
 {
 	return g->snapshot->policy_before[policy].asked +
 	       g->snapshot->policy_decided[0][policy].asked;
@@ -217,9 +217,9 @@ static void test_counts(void **state)
 	(void)state;
 	for (unsigned int i = 1; i <= 3; i++) {
 		send_out(g, 2);
-		assert_int_equal(asked(g, 0), i); // the flow is evaluated again
+		assert_int_equal(policy_lookups(g, 0), i); // the flow is evaluated again
 		reload(g, (struct site){0});
-		assert_int_equal(asked(g, 0), i);
+		assert_int_equal(policy_lookups(g, 0), i);
 		assert_int_equal(g->snapshot->rule_before[rule].asked, i);
 	}
 	gateway_free(g);
@@ -256,14 +256,14 @@ static void test_two_in(void **state)
 	by[1] = peer_new(g, "from-b2");
 	send_out(g, 1);
 	for (unsigned int i = 0; i < 6; i++) {
-		uint64_t before = asked(g, 0);
+		uint64_t before = policy_lookups(g, 0);
 
 		for (unsigned int k = 0; k < 3; k++) {
 			struct frame f = peer_seal_ip(&by[i % 2], ++seq, inward);
 
 			gateway_expect_sent(g, &f, LAN);
 		}
-		assert_int_equal(asked(g, 0), before + 1); // and not for every packet
+		assert_int_equal(policy_lookups(g, 0), before + 1); // and not for every packet
 	}
 	assert_int_equal(flow_count(g->flows), 1);
 	peer_free(&by[0]);
@@ -279,7 +279,7 @@ int main(void)
 		pipeline_test(test_lifetime),
 		pipeline_test(test_other_settings),
 		pipeline_test(test_returns),
-		pipeline_test(test_not_taken),
+		pipeline_test(test_not_applied),
 		pipeline_test(test_counts),
 		pipeline_test(test_two_in),
 	};

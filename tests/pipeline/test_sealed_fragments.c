@@ -60,7 +60,7 @@ static uint32_t id_of(const struct frame *f)
 }
 
 // A sent one ESP packet in as few fragments as possible.
-static void expect_cut(const struct pair *p)
+static void expect_fragmented(const struct pair *p)
 {
 	uint16_t end = 0;
 
@@ -93,7 +93,7 @@ static void expect_equal(const struct frame *arrived, const struct frame *in)
 }
 
 // Everything that A sent makes the original packet again, at the peer.
-static void expect_arrives(const struct pair *p, const struct frame *in)
+static void expect_delivered(const struct pair *p, const struct frame *in)
 {
 	struct frame wire[RX_BURST_MAX];
 	unsigned int n = p->a->n_sent;
@@ -106,19 +106,19 @@ static void expect_arrives(const struct pair *p, const struct frame *in)
 	expect_equal(&p->b->sent[0], in);
 }
 
-static void check_cut(const struct pair *p, const struct frame *in)
+static void check_fragmented(const struct pair *p, const struct frame *in)
 {
 	gateway_pass(p->a, in, 1);
-	expect_cut(p);
-	expect_arrives(p, in);
+	expect_fragmented(p);
+	expect_delivered(p, in);
 }
 
-static void check_whole(const struct pair *p, const struct frame *in, uint16_t df)
+static void check_unfragmented(const struct pair *p, const struct frame *in, uint16_t df)
 {
 	gateway_expect_sent(p->a, in, WAN);
 	if (p->outer == OVER_V4)
 		assert_int_equal(be16(frame_packet(&p->a->sent[0]) + 6), df);
-	expect_arrives(p, in);
+	expect_delivered(p, in);
 }
 
 static void check_refused(const struct pair *p, const struct frame *in, unsigned int mtu)
@@ -146,10 +146,10 @@ static void check_after(enum outer outer, uint16_t mtu, uint16_t fits)
 	struct pair p = pair_new(outer, mtu, AFTER);
 	struct frame in = four(fits, 0);
 
-	check_whole(&p, &in, 0);
+	check_unfragmented(&p, &in, 0);
 	for (uint16_t len = (uint16_t)(fits + 1); len <= 1500; len++) {
 		in = four(len, 0);
-		check_cut(&p, &in);
+		check_fragmented(&p, &in);
 	}
 	in = four((uint16_t)(fits + 1), DF);
 	check_refused(&p, &in, fits);
@@ -173,13 +173,13 @@ static void check_clear(enum outer outer)
 	struct pair p = pair_new(outer, 1500, "df = \"clear\";");
 	struct frame in = four(1400, DF);
 
-	check_whole(&p, &in, 0);
+	check_unfragmented(&p, &in, 0);
 	in = six(1400);
-	check_whole(&p, &in, 0);
+	check_unfragmented(&p, &in, 0);
 	in = four(1500, DF);
-	check_cut(&p, &in);
+	check_fragmented(&p, &in);
 	in = six(1500);
-	check_cut(&p, &in);
+	check_fragmented(&p, &in);
 	in = four(1500, 0);
 	gateway_pass(p.a, &in, 1);
 	expect_all_sent(p.a, 2, WAN);
@@ -200,11 +200,11 @@ static void check_df(const char *sa_out, uint16_t without, uint16_t with)
 	struct pair p = pair_new(OVER_V4, 1500, sa_out);
 	struct frame in = four(100, 0);
 
-	check_whole(&p, &in, without);
+	check_unfragmented(&p, &in, without);
 	in = four(100, DF);
-	check_whole(&p, &in, with);
+	check_unfragmented(&p, &in, with);
 	in = six(100);
-	check_whole(&p, &in, with);
+	check_unfragmented(&p, &in, with);
 	pair_free(&p);
 }
 
@@ -225,7 +225,7 @@ static void test_set(void **state)
 	(void)state;
 	check_refused(&p, &in, 1446);
 	in = four(1500, 0); // others may fragment these fragments, too
-	check_cut(&p, &in);
+	check_fragmented(&p, &in);
 	pair_free(&p);
 }
 
@@ -235,10 +235,10 @@ static void check_small(enum outer outer, uint16_t mtu, uint16_t fits)
 	struct pair p = pair_new(outer, mtu, NULL);
 	struct frame in = six(fits);
 
-	check_whole(&p, &in, DF);
+	check_unfragmented(&p, &in, DF);
 	for (uint16_t len = (uint16_t)(fits + 1); len <= 1280; len++) {
 		in = six(len);
-		check_cut(&p, &in);
+		check_fragmented(&p, &in);
 	}
 	in = six(1281);
 	check_refused(&p, &in, 1280);

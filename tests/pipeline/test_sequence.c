@@ -154,7 +154,7 @@ static void test_last_numbers(void **state)
 }
 
 // The numbers that the gateway allocates: 1, 2, 3, ... for each SA, in the order of the burst.
-static void test_given(void **state)
+static void test_allocated(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
 	struct gateway *g = site_a((struct site){0});
@@ -409,7 +409,7 @@ int main(void)
 		pipeline_test(test_sample_of_burst),
 		pipeline_test(test_forged),
 		pipeline_test(test_last_numbers),
-		pipeline_test(test_given),
+		pipeline_test(test_allocated),
 		pipeline_test(test_end),
 		pipeline_test(test_esn_in),
 		pipeline_test(test_esn_out),

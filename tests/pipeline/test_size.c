@@ -95,7 +95,7 @@ static void check_refused(struct gateway *g, struct ipv4 ip, uint16_t fits)
 		ip.src, &f);
 }
 
-static void check_cut(struct gateway *g, const struct peer *b, struct ipv4 ip, uint16_t fits)
+static void check_fragmented(struct gateway *g, const struct peer *b, struct ipv4 ip, uint16_t fits)
 {
 	struct frame f = frame_ip(LAN, ip);
 
@@ -118,11 +118,11 @@ static void check_protected(const char *cipher, const char *auth, unsigned int m
 	for (ip.len = (uint16_t)(fits + 1); ip.len <= 1500; ip.len = (uint16_t)(ip.len + 37)) {
 		ip.frag = 0;
 		check_refused(g, ip, fits);
-		check_cut(g, &b, ip, fits);
+		check_fragmented(g, &b, ip, fits);
 	}
 	ip.len = 1500;
 	check_refused(g, ip, fits);
-	check_cut(g, &b, ip, fits);
+	check_fragmented(g, &b, ip, fits);
 	peer_free(&b);
 	gateway_free(g);
 }

@@ -51,7 +51,7 @@ static uint32_t addr4(const struct ip_addr *a)
 }
 
 // The first packet of a flow and the second, out and in.
-static void test_ways(void **state)
+static void test_paths(void **state)
 {
 	struct gateway *a = site_a((struct site){0}), *b = site_b((struct site){0});
 	struct frame f = frame_ip(LAN, outward), wire[2];
@@ -461,7 +461,7 @@ static void test_any_octets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_ways),
+		pipeline_test(test_paths),
 		pipeline_test(test_drops),
 		pipeline_test(test_own),
 		pipeline_test(test_dummies),

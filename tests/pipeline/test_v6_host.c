@@ -147,7 +147,7 @@ static void test_echo(void **state)
 	}
 }
 
-static void expect_said(uint8_t type, uint8_t code, uint32_t param)
+static void expect_error_sent(uint8_t type, uint8_t code, uint32_t param)
 {
 	const uint8_t *icmp = frame_packet(&g->sent[0]) + IP6_LEN;
 
@@ -169,23 +169,23 @@ static void test_unserved(void **state)
 
 	(void)state;
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
-	expect_said(1, 4, 0);
+	expect_error_sent(1, 4, 0);
 	ip.ext = unknown;
 	ip.ext_len = 8;
 	ip.ext_proto = IPPROTO_DSTOPTS;
 	f = frame_ip6(LAN, ip);
 	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
-	expect_said(4, 2, 42);
+	expect_error_sent(4, 2, 42);
 	ip.ext = quiet;
 	f = frame_ip6(LAN, ip);
 	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
 	assert_int_equal(g->n_sent, 0);
 	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, OWN, .proto = 253));
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
-	expect_said(4, 1, 6);
+	expect_error_sent(4, 1, 6);
 	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:8::1"));
 	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
-	expect_said(1, 0, 0);
+	expect_error_sent(1, 0, 0);
 	f = frame_ip6(LAN,
 		(struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .proto = IPPROTO_TCP, .dport = 23));
 	gateway_expect_drop(g, &f, DROP_RULE_REJECT);
@@ -251,12 +251,12 @@ static void test_headers_to_us(void **state)
 
 	(void)state;
 	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
-	expect_said(4, 0, 42);
+	expect_error_sent(4, 0, 42);
 	ip.ext = early;
 	ip.ext_proto = IPPROTO_DSTOPTS;
 	f = frame_ip6(LAN, ip);
 	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
-	expect_said(4, 1, 40);
+	expect_error_sent(4, 1, 40);
 	// Not to an outside host that uses a source address behind the tunnel.
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:2::5", OWN, .ext = routing, .ext_len = 8,
 				   .ext_proto = IPPROTO_ROUTING));

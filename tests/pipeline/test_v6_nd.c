@@ -78,7 +78,7 @@ static void expect_advertisement(
 
 #define ROUTER 0x80000000u
 
-static void test_asked(void **state)
+static void test_solicited(void **state)
 {
 	static const struct {
 		const char *target, *dst;
@@ -124,12 +124,12 @@ static void test_asked(void **state)
 static struct frame without_option(struct frame f)
 {
 	f.len -= 8;
-	frame_nd_mend(&f);
+	frame_nd_update(&f);
 	return f;
 }
 
 // Without an option the answer is longer than the solicitation.
-static void test_asked_without_option(void **state)
+static void test_solicited_without_option(void **state)
 {
 	struct frame f = without_option(frame_nd(LAN, NS, HOST, OWN, OWN, 0));
 
@@ -268,7 +268,7 @@ static void check_mistakes(struct frame good, const struct mistake mistakes[], s
 		struct frame f = good;
 
 		f.b[ETH_LEN + mistakes[i].at] = mistakes[i].value;
-		frame_nd_mend(&f);
+		frame_nd_update(&f);
 		expect_malformed(f);
 	}
 }
@@ -315,7 +315,7 @@ static struct frame frame_router(uint16_t port, uint8_t type, const char *src, c
 	icmp[len] = type == REDIRECT ? 2 : 1;
 	icmp[len + 1] = 1;
 	memcpy(icmp + len + 2, elsewhere, 6);
-	frame_nd_mend(&f);
+	frame_nd_update(&f);
 	return f;
 }
 
@@ -425,8 +425,8 @@ static void test_advice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		v6_test(test_asked),
-		v6_test(test_asked_without_option),
+		v6_test(test_solicited),
+		v6_test(test_solicited_without_option),
 		v6_test(test_duplicates),
 		v6_test(test_anycast),
 		v6_test(test_advertised),

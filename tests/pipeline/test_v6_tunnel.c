@@ -136,7 +136,8 @@ static void test_hop_limit(void **state)
 }
 
 // A packet of 40 + len octets as fragments of size octets of payload.
-static unsigned int cut(struct frame out[], const struct frame *whole, uint16_t size, uint32_t id)
+static unsigned int fragment_packet(
+	struct frame out[], const struct frame *whole, uint16_t size, uint32_t id)
 {
 	const uint8_t *p = frame_packet(whole);
 	uint16_t len = (uint16_t)(frame_packet_len(whole) - IP6_LEN);
@@ -167,7 +168,7 @@ static void test_fragments(void **state)
 	struct frame whole = frame_ip6(LAN, (struct ipv6)TO_B(.len = 2200)), part[8], wire[8];
 	uint8_t got[FRAME_MAX] = {0}, seen = 0;
 	struct frame right = frame_after_hops(&whole, 2);
-	unsigned int n = cut(part, &whole, 1200, 0xabcdef01);
+	unsigned int n = fragment_packet(part, &whole, 1200, 0xabcdef01);
 
 	(void)state;
 	assert_int_equal(n, 2);
@@ -196,12 +197,12 @@ static void test_fragments(void **state)
 	// A packet that fits the tunnel unfragmented may not fit the link behind it.
 	struct frame short_one = frame_ip6(LAN, (struct ipv6)TO_B(.len = 1400));
 
-	n = cut(part, &short_one, 800, 8);
+	n = fragment_packet(part, &short_one, 800, 8);
 	gateway_pass(a, part, n);
 	expect_drops(a, DROP_NONE, 0);
 	expect_all_sent(a, 2, WAN);
 	// A fragment that does not fit the tunnel by itself.
-	n = cut(part, &whole, 1440, 7);
+	n = fragment_packet(part, &whole, 1440, 7);
 	gateway_pass(a, part, n);
 	expect_drops(a, DROP_TOO_BIG, 1);
 	assert_int_equal(be32(frame_packet(&a->sent[0]) + IP6_LEN + 4), 1426);
@@ -226,7 +227,7 @@ static void test_outer_headers(void **state)
 
 	(void)state;
 	wire = frame_carry(gateway_expect_sent(a, &in, WAN));
-	assert_int_equal(cut(part, &wire, 800, 9), 2);
+	assert_int_equal(fragment_packet(part, &wire, 800, 9), 2);
 	gateway_pass(b, part, 2);
 	expect_drops(b, DROP_NONE, 0);
 	assert_int_equal(b->n_sent, 1);

@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "packet_v6.h"
 
-struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
+struct frame udp_insert(const struct frame *f, uint16_t sport, uint16_t dport)
 {
 	struct frame u = *f;
 	uint8_t *ip = u.b + ETH_LEN;
@@ -29,7 +29,7 @@ struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport)
 	return u;
 }
 
-struct frame out_of_udp(const struct frame *f, uint16_t sport, uint16_t dport)
+struct frame udp_remove(const struct frame *f, uint16_t sport, uint16_t dport)
 {
 	struct frame e = *f;
 	uint8_t *ip = e.b + ETH_LEN, *udp = ip + IP_LEN;

@@ -9,7 +9,7 @@
 #define IN_UDP  " udp = { };" // of an SA
 
 // Inserts a UDP header after the header of an IP packet, and over IPv6 its checksum.
-struct frame into_udp(const struct frame *f, uint16_t sport, uint16_t dport);
+struct frame udp_insert(const struct frame *f, uint16_t sport, uint16_t dport);
 
 // Removes it again, from an IPv4 packet, after checking it.
-struct frame out_of_udp(const struct frame *f, uint16_t sport, uint16_t dport);
+struct frame udp_remove(const struct frame *f, uint16_t sport, uint16_t dport);

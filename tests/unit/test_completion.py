@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bash completes is what the programs take. CULVERTCTL and CULVERTD name them."""
+"""Proves that the words that bash completes are those of the programs CULVERTCTL and CULVERTD."""
 import os
 import re
 import subprocess
@@ -10,7 +10,7 @@ COMPLETION = os.path.join(os.path.dirname(__file__), "../../conf/completion")
 
 
 def complete(program, *words):
-    """What bash offers for the last word."""
+    """The words that bash offers for the last word."""
     path = os.path.dirname(os.environ["CULVERTCTL"]) + ":" + os.path.dirname(os.environ["CULVERTD"])
     said = subprocess.run(
         ["bash", "-euc", f'. "{COMPLETION}/{program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
@@ -22,7 +22,7 @@ def complete(program, *words):
 
 
 def takes(*words):
-    """Whether culvertctl knows the words: it finds no daemon, but no fault with them."""
+    """Whether culvertctl knows the words: it finds no daemon, but reports no usage error."""
     said = subprocess.run([os.environ["CULVERTCTL"], "-i", "nosuch", *words], check=False,
                           capture_output=True, text=True)
     return said.returncode != 2

@@ -12,7 +12,7 @@
 #define NEXT  "name = \"to-b-2\"; direction = \"out\"; spi = \"0x1003\"; " ENDS KEY
 #define OTHER "name = \"x\"; direction = \"in\"; spi = \"0x1004\"; " ENDS
 
-static char *said; // the result of the last attempt
+static char *msgs; // the result of the last attempt
 
 static void strip(char *text, const char *what)
 {
@@ -27,13 +27,13 @@ static struct conf *try(const struct conf *running, const char *request)
 	struct conf *c;
 	char dir[512];
 
-	free(said);
-	errors = open_memstream(&said, &size);
+	free(msgs);
+	errors = open_memstream(&msgs, &size);
 	c = conf_change(running, "argument", request, strlen(request), errors);
 	fclose(errors);
 	snprintf(dir, sizeof(dir), "%s/", conf_dir());
-	strip(said, dir);
-	assert_true((c == NULL) == (said[0] != '\0'));
+	strip(msgs, dir);
+	assert_true((c == NULL) == (msgs[0] != '\0'));
 	return c;
 }
 
@@ -89,7 +89,7 @@ static int start(void **state)
 static int stop(void **state)
 {
 	conf_free(running);
-	free(said);
+	free(msgs);
 	return conf_dir_remove(state);
 }
 
@@ -119,7 +119,7 @@ static void check(const char *request, const char *old, const char *new, const c
 	struct conf *c = try(running, request), *wanted = edited(old, new);
 
 	if (c == NULL)
-		fail_msg("%s", said);
+		fail_msg("%s", msgs);
 	check_diff(c, wanted, "");
 	check_diff(wanted, c, "");
 	check_diff(running, c, difference);
@@ -132,7 +132,7 @@ static void refuse(const char *request, const char *errors)
 	struct conf *c = try(running, request);
 
 	conf_free(c);
-	assert_string_equal(said, errors);
+	assert_string_equal(msgs, errors);
 }
 
 static void test_add(void **state)
@@ -284,7 +284,7 @@ static void test_link_local(void **state)
 	conf_free(c);
 	c = try(one, "neighbour del fe80::1 port lan");
 	assert_null(c);
-	assert_string_equal(said, "argument:1: there is no neighbour \"fe80::1\" port \"lan\"\n");
+	assert_string_equal(msgs, "argument:1: there is no neighbour \"fe80::1\" port \"lan\"\n");
 	conf_free(one);
 	conf_free(v6);
 
@@ -297,7 +297,7 @@ static void test_link_local(void **state)
 	assert_non_null(both);
 	c = try(both, "neighbour del fe80::1");
 	assert_null(c);
-	assert_string_equal(said,
+	assert_string_equal(msgs,
 		"argument:1: there are several neighbours \"fe80::1\", choose one with \"port "
 		"NAME\"\n");
 	c = try(both, "neighbour del fe80::1 port wan");

@@ -147,7 +147,7 @@ static void check_seal(const struct vector *v, const char *engine)
 }
 
 // Whether sealing makes the same packet: there is no IV, or the test can choose it.
-static bool is_ours(const struct vector *v)
+static bool is_reproducible(const struct vector *v)
 {
 	return v->cipher->iv_len == 0 || cipher_alg_counts(v->cipher);
 }
@@ -166,7 +166,7 @@ static void check_file(const char *path, unsigned int packets)
 			if (!crypto_engine_built_in(*e) || !engine_has(*e, v.cipher, v.auth, v.esn))
 				continue;
 			check_open(&v, *e);
-			if (is_ours(&v))
+			if (is_reproducible(&v))
 				check_seal(&v, *e);
 		}
 	}

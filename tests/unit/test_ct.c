@@ -99,7 +99,7 @@ static void test_reopened_is_undecided(void **state)
 
 static void test_icmp_error_udp(void **state)
 {
-	struct flow_pkt a = pkt_udp(HOST_A, 1, HOST_B, 2), e, stranger;
+	struct flow_pkt a = pkt_udp(HOST_A, 1, HOST_B, 2), e, error;
 	struct flow *f;
 	struct flows s;
 
@@ -113,12 +113,12 @@ static void test_icmp_error_udp(void **state)
 	f = flow_find(s.t, &a);
 	assert_int_equal(flow_word_state(flow_word(f)), FLOW_UDP_NEW); // no reply
 	assert_int_equal(f->dir[0].packets + f->dir[1].packets, 1);
-	stranger = error_about(packet_udp(buf, HOST_A, HOST_B, 1, 3), 0x01020304);
-	expect_error(&s, &stranger, DROP_ICMP_UNRELATED);
+	error = error_about(packet_udp(buf, HOST_A, HOST_B, 1, 3), 0x01020304);
+	expect_error(&s, &error, DROP_ICMP_UNRELATED);
 	// The sequence numbers that the other end has sent.
-	stranger = error_about(packet_udp(buf, HOST_B, HOST_A, 2, 1), 0x01020304);
-	expect_error(&s, &stranger, DROP_NONE);
-	assert_int_equal(stranger.dir, a.dir);
+	error = error_about(packet_udp(buf, HOST_B, HOST_A, 2, 1), 0x01020304);
+	expect_error(&s, &error, DROP_NONE);
+	assert_int_equal(error.dir, a.dir);
 	assert_int_equal(flow_count(s.t), 1);
 	flows_fini(&s);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """culvertctl against daemons played by this file: tables, JSON, paging, finding instances, and
-every way in which a daemon or a command line can fail.
+every failure of a daemon or a command line.
 
 Usage: CULVERTCTL=build/app/culvertctl/culvertctl tests/unit/test_culvertctl.py [TEST...]
 """
@@ -49,7 +49,7 @@ INFO = [{"instance": "west", "version": "0.1.0", "pid": 4711}]
 
 
 def dpdk_answer(command, items, offset):
-    """Like output_json() of DPDK: leaves out each item that does not fit, and goes on behind it."""
+    """Like output_json() of DPDK: omits each item that does not fit, and continues after it."""
     text = '{"%s":{' % command
     for number in range(offset, min(len(items), offset + DICT_MAX)):
         comma = "" if text.endswith("{") else ","
@@ -73,8 +73,8 @@ class Growing:
 
 
 class Daemon:
-    """A telemetry server. conversation(connection) replaces what it does with one client. A list
-    that is a string refuses every question, for that reason."""
+    """A telemetry server. conversation(connection) replaces its handling of one client. A list
+    that is a string rejects every request, for that reason."""
 
     def __init__(self, runtime, instance, lists=None, conversation=None,
                  file="dpdk_telemetry.v2"):

@@ -105,11 +105,11 @@ static void test_move(void **state)
 
 	(void)state;
 	for (unsigned int n = 1; n <= PEERS + 1; n++) {
-		struct sa_peer *heard = malloc(sizeof(*heard));
+		struct sa_peer *endpoint = malloc(sizeof(*endpoint));
 
-		*heard = at;
-		heard->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
-		free(sa_in_heard_set(in, heard, n));
+		*endpoint = at;
+		endpoint->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
+		free(sa_in_heard_set(in, endpoint, n));
 		alloc_fail(n, true);
 		peers_follow(&c, &snapshot);
 		peers_tick(&c, 0);
@@ -118,7 +118,7 @@ static void test_move(void **state)
 		peers_tick(&c, 100);
 		assert_false(c.moves_pending);
 		for (unsigned int i = 0; i < PEERS; i++) {
-			assert_int_equal(sa[i]->peer.port, heard->port);
+			assert_int_equal(sa[i]->peer.port, endpoint->port);
 			assert_true(ip_addr_equal(&sa[i]->peer.addr, &at.addr));
 			assert_true(ip_addr_is_none(&sa[i]->pending.addr));
 		}

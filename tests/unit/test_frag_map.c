@@ -60,7 +60,7 @@ static bool model_is_complete(const struct model *m, uint32_t *len)
 	return *len != 0 && sum == *len;
 }
 
-static struct piece random_piece(uint64_t *seed, uint32_t len)
+static struct piece random_fragment(uint64_t *seed, uint32_t len)
 {
 	uint32_t units = (len + 7) / 8, from = random_below(seed, units);
 	uint32_t n = 1 + random_below(seed, 4);
@@ -95,7 +95,7 @@ static void test_model(void **state)
 		memset(&map, 0xff, sizeof(map)); // unused words are undefined
 		frag_map_clear(&map);
 		for (unsigned int i = 0; i < FRAGS_MAX; i++) {
-			struct piece p = random_piece(&seed, len);
+			struct piece p = random_fragment(&seed, len);
 			uint32_t end;
 
 			p.off += base;

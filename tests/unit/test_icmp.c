@@ -114,7 +114,7 @@ static void test_error_allowed(void **state)
 		{"time exceeded", 0x0a010005, 0x0a020005, 0, 1, 11, false},
 		{"parameter problem", 0x0a010005, 0x0a020005, 0, 1, 12, false},
 		{"unknown type", 0x0a010005, 0x0a020005, 0, 1, 200, false},
-		{"from nobody", 0, 0x0a020005, 0, 17, 0, false},
+		{"from no host", 0, 0x0a020005, 0, 17, 0, false},
 		{"from loopback", 0x7f000001, 0x0a020005, 0, 17, 0, false},
 		{"from multicast", 0xe0000001, 0x0a020005, 0, 17, 0, false},
 		{"from broadcast", 0xffffffff, 0x0a020005, 0, 17, 0, false},

@@ -50,7 +50,7 @@ static void test_ipv6(void **state)
 {
 	_Alignas(8) uint8_t out[ICMP_ECHO_MAX + 1];
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
-	const struct ip_addr asked = address("2001:db8:2::1");
+	const struct ip_addr target = address("2001:db8:2::1");
 
 	(void)state;
 	assert_int_equal(build(out, "2001:db8:1::1", "2001:db8:2::1"), ICMP_ECHO_MAX);
@@ -58,7 +58,7 @@ static void test_ipv6(void **state)
 	assert_true(icmp6_is_echo_request(ip)); // with the right checksum
 	assert_memory_equal(out + 44, "\x12\x34\x56\x78", 4);
 	assert_false(icmp_echo_is_reply(out));
-	icmp6_echo_reply(ip, &asked);
+	icmp6_echo_reply(ip, &target);
 	assert_true(icmp_echo_is_reply(out));
 	ip->payload_len = rte_cpu_to_be_16(7);
 	assert_false(icmp_echo_is_reply(out));

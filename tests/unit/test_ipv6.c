@@ -140,13 +140,13 @@ static void check_chain(char *const word[])
 		strstr(word[0], "fragment") != NULL || strcmp(word[0], "all") == 0);
 	// However short it is, nothing beyond its end is read.
 	for (uint32_t len = 40; len < o.len; len++) {
-		struct octets cut = {malloc(len), len};
+		struct octets truncated = {malloc(len), len};
 		struct ipv6_upper u;
 
-		memcpy(cut.b, o.b, len);
-		assert_int_equal(ipv6_upper_find(&u, (const void *)cut.b, len),
+		memcpy(truncated.b, o.b, len);
+		assert_int_equal(ipv6_upper_find(&u, (const void *)truncated.b, len),
 			len < upper.off ? IPV6_CHAIN_TRUNCATED : IPV6_GOOD);
-		free(cut.b);
+		free(truncated.b);
 	}
 	ip_view_read(&view, ip);
 	assert_int_equal(view.len, o.len);
@@ -302,7 +302,7 @@ static void test_padding(void **state)
 	} rows[] = {
 		{"\x1e\5\1\1\1\1\1\0\0\0\0\0\0\0", IPV6_OPTIONS_PASS},
 		{"\0\0\0\0\0\0\0\x1e\5\1\1\1\1\1", IPV6_OPTIONS_PASS},
-		{"\0\0\0\x1e\1\0\1\5\0\0\0\0\0\x1e", IPV6_OPTIONS_DROP}, // the last is cut off
+		{"\0\0\0\x1e\1\0\1\5\0\0\0\0\0\x1e", IPV6_OPTIONS_DROP}, // the last is truncated
 		{"\x1e\4\1\1\1\1\0\0\0\0\0\0\0\0", IPV6_OPTIONS_DROP},
 		{"\x1e\4\1\1\1\1\1\6\0\0\0\0\0\0", IPV6_OPTIONS_DROP},
 		{"\x1e\4\1\1\1\1\0\0\1\4\0\0\0\0", IPV6_OPTIONS_DROP},

@@ -28,24 +28,24 @@ static struct {
 	enum mld_record record;
 	unsigned int of[GROUPS]; // how often each
 	uint64_t when[GROUPS];
-} said;
+} reported;
 
 static void report(void *arg, uint16_t port, bool v1, enum mld_record record,
 	const struct ip_addr g[], unsigned int n)
 {
-	assert_ptr_equal(arg, &said);
+	assert_ptr_equal(arg, &reported);
 	assert_int_equal(port, PORT);
 	assert_in_range(n, 1, GROUPS);
-	said.calls++;
-	said.groups += n;
-	said.at = now;
-	said.v1 = v1;
-	said.record = record;
+	reported.calls++;
+	reported.groups += n;
+	reported.at = now;
+	reported.v1 = v1;
+	reported.record = record;
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int k = 0; k < GROUPS; k++)
 			if (ip_addr_equal(&g[i], &group[k])) {
-				said.of[k]++;
-				said.when[k] = now;
+				reported.of[k]++;
+				reported.when[k] = now;
 			}
 }
 
@@ -57,7 +57,7 @@ static void pass(uint64_t ms)
 
 static int begin(void **state)
 {
-	const struct listener_params p = {.n_ports = PORTS, .report = report, .arg = &said};
+	const struct listener_params p = {.n_ports = PORTS, .report = report, .arg = &reported};
 
 	(void)state;
 	l = listener_new(&p);
@@ -67,7 +67,7 @@ static int begin(void **state)
 		if (listener_add(l, PORT, &group[i]) < 0)
 			return -1;
 	now = 1000000;
-	memset(&said, 0, sizeof(said));
+	memset(&reported, 0, sizeof(reported));
 	return 0;
 }
 
@@ -82,30 +82,30 @@ static void ask(const struct ip_addr *g, uint32_t delay_ms, uint32_t interval_s)
 {
 	const struct mld_query q = {.group = *g, .delay_ms = delay_ms, .interval_s = interval_s};
 
-	memset(&said, 0, sizeof(said));
+	memset(&reported, 0, sizeof(reported));
 	listener_query(l, PORT, &q, now);
 }
 
-static void ask_v1(const struct ip_addr *g, uint32_t delay_ms)
+static void query_v1(const struct ip_addr *g, uint32_t delay_ms)
 {
 	const struct mld_query q = {.group = *g, .delay_ms = delay_ms, .v1 = true};
 
-	memset(&said, 0, sizeof(said));
+	memset(&reported, 0, sizeof(reported));
 	listener_query(l, PORT, &q, now);
 }
 
 static void expect_each(unsigned int times)
 {
 	for (unsigned int i = 0; i < GROUPS; i++)
-		assert_int_equal(said.of[i], times);
-	assert_int_equal(said.groups, GROUPS * times);
+		assert_int_equal(reported.of[i], times);
+	assert_int_equal(reported.groups, GROUPS * times);
 }
 
 static void test_nothing_unasked(void **state)
 {
 	(void)state;
 	pass(300000);
-	assert_int_equal(said.calls, 0);
+	assert_int_equal(reported.calls, 0);
 }
 
 // At once, and again within a second (RFC 3810 6.1).
@@ -117,18 +117,18 @@ static void test_joins(void **state)
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		uint64_t start = now;
 
-		memset(&said, 0, sizeof(said));
+		memset(&reported, 0, sizeof(reported));
 		listener_report_all(l, PORT);
 		pass(100);
-		assert_int_equal(said.calls, 1);
-		assert_int_equal(said.at, start);
+		assert_int_equal(reported.calls, 1);
+		assert_int_equal(reported.at, start);
 		pass(2000);
 		expect_each(2);
-		assert_int_equal(said.calls, 2);
-		assert_int_equal(said.record, MLD_JOINS);
-		assert_false(said.v1);
-		least = RTE_MIN(least, said.at - start);
-		most = RTE_MAX(most, said.at - start);
+		assert_int_equal(reported.calls, 2);
+		assert_int_equal(reported.record, MLD_JOINS);
+		assert_false(reported.v1);
+		least = RTE_MIN(least, reported.at - start);
+		most = RTE_MAX(most, reported.at - start);
 	}
 	assert_in_range(least, 100, 200);
 	assert_in_range(most, 800, 1000);
@@ -145,10 +145,10 @@ static void test_general(void **state)
 		ask(&all, 5000, 125);
 		pass(20000);
 		expect_each(1);
-		assert_int_equal(said.calls, 1);
-		assert_int_equal(said.record, MLD_LISTENS);
-		least = RTE_MIN(least, said.at - start);
-		most = RTE_MAX(most, said.at - start);
+		assert_int_equal(reported.calls, 1);
+		assert_int_equal(reported.record, MLD_LISTENS);
+		least = RTE_MIN(least, reported.at - start);
+		most = RTE_MAX(most, reported.at - start);
 	}
 	assert_in_range(least, 0, 500);
 	assert_in_range(most, 4500, 5000);
@@ -163,13 +163,13 @@ static void test_specific(void **state)
 
 		ask(&group[1], 1000, 125);
 		pass(5000);
-		assert_int_equal(said.groups, 1);
-		assert_int_equal(said.of[1], 1);
-		assert_in_range(said.at, start, start + 1000);
+		assert_int_equal(reported.groups, 1);
+		assert_int_equal(reported.of[1], 1);
+		assert_in_range(reported.at, start, start + 1000);
 	}
 	ask(&other, 1000, 125);
 	pass(5000);
-	assert_int_equal(said.calls, 0);
+	assert_int_equal(reported.calls, 0);
 }
 
 // Delays that are shorter than a tick, or 0.
@@ -184,7 +184,7 @@ static void test_at_once(void **state)
 		ask(&all, delays[i], 125);
 		pass(100);
 		expect_each(1);
-		assert_int_equal(said.at, start);
+		assert_int_equal(reported.at, start);
 	}
 }
 
@@ -200,13 +200,13 @@ static void test_together(void **state)
 		ask(&all, 8000000, 125);
 		pass(3000);
 		expect_each(1);
-		assert_in_range(said.at, start, start + 1000);
+		assert_in_range(reported.at, start, start + 1000);
 		ask(&all, 10000, 125);
 		start = now;
 		ask(&group[0], 500, 125);
 		pass(20000);
 		expect_each(1);
-		assert_in_range(said.when[0], start, start + 500);
+		assert_in_range(reported.when[0], start, start + 500);
 	}
 }
 
@@ -219,7 +219,7 @@ static void test_flood(void **state)
 		for (unsigned int n = 0; n < 1000; n++)
 			ask(&group[n % GROUPS], 0, 125);
 		pass(100);
-		assert_int_equal(said.calls, 1);
+		assert_int_equal(reported.calls, 1);
 		expect_each(1);
 	}
 }
@@ -234,42 +234,42 @@ static void test_older_router(void **state)
 	(void)state;
 	listener_report_all(l, PORT);
 	pass(100);
-	ask_v1(&all, 10000); // cancels the reports pending in version 2
+	query_v1(&all, 10000); // cancels the reports pending in version 2
 	pass(20000);
 	expect_each(1);
-	assert_true(said.v1);
-	assert_int_equal(said.record, MLD_LISTENS);
+	assert_true(reported.v1);
+	assert_int_equal(reported.record, MLD_LISTENS);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		uint64_t start = now;
 
-		ask_v1(&all, 10000);
+		query_v1(&all, 10000);
 		pass(10000);
 		expect_each(1);
-		apart += said.when[0] != said.when[1]; // each group at its own time
-		first = RTE_MIN(first, said.when[2] - start);
-		last = RTE_MAX(last, said.when[2] - start);
+		apart += reported.when[0] != reported.when[1]; // each group at its own time
+		first = RTE_MIN(first, reported.when[2] - start);
+		last = RTE_MAX(last, reported.when[2] - start);
 	}
 	assert_in_range(apart, ROUNDS / 2, ROUNDS);
 	assert_in_range(first, 0, 1000);
 	assert_in_range(last, 9000, 10000);
 
-	uint64_t heard = now;
+	uint64_t last_query = now;
 
-	ask_v1(&all, 10000);
+	query_v1(&all, 10000);
 	pass(249000);
 	ask(&all, 1000, 0); // another router's, which is answered in the older version
 	pass(2000);
 	expect_each(1);
-	assert_true(said.v1);
-	now = heard + 260000 - 100;
+	assert_true(reported.v1);
+	now = last_query + 260000 - 100;
 	pass(100);
 	ask(&all, 0, 0); // just before
 	pass(100);
-	assert_int_equal(said.calls, 0); // cancelled by the change of version
+	assert_int_equal(reported.calls, 0); // cancelled by the change of version
 	ask(&all, 0, 0);
 	pass(100);
 	expect_each(1);
-	assert_false(said.v1);
+	assert_false(reported.v1);
 }
 
 // The query interval in a query of version 2 is used.
@@ -278,16 +278,16 @@ static void test_interval(void **state)
 	(void)state;
 	ask(&all, 0, 20);
 	pass(100);
-	ask_v1(&all, 1000);
+	query_v1(&all, 1000);
 	pass(40900);
 	ask(&all, 0, 20);
 	pass(100);
-	assert_true(said.v1);
+	assert_true(reported.v1);
 	pass(100);
 	ask(&all, 0, 20);
 	pass(100);
-	assert_int_equal(said.calls, 1);
-	assert_false(said.v1);
+	assert_int_equal(reported.calls, 1);
+	assert_false(reported.v1);
 }
 
 static void test_joins_v1(void **state)
@@ -296,16 +296,16 @@ static void test_joins_v1(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		ask_v1(&other, 0);
+		query_v1(&other, 0);
 		listener_report_all(l, PORT);
 
 		uint64_t start = now;
 
 		pass(10100);
 		expect_each(2);
-		assert_true(said.v1);
-		assert_int_equal(said.record, MLD_JOINS);
-		most = RTE_MAX(most, said.at - start);
+		assert_true(reported.v1);
+		assert_int_equal(reported.record, MLD_JOINS);
+		most = RTE_MAX(most, reported.at - start);
 	}
 	assert_in_range(most, 9000, 10000); // RFC 2710 7.10
 }
@@ -314,12 +314,12 @@ static void test_joins_v1(void **state)
 static void test_restart(void **state)
 {
 	(void)state;
-	ask_v1(&all, 10000);
+	query_v1(&all, 10000);
 	listener_restart(l, PORT);
 	pass(20000);
 	expect_each(2);
-	assert_false(said.v1);
-	assert_int_equal(said.record, MLD_JOINS);
+	assert_false(reported.v1);
+	assert_int_equal(reported.record, MLD_JOINS);
 }
 
 static void test_leave(void **state)
@@ -327,12 +327,12 @@ static void test_leave(void **state)
 	(void)state;
 	listener_leave(l);
 	expect_each(1);
-	assert_int_equal(said.record, MLD_LEAVES);
-	assert_false(said.v1);
-	ask_v1(&other, 0);
+	assert_int_equal(reported.record, MLD_LEAVES);
+	assert_false(reported.v1);
+	query_v1(&other, 0);
 	listener_leave(l);
 	expect_each(1);
-	assert_true(said.v1);
+	assert_true(reported.v1);
 }
 
 static void test_room(void **state)

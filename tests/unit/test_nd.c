@@ -29,15 +29,15 @@ static void check_solicit(char *const word[])
 static void check_answer(char *const word[])
 {
 	struct rte_ether_addr mac = packet_mac(word[1]);
-	struct octets asked = packet_octets(word[2]);
-	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)asked.b;
+	struct octets solicitation = packet_octets(word[2]);
+	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)solicitation.b;
 	uint8_t frame[ND_FRAME_LEN];
 	struct nd_message m;
 
 	assert_int_equal(nd_read(&m, (const void *)(eth + 1)), ND_GOOD);
 	assert_int_equal(m.kind, ND_SOLICITATION);
 	check_frame(frame, nd_answer_build(frame, &mac, &m, &eth->src_addr), word[3]);
-	free(asked.b);
+	free(solicitation.b);
 }
 
 static void check_announce(char *const word[])

@@ -19,18 +19,18 @@ static struct {
 	struct rte_ether_addr to;
 	bool to_all;
 	uint16_t port;
-} asked;
+} requests;
 
 static void solicit(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
-	assert_ptr_equal(arg, &asked);
-	asked.n++;
-	asked.port = port;
-	asked.addr = *addr;
-	asked.to_all = to == NULL;
+	assert_ptr_equal(arg, &requests);
+	requests.n++;
+	requests.port = port;
+	requests.addr = *addr;
+	requests.to_all = to == NULL;
 	if (to != NULL)
-		asked.to = *to;
+		requests.to = *to;
 }
 
 static struct neigh_table *table_new(uint32_t max)
@@ -39,10 +39,10 @@ static struct neigh_table *table_new(uint32_t max)
 		.reachable_s = REACHABLE_S,
 		.qsbr = eal_qsbr,
 		.solicit = solicit,
-		.arg = &asked});
+		.arg = &requests});
 
 	assert_non_null(t);
-	asked.n = 0;
+	requests.n = 0;
 	memset(&hints, 0, sizeof(hints));
 	return t;
 }
@@ -142,16 +142,16 @@ static void test_answer(void **state)
 	(void)state;
 	assert_false(has(t, 1));
 	resolve(t, 1, 5000);
-	assert_int_equal(asked.n, 1);
-	assert_true(asked.to_all);
-	assert_true(ip_addr_equal(&asked.addr, &a));
-	assert_int_equal(asked.port, PORT);
+	assert_int_equal(requests.n, 1);
+	assert_true(requests.to_all);
+	assert_true(ip_addr_equal(&requests.addr, &a));
+	assert_int_equal(requests.port, PORT);
 	expect(t, 1, NEIGH_WAIT);
 	learn(t, 1, 7, false, 5010);
 	expect_at(t, 1, 7);
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
 	resolve(t, 1, 5020); // another packet was too late
-	assert_int_equal(asked.n, 1);
+	assert_int_equal(requests.n, 1);
 	neigh_table_free(t);
 	neigh_table_free(NULL);
 }
@@ -167,27 +167,27 @@ static void test_no_answer(void **state)
 		resolve(t, 1, now);
 		if (now % 100 == 0)
 			neigh_tick(t, now);
-		assert_int_equal(asked.n, 1 + now / 1000);
+		assert_int_equal(requests.n, 1 + now / 1000);
 		expect(t, 1, NEIGH_WAIT);
 	}
 	now = run(t, 2000 - 100, 2900);
-	assert_int_equal(asked.n, 3);
+	assert_int_equal(requests.n, 3);
 	now = run(t, now, 3000);
 	expect(t, 1, NEIGH_UNREACHABLE);
 	assert_int_equal(state_of(t, 1), NEIGH_FAILED);
 	resolve(t, 1, now);
 	run(t, now, 5900);
-	assert_int_equal(asked.n, 3);
+	assert_int_equal(requests.n, 3);
 	expect(t, 1, NEIGH_UNREACHABLE);
 	run(t, 5900, 6000);
 	assert_false(has(t, 1)); // removed: the next packet solicits again
 	resolve(t, 1, 6000);
-	assert_int_equal(asked.n, 4);
+	assert_int_equal(requests.n, 4);
 	expect(t, 1, NEIGH_WAIT);
 	neigh_table_free(t);
 }
 
-static void test_answer_when_dead(void **state)
+static void test_answer_when_failed(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
 
@@ -212,7 +212,7 @@ static void test_learn(void **state)
 	expect_at(t, 1, 7);
 	learn(t, 1, 8, false, 10);
 	expect_at(t, 1, 8);
-	assert_int_equal(asked.n, 0);
+	assert_int_equal(requests.n, 0);
 	neigh_table_free(t);
 }
 
@@ -228,13 +228,13 @@ static void test_refresh(void **state)
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
 	run(t, now - 100, now);
 	assert_int_equal(state_of(t, 1), NEIGH_STALE);
-	assert_int_equal(asked.n, 0);
+	assert_int_equal(requests.n, 0);
 	expect_at(t, 1, 7); // still used, but to be confirmed
 	run(t, now, now + 100);
 	assert_int_equal(state_of(t, 1), NEIGH_PROBE);
-	assert_int_equal(asked.n, 1);
-	assert_false(asked.to_all);
-	assert_memory_equal(&asked.to, &right, sizeof(right));
+	assert_int_equal(requests.n, 1);
+	assert_false(requests.to_all);
+	assert_memory_equal(&requests.to, &right, sizeof(right));
 	expect_at(t, 1, 7);
 	learn(t, 1, 7, false, now + 200);
 	assert_int_equal(state_of(t, 1), NEIGH_REACHABLE);
@@ -253,21 +253,21 @@ static void test_refresh_in_vain(void **state)
 	expect_at(t, 1, 7);
 	now = run(t, now, now + 100); // first request
 	now = run(t, now, now + 2900);
-	assert_int_equal(asked.n, 3);
-	assert_false(asked.to_all);
+	assert_int_equal(requests.n, 3);
+	assert_false(requests.to_all);
 	expect_at(t, 1, 7);
 	now = run(t, now, now + 200);
 	assert_int_equal(state_of(t, 1), NEIGH_INCOMPLETE);
-	assert_int_equal(asked.n, 4);
-	assert_true(asked.to_all);
+	assert_int_equal(requests.n, 4);
+	assert_true(requests.to_all);
 	expect(t, 1, NEIGH_WAIT);
 	run(t, now, now + 3000);
 	expect(t, 1, NEIGH_UNREACHABLE);
-	assert_int_equal(asked.n, 6);
+	assert_int_equal(requests.n, 6);
 	neigh_table_free(t);
 }
 
-static void test_unused_goes(void **state)
+static void test_unused_is_evicted(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
 
@@ -277,7 +277,7 @@ static void test_unused_goes(void **state)
 	assert_true(has(t, 1));
 	run(t, 59900, 60000);
 	assert_false(has(t, 1));
-	assert_int_equal(asked.n, 0);
+	assert_int_equal(requests.n, 0);
 	neigh_table_free(t);
 }
 
@@ -291,7 +291,7 @@ static void test_static(void **state)
 	learn(t, 1, 9, true, 0);
 	run(t, 0, 200000);
 	expect_at(t, 1, 7);
-	assert_int_equal(asked.n, 0);
+	assert_int_equal(requests.n, 0);
 	assert_int_equal(set_static(t, 1, 8), 0);
 	expect_at(t, 1, 8);
 	assert_int_equal(state_of(t, 1), NEIGH_STATIC);
@@ -301,7 +301,7 @@ static void test_static(void **state)
 	neigh_table_free(t);
 }
 
-static void test_forget(void **state)
+static void test_flush(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
 	struct ip_addr a = addr(3);
@@ -321,7 +321,7 @@ static void test_forget(void **state)
 				 PORT + 1, &a, &at),
 		NEIGH_KNOWN);
 	resolve(t, 2, 2000); // requested again
-	assert_int_equal(asked.n, 1);
+	assert_int_equal(requests.n, 1);
 	neigh_table_free(t);
 }
 
@@ -393,7 +393,7 @@ static void test_room_of_ports(void **state)
 		.reachable_s = REACHABLE_S,
 		.qsbr = eal_qsbr,
 		.solicit = solicit,
-		.arg = &asked});
+		.arg = &requests});
 	for (unsigned int i = 0; i < 5000; i++) {
 		struct ip_addr a = addr(i);
 
@@ -401,14 +401,14 @@ static void test_room_of_ports(void **state)
 		a = addr(20000 + i);
 		neigh_learn(t, 0, &a, &at, true, 10);
 	}
-	assert_int_equal(asked.n, NEIGH_REQUESTS_MAX); // learnt stations use none of them
+	assert_int_equal(requests.n, NEIGH_REQUESTS_MAX); // learnt stations use none of them
 	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
 		struct ip_addr a = addr(9000 + i);
 
-		before = asked.n;
+		before = requests.n;
 		neigh_resolve(t, 1, &a, 20);
-		assert_int_equal(asked.n, before + 1);
-		assert_int_equal(asked.port, 1);
+		assert_int_equal(requests.n, before + 1);
+		assert_int_equal(requests.port, 1);
 	}
 	for (unsigned int i = 0; i < 5000; i++) {
 		struct ip_addr a = addr(i);
@@ -479,13 +479,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answer),
-		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_no_answer),
-		cmocka_unit_test(test_answer_when_dead),
+		cmocka_unit_test(test_answer_when_failed),
 		cmocka_unit_test(test_learn),
 		cmocka_unit_test(test_refresh),
 		cmocka_unit_test(test_refresh_in_vain),
-		cmocka_unit_test(test_unused_goes),
+		cmocka_unit_test(test_unused_is_evicted),
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_claims),

@@ -276,7 +276,7 @@ static void test_duplicate(void **state)
 static void test_duplicate_again(void **state)
 {
 	struct dad *d = dad_of_one();
-	uint64_t now, asked = 0;
+	uint64_t now, last_solicited = 0;
 
 	(void)state;
 	dad_tick(d, 0);
@@ -286,8 +286,8 @@ static void test_duplicate_again(void **state)
 
 		dad_tick(d, now);
 		if (seen.solicited > before) {
-			assert_in_range(now - asked, 5000, 60100);
-			asked = now;
+			assert_in_range(now - last_solicited, 5000, 60100);
+			last_solicited = now;
 			dad_claimed(d, PORT, &addr, now + 50); // the owner's answer
 		}
 		dad_claimed(d, PORT, &addr, now + 60); // further claims change nothing

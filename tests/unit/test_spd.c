@@ -276,7 +276,7 @@ static void test_receiver(void **state)
 	static struct spd_policy policy[POLICIES_MAX];
 	static struct sa_in sas[SAS + 1]; // the last has no policy
 	uint64_t seed = 5;
-	unsigned long found = 0, asked = 0;
+	unsigned long found = 0, lookups = 0;
 
 	(void)state;
 	for (unsigned long round = 0; round < rounds(24); round++) {
@@ -296,11 +296,11 @@ static void test_receiver(void **state)
 
 			check_found(spd, spd_find_receiver(spd, sa, &fragment), right);
 			found += right >= 0;
-			asked++;
+			lookups++;
 		}
 		spd_free(spd);
 	}
-	assert_in_range(found, asked / 5, asked);
+	assert_in_range(found, lookups / 5, lookups);
 }
 
 static struct ip_prefix prefix(const char *text)

@@ -91,7 +91,7 @@ static void test_drop(void **state)
 	worker_free(w);
 }
 
-static void test_many_dead(void **state)
+static void test_free_batch(void **state)
 {
 	struct worker *w = new_worker(1);
 
@@ -119,7 +119,7 @@ static unsigned int take_all(struct worker *w, unsigned int of_port[])
 
 // Events from stations on links stay in order, and use no more of the ring than the port's share;
 // events for pending look-ups have room all the same.
-static void test_relay_and_ask(void **state)
+static void test_link_events(void **state)
 {
 	static struct snapshot snapshot = {.n_ports = 2};
 	struct worker *w = new_worker(1);
@@ -220,8 +220,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_many_dead),
-		cmocka_unit_test(test_relay_and_ask),
+		cmocka_unit_test(test_free_batch),
+		cmocka_unit_test(test_link_events),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_frees_what_it_holds),

@@ -17,28 +17,28 @@ static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dpo
 			 unknown_to = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1, .dport = 3),
 			 unknown_from = FROM_TO("10.2.0.5", "10.1.0.5", .sport = 3, .dport = 5);
 
-enum road_sa { IN_B, IN_C, OUT_B, OUT_C, SAS };
+enum net_sa { IN_B, IN_C, OUT_B, OUT_C, SAS };
 
-struct road {
+struct net {
 	struct gateway *g;
 	struct peer sa[SAS];
 	uint64_t seq[SAS];
 };
 
 // An IP packet out of an SA, or in clear from a port.
-static struct frame sealed(struct road *r, enum road_sa sa, const uint8_t *packet, uint16_t len)
+static struct frame sealed(struct net *r, enum net_sa sa, const uint8_t *packet, uint16_t len)
 {
 	return peer_seal_packet(&r->sa[sa], ++r->seq[sa], packet, len);
 }
 
-static void pass(struct road *r, struct frame f)
+static void pass(struct net *r, struct frame f)
 {
 	gateway_pass(r->g, &f, 1);
 	expect_drops(r->g, DROP_NONE, 0);
 	assert_int_equal(r->g->n_sent, 1);
 }
 
-static void pass_out_of(struct road *r, enum road_sa sa, struct ipv4 ip)
+static void pass_from_sa(struct net *r, enum net_sa sa, struct ipv4 ip)
 {
 	uint8_t packet[FRAME_MAX];
 	uint16_t len = ip_write(packet, ip);
@@ -46,10 +46,10 @@ static void pass_out_of(struct road *r, enum road_sa sa, struct ipv4 ip)
 	pass(r, sealed(r, sa, packet, len));
 }
 
-static struct road road_new(struct site s)
+static struct net net_new(struct site s)
 {
 	static const char *const sa[SAS] = {"from-b", "from-c", "to-b", "to-c"};
-	struct road r = {.g = site_a(s)};
+	struct net r = {.g = site_a(s)};
 
 	for (unsigned int i = 0; i < SAS; i++)
 		r.sa[i] = peer_new(r.g, sa[i]);
@@ -58,14 +58,14 @@ static struct road road_new(struct site s)
 	pass(&r, frame_ip(LAN, to_net));
 	pass(&r, frame_ip(LAN, to_ports));
 	pass(&r, frame_ip(WAN, from_net));
-	pass_out_of(&r, IN_B, from_b);
-	pass_out_of(&r, IN_B, from_ports);
-	pass_out_of(&r, IN_C, from_c);
-	pass_out_of(&r, IN_B, b_to_c);
+	pass_from_sa(&r, IN_B, from_b);
+	pass_from_sa(&r, IN_B, from_ports);
+	pass_from_sa(&r, IN_C, from_c);
+	pass_from_sa(&r, IN_B, b_to_c);
 	return r;
 }
 
-static void road_free(struct road *r)
+static void net_free(struct net *r)
 {
 	for (unsigned int i = 0; i < SAS; i++)
 		peer_free(&r->sa[i]);
@@ -92,7 +92,7 @@ static void expect_octets(const uint8_t *got, uint16_t len, const uint8_t *error
 }
 
 // The packet sent is the error, one hop later, through the SA.
-static void expect_sealed(struct road *r, enum road_sa sa, const uint8_t *error)
+static void expect_sealed(struct net *r, enum net_sa sa, const uint8_t *error)
 {
 	uint8_t inner[FRAME_MAX];
 
@@ -101,7 +101,7 @@ static void expect_sealed(struct road *r, enum road_sa sa, const uint8_t *error)
 }
 
 // Or in clear.
-static void expect_clear(struct road *r, uint16_t port, const uint8_t *error)
+static void expect_clear(struct net *r, uint16_t port, const uint8_t *error)
 {
 	const struct frame *f = &r->g->sent[0];
 
@@ -120,7 +120,7 @@ static void test_outbound(void **state)
 		const char *name, *from;
 		const struct ipv4 *about;
 		enum drop drop;
-		enum road_sa sa; // SAS: in clear
+		enum net_sa sa; // SAS: in clear
 	} rows[] = {
 		{"address of the policy", "10.1.0.9", &from_b, DROP_NONE, OUT_B},
 		{"of no policy", "10.77.0.9", &from_b, DROP_NONE, OUT_B},
@@ -133,7 +133,7 @@ static void test_outbound(void **state)
 		{"flow in clear, discarded", "10.8.0.9", &from_net, DROP_POLICY_DISCARD, SAS},
 		{"flow in clear, bypasses", "10.9.0.9", &from_net, DROP_NONE, SAS},
 	};
-	struct road r = road_new((struct site){.policies = ROUTERS});
+	struct net r = net_new((struct site){.policies = ROUTERS});
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -151,7 +151,7 @@ static void test_outbound(void **state)
 		else
 			expect_sealed(&r, rows[i].sa, error);
 	}
-	road_free(&r);
+	net_free(&r);
 }
 
 struct inbound {
@@ -161,10 +161,10 @@ struct inbound {
 };
 
 // Out of B's SA, or in clear from the WAN if sa is SAS.
-static void check_inbound(struct site s, enum road_sa sa, uint8_t type, uint8_t code,
+static void check_inbound(struct site s, enum net_sa sa, uint8_t type, uint8_t code,
 	const struct inbound rows[], size_t n)
 {
-	struct road r = road_new(s);
+	struct net r = net_new(s);
 
 	for (size_t i = 0; i < n; i++) {
 		uint8_t error[FRAME_MAX];
@@ -180,7 +180,7 @@ static void check_inbound(struct site s, enum road_sa sa, uint8_t type, uint8_t 
 		else
 			assert_int_equal(r.g->n_sent, 0);
 	}
-	road_free(&r);
+	net_free(&r);
 }
 
 static void test_inbound(void **state)
@@ -191,7 +191,7 @@ static void test_inbound(void **state)
 		{"of another tunnel's policy", "10.3.0.9", &to_b, DROP_NONE},
 		{"of a policy that discards", "203.0.113.9", &to_b, DROP_NONE},
 		{"of a policy that bypasses", "198.51.100.9", &to_b, DROP_NONE},
-		{"of nobody", "127.0.0.1", &to_b, DROP_IP_SOURCE},
+		{"loopback", "127.0.0.1", &to_b, DROP_IP_SOURCE},
 		{"policy about UDP only", "10.4.0.9", &to_ports, DROP_NONE},
 		{"no such flow", "172.16.0.9", &unknown_to, DROP_ICMP_UNRELATED},
 		{"another tunnel's flow", "172.16.0.9", &to_c, DROP_SELECTOR},
@@ -255,13 +255,13 @@ static void test_in_clear(void **state)
 		{"flow in clear", "198.51.100.9", &to_net, DROP_NONE},
 		{"flow in clear, of no policy", "192.88.99.9", &to_net, DROP_NO_POLICY},
 	};
-	static const struct inbound heard[] = {
-		{"heard: bypassing address", "198.51.100.9", &to_b, DROP_NONE},
-		{"heard: of no policy", "192.88.99.9", &to_b, DROP_NONE},
-		{"heard: discarded address", "203.0.113.9", &to_b, DROP_NONE},
-		{"heard: protected address", "10.2.0.9", &to_b, DROP_CLEAR_TEXT},
-		{"heard: address from inside", "10.1.0.9", &to_b, DROP_IP_SOURCE},
-		{"heard: no such flow", "198.51.100.9", &unknown_to, DROP_ICMP_UNRELATED},
+	static const struct inbound received_clear[] = {
+		{"in clear: bypassing address", "198.51.100.9", &to_b, DROP_NONE},
+		{"in clear: of no policy", "192.88.99.9", &to_b, DROP_NONE},
+		{"in clear: discarded address", "203.0.113.9", &to_b, DROP_NONE},
+		{"in clear: protected address", "10.2.0.9", &to_b, DROP_CLEAR_TEXT},
+		{"in clear: address from inside", "10.1.0.9", &to_b, DROP_IP_SOURCE},
+		{"in clear: no such flow", "198.51.100.9", &unknown_to, DROP_ICMP_UNRELATED},
 	};
 	static const struct {
 		uint8_t type, code;
@@ -276,14 +276,14 @@ static void test_in_clear(void **state)
 			code, dropped, COUNT_OF(dropped));
 		if (i < COUNT_OF(words))
 			check_inbound((struct site){.icmp = in_clear(1u << i)}, SAS, type, code,
-				heard, COUNT_OF(heard));
+				received_clear, COUNT_OF(received_clear));
 	}
 }
 
 // From C to B, about a packet from B to C: received by C's tunnel and sent by B's.
 static void test_between_tunnels(void **state)
 {
-	struct road r = road_new((struct site){0});
+	struct net r = net_new((struct site){0});
 	uint8_t error[FRAME_MAX];
 	uint16_t len = about(error, "172.16.0.9", 3, 4, b_to_c);
 	struct frame f = sealed(&r, IN_C, error, len);
@@ -294,7 +294,7 @@ static void test_between_tunnels(void **state)
 	expect_sealed(&r, OUT_B, error);
 	f = sealed(&r, IN_B, error, len); // B sends the error itself
 	gateway_expect_drop(r.g, &f, DROP_SELECTOR);
-	road_free(&r);
+	net_free(&r);
 }
 
 static struct frame carry(const struct frame *sent)
@@ -366,15 +366,15 @@ struct inbound6 {
 
 // Out of an SA that A has from B, or in clear from the WAN.
 static struct frame error6_in(
-	const struct inbound6 *row, const struct peer *sealed_by, uint64_t seq, uint8_t type)
+	const struct inbound6 *row, const struct peer *expect_sa, uint64_t seq, uint8_t type)
 {
 	struct frame about = frame_ip6(
 		LAN, (struct ipv6)FROM_TO(host6, row->about, .sport = row->sport, .dport = 8));
 	struct frame error = error6(WAN, row->from, host6, type, &about);
 
-	if (sealed_by == NULL)
+	if (expect_sa == NULL)
 		return error;
-	return peer_seal_packet(sealed_by, seq, frame_packet(&error), frame_packet_len(&error));
+	return peer_seal_packet(expect_sa, seq, frame_packet(&error), frame_packet_len(&error));
 }
 
 // The packet forwarded is the error, one hop later.
@@ -442,12 +442,12 @@ static void test_v6_in_clear(void **state)
 		{"flow in clear", "2001:db8:9::9", TO_NET6, KNOWN, DROP_NONE},
 		{"flow in clear, of no policy", "2001:db8:77::9", TO_NET6, KNOWN, DROP_NO_POLICY},
 	};
-	static const struct inbound6 heard[] = {
-		{"heard: bypassing address", "2001:db8:9::9", TO_B6, KNOWN, DROP_NONE},
-		{"heard: of no policy", "2001:db8:77::9", TO_B6, KNOWN, DROP_NONE},
-		{"heard: protected address", "2001:db8:2::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
-		{"heard: address from inside", "2001:db8:1::9", TO_B6, KNOWN, DROP_IP_SOURCE},
-		{"heard: no such flow", "2001:db8:9::9", TO_B6, 1, DROP_ICMP_UNRELATED},
+	static const struct inbound6 received_clear[] = {
+		{"in clear: bypassing address", "2001:db8:9::9", TO_B6, KNOWN, DROP_NONE},
+		{"in clear: of no policy", "2001:db8:77::9", TO_B6, KNOWN, DROP_NONE},
+		{"in clear: protected address", "2001:db8:2::9", TO_B6, KNOWN, DROP_CLEAR_TEXT},
+		{"in clear: address from inside", "2001:db8:1::9", TO_B6, KNOWN, DROP_IP_SOURCE},
+		{"in clear: no such flow", "2001:db8:9::9", TO_B6, 1, DROP_ICMP_UNRELATED},
 	};
 	static const uint8_t types[] = {1, 2, 3, 4, 100}; // an experimental type (RFC 4443 2.1)
 
@@ -458,7 +458,7 @@ static void test_v6_in_clear(void **state)
 			types[i], dropped, COUNT_OF(dropped));
 		if (i < COUNT_OF(words))
 			check_inbound6((struct site){.icmp = in_clear(1u << i)}, false, types[i],
-				heard, COUNT_OF(heard));
+				received_clear, COUNT_OF(received_clear));
 	}
 }
 
