@@ -255,7 +255,7 @@ static void head_print(void)
 	       "  cycles  of a hostile packet among as many legitimate ones\n"
 	       "  kept    rate that legitimate traffic keeps beside it, per cent\n"
 	       "  goal    of kept; !: it is missed\n"
-	       "  fate    what becomes of most of the hostile packets\n"
+	       "  fate    drop reason of most of the hostile packets, or \"forwarded\", \"local\"\n"
 	       "%-22s %-8s %6s %7s %5s %5s  %s\n",
 		"kind", "origin", "legit", "cycles", "kept", "goal", "fate");
 }

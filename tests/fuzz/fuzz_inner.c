@@ -17,7 +17,7 @@ enum {
 	RIGHT_SUM = 4,     // of the inner IP header
 	RIGHT_LENGTH = 8,  // of the inner IP packet
 	IPV6 = 16,         // it is IPv6, and from A to the gateway that has IPv6
-	CUT = 32,          // the inner packet is in fragments, with RIGHT_TRAILER
+	IN_FRAGMENTS = 32, // the inner packet is in fragments, with RIGHT_TRAILER
 	ESP_CUT = 64,      // the ESP packets are in fragments
 };
 
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	memcpy(text, input + 2, text_len);
 	make_right(text, text_len, input[0]);
 	inner[0] = frame_raw(WAN, text, text_len);
-	if ((input[0] & CUT) != 0 && text_len > 0)
+	if ((input[0] & IN_FRAGMENTS) != 0 && text_len > 0)
 		n_inner = fuzz_fragment(inner, input[1]);
 	for (unsigned int i = 0; i < n_inner; i++) {
 		outer[0] = seal(peer, &inner[i], input);

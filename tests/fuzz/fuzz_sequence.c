@@ -248,7 +248,7 @@ static struct frame too_big(uint16_t mtu, uint16_t quoted)
 	return f;
 }
 
-static void cut(struct gateway *by, uint8_t step)
+static void fragment_last(struct gateway *by, uint8_t step)
 {
 	static struct frame pieces[FUZZ_FRAGMENTS_MAX];
 
@@ -308,7 +308,7 @@ static size_t take_step(const uint8_t *input, size_t len)
 	case REPEAT:
 		break;
 	case FRAGMENT:
-		cut(by, octet);
+		fragment_last(by, octet);
 		return 2;
 	case RELOAD:
 		if (!reloaded)

@@ -18,7 +18,7 @@
 enum {
 	WINDOWS = 1, // else sequence numbers
 	RIGHT = 2,   // the count and CRC of sequence numbers, or the header of the windows
-	CUT = 4,     // a file of windows that ends with the input, else with a page of zeros
+	SHORT = 4,   // a file of windows that ends with the input, else with a page of zeros
 	TAKEN = 8,   // a folder has the name of the file to be written
 };
 
@@ -138,7 +138,8 @@ static void write_windows(int fd, uint8_t how, const uint8_t *octets, size_t len
 	if ((how & RIGHT) != 0)
 		write_all(fd, head, sizeof(head));
 	write_all(fd, octets, len);
-	if ((how & CUT) == 0 && ftruncate(fd, (off_t)len + ((how & RIGHT) != 0 ? 2 : 1) * PAGE) < 0)
+	if ((how & SHORT) == 0 &&
+		ftruncate(fd, (off_t)len + ((how & RIGHT) != 0 ? 2 : 1) * PAGE) < 0)
 		abort();
 }
 

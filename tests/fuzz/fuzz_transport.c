@@ -17,7 +17,7 @@ enum {
 	RIGHT_TRAILER = 2, // padding and next header are appended
 	RIGHT_LENGTH = 4,  // of UDP
 	IS_UDP = 8,        // the octets are
-	CUT = 16,          // it is in fragments
+	IN_FRAGMENTS = 16, // it is in fragments
 	OPTIONS = 32,      // of IP, before ESP
 	OUTWARD = 64,      // from a host behind the gateway
 	IPV6 = 128,
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	piece[0] = (input[0] & OUTWARD) != 0
 			   ? (v6 ? outward_v6 : outward)(text, text_len, input)
 			   : inward(is_bare ? &to_bare[v6] : &to_in_udp[v6], text, text_len, input);
-	if ((input[0] & CUT) != 0)
+	if ((input[0] & IN_FRAGMENTS) != 0)
 		n = fuzz_fragment(piece, input[1]);
 	for (unsigned int i = 0; i < n; i++)
 		m[i] = frame_mbuf(&piece[i]);

@@ -270,7 +270,7 @@ bool model_matters(const volatile void *p)
 void model_end(unsigned int scenario)
 {
 	uint32_t word = model->flow.word;
-	bool dead = (word & FLOW_REMOVED) != 0, counts = (word & FLOW_COUNTED) != 0 && !dead;
+	bool removed = (word & FLOW_REMOVED) != 0, counts = (word & FLOW_COUNTED) != 0 && !removed;
 
 	if (scenarios[scenario].proto == IPPROTO_TCP)
 		explore_assert(flow_word_state(word) == tcp_state(word));
@@ -281,9 +281,9 @@ void model_end(unsigned int scenario)
 
 		if ((model->learnt[i] & FLOW_LIFE_MASK) == (word & FLOW_LIFE_MASK))
 			explore_assert((word & learnt) == learnt);
-		explore_assert(dead || (model->learnt[i] & FLOW_REMOVED) == 0);
+		explore_assert(removed || (model->learnt[i] & FLOW_REMOVED) == 0);
 	}
-	explore_assert(model->removed <= 1 && dead == (model->removed == 1));
-	explore_assert(dead || flow_word_class(word) != FLOW_CLASS_ESTABLISHED || !counts);
+	explore_assert(model->removed <= 1 && removed == (model->removed == 1));
+	explore_assert(removed || flow_word_class(word) != FLOW_CLASS_ESTABLISHED || !counts);
 	explore_assert(cells[0] == counts && cells[1] == counts);
 }

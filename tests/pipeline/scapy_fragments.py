@@ -32,7 +32,7 @@ class Four:
         self.whole = IP(src=src, dst=dst, id=number, proto=253) / Raw(rng.randbytes(rng.randrange(100, LEN_MAX)))
         self.len = len(self.whole) - 20
 
-    def cut(self, size):
+    def fragments(self, size):
         return [bytes(p) for p in fragment(IP(bytes(self.whole)), fragsize=size)]
 
     def widen(self, piece, rng):
@@ -66,7 +66,7 @@ class Six:
         self.number = number
         self.len = len(self.payload)
 
-    def cut(self, size):
+    def fragments(self, size):
         whole = self.header.copy()
         whole.nh = 44
         whole /= IPv6ExtHdrFragment(id=self.number, nh=253) / Raw(self.payload)
@@ -141,7 +141,7 @@ def check(pipe, make, rng, there=False):
     for number in range(1, ROUNDS + 1):
         datagram = make(rng, number, there)
         size = sizes(rng, datagram)
-        pieces = datagram.cut(size)
+        pieces = datagram.fragments(size)
         kind = rng.choice(["whole", "whole", "whole", *kinds])
         if len(pieces) < 3:
             kind = "whole"

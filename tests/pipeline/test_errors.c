@@ -66,12 +66,15 @@ static void test_unreachable(void **state)
 	(void)state;
 	check_rows("no route", LAN, (struct ipv4)FROM_TO("10.1.0.5", "198.18.0.9"), DROP_NO_ROUTE,
 		net_unreachable, "10.1.0.1");
-	check_rows("UDP to us", LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .dport = 53),
-		DROP_LOCAL_UNSERVED, port_unreachable, "10.1.0.1");
-	check_rows("TCP to us", LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .proto = 6),
-		DROP_LOCAL_UNSERVED, port_unreachable, "10.1.0.1");
-	check_rows("GRE to us", LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .proto = 47),
-		DROP_LOCAL_UNSERVED, protocol_unreachable, "10.1.0.1");
+	check_rows("UDP to the gateway", LAN,
+		(struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .dport = 53), DROP_LOCAL_UNSERVED,
+		port_unreachable, "10.1.0.1");
+	check_rows("TCP to the gateway", LAN,
+		(struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .proto = 6), DROP_LOCAL_UNSERVED,
+		port_unreachable, "10.1.0.1");
+	check_rows("GRE to the gateway", LAN,
+		(struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .proto = 47), DROP_LOCAL_UNSERVED,
+		protocol_unreachable, "10.1.0.1");
 	check_rows("UDP from outside", WAN, (struct ipv4)FROM_TO("198.51.100.9", "192.0.2.1"),
 		DROP_LOCAL_UNSERVED, port_unreachable, "192.0.2.1");
 	// Time to live 1 suffices for local delivery.
@@ -94,11 +97,11 @@ static void test_silence(void **state)
 		{"about time exceeded", LAN,
 			FROM_TO("10.1.0.5", "198.18.0.9", .proto = 1, .icmp_type = 11),
 			DROP_CT_INVALID},
-		{"about an error to us", LAN,
+		{"about an error to the gateway", LAN,
 			FROM_TO("10.1.0.5", "10.1.0.1", .proto = 1, .icmp_type = 3),
 			DROP_LOCAL_UNSERVED},
-		{"about an echo reply to us", LAN, FROM_TO("10.1.0.5", "10.1.0.1", .proto = 1),
-			DROP_LOCAL_UNSERVED},
+		{"about an echo reply to the gateway", LAN,
+			FROM_TO("10.1.0.5", "10.1.0.1", .proto = 1), DROP_LOCAL_UNSERVED},
 		{"to a broadcast address", LAN, FROM_TO("10.1.0.255", "198.18.0.9"), DROP_NO_ROUTE},
 		{"about what policy refuses", LAN, FROM_TO("10.1.0.5", "203.0.113.9", .ttl = 1),
 			DROP_POLICY_DISCARD},

@@ -320,7 +320,7 @@ static void test_find_sa(void **state)
 		{"SPI backwards", 0x02100000, NULL, DROP_NO_SA},
 		{"of an outbound SA", 0x1001, NULL, DROP_NO_SA},
 		{"of another inbound SA", 0x2002, NULL, DROP_AUTH},
-		{"to another address of ours", 0, "10.1.0.1", DROP_NO_SA},
+		{"to another own address", 0, "10.1.0.1", DROP_NO_SA},
 		{"to another gateway", 0, "192.0.2.77", DROP_NO_POLICY},
 	};
 	struct tunnel t =

@@ -143,7 +143,7 @@ static void test_options(void **state)
 		uint8_t options[12];
 		enum { PASSES, ROUTED, MALFORMED } fate;
 	} rows[] = {
-		{"loose, for us", "10.1.0.1", {131, 7, 4, 10, 1, 0, 9}, ROUTED},
+		{"loose, local", "10.1.0.1", {131, 7, 4, 10, 1, 0, 9}, ROUTED},
 		{"loose, through", "10.2.0.5", {131, 7, 4, 10, 1, 0, 9}, ROUTED},
 		{"loose, at its end", "10.2.0.5", {131, 7, 8, 10, 1, 0, 9}, ROUTED},
 		{"strict, in clear", "198.51.100.9", {137, 7, 4, 10, 1, 0, 9}, ROUTED},
@@ -152,7 +152,7 @@ static void test_options(void **state)
 		{"in another's data", "10.2.0.5", {7, 7, 4, 131, 0, 0, 137}, PASSES},
 		{"unknown", "10.2.0.5", {30, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, PASSES},
 		{"length 1", "10.2.0.5", {7, 1, 131, 3, 4}, MALFORMED},
-		{"length 0, for us", "10.1.0.1", {148, 0, 0, 0}, MALFORMED},
+		{"length 0, local", "10.1.0.1", {148, 0, 0, 0}, MALFORMED},
 		{"length beyond the header", "10.2.0.5", {1, 7, 12, 4}, MALFORMED},
 		{"length 255, in clear", "198.51.100.9", {30, 255}, MALFORMED},
 		{"truncated", "10.2.0.5", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7}, MALFORMED},

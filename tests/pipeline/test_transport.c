@@ -7,7 +7,7 @@
 #include "peer.h"
 #include "site_transport.h"
 
-// What one gateway sent comes in at the other.
+// The other gateway receives what one gateway sent.
 static struct frame carry(const struct frame *sent)
 {
 	struct frame f = *sent;

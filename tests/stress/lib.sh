@@ -12,7 +12,7 @@ stream_start()
 {
 	spawn "$2" "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
 	receivers+=($!)
-	poll stream_waits "$2" "$5" || fail "nobody listens on port $5"
+	poll stream_waits "$2" "$5" || fail "no process listens on port $5"
 	spawn "$1" "$stream" send "$4" "$3" "$5"
 	senders+=($!)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of docs/configuration.md say what the schema says. With --write they are written anew:
-// rows keep their order, new ones are added at the end of their table.
+// Proves that the tables of docs/configuration.md agree with the schema. With --write it rewrites
+// them: rows keep their order, new ones are added at the end of their table.
 #include "conf_dir.h"
 #include "conf_schema.h"
 #include "test.h"

@@ -81,7 +81,7 @@ static void check_workers(struct sa *sa)
 	}
 }
 
-// One session serves several workers, whose packets come in any order.
+// One session serves several workers, whose packets are in any order.
 static void test_workers(void **state)
 {
 	(void)state;

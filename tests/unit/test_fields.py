@@ -4,7 +4,7 @@
 same. That the daemon has these fields and metrics, and no others, the end-to-end tests ctl and
 metrics see.
 
-With --write, the tables of docs/metrics.md are written anew."""
+With --write, it rewrites the tables of docs/metrics.md."""
 import os
 import re
 import sys

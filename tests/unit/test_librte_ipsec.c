@@ -333,7 +333,7 @@ static void expect_verdict(enum verdict v, const struct arrival *a, uint64_t seq
 			whose, names[v], names[a->right]);
 }
 
-// One packet of ours to the peer, and one of the peer to us. In one respect librte_ipsec 22.11 is
+// One packet to the peer, and one from the peer. In one respect librte_ipsec 22.11 is
 // wrong: it marks numbers in a variable of 32 bits by their lower six, so that those with the
 // highest of the six set stay unmarked, and it opens them repeatedly.
 static void check_arrival(

@@ -64,7 +64,7 @@ static const struct script scripts[] = {
 		.row = {OPEN, {B, ACK | FIN | PSH, 1, 1, 2000, 10, FW, PASS},
 			{A, ACK | FIN, 1, 12, 1000, 0, LA, PASS},
 			{B, ACK, 12, 2, 2000, 0, TW, PASS}}},
-	{"half-close: the other end goes on sending",
+	{"half-close: the other end continues to send",
 		.row = {OPEN, {A, ACK | FIN, 1, 1, 1000, 0, FW, PASS},
 			{A, ACK | FIN, 1, 1, 1000, 0, FW, PASS}, // again
 			{B, ACK, 1, 2, 2000, 0, CW, PASS},
@@ -148,7 +148,7 @@ static const struct script scripts[] = {
 			{A, SYN, 90000, 0, 1000, 0, SS, PASS}, // tries again
 			{B, SYN | ACK, 0, 90001, 2000, 0, SR, PASS},
 			{A, ACK, 90001, 1, 1000, 0, ES, PASS}}},
-	{"the opener gives up",
+	{"the opener stops",
 		.row = {{A, SYN, 0, 0, 1000, 0, SS, PASS}, {A, RST, 1, 0, 0, 0, CL, PASS}}},
 	{"resets in the handshake",
 		.row = {{A, SYN, 0, 0, 1000, 0, SS, PASS}, {B, SYN | ACK, 0, 1, 2000, 0, SR, PASS},
