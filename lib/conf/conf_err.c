@@ -179,3 +179,13 @@ void conf_err_print(const struct conf_reader *r, FILE *out)
 		fprintf(out, "%s:%u: %s\n", sorted[i]->where.file, sorted[i]->where.line,
 			sorted[i]->text);
 }
+
+const char *conf_hint(const struct nearest *near, const char *otherwise)
+{
+	return near->best != NULL ? conf_format("did you mean \"%s\"?", near->best) : otherwise;
+}
+
+const char *conf_join(const char *words, const char *word)
+{
+	return words[0] == '\0' ? word : conf_format("%s, %s", words, word);
+}

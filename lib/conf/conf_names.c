@@ -86,10 +86,7 @@ void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 		for (unsigned int i = 0; i < lists[l]->set.n; i++)
 			nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
 	}
-	if (near.best != NULL)
-		conf_err(r, s, "there is no %s %s, did you mean \"%s\"?", nouns, conf_quote(name),
-			near.best);
-	else if (complete)
-		conf_err(r, s, "there is no %s %s, must be the name of one", nouns,
-			conf_quote(name));
+	if (near.best != NULL || complete)
+		conf_err(r, s, "there is no %s %s, %s", nouns, conf_quote(name),
+			conf_hint(&near, "must be the name of one"));
 }

@@ -45,7 +45,7 @@ static const char *word_list(const struct conf_option *o)
 	const char *word;
 
 	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
-		text = conf_format("%s%s%s", text, i > 0 ? ", " : "", word);
+		text = conf_join(text, word);
 	return text;
 }
 
@@ -228,13 +228,11 @@ static void refuse_unknown(
 	const char *names = "";
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		names = conf_format("%s%s%s", names, names[0] != '\0' ? ", " : "", o->name);
+		names = conf_join(names, o->name);
 		nearest_try(&near, o->name);
 	}
-	if (near.best != NULL)
-		conf_err(r, s, "unknown setting, did you mean \"%s\"?", near.best);
-	else
-		conf_err(r, s, "unknown setting, must be one of %s", names);
+	conf_err(r, s, "unknown setting, %s",
+		conf_hint(&near, conf_format("must be one of %s", names)));
 }
 
 void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,

@@ -52,6 +52,12 @@ const char *conf_show(const char *text);
 // The same in quotation marks.
 const char *conf_quote(const char *text);
 
+// For a message about a word that is unknown: what was probably meant, else that text.
+const char *conf_hint(const struct nearest *near, const char *otherwise);
+
+// Puts a word behind others, with a comma in between.
+const char *conf_join(const char *words, const char *word);
+
 // conf_file.c
 
 // Reads a file, called shown in messages, and what it includes; refuses what others can read.

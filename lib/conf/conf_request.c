@@ -125,34 +125,32 @@ static bool sentence_read(struct conf_request_reader *in, struct sentence *s)
 	return true;
 }
 
-// The words that there are, for messages.
-static const char *join(const char *const words[], unsigned int n)
-{
-	const char *text = "";
-
-	for (unsigned int i = 0; i < n; i++)
-		text = conf_format("%s%s%s", text, i > 0 ? ", " : "", words[i]);
-	return text;
-}
-
 // The number of a word; n, after a message, if it is none of them.
 static unsigned int choose(struct conf_reader *r, const struct sentence *s, const char *word,
 	const char *const words[], unsigned int n, const char *what)
 {
 	struct nearest near = {.text = word};
-	unsigned int i = 0;
+	const char *all = "";
 
-	while (i < n && strcmp(words[i], word) != 0)
-		nearest_try(&near, words[i++]);
-	if (i < n)
-		return i;
-	if (near.best != NULL)
-		conf_err_at(r, s->where, NULL, "unknown %s %s, did you mean \"%s\"?", what,
-			conf_quote(word), near.best);
-	else
-		conf_err_at(r, s->where, NULL, "unknown %s %s, must be one of %s", what,
-			conf_quote(word), join(words, n));
+	for (unsigned int i = 0; i < n; i++) {
+		if (strcmp(words[i], word) == 0)
+			return i;
+		nearest_try(&near, words[i]);
+		all = conf_join(all, words[i]);
+	}
+	conf_err_at(r, s->where, NULL, "unknown %s %s, %s", what, conf_quote(word),
+		conf_hint(&near, conf_format("must be one of %s", all)));
 	return n;
+}
+
+// False, after a message, if there is a further word.
+static bool end_check(struct conf_reader *r, const struct sentence *s, const struct conf_request *c,
+	const char *word)
+{
+	if (word != NULL)
+		conf_err_at(r, s->where, NULL, "%s %s: unexpected argument %s",
+			c->list->schema->noun, verbs[c->verb], conf_quote(word));
+	return word == NULL;
 }
 
 static bool list_find(struct conf_reader *r, const struct sentence *s, struct conf_request *out)
@@ -178,11 +176,8 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 
 	if (word[0] == NULL)
 		return true;
-	if (!out->list->schema->ordered) {
-		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
-			conf_quote(word[0]));
-		return false;
-	}
+	if (!out->list->schema->ordered)
+		return end_check(r, s, out, word[0]);
 	place = choose(r, s, word[0], places, RTE_DIM(places), "place");
 	if (place == RTE_DIM(places))
 		return false;
@@ -196,10 +191,7 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 		}
 		word++;
 	}
-	if (word[1] != NULL)
-		conf_err_at(r, s->where, NULL, "%s add: unexpected argument %s", noun,
-			conf_quote(word[1]));
-	return word[1] == NULL;
+	return end_check(r, s, out, word[1]);
 }
 
 // word: those behind the verb.
@@ -207,12 +199,11 @@ static bool item_read(struct conf_reader *r, const struct sentence *s, const cha
 	struct conf_request *out)
 {
 	const struct conf_schema *schema = out->list->schema;
-	const char *verb = verbs[out->verb];
 
 	out->item = word[0];
 	if (word[0] == NULL) {
-		conf_err_at(r, s->where, NULL, "%s %s: its %s is missing", schema->noun, verb,
-			schema->identity);
+		conf_err_at(r, s->where, NULL, "%s %s: its %s is missing", schema->noun,
+			verbs[out->verb], schema->identity);
 		return false;
 	}
 	if (schema->scope != NULL && word[1] != NULL && strcmp(word[1], schema->scope) == 0 &&
@@ -220,10 +211,7 @@ static bool item_read(struct conf_reader *r, const struct sentence *s, const cha
 		out->scope = word[2];
 		word += 2;
 	}
-	if (word[1] != NULL)
-		conf_err_at(r, s->where, NULL, "%s %s: unexpected argument %s", schema->noun, verb,
-			conf_quote(word[1]));
-	return word[1] == NULL;
+	return end_check(r, s, out, word[1]);
 }
 
 static bool settings_check(
@@ -253,8 +241,7 @@ static bool understand(struct conf_reader *r, const struct sentence *s, struct c
 	if (!list_find(r, s, out))
 		return false;
 	if (s->word[1] == NULL) {
-		conf_err_at(r, s->where, NULL, "%s: expected one of %s", s->word[0],
-			join(verbs, RTE_DIM(verbs)));
+		conf_err_at(r, s->where, NULL, "%s: expected one of add, set, del", s->word[0]);
 		return false;
 	}
 	verb = choose(r, s, s->word[1], verbs, RTE_DIM(verbs), "change");
