@@ -37,13 +37,13 @@ def table(rows):
     head, body = cells(rows[0]), [cells(r) for r in rows[2:]]
     for row in body:
         yield ".TP"
-        if head[:3] == ["Setting", "Value", "Default"]:
+        if head == ["Setting", "Value", "Default", "Change", "Meaning"]:
             yield line(inline(row[0]))
             default = "" if not row[2] else "; " + row[2] if row[2] == "required" else "; default: " + row[2]
             change = "; a change needs a restart" if row[3] == "restart" else ""
             yield line(inline(row[1] + default + change + "."))
             yield ".br"
-            yield line(inline(row[-1]) or r"\&")
+            yield line(inline(row[4]) or r"\&")
         else:
             yield line(inline(row[0]))
             yield line(inline("; ".join(f"{h}: {c}" for h, c in zip(head[1:], row[1:]) if c)))

@@ -137,10 +137,6 @@ static void put_table(FILE *out, const struct conf_schema *schema, const char *o
 {
 	const char *end = until(old, "\n\n") + 1;
 
-	if (schema->options->help == NULL) {
-		fprintf(out, "%.*s", (int)(end - old), old);
-		return;
-	}
 	fputs(HEAD, out);
 	for (const char *row = old; row < end; row = until(row, "\n") + 1)
 		if (option_of(schema, row) != NULL)
