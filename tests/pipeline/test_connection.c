@@ -229,7 +229,7 @@ static void test_rejected_connection(void **state)
 }
 
 // The first packet creates the flow for the others of its burst.
-static void test_burst_begins(void **state)
+static void test_first_of_burst(void **state)
 {
 	struct segment syn = {OUT, SYN, CLIENT, 0, 0};
 	struct trace t = trace_new(site_a((struct site){0}));
@@ -394,7 +394,7 @@ int main(void)
 		pipeline_test(test_reset),
 		pipeline_test(test_window),
 		pipeline_test(test_rejected_connection),
-		pipeline_test(test_burst_begins),
+		pipeline_test(test_first_of_burst),
 		pipeline_test(test_pickup),
 		pipeline_test(test_icmp_errors),
 		pipeline_test(test_other_paths),

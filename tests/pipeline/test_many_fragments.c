@@ -30,7 +30,7 @@ static void fill(const struct batch *b, uint16_t id)
 		whole.b[i] = (uint8_t)(whole.b[i] + id);
 }
 
-static struct frame piece_v6(uint16_t id, uint32_t off, uint32_t len)
+static struct frame fragment_v6(uint16_t id, uint32_t off, uint32_t len)
 {
 	uint8_t packet[FRAME_MAX] = {0};
 	bool more = off + len < whole.len;
@@ -53,7 +53,7 @@ static struct frame part_of(const struct batch *b, const char *dst, uint16_t id,
 {
 	struct ipv4 ip = {.src = "10.1.0.5", .dst = dst, .id = id, .frag = b->frag};
 
-	return b->v6 ? piece_v6(id, off, b->step) : piece(LAN, ip, off, b->step);
+	return b->v6 ? fragment_v6(id, off, b->step) : piece(LAN, ip, off, b->step);
 }
 
 // All datagrams are complete after one pass, unless they were before.

@@ -114,7 +114,7 @@ static void gateways_free(struct gateway *g[2])
 
 // The size that fits, for AES-128-GCM and a link of 1500 octets (RFC 4303 2): 1446 octets over
 // IPv4, 1426 over IPv6; less 40 octets of headers, or 60.
-static void test_who_clamps(void **state)
+static void test_which_policy_clamps(void **state)
 {
 	static const struct {
 		enum outer outer;
@@ -237,7 +237,7 @@ static void test_hub(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_who_clamps),
+		pipeline_test(test_which_policy_clamps),
 		pipeline_test(test_what_stays),
 		pipeline_test(test_path_mtu),
 		pipeline_test(test_hub),

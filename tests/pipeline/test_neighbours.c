@@ -58,7 +58,7 @@ static void test_held_then_sent(void **state)
 }
 
 // An answer is processed whatever other stations on the link send.
-static void test_heard_in_flood(void **state)
+static void test_processed_in_flood(void **state)
 {
 	static struct frame flood[RX_BURST_MAX];
 	static const char *const about[] = {
@@ -335,7 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_held_then_sent),
-		pipeline_test(test_heard_in_flood),
+		pipeline_test(test_processed_in_flood),
 		pipeline_test(test_in_order),
 		pipeline_test(test_unreachable_host),
 		pipeline_test(test_hold_timeout),

@@ -35,7 +35,7 @@ static void test_sizes(void **state)
 }
 
 // Fragmented after encapsulation, so that the ESP packet is received in fragments.
-static void test_sealed_whole(void **state)
+static void test_fragmented_after(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa_out = "fragment = \"after\";"}),
 		       *b = site_b((struct site){0});
@@ -361,7 +361,7 @@ static void expect_discarded(struct gateway *g, struct ipv4 ip, uint16_t port, e
 }
 
 // Fragments that policy discards, whatever the other fragments show, use no room.
-static void test_refused_at_once(void **state)
+static void test_dropped_at_once(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = {.id = 1, .frag = MF, .len = 60};
@@ -394,7 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
-		pipeline_test(test_sealed_whole),
+		pipeline_test(test_fragmented_after),
 		pipeline_test(test_duplicates),
 		pipeline_test(test_overlap),
 		pipeline_test(test_too_long),
@@ -405,7 +405,7 @@ int main(void)
 		pipeline_test(test_late),
 		pipeline_test(test_late_out_of_tunnel),
 		pipeline_test(test_dont_fragment),
-		pipeline_test(test_refused_at_once),
+		pipeline_test(test_dropped_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -157,7 +157,7 @@ static void change(struct gateway *g, struct reserve *r, const char *text)
 
 // Keys that return continue with their numbers, and no number accepted before is accepted again:
 // even if there was no window in between.
-static void test_key_comes_back(void **state)
+static void test_key_returns(void **state)
 {
 	static const struct ipv4 inward = FROM_TO("10.2.0.5", "10.1.0.5"),
 				 outward = FROM_TO("10.1.0.5", "10.2.0.5");
@@ -205,7 +205,7 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back),
-		pipeline_test(test_key_comes_back)};
+		pipeline_test(test_key_returns)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -178,7 +178,7 @@ static void test_clear(void **state)
 	gateway_free(g);
 }
 
-static void test_clear_refused(void **state)
+static void test_clear_dropped(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = {.src = "10.1.0.5", .dst = "10.7.0.5", .frag = DF, .len = 600};
@@ -278,7 +278,7 @@ int main(void)
 		pipeline_test(test_protected),
 		pipeline_test(test_every_size),
 		pipeline_test(test_clear),
-		pipeline_test(test_clear_refused),
+		pipeline_test(test_clear_dropped),
 		pipeline_test(test_options),
 		pipeline_test(test_many),
 		pipeline_test(test_no_buffers),

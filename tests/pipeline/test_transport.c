@@ -214,7 +214,7 @@ static struct frame seal(const struct peer *p, uint64_t seq, uint8_t next_header
 				    .text_len = peer_trailer(p, text, 20, next_header)});
 }
 
-static void test_not_let_in(void **state)
+static void test_not_admitted(void **state)
 {
 	struct gateway *g = site_transport(1, (struct site){0});
 	struct peer host = peer_new(g, "i1"), own = peer_new(g, "i3");
@@ -446,7 +446,7 @@ int main(void)
 		pipeline_test(test_size),
 		pipeline_test(test_size_of_blocks),
 		pipeline_test(test_size_v6),
-		pipeline_test(test_not_let_in),
+		pipeline_test(test_not_admitted),
 		pipeline_test(test_truncated),
 		pipeline_test(test_any_text),
 		pipeline_test(test_own),

@@ -241,7 +241,7 @@ static void test_headers(void **state)
 }
 
 // RFC 8200 4, 4.4: the destination reports what it cannot process.
-static void test_headers_to_us(void **state)
+static void test_headers_to_gateway(void **state)
 {
 	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};
 	static const uint8_t early[8] = {IPPROTO_HOPOPTS, 0, 1, 4};
@@ -298,7 +298,7 @@ int main(void)
 		v6_test(test_echo),
 		v6_test(test_unserved),
 		v6_test(test_headers),
-		v6_test(test_headers_to_us),
+		v6_test(test_headers_to_gateway),
 		v6_test(test_frames),
 	};
 

@@ -448,7 +448,7 @@ class Paging(Case):
         self.assertEqual(daemon.requests[-1], "/culvert/sas,1000")
         self.assertEqual(len(self.ctl("show", "sas").splitlines()), 1001)
 
-    def test_items_that_dpdk_left_out_are_asked_for_again(self):
+    def test_items_that_dpdk_omitted_are_requested_again(self):
         # Long and short ones: after an element that did not fit there are some that did.
         policies = [{"name": f"p{i}", "text": "x" * (3000 if i % 3 else 20)} for i in range(50)]
         numbers = list(json.loads(dpdk_answer("c", policies, 0))["c"])
@@ -587,7 +587,7 @@ class Instances(Case):
     def leave_behind(self, instance):
         Daemon(self.runtime, instance).stop()
 
-    def test_dead_instances_do_not_count(self):
+    def test_stopped_instances_do_not_count(self):
         self.leave_behind("dead")
         self.daemon("west", {"info": INFO})
         self.assertIn("west", self.ctl("show", "info"))
@@ -816,7 +816,7 @@ class Live(Case):
         self.assertEqual(worker["busy_%"], 25)
         self.assertEqual(worker["held"], 2)
 
-    def test_daemon_that_goes(self):
+    def test_daemon_that_stops(self):
         self.growing_daemon()
         process = self.start("watch", "show", "drops")
         self.read_until(process, "replay")
@@ -907,7 +907,7 @@ class Control(Case):
         self.assertEqual((out, err),
                          ("", "a:1: \\x1bb\nculvertctl: refused, the running configuration is unchanged\n"))
 
-    def test_cut_off(self):
+    def test_truncated(self):
         self.answers("ok 14\ngeneration")
         self.assertIn("closed the connection", self.ctl("-i", "west", "reload", code=1))
 
@@ -1020,7 +1020,7 @@ class Failures(Case):
                 self.daemon(f"a{i}", conversation=self.answering(answer))
                 self.assertIn("malformed answer", self.ctl("-i", f"a{i}", "show", "sas", code=1))
 
-    def test_daemon_that_does_not_heed_the_offset(self):
+    def test_daemon_that_ignores_the_offset(self):
         page = dpdk_answer("/culvert/sas", [{"name": "a"}], 0)
         self.assertIn("malformed answer", self.failure(self.answering(*[page] * 3)))
 

@@ -224,7 +224,7 @@ static void test_error_lengths(void **state)
 	}
 }
 
-static void test_error_refused(void **state)
+static void test_error_rejected(void **state)
 {
 	uint8_t buf[PACKET_MAX];
 	const struct packet about = convert(packet_udp(buf, 1, 2, 7, 8), 0);
@@ -320,7 +320,7 @@ int main(void)
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_echo_states),
 		cmocka_unit_test(test_error_lengths),
-		cmocka_unit_test(test_error_refused),
+		cmocka_unit_test(test_error_rejected),
 		cmocka_unit_test(test_error_sequence),
 		cmocka_unit_test(test_malformed),
 	};

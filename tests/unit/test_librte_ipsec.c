@@ -95,7 +95,7 @@ static void expect_inner(const struct rte_mbuf *m, const uint8_t *inner, uint16_
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), inner, len);
 }
 
-static void seal_ours(struct sa_out *out, struct rte_mbuf *m, uint64_t seq)
+static void seal_here(struct sa_out *out, struct rte_mbuf *m, uint64_t seq)
 {
 	struct crypto_op op;
 
@@ -106,7 +106,7 @@ static void seal_ours(struct sa_out *out, struct rte_mbuf *m, uint64_t seq)
 	assert_true(op.ok);
 }
 
-static enum verdict open_ours(struct sa_in *in, struct rte_mbuf *m, const struct mix *mix)
+static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct mix *mix)
 {
 	uint16_t off = mix->v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
 	struct crypto_op op;
@@ -123,14 +123,14 @@ static enum verdict open_ours(struct sa_in *in, struct rte_mbuf *m, const struct
 	return PACKET_GOOD;
 }
 
-static void check_ours_out(struct sa_out *out, struct peer *p, uint16_t len, const struct mix *mix)
+static void check_to_peer(struct sa_out *out, struct peer *p, uint16_t len, const struct mix *mix)
 {
 	struct rte_mbuf *m = inner_packet(len, mix->inner_v6);
 	uint64_t seq = sa_out_take_seq(out, 1);
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);
-	seal_ours(out, m, seq);
+	seal_here(out, m, seq);
 	if (peer_process(p, m) != PACKET_GOOD)
 		fail_msg("%s: number %lu of %u octets is not opened", mix->name, seq, len);
 	if (mix->mode == SA_TRANSPORT && !mix->v6)
@@ -139,7 +139,7 @@ static void check_ours_out(struct sa_out *out, struct peer *p, uint16_t len, con
 	rte_pktmbuf_free(m);
 }
 
-static void check_theirs_in(struct sa_in *in, struct peer *p, uint16_t len, const struct mix *mix)
+static void check_from_peer(struct sa_in *in, struct peer *p, uint16_t len, const struct mix *mix)
 {
 	struct rte_mbuf *m = inner_packet(len, mix->inner_v6);
 	uint64_t seq = replay_top(&in->replay) + 1;
@@ -147,7 +147,7 @@ static void check_theirs_in(struct sa_in *in, struct peer *p, uint16_t len, cons
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);
 	assert_int_equal(peer_process(p, m), PACKET_GOOD);
-	if (open_ours(in, m, mix) != PACKET_GOOD)
+	if (open_here(in, m, mix) != PACKET_GOOD)
 		fail_msg("%s: number %lu of %u octets is not opened", mix->name, seq, len);
 	expect_inner(m, inner, len);
 	rte_pktmbuf_free(m);
@@ -162,8 +162,8 @@ static void check_sizes(struct sa_out *out, struct sa_in *in, struct peer *opens
 	unsigned int step = rounds(1) > 1 ? 1 : 37;
 
 	for (unsigned int len = least; len <= INNER_MAX; len += len < 160 ? 1 : step) {
-		check_ours_out(out, opens, (uint16_t)len, mix);
-		check_theirs_in(in, seals, (uint16_t)len, mix);
+		check_to_peer(out, opens, (uint16_t)len, mix);
+		check_from_peer(in, seals, (uint16_t)len, mix);
 	}
 }
 
@@ -346,14 +346,14 @@ static void check_arrival(
 	enum verdict verdict;
 	struct peer seals;
 
-	seal_ours(e->out, m, seq);
+	seal_here(e->out, m, seq);
 	verdict = peer_process(opens, m);
 	if (a->right != PACKET_REPLAYED || (seq & 32) == 0)
 		expect_verdict(verdict, a, seq, "our packet");
 	rte_pktmbuf_free(m);
 	assert_true(peer_init(&seals, &e->key, e->out, mix, 0, true, seq));
 	assert_int_equal(peer_process(&seals, back), PACKET_GOOD);
-	expect_verdict(open_ours(e->in, back, mix), a, seq, "their packet");
+	expect_verdict(open_here(e->in, back, mix), a, seq, "their packet");
 	rte_pktmbuf_free(back);
 	peer_fini(&seals);
 }

@@ -43,7 +43,7 @@ static void test_defaults(void **state)
 	sa_in_free(in);
 }
 
-static void test_asked_for(void **state)
+static void test_requested(void **state)
 {
 	const struct sa_live live = {
 		.soft_bytes = 10, .soft_seconds = 30, .hard_packets = 8, .hard_seconds = 20};
@@ -233,7 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_asked_for),
+		cmocka_unit_test(test_requested),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_soft_missed),

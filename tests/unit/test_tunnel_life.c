@@ -34,7 +34,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static void test_never_until_something_comes(void **state)
+static void test_never_until_a_packet_is_received(void **state)
 {
 	struct tunnel_life l = {0};
 
@@ -105,7 +105,7 @@ static void test_slow_answers_are_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_never_until_something_comes, begin),
+		cmocka_unit_test_setup(test_never_until_a_packet_is_received, begin),
 		cmocka_unit_test_setup(test_silent_and_back, begin),
 		cmocka_unit_test_setup(test_idle_is_up, begin),
 		cmocka_unit_test_setup(test_few_packets_are_enough, begin),
