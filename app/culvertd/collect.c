@@ -270,12 +270,12 @@ bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 
 static const char *rule_port(const struct snapshot *s, uint32_t port)
 {
-	return port == RULE_ANY ? "any" : s->port[port].name;
+	return port == CLASSIFIER_ANY ? "any" : s->port[port].name;
 }
 
 // The fallback matches whatever the rules do not.
 static const struct end_view any_end = {
-	.family = IP_ANY, .proto = RULE_PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
+	.family = IP_ANY, .proto = CLASSIFIER_PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
 
 bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 {
@@ -292,8 +292,8 @@ bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 	*v = (struct rule_view){
 		.action = rule_action_names[r->action],
 		.log = r->log,
-		.in = rule_port(s, last ? RULE_ANY : r->in),
-		.out = rule_port(s, last ? RULE_ANY : r->out),
+		.in = rule_port(s, last ? CLASSIFIER_ANY : r->in),
+		.out = rule_port(s, last ? CLASSIFIER_ANY : r->out),
 		.tunnel = last ? "" : g->control.conf->rules[i].tunnel,
 		.source = last ? any_end
 			       : (struct end_view){r->source, r->family, r->proto, r->source_port},

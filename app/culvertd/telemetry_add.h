@@ -9,6 +9,7 @@
 #include <rte_telemetry.h>
 
 #include "addr.h"
+#include "classifier.h"
 
 // A new item of a list, or NULL if memory is short.
 struct rte_tel_data *item_new(void);

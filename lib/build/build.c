@@ -169,7 +169,7 @@ static struct spd_policy policy_of(
 		.local = c->local,
 		.remote = c->remote,
 		.family = c->family,
-		.proto = c->proto == CONF_PROTO_ANY ? SPD_PROTO_ANY : c->proto,
+		.proto = c->proto,
 		.local_port = acl_port_range(c->local_port_min, c->local_port_max),
 		.remote_port = acl_port_range(c->remote_port_min, c->remote_port_max),
 	};

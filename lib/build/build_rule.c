@@ -6,7 +6,8 @@
 #include <string.h>
 
 static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
-static_assert(CONF_PROTO_ANY == RULE_PROTO_ANY && CONF_PORT_ANY == RULE_ANY, "the same words");
+static_assert(CONF_PROTO_ANY == CLASSIFIER_PROTO_ANY && CONF_PORT_ANY == CLASSIFIER_ANY,
+	"copied as they are");
 
 static uint8_t states_of(const struct conf_rule *c)
 {

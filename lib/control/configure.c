@@ -23,8 +23,7 @@ void configure_warn(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
-		bool v6 = p->family != IP_V4 && acl_prefix_speaks(&p->local, IP_V6) &&
-			  acl_prefix_speaks(&p->remote, IP_V6) &&
+		bool v6 = classifier_has_family(p->family, &p->local, &p->remote, IP_V6) &&
 			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
 
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;

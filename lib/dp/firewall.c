@@ -21,22 +21,18 @@ static uint16_t out_port(const struct pkt *p)
 	return nh != NULL ? nh->port : PORTS_MAX;
 }
 
-static struct rule_packet packet_of(const struct worker *w, const struct pkt *p)
+static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 {
+	struct classifier_key key;
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	return (struct rule_packet){
-		.proto = v.proto,
-		.source = v.src,
-		.destination = v.dst,
-		.source_port = acl_sender_port(&v),
-		.destination_port = acl_receiver_port(&v),
-		.in = rte_cpu_to_be_32(p->port),
-		.out = rte_cpu_to_be_32(out_port(p)),
-		.tunnel_in = tunnel_number(w, p->in_by),
-		.tunnel_out = tunnel_number(w, p->out_by),
-	};
+	key = classifier_key_of(&v);
+	key.in = rte_cpu_to_be_32(p->port);
+	key.out = rte_cpu_to_be_32(out_port(p));
+	key.tunnel_in = tunnel_number(w, p->in_by);
+	key.tunnel_out = tunnel_number(w, p->out_by);
+	return key;
 }
 
 static void tell_control(struct worker *w, const struct pkt *p, unsigned int rule)
@@ -77,12 +73,12 @@ static bool is_default(const struct worker *w, unsigned int rule)
 static unsigned int decide(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
 	const struct rule_set *rules = w->snapshot->rules;
-	struct rule_packet packet;
+	struct classifier_key key;
 
 	if (rule_set_count(rules) == 1) // the default alone
 		return 0;
-	packet = packet_of(w, p);
-	return rule_set_decide(rules, &packet, state);
+	key = key_of(w, p);
+	return rule_set_decide(rules, &key, state);
 }
 
 // Applies the i-th rule to the packet.
@@ -139,21 +135,14 @@ static rte_be32_t query_port(const struct flow_key *key)
 
 enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
-	const struct rule_packet seen = packet_of(w, p);
-	bool icmp = acl_is_icmp(seen.proto);
-	const struct rule_packet packet = {
-		.proto = seen.proto,
-		.source = seen.destination,
-		.destination = seen.source,
-		.source_port = icmp ? query_port(&fp->key) : seen.destination_port,
-		.destination_port = icmp ? seen.destination_port : seen.source_port,
-		.in = seen.out,
-		.out = seen.in,
-		.tunnel_in = seen.tunnel_out,
-		.tunnel_out = seen.tunnel_in,
-	};
+	const struct classifier_key reply = key_of(w, p);
+	struct classifier_key key = classifier_key_reversed(&reply);
 
-	return apply(w, p, fp, rule_set_decide(w->snapshot->rules, &packet, RULE_ESTABLISHED),
+	if (acl_is_icmp(key.proto)) {
+		key.source_port = query_port(&fp->key);
+		key.destination_port = reply.destination_port;
+	}
+	return apply(w, p, fp, rule_set_decide(w->snapshot->rules, &key, RULE_ESTABLISHED),
 		RULE_ESTABLISHED);
 }
 

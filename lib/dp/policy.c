@@ -93,23 +93,25 @@ static enum drop from_outside(const struct worker *w, const struct pkt *p,
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-static_assert(2 * RX_BURST_MAX <= SPD_KEYS_MAX, "both directions of a burst at once");
+static_assert(2 * RX_BURST_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
 
 void policy_find(
 	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[])
 {
-	struct spd_key key[2 * RX_BURST_MAX];
+	struct classifier_key key[2 * RX_BURST_MAX];
 	const struct spd_policy *policy[2 * RX_BURST_MAX];
 	unsigned int k = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
+		struct classifier_key outbound;
 		struct ip_view v;
 
 		ip_view_read(&v, pkt_ip(p[i]));
+		outbound = classifier_key_of(&v);
 		if (policy_is_inbound(w, p[i]))
-			key[k++] = spd_key_inbound(&v);
+			key[k++] = classifier_key_reversed(&outbound);
 		if (policy_is_outbound(w, p[i]))
-			key[k++] = spd_key_outbound(&v);
+			key[k++] = outbound;
 	}
 	if (k > 0)
 		spd_find(w->snapshot->spd, key, k, policy);

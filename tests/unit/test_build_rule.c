@@ -35,7 +35,7 @@ static struct rule_set *build(const char *name)
 	}
 
 // The first packet of a connection, which rule "one" of full.conf matches.
-static const struct rule_packet one = {
+static const struct classifier_key one = {
 	.proto = 6,
 	.source = V4(0x0a010005),
 	.destination = V4(0x0a020007),
@@ -49,7 +49,7 @@ static const struct rule_packet one = {
 static void test_rules(void **state)
 {
 	struct rule_set *s = build("full.conf");
-	struct rule_packet key = one;
+	struct classifier_key key = one;
 
 	(void)state;
 	assert_int_equal(rule_set_count(s), 5);
@@ -74,7 +74,7 @@ static void test_rules(void **state)
 	key.source_port = RTE_BE32(1023);
 	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
 
-	key = (struct rule_packet){.proto = 1, .source = V4(0x0a030001), .destination = V4(0)};
+	key = (struct classifier_key){.proto = 1, .source = V4(0x0a030001), .destination = V4(0)};
 	key.destination_port = RTE_BE32(ACL_PORT_RECEIVER);
 	key.tunnel_in = RTE_BE32(3); // of the policy that uses the SA
 	key.source_port = RTE_BE32(0x304);

@@ -166,7 +166,7 @@ static void test_rules(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		const struct rule_packet packet = {.proto = rows[i].proto,
+		const struct classifier_key packet = {.proto = rows[i].proto,
 			.source = addr(rows[i].src),
 			.destination = addr(rows[i].dst),
 			.source_port = rte_cpu_to_be_32(rows[i].source_port)};

@@ -24,10 +24,10 @@ static bool naive_range(struct acl_port_range range, rte_be32_t port)
 
 static bool naive_index(uint32_t wanted, rte_be32_t port)
 {
-	return wanted == RULE_ANY || wanted == rte_be_to_cpu_32(port);
+	return wanted == CLASSIFIER_ANY || wanted == rte_be_to_cpu_32(port);
 }
 
-static bool naive_tunnel(const struct rule *r, const struct rule_packet *key)
+static bool naive_tunnel(const struct rule *r, const struct classifier_key *key)
 {
 	for (unsigned int t = 0; t < r->n_tunnels; t++)
 		if (rte_be_to_cpu_32(key->tunnel_in) == r->tunnels[t] + 1 ||
@@ -45,10 +45,10 @@ static enum ip_family family_of(const struct rule *r)
 }
 
 static bool naive_matches(
-	const struct rule *r, const struct rule_packet *key, enum rule_state state)
+	const struct rule *r, const struct classifier_key *key, enum rule_state state)
 {
 	return (r->states & 1u << state) != 0 &&
-	       (r->proto == RULE_PROTO_ANY || r->proto == key->proto) &&
+	       (r->proto == CLASSIFIER_PROTO_ANY || r->proto == key->proto) &&
 	       naive_prefix(&r->source, family_of(r), &key->source) &&
 	       naive_prefix(&r->destination, family_of(r), &key->destination) &&
 	       naive_range(r->source_port, key->source_port) &&
@@ -57,7 +57,7 @@ static bool naive_matches(
 }
 
 static unsigned int naive_find(const struct rule rules[], unsigned int n,
-	const struct rule_packet *key, enum rule_state state)
+	const struct classifier_key *key, enum rule_state state)
 {
 	unsigned int i = 0;
 
@@ -115,12 +115,12 @@ static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
 		.source = random_side(seed, family),
 		.destination = random_side(seed, family),
 		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
-		.proto = random_below(seed, 2) == 0 ? RULE_PROTO_ANY
+		.proto = random_below(seed, 2) == 0 ? CLASSIFIER_PROTO_ANY
 						    : (uint16_t)random_below(seed, 4),
 		.source_port = random_range(seed),
 		.destination_port = random_range(seed),
-		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
-		.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : RULE_ANY,
+		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : CLASSIFIER_ANY,
+		.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : CLASSIFIER_ANY,
 		.tunnels = tunnels,
 		.n_tunnels = random_tunnels(tunnels, seed),
 	};
@@ -143,18 +143,18 @@ static rte_be32_t random_index(uint64_t *seed, uint32_t n, uint32_t none)
 	return rte_cpu_to_be_32(random_below(seed, 5) == 0 ? none : random_below(seed, n));
 }
 
-static struct rule_packet random_key(uint64_t *seed)
+static struct classifier_key random_key(uint64_t *seed)
 {
 	enum ip_family family = random_family(seed);
 
-	return (struct rule_packet){
+	return (struct classifier_key){
 		.proto = random_below(seed, 8) == 0 ? 255 : (uint8_t)random_below(seed, 4),
 		.source = random_addr(seed, family),
 		.destination = random_addr(seed, family),
 		.source_port = random_port(seed),
 		.destination_port = random_port(seed),
-		.in = random_index(seed, PORTS, RULE_ANY),
-		.out = random_index(seed, PORTS, RULE_ANY),
+		.in = random_index(seed, PORTS, CLASSIFIER_ANY),
+		.out = random_index(seed, PORTS, CLASSIFIER_ANY),
 		.tunnel_in = rte_cpu_to_be_32(random_below(seed, 1 + TUNNELS)),
 		.tunnel_out = rte_cpu_to_be_32(random_below(seed, 1 + TUNNELS)),
 	};
@@ -164,7 +164,7 @@ static struct rule_packet random_key(uint64_t *seed)
 static unsigned int check_key(
 	const struct rule_set *s, const struct rule rules[], unsigned int n, uint64_t *seed)
 {
-	struct rule_packet key = random_key(seed);
+	struct classifier_key key = random_key(seed);
 	unsigned int matched = 0;
 
 	for (enum rule_state state = 0; state < RULE_STATES; state++) {
@@ -209,14 +209,14 @@ static void test_model(void **state)
 
 static const struct rule any_rule = {
 	.states = 1 << RULE_NEW | 1 << RULE_ESTABLISHED | 1 << RULE_RELATED | 1 << RULE_INVALID,
-	.proto = RULE_PROTO_ANY,
+	.proto = CLASSIFIER_PROTO_ANY,
 	.source_port = {0, ACL_PORT_OPAQUE},
 	.destination_port = {0, ACL_PORT_OPAQUE},
-	.in = RULE_ANY,
-	.out = RULE_ANY,
+	.in = CLASSIFIER_ANY,
+	.out = CLASSIFIER_ANY,
 };
 
-static const struct rule_packet any_key = {
+static const struct classifier_key any_key = {
 	.proto = 6,
 	.source = {.b = {[10] = 0xff, [11] = 0xff, 10, 1, 0, 5}},
 	.destination = {.b = {[10] = 0xff, [11] = 0xff, 10, 2, 0, 5}},
@@ -235,7 +235,7 @@ static struct ip_prefix prefix(const char *text)
 }
 
 // Whether a rule alone matches a key in a state.
-static bool matches(const struct rule *r, const struct rule_packet *key, enum rule_state state)
+static bool matches(const struct rule *r, const struct classifier_key *key, enum rule_state state)
 {
 	struct rule_set *s = rule_set_new(r, 1, &fallback);
 
@@ -267,7 +267,7 @@ static void test_copies(void **state)
 {
 	uint32_t tunnel = 3;
 	struct rule r[] = {any_rule, any_rule};
-	struct rule_packet key = any_key;
+	struct classifier_key key = any_key;
 	struct rule_set *s;
 
 	(void)state;
@@ -307,7 +307,7 @@ static void test_tunnels(void **state)
 {
 	const uint32_t first = 10, second = 11;
 	struct rule r[] = {any_rule, any_rule};
-	struct rule_packet key = any_key;
+	struct classifier_key key = any_key;
 
 	(void)state;
 	r[0].tunnels = &first;
@@ -335,7 +335,7 @@ static void test_tunnels(void **state)
 static void test_opaque_ports(void **state)
 {
 	struct rule r = any_rule;
-	struct rule_packet key = any_key;
+	struct classifier_key key = any_key;
 
 	(void)state;
 	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
@@ -351,7 +351,7 @@ static void test_opaque_ports(void **state)
 static bool icmp_matches(uint16_t min, uint16_t max, uint32_t message)
 {
 	struct rule r = any_rule;
-	struct rule_packet key = any_key;
+	struct classifier_key key = any_key;
 
 	r.proto = key.proto = IPPROTO_ICMP;
 	r.source_port = acl_port_range(min, max);
@@ -394,7 +394,7 @@ static void test_icmp(void **state)
 static void test_families(void **state)
 {
 	struct rule r[] = {any_rule, any_rule, any_rule, any_rule, any_rule};
-	struct rule_packet v6 = any_key;
+	struct classifier_key v6 = any_key;
 	struct rule_set *s;
 
 	(void)state;

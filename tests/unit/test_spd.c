@@ -31,7 +31,7 @@ static long naive_find(
 	for (unsigned int i = 0; i < n; i++) {
 		const struct spd_policy *p = &policy[i];
 
-		if ((p->proto == SPD_PROTO_ANY || p->proto == packet->proto) &&
+		if ((p->proto == CLASSIFIER_PROTO_ANY || p->proto == packet->proto) &&
 			naive_prefix(&p->local, family_of(p), &packet->src) &&
 			naive_prefix(&p->remote, family_of(p), &packet->dst) &&
 			naive_range(p->local_port, packet, packet->src_port) &&
@@ -66,7 +66,7 @@ static struct spd_policy random_policy(uint64_t *seed)
 		.remote = random_prefix(seed, family),
 		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
 		.proto = random_below(seed, 2) == 0
-				 ? SPD_PROTO_ANY
+				 ? CLASSIFIER_PROTO_ANY
 				 : (uint16_t)(2 + random_below(seed, 4)), // no ICMP
 		.local_port = random_range(seed),
 		.remote_port = random_range(seed),
@@ -122,17 +122,19 @@ static void check_found(const struct spd *spd, const struct spd_policy *found, l
 static void check_together(
 	const struct spd *spd, const struct spd_policy policy[], unsigned int n, uint64_t *seed)
 {
-	const struct spd_policy *found[SPD_KEYS_MAX];
-	struct spd_key key[SPD_KEYS_MAX];
-	long right[SPD_KEYS_MAX];
+	const struct spd_policy *found[CLASSIFIER_KEYS_MAX];
+	struct classifier_key key[CLASSIFIER_KEYS_MAX];
+	long right[CLASSIFIER_KEYS_MAX];
 
-	for (unsigned int i = 0; i < SPD_KEYS_MAX; i++) {
+	for (unsigned int i = 0; i < CLASSIFIER_KEYS_MAX; i++) {
 		struct ip_view packet = random_packet(seed), back = reverse_of(&packet);
 
 		right[i] = naive_find(policy, n, &packet);
-		key[i] = i % 3 == 0 ? spd_key_outbound(&packet) : spd_key_inbound(&back);
+		key[i] = classifier_key_of(i % 3 == 0 ? &packet : &back);
+		if (i % 3 != 0)
+			key[i] = classifier_key_reversed(&key[i]);
 	}
-	for (unsigned int k = 0; k <= SPD_KEYS_MAX; k = 2 * k + 1) { // 0, 1, 3, 7, ... 127
+	for (unsigned int k = 0; k <= CLASSIFIER_KEYS_MAX; k = 2 * k + 1) { // 0, 1, 3, 7, ... 127
 		spd_find(spd, key, k, found);
 		for (unsigned int i = 0; i < k; i++)
 			check_found(spd, found[i], right[i]);
@@ -262,7 +264,8 @@ static long naive_receiver(const struct spd_policy policy[], unsigned int n, con
 
 		for (unsigned int k = 0; k < p->n_in; k++)
 			receives |= p->in[k] == sa;
-		if (receives && (v6 || p->proto == SPD_PROTO_ANY || p->proto == fragment->proto) &&
+		if (receives &&
+			(v6 || p->proto == CLASSIFIER_PROTO_ANY || p->proto == fragment->proto) &&
 			naive_prefix(&p->remote, family_of(p), &fragment->src) &&
 			naive_prefix(&p->local, family_of(p), &fragment->dst))
 			return i;
@@ -351,7 +354,7 @@ static bool matches(
 		.local = prefix(local),
 		.remote = prefix(remote),
 		.family = family,
-		.proto = SPD_PROTO_ANY,
+		.proto = CLASSIFIER_PROTO_ANY,
 		.local_port = all,
 		.remote_port = all,
 	};

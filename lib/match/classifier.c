@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each family has contexts of its own, because an address of IPv6 takes four fields, and one of
+// IPv4 a single one.
+#include "classifier.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_acl.h>
+
+#define CATEGORIES_MAX 4
+
+// Numbers of the fields of a rule. Source and destination come last, with four or one for each.
+enum field { F_PROTO, F_SOURCE_PORT, F_DESTINATION_PORT, F_IN, F_OUT, F_TUNNEL, F_ADDRESSES };
+
+RTE_ACL_RULE_DEF(acl_rule, F_ADDRESSES + 8);
+
+#define FIELD(kind, field, member)                                                                 \
+	{                                                                                          \
+		RTE_ACL_FIELD_TYPE_##kind, sizeof(((struct classifier_key *)0)->member), field,    \
+			field, offsetof(struct classifier_key, member)                             \
+	}
+
+#define FIELDS_V6(first, member)                                                                   \
+	FIELD(MASK, first, member.w[0]), FIELD(MASK, (first) + 1, member.w[1]),                    \
+		FIELD(MASK, (first) + 2, member.w[2]), FIELD(MASK, (first) + 3, member.w[3])
+
+#define FIELDS_OF_BOTH                                                                             \
+	FIELD(RANGE, F_SOURCE_PORT, source_port),                                                  \
+		FIELD(RANGE, F_DESTINATION_PORT, destination_port), FIELD(BITMASK, F_IN, in),      \
+		FIELD(BITMASK, F_OUT, out), FIELD(RANGE, F_TUNNEL, tunnel_in)
+
+// In the order in which the tries branch. A field that all rules of a context leave open costs
+// nothing.
+static const struct rte_acl_config configs[] = {
+	[IP_V4] = {.num_fields = F_ADDRESSES + 2,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELD(MASK, F_ADDRESSES, source.w[3]),
+			FIELD(MASK, F_ADDRESSES + 1, destination.w[3]), FIELDS_OF_BOTH}},
+	[IP_V6] = {.num_fields = F_ADDRESSES + 8,
+		.defs = {FIELD(BITMASK, F_PROTO, proto), FIELDS_V6(F_ADDRESSES, source),
+			FIELDS_V6(F_ADDRESSES + 4, destination), FIELDS_OF_BOTH}},
+};
+
+struct classifier {
+	unsigned int categories, n_parts;
+	struct rte_acl_ctx *part[][RTE_DIM(configs)]; // by family; NULL without rules for it
+};
+
+static bool has_family(const struct classifier_rule *r, enum ip_family family)
+{
+	return classifier_has_family(r->family, &r->source, &r->destination, family);
+}
+
+// librte_acl ignores a field that is open in all rules only if its range ends at the last number.
+static struct rte_acl_field range_field(const struct acl_port_range *r)
+{
+	return (struct rte_acl_field){.value.u32 = r->min,
+		.mask_range.u32 = r->max == ACL_PORT_OPAQUE ? UINT32_MAX : r->max};
+}
+
+// This value, or any.
+static struct rte_acl_field word_field(bool any, uint32_t value)
+{
+	return (struct rte_acl_field){
+		.value.u32 = any ? 0 : value, .mask_range.u32 = any ? 0 : UINT32_MAX};
+}
+
+// Four fields, or for IPv4 only the last. Returns where the next ones belong.
+static struct rte_acl_field *prefix_fields(
+	struct rte_acl_field *field, const struct ip_prefix *p, enum ip_family family)
+{
+	for (int i = family == IP_V4 ? 3 : 0; i < 4; i++)
+		*field++ = (struct rte_acl_field){
+			.value.u32 = rte_be_to_cpu_32(p->addr.w[i]),
+			.mask_range.u32 = (uint32_t)RTE_MIN(RTE_MAX(p->len - 32 * i, 0), 32),
+		};
+	return field;
+}
+
+static struct acl_rule acl_rule_of(const struct classifier_rule *r, enum ip_family family)
+{
+	bool any_proto = r->proto == CLASSIFIER_PROTO_ANY;
+	struct acl_rule acl = {
+		// librte_acl returns userdata; 0 is no match.
+		.data = {.category_mask = r->categories,
+			.priority = (int32_t)(RTE_ACL_MAX_PRIORITY - r->index),
+			.userdata = r->index + 1},
+		.field =
+			{
+				[F_PROTO] = {.value.u8 = any_proto ? 0 : (uint8_t)r->proto,
+					.mask_range.u8 = any_proto ? 0 : 0xff},
+				[F_SOURCE_PORT] = range_field(&r->source_port),
+				[F_DESTINATION_PORT] = range_field(&r->destination_port),
+				[F_IN] = word_field(r->in == CLASSIFIER_ANY, r->in),
+				[F_OUT] = word_field(r->out == CLASSIFIER_ANY, r->out),
+				[F_TUNNEL] = {.value.u32 = r->tunnel_min,
+					.mask_range.u32 = r->tunnel_max},
+			},
+	};
+
+	prefix_fields(prefix_fields(&acl.field[F_ADDRESSES], &r->source, family), &r->destination,
+		family);
+	return acl;
+}
+
+// Makes the context of a family for n rules, if any of them is about it. Returns 0 or -errno.
+static int family_compile(struct rte_acl_ctx **acl, enum ip_family family,
+	const struct classifier_rule rules[], unsigned int n, unsigned int categories)
+{
+	static atomic_uint serial; // contexts have unique names
+	struct rte_acl_config config = configs[family];
+	char name[RTE_ACL_NAMESIZE];
+	struct rte_acl_param param = {
+		.name = name,
+		.socket_id = SOCKET_ID_ANY,
+		.rule_size = (uint32_t)RTE_ACL_RULE_SZ(config.num_fields),
+	};
+	int rc = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		param.max_rule_num += has_family(&rules[i], family);
+	if (param.max_rule_num == 0)
+		return 0;
+	snprintf(name, sizeof(name), "classifier-%u", atomic_fetch_add(&serial, 1));
+	*acl = rte_acl_create(&param);
+	if (*acl == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; rc == 0 && i < n; i++)
+		if (has_family(&rules[i], family)) {
+			struct acl_rule rule = acl_rule_of(&rules[i], family);
+
+			rc = rte_acl_add_rules(*acl, (struct rte_acl_rule *)&rule, 1);
+		}
+	config.num_categories = categories;
+	return rc == 0 ? rte_acl_build(*acl, &config) : rc;
+}
+
+struct classifier *classifier_new(const struct classifier_rule rules[], unsigned int n,
+	unsigned int part, unsigned int categories)
+{
+	unsigned int n_parts = n > 0 ? rules[n - 1].index / part + 1 : 0, first = 0, end = 0;
+	struct classifier *c = calloc(1, sizeof(*c) + n_parts * sizeof(c->part[0]));
+	int rc = 0;
+
+	if (c == NULL)
+		return NULL;
+	c->categories = categories;
+	c->n_parts = n_parts;
+	for (unsigned int p = 0; rc == 0 && p < n_parts; p++, first = end) {
+		while (end < n && rules[end].index / part == p)
+			end++;
+		for (enum ip_family f = IP_V4; rc == 0 && f <= IP_V6; f++)
+			rc = family_compile(
+				&c->part[p][f], f, &rules[first], end - first, categories);
+	}
+	if (rc == 0)
+		return c;
+	classifier_free(c);
+	errno = -rc;
+	return NULL;
+}
+
+void classifier_free(struct classifier *c)
+{
+	for (unsigned int p = 0; c != NULL && p < c->n_parts; p++)
+		for (enum ip_family f = IP_V4; f <= IP_V6; f++)
+			rte_acl_free(c->part[p][f]);
+	free(c);
+}
+
+static void find_family(const struct rte_acl_ctx *acl, enum ip_family family,
+	const struct classifier_key key[], unsigned int n, uint32_t found[])
+{
+	const uint8_t *data[CLASSIFIER_KEYS_MAX];
+	uint32_t result[CLASSIFIER_KEYS_MAX];
+	uint8_t at[CLASSIFIER_KEYS_MAX];
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; acl != NULL && i < n; i++)
+		if (ip_addr_family(&key[i].source) == family) {
+			at[k] = (uint8_t)i;
+			data[k++] = (const uint8_t *)&key[i];
+		}
+	if (k == 0)
+		return;
+	rte_acl_classify(acl, data, result, k, 1);
+	for (unsigned int i = 0; i < k; i++)
+		found[at[i]] = result[i];
+}
+
+void classifier_find_each(const struct classifier *c, const struct classifier_key key[],
+	unsigned int n, uint32_t found[])
+{
+	memset(found, 0, n * sizeof(found[0]));
+	for (enum ip_family f = IP_V4; c->n_parts > 0 && f <= IP_V6; f++)
+		find_family(c->part[0][f], f, key, n, found);
+}
+
+uint32_t classifier_find(
+	const struct classifier *c, const struct classifier_key *key, unsigned int category)
+{
+	struct classifier_key other = *key;
+	const uint8_t *data[] = {(const uint8_t *)key, (const uint8_t *)&other};
+	uint32_t n = key->tunnel_in == key->tunnel_out ? 1 : RTE_DIM(data);
+	enum ip_family family = ip_addr_family(&key->source);
+	uint32_t found = 0;
+
+	other.tunnel_in = key->tunnel_out;
+	for (unsigned int p = 0; p < c->n_parts && found == 0; p++) {
+		uint32_t result[RTE_DIM(data)][CATEGORIES_MAX] = {0};
+
+		if (c->part[p][family] == NULL)
+			continue;
+		rte_acl_classify(c->part[p][family], data, result[0], n, c->categories);
+		// Of two rules the earlier one; 0, which is none, becomes the largest number.
+		found = RTE_MIN(result[0][category] - 1, result[1][category] - 1) + 1;
+	}
+	return found;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connection states are categories of the classifier, so that a rule about several is still one.
+#include "rule.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define PART 32 // rules
+
+static_assert(RULE_STATES == 4, "categories of librte_acl");
+
+struct rule_set {
+	struct classifier *classifier;
+	unsigned int n; // with the fallback
+	struct rule rule[];
+};
+
+static struct classifier_rule classifier_rule_of(const struct rule *r, unsigned int index)
+{
+	return (struct classifier_rule){
+		.index = index,
+		.categories = r->states,
+		.family = r->family,
+		.source = r->source,
+		.destination = r->destination,
+		.proto = r->proto,
+		.source_port = r->source_port,
+		.destination_port = r->destination_port,
+		.in = r->in,
+		.out = r->out,
+		.tunnel_max = UINT32_MAX,
+	};
+}
+
+// The number of consecutive indexes at the start of the list.
+static unsigned int run_len(const uint32_t tunnels[], unsigned int n)
+{
+	unsigned int k = 1;
+
+	while (k < n && tunnels[k] == tunnels[0] + k)
+		k++;
+	return k;
+}
+
+static int rules_compile(struct rule_set *s)
+{
+	size_t n_max = s->n;
+	struct classifier_rule *rules;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i + 1 < s->n; i++)
+		n_max += s->rule[i].n_tunnels;
+	rules = calloc(n_max, sizeof(*rules));
+	if (rules == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i + 1 < s->n; i++) {
+		const struct rule *r = &s->rule[i];
+
+		if (r->n_tunnels == 0)
+			rules[n++] = classifier_rule_of(r, i);
+		// One for each run of policies.
+		for (unsigned int t = 0; t < r->n_tunnels;) {
+			rules[n] = classifier_rule_of(r, i);
+			rules[n].tunnel_min = r->tunnels[t] + 1;
+			t += run_len(&r->tunnels[t], r->n_tunnels - t);
+			rules[n++].tunnel_max = r->tunnels[t - 1] + 1;
+		}
+	}
+	s->classifier = classifier_new(rules, n, PART, RULE_STATES);
+	free(rules);
+	return s->classifier != NULL ? 0 : -errno;
+}
+
+struct rule_set *rule_set_new(
+	const struct rule rules[], unsigned int n, const struct rule *fallback)
+{
+	struct rule_set *s = calloc(1, sizeof(*s) + (n + 1) * sizeof(s->rule[0]));
+	int rc;
+
+	if (s == NULL)
+		return NULL;
+	s->n = n + 1;
+	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
+	s->rule[n] = *fallback;
+	rc = rules_compile(s);
+	if (rc < 0) {
+		rule_set_free(s);
+		errno = -rc;
+		return NULL;
+	}
+	for (unsigned int i = 0; i < s->n; i++)
+		s->rule[i].tunnels = NULL; // the caller's
+	return s;
+}
+
+void rule_set_free(struct rule_set *s)
+{
+	if (s == NULL)
+		return;
+	classifier_free(s->classifier);
+	free(s);
+}
+
+unsigned int rule_set_count(const struct rule_set *s)
+{
+	return s->n;
+}
+
+const struct rule *rule_set_at(const struct rule_set *s, unsigned int i)
+{
+	return &s->rule[i];
+}
+
+unsigned int rule_set_decide(
+	const struct rule_set *s, const struct classifier_key *packet, enum rule_state state)
+{
+	uint32_t found = classifier_find(s->classifier, packet, state);
+
+	return found != 0 ? found - 1 : s->n - 1;
+}

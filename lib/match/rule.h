@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Firewall rules: an ordered list, the first that matches decides. It is evaluated once for a
+// connection, and again when the rules have changed; other packets of an accepted connection follow
+// its flow. Immutable: built by the control thread as part of a snapshot, read by all workers.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "classifier.h"
+#include "rule_model.h"
+
+#define RULE_NAME_MAX 32
+
+struct rule {
+	char name[RULE_NAME_MAX];
+	enum rule_action action;
+	bool log;
+	uint8_t states;                       // set of 1 << enum rule_state, not empty
+	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
+	enum ip_family family;                // of packets, further restricted by those
+	uint16_t proto;                       // or CLASSIFIER_PROTO_ANY
+	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
+	uint32_t in, out;                                    // numbers of ports, or CLASSIFIER_ANY
+	// Indexes of policies, ascending, by any of which the packet is received or sent; none:
+	// with or without a tunnel. The caller keeps ownership; only rule_set_new() reads them.
+	const uint32_t *tunnels;
+	unsigned int n_tunnels;
+};
+
+struct rule_set;
+
+// Makes a set of copies of n rules; what matches none is treated by the rule fallback. Returns NULL
+// with errno ENOMEM, or as librte_acl says.
+struct rule_set *rule_set_new(
+	const struct rule rules[], unsigned int n, const struct rule *fallback);
+
+// NULL is allowed.
+void rule_set_free(struct rule_set *s);
+
+// The rules and, last, the fallback.
+unsigned int rule_set_count(const struct rule_set *s);
+const struct rule *rule_set_at(const struct rule_set *s, unsigned int i);
+
+// The index of the rule that decides. Workers.
+unsigned int rule_set_decide(
+	const struct rule_set *s, const struct classifier_key *packet, enum rule_state state);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_jhash.h>
+
+// A policy, and an SA that it receives by.
+struct receiver {
+	const struct sa_in *sa;
+	uint32_t policy; // its index
+};
+
+// With more policies that depend on what fragments do not show, none decides about fragments.
+#define SELECTIVE_MAX 32
+
+struct spd {
+	struct receiver *receivers; // in ascending order
+	unsigned int n_receivers;
+	// Those policies, in order; n_selective also counts those that have no room.
+	uint32_t selective[SELECTIVE_MAX];
+	unsigned int n_selective;
+	struct classifier *classifier;
+	unsigned int n;
+	struct spd_policy policy[];
+};
+
+static bool has_family(const struct spd_policy *p, enum ip_family family)
+{
+	return classifier_has_family(p->family, &p->local, &p->remote, family);
+}
+
+// As a rule about outbound packets.
+static struct classifier_rule rule_of(const struct spd_policy *p, unsigned int index)
+{
+	return (struct classifier_rule){
+		.index = index,
+		.categories = 1,
+		.family = p->family,
+		.source = p->local,
+		.destination = p->remote,
+		.proto = p->proto,
+		.source_port = p->local_port,
+		.destination_port = p->remote_port,
+		.in = CLASSIFIER_ANY,
+		.out = CLASSIFIER_ANY,
+		.tunnel_max = UINT32_MAX,
+	};
+}
+
+// Whether the ends may send different types of ICMP: the policy then is a rule for each of them.
+static bool is_by_sender(const struct spd_policy *p)
+{
+	return acl_is_icmp(p->proto) &&
+	       (p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE);
+}
+
+static int policies_compile(struct spd *spd)
+{
+	const struct acl_port_range receiver = {ACL_PORT_RECEIVER, ACL_PORT_RECEIVER};
+	struct classifier_rule *rules = calloc(2 * (size_t)spd->n + 1, sizeof(*rules));
+	unsigned int n = 0;
+
+	if (rules == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < spd->n; i++) {
+		const struct spd_policy *p = &spd->policy[i];
+		bool by_sender = is_by_sender(p);
+
+		if (!by_sender || p->local_port.min <= p->local_port.max) {
+			rules[n] = rule_of(p, i);
+			if (by_sender)
+				rules[n].destination_port = receiver;
+			n++;
+		}
+		if (by_sender && p->remote_port.min <= p->remote_port.max) {
+			rules[n] = rule_of(p, i);
+			rules[n++].source_port = receiver;
+		}
+	}
+	spd->classifier = classifier_new(rules, n, RTE_MAX(spd->n, 1u), 1);
+	free(rules);
+	return spd->classifier != NULL ? 0 : -errno;
+}
+
+static int receiver_compare(const void *a, const void *b)
+{
+	const struct receiver *x = a, *y = b;
+
+	if (x->sa != y->sa)
+		return x->sa < y->sa ? -1 : 1;
+	return (x->policy > y->policy) - (x->policy < y->policy);
+}
+
+static int list_receivers(struct spd *spd)
+{
+	struct receiver *r = calloc((size_t)spd->n * SPD_IN_MAX + 1, sizeof(*r));
+
+	if (r == NULL)
+		return -ENOMEM;
+	spd->receivers = r;
+	for (unsigned int i = 0; i < spd->n; i++)
+		for (unsigned int k = 0; k < spd->policy[i].n_in; k++)
+			r[spd->n_receivers++] = (struct receiver){spd->policy[i].in[k], i};
+	qsort(r, spd->n_receivers, sizeof(*r), receiver_compare);
+	return 0;
+}
+
+// Whether the policy depends on what fragments do not show: of IPv6 not even the protocol.
+static bool is_selective(const struct spd_policy *p)
+{
+	return p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE ||
+	       (p->proto != CLASSIFIER_PROTO_ANY && has_family(p, IP_V6));
+}
+
+static void list_selective(struct spd *spd)
+{
+	for (unsigned int i = 0; i < spd->n; i++)
+		if (is_selective(&spd->policy[i]) && spd->n_selective++ < SELECTIVE_MAX)
+			spd->selective[spd->n_selective - 1] = i;
+}
+
+static void set_hashes(struct spd_policy *p)
+{
+	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.opt.remote : NULL;
+
+	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
+	p->peer_hash = peer != NULL && !ip_addr_is_none(peer) ? rte_jhash(peer, sizeof(*peer), 0)
+							      : p->name_hash;
+}
+
+struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
+{
+	struct spd *spd = calloc(1, sizeof(*spd) + n * sizeof(spd->policy[0]));
+
+	if (spd == NULL)
+		return NULL;
+	spd->n = n;
+	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
+
+	for (unsigned int i = 0; i < n; i++)
+		set_hashes(&spd->policy[i]);
+
+	list_selective(spd);
+
+	int rc = list_receivers(spd);
+
+	if (rc == 0)
+		rc = policies_compile(spd);
+	if (rc < 0) {
+		spd_free(spd);
+		errno = -rc;
+		return NULL;
+	}
+	return spd;
+}
+
+void spd_free(struct spd *spd)
+{
+	if (spd == NULL)
+		return;
+	classifier_free(spd->classifier);
+	free(spd->receivers);
+	free(spd);
+}
+
+unsigned int spd_count(const struct spd *spd)
+{
+	return spd->n;
+}
+
+const struct spd_policy *spd_at(const struct spd *spd, unsigned int i)
+{
+	return &spd->policy[i];
+}
+
+void spd_find(const struct spd *spd, const struct classifier_key key[], unsigned int n,
+	const struct spd_policy *found[])
+{
+	uint32_t number[CLASSIFIER_KEYS_MAX];
+
+	classifier_find_each(spd->classifier, key, n, number);
+	for (unsigned int i = 0; i < n; i++)
+		found[i] = number[i] != 0 ? &spd->policy[number[i] - 1] : NULL;
+}
+
+const struct spd_policy *spd_find_outbound(const struct spd *spd, const struct ip_view *packet)
+{
+	const struct classifier_key key = classifier_key_of(packet);
+	const struct spd_policy *found;
+
+	spd_find(spd, &key, 1, &found);
+	return found;
+}
+
+const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip_view *packet)
+{
+	struct classifier_key key = classifier_key_of(packet);
+	const struct spd_policy *found;
+
+	key = classifier_key_reversed(&key);
+	spd_find(spd, &key, 1, &found);
+	return found;
+}
+
+// Whether the policy may match the packet between these ends that the fragment belongs to.
+static bool may_match(const struct spd_policy *p, const struct ip_view *fragment,
+	const struct ip_addr *local, const struct ip_addr *remote)
+{
+	enum ip_family family = ip_addr_family(local);
+
+	return has_family(p, family) && ip_prefix_contains(&p->local, local) &&
+	       ip_prefix_contains(&p->remote, remote) &&
+	       (p->proto == CLASSIFIER_PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
+}
+
+bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
+	const struct spd_policy **policy)
+{
+	const struct ip_addr *local = inbound ? &fragment->dst : &fragment->src;
+	const struct ip_addr *remote = inbound ? &fragment->src : &fragment->dst;
+	unsigned int before;
+
+	if (spd->n_selective > SELECTIVE_MAX)
+		return false;
+	*policy = inbound ? spd_find_inbound(spd, fragment) : spd_find_outbound(spd, fragment);
+	before = *policy != NULL ? (unsigned int)(*policy - spd->policy) : spd->n;
+	for (unsigned int i = 0; i < spd->n_selective && spd->selective[i] <= before; i++)
+		if (may_match(&spd->policy[spd->selective[i]], fragment, local, remote))
+			return false;
+	return true;
+}
+
+// Index of the first receiver of an SA, if it has any.
+static unsigned int first_receiver(const struct spd *spd, const struct sa_in *sa)
+{
+	unsigned int from = 0, to = spd->n_receivers;
+
+	while (from < to) {
+		unsigned int middle = (from + to) / 2;
+
+		if (spd->receivers[middle].sa < sa)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+const struct spd_policy *spd_find_receiver(
+	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment)
+{
+	for (unsigned int i = first_receiver(spd, sa);
+		i < spd->n_receivers && spd->receivers[i].sa == sa; i++) {
+		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
+
+		if (may_match(p, fragment, &fragment->dst, &fragment->src))
+			return p;
+	}
+	return NULL;
+}
