@@ -22,8 +22,8 @@ CIPHERS = {"null": 0, "aes-128-cbc": 16, "aes-192-cbc": 24, "aes-256-cbc": 32,
            "aes-128-gcm": 20, "aes-192-gcm": 28, "aes-256-gcm": 36}
 AUTHS = {"none": 0, "hmac-sha1-96": 20, "hmac-sha2-256-128": 32}
 
-# What each end of a virtual wire opens: the gateway's device and the other. The ring of the first wire
-# is shorter than the others: what is in it when testpmd stops finds room in the next.
+# The devices at the two ends of a virtual wire: the gateway's and the other. The ring of the first
+# wire is shorter than the others: they have room for its packets when testpmd stops.
 TRANSPORTS = {
     "virtio": ("net_virtio_user{n},path={path},server=1,queue_size={ring},mac={mac}",
                "net_vhost{n},iface={path},client=1"),
@@ -36,7 +36,7 @@ TRANSPORTS = {
 
 @dataclass
 class Gateway:
-    """A running culvertd, seen through culvertctl; packets go in by one port and out by another."""
+    """A running culvertd, read through culvertctl, with its ingress and egress port."""
     instance: str
     port_in: str
     port_out: str
@@ -56,7 +56,7 @@ class Gateway:
                       f"{self.instance} show ports' lists them")
 
     def counters(self):
-        """All there is to balance, as one flat dict."""
+        """All counters that have to balance, as one flat dict."""
         totals = self.show("totals")[0]
         counters = {k: totals[k] for k in ("rx", "originated", "tx", "drops", "local", "held")}
         counters["in"] = self.port(self.port_in)["rx_packets"]
@@ -77,7 +77,7 @@ def config_text(options, letter, keys, lan, wan, neighbour_mac, cpu):
                 f'remote = "192.0.2.{there}"; spi = "{0x1001 if sender == "a" else 0x1002:#x}"; '
                 f'cipher = "{options.cipher}"; auth = "{options.auth}"; ')
         if direction == "in":
-            # Recorded packets come again and again.
+            # Recorded packets are repeated.
             text += f"replay_window = {0 if options.way == 'decap' else 1024}; "
         text += f'cipher_key = "{cipher_key}"; ' if cipher_key else ""
         text += f'auth_key = "{auth_key}"; ' if auth_key else ""
@@ -106,7 +106,7 @@ policies = ( {{ name = "a-b"; local = "{mine}"; remote = "{theirs}"; action = "p
 
 
 class Lab:
-    """What is measured: gateways, and the devices that testpmd opens to reach them."""
+    """The objects measured: gateways, and the devices that testpmd opens to reach them."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -126,7 +126,7 @@ class Lab:
             f.write(text)
         child = Child("gateway " + letter, [CULVERTD, "-c", path + ".conf"], path + ".log")
         self.children.append(child)
-        # On virtio-user it waits for who is at the other end; others are waited for.
+        # On virtio-user it waits for its peer; others are waited for.
         if o.transport != "virtio":
             child.wait_for("culvertd: ready")
         return child, Gateway(f"{o.name}-{letter}", *way)
@@ -138,7 +138,7 @@ class Lab:
         return (end.format(**fill) for end in TRANSPORTS[self.options.transport])
 
     def build(self):
-        """The gateways of our own, one after the other. Wire 1 leads from testpmd, wire 3 back to it."""
+        """Starts own gateways, one after the other. Wire 1 leads from testpmd, wire 3 back to it."""
         way = self.options.way
         first, send = self.wire(1)
         last, receive = self.wire(3)
@@ -159,13 +159,13 @@ class Lab:
             child.wait_for("culvertd: ready")
 
     def mac(self):
-        """To which frames are sent. A gateway on virtio-user can be asked only when testpmd is there."""
+        """Destination of frames. A gateway on virtio-user answers only when testpmd is connected."""
         if self.children and self.options.transport == "virtio":
             return WIRE_MAC % 1
         return self.gateways[0].port(self.gateways[0].port_in)["mac"]
 
     def capture(self, size):
-        """What testpmd is to send, in a file. Returns its name, and the number of packets."""
+        """Writes the packets that testpmd sends to a file. Returns its name, and their number."""
         path, mac = os.path.join(self.folder, "clear.pcap"), self.mac()
         if self.options.way != "decap":
             return path, capture_write(path, frames(self.options, size, mac))
@@ -188,7 +188,7 @@ class Lab:
         return clear
 
     def stop(self):
-        """Returns the names of gateways that did not end as they should."""
+        """Returns the names of gateways that ended with an error."""
         for child in self.children:
             child.stop()
         return [child.name for child in self.children if child.failed]

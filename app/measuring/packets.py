@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is sent: UDP packets in flows, as a capture that testpmd reads."""
+"""The packets sent: UDP in flows, as a capture that testpmd reads."""
 import struct
 
 # Octets of the IP packets, in the order in which they are sent. IMIX has Ethernet frames of 64, 570
@@ -7,7 +7,7 @@ import struct
 IMIX = (46, 552, 46, 46, 552, 46, 552, 46, 46, 552, 46, 1400)
 SIZE_MIN, SIZE_MAX = 28, 1400
 
-HOST_MAC = "02:00:00:00:01:00"  # of whoever is beyond the gateways: testpmd takes every frame
+HOST_MAC = "02:00:00:00:01:00"  # of a host beyond the gateways: testpmd accepts every frame
 IPV4 = b"\x08\x00"
 
 
@@ -33,7 +33,7 @@ def frame(flow, length, sources, destination, mac):
 
 
 def frames(options, size, mac):
-    """Every flow in turn, often enough for each size to come."""
+    """Every flow in turn, often enough for each size to occur."""
     octets = lengths(size)
     rounds = -(-options.flows // len(octets))
     for n in range(rounds * len(octets)):

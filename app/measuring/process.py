@@ -31,7 +31,7 @@ class Child:
     def __init__(self, name, command, log, stdin=subprocess.DEVNULL):
         self.name, self.log, self.failed = name, log, False
         with open(log, "w", encoding="utf-8") as output:
-            # Not in our session: Ctrl-C is for us, who stop them in order.
+            # In another session: Ctrl-C reaches this process only, which stops the others in order.
             self.process = subprocess.Popen(command, stdin=stdin, stdout=output,
                                             stderr=subprocess.STDOUT, start_new_session=True)
 

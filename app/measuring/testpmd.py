@@ -15,7 +15,7 @@ PROMPT = "testpmd> "
 class Testpmd:
     """testpmd with five ports in a chain, of which one CPU serves one after the other:
 
-        source -> send      the packets of the capture, again and again, into the gateway
+        source -> send      the packets of the capture, repeatedly, into the gateway
         send -> null        what the gateway sends back by that port (ICMP) is not returned to it
         null -> pace        a port that takes nothing: testpmd waits and tries once more. There is
                             no other way to have it send at a certain rate (docs/measuring.md)
@@ -29,7 +29,7 @@ class Testpmd:
         buffers = count + 16384
         devices = (f"net_pcap8,rx_pcap={capture},infinite_rx=1", send, "net_null8",
                    f"net_memif8,role=server,socket={folder}/pace,socket-abstract=no", receive)
-        # What other threads say would come amidst the prompt.
+        # Messages of other threads would appear within the prompt.
         command = ["stdbuf", "-oL", TESTPMD, f"--file-prefix={self.prefix}", "--log-level=*:error",
                    f"--lcores=0@{options.generator_cpu},1@{options.generator_cpu}",
                    "-m", str(128 + buffers * 2560 // 1000000)]
@@ -49,7 +49,7 @@ class Testpmd:
         self.number = {}
 
     def begin(self):
-        """Waits until it is there, and asks which of its ports is which."""
+        """Waits until it is ready, and reads the numbers of its ports."""
         self.answer()
         for line in self.ask("show port summary all").splitlines():
             fields = line.split()
@@ -59,7 +59,7 @@ class Testpmd:
             raise Failure(f"testpmd did not open its ports. It said:\n{self.child.tail()}")
 
     def answer(self):
-        """What it says until the next prompt."""
+        """Its output until the next prompt."""
         def prompted():
             return PROMPT in self.child.said()[self.read:] or self.child.process.poll() is not None
         if not wait_until(prompted, START_S) or self.child.process.poll() is not None:
@@ -98,7 +98,7 @@ class Testpmd:
         return self.run("io retry", self.PORTS, lambda: False, seconds)
 
     def drain(self, quiet):
-        """Takes what is still on its way, until it is quiet. Returns the number of packets."""
+        """Receives the packets still in flight, until there are no more. Returns their number."""
         counters, _ = self.run("rxonly", ("receive",), quiet, STOP_S)
         return counters["receive"]["RX-packets"]
 

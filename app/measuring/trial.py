@@ -16,7 +16,7 @@ PROBES = 12
 
 @dataclass
 class Trial:
-    """Packets sent for some seconds, and what became of them:
+    """Packets sent for some seconds, and their fate:
     offered = refused + sent,  sent = received + sum of drops + sum of wires + other + unexplained"""
     pace: tuple
     seconds: float
@@ -25,7 +25,7 @@ class Trial:
     received: int
     drops: dict  # by gateway and reason
     wires: list  # lost between testpmd and gateway, or between gateways
-    other: int  # for the gateways themselves, held, less what they made themselves
+    other: int  # for the gateways' own addresses, held, less originated ones
     unexplained: int
 
     @property
@@ -42,7 +42,7 @@ class Trial:
 
     @property
     def overhead_ns(self):
-        """What testpmd took for each packet beside the pause."""
+        """The time that testpmd used for each packet beside the pause."""
         burst, delay = self.pace
         return self.seconds * 1e9 / self.offered - delay * 1000 / burst if self.offered else 0
 
@@ -73,7 +73,7 @@ def trial(testpmd, gateways, pace, seconds):
     sent = ports["send"]["TX-packets"]
     ends = [sent] + [n for d in deltas for n in (d["in"], d["out"])] + [received]
     wires = [ends[i] - ends[i + 1] for i in range(0, len(ends), 2)]
-    # What gateways sent elsewhere than along the way, and took in from elsewhere, counts here too.
+    # Packets that gateways sent elsewhere, or received from elsewhere, count here too.
     other = sum(d["local"] + d["held"] - d["originated"] + (d["tx"] - d["out"]) - (d["rx"] - d["in"])
                 for d in deltas)
     return Trial(pace, elapsed, ports["send"]["TX-total"], sent, received, drops, wires, other,
@@ -96,8 +96,8 @@ def pace_for(mpps, probe):
 
 
 def search(probe, full, limit):
-    """The fastest trial that lost no more than the limit, None if there is none. Two halves of an
-    interval of pauses, again and again: fast loses, slow does not."""
+    """The fastest trial that lost no more than the limit, None if there is none. Halves an
+    interval of pauses repeatedly: its fast end loses packets, its slow end does not."""
     if full.loss <= limit:
         return full
     fast, slow, best = 0.0, 1000 / max(full.mpps, 0.001), None
@@ -130,7 +130,7 @@ def measure(options, size, report):
 
         def probe(pace):
             result = trial(testpmd, lab.gateways, pace, options.seconds)
-            # Where CPUs are shared, something else may have run for a moment.
+            # Where CPUs are shared, another program may have run for a moment.
             if result.loss > options.loss:
                 again = trial(testpmd, lab.gateways, pace, options.seconds)
                 result = min(result, again, key=lambda r: r.loss)

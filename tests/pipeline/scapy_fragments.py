@@ -125,7 +125,7 @@ def check_complete(pipe, datagram, pieces, rng):
                 verb, _ = pipe.send(rng.choice(pieces[:i + 1]))
                 assert verb == "drop fragment_duplicate", f"{verb} for a second one"
     assert verb == "sent", f"{verb} for the last fragment"
-    assert datagram.join(packets) == datagram.expected(), "another datagram comes out"
+    assert datagram.join(packets) == datagram.expected(), "the datagram sent is another"
 
 
 def check_nothing(pipe, pieces, rng):
@@ -133,7 +133,7 @@ def check_nothing(pipe, pieces, rng):
     rng.shuffle(pieces)
     for piece in pieces:
         verb, _ = pipe.send(piece)
-        assert verb != "sent", "a datagram comes out of fragments that make none"
+        assert verb != "sent", "fragments that make no datagram are reassembled"
 
 
 def check(pipe, make, rng, there=False):

@@ -209,7 +209,7 @@ def check_tfc(path, outer, cipher, auth, their_cipher, their_auth):
             right = one_hop_on(inner)
             opened = bytes(out.decrypt(parse(sealed)))
             assert opened == right + bytes(max(pad - size, 0)), "scapy opens something else"
-            assert traffic_class(sealed) == 0, "the outer traffic class tells of the inner one"
+            assert traffic_class(sealed) == 0, "the outer traffic class reveals the inner one"
             if size <= pad:
                 lengths.add(len(sealed))
             inner = make(rng, size, there, here)

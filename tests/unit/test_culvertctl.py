@@ -1088,7 +1088,7 @@ class Failures(Case):
             with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
                 if stat.read().rpartition(")")[2].split()[0] == state:
                     return
-        self.fail(f"culvertctl does not come to state {state}")
+        self.fail(f"culvertctl does not reach state {state}")
 
 
 if __name__ == "__main__":

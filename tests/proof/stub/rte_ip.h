@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the code under proof takes of DPDK: frama-c does not read its headers.
+// The parts of DPDK that the code under proof uses: frama-c cannot parse its headers.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 typedef uint16_t rte_be16_t;
 typedef uint32_t rte_be32_t;
 
-// Of a processor whose least significant octet comes first.
+// For a little-endian processor.
 #define RTE_BE16(v)         ((rte_be16_t)((uint16_t)(v) / 256 + (uint16_t)(v) % 256 * 256))
 #define RTE_BE32(v)         ((rte_be32_t)__builtin_bswap32(v))
 #define rte_bswap16(v)      RTE_BE16(v)
