@@ -120,7 +120,7 @@ static void read_value(
 	const char *text = text_of(o, s);
 
 	if (text != NULL)
-		o->type->parse(r, o, s, text, field);
+		o->type->parse(&(struct conf_value){r, o, s, text, field});
 	else if (o->shape == CONF_ARRAY)
 		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(o));
 	else
@@ -216,7 +216,7 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 		conf_read_group(r, o->schema, NULL, base);
 	if (o->def == NULL)
 		return;
-	o->type->parse(r, o, NULL, o->def, base + o->offset);
+	o->type->parse(&(struct conf_value){r, o, NULL, o->def, base + o->offset});
 	if (o->shape == CONF_ARRAY)
 		memcpy(base + o->count_offset, &one, sizeof(one));
 }

@@ -9,16 +9,23 @@
 
 struct conf_option;
 
+// A value that is read. The default of an option is right and comes with s = NULL.
+struct conf_value {
+	struct conf_reader *r;
+	const struct conf_option *option;
+	config_setting_t *s;
+	const char *text; // also of an integer
+	void *field;      // where the value goes
+};
+
 // A kind of value.
 struct conf_type {
 	const char *allowed; // for messages: "must be ..."
 	unsigned int kinds;  // libconfig types that it may be written as, CONF_KIND() of each
 	// If the kind has words: the i-th, NULL behind the last.
 	const char *(*word)(const struct conf_option *o, unsigned int i);
-	// Reads text into field, or reports what is wrong with setting s. An integer comes as text,
-	// too. The default of an option is right and comes with s = NULL.
-	void (*parse)(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-		const char *text, void *field);
+	// Reads text into field, or reports what is wrong with setting s.
+	void (*parse)(const struct conf_value *v);
 	// Whether two fields have the same value; NULL: if their octets are the same.
 	bool (*equal)(const void *a, const void *b);
 };
@@ -107,8 +114,7 @@ extern const struct conf_type conf_type_cipher;
 extern const struct conf_type conf_type_auth;
 
 // Reports that a text is none that the option allows, with the nearest word if it has words.
-void conf_refuse(
-	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text);
+void conf_refuse(const struct conf_value *v);
 
 // Reads digits, decimal or behind 0x. Returns what follows them; NULL if there are none or the
 // number does not fit.

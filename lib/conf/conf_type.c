@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +14,22 @@
 #define INTEGER (CONF_KIND(CONFIG_TYPE_INT) | CONF_KIND(CONFIG_TYPE_INT64))
 #define STRING  CONF_KIND(CONFIG_TYPE_STRING)
 
-void conf_refuse(
-	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
+void conf_refuse(const struct conf_value *v)
 {
-	struct nearest near = {.text = text};
+	const struct conf_option *o = v->option;
+	struct nearest near = {.text = v->text};
 	const char *word;
 
 	for (unsigned int i = 0; o->type->word != NULL && (word = o->type->word(o, i)) != NULL; i++)
 		nearest_try(&near, word);
-	if (near.best != NULL)
-		conf_err(r, s, "%s is not allowed, did you mean \"%s\"?", conf_quote(text),
-			near.best);
-	else
-		conf_err(r, s, "%s is not allowed, must be %s", conf_quote(text), conf_allowed(o));
+	conf_err(v->r, v->s, "%s is not allowed, %s", conf_quote(v->text),
+		conf_hint(&near, conf_format("must be %s", conf_allowed(o))));
 }
 
-static void parse_bool(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_bool(const struct conf_value *v)
 {
-	(void)r, (void)o, (void)s; // libconfig knows no third value
-	*(bool *)field = strcmp(text, "true") == 0;
+	// libconfig knows no third value.
+	*(bool *)v->field = strcmp(v->text, "true") == 0;
 }
 
 const struct conf_type conf_type_bool = {
@@ -43,52 +40,51 @@ static const char *choice(const struct conf_option *o, unsigned int i)
 	return o->choices[i];
 }
 
-static void parse_choice(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+// The number of the choice; -1, after a message, if it is none.
+static int choice_find(const struct conf_value *v)
 {
-	unsigned int i = 0;
+	for (int i = 0; v->option->choices[i] != NULL; i++)
+		if (strcmp(v->option->choices[i], v->text) == 0)
+			return i;
+	conf_refuse(v);
+	return -1;
+}
 
-	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
-		i++;
-	if (o->choices[i] != NULL)
-		conf_store(o, field, i);
-	else
-		conf_refuse(r, o, s, text);
+static void parse_choice(const struct conf_value *v)
+{
+	int i = choice_find(v);
+
+	if (i >= 0)
+		conf_store(v->option, v->field, (uint64_t)i);
 }
 
 const struct conf_type conf_type_choice = {"one of", STRING, choice, parse_choice, NULL};
 
-static void parse_engine(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_engine(const struct conf_value *v)
 {
-	unsigned int i = 0;
+	int i = choice_find(v);
 
-	while (o->choices[i] != NULL && strcmp(o->choices[i], text) != 0)
-		i++;
-	if (o->choices[i] == NULL)
-		conf_refuse(r, o, s, text);
-	else if (i > 0 && !crypto_engine_built_in(text))
-		conf_err(r, s,
+	if (i > 0 && !crypto_engine_built_in(v->text))
+		conf_err(v->r, v->s,
 			"engine %s is not built in, for lack of its library: use \"%s\" or "
 			"rebuild",
-			conf_quote(text), o->choices[0]);
-	else
-		*(const char **)field = o->choices[i];
+			conf_quote(v->text), v->option->choices[0]);
+	else if (i >= 0)
+		*(const char **)v->field = v->option->choices[i];
 }
 
 // The first choice leaves it to the program.
 const struct conf_type conf_type_engine = {"one of", STRING, choice, parse_engine, conf_equal_text};
 
-static void parse_name(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_name(const struct conf_value *v)
 {
-	size_t len =
-		strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+	size_t len = strspn(
+		v->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
 
-	if (isalnum((unsigned char)text[0]) && text[len] == '\0' && len < CONF_NAME_MAX)
-		strcpy(field, text);
+	if (isalnum((unsigned char)v->text[0]) && v->text[len] == '\0' && len < CONF_NAME_MAX)
+		strcpy(v->field, v->text);
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_name = {
@@ -103,39 +99,35 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static void parse_text(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_text(const struct conf_value *v)
 {
-	if (text[0] != '\0' && strlen(text) <= DEVICE_MAX && is_printable(text))
-		*(char **)field = conf_strdup(text);
+	if (v->text[0] != '\0' && strlen(v->text) <= DEVICE_MAX && is_printable(v->text))
+		*(char **)v->field = conf_strdup(v->text);
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_text = {
 	"1 to 255 printable characters without blanks", STRING, NULL, parse_text, conf_equal_text};
 
-static void parse_state_dir(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_state_dir(const struct conf_value *v)
 {
-	if (text[0] == '/')
-		parse_text(r, o, s, text, field);
-	else if (strcmp(text, "none") == 0)
-		*(char **)field = NULL;
+	if (v->text[0] == '/')
+		parse_text(v);
+	else if (strcmp(v->text, "none") == 0)
+		*(char **)v->field = NULL;
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_state_dir = {
 	"a path that begins with /, of 1 to 255 printable characters without blanks, or none",
 	STRING, NULL, parse_state_dir, conf_equal_text};
 
-static void parse_string(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_string(const struct conf_value *v)
 {
-	(void)field;
-	if (text[0] == '\0')
-		conf_refuse(r, o, s, text);
+	if (v->text[0] == '\0')
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_string = {
@@ -144,23 +136,22 @@ const struct conf_type conf_type_string = {
 const struct conf_type conf_type_key = {
 	"a string that is not empty", STRING, NULL, parse_string, NULL};
 
-static void parse_sas(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_sas(const struct conf_value *v)
 {
-	int n = config_setting_length(s);
+	int n = config_setting_length(v->s);
 
-	if (!config_setting_is_aggregate(s)) {
-		parse_string(r, o, s, text, field);
+	if (!config_setting_is_aggregate(v->s)) {
+		parse_string(v);
 		return;
 	}
 	if (n < 1 || n > CONF_POLICY_IN_MAX)
-		conf_err(r, s, "has %d elements, must have 1 to %d", n, CONF_POLICY_IN_MAX);
+		conf_err(v->r, v->s, "has %d elements, must have 1 to %d", n, CONF_POLICY_IN_MAX);
 	for (int i = 0; i < n; i++) {
-		const char *name = config_setting_get_string_elem(s, i);
+		const char *name = config_setting_get_string_elem(v->s, i);
 
 		if (name == NULL || name[0] == '\0') {
-			conf_err(r, s, "element %d is not a name, must be %s", i + 1,
-				o->type->allowed);
+			conf_err(v->r, v->s, "element %d is not a name, must be %s", i + 1,
+				v->option->type->allowed);
 			return;
 		}
 	}
@@ -200,68 +191,82 @@ static bool is_eal_arg(const char *text, const char *name)
 	return len > 2 ? strncmp(text, name, len) == 0 : strcmp(text, name) == 0;
 }
 
-static void parse_eal_arg(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_eal_arg(const struct conf_value *v)
 {
 	for (unsigned int i = 0; i < RTE_DIM(eal_args); i++) {
-		if (!is_eal_arg(text, eal_args[i].name))
+		if (!is_eal_arg(v->text, eal_args[i].name))
 			continue;
 		if (eal_args[i].instead != NULL)
-			conf_err(r, s, "\"%s\" is not allowed, must be set by the setting %s",
+			conf_err(v->r, v->s, "\"%s\" is not allowed, must be set by the setting %s",
 				eal_args[i].name, eal_args[i].instead);
 		else
-			conf_err(r, s, "\"%s\" is not allowed, is set by culvertd",
+			conf_err(v->r, v->s, "\"%s\" is not allowed, is set by culvertd",
 				eal_args[i].name);
 		return;
 	}
-	parse_text(r, o, s, text, field);
+	parse_text(v);
 }
 
 const struct conf_type conf_type_eal_arg = {"1 to 255 printable characters without blanks", STRING,
 	NULL, parse_eal_arg, conf_equal_text};
 
-static void parse_spi(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_spi(const struct conf_value *v)
 {
-	uint32_t v;
+	uint32_t spi;
 
-	if (conf_number_whole(&v, text) && v >= CONF_SPI_MIN)
-		*(uint32_t *)field = v;
+	if (conf_number_whole(&spi, v->text) && spi >= CONF_SPI_MIN)
+		*(uint32_t *)v->field = spi;
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_spi = {
 	"from 0x100 to 0xffffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
 	parse_spi, NULL};
 
-static const struct proto {
+struct named {
 	const char *name;
 	uint16_t number;
-	bool has_ports;
-} protos[] = {
-	{"any", CONF_PROTO_ANY, false},
-	{"icmp", 1, false},
-	{"igmp", 2, false},
-	{"ipip", 4, false},
-	{"tcp", 6, true},
-	{"udp", 17, true},
-	{"dccp", 33, true},
-	{"gre", 47, false},
-	{"esp", 50, false},
-	{"ah", 51, false},
-	{"icmpv6", 58, false},
-	{"ospf", 89, false},
-	{"sctp", 132, true},
-	{"udplite", 136, true},
+};
+
+// Reads one of n names, or a number up to max.
+static void parse_named(
+	const struct conf_value *v, const struct named *names, unsigned int n, uint32_t max)
+{
+	uint32_t number;
+	unsigned int i = 0;
+
+	while (i < n && strcmp(names[i].name, v->text) != 0)
+		i++;
+	if (i < n)
+		conf_store(v->option, v->field, names[i].number);
+	else if (conf_number_whole(&number, v->text) && number <= max)
+		conf_store(v->option, v->field, number);
+	else
+		conf_refuse(v);
+}
+
+static const struct named protos[] = {
+	{"any", CONF_PROTO_ANY},
+	{"icmp", IPPROTO_ICMP},
+	{"igmp", IPPROTO_IGMP},
+	{"ipip", IPPROTO_IPIP},
+	{"tcp", IPPROTO_TCP},
+	{"udp", IPPROTO_UDP},
+	{"dccp", IPPROTO_DCCP},
+	{"gre", IPPROTO_GRE},
+	{"esp", IPPROTO_ESP},
+	{"ah", IPPROTO_AH},
+	{"icmpv6", IPPROTO_ICMPV6},
+	{"ospf", 89},
+	{"sctp", IPPROTO_SCTP},
+	{"udplite", IPPROTO_UDPLITE},
 };
 
 bool conf_proto_has_ports(uint16_t proto)
 {
-	for (unsigned int i = 0; i < RTE_DIM(protos); i++)
-		if (protos[i].number == proto)
-			return protos[i].has_ports;
-	return false;
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
+	       proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
 }
 
 static const char *proto_name(const struct conf_option *o, unsigned int i)
@@ -270,30 +275,20 @@ static const char *proto_name(const struct conf_option *o, unsigned int i)
 	return i < RTE_DIM(protos) ? protos[i].name : NULL;
 }
 
-static void parse_proto(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_proto(const struct conf_value *v)
 {
-	uint32_t v = UINT32_MAX;
-
-	for (unsigned int i = 0; i < RTE_DIM(protos); i++)
-		if (strcmp(protos[i].name, text) == 0)
-			v = protos[i].number;
-	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= UINT8_MAX))
-		*(uint16_t *)field = (uint16_t)v;
-	else
-		conf_refuse(r, o, s, text);
+	parse_named(v, protos, RTE_DIM(protos), UINT8_MAX);
 }
 
 const struct conf_type conf_type_proto = {
 	"a number from 0 to 255 or one of", STRING | INTEGER, proto_name, parse_proto, NULL};
 
 // "53" or "1000-2000"
-static void parse_ports(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_ports(const struct conf_value *v)
 {
-	uint16_t *range = field;
+	uint16_t *range = v->field;
 	uint32_t min, max;
-	const char *end = conf_number(&min, text);
+	const char *end = conf_number(&min, v->text);
 
 	max = min;
 	if (end != NULL && *end == '-')
@@ -302,7 +297,7 @@ static void parse_ports(struct conf_reader *r, const struct conf_option *o, conf
 		range[0] = (uint16_t)min;
 		range[1] = (uint16_t)max;
 	} else {
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 	}
 }
 
@@ -322,23 +317,22 @@ static const char *parse_octets(uint32_t range[2], const char *text)
 }
 
 // "none", "8", "133-137", "3/1" or "3/0-4"
-static void parse_icmp(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_icmp(const struct conf_value *v)
 {
 	uint32_t type[2], code[2] = {0, UINT8_MAX};
-	uint16_t *range = field;
+	uint16_t *range = v->field;
 	const char *end;
 
-	if (strcmp(text, "none") == 0) {
+	if (strcmp(v->text, "none") == 0) {
 		range[0] = 1;
 		range[1] = 0;
 		return;
 	}
-	end = parse_octets(type, text);
+	end = parse_octets(type, v->text);
 	if (end != NULL && *end == '/' && type[0] == type[1])
 		end = parse_octets(code, end + 1);
 	if (end == NULL || *end != '\0') {
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 		return;
 	}
 	range[0] = (uint16_t)(type[0] << 8 | code[0]);
@@ -351,10 +345,7 @@ const struct conf_type conf_type_icmp = {
 	STRING | INTEGER, NULL, parse_icmp, NULL};
 
 // The names of IANA's registry of DSCPs, in small letters.
-static const struct dscp {
-	const char *name;
-	uint8_t number;
-} dscps[] = {
+static const struct named dscps[] = {
 	{"copy", SA_DSCP_COPY},
 	{"keep", SA_DSCP_KEEP},
 	{"cs0", 0},
@@ -388,33 +379,23 @@ static const char *dscp_name(const struct conf_option *o, unsigned int i)
 	return i < RTE_DIM(dscps) ? dscps[i].name : NULL;
 }
 
-static void parse_dscp(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_dscp(const struct conf_value *v)
 {
-	uint32_t v = UINT32_MAX;
-
-	for (unsigned int i = 0; i < RTE_DIM(dscps); i++)
-		if (strcmp(dscps[i].name, text) == 0)
-			v = dscps[i].number;
-	if (v != UINT32_MAX || (conf_number_whole(&v, text) && v <= SA_DSCP_MAX))
-		*(uint8_t *)field = (uint8_t)v;
-	else
-		conf_refuse(r, o, s, text);
+	parse_named(v, dscps, RTE_DIM(dscps), SA_DSCP_MAX);
 }
 
 const struct conf_type conf_type_dscp = {
 	"a number from 0 to 63 or one of", STRING | INTEGER, dscp_name, parse_dscp, NULL};
 
 // The word is the highest number.
-static void parse_uint_or_word(struct conf_reader *r, const struct conf_option *o,
-	config_setting_t *s, const char *text, void *field)
+static void parse_uint_or_word(const struct conf_value *v)
 {
-	if (strcmp(text, o->choices[0]) == 0)
-		conf_store(o, field, UINT32_MAX);
-	else if (isdigit((unsigned char)text[0]))
-		conf_type_uint.parse(r, o, s, text, field);
+	if (strcmp(v->text, v->option->choices[0]) == 0)
+		conf_store(v->option, v->field, UINT32_MAX);
+	else if (isdigit((unsigned char)v->text[0]))
+		conf_type_uint.parse(v);
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_tfc_pad = {
@@ -429,15 +410,14 @@ static const char *cipher_name(const struct conf_option *o, unsigned int i)
 	return cipher_algs[i].name;
 }
 
-static void parse_cipher(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_cipher(const struct conf_value *v)
 {
-	const struct cipher_alg *cipher = cipher_alg_find(text);
+	const struct cipher_alg *cipher = cipher_alg_find(v->text);
 
 	if (cipher != NULL)
-		*(const struct cipher_alg **)field = cipher;
+		*(const struct cipher_alg **)v->field = cipher;
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher, NULL};
@@ -448,15 +428,14 @@ static const char *auth_name(const struct conf_option *o, unsigned int i)
 	return auth_algs[i].name;
 }
 
-static void parse_auth(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_auth(const struct conf_value *v)
 {
-	const struct auth_alg *auth = auth_alg_find(text);
+	const struct auth_alg *auth = auth_alg_find(v->text);
 
 	if (auth != NULL)
-		*(const struct auth_alg **)field = auth;
+		*(const struct auth_alg **)v->field = auth;
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth, NULL};

@@ -42,13 +42,12 @@ const char *conf_not_unicast(const struct ip_prefix *p)
 	return NULL;
 }
 
-static bool check_unicast(
-	struct conf_reader *r, config_setting_t *s, const char *text, const struct ip_addr *a)
+static bool check_unicast(const struct conf_value *v, const struct ip_addr *a)
 {
 	const char *name = conf_not_unicast(&(struct ip_prefix){*a, 128});
 
 	if (name != NULL)
-		conf_err(r, s, "%s is %s, must be unicast", conf_quote(text), name);
+		conf_err(v->r, v->s, "%s is %s, must be unicast", conf_quote(v->text), name);
 	return name == NULL;
 }
 
@@ -73,116 +72,105 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net)
 	return host != 0 && host != ones;
 }
 
-static void refuse(
-	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, const char *text)
-{
-	conf_err(r, s, "%s is not allowed, must be %s", conf_quote(text), conf_allowed(o));
-}
-
-static void parse_address(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_address(const struct conf_value *v)
 {
 	struct ip_addr a;
 
-	if (ip_addr_parse(&a, text) < 0)
-		refuse(r, o, s, text);
-	else if (check_unicast(r, s, text, &a))
-		*(struct ip_addr *)field = a;
+	if (ip_addr_parse(&a, v->text) < 0)
+		conf_refuse(v);
+	else if (check_unicast(v, &a))
+		*(struct ip_addr *)v->field = a;
 }
 
 const struct conf_type conf_type_address = {
 	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address, NULL};
 
-static void parse_loopback(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_loopback(const struct conf_value *v)
 {
 	const struct ip_prefix v4 = V4(127, 0, 0, 0, 8), v6 = V6(0, 0, 1, 128);
 	struct ip_addr a;
 
-	if (ip_addr_parse(&a, text) == 0 &&
+	if (ip_addr_parse(&a, v->text) == 0 &&
 		(ip_prefix_contains(&v4, &a) || ip_prefix_contains(&v6, &a)))
-		*(struct ip_addr *)field = a;
+		*(struct ip_addr *)v->field = a;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_loopback = {
 	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback, NULL};
 
-static void parse_peer(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_peer(const struct conf_value *v)
 {
-	if (strcmp(text, "any") != 0)
-		parse_address(r, o, s, text, field);
+	if (strcmp(v->text, "any") != 0)
+		parse_address(v);
 }
 
 const struct conf_type conf_type_peer = {
 	"an address such as \"192.0.2.1\", or \"any\"", STRING, NULL, parse_peer, NULL};
 
-static void parse_prefix(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_prefix(const struct conf_value *v)
 {
 	struct ip_prefix p;
 	char buf[IP_PREFIX_STRLEN];
-	int rc = ip_prefix_parse(&p, text);
+	int rc = ip_prefix_parse(&p, v->text);
 
 	if (rc == -EINVAL)
-		refuse(r, o, s, text);
+		conf_refuse(v);
 	else if (rc == -ERANGE)
-		conf_err(r, s, "%s has bits set beyond the prefix length, did you mean \"%s\"?",
-			conf_quote(text), ip_prefix_format(buf, &p));
+		conf_err(v->r, v->s,
+			"%s has bits set beyond the prefix length, did you mean \"%s\"?",
+			conf_quote(v->text), ip_prefix_format(buf, &p));
 	else
-		*(struct ip_prefix *)field = p;
+		*(struct ip_prefix *)v->field = p;
 }
 
 const struct conf_type conf_type_prefix = {
 	"a prefix such as \"10.1.0.0/24\"", STRING, NULL, parse_prefix, conf_equal_prefix};
 
-static void parse_interface(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_interface(const struct conf_value *v)
 {
 	struct conf_iface_addr a;
 
-	if (strchr(text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, text) < 0)
-		refuse(r, o, s, text);
-	else if (!check_unicast(r, s, text, &a.addr))
+	if (strchr(v->text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, v->text) < 0)
+		conf_refuse(v);
+	else if (!check_unicast(v, &a.addr))
 		return;
 	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
-		conf_err(r, s, "%s covers all addresses, must have a prefix length from 1 to %u",
-			conf_quote(text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
+		conf_err(v->r, v->s,
+			"%s covers all addresses, must have a prefix length from 1 to %u",
+			conf_quote(v->text), ip_addr_is_v4(&a.addr) ? 32u : 128u);
 	else if (!conf_is_host(&a.addr, &a.net))
-		conf_err(r, s, "%s is %s, must be a host's", conf_quote(text),
+		conf_err(v->r, v->s, "%s is %s, must be a host's", conf_quote(v->text),
 			conf_no_host(&a.addr));
 	else
-		*(struct conf_iface_addr *)field = a;
+		*(struct conf_iface_addr *)v->field = a;
 }
 
 const struct conf_type conf_type_interface = {
 	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface,
 	conf_equal_interface};
 
-static void parse_mac(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_mac(const struct conf_value *v)
 {
 	struct rte_ether_addr mac;
 
-	if (hex_parse(mac.addr_bytes, sizeof(mac), text) == sizeof(mac) &&
+	if (hex_parse(mac.addr_bytes, sizeof(mac), v->text) == sizeof(mac) &&
 		rte_is_valid_assigned_ether_addr(&mac))
-		*(struct rte_ether_addr *)field = mac;
+		*(struct rte_ether_addr *)v->field = mac;
 	else
-		refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_mac = {
 	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac, NULL};
 
-static void parse_socket(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field)
+static void parse_socket(const struct conf_value *v)
 {
-	if (strlen(text) <= SOCKET_PATH_MAX)
-		conf_type_state_dir.parse(r, o, s, text, field);
+	if (strlen(v->text) <= SOCKET_PATH_MAX)
+		conf_type_state_dir.parse(v);
 	else
-		refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_socket = {

@@ -117,25 +117,24 @@ static bool is_in_range(const struct conf_option *o, uint64_t v)
 	return o->max > 0 ? v >= o->min && v <= o->max : v >= 1 && v <= INT64_MAX;
 }
 
-static void parse_scaled(struct conf_reader *r, const struct conf_option *o, config_setting_t *s,
-	const char *text, void *field, const struct unit *unit)
+static void parse_scaled(const struct conf_value *v, const struct unit *unit)
 {
-	uint64_t v;
-	bool is_number = scale(&v, unit, text);
+	uint64_t number;
+	bool is_number = scale(&number, unit, v->text);
 
-	if (is_number && is_in_range(o, v))
-		conf_store(o, field, v);
-	else if (is_number || config_setting_type(s) != CONFIG_TYPE_STRING)
-		conf_err(r, s, "%s is out of range, must be %s", conf_show(text), conf_allowed(o));
+	if (is_number && is_in_range(v->option, number))
+		conf_store(v->option, v->field, number);
+	else if (is_number || config_setting_type(v->s) != CONFIG_TYPE_STRING)
+		conf_err(v->r, v->s, "%s is out of range, must be %s", conf_show(v->text),
+			conf_allowed(v->option));
 	else
-		conf_refuse(r, o, s, text);
+		conf_refuse(v);
 }
 
 #define PARSE(kind, units)                                                                         \
-	static void parse_##kind(struct conf_reader *r, const struct conf_option *o,               \
-		config_setting_t *s, const char *text, void *field)                                \
+	static void parse_##kind(const struct conf_value *v)                                       \
 	{                                                                                          \
-		parse_scaled(r, o, s, text, field, units);                                         \
+		parse_scaled(v, units);                                                            \
 	}
 
 PARSE(uint, none)
