@@ -201,7 +201,7 @@ static struct flow *flow_find_hashed(
 
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 {
-	return flow_find_hashed(t, hash_of(t, &p->key), &p->key);
+	return flow_find_hashed(t, p->hash, &p->key);
 }
 
 // The lines that flow_track() and the decision need.
@@ -323,14 +323,13 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 	return found;
 }
 
-static void entry_init(
-	struct flow *f, const struct flow_pkt *p, uint32_t hash, uint32_t holder, uint32_t now)
+static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder, uint32_t now)
 {
 	f->key = p->key;
 	memset(f->scale, 0, sizeof(f->scale));
 	memset(f->dir, 0, sizeof(f->dir));
 	memset(f->syn, 0, sizeof(f->syn));
-	f->hash = hash;
+	f->hash = p->hash;
 	f->holder = holder;
 	atomic_store_explicit(&f->created, now, memory_order_relaxed);
 	atomic_store_explicit(&f->dir[0].seen, now, memory_order_relaxed);
@@ -403,9 +402,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 	if (limit != 0)
 		word |= FLOW_OF_SOURCE;
 
-	uint32_t hash = hash_of(t, &p->key);
-
-	if (!may_grow(t, holder) && !flow_evict(t, w, hash, holder, now))
+	if (!may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
 
 	uint32_t number = flow_pool_take(t, w);
@@ -413,7 +410,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 
 	if (number == 0)
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
-	entry_init(f, p, hash, holder, now);
+	entry_init(f, p, holder, now);
 	flow_source_add(t, f, word);
 	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	*flow = link_entry(t, f, word | FLOW_COUNTED);

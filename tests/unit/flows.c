@@ -150,12 +150,23 @@ void flows_find(
 	flow_find_burst(t, p, flows, n);
 }
 
+struct flow *flows_find_one(const struct flow_table *t, const struct flow_pkt *p)
+{
+	struct flow_pkt hashed = *p;
+
+	flow_lookup_start(t, &hashed);
+	return flow_find(t, &hashed);
+}
+
 enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt *p, uint32_t now,
 	struct flow **flow)
 {
-	*flow = flow_find(s->t, p);
+	struct flow_pkt hashed = *p;
+
+	flow_lookup_start(s->t, &hashed);
+	*flow = flow_find(s->t, &hashed);
 	if (*flow == NULL) {
-		enum drop reason = flow_insert(s->t, worker, p, s->holder, now, flow);
+		enum drop reason = flow_insert(s->t, worker, &hashed, s->holder, now, flow);
 
 		if (reason != DROP_NONE)
 			return reason;
@@ -232,5 +243,5 @@ bool flows_has(struct flows *s, uint32_t i)
 {
 	struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
 
-	return flow_find(s->t, &p) != NULL;
+	return flows_find_one(s->t, &p) != NULL;
 }

@@ -89,6 +89,9 @@ struct flow_pkt pkt_other(uint32_t src, uint32_t dst, uint8_t proto);
 void flows_find(
 	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n);
 
+// The flow of one packet, or NULL.
+struct flow *flows_find_one(const struct flow_table *t, const struct flow_pkt *p);
+
 // Tracks a packet that must be accepted, and checks the state of its flow after it.
 #define flows_pass_to(s, p, now, state, ct)                                                        \
 	flows_pass_ptr_to(s, (struct flow_pkt[]){p}, now, state, ct)

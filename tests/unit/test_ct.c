@@ -64,7 +64,7 @@ static void test_other_protocols(void **state)
 	flows_pass_to(&s, gre, 0, FLOW_OTHER_NEW, FLOW_CT_NEW);
 	flows_pass_to(&s, gre_back, 0, FLOW_OTHER_REPLIED, FLOW_CT_ESTABLISHED);
 	assert_int_equal(flows_pass(&s, 0, &alone, 0, &f), DROP_CT_INVALID);
-	assert_null(flow_find(s.t, &alone));
+	assert_null(flows_find_one(s.t, &alone));
 	assert_int_equal(flows_count(&s).refused[DROP_CT_INVALID], 1);
 	flows_fini(&s);
 }
@@ -81,13 +81,13 @@ static void test_reopened_is_undecided(void **state)
 	(void)state;
 	flows_init(&s, 100, 1, NULL);
 	flows_pass_to(&s, syn, 0, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
-	f = flow_find(s.t, &syn);
+	f = flows_find_one(s.t, &syn);
 	flow_decision_set(f, 0, 7, &d);
 	flow_decision_set(f, 1, 7, &d);
 	flows_pass_to(&s, refusal, 0, FLOW_TCP_CLOSE, FLOW_CT_ESTABLISHED);
 	assert_true(flow_decision_get(f, 0, 7, &d));
 	flows_pass_to(&s, syn, 50, FLOW_TCP_SYN_SENT, FLOW_CT_NEW);
-	assert_ptr_equal(flow_find(s.t, &syn), f);
+	assert_ptr_equal(flows_find_one(s.t, &syn), f);
 	assert_false(flow_decision_get(f, 0, 7, &d));
 	assert_false(flow_decision_get(f, 1, 7, &d));
 	assert_int_equal(f->dir[syn.dir].packets, 1);
@@ -110,7 +110,7 @@ static void test_icmp_error_udp(void **state)
 	assert_true(same_flow(a, e));
 	assert_int_not_equal(a.dir, e.dir); // wrong direction
 	expect_error(&s, &e, DROP_NONE);
-	f = flow_find(s.t, &a);
+	f = flows_find_one(s.t, &a);
 	assert_int_equal(flow_word_state(flow_word(f)), FLOW_UDP_NEW); // no reply
 	assert_int_equal(f->dir[0].packets + f->dir[1].packets, 1);
 	error = error_about(packet_udp(buf, HOST_A, HOST_B, 1, 3), 0x01020304);
@@ -191,7 +191,7 @@ static void test_icmp_error_tcp(void **state)
 			rows[i].src, rows[i].src == HOST_A ? HOST_B : HOST_A, rows[i].seq);
 		expect_error(&s, &e, rows[i].expected);
 	}
-	f = flow_find(s.t, &p);
+	f = flows_find_one(s.t, &p);
 	assert_int_equal(flow_word_state(flow_word(f)), FLOW_TCP_ESTABLISHED);
 	flows_fini(&s);
 }

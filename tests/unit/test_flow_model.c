@@ -49,14 +49,14 @@ static void check_burst(struct flows *s, const struct model *m, uint64_t *seed)
 				m->present[key[i]] ? "should be" : "should not be");
 		if (f[i] != NULL)
 			assert_true(flow_key_equal(&f[i]->key, &p[i].key));
-		assert_ptr_equal(f[i], flow_find(s->t, &p[i]));
+		assert_ptr_equal(f[i], flows_find_one(s->t, &p[i]));
 	}
 }
 
 static void step(struct flows *s, struct model *m, uint32_t *now, uint64_t *seed)
 {
 	uint32_t i = random_below(seed, KEYS);
-	struct flow *f = flow_find(s->t, &m->p[i]);
+	struct flow *f = flows_find_one(s->t, &m->p[i]);
 
 	switch (random_below(seed, 64)) {
 	case 0:
@@ -256,7 +256,7 @@ static void test_million(void **state)
 		struct flow_pkt p =
 			flow_pkt_of(packet_udp(buf, (1 << 24) + i, 0xc0000201, (uint16_t)i, 0));
 
-		assert_non_null(flow_find(s.t, &p));
+		assert_non_null(flows_find_one(s.t, &p));
 	}
 	while (position != FLOW_LIST_END)
 		listed += flow_list(s.t, &any, 0, &position, v, COUNT_OF(v));

@@ -104,7 +104,7 @@ static void test_same_keys(void **state)
 	for (uint32_t i = 0; i < SAME_KEYS; i++) {
 		struct flow_pkt p = key_pkt(i);
 
-		assert_ptr_equal(flow_find(shared.s.t, &p), shared.found[i]);
+		assert_ptr_equal(flows_find_one(shared.s.t, &p), shared.found[i]);
 	}
 	free(shared.found);
 	flows_fini(&shared.s);
@@ -205,7 +205,7 @@ static void test_directions(void **state)
 	run_threads(&shared, talk, w);
 	for (uint32_t c = 0; c < CONNECTIONS; c++) {
 		struct flow_pkt p = segment_of(c, 0);
-		struct flow *f = flow_find(shared.s.t, &p);
+		struct flow *f = flows_find_one(shared.s.t, &p);
 
 		assert_non_null(f);
 		assert_int_equal(flow_word_state(flow_word(f)), FLOW_TCP_TIME_WAIT);

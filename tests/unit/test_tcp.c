@@ -378,7 +378,7 @@ static void run_row(
 	enum drop d = flows_pass(s, v->two_workers ? from : 0, &p, 100 * i, &f);
 	enum flow_state state;
 
-	f = flow_find(s->t, &p);
+	f = flows_find_one(s->t, &p);
 	state = f != NULL ? flow_word_state(flow_word(f)) : FLOW_FREE;
 	if (d != r->verdict || state != r->state)
 		fail_msg("%s, row %u (isn %x %x, %s): %s in state %s, expected %s in state %s",
