@@ -156,13 +156,13 @@ static enum drop place(struct worker *w, struct pkt *p, struct reassembly *r, st
 	d = datagram_of(w, r, &piece->key, p->m->nb_segs);
 	if (d == NULL)
 		return DROP_FRAGMENTS_FULL;
-	if (d->spoilt)
+	if (d->dropped)
 		return DROP_FRAGMENT_OVERLAP;
 	switch (frag_map_add(&d->map, piece->frag.off, piece->len, piece->more)) {
 	case FRAG_DUPLICATE:
 		return DROP_FRAGMENT_DUPLICATE;
 	case FRAG_OVERLAP: // what follows is not wanted either (RFC 5722 4)
-		d->spoilt = true;
+		d->dropped = true;
 		empty(w, r, d, DROP_FRAGMENT_OVERLAP);
 		return DROP_FRAGMENT_OVERLAP;
 	default:

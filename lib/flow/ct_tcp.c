@@ -67,7 +67,7 @@ static void own_begin(struct flow *f, const struct flow_pkt *p)
 	direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, p->scale);
 }
 
-// Windows are scaled if both SYNs say so, and only then (RFC 7323 2.2). Both have been seen.
+// Windows are scaled only if both SYNs have the option (RFC 7323 2.2). Both have been received.
 static void agree_on_scale(struct flow *f)
 {
 	if (atomic_load_explicit(&f->scale[0], memory_order_relaxed) == FLOW_NO_SCALE ||
@@ -124,7 +124,7 @@ static bool flow_reopen(struct flow_table *t, struct flow_worker *w, struct flow
 
 // RFC 5961 4.2: a SYN on an open connection does nothing, but may have to reach the other end: the
 // one that sends it has forgotten the connection. If the other has too, it answers with SYN and
-// ACK, and resynchronise() believes them.
+// ACK, and resynchronise() accepts them.
 static enum drop keep_syn(struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
 	struct flow_syn *syn = &f->syn[p->dir];
@@ -149,7 +149,7 @@ static enum drop resynchronise(
 	if (!atomic_load_explicit(&syn->valid, memory_order_acquire) || p->ack != load(&syn->end))
 		return p->dir == flow_word_initiator(word) ? DROP_CT_INVALID : DROP_TCP_WINDOW;
 	if (!ct_word_change(t, f, &word, next))
-		return DROP_TCP_WINDOW; // it goes on after all
+		return DROP_TCP_WINDOW; // another worker has changed the flow
 	direction_begin(f, other, p->ack - 1, p->ack,
 		atomic_load_explicit(&syn->window, memory_order_relaxed),
 		atomic_load_explicit(&syn->scale, memory_order_relaxed));
@@ -196,7 +196,7 @@ static enum drop on_syn_ack(
 		// and repeats its own with it.
 		if (p->dir == flow_word_initiator(word) && !repeated)
 			return DROP_CT_INVALID;
-		if (!repeated) { // the first, or the server has chosen anew (RFC 4987 3.6)
+		if (!repeated) { // the first, or the server has chosen another one (RFC 4987 3.6)
 			own_begin(f, p);
 			agree_on_scale(f);
 		}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow table and connection tracking (TCP: RFC 9293, RFC 5961, RFC 7323; ICMP: RFC 5927).
 //
-// One table for all workers. Look-ups take no lock, an insertion or removal takes that of a bucket
-// for a few stores. The memory of a removed entry is used again when every worker has passed
-// on (QSBR), so a flow that was found stays readable until its worker reports quiescence.
+// One table for all workers. Lookups take no lock, an insertion or removal takes that of a bucket
+// for a few stores. The memory of a removed entry is reused after a grace period of all workers
+// (QSBR), so a flow that was found stays readable until its worker reports quiescence.
 //
 // Time is in milliseconds of a clock that never steps and may wrap; workers read it once per pass.
 //
@@ -34,15 +34,15 @@ struct flow_table;
 #define FLOW_CAPACITY_MAX (1u << 26)
 // An established flow with a packet in this time is active: it is never evicted.
 #define FLOW_ACTIVE_MS 10000
-// The holder of a flow is the port, or the peer of the tunnel, by which its first packet came in.
+// The holder of a flow is the port, or the peer of the tunnel, that received its first packet.
 // It may have this many times as many flows as are free: if it is alone the whole capacity, beyond
 // which the table has as much more for others.
 #define FLOW_HOLDER_SHARE 16
 
 struct flow_config {
 	uint32_t source_limit; // flows of class NEW that one address may have begun; 0: any number
-	bool strict;           // TCP out of its window is dropped; otherwise counted, and let pass
-	bool pick_up; // TCP that is under way when it is first seen is tracked, not dropped
+	bool strict;           // TCP out of its window is dropped; otherwise counted, and accepted
+	bool pick_up;          // an open TCP connection without a flow is tracked, not dropped
 	uint32_t timeout_s[FLOW_STATE_COUNT]; // indexed by state, at most FLOW_TIMEOUT_MAX
 };
 
@@ -57,10 +57,11 @@ struct flow_params {
 struct flow_counters {
 	uint64_t created;
 	uint64_t expired;
-	uint64_t evicted; // to make room
+	uint64_t evicted; // from a full table
 	uint64_t flushed;
 	uint64_t reopened;            // a new connection in the entry of a closed one
-	uint64_t refused[DROP_COUNT]; // by reason, including what was let pass all the same
+	uint64_t refused[DROP_COUNT]; // by reason, including packets that passed because strict is
+				      // off
 };
 
 // Control thread
@@ -68,22 +69,22 @@ struct flow_counters {
 // The defaults: those of flow_state.def, strict, no picking up, no limit.
 void flow_config_init(struct flow_config *c);
 
-// Maps all the memory the table will ever use: flow_table_memory() tells how much. It comes in
-// huge pages if the kernel has them. Has room for the first 32768 flows: call flow_table_fill() for
-// the rest. Returns NULL with errno ENOMEM, or what getrandom(2) says.
+// Maps all memory that the table will ever use, flow_table_memory() octets, in huge pages if the
+// kernel has them. Has room for the first 32768 flows: call flow_table_fill() for
+// the rest. Returns NULL with errno ENOMEM, or that of getrandom(2).
 struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c);
 
 // Makes room for 8192 flows more, while workers run, in the time the kernel takes to clear 2 MB.
 // False when there is room for all.
 bool flow_table_fill(struct flow_table *t);
 
-// When no worker uses it any more. NULL is fine.
+// When no worker uses it any more. NULL is allowed.
 void flow_table_free(struct flow_table *t);
 
-// Octets that a table of this size takes.
+// Octets of memory of a table of this size.
 size_t flow_table_memory(const struct flow_params *p);
 
-// Changes the configuration. Workers heed it from their next packet on.
+// Changes the configuration, for workers from their next packet on.
 void flow_table_configure(struct flow_table *t, const struct flow_config *c);
 
 // What all workers have counted so far.
@@ -92,7 +93,7 @@ void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum);
 // Flows in the table: what was created and not removed.
 uint64_t flow_count(const struct flow_table *t);
 
-// All that is given has to hold.
+// A flow matches if it matches all that is set.
 struct flow_filter {
 	struct ip_prefix addr; // of either end; ::/0: any
 	rte_be16_t port;       // of either end; 0: any
@@ -133,31 +134,31 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 
 #define FLOW_BURST_MAX 64
 
-// Begins the search for the flow of a packet, so that memory comes while others are read.
+// Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
 void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
 // Prefetches what flow_insert() reads in a full table. After flow_lookup_start(), for a packet
 // without a flow.
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 
-// Ends the search for the flows of n packets: each is found, or NULL.
+// Ends the lookup for n packets: each flow, or NULL.
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],
 	unsigned int n);
 
-// Finds the flow of one packet, or NULL.
+// The flow of one packet, after flow_lookup_start(), or NULL.
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);
 
-// Makes the flow of a packet for which none was found, or finds the one that another worker has
-// just made; flow_track() comes next. holder names who has the flow, by a number that stays the
-// same when configurations and SAs change. A holder that has its share replaces a flow of the
-// largest holder, itself included, that is not active. Returns DROP_NONE, or why there can be none:
-// DROP_CT_INVALID, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT,
-// DROP_FLOW_TABLE_FULL.
+// Adds the flow of a packet for which none was found, after flow_lookup_start(), or returns the one
+// that another worker has just added; flow_track() comes next. holder names who has the flow, by a
+// number that stays the same when configurations and SAs change. A holder that has its share
+// replaces a flow of the largest holder, itself included, that is not active. Returns DROP_NONE, or
+// why there can be none: DROP_CT_INVALID, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED,
+// DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
 	uint32_t holder, uint32_t now, struct flow **flow);
 
-// Brings the state of the flow up to date with a packet of it. A SYN that opens a closed
-// connection anew makes its decisions invalid. Returns DROP_NONE, or why the packet is refused and
+// Brings the state of the flow up to date with a packet of it. A SYN that reopens a
+// closed connection invalidates its decisions. Returns DROP_NONE, or why the packet is refused and
 // changes nothing: DROP_CT_INVALID, DROP_TCP_WINDOW, DROP_TCP_RESET (both only if strict),
 // DROP_ICMP_UNRELATED.
 enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How flows end: by time, to make room, because they were told to.
+// How flows end: by timeout, by eviction, by a flush.
 #include "flow_table.h"
 
 #include <rte_prefetch.h>
@@ -117,7 +117,7 @@ bool flow_evict(
 	search_for(&s, w, hash);
 	if (s.flow == NULL)
 		return false;
-	// Should another worker have been faster, there is room as well.
+	// If another worker was faster, there is room as well.
 	if (flow_unlink(t, w, s.flow))
 		count(&w->counters.evicted);
 	return true;
@@ -129,7 +129,7 @@ static void flush_step(struct flow_table *t, struct flow_worker *w)
 		atomic_fetch_sub_explicit(&t->flush_workers, 1, memory_order_release);
 }
 
-// What the control thread has asked for since the last call concerns the whole part.
+// A flush that the control thread has requested since the last call: of this worker's whole part.
 static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t end)
 {
 	uint32_t serial = atomic_load_explicit(&t->flush_serial, memory_order_acquire);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An entry of the flow table: both directions of a flow, and the decisions made for each.
 //
-// Line 0 says whose it is and in what state, all that the search for a flow to evict reads of one
-// that is not established; it is written when that changes. Lines 1 and 2 belong
+// Line 0 holds key, state and holder, all that the search for a flow to evict reads of one that is
+// not established; it is written when they change. Lines 1 and 2 belong
 // to one direction each and are written by the worker where that direction arrives; the worker of
 // the other one reads them. Nothing is locked: the state is one word, changed by compare-and-swap,
 // and everything else has one writer as long as a direction stays with its worker. Should packets
@@ -42,7 +42,7 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_INITIATOR  (1u << 8)  // the direction that began
 #define FLOW_REPLIED    (1u << 9)  // the other direction has sent
 #define FLOW_COUNTED    (1u << 10) // counts as not established
-#define FLOW_PICKED_UP  (1u << 11) // was under way when it was first seen
+#define FLOW_PICKED_UP  (1u << 11) // was open already when it was first seen
 #define FLOW_RESET      (1u << 12)
 #define FLOW_REMOVED    (1u << 13) // out of the table
 #define FLOW_OF_SOURCE  (1u << 14) // counts against the limit of its source while FLOW_COUNTED
@@ -107,7 +107,7 @@ struct flow {
 		uint32_t chain[FLOW_CHAIN]; // of a chain's first entry: numbers of all, its own
 					    // first
 	};
-	// Seldom looked at.
+	// Rarely read.
 	_Atomic uint32_t isn[2]; // initial sequence numbers
 	struct flow_syn syn[2];
 	uint32_t next, ahead; // in a list of removed entries: the next one, and one farther on
@@ -142,7 +142,7 @@ static inline uint64_t flow_mark_next(uint64_t mark, uint32_t generation)
 
 // Worker. Reads the decision for a direction. False if there is none of this generation (1 to
 // UINT32_MAX - 1), or another worker has written it in the meantime, maybe for the same generation:
-// it has to be made anew.
+// the packet takes the slow path.
 static inline bool flow_decision_get(
 	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
 {
@@ -189,7 +189,7 @@ static inline void flow_decision_set(
 		atomic_store_explicit(&fd->mark, flow_mark_next(deciding, 0), memory_order_release);
 }
 
-// Worker. The decision must be made anew, also one that another worker is about to store.
+// Worker. Removes the decision, also one that another worker is about to store.
 static inline void flow_decision_forget(struct flow *f, unsigned int dir)
 {
 	_Atomic uint64_t *mark = &f->dir[dir].mark;

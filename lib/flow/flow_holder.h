@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many flows each holder has. The holder of a flow is the port, or the peer of the tunnel, by
-// which its first packet came in; it is named by a number that configurations and SAs do not
+// How many flows each holder has. The holder of a flow is the port, or the peer of the tunnel, that
+// received its first packet; it is named by a number that configurations and SAs do not
 // change. Counted in two cells, as in flow_source.h. Workers, any number at once.
 #pragma once
 

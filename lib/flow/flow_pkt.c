@@ -154,7 +154,7 @@ static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
 		query, reply);
 }
 
-// Not like ipv4_ports(): the packet may have been fragmented on its way.
+// Not like ipv4_ports(): the packet may have been fragmented on its path.
 static void read_quoted_ports(
 	struct flow_pkt *p, struct ip_addr src, struct ip_addr dst, const void *l4)
 {
@@ -288,9 +288,9 @@ static enum drop read_quoted6(struct flow_pkt *p, const struct rte_ipv6_hdr *err
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD)
 		return DROP_CT_INVALID;
 
-	struct ip_addr src = ipv6_src(ip), told = ipv6_dst(error);
+	struct ip_addr src = ipv6_src(ip), receiver = ipv6_dst(error);
 
-	if (upper.later || !ip_addr_equal(&src, &told))
+	if (upper.later || !ip_addr_equal(&src, &receiver))
 		return DROP_ICMP_UNRELATED;
 	if (len < upper.off + QUOTED_MIN)
 		return DROP_CT_INVALID;

@@ -16,8 +16,8 @@
 #define FLOW_KEY_WORDS 5
 
 // Names a flow, the same in both directions: the end that is lower in memory order comes first.
-// The port that a packet came in by is no part of it: the two directions come in by different
-// ones, and that a packet came the way its flow demands is checked on every packet.
+// The ingress port is not part of it: the two directions have different ones. Every packet's
+// ingress is compared with that of its flow.
 struct flow_key {
 	union {
 		struct {

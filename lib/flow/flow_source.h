@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many flows of class NEW each address has begun: counted in bounded memory, in two cells that
-// its hash chooses (a count-min sketch). An address that shares one cell with busy others is still
-// told apart by the second. Workers, any number at once.
+// its hash chooses (a count-min sketch). An address that shares one cell with busy others has the
+// second to itself, most likely. Workers, any number at once.
 #pragma once
 
 #include <stdatomic.h>

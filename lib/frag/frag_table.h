@@ -52,7 +52,7 @@ struct frag_datagram {
 	uint64_t begun; // when its first fragment came, in the caller's clock
 	// The caller's, 0 to begin with:
 	const struct frag *first; // that brings the beginning
-	bool spoilt;              // nothing of it is wanted any more
+	bool dropped;             // all further fragments are dropped too
 	uint8_t ecn;              // a bit for each codepoint that came
 	bool df;                  // one said "don't fragment"
 	uint16_t largest;         // octets of the largest fragment, headers included

@@ -35,16 +35,16 @@ struct dad_params {
 // Returns NULL with errno ENOMEM.
 struct dad *dad_new(const struct dad_params *p);
 
-// NULL is fine.
+// NULL is allowed.
 void dad_free(struct dad *d);
 
-// Adds an own address, tentative, before workers ask. Returns 0 or -ENOSPC.
+// Adds an own address, tentative, before workers run. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
-// Has all addresses of a port be tried out anew: it may be on another link now (RFC 4862 5.3).
+// Makes all addresses of a port tentative again: it may be on another link now (RFC 4862 5.3).
 void dad_restart(struct dad *d, uint16_t port);
 
-// Another station wants addr, too, or has it: it solicited for it from none (::), or advertised it.
+// Another station claims addr: it has solicited for it from none (::), or advertised it.
 void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
 // Solicits and decides. Call every 100 ms or so.
@@ -53,6 +53,6 @@ void dad_tick(struct dad *d, uint64_t now);
 // Any thread. The state of an own address; DAD_ASSIGNED for those that were not added.
 enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr);
 
-// Any thread. Whether an own address, of either family, may be spoken from (RFC 4862 5.4): it is
-// assigned, on every port that has it.
+// Any thread. Whether an own address, of either family, may be a source address (RFC 4862 5.4): it
+// is assigned, on every port that has it.
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr);

@@ -9,7 +9,7 @@
 
 #define TICK_MS      100
 #define ROBUSTNESS   2     // (RFC 3810 9.1)
-#define INTERVAL_S   125   // of queries, if none has told (RFC 3810 9.2)
+#define INTERVAL_S   125   // of queries, by default (RFC 3810 9.2)
 #define REPEAT_MS    1000  // Unsolicited Report Interval (RFC 3810 9.11)
 #define REPEAT_V1_MS 10000 // the same (RFC 2710 7.10)
 #define NEVER        UINT64_MAX
@@ -69,7 +69,7 @@ void listener_report_all(struct listener *l, uint16_t port)
 	l->link[port].report_at = 0;
 }
 
-// RFC 3810 8.2.1: what waits to be said in the other version is not.
+// RFC 3810 8.2.1: reports that are pending in the other version are not sent.
 static void v1_until_set(struct link *k, uint64_t time)
 {
 	if ((k->v1_until == 0) != (time == 0)) {

@@ -4,9 +4,9 @@
 // 10); a stale entry that is used is probed at once, not after 5 seconds.
 //
 // The control thread alone writes: it resolves, refreshes and ages. Workers look entries up and
-// read the link address, which is one atomic word; they report what they need and hear through
-// events (lib/dp), and note that an entry is in use. The place of an entry is used again only when
-// every worker's pass in which it may have been found has ended (QSBR).
+// read the link address, which is one atomic word; they post events (lib/dp) for what they
+// need and receive, and mark entries as used. The place of an entry is reused only after a grace
+// period of all workers (QSBR).
 #pragma once
 
 #include <stdatomic.h>
@@ -19,8 +19,8 @@
 #include "addr.h"
 
 enum neigh_state {
-	NEIGH_INCOMPLETE, // asked, no answer yet
-	NEIGH_REACHABLE,  // answered lately
+	NEIGH_INCOMPLETE, // solicited, no answer yet
+	NEIGH_REACHABLE,  // confirmed recently
 	NEIGH_STALE,      // address known, to be confirmed when it is used
 	NEIGH_PROBE,      // address known, being confirmed
 	NEIGH_FAILED,     // does not answer
@@ -40,7 +40,7 @@ struct neigh_table;
 struct neigh_params {
 	uint32_t max;         // entries
 	unsigned int n_ports; // that share them alike; 0: as 1
-	uint32_t reachable_s; // seconds an answer is believed
+	uint32_t reachable_s; // seconds that an entry stays reachable after an answer
 	struct rte_rcu_qsbr *qsbr;
 	// Sends a request for addr on a port; to its last link address if not NULL, else to all.
 	void (*solicit)(void *arg, uint16_t port, const struct ip_addr *addr,
@@ -71,21 +71,21 @@ int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr 
 void neigh_unset_static(
 	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
-// Changes how many seconds an answer is believed.
+// Changes how many seconds an entry stays reachable after an answer.
 void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s);
 
-// A worker has a packet for addr and no link address. Starts to resolve unless that is under way.
+// A worker has a packet for addr and no link address. Starts to resolve it, unless that has begun.
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
 
-// An ARP packet told that addr has this link address. Updates an entry that is there; makes one
-// only if create, that is when the packet was meant for us (RFC 826). In a full table a new entry
+// An ARP packet: addr has this link address. Updates an existing entry; adds one only if create,
+// that is when the packet was for an own address (RFC 826). In a full table a new entry
 // takes the place of one that does not answer, else of one that nobody uses: of its own port if
 // that has its share, else of one that has more.
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
 
-// The sender of a solicitation told its link address (RFC 4861 7.2.3, 6.2.6): known, but stale
-// until it answers. Makes an entry only if create, that is when we were asked for.
+// The link address of the sender of a solicitation (RFC 4861 7.2.3, 6.2.6): known, but stale until
+// it answers. Adds an entry only if create, that is when the target is an own address.
 void neigh_solicited(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	const struct rte_ether_addr *mac, bool create, uint64_t now);
 
@@ -95,15 +95,15 @@ struct neigh_advert {
 	bool solicited, override;
 };
 
-// Updates an entry that is there.
+// Updates an existing entry.
 void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	struct neigh_advert advert, uint64_t now);
 
 // Repeats requests, refreshes what is in use, ages and removes the rest. Call every 100 ms or so.
 void neigh_tick(struct neigh_table *t, uint64_t now);
 
-// Forgets all of a port that are not static: its link is down, and others may be there when it
-// comes up again.
+// Removes the entries of a port that are not static: its link is down, and other stations may be on
+// it when it is up again.
 void neigh_forget(struct neigh_table *t, uint16_t port);
 
 // Copies up to n entries from the offset-th on; returns how many. Callers exclude the functions
@@ -115,16 +115,15 @@ const char *neigh_state_name(enum neigh_state state);
 
 // Workers.
 
-// Where a worker found addresses lately, so that it seldom has to look into the table: positions by
-// a hash of the address, which may be wrong. Its own alone; zeroed to begin with.
+// Positions at which a worker found addresses recently, by a hash of the address, so that it rarely
+// searches the table; they may be wrong. Each worker has its own, zeroed at first.
 #define NEIGH_HINTS 16384
 
 struct neigh_hints {
 	uint32_t position[NEIGH_HINTS];
 };
 
-// Begins to ask for an address, so that memory comes while others are read. Returns what
-// neigh_lookup() wants to be told.
+// Starts the lookup of an address: prefetches its entry. Returns the start for neigh_lookup().
 uint32_t neigh_lookup_start(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
 	const struct ip_addr *addr);
 

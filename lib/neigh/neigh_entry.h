@@ -24,7 +24,7 @@ struct key {
 
 static_assert(sizeof(struct key) == KEY_WORDS * sizeof(uint64_t), "hashed as octets: no padding");
 
-// The word that workers read: the link address in its low 48 bits, above it what to make of it.
+// The word that workers read: the link address in its low 48 bits, above it flags.
 #define LINK_KNOWN  ((uint64_t)1 << 48)
 #define LINK_FAILED ((uint64_t)1 << 49)
 
@@ -38,13 +38,13 @@ struct neigh {
 	uint8_t tries;
 	enum neigh_state state;
 	uint64_t since;    // entered the state
-	uint64_t answered; // last heard of
+	uint64_t answered; // time of the last answer
 	uint64_t last_use;
 	uint64_t next_try;
 } __rte_cache_aligned;
 
-// What NEIGH_REQUESTS_MAX limits: entries and requests for packets of ours, and entries for
-// stations that strangers' packets are about, which must not use up the former.
+// What NEIGH_REQUESTS_MAX limits: entries and requests for packets to send, and entries learnt from
+// packets of any station, which must not use up the former.
 enum neigh_cause { CAUSE_RESOLVE, CAUSE_LEARN, CAUSES };
 
 struct neigh_bucket {
@@ -60,7 +60,7 @@ struct neigh_port {
 
 struct neigh_table {
 	struct neigh_params p;
-	struct rte_hash *hash; // always asked with hash_of()
+	struct rte_hash *hash; // always with hash_of()
 	struct hash_key hash_key;
 	uint32_t slots;
 	uint32_t used; // entries present

@@ -92,7 +92,7 @@ static inline bool ipv4_is_host_address(rte_be32_t addr)
 	return first != 0 && first != 127 && first < 224;
 }
 
-// Lowers the time to live by one and mends the checksum (RFC 1624).
+// Lowers the time to live by one and updates the checksum (RFC 1624).
 static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 {
 	uint32_t sum = ip->hdr_checksum + (uint32_t)RTE_BE16(0x0100);

@@ -16,12 +16,12 @@ enum mld_fault {
 	MLD_MALFORMED, // or not from a router on this link
 };
 
-// What a router wants to know. Sources that it asks about are not told: who listens to all of them
-// answers with the whole state of the group, which says that as well.
+// A query. Sources in it are ignored: a listener to all sources answers with the whole state of the
+// group, which includes them.
 struct mld_query {
 	struct ip_addr group; // none (::): all
 	uint32_t delay_ms;    // within which to answer
-	uint32_t interval_s;  // from one general query to the next; version 1 does not tell: 0
+	uint32_t interval_s;  // from one general query to the next; 0 in version 1
 	bool v1;
 };
 

@@ -228,7 +228,7 @@ static uint16_t advertisement_build(uint8_t *out, const struct rte_ether_addr *m
 uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct nd_message *asked, const struct rte_ether_addr *from)
 {
-	// Who has no address yet hears it with all others (RFC 4861 7.2.4).
+	// To a sender without an address it is sent to all nodes (RFC 4861 7.2.4).
 	if (ip_addr_is_none(&asked->source))
 		return nd_announcement_build(out, mac, &asked->target);
 	return advertisement_build(out, mac, &asked->target, &asked->target,

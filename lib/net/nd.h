@@ -2,8 +2,8 @@
 // Neighbour discovery over Ethernet (RFC 4861, RFC 2464) and duplicate address detection on the
 // wire (RFC 4862 5.4). Pure functions, any thread. What is learnt from it: lib/neigh.
 //
-// This gateway is a router that takes no advice: router advertisements and redirects are read as
-// ND_NOT_OURS (RFC 4861 6.2.7, 8.1), and it does not advertise itself (6.2.1, the default).
+// This gateway is a router and does not learn from others: router advertisements and redirects are
+// read as ND_NOT_OURS (RFC 4861 6.2.7, 8.1), and it does not advertise itself (6.2.1, the default).
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 enum nd_fault {
 	ND_GOOD,
-	ND_NOT_OURS,   // no message of neighbour discovery, or one that is not for us to heed
+	ND_NOT_OURS,   // not neighbour discovery, or a message that routers ignore
 	ND_FORWARDED,  // the hop limit says that it is not from this link
 	ND_FRAGMENTED, // RFC 6980 5
 	ND_CHECKSUM,
@@ -27,8 +27,8 @@ enum nd_kind { ND_SOLICITATION, ND_ADVERTISEMENT, ND_ROUTER_SOLICITATION };
 
 struct nd_message {
 	enum nd_kind kind;
-	// Solicitations: who asks; none (::) means that it wants to have the target itself, or, of
-	// a router solicitation, that it has no address yet.
+	// Of solicitations the sender; none (::) means that it is about to use the target itself,
+	// or, of a router solicitation, that it has no address yet.
 	struct ip_addr source;
 	struct ip_addr target; // not of a router solicitation
 	bool has_mac;
@@ -40,7 +40,7 @@ struct nd_message {
 // 4861 6.1.1, 7.1.1 and 7.1.2. *m is valid if it is ND_GOOD.
 enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip);
 
-// ff02::1:ffXX:XXXX, the group in which an address is asked for (RFC 4291 2.7.1).
+// ff02::1:ffXX:XXXX, the group to which solicitations for an address are sent (RFC 4291 2.7.1).
 struct ip_addr nd_solicited_node(const struct ip_addr *addr);
 
 // The Ethernet address of a multicast group (RFC 2464 7).
@@ -69,7 +69,7 @@ uint16_t nd_anycast_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct ip_addr *own, const struct nd_message *asked,
 	const struct rte_ether_addr *from);
 
-// Writes a whole frame that tells all stations that addr is at mac (RFC 4861 7.2.6). Returns its
-// length.
+// Writes a whole frame that announces to all stations that addr is at mac (RFC 4861 7.2.6). Returns
+// its length.
 uint16_t nd_announcement_build(
 	uint8_t *out, const struct rte_ether_addr *mac, const struct ip_addr *addr);
