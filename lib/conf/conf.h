@@ -188,7 +188,7 @@ struct conf {
 	bool tcp_pickup;               // connections whose start was not seen are followed
 	struct conf_flow_timeouts flow_timeouts;
 	enum rule_action default_action;    // of what no rule matches
-	bool default_log;                   // as rules have it
+	bool default_log;                   // as log of a rule
 	struct ip_addr metrics_addr;        // loopback
 	unsigned int metrics_port;          // TCP; 0: not by TCP
 	char *metrics_socket;               // path; NULL: not by a Unix socket

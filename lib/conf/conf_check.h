@@ -4,7 +4,7 @@
 // to lib/conf, control thread only.
 #pragma once
 
-#include "conf_reader.h"
+#include "conf_schema.h"
 
 // The order matters: each relies on those before.
 void conf_check(struct conf_reader *r);
@@ -21,11 +21,6 @@ void conf_check_sides(struct conf_reader *r);
 
 // Refuses the device of a port, setting s, if it is neither a PCI address nor names a driver.
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
-
-// Check what an SA, an item of the list, does for traffic flow confidentiality and with IP headers,
-// and fill in the defaults that depend on other settings.
-void conf_check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
-void conf_check_headers(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 
 // Refuses the settings that differ from what runs and could not be put to work without a restart.
 // After conf_check().
@@ -84,24 +79,13 @@ int conf_names_find(const struct conf_names *n, const char *name);
 void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name);
 
-// What policies and rules have in common: selectors of packets. Names of settings end with NULL.
-
-// Refuses the settings of these names, which are about ports, if the protocol has none.
-void conf_check_proto_ports(
-	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
-
-// Refuses the settings of these names, which are about ICMP types, if the protocol is not ICMP.
-void conf_check_proto_icmp(
-	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[]);
-
-// Two prefixes of one family, which is returned. One that was not given matches everything of the
-// other's family. Without either both are ::/0, and the family is IP_ANY. Refuses different ones.
-enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,
-	const char *a_name, struct ip_prefix *a, const char *b_name, struct ip_prefix *b);
-
-// Refuses ICMP with addresses of IPv6, and the other way round.
-void conf_check_proto_family(
-	struct conf_reader *r, config_setting_t *item, uint16_t proto, enum ip_family family);
+// What policies and rules have in common: checks ports, ICMP types and two prefixes, those of the
+// settings of these names, with each other and with the protocol. Returns the family of the
+// prefixes. One that was not given matches everything of the other's family; without either both
+// are ::/0, and the family is IP_ANY.
+enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
+	const char *b_name, struct ip_prefix *b);
 
 // Whether two addresses are of one family; refuses the second if not. Names are those of their
 // settings, both of which were accepted.

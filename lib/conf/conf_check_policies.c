@@ -157,11 +157,9 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 }
 
 // Whether there are both.
-static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
-	struct conf_policy *p)
+static bool check_sas(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *policy, const struct conf_names *sas, struct conf_policy *p)
 {
-	static const char *const of_tunnels[] = {"in", "out", "icmp_errors", "mss_clamp", "probe"};
-
 	if (p->action == SPD_PROTECT) {
 		bool out = find_out(r, policy, sas, p);
 		bool in = find_in(r, policy, sas, p);
@@ -176,10 +174,10 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 			check_answers(r, policy, p);
 		return out && in;
 	}
-	for (unsigned int i = 0; i < RTE_DIM(of_tunnels); i++) {
-		config_setting_t *s = conf_member(policy, of_tunnels[i]);
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s = conf_member(policy, o->name);
 
-		if (s != NULL)
+		if (s != NULL && (o->only & CONF_ONLY_PROTECT) != 0)
 			conf_err(r, s, "is for action \"protect\" only");
 	}
 	return false;
@@ -213,8 +211,7 @@ static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_
 
 void conf_check_policies(struct conf_reader *r)
 {
-	static const char *const ports[] = {"local_port", "remote_port", NULL};
-	static const char *const icmp[] = {"local_icmp", "remote_icmp", NULL};
+	const struct conf_schema *schema = conf_schema_find(&conf_schema, "policies")->schema;
 	static const char *const selectors[] = {"local", "remote", "proto", "local_port",
 		"remote_port", "local_icmp", "remote_icmp", NULL};
 	struct conf *c = r->c;
@@ -224,12 +221,11 @@ void conf_check_policies(struct conf_reader *r)
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		config_setting_t *item = conf_item(r, "policies", i);
 		struct conf_policy *p = &c->policies[i];
-		bool protected = conf_given(item, "action") != NULL && check_sas(r, item, &sas, p);
+		bool protected =
+			conf_given(item, "action") != NULL && check_sas(r, schema, item, &sas, p);
 
-		conf_check_proto_ports(r, item, p->proto, ports);
-		conf_check_proto_icmp(r, item, p->proto, icmp);
-		p->family = conf_check_prefixes(r, item, "local", &p->local, "remote", &p->remote);
-		conf_check_proto_family(r, item, p->proto, p->family);
+		p->family = conf_check_selectors(
+			r, schema, item, p->proto, "local", &p->local, "remote", &p->remote);
 		if (protected)
 			narrow(r, item, p);
 		if (p->action == SPD_PROTECT)

@@ -159,8 +159,7 @@ static bool covers(const struct conf *c, unsigned int a, unsigned int b)
 
 void conf_check_rules(struct conf_reader *r)
 {
-	static const char *const ports[] = {"source_port", "destination_port", NULL};
-	static const char *const icmp[] = {"icmp", NULL};
+	const struct conf_schema *schema = conf_schema_find(&conf_schema, "rules")->schema;
 	static const char *const selectors[] = {"action", "source", "destination", "proto",
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
@@ -173,12 +172,9 @@ void conf_check_rules(struct conf_reader *r)
 		config_setting_t *item = conf_item(r, "rules", i);
 		struct conf_rule *rule = &c->rules[i];
 
-		conf_check_proto_ports(r, item, rule->proto, ports);
-		conf_check_proto_icmp(r, item, rule->proto, icmp);
+		rule->family = conf_check_selectors(r, schema, item, rule->proto, "source",
+			&rule->source, "destination", &rule->destination);
 		refuse_no_icmp(r, item, rule);
-		rule->family = conf_check_prefixes(
-			r, item, "source", &rule->source, "destination", &rule->destination);
-		conf_check_proto_family(r, item, rule->proto, rule->family);
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

@@ -211,6 +211,57 @@ static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf
 			"%u is the port of IKE, used by ike.via, must be another", IKE_PORT);
 }
 
+static bool hides_nothing(const struct cipher_alg *cipher)
+{
+	return cipher->mode == CIPHER_NULL || cipher->mode == CIPHER_GMAC;
+}
+
+// Traffic flow confidentiality (RFC 4303 2.6, 2.7).
+static void check_tfc(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	config_setting_t *s = conf_given(item, "tfc");
+
+	if (s == NULL) {
+		sa->opt.tfc_pad = 0;
+		return;
+	}
+	if (conf_given(item, "cipher") != NULL && hides_nothing(sa->opt.cipher))
+		conf_err(r, s, "%s does not encrypt, tfc must have a cipher that does",
+			sa->opt.cipher->name);
+	// What the outer header takes from the inner one would tell packets apart.
+	if (conf_given(item, "ecn") == NULL)
+		sa->opt.ecn = false;
+	if (conf_given(item, "df") == NULL)
+		sa->opt.df = SA_DF_SET;
+}
+
+static void check_dscp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	config_setting_t *s = conf_given(item, "dscp");
+	bool out = sa->opt.direction == SA_OUT;
+
+	if (s == NULL)
+		sa->opt.dscp = !out ? SA_DSCP_KEEP : sa->opt.tfc_pad != 0 ? 0 : SA_DSCP_COPY;
+	else if (conf_given(item, "direction") == NULL)
+		return;
+	else if (out && sa->opt.dscp == SA_DSCP_KEEP)
+		conf_err(r, s, "\"keep\" is for direction \"in\" only");
+	else if (!out && sa->opt.dscp <= SA_DSCP_MAX)
+		conf_err(r, s,
+			"a fixed value is for direction \"out\" only, must be \"keep\" or "
+			"\"copy\"");
+}
+
+static void check_flow_label(
+	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	config_setting_t *s = conf_given(item, "flow_label");
+
+	if (s != NULL && sa->opt.direction == SA_OUT && sa->opt.mode == SA_TUNNEL &&
+		conf_given(item, "remote") != NULL && ip_addr_is_v4(&sa->opt.remote))
+		conf_err(r, s, "is for tunnels over IPv6 only");
+}
+
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -225,8 +276,9 @@ void conf_check_sas(struct conf_reader *r)
 		check_options(r, &conf_schema_sa, item, sa, conf_given(item, "direction") != NULL);
 		check_ends(r, item, sa);
 		check_replay_window(r, item, sa);
-		conf_check_tfc(r, item, sa);
-		conf_check_headers(r, item, sa);
+		check_tfc(r, item, sa);
+		check_dscp(r, item, sa);
+		check_flow_label(r, item, sa);
 		check_lifetime(r, item, sa);
 		check_udp(r, item, sa);
 		check_anywhere(r, item, sa);

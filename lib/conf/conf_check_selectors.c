@@ -4,30 +4,21 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-void conf_check_proto_ports(
-	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[])
+static void check_proto(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *item, uint16_t proto)
 {
-	if (conf_refused(item, "proto") || conf_proto_has_ports(proto))
-		return;
-	for (unsigned int i = 0; names[i] != NULL; i++) {
-		config_setting_t *s = conf_given(item, names[i]);
+	bool is_icmp = proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 
-		if (s != NULL)
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s = conf_given(item, o->name);
+
+		if (s == NULL || conf_refused(item, "proto"))
+			continue;
+		if (o->type == &conf_type_ports && !conf_proto_has_ports(proto))
 			conf_err(r, s,
 				"needs a proto with ports, must be tcp, udp, dccp, sctp or "
 				"udplite");
-	}
-}
-
-void conf_check_proto_icmp(
-	struct conf_reader *r, config_setting_t *item, uint16_t proto, const char *const names[])
-{
-	if (conf_refused(item, "proto") || proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6)
-		return;
-	for (unsigned int i = 0; names[i] != NULL; i++) {
-		config_setting_t *s = conf_given(item, names[i]);
-
-		if (s != NULL)
+		if (o->type == &conf_type_icmp && !is_icmp)
 			conf_err(r, s, "needs proto = \"icmp\" or \"icmpv6\"");
 	}
 }
@@ -42,7 +33,7 @@ bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const
 	return false;
 }
 
-enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item,
+static enum ip_family check_prefixes(struct conf_reader *r, config_setting_t *item,
 	const char *a_name, struct ip_prefix *a, const char *b_name, struct ip_prefix *b)
 {
 	const struct ip_prefix all_v4 = {ip_addr_from_v4(0), IP_V4_BITS};
@@ -62,7 +53,7 @@ enum ip_family conf_check_prefixes(struct conf_reader *r, config_setting_t *item
 	return family;
 }
 
-void conf_check_proto_family(
+static void check_family(
 	struct conf_reader *r, config_setting_t *item, uint16_t proto, enum ip_family family)
 {
 	config_setting_t *s = conf_given(item, "proto");
@@ -71,6 +62,18 @@ void conf_check_proto_family(
 		conf_err(r, s, "icmp is a protocol of IPv4, must be icmpv6 with IPv6 addresses");
 	if (s != NULL && proto == IPPROTO_ICMPV6 && family == IP_V4)
 		conf_err(r, s, "icmpv6 is a protocol of IPv6, must be icmp with IPv4 addresses");
+}
+
+enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
+	const char *b_name, struct ip_prefix *b)
+{
+	enum ip_family family;
+
+	check_proto(r, schema, item, proto);
+	family = check_prefixes(r, item, a_name, a, b_name, b);
+	check_family(r, item, proto, family);
+	return family;
 }
 
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)

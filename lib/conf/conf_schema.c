@@ -49,6 +49,7 @@ CHECK_PAIR(struct conf_rule, destination_port);
 
 #define RESTART .restart = true
 #define RELOAD  .restart = false
+#define PROTECT .only = CONF_ONLY_PROTECT
 
 #define AT(owner, member) FIELD(struct owner, member)
 #define ELEMENTS(owner, member, count)                                                             \
@@ -60,8 +61,8 @@ CHECK_PAIR(struct conf_rule, destination_port);
 #define TIMEOUT(state, def_, help_)                                                                \
 	OPTION(state, RANGE(seconds, 1, TIMEOUT_MAX), DEFAULT(def_), RELOAD,                       \
 		AT(conf, flow_timeouts.state), help_)
-#define SUBGROUP(name_, help_)                                                                     \
-	{.name = #name_, .shape = CONF_GROUP, .schema = &name_##_schema, .help = (help_)},
+#define SUBGROUP(name_, change, help_)                                                             \
+	{.name = #name_, .shape = CONF_GROUP, .schema = &name_##_schema, change, .help = (help_)},
 #define LIST(name_, item, lo, hi, def_, help_)                                                     \
 	{.name = #name_,                                                                           \
 		.shape = CONF_LIST,                                                                \

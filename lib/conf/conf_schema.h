@@ -32,10 +32,11 @@ struct conf_type {
 
 #define CONF_KIND(type) (1u << (type))
 
-// SAs that an option is for.
-#define CONF_ONLY_IN     (1u << 0)
-#define CONF_ONLY_OUT    (1u << 1)
-#define CONF_ONLY_TUNNEL (1u << 2)
+// SAs and policies that an option is for.
+#define CONF_ONLY_IN      (1u << 0)
+#define CONF_ONLY_OUT     (1u << 1)
+#define CONF_ONLY_TUNNEL  (1u << 2)
+#define CONF_ONLY_PROTECT (1u << 3)
 
 enum conf_shape {
 	CONF_VALUE,

@@ -97,6 +97,7 @@ static void put_only(FILE *out, unsigned int only)
 	static const char *const texts[] = {[0] = "",
 		[CONF_ONLY_IN] = " For direction `in` only.",
 		[CONF_ONLY_OUT] = " For direction `out` only.",
+		[CONF_ONLY_PROTECT] = " For action `protect` only.",
 		[CONF_ONLY_TUNNEL] = " For mode `tunnel` only.",
 		[CONF_ONLY_OUT | CONF_ONLY_TUNNEL] =
 			" For direction `out` and mode `tunnel` only."};
