@@ -123,12 +123,12 @@ bool collect_stage(void *view, const struct gateway *g, unsigned int i)
 	return true;
 }
 
-static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint64_t now_ms)
+static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 {
-	const struct sa_peer peer = peer_endpoint(sa, out);
+	const struct sa_peer peer = peer_endpoint(sa);
 
 	*v = (struct sa_view){
-		.direction = out ? "out" : "in",
+		.direction = sa_direction_names[sa->opt.direction],
 		.mode = sa_mode_names[sa->opt.mode],
 		.local = sa->opt.local,
 		.local_port = rte_be_to_cpu_16(sa->udp_port),
@@ -149,14 +149,11 @@ static void sa_view_init(struct sa_view *v, const struct sa *sa, bool out, uint6
 		v->bytes += c->bytes;
 		v->dummies += c->dummies;
 		for (enum drop d = 1; d < DROP_COUNT; d++) {
-			v->drops[d] += c->drops[d];
-			v->errors += c->drops[d];
+			v->drops[d] += sa_dropped(c, d);
+			v->errors += sa_dropped(c, d);
 		}
 	}
-}
-
-static void sa_view_left(struct sa_view *v, const struct sa *sa)
-{
+	sa_used(sa, now_ms, v->used);
 	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
 }
@@ -170,23 +167,19 @@ bool collect_sa(void *view, const struct gateway *g, unsigned int i)
 	if (i < s->n_sa_out) {
 		struct sa_out *sa = s->sa_out[i];
 
-		sa_view_init(v, &sa->sa, true, now_ms);
+		sa_view_init(v, &sa->sa, now_ms);
 		v->sequence = sa_out_seq(sa);
 		v->mtu = sa_out_path(sa)->mtu;
 		v->path_mtu = sa_out_path(sa)->link_mtu;
-		sa_out_used(sa, now_ms, v->used);
-		sa_view_left(v, &sa->sa);
 		return true;
 	}
 	i -= s->n_sa_out;
 	if (i < s->n_sa_in) {
 		struct sa_in *sa = s->sa_in[i];
 
-		sa_view_init(v, &sa->sa, false, now_ms);
+		sa_view_init(v, &sa->sa, now_ms);
 		v->sequence = replay_top(&sa->replay);
 		v->window = sa->replay.size;
-		sa_in_used(sa, now_ms, v->used);
-		sa_view_left(v, &sa->sa);
 		return true;
 	}
 	return false;
@@ -218,7 +211,7 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	*v = (struct tunnel_view){
 		.probe = "-",
 		.probes = t->probes,
-		.peer = peer_endpoint(&p->out->sa, true).addr,
+		.peer = peer_endpoint(&p->out->sa).addr,
 		.state = tunnel_state_names[l->state],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,

@@ -377,7 +377,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 			struct sa_out *sa = s->sa_out[n_out];
 
 			sa_registry_out_begin(s->registry, sa);
-			sa_out_change(sa, &c->live);
+			sa_change(&sa->sa, &c->live);
 			if (s->path[n_out] != NULL)
 				s->path[n_out] = sa_out_path_set(sa, s->path[n_out]);
 			n_out++;
@@ -385,7 +385,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 			struct sa_in *sa = s->sa_in[n_in++];
 
 			sa_registry_in_begin(s->registry, sa);
-			sa_in_change(sa, &c->live);
+			sa_change(&sa->sa, &c->live);
 		}
 	}
 	sa_udp_index_fill(s->sa_out_by_udp, s->sa_out, s->n_sa_out);

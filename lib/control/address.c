@@ -143,9 +143,9 @@ void address_restart(struct control *c, uint16_t port)
 void address_apply(const struct control *c, const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_out_local_set(s->sa_out[i], dad_may_use(c->dad, &s->sa_out[i]->sa.opt.local));
+		sa_local_set(&s->sa_out[i]->sa, dad_may_use(c->dad, &s->sa_out[i]->sa.opt.local));
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_in_local_set(s->sa_in[i], dad_may_use(c->dad, &s->sa_in[i]->sa.opt.local));
+		sa_local_set(&s->sa_in[i]->sa, dad_may_use(c->dad, &s->sa_in[i]->sa.opt.local));
 }
 
 void address_query(struct control *c, const struct event *e, uint64_t now_ms)

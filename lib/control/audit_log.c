@@ -69,9 +69,9 @@ static void append_packet(struct line *l, const struct event *e)
 }
 
 // As far as it is known.
-static void append_peer(struct line *l, const char *name, const struct sa *sa, bool out)
+static void append_peer(struct line *l, const char *name, const struct sa *sa)
 {
-	struct ip_addr peer = peer_endpoint(sa, out).addr;
+	struct ip_addr peer = peer_endpoint(sa).addr;
 
 	if (ip_addr_is_none(&peer))
 		append(l, " %s=any", name);
@@ -87,9 +87,9 @@ static void append_inner(struct line *l, const struct control *c, const struct e
 	append(l, " spi=0x%08" PRIx32, rte_be_to_cpu_32(e->sa->spi));
 	if (out) {
 		append_addr(l, "tunnel_source", &e->sa->opt.local);
-		append_peer(l, "tunnel_destination", e->sa, out);
+		append_peer(l, "tunnel_destination", e->sa);
 	} else {
-		append_peer(l, "tunnel_source", e->sa, out);
+		append_peer(l, "tunnel_source", e->sa);
 		append_addr(l, "tunnel_destination", &e->sa->opt.local);
 	}
 	if (!ip_addr_is_none(&e->addr))
@@ -144,7 +144,7 @@ static void log_rest(const struct audit_subject *s, uint64_t more)
 static uint64_t dropped_by(
 	const struct control *c, unsigned int worker, const struct sa *sa, enum drop reason)
 {
-	return sa != NULL ? sa->counters[worker].drops[reason]
+	return sa != NULL ? sa_dropped(&sa->counters[worker], reason)
 			  : c->workers[worker]->counters.drops[reason];
 }
 

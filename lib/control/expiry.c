@@ -13,9 +13,10 @@ static bool is_sequence_end(const struct sa *sa, enum lifetime_unit unit)
 	       sa->lifetime.hard[unit] == (sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX);
 }
 
-static void post_expiry(const struct sa *sa, const char *direction, enum lifetime_event event,
-	enum lifetime_unit unit, uint64_t used)
+static void post_expiry(
+	const struct sa *sa, enum lifetime_event event, enum lifetime_unit unit, uint64_t used)
 {
+	const char *direction = sa_direction_names[sa->opt.direction];
 	char spi[16];
 	const struct event_value values[EVENT_SOFT_EXPIRY_FIELDS] = {EVENT_TEXT(sa->live.name),
 		EVENT_TEXT(direction), EVENT_TEXT(spi), EVENT_TEXT(lifetime_unit_names[unit]),
@@ -30,15 +31,14 @@ static void post_expiry(const struct sa *sa, const char *direction, enum lifetim
 }
 
 // Whether the SA has reached a hard lifetime just now, and of which unit. Posts soft ones, too.
-static bool expires(struct sa *sa, const char *direction, const uint64_t used[LIFETIME_UNITS],
-	enum lifetime_unit *unit)
+static bool expires(struct sa *sa, const uint64_t used[LIFETIME_UNITS], enum lifetime_unit *unit)
 {
 	enum lifetime_event event = LIFETIME_GOES_ON;
 
 	if (sa->ended == DROP_NONE)
 		event = lifetime_check(&sa->lifetime, used, unit);
 	if (event != LIFETIME_GOES_ON)
-		post_expiry(sa, direction, event, *unit, used[*unit]);
+		post_expiry(sa, event, *unit, used[*unit]);
 	return event == LIFETIME_HARD;
 }
 
@@ -55,27 +55,17 @@ static void note_traffic(struct sa *sa, const uint64_t used[LIFETIME_UNITS], uin
 	sa->seen_ms = now_ms;
 }
 
-static void out_check(struct sa_out *sa, uint64_t now_ms)
+static void check(struct sa *sa, uint64_t now_ms)
 {
 	uint64_t used[LIFETIME_UNITS];
 	enum lifetime_unit unit;
 
-	sa_out_sample(sa, now_ms);
-	sa_out_used(sa, now_ms, used);
-	note_traffic(&sa->sa, used, now_ms);
-	if (expires(&sa->sa, "out", used, &unit))
-		sa_out_stop(sa, unit);
-}
-
-static void in_check(struct sa_in *sa, uint64_t now_ms)
-{
-	uint64_t used[LIFETIME_UNITS];
-	enum lifetime_unit unit;
-
-	sa_in_used(sa, now_ms, used);
-	note_traffic(&sa->sa, used, now_ms);
-	if (expires(&sa->sa, "in", used, &unit))
-		sa_in_stop(sa, unit);
+	if (sa->opt.direction == SA_OUT)
+		sa_out_sample(sa_out_of(sa), now_ms);
+	sa_used(sa, now_ms, used);
+	note_traffic(sa, used, now_ms);
+	if (expires(sa, used, &unit))
+		sa_stop(sa, unit);
 }
 
 void expiry_tick(struct control *c, uint64_t now_ms)
@@ -86,9 +76,7 @@ void expiry_tick(struct control *c, uint64_t now_ms)
 	for (unsigned int i = 0; i < RTE_MIN(n, EXPIRY_AT_ONCE); i++) {
 		unsigned int at = c->expiry_next++ % n;
 
-		if (at < s->n_sa_out)
-			out_check(s->sa_out[at], now_ms);
-		else
-			in_check(s->sa_in[at - s->n_sa_out], now_ms);
+		check(at < s->n_sa_out ? &s->sa_out[at]->sa : &s->sa_in[at - s->n_sa_out]->sa,
+			now_ms);
 	}
 }

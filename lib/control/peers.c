@@ -30,13 +30,13 @@ const char *endpoint_format(char buf[ENDPOINT_STRLEN], const struct ip_addr *add
 	return buf;
 }
 
-struct sa_peer peer_endpoint(const struct sa *sa, bool out)
+struct sa_peer peer_endpoint(const struct sa *sa)
 {
 	const struct sa_peer *endpoint;
 
-	if (out)
-		return ((const struct sa_out *)sa)->peer;
-	endpoint = sa_in_heard((const struct sa_in *)sa);
+	if (sa->opt.direction == SA_OUT)
+		return sa_out_of(sa)->peer;
+	endpoint = sa_in_heard(sa_in_of(sa));
 	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 

@@ -15,7 +15,7 @@ const char *endpoint_format(char buf[ENDPOINT_STRLEN], const struct ip_addr *add
 
 // The endpoint of the peer of an SA, as far as it is known: an inbound one's is where packets come
 // from. With the gateway's lock any thread.
-struct sa_peer peer_endpoint(const struct sa *sa, bool out);
+struct sa_peer peer_endpoint(const struct sa *sa);
 
 // An authenticated packet has come from another endpoint than those before (EVENT_PEER_HEARD).
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms);

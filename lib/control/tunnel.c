@@ -121,7 +121,7 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 
 static const char *peer_format(char buf[IP_ADDR_STRLEN], const struct spd_policy *p)
 {
-	const struct ip_addr peer = peer_endpoint(&p->out->sa, true).addr;
+	const struct ip_addr peer = peer_endpoint(&p->out->sa).addr;
 
 	return ip_addr_is_none(&peer) ? "any" : ip_addr_format(buf, &peer);
 }

@@ -90,7 +90,7 @@ static void tell(struct worker *w, const struct pkt *p, const struct sa *sa, enu
 		.reason = (uint8_t)reason,
 		.worker = (uint8_t)w->id,
 		.sa = sa,
-		.count = c != NULL ? c->drops[reason] : w->counters.drops[reason],
+		.count = c != NULL ? sa_dropped(c, reason) : w->counters.drops[reason],
 		.generation = w->snapshot->generation,
 	};
 

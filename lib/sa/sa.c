@@ -51,9 +51,10 @@ static uint8_t tos_copied(const struct sa_options *o)
 	       (o->ecn ? RTE_IPV4_HDR_ECN_MASK : 0);
 }
 
-static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir)
+static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction direction)
 {
 	const struct sa_options *o = &p->opt;
+	enum crypto_dir dir = direction == SA_OUT ? CRYPTO_SEAL : CRYPTO_OPEN;
 	const struct crypto_key key = {
 		o->cipher, o->auth, p->cipher_key, p->auth_key, o->esn, p->iv_mask};
 	unsigned int n_workers = p->n_workers + (dir == CRYPTO_SEAL); // the control thread
@@ -76,6 +77,7 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum crypto_dir dir
 		.n_workers = n_workers,
 		.live = p->live,
 	};
+	sa->opt.direction = (uint8_t)direction;
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
 
 	size_t size = n_workers * sizeof(sa->counters[0]);
@@ -208,7 +210,7 @@ uint64_t sa_out_life_end(const struct sa_out *sa)
 
 static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 {
-	int rc = sa_init(&sa->sa, p, CRYPTO_SEAL);
+	int rc = sa_init(&sa->sa, p, SA_OUT);
 
 	if (rc < 0)
 		return rc;
@@ -255,7 +257,7 @@ struct sa_in *sa_in_new(const struct sa_params *p)
 		return NULL;
 	memset(sa, 0, sizeof(*sa));
 
-	int rc = sa_init(&sa->sa, p, CRYPTO_OPEN);
+	int rc = sa_init(&sa->sa, p, SA_IN);
 
 	if (rc == 0)
 		rc = replay_init(&sa->replay, p->opt.replay_window);
@@ -288,16 +290,7 @@ uint64_t sa_out_seq(const struct sa_out *sa)
 	return RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa_out_life_end(sa));
 }
 
-// The reason is there before the limit.
-static void stop_renew(struct sa *sa)
-{
-	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
-
-	atomic_store_explicit(&sa->stop, (uint8_t)(sa->ended != DROP_NONE ? sa->ended : address),
-		memory_order_relaxed);
-}
-
-static void limit_renew(struct sa_out *sa)
+static void limit_update(struct sa_out *sa)
 {
 	bool stopped = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE;
 
@@ -305,13 +298,24 @@ static void limit_renew(struct sa_out *sa)
 		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
 }
 
+// Sets the reason before the limit.
+static void stop_update(struct sa *sa)
+{
+	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
+
+	atomic_store_explicit(&sa->stop, (uint8_t)(sa->ended != DROP_NONE ? sa->ended : address),
+		memory_order_relaxed);
+	if (sa->opt.direction == SA_OUT)
+		limit_update(sa_out_of(sa));
+}
+
 void sa_out_allow(struct sa_out *sa, uint64_t seq)
 {
 	sa->seq_reserved = seq;
-	limit_renew(sa);
+	limit_update(sa);
 }
 
-static void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
+void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 {
 	used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
 	for (unsigned int i = 0; i < sa->n_workers; i++) {
@@ -319,20 +323,11 @@ static void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS
 		used[LIFETIME_PACKETS] += sa->counters[i].packets;
 	}
 	used[LIFETIME_SECONDS] = lifetime_age(&sa->lifetime, now_ms);
-}
-
-void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
-{
-	sa_used(&sa->sa, now_ms, used);
-	used[LIFETIME_PACKETS] = sa_out_seq(sa);
-}
-
-void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
-{
-	uint64_t top = replay_top(&sa->replay);
-
-	sa_used(&sa->sa, now_ms, used);
-	used[LIFETIME_PACKETS] = RTE_MAX(used[LIFETIME_PACKETS], top);
+	if (sa->opt.direction == SA_OUT)
+		used[LIFETIME_PACKETS] = sa_out_seq(sa_out_of(sa));
+	else
+		used[LIFETIME_PACKETS] =
+			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa_in_of(sa)->replay));
 }
 
 void sa_out_start_behind(struct sa_out *sa, uint64_t seq)
@@ -364,36 +359,21 @@ void sa_in_start_behind(struct sa_in *sa, uint64_t seq)
 	replay_start_behind(&sa->replay, seq);
 }
 
-// Whether that changed the lifetimes.
-static bool change(struct sa *sa, const struct sa_live *live)
+void sa_change(struct sa *sa, const struct sa_live *live)
 {
 	struct lifetime l;
 
+	if (sa->opt.direction == SA_OUT && !live->follow)
+		sa_out_of(sa)->peer = sa_peer_configured(&sa->opt);
 	sa->live = *live;
 	lifetime_init(&l, live, sa->opt.cipher, seq_end(sa));
 	if (memcmp(l.soft, sa->lifetime.soft, sizeof(l.soft)) == 0 &&
 		memcmp(l.hard, sa->lifetime.hard, sizeof(l.hard)) == 0)
-		return false;
-	l.start_ms = sa->lifetime.start_ms;
-	sa->lifetime = l; // and is told anew
-	sa->ended = DROP_NONE;
-	return true;
-}
-
-void sa_out_change(struct sa_out *sa, const struct sa_live *live)
-{
-	if (!live->follow)
-		sa->peer = sa_peer_configured(&sa->sa.opt);
-	if (!change(&sa->sa, live))
 		return;
-	stop_renew(&sa->sa);
-	limit_renew(sa);
-}
-
-void sa_in_change(struct sa_in *sa, const struct sa_live *live)
-{
-	if (change(&sa->sa, live))
-		stop_renew(&sa->sa);
+	l.start_ms = sa->lifetime.start_ms;
+	sa->lifetime = l; // whose events have not been posted
+	sa->ended = DROP_NONE;
+	stop_update(sa);
 }
 
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)
@@ -403,32 +383,20 @@ enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit)
 	return DROP_LIFETIME;
 }
 
-void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit)
+void sa_stop(struct sa *sa, enum lifetime_unit unit)
 {
-	sa->sa.ended = (uint8_t)sa_end_reason(&sa->sa, unit);
-	stop_renew(&sa->sa);
-	limit_renew(sa);
-}
+	enum drop reason = sa_end_reason(sa, unit);
 
-void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit)
-{
-	if (sa_end_reason(&sa->sa, unit) == DROP_SEQUENCE_END)
+	if (sa->opt.direction == SA_IN && reason == DROP_SEQUENCE_END)
 		return;
-	sa->sa.ended = (uint8_t)sa_end_reason(&sa->sa, unit);
-	stop_renew(&sa->sa);
+	sa->ended = (uint8_t)reason;
+	stop_update(sa);
 }
 
-void sa_out_local_set(struct sa_out *sa, bool usable)
+void sa_local_set(struct sa *sa, bool usable)
 {
-	sa->sa.local_unusable = !usable;
-	stop_renew(&sa->sa);
-	limit_renew(sa);
-}
-
-void sa_in_local_set(struct sa_in *sa, bool usable)
-{
-	sa->sa.local_unusable = !usable;
-	stop_renew(&sa->sa);
+	sa->local_unusable = !usable;
+	stop_update(sa);
 }
 
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu)

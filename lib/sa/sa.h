@@ -48,12 +48,20 @@ struct sa_counters {
 	uint64_t packets; // sealed or opened; policy may still refuse what was opened
 	uint64_t bytes;   // of their inner packets; TFC padding that was added counts
 	uint64_t dummies; // of the packets, those made for the SA
-	uint64_t drops[DROP_COUNT];
+	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
 	struct sa_audit audit;
 	struct rate_bucket errors;   // of inbound SAs: about what came out of it
 	struct rate_bucket echoes;   // of inbound SAs: replies to what came out of it
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
+
+// Packets that were dropped for a reason; 0 if the reason is none of an SA.
+static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
+{
+	const struct drop_info *info = &drop_info[reason];
+
+	return info->scope == DROP_SCOPE_SA ? c->drops[info->of_sa] : 0;
+}
 
 struct nexthop;
 
@@ -83,43 +91,47 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 	return (struct sa_peer){o->remote, o->in_udp ? rte_cpu_to_be_16(o->udp_remote_port) : 0};
 }
 
-// What both directions share; workers only read it.
+// What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
 struct sa {
+	// Constant but for stop, for packets:
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
-	// Why the SA must not be used, any more or for now, an enum drop. Written by the control
-	// thread.
+	// Why the SA must not be used, an enum drop. Written by the control thread, when that
+	// changes.
 	_Atomic uint8_t stop;
 	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
 	// outer and inbound the inner one, takes from the other; and those that the outer one has
 	// instead.
 	uint8_t tos_copied, tos_fixed;
 	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
-	// Own port of ESP in UDP (RFC 3948); 0: ESP stands behind the IP header.
+	// Own port of ESP in UDP (RFC 3948); 0: ESP follows the IP header.
 	rte_be16_t udp_port;
 	struct crypto_session *session;
-	struct sa_counters *counters; // one for each worker
+	struct sa_counters *counters; // one for each worker, which writes it
 	// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that of IPv6.
 	uint64_t v4_end;
 	struct ip_addr local;   // opt.local, for packets
-	struct sa_options opt;  // packets need those up to direction alone
+	struct sa_options opt;  // packets need those before direction only
 	unsigned int n_workers; // of counters and session; outbound the control thread is the last
-	// Control thread:
-	struct sa_live live;
-	struct lifetime lifetime;
-	struct seq_record *record; // NULL: its numbers are not kept
-	// What stop is made of: why its life is over, an enum drop; and whether its local address
-	// is not to be used.
-	uint8_t ended;
-	bool local_unusable;
-	// When its bytes were last found to have grown, and what they were then; 0: never.
-	uint64_t seen_ms, seen_bytes;
-	uint64_t looked_ms, rate; // when they were last looked at; octets in a second, of late
-	// Of sa_registry.c:
-	bool begun;        // workers have seen it
-	unsigned int refs; // by what keeps it
-	struct sa *next;   // that counts numbers under the same name
+	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex.
+	struct {
+		struct sa_live live;
+		struct lifetime lifetime;
+		struct seq_record *record; // NULL: its numbers are not kept
+		// What stop is made of: why its life is over, an enum drop; and whether its local
+		// address must not be used.
+		uint8_t ended;
+		bool local_unusable;
+		// When its bytes were last found to have grown, and what they were then; 0: never.
+		uint64_t seen_ms, seen_bytes;
+		// When that was last checked; octets in a second, recently.
+		uint64_t looked_ms, rate;
+		// Of sa_registry.c:
+		bool begun;        // workers have seen it
+		unsigned int refs; // by what keeps it
+		struct sa *next;   // that counts numbers under the same name
+	} __rte_cache_aligned;
 };
 
 static_assert(offsetof(struct sa, opt.direction) <= RTE_CACHE_LINE_SIZE, "one line for packets");
@@ -161,36 +173,39 @@ struct sa_dummies {
 
 struct sa_out {
 	struct sa sa;
-	// Last number taken. Written by workers; nothing else is for them on this line but what
-	// they read whenever they write.
-	_Atomic uint64_t seq __rte_cache_aligned;
-	uint64_t seq_max; // last number there is. Constant.
-	// What packets are held against: the last number that is reserved, or less if its life ends
-	// before, or 0 when the SA has been stopped. Written by the control thread.
+	// One line, which workers read whenever they write seq.
+	_Atomic uint64_t seq __rte_cache_aligned; // last number allocated; written by workers
+	uint64_t seq_max;                         // last number there is; constant
+	// What packets are held against: the last number that is reserved, or less if the lifetime
+	// ends before, or 0 when the SA has been stopped. Written by the control thread.
 	_Atomic uint64_t seq_limit;
 	struct sa_path *_Atomic path; // written by the control thread
-	uint64_t seq_reserved;        // see sa_out_allow(); control thread
 	struct sa_dummies dummies __rte_cache_aligned;
-	// Numbers above it were taken in the last seconds; see sa_out_is_recent(). Written by the
-	// control thread.
-	_Atomic uint64_t seq_recent __rte_cache_aligned;
-	// Control thread:
-	struct sa_peer peer; // that the path leads to
-	// That it is to lead to once there is memory for another path; none: there is no such one.
-	struct sa_peer pending;
-	uint64_t sent_seq;    // last number taken when a NAT-keepalive was last looked for
-	uint64_t sent_ms;     // when the last packet or NAT-keepalive was sent, as far as known
-	uint64_t sampled_seq; // last number taken at sampled_ms, the next seq_recent
-	uint64_t sampled_ms;
+	// Written by the control thread. Workers read seq_recent only: numbers above it were
+	// allocated in the last seconds; see sa_out_is_recent().
+	struct {
+		_Atomic uint64_t seq_recent;
+		uint64_t seq_reserved; // see sa_out_allow()
+		struct sa_peer peer;   // that the path leads to
+		// That it shall lead to once there is memory for another path; none: there is none.
+		struct sa_peer pending;
+		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
+		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
+		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
+		uint64_t sampled_ms;
+	} __rte_cache_aligned;
 } __rte_cache_aligned;
 
 struct sa_in {
 	struct sa sa;
 	struct replay replay __rte_cache_aligned; // written by workers
-	// Of ESP in UDP: where the newest packet came from; NULL: there was none. Never changed,
-	// but replaced like a path.
-	struct sa_peer *_Atomic heard; // written by the control thread
-	uint64_t heard_ms;             // when; control thread
+	// Written by the control thread.
+	struct {
+		// Of ESP in UDP: where the newest packet was sent from; NULL: there was none. Never
+		// changed, but replaced like a path.
+		struct sa_peer *_Atomic heard;
+		uint64_t heard_ms; // when
+	} __rte_cache_aligned;
 } __rte_cache_aligned;
 
 // Return NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
@@ -214,8 +229,7 @@ void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
 
 // Changes what may change while the SA is in use. What has been used of its lifetimes counts; if it
 // had been stopped for a lifetime that is longer now, it continues. Control thread.
-void sa_out_change(struct sa_out *sa, const struct sa_live *live);
-void sa_in_change(struct sa_in *sa, const struct sa_live *live);
+void sa_change(struct sa *sa, const struct sa_live *live);
 
 // A path for an SA: to peer by nexthop, on a way that takes IP packets of link_mtu octets. NULL
 // with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
@@ -233,21 +247,19 @@ struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path);
 // most mtu octets long with outer_len octets in front of ESP (RFC 4303 2). 0 if nothing fits.
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
 
-// What an SA has used up of its lifetime; of packets its sequence numbers: those that were taken,
-// or the highest that came, or the packets if they are more. Control thread; workers may be at it.
-void sa_out_used(struct sa_out *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
-void sa_in_used(struct sa_in *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
+// What an SA has used of its lifetime. Its packets are sequence numbers: outbound those that were
+// allocated, inbound the highest accepted, or the packets if they are more. Control thread; workers
+// may use it.
+void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
 
-// End its life, because there is nothing left in this unit. An inbound SA does not end with its
-// last sequence number: those inside the window may still be late (RFC 4303 3.4.3), and there are
-// no others. Its other units end it later. Control thread.
-void sa_out_stop(struct sa_out *sa, enum lifetime_unit unit);
-void sa_in_stop(struct sa_in *sa, enum lifetime_unit unit);
+// Stops an SA, because there is nothing left in this unit. An inbound SA does not end with its last
+// sequence number: those inside the window may still be late (RFC 4303 3.4.3), and there are no
+// others. Its other units stop it later. Control thread.
+void sa_stop(struct sa *sa, enum lifetime_unit unit);
 
-// Tell it whether its local address may be used (RFC 4862 5.4). Until it may, packets are dropped
-// as DROP_ADDR_UNUSABLE. To begin with it may. Control thread.
-void sa_out_local_set(struct sa_out *sa, bool usable);
-void sa_in_local_set(struct sa_in *sa, bool usable);
+// Sets whether the local address may be used (RFC 4862 5.4), as at first. Until it may, packets are
+// dropped as DROP_ADDR_UNUSABLE. Control thread.
+void sa_local_set(struct sa *sa, bool usable);
 
 // The last number that there is, or that the lifetime in packets lets it use. Any thread.
 uint64_t sa_out_life_end(const struct sa_out *sa);
@@ -269,6 +281,19 @@ void sa_out_allow(struct sa_out *sa, uint64_t seq);
 // Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any
 // thread.
 enum drop sa_end_reason(const struct sa *sa, enum lifetime_unit unit);
+
+// The SA of which this is a member; its direction must be that.
+static inline struct sa_out *sa_out_of(const struct sa *sa)
+{
+	return (struct sa_out *)(uintptr_t)sa;
+}
+
+static inline struct sa_in *sa_in_of(const struct sa *sa)
+{
+	return (struct sa_in *)(uintptr_t)sa;
+}
+
+static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
 
 // Whether packets that must not be cut are carried all the same where they are too large, and only
 // their ESP packets are cut.

@@ -174,18 +174,6 @@ static void take_out(struct record *record, const struct sa *sa)
 	*at = sa->next;
 }
 
-static struct sa_out *out_of(struct sa *sa)
-{
-	return (struct sa_out *)sa;
-}
-
-static struct sa_in *in_of(struct sa *sa)
-{
-	return (struct sa_in *)sa;
-}
-
-static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
-
 static struct sa *sa_new(const struct sa_params *p)
 {
 	struct sa_out *out = p->opt.direction == SA_OUT ? sa_out_new(p) : NULL;
@@ -216,12 +204,12 @@ static struct sa *take(struct sa_registry *r, const struct sa_params *p)
 
 struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return out_of(take(r, p));
+	return sa_out_of(take(r, p));
 }
 
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return in_of(take(r, p));
+	return sa_in_of(take(r, p));
 }
 
 // It carries on what another one was at: what counts against its lifetime, too.
@@ -248,7 +236,7 @@ void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
 			uint64_t seq =
-				atomic_load_explicit(&out_of(old)->seq, memory_order_relaxed);
+				atomic_load_explicit(&sa_out_of(old)->seq, memory_order_relaxed);
 
 			used = RTE_MAX(used, RTE_MIN(seq, SA_ESN_MAX) + SA_REGISTRY_AHEAD);
 			succeed(&sa->sa, old);
@@ -269,7 +257,7 @@ void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 	used = record->used;
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
-			used = RTE_MAX(used, replay_top(&in_of(old)->replay));
+			used = RTE_MAX(used, replay_top(&sa_in_of(old)->replay));
 			succeed(&sa->sa, old);
 		}
 	record->begun = used;
@@ -299,7 +287,7 @@ static void close_gap(const struct record *record, uint64_t top)
 
 	for (struct sa *sa = record->first; sa != NULL; sa = sa->next)
 		for (uint64_t seq = first; sa->begun && seq <= top; seq++)
-			replay_commit(&in_of(sa)->replay, seq);
+			replay_commit(&sa_in_of(sa)->replay, seq);
 }
 
 void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)

@@ -12,6 +12,18 @@ enum drop {
 	DROP_COUNT
 };
 
+// Reasons of scope SA: indexes of the counters that an SA has.
+enum drop_of_sa {
+#define OF_SA(id) DROP_OF_SA_##id,
+#define OF_GATEWAY(id)
+#define DROP(id, name, scope, help, advice) OF_##scope(id)
+#include "drop.def"
+#undef DROP
+#undef OF_SA
+#undef OF_GATEWAY
+	DROP_OF_SA_COUNT
+};
+
 enum drop_scope { DROP_SCOPE_GATEWAY, DROP_SCOPE_SA };
 
 struct drop_info {
@@ -19,6 +31,7 @@ struct drop_info {
 	const char *help;   // what it is about the packet
 	const char *advice; // what usually causes it, and where to look
 	enum drop_scope scope;
+	enum drop_of_sa of_sa; // of scope SA
 };
 
 // Indexed by enum drop; the entry of DROP_NONE is empty.

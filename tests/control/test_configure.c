@@ -62,7 +62,7 @@ static void dropped(const char *sa, uint64_t count)
 {
 	struct sa_in *in = desk_sa_in(sa);
 
-	in->sa.counters[0].drops[DROP_REPLAY] = count;
+	in->sa.counters[0].drops[DROP_OF_SA_REPLAY] = count;
 	desk_event((struct event){.kind = EVENT_AUDIT,
 		.reason = DROP_REPLAY,
 		.sa = &in->sa,
@@ -86,7 +86,7 @@ static void test_audit(void **state)
 	dropped("in-4", 9);
 	desk_expect_log("seq=7 more=7");
 	desk_forget();
-	desk_sa_in("in-4")->sa.counters[0].drops[DROP_REPLAY] = 12;
+	desk_sa_in("in-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 12;
 	desk_wait(1900);
 	desk_expect_no_log();
 	desk_wait(200);
@@ -101,7 +101,7 @@ static void test_audit_retire(void **state)
 {
 	(void)state;
 	dropped("in-4", 1);
-	desk_sa_in("in-4")->sa.counters[0].drops[DROP_REPLAY] = 4;
+	desk_sa_in("in-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 4;
 	desk_reload("audit = \"none\";", "");
 	desk_forget();
 	assert_true(configure_over(&desk));

@@ -14,7 +14,7 @@ static struct event from(const char *addr, uint16_t port)
 
 static bool is_at(const char *addr, uint16_t port)
 {
-	struct sa_peer at = peer_endpoint(&desk_sa_out("out-nat")->sa, true);
+	struct sa_peer at = peer_endpoint(&desk_sa_out("out-nat")->sa);
 	struct ip_addr a = desk_addr(addr);
 
 	return ip_addr_equal(&at.addr, &a) && at.port == rte_cpu_to_be_16(port);

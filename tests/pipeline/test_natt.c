@@ -121,7 +121,7 @@ static void test_strict(void **state)
 	(void)state;
 	f = peer_seal_ip(&b, 1, to_a);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
-	assert_int_equal(a->snapshot->sa_in[0]->sa.counters[0].drops[DROP_UDP_ENCAP], 1);
+	assert_int_equal(sa_dropped(&a->snapshot->sa_in[0]->sa.counters[0], DROP_UDP_ENCAP), 1);
 	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_sent(a, &f, LAN);
 	gateway_expect_drop(a, &f, DROP_REPLAY);
@@ -137,7 +137,7 @@ static void test_strict(void **state)
 	f = peer_seal_ip(&c, 1, (struct ipv4)FROM_TO("10.3.0.5", "10.1.0.5"));
 	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
-	assert_int_equal(a->snapshot->sa_in[1]->sa.counters[0].drops[DROP_UDP_ENCAP], 1);
+	assert_int_equal(sa_dropped(&a->snapshot->sa_in[1]->sa.counters[0], DROP_UDP_ENCAP), 1);
 	peer_free(&b);
 	peer_free(&c);
 	gateway_free(a);

@@ -66,7 +66,7 @@ static void test_unchanged(void **state)
 		gateway_expect_drop(g, &f, DROP_REPLAY);
 	}
 	assert_int_equal(out->sa.counters[0].packets, 8);
-	assert_int_equal(in->sa.counters[0].drops[DROP_REPLAY], 3);
+	assert_int_equal(sa_dropped(&in->sa.counters[0], DROP_REPLAY), 3);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -104,7 +104,7 @@ static void test_lifetime(void **state)
 	send_out(g, 1);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
-	sa_out_stop(g->snapshot->sa_out[0], LIFETIME_PACKETS);
+	sa_stop(&g->snapshot->sa_out[0]->sa, LIFETIME_PACKETS);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
 	reload(g, (struct site){0});
 	send_out(g, 1);

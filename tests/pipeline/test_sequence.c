@@ -54,7 +54,7 @@ static void test_whole_burst_again(void **state)
 		assert_int_equal(g->n_sent, 0);
 	}
 	assert_int_equal(
-		g->snapshot->sa_in[0]->sa.counters[0].drops[DROP_REPLAY], 3 * RX_BURST_MAX);
+		sa_dropped(&g->snapshot->sa_in[0]->sa.counters[0], DROP_REPLAY), 3 * RX_BURST_MAX);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -198,7 +198,7 @@ static void test_end(void **state)
 		expect_drops(g, DROP_SEQUENCE_END, COUNT_OF(f));
 		assert_int_equal(g->n_sent, 0);
 	}
-	assert_int_equal(sa->sa.counters[0].drops[DROP_SEQUENCE_END], 5 + 100 * COUNT_OF(f));
+	assert_int_equal(sa_dropped(&sa->sa.counters[0], DROP_SEQUENCE_END), 5 + 100 * COUNT_OF(f));
 	gateway_free(g);
 }
 
@@ -324,13 +324,13 @@ static void test_lifetime_over(void **state)
 	(void)state;
 	gateway_expect_sent(g, &in, LAN);
 	gateway_expect_sent(g, &out, WAN);
-	sa_in_stop(g->snapshot->sa_in[0], LIFETIME_BYTES);
+	sa_stop(&g->snapshot->sa_in[0]->sa, LIFETIME_BYTES);
 	in = peer_seal_ip(&b, 2, inward);
 	gateway_expect_drop(g, &in, DROP_LIFETIME);
 	gateway_expect_sent(g, &out, WAN);
-	sa_out_stop(g->snapshot->sa_out[0], LIFETIME_PACKETS);
+	sa_stop(&g->snapshot->sa_out[0]->sa, LIFETIME_PACKETS);
 	gateway_expect_drop(g, &out, DROP_SEQUENCE_END);
-	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].drops[DROP_LIFETIME], 1);
+	assert_int_equal(sa_dropped(&g->snapshot->sa_in[0]->sa.counters[0], DROP_LIFETIME), 1);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -346,7 +346,7 @@ static void test_late_at_end(void **state)
 
 	(void)state;
 	check_burst(g, &b, (uint64_t[]){UINT32_MAX}, 1, 1);
-	sa_in_stop(g->snapshot->sa_in[0], LIFETIME_PACKETS);
+	sa_stop(&g->snapshot->sa_in[0]->sa, LIFETIME_PACKETS);
 	seen[0] = true;
 	for (unsigned int i = 0; i < 4 * OLDEST; i++) {
 		unsigned int late = i * 37 % OLDEST;

@@ -143,8 +143,8 @@ static void test_crypto_fails(void **state)
 		g, COUNT_OF(f) / 2, WAN); // those that failed are never sent, not even in clear
 	for (unsigned int i = 0; i < g->n_sent; i++)
 		assert_int_equal(esp_seq(&g->sent[i]), 2 * i + 2);
-	assert_int_equal(
-		g->snapshot->sa_out[0]->sa.counters[0].drops[DROP_CRYPTO_FAILED], COUNT_OF(f) / 2);
+	assert_int_equal(sa_dropped(&g->snapshot->sa_out[0]->sa.counters[0], DROP_CRYPTO_FAILED),
+		COUNT_OF(f) / 2);
 	gateway_free(g);
 }
 

@@ -316,22 +316,22 @@ static void test_addr_unusable(void **state)
 	struct frame f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
 
 	(void)state;
-	sa_out_local_set(out, false);
-	sa_in_local_set(in, false);
+	sa_local_set(&out->sa, false);
+	sa_local_set(&in->sa, false);
 	gateway_expect_drop(b, &to_a, DROP_ADDR_UNUSABLE);
 	gateway_expect_drop(b, &f, DROP_ADDR_UNUSABLE);
-	sa_out_local_set(out, true);
-	sa_in_local_set(in, true);
+	sa_local_set(&out->sa, true);
+	sa_local_set(&in->sa, true);
 	gateway_expect_sent(b, &to_a, WAN);
 	gateway_expect_sent(b, &f, LAN);
 	// An expired SA stays expired, whatever the state of the address.
 	f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
-	sa_out_local_set(out, false);
-	sa_in_local_set(in, false);
-	sa_out_stop(out, LIFETIME_SECONDS);
-	sa_in_stop(in, LIFETIME_SECONDS);
-	sa_out_local_set(out, true);
-	sa_in_local_set(in, true);
+	sa_local_set(&out->sa, false);
+	sa_local_set(&in->sa, false);
+	sa_stop(&out->sa, LIFETIME_SECONDS);
+	sa_stop(&in->sa, LIFETIME_SECONDS);
+	sa_local_set(&out->sa, true);
+	sa_local_set(&in->sa, true);
 	gateway_expect_drop(b, &to_a, DROP_LIFETIME);
 	gateway_expect_drop(b, &f, DROP_LIFETIME);
 	gateway_free(a);

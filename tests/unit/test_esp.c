@@ -242,7 +242,7 @@ static void test_sequence_reserved(void **state)
 		rte_pktmbuf_free(m);
 	}
 	assert_int_equal(sa->seq_limit, UINT32_MAX);
-	sa_out_stop(sa, LIFETIME_SECONDS);
+	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	sa_out_allow(sa, UINT64_MAX); // an expired SA stays so
 	assert_int_equal(sa->seq_limit, 0);
 	sa_out_free(sa);

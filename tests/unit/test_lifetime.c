@@ -119,17 +119,17 @@ static void test_last_number(void **state)
 			p.live.hard_seconds = 1000;
 		in = sa_in_new(&p);
 		in->replay.top = UINT32_MAX;
-		sa_in_used(in, 1000, used);
+		sa_used(&in->sa, 1000, used);
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, LIFETIME_PACKETS);
-		sa_in_stop(in, unit);
+		sa_stop(&in->sa, unit);
 		assert_int_equal(in->sa.stop, DROP_NONE);
 		used[u] = 999;
 		check_event(&in->sa.lifetime, used, LIFETIME_GOES_ON);
 		used[u] = 1000;
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, u);
-		sa_in_stop(in, unit);
+		sa_stop(&in->sa, unit);
 		assert_int_equal(in->sa.stop, DROP_LIFETIME);
 		sa_in_free(in);
 	}
@@ -188,19 +188,19 @@ static void test_used(void **state)
 		out->sa.counters[w].bytes = in->sa.counters[w].bytes = 100 * w;
 	}
 	out->seq = 40; // some packets were lost in transit
-	sa_out_used(out, 1000, used);
+	sa_used(&out->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_BYTES], 300);
 	assert_int_equal(used[LIFETIME_PACKETS], 40);
 	assert_int_equal(used[LIFETIME_SECONDS], 0);
 	out->seq = UINT64_C(1) << 32;
-	sa_out_used(out, 9000, used);
+	sa_used(&out->sa, 9000, used);
 	assert_int_equal(used[LIFETIME_PACKETS], UINT32_MAX);
 	assert_int_equal(used[LIFETIME_SECONDS], 8);
-	sa_in_used(in, 1000, used);
+	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_BYTES], 300);
 	assert_int_equal(used[LIFETIME_PACKETS], 33);
 	in->replay.top = 50;
-	sa_in_used(in, 1000, used);
+	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_PACKETS], 50);
 	sa_out_free(out);
 	sa_in_free(in);
@@ -223,7 +223,7 @@ static void test_packets_are_numbers(void **state)
 	assert_int_equal(sa->seq_limit, 1000);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_LIFETIME);
 	assert_int_equal(sa->sa.stop, DROP_NONE);
-	sa_out_stop(sa, LIFETIME_SECONDS);
+	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	assert_int_equal(sa->seq_limit, 0);
 	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
 	sa_out_free(sa);

@@ -72,19 +72,19 @@ static void test_drop(void **state)
 	p.sa_in = &in;
 	pkt_drop(w, &p, DROP_DUMMY); // of scope SA
 	assert_int_equal(w->counters.drops[DROP_DUMMY], 1);
-	assert_int_equal(in_counters[1].drops[DROP_DUMMY], 1);
+	assert_int_equal(sa_dropped(&in_counters[1], DROP_DUMMY), 1);
 	p = new_pkt();
 	p.sa_in = &in; // out of one tunnel, into another
 	p.sa_out = &out;
 	pkt_drop(w, &p, DROP_LIFETIME);
-	assert_int_equal(in_counters[1].drops[DROP_LIFETIME], 0);
-	assert_int_equal(out_counters[1].drops[DROP_LIFETIME], 1);
+	assert_int_equal(sa_dropped(&in_counters[1], DROP_LIFETIME), 0);
+	assert_int_equal(sa_dropped(&out_counters[1], DROP_LIFETIME), 1);
 	p = new_pkt();
 	p.sa_in = &in;
 	pkt_drop(w, &p, DROP_NO_ROUTE); // not caused by the SA
 	assert_int_equal(w->counters.drops[DROP_NO_ROUTE], 1);
-	assert_int_equal(in_counters[1].drops[DROP_NO_ROUTE], 0);
-	assert_int_equal(in_counters[0].drops[DROP_DUMMY], 0); // of another worker
+	assert_int_equal(sa_dropped(&in_counters[1], DROP_NO_ROUTE), 0);
+	assert_int_equal(sa_dropped(&in_counters[0], DROP_DUMMY), 0); // of another worker
 	assert_int_equal(rte_mempool_in_use_count(pool), 3);
 	worker_bury(w);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
