@@ -142,12 +142,9 @@ static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 	};
 	snprintf(v->name, sizeof(v->name), "%s", sa->live.name);
 	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
-	for (unsigned int w = 0; w < sa->n_workers; w++) {
-		const struct sa_counters *c = &sa->counters[w];
-
-		v->packets += c->packets;
-		v->bytes += c->bytes;
-		v->dummies += c->dummies;
+	for (const struct sa_counters *c = sa->counters; c < sa->counters + sa->n_workers; c++) {
+#define SA_COUNTER(name, ...) v->name += c->name;
+#include "sa_counter.def"
 		for (enum drop d = 1; d < DROP_COUNT; d++) {
 			v->drops[d] += sa_dropped(c, d);
 			v->errors += sa_dropped(c, d);

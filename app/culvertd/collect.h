@@ -71,8 +71,9 @@ struct sa_view {
 	struct ip_addr local, remote;     // remote: as far as it is known, else none
 	uint64_t local_port, remote_port; // of ESP in UDP, else 0
 	bool esn;
-	uint64_t packets, bytes, errors;
-	uint64_t dummies; // of the packets
+#define SA_COUNTER(name, ...) uint64_t name;
+#include "sa_counter.def"
+	uint64_t errors;
 	uint64_t drops[DROP_COUNT];
 	uint64_t sequence;      // outbound the last that was taken, inbound the highest that came
 	uint64_t window;        // inbound, else 0

@@ -45,9 +45,8 @@ struct rate_bucket {
 
 // What one worker did with one SA. Written by that worker alone, read by the control thread.
 struct sa_counters {
-	uint64_t packets; // sealed or opened; policy may still refuse what was opened
-	uint64_t bytes;   // of their inner packets; TFC padding that was added counts
-	uint64_t dummies; // of the packets, those made for the SA
+#define SA_COUNTER(name, ...) uint64_t name;
+#include "sa_counter.def"
 	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
 	struct sa_audit audit;
 	struct rate_bucket errors;   // of inbound SAs: about what came out of it

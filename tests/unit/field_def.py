@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of lib/stats/field.def."""
+"""The rows of lib/stats/field.def, with those of sa_counter.def in their place."""
 import os
 import re
 from typing import NamedTuple, Optional
@@ -40,11 +40,20 @@ def read(path):
         return file.read()
 
 
-def _metric(text):
-    macro = re.match(r"\w+", text)[0]
+def text():
+    """The rows as field.def has them, one after the other."""
+    counters = re.sub(r"^SA_COUNTER\((\w+), (\w+),\s+(\w+), (.*?)\)\n",
+                      r"FIELD(sas, \1, NUMBER, \2, U64(sa, \1), \3(\4))\n",
+                      read("lib/stats/sa_counter.def"), flags=re.MULTILINE | re.DOTALL)
+    rows = re.sub(r'^#include "sa_counter.def"\n', lambda _: counters, read(PATH), flags=re.MULTILINE)
+    return re.sub(r"^(//|#)(.*\\\n)*.*\n", "", rows, flags=re.MULTILINE)
+
+
+def _metric(value):
+    macro = re.match(r"\w+", value)[0]
     if macro == "NO_METRIC":
         return None
-    strings = re.findall(r'"([^"]*)"', re.sub(r'"\s+"', "", text))
+    strings = re.findall(r'"([^"]*)"', re.sub(r'"\s+"', "", value))
     if macro.endswith("LABEL"):
         return Metric(macro, strings[0], None, "")
     name = "_".join(strings[:2]) if "_IN" in macro else strings[0]
@@ -54,8 +63,7 @@ def _metric(text):
 def fields():
     """All rows, in order."""
     rows = []
-    text = re.sub(r"^//.*\n", "", read(PATH), flags=re.MULTILINE)
-    for macro, row in re.findall(r"^(FIELD|METRIC)\((.*?)\)\n(?=\n|[A-Z/]|\Z)", text,
+    for macro, row in re.findall(r"^(FIELD|METRIC)\((.*?)\)\n(?=\n|[A-Z/]|\Z)", text(),
                                  re.MULTILINE | re.DOTALL):
         if macro == "METRIC":
             what, metric = re.fullmatch(r"(\w+), (.*)", row, re.DOTALL).groups()

@@ -49,7 +49,7 @@ def page():
 
 class Fields(unittest.TestCase):
     def test_every_row_is_read(self):
-        text = field_def.read(field_def.PATH)
+        text = field_def.text()
         self.assertEqual(len(FIELDS), text.count("\nFIELD(") + text.count("\nMETRIC("))
 
     def test_names_and_roles(self):
