@@ -102,8 +102,8 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 
 // RFC 4303 3.4.3: only what is genuine takes its number and moves the window on, one step for a
 // run.
-static __rte_always_inline void esp_take_seqs(
-	const struct burst *b, const struct crypto_op op[], enum drop why[], uint16_t n)
+static __rte_always_inline void esp_take_seqs(const struct worker *w, const struct burst *b,
+	const struct crypto_op op[], enum drop why[], uint16_t n)
 {
 	uint64_t seq[RX_BURST_MAX];
 	bool accepted[RX_BURST_MAX];
@@ -114,6 +114,7 @@ static __rte_always_inline void esp_take_seqs(
 			replay_seek(&b->p[i]->sa_in->replay, op[i].seq);
 	for (uint16_t i = 0; i < n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
+		uint64_t top, reordered = 0;
 		uint16_t run = 0;
 
 		if (unlikely(!op[i].ok)) {
@@ -124,9 +125,14 @@ static __rte_always_inline void esp_take_seqs(
 			seq[run] = op[i + run].seq;
 			run++;
 		}
+		top = replay_top(&sa->replay);
 		replay_commit_burst(&sa->replay, seq, accepted, run);
-		for (uint16_t k = 0; k < run; k++)
+		for (uint16_t k = 0; k < run; k++) {
+			reordered += accepted[k] && seq[k] < top;
+			top = accepted[k] ? RTE_MAX(top, seq[k]) : top;
 			why[i++] = accepted[k] ? DROP_NONE : DROP_REPLAY;
+		}
+		sa->sa.counters[w->id].reordered += reordered;
 	}
 }
 
@@ -183,7 +189,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
-	esp_take_seqs(b, op, why, n);
+	esp_take_seqs(w, b, op, why, n);
 	if (unlikely(w->n_udp > 0))
 		natt_watch(w, op, why, n);
 	for (uint16_t i = 0; i < n; i++) {

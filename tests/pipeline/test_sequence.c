@@ -32,6 +32,10 @@ static void test_within_burst(void **state)
 	check_burst(g, &b, (uint64_t[]){0}, 1, 0);
 	// A number that an earlier packet of the burst moves below the window.
 	check_burst(g, &b, (uint64_t[]){200, 136, 137}, 3, 2);
+	// Those after 10, and 137 after 200; no number that was not accepted.
+	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].reordered, 7);
+	check_burst(g, &b, (uint64_t[]){199}, 1, 1); // in another burst
+	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].reordered, 8);
 	peer_free(&b);
 	gateway_free(g);
 }
