@@ -123,6 +123,5 @@ void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop w
 void natt_sum(const struct burst *b)
 {
 	for (uint16_t i = 0; i < b->n; i++)
-		if (b->p[i]->sa_out->sa.udp_port != 0)
-			esp_out_udp_sum(b->p[i]->m);
+		esp_out_udp_sum(&b->p[i]->sa_out->sa, b->p[i]->m);
 }

@@ -130,7 +130,7 @@ static void outer_ip_udp_write(uint8_t *to, const struct sa_path *path,
 	outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
 }
 
-void esp_out_udp_sum(struct rte_mbuf *m)
+static void udp_checksum_write(struct rte_mbuf *m)
 {
 	struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv6_hdr *);
 	struct rte_udp_hdr *udp;
@@ -143,6 +143,12 @@ void esp_out_udp_sum(struct rte_mbuf *m)
 	udp->dgram_cksum = sum != 0 ? sum : UINT16_MAX;
 }
 
+void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m)
+{
+	if (sa->udp_port != 0)
+		udp_checksum_write(m);
+}
+
 void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 {
 	const struct inherited inner = {.offset = IPV4_OFFSET_DF};
@@ -151,7 +157,7 @@ void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 
 	outer_ip_udp_write(to, path, &inner, len, 0, 0);
 	to[len - 1] = ESP_UDP_KEEPALIVE;
-	esp_out_udp_sum(m);
+	udp_checksum_write(m);
 }
 
 // Why a number that was taken must not be used.

@@ -45,9 +45,9 @@ extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
 // less than path->mtu, and more only in transport mode.
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m);
 
-// After crypto_seal(), of ESP in UDP: over IPv6, writes the checksum that UDP must have there (RFC
-// 8200 8.1). m holds the whole packet.
-void esp_out_udp_sum(struct rte_mbuf *m);
+// After crypto_seal(): writes the UDP checksum, if packets of the SA have one: over IPv6 (RFC 8200
+// 8.1). m holds the whole packet.
+void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m);
 
 // Fills m, which is empty, with a NAT-keepalive (RFC 3948 2.3) by the path of an SA in UDP: an IP
 // packet. Control thread.

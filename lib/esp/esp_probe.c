@@ -61,8 +61,8 @@ bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
 		DROP_NONE)
 		return false;
 	crypto_seal(&op, 1, number);
-	if (op.ok && sa->sa.udp_port != 0)
-		esp_out_udp_sum(m);
+	if (op.ok)
+		esp_out_udp_sum(&sa->sa, m);
 	return op.ok;
 }
 
