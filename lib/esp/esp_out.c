@@ -145,7 +145,7 @@ static void udp_checksum_write(struct rte_mbuf *m)
 
 void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m)
 {
-	if (sa->udp_port != 0)
+	if (sa->udp_port != 0 && sa->opt.udp_checksum)
 		udp_checksum_write(m);
 }
 

@@ -111,6 +111,23 @@ static void test_through(void **state)
 	}
 }
 
+// RFC 6935: over IPv6 without, if the SA says so; whatever receives it does not need one.
+static void test_no_checksum(void **state)
+{
+	static const struct site without = {
+		.sa_in = IN_UDP, .sa_out = "udp = { checksum = false; };"};
+	struct gateway *a = site_v6_a(OVER_V6, without), *b = site_v6_b(OVER_V6, without);
+	struct frame in = frame_ip(LAN, to_b), wire = *gateway_expect_sent(a, &in, WAN);
+
+	(void)state;
+	assert_int_equal(frame_packet(&wire)[6], IPPROTO_UDP);
+	assert_int_equal(be16(frame_packet(&wire) + IP6_LEN + 6), 0);
+	memcpy(wire.b, mac_of_port(WAN), 6);
+	gateway_expect_sent(b, &wire, LAN);
+	gateway_free(a);
+	gateway_free(b);
+}
+
 // An SA is in UDP or it is not.
 static void test_strict(void **state)
 {
@@ -397,6 +414,7 @@ int main(void)
 		pipeline_test(test_sent),
 		pipeline_test(test_ports),
 		pipeline_test(test_through),
+		pipeline_test(test_no_checksum),
 		pipeline_test(test_strict),
 		pipeline_test(test_others),
 		pipeline_test(test_inside),
