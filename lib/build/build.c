@@ -72,26 +72,26 @@ static void ports_build(
 	}
 }
 
-// NULL: the peer is not known, or was heard from where there is no route any more.
-static const struct nexthop *way_to(const struct snapshot *s, const struct ip_addr *peer)
+// NULL: the endpoint of the peer is not known, or there is no route to it any more.
+static const struct nexthop *nexthop_to(const struct snapshot *s, const struct ip_addr *peer)
 {
 	const struct nexthop *nh = ip_addr_is_none(peer) ? NULL : route_find(s->routes, peer);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
 
-// Of the way, or while there is none of the link that the SA's own address is on.
+// Of the link to the next hop, or without one of the link that the SA's own address is on.
 static uint16_t mtu_of(
-	const struct snapshot *s, const struct nexthop *way, const struct ip_addr *local)
+	const struct snapshot *s, const struct nexthop *nexthop, const struct ip_addr *local)
 {
-	return s->port[way != NULL ? way->port : route_find(s->routes, local)->port].mtu;
+	return s->port[nexthop != NULL ? nexthop->port : route_find(s->routes, local)->port].mtu;
 }
 
 static int sa_out_add(struct snapshot *s, struct sa_params *p)
 {
 	struct sa_out *sa;
 
-	p->nexthop = way_to(s, &p->opt.remote);
+	p->nexthop = nexthop_to(s, &p->opt.remote);
 	p->mtu = mtu_of(s, p->nexthop, &p->opt.local);
 	if (getrandom(&p->iv_mask, sizeof(p->iv_mask), 0) < 0)
 		return -errno;
@@ -337,7 +337,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
-// New ways for the SAs that have begun already.
+// New paths for SAs that are in use already.
 static int paths_build(struct snapshot *s, const struct conf *conf)
 {
 	unsigned int n_out = 0;
@@ -352,12 +352,13 @@ static int paths_build(struct snapshot *s, const struct conf *conf)
 		if (!sa->sa.begun)
 			continue;
 
-		// A peer that is followed stays where it was heard from.
+		// The endpoint of a peer that is followed stays as it is.
 		const struct sa_peer configured = sa_peer_configured(&c->opt);
 		const struct sa_peer *peer = c->live.follow ? &sa->peer : &configured;
-		const struct nexthop *way = way_to(s, &peer->addr);
+		const struct nexthop *nexthop = nexthop_to(s, &peer->addr);
 
-		s->path[n_out - 1] = sa_path_new(&sa->sa, peer, way, mtu_of(s, way, &c->opt.local));
+		s->path[n_out - 1] =
+			sa_path_new(&sa->sa, peer, nexthop, mtu_of(s, nexthop, &c->opt.local));
 		if (s->path[n_out - 1] == NULL)
 			return -ENOMEM;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What policies and rules have counted goes on in those that take their place. Private to
+// What policies and rules have counted is carried over to those that replace them. Private to
 // lib/build.
 #pragma once
 

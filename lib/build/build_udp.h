@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ESP in UDP (RFC 3948) is taken. Control thread.
+// The local ends of ESP in UDP (RFC 3948). Control thread.
 #pragma once
 
 #include "conf.h"

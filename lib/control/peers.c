@@ -36,7 +36,7 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 
 	if (sa->opt.direction == SA_OUT)
 		return sa_out_of(sa)->peer;
-	endpoint = sa_in_heard(sa_in_of(sa));
+	endpoint = sa_in_endpoint(sa_in_of(sa));
 	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 
@@ -104,12 +104,12 @@ static bool follow(struct control *c, const struct sa_in *sa, const struct sa_pe
 static bool endpoint_note(
 	struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
 {
-	struct sa_peer *heard = malloc(sizeof(*heard));
+	struct sa_peer *endpoint = malloc(sizeof(*endpoint));
 
-	if (heard == NULL)
+	if (endpoint == NULL)
 		return false;
-	*heard = *peer;
-	retire(c, sa_in_heard_set(sa, heard, now_ms));
+	*endpoint = *peer;
+	retire(c, sa_in_endpoint_set(sa, endpoint, now_ms));
 	return true;
 }
 
@@ -126,9 +126,9 @@ static void endpoint_share(struct control *c, const struct sa_peer *peer, uint64
 			!is_same_endpoint(&p->out->peer, peer))
 			continue;
 		for (unsigned int k = 0; k < p->n_in; k++) {
-			const struct sa_peer *heard = sa_in_heard(p->in[k]);
+			const struct sa_peer *endpoint = sa_in_endpoint(p->in[k]);
 
-			if (heard != NULL && !is_same_endpoint(heard, peer))
+			if (endpoint != NULL && !is_same_endpoint(endpoint, peer))
 				endpoint_note(c, p->in[k], peer, now_ms);
 		}
 	}
@@ -140,8 +140,8 @@ static const struct sa_in *newest(const struct spd_policy *p)
 	const struct sa_in *found = NULL;
 
 	for (unsigned int i = 0; i < p->n_in; i++)
-		if (sa_in_heard(p->in[i]) != NULL &&
-			(found == NULL || p->in[i]->heard_ms > found->heard_ms))
+		if (sa_in_endpoint(p->in[i]) != NULL &&
+			(found == NULL || p->in[i]->endpoint_ms > found->endpoint_ms))
 			found = p->in[i];
 	return found;
 }
@@ -199,7 +199,7 @@ void peers_follow(struct control *c, const struct snapshot *before)
 		if (p->action != SPD_PROTECT || !p->out->sa.live.follow)
 			continue;
 		in = newest(p);
-		peer = in != NULL ? sa_in_heard(in)
+		peer = in != NULL ? sa_in_endpoint(in)
 				  : inherited(p, policy_namesake(before->spd, p, i));
 		if (peer != NULL)
 			sa_move(c, p->out, peer);
@@ -209,12 +209,13 @@ void peers_follow(struct control *c, const struct snapshot *before)
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	struct sa_in *sa = sad_find(c->snapshot->sad, e->spi);
-	const struct sa_peer *before = sa != NULL ? sa_in_heard(sa) : NULL;
+	const struct sa_peer *before = sa != NULL ? sa_in_endpoint(sa) : NULL;
 	const struct sa_peer peer = {e->addr, e->addr_port};
 
 	if (sa == NULL || sa->sa.udp_port == 0)
 		return;
-	if (before != NULL && (is_same_endpoint(before, &peer) || now_ms < sa->heard_ms + MOVE_MS))
+	if (before != NULL &&
+		(is_same_endpoint(before, &peer) || now_ms < sa->endpoint_ms + MOVE_MS))
 		return;
 	// Without memory the endpoint stays unknown, and the next packet posts it again.
 	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))

@@ -54,9 +54,9 @@ static bool is_first(struct sa_audit *a, uint16_t bit, uint32_t second)
 {
 	if (a->second != second)
 		*a = (struct sa_audit){.second = second};
-	if ((a->told & bit) != 0)
+	if ((a->reported & bit) != 0)
 		return false;
-	a->told |= bit;
+	a->reported |= bit;
 	return true;
 }
 

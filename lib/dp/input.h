@@ -30,7 +30,7 @@ static __rte_always_inline enum drop input_sort_upper(
 	else if (likely(proto != w->natt_proto) || !natt_read(w, p, off))
 		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
-		sad_seek(w->snapshot->sad, pkt_esp(p)->spi);
+		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);
 	return DROP_NONE;
 }

@@ -39,7 +39,7 @@ static bool trim(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint
 		!snapshot_has_udp_end(w->snapshot, &dst))
 		return false;
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - dgram_len));
-	esp_header_renew(p->m, esp_place_found(p->m), IPPROTO_UDP);
+	ip_header_update(p->m, esp_place_found(p->m), IPPROTO_UDP);
 	return true;
 }
 
@@ -100,14 +100,15 @@ enum drop natt_keep(struct worker *w, struct pkt *p)
 static void watch(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;
-	const struct sa_peer *heard = sa_in_heard(sa);
+	const struct sa_peer *endpoint = sa_in_endpoint(sa);
 	const struct rte_udp_hdr *udp = udp_at(p, (uint16_t)(p->esp_off - sizeof(*udp)));
 	struct event e = {.kind = EVENT_PEER_HEARD,
 		.addr = pkt_src(p),
 		.addr_port = udp->src_port,
 		.spi = sa->sa.spi};
 
-	if (heard != NULL && heard->port == udp->src_port && ip_addr_equal(&heard->addr, &e.addr))
+	if (endpoint != NULL && endpoint->port == udp->src_port &&
+		ip_addr_equal(&endpoint->addr, &e.addr))
 		return;
 	if (udp->src_port != 0 && seq == replay_top(&sa->replay))
 		worker_ask(w, &e);

@@ -87,7 +87,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 			if (sa == last)
 				continue;
 			last = sa;
-			replay_seek(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
+			replay_prefetch(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
 			__builtin_prefetch(&sa->sa.counters[w->id], 1);
 			continue;
 		}
@@ -111,7 +111,7 @@ static __rte_always_inline void esp_take_seqs(const struct worker *w, const stru
 	// Cryptography has pushed them out of the nearest cache, and marking waits for each.
 	for (uint16_t i = 1; i < n; i++)
 		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
-			replay_seek(&b->p[i]->sa_in->replay, op[i].seq);
+			replay_prefetch(&b->p[i]->sa_in->replay, op[i].seq);
 	for (uint16_t i = 0; i < n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
 		uint64_t top, reordered = 0;
@@ -257,7 +257,7 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 
 		const struct sa_path *path = sa_out_path(sa);
 		esp_out_fn frame = esp_out_fns[path->framing];
-		uint64_t seq = sa_out_take_seq(sa, (uint32_t)(run - i));
+		uint64_t seq = sa_out_seq_alloc(sa, (uint32_t)(run - i));
 
 		if (unlikely(path->framing != SA_FRAME_TUNNEL))
 			in_udp |= sa->sa.udp_port != 0;

@@ -128,7 +128,7 @@ static enum drop rejoin(
 		return DROP_DUMMY;
 	memmove(inner - place.off, rte_pktmbuf_mtod(m, void *), place.off);
 	cut_to(m, inner - place.off, (uint32_t)place.off + len);
-	esp_header_renew(m, place, next_header);
+	ip_header_update(m, place, next_header);
 	// A NAT has changed an address that sums inside cover (RFC 3948 3.1.2).
 	if (sa->udp_port != 0)
 		l4_checksum_recompute(rte_pktmbuf_mtod(m, void *));

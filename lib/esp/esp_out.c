@@ -52,7 +52,7 @@ static unsigned int next_header_of(const struct rte_mbuf *m)
 	return likely(*ip != ESP_DUMMY) ? IPPROTO_IPV6 : IPPROTO_NONE;
 }
 
-// Where a router on the way may fragment, different for long enough; other SAs between the same
+// Where a router on the path may fragment, different for long enough; other SAs between the same
 // gateways are elsewhere in their sequence and start at another number (RFC 6864).
 static rte_be16_t outer_v4_id(const struct sa *sa, uint64_t seq)
 {
@@ -160,8 +160,8 @@ void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 	udp_checksum_write(m);
 }
 
-// Why a number that was taken must not be used.
-static enum drop refuse(struct sa_out *sa, uint64_t seq)
+// Why a number that was allocated must not be used.
+static enum drop seq_drop_reason(struct sa_out *sa, uint64_t seq)
 {
 	enum drop stop;
 
@@ -184,7 +184,7 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 	uint64_t seq, unsigned int worker)
 {
 	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
-		return refuse(sa, seq);
+		return seq_drop_reason(sa, seq);
 
 	uint32_t inner_len = rte_pktmbuf_data_len(m);
 	uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & (sa->sa.align - 1u);
@@ -270,7 +270,7 @@ enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struc
 	if (path->outer_len > 0)
 		outer_udp_write(rte_pktmbuf_mtod_offset(m, uint8_t *, place.off),
 			path->outer + ip_len_of(path), (uint16_t)(m->data_len - place.off));
-	esp_header_renew(m, place, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
+	ip_header_update(m, place, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
 	return DROP_NONE;
 }
 

@@ -13,7 +13,7 @@
 
 // m holds one IP packet or, in tunnel mode, a dummy, contiguous, its data starting at the IP
 // header; afterwards it starts at the outer IP header, which in transport mode is its own. path is
-// that of sa, seq comes from sa_out_take_seq(). Fills *op for crypto_seal(). Returns DROP_NONE,
+// that of sa, seq comes from sa_out_seq_alloc(). Fills *op for crypto_seal(). Returns DROP_NONE,
 // DROP_SEQUENCE_END, DROP_LIFETIME, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM (m is unchanged).
 typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *m, uint64_t seq, unsigned int worker);

@@ -57,7 +57,7 @@ bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
 	unsigned int number = sa->sa.n_workers - 1;
 	struct crypto_op op;
 
-	if (esp_out_fns[path->framing](&op, sa, path, m, sa_out_take_seq(sa, 1), number) !=
+	if (esp_out_fns[path->framing](&op, sa, path, m, sa_out_seq_alloc(sa, 1), number) !=
 		DROP_NONE)
 		return false;
 	crypto_seal(&op, 1, number);

@@ -42,7 +42,7 @@ uint8_t esp_place_next(const struct rte_mbuf *m, struct esp_place place)
 	return *rte_pktmbuf_mtod_offset(m, const uint8_t *, place.next_off);
 }
 
-void esp_header_renew(struct rte_mbuf *m, struct esp_place place, uint8_t next_header)
+void ip_header_update(struct rte_mbuf *m, struct esp_place place, uint8_t next_header)
 {
 	uint16_t len = rte_pktmbuf_data_len(m);
 	uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *);

@@ -21,4 +21,4 @@ struct esp_place esp_place_found(const struct rte_mbuf *m);
 uint8_t esp_place_next(const struct rte_mbuf *m, struct esp_place place);
 
 // Has the IP header at the data of m say the length of m and what now stands at the place.
-void esp_header_renew(struct rte_mbuf *m, struct esp_place place, uint8_t next_header);
+void ip_header_update(struct rte_mbuf *m, struct esp_place place, uint8_t next_header);

@@ -7,8 +7,7 @@
 
 #include "esp_out.h"
 
-// Encryption makes everything look alike, so that zeros do. What the buffer had in it before would
-// be told to the peer.
+// Encryption hides the zeros. The previous content of the buffer must not be sent to the peer.
 static bool pad(struct rte_mbuf *m, uint16_t len)
 {
 	void *zeros = rte_pktmbuf_append(m, len);

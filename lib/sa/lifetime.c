@@ -31,12 +31,13 @@ uint64_t lifetime_age(struct lifetime *l, uint64_t now_ms)
 	return (now_ms - l->start_ms) / 1000;
 }
 
-// Whether a limit is reached, of units without a bit in told, and which.
+// Whether a limit of a unit without a bit in reported is reached, and which.
 static bool reached(const uint64_t limit[LIFETIME_UNITS], const uint64_t used[LIFETIME_UNITS],
-	uint8_t told, enum lifetime_unit *unit)
+	uint8_t reported, enum lifetime_unit *unit)
 {
 	for (unsigned int i = 0; i < LIFETIME_UNITS; i++) {
-		if ((told >> i & 1) == 0 && limit[i] != LIFETIME_UNLIMITED && used[i] >= limit[i]) {
+		if ((reported >> i & 1) == 0 && limit[i] != LIFETIME_UNLIMITED &&
+			used[i] >= limit[i]) {
 			*unit = (enum lifetime_unit)i;
 			return true;
 		}
@@ -47,13 +48,13 @@ static bool reached(const uint64_t limit[LIFETIME_UNITS], const uint64_t used[LI
 enum lifetime_event lifetime_check(
 	struct lifetime *l, const uint64_t used[LIFETIME_UNITS], enum lifetime_unit *unit)
 {
-	if (reached(l->hard, used, l->hard_told, unit)) {
-		l->hard_told |= (uint8_t)(1u << *unit);
-		l->soft_told = true;
+	if (reached(l->hard, used, l->hard_reported, unit)) {
+		l->hard_reported |= (uint8_t)(1u << *unit);
+		l->soft_reported = true;
 		return LIFETIME_HARD;
 	}
-	if (!l->soft_told && reached(l->soft, used, 0, unit)) {
-		l->soft_told = true;
+	if (!l->soft_reported && reached(l->soft, used, 0, unit)) {
+		l->soft_reported = true;
 		return LIFETIME_SOFT;
 	}
 	return LIFETIME_GOES_ON;

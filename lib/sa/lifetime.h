@@ -2,8 +2,8 @@
 // Lifetimes of SAs (RFC 4301 4.4.2.1), soft and hard, in octets, packets and seconds. Control
 // thread, except where said.
 //
-// Workers count what they do each for themselves, and the control thread adds it up now and then:
-// an SA stops so much later than its hard lifetime says (docs/decisions/0010-lifetimes.md). That of
+// Each worker counts for itself, and the control thread sums the counters from time to time: an SA
+// stops that much later than its hard lifetime says (docs/decisions/0010-lifetimes.md). That of
 // packets is exact outbound, where it is a limit for sequence numbers.
 #pragma once
 
@@ -22,8 +22,8 @@ extern const char *const lifetime_unit_names[LIFETIME_UNITS];
 struct lifetime {
 	uint64_t soft[LIFETIME_UNITS], hard[LIFETIME_UNITS];
 	uint64_t start_ms; // when seconds began to count; 0: not yet
-	bool soft_told;
-	uint8_t hard_told; // a bit for each unit
+	bool soft_reported;
+	uint8_t hard_reported; // a bit for each unit
 };
 
 // Takes the limits that are configured, 0 where none is. The others follow: hard bytes from the

@@ -137,7 +137,7 @@ static bool left_of_window(const struct replay *r, uint64_t seq)
 	return seq == 0 || (top >= r->size && seq <= top - r->size);
 }
 
-void replay_seek(const struct replay *r, uint64_t seq)
+void replay_prefetch(const struct replay *r, uint64_t seq)
 {
 	__builtin_prefetch(&r->slot[word_tag(seq) & r->slot_mask], 1);
 }

@@ -64,8 +64,8 @@ static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 	return top < r->size - 1 && seq >= left ? 0 : seq;
 }
 
-// Begins to look at seq, so that memory comes while others are read.
-void replay_seek(const struct replay *r, uint64_t seq);
+// Prefetches the word of seq.
+void replay_prefetch(const struct replay *r, uint64_t seq);
 
 // Before the ICV is checked: whether seq (host byte order) may still be accepted. Number 0 never
 // is.

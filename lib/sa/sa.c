@@ -274,15 +274,15 @@ void sa_in_free(struct sa_in *sa)
 	if (sa == NULL)
 		return;
 	replay_fini(&sa->replay);
-	free(sa->heard);
+	free(sa->endpoint);
 	sa_fini(&sa->sa);
 	free(sa);
 }
 
-struct sa_peer *sa_in_heard_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms)
+struct sa_peer *sa_in_endpoint_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms)
 {
-	sa->heard_ms = now_ms;
-	return atomic_exchange_explicit(&sa->heard, peer, memory_order_acq_rel);
+	sa->endpoint_ms = now_ms;
+	return atomic_exchange_explicit(&sa->endpoint, peer, memory_order_acq_rel);
 }
 
 uint64_t sa_out_seq(const struct sa_out *sa)

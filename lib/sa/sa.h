@@ -31,10 +31,10 @@
 #define SA_SEQ_MAX UINT32_MAX
 #define SA_ESN_MAX (UINT64_MAX - UINT16_MAX)
 
-// Which drops the control thread has been told of in a second; see audit.h of lib/dp.
+// Which drops were reported to the control thread in a second; see audit.h of lib/dp.
 struct sa_audit {
 	uint32_t second;
-	uint16_t told; // a bit for each reason
+	uint16_t reported; // a bit for each reason
 };
 
 // How many ICMP messages of a kind may still be sent.
@@ -64,7 +64,7 @@ static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
 
 struct nexthop;
 
-// Where a peer is. The port is of ESP in UDP, else 0.
+// Endpoint of a peer. The port is of ESP in UDP, else 0.
 struct sa_peer {
 	struct ip_addr addr; // none: not known yet
 	rte_be16_t port;
@@ -135,7 +135,7 @@ struct sa {
 
 static_assert(offsetof(struct sa, opt.direction) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
-// How packets are framed for a way; see esp_out.h.
+// How packets are framed for a path; see esp_out.h.
 enum sa_framing {
 	SA_FRAME_TUNNEL,
 	SA_FRAME_TUNNEL_TFC,
@@ -145,8 +145,8 @@ enum sa_framing {
 	SA_FRAMINGS
 };
 
-// The way that the packets of an SA take to its peer. Never changed once workers see it: the
-// control thread puts another in its place, and frees it when every worker has passed on (QSBR).
+// Path of an SA to its peer. Immutable once published: the control thread replaces it, and frees it
+// after a grace period (QSBR).
 struct sa_path {
 	// IP header, and UDP header of ESP in UDP; lengths, id, TOS and sums are open.
 	uint8_t outer[SA_OUTER_MAX];
@@ -154,10 +154,10 @@ struct sa_path {
 	uint8_t outer_len;
 	uint8_t framing;    // an enum sa_framing
 	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
-	// Largest inner packet whose ESP packet fits the way to the peer; in transport mode, where
-	// that depends on the packet's headers (esp_out_mtu()), whatever they are.
+	// Largest inner packet whose ESP packet fits the path MTU; in transport mode, where that
+	// depends on the packet's headers (esp_out_mtu()), whatever they are.
 	uint16_t mtu;
-	uint16_t link_mtu;             // octets of IP packet that the way to the peer takes
+	uint16_t link_mtu;             // path MTU to the peer, octets of IP packet
 	const struct nexthop *nexthop; // belongs to the snapshot; NULL: the peer is not known yet
 } __rte_cache_aligned;
 
@@ -165,8 +165,8 @@ static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packe
 
 // Dummy packets (RFC 4303 2.6). Written by one worker alone.
 struct sa_dummies {
-	uint64_t seq;     // last number taken when they were last looked at,
-	uint64_t time;    // and the TSC
+	uint64_t seq;     // last number allocated at time,
+	uint64_t time;    // TSC, when dummies were last considered
 	uint64_t missing; // packets, in 1/tsc_hz
 };
 
@@ -202,8 +202,8 @@ struct sa_in {
 	struct {
 		// Of ESP in UDP: where the newest packet was sent from; NULL: there was none. Never
 		// changed, but replaced like a path.
-		struct sa_peer *_Atomic heard;
-		uint64_t heard_ms; // when
+		struct sa_peer *_Atomic endpoint;
+		uint64_t endpoint_ms; // when
 	} __rte_cache_aligned;
 } __rte_cache_aligned;
 
@@ -221,8 +221,8 @@ void sa_in_free(struct sa_in *sa);
 // thread.
 struct key_id sa_numbers_id(const struct sa_options *o);
 
-// Before workers see the SA: its numbers go on behind seq, outbound; or none up to seq is accepted
-// any more, inbound.
+// Before workers see the SA: the first outbound number is the one after seq; inbound, no number up
+// to seq is accepted any more.
 void sa_out_start_behind(struct sa_out *sa, uint64_t seq);
 void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
 
@@ -230,16 +230,16 @@ void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
 // had been stopped for a lifetime that is longer now, it continues. Control thread.
 void sa_change(struct sa *sa, const struct sa_live *live);
 
-// A path for an SA: to peer by nexthop, on a way that takes IP packets of link_mtu octets. NULL
+// A path for an SA: to peer by nexthop, with a path MTU of link_mtu octets of IP packet. NULL
 // with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
 struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu);
 
-// The same path, but it takes IP packets of link_mtu octets.
+// The same path with another path MTU.
 struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu);
 
-// Puts a path in the place of another, which is returned: the caller's, to be freed when no worker
-// can have it any more. Control thread.
+// Replaces the path and returns the one before: the caller's, to be freed after a grace period.
+// Control thread.
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path);
 
 // Octets of the largest piece, an inner packet or what is behind a header, whose ESP packet is at
@@ -263,14 +263,14 @@ void sa_local_set(struct sa *sa, bool usable);
 // The last number that there is, or that the lifetime in packets lets it use. Any thread.
 uint64_t sa_out_life_end(const struct sa_out *sa);
 
-// The last number taken, at most that. Any thread.
+// The last number allocated, at most that. Any thread.
 uint64_t sa_out_seq(const struct sa_out *sa);
 
-// Notes which numbers are recent: those taken in the last SA_RECENT_MS, and in as long before.
+// Notes which numbers are recent: those allocated in the last SA_RECENT_MS, and in as long before.
 // To be called more often than that. Control thread.
 void sa_out_sample(struct sa_out *sa, uint64_t now_ms);
 
-// Whether the SA took, in the last seconds, a number whose low 32 bits are these. Any thread.
+// Whether the SA allocated, in the last seconds, a number whose low 32 bits are these. Any thread.
 bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 
 // Lets workers use the numbers up to this one, as far as its life goes. To begin with all are
@@ -301,9 +301,9 @@ static inline bool sa_df_is_clear(const struct sa *sa)
 	return (sa->df_copied | sa->df_set) == 0;
 }
 
-// Notes where the peer was heard from, at now_ms. Returns what was noted before (or NULL), the
+// Sets the endpoint of the peer, at now_ms. Returns the one before (or NULL), the
 // caller's as with sa_out_path_set(). Control thread.
-struct sa_peer *sa_in_heard_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms);
+struct sa_peer *sa_in_endpoint_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms);
 
 // An own address and a port of ESP in UDP, or 0, as an IPv4 packet brings them.
 static inline uint64_t sa_v4_end(rte_be32_t addr, rte_be16_t udp_port)
@@ -312,9 +312,9 @@ static inline uint64_t sa_v4_end(rte_be32_t addr, rte_be16_t udp_port)
 }
 
 // Both: any thread; workers for the length of a pass.
-static inline const struct sa_peer *sa_in_heard(const struct sa_in *sa)
+static inline const struct sa_peer *sa_in_endpoint(const struct sa_in *sa)
 {
-	return atomic_load_explicit(&sa->heard, memory_order_acquire);
+	return atomic_load_explicit(&sa->endpoint, memory_order_acquire);
 }
 
 static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
@@ -334,14 +334,14 @@ static inline void sa_path_prefetch(const struct sa_out *sa)
 	rte_prefetch0(sa_out_path(sa));
 }
 
-// Takes n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not be
-// used. Any worker.
-static inline uint64_t sa_out_take_seq(struct sa_out *sa, uint32_t n)
+// Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not
+// be used. Any worker.
+static inline uint64_t sa_out_seq_alloc(struct sa_out *sa, uint32_t n)
 {
 	return atomic_fetch_add_explicit(&sa->seq, n, memory_order_relaxed) + 1;
 }
 
-// To be called when a number above seq_max was taken. All up to it have been, so the counter may go
+// To be called when a number above seq_max was allocated. All up to it were, so the counter may go
 // back there: it never gets further than one burst of every worker, and does not wrap. (Not so for
 // the end of a lifetime, which may be moved.)
 static inline void sa_out_hold_seq(struct sa_out *sa)

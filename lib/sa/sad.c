@@ -48,7 +48,7 @@ void sad_free(struct sad *sad)
 	free(sad);
 }
 
-void sad_seek(const struct sad *sad, rte_be32_t spi)
+void sad_prefetch(const struct sad *sad, rte_be32_t spi)
 {
 	rte_prefetch0(&sad->entry[slot_of(sad, spi)]);
 }

@@ -16,8 +16,8 @@ struct sad *sad_new(struct sa_in *const sas[], unsigned int n);
 // Frees the table, not the SAs. NULL is fine.
 void sad_free(struct sad *sad);
 
-// Begins to look for an SPI, so that memory comes while others are read.
-void sad_seek(const struct sad *sad, rte_be32_t spi);
+// Prefetches the entry of an SPI.
+void sad_prefetch(const struct sad *sad, rte_be32_t spi);
 
 // The SA with this SPI, or NULL.
 struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocation of sequence numbers: sa_out_take_seq() and sa_out_hold_seq() of lib/sa/sa.h, refuse()
-// and frame() of lib/esp/esp_out.c, and sa_out_allow() of lib/sa/sa.c. Two or three workers
-// allocate runs of numbers near the last existing number, with ESN and without, or near the end of
-// the reservation, which the control thread extends meanwhile. Proves for all interleavings: no
-// number is used twice, none above the last existing number or the highest limit; the counter does
-// not wrap; unless another limit stops them, every number up to the end is used.
+// Allocation of sequence numbers: sa_out_seq_alloc() and sa_out_hold_seq() of lib/sa/sa.h,
+// seq_drop_reason() and frame() of lib/esp/esp_out.c, and sa_out_allow() of lib/sa/sa.c. Two or
+// three workers allocate runs of numbers near the last existing number, with ESN and without, or
+// near the end of the reservation, which the control thread extends meanwhile. Proves for all
+// interleavings: no number is used twice, none above the last existing number or the highest limit;
+// the counter does not wrap; unless another limit stops them, every number up to the end is used.
 #include "esp_out.c"
 
 #include "explore.h"
@@ -87,7 +87,7 @@ static void worker(const struct scenario *s)
 {
 	for (unsigned int run = 0; run < RUNS; run++) {
 		uint32_t n = s->run[run];
-		uint64_t seq = sa_out_take_seq(&model->sa, n);
+		uint64_t seq = sa_out_seq_alloc(&model->sa, n);
 
 		for (uint32_t i = 0; i<n; i += n> NUMBERS ? n - 1 : 1)
 			use(seq + i);

@@ -60,7 +60,7 @@ static void test_moved(void **state)
 	f = from(&b, 10, "192.0.2.2", 1025);
 	gateway_expect_sent(a, &f, LAN);
 	expect_moved(a, "192.0.2.2", 1025);
-	assert_null(sa_in_heard_set(sa, peer_at("192.0.2.2", 1025), 0));
+	assert_null(sa_in_endpoint_set(sa, peer_at("192.0.2.2", 1025), 0));
 
 	f = from(&b, 11, "192.0.2.2", 1025);
 	gateway_expect_sent(a, &f, LAN);

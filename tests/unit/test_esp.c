@@ -81,7 +81,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inner_len)
 {
 	struct rte_mbuf *m = inner_packet(inner_len);
-	uint64_t seq = sa_out_take_seq(out, 1);
+	uint64_t seq = sa_out_seq_alloc(out, 1);
 	struct crypto_op op;
 	uint8_t inner[INNER_MAX];
 
@@ -236,7 +236,7 @@ static void test_sequence_reserved(void **state)
 
 		if (seq == 1005)
 			sa_out_allow(sa, UINT64_MAX);
-		assert_int_equal(sa_out_take_seq(sa, 1), seq);
+		assert_int_equal(sa_out_seq_alloc(sa, 1), seq);
 		assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, seq, 0),
 			seq == 1003 || seq == 1004 ? DROP_SEQUENCE_UNSAVED : DROP_NONE);
 		rte_pktmbuf_free(m);

@@ -109,7 +109,7 @@ static void test_move(void **state)
 
 		*endpoint = at;
 		endpoint->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
-		free(sa_in_heard_set(in, endpoint, n));
+		free(sa_in_endpoint_set(in, endpoint, n));
 		alloc_fail(n, true);
 		peers_follow(&c, &snapshot);
 		peers_tick(&c, 0);

@@ -126,7 +126,7 @@ static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct
 static void check_to_peer(struct sa_out *out, struct peer *p, uint16_t len, const struct mix *mix)
 {
 	struct rte_mbuf *m = inner_packet(len, mix->inner_v6);
-	uint64_t seq = sa_out_take_seq(out, 1);
+	uint64_t seq = sa_out_seq_alloc(out, 1);
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);

@@ -154,11 +154,11 @@ static void test_sequence_numbers(void **state)
 	(void)state;
 	assert_non_null(sa);
 	assert_int_equal(sa->seq_max, UINT32_MAX); // without ESN (RFC 4303 3.3.3)
-	assert_int_equal(sa_out_take_seq(sa, 1), 1);
-	assert_int_equal(sa_out_take_seq(sa, 64), 2);
-	assert_int_equal(sa_out_take_seq(sa, 1), 66);
+	assert_int_equal(sa_out_seq_alloc(sa, 1), 1);
+	assert_int_equal(sa_out_seq_alloc(sa, 64), 2);
+	assert_int_equal(sa_out_seq_alloc(sa, 1), 66);
 	sa->seq = UINT32_MAX;
-	assert_int_equal(sa_out_take_seq(sa, 1), UINT32_MAX + UINT64_C(1)); // no wrap
+	assert_int_equal(sa_out_seq_alloc(sa, 1), UINT32_MAX + UINT64_C(1)); // no wrap
 	sa_out_free(sa);
 }
 
@@ -176,11 +176,11 @@ static void test_extended_sequence_numbers(void **state)
 	assert_true(sa->sa.opt.esn);
 	assert_true(sa->seq_max == UINT64_MAX - UINT16_MAX);
 	sa->seq = UINT32_MAX;
-	assert_true(sa_out_take_seq(sa, 1) == UINT64_C(1) << 32);
+	assert_true(sa_out_seq_alloc(sa, 1) == UINT64_C(1) << 32);
 	sa->seq = sa->seq_max - 1;
 	for (unsigned int i = 0; i < 100000; i++) {
 		for (unsigned int worker = 0; worker < SA_WORKERS_MAX; worker++)
-			assert_true(sa_out_take_seq(sa, 64) >= sa->seq_max);
+			assert_true(sa_out_seq_alloc(sa, 64) >= sa->seq_max);
 		sa_out_hold_seq(sa);
 		assert_true(sa->seq == sa->seq_max);
 	}
@@ -211,7 +211,7 @@ static void test_recent(void **state)
 	(void)state;
 	sa_out_start_behind(sa, 500);
 	assert_false(sa_out_is_recent(sa, 500));
-	sa_out_take_seq(sa, 10);
+	sa_out_seq_alloc(sa, 10);
 	assert_false(sa_out_is_recent(sa, 500));
 	assert_true(sa_out_is_recent(sa, 501));
 	assert_true(sa_out_is_recent(sa, 510));
@@ -220,7 +220,7 @@ static void test_recent(void **state)
 	for (unsigned int i = 0; i < 19; i++)
 		sa_out_sample(sa, now_ms += SA_RECENT_MS / 20);
 	assert_true(sa_out_is_recent(sa, 501));
-	sa_out_take_seq(sa, 10);
+	sa_out_seq_alloc(sa, 10);
 	sa_out_sample(sa, now_ms += SA_RECENT_MS / 20);
 	assert_false(sa_out_is_recent(sa, 510));
 	assert_true(sa_out_is_recent(sa, 511));
