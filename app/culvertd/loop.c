@@ -163,7 +163,7 @@ static void flush(struct loop *l)
 {
 	for (unsigned int p = 0; p < l->n_ports; p++)
 		send_buffer(l, (uint16_t)p);
-	worker_bury(l->worker);
+	worker_mbufs_free(l->worker);
 }
 
 // Time counts as idle from a pass without frames to the next pass, of either kind.
@@ -246,7 +246,7 @@ static unsigned int poll_rings(struct loop *l)
 	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++)
 		send_frames(l, m[i]->port, &m[i], 1);
-	worker_bury(l->worker);
+	worker_mbufs_free(l->worker);
 	return work + n;
 }
 

@@ -99,9 +99,9 @@ static bool parse_flow_sa(void *filter, const struct snapshot *s, const char *va
 			f->sa_out = s->sa_out[i];
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		if (strcmp(s->sa_in[i]->sa.live.name, value) == 0)
-			f->arrival = transit_arrival(s->sa_in[i]);
+			f->ingress = transit_ingress_sa(s->sa_in[i]);
 	f->generation = s->generation;
-	return f->sa_out != NULL || f->arrival != 0;
+	return f->sa_out != NULL || f->ingress != 0;
 }
 
 static bool parse_count(void *count, const struct snapshot *s, const char *value)

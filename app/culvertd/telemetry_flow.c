@@ -77,10 +77,10 @@ static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *i
 }
 
 // The SA that packets come out of which arrive by this, or NULL: they come in clear.
-static const struct sa *sa_of(const struct snapshot *s, uint32_t arrival)
+static const struct sa *sa_of(const struct snapshot *s, uint32_t ingress)
 {
 	const struct sa_in *sa =
-		arrival >= ARRIVAL_SPI_MIN ? sad_find(s->sad, rte_cpu_to_be_32(arrival)) : NULL;
+		ingress >= INGRESS_SPI_MIN ? sad_find(s->sad, rte_cpu_to_be_32(ingress)) : NULL;
 
 	return sa != NULL ? &sa->sa : NULL;
 }
@@ -96,7 +96,7 @@ static void add_decisions(
 		if (v->generation[dir] != g->control.snapshot->generation)
 			continue; // its SAs may be gone
 		out[dir] = decision->sa_out != NULL ? &decision->sa_out->sa : NULL;
-		in[dir] = sa_of(g->control.snapshot, decision->arrival);
+		in[dir] = sa_of(g->control.snapshot, decision->ingress);
 	}
 	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);
 	add_sas(d, "sa_in", in[!v->initiator], in[v->initiator]);

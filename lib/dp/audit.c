@@ -50,7 +50,7 @@ bool audit_wants(enum audit audit, enum drop reason)
 }
 
 // Whether this is the first in this second.
-static bool is_first(struct sa_audit *a, uint16_t bit, uint32_t second)
+static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t second)
 {
 	if (a->second != second)
 		*a = (struct sa_audit){.second = second};
@@ -67,7 +67,7 @@ static bool is_inner(enum drop reason)
 	return (audited[reason] & (BIT_SELECTOR | BIT_SEQUENCE_END | POLICY_BITS)) != 0;
 }
 
-static void packet_tell(struct event *e, const struct pkt *p)
+static void event_set_packet(struct event *e, const struct pkt *p)
 {
 	struct ip_view v;
 
@@ -81,7 +81,7 @@ static void packet_tell(struct event *e, const struct pkt *p)
 		e->flow_label = rte_be_to_cpu_32(pkt_ip6(p)->vtc_flow) & RTE_IPV6_HDR_FL_MASK;
 }
 
-static void tell(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
+static void audit_post(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
 	const struct sa_counters *c = sa != NULL ? &sa->counters[w->id] : NULL;
 	struct event e = {
@@ -95,13 +95,13 @@ static void tell(struct worker *w, const struct pkt *p, const struct sa *sa, enu
 	};
 
 	if (!p->own)
-		packet_tell(&e, p);
+		event_set_packet(&e, p);
 	e.inner = is_inner(reason);
 	if (!e.inner) {
 		e.spi = pkt_esp(p)->spi;
 		e.seq = pkt_esp(p)->seq;
 	}
-	worker_ask(w, &e);
+	worker_event_post(w, &e);
 }
 
 void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
@@ -110,6 +110,6 @@ void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum
 	uint16_t bit = audited[reason];
 
 	if (bit != 0 && audit_wants(w->snapshot->audit, reason) &&
-		is_first(a, bit, w->now_ms / 1000))
-		tell(w, p, sa, reason);
+		is_first_this_second(a, bit, w->now_ms / 1000))
+		audit_post(w, p, sa, reason);
 }

@@ -10,7 +10,7 @@
 
 // How many packets the SA lacks. They are counted by sequence numbers, of whatever worker, and
 // those of dummies like any. What was sent too much is not set off against later.
-static uint32_t missing(const struct worker *w, struct sa_out *sa)
+static uint32_t dummies_due(const struct worker *w, struct sa_out *sa)
 {
 	struct sa_dummies *d = &sa->dummies;
 	uint64_t seq = sa_out_seq(sa);
@@ -44,7 +44,7 @@ static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa
 	       output_ready(w, path->nexthop, &to);
 }
 
-static bool add(struct worker *w, struct sa_out *sa, const struct sa_path *path)
+static bool dummy_add(struct worker *w, struct sa_out *sa, const struct sa_path *path)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
 	struct pkt *p;
@@ -71,15 +71,15 @@ static bool is_mine(const struct worker *w, const struct sa *sa)
 	return (rte_be_to_cpu_32(sa->spi) * 2654435761u >> 16) % n_workers == w->id;
 }
 
-static void fill(struct worker *w, struct sa_out *sa)
+static void dummies_fill(struct worker *w, struct sa_out *sa)
 {
 	const struct sa_path *path = sa_out_path(sa);
-	uint32_t n = missing(w, sa);
+	uint32_t n = dummies_due(w, sa);
 
 	if (n == 0 || !is_usable(w, sa, path))
 		return;
 	n = RTE_MIN(n, (uint32_t)(DUMMIES_MAX - w->protect.n));
-	while (n > 0 && add(w, sa, path))
+	while (n > 0 && dummy_add(w, sa, path))
 		n--;
 }
 
@@ -92,6 +92,6 @@ void dummies_add(struct worker *w)
 		struct sa_out *sa = s->dummies[w->dummies_next++ % s->n_dummies];
 
 		if (is_mine(w, &sa->sa))
-			fill(w, sa);
+			dummies_fill(w, sa);
 	}
 }

@@ -35,28 +35,28 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 	return key;
 }
 
-static void tell_control(struct worker *w, const struct pkt *p, unsigned int rule)
+static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int rule)
 {
 	struct ip_view v;
 
 	ip_view_read(&v, pkt_ip(p));
-	worker_ask(w, &(struct event){
-			      .kind = EVENT_RULE,
-			      .port = p->port,
-			      .addr = v.src,
-			      .peer = v.dst,
-			      .addr_port = v.src_port,
-			      .peer_port = v.dst_port,
-			      .proto = v.proto,
-			      .has_icmp_type = v.has_icmp_type,
-			      .icmp_type = v.icmp_type,
-			      .rule = rule,
-			      .generation = w->snapshot->generation,
-		      });
+	worker_event_post(w, &(struct event){
+				     .kind = EVENT_RULE,
+				     .port = p->port,
+				     .addr = v.src,
+				     .peer = v.dst,
+				     .addr_port = v.src_port,
+				     .peer_port = v.dst_port,
+				     .proto = v.proto,
+				     .has_icmp_type = v.has_icmp_type,
+				     .icmp_type = v.icmp_type,
+				     .rule = rule,
+				     .generation = w->snapshot->generation,
+			     });
 }
 
 // RFC 9293 3.5.2 for TCP, RFC 1812 5.2.7.1 and RFC 4443 3.1 for the rest.
-static void reject(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+static void send_reject(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
 	if (fp->key.proto == IPPROTO_TCP && !fp->icmp_error)
 		local_reset(w, p);
@@ -70,7 +70,7 @@ static bool is_default(const struct worker *w, unsigned int rule)
 }
 
 // The index of the rule that decides about a packet.
-static unsigned int decide(const struct worker *w, const struct pkt *p, enum rule_state state)
+static unsigned int rule_find(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
 	const struct rule_set *rules = w->snapshot->rules;
 	struct classifier_key key;
@@ -82,8 +82,8 @@ static unsigned int decide(const struct worker *w, const struct pkt *p, enum rul
 }
 
 // Applies the i-th rule to the packet.
-static enum drop apply(struct worker *w, struct pkt *p, const struct flow_pkt *fp, unsigned int i,
-	enum rule_state state)
+static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	unsigned int i, enum rule_state state)
 {
 	static const enum trace_kind rule_kind[] = {
 		[RULE_ACCEPT] = TRACE_RULE_ACCEPT,
@@ -103,7 +103,7 @@ static enum drop apply(struct worker *w, struct pkt *p, const struct flow_pkt *f
 	if (state == RULE_RELATED && is_default(w, i))
 		return DROP_NONE;
 	if (rule->log && (rule->action != RULE_ACCEPT || state == RULE_NEW))
-		tell_control(w, p, i);
+		rule_post_event(w, p, i);
 	switch (rule->action) {
 	case RULE_ACCEPT:
 		return DROP_NONE;
@@ -112,19 +112,19 @@ static enum drop apply(struct worker *w, struct pkt *p, const struct flow_pkt *f
 	case RULE_REJECT:
 		break;
 	}
-	reject(w, p, fp);
+	send_reject(w, p, fp);
 	return DROP_RULE_REJECT;
 }
 
 const struct rule *firewall_find(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
-	return rule_set_at(w->snapshot->rules, decide(w, p, state));
+	return rule_set_at(w->snapshot->rules, rule_find(w, p, state));
 }
 
-enum drop firewall_ask(
+enum drop firewall_check(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
 {
-	return apply(w, p, fp, decide(w, p, state), state);
+	return rule_apply(w, p, fp, rule_find(w, p, state), state);
 }
 
 // The ICMP type and code of the query that an answer belongs to, as acl_sender_port() has them.
@@ -133,7 +133,7 @@ static rte_be32_t query_port(const struct flow_key *key)
 	return rte_cpu_to_be_32((uint32_t)key->icmp_type << 8 | key->icmp_code);
 }
 
-enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	const struct classifier_key reply = key_of(w, p);
 	struct classifier_key key = classifier_key_reversed(&reply);
@@ -142,13 +142,13 @@ enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow
 		key.source_port = query_port(&fp->key);
 		key.destination_port = reply.destination_port;
 	}
-	return apply(w, p, fp, rule_set_decide(w->snapshot->rules, &key, RULE_ESTABLISHED),
+	return rule_apply(w, p, fp, rule_set_decide(w->snapshot->rules, &key, RULE_ESTABLISHED),
 		RULE_ESTABLISHED);
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)
 {
-	unsigned int i = decide(w, p, RULE_INVALID);
+	unsigned int i = rule_find(w, p, RULE_INVALID);
 
 	return !is_default(w, i) && rule_set_at(w->snapshot->rules, i)->action == RULE_ACCEPT;
 }

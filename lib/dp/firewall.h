@@ -8,11 +8,11 @@
 
 // Asks the rules about a packet whose way is known. Returns DROP_NONE, DROP_RULE_DROP or
 // DROP_RULE_REJECT, after which the sender is told.
-enum drop firewall_ask(
+enum drop firewall_check(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state);
 
 // The same about an answer: rules speak of what began the connection, so it is seen from there.
-enum drop firewall_ask_answer(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
+enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
 // Whether a rule, not just the default, accepts a packet that connection tracking has refused.
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p);

@@ -18,7 +18,7 @@ static const struct nexthop *find_link_local(
 	return NULL;
 }
 
-enum drop forward_find(struct worker *w, struct pkt *p)
+enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
@@ -59,7 +59,7 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p)
 }
 
 // Octets of a piece that its sender must not be told to make smaller.
-static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
+static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 {
 	if (p->sa_out == NULL)
 		return mtu;
@@ -70,9 +70,9 @@ static uint16_t smallest_limit(const struct pkt *p, uint16_t mtu)
 
 // Whether the packet may be cut the way it was when it came; what does not fit even so is then cut
 // again when it is sealed.
-static bool may_cut_as_before(struct worker *w, const struct pkt *p, uint16_t mtu)
+static bool may_refragment(struct worker *w, const struct pkt *p, uint16_t mtu)
 {
-	if (p->frag_max == 0 || p->frag_max > smallest_limit(p, mtu))
+	if (p->frag_max == 0 || p->frag_max > fragment_limit(p, mtu))
 		return false;
 	if (p->frag_max > mtu)
 		w->n_large++;
@@ -80,33 +80,33 @@ static bool may_cut_as_before(struct worker *w, const struct pkt *p, uint16_t mt
 }
 
 // With "don't fragment" nothing is cut but what came in pieces that had it.
-static enum drop shrink_v4(struct worker *w, struct pkt *p)
+static enum drop fragment_or_reject_v4(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = forward_mtu(w, p);
 
 	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
-		return fragment_later(w, p, mtu);
-	if (may_cut_as_before(w, p, mtu))
-		return fragment_later(w, p, p->frag_max);
+		return fragment_enqueue(w, p, mtu);
+	if (may_refragment(w, p, mtu))
+		return fragment_enqueue(w, p, p->frag_max);
 	local_error(w, p, LOCAL_TOO_BIG, mtu);
 	return DROP_TOO_BIG;
 }
 
 // RFC 8200 5: a router cuts nothing but what came in pieces, and no sender has to know of less than
 // the smallest MTU.
-static enum drop shrink_v6(struct worker *w, struct pkt *p)
+static enum drop fragment_or_reject_v6(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = forward_mtu(w, p);
 
-	if (may_cut_as_before(w, p, mtu))
-		return fragment_later(w, p, p->frag_max);
+	if (may_refragment(w, p, mtu))
+		return fragment_enqueue(w, p, p->frag_max);
 	local_error(w, p, LOCAL_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
 	return DROP_TOO_BIG;
 }
 
-static enum drop shrink(struct worker *w, struct pkt *p)
+static enum drop fragment_or_reject(struct worker *w, struct pkt *p)
 {
-	return pkt_is_v4(p) ? shrink_v4(w, p) : shrink_v6(w, p);
+	return pkt_is_v4(p) ? fragment_or_reject_v4(w, p) : fragment_or_reject_v6(w, p);
 }
 
 static enum drop out_of_hops(struct worker *w, const struct pkt *p)
@@ -147,7 +147,7 @@ static enum drop lower_ttl(struct worker *w, struct pkt *p)
 
 // Transport mode is for whole packets: what may be cut is cut when it is sealed (RFC 4303 3.3.4),
 // and of IPv6 also what must not be refused.
-static bool is_transported_whole(const struct worker *w, const struct pkt *p)
+static bool transport_fragments_after_esp(const struct worker *w, const struct pkt *p)
 {
 	bool may_cut = pkt_is_v4(p) ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
 				    : rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
@@ -157,7 +157,7 @@ static bool is_transported_whole(const struct worker *w, const struct pkt *p)
 
 // Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where
 // the SA wants it, or where it may be neither cut (RFC 4301 8.2.1) nor refused (RFC 2473 7.1).
-static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
+static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 {
 	const struct sa *sa;
 
@@ -165,7 +165,7 @@ static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 		return false;
 	sa = &p->sa_out->sa;
 	if (sa->opt.mode == SA_TRANSPORT)
-		return is_transported_whole(w, p);
+		return transport_fragments_after_esp(w, p);
 	if (p->frag_max != 0)
 		return false;
 	if (!pkt_is_v4(p))
@@ -176,15 +176,15 @@ static bool is_sealed_whole(const struct worker *w, const struct pkt *p)
 
 // Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:
 // where the next link takes the whole, one behind it may not, and nobody may cut it there.
-// *goes_on: as it is; if not, fragments will take its place.
-static __rte_always_inline enum drop fit(struct worker *w, struct pkt *p, bool *goes_on)
+// *unchanged: as it is; if not, fragments will take its place.
+static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
 {
-	*goes_on = true;
+	*unchanged = true;
 	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->frag_max == 0))
 		return DROP_NONE;
-	*goes_on = is_sealed_whole(w, p);
-	if (!*goes_on)
-		return shrink(w, p);
+	*unchanged = fragments_after_esp(w, p);
+	if (!*unchanged)
+		return fragment_or_reject(w, p);
 	w->n_large++;
 	return DROP_NONE;
 }
@@ -195,16 +195,16 @@ void forward_burst(struct worker *w, struct burst *b)
 
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
-		bool goes_on = true;
+		bool unchanged = true;
 		enum drop d = lower_ttl(w, p);
 
 		if (likely(d == DROP_NONE))
-			d = fit(w, p, &goes_on);
+			d = fit_mtu(w, p, &unchanged);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
-		else if (likely(goes_on))
+		else if (likely(unchanged))
 			b->p[kept++] = p;
 	}
 	b->n = kept;
-	fragments_follow(w, CUT_CLEAR, b);
+	fragments_drain(w, FRAG_BEFORE_ESP, b);
 }

@@ -7,7 +7,7 @@
 
 // Finds where the destination is: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
 // DROP_IP_SOURCE for a link-local source that is to leave its link.
-enum drop forward_find(struct worker *w, struct pkt *p);
+enum drop forward_lookup(struct worker *w, struct pkt *p);
 
 // Whether p->nexthop is a route on to a station.
 bool forward_has_route(const struct pkt *p);
@@ -28,7 +28,7 @@ enum drop forward_check_hops(struct worker *w, const struct pkt *p);
 // Lowers the time to live or hop limit of every packet in the burst but our own (DROP_TTL tells the
 // sender), and makes it fit its way: cuts what may be cut, of IPv6 what came in as fragments no
 // larger. The fragments are at the end of the burst; those that found no room follow when it has
-// been sent (fragments_follow()). What is to be sealed whole and then cut is counted in w->n_large.
+// been sent (fragments_drain()). What is to be sealed whole and then cut is counted in w->n_large.
 // Others are dropped (DROP_TOO_BIG) and their sender
 // is told the size that fits, less what ESP adds.
 void forward_burst(struct worker *w, struct burst *b);

@@ -56,7 +56,7 @@ static bool write_v4(
 }
 
 // Writes one fragment, which brings what is from off on.
-static void write_part(
+static void write_fragment(
 	struct rte_mbuf *m, const struct pkt *p, const struct plan *plan, uint32_t off)
 {
 	const uint8_t *packet = rte_pktmbuf_mtod(p->m, const uint8_t *);
@@ -84,18 +84,19 @@ static bool write_v6(
 	if (rte_pktmbuf_alloc_bulk(w->pool, part, plan->n) < 0)
 		return false;
 	for (uint32_t i = 0; i < plan->n; i++)
-		write_part(part[i], p, plan, i * plan->room);
+		write_fragment(part[i], p, plan, i * plan->room);
 	return true;
 }
 
 // Whether a sealed packet can leave as it is.
-static bool may_leave(const struct worker *w, const struct pkt *p)
+static bool may_send_whole(const struct worker *w, const struct pkt *p)
 {
 	return rte_pktmbuf_data_len(p->m) <= p->frag_max && p->m->pool == w->pool;
 }
 
 // Adds the fragments of a packet to the burst. False: they are more than there is room for now.
-static bool add_cut(struct worker *w, const struct pkt *p, enum cut_stage stage, struct burst *b)
+static bool fragments_of_add(
+	struct worker *w, const struct pkt *p, enum frag_stage stage, struct burst *b)
 {
 	const struct plan plan = plan_of(p);
 	struct rte_mbuf *part[BURST_MAX];
@@ -121,31 +122,32 @@ static bool add_cut(struct worker *w, const struct pkt *p, enum cut_stage stage,
 	return true;
 }
 
-static bool add(struct worker *w, struct pkt *p, enum cut_stage stage, struct burst *b)
+static bool pending_add(struct worker *w, struct pkt *p, enum frag_stage stage, struct burst *b)
 {
-	if (stage == CUT_CLEAR || !may_leave(w, p))
-		return add_cut(w, p, stage, b);
+	if (stage == FRAG_BEFORE_ESP || !may_send_whole(w, p))
+		return fragments_of_add(w, p, stage, b);
 	if (b->n == BURST_MAX)
 		return false;
 	burst_add(b, p);
 	return true;
 }
 
-void fragments_add(struct worker *w, enum cut_stage stage, struct burst *b)
+void fragments_add(struct worker *w, enum frag_stage stage, struct burst *b)
 {
-	struct burst *uncut = &w->uncut[stage];
+	struct burst *frag_pending = &w->frag_pending[stage];
 	uint16_t done = 0;
 
-	while (done < uncut->n && add(w, uncut->p[done], stage, b))
+	while (done < frag_pending->n && pending_add(w, frag_pending->p[done], stage, b))
 		done++;
-	uncut->n = (uint16_t)(uncut->n - done);
-	memmove(uncut->p, uncut->p + done, uncut->n * sizeof(uncut->p[0]));
+	frag_pending->n = (uint16_t)(frag_pending->n - done);
+	memmove(frag_pending->p, frag_pending->p + done,
+		frag_pending->n * sizeof(frag_pending->p[0]));
 }
 
-enum drop fragment_later(struct worker *w, struct pkt *p, uint16_t size)
+enum drop fragment_enqueue(struct worker *w, struct pkt *p, uint16_t size)
 {
 	p->frag_max = size;
-	burst_add(&w->uncut[CUT_CLEAR], p);
+	burst_add(&w->frag_pending[FRAG_BEFORE_ESP], p);
 	return DROP_NONE;
 }
 
@@ -159,7 +161,7 @@ rte_be32_t fragment_id(struct worker *w)
 }
 
 // The gateway is the source of an ESP packet.
-static void allow_cutting(struct worker *w, struct pkt *p)
+static void allow_fragments(struct worker *w, struct pkt *p)
 {
 	if (pkt_is_v4(p))
 		pkt_ip(p)->fragment_offset = 0;
@@ -167,16 +169,16 @@ static void allow_cutting(struct worker *w, struct pkt *p)
 		p->frag_id = fragment_id(w);
 }
 
-void fragment_sealed(struct worker *w, struct burst *b)
+void fragment_esp(struct worker *w, struct burst *b)
 {
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
 
 		p->frag_max = sa_out_path(p->sa_out)->link_mtu;
-		if (!may_leave(w, p))
-			allow_cutting(w, p);
-		burst_add(&w->uncut[CUT_SEALED], p);
+		if (!may_send_whole(w, p))
+			allow_fragments(w, p);
+		burst_add(&w->frag_pending[FRAG_AFTER_ESP], p);
 	}
 	b->n = 0;
-	fragments_follow(w, CUT_SEALED, b);
+	fragments_drain(w, FRAG_AFTER_ESP, b);
 }

@@ -6,7 +6,7 @@
 #include "input_v6.h"
 #include "trace.h"
 
-bool handover_give(struct worker *w, struct pkt *p, uint64_t hash)
+bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash)
 {
 	uint32_t owner = (uint32_t)((hash >> 32) * w->n_workers >> 32);
 
@@ -23,12 +23,12 @@ bool handover_give(struct worker *w, struct pkt *p, uint64_t hash)
 	return true;
 }
 
-bool handover_waits(const struct worker *w)
+bool handover_pending(const struct worker *w)
 {
 	return w->n_workers > 1 && !rte_ring_empty(w->handed);
 }
 
-static void take(struct worker *w, struct rte_mbuf *m)
+static void fragment_input(struct worker *w, struct rte_mbuf *m)
 {
 	struct pkt *p = pkt_new(w);
 	enum drop d = DROP_NO_SA;
@@ -41,14 +41,14 @@ static void take(struct worker *w, struct rte_mbuf *m)
 		pkt_drop(w, p, d);
 }
 
-void handover_take(struct worker *w, uint16_t n)
+void handover_dequeue(struct worker *w, uint16_t n)
 {
 	struct rte_mbuf *m[RX_BURST_MAX];
 
 	n = (uint16_t)rte_ring_dequeue_burst(w->handed, (void **)m, n, NULL);
 	w->n_handed -= n;
 	for (uint16_t i = 0; i < n; i++)
-		take(w, m[i]);
+		fragment_input(w, m[i]);
 }
 
 void handover_stop(struct worker *w)

@@ -12,14 +12,14 @@ struct worker;
 
 // Gives the fragment in p, which came out of an SA, to the worker that the hash belongs to. True:
 // that has it, or it is counted as dropped; false: it is this worker.
-bool handover_give(struct worker *w, struct pkt *p, uint64_t hash);
+bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash);
 
 // Whether others have given this worker something.
-bool handover_waits(const struct worker *w);
+bool handover_pending(const struct worker *w);
 
 // Sorts at most n fragments that others have given this worker, as if they had just come out of
 // their SAs.
-void handover_take(struct worker *w, uint16_t n);
+void handover_dequeue(struct worker *w, uint16_t n);
 
 // Drops what others have given this worker, when it stops.
 void handover_stop(struct worker *w);

@@ -22,7 +22,7 @@ static const struct ip_addr *own_address(const struct snapshot_port *port, rte_b
 
 // What stations say to each other does not matter, but of neighbours of ours. A probe has no sender
 // address yet (RFC 5227 1.1).
-static bool is_news(const struct worker *w, const struct event *heard)
+static bool is_of_interest(const struct worker *w, const struct event *heard)
 {
 	if (ip_addr_v4(&heard->addr) == 0)
 		return false;
@@ -52,8 +52,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	w->counters.local++;
 	if (own_address(port, arp->arp_data.arp_sip) != NULL)
 		heard.kind = EVENT_ADDR_CONFLICT;
-	if (is_news(w, &heard))
-		worker_post(w, &heard, SHARE_LINK);
+	if (is_of_interest(w, &heard))
+		worker_event_post_share(w, &heard, SHARE_LINK);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
 		arp_reply_build(eth, &port->mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
@@ -128,7 +128,7 @@ static __rte_always_inline enum drop ip_input(
 
 // A frame that the driver has spread over several buffers, or that is in one which others have,
 // too, or in memory of the driver's.
-static enum drop gather(struct worker *w, struct pkt *p)
+static enum drop frame_gather(struct worker *w, struct pkt *p)
 {
 	struct rte_mbuf *chain = p->m;
 	enum drop d = buffer_flatten(w, &p->m, chain);
@@ -143,7 +143,7 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 	const struct rte_ether_hdr *eth;
 
 	if (unlikely(!buffer_is_ours(p->m))) {
-		enum drop d = gather(w, p);
+		enum drop d = frame_gather(w, p);
 
 		if (d != DROP_NONE)
 			return d;
@@ -165,7 +165,7 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 	return DROP_ETHERTYPE;
 }
 
-static __rte_always_inline void take_frames(
+static __rte_always_inline void frames_input(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, const bool traced)
 {
 	w->counters.rx += n;
@@ -189,10 +189,10 @@ static __rte_always_inline void take_frames(
 
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 {
-	take_frames(w, m, n, false);
+	frames_input(w, m, n, false);
 }
 
 __rte_cold void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 {
-	take_frames(w, m, n, true);
+	frames_input(w, m, n, true);
 }

@@ -27,7 +27,7 @@ static __rte_always_inline enum drop input_sort_upper(
 {
 	if (proto == IPPROTO_ESP && p->sa_in == NULL)
 		p->esp_off = off;
-	else if (likely(proto != w->natt_proto) || !natt_read(w, p, off))
+	else if (likely(proto != w->natt_proto) || !natt_classify(w, p, off))
 		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
 		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);

@@ -27,7 +27,7 @@ static bool is_anycast(const struct snapshot_port *port, const struct ip_addr *a
 	return false;
 }
 
-static void answer(struct worker *w, uint16_t port, const struct nd_message *asked,
+static void nd_answer(struct worker *w, uint16_t port, const struct nd_message *asked,
 	const struct rte_ether_addr *from)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
@@ -42,7 +42,7 @@ static void answer(struct worker *w, uint16_t port, const struct nd_message *ask
 
 // For all routers of the network. At once: with several of them RFC 4861 7.2.7 would have it wait
 // for up to a second.
-static void answer_anycast(struct worker *w, uint16_t number, const struct nd_message *asked,
+static void nd_answer_anycast(struct worker *w, uint16_t number, const struct nd_message *asked,
 	const struct rte_ether_addr *from)
 {
 	const struct snapshot_port *port = &w->snapshot->port[number];
@@ -58,7 +58,7 @@ static void answer_anycast(struct worker *w, uint16_t number, const struct nd_me
 }
 
 // A solicitation, of neighbours or of routers (RFC 4861 7.2.3, 6.2.6).
-static void solicited(struct worker *w, uint16_t port, const struct nd_message *m,
+static void nd_solicited(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
 	bool own = is_own(&w->snapshot->port[port], &m->target);
@@ -74,21 +74,21 @@ static void solicited(struct worker *w, uint16_t port, const struct nd_message *
 		e.kind = EVENT_ADDR_CONFLICT;
 	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
 				  neigh_has(w->neigh, port, &m->source)))
-		worker_post(w, &e, SHARE_LINK);
+		worker_event_post_share(w, &e, SHARE_LINK);
 	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
 	if (own && !assigned && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
-		worker_post(w, &e, SHARE_LINK);
+		worker_event_post_share(w, &e, SHARE_LINK);
 	}
 	if (assigned)
-		answer(w, port, m, from);
+		nd_answer(w, port, m, from);
 	if (anycast)
-		answer_anycast(w, port, m, from);
+		nd_answer_anycast(w, port, m, from);
 }
 
 // RFC 4861 7.2.5, RFC 4862 5.4.4
-static void advertised(struct worker *w, uint16_t port, const struct nd_message *m,
+static void nd_advertised(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
 	bool own = is_own(&w->snapshot->port[port], &m->target);
@@ -101,7 +101,7 @@ static void advertised(struct worker *w, uint16_t port, const struct nd_message 
 		.override = m->override};
 
 	if (own || neigh_has(w->neigh, port, &m->target))
-		worker_post(w, &e, SHARE_LINK);
+		worker_event_post_share(w, &e, SHARE_LINK);
 }
 
 // A message of neighbour discovery ends here, and is heeded unless it is an echo of our own.
@@ -110,9 +110,9 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 {
 	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac)) {
 		if (m->kind == ND_ADVERTISEMENT)
-			advertised(w, p->port, m, from);
+			nd_advertised(w, p->port, m, from);
 		else
-			solicited(w, p->port, m, from);
+			nd_solicited(w, p->port, m, from);
 	}
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
@@ -132,14 +132,14 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 		.interval_s = q->interval_s};
 
 	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
-		worker_post(w, &e, SHARE_LINK);
+		worker_event_post_share(w, &e, SHARE_LINK);
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
 	worker_release(w, p->m);
 	return DROP_NONE;
 }
 
-static enum drop check(const struct rte_ipv6_hdr *ip, uint32_t len)
+static enum drop header_check(const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	switch (ipv6_check(ip, len)) {
 	case IPV6_GOOD:
@@ -160,7 +160,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 	const struct rte_ipv6_hdr *ip =
 		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
-	enum drop d = check(ip, rte_pktmbuf_data_len(p->m));
+	enum drop d = header_check(ip, rte_pktmbuf_data_len(p->m));
 	struct nd_message m;
 	struct mld_query q;
 	struct ip_addr source;
@@ -201,26 +201,27 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 
 // Whom a packet for us comes from is told where its headers are at fault (RFC 8200 4, 4.4); routers
 // on the way leave that to the destination.
-static void tell(struct worker *w, struct pkt *p, enum local_fault fault, uint16_t off)
+static void local_fault_report(
+	struct worker *w, struct pkt *p, enum local_fault fault, uint16_t off)
 {
-	if (forward_find(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
+	if (forward_lookup(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
 		local_error(w, p, fault, off);
 }
 
-static enum drop find_upper(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
+static enum drop follow_headers(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
 {
 	switch (ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m))) {
 	case IPV6_GOOD:
 		return DROP_NONE;
 	case IPV6_SOURCE_ROUTED:
-		tell(w, p, LOCAL_HEADER, upper->fault_off);
+		local_fault_report(w, p, LOCAL_HEADER, upper->fault_off);
 		return DROP_SOURCE_ROUTED;
 	case IPV6_CHAIN_ORDER:
-		tell(w, p, LOCAL_NO_PROTOCOL, upper->fault_off);
+		local_fault_report(w, p, LOCAL_NO_PROTOCOL, upper->fault_off);
 		return DROP_EXT_HEADERS;
 	case IPV6_CHAIN_TRUNCATED:
 		if (upper->fragment)
-			reassemble_tell_first(w, p);
+			reassemble_report_first(w, p);
 		return DROP_EXT_HEADERS;
 	default:
 		return DROP_EXT_HEADERS;
@@ -230,12 +231,12 @@ static enum drop find_upper(struct worker *w, struct ipv6_upper *upper, struct p
 enum drop input_v6_sort(struct worker *w, struct pkt *p)
 {
 	struct ipv6_upper upper;
-	enum drop d = find_upper(w, &upper, p);
+	enum drop d = follow_headers(w, &upper, p);
 
 	if (d == DROP_NONE && unlikely(upper.fragment)) {
 		if (!reassemble_v6(w, p, &upper))
 			return DROP_NONE;
-		d = find_upper(w, &upper, p);
+		d = follow_headers(w, &upper, p);
 		if (d == DROP_NONE && upper.fragment) // of a fragment
 			d = DROP_EXT_HEADERS;
 	}

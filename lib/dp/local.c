@@ -90,7 +90,7 @@ static bool echo_permitted(struct worker *w, const struct pkt *p)
 }
 
 // Where the sender of p is. Link-local addresses are on the link that it came by.
-static const struct nexthop *way_to(
+static const struct nexthop *nexthop_to(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
 {
 	if (ip_addr_is_link_local(addr))
@@ -108,7 +108,7 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 		return w->snapshot->policy_source[policy_index(w, p->in_by)]
 						 [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
 
-	const struct nexthop *back = way_to(w, p, &to);
+	const struct nexthop *back = nexthop_to(w, p, &to);
 
 	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
 }
@@ -136,7 +136,7 @@ static bool source_for(struct ip_addr *source, const struct worker *w, const str
 
 // Whether to speak about p at all, and then from where. The rate is asked first: it makes up for
 // what a flood may cost.
-static bool may_speak(struct worker *w, const struct pkt *p, struct ip_addr *source)
+static bool error_permitted(struct worker *w, const struct pkt *p, struct ip_addr *source)
 {
 	if (p->own || w->own.n >= ERRORS_MAX || local_error_is_suppressed(w, p) ||
 		!source_for(source, w, p))
@@ -145,9 +145,9 @@ static bool may_speak(struct worker *w, const struct pkt *p, struct ip_addr *sou
 	return true;
 }
 
-// An empty packet that goes back the way of p; the caller fills it and hands it to say(). NULL if
-// there is no buffer.
-static struct pkt *own_begin(struct worker *w, const struct pkt *p)
+// An empty packet that goes back the way of p; the caller fills it and hands it to originate().
+// NULL if there is no buffer.
+static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
 	const struct rte_ether_hdr *frame = pkt_frame(p);
@@ -167,7 +167,7 @@ static struct pkt *own_begin(struct worker *w, const struct pkt *p)
 	return own;
 }
 
-static void say(struct worker *w, struct pkt *own, uint16_t len)
+static void originate(struct worker *w, struct pkt *own, uint16_t len)
 {
 	rte_pktmbuf_append(own->m, len);
 	w->counters.originated++;
@@ -177,11 +177,11 @@ static void say(struct worker *w, struct pkt *own, uint16_t len)
 static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error error)
 {
 	struct ip_addr source;
-	bool may = icmp_error_allowed(pkt_ip(p)) && may_speak(w, p, &source);
-	struct pkt *own = may ? own_begin(w, p) : NULL;
+	bool may = icmp_error_allowed(pkt_ip(p)) && error_permitted(w, p, &source);
+	struct pkt *own = may ? originate_begin(w, p) : NULL;
 
 	if (own != NULL)
-		say(w, own,
+		originate(w, own,
 			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
 				ip_addr_v4(&source), (rte_be16_t)(fragment_id(w) >> 16),
 				pkt_ip(p)));
@@ -190,11 +190,11 @@ static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error er
 static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
 {
 	struct ip_addr source;
-	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && may_speak(w, p, &source);
-	struct pkt *own = may ? own_begin(w, p) : NULL;
+	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && error_permitted(w, p, &source);
+	struct pkt *own = may ? originate_begin(w, p) : NULL;
 
 	if (own != NULL)
-		say(w, own,
+		originate(w, own,
 			icmp6_error_build(
 				rte_pktmbuf_mtod(own->m, uint8_t *), error, &source, pkt_ip6(p)));
 }
@@ -221,18 +221,19 @@ static bool may_reset(const struct pkt *p)
 void local_reset(struct worker *w, const struct pkt *p)
 {
 	struct ip_addr source; // not used: a reset comes from whom the packet went to
-	struct pkt *own = may_reset(p) && may_speak(w, p, &source) ? own_begin(w, p) : NULL;
+	struct pkt *own =
+		may_reset(p) && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
 	uint8_t *to;
 
 	if (own == NULL)
 		return;
 	to = rte_pktmbuf_mtod(own->m, uint8_t *);
-	say(w, own,
+	originate(w, own,
 		pkt_is_v4(p) ? tcp_reset_build(to, pkt_ip(p)) : tcp_reset_build_v6(to, pkt_ip6(p)));
 }
 
 // The packet has become the answer to itself.
-static enum drop answered(struct worker *w, struct pkt *p)
+static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 {
 	w->counters.local++;
 	w->counters.originated++;
@@ -242,7 +243,7 @@ static enum drop answered(struct worker *w, struct pkt *p)
 }
 
 // The answer to a probe of the tunnel that it came by: that it came is all that it says.
-static enum drop probe_answered(struct worker *w, struct pkt *p)
+static enum drop probe_reply_input(struct worker *w, struct pkt *p)
 {
 	w->counters.local++;
 	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
@@ -258,12 +259,12 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 		if (!echo_permitted(w, p))
 			return DROP_ECHO_LIMIT;
 		icmp_echo_reply(ip);
-		return answered(w, p);
+		return reply_enqueue(w, p);
 	}
 	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
-		return probe_answered(w, p);
+		return probe_reply_input(w, p);
 	if (pmtu_is_error(p))
-		return pmtu_hear(w, p);
+		return pmtu_input(w, p);
 	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
 		local_error(w, p, LOCAL_NO_PORT, 0);
 	else if (ip->next_proto_id != IPPROTO_ICMP)
@@ -288,7 +289,7 @@ static enum drop echo_v6(struct worker *w, struct pkt *p, const struct ip_addr *
 		return DROP_ECHO_LIMIT;
 	len = icmp6_echo_reply(pkt_ip6(p), asked);
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - len));
-	return answered(w, p);
+	return reply_enqueue(w, p);
 }
 
 static enum drop serve_v6(struct worker *w, struct pkt *p)
@@ -314,9 +315,9 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	if (icmp6_is_echo_request(ip))
 		return echo_v6(w, p, &asked);
 	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
-		return probe_answered(w, p);
+		return probe_reply_input(w, p);
 	if (pmtu_is_error(p))
-		return pmtu_hear(w, p);
+		return pmtu_input(w, p);
 	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
 		local_error(w, p, LOCAL_NO_PORT, 0);
 	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)
@@ -324,9 +325,9 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	return DROP_LOCAL_UNSERVED;
 }
 
-static enum drop admit(struct worker *w, struct pkt *p, const struct policies *found)
+static enum drop check_admitted(struct worker *w, struct pkt *p, const struct policies *found)
 {
-	enum drop d = policy_is_inbound(w, p) ? policy_let_in(w, p, found->in) : DROP_NONE;
+	enum drop d = policy_is_inbound(w, p) ? policy_check_inbound(w, p, found->in) : DROP_NONE;
 
 	// What routers say about ESP is never in ESP, and is held against what was sent (RFC 4301
 	// 6.1.1, 8.2.1).
@@ -338,7 +339,7 @@ enum drop local_admit(struct worker *w, struct pkt *p)
 	struct policies found;
 
 	policy_find(w, &p, 1, &found);
-	return admit(w, p, &found);
+	return check_admitted(w, p, &found);
 }
 
 // The protocol of a packet; of IPv6 what stands behind the fixed header.
@@ -367,7 +368,7 @@ static bool is_zero(const _Atomic uint32_t *rate)
 // What the rates do not let the gateway answer now is dropped before policy is asked, which costs
 // more than the rest: a flood has to stay cheap. Where nothing is ever answered, there is no flood
 // to tell from the rest, and policy names the reason.
-static enum drop over_limit(struct worker *w, const struct pkt *p)
+static enum drop check_limit(struct worker *w, const struct pkt *p)
 {
 	if (is_ping(p))
 		return is_zero(&w->echoes_per_second) || echo_has_token(w, p) ? DROP_NONE
@@ -384,7 +385,7 @@ static void enforce_limits(struct worker *w, struct burst *b)
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = over_limit(w, b->p[i]);
+		enum drop d = check_limit(w, b->p[i]);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, b->p[i], d);
@@ -403,7 +404,7 @@ void local_burst(struct worker *w)
 	policy_find(w, b->p, b->n, found);
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
-		enum drop d = admit(w, p, &found[i]);
+		enum drop d = check_admitted(w, p, &found[i]);
 
 		if (d == DROP_NONE)
 			d = pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
@@ -416,7 +417,7 @@ void local_burst(struct worker *w)
 // What we say to somebody outside, policy may protect (RFC 4301 5.1). Without one, the outside may
 // ping and trace us and be told of errors; but whom the protected side makes us speak to, policy
 // decides, or a host there could have us say in clear what belongs in a tunnel.
-static enum drop protect(struct worker *w, struct pkt *p)
+static enum drop reply_policy(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = w->snapshot->port;
 	struct ip_view v;
@@ -425,7 +426,7 @@ static enum drop protect(struct worker *w, struct pkt *p)
 	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
 		return DROP_NONE;
 	ip_view_read(&v, pkt_ip(p));
-	d = policy_let_out(w, p, spd_find_outbound(w->snapshot->spd, &v));
+	d = policy_check_outbound(w, p, spd_find_outbound(w->snapshot->spd, &v));
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
 
@@ -446,7 +447,7 @@ static void allow_fragments(struct worker *w, struct pkt *p)
 
 // Whether p can go to the station whose frame it answers: the host itself, or the router that it is
 // behind, so no neighbour has to be resolved for it, and none is remembered.
-static bool goes_back_by_frame(const struct worker *w, const struct pkt *p)
+static bool fits_frame(const struct worker *w, const struct pkt *p)
 {
 	const struct rte_ether_hdr *frame = pkt_frame(p);
 
@@ -455,7 +456,7 @@ static bool goes_back_by_frame(const struct worker *w, const struct pkt *p)
 	       rte_pktmbuf_data_len(p->m) <= w->snapshot->port[p->port].mtu;
 }
 
-static void send_back(struct worker *w, struct pkt *p)
+static void send_to_frame(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_addr to = pkt_frame(p)->src_addr;
 
@@ -465,24 +466,24 @@ static void send_back(struct worker *w, struct pkt *p)
 
 // Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
 // SA, or if it was clear, in clear unless policy protects them.
-static enum drop answer(struct worker *w, struct pkt *p)
+static enum drop reply_route(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
-	p->nexthop = way_to(w, p, &to);
+	p->nexthop = nexthop_to(w, p, &to);
 	if (p->in_by != NULL)
 		p->sa_out = p->in_by->out;
 	else
-		d = protect(w, p);
+		d = reply_policy(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
 	if (d == DROP_NONE && !pkt_is_v4(p))
 		allow_fragments(w, p);
 	if (d != DROP_NONE)
 		return d;
-	if (goes_back_by_frame(w, p))
-		send_back(w, p);
+	if (fits_frame(w, p))
+		send_to_frame(w, p);
 	else
 		burst_add(p->sa_out != NULL ? &w->protect : &w->forward, p);
 	return DROP_NONE;
@@ -490,6 +491,6 @@ static enum drop answer(struct worker *w, struct pkt *p)
 
 void local_output(struct worker *w)
 {
-	burst_apply(w, &w->own, answer);
+	burst_apply(w, &w->own, reply_route);
 	w->own.n = 0;
 }

@@ -21,8 +21,9 @@ enum local_fault {
 	LOCAL_FIRST_FRAGMENT, // without all headers; the argument is 0
 };
 
-// Whether policy lets us hear a packet for one of our addresses. Returns what policy_let_in() does;
-// but that is not asked about errors about the size of ESP packets, which prove themselves.
+// Whether policy lets us hear a packet for one of our addresses. Returns what
+// policy_check_inbound() does; but that is not asked about errors about the size of ESP packets,
+// which prove themselves.
 enum drop local_admit(struct worker *w, struct pkt *p);
 
 // Serves the packets of w->local, which are for our addresses, and empties it. Answers go to

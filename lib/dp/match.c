@@ -65,7 +65,7 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 }
 
 // Where the packet comes in, and out of which SA.
-static int arrive(struct pkt *p, const struct snapshot *s, const struct match_query *q)
+static int find_ingress(struct pkt *p, const struct snapshot *s, const struct match_query *q)
 {
 	const struct nexthop *back = route_find(s->routes, &q->source);
 	const struct spd_policy *policy;
@@ -89,9 +89,9 @@ static const struct spd_policy *policy_at(const struct snapshot *s, uint16_t num
 }
 
 // The slow path of transit.c without what it sends and stores.
-static enum drop evaluate(struct match *m, struct worker *w, struct pkt *p)
+static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p)
 {
-	enum drop d = forward_find(w, p);
+	enum drop d = forward_lookup(w, p);
 	struct policies found;
 
 	if (d != DROP_NONE)
@@ -158,13 +158,13 @@ int match_run(struct match *m, const struct snapshot *s, const struct match_quer
 		return -EINVAL;
 	mbuf.data_len = packet_write(packet, q);
 	mbuf.pkt_len = mbuf.data_len;
-	rc = arrive(&p, s, q);
+	rc = find_ingress(&p, s, q);
 	if (rc == 0)
 		rc = scratch_init(&x, s);
 	if (rc < 0)
 		return rc;
 	*m = (struct match){0};
-	m->reason = evaluate(m, x.w, &p);
+	m->reason = match_evaluate(m, x.w, &p);
 	result_write(m, x.w, &p);
 	scratch_free(&x);
 	return 0;

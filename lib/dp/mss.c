@@ -6,7 +6,7 @@
 #define MSS_MIN 88 // octets; what no link that carries IP is too small for
 
 // What the policy wants of segments in packets of the family.
-static uint16_t wanted(const struct spd_policy *policy, bool v4)
+static uint16_t mss_limit(const struct spd_policy *policy, bool v4)
 {
 	int headers = (int)((v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr)) +
 			    sizeof(struct rte_tcp_hdr));
@@ -28,9 +28,9 @@ void mss_clamp(struct worker *w, struct pkt *p)
 		return;
 	ip_view_read(&v, pkt_ip(p));
 	if (p->sa_in != NULL)
-		out_of = wanted(p->in_by, v4);
+		out_of = mss_limit(p->in_by, v4);
 	if (p->sa_out != NULL)
-		into = wanted(spd_find_outbound(w->snapshot->spd, &v), v4);
+		into = mss_limit(spd_find_outbound(w->snapshot->spd, &v), v4);
 	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, v.l4_off),
 		(uint16_t)RTE_MIN(into, out_of));
 }

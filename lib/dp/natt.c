@@ -31,7 +31,7 @@ static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 // Removes the octets between the end of a datagram and that of its IP packet, which belong to
 // neither (RFC 768). False: there are fewer octets than the UDP header says, or the packet is not
 // for an end of ESP in UDP and stays as it is.
-static bool trim(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint32_t len)
+static bool trim_datagram(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint32_t len)
 {
 	const struct ip_addr dst = pkt_dst(p);
 
@@ -43,7 +43,7 @@ static bool trim(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint
 	return true;
 }
 
-bool natt_read(struct worker *w, struct pkt *p, uint16_t off)
+bool natt_classify(struct worker *w, struct pkt *p, uint16_t off)
 {
 	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)off;
 	const struct rte_udp_hdr *udp = udp_at(p, off);
@@ -53,7 +53,8 @@ bool natt_read(struct worker *w, struct pkt *p, uint16_t off)
 		!snapshot_has_udp_port(w->snapshot, udp->dst_port))
 		return false;
 	dgram_len = rte_be_to_cpu_16(udp->dgram_len);
-	if ((unlikely(dgram_len != len) && !trim(w, p, dgram_len, len)) || is_ike(udp, dgram_len))
+	if ((unlikely(dgram_len != len) && !trim_datagram(w, p, dgram_len, len)) ||
+		is_ike(udp, dgram_len))
 		return false;
 	p->udp_port = udp->dst_port;
 	p->esp_off = (uint16_t)(off + sizeof(*udp));
@@ -85,7 +86,7 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 	       snapshot_has_udp_end(w->snapshot, &dst);
 }
 
-enum drop natt_keep(struct worker *w, struct pkt *p)
+enum drop natt_keepalive_input(struct worker *w, struct pkt *p)
 {
 	w->counters.local++;
 	w->counters.keepalives_in++;
@@ -97,7 +98,7 @@ enum drop natt_keep(struct worker *w, struct pkt *p)
 // RFC 3947 6 and RFC 7296 2.23 let an authenticated packet move a peer. One that repeats an older
 // packet, or overtakes it by another way, must not: only the newest counts, which a replay window
 // is needed to tell.
-static void watch(struct worker *w, const struct pkt *p, uint64_t seq)
+static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;
 	const struct sa_peer *endpoint = sa_in_endpoint(sa);
@@ -111,17 +112,18 @@ static void watch(struct worker *w, const struct pkt *p, uint64_t seq)
 		ip_addr_equal(&endpoint->addr, &e.addr))
 		return;
 	if (udp->src_port != 0 && seq == replay_top(&sa->replay))
-		worker_ask(w, &e);
+		worker_event_post(w, &e);
 }
 
-void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n)
+void natt_peers_check(
+	struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n)
 {
 	for (uint16_t i = 0; i < n; i++)
 		if (w->esp.p[i]->udp_port != 0 && why[i] == DROP_NONE)
-			watch(w, w->esp.p[i], op[i].seq);
+			peer_check(w, w->esp.p[i], op[i].seq);
 }
 
-void natt_sum(const struct burst *b)
+void natt_udp_checksum(const struct burst *b)
 {
 	for (uint16_t i = 0; i < b->n; i++)
 		esp_out_udp_sum(&b->p[i]->sa_out->sa, b->p[i]->m);

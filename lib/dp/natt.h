@@ -10,13 +10,13 @@
 // Whether a UDP datagram, off octets behind the start of its packet, is to be treated as ESP: it
 // came in clear to a port of ESP in UDP, and is not one of IKE. Then p->esp_off and p->udp_port are
 // set. What is for somebody else is told from that by its address, later.
-bool natt_read(struct worker *w, struct pkt *p, uint16_t off);
+bool natt_classify(struct worker *w, struct pkt *p, uint16_t off);
 
 // Whether what came to a port of ESP in UDP is a NAT-keepalive for one of our SAs.
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 
 // That is all there is to be done with it (RFC 3948 2.3). Returns DROP_NONE.
-enum drop natt_keep(struct worker *w, struct pkt *p);
+enum drop natt_keepalive_input(struct worker *w, struct pkt *p);
 
 // IKE for one of our addresses: if there is somebody whom it is for, p->nexthop is the way there,
 // and it goes on like what is forwarded. It is UDP to port 500 (RFC 7296 2.23), to 4500, or to a
@@ -25,7 +25,8 @@ bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *f
 
 // Of the first n packets of w->esp, opened: tells the control thread of peers that speak from
 // elsewhere than before, as far as their packets are genuine (why).
-void natt_watch(struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);
+void natt_peers_check(
+	struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);
 
 // Writes the checksums of UDP over IPv6 into packets that have been sealed.
-void natt_sum(const struct burst *b);
+void natt_udp_checksum(const struct burst *b);

@@ -12,7 +12,8 @@
 #define HELD_SECONDS      5          // longer than the control thread tries
 
 // What is in the wrong buffer, or finds no place.
-static __rte_noinline void put_unusual(struct worker *w, struct rte_mbuf *m, uint16_t port)
+static __rte_noinline void frame_enqueue_unusual(
+	struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
 	struct tx_buffer *tx = &w->tx[port];
 	enum drop d;
@@ -31,7 +32,7 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 	struct tx_buffer *tx = &w->tx[port];
 
 	if (unlikely(tx->n == TX_MAX || buffer_is_large(w, m)))
-		put_unusual(w, m, port);
+		frame_enqueue_unusual(w, m, port);
 	else
 		tx->m[tx->n++] = m;
 }
@@ -63,7 +64,7 @@ static struct ip_addr next_address(const struct pkt *p)
 	return pkt_dst(p);
 }
 
-static void tell_unreachable(struct worker *w, const struct pkt *p)
+static void report_unreachable(struct worker *w, const struct pkt *p)
 {
 	// What an ESP packet carries is not to be seen any more.
 	if (p->sa_out == NULL)
@@ -72,7 +73,7 @@ static void tell_unreachable(struct worker *w, const struct pkt *p)
 
 // Drops the oldest packet held for the port that has most of them, if that has more than this one.
 // of: how many each port has.
-static bool make_room(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port)
+static bool held_evict(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port)
 {
 	uint16_t most = 0;
 	uint32_t i = 0;
@@ -90,7 +91,7 @@ static bool make_room(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t p
 	return true;
 }
 
-static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
+static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = p->nexthop->port};
 	uint32_t same = 0, of[PORTS_MAX] = {0};
@@ -101,8 +102,8 @@ static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *nex
 		of[w->held[i].port]++;
 	}
 	// Asked for also when the packet cannot wait: the next one finds the answer.
-	worker_post(w, &e, SHARE_RESOLVE);
-	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !make_room(w, of, e.port)))
+	worker_event_post_share(w, &e, SHARE_RESOLVE);
+	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !held_evict(w, of, e.port)))
 		return DROP_NEIGH_HOLD_FULL;
 	d = buffer_leave_large(w, &p->m);
 	if (d != DROP_NONE)
@@ -118,12 +119,12 @@ static enum drop hold(struct worker *w, struct pkt *p, const struct ip_addr *nex
 	return DROP_NONE;
 }
 
-static enum drop cannot_send(
+static enum drop output_unresolved(
 	struct worker *w, struct pkt *p, const struct ip_addr *next, enum neigh_answer answer)
 {
 	if (answer == NEIGH_WAIT)
-		return hold(w, p, next);
-	tell_unreachable(w, p);
+		return packet_hold(w, p, next);
+	report_unreachable(w, p);
 	return DROP_NEIGH_FAILED;
 }
 
@@ -158,7 +159,7 @@ void output_burst(struct worker *w, struct burst *b)
 			continue;
 		}
 
-		enum drop d = cannot_send(w, p, &next[i], answer);
+		enum drop d = output_unresolved(w, p, &next[i], answer);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
@@ -177,7 +178,7 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
 
-		worker_post(w, &e, SHARE_RESOLVE);
+		worker_event_post_share(w, &e, SHARE_RESOLVE);
 	}
 	return answer == NEIGH_KNOWN;
 }
@@ -200,7 +201,7 @@ static bool still_held(struct worker *w, struct held *h)
 		return true;
 	// Only under the snapshot it was held under do the packet's pointers mean anything.
 	if (h->generation == w->snapshot->generation)
-		tell_unreachable(w, &h->p);
+		report_unreachable(w, &h->p);
 	pkt_drop(w, &h->p, DROP_NEIGH_FAILED);
 	return false;
 }

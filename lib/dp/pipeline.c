@@ -28,7 +28,7 @@ static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, con
 }
 
 // By destination, and in UDP (RFC 3948) or not as the SA is.
-static bool is_for(const struct sa_in *sa, const struct pkt *p)
+static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
 {
 	if (pkt_is_v4(p))
 		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
@@ -38,7 +38,7 @@ static bool is_for(const struct sa_in *sa, const struct pkt *p)
 	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.local, &dst);
 }
 
-static bool is_to(const struct sa_in *sa, const struct pkt *p)
+static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
 {
 	const struct ip_addr dst = pkt_dst(p);
 
@@ -50,14 +50,14 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 {
 	enum drop d;
 
-	if (p->sa_in != NULL && is_to(p->sa_in, p))
+	if (p->sa_in != NULL && has_local_address(p->sa_in, p))
 		return DROP_UDP_ENCAP;
 	p->sa_in = NULL;
-	d = forward_find(w, p);
+	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (natt_is_keepalive(w, p))
-		return natt_keep(w, p);
+		return natt_keepalive_input(w, p);
 	if (!pkt_is_local(p))
 		return transit_add(w, p);
 	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
@@ -82,7 +82,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
-		if (likely(sa != NULL && is_for(sa, p))) {
+		if (likely(sa != NULL && is_addressed_to(sa, p))) {
 			b->p[n++] = p;
 			if (sa == last)
 				continue;
@@ -102,7 +102,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 
 // RFC 4303 3.4.3: only what is genuine takes its number and moves the window on, one step for a
 // run.
-static __rte_always_inline void esp_take_seqs(const struct worker *w, const struct burst *b,
+static __rte_always_inline void esp_accept_seqs(const struct worker *w, const struct burst *b,
 	const struct crypto_op op[], enum drop why[], uint16_t n)
 {
 	uint64_t seq[RX_BURST_MAX];
@@ -156,7 +156,7 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 // Fragments of a tunnel's ESP packet say nothing about the packet inside. In transport mode they
 // were fragments of that packet (RFC 4303 3.3.4), which nobody but its source may fragment
 // otherwise.
-static __rte_always_inline void fragments_forget(struct pkt *p)
+static __rte_always_inline void fragment_size_reset(struct pkt *p)
 {
 	if (unlikely(p->frag_max != 0) &&
 		(p->sa_in->sa.opt.mode == SA_TUNNEL || rte_pktmbuf_data_len(p->m) <= p->frag_max))
@@ -189,9 +189,9 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
-	esp_take_seqs(w, b, op, why, n);
+	esp_accept_seqs(w, b, op, why, n);
 	if (unlikely(w->n_udp > 0))
-		natt_watch(w, op, why, n);
+		natt_peers_check(w, op, why, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
 		enum drop d = why[i];
@@ -202,7 +202,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 			pkt_drop(w, p, d);
 			continue;
 		}
-		fragments_forget(p);
+		fragment_size_reset(p);
 		if (traced)
 			trace_opened(w, p, op[i].seq);
 		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
@@ -218,7 +218,7 @@ static __rte_noinline void pipeline_in(struct worker *w)
 }
 
 // Whether a packet for which there was too little room is framed in another buffer.
-static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
+static bool frame_in_larger(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
 	const struct sa_path *path, uint64_t seq)
 {
 	struct rte_mbuf *full = p->m;
@@ -233,7 +233,7 @@ static bool frame_elsewhere(enum drop *d, struct crypto_op *op, struct worker *w
 	return *d == DROP_NONE;
 }
 
-static __rte_always_inline void send_burst(struct worker *w, struct burst *b, const bool traced)
+static __rte_always_inline void output_stage(struct worker *w, struct burst *b, const bool traced)
 {
 	uint16_t n = b->n;
 
@@ -268,7 +268,7 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 
 			p->nexthop = path->nexthop;
 			if (likely(d == DROP_NONE) ||
-				frame_elsewhere(&d, &op[n], w, p, path, seq)) {
+				frame_in_larger(&d, &op[n], w, p, path, seq)) {
 				if (traced)
 					trace_sealed(w, p, seq, len);
 				b->p[n++] = p;
@@ -293,13 +293,13 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 	}
 	b->n = n;
 	if (unlikely(in_udp))
-		natt_sum(b);
+		natt_udp_checksum(b);
 	if (unlikely(w->n_large > 0))
-		fragment_sealed(w, b);
+		fragment_esp(w, b);
 	n = b->n;
 	do
-		send_burst(w, b, traced);
-	while (fragments_follow(w, CUT_SEALED, b));
+		output_stage(w, b, traced);
+	while (fragments_drain(w, FRAG_AFTER_ESP, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
@@ -315,7 +315,7 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	do
 		seal_burst(w, b, traced);
-	while (fragments_follow(w, CUT_CLEAR, b));
+	while (fragments_drain(w, FRAG_BEFORE_ESP, b));
 }
 
 static __rte_noinline void pipeline_out(struct worker *w)
@@ -334,18 +334,18 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 	do {
 		if (traced)
 			trace_burst(w, b, TRACE_FORWARD);
-		send_burst(w, b, traced);
-	} while (fragments_follow(w, CUT_CLEAR, b));
+		output_stage(w, b, traced);
+	} while (fragments_drain(w, FRAG_BEFORE_ESP, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
-static __rte_always_inline void pass(
+static __rte_always_inline void pipeline_run(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
 {
 	w->snapshot = atomic_load_explicit(w->published, memory_order_acquire);
 	w->now = now;
 	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
-	w->n_pkts = PARTS_MAX;
+	w->n_pkts = FRAGMENTS_MAX;
 	w->n_large = 0;
 	w->natt_proto = w->snapshot->udp_ports != NULL ? IPPROTO_UDP : IPPROTO_ESP;
 	w->n_udp = 0;
@@ -360,14 +360,14 @@ static __rte_always_inline void pass(
 		else
 			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
-	if (n > 0 || handover_waits(w)) {
+	if (n > 0 || handover_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
 		traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? esp_in(w, true) : pipeline_in(w);
-		if (unlikely(handover_waits(w)))
-			handover_take(w, (uint16_t)(RX_BURST_MAX - n));
+		if (unlikely(handover_pending(w)))
+			handover_dequeue(w, (uint16_t)(RX_BURST_MAX - n));
 		n = w->transit.n;
 		traced ? transit_burst_traced(w) : transit_burst(w);
 		stage_end(&w->stages, STAGE_TRANSIT, n);
@@ -389,26 +389,26 @@ static __rte_always_inline void pass(
 		traced ? esp_out(w, true) : pipeline_out(w);
 		pipeline_forward(w, traced);
 	}
-	worker_bury(w);
+	worker_mbufs_free(w);
 }
 
-static __rte_cold __rte_noinline void pass_traced(
+static __rte_cold __rte_noinline void pipeline_run_traced(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {
 	if (!trace_pass_begin(w)) {
 		pipeline_pass(w, m, n, now);
 		return;
 	}
-	pass(w, m, n, now, true);
+	pipeline_run(w, m, n, now, true);
 	trace_pass_end(w);
 }
 
 void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {
 	if (likely(w->tracing == NULL))
-		pass(w, m, n, now, false);
+		pipeline_run(w, m, n, now, false);
 	else
-		pass_traced(w, m, n, now);
+		pipeline_run_traced(w, m, n, now);
 }
 
 void pipeline_stop(struct worker *w)
@@ -418,5 +418,5 @@ void pipeline_stop(struct worker *w)
 	w->n_held = 0;
 	handover_stop(w);
 	reassembly_stop(w);
-	worker_bury(w);
+	worker_mbufs_free(w);
 }

@@ -22,7 +22,7 @@ struct quoted {
 
 // ESP, or ESP in UDP, with len octets of it there. RFC 792 wants 8, which of UDP is the header;
 // RFC 4443 2.4 more.
-static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
+static bool quoted_read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 {
 	rte_be32_t head[2];
 
@@ -43,7 +43,7 @@ static bool read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 	return q->spi != 0; // RFC 4303 2.1
 }
 
-static bool read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
+static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
 {
 	const uint8_t *icmp = (const uint8_t *)error + rte_ipv4_hdr_len(error);
 	uint32_t len = rte_be_to_cpu_16(error->total_length) - (uint32_t)rte_ipv4_hdr_len(error);
@@ -64,10 +64,11 @@ static bool read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
 		.proto = ip->next_proto_id,
 		.mtu = rte_be_to_cpu_16(((const struct rte_icmp_hdr *)icmp)->icmp_seq_nb),
 	};
-	return read_esp(q, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), len - rte_ipv4_hdr_len(ip));
+	return quoted_read_esp(
+		q, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), len - rte_ipv4_hdr_len(ip));
 }
 
-static bool read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
+static bool quoted_read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
 {
 	struct ipv6_upper upper;
 
@@ -91,10 +92,11 @@ static bool read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
 		.proto = upper.proto,
 		.mtu = rte_be_to_cpu_32(icmp->param),
 	};
-	return read_esp(q, (const uint8_t *)ip + upper.off, RTE_MIN(len, ipv6_len(ip)) - upper.off);
+	return quoted_read_esp(
+		q, (const uint8_t *)ip + upper.off, RTE_MIN(len, ipv6_len(ip)) - upper.off);
 }
 
-static bool is_of(const struct quoted *q, const struct sa_out *sa)
+static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
 {
 	const struct sa_path *path = sa_out_path(sa);
 	const struct rte_ipv4_hdr *four = (const void *)path->outer;
@@ -128,7 +130,7 @@ static struct sa_out *find_by_spi(const struct snapshot *s, const struct quoted 
 			high = middle;
 	}
 	for (; low < s->n_sa_out && s->sa_out_by_spi[low]->sa.spi == q->spi; low++)
-		if (is_of(q, s->sa_out_by_spi[low]))
+		if (quotes_sa(q, s->sa_out_by_spi[low]))
 			return s->sa_out_by_spi[low];
 	return NULL;
 }
@@ -174,7 +176,7 @@ bool pmtu_is_error(const struct pkt *p)
 static void post_event(
 	struct worker *w, const struct pkt *p, const struct quoted *q, const struct sa_out *sa)
 {
-	worker_post(w,
+	worker_event_post_share(w,
 		&(struct event){
 			.kind = EVENT_PMTU,
 			.port = p->port,
@@ -197,9 +199,9 @@ static bool comes_from_outside(const struct worker *w, const struct pkt *p)
 	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
 }
 
-static bool read_quoted(struct quoted *q, const struct pkt *p)
+static bool quoted_read(struct quoted *q, const struct pkt *p)
 {
-	return pkt_is_v4(p) ? read_v4(q, pkt_ip(p)) : read_v6(q, pkt_ip6(p));
+	return pkt_is_v4(p) ? quoted_read_v4(q, pkt_ip(p)) : quoted_read_v6(q, pkt_ip6(p));
 }
 
 // The SA that sent the packet quoted: in the last seconds, as far as the quote shows. Who has not
@@ -214,17 +216,17 @@ static const struct sa_out *find_sender(const struct worker *w, const struct quo
 	return NULL;
 }
 
-bool pmtu_is_about_sa(const struct worker *w, const struct pkt *p)
+bool pmtu_quotes_sa(const struct worker *w, const struct pkt *p)
 {
 	struct quoted q;
 
 	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p) || !pmtu_is_error(p) ||
-		!read_quoted(&q, p))
+		!quoted_read(&q, p))
 		return false;
 	return find_sa(w->snapshot, &q) != NULL;
 }
 
-enum drop pmtu_hear(struct worker *w, struct pkt *p)
+enum drop pmtu_input(struct worker *w, struct pkt *p)
 {
 	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
 	const struct sa_out *sa;
@@ -232,7 +234,7 @@ enum drop pmtu_hear(struct worker *w, struct pkt *p)
 
 	if (w->snapshot->pmtu_min == 0 || !comes_from_outside(w, p))
 		return DROP_LOCAL_UNSERVED;
-	if (!read_quoted(&q, p))
+	if (!quoted_read(&q, p))
 		return DROP_PMTU_IMPLAUSIBLE;
 	if (q.mtu == 0) // RFC 1191 5
 		q.mtu = plateau_below(q.len);

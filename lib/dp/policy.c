@@ -9,7 +9,7 @@
 #include "trace.h"
 
 // *by becomes the policy's number for flows.
-static const struct spd_policy *count(
+static const struct spd_policy *policy_count(
 	struct worker *w, const struct pkt *p, const struct spd_policy *policy, uint16_t *by)
 {
 	struct decided *decided;
@@ -31,13 +31,13 @@ static bool is_host(const struct ip_addr *a)
 	return ip_addr_is_v4(a) ? ipv4_is_host_address(ip_addr_v4(a)) : ipv6_is_host_address(a);
 }
 
-static bool protects(const struct spd_policy *policy)
+static bool is_protect(const struct spd_policy *policy)
 {
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
 // Whether the policy says more exactly than the route that the source is at the peer.
-static bool places_at_peer(
+static bool is_at_peer(
 	const struct spd_policy *policy, const struct ip_addr *src, const struct nexthop *back)
 {
 	return policy->remote.len > route_of(back)->to.len &&
@@ -46,23 +46,23 @@ static bool places_at_peer(
 
 // Whether no host behind a peer can have the source: it is our own, or packets to it go to a
 // protected port, by a route at least as specific as the policy.
-static bool is_ours(
+static bool is_inside_source(
 	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
 	if (back == NULL || back->kind == NEXTHOP_LOCAL)
 		return back != NULL;
-	return !w->snapshot->port[back->port].unprotected && !places_at_peer(policy, src, back);
+	return !w->snapshot->port[back->port].unprotected && !is_at_peer(policy, src, back);
 }
 
 // RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
-static enum drop from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
+static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
 	const struct spd_policy *policy)
 {
-	if (!protects(policy) || !spd_receives(policy, p->sa_in))
+	if (!is_protect(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
-	if (!is_host(src) || is_ours(w, src, policy))
+	if (!is_host(src) || is_inside_source(w, src, policy))
 		return DROP_IP_SOURCE;
 	p->in_by = policy;
 	return DROP_NONE;
@@ -78,12 +78,12 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 }
 
 // RFC 4301 5.2, step 3b: a packet in clear has to be one that policy lets bypass.
-static enum drop from_outside(const struct worker *w, const struct pkt *p,
+static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
 {
 	if (is_inside(w, src))
 		return DROP_IP_SOURCE;
-	if (protects(policy))
+	if (is_protect(policy))
 		return DROP_CLEAR_TEXT;
 	// The gateway's outside may be pinged, traced and told of errors without a policy.
 	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
@@ -122,16 +122,16 @@ void policy_find(
 	}
 }
 
-enum drop policy_let_in(struct worker *w, struct pkt *p, const struct spd_policy *policy)
+enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
 	const struct ip_addr src = pkt_src(p);
 
-	count(w, p, policy, &w->by.in);
-	return p->sa_in != NULL ? from_tunnel(w, p, &src, policy)
-				: from_outside(w, p, &src, policy);
+	policy_count(w, p, policy, &w->by.in);
+	return p->sa_in != NULL ? check_from_tunnel(w, p, &src, policy)
+				: check_from_outside(w, p, &src, policy);
 }
 
-enum drop policy_let_fragment_in(struct worker *w, struct pkt *p)
+enum drop policy_check_fragment(struct worker *w, struct pkt *p)
 {
 	struct ip_view v;
 
@@ -158,7 +158,7 @@ static bool is_exempt(const struct worker *w, const struct pkt *p, const struct 
 	return v->proto == IPPROTO_UDP && s->udp_ports != NULL && snapshot_has_udp_end(s, &v->dst);
 }
 
-static enum drop clear_fragment_out(const struct pkt *p, const struct spd_policy *policy)
+static enum drop check_fragment_out(const struct pkt *p, const struct spd_policy *policy)
 {
 	if (pkt_is_local(p))
 		return DROP_NONE;
@@ -167,11 +167,11 @@ static enum drop clear_fragment_out(const struct pkt *p, const struct spd_policy
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p)
+enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 {
 	bool inbound = w->snapshot->port[p->port].unprotected;
 	const struct spd_policy *policy;
-	enum drop d = forward_find(w, p);
+	enum drop d = forward_lookup(w, p);
 	struct ip_view v;
 
 	if (d != DROP_NONE)
@@ -181,10 +181,10 @@ enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p)
 		return DROP_IP_SOURCE;
 	if (is_exempt(w, p, &v) || !spd_decides_fragment(w->snapshot->spd, &v, inbound, &policy))
 		return DROP_NONE;
-	return inbound ? from_outside(w, p, &v.src, policy) : clear_fragment_out(p, policy);
+	return inbound ? check_from_outside(w, p, &v.src, policy) : check_fragment_out(p, policy);
 }
 
-static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)
+static enum drop apply_outbound(struct pkt *p, const struct spd_policy *policy)
 {
 	p->out_by = policy;
 	if (policy == NULL)
@@ -195,9 +195,9 @@ static enum drop let_out_by(struct pkt *p, const struct spd_policy *policy)
 	return DROP_NONE;
 }
 
-enum drop policy_let_out(struct worker *w, struct pkt *p, const struct spd_policy *policy)
+enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
-	return let_out_by(p, count(w, p, policy, &w->by.out));
+	return apply_outbound(p, policy_count(w, p, policy, &w->by.out));
 }
 
 // RFC 4301 6.2: what an error quotes, which went in the opposite direction.
@@ -229,21 +229,23 @@ static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 
 // Whether an error out of an SA by the policy may be about this traffic. Otherwise anybody with a
 // tunnel to us could break the connections of all others (RFC 4301 6.2).
-static bool may_tell_of(const struct spd_policy *policy, const struct spd_policy *traffic)
+static bool may_report(const struct spd_policy *policy, const struct spd_policy *traffic)
 {
-	return policy->errors_trusted || (protects(traffic) && same_peer(policy, traffic));
+	return policy->errors_trusted || (is_protect(traffic) && same_peer(policy, traffic));
 }
 
-static enum drop error_from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
-	const struct spd_policy *policy, const struct spd_policy *traffic)
+static enum drop check_error_from_tunnel(const struct worker *w, struct pkt *p,
+	const struct ip_addr *src, const struct spd_policy *policy,
+	const struct spd_policy *traffic)
 {
 	bool by_itself =
-		protects(policy) && spd_receives(policy, p->sa_in) && may_tell_of(policy, traffic);
+		is_protect(policy) && spd_receives(policy, p->sa_in) && may_report(policy, traffic);
 
-	return from_tunnel(w, p, src, by_itself ? policy : traffic);
+	return check_from_tunnel(w, p, src, by_itself ? policy : traffic);
 }
 
-static bool heard_in_clear(const struct worker *w, const struct pkt *p, const struct ip_view *v)
+static bool is_accepted_in_clear(
+	const struct worker *w, const struct pkt *p, const struct ip_view *v)
 {
 	uint8_t code = *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, v->l4_off + 1);
 
@@ -252,17 +254,17 @@ static bool heard_in_clear(const struct worker *w, const struct pkt *p, const st
 }
 
 // RFC 4301 6.1.1: nobody vouches for an error in clear. Who sees the traffic of a tunnel sees ESP.
-static enum drop error_from_outside(const struct worker *w, const struct pkt *p,
+static enum drop check_error_from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_view *v, const struct spd_policy *policy, const struct spd_policy *traffic)
 {
-	if (!protects(traffic) || protects(policy))
-		return from_outside(w, p, &v->src, policy);
+	if (!is_protect(traffic) || is_protect(policy))
+		return check_from_outside(w, p, &v->src, policy);
 	if (is_inside(w, &v->src))
 		return DROP_IP_SOURCE;
-	return heard_in_clear(w, p, v) ? DROP_NONE : DROP_CLEAR_TEXT;
+	return is_accepted_in_clear(w, p, v) ? DROP_NONE : DROP_CLEAR_TEXT;
 }
 
-enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
@@ -271,14 +273,14 @@ enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(w->snapshot->spd, &v);
 	traffic = spd_find_outbound(w->snapshot->spd, &sent);
-	count(w, p, protects(traffic) ? traffic : policy, &w->by.in);
-	return p->sa_in != NULL ? error_from_tunnel(w, p, &v.src, policy, traffic)
-				: error_from_outside(w, p, &v, policy, traffic);
+	policy_count(w, p, is_protect(traffic) ? traffic : policy, &w->by.in);
+	return p->sa_in != NULL ? check_error_from_tunnel(w, p, &v.src, policy, traffic)
+				: check_error_from_outside(w, p, &v, policy, traffic);
 }
 
 // An SA in transport mode takes no packet of a router, and in clear the error would show what the
 // SA protects.
-enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
@@ -287,7 +289,7 @@ enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flo
 	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_outbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &sent);
-	if (!protects(policy) && protects(traffic))
+	if (!is_protect(policy) && is_protect(traffic))
 		policy = traffic->out->sa.opt.mode == SA_TUNNEL ? traffic : NULL;
-	return let_out_by(p, count(w, p, policy, &w->by.out));
+	return apply_outbound(p, policy_count(w, p, policy, &w->by.out));
 }

@@ -37,27 +37,28 @@ void policy_find(
 // by the policy that sends through that SA, which p->in_by then is; or in clear. Returns DROP_NONE,
 // DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD. A packet
 // in clear for an address of an unprotected port needs no policy.
-enum drop policy_let_in(struct worker *w, struct pkt *p, const struct spd_policy *policy);
+enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // Whether policy may let in what a fragment out of an SA is a part of, as far as the fragment shows
 // it. Returns DROP_NONE, p->in_by being the policy, or DROP_SELECTOR.
-enum drop policy_let_fragment_in(struct worker *w, struct pkt *p);
+enum drop policy_check_fragment(struct worker *w, struct pkt *p);
 
 // Whether policy may let pass, in either direction, what a fragment in clear is a part of. Returns
-// DROP_NONE, or why its addresses alone are enough to drop it: as policy_let_in() and
-// policy_let_out(), or as forward_find(), which p->nexthop is of.
-enum drop policy_let_clear_fragment_in(struct worker *w, struct pkt *p);
+// DROP_NONE, or why its addresses alone are enough to drop it: as policy_check_inbound() and
+// policy_check_outbound(), or as forward_lookup(), which p->nexthop is of.
+enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p);
 
 // Whether and how the policy lets the packet out (RFC 4301 5.1): through p->sa_out, or in clear.
 // Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
-enum drop policy_let_out(struct worker *w, struct pkt *p, const struct spd_policy *policy);
+enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // The same about an ICMP error (RFC 4301 6): about is what transit has read of it. It goes the way
 // of the traffic that it is about where its own addresses have none: a router on the way may have
 // any. About traffic of a tunnel nothing is let in, in clear, but what the configuration says, nor
 // out.
-enum drop policy_let_error_in(struct worker *w, struct pkt *p, const struct flow_pkt *about);
-enum drop policy_let_error_out(struct worker *w, struct pkt *p, const struct flow_pkt *about);
+enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about);
+enum drop policy_check_error_outbound(
+	struct worker *w, struct pkt *p, const struct flow_pkt *about);
 
 static inline uint32_t policy_index(const struct worker *w, const struct spd_policy *policy)
 {

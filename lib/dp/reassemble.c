@@ -45,7 +45,8 @@ void reassembly_fini(struct reassembly *r)
 }
 
 // Drops the fragments of a datagram.
-static void empty(struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
+static void datagram_empty(
+	struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
 {
 	const struct frag *f;
 
@@ -55,10 +56,10 @@ static void empty(struct worker *w, struct reassembly *r, struct frag_datagram *
 	frag_table_empty(&r->table, d);
 }
 
-static void give_up(
+static void datagram_drop(
 	struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
 {
-	empty(w, r, d, reason);
+	datagram_empty(w, r, d, reason);
 	frag_table_remove(&r->table, d);
 }
 
@@ -68,24 +69,24 @@ static bool is_admitted(struct worker *w, struct pkt *p)
 	struct policies found;
 
 	if (p->sa_in != NULL)
-		return policy_let_fragment_in(w, p) == DROP_NONE;
+		return policy_check_fragment(w, p) == DROP_NONE;
 	if (!w->snapshot->port[p->port].unprotected)
 		return true;
-	if (forward_find(w, p) != DROP_NONE)
+	if (forward_lookup(w, p) != DROP_NONE)
 		return false;
 	policy_find(w, &p, 1, &found);
-	return policy_let_in(w, p, found.in) == DROP_NONE;
+	return policy_check_inbound(w, p, found.in) == DROP_NONE;
 }
 
-static void tell(struct worker *w, struct pkt *p, enum local_fault fault, uint32_t off)
+static void fault_report(struct worker *w, struct pkt *p, enum local_fault fault, uint32_t off)
 {
 	if (is_admitted(w, p))
 		local_error(w, p, fault, (uint16_t)off);
 }
 
-void reassemble_tell_first(struct worker *w, struct pkt *p)
+void reassemble_report_first(struct worker *w, struct pkt *p)
 {
-	tell(w, p, LOCAL_FIRST_FRAGMENT, 0);
+	fault_report(w, p, LOCAL_FIRST_FRAGMENT, 0);
 }
 
 static struct reassembly *table_for(struct worker *w, const struct pkt *p)
@@ -123,13 +124,13 @@ static struct frag_datagram *datagram_of(
 		d = frag_table_evictee(&r->table);
 		if (d == NULL)
 			return NULL;
-		give_up(w, r, d, DROP_FRAGMENTS_FULL);
+		datagram_drop(w, r, d, DROP_FRAGMENTS_FULL);
 	}
 	d = frag_table_find(&r->table, key);
 	return d != NULL ? d : frag_table_add(&r->table, key, w->now);
 }
 
-static void keep(struct worker *w, struct reassembly *r, struct frag_datagram *d,
+static void fragment_keep(struct worker *w, struct reassembly *r, struct frag_datagram *d,
 	const struct pkt *p, struct piece *piece)
 {
 	const struct frag *kept;
@@ -147,8 +148,8 @@ static void keep(struct worker *w, struct reassembly *r, struct frag_datagram *d
 }
 
 // Puts the fragment in p, which is fine by itself, to the others of its datagram.
-static enum drop place(struct worker *w, struct pkt *p, struct reassembly *r, struct piece *piece,
-	struct frag_datagram **datagram)
+static enum drop fragment_place(struct worker *w, struct pkt *p, struct reassembly *r,
+	struct piece *piece, struct frag_datagram **datagram)
 {
 	struct frag_datagram *d;
 
@@ -163,10 +164,10 @@ static enum drop place(struct worker *w, struct pkt *p, struct reassembly *r, st
 		return DROP_FRAGMENT_DUPLICATE;
 	case FRAG_OVERLAP: // what follows is not wanted either (RFC 5722 4)
 		d->dropped = true;
-		empty(w, r, d, DROP_FRAGMENT_OVERLAP);
+		datagram_empty(w, r, d, DROP_FRAGMENT_OVERLAP);
 		return DROP_FRAGMENT_OVERLAP;
 	default:
-		keep(w, r, d, p, piece);
+		fragment_keep(w, r, d, p, piece);
 		*datagram = d;
 		return DROP_NONE;
 	}
@@ -180,8 +181,8 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 
 	*origin = p->port;
 	if (p->sa_in == NULL)
-		return policy_let_clear_fragment_in(w, p);
-	d = policy_let_fragment_in(w, p);
+		return policy_check_clear_fragment(w, p);
+	d = policy_check_fragment(w, p);
 	if (d == DROP_NONE)
 		*origin = p->in_by->name_hash;
 	return d;
@@ -189,18 +190,18 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 
 // Takes the fragment in p. Returns its datagram if that is complete now; NULL: there is nothing
 // more to do with p.
-static struct frag_datagram *take(struct worker *w, struct pkt *p, struct piece *piece)
+static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, struct piece *piece)
 {
 	struct frag_datagram *d = NULL;
 	enum drop reason = leave_large(w, p);
 
 	if (reason == DROP_NONE && p->sa_in != NULL &&
-		handover_give(w, p, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS)))
+		handover_enqueue(w, p, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS)))
 		return NULL;
 	if (reason == DROP_NONE)
 		reason = find_origin(w, p, &piece->key.origin);
 	if (reason == DROP_NONE)
-		reason = place(w, p, table_for(w, p), piece, &d);
+		reason = fragment_place(w, p, table_for(w, p), piece, &d);
 	if (reason != DROP_NONE) {
 		pkt_drop(w, p, reason);
 		return NULL;
@@ -211,7 +212,7 @@ static struct frag_datagram *take(struct worker *w, struct pkt *p, struct piece 
 	return NULL;
 }
 
-static void copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, uint32_t len)
+static void octets_copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, uint32_t len)
 {
 	const uint8_t *octets = rte_pktmbuf_read(m, from, len, to);
 
@@ -220,7 +221,7 @@ static void copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, uint32_t 
 }
 
 // Makes one packet of all fragments: head_len octets of the first, and what they bring.
-static enum drop join(
+static enum drop datagram_join(
 	struct worker *w, struct rte_mbuf **m, const struct frag_datagram *d, uint32_t head_len)
 {
 	const struct frag *f;
@@ -235,9 +236,10 @@ static enum drop join(
 	if (reason != DROP_NONE)
 		return reason;
 	to = rte_pktmbuf_mtod(*m, uint8_t *);
-	copy(to, d->first->m, 0, head_len);
+	octets_copy(to, d->first->m, 0, head_len);
 	SLIST_FOREACH(f, &d->frags, next)
-	copy(to + head_len + f->off, f->m, f->hdr_len, rte_pktmbuf_pkt_len(f->m) - f->hdr_len);
+	octets_copy(
+		to + head_len + f->off, f->m, f->hdr_len, rte_pktmbuf_pkt_len(f->m) - f->hdr_len);
 	return DROP_NONE;
 }
 
@@ -252,14 +254,14 @@ static uint16_t largest_piece(const struct frag_datagram *d)
 
 // Makes a complete datagram the packet, whose header has to be mended then. False: it is counted as
 // dropped.
-static bool become_whole(
+static bool datagram_to_packet(
 	struct worker *w, struct pkt *p, struct frag_datagram *d, uint32_t head_len)
 {
-	enum drop reason = join(w, &p->m, d, head_len);
+	enum drop reason = datagram_join(w, &p->m, d, head_len);
 
 	if (reason != DROP_NONE) {
 		trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = reason});
-		give_up(w, table_for(w, p), d, reason);
+		datagram_drop(w, table_for(w, p), d, reason);
 		return false;
 	}
 	p->frag_max = largest_piece(d);
@@ -268,7 +270,7 @@ static bool become_whole(
 }
 
 // The fragments have become one packet.
-static void finish(struct worker *w, struct pkt *p, struct frag_datagram *d)
+static void datagram_finish(struct worker *w, struct pkt *p, struct frag_datagram *d)
 {
 	const struct frag *f;
 
@@ -280,12 +282,12 @@ static void finish(struct worker *w, struct pkt *p, struct frag_datagram *d)
 }
 
 // A fragment brings something, and unless it is the last, a multiple of 8 octets.
-static bool is_sane(const struct piece *piece)
+static bool is_valid(const struct piece *piece)
 {
 	return piece->len > 0 && (!piece->more || piece->len % FRAG_UNIT == 0);
 }
 
-static struct piece read_v4(const struct rte_ipv4_hdr *ip)
+static struct piece piece_read_v4(const struct rte_ipv4_hdr *ip)
 {
 	uint16_t field = rte_be_to_cpu_16(ip->fragment_offset);
 	uint8_t hdr_len = rte_ipv4_hdr_len(ip);
@@ -306,16 +308,16 @@ static struct piece read_v4(const struct rte_ipv4_hdr *ip)
 
 bool reassemble_v4(struct worker *w, struct pkt *p)
 {
-	struct piece piece = read_v4(pkt_ip(p));
+	struct piece piece = piece_read_v4(pkt_ip(p));
 	struct frag_datagram *d;
 	struct rte_ipv4_hdr *ip;
 
-	if (!is_sane(&piece) || piece.frag.hdr_len + piece.frag.off + piece.len > UINT16_MAX) {
+	if (!is_valid(&piece) || piece.frag.hdr_len + piece.frag.off + piece.len > UINT16_MAX) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
 		return false;
 	}
-	d = take(w, p, &piece);
-	if (d == NULL || !become_whole(w, p, d, d->first->hdr_len))
+	d = fragment_input(w, p, &piece);
+	if (d == NULL || !datagram_to_packet(w, p, d, d->first->hdr_len))
 		return false;
 	ip = pkt_ip(p);
 	ip->total_length = rte_cpu_to_be_16(rte_pktmbuf_data_len(p->m));
@@ -324,11 +326,11 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	ipv4_checksum_set(ip);
 	if (!d->df)
 		p->frag_max = 0; // may be cut as anybody likes
-	finish(w, p, d);
+	datagram_finish(w, p, d);
 	return true;
 }
 
-static struct piece read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_off)
+static struct piece piece_read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_off)
 {
 	const struct rte_ipv6_fragment_ext *ext = (const void *)((const uint8_t *)ip + frag_off);
 	uint16_t field = rte_be_to_cpu_16(ext->frag_data);
@@ -357,7 +359,7 @@ static bool shows_headers(const struct piece *piece, const struct ipv6_upper *up
 }
 
 // RFC 8200 4.5: whether the fragment is fine by itself. Its sender is told what is wrong.
-static bool check_v6(
+static bool piece_check_v6(
 	struct worker *w, struct pkt *p, const struct piece *piece, const struct ipv6_upper *upper)
 {
 	uint32_t payload_len = upper->frag_off - (uint32_t)sizeof(struct rte_ipv6_hdr) +
@@ -365,13 +367,13 @@ static bool check_v6(
 
 	if (piece->len == 0)
 		return false;
-	if (!is_sane(piece))
-		tell(w, p, LOCAL_HEADER, offsetof(struct rte_ipv6_hdr, payload_len));
+	if (!is_valid(piece))
+		fault_report(w, p, LOCAL_HEADER, offsetof(struct rte_ipv6_hdr, payload_len));
 	else if (payload_len > UINT16_MAX)
-		tell(w, p, LOCAL_HEADER,
+		fault_report(w, p, LOCAL_HEADER,
 			upper->frag_off + offsetof(struct rte_ipv6_fragment_ext, frag_data));
 	else if (!shows_headers(piece, upper))
-		reassemble_tell_first(w, p);
+		reassemble_report_first(w, p);
 	else
 		return true;
 	return false;
@@ -379,20 +381,20 @@ static bool check_v6(
 
 bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upper)
 {
-	struct piece piece = read_v6(pkt_ip6(p), upper->frag_off);
+	struct piece piece = piece_read_v6(pkt_ip6(p), upper->frag_off);
 	struct frag_datagram *d;
 	struct rte_ipv6_hdr *ip;
 	uint16_t head_len;
 
-	if (!check_v6(w, p, &piece, upper)) {
+	if (!piece_check_v6(w, p, &piece, upper)) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
 		return false;
 	}
-	d = take(w, p, &piece);
+	d = fragment_input(w, p, &piece);
 	if (d == NULL)
 		return false;
 	head_len = (uint16_t)(d->first->hdr_len - sizeof(struct rte_ipv6_fragment_ext));
-	if (!become_whole(w, p, d, head_len))
+	if (!datagram_to_packet(w, p, d, head_len))
 		return false;
 	// What is in front of the fragment header, which is left out, says what is behind it.
 	ip = pkt_ip6(p);
@@ -401,37 +403,37 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	*rte_pktmbuf_mtod_offset(p->m, uint8_t *, ipv6_next_field(ip, head_len)) =
 		*rte_pktmbuf_mtod_offset(d->first->m, uint8_t *, head_len);
 	p->frag_id = d->key.id;
-	finish(w, p, d);
+	datagram_finish(w, p, d);
 	return true;
 }
 
 // RFC 792, RFC 8200 4.5: said if the first fragment has come.
-static void tell_late(struct worker *w, const struct frag_datagram *d)
+static void report_timeout(struct worker *w, const struct frag_datagram *d)
 {
 	struct pkt p;
 
 	if (d->first == NULL || d->generation != w->snapshot->generation)
 		return;
 	p = (struct pkt){.m = d->first->m, .port = d->port, .sa_in = d->sa_in};
-	tell(w, &p, LOCAL_REASSEMBLY, 0);
+	fault_report(w, &p, LOCAL_REASSEMBLY, 0);
 }
 
-static void expire(struct worker *w, struct reassembly *r)
+static void datagrams_expire(struct worker *w, struct reassembly *r)
 {
 	for (unsigned int i = 0; i < EXPIRE_MAX; i++) {
 		struct frag_datagram *d = frag_table_oldest(&r->table);
 
 		if (d == NULL || w->now - d->begun <= r->ttl)
 			break;
-		tell_late(w, d);
-		give_up(w, r, d, DROP_FRAGMENT_TIMEOUT);
+		report_timeout(w, d);
+		datagram_drop(w, r, d, DROP_FRAGMENT_TIMEOUT);
 	}
 }
 
 void reassembly_expire(struct worker *w)
 {
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		expire(w, &w->fragments[i]);
+		datagrams_expire(w, &w->fragments[i]);
 }
 
 void reassembly_stop(struct worker *w)
@@ -441,6 +443,6 @@ void reassembly_stop(struct worker *w)
 		struct frag_datagram *d;
 
 		while ((d = frag_table_oldest(&r->table)) != NULL)
-			give_up(w, r, d, DROP_SHUTDOWN);
+			datagram_drop(w, r, d, DROP_SHUTDOWN);
 	}
 }

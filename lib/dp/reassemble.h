@@ -39,7 +39,7 @@ bool reassemble_v4(struct worker *w, struct pkt *p);
 bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upper);
 
 // A first fragment of IPv6 that does not show all headers (RFC 7112): its sender is told.
-void reassemble_tell_first(struct worker *w, struct pkt *p);
+void reassemble_report_first(struct worker *w, struct pkt *p);
 
 // Drops what has waited too long. Every millisecond.
 void reassembly_expire(struct worker *w);

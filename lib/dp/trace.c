@@ -116,7 +116,7 @@ const struct trace_step *trace_step_at(const struct trace *t, uint32_t i)
 		       : NULL;
 }
 
-static void lose(struct trace *t)
+static void step_lost(struct trace *t)
 {
 	atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
 }
@@ -125,7 +125,7 @@ static void step_publish(
 	struct trace *t, uint32_t i, const struct trace_step *step, uint32_t packet)
 {
 	if (i >= TRACE_STEPS_MAX) {
-		lose(t);
+		step_lost(t);
 		return;
 	}
 	t->log[i].step = *step;
@@ -203,13 +203,13 @@ static uint16_t unsent(const struct worker *w, const struct pkt *p, const struct
 	return 0;
 }
 
-static void story_go_on(
+static void story_add_step(
 	struct trace *t, struct trace_pass *pass, uint16_t id, const struct trace_step *step)
 {
 	struct trace_step *s = &pass->step[pass->n_steps];
 
 	if (pass->n_steps == TRACE_PASS_MAX) {
-		lose(t);
+		step_lost(t);
 		return;
 	}
 	*s = *step;
@@ -229,7 +229,7 @@ void trace_record(
 		return;
 	step_fill(&s, w, p, kind, fact);
 	if ((id & LOGGED) == 0) {
-		story_go_on(t, t->pass[w->id], id, &s);
+		story_add_step(t, t->pass[w->id], id, &s);
 		return;
 	}
 	step_publish(t, places_take(t, 1), &s, id & (LOGGED - 1u));
@@ -250,7 +250,7 @@ bool trace_pass_begin(struct worker *w)
 		pass->waiting = 0;
 	}
 	pass->n_stories = pass->n_steps = 0;
-	memset(w->pkt, 0, PARTS_MAX * sizeof(w->pkt[0])); // no fragments yet
+	memset(w->pkt, 0, FRAGMENTS_MAX * sizeof(w->pkt[0])); // no fragments yet
 	return true;
 }
 

@@ -14,36 +14,39 @@
 #include "policy.h"
 #include "trace.h"
 
-static_assert(PORTS_MAX <= ARRIVAL_SPI_MIN, "a port is not taken for an SA");
+static_assert(PORTS_MAX <= INGRESS_SPI_MIN, "a port is not taken for an SA");
 
 // A packet that arrives by another port or SA than its flow's direction has no part in the flow.
-static uint32_t arrival(const struct pkt *p)
+static uint32_t ingress_of(const struct pkt *p)
 {
-	return p->sa_in != NULL ? transit_arrival(p->sa_in) : p->port;
+	return p->sa_in != NULL ? transit_ingress_sa(p->sa_in) : p->port;
 }
 
-static enum drop let_in(
+static enum drop check_inbound(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
 {
-	return fp->icmp_error ? policy_let_error_in(w, p, fp) : policy_let_in(w, p, policy);
+	return fp->icmp_error ? policy_check_error_inbound(w, p, fp)
+			      : policy_check_inbound(w, p, policy);
 }
 
-static enum drop let_out(
+static enum drop check_outbound(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
 {
-	return fp->icmp_error ? policy_let_error_out(w, p, fp) : policy_let_out(w, p, policy);
+	return fp->icmp_error ? policy_check_error_outbound(w, p, fp)
+			      : policy_check_outbound(w, p, policy);
 }
 
 enum drop transit_policy(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
-	enum drop d = policy_is_inbound(w, p) ? let_in(w, p, fp, found->in) : DROP_NONE;
+	enum drop d = policy_is_inbound(w, p) ? check_inbound(w, p, fp, found->in) : DROP_NONE;
 
-	return d == DROP_NONE && policy_is_outbound(w, p) ? let_out(w, p, fp, found->out) : d;
+	return d == DROP_NONE && policy_is_outbound(w, p) ? check_outbound(w, p, fp, found->out)
+							  : d;
 }
 
 // The slow path: may the packet pass as far as policy is concerned, and which way?
-static enum drop find_way(
+static enum drop find_egress(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
 	enum drop d = transit_policy(w, p, fp, found);
@@ -54,25 +57,26 @@ static enum drop find_way(
 }
 
 // The slow path for what belongs to no flow. A packet whose time to live ends here makes none.
-static enum drop decide(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, enum rule_state state)
 {
-	enum drop d = find_way(w, p, fp, found);
+	enum drop d = find_egress(w, p, fp, found);
 
 	if (d == DROP_NONE)
-		d = firewall_ask(w, p, fp, state);
+		d = firewall_check(w, p, fp, state);
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
 // The policy that let in what a decision is about; NULL: it came in clear.
-static const struct spd_policy *let_in_by(const struct worker *w, const struct flow_decision *d)
+static const struct spd_policy *admitting_policy(
+	const struct worker *w, const struct flow_decision *d)
 {
-	return d->arrival >= ARRIVAL_SPI_MIN ? &w->snapshot->policies[d->by.in - 1] : NULL;
+	return d->ingress >= INGRESS_SPI_MIN ? &w->snapshot->policies[d->by.in - 1] : NULL;
 }
 
 static void decision_apply(const struct worker *w, struct pkt *p, const struct flow_decision *d)
 {
-	p->in_by = let_in_by(w, d);
+	p->in_by = admitting_policy(w, d);
 	p->sa_out = d->sa_out;
 	p->nexthop = d->nexthop;
 }
@@ -83,12 +87,12 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 		.by = w->by,
 		.sa_out = p->sa_out,
 		.nexthop = p->nexthop,
-		.arrival = arrival(p),
+		.ingress = ingress_of(p),
 	};
 }
 
 // A SYN that begins another connection in the entry of a closed one.
-static bool begins_anew(const struct flow *f, const struct flow_pkt *fp)
+static bool reopens_flow(const struct flow *f, const struct flow_pkt *fp)
 {
 	enum flow_state state;
 
@@ -145,41 +149,41 @@ static __rte_always_inline void run_add(
 
 // Rules decide about what begins a connection; what follows is accepted with it, as long as the
 // rules are the same.
-static enum drop ask_firewall(
+static enum drop check_rules(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	bool answer = flow_word_initiator(flow_word(f)) != fp->dir;
 	struct flow_decision begun;
 
-	if (begins_anew(f, fp))
-		return firewall_ask(w, p, fp, RULE_NEW);
+	if (reopens_flow(f, fp))
+		return firewall_check(w, p, fp, RULE_NEW);
 	if (fp->icmp_error)
-		return firewall_ask(w, p, fp, RULE_RELATED);
+		return firewall_check(w, p, fp, RULE_RELATED);
 	if (!answer)
-		return firewall_ask(
+		return firewall_check(
 			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
 	if (flow_decision_get(f, !fp->dir, w->snapshot->generation, &begun)) {
 		w->by.rule = begun.by.rule;
 		rule_count(w, begun.by.rule, 1, fp->ip_len);
 		return DROP_NONE;
 	}
-	return firewall_ask_answer(w, p, fp);
+	return firewall_check_reply(w, p, fp);
 }
 
 // The slow path for what belongs to a flow.
-static enum drop decide_anew(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+static enum drop evaluate_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, const struct flow *f)
 {
-	enum drop d = find_way(w, p, fp, found);
+	enum drop d = find_egress(w, p, fp, found);
 
 	if (d == DROP_NONE)
-		d = ask_firewall(w, p, fp, f);
+		d = check_rules(w, p, fp, f);
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
-// Connection tracking has refused the packet. A rule about invalid packets may know better; it then
-// goes on without a flow.
-static enum drop refused(
+// Connection tracking has transit_invalid the packet. A rule about invalid packets may know better;
+// it then goes on without a flow.
+static enum drop transit_invalid(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
 {
 	struct policies found;
@@ -188,11 +192,11 @@ static enum drop refused(
 	if (!firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // the flow's, which is not asked any more
-	d = forward_find(w, p);
+	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);
-	return decide(w, p, fp, &found, RULE_INVALID);
+	return evaluate_new(w, p, fp, &found, RULE_INVALID);
 }
 
 // Who has the flow that a packet begins: the peer that sent it, or the port.
@@ -201,7 +205,7 @@ static uint32_t holder_of(const struct pkt *p)
 	return p->in_by != NULL ? p->in_by->peer_hash : p->port;
 }
 
-static enum drop pass_new(
+static enum drop transit_new_flow(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
 	struct flow_decision decision;
@@ -209,8 +213,8 @@ static enum drop pass_new(
 	enum drop d;
 
 	if (fp->icmp_error) // about no flow that we know
-		return refused(w, p, fp, DROP_ICMP_UNRELATED);
-	d = decide(w, p, fp, found, RULE_NEW);
+		return transit_invalid(w, p, fp, DROP_ICMP_UNRELATED);
+	d = evaluate_new(w, p, fp, found, RULE_NEW);
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
@@ -220,31 +224,31 @@ static enum drop pass_new(
 	if (d == DROP_NONE)
 		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
-		return refused(w, p, fp, d);
+		return transit_invalid(w, p, fp, d);
 	flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
 	return DROP_NONE;
 }
 
-static __rte_always_inline bool decided(const struct worker *w, const struct flow_pkt *fp,
+static __rte_always_inline bool decision_get(const struct worker *w, const struct flow_pkt *fp,
 	const struct flow *f, struct flow_decision *d)
 {
-	return !begins_anew(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
+	return !reopens_flow(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
 }
 
 // A packet of a flow whose decision does not serve it.
-static enum drop pass_anew(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, struct flow *f)
 {
 	struct flow_decision decision;
-	bool otherwise = decided(w, fp, f, &decision);
-	const struct spd_policy *in_by = otherwise ? let_in_by(w, &decision) : NULL;
-	enum drop d = decide_anew(w, p, fp, found, f);
+	bool otherwise = decision_get(w, fp, f, &decision);
+	const struct spd_policy *in_by = otherwise ? admitting_policy(w, &decision) : NULL;
+	enum drop d = evaluate_flow(w, p, fp, found, f);
 
 	if (d != DROP_NONE)
 		return d;
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
-		return refused(w, p, fp, d);
+		return transit_invalid(w, p, fp, d);
 	// What is decided for an ICMP error is not the flow's way. A packet that came another way
 	// does not move the flow there, unless that is another SA of its policy.
 	if ((!otherwise || (in_by != NULL && in_by == p->in_by)) && !fp->icmp_error) {
@@ -254,7 +258,8 @@ static enum drop pass_anew(struct worker *w, struct pkt *p, const struct flow_pk
 	return DROP_NONE;
 }
 
-static __rte_always_inline void send_on(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+static __rte_always_inline void transit_enqueue(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
 	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
 		mss_clamp(w, p);
@@ -268,13 +273,14 @@ static __rte_always_inline void send_on(struct worker *w, struct pkt *p, const s
 
 // Whether the flow has a decision that serves the packet. An ICMP error comes from anywhere on the
 // way: its own source has to be looked at.
-static __rte_always_inline bool is_served(const struct worker *w, const struct pkt *p,
+static __rte_always_inline bool has_decision(const struct worker *w, const struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, struct flow_decision *d)
 {
-	return f != NULL && !fp->icmp_error && decided(w, fp, f, d) && d->arrival == arrival(p);
+	return f != NULL && !fp->icmp_error && decision_get(w, fp, f, d) &&
+	       d->ingress == ingress_of(p);
 }
 
-static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
+static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow *f, const struct flow_decision *decision,
 	struct run *run, const bool traced)
 {
@@ -287,18 +293,18 @@ static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
 	if (likely(d == DROP_NONE))
 		run_add(w, run, decision->by, fp->ip_len);
 	else
-		d = refused(w, p, fp, d);
+		d = transit_invalid(w, p, fp, d);
 	if (likely(d == DROP_NONE))
-		send_on(w, p, fp);
+		transit_enqueue(w, p, fp);
 	return d;
 }
 
 // Whether a packet that no decision serves goes through at all; *through: so far it does. It may be
 // for us: our own addresses take no part in flows.
-static enum drop begin_slowly(
+static enum drop slow_path_begin(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, bool *through)
 {
-	enum drop d = forward_find(w, p);
+	enum drop d = forward_lookup(w, p);
 
 	*through = false;
 	if (d != DROP_NONE)
@@ -307,8 +313,8 @@ static enum drop begin_slowly(
 		burst_add(&w->local, p);
 		return DROP_NONE;
 	}
-	if (fp->icmp_error && pmtu_is_about_sa(w, p))
-		return pmtu_hear(w, p);
+	if (fp->icmp_error && pmtu_quotes_sa(w, p))
+		return pmtu_input(w, p);
 	// Policy decides whether an ICMP error is sent; while none may be, the packet is dropped
 	// without that.
 	if (unlikely(!forward_has_hops(p)) && local_error_is_suppressed(w, p))
@@ -317,7 +323,7 @@ static enum drop begin_slowly(
 	return DROP_NONE;
 }
 
-static enum drop pass_slowly(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	struct flow *f, const struct policies *found)
 {
 	struct flow_decision decision;
@@ -326,21 +332,21 @@ static enum drop pass_slowly(struct worker *w, struct pkt *p, const struct flow_
 
 	if (f == NULL) // an earlier packet of this burst may have made it
 		f = flow_find(w->flows, fp);
-	if (is_served(w, p, fp, f, &decision)) {
-		d = pass(w, p, fp, f, &decision, &run, w->tracing != NULL);
+	if (has_decision(w, p, fp, f, &decision)) {
+		d = transit_fast_path(w, p, fp, f, &decision, &run, w->tracing != NULL);
 		run_end(w, &run);
 		return d;
 	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
-	d = f != NULL ? pass_anew(w, p, fp, found, f) : pass_new(w, p, fp, found);
+	d = f != NULL ? transit_known_flow(w, p, fp, found, f) : transit_new_flow(w, p, fp, found);
 	if (d == DROP_NONE)
-		send_on(w, p, fp);
+		transit_enqueue(w, p, fp);
 	return d;
 }
 
 // The slow path, for packets of the burst at these places: policies are looked up for all at once.
-static __rte_noinline void send_slowly(
+static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
 {
 	struct policies found[RX_BURST_MAX];
@@ -352,7 +358,7 @@ static __rte_noinline void send_slowly(
 
 		p[kept] = w->transit.p[place[i]];
 
-		enum drop d = begin_slowly(w, p[kept], &w->flow_pkt[place[i]], &through);
+		enum drop d = slow_path_begin(w, p[kept], &w->flow_pkt[place[i]], &through);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p[kept], d);
@@ -366,8 +372,8 @@ static __rte_noinline void send_slowly(
 		return;
 	policy_find(w, p, kept, found);
 	for (uint16_t i = 0; i < kept; i++) {
-		enum drop d =
-			pass_slowly(w, p[i], &w->flow_pkt[place[i]], flows[place[i]], &found[i]);
+		enum drop d = transit_slow_path(
+			w, p[i], &w->flow_pkt[place[i]], flows[place[i]], &found[i]);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p[i], d);
@@ -376,9 +382,9 @@ static __rte_noinline void send_slowly(
 
 // An ICMP message that connection tracking cannot parse may still be one that the gateway serves. A
 // malformed TCP or UDP header is answered by nobody.
-static enum drop unread(struct worker *w, struct pkt *p, enum drop reason)
+static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop reason)
 {
-	enum drop d = forward_find(w, p);
+	enum drop d = forward_lookup(w, p);
 	struct ip_view v;
 
 	if (d != DROP_NONE)
@@ -396,13 +402,13 @@ enum drop transit_add(struct worker *w, struct pkt *p)
 	enum drop d = pkt_is_v4(p) ? flow_pkt_ipv4(fp, pkt_ip(p)) : flow_pkt_ipv6(fp, pkt_ip6(p));
 
 	if (unlikely(d != DROP_NONE))
-		return unread(w, p, d);
+		return transit_unparsable(w, p, d);
 	flow_lookup_start(w->flows, fp);
 	burst_add(&w->transit, p);
 	return DROP_NONE;
 }
 
-static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
+static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
 {
 	struct flow *flows[RX_BURST_MAX];
 	uint8_t slow[RX_BURST_MAX];
@@ -415,32 +421,32 @@ static __rte_always_inline void send_all_on(struct worker *w, const bool traced)
 		struct flow_pkt *fp = &w->flow_pkt[i];
 		struct flow_decision decision;
 
-		if (unlikely(!is_served(w, b->p[i], fp, flows[i], &decision))) {
+		if (unlikely(!has_decision(w, b->p[i], fp, flows[i], &decision))) {
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of what it quotes
-				send_slowly(w, flows, slow, n_slow);
+				transit_slow_burst(w, flows, slow, n_slow);
 				n_slow = 0;
 			}
 			continue;
 		}
 
-		enum drop d = pass(w, b->p[i], fp, flows[i], &decision, &run, traced);
+		enum drop d = transit_fast_path(w, b->p[i], fp, flows[i], &decision, &run, traced);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, b->p[i], d);
 	}
 	run_end(w, &run);
 	if (unlikely(n_slow > 0))
-		send_slowly(w, flows, slow, n_slow);
+		transit_slow_burst(w, flows, slow, n_slow);
 	b->n = 0;
 }
 
 void transit_burst(struct worker *w)
 {
-	send_all_on(w, false);
+	transit_packets(w, false);
 }
 
 __rte_cold void transit_burst_traced(struct worker *w)
 {
-	send_all_on(w, true);
+	transit_packets(w, true);
 }

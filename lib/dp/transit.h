@@ -9,9 +9,9 @@
 
 // By what the packets of a flow's direction arrive, kept with its decision: the SPI of an SA, or
 // the number of a port. Smaller SPIs are reserved (RFC 4303 2.1).
-#define ARRIVAL_SPI_MIN 256
+#define INGRESS_SPI_MIN 256
 
-static inline uint32_t transit_arrival(const struct sa_in *sa)
+static inline uint32_t transit_ingress_sa(const struct sa_in *sa)
 {
 	return rte_be_to_cpu_32(sa->sa.spi);
 }
@@ -29,6 +29,6 @@ void transit_burst_traced(struct worker *w);
 
 // What policy decides about a packet whose p->nexthop is known: inbound, outbound, or both between
 // two tunnels. found: of policy_find(). fp: only icmp_error is looked at, unless that is set. Sends
-// nothing. Returns what policy_let_in() and policy_let_out() do.
+// nothing. Returns what policy_check_inbound() and policy_check_outbound() do.
 enum drop transit_policy(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found);

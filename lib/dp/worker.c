@@ -12,7 +12,7 @@
 #define EVENTS 1024
 #define HANDED 1024
 
-// At most, of all ports. With those of worker_ask() they never fill the ring.
+// At most, of all ports. With those of worker_event_post() they never fill the ring.
 static const uint16_t share_events[SHARES] = {
 	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8, [SHARE_PMTU] = EVENTS / 16};
 
@@ -124,21 +124,21 @@ void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
 
 void worker_release(struct worker *w, struct rte_mbuf *m)
 {
-	if (w->n_dead == DEAD_MAX)
-		worker_bury(w);
-	w->dead[w->n_dead++] = m;
+	if (w->n_free_batch == FREE_BATCH_MAX)
+		worker_mbufs_free(w);
+	w->free_batch[w->n_free_batch++] = m;
 }
 
-void worker_ask(struct worker *w, struct event *e)
+void worker_event_post(struct worker *w, struct event *e)
 {
 	if (rte_ring_count(w->events) < EVENTS / 2)
 		rte_ring_enqueue_elem(w->events, e, sizeof(*e));
 }
 
-void worker_post(struct worker *w, struct event *e, enum event_share share)
+void worker_event_post_share(struct worker *w, struct event *e, enum event_share share)
 {
 	uint32_t *posted = &w->posted[share][e->port];
-	uint32_t taken = atomic_load_explicit(&w->taken[share][e->port], memory_order_relaxed);
+	uint32_t taken = atomic_load_explicit(&w->dequeued[share][e->port], memory_order_relaxed);
 
 	if (*posted - taken >= (uint32_t)share_events[share] / w->snapshot->n_ports)
 		return;
@@ -147,17 +147,17 @@ void worker_post(struct worker *w, struct event *e, enum event_share share)
 		(*posted)++;
 }
 
-bool worker_event_take(struct worker *w, struct event *e)
+bool worker_event_dequeue(struct worker *w, struct event *e)
 {
 	if (rte_ring_dequeue_elem(w->events, e, sizeof(*e)) < 0)
 		return false;
 	if (e->share != SHARE_NONE)
-		atomic_fetch_add_explicit(&w->taken[e->share][e->port], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&w->dequeued[e->share][e->port], 1, memory_order_relaxed);
 	return true;
 }
 
-void worker_bury(struct worker *w)
+void worker_mbufs_free(struct worker *w)
 {
-	rte_pktmbuf_free_bulk(w->dead, w->n_dead);
-	w->n_dead = 0;
+	rte_pktmbuf_free_bulk(w->free_batch, w->n_free_batch);
+	w->n_free_batch = 0;
 }

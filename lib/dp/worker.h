@@ -23,9 +23,9 @@
 #define TX_MAX      512 // packets for one port that a pass may leave behind
 // Packets of one pass: fragments that are on their way, of each kind; those that came in, dummies,
 // those made here.
-#define PARTS_MAX (CUTS * BURST_MAX)
-#define PKTS_MAX  (PARTS_MAX + RX_BURST_MAX + DUMMIES_MAX + BURST_MAX)
-#define DEAD_MAX  256
+#define FRAGMENTS_MAX  (FRAG_STAGES * BURST_MAX)
+#define PKTS_MAX       (FRAGMENTS_MAX + RX_BURST_MAX + DUMMIES_MAX + BURST_MAX)
+#define FREE_BATCH_MAX 256
 // One pass in so many is measured: the cost of measuring is lost in the noise.
 #define WORKER_STAGES_EVERY 1024
 // Octets behind the packet that ESP may need: padding, trailer and ICV.
@@ -65,7 +65,7 @@ struct held {
 };
 
 // What is cut: packets in clear, and ESP packets.
-enum cut_stage { CUT_CLEAR, CUT_SEALED, CUTS };
+enum frag_stage { FRAG_BEFORE_ESP, FRAG_AFTER_ESP, FRAG_STAGES };
 
 struct worker {
 	// Set before the worker runs.
@@ -76,9 +76,9 @@ struct worker {
 	const struct dad *dad; // own IPv6 addresses
 	struct flow_table *flows;
 	struct snapshot *_Atomic *published; // written by the control thread
-	struct rte_ring *events;             // to the control thread, see worker_event_take()
+	struct rte_ring *events;             // to the control thread, see worker_event_dequeue()
 	// Of posted; written by the control thread.
-	_Atomic uint32_t taken[SHARES][PORTS_MAX];
+	_Atomic uint32_t dequeued[SHARES][PORTS_MAX];
 	uint64_t tsc_hz;
 	// ICMP errors and echo replies at most; written by the control thread.
 	_Atomic uint32_t errors_per_second, echoes_per_second;
@@ -97,16 +97,16 @@ struct worker {
 	struct trace *tracing; // trace, as the worker has seen it last
 	uint64_t now;          // TSC
 	uint32_t now_ms;       // the same in milliseconds; wraps
-	uint16_t n_dead;
+	uint16_t n_free_batch;
 	uint16_t n_pkts;
-	struct rte_mbuf *dead[DEAD_MAX];
+	struct rte_mbuf *free_batch[FREE_BATCH_MAX];
 	struct burst esp;     // ESP for us
 	struct burst transit; // to go through, out of an SA or as it came in by a port
 	struct flow_pkt flow_pkt[RX_BURST_MAX]; // of transit
 	struct burst protect;                   // to go out through an SA
 	struct burst forward;                   // to go on in clear
 	struct burst local;                     // for the gateway itself
-	struct burst uncut[CUTS];               // to be cut when there is room for the fragments
+	struct burst frag_pending[FRAG_STAGES]; // to be cut when there is room for the fragments
 	struct burst own;                       // answers and errors made in this pass
 	// Packets for SAs whose ESP packets will be too large for the way and have to be cut.
 	uint16_t n_large;
@@ -115,8 +115,8 @@ struct worker {
 	// What may be that: UDP, or if nobody has it ESP, which has been asked for before.
 	uint8_t natt_proto;
 
-	// The first PARTS_MAX are places for fragments, used again and again; the others are taken
-	// in turn, up to n_pkts.
+	// The first FRAGMENTS_MAX are places for fragments, used again and again; the others are
+	// taken in turn, up to n_pkts.
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 
 	// From pass to pass.
@@ -182,18 +182,18 @@ void worker_release(struct worker *w, struct rte_mbuf *m);
 
 // Tells the control thread what is told again when it matters: only while there is room for more
 // important things as well.
-void worker_ask(struct worker *w, struct event *e);
+void worker_event_post(struct worker *w, struct event *e);
 
 // Posts an event that strangers can cause on e->port. Lost if the port has used up its part of the
 // share: a flood by one port displaces neither events of other ports and shares nor those of
-// worker_ask().
-void worker_post(struct worker *w, struct event *e, enum event_share share);
+// worker_event_post().
+void worker_event_post_share(struct worker *w, struct event *e, enum event_share share);
 
 // Takes the oldest event; false: there is none. Control thread.
-bool worker_event_take(struct worker *w, struct event *e);
+bool worker_event_dequeue(struct worker *w, struct event *e);
 
 // Frees the dead of the pass.
-void worker_bury(struct worker *w);
+void worker_mbufs_free(struct worker *w);
 
 // A stage: looks at one packet and says whether it goes on, or why not.
 typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);

@@ -101,7 +101,7 @@ struct flow_filter {
 	enum flow_state state; // FLOW_FREE: any
 	// The SA of either direction, in a snapshot of this generation; neither: any.
 	const struct sa_out *sa_out;
-	uint32_t arrival;
+	uint32_t ingress;
 	uint32_t generation;
 };
 

@@ -77,7 +77,7 @@ struct flow_dir {
 	_Atomic uint32_t max_ack;    // highest acknowledgement sent
 	_Atomic uint32_t max_window; // widest window offered, scaled
 	_Atomic uint32_t seen;       // when the last packet came, ms
-	_Atomic uint32_t arrival;    // of the decision
+	_Atomic uint32_t ingress;    // of the decision
 	_Atomic uint64_t packets;
 	_Atomic uint64_t octets; // of IP packets
 };
@@ -122,7 +122,7 @@ struct flow_decision {
 	union flow_deciders by;
 	struct sa_out *sa_out;         // the SA that protects them; NULL: they go in clear
 	const struct nexthop *nexthop; // of those that do; else it is not kept
-	uint32_t arrival;              // by what they come: the datapath's own
+	uint32_t ingress;              // by what they come: the datapath's own
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
@@ -155,7 +155,7 @@ static inline bool flow_decision_get(
 	// Acquire keeps the second look at the mark behind them.
 	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
 	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
-	d->arrival = atomic_load_explicit(&fd->arrival, memory_order_acquire);
+	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
 	d->sa_out = NULL;
 	d->nexthop = NULL;
 	if ((egress & FLOW_PROTECT) != 0)
@@ -182,7 +182,7 @@ static inline void flow_decision_set(
 	// Release keeps them behind the mark.
 	atomic_store_explicit(&fd->by, d->by.all, memory_order_release);
 	atomic_store_explicit(&fd->egress, egress, memory_order_release);
-	atomic_store_explicit(&fd->arrival, d->arrival, memory_order_release);
+	atomic_store_explicit(&fd->ingress, d->ingress, memory_order_release);
 	if (!atomic_compare_exchange_strong_explicit(&fd->mark, &deciding,
 		    flow_mark_next(deciding, generation), memory_order_release,
 		    memory_order_relaxed)) // forgotten before it was there

@@ -69,7 +69,7 @@ static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 	for (unsigned int dir = 0; dir < 2; dir++)
 		if (flow_decision_get(f, dir, filter->generation, &d) &&
 			((filter->sa_out != NULL && d.sa_out == filter->sa_out) ||
-				(filter->arrival != 0 && d.arrival == filter->arrival)))
+				(filter->ingress != 0 && d.ingress == filter->ingress)))
 			return true;
 	return false;
 }
@@ -83,7 +83,7 @@ bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter 
 	       (filter->state == FLOW_FREE || filter->state == flow_word_state(word)) &&
 	       (ip_prefix_contains(&filter->addr, &k->addr[0]) ||
 		       ip_prefix_contains(&filter->addr, &k->addr[1])) &&
-	       ((filter->sa_out == NULL && filter->arrival == 0) || has_sa(f, filter));
+	       ((filter->sa_out == NULL && filter->ingress == 0) || has_sa(f, filter));
 }
 
 static void view_fill(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)

@@ -260,7 +260,7 @@ void single_gateway_control(struct single_gateway *g)
 		return;
 	rte_rcu_qsbr_thread_offline(
 		g->qsbr, g->worker->id); // this thread is both control thread and worker
-	for (unsigned int i = 0; i < EVENTS_AT_ONCE && worker_event_take(g->worker, &e); i++)
+	for (unsigned int i = 0; i < EVENTS_AT_ONCE && worker_event_dequeue(g->worker, &e); i++)
 		handle(g, &e, now);
 	if (now / NEIGH_TICK_MS != g->control_ms / NEIGH_TICK_MS)
 		neigh_tick(g->neigh, now);

@@ -41,7 +41,7 @@ static void discard_events(struct gateway *g)
 {
 	struct event e;
 
-	while (worker_event_take(g->w, &e))
+	while (worker_event_dequeue(g->w, &e))
 		;
 }
 

@@ -172,7 +172,7 @@ static void pass(struct gateway *by, const struct frame f[], unsigned int n)
 	for (unsigned int i = 0; i < by->n_sent; i++)
 		note_sent(&by->sent[i]);
 	for (unsigned int i = 0; i < WORKERS; i++)
-		while (worker_event_take(g[i]->w, &e))
+		while (worker_event_dequeue(g[i]->w, &e))
 			control_thread_event(&e, g[i]->now / (TSC_HZ / 1000));
 }
 

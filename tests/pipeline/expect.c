@@ -66,7 +66,7 @@ void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const 
 {
 	struct event e;
 
-	if (!worker_event_take(g->w, &e))
+	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no event about %s", addr);
 	assert_int_equal(e.kind, kind);
 	assert_int_equal(e.port, port);

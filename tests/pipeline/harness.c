@@ -390,7 +390,7 @@ static void pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 		gateway_trace(g, NULL, TRACE_PACKETS_MAX);
 	g->n_sent = 0;
 	pipeline_pass(g->w, m, (uint16_t)n, g->now);
-	assert_int_equal(g->w->n_dead, 0);
+	assert_int_equal(g->w->n_free_batch, 0);
 	difference(&g->last, &g->w->counters, &before);
 	assert_int_equal(g->last.rx, n);
 	check_conservation(g);

@@ -17,7 +17,7 @@ static struct event take_event(
 {
 	struct event e;
 
-	if (!worker_event_take(g->w, &e))
+	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no event of %s", drop_info[reason].name);
 	assert_int_equal(e.kind, EVENT_AUDIT);
 	assert_int_equal(e.reason, reason);

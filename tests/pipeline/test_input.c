@@ -212,7 +212,7 @@ static void test_arp_of_others(void **state)
 			expect_no_event(g);
 			continue;
 		}
-		assert_true(worker_event_take(g->w, &e));
+		assert_true(worker_event_dequeue(g->w, &e));
 		assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
 		assert_int_equal(e.port, rows[i].port);
 		assert_int_equal(e.for_us, rows[i].as == FOR_US);

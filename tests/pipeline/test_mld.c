@@ -80,7 +80,7 @@ static void expect_query(const struct frame *f, const char *group, bool v1)
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->n_sent, 0);
 	assert_int_equal(g->last.local, 1);
-	assert_true(worker_event_take(g->w, &e));
+	assert_true(worker_event_dequeue(g->w, &e));
 	assert_int_equal(e.kind, EVENT_MLD_QUERY);
 	assert_int_equal(e.port, f->port);
 	assert_memory_equal(e.addr.b, ip6_octets(group), 16);
@@ -185,7 +185,7 @@ static void test_flood(void **state)
 	for (unsigned int i = 0; i < 1000; i++)
 		gateway_pass(g, f, COUNT_OF(f));
 	gateway_pass(g, &other, 1);
-	while (worker_event_take(g->w, &e)) {
+	while (worker_event_dequeue(g->w, &e)) {
 		n++;
 		by_wan += e.port == WAN;
 	}

@@ -12,7 +12,7 @@ static void expect_not_moved(struct gateway *g)
 {
 	struct event e;
 
-	while (worker_event_take(g->w, &e))
+	while (worker_event_dequeue(g->w, &e))
 		assert_int_not_equal(e.kind, EVENT_PEER_HEARD);
 }
 
@@ -20,7 +20,7 @@ static void expect_moved(struct gateway *g, const char *addr, uint16_t port)
 {
 	struct event e;
 
-	if (!worker_event_take(g->w, &e))
+	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no peer moved to %s", addr);
 	assert_int_equal(e.kind, EVENT_PEER_HEARD);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));

@@ -77,7 +77,7 @@ static void test_processed_in_flood(void **state)
 		}
 		gateway_pass(g, &answer, 1);
 		do
-			assert_true(worker_event_take(g->w, &e));
+			assert_true(worker_event_dequeue(g->w, &e));
 		while (e.port == LAN);
 		assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
 		assert_int_equal(e.port, DMZ);
@@ -253,7 +253,7 @@ static void test_flood_of_other_port(void **state)
 	}
 	gateway_pass(g, f, COUNT_OF(f));
 	expect_drops(g, DROP_NEIGH_HOLD_FULL, COUNT_OF(f)); // of the flood
-	while (worker_event_take(g->w, &e))
+	while (worker_event_dequeue(g->w, &e))
 		if (e.kind == EVENT_NEIGH_NEEDED && e.port == DMZ)
 			n_solicited++;
 	assert_int_equal(n_solicited, COUNT_OF(f));

@@ -74,7 +74,7 @@ static void expect_posted(
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->last.local, 1);
 	assert_int_equal(g->n_sent, 0);
-	if (!worker_event_take(g->w, &e))
+	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no event");
 	assert_int_equal(e.kind, EVENT_PMTU);
 	assert_int_equal(e.mtu, mtu);
@@ -192,7 +192,7 @@ static void expect_unproven(struct gateway *g, const struct frame *about, struct
 
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
-	assert_true(worker_event_take(g->w, &got));
+	assert_true(worker_event_dequeue(g->w, &got));
 	assert_int_equal(got.kind, EVENT_PMTU);
 	assert_int_equal(got.spi, 0);
 	assert_int_equal(got.mtu, e.mtu);
@@ -263,7 +263,7 @@ static void test_flood(void **state)
 		flood[i] = error_v4(&about, e);
 	for (unsigned int i = 0; i < 100; i++)
 		gateway_pass(g, flood, RX_BURST_MAX);
-	while (worker_event_take(g->w, &got))
+	while (worker_event_dequeue(g->w, &got))
 		n += got.kind == EVENT_PMTU;
 	assert_in_range(n, 1, 64);
 	gateway_free(g);

@@ -304,7 +304,7 @@ static void test_any_text(void **state)
 		f = peer_seal(p, (struct esp){.seq = i, .text = text, .text_len = len});
 		gateway_pass(g, &f, 1);
 		assert_int_equal(g->last.drops[DROP_AUTH], 0);
-		while (worker_event_take(g->w, &e))
+		while (worker_event_dequeue(g->w, &e))
 			;
 	}
 	peer_free(&peers[0]);

@@ -246,7 +246,7 @@ static void test_mixed_bursts(void **state)
 		while (rte_ring_count(g->w->events) > 0) {
 			struct event e;
 
-			worker_event_take(g->w, &e);
+			worker_event_dequeue(g->w, &e);
 		}
 	}
 	peer_free(&b);

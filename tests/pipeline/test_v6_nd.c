@@ -43,7 +43,7 @@ static struct event take_event(enum event_kind kind, const char *text)
 	struct ip_addr a = addr(text);
 	struct event e;
 
-	assert_true(worker_event_take(g->w, &e));
+	assert_true(worker_event_dequeue(g->w, &e));
 	assert_int_equal(e.kind, kind);
 	assert_int_equal(e.port, LAN);
 	assert_true(ip_addr_equal(&e.addr, &a));

@@ -83,7 +83,7 @@ static void test_decision(void **state)
 	flow_decision_set(f, 0, 1, &in);
 	assert_true(flow_decision_get(f, 0, 1, &out));
 	assert_memory_equal(
-		&in, &out, offsetof(struct flow_decision, arrival) + sizeof(in.arrival));
+		&in, &out, offsetof(struct flow_decision, ingress) + sizeof(in.ingress));
 	assert_false(flow_decision_get(f, 1, 1, &out));
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
@@ -94,7 +94,7 @@ static void test_decision(void **state)
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	assert_memory_equal(
-		&in, &out, offsetof(struct flow_decision, arrival) + sizeof(in.arrival));
+		&in, &out, offsetof(struct flow_decision, ingress) + sizeof(in.ingress));
 	in.sa_out = (void *)64; // its path has the next hop
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
@@ -209,7 +209,7 @@ static void test_list(void **state)
 {
 	static struct flow_view v[500];
 	struct flow_filter any = {0}, filter = {0};
-	struct flow_decision d = {.sa_out = (void *)0x1234, .arrival = 0x5678};
+	struct flow_decision d = {.sa_out = (void *)0x1234, .ingress = 0x5678};
 	struct flow_pkt p;
 	struct flow *f;
 	struct flows s;
@@ -242,11 +242,11 @@ static void test_list(void **state)
 	assert_int_equal(v[0].generation[!p.dir], 0);
 	assert_ptr_equal(v[0].decision[p.dir].sa_out, d.sa_out);
 
-	filter = (struct flow_filter){.arrival = 0x5678, .generation = 3};
+	filter = (struct flow_filter){.ingress = 0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
 	filter.generation = 4; // another SA, in the same place
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
-	filter = (struct flow_filter){.arrival = 0x9999, .generation = 3};
+	filter = (struct flow_filter){.ingress = 0x9999, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 0);
 	filter = (struct flow_filter){.sa_out = (void *)0x1234, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);

@@ -86,7 +86,7 @@ static void test_drop(void **state)
 	assert_int_equal(sa_dropped(&in_counters[1], DROP_NO_ROUTE), 0);
 	assert_int_equal(sa_dropped(&in_counters[0], DROP_DUMMY), 0); // of another worker
 	assert_int_equal(rte_mempool_in_use_count(pool), 3);
-	worker_bury(w);
+	worker_mbufs_free(w);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 	worker_free(w);
 }
@@ -96,12 +96,12 @@ static void test_free_batch(void **state)
 	struct worker *w = new_worker(1);
 
 	(void)state;
-	for (unsigned int i = 0; i < 3 * DEAD_MAX + 1; i++)
+	for (unsigned int i = 0; i < 3 * FREE_BATCH_MAX + 1; i++)
 		worker_release(w, new_pkt().m);
-	assert_in_range(rte_mempool_in_use_count(pool), 1, DEAD_MAX);
-	worker_bury(w);
+	assert_in_range(rte_mempool_in_use_count(pool), 1, FREE_BATCH_MAX);
+	worker_mbufs_free(w);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
-	worker_bury(w);
+	worker_mbufs_free(w);
 	worker_free(w);
 }
 
@@ -110,7 +110,7 @@ static unsigned int take_all(struct worker *w, unsigned int of_port[])
 	struct event e;
 	unsigned int n = 0;
 
-	while (worker_event_take(w, &e)) {
+	while (worker_event_dequeue(w, &e)) {
 		assert_int_equal(ip_addr_v4(&e.addr), of_port[e.port]++);
 		n++;
 	}
@@ -131,15 +131,15 @@ static void test_link_events(void **state)
 
 		for (uint16_t port = 0; port < 2; port++)
 			for (unsigned int i = 0; i < 5000; i++)
-				worker_post(w,
+				worker_event_post_share(w,
 					&(struct event){.kind = EVENT_NEIGH_HEARD,
 						.port = port,
 						.addr = ip_addr_from_v4(i)},
 					SHARE_LINK);
 		for (unsigned int i = 0; i < 5000; i++)
-			worker_ask(w, &(struct event){.kind = EVENT_NEIGH_NEEDED,
-					      .port = 2,
-					      .addr = ip_addr_from_v4(i)});
+			worker_event_post(w, &(struct event){.kind = EVENT_NEIGH_NEEDED,
+						     .port = 2,
+						     .addr = ip_addr_from_v4(i)});
 		assert_in_range(take_all(w, of_port), 500, 520);
 		assert_int_equal(of_port[0], 128);
 		assert_int_equal(of_port[1], 128);
@@ -162,9 +162,9 @@ static void test_shares(void **state)
 	for (uint16_t port = 0; port < 2; port++)
 		for (unsigned int i = 0; i < 5000; i++)
 			for (enum event_share share = SHARE_LINK; share < SHARES; share++)
-				worker_post(w, &(struct event){.port = port}, share);
-	worker_ask(w, &(struct event){.port = 2});
-	while (worker_event_take(w, &e))
+				worker_event_post_share(w, &(struct event){.port = port}, share);
+	worker_event_post(w, &(struct event){.port = 2});
+	while (worker_event_dequeue(w, &e))
 		of_port[e.port]++;
 	assert_int_equal(of_port[0], 128 + 64 + 32);
 	assert_int_equal(of_port[1], 128 + 64 + 32);
@@ -197,7 +197,7 @@ static void test_burst(void **state)
 	assert_int_equal(w->counters.drops[DROP_TTL], 3);
 	for (uint16_t i = 0; i < 4; i++)
 		worker_release(w, w->forward.p[i]->m);
-	worker_bury(w);
+	worker_mbufs_free(w);
 	worker_free(w);
 }
 
