@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "pipeline.h"
+#include "pkt_drop.h"
 #include "spread.h"
 #include "stack_wipe.h"
 

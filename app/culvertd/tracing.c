@@ -19,7 +19,7 @@ int tracing_start(struct tracing *t, const struct control *c, const struct trace
 	if (t->on || (t->number > 0 && rte_rcu_qsbr_check(c->qsbr, t->token, false) != 1))
 		return -EBUSY;
 	if (t->trace == NULL)
-		t->trace = trace_new(c->conf->n_workers);
+		t->trace = trace_new(c->conf->n_workers, PKTS_MAX);
 	if (t->trace == NULL)
 		return -ENOMEM;
 	trace_begin(t->trace, filter, packets);

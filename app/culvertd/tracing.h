@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a trace (lib/dp/trace.h): one at a time. It ends when its packets have been seen,
+// The life of a trace (lib/trace/trace.h): one at a time. It ends when its packets have been seen,
 // when whoever asked for it says so, or has not asked for what is new for some seconds. Guarded by
 // the gateway's lock.
 #pragma once

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "firewall.h"
 
+#include "error.h"
 #include "ip_view.h"
-#include "local.h"
 #include "policy.h"
-#include "trace.h"
+#include "tracepoint.h"
 
 static rte_be32_t tunnel_number(const struct worker *w, const struct spd_policy *policy)
 {
 	bool tunnel = policy != NULL && policy->action == SPD_PROTECT;
 
-	return tunnel ? rte_cpu_to_be_32(policy_index(w, policy) + 1) : 0;
+	return tunnel ? rte_cpu_to_be_32(snapshot_policy_index(w->snapshot, policy) + 1) : 0;
 }
 
 // A protected packet leaves by the port that is on the way to the peer.
@@ -59,9 +59,9 @@ static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int 
 static void send_reject(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
 	if (fp->key.proto == IPPROTO_TCP && !fp->icmp_error)
-		local_reset(w, p);
+		error_send_reset(w, p);
 	else
-		local_error(w, p, LOCAL_PROHIBITED, 0);
+		error_send(w, p, ERROR_PROHIBITED, 0);
 }
 
 static bool is_default(const struct worker *w, unsigned int rule)

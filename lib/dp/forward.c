@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "forward.h"
 
+#include "error.h"
 #include "esp_out.h"
 #include "fragment.h"
 #include "ipv4.h"
-#include "local.h"
+#include "pkt_drop.h"
 
 // What is said to one of our link-local addresses has to come by its link.
 static const struct nexthop *find_link_local(
@@ -41,7 +42,7 @@ enum drop forward_route(struct worker *w, struct pkt *p)
 {
 	if (forward_has_route(p))
 		return DROP_NONE;
-	local_error(w, p, LOCAL_NO_ROUTE, 0);
+	error_send(w, p, ERROR_NO_ROUTE, 0);
 	return DROP_NO_ROUTE;
 }
 
@@ -88,7 +89,7 @@ static enum drop fragment_or_reject_v4(struct worker *w, struct pkt *p)
 		return fragment_enqueue(w, p, mtu);
 	if (may_refragment(w, p, mtu))
 		return fragment_enqueue(w, p, p->frag_max);
-	local_error(w, p, LOCAL_TOO_BIG, mtu);
+	error_send(w, p, ERROR_TOO_BIG, mtu);
 	return DROP_TOO_BIG;
 }
 
@@ -100,7 +101,7 @@ static enum drop fragment_or_reject_v6(struct worker *w, struct pkt *p)
 
 	if (may_refragment(w, p, mtu))
 		return fragment_enqueue(w, p, p->frag_max);
-	local_error(w, p, LOCAL_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
+	error_send(w, p, ERROR_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
 	return DROP_TOO_BIG;
 }
 
@@ -111,7 +112,7 @@ static enum drop fragment_or_reject(struct worker *w, struct pkt *p)
 
 static enum drop out_of_hops(struct worker *w, const struct pkt *p)
 {
-	local_error(w, p, LOCAL_TTL, 0);
+	error_send(w, p, ERROR_TTL, 0);
 	return DROP_TTL;
 }
 

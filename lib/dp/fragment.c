@@ -4,7 +4,8 @@
 #include <rte_ip_frag.h>
 
 #include "ipv4.h"
-#include "trace.h"
+#include "pkt_drop.h"
+#include "tracepoint.h"
 
 // How a packet is cut: head_len octets of headers for every fragment, room for so many of what is
 // behind them.

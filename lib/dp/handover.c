@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handover.h"
 
-#include "buffer.h"
-#include "input.h"
-#include "input_v6.h"
-#include "trace.h"
+#include "pkt_drop.h"
+#include "tracepoint.h"
 
 bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash)
 {
@@ -28,27 +26,11 @@ bool handover_pending(const struct worker *w)
 	return w->n_workers > 1 && !rte_ring_empty(w->handed);
 }
 
-static void fragment_input(struct worker *w, struct rte_mbuf *m)
+uint16_t handover_dequeue(struct worker *w, struct rte_mbuf *m[], uint16_t n)
 {
-	struct pkt *p = pkt_new(w);
-	enum drop d = DROP_NO_SA;
-
-	*p = (struct pkt){.m = m, .port = m->port};
-	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
-	if (p->sa_in != NULL)
-		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
-	if (d != DROP_NONE)
-		pkt_drop(w, p, d);
-}
-
-void handover_dequeue(struct worker *w, uint16_t n)
-{
-	struct rte_mbuf *m[RX_BURST_MAX];
-
 	n = (uint16_t)rte_ring_dequeue_burst(w->handed, (void **)m, n, NULL);
 	w->n_handed -= n;
-	for (uint16_t i = 0; i < n; i++)
-		fragment_input(w, m[i]);
+	return n;
 }
 
 void handover_stop(struct worker *w)

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments out of tunnels, given to the worker that puts their packet together. The ESP packets
-// that brought them may have come to any: of another SA while keys are changed, or cut on their way
-// where the others were not. Workers.
+// Fragments from tunnels, handed over to the worker that reassembles their datagram. The ESP
+// packets that carried them may have arrived at any worker: of another SA during a rekey, or
+// fragmented on their path where the others were not. Workers.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "worker.h"
 
-struct pkt;
-struct worker;
-
-// Gives the fragment in p, which came out of an SA, to the worker that the hash belongs to. True:
-// that has it, or it is counted as dropped; false: it is this worker.
+// Hands the fragment in p, which was decapsulated, over to the worker that the hash belongs to.
+// True: it is enqueued there, or counted as dropped. False: it belongs to this worker.
 bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash);
 
-// Whether others have given this worker something.
+// Whether other workers have handed fragments over to this one.
 bool handover_pending(const struct worker *w);
 
-// Sorts at most n fragments that others have given this worker, as if they had just come out of
-// their SAs.
-void handover_dequeue(struct worker *w, uint16_t n);
+// Dequeues at most n of them: m[i]->hash.usr is the SPI of the SA that each came from, m[i]->port
+// its ingress port. Returns how many. The caller owns them.
+uint16_t handover_dequeue(struct worker *w, struct rte_mbuf *m[], uint16_t n);
 
-// Drops what others have given this worker, when it stops.
+// Drops them, when the worker stops.
 void handover_stop(struct worker *w);

@@ -8,7 +8,9 @@
 #include "input_v6.h"
 #include "ipv4.h"
 #include "output.h"
-#include "trace.h"
+#include "pkt_drop.h"
+#include "sort.h"
+#include "tracepoint.h"
 
 #define PREFETCH_AHEAD 4
 
@@ -67,34 +69,6 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-static enum drop options_input(const struct pkt *p)
-{
-	switch (ipv4_options_check(pkt_ip(p))) {
-	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
-		return DROP_SOURCE_ROUTED;
-	case IPV4_OPTIONS_MALFORMED:
-		return p->sa_in != NULL ? DROP_INNER_HEADER : DROP_IP_HEADER;
-	default:
-		return DROP_NONE;
-	}
-}
-
-enum drop input_sort(struct worker *w, struct pkt *p)
-{
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-
-	if (unlikely(ipv4_is_fragment(ip) | (ip->version_ihl != RTE_IPV4_VHL_DEF))) {
-		enum drop d = options_input(p);
-
-		if (d != DROP_NONE)
-			return d;
-		if (ipv4_is_fragment(ip) && !reassemble_v4(w, p))
-			return DROP_NONE;
-		ip = pkt_ip(p);
-	}
-	return input_sort_upper(w, p, rte_ipv4_hdr_len(ip), ip->next_proto_id);
-}
-
 static __rte_always_inline enum drop ip_input(
 	struct worker *w, struct pkt *p, const struct rte_ether_hdr *eth, bool to_us)
 {
@@ -123,7 +97,7 @@ static __rte_always_inline enum drop ip_input(
 	p->m->data_off += sizeof(*eth);
 	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
 	p->m->pkt_len = p->m->data_len;
-	return input_sort(w, p);
+	return sort_v4(w, p);
 }
 
 // A frame that the driver has spread over several buffers, or that is in one which others have,
@@ -178,7 +152,7 @@ static __rte_always_inline void frames_input(
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
 		*p = (struct pkt){.m = m[i], .port = m[i]->port, .framed = true};
 		if (traced)
-			trace_came_in(w, p);
+			trace_received(w, p);
 
 		enum drop d = frame_input(w, p);
 

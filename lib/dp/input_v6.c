@@ -2,14 +2,12 @@
 #include "input_v6.h"
 
 #include "dad.h"
-#include "forward.h"
-#include "input.h"
 #include "ipv6.h"
-#include "local.h"
 #include "mld.h"
 #include "nd.h"
 #include "output.h"
-#include "trace.h"
+#include "sort.h"
+#include "tracepoint.h"
 
 static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
 {
@@ -196,51 +194,5 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;
-	return input_v6_sort(w, p);
-}
-
-// Whom a packet for us comes from is told where its headers are at fault (RFC 8200 4, 4.4); routers
-// on the way leave that to the destination.
-static void local_fault_report(
-	struct worker *w, struct pkt *p, enum local_fault fault, uint16_t off)
-{
-	if (forward_lookup(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
-		local_error(w, p, fault, off);
-}
-
-static enum drop follow_headers(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
-{
-	switch (ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m))) {
-	case IPV6_GOOD:
-		return DROP_NONE;
-	case IPV6_SOURCE_ROUTED:
-		local_fault_report(w, p, LOCAL_HEADER, upper->fault_off);
-		return DROP_SOURCE_ROUTED;
-	case IPV6_CHAIN_ORDER:
-		local_fault_report(w, p, LOCAL_NO_PROTOCOL, upper->fault_off);
-		return DROP_EXT_HEADERS;
-	case IPV6_CHAIN_TRUNCATED:
-		if (upper->fragment)
-			reassemble_report_first(w, p);
-		return DROP_EXT_HEADERS;
-	default:
-		return DROP_EXT_HEADERS;
-	}
-}
-
-enum drop input_v6_sort(struct worker *w, struct pkt *p)
-{
-	struct ipv6_upper upper;
-	enum drop d = follow_headers(w, &upper, p);
-
-	if (d == DROP_NONE && unlikely(upper.fragment)) {
-		if (!reassemble_v6(w, p, &upper))
-			return DROP_NONE;
-		d = follow_headers(w, &upper, p);
-		if (d == DROP_NONE && upper.fragment) // of a fragment
-			d = DROP_EXT_HEADERS;
-	}
-	if (d != DROP_NONE)
-		return d;
-	return input_sort_upper(w, p, upper.off, upper.proto);
+	return sort_v6(w, p);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "local.h"
 
+#include "error.h"
 #include "esp_out.h"
 #include "forward.h"
 #include "fragment.h"
@@ -10,64 +11,10 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "output.h"
+#include "pkt_drop.h"
 #include "pmtu.h"
 #include "policy.h"
-#include "tcp.h"
-#include "trace.h"
-
-// Errors in one pass: those about held packets must leave room for answers to a whole burst.
-#define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
-
-static const struct {
-	uint8_t v4_type, v4_code, v6_type, v6_code;
-} words[] = {
-	[LOCAL_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_UNREACH_NET, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_NOROUTE},
-	[LOCAL_NO_HOST] = {ICMP_UNREACHABLE, ICMP_UNREACH_HOST, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_ADDR},
-	[LOCAL_NO_PORT] = {ICMP_UNREACHABLE, ICMP_UNREACH_PORT, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_NOPORT},
-	[LOCAL_NO_PROTOCOL] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, ICMP6_PARAM_PROB,
-		ICMP6_PARAMPROB_NEXTHEADER},
-	[LOCAL_PROHIBITED] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_ADMIN},
-	[LOCAL_TTL] = {ICMP_TIME_EXCEEDED, 0, ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_TRANSIT},
-	[LOCAL_REASSEMBLY] = {ICMP_TIME_EXCEEDED, ICMP_TIME_EXCEEDED_REASSEMBLY,
-		ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_REASSEMBLY},
-	[LOCAL_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, ICMP6_PACKET_TOO_BIG, 0},
-	[LOCAL_OPTION] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_OPTION},
-	[LOCAL_HEADER] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_HEADER},
-	[LOCAL_FIRST_FRAGMENT] = {.v6_type = ICMP6_PARAM_PROB,
-		.v6_code = ICMP6_PARAMPROB_FIRST_FRAGMENT},
-};
-
-// Whether a bucket that fills at the rate and holds one second's worth has a token. There is one
-// for each port and one for each SA: a flood by one does not keep the hosts behind another from
-// learning what fits.
-static bool has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate)
-{
-	uint64_t full = w->tsc_hz * rate;
-	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
-
-	b->time = w->now;
-	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
-	return b->tokens >= w->tsc_hz;
-}
-
-static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
-{
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
-}
-
-bool local_error_is_suppressed(struct worker *w, const struct pkt *p)
-{
-	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
-
-	if (has_token(w, error_bucket(w, p), rate))
-		return false;
-	w->counters.errors_suppressed++;
-	return true;
-}
+#include "tracepoint.h"
 
 static struct rate_bucket *echo_bucket(struct worker *w, const struct pkt *p)
 {
@@ -78,7 +25,7 @@ static bool echo_has_token(struct worker *w, const struct pkt *p)
 {
 	uint32_t rate = atomic_load_explicit(&w->echoes_per_second, memory_order_relaxed);
 
-	return has_token(w, echo_bucket(w, p), rate);
+	return worker_has_token(w, echo_bucket(w, p), rate);
 }
 
 static bool echo_permitted(struct worker *w, const struct pkt *p)
@@ -87,149 +34,6 @@ static bool echo_permitted(struct worker *w, const struct pkt *p)
 		return false;
 	echo_bucket(w, p)->tokens -= w->tsc_hz;
 	return true;
-}
-
-// Where the sender of p is. Link-local addresses are on the link that it came by.
-static const struct nexthop *nexthop_to(
-	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
-{
-	if (ip_addr_is_link_local(addr))
-		return &w->snapshot->port[p->port].on_link;
-	return route_find(w->snapshot->routes, addr);
-}
-
-// The address to speak from to the sender of p: through a tunnel one that its policy covers, if
-// there is one, so that the peer's policy lets it in. None if there is no way.
-static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
-{
-	const struct ip_addr to = pkt_src(p);
-
-	if (p->in_by != NULL)
-		return w->snapshot->policy_source[policy_index(w, p->in_by)]
-						 [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
-
-	const struct nexthop *back = nexthop_to(w, p, &to);
-
-	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
-}
-
-// Any own address of IPv6 does for an error (RFC 4443 2.2 d).
-static bool other_source(struct ip_addr *source, const struct worker *w)
-{
-	for (unsigned int i = 0; i < w->snapshot->n_ports; i++)
-		for (unsigned int a = 0; a < w->snapshot->port[i].n_addrs; a++) {
-			*source = w->snapshot->port[i].addrs[a];
-			if (!ip_addr_is_v4(source) && !ip_addr_is_link_local(source) &&
-				dad_may_use(w->dad, source))
-				return true;
-		}
-	return false;
-}
-
-static bool source_for(struct ip_addr *source, const struct worker *w, const struct pkt *p)
-{
-	*source = preferred_source(w, p);
-	if (ip_addr_is_none(source))
-		return false;
-	return dad_may_use(w->dad, source) || other_source(source, w);
-}
-
-// Whether to speak about p at all, and then from where. The rate is asked first: it makes up for
-// what a flood may cost.
-static bool error_permitted(struct worker *w, const struct pkt *p, struct ip_addr *source)
-{
-	if (p->own || w->own.n >= ERRORS_MAX || local_error_is_suppressed(w, p) ||
-		!source_for(source, w, p))
-		return false;
-	error_bucket(w, p)->tokens -= w->tsc_hz;
-	return true;
-}
-
-// An empty packet that goes back the way of p; the caller fills it and hands it to originate().
-// NULL if there is no buffer.
-static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
-{
-	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
-	const struct rte_ether_hdr *frame = pkt_frame(p);
-	struct pkt *own;
-
-	if (m == NULL)
-		return NULL;
-	own = pkt_new(w);
-	*own = *p;
-	own->m = m;
-	own->framed = frame != NULL;
-	if (frame != NULL)
-		memcpy(rte_pktmbuf_mtod(m, uint8_t *) - sizeof(*frame), frame, sizeof(*frame));
-	own->own = true;
-	own->sa_out = NULL;
-	own->frag_max = 0;
-	return own;
-}
-
-static void originate(struct worker *w, struct pkt *own, uint16_t len)
-{
-	rte_pktmbuf_append(own->m, len);
-	w->counters.originated++;
-	burst_add(&w->own, own);
-}
-
-static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error error)
-{
-	struct ip_addr source;
-	bool may = icmp_error_allowed(pkt_ip(p)) && error_permitted(w, p, &source);
-	struct pkt *own = may ? originate_begin(w, p) : NULL;
-
-	if (own != NULL)
-		originate(w, own,
-			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
-				ip_addr_v4(&source), (rte_be16_t)(fragment_id(w) >> 16),
-				pkt_ip(p)));
-}
-
-static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
-{
-	struct ip_addr source;
-	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && error_permitted(w, p, &source);
-	struct pkt *own = may ? originate_begin(w, p) : NULL;
-
-	if (own != NULL)
-		originate(w, own,
-			icmp6_error_build(
-				rte_pktmbuf_mtod(own->m, uint8_t *), error, &source, pkt_ip6(p)));
-}
-
-void local_error(struct worker *w, const struct pkt *p, enum local_fault fault, uint16_t argument)
-{
-	if (pkt_is_v4(p))
-		error_v4(w, p,
-			(struct icmp_error){words[fault].v4_type, words[fault].v4_code, argument});
-	else
-		error_v6(w, p,
-			(struct icmp6_error){words[fault].v6_type, words[fault].v6_code, argument});
-}
-
-static bool may_reset(const struct pkt *p)
-{
-	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
-
-	if (pkt_is_v4(p))
-		return tcp_reset_allowed(pkt_ip(p)) && icmp_error_allowed(pkt_ip(p));
-	return tcp_reset_allowed_v6(pkt_ip6(p)) && icmp6_error_allowed(&like, pkt_ip6(p));
-}
-
-void local_reset(struct worker *w, const struct pkt *p)
-{
-	struct ip_addr source; // not used: a reset comes from whom the packet went to
-	struct pkt *own =
-		may_reset(p) && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
-	uint8_t *to;
-
-	if (own == NULL)
-		return;
-	to = rte_pktmbuf_mtod(own->m, uint8_t *);
-	originate(w, own,
-		pkt_is_v4(p) ? tcp_reset_build(to, pkt_ip(p)) : tcp_reset_build_v6(to, pkt_ip6(p)));
 }
 
 // The packet has become the answer to itself.
@@ -266,9 +70,9 @@ static enum drop serve_v4(struct worker *w, struct pkt *p)
 	if (pmtu_is_error(p))
 		return pmtu_input(w, p);
 	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
-		local_error(w, p, LOCAL_NO_PORT, 0);
+		error_send(w, p, ERROR_NO_PORT, 0);
 	else if (ip->next_proto_id != IPPROTO_ICMP)
-		local_error(w, p, LOCAL_NO_PROTOCOL, 0);
+		error_send(w, p, ERROR_NO_PROTOCOL, 0);
 	return DROP_LOCAL_UNSERVED;
 }
 
@@ -309,7 +113,7 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 		return DROP_EXT_HEADERS;
 	case IPV6_OPTIONS_TELL:
 	case IPV6_OPTIONS_TELL_IF_UNICAST:
-		local_error(w, p, LOCAL_OPTION, fault_off);
+		error_send(w, p, ERROR_OPTION, fault_off);
 		return DROP_EXT_HEADERS;
 	}
 	if (icmp6_is_echo_request(ip))
@@ -319,9 +123,9 @@ static enum drop serve_v6(struct worker *w, struct pkt *p)
 	if (pmtu_is_error(p))
 		return pmtu_input(w, p);
 	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
-		local_error(w, p, LOCAL_NO_PORT, 0);
+		error_send(w, p, ERROR_NO_PORT, 0);
 	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)
-		local_error(w, p, LOCAL_NO_PROTOCOL, upper.next_off);
+		error_send(w, p, ERROR_NO_PROTOCOL, upper.next_off);
 	return DROP_LOCAL_UNSERVED;
 }
 
@@ -374,7 +178,7 @@ static enum drop check_limit(struct worker *w, const struct pkt *p)
 		return is_zero(&w->echoes_per_second) || echo_has_token(w, p) ? DROP_NONE
 									      : DROP_ECHO_LIMIT;
 	if (ip_proto_has_ports(proto_of(p)) && !is_zero(&w->errors_per_second) &&
-		local_error_is_suppressed(w, p))
+		error_is_suppressed(w, p))
 		return DROP_LOCAL_UNSERVED;
 	return DROP_NONE;
 }
@@ -471,7 +275,7 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 	const struct ip_addr to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
-	p->nexthop = nexthop_to(w, p, &to);
+	p->nexthop = error_route_back(w, p, &to);
 	if (p->in_by != NULL)
 		p->sa_out = p->in_by->out;
 	else

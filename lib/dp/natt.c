@@ -5,7 +5,7 @@
 
 #include "esp_out.h"
 #include "esp_transport.h"
-#include "trace.h"
+#include "tracepoint.h"
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)

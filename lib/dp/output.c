@@ -2,9 +2,10 @@
 #include "output.h"
 
 #include "buffer.h"
+#include "error.h"
 #include "ip_view.h"
-#include "local.h"
-#include "trace.h"
+#include "pkt_drop.h"
+#include "tracepoint.h"
 
 // A host that does not answer must not take the places of all others.
 #define HELD_PER_NEXT_MAX 32
@@ -68,7 +69,7 @@ static void report_unreachable(struct worker *w, const struct pkt *p)
 {
 	// What an ESP packet carries is not to be seen any more.
 	if (p->sa_out == NULL)
-		local_error(w, p, LOCAL_NO_HOST, 0);
+		error_send(w, p, ERROR_NO_HOST, 0);
 }
 
 // Drops the oldest packet held for the port that has most of them, if that has more than this one.

@@ -11,11 +11,13 @@
 #include "fragment.h"
 #include "handover.h"
 #include "input.h"
-#include "input_v6.h"
 #include "local.h"
 #include "natt.h"
 #include "output.h"
-#include "trace.h"
+#include "pkt_drop.h"
+#include "reassemble.h"
+#include "sort.h"
+#include "tracepoint.h"
 #include "transit.h"
 
 // What is called with traced is compiled twice, so that packets pay for tracing only while they are
@@ -205,7 +207,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 		fragment_size_reset(p);
 		if (traced)
 			trace_opened(w, p, op[i].seq);
-		d = pkt_is_v4(p) ? input_sort(w, p) : input_v6_sort(w, p);
+		d = pkt_is_v4(p) ? sort_v4(w, p) : sort_v6(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
@@ -339,6 +341,29 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
+// A fragment that another worker has decapsulated. That worker's SA may be gone.
+static void fragment_input(struct worker *w, struct rte_mbuf *m)
+{
+	struct pkt *p = pkt_new(w);
+	enum drop d = DROP_NO_SA;
+
+	*p = (struct pkt){.m = m, .port = m->port};
+	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
+	if (p->sa_in != NULL)
+		d = pkt_is_v4(p) ? sort_v4(w, p) : sort_v6(w, p);
+	if (d != DROP_NONE)
+		pkt_drop(w, p, d);
+}
+
+static void handed_input(struct worker *w, uint16_t n)
+{
+	struct rte_mbuf *m[RX_BURST_MAX];
+
+	n = handover_dequeue(w, m, n);
+	for (uint16_t i = 0; i < n; i++)
+		fragment_input(w, m[i]);
+}
+
 static __rte_always_inline void pipeline_run(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
 {
@@ -356,7 +381,7 @@ static __rte_always_inline void pipeline_run(
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
 		dummies_add(w);
 		if (traced)
-			trace_made(w, &w->protect);
+			trace_originated(w, &w->protect);
 		else
 			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
@@ -367,7 +392,7 @@ static __rte_always_inline void pipeline_run(
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? esp_in(w, true) : pipeline_in(w);
 		if (unlikely(handover_pending(w)))
-			handover_dequeue(w, (uint16_t)(RX_BURST_MAX - n));
+			handed_input(w, (uint16_t)(RX_BURST_MAX - n));
 		n = w->transit.n;
 		traced ? transit_burst_traced(w) : transit_burst(w);
 		stage_end(&w->stages, STAGE_TRANSIT, n);

@@ -4,7 +4,7 @@
 #include "icmp.h"
 #include "icmp6.h"
 #include "ipv4.h"
-#include "trace.h"
+#include "tracepoint.h"
 
 #define UDP_LEN 8
 

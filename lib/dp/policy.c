@@ -6,7 +6,7 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
-#include "trace.h"
+#include "tracepoint.h"
 
 // *by becomes the policy's number for flows.
 static const struct spd_policy *policy_count(
@@ -18,11 +18,11 @@ static const struct spd_policy *policy_count(
 		trace_policy(w, p, policy);
 	if (policy == NULL)
 		return NULL;
-	decided = &w->snapshot->policy_decided[w->id][policy_index(w, policy)];
+	decided = &w->snapshot->policy_decided[w->id][snapshot_policy_index(w->snapshot, policy)];
 	decided->asked++;
 	decided->packets++;
 	decided->octets += rte_pktmbuf_data_len(p->m);
-	*by = (uint16_t)(policy_index(w, policy) + 1);
+	*by = (uint16_t)(snapshot_policy_index(w->snapshot, policy) + 1);
 	return policy;
 }
 

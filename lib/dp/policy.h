@@ -59,8 +59,3 @@ enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct sp
 enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about);
 enum drop policy_check_error_outbound(
 	struct worker *w, struct pkt *p, const struct flow_pkt *about);
-
-static inline uint32_t policy_index(const struct worker *w, const struct spd_policy *policy)
-{
-	return (uint32_t)(policy - w->snapshot->policies);
-}

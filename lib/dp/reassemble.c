@@ -6,15 +6,15 @@
 
 #include "buffer.h"
 #include "ecn.h"
+#include "error.h"
 #include "forward.h"
 #include "handover.h"
 #include "ipv4.h"
-#include "local.h"
+#include "pkt_drop.h"
 #include "policy.h"
-#include "trace.h"
+#include "tracepoint.h"
 
-#define DATAGRAMS_MAX 1024 // that wait on one side
-#define EXPIRE_MAX    32   // in a millisecond
+#define EXPIRE_MAX 32 // in a millisecond
 
 // What headers say of a fragment.
 struct piece {
@@ -25,42 +25,23 @@ struct piece {
 	uint8_t ecn;
 };
 
-int reassembly_init(
-	struct reassembly *r, uint32_t buffers_max, uint64_t ttl, const struct hash_key *hash_key)
-{
-	r->ttl = ttl;
-	return frag_table_init(
-		&r->table, RTE_MIN(buffers_max, (uint32_t)DATAGRAMS_MAX), buffers_max, hash_key);
-}
-
-void reassembly_fini(struct reassembly *r)
-{
-	const struct frag_datagram *d;
-	const struct frag *f;
-
-	TAILQ_FOREACH(d, &r->table.oldest, by_age)
-	SLIST_FOREACH(f, &d->frags, next)
-	rte_pktmbuf_free(f->m);
-	frag_table_fini(&r->table);
-}
-
 // Drops the fragments of a datagram.
 static void datagram_empty(
-	struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
+	struct worker *w, struct frag_table *r, struct frag_datagram *d, enum drop reason)
 {
 	const struct frag *f;
 
 	w->counters.drops[reason] += d->n_frags;
 	SLIST_FOREACH(f, &d->frags, next)
 	worker_release(w, f->m);
-	frag_table_empty(&r->table, d);
+	frag_table_empty(r, d);
 }
 
 static void datagram_drop(
-	struct worker *w, struct reassembly *r, struct frag_datagram *d, enum drop reason)
+	struct worker *w, struct frag_table *r, struct frag_datagram *d, enum drop reason)
 {
 	datagram_empty(w, r, d, reason);
-	frag_table_remove(&r->table, d);
+	frag_table_remove(r, d);
 }
 
 // Whether what the fragment is a part of might come in.
@@ -78,18 +59,18 @@ static bool is_admitted(struct worker *w, struct pkt *p)
 	return policy_check_inbound(w, p, found.in) == DROP_NONE;
 }
 
-static void fault_report(struct worker *w, struct pkt *p, enum local_fault fault, uint32_t off)
+static void fault_report(struct worker *w, struct pkt *p, enum error_fault fault, uint32_t off)
 {
 	if (is_admitted(w, p))
-		local_error(w, p, fault, (uint16_t)off);
+		error_send(w, p, fault, (uint16_t)off);
 }
 
 void reassemble_report_first(struct worker *w, struct pkt *p)
 {
-	fault_report(w, p, LOCAL_FIRST_FRAGMENT, 0);
+	fault_report(w, p, ERROR_FIRST_FRAGMENT, 0);
 }
 
-static struct reassembly *table_for(struct worker *w, const struct pkt *p)
+static struct frag_table *table_for(struct worker *w, const struct pkt *p)
 {
 	if (p->sa_in != NULL)
 		return &w->fragments[REASSEMBLY_TUNNEL];
@@ -116,27 +97,27 @@ static enum drop leave_large(struct worker *w, struct pkt *p)
 
 // The datagram of a fragment, and room for that. NULL: there never is.
 static struct frag_datagram *datagram_of(
-	struct worker *w, struct reassembly *r, const struct frag_key *key, uint32_t n_buffers)
+	struct worker *w, struct frag_table *r, const struct frag_key *key, uint32_t n_buffers)
 {
 	struct frag_datagram *d;
 
-	while (!frag_table_has_room(&r->table, n_buffers)) {
-		d = frag_table_evictee(&r->table);
+	while (!frag_table_has_room(r, n_buffers)) {
+		d = frag_table_evictee(r);
 		if (d == NULL)
 			return NULL;
 		datagram_drop(w, r, d, DROP_FRAGMENTS_FULL);
 	}
-	d = frag_table_find(&r->table, key);
-	return d != NULL ? d : frag_table_add(&r->table, key, w->now);
+	d = frag_table_find(r, key);
+	return d != NULL ? d : frag_table_add(r, key, w->now);
 }
 
-static void fragment_keep(struct worker *w, struct reassembly *r, struct frag_datagram *d,
+static void fragment_keep(struct worker *w, struct frag_table *r, struct frag_datagram *d,
 	const struct pkt *p, struct piece *piece)
 {
 	const struct frag *kept;
 
 	piece->frag.m = p->m;
-	kept = frag_table_keep(&r->table, d, &piece->frag);
+	kept = frag_table_keep(r, d, &piece->frag);
 	if (kept->off == 0)
 		d->first = kept;
 	d->ecn |= (uint8_t)(1 << piece->ecn);
@@ -148,7 +129,7 @@ static void fragment_keep(struct worker *w, struct reassembly *r, struct frag_da
 }
 
 // Puts the fragment in p, which is fine by itself, to the others of its datagram.
-static enum drop fragment_place(struct worker *w, struct pkt *p, struct reassembly *r,
+static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_table *r,
 	struct piece *piece, struct frag_datagram **datagram)
 {
 	struct frag_datagram *d;
@@ -277,7 +258,7 @@ static void datagram_finish(struct worker *w, struct pkt *p, struct frag_datagra
 	w->counters.local += d->n_frags - 1;
 	SLIST_FOREACH(f, &d->frags, next)
 	worker_release(w, f->m);
-	frag_table_remove(&table_for(w, p)->table, d);
+	frag_table_remove(table_for(w, p), d);
 	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 }
 
@@ -368,9 +349,9 @@ static bool piece_check_v6(
 	if (piece->len == 0)
 		return false;
 	if (!is_valid(piece))
-		fault_report(w, p, LOCAL_HEADER, offsetof(struct rte_ipv6_hdr, payload_len));
+		fault_report(w, p, ERROR_HEADER, offsetof(struct rte_ipv6_hdr, payload_len));
 	else if (payload_len > UINT16_MAX)
-		fault_report(w, p, LOCAL_HEADER,
+		fault_report(w, p, ERROR_HEADER,
 			upper->frag_off + offsetof(struct rte_ipv6_fragment_ext, frag_data));
 	else if (!shows_headers(piece, upper))
 		reassemble_report_first(w, p);
@@ -415,15 +396,15 @@ static void report_timeout(struct worker *w, const struct frag_datagram *d)
 	if (d->first == NULL || d->generation != w->snapshot->generation)
 		return;
 	p = (struct pkt){.m = d->first->m, .port = d->port, .sa_in = d->sa_in};
-	fault_report(w, &p, LOCAL_REASSEMBLY, 0);
+	fault_report(w, &p, ERROR_REASSEMBLY, 0);
 }
 
-static void datagrams_expire(struct worker *w, struct reassembly *r)
+static void datagrams_expire(struct worker *w, struct frag_table *r)
 {
 	for (unsigned int i = 0; i < EXPIRE_MAX; i++) {
-		struct frag_datagram *d = frag_table_oldest(&r->table);
+		struct frag_datagram *d = frag_table_oldest(r);
 
-		if (d == NULL || w->now - d->begun <= r->ttl)
+		if (d == NULL || w->now - d->begun <= w->reassembly_ttl)
 			break;
 		report_timeout(w, d);
 		datagram_drop(w, r, d, DROP_FRAGMENT_TIMEOUT);
@@ -439,10 +420,10 @@ void reassembly_expire(struct worker *w)
 void reassembly_stop(struct worker *w)
 {
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++) {
-		struct reassembly *r = &w->fragments[i];
+		struct frag_table *r = &w->fragments[i];
 		struct frag_datagram *d;
 
-		while ((d = frag_table_oldest(&r->table)) != NULL)
+		while ((d = frag_table_oldest(r)) != NULL)
 			datagram_drop(w, r, d, DROP_SHUTDOWN);
 	}
 }

@@ -6,30 +6,7 @@
 
 #include <stdbool.h>
 
-#include "frag_table.h"
-
-struct ipv6_upper;
-struct pkt;
-struct worker;
-
-enum reassembly_side {
-	REASSEMBLY_PROTECTED,   // came in clear by a protected port
-	REASSEMBLY_UNPROTECTED, // came in clear by an unprotected port
-	REASSEMBLY_TUNNEL,      // came out of an SA
-	REASSEMBLY_SIDES
-};
-
-struct reassembly {
-	struct frag_table table;
-	uint64_t ttl; // TSC cycles that fragments wait at most
-};
-
-// Makes room for the fragments in so many buffers. Control thread. Returns 0 or -ENOMEM.
-int reassembly_init(
-	struct reassembly *r, uint32_t buffers_max, uint64_t ttl, const struct hash_key *hash_key);
-
-// Frees what still waits.
-void reassembly_fini(struct reassembly *r);
+#include "worker.h"
 
 // Takes the fragment in p. True: it was the last one missing, and p->m is the whole packet,
 // contiguous. False: it waits, another worker has it, or it is counted as dropped.

@@ -122,3 +122,10 @@ static inline bool snapshot_has_udp_end(const struct snapshot *s, const struct i
 	return bsearch(addr, s->udp_ends, s->n_udp_ends, sizeof(*addr), snapshot_compare_ends) !=
 	       NULL;
 }
+
+// The place of a policy in snapshot->policies.
+static inline uint32_t snapshot_policy_index(
+	const struct snapshot *s, const struct spd_policy *policy)
+{
+	return (uint32_t)(policy - s->policies);
+}

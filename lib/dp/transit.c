@@ -3,16 +3,17 @@
 
 #include <rte_tcp.h>
 
+#include "error.h"
 #include "firewall.h"
 #include "forward.h"
 #include "ip_view.h"
 #include "ipv4.h"
-#include "local.h"
 #include "mss.h"
 #include "natt.h"
+#include "pkt_drop.h"
 #include "pmtu.h"
 #include "policy.h"
-#include "trace.h"
+#include "tracepoint.h"
 
 static_assert(PORTS_MAX <= INGRESS_SPI_MIN, "a port is not taken for an SA");
 
@@ -317,7 +318,7 @@ static enum drop slow_path_begin(
 		return pmtu_input(w, p);
 	// Policy decides whether an ICMP error is sent; while none may be, the packet is dropped
 	// without that.
-	if (unlikely(!forward_has_hops(p)) && local_error_is_suppressed(w, p))
+	if (unlikely(!forward_has_hops(p)) && error_is_suppressed(w, p))
 		return DROP_TTL;
 	*through = true;
 	return DROP_NONE;

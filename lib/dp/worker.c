@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "audit.h"
-#include "trace.h"
-
 #define EVENTS 1024
 #define HANDED 1024
+
+#define DATAGRAMS_MAX 1024 // incomplete ones on one side
 
 // At most, of all ports. With those of worker_event_post() they never fill the ring.
 static const uint16_t share_events[SHARES] = {
@@ -21,9 +20,21 @@ static int fragments_init(struct worker *w, const struct worker_params *p)
 	int rc = 0;
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES && rc == 0; i++)
-		rc = reassembly_init(&w->fragments[i], p->reassembly_max,
-			p->reassembly_s * p->tsc_hz, &p->hash_key);
+		rc = frag_table_init(&w->fragments[i],
+			RTE_MIN(p->reassembly_max, (uint32_t)DATAGRAMS_MAX), p->reassembly_max,
+			&p->hash_key);
 	return rc;
+}
+
+static void fragments_fini(struct frag_table *t)
+{
+	const struct frag_datagram *d;
+	const struct frag *f;
+
+	TAILQ_FOREACH(d, &t->oldest, by_age)
+	SLIST_FOREACH(f, &d->frags, next)
+	rte_pktmbuf_free(f->m);
+	frag_table_fini(t);
 }
 
 struct worker *worker_new(const struct worker_params *p)
@@ -44,6 +55,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->flow_slice = p->flow_slice;
 	w->published = p->published;
 	w->tsc_hz = p->tsc_hz;
+	w->reassembly_ttl = p->reassembly_s * p->tsc_hz;
 	w->hash_key = p->hash_key;
 	w->stages.every = WORKER_STAGES_EVERY;
 	w->errors_per_second = p->errors_per_second;
@@ -88,7 +100,7 @@ uint64_t worker_held(const struct worker *w)
 	uint64_t n = w->n_held + rte_ring_count(w->handed);
 
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		n += w->fragments[i].table.n_frags;
+		n += w->fragments[i].n_frags;
 	return n;
 }
 
@@ -101,25 +113,11 @@ void worker_free(struct worker *w)
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
-		reassembly_fini(&w->fragments[i]);
+		fragments_fini(&w->fragments[i]);
 	rte_ring_free(w->events);
 	rte_ring_free(w->handed);
 	free(w->held);
 	free(w);
-}
-
-void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
-{
-	const struct sa *sa = NULL;
-
-	w->counters.drops[reason]++;
-	if (drop_info[reason].scope == DROP_SCOPE_SA) {
-		sa = p->sa_out != NULL ? &p->sa_out->sa : &p->sa_in->sa;
-		sa->counters[w->id].drops[drop_info[reason].of_sa]++;
-	}
-	audit_drop(w, p, sa, reason);
-	trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = reason});
-	worker_release(w, p->m);
 }
 
 void worker_release(struct worker *w, struct rte_mbuf *m)
@@ -160,4 +158,14 @@ void worker_mbufs_free(struct worker *w)
 {
 	rte_pktmbuf_free_bulk(w->free_batch, w->n_free_batch);
 	w->n_free_batch = 0;
+}
+
+bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate)
+{
+	uint64_t full = w->tsc_hz * rate;
+	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
+
+	b->time = w->now;
+	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
+	return b->tokens >= w->tsc_hz;
 }

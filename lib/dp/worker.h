@@ -13,9 +13,9 @@
 #include "drop.h"
 #include "event.h"
 #include "flow.h"
+#include "frag_table.h"
 #include "neigh.h"
 #include "pkt.h"
-#include "reassemble.h"
 #include "snapshot.h"
 #include "stage.h"
 
@@ -64,6 +64,15 @@ struct held {
 	uint16_t port;       // to leave by
 };
 
+// Tables of fragments: nobody outside can fill that of the hosts inside; those from tunnels are
+// kept apart by policy.
+enum reassembly_side {
+	REASSEMBLY_PROTECTED,   // received in clear on a protected port
+	REASSEMBLY_UNPROTECTED, // received in clear on an unprotected port
+	REASSEMBLY_TUNNEL,      // from an SA
+	REASSEMBLY_SIDES
+};
+
 // What is cut: packets in clear, and ESP packets.
 enum frag_stage { FRAG_BEFORE_ESP, FRAG_AFTER_ESP, FRAG_STAGES };
 
@@ -87,6 +96,7 @@ struct worker {
 	void *sender;
 	uint32_t held_max;
 	uint32_t flow_slice;
+	uint64_t reassembly_ttl;     // TSC cycles that fragments are held at most
 	struct worker *const *peers; // all workers, by id; NULL if there is one
 	unsigned int n_workers;
 	struct hash_key hash_key; // of all workers: they agree on who gets what
@@ -134,7 +144,7 @@ struct worker {
 	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
 	uint32_t n_held;
 	struct held *held;
-	struct reassembly fragments[REASSEMBLY_SIDES]; // of packets that came in
+	struct frag_table fragments[REASSEMBLY_SIDES]; // received, of incomplete datagrams
 	struct tx_buffer tx[PORTS_MAX];                // emptied by the caller after each pass
 };
 
@@ -174,9 +184,6 @@ uint64_t worker_held(const struct worker *w);
 // Frees what it still holds, packets included. NULL is fine.
 void worker_free(struct worker *w);
 
-// Counts a packet as dropped and puts its buffer with the dead of the pass.
-void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
-
 // Gives back the buffer of a packet that has been counted otherwise, at the end of the pass.
 void worker_release(struct worker *w, struct rte_mbuf *m);
 
@@ -192,27 +199,12 @@ void worker_event_post_share(struct worker *w, struct event *e, enum event_share
 // Takes the oldest event; false: there is none. Control thread.
 bool worker_event_dequeue(struct worker *w, struct event *e);
 
+// Whether the bucket, which fills at the rate and holds one second's worth, has a token. There is
+// one for each port and each SA: a flood by one leaves the others theirs.
+bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate);
+
 // Frees the dead of the pass.
 void worker_mbufs_free(struct worker *w);
-
-// A stage: looks at one packet and says whether it goes on, or why not.
-typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);
-
-// Applies a stage to every packet of a burst. Survivors close ranks, in order.
-static __rte_always_inline void burst_apply(struct worker *w, struct burst *b, stage_fn stage)
-{
-	uint16_t kept = 0;
-
-	for (uint16_t i = 0; i < b->n; i++) {
-		enum drop d = stage(w, b->p[i]);
-
-		if (likely(d == DROP_NONE))
-			b->p[kept++] = b->p[i];
-		else
-			pkt_drop(w, b->p[i], d);
-	}
-	b->n = kept;
-}
 
 // Adds a packet to a burst that has room for everything a pass can bring it.
 static inline void burst_add(struct burst *b, struct pkt *p)

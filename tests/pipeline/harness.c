@@ -201,7 +201,7 @@ void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_
 	static const struct trace_filter all = {.proto = TRACE_PROTO_ANY};
 
 	if (g->trace == NULL)
-		g->trace = trace_new(WORKERS);
+		g->trace = trace_new(WORKERS, PKTS_MAX);
 	if (g->trace == NULL)
 		abort();
 	trace_begin(g->trace, filter != NULL ? filter : &all, packets);

@@ -4,6 +4,7 @@
 
 #include "eal.h"
 #include "test.h"
+#include "pkt_drop.h"
 #include "worker.h"
 
 static struct rte_mempool *pool;

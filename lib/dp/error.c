@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "error.h"
+
+#include "fragment.h"
+#include "icmp.h"
+#include "icmp6.h"
+#include "ipv4.h"
+#include "tcp.h"
+
+// Errors in one pass: those about held packets must leave room for answers to a whole burst.
+#define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
+
+static const struct {
+	uint8_t v4_type, v4_code, v6_type, v6_code;
+} words[] = {
+	[ERROR_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_UNREACH_NET, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_NOROUTE},
+	[ERROR_NO_HOST] = {ICMP_UNREACHABLE, ICMP_UNREACH_HOST, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_ADDR},
+	[ERROR_NO_PORT] = {ICMP_UNREACHABLE, ICMP_UNREACH_PORT, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_NOPORT},
+	[ERROR_NO_PROTOCOL] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, ICMP6_PARAM_PROB,
+		ICMP6_PARAMPROB_NEXTHEADER},
+	[ERROR_PROHIBITED] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, ICMP6_DST_UNREACH,
+		ICMP6_DST_UNREACH_ADMIN},
+	[ERROR_TTL] = {ICMP_TIME_EXCEEDED, 0, ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_TRANSIT},
+	[ERROR_REASSEMBLY] = {ICMP_TIME_EXCEEDED, ICMP_TIME_EXCEEDED_REASSEMBLY,
+		ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_REASSEMBLY},
+	[ERROR_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, ICMP6_PACKET_TOO_BIG, 0},
+	[ERROR_OPTION] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_OPTION},
+	[ERROR_HEADER] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_HEADER},
+	[ERROR_FIRST_FRAGMENT] = {.v6_type = ICMP6_PARAM_PROB,
+		.v6_code = ICMP6_PARAMPROB_FIRST_FRAGMENT},
+};
+
+static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
+{
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
+}
+
+bool error_is_suppressed(struct worker *w, const struct pkt *p)
+{
+	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
+
+	if (worker_has_token(w, error_bucket(w, p), rate))
+		return false;
+	w->counters.errors_suppressed++;
+	return true;
+}
+
+const struct nexthop *error_route_back(
+	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
+{
+	if (ip_addr_is_link_local(addr))
+		return &w->snapshot->port[p->port].on_link;
+	return route_find(w->snapshot->routes, addr);
+}
+
+// The address to speak from to the sender of p: through a tunnel one that its policy covers, if
+// there is one, so that the peer's policy lets it in. None if there is no way.
+static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr to = pkt_src(p);
+
+	if (p->in_by != NULL)
+		return w->snapshot->policy_source[snapshot_policy_index(w->snapshot, p->in_by)]
+						 [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
+
+	const struct nexthop *back = error_route_back(w, p, &to);
+
+	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
+}
+
+// Any own address of IPv6 does for an error (RFC 4443 2.2 d).
+static bool other_source(struct ip_addr *source, const struct worker *w)
+{
+	for (unsigned int i = 0; i < w->snapshot->n_ports; i++)
+		for (unsigned int a = 0; a < w->snapshot->port[i].n_addrs; a++) {
+			*source = w->snapshot->port[i].addrs[a];
+			if (!ip_addr_is_v4(source) && !ip_addr_is_link_local(source) &&
+				dad_may_use(w->dad, source))
+				return true;
+		}
+	return false;
+}
+
+static bool source_for(struct ip_addr *source, const struct worker *w, const struct pkt *p)
+{
+	*source = preferred_source(w, p);
+	if (ip_addr_is_none(source))
+		return false;
+	return dad_may_use(w->dad, source) || other_source(source, w);
+}
+
+// Whether to speak about p at all, and then from where. The rate is asked first: it makes up for
+// what a flood may cost.
+static bool error_permitted(struct worker *w, const struct pkt *p, struct ip_addr *source)
+{
+	if (p->own || w->own.n >= ERRORS_MAX || error_is_suppressed(w, p) ||
+		!source_for(source, w, p))
+		return false;
+	error_bucket(w, p)->tokens -= w->tsc_hz;
+	return true;
+}
+
+// An empty packet that goes back the way of p; the caller fills it and hands it to originate().
+// NULL if there is no buffer.
+static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
+	const struct rte_ether_hdr *frame = pkt_frame(p);
+	struct pkt *own;
+
+	if (m == NULL)
+		return NULL;
+	own = pkt_new(w);
+	*own = *p;
+	own->m = m;
+	own->framed = frame != NULL;
+	if (frame != NULL)
+		memcpy(rte_pktmbuf_mtod(m, uint8_t *) - sizeof(*frame), frame, sizeof(*frame));
+	own->own = true;
+	own->sa_out = NULL;
+	own->frag_max = 0;
+	return own;
+}
+
+static void originate(struct worker *w, struct pkt *own, uint16_t len)
+{
+	rte_pktmbuf_append(own->m, len);
+	w->counters.originated++;
+	burst_add(&w->own, own);
+}
+
+static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error error)
+{
+	struct ip_addr source;
+	bool may = icmp_error_allowed(pkt_ip(p)) && error_permitted(w, p, &source);
+	struct pkt *own = may ? originate_begin(w, p) : NULL;
+
+	if (own != NULL)
+		originate(w, own,
+			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
+				ip_addr_v4(&source), (rte_be16_t)(fragment_id(w) >> 16),
+				pkt_ip(p)));
+}
+
+static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
+{
+	struct ip_addr source;
+	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && error_permitted(w, p, &source);
+	struct pkt *own = may ? originate_begin(w, p) : NULL;
+
+	if (own != NULL)
+		originate(w, own,
+			icmp6_error_build(
+				rte_pktmbuf_mtod(own->m, uint8_t *), error, &source, pkt_ip6(p)));
+}
+
+void error_send(struct worker *w, const struct pkt *p, enum error_fault fault, uint16_t argument)
+{
+	if (pkt_is_v4(p))
+		error_v4(w, p,
+			(struct icmp_error){words[fault].v4_type, words[fault].v4_code, argument});
+	else
+		error_v6(w, p,
+			(struct icmp6_error){words[fault].v6_type, words[fault].v6_code, argument});
+}
+
+static bool may_reset(const struct pkt *p)
+{
+	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
+
+	if (pkt_is_v4(p))
+		return tcp_reset_allowed(pkt_ip(p)) && icmp_error_allowed(pkt_ip(p));
+	return tcp_reset_allowed_v6(pkt_ip6(p)) && icmp6_error_allowed(&like, pkt_ip6(p));
+}
+
+void error_send_reset(struct worker *w, const struct pkt *p)
+{
+	struct ip_addr source; // not used: a reset comes from whom the packet went to
+	struct pkt *own =
+		may_reset(p) && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
+	uint8_t *to;
+
+	if (own == NULL)
+		return;
+	to = rte_pktmbuf_mtod(own->m, uint8_t *);
+	originate(w, own,
+		pkt_is_v4(p) ? tcp_reset_build(to, pkt_ip(p)) : tcp_reset_build_v6(to, pkt_ip6(p)));
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Drops packets: each is counted, audited and traced. Workers.
+#pragma once
+
+#include "worker.h"
+
+// Counts a packet as dropped for the reason and releases its buffer.
+void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
+
+// A stage processes one packet. It returns DROP_NONE, or the reason to drop it.
+typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);
+
+// Applies a stage to every packet of a burst, drops those that it rejects, and keeps the order of
+// the others.
+static __rte_always_inline void burst_apply(struct worker *w, struct burst *b, stage_fn stage)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		enum drop d = stage(w, b->p[i]);
+
+		if (likely(d == DROP_NONE))
+			b->p[kept++] = b->p[i];
+		else
+			pkt_drop(w, b->p[i], d);
+	}
+	b->n = kept;
+}

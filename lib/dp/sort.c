@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sort.h"
+
+#include "error.h"
+#include "forward.h"
+#include "ipv4.h"
+#include "local.h"
+#include "natt.h"
+#include "reassemble.h"
+#include "transit.h"
+
+// What carries an ESP header, or UDP that may be ESP in UDP, is for w->esp.
+static __rte_always_inline enum drop sort_upper(
+	struct worker *w, struct pkt *p, uint16_t off, uint8_t proto)
+{
+	if (proto == IPPROTO_ESP && p->sa_in == NULL)
+		p->esp_off = off;
+	else if (likely(proto != w->natt_proto) || !natt_classify(w, p, off))
+		return transit_add(w, p);
+	if (likely(pkt_has_esp(p)))
+		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);
+	burst_add(&w->esp, p);
+	return DROP_NONE;
+}
+
+static enum drop options_input(const struct pkt *p)
+{
+	switch (ipv4_options_check(pkt_ip(p))) {
+	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
+		return DROP_SOURCE_ROUTED;
+	case IPV4_OPTIONS_MALFORMED:
+		return p->sa_in != NULL ? DROP_INNER_HEADER : DROP_IP_HEADER;
+	default:
+		return DROP_NONE;
+	}
+}
+
+enum drop sort_v4(struct worker *w, struct pkt *p)
+{
+	const struct rte_ipv4_hdr *ip = pkt_ip(p);
+
+	if (unlikely(ipv4_is_fragment(ip) | (ip->version_ihl != RTE_IPV4_VHL_DEF))) {
+		enum drop d = options_input(p);
+
+		if (d != DROP_NONE)
+			return d;
+		if (ipv4_is_fragment(ip) && !reassemble_v4(w, p))
+			return DROP_NONE;
+		ip = pkt_ip(p);
+	}
+	return sort_upper(w, p, rte_ipv4_hdr_len(ip), ip->next_proto_id);
+}
+
+// Whom a packet for us comes from is told where its headers are at fault (RFC 8200 4, 4.4); routers
+// on the way leave that to the destination.
+static void fault_report(struct worker *w, struct pkt *p, enum error_fault fault, uint16_t off)
+{
+	if (forward_lookup(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
+		error_send(w, p, fault, off);
+}
+
+static enum drop follow_headers(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
+{
+	switch (ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m))) {
+	case IPV6_GOOD:
+		return DROP_NONE;
+	case IPV6_SOURCE_ROUTED:
+		fault_report(w, p, ERROR_HEADER, upper->fault_off);
+		return DROP_SOURCE_ROUTED;
+	case IPV6_CHAIN_ORDER:
+		fault_report(w, p, ERROR_NO_PROTOCOL, upper->fault_off);
+		return DROP_EXT_HEADERS;
+	case IPV6_CHAIN_TRUNCATED:
+		if (upper->fragment)
+			reassemble_report_first(w, p);
+		return DROP_EXT_HEADERS;
+	default:
+		return DROP_EXT_HEADERS;
+	}
+}
+
+enum drop sort_v6(struct worker *w, struct pkt *p)
+{
+	struct ipv6_upper upper;
+	enum drop d = follow_headers(w, &upper, p);
+
+	if (d == DROP_NONE && unlikely(upper.fragment)) {
+		if (!reassemble_v6(w, p, &upper))
+			return DROP_NONE;
+		d = follow_headers(w, &upper, p);
+		if (d == DROP_NONE && upper.fragment) // of a fragment
+			d = DROP_EXT_HEADERS;
+	}
+	if (d != DROP_NONE)
+		return d;
+	return sort_upper(w, p, upper.off, upper.proto);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sorts IP packets, received in clear or decapsulated, by the lookup that they need: of an SA
+// (w->esp) or of a flow (w->transit). Neither needs a route if it is found. Fragments are
+// reassembled first. Workers.
+#pragma once
+
+#include "worker.h"
+
+// p holds one packet with a checked IP header. Return the result of transit_add(); for malformed
+// IPv4 options DROP_IP_HEADER, or DROP_INNER_HEADER from an SA; for malformed extension headers
+// DROP_EXT_HEADERS; or DROP_SOURCE_ROUTED.
+enum drop sort_v4(struct worker *w, struct pkt *p);
+enum drop sort_v6(struct worker *w, struct pkt *p);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the packet path is traced (lib/trace). While tracing is off, a pass tests one pointer, and
+// so do the stages for unusual packets; the rest of the packet path is compiled twice (pipeline.c).
+// Workers.
+#pragma once
+
+#include "trace.h"
+#include "worker.h"
+
+// What a stage knows about a step besides the packet. Zero stands for unknown.
+struct trace_fact {
+	const char *name;
+	const struct ip_addr *next;
+	enum drop reason;
+	uint16_t before, mtu, port; // port: 1 + its number
+	uint32_t pieces;
+	uint64_t seq;
+};
+
+// Records a step of a packet, if that is traced.
+void trace_record(
+	struct worker *w, const struct pkt *p, enum trace_kind kind, const struct trace_fact *fact);
+
+// The same for stages that are compiled once.
+static __rte_always_inline void trace_note(
+	struct worker *w, const struct pkt *p, enum trace_kind kind, struct trace_fact fact)
+{
+	if (unlikely(w->tracing != NULL))
+		trace_record(w, p, kind, &fact);
+}
+
+// The result of a policy lookup; NULL: none matches. Only while w->tracing.
+void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy *policy);
+
+// The rest is for the traced pass alone, in this order.
+
+// Loads the trace that is to be written. False: there is none any more.
+bool trace_pass_begin(struct worker *w);
+
+// First steps: of a received frame, and of packets that the gateway originates.
+void trace_received(struct worker *w, struct pkt *p);
+void trace_originated(struct worker *w, struct burst *b);
+
+// A step of every packet of a burst.
+void trace_burst(struct worker *w, const struct burst *b, enum trace_kind kind);
+
+// A cached decision is used: the flow's state, and the policies that the decision was made by.
+void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f);
+
+// Decapsulated from an SA, or encapsulated: with the sequence number, and octets before.
+void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq);
+void trace_sealed(struct worker *w, const struct pkt *p, uint64_t seq, uint16_t before);
+
+// Sent or held: n packets of a burst that output_burst() has emptied.
+void trace_output(struct worker *w, const struct burst *b, uint16_t n);
+
+void trace_pass_end(struct worker *w);
