@@ -69,15 +69,14 @@ static bool is_inner(enum drop reason)
 
 static void event_set_packet(struct event *e, const struct pkt *p)
 {
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
-	ip_view_read(&v, pkt_ip(p));
 	e->addr = v.src;
 	e->peer = v.dst;
 	e->proto = v.proto;
 	e->addr_port = v.src_port;
 	e->peer_port = v.dst_port;
-	if (!pkt_is_v4(p))
+	if (!p->ip.v4)
 		e->flow_label = rte_be_to_cpu_32(pkt_ip6(p)->vtc_flow) & RTE_IPV6_HDR_FL_MASK;
 }
 

@@ -64,7 +64,7 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 
 	if (p->in_by != NULL)
 		return w->snapshot->policy_source[snapshot_policy_index(w->snapshot, p->in_by)]
-						 [pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
+						 [p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 
 	const struct nexthop *back = error_route_back(w, p, &to);
 
@@ -121,71 +121,53 @@ static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
 		memcpy(rte_pktmbuf_mtod(m, uint8_t *) - sizeof(*frame), frame, sizeof(*frame));
 	own->own = true;
 	own->sa_out = NULL;
-	own->frag_max = 0;
+	own->refrag_size = 0;
 	return own;
 }
 
 static void originate(struct worker *w, struct pkt *own, uint16_t len)
 {
 	rte_pktmbuf_append(own->m, len);
+	ip_layout_read(&own->ip, pkt_ip(own));
 	w->counters.originated++;
 	burst_add(&w->own, own);
 }
 
-static void error_v4(struct worker *w, const struct pkt *p, struct icmp_error error)
-{
-	struct ip_addr source;
-	bool may = icmp_error_allowed(pkt_ip(p)) && error_permitted(w, p, &source);
-	struct pkt *own = may ? originate_begin(w, p) : NULL;
-
-	if (own != NULL)
-		originate(w, own,
-			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error,
-				ip_addr_v4(&source), (rte_be16_t)(fragment_id(w) >> 16),
-				pkt_ip(p)));
-}
-
-static void error_v6(struct worker *w, const struct pkt *p, struct icmp6_error error)
-{
-	struct ip_addr source;
-	bool may = icmp6_error_allowed(&error, pkt_ip6(p)) && error_permitted(w, p, &source);
-	struct pkt *own = may ? originate_begin(w, p) : NULL;
-
-	if (own != NULL)
-		originate(w, own,
-			icmp6_error_build(
-				rte_pktmbuf_mtod(own->m, uint8_t *), error, &source, pkt_ip6(p)));
-}
-
 void error_send(struct worker *w, const struct pkt *p, enum error_fault fault, uint16_t argument)
 {
-	if (pkt_is_v4(p))
-		error_v4(w, p,
-			(struct icmp_error){words[fault].v4_type, words[fault].v4_code, argument});
-	else
-		error_v6(w, p,
-			(struct icmp6_error){words[fault].v6_type, words[fault].v6_code, argument});
-}
-
-static bool may_reset(const struct pkt *p)
-{
-	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
-
-	if (pkt_is_v4(p))
-		return tcp_reset_allowed(pkt_ip(p)) && icmp_error_allowed(pkt_ip(p));
-	return tcp_reset_allowed_v6(pkt_ip6(p)) && icmp6_error_allowed(&like, pkt_ip6(p));
-}
-
-void error_send_reset(struct worker *w, const struct pkt *p)
-{
-	struct ip_addr source; // not used: a reset comes from whom the packet went to
-	struct pkt *own =
-		may_reset(p) && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
+	const struct icmp_error v4 = {
+		words[fault].v4_type, words[fault].v4_code, fault == ERROR_TOO_BIG ? argument : 0};
+	const struct icmp6_error v6 = {words[fault].v6_type, words[fault].v6_code, argument};
+	bool allowed =
+		p->ip.v4 ? icmp_error_allowed(pkt_ip(p)) : icmp6_error_allowed(&v6, pkt_ip6(p));
+	struct ip_addr source;
+	struct pkt *own = allowed && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
 	uint8_t *to;
 
 	if (own == NULL)
 		return;
 	to = rte_pktmbuf_mtod(own->m, uint8_t *);
 	originate(w, own,
-		pkt_is_v4(p) ? tcp_reset_build(to, pkt_ip(p)) : tcp_reset_build_v6(to, pkt_ip6(p)));
+		p->ip.v4 ? icmp_error_build(to, v4, ip_addr_v4(&source),
+				   (rte_be16_t)(fragment_id(w) >> 16), pkt_ip(p))
+			 : icmp6_error_build(to, v6, &source, pkt_ip6(p)));
+}
+
+static bool may_reset(const struct pkt *p)
+{
+	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
+
+	return tcp_reset_allowed(pkt_ip(p), &p->ip) &&
+	       (p->ip.v4 ? icmp_error_allowed(pkt_ip(p)) : icmp6_error_allowed(&like, pkt_ip6(p)));
+}
+
+void error_send_reset(struct worker *w, const struct pkt *p)
+{
+	struct ip_addr source; // not used: a reset comes from the destination of the packet
+	struct pkt *own =
+		may_reset(p) && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
+
+	if (own != NULL)
+		originate(w, own,
+			tcp_reset_build(rte_pktmbuf_mtod(own->m, uint8_t *), pkt_ip(p), &p->ip));
 }

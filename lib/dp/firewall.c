@@ -13,6 +13,12 @@ static rte_be32_t tunnel_number(const struct worker *w, const struct spd_policy 
 	return tunnel ? rte_cpu_to_be_32(snapshot_policy_index(w->snapshot, policy) + 1) : 0;
 }
 
+// The outbound policy by which the packet is evaluated; NULL: none.
+static const struct spd_policy *outbound_policy(const struct worker *w)
+{
+	return w->by.out != 0 ? &w->snapshot->policies[w->by.out - 1] : NULL;
+}
+
 // A protected packet leaves by the port that is on the way to the peer.
 static uint16_t out_port(const struct pkt *p)
 {
@@ -23,23 +29,20 @@ static uint16_t out_port(const struct pkt *p)
 
 static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 {
-	struct classifier_key key;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
+	struct classifier_key key = classifier_key_of(&v);
 
-	ip_view_read(&v, pkt_ip(p));
-	key = classifier_key_of(&v);
 	key.in = rte_cpu_to_be_32(p->port);
 	key.out = rte_cpu_to_be_32(out_port(p));
 	key.tunnel_in = tunnel_number(w, p->in_by);
-	key.tunnel_out = tunnel_number(w, p->out_by);
+	key.tunnel_out = tunnel_number(w, outbound_policy(w));
 	return key;
 }
 
 static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int rule)
 {
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
-	ip_view_read(&v, pkt_ip(p));
 	worker_event_post(w, &(struct event){
 				     .kind = EVENT_RULE,
 				     .port = p->port,

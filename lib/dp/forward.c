@@ -66,48 +66,38 @@ static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 		return mtu;
 	if (sa_df_is_clear(&p->sa_out->sa))
 		return UINT16_MAX;
-	return pkt_is_v4(p) ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
+	return p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
 }
 
 // Whether the packet may be cut the way it was when it came; what does not fit even so is then cut
 // again when it is sealed.
 static bool may_refragment(struct worker *w, const struct pkt *p, uint16_t mtu)
 {
-	if (p->frag_max == 0 || p->frag_max > fragment_limit(p, mtu))
+	if (p->refrag_size == 0 || p->refrag_size > fragment_limit(p, mtu))
 		return false;
-	if (p->frag_max > mtu)
+	if (p->refrag_size > mtu)
 		w->n_large++;
 	return true;
 }
 
-// With "don't fragment" nothing is cut but what came in pieces that had it.
-static enum drop fragment_or_reject_v4(struct worker *w, struct pkt *p)
+// Whether a router may fragment the packet: only IPv4 without DF (RFC 791 2.3, RFC 8200 5).
+static bool may_fragment(const struct pkt *p)
 {
-	uint16_t mtu = forward_mtu(w, p);
-
-	if ((pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0)
-		return fragment_enqueue(w, p, mtu);
-	if (may_refragment(w, p, mtu))
-		return fragment_enqueue(w, p, p->frag_max);
-	error_send(w, p, ERROR_TOO_BIG, mtu);
-	return DROP_TOO_BIG;
+	return p->ip.v4 && (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0;
 }
 
-// RFC 8200 5: a router cuts nothing but what came in pieces, and no sender has to know of less than
-// the smallest MTU.
-static enum drop fragment_or_reject_v6(struct worker *w, struct pkt *p)
-{
-	uint16_t mtu = forward_mtu(w, p);
-
-	if (may_refragment(w, p, mtu))
-		return fragment_enqueue(w, p, p->frag_max);
-	error_send(w, p, ERROR_TOO_BIG, (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
-	return DROP_TOO_BIG;
-}
-
+// A packet that must not be fragmented is only if it was received as fragments, or is our own; any
+// other is dropped and reported. No IPv6 source has to know of less than the smallest MTU.
 static enum drop fragment_or_reject(struct worker *w, struct pkt *p)
 {
-	return pkt_is_v4(p) ? fragment_or_reject_v4(w, p) : fragment_or_reject_v6(w, p);
+	uint16_t mtu = forward_mtu(w, p);
+
+	if (may_fragment(p))
+		return fragment_enqueue(w, p, mtu);
+	if (may_refragment(w, p, mtu))
+		return fragment_enqueue(w, p, p->refrag_size);
+	error_send(w, p, ERROR_TOO_BIG, p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
+	return DROP_TOO_BIG;
 }
 
 static enum drop out_of_hops(struct worker *w, const struct pkt *p)
@@ -118,7 +108,7 @@ static enum drop out_of_hops(struct worker *w, const struct pkt *p)
 
 bool forward_has_hops(const struct pkt *p)
 {
-	return (pkt_is_v4(p) ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
+	return (p->ip.v4 ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
 }
 
 enum drop forward_check_hops(struct worker *w, const struct pkt *p)
@@ -126,53 +116,36 @@ enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 	return likely(forward_has_hops(p)) ? DROP_NONE : out_of_hops(w, p);
 }
 
-static enum drop lower_hop_limit(struct worker *w, struct pkt *p)
-{
-	if (pkt_ip6(p)->hop_limits <= 1)
-		return out_of_hops(w, p);
-	pkt_ip6(p)->hop_limits--;
-	return DROP_NONE;
-}
-
 static enum drop lower_ttl(struct worker *w, struct pkt *p)
 {
 	if (unlikely(p->own))
 		return DROP_NONE;
-	if (!pkt_is_v4(p))
-		return lower_hop_limit(w, p);
-	if (unlikely(pkt_ip(p)->time_to_live <= 1))
+	if (unlikely(!forward_has_hops(p)))
 		return out_of_hops(w, p);
-	ipv4_ttl_decrement(pkt_ip(p));
+	if (likely(p->ip.v4))
+		ipv4_ttl_decrement(pkt_ip(p));
+	else
+		pkt_ip6(p)->hop_limits--;
 	return DROP_NONE;
 }
 
-// Transport mode is for whole packets: what may be cut is cut when it is sealed (RFC 4303 3.3.4),
-// and of IPv6 also what must not be refused.
-static bool transport_fragments_after_esp(const struct worker *w, const struct pkt *p)
-{
-	bool may_cut = pkt_is_v4(p) ? (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0
-				    : rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU;
-
-	return may_cut || p->frag_max != 0 || rte_pktmbuf_data_len(p->m) <= forward_mtu(w, p);
-}
-
-// Whether a packet that is too large for its tunnel is sealed whole, and its ESP packet cut: where
-// the SA wants it, or where it may be neither cut (RFC 4301 8.2.1) nor refused (RFC 2473 7.1).
+// Whether a packet that exceeds the MTU of its path is encapsulated whole, and its ESP packet
+// fragmented: where the SA wants it, or where the packet must be neither fragmented (RFC
+// 4301 8.2.1) nor rejected (RFC 2473 7.1). Transport mode is for whole packets (RFC 4303 3.3.4).
 static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 {
+	uint16_t len = rte_pktmbuf_data_len(p->m);
+	bool has_to = !p->ip.v4 && len <= IPV6_MIN_MTU;
 	const struct sa *sa;
 
 	if (p->sa_out == NULL)
 		return false;
 	sa = &p->sa_out->sa;
 	if (sa->opt.mode == SA_TRANSPORT)
-		return transport_fragments_after_esp(w, p);
-	if (p->frag_max != 0)
+		return may_fragment(p) || has_to || p->refrag_size != 0 || len <= forward_mtu(w, p);
+	if (p->refrag_size != 0)
 		return false;
-	if (!pkt_is_v4(p))
-		return rte_pktmbuf_data_len(p->m) <= IPV6_MIN_MTU || sa_df_is_clear(sa);
-	return (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) != 0 ? sa_df_is_clear(sa)
-								  : sa->opt.fragment_after;
+	return may_fragment(p) ? sa->opt.fragment_after : sa_df_is_clear(sa) || has_to;
 }
 
 // Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:
@@ -181,7 +154,7 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
 {
 	*unchanged = true;
-	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->frag_max == 0))
+	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->refrag_size == 0))
 		return DROP_NONE;
 	*unchanged = fragments_after_esp(w, p);
 	if (!*unchanged)

@@ -20,19 +20,17 @@ struct plan {
 static struct plan plan_of(const struct pkt *p)
 {
 	struct plan plan = {0};
-	struct ipv6_upper upper;
 	uint32_t overhead = 0;
 
-	if (pkt_is_v4(p)) {
-		plan.head_len = rte_ipv4_hdr_len(pkt_ip(p));
+	if (p->ip.v4) {
+		plan.head_len = p->ip.l4_off;
 	} else {
-		ipv6_upper_find(&upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m));
-		ipv6_esp_place(&plan.head_len, &plan.next_off, pkt_ip6(p), &upper);
+		ipv6_esp_place(&plan.head_len, &plan.next_off, pkt_ip6(p), p->ip.l4_off);
 		overhead = sizeof(struct rte_ipv6_fragment_ext);
 	}
 	overhead += plan.head_len;
 	plan.len = rte_pktmbuf_data_len(p->m) - (uint32_t)plan.head_len;
-	plan.room = p->frag_max < overhead ? 0 : RTE_ALIGN_FLOOR(p->frag_max - overhead, 8);
+	plan.room = p->frag_size < overhead ? 0 : RTE_ALIGN_FLOOR(p->frag_size - overhead, 8);
 	plan.n = plan.room == 0 ? UINT32_MAX : (plan.len + plan.room - 1) / plan.room;
 	return plan;
 }
@@ -45,7 +43,7 @@ static bool write_v4(
 
 	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF; // the library refuses it
 	if (rte_ipv4_fragment_copy_nonseg_packet(
-		    p->m, part, (uint16_t)plan->n, p->frag_max, w->pool) < 0)
+		    p->m, part, (uint16_t)plan->n, p->frag_size, w->pool) < 0)
 		return false;
 	for (uint32_t i = 0; i < plan->n; i++) {
 		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part[i], struct rte_ipv4_hdr *);
@@ -92,7 +90,7 @@ static bool write_v6(
 // Whether a sealed packet can leave as it is.
 static bool may_send_whole(const struct worker *w, const struct pkt *p)
 {
-	return rte_pktmbuf_data_len(p->m) <= p->frag_max && p->m->pool == w->pool;
+	return rte_pktmbuf_data_len(p->m) <= p->frag_size && p->m->pool == w->pool;
 }
 
 // Adds the fragments of a packet to the burst. False: they are more than there is room for now.
@@ -105,7 +103,7 @@ static bool fragments_of_add(
 	if (plan.n <= BURST_MAX && plan.n > (uint32_t)BURST_MAX - b->n)
 		return false;
 	if (plan.n > BURST_MAX ||
-		!(pkt_is_v4(p) ? write_v4(w, p, &plan, part) : write_v6(w, p, &plan, part))) {
+		!(p->ip.v4 ? write_v4(w, p, &plan, part) : write_v6(w, p, &plan, part))) {
 		pkt_drop(w, p, DROP_FRAGMENT_FAILED);
 		return true;
 	}
@@ -118,7 +116,7 @@ static bool fragments_of_add(
 	}
 	w->counters.originated += plan.n - 1;
 	trace_note(
-		w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = p->frag_max, .pieces = plan.n});
+		w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = p->frag_size, .pieces = plan.n});
 	worker_release(w, p->m);
 	return true;
 }
@@ -147,7 +145,7 @@ void fragments_add(struct worker *w, enum frag_stage stage, struct burst *b)
 
 enum drop fragment_enqueue(struct worker *w, struct pkt *p, uint16_t size)
 {
-	p->frag_max = size;
+	p->frag_size = size;
 	burst_add(&w->frag_pending[FRAG_BEFORE_ESP], p);
 	return DROP_NONE;
 }
@@ -161,10 +159,11 @@ rte_be32_t fragment_id(struct worker *w)
 	return rte_cpu_to_be_32(w->id * share + w->fragment_id);
 }
 
-// The gateway is the source of an ESP packet.
+// The gateway is the source of an ESP packet: its header is new.
 static void allow_fragments(struct worker *w, struct pkt *p)
 {
-	if (pkt_is_v4(p))
+	ip_layout_read(&p->ip, pkt_ip(p));
+	if (p->ip.v4)
 		pkt_ip(p)->fragment_offset = 0;
 	else
 		p->frag_id = fragment_id(w);
@@ -175,7 +174,7 @@ void fragment_esp(struct worker *w, struct burst *b)
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
 
-		p->frag_max = sa_out_path(p->sa_out)->link_mtu;
+		p->frag_size = sa_out_path(p->sa_out)->link_mtu;
 		if (!may_send_whole(w, p))
 			allow_fragments(w, p);
 		burst_add(&w->frag_pending[FRAG_AFTER_ESP], p);

@@ -42,6 +42,7 @@ static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 	w->counters.local++;
 	w->counters.originated++;
 	p->own = true;
+	ip_layout_read(&p->ip, pkt_ip(p));
 	burst_add(&w->own, p);
 	return DROP_NONE;
 }
@@ -55,29 +56,7 @@ static enum drop probe_reply_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-static enum drop serve_v4(struct worker *w, struct pkt *p)
-{
-	struct rte_ipv4_hdr *ip = pkt_ip(p);
-
-	if (icmp_is_echo_request(ip)) {
-		if (!echo_permitted(w, p))
-			return DROP_ECHO_LIMIT;
-		icmp_echo_reply(ip);
-		return reply_enqueue(w, p);
-	}
-	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
-		return probe_reply_input(w, p);
-	if (pmtu_is_error(p))
-		return pmtu_input(w, p);
-	if (ip->next_proto_id == IPPROTO_TCP || ip->next_proto_id == IPPROTO_UDP)
-		error_send(w, p, ERROR_NO_PORT, 0);
-	else if (ip->next_proto_id != IPPROTO_ICMP)
-		error_send(w, p, ERROR_NO_PROTOCOL, 0);
-	return DROP_LOCAL_UNSERVED;
-}
-
-// The address that a packet is for; of one for any router of a network (RFC 4291 2.6.1), ours
-// there.
+// The address that a packet is for; of an anycast address (RFC 4291 2.6.1), our own on that link.
 static struct ip_addr own_address(const struct pkt *p)
 {
 	struct ip_addr to = pkt_dst(p);
@@ -85,47 +64,61 @@ static struct ip_addr own_address(const struct pkt *p)
 	return ip_addr_is_link_local(&to) ? to : p->nexthop->source;
 }
 
-static enum drop echo_v6(struct worker *w, struct pkt *p, const struct ip_addr *asked)
+static enum drop echo_input(struct worker *w, struct pkt *p)
 {
-	uint16_t len;
+	const struct ip_addr own = own_address(p);
 
 	if (!echo_permitted(w, p))
 		return DROP_ECHO_LIMIT;
-	len = icmp6_echo_reply(pkt_ip6(p), asked);
-	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - len));
+	if (p->ip.v4)
+		icmp_echo_reply(pkt_ip(p));
+	else
+		rte_pktmbuf_trim(
+			p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) -
+					 icmp6_echo_reply(pkt_ip6(p), p->ip.l4_off, &own)));
 	return reply_enqueue(w, p);
 }
 
-static enum drop serve_v6(struct worker *w, struct pkt *p)
+// Whether the gateway may process an IPv6 packet: the address is its own, not tentative (RFC 4862
+// 5.4), and it knows the options (RFC 8200 4.2).
+static enum drop check_v6(struct worker *w, struct pkt *p)
 {
-	struct rte_ipv6_hdr *ip = pkt_ip6(p);
-	struct ip_addr asked = own_address(p);
-	struct ipv6_upper upper;
+	const struct ip_addr own = own_address(p);
 	uint16_t fault_off;
 
-	if (!dad_may_use(w->dad, &asked)) // not ours, or not yet (RFC 4862 5.4)
+	if (!dad_may_use(w->dad, &own))
 		return DROP_LOCAL_UNSERVED;
-	ipv6_upper_find(&upper, ip, ipv6_len(ip));
-	switch (ipv6_options_check(&fault_off, ip, &upper)) {
+	switch (ipv6_options_check(&fault_off, pkt_ip6(p), p->ip.l4_off)) {
 	case IPV6_OPTIONS_PASS:
-		break;
+		return DROP_NONE;
 	case IPV6_OPTIONS_DROP:
-		return DROP_EXT_HEADERS;
+		break;
 	case IPV6_OPTIONS_TELL:
 	case IPV6_OPTIONS_TELL_IF_UNICAST:
 		error_send(w, p, ERROR_OPTION, fault_off);
-		return DROP_EXT_HEADERS;
+		break;
 	}
-	if (icmp6_is_echo_request(ip))
-		return echo_v6(w, p, &asked);
-	if (p->sa_in != NULL && icmp_echo_is_reply(ip))
+	return DROP_EXT_HEADERS;
+}
+
+static enum drop serve(struct worker *w, struct pkt *p)
+{
+	uint8_t proto = p->ip.proto;
+	enum drop d = p->ip.v4 ? DROP_NONE : check_v6(w, p);
+
+	if (d != DROP_NONE)
+		return d;
+	if (icmp_echo_is_request(pkt_ip(p), &p->ip))
+		return echo_input(w, p);
+	if (p->sa_in != NULL && icmp_echo_is_reply(pkt_ip(p), &p->ip))
 		return probe_reply_input(w, p);
 	if (pmtu_is_error(p))
 		return pmtu_input(w, p);
-	if (upper.proto == IPPROTO_TCP || upper.proto == IPPROTO_UDP)
+	if (proto == IPPROTO_TCP || proto == IPPROTO_UDP)
 		error_send(w, p, ERROR_NO_PORT, 0);
-	else if (upper.proto != IPPROTO_ICMPV6 && upper.proto != IPPROTO_NONE)
-		error_send(w, p, ERROR_NO_PROTOCOL, upper.next_off);
+	else if (proto != (p->ip.v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6) &&
+		 (p->ip.v4 || proto != IPPROTO_NONE))
+		error_send(w, p, ERROR_NO_PROTOCOL, ip_layout_next_off(pkt_ip(p), &p->ip));
 	return DROP_LOCAL_UNSERVED;
 }
 
@@ -146,22 +139,16 @@ enum drop local_admit(struct worker *w, struct pkt *p)
 	return check_admitted(w, p, &found);
 }
 
-// The protocol of a packet; of IPv6 what stands behind the fixed header.
-static uint8_t proto_of(const struct pkt *p)
+static bool has_extensions(const struct pkt *p)
 {
-	return pkt_is_v4(p) ? pkt_ip(p)->next_proto_id : pkt_ip6(p)->proto;
+	return !p->ip.v4 && p->ip.l4_off != sizeof(struct rte_ipv6_hdr);
 }
 
-// Whatever its checksum; not behind extension headers.
+// Whatever its checksum.
 static bool is_ping(const struct pkt *p)
 {
-	bool v4 = pkt_is_v4(p);
-	struct ip_view v;
-
-	if (proto_of(p) != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
-		return false;
-	ip_view_read(&v, pkt_ip(p));
-	return v.has_icmp_type && v.icmp_type == (v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
+	return p->ip.v4 ? p->ip.proto == IPPROTO_ICMP && p->ip.icmp_type == ICMP_ECHO_REQUEST
+			: p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type == ICMP6_ECHO_REQUEST;
 }
 
 static bool is_zero(const _Atomic uint32_t *rate)
@@ -174,10 +161,12 @@ static bool is_zero(const _Atomic uint32_t *rate)
 // to tell from the rest, and policy names the reason.
 static enum drop check_limit(struct worker *w, const struct pkt *p)
 {
+	if (has_extensions(p))
+		return DROP_NONE;
 	if (is_ping(p))
 		return is_zero(&w->echoes_per_second) || echo_has_token(w, p) ? DROP_NONE
 									      : DROP_ECHO_LIMIT;
-	if (ip_proto_has_ports(proto_of(p)) && !is_zero(&w->errors_per_second) &&
+	if (ip_proto_has_ports(p->ip.proto) && !is_zero(&w->errors_per_second) &&
 		error_is_suppressed(w, p))
 		return DROP_LOCAL_UNSERVED;
 	return DROP_NONE;
@@ -211,7 +200,7 @@ void local_burst(struct worker *w)
 		enum drop d = check_admitted(w, p, &found[i]);
 
 		if (d == DROP_NONE)
-			d = pkt_is_v4(p) ? serve_v4(w, p) : serve_v6(w, p);
+			d = serve(w, p);
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
 	}
@@ -224,12 +213,11 @@ void local_burst(struct worker *w)
 static enum drop reply_policy(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = w->snapshot->port;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
 	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
 		return DROP_NONE;
-	ip_view_read(&v, pkt_ip(p));
 	d = policy_check_outbound(w, p, spd_find_outbound(w->snapshot->spd, &v));
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
@@ -242,11 +230,11 @@ static void allow_fragments(struct worker *w, struct pkt *p)
 				 : w->snapshot->port[p->nexthop->port].mtu;
 
 	limit = (uint16_t)RTE_MAX(limit, IPV6_MIN_MTU);
-	if (rte_pktmbuf_data_len(p->m) <= limit && p->frag_max <= limit)
+	if (rte_pktmbuf_data_len(p->m) <= limit && p->refrag_size <= limit)
 		return;
-	if (p->frag_max == 0)
+	if (p->refrag_size == 0)
 		p->frag_id = fragment_id(w);
-	p->frag_max = limit;
+	p->refrag_size = limit;
 }
 
 // Whether p can go to the station whose frame it answers: the host itself, or the router that it is
@@ -256,7 +244,7 @@ static bool fits_frame(const struct worker *w, const struct pkt *p)
 	const struct rte_ether_hdr *frame = pkt_frame(p);
 
 	return frame != NULL && p->sa_out == NULL && p->nexthop->port == p->port &&
-	       rte_is_valid_assigned_ether_addr(&frame->src_addr) && p->frag_max == 0 &&
+	       rte_is_valid_assigned_ether_addr(&frame->src_addr) && p->refrag_size == 0 &&
 	       rte_pktmbuf_data_len(p->m) <= w->snapshot->port[p->port].mtu;
 }
 
@@ -282,7 +270,7 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 		d = reply_policy(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
-	if (d == DROP_NONE && !pkt_is_v4(p))
+	if (d == DROP_NONE && !p->ip.v4)
 		allow_fragments(w, p);
 	if (d != DROP_NONE)
 		return d;

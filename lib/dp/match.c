@@ -69,13 +69,12 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 {
 	const struct nexthop *back = route_find(s->routes, &q->source);
 	const struct spd_policy *policy;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
 	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
 		return -EHOSTUNREACH;
 	if (back->kind == NEXTHOP_LOCAL)
 		return -EADDRINUSE;
-	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(s->spd, &v);
 	p->port = back->port;
 	if (s->port[back->port].unprotected && policy != NULL && policy->action == SPD_PROTECT)
@@ -158,6 +157,7 @@ int match_run(struct match *m, const struct snapshot *s, const struct match_quer
 		return -EINVAL;
 	mbuf.data_len = packet_write(packet, q);
 	mbuf.pkt_len = mbuf.data_len;
+	ip_layout_read(&p.ip, packet);
 	rc = find_ingress(&p, s, q);
 	if (rc == 0)
 		rc = scratch_init(&x, s);

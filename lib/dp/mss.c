@@ -18,19 +18,24 @@ static uint16_t mss_limit(const struct spd_policy *policy, bool v4)
 	return (uint16_t)RTE_MAX(sa_out_path(policy->out)->mtu - headers, MSS_MIN);
 }
 
+static const struct spd_policy *find_outbound(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_view v = pkt_view(p);
+
+	return spd_find_outbound(w->snapshot->spd, &v);
+}
+
 void mss_clamp(struct worker *w, struct pkt *p)
 {
 	uint16_t into = UINT16_MAX, out_of = UINT16_MAX;
-	bool v4 = pkt_is_v4(p);
-	struct ip_view v;
+	bool v4 = p->ip.v4;
 
 	if (!w->snapshot->mss_clamped)
 		return;
-	ip_view_read(&v, pkt_ip(p));
 	if (p->sa_in != NULL)
 		out_of = mss_limit(p->in_by, v4);
 	if (p->sa_out != NULL)
-		into = mss_limit(spd_find_outbound(w->snapshot->spd, &v), v4);
-	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, v.l4_off),
+		into = mss_limit(find_outbound(w, p), v4);
+	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, p->ip.l4_off),
 		(uint16_t)RTE_MIN(into, out_of));
 }

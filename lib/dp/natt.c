@@ -12,11 +12,6 @@
 #define MARKER_LEN   4  // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
 #define IKE_LEN      28 // octets of IKE's header (RFC 7296 3.1)
 
-static const struct rte_udp_hdr *udp_at(const struct pkt *p, uint16_t off)
-{
-	return rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, off);
-}
-
 // A marker without an IKE header behind it counts as ESP with the reserved SPI 0.
 static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 {
@@ -39,32 +34,32 @@ static bool trim_datagram(const struct worker *w, struct pkt *p, uint32_t dgram_
 		!snapshot_has_udp_end(w->snapshot, &dst))
 		return false;
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - dgram_len));
-	ip_header_update(p->m, esp_place_found(p->m), IPPROTO_UDP);
+	ip_header_update(p->m, ip_layout_next_off(pkt_ip(p), &p->ip), IPPROTO_UDP);
 	return true;
 }
 
-bool natt_classify(struct worker *w, struct pkt *p, uint16_t off)
+bool natt_classify(struct worker *w, struct pkt *p)
 {
-	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)off;
-	const struct rte_udp_hdr *udp = udp_at(p, off);
+	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)p->ip.l4_off;
+	const struct rte_udp_hdr *udp =
+		rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, p->ip.l4_off);
 	uint32_t dgram_len;
 
 	if (p->sa_in != NULL || len < sizeof(*udp) ||
-		!snapshot_has_udp_port(w->snapshot, udp->dst_port))
+		!snapshot_has_udp_port(w->snapshot, p->ip.dst_port))
 		return false;
 	dgram_len = rte_be_to_cpu_16(udp->dgram_len);
 	if ((unlikely(dgram_len != len) && !trim_datagram(w, p, dgram_len, len)) ||
 		is_ike(udp, dgram_len))
 		return false;
-	p->udp_port = udp->dst_port;
-	p->esp_off = (uint16_t)(off + sizeof(*udp));
+	p->udp_port = p->ip.dst_port;
 	w->n_udp++;
 	return true;
 }
 
 bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
-	const struct nexthop *via = &w->snapshot->ike_via[pkt_is_v4(p) ? SOURCE_V4 : SOURCE_V6];
+	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 	rte_be16_t port = fp->key.port[!fp->dir];
 
 	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || fp->icmp_error ||
@@ -81,8 +76,9 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr dst = pkt_dst(p);
 
-	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == p->esp_off + 1 &&
-	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->esp_off) == ESP_UDP_KEEPALIVE &&
+	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == pkt_esp_off(p) + 1 &&
+	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, pkt_esp_off(p)) ==
+		       ESP_UDP_KEEPALIVE &&
 	       snapshot_has_udp_end(w->snapshot, &dst);
 }
 
@@ -102,16 +98,15 @@ static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;
 	const struct sa_peer *endpoint = sa_in_endpoint(sa);
-	const struct rte_udp_hdr *udp = udp_at(p, (uint16_t)(p->esp_off - sizeof(*udp)));
 	struct event e = {.kind = EVENT_PEER_HEARD,
 		.addr = pkt_src(p),
-		.addr_port = udp->src_port,
+		.addr_port = p->ip.src_port,
 		.spi = sa->sa.spi};
 
-	if (endpoint != NULL && endpoint->port == udp->src_port &&
+	if (endpoint != NULL && endpoint->port == p->ip.src_port &&
 		ip_addr_equal(&endpoint->addr, &e.addr))
 		return;
-	if (udp->src_port != 0 && seq == replay_top(&sa->replay))
+	if (p->ip.src_port != 0 && seq == replay_top(&sa->replay))
 		worker_event_post(w, &e);
 }
 

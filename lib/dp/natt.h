@@ -7,10 +7,9 @@
 
 #include "worker.h"
 
-// Whether a UDP datagram, off octets behind the start of its packet, is to be treated as ESP: it
-// came in clear to a port of ESP in UDP, and is not one of IKE. Then p->esp_off and p->udp_port are
-// set. What is for somebody else is told from that by its address, later.
-bool natt_classify(struct worker *w, struct pkt *p, uint16_t off);
+// Whether a UDP packet is processed as ESP: it was received in clear, for a port of ESP in UDP, and
+// is not IKE. Sets p->udp_port then. A packet for another host is recognized later, by its address.
+bool natt_classify(struct worker *w, struct pkt *p);
 
 // Whether what came to a port of ESP in UDP is a NAT-keepalive for one of our SAs.
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p);

@@ -32,7 +32,7 @@ static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, con
 // By destination, and in UDP (RFC 3948) or not as the SA is.
 static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
 {
-	if (pkt_is_v4(p))
+	if (p->ip.v4)
 		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
 
 	struct ip_addr dst = ipv6_dst(pkt_ip6(p));
@@ -160,9 +160,9 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 // otherwise.
 static __rte_always_inline void fragment_size_reset(struct pkt *p)
 {
-	if (unlikely(p->frag_max != 0) &&
-		(p->sa_in->sa.opt.mode == SA_TUNNEL || rte_pktmbuf_data_len(p->m) <= p->frag_max))
-		p->frag_max = 0;
+	if (unlikely(p->refrag_size != 0) && (p->sa_in->sa.opt.mode == SA_TUNNEL ||
+						     rte_pktmbuf_data_len(p->m) <= p->refrag_size))
+		p->refrag_size = 0;
 }
 
 // RFC 4303 3.4, inbound packet processing.
@@ -178,7 +178,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 		trace_burst(w, b, TRACE_SA_FOUND);
 	for (uint16_t i = 0; i < b->n; i++) { // 3.4.3: sequence number verification
 		struct pkt *p = b->p[i];
-		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, p->esp_off);
+		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, pkt_esp_off(p));
 
 		if (likely(d == DROP_NONE))
 			b->p[n++] = p;
@@ -199,7 +199,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 		enum drop d = why[i];
 
 		if (likely(d == DROP_NONE))
-			d = esp_in_finish(&op[i], p->sa_in, p->m, w->id);
+			d = esp_in_finish(&op[i], p->sa_in, p->m, &p->ip, w->id);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);
 			continue;
@@ -207,7 +207,7 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 		fragment_size_reset(p);
 		if (traced)
 			trace_opened(w, p, op[i].seq);
-		d = pkt_is_v4(p) ? sort_v4(w, p) : sort_v6(w, p);
+		d = sort_packet(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
@@ -259,6 +259,7 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 
 		const struct sa_path *path = sa_out_path(sa);
 		esp_out_fn frame = esp_out_fns[path->framing];
+		const bool v4 = ip_is_v4(path->outer);
 		uint64_t seq = sa_out_seq_alloc(sa, (uint32_t)(run - i));
 
 		if (unlikely(path->framing != SA_FRAME_TUNNEL))
@@ -269,6 +270,7 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 			enum drop d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
 
 			p->nexthop = path->nexthop;
+			p->ip.v4 = v4;
 			if (likely(d == DROP_NONE) ||
 				frame_in_larger(&d, &op[n], w, p, path, seq)) {
 				if (traced)
@@ -350,7 +352,7 @@ static void fragment_input(struct worker *w, struct rte_mbuf *m)
 	*p = (struct pkt){.m = m, .port = m->port};
 	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
 	if (p->sa_in != NULL)
-		d = pkt_is_v4(p) ? sort_v4(w, p) : sort_v6(w, p);
+		d = sort_packet(w, p);
 	if (d != DROP_NONE)
 		pkt_drop(w, p, d);
 }
@@ -372,7 +374,7 @@ static __rte_always_inline void pipeline_run(
 	w->now_ms = (uint32_t)(now / (w->tsc_hz / 1000));
 	w->n_pkts = FRAGMENTS_MAX;
 	w->n_large = 0;
-	w->natt_proto = w->snapshot->udp_ports != NULL ? IPPROTO_UDP : IPPROTO_ESP;
+	w->natt = w->snapshot->udp_ports != NULL;
 	w->n_udp = 0;
 	if (now >= w->next_tick) {
 		w->next_tick = now + w->tsc_hz / 1000;

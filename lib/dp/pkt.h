@@ -11,9 +11,9 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
+#include <rte_udp.h>
 
 #include "ip_view.h"
-#include "ipv6.h"
 #include "route.h"
 #include "sa.h"
 #include "spd.h"
@@ -22,21 +22,21 @@
 // with the IP packet.
 struct pkt {
 	struct rte_mbuf *m;
-	struct sa_in *sa_in;             // the SA that it came out of; NULL: it came in clear
-	const struct spd_policy *in_by;  // the policy that let it in out of sa_in
-	const struct spd_policy *out_by; // the policy that lets it out, once it has been asked
-	struct sa_out *sa_out;           // the SA that is to protect it; NULL: goes in clear
-	const struct nexthop *nexthop;   // the way to its destination; NULL: none
-	uint16_t port;                   // the port that it came in by
-	// Of what came in as fragments that nobody may cut (IPv6, or IPv4 with "don't fragment"),
-	// and may leave so again: octets of the largest; else 0.
-	uint16_t frag_max;
-	rte_be32_t frag_id; // of IPv6, their identification
-	// Of ESP for us: octets from the IP header to the ESP header, and if that is behind one of
-	// UDP (RFC 3948) the port that it came to, else 0.
-	uint16_t esp_off;
-	rte_be16_t udp_port;
-	bool own; // made here: no error is sent about it
+	struct sa_in *sa_in;            // the SA that it came out of; NULL: it came in clear
+	const struct spd_policy *in_by; // the policy that let it in out of sa_in
+	struct sa_out *sa_out;          // the SA that is to protect it; NULL: goes in clear
+	const struct nexthop *nexthop;  // the way to its destination; NULL: none
+	uint16_t port;                  // the port that it came in by
+	// Layout of its headers: set by sort_packet(), and for packets that are originated. Once it
+	// is encapsulated, v4 is the family of the outer header, and the rest is void.
+	struct ip_layout ip;
+	rte_be16_t udp_port; // of ESP in UDP (RFC 3948), the own UDP port; 0: ESP directly in IP
+	// Of a datagram reassembled from fragments that only its source may fragment (IPv6, or IPv4
+	// with DF), so that it may be sent as such again: octets of the largest; else 0.
+	uint16_t refrag_size;
+	uint16_t frag_size; // octets of the largest fragment to be sent; set by fragment.c
+	rte_be32_t frag_id; // identification of an IPv6 datagram that is fragmented
+	bool own;           // made here: no error is sent about it
 	// The Ethernet header that it came with is still in front of the data; of what is made
 	// here, that of the packet which it answers.
 	bool framed;
@@ -68,12 +68,6 @@ static inline bool pkt_is_local(const struct pkt *p)
 	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
 }
 
-// By the IP header that its data starts with.
-static inline bool pkt_is_v4(const struct pkt *p)
-{
-	return ip_is_v4(rte_pktmbuf_mtod(p->m, const void *));
-}
-
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
@@ -86,21 +80,32 @@ static inline struct rte_ipv6_hdr *pkt_ip6(const struct pkt *p)
 
 static inline struct ip_addr pkt_src(const struct pkt *p)
 {
-	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->src_addr) : ipv6_src(pkt_ip6(p));
+	return ip_src(pkt_ip(p), p->ip.v4);
 }
 
 static inline struct ip_addr pkt_dst(const struct pkt *p)
 {
-	return pkt_is_v4(p) ? ip_addr_from_v4(pkt_ip(p)->dst_addr) : ipv6_dst(pkt_ip6(p));
+	return ip_dst(pkt_ip(p), p->ip.v4);
+}
+
+static inline struct ip_view pkt_view(const struct pkt *p)
+{
+	return ip_view_of(pkt_ip(p), &p->ip);
+}
+
+// Of ESP, in UDP or not: octets from the IP header to the ESP header.
+static inline uint16_t pkt_esp_off(const struct pkt *p)
+{
+	return (uint16_t)(p->ip.l4_off + (p->udp_port != 0 ? sizeof(struct rte_udp_hdr) : 0));
 }
 
 static inline bool pkt_has_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_data_len(p->m) >= p->esp_off + sizeof(struct rte_esp_hdr);
+	return rte_pktmbuf_data_len(p->m) >= pkt_esp_off(p) + sizeof(struct rte_esp_hdr);
 }
 
 // If pkt_has_esp().
 static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, p->esp_off);
+	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, pkt_esp_off(p));
 }

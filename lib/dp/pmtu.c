@@ -43,16 +43,10 @@ static bool quoted_read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 	return q->spi != 0; // RFC 4303 2.1
 }
 
-static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
+// Both read the packet quoted, len octets of which are there.
+static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *ip, uint32_t len)
 {
-	const uint8_t *icmp = (const uint8_t *)error + rte_ipv4_hdr_len(error);
-	uint32_t len = rte_be_to_cpu_16(error->total_length) - (uint32_t)rte_ipv4_hdr_len(error);
-	const struct rte_ipv4_hdr *ip = (const void *)(icmp + sizeof(struct rte_icmp_hdr));
-
-	if (len < sizeof(struct rte_icmp_hdr) + sizeof(*ip) || rte_raw_cksum(icmp, len) != 0xffff)
-		return false;
-	len -= (uint32_t)sizeof(struct rte_icmp_hdr);
-	if (ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip) ||
+	if (len < sizeof(*ip) || ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip) ||
 		len < rte_ipv4_hdr_len(ip) ||
 		(ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0)
 		return false;
@@ -62,38 +56,48 @@ static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *error)
 		.len = rte_be_to_cpu_16(ip->total_length),
 		.id = ip->packet_id,
 		.proto = ip->next_proto_id,
-		.mtu = rte_be_to_cpu_16(((const struct rte_icmp_hdr *)icmp)->icmp_seq_nb),
 	};
 	return quoted_read_esp(
 		q, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), len - rte_ipv4_hdr_len(ip));
 }
 
-static bool quoted_read_v6(struct quoted *q, const struct rte_ipv6_hdr *error)
+static bool quoted_read_v6(struct quoted *q, const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	struct ipv6_upper upper;
 
-	ipv6_upper_find(&upper, error, ipv6_len(error));
-
-	const struct icmp6_head *icmp = (const void *)((const uint8_t *)error + upper.off);
-	uint32_t len = ipv6_len(error) - upper.off;
-	const struct rte_ipv6_hdr *ip = (const void *)(icmp + 1);
-
-	if (len < sizeof(*icmp) + sizeof(*ip) ||
-		ipv6_checksum(error, IPPROTO_ICMPV6, icmp, len) != 0)
+	if (len < sizeof(*ip) || ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD)
 		return false;
-	len -= (uint32_t)sizeof(*icmp);
-	if (ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD ||
-		ipv6_upper_find(&upper, ip, RTE_MIN(len, ipv6_len(ip))) != IPV6_GOOD || upper.later)
+	len = RTE_MIN(len, ipv6_len(ip));
+	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.later)
 		return false;
 	*q = (struct quoted){
 		.src = ipv6_src(ip),
 		.dst = ipv6_dst(ip),
 		.len = (uint16_t)RTE_MIN(ipv6_len(ip), (uint32_t)UINT16_MAX),
 		.proto = upper.proto,
-		.mtu = rte_be_to_cpu_32(icmp->param),
 	};
-	return quoted_read_esp(
-		q, (const uint8_t *)ip + upper.off, RTE_MIN(len, ipv6_len(ip)) - upper.off);
+	return quoted_read_esp(q, (const uint8_t *)ip + upper.off, len - upper.off);
+}
+
+// pmtu_is_error(p).
+static bool quoted_read(struct quoted *q, const struct pkt *p)
+{
+	const struct rte_icmp_hdr *icmp =
+		rte_pktmbuf_mtod_offset(p->m, const struct rte_icmp_hdr *, p->ip.l4_off);
+	uint32_t len = ip_len(pkt_ip(p), p->ip.v4) - p->ip.l4_off;
+	uint32_t about_len = len - (uint32_t)sizeof(*icmp);
+	bool good;
+
+	if (p->ip.v4)
+		good = rte_raw_cksum(icmp, len) == 0xffff &&
+		       quoted_read_v4(q, (const void *)(icmp + 1), about_len);
+	else
+		good = ipv6_checksum(pkt_ip6(p), IPPROTO_ICMPV6, icmp, len) == 0 &&
+		       quoted_read_v6(q, (const void *)(icmp + 1), about_len);
+	if (good)
+		q->mtu = p->ip.v4 ? rte_be_to_cpu_16(icmp->icmp_seq_nb)
+				  : rte_be_to_cpu_32(((const struct icmp6_head *)icmp)->param);
+	return good;
 }
 
 static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
@@ -161,16 +165,14 @@ static uint16_t plateau_below(uint16_t len)
 
 bool pmtu_is_error(const struct pkt *p)
 {
-	struct ip_view v;
+	const struct ip_layout *at = &p->ip;
 
-	ip_view_read(&v, pkt_ip(p));
-	if (v.len < v.l4_off + sizeof(struct rte_icmp_hdr))
-		return false;
-	if (v.proto == IPPROTO_ICMPV6)
-		return !pkt_is_v4(p) && v.icmp_type == ICMP6_PACKET_TOO_BIG;
-	return v.proto == IPPROTO_ICMP && pkt_is_v4(p) && v.icmp_type == ICMP_UNREACHABLE &&
-	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, v.l4_off + 1) ==
-		       ICMP_UNREACH_NEEDFRAG;
+	if (at->v4)
+		return at->icmp_type == ICMP_UNREACHABLE &&
+		       at->icmp_code == ICMP_UNREACH_NEEDFRAG &&
+		       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMP, sizeof(struct rte_icmp_hdr));
+	return at->icmp_type == ICMP6_PACKET_TOO_BIG &&
+	       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMPV6, sizeof(struct icmp6_head));
 }
 
 static void post_event(
@@ -199,11 +201,6 @@ static bool comes_from_outside(const struct worker *w, const struct pkt *p)
 	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
 }
 
-static bool quoted_read(struct quoted *q, const struct pkt *p)
-{
-	return pkt_is_v4(p) ? quoted_read_v4(q, pkt_ip(p)) : quoted_read_v6(q, pkt_ip6(p));
-}
-
 // The SA that sent the packet quoted: in the last seconds, as far as the quote shows. Who has not
 // seen one of its packets guesses SPI and number together; without them the control thread believes
 // nothing but what it has provoked.
@@ -228,7 +225,7 @@ bool pmtu_quotes_sa(const struct worker *w, const struct pkt *p)
 
 enum drop pmtu_input(struct worker *w, struct pkt *p)
 {
-	uint16_t least = pkt_is_v4(p) ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
+	uint16_t least = p->ip.v4 ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
 	const struct sa_out *sa;
 	struct quoted q;
 

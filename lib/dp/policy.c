@@ -103,11 +103,9 @@ void policy_find(
 	unsigned int k = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct classifier_key outbound;
-		struct ip_view v;
+		const struct ip_view v = pkt_view(p[i]);
+		const struct classifier_key outbound = classifier_key_of(&v);
 
-		ip_view_read(&v, pkt_ip(p[i]));
-		outbound = classifier_key_of(&v);
 		if (policy_is_inbound(w, p[i]))
 			key[k++] = classifier_key_reversed(&outbound);
 		if (policy_is_outbound(w, p[i]))
@@ -133,9 +131,8 @@ enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd
 
 enum drop policy_check_fragment(struct worker *w, struct pkt *p)
 {
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
-	ip_view_read(&v, pkt_ip(p));
 	p->in_by = spd_find_receiver(w->snapshot->spd, p->sa_in, &v);
 	return p->in_by != NULL ? DROP_NONE : DROP_SELECTOR;
 }
@@ -153,7 +150,7 @@ static bool is_exempt(const struct worker *w, const struct pkt *p, const struct 
 
 	if (acl_is_icmp(v->proto) || (v->proto == IPPROTO_ESP && pkt_is_local(p)))
 		return true;
-	if (!pkt_is_v4(p) && is_extension(v->proto))
+	if (!p->ip.v4 && is_extension(v->proto))
 		return true;
 	return v->proto == IPPROTO_UDP && s->udp_ports != NULL && snapshot_has_udp_end(s, &v->dst);
 }
@@ -171,12 +168,11 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 {
 	bool inbound = w->snapshot->port[p->port].unprotected;
 	const struct spd_policy *policy;
+	const struct ip_view v = pkt_view(p);
 	enum drop d = forward_lookup(w, p);
-	struct ip_view v;
 
 	if (d != DROP_NONE)
 		return d;
-	ip_view_read(&v, pkt_ip(p));
 	if (inbound && is_inside(w, &v.src))
 		return DROP_IP_SOURCE;
 	if (is_exempt(w, p, &v) || !spd_decides_fragment(w->snapshot->spd, &v, inbound, &policy))
@@ -186,7 +182,6 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 
 static enum drop apply_outbound(struct pkt *p, const struct spd_policy *policy)
 {
-	p->out_by = policy;
 	if (policy == NULL)
 		return DROP_NO_POLICY;
 	if (policy->action == SPD_DISCARD)
@@ -244,13 +239,11 @@ static enum drop check_error_from_tunnel(const struct worker *w, struct pkt *p,
 	return check_from_tunnel(w, p, src, by_itself ? policy : traffic);
 }
 
-static bool is_accepted_in_clear(
-	const struct worker *w, const struct pkt *p, const struct ip_view *v)
+static bool is_accepted_in_clear(const struct worker *w, const struct pkt *p)
 {
-	uint8_t code = *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, v->l4_off + 1);
+	unsigned int kind = icmp_kind(p->ip.v4, p->ip.icmp_type, p->ip.icmp_code);
 
-	return (w->snapshot->errors_in_clear >> icmp_kind(pkt_is_v4(p), v->icmp_type, code) & 1) !=
-	       0;
+	return (w->snapshot->errors_in_clear >> kind & 1) != 0;
 }
 
 // RFC 4301 6.1.1: nobody vouches for an error in clear. Who sees the traffic of a tunnel sees ESP.
@@ -261,16 +254,15 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 		return check_from_outside(w, p, &v->src, policy);
 	if (is_inside(w, &v->src))
 		return DROP_IP_SOURCE;
-	return is_accepted_in_clear(w, p, v) ? DROP_NONE : DROP_CLEAR_TEXT;
+	return is_accepted_in_clear(w, p) ? DROP_NONE : DROP_CLEAR_TEXT;
 }
 
 enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
-	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_inbound(w->snapshot->spd, &v);
 	traffic = spd_find_outbound(w->snapshot->spd, &sent);
 	policy_count(w, p, is_protect(traffic) ? traffic : policy, &w->by.in);
@@ -284,9 +276,8 @@ enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const str
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
-	ip_view_read(&v, pkt_ip(p));
 	policy = spd_find_outbound(w->snapshot->spd, &v);
 	traffic = spd_find_inbound(w->snapshot->spd, &sent);
 	if (!is_protect(policy) && is_protect(traffic))

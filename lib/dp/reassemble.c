@@ -245,7 +245,7 @@ static bool datagram_to_packet(
 		datagram_drop(w, table_for(w, p), d, reason);
 		return false;
 	}
-	p->frag_max = largest_piece(d);
+	p->refrag_size = largest_piece(d);
 	p->framed = false;
 	return true;
 }
@@ -306,7 +306,7 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	ip->type_of_service |= ecn_joined(d->ecn);
 	ipv4_checksum_set(ip);
 	if (!d->df)
-		p->frag_max = 0; // may be cut as anybody likes
+		p->refrag_size = 0; // may be cut as anybody likes
 	datagram_finish(w, p, d);
 	return true;
 }
@@ -396,6 +396,7 @@ static void report_timeout(struct worker *w, const struct frag_datagram *d)
 	if (d->first == NULL || d->generation != w->snapshot->generation)
 		return;
 	p = (struct pkt){.m = d->first->m, .port = d->port, .sa_in = d->sa_in};
+	ip_layout_read(&p.ip, pkt_ip(&p));
 	fault_report(w, &p, ERROR_REASSEMBLY, 0);
 }
 

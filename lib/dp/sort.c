@@ -3,19 +3,16 @@
 
 #include "error.h"
 #include "forward.h"
-#include "ipv4.h"
 #include "local.h"
 #include "natt.h"
 #include "reassemble.h"
 #include "transit.h"
 
-// What carries an ESP header, or UDP that may be ESP in UDP, is for w->esp.
-static __rte_always_inline enum drop sort_upper(
-	struct worker *w, struct pkt *p, uint16_t off, uint8_t proto)
+static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
 {
-	if (proto == IPPROTO_ESP && p->sa_in == NULL)
-		p->esp_off = off;
-	else if (likely(proto != w->natt_proto) || !natt_classify(w, p, off))
+	bool is_esp = p->ip.proto == IPPROTO_ESP && p->sa_in == NULL;
+
+	if (!is_esp && (likely(p->ip.proto != IPPROTO_UDP) || !w->natt || !natt_classify(w, p)))
 		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
 		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);
@@ -23,7 +20,7 @@ static __rte_always_inline enum drop sort_upper(
 	return DROP_NONE;
 }
 
-static enum drop options_input(const struct pkt *p)
+static enum drop options_check(const struct pkt *p)
 {
 	switch (ipv4_options_check(pkt_ip(p))) {
 	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
@@ -37,31 +34,35 @@ static enum drop options_input(const struct pkt *p)
 
 enum drop sort_v4(struct worker *w, struct pkt *p)
 {
-	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-
-	if (unlikely(ipv4_is_fragment(ip) | (ip->version_ihl != RTE_IPV4_VHL_DEF))) {
-		enum drop d = options_input(p);
+	p->ip = ip_layout_v4(pkt_ip(p));
+	if (unlikely(p->ip.fragment | (p->ip.l4_off != sizeof(struct rte_ipv4_hdr)))) {
+		enum drop d = options_check(p);
 
 		if (d != DROP_NONE)
 			return d;
-		if (ipv4_is_fragment(ip) && !reassemble_v4(w, p))
-			return DROP_NONE;
-		ip = pkt_ip(p);
+		if (p->ip.fragment) {
+			if (!reassemble_v4(w, p))
+				return DROP_NONE;
+			p->ip = ip_layout_v4(pkt_ip(p));
+		}
 	}
-	return sort_upper(w, p, rte_ipv4_hdr_len(ip), ip->next_proto_id);
+	return sort_upper(w, p);
 }
 
-// Whom a packet for us comes from is told where its headers are at fault (RFC 8200 4, 4.4); routers
-// on the way leave that to the destination.
+// Reports a fault of the headers to the source of a packet addressed to the gateway (RFC 8200 4,
+// 4.4); a router leaves that to the destination.
 static void fault_report(struct worker *w, struct pkt *p, enum error_fault fault, uint16_t off)
 {
 	if (forward_lookup(w, p) == DROP_NONE && pkt_is_local(p) && local_admit(w, p) == DROP_NONE)
 		error_send(w, p, fault, off);
 }
 
-static enum drop follow_headers(struct worker *w, struct ipv6_upper *upper, struct pkt *p)
+static enum drop follow_extensions(struct worker *w, struct pkt *p, struct ipv6_upper *upper)
 {
-	switch (ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m))) {
+	enum ipv6_fault fault = ipv6_upper_find(upper, pkt_ip6(p), rte_pktmbuf_data_len(p->m));
+
+	p->ip = ip_layout_v6(pkt_ip6(p), upper);
+	switch (fault) {
 	case IPV6_GOOD:
 		return DROP_NONE;
 	case IPV6_SOURCE_ROUTED:
@@ -82,16 +83,14 @@ static enum drop follow_headers(struct worker *w, struct ipv6_upper *upper, stru
 enum drop sort_v6(struct worker *w, struct pkt *p)
 {
 	struct ipv6_upper upper;
-	enum drop d = follow_headers(w, &upper, p);
+	enum drop d = follow_extensions(w, p, &upper);
 
 	if (d == DROP_NONE && unlikely(upper.fragment)) {
 		if (!reassemble_v6(w, p, &upper))
 			return DROP_NONE;
-		d = follow_headers(w, &upper, p);
+		d = follow_extensions(w, p, &upper);
 		if (d == DROP_NONE && upper.fragment) // of a fragment
 			d = DROP_EXT_HEADERS;
 	}
-	if (d != DROP_NONE)
-		return d;
-	return sort_upper(w, p, upper.off, upper.proto);
+	return d == DROP_NONE ? sort_upper(w, p) : d;
 }

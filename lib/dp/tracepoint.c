@@ -141,11 +141,10 @@ void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
 {
 	const struct snapshot *s = w->snapshot;
 	bool inbound = p->sa_in != NULL || s->port[p->port].unprotected;
-	struct ip_view v;
+	const struct ip_view v = pkt_view(p);
 
 	trace_record(w, p, TRACE_FLOW_KNOWN,
 		&(struct trace_fact){.name = flow_state_info[flow_word_state(flow_word(f))].name});
-	ip_view_read(&v, pkt_ip(p));
 	if (inbound)
 		trace_policy(w, p, p->in_by != NULL ? p->in_by : spd_find_inbound(s->spd, &v));
 	if (!inbound || p->sa_out != NULL)
@@ -154,14 +153,15 @@ void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
 
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq)
 {
-	trace_record(
-		w, p, TRACE_OPENED, &(struct trace_fact){.name = p->sa_in->sa.live.name, .seq = seq});
+	trace_record(w, p, TRACE_OPENED,
+		&(struct trace_fact){.name = p->sa_in->sa.live.name, .seq = seq});
 }
 
 void trace_sealed(struct worker *w, const struct pkt *p, uint64_t seq, uint16_t before)
 {
 	trace_record(w, p, TRACE_SEALED,
-		&(struct trace_fact){.name = p->sa_out->sa.live.name, .seq = seq, .before = before});
+		&(struct trace_fact){
+			.name = p->sa_out->sa.live.name, .seq = seq, .before = before});
 }
 
 static bool was_sent(const struct worker *w, const struct pkt *p, uint16_t port)

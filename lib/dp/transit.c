@@ -293,8 +293,10 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (likely(d == DROP_NONE))
 		run_add(w, run, decision->by, fp->ip_len);
-	else
+	else {
+		w->by = decision->by;
 		d = transit_invalid(w, p, fp, d);
+	}
 	if (likely(d == DROP_NONE))
 		transit_enqueue(w, p, fp);
 	return d;
@@ -386,12 +388,10 @@ static __rte_noinline void transit_slow_burst(
 static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop reason)
 {
 	enum drop d = forward_lookup(w, p);
-	struct ip_view v;
 
 	if (d != DROP_NONE)
 		return d;
-	ip_view_read(&v, pkt_ip(p));
-	if (!pkt_is_local(p) || ip_proto_has_ports(v.proto))
+	if (!pkt_is_local(p) || ip_proto_has_ports(p->ip.proto))
 		return reason;
 	burst_add(&w->local, p);
 	return DROP_NONE;
@@ -400,7 +400,7 @@ static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop r
 enum drop transit_add(struct worker *w, struct pkt *p)
 {
 	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
-	enum drop d = pkt_is_v4(p) ? flow_pkt_ipv4(fp, pkt_ip(p)) : flow_pkt_ipv6(fp, pkt_ip6(p));
+	enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
 
 	if (unlikely(d != DROP_NONE))
 		return transit_unparsable(w, p, d);

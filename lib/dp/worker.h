@@ -122,8 +122,7 @@ struct worker {
 	uint16_t n_large;
 	uint16_t n_udp;         // packets that came in as ESP in UDP
 	union flow_deciders by; // of the packet that is evaluated
-	// What may be that: UDP, or if nobody has it ESP, which has been asked for before.
-	uint8_t natt_proto;
+	bool natt;              // whether any SA uses UDP encapsulation
 
 	// The first FRAGMENTS_MAX are places for fragments, used again and again; the others are
 	// taken in turn, up to n_pkts.

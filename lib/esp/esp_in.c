@@ -95,11 +95,11 @@ static enum drop extract_v6(
 	return DROP_NONE;
 }
 
-static uint8_t outer_tos_of(const struct rte_mbuf *m)
+static uint8_t outer_tos_of(const struct rte_mbuf *m, const struct ip_layout *outer)
 {
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 
-	return ip_is_v4(ip) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
+	return likely(outer->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
 }
 
 // What the next header of the trailer says is in the SA: either family.
@@ -118,25 +118,26 @@ static enum drop extract(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner
 	}
 }
 
-// Transport mode: the IP header moves up to what ESP carried, which may be anything, IP included.
-static enum drop rejoin(
-	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t next_header)
+// Transport mode: the IP header moves up to the content of ESP, which may be anything, IP included.
+static enum drop rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
+	uint8_t *inner, uint16_t len, uint8_t next_header)
 {
-	struct esp_place place = esp_place_found(m);
+	uint16_t off = outer->l4_off;
+	uint16_t next_off = ip_layout_next_off(rte_pktmbuf_mtod(m, void *), outer);
 
 	if (next_header == IPPROTO_NONE)
 		return DROP_DUMMY;
-	memmove(inner - place.off, rte_pktmbuf_mtod(m, void *), place.off);
-	cut_to(m, inner - place.off, (uint32_t)place.off + len);
-	ip_header_update(m, place, next_header);
+	memmove(inner - off, rte_pktmbuf_mtod(m, void *), off);
+	cut_to(m, inner - off, (uint32_t)off + len);
+	ip_header_update(m, next_off, next_header);
 	// A NAT has changed an address that sums inside cover (RFC 3948 3.1.2).
 	if (sa->udp_port != 0)
 		l4_checksum_recompute(rte_pktmbuf_mtod(m, void *));
 	return DROP_NONE;
 }
 
-enum drop esp_in_finish(
-	const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, unsigned int worker)
+enum drop esp_in_finish(const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m,
+	const struct ip_layout *outer, unsigned int worker)
 {
 	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + sa->sa.iv_len;
 	const struct rte_esp_tail *tail =
@@ -146,10 +147,10 @@ enum drop esp_in_finish(
 	if (unlikely(!padding_ok(text, op->text_len)))
 		return DROP_PADDING;
 
-	enum drop d =
-		likely(sa->sa.opt.mode == SA_TUNNEL)
-			? extract(&sa->sa, m, text, inner_len, outer_tos_of(m), tail->next_proto)
-			: rejoin(&sa->sa, m, text, inner_len, tail->next_proto);
+	enum drop d = likely(sa->sa.opt.mode == SA_TUNNEL)
+			      ? extract(&sa->sa, m, text, inner_len, outer_tos_of(m, outer),
+					tail->next_proto)
+			      : rejoin(&sa->sa, m, outer, text, inner_len, tail->next_proto);
 
 	if (likely(d == DROP_NONE)) {
 		sa->sa.counters[worker].packets++;

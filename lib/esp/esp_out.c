@@ -133,12 +133,14 @@ static void outer_ip_udp_write(uint8_t *to, const struct sa_path *path,
 static void udp_checksum_write(struct rte_mbuf *m)
 {
 	struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv6_hdr *);
+	struct ip_layout at;
 	struct rte_udp_hdr *udp;
 	uint16_t sum;
 
 	if (ip_is_v4(ip))
 		return;
-	udp = rte_pktmbuf_mtod_offset(m, struct rte_udp_hdr *, esp_place_found(m).off);
+	ip_layout_read(&at, ip); // the header is new
+	udp = rte_pktmbuf_mtod_offset(m, struct rte_udp_hdr *, at.l4_off);
 	sum = ipv6_checksum(ip, IPPROTO_UDP, udp, rte_be_to_cpu_16(udp->dgram_len));
 	udp->dgram_cksum = sum != 0 ? sum : UINT16_MAX;
 }
@@ -270,7 +272,7 @@ enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struc
 	if (path->outer_len > 0)
 		outer_udp_write(rte_pktmbuf_mtod_offset(m, uint8_t *, place.off),
 			path->outer + ip_len_of(path), (uint16_t)(m->data_len - place.off));
-	ip_header_update(m, place, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
+	ip_header_update(m, place.next_off, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
 	return DROP_NONE;
 }
 

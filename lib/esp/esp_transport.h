@@ -13,12 +13,13 @@ struct esp_place {
 	uint16_t off, next_off;
 };
 
-// Where ESP is to be put into the packet in m, and where it is. The packet's headers are checked.
+// Where ESP is to be put into the packet in m, whose headers are checked. Destination options may
+// belong behind ESP, so the extension headers are followed.
 struct esp_place esp_place_to_put(const struct rte_mbuf *m);
-struct esp_place esp_place_found(const struct rte_mbuf *m);
 
 // The protocol that the field says.
 uint8_t esp_place_next(const struct rte_mbuf *m, struct esp_place place);
 
-// Has the IP header at the data of m say the length of m and what now stands at the place.
-void ip_header_update(struct rte_mbuf *m, struct esp_place place, uint8_t next_header);
+// Writes the length of m into the IP header at its data, and the protocol of what follows the
+// header into the field next_off octets behind its start; of IPv4 the checksum, too.
+void ip_header_update(struct rte_mbuf *m, uint16_t next_off, uint8_t next_header);

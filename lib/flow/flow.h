@@ -9,7 +9,7 @@
 //
 // A worker's pass over a burst:
 //
-//	for each packet: flow_pkt_ipv4(), and flow_lookup_start()
+//	for each packet: flow_pkt_read(), and flow_lookup_start()
 //	flow_find_burst(t, p, flows, n);
 //	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
 //		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()

@@ -7,7 +7,6 @@
 
 #include "icmp.h"
 #include "icmp6.h"
-#include "ipv4.h"
 #include "tcp_option.h"
 
 #define SCALE_MAX 14 // RFC 7323 2.3
@@ -122,129 +121,6 @@ static bool icmp_is_error(uint8_t type)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-// ICMP of either family; query and reply are what icmp_query() or icmp6_query() say.
-static enum drop read_query(struct flow_pkt *p, struct ip_addr src, struct ip_addr dst,
-	const struct rte_icmp_hdr *icmp, int query, bool reply)
-{
-	p->icmp_type = icmp->icmp_type;
-	if (query < 0) {
-		set_ends(p, src, 0, dst, 0);
-		p->key.icmp_type = icmp->icmp_type;
-		p->key.icmp_code = icmp->icmp_code;
-		return DROP_NONE;
-	}
-	set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
-	p->icmp_reply = reply;
-	p->key.icmp_type = (uint8_t)query;
-	p->key.icmp_code = icmp->icmp_code;
-	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
-	return DROP_NONE;
-}
-
-static enum drop read_icmp(struct flow_pkt *p, const struct rte_ipv4_hdr *ip,
-	const struct rte_icmp_hdr *icmp, uint32_t len)
-{
-	bool reply = false;
-	int query;
-
-	if (len < sizeof(*icmp))
-		return DROP_CT_INVALID;
-	query = icmp_query(icmp->icmp_type, &reply);
-	return read_query(p, ip_addr_from_v4(ip->src_addr), ip_addr_from_v4(ip->dst_addr), icmp,
-		query, reply);
-}
-
-// Not like ipv4_ports(): the packet may have been fragmented on its path.
-static void read_quoted_ports(
-	struct flow_pkt *p, struct ip_addr src, struct ip_addr dst, const void *l4)
-{
-	bool has_ports = ip_proto_has_ports(p->key.proto);
-	const rte_be16_t *port = l4;
-
-	set_ends(p, src, has_ports ? port[0] : 0, dst, has_ports ? port[1] : 0);
-	if (p->key.proto == IPPROTO_TCP)
-		p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
-}
-
-// Only the first octets of the packet are there: enough for its ends, and for TCP's sequence
-// number.
-static enum drop read_quoted(struct flow_pkt *p, const struct rte_ipv4_hdr *error,
-	const struct rte_ipv4_hdr *ip, uint32_t len)
-{
-	uint8_t hdr_len;
-
-	if (len < sizeof(*ip))
-		return DROP_CT_INVALID;
-	hdr_len = rte_ipv4_hdr_len(ip);
-	if (ip->version_ihl >> 4 != 4 || hdr_len < sizeof(*ip) || len < hdr_len + QUOTED_MIN ||
-		rte_be_to_cpu_16(ip->total_length) < hdr_len + QUOTED_MIN)
-		return DROP_CT_INVALID;
-	// A later fragment shows no ports, and an error goes to the sender.
-	if ((ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
-		ip->src_addr != error->dst_addr)
-		return DROP_ICMP_UNRELATED;
-
-	const void *l4 = (const uint8_t *)ip + hdr_len;
-
-	p->key.proto = ip->next_proto_id;
-	if (ip->next_proto_id == IPPROTO_ICMP) {
-		const struct rte_icmp_hdr *icmp = l4;
-
-		if (icmp_is_error(icmp->icmp_type)) // no error is sent about an error
-			return DROP_ICMP_UNRELATED;
-		read_icmp(p, ip, icmp, QUOTED_MIN);
-	} else {
-		read_quoted_ports(
-			p, ip_addr_from_v4(ip->src_addr), ip_addr_from_v4(ip->dst_addr), l4);
-	}
-	p->dir ^= 1;
-	p->icmp_error = true;
-	return DROP_NONE;
-}
-
-static bool udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
-{
-	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
-	       rte_be_to_cpu_16(udp->dgram_len) <= len;
-}
-
-enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip)
-{
-	const void *l4 = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);
-	uint16_t ip_len = rte_be_to_cpu_16(ip->total_length);
-	uint32_t len = (uint32_t)(ip_len - rte_ipv4_hdr_len(ip));
-	rte_be16_t src_port = 0, dst_port = 0;
-	const struct rte_icmp_hdr *icmp = l4;
-	const struct rte_udp_hdr *udp = l4;
-
-	*p = (struct flow_pkt){.key.proto = ip->next_proto_id, .ip_len = ip_len};
-	switch (ip->next_proto_id) {
-	case IPPROTO_ICMP:
-		if (len >= sizeof(*icmp) && icmp_is_error(icmp->icmp_type))
-			return read_quoted(
-				p, ip, (const void *)(icmp + 1), len - (uint32_t)sizeof(*icmp));
-		return read_icmp(p, ip, icmp, len);
-	case IPPROTO_TCP:
-		if (read_tcp(p, l4, len) != DROP_NONE)
-			return DROP_CT_INVALID;
-		src_port = udp->src_port; // in the same place
-		dst_port = udp->dst_port;
-		break;
-	case IPPROTO_UDP:
-		if (!udp_is_whole(udp, len))
-			return DROP_CT_INVALID;
-		src_port = udp->src_port;
-		dst_port = udp->dst_port;
-		break;
-	default:
-		ipv4_ports(ip, &src_port, &dst_port);
-		break;
-	}
-	set_ends(p, ip_addr_from_v4(ip->src_addr), src_port, ip_addr_from_v4(ip->dst_addr),
-		dst_port);
-	return DROP_NONE;
-}
-
 // The type of the query that an ICMPv6 type asks or answers (RFC 4443 4, RFC 4620 4); *reply says
 // which. -1: neither.
 static int icmp6_query(uint8_t type, bool *reply)
@@ -263,75 +139,139 @@ static int icmp6_query(uint8_t type, bool *reply)
 	}
 }
 
-static enum drop read_icmp6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip,
-	const struct rte_icmp_hdr *icmp, uint32_t len)
+// ICMP of the family, with len octets.
+static enum drop read_icmp(struct flow_pkt *p, struct ip_addr src, struct ip_addr dst,
+	const struct rte_icmp_hdr *icmp, uint32_t len, bool v4)
 {
 	bool reply = false;
 	int query;
 
 	if (len < sizeof(*icmp))
 		return DROP_CT_INVALID;
-	query = icmp6_query(icmp->icmp_type, &reply);
-	return read_query(p, ipv6_src(ip), ipv6_dst(ip), icmp, query, reply);
+	p->icmp_type = icmp->icmp_type;
+	query = v4 ? icmp_query(icmp->icmp_type, &reply) : icmp6_query(icmp->icmp_type, &reply);
+	if (query < 0) {
+		set_ends(p, src, 0, dst, 0);
+		p->key.icmp_type = icmp->icmp_type;
+		p->key.icmp_code = icmp->icmp_code;
+		return DROP_NONE;
+	}
+	set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
+	p->icmp_reply = reply;
+	p->key.icmp_type = (uint8_t)query;
+	p->key.icmp_code = icmp->icmp_code;
+	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
+	return DROP_NONE;
 }
 
-// As read_quoted(): of the len octets quoted, the extension headers have to be there, too.
-static enum drop read_quoted6(struct flow_pkt *p, const struct rte_ipv6_hdr *error,
-	const struct rte_ipv6_hdr *ip, uint32_t len)
+static bool is_error(uint8_t type, bool v4)
+{
+	return v4 ? icmp_is_error(type) : icmp6_is_error(type);
+}
+
+// Headers of the packet that an error quotes, of which only the first octets are there.
+struct quoted {
+	struct ip_addr src, dst;
+	const void *l4;
+	uint8_t proto;
+	bool later; // a fragment, but not the first
+};
+
+// Finds them in len octets; at least QUOTED_MIN of the upper layer have to be there.
+static bool quoted_v4(struct quoted *q, const struct rte_ipv4_hdr *ip, uint32_t len)
+{
+	uint8_t hdr_len;
+
+	if (len < sizeof(*ip))
+		return false;
+	hdr_len = rte_ipv4_hdr_len(ip);
+	*q = (struct quoted){
+		.src = ip_addr_from_v4(ip->src_addr),
+		.dst = ip_addr_from_v4(ip->dst_addr),
+		.l4 = (const uint8_t *)ip + hdr_len,
+		.proto = ip->next_proto_id,
+		.later = (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0,
+	};
+	return ip->version_ihl >> 4 == 4 && hdr_len >= sizeof(*ip) && len >= hdr_len + QUOTED_MIN &&
+	       rte_be_to_cpu_16(ip->total_length) >= hdr_len + QUOTED_MIN;
+}
+
+static bool quoted_v6(struct quoted *q, const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	struct ipv6_upper upper;
 
 	// The end may be cut off, not more.
 	if (len < sizeof(*ip) || ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD)
-		return DROP_CT_INVALID;
+		return false;
 	len = RTE_MIN(len, ipv6_len(ip));
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD)
+		return false;
+	*q = (struct quoted){
+		.src = ipv6_src(ip),
+		.dst = ipv6_dst(ip),
+		.l4 = (const uint8_t *)ip + upper.off,
+		.proto = upper.proto,
+		.later = upper.later,
+	};
+	return upper.later || len >= upper.off + QUOTED_MIN;
+}
+
+static void read_quoted_ports(
+	struct flow_pkt *p, struct ip_addr src, struct ip_addr dst, const void *l4)
+{
+	bool has_ports = ip_proto_has_ports(p->key.proto);
+	const rte_be16_t *port = l4;
+
+	set_ends(p, src, has_ports ? port[0] : 0, dst, has_ports ? port[1] : 0);
+	if (p->key.proto == IPPROTO_TCP)
+		p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
+}
+
+// An error to dst with len octets of the packet that it is about: enough for the ends of that, and
+// for TCP's sequence number.
+static enum drop read_error(
+	struct flow_pkt *p, struct ip_addr dst, const void *about, uint32_t len, bool v4)
+{
+	struct quoted q;
+
+	if (!(v4 ? quoted_v4(&q, about, len) : quoted_v6(&q, about, len)))
 		return DROP_CT_INVALID;
-
-	struct ip_addr src = ipv6_src(ip), receiver = ipv6_dst(error);
-
-	if (upper.later || !ip_addr_equal(&src, &receiver))
+	// A later fragment shows no ports, and an error goes to the sender.
+	if (q.later || !ip_addr_equal(&q.src, &dst))
 		return DROP_ICMP_UNRELATED;
-	if (len < upper.off + QUOTED_MIN)
-		return DROP_CT_INVALID;
+	p->key.proto = q.proto;
+	if (q.proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
+		const struct rte_icmp_hdr *icmp = q.l4;
 
-	const void *l4 = (const uint8_t *)ip + upper.off;
-
-	p->key.proto = upper.proto;
-	if (upper.proto == IPPROTO_ICMPV6) {
-		const struct rte_icmp_hdr *icmp = l4;
-
-		if (icmp6_is_error(icmp->icmp_type)) // no error is sent about an error
+		if (is_error(icmp->icmp_type, v4)) // no error is sent about an error
 			return DROP_ICMP_UNRELATED;
-		read_icmp6(p, ip, icmp, QUOTED_MIN);
+		read_icmp(p, q.src, q.dst, icmp, QUOTED_MIN, v4);
 	} else {
-		read_quoted_ports(p, src, ipv6_dst(ip), l4);
+		read_quoted_ports(p, q.src, q.dst, q.l4);
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
 	return DROP_NONE;
 }
 
-enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip)
+static bool udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
 {
-	uint32_t ip_len = ipv6_len(ip);
-	struct ipv6_upper upper;
+	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
+	       rte_be_to_cpu_16(udp->dgram_len) <= len;
+}
 
-	if (ipv6_upper_find(&upper, ip, ip_len) != IPV6_GOOD || upper.fragment)
-		return DROP_CT_INVALID;
-
-	const void *l4 = (const uint8_t *)ip + upper.off;
-	uint32_t len = ip_len - upper.off;
-	rte_be16_t src_port = 0, dst_port = 0;
+// Compiled for each family.
+static __rte_always_inline enum drop read_packet(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
+{
+	const void *l4 = (const uint8_t *)ip + at->l4_off;
+	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+	const struct ip_addr src = ip_src(ip, v4), dst = ip_dst(ip, v4);
 	const struct rte_icmp_hdr *icmp = l4;
+	bool has_ports = true;
 
-	*p = (struct flow_pkt){.key.proto = upper.proto, .ip_len = (uint16_t)ip_len};
-	switch (upper.proto) {
-	case IPPROTO_ICMPV6:
-		if (len >= sizeof(*icmp) && icmp6_is_error(icmp->icmp_type))
-			return read_quoted6(
-				p, ip, (const void *)(icmp + 1), len - (uint32_t)sizeof(*icmp));
-		return read_icmp6(p, ip, icmp, len);
+	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all};
+	switch (at->proto) {
 	case IPPROTO_TCP:
 		if (read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;
@@ -341,12 +281,20 @@ enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip)
 			return DROP_CT_INVALID;
 		break;
 	default:
+		if (at->proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
+			if (len >= sizeof(*icmp) && is_error(icmp->icmp_type, v4))
+				return read_error(
+					p, dst, icmp + 1, len - (uint32_t)sizeof(*icmp), v4);
+			return read_icmp(p, src, dst, icmp, len, v4);
+		}
+		has_ports = ip_proto_has_ports(at->proto) && len >= 4;
 		break;
 	}
-	if (ip_proto_has_ports(upper.proto) && len >= 4) {
-		src_port = ((const rte_be16_t *)l4)[0];
-		dst_port = ((const rte_be16_t *)l4)[1];
-	}
-	set_ends(p, ipv6_src(ip), src_port, ipv6_dst(ip), dst_port);
+	set_ends(p, src, has_ports ? at->src_port : 0, dst, has_ports ? at->dst_port : 0);
 	return DROP_NONE;
+}
+
+enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
+{
+	return likely(at->v4) ? read_packet(p, ip, at, true) : read_packet(p, ip, at, false);
 }

@@ -12,6 +12,7 @@
 
 #include "addr.h"
 #include "drop.h"
+#include "ip_layout.h"
 
 #define FLOW_KEY_WORDS 5
 
@@ -61,11 +62,8 @@ static inline bool flow_key_equal(const struct flow_key *a, const struct flow_ke
 		       (a->q[3] ^ b->q[3]) | (a->q[4] ^ b->q[4])) == 0;
 }
 
-// Reads a whole packet: header checked (ipv4_check()), contiguous, not a fragment. Returns
+// Reads a whole packet with the layout: header checked, contiguous, not a fragment. Returns
 // DROP_NONE; DROP_CT_INVALID if its TCP, UDP or ICMP header is cut off or contradictory;
-// DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of what it quotes.
-enum drop flow_pkt_ipv4(struct flow_pkt *p, const struct rte_ipv4_hdr *ip);
-
-// The same for IPv6, checked by ipv6_check(); a fragment header that cuts nothing is fine.
-// Extension headers that lead nowhere are DROP_CT_INVALID.
-enum drop flow_pkt_ipv6(struct flow_pkt *p, const struct rte_ipv6_hdr *ip);
+// DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it
+// quotes.
+enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at);

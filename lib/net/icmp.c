@@ -65,16 +65,6 @@ uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, rte_be32_t sour
 	return (uint16_t)(hdr_len + quoted);
 }
 
-bool icmp_is_echo_request(const struct rte_ipv4_hdr *ip)
-{
-	const struct rte_icmp_hdr *icmp = icmp_of((struct rte_ipv4_hdr *)(uintptr_t)ip);
-	uint16_t len = (uint16_t)(rte_be_to_cpu_16(ip->total_length) - rte_ipv4_hdr_len(ip));
-
-	return ip->next_proto_id == IPPROTO_ICMP && !ipv4_is_fragment(ip) && len >= ICMP_HDR_LEN &&
-	       icmp->icmp_type == ICMP_ECHO_REQUEST && icmp->icmp_code == 0 &&
-	       rte_raw_cksum(icmp, len) == 0xffff;
-}
-
 void icmp_echo_reply(struct rte_ipv4_hdr *ip)
 {
 	struct rte_icmp_hdr *icmp = icmp_of(ip);

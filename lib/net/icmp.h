@@ -40,8 +40,5 @@ bool icmp_error_allowed(const struct rte_ipv4_hdr *about);
 uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, rte_be32_t source, rte_be16_t id,
 	const struct rte_ipv4_hdr *about);
 
-// Whether a checked packet is a whole echo request with a right checksum.
-bool icmp_is_echo_request(const struct rte_ipv4_hdr *ip);
-
 // Turns an echo request into its reply in place, IP header and checksums included.
 void icmp_echo_reply(struct rte_ipv4_hdr *ip);

@@ -66,32 +66,13 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 	return (uint16_t)(sizeof(*ip) + len);
 }
 
-bool icmp6_is_echo_request(const struct rte_ipv6_hdr *ip)
-{
-	uint32_t len = ipv6_len(ip);
-	struct ipv6_upper upper;
-
-	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.proto != IPPROTO_ICMPV6 ||
-		upper.fragment || len < upper.off + sizeof(struct icmp6_head))
-		return false;
-
-	const struct icmp6_head *icmp = (const void *)((const uint8_t *)ip + upper.off);
-
-	return icmp->type == ICMP6_ECHO_REQUEST && icmp->code == 0 &&
-	       ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len - upper.off) == 0;
-}
-
-uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source)
+uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source)
 {
 	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
 	struct ip_addr asker = ipv6_src(ip);
-	struct ipv6_upper upper;
+	uint16_t len = (uint16_t)(ipv6_len(ip) - l4_off);
 
-	ipv6_upper_find(&upper, ip, ipv6_len(ip));
-
-	uint16_t len = (uint16_t)(ipv6_len(ip) - upper.off);
-
-	memmove(icmp, (const uint8_t *)ip + upper.off, len);
+	memmove(icmp, (const uint8_t *)ip + l4_off, len);
 	ip->vtc_flow &= ~RTE_BE32(RTE_IPV6_HDR_FL_MASK); // it labels the asker's packets
 	ip->payload_len = rte_cpu_to_be_16(len);
 	ip->proto = IPPROTO_ICMPV6;

@@ -44,10 +44,7 @@ bool icmp6_error_allowed(const struct icmp6_error *error, const struct rte_ipv6_
 uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct ip_addr *source,
 	const struct rte_ipv6_hdr *about);
 
-// Whether a packet that ipv6_check() has passed is a whole echo request with a right checksum.
-bool icmp6_is_echo_request(const struct rte_ipv6_hdr *ip);
-
-// Turns an echo request into its reply in place: from source, which is what was asked unless that
-// is an address of several (RFC 4443 4.2). Extension headers are left out, so the reply may be
-// shorter; returns its length.
-uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, const struct ip_addr *source);
+// Turns an echo request, l4_off octets behind the IP header, into its reply in place: from source,
+// which is what was asked unless that is an address of several (RFC 4443 4.2). Extension headers
+// are left out, so the reply may be shorter; returns its length.
+uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source);

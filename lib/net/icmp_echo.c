@@ -8,14 +8,9 @@
 
 #include "icmp.h"
 #include "icmp6.h"
-#include "ip_view.h"
-#include "ipv4.h"
-#include "ipv6.h"
 
-#define TTL           64
-#define ECHO_LEN      8
-#define ECHO_REQUEST6 128
-#define ECHO_REPLY6   129
+#define TTL      64
+#define ECHO_LEN 8
 
 static uint16_t build_v4(struct rte_ipv4_hdr *ip, const struct ip_addr *source,
 	const struct ip_addr *destination, struct rte_icmp_hdr icmp)
@@ -48,7 +43,7 @@ static uint16_t build_v6(struct rte_ipv6_hdr *ip, const struct ip_addr *source,
 	};
 	ipv6_src_set(ip, source);
 	ipv6_dst_set(ip, destination);
-	icmp.icmp_type = ECHO_REQUEST6;
+	icmp.icmp_type = ICMP6_ECHO_REQUEST;
 	memcpy(ip + 1, &icmp, ECHO_LEN);
 	icmp.icmp_cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, ip + 1, ECHO_LEN);
 	memcpy(ip + 1, &icmp, ECHO_LEN);
@@ -67,22 +62,24 @@ uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
 		       : build_v6((struct rte_ipv6_hdr *)out, source, destination, icmp);
 }
 
-static bool is_reply_v4(const struct rte_ipv4_hdr *ip)
+static bool is_echo(const void *ip, const struct ip_layout *at, uint8_t type, uint8_t type6)
 {
-	uint8_t off = rte_ipv4_hdr_len(ip);
-	const uint8_t *type = (const uint8_t *)ip + off;
-
-	return ip->next_proto_id == IPPROTO_ICMP && !ipv4_is_fragment(ip) &&
-	       rte_be_to_cpu_16(ip->total_length) >= off + ECHO_LEN && *type == ICMP_ECHO_REPLY;
+	return ip_layout_has(at, ip, at->v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, ECHO_LEN) &&
+	       at->icmp_type == (at->v4 ? type : type6);
 }
 
-bool icmp_echo_is_reply(const void *ip)
+bool icmp_echo_is_request(const void *ip, const struct ip_layout *at)
 {
-	struct ipv6_upper upper;
+	const uint8_t *icmp = (const uint8_t *)ip + at->l4_off;
+	uint32_t len = ip_len(ip, at->v4) - at->l4_off;
 
-	if (ip_is_v4(ip))
-		return is_reply_v4(ip);
-	return ipv6_upper_find(&upper, ip, ipv6_len(ip)) == IPV6_GOOD && !upper.fragment &&
-	       upper.proto == IPPROTO_ICMPV6 && ipv6_len(ip) >= (uint32_t)upper.off + ECHO_LEN &&
-	       *((const uint8_t *)ip + upper.off) == ECHO_REPLY6;
+	if (!is_echo(ip, at, ICMP_ECHO_REQUEST, ICMP6_ECHO_REQUEST) || at->icmp_code != 0)
+		return false;
+	return at->v4 ? rte_raw_cksum(icmp, len) == 0xffff
+		      : ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len) == 0;
+}
+
+bool icmp_echo_is_reply(const void *ip, const struct ip_layout *at)
+{
+	return is_echo(ip, at, ICMP_ECHO_REPLY, ICMP6_ECHO_REPLY);
 }

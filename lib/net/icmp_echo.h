@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pings that the gateway itself sends (RFC 792, RFC 4443 4), to probe tunnels: requests by the
-// control thread, replies on workers. Pure functions on packet memory.
+// Echo requests and replies of either family (RFC 792, RFC 4443 4): those that the gateway sends to
+// probe tunnels, by the control thread, and those that workers receive. Pure functions on packet
+// memory.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "addr.h"
+#include "ip_layout.h"
 
 #define ICMP_ECHO_MAX 48 // octets of a request
 
@@ -15,6 +13,7 @@
 uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
 	const struct ip_addr *destination, uint16_t id, uint16_t seq);
 
-// Whether a whole IP packet of either family, whose headers were checked, is an echo reply; its
-// checksum is not looked at.
-bool icmp_echo_is_reply(const void *ip);
+// Whether a packet is an echo request with a right checksum; or an echo reply, whatever its
+// checksum.
+bool icmp_echo_is_request(const void *ip, const struct ip_layout *at);
+bool icmp_echo_is_reply(const void *ip, const struct ip_layout *at);

@@ -110,15 +110,15 @@ uint16_t ipv6_next_field(const struct rte_ipv6_hdr *ip, uint16_t off)
 	return field;
 }
 
-void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip,
-	const struct ipv6_upper *upper)
+void ipv6_esp_place(
+	uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off)
 {
 	const uint8_t *packet = (const uint8_t *)ip;
 	uint8_t proto = ip->proto;
 
 	*off = sizeof(*ip);
 	*next_off = offsetof(struct rte_ipv6_hdr, proto);
-	for (uint16_t at = sizeof(*ip); at < upper->off;) {
+	for (uint16_t at = sizeof(*ip); at < l4_off;) {
 		uint16_t end = (uint16_t)(at + extension_len(proto, packet + at));
 
 		if (proto != IPPROTO_DSTOPTS) {
@@ -163,13 +163,13 @@ static enum ipv6_options check_options(
 }
 
 enum ipv6_options ipv6_options_check(
-	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
+	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off)
 {
 	const uint8_t *packet = (const uint8_t *)ip;
 	enum ipv6_options what = IPV6_OPTIONS_PASS;
 	uint8_t proto = ip->proto;
 
-	for (uint32_t off = sizeof(*ip); what == IPV6_OPTIONS_PASS && off < upper->off;) {
+	for (uint32_t off = sizeof(*ip); what == IPV6_OPTIONS_PASS && off < l4_off;) {
 		uint32_t end = off + extension_len(proto, packet + off);
 
 		if (proto == IPPROTO_HOPOPTS || proto == IPPROTO_DSTOPTS)

@@ -125,9 +125,9 @@ uint16_t ipv6_next_field(const struct rte_ipv6_hdr *ip, uint16_t off);
 
 // Where ESP is put into a packet in transport mode (RFC 4303 3.1.1): behind hop-by-hop options,
 // routing and fragment headers and the destination options in front of those. *off and *next_off
-// are what they are in *upper, which is what ipv6_upper_find() found in the packet.
-void ipv6_esp_place(uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip,
-	const struct ipv6_upper *upper);
+// are as in struct ipv6_upper, l4_off is that of the upper layer.
+void ipv6_esp_place(
+	uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off);
 
 // In the order of the action bits of an option (RFC 8200 4.2).
 enum ipv6_options {
@@ -139,9 +139,9 @@ enum ipv6_options {
 
 // What the options in front of the upper layer of a packet for ourselves want done, if we know none
 // of them but padding (RFC 8200 4.2). More than 7 octets of padding in a row: IPV6_OPTIONS_DROP
-// (RFC 8504 5.3). *upper is what ipv6_upper_find() found in the packet.
+// (RFC 8504 5.3). l4_off is that of the upper layer.
 enum ipv6_options ipv6_options_check(
-	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper);
+	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off);
 
 // Whether the packet begins with hop-by-hop options and a router alert of this value is among them.
 // ipv6_options_check() has passed it.

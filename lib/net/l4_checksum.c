@@ -6,9 +6,7 @@
 #include <rte_udp.h>
 
 #include "icmp6.h"
-#include "ip_view.h"
-#include "ipv4.h"
-#include "ipv6.h"
+#include "ip_layout.h"
 
 // What an IP packet carries.
 struct upper {
@@ -19,20 +17,11 @@ struct upper {
 
 static bool upper_read(struct upper *u, uint8_t *packet)
 {
-	const struct rte_ipv4_hdr *four = (const struct rte_ipv4_hdr *)packet;
-	const struct rte_ipv6_hdr *six = (const struct rte_ipv6_hdr *)packet;
-	struct ipv6_upper upper;
+	struct ip_layout at;
 
-	if (ip_is_v4(packet)) {
-		uint8_t off = rte_ipv4_hdr_len(four);
-
-		*u = (struct upper){packet + off,
-			rte_be_to_cpu_16(four->total_length) - (uint32_t)off, four->next_proto_id};
-		return !ipv4_is_fragment(four);
-	}
-	if (ipv6_upper_find(&upper, six, ipv6_len(six)) != IPV6_GOOD || upper.fragment)
+	if (!ip_layout_read(&at, packet) || at.fragment)
 		return false;
-	*u = (struct upper){packet + upper.off, ipv6_len(six) - upper.off, upper.proto};
+	*u = (struct upper){packet + at.l4_off, ip_len(packet, at.v4) - at.l4_off, at.proto};
 	return true;
 }
 

@@ -95,7 +95,7 @@ static bool is_from_link(const struct rte_ipv6_hdr *ip, const struct ipv6_upper 
 	uint16_t fault_off;
 
 	return ip_addr_is_link_local(&source) && ip->hop_limits == HOP_LIMIT &&
-	       ipv6_options_check(&fault_off, ip, upper) == IPV6_OPTIONS_PASS &&
+	       ipv6_options_check(&fault_off, ip, upper->off) == IPV6_OPTIONS_PASS &&
 	       ipv6_has_router_alert(ip, IPV6_ALERT_MLD);
 }
 

@@ -183,7 +183,9 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	uint64_t start = rte_rdtsc_precise();
 
 	for (unsigned int i = 0; i < n; i++) {
-		refused += flow_pkt_ipv4(&p[i], &b->packet[i].ip) != DROP_NONE;
+		const struct ip_layout at = ip_layout_v4(&b->packet[i].ip);
+
+		refused += flow_pkt_read(&p[i], &b->packet[i].ip, &at) != DROP_NONE;
 		flow_lookup_start(b->t, &p[i]);
 	}
 	*read += rte_rdtsc() - start;

@@ -5,6 +5,7 @@
 #include "flow_pkt.h"
 #include "fuzz.h"
 #include "icmp6.h"
+#include "icmp_echo.h"
 #include "ip_view.h"
 #include "mld.h"
 #include "nd.h"
@@ -56,15 +57,16 @@ static void write_about(const struct rte_ipv6_hdr *ip)
 	static const struct icmp6_error errors[] = {
 		{ICMP6_DST_UNREACH, 0, 0}, {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_OPTION, 40}};
 	uint8_t out[ICMP6_ERROR_MAX];
+	struct ip_layout at;
 
 	for (size_t i = 0; i < COUNT_OF(errors); i++)
 		if (icmp6_error_allowed(&errors[i], ip))
 			assert_int_equal(ipv6_check((const void *)out,
 						 icmp6_error_build(out, errors[i], &own, ip)),
 				IPV6_GOOD);
-	if (tcp_reset_allowed_v6(ip))
+	if (ip_layout_read(&at, ip) && tcp_reset_allowed(ip, &at))
 		assert_int_equal(
-			ipv6_check((const void *)out, tcp_reset_build_v6(out, ip)), IPV6_GOOD);
+			ipv6_check((const void *)out, tcp_reset_build(out, ip, &at)), IPV6_GOOD);
 }
 
 static void read_as_neighbour(const struct rte_ipv6_hdr *ip)
@@ -88,13 +90,13 @@ static void read_as_listener(const struct rte_ipv6_hdr *ip)
 // Both parsers agree about a packet, and its flow is the same in both directions.
 static void read_as_flow(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
+	const struct ip_layout at = ip_layout_v6(ip, upper);
+	const struct ip_view view = ip_view_of(ip, &at);
 	struct flow_pkt fp;
-	struct ip_view view;
 
-	ip_view_read(&view, ip);
 	assert_int_equal(view.proto, upper->proto);
 	assert_int_equal(view.l4_off, upper->off);
-	if (flow_pkt_ipv6(&fp, ip) != DROP_NONE || fp.icmp_error)
+	if (at.fragment || flow_pkt_read(&fp, ip, &at) != DROP_NONE || fp.icmp_error)
 		return;
 	assert_int_equal(fp.key.proto, view.proto);
 	assert_true(ip_addr_equal(&fp.key.addr[fp.dir], &view.src));
@@ -106,6 +108,7 @@ static void read_as_flow(const struct rte_ipv6_hdr *ip, const struct ipv6_upper 
 static void read_packet(struct rte_ipv6_hdr *ip)
 {
 	struct ipv6_upper upper;
+	struct ip_layout at;
 	uint16_t off;
 
 	write_about(ip);
@@ -116,10 +119,11 @@ static void read_packet(struct rte_ipv6_hdr *ip)
 		return;
 	}
 	assert_in_range(upper.off, sizeof(*ip), ipv6_len(ip));
-	ipv6_options_check(&off, ip, &upper);
+	ipv6_options_check(&off, ip, upper.off);
 	read_as_flow(ip, &upper);
-	if (icmp6_is_echo_request(ip))
-		assert_in_range(icmp6_echo_reply(ip, &own), sizeof(*ip) + 8, 65535);
+	at = ip_layout_v6(ip, &upper);
+	if (icmp_echo_is_request(ip, &at))
+		assert_in_range(icmp6_echo_reply(ip, at.l4_off, &own), sizeof(*ip) + 8, 65535);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)

@@ -138,7 +138,7 @@ struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip)
 {
 	struct flow_pkt p;
 
-	assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_NONE);
+	assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_NONE);
 	return p;
 }
 

@@ -49,6 +49,16 @@ struct segment {
 #define HOST_A 0x0a000001
 #define HOST_B 0xc0000201
 
+// Reads a packet as the packet path does; with malformed extension headers, or a fragment:
+// DROP_CT_INVALID.
+static inline enum drop flow_pkt_of_ip(struct flow_pkt *p, const void *ip)
+{
+	struct ip_layout at;
+
+	return ip_layout_read(&at, ip) && !at.fragment ? flow_pkt_read(p, ip, &at)
+						       : DROP_CT_INVALID;
+}
+
 #define PACKET_MAX 128 // headers; the text is only counted
 
 // Each writes an IPv4 packet to buf and returns it. Checksums are not set.

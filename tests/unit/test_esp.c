@@ -83,6 +83,7 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	struct rte_mbuf *m = inner_packet(inner_len);
 	uint64_t seq = sa_out_seq_alloc(out, 1);
 	struct crypto_op op;
+	const struct ip_layout outer = {.l4_off = sizeof(struct rte_ipv4_hdr), .v4 = true};
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
@@ -92,7 +93,7 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	assert_int_equal(esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)), DROP_NONE);
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
-	assert_int_equal(esp_in_finish(&op, in, m, 0), DROP_NONE);
+	assert_int_equal(esp_in_finish(&op, in, m, &outer, 0), DROP_NONE);
 	assert_int_equal(rte_pktmbuf_data_len(m), inner_len);
 	assert_int_equal(rte_pktmbuf_pkt_len(m), inner_len);
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), inner, inner_len);

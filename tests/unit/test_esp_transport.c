@@ -59,14 +59,17 @@ static struct sa_params gcm_params(bool v6)
 
 static enum drop open_packet(struct sa_in *in, struct rte_mbuf *m)
 {
+	struct ip_layout outer;
 	struct crypto_op op;
-	enum drop d = esp_in_check(&op, in, m, esp_place_found(m).off);
+	enum drop d;
 
+	ip_layout_read(&outer, rte_pktmbuf_mtod(m, void *));
+	d = esp_in_check(&op, in, m, outer.l4_off);
 	if (d != DROP_NONE)
 		return d;
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
-	return esp_in_finish(&op, in, m, 0);
+	return esp_in_finish(&op, in, m, &outer, 0);
 }
 
 // The IV of CBC is unpredictable: a sealed packet is checked by opening it.

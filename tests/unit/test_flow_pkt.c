@@ -79,16 +79,16 @@ static void test_malformed(void **state)
 	for (uint16_t len = 0; len < 8; len++) {
 		ip = packet_udp(buf, HOST_A, HOST_B, 1, 2);
 		ip->total_length = rte_cpu_to_be_16((uint16_t)(20 + len));
-		assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_CT_INVALID);
+		assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_CT_INVALID);
 		ip = packet_icmp(buf, HOST_A, HOST_B, 8, 2);
 		ip->total_length = rte_cpu_to_be_16((uint16_t)(20 + len));
-		assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_CT_INVALID);
+		assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_CT_INVALID);
 	}
 	ip = packet_udp(buf, HOST_A, HOST_B, 1, 2);
 	((rte_be16_t *)(ip + 1))[2] = RTE_BE16(7);
-	assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_CT_INVALID);
 	((rte_be16_t *)(ip + 1))[2] = RTE_BE16(9);
-	assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_CT_INVALID);
 }
 
 static void test_icmp_error_malformed(void **state)
@@ -99,27 +99,28 @@ static void test_icmp_error_malformed(void **state)
 
 	(void)state;
 	for (uint16_t len = 0; len < 28; len++)
-		assert_int_equal(flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, len)),
+		assert_int_equal(
+			flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, len)),
 			DROP_CT_INVALID);
 	// To a host that has not sent the quoted packet.
 	ip = packet_error(error, HOST_B, HOST_A + 1, about, 28);
-	assert_int_equal(flow_pkt_ipv4(&p, ip), DROP_ICMP_UNRELATED);
+	assert_int_equal(flow_pkt_of_ip(&p, ip), DROP_ICMP_UNRELATED);
 	about->fragment_offset = RTE_BE16(RTE_IPV4_HDR_MF_FLAG); // the first shows ports
 	assert_int_equal(
-		flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_NONE);
+		flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_NONE);
 	assert_int_not_equal(p.key.port[0], p.key.port[1]);
 	about->fragment_offset = RTE_BE16(1);
-	assert_int_equal(flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
+	assert_int_equal(flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
 		DROP_ICMP_UNRELATED);
 	about->fragment_offset = 0;
 	about->version_ihl = 0x65;
-	assert_int_equal(
-		flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
+		DROP_CT_INVALID);
 	about->version_ihl = 0x46; // options beyond the end
-	assert_int_equal(
-		flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
+		DROP_CT_INVALID);
 	about = packet_icmp(buf, HOST_A, HOST_B, 11, 0); // an error about an error
-	assert_int_equal(flow_pkt_ipv4(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
+	assert_int_equal(flow_pkt_of_ip(&p, packet_error(error, HOST_B, HOST_A, about, 28)),
 		DROP_ICMP_UNRELATED);
 }
 
@@ -141,7 +142,7 @@ static void test_flags(void **state)
 						.dst = 2,
 						.flags = (uint8_t)(flags | ecn << 6),
 						.scale = -1});
-			assert_int_equal(flow_pkt_ipv4(&p, (void *)buf),
+			assert_int_equal(flow_pkt_of_ip(&p, (void *)buf),
 				expected ? DROP_NONE : DROP_CT_INVALID);
 		}
 	}
@@ -158,7 +159,7 @@ static void test_header_lengths(void **state)
 	(void)state;
 	for (unsigned int words = 0; words < 16; words++) {
 		tcp->data_off = (uint8_t)(words << 4);
-		assert_int_equal(flow_pkt_ipv4(&p, ip),
+		assert_int_equal(flow_pkt_of_ip(&p, ip),
 			words >= 5 && words <= 10 ? DROP_NONE : DROP_CT_INVALID);
 		if (words >= 5 && words <= 10)
 			assert_int_equal(p.seq_len, 1 + 20 - 4 * (words - 5));
@@ -166,7 +167,7 @@ static void test_header_lengths(void **state)
 	tcp->data_off = 5 << 4;
 	for (uint16_t len = 0; len <= 40; len++) {
 		ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + len));
-		assert_int_equal(flow_pkt_ipv4(&p, ip), len >= 20 ? DROP_NONE : DROP_CT_INVALID);
+		assert_int_equal(flow_pkt_of_ip(&p, ip), len >= 20 ? DROP_NONE : DROP_CT_INVALID);
 	}
 }
 

@@ -80,9 +80,9 @@ static void check_same(const struct rte_ipv4_hdr *v4, unsigned int extensions)
 {
 	struct packet packet = convert(v4, extensions);
 	struct flow_pkt a, b;
-	enum drop d = flow_pkt_ipv4(&a, v4);
+	enum drop d = flow_pkt_of_ip(&a, v4);
 
-	assert_int_equal(flow_pkt_ipv6(&b, ip_of(&packet)), d);
+	assert_int_equal(flow_pkt_of_ip(&b, ip_of(&packet)), d);
 	if (d != DROP_NONE)
 		return;
 	for (unsigned int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ static struct flow_pkt read_good(struct packet p)
 {
 	struct flow_pkt fp;
 
-	assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_NONE);
+	assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_NONE);
 	return fp;
 }
 
@@ -187,7 +187,7 @@ static enum drop read_error(
 {
 	struct packet p = error_about(77, dst, type, about, len);
 
-	return flow_pkt_ipv6(fp, ip_of(&p));
+	return flow_pkt_of_ip(fp, ip_of(&p));
 }
 
 // Any length of the quote: sufficient or not.
@@ -209,7 +209,7 @@ static void test_error_lengths(void **state)
 			extensions);
 		uint32_t enough = about.len - 60 + 8;
 
-		assert_int_equal(flow_pkt_ipv6(&quoted, ip_of(&about)), DROP_NONE);
+		assert_int_equal(flow_pkt_of_ip(&quoted, ip_of(&about)), DROP_NONE);
 		for (uint32_t len = 0; len <= about.len; len++) {
 			enum drop d = read_error(&error, 1, ICMP6_PACKET_TOO_BIG, &about, len);
 
@@ -297,19 +297,19 @@ static void test_malformed(void **state)
 	for (uint16_t len = 0; len < 8; len++) {
 		p = convert(packet_udp(buf, 1, 2, 7, 8), 1);
 		ip_of(&p)->payload_len = rte_cpu_to_be_16((uint16_t)(16 + len));
-		assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_CT_INVALID);
+		assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_CT_INVALID);
 		p = icmp(1, 2, ICMP6_ECHO_REQUEST, 5);
 		ip_of(&p)->payload_len = rte_cpu_to_be_16(len);
-		assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_CT_INVALID);
+		assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_CT_INVALID);
 	}
 	p = convert(packet_udp(buf, 1, 2, 7, 8), 1);
 	p.b[41] = 9; // options beyond the end
-	assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_CT_INVALID);
 	p = convert(packet_udp(buf, 1, 2, 7, 8), 2);
 	p.b[43] = 1; // a fragment
-	assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_CT_INVALID);
+	assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_CT_INVALID);
 	p = packet_of(1, 2, IPPROTO_NONE);
-	assert_int_equal(flow_pkt_ipv6(&fp, ip_of(&p)), DROP_NONE);
+	assert_int_equal(flow_pkt_of_ip(&fp, ip_of(&p)), DROP_NONE);
 	assert_int_equal(fp.key.proto, IPPROTO_NONE);
 }
 

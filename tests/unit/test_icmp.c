@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "icmp.h"
+#include "layout.h"
 #include "test.h"
 
 #define PACKET_MAX 2000
@@ -164,7 +165,7 @@ static void check_echo(uint16_t hdr, uint16_t total)
 {
 	struct packet p = echo_request(hdr, total), before = p;
 
-	assert_true(icmp_is_echo_request(ip_of(&p)));
+	assert_true(is_echo_request(ip_of(&p)));
 	icmp_echo_reply(ip_of(&p));
 	assert_int_equal(p.b[hdr], 0);
 	assert_int_equal(p.b[hdr + 1], 0);
@@ -176,7 +177,7 @@ static void check_echo(uint16_t hdr, uint16_t total)
 	assert_int_equal(ip_of(&p)->total_length, rte_cpu_to_be_16(total));
 	// Identifier, sequence number, data, and octets after the packet.
 	assert_memory_equal(p.b + hdr + 4, before.b + hdr + 4, PACKET_MAX - hdr - 4u);
-	assert_false(icmp_is_echo_request(ip_of(&p)));
+	assert_false(is_echo_request(ip_of(&p)));
 }
 
 static void test_echo(void **state)
@@ -195,24 +196,24 @@ static void test_not_echo(void **state)
 	(void)state;
 	for (unsigned int bit = 0; bit < 40 * 8; bit++) { // type, code, checksum, everything
 		p.b[20 + bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_false(icmp_is_echo_request(ip_of(&p)));
+		assert_false(is_echo_request(ip_of(&p)));
 		p.b[20 + bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
-	assert_true(icmp_is_echo_request(ip_of(&p)));
+	assert_true(is_echo_request(ip_of(&p)));
 	ip_of(&p)->fragment_offset = RTE_BE16(0x2000);
-	assert_false(icmp_is_echo_request(ip_of(&p)));
+	assert_false(is_echo_request(ip_of(&p)));
 	ip_of(&p)->fragment_offset = RTE_BE16(0x0001);
-	assert_false(icmp_is_echo_request(ip_of(&p)));
+	assert_false(is_echo_request(ip_of(&p)));
 	ip_of(&p)->fragment_offset = 0;
 	ip_of(&p)->next_proto_id = IPPROTO_UDP;
-	assert_false(icmp_is_echo_request(ip_of(&p)));
+	assert_false(is_echo_request(ip_of(&p)));
 	for (uint16_t total = 20; total < 28; total++) {
 		p = packet(IPPROTO_ICMP, 20, total);
 		memset(p.b + 20, 0, 8);
 		p.b[20] = 8;
 		p.b[22] = 0xf7;
 		p.b[23] = 0xff;
-		assert_false(icmp_is_echo_request(ip_of(&p)));
+		assert_false(is_echo_request(ip_of(&p)));
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "icmp6.h"
 #include "packets.h"
 #include "tcp.h"
+#include "layout.h"
 #include "test.h"
 
 static void check_echo(char *const word[])
@@ -12,10 +13,10 @@ static void check_echo(char *const word[])
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)ask.b;
 	struct ip_addr source = ipv6_dst(ip);
 
-	assert_true(icmp6_is_echo_request(ip));
-	assert_int_equal(icmp6_echo_reply(ip, &source), reply.len);
+	assert_true(is_echo_request(ip));
+	assert_int_equal(echo_reply6(ip, &source), reply.len);
 	assert_memory_equal(ask.b, reply.b, reply.len);
-	assert_false(icmp6_is_echo_request(ip));
+	assert_false(is_echo_request(ip));
 	free(ask.b);
 	free(reply.b);
 }
@@ -30,11 +31,11 @@ static void check_not_echo(char *const word[])
 		if (strstr(word[0], "options") != NULL && bit >= 40 * 8 && bit < 64 * 8)
 			continue;
 		ask.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_false(icmp6_is_echo_request(ip));
+		assert_false(is_echo_request(ip));
 		ask.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(ip->payload_len) - 1));
-	assert_false(icmp6_is_echo_request(ip));
+	assert_false(is_echo_request(ip));
 	free(ask.b);
 }
 
@@ -75,11 +76,11 @@ static void check_reset(char *const word[])
 	struct octets about = packet_octets(word[1]), right = packet_octets(word[2]);
 	uint8_t out[60];
 
-	assert_true(tcp_reset_allowed_v6((const void *)about.b));
-	assert_int_equal(tcp_reset_build_v6(out, (const void *)about.b), right.len);
+	assert_true(is_reset_allowed((const void *)about.b));
+	assert_int_equal(reset_build(out, (const void *)about.b), right.len);
 	assert_int_equal(right.len, sizeof(out));
 	assert_memory_equal(out, right.b, right.len);
-	assert_false(tcp_reset_allowed_v6((const void *)out));
+	assert_false(is_reset_allowed((const void *)out));
 	free(about.b);
 	free(right.b);
 }
@@ -184,20 +185,20 @@ static void test_reset_not_allowed(void **state)
 	struct packet p = packet("2001:db8::1", "2001:db8::2", IPPROTO_TCP, 20);
 
 	(void)state;
-	assert_true(tcp_reset_allowed_v6(&p.ip));
+	assert_true(is_reset_allowed(&p.ip));
 	p.ip.payload_len = RTE_BE16(19);
-	assert_false(tcp_reset_allowed_v6(&p.ip));
+	assert_false(is_reset_allowed(&p.ip));
 	p.ip.payload_len = RTE_BE16(20);
 	p.l4[13] = 4;
-	assert_false(tcp_reset_allowed_v6(&p.ip));
+	assert_false(is_reset_allowed(&p.ip));
 	p.l4[13] = 0;
 	p.ip.proto = IPPROTO_UDP;
-	assert_false(tcp_reset_allowed_v6(&p.ip));
+	assert_false(is_reset_allowed(&p.ip));
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_FRAGMENT, 28);
 	p.l4[0] = IPPROTO_TCP;
-	assert_true(tcp_reset_allowed_v6(&p.ip));
+	assert_true(is_reset_allowed(&p.ip));
 	p.l4[3] = 1;
-	assert_false(tcp_reset_allowed_v6(&p.ip));
+	assert_false(is_reset_allowed(&p.ip));
 }
 
 int main(void)

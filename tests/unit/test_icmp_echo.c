@@ -7,6 +7,7 @@
 #include "icmp.h"
 #include "icmp6.h"
 #include "ipv6.h"
+#include "layout.h"
 #include "test.h"
 
 static struct ip_addr address(const char *text)
@@ -35,15 +36,15 @@ static void test_ipv4(void **state)
 	assert_int_equal(build(out, "10.1.0.1", "10.2.0.1"), sizeof(expected));
 	assert_memory_equal(out + 12, expected + 12, sizeof(expected) - 12);
 	assert_int_equal(rte_raw_cksum(out, 20), 0xffff);
-	assert_true(icmp_is_echo_request((struct rte_ipv4_hdr *)out));
-	assert_false(icmp_echo_is_reply(out));
+	assert_true(is_echo_request((struct rte_ipv4_hdr *)out));
+	assert_false(is_echo_reply(out));
 	icmp_echo_reply((struct rte_ipv4_hdr *)out);
-	assert_true(icmp_echo_is_reply(out));
+	assert_true(is_echo_reply(out));
 	out[7] = 1; // a fragment
-	assert_false(icmp_echo_is_reply(out));
+	assert_false(is_echo_reply(out));
 	out[7] = 0;
 	out[3] = 27; // too short
-	assert_false(icmp_echo_is_reply(out));
+	assert_false(is_echo_reply(out));
 }
 
 static void test_ipv6(void **state)
@@ -55,13 +56,13 @@ static void test_ipv6(void **state)
 	(void)state;
 	assert_int_equal(build(out, "2001:db8:1::1", "2001:db8:2::1"), ICMP_ECHO_MAX);
 	assert_int_equal(out[ICMP_ECHO_MAX], 0xee);
-	assert_true(icmp6_is_echo_request(ip)); // with the right checksum
+	assert_true(is_echo_request(ip)); // with the right checksum
 	assert_memory_equal(out + 44, "\x12\x34\x56\x78", 4);
-	assert_false(icmp_echo_is_reply(out));
-	icmp6_echo_reply(ip, &target);
-	assert_true(icmp_echo_is_reply(out));
+	assert_false(is_echo_reply(out));
+	echo_reply6(ip, &target);
+	assert_true(is_echo_reply(out));
 	ip->payload_len = rte_cpu_to_be_16(7);
-	assert_false(icmp_echo_is_reply(out));
+	assert_false(is_echo_reply(out));
 }
 
 int main(void)

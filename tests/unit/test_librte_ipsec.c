@@ -109,6 +109,7 @@ static void seal_here(struct sa_out *out, struct rte_mbuf *m, uint64_t seq)
 static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct mix *mix)
 {
 	uint16_t off = mix->v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
+	const struct ip_layout outer = {.l4_off = off, .v4 = !mix->v6};
 	struct crypto_op op;
 	enum drop d = esp_in_check(&op, in, m, off);
 
@@ -119,7 +120,7 @@ static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct
 	if (!op.ok)
 		return PACKET_FORGED;
 	assert_true(replay_commit(&in->replay, op.seq));
-	assert_int_equal(esp_in_finish(&op, in, m, 0), DROP_NONE);
+	assert_int_equal(esp_in_finish(&op, in, m, &outer, 0), DROP_NONE);
 	return PACKET_GOOD;
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layout of an IP packet of either family: the result of the one time that its headers are parsed,
+// which travels with it. Workers; pure functions on packet memory.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ipv4.h"
+#include "ipv6.h"
+
+struct ip_layout {
+	uint16_t l4_off;   // octets from the IP header to the upper layer
+	uint8_t proto;     // of the upper layer, behind extension headers
+	bool v4 : 1;       // family
+	bool fragment : 1; // not of a whole packet with a fragment header
+	union {            // the upper layer's first octets as far as they exist; 0 of a fragment
+		struct {
+			rte_be16_t src_port, dst_port; // if ip_proto_has_ports()
+		};
+		struct {
+			uint8_t icmp_type, icmp_code; // of ICMP for either family
+		};
+		uint8_t l4[4];
+	};
+};
+
+static_assert(sizeof(struct ip_layout) == 8, "copied as one word");
+
+// Whether a checked header is one of IPv4. Version 6 has a bit that 4 has not.
+static inline bool ip_is_v4(const void *ip)
+{
+	return likely((*(const uint8_t *)ip & 0x20) == 0);
+}
+
+// Octets of the whole packet.
+static inline uint32_t ip_len(const void *ip, bool v4)
+{
+	return v4 ? rte_be_to_cpu_16(((const struct rte_ipv4_hdr *)ip)->total_length)
+		  : ipv6_len(ip);
+}
+
+static inline struct ip_addr ip_src(const void *ip, bool v4)
+{
+	return v4 ? ip_addr_from_v4(((const struct rte_ipv4_hdr *)ip)->src_addr) : ipv6_src(ip);
+}
+
+static inline struct ip_addr ip_dst(const void *ip, bool v4)
+{
+	return v4 ? ip_addr_from_v4(((const struct rte_ipv4_hdr *)ip)->dst_addr) : ipv6_dst(ip);
+}
+
+// Copies what is there of the upper layer's first octets, len being those of the packet.
+static inline void ip_layout_read_l4(struct ip_layout *at, const void *ip, uint32_t len)
+{
+	const uint8_t *l4 = (const uint8_t *)ip + at->l4_off;
+	uint32_t there = len - at->l4_off;
+
+	if (likely(there >= sizeof(at->l4)))
+		memcpy(at->l4, l4, sizeof(at->l4));
+	else
+		memcpy(at->l4, l4, there);
+}
+
+// Of a packet that ipv4_check() has passed.
+static inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
+{
+	struct ip_layout at = {
+		.l4_off = rte_ipv4_hdr_len(ip),
+		.proto = ip->next_proto_id,
+		.v4 = true,
+		.fragment = ipv4_is_fragment(ip),
+	};
+
+	if (likely(!at.fragment))
+		ip_layout_read_l4(&at, ip, ip_len(ip, true));
+	return at;
+}
+
+// Of a packet that ipv6_check() has passed, and ipv6_upper_find() has looked at; if its extension
+// headers are malformed, the layout leads to the first such header.
+static inline struct ip_layout ip_layout_v6(
+	const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
+{
+	struct ip_layout at = {
+		.l4_off = upper->off,
+		.proto = upper->proto,
+		.fragment = upper->fragment,
+	};
+
+	if (likely(!at.fragment))
+		ip_layout_read_l4(&at, ip, ipv6_len(ip));
+	return at;
+}
+
+// The same of either family. False: the extension headers are malformed.
+bool ip_layout_read(struct ip_layout *at, const void *ip);
+
+// Octets to the field that names the protocol of the upper layer.
+static inline uint16_t ip_layout_next_off(const void *ip, const struct ip_layout *at)
+{
+	return at->v4 ? offsetof(struct rte_ipv4_hdr, next_proto_id)
+		      : ipv6_next_field(ip, at->l4_off);
+}
+
+// Whether the packet is whole, and at least len octets of the protocol's header are there.
+static inline bool ip_layout_has(
+	const struct ip_layout *at, const void *ip, uint8_t proto, uint32_t len)
+{
+	return at->proto == proto && !at->fragment && ip_len(ip, at->v4) >= at->l4_off + len;
+}
