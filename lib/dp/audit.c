@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "audit.h"
 
-// What is audited, each with a bit of its own in struct sa_audit.
+// Audited reasons, each with a bit of struct sa_audit.
 enum {
 	BIT_NO_SA = 1 << 0,
 	BIT_ESP_SHORT = 1 << 1,
@@ -49,7 +49,7 @@ bool audit_wants(enum audit audit, enum drop reason)
 	return (audited[reason] & wanted[audit]) != 0;
 }
 
-// Whether this is the first in this second.
+// Whether this is the first drop for the reason in this second.
 static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t second)
 {
 	if (a->second != second)
@@ -60,8 +60,8 @@ static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t seco
 	return true;
 }
 
-// What was found out behind the decapsulation or before the encapsulation is about the inner
-// packet, or about one that is never protected.
+// A reason found after decapsulation or before encapsulation is about the inner packet, or about
+// one that is never protected.
 static bool is_inner(enum drop reason)
 {
 	return (audited[reason] & (BIT_SELECTOR | BIT_SEQUENCE_END | POLICY_BITS)) != 0;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers. Through a pass, every packet is in one buffer: ordinary ones have room for what any link
-// takes, and for what ESP adds; what is larger, frames that drivers have spread over several
-// buffers (as hardware with small ones does) and reassembled packets, is in a large one until the
-// end of the pass. Nobody else has it: drivers that free fast do not look. Workers.
+// Packet buffers. During a pass, every packet is in one buffer. Ordinary ones have room for the MTU
+// of any link and for ESP. Larger packets, which are frames that drivers spread over several
+// buffers and reassembled packets, are in a large one until the end of the pass. No buffer is
+// shared: drivers with fast free do not look at the reference count. Workers.
 #pragma once
 
 #include "worker.h"
 
-// A buffer that holds len octets, ordinary if they fit, becomes *m. In a large one there may be
-// less room than usual in front of so many that hardly any packet has them. Returns DROP_NONE,
-// DROP_NO_BUFFER or DROP_FRAME_SCATTERED: no buffer is so large.
+// Allocates *m for len octets, ordinary if they fit. In a large one, the headroom may be less than
+// usual if len is close to its size. Returns DROP_NONE, DROP_NO_BUFFER or DROP_FRAME_SCATTERED: no
+// buffer is so large.
 enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len);
 
-// Copies a chain, or what is in a buffer with too little room around it, into one buffer, ordinary
-// if it fits, which becomes *m. The chain stays the caller's. Returns DROP_NONE, DROP_NO_BUFFER or
+// Copies a chain, or a buffer with too little head- or tailroom, into one buffer, ordinary if it
+// fits, which becomes *m. The caller keeps the chain. Returns DROP_NONE, DROP_NO_BUFFER or
 // DROP_FRAME_SCATTERED: it fits none.
 enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain);
 
-// Moves a packet out of a large buffer into an ordinary one: only those may wait, or leave by a
-// port. The same returns; *m is unchanged then.
+// Moves a packet from a large buffer to an ordinary one: only those may be held or sent. The same
+// returns; if not DROP_NONE, *m is unchanged.
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
 
-// Whether a frame is in one buffer, which nobody else has and whose octets are its own.
+// Whether a frame is in one buffer that is neither shared, indirect nor external.
 static inline bool buffer_is_ours(const struct rte_mbuf *m)
 {
 	return likely(((m->nb_segs | rte_mbuf_refcnt_read(m)) == 1) & RTE_MBUF_DIRECT(m));

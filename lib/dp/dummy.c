@@ -6,10 +6,10 @@
 #include "output.h"
 #include "tfc.h"
 
-#define SAS_MAX 256 // looked at in one pass; the others have their turn later
+#define SAS_MAX 256 // considered in one pass; the others follow in later ones
 
-// How many packets the SA lacks. They are counted by sequence numbers, of whatever worker, and
-// those of dummies like any. What was sent too much is not set off against later.
+// Number of dummies to reach the rate of the SA. All workers' packets count, by their sequence
+// numbers, dummies included. An excess is not carried over.
 static uint32_t dummies_due(const struct worker *w, struct sa_out *sa)
 {
 	struct sa_dummies *d = &sa->dummies;
@@ -20,7 +20,7 @@ static uint32_t dummies_due(const struct worker *w, struct sa_out *sa)
 
 	d->missing += due;
 	d->missing -= RTE_MIN(d->missing, sent);
-	// After a time without a way to the peer nothing is made good.
+	// Nothing is made up for after a time without a route to the peer.
 	d->missing = RTE_MIN(d->missing, due + w->tsc_hz);
 	d->seq = seq;
 	d->time = w->now;
@@ -63,7 +63,7 @@ static bool dummy_add(struct worker *w, struct sa_out *sa, const struct sa_path 
 	return true;
 }
 
-// One worker makes the dummies of an SA, always the same.
+// The dummies of an SA are always made by the same worker.
 static bool is_mine(const struct worker *w, const struct sa *sa)
 {
 	unsigned int n_workers = sa->n_workers - 1; // without the control thread

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dummy packets (RFC 4303 2.6): where an SA has a rate and its traffic stays below, they make up
-// for what is missing. Nobody on the way sees how much of the traffic is real. Workers.
+// Dummy packets (RFC 4303 2.6): they fill an SA's traffic up to its rate, so that an observer
+// cannot tell how much of it is real. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Once in a millisecond: adds to w->protect the dummies that are due, at most DUMMIES_MAX.
+// Adds the dummies that are due, at most DUMMIES_MAX, to w->protect. Call every millisecond.
 void dummies_add(struct worker *w);

@@ -7,7 +7,7 @@
 #include "ipv4.h"
 #include "tcp.h"
 
-// Errors in one pass: those about held packets must leave room for answers to a whole burst.
+// Errors in one pass: those about held packets leave room for replies to a whole burst.
 #define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
 
 static const struct {
@@ -56,8 +56,8 @@ const struct nexthop *error_route_back(
 	return route_find(w->snapshot->routes, addr);
 }
 
-// The address to speak from to the sender of p: through a tunnel one that its policy covers, if
-// there is one, so that the peer's policy lets it in. None if there is no way.
+// The source address of a packet to the source of p: through a tunnel, one that its policy covers
+// if there is one, so that the peer's policy admits it. None: there is no route.
 static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr to = pkt_src(p);
@@ -71,7 +71,7 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
 }
 
-// Any own address of IPv6 does for an error (RFC 4443 2.2 d).
+// Any own IPv6 address will do for an error (RFC 4443 2.2 d).
 static bool other_source(struct ip_addr *source, const struct worker *w)
 {
 	for (unsigned int i = 0; i < w->snapshot->n_ports; i++)
@@ -92,8 +92,8 @@ static bool source_for(struct ip_addr *source, const struct worker *w, const str
 	return dad_may_use(w->dad, source) || other_source(source, w);
 }
 
-// Whether to speak about p at all, and then from where. The rate is asked first: it makes up for
-// what a flood may cost.
+// Whether to send a packet about p, and from which address. The rate comes first, so that a flood
+// stays cheap.
 static bool error_permitted(struct worker *w, const struct pkt *p, struct ip_addr *source)
 {
 	if (p->own || w->own.n >= ERRORS_MAX || error_is_suppressed(w, p) ||
@@ -103,8 +103,8 @@ static bool error_permitted(struct worker *w, const struct pkt *p, struct ip_add
 	return true;
 }
 
-// An empty packet that goes back the way of p; the caller fills it and hands it to originate().
-// NULL if there is no buffer.
+// Makes an empty packet to the source of p; the caller fills it and calls originate(). NULL: there
+// is no buffer.
 static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);

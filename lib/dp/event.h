@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker tells the control thread, through a ring of its own: it never waits for an answer,
-// and an event that finds the ring full is lost and told again when it matters.
+// Events that a worker posts to the control thread, through a ring of its own. It never waits for
+// an answer; an event that finds the ring full is lost, and posted again if its cause persists.
 #pragma once
 
 #include <assert.h>
@@ -12,24 +12,24 @@
 #include "sa.h"
 
 enum event_kind {
-	EVENT_NEIGH_NEEDED,  // a packet waits for the link address of addr
-	EVENT_NEIGH_HEARD,   // an ARP packet told that addr is at mac
+	EVENT_NEIGH_NEEDED,  // a packet is held for the link address of addr
+	EVENT_NEIGH_HEARD,   // sender of an ARP packet: addr is at mac
 	EVENT_ADDR_CONFLICT, // another station, mac, uses our address addr (RFC 5227 2.4)
-	EVENT_ND_SOLICITED,  // a solicitation told that addr is at mac
+	EVENT_ND_SOLICITED,  // sender of a solicitation: addr is at mac
 	EVENT_ND_ADVERTISED, // an advertisement of addr
-	EVENT_DAD_HEARD,     // another station, mac, wants our address addr or has it
-	EVENT_MLD_QUERY,     // a router asks who listens to the group addr; none (::): to any
+	EVENT_DAD_HEARD,     // another station, mac, checks or uses our address addr
+	EVENT_MLD_QUERY,     // a router queries listeners of the group addr; none (::): of all
 	EVENT_PMTU,          // router peer reports the MTU of a link on the path to addr
-	EVENT_PEER_HEARD,    // the peer of the inbound SA spi speaks from addr and addr_port
-	EVENT_RULE,          // a rule that logs has decided about a packet from addr to peer
-	EVENT_AUDIT,         // a packet from addr to peer was dropped for a reason to be audited
+	EVENT_PEER_HEARD,    // the peer of the inbound SA spi sends from addr and addr_port
+	EVENT_RULE,          // a rule with log has decided about a packet from addr to peer
+	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
 };
 
-// Of the ring, what each port has a part of for itself.
+// Shares of the ring, of which each port has its own part.
 enum event_share {
 	SHARE_NONE,
-	SHARE_LINK,    // what stations on its link say
-	SHARE_RESOLVE, // next hops on its link that are needed
+	SHARE_LINK,    // ARP, neighbour discovery and MLD of stations on its link
+	SHARE_RESOLVE, // next hops on its link to be resolved
 	SHARE_PMTU,    // ICMP errors about the size of ESP packets
 	SHARES
 };
@@ -39,10 +39,10 @@ struct event {
 	struct rte_ether_addr mac;
 	uint16_t port;
 	uint8_t kind; // enum event_kind
-	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was meant for this gateway
+	bool for_us;  // of EVENT_NEIGH_HEARD and EVENT_ND_SOLICITED: it was for an own address
 	bool has_mac, solicited, override; // of EVENT_ND_ADVERTISED
 	uint8_t share;                     // enum event_share
-	bool v1;                           // of EVENT_MLD_QUERY, with what it says:
+	bool v1;                           // of EVENT_MLD_QUERY, as the next two:
 	uint32_t delay_ms, interval_s;
 	// Of EVENT_RULE and EVENT_AUDIT:
 	uint8_t proto;
@@ -50,22 +50,22 @@ struct event {
 	bool has_icmp_type;
 	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_HEARD
 	struct ip_addr peer;
-	// Of EVENT_PMTU: octets that the link takes; length and identification of the packet
-	// quoted, which sa sent. spi 0: the quote ends behind the UDP header, and sa is one that
-	// may have sent it; else seq is there, too.
+	// Of EVENT_PMTU: MTU of the link; length and identification of the packet quoted, which sa
+	// sent. spi 0: the quote ends behind the UDP header, and sa is one that may have sent it;
+	// else seq is set, too.
 	uint16_t mtu, quoted_len;
 	rte_be16_t quoted_id; // of IPv4
 	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
 	uint32_t generation;  // of the snapshot
 	// Of EVENT_AUDIT:
-	uint8_t reason;      // enum drop
-	uint8_t worker;      // that tells
-	bool inner;          // addr, peer and the rest are of a packet that is not protected;
-			     // none of one made here
-	rte_be32_t spi, seq; // of one that is; spi also of EVENT_PEER_HEARD, both of EVENT_PMTU
+	uint8_t reason; // enum drop
+	uint8_t worker; // that posted it
+	bool inner;     // addr, peer and the others are of a packet that is not in ESP; none if
+			// it was originated here
+	rte_be32_t spi, seq; // of an ESP packet; spi also of EVENT_PEER_HEARD, both of EVENT_PMTU
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known
-	uint64_t count;      // drops of the SA for the reason that the worker has seen
+	uint64_t count;      // drops of the SA for the reason, by this worker
 };
 
 static_assert(sizeof(struct event) % 4 == 0, "rings want it so");

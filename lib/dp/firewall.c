@@ -19,7 +19,7 @@ static const struct spd_policy *outbound_policy(const struct worker *w)
 	return w->by.out != 0 ? &w->snapshot->policies[w->by.out - 1] : NULL;
 }
 
-// A protected packet leaves by the port that is on the way to the peer.
+// The egress port of a protected packet is that of the path to its peer.
 static uint16_t out_port(const struct pkt *p)
 {
 	const struct nexthop *nh = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
@@ -101,8 +101,8 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 	decided->octets += rte_pktmbuf_data_len(p->m);
 	w->by.rule = i + 1;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
-	// Errors about a connection belong to it, unless a rule says otherwise: who drops them by
-	// default makes black holes.
+	// An error about a connection is related to it, and accepted unless a rule says otherwise:
+	// a default that drops it would make a black hole.
 	if (state == RULE_RELATED && is_default(w, i))
 		return DROP_NONE;
 	if (rule->log && (rule->action != RULE_ACCEPT || state == RULE_NEW))
@@ -130,7 +130,7 @@ enum drop firewall_check(
 	return rule_apply(w, p, fp, rule_find(w, p, state), state);
 }
 
-// The ICMP type and code of the query that an answer belongs to, as acl_sender_port() has them.
+// ICMP type and code of the query that a reply belongs to, in the form of acl_sender_port().
 static rte_be32_t query_port(const struct flow_key *key)
 {
 	return rte_cpu_to_be_32((uint32_t)key->icmp_type << 8 | key->icmp_code);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The firewall's part of a decision: asks the rules, and does what they say about packets that are
-// not let through. Workers.
+// Firewall rules: evaluates them for a packet, and rejects it if a rule says so. Workers.
 #pragma once
 
 #include "rule.h"
 #include "worker.h"
 
-// Asks the rules about a packet whose way is known. Returns DROP_NONE, DROP_RULE_DROP or
-// DROP_RULE_REJECT, after which the sender is told.
+// Evaluates the rules for a packet whose policies and route are known. Returns DROP_NONE,
+// DROP_RULE_DROP or DROP_RULE_REJECT; then an ICMP error or a reset was sent.
 enum drop firewall_check(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state);
 
-// The same about an answer: rules speak of what began the connection, so it is seen from there.
+// The same for a packet of the reply direction: rules are about the original direction, so its ends
+// are exchanged.
 enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
-// Whether a rule, not just the default, accepts a packet that connection tracking has refused.
+// Whether a rule other than the default accepts a packet that is invalid to connection tracking.
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p);
 
-// The rule that decides about such a packet. Counts, logs and sends nothing.
+// The rule that decides about a packet. Counts, logs and sends nothing.
 const struct rule *firewall_find(
 	const struct worker *w, const struct pkt *p, enum rule_state state);

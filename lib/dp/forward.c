@@ -7,7 +7,7 @@
 #include "ipv4.h"
 #include "pkt_drop.h"
 
-// What is said to one of our link-local addresses has to come by its link.
+// A packet to an own link-local address must arrive on that link.
 static const struct nexthop *find_link_local(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
 {
@@ -59,7 +59,7 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p)
 	return esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m);
 }
 
-// Octets of a piece that its sender must not be told to make smaller.
+// Octets of a fragment whose sender must not be told to make it smaller.
 static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 {
 	if (p->sa_out == NULL)
@@ -69,8 +69,8 @@ static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 	return p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
 }
 
-// Whether the packet may be cut the way it was when it came; what does not fit even so is then cut
-// again when it is sealed.
+// Whether the packet may be fragmented again as it was received. If even those fragments exceed the
+// MTU, their ESP packets are fragmented as well.
 static bool may_refragment(struct worker *w, const struct pkt *p, uint16_t mtu)
 {
 	if (p->refrag_size == 0 || p->refrag_size > fragment_limit(p, mtu))
@@ -86,8 +86,8 @@ static bool may_fragment(const struct pkt *p)
 	return p->ip.v4 && (pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF) == 0;
 }
 
-// A packet that must not be fragmented is only if it was received as fragments, or is our own; any
-// other is dropped and reported. No IPv6 source has to know of less than the smallest MTU.
+// A packet that must not be fragmented is, if it was received as fragments or is our own; any other
+// is dropped and reported. No IPv6 source has to know of less than the smallest MTU.
 static enum drop fragment_or_reject(struct worker *w, struct pkt *p)
 {
 	uint16_t mtu = forward_mtu(w, p);
@@ -148,9 +148,9 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 	return may_fragment(p) ? sa->opt.fragment_after : sa_df_is_clear(sa) || has_to;
 }
 
-// Makes the packet fit its way. What came as fragments that nobody may cut is always cut again:
-// where the next link takes the whole, one behind it may not, and nobody may cut it there.
-// *unchanged: as it is; if not, fragments will take its place.
+// Makes the packet fit its MTU. A datagram that was received as fragments which must not be
+// fragmented is always fragmented again: the next link may take the whole, but one behind it not.
+// *unchanged: it continues as it is; if not, its fragments will.
 static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
 {
 	*unchanged = true;

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages of IP forwarding (RFC 1812 5.2, 5.3; RFC 8200) that packets in clear and packets to be
-// protected share: time to live, size, route. Workers.
+// Stages of IP forwarding (RFC 1812 5.2, 5.3; RFC 8200) for packets in clear and for packets to be
+// encapsulated: route, TTL, MTU. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Finds where the destination is: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
-// DROP_IP_SOURCE for a link-local source that is to leave its link.
+// Looks up the route to the destination: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
+// DROP_IP_SOURCE for a link-local source whose packet would leave the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
-// Whether p->nexthop is a route on to a station.
+// Whether p->nexthop is a station on a link.
 bool forward_has_route(const struct pkt *p);
 
-// Octets of the largest packet with the headers of this one that fits where it goes: the path of
-// p->sa_out, or the port of p->nexthop.
+// Octets of the largest packet with the headers of this one that fits the path of p->sa_out, or the
+// MTU of p->nexthop's port.
 uint16_t forward_mtu(const struct worker *w, const struct pkt *p);
 
-// Demands a way to the destination. DROP_NO_ROUTE tells the sender.
+// Checks that there is a route. Returns DROP_NONE or DROP_NO_ROUTE, after an ICMP error.
 enum drop forward_route(struct worker *w, struct pkt *p);
 
 // Whether the time to live or hop limit lets the packet be forwarded (RFC 1812 5.3.1, RFC 8200 3).
 bool forward_has_hops(const struct pkt *p);
 
-// Demands that. DROP_TTL sends an ICMP error to the sender.
+// Checks that. Returns DROP_NONE or DROP_TTL, after an ICMP error.
 enum drop forward_check_hops(struct worker *w, const struct pkt *p);
 
-// Lowers the time to live or hop limit of every packet in the burst but our own (DROP_TTL tells the
-// sender), and makes it fit its way: cuts what may be cut, of IPv6 what came in as fragments no
-// larger. The fragments are at the end of the burst; those that found no room follow when it has
-// been sent (fragments_drain()). What is to be sealed whole and then cut is counted in w->n_large.
-// Others are dropped (DROP_TOO_BIG) and their sender
-// is told the size that fits, less what ESP adds.
+// Decrements the TTL or hop limit of every packet but our own (DROP_TTL sends an ICMP error), and
+// makes it fit its MTU: fragments IPv4 without DF, and datagrams that were received as fragments,
+// into fragments no larger than those. The fragments are at the end of the burst; those without
+// room follow once it was sent (fragments_drain()). Packets to be fragmented after ESP are counted
+// in w->n_large. Others are dropped (DROP_TOO_BIG), and an ICMP error names the MTU less the ESP
+// overhead.
 void forward_burst(struct worker *w, struct burst *b);

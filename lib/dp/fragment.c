@@ -7,12 +7,12 @@
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
-// How a packet is cut: head_len octets of headers for every fragment, room for so many of what is
-// behind them.
+// How a packet is fragmented: head_len octets of headers in each fragment, and at most room octets
+// of payload.
 struct plan {
 	uint16_t head_len;
-	uint16_t next_off; // of IPv6: where the last of these headers names the next
-	uint32_t len;      // octets behind them
+	uint16_t next_off; // of IPv6: the field in these headers that names the next one
+	uint32_t len;      // octets of payload in all
 	uint32_t room;
 	uint32_t n; // fragments
 };
@@ -35,13 +35,13 @@ static struct plan plan_of(const struct pkt *p)
 	return plan;
 }
 
-// Writes all fragments into new buffers. False: there are none.
+// Writes all fragments into new buffers. False: there are no buffers.
 static bool write_v4(
 	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
 {
 	rte_be16_t df = pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF;
 
-	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF; // the library refuses it
+	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF; // the library rejects it
 	if (rte_ipv4_fragment_copy_nonseg_packet(
 		    p->m, part, (uint16_t)plan->n, p->frag_size, w->pool) < 0)
 		return false;
@@ -54,7 +54,7 @@ static bool write_v4(
 	return true;
 }
 
-// Writes one fragment, which brings what is from off on.
+// Writes the fragment whose payload begins at off.
 static void write_fragment(
 	struct rte_mbuf *m, const struct pkt *p, const struct plan *plan, uint32_t off)
 {
@@ -87,13 +87,13 @@ static bool write_v6(
 	return true;
 }
 
-// Whether a sealed packet can leave as it is.
+// Whether an ESP packet can be sent as it is.
 static bool may_send_whole(const struct worker *w, const struct pkt *p)
 {
 	return rte_pktmbuf_data_len(p->m) <= p->frag_size && p->m->pool == w->pool;
 }
 
-// Adds the fragments of a packet to the burst. False: they are more than there is room for now.
+// Adds the fragments of a packet to the burst. False: it has no room for them now.
 static bool fragments_of_add(
 	struct worker *w, const struct pkt *p, enum frag_stage stage, struct burst *b)
 {

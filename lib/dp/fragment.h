@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting packets into fragments (RFC 791 3.2, RFC 8200 4.5): in clear, before they are sealed, and
-// after, where the ESP packet is too large for the way to the peer (RFC 4301 8.2.1, RFC 2473 7). A
-// burst may become more fragments than one has room for: those that fit are sent before the next
-// are cut. Workers.
+// Fragmentation (RFC 791 3.2, RFC 8200 4.5): before ESP, and after it where an ESP packet exceeds
+// the path MTU (RFC 4301 8.2.1, RFC 2473 7). The fragments of a burst may exceed the room of one:
+// those that fit are sent before the next packets are fragmented. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Takes a packet of a burst in clear, to be cut into fragments of at most size octets. Those of
-// IPv4 have "don't fragment" as it has, those of IPv6 the identification p->frag_id. Returns
-// DROP_NONE.
+// Enqueues a packet that is not encapsulated yet, for fragments of at most size octets. Those of
+// IPv4 have its DF bit, those of IPv6 the identification p->frag_id. Returns DROP_NONE.
 enum drop fragment_enqueue(struct worker *w, struct pkt *p, uint16_t size);
 
-// Takes the sealed packets of a burst. Those that are too large for the way to their peer are cut,
-// also with IPv6: the gateway is their source. All stay in order, for the window of the peer.
+// Enqueues the ESP packets of a burst. Those that exceed the link MTU of their path are fragmented,
+// also over IPv6: the gateway is their source. All stay in order, for the peer's replay window.
 void fragment_esp(struct worker *w, struct burst *b);
 
-// Cuts packets that have been taken and adds their fragments to the burst, as far as these have
-// room there: all of any one have in an empty one. Those for which there are no buffers are dropped
+// Fragments enqueued packets and adds the fragments to the burst, as far as these have room there:
+// all of any one packet have in an empty one. Packets for which there are no buffers are dropped
 // (DROP_FRAGMENT_FAILED).
 void fragments_add(struct worker *w, enum frag_stage stage, struct burst *b);
 
-// The same. False: there were no packets left.
+// The same. False: no packets were enqueued.
 static inline bool fragments_drain(struct worker *w, enum frag_stage stage, struct burst *b)
 {
 	if (likely(w->frag_pending[stage].n == 0))
@@ -30,6 +28,6 @@ static inline bool fragments_drain(struct worker *w, enum frag_stage stage, stru
 	return true;
 }
 
-// An identification for what is cut here: different for long enough, and from those of other
-// workers, each of which has a share of all numbers and began somewhere in it.
+// Allocates an identification, different for long enough, and from those of other workers: each has
+// its own share of the numbers, with an unpredictable start.
 rte_be32_t fragment_id(struct worker *w);

@@ -11,7 +11,7 @@ bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash)
 	if (likely(w->n_workers <= 1) || owner == w->id)
 		return false;
 	trace_note(w, p, TRACE_HANDED, (struct trace_fact){0});
-	// The SA itself may be gone when the other looks.
+	// The other worker looks the SA up: it may be gone by then.
 	p->m->hash.usr = p->sa_in->sa.spi;
 	p->m->port = p->port;
 	if (rte_ring_enqueue(w->peers[owner]->handed, p->m) < 0)

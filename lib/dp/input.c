@@ -22,8 +22,8 @@ static const struct ip_addr *own_address(const struct snapshot_port *port, rte_b
 	return NULL;
 }
 
-// What stations say to each other does not matter, but of neighbours of ours. A probe has no sender
-// address yet (RFC 5227 1.1).
+// Only packets for an own address, or of known neighbours, matter. A probe has no sender address
+// yet (RFC 5227 1.1).
 static bool is_of_interest(const struct worker *w, const struct event *heard)
 {
 	if (ip_addr_v4(&heard->addr) == 0)
@@ -32,7 +32,7 @@ static bool is_of_interest(const struct worker *w, const struct event *heard)
 	       neigh_has(w->neigh, heard->port, &heard->addr);
 }
 
-// Packet reception of RFC 826. The frame is used for the answer, or it ends here.
+// Packet reception of RFC 826. The frame becomes the reply, or is consumed.
 static enum drop arp_input(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = &w->snapshot->port[p->port];
@@ -93,15 +93,14 @@ static __rte_always_inline enum drop ip_input(
 		return DROP_IP_SOURCE;
 	if (!to_us)
 		return DROP_NOT_UNICAST;
-	// Without the frame's header, and without what Ethernet adds to short packets.
+	// Removes the Ethernet header, and the padding of short frames.
 	p->m->data_off += sizeof(*eth);
 	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
 	p->m->pkt_len = p->m->data_len;
 	return sort_v4(w, p);
 }
 
-// A frame that the driver has spread over several buffers, or that is in one which others have,
-// too, or in memory of the driver's.
+// Copies a frame that is in several buffers, or in a shared or external one.
 static enum drop frame_gather(struct worker *w, struct pkt *p)
 {
 	struct rte_mbuf *chain = p->m;

@@ -31,15 +31,15 @@ static void nd_answer(struct worker *w, uint16_t port, const struct nd_message *
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
 
 	if (m == NULL)
-		return; // asked again in a second
+		return; // solicited again in a second
 	rte_pktmbuf_append(m, nd_answer_build(rte_pktmbuf_mtod(m, uint8_t *),
 				      &w->snapshot->port[port].mac, asked, from));
 	w->counters.originated++;
 	output_frame(w, m, port);
 }
 
-// For all routers of the network. At once: with several of them RFC 4861 7.2.7 would have it wait
-// for up to a second.
+// Answers for a subnet-router anycast address, at once: with several routers RFC 4861 7.2.7 wants a
+// delay of up to a second.
 static void nd_answer_anycast(struct worker *w, uint16_t number, const struct nd_message *asked,
 	const struct rte_ether_addr *from)
 {
@@ -73,7 +73,7 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
 				  neigh_has(w->neigh, port, &m->source)))
 		worker_event_post_share(w, &e, SHARE_LINK);
-	// Somebody else tries an address out that we are trying (RFC 4862 5.4.3).
+	// Another station checks an address that is tentative here (RFC 4862 5.4.3).
 	if (own && !assigned && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
@@ -102,7 +102,7 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 		worker_event_post_share(w, &e, SHARE_LINK);
 }
 
-// A message of neighbour discovery ends here, and is heeded unless it is an echo of our own.
+// Consumes a message of neighbour discovery; an echo of our own is not processed.
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
@@ -118,7 +118,7 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 	return DROP_NONE;
 }
 
-// Who asks for listeners is heard, unless it is an echo; what it says is for this link alone.
+// Consumes an MLD query, which is for this link alone; an echo of our own is not processed.
 static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_query *q,
 	const struct rte_ether_addr *from)
 {
@@ -168,8 +168,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		return d;
 	// Ethernet pads short packets.
 	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
-	// RFC 4291 2.5.3, 2.7; from none (::) may come what neighbour discovery
-	// allows, and what listeners report (RFC 3590)
+	// RFC 4291 2.5.3, 2.7; the source :: is for neighbour discovery and MLD reports (RFC 3590).
 	source = ipv6_src(ip);
 	host = ipv6_is_host_address(&source);
 	if (!host && !ip_addr_is_none(&source))

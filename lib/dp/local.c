@@ -36,7 +36,7 @@ static bool echo_permitted(struct worker *w, const struct pkt *p)
 	return true;
 }
 
-// The packet has become the answer to itself.
+// The packet has become the reply to itself.
 static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 {
 	w->counters.local++;
@@ -47,7 +47,7 @@ static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// The answer to a probe of the tunnel that it came by: that it came is all that it says.
+// The reply to a probe of the tunnel that it was received from: its arrival is all that matters.
 static enum drop probe_reply_input(struct worker *w, struct pkt *p)
 {
 	w->counters.local++;
@@ -126,8 +126,8 @@ static enum drop check_admitted(struct worker *w, struct pkt *p, const struct po
 {
 	enum drop d = policy_is_inbound(w, p) ? policy_check_inbound(w, p, found->in) : DROP_NONE;
 
-	// What routers say about ESP is never in ESP, and is held against what was sent (RFC 4301
-	// 6.1.1, 8.2.1).
+	// Errors of routers about ESP packets are never in ESP, and are compared with the packets
+	// sent (RFC 4301 6.1.1, 8.2.1).
 	return d == DROP_CLEAR_TEXT && pmtu_is_error(p) ? DROP_NONE : d;
 }
 
@@ -156,9 +156,8 @@ static bool is_zero(const _Atomic uint32_t *rate)
 	return atomic_load_explicit(rate, memory_order_relaxed) == 0;
 }
 
-// What the rates do not let the gateway answer now is dropped before policy is asked, which costs
-// more than the rest: a flood has to stay cheap. Where nothing is ever answered, there is no flood
-// to tell from the rest, and policy names the reason.
+// Drops a packet that the rates do not permit to answer now before the policy lookup, which costs
+// more than the rest: a flood has to stay cheap. Where a rate is 0, policy determines the reason.
 static enum drop check_limit(struct worker *w, const struct pkt *p)
 {
 	if (has_extensions(p))
@@ -172,7 +171,7 @@ static enum drop check_limit(struct worker *w, const struct pkt *p)
 	return DROP_NONE;
 }
 
-// Drops the packets of the burst that are over a limit.
+// Drops the packets of the burst that exceed a limit.
 static void enforce_limits(struct worker *w, struct burst *b)
 {
 	uint16_t kept = 0;
@@ -207,9 +206,9 @@ void local_burst(struct worker *w)
 	b->n = 0;
 }
 
-// What we say to somebody outside, policy may protect (RFC 4301 5.1). Without one, the outside may
-// ping and trace us and be told of errors; but whom the protected side makes us speak to, policy
-// decides, or a host there could have us say in clear what belongs in a tunnel.
+// Applies outbound policy to an own packet for the unprotected side (RFC 4301 5.1). Without one, a
+// reply to that side is sent in clear; but a packet to there that a protected host has provoked is
+// dropped: it may belong into a tunnel.
 static enum drop reply_policy(struct worker *w, struct pkt *p)
 {
 	const struct snapshot_port *port = w->snapshot->port;
@@ -222,7 +221,7 @@ static enum drop reply_policy(struct worker *w, struct pkt *p)
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
 
-// A source may cut what it sends (RFC 8200 5), down to what everybody has to take.
+// A source may fragment its packets (RFC 8200 5), to the smallest MTU at most.
 static void allow_fragments(struct worker *w, struct pkt *p)
 {
 	uint16_t limit = p->sa_out != NULL
@@ -237,8 +236,8 @@ static void allow_fragments(struct worker *w, struct pkt *p)
 	p->refrag_size = limit;
 }
 
-// Whether p can go to the station whose frame it answers: the host itself, or the router that it is
-// behind, so no neighbour has to be resolved for it, and none is remembered.
+// Whether p can be sent to the station whose frame it is a reply to, which is the host itself or
+// the router in front of it: no neighbour has to be resolved.
 static bool fits_frame(const struct worker *w, const struct pkt *p)
 {
 	const struct rte_ether_hdr *frame = pkt_frame(p);
@@ -256,8 +255,8 @@ static void send_to_frame(struct worker *w, struct pkt *p)
 	output_to(w, p->m, p->port, &to);
 }
 
-// Our own words go back the way that the packet came which made us speak (RFC 4301 6): through its
-// SA, or if it was clear, in clear unless policy protects them.
+// A reply takes the path of the packet that it is about (RFC 4301 6): through the outbound SA of
+// the policy that admitted it; in clear as outbound policy says.
 static enum drop reply_route(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr to = pkt_dst(p);

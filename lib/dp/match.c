@@ -14,10 +14,10 @@
 #include "transit.h"
 
 #define TTL     64
-#define L4_LEN  20 // octets, zero but for ports or type: enough for every protocol
+#define L4_LEN  20 // octets: 0 but for ports or type, enough for every protocol
 #define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
 
-// A worker that nobody else sees, and what it writes.
+// A private worker, and the counters that it writes.
 struct scratch {
 	struct worker *w;
 	struct snapshot snapshot;
@@ -64,7 +64,7 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 	return sizeof(*v6) + L4_LEN;
 }
 
-// Where the packet comes in, and out of which SA.
+// Finds the packet's ingress port, and the SA that it is decapsulated from.
 static int find_ingress(struct pkt *p, const struct snapshot *s, const struct match_query *q)
 {
 	const struct nexthop *back = route_find(s->routes, &q->source);
@@ -87,7 +87,7 @@ static const struct spd_policy *policy_at(const struct snapshot *s, uint16_t num
 	return number != 0 ? &s->policies[number - 1] : NULL;
 }
 
-// The slow path of transit.c without what it sends and stores.
+// The slow path of transit.c, without packets sent and state stored.
 static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p)
 {
 	enum drop d = forward_lookup(w, p);

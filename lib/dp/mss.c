@@ -3,9 +3,9 @@
 
 #include "tcp_option.h"
 
-#define MSS_MIN 88 // octets; what no link that carries IP is too small for
+#define MSS_MIN 88 // octets: every link that carries IP has room for them
 
-// What the policy wants of segments in packets of the family.
+// The policy's limit of segments in packets of the family.
 static uint16_t mss_limit(const struct spd_policy *policy, bool v4)
 {
 	int headers = (int)((v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr)) +

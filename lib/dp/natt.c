@@ -25,7 +25,7 @@ static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 
 // Removes the octets between the end of a datagram and that of its IP packet, which belong to
 // neither (RFC 768). False: there are fewer octets than the UDP header says, or the packet is not
-// for an end of ESP in UDP and stays as it is.
+// for an own end of ESP in UDP; it is unchanged.
 static bool trim_datagram(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint32_t len)
 {
 	const struct ip_addr dst = pkt_dst(p);
@@ -91,9 +91,8 @@ enum drop natt_keepalive_input(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// RFC 3947 6 and RFC 7296 2.23 let an authenticated packet move a peer. One that repeats an older
-// packet, or overtakes it by another way, must not: only the newest counts, which a replay window
-// is needed to tell.
+// An authenticated packet may move its peer (RFC 3947 6, RFC 7296 2.23), but not one that was
+// repeated or overtaken: only the newest counts, which takes a replay window to know.
 static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;

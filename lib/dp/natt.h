@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948): told from IKE and NAT-keepalives as it comes in, and watched for peers
-// that move. Workers.
+// ESP in UDP (RFC 3948): distinguishes it from IKE and NAT-keepalives, and detects peers that
+// moved. Workers.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,21 +11,21 @@
 // is not IKE. Sets p->udp_port then. A packet for another host is recognized later, by its address.
 bool natt_classify(struct worker *w, struct pkt *p);
 
-// Whether what came to a port of ESP in UDP is a NAT-keepalive for one of our SAs.
+// Whether a packet for a port of ESP in UDP is a NAT-keepalive for an SA.
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 
-// That is all there is to be done with it (RFC 3948 2.3). Returns DROP_NONE.
+// Counts and consumes a NAT-keepalive (RFC 3948 2.3). Returns DROP_NONE.
 enum drop natt_keepalive_input(struct worker *w, struct pkt *p);
 
-// IKE for one of our addresses: if there is somebody whom it is for, p->nexthop is the way there,
-// and it goes on like what is forwarded. It is UDP to port 500 (RFC 7296 2.23), to 4500, or to a
+// Whether a packet for an own address is IKE and is punted: then p->nexthop is the next hop to the
+// IKE host, and the packet is forwarded. IKE is UDP to port 500 (RFC 7296 2.23), to 4500, or to a
 // port of ESP in UDP with the non-ESP marker.
 bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
-// Of the first n packets of w->esp, opened: tells the control thread of peers that speak from
-// elsewhere than before, as far as their packets are genuine (why).
+// Posts an event for each peer whose endpoint differs from the known one, of the first n packets of
+// w->esp: they were decrypted, and why is DROP_NONE for those that are authenticated.
 void natt_peers_check(
 	struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);
 
-// Writes the checksums of UDP over IPv6 into packets that have been sealed.
+// Writes the checksums of UDP over IPv6 into encapsulated packets.
 void natt_udp_checksum(const struct burst *b);

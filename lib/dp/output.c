@@ -7,12 +7,12 @@
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
-// A host that does not answer must not take the places of all others.
+// Limits of one next hop: one that does not answer leaves room for others.
 #define HELD_PER_NEXT_MAX 32
-#define AS_BEFORE         UINT32_MAX // the next hop is that of the packet before
-#define HELD_SECONDS      5          // longer than the control thread tries
+#define AS_BEFORE         UINT32_MAX // same next hop as the packet before
+#define HELD_SECONDS      5          // longer than the control thread resolves
 
-// What is in the wrong buffer, or finds no place.
+// A frame in a large buffer, or for a full transmit buffer.
 static __rte_noinline void frame_enqueue_unusual(
 	struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
@@ -45,7 +45,7 @@ static __rte_always_inline void send_to(
 	struct rte_ether_hdr *eth =
 		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
 
-	// Headroom is there: every packet once had an Ethernet header, or was made by us.
+	// There is headroom: every packet had an Ethernet header, or was made here.
 	eth->dst_addr = *mac;
 	eth->src_addr = w->snapshot->port[port].mac;
 	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
@@ -67,13 +67,13 @@ static struct ip_addr next_address(const struct pkt *p)
 
 static void report_unreachable(struct worker *w, const struct pkt *p)
 {
-	// What an ESP packet carries is not to be seen any more.
+	// The inner packet is encrypted by now.
 	if (p->sa_out == NULL)
 		error_send(w, p, ERROR_NO_HOST, 0);
 }
 
 // Drops the oldest packet held for the port that has most of them, if that has more than this one.
-// of: how many each port has.
+// of is how many each port has.
 static bool held_evict(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port)
 {
 	uint16_t most = 0;
@@ -102,7 +102,7 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
 		of[w->held[i].port]++;
 	}
-	// Asked for also when the packet cannot wait: the next one finds the answer.
+	// Posted also if the packet cannot be held: the next one finds the address.
 	worker_event_post_share(w, &e, SHARE_RESOLVE);
 	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !held_evict(w, of, e.port)))
 		return DROP_NEIGH_HOLD_FULL;
@@ -184,7 +184,7 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	return answer == NEIGH_KNOWN;
 }
 
-// True if the packet has to wait on.
+// Whether the packet is held any longer.
 static bool still_held(struct worker *w, struct held *h)
 {
 	struct rte_ether_addr mac;
@@ -200,7 +200,7 @@ static bool still_held(struct worker *w, struct held *h)
 	}
 	if (answer == NEIGH_WAIT && w->now < h->until)
 		return true;
-	// Only under the snapshot it was held under do the packet's pointers mean anything.
+	// The packet's pointers are valid only with the snapshot that it was held under.
 	if (h->generation == w->snapshot->generation)
 		report_unreachable(w, &h->p);
 	pkt_drop(w, &h->p, DROP_NEIGH_FAILED);

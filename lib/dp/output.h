@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From packets to frames: finds the link address of the next hop, or holds the packet until it is
-// known (RFC 1122 2.3.2.2). Workers.
+// From packets to frames: looks up the link address of the next hop, or holds the packet until it
+// is resolved (RFC 1122 2.3.2.2). Workers.
 #pragma once
 
 #include "worker.h"
@@ -8,15 +8,16 @@
 // Sends every packet of the burst on its p->nexthop; empties the burst.
 void output_burst(struct worker *w, struct burst *b);
 
-// Whether a packet to dst could be sent on nexthop now. If not, its link address is asked for.
+// Whether a packet to dst could be sent to nexthop now. If not, the next hop is resolved.
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst);
 
 // Sends an IP packet to a station on the link of the port, whose link address the caller has.
 void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac);
 
-// Puts a whole frame with the others that leave by the port.
+// Puts a frame into the transmit buffer of the port.
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 
-// Looks at the held packets again: sends or drops those whose time has come. Every millisecond.
+// Sends held packets whose next hop is resolved, and drops those whose time is over. Call every
+// millisecond.
 void output_held(struct worker *w);

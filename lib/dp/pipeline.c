@@ -20,16 +20,16 @@
 #include "tracepoint.h"
 #include "transit.h"
 
-// What is called with traced is compiled twice, so that packets pay for tracing only while they are
-// traced: pipeline_pass() chooses.
+// Functions with the parameter traced are compiled twice, so that tracing costs nothing while it is
+// off: pipeline_pass() chooses.
 
-// RFC 4303 3.4.2: the SA is found by SPI.
+// Finds the SA by SPI (RFC 4303 3.4.2).
 static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
 {
 	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
 }
 
-// By destination, and in UDP (RFC 3948) or not as the SA is.
+// Whether the packet has the destination of the SA, and is in UDP (RFC 3948) or not as the SA is.
 static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
 {
 	if (p->ip.v4)
@@ -47,7 +47,7 @@ static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
 	return ip_addr_equal(&sa->sa.local, &dst);
 }
 
-// ESP without an SA: if it is not for us it goes through as anything else.
+// An ESP packet without an SA: unless it is for the gateway, it is forwarded as any other.
 static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 {
 	enum drop d;
@@ -65,7 +65,7 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
 }
 
-// Finds the SA of each packet, and has what will be needed of it fetched in two steps.
+// Finds the SA of each packet, and prefetches what will be needed of it in two steps.
 static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
@@ -102,15 +102,15 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 	b->n = n;
 }
 
-// RFC 4303 3.4.3: only what is genuine takes its number and moves the window on, one step for a
-// run.
+// RFC 4303 3.4.3: only an authenticated packet enters its number into the replay window, in one
+// step for a run of packets of one SA.
 static __rte_always_inline void esp_accept_seqs(const struct worker *w, const struct burst *b,
 	const struct crypto_op op[], enum drop why[], uint16_t n)
 {
 	uint64_t seq[RX_BURST_MAX];
 	bool accepted[RX_BURST_MAX];
 
-	// Cryptography has pushed them out of the nearest cache, and marking waits for each.
+	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
 	for (uint16_t i = 1; i < n; i++)
 		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
 			replay_prefetch(&b->p[i]->sa_in->replay, op[i].seq);
@@ -138,10 +138,10 @@ static __rte_always_inline void esp_accept_seqs(const struct worker *w, const st
 	}
 }
 
-// Why a packet is dropped whose number the window does not accept. With a wrong key every packet
-// of a peer that has started again ends here, and looks like a replay. So one packet of each SA in
-// a second, and one of a worker in a millisecond, has its ICV checked: the reason tells a forged
-// packet from a repeated one. It is dropped in either case, and the window stays as it is.
+// The reason to drop a packet whose number the window does not accept. With a wrong key every
+// packet of a peer that was restarted is one, and looks like a replay. So the ICV of one packet of
+// each SA in a second, and of one of a worker in a millisecond, is checked: the reason tells a
+// forged packet from a repeated one. The window stays as it is.
 static __rte_cold __rte_noinline enum drop replay_reason(
 	struct worker *w, struct sa_in *sa, struct crypto_op *op)
 {
@@ -155,9 +155,8 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 	return op->ok ? DROP_REPLAY : DROP_REPLAY_FORGED;
 }
 
-// Fragments of a tunnel's ESP packet say nothing about the packet inside. In transport mode they
-// were fragments of that packet (RFC 4303 3.3.4), which nobody but its source may fragment
-// otherwise.
+// Fragments of an ESP packet are no property of its inner packet. In transport mode they were
+// fragments of that packet (RFC 4303 3.3.4), which only its source may fragment otherwise.
 static __rte_always_inline void fragment_size_reset(struct pkt *p)
 {
 	if (unlikely(p->refrag_size != 0) && (p->sa_in->sa.opt.mode == SA_TUNNEL ||
@@ -219,7 +218,7 @@ static __rte_noinline void pipeline_in(struct worker *w)
 	esp_in(w, false);
 }
 
-// Whether a packet for which there was too little room is framed in another buffer.
+// Whether a packet that had too little room was encapsulated in another buffer.
 static bool frame_in_larger(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
 	const struct sa_path *path, uint64_t seq)
 {
@@ -409,7 +408,7 @@ static __rte_always_inline void pipeline_run(
 		stages_begin(&w->stages);
 		traced ? esp_out(w, true) : pipeline_out(w);
 	}
-	if (w->own.n > 0) { // about own packets nothing more is said: one round is enough
+	if (w->own.n > 0) { // no errors are sent about own packets, so once is enough
 		if (traced)
 			trace_burst(w, &w->own, TRACE_MADE);
 		local_output(w);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet on its way through one pass, and bursts of them. Owned by one worker. A packet keeps its
-// place in memory for the whole pass; bursts only point at it.
+// A packet in one pass, and bursts of them. Owned by one worker. A packet keeps its place in memory
+// for the whole pass; bursts only point at it.
 #pragma once
 
 #include <assert.h>
@@ -22,11 +22,11 @@
 // with the IP packet.
 struct pkt {
 	struct rte_mbuf *m;
-	struct sa_in *sa_in;            // the SA that it came out of; NULL: it came in clear
-	const struct spd_policy *in_by; // the policy that let it in out of sa_in
-	struct sa_out *sa_out;          // the SA that is to protect it; NULL: goes in clear
-	const struct nexthop *nexthop;  // the way to its destination; NULL: none
-	uint16_t port;                  // the port that it came in by
+	struct sa_in *sa_in;            // of an ESP packet, then of the packet in it; NULL: clear
+	const struct spd_policy *in_by; // the policy that admitted it from sa_in
+	struct sa_out *sa_out;          // the SA to encapsulate it; NULL: sent in clear
+	const struct nexthop *nexthop;  // on the route to its destination; NULL: none
+	uint16_t port;                  // ingress port
 	// Layout of its headers: set by sort_packet(), and for packets that are originated. Once it
 	// is encapsulated, v4 is the family of the outer header, and the rest is void.
 	struct ip_layout ip;
@@ -36,24 +36,24 @@ struct pkt {
 	uint16_t refrag_size;
 	uint16_t frag_size; // octets of the largest fragment to be sent; set by fragment.c
 	rte_be32_t frag_id; // identification of an IPv6 datagram that is fragmented
-	bool own;           // made here: no error is sent about it
-	// The Ethernet header that it came with is still in front of the data; of what is made
-	// here, that of the packet which it answers.
+	bool own;           // originated here: no error is sent about it
+	// The Ethernet header that it was received with is still in front of the data; of a reply,
+	// that of the packet which it is about.
 	bool framed;
-	uint16_t trace; // see trace.c; 0: it is not traced
+	uint16_t trace; // see lib/trace; 0: it is not traced
 };
 
 static_assert(sizeof(struct pkt) == 64, "one cache line");
 
-#define RX_BURST_MAX 64  // packets that one pass takes in
-#define BURST_MAX    512 // the fragments of any packet find room: fragment.h
+#define RX_BURST_MAX 64  // packets received in one pass
+#define BURST_MAX    512 // has room for the fragments of any packet: fragment.h
 
 struct burst {
 	uint16_t n;
 	struct pkt *p[BURST_MAX];
 };
 
-// The Ethernet header that a packet in clear came with; NULL: it is not known.
+// The Ethernet header that a packet in clear was received with; NULL: it is not known.
 static inline const struct rte_ether_hdr *pkt_frame(const struct pkt *p)
 {
 	if (!p->framed || p->sa_in != NULL)
@@ -62,7 +62,7 @@ static inline const struct rte_ether_hdr *pkt_frame(const struct pkt *p)
 		p->m, const struct rte_ether_hdr *, -(int)sizeof(struct rte_ether_hdr));
 }
 
-// Whether the packet is for an address of this gateway.
+// Whether the packet is addressed to the gateway.
 static inline bool pkt_is_local(const struct pkt *p)
 {
 	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;

@@ -8,20 +8,20 @@
 
 #define UDP_LEN 8
 
-// The head of the packet that an error is about, as far as it is to be compared.
+// Headers of the packet that an error quotes, as far as they are compared.
 struct quoted {
 	struct ip_addr src, dst;
-	uint16_t len;  // as its header has it
+	uint16_t len;  // of its header
 	rte_be16_t id; // of IPv4
 	uint8_t proto;
 	rte_be16_t port[2]; // of UDP, else 0
 	rte_be32_t spi;     // 0: the quote ends behind the UDP header
 	rte_be32_t seq;
-	uint32_t mtu; // of the link that it did not fit; 0: the router does not say
+	uint32_t mtu; // of the link that it exceeds; 0: the router does not say
 };
 
-// ESP, or ESP in UDP, with len octets of it there. RFC 792 wants 8, which of UDP is the header;
-// RFC 4443 2.4 more.
+// Reads ESP, or ESP in UDP, of which len octets are there: RFC 792 wants 8, which in UDP are its
+// header; RFC 4443 2.4 wants more.
 static bool quoted_read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 {
 	rte_be32_t head[2];
@@ -43,7 +43,7 @@ static bool quoted_read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 	return q->spi != 0; // RFC 4303 2.1
 }
 
-// Both read the packet quoted, len octets of which are there.
+// Each reads the packet quoted, of which len octets are there.
 static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *ip, uint32_t len)
 {
 	if (len < sizeof(*ip) || ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip) ||
@@ -79,7 +79,7 @@ static bool quoted_read_v6(struct quoted *q, const struct rte_ipv6_hdr *ip, uint
 	return quoted_read_esp(q, (const uint8_t *)ip + upper.off, len - upper.off);
 }
 
-// pmtu_is_error(p).
+// Reads the packet that p quotes, which is such an error.
 static bool quoted_read(struct quoted *q, const struct pkt *p)
 {
 	const struct rte_icmp_hdr *icmp =
@@ -139,8 +139,8 @@ static struct sa_out *find_by_spi(const struct snapshot *s, const struct quoted 
 	return NULL;
 }
 
-// The SA that sent the packet quoted, or where the quote does not show the SPI one that may have;
-// or NULL.
+// The SA that sent the packet quoted; if the quote lacks the SPI, one that may have sent it. NULL:
+// none.
 static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
 {
 	const struct sa_udp_ends ends = {
@@ -151,7 +151,7 @@ static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
 	return sa_udp_find(atomic_load_explicit(&s->sa_out_by_udp, memory_order_acquire), &ends);
 }
 
-// What links mostly take: the next less than len (RFC 1191 7.1). 0: there is none.
+// The next usual MTU below len (RFC 1191 7.1). 0: there is none.
 static uint16_t plateau_below(uint16_t len)
 {
 	static const uint16_t plateaus[] = {
@@ -195,15 +195,15 @@ static void post_event(
 		SHARE_PMTU);
 }
 
-// From inside, or out of a tunnel, nobody knows better what takes our ESP packets.
+// Only routers outside know the path of our ESP packets.
 static bool comes_from_outside(const struct worker *w, const struct pkt *p)
 {
 	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
 }
 
-// The SA that sent the packet quoted: in the last seconds, as far as the quote shows. Who has not
-// seen one of its packets guesses SPI and number together; without them the control thread believes
-// nothing but what it has provoked.
+// The SA that sent the packet quoted, in the last seconds as far as the quote shows. An attacker
+// off the path has to guess SPI and number together; without them the control thread accepts only
+// errors about its own probes.
 static const struct sa_out *find_sender(const struct worker *w, const struct quoted *q)
 {
 	const struct sa_out *sa = find_sa(w->snapshot, q);

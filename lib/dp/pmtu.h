@@ -9,12 +9,12 @@
 // Whether a packet is "fragmentation needed" or "packet too big".
 bool pmtu_is_error(const struct pkt *p);
 
-// Whether it is for a host that we protect in transport mode: such an error about a packet which
-// the host does not know, because one of our SAs has made it of the host's.
+// Whether p is such an error and quotes an ESP packet of an SA. Its destination may be a host that
+// is protected in transport mode, which has not sent that packet itself.
 bool pmtu_quotes_sa(const struct worker *w, const struct pkt *p);
 
-// Takes such a packet, for one of our addresses or such a host. Returns DROP_NONE;
-// DROP_LOCAL_UNSERVED if nothing is learnt from what comes this way; DROP_PMTU_IMPLAUSIBLE if it
-// quotes no ESP packet that an SA sent in the last seconds, or one that fits the MTU it names, or
-// names a smaller MTU than may be (RFC 4301 8.2.1, RFC 5927 7, RFC 8899 4.6.1).
+// Processes such an error. Returns DROP_NONE; DROP_LOCAL_UNSERVED if discovery is off, or the error
+// was not received in clear on an unprotected port; DROP_PMTU_IMPLAUSIBLE if it quotes no recent
+// ESP packet of an SA, or one that fits the MTU it names, or names an MTU below the minimum (RFC
+// 4301 8.2.1, RFC 5927 7, RFC 8899 4.6.1).
 enum drop pmtu_input(struct worker *w, struct pkt *p);

@@ -8,7 +8,7 @@
 #include "ipv6.h"
 #include "tracepoint.h"
 
-// *by becomes the policy's number for flows.
+// Counts a lookup of the policy and sets *by to its number for flows.
 static const struct spd_policy *policy_count(
 	struct worker *w, const struct pkt *p, const struct spd_policy *policy, uint16_t *by)
 {
@@ -36,7 +36,7 @@ static bool is_protect(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
-// Whether the policy says more exactly than the route that the source is at the peer.
+// Whether the policy is more specific than the route in that the source is at the peer.
 static bool is_at_peer(
 	const struct spd_policy *policy, const struct ip_addr *src, const struct nexthop *back)
 {
@@ -44,8 +44,8 @@ static bool is_at_peer(
 	       ip_prefix_contains(&policy->remote, src);
 }
 
-// Whether no host behind a peer can have the source: it is our own, or packets to it go to a
-// protected port, by a route at least as specific as the policy.
+// Whether no host behind a peer can have the source: it is an own address, or the route to it leads
+// to a protected port and is at least as specific as the policy.
 static bool is_inside_source(
 	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
 {
@@ -56,7 +56,7 @@ static bool is_inside_source(
 	return !w->snapshot->port[back->port].unprotected && !is_at_peer(policy, src, back);
 }
 
-// RFC 4301 5.2, step 4: a packet out of an SA has to be one that policy sends through that SA.
+// RFC 4301 5.2, step 4: a packet from an SA must match a policy that sends through that SA.
 static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
 	const struct spd_policy *policy)
 {
@@ -68,7 +68,7 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 	return DROP_NONE;
 }
 
-// Whether the source is at home on the protected side: nothing outside can have it.
+// Whether the source is on the protected side: nothing outside can have it.
 static bool is_inside(const struct worker *w, const struct ip_addr *src)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
@@ -77,7 +77,7 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 	       !w->snapshot->port[back->port].unprotected;
 }
 
-// RFC 4301 5.2, step 3b: a packet in clear has to be one that policy lets bypass.
+// RFC 4301 5.2, step 3b: a packet in clear must match a bypass policy.
 static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
 {
@@ -85,7 +85,7 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 		return DROP_IP_SOURCE;
 	if (is_protect(policy))
 		return DROP_CLEAR_TEXT;
-	// The gateway's outside may be pinged, traced and told of errors without a policy.
+	// Outside addresses of the gateway accept pings, traces and errors without a policy.
 	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
 		return DROP_NONE;
 	if (policy == NULL)
@@ -142,8 +142,8 @@ static bool is_extension(uint8_t proto)
 	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS;
 }
 
-// Whether the fragment may be of a packet about which more than its addresses decides: ESP for an
-// SA, an ICMP error, or of IPv6 a protocol that it does not show.
+// Whether more than the addresses decides about the datagram: it is ESP for an SA, an ICMP error,
+// or of an IPv6 protocol that the fragment does not show.
 static bool is_exempt(const struct worker *w, const struct pkt *p, const struct ip_view *v)
 {
 	const struct snapshot *s = w->snapshot;
@@ -195,7 +195,7 @@ enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct sp
 	return apply_outbound(p, policy_count(w, p, policy, &w->by.out));
 }
 
-// RFC 4301 6.2: what an error quotes, which went in the opposite direction.
+// The packet that an error quotes, which was sent in the opposite direction (RFC 4301 6.2).
 static struct ip_view quoted(const struct flow_pkt *about)
 {
 	const struct flow_key *key = &about->key;
@@ -213,7 +213,7 @@ static struct ip_view quoted(const struct flow_pkt *about)
 	};
 }
 
-// Of peers that may be anywhere each is another, unless their SAs are the same.
+// Peers without a fixed endpoint differ from each other, unless their SAs are the same.
 static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 {
 	const struct ip_addr *peer = &a->in[0]->sa.opt.remote;
@@ -222,8 +222,8 @@ static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 	       (!ip_addr_is_none(peer) && ip_addr_equal(peer, &b->in[0]->sa.opt.remote));
 }
 
-// Whether an error out of an SA by the policy may be about this traffic. Otherwise anybody with a
-// tunnel to us could break the connections of all others (RFC 4301 6.2).
+// Whether an error from an SA of the policy may be about this traffic. Otherwise any peer could
+// break the connections of all others (RFC 4301 6.2).
 static bool may_report(const struct spd_policy *policy, const struct spd_policy *traffic)
 {
 	return policy->errors_trusted || (is_protect(traffic) && same_peer(policy, traffic));
@@ -246,7 +246,8 @@ static bool is_accepted_in_clear(const struct worker *w, const struct pkt *p)
 	return (w->snapshot->errors_in_clear >> kind & 1) != 0;
 }
 
-// RFC 4301 6.1.1: nobody vouches for an error in clear. Who sees the traffic of a tunnel sees ESP.
+// RFC 4301 6.1.1: an error in clear is not authenticated. On the path of a tunnel only ESP is
+// visible.
 static enum drop check_error_from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_view *v, const struct spd_policy *policy, const struct spd_policy *traffic)
 {
@@ -270,8 +271,8 @@ enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const stru
 				: check_error_from_outside(w, p, &v, policy, traffic);
 }
 
-// An SA in transport mode takes no packet of a router, and in clear the error would show what the
-// SA protects.
+// An SA in transport mode has no room for a packet of a router, and in clear the error would reveal
+// what the SA protects.
 enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);

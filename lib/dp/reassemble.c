@@ -16,11 +16,11 @@
 
 #define EXPIRE_MAX 32 // in a millisecond
 
-// What headers say of a fragment.
+// A fragment as its headers describe it.
 struct piece {
 	struct frag_key key;
 	struct frag frag; // without the buffer
-	uint32_t len;     // octets that it brings
+	uint32_t len;     // octets of its payload
 	bool more, df;
 	uint8_t ecn;
 };
@@ -44,7 +44,7 @@ static void datagram_drop(
 	frag_table_remove(r, d);
 }
 
-// Whether what the fragment is a part of might come in.
+// Whether policy may admit the datagram of the fragment.
 static bool is_admitted(struct worker *w, struct pkt *p)
 {
 	struct policies found;
@@ -78,7 +78,7 @@ static struct frag_table *table_for(struct worker *w, const struct pkt *p)
 								    : REASSEMBLY_PROTECTED];
 }
 
-// Only ordinary buffers may wait; what does not fit one is put into several.
+// Only ordinary buffers may be held; a larger packet is spread over several.
 static enum drop leave_large(struct worker *w, struct pkt *p)
 {
 	struct rte_mbuf *m = p->m;
@@ -95,7 +95,7 @@ static enum drop leave_large(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// The datagram of a fragment, and room for that. NULL: there never is.
+// Finds or adds the datagram of a fragment, and makes room. NULL: the fragment exceeds the table.
 static struct frag_datagram *datagram_of(
 	struct worker *w, struct frag_table *r, const struct frag_key *key, uint32_t n_buffers)
 {
@@ -128,7 +128,7 @@ static void fragment_keep(struct worker *w, struct frag_table *r, struct frag_da
 	d->sa_in = p->sa_in;
 }
 
-// Puts the fragment in p, which is fine by itself, to the others of its datagram.
+// Adds the fragment in p, which is valid by itself, to its datagram.
 static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_table *r,
 	struct piece *piece, struct frag_datagram **datagram)
 {
@@ -143,7 +143,7 @@ static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_tab
 	switch (frag_map_add(&d->map, piece->frag.off, piece->len, piece->more)) {
 	case FRAG_DUPLICATE:
 		return DROP_FRAGMENT_DUPLICATE;
-	case FRAG_OVERLAP: // what follows is not wanted either (RFC 5722 4)
+	case FRAG_OVERLAP: // later fragments are dropped as well (RFC 5722 4)
 		d->dropped = true;
 		datagram_empty(w, r, d, DROP_FRAGMENT_OVERLAP);
 		return DROP_FRAGMENT_OVERLAP;
@@ -154,8 +154,8 @@ static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_tab
 	}
 }
 
-// What fragments must have come by in common: a policy, whatever its SAs are while keys are
-// changed, or a port.
+// Origin that the fragments of a datagram have in common: a policy, because SAs change with a
+// rekey, or a port.
 static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 {
 	enum drop d;
@@ -169,8 +169,8 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 	return d;
 }
 
-// Takes the fragment in p. Returns its datagram if that is complete now; NULL: there is nothing
-// more to do with p.
+// Takes the fragment in p. Returns its datagram if that is complete now. NULL: the fragment is
+// held, handed over or dropped.
 static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, struct piece *piece)
 {
 	struct frag_datagram *d = NULL;
@@ -201,7 +201,7 @@ static void octets_copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, ui
 		rte_memcpy(to, octets, len);
 }
 
-// Makes one packet of all fragments: head_len octets of the first, and what they bring.
+// Joins the fragments: head_len octets of headers of the first, and the payload of all.
 static enum drop datagram_join(
 	struct worker *w, struct rte_mbuf **m, const struct frag_datagram *d, uint32_t head_len)
 {
@@ -224,8 +224,8 @@ static enum drop datagram_join(
 	return DROP_NONE;
 }
 
-// No larger than the largest that came; but what every link takes (RFC 791 3.2) is not cut further,
-// nor any packet into more than a burst has room for.
+// Size to fragment the datagram again: the largest fragment received, but at least the MTU that
+// every link has (RFC 791 3.2), and no more fragments than fit a burst.
 static uint16_t largest_piece(const struct frag_datagram *d)
 {
 	uint32_t least = d->first->hdr_len + RTE_ALIGN_CEIL(d->map.len / BURST_MAX + 1, FRAG_UNIT);
@@ -233,7 +233,7 @@ static uint16_t largest_piece(const struct frag_datagram *d)
 	return (uint16_t)RTE_MAX(d->largest, RTE_MAX(least, (uint32_t)IPV4_MIN_MTU));
 }
 
-// Makes a complete datagram the packet, whose header has to be mended then. False: it is counted as
+// Makes the packet of a complete datagram; the caller updates its header. False: it is counted as
 // dropped.
 static bool datagram_to_packet(
 	struct worker *w, struct pkt *p, struct frag_datagram *d, uint32_t head_len)
@@ -250,7 +250,7 @@ static bool datagram_to_packet(
 	return true;
 }
 
-// The fragments have become one packet.
+// Accounts for the fragments, which have become one packet.
 static void datagram_finish(struct worker *w, struct pkt *p, struct frag_datagram *d)
 {
 	const struct frag *f;
@@ -262,7 +262,7 @@ static void datagram_finish(struct worker *w, struct pkt *p, struct frag_datagra
 	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 }
 
-// A fragment brings something, and unless it is the last, a multiple of 8 octets.
+// A fragment has a payload; unless it is the last, a multiple of 8 octets.
 static bool is_valid(const struct piece *piece)
 {
 	return piece->len > 0 && (!piece->more || piece->len % FRAG_UNIT == 0);
@@ -306,7 +306,7 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	ip->type_of_service |= ecn_joined(d->ecn);
 	ipv4_checksum_set(ip);
 	if (!d->df)
-		p->refrag_size = 0; // may be cut as anybody likes
+		p->refrag_size = 0; // any router may fragment it
 	datagram_finish(w, p, d);
 	return true;
 }
@@ -326,8 +326,7 @@ static struct piece piece_read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_o
 	};
 }
 
-// Whether a first fragment shows what RFC 7112 4 wants it to: all headers, that of the upper layer
-// included.
+// Whether a first fragment has all headers, that of the upper layer included (RFC 7112 4).
 static bool shows_headers(const struct piece *piece, const struct ipv6_upper *upper)
 {
 	uint32_t end = piece->frag.hdr_len + piece->len, need = 1;
@@ -339,7 +338,7 @@ static bool shows_headers(const struct piece *piece, const struct ipv6_upper *up
 	return upper->later || upper->proto == IPPROTO_NONE || end >= upper->off + need;
 }
 
-// RFC 8200 4.5: whether the fragment is fine by itself. Its sender is told what is wrong.
+// RFC 8200 4.5: whether the fragment is valid by itself. If not, its source is sent an ICMP error.
 static bool piece_check_v6(
 	struct worker *w, struct pkt *p, const struct piece *piece, const struct ipv6_upper *upper)
 {
@@ -377,7 +376,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	head_len = (uint16_t)(d->first->hdr_len - sizeof(struct rte_ipv6_fragment_ext));
 	if (!datagram_to_packet(w, p, d, head_len))
 		return false;
-	// What is in front of the fragment header, which is left out, says what is behind it.
+	// The header in front of the fragment header, which is left out, names the one behind it.
 	ip = pkt_ip6(p);
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(*ip)));
 	ipv6_tos_set(ip, ipv6_tos(ip) | ecn_joined(d->ecn));
@@ -388,7 +387,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	return true;
 }
 
-// RFC 792, RFC 8200 4.5: said if the first fragment has come.
+// RFC 792, RFC 8200 4.5: only if the first fragment was received.
 static void report_timeout(struct worker *w, const struct frag_datagram *d)
 {
 	struct pkt p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that the configuration decides, as workers read it: complete, immutable, published as
-// one pointer and replaced as a whole. Made by lib/build on the control thread; it is freed when
-// every worker has passed on (QSBR).
+// The configuration as workers read it: complete, immutable, published as one pointer and replaced
+// as a whole. lib/build makes it, on the load or control thread; it is freed a grace period of all
+// workers after it was replaced (QSBR).
 #pragma once
 
 #include <stdbool.h>
@@ -34,19 +34,19 @@ struct snapshot_port {
 	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
 	uint8_t n_addrs;
 	struct ip_addr addrs[PORT_ADDRS_MAX]; // with IPv6, a link-local one is among them
-	// Of IPv6: what all routers of a network that the port is in answer to (RFC 4291 2.6.1).
+	// Subnet-router anycast addresses of the port's networks (RFC 4291 2.6.1).
 	uint8_t n_anycast;
 	struct ip_addr anycast[PORT_ADDRS_MAX];
-	// What no route can tell, because link-local addresses are the same on every link: the way
-	// to those of others, and to our own.
+	// Link-local addresses are the same on every link, so no route has them: next hops to those
+	// of stations, and to our own.
 	struct nexthop on_link, own_link_local;
 	char name[PORT_NAME_MAX];
 };
 
-// What a policy or a rule has decided.
+// Counters of a policy or a rule. Each is written by one worker.
 struct decided {
-	uint64_t asked;   // packets that it was looked up for: mostly the first of a flow each way
-	uint64_t packets; // all that it decided, also by the cached decisions of flows
+	uint64_t asked;   // lookups that it matched: mostly the first packet of each direction
+	uint64_t packets; // packets that it decided, also by cached decisions of flows
 	uint64_t octets;  // of IP packets, of these
 };
 
@@ -58,25 +58,25 @@ struct snapshot {
 	struct sad *sad;
 	struct sa_out *
 		*sa_out_by_spi; // all outbound SAs, in ascending order of spi as it is in memory
-	// Those in UDP over IPv4, by where their peers are. Replaced by the control thread.
+	// Those in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
 	struct sa_udp_index *_Atomic sa_out_by_udp;
-	// Smaller path MTUs are not believed, of IPv4: octets. 0: none is.
+	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
 	struct spd *spd;
 	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
 	uint8_t *udp_ports;
-	// Then the own ends of those SAs, in order; in transport mode they are hosts, too.
+	// Then the own addresses of those SAs, sorted; in transport mode hosts', too.
 	struct ip_addr *udp_ends;
 	unsigned int n_udp_ends;
 	bool mss_clamped; // by any policy
 	enum audit audit;
-	// By family: the way to whom IKE for us is for; gateway none if it is for nobody.
+	// By family: the next hop that IKE packets are punted to; gateway none: they are not.
 	struct nexthop ike_via[SOURCES];
-	// Kinds of ICMP errors, 1 << enum icmp_kind, that may come in clear about what is in a
+	// Kinds of ICMP errors, 1 << enum icmp_kind, that are accepted in clear about packets of a
 	// tunnel.
 	uint32_t errors_in_clear;
-	// By index of policy: the own addresses to speak from through its tunnel; none if there is
-	// none of the family.
+	// By index of policy: source addresses of packets that the gateway sends through its
+	// tunnel; none if there is none of the family.
 	struct ip_addr (*policy_source)[SOURCES];
 	const struct spd_policy *policies; // those of spd
 	// By worker, then by index of policy. Written by that worker alone.
@@ -116,7 +116,7 @@ static inline int snapshot_compare_ends(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct ip_addr));
 }
 
-// If there are any: whether ESP in UDP comes to an address.
+// If there are any: whether an SA has ESP in UDP at an own address.
 static inline bool snapshot_has_udp_end(const struct snapshot *s, const struct ip_addr *addr)
 {
 	return bsearch(addr, s->udp_ends, s->n_udp_ends, sizeof(*addr), snapshot_compare_ends) !=

@@ -60,7 +60,7 @@ static void step_fill(struct trace_step *s, const struct worker *w, const struct
 	buffer_read(s, p);
 }
 
-// The packet that a frame was, which its port has not taken.
+// The packet of a frame that its port has not accepted.
 static uint16_t unsent(const struct worker *w, const struct pkt *p, const struct trace_fact *fact)
 {
 	for (unsigned int i = 0; fact->reason == DROP_TX_FULL && i < w->n_pkts; i++)

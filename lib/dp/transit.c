@@ -17,7 +17,7 @@
 
 static_assert(PORTS_MAX <= INGRESS_SPI_MIN, "a port is not taken for an SA");
 
-// A packet that arrives by another port or SA than its flow's direction has no part in the flow.
+// A packet with another ingress than its flow's direction is not part of the flow.
 static uint32_t ingress_of(const struct pkt *p)
 {
 	return p->sa_in != NULL ? transit_ingress_sa(p->sa_in) : p->port;
@@ -46,7 +46,7 @@ enum drop transit_policy(
 							  : d;
 }
 
-// The slow path: may the packet pass as far as policy is concerned, and which way?
+// Slow path: policy and route.
 static enum drop find_egress(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
@@ -57,7 +57,7 @@ static enum drop find_egress(
 	return d;
 }
 
-// The slow path for what belongs to no flow. A packet whose time to live ends here makes none.
+// Slow path of a packet without a flow. One whose TTL expires makes none.
 static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, enum rule_state state)
 {
@@ -68,7 +68,7 @@ static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
-// The policy that let in what a decision is about; NULL: it came in clear.
+// The policy that admitted the packets of a decision; NULL: they were received in clear.
 static const struct spd_policy *admitting_policy(
 	const struct worker *w, const struct flow_decision *d)
 {
@@ -92,7 +92,7 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 	};
 }
 
-// A SYN that begins another connection in the entry of a closed one.
+// A SYN that starts another connection in the entry of a closed one.
 static bool reopens_flow(const struct flow *f, const struct flow_pkt *fp)
 {
 	enum flow_state state;
@@ -121,8 +121,8 @@ static void policy_count(const struct worker *w, uint16_t policy, uint32_t packe
 		decided_add(&w->snapshot->policy_decided[w->id][policy - 1], packets, octets);
 }
 
-// Packets of a burst, one behind the other, that the same policies and rule have decided by cached
-// decisions: mostly all of it. They are counted at once.
+// Consecutive packets of a burst that were decided by the same policies and rule: mostly all of it.
+// They are counted at once.
 struct run {
 	union flow_deciders by;
 	uint32_t packets;
@@ -148,8 +148,8 @@ static __rte_always_inline void run_add(
 	r->octets += octets;
 }
 
-// Rules decide about what begins a connection; what follows is accepted with it, as long as the
-// rules are the same.
+// Rules decide about the first packet of a connection; later ones are accepted with it, as long as
+// the rules are the same.
 static enum drop check_rules(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
@@ -171,7 +171,7 @@ static enum drop check_rules(
 	return firewall_check_reply(w, p, fp);
 }
 
-// The slow path for what belongs to a flow.
+// Slow path of a packet of a flow.
 static enum drop evaluate_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, const struct flow *f)
 {
@@ -182,8 +182,8 @@ static enum drop evaluate_flow(struct worker *w, struct pkt *p, const struct flo
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
-// Connection tracking has transit_invalid the packet. A rule about invalid packets may know better;
-// it then goes on without a flow.
+// A packet that is invalid to connection tracking. If a rule accepts such packets, it continues
+// without a flow.
 static enum drop transit_invalid(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
 {
@@ -192,7 +192,7 @@ static enum drop transit_invalid(
 
 	if (!firewall_accepts_invalid(w, p))
 		return reason;
-	p->sa_out = NULL; // the flow's, which is not asked any more
+	p->sa_out = NULL; // that of the flow, which is not used
 	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
@@ -200,7 +200,7 @@ static enum drop transit_invalid(
 	return evaluate_new(w, p, fp, &found, RULE_INVALID);
 }
 
-// Who has the flow that a packet begins: the peer that sent it, or the port.
+// The holder of a new flow: the peer that sent its first packet, or the port.
 static uint32_t holder_of(const struct pkt *p)
 {
 	return p->in_by != NULL ? p->in_by->peer_hash : p->port;
@@ -213,7 +213,7 @@ static enum drop transit_new_flow(
 	struct flow *f;
 	enum drop d;
 
-	if (fp->icmp_error) // about no flow that we know
+	if (fp->icmp_error) // about an unknown flow
 		return transit_invalid(w, p, fp, DROP_ICMP_UNRELATED);
 	d = evaluate_new(w, p, fp, found, RULE_NEW);
 	if (d != DROP_NONE)
@@ -236,7 +236,7 @@ static __rte_always_inline bool decision_get(const struct worker *w, const struc
 	return !reopens_flow(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
 }
 
-// A packet of a flow whose decision does not serve it.
+// Known flow, slow path: stale decision, another ingress, or an ICMP error.
 static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, struct flow *f)
 {
@@ -250,8 +250,8 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
 		return transit_invalid(w, p, fp, d);
-	// What is decided for an ICMP error is not the flow's way. A packet that came another way
-	// does not move the flow there, unless that is another SA of its policy.
+	// The result for an ICMP error is not the flow's. A packet with another ingress does not
+	// change the flow's, unless that is another SA of its policy.
 	if ((!otherwise || (in_by != NULL && in_by == p->in_by)) && !fp->icmp_error) {
 		decision = decision_of(w, p);
 		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
@@ -272,8 +272,8 @@ static __rte_always_inline void transit_enqueue(
 	burst_add(&w->protect, p);
 }
 
-// Whether the flow has a decision that serves the packet. An ICMP error comes from anywhere on the
-// way: its own source has to be looked at.
+// Whether the flow has a cached decision for the packet. Any router on the path may have sent an
+// ICMP error: its own source has to be checked.
 static __rte_always_inline bool has_decision(const struct worker *w, const struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, struct flow_decision *d)
 {
@@ -302,8 +302,8 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	return d;
 }
 
-// Whether a packet that no decision serves goes through at all; *through: so far it does. It may be
-// for us: our own addresses take no part in flows.
+// First checks of the slow path. *through: the packet is to be forwarded, as far as they show. Own
+// addresses take no part in flows.
 static enum drop slow_path_begin(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, bool *through)
 {
@@ -318,8 +318,8 @@ static enum drop slow_path_begin(
 	}
 	if (fp->icmp_error && pmtu_quotes_sa(w, p))
 		return pmtu_input(w, p);
-	// Policy decides whether an ICMP error is sent; while none may be, the packet is dropped
-	// without that.
+	// Policy decides whether an ICMP error is sent; while the rate permits none, the packet is
+	// dropped without a lookup.
 	if (unlikely(!forward_has_hops(p)) && error_is_suppressed(w, p))
 		return DROP_TTL;
 	*through = true;
@@ -348,7 +348,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	return d;
 }
 
-// The slow path, for packets of the burst at these places: policies are looked up for all at once.
+// Slow path of the packets of the burst at these places: their policies are looked up at once.
 static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
 {
@@ -383,8 +383,8 @@ static __rte_noinline void transit_slow_burst(
 	}
 }
 
-// An ICMP message that connection tracking cannot parse may still be one that the gateway serves. A
-// malformed TCP or UDP header is answered by nobody.
+// An ICMP message that connection tracking cannot parse may be addressed to the gateway. A
+// malformed TCP or UDP header is never answered.
 static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop reason)
 {
 	enum drop d = forward_lookup(w, p);
@@ -424,7 +424,8 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 
 		if (unlikely(!has_decision(w, b->p[i], fp, flows[i], &decision))) {
 			slow[n_slow++] = (uint8_t)i;
-			if (fp->icmp_error) { // before acknowledgements of what it quotes
+			if (fp->icmp_error) { // before acknowledgements of the packet that it
+					      // quotes
 				transit_slow_burst(w, flows, slow, n_slow);
 				n_slow = 0;
 			}

@@ -11,7 +11,7 @@
 
 #define DATAGRAMS_MAX 1024 // incomplete ones on one side
 
-// At most, of all ports. With those of worker_event_post() they never fill the ring.
+// Limits over all ports: together with worker_event_post() they never fill the ring.
 static const uint16_t share_events[SHARES] = {
 	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8, [SHARE_PMTU] = EVENTS / 16};
 
@@ -67,7 +67,7 @@ struct worker *worker_new(const struct worker_params *p)
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	snprintf(name, sizeof(name), "handed-%u", p->id);
 	w->handed = rte_ring_create(name, HANDED, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	// Where identifications begin nobody is to know (RFC 7739 5.2).
+	// The first identification is unpredictable (RFC 7739 5.2).
 	if (w->held == NULL || w->events == NULL || w->handed == NULL || fragments_init(w, p) < 0 ||
 		getrandom(&w->fragment_id, sizeof(w->fragment_id), 0) < 0) {
 		worker_free(w);
