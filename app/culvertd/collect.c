@@ -222,20 +222,6 @@ bool collect_tunnel(void *view, const struct gateway *g, unsigned int i)
 	return true;
 }
 
-// What number i of a list has decided, over all workers, and in snapshots that are gone.
-static struct decided decided_sum(const struct gateway *g, const struct decided before[],
-	struct decided *const by_worker[], unsigned int i)
-{
-	struct decided sum = before[i];
-
-	for (unsigned int w = 0; w < g->control.conf->n_workers; w++) {
-		sum.asked += by_worker[w][i].asked;
-		sum.packets += by_worker[w][i].packets;
-		sum.octets += by_worker[w][i].octets;
-	}
-	return sum;
-}
-
 bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 {
 	const struct snapshot *s = g->control.snapshot;
@@ -251,7 +237,7 @@ bool collect_policy(void *view, const struct gateway *g, unsigned int i)
 		.out = p->out != NULL ? p->out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
 		.remote = {p->remote, p->family, p->proto, p->remote_port},
-		.did = decided_sum(g, s->policy_before, s->policy_decided, i),
+		.did = decisions_sum(s->policy_decisions, i),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	names_in(v->in, p);
@@ -290,7 +276,7 @@ bool collect_rule(void *view, const struct gateway *g, unsigned int i)
 		.destination = last ? any_end
 				    : (struct end_view){r->destination, r->family, r->proto,
 					      r->destination_port},
-		.did = decided_sum(g, s->rule_before, s->rule_decided, i),
+		.did = decisions_sum(s->rule_decisions, i),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
 	for (unsigned int k = 0; k < RULE_STATES; k++)

@@ -95,7 +95,7 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 	p->mtu = mtu_of(s, p->nexthop, &p->opt.local);
 	if (getrandom(&p->iv_mask, sizeof(p->iv_mask), 0) < 0)
 		return -errno;
-	sa = sa_registry_out_take(s->registry, p);
+	sa = sa_registry_out_take(s->control->registry, p);
 	if (sa == NULL)
 		return -errno;
 	s->sa_out[s->n_sa_out++] = sa;
@@ -106,7 +106,7 @@ static int sa_out_add(struct snapshot *s, struct sa_params *p)
 
 static int sa_in_add(struct snapshot *s, const struct sa_params *p)
 {
-	struct sa_in *sa = sa_registry_in_take(s->registry, p);
+	struct sa_in *sa = sa_registry_in_take(s->control->registry, p);
 
 	if (sa == NULL)
 		return -errno;
@@ -127,9 +127,9 @@ static int sas_build(
 {
 	s->sa_in = calloc(conf->n_sas + 1, sizeof(s->sa_in[0]));
 	s->sa_out = calloc(conf->n_sas + 1, sizeof(s->sa_out[0]));
-	s->path = calloc(conf->n_sas + 1, sizeof(s->path[0]));
+	s->control->path = calloc(conf->n_sas + 1, sizeof(s->control->path[0]));
 	s->dummies = calloc(conf->n_sas + 1, sizeof(s->dummies[0]));
-	if (s->sa_in == NULL || s->sa_out == NULL || s->path == NULL || s->dummies == NULL)
+	if (s->sa_in == NULL || s->sa_out == NULL || s->control->path == NULL || s->dummies == NULL)
 		return fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
@@ -235,14 +235,9 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 	if (s->spd == NULL)
 		return fail(why, size, "policies", errno);
 	s->policies = spd_at(s->spd, 0);
-	s->policy_before = calloc(conf->n_policies + 1, sizeof(struct decided));
-	if (s->policy_before == NULL)
+	s->policy_decisions = decisions_new(conf->n_policies, conf->n_workers);
+	if (s->policy_decisions == NULL)
 		return fail(why, size, "policies", ENOMEM);
-	for (unsigned int i = 0; i < conf->n_workers; i++) {
-		s->policy_decided[i] = calloc(conf->n_policies + 1, sizeof(struct decided));
-		if (s->policy_decided[i] == NULL)
-			return fail(why, size, "policies", ENOMEM);
-	}
 	return 0;
 }
 
@@ -251,14 +246,9 @@ static int rules_build(struct snapshot *s, const struct conf *conf, char *why, s
 	s->rules = build_rules(conf);
 	if (s->rules == NULL)
 		return fail(why, size, "rules", errno);
-	s->rule_before = calloc(rule_set_count(s->rules), sizeof(struct decided));
-	if (s->rule_before == NULL)
+	s->rule_decisions = decisions_new(rule_set_count(s->rules), conf->n_workers);
+	if (s->rule_decisions == NULL)
 		return fail(why, size, "rules", ENOMEM);
-	for (unsigned int i = 0; i < conf->n_workers; i++) {
-		s->rule_decided[i] = calloc(rule_set_count(s->rules), sizeof(struct decided));
-		if (s->rule_decided[i] == NULL)
-			return fail(why, size, "rules", ENOMEM);
-	}
 	return 0;
 }
 
@@ -302,12 +292,17 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 	unsigned int *sa_at = calloc(conf->n_sas + 1, sizeof(*sa_at));
-	int rc = s != NULL && sa_at != NULL ? 0 : fail(why, size, "snapshot", ENOMEM);
+	int rc;
 
+	if (s != NULL)
+		s->control = calloc(1, sizeof(*s->control));
+	rc = s != NULL && s->control != NULL && sa_at != NULL ? 0
+							      : fail(why, size, "snapshot", ENOMEM);
 	if (rc == 0) {
-		s->registry =
-			running != NULL ? sa_registry_share(running->registry) : sa_registry_new();
-		if (s->registry == NULL)
+		s->control->registry = running != NULL
+					       ? sa_registry_share(running->control->registry)
+					       : sa_registry_new();
+		if (s->control->registry == NULL)
 			rc = fail(why, size, "SAs", ENOMEM);
 	}
 	if (rc == 0) {
@@ -357,9 +352,9 @@ static int paths_build(struct snapshot *s, const struct conf *conf)
 		const struct sa_peer *peer = c->live.follow ? &sa->peer : &configured;
 		const struct nexthop *nexthop = nexthop_to(s, &peer->addr);
 
-		s->path[n_out - 1] =
+		s->control->path[n_out - 1] =
 			sa_path_new(&sa->sa, peer, nexthop, mtu_of(s, nexthop, &c->opt.local));
-		if (s->path[n_out - 1] == NULL)
+		if (s->control->path[n_out - 1] == NULL)
 			return -ENOMEM;
 	}
 	return 0;
@@ -377,15 +372,16 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 		if (c->opt.direction == SA_OUT) {
 			struct sa_out *sa = s->sa_out[n_out];
 
-			sa_registry_out_begin(s->registry, sa);
+			sa_registry_out_begin(s->control->registry, sa);
 			sa_change(&sa->sa, &c->live);
-			if (s->path[n_out] != NULL)
-				s->path[n_out] = sa_out_path_set(sa, s->path[n_out]);
+			if (s->control->path[n_out] != NULL)
+				s->control->path[n_out] =
+					sa_out_path_set(sa, s->control->path[n_out]);
 			n_out++;
 		} else {
 			struct sa_in *sa = s->sa_in[n_in++];
 
-			sa_registry_in_begin(s->registry, sa);
+			sa_registry_in_begin(s->control->registry, sa);
 			sa_change(&sa->sa, &c->live);
 		}
 	}
@@ -397,10 +393,22 @@ void build_retire(struct snapshot *s, struct snapshot *old)
 {
 	build_counts_carry(s, old);
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		free(s->path[i]);
-		s->path[i] = NULL;
+		free(s->control->path[i]);
+		s->control->path[i] = NULL;
 	}
 	build_snapshot_free(old);
+}
+
+static void control_free(struct snapshot_control *c, unsigned int n_sa_out)
+{
+	if (c == NULL)
+		return;
+	for (unsigned int i = 0; c->path != NULL && i < n_sa_out; i++)
+		free(c->path[i]);
+	sa_registry_free(c->registry);
+	free(c->path);
+	free(c->carry_room);
+	free(c);
 }
 
 void build_snapshot_free(struct snapshot *s)
@@ -410,20 +418,12 @@ void build_snapshot_free(struct snapshot *s)
 	spd_free(s->spd);
 	sad_free(s->sad);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_registry_out_give(s->registry, s->sa_out[i]);
+		sa_registry_out_give(s->control->registry, s->sa_out[i]);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_registry_in_give(s->registry, s->sa_in[i]);
-	for (unsigned int i = 0; s->path != NULL && i < s->n_sa_out; i++)
-		free(s->path[i]);
-	sa_registry_free(s->registry);
-	free(s->path);
-	free(s->carry_room);
-	free(s->policy_before);
-	free(s->rule_before);
-	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++) {
-		free(s->policy_decided[i]);
-		free(s->rule_decided[i]);
-	}
+		sa_registry_in_give(s->control->registry, s->sa_in[i]);
+	control_free(s->control, s->n_sa_out);
+	decisions_free(s->policy_decisions);
+	decisions_free(s->rule_decisions);
 	rule_set_free(s->rules);
 	free(s->sa_out_by_spi);
 	free(s->sa_out_by_udp);

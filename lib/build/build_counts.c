@@ -34,20 +34,6 @@ static bool rules_equal(const struct rule *a, const struct rule *b)
 	       a->out == b->out;
 }
 
-// What number i of a list counted in all.
-static struct decided sum(
-	const struct decided before[], struct decided *const by_worker[], unsigned int i)
-{
-	struct decided n = before[i];
-
-	for (unsigned int w = 0; w < SA_WORKERS_MAX && by_worker[w] != NULL; w++) {
-		n.asked += by_worker[w][i].asked;
-		n.packets += by_worker[w][i].packets;
-		n.octets += by_worker[w][i].octets;
-	}
-	return n;
-}
-
 static int compare_policies(const void *a, const void *b)
 {
 	const struct spd_policy *x = *(const struct spd_policy *const *)a;
@@ -67,14 +53,14 @@ int build_counts_prepare(struct snapshot *s, const struct snapshot *running)
 {
 	unsigned int n = RTE_MAX(spd_count(running->spd), rule_set_count(running->rules));
 
-	s->carry_room = calloc(n + 1, sizeof(void *));
-	return s->carry_room != NULL ? 0 : -ENOMEM;
+	s->control->carry_room = calloc(n + 1, sizeof(void *));
+	return s->control->carry_room != NULL ? 0 : -ENOMEM;
 }
 
 static void carry_policies(struct snapshot *s, const struct snapshot *old)
 {
 	unsigned int n = spd_count(old->spd);
-	const struct spd_policy **by_name = s->carry_room;
+	const struct spd_policy **by_name = s->control->carry_room;
 
 	for (unsigned int i = 0; i < n; i++)
 		by_name[i] = spd_at(old->spd, i);
@@ -85,15 +71,15 @@ static void carry_policies(struct snapshot *s, const struct snapshot *old)
 			bsearch(&p, by_name, n, sizeof(by_name[0]), compare_policies);
 
 		if (same != NULL && policies_equal(p, *same))
-			s->policy_before[i] = sum(old->policy_before, old->policy_decided,
-				(unsigned int)(*same - spd_at(old->spd, 0)));
+			s->policy_decisions->before[i] = decisions_sum(
+				old->policy_decisions, (unsigned int)(*same - spd_at(old->spd, 0)));
 	}
 }
 
 static void carry_rules(struct snapshot *s, const struct snapshot *old)
 {
 	unsigned int n = rule_set_count(old->rules);
-	const struct rule **by_name = s->carry_room;
+	const struct rule **by_name = s->control->carry_room;
 
 	for (unsigned int i = 0; i < n; i++)
 		by_name[i] = rule_set_at(old->rules, i);
@@ -104,7 +90,7 @@ static void carry_rules(struct snapshot *s, const struct snapshot *old)
 			bsearch(&rule, by_name, n, sizeof(by_name[0]), compare_rules);
 
 		if (same != NULL && rules_equal(rule, *same))
-			s->rule_before[i] = sum(old->rule_before, old->rule_decided,
+			s->rule_decisions->before[i] = decisions_sum(old->rule_decisions,
 				(unsigned int)(*same - rule_set_at(old->rules, 0)));
 	}
 }

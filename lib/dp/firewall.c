@@ -94,11 +94,10 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 		[RULE_REJECT] = TRACE_RULE_REJECT,
 	};
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
-	struct decided *decided = &w->snapshot->rule_decided[w->id][i];
+	struct decided *decided = &w->snapshot->rule_decisions->worker[w->id][i];
 
 	decided->asked++;
-	decided->packets++;
-	decided->octets += rte_pktmbuf_data_len(p->m);
+	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
 	w->by.rule = i + 1;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// An error about a connection is related to it, and accepted unless a rule says otherwise:

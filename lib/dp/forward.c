@@ -13,10 +13,7 @@ static const struct nexthop *find_link_local(
 {
 	const struct snapshot_port *port = &w->snapshot->port[p->port];
 
-	for (unsigned int i = 0; p->sa_in == NULL && i < port->n_addrs; i++)
-		if (ip_addr_equal(&port->addrs[i], dst))
-			return &port->own_link_local;
-	return NULL;
+	return p->sa_in == NULL && snapshot_port_has(port, dst) ? &port->own_link_local : NULL;
 }
 
 enum drop forward_lookup(struct worker *w, struct pkt *p)

@@ -14,14 +14,6 @@
 
 #define PREFETCH_AHEAD 4
 
-static const struct ip_addr *own_address(const struct snapshot_port *port, rte_be32_t addr)
-{
-	for (unsigned int i = 0; i < port->n_addrs; i++)
-		if (ip_addr_is_v4(&port->addrs[i]) && ip_addr_v4(&port->addrs[i]) == addr)
-			return &port->addrs[i];
-	return NULL;
-}
-
 // Only packets for an own address, or of known neighbours, matter. A probe has no sender address
 // yet (RFC 5227 1.1).
 static bool is_of_interest(const struct worker *w, const struct event *heard)
@@ -42,7 +34,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	if (!arp_check(arp, rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth), eth))
 		return DROP_ARP_MALFORMED;
 
-	bool for_us = own_address(port, arp->arp_data.arp_tip) != NULL;
+	const struct ip_addr target = ip_addr_from_v4(arp->arp_data.arp_tip);
+	bool for_us = snapshot_port_has(port, &target);
 	struct event heard = {
 		.kind = EVENT_NEIGH_HEARD,
 		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
@@ -51,22 +44,20 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		.for_us = for_us,
 	};
 
-	w->counters.local++;
-	if (own_address(port, arp->arp_data.arp_sip) != NULL)
+	if (snapshot_port_has(port, &heard.addr))
 		heard.kind = EVENT_ADDR_CONFLICT;
 	if (is_of_interest(w, &heard))
 		worker_event_post_share(w, &heard, SHARE_LINK);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
 		arp_reply_build(eth, &port->mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
+		w->counters.local++;
 		w->counters.originated++;
 		output_frame(w, p->m, p->port);
 		trace_note(w, p, TRACE_ANSWERED, (struct trace_fact){.port = p->port + 1});
 		return DROP_NONE;
 	}
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return pkt_consume(w, p);
 }
 
 static __rte_always_inline enum drop ip_input(

@@ -6,16 +6,8 @@
 #include "mld.h"
 #include "nd.h"
 #include "output.h"
+#include "pkt_drop.h"
 #include "sort.h"
-#include "tracepoint.h"
-
-static bool is_own(const struct snapshot_port *port, const struct ip_addr *addr)
-{
-	for (unsigned int i = 0; i < port->n_addrs; i++)
-		if (ip_addr_equal(&port->addrs[i], addr))
-			return true;
-	return false;
-}
 
 static bool is_anycast(const struct snapshot_port *port, const struct ip_addr *addr)
 {
@@ -25,32 +17,24 @@ static bool is_anycast(const struct snapshot_port *port, const struct ip_addr *a
 	return false;
 }
 
-static void nd_answer(struct worker *w, uint16_t port, const struct nd_message *asked,
-	const struct rte_ether_addr *from)
-{
-	struct rte_mbuf *m = rte_pktmbuf_alloc(w->pool);
-
-	if (m == NULL)
-		return; // solicited again in a second
-	rte_pktmbuf_append(m, nd_answer_build(rte_pktmbuf_mtod(m, uint8_t *),
-				      &w->snapshot->port[port].mac, asked, from));
-	w->counters.originated++;
-	output_frame(w, m, port);
-}
-
-// Answers for a subnet-router anycast address, at once: with several routers RFC 4861 7.2.7 wants a
-// delay of up to a second.
-static void nd_answer_anycast(struct worker *w, uint16_t number, const struct nd_message *asked,
-	const struct rte_ether_addr *from)
+// Answers a solicitation of an own address, or of a subnet-router anycast address: that at once,
+// where RFC 4861 7.2.7 wants a delay of up to a second.
+static void nd_answer(struct worker *w, uint16_t number, const struct nd_message *asked,
+	const struct rte_ether_addr *from, bool anycast)
 {
 	const struct snapshot_port *port = &w->snapshot->port[number];
-	bool may = !ip_addr_is_none(&asked->source) && dad_may_use(w->dad, &port->on_link.source);
-	struct rte_mbuf *m = may ? rte_pktmbuf_alloc(w->pool) : NULL;
+	const struct ip_addr *source = &port->on_link.source;
+	struct rte_mbuf *m;
+	uint8_t *to;
 
-	if (m == NULL)
+	if (anycast && (ip_addr_is_none(&asked->source) || !dad_may_use(w->dad, source)))
 		return;
-	rte_pktmbuf_append(m, nd_anycast_answer_build(rte_pktmbuf_mtod(m, uint8_t *), &port->mac,
-				      &port->on_link.source, asked, from));
+	m = rte_pktmbuf_alloc(w->pool);
+	if (m == NULL)
+		return; // solicited again in a second
+	to = rte_pktmbuf_mtod(m, uint8_t *);
+	rte_pktmbuf_append(m, anycast ? nd_anycast_answer_build(to, &port->mac, source, asked, from)
+				      : nd_answer_build(to, &port->mac, asked, from));
 	w->counters.originated++;
 	output_frame(w, m, number);
 }
@@ -59,7 +43,7 @@ static void nd_answer_anycast(struct worker *w, uint16_t number, const struct nd
 static void nd_solicited(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	bool own = is_own(&w->snapshot->port[port], &m->target);
+	bool own = snapshot_port_has(&w->snapshot->port[port], &m->target);
 	bool anycast = !own && is_anycast(&w->snapshot->port[port], &m->target);
 	bool assigned = own && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
 	struct event e = {.kind = EVENT_ND_SOLICITED,
@@ -68,7 +52,7 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 		.port = port,
 		.for_us = own || anycast};
 
-	if (is_own(&w->snapshot->port[port], &m->source))
+	if (snapshot_port_has(&w->snapshot->port[port], &m->source))
 		e.kind = EVENT_ADDR_CONFLICT;
 	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
 				  neigh_has(w->neigh, port, &m->source)))
@@ -79,17 +63,15 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
 		worker_event_post_share(w, &e, SHARE_LINK);
 	}
-	if (assigned)
-		nd_answer(w, port, m, from);
-	if (anycast)
-		nd_answer_anycast(w, port, m, from);
+	if (assigned || anycast)
+		nd_answer(w, port, m, from, anycast);
 }
 
 // RFC 4861 7.2.5, RFC 4862 5.4.4
 static void nd_advertised(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	bool own = is_own(&w->snapshot->port[port], &m->target);
+	bool own = snapshot_port_has(&w->snapshot->port[port], &m->target);
 	struct event e = {.kind = own ? EVENT_DAD_HEARD : EVENT_ND_ADVERTISED,
 		.addr = m->target,
 		.mac = own ? *from : m->mac,
@@ -112,10 +94,7 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 		else
 			nd_solicited(w, p->port, m, from);
 	}
-	w->counters.local++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return pkt_consume(w, p);
 }
 
 // Consumes an MLD query, which is for this link alone; an echo of our own is not processed.
@@ -131,10 +110,7 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 
 	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
 		worker_event_post_share(w, &e, SHARE_LINK);
-	w->counters.local++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return pkt_consume(w, p);
 }
 
 static enum drop header_check(const struct rte_ipv6_hdr *ip, uint32_t len)

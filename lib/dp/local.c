@@ -47,15 +47,6 @@ static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// The reply to a probe of the tunnel that it was received from: its arrival is all that matters.
-static enum drop probe_reply_input(struct worker *w, struct pkt *p)
-{
-	w->counters.local++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
-}
-
 // The address that a packet is for; of an anycast address (RFC 4291 2.6.1), our own on that link.
 static struct ip_addr own_address(const struct pkt *p)
 {
@@ -110,8 +101,9 @@ static enum drop serve(struct worker *w, struct pkt *p)
 		return d;
 	if (icmp_echo_is_request(pkt_ip(p), &p->ip))
 		return echo_input(w, p);
+	// The reply to a probe of its tunnel: the SA has counted it, which is all that matters.
 	if (p->sa_in != NULL && icmp_echo_is_reply(pkt_ip(p), &p->ip))
-		return probe_reply_input(w, p);
+		return pkt_consume(w, p);
 	if (pmtu_is_error(p))
 		return pmtu_input(w, p);
 	if (proto == IPPROTO_TCP || proto == IPPROTO_UDP)

@@ -129,15 +129,15 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 static void scratch_free(struct scratch *x)
 {
 	free(x->w);
-	free(x->snapshot.policy_decided[0]);
+	decisions_free(x->snapshot.policy_decisions);
 }
 
 static int scratch_init(struct scratch *x, const struct snapshot *s)
 {
 	x->snapshot = *s;
-	x->snapshot.policy_decided[0] = calloc(spd_count(s->spd) + 1, sizeof(struct decided));
+	x->snapshot.policy_decisions = decisions_new(spd_count(s->spd), 1);
 	x->w = calloc(1, sizeof(*x->w));
-	if (x->w == NULL || x->snapshot.policy_decided[0] == NULL) {
+	if (x->w == NULL || x->snapshot.policy_decisions == NULL) {
 		scratch_free(x);
 		return -ENOMEM;
 	}

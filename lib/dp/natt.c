@@ -5,7 +5,7 @@
 
 #include "esp_out.h"
 #include "esp_transport.h"
-#include "tracepoint.h"
+#include "pkt_drop.h"
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)
@@ -84,11 +84,8 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 
 enum drop natt_keepalive_input(struct worker *w, struct pkt *p)
 {
-	w->counters.local++;
 	w->counters.keepalives_in++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return pkt_consume(w, p);
 }
 
 // An authenticated packet may move its peer (RFC 3947 6, RFC 7296 2.23), but not one that was

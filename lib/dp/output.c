@@ -168,13 +168,19 @@ void output_burst(struct worker *w, struct burst *b)
 	b->n = 0;
 }
 
+static enum neigh_answer resolve(
+	struct worker *w, uint16_t port, const struct ip_addr *next, struct rte_ether_addr *mac)
+{
+	uint32_t sought = neigh_lookup_start(w->neigh, &w->neigh_hints, port, next);
+
+	return neigh_lookup(w->neigh, &w->neigh_hints, sought, port, next, mac);
+}
+
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst)
 {
 	const struct ip_addr *next = nexthop->kind == NEXTHOP_GATEWAY ? &nexthop->gateway : dst;
-	uint32_t sought = neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, next);
 	struct rte_ether_addr mac;
-	enum neigh_answer answer =
-		neigh_lookup(w->neigh, &w->neigh_hints, sought, nexthop->port, next, &mac);
+	enum neigh_answer answer = resolve(w, nexthop->port, next, &mac);
 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
@@ -188,9 +194,7 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 static bool still_held(struct worker *w, struct held *h)
 {
 	struct rte_ether_addr mac;
-	uint32_t sought = neigh_lookup_start(w->neigh, &w->neigh_hints, h->port, &h->next);
-	enum neigh_answer answer =
-		neigh_lookup(w->neigh, &w->neigh_hints, sought, h->port, &h->next, &mac);
+	enum neigh_answer answer = resolve(w, h->port, &h->next, &mac);
 
 	if (answer == NEIGH_KNOWN) {
 		send_to(w, h->p.m, h->port, &mac);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drops packets: each is counted, audited and traced. Workers.
+// Ends of packets in the gateway: dropped, or processed. Each is counted and traced, drops are
+// audited. Workers.
 #pragma once
 
 #include "worker.h"
 
 // Counts a packet as dropped for the reason and releases its buffer.
 void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
+
+// Counts a packet as processed by the gateway, and releases its buffer. Returns DROP_NONE.
+enum drop pkt_consume(struct worker *w, const struct pkt *p);
 
 // A stage processes one packet. It returns DROP_NONE, or the reason to drop it.
 typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);

@@ -4,7 +4,7 @@
 #include "icmp.h"
 #include "icmp6.h"
 #include "ipv4.h"
-#include "tracepoint.h"
+#include "pkt_drop.h"
 
 #define UDP_LEN 8
 
@@ -239,8 +239,5 @@ enum drop pmtu_input(struct worker *w, struct pkt *p)
 	if (q.mtu < least || q.mtu >= q.len || sa == NULL)
 		return DROP_PMTU_IMPLAUSIBLE;
 	post_event(w, p, &q, sa);
-	w->counters.local++;
-	trace_note(w, p, TRACE_TAKEN, (struct trace_fact){0});
-	worker_release(w, p->m);
-	return DROP_NONE;
+	return pkt_consume(w, p);
 }

@@ -18,10 +18,10 @@ static const struct spd_policy *policy_count(
 		trace_policy(w, p, policy);
 	if (policy == NULL)
 		return NULL;
-	decided = &w->snapshot->policy_decided[w->id][snapshot_policy_index(w->snapshot, policy)];
+	decided = &w->snapshot->policy_decisions
+			   ->worker[w->id][snapshot_policy_index(w->snapshot, policy)];
 	decided->asked++;
-	decided->packets++;
-	decided->octets += rte_pktmbuf_data_len(p->m);
+	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
 	*by = (uint16_t)(snapshot_policy_index(w->snapshot, policy) + 1);
 	return policy;
 }

@@ -11,6 +11,7 @@
 
 #include <rte_ether.h>
 
+#include "decisions.h"
 #include "route.h"
 #include "rule.h"
 #include "sa_registry.h"
@@ -43,11 +44,13 @@ struct snapshot_port {
 	char name[PORT_NAME_MAX];
 };
 
-// Counters of a policy or a rule. Each is written by one worker.
-struct decided {
-	uint64_t asked;   // lookups that it matched: mostly the first packet of each direction
-	uint64_t packets; // packets that it decided, also by cached decisions of flows
-	uint64_t octets;  // of IP packets, of these
+// The control thread's part: it alone reads and writes this.
+struct snapshot_control {
+	struct sa_registry *registry; // SAs of the snapshot, which may be those of others, too
+	// By index of sa_out, what is to be its path; once the snapshot is published, what was its
+	// path. NULL for an SA that is new.
+	struct sa_path **path;
+	void *carry_room; // for build_counts_carry(), which must not fail; NULL for the first one
 };
 
 struct snapshot {
@@ -78,30 +81,28 @@ struct snapshot {
 	// By index of policy: source addresses of packets that the gateway sends through its
 	// tunnel; none if there is none of the family.
 	struct ip_addr (*policy_source)[SOURCES];
-	const struct spd_policy *policies; // those of spd
-	// By worker, then by index of policy. Written by that worker alone.
-	struct decided *policy_decided[SA_WORKERS_MAX];
+	const struct spd_policy *policies;                   // those of spd
+	struct decisions *policy_decisions, *rule_decisions; // counters: see there who writes
 
 	struct rule_set *rules; // tunnels are indexes of policies
-	// The same by index of rule, the default last.
-	struct decided *rule_decided[SA_WORKERS_MAX];
 
-	// Of the control thread: for showing, and to free them in the end. SAs may be those of
-	// other snapshots, too.
-	struct sa_registry *registry;
+	struct snapshot_control *control;
+	// All SAs, for lists.
 	struct sa_in **sa_in;
 	struct sa_out **sa_out;
 	unsigned int n_sa_in, n_sa_out;
-	// By index of sa_out, what is to be its path; once this is published, what was its path.
-	// NULL for an SA that is new.
-	struct sa_path **path;
-	// By index of policy and of rule: what the same one had counted in snapshots that are gone.
-	struct decided *policy_before, *rule_before;
-	void *carry_room; // for build_counts_carry(), which must not fail; NULL for the first one
-
 	struct sa_out **dummies; // those of sa_out that have dummies
 	uint32_t n_dummies;
 };
+
+// Whether the address is an own one of the port.
+static inline bool snapshot_port_has(const struct snapshot_port *port, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (ip_addr_equal(&port->addrs[i], addr))
+			return true;
+	return false;
+}
 
 // If there are any: whether a port is one of ESP in UDP.
 static inline bool snapshot_has_udp_port(const struct snapshot *s, rte_be16_t port)

@@ -103,22 +103,17 @@ static bool reopens_flow(const struct flow *f, const struct flow_pkt *fp)
 	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
 }
 
-static void decided_add(struct decided *d, uint32_t packets, uint64_t octets)
-{
-	d->packets += packets;
-	d->octets += octets;
-}
-
 static void rule_count(const struct worker *w, uint32_t rule, uint32_t packets, uint64_t octets)
 {
 	if (rule != 0)
-		decided_add(&w->snapshot->rule_decided[w->id][rule - 1], packets, octets);
+		decided_add(&w->snapshot->rule_decisions->worker[w->id][rule - 1], packets, octets);
 }
 
 static void policy_count(const struct worker *w, uint16_t policy, uint32_t packets, uint64_t octets)
 {
 	if (policy != 0)
-		decided_add(&w->snapshot->policy_decided[w->id][policy - 1], packets, octets);
+		decided_add(
+			&w->snapshot->policy_decisions->worker[w->id][policy - 1], packets, octets);
 }
 
 // Consecutive packets of a burst that were decided by the same policies and rule: mostly all of it.

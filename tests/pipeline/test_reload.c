@@ -205,8 +205,8 @@ static void test_not_applied(void **state)
 
 static uint64_t policy_lookups(const struct gateway *g, unsigned int policy)
 {
-	return g->snapshot->policy_before[policy].asked +
-	       g->snapshot->policy_decided[0][policy].asked;
+	return g->snapshot->policy_decisions->before[policy].asked +
+	       g->snapshot->policy_decisions->worker[0][policy].asked;
 }
 
 static void test_counts(void **state)
@@ -220,7 +220,7 @@ static void test_counts(void **state)
 		assert_int_equal(policy_lookups(g, 0), i); // the flow is evaluated again
 		reload(g, (struct site){0});
 		assert_int_equal(policy_lookups(g, 0), i);
-		assert_int_equal(g->snapshot->rule_before[rule].asked, i);
+		assert_int_equal(g->snapshot->rule_decisions->before[rule].asked, i);
 	}
 	gateway_free(g);
 }

@@ -23,7 +23,7 @@ static const struct ipv4 outside = FROM_TO("10.1.0.5", "198.51.100.9", .sport = 
 
 static uint64_t rule_packets(const struct gateway *g, unsigned int rule)
 {
-	return g->snapshot->rule_decided[0][rule].asked;
+	return g->snapshot->rule_decisions->worker[0][rule].asked;
 }
 
 // Every packet is counted, also those after the first of their flow.
@@ -58,8 +58,8 @@ static void test_order(void **state)
 	for (unsigned int i = 0; i < 3; i++)
 		gateway_expect_sent(g, &dns, WAN);
 	assert_int_equal(rule_packets(g, 0), 1); // the others use the cached decision
-	check_decided(&g->snapshot->rule_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
-	check_decided(&g->snapshot->policy_decided[0][0], 3, 3u * (dns.len - ETH_LEN));
+	check_decided(&g->snapshot->rule_decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
+	check_decided(&g->snapshot->policy_decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
 	for (unsigned int i = 1; i <= 3; i++) {
 		struct frame f = frame_ip(LAN, other);
 
@@ -210,7 +210,7 @@ static void test_every_packet_counts(void **state)
 	static struct frame in[6];
 	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
 	struct peer b = peer_new(g, "from-b");
-	const struct decided *policy = &g->snapshot->policy_decided[0][0];
+	const struct decided *policy = &g->snapshot->policy_decisions->worker[0][0];
 	const unsigned int octets = frame_ip(LAN, to_b).len - ETH_LEN;
 
 	(void)state;
@@ -223,7 +223,7 @@ static void test_every_packet_counts(void **state)
 		expect_drops(g, DROP_NONE, 0);
 	}
 	check_decided(policy, 19, 19u * octets);
-	check_decided(&g->snapshot->rule_decided[0][0], 19, 19u * octets);
+	check_decided(&g->snapshot->rule_decisions->worker[0][0], 19, 19u * octets);
 	peer_free(&b);
 	gateway_free(g);
 }

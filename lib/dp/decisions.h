@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters of what policies or rules decide, beside the snapshot, which is immutable.
+#pragma once
+
+#include <stdint.h>
+
+#include "sa.h"
+
+// Counters of one policy or rule.
+struct decided {
+	uint64_t asked;   // lookups that it matched: mostly the first packet of each direction
+	uint64_t packets; // packets that it decided, also by cached decisions of flows
+	uint64_t octets;  // of IP packets, of these
+};
+
+// Of all policies or all rules, by index; of rules, the default is the last.
+struct decisions {
+	struct decided *before; // in earlier snapshots; written by the control thread
+	struct decided *worker[SA_WORKERS_MAX]; // each written by that worker alone
+};
+
+// For n policies or rules. Returns NULL with errno ENOMEM. Load or control thread.
+struct decisions *decisions_new(unsigned int n, unsigned int n_workers);
+
+// NULL is allowed. Control thread.
+void decisions_free(struct decisions *d);
+
+// The sum for number i. Any thread that keeps the snapshot alive.
+struct decided decisions_sum(const struct decisions *d, unsigned int i);
+
+static inline void decided_add(struct decided *d, uint32_t packets, uint64_t octets)
+{
+	d->packets += packets;
+	d->octets += octets;
+}
