@@ -35,7 +35,7 @@ static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uin
 	}
 	// No TX queue of our own: worker 0, 1, ... has one.
 	for (uint16_t i = 0; i < n; i++)
-		m[i]->port = port;
+		m[i]->hash.usr = port; // m->port is the ingress port
 	sender = l->peers[id % p->n_tx];
 	sent = rte_ring_enqueue_burst(sender->out, (void **)m, n, NULL);
 	idle_wake(&sender->idle);
@@ -246,7 +246,7 @@ static unsigned int poll_rings(struct loop *l)
 		pass(l, m, (uint16_t)n);
 	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++)
-		send_frames(l, m[i]->port, &m[i], 1);
+		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);
 	worker_mbufs_free(l->worker);
 	return work + n;
 }
