@@ -147,8 +147,8 @@ void events_drain(struct control *c, uint64_t now_ms)
 	struct event e;
 
 	for (unsigned int i = 0; i < c->conf->n_workers; i++)
-		for (unsigned int n = 0; n < EVENTS_AT_ONCE && worker_event_dequeue(c->workers[i], &e);
-			n++)
+		for (unsigned int n = 0;
+			n < EVENTS_AT_ONCE && worker_event_dequeue(c->workers[i], &e); n++)
 			event_handle(c, &e, now_ms);
 }
 

@@ -13,7 +13,6 @@
 #include "policy.h"
 #include "transit.h"
 
-#define TTL     64
 #define L4_LEN  20 // octets: 0 but for ports or type, enough for every protocol
 #define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
 
@@ -39,29 +38,12 @@ static void l4_write(uint8_t *l4, const struct match_query *q)
 // Returns the length of the packet.
 static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *q)
 {
-	struct rte_ipv4_hdr *v4 = (struct rte_ipv4_hdr *)packet;
-	struct rte_ipv6_hdr *v6 = (struct rte_ipv6_hdr *)packet;
+	uint16_t off;
 
 	memset(packet, 0, PKT_MAX);
-	if (ip_addr_is_v4(&q->source)) {
-		v4->version_ihl = RTE_IPV4_VHL_DEF;
-		v4->total_length = rte_cpu_to_be_16(sizeof(*v4) + L4_LEN);
-		v4->time_to_live = TTL;
-		v4->next_proto_id = q->proto;
-		v4->src_addr = ip_addr_v4(&q->source);
-		v4->dst_addr = ip_addr_v4(&q->destination);
-		ipv4_checksum_set(v4);
-		l4_write((uint8_t *)(v4 + 1), q);
-		return sizeof(*v4) + L4_LEN;
-	}
-	v6->vtc_flow = RTE_BE32(6u << 28);
-	v6->payload_len = RTE_BE16(L4_LEN);
-	v6->proto = q->proto;
-	v6->hop_limits = TTL;
-	ipv6_src_set(v6, &q->source);
-	ipv6_dst_set(v6, &q->destination);
-	l4_write((uint8_t *)(v6 + 1), q);
-	return sizeof(*v6) + L4_LEN;
+	off = ip_header_write(packet, &q->source, &q->destination, q->proto, L4_LEN);
+	l4_write(packet + off, q);
+	return (uint16_t)(off + L4_LEN);
 }
 
 // Finds the packet's ingress port, and the SA that it is decapsulated from.

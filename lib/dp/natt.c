@@ -5,7 +5,6 @@
 
 #include "esp_out.h"
 #include "esp_transport.h"
-#include "pkt_drop.h"
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)
@@ -80,12 +79,6 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, pkt_esp_off(p)) ==
 		       ESP_UDP_KEEPALIVE &&
 	       snapshot_has_udp_end(w->snapshot, &dst);
-}
-
-enum drop natt_keepalive_input(struct worker *w, struct pkt *p)
-{
-	w->counters.keepalives_in++;
-	return pkt_consume(w, p);
 }
 
 // An authenticated packet may move its peer (RFC 3947 6, RFC 7296 2.23), but not one that was

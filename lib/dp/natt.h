@@ -14,9 +14,6 @@ bool natt_classify(struct worker *w, struct pkt *p);
 // Whether a packet for a port of ESP in UDP is a NAT-keepalive for an SA.
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 
-// Counts and consumes a NAT-keepalive (RFC 3948 2.3). Returns DROP_NONE.
-enum drop natt_keepalive_input(struct worker *w, struct pkt *p);
-
 // Whether a packet for an own address is IKE and is punted: then p->nexthop is the next hop to the
 // IKE host, and the packet is forwarded. IKE is UDP to port 500 (RFC 7296 2.23), to 4500, or to a
 // port of ESP in UDP with the non-ESP marker.

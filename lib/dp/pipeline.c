@@ -58,8 +58,10 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
-	if (natt_is_keepalive(w, p))
-		return natt_keepalive_input(w, p);
+	if (natt_is_keepalive(w, p)) { // RFC 3948 2.3
+		w->counters.keepalives_in++;
+		return pkt_consume(w, p);
+	}
 	if (!pkt_is_local(p))
 		return transit_add(w, p);
 	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;

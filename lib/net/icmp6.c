@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ipv4.h"
+#include "ip_layout.h"
 
 #define OWN_HOP_LIMIT 64
 
@@ -51,14 +51,7 @@ uint16_t icmp6_error_build(uint8_t *out, struct icmp6_error error, const struct 
 	uint16_t len = (uint16_t)(sizeof(*icmp) + quoted);
 	struct ip_addr to = ipv6_src(about);
 
-	*ip = (struct rte_ipv6_hdr){
-		.vtc_flow = RTE_BE32(6u << 28),
-		.payload_len = rte_cpu_to_be_16(len),
-		.proto = IPPROTO_ICMPV6,
-		.hop_limits = OWN_HOP_LIMIT,
-	};
-	ipv6_src_set(ip, source);
-	ipv6_dst_set(ip, &to);
+	ip_header_write(out, source, &to, IPPROTO_ICMPV6, len);
 	*icmp = (struct icmp6_head){
 		.type = error.type, .code = error.code, .param = rte_cpu_to_be_32(error.param)};
 	memcpy(icmp + 1, about, quoted);

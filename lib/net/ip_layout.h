@@ -50,6 +50,11 @@ static inline struct ip_addr ip_dst(const void *ip, bool v4)
 	return v4 ? ip_addr_from_v4(((const struct rte_ipv4_hdr *)ip)->dst_addr) : ipv6_dst(ip);
 }
 
+// Writes the header of a packet that the gateway originates, with TTL 64, len octets behind it, and
+// addresses of one family. Returns its length.
+uint16_t ip_header_write(uint8_t *out, const struct ip_addr *src, const struct ip_addr *dst,
+	uint8_t proto, uint16_t len);
+
 // Copies what is there of the upper layer's first octets, len being those of the packet.
 static inline void ip_layout_read_l4(struct ip_layout *at, const void *ip, uint32_t len)
 {

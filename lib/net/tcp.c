@@ -3,7 +3,7 @@
 
 #include <rte_tcp.h>
 
-#define OWN_TTL 64
+#include "l4_checksum.h"
 
 static const struct rte_tcp_hdr *tcp_at(const void *ip, const struct ip_layout *at)
 {
@@ -42,49 +42,18 @@ static struct rte_tcp_hdr reset_to(const struct rte_tcp_hdr *to, uint32_t len)
 	};
 }
 
-static uint16_t build_v4(
-	struct rte_ipv4_hdr *ip, const struct rte_ipv4_hdr *about, struct rte_tcp_hdr reset)
-{
-	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
-
-	*ip = (struct rte_ipv4_hdr){
-		.version_ihl = RTE_IPV4_VHL_DEF,
-		.total_length = rte_cpu_to_be_16(sizeof(*ip) + sizeof(*tcp)),
-		.fragment_offset = IPV4_OFFSET_DF,
-		.time_to_live = OWN_TTL,
-		.next_proto_id = IPPROTO_TCP,
-		.src_addr = about->dst_addr,
-		.dst_addr = about->src_addr,
-	};
-	*tcp = reset;
-	tcp->cksum = rte_ipv4_udptcp_cksum(ip, tcp);
-	ipv4_checksum_set(ip);
-	return sizeof(*ip) + sizeof(*tcp);
-}
-
-static uint16_t build_v6(
-	struct rte_ipv6_hdr *ip, const struct rte_ipv6_hdr *about, struct rte_tcp_hdr reset)
-{
-	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
-	struct ip_addr src = ipv6_dst(about), dst = ipv6_src(about);
-
-	*ip = (struct rte_ipv6_hdr){
-		.vtc_flow = RTE_BE32(6u << 28),
-		.payload_len = RTE_BE16(sizeof(*tcp)),
-		.proto = IPPROTO_TCP,
-		.hop_limits = OWN_TTL,
-	};
-	ipv6_src_set(ip, &src);
-	ipv6_dst_set(ip, &dst);
-	*tcp = reset;
-	tcp->cksum = ipv6_checksum(ip, IPPROTO_TCP, tcp, sizeof(*tcp));
-	return sizeof(*ip) + sizeof(*tcp);
-}
-
 uint16_t tcp_reset_build(uint8_t *out, const void *about, const struct ip_layout *at)
 {
-	struct rte_tcp_hdr reset = reset_to(tcp_at(about, at), ip_len(about, at->v4) - at->l4_off);
+	const struct ip_addr src = ip_dst(about, at->v4), dst = ip_src(about, at->v4);
+	uint16_t off = ip_header_write(out, &src, &dst, IPPROTO_TCP, sizeof(struct rte_tcp_hdr));
+	struct rte_ipv4_hdr *four = (struct rte_ipv4_hdr *)out;
 
-	return at->v4 ? build_v4((struct rte_ipv4_hdr *)out, about, reset)
-		      : build_v6((struct rte_ipv6_hdr *)out, about, reset);
+	*(struct rte_tcp_hdr *)(out + off) =
+		reset_to(tcp_at(about, at), ip_len(about, at->v4) - at->l4_off);
+	l4_checksum_recompute(out);
+	if (at->v4) {
+		four->fragment_offset = IPV4_OFFSET_DF;
+		ipv4_checksum_set(four);
+	}
+	return (uint16_t)(off + sizeof(struct rte_tcp_hdr));
 }
