@@ -1,71 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sa_registry.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_MIN 64
-
-// What is counted under one name. It is freed with the last SA if the table of sequence numbers has
-// the key. Else it stays, 64 octets for each key that has been used: nothing else knows its
-// numbers.
+// The SAs of one name, and the numbers they have used. It is freed with the last SA if the table of
+// sequence numbers has the key. Else it stays, 96 octets for each key that has been used: nothing
+// else knows its numbers.
 struct record {
-	struct record *next; // in its bucket
-	struct key_id name;  // sa_numbers_id()
-	uint64_t used;       // highest number that SAs used that are gone
-	uint64_t begun;      // where the last inbound one began
-	struct sa *first;    // SAs that are there, mostly one
+	struct key_id name; // sa_numbers_id()
+	uint64_t used;      // highest number used by SAs that have been freed
+	uint64_t begun;     // first number, less one, of the last inbound SA
+	struct sa *first;   // SAs, mostly one
 };
 
 struct sa_registry {
-	struct record **bucket;
-	unsigned int n_buckets; // a power of two
-	unsigned int n_records;
+	void *tree; // of struct record, by name (tsearch)
 	unsigned int shares;
 };
 
-static struct record **bucket_of(const struct sa_registry *r, const struct key_id *name)
+static int compare_names(const void *a, const void *b)
 {
-	uint32_t hash;
+	const struct record *x = a, *y = b;
 
-	memcpy(&hash, name, sizeof(hash)); // a hash already
-	return &r->bucket[hash & (r->n_buckets - 1)];
-}
-
-// Without memory the buckets stay as they are, which is slower.
-static void grow(struct sa_registry *r, unsigned int n_buckets)
-{
-	struct record **bucket = calloc(n_buckets, sizeof(struct record *));
-	struct sa_registry old = *r;
-
-	if (bucket == NULL)
-		return;
-	r->n_buckets = n_buckets;
-	r->bucket = bucket;
-	for (unsigned int i = 0; i < old.n_buckets; i++)
-		while (old.bucket[i] != NULL) {
-			struct record *record = old.bucket[i];
-			struct record **to = bucket_of(r, &record->name);
-
-			old.bucket[i] = record->next;
-			record->next = *to;
-			*to = record;
-		}
-	free(old.bucket);
+	return memcmp(&x->name, &y->name, sizeof(x->name));
 }
 
 struct sa_registry *sa_registry_new(void)
 {
 	struct sa_registry *r = calloc(1, sizeof(*r));
 
-	if (r == NULL)
-		return NULL;
-	grow(r, BUCKETS_MIN);
-	r->shares = 1;
-	if (r->bucket != NULL)
-		return r;
-	free(r);
-	return NULL;
+	if (r != NULL)
+		r->shares = 1;
+	return r;
 }
 
 struct sa_registry *sa_registry_share(struct sa_registry *r)
@@ -78,57 +46,36 @@ void sa_registry_free(struct sa_registry *r)
 {
 	if (r == NULL || --r->shares > 0)
 		return;
-	for (unsigned int i = 0; i < r->n_buckets; i++)
-		while (r->bucket[i] != NULL) {
-			struct record *record = r->bucket[i];
-
-			r->bucket[i] = record->next;
-			free(record);
-		}
-	free(r->bucket);
+	tdestroy(r->tree, free);
 	free(r);
 }
 
-// NULL: there is none.
-static struct record *record_find(const struct sa_registry *r, const struct key_id *name)
-{
-	struct record *record = *bucket_of(r, name);
-
-	while (record != NULL && !key_id_equal(&record->name, name))
-		record = record->next;
-	return record;
-}
-
-// Makes it if there is none. NULL without memory.
+// Adds it if there is none. NULL without memory.
 static struct record *record_get(struct sa_registry *r, const struct sa_options *o)
 {
-	const struct key_id name = sa_numbers_id(o);
-	struct record *record = record_find(r, &name);
+	struct record *fresh = calloc(1, sizeof(*fresh)), **found = NULL;
 
-	if (record != NULL)
-		return record;
-	record = calloc(1, sizeof(*record));
-	if (record == NULL)
-		return NULL;
-	if (++r->n_records > r->n_buckets)
-		grow(r, 2 * r->n_buckets);
-	record->name = name;
-	record->next = *bucket_of(r, &name);
-	*bucket_of(r, &name) = record;
-	return record;
+	if (fresh != NULL) {
+		fresh->name = sa_numbers_id(o);
+		found = tsearch(fresh, &r->tree, compare_names);
+	}
+	if (found != NULL && *found == fresh)
+		return fresh;
+	free(fresh);
+	return found != NULL ? *found : NULL;
 }
 
 // The record of an SA that was taken, which is there as long as the SA.
 static struct record *record_of(const struct sa_registry *r, const struct sa *sa)
 {
-	const struct key_id name = sa_numbers_id(&sa->opt);
+	const struct record wanted = {.name = sa_numbers_id(&sa->opt)};
 
-	return record_find(r, &name);
+	return *(struct record **)tfind(&wanted, &r->tree, compare_names);
 }
 
-// The last SA of a key leaves the table what was really used. No number up to there comes again:
-// the SA that has the key next begins behind it, see reserve_begin().
-static void hand_over(struct record *record, const struct sa *sa)
+// The last SA of a key writes to the table what was really used. No number up to there is used
+// again: the next SA with the key starts after it, see reserve_begin().
+static void numbers_hand_over(struct record *record, const struct sa *sa)
 {
 	if (record->first != NULL || !sa->begun || sa->record == NULL)
 		return;
@@ -139,18 +86,13 @@ static void hand_over(struct record *record, const struct sa *sa)
 // Removes a record without SAs that has nothing to remember.
 static void record_prune(struct sa_registry *r, struct record *record)
 {
-	struct record **at = bucket_of(r, &record->name);
-
 	if (record->first != NULL || record->used > 0)
 		return;
-	while (*at != record)
-		at = &(*at)->next;
-	*at = record->next;
-	r->n_records--;
+	tdelete(record, &r->tree, compare_names);
 	free(record);
 }
 
-static struct sa *find(const struct record *record, const struct sa_options *o)
+static struct sa *sa_find(const struct record *record, const struct sa_options *o)
 {
 	struct sa *sa = record->first;
 
@@ -159,13 +101,13 @@ static struct sa *find(const struct record *record, const struct sa_options *o)
 	return sa;
 }
 
-static void add(struct record *record, struct sa *sa)
+static void sa_add(struct record *record, struct sa *sa)
 {
 	sa->next = record->first;
 	record->first = sa;
 }
 
-static void take_out(struct record *record, const struct sa *sa)
+static void sa_remove(struct record *record, const struct sa *sa)
 {
 	struct sa **at = &record->first;
 
@@ -182,21 +124,21 @@ static struct sa *sa_new(const struct sa_params *p)
 	return out != NULL ? &out->sa : in != NULL ? &in->sa : NULL;
 }
 
-static struct sa *take(struct sa_registry *r, const struct sa_params *p)
+static struct sa *sa_take(struct sa_registry *r, const struct sa_params *p)
 {
 	struct record *record = record_get(r, &p->opt);
 	struct sa *sa;
 
 	if (record == NULL)
 		return NULL;
-	sa = find(record, &p->opt);
+	sa = sa_find(record, &p->opt);
 	if (sa == NULL) {
 		sa = sa_new(p);
 		if (sa == NULL) {
 			record_prune(r, record);
 			return NULL;
 		}
-		add(record, sa);
+		sa_add(record, sa);
 	}
 	sa->refs++;
 	return sa;
@@ -204,16 +146,16 @@ static struct sa *take(struct sa_registry *r, const struct sa_params *p)
 
 struct sa_out *sa_registry_out_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return sa_out_of(take(r, p));
+	return sa_out_of(sa_take(r, p));
 }
 
 struct sa_in *sa_registry_in_take(struct sa_registry *r, const struct sa_params *p)
 {
-	return sa_in_of(take(r, p));
+	return sa_in_of(sa_take(r, p));
 }
 
-// It carries on what another one was at: what counts against its lifetime, too.
-static void succeed(struct sa *sa, const struct sa *old)
+// Continues the counters and the lifetime of an SA with the same key.
+static void sa_continue(struct sa *sa, const struct sa *old)
 {
 	memcpy(sa->counters, old->counters, sa->n_workers * sizeof(sa->counters[0]));
 	sa->lifetime.start_ms = old->lifetime.start_ms;
@@ -239,7 +181,7 @@ void sa_registry_out_begin(struct sa_registry *r, struct sa_out *sa)
 				atomic_load_explicit(&sa_out_of(old)->seq, memory_order_relaxed);
 
 			used = RTE_MAX(used, RTE_MIN(seq, SA_ESN_MAX) + SA_REGISTRY_AHEAD);
-			succeed(&sa->sa, old);
+			sa_continue(&sa->sa, old);
 		}
 	if (used > 0)
 		sa_out_start_behind(sa, RTE_MIN(used, sa->seq_max));
@@ -258,7 +200,7 @@ void sa_registry_in_begin(struct sa_registry *r, struct sa_in *sa)
 	for (struct sa *old = record->first; old != NULL; old = old->next)
 		if (old->begun && old != &sa->sa) {
 			used = RTE_MAX(used, replay_top(&sa_in_of(old)->replay));
-			succeed(&sa->sa, old);
+			sa_continue(&sa->sa, old);
 		}
 	record->begun = used;
 	if (used > 0)
@@ -273,15 +215,15 @@ void sa_registry_out_give(struct sa_registry *r, struct sa_out *sa)
 		return;
 	record = record_of(r, &sa->sa);
 	record->used = RTE_MAX(record->used, RTE_MIN(sa->seq, sa->seq_max));
-	take_out(record, &sa->sa);
-	hand_over(record, &sa->sa);
+	sa_remove(record, &sa->sa);
+	numbers_hand_over(record, &sa->sa);
 	sa_out_free(sa);
 	record_prune(r, record);
 }
 
-// Marks what an old SA may have accepted after its successors had begun behind it: in the passes
-// that workers were at.
-static void close_gap(const struct record *record, uint64_t top)
+// Marks the numbers that an old SA may have accepted after its successors had started after it: in
+// passes of workers that still had the old snapshot.
+static void gap_mark(const struct record *record, uint64_t top)
 {
 	uint64_t first = RTE_MAX(record->begun, top - RTE_MIN(top, SA_REGISTRY_AHEAD)) + 1;
 
@@ -297,11 +239,11 @@ void sa_registry_in_give(struct sa_registry *r, struct sa_in *sa)
 	if (--sa->sa.refs > 0)
 		return;
 	record = record_of(r, &sa->sa);
-	take_out(record, &sa->sa);
+	sa_remove(record, &sa->sa);
 	record->used = RTE_MAX(record->used, replay_top(&sa->replay));
 	if (sa->sa.begun)
-		close_gap(record, replay_top(&sa->replay));
-	hand_over(record, &sa->sa);
+		gap_mark(record, replay_top(&sa->replay));
+	numbers_hand_over(record, &sa->sa);
 	sa_in_free(sa);
 	record_prune(r, record);
 }
