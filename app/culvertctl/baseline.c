@@ -115,7 +115,7 @@ static json_t *baseline_read(const char *instance)
 }
 
 // A counter that is less than it was belongs to another object of that name, and counts whole.
-static json_t *less(const json_t *now, const json_t *before)
+static json_t *counter_less(const json_t *now, const json_t *before)
 {
 	json_int_t n = json_integer_value(now), b = json_integer_value(before);
 
@@ -123,7 +123,7 @@ static json_t *less(const json_t *now, const json_t *before)
 }
 
 // Counters by name, without those that are 0 now.
-static json_t *less_each(json_t *now, const json_t *before)
+static json_t *counters_less(json_t *now, const json_t *before)
 {
 	json_t *rest = json_object();
 	const char *name;
@@ -131,7 +131,7 @@ static json_t *less_each(json_t *now, const json_t *before)
 
 	json_object_foreach(now, name, value)
 	{
-		json_t *n = less(value, json_object_get(before, name));
+		json_t *n = counter_less(value, json_object_get(before, name));
 
 		if (json_integer_value(n) > 0)
 			json_object_set(rest, name, n);
@@ -151,9 +151,9 @@ static void object_subtract(const char *list, json_t *object, const json_t *befo
 		const json_t *old = json_object_get(before, name);
 
 		if (json_is_object(value))
-			json_object_set_new(object, name, less_each(value, old));
+			json_object_set_new(object, name, counters_less(value, old));
 		else if (field_is_counter(list, name))
-			json_object_set_new(object, name, less(value, old));
+			json_object_set_new(object, name, counter_less(value, old));
 	}
 }
 

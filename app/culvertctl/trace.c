@@ -32,7 +32,7 @@ static long long number_in(const json_t *list, const char *name)
 	return json_integer_value(json_object_get(json_array_get(list, 0), name));
 }
 
-static void begin(const struct options *options, struct session *s, const struct question *q)
+static void trace_begin(const struct options *options, struct session *s, const struct question *q)
 {
 	char text[CLIENT_FILTER_MAX + 32];
 	struct answer answer;
@@ -46,7 +46,7 @@ static void begin(const struct options *options, struct session *s, const struct
 	snprintf(s->number, sizeof(s->number), ",trace=%u", number);
 }
 
-static void end(const struct session *s)
+static void trace_end(const struct session *s)
 {
 	char text[64];
 	struct answer answer;
@@ -67,7 +67,7 @@ static void steps_take(struct session *s)
 }
 
 // Asks for the state, a new reference, and then for what there is to be told of.
-static json_t *step(struct session *s, bool *over)
+static json_t *trace_step(struct session *s, bool *over)
 {
 	json_t *state = ask_list(s->instance, "trace_state", s->number);
 	const char *text = json_string_value(json_object_get(json_array_get(state, 0), "state"));
@@ -78,20 +78,20 @@ static json_t *step(struct session *s, bool *over)
 }
 
 // Returns the last state, a new reference.
-static json_t *follow(const struct options *options, struct session *s)
+static json_t *trace_follow(const struct options *options, struct session *s)
 {
 	bool over = false;
 
 	for (unsigned int ms = 0; ms < options->seconds * 1000 && screen_wait(POLL_MS);
 		ms += POLL_MS) {
-		json_t *state = step(s, &over);
+		json_t *state = trace_step(s, &over);
 
 		if (over)
 			return state;
 		json_decref(state);
 	}
-	end(s);
-	return step(s, &over);
+	trace_end(s);
+	return trace_step(s, &over);
 }
 
 // The packets in order of their numbers, each with its steps.
@@ -146,9 +146,9 @@ enum exit_code command_trace(const struct options *options, char **words)
 	question_read_trace(&q, words);
 	s.instance = ask_instance(options->instance);
 	s.steps = json_array();
-	begin(options, &s, &q);
+	trace_begin(options, &s, &q);
 	screen_begin();
-	state = follow(options, &s);
+	state = trace_follow(options, &s);
 	code = end_print(&s, state);
 	json_decref(state);
 	json_decref(s.steps);

@@ -40,8 +40,8 @@ static void picture_print(const struct question *q, json_t *objects)
 }
 
 // Asks once, and shows what has changed since before, which becomes the new answer.
-static void step(const struct options *options, const char *instance, const struct question *q,
-	struct sample *before)
+static void watch_step(const struct options *options, const char *instance,
+	const struct question *q, struct sample *before)
 {
 	json_t *objects = ask_list(instance, q->what->word, q->filter);
 	struct sample now;
@@ -76,7 +76,7 @@ enum exit_code command_watch(const struct options *options, char **words)
 	instance = ask_instance(options->instance);
 	screen_begin();
 	do
-		step(options, instance, &q, &before);
+		watch_step(options, instance, &q, &before);
 	while (screen_wait((unsigned int)seconds * 1000));
 	sample_fini(&before);
 	return EXIT_OK;

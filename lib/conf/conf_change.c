@@ -21,8 +21,8 @@ static void refuse_unknown(
 }
 
 // The place of an item in its list; -1, after a message, if there is none or more than one.
-static int find(struct conf_reader *r, const struct conf_request *c, const config_setting_t *list,
-	const char *name)
+static int item_find(struct conf_reader *r, const struct conf_request *c,
+	const config_setting_t *list, const char *name)
 {
 	const struct conf_schema *schema = c->list->schema;
 	struct nearest near = {.text = name};
@@ -82,11 +82,11 @@ static int place_find(
 		return 0;
 	if (c->place == CONF_LAST)
 		return config_setting_length(list);
-	at = find(r, c, list, c->beside);
+	at = item_find(r, c, list, c->beside);
 	return at >= 0 && c->place == CONF_AFTER ? at + 1 : at;
 }
 
-static void add(struct conf_reader *r, const struct conf_request *c, config_setting_t *list,
+static void item_add(struct conf_reader *r, const struct conf_request *c, config_setting_t *list,
 	const config_setting_t *settings)
 {
 	config_setting_t *item;
@@ -111,7 +111,7 @@ static void take_out(config_setting_t *item, const char *name)
 		config_setting_remove(item, name);
 }
 
-static void set(config_setting_t *item, const config_setting_t *settings)
+static void item_set(config_setting_t *item, const config_setting_t *settings)
 {
 	// A file has both keys.
 	if (conf_member(settings, "key_file") != NULL) {
@@ -126,7 +126,7 @@ static void set(config_setting_t *item, const config_setting_t *settings)
 	}
 }
 
-static void apply(
+static void request_apply(
 	struct conf_reader *r, const struct conf_request *c, const config_setting_t *settings)
 {
 	config_setting_t *list = conf_member(r->root, c->list->name);
@@ -134,29 +134,29 @@ static void apply(
 	int i;
 
 	if (c->verb == CONF_ADD) {
-		add(r, c, list, settings);
+		item_add(r, c, list, settings);
 		return;
 	}
-	i = find(r, c, list, c->item);
+	i = item_find(r, c, list, c->item);
 	if (i < 0)
 		return;
 	item = config_setting_get_elem(list, (unsigned int)i);
 	if (c->verb == CONF_SET)
-		set(item, settings);
+		item_set(item, settings);
 	else
 		config_setting_remove_elem(list, (unsigned int)i);
 }
 
-static void change(struct conf_reader *r, const struct conf_request *c)
+static void request_read(struct conf_reader *r, const struct conf_request *c)
 {
 	config_t settings;
 
 	if (c->settings == NULL) {
-		apply(r, c, NULL);
+		request_apply(r, c, NULL);
 		return;
 	}
 	if (conf_text_read(r, &settings, c->settings, c->settings_len, c->settings_where))
-		apply(r, c, config_root_setting(&settings));
+		request_apply(r, c, config_root_setting(&settings));
 	config_destroy(&settings);
 }
 
@@ -185,7 +185,7 @@ static void change_all(void *arg)
 		conf_err_at(r, start, NULL, "NUL octet, must be text");
 	else
 		for (; conf_request_next(&in, &c); n++)
-			change(r, &c);
+			request_read(r, &c);
 	if (n == 0 && r->n_messages == 0)
 		conf_err_at(r, start, NULL, "no change is given");
 	if (r->n_messages == 0)

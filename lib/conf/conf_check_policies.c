@@ -184,7 +184,7 @@ static bool check_sas(struct conf_reader *r, const struct conf_schema *schema,
 }
 
 // In transport mode the ends of the SA are those of the packets.
-static void narrow(struct conf_reader *r, config_setting_t *policy, struct conf_policy *p)
+static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, struct conf_policy *p)
 {
 	const struct conf_sa *sa = &r->c->sas[p->sa_out];
 	config_setting_t *item = conf_item(r, "sas", p->sa_out);
@@ -227,7 +227,7 @@ void conf_check_policies(struct conf_reader *r)
 		p->family = conf_check_selectors(
 			r, schema, item, p->proto, "local", &p->local, "remote", &p->remote);
 		if (protected)
-			narrow(r, item, p);
+			selectors_narrow(r, item, p);
 		if (p->action == SPD_PROTECT)
 			conf_check_probe(r, item, p);
 	}

@@ -141,7 +141,7 @@ static bool tunnels_cover(const struct conf_rule *a, const struct conf_rule *b)
 }
 
 // Whether a matches every packet that b matches.
-static bool covers(const struct conf *c, unsigned int a, unsigned int b)
+static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
 
@@ -182,5 +182,5 @@ void conf_check_rules(struct conf_reader *r)
 	}
 	conf_check_names(r, "rules");
 	selectors_ok = conf_set_accepted(r, "rules", c->n_rules, selectors);
-	conf_check_order(r, "rules", &selectors_ok, covers);
+	conf_check_order(r, "rules", &selectors_ok, rule_covers);
 }

@@ -81,7 +81,7 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 	return a->len <= b->len && ip_prefix_contains(a, &b->addr);
 }
 
-static bool accepted(const config_setting_t *item, const char *const names[])
+static bool all_accepted(const config_setting_t *item, const char *const names[])
 {
 	for (unsigned int i = 0; names[i] != NULL; i++)
 		if (conf_refused(item, names[i]))
@@ -95,7 +95,7 @@ struct conf_set conf_set_accepted(
 	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < n; i++)
-		if (accepted(conf_item(r, list, i), names))
+		if (all_accepted(conf_item(r, list, i), names))
 			set.index[set.n++] = i;
 	return set;
 }

@@ -33,7 +33,7 @@ static config_setting_t *side_setting(const struct conf_reader *r, int port)
 }
 
 // A port faces the untrusted side if ESP comes in there.
-static void derive(struct conf_reader *r)
+static void sides_derive(struct conf_reader *r)
 {
 	struct conf *c = r->c;
 
@@ -46,7 +46,7 @@ static void derive(struct conf_reader *r)
 }
 
 // Why a port faces the side that it does, where it does not say so itself.
-static const char *reason(const struct conf_reader *r, int port)
+static const char *side_reason(const struct conf_reader *r, int port)
 {
 	if (!r->c->ports[port].unprotected)
 		return "no SA ends there";
@@ -87,14 +87,14 @@ static void check_end(struct conf_reader *r, config_setting_t *policy, const cha
 			"the %s side",
 			ip_prefix_format(buf, net),
 			conf_ref(conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],
-			reason(r, port), sides[unprotected]);
+			side_reason(r, port), sides[unprotected]);
 }
 
 void conf_check_sides(struct conf_reader *r)
 {
 	const struct conf *c = r->c;
 
-	derive(r);
+	sides_derive(r);
 	if (!r->nets_known || conf_refused(r->root, "sas"))
 		return;
 	for (unsigned int i = 0; i < c->n_policies; i++) {

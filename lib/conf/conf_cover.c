@@ -58,7 +58,7 @@ static bool shape_covers(const struct shape *a, const struct shape *b)
 	       a->remote_port_min <= b->remote_port_min && a->remote_port_max >= b->remote_port_max;
 }
 
-static struct ip_addr cut(const struct ip_addr *a, unsigned int len)
+static struct ip_addr addr_mask(const struct ip_addr *a, unsigned int len)
 {
 	struct ip_addr to = {0};
 
@@ -73,8 +73,8 @@ static struct key key_of(const struct cover *v, unsigned int shape, const struct
 	const struct shape *s = &v->shape[shape];
 
 	return (struct key){
-		.local = cut(&p->local.addr, s->local_len),
-		.remote = cut(&p->remote.addr, s->remote_len),
+		.local = addr_mask(&p->local.addr, s->local_len),
+		.remote = addr_mask(&p->remote.addr, s->remote_len),
 		.shape = shape,
 	};
 }

@@ -9,7 +9,7 @@
 #include "hex.h"
 
 struct diff {
-	conf_diff_tell *tell;
+	conf_diff_fn *report;
 	void *arg;
 	unsigned int n;
 };
@@ -23,9 +23,9 @@ struct pair {
 	const struct conf_difference *template; // what all differences have in common
 };
 
-static void tell(struct diff *d, const struct conf_difference *difference)
+static void difference_report(struct diff *d, const struct conf_difference *difference)
 {
-	d->tell(d->arg, difference);
+	d->report(d->arg, difference);
 	d->n++;
 }
 
@@ -112,7 +112,7 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	}
 	if (to != NULL)
 		difference.where = conf_where(to);
-	tell(d, &difference);
+	difference_report(d, &difference);
 }
 
 static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o);
@@ -165,22 +165,22 @@ static struct side side_of(
 	return s;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_named(const void *a, const void *b)
 {
 	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
 // By index of to: the same item in from; -1: it is new. was_found is by index of from.
-static int *match(const struct side *from, const struct side *to, bool *was_found)
+static int *items_match(const struct side *from, const struct side *to, bool *was_found)
 {
 	struct named *sorted = conf_alloc(from->n + 1, sizeof(sorted[0]));
 	int *index = conf_alloc(to->n + 1, sizeof(index[0]));
 
 	memcpy(sorted, from->named, from->n * sizeof(sorted[0]));
-	qsort(sorted, from->n, sizeof(sorted[0]), compare);
+	qsort(sorted, from->n, sizeof(sorted[0]), compare_named);
 	for (unsigned int i = 0; i < to->n; i++) {
 		const struct named *found =
-			bsearch(&to->named[i], sorted, from->n, sizeof(sorted[0]), compare);
+			bsearch(&to->named[i], sorted, from->n, sizeof(sorted[0]), compare_named);
 
 		index[i] = found != NULL ? (int)found->index : -1;
 		if (found != NULL)
@@ -191,7 +191,7 @@ static int *match(const struct side *from, const struct side *to, bool *was_foun
 
 // By index of to: those that stay where they are while the others move around them, the longest
 // sequence that ascends in from as well.
-static bool *stay(const int *index, unsigned int n)
+static bool *items_in_order(const int *index, unsigned int n)
 {
 	unsigned int *last = conf_alloc(n + 1, sizeof(last[0])); // by length, of the best so far
 	int *before = conf_alloc(n + 1, sizeof(before[0]));
@@ -258,8 +258,8 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 	const struct side from = side_of(o, p->from, p->from_base);
 	const struct side to = side_of(o, p->to, p->to_base);
 	bool *was_found = conf_alloc(from.n + 1, sizeof(was_found[0]));
-	int *index = match(&from, &to, was_found);
-	bool *stays = stay(index, to.n);
+	int *index = items_match(&from, &to, was_found);
+	bool *stays = items_in_order(index, to.n);
 
 	for (unsigned int i = 0; i < to.n; i++) {
 		struct conf_difference item = {
@@ -271,29 +271,29 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 		};
 
 		if (index[i] < 0) {
-			tell(d, &item);
+			difference_report(d, &item);
 			continue;
 		}
 		diff_item(d, o->schema, &from, (unsigned int)index[i], &to, i, &item);
 		item.kind = CONF_MOVED;
 		if (o->schema->ordered && !stays[i])
-			tell(d, &item);
+			difference_report(d, &item);
 	}
 	for (unsigned int i = 0; i < from.n; i++)
 		if (!was_found[i])
-			tell(d, &(struct conf_difference){
-					.kind = CONF_REMOVED,
-					.noun = o->schema->noun,
-					.name = from.named[i].name,
-					.restart = restart,
-					.where = item_where(&from, i),
-				});
+			difference_report(d, &(struct conf_difference){
+						     .kind = CONF_REMOVED,
+						     .noun = o->schema->noun,
+						     .name = from.named[i].name,
+						     .restart = restart,
+						     .where = item_where(&from, i),
+					     });
 }
 
 unsigned int conf_differences(
-	const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
+	const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg)
 {
-	struct diff d = {.tell = tell_them, .arg = arg};
+	struct diff d = {.report = report, .arg = arg};
 	const config_setting_t *root = config_root_setting(&to->tree->file);
 	const struct pair all = {
 		.schema = &conf_schema,
@@ -312,7 +312,7 @@ unsigned int conf_differences(
 
 struct comparing {
 	const struct conf *from, *to;
-	conf_diff_tell *tell;
+	conf_diff_fn *report;
 	void *arg;
 	unsigned int n;
 };
@@ -321,12 +321,12 @@ static void compare_all(void *arg)
 {
 	struct comparing *c = arg;
 
-	c->n = conf_differences(c->from, c->to, c->tell, c->arg);
+	c->n = conf_differences(c->from, c->to, c->report, c->arg);
 }
 
-int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell_them, void *arg)
+int conf_diff(const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg)
 {
-	struct comparing c = {.from = from, .to = to, .tell = tell_them, .arg = arg};
+	struct comparing c = {.from = from, .to = to, .report = report, .arg = arg};
 	int rc = conf_with_arena(compare_all, &c);
 
 	return rc < 0 ? rc : (int)c.n;

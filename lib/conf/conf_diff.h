@@ -6,7 +6,7 @@
 
 enum conf_difference_kind { CONF_ADDED, CONF_REMOVED, CONF_CHANGED, CONF_MOVED };
 
-// Texts are good until the function that is told returns.
+// A difference. Its texts are valid until the callback returns.
 struct conf_difference {
 	enum conf_difference_kind kind;
 	const char *noun; // "sa"; NULL: a setting that belongs to no item of a list
@@ -20,12 +20,13 @@ struct conf_difference {
 	struct conf_where where; // of the new one; of what was removed, the old one
 };
 
-typedef void conf_diff_tell(void *arg, const struct conf_difference *d);
+typedef void conf_diff_fn(void *arg, const struct conf_difference *d);
 
-// Tells every difference. Of what has moved within its list as little as explains the new order.
+// Reports every difference. Of a list whose order has changed, as few moved items as explain the
+// new order.
 // Returns their number, or -ENOMEM.
-int conf_diff(const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);
+int conf_diff(const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg);
 
 // The same for a caller inside lib/conf that runs in an arena. Returns their number.
 unsigned int conf_differences(
-	const struct conf *from, const struct conf *to, conf_diff_tell *tell, void *arg);
+	const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg);

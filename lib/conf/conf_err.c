@@ -87,15 +87,15 @@ static const char *item_label(const config_setting_t *item)
 }
 
 // 'flows.timeouts.udp', from the top of the file or the element of a list that it is in.
-static const char *path(const config_setting_t *s)
+static const char *setting_path(const config_setting_t *s)
 {
 	if (s->parent->parent == NULL || item_schema(s->parent) != NULL)
 		return conf_show(s->name);
-	return conf_format("%s.%s", path(s->parent), conf_show(s->name));
+	return conf_format("%s.%s", setting_path(s->parent), conf_show(s->name));
 }
 
 // What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
-static const char *label(const config_setting_t *s)
+static const char *setting_label(const config_setting_t *s)
 {
 	const config_setting_t *item = s;
 
@@ -106,8 +106,8 @@ static const char *label(const config_setting_t *s)
 	if (item == s)
 		return conf_format("%s: ", item_label(s));
 	if (item->parent != NULL)
-		return conf_format("%s: %s: ", item_label(item), path(s));
-	return conf_format("%s: ", path(s));
+		return conf_format("%s: %s: ", item_label(item), setting_path(s));
+	return conf_format("%s: ", setting_path(s));
 }
 
 const char *conf_ref(const config_setting_t *item)
@@ -117,14 +117,14 @@ const char *conf_ref(const config_setting_t *item)
 	return conf_format("%s (%s:%u)", item_label(item), where.file, where.line);
 }
 
-static void add(struct conf_reader *r, struct conf_where where, config_setting_t *s,
+static void message_add(struct conf_reader *r, struct conf_where where, config_setting_t *s,
 	const char *fmt, va_list ap)
 {
 	struct conf_message *m = conf_alloc(1, sizeof(*m));
 
 	m->where = where;
 	m->number = r->n_messages++;
-	m->text = conf_format("%s%s", label(s), conf_vformat(fmt, ap));
+	m->text = conf_format("%s%s", setting_label(s), conf_vformat(fmt, ap));
 	m->next = r->messages;
 	r->messages = m;
 	if (s != NULL)
@@ -140,7 +140,7 @@ void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 	if (s->name == NULL && s->parent != NULL && item_schema(s) == NULL)
 		s = s->parent;
 	va_start(ap, fmt);
-	add(r, conf_where(s), s, fmt, ap);
+	message_add(r, conf_where(s), s, fmt, ap);
 	va_end(ap);
 }
 
@@ -150,11 +150,11 @@ void conf_err_at(
 	va_list ap;
 
 	va_start(ap, fmt);
-	add(r, where, s, fmt, ap);
+	message_add(r, where, s, fmt, ap);
 	va_end(ap);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_messages(const void *a, const void *b)
 {
 	const struct conf_message *x = *(const struct conf_message *const *)a;
 	const struct conf_message *y = *(const struct conf_message *const *)b;
@@ -174,7 +174,7 @@ void conf_err_print(const struct conf_reader *r, FILE *out)
 
 	for (const struct conf_message *m = r->messages; m != NULL; m = m->next)
 		sorted[n++] = m;
-	qsort(sorted, n, sizeof(sorted[0]), compare);
+	qsort(sorted, n, sizeof(sorted[0]), compare_messages);
 	for (unsigned int i = 0; i < n; i++)
 		fprintf(out, "%s:%u: %s\n", sorted[i]->where.file, sorted[i]->where.line,
 			sorted[i]->text);

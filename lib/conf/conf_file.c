@@ -118,7 +118,7 @@ static const char *include_dir(const struct conf_reader *r)
 	return r->dir[0] != '\0' ? r->dir : ".";
 }
 
-static bool include(struct conf_reader *r, const char *name, struct conf_where where)
+static bool file_include(struct conf_reader *r, const char *name, struct conf_where where)
 {
 	struct asker a = {.where = where, .file = conf_format("%s%s", r->dir, conf_show(name))};
 	struct text t;
@@ -129,7 +129,7 @@ static bool include(struct conf_reader *r, const char *name, struct conf_where w
 			a.file);
 		ok = false;
 	}
-	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, include);
+	ok = ok && conf_scan(r, (struct conf_where){a.file, 1}, t.octets, t.len, file_include);
 	conf_dealloc(t.octets);
 	return ok;
 }
@@ -176,7 +176,8 @@ static void name_files(struct conf_reader *r, config_setting_t *s, struct names 
 }
 
 // A text of a file of that name that begins on that line. There is room for two more octets.
-static bool parse(struct conf_reader *r, config_t *file, struct text *t, struct conf_where where,
+static bool text_parse(struct conf_reader *r, config_t *file, struct text *t,
+	struct conf_where where,
 	bool (*use)(struct conf_reader *r, const char *name, struct conf_where where))
 {
 	struct names names = {.main = where.file, .line = where.line};
@@ -213,7 +214,7 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 
 	if (ok)
 		digits_wrap(&t);
-	ok = ok && parse(r, file, &t, start, include);
+	ok = ok && text_parse(r, file, &t, start, file_include);
 	conf_dealloc(t.octets);
 	return ok;
 }
@@ -233,7 +234,7 @@ bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, s
 	memcpy(t.octets, octets, len);
 	config_init(file);
 
-	bool ok = parse(r, file, &t, where, include_nothing);
+	bool ok = text_parse(r, file, &t, where, include_nothing);
 
 	conf_dealloc(t.octets);
 	return ok;

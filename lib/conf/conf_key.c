@@ -164,7 +164,7 @@ bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa
 	return read_key_file(r, item, file, sa);
 }
 
-static void keep(config_setting_t *item, struct conf_where where, const char *name,
+static void key_setting_add(config_setting_t *item, struct conf_where where, const char *name,
 	const uint8_t *octets, unsigned int len)
 {
 	char digits[2 * (CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX) + 1];
@@ -190,9 +190,9 @@ static void key_keep(config_setting_t *item, const struct conf_sa *sa)
 		return;
 	where = conf_where(file);
 	config_setting_remove(item, "key_file");
-	keep(item, where, "cipher_key", sa->cipher_key,
+	key_setting_add(item, where, "cipher_key", sa->cipher_key,
 		sa->opt.cipher->key_len + sa->opt.cipher->salt_len);
-	keep(item, where, "auth_key", sa->auth_key, sa->opt.auth->key_len);
+	key_setting_add(item, where, "auth_key", sa->auth_key, sa->opt.auth->key_len);
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -14,7 +14,7 @@ struct making {
 	FILE *errors;
 };
 
-static void make(void *arg)
+static void arena_fill(void *arg)
 {
 	const struct making *m = arg;
 
@@ -30,7 +30,7 @@ struct conf *conf_make(
 {
 	struct making m = {r, fill, arg, errors};
 	struct conf_arena *arena = conf_arena_new();
-	int rc = arena != NULL ? conf_arena_run(arena, make, &m) : -ENOMEM;
+	int rc = arena != NULL ? conf_arena_run(arena, arena_fill, &m) : -ENOMEM;
 
 	if (rc == 0 && r->n_messages == 0) {
 		r->c->arena = arena;
@@ -62,7 +62,7 @@ struct load {
 	const struct conf *running;
 };
 
-static void load(void *arg)
+static void file_load(void *arg)
 {
 	struct load *l = arg;
 	struct conf_reader *r = &l->r;
@@ -83,7 +83,7 @@ struct conf *conf_load(const char *path, const struct conf *running, FILE *error
 {
 	struct load l = {.path = path, .running = running};
 
-	return conf_make(&l.r, load, &l, path, errors);
+	return conf_make(&l.r, file_load, &l, path, errors);
 }
 
 void conf_free(struct conf *c)

@@ -10,7 +10,7 @@ static const char *name_at(const struct conf_names *n, unsigned int i)
 	return n->first + i * n->schema->item_size;
 }
 
-static int compare(const void *a, const void *b, void *names)
+static int compare_names(const void *a, const void *b, void *names)
 {
 	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
 	int by_name = strcmp(name_at(names, x), name_at(names, y));
@@ -36,7 +36,7 @@ struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
 	if (n > 0)
 		names.first += conf_schema_find(o->schema, "name")->offset;
 	names.complete = names.set.n == n && !conf_refused(r->root, list);
-	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare, &names);
+	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare_names, &names);
 	return names;
 }
 

@@ -23,7 +23,7 @@ struct changes {
 	unsigned int n_different;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_changed(const void *a, const void *b)
 {
 	const struct changed *x = a, *y = b;
 	int by_noun = strcmp(x->noun, y->noun);
@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
 	return by_noun != 0 ? by_noun : strcmp(x->name, y->name);
 }
 
-static void add(struct changes *c, const struct conf_difference *d)
+static void changed_add(struct changes *c, const struct conf_difference *d)
 {
 	if (c->n == c->room) {
 		c->room = c->room * 2 + 16;
@@ -42,7 +42,7 @@ static void add(struct changes *c, const struct conf_difference *d)
 }
 
 // Items of the lists that changes are about; the rest is a comment.
-static void note(void *arg, const struct conf_difference *d)
+static void difference_note(void *arg, const struct conf_difference *d)
 {
 	struct changes *c = arg;
 
@@ -55,16 +55,16 @@ static void note(void *arg, const struct conf_difference *d)
 	if (d->kind == CONF_REMOVED)
 		fprintf(c->out, "%s del %s\n", d->noun, d->name);
 	else
-		add(c, d);
+		changed_add(c, d);
 }
 
-static void sort(struct changes *c)
+static void changed_sort(struct changes *c)
 {
 	size_t n = 0;
 
-	qsort(c->items, c->n, sizeof(c->items[0]), compare);
+	qsort(c->items, c->n, sizeof(c->items[0]), compare_changed);
 	for (size_t i = 0; i < c->n; i++)
-		if (n == 0 || compare(&c->items[n - 1], &c->items[i]) != 0)
+		if (n == 0 || compare_changed(&c->items[n - 1], &c->items[i]) != 0)
 			c->items[n++] = c->items[i];
 	c->n = n;
 	for (size_t i = 0; i < n; i++)
@@ -83,7 +83,8 @@ static void print_list(
 		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
 
 		wanted.name = conf_identity(o->schema, item);
-		if (bsearch(&wanted, c->items, c->n, sizeof(c->items[0]), compare) != NULL) {
+		if (bsearch(&wanted, c->items, c->n, sizeof(c->items[0]), compare_changed) !=
+			NULL) {
 			fprintf(c->out, "%s add ", wanted.noun);
 			if (o->schema->ordered && before == NULL)
 				fputs("first ", c->out);
@@ -101,9 +102,9 @@ static void print_all(void *arg)
 {
 	struct changes *c = arg;
 
-	c->n_different = conf_differences(c->file, c->running, note, c);
+	c->n_different = conf_differences(c->file, c->running, difference_note, c);
 	if (c->n > 0)
-		sort(c);
+		changed_sort(c);
 	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++)
 		if (o->shape == CONF_LIST)
 			print_list(c, o, c->running->tree);

@@ -13,7 +13,7 @@ static void rename_to(config_setting_t *s, const char *name)
 	s->name = conf_strdup(name);
 }
 
-static void swap(config_setting_t *group, const char *a_name, const char *b_name)
+static void settings_swap(config_setting_t *group, const char *a_name, const char *b_name)
 {
 	config_setting_t *a = conf_member(group, a_name), *b = conf_member(group, b_name);
 
@@ -23,7 +23,7 @@ static void swap(config_setting_t *group, const char *a_name, const char *b_name
 		rename_to(b, a_name);
 }
 
-static void drop(config_setting_t *group, const char *name)
+static void setting_drop(config_setting_t *group, const char *name)
 {
 	if (conf_member(group, name) != NULL)
 		config_setting_remove(group, name);
@@ -34,7 +34,7 @@ static void drop_one_way(config_setting_t *group, const struct conf_schema *sche
 {
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
 		if ((o->only & (CONF_ONLY_IN | CONF_ONLY_OUT)) != 0)
-			drop(group, o->name);
+			setting_drop(group, o->name);
 }
 
 // The own port of the SA that answers inbound SA i: where its policy sends to. 0: none is set.
@@ -51,7 +51,7 @@ static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *u
 {
 	uint16_t port = answer_port(c, i);
 
-	swap(udp, "local_port", "remote_port");
+	settings_swap(udp, "local_port", "remote_port");
 	if (c->sas[i].opt.direction == SA_OUT)
 		drop_one_way(udp, conf_schema_find(&conf_schema_sa, "udp")->schema);
 	else if (port != 0)
@@ -66,8 +66,8 @@ static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *it
 
 	config_setting_set_string(
 		conf_member(item, "direction"), c->sas[i].opt.direction == SA_OUT ? "in" : "out");
-	swap(item, "local", "remote");
-	drop(item, "dscp");
+	settings_swap(item, "local", "remote");
+	setting_drop(item, "dscp");
 	drop_one_way(item, &conf_schema_sa);
 	if (udp != NULL)
 		mirror_udp(c, i, udp);
@@ -89,11 +89,11 @@ static void first_only(config_setting_t *policy)
 static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
 {
 	(void)c, (void)i;
-	drop(item, "probe");
-	swap(item, "local", "remote");
-	swap(item, "local_port", "remote_port");
-	swap(item, "local_icmp", "remote_icmp");
-	swap(item, "out", "in");
+	setting_drop(item, "probe");
+	settings_swap(item, "local", "remote");
+	settings_swap(item, "local_port", "remote_port");
+	settings_swap(item, "local_icmp", "remote_icmp");
+	settings_swap(item, "out", "in");
 	first_only(item);
 }
 

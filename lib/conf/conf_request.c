@@ -126,7 +126,7 @@ static bool sentence_read(struct conf_request_reader *in, struct sentence *s)
 }
 
 // The number of a word; n, after a message, if it is none of them.
-static unsigned int choose(struct conf_reader *r, const struct sentence *s, const char *word,
+static unsigned int word_choose(struct conf_reader *r, const struct sentence *s, const char *word,
 	const char *const words[], unsigned int n, const char *what)
 {
 	struct nearest near = {.text = word};
@@ -160,7 +160,7 @@ static bool list_find(struct conf_reader *r, const struct sentence *s, struct co
 
 	for (i = 0; i < RTE_DIM(lists); i++)
 		nouns[i] = conf_schema_find(&conf_schema, lists[i])->schema->noun;
-	i = choose(r, s, s->word[0], nouns, RTE_DIM(lists), "object");
+	i = word_choose(r, s, s->word[0], nouns, RTE_DIM(lists), "object");
 	if (i == RTE_DIM(lists))
 		return false;
 	out->list = conf_schema_find(&conf_schema, lists[i]);
@@ -178,7 +178,7 @@ static bool place_read(struct conf_reader *r, const struct sentence *s, const ch
 		return true;
 	if (!out->list->schema->ordered)
 		return end_check(r, s, out, word[0]);
-	place = choose(r, s, word[0], places, RTE_DIM(places), "place");
+	place = word_choose(r, s, word[0], places, RTE_DIM(places), "place");
 	if (place == RTE_DIM(places))
 		return false;
 	out->place = place;
@@ -228,7 +228,8 @@ static bool settings_check(
 	return false;
 }
 
-static bool understand(struct conf_reader *r, const struct sentence *s, struct conf_request *out)
+static bool sentence_parse(
+	struct conf_reader *r, const struct sentence *s, struct conf_request *out)
 {
 	unsigned int verb;
 
@@ -244,7 +245,7 @@ static bool understand(struct conf_reader *r, const struct sentence *s, struct c
 		conf_err_at(r, s->where, NULL, "%s: expected one of add, set, del", s->word[0]);
 		return false;
 	}
-	verb = choose(r, s, s->word[1], verbs, RTE_DIM(verbs), "change");
+	verb = word_choose(r, s, s->word[1], verbs, RTE_DIM(verbs), "change");
 	if (verb == RTE_DIM(verbs))
 		return false;
 	out->verb = verb;
@@ -265,7 +266,7 @@ bool conf_request_next(struct conf_request_reader *in, struct conf_request *out)
 
 		if (*in->p == '\n' || *in->p == ';')
 			go_to(in, in->p + 1);
-		if (good && (s.n_words > 0 || s.settings != NULL) && understand(in->r, &s, out))
+		if (good && (s.n_words > 0 || s.settings != NULL) && sentence_parse(in->r, &s, out))
 			return true;
 	}
 	return false;

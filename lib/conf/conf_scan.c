@@ -29,15 +29,15 @@ struct scan {
 	bool ok;
 };
 
-static void fail_at(struct scan *s, unsigned int line, const char *problem)
+static void scan_fail_at(struct scan *s, unsigned int line, const char *problem)
 {
 	conf_err_at(s->r, (struct conf_where){s->where.file, line}, NULL, "%s", problem);
 	s->ok = false;
 }
 
-static void fail(struct scan *s, const char *problem)
+static void scan_fail(struct scan *s, const char *problem)
 {
-	fail_at(s, s->where.line, problem);
+	scan_fail_at(s, s->where.line, problem);
 }
 
 static void go_to(struct scan *s, const char *p)
@@ -51,7 +51,7 @@ static void skip_line(struct scan *s)
 {
 	s->p += strcspn(s->p, "\n");
 	if (*s->p == '\0')
-		fail(s, "comment ends with the file, must end with a newline");
+		scan_fail(s, "comment ends with the file, must end with a newline");
 }
 
 static void skip_comment(struct scan *s)
@@ -59,7 +59,7 @@ static void skip_comment(struct scan *s)
 	const char *end = strstr(s->p + 2, "*/");
 
 	if (end == NULL) {
-		fail(s, "comment is not closed, must end with */");
+		scan_fail(s, "comment is not closed, must end with */");
 		end = s->p + strlen(s->p) - 2;
 	}
 	go_to(s, end + 2);
@@ -74,7 +74,7 @@ static bool in_list(const struct scan *s)
 static void begin_value(struct scan *s)
 {
 	if (in_list(s) && s->value_line != 0)
-		fail_at(s, s->value_line,
+		scan_fail_at(s, s->value_line,
 			"a comma is missing at the end of this line, or between two elements on "
 			"it");
 }
@@ -92,7 +92,7 @@ static void scan_string(struct scan *s)
 	while (*p != '"' && *p != '\0')
 		p += p[0] == '\\' && (p[1] == '"' || p[1] == '\\') ? 2 : 1;
 	if (*p == '\0')
-		fail(s, "string is not closed, must end with a quotation mark");
+		scan_fail(s, "string is not closed, must end with a quotation mark");
 	else
 		p++;
 	go_to(s, p);
@@ -115,7 +115,7 @@ static bool fail_letters(struct scan *s, const char *number, const char *end)
 		end++;
 	s->p = end;
 	text = conf_format("%.*s", (int)(end - number), number);
-	fail(s, conf_format("must be in quotation marks: %s", conf_quote(text)));
+	scan_fail(s, conf_format("must be in quotation marks: %s", conf_quote(text)));
 	return true;
 }
 
@@ -134,7 +134,7 @@ static void scan_number(struct scan *s)
 		strtod(s->p, &end);
 	s->p = end + strspn(end, "L");
 	if (!fail_letters(s, number, s->p) && !fits)
-		fail(s, "number does not fit 32 bits, must be written as a string");
+		scan_fail(s, "number does not fit 32 bits, must be written as a string");
 	end_value(s);
 }
 
@@ -150,7 +150,7 @@ static void scan_opening(struct scan *s)
 {
 	begin_value(s);
 	if (s->depth == DEPTH_MAX) {
-		fail(s, "brackets are nested too deeply");
+		scan_fail(s, "brackets are nested too deeply");
 		go_to(s, s->p + strlen(s->p));
 		return;
 	}
@@ -162,7 +162,7 @@ static void fail_open(struct scan *s)
 {
 	const struct bracket *b = &s->open[s->depth - 1];
 
-	fail_at(s, b->line, conf_format("the bracket %c is not closed", b->octet));
+	scan_fail_at(s, b->line, conf_format("the bracket %c is not closed", b->octet));
 	s->depth = 0;
 }
 
@@ -202,7 +202,7 @@ static void scan_include(struct scan *s, const char *name)
 	if (name[len] == '"')
 		s->ok &= s->include(s->r, conf_format("%.*s", (int)len, name), s->where);
 	else
-		fail(s, "file to include must be in quotation marks, without \\");
+		scan_fail(s, "file to include must be in quotation marks, without \\");
 	s->p = name + len + (name[len] == '"');
 	s->value_line = 0;
 }
@@ -248,7 +248,7 @@ bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text,
 
 	if (strlen(text) != len) {
 		go_to(&s, text + strlen(text));
-		fail(&s, "NUL octet, must be text");
+		scan_fail(&s, "NUL octet, must be text");
 		return false;
 	}
 	while (*s.p != '\0')

@@ -23,7 +23,8 @@ static const char *our_name(struct files *f, const char *theirs)
 	return f->ours;
 }
 
-static config_setting_t *copy(struct files *f, config_setting_t *to, const config_setting_t *from)
+static config_setting_t *setting_copy(
+	struct files *f, config_setting_t *to, const config_setting_t *from)
 {
 	config_setting_t *s = config_setting_add(to, from->name, from->type);
 
@@ -35,13 +36,13 @@ static config_setting_t *copy(struct files *f, config_setting_t *to, const confi
 	else if (!config_setting_is_aggregate(from))
 		s->value = from->value;
 	for (int i = 0; i < config_setting_length(from); i++)
-		copy(f, s, config_setting_get_elem(from, (unsigned int)i));
+		setting_copy(f, s, config_setting_get_elem(from, (unsigned int)i));
 	return s;
 }
 
 config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from)
 {
-	return copy(&(struct files){0}, to, from);
+	return setting_copy(&(struct files){0}, to, from);
 }
 
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
@@ -55,5 +56,5 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 	ours->line = theirs->line;
 	ours->file = our_name(&f, theirs->file);
 	for (int i = 0; i < config_setting_length(theirs); i++)
-		copy(&f, ours, config_setting_get_elem(theirs, (unsigned int)i));
+		setting_copy(&f, ours, config_setting_get_elem(theirs, (unsigned int)i));
 }
