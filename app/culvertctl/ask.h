@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a daemon for a list. What goes wrong is said on standard error, and ends the program. One
-// thread.
+// Queries of a daemon. A failure is printed on standard error, and ends the program. One thread.
 #pragma once
 
 #include <jansson.h>

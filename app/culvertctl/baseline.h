@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the counters of a daemon were when "culvertctl clear" was called: a file in the folder of
 // the instance, which holds as long as the daemon runs. Only culvertctl looks at it: the daemon and
-// its metrics go on counting. What goes wrong ends the program, as in ask.h. One thread.
+// its metrics go on counting. A failure ends the program, as in ask.h. One thread.
 #pragma once
 
 #include <jansson.h>

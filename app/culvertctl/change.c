@@ -39,7 +39,7 @@ static char *file_read(const char *name)
 	return text;
 }
 
-// Sends changes, which messages call by that name. NULL: there is no text, which was said.
+// Sends changes, which messages call by that name. NULL: there is no text, after a message.
 static enum exit_code changes_send(
 	const struct options *options, const char *name, const char *text)
 {

@@ -31,7 +31,7 @@ enum exit_code command_clear(const struct options *options, char **words);
 // "flows", perhaps filters and their values.
 enum exit_code command_flush(const struct options *options, char **words);
 
-// Nothing. Shows the live view until the user has enough.
+// Nothing. Shows the live view until the user quits.
 enum exit_code command_top(const struct options *options, char **words);
 
 // Perhaps seconds, "show", and what follows that. Shows it again and again.
@@ -62,7 +62,7 @@ enum exit_code command_peer_config(const struct options *options, char **words);
 // A file of changes.
 enum exit_code command_apply(const struct options *options, char **words);
 
-// No words. Shows events until the user has enough.
+// No words. Shows events until the user quits.
 enum exit_code command_events(const struct options *options, char **words);
 
 // A reason for dropping packets, or nothing for all of them.

@@ -18,8 +18,8 @@
 #define ANSWER_S  120 // until a request is done
 #define PIECE_MAX (16 * 1024)
 
-// Whoever is not allowed to ask is told so before the request was taken: hence not all errors of
-// sending are.
+// A client without permission gets its answer before the request is read: then sending fails, and
+// the answer is received all the same.
 static int request_send(int fd, const char *request)
 {
 	if (TEMP_FAILURE_RETRY(send(fd, request, strlen(request), MSG_NOSIGNAL)) >= 0 ||

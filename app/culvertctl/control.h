@@ -12,7 +12,7 @@ struct answer {
 };
 
 // Sends a request to the instance of that name (NULL: the only one that runs), and waits for the
-// answer. If it fails, which is said on standard error, the program ends with that code.
+// answer. If it fails, after a message on standard error, the program ends with that code.
 void control_ask(
 	struct answer *answer, const char *instance, const char *request, enum exit_code failed);
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-// What tells an object from others of its list, in new memory, or NULL; and the objects of a list
+// What identifies an object of its list, in new memory, or NULL; and the objects of a list
 // by that: a new reference.
 char *field_identity_new(const char *list, json_t *object);
 json_t *fields_index(const char *list, const json_t *objects);

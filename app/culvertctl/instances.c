@@ -28,7 +28,7 @@ const char *instances_folder(void)
 	return folder;
 }
 
-// Where root's daemons are, of which members of control_group and show_group may ask something.
+// Where root's daemons are, to which members of control_group and show_group have access.
 static const char roots[] = "/var/run/dpdk";
 
 static bool has_instance(const char *folder, const char *name)

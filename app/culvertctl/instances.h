@@ -22,6 +22,6 @@ const char *instances_folder(void);
 int instance_address(struct sockaddr_un *addr, const char *name, const char *file);
 
 // The running instances in order of their names. *found becomes a new array of objects: instance,
-// pid (null if it could not be asked), state ("running", or why it could not be asked), socket.
+// pid (null if it did not answer), state ("running", or why it did not answer), socket.
 // Returns 0 or -errno of reading the folder; a missing folder is no error and no instances.
 int instances_find(json_t **found);

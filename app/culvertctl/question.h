@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the words behind "show" and "flush" ask a daemon for. A mistake in them ends the program,
+// Queries: the words behind "show", "flush" and "trace". A mistake in them ends the program,
 // after a message. One thread.
 #pragma once
 
@@ -27,8 +27,8 @@ void question_read_flush(struct question *q, char **words);
 // Reads the words behind "trace": filters and their values.
 void question_read_trace(struct question *q, char **words);
 
-// Leaves of the objects, the answer, those of the name that is asked for. It is an error if there
-// is none.
+// Removes from the objects, the answer, those of other names than the query's. It is an error if
+// none is left.
 void question_choose(const struct question *q, json_t *objects);
 
 // Prints objects, the answer, as a table, and single ones with all their fields below each other.

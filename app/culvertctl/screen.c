@@ -25,7 +25,7 @@ static void on_end(int sig)
 	ended = 1;
 }
 
-// Signals that end come in screen_wait() alone: what is asked and shown is done first.
+// Signals that end come in screen_wait() alone: queries and output are finished first.
 static void signals_take(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A terminal that shows one picture after the other until the user has enough: q, Ctrl-C or a
+// A terminal that shows one picture after the other until the user quits: q, Ctrl-C or a
 // signal that ends. What is not a terminal, or knows no control sequences, gets them one below
 // the other. One thread.
 #pragma once
@@ -16,5 +16,5 @@ bool screen_is_terminal(void);
 // Shows text, as much of it as there are lines on the terminal.
 void screen_show(const char *text);
 
-// Waits. False if the user has enough.
+// Waits. False if the user quits.
 bool screen_wait(unsigned int ms);

@@ -27,6 +27,6 @@ const char *show_nearest(const char *word);
 // Writes the words with their help, one on each line.
 void show_help(FILE *out);
 
-// Whether only objects with packets are shown, unless all are asked for; removes the others.
+// Whether only objects with packets are shown by default; removes the others.
 bool show_hides_zero(const struct show *show);
 void show_remove_zero(json_t *objects);

@@ -20,9 +20,9 @@
 enum list { INFO, PORTS, WORKERS, SAS_LIST, DROPS, LISTS };
 
 static const char *const words[LISTS] = {"info", "ports", "workers", "sas", "drops"};
-// What the daemon is asked for: of ten thousand SAs those that will be shown, and some more, which
-// have a rate already when they come to be among them.
-static const char *const asked[LISTS] = {"info", "ports", "workers", "sas_busiest", "drops"};
+// The lists that are requested: of ten thousand SAs only the busiest, and some more, which have a
+// rate already when they become the busiest.
+static const char *const requested[LISTS] = {"info", "ports", "workers", "sas_busiest", "drops"};
 
 struct picture {
 	struct sample sample[LISTS];
@@ -39,7 +39,7 @@ static struct picture picture_take(const char *instance)
 	struct picture p = {};
 
 	for (enum list l = 0; l < LISTS; l++) {
-		json_t *objects = ask_list(instance, asked[l], "");
+		json_t *objects = ask_list(instance, requested[l], "");
 
 		p.sample[l] = sample_of(fields_typed(words[l], objects));
 		json_decref(objects);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// culvertctl trace: has the daemon trace packets, and prints what it tells of them until there are
-// enough, the time is over or the user has enough.
+// culvertctl trace: starts a trace, and prints its steps until all packets are traced, the time is
+// over or the user quits.
 #include <err.h>
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void steps_take(struct session *s)
 	fflush(stdout);
 }
 
-// Asks for the state, a new reference, and then for what there is to be told of.
+// Requests the state, a new reference, and then the steps.
 static json_t *trace_step(struct session *s, bool *over)
 {
 	json_t *state = ask_list(s->instance, "trace_state", s->number);

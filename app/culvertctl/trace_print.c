@@ -82,7 +82,7 @@ static void proto_put(FILE *out, const json_t *step)
 			strcmp(text(step, "more_fragments"), "yes") == 0 ? "" : ", the last");
 }
 
-// What the packet looks like; nothing if that is not told.
+// The header of the packet; nothing if the step has none.
 static void header_format(char *buf, size_t size, const json_t *step)
 {
 	FILE *out = fmemopen(buf, size, "w");

@@ -13,5 +13,5 @@ struct trace_printer {
 	char header[512];      // that was printed last
 };
 
-// A step, as the daemon tells it. A packet's steps come one behind the other.
+// Prints a step, as the daemon sends it. The steps of a packet are in a row.
 void trace_step_print(struct trace_printer *p, const json_t *step);

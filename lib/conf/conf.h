@@ -25,8 +25,8 @@
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
-// For reassembled packets, for each worker: a pass reassembles at most one for each that comes in,
-// and frees them at its end.
+// Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
+// received, and frees them at its end.
 #define CONF_LARGE_BUFFERS 128
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
@@ -70,7 +70,7 @@ struct conf_neighbour {
 	struct rte_ether_addr mac;
 };
 
-#define CONF_MSS_AUTO UINT16_MAX // what fits the way to the peer
+#define CONF_MSS_AUTO UINT16_MAX // what fits the path MTU
 
 struct conf_sa {
 	struct conf_where where;
@@ -105,11 +105,10 @@ struct conf_policy {
 	unsigned int sa_out;
 	unsigned int sa_in[CONF_POLICY_IN_MAX];
 	unsigned int n_sa_in;
-	bool errors_trusted; // ICMP errors out of sa_in may be about anything; for SPD_PROTECT
-	// Octets of text that TCP segments are announced to have at most; 0: as many as hosts say;
-	// for SPD_PROTECT
+	bool errors_trusted; // ICMP errors out of sa_in are not checked; for SPD_PROTECT
+	// Largest TCP segment size that hosts may announce, in octets; 0: any. For SPD_PROTECT.
 	uint16_t mss_clamp;
-	// For SPD_PROTECT: whom to ping through the tunnel (none: nobody), and how often.
+	// For SPD_PROTECT: address to ping through the tunnel (none: no pings), and how often.
 	struct ip_addr probe_addr;
 	unsigned int probe_interval_s;
 };
@@ -150,10 +149,10 @@ enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
 
 struct conf {
 	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
-	char *state_dir;              // where what must outlive the daemon is kept; NULL: nowhere
+	char *state_dir;              // for state that survives restarts; NULL: none
 	char *user;                   // to become when the ports are open; NULL: stay
 	char *control_group;          // may change the running configuration; NULL: root alone
-	char *show_group;             // may see it, and what is counted; NULL: root alone
+	char *show_group;             // may read it and the counters; NULL: root alone
 	bool sandbox;                 // restrict system calls
 	bool capture;                 // let dpdk-dumpcap attach
 	enum log_level log_level;
@@ -170,22 +169,22 @@ struct conf {
 	const char *engine;                  // crypto engine: "auto", "ipsec_mb", "openssl"
 	unsigned int icmp_errors_per_second; // per worker
 	unsigned int icmp_echoes_per_second; // the same
-	enum conf_error errors_in_clear[CONF_ERRORS]; // heard in clear about what is in tunnels
+	enum conf_error
+		errors_in_clear[CONF_ERRORS]; // accepted in clear about connections in tunnels
 	unsigned int n_errors_in_clear;
-	struct ip_addr
-		ike_via[CONF_IKE_VIA_MAX];       // stations that IKE for us is for, one of a family
-	unsigned int ike_port[CONF_IKE_VIA_MAX]; // their indexes in ports
+	struct ip_addr ike_via[CONF_IKE_VIA_MAX]; // stations with the IKE daemon, one of a family
+	unsigned int ike_port[CONF_IKE_VIA_MAX];  // their indexes in ports
 	unsigned int n_ike_via;
 	bool pmtu_learn;         // from ICMP errors about ESP packets
-	unsigned int pmtu_min;   // octets; smaller ones are not believed, of IPv4
+	unsigned int pmtu_min;   // octets, of IPv4; smaller ones are ignored
 	unsigned int pmtu_age_s; // seconds
 	unsigned int neighbours_max;
 	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
-	unsigned int neighbour_reachable_s; // seconds a resolved neighbour is believed unasked
+	unsigned int neighbour_reachable_s; // seconds that a neighbour stays reachable
 	unsigned int flows_max;
 	unsigned int flows_per_source; // unreplied flows of one source address; 0: no limit
-	bool tcp_liberal;              // packets out of the window are let through
-	bool tcp_pickup;               // connections whose start was not seen are followed
+	bool tcp_liberal;              // segments out of the window are accepted
+	bool tcp_pickup;               // connections whose SYN was not seen are tracked
 	struct conf_flow_timeouts flow_timeouts;
 	enum rule_action default_action;    // of what no rule matches
 	bool default_log;                   // as log of a rule

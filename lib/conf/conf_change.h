@@ -17,6 +17,6 @@
 // Applies all changes of a request to what runs, and checks the whole as conf_load() does. The
 // text has len octets and ends with NUL; name is what messages call it. Returns another
 // configuration, or NULL after writing every problem found to errors, as conf_load() does:
-// "name:line: ..." or where the file has what is in the way.
+// "name:line: ..." or the line of the file that conflicts.
 struct conf *conf_change(
 	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors);

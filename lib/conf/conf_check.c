@@ -124,7 +124,7 @@ static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int r
 	return (n / (page / size) + 1) * page;
 }
 
-// Where to say that there is too little memory.
+// The setting that a message about too little memory is about.
 static config_setting_t *memory_setting(const struct conf_reader *r)
 {
 	config_setting_t *memory = conf_at(r->root, "memory");
@@ -157,7 +157,7 @@ static void check_memory(struct conf_reader *r)
 			c->memory_mb, c->packet_buffers, large, c->flows_max, mb);
 }
 
-// An error about a size that fits no port teaches nothing.
+// No ICMP error can report a size above the mtu of every port.
 static void check_pmtu(struct conf_reader *r)
 {
 	config_setting_t *min = conf_given(conf_member(r->root, "pmtu"), "min");

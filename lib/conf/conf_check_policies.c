@@ -36,8 +36,8 @@ static const char *end_text(char *buf, const struct ip_addr *end)
 	return ip_addr_is_none(end) ? "any" : ip_addr_format(buf, end);
 }
 
-// An outbound SA that follows its peer has to hear it, and to tell new packets from old ones. False
-// if that was reported.
+// An outbound SA that follows its peer needs an inbound SA in UDP, to learn the endpoint, with a
+// replay window, to recognise old packets. False if that was reported.
 static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	const struct conf_policy *p, unsigned int sa_in)
 {
@@ -58,8 +58,8 @@ static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	return false;
 }
 
-// A NAT on the way brings answers to where packets are sent from, or not at all. Of several SAs
-// that receive, one is enough: the others may be on their way to another port.
+// A NAT on the path delivers replies to the port that packets are sent from. Of several inbound
+// SAs one is enough: the others may be those of the port before or after a change.
 static void check_answers(
 	struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
 {
@@ -164,13 +164,13 @@ static bool check_sas(struct conf_reader *r, const struct conf_schema *schema,
 		bool out = find_out(r, policy, sas, p);
 		bool in = find_in(r, policy, sas, p);
 
-		bool hears = out && in;
+		bool receives = out && in;
 
 		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++) {
 			check_pair(r, policy, p, p->sa_in[i]);
-			hears &= check_follow(r, policy, p, p->sa_in[i]);
+			receives &= check_follow(r, policy, p, p->sa_in[i]);
 		}
-		if (hears)
+		if (receives)
 			check_answers(r, policy, p);
 		return out && in;
 	}

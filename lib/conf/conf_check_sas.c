@@ -150,7 +150,7 @@ static void check_replay_window(struct conf_reader *r, config_setting_t *item, s
 		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
 			sa->opt.replay_window, REPLAY_WINDOW_MIN);
 	} else if (s != NULL && sa->opt.replay_window == 0 && sa->opt.esn) {
-		// The window tells the upper half of the numbers (RFC 4303 3.3.3).
+		// The upper half of a number is derived from the window (RFC 4303 3.3.3).
 		conf_err(r, s, "0 (no check) cannot be combined with esn, must be from %u to 65536",
 			REPLAY_WINDOW_MIN);
 	}
@@ -228,7 +228,7 @@ static void check_tfc(struct conf_reader *r, config_setting_t *item, struct conf
 	if (conf_given(item, "cipher") != NULL && hides_nothing(sa->opt.cipher))
 		conf_err(r, s, "%s does not encrypt, tfc must have a cipher that does",
 			sa->opt.cipher->name);
-	// What the outer header takes from the inner one would tell packets apart.
+	// Fields copied from the inner header would distinguish packets.
 	if (conf_given(item, "ecn") == NULL)
 		sa->opt.ecn = false;
 	if (conf_given(item, "df") == NULL)

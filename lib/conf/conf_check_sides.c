@@ -45,7 +45,7 @@ static void sides_derive(struct conf_reader *r)
 	}
 }
 
-// Why a port faces the side that it does, where it does not say so itself.
+// Why a port without the setting side faces the side that it does.
 static const char *side_reason(const struct conf_reader *r, int port)
 {
 	if (!r->c->ports[port].unprotected)
@@ -70,8 +70,8 @@ static int port_of_network(const struct conf *c, const struct ip_prefix *net)
 	return -1;
 }
 
-// A tunnel between the right addresses the wrong way round, or with an SA that ends at the wrong
-// port, would carry in clear what it should hide.
+// A tunnel with its ends exchanged, or with an SA that ends at the wrong port, would send in clear
+// what it should protect.
 static void check_end(struct conf_reader *r, config_setting_t *policy, const char *name,
 	const struct ip_prefix *net, bool unprotected)
 {

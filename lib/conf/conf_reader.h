@@ -45,8 +45,8 @@ struct conf_where conf_where(const config_setting_t *s);
 // How messages refer to an item of a list: 'sa "to-b" (gw.conf:12)'.
 const char *conf_ref(const config_setting_t *item);
 
-// A text from the file as it may be shown: unprintable octets escaped, cut when long, and held back
-// when it could be a key in the wrong place.
+// A text from the file as it may be shown: unprintable octets escaped, shortened when long, and
+// replaced when it could be a key in the wrong place.
 const char *conf_show(const char *text);
 
 // The same in quotation marks.

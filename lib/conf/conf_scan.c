@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libconfig 1.5 reads an integer of more than 32 bits as another one without a word, takes a NUL
 // octet for the end, lets a string or comment run on into the next file, joins two strings of an
-// array if there is no comma between them, and ends the process when it is told to include a
+// array if there is no comma between them, and ends the process when it includes a
 // folder. Of other mistakes it says "syntax error" and the line of the token that follows. So its
 // tokens are looked at first. What is wrong in ways that are not looked for here it reports itself.
 #include <ctype.h>

@@ -65,9 +65,9 @@ struct conf_option {
 };
 
 struct conf_schema {
-	const char *noun;                  // what messages call an element of the list
-	const char *identity;              // the setting that tells one element from another
-	const char *scope;                 // another one, by which equals can be told apart
+	const char *noun;     // what messages call an element of the list
+	const char *identity; // the setting that identifies an element
+	const char *scope;    // another one, which distinguishes elements of equal identity
 	const struct conf_option *options; // end with a nameless one
 	size_t item_size; // of an element of the list; starts with its struct conf_where
 	bool ordered;     // the order of elements means something
@@ -161,7 +161,7 @@ bool conf_option_equal(const struct conf_option *o, const void *base_a, const vo
 // An address or prefix as it is written best, any other text as it is.
 const char *conf_identity_plain(const struct conf_schema *schema, const char *text);
 
-// What tells an element of a list from all others: "to-b", "192.0.2.2", "fe80::1 port wan".
+// What identifies an element of a list: "to-b", "192.0.2.2", "fe80::1 port wan".
 const char *conf_identity(const struct conf_schema *schema, const config_setting_t *item);
 
 // A text in an element; "" if there is none, which is reported elsewhere.
