@@ -45,7 +45,7 @@ static bool io_has_link(void *arg, uint16_t port)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-const struct control_io control_thread_io = {io_send, io_listen, io_has_link};
+const struct control_io control_thread_io = {io_send, io_listen, io_has_link, gateway_now_ms};
 
 static void wanted_signals(sigset_t *set)
 {
@@ -87,7 +87,7 @@ void control_thread_run(struct gateway *g)
 		bool over = configure_over(c);
 		uint64_t now;
 
-		pthread_mutex_lock(&g->lock);
+		pthread_mutex_lock(&g->control.lock);
 		now = gateway_now_ms(); // no earlier than what other threads have noted
 		events_drain(c, now);
 		reserve_collect(g->reserve, c->snapshot, now);
@@ -97,7 +97,7 @@ void control_thread_run(struct gateway *g)
 		}
 		if (over)
 			configure_retire(c);
-		pthread_mutex_unlock(&g->lock);
+		pthread_mutex_unlock(&g->control.lock);
 		sig = sigtimedwait(&set, NULL, WAIT);
 		requests_tick(sig == SIGHUP, now);
 		metrics_tick(now);

@@ -3,7 +3,6 @@
 // the control thread, unless said otherwise.
 #pragma once
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include "control.h"
@@ -23,20 +22,10 @@ struct gateway {
 	uint64_t started_ms;
 	struct health health;
 	struct reserve *reserve; // NULL: nothing persists
-	// Held by the control thread while it changes what show commands read, and by these, on
-	// telemetry's threads, while they read. Workers never take it.
-	pthread_mutex_t lock;
 };
 
 // Milliseconds of the TSC, the clock of the control thread.
 uint64_t gateway_now_ms(void);
 
-// The sum over workers and control thread. While workers run the parts are of slightly different
-// moments. Any thread.
-struct counters gateway_counters(const struct gateway *g);
-
 // Packets held inside the gateway. Any thread.
 uint64_t gateway_held(const struct gateway *g);
-
-// Packets dropped for any reason.
-uint64_t counters_drops(const struct counters *c);

@@ -103,11 +103,11 @@ static int replace(struct gateway *g)
 	struct conf *old = g->control.conf;
 	int rc;
 
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
 	for (unsigned int i = 0; i < load.conf->n_ports && rc == 0; i++)
 		g->ports[i].conf = &load.conf->ports[i];
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 	if (rc < 0)
 		return rc;
 	discard_aside(old);

@@ -13,6 +13,7 @@
 
 #include "address.h"
 #include "build_flow.h"
+#include "collect.h"
 #include "configure.h"
 #include "control_thread.h"
 #include "crash.h"
@@ -289,7 +290,7 @@ static int workers_start(struct gateway *g)
 
 static void last_words(const struct gateway *g)
 {
-	struct counters sum = gateway_counters(g);
+	struct counters sum = collect_counters(&g->control);
 
 	log_info("stopped: rx=%" PRIu64 " originated=%" PRIu64 " tx=%" PRIu64 " drops=%" PRIu64
 		 " local=%" PRIu64,
@@ -383,8 +384,9 @@ static int check(const char *path, const struct conf *conf)
 
 int main(int argc, char **argv)
 {
-	struct gateway g = {.control = {.io = &control_thread_io, .io_arg = &g},
-		.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct gateway g = {
+		.control = {
+			.io = &control_thread_io, .io_arg = &g, .lock = PTHREAD_MUTEX_INITIALIZER}};
 	struct options o = {0};
 	int rc;
 

@@ -7,10 +7,10 @@
 
 #include <microhttpd.h>
 
+#include "lists.h"
 #include "log.h"
 #include "metrics_listen.h"
 #include "metrics_text.h"
-#include "openmetrics.h"
 
 #define CONNECTIONS  8u // of an endpoint, at once; each may hold the text of one answer
 #define CONNECTION_S 3u // without an octet received or sent
@@ -73,7 +73,7 @@ static struct connection *connection_of(struct MHD_Connection *c)
 static enum MHD_Result metrics_answer(struct MHD_Connection *c, struct gateway *g)
 {
 	size_t len;
-	char *text = metrics_text_new(g, &len);
+	char *text = metrics_text_new(&g->control, view_lists, view_n_lists, &len);
 
 	if (text == NULL)
 		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");

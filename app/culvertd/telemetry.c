@@ -7,12 +7,12 @@
 
 #include <rte_telemetry.h>
 
+#include "collect.h"
+#include "lists.h"
 #include "telemetry_add.h"
 #include "telemetry_flow.h"
 #include "telemetry_match.h"
-#include "telemetry_sa.h"
 #include "telemetry_trace.h"
-#include "view.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
 // out; they are asked for again, since items are numbered.
@@ -26,6 +26,87 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the pointer
 // Writes the items from number offset on that match the filter, and takes the gateway's lock.
 typedef void (*page_fn)(
 	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
+
+#define LINK_LOCAL_LEN 64
+
+// Addresses with the length of their network's prefix; behind those of the configuration the
+// link-local one that the port has by itself.
+static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	char text[IP_PREFIX_STRLEN];
+
+	if (list == NULL)
+		return;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (unsigned int a = 0; a < v->port->n_addrs; a++) {
+		bool configured = a < v->conf->n_addrs;
+		struct ip_prefix p = {.addr = v->port->addrs[a],
+			.len = configured ? v->conf->addrs[a].net.len : LINK_LOCAL_LEN};
+
+		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
+	}
+	rte_tel_data_add_dict_container(item, name, list, 0);
+}
+
+static void add_drops(
+	struct rte_tel_data *item, const char *name, const uint64_t packets[DROP_COUNT])
+{
+	struct rte_tel_data *drops = item_new();
+
+	if (drops == NULL)
+		return;
+	for (enum drop r = 1; r < DROP_COUNT; r++)
+		if (packets[r] > 0)
+			add_u64(drops, drop_info[r].name, packets[r]);
+	rte_tel_data_add_dict_container(item, name, drops, 0);
+}
+
+static void field_add(struct rte_tel_data *item, const struct view_field *f, const void *view)
+{
+	const uint64_t *numbers = (const void *)((const char *)view + f->offset);
+	char text[VIEW_TEXT_MAX];
+
+	if (f->value == VALUE_U64)
+		add_u64(item, f->name, *numbers);
+	else if (f->value == VALUE_DROPS)
+		add_drops(item, f->name, numbers);
+	else if (f->value == VALUE_ADDRESSES)
+		add_addresses(item, f->name, view);
+	else
+		add_string(item, f->name, view_text(text, f, view));
+}
+
+static void view_add(struct rte_tel_data *item, const char *list, const void *view)
+{
+	unsigned int n;
+	const struct view_field *f = view_fields(list, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (f[i].name != NULL)
+			field_add(item, &f[i], view);
+}
+
+static void sa_busiest_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	unsigned int number[SA_BUSIEST], n;
+	struct sa_view view;
+
+	(void)filter;
+	pthread_mutex_lock(&g->control.lock);
+	n = collect_busiest(&g->control, number);
+	for (unsigned int i = offset; i < n; i++) {
+		struct rte_tel_data *o = item_new();
+
+		if (o == NULL)
+			break;
+		collect_sa(&view, &g->control, number[i]);
+		view_add(o, "sas", &view);
+		add_item(d, i, o);
+	}
+	pthread_mutex_unlock(&g->control.lock);
+}
 
 // What is not a list of views.
 static const struct command {
@@ -53,8 +134,9 @@ static void list_page(struct rte_tel_data *d, struct gateway *g, const struct vi
 {
 	union any_view view;
 
-	pthread_mutex_lock(&g->lock);
-	for (unsigned int i = offset; i < offset + PAGE && list->collect(&view, g, i); i++) {
+	pthread_mutex_lock(&g->control.lock);
+	for (unsigned int i = offset; i < offset + PAGE && list->collect(&view, &g->control, i);
+		i++) {
 		struct rte_tel_data *item = item_new();
 
 		if (item == NULL)
@@ -62,7 +144,7 @@ static void list_page(struct rte_tel_data *d, struct gateway *g, const struct vi
 		view_add(item, list->name, &view);
 		add_item(d, i, item);
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 }
 
 // Under the lock of the pointer.

@@ -2,28 +2,14 @@
 #include "telemetry_add.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dpdk_compat.h"
-
-// As the configuration calls them.
-static const char *const protos[UINT8_MAX + 1] = {
-	[1] = "icmp",
-	[2] = "igmp",
-	[4] = "ipip",
-	[6] = "tcp",
-	[17] = "udp",
-	[33] = "dccp",
-	[47] = "gre",
-	[50] = "esp",
-	[51] = "ah",
-	[58] = "icmpv6",
-	[89] = "ospf",
-	[132] = "sctp",
-	[136] = "udplite",
-};
+#include "proto_model.h"
+#include "view.h"
 
 struct rte_tel_data *item_new(void)
 {
@@ -75,31 +61,19 @@ void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix
 	add_string(d, name, ip_prefix_format(text, p));
 }
 
-const char *proto_text(char text[16], unsigned int proto)
+void add_proto(struct rte_tel_data *d, const char *name, uint16_t proto)
 {
-	snprintf(text, 16, "%u", proto);
-	if (proto > UINT8_MAX)
-		return "any";
-	return protos[proto] != NULL ? protos[proto] : text;
-}
+	char text[VIEW_TEXT_MAX];
 
-void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto)
-{
-	char text[16];
-
-	add_string(d, name, proto_text(text, proto));
+	add_string(d, name, view_proto_text(text, proto));
 }
 
 bool proto_parse(uint8_t *proto, const char *text)
 {
-	unsigned int number;
+	const struct proto_info *p = proto_find(text);
+	unsigned int number = p != NULL ? p->number : UINT_MAX;
 
-	for (unsigned int i = 0; i <= UINT8_MAX; i++)
-		if (protos[i] != NULL && strcmp(protos[i], text) == 0) {
-			*proto = (uint8_t)i;
-			return true;
-		}
-	if (!number_parse(&number, text, UINT8_MAX))
+	if (p == NULL ? !number_parse(&number, text, UINT8_MAX) : number > UINT8_MAX)
 		return false;
 	*proto = (uint8_t)number;
 	return true;

@@ -9,7 +9,6 @@
 #include <rte_telemetry.h>
 
 #include "addr.h"
-#include "classifier.h"
 
 // A new item of a list, or NULL if memory is short.
 struct rte_tel_data *item_new(void);
@@ -25,9 +24,8 @@ void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a)
 
 void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);
 
-// "tcp", "99", or "any" for what is no protocol: its own, or in text.
-const char *proto_text(char text[16], unsigned int proto);
-void add_proto(struct rte_tel_data *d, const char *name, unsigned int proto);
+// "tcp", "99", or "any" for what is no protocol.
+void add_proto(struct rte_tel_data *d, const char *name, uint16_t proto);
 
 // Reads what add_proto() writes, or a number. False if it is neither; "any" is neither.
 bool proto_parse(uint8_t *proto, const char *text);

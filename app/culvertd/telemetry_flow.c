@@ -28,9 +28,9 @@ static bool filter_read(
 	char why[RTE_TEL_MAX_STRING_LEN];
 	bool ok;
 
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	ok = filter_parse(f, g->control.snapshot, text, why, sizeof(why));
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 	if (!ok)
 		add_string(d, "error", why);
 	return ok;
@@ -139,7 +139,7 @@ void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, c
 	while (cursor.n < PAGE && find(g, &f, &position, &views[cursor.n], 1) > 0)
 		cursor.position[++cursor.n] = position;
 
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	for (unsigned int i = 0; i < cursor.n; i++) {
 		struct rte_tel_data *o = item_new();
 
@@ -148,7 +148,7 @@ void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, c
 		flow_item(o, g, &views[i]);
 		add_item(d, offset + i, o);
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 }
 
 bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t size)

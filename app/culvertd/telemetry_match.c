@@ -96,7 +96,7 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 
 	if (offset > 0)
 		return;
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	if (!filter_match_parse(&q, g->control.snapshot, filter, why, sizeof(why))) {
 		add_string(d, "error", why);
 	} else {
@@ -109,5 +109,5 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 			add_item(d, 0, o);
 		}
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 }

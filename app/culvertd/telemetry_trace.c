@@ -18,9 +18,9 @@ static int start(struct gateway *g, const struct trace_request *r)
 {
 	int rc;
 
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	rc = tracing_start(&g->tracing, &g->control, &r->filter, r->count, gateway_now_ms());
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 	return rc;
 }
 
@@ -46,10 +46,10 @@ bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t
 
 	if (!filter_trace_number_parse(&number, filter, text, size))
 		return false;
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	if (number == g->tracing.number)
 		tracing_stop(&g->tracing, &g->control);
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 	return true;
 }
 
@@ -84,10 +84,10 @@ static void state_item(struct rte_tel_data *d, const struct gateway *g)
 void trace_state_page(
 	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
 {
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	if (offset == 0 && is_meant(d, g, filter))
 		state_item(d, g);
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 }
 
 static void add_tcp_flags(struct rte_tel_data *d, const char *name, uint8_t flags)
@@ -221,8 +221,8 @@ static void steps(struct rte_tel_data *d, const struct gateway *g, unsigned int 
 void trace_steps_page(
 	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
 {
-	pthread_mutex_lock(&g->lock);
+	pthread_mutex_lock(&g->control.lock);
 	if (is_meant(d, g, filter))
 		steps(d, g, offset);
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&g->control.lock);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ctype.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "conf_schema.h"
 #include "crypto.h"
+#include "proto_model.h"
 
 #define DEVICE_MAX 255 // octets of a device's name and arguments
 
@@ -246,38 +246,30 @@ static void parse_named(
 		conf_refuse(v);
 }
 
-static const struct named protos[] = {
-	{"any", CONF_PROTO_ANY},
-	{"icmp", IPPROTO_ICMP},
-	{"igmp", IPPROTO_IGMP},
-	{"ipip", IPPROTO_IPIP},
-	{"tcp", IPPROTO_TCP},
-	{"udp", IPPROTO_UDP},
-	{"dccp", IPPROTO_DCCP},
-	{"gre", IPPROTO_GRE},
-	{"esp", IPPROTO_ESP},
-	{"ah", IPPROTO_AH},
-	{"icmpv6", IPPROTO_ICMPV6},
-	{"ospf", 89},
-	{"sctp", IPPROTO_SCTP},
-	{"udplite", IPPROTO_UDPLITE},
-};
-
 bool conf_proto_has_ports(uint16_t proto)
 {
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
-	       proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
+	const struct proto_info *p = proto_of(proto);
+
+	return p != NULL && p->has_ports;
 }
 
 static const char *proto_name(const struct conf_option *o, unsigned int i)
 {
 	(void)o;
-	return i < RTE_DIM(protos) ? protos[i].name : NULL;
+	return proto_infos[i].name;
 }
 
 static void parse_proto(const struct conf_value *v)
 {
-	parse_named(v, protos, RTE_DIM(protos), UINT8_MAX);
+	const struct proto_info *p = proto_find(v->text);
+	uint32_t number;
+
+	if (p != NULL)
+		conf_store(v->option, v->field, p->number);
+	else if (conf_number_whole(&number, v->text) && number <= UINT8_MAX)
+		conf_store(v->option, v->field, number);
+	else
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_proto = {

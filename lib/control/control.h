@@ -4,10 +4,11 @@
 // library opens a port or a socket or starts a thread: the daemon lends it what it needs of those
 // as struct control_io, and tests run it in process. Lines are written by log.h of lib/base.
 //
-// Set up before workers run. After that the control thread alone writes, with the gateway's lock
-// where other threads read.
+// Set up before workers run. After that the control thread alone writes, with the lock where other
+// threads read.
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct control_io {
 	// Makes a port receive the frames of these multicast groups.
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
 	bool (*has_link)(void *arg, uint16_t port);
+	uint64_t (*now_ms)(void); // of a clock that never steps
 };
 
 struct control_link {
@@ -58,6 +60,9 @@ struct audit_state {
 struct control {
 	const struct control_io *io;
 	void *io_arg;
+	// Held by the control thread while it changes what show commands read, and by these, on
+	// other threads, while they read. Workers never take it.
+	pthread_mutex_t lock;
 	struct rte_mempool *pool; // for the packets of this thread
 	struct counters counters; // of these packets
 	// Thread i is worker i, and the last one is the reader of flows.

@@ -105,7 +105,12 @@ static bool io_has_link(void *arg, uint16_t port)
 	return desk_link[port];
 }
 
-static const struct control_io io = {io_send, io_listen, io_has_link};
+static uint64_t io_now_ms(void)
+{
+	return desk_now;
+}
+
+static const struct control_io io = {io_send, io_listen, io_has_link, io_now_ms};
 
 struct conf *desk_conf(const char *more, const char *sa)
 {
@@ -173,7 +178,11 @@ int desk_begin(void **state)
 	assert_int_equal(rte_rcu_qsbr_init(qsbr, 2), 0);
 	desk_now += 100000; // the log of a test before does not limit that of this one
 	desk_link[LAN] = desk_link[WAN] = true;
-	desk = (struct control){.io = &io, .io_arg = &desk, .pool = harness_pool, .qsbr = qsbr};
+	desk = (struct control){.io = &io,
+		.io_arg = &desk,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.pool = harness_pool,
+		.qsbr = qsbr};
 	desk.conf = desk_conf("", "");
 	for (uint16_t i = 0; i < 2; i++)
 		memcpy(&desk.ports[i].mac, mac_of_port(i), sizeof(desk.ports[i].mac));

@@ -62,7 +62,12 @@ static bool io_has_link(void *arg, uint16_t port)
 	return true;
 }
 
-static const struct control_io io = {io_send, io_listen, io_has_link};
+static uint64_t io_now_ms(void)
+{
+	return 0;
+}
+
+static const struct control_io io = {io_send, io_listen, io_has_link, io_now_ms};
 
 // --- for the test ---
 

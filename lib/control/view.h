@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running gateway has and has counted, added up over its workers: the one source of
-// culvertctl's lists and of the metrics, which lib/stats/field.def describes. Items of a list have
-// numbers from 0 on; each function fills in the view of one and returns false behind the last. Any
-// thread that holds the gateway's lock; without it, what a view points to may be gone, so names
-// that are labels of metrics are copied. Workers run meanwhile: numbers of one view are of slightly
-// different moments.
+// Views of a running gateway, and the rows of lib/stats/field.def as tables: what the items of a
+// list have in JSON, and which metrics they give. Constant; any thread.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "gateway.h"
+#include "control.h"
+#include "stage.h"
 
 #define NEIGH_STATES (NEIGH_STATIC + 1)
+#define VIEW_BURSTS  6                          // sizes of bursts that are counted
 #define VIEW_SAS_MAX (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy
 
 struct info_view {
@@ -42,7 +37,7 @@ struct worker_view {
 };
 
 struct port_view {
-	char name[CONF_NAME_MAX], driver[RTE_ETH_NAME_MAX_LEN], mac[RTE_ETHER_ADDR_FMT_SIZE];
+	char name[CONF_NAME_MAX], driver[64], mac[RTE_ETHER_ADDR_FMT_SIZE];
 	const char *side, *link;
 	const struct conf_port *conf;
 	const struct snapshot_port *port;
@@ -55,7 +50,7 @@ struct port_view {
 struct queue_view {
 	char port[CONF_NAME_MAX];
 	uint64_t worker, queue;
-	uint64_t bursts[LOOP_SIZES];
+	uint64_t bursts[VIEW_BURSTS];
 };
 
 // From the passes that were measured.
@@ -143,19 +138,87 @@ struct drop_view {
 	uint64_t packets;
 };
 
-// The views, by the names that lib/stats/field.def has for them. The outbound SAs come first, the
-// fallback rule and the heap last; of info and total there is one.
-bool collect_info(void *view, const struct gateway *g, unsigned int i);
-bool collect_total(void *view, const struct gateway *g, unsigned int i);
-bool collect_worker(void *view, const struct gateway *g, unsigned int i);
-bool collect_port(void *view, const struct gateway *g, unsigned int i);
-bool collect_queue(void *view, const struct gateway *g, unsigned int i); // of worker after worker
-bool collect_stage(void *view, const struct gateway *g, unsigned int i);
-bool collect_sa(void *view, const struct gateway *g, unsigned int i);
-bool collect_tunnel(void *view, const struct gateway *g, unsigned int i);
-bool collect_policy(void *view, const struct gateway *g, unsigned int i);
-bool collect_rule(void *view, const struct gateway *g, unsigned int i);
-bool collect_memory(void *view, const struct gateway *g, unsigned int i);
-bool collect_route(void *view, const struct gateway *g, unsigned int i);
-bool collect_neighbour(void *view, const struct gateway *g, unsigned int i);
-bool collect_drop(void *view, const struct gateway *g, unsigned int i);
+// How a field of JSON is found in the view.
+enum view_value {
+	VALUE_ELSEWHERE,
+	VALUE_U64,
+	VALUE_LEFT,
+	VALUE_AGE,
+	VALUE_STRING,
+	VALUE_CHARS,
+	VALUE_YES_NO,
+	VALUE_ADDR,
+	VALUE_PREFIX,
+	VALUE_SELECTOR,
+	VALUE_PROTO,
+	VALUE_PORTS,
+	VALUE_ICMP,
+	VALUE_ADDRESSES,
+	VALUE_DROPS,
+};
+
+enum openmetrics_type { OPENMETRICS_COUNTER, OPENMETRICS_GAUGE, OPENMETRICS_INFO };
+
+enum metric_kind { METRIC_NONE, METRIC_LABEL, METRIC_INFO_LABEL, METRIC_FAMILY };
+
+struct metric {
+	enum metric_kind kind;
+	const char *name; // of the family, without "culvert_"; of a label
+	const char *unit; // that the name ends with; NULL: none
+	const char *help;
+	enum openmetrics_type type;
+	size_t offset; // of the value in the view; METRIC_OF_FIELD: the field's
+	double factor; // to be multiplied by; 0 or 1: the value as it is
+	bool positive; // there is no sample of 0
+	// Of an array, the name of the label that distinguishes its values; its value is word(i),
+	// with i from first to n - 1. NULL: there is one value.
+	const char *label;
+	const char *(*word)(unsigned int i);
+	unsigned int first, n;
+};
+
+#define METRIC_OF_FIELD SIZE_MAX
+
+struct view_field {
+	const char *list, *name; // name NULL: a metric alone
+	enum view_value value;
+	size_t offset; // in the view
+	struct metric metric;
+};
+
+struct view_list {
+	const char *name, *help;
+	size_t size; // octets of a view
+	// Fills in the view of item i; false behind the last. See collect.h.
+	bool (*collect)(void *view, const struct control *c, unsigned int i);
+};
+
+// Fields and metrics of a list, in the order of JSON; sets *n to how many.
+const struct view_field *view_fields(const char *list, unsigned int *n);
+
+// Room for the view of any list.
+union any_view {
+	struct info_view info;
+	struct total_view total;
+	struct worker_view worker;
+	struct port_view port;
+	struct queue_view queue;
+	struct stage_view stage;
+	struct sa_view sa;
+	struct tunnel_view tunnel;
+	struct policy_view policy;
+	struct rule_view rule;
+	struct memory_view memory;
+	struct route_view route;
+	struct neighbour_view neighbour;
+	struct drop_view drop;
+};
+
+#define VIEW_TEXT_MAX 64
+
+// The value of a field as text: the value's own, or in text. An absent number is "-". "" if it is
+// an array or object.
+const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view);
+
+// "tcp", "99", or "any" for what is no protocol: its own, or in text.
+const char *view_proto_text(char text[VIEW_TEXT_MAX], uint16_t proto);

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "telemetry_add.h"
-
-#define LINK_LOCAL_LEN 64
+#include "proto_model.h"
 
 static const char *drop_name(unsigned int i)
 {
@@ -26,26 +24,10 @@ static const char *tunnel_state_name(unsigned int i)
 
 static const char *burst_size(unsigned int i)
 {
-	static const char *const sizes[LOOP_SIZES] = {"1", "2-3", "4-7", "8-15", "16-31", "32"};
+	static const char *const sizes[VIEW_BURSTS] = {"1", "2-3", "4-7", "8-15", "16-31", "32"};
 
 	return sizes[i];
 }
-
-const struct view_list view_lists[] = {
-#define LIST(list, view, text)                                                                     \
-	{.name = #list,                                                                            \
-		.help = (text),                                                                    \
-		.size = sizeof(struct view##_view),                                                \
-		.collect = collect_##view},
-#define FIELD(list, name, type, role, value, metric)
-#define METRIC(list, metric)
-#include "field.def"
-#undef LIST
-#undef FIELD
-#undef METRIC
-};
-
-const unsigned int view_n_lists = RTE_DIM(view_lists);
 
 #define AT(kind, view, member)  .value = (kind), .offset = offsetof(struct view##_view, member)
 #define U64(view, member)       AT(VALUE_U64, view, member)
@@ -124,6 +106,13 @@ static const char *number_text(char text[VIEW_TEXT_MAX], uint64_t value)
 	return text;
 }
 
+const char *view_proto_text(char text[VIEW_TEXT_MAX], uint16_t proto)
+{
+	const struct proto_info *p = proto_of(proto);
+
+	return p != NULL ? p->name : number_text(text, proto);
+}
+
 // The range of an end is one of ports, or of ICMP types and codes: the other is shown as any.
 static const struct acl_port_range any_port = {0, ACL_PORT_OPAQUE};
 
@@ -187,7 +176,7 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 	case VALUE_SELECTOR:
 		return end->family == IP_ANY ? "any" : ip_prefix_format(text, &end->prefix);
 	case VALUE_PROTO:
-		return proto_text(text, end->proto);
+		return view_proto_text(text, end->proto);
 	case VALUE_PORTS:
 		return ports_text(text, end);
 	case VALUE_ICMP:
@@ -198,62 +187,4 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 		break;
 	}
 	return "";
-}
-
-// Addresses with the length of their network's prefix; behind those of the configuration the
-// link-local one that the port has by itself.
-static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
-{
-	struct rte_tel_data *list = rte_tel_data_alloc();
-	char text[IP_PREFIX_STRLEN];
-
-	if (list == NULL)
-		return;
-	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
-	for (unsigned int a = 0; a < v->port->n_addrs; a++) {
-		bool configured = a < v->conf->n_addrs;
-		struct ip_prefix p = {.addr = v->port->addrs[a],
-			.len = configured ? v->conf->addrs[a].net.len : LINK_LOCAL_LEN};
-
-		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
-	}
-	rte_tel_data_add_dict_container(item, name, list, 0);
-}
-
-static void add_drops(
-	struct rte_tel_data *item, const char *name, const uint64_t packets[DROP_COUNT])
-{
-	struct rte_tel_data *drops = item_new();
-
-	if (drops == NULL)
-		return;
-	for (enum drop r = 1; r < DROP_COUNT; r++)
-		if (packets[r] > 0)
-			add_u64(drops, drop_info[r].name, packets[r]);
-	rte_tel_data_add_dict_container(item, name, drops, 0);
-}
-
-static void field_add(struct rte_tel_data *item, const struct view_field *f, const void *view)
-{
-	const uint64_t *numbers = (const void *)((const char *)view + f->offset);
-	char text[VIEW_TEXT_MAX];
-
-	if (f->value == VALUE_U64)
-		add_u64(item, f->name, *numbers);
-	else if (f->value == VALUE_DROPS)
-		add_drops(item, f->name, numbers);
-	else if (f->value == VALUE_ADDRESSES)
-		add_addresses(item, f->name, view);
-	else
-		add_string(item, f->name, view_text(text, f, view));
-}
-
-void view_add(struct rte_tel_data *item, const char *list, const void *view)
-{
-	unsigned int n;
-	const struct view_field *f = view_fields(list, &n);
-
-	for (unsigned int i = 0; i < n; i++)
-		if (f[i].name != NULL)
-			field_add(item, &f[i], view);
 }

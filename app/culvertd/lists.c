@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lists.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "collect.h"
+#include "gateway.h"
+
+#define HEAP          4    // its number in the list of memory, the last
+#define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
+
+static_assert(
+	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
+	"room in views");
+
+static bool collect_port(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct port_view *v = view;
+	struct rte_eth_stats stats = {0};
+	struct rte_eth_link link = {0};
+
+	if (i >= g->control.conf->n_ports)
+		return false;
+
+	const struct port *p = &g->ports[i];
+	const struct control_link *l = &g->control.links[i];
+
+	rte_eth_stats_get(p->id, &stats);
+	if (rte_eth_link_get_nowait(p->id, &link) != 0)
+		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
+	*v = (struct port_view){
+		.side = p->conf->unprotected ? "unprotected" : "protected",
+		.link = l->up ? "up" : "down",
+		.conf = &g->control.conf->ports[i],
+		.port = &g->control.snapshot->port[i],
+		.up = l->up,
+		.link_changes = l->changes,
+		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
+		.rx_queues = p->n_rx,
+		.mtu = p->conf->mtu,
+		.rx_packets = stats.ipackets,
+		.rx_bytes = stats.ibytes,
+		.rx_missed = stats.imissed,
+		.rx_no_buffer = stats.rx_nombuf,
+		.rx_errors = stats.ierrors,
+		.tx_packets = stats.opackets,
+		.tx_bytes = stats.obytes,
+		.tx_errors = stats.oerrors,
+	};
+	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
+	snprintf(v->driver, sizeof(v->driver), "%s", p->driver);
+	rte_ether_format_addr(v->mac, sizeof(v->mac), &p->mac);
+	return true;
+}
+
+static bool collect_worker(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct worker_view *v = view;
+	if (i >= g->control.conf->n_workers)
+		return false;
+
+	const struct loop *l = g->loops[i];
+	uint64_t age_ms = gateway_now_ms() - g->started_ms;
+	uint64_t idle_ms = l->idle_cycles / (rte_get_tsc_hz() / 1000);
+
+	*v = (struct worker_view){
+		.worker = i,
+		.cpu = g->control.conf->worker_cpus[i],
+		.queues = l->n_rx,
+		.idle = idle_name(&l->idle),
+		.state = g->health.worker[i].stalled ? "stalled" : "running",
+		.stalled = g->health.worker[i].stalled,
+		.stalls = g->health.worker[i].stalls,
+		.longest_round_us = l->longest_round / (rte_get_tsc_hz() / 1000000),
+		.counters = l->worker->counters,
+		.held = loop_held(l),
+		.idle_ms = RTE_MIN(idle_ms, age_ms),
+	};
+	v->busy_ms = age_ms - v->idle_ms;
+	v->drops = counters_drops(&v->counters);
+	return true;
+}
+
+static bool collect_queue(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct queue_view *v = view;
+	unsigned int w = 0;
+
+	while (w < g->control.conf->n_workers && i >= g->loops[w]->n_rx)
+		i -= g->loops[w++]->n_rx;
+	if (w == g->control.conf->n_workers)
+		return false;
+
+	const struct loop_queue *q = &g->loops[w]->rx[i];
+
+	snprintf(v->port, sizeof(v->port), "%s", g->control.conf->ports[q->port].name);
+	v->worker = w;
+	v->queue = q->queue;
+	for (unsigned int s = 0; s < LOOP_SIZES; s++)
+		v->bursts[s] = q->bursts[s];
+	return true;
+}
+
+static struct rte_malloc_socket_stats heap_sum(void)
+{
+	struct rte_malloc_socket_stats sum = {0}, s;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
+		if (rte_malloc_get_socket_stats(socket, &s) == 0) {
+			sum.heap_totalsz_bytes += s.heap_totalsz_bytes;
+			sum.heap_allocsz_bytes += s.heap_allocsz_bytes;
+		}
+	return sum;
+}
+
+static struct memory_view heap_view(void)
+{
+	const struct rte_malloc_socket_stats heap = heap_sum();
+
+	return (struct memory_view){"heap", "bytes of DPDK's memory", "memory.size",
+		heap.heap_allocsz_bytes, heap.heap_totalsz_bytes, UINT64_MAX, UINT64_MAX};
+}
+
+static struct memory_view pool_view(
+	const struct rte_mempool *pool, const char *name, const char *what, const char *setting)
+{
+	return (struct memory_view){.name = name,
+		.what = what,
+		.setting = setting,
+		.used = rte_mempool_in_use_count(pool),
+		.size = pool->size};
+}
+
+static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
+{
+	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
+	unsigned int n, seen = 0;
+
+	memset(count, 0, NEIGH_STATES * sizeof(count[0]));
+	do {
+		n = neigh_list(g->control.neigh, views, NEIGH_AT_ONCE, seen, gateway_now_ms());
+		for (unsigned int i = 0; i < n; i++)
+			count[views[i].state]++;
+		seen += n;
+	} while (n == NEIGH_AT_ONCE);
+}
+
+static struct memory_view neighbour_view(const struct gateway *g)
+{
+	struct memory_view v = {.name = "neighbours",
+		.what = "entries of the neighbour table",
+		.setting = "neighbour_table.max",
+		.size = g->control.conf->neighbours_max};
+	uint64_t count[NEIGH_STATES];
+
+	count_neighbours(count, g);
+	for (unsigned int i = 0; i < NEIGH_STATES; i++)
+		v.used += count[i];
+	return v;
+}
+
+static bool memory_view_fill(struct memory_view *v, const struct gateway *g, unsigned int i)
+{
+	switch (i) {
+	case 0:
+		*v = pool_view(
+			g->control.pool, "packets", "packet buffers", "memory.packet_buffers");
+		return true;
+	case 1:
+		*v = pool_view(g->large_pool, "reassembled", "buffers for reassembled packets",
+			"cpus.workers");
+		return true;
+	case 2:
+		*v = (struct memory_view){.name = "flows",
+			.what = "entries of the flow table",
+			.setting = "flows.max",
+			.used = flow_count(g->control.flows),
+			.size = g->control.conf->flows_max};
+		return true;
+	case 3:
+		*v = neighbour_view(g);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool collect_memory(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct memory_view *v = view;
+
+	if (memory_view_fill(v, g, i)) {
+		v->entries_used = v->used;
+		v->entries = v->size;
+		return true;
+	}
+	if (i != HEAP)
+		return false;
+	*v = heap_view();
+	return true;
+}
+
+static bool collect_total(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct total_view *v = view;
+
+	if (i > 0)
+		return false;
+
+	const struct rte_malloc_socket_stats heap = heap_sum();
+
+	*v = (struct total_view){
+		.counters = collect_counters(c),
+		.held = gateway_held(g),
+		.buffers = g->control.pool->size,
+		.buffers_in_use = rte_mempool_in_use_count(g->control.pool),
+		.buffers_free_min = g->health.buffers_free_min,
+		.flows = flow_count(g->control.flows),
+		.flows_max = g->control.conf->flows_max,
+		.heap_used = heap.heap_allocsz_bytes,
+		.heap_size = heap.heap_totalsz_bytes,
+	};
+	v->drops = counters_drops(&v->counters);
+	flow_counters_sum(g->control.flows, &v->flow);
+	count_neighbours(v->neighbours, g);
+	return true;
+}
+
+static bool collect_info(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct info_view *v = view;
+
+	*v = (struct info_view){
+		.instance = g->control.conf->instance,
+		.version = CULVERT_VERSION,
+		.config = g->conf_path,
+		.pid = (uint64_t)getpid(),
+		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
+		.generation = g->control.snapshot->generation,
+		.workers = g->control.conf->n_workers,
+	};
+	return i == 0;
+}
+
+const struct view_list view_lists[] = {
+#define LIST(list, view, text)                                                                     \
+	{.name = #list,                                                                            \
+		.help = (text),                                                                    \
+		.size = sizeof(struct view##_view),                                                \
+		.collect = collect_##view},
+#define FIELD(list, name, type, role, value, metric)
+#define METRIC(list, metric)
+#include "field.def"
+#undef LIST
+#undef FIELD
+#undef METRIC
+};
+
+const unsigned int view_n_lists = RTE_DIM(view_lists);

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collect.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "peers.h"
+
+struct counters collect_counters(const struct control *c)
+{
+	struct counters sum = c->counters;
+	uint64_t *to = (uint64_t *)&sum;
+
+	for (unsigned int w = 0; w < c->conf->n_workers; w++) {
+		const uint64_t *from = (const uint64_t *)&c->workers[w]->counters;
+
+		for (unsigned int i = 0; i < sizeof(sum) / sizeof(*to); i++)
+			to[i] += from[i];
+	}
+	return sum;
+}
+
+uint64_t counters_drops(const struct counters *c)
+{
+	uint64_t sum = 0;
+
+	for (int d = 0; d < DROP_COUNT; d++)
+		sum += c->drops[d];
+	return sum;
+}
+
+bool collect_stage(void *view, const struct control *c, unsigned int i)
+{
+	struct stage_view *v = view;
+	if (i >= STAGE_COUNT)
+		return false;
+	*v = (struct stage_view){.name = stage_info[i].name, .help = stage_info[i].help};
+	for (unsigned int w = 0; w < c->conf->n_workers; w++) {
+		const struct stage_counters *n = &c->workers[w]->stages.stage[i];
+
+		v->counters.calls += n->calls;
+		v->counters.packets += n->packets;
+		v->counters.cycles += n->cycles;
+	}
+	if (v->counters.calls > 0)
+		v->packets_per_call = v->counters.packets / v->counters.calls;
+	if (v->counters.packets > 0)
+		v->cycles_per_packet = v->counters.cycles / v->counters.packets;
+	return true;
+}
+
+static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
+{
+	const struct sa_peer peer = peer_endpoint(sa);
+
+	*v = (struct sa_view){
+		.direction = sa_direction_names[sa->opt.direction],
+		.mode = sa_mode_names[sa->opt.mode],
+		.local = sa->opt.local,
+		.local_port = rte_be_to_cpu_16(sa->udp_port),
+		.remote = peer.addr,
+		.remote_port = rte_be_to_cpu_16(peer.port),
+		.cipher = sa->opt.cipher->name,
+		.auth = sa->opt.auth->name,
+		.engine = crypto_session_engine(sa->session),
+		.esn = sa->opt.esn,
+		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
+	};
+	snprintf(v->name, sizeof(v->name), "%s", sa->live.name);
+	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
+	for (const struct sa_counters *c = sa->counters; c < sa->counters + sa->n_workers; c++) {
+#define SA_COUNTER(name, ...) v->name += c->name;
+#include "sa_counter.def"
+		for (enum drop d = 1; d < DROP_COUNT; d++) {
+			v->drops[d] += sa_dropped(c, d);
+			v->errors += sa_dropped(c, d);
+		}
+	}
+	sa_used(sa, now_ms, v->used);
+	for (enum lifetime_unit u = 0; u < LIFETIME_UNITS; u++)
+		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
+}
+
+bool collect_sa(void *view, const struct control *c, unsigned int i)
+{
+	struct sa_view *v = view;
+	const struct snapshot *s = c->snapshot;
+	uint64_t now_ms = c->io->now_ms();
+
+	if (i < s->n_sa_out) {
+		struct sa_out *sa = s->sa_out[i];
+
+		sa_view_init(v, &sa->sa, now_ms);
+		v->sequence = sa_out_seq(sa);
+		v->mtu = sa_out_path(sa)->mtu;
+		v->path_mtu = sa_out_path(sa)->link_mtu;
+		return true;
+	}
+	i -= s->n_sa_out;
+	if (i < s->n_sa_in) {
+		struct sa_in *sa = s->sa_in[i];
+
+		sa_view_init(v, &sa->sa, now_ms);
+		v->sequence = replay_top(&sa->replay);
+		v->window = sa->replay.size;
+		return true;
+	}
+	return false;
+}
+
+// The names of the SAs that a policy receives by.
+static void names_in(char text[VIEW_SAS_MAX], const struct spd_policy *p)
+{
+	int len = 0;
+
+	for (unsigned int i = 0; i < p->n_in; i++)
+		len += snprintf(text + len, VIEW_SAS_MAX - (size_t)len, "%s%s", i > 0 ? "," : "",
+			p->in[i]->sa.live.name);
+}
+
+bool collect_tunnel(void *view, const struct control *c, unsigned int i)
+{
+	struct tunnel_view *v = view;
+	uint64_t now_ms = c->io->now_ms();
+
+	if (i >= c->tunnels.n)
+		return false;
+
+	const struct tunnel *t = &c->tunnels.item[i];
+	const struct tunnel_life *l = &t->life;
+	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
+	const struct ip_addr *probe = &c->conf->policies[t->policy].probe_addr;
+
+	*v = (struct tunnel_view){
+		.probe = "-",
+		.probes = t->probes,
+		.peer = peer_endpoint(&p->out->sa).addr,
+		.state = tunnel_state_names[l->state],
+		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
+		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
+	};
+	v->is[l->state] = 1;
+	snprintf(v->name, sizeof(v->name), "%s", p->name);
+	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.live.name);
+	names_in(v->in, p);
+	if (!ip_addr_is_none(probe))
+		ip_addr_format(v->probe, probe);
+	return true;
+}
+
+bool collect_policy(void *view, const struct control *c, unsigned int i)
+{
+	const struct snapshot *s = c->snapshot;
+	struct policy_view *v = view;
+
+	if (i >= spd_count(s->spd))
+		return false;
+
+	const struct spd_policy *p = spd_at(s->spd, i);
+
+	*v = (struct policy_view){
+		.action = spd_action_names[p->action],
+		.out = p->out != NULL ? p->out->sa.live.name : "",
+		.local = {p->local, p->family, p->proto, p->local_port},
+		.remote = {p->remote, p->family, p->proto, p->remote_port},
+		.did = decisions_sum(s->policy_decisions, i),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", p->name);
+	names_in(v->in, p);
+	return true;
+}
+
+static const char *rule_port(const struct snapshot *s, uint32_t port)
+{
+	return port == CLASSIFIER_ANY ? "any" : s->port[port].name;
+}
+
+// The fallback matches whatever the rules do not.
+static const struct end_view any_end = {
+	.family = IP_ANY, .proto = CLASSIFIER_PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
+
+bool collect_rule(void *view, const struct control *c, unsigned int i)
+{
+	const struct snapshot *s = c->snapshot;
+	struct rule_view *v = view;
+
+	if (i >= rule_set_count(s->rules))
+		return false;
+
+	const struct rule *r = rule_set_at(s->rules, i);
+	bool last = i + 1 == rule_set_count(s->rules);
+	unsigned int states = last ? UINT_MAX : r->states;
+
+	*v = (struct rule_view){
+		.action = rule_action_names[r->action],
+		.log = r->log,
+		.in = rule_port(s, last ? CLASSIFIER_ANY : r->in),
+		.out = rule_port(s, last ? CLASSIFIER_ANY : r->out),
+		.tunnel = last ? "" : c->conf->rules[i].tunnel,
+		.source = last ? any_end
+			       : (struct end_view){r->source, r->family, r->proto, r->source_port},
+		.destination = last ? any_end
+				    : (struct end_view){r->destination, r->family, r->proto,
+					      r->destination_port},
+		.did = decisions_sum(s->rule_decisions, i),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", r->name);
+	for (unsigned int k = 0; k < RULE_STATES; k++)
+		if ((states & 1u << k) != 0) {
+			strcat(v->states, v->states[0] != '\0' ? "," : "");
+			strcat(v->states, rule_state_names[k]);
+		}
+	return true;
+}
+
+bool collect_route(void *view, const struct control *c, unsigned int i)
+{
+	static const char *const kind[] = {
+		[NEXTHOP_CONNECTED] = "connected",
+		[NEXTHOP_GATEWAY] = "gateway",
+		[NEXTHOP_LOCAL] = "local",
+		[NEXTHOP_NOT_UNICAST] = "never",
+	};
+	const struct snapshot *s = c->snapshot;
+	struct route_view *v = view;
+
+	if (i >= route_count(s->routes))
+		return false;
+
+	const struct route *r = route_at(s->routes, i);
+	const struct nexthop *nh = &r->nexthop;
+
+	*v = (struct route_view){
+		.to = r->to,
+		.kind = kind[nh->kind],
+		.port = nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name,
+	};
+	if (nh->kind == NEXTHOP_GATEWAY)
+		ip_addr_format(v->via, &nh->gateway);
+	return true;
+}
+
+bool collect_neighbour(void *view, const struct control *c, unsigned int i)
+{
+	struct neighbour_view *v = view;
+	struct neigh_view n;
+
+	if (neigh_list(c->neigh, &n, 1, i, c->io->now_ms()) == 0)
+		return false;
+	*v = (struct neighbour_view){
+		.addr = n.addr,
+		.port = c->conf->ports[n.port].name,
+		.state = neigh_state_name(n.state),
+		.age_s = n.age_s,
+	};
+	if (!rte_is_zero_ether_addr(&n.mac))
+		rte_ether_format_addr(v->mac, sizeof(v->mac), &n.mac);
+	return true;
+}
+
+bool collect_drop(void *view, const struct control *c, unsigned int i)
+{
+	const enum drop d = (enum drop)(i + 1);
+	struct drop_view *v = view;
+
+	if (d >= DROP_COUNT)
+		return false;
+	*v = (struct drop_view){drop_info[d].name, drop_info[d].help, collect_counters(c).drops[d]};
+	return true;
+}
+
+static uint64_t sa_rate(const struct snapshot *s, unsigned int i)
+{
+	return i < s->n_sa_out ? s->sa_out[i]->sa.rate : s->sa_in[i - s->n_sa_out]->sa.rate;
+}
+
+unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST])
+{
+	const struct snapshot *s = c->snapshot;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < s->n_sa_out + s->n_sa_in; i++) {
+		uint64_t rate = sa_rate(s, i);
+		unsigned int at = n;
+
+		if (n == SA_BUSIEST && rate <= sa_rate(s, number[n - 1]))
+			continue;
+		if (n < SA_BUSIEST)
+			n++;
+		else
+			at--;
+		for (; at > 0 && rate > sa_rate(s, number[at - 1]); at--)
+			number[at] = number[at - 1];
+		number[at] = i;
+	}
+	return n;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of IP protocols, in the configuration, in filters and where they are shown. Constant; any
+// thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROTO_ANY 0x100 // every protocol
+
+struct proto_info {
+	const char *name; // NULL behind the last
+	uint16_t number;  // or PROTO_ANY
+	bool has_ports;
+};
+
+extern const struct proto_info proto_infos[];
+
+// By name or number; NULL: there is no such one.
+const struct proto_info *proto_find(const char *name);
+const struct proto_info *proto_of(uint16_t number);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lists show, and metrics.
+#include "collect.h"
+#include "desk.h"
+#include "metrics_text.h"
+
+// The text of a field of a list's view.
+static const char *shown(const char *list, const void *view, const char *name)
+{
+	static char text[VIEW_TEXT_MAX];
+	unsigned int n;
+	const struct view_field *f = view_fields(list, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (f[i].name != NULL && strcmp(f[i].name, name) == 0)
+			return view_text(text, &f[i], view);
+	fail_msg("no field %s of %s", name, list);
+	return NULL;
+}
+
+static void expect(const char *list, const void *view, const char *name, const char *text)
+{
+	if (strcmp(shown(list, view, name), text) != 0)
+		fail_msg("%s %s: %s, not %s", list, name, shown(list, view, name), text);
+}
+
+static void test_sas(void **state)
+{
+	struct sa_out *sa = desk_sa_out("out-4");
+	struct sa_view v;
+	unsigned int i = 0, n = 0;
+
+	(void)state;
+	sa->sa.counters[0].packets = 7;
+	sa->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 2;
+	while (collect_sa(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
+		n++;
+	expect("sas", &v, "direction", "out");
+	expect("sas", &v, "spi", "0x00001003");
+	expect("sas", &v, "remote", "192.0.2.2");
+	expect("sas", &v, "packets", "7");
+	expect("sas", &v, "cipher", "aes-128-gcm");
+	assert_int_equal(v.errors, 2);
+	assert_int_equal(v.path_mtu, 1500);
+	while (collect_sa(&v, &desk, i))
+		i++;
+	assert_int_equal(i, 6);
+	for (i = 0; i < 3; i++) {
+		assert_true(collect_sa(&v, &desk, i));
+		if (strcmp(v.name, "out-nat") == 0)
+			expect("sas", &v, "remote", "any");
+	}
+}
+
+static void test_busiest(void **state)
+{
+	unsigned int number[SA_BUSIEST];
+	struct sa_view v;
+
+	(void)state;
+	desk_sa_in("in-6")->sa.rate = 1000;
+	desk_sa_out("out-4")->sa.rate = 2000;
+	assert_int_equal(collect_busiest(&desk, number), 6);
+	assert_true(collect_sa(&v, &desk, number[0]));
+	assert_string_equal(v.name, "out-4");
+	assert_true(collect_sa(&v, &desk, number[1]));
+	assert_string_equal(v.name, "in-6");
+}
+
+static void test_policies(void **state)
+{
+	struct policy_view p;
+	struct rule_view r;
+	struct tunnel_view t;
+
+	(void)state;
+	desk_reload("rules = ( { name = \"ping\"; action = \"accept\"; proto = \"icmp\";"
+		    " icmp = \"8\"; source = \"10.1.0.0/24\"; },"
+		    " { name = \"web\"; action = \"reject\"; proto = \"tcp\";"
+		    " destination_port = \"80-81\"; in = \"lan\"; } );",
+		"");
+	assert_true(collect_policy(&p, &desk, 1));
+	expect("policies", &p, "name", "four");
+	expect("policies", &p, "local", "10.1.0.0/24");
+	expect("policies", &p, "remote", "10.2.0.0/24");
+	expect("policies", &p, "proto", "any");
+	expect("policies", &p, "local_port", "any");
+	expect("policies", &p, "in", "in-4");
+	assert_false(collect_policy(&p, &desk, 3));
+	assert_true(collect_rule(&r, &desk, 0));
+	expect("rules", &r, "icmp", "8");
+	expect("rules", &r, "proto", "icmp");
+	expect("rules", &r, "source", "10.1.0.0/24");
+	expect("rules", &r, "source_port", "any");
+	assert_true(collect_rule(&r, &desk, 1));
+	expect("rules", &r, "icmp", "any");
+	expect("rules", &r, "destination_port", "80-81");
+	expect("rules", &r, "in", "lan");
+	assert_true(collect_rule(&r, &desk, 2)); // the fallback
+	expect("rules", &r, "proto", "any");
+	expect("rules", &r, "source", "any");
+	assert_false(collect_rule(&r, &desk, 3));
+	assert_true(collect_tunnel(&t, &desk, 0));
+	expect("tunnels", &t, "state", "never");
+	expect("tunnels", &t, "probe", "2001:db8:2::1");
+}
+
+static void test_tables(void **state)
+{
+	struct route_view r;
+	struct neighbour_view n;
+	struct drop_view d;
+	unsigned int connected = 0;
+
+	(void)state;
+	for (unsigned int i = 0; collect_route(&r, &desk, i); i++)
+		connected += strcmp(shown("routes", &r, "to"), "192.0.2.0/24") == 0;
+	assert_int_equal(connected, 1);
+	assert_true(collect_neighbour(&n, &desk, 0));
+	expect("neighbours", &n, "state", "static");
+	desk.counters.drops[DROP_RING_FULL] = 3;
+	desk.workers[0]->counters.drops[DROP_RING_FULL] = 4;
+	for (unsigned int i = 0; collect_drop(&d, &desk, i); i++)
+		assert_int_equal(d.packets, i + 1 == DROP_RING_FULL ? 7 : 0);
+	assert_int_equal(counters_drops(&(struct counters){.drops = {[DROP_TTL] = 2}}), 2);
+}
+
+static void test_metrics(void **state)
+{
+	static const struct view_list lists[] = {
+		{"sas", "", sizeof(struct sa_view), collect_sa},
+		{"routes", "", sizeof(struct route_view), NULL}, // without metrics
+		{"tunnels", "", sizeof(struct tunnel_view), collect_tunnel},
+	};
+	size_t len;
+	char *text;
+
+	(void)state;
+	desk_sa_out("out-4")->sa.counters[0].packets = 7;
+	text = metrics_text_new(&desk, lists, COUNT_OF(lists), &len);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), len);
+	assert_non_null(strstr(text, "# TYPE culvert_sa_packets counter\n"));
+	assert_non_null(strstr(text, "culvert_sa_packets_total{gateway=\""));
+	assert_non_null(strstr(text, "sa=\"out-4\",direction=\"out\"} 7\n"));
+	assert_string_equal(text + len - 6, "# EOF\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		desk_test(test_sas),
+		desk_test(test_busiest),
+		desk_test(test_policies),
+		desk_test(test_tables),
+		desk_test(test_metrics),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
