@@ -105,7 +105,7 @@ static void test_drain(void **state)
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("192.0.2.9")};
 
 	(void)state;
-	worker_ask(desk.workers[0], &e);
+	worker_event_post(desk.workers[0], &e);
 	assert_false(knows(WAN, "192.0.2.9"));
 	events_drain(&desk, desk_now);
 	assert_true(knows(WAN, "192.0.2.9"));
