@@ -19,11 +19,11 @@
 #define WAIT    (&(struct timespec){.tv_nsec = 1000000})
 
 // Worker 0 has a TX queue on every port.
-static bool io_send(void *arg, struct rte_mbuf *m)
+static bool io_send(void *arg, uint16_t port, struct rte_mbuf *m)
 {
 	const struct gateway *g = arg;
 
-	return loop_send(g->loops[0], m);
+	return loop_send(g->loops[0], port, m);
 }
 
 static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n)

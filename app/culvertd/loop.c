@@ -147,8 +147,9 @@ void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way)
 			idle_init(&loops[i]->idle, way);
 }
 
-bool loop_send(struct loop *l, struct rte_mbuf *m)
+bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m)
 {
+	m->hash.usr = port; // as send_frames() does
 	if (rte_ring_enqueue(l->out, m) < 0)
 		return false;
 	idle_wake(&l->idle);

@@ -86,8 +86,9 @@ int loop_run(void *arg);
 // Drops what is left when all workers have ended, as DROP_SHUTDOWN. Control thread.
 void loop_stop(struct loop *l);
 
-// Has a worker send a frame; m->port says where. False if there is no room. Any thread.
-bool loop_send(struct loop *l, struct rte_mbuf *m);
+// Lets a worker with a TX queue on the port send a frame, which it takes. False: there is no room,
+// and the frame is the caller's. Any thread.
+bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m);
 
 // Packets that wait to be sent or for their next hops. Frames that wait to be processed count as
 // not yet received. Any thread.

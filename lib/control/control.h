@@ -27,8 +27,8 @@
 
 // What the daemon does for the control thread. arg is that of struct control.
 struct control_io {
-	// Sends a frame by m->port, and takes it. False: it cannot, and the frame is the caller's.
-	bool (*send)(void *arg, struct rte_mbuf *m);
+	// Sends a frame by a port, and takes it. False: it cannot, and the frame is the caller's.
+	bool (*send)(void *arg, uint16_t port, struct rte_mbuf *m);
 	// Makes a port receive the frames of these multicast groups.
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
 	bool (*has_link)(void *arg, uint16_t port);

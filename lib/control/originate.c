@@ -6,9 +6,8 @@
 
 static void send_frame(struct control *c, struct rte_mbuf *m, uint16_t port)
 {
-	m->port = port;
 	c->counters.originated++;
-	if (c->io->send(c->io_arg, m))
+	if (c->io->send(c->io_arg, port, m))
 		return;
 	c->counters.drops[DROP_RING_FULL]++;
 	rte_pktmbuf_free(m);

@@ -81,13 +81,13 @@ void __wrap_log_line(enum log_level level, const char *fmt, ...)
 	strncat(lines, "\n", sizeof(lines) - strlen(lines) - 1);
 }
 
-static bool io_send(void *arg, struct rte_mbuf *m)
+static bool io_send(void *arg, uint16_t port, struct rte_mbuf *m)
 {
 	struct frame *f = &desk_sent[desk_n_sent++];
 
 	assert_ptr_equal(arg, &desk);
 	assert_in_range(desk_n_sent, 1, COUNT_OF(desk_sent));
-	*f = (struct frame){.port = m->port, .len = m->data_len};
+	*f = (struct frame){.port = port, .len = m->data_len};
 	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);
 	rte_pktmbuf_free(m);
 	return true;

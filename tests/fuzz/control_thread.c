@@ -39,13 +39,13 @@ static void check_frame(const uint8_t *frame, uint16_t len)
 		assert_int_equal(nd_read(&m, ip), ND_GOOD);
 }
 
-static bool io_send(void *arg, struct rte_mbuf *m)
+static bool io_send(void *arg, uint16_t port, struct rte_mbuf *m)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 
 	(void)arg;
 	check_frame(frame, rte_pktmbuf_data_len(m));
-	self.sent(m->port, frame, rte_pktmbuf_data_len(m));
+	self.sent(port, frame, rte_pktmbuf_data_len(m));
 	rte_pktmbuf_free(m);
 	return true;
 }
