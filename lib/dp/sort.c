@@ -32,20 +32,28 @@ static enum drop options_check(const struct pkt *p)
 	}
 }
 
+// With options, in fragments, or too short for the first octets of an upper layer.
+static __rte_noinline enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
+{
+	enum drop d;
+
+	p->ip = ip_layout_v4(pkt_ip(p));
+	d = options_check(p);
+	if (d != DROP_NONE)
+		return d;
+	if (p->ip.fragment) {
+		if (!reassemble_v4(w, p))
+			return DROP_NONE;
+		p->ip = ip_layout_v4(pkt_ip(p));
+	}
+	return sort_upper(w, p);
+}
+
 enum drop sort_v4(struct worker *w, struct pkt *p)
 {
-	p->ip = ip_layout_v4(pkt_ip(p));
-	if (unlikely(p->ip.fragment | (p->ip.l4_off != sizeof(struct rte_ipv4_hdr)))) {
-		enum drop d = options_check(p);
-
-		if (d != DROP_NONE)
-			return d;
-		if (p->ip.fragment) {
-			if (!reassemble_v4(w, p))
-				return DROP_NONE;
-			p->ip = ip_layout_v4(pkt_ip(p));
-		}
-	}
+	if (unlikely(!ip_layout_v4_is_plain(pkt_ip(p))))
+		return sort_v4_unusual(w, p);
+	ip_layout_v4_plain(&p->ip, pkt_ip(p));
 	return sort_upper(w, p);
 }
 

@@ -67,29 +67,34 @@ static inline void ip_layout_read_l4(struct ip_layout *at, const void *ip, uint3
 		memcpy(at->l4, l4, there);
 }
 
-// Of a packet that ipv4_check() has passed. One word is stored: a copy of smaller pieces would wait
-// until they are in memory.
-static __rte_always_inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
+// Of a packet that ipv4_check() has passed.
+static inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
 {
-	uint32_t off = rte_ipv4_hdr_len(ip), fragment = ipv4_is_fragment(ip), l4 = 0;
-	struct ip_layout at;
-	uint64_t word;
+	struct ip_layout at = {
+		.l4_off = rte_ipv4_hdr_len(ip),
+		.proto = ip->next_proto_id,
+		.v4 = true,
+		.fragment = ipv4_is_fragment(ip),
+	};
 
-	if (likely(fragment == 0)) {
-		if (likely(ip_len(ip, true) >= off + sizeof(l4)))
-			memcpy(&l4, (const uint8_t *)ip + off, sizeof(l4));
-		else
-			memcpy(&l4, (const uint8_t *)ip + off, ip_len(ip, true) - off);
-	}
-	word = off | (uint64_t)ip->next_proto_id << 16 | (uint64_t)(1 | fragment << 1) << 24 |
-	       (uint64_t)l4 << 32;
-	memcpy(&at, &word, sizeof(at));
+	if (likely(!at.fragment))
+		ip_layout_read_l4(&at, ip, ip_len(ip, true));
 	return at;
 }
 
-static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN && offsetof(struct ip_layout, proto) == 2 &&
-		      offsetof(struct ip_layout, l4) == 4,
-	"fields as ip_layout_v4() puts them together");
+// Whether it is like most: whole, without options, and with the upper layer's first octets.
+static inline bool ip_layout_v4_is_plain(const struct rte_ipv4_hdr *ip)
+{
+	return ip->version_ihl == RTE_IPV4_VHL_DEF && !ipv4_is_fragment(ip) &&
+	       ip_len(ip, true) >= sizeof(*ip) + sizeof(((struct ip_layout *)0)->l4);
+}
+
+// Of such a packet.
+static inline void ip_layout_v4_plain(struct ip_layout *at, const struct rte_ipv4_hdr *ip)
+{
+	*at = (struct ip_layout){.l4_off = sizeof(*ip), .proto = ip->next_proto_id, .v4 = true};
+	memcpy(at->l4, ip + 1, sizeof(at->l4));
+}
 
 // Of a packet that ipv6_check() has passed, and ipv6_upper_find() has looked at; if its extension
 // headers are malformed, the layout leads to the first such header.
