@@ -216,6 +216,11 @@ void desk_reload(const char *more, const char *sa)
 {
 	struct conf *conf = desk_conf(more, sa), *old = desk.conf;
 
+	// The daemon waits for this before it loads another configuration.
+	if (desk.retired != NULL) {
+		assert_true(configure_over(&desk));
+		configure_retire(&desk);
+	}
 	assert_int_equal(configure_replace(&desk, conf, snapshot_of(conf), desk_now), 0);
 	conf_free(old);
 }
