@@ -5,7 +5,7 @@
 
 #include "control.h"
 
-// Takes memory of malloc(), to be freed once no worker can have it any more. NULL is allowed.
+// Takes ownership of memory from malloc(), and frees it after a grace period. NULL is allowed.
 void retire(struct control *c, void *memory);
 
 // Frees what can be freed. Call it every 100 ms.

@@ -56,7 +56,7 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p)
 	return esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m);
 }
 
-// Octets of a fragment whose sender must not be told to make it smaller.
+// Octets of the largest fragment that is forwarded without an ICMP error to its sender.
 static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 {
 	if (p->sa_out == NULL)

@@ -14,14 +14,14 @@
 
 #define PREFETCH_AHEAD 4
 
-// Only packets for an own address, or of known neighbours, matter. A probe has no sender address
-// yet (RFC 5227 1.1).
-static bool is_of_interest(const struct worker *w, const struct event *heard)
+// The control thread needs an announcement that is addressed to the gateway, conflicts with its
+// address or updates a known neighbour. A probe has no sender address yet (RFC 5227 1.1).
+static bool must_be_posted(const struct worker *w, const struct event *announced)
 {
-	if (ip_addr_v4(&heard->addr) == 0)
+	if (ip_addr_v4(&announced->addr) == 0)
 		return false;
-	return heard->for_us || heard->kind == EVENT_ADDR_CONFLICT ||
-	       neigh_has(w->neigh, heard->port, &heard->addr);
+	return announced->for_us || announced->kind == EVENT_ADDR_CONFLICT ||
+	       neigh_has(w->neigh, announced->port, &announced->addr);
 }
 
 // Packet reception of RFC 826. The frame becomes the reply, or is consumed.
@@ -36,7 +36,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 
 	const struct ip_addr target = ip_addr_from_v4(arp->arp_data.arp_tip);
 	bool for_us = snapshot_port_has(port, &target);
-	struct event heard = {
+	struct event announced = {
 		.kind = EVENT_NEIGH_HEARD,
 		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
 		.mac = arp->arp_data.arp_sha,
@@ -44,10 +44,10 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		.for_us = for_us,
 	};
 
-	if (snapshot_port_has(port, &heard.addr))
-		heard.kind = EVENT_ADDR_CONFLICT;
-	if (is_of_interest(w, &heard))
-		worker_event_post_share(w, &heard, SHARE_LINK);
+	if (snapshot_port_has(port, &announced.addr))
+		announced.kind = EVENT_ADDR_CONFLICT;
+	if (must_be_posted(w, &announced))
+		worker_event_post_share(w, &announced, SHARE_LINK);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
 		arp_reply_build(eth, &port->mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));

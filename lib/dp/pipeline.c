@@ -142,8 +142,8 @@ static __rte_always_inline void esp_accept_seqs(const struct worker *w, const st
 
 // The reason to drop a packet whose number the window does not accept. With a wrong key every
 // packet of a peer that was restarted is one, and looks like a replay. So the ICV of one packet of
-// each SA in a second, and of one of a worker in a millisecond, is checked: the reason tells a
-// forged packet from a repeated one. The window stays as it is.
+// each SA in a second, and of one of a worker in a millisecond, is checked: the reason
+// distinguishes a forged packet from a repeated one. The window stays as it is.
 static __rte_cold __rte_noinline enum drop replay_reason(
 	struct worker *w, struct sa_in *sa, struct crypto_op *op)
 {

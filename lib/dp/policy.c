@@ -68,7 +68,7 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 	return DROP_NONE;
 }
 
-// Whether the source is on the protected side: nothing outside can have it.
+// Whether the source is on the protected side, so that no host outside can have it.
 static bool is_inside(const struct worker *w, const struct ip_addr *src)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
