@@ -289,7 +289,7 @@ bool filter_match_parse(
 bool filter_trace_parse(
 	struct trace_request *r, const struct snapshot *s, const char *text, char *why, size_t size)
 {
-	*r = (struct trace_request){.filter.proto = TRACE_PROTO_ANY, .count = TRACE_COUNT};
+	*r = (struct trace_request){.filter.proto = PROTO_ANY, .count = TRACE_COUNT};
 	return keys_parse(r, trace_keys, RTE_DIM(trace_keys), s, text, &r->filter.keys, why, size);
 }
 

@@ -6,8 +6,7 @@
 #include <string.h>
 
 static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
-static_assert(CONF_PROTO_ANY == CLASSIFIER_PROTO_ANY && CONF_PORT_ANY == CLASSIFIER_ANY,
-	"copied as they are");
+static_assert(CONF_PORT_ANY == CLASSIFIER_ANY, "copied as it is");
 
 static uint8_t states_of(const struct conf_rule *c)
 {

@@ -15,6 +15,7 @@
 #include "alg.h"
 #include "key_id.h"
 #include "log.h"
+#include "proto_model.h"
 #include "rule_model.h"
 #include "sa_model.h"
 #include "spd_model.h"
@@ -80,8 +81,6 @@ struct conf_sa {
 	uint8_t auth_key[CRYPTO_AUTH_KEY_MAX];
 };
 
-#define CONF_PROTO_ANY 0x100 // matches every protocol
-
 // Of ICMP errors, in either family.
 enum conf_error {
 	CONF_UNREACHABLE,
@@ -97,7 +96,7 @@ struct conf_policy {
 	enum spd_action action;
 	struct ip_prefix local, remote; // of one family, or both ::/0
 	enum ip_family family;          // IP_ANY: neither was given, matches both
-	uint16_t proto;                 // 0..255 or CONF_PROTO_ANY
+	uint16_t proto;                 // 0..255 or PROTO_ANY
 	// Host byte order; 0..65535 if not restricted. Of ICMP, type << 8 | code.
 	uint16_t local_port_min, local_port_max;
 	uint16_t remote_port_min, remote_port_max;
@@ -121,7 +120,7 @@ struct conf_rule {
 	enum rule_action action;
 	struct ip_prefix source, destination; // of one family, or both ::/0
 	enum ip_family family;                // IP_ANY: neither was given, matches both
-	uint16_t proto;                       // 0..255 or CONF_PROTO_ANY
+	uint16_t proto;                       // 0..255 or PROTO_ANY
 	// Host byte order; 0..65535 if not restricted. Of ICMP the source has type << 8 | code.
 	uint16_t source_port_min, source_port_max;
 	uint16_t destination_port_min, destination_port_max;

@@ -9,7 +9,7 @@ static bool carries_echo(const struct conf_policy *p, bool v4)
 {
 	const unsigned int request = (v4 ? 8u : 128u) << 8, reply = (v4 ? 0 : 129u) << 8;
 
-	if (p->proto != CONF_PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+	if (p->proto != PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 		return false;
 	return p->local_port_min <= request && request <= p->local_port_max &&
 	       p->remote_port_min <= reply && reply <= p->remote_port_max;

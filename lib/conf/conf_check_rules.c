@@ -146,7 +146,7 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
 
 	return (x->family == IP_ANY || x->family == y->family) &&
-	       (x->proto == CONF_PROTO_ANY || x->proto == y->proto) &&
+	       (x->proto == PROTO_ANY || x->proto == y->proto) &&
 	       x->source_port_min <= y->source_port_min &&
 	       x->source_port_max >= y->source_port_max &&
 	       x->destination_port_min <= y->destination_port_min &&

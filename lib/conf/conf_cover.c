@@ -53,7 +53,7 @@ static bool shape_covers(const struct shape *a, const struct shape *b)
 {
 	return a->local_len <= b->local_len && a->remote_len <= b->remote_len &&
 	       (a->family == IP_ANY || a->family == b->family) &&
-	       (a->proto == CONF_PROTO_ANY || a->proto == b->proto) &&
+	       (a->proto == PROTO_ANY || a->proto == b->proto) &&
 	       a->local_port_min <= b->local_port_min && a->local_port_max >= b->local_port_max &&
 	       a->remote_port_min <= b->remote_port_min && a->remote_port_max >= b->remote_port_max;
 }

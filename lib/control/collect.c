@@ -179,7 +179,7 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 
 // The fallback matches whatever the rules do not.
 static const struct end_view any_end = {
-	.family = IP_ANY, .proto = CLASSIFIER_PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
+	.family = IP_ANY, .proto = PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
 
 bool collect_rule(void *view, const struct control *c, unsigned int i)
 {

@@ -82,7 +82,7 @@ static struct rte_acl_field *prefix_fields(
 
 static struct acl_rule acl_rule_of(const struct classifier_rule *r, enum ip_family family)
 {
-	bool any_proto = r->proto == CLASSIFIER_PROTO_ANY;
+	bool any_proto = r->proto == PROTO_ANY;
 	struct acl_rule acl = {
 		// librte_acl returns userdata; 0 is no match.
 		.data = {.category_mask = r->categories,

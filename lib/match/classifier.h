@@ -11,10 +11,10 @@
 
 #include "addr.h"
 #include "ip_view.h"
+#include "proto_model.h"
 
-#define CLASSIFIER_PROTO_ANY 0x100
-#define CLASSIFIER_ANY       UINT32_MAX // any port of the gateway
-#define CLASSIFIER_KEYS_MAX  128
+#define CLASSIFIER_ANY      UINT32_MAX // any port of the gateway
+#define CLASSIFIER_KEYS_MAX 128
 
 #define ACL_PORT_OPAQUE 0x10000 // no port, or not visible: fragments (RFC 4301 4.4.1.1)
 
@@ -41,7 +41,7 @@ struct classifier_rule {
 	uint8_t categories;                   // bits of those that it is in
 	enum ip_family family;                // of packets, further restricted by the prefixes
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
-	uint16_t proto;                       // or CLASSIFIER_PROTO_ANY
+	uint16_t proto;                       // or PROTO_ANY
 	struct acl_port_range source_port, destination_port;
 	uint32_t in, out;                // ports of the gateway, or CLASSIFIER_ANY
 	uint32_t tunnel_min, tunnel_max; // 0 to UINT32_MAX: any

@@ -20,7 +20,7 @@ struct rule {
 	uint8_t states;                       // set of 1 << enum rule_state, not empty
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;                // of packets, further restricted by those
-	uint16_t proto;                       // or CLASSIFIER_PROTO_ANY
+	uint16_t proto;                       // or PROTO_ANY
 	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
 	uint32_t in, out;                                    // numbers of ports, or CLASSIFIER_ANY
 	// Indexes of policies, ascending, by any of which the packet is received or sent; none:

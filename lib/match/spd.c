@@ -111,7 +111,7 @@ static int list_receivers(struct spd *spd)
 static bool is_selective(const struct spd_policy *p)
 {
 	return p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE ||
-	       (p->proto != CLASSIFIER_PROTO_ANY && has_family(p, IP_V6));
+	       (p->proto != PROTO_ANY && has_family(p, IP_V6));
 }
 
 static void list_selective(struct spd *spd)
@@ -212,7 +212,7 @@ static bool may_match(const struct spd_policy *p, const struct ip_view *fragment
 
 	return has_family(p, family) && ip_prefix_contains(&p->local, local) &&
 	       ip_prefix_contains(&p->remote, remote) &&
-	       (p->proto == CLASSIFIER_PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
+	       (p->proto == PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
 }
 
 bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,

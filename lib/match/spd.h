@@ -35,7 +35,7 @@ struct spd_policy {
 	uint32_t peer_hash;
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets, further restricted by those
-	uint16_t proto;                 // or CLASSIFIER_PROTO_ANY
+	uint16_t proto;                 // or PROTO_ANY
 	// Of ICMP in either family: types and codes that the end may send (type << 8 | code); none
 	// if min is larger than max.
 	struct acl_port_range local_port, remote_port;

@@ -11,7 +11,7 @@ static bool header_matches(const struct trace_filter *f, const struct trace_head
 							  ip_prefix_contains(&f->addr, &h->dst)));
 	bool port = f->port == 0 ||
 		    (h->has_ports && (h->src_port == f->port || h->dst_port == f->port));
-	bool proto = f->proto == TRACE_PROTO_ANY || (h->has_ip && h->proto == f->proto);
+	bool proto = f->proto == PROTO_ANY || (h->has_ip && h->proto == f->proto);
 
 	return addr && port && proto;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "drop.h"
+#include "proto_model.h"
 #include "trace_step.h"
 
 #define TRACE_FILTER_NAME_MAX 32
@@ -26,14 +27,12 @@ struct trace_filter {
 	unsigned int keys;     // set of enum trace_key that is given
 	struct ip_prefix addr; // of either end; ::/0: any
 	rte_be16_t port;       // of either end; 0: any
-	uint16_t proto;        // TRACE_PROTO_ANY: any
+	uint16_t proto;        // PROTO_ANY: any
 	rte_be32_t spi;
 	uint16_t in, out; // ports
 	enum drop reason; // DROP_NONE: any
 	char sa[TRACE_FILTER_NAME_MAX], policy[TRACE_FILTER_NAME_MAX];
 };
-
-#define TRACE_PROTO_ANY 0x100
 
 // The keys that hold at this step of a packet.
 unsigned int trace_filter_match(const struct trace_filter *f, const struct trace_step *step);

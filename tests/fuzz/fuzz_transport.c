@@ -42,7 +42,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static uint8_t proto_of(const uint8_t *how)
+static uint8_t protocol_at(const uint8_t *how)
 {
 	return (how[0] & IS_UDP) != 0 ? IPPROTO_UDP : how[1];
 }
@@ -52,7 +52,7 @@ static struct frame outward(const uint8_t *text, uint16_t len, const uint8_t *ho
 	bool is_bare = (how[0] & BARE) != 0;
 	struct ipv4 ip = {.src = is_bare ? "10.2.0.5" : "10.1.0.5",
 		.dst = is_bare ? "10.1.0.5" : "10.2.0.5",
-		.proto = proto_of(how),
+		.proto = protocol_at(how),
 		.tos = how[1],
 		.len = (uint16_t)(IP_LEN + len)};
 	struct frame f = frame_ip(LAN, ip);
@@ -70,7 +70,7 @@ static struct frame outward_v6(const uint8_t *text, uint16_t len, const uint8_t 
 		.len = (uint16_t)(IP6_LEN + len)};
 	struct frame f = frame_ip6(LAN, ip);
 
-	f.b[ETH_LEN + 6] = proto_of(how);
+	f.b[ETH_LEN + 6] = protocol_at(how);
 	memcpy(f.b + ETH_LEN + IP6_LEN, text, len);
 	return f;
 }
@@ -84,7 +84,7 @@ static struct frame inward(
 
 	memcpy(text, octets, len);
 	if ((how[0] & RIGHT_TRAILER) != 0)
-		len = peer_trailer(peer, text, len, proto_of(how));
+		len = peer_trailer(peer, text, len, protocol_at(how));
 	while (len % peer->sa->opt.cipher->block != 0 || len == 0)
 		len++;
 	f = peer_seal(peer, (struct esp){.seq = ++seq,

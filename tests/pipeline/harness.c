@@ -198,7 +198,7 @@ static bool all_traced(void)
 
 void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_t packets)
 {
-	static const struct trace_filter all = {.proto = TRACE_PROTO_ANY};
+	static const struct trace_filter all = {.proto = PROTO_ANY};
 
 	if (g->trace == NULL)
 		g->trace = trace_new(WORKERS, PKTS_MAX);

@@ -303,15 +303,15 @@ static void test_filters(void **state)
 		struct trace_filter f;
 		unsigned int taken; // a bit for each packet
 	} rows[] = {
-		{{.proto = TRACE_PROTO_ANY}, 0xf},
-		{{TRACE_KEY_HEADER, .addr = prefix("10.2.0.0/16"), .proto = TRACE_PROTO_ANY}, 0x9},
-		{{TRACE_KEY_HEADER, .addr = prefix("10.7.0.5/32"), .proto = TRACE_PROTO_ANY}, 0x2},
-		{{TRACE_KEY_HEADER, .addr = prefix("192.0.2.2/32"), .proto = TRACE_PROTO_ANY}, 0x9},
+		{{.proto = PROTO_ANY}, 0xf},
+		{{TRACE_KEY_HEADER, .addr = prefix("10.2.0.0/16"), .proto = PROTO_ANY}, 0x9},
+		{{TRACE_KEY_HEADER, .addr = prefix("10.7.0.5/32"), .proto = PROTO_ANY}, 0x2},
+		{{TRACE_KEY_HEADER, .addr = prefix("192.0.2.2/32"), .proto = PROTO_ANY}, 0x9},
 		{{TRACE_KEY_HEADER, .addr = prefix("192.0.2.2/32"), .proto = IPPROTO_UDP}, 0x0},
 		{{TRACE_KEY_HEADER, .port = RTE_BE16(53), .proto = IPPROTO_UDP}, 0x1},
 		{{TRACE_KEY_HEADER, .proto = IPPROTO_ESP}, 0x9},
-		{{TRACE_KEY_SA, .sa = "to-b", .proto = TRACE_PROTO_ANY}, 0x1},
-		{{TRACE_KEY_SA, .sa = "from-b", .proto = TRACE_PROTO_ANY}, 0x8},
+		{{TRACE_KEY_SA, .sa = "to-b", .proto = PROTO_ANY}, 0x1},
+		{{TRACE_KEY_SA, .sa = "from-b", .proto = PROTO_ANY}, 0x8},
 		{{TRACE_KEY_SPI, .spi = rte_cpu_to_be_32(b.sa->opt.spi)}, 0x8},
 		{{TRACE_KEY_IN, .in = WAN}, 0x8},
 		{{TRACE_KEY_OUT, .out = DMZ}, 0x2},
@@ -347,7 +347,7 @@ static void test_filters(void **state)
 static void test_filter_policy(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct trace_filter f = {TRACE_KEY_POLICY, .proto = TRACE_PROTO_ANY};
+	struct trace_filter f = {TRACE_KEY_POLICY, .proto = PROTO_ANY};
 	struct frame out = frame_ip(LAN, outward);
 	struct frame past = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
 

@@ -321,7 +321,7 @@ static void test_policies(void **state)
 
 	assert_int_equal(p[1].action, SPD_PROTECT);
 	check_prefix(&p[1].remote, "0.0.0.0/0");
-	assert_int_equal(p[1].proto, CONF_PROTO_ANY);
+	assert_int_equal(p[1].proto, PROTO_ANY);
 	assert_int_equal(p[1].local_port_min, 0);
 	assert_int_equal(p[1].local_port_max, 65535);
 	assert_int_equal(p[1].sa_out, 0);
@@ -388,7 +388,7 @@ static void test_rules(void **state)
 
 	check_prefix(&r[2].source, "::/0");
 	check_prefix(&r[2].destination, "::/0");
-	assert_int_equal(r[2].proto, CONF_PROTO_ANY);
+	assert_int_equal(r[2].proto, PROTO_ANY);
 	assert_string_equal(r[2].tunnel, "");
 	assert_int_equal(r[2].n_tunnels, 0);
 	assert_int_equal(r[2].n_states, 3); // to accept does not include invalid packets

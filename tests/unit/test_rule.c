@@ -48,7 +48,7 @@ static bool naive_matches(
 	const struct rule *r, const struct classifier_key *key, enum rule_state state)
 {
 	return (r->states & 1u << state) != 0 &&
-	       (r->proto == CLASSIFIER_PROTO_ANY || r->proto == key->proto) &&
+	       (r->proto == PROTO_ANY || r->proto == key->proto) &&
 	       naive_prefix(&r->source, family_of(r), &key->source) &&
 	       naive_prefix(&r->destination, family_of(r), &key->destination) &&
 	       naive_range(r->source_port, key->source_port) &&
@@ -115,8 +115,7 @@ static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
 		.source = random_side(seed, family),
 		.destination = random_side(seed, family),
 		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
-		.proto = random_below(seed, 2) == 0 ? CLASSIFIER_PROTO_ANY
-						    : (uint16_t)random_below(seed, 4),
+		.proto = random_below(seed, 2) == 0 ? PROTO_ANY : (uint16_t)random_below(seed, 4),
 		.source_port = random_range(seed),
 		.destination_port = random_range(seed),
 		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : CLASSIFIER_ANY,
@@ -209,7 +208,7 @@ static void test_model(void **state)
 
 static const struct rule any_rule = {
 	.states = 1 << RULE_NEW | 1 << RULE_ESTABLISHED | 1 << RULE_RELATED | 1 << RULE_INVALID,
-	.proto = CLASSIFIER_PROTO_ANY,
+	.proto = PROTO_ANY,
 	.source_port = {0, ACL_PORT_OPAQUE},
 	.destination_port = {0, ACL_PORT_OPAQUE},
 	.in = CLASSIFIER_ANY,

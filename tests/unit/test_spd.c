@@ -31,7 +31,7 @@ static long naive_find(
 	for (unsigned int i = 0; i < n; i++) {
 		const struct spd_policy *p = &policy[i];
 
-		if ((p->proto == CLASSIFIER_PROTO_ANY || p->proto == packet->proto) &&
+		if ((p->proto == PROTO_ANY || p->proto == packet->proto) &&
 			naive_prefix(&p->local, family_of(p), &packet->src) &&
 			naive_prefix(&p->remote, family_of(p), &packet->dst) &&
 			naive_range(p->local_port, packet, packet->src_port) &&
@@ -66,7 +66,7 @@ static struct spd_policy random_policy(uint64_t *seed)
 		.remote = random_prefix(seed, family),
 		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
 		.proto = random_below(seed, 2) == 0
-				 ? CLASSIFIER_PROTO_ANY
+				 ? PROTO_ANY
 				 : (uint16_t)(2 + random_below(seed, 4)), // no ICMP
 		.local_port = random_range(seed),
 		.remote_port = random_range(seed),
@@ -264,8 +264,7 @@ static long naive_receiver(const struct spd_policy policy[], unsigned int n, con
 
 		for (unsigned int k = 0; k < p->n_in; k++)
 			receives |= p->in[k] == sa;
-		if (receives &&
-			(v6 || p->proto == CLASSIFIER_PROTO_ANY || p->proto == fragment->proto) &&
+		if (receives && (v6 || p->proto == PROTO_ANY || p->proto == fragment->proto) &&
 			naive_prefix(&p->remote, family_of(p), &fragment->src) &&
 			naive_prefix(&p->local, family_of(p), &fragment->dst))
 			return i;
@@ -354,7 +353,7 @@ static bool matches(
 		.local = prefix(local),
 		.remote = prefix(remote),
 		.family = family,
-		.proto = CLASSIFIER_PROTO_ANY,
+		.proto = PROTO_ANY,
 		.local_port = all,
 		.remote_port = all,
 	};
