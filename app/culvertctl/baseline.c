@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ask.h"
 #include "field.h"
+#include "instances.h"
+#include "query.h"
 
 #define FILE_NAME   "cleared.json"
 #define PATH_SIZE   (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
@@ -23,14 +24,14 @@ static void path_of(char path[PATH_SIZE], const char *instance, const char *end)
 {
 	struct sockaddr_un addr;
 
-	ask_address(&addr, instance, FILE_NAME);
+	instance_address(&addr, instance, FILE_NAME);
 	snprintf(path, PATH_SIZE, "%s%s", addr.sun_path, end);
 }
 
 // Which run of the daemon this is: process, and when it started by a clock that nobody sets.
 static json_t *run_of(const char *instance)
 {
-	json_t *objects = ask_list(instance, "info", ""), *run;
+	json_t *objects = query_get(instance, "info", ""), *run;
 	const json_t *info = json_array_get(objects, 0);
 	struct timespec now;
 
@@ -80,7 +81,7 @@ void baseline_take(const char *instance)
 
 	json_object_set_new(baseline, "run", run_of(instance));
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		json_object_set_new(baseline, lists[i], ask_list(instance, lists[i], ""));
+		json_object_set_new(baseline, lists[i], query_get(instance, lists[i], ""));
 	json_object_set_new(baseline, "at", json_integer(time(NULL)));
 	file_write(instance, baseline);
 	json_decref(baseline);

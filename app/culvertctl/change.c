@@ -160,8 +160,8 @@ enum exit_code command_reload(const struct options *options, char **words)
 	enum exit_code code;
 
 	(void)words;
-	control_ask(&answer, options->instance, options->new_keys ? "new-keys reload" : "reload",
-		EXIT_FAILED);
+	control_request(&answer, options->instance,
+		options->new_keys ? "new-keys reload" : "reload", EXIT_FAILED);
 	code = answer_print(options, &answer, "reloaded");
 	answer_fini(&answer);
 	return code;

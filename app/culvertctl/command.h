@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of culvertctl: each writes its result to standard output, or what went wrong to
-// standard error, and returns the exit code. Words are those behind the command and end with NULL.
-// One thread.
+// standard error, and returns the exit code. One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -19,51 +18,12 @@ struct options {
 	const char *run;      // of events: the command for each; NULL: none
 };
 
-// The running instances. No words.
-enum exit_code command_list(const struct options *options, char **words);
+// Words are those behind the command, as main.c has them for the help, and end with NULL.
+typedef enum exit_code command_fn(const struct options *options, char **words);
 
-// What to show (show.h) and perhaps "all", the name of an object, or filters and their values.
-enum exit_code command_show(const struct options *options, char **words);
+command_fn command_apply, command_change, command_clear, command_diff, command_events,
+	command_explain, command_flush, command_keygen, command_list, command_peer_config,
+	command_reload, command_save, command_show, command_top, command_trace, command_watch;
 
-// Nothing, or "undo". From now on counters are shown from 0 on, or as the daemon has them.
-enum exit_code command_clear(const struct options *options, char **words);
-
-// "flows", perhaps filters and their values.
-enum exit_code command_flush(const struct options *options, char **words);
-
-// Nothing. Shows the live view until the user quits.
-enum exit_code command_top(const struct options *options, char **words);
-
-// Perhaps seconds, "show", and what follows that. Shows it again and again.
-enum exit_code command_watch(const struct options *options, char **words);
-
-// No words. Fails if the file is refused, after what is wrong with it.
-enum exit_code command_reload(const struct options *options, char **words);
-
-// Filters and their values. Shows what happens to the next packets.
-enum exit_code command_trace(const struct options *options, char **words);
-
-// No words. What a reload would change; the exit code is that of diff(1).
-enum exit_code command_diff(const struct options *options, char **words);
-
-// "add", "set" or "del" and what belongs to it; the word before them is the kind of thing: "sa".
-enum exit_code command_change(const struct options *options, char **words);
-
-// No words. The configuration that runs, and the changes that lead to it from the file.
-enum exit_code command_show_config(const struct options *options, char **words);
-enum exit_code command_save(const struct options *options, char **words);
-
-// The file to write, perhaps a cipher and an authenticator.
-enum exit_code command_keygen(const struct options *options, char **words);
-
-// A configuration file.
-enum exit_code command_peer_config(const struct options *options, char **words);
-
-// A file of changes.
-enum exit_code command_apply(const struct options *options, char **words);
-
-// No words. Shows events until the user quits.
-enum exit_code command_events(const struct options *options, char **words);
-
-// A reason for dropping packets, or nothing for all of them.
-enum exit_code command_explain(const struct options *options, char **words);
+// The list "config" of show: no words.
+command_fn command_show_config;

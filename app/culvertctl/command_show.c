@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask.h"
 #include "baseline.h"
 #include "client.h"
 #include "control.h"
 #include "field.h"
-#include "question.h"
+#include "instances.h"
+#include "query.h"
 
 enum exit_code command_list(const struct options *options, char **words)
 {
@@ -19,20 +19,20 @@ enum exit_code command_list(const struct options *options, char **words)
 
 	if (words[0] != NULL || options->instance != NULL)
 		errx(EXIT_USAGE, "list takes no argument and no -i");
-	found = ask_find();
+	found = instances_find();
 	if (options->json)
 		code = output_json(found);
 	else if (json_array_size(found) > 0)
 		output_rows(stdout, found);
 	else
-		ask_none_running();
+		instances_none();
 	json_decref(found);
 	return code;
 }
 
-static enum exit_code typed_print(const struct question *q, const json_t *objects)
+static enum exit_code typed_print(const struct query *q, const json_t *objects)
 {
-	json_t *typed = fields_typed(q->what->word, objects);
+	json_t *typed = fields_typed(q->list->word, objects);
 	enum exit_code code = output_json(typed);
 
 	json_decref(typed);
@@ -43,20 +43,20 @@ enum exit_code command_show(const struct options *options, char **words)
 {
 	enum exit_code code = EXIT_OK;
 	const char *instance;
-	struct question q;
+	struct query q;
 	json_t *objects;
 
 	if (words[0] != NULL && strcmp(words[0], "config") == 0)
 		return command_show_config(options, words + 1);
-	question_read_show(&q, options, words);
-	instance = ask_instance(options->instance);
-	objects = ask_list(instance, q.what->word, q.filter);
-	baseline_subtract(instance, q.what->word, objects);
-	question_choose(&q, objects);
+	query_read_show(&q, options, words);
+	instance = instance_choose(options->instance);
+	objects = query_get(instance, q.list->word, q.filter);
+	baseline_subtract(instance, q.list->word, objects);
+	query_choose(&q, objects);
 	if (options->json)
 		code = typed_print(&q, objects);
 	else
-		question_print(&q, objects, stdout);
+		query_print(&q, objects, stdout);
 	json_decref(objects);
 	return code;
 }
@@ -81,11 +81,11 @@ enum exit_code command_flush(const struct options *options, char **words)
 {
 	char request[CLIENT_FILTER_MAX + 16];
 	struct answer answer;
-	struct question q;
+	struct query q;
 
-	question_read_flush(&q, words);
+	query_read_flush(&q, words);
 	snprintf(request, sizeof(request), "flush %s", q.filter + (q.filter[0] == ','));
-	control_order(&answer, ask_instance(options->instance), request);
+	control_order(&answer, instance_choose(options->instance), request);
 	answer_fini(&answer);
 	return flushed_print(options);
 }
@@ -97,7 +97,7 @@ enum exit_code command_clear(const struct options *options, char **words)
 
 	if (words[undo] != NULL)
 		errx(EXIT_USAGE, "clear: unexpected argument \"%s\"", words[undo]);
-	instance = ask_instance(options->instance);
+	instance = instance_choose(options->instance);
 	if (undo)
 		baseline_remove(instance);
 	else

@@ -10,10 +10,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "ask.h"
 #include "client.h"
 #include "instances.h"
-#include "table.h"
+#include "output.h"
 
 #define ANSWER_S  120 // until a request is done
 #define PIECE_MAX (16 * 1024)
@@ -97,21 +96,15 @@ static const char *control_strerror(int error)
 	}
 }
 
-static void failure_print(const char *instance, const struct sockaddr_un *addr, int error)
-{
-	warnx("instance %s (%s): %s", instance, addr->sun_path, control_strerror(error));
-}
-
 static void address_of(struct sockaddr_un *addr, const char *instance)
 {
 	struct sockaddr_un show;
 
-	ask_address(addr, instance, INSTANCE_CONTROL);
+	instance_address(addr, instance, INSTANCE_CONTROL);
 	// Members of show_group have a socket of their own, and are refused there what they may
 	// not.
 	if (access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
-		instance_address(&show, instance, INSTANCE_SHOW) == 0 &&
-		access(show.sun_path, W_OK) == 0)
+		instance_file(&show, instance, INSTANCE_SHOW) && access(show.sun_path, W_OK) == 0)
 		*addr = show;
 }
 
@@ -120,15 +113,15 @@ bool control_try(struct answer *answer, const char *instance, const char *reques
 	struct sockaddr_un addr;
 	int ret;
 
-	instance = ask_instance(instance);
+	instance = instance_choose(instance);
 	address_of(&addr, instance);
 	ret = exchange(answer, &addr, request);
 	if (ret != 0)
-		failure_print(instance, &addr, ret);
+		warnx("instance %s (%s): %s", instance, addr.sun_path, control_strerror(ret));
 	return ret == 0;
 }
 
-void control_ask(
+void control_request(
 	struct answer *answer, const char *instance, const char *request, enum exit_code failed)
 {
 	if (!control_try(answer, instance, request))
@@ -146,7 +139,7 @@ static void errors_print(const char *text)
 	char *lines = strdup(text), *rest = lines, *line;
 
 	while (lines != NULL && (line = strsep(&rest, "\n")) != NULL && line[0] != '\0') {
-		table_put_text(stderr, line);
+		output_text(stderr, line);
 		putc('\n', stderr);
 	}
 	free(lines);
@@ -154,12 +147,12 @@ static void errors_print(const char *text)
 
 void control_order(struct answer *answer, const char *instance, const char *request)
 {
-	control_ask(answer, instance, request, EXIT_FAILED);
+	control_request(answer, instance, request, EXIT_FAILED);
 	if (strcmp(answer->status, "ok") == 0)
 		return;
 	answer->text[strcspn(answer->text, "\n")] = '\0';
 	fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
-	table_put_text(stderr, answer->text);
+	output_text(stderr, answer->text);
 	putc('\n', stderr);
 	exit(EXIT_USAGE);
 }
@@ -220,7 +213,7 @@ int control_subscribe(const char *instance)
 	if (fd >= 0)
 		return fd;
 	if (fd != -EBADRQC)
-		failure_print(instance, &addr, fd);
+		warnx("instance %s (%s): %s", instance, addr.sun_path, control_strerror(fd));
 	exit(EXIT_FAILED);
 }
 

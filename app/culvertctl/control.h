@@ -13,7 +13,7 @@ struct answer {
 
 // Sends a request to the instance of that name (NULL: the only one that runs), and waits for the
 // answer. If it fails, after a message on standard error, the program ends with that code.
-void control_ask(
+void control_request(
 	struct answer *answer, const char *instance, const char *request, enum exit_code failed);
 
 // The same; the caller ends. True if there is an answer.

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ask.h"
 #include "control.h"
 #include "field.h"
-#include "table.h"
+#include "instances.h"
+#include "output.h"
 
 #define PREFIX "CULVERT_"
 
@@ -48,7 +48,7 @@ static void line_print(json_t *event)
 	json_t *value;
 
 	for (size_t i = 0; i < 3; i++) {
-		table_put_text(stdout, text_of(event, first[i]));
+		output_text(stdout, text_of(event, first[i]));
 		if (i < 2)
 			putchar(' ');
 		json_object_del(event, first[i]);
@@ -59,7 +59,7 @@ static void line_print(json_t *event)
 		const char *quote = text[strcspn(text, " \"")] != '\0' ? "\"" : "";
 
 		printf(" %s=%s", name, quote);
-		table_put_text(stdout, text);
+		output_text(stdout, text);
 		printf("%s", quote);
 	}
 	putchar('\n');
@@ -130,7 +130,7 @@ static void event_serve(const struct options *options, const char *line, const c
 
 enum exit_code command_events(const struct options *options, char **words)
 {
-	const char *instance = ask_instance(options->instance);
+	const char *instance = instance_choose(options->instance);
 	char line[CONTROL_EVENT_MAX];
 	int fd = control_subscribe(instance);
 

@@ -2,9 +2,9 @@
 #include "instances.h"
 
 #include <dirent.h>
+#include <err.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "output.h"
 
 #define PREFIX "culvert-"
 #define LETTERS                                                                                    \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-" // as the config allows
 
-const char *instances_folder(void)
+// DPDK's runtime folder, by DPDK's own rule (eal_create_runtime_dir): $RUNTIME_DIRECTORY/dpdk, else
+// /var/run/dpdk for root and $XDG_RUNTIME_DIR/dpdk for others, else /tmp/dpdk. In static memory.
+static const char *instances_folder(void)
 {
 	static char folder[PATH_MAX];
 	const char *parent = getenv("RUNTIME_DIRECTORY");
@@ -39,7 +42,9 @@ static bool has_instance(const char *folder, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-int instance_address(struct sockaddr_un *addr, const char *name, const char *file)
+// Returns 0, -EINVAL (not a name: empty, or not all of LETTERS) or -ENAMETOOLONG (the path does not
+// fit into a socket address).
+static int address_find(struct sockaddr_un *addr, const char *name, const char *file)
 {
 	const char *folder = instances_folder();
 	int len;
@@ -55,6 +60,22 @@ int instance_address(struct sockaddr_un *addr, const char *name, const char *fil
 	return (size_t)len < sizeof(addr->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
+bool instance_file(struct sockaddr_un *addr, const char *instance, const char *file)
+{
+	return address_find(addr, instance, file) == 0;
+}
+
+void instance_address(struct sockaddr_un *addr, const char *instance, const char *file)
+{
+	int ret = address_find(addr, instance, file);
+
+	if (ret == -EINVAL)
+		errx(EXIT_USAGE, "invalid instance name \"%s\": use [A-Za-z0-9_.-]", instance);
+	if (ret != 0)
+		errx(EXIT_FAILED, "instance %s (%s): %s", instance, addr->sun_path,
+			client_strerror(ret));
+}
+
 static int has_prefix(const struct dirent *entry)
 {
 	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
@@ -67,7 +88,7 @@ static int instance_check(json_t *found, const char *name)
 	json_t *row, *pid_or_null = NULL;
 	const char *state = "running";
 	pid_t pid;
-	int fd = instance_address(&addr, name, INSTANCE_TELEMETRY);
+	int fd = address_find(&addr, name, INSTANCE_TELEMETRY);
 
 	if (fd == 0)
 		fd = client_open(&pid, &addr);
@@ -84,24 +105,55 @@ static int instance_check(json_t *found, const char *name)
 	return json_array_append_new(found, row) == 0 ? 0 : -ENOMEM;
 }
 
-int instances_find(json_t **found)
+json_t *instances_find(void)
 {
 	struct dirent **entries = NULL;
 	int n = scandir(instances_folder(), &entries, has_prefix, alphasort);
-	int ret = 0;
+	json_t *found = json_array();
+	int ret = n < 0 && errno != ENOENT ? -errno : 0; // a missing folder: no instances
 
-	if (n < 0 && errno == ENOENT)
-		n = 0;
-	else if (n < 0)
-		return -errno;
-	*found = json_array();
 	for (int i = 0; i < n; i++) {
 		if (ret == 0)
-			ret = instance_check(*found, entries[i]->d_name + strlen(PREFIX));
+			ret = instance_check(found, entries[i]->d_name + strlen(PREFIX));
 		free(entries[i]);
 	}
 	free(entries);
 	if (ret != 0)
-		json_decref(*found);
-	return ret;
+		errx(EXIT_FAILED, "cannot read %s: %s", instances_folder(), client_strerror(ret));
+	return found;
+}
+
+void instances_none(void)
+{
+	warnx("no running culvertd found in %s; start one: culvertd -c FILE", instances_folder());
+	if (getuid() != 0)
+		warnx("run as root to see instances that root started, or name one: -i INSTANCE");
+}
+
+static const char *name_at(const json_t *found, size_t i)
+{
+	return json_string_value(json_object_get(json_array_get(found, i), "instance"));
+}
+
+const char *instance_choose(const char *name)
+{
+	static char only[NAME_MAX + 1];
+	json_t *found;
+	size_t n;
+
+	if (name != NULL)
+		return name;
+	found = instances_find();
+	n = json_array_size(found);
+	if (n == 0)
+		instances_none();
+	else if (n > 1)
+		warnx("several instances are running, choose one with -i:");
+	for (size_t i = 0; n > 1 && i < n; i++)
+		fprintf(stderr, "  %s\n", name_at(found, i));
+	if (n != 1)
+		exit(n == 0 ? EXIT_FAILED : EXIT_USAGE);
+	snprintf(only, sizeof(only), "%s", name_at(found, 0));
+	json_decref(found);
+	return only;
 }

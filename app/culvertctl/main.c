@@ -10,15 +10,15 @@
 
 #include "command.h"
 #include "nearest.h"
-#include "show.h"
+#include "query.h"
 
-static enum exit_code command_help(const struct options *options, char **words);
+static command_fn command_help;
 
 static const struct command {
 	const char *name;
 	const char *synopsis; // what follows the name
 	const char *help;
-	enum exit_code (*run)(const struct options *options, char **words);
+	command_fn *run;
 	bool alone; // takes no words
 } commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
@@ -94,7 +94,7 @@ static void usage_print(FILE *out)
 	      "\n"
 	      "Lists for show:\n",
 		out);
-	show_help(out);
+	query_help(out);
 	fputs("  config      running configuration, run-time changes included, as a file; without "
 	      "keys\n",
 		out);

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.h"
 
+#include <ctype.h>
 #include <err.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "table.h"
+#define GAP "  "
+
+struct column {
+	const char *key;
+	size_t width;
+	bool number;
+};
 
 size_t output_width(void)
 {
@@ -16,11 +26,6 @@ size_t output_width(void)
 	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
 }
 
-void output_rows(FILE *out, json_t *rows)
-{
-	table_print(out, rows, output_width());
-}
-
 enum exit_code output_json(const json_t *value)
 {
 	if (json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == 0) {
@@ -29,4 +34,155 @@ enum exit_code output_json(const json_t *value)
 	}
 	warn("cannot write JSON");
 	return EXIT_FAILED;
+}
+
+void output_text(FILE *out, const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~' || *c == '\\')
+			fprintf(out, "\\x%02x", (unsigned char)*c);
+		else
+			putc(*c, out);
+}
+
+static void put_value(FILE *out, json_t *value);
+
+static void put_array(FILE *out, const json_t *array)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		if (i > 0)
+			putc(',', out);
+		put_value(out, json_array_get(array, i));
+	}
+}
+
+static void put_object(FILE *out, json_t *object)
+{
+	for (void *i = json_object_iter(object); i != NULL; i = json_object_iter_next(object, i)) {
+		if (i != json_object_iter(object))
+			putc(',', out);
+		output_text(out, json_object_iter_key(i));
+		putc(':', out);
+		put_value(out, json_object_iter_value(i));
+	}
+}
+
+static void put_value(FILE *out, json_t *value)
+{
+	if (json_is_array(value)) {
+		put_array(out, value);
+	} else if (json_is_object(value)) {
+		put_object(out, value);
+	} else if (json_is_string(value)) {
+		output_text(out, json_string_value(value));
+	} else if (value != NULL && !json_is_null(value)) {
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+
+		output_text(out, text != NULL ? text : "");
+		free(text);
+	}
+}
+
+// The text of one cell in new memory. No object: that of the header.
+static char *cell_new(const struct column *column, const json_t *object)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		err(EXIT_FAILURE, NULL);
+	if (object != NULL)
+		put_value(out, json_object_get(object, column->key));
+	else
+		output_text(out, column->key);
+	if (object != NULL && ftell(out) == 0)
+		putc('-', out);
+	if (fclose(out) != 0)
+		err(EXIT_FAILURE, NULL);
+	for (char *c = text; object == NULL && *c != '\0'; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return text;
+}
+
+static void column_grow(struct column *column, const json_t *object)
+{
+	char *text = cell_new(column, object);
+
+	if (strlen(text) > column->width)
+		column->width = strlen(text);
+	free(text);
+}
+
+static void column_init(struct column *column, const char *key, json_t *rows)
+{
+	*column = (struct column){.key = key, .number = true};
+	column_grow(column, NULL);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *object = json_array_get(rows, i);
+		const json_t *value = json_object_get(object, key);
+
+		if (value != NULL && !json_is_null(value) && !json_is_number(value))
+			column->number = false;
+		column_grow(column, object);
+	}
+}
+
+static void cell_print(FILE *out, const struct column *column, const json_t *object, bool last)
+{
+	char *text = cell_new(column, object);
+	int pad = (int)(column->width - strlen(text));
+
+	if (column->number)
+		fprintf(out, "%*s%s", pad, "", text);
+	else
+		fprintf(out, "%s%*s", text, last ? 0 : pad, "");
+	fputs(last ? "\n" : GAP, out);
+	free(text);
+}
+
+// The first column and those from begin to end.
+static void line_print(
+	FILE *out, const struct column *columns, size_t begin, size_t end, const json_t *object)
+{
+	cell_print(out, &columns[0], object, begin == end);
+	for (size_t i = begin; i < end; i++)
+		cell_print(out, &columns[i], object, i + 1 == end);
+}
+
+// One behind the last column that fits beside the first and those from begin on: one always does.
+static size_t part_end(const struct column *columns, size_t n, size_t begin, size_t width)
+{
+	size_t used = columns[0].width;
+	size_t end = begin;
+
+	while (end < n) {
+		used += strlen(GAP) + columns[end].width;
+		if (width != 0 && used > width && end > begin)
+			break;
+		end++;
+	}
+	return end;
+}
+
+void output_rows(FILE *out, json_t *rows)
+{
+	json_t *first = json_array_get(rows, 0);
+	size_t n = json_object_size(first);
+	struct column *columns = calloc(n + 1, sizeof(*columns));
+	void *item = json_object_iter(first);
+
+	if (columns == NULL)
+		err(EXIT_FAILURE, NULL);
+	for (size_t i = 0; i < n; i++, item = json_object_iter_next(first, item))
+		column_init(&columns[i], json_object_iter_key(item), rows);
+	for (size_t begin = 1, end = 0; end < n; begin = end) {
+		if (begin > 1)
+			putc('\n', out);
+		end = part_end(columns, n, begin, output_width());
+		line_print(out, columns, begin, end, NULL);
+		for (size_t i = 0; i < json_array_size(rows); i++)
+			line_print(out, columns, begin, end, json_array_get(rows, i));
+	}
+	free(columns);
 }

@@ -15,7 +15,16 @@ enum exit_code {
 // Characters in a line of the terminal; 0: no terminal, no limit.
 size_t output_width(void);
 
-// Prints a table of objects, as wide as the terminal.
+// Writes text. An octet that is not printable ASCII, or a backslash, is written as \xNN: nothing of
+// what a daemon sends reaches the terminal as a control sequence.
+void output_text(FILE *out, const char *text);
+
+// Prints an array of flat objects as an aligned table. The columns are the keys of the first
+// object, in its order. Numbers are aligned right, text left, "-" is for what is missing or empty;
+// the elements of an array, and of an object with their keys, are joined by commas.
+//
+// A table wider than the terminal is continued below itself, each part with the first column in
+// front. Without memory the program ends.
 void output_rows(FILE *out, json_t *rows);
 
 // Prints a value for programs.

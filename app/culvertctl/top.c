@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask.h"
 #include "command.h"
 #include "field.h"
+#include "instances.h"
+#include "output.h"
+#include "query.h"
 #include "rates.h"
 #include "screen.h"
-#include "table.h"
 
 #define PERIOD_MS 1000
 #define SAS       10 // shown
@@ -39,7 +40,7 @@ static struct picture picture_take(const char *instance)
 	struct picture p = {};
 
 	for (enum list l = 0; l < LISTS; l++) {
-		json_t *objects = ask_list(instance, requested[l], "");
+		json_t *objects = query_get(instance, requested[l], "");
 
 		p.sample[l] = sample_of(fields_typed(words[l], objects));
 		json_decref(objects);
@@ -165,7 +166,7 @@ static void head_print(FILE *out, const struct picture *p)
 	long up = (long)json_integer_value(json_object_get(info, "uptime_s"));
 	const char *instance = json_string_value(json_object_get(info, "instance"));
 
-	table_put_text(out, instance != NULL ? instance : "");
+	output_text(out, instance != NULL ? instance : "");
 	fprintf(out, "  up %ld d %02ld:%02ld:%02ld\n", up / 86400, up / 3600 % 24, up / 60 % 60,
 		up % 60);
 }
@@ -208,7 +209,7 @@ static void picture_show(
 enum exit_code command_top(const struct options *options, char **further)
 {
 	bool once = options->once || options->json || !screen_is_terminal();
-	const char *instance = ask_instance(options->instance);
+	const char *instance = instance_choose(options->instance);
 	struct picture before, now;
 
 	(void)further;

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask.h"
 #include "client.h"
 #include "command.h"
 #include "control.h"
-#include "question.h"
+#include "instances.h"
+#include "query.h"
 #include "screen.h"
-#include "show.h"
 #include "trace_print.h"
 
 #define POLL_MS 50
@@ -32,7 +31,7 @@ static long long number_in(const json_t *list, const char *name)
 	return json_integer_value(json_object_get(json_array_get(list, 0), name));
 }
 
-static void trace_begin(const struct options *options, struct session *s, const struct question *q)
+static void trace_begin(const struct options *options, struct session *s, const struct query *q)
 {
 	char text[CLIENT_FILTER_MAX + 32];
 	struct answer answer;
@@ -58,7 +57,7 @@ static void trace_end(const struct session *s)
 
 static void steps_take(struct session *s)
 {
-	ask_more(s->steps, s->instance, "trace_steps", s->number);
+	query_get_more(s->steps, s->instance, "trace_steps", s->number);
 	if (s->json)
 		return;
 	for (; s->printed < json_array_size(s->steps); s->printed++)
@@ -69,7 +68,7 @@ static void steps_take(struct session *s)
 // Requests the state, a new reference, and then the steps.
 static json_t *trace_step(struct session *s, bool *over)
 {
-	json_t *state = ask_list(s->instance, "trace_state", s->number);
+	json_t *state = query_get(s->instance, "trace_state", s->number);
 	const char *text = json_string_value(json_object_get(json_array_get(state, 0), "state"));
 
 	*over = text == NULL || strcmp(text, "on") != 0;
@@ -140,11 +139,11 @@ enum exit_code command_trace(const struct options *options, char **words)
 {
 	struct session s = {.json = options->json};
 	enum exit_code code;
-	struct question q;
+	struct query q;
 	json_t *state;
 
-	question_read_trace(&q, words);
-	s.instance = ask_instance(options->instance);
+	query_read_trace(&q, words);
+	s.instance = instance_choose(options->instance);
 	s.steps = json_array();
 	trace_begin(options, &s, &q);
 	screen_begin();

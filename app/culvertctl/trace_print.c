@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "table.h"
+#include "output.h"
 
 #define NS 1000000000
 
@@ -169,13 +169,13 @@ void trace_step_print(struct trace_printer *p, const json_t *step)
 	details_put(out, step, number(step, "octets") != p->octets);
 	p->octets = number(step, "octets");
 	fclose(out);
-	table_put_text(stdout, line);
+	output_text(stdout, line);
 	putchar('\n');
 	header_format(header, sizeof(header), step);
 	if (header[0] == '\0' || strcmp(header, p->header) == 0)
 		return;
 	printf("%25s", "");
-	table_put_text(stdout, header);
+	output_text(stdout, header);
 	putchar('\n');
 	strcpy(p->header, header);
 }

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask.h"
 #include "command.h"
 #include "field.h"
-#include "question.h"
+#include "instances.h"
+#include "query.h"
 #include "rates.h"
 #include "screen.h"
 
 #define SECONDS_MAX 3600
 
 // One line for programs, for each picture.
-static void json_line_print(const struct question *q, const json_t *objects)
+static void json_line_print(const struct query *q, const json_t *objects)
 {
-	json_t *line = json_pack("{s:o}", q->what->word, fields_typed(q->what->word, objects));
+	json_t *line = json_pack("{s:o}", q->list->word, fields_typed(q->list->word, objects));
 
 	json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	putchar('\n');
@@ -25,7 +25,7 @@ static void json_line_print(const struct question *q, const json_t *objects)
 	json_decref(line);
 }
 
-static void picture_print(const struct question *q, json_t *objects)
+static void picture_print(const struct query *q, json_t *objects)
 {
 	char *text = NULL;
 	size_t len;
@@ -33,22 +33,22 @@ static void picture_print(const struct question *q, json_t *objects)
 
 	if (out == NULL)
 		err(EXIT_FAILED, NULL);
-	question_print(q, objects, out);
+	query_print(q, objects, out);
 	if (fclose(out) == 0)
 		screen_show(text);
 	free(text);
 }
 
 // Asks once, and shows what has changed since before, which becomes the new answer.
-static void watch_step(const struct options *options, const char *instance,
-	const struct question *q, struct sample *before)
+static void watch_step(const struct options *options, const char *instance, const struct query *q,
+	struct sample *before)
 {
-	json_t *objects = ask_list(instance, q->what->word, q->filter);
+	json_t *objects = query_get(instance, q->list->word, q->filter);
 	struct sample now;
 
-	question_choose(q, objects);
+	query_choose(q, objects);
 	now = sample_of(objects);
-	objects = rates_add(q->what->word, before, &now);
+	objects = rates_add(q->list->word, before, &now);
 	if (options->json)
 		json_line_print(q, objects);
 	else
@@ -62,7 +62,7 @@ enum exit_code command_watch(const struct options *options, char **words)
 {
 	struct sample before = {};
 	const char *instance;
-	struct question q;
+	struct query q;
 	unsigned long seconds = 1;
 	char *end = "";
 
@@ -72,8 +72,8 @@ enum exit_code command_watch(const struct options *options, char **words)
 		strcmp(words[0], "show") != 0)
 		errx(EXIT_USAGE, "watch: expected [SECONDS] show ..., SECONDS from 1 to %d",
 			SECONDS_MAX);
-	question_read_show(&q, options, words + 1);
-	instance = ask_instance(options->instance);
+	query_read_show(&q, options, words + 1);
+	instance = instance_choose(options->instance);
 	screen_begin();
 	do
 		watch_step(options, instance, &q, &before);

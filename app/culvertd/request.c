@@ -112,27 +112,7 @@ static const char *reload_finish(int rc)
 	return status_of(rc);
 }
 
-// How two configurations differ, in a word.
-static const char *const difference_kinds[] = {
-	[CONF_ADDED] = "added",
-	[CONF_REMOVED] = "removed",
-	[CONF_CHANGED] = "changed",
-	[CONF_MOVED] = "moved",
-};
-
 // --- diff ---
-
-static const char *shown(const char *text)
-{
-	return text != NULL ? text : "";
-}
-
-static void difference_write(void *out, const struct conf_difference *d)
-{
-	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\n", difference_kinds[d->kind],
-		shown(d->noun), shown(d->name), shown(d->setting), shown(d->from), shown(d->to),
-		d->secret ? "key" : "", d->restart ? "restart" : "", d->where.file, d->where.line);
-}
 
 // n: of those that were written, or -ENOMEM.
 static void differences_count(int n)
@@ -147,7 +127,7 @@ static struct conf *diff_make(const struct conf *running, FILE *out)
 
 	requests.refused = conf == NULL;
 	if (conf != NULL)
-		differences_count(conf_diff(running, conf, difference_write, out));
+		differences_count(conf_print_diff(running, conf, out));
 	conf_free(conf);
 	return NULL;
 }
@@ -198,7 +178,7 @@ static void change_write(void *arg, const struct conf_difference *d)
 		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
 	else
 		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
-			difference_kinds[d->kind]);
+			conf_difference_names[d->kind]);
 }
 
 static struct conf *change_make(const struct conf *running, FILE *errors)

@@ -24,10 +24,7 @@
 //   event:
 //               event_log_read()
 //   same        (diff) nothing is different: no text
-//   different   (diff) in lines, their fields with tabs between: added, removed, changed or moved;
-//               noun; name; setting; old value; new value; "key" if the value is a secret;
-//               "restart" if a reload is not enough; file; line. Fields that mean nothing are
-//               empty.
+//   different   (diff) a JSON array, see conf_print_diff()
 //
 // Control thread.
 #pragma once

@@ -6,6 +6,8 @@
 
 enum conf_difference_kind { CONF_ADDED, CONF_REMOVED, CONF_CHANGED, CONF_MOVED };
 
+extern const char *const conf_difference_names[]; // "added", ...
+
 // A difference. Its texts are valid until the callback returns.
 struct conf_difference {
 	enum conf_difference_kind kind;

@@ -12,6 +12,10 @@ void conf_print(const struct conf *c, FILE *out);
 // Returns 0 or -ENOMEM.
 int conf_print_peer(const struct conf *c, FILE *out);
 
+// What to changes as a JSON array of objects with the keys of "culvertctl --json diff"; nothing if
+// that is nothing. Returns the number of differences, or -ENOMEM.
+int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out);
+
 // The changes (conf_change.h) that make what runs out of what is in the file. What a change cannot
 // do is a comment. Returns the number of differences, or -ENOMEM.
 int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out);

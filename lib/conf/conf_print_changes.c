@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The changes that lead from one configuration to another. An item that differs is deleted and
-// added again behind the one before it: changes are applied together, so nothing is missing in
-// between.
+// How two configurations differ: for programs, and as the changes that lead from one to the other.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +8,66 @@
 #include "conf_print_setting.h"
 #include "conf_schema.h"
 
+const char *const conf_difference_names[] = {
+	[CONF_ADDED] = "added",
+	[CONF_REMOVED] = "removed",
+	[CONF_CHANGED] = "changed",
+	[CONF_MOVED] = "moved",
+};
+
+// --- for programs ---
+
+struct json {
+	FILE *out;
+	const char *separator;
+};
+
+static void json_text(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "\"%s\": ", name);
+	if (value == NULL) {
+		fputs("null, ", out);
+		return;
+	}
+	putc('"', out);
+	for (; *value != '\0'; value++)
+		if (*value == '"' || *value == '\\' || (unsigned char)*value < ' ')
+			fprintf(out, "\\u%04x", *value);
+		else
+			putc(*value, out);
+	fputs("\", ", out);
+}
+
+static void difference_write(void *arg, const struct conf_difference *d)
+{
+	struct json *json = arg;
+
+	fprintf(json->out, "%s{", json->separator);
+	json_text(json->out, "change", conf_difference_names[d->kind]);
+	json_text(json->out, "kind", d->noun);
+	json_text(json->out, "name", d->name);
+	json_text(json->out, "setting", d->setting);
+	json_text(json->out, "old", d->from);
+	json_text(json->out, "new", d->to);
+	json_text(json->out, "file", d->where.file);
+	fprintf(json->out, "\"key\": %s, \"restart\": %s, \"line\": %u}",
+		d->secret ? "true" : "false", d->restart ? "true" : "false", d->where.line);
+	json->separator = ",\n";
+}
+
+int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out)
+{
+	struct json json = {out, "["};
+	int n = conf_diff(from, to, difference_write, &json);
+
+	fputs(n > 0 ? "]\n" : "", out);
+	return n;
+}
+
+// --- as changes ---
+
+// An item that differs is deleted and added again behind the one before it: changes are applied
+// together, so nothing is missing in between.
 struct changed {
 	const char *noun, *name;
 	bool is_new; // only to be added

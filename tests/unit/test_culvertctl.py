@@ -912,10 +912,12 @@ class Control(Case):
         self.assertIn("closed the connection", self.ctl("-i", "west", "reload", code=1))
 
     def test_differences(self):
-        text = ("changed\tsa\tx\tttl\t64\t9\t\t\tgw.conf\t12\n"
-                "changed\tsa\tx\tcipher_key\t\t\tkey\t\tgw.conf\t13\n"
-                "changed\t\t\tmemory.size\t\t9\t\trestart\tgw.conf\t1\n"
-                "removed\trule\tr\t\t\t\t\t\targument\t1\n")
+        keys = ("change", "kind", "name", "setting", "old", "new", "key", "restart", "file", "line")
+        rows = (("changed", "sa", "x", "ttl", "64", "9", False, False, "gw.conf", 12),
+                ("changed", "sa", "x", "cipher_key", None, None, True, False, "gw.conf", 13),
+                ("changed", None, None, "memory.size", None, "9", False, True, "gw.conf", 1),
+                ("removed", "rule", "r", None, None, None, False, False, "argument", 1))
+        text = json.dumps([dict(zip(keys, row)) for row in rows])
         self.answers(f"different {len(text)}\n", text)
         out, err = self.finish(self.start("-i", "west", "diff"), 1)
         self.assertEqual(err, "")

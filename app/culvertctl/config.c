@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertctl diff, save, show config and peer-config: configurations, and how they differ.
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "conf_print.h"
+#include "control.h"
+
+// --- diff: what a reload would change ---
+
+// The exit code is that of diff(1).
+#define SAME      EXIT_OK
+#define DIFFERENT EXIT_FAILED
+#define TROUBLE   EXIT_USAGE
+
+// NULL if it is null.
+static const char *text_in(const json_t *difference, const char *name)
+{
+	return json_string_value(json_object_get(difference, name));
+}
+
+static void value_print(const char *value)
+{
+	output_text(stdout, value != NULL ? value : "(not set)");
+}
+
+static void setting_print(const json_t *d)
+{
+	const char *old = text_in(d, "old"), *new = text_in(d, "new");
+
+	output_text(stdout, text_in(d, "setting"));
+	if (json_is_true(json_object_get(d, "key")))
+		return;
+	if (old == NULL && new == NULL) {
+		fputs(": derived from other settings", stdout);
+		return;
+	}
+	fputs(": ", stdout);
+	value_print(old);
+	fputs(" -> ", stdout);
+	value_print(new);
+}
+
+static void difference_print(const json_t *d)
+{
+	const char *change = text_in(d, "change"), *kind = text_in(d, "kind");
+	bool setting = text_in(d, "setting") != NULL;
+
+	printf("%-9s", change);
+	if (kind != NULL)
+		printf("%s \"%s\"%s", kind, text_in(d, "name"), setting ? ": " : "");
+	if (setting)
+		setting_print(d);
+	// What is removed has no line any more.
+	if (strcmp(change, "removed") != 0) {
+		fputs(" (", stdout);
+		output_text(stdout, text_in(d, "file"));
+		printf(":%lld)", (long long)json_integer_value(json_object_get(d, "line")));
+	}
+	puts(json_is_true(json_object_get(d, "restart")) ? ", needs a restart" : "");
+}
+
+static enum exit_code differences_print(const struct options *options, const char *text)
+{
+	json_t *differences = json_loads(text, 0, NULL), *d;
+	unsigned int n_restart = 0;
+	size_t i;
+
+	if (differences == NULL)
+		errx(TROUBLE, "diff: malformed answer: is this a culvertd of the same version?");
+	json_array_foreach(differences, i, d)
+	{
+		n_restart += json_is_true(json_object_get(d, "restart"));
+		if (!options->json)
+			difference_print(d);
+	}
+	if (options->json)
+		output_json(differences);
+	else if (n_restart > 0)
+		printf("A reload would be refused, as %u of these need a restart.\n", n_restart);
+	json_decref(differences);
+	return DIFFERENT;
+}
+
+static enum exit_code result_print(const struct options *options, const struct answer *answer)
+{
+	if (strcmp(answer->status, "different") == 0)
+		return differences_print(options, answer->text);
+	if (strcmp(answer->status, "same") != 0) {
+		answer_print(options, answer, "");
+		return TROUBLE;
+	}
+	puts(options->json ? "[]" : "nothing would change");
+	return SAME;
+}
+
+enum exit_code command_diff(const struct options *options, char **words)
+{
+	struct answer answer;
+	enum exit_code code;
+
+	(void)words;
+	control_request(&answer, options->instance, "diff", TROUBLE);
+	code = result_print(options, &answer);
+	answer_fini(&answer);
+	return code;
+}
+
+// --- save, show config ---
+
+static enum exit_code text_print(
+	const struct options *options, const char *command, const char *request)
+{
+	struct answer answer;
+	enum exit_code code = EXIT_OK;
+
+	control_request(&answer, options->instance, request, EXIT_FAILED);
+	if (strcmp(answer.status, "text") == 0) {
+		fputs(answer.text, stdout);
+	} else {
+		fputs(answer.text, stderr);
+		warnx("%s: the file has mistakes", command);
+		code = EXIT_FAILED;
+	}
+	answer_fini(&answer);
+	return code;
+}
+
+// The running configuration, as a file.
+enum exit_code command_show_config(const struct options *options, char **words)
+{
+	if (words[0] != NULL)
+		errx(EXIT_USAGE, "show config: unexpected argument \"%s\"", words[0]);
+	return text_print(options, "show config", "config");
+}
+
+// The changes that the file lacks, for apply.
+enum exit_code command_save(const struct options *options, char **words)
+{
+	(void)words;
+	return text_print(options, "save", "save");
+}
+
+// --- peer-config: the other end of the tunnels of a file ---
+
+enum exit_code command_peer_config(const struct options *options, char **words)
+{
+	struct conf *conf;
+	int rc;
+
+	(void)options;
+	if (words[0] == NULL || words[1] != NULL)
+		errx(EXIT_USAGE, "peer-config: expected the name of one configuration file");
+	conf = conf_load(words[0], NULL, stderr);
+	if (conf == NULL)
+		return EXIT_FAILED;
+	rc = conf_print_peer(conf, stdout);
+	conf_free(conf);
+	if (rc < 0)
+		warnx("peer-config: out of memory");
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+}
