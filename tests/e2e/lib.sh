@@ -38,7 +38,7 @@ matches()
 }
 
 # NAMESPACE ADDRESS [PING-ARGUMENT...]: five pings, or as many as the arguments say, without loss.
-# (Told to be done by a certain time, ping would send more of them.)
+# (With a deadline, ping would send more of them.)
 pings()
 {
 	local before said

@@ -11,7 +11,7 @@ import sys
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from metrics_told import told
+from metrics_list import described
 from peer import Telemetry
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -102,7 +102,7 @@ def check_values(families, scraped, telemetry):
     for name, labels in [at for at in got if at[0] == "flow_refused_packets"]:
         reason = dict(labels)["reason"]
         equal(f"refused: {reason}", got.pop((name, labels)), drops[reason])
-    wanted = told(telemetry, scraped)
+    wanted = described(telemetry, scraped)
     equal("samples that only one of both has", set(got) ^ set(wanted), set())
     wrong = [f"{name} {dict(labels)}: got {got[name, labels]}, wanted {least} to {most}"
              for (name, labels), (least, most) in wanted.items()

@@ -71,7 +71,7 @@ class Telemetry:
         return json.loads(self.socket.recv(65536))[command]
 
     def items(self, command):
-        """All items of a list: it comes in pages, each item under its number."""
+        """All items of a list: the answer has pages, each item under its number."""
         found = []
         while True:
             page = self.ask(command, str(len(found)))

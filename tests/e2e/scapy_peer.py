@@ -13,7 +13,7 @@ from peer import association, socket_in
 HOST, GATEWAY, PEER = "10.1.0.2", "192.0.2.1", "192.0.2.2"
 PROTOCOL = 253  # for experiments (RFC 3692): no header between the IP header and our octets
 LARGEST = 1500 - 20
-BATCH = 4  # packets under way at once: the buffers of net_pcap take few
+BATCH = 4  # packets in flight at once: the buffers of net_pcap hold few
 
 
 def sizes(n):

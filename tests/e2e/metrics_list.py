@@ -74,7 +74,7 @@ def _arrays(telemetry):
         yield "neighbours", {"state": state}, states.count(state)
 
 
-def told(telemetry, scraped):
+def described(telemetry, scraped):
     """{(name, labels): (least, most)} of the values at the time scraped, without those that there are none of."""
     ranges = {}
     samples = [*_lists(telemetry), *_arrays(telemetry)]
