@@ -101,12 +101,15 @@ static void ct_other(struct flow_table *t, struct flow *f, const struct flow_pkt
 	} while (next != word && !ct_word_change(t, f, &word, next));
 }
 
-static bool settled(uint32_t word)
+// Whether a packet of this direction leaves the word as it is: only an answer, and the time after
+// it, change that.
+static bool settled(uint32_t word, unsigned int dir)
 {
 	enum flow_state state = flow_word_state(word);
 
 	return state == FLOW_UDP_STREAM || state == FLOW_ICMP_REPLIED ||
-	       state == FLOW_OTHER_REPLIED;
+	       state == FLOW_OTHER_REPLIED ||
+	       (state != FLOW_UDP_REPLIED && dir == flow_word_initiator(word));
 }
 
 static enum drop ct_icmp_error(const struct flow *f, const struct flow_pkt *p)
@@ -132,35 +135,51 @@ static void counter_add(_Atomic uint64_t *counter, uint64_t n)
 		memory_order_relaxed);
 }
 
+static enum drop flow_count_packet(struct flow *f, const struct flow_pkt *p, uint32_t now)
+{
+	struct flow_dir *own = &f->dir[p->dir];
+
+	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
+	counter_add(&own->packets, 1);
+	counter_add(&own->octets, p->ip_len);
+	return DROP_NONE;
+}
+
+// A packet that may change the state, or none that the flow has.
+static __rte_noinline enum drop track_unusual(struct flow_table *t, unsigned int worker,
+	struct flow *f, const struct flow_pkt *p, uint32_t now)
+{
+	enum drop reason = DROP_NONE;
+
+	if (p->icmp_error)
+		reason = ct_icmp_error(f, p);
+	else if (p->key.proto == IPPROTO_TCP)
+		reason = ct_tcp(t, &t->worker[worker], f, p, now);
+	else
+		ct_other(t, f, p, now);
+	if (reason != DROP_NONE)
+		reason = ct_refuse(t, &t->worker[worker], reason);
+	return reason != DROP_NONE || p->icmp_error ? reason : flow_count_packet(f, p, now);
+}
+
 enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
 	const struct flow_pkt *p, uint32_t now)
 {
 	const uint8_t turning = RTE_TCP_SYN_FLAG | RTE_TCP_FIN_FLAG | RTE_TCP_RST_FLAG;
 	struct flow_dir *own = &f->dir[p->dir];
 	uint32_t word = flow_word(f);
-	enum drop reason = DROP_NONE;
 
-	if (unlikely(p->icmp_error)) {
-		reason = ct_icmp_error(f, p);
-		return reason == DROP_NONE ? DROP_NONE : ct_refuse(t, &t->worker[worker], reason);
-	}
+	if (unlikely(p->icmp_error))
+		return track_unusual(t, worker, f, p, now);
 	if (likely(p->key.proto == IPPROTO_TCP)) {
 		// Only ACK and data in both directions: nothing but the windows moves.
-		if (likely((word & (FLOW_STATE_MASK | FLOW_PICKED_UP)) == FLOW_TCP_ESTABLISHED &&
-			    (p->tcp_flags & turning) == 0 && ct_tcp_fits(own, &f->dir[!p->dir], p)))
-			ct_tcp_advance(own, p, ct_tcp_window(f, p));
-		else
-			reason = ct_tcp(t, &t->worker[worker], f, p, now);
-	} else if (unlikely(!settled(word))) {
-		ct_other(t, f, p, now);
+		if (unlikely((word & (FLOW_STATE_MASK | FLOW_PICKED_UP)) != FLOW_TCP_ESTABLISHED ||
+			     (p->tcp_flags & turning) != 0 ||
+			     !ct_tcp_fits(own, &f->dir[!p->dir], p)))
+			return track_unusual(t, worker, f, p, now);
+		ct_tcp_advance(own, p, ct_tcp_window(f, p));
+	} else if (unlikely(!settled(word, p->dir))) {
+		return track_unusual(t, worker, f, p, now);
 	}
-	if (unlikely(reason != DROP_NONE)) {
-		reason = ct_refuse(t, &t->worker[worker], reason);
-		if (reason != DROP_NONE)
-			return reason;
-	}
-	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
-	counter_add(&own->packets, 1);
-	counter_add(&own->octets, p->ip_len);
-	return DROP_NONE;
+	return flow_count_packet(f, p, now);
 }

@@ -260,41 +260,51 @@ static bool udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
 	       rte_be_to_cpu_16(udp->dgram_len) <= len;
 }
 
+// Neither TCP nor UDP.
+static __rte_noinline enum drop read_other(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4)
+{
+	const struct rte_icmp_hdr *icmp = RTE_PTR_ADD(ip, at->l4_off);
+	const uint32_t len = ip_len(ip, v4) - at->l4_off;
+	const struct ip_addr src = ip_src(ip, v4), dst = ip_dst(ip, v4);
+	const bool has_ports = ip_proto_has_ports(at->proto) && len >= 4;
+
+	if (at->proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
+		if (len >= sizeof(*icmp) && is_error(icmp->icmp_type, v4))
+			return read_error(p, dst, icmp + 1, len - (uint32_t)sizeof(*icmp), v4);
+		return read_icmp(p, src, dst, icmp, len, v4);
+	}
+	set_ends(p, src, has_ports ? at->src_port : 0, dst, has_ports ? at->dst_port : 0);
+	return DROP_NONE;
+}
+
 // Compiled for each family.
 static __rte_always_inline enum drop read_packet(
 	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
 {
 	const void *l4 = (const uint8_t *)ip + at->l4_off;
 	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
-	const struct ip_addr src = ip_src(ip, v4), dst = ip_dst(ip, v4);
-	const struct rte_icmp_hdr *icmp = l4;
-	bool has_ports = true;
 
 	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all};
-	switch (at->proto) {
-	case IPPROTO_TCP:
+	if (at->proto == IPPROTO_TCP) {
 		if (read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;
-		break;
-	case IPPROTO_UDP:
-		if (!udp_is_whole(l4, len))
-			return DROP_CT_INVALID;
-		break;
-	default:
-		if (at->proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
-			if (len >= sizeof(*icmp) && is_error(icmp->icmp_type, v4))
-				return read_error(
-					p, dst, icmp + 1, len - (uint32_t)sizeof(*icmp), v4);
-			return read_icmp(p, src, dst, icmp, len, v4);
-		}
-		has_ports = ip_proto_has_ports(at->proto) && len >= 4;
-		break;
+	} else if (at->proto != IPPROTO_UDP) {
+		return read_other(p, ip, at, v4);
+	} else if (!udp_is_whole(l4, len)) {
+		return DROP_CT_INVALID;
 	}
-	set_ends(p, src, has_ports ? at->src_port : 0, dst, has_ports ? at->dst_port : 0);
+	set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
 	return DROP_NONE;
+}
+
+static __rte_noinline enum drop read_v6(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at)
+{
+	return read_packet(p, ip, at, false);
 }
 
 enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
 {
-	return likely(at->v4) ? read_packet(p, ip, at, true) : read_packet(p, ip, at, false);
+	return likely(at->v4) ? read_packet(p, ip, at, true) : read_v6(p, ip, at);
 }

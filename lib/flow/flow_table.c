@@ -162,14 +162,25 @@ static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uin
 #endif
 }
 
-// Number of the first entry whose tag fits, or 0.
-static __rte_always_inline uint32_t bucket_find(const struct bucket *b, uint32_t tag)
+// The first entry whose tag fits, or NULL. Prefetches the lines that flow_track() and the decision
+// need.
+static __rte_always_inline struct flow *bucket_find(
+	const struct flow_table *t, const struct bucket *b, const struct flow_pkt *p)
 {
-	unsigned int hits = bucket_match(b, tag);
+	unsigned int hits = bucket_match(b, tag_of(p->hash));
+	uint32_t number;
+	struct flow *f;
 
 	if (hits == 0)
-		return 0;
-	return atomic_load_explicit(&b->number[__builtin_ctz(hits)], memory_order_acquire);
+		return NULL;
+	number = atomic_load_explicit(&b->number[__builtin_ctz(hits)], memory_order_acquire);
+	if (unlikely(number == 0))
+		return NULL;
+	f = &t->entry[number];
+	rte_prefetch0(&f->key);
+	__builtin_prefetch(&f->dir[p->dir], 1);
+	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
+	return f;
 }
 
 static bool is_flow_of(const struct flow *f, const struct flow_key *key)
@@ -204,14 +215,6 @@ struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 	return flow_find_hashed(t, p->hash, &p->key);
 }
 
-// The lines that flow_track() and the decision need.
-static __rte_always_inline void prefetch_flow(const struct flow *f, const struct flow_pkt *p)
-{
-	rte_prefetch0(&f->key);
-	__builtin_prefetch(&f->dir[p->dir], 1);
-	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
-}
-
 void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
 {
 	p->hash = hash_of(t, &p->key);
@@ -221,15 +224,12 @@ void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
 void flow_find_burst(
 	const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[], unsigned int n)
 {
-	uint32_t number[FLOW_BURST_MAX];
 	uint8_t late[FLOW_BURST_MAX];
 	unsigned int n_late = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		number[i] = bucket_find(flow_first_bucket(t, p[i].hash), tag_of(p[i].hash));
-		if (likely(number[i] != 0)) {
-			prefetch_flow(&t->entry[number[i]], &p[i]);
-		} else {
+		flows[i] = bucket_find(t, flow_first_bucket(t, p[i].hash), &p[i]);
+		if (unlikely(flows[i] == NULL)) {
 			rte_prefetch0(flow_second_bucket(t, p[i].hash));
 			late[n_late++] = (uint8_t)i;
 		}
@@ -237,20 +237,11 @@ void flow_find_burst(
 	for (unsigned int j = 0; j < n_late; j++) {
 		unsigned int i = late[j];
 
-		number[i] = bucket_find(flow_second_bucket(t, p[i].hash), tag_of(p[i].hash));
-		if (number[i] != 0)
-			prefetch_flow(&t->entry[number[i]], &p[i]);
+		flows[i] = bucket_find(t, flow_second_bucket(t, p[i].hash), &p[i]);
 	}
-	for (unsigned int i = 0; i < n; i++) {
-		struct flow *f = &t->entry[number[i]];
-
-		if (likely(number[i] != 0 && is_flow_of(f, &p[i].key)))
-			flows[i] = f;
-		else if (number[i] != 0) // only the tag was equal
-			flows[i] = flow_find_hashed(t, p[i].hash, &p[i].key);
-		else
-			flows[i] = NULL;
-	}
+	for (unsigned int i = 0; i < n; i++)
+		if (unlikely(flows[i] != NULL && !is_flow_of(flows[i], &p[i].key)))
+			flows[i] = flow_find_hashed(t, p[i].hash, &p[i].key); // equal tags
 }
 
 static void bucket_lock(struct bucket *b)
