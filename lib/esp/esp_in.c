@@ -32,9 +32,11 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 	*op = (struct crypto_op){
 		.session = sa->sa.session,
 		.esp = (uint8_t *)esp,
-		.seq = sa->sa.opt.esn ? replay_guess_seq(&sa->replay, lower) : lower,
+		.seq = lower,
 		.text_len = (uint16_t)(len - around),
 	};
+	if (unlikely(sa->sa.opt.esn))
+		op->seq = replay_guess_seq(&sa->replay, lower);
 	return replay_check(&sa->replay, op->seq) ? DROP_NONE : DROP_REPLAY;
 }
 
@@ -79,7 +81,7 @@ static enum drop extract_v4(
 	return DROP_NONE;
 }
 
-static enum drop extract_v6(
+static __rte_noinline enum drop extract_v6(
 	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)inner;
@@ -119,8 +121,8 @@ static enum drop extract(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner
 }
 
 // Transport mode: the IP header moves up to the content of ESP, which may be anything, IP included.
-static enum drop rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
-	uint8_t *inner, uint16_t len, uint8_t next_header)
+static __rte_noinline enum drop rejoin(const struct sa *sa, struct rte_mbuf *m,
+	const struct ip_layout *outer, uint8_t *inner, uint16_t len, uint8_t next_header)
 {
 	uint16_t off = outer->l4_off;
 	uint16_t next_off = ip_layout_next_off(rte_pktmbuf_mtod(m, void *), outer);

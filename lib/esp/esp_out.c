@@ -192,10 +192,11 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 	uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & (sa->sa.align - 1u);
 	uint32_t text_len = inner_len - kept + pad_len + TAIL_LEN;
 	uint32_t head_len = outer_len + ESP_LEN + sa->sa.iv_len;
-	uint32_t tail_len = RTE_MAX(pad_len + TAIL_LEN + sa->sa.icv_len, (uint32_t)sizeof(padding));
+	uint32_t tail_len = pad_len + TAIL_LEN + sa->sa.icv_len;
+	uint32_t tail_room = rte_pktmbuf_tailroom(m);
 
-	if (unlikely(rte_pktmbuf_headroom(m) + kept < head_len ||
-		     rte_pktmbuf_tailroom(m) < tail_len))
+	if (unlikely(rte_pktmbuf_headroom(m) + kept < head_len || tail_room < tail_len ||
+		     tail_room < sizeof(padding)))
 		return DROP_NO_ROOM;
 
 	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);

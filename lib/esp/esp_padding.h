@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_common.h>
 #include <rte_esp.h>
 
 #define PADDING_USUAL 16u // octets: more than a cipher's block needs
@@ -19,7 +20,7 @@ static inline uint64_t padding_load(const uint8_t *at)
 	return octets;
 }
 
-static inline bool padding_long_ok(const uint8_t *end, uint8_t pad_len)
+static __rte_noinline bool padding_long_ok(const uint8_t *end, uint8_t pad_len)
 {
 	uint8_t wrong = 0;
 

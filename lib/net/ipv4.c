@@ -3,6 +3,11 @@
 
 enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_LSRR = 131, OPTION_SSRR = 137 };
 
+uint16_t ipv4_header_sum_options(const struct rte_ipv4_hdr *ip)
+{
+	return rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
+}
+
 enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip)
 {
 	const uint8_t *option = (const uint8_t *)(ip + 1);

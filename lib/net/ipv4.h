@@ -29,6 +29,9 @@ static inline uint16_t ipv4_sum_fold(uint32_t sum)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
+// ipv4_header_sum() of a header with options.
+uint16_t ipv4_header_sum_options(const struct rte_ipv4_hdr *ip);
+
 // The sum of a header, 0xffff if its checksum is in it and right. Headers nearly always have no
 // options: those are summed without a loop.
 static inline uint16_t ipv4_header_sum(const struct rte_ipv4_hdr *ip)
@@ -37,7 +40,7 @@ static inline uint16_t ipv4_header_sum(const struct rte_ipv4_hdr *ip)
 	uint32_t third;
 
 	if (unlikely(rte_ipv4_hdr_len(ip) != sizeof(*ip)))
-		return rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
+		return ipv4_header_sum_options(ip);
 	memcpy(&first, ip, sizeof(first));
 	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
 	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
