@@ -103,11 +103,6 @@ static enum drop out_of_hops(struct worker *w, const struct pkt *p)
 	return DROP_TTL;
 }
 
-bool forward_has_hops(const struct pkt *p)
-{
-	return (p->ip.v4 ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
-}
-
 enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 {
 	return likely(forward_has_hops(p)) ? DROP_NONE : out_of_hops(w, p);

@@ -20,7 +20,10 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p);
 enum drop forward_route(struct worker *w, struct pkt *p);
 
 // Whether the time to live or hop limit lets the packet be forwarded (RFC 1812 5.3.1, RFC 8200 3).
-bool forward_has_hops(const struct pkt *p);
+static inline bool forward_has_hops(const struct pkt *p)
+{
+	return (p->ip.v4 ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
+}
 
 // Checks that. Returns DROP_NONE or DROP_TTL, after an ICMP error.
 enum drop forward_check_hops(struct worker *w, const struct pkt *p);

@@ -99,12 +99,11 @@ static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
 		worker_event_post(w, &e);
 }
 
-void natt_peers_check(
-	struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n)
+void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n)
 {
 	for (uint16_t i = 0; i < n; i++)
-		if (w->esp.p[i]->udp_port != 0 && why[i] == DROP_NONE)
-			peer_check(w, w->esp.p[i], op[i].seq);
+		if (w->esp.p[i]->udp_port != 0 && accepted[i])
+			peer_check(w, w->esp.p[i], seq[i]);
 }
 
 void natt_udp_checksum(const struct burst *b)

@@ -20,9 +20,8 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
 // Posts an event for each peer whose endpoint differs from the known one, of the first n packets of
-// w->esp: they were decrypted, and why is DROP_NONE for those that are authenticated.
-void natt_peers_check(
-	struct worker *w, const struct crypto_op op[], const enum drop why[], uint16_t n);
+// w->esp that were accepted, with their sequence numbers.
+void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n);
 
 // Writes the checksums of UDP over IPv6 into encapsulated packets.
 void natt_udp_checksum(const struct burst *b);

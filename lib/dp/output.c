@@ -28,7 +28,7 @@ static __rte_noinline void frame_enqueue_unusual(
 		pkt_drop(w, &(struct pkt){.m = m}, d);
 }
 
-void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
+static __rte_always_inline void frame_enqueue(struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
 	struct tx_buffer *tx = &w->tx[port];
 
@@ -36,6 +36,11 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 		frame_enqueue_unusual(w, m, port);
 	else
 		tx->m[tx->n++] = m;
+}
+
+void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
+{
+	frame_enqueue(w, m, port);
 }
 
 static __rte_always_inline void send_to(
@@ -49,7 +54,7 @@ static __rte_always_inline void send_to(
 	eth->dst_addr = *mac;
 	eth->src_addr = w->snapshot->port[port].mac;
 	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
-	output_frame(w, m, port);
+	frame_enqueue(w, m, port);
 }
 
 void output_to(

@@ -23,12 +23,6 @@
 // Functions with the parameter traced are compiled twice, so that tracing costs nothing while it is
 // off: pipeline_pass() chooses.
 
-// Finds the SA by SPI (RFC 4303 3.4.2).
-static __rte_always_inline struct sa_in *esp_find_sa(const struct worker *w, const struct pkt *p)
-{
-	return likely(pkt_has_esp(p)) ? sad_find(w->snapshot->sad, pkt_esp(p)->spi) : NULL;
-}
-
 // Whether the packet has the destination of the SA, and is in UDP (RFC 3948) or not as the SA is.
 static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
 {
@@ -62,25 +56,32 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 		w->counters.keepalives_in++;
 		return pkt_consume(w, p);
 	}
-	if (!pkt_is_local(p))
-		return transit_add(w, p);
-	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	if (pkt_is_local(p))
+		return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	burst_add(&w->transit, p);
+	return DROP_NONE;
 }
 
-// Finds the SA of each packet, and prefetches what will be needed of it in two steps.
+// Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches what will be
+// needed of it in two steps.
 static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
+	struct sa_in *found = NULL;
+	rte_be32_t spi = 0; // that no SA has
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct sa_in *sa = esp_find_sa(w, b->p[i]);
+		struct pkt *p = b->p[i];
+		rte_be32_t next = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
 
-		b->p[i]->sa_in = sa;
-		if (unlikely(sa == NULL))
-			continue;
-		rte_prefetch0(sa);
-		rte_prefetch0(&sa->replay);
+		if (next != spi) {
+			found = sad_find(w->snapshot->sad, next);
+			spi = next;
+			rte_prefetch0(found);
+			rte_prefetch0(&found->replay);
+		}
+		p->sa_in = found;
 	}
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
@@ -104,39 +105,47 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 	b->n = n;
 }
 
+// How many of n packets have a lower number than one that was accepted before.
+static __rte_noinline uint16_t reordered_count(
+	const uint64_t seq[], const bool accepted[], uint16_t n, uint64_t top)
+{
+	uint16_t count = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (accepted[i] && seq[i] < top)
+			count++;
+		top = accepted[i] ? RTE_MAX(top, seq[i]) : top;
+	}
+	return count;
+}
+
 // RFC 4303 3.4.3: only an authenticated packet enters its number into the replay window, in one
 // step for a run of packets of one SA.
 static __rte_always_inline void esp_accept_seqs(const struct worker *w, const struct burst *b,
-	const struct crypto_op op[], enum drop why[], uint16_t n)
+	const struct crypto_op op[], const uint64_t seq[], bool accepted[], uint16_t n)
 {
-	uint64_t seq[RX_BURST_MAX];
-	bool accepted[RX_BURST_MAX];
-
 	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
 	for (uint16_t i = 1; i < n; i++)
 		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
-			replay_prefetch(&b->p[i]->sa_in->replay, op[i].seq);
-	for (uint16_t i = 0; i < n;) {
+			replay_prefetch(&b->p[i]->sa_in->replay, seq[i]);
+	for (uint16_t i = 0, end; i < n; i = end) {
 		struct sa_in *sa = b->p[i]->sa_in;
-		uint64_t top, reordered = 0;
-		uint16_t run = 0;
+		uint64_t top = replay_top(&sa->replay), last = top;
+		bool in_order = true;
 
-		if (unlikely(!op[i].ok)) {
-			why[i++] = DROP_AUTH;
+		accepted[i] = false;
+		for (end = i; end < n && op[end].ok && b->p[end]->sa_in == sa; end++) {
+			in_order &= seq[end] >= last;
+			last = seq[end];
+		}
+		if (unlikely(end == i)) { // not authenticated
+			end++;
 			continue;
 		}
-		while (i + run < n && op[i + run].ok && b->p[i + run]->sa_in == sa) {
-			seq[run] = op[i + run].seq;
-			run++;
-		}
-		top = replay_top(&sa->replay);
-		replay_commit_burst(&sa->replay, seq, accepted, run);
-		for (uint16_t k = 0; k < run; k++) {
-			reordered += accepted[k] && seq[k] < top;
-			top = accepted[k] ? RTE_MAX(top, seq[k]) : top;
-			why[i++] = accepted[k] ? DROP_NONE : DROP_REPLAY;
-		}
-		sa->sa.counters[w->id].reordered += reordered;
+		replay_commit_burst(&sa->replay, &seq[i], &accepted[i], (uint16_t)(end - i));
+		if (unlikely(!in_order))
+			sa->sa.counters[w->id].reordered +=
+				reordered_count(&seq[i], &accepted[i], (uint16_t)(end - i), top);
 	}
 }
 
@@ -170,7 +179,8 @@ static __rte_always_inline void fragment_size_reset(struct pkt *p)
 static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 {
 	struct crypto_op op[RX_BURST_MAX];
-	enum drop why[RX_BURST_MAX];
+	uint64_t seq[RX_BURST_MAX];
+	bool accepted[RX_BURST_MAX]; // authenticated, and its number as well
 	struct burst *b = &w->esp;
 	uint16_t arrived = b->n, n = 0;
 
@@ -181,9 +191,10 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 		struct pkt *p = b->p[i];
 		enum drop d = esp_in_check(&op[n], p->sa_in, p->m, pkt_esp_off(p));
 
-		if (likely(d == DROP_NONE))
+		if (likely(d == DROP_NONE)) {
+			seq[n] = op[n].seq;
 			b->p[n++] = p;
-		else if (d == DROP_REPLAY)
+		} else if (d == DROP_REPLAY)
 			pkt_drop(w, p, replay_reason(w, p->sa_in, &op[n]));
 		else
 			pkt_drop(w, p, d);
@@ -192,14 +203,14 @@ static __rte_always_inline void esp_in(struct worker *w, const bool traced)
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(op, n, w->id); // 3.4.4: integrity check, decryption
 	stage_end(&w->stages, STAGE_OPEN, n);
-	esp_accept_seqs(w, b, op, why, n);
+	esp_accept_seqs(w, b, op, seq, accepted, n);
 	if (unlikely(w->n_udp > 0))
-		natt_peers_check(w, op, why, n);
+		natt_peers_check(w, seq, accepted, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
-		enum drop d = why[i];
+		enum drop d = op[i].ok ? DROP_REPLAY : DROP_AUTH;
 
-		if (likely(d == DROP_NONE))
+		if (likely(accepted[i]))
 			d = esp_in_finish(&op[i], p->sa_in, p->m, &p->ip, w->id);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);

@@ -6,17 +6,30 @@
 #include "local.h"
 #include "natt.h"
 #include "reassemble.h"
-#include "transit.h"
 
-static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
+static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
 {
-	bool is_esp = p->ip.proto == IPPROTO_ESP && p->sa_in == NULL;
-
-	if (!is_esp && (likely(p->ip.proto != IPPROTO_UDP) || !w->natt || !natt_classify(w, p)))
-		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
 		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);
+	return DROP_NONE;
+}
+
+static __rte_noinline enum drop sort_udp(struct worker *w, struct pkt *p)
+{
+	if (natt_classify(w, p))
+		return sort_esp(w, p);
+	burst_add(&w->transit, p);
+	return DROP_NONE;
+}
+
+static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
+{
+	if (p->ip.proto == IPPROTO_ESP && p->sa_in == NULL)
+		return sort_esp(w, p);
+	if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
+		return sort_udp(w, p);
+	burst_add(&w->transit, p);
 	return DROP_NONE;
 }
 

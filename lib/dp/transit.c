@@ -392,16 +392,25 @@ static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop r
 	return DROP_NONE;
 }
 
-enum drop transit_add(struct worker *w, struct pkt *p)
+// Starts the look-ups of the flows.
+static __rte_always_inline void flows_lookup_start(struct worker *w, struct burst *b)
 {
-	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
-	enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
+	uint16_t n = 0;
 
-	if (unlikely(d != DROP_NONE))
-		return transit_unparsable(w, p, d);
-	flow_lookup_start(w->flows, fp);
-	burst_add(&w->transit, p);
-	return DROP_NONE;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		enum drop d = flow_pkt_read(&w->flow_pkt[n], pkt_ip(p), &p->ip);
+
+		if (likely(d == DROP_NONE)) {
+			flow_lookup_start(w->flows, &w->flow_pkt[n]);
+			b->p[n++] = p;
+			continue;
+		}
+		d = transit_unparsable(w, p, d);
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	b->n = n;
 }
 
 static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
@@ -412,12 +421,15 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	struct burst *b = &w->transit;
 	struct run run = {0};
 
+	flows_lookup_start(w, b);
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct flow_pkt *fp = &w->flow_pkt[i];
+		struct pkt *p = b->p[i];
+		struct flow *f = flows[i];
 		struct flow_decision decision;
 
-		if (unlikely(!has_decision(w, b->p[i], fp, flows[i], &decision))) {
+		if (unlikely(!has_decision(w, p, fp, f, &decision))) {
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of the packet that it
 					      // quotes
@@ -427,10 +439,10 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 			continue;
 		}
 
-		enum drop d = transit_fast_path(w, b->p[i], fp, flows[i], &decision, &run, traced);
+		enum drop d = transit_fast_path(w, p, fp, f, &decision, &run, traced);
 
 		if (unlikely(d != DROP_NONE))
-			pkt_drop(w, b->p[i], d);
+			pkt_drop(w, p, d);
 	}
 	run_end(w, &run);
 	if (unlikely(n_slow > 0))
