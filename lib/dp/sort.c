@@ -39,7 +39,7 @@ static enum drop options_check(const struct pkt *p)
 	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
 		return DROP_SOURCE_ROUTED;
 	case IPV4_OPTIONS_MALFORMED:
-		return p->sa_in != NULL ? DROP_INNER_HEADER : DROP_IP_HEADER;
+		return DROP_IP_HEADER; // out of an SA there are none: esp_in.c
 	default:
 		return DROP_NONE;
 	}

@@ -68,7 +68,9 @@ static enum drop extract_v4(
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
 	uint8_t tos;
 
-	if (ipv4_check(ip, len, false) != IPV4_GOOD)
+	if (ipv4_check(ip, len, false) != IPV4_GOOD ||
+		(unlikely(rte_ipv4_hdr_len(ip) > sizeof(*ip)) &&
+			ipv4_options_check(ip) == IPV4_OPTIONS_MALFORMED))
 		return DROP_INNER_HEADER;
 	tos = ip->type_of_service;
 	if (!decapsulate(&tos, sa, outer_tos))

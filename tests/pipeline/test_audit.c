@@ -121,6 +121,35 @@ static void test_replay(void **state)
 	gateway_free(g);
 }
 
+// An inner header is reported with the ESP packet that it came in, whatever is wrong with it.
+static void test_inner_header(void **state)
+{
+	static const uint8_t version = 5 << 4 | 5, options = 4 << 4 | 6;
+	const uint8_t first[] = {version, options};
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+
+	(void)state;
+	for (uint32_t seq = 1; seq <= COUNT_OF(first); seq++) {
+		uint8_t text[FRAME_MAX];
+		uint16_t len = ip_write(text, good);
+		struct frame f;
+		struct event e;
+
+		text[0] = first[seq - 1];
+		put32(text + IP_LEN, 0x0700ffff); // an option without room for its length
+		put16(text + 10, 0);
+		put16(text + 10, checksum(text, IP_LEN + 4));
+		f = peer_seal_packet(&b, seq, text, len);
+		g->now = seq * SECOND;
+		gateway_expect_drop(g, &f, DROP_INNER_HEADER);
+		e = take_event(g, DROP_INNER_HEADER, &g->snapshot->sa_in[0]->sa, seq);
+		check_outer(&e, b.sa->opt.spi, seq);
+	}
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // The record has the inner packet, since policy is about that.
 static void test_selector(void **state)
 {
@@ -254,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_first_in_a_second),
 		pipeline_test(test_replay),
+		pipeline_test(test_inner_header),
 		pipeline_test(test_selector),
 		pipeline_test(test_sequence_end),
 		pipeline_test(test_flow_label),

@@ -312,6 +312,53 @@ static void test_reopened_from_outside(void **state)
 	gateway_free(g);
 }
 
+// A packet of a known connection that is out of its window meets the rules about invalid packets
+// with the tunnel that it would be sent through.
+static void test_invalid_has_tunnel(void **state)
+{
+	static const struct {
+		const char *rule;
+		enum drop drop;
+	} rows[] = {
+		{"rules = ( { name = \"odd\"; action = \"accept\"; state = [ \"invalid\" ]; "
+		 "tunnel = \"b\"; } );",
+			DROP_NONE},
+		{"rules = ( { name = \"odd\"; action = \"accept\"; state = [ \"invalid\" ]; "
+		 "tunnel = \"c\"; } );",
+			DROP_TCP_WINDOW},
+	};
+	uint8_t text[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct gateway *g = gateway_with(rows[i].rule);
+		struct peer b = peer_new(g, "from-b");
+		struct frame f;
+
+		len = segment_write(text, false, 0x02, 1000, 0);
+		f = frame_raw(LAN, text, len);
+		gateway_expect_sent(g, &f, WAN);
+		len = segment_write(text, true, 0x12, 5000, 1001);
+		len = peer_trailer(&b, text, len, IPPROTO_IPIP);
+		f = peer_seal(&b, (struct esp){.seq = 1, .text = text, .text_len = len});
+		gateway_expect_sent(g, &f, LAN);
+		len = segment_write(text, false, 0x10, 1001, 5001);
+		f = frame_raw(LAN, text, len);
+		gateway_expect_sent(g, &f, WAN);
+		len = segment_write(text, false, 0x10, 900000, 5001);
+		f = frame_raw(LAN, text, len);
+		if (rows[i].drop == DROP_NONE)
+			gateway_expect_sent(g, &f, WAN);
+		else
+			gateway_expect_drop(g, &f, rows[i].drop);
+		assert_int_equal(rule_packets(g, 0), rows[i].drop == DROP_NONE);
+		assert_int_equal(flow_count(g->flows), 1);
+		peer_free(&b);
+		gateway_free(g);
+	}
+}
+
 // The request decides, also about its reply after a change of the rules; a reply that is the first
 // packet has its own type and code.
 static void test_icmp(void **state)
@@ -373,6 +420,7 @@ int main(void)
 		pipeline_test(test_log),
 		pipeline_test(test_default_log),
 		pipeline_test(test_reopened_from_outside),
+		pipeline_test(test_invalid_has_tunnel),
 		pipeline_test(test_icmp),
 	};
 
