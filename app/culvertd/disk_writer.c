@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "seq_table.h"
+#include "sa_ledger.h"
 
 enum state { IDLE, BUSY, DONE };
 
@@ -61,7 +61,7 @@ static void *writer_run(void *arg)
 			break;
 		pthread_mutex_unlock(&w->lock);
 
-		int rc = seq_text_save(w->path, w->text, w->len);
+		int rc = sa_ledger_save(w->path, w->text, w->len);
 
 		if (rc == 0)
 			turn_write(w->witness, w->turn);

@@ -9,9 +9,9 @@
 
 struct disk_writer;
 
-// The writer of the file of this name, which it replaces as seq_text_save() does. When that is done
-// it writes the turn to the open file witness, whose content may thus be behind, but never ahead.
-// Returns 0, or -errno as the system says.
+// The writer of the file of this name, which it replaces as sa_ledger_save() does. When that is
+// done it writes the turn to the open file witness, whose content may thus be behind, but never
+// ahead. Returns 0, or -errno as the system says.
 int disk_writer_new(struct disk_writer **w, const char *path, int witness);
 
 // Writes what it was given. NULL is fine.
@@ -26,9 +26,9 @@ void disk_writer_start(struct disk_writer *w, char *text, size_t len, uint64_t t
 // The turn that an earlier writer wrote to this open file; 0 if none did.
 uint64_t disk_writer_turn_of(int witness);
 
-// Once for each text: whether it has been dealt with. *rc is then what seq_text_save() returned.
+// Once for each text: whether it has been dealt with. *rc is then what sa_ledger_save() returned.
 bool disk_writer_done(struct disk_writer *w, int *rc);
 
-// Waits for the text that is being written and returns what seq_text_save() did; 0 if there is
+// Waits for the text that is being written and returns what sa_ledger_save() did; 0 if there is
 // none.
 int disk_writer_wait(struct disk_writer *w);

@@ -39,7 +39,7 @@ int load_first(struct gateway *g)
 		log_error("cannot apply the configuration: %s", why);
 		return -EIO;
 	}
-	if (reserve_open(&g->reserve, conf) < 0 ||
+	if (reserve_open(&g->reserve, conf, s->control->ledger) < 0 ||
 		reserve_keys_check(g->reserve, conf, false, stderr) < 0 ||
 		reserve_begin(g->reserve, s) < 0) {
 		build_snapshot_free(s);

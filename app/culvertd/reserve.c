@@ -17,12 +17,11 @@
 
 #define BOOT_ID_LEN 36
 
-// How far ahead of its traffic an SA is on the disk: so many seconds, so that writing is rare. An
-// outbound one has at least what 50 million packets a second use before that is noticed and while
-// the disk is written to: 2^24 numbers last 0.33 s. They are a 256th of those that there are
-// without ESN, and a crash costs them; with ESN, which has enough, 2^28 last 5 s. An inbound one
-// takes nothing up to there after the power failed, so it has little; and the machine is off for as
-// long.
+// Numbers reserved on the disk ahead of the traffic of an SA: for so many seconds, so that writes
+// are rare. Outbound at least those that 50 million packets a second use until a tick finds that,
+// and during the write: 2^24 numbers last 0.33 s. They are a 256th of all numbers without ESN, and
+// lost in a crash; ESN has enough of them, and 2^28 last 5 s. Inbound few: after a power failure
+// none of them is accepted.
 #define AHEAD_SECONDS_OUT 20
 #define AHEAD_SECONDS_IN  5
 #define AHEAD_MIN_OUT     (UINT64_C(1) << 24)
@@ -32,7 +31,7 @@
 #define TICKS_PER_SECOND  10
 #define WRITE_EVERY_MS    1000
 #define COMPLAIN_EVERY_MS 10000
-// Keys that no SA has any more and that are remembered all the same, in case one comes back.
+// Records of keys without an SA: an SA with such a key may be added again.
 #define UNUSED_MAX 100000
 
 struct reserve {
@@ -40,17 +39,12 @@ struct reserve {
 	struct replay_memory *memory, *before;
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
-	bool behind; // the last text did not get to the disk, which knows less than the records
+	bool behind; // the last write failed: bounds on the disk are lower than those of the ledger
 };
 
-static int refuse(const char *what, const char *path, int error, const char *advice)
-{
-	log_error("%s %s: %s; %s", what, path, strerror(error), advice);
-	return -error;
-}
-
-// So that a file in memory is not mistaken for one from before the machine was started.
-static int token_make(char token[SEQ_TOKEN_MAX])
+// Unique to this start of the machine and of the daemon, so that windows of another one are not
+// used.
+static int token_make(char token[REPLAY_TOKEN_MAX])
 {
 	char boot[37] = "";
 	uint64_t random;
@@ -63,14 +57,14 @@ static int token_make(char token[SEQ_TOKEN_MAX])
 		return -EIO;
 	}
 	fclose(f);
-	snprintf(token, SEQ_TOKEN_MAX, "%s-%016" PRIx64, boot, random);
+	snprintf(token, REPLAY_TOKEN_MAX, "%s-%016" PRIx64, boot, random);
 	return 0;
 }
 
 static int memory_make(struct reserve *r)
 {
-	const char *old = seq_table_token(r->state.table);
-	char token[SEQ_TOKEN_MAX];
+	const char *old = sa_ledger_token(r->state.ledger);
+	char token[REPLAY_TOKEN_MAX];
 	int rc = token_make(token);
 
 	if (rc < 0)
@@ -79,13 +73,13 @@ static int memory_make(struct reserve *r)
 		r->before = replay_memory_open(r->state.memory_path, old);
 	r->memory = replay_memory_new(r->state.memory_path, token);
 	if (r->memory == NULL)
-		return refuse("cannot make", r->state.memory_path, errno,
+		return state_refuse("cannot make", r->state.memory_path, errno,
 			"replay windows are kept there as long as the machine runs");
-	seq_table_set_token(r->state.table, token);
+	sa_ledger_set_token(r->state.ledger, token);
 	return 0;
 }
 
-int reserve_open(struct reserve **reserve, const struct conf *conf)
+int reserve_open(struct reserve **reserve, const struct conf *conf, struct sa_ledger *ledger)
 {
 	struct reserve *r;
 	int rc;
@@ -97,8 +91,8 @@ int reserve_open(struct reserve **reserve, const struct conf *conf)
 	if (r == NULL)
 		return -ENOMEM;
 	*reserve = r;
-	rc = state_open(&r->state, conf);
-	if (rc == 0 && seq_table_turn(r->state.table) == 0)
+	rc = state_open(&r->state, conf, ledger);
+	if (rc == 0 && sa_ledger_turn(r->state.ledger) == 0)
 		log_warn("%s is missing: the first sequence number of every SA is 1; if its "
 			 "key was used before, the peer drops the packets as replayed",
 			r->state.path);
@@ -115,8 +109,8 @@ int reserve_keys_check(
 	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
-// The number goes back when an SA begins where the one that it replaces is.
-static void measure(struct seq_record *r, uint64_t seq)
+// The number is lower than before when an SA starts at the number of the one that it replaces.
+static void rate_update(struct sa_record *r, uint64_t seq)
 {
 	uint64_t used = seq > r->before ? seq - r->before : 0;
 
@@ -143,7 +137,7 @@ static bool out_needs_more(const struct sa_out *sa)
 	       sa_out_seq(sa) + out_ahead(sa) / 2 > sa->seq_reserved;
 }
 
-// Or less: a burst is over.
+// Whether the bound on the disk is too low, or too high because a burst has ended.
 static bool in_needs_other(const struct sa_in *sa)
 {
 	uint64_t top = replay_top(&sa->replay), bound = sa->sa.record->bound;
@@ -151,16 +145,17 @@ static bool in_needs_other(const struct sa_in *sa)
 	return top + in_ahead(sa) / 2 > bound || top + 4 * in_ahead(sa) < bound;
 }
 
-// The disk says less than has come: a burst, for which nobody waits a second.
+// Whether numbers above the bound on the disk have been accepted: then it is not written a second
+// later, but now.
 static bool in_is_behind(const struct sa_in *sa)
 {
 	return replay_top(&sa->replay) > sa->sa.record->bound;
 }
 
-// What the disk is to say: bounds that none will have reached for some time.
+// The next text of the file, with bounds that no SA reaches for some time.
 static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
 {
-	uint64_t turn = seq_table_turn_begin(r->state.table);
+	uint64_t turn = sa_ledger_turn_begin(r->state.ledger);
 
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
 		struct sa_out *sa = s->sa_out[i];
@@ -175,16 +170,13 @@ static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
 		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
 		sa->sa.record->last_used = turn;
 	}
-	if (seq_table_count(r->state.table) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX &&
-		seq_table_prune(r->state.table, UNUSED_MAX) < 0)
-		return NULL;
-	return seq_table_text(r->state.table, len);
+	return sa_ledger_text(r->state.ledger, len);
 }
 
-// The disk knows all bounds.
+// All bounds are on the disk: lets workers use the numbers up to them.
 static void allow(struct reserve *r, const struct snapshot *s)
 {
-	replay_memory_turn_set(r->memory, seq_table_turn(r->state.table));
+	replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
 }
@@ -196,7 +188,7 @@ static int write_start(struct reserve *r, const struct snapshot *s)
 
 	if (text == NULL)
 		return -ENOMEM;
-	disk_writer_start(r->writer, text, len, seq_table_turn(r->state.table));
+	disk_writer_start(r->writer, text, len, sa_ledger_turn(r->state.ledger));
 	return 0;
 }
 
@@ -209,34 +201,36 @@ static void note_result(struct reserve *r, int rc)
 
 static int write_now(struct reserve *r, const struct snapshot *s)
 {
-	int rc = write_start(r, s);
+	int rc = 0;
 
+	if (sa_ledger_count(r->state.ledger) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX)
+		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
+	if (rc == 0)
+		rc = write_start(r, s);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	note_result(r, rc);
 	return rc == 0 ? 0
-		       : refuse("cannot write", r->state.path, -rc,
+		       : state_refuse("cannot write", r->state.path, -rc,
 				 "see state_dir in the documentation");
 }
 
-static int record_take(struct reserve *r, struct sa *sa)
+static int record_add(struct reserve *r, struct sa *sa)
 {
-	const struct key_id name = sa_numbers_id(&sa->opt);
+	int rc = sa_ledger_add(r->state.ledger, sa);
 
-	sa->record = seq_table_get(r->state.table, &name);
-	if (sa->record == NULL)
-		return -ENOMEM;
-	sa->record->users++;
-	return 0;
+	if (rc == 0)
+		sa->record->in_file = true;
+	return rc;
 }
 
 static int out_begin(struct reserve *r, struct sa_out *sa)
 {
-	int rc = record_take(r, &sa->sa);
+	int rc = record_add(r, &sa->sa);
 
 	if (rc < 0)
 		return rc;
-	sa_out_start_behind(sa, sa->sa.record->bound);
+	sa_start_behind(&sa->sa, sa->sa.record->bound);
 	sa_out_allow(sa, 0);
 	sa->sa.record->before = sa_out_seq(sa);
 	return 0;
@@ -246,7 +240,7 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 {
 	const _Atomic uint64_t *words = NULL;
 	uint32_t n_words;
-	int rc = record_take(r, &sa->sa);
+	int rc = record_add(r, &sa->sa);
 
 	if (rc == 0 && sa->replay.size > 0)
 		rc = replay_keep_in(&sa->replay, r->memory, &sa->sa.record->id);
@@ -269,27 +263,27 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 	if (r == NULL)
 		return 0;
 	for (unsigned int i = 0; rc == 0 && i < s->n_sa_out; i++)
-		if (s->sa_out[i]->sa.record == NULL)
+		if (!s->sa_out[i]->sa.begun)
 			rc = out_begin(r, s->sa_out[i]);
 	for (unsigned int i = 0; rc == 0 && i < s->n_sa_in; i++)
-		if (s->sa_in[i]->sa.record == NULL)
+		if (!s->sa_in[i]->sa.begun)
 			rc = in_begin(r, s->sa_in[i]);
 	if (rc < 0)
-		return refuse("cannot use", r->state.memory_path, -rc,
+		return state_refuse("cannot use", r->state.memory_path, -rc,
 			"replay windows are kept there as long as the machine runs");
 	disk_writer_wait(r->writer);
 	rc = write_now(r, s);
 	if (rc < 0)
 		return rc;
 	allow(r, s);
-	// What the process before left counts once only.
+	// Windows of the process before are used once only.
 	replay_memory_free(r->before);
 	r->before = NULL;
 	return 0;
 }
 
-// What came of the text that the writer was given last.
-static void written(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
+// Handles the result of a write.
+static void write_done(struct reserve *r, const struct snapshot *s, int rc, uint64_t now_ms)
 {
 	note_result(r, rc);
 	if (rc == 0) {
@@ -308,7 +302,7 @@ void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_m
 	int rc;
 
 	if (r != NULL && disk_writer_done(r->writer, &rc))
-		written(r, s, rc, now_ms);
+		write_done(r, s, rc, now_ms);
 }
 
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
@@ -320,12 +314,12 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 		return;
 	needed = r->behind && now_ms >= r->next_write_ms;
 	for (unsigned int i = 0; i < s->n_sa_in; i++) {
-		measure(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
+		rate_update(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
 		needed |= in_is_behind(s->sa_in[i]) ||
 			  (now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]));
 	}
 	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		measure(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
+		rate_update(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
 		needed |= out_needs_more(s->sa_out[i]);
 	}
 	if (!needed || disk_writer_busy(r->writer))
@@ -333,7 +327,7 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
 	rc = write_start(r, s);
 	if (rc < 0)
-		written(r, s, rc, now_ms);
+		write_done(r, s, rc, now_ms);
 }
 
 void reserve_finish(struct reserve *r, const struct snapshot *s)
@@ -344,17 +338,17 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	if (r == NULL)
 		return;
 	disk_writer_wait(r->writer);
-	seq_table_turn_begin(r->state.table);
+	sa_ledger_turn_begin(r->state.ledger);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		s->sa_out[i]->sa.record->bound = sa_out_seq(s->sa_out[i]);
+		sa_ledger_settle(s->sa_out[i]->sa.record);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		s->sa_in[i]->sa.record->bound = replay_top(&s->sa_in[i]->replay);
-	text = seq_table_text(r->state.table, &len);
-	if (text == NULL) // what the disk knows does as well
+		sa_ledger_settle(s->sa_in[i]->sa.record);
+	text = sa_ledger_text(r->state.ledger, &len);
+	if (text == NULL) // the bounds on the disk are higher: numbers are lost, none is repeated
 		return;
-	disk_writer_start(r->writer, text, len, seq_table_turn(r->state.table));
+	disk_writer_start(r->writer, text, len, sa_ledger_turn(r->state.ledger));
 	if (disk_writer_wait(r->writer) == 0)
-		replay_memory_turn_set(r->memory, seq_table_turn(r->state.table));
+		replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
 }
 
 void reserve_free(struct reserve *r)

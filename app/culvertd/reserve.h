@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Restart safety: what has been used of every key's sequence numbers outlives the daemon, however
-// it ends. Control thread; a thread of its own writes to the disk.
+// Restart safety: the sequence numbers used with each key persist after the daemon ends, for
+// whatever reason (docs/decisions/0014-restart.md). Control thread; disk_writer.h has a thread that
+// writes to the disk.
 //
-// Outbound, numbers are reserved on the disk in blocks before they are used; a daemon that is
-// started again goes on behind the last block. Inbound, windows are in memory that outlives the
-// process, and the disk has a number that they have not reached, for when the power failed
-// (docs/decisions/0014-restart.md).
+// Outbound, blocks of numbers are reserved on the disk before they are used; a daemon that is
+// started again continues after the last block. Inbound, replay windows are in memory that outlives
+// the process. For the case of a power failure, the disk has a number above their top.
 #pragma once
 
 #include <stdbool.h>
@@ -17,27 +17,29 @@
 
 struct reserve;
 
-// Reads what daemons before have left. *r is NULL if the configuration wants nothing kept. Returns
-// 0, or a negative number after logging why not: nothing may be sent then.
-int reserve_open(struct reserve **r, const struct conf *conf);
+// Reads the state left by earlier daemons into the ledger, which has no records yet. *r is NULL if
+// the configuration has no state_dir. Returns 0, or a negative number after logging the cause:
+// then nothing may be sent.
+int reserve_open(struct reserve **r, const struct conf *conf, struct sa_ledger *ledger);
 
-// Before reserve_begin() with what a configuration describes: see state_keys_check(). NULL is fine.
+// As state_keys_check(). To be called before reserve_begin(). NULL is allowed.
 int reserve_keys_check(
 	const struct reserve *r, const struct conf *conf, bool declared, FILE *errors);
 
-// Has the SAs of a snapshot that no worker has yet go on where earlier ones with their keys
-// stopped; SAs that workers have already are left as they are. When it returns, the disk knows.
-// Returns 0, or a negative number after logging why not. NULL is fine.
+// Sets the first number of SAs of a snapshot that workers do not have yet, after the last one used
+// with the key, and reserves numbers for them; returns when these are on the disk. Other SAs do not
+// change. Returns 0, or a negative number after logging the cause. NULL is allowed.
 int reserve_begin(struct reserve *r, const struct snapshot *s);
 
-// Lets workers use the numbers that the disk has by now. To be called often. NULL is fine.
+// Lets workers use the numbers that have been written to the disk. To be called often. NULL is
+// allowed.
 void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_ms);
 
-// To be called every 100 ms. NULL is fine.
+// Reserves more numbers where SAs need them. To be called every 100 ms. NULL is allowed.
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms);
 
-// When workers have stopped: writes where they did, exactly. NULL is fine.
+// When workers have stopped: writes the last numbers used. NULL is allowed.
 void reserve_finish(struct reserve *r, const struct snapshot *s);
 
-// After the last SA has been freed. NULL is fine.
+// After the last SA has been freed. NULL is allowed.
 void reserve_free(struct reserve *r);

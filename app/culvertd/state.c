@@ -19,7 +19,7 @@
 
 #define RUN_DIR "/run/culvert"
 
-static int refuse(const char *what, const char *path, int error, const char *advice)
+int state_refuse(const char *what, const char *path, int error, const char *advice)
 {
 	log_error("%s %s: %s; %s", what, path, strerror(error), advice);
 	return -error;
@@ -34,8 +34,8 @@ static int folders_check(const struct conf *conf)
 	return rc < 0 ? rc : state_folder_check(RUN_DIR, conf, "start it as root once");
 }
 
-// DPDK tells instances apart by their files below /run, which two containers do not share. Two that
-// do share the numbers would use each of them twice.
+// DPDK detects a second instance of a name by its files below /run, which two containers do not
+// share. If they shared state_dir, both would use the same numbers.
 static int lock_take(struct state *s, const struct conf *conf)
 {
 	char path[PATH_MAX];
@@ -47,36 +47,35 @@ static int lock_take(struct state *s, const struct conf *conf)
 		return rc;
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
-		return refuse("cannot open", path, errno, "see state_dir in the documentation");
+		return state_refuse(
+			"cannot open", path, errno, "see state_dir in the documentation");
 	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	return refuse("cannot lock", path, errno,
+	return state_refuse("cannot lock", path, errno,
 		"if another daemon holds it, stop that one, or give this one a state_dir and keys "
 		"of its own; it takes new keys by culvertctl reload --new-keys");
 }
 
-static int table_read(struct state *s, const struct conf *conf)
+static int ledger_read(struct state *s, const struct conf *conf)
 {
 	int rc = state_file_check(s->path, conf);
 
 	if (rc < 0)
 		return rc;
-	s->table = seq_table_new();
-	if (s->table == NULL)
-		return -ENOMEM;
-	rc = seq_table_read(s->table, s->path);
+	rc = sa_ledger_read(s->ledger, s->path);
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
-	return refuse("cannot read", s->path, -rc,
+	return state_refuse("cannot read", s->path, -rc,
 		"the used sequence numbers are unknown: give every SA a new key, here and "
 		"at the peer, and remove the file");
 }
 
-// The turn is also where it is written a little later, so that a table put back shows: beside it,
-// and in memory as long as the machine runs.
+// The number of the turn is also written to the lock file, and to memory that persists as long as
+// the machine runs: after the file, so that a higher one there means that the file is an older
+// copy.
 static int turn_check(const struct state *s, const struct conf *conf)
 {
-	uint64_t turn = seq_table_turn(s->table), seen = disk_writer_turn_of(s->lock);
+	uint64_t turn = sa_ledger_turn(s->ledger), seen = disk_writer_turn_of(s->lock);
 	int rc = state_file_check(s->memory_path, conf);
 
 	if (rc < 0)
@@ -95,46 +94,49 @@ static int turn_check(const struct state *s, const struct conf *conf)
 	return -ESTALE;
 }
 
-int state_open(struct state *s, const struct conf *conf)
+int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledger)
 {
 	int rc;
 
-	*s = (struct state){.lock = -1};
+	*s = (struct state){.lock = -1, .ledger = sa_ledger_share(ledger)};
 	snprintf(s->path, sizeof(s->path), "%s/%s.sequence", conf->state_dir, conf->instance);
 	snprintf(s->memory_path, sizeof(s->memory_path), RUN_DIR "/%s.replay", conf->instance);
 	rc = folders_check(conf);
 	if (rc == 0)
 		rc = lock_take(s, conf);
 	if (rc == 0)
-		rc = table_read(s, conf);
+		rc = ledger_read(s, conf);
 	return rc == 0 ? turn_check(s, conf) : rc;
 }
 
 void state_close(struct state *s)
 {
-	seq_table_free(s->table);
+	sa_ledger_free(s->ledger);
 	if (s->lock >= 0)
 		close(s->lock);
 }
 
-// The name of a key that must be known, and is not.
-static bool is_unknown(const struct state *s, const struct sa_options *o, struct key_id *name)
+// Whether the ledger must have a record of the key, but has none.
+static bool is_unknown(const struct state *s, const struct sa_options *o, struct key_id *id)
 {
+	const struct sa_record *record;
+
 	if (o->direction != SA_OUT || !cipher_alg_counts(o->cipher))
 		return false;
-	*name = sa_numbers_id(o);
-	return seq_table_find(s->table, name) == NULL;
+	*id = sa_numbers_id(o);
+	record = sa_ledger_find(s->ledger, id);
+	return record == NULL || !record->in_file;
 }
 
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors)
 {
 	unsigned int unknown = 0;
-	struct key_id name;
+	struct key_id id;
 
 	for (unsigned int i = 0; i < conf->n_sas && !declared; i++) {
 		const struct conf_sa *sa = &conf->sas[i];
 
-		if (!is_unknown(s, &sa->opt, &name))
+		if (!is_unknown(s, &sa->opt, &id))
 			continue;
 		fprintf(errors, "%s:%u: sa \"%s\": no sequence numbers are recorded for its key\n",
 			sa->where.file, sa->where.line, sa->live.name);
@@ -144,22 +146,21 @@ int state_keys_check(const struct state *s, const struct conf *conf, bool declar
 		return 0;
 	fprintf(errors,
 		"if these keys were never used, declare them with --new-keys; if they were, put "
-		"the "
-		"last %s back, or make new keys here and at the peer\n",
+		"the last %s back, or make new keys here and at the peer\n",
 		s->path);
 	return -EPERM;
 }
 
-// Returns how many, or -ENOMEM.
+// Returns the number of records added, or -ENOMEM.
 static int unknown_add(struct state *s, const struct conf *conf, FILE *out)
 {
-	struct key_id name;
+	struct key_id id;
 	int n = 0;
 
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		if (!is_unknown(s, &conf->sas[i].opt, &name))
+		if (!is_unknown(s, &conf->sas[i].opt, &id))
 			continue;
-		if (seq_table_get(s->table, &name) == NULL)
+		if (sa_ledger_keep(s->ledger, &id) == NULL)
 			return -ENOMEM;
 		fprintf(out, "sa \"%s\": its key is new\n", conf->sas[i].live.name);
 		n++;
@@ -167,25 +168,26 @@ static int unknown_add(struct state *s, const struct conf *conf, FILE *out)
 	return n;
 }
 
-static int table_save(struct state *s)
+static int ledger_save(struct state *s)
 {
 	size_t len;
 	char *text;
 	int rc;
 
-	seq_table_turn_begin(s->table);
-	if (seq_table_token(s->table)[0] == '\0')
-		seq_table_set_token(s->table, "none"); // no windows belong to it
-	text = seq_table_text(s->table, &len);
+	sa_ledger_turn_begin(s->ledger);
+	if (sa_ledger_token(s->ledger)[0] == '\0')
+		sa_ledger_set_token(s->ledger, "none"); // there is no file of replay windows
+	text = sa_ledger_text(s->ledger, &len);
 	if (text == NULL)
 		return -ENOMEM;
-	rc = seq_text_save(s->path, text, len);
+	rc = sa_ledger_save(s->path, text, len);
 	free(text);
 	return rc;
 }
 
 int state_keys_declare(const struct conf *conf, FILE *out)
 {
+	struct sa_ledger *ledger;
 	struct state s;
 	int rc;
 
@@ -193,16 +195,21 @@ int state_keys_declare(const struct conf *conf, FILE *out)
 		fputs("state_dir is \"none\": nothing is recorded\n", out);
 		return 0;
 	}
-	rc = state_open(&s, conf);
+	ledger = sa_ledger_new();
+	if (ledger == NULL)
+		return -ENOMEM;
+	rc = state_open(&s, conf, ledger);
 	if (rc == 0) {
 		rc = unknown_add(&s, conf, out);
 		if (rc == 0)
 			fputs("every key has recorded sequence numbers\n", out);
 		if (rc > 0)
-			rc = table_save(&s);
+			rc = ledger_save(&s);
 		if (rc < 0)
-			refuse("cannot write", s.path, -rc, "see state_dir in the documentation");
+			state_refuse(
+				"cannot write", s.path, -rc, "see state_dir in the documentation");
 	}
 	state_close(&s);
+	sa_ledger_free(ledger);
 	return rc;
 }

@@ -89,28 +89,28 @@ static uint16_t mtu_of(
 
 static int sa_out_add(struct snapshot *s, struct sa_params *p)
 {
-	struct sa_out *sa;
+	struct sa *sa;
 
 	p->nexthop = nexthop_to(s, &p->opt.remote);
 	p->mtu = mtu_of(s, p->nexthop, &p->opt.local);
 	if (getrandom(&p->iv_mask, sizeof(p->iv_mask), 0) < 0)
 		return -errno;
-	sa = sa_registry_out_take(s->control->registry, p);
+	sa = sa_ledger_take(s->control->ledger, p);
 	if (sa == NULL)
 		return -errno;
-	s->sa_out[s->n_sa_out++] = sa;
+	s->sa_out[s->n_sa_out++] = sa_out_of(sa);
 	if (p->opt.tfc_dummies > 0)
-		s->dummies[s->n_dummies++] = sa;
+		s->dummies[s->n_dummies++] = sa_out_of(sa);
 	return 0;
 }
 
 static int sa_in_add(struct snapshot *s, const struct sa_params *p)
 {
-	struct sa_in *sa = sa_registry_in_take(s->control->registry, p);
+	struct sa *sa = sa_ledger_take(s->control->ledger, p);
 
 	if (sa == NULL)
 		return -errno;
-	s->sa_in[s->n_sa_in++] = sa;
+	s->sa_in[s->n_sa_in++] = sa_in_of(sa);
 	return 0;
 }
 
@@ -299,10 +299,9 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	rc = s != NULL && s->control != NULL && sa_at != NULL ? 0
 							      : fail(why, size, "snapshot", ENOMEM);
 	if (rc == 0) {
-		s->control->registry = running != NULL
-					       ? sa_registry_share(running->control->registry)
-					       : sa_registry_new();
-		if (s->control->registry == NULL)
+		s->control->ledger = running != NULL ? sa_ledger_share(running->control->ledger)
+						     : sa_ledger_new();
+		if (s->control->ledger == NULL)
 			rc = fail(why, size, "SAs", ENOMEM);
 	}
 	if (rc == 0) {
@@ -360,11 +359,22 @@ static int paths_build(struct snapshot *s, const struct conf *conf)
 	return 0;
 }
 
+static int sas_add(struct snapshot *s)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		rc |= sa_ledger_add(s->control->ledger, &s->sa_out[i]->sa);
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		rc |= sa_ledger_add(s->control->ledger, &s->sa_in[i]->sa);
+	return rc;
+}
+
 int build_commit(struct snapshot *s, const struct conf *conf)
 {
 	unsigned int n_out = 0, n_in = 0;
 
-	if (paths_build(s, conf) < 0)
+	if (sas_add(s) < 0 || paths_build(s, conf) < 0)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
@@ -372,7 +382,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 		if (c->opt.direction == SA_OUT) {
 			struct sa_out *sa = s->sa_out[n_out];
 
-			sa_registry_out_begin(s->control->registry, sa);
+			sa_ledger_begin(&sa->sa);
 			sa_change(&sa->sa, &c->live);
 			if (s->control->path[n_out] != NULL)
 				s->control->path[n_out] =
@@ -381,7 +391,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 		} else {
 			struct sa_in *sa = s->sa_in[n_in++];
 
-			sa_registry_in_begin(s->control->registry, sa);
+			sa_ledger_begin(&sa->sa);
 			sa_change(&sa->sa, &c->live);
 		}
 	}
@@ -405,7 +415,7 @@ static void control_free(struct snapshot_control *c, unsigned int n_sa_out)
 		return;
 	for (unsigned int i = 0; c->path != NULL && i < n_sa_out; i++)
 		free(c->path[i]);
-	sa_registry_free(c->registry);
+	sa_ledger_free(c->ledger);
 	free(c->path);
 	free(c->carry_room);
 	free(c);
@@ -418,9 +428,9 @@ void build_snapshot_free(struct snapshot *s)
 	spd_free(s->spd);
 	sad_free(s->sad);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_registry_out_give(s->control->registry, s->sa_out[i]);
+		sa_ledger_give(s->control->ledger, &s->sa_out[i]->sa);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_registry_in_give(s->control->registry, s->sa_in[i]);
+		sa_ledger_give(s->control->ledger, &s->sa_in[i]->sa);
 	control_free(s->control, s->n_sa_out);
 	decisions_free(s->policy_decisions);
 	decisions_free(s->rule_decisions);

@@ -14,7 +14,7 @@
 #include "decisions.h"
 #include "route.h"
 #include "rule.h"
-#include "sa_registry.h"
+#include "sa_ledger.h"
 #include "sa_udp.h"
 #include "sad.h"
 #include "spd.h"
@@ -46,7 +46,7 @@ struct snapshot_port {
 
 // The control thread's part: it alone reads and writes this.
 struct snapshot_control {
-	struct sa_registry *registry; // SAs of the snapshot, which may be those of others, too
+	struct sa_ledger *ledger; // of the SAs, which may be those of other snapshots, too
 	// By index of sa_out, what is to be its path; once the snapshot is published, what was its
 	// path. NULL for an SA that is new.
 	struct sa_path **path;

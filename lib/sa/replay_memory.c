@@ -17,8 +17,6 @@
 
 #include <rte_common.h>
 
-#include "seq_table.h"
-
 #define FILE_MAX   (UINT64_C(1) << 30) // addresses; only what is taken becomes memory
 #define HEAD_LEN   4096
 #define MAGIC_FILE "culvert replay 1"
@@ -27,7 +25,7 @@ enum { BLOCK_NONE, BLOCK_TAKEN = 0x77696e64, BLOCK_FREE = 0x66726565 };
 
 struct head {
 	char magic[32];
-	char token[SEQ_TOKEN_MAX];
+	char token[REPLAY_TOKEN_MAX];
 	uint64_t turn;
 };
 

@@ -9,17 +9,19 @@
 
 #include "key_id.h"
 
+#define REPLAY_TOKEN_MAX 64 // octets, NUL included
+
 struct replay_memory;
 
 // Makes an empty file of that name, in the place of one that is there, which whoever has mapped it
-// keeps. The token tells it from others, see seq_table_token(). NULL with errno as the system says.
+// keeps. The token tells it from others, see sa_ledger_token(). NULL with errno as the system says.
 struct replay_memory *replay_memory_new(const char *path, const char *token);
 
 // Maps what an earlier daemon left. NULL with errno ENOENT (there is nothing), ESTALE (it has
 // another token), EBADMSG (it is damaged), or as the system says.
 struct replay_memory *replay_memory_open(const char *path, const char *token);
 
-// Notes the turn of the table of sequence numbers that is on the disk: see seq_table_turn().
+// Notes the turn of the ledger that is on the disk: see sa_ledger_turn().
 void replay_memory_turn_set(struct replay_memory *m, uint64_t turn);
 
 // What an earlier daemon noted in the file of that name; 0 if there is none, or none of these.

@@ -15,14 +15,6 @@
 #define ESP_TRAILER_LEN 2 // pad length and next header
 #define DF              RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
 
-static void sa_fini(struct sa *sa)
-{
-	if (sa->record != NULL)
-		sa->record->users--;
-	crypto_session_free(sa->session);
-	free(sa->counters);
-}
-
 static uint64_t seq_end(const struct sa *sa)
 {
 	return sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX;
@@ -210,10 +202,6 @@ uint64_t sa_out_life_end(const struct sa_out *sa)
 
 static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 {
-	int rc = sa_init(&sa->sa, p, SA_OUT);
-
-	if (rc < 0)
-		return rc;
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
 	sa->seq_limit = sa_out_life_end(sa);
@@ -222,60 +210,38 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
 
-struct sa_out *sa_out_new(const struct sa_params *p)
+struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 {
-	struct sa_out *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*sa));
+	size_t size = direction == SA_OUT ? sizeof(struct sa_out) : sizeof(struct sa_in);
+	struct sa *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	int rc;
 
 	if (sa == NULL)
 		return NULL;
-	memset(sa, 0, sizeof(*sa));
-
-	int rc = sa_out_init(sa, p);
-
-	if (rc < 0) {
-		sa_out_free(sa);
-		errno = -rc;
-		return NULL;
-	}
-	return sa;
-}
-
-void sa_out_free(struct sa_out *sa)
-{
-	if (sa == NULL)
-		return;
-	free(sa->path);
-	sa_fini(&sa->sa);
-	free(sa);
-}
-
-struct sa_in *sa_in_new(const struct sa_params *p)
-{
-	struct sa_in *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*sa));
-
-	if (sa == NULL)
-		return NULL;
-	memset(sa, 0, sizeof(*sa));
-
-	int rc = sa_init(&sa->sa, p, SA_IN);
-
+	memset(sa, 0, size);
+	rc = sa_init(sa, p, direction);
 	if (rc == 0)
-		rc = replay_init(&sa->replay, p->opt.replay_window);
-	if (rc < 0) {
-		sa_in_free(sa);
-		errno = -rc;
-		return NULL;
-	}
-	return sa;
+		rc = direction == SA_OUT ? sa_out_init(sa_out_of(sa), p)
+					 : replay_init(&sa_in_of(sa)->replay, p->opt.replay_window);
+	if (rc == 0)
+		return sa;
+	sa_free(sa);
+	errno = -rc;
+	return NULL;
 }
 
-void sa_in_free(struct sa_in *sa)
+void sa_free(struct sa *sa)
 {
 	if (sa == NULL)
 		return;
-	replay_fini(&sa->replay);
-	free(sa->endpoint);
-	sa_fini(&sa->sa);
+	if (sa->opt.direction == SA_OUT) {
+		free(sa_out_of(sa)->path);
+	} else {
+		replay_fini(&sa_in_of(sa)->replay);
+		free(sa_in_of(sa)->endpoint);
+	}
+	crypto_session_free(sa->session);
+	free(sa->counters);
 	free(sa);
 }
 
@@ -330,11 +296,27 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa_in_of(sa)->replay));
 }
 
-void sa_out_start_behind(struct sa_out *sa, uint64_t seq)
+void sa_start_behind(struct sa *sa, uint64_t seq)
 {
-	atomic_store_explicit(&sa->seq, seq, memory_order_relaxed);
-	atomic_store_explicit(&sa->seq_recent, seq, memory_order_relaxed);
-	sa->sampled_seq = seq;
+	struct sa_out *out = sa_out_of(sa);
+
+	if (sa->opt.direction == SA_IN) {
+		replay_start_behind(&sa_in_of(sa)->replay, seq);
+		return;
+	}
+	seq = RTE_MIN(seq, out->seq_max);
+	atomic_store_explicit(&out->seq, seq, memory_order_relaxed);
+	atomic_store_explicit(&out->seq_recent, seq, memory_order_relaxed);
+	out->sampled_seq = seq;
+}
+
+uint64_t sa_numbers_used(const struct sa *sa)
+{
+	const struct sa_out *out = sa_out_of(sa);
+
+	return sa->opt.direction == SA_IN
+		       ? replay_top(&sa_in_of(sa)->replay)
+		       : RTE_MIN(out->seq, RTE_MIN(out->seq_max, out->seq_reserved));
 }
 
 void sa_out_sample(struct sa_out *sa, uint64_t now_ms)
@@ -352,11 +334,6 @@ bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq)
 	uint64_t recent = atomic_load_explicit(&sa->seq_recent, memory_order_relaxed);
 
 	return last > recent && (uint32_t)last - seq < last - recent;
-}
-
-void sa_in_start_behind(struct sa_in *sa, uint64_t seq)
-{
-	replay_start_behind(&sa->replay, seq);
 }
 
 void sa_change(struct sa *sa, const struct sa_live *live)

@@ -21,7 +21,6 @@
 #include "lifetime.h"
 #include "replay.h"
 #include "sa_model.h"
-#include "seq_table.h"
 
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
@@ -63,6 +62,7 @@ static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
 }
 
 struct nexthop;
+struct sa_record;
 
 // Endpoint of a peer. The port is of ESP in UDP, else 0.
 struct sa_peer {
@@ -117,7 +117,6 @@ struct sa {
 	struct {
 		struct sa_live live;
 		struct lifetime lifetime;
-		struct seq_record *record; // NULL: its numbers are not kept
 		// What stop is made of: why its life is over, an enum drop; and whether its local
 		// address must not be used.
 		uint8_t ended;
@@ -126,10 +125,11 @@ struct sa {
 		uint64_t seen_ms, seen_bytes;
 		// When that was last checked; octets in a second, recently.
 		uint64_t looked_ms, rate;
-		// Of sa_registry.c:
-		bool begun;        // workers have seen it
-		unsigned int refs; // by what keeps it
-		struct sa *next;   // that counts numbers under the same name
+		// Of sa_ledger.c:
+		struct sa_record *record; // of its key; NULL: not added yet
+		struct sa *next;          // of the record
+		unsigned int refs;        // snapshots that have taken it
+		bool begun;               // workers have seen it
 	} __rte_cache_aligned;
 };
 
@@ -207,13 +207,11 @@ struct sa_in {
 	} __rte_cache_aligned;
 } __rte_cache_aligned;
 
-// Return NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
-struct sa_out *sa_out_new(const struct sa_params *p);
-struct sa_in *sa_in_new(const struct sa_params *p);
+// Returns NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
+struct sa *sa_new(const struct sa_params *p, enum sa_direction direction);
 
-// Wipe the keys. NULL is fine. An outbound SA takes its path with it.
-void sa_out_free(struct sa_out *sa);
-void sa_in_free(struct sa_in *sa);
+// Wipes the keys. NULL is allowed. An outbound SA takes its path with it.
+void sa_free(struct sa *sa);
 
 // The name under which the sequence numbers of an SA are counted. With a cipher whose nonces are
 // numbers it is that of its key and salt, which must never meet a number twice (RFC 3686 2.1, RFC
@@ -221,10 +219,13 @@ void sa_in_free(struct sa_in *sa);
 // thread.
 struct key_id sa_numbers_id(const struct sa_options *o);
 
-// Before workers see the SA: the first outbound number is the one after seq; inbound, no number up
-// to seq is accepted any more.
-void sa_out_start_behind(struct sa_out *sa, uint64_t seq);
-void sa_in_start_behind(struct sa_in *sa, uint64_t seq);
+// Before workers see the SA: the first outbound number is the one after seq, or there is none left;
+// inbound, no number up to seq is accepted any more.
+void sa_start_behind(struct sa *sa, uint64_t seq);
+
+// The highest number that was used: outbound of those that were reserved, inbound accepted. Control
+// thread; workers may use the SA.
+uint64_t sa_numbers_used(const struct sa *sa);
 
 // Changes what may change while the SA is in use. What has been used of its lifetimes counts; if it
 // had been stopped for a lifetime that is longer now, it continues. Control thread.
@@ -293,6 +294,17 @@ static inline struct sa_in *sa_in_of(const struct sa *sa)
 }
 
 static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
+
+// As sa_new().
+static inline struct sa_out *sa_out_new(const struct sa_params *p)
+{
+	return sa_out_of(sa_new(p, SA_OUT));
+}
+
+static inline struct sa_in *sa_in_new(const struct sa_params *p)
+{
+	return sa_in_of(sa_new(p, SA_IN));
+}
 
 // Whether packets that must not be cut are carried all the same where they are too large, and only
 // their ESP packets are cut.

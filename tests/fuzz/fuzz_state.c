@@ -12,7 +12,7 @@
 
 #include "fuzz.h"
 #include "replay.h"
-#include "seq_table.h"
+#include "sa_ledger.h"
 #include "test.h"
 
 enum {
@@ -80,54 +80,55 @@ static void write_right(int fd, const uint8_t *text, size_t len)
 }
 
 // The data that was read can be written and read without a change.
-static void write_and_read(const struct seq_table *t, const char *path)
+static void write_and_read(const struct sa_ledger *l, const char *path)
 {
-	struct seq_table *again = seq_table_new();
+	struct sa_ledger *again = sa_ledger_new();
 	size_t len, len_again;
-	char *text = seq_table_text(t, &len), *text_again;
+	char *text = sa_ledger_text(l, &len), *text_again;
 
-	assert_int_equal(seq_text_save(path, text, len), path == taken ? -EISDIR : 0);
-	assert_int_equal(seq_table_read(again, kept), path == taken ? -ENOENT : 0);
+	assert_int_equal(sa_ledger_save(path, text, len), path == taken ? -EISDIR : 0);
+	assert_int_equal(sa_ledger_read(again, kept), path == taken ? -ENOENT : 0);
 	if (path == kept) {
-		text_again = seq_table_text(again, &len_again);
+		text_again = sa_ledger_text(again, &len_again);
 		assert_int_equal(len_again, len);
 		assert_memory_equal(text_again, text, len);
 		free(text_again);
 		unlink(kept);
 	}
 	free(text);
-	seq_table_free(again);
+	sa_ledger_free(again);
 }
 
-// The use of a table that was read: keys are added, old records are dropped, and the table gets a
+// The use of a ledger that was read: keys are added, old records are removed, and the ledger gets a
 // new token.
-static void use(struct seq_table *t)
+static void use(struct sa_ledger *l)
 {
 	const struct key_id id = {{0x11}};
-	unsigned int n = seq_table_count(t);
-	uint64_t turn = seq_table_turn(t);
-	bool known = seq_table_find(t, &id) != NULL;
-	struct seq_record *r = seq_table_get(t, &id);
+	unsigned int n = sa_ledger_count(l);
+	uint64_t turn = sa_ledger_turn(l);
+	bool known = sa_ledger_find(l, &id) != NULL;
+	struct sa_record *r = sa_ledger_keep(l, &id);
+	struct sa sa = {0};
 
-	assert_int_equal(seq_table_count(t), n + !known);
-	r->users++;
-	assert_int_equal(seq_table_turn_begin(t), turn + 1);
-	assert_int_equal(seq_table_prune(t, 1), 0);
-	assert_in_range(seq_table_count(t), 1, 2);
-	assert_ptr_equal(seq_table_find(t, &id), r);
-	assert_in_range(strlen(seq_table_token(t)), 1, SEQ_TOKEN_MAX - 1);
-	seq_table_set_token(t, "4567");
+	assert_int_equal(sa_ledger_count(l), n + !known);
+	r->first = &sa;
+	assert_int_equal(sa_ledger_turn_begin(l), turn + 1);
+	assert_int_equal(sa_ledger_prune(l, 1), 0);
+	assert_in_range(sa_ledger_count(l), 1, 2);
+	assert_ptr_equal(sa_ledger_find(l, &id), r);
+	assert_in_range(strlen(sa_ledger_token(l)), 1, REPLAY_TOKEN_MAX - 1);
+	sa_ledger_set_token(l, "4567");
 }
 
 static void read_numbers(const char *path)
 {
-	struct seq_table *t = seq_table_new();
+	struct sa_ledger *l = sa_ledger_new();
 
-	if (seq_table_read(t, left) == 0) {
-		write_and_read(t, path);
-		use(t);
+	if (sa_ledger_read(l, left) == 0) {
+		write_and_read(l, path);
+		use(l);
 	}
-	seq_table_free(t);
+	sa_ledger_free(l);
 }
 
 static void write_windows(int fd, uint8_t how, const uint8_t *octets, size_t len)

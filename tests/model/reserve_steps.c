@@ -17,7 +17,7 @@
 
 #include "alg.h"
 #include "log.h"
-#include "seq_table.h"
+#include "sa_ledger.h"
 
 static struct sa_out sa;
 static bool fails, finishing; // recorded by fsync(); the daemon has stopped its workers
@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 	struct conf conf = {.instance = "model", .state_dir = argc > 1 ? argv[1] : NULL};
 	struct sa_out *list[] = {&sa};
 	struct snapshot s = {.sa_out = list, .n_sa_out = 1};
+	struct sa_ledger *ledger = sa_ledger_new();
 	struct reserve *r;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
 	sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
 	sa.sa.opt.direction = SA_OUT;
 	sa.sa.opt.cipher = cipher_alg_find("aes-128-gcm");
-	if (reserve_open(&r, &conf) < 0)
+	if (reserve_open(&r, &conf, ledger) < 0)
 		return 1;
 	printf("inline begin() {\n");
 	if (reserve_begin(r, &s) < 0)

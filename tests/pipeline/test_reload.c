@@ -132,7 +132,7 @@ static void test_other_settings(void **state)
 	send_out(g, 9);
 	reload(g, (struct site){.window = 1024, .sa = " esn = true;"});
 	send_out(g, 1);
-	assert_in_range(sent_seq(g), 10, 9 + SA_REGISTRY_AHEAD + 1);
+	assert_in_range(sent_seq(g), 10, 9 + SA_LEDGER_AHEAD + 1);
 	peer_free(&b);
 	gateway_free(g);
 }

@@ -18,24 +18,43 @@
 static char dir[] = "/tmp/culvert-reserve.XXXXXX";
 static sem_t disk; // posted for each write that may end
 
-int __real_seq_text_save(const char *path, const char *text, size_t len);
-int __wrap_seq_text_save(const char *path, const char *text, size_t len);
+int __real_sa_ledger_save(const char *path, const char *text, size_t len);
+int __wrap_sa_ledger_save(const char *path, const char *text, size_t len);
 
-int __wrap_seq_text_save(const char *path, const char *text, size_t len)
+int __wrap_sa_ledger_save(const char *path, const char *text, size_t len)
 {
 	sem_wait(&disk);
-	return __real_seq_text_save(path, text, len);
+	return __real_sa_ledger_save(path, text, len);
 }
 
+static struct snapshot *snapshot_of(const struct conf *conf, const struct snapshot *old)
+{
+	struct build_port ports[PORTS_MAX] = {0};
+	struct snapshot *s;
+	char why[256];
+
+	for (uint16_t p = 0; p < conf->n_ports; p++)
+		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
+	s = build_snapshot(conf, ports, old, why, sizeof(why));
+	assert_non_null(s);
+	return s;
+}
+
+// As load_first() does.
 static struct reserve *reserve_start(struct gateway *g)
 {
+	struct snapshot *s = snapshot_of(g->conf, NULL);
 	struct reserve *r;
 
 	g->conf->state_dir = dir;
 	snprintf(g->conf->instance, sizeof(g->conf->instance), "reserve-%d", getpid());
-	assert_int_equal(reserve_open(&r, g->conf), 0);
+	assert_int_equal(reserve_open(&r, g->conf, s->control->ledger), 0);
 	sem_post(&disk);
-	assert_int_equal(reserve_begin(r, g->snapshot), 0);
+	assert_int_equal(reserve_begin(r, s), 0);
+	assert_int_equal(build_commit(s, g->conf), 0);
+	build_snapshot_free(g->snapshot);
+	g->snapshot = s;
+	g->published = s;
 	return r;
 }
 
@@ -96,8 +115,8 @@ static void test_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
-	struct seq_record *out = g->snapshot->sa_out[0]->sa.record;
-	struct seq_record *in = g->snapshot->sa_in[0]->sa.record;
+	struct sa_record *out = g->snapshot->sa_out[0]->sa.record;
+	struct sa_record *in = g->snapshot->sa_in[0]->sa.record;
 
 	(void)state;
 	out->before += 1000;
@@ -120,15 +139,10 @@ static struct conf *changed(const struct gateway *g, const char *text)
 // As configure.c does.
 static void change(struct gateway *g, struct reserve *r, const char *text)
 {
-	struct build_port ports[PORTS_MAX] = {0};
 	struct snapshot *old = g->snapshot;
 	struct conf *conf = changed(g, text);
-	char why[256];
 
-	for (uint16_t p = 0; p < conf->n_ports; p++)
-		memcpy(&ports[p].mac, mac_of_port(p), sizeof(ports[p].mac));
-	g->snapshot = build_snapshot(conf, ports, old, why, sizeof(why));
-	assert_non_null(g->snapshot);
+	g->snapshot = snapshot_of(conf, old);
 	sem_post(&disk);
 	assert_int_equal(reserve_begin(r, g->snapshot), 0);
 	assert_int_equal(build_commit(g->snapshot, conf), 0);
@@ -188,6 +202,59 @@ static void test_key_returns(void **state)
 	reserve_stop(r, g);
 }
 
+// After a change, and a restart, an SA continues with the number after the last one used.
+static void check_restart(const char *settings, const char *changed_to)
+{
+	static const struct ipv4 outward = FROM_TO("10.1.0.5", "10.2.0.5");
+	struct gateway *g = site_a((struct site){.sa = settings});
+	struct reserve *r = reserve_start(g);
+	struct frame out = frame_ip(LAN, outward);
+	uint32_t seq = 0;
+
+	for (unsigned int i = 0; i < 5; i++)
+		seq = esp_seq(gateway_expect_sent(g, &out, WAN));
+	change(g, r, changed_to);
+	reserve_stop(r, g);
+
+	g = site_a((struct site){.sa = settings});
+	r = reserve_start(g);
+	assert_int_equal(esp_seq(gateway_expect_sent(g, &out, WAN)), seq + 1);
+	reserve_stop(r, g);
+}
+
+// A lifetime that ends below the numbers used does not make them unused.
+static void test_shorter_life(void **state)
+{
+	(void)state;
+	check_restart("", "sa set to-b { lifetime = { hard_packets = 2; }; }");
+}
+
+// Nor does the end of the numbers without ESN, for a key used with ESN before.
+static void test_without_esn(void **state)
+{
+	static const struct ipv4 outward = FROM_TO("10.1.0.5", "10.2.0.5");
+	struct gateway *g = site_a((struct site){.sa = "esn = true;"});
+	struct reserve *r = reserve_start(g);
+	struct frame out = frame_ip(LAN, outward);
+	struct sa_out *sa = g->snapshot->sa_out[0];
+
+	(void)state;
+	sa_start_behind(&sa->sa, UINT64_C(1) << 32);
+	sa_out_allow(sa, UINT64_C(1) << 33);
+	gateway_expect_sent(g, &out, WAN);
+	reserve_stop(r, g);
+
+	g = site_a((struct site){0});
+	r = reserve_start(g);
+	gateway_expect_drop(g, &out, DROP_SEQUENCE_END);
+	reserve_stop(r, g);
+
+	g = site_a((struct site){.sa = "esn = true;"});
+	r = reserve_start(g);
+	assert_true(g->snapshot->sa_out[0]->seq > UINT64_C(1) << 32);
+	reserve_stop(r, g);
+}
+
 static int start(void **state)
 {
 	return mkdtemp(dir) != NULL && sem_init(&disk, 0, 0) == 0 ? harness_start(state) : -1;
@@ -205,7 +272,8 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back),
-		pipeline_test(test_key_returns)};
+		pipeline_test(test_key_returns), pipeline_test(test_shorter_life),
+		pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -123,8 +123,8 @@ static void test_every_algorithm(void **state)
 			}
 			assert_int_equal(in->sa.counters[0].packets, packets);
 			assert_int_equal(in->sa.counters[0].bytes, bytes);
-			sa_out_free(out);
-			sa_in_free(in);
+			sa_free(&out->sa);
+			sa_free(&in->sa);
 		}
 }
 
@@ -162,7 +162,7 @@ static void test_outer_header(void **state)
 		assert_int_equal(outer->dst_addr, RTE_BE32(0xc0000202));
 		rte_pktmbuf_free(m);
 	}
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 // 100 octets of inner packet: 10 of trailer and 12 of ICV after it, 44 before it.
@@ -199,7 +199,7 @@ static void test_room(void **state)
 	check_room(sa, 0, 1000, DROP_NO_ROOM);
 	check_room(sa, 1000, 0, DROP_NO_ROOM);
 	assert_int_equal(sa->sa.counters[0].packets, 1);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 static void test_sequence_end(void **state)
@@ -218,7 +218,7 @@ static void test_sequence_end(void **state)
 	assert_int_equal(rte_pktmbuf_data_len(m), 100);
 	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT32_MAX, 0), DROP_NONE);
 	rte_pktmbuf_free(m);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 // Numbers that are not reserved are not used; reserved ones are, whatever happened before.
@@ -230,7 +230,7 @@ static void test_sequence_reserved(void **state)
 
 	(void)state;
 	assert_non_null(sa);
-	sa_out_start_behind(sa, 1000);
+	sa_start_behind(&sa->sa, 1000);
 	sa_out_allow(sa, 1002);
 	for (uint64_t seq = 1001; seq <= 1006; seq++) {
 		struct rte_mbuf *m = inner_packet(100);
@@ -246,7 +246,7 @@ static void test_sequence_reserved(void **state)
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	sa_out_allow(sa, UINT64_MAX); // an expired SA stays so
 	assert_int_equal(sa->seq_limit, 0);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 // Every length of an ESP packet: enough for its fields, and whole blocks.
@@ -272,7 +272,7 @@ static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 		}
 		rte_pktmbuf_free(m);
 	}
-	sa_in_free(in);
+	sa_free(&in->sa);
 }
 
 static void test_lengths(void **state)

@@ -100,8 +100,8 @@ static void check_out(const char *name, const struct sa_params *p, uint64_t seq,
 		expect_packet(m, name, packet);
 	}
 	rte_pktmbuf_free(m);
-	sa_out_free(out);
-	sa_in_free(in);
+	sa_free(&out->sa);
+	sa_free(&in->sa);
 }
 
 static void check_in(const char *name, const struct sa_params *p, uint64_t seq,
@@ -117,7 +117,7 @@ static void check_in(const char *name, const struct sa_params *p, uint64_t seq,
 	assert_int_equal(in->sa.counters[0].packets, 1);
 	assert_int_equal(in->sa.counters[0].bytes, packet->len);
 	rte_pktmbuf_free(m);
-	sa_in_free(in);
+	sa_free(&in->sa);
 }
 
 // NAME CIPHER AUTH ESN CIPHER-KEY AUTH-KEY SPI SEQ PACKET SEALED
@@ -200,7 +200,7 @@ static void check_fit(struct sa_params *p)
 		}
 		assert_int_equal(sa_out_path(out)->mtu, least);
 		assert_int_equal(sa_out_path(out)->link_mtu, p->mtu);
-		sa_out_free(out);
+		sa_free(&out->sa);
 	}
 }
 
@@ -246,7 +246,7 @@ static void test_room(void **state)
 		m->buf_len = RTE_MBUF_DEFAULT_BUF_SIZE;
 		rte_pktmbuf_free(m);
 	}
-	sa_out_free(out);
+	sa_free(&out->sa);
 }
 
 // --- invalid packets of peers ---
@@ -276,8 +276,8 @@ static enum drop open_text(const void *text, uint16_t text_len)
 			ipv4_check(rte_pktmbuf_mtod(m, void *), rte_pktmbuf_data_len(m), false),
 			IPV4_GOOD);
 	rte_pktmbuf_free(m);
-	sa_out_free(out);
-	sa_in_free(in);
+	sa_free(&out->sa);
+	sa_free(&in->sa);
 	return d;
 }
 

@@ -89,9 +89,9 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	sa_in_free(in);
+	sa_free(&in->sa);
 	for (unsigned int i = 0; i < PEERS; i++)
-		sa_out_free(sa[i]);
+		sa_free(&sa[i]->sa);
 	free(snapshot.sa_out_by_udp);
 	path_mtus_free(&c.path_mtus);
 	c = (struct control){.conf = &conf};

@@ -211,8 +211,8 @@ static void ends_init(struct ends *e, const struct crypto_key *key, const struct
 
 static void ends_fini(struct ends *e)
 {
-	sa_out_free(e->out);
-	sa_in_free(e->in);
+	sa_free(&e->out->sa);
+	sa_free(&e->in->sa);
 }
 
 static const uint8_t octets[CRYPTO_AUTH_KEY_MAX + 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};

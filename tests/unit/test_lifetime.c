@@ -30,7 +30,7 @@ static void test_defaults(void **state)
 	check_limits(&out->sa.lifetime, LIFETIME_BYTES, aes / 8 * 7, aes);
 	check_limits(&out->sa.lifetime, LIFETIME_PACKETS, 0xe0000000, 0xffffffff);
 	check_limits(&out->sa.lifetime, LIFETIME_SECONDS, none, none);
-	sa_out_free(out);
+	sa_free(&out->sa);
 	p = params("chacha20-poly1305", true);
 	p.live.hard_seconds = 800;
 	p.live.soft_bytes = 1000;
@@ -40,7 +40,7 @@ static void test_defaults(void **state)
 	// 2^64 - 2^16, and 7/8 of it
 	check_limits(&in->sa.lifetime, LIFETIME_PACKETS, 0xdfffffffffff2000, 0xffffffffffff0000);
 	check_limits(&in->sa.lifetime, LIFETIME_SECONDS, 700, 800);
-	sa_in_free(in);
+	sa_free(&in->sa);
 }
 
 static void test_requested(void **state)
@@ -131,7 +131,7 @@ static void test_last_number(void **state)
 		assert_int_equal(unit, u);
 		sa_stop(&in->sa, unit);
 		assert_int_equal(in->sa.stop, DROP_LIFETIME);
-		sa_in_free(in);
+		sa_free(&in->sa);
 	}
 	(void)state;
 }
@@ -202,8 +202,8 @@ static void test_used(void **state)
 	in->replay.top = 50;
 	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_PACKETS], 50);
-	sa_out_free(out);
-	sa_in_free(in);
+	sa_free(&out->sa);
+	sa_free(&in->sa);
 }
 
 // Numbers end with the lifetime, and the reason says which of the two it was.
@@ -216,7 +216,7 @@ static void test_packets_are_numbers(void **state)
 	assert_non_null(sa);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_SEQUENCE_END);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_BYTES), DROP_LIFETIME);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 	p.live.hard_packets = 1000;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
@@ -226,7 +226,7 @@ static void test_packets_are_numbers(void **state)
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	assert_int_equal(sa->seq_limit, 0);
 	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 int main(void)

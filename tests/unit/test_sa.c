@@ -53,8 +53,8 @@ static void test_every_algorithm(void **state)
 			assert_non_null(in);
 			assert_int_equal(out->sa.icv_len, c->icv_len + a->icv_len);
 			check_inner_mtu(&out->sa);
-			sa_out_free(out);
-			sa_in_free(in);
+			sa_free(&out->sa);
+			sa_free(&in->sa);
 			pairs++;
 		}
 	assert_int_equal(pairs, 7 * 4 + 13);
@@ -85,7 +85,7 @@ static void test_known_mtus(void **state)
 
 		assert_non_null(sa);
 		assert_int_equal(sa_inner_mtu(&sa->sa, sa->path->outer_len, 1500), rows[i].inner);
-		sa_out_free(sa);
+		sa_free(&sa->sa);
 	}
 }
 
@@ -107,7 +107,7 @@ static void test_in_udp(void **state)
 	assert_int_equal(sa->path->outer[9], 17);
 	assert_memory_equal(sa->path->outer + 20, udp, sizeof(udp));
 	assert_int_equal(sa->path->mtu, 1438);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 	assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
 	assert_int_equal(ip_addr_parse(&p.opt.remote, "2001:db8::2"), 0);
 	sa = sa_out_new(&p);
@@ -116,7 +116,7 @@ static void test_in_udp(void **state)
 	assert_int_equal(sa->path->outer[6], 17);
 	assert_memory_equal(sa->path->outer + 40, udp, sizeof(udp));
 	assert_int_equal(sa->path->mtu, 1418);
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 static void test_outbound(void **state)
@@ -141,9 +141,8 @@ static void test_outbound(void **state)
 	assert_int_equal(outer->time_to_live, 64);
 	assert_int_equal(outer->src_addr, RTE_BE32(0xc0000201));
 	assert_int_equal(outer->dst_addr, RTE_BE32(0xc0000202));
-	sa_out_free(sa);
-	sa_out_free(NULL);
-	sa_in_free(NULL);
+	sa_free(&sa->sa);
+	sa_free(NULL);
 }
 
 static void test_sequence_numbers(void **state)
@@ -159,7 +158,7 @@ static void test_sequence_numbers(void **state)
 	assert_int_equal(sa_out_seq_alloc(sa, 1), 66);
 	sa->seq = UINT32_MAX;
 	assert_int_equal(sa_out_seq_alloc(sa, 1), UINT32_MAX + UINT64_C(1)); // no wrap
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 // With ESN numbers end before 2^64, and the counter does not get there however many are allocated.
@@ -184,7 +183,7 @@ static void test_extended_sequence_numbers(void **state)
 		sa_out_hold_seq(sa);
 		assert_true(sa->seq == sa->seq_max);
 	}
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 static void test_unknown_engine(void **state)
@@ -209,7 +208,7 @@ static void test_recent(void **state)
 	uint64_t now_ms = 1000000;
 
 	(void)state;
-	sa_out_start_behind(sa, 500);
+	sa_start_behind(&sa->sa, 500);
 	assert_false(sa_out_is_recent(sa, 500));
 	sa_out_seq_alloc(sa, 10);
 	assert_false(sa_out_is_recent(sa, 500));
@@ -226,7 +225,7 @@ static void test_recent(void **state)
 	assert_true(sa_out_is_recent(sa, 511));
 	sa_out_sample(sa, now_ms += SA_RECENT_MS);
 	assert_false(sa_out_is_recent(sa, 520)); // and nothing since
-	sa_out_free(sa);
+	sa_free(&sa->sa);
 }
 
 int main(void)

@@ -73,7 +73,7 @@ static void test_find(void **state)
 	e.src ^= 1;
 	assert_null(sa_udp_find(index, &e));
 	for (unsigned int i = 0; i < MANY + 3; i++)
-		sa_out_free(sa[i]);
+		sa_free(&sa[i]->sa);
 	free(index);
 }
 
@@ -95,7 +95,7 @@ static void test_stopped(void **state)
 	}
 	assert_non_null(find(index, "192.0.2.2", 4500));
 	for (unsigned int i = 0; i < 3; i++)
-		sa_out_free(sa[i]);
+		sa_free(&sa[i]->sa);
 	free(index);
 }
 

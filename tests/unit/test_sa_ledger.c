@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of used sequence numbers, its file, and damaged files.
+// The file of the ledger of sequence numbers, and damaged files.
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "seq_table.h"
+#include "sa_ledger.h"
 #include "test.h"
 
 static char dir[] = "/tmp/culvert-seq.XXXXXX";
@@ -34,77 +34,78 @@ static const struct key_id *id_of(uint32_t i)
 	return &id;
 }
 
-static void save(const struct seq_table *t)
+static void save(const struct sa_ledger *l)
 {
 	size_t len;
-	char *text = seq_table_text(t, &len);
+	char *text = sa_ledger_text(l, &len);
 
 	assert_non_null(text);
 	assert_int_equal(strlen(text), len);
-	assert_int_equal(seq_text_save(path, text, len), 0);
+	assert_int_equal(sa_ledger_save(path, text, len), 0);
 	free(text);
 }
 
 static void test_kept(void **state)
 {
-	struct seq_table *t = seq_table_new();
+	struct sa_ledger *l = sa_ledger_new();
 	struct stat st;
 
 	(void)state;
-	assert_string_equal(seq_table_token(t), "");
-	seq_table_set_token(t, "boot-1");
+	assert_string_equal(sa_ledger_token(l), "");
+	sa_ledger_set_token(l, "boot-1");
 	for (unsigned int i = 1; i <= 5000; i++)
-		assert_int_equal(seq_table_turn_begin(t), i);
+		assert_int_equal(sa_ledger_turn_begin(l), i);
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct seq_record *r = seq_table_get(t, id_of(i * 7919));
+		struct sa_record *r = sa_ledger_keep(l, id_of(i * 7919));
 
 		r->bound = i == 0 ? UINT64_MAX : i;
 		r->last_used = 2 * i;
 	}
-	assert_int_equal(seq_table_count(t), 1000);
-	assert_int_equal(seq_table_get(t, id_of(7919))->bound, 1);
-	assert_int_equal(seq_table_count(t), 1000);
-	save(t);
-	seq_table_free(t);
+	assert_int_equal(sa_ledger_count(l), 1000);
+	assert_int_equal(sa_ledger_keep(l, id_of(7919))->bound, 1);
+	assert_int_equal(sa_ledger_count(l), 1000);
+	save(l);
+	sa_ledger_free(l);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 
-	t = seq_table_new();
-	assert_int_equal(seq_table_read(t, path), 0);
-	assert_string_equal(seq_table_token(t), "boot-1");
-	assert_int_equal(seq_table_turn(t), 5000);
-	assert_null(seq_table_find(t, id_of(7918)));
-	assert_int_equal(seq_table_find(t, id_of(7919))->bound, 1);
-	assert_int_equal(seq_table_count(t), 1000);
+	l = sa_ledger_new();
+	assert_int_equal(sa_ledger_read(l, path), 0);
+	assert_string_equal(sa_ledger_token(l), "boot-1");
+	assert_int_equal(sa_ledger_turn(l), 5000);
+	assert_null(sa_ledger_find(l, id_of(7918)));
+	assert_int_equal(sa_ledger_find(l, id_of(7919))->bound, 1);
+	assert_int_equal(sa_ledger_count(l), 1000);
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct seq_record *r = seq_table_get(t, id_of(i * 7919));
+		struct sa_record *r = sa_ledger_keep(l, id_of(i * 7919));
 
 		assert_int_equal(r->bound, i == 0 ? UINT64_MAX : i);
 		assert_int_equal(r->last_used, 2 * i);
 	}
-	assert_int_equal(seq_table_count(t), 1000);
-	seq_table_free(t);
+	assert_int_equal(sa_ledger_count(l), 1000);
+	sa_ledger_free(l);
 }
 
 static void test_prune(void **state)
 {
-	struct seq_table *t = seq_table_new();
+	struct sa_ledger *l = sa_ledger_new();
+	struct sa sa = {0};
 
 	(void)state;
 	for (uint32_t i = 0; i < 100; i++) {
-		struct seq_record *r = seq_table_get(t, id_of(i));
+		struct sa_record *r = sa_ledger_keep(l, id_of(i));
 
 		r->bound = i + 1;
 		r->last_used = 1000 - i;
-		r->users = i >= 90; // the oldest are in use
+		r->first = i >= 90 ? &sa : NULL; // the oldest are in use
 	}
-	assert_int_equal(seq_table_prune(t, 90), 0);
-	assert_int_equal(seq_table_count(t), 100);
-	assert_int_equal(seq_table_prune(t, 20), 0);
-	assert_int_equal(seq_table_count(t), 30);
+	assert_int_equal(sa_ledger_prune(l, 90), 0);
+	assert_int_equal(sa_ledger_count(l), 100);
+	assert_int_equal(sa_ledger_prune(l, 20), 0);
+	assert_int_equal(sa_ledger_count(l), 30);
 	for (uint32_t i = 0; i < 100; i++)
-		assert_int_equal(seq_table_get(t, id_of(i))->bound, i < 20 || i >= 90 ? i + 1 : 0);
-	seq_table_free(t);
+		assert_int_equal(sa_ledger_keep(l, id_of(i))->bound, i < 20 || i >= 90 ? i + 1 : 0);
+	sa_ledger_free(l);
 }
 
 static void write_file(const char *text, size_t len)
@@ -118,10 +119,10 @@ static void write_file(const char *text, size_t len)
 
 static int read_back(void)
 {
-	struct seq_table *t = seq_table_new();
-	int rc = seq_table_read(t, path);
+	struct sa_ledger *l = sa_ledger_new();
+	int rc = sa_ledger_read(l, path);
 
-	seq_table_free(t);
+	sa_ledger_free(l);
 	return rc;
 }
 
@@ -129,16 +130,16 @@ static int read_back(void)
 // one wrong bit.
 static void test_damaged(void **state)
 {
-	struct seq_table *t = seq_table_new();
+	struct sa_ledger *l = sa_ledger_new();
 	size_t len;
 	char *text;
 
 	(void)state;
-	seq_table_set_token(t, "x");
-	seq_table_get(t, id_of(1))->bound = 17;
-	seq_table_get(t, id_of(2))->bound = 18;
-	text = seq_table_text(t, &len);
-	seq_table_free(t);
+	sa_ledger_set_token(l, "x");
+	sa_ledger_keep(l, id_of(1))->bound = 17;
+	sa_ledger_keep(l, id_of(2))->bound = 18;
+	text = sa_ledger_text(l, &len);
+	sa_ledger_free(l);
 	assert_non_null(text);
 	write_file(text, len);
 	assert_int_equal(read_back(), 0);
@@ -158,7 +159,7 @@ static void test_damaged(void **state)
 	free(text);
 	unlink(path);
 	assert_int_equal(read_back(), -ENOENT);
-	assert_int_equal(seq_text_save("/nonexistent/file", "x", 1), -ENOENT);
+	assert_int_equal(sa_ledger_save("/nonexistent/file", "x", 1), -ENOENT);
 }
 
 int main(void)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ledger: for each key, which SAs use it and which sequence numbers were used with it, also by
+// earlier daemons, so that no number is ever used or accepted twice with a key (RFC 4303 3.3.3,
+// 3.4.3, RFC 4106 3.1). Keys are identified by sa_numbers_id().
+//
+// Snapshots refer to SAs. An SA with equal parameters in two snapshots is one object, so that it
+// keeps its numbers, window, counters and lifetime. An SA with the same key but other settings, or
+// one that is added again, starts after the highest number used.
+//
+// Records in the file reserve numbers on the disk: outbound before they are used, inbound soon
+// after they were received.
+//
+// Control thread, except where noted. The thread that builds a snapshot takes SAs, and gives them
+// back if it fails. Meanwhile the control thread adds and removes no SA or record: both only read
+// the tree.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key_id.h"
+#include "sa.h"
+
+// Numbers that workers with the old snapshot can use while a new one is published. Of the same
+// order as the numbers that SA_ESN_MAX leaves.
+#define SA_LEDGER_AHEAD UINT16_MAX
+
+// The record of a key. It is freed with its last SA, unless it is in the file or numbers were used.
+struct sa_record {
+	struct key_id id;
+	struct sa *first; // SAs with the key, mostly one; linked by next
+	uint64_t used;    // highest number used by SAs that have been freed, also earlier daemons'
+	uint64_t begun;   // last number before the first one of the newest SA
+	bool in_file;     // numbers are reserved
+	uint64_t bound;   // no higher number has been used
+	uint64_t last_used; // turn in which it had an SA last
+	// Of an SA with the key, for the size of its reservation.
+	uint64_t before; // number at the last tick
+	uint64_t rate;   // numbers in a second, averaged
+};
+
+struct sa_ledger;
+
+// NULL with errno ENOMEM.
+struct sa_ledger *sa_ledger_new(void);
+
+// Adds a user of the ledger, which has to free it, too. SAs are not users.
+struct sa_ledger *sa_ledger_share(struct sa_ledger *l);
+
+// Removes a user; the last one frees the ledger, after all SAs have been given back. NULL is
+// allowed.
+void sa_ledger_free(struct sa_ledger *l);
+
+// An SA of the ledger with these parameters, or a new one, to be given back as often as it was
+// taken. NULL with errno as of sa_out_new(). Also the thread that builds a snapshot.
+struct sa *sa_ledger_take(const struct sa_ledger *l, const struct sa_params *p);
+
+// Adds an SA that was taken to the record of its key; does nothing if it has one. Returns 0 or
+// -ENOMEM.
+int sa_ledger_add(struct sa_ledger *l, struct sa *sa);
+
+// Sets the first number of an SA that has been added. Call just before workers see the SA for the
+// first time; later calls do nothing.
+void sa_ledger_begin(struct sa *sa);
+
+// Sets the bound of a record to the highest number used, so that the numbers reserved beyond can be
+// used. No worker may use its SAs any more.
+void sa_ledger_settle(struct sa_record *record);
+
+// Gives an SA back, once no worker can reach it through the snapshot that took it. The last one
+// frees it. One that has not been added: also the thread that builds a snapshot.
+void sa_ledger_give(struct sa_ledger *l, struct sa *sa);
+
+// The record of a key, which is in the file from now on; a new one, with bound 0, if there is none.
+// NULL with errno ENOMEM.
+struct sa_record *sa_ledger_keep(struct sa_ledger *l, const struct key_id *id);
+
+// The record of a key, or NULL if there is none.
+struct sa_record *sa_ledger_find(const struct sa_ledger *l, const struct key_id *id);
+
+// Number of records.
+unsigned int sa_ledger_count(const struct sa_ledger *l);
+
+// Begins another turn, one for each text of the ledger that is written, and returns its number: 1,
+// 2, ... A file with a lower number than one seen before is an older one.
+uint64_t sa_ledger_turn_begin(struct sa_ledger *l);
+
+// The number of the turn; 0 in an empty ledger.
+uint64_t sa_ledger_turn(const struct sa_ledger *l);
+
+// Removes records without SAs, those used longest ago first, until at most max are left of them.
+// Returns 0 or -ENOMEM.
+int sa_ledger_prune(struct sa_ledger *l, unsigned int max);
+
+// Which start of a daemon wrote the file: text without blanks, at most REPLAY_TOKEN_MAX - 1 octets.
+void sa_ledger_set_token(struct sa_ledger *l, const char *token);
+const char *sa_ledger_token(const struct sa_ledger *l); // "" if nothing was read
+
+// Reads a file with the text of a ledger into an empty one. Returns 0, -ENOENT (no file: nothing is
+// known), -EBADMSG (the file is damaged or not one of these), or -errno of the system call.
+int sa_ledger_read(struct sa_ledger *l, const char *path);
+
+// The records in the file as text, to be freed with free(); its length without the NUL. NULL with
+// errno ENOMEM.
+char *sa_ledger_text(const struct sa_ledger *l, size_t *len);
+
+// Replaces the file by the text, entirely or not at all even if the power fails; once this has
+// returned 0 it is on the disk. Returns 0 or -errno of the system call. Any thread.
+int sa_ledger_save(const char *path, const char *text, size_t len);
