@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reasons for dropping packets mean and what to do about them: known without a daemon.
+// What the reasons for dropping packets mean and what to do about them, and what settings mean:
+// known without a daemon.
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "conf_explain.h"
 #include "drop.h"
 #include "nearest.h"
 
@@ -16,11 +19,14 @@ static const char *scope_name(const struct drop_info *d)
 	return d->scope == DROP_SCOPE_SA ? "gateway and SA" : "gateway";
 }
 
-// Prints a label and text beside it, in lines of words that fit the width.
-static void paragraph_print(const char *label, const char *text, size_t width)
+// Prints a label and text beside it, in lines of words that fit the width; nothing without text.
+static void paragraph_print(const char *label, const char *text)
 {
+	size_t width = output_width() != 0 ? output_width() : WIDTH;
 	size_t used = LABEL;
 
+	if (text[0] == '\0')
+		return;
 	printf("%-*s", LABEL, label);
 	while (*text != '\0') {
 		size_t len = strcspn(text, " ");
@@ -37,12 +43,10 @@ static void paragraph_print(const char *label, const char *text, size_t width)
 
 static void reason_print(const struct drop_info *d)
 {
-	size_t width = output_width() != 0 ? output_width() : WIDTH;
-
-	paragraph_print("Reason", d->name, width);
-	paragraph_print("Counted on", scope_name(d), width);
-	paragraph_print("A packet", d->help, width);
-	paragraph_print("What to do", d->advice, width);
+	paragraph_print("Reason", d->name);
+	paragraph_print("Counted on", scope_name(d));
+	paragraph_print("A packet", d->help);
+	paragraph_print("What to do", d->advice);
 }
 
 static json_t *reason_object(const struct drop_info *d)
@@ -51,58 +55,154 @@ static json_t *reason_object(const struct drop_info *d)
 		d->help, "advice", d->advice);
 }
 
-static enum exit_code objects_print(const struct drop_info *first, unsigned int n)
+static enum exit_code array_print(json_t *objects)
 {
-	json_t *objects = json_array();
-	enum exit_code code;
+	enum exit_code code = output_json(objects);
 
-	for (unsigned int i = 0; i < n; i++)
-		json_array_append_new(objects, reason_object(&first[i]));
-	code = output_json(objects);
 	json_decref(objects);
 	return code;
 }
 
-static void all_print(void)
+static enum exit_code reasons_explain(const struct options *options)
 {
-	for (enum drop d = 1; d < DROP_COUNT; d++)
-		printf("%-20s%s\n", drop_info[d].name, drop_info[d].help);
-}
-
-static void reason_unknown(const char *word)
-{
-	struct nearest nearest = {.text = word};
+	json_t *objects = json_array();
 
 	for (enum drop d = 1; d < DROP_COUNT; d++)
-		nearest_try(&nearest, drop_info[d].name);
-	if (nearest.best != NULL)
-		errx(EXIT_USAGE, "explain: unknown reason \"%s\", did you mean \"%s\"?", word,
-			nearest.best);
-	errx(EXIT_USAGE, "explain: unknown reason \"%s\"; \"culvertctl explain\" lists all", word);
+		if (options->json)
+			json_array_append_new(objects, reason_object(&drop_info[d]));
+		else
+			printf("%-20s%s\n", drop_info[d].name, drop_info[d].help);
+	return options->json ? array_print(objects) : EXIT_OK;
 }
 
-static enum exit_code all_explain(const struct options *options)
+// --- settings ---
+
+// The settings that are explained: those of a name, or all of them.
+struct settings {
+	const char *name; // "sas.udp.keepalive", or the last part of it; NULL: all
+	json_t *objects;  // of those that were found
+	struct nearest nearest;
+	char best[64]; // of nearest
+};
+
+// The text without the marks of Markdown: of a link, its text. Brackets with blanks in them stay.
+static json_t *plain_new(const char *markdown)
 {
+	char *text = strdup(markdown), *to = text;
+	json_t *plain;
+
+	for (const char *from = markdown; text != NULL && *from != '\0'; from++)
+		if (from[0] == ']' && from[1] == '(')
+			from += strcspn(from, ")");
+		else if (*from != '`' && (from[0] != '[' || from[1] == ' '))
+			*to++ = *from;
+	if (text == NULL)
+		return NULL;
+	*to = '\0';
+	plain = json_string(text);
+	free(text);
+	return plain;
+}
+
+static void setting_take(void *arg, const struct conf_explanation *e)
+{
+	struct settings *s = arg;
+	const char *last = strrchr(e->setting, '.');
+
+	if (s->name != NULL && strcmp(s->name, e->setting) != 0 &&
+		(last == NULL || strcmp(s->name, last + 1) != 0)) {
+		nearest_try(&s->nearest, e->setting);
+		if (s->nearest.best == e->setting)
+			s->nearest.best = strncpy(s->best, e->setting, sizeof(s->best) - 1);
+		return;
+	}
+	json_array_append_new(s->objects,
+		json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "setting", e->setting, "value",
+			plain_new(e->value), "default", plain_new(e->absent), "change", e->change,
+			"only", plain_new(e->only), "help", plain_new(e->help)));
+}
+
+static void settings_find(struct settings *s)
+{
+	s->objects = json_array();
+	if (conf_explain(setting_take, s) < 0)
+		errx(EXIT_FAILED, "explain: out of memory");
+}
+
+static void setting_print(const json_t *setting)
+{
+	static const char *const rows[][2] = {{"Setting", "setting"}, {"Value", "value"},
+		{"Default", "default"}, {"Only for", "only"}, {"Change by", "change"},
+		{"Meaning", "help"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		paragraph_print(
+			rows[i][0], json_string_value(json_object_get(setting, rows[i][1])));
+}
+
+static enum exit_code settings_explain(const struct options *options, struct settings *s)
+{
+	json_t *setting;
+	size_t i;
+
 	if (options->json)
-		return objects_print(&drop_info[1], DROP_COUNT - 1);
-	all_print();
+		return array_print(s->objects);
+	json_array_foreach(s->objects, i, setting)
+	{
+		if (s->name == NULL) {
+			printf("%-36s%s\n", json_string_value(json_object_get(setting, "setting")),
+				json_string_value(json_object_get(setting, "help")));
+			continue;
+		}
+		if (i > 0)
+			putchar('\n');
+		setting_print(setting);
+	}
+	json_decref(s->objects);
 	return EXIT_OK;
+}
+
+// --- both ---
+
+static void word_unknown(const char *word, const struct settings *s)
+{
+	struct nearest reason = {.text = word};
+
+	for (enum drop d = 1; d < DROP_COUNT; d++)
+		nearest_try(&reason, drop_info[d].name);
+	if (reason.best != NULL)
+		errx(EXIT_USAGE, "explain: unknown reason \"%s\", did you mean \"%s\"?", word,
+			reason.best);
+	if (s->nearest.best != NULL)
+		errx(EXIT_USAGE, "explain: unknown setting \"%s\", did you mean \"%s\"?", word,
+			s->nearest.best);
+	errx(EXIT_USAGE,
+		"explain: unknown reason \"%s\"; \"culvertctl explain\" lists all reasons, "
+		"\"culvertctl explain settings\" all settings",
+		word);
 }
 
 enum exit_code command_explain(const struct options *options, char **words)
 {
+	struct settings s = {.name = words[0], .nearest.text = words[0]};
 	enum drop d = 1;
 
 	if (words[0] == NULL)
-		return all_explain(options);
+		return reasons_explain(options);
 	if (words[1] != NULL)
 		errx(EXIT_USAGE, "explain: unexpected argument \"%s\"", words[1]);
+	if (strcmp(words[0], "settings") == 0)
+		s.name = NULL;
 	while (d < DROP_COUNT && strcmp(drop_info[d].name, words[0]) != 0)
 		d++;
-	if (d == DROP_COUNT)
-		reason_unknown(words[0]);
-	if (options->json)
-		return objects_print(&drop_info[d], 1);
-	reason_print(&drop_info[d]);
-	return EXIT_OK;
+	if (d < DROP_COUNT && options->json)
+		return array_print(json_pack("[o]", reason_object(&drop_info[d])));
+	if (d < DROP_COUNT) {
+		reason_print(&drop_info[d]);
+		return EXIT_OK;
+	}
+	settings_find(&s);
+	if (json_array_size(s.objects) == 0)
+		word_unknown(words[0], &s);
+	return settings_explain(options, &s);
 }

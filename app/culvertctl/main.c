@@ -32,8 +32,9 @@ static const struct command {
 	{"events", " [--run COMMAND]",
 		"print events as they happen: tunnels, links, lifetimes, reloads", command_events,
 		true},
-	{"explain", " [REASON]",
-		"explain a drop reason and its remedy; without REASON, all of them",
+	{"explain", " [REASON|SETTING]",
+		"explain a drop reason and its remedy, or a setting; without, all reasons; "
+		"\"settings\": all settings",
 		command_explain, false},
 	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
 		command_clear, false},

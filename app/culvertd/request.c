@@ -15,8 +15,7 @@
 #include "load.h"
 #include "log.h"
 #include "notify.h"
-#include "telemetry_flow.h"
-#include "telemetry_trace.h"
+#include "telemetry_pages.h"
 
 #define LOG_LINES    20 // about one change
 #define NEW_KEYS     "new-keys "

@@ -10,9 +10,7 @@
 #include "collect.h"
 #include "lists.h"
 #include "telemetry_add.h"
-#include "telemetry_flow.h"
-#include "telemetry_match.h"
-#include "telemetry_trace.h"
+#include "telemetry_pages.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
 // out; they are asked for again, since items are numbered.

@@ -3,7 +3,6 @@
 // Called by those who write items, on threads of librte_telemetry.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_telemetry.h>
@@ -18,17 +17,9 @@ void add_item(struct rte_tel_data *d, unsigned int number, struct rte_tel_data *
 
 void add_string(struct rte_tel_data *d, const char *name, const char *value);
 void add_u64(struct rte_tel_data *d, const char *name, uint64_t value);
-// A number, or "-" if there is none.
-void add_maybe(struct rte_tel_data *d, const char *name, bool there, uint64_t value);
 void add_addr(struct rte_tel_data *d, const char *name, const struct ip_addr *a);
 
 void add_prefix(struct rte_tel_data *d, const char *name, const struct ip_prefix *p);
 
 // "tcp", "99", or "any" for what is no protocol.
 void add_proto(struct rte_tel_data *d, const char *name, uint16_t proto);
-
-// Reads what add_proto() writes, or a number. False if it is neither; "any" is neither.
-bool proto_parse(uint8_t *proto, const char *text);
-
-// Reads a number of decimal digits from 0 to max. False if it is none.
-bool number_parse(unsigned int *number, const char *text, unsigned int max);

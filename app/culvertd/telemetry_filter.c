@@ -6,94 +6,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "telemetry_add.h"
+#include "proto_model.h"
 #include "trace.h"
 #include "transit.h"
 
 #define SOURCE_PORT 49152 // the first of those that hosts choose (RFC 6335 6)
 #define TRACE_COUNT 10    // packets, unless the request says how many
 
+// What a value is.
+enum kind {
+	ADDRESS,
+	PREFIX,
+	PORT,        // in network byte order
+	PORT_NUMBER, // in host byte order
+	PROTO,
+	PROTO_OF_FLOW,
+	PROTO_OF_TRACE,
+	SPI,
+	FLOW_STATE,
+	FLOW_SA,
+	SA_NAME,
+	POLICY_NAME,
+	PORT_NAME,
+	DROP,
+	PACKETS,
+	TRACE_NUMBER,
+};
+
 struct filter_key {
 	const char *name;
-	// Reads the value into the member at offset. False if it is not what it must be.
-	bool (*parse)(void *member, const struct snapshot *s, const char *value);
-	size_t offset;
+	enum kind kind;
+	size_t offset;       // of the member that the value goes to
+	enum trace_key sets; // of a trace
 	// Fits, with the key, the 128 octets of a string of librte_telemetry.
 	const char *must_be;
-	enum trace_key sets; // of a trace
 };
 
 // --- values ---
 
-static bool parse_addr(void *addr, const struct snapshot *s, const char *value)
+// Reads a number of decimal digits up to max; with base 0 also one behind 0x.
+static bool number_parse(unsigned long *number, const char *text, int base, unsigned long max)
 {
-	(void)s;
-	return ip_addr_parse(addr, value) == 0;
+	char *end;
+
+	*number = strtoul(text, &end, base);
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && *number <= max;
 }
 
-static bool parse_prefix(void *prefix, const struct snapshot *s, const char *value)
+// Reads a name or number of a protocol; "any" is none.
+static bool proto_parse(unsigned long *number, const char *text)
 {
-	(void)s;
-	return ip_prefix_parse(prefix, value) == 0;
+	const struct proto_info *p = proto_find(text);
+
+	if (p == NULL)
+		return number_parse(number, text, 10, UINT8_MAX);
+	*number = p->number;
+	return p->number <= UINT8_MAX;
 }
 
-// In host byte order.
-static bool parse_host_port(void *port, const struct snapshot *s, const char *value)
+static bool flow_state_parse(enum flow_state *state, const char *value)
 {
-	unsigned int number;
-
-	(void)s;
-	if (!number_parse(&number, value, UINT16_MAX))
-		return false;
-	*(uint16_t *)port = (uint16_t)number;
-	return true;
-}
-
-// From 1 to 65535, in network byte order.
-static bool parse_port(void *port, const struct snapshot *s, const char *value)
-{
-	uint16_t *p = port;
-	bool ok = parse_host_port(p, s, value) && *p != 0;
-
-	*p = rte_cpu_to_be_16(*p);
-	return ok;
-}
-
-static bool parse_proto(void *proto, const struct snapshot *s, const char *value)
-{
-	(void)s;
-	return proto_parse(proto, value);
-}
-
-static bool parse_flow_proto(void *proto, const struct snapshot *s, const char *value)
-{
-	return parse_proto(proto, s, value) && *(uint8_t *)proto != 0;
-}
-
-static bool parse_trace_proto(void *proto, const struct snapshot *s, const char *value)
-{
-	uint8_t number = 0;
-	bool ok = parse_proto(&number, s, value);
-
-	*(uint16_t *)proto = number;
-	return ok;
-}
-
-static bool parse_state(void *state, const struct snapshot *s, const char *value)
-{
-	enum flow_state *found = state;
-
-	(void)s;
 	for (unsigned int i = FLOW_FREE + 1; i < FLOW_STATE_COUNT; i++)
 		if (strcmp(flow_state_info[i].name, value) == 0)
-			*found = (enum flow_state)i;
-	return *found != FLOW_FREE;
+			*state = (enum flow_state)i;
+	return *state != FLOW_FREE;
 }
 
-static bool parse_flow_sa(void *filter, const struct snapshot *s, const char *value)
+static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const char *value)
 {
-	struct flow_filter *f = filter;
-
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		if (strcmp(s->sa_out[i]->sa.live.name, value) == 0)
 			f->sa_out = s->sa_out[i];
@@ -104,112 +84,130 @@ static bool parse_flow_sa(void *filter, const struct snapshot *s, const char *va
 	return f->sa_out != NULL || f->ingress != 0;
 }
 
-static bool parse_count(void *count, const struct snapshot *s, const char *value)
+static bool has_policy(const struct snapshot *s, const char *name)
 {
-	(void)s;
-	return number_parse(count, value, TRACE_PACKETS_MAX) && *(unsigned int *)count > 0;
-}
-
-static bool parse_number(void *number, const struct snapshot *s, const char *value)
-{
-	(void)s;
-	return number_parse(number, value, INT32_MAX);
-}
-
-static bool parse_spi(void *spi, const struct snapshot *s, const char *value)
-{
-	char *end;
-	unsigned long number = strtoul(value, &end, 0);
-
-	(void)s;
-	*(rte_be32_t *)spi = rte_cpu_to_be_32((uint32_t)number);
-	return value[0] >= '0' && value[0] <= '9' && *end == '\0' && number <= UINT32_MAX;
-}
-
-static bool parse_sa_name(void *name, const struct snapshot *s, const char *value)
-{
-	struct flow_filter f = {0};
-
-	snprintf(name, TRACE_FILTER_NAME_MAX, "%s", value);
-	return parse_flow_sa(&f, s, value);
-}
-
-static bool parse_policy_name(void *name, const struct snapshot *s, const char *value)
-{
-	bool found = false;
-
 	for (unsigned int i = 0; i < spd_count(s->spd); i++)
-		found |= strcmp(spd_at(s->spd, i)->name, value) == 0;
-	snprintf(name, TRACE_FILTER_NAME_MAX, "%s", value);
-	return found;
-}
-
-static bool parse_port_name(void *port, const struct snapshot *s, const char *value)
-{
-	for (uint16_t i = 0; i < s->n_ports; i++)
-		if (strcmp(s->port[i].name, value) == 0) {
-			*(uint16_t *)port = i;
+		if (strcmp(spd_at(s->spd, i)->name, name) == 0)
 			return true;
-		}
 	return false;
 }
 
-static bool parse_drop(void *reason, const struct snapshot *s, const char *value)
+static bool port_name_parse(uint16_t *port, const struct snapshot *s, const char *value)
 {
-	enum drop *found = reason;
+	for (*port = 0; *port < s->n_ports; ++*port)
+		if (strcmp(s->port[*port].name, value) == 0)
+			return true;
+	return false;
+}
 
-	(void)s;
+static bool drop_parse(enum drop *reason, const char *value)
+{
 	for (unsigned int i = 1; i < DROP_COUNT; i++)
 		if (strcmp(drop_info[i].name, value) == 0)
-			*found = (enum drop)i;
-	return *found != DROP_NONE || strcmp(value, "any") == 0;
+			*reason = (enum drop)i;
+	return *reason != DROP_NONE || strcmp(value, "any") == 0;
+}
+
+// Reads a value. False if it is not what it must be.
+static bool value_parse(void *to, enum kind kind, const struct snapshot *s, const char *value)
+{
+	unsigned long n = 0;
+	bool ok;
+
+	switch (kind) {
+	case ADDRESS:
+		return ip_addr_parse(to, value) == 0;
+	case PREFIX:
+		return ip_prefix_parse(to, value) == 0;
+	case PORT:
+		ok = number_parse(&n, value, 10, UINT16_MAX) && n != 0;
+		*(rte_be16_t *)to = rte_cpu_to_be_16((uint16_t)n);
+		return ok;
+	case PORT_NUMBER:
+		ok = number_parse(&n, value, 10, UINT16_MAX);
+		*(uint16_t *)to = (uint16_t)n;
+		return ok;
+	case PROTO:
+	case PROTO_OF_FLOW:
+		ok = proto_parse(&n, value) && (n != 0 || kind == PROTO);
+		*(uint8_t *)to = (uint8_t)n;
+		return ok;
+	case PROTO_OF_TRACE:
+		ok = proto_parse(&n, value);
+		*(uint16_t *)to = (uint16_t)n;
+		return ok;
+	case SPI:
+		ok = number_parse(&n, value, 0, UINT32_MAX);
+		*(rte_be32_t *)to = rte_cpu_to_be_32((uint32_t)n);
+		return ok;
+	case FLOW_STATE:
+		return flow_state_parse(to, value);
+	case FLOW_SA:
+		return flow_sa_parse(to, s, value);
+	case SA_NAME:
+		snprintf(to, TRACE_FILTER_NAME_MAX, "%s", value);
+		return flow_sa_parse(&(struct flow_filter){0}, s, value);
+	case POLICY_NAME:
+		snprintf(to, TRACE_FILTER_NAME_MAX, "%s", value);
+		return has_policy(s, value);
+	case PORT_NAME:
+		return port_name_parse(to, s, value);
+	case DROP:
+		return drop_parse(to, value);
+	case PACKETS:
+		ok = number_parse(&n, value, 10, TRACE_PACKETS_MAX) && n > 0;
+		*(unsigned int *)to = (unsigned int)n;
+		return ok;
+	case TRACE_NUMBER:
+		ok = number_parse(&n, value, 10, INT32_MAX);
+		*(unsigned int *)to = (unsigned int)n;
+		return ok;
+	}
+	return false;
 }
 
 // --- filters ---
 
-#define FLOW(member)  offsetof(struct flow_filter, member)
-#define MATCH(member) offsetof(struct match_query, member)
+#define FLOW(member)  offsetof(struct flow_filter, member), 0
+#define MATCH(member) offsetof(struct match_query, member), 0
 #define TRACE(member) offsetof(struct trace_request, member)
+#define PREFIX_TEXT   "an address or a prefix, such as 10.1.0.0/24"
+#define PORT_TEXT     "a number from 0 to 65535"
 
 static const struct filter_key flow_keys[] = {
-	{"address", parse_prefix, FLOW(addr), "an address or a prefix, such as 10.1.0.0/24", 0},
-	{"port", parse_port, FLOW(port), "a number from 1 to 65535", 0},
-	{"proto", parse_flow_proto, FLOW(proto),
-		"a protocol, such as tcp, or its number from 1 to 255", 0},
-	{"state", parse_state, FLOW(state),
-		"a state that the list of flows can show, such as tcp_established", 0},
-	{"sa", parse_flow_sa, 0, "the name of an SA", 0},
+	{"address", PREFIX, FLOW(addr), PREFIX_TEXT},
+	{"port", PORT, FLOW(port), "a number from 1 to 65535"},
+	{"proto", PROTO_OF_FLOW, FLOW(proto),
+		"a protocol, such as tcp, or its number from 1 to 255"},
+	{"state", FLOW_STATE, FLOW(state),
+		"a state that the list of flows can show, such as tcp_established"},
+	{"sa", FLOW_SA, 0, 0, "the name of an SA"},
 };
 
 static const struct filter_key match_keys[] = {
-	{"source", parse_addr, MATCH(source), "an address", 0},
-	{"destination", parse_addr, MATCH(destination), "an address", 0},
-	{"proto", parse_proto, MATCH(proto), "a name or a number from 0 to 255", 0},
-	{"source_port", parse_host_port, MATCH(source_port), "a number from 0 to 65535", 0},
-	{"destination_port", parse_host_port, MATCH(destination_port), "a number from 0 to 65535",
-		0},
+	{"source", ADDRESS, MATCH(source), "an address"},
+	{"destination", ADDRESS, MATCH(destination), "an address"},
+	{"proto", PROTO, MATCH(proto), "a name or a number from 0 to 255"},
+	{"source_port", PORT_NUMBER, MATCH(source_port), PORT_TEXT},
+	{"destination_port", PORT_NUMBER, MATCH(destination_port), PORT_TEXT},
 };
 
 static const struct filter_key trace_keys[] = {
-	{"count", parse_count, TRACE(count), "a number from 1 to " RTE_STR(TRACE_PACKETS_MAX), 0},
-	{"address", parse_prefix, TRACE(filter.addr), "an address or a prefix, such as 10.1.0.0/24",
-		TRACE_KEY_HEADER},
-	{"port", parse_port, TRACE(filter.port), "a number from 1 to 65535", TRACE_KEY_HEADER},
-	{"proto", parse_trace_proto, TRACE(filter.proto), "a protocol, such as tcp, or its number",
-		TRACE_KEY_HEADER},
-	{"spi", parse_spi, TRACE(filter.spi), "an SPI, such as 0x1001", TRACE_KEY_SPI},
-	{"sa", parse_sa_name, TRACE(filter.sa), "the name of an SA", TRACE_KEY_SA},
-	{"policy", parse_policy_name, TRACE(filter.policy), "the name of a policy",
-		TRACE_KEY_POLICY},
-	{"in", parse_port_name, TRACE(filter.in), "the name of a port of the gateway",
-		TRACE_KEY_IN},
-	{"out", parse_port_name, TRACE(filter.out), "the name of a port of the gateway",
-		TRACE_KEY_OUT},
-	{"drop", parse_drop, TRACE(filter.reason),
-		"a drop reason as listed by culvertctl explain, or any", TRACE_KEY_DROP},
+	{"count", PACKETS, TRACE(count), 0, "a number from 1 to " RTE_STR(TRACE_PACKETS_MAX)},
+	{"address", PREFIX, TRACE(filter.addr), TRACE_KEY_HEADER, PREFIX_TEXT},
+	{"port", PORT, TRACE(filter.port), TRACE_KEY_HEADER, "a number from 1 to 65535"},
+	{"proto", PROTO_OF_TRACE, TRACE(filter.proto), TRACE_KEY_HEADER,
+		"a protocol, such as tcp, or its number"},
+	{"spi", SPI, TRACE(filter.spi), TRACE_KEY_SPI, "an SPI, such as 0x1001"},
+	{"sa", SA_NAME, TRACE(filter.sa), TRACE_KEY_SA, "the name of an SA"},
+	{"policy", POLICY_NAME, TRACE(filter.policy), TRACE_KEY_POLICY, "the name of a policy"},
+	{"in", PORT_NAME, TRACE(filter.in), TRACE_KEY_IN, "the name of a port of the gateway"},
+	{"out", PORT_NAME, TRACE(filter.out), TRACE_KEY_OUT, "the name of a port of the gateway"},
+	{"drop", DROP, TRACE(filter.reason), TRACE_KEY_DROP,
+		"a drop reason as listed by culvertctl explain, or any"},
 };
 
-static const struct filter_key number_keys[] = {{"trace", parse_number, 0, "its number", 0}};
+static const struct filter_key number_keys[] = {{"trace", TRACE_NUMBER, 0, 0, "its number"}};
 
 static const struct filter_key *key_find(
 	const struct filter_key keys[], unsigned int n, const char *name)
@@ -253,7 +251,8 @@ static bool keys_parse(void *filter, const struct filter_key keys[], unsigned in
 		}
 		given |= 1u << (key - keys);
 		*sets |= key->sets;
-		if (item == NULL || !key->parse((char *)filter + key->offset, s, item)) {
+		if (item == NULL ||
+			!value_parse((char *)filter + key->offset, key->kind, s, item)) {
 			snprintf(why, size, "%s must be %s", key->name, key->must_be);
 			return false;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "telemetry_flow.h"
+#include "telemetry_pages.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "telemetry_match.h"
+#include "telemetry_pages.h"
 
 #include <errno.h>
 #include <netinet/in.h>

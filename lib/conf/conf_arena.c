@@ -172,8 +172,8 @@ FILE *conf_stream_open(const char *path, int flags)
 	return NULL;
 }
 
-void conf_stream_close(FILE *f)
+int conf_stream_close(FILE *f)
 {
 	current->n_streams--; // the one opened last
-	fclose(f);
+	return fclose(f);
 }

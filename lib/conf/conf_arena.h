@@ -25,7 +25,8 @@ int conf_arena_run(struct conf_arena *arena, void (*part)(void *arg), void *arg)
 // The same with an arena for that alone.
 int conf_with_arena(void (*part)(void *arg), void *arg);
 
-// The rest is for parts that run. Octets are zeroed, and wiped when they are freed.
+// The rest is for parts that run, and for libconfig (libconfig.symbols). Octets are zeroed, and
+// wiped when they are freed.
 void *conf_alloc(size_t n, size_t size);
 void *conf_resize(void *octets, size_t size); // NULL is allowed
 void conf_dealloc(void *octets);              // before the arena is; NULL is allowed
@@ -36,5 +37,5 @@ char *conf_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // Opens a file for reading, with further flags of open(). NULL with errno if that fails.
 FILE *conf_stream_open(const char *path, int flags);
 
-// The one opened last.
-void conf_stream_close(FILE *f);
+// The one opened last. Returns 0, as fclose().
+int conf_stream_close(FILE *f);

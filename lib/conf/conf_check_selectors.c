@@ -7,6 +7,8 @@
 static void check_proto(struct conf_reader *r, const struct conf_schema *schema,
 	config_setting_t *item, uint16_t proto)
 {
+	const struct proto_info *info = proto_of(proto);
+	bool has_ports = info != NULL && info->has_ports;
 	bool is_icmp = proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
@@ -14,7 +16,7 @@ static void check_proto(struct conf_reader *r, const struct conf_schema *schema,
 
 		if (s == NULL || conf_refused(item, "proto"))
 			continue;
-		if (o->type == &conf_type_ports && !conf_proto_has_ports(proto))
+		if (o->type == &conf_type_ports && !has_ports)
 			conf_err(r, s,
 				"needs a proto with ports, must be tcp, udp, dccp, sctp or "
 				"udplite");

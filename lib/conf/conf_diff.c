@@ -20,6 +20,7 @@ struct pair {
 	const config_setting_t *from, *to;      // NULL: it was not written
 	const void *from_base, *to_base;        // what was read from it
 	const char *path;                       // in front of its settings: "lifetime."
+	bool optional;                          // without the group they have no defaults
 	const struct conf_difference *template; // what all differences have in common
 };
 
@@ -52,6 +53,8 @@ static const char *setting_text(const config_setting_t *s)
 
 	if (config_setting_type(s) == CONFIG_TYPE_STRING)
 		return conf_quote(config_setting_get_string(s));
+	if (config_setting_is_group(s))
+		return "{ }";
 	if (!config_setting_is_aggregate(s))
 		return conf_bare_text(s);
 	for (int i = 0; i < n; i++)
@@ -60,11 +63,14 @@ static const char *setting_text(const config_setting_t *s)
 	return n == 1 ? text : conf_format("[ %s ]", text);
 }
 
-static const char *value_text(const struct conf_option *o, const config_setting_t *group)
+static const char *value_text(
+	const struct pair *p, const struct conf_option *o, const config_setting_t *group)
 {
 	const config_setting_t *s = conf_member(group, o->name);
 
-	return s != NULL ? setting_text(s) : default_text(o);
+	if (s != NULL)
+		return setting_text(s);
+	return group != NULL || !p->optional ? default_text(o) : NULL;
 }
 
 // Digits can be written in several ways.
@@ -93,7 +99,7 @@ static bool is_equal(const struct pair *p, const struct conf_option *o)
 		return conf_option_equal(o, p->from_base, p->to_base);
 	if (conf_member(p->from, o->name) == NULL && conf_member(p->to, o->name) == NULL)
 		return true;
-	return conf_texts_equal(value_text(o, p->from), value_text(o, p->to));
+	return conf_texts_equal(value_text(p, o, p->from), value_text(p, o, p->to));
 }
 
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
@@ -107,8 +113,8 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	difference.restart = o->restart;
 	difference.setting = conf_format("%s%s", p->path, o->name);
 	if (!difference.secret) {
-		difference.from = value_text(o, p->from);
-		difference.to = value_text(o, p->to);
+		difference.from = value_text(p, o, p->from);
+		difference.to = value_text(p, o, p->to);
 	}
 	if (to != NULL)
 		difference.where = conf_where(to);
@@ -129,6 +135,9 @@ static void diff_group(struct diff *d, const struct pair *p)
 			inner.from = conf_member(p->from, o->name);
 			inner.to = conf_member(p->to, o->name);
 			inner.path = conf_format("%s%s.", p->path, o->name);
+			inner.optional = o->size > 0;
+			if (inner.optional && (inner.from == NULL) != (inner.to == NULL))
+				diff_option(d, p, o);
 			diff_group(d, &inner);
 		} else {
 			diff_option(d, p, o);
@@ -242,19 +251,9 @@ static void diff_item(struct diff *d, const struct conf_schema *schema, const st
 	diff_group(d, &p);
 }
 
-// Of ports, to which everything refers by number.
-static bool needs_restart(const struct conf_schema *schema)
-{
-	const struct conf_option *o = schema->options;
-
-	while (o->name != NULL && !o->restart)
-		o++;
-	return o->name != NULL;
-}
-
 static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o)
 {
-	bool restart = needs_restart(o->schema);
+	bool restart = conf_list_needs_restart(o->schema);
 	const struct side from = side_of(o, p->from, p->from_base);
 	const struct side to = side_of(o, p->to, p->to_base);
 	bool *was_found = conf_alloc(from.n + 1, sizeof(was_found[0]));

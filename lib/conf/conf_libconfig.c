@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libconfig calls in the place of the C library, see libconfig.symbols: libconfig 1.5 does not
-// look whether it got memory, and frees keys without wiping them. Without memory it is left at
-// once, and all that it has goes with the arena. Numbers are read in the C locale, in which
-// culvertd and culvertctl are all the time, so it needs none of its own.
+// What libconfig calls in the place of the C library where conf_arena.h has no function of the same
+// type, see libconfig.symbols: libconfig 1.5 does not look whether it got memory, and frees keys
+// without wiping them. Without memory it is left at once, and all that it has goes with the arena.
+// Numbers are read in the C locale, in which culvertd and culvertctl are all the time, so it needs
+// none of its own.
 #include <locale.h>
 
 #include "conf_arena.h"
 
 void *conf_libconfig_malloc(size_t size);
-void *conf_libconfig_calloc(size_t n, size_t size);
-void *conf_libconfig_realloc(void *p, size_t size);
-void conf_libconfig_free(void *p);
-char *conf_libconfig_strdup(const char *text);
 char *conf_libconfig_strdup_1_5(const char *text);
 FILE *conf_libconfig_fopen(const char *path, const char *mode);
-int conf_libconfig_fclose(FILE *f);
 locale_t conf_libconfig_newlocale(int mask, const char *name, locale_t base);
 locale_t conf_libconfig_uselocale(locale_t locale);
 void conf_libconfig_freelocale(locale_t locale);
@@ -22,26 +18,6 @@ void conf_libconfig_freelocale(locale_t locale);
 void *conf_libconfig_malloc(size_t size)
 {
 	return conf_alloc(1, size);
-}
-
-void *conf_libconfig_calloc(size_t n, size_t size)
-{
-	return conf_alloc(n, size);
-}
-
-void *conf_libconfig_realloc(void *p, size_t size)
-{
-	return conf_resize(p, size);
-}
-
-void conf_libconfig_free(void *p)
-{
-	conf_dealloc(p);
-}
-
-char *conf_libconfig_strdup(const char *text)
-{
-	return conf_strdup(text);
 }
 
 // Version 1.5 is compiled to call the C library's __strdup().
@@ -54,12 +30,6 @@ FILE *conf_libconfig_fopen(const char *path, const char *mode)
 {
 	(void)mode; // it only reads
 	return conf_stream_open(path, 0);
-}
-
-int conf_libconfig_fclose(FILE *f)
-{
-	conf_stream_close(f);
-	return 0;
 }
 
 locale_t conf_libconfig_newlocale(int mask, const char *name, locale_t base)

@@ -130,8 +130,9 @@ void conf_store(const struct conf_option *o, void *field, uint64_t v);
 // The option of this name, or NULL.
 const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name);
 
-// Whether packets of an IP protocol (0 to 255) have ports.
-bool conf_proto_has_ports(uint16_t proto);
+// Whether changes of the list itself are for the next start: it has settings that are. So has that
+// of ports alone, to which everything refers by number.
+bool conf_list_needs_restart(const struct conf_schema *schema);
 
 // Why packets cannot be sent to an address or prefix ("multicast"); NULL if they can.
 const char *conf_not_unicast(const struct ip_prefix *p);
@@ -144,8 +145,6 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 // What an address is if it can not.
 const char *conf_no_host(const struct ip_addr *a);
 
-// conf_equal.c
-
 // Whether two texts are the same, or both NULL; two fields that point to texts; two prefixes; and
 // two struct conf_iface_addr.
 bool conf_texts_equal(const char *a, const char *b);
@@ -155,8 +154,6 @@ bool conf_equal_interface(const void *a, const void *b);
 
 // Whether an option with a field has the same value, or the same elements, in both structs.
 bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b);
-
-// conf_identity.c
 
 // An address or prefix as it is written best, any other text as it is.
 const char *conf_identity_plain(const struct conf_schema *schema, const char *text);

@@ -224,35 +224,6 @@ const struct conf_type conf_type_spi = {
 	"from 0x100 to 0xffffffff in a string such as \"0x00001001\"", STRING | INTEGER, NULL,
 	parse_spi, NULL};
 
-struct named {
-	const char *name;
-	uint16_t number;
-};
-
-// Reads one of n names, or a number up to max.
-static void parse_named(
-	const struct conf_value *v, const struct named *names, unsigned int n, uint32_t max)
-{
-	uint32_t number;
-	unsigned int i = 0;
-
-	while (i < n && strcmp(names[i].name, v->text) != 0)
-		i++;
-	if (i < n)
-		conf_store(v->option, v->field, names[i].number);
-	else if (conf_number_whole(&number, v->text) && number <= max)
-		conf_store(v->option, v->field, number);
-	else
-		conf_refuse(v);
-}
-
-bool conf_proto_has_ports(uint16_t proto)
-{
-	const struct proto_info *p = proto_of(proto);
-
-	return p != NULL && p->has_ports;
-}
-
 static const char *proto_name(const struct conf_option *o, unsigned int i)
 {
 	(void)o;
@@ -337,7 +308,10 @@ const struct conf_type conf_type_icmp = {
 	STRING | INTEGER, NULL, parse_icmp, NULL};
 
 // The names of IANA's registry of DSCPs, in small letters.
-static const struct named dscps[] = {
+static const struct {
+	const char *name;
+	uint8_t number;
+} dscps[] = {
 	{"copy", SA_DSCP_COPY},
 	{"keep", SA_DSCP_KEEP},
 	{"cs0", 0},
@@ -373,7 +347,17 @@ static const char *dscp_name(const struct conf_option *o, unsigned int i)
 
 static void parse_dscp(const struct conf_value *v)
 {
-	parse_named(v, dscps, RTE_DIM(dscps), SA_DSCP_MAX);
+	uint32_t number;
+	unsigned int i = 0;
+
+	while (i < RTE_DIM(dscps) && strcmp(dscps[i].name, v->text) != 0)
+		i++;
+	if (i < RTE_DIM(dscps))
+		conf_store(v->option, v->field, dscps[i].number);
+	else if (conf_number_whole(&number, v->text) && number <= SA_DSCP_MAX)
+		conf_store(v->option, v->field, number);
+	else
+		conf_refuse(v);
 }
 
 const struct conf_type conf_type_dscp = {

@@ -73,6 +73,7 @@ class Completion(unittest.TestCase):
             self.assertTrue(takes("explain", reason), reason)
         self.assertEqual(complete("culvertctl", "explain", "repl"),
                          ["replay", "replay_forged"])
+        self.assertEqual(complete("culvertctl", "explain", "sas.udp.k"), ["sas.udp.keepalive"])
         self.assertEqual(complete("culvertctl", "top", "--"), ["--once"])
 
     def test_daemon(self):

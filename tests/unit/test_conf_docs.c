@@ -2,6 +2,7 @@
 // Proves that the tables of docs/configuration.md agree with the schema. With --write it rewrites
 // them: rows keep their order, new ones are added at the end of their table.
 #include "conf_dir.h"
+#include "conf_explain.h"
 #include "conf_schema.h"
 #include "test.h"
 
@@ -16,112 +17,13 @@ static const char *until(const char *p, const char *mark)
 	return end != NULL ? end : p + strlen(p);
 }
 
-// A text of messages, with code as Markdown has it.
-static void put_text(FILE *out, const char *text, const char *end)
-{
-	for (; text < end; text++)
-		putc(*text == '"' ? '`' : *text, out);
-}
-
-// "`a`, `b` or `c`"
-static void put_words(FILE *out, const struct conf_option *o)
-{
-	const char *word;
-
-	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
-		fprintf(out, "%s`%s`",
-			i == 0                            ? ""
-			: o->type->word(o, i + 1) == NULL ? " or "
-							  : ", ",
-			word);
-}
-
-static const char *without_article(const char *text)
-{
-	return text + (strncmp(text, "an ", 3) == 0 ? 3 : strncmp(text, "a ", 2) == 0 ? 2 : 0);
-}
-
-static void put_value(FILE *out, const struct conf_option *o)
-{
-	const char *text = o->type->allowed;
-	bool only_words = strcmp(text, "one of") == 0 && o->shape == CONF_VALUE;
-
-	if (o->shape == CONF_VALUE)
-		text = without_article(text);
-	if (o->type == &conf_type_bool)
-		text = "`true` or `false`";
-	if (!only_words)
-		put_text(out, text, until(text, o->max > 0 ? " such as" : "\n"));
-	if (o->type->word != NULL && !only_words)
-		putc(' ', out);
-	if (o->type->word != NULL)
-		put_words(out, o);
-	else if (o->max > 0)
-		fprintf(out, " from %u to %u", o->min, o->max);
-}
-
-static void put_shape(FILE *out, const struct conf_option *o)
-{
-	if (o->shape == CONF_GROUP)
-		fputs("group", out);
-	else if (o->shape == CONF_LIST)
-		fprintf(out, "list of %u to %u groups", o->n_min, o->n_max);
-	else if (o->shape == CONF_ARRAY)
-		fprintf(out, "array of %u to %u, each ", o->n_min, o->n_max);
-	if (o->type != NULL)
-		put_value(out, o);
-}
-
-static void put_default(FILE *out, const struct conf_option *o)
-{
-	if (o->required)
-		fputs("required", out);
-	if (o->def != NULL)
-		fprintf(out, "`%s`", o->def);
-	if (o->absent != NULL)
-		fprintf(out, "%s%s", o->def != NULL ? "; " : "", o->absent);
-}
-
-static bool needs_restart(const struct conf_option *o)
-{
-	bool restart = o->restart;
-
-	for (const struct conf_option *in = o->schema != NULL ? o->schema->options : NULL;
-		in != NULL && in->name != NULL; in++)
-		restart |= in->restart;
-	return restart;
-}
-
-static void put_only(FILE *out, unsigned int only)
-{
-	static const char *const texts[] = {[0] = "",
-		[CONF_ONLY_IN] = " For direction `in` only.",
-		[CONF_ONLY_OUT] = " For direction `out` only.",
-		[CONF_ONLY_PROTECT] = " For action `protect` only.",
-		[CONF_ONLY_TUNNEL] = " For mode `tunnel` only.",
-		[CONF_ONLY_OUT | CONF_ONLY_TUNNEL] =
-			" For direction `out` and mode `tunnel` only."};
-
-	assert_in_range(only, 0, sizeof(texts) / sizeof(texts[0]) - 1);
-	fputs(texts[only], out);
-}
-
-// Groups have no changes of their own, lists those of their elements.
-static const char *change_of(const struct conf_option *o)
-{
-	if (o->shape == CONF_GROUP)
-		return "";
-	return needs_restart(o) ? "restart" : "reload";
-}
-
 static void put_row(FILE *out, const struct conf_option *o)
 {
-	fprintf(out, "| `%s` | ", o->name);
-	put_shape(out, o);
-	fputs(" | ", out);
-	put_default(out, o);
-	fprintf(out, " | %s | %s", change_of(o), o->help);
-	put_only(out, o->only);
+	const struct conf_explanation e = conf_option_explain(o, "");
+
+	fprintf(out, "| `%s` | %s | %s | %s | %s", e.setting, e.value, e.absent, e.change, e.help);
+	if (e.only[0] != '\0')
+		fprintf(out, " For %s only.", e.only);
 	fputs(" |\n", out);
 }
 
@@ -170,16 +72,20 @@ static const struct conf_schema *schema_of(const char *heading)
 	return schema;
 }
 
-// The page as it should be, to be freed. *n: the tables that it has.
-static char *page_new(const char *docs, unsigned int *n)
+struct page {
+	const char *docs;
+	char *text;
+	unsigned int n; // tables that it has
+};
+
+static void page_make(void *arg)
 {
 	const struct conf_schema *schema = NULL;
-	char *page;
+	struct page *page = arg;
 	size_t len;
-	FILE *out = open_memstream(&page, &len);
+	FILE *out = open_memstream(&page->text, &len);
 
-	*n = 0;
-	for (const char *line = docs; *line != '\0'; line = until(line, "\n") + 1) {
+	for (const char *line = page->docs; *line != '\0'; line = until(line, "\n") + 1) {
 		if (strncmp(line, "## ", 3) == 0)
 			schema = schema_of(line + 3);
 		if (schema == NULL || strncmp(line, "| Setting |", 11) != 0) {
@@ -189,10 +95,19 @@ static char *page_new(const char *docs, unsigned int *n)
 		put_table(out, schema, line);
 		line = until(line, "\n\n");
 		schema = NULL;
-		++*n;
+		page->n++;
 	}
 	fclose(out);
-	return page;
+}
+
+// The page as it should be, to be freed. *n: the tables that it has.
+static char *page_new(const char *docs, unsigned int *n)
+{
+	struct page page = {.docs = docs};
+
+	assert_int_equal(conf_with_arena(page_make, &page), 0);
+	*n = page.n;
+	return page.text;
 }
 
 // Of all groups and lists.

@@ -661,7 +661,7 @@ class CommandLine(Case):
     def test_help_and_version(self):
         for option in ("-h", "--help", "help"):
             out = self.ctl(option)
-            for word in ("show", "flush flows", "list", "explain [REASON]", "rules", "state STATE", "--json", "neighbours",
+            for word in ("show", "flush flows", "list", "explain [REASON|SETTING]", "rules", "state STATE", "--json", "neighbours",
                          "Exit codes"):
                 self.assertIn(word, out)
         self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+\n\Z")
@@ -680,6 +680,8 @@ class CommandLine(Case):
                 (["help", "show"], 'help: unexpected argument "show"'),
                 (["explain", "replay", "auth"], 'explain: unexpected argument "auth"'),
                 (["explain", "replai"], 'unknown reason "replai", did you mean "replay"?'),
+                (["explain", "sas.udp.keepalives"], 'unknown setting "sas.udp.keepalives", did you mean '
+                 '"sas.udp.keepalive"?'),
                 (["explain", "temperature"], '"culvertctl explain" lists all'),
                 (["explain", ""], '"culvertctl explain" lists all'),
                 (["show"], "show: expected one of these lists"),
@@ -862,6 +864,28 @@ class Explain(Case):
                                            *reason["help"].split(), "What", "to", "do",
                                            *reason["advice"].split()])
             self.assertLessEqual(max(map(len, out.splitlines())), 80)
+
+    def test_settings(self):
+        """The settings are those of the tables of docs/configuration.md."""
+        settings = json.loads(self.ctl("--json", "explain", "settings"))
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/configuration.md")
+        with open(path, encoding="utf-8") as file:
+            rows = re.findall(r"(?m)^\| `([a-z_]+)` \|.*\|.*\|.*\|.*\|$", file.read())
+        self.assertEqual({s["setting"].split(".")[-1] for s in settings} | {"key"}, set(rows))
+        names = [line.split()[0] for line in self.ctl("explain", "settings").splitlines()]
+        self.assertEqual(names, [s["setting"] for s in settings])
+        for setting in settings:
+            self.assertNotRegex("".join(setting.values()), r"`|\]\(")
+        self.assertEqual(self.ctl("explain", "sas.udp.local_port"), textwrap.dedent("""\
+            Setting     sas.udp.local_port
+            Value       integer from 1 to 65535
+            Default     4500
+            Change by   reload
+            Meaning     Own port: packets are sent from and to it.
+            """))
+        self.assertIn("Only for    direction out and mode tunnel\n", self.ctl("explain", "sas.ttl"))
+        self.assertEqual([s["setting"] for s in json.loads(self.ctl("--json", "explain", "mac"))],
+                         ["ports.mac", "neighbours.mac"])
 
     def test_layout(self):
         self.assertEqual(self.ctl("explain", "dummy"), textwrap.dedent("""\

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_explain.h"
+
+#include <string.h>
+
+#include "conf_schema.h"
+
+// "`a`, `b` or `c`"
+static const char *words_text(const struct conf_option *o)
+{
+	const char *text = "", *word;
+
+	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
+		text = conf_format("%s%s`%s`", text,
+			i == 0                            ? ""
+			: o->type->word(o, i + 1) == NULL ? " or "
+							  : ", ",
+			word);
+	return text;
+}
+
+// A text of messages without its article and up to the mark, with code as Markdown has it.
+static const char *allowed_text(const struct conf_option *o, const char *mark)
+{
+	const char *text = o->type->allowed, *end = strstr(text, mark);
+	size_t article = strncmp(text, "an ", 3) == 0 ? 3 : strncmp(text, "a ", 2) == 0 ? 2 : 0;
+	int len = end != NULL ? (int)(end - text) : (int)strlen(text);
+	char *plain = conf_format("%.*s", len, text);
+
+	for (char *c = plain; *c != '\0'; c++)
+		if (*c == '"')
+			*c = '`';
+	return o->shape == CONF_VALUE ? plain + article : plain;
+}
+
+static const char *value_text(const struct conf_option *o)
+{
+	bool has_words = o->type->word != NULL;
+	const char *allowed = o->type == &conf_type_bool
+				      ? "`true` or `false`"
+				      : allowed_text(o, o->max > 0 ? " such as" : "\n");
+
+	if (has_words && strcmp(o->type->allowed, "one of") == 0 && o->shape == CONF_VALUE)
+		return words_text(o);
+	if (has_words)
+		return conf_format("%s %s", allowed, words_text(o));
+	if (o->max > 0)
+		return conf_format("%s from %u to %u", allowed, o->min, o->max);
+	return allowed;
+}
+
+static const char *shape_text(const struct conf_option *o)
+{
+	switch (o->shape) {
+	case CONF_GROUP:
+		return "group";
+	case CONF_LIST:
+		return conf_format("list of %u to %u groups", o->n_min, o->n_max);
+	case CONF_ARRAY:
+		return conf_format("array of %u to %u, each %s", o->n_min, o->n_max, value_text(o));
+	default:
+		return value_text(o);
+	}
+}
+
+static const char *absent_text(const struct conf_option *o)
+{
+	const char *absent = o->absent != NULL ? o->absent : "";
+
+	if (o->required)
+		return conf_format("required%s", absent);
+	if (o->def == NULL)
+		return absent;
+	return conf_format("`%s`%s%s", o->def, o->absent != NULL ? "; " : "", absent);
+}
+
+// Groups have no changes of their own, lists those of their elements.
+static const char *change_text(const struct conf_option *o)
+{
+	bool restart = o->restart || (o->shape == CONF_LIST && conf_list_needs_restart(o->schema));
+
+	return o->shape == CONF_GROUP ? "" : restart ? "restart" : "reload";
+}
+
+static const char *only_text(unsigned int only)
+{
+	const char *direction = (only & CONF_ONLY_IN) != 0    ? "direction `in`"
+				: (only & CONF_ONLY_OUT) != 0 ? "direction `out`"
+							      : "";
+
+	if ((only & CONF_ONLY_PROTECT) != 0)
+		return "action `protect`";
+	if ((only & CONF_ONLY_TUNNEL) == 0)
+		return direction;
+	return conf_format("%s%smode `tunnel`", direction, direction[0] != '\0' ? " and " : "");
+}
+
+struct conf_explanation conf_option_explain(const struct conf_option *o, const char *path)
+{
+	return (struct conf_explanation){
+		.setting = conf_format("%s%s", path, o->name),
+		.value = shape_text(o),
+		.absent = absent_text(o),
+		.change = change_text(o),
+		.only = only_text(o->only),
+		.help = o->help,
+	};
+}
+
+struct explaining {
+	conf_explain_fn *explain;
+	void *arg;
+};
+
+static void schema_explain(
+	const struct explaining *x, const struct conf_schema *schema, const char *path)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		const struct conf_explanation e = conf_option_explain(o, path);
+
+		x->explain(x->arg, &e);
+		if (o->schema != NULL)
+			schema_explain(x, o->schema, conf_format("%s.", e.setting));
+	}
+}
+
+static void all_explain(void *arg)
+{
+	schema_explain(arg, &conf_schema, "");
+}
+
+int conf_explain(conf_explain_fn *explain, void *arg)
+{
+	return conf_with_arena(all_explain, &(struct explaining){explain, arg});
+}
