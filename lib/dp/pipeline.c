@@ -78,8 +78,10 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 		if (next != spi) {
 			found = sad_find(w->snapshot->sad, next);
 			spi = next;
-			rte_prefetch0(found);
-			rte_prefetch0(&found->replay);
+			if (likely(found != NULL)) {
+				rte_prefetch0(found);
+				rte_prefetch0(&found->replay);
+			}
 		}
 		p->sa_in = found;
 	}
