@@ -4,7 +4,7 @@
 #include <rte_esp.h>
 #include <rte_ether.h>
 
-#include "icmp6.h"
+#include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"

@@ -3,7 +3,6 @@
 
 #include "fragment.h"
 #include "icmp.h"
-#include "icmp6.h"
 #include "ipv4.h"
 #include "tcp.h"
 
@@ -11,26 +10,27 @@
 #define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
 
 static const struct {
-	uint8_t v4_type, v4_code, v6_type, v6_code;
+	struct icmp_error v4, v6;
 } words[] = {
-	[ERROR_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_UNREACH_NET, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_NOROUTE},
-	[ERROR_NO_HOST] = {ICMP_UNREACHABLE, ICMP_UNREACH_HOST, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_ADDR},
-	[ERROR_NO_PORT] = {ICMP_UNREACHABLE, ICMP_UNREACH_PORT, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_NOPORT},
-	[ERROR_NO_PROTOCOL] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, ICMP6_PARAM_PROB,
-		ICMP6_PARAMPROB_NEXTHEADER},
-	[ERROR_PROHIBITED] = {ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, ICMP6_DST_UNREACH,
-		ICMP6_DST_UNREACH_ADMIN},
-	[ERROR_TTL] = {ICMP_TIME_EXCEEDED, 0, ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_TRANSIT},
-	[ERROR_REASSEMBLY] = {ICMP_TIME_EXCEEDED, ICMP_TIME_EXCEEDED_REASSEMBLY,
-		ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_REASSEMBLY},
-	[ERROR_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, ICMP6_PACKET_TOO_BIG, 0},
-	[ERROR_OPTION] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_OPTION},
-	[ERROR_HEADER] = {.v6_type = ICMP6_PARAM_PROB, .v6_code = ICMP6_PARAMPROB_HEADER},
-	[ERROR_FIRST_FRAGMENT] = {.v6_type = ICMP6_PARAM_PROB,
-		.v6_code = ICMP6_PARAMPROB_FIRST_FRAGMENT},
+	[ERROR_NO_ROUTE] = {{ICMP_UNREACHABLE, ICMP_UNREACH_NET, 0},
+		{ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_NOROUTE, 0}},
+	[ERROR_NO_HOST] = {{ICMP_UNREACHABLE, ICMP_UNREACH_HOST, 0},
+		{ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADDR, 0}},
+	[ERROR_NO_PORT] = {{ICMP_UNREACHABLE, ICMP_UNREACH_PORT, 0},
+		{ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_NOPORT, 0}},
+	[ERROR_NO_PROTOCOL] = {{ICMP_UNREACHABLE, ICMP_UNREACH_PROTOCOL, 0},
+		{ICMP6_PARAM_PROB, ICMP6_PARAMPROB_NEXTHEADER, 0}},
+	[ERROR_PROHIBITED] = {{ICMP_UNREACHABLE, ICMP_UNREACH_PROHIBITED, 0},
+		{ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0}},
+	[ERROR_TTL] = {{ICMP_TIME_EXCEEDED, 0, 0},
+		{ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_TRANSIT, 0}},
+	[ERROR_REASSEMBLY] = {{ICMP_TIME_EXCEEDED, ICMP_TIME_EXCEEDED_REASSEMBLY, 0},
+		{ICMP6_TIME_EXCEEDED, ICMP6_TIME_EXCEED_REASSEMBLY, 0}},
+	[ERROR_TOO_BIG] = {{ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 0},
+		{ICMP6_PACKET_TOO_BIG, 0, 0}},
+	[ERROR_OPTION] = {.v6 = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_OPTION, 0}},
+	[ERROR_HEADER] = {.v6 = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER, 0}},
+	[ERROR_FIRST_FRAGMENT] = {.v6 = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_FIRST_FRAGMENT, 0}},
 };
 
 static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
@@ -135,30 +135,25 @@ static void originate(struct worker *w, struct pkt *own, uint16_t len)
 
 void error_send(struct worker *w, const struct pkt *p, enum error_fault fault, uint16_t argument)
 {
-	const struct icmp_error v4 = {
-		words[fault].v4_type, words[fault].v4_code, fault == ERROR_TOO_BIG ? argument : 0};
-	const struct icmp6_error v6 = {words[fault].v6_type, words[fault].v6_code, argument};
-	bool allowed =
-		p->ip.v4 ? icmp_error_allowed(pkt_ip(p)) : icmp6_error_allowed(&v6, pkt_ip6(p));
+	struct icmp_error error = p->ip.v4 ? words[fault].v4 : words[fault].v6;
 	struct ip_addr source;
-	struct pkt *own = allowed && error_permitted(w, p, &source) ? originate_begin(w, p) : NULL;
-	uint8_t *to;
+	struct pkt *own;
 
-	if (own == NULL)
+	if (!p->ip.v4 || fault == ERROR_TOO_BIG)
+		error.param = argument;
+	if (!icmp_error_allowed(&error, pkt_ip(p)) || !error_permitted(w, p, &source))
 		return;
-	to = rte_pktmbuf_mtod(own->m, uint8_t *);
-	originate(w, own,
-		p->ip.v4 ? icmp_error_build(to, v4, ip_addr_v4(&source),
-				   (rte_be16_t)(fragment_id(w) >> 16), pkt_ip(p))
-			 : icmp6_error_build(to, v6, &source, pkt_ip6(p)));
+	own = originate_begin(w, p);
+	if (own != NULL)
+		originate(w, own,
+			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error, &source,
+				(rte_be16_t)(fragment_id(w) >> 16), pkt_ip(p)));
 }
 
 static bool may_reset(const struct pkt *p)
 {
-	const struct icmp6_error like = {ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN, 0};
-
 	return tcp_reset_allowed(pkt_ip(p), &p->ip) &&
-	       (p->ip.v4 ? icmp_error_allowed(pkt_ip(p)) : icmp6_error_allowed(&like, pkt_ip6(p)));
+	       icmp_error_allowed(&words[ERROR_PROHIBITED].v6, pkt_ip(p));
 }
 
 void error_send_reset(struct worker *w, const struct pkt *p)

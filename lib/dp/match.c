@@ -7,7 +7,6 @@
 #include "firewall.h"
 #include "forward.h"
 #include "icmp.h"
-#include "icmp6.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "policy.h"

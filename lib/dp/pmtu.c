@@ -2,7 +2,6 @@
 #include "pmtu.h"
 
 #include "icmp.h"
-#include "icmp6.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
 
@@ -43,61 +42,30 @@ static bool quoted_read_esp(struct quoted *q, const uint8_t *l4, uint32_t len)
 	return q->spi != 0; // RFC 4303 2.1
 }
 
-// Each reads the packet quoted, of which len octets are there.
-static bool quoted_read_v4(struct quoted *q, const struct rte_ipv4_hdr *ip, uint32_t len)
-{
-	if (len < sizeof(*ip) || ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip) ||
-		len < rte_ipv4_hdr_len(ip) ||
-		(ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0)
-		return false;
-	*q = (struct quoted){
-		.src = ip_addr_from_v4(ip->src_addr),
-		.dst = ip_addr_from_v4(ip->dst_addr),
-		.len = rte_be_to_cpu_16(ip->total_length),
-		.id = ip->packet_id,
-		.proto = ip->next_proto_id,
-	};
-	return quoted_read_esp(
-		q, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), len - rte_ipv4_hdr_len(ip));
-}
-
-static bool quoted_read_v6(struct quoted *q, const struct rte_ipv6_hdr *ip, uint32_t len)
-{
-	struct ipv6_upper upper;
-
-	if (len < sizeof(*ip) || ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD)
-		return false;
-	len = RTE_MIN(len, ipv6_len(ip));
-	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.later)
-		return false;
-	*q = (struct quoted){
-		.src = ipv6_src(ip),
-		.dst = ipv6_dst(ip),
-		.len = (uint16_t)RTE_MIN(ipv6_len(ip), (uint32_t)UINT16_MAX),
-		.proto = upper.proto,
-	};
-	return quoted_read_esp(q, (const uint8_t *)ip + upper.off, len - upper.off);
-}
-
 // Reads the packet that p quotes, which is such an error.
 static bool quoted_read(struct quoted *q, const struct pkt *p)
 {
-	const struct rte_icmp_hdr *icmp =
-		rte_pktmbuf_mtod_offset(p->m, const struct rte_icmp_hdr *, p->ip.l4_off);
+	const struct icmp_head *icmp =
+		rte_pktmbuf_mtod_offset(p->m, const struct icmp_head *, p->ip.l4_off);
+	const void *about = icmp + 1;
 	uint32_t len = ip_len(pkt_ip(p), p->ip.v4) - p->ip.l4_off;
 	uint32_t about_len = len - (uint32_t)sizeof(*icmp);
-	bool good;
+	struct ip_layout at;
 
-	if (p->ip.v4)
-		good = rte_raw_cksum(icmp, len) == 0xffff &&
-		       quoted_read_v4(q, (const void *)(icmp + 1), about_len);
-	else
-		good = ipv6_checksum(pkt_ip6(p), IPPROTO_ICMPV6, icmp, len) == 0 &&
-		       quoted_read_v6(q, (const void *)(icmp + 1), about_len);
-	if (good)
-		q->mtu = p->ip.v4 ? rte_be_to_cpu_16(icmp->icmp_seq_nb)
-				  : rte_be_to_cpu_32(((const struct icmp6_head *)icmp)->param);
-	return good;
+	if (icmp_checksum(pkt_ip(p), icmp, len) != 0 ||
+		!ip_layout_quoted(&at, about, &about_len, p->ip.v4) || at.fragment)
+		return false;
+	*q = (struct quoted){
+		.src = ip_src(about, at.v4),
+		.dst = ip_dst(about, at.v4),
+		.len = (uint16_t)RTE_MIN(ip_len(about, at.v4), (uint32_t)UINT16_MAX),
+		.id = at.v4 ? ((const struct rte_ipv4_hdr *)about)->packet_id : 0,
+		.proto = at.proto,
+		.mtu = rte_be_to_cpu_32(icmp->param),
+	};
+	if (at.v4) // RFC 1191 4
+		q->mtu &= UINT16_MAX;
+	return quoted_read_esp(q, (const uint8_t *)about + at.l4_off, about_len);
 }
 
 static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
@@ -170,9 +138,9 @@ bool pmtu_is_error(const struct pkt *p)
 	if (at->v4)
 		return at->icmp_type == ICMP_UNREACHABLE &&
 		       at->icmp_code == ICMP_UNREACH_NEEDFRAG &&
-		       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMP, sizeof(struct rte_icmp_hdr));
+		       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMP, sizeof(struct icmp_head));
 	return at->icmp_type == ICMP6_PACKET_TOO_BIG &&
-	       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMPV6, sizeof(struct icmp6_head));
+	       ip_layout_has(at, pkt_ip(p), IPPROTO_ICMPV6, sizeof(struct icmp_head));
 }
 
 static void post_event(

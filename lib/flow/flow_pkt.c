@@ -6,7 +6,6 @@
 #include <rte_udp.h>
 
 #include "icmp.h"
-#include "icmp6.h"
 #include "tcp_option.h"
 
 #define SCALE_MAX 14 // RFC 7323 2.3
@@ -92,46 +91,27 @@ static __rte_always_inline enum drop read_tcp(
 	return DROP_NONE;
 }
 
-// The type of the query that an ICMP type asks or answers (RFC 792, RFC 950); *reply says which.
-// -1: neither.
-static int icmp_query(uint8_t type, bool *reply)
+// The type of the query that an ICMP type asks or answers (RFC 792, RFC 950; RFC 4443 4, RFC 4620
+// 4); *reply says which. -1: neither.
+static int icmp_query(uint8_t type, bool v4, bool *reply)
 {
-	switch (type) {
-	case 0: // echo reply
-		*reply = true;
-		return 8;
+	*reply = false;
+	switch (v4 ? type : 256 + type) {
 	case 8:  // echo
 	case 13: // timestamp
 	case 15: // information request
 	case 17: // address mask request
-		*reply = false;
+	case 256 + ICMP6_ECHO_REQUEST:
+	case 256 + 139: // node information
 		return type;
+	case 0: // echo reply
+		*reply = true;
+		return 8;
 	case 14:
 	case 16:
 	case 18:
-		*reply = true;
-		return type - 1;
-	default:
-		return -1;
-	}
-}
-
-static bool icmp_is_error(uint8_t type)
-{
-	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
-}
-
-// The type of the query that an ICMPv6 type asks or answers (RFC 4443 4, RFC 4620 4); *reply says
-// which. -1: neither.
-static int icmp6_query(uint8_t type, bool *reply)
-{
-	switch (type) {
-	case ICMP6_ECHO_REQUEST:
-	case 139: // node information
-		*reply = false;
-		return type;
-	case ICMP6_ECHO_REPLY:
-	case 140:
+	case 256 + ICMP6_ECHO_REPLY:
+	case 256 + 140:
 		*reply = true;
 		return type - 1;
 	default:
@@ -143,13 +123,13 @@ static int icmp6_query(uint8_t type, bool *reply)
 static enum drop read_icmp(struct flow_pkt *p, struct ip_addr src, struct ip_addr dst,
 	const struct rte_icmp_hdr *icmp, uint32_t len, bool v4)
 {
-	bool reply = false;
+	bool reply;
 	int query;
 
 	if (len < sizeof(*icmp))
 		return DROP_CT_INVALID;
 	p->icmp_type = icmp->icmp_type;
-	query = v4 ? icmp_query(icmp->icmp_type, &reply) : icmp6_query(icmp->icmp_type, &reply);
+	query = icmp_query(icmp->icmp_type, v4, &reply);
 	if (query < 0) {
 		set_ends(p, src, 0, dst, 0);
 		p->key.icmp_type = icmp->icmp_type;
@@ -162,58 +142,6 @@ static enum drop read_icmp(struct flow_pkt *p, struct ip_addr src, struct ip_add
 	p->key.icmp_code = icmp->icmp_code;
 	p->key.asker = (uint8_t)(1 + (p->dir ^ reply));
 	return DROP_NONE;
-}
-
-static bool is_error(uint8_t type, bool v4)
-{
-	return v4 ? icmp_is_error(type) : icmp6_is_error(type);
-}
-
-// Headers of the packet that an error quotes, of which only the first octets are there.
-struct quoted {
-	struct ip_addr src, dst;
-	const void *l4;
-	uint8_t proto;
-	bool later; // a fragment, but not the first
-};
-
-// Finds them in len octets; at least QUOTED_MIN of the upper layer have to be there.
-static bool quoted_v4(struct quoted *q, const struct rte_ipv4_hdr *ip, uint32_t len)
-{
-	uint8_t hdr_len;
-
-	if (len < sizeof(*ip))
-		return false;
-	hdr_len = rte_ipv4_hdr_len(ip);
-	*q = (struct quoted){
-		.src = ip_addr_from_v4(ip->src_addr),
-		.dst = ip_addr_from_v4(ip->dst_addr),
-		.l4 = (const uint8_t *)ip + hdr_len,
-		.proto = ip->next_proto_id,
-		.later = (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0,
-	};
-	return ip->version_ihl >> 4 == 4 && hdr_len >= sizeof(*ip) && len >= hdr_len + QUOTED_MIN &&
-	       rte_be_to_cpu_16(ip->total_length) >= hdr_len + QUOTED_MIN;
-}
-
-static bool quoted_v6(struct quoted *q, const struct rte_ipv6_hdr *ip, uint32_t len)
-{
-	struct ipv6_upper upper;
-
-	// The end may be cut off, not more.
-	if (len < sizeof(*ip) || ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD)
-		return false;
-	len = RTE_MIN(len, ipv6_len(ip));
-	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD)
-		return false;
-	*q = (struct quoted){
-		.src = ipv6_src(ip),
-		.dst = ipv6_dst(ip),
-		.l4 = (const uint8_t *)ip + upper.off,
-		.proto = upper.proto,
-		.later = upper.later,
-	};
-	return upper.later || len >= upper.off + QUOTED_MIN;
 }
 
 static void read_quoted_ports(
@@ -232,22 +160,26 @@ static void read_quoted_ports(
 static enum drop read_error(
 	struct flow_pkt *p, struct ip_addr dst, const void *about, uint32_t len, bool v4)
 {
-	struct quoted q;
+	struct ip_layout at;
+	struct ip_addr src;
+	const void *l4;
 
-	if (!(v4 ? quoted_v4(&q, about, len) : quoted_v6(&q, about, len)))
+	if (!ip_layout_quoted(&at, about, &len, v4) || (len < QUOTED_MIN && (v4 || !at.fragment)))
 		return DROP_CT_INVALID;
+	src = ip_src(about, v4);
+	l4 = (const uint8_t *)about + at.l4_off;
 	// A later fragment shows no ports, and an error goes to the sender.
-	if (q.later || !ip_addr_equal(&q.src, &dst))
+	if (at.fragment || !ip_addr_equal(&src, &dst))
 		return DROP_ICMP_UNRELATED;
-	p->key.proto = q.proto;
-	if (q.proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
-		const struct rte_icmp_hdr *icmp = q.l4;
+	p->key.proto = at.proto;
+	if (at.proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
+		const struct rte_icmp_hdr *icmp = l4;
 
-		if (is_error(icmp->icmp_type, v4)) // no error is sent about an error
+		if (icmp_is_error(icmp->icmp_type, v4)) // no error is sent about an error
 			return DROP_ICMP_UNRELATED;
-		read_icmp(p, q.src, q.dst, icmp, QUOTED_MIN, v4);
+		read_icmp(p, src, ip_dst(about, v4), icmp, QUOTED_MIN, v4);
 	} else {
-		read_quoted_ports(p, q.src, q.dst, q.l4);
+		read_quoted_ports(p, src, ip_dst(about, v4), l4);
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
@@ -270,7 +202,7 @@ static __rte_noinline enum drop read_other(
 	const bool has_ports = ip_proto_has_ports(at->proto) && len >= 4;
 
 	if (at->proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
-		if (len >= sizeof(*icmp) && is_error(icmp->icmp_type, v4))
+		if (len >= sizeof(*icmp) && icmp_is_error(icmp->icmp_type, v4))
 			return read_error(p, dst, icmp + 1, len - (uint32_t)sizeof(*icmp), v4);
 		return read_icmp(p, src, dst, icmp, len, v4);
 	}

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP for IPv4 (RFC 792, RFC 1122 3.2.2, RFC 1812 4.3). Pure functions, any thread.
+// ICMP for IPv4 (RFC 792, RFC 1122 3.2.2, RFC 1812 4.3) and IPv6 (RFC 4443), whose types and codes
+// are those of <netinet/icmp6.h>. Pure functions, any thread. Neighbour discovery: nd.h.
 #pragma once
 
+#include <netinet/icmp6.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_icmp.h>
 #include <rte_ip.h>
+
+#include "ipv6.h"
 
 #define ICMP_ECHO_REPLY         0
 #define ICMP_ECHO_REQUEST       8
@@ -22,23 +25,52 @@
 
 #define ICMP_TIME_EXCEEDED_REASSEMBLY 1
 
-// An error message is at most this long, IP header included (RFC 1812 4.3.2.3).
-#define ICMP_ERROR_MAX 576
+#define ICMP6_PARAMPROB_FIRST_FRAGMENT 3 // RFC 7112 6
+
+// An error message is at most this long, IP header included (RFC 1812 4.3.2.3; RFC 4443 2.4 c).
+#define ICMP_ERROR_MAX  576
+#define ICMP6_ERROR_MAX IPV6_MIN_MTU
+
+// What every message starts with, aligned or not.
+struct icmp_head {
+	uint8_t type, code;
+	rte_be16_t cksum;
+	rte_be32_t param; // by type: see struct icmp_error; identifier and number of an echo
+} __rte_packed;
 
 struct icmp_error {
 	uint8_t type, code;
-	uint16_t mtu; // of ICMP_UNREACH_NEEDFRAG, else 0
+	uint32_t param; // MTU of too big, pointer of an ICMPv6 parameter problem, else 0
 };
 
-// Whether an error may be sent about this checked packet (RFC 1812 4.3.2.7): not about errors,
-// not about later fragments, not to or from what is not one host.
-bool icmp_error_allowed(const struct rte_ipv4_hdr *about);
+// Whether a type is that of an error; of ICMPv6 known or not (RFC 4443 2.1).
+static inline bool icmp_is_error(uint8_t type, bool v4)
+{
+	if (!v4)
+		return (type & ICMP6_INFOMSG_MASK) == 0;
+	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
+}
 
-// Writes the whole IP packet of the error to out, which holds ICMP_ERROR_MAX octets: from source to
-// the sender of about, quoting as much of it as fits. It may be fragmented, so id has to be another
-// for each (RFC 6864 4.1). Returns its length.
-uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, rte_be32_t source, rte_be16_t id,
-	const struct rte_ipv4_hdr *about);
+// Checksum of the len octets of the message at icmp, in the packet at ip. Over octets with the
+// right checksum in them it is 0, over those with 0 in its place what belongs there.
+uint16_t icmp_checksum(const void *ip, const void *icmp, uint32_t len);
+
+// Whether the error may be sent about this packet, whose header is checked: not about errors and
+// redirects, nor what may be one of them, not about later fragments, not to or from what is not one
+// host (RFC 1812 4.3.2.7; RFC 4443 2.4 e). Of IPv6, later fragments that say what they are of are
+// answered, and about multicast what its sender cannot learn otherwise.
+bool icmp_error_allowed(const struct icmp_error *error, const void *about);
+
+// Writes the whole IP packet of the error to out, which holds ICMP_ERROR_MAX or ICMP6_ERROR_MAX
+// octets: from source to the sender of about, quoting as much of it as fits. Over IPv4 it may be
+// fragmented, so id has to be another for each (RFC 6864 4.1). Returns its length.
+uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, const struct ip_addr *source,
+	rte_be16_t id, const void *about);
 
 // Turns an echo request into its reply in place, IP header and checksums included.
 void icmp_echo_reply(struct rte_ipv4_hdr *ip);
+
+// The same of IPv6, l4_off octets behind the IP header: from source, which is what was asked unless
+// that is an address of several (RFC 4443 4.2). Extension headers are left out, so the reply may be
+// shorter; returns its length.
+uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source);

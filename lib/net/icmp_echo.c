@@ -4,10 +4,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <rte_ip.h>
+#include <rte_icmp.h>
 
 #include "icmp.h"
-#include "icmp6.h"
 
 #define ECHO_LEN 8
 
@@ -15,8 +14,8 @@ uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
 	const struct ip_addr *destination, uint16_t id, uint16_t seq)
 {
 	bool v4 = ip_addr_is_v4(destination);
-	uint8_t proto = v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
-	uint16_t off = ip_header_write(out, source, destination, proto, ECHO_LEN);
+	uint16_t off = ip_header_write(
+		out, source, destination, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, ECHO_LEN);
 	struct rte_icmp_hdr *icmp = (struct rte_icmp_hdr *)(out + off);
 
 	*icmp = (struct rte_icmp_hdr){
@@ -25,8 +24,7 @@ uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
 		.icmp_seq_nb = rte_cpu_to_be_16(seq),
 	};
 	static_assert(sizeof(*icmp) == ECHO_LEN, "without data");
-	icmp->icmp_cksum = v4 ? (uint16_t)~rte_raw_cksum(icmp, ECHO_LEN)
-			      : ipv6_checksum((void *)out, proto, icmp, ECHO_LEN);
+	icmp->icmp_cksum = icmp_checksum(out, icmp, ECHO_LEN);
 	return (uint16_t)(off + ECHO_LEN);
 }
 
@@ -38,13 +36,9 @@ static bool is_echo(const void *ip, const struct ip_layout *at, uint8_t type, ui
 
 bool icmp_echo_is_request(const void *ip, const struct ip_layout *at)
 {
-	const uint8_t *icmp = (const uint8_t *)ip + at->l4_off;
-	uint32_t len = ip_len(ip, at->v4) - at->l4_off;
-
-	if (!is_echo(ip, at, ICMP_ECHO_REQUEST, ICMP6_ECHO_REQUEST) || at->icmp_code != 0)
-		return false;
-	return at->v4 ? rte_raw_cksum(icmp, len) == 0xffff
-		      : ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, len) == 0;
+	return is_echo(ip, at, ICMP_ECHO_REQUEST, ICMP6_ECHO_REQUEST) && at->icmp_code == 0 &&
+	       icmp_checksum(
+		       ip, (const uint8_t *)ip + at->l4_off, ip_len(ip, at->v4) - at->l4_off) == 0;
 }
 
 bool icmp_echo_is_reply(const void *ip, const struct ip_layout *at)

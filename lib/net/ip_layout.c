@@ -17,6 +17,38 @@ bool ip_layout_read(struct ip_layout *at, const void *ip)
 	return fault == IPV6_GOOD;
 }
 
+bool ip_layout_quoted(struct ip_layout *at, const void *ip, uint32_t *len, bool v4)
+{
+	const struct rte_ipv4_hdr *four = ip;
+	struct ipv6_upper upper;
+
+	if (*len < (v4 ? sizeof(*four) : sizeof(struct rte_ipv6_hdr)))
+		return false;
+	*len = RTE_MIN(*len, ip_len(ip, v4));
+	if (v4) {
+		*at = (struct ip_layout){
+			.l4_off = rte_ipv4_hdr_len(four),
+			.proto = four->next_proto_id,
+			.v4 = true,
+			.fragment =
+				(four->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0,
+		};
+		if (four->version_ihl >> 4 != 4 || at->l4_off < sizeof(*four))
+			return false;
+	} else {
+		// The end may be cut off, not more.
+		if (ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD ||
+			ipv6_upper_find(&upper, ip, *len) != IPV6_GOOD)
+			return false;
+		*at = (struct ip_layout){
+			.l4_off = upper.off, .proto = upper.proto, .fragment = upper.later};
+	}
+	if (*len < at->l4_off)
+		return false;
+	*len -= at->l4_off;
+	return true;
+}
+
 uint16_t ip_header_write(uint8_t *out, const struct ip_addr *src, const struct ip_addr *dst,
 	uint8_t proto, uint16_t len)
 {

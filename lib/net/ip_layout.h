@@ -115,6 +115,11 @@ static inline struct ip_layout ip_layout_v6(
 // The same of either family. False: the extension headers are malformed.
 bool ip_layout_read(struct ip_layout *at, const void *ip);
 
+// Of a packet that an ICMP error of the family quotes, of whose first *len octets those of the
+// upper layer remain in it. fragment: it is a later one, and shows others. False: the headers are
+// cut off or malformed.
+bool ip_layout_quoted(struct ip_layout *at, const void *ip, uint32_t *len, bool v4);
+
 // Octets to the field that names the protocol of the upper layer.
 static inline uint16_t ip_layout_next_off(const void *ip, const struct ip_layout *at)
 {

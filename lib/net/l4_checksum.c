@@ -5,7 +5,7 @@
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
-#include "icmp6.h"
+#include "icmp.h"
 #include "ip_layout.h"
 
 // What an IP packet carries.
@@ -39,8 +39,8 @@ static uint16_t *checksum_field(const struct upper *u)
 			return NULL;
 		return udp->dgram_cksum != 0 ? &udp->dgram_cksum : NULL;
 	case IPPROTO_ICMPV6:
-		return u->len < sizeof(struct icmp6_head) ? NULL
-							  : &((struct icmp6_head *)u->at)->cksum;
+		return u->len < sizeof(struct icmp_head) ? NULL
+							 : &((struct icmp_head *)u->at)->cksum;
 	default:
 		return NULL;
 	}

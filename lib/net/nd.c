@@ -10,7 +10,7 @@
 // A neighbour solicitation or advertisement, up to its options. Their flags are the first three
 // bits behind the checksum.
 struct neighbour {
-	struct icmp6_head head;
+	struct icmp_head head;
 	uint8_t target[16];
 } __rte_packed;
 
@@ -64,7 +64,7 @@ static bool read_options(
 
 // RFC 4861 6.1.1
 static enum nd_fault read_router_solicitation(
-	struct nd_message *m, const struct icmp6_head *rs, uint32_t len)
+	struct nd_message *m, const struct icmp_head *rs, uint32_t len)
 {
 	const uint8_t *start = (const uint8_t *)rs;
 
@@ -110,8 +110,8 @@ static enum nd_fault read_advertisement(
 	return dst->b[0] == 0xff && m->solicited ? ND_MALFORMED : ND_GOOD;
 }
 
-static enum nd_fault read_body(struct nd_message *m, const struct ip_addr *dst,
-	const struct icmp6_head *icmp, uint32_t len)
+static enum nd_fault read_body(
+	struct nd_message *m, const struct ip_addr *dst, const struct icmp_head *icmp, uint32_t len)
 {
 	switch (icmp->type) {
 	case ND_ROUTER_SOLICIT:
@@ -137,10 +137,10 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 	enum nd_fault fault;
 
 	if (ipv6_upper_find(&upper, ip, len) != IPV6_GOOD || upper.proto != IPPROTO_ICMPV6 ||
-		upper.later || len < upper.off + sizeof(struct icmp6_head))
+		upper.later || len < upper.off + sizeof(struct icmp_head))
 		return ND_NOT_OURS;
 
-	const struct icmp6_head *icmp = (const void *)((const uint8_t *)ip + upper.off);
+	const struct icmp_head *icmp = (const void *)((const uint8_t *)ip + upper.off);
 
 	if (!is_kind(icmp->type))
 		return ND_NOT_OURS;
@@ -165,7 +165,7 @@ static uint16_t headers_build(uint8_t *out, const struct rte_ether_addr *mac,
 {
 	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)out;
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)(eth + 1);
-	struct icmp6_head *icmp = (struct icmp6_head *)(ip + 1);
+	struct icmp_head *icmp = (struct icmp_head *)(ip + 1);
 
 	*eth = (struct rte_ether_hdr){
 		.dst_addr = *to, .src_addr = *mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV6)};

@@ -12,7 +12,7 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 
-#include "icmp6.h"
+#include "icmp.h"
 
 enum nd_fault {
 	ND_GOOD,

@@ -11,7 +11,6 @@
 #include <rte_udp.h>
 
 #include "icmp.h"
-#include "icmp6.h"
 #include "ipv4.h"
 #include "ipv6.h"
 

@@ -4,7 +4,7 @@
 // are made valid. Proves that they agree, and that no sanitizer reports an error.
 #include "flow_pkt.h"
 #include "fuzz.h"
-#include "icmp6.h"
+#include "icmp.h"
 #include "icmp_echo.h"
 #include "ip_view.h"
 #include "mld.h"
@@ -43,7 +43,7 @@ static void make_right(struct rte_ipv6_hdr *ip, uint32_t len, uint8_t how)
 		ipv6_upper_find(&upper, ip, ipv6_len(ip)) != IPV6_GOOD)
 		return;
 
-	struct icmp6_head *icmp = (struct icmp6_head *)((uint8_t *)ip + upper.off);
+	struct icmp_head *icmp = (struct icmp_head *)((uint8_t *)ip + upper.off);
 
 	if (ipv6_len(ip) - upper.off < sizeof(*icmp))
 		return;
@@ -54,15 +54,15 @@ static void make_right(struct rte_ipv6_hdr *ip, uint32_t len, uint8_t how)
 // A packet written about another one can be parsed.
 static void write_about(const struct rte_ipv6_hdr *ip)
 {
-	static const struct icmp6_error errors[] = {
+	static const struct icmp_error errors[] = {
 		{ICMP6_DST_UNREACH, 0, 0}, {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_OPTION, 40}};
 	uint8_t out[ICMP6_ERROR_MAX];
 	struct ip_layout at;
 
 	for (size_t i = 0; i < COUNT_OF(errors); i++)
-		if (icmp6_error_allowed(&errors[i], ip))
+		if (icmp_error_allowed(&errors[i], ip))
 			assert_int_equal(ipv6_check((const void *)out,
-						 icmp6_error_build(out, errors[i], &own, ip)),
+						 icmp_error_build(out, errors[i], &own, 0, ip)),
 				IPV6_GOOD);
 	if (ip_layout_read(&at, ip) && tcp_reset_allowed(ip, &at))
 		assert_int_equal(

@@ -54,7 +54,7 @@ void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, 
 	assert_int_equal(icmp[0], error.type);
 	assert_int_equal(icmp[1], error.code);
 	assert_int_equal(checksum(icmp, len - IP_LEN), 0);
-	assert_int_equal(be32(icmp + 4), error.mtu);
+	assert_int_equal(be32(icmp + 4), error.param);
 	// The packet as it was received, or with its time to live already decremented.
 	assert_memory_equal(quoted, frame_packet(about), 8);
 	assert_in_range(frame_packet(about)[8] - quoted[8], 0, 1);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "icmp_echo.h"
-#include "icmp6.h"
+#include "icmp.h"
 #include "tcp.h"
 
 static inline bool is_echo_request(const void *ip)

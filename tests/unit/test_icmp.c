@@ -54,10 +54,12 @@ static struct packet packet(uint8_t proto, uint16_t hdr, uint16_t total)
 	return p;
 }
 
+static const struct icmp_error too_big = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 1438};
+
 static void check_error(uint16_t hdr, uint16_t total, uint16_t quoted)
 {
 	struct packet about = packet(IPPROTO_UDP, hdr, total), out;
-	struct icmp_error error = {ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 1438};
+	const struct ip_addr source = ip_addr_from_v4(RTE_BE32(0x0a010001));
 	const uint8_t head[] = {0x45, 0xc0, (uint8_t)((28 + quoted) >> 8), (uint8_t)(28 + quoted),
 		0, 7, 0, 0, 64, 1};
 	const uint8_t addrs[] = {10, 1, 0, 1, 10, 1, 0, 5};
@@ -66,7 +68,7 @@ static void check_error(uint16_t hdr, uint16_t total, uint16_t quoted)
 	uint16_t len;
 
 	memset(&out, 0xa5, sizeof(out));
-	len = icmp_error_build(out.b, error, RTE_BE32(0x0a010001), RTE_BE16(7), ip_of(&about));
+	len = icmp_error_build(out.b, too_big, &source, RTE_BE16(7), ip_of(&about));
 	assert_int_equal(len, 28 + quoted);
 	assert_memory_equal(out.b, head, sizeof(head));
 	assert_memory_equal(out.b + 12, addrs, sizeof(addrs));
@@ -132,7 +134,7 @@ static void test_error_allowed(void **state)
 		ip_of(&p)->dst_addr = rte_cpu_to_be_32(rows[i].dst);
 		ip_of(&p)->fragment_offset = rte_cpu_to_be_16(rows[i].frag);
 		p.b[24] = rows[i].icmp_type;
-		if (icmp_error_allowed(ip_of(&p)) != rows[i].allowed)
+		if (icmp_error_allowed(&too_big, ip_of(&p)) != rows[i].allowed)
 			fail_msg("%s", rows[i].name);
 	}
 }
@@ -143,7 +145,7 @@ static void test_error_about_empty_icmp(void **state)
 
 	(void)state;
 	p.b[20] = 8; // after the packet
-	assert_false(icmp_error_allowed(ip_of(&p)));
+	assert_false(icmp_error_allowed(&too_big, ip_of(&p)));
 }
 
 static struct packet echo_request(uint16_t hdr, uint16_t total)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ICMP for IPv6, and resets of TCP over it, octet by octet as scapy makes them; and the packets
 // about which errors may be sent.
-#include "icmp6.h"
+#include "icmp.h"
 #include "packets.h"
 #include "tcp.h"
 #include "layout.h"
@@ -49,18 +49,19 @@ static void test_echo(void **state)
 static void check_error(char *const word[])
 {
 	struct octets about = packet_octets(word[5]), right = packet_octets(word[6]);
-	struct icmp6_error error = {
+	struct icmp_error error = {
 		(uint8_t)atoi(word[1]), (uint8_t)atoi(word[2]), (uint32_t)atoi(word[3])};
 	struct ip_addr source = packet_addr(word[4]);
 	uint8_t out[ICMP6_ERROR_MAX + 1];
 
 	memset(out, 0xa5, sizeof(out));
-	assert_true(icmp6_error_allowed(&error, (const void *)about.b));
-	assert_int_equal(icmp6_error_build(out, error, &source, (const void *)about.b), right.len);
+	assert_true(icmp_error_allowed(&error, (const void *)about.b));
+	assert_int_equal(
+		icmp_error_build(out, error, &source, 0, (const void *)about.b), right.len);
 	assert_memory_equal(out, right.b, right.len);
 	assert_int_equal(out[right.len], 0xa5);
 	assert_int_equal(ipv6_check((const void *)out, right.len), IPV6_GOOD);
-	assert_false(icmp6_error_allowed(&error, (const void *)out));
+	assert_false(icmp_error_allowed(&error, (const void *)out));
 	free(about.b);
 	free(right.b);
 }
@@ -112,10 +113,10 @@ static struct packet packet(const char *src, const char *dst, uint8_t proto, uin
 // RFC 4443 2.4 e
 static void test_error_addresses(void **state)
 {
-	static const struct icmp6_error unreachable = {ICMP6_DST_UNREACH, 0, 0},
-					big = {ICMP6_PACKET_TOO_BIG, 0, 1280},
-					option = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_OPTION, 42},
-					header = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER, 42};
+	static const struct icmp_error unreachable = {ICMP6_DST_UNREACH, 0, 0},
+				       big = {ICMP6_PACKET_TOO_BIG, 0, 1280},
+				       option = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_OPTION, 42},
+				       header = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER, 42};
 	static const struct {
 		const char *src, *dst;
 		bool allowed, if_to_many; // packet too big, unknown options
@@ -135,17 +136,17 @@ static void test_error_addresses(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct packet p = packet(rows[i].src, rows[i].dst, IPPROTO_UDP, 8);
 
-		assert_int_equal(icmp6_error_allowed(&unreachable, &p.ip), rows[i].allowed);
-		assert_int_equal(icmp6_error_allowed(&header, &p.ip), rows[i].allowed);
-		assert_int_equal(icmp6_error_allowed(&big, &p.ip), rows[i].if_to_many);
-		assert_int_equal(icmp6_error_allowed(&option, &p.ip), rows[i].if_to_many);
+		assert_int_equal(icmp_error_allowed(&unreachable, &p.ip), rows[i].allowed);
+		assert_int_equal(icmp_error_allowed(&header, &p.ip), rows[i].allowed);
+		assert_int_equal(icmp_error_allowed(&big, &p.ip), rows[i].if_to_many);
+		assert_int_equal(icmp_error_allowed(&option, &p.ip), rows[i].if_to_many);
 	}
 }
 
 static void test_error_about_icmp(void **state)
 {
-	static const struct icmp6_error error = {ICMP6_DST_UNREACH, 0, 0},
-					problem = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER, 42};
+	static const struct icmp_error error = {ICMP6_DST_UNREACH, 0, 0},
+				       problem = {ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER, 42};
 
 	(void)state;
 	for (unsigned int type = 0; type < 256; type++) {
@@ -153,31 +154,31 @@ static void test_error_about_icmp(void **state)
 		bool right = type >= 128 && type != 137; // redirect
 
 		p.l4[0] = (uint8_t)type;
-		assert_int_equal(icmp6_error_allowed(&error, &p.ip), right);
+		assert_int_equal(icmp_error_allowed(&error, &p.ip), right);
 		// After an extension header, too.
 		p = packet("2001:db8::1", "2001:db8::2", IPPROTO_DSTOPTS, 16);
 		p.l4[0] = IPPROTO_ICMPV6;
 		p.l4[8] = (uint8_t)type;
-		assert_int_equal(icmp6_error_allowed(&error, &p.ip), right);
+		assert_int_equal(icmp_error_allowed(&error, &p.ip), right);
 	}
 
 	struct packet p = packet("2001:db8::1", "2001:db8::2", IPPROTO_ICMPV6, 0);
 
 	p.l4[0] = ICMP6_ECHO_REQUEST; // after the packet
-	assert_false(icmp6_error_allowed(&error, &p.ip));
+	assert_false(icmp_error_allowed(&error, &p.ip));
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_FRAGMENT, 16);
 	p.l4[0] = IPPROTO_UDP;
-	assert_true(icmp6_error_allowed(&error, &p.ip));
+	assert_true(icmp_error_allowed(&error, &p.ip));
 	p.l4[3] = 8;
-	assert_true(icmp6_error_allowed(&error, &p.ip));
+	assert_true(icmp_error_allowed(&error, &p.ip));
 	p.l4[0] = IPPROTO_ICMPV6; // a later fragment may be one of an error
-	assert_false(icmp6_error_allowed(&error, &p.ip));
+	assert_false(icmp_error_allowed(&error, &p.ip));
 	p.l4[0] = IPPROTO_DSTOPTS;
-	assert_false(icmp6_error_allowed(&error, &p.ip));
+	assert_false(icmp_error_allowed(&error, &p.ip));
 	p = packet("2001:db8::1", "2001:db8::2", IPPROTO_ROUTING, 24);
 	p.l4[3] = 1; // source routed
-	assert_false(icmp6_error_allowed(&error, &p.ip));
-	assert_true(icmp6_error_allowed(&problem, &p.ip));
+	assert_false(icmp_error_allowed(&error, &p.ip));
+	assert_true(icmp_error_allowed(&problem, &p.ip));
 }
 
 static void test_reset_not_allowed(void **state)

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 
 #include "icmp.h"
-#include "icmp6.h"
 #include "ipv6.h"
 #include "layout.h"
 #include "test.h"
