@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client.h"
 #include "command.h"
@@ -13,9 +14,18 @@
 #include "instances.h"
 #include "query.h"
 #include "screen.h"
-#include "trace_print.h"
 
 #define POLL_MS 50
+#define NS      1000000000
+
+// Prints steps for people.
+struct trace_printer {
+	struct timespec begin; // of the trace, by the wall clock
+	json_int_t packet;     // that was printed last; 0: none
+	json_int_t first_ns;   // of its first step
+	json_int_t octets;     // that it had then
+	char header[512];      // that was printed last
+};
 
 struct session {
 	const char *instance;
@@ -26,10 +36,183 @@ struct session {
 	bool json;
 };
 
-static long long number_in(const json_t *list, const char *name)
+// --- steps as text ---
+
+static long long step_number(const json_t *step, const char *name)
 {
-	return json_integer_value(json_object_get(json_array_get(list, 0), name));
+	return json_integer_value(json_object_get(step, name));
 }
+
+static bool step_has(const json_t *step, const char *name)
+{
+	return json_object_get(step, name) != NULL;
+}
+
+static const char *step_text(const json_t *step, const char *name)
+{
+	const char *value = json_string_value(json_object_get(step, name));
+
+	return value != NULL ? value : "";
+}
+
+// Addresses, with ports, of the header.
+static void ends_put(FILE *out, const json_t *step)
+{
+	const char *source = step_text(step, "source"),
+		   *destination = step_text(step, "destination");
+	bool v6 = strchr(source, ':') != NULL;
+
+	if (step_has(step, "source_port"))
+		fprintf(out, v6 ? "[%s]:%lld > [%s]:%lld" : "%s:%lld > %s:%lld", source,
+			step_number(step, "source_port"), destination,
+			step_number(step, "destination_port"));
+	else
+		fprintf(out, "%s > %s", source, destination);
+}
+
+static const char *icmp_name(const json_t *step)
+{
+	static const struct {
+		const char *proto;
+		int type;
+		const char *name;
+	} names[] = {
+		{"icmp", 0, " echo reply"},
+		{"icmp", 3, " unreachable"},
+		{"icmp", 8, " echo request"},
+		{"icmp", 11, " time exceeded"},
+		{"icmpv6", 1, " unreachable"},
+		{"icmpv6", 2, " packet too big"},
+		{"icmpv6", 3, " time exceeded"},
+		{"icmpv6", 128, " echo request"},
+		{"icmpv6", 129, " echo reply"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (step_number(step, "icmp_type") == names[i].type &&
+			strcmp(step_text(step, "proto"), names[i].proto) == 0)
+			return names[i].name;
+	return "";
+}
+
+static void proto_put(FILE *out, const json_t *step)
+{
+	fprintf(out, " %s", step_text(step, "proto"));
+	if (step_has(step, "tcp_flags"))
+		fprintf(out, " %s", step_text(step, "tcp_flags"));
+	if (step_has(step, "icmp_type"))
+		fprintf(out, "%s (%lld,%lld)", icmp_name(step), step_number(step, "icmp_type"),
+			step_number(step, "icmp_code"));
+	if (step_has(step, "mtu_told"))
+		fprintf(out, " mtu %lld", step_number(step, "mtu_told"));
+	if (step_has(step, "spi"))
+		fprintf(out, " spi %s seq %lld", step_text(step, "spi"),
+			step_number(step, "sequence"));
+	fprintf(out, " ttl %lld%s", step_number(step, "ttl"), step_has(step, "df") ? " df" : "");
+	if (step_has(step, "fragment_offset"))
+		fprintf(out, " fragment at %lld%s", step_number(step, "fragment_offset"),
+			strcmp(step_text(step, "more_fragments"), "yes") == 0 ? "" : ", the last");
+}
+
+// The header of the packet; nothing if the step has none.
+static void header_format(char *buf, size_t size, const json_t *step)
+{
+	FILE *out = fmemopen(buf, size, "w");
+
+	buf[0] = '\0';
+	if (out == NULL)
+		return;
+	if (step_has(step, "source"))
+		ends_put(out, step);
+	if (step_has(step, "proto"))
+		proto_put(out, step);
+	else if (step_has(step, "source"))
+		fputs(" arp", out);
+	else if (step_has(step, "ether_type"))
+		fprintf(out, "ethernet type %s", step_text(step, "ether_type"));
+	fclose(out);
+	buf[size - 1] = '\0';
+}
+
+static const char *name_of(const json_t *step)
+{
+	static const char *const names[] = {"sa", "policy", "rule", "state", "reason"};
+
+	for (size_t i = sizeof(names) / sizeof(names[0]); i > 0; i--)
+		if (step_has(step, names[i - 1]))
+			return step_text(step, names[i - 1]);
+	return step_text(step, "port");
+}
+
+static void details_put(FILE *out, const json_t *step, bool resized)
+{
+	if (step_has(step, "help"))
+		fprintf(out, ": %s", step_text(step, "help"));
+	if (step_has(step, "pieces"))
+		fprintf(out, " into %lld fragments of at most %lld", step_number(step, "pieces"),
+			step_number(step, "mtu"));
+	if (step_has(step, "sequence_64"))
+		fprintf(out, ", number %lld", step_number(step, "sequence_64"));
+	if (step_has(step, "octets_before"))
+		fprintf(out, ", %lld to %lld octets", step_number(step, "octets_before"),
+			step_number(step, "octets"));
+	else if (resized)
+		fprintf(out, ", %lld octets", step_number(step, "octets"));
+	if (step_has(step, "next_hop"))
+		fprintf(out, ", next hop %s", step_text(step, "next_hop"));
+	if (step_has(step, "mac"))
+		fprintf(out, ", to %s", step_text(step, "mac"));
+}
+
+static void packet_begin(struct trace_printer *p, const json_t *step)
+{
+	json_int_t ns = step_number(step, "ns");
+	struct timespec at = {p->begin.tv_sec + ns / NS, p->begin.tv_nsec + ns % NS};
+	struct tm tm;
+
+	at.tv_sec += at.tv_nsec / NS;
+	at.tv_nsec %= NS;
+	localtime_r(&at.tv_sec, &tm);
+	printf("%spacket %lld, %02d:%02d:%02d.%06ld, worker %lld\n", p->packet != 0 ? "\n" : "",
+		step_number(step, "packet"), tm.tm_hour, tm.tm_min, tm.tm_sec, at.tv_nsec / 1000,
+		step_number(step, "worker"));
+	p->packet = step_number(step, "packet");
+	p->first_ns = ns;
+	p->octets = 0;
+	p->header[0] = '\0';
+}
+
+static void trace_step_print(struct trace_printer *p, const json_t *step)
+{
+	char header[sizeof(p->header)];
+	FILE *out;
+	char line[1024] = "";
+
+	if (step_number(step, "packet") != p->packet)
+		packet_begin(p, step);
+	out = fmemopen(line, sizeof(line) - 1, "w");
+	if (out == NULL)
+		return;
+	fprintf(out, "%8.1f us  %-10s  ", (double)(step_number(step, "ns") - p->first_ns) / 1000,
+		step_text(step, "stage"));
+	if (name_of(step)[0] != '\0')
+		fprintf(out, "%s: ", name_of(step));
+	fputs(step_has(step, "help") ? "dropped" : step_text(step, "decision"), out);
+	details_put(out, step, step_number(step, "octets") != p->octets);
+	p->octets = step_number(step, "octets");
+	fclose(out);
+	output_text(stdout, line);
+	putchar('\n');
+	header_format(header, sizeof(header), step);
+	if (header[0] == '\0' || strcmp(header, p->header) == 0)
+		return;
+	printf("%25s", "");
+	output_text(stdout, header);
+	putchar('\n');
+	strcpy(p->header, header);
+}
+
+// --- the trace ---
 
 static void trace_begin(const struct options *options, struct session *s, const struct query *q)
 {
@@ -69,9 +252,8 @@ static void steps_take(struct session *s)
 static json_t *trace_step(struct session *s, bool *over)
 {
 	json_t *state = query_get(s->instance, "trace_state", s->number);
-	const char *text = json_string_value(json_object_get(json_array_get(state, 0), "state"));
 
-	*over = text == NULL || strcmp(text, "on") != 0;
+	*over = strcmp(step_text(json_array_get(state, 0), "state"), "on") != 0;
 	steps_take(s);
 	return state;
 }
@@ -118,7 +300,8 @@ static json_t *packets_of(const json_t *steps)
 
 static enum exit_code end_print(const struct session *s, const json_t *state)
 {
-	long long packets = number_in(state, "packets"), lost = number_in(state, "lost_steps");
+	long long packets = step_number(json_array_get(state, 0), "packets"),
+		  lost = step_number(json_array_get(state, 0), "lost_steps");
 
 	if (s->json) {
 		json_t *all = json_pack(

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +18,122 @@
 #include <rte_pdump.h>
 
 #include "eal_log.h"
-#include "hugepages.h"
-#include "iface.h"
 #include "log.h"
+#include "machine.h"
 
-#define ARGS_MAX 64
+#define ARGS_MAX      64
+#define HUGEPAGES     "/sys/kernel/mm/hugepages"
+#define HUGEPAGE_SIZE "hugepages-2048kB" // the ones to advise
 
 static DIR *files; // the folder of its files
+
+// Megabytes that DPDK gets: the flow table takes its part of memory.size from the kernel itself.
+static unsigned int dpdk_mb(const struct conf *conf)
+{
+	return conf->memory_mb - conf->flow_memory_mb;
+}
+
+// --- hugepages ---
+
+// What the kernel says about the hugepages of one size, 0 if it has none of that size.
+static unsigned long hugepages_number(const char *size, const char *what)
+{
+	unsigned long n = 0;
+	char path[512];
+
+	snprintf(path, sizeof(path), HUGEPAGES "/%s/%s", size, what);
+
+	FILE *f = fopen(path, "re");
+
+	if (f != NULL && fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
+
+// Megabytes in free hugepages of all sizes.
+static unsigned long hugepages_free_mb(void)
+{
+	DIR *dir = opendir(HUGEPAGES);
+	unsigned long mb = 0;
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		unsigned long kb;
+
+		if (sscanf(d->d_name, "hugepages-%lukB", &kb) == 1)
+			mb += hugepages_number(d->d_name, "free_hugepages") * kb / 1024;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return mb;
+}
+
+static void hugepages_remove_from(const char *folder, const struct conf *conf)
+{
+	DIR *dir = opendir(folder);
+	char prefix[CONF_NAME_MAX + 16];
+	int len = snprintf(prefix, sizeof(prefix), "culvert-%smap_", conf->instance);
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (strncmp(d->d_name, prefix, (size_t)len) == 0 &&
+			d->d_name[len + (int)strspn(d->d_name + len, "0123456789")] == '\0')
+			unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+}
+
+// Removes the files of the instance's hugepages, which give them back: those that DPDK leaves, to
+// be attached to (capture), and those of a daemon that crashed. Without permission, as another
+// user, it cannot; then the next start does. The instance must not be running. Returns how many
+// places there are for such files: mounts of hugetlbfs.
+static unsigned int hugepages_remove(const struct conf *conf)
+{
+	FILE *mounts = setmntent("/proc/mounts", "re");
+	struct mntent *m;
+	unsigned int n = 0;
+
+	while (mounts != NULL && (m = getmntent(mounts)) != NULL) {
+		if (strcmp(m->mnt_type, "hugetlbfs") != 0)
+			continue;
+		n++;
+		hugepages_remove_from(m->mnt_dir, conf);
+	}
+	if (mounts != NULL)
+		endmntent(mounts);
+	return n;
+}
+
+// Removes those of an earlier daemon and looks whether there are enough. Returns 0, or -EIO after
+// logging what is missing and how to mend it.
+static int hugepages_check(const struct conf *conf)
+{
+	unsigned int mounts = hugepages_remove(conf);
+	unsigned long mb = hugepages_free_mb();
+	int rc = 0;
+
+	if (mb < dpdk_mb(conf)) {
+		log_error(
+			"memory.size: %u MB in hugepages are needed, %lu MB are free: reserve them "
+			"with 'echo %lu > " HUGEPAGES "/" HUGEPAGE_SIZE "/nr_hugepages', or set "
+			"memory.hugepages = false (slower)",
+			dpdk_mb(conf), mb,
+			hugepages_number(HUGEPAGE_SIZE, "nr_hugepages") +
+				(dpdk_mb(conf) - mb + 1) / 2);
+		rc = -EIO;
+	}
+	if (mounts == 0) {
+		log_error(
+			"memory.hugepages: no hugetlbfs is mounted: 'mkdir -p /dev/hugepages && "
+			"mount -t hugetlbfs none /dev/hugepages', or set memory.hugepages = false");
+		rc = -EIO;
+	}
+	return rc;
+}
+
+// --- arguments ---
 
 struct args {
 	int n;
@@ -80,7 +190,7 @@ static void args_build(struct args *a, const struct conf *conf)
 	devices_arg(a, conf);
 	arg(a, "--file-prefix=culvert-%s", conf->instance);
 	arg(a, "-m");
-	arg(a, "%u", hugepages_dpdk_mb(conf));
+	arg(a, "%u", dpdk_mb(conf));
 	if (conf->hugepages) {
 		// Who attaches opens the files of the memory by their names.
 		arg(a, "--huge-unlink=%s", conf->capture ? "existing" : "always");
@@ -91,6 +201,8 @@ static void args_build(struct args *a, const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_eal_args; i++)
 		arg(a, "%s", conf->eal_args[i]);
 }
+
+// --- before the start ---
 
 static int cpus_check(const struct conf *conf)
 {

@@ -1,9 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether this machine has what a configuration names: CPUs, interfaces of the kernel, PCI devices.
-// Nothing is opened or changed, so it needs no privileges. Control thread, before the start.
+// What this machine has of what a configuration names: CPUs, PCI devices, and the network
+// interfaces of the kernel that ports attach to, as they are before DPDK takes them. Control
+// thread, at start.
 #pragma once
 
-#include "conf.h"
+#include <stdbool.h>
 
-// Logs everything that is missing, with file, line, and what would do instead. Returns 0 or -EIO.
+#include "conf.h"
+#include "log.h"
+
+// Logs what is wrong with a port, with its place in the configuration.
+#define port_error(c, fmt, ...)                                                                    \
+	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
+		##__VA_ARGS__)
+
+// Logs everything that is missing, with file, line, and what would do instead. Opens and changes
+// nothing, so it needs no privileges. Returns 0 or -EIO.
 int machine_check(const struct conf *conf);
+
+// The device's argument iface= in name, which has room for IFNAMSIZ octets. False if there can be
+// no interface of that name.
+bool iface_name(char *name, const char *device);
+
+// Whether the interface that such a device attaches to is up and has a link.
+bool iface_has_link(const char *device);
+
+// Whether this process lacks a capability that network devices of the kernel ask for.
+bool iface_not_permitted(void);
+
+// Takes every port's interface or PCI device for this process until it ends, however it ends. Every
+// failure is logged with its cause and remedy. Returns 0 or -EIO.
+int iface_take(const struct conf *conf);

@@ -9,11 +9,10 @@
 #include <rte_dev.h>
 
 #include "eal_log.h"
-#include "iface.h"
 #include "interrupt.h"
 #include "listener.h"
+#include "machine.h"
 #include "nd.h"
-#include "port_error.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
 

@@ -265,6 +265,8 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 			.kind = index[i] < 0 ? CONF_ADDED : CONF_CHANGED,
 			.noun = o->schema->noun,
 			.name = to.named[i].name,
+			.item = i,
+			.n_items = to.n,
 			.restart = restart,
 			.where = item_where(&to, i),
 		};

@@ -13,6 +13,8 @@ struct conf_difference {
 	enum conf_difference_kind kind;
 	const char *noun; // "sa"; NULL: a setting that belongs to no item of a list
 	const char *name; // of the item
+	// Of what is not removed: its number in the new list, which has n_items.
+	unsigned int item, n_items;
 	// With CONF_CHANGED: the setting, "lifetime.soft_bytes", and its values as in the file or
 	// by default. NULL: it has none, or is a key, which nobody is shown. Both NULL, and no key:
 	// it has no value in either, what follows from other settings has changed.

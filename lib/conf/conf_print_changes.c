@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How two configurations differ: for programs, and as the changes that lead from one to the other.
-#include <stdlib.h>
 #include <string.h>
 
 #include "conf_diff.h"
@@ -68,41 +67,31 @@ int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out)
 
 // An item that differs is deleted and added again behind the one before it: changes are applied
 // together, so nothing is missing in between.
-struct changed {
-	const char *noun, *name;
-	bool is_new; // only to be added
-};
+enum todo { KEEP, ADD };
+
+#define OPTIONS_MAX 64 // at the top of a file
 
 struct changes {
 	const struct conf *file, *running;
 	FILE *out;
-	struct changed *items;
-	size_t n, room;
+	enum todo *todo[OPTIONS_MAX]; // for the items of what runs, by list; NULL: nothing
 	unsigned int n_different;
 };
 
-static int compare_changed(const void *a, const void *b)
+static unsigned int list_find(const char *noun)
 {
-	const struct changed *x = a, *y = b;
-	int by_noun = strcmp(x->noun, y->noun);
+	unsigned int i = 0;
 
-	return by_noun != 0 ? by_noun : strcmp(x->name, y->name);
-}
-
-static void changed_add(struct changes *c, const struct conf_difference *d)
-{
-	if (c->n == c->room) {
-		c->room = c->room * 2 + 16;
-		c->items = conf_resize(c->items, c->room * sizeof(c->items[0]));
-	}
-	c->items[c->n++] =
-		(struct changed){conf_strdup(d->noun), conf_strdup(d->name), d->kind == CONF_ADDED};
+	while (conf_schema.options[i].schema == NULL || conf_schema.options[i].schema->noun != noun)
+		i++;
+	return i;
 }
 
 // Items of the lists that changes are about; the rest is a comment.
 static void difference_note(void *arg, const struct conf_difference *d)
 {
 	struct changes *c = arg;
+	enum todo **todo;
 
 	if (d->noun == NULL || d->restart) {
 		fprintf(c->out, "# %s%s%s: edit the file by hand\n", d->noun != NULL ? d->noun : "",
@@ -110,49 +99,38 @@ static void difference_note(void *arg, const struct conf_difference *d)
 			d->setting != NULL ? d->setting : "");
 		return;
 	}
-	if (d->kind == CONF_REMOVED)
+	if (d->kind == CONF_REMOVED) {
 		fprintf(c->out, "%s del %s\n", d->noun, d->name);
-	else
-		changed_add(c, d);
+		return;
+	}
+	todo = &c->todo[list_find(d->noun)];
+	if (*todo == NULL)
+		*todo = conf_alloc(d->n_items, sizeof(**todo));
+	if (d->kind != CONF_ADDED && (*todo)[d->item] == KEEP)
+		fprintf(c->out, "%s del %s\n", d->noun, d->name);
+	(*todo)[d->item] = ADD;
 }
 
-static void changed_sort(struct changes *c)
+static void print_list(const struct changes *c, const struct conf_option *o, const enum todo todo[])
 {
-	size_t n = 0;
-
-	qsort(c->items, c->n, sizeof(c->items[0]), compare_changed);
-	for (size_t i = 0; i < c->n; i++)
-		if (n == 0 || compare_changed(&c->items[n - 1], &c->items[i]) != 0)
-			c->items[n++] = c->items[i];
-	c->n = n;
-	for (size_t i = 0; i < n; i++)
-		if (!c->items[i].is_new)
-			fprintf(c->out, "%s del %s\n", c->items[i].noun, c->items[i].name);
-}
-
-static void print_list(
-	struct changes *c, const struct conf_option *o, const struct conf_tree *running)
-{
-	const config_setting_t *list = conf_member(config_root_setting(&running->file), o->name);
-	struct changed wanted = {.noun = o->schema->noun};
+	const struct conf_tree *tree = c->running->tree;
+	const config_setting_t *list = conf_member(config_root_setting(&tree->file), o->name);
 	const char *before = NULL;
 
-	for (int i = 0; list != NULL && c->n > 0 && i < config_setting_length(list); i++) {
+	for (int i = 0; i < config_setting_length(list); i++) {
 		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
 
-		wanted.name = conf_identity(o->schema, item);
-		if (bsearch(&wanted, c->items, c->n, sizeof(c->items[0]), compare_changed) !=
-			NULL) {
-			fprintf(c->out, "%s add ", wanted.noun);
+		if (todo[i] == ADD) {
+			fprintf(c->out, "%s add ", o->schema->noun);
 			if (o->schema->ordered && before == NULL)
 				fputs("first ", c->out);
 			else if (o->schema->ordered)
 				fprintf(c->out, "after %s ", before);
 			conf_print_item(c->out, item,
-				strcmp(o->name, "sas") == 0 ? running->key_files[i] : NULL);
+				strcmp(o->name, "sas") == 0 ? tree->key_files[i] : NULL);
 			putc('\n', c->out);
 		}
-		before = wanted.name;
+		before = conf_identity(o->schema, item);
 	}
 }
 
@@ -161,11 +139,9 @@ static void print_all(void *arg)
 	struct changes *c = arg;
 
 	c->n_different = conf_differences(c->file, c->running, difference_note, c);
-	if (c->n > 0)
-		changed_sort(c);
-	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++)
-		if (o->shape == CONF_LIST)
-			print_list(c, o, c->running->tree);
+	for (unsigned int i = 0; conf_schema.options[i].name != NULL; i++)
+		if (c->todo[i] != NULL)
+			print_list(c, &conf_schema.options[i], c->todo[i]);
 }
 
 int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
