@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -11,6 +14,7 @@
 
 #include "configure.h"
 #include "events.h"
+#include "health.h"
 #include "log.h"
 #include "machine.h"
 #include "metrics.h"
@@ -62,7 +66,76 @@ static bool io_has_link(void *arg, uint16_t port)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-const struct control_io control_thread_io = {io_send, io_listen, io_has_link, gateway_now_ms};
+// Where the worker has stalled: "frames of port "lan" queue 0".
+static void place_format(char *buf, size_t size, const struct loop *l)
+{
+	unsigned int place =
+		atomic_load_explicit(&l->heartbeat, memory_order_relaxed) & LOOP_PLACE_MASK;
+
+	if (place < l->n_rx)
+		snprintf(buf, size, "frames of port \"%s\" queue %u",
+			l->ports[l->rx[place].port].conf->name, l->rx[place].queue);
+	else
+		snprintf(buf, size, "%s",
+			place == LOOP_AT_RINGS ? "frames of other workers" : "idle");
+}
+
+// The state of the thread as the kernel shows it ('R': it runs), and its last CPU.
+static bool thread_read(pid_t tid, char *state, int *cpu)
+{
+	char path[64], line[512] = "";
+	const char *p;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		return false;
+	p = fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+	fclose(f);
+	// Behind the name: state is the first field, the CPU the 37th (proc(5): 3 and 39).
+	return p != NULL && sscanf(p + 1,
+				    " %c" // 3
+				    " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+				    " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+				    " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+				    state, cpu) == 2;
+}
+
+static uint64_t io_heartbeat(void *arg, unsigned int worker)
+{
+	const struct gateway *g = arg;
+
+	return atomic_load_explicit(&g->loops[worker]->heartbeat, memory_order_relaxed);
+}
+
+static struct control_stall io_stall(void *arg, unsigned int worker)
+{
+	const struct gateway *g = arg;
+	const struct loop *l = g->loops[worker];
+	struct control_stall s = {.state = "?", .thread = l->tid};
+
+	place_format(s.place, sizeof(s.place), l);
+	thread_read(l->tid, s.state, &s.cpu);
+	return s;
+}
+
+static void io_watchdog(void *arg)
+{
+	(void)arg;
+	notify_watchdog();
+}
+
+const struct control_io control_thread_io = {
+	.send = io_send,
+	.listen = io_listen,
+	.has_link = io_has_link,
+	.now_ms = gateway_now_ms,
+	.heartbeat = io_heartbeat,
+	.stall = io_stall,
+	.watchdog = io_watchdog,
+};
 
 static void wanted_signals(sigset_t *set)
 {
@@ -104,7 +177,7 @@ static void wall_clock_tick(uint64_t now_ms)
 // With the gateway's lock.
 static void tick(struct gateway *g, uint64_t now_ms)
 {
-	health_tick(&g->health, now_ms);
+	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->tracing, &g->control, now_ms);

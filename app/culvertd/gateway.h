@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "control.h"
-#include "health.h"
 #include "loop.h"
 #include "port.h"
 #include "reserve.h"
@@ -20,7 +19,6 @@ struct gateway {
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	uint64_t started_ms;
-	struct health health;
 	struct reserve *reserve; // NULL: nothing persists
 };
 

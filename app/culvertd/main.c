@@ -325,7 +325,7 @@ static void gateway_serve(struct gateway *g)
 	g->started_ms = gateway_now_ms();
 	telemetry_start(g);
 	metrics_start(g);
-	health_start(&g->health, g->loops, g->control.conf->n_workers, g->control.pool);
+	health_start(&g->control, notify_watchdog_ms());
 	log_info("ready");
 	notify_ready();
 	control_thread_run(g);

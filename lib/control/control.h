@@ -25,6 +25,13 @@
 #include "tunnel_life.h"
 #include "worker.h"
 
+// Where a worker has stalled, for the log.
+struct control_stall {
+	char place[96]; // "frames of port "lan" queue 0"
+	char state[2];  // of its thread, as the kernel has it: "R", it runs
+	int thread, cpu;
+};
+
 // What the daemon does for the control thread. arg is that of struct control.
 struct control_io {
 	// Sends a frame by a port, and takes it. False: it cannot, and the frame is the caller's.
@@ -33,6 +40,28 @@ struct control_io {
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
 	bool (*has_link)(void *arg, uint16_t port);
 	uint64_t (*now_ms)(void); // of a clock that never steps
+	// Differs from pass to pass of a worker.
+	uint64_t (*heartbeat)(void *arg, unsigned int worker);
+	struct control_stall (*stall)(void *arg, unsigned int worker);
+	// Feeds the watchdog of the service manager.
+	void (*watchdog)(void *arg);
+};
+
+struct health_worker {
+	uint64_t heartbeat; // at the last check
+	uint64_t fed;       // when the watchdog was fed
+	uint32_t quiet;     // checks since it changed
+	bool stalled;
+	uint32_t stalls;
+};
+
+// See health.h.
+struct health {
+	struct health_worker worker[CONF_WORKERS_MAX];
+	uint32_t watchdog_ms;   // how often the watchdog is fed; 0: never
+	uint64_t watchdog_next; // milliseconds
+	uint32_t buffers_free_min;
+	bool buffers_short;
 };
 
 struct control_link {
@@ -88,6 +117,7 @@ struct control {
 	uint64_t rule_second;      // of the last line about a rule,
 	unsigned int rule_lines;   // and how many there were in it
 	struct audit_state audit;
+	struct health health;
 	struct path_mtus path_mtus;
 	struct tunnels tunnels;   // of the snapshot
 	unsigned int expiry_next; // SA whose lifetime is checked next

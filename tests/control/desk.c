@@ -60,6 +60,8 @@ static const char form[] =
 struct control desk;
 uint64_t desk_now;
 bool desk_link[2];
+uint64_t desk_heartbeat;
+unsigned int desk_watchdog;
 struct frame desk_sent[64];
 unsigned int desk_n_sent;
 
@@ -110,7 +112,27 @@ static uint64_t io_now_ms(void)
 	return desk_now;
 }
 
-static const struct control_io io = {io_send, io_listen, io_has_link, io_now_ms};
+static uint64_t io_heartbeat(void *arg, unsigned int worker)
+{
+	(void)arg;
+	assert_int_equal(worker, 0);
+	return desk_heartbeat;
+}
+
+static struct control_stall io_stall(void *arg, unsigned int worker)
+{
+	(void)arg, (void)worker;
+	return (struct control_stall){.place = "idle", .state = "S", .thread = 7, .cpu = 3};
+}
+
+static void io_watchdog(void *arg)
+{
+	(void)arg;
+	desk_watchdog++;
+}
+
+static const struct control_io io = {
+	io_send, io_listen, io_has_link, io_now_ms, io_heartbeat, io_stall, io_watchdog};
 
 struct conf *desk_conf(const char *more, const char *sa)
 {

@@ -18,6 +18,9 @@ extern struct control desk;
 extern uint64_t desk_now; // milliseconds
 extern bool desk_link[2]; // whether it is up
 
+extern uint64_t desk_heartbeat;    // of the worker
+extern unsigned int desk_watchdog; // how often the watchdog was fed
+
 // Frames that the control thread has sent since the last call of desk_forget().
 extern struct frame desk_sent[64];
 extern unsigned int desk_n_sent;

@@ -67,7 +67,8 @@ static uint64_t io_now_ms(void)
 	return 0;
 }
 
-static const struct control_io io = {io_send, io_listen, io_has_link, io_now_ms};
+static const struct control_io io = {
+	.send = io_send, .listen = io_listen, .has_link = io_has_link, .now_ms = io_now_ms};
 
 // --- for the test ---
 
