@@ -172,7 +172,7 @@ static enum drop seq_drop_reason(struct sa_out *sa, uint64_t seq)
 		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 	}
 	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
-	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
+	stop = atomic_load_explicit(&sa->stop, memory_order_relaxed);
 	if (stop != DROP_NONE)
 		return stop;
 	return seq > sa_out_life_end(sa) ? sa_end_reason(&sa->sa, LIFETIME_PACKETS)

@@ -258,7 +258,7 @@ uint64_t sa_out_seq(const struct sa_out *sa)
 
 static void limit_update(struct sa_out *sa)
 {
-	bool stopped = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE;
+	bool stopped = atomic_load_explicit(&sa->stop, memory_order_relaxed) != DROP_NONE;
 
 	atomic_store_explicit(&sa->seq_limit,
 		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
@@ -268,11 +268,14 @@ static void limit_update(struct sa_out *sa)
 static void stop_update(struct sa *sa)
 {
 	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
+	uint8_t reason = sa->ended != DROP_NONE ? sa->ended : (uint8_t)address;
 
-	atomic_store_explicit(&sa->stop, (uint8_t)(sa->ended != DROP_NONE ? sa->ended : address),
-		memory_order_relaxed);
-	if (sa->opt.direction == SA_OUT)
-		limit_update(sa_out_of(sa));
+	if (sa->opt.direction == SA_IN) {
+		atomic_store_explicit(&sa_in_of(sa)->stop, reason, memory_order_relaxed);
+		return;
+	}
+	atomic_store_explicit(&sa_out_of(sa)->stop, reason, memory_order_relaxed);
+	limit_update(sa_out_of(sa));
 }
 
 void sa_out_allow(struct sa_out *sa, uint64_t seq)

@@ -92,13 +92,10 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 
 // What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
 struct sa {
-	// Constant but for stop, for packets:
+	// Constant, for packets:
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
-	// Why the SA must not be used, an enum drop. Written by the control thread, when that
-	// changes.
-	_Atomic uint8_t stop;
 	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
 	// outer and inbound the inner one, takes from the other; and those that the outer one has
 	// instead.
@@ -172,13 +169,15 @@ struct sa_dummies {
 
 struct sa_out {
 	struct sa sa;
-	// One line, which workers read whenever they write seq.
+	// One line, which workers read whenever they write seq. What the control thread writes here
+	// changes seldom.
 	_Atomic uint64_t seq __rte_cache_aligned; // last number allocated; written by workers
 	uint64_t seq_max;                         // last number there is; constant
 	// What packets are held against: the last number that is reserved, or less if the lifetime
 	// ends before, or 0 when the SA has been stopped. Written by the control thread.
 	_Atomic uint64_t seq_limit;
 	struct sa_path *_Atomic path; // written by the control thread
+	_Atomic uint8_t stop;         // see struct sa_in
 	struct sa_dummies dummies __rte_cache_aligned;
 	// Written by the control thread. Workers read seq_recent only: numbers above it were
 	// allocated in the last seconds; see sa_out_is_recent().
@@ -197,7 +196,11 @@ struct sa_out {
 
 struct sa_in {
 	struct sa sa;
+	// One line, which workers read for every packet.
 	struct replay replay __rte_cache_aligned; // written by workers
+	// Why the SA must not be used, an enum drop. Written by the control thread, when that
+	// changes.
+	_Atomic uint8_t stop;
 	// Written by the control thread.
 	struct {
 		// Of ESP in UDP: where the newest packet was sent from; NULL: there was none. Never

@@ -62,7 +62,7 @@ struct sa_out *sa_udp_find(const struct sa_udp_index *index, const struct sa_udp
 	for (unsigned int i = lower_bound(index, ends);
 		i < index->n && compare(&index->of[i], ends) == 0; i++) {
 		found = index->of[i].sa;
-		if (found->sa.stop == DROP_NONE)
+		if (found->stop == DROP_NONE)
 			break;
 	}
 	return found;
