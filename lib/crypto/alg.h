@@ -8,13 +8,8 @@
 #include <stdint.h>
 
 enum cipher_mode {
-	CIPHER_NULL, // RFC 2410
-	CIPHER_CBC,  // RFC 3602
-	CIPHER_CTR,  // RFC 3686
-	// These authenticate as well:
-	CIPHER_GCM,      // RFC 4106
-	CIPHER_GMAC,     // RFC 4543: does not encrypt
-	CIPHER_CHACHA20, // with Poly1305, RFC 7634
+#define CIPHER_MODE(mode, ...) CIPHER_##mode,
+#include "cipher_mode.def"
 };
 
 struct cipher_alg {

@@ -60,22 +60,22 @@ static uint16_t run_len(const struct crypto_op ops[], uint16_t n)
 	return len;
 }
 
-void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker)
+static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
 	for (uint16_t done = 0; done < n;) {
 		uint16_t len = run_len(&ops[done], n - done);
 
-		ops[done].session->engine->seal(&ops[done], len, worker);
+		ops[done].session->engine->run(&ops[done], len, worker);
 		done += len;
 	}
 }
 
+void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker)
+{
+	run(ops, n, worker);
+}
+
 void crypto_open(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
-	for (uint16_t done = 0; done < n;) {
-		uint16_t len = run_len(&ops[done], n - done);
-
-		ops[done].session->engine->open(&ops[done], len, worker);
-		done += len;
-	}
+	run(ops, n, worker);
 }

@@ -4,6 +4,12 @@
 
 #include "crypto.h"
 
+#define ESP_HEADER_LEN 8 // SPI and sequence number
+#define CBC_IV_LEN     16
+#define SALT_LEN       4
+#define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
+#define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
+
 struct crypto_engine {
 	const char *name;
 	// Algorithms that are a pair, and ESN or not. The keys do not matter.
@@ -12,9 +18,8 @@ struct crypto_engine {
 	struct crypto_session *(*session_new)(
 		const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers);
 	void (*session_free)(struct crypto_session *s);
-	// All operations belong to sessions of this engine.
-	void (*seal)(struct crypto_op ops[], uint16_t n, unsigned int worker);
-	void (*open)(struct crypto_op ops[], uint16_t n, unsigned int worker);
+	// Seals or opens, as the session says. All operations belong to sessions of this engine.
+	void (*run)(struct crypto_op ops[], uint16_t n, unsigned int worker);
 };
 
 // The first member of every engine's own session.

@@ -75,23 +75,20 @@ void imb_keys_expand(const struct imb_session *s, const struct crypto_key *key,
 }
 
 // By enum cipher_mode.
-static bool (*const families[])(struct imb_session *s, const struct crypto_key *key,
-	enum crypto_dir dir, const struct imb_worker *w) = {
-	[CIPHER_NULL] = imb_hmac_init,
-	[CIPHER_CBC] = imb_hmac_init,
-	[CIPHER_CTR] = imb_hmac_init,
-	[CIPHER_GCM] = imb_gcm_init,
-	[CIPHER_GMAC] = imb_gmac_init,
-	[CIPHER_CHACHA20] = imb_chacha20_init,
+static const struct {
+	bool (*init)(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+		const struct imb_worker *w);
+	uint64_t features; // of the processor
+} families[] = {
+#define CIPHER_MODE(mode, openssl, ipsec_mb, features)                                             \
+	{imb_##ipsec_mb##_init, IMB_FEATURE_AESNI | IMB_FEATURE_##features},
+#include "cipher_mode.def"
 };
 
-// ChaCha20-Poly1305 is faster than libcrypto's only where it has AVX-512 with IFMA.
 static bool supports(const struct crypto_key *key)
 {
-	uint64_t needs = IMB_FEATURE_AESNI;
+	uint64_t needs = families[key->cipher->mode].features;
 
-	if (key->cipher->mode == CIPHER_CHACHA20)
-		needs |= IMB_FEATURE_AVX512_IFMA;
 	return (imb_get_feature_flags() & needs) == needs;
 }
 
@@ -120,7 +117,7 @@ static struct crypto_session *session_new(
 	s->mask[0] = key->iv_mask;
 	if (cipher->salt_len > 0)
 		memcpy(&s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
-	if (!workers_make(n_workers) || !families[cipher->mode](s, key, dir, workers[0])) {
+	if (!workers_make(n_workers) || !families[cipher->mode].init(s, key, dir, workers[0])) {
 		session_free(&s->base);
 		errno = ENOMEM;
 		return NULL;
@@ -167,6 +164,5 @@ const struct crypto_engine crypto_engine_ipsec_mb = {
 	.supports = supports,
 	.session_new = session_new,
 	.session_free = session_free,
-	.seal = run_all, // a session knows its direction
-	.open = run_all,
+	.run = run_all,
 };

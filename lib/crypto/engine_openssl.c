@@ -4,6 +4,7 @@
 // from saved states, IVs are made in the cheapest way.
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "openssl_session.h"
@@ -21,7 +22,7 @@ static bool null_open(const struct session *s, struct crypto_op *op, unsigned in
 	return openssl_icv_ok(s, op, ESP_HEADER_LEN + op->text_len);
 }
 
-static bool null_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
+bool openssl_null_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
 {
 	(void)key;
 	s->run = dir == CRYPTO_SEAL ? null_seal : null_open;
@@ -41,12 +42,16 @@ static EVP_CIPHER_CTX *cipher_new(
 	return c;
 }
 
-bool openssl_ciphers_init(struct session *s, const char *name, const struct crypto_key *key,
+bool openssl_ciphers_init(struct session *s, const char *format, const struct crypto_key *key,
 	enum crypto_dir dir, const uint8_t *iv)
 {
-	EVP_CIPHER *alg = EVP_CIPHER_fetch(NULL, name, NULL);
-	bool ok = alg != NULL;
+	EVP_CIPHER *alg;
+	char name[32];
+	bool ok;
 
+	snprintf(name, sizeof(name), format, 8u * key->cipher->key_len);
+	alg = EVP_CIPHER_fetch(NULL, name, NULL);
+	ok = alg != NULL;
 	for (unsigned int i = 0; ok && i < s->n_workers; i++) {
 		s->cipher[i].ctx = cipher_new(alg, key, dir, iv);
 		ok = s->cipher[i].ctx != NULL;
@@ -55,26 +60,11 @@ bool openssl_ciphers_init(struct session *s, const char *name, const struct cryp
 	return ok;
 }
 
-// By enum auth_mode.
-static const struct {
-	void (*key_init)(struct hmac_key *k, const uint8_t *key, size_t len);
-	void (*hmac)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
-} hmacs[] = {
-	[AUTH_HMAC_SHA1] = {hmac_sha1_key_init, hmac_sha1_96},
-	[AUTH_HMAC_SHA256] = {hmac_sha256_key_init, hmac_sha256_128},
-	[AUTH_HMAC_SHA384] = {hmac_sha384_key_init, hmac_sha384_192},
-	[AUTH_HMAC_SHA512] = {hmac_sha512_key_init, hmac_sha512_256},
-};
-
 // By enum cipher_mode.
 static bool (*const cipher_init[])(
 	struct session *s, const struct crypto_key *key, enum crypto_dir dir) = {
-	[CIPHER_NULL] = null_init,
-	[CIPHER_CBC] = openssl_cbc_init,
-	[CIPHER_CTR] = openssl_ctr_init,
-	[CIPHER_GCM] = openssl_gcm_init,
-	[CIPHER_GMAC] = openssl_gmac_init,
-	[CIPHER_CHACHA20] = openssl_chacha20_init,
+#define CIPHER_MODE(mode, openssl, ...) openssl_##openssl##_init,
+#include "cipher_mode.def"
 };
 
 static bool supports(const struct crypto_key *key)
@@ -112,8 +102,8 @@ static struct crypto_session *session_new(
 	if (cipher->salt_len > 0)
 		memcpy(s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
 	if (auth->mode != AUTH_NONE) {
-		s->hmac = hmacs[auth->mode].hmac;
-		hmacs[auth->mode].key_init(&s->hmac_key, key->auth_key, auth->key_len);
+		s->hmac = hmac_algs[auth->mode].hmac;
+		hmac_key_init(auth->mode, &s->hmac_key, key->auth_key, auth->key_len);
 	}
 	if (!cipher_init[cipher->mode](s, key, dir)) {
 		session_free(&s->base);
@@ -137,6 +127,5 @@ const struct crypto_engine crypto_engine_openssl = {
 	.supports = supports,
 	.session_new = session_new,
 	.session_free = session_free,
-	.seal = run, // a session knows its direction
-	.open = run,
+	.run = run,
 };

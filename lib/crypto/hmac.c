@@ -12,49 +12,26 @@
 #define BLOCK_LEN   64
 #define BLOCK64_LEN 128
 
-static void sha1_start(void *state, const uint8_t *block)
+// The chaining values are the first members of every context.
+#define START(name, context, init, transform, len)                                                 \
+	static void name(void *state, const uint8_t *block)                                        \
+	{                                                                                          \
+		context c;                                                                         \
+                                                                                                   \
+		init(&c);                                                                          \
+		transform(&c, block);                                                              \
+		memcpy(state, &c, len);                                                            \
+		OPENSSL_cleanse(&c, sizeof(c));                                                    \
+	}
+
+START(sha1_start, SHA_CTX, SHA1_Init, SHA1_Transform, SHA_DIGEST_LENGTH)
+START(sha256_start, SHA256_CTX, SHA256_Init, SHA256_Transform, SHA256_DIGEST_LENGTH)
+START(sha384_start, SHA512_CTX, SHA384_Init, SHA512_Transform, SHA512_DIGEST_LENGTH)
+START(sha512_start, SHA512_CTX, SHA512_Init, SHA512_Transform, SHA512_DIGEST_LENGTH)
+
+void hmac_key_init(enum auth_mode mode, struct hmac_key *k, const uint8_t *key, size_t len)
 {
-	SHA_CTX c;
-
-	SHA1_Init(&c);
-	SHA1_Transform(&c, block);
-	memcpy(state, &c, SHA_DIGEST_LENGTH); // h0 to h4, the first members
-	OPENSSL_cleanse(&c, sizeof(c));
-}
-
-static void sha256_start(void *state, const uint8_t *block)
-{
-	SHA256_CTX c;
-
-	SHA256_Init(&c);
-	SHA256_Transform(&c, block);
-	memcpy(state, c.h, sizeof(c.h));
-	OPENSSL_cleanse(&c, sizeof(c));
-}
-
-static void sha384_start(void *state, const uint8_t *block)
-{
-	SHA512_CTX c;
-
-	SHA384_Init(&c);
-	SHA512_Transform(&c, block);
-	memcpy(state, c.h, sizeof(c.h));
-	OPENSSL_cleanse(&c, sizeof(c));
-}
-
-static void sha512_start(void *state, const uint8_t *block)
-{
-	SHA512_CTX c;
-
-	SHA512_Init(&c);
-	SHA512_Transform(&c, block);
-	memcpy(state, c.h, sizeof(c.h));
-	OPENSSL_cleanse(&c, sizeof(c));
-}
-
-static void key_init(void *inner, void *outer, const uint8_t *key, size_t len,
-	void (*start)(void *state, const uint8_t *block))
-{
+	const struct hmac_alg *alg = &hmac_algs[mode];
 	uint8_t ipad[BLOCK64_LEN],
 		opad[BLOCK64_LEN]; // of the smaller block the front alone is used
 
@@ -64,30 +41,10 @@ static void key_init(void *inner, void *outer, const uint8_t *key, size_t len,
 		ipad[i] ^= key[i];
 		opad[i] ^= key[i];
 	}
-	start(inner, ipad);
-	start(outer, opad);
+	alg->start(k, ipad);
+	alg->start((uint8_t *)k + alg->outer_off, opad);
 	OPENSSL_cleanse(ipad, sizeof(ipad));
 	OPENSSL_cleanse(opad, sizeof(opad));
-}
-
-void hmac_sha1_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
-{
-	key_init(k->of32.inner, k->of32.outer, key, len, sha1_start);
-}
-
-void hmac_sha256_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
-{
-	key_init(k->of32.inner, k->of32.outer, key, len, sha256_start);
-}
-
-void hmac_sha384_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
-{
-	key_init(k->of64.inner, k->of64.outer, key, len, sha384_start);
-}
-
-void hmac_sha512_key_init(struct hmac_key *k, const uint8_t *key, size_t len)
-{
-	key_init(k->of64.inner, k->of64.outer, key, len, sha512_start);
 }
 
 static void sha1_resume(SHA_CTX *c, const uint32_t state[8])
@@ -98,7 +55,7 @@ static void sha1_resume(SHA_CTX *c, const uint32_t state[8])
 	c->num = 0;
 }
 
-void hmac_sha1_96(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+static void hmac_sha1_96(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
 {
 	uint8_t digest[SHA_DIGEST_LENGTH];
 	SHA_CTX c;
@@ -121,7 +78,7 @@ static void sha256_resume(SHA256_CTX *c, const uint32_t state[8])
 	c->md_len = SHA256_DIGEST_LENGTH;
 }
 
-void hmac_sha256_128(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+static void hmac_sha256_128(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA256_CTX c;
@@ -158,7 +115,7 @@ static void hmac_sha512(uint8_t digest[SHA512_DIGEST_LENGTH], unsigned int md_le
 	SHA512_Final(digest, &c);
 }
 
-void hmac_sha384_192(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+static void hmac_sha384_192(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
 {
 	uint8_t digest[SHA512_DIGEST_LENGTH];
 
@@ -166,10 +123,17 @@ void hmac_sha384_192(uint8_t *icv, const struct hmac_key *k, const uint8_t *data
 	memcpy(icv, digest, 24);
 }
 
-void hmac_sha512_256(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
+static void hmac_sha512_256(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len)
 {
 	uint8_t digest[SHA512_DIGEST_LENGTH];
 
 	hmac_sha512(digest, SHA512_DIGEST_LENGTH, k, data, len);
 	memcpy(icv, digest, 32);
 }
+
+const struct hmac_alg hmac_algs[] = {
+	[AUTH_HMAC_SHA1] = {sha1_start, offsetof(struct hmac_key, of32.outer), hmac_sha1_96},
+	[AUTH_HMAC_SHA256] = {sha256_start, offsetof(struct hmac_key, of32.outer), hmac_sha256_128},
+	[AUTH_HMAC_SHA384] = {sha384_start, offsetof(struct hmac_key, of64.outer), hmac_sha384_192},
+	[AUTH_HMAC_SHA512] = {sha512_start, offsetof(struct hmac_key, of64.outer), hmac_sha512_256},
+};

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alg.h"
+
 // Chaining values of the hash behind the block of key and ipad, and of key and opad. As secret as
 // the key. SHA-1 and SHA-256 touch one cache line of it, SHA-384 and SHA-512 two.
 struct hmac_key {
@@ -21,17 +23,16 @@ struct hmac_key {
 	};
 };
 
-// Prepare a key of len octets, at most the block of the hash: 64, of SHA-384 and SHA-512 128.
-void hmac_sha1_key_init(struct hmac_key *k, const uint8_t *key, size_t len);
-void hmac_sha256_key_init(struct hmac_key *k, const uint8_t *key, size_t len);
-void hmac_sha384_key_init(struct hmac_key *k, const uint8_t *key, size_t len);
-void hmac_sha512_key_init(struct hmac_key *k, const uint8_t *key, size_t len);
+struct hmac_alg {
+	// Writes the chaining values of the hash behind a block.
+	void (*start)(void *state, const uint8_t *block);
+	uint8_t outer_off; // of the outer chaining values in struct hmac_key, octets
+	// Writes the truncated HMAC (RFC 2404, RFC 4868) of len octets to icv, which may lie within
+	// data.
+	void (*hmac)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
+};
 
-// HMAC-SHA1-96 (RFC 2404): 12 octets at icv, which may lie within data.
-void hmac_sha1_96(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
+extern const struct hmac_alg hmac_algs[]; // by enum auth_mode
 
-// HMAC-SHA-256-128, HMAC-SHA-384-192, HMAC-SHA-512-256 (RFC 4868): 16, 24, 32 octets at icv, which
-// may lie within data.
-void hmac_sha256_128(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
-void hmac_sha384_192(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
-void hmac_sha512_256(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
+// Prepares a key of len octets, at most the block of the hash: 64, of SHA-384 and SHA-512 128.
+void hmac_key_init(enum auth_mode mode, struct hmac_key *k, const uint8_t *key, size_t len);

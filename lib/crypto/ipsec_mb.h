@@ -2,7 +2,7 @@
 // What the files of the engine ipsec_mb share. Private to them.
 //
 // engine_ipsec_mb.c sorts the operations of a burst by algorithms and hands each lot to a family:
-// ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which hands it on to the cipher in
+// ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which calls the cipher in
 // ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md says what was measured.
 #pragma once
 
@@ -19,13 +19,8 @@
 #include "engine.h"
 #include "hmac.h"
 
-#define IMB_LOT_MAX    64 // operations handed to a family at once
-#define ESP_HEADER_LEN 8  // SPI and sequence number
-#define CBC_IV_LEN     16
-#define SALT_LEN       4
-#define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
-#define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
-#define AEAD_ICV_MAX   16
+#define IMB_LOT_MAX  64 // operations handed to a family at once
+#define AEAD_ICV_MAX 16
 
 // Fewer packets are many only if they are long: wide vectors take as long for one lane as for 16.
 #define LANES       16
@@ -81,20 +76,12 @@ struct imb_session {
 	};
 };
 
-// Fill in what packets need: run, and what hangs on the keys; the cipher's part for
-// imb_hmac_init(). False if there are no random numbers.
-bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
-bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
-bool imb_chacha20_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
-bool imb_hmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
-bool imb_cbc_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
-void imb_ctr_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w);
+// Fill in what packets need: run, and what depends on the keys. False if there are no random
+// numbers.
+#define CIPHER_MODE(mode, openssl, ipsec_mb, ...)                                                  \
+	bool imb_##ipsec_mb##_init(struct imb_session *s, const struct crypto_key *key,            \
+		enum crypto_dir dir, const struct imb_worker *w);
+#include "cipher_mode.def"
 
 // Expands the key of AES for encryption and for decryption; both have the size of round_keys.
 void imb_keys_expand(const struct imb_session *s, const struct crypto_key *key,

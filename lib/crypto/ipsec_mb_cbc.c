@@ -78,6 +78,7 @@ bool imb_cbc_init(struct imb_session *s, const struct crypto_key *key, enum cryp
 {
 	alignas(16) uint8_t other[sizeof(s->round_keys)];
 
+	imb_null_init(s, key, dir, w);
 	if (dir == CRYPTO_SEAL)
 		imb_keys_expand(s, key, w, s->round_keys, other);
 	else

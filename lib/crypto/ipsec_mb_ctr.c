@@ -60,12 +60,14 @@ static void ctr_decrypt(
 		w->best, w->job, n_jobs, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT, first->key_len);
 }
 
-void imb_ctr_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+bool imb_ctr_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
 	alignas(16) uint8_t unused[sizeof(s->round_keys)];
 
+	imb_null_init(s, key, dir, w);
 	imb_keys_expand(s, key, w, s->round_keys, unused);
 	OPENSSL_cleanse(unused, sizeof(unused));
 	s->crypt = dir == CRYPTO_SEAL ? ctr_encrypt : ctr_decrypt;
+	return true;
 }

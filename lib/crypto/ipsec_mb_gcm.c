@@ -169,16 +169,10 @@ static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	}
 }
 
-static void keys_init(
-	struct imb_session *s, const struct crypto_key *key, const struct imb_worker *w)
-{
-	gcm_of(w->best, s->key_len).expand(key->cipher_key, &s->gcm);
-}
-
 bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
-	keys_init(s, key, w);
+	gcm_of(w->best, s->key_len).expand(key->cipher_key, &s->gcm);
 	s->run = dir == CRYPTO_SEAL ? gcm_seal : gcm_open;
 	return true;
 }
@@ -186,7 +180,7 @@ bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum cryp
 bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
-	keys_init(s, key, w);
+	imb_gcm_init(s, key, dir, w);
 	s->run = dir == CRYPTO_SEAL ? gmac_seal : gmac_open;
 	return true;
 }

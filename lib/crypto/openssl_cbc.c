@@ -6,13 +6,9 @@
 // the text. Sealed, it is the IV; opened, it is garbage that nobody reads. The text behind it is
 // chained on the IV, as it must be, whatever the IV itself was chained on.
 
-#include <stdio.h>
-
 #include <openssl/rand.h>
 
 #include "openssl_session.h"
-
-#define CBC_IV_LEN 16
 
 // The IV is the encryption, under the same key, of a block that is new in every packet (NIST SP
 // 800-38A appendix C, first method): the sequence number under a random mask of the session, and
@@ -45,11 +41,9 @@ static bool cbc_open(const struct session *s, struct crypto_op *op, unsigned int
 bool openssl_cbc_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
 {
 	static const uint8_t iv[CBC_IV_LEN]; // where a chain begins does not matter
-	char name[16];
 
 	s->run = dir == CRYPTO_SEAL ? cbc_seal : cbc_open;
-	snprintf(name, sizeof(name), "AES-%u-CBC", 8 * key->cipher->key_len);
-	if (!openssl_ciphers_init(s, name, key, dir, iv))
+	if (!openssl_ciphers_init(s, "AES-%u-CBC", key, dir, iv))
 		return false;
 	for (unsigned int i = 0; i < s->n_workers; i++)
 		if (EVP_CIPHER_CTX_set_padding(s->cipher[i].ctx, 0) != 1)

@@ -2,8 +2,6 @@
 // AES-CTR (RFC 3686) on libcrypto: salt, IV and a block counter, which begins with 1, make the
 // counter block.
 
-#include <stdio.h>
-
 #include "openssl_session.h"
 
 #define COUNTER_BLOCK_LEN (NONCE_LEN + 4)
@@ -45,9 +43,7 @@ static bool ctr_open(const struct session *s, struct crypto_op *op, unsigned int
 bool openssl_ctr_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir)
 {
 	static const uint8_t block[COUNTER_BLOCK_LEN]; // set for each packet
-	char name[16];
 
 	s->run = dir == CRYPTO_SEAL ? ctr_seal : ctr_open;
-	snprintf(name, sizeof(name), "AES-%u-CTR", 8 * key->cipher->key_len);
-	return openssl_ciphers_init(s, name, key, CRYPTO_SEAL, block);
+	return openssl_ciphers_init(s, "AES-%u-CTR", key, CRYPTO_SEAL, block);
 }

@@ -19,11 +19,7 @@
 #include "engine.h"
 #include "hmac.h"
 
-#define ESP_HEADER_LEN 8 // SPI and sequence number
-#define SALT_LEN       4
-#define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
-#define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
-#define AAD_MAX        12 // SPI and a sequence number of 64 bits
+#define AAD_MAX 12 // SPI and a sequence number of 64 bits
 
 // What one worker carries from packet to packet.
 struct cipher {
@@ -49,17 +45,17 @@ struct session {
 
 static_assert(offsetof(struct session, hmac_key) == RTE_CACHE_LINE_SIZE, "one line for AEAD");
 
-// Gives every worker a cipher context: of libcrypto's algorithm of this name, keyed, with this IV.
-// False if that fails; what was made is freed with the session.
-bool openssl_ciphers_init(struct session *s, const char *name, const struct crypto_key *key,
+// Gives every worker a cipher context, keyed, with this IV. format makes the name of libcrypto's
+// algorithm from the length of the key in bits. False if that fails; what was made is freed with
+// the session.
+bool openssl_ciphers_init(struct session *s, const char *format, const struct crypto_key *key,
 	enum crypto_dir dir, const uint8_t *iv);
 
 // Prepare a session that has its ICV. False if that fails.
-bool openssl_cbc_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir);
-bool openssl_ctr_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir);
-bool openssl_gcm_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir);
-bool openssl_gmac_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir);
-bool openssl_chacha20_init(struct session *s, const struct crypto_key *key, enum crypto_dir dir);
+#define CIPHER_MODE(mode, openssl, ...)                                                            \
+	bool openssl_##openssl##_init(                                                             \
+		struct session *s, const struct crypto_key *key, enum crypto_dir dir);
+#include "cipher_mode.def"
 
 // Writes the IV that counts, and the nonce of salt and IV.
 static inline void openssl_nonce_begin(

@@ -126,7 +126,7 @@ static void fail_some(struct crypto_op ops[], uint16_t n, unsigned int worker)
 
 static void test_crypto_fails(void **state)
 {
-	static const struct crypto_engine engine = {.seal = fail_some};
+	static const struct crypto_engine engine = {.run = fail_some};
 	static struct frame f[10];
 	struct crypto_session broken = {&engine};
 	struct gateway *g = site_a((struct site){0});
