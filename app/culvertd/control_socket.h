@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket by which a running daemon is told what to do: a Unix socket of packets (SEQPACKET), in
-// the folder of DPDK's files. root, the daemon's own user and the members of its group may; whoever
-// else gets as far as connecting is told that he may not.
+// A socket for requests to a running daemon: a Unix socket of packets (SEQPACKET), in the folder of
+// DPDK's files. root, the daemon's own user and the members of its group have permission; any other
+// client that connects gets an answer that denies it.
 //
 // A client sends one packet, its request (request.h), gets one answer, in as many packets as it
-// takes, and the connection is closed. There are bounds for everything, so that no client stands in
-// the way of traffic or of other clients: their number, the size of a request, and the time until a
-// client has sent its request or taken the next piece of its answer.
+// takes, and the connection is closed. There are limits for everything, so that no client delays
+// traffic or other clients: their number, the size of a request, and the time until a
+// client has sent its request or received the next piece of its answer.
 //
 // A subscriber stays: behind the answer it gets one packet for each event (event_log.h). One that
-// does not read loses events, and nobody waits for it. Control thread.
+// does not read loses events. Control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -22,30 +22,29 @@
 #define CONTROL_CLIENTS_MAX     16
 #define CONTROL_SUBSCRIBERS_MAX 8
 #define CONTROL_REQUEST_MAX     (64 * 1024) // octets
-// An answer of so many octets needs no memory: that a change was made or refused can always be
-// said.
+// An answer up to this size needs no memory, so that success or refusal is always reported.
 #define CONTROL_SHORT_ANSWER 256
 
 enum control_state {
-	CONTROL_NONE, // no client is here
-	CONTROL_ASKS, // its request has not come yet
+	CONTROL_NONE, // no client
+	CONTROL_ASKS, // its request is not received yet
 	CONTROL_WAITS,
 	CONTROL_SERVED,
-	CONTROL_ANSWERED, // it has not taken all of the answer yet
+	CONTROL_ANSWERED, // not all of the answer is sent yet
 	CONTROL_SUBSCRIBED,
 };
 
 struct control_request {
 	char *text; // ends with NUL
 	size_t len;
-	uid_t uid; // who asks
+	uid_t uid; // of the client
 	pid_t pid;
 };
 
 struct control_client {
 	enum control_state state;
 	int fd;
-	uint64_t number;      // clients are served in the order in which they came
+	uint64_t number;      // clients are served in the order of their connections
 	uint64_t deadline_ms; // with CONTROL_ASKS, CONTROL_ANSWERED
 	struct control_request request;
 	char *answer; // short_answer, or memory of its own
@@ -64,7 +63,7 @@ struct control_socket {
 	int fd; // -1: it is closed
 	const struct control_access *access;
 	gid_t group;   // -1: none
-	uint64_t came; // clients so far
+	uint64_t came; // connections so far
 	struct control_client client[CONTROL_CLIENTS_MAX];
 };
 
@@ -74,20 +73,20 @@ struct control_socket {
 int control_socket_open(struct control_socket *s, const struct conf *conf,
 	const struct control_access *access, const char *group);
 
-// Takes what clients have sent and sends what they can take. To be called often.
+// Receives requests and sends answers, as far as sockets allow. Call it often.
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);
 
-// The next request that has come; its text is the caller's. False if there is none. It has to be
-// answered before there is another.
+// The next request; its text is the caller's. False if there is none. It has to be answered before
+// the next call.
 bool control_socket_take(struct control_socket *s, struct control_request *request);
 
 // Answers it: "STATUS OCTETS", a newline and the text. Without memory for that, it is refused.
 void control_socket_answer(
 	struct control_socket *s, const char *status, const char *text, uint64_t now_ms);
 
-// Answers it with that text, and sends the events that come from now on behind it. False if there
+// Answers it with that text, and sends all later events behind it. False if there
 // are CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
 bool control_socket_subscribe(struct control_socket *s, const char *text);
 
-// Closes everything; a closed one, too. DPDK's folder goes with what is in it.
+// Closes everything; a socket that is closed is allowed. DPDK's folder is removed with its files.
 void control_socket_close(struct control_socket *s);

@@ -12,7 +12,6 @@
 #include "collect.h"
 #include "gateway.h"
 
-#define HEAP          4    // its number in the list of memory, the last
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
 static_assert(
@@ -122,24 +121,6 @@ static struct rte_malloc_socket_stats heap_sum(void)
 	return sum;
 }
 
-static struct memory_view heap_view(void)
-{
-	const struct rte_malloc_socket_stats heap = heap_sum();
-
-	return (struct memory_view){"heap", "bytes of DPDK's memory", "memory.size",
-		heap.heap_allocsz_bytes, heap.heap_totalsz_bytes, UINT64_MAX, UINT64_MAX};
-}
-
-static struct memory_view pool_view(
-	const struct rte_mempool *pool, const char *name, const char *what, const char *setting)
-{
-	return (struct memory_view){.name = name,
-		.what = what,
-		.setting = setting,
-		.used = rte_mempool_in_use_count(pool),
-		.size = pool->size};
-}
-
 static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
 {
 	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
@@ -154,59 +135,55 @@ static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway 
 	} while (n == NEIGH_AT_ONCE);
 }
 
-static struct memory_view neighbour_view(const struct gateway *g)
+static uint64_t neighbours_sum(const struct gateway *g)
 {
-	struct memory_view v = {.name = "neighbours",
-		.what = "entries of the neighbour table",
-		.setting = "neighbour_table.max",
-		.size = g->control.conf->neighbours_max};
-	uint64_t count[NEIGH_STATES];
+	uint64_t count[NEIGH_STATES], sum = 0;
 
 	count_neighbours(count, g);
 	for (unsigned int i = 0; i < NEIGH_STATES; i++)
-		v.used += count[i];
-	return v;
-}
-
-static bool memory_view_fill(struct memory_view *v, const struct gateway *g, unsigned int i)
-{
-	switch (i) {
-	case 0:
-		*v = pool_view(
-			g->control.pool, "packets", "packet buffers", "memory.packet_buffers");
-		return true;
-	case 1:
-		*v = pool_view(g->large_pool, "reassembled", "buffers for reassembled packets",
-			"cpus.workers");
-		return true;
-	case 2:
-		*v = (struct memory_view){.name = "flows",
-			.what = "entries of the flow table",
-			.setting = "flows.max",
-			.used = flow_count(g->control.flows),
-			.size = g->control.conf->flows_max};
-		return true;
-	case 3:
-		*v = neighbour_view(g);
-		return true;
-	default:
-		return false;
-	}
+		sum += count[i];
+	return sum;
 }
 
 static bool collect_memory(void *view, const struct control *c, unsigned int i)
 {
+	enum { PACKETS, REASSEMBLED, FLOWS, NEIGHBOURS, HEAP, ROWS };
+	static const struct {
+		const char *name, *what, *setting;
+	} rows[ROWS] = {
+		[PACKETS] = {"packets", "packet buffers", "memory.packet_buffers"},
+		[REASSEMBLED] = {"reassembled", "buffers for reassembled packets", "cpus.workers"},
+		[FLOWS] = {"flows", "entries of the flow table", "flows.max"},
+		[NEIGHBOURS] = {"neighbours", "entries of the neighbour table",
+			"neighbour_table.max"},
+		[HEAP] = {"heap", "bytes of DPDK's memory", "memory.size"},
+	};
 	const struct gateway *g = c->io_arg;
+	struct rte_malloc_socket_stats heap;
 	struct memory_view *v = view;
 
-	if (memory_view_fill(v, g, i)) {
-		v->entries_used = v->used;
-		v->entries = v->size;
-		return true;
-	}
-	if (i != HEAP)
+	if (i >= ROWS)
 		return false;
-	*v = heap_view();
+	*v = (struct memory_view){
+		.name = rows[i].name, .what = rows[i].what, .setting = rows[i].setting};
+	if (i == PACKETS || i == REASSEMBLED) {
+		const struct rte_mempool *pool = i == PACKETS ? c->pool : g->large_pool;
+
+		v->used = rte_mempool_in_use_count(pool);
+		v->size = pool->size;
+	} else if (i == FLOWS) {
+		v->used = flow_count(c->flows);
+		v->size = c->conf->flows_max;
+	} else if (i == NEIGHBOURS) {
+		v->used = neighbours_sum(g);
+		v->size = c->conf->neighbours_max;
+	} else {
+		heap = heap_sum();
+		v->used = heap.heap_allocsz_bytes;
+		v->size = heap.heap_totalsz_bytes;
+	}
+	v->entries_used = i == HEAP ? UINT64_MAX : v->used;
+	v->entries = i == HEAP ? UINT64_MAX : v->size;
 	return true;
 }
 

@@ -113,7 +113,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 	return 0;
 }
 
-// With interrupts: has every queue wake the worker.
+// With interrupts: arms the receive interrupt of every queue for the worker.
 static int queues_add(struct loop *l)
 {
 	for (unsigned int i = 0; i < l->n_rx; i++) {
@@ -169,7 +169,7 @@ static void flush(struct loop *l)
 }
 
 // Time counts as idle from a pass without frames to the next pass, of either kind.
-static void pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+static void loop_pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 {
 	uint64_t now = rte_rdtsc();
 
@@ -183,7 +183,7 @@ static void pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	flush(l);
 }
 
-// Keeps the frames that are ours and hands over the others. Returns how many are kept.
+// Keeps the frames of this worker and hands over the others. Returns how many are kept.
 static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 {
 	uint16_t kept = 0;
@@ -203,7 +203,7 @@ static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	return kept;
 }
 
-// Tells whoever watches that the worker goes on, and where it is.
+// Advances the heartbeat, which also says where the worker is.
 static inline void beat(struct loop *l, unsigned int place)
 {
 	uint64_t last = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
@@ -231,7 +231,7 @@ static unsigned int poll_ports(struct loop *l)
 			m[f]->port = q->port;
 		if (l->spread)
 			n = keep_own(l, m, n);
-		pass(l, m, n);
+		loop_pass(l, m, n);
 	}
 	return work;
 }
@@ -244,7 +244,7 @@ static unsigned int poll_rings(struct loop *l)
 	beat(l, LOOP_AT_RINGS);
 	n = work = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
 	if (n > 0)
-		pass(l, m, (uint16_t)n);
+		loop_pass(l, m, (uint16_t)n);
 	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++)
 		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);
@@ -262,8 +262,8 @@ static void wait(struct loop *l)
 	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
 }
 
-// Frames that came before interrupts were armed raise none: it looks once more. Returns how many
-// there were.
+// Frames received before interrupts were armed raise none: polls once more. Returns how many there
+// were.
 static unsigned int wait_for_interrupts(struct loop *l)
 {
 	unsigned int work;
@@ -281,8 +281,8 @@ static unsigned int wait_for_interrupts(struct loop *l)
 	return work;
 }
 
-// Keys of SAs that are removed are on the stack, too, where the engines had them. After this the
-// worker says that it no longer uses the snapshot before.
+// Engines leave keys of SAs on the stack, which are wiped when these are removed. After this the
+// worker reports that it no longer uses the previous snapshot.
 static void keys_wipe(struct loop *l)
 {
 	const struct snapshot *s = l->worker->snapshot;
@@ -312,7 +312,7 @@ int loop_run(void *arg)
 			idle = 0;
 			continue;
 		}
-		pass(l, NULL, 0); // what time brings
+		loop_pass(l, NULL, 0); // timers only
 		if (phase == LOOP_STOP)
 			break;
 		atomic_store_explicit(&l->reached, phase, memory_order_release);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs on a worker's lcore: polls its queues, passes what comes through the pipeline, sends
-// what comes out. Workers share nothing but two rings each: frames handed over to be processed
-// (where a port cannot spread them over its queues) and frames to be sent (where a port has fewer
-// TX queues than there are workers).
+// What runs on a worker's lcore: polls its queues, runs the pipeline on the frames received, and
+// transmits the results. Workers share nothing but two rings each: frames handed over to be
+// processed (where a port cannot distribute them over its queues) and frames to be sent (where a
+// port has fewer TX queues than there are workers).
 #pragma once
 
 #include <stdatomic.h>
@@ -23,12 +23,12 @@
 
 enum loop_phase {
 	LOOP_RUN,
-	LOOP_DRAIN, // take nothing from ports, finish what is in the rings
+	LOOP_DRAIN, // receive nothing from ports, process what is in the rings
 	LOOP_STOP,
 };
 
-// Where a worker is, in the low bits of its heartbeat: an RX queue's index, or one of these. What
-// is above them changes with every step.
+// Where a worker is, in the low bits of its heartbeat: an RX queue's index, or one of these. The
+// bits above change with every step.
 #define LOOP_PLACE_MASK 0xffu
 #define LOOP_AT_RINGS   0xfeu
 #define LOOP_AT_REST    0xffu
@@ -67,17 +67,17 @@ struct loop {
 	_Atomic enum loop_phase reached; // written by the worker
 };
 
-// Makes the loop around a worker, whom it then owns. Queues are added by loops_assign(). Returns
-// NULL with errno ENOMEM.
+// Makes the loop of a worker, and takes ownership of the worker. Queues are added by
+// loops_assign(). Returns NULL with errno ENOMEM.
 struct loop *loop_new(struct worker *w);
 void loop_free(struct loop *l);
 
-// Shares the ports' queues out among n loops. Returns 0 or -E2BIG. Control thread, before they run.
+// Distributes the ports' queues over n loops. Returns 0 or -E2BIG. Control thread, before they run.
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, struct rte_rcu_qsbr *qsbr);
 
-// Chooses what loops with queues do while these are empty. Where a device lacks what that takes,
-// the log says so, and the worker sleeps for moments instead. Control thread, before they run.
+// Chooses what loops with queues do while these are empty. If a device does not support that, it
+// is logged, and the worker sleeps for short times instead. Control thread, before they run.
 void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
 
 // The body of the worker's thread; arg is a struct loop.
@@ -90,6 +90,6 @@ void loop_stop(struct loop *l);
 // and the frame is the caller's. Any thread.
 bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m);
 
-// Packets that wait to be sent or for their next hops. Frames that wait to be processed count as
-// not yet received. Any thread.
+// Packets in the rings to be sent, or held for their next hops. Frames in the rings to be processed
+// count as not yet received. Any thread.
 uint64_t loop_held(const struct loop *l);

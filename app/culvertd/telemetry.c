@@ -13,7 +13,7 @@
 #include "telemetry_pages.h"
 
 // Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
-// out; they are asked for again, since items are numbered.
+// out; the client requests them again, since items are numbered.
 #define PAGE 64
 
 #define PREFIX "/culvert/" // of the names of commands

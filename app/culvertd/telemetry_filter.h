@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters as text, "KEY=VALUE,...", "" for everything: what "show flows" and "flush" select, what
-// "show match" asks, what "trace" traces. False with the reason in why (size octets) if the text is
-// no such filter. SAs, policies and ports are those of the snapshot. Threads of librte_telemetry,
-// under the gateway's lock, and control thread.
+// Filters as text, "KEY=VALUE,...", "" for everything: the flows of "show flows" and "flush",
+// the packet of "show match", the packets of "trace". False with the reason in why (size octets) if
+// the text is no such filter. SAs, policies and ports are those of the snapshot. Threads of
+// librte_telemetry, under the gateway's lock, and control thread.
 #pragma once
 
 #include <stdbool.h>

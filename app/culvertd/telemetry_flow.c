@@ -10,7 +10,7 @@
 
 // Items in one answer: as many as can fit its 16 KB.
 #define PAGE 64
-// Flows that are stepped over at once.
+// Flows that are skipped at once.
 #define STRIDE 256
 
 // Where in the table the items of the last page were. librte_telemetry has a thread for each
@@ -48,8 +48,8 @@ static unsigned int find(struct gateway *g, const struct flow_filter *f, uint32_
 	return found;
 }
 
-// The position of item number offset. Whoever does not go on where the last page was has the table
-// looked through from its start.
+// The position of item number offset: from the cursor if the page follows the last one, else the
+// table is searched from its start.
 static uint32_t seek(
 	struct gateway *g, const struct flow_filter *f, unsigned int offset, const char *filter)
 {
@@ -63,8 +63,8 @@ static uint32_t seek(
 	return position;
 }
 
-// The names of the SAs that packets leave by, or come out of: first what the packets of the
-// initiator do, then those of the other end.
+// The names of the SAs that packets are sent through, or received from: first those of the
+// initiator's packets, then those of the other end's.
 static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *initiator,
 	const struct sa *other)
 {
@@ -76,7 +76,7 @@ static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *i
 	add_string(d, name, text);
 }
 
-// The SA that packets come out of which arrive by this, or NULL: they come in clear.
+// The SA that packets of this ingress are decapsulated from; NULL: they are received in clear.
 static const struct sa *sa_of(const struct snapshot *s, uint32_t ingress)
 {
 	const struct sa_in *sa =

@@ -53,7 +53,7 @@ bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t
 	return true;
 }
 
-// Whether it is the trace that the filter means. Whoever asks has not forgotten it.
+// Whether it is the trace of that number. If so, its client is still there.
 static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filter)
 {
 	char why[RTE_TEL_MAX_STRING_LEN] = "that trace has ended: another one has started";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a trace (lib/trace/trace.h): one at a time. It ends when its packets have been seen,
-// when whoever asked for it says so, or has not asked for what is new for some seconds. Guarded by
-// the gateway's lock.
+// The life of a trace (lib/trace/trace.h): one at a time. It ends when its packets are traced,
+// when its client stops it, or has not requested new steps for some seconds. Guarded by the
+// gateway's lock.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct tracing {
 	struct trace *trace; // NULL: there never was one
 	uint32_t number;     // of the one that is on or was the last, from 1
 	bool on;
-	uint64_t token;    // what workers have to pass until there can be another
-	uint64_t asked_ms; // when it was last asked for
+	uint64_t token;    // of the grace period after which there can be another
+	uint64_t asked_ms; // when steps were last requested
 	uint64_t start;    // TSC
 };
 
@@ -25,7 +25,7 @@ struct tracing {
 int tracing_start(struct tracing *t, const struct control *c, const struct trace_filter *filter,
 	uint32_t packets, uint64_t now_ms);
 
-// The packets that wait for their next hops are not traced on. Any thread.
+// Packets held for their next hops are not traced further. Any thread.
 void tracing_stop(struct tracing *t, const struct control *c);
 
 // Often. Control thread.

@@ -272,7 +272,7 @@ static bool change_next(struct text *in, struct change *c)
 
 // --- what they do ---
 
-static void refuse_unknown(
+static void reject_unknown(
 	struct conf_reader *r, const struct change *c, const char *name, struct nearest *near)
 {
 	const char *noun = c->list->schema->noun;
@@ -315,7 +315,7 @@ static int item_find(struct conf_reader *r, const struct change *c, const config
 		}
 	}
 	if (found < 0)
-		refuse_unknown(r, c, name, &near);
+		reject_unknown(r, c, name, &near);
 	return found;
 }
 

@@ -25,7 +25,7 @@ config_setting_t *conf_given(const config_setting_t *group, const char *name)
 	return s != NULL && s->hook == NULL ? s : NULL;
 }
 
-bool conf_refused(const config_setting_t *group, const char *name)
+bool conf_rejected(const config_setting_t *group, const char *name)
 {
 	return conf_member(group, name) != NULL && conf_given(group, name) == NULL;
 }
@@ -74,7 +74,7 @@ void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compa
 		&(struct order){r->c, compare});
 }
 
-void conf_refuse_equal(struct conf_reader *r, const char *list, struct conf_set *set,
+void conf_reject_equal(struct conf_reader *r, const char *list, struct conf_set *set,
 	conf_compare compare, const char *name, const char *problem)
 {
 	unsigned int first = 0;
@@ -148,8 +148,8 @@ static void check_memory(struct conf_reader *r)
 			  pool_octets(c, large, LARGE_ROOM);
 	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb + OWN_MB;
 
-	if (mb > c->memory_mb && !conf_refused(memory, "size") &&
-		!conf_refused(memory, "packet_buffers") && !conf_refused(flows, "max"))
+	if (mb > c->memory_mb && !conf_rejected(memory, "size") &&
+		!conf_rejected(memory, "packet_buffers") && !conf_rejected(flows, "max"))
 		conf_err(r, memory_setting(r),
 			"%u MB is too small for %u packet buffers, %u of 64 kB and %u flows, "
 			"memory.size must be at least %" PRIu64
@@ -164,7 +164,7 @@ static void check_pmtu(struct conf_reader *r)
 	unsigned int largest = 0;
 
 	for (unsigned int i = 0; i < r->c->n_ports; i++) {
-		if (conf_refused(conf_item(r, "ports", i), "mtu"))
+		if (conf_rejected(conf_item(r, "ports", i), "mtu"))
 			return;
 		largest = RTE_MAX(largest, (unsigned int)r->c->ports[i].mtu);
 	}
@@ -202,4 +202,63 @@ void conf_check(struct conf_reader *r)
 	check_memory(r);
 	check_pmtu(r);
 	check_capture(r);
+}
+
+// --- against what runs ---
+
+// group and absent: see check_same_group().
+static void check_same(struct conf_reader *r, const struct conf_option *o, config_setting_t *group,
+	const char *absent, const char *base, const char *running)
+{
+	config_setting_t *s = conf_member(group, o->name);
+
+	if (conf_option_equal(o, base, running))
+		return;
+	if (s == NULL) // then it stands for a default
+		conf_err(r, group, "%s%s differs from the running configuration, needs a restart",
+			absent, o->name);
+	else if (s->hook == NULL)
+		conf_err(r, s, "differs from the running configuration, needs a restart");
+}
+
+// group: where the settings may stand; of a group that is not there, the one around it, and absent
+// is what stands in front of their names then.
+static void check_same_group(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *group, const char *absent, const void *base, const void *running)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		if (o->shape == CONF_GROUP)
+			check_same_group(r, o->schema, conf_at(group, o->name),
+				conf_member(group, o->name) != NULL
+					? ""
+					: conf_format("%s%s.", absent, o->name),
+				base, running);
+		else if (o->restart)
+			check_same(r, o, group, absent, base, running);
+	}
+}
+
+// Everything refers to ports by their number.
+static void check_same_ports(struct conf_reader *r, const struct conf *running)
+{
+	config_setting_t *list = conf_given(r->root, "ports");
+	const struct conf_option *o = conf_schema_find(&conf_schema, "ports");
+
+	if (list == NULL)
+		return;
+	if (r->c->n_ports != running->n_ports) {
+		conf_err(r, list,
+			"has %u elements, %u in the running configuration, needs a restart",
+			r->c->n_ports, running->n_ports);
+		return;
+	}
+	for (unsigned int i = 0; i < running->n_ports; i++)
+		check_same_group(r, o->schema, conf_item(r, "ports", i), "", &r->c->ports[i],
+			&running->ports[i]);
+}
+
+void conf_check_restart(struct conf_reader *r, const struct conf *running)
+{
+	check_same_group(r, &conf_schema, r->root, "", r->c, running);
+	check_same_ports(r, running);
 }

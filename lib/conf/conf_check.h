@@ -12,10 +12,6 @@ void conf_check_ports(struct conf_reader *r);
 void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
-
-// Refuses the probe of a policy that protects, whose other settings were read.
-void conf_check_probe(struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p);
-
 void conf_check_rules(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 
@@ -29,11 +25,11 @@ void conf_check_restart(struct conf_reader *r, const struct conf *running);
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
 
-// The setting of this name in a group if it is there and was not refused, else NULL.
+// The setting of this name in a group if it is there and was not rejected, else NULL.
 config_setting_t *conf_given(const config_setting_t *group, const char *name);
 
-// Whether there is a setting of this name in a group that was refused.
-bool conf_refused(const config_setting_t *group, const char *name);
+// Whether there is a setting of this name in a group that was rejected.
+bool conf_rejected(const config_setting_t *group, const char *name);
 
 // Where a message about a setting goes: to the setting, or to its group if it is not there.
 config_setting_t *conf_at(config_setting_t *group, const char *name);
@@ -54,7 +50,7 @@ void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compa
 
 // Sorts, and reports every element that is equal to one before it in the file: the problem, at the
 // setting of this name, followed by a reference to the earlier one.
-void conf_refuse_equal(struct conf_reader *r, const char *list, struct conf_set *set,
+void conf_reject_equal(struct conf_reader *r, const char *list, struct conf_set *set,
 	conf_compare compare, const char *name, const char *problem);
 
 // The names of the elements of a list, to which other settings refer.
@@ -75,8 +71,8 @@ void conf_check_names(struct conf_reader *r, const char *list);
 int conf_names_find(const struct conf_names *n, const char *name);
 
 // Reports that a setting names an element that none of the lists (the last one is NULL) has,
-// unless its name may be one of those that were refused.
-void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
+// unless its name may be one of those that were rejected.
+void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name);
 
 // What policies and rules have in common: checks ports, ICMP types and two prefixes, those of the
@@ -87,7 +83,7 @@ enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_sch
 	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
 	const char *b_name, struct ip_prefix *b);
 
-// Whether two addresses are of one family; refuses the second if not. Names are those of their
+// Whether two addresses are of one family; rejects the second if not. Names are those of their
 // settings, both of which were accepted.
 bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
 	const struct ip_addr *a, const char *b_name, const struct ip_addr *b);
@@ -97,7 +93,7 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 
 typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b);
 
-// Those of n elements of which no setting of these names (the last one is NULL) was refused.
+// Those of n elements of which no setting of these names (the last one is NULL) was rejected.
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[]);
 

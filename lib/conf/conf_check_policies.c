@@ -14,7 +14,7 @@ static bool find_named(struct conf_reader *r, config_setting_t *s, const char *n
 	int i = conf_names_find(sas, name);
 
 	if (i < 0) {
-		conf_names_refuse(r, s, (const struct conf_names *[]){sas, NULL}, name);
+		conf_names_reject(r, s, (const struct conf_names *[]){sas, NULL}, name);
 		return false;
 	}
 
@@ -44,8 +44,8 @@ static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *in_item = conf_item(r, "sas", sa_in);
 
-	if (!out->live.follow || conf_refused(conf_item(r, "sas", p->sa_out), "udp") ||
-		conf_refused(in_item, "udp") || conf_refused(in_item, "replay_window") ||
+	if (!out->live.follow || conf_rejected(conf_item(r, "sas", p->sa_out), "udp") ||
+		conf_rejected(in_item, "udp") || conf_rejected(in_item, "replay_window") ||
 		(in->opt.in_udp && in->opt.replay_window > 0))
 		return true;
 	if (!in->opt.in_udp)
@@ -65,12 +65,12 @@ static void check_answers(
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out];
 
-	if (conf_refused(conf_item(r, "sas", p->sa_out), "udp"))
+	if (conf_rejected(conf_item(r, "sas", p->sa_out), "udp"))
 		return;
 	for (unsigned int i = 0; i < p->n_sa_in; i++) {
 		const struct conf_sa *in = &r->c->sas[p->sa_in[i]];
 
-		if (conf_refused(conf_item(r, "sas", p->sa_in[i]), "udp") ||
+		if (conf_rejected(conf_item(r, "sas", p->sa_in[i]), "udp") ||
 			(in->opt.in_udp == out->opt.in_udp &&
 				(!in->opt.in_udp ||
 					in->opt.udp_local_port == out->opt.udp_local_port)))
@@ -142,7 +142,7 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 	const struct ip_addr *const ins[] = {&in->opt.local, &in->opt.remote};
 	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
 
-	if (!conf_refused(out_item, "mode") && !conf_refused(in_item, "mode") &&
+	if (!conf_rejected(out_item, "mode") && !conf_rejected(in_item, "mode") &&
 		out->opt.mode != in->opt.mode)
 		conf_err(r, policy, "sa \"%s\" has mode %s, sa \"%s\" has %s, must be the same",
 			out->live.name, sa_mode_names[out->opt.mode], in->live.name,
@@ -192,7 +192,7 @@ static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, st
 	const struct ip_addr *const only[] = {&sa->opt.local, &sa->opt.remote};
 	char buf[IP_ADDR_STRLEN];
 
-	if (sa->opt.mode == SA_TUNNEL || conf_refused(item, "mode"))
+	if (sa->opt.mode == SA_TUNNEL || conf_rejected(item, "mode"))
 		return;
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
 		const struct ip_prefix one = {*only[i], 128};
@@ -207,6 +207,50 @@ static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, st
 		*selectors[i] = one;
 		p->family = ip_addr_family(only[i]);
 	}
+}
+
+// Types of requests and replies, in both families (RFC 792, RFC 4443 4).
+static bool carries_echo(const struct conf_policy *p, bool v4)
+{
+	const unsigned int request = (v4 ? 8u : 128u) << 8, reply = (v4 ? 0 : 129u) << 8;
+
+	if (p->proto != PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+		return false;
+	return p->local_port_min <= request && request <= p->local_port_max &&
+	       p->remote_port_min <= reply && reply <= p->remote_port_max;
+}
+
+// Whether a port has an address that requests can be sent from.
+static bool has_source(const struct conf *c, const struct conf_policy *p, enum ip_family family)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++) {
+			const struct ip_addr *own = &c->ports[i].addrs[a].addr;
+
+			if (ip_addr_family(own) == family && ip_prefix_contains(&p->local, own))
+				return true;
+		}
+	return false;
+}
+
+// Refuses a probe whose echo request the policy would not let out, or whose reply not in.
+static void check_probe(
+	struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
+{
+	config_setting_t *probe = conf_given(policy, "probe");
+	config_setting_t *address = conf_given(probe, "address");
+	bool v4 = ip_addr_is_v4(&p->probe_addr);
+
+	if (probe != NULL && conf_member(probe, "address") == NULL)
+		conf_err(r, probe, "address is missing, must be an address behind the peer");
+	if (address == NULL || conf_rejected(policy, "local") || conf_rejected(policy, "remote"))
+		return;
+	if (!ip_prefix_contains(&p->remote, &p->probe_addr))
+		conf_err(r, address, "is not in remote of the policy, must be in it");
+	else if (!conf_rejected(policy, "proto") && !carries_echo(p, v4))
+		conf_err(r, address, "the policy must match ICMP echo to ping it");
+	else if (r->nets_known && !has_source(r->c, p, v4 ? IP_V4 : IP_V6))
+		conf_err(r, address, "no port has an address in local to send pings from");
 }
 
 void conf_check_policies(struct conf_reader *r)
@@ -229,7 +273,7 @@ void conf_check_policies(struct conf_reader *r)
 		if (protected)
 			selectors_narrow(r, item, p);
 		if (p->action == SPD_PROTECT)
-			conf_check_probe(r, item, p);
+			check_probe(r, item, p);
 	}
 	conf_check_names(r, "policies");
 	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);

@@ -66,8 +66,8 @@ static void check_devices(struct conf_reader *r)
 		if (device_iface(c->ports[set.index[i]].device, &len) != NULL)
 			ifaces.index[ifaces.n++] = set.index[i];
 	}
-	conf_refuse_equal(r, "ports", &set, compare_devices, "device", "is already the device of");
-	conf_refuse_equal(r, "ports", &ifaces, compare_ifaces, "device", "has the same iface as");
+	conf_reject_equal(r, "ports", &set, compare_devices, "device", "is already the device of");
+	conf_reject_equal(r, "ports", &ifaces, compare_ifaces, "device", "has the same iface as");
 }
 
 // Whether they conflict, which is reported.

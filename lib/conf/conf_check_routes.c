@@ -15,7 +15,7 @@ int conf_own_port(const struct conf *c, const struct ip_addr *a)
 	return -1;
 }
 
-// A refused address has the network ::/0.
+// A rejected address has the network ::/0.
 static bool is_net_with(const struct conf_iface_addr *i, const struct ip_addr *a)
 {
 	return !ip_addr_is_none(&i->addr) && ip_addr_family(&i->addr) == ip_addr_family(a) &&
@@ -72,7 +72,7 @@ static void find_link_local(struct conf_reader *r, config_setting_t *item, confi
 	int link = conf_names_find(ports, config_setting_get_string(name));
 
 	if (link < 0) {
-		conf_names_refuse(r, name, (const struct conf_names *[]){ports, NULL},
+		conf_names_reject(r, name, (const struct conf_names *[]){ports, NULL},
 			config_setting_get_string(name));
 		return;
 	}
@@ -176,7 +176,7 @@ void conf_check_routes(struct conf_reader *r)
 	struct conf_set neighbours =
 		conf_set_given(r, "neighbours", c->n_neighbours, (const char *[]){"address", NULL});
 
-	r->routes_known = routes.n == c->n_routes && !conf_refused(r->root, "routes");
+	r->routes_known = routes.n == c->n_routes && !conf_rejected(r->root, "routes");
 	for (unsigned int i = 0; i < c->n_routes; i++) {
 		config_setting_t *item = conf_item(r, "routes", i);
 		config_setting_t *to = conf_given(item, "to"), *via = conf_given(item, "via");
@@ -201,7 +201,7 @@ void conf_check_routes(struct conf_reader *r)
 		conf_err(r, conf_at(r->root, "neighbours"),
 			"has %u elements, must have at most neighbour_table.max, which is %u",
 			c->n_neighbours, c->neighbours_max);
-	conf_refuse_equal(r, "routes", &routes, compare_routes, "to", "has the same target as");
-	conf_refuse_equal(r, "neighbours", &neighbours, compare_neighbours, "address",
+	conf_reject_equal(r, "routes", &routes, compare_routes, "to", "has the same target as");
+	conf_reject_equal(r, "neighbours", &neighbours, compare_neighbours, "address",
 		"has the same address as");
 }

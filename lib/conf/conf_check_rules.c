@@ -18,12 +18,12 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 
 	if (i >= 0)
 		return (uint32_t)i;
-	conf_names_refuse(r, s, (const struct conf_names *[]){ports, NULL}, name);
+	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
 	return CONF_PORT_ANY;
 }
 
 // "none" is for one end of a policy; a rule looks at the end that sends.
-static void refuse_no_icmp(
+static void reject_no_icmp(
 	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
 	config_setting_t *s = conf_given(item, "icmp");
@@ -61,7 +61,7 @@ static void find_tunnels_of_sa(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int sa)
 {
 	const struct conf *c = r->c;
-	bool known = !conf_refused(r->root, "policies");
+	bool known = !conf_rejected(r->root, "policies");
 
 	rule->tunnels = conf_alloc(c->n_policies, sizeof(rule->tunnels[0]));
 	for (unsigned int i = 0; i < c->n_policies; i++) {
@@ -101,7 +101,7 @@ static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct c
 	else if (sa >= 0)
 		find_tunnels_of_sa(r, s, rule, (unsigned int)sa);
 	else
-		conf_names_refuse(
+		conf_names_reject(
 			r, s, (const struct conf_names *[]){policies, sas, NULL}, rule->tunnel);
 }
 
@@ -174,7 +174,7 @@ void conf_check_rules(struct conf_reader *r)
 
 		rule->family = conf_check_selectors(r, schema, item, rule->proto, "source",
 			&rule->source, "destination", &rule->destination);
-		refuse_no_icmp(r, item, rule);
+		reject_no_icmp(r, item, rule);
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

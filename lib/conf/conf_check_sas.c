@@ -61,7 +61,7 @@ static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
 static void check_algorithms(
 	struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
-	if (conf_given(item, "cipher") == NULL || conf_refused(item, "auth") ||
+	if (conf_given(item, "cipher") == NULL || conf_rejected(item, "auth") ||
 		alg_pair_ok(sa->opt.cipher, sa->opt.auth))
 		return;
 	if (sa->opt.auth->mode == AUTH_NONE)
@@ -125,7 +125,7 @@ static void check_ends(struct conf_reader *r, config_setting_t *item, const stru
 		return;
 	if (!check_scope(r, local, &sa->opt.local) || !check_scope(r, remote, &sa->opt.remote))
 		return;
-	if (local != NULL && !conf_refused(item, "mode"))
+	if (local != NULL && !conf_rejected(item, "mode"))
 		check_local(r, local, sa);
 	if (remote == NULL || ip_addr_is_none(&sa->opt.remote))
 		return;
@@ -177,7 +177,7 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 	check_order(r, group, "soft_seconds", "hard_seconds", sa->live.soft_seconds,
 		sa->live.hard_seconds);
 	packets = conf_given(group, "hard_packets");
-	if (packets != NULL && !conf_refused(item, "esn") && !sa->opt.esn &&
+	if (packets != NULL && !conf_rejected(item, "esn") && !sa->opt.esn &&
 		sa->live.hard_packets > UINT32_MAX)
 		conf_err(r, packets,
 			"is more than the sequence numbers without esn, must be at most %u",
@@ -189,9 +189,9 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 {
 	config_setting_t *remote = conf_given(item, "remote");
 
-	if (remote == NULL || conf_refused(item, "udp") || !ip_addr_is_none(&sa->opt.remote))
+	if (remote == NULL || conf_rejected(item, "udp") || !ip_addr_is_none(&sa->opt.remote))
 		return;
-	if (sa->opt.mode == SA_TRANSPORT && !conf_refused(item, "mode"))
+	if (sa->opt.mode == SA_TRANSPORT && !conf_rejected(item, "mode"))
 		conf_err(r, remote, "\"any\" is for mode \"tunnel\" only");
 	else if (!sa->opt.in_udp)
 		conf_err(r, remote, "\"any\" needs the group udp");
@@ -287,8 +287,8 @@ void conf_check_sas(struct conf_reader *r)
 			keyed.index[keyed.n++] = i;
 	}
 	conf_check_names(r, "sas");
-	conf_refuse_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
+	conf_reject_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
 	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
-	conf_refuse_equal(r, "sas", &keyed, compare_keys, "cipher_key",
+	conf_reject_equal(r, "sas", &keyed, compare_keys, "cipher_key",
 		"key and salt must be unique, are also those of");
 }

@@ -14,7 +14,7 @@ static void check_proto(struct conf_reader *r, const struct conf_schema *schema,
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		config_setting_t *s = conf_given(item, o->name);
 
-		if (s == NULL || conf_refused(item, "proto"))
+		if (s == NULL || conf_rejected(item, "proto"))
 			continue;
 		if (o->type == &conf_type_ports && !has_ports)
 			conf_err(r, s,
@@ -86,7 +86,7 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 static bool all_accepted(const config_setting_t *item, const char *const names[])
 {
 	for (unsigned int i = 0; names[i] != NULL; i++)
-		if (conf_refused(item, names[i]))
+		if (conf_rejected(item, names[i]))
 			return false;
 	return true;
 }

@@ -95,7 +95,7 @@ void conf_check_sides(struct conf_reader *r)
 	const struct conf *c = r->c;
 
 	sides_derive(r);
-	if (!r->nets_known || conf_refused(r->root, "sas"))
+	if (!r->nets_known || conf_rejected(r->root, "sas"))
 		return;
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		config_setting_t *item = conf_item(r, "policies", i);

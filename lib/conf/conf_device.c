@@ -73,7 +73,7 @@ static bool is_interface(const char *device)
 	       strncmp(device, "net_", 4) != 0;
 }
 
-static void refuse_device(
+static void reject_device(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port)
 {
 	const char *rest, *driver = nearest_driver(device, &rest);
@@ -109,7 +109,7 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 	if (conf_device_is_pci(device))
 		return;
 	if (!has_driver(device) && !has_plugin(r->c))
-		refuse_device(r, s, device, port);
+		reject_device(r, s, device, port);
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
 			conf_quote(device), conf_show(device));

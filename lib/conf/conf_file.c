@@ -98,7 +98,7 @@ static bool text_init(
 	return ok;
 }
 
-// Twice is refused: a file that includes itself would go on forever.
+// Twice is rejected: a file that includes itself would go on forever.
 static bool is_new(struct conf_reader *r, const struct text *t)
 {
 	for (const struct conf_seen *seen = r->seen; seen != NULL; seen = seen->next)

@@ -32,7 +32,7 @@ static bool read_key(struct conf_reader *r, config_setting_t *item, config_setti
 	struct conf_where where = conf_where(s != NULL ? s : from);
 	unsigned int need = w->key_len + w->salt_len;
 
-	if (conf_refused(from, w->name))
+	if (conf_rejected(from, w->name))
 		return false;
 	if (need == 0 && s != NULL)
 		conf_err_at(
@@ -76,7 +76,7 @@ static void read_auth_key(
 {
 	const struct auth_alg *auth = sa->opt.auth;
 
-	if (!conf_refused(item, "auth"))
+	if (!conf_rejected(item, "auth"))
 		read_key(r, item, from,
 			&(struct wanted){"auth_key",
 				auth->mode == AUTH_NONE ? "auth none" : auth->name, sa->auth_key,
@@ -114,7 +114,7 @@ static bool read_joined_key(struct conf_reader *r, config_setting_t *item,
 {
 	config_setting_t *s = conf_member(root, "key");
 
-	if (conf_refused(root, "key") || conf_refused(item, "auth") ||
+	if (conf_rejected(root, "key") || conf_rejected(item, "auth") ||
 		conf_given(item, "cipher") == NULL)
 		return false;
 	if (config_setting_length(root) == 1)
@@ -159,7 +159,7 @@ bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa
 	}
 	if (inline_key)
 		conf_err(r, file, "keys are in the SA as well, must be in one place");
-	if (conf_refused(item, "key_file"))
+	if (conf_rejected(item, "key_file"))
 		return false;
 	return read_key_file(r, item, file, sa);
 }

@@ -35,7 +35,7 @@ struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
 
 	if (n > 0)
 		names.first += conf_schema_find(o->schema, "name")->offset;
-	names.complete = names.set.n == n && !conf_refused(r->root, list);
+	names.complete = names.set.n == n && !conf_rejected(r->root, list);
 	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare_names, &names);
 	return names;
 }
@@ -72,7 +72,7 @@ int conf_names_find(const struct conf_names *n, const char *name)
 	return (int)n->set.index[low];
 }
 
-void conf_names_refuse(struct conf_reader *r, config_setting_t *s,
+void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name)
 {
 	struct nearest near = {.text = name};

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-#include "conf_print_setting.h"
+#include "conf_diff.h"
 #include "conf_schema.h"
+
+static void print_item(FILE *out, const config_setting_t *item, const char *key_file);
 
 static void print_text(FILE *out, const char *text)
 {
@@ -17,6 +19,8 @@ static void print_text(FILE *out, const char *text)
 	putc('"', out);
 }
 
+static void print_value(FILE *out, const config_setting_t *s);
+
 static void print_elements(FILE *out, const config_setting_t *s, const char *brackets)
 {
 	int n = config_setting_length(s);
@@ -24,12 +28,12 @@ static void print_elements(FILE *out, const config_setting_t *s, const char *bra
 	putc(brackets[0], out);
 	for (int i = 0; i < n; i++) {
 		fputs(i > 0 ? ", " : " ", out);
-		conf_print_value(out, config_setting_get_elem(s, (unsigned int)i));
+		print_value(out, config_setting_get_elem(s, (unsigned int)i));
 	}
 	fprintf(out, " %c", brackets[1]);
 }
 
-void conf_print_value(FILE *out, const config_setting_t *s)
+static void print_value(FILE *out, const config_setting_t *s)
 {
 	bool hex = config_setting_get_format(s) == CONFIG_FORMAT_HEX;
 
@@ -53,14 +57,15 @@ void conf_print_value(FILE *out, const config_setting_t *s)
 		print_elements(out, s, "()");
 		break;
 	case CONFIG_TYPE_GROUP:
-		conf_print_item(out, s, NULL);
+		print_item(out, s, NULL);
 		break;
 	default: // no setting is a floating-point number
 		break;
 	}
 }
 
-void conf_print_item(FILE *out, const config_setting_t *item, const char *key_file)
+// A group in braces, on one line. key_file: to write in the place of keys; may be NULL.
+static void print_item(FILE *out, const config_setting_t *item, const char *key_file)
 {
 	bool has_key = false;
 
@@ -73,7 +78,7 @@ void conf_print_item(FILE *out, const config_setting_t *item, const char *key_fi
 			continue;
 		}
 		fprintf(out, "%s = ", s->name);
-		conf_print_value(out, s);
+		print_value(out, s);
 		fputs("; ", out);
 	}
 	if (has_key && key_file != NULL) {
@@ -86,14 +91,15 @@ void conf_print_item(FILE *out, const config_setting_t *item, const char *key_fi
 	putc('}', out);
 }
 
-void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files)
+// A list of groups, one on each line. key_files: of each, or NULL.
+static void print_list(FILE *out, const config_setting_t *list, const char *const *key_files)
 {
 	int n = config_setting_length(list);
 
 	fprintf(out, "%s = (\n", list->name);
 	for (int i = 0; i < n; i++) {
 		fputs("  ", out);
-		conf_print_item(out, config_setting_get_elem(list, (unsigned int)i),
+		print_item(out, config_setting_get_elem(list, (unsigned int)i),
 			key_files != NULL ? key_files[i] : NULL);
 		fputs(i < n - 1 ? ",\n" : "\n", out);
 	}
@@ -108,12 +114,298 @@ void conf_print(const struct conf *c, FILE *out)
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned int)i);
 
 		if (config_setting_type(s) == CONFIG_TYPE_LIST) {
-			conf_print_list(
-				out, s, strcmp(s->name, "sas") == 0 ? c->tree->key_files : NULL);
+			print_list(out, s, strcmp(s->name, "sas") == 0 ? c->tree->key_files : NULL);
 			continue;
 		}
 		fprintf(out, "%s = ", s->name);
-		conf_print_value(out, s);
+		print_value(out, s);
 		fputs(";\n", out);
 	}
+}
+
+// --- the other end of the tunnels ---
+
+// Each SA has the same SPI, algorithms and keys there, the other direction, and its ends exchanged;
+// each policy its selectors exchanged.
+
+// The memory of the name it had goes with the arena.
+static void rename_to(config_setting_t *s, const char *name)
+{
+	s->name = conf_strdup(name);
+}
+
+static void settings_swap(config_setting_t *group, const char *a_name, const char *b_name)
+{
+	config_setting_t *a = conf_member(group, a_name), *b = conf_member(group, b_name);
+
+	if (a != NULL)
+		rename_to(a, b_name);
+	if (b != NULL)
+		rename_to(b, a_name);
+}
+
+static void setting_drop(config_setting_t *group, const char *name)
+{
+	if (conf_member(group, name) != NULL)
+		config_setting_remove(group, name);
+}
+
+// Drops the settings that exist in one direction only.
+static void drop_one_way(config_setting_t *group, const struct conf_schema *schema)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+		if ((o->only & (CONF_ONLY_IN | CONF_ONLY_OUT)) != 0)
+			setting_drop(group, o->name);
+}
+
+// The own port of the SA that answers inbound SA i: where its policy sends to. 0: none is set.
+static uint16_t answer_port(const struct conf *c, unsigned int i)
+{
+	for (unsigned int p = 0; p < c->n_policies; p++)
+		for (unsigned int k = 0; k < c->policies[p].n_sa_in; k++)
+			if (c->policies[p].sa_in[k] == i)
+				return c->sas[c->policies[p].sa_out].opt.udp_remote_port;
+	return 0;
+}
+
+static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *udp)
+{
+	uint16_t port = answer_port(c, i);
+
+	settings_swap(udp, "local_port", "remote_port");
+	if (c->sas[i].opt.direction == SA_OUT)
+		drop_one_way(udp, conf_schema_find(&conf_schema_sa, "udp")->schema);
+	else if (port != 0)
+		config_setting_set_int(
+			config_setting_add(udp, "local_port", CONFIG_TYPE_INT), port);
+}
+
+// Without the settings that exist in one direction only, or are each end's own choice.
+static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	config_setting_t *udp = conf_member(item, "udp");
+
+	config_setting_set_string(
+		conf_member(item, "direction"), c->sas[i].opt.direction == SA_OUT ? "in" : "out");
+	settings_swap(item, "local", "remote");
+	setting_drop(item, "dscp");
+	drop_one_way(item, &conf_schema_sa);
+	if (udp != NULL)
+		mirror_udp(c, i, udp);
+}
+
+// The peer sends by the first of several SAs.
+static void first_only(config_setting_t *policy)
+{
+	config_setting_t *out = conf_member(policy, "out");
+	const char *name;
+
+	if (out == NULL || !config_setting_is_aggregate(out))
+		return;
+	name = conf_strdup(config_setting_get_string_elem(out, 0));
+	config_setting_remove(policy, "out");
+	config_setting_set_string(config_setting_add(policy, "out", CONFIG_TYPE_STRING), name);
+}
+
+static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	(void)c, (void)i;
+	setting_drop(item, "probe");
+	settings_swap(item, "local", "remote");
+	settings_swap(item, "local_port", "remote_port");
+	settings_swap(item, "local_icmp", "remote_icmp");
+	settings_swap(item, "out", "in");
+	first_only(item);
+}
+
+static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *root,
+	const char *name,
+	void (*mirror)(const struct conf *c, unsigned int i, config_setting_t *item),
+	const char *const *key_files)
+{
+	const config_setting_t *list = conf_member(config_root_setting(&c->tree->file), name);
+	config_setting_t *copy;
+
+	if (list == NULL)
+		return;
+	copy = conf_tree_add(root, list);
+	for (int i = 0; i < config_setting_length(copy); i++)
+		mirror(c, (unsigned int)i, config_setting_get_elem(copy, (unsigned int)i));
+	print_list(out, copy, key_files);
+}
+
+struct printing {
+	const struct conf *c;
+	FILE *out;
+};
+
+static void print_peer(void *arg)
+{
+	const struct printing *p = arg;
+	const struct conf *c = p->c;
+	config_t peer;
+
+	config_init(&peer);
+	fputs("# The other end of the tunnels: @include this file in its configuration, which adds "
+	      "ports and routes.\n",
+		p->out);
+	for (unsigned int i = 0; i < c->n_sas; i++)
+		if (ip_addr_is_none(&c->sas[i].opt.remote))
+			fprintf(p->out,
+				"# sa \"%s\": replace local = \"any\" by the address of that "
+				"end\n",
+				c->sas[i].live.name);
+	print_mirrored(c, p->out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files);
+	print_mirrored(c, p->out, config_root_setting(&peer), "policies", mirror_policy, NULL);
+}
+
+int conf_print_peer(const struct conf *c, FILE *out)
+{
+	return conf_with_arena(print_peer, &(struct printing){c, out});
+}
+
+const char *const conf_difference_names[] = {
+	[CONF_ADDED] = "added",
+	[CONF_REMOVED] = "removed",
+	[CONF_CHANGED] = "changed",
+	[CONF_MOVED] = "moved",
+};
+
+// --- differences for programs ---
+
+struct json {
+	FILE *out;
+	const char *separator;
+};
+
+static void json_text(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "\"%s\": ", name);
+	if (value == NULL) {
+		fputs("null, ", out);
+		return;
+	}
+	putc('"', out);
+	for (; *value != '\0'; value++)
+		if (*value == '"' || *value == '\\' || (unsigned char)*value < ' ')
+			fprintf(out, "\\u%04x", *value);
+		else
+			putc(*value, out);
+	fputs("\", ", out);
+}
+
+static void difference_write(void *arg, const struct conf_difference *d)
+{
+	struct json *json = arg;
+
+	fprintf(json->out, "%s{", json->separator);
+	json_text(json->out, "change", conf_difference_names[d->kind]);
+	json_text(json->out, "kind", d->noun);
+	json_text(json->out, "name", d->name);
+	json_text(json->out, "setting", d->setting);
+	json_text(json->out, "old", d->from);
+	json_text(json->out, "new", d->to);
+	json_text(json->out, "file", d->where.file);
+	fprintf(json->out, "\"key\": %s, \"restart\": %s, \"line\": %u}",
+		d->secret ? "true" : "false", d->restart ? "true" : "false", d->where.line);
+	json->separator = ",\n";
+}
+
+int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out)
+{
+	struct json json = {out, "["};
+	int n = conf_diff(from, to, difference_write, &json);
+
+	fputs(n > 0 ? "]\n" : "", out);
+	return n;
+}
+
+// --- differences as changes ---
+
+// An item that differs is deleted and added again behind the one before it: changes are applied
+// together, so nothing is missing in between.
+enum todo { KEEP, ADD };
+
+#define OPTIONS_MAX 64 // at the top of a file
+
+struct changes {
+	const struct conf *file, *running;
+	FILE *out;
+	enum todo *todo[OPTIONS_MAX]; // for the items of what runs, by list; NULL: nothing
+	unsigned int n_different;
+};
+
+static unsigned int list_find(const char *noun)
+{
+	unsigned int i = 0;
+
+	while (conf_schema.options[i].schema == NULL || conf_schema.options[i].schema->noun != noun)
+		i++;
+	return i;
+}
+
+// Items of the lists that changes are about; the rest is a comment.
+static void difference_note(void *arg, const struct conf_difference *d)
+{
+	struct changes *c = arg;
+	enum todo **todo;
+
+	if (d->noun == NULL || d->restart) {
+		fprintf(c->out, "# %s%s%s: edit the file by hand\n", d->noun != NULL ? d->noun : "",
+			d->noun != NULL ? conf_format(" \"%s\" ", d->name) : "",
+			d->setting != NULL ? d->setting : "");
+		return;
+	}
+	if (d->kind == CONF_REMOVED) {
+		fprintf(c->out, "%s del %s\n", d->noun, d->name);
+		return;
+	}
+	todo = &c->todo[list_find(d->noun)];
+	if (*todo == NULL)
+		*todo = conf_alloc(d->n_items, sizeof(**todo));
+	if (d->kind != CONF_ADDED && (*todo)[d->item] == KEEP)
+		fprintf(c->out, "%s del %s\n", d->noun, d->name);
+	(*todo)[d->item] = ADD;
+}
+
+static void print_changed(
+	const struct changes *c, const struct conf_option *o, const enum todo todo[])
+{
+	const struct conf_tree *tree = c->running->tree;
+	const config_setting_t *list = conf_member(config_root_setting(&tree->file), o->name);
+	const char *before = NULL;
+
+	for (int i = 0; i < config_setting_length(list); i++) {
+		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
+
+		if (todo[i] == ADD) {
+			fprintf(c->out, "%s add ", o->schema->noun);
+			if (o->schema->ordered && before == NULL)
+				fputs("first ", c->out);
+			else if (o->schema->ordered)
+				fprintf(c->out, "after %s ", before);
+			print_item(c->out, item,
+				strcmp(o->name, "sas") == 0 ? tree->key_files[i] : NULL);
+			putc('\n', c->out);
+		}
+		before = conf_identity(o->schema, item);
+	}
+}
+
+static void print_changes(void *arg)
+{
+	struct changes *c = arg;
+
+	c->n_different = conf_differences(c->file, c->running, difference_note, c);
+	for (unsigned int i = 0; conf_schema.options[i].name != NULL; i++)
+		if (c->todo[i] != NULL)
+			print_changed(c, &conf_schema.options[i], c->todo[i]);
+}
+
+int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
+{
+	struct changes c = {.file = file, .running = running, .out = out};
+	int rc = conf_with_arena(print_changes, &c);
+
+	return rc < 0 ? rc : (int)c.n_different;
 }

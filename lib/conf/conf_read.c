@@ -74,7 +74,7 @@ static const char *allowed_shape(const struct conf_option *o)
 	}
 }
 
-static void refuse_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
+static void reject_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
 {
 	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(o));
 }
@@ -124,7 +124,7 @@ static void read_value(
 	else if (o->shape == CONF_ARRAY)
 		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(o));
 	else
-		refuse_kind(r, o, s);
+		reject_kind(r, o, s);
 }
 
 // False if there are too few or too many.
@@ -145,7 +145,7 @@ static void read_array(
 
 	// A list will do, too: the difference is libconfig's, not the user's.
 	if (!config_setting_is_array(s) && !config_setting_is_list(s)) {
-		refuse_kind(r, o, s);
+		reject_kind(r, o, s);
 		return;
 	}
 	if (!check_count(r, o, s))
@@ -163,7 +163,7 @@ static void read_list(
 	size_t size = o->schema->item_size;
 
 	if (!config_setting_is_list(s)) {
-		refuse_kind(r, o, s);
+		reject_kind(r, o, s);
 		return;
 	}
 	if (!check_count(r, o, s))
@@ -203,7 +203,7 @@ static void read_option(
 		if (config_setting_is_group(s))
 			conf_read_group(r, o->schema, s, base);
 		else
-			refuse_kind(r, o, s);
+			reject_kind(r, o, s);
 		break;
 	}
 }
@@ -221,7 +221,7 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 		memcpy(base + o->count_offset, &one, sizeof(one));
 }
 
-static void refuse_unknown(
+static void reject_unknown(
 	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
 {
 	struct nearest near = {.text = s->name};
@@ -242,12 +242,13 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 		config_setting_t *s = config_setting_get_elem(group, (unsigned int)i);
 
 		if (conf_schema_find(schema, s->name) == NULL)
-			refuse_unknown(r, schema, s);
+			reject_unknown(r, schema, s);
 	}
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		config_setting_t *s = conf_member(group, o->name);
 
-		// A refused setting leaves its default, so that nothing is said about what follows.
+		// A rejected setting leaves its default, so that nothing is said about what
+		// follows.
 		set_default(r, o, base);
 		if (s != NULL)
 			read_option(r, o, s, base);

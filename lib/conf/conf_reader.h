@@ -28,8 +28,8 @@ struct conf_reader {
 
 // conf_err.c: messages are collected, and never name the octets of a key.
 
-// Adds a message about a setting, put behind its file, line and name. The setting counts as refused
-// from now on: see conf_given().
+// Adds a message about a setting, put behind its file, line and name. The setting counts as
+// rejected from now on: see conf_given().
 void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -60,7 +60,7 @@ const char *conf_join(const char *words, const char *word);
 
 // conf_file.c
 
-// Reads a file, called shown in messages, and what it includes; refuses what others can read.
+// Reads a file, called shown in messages, and what it includes; rejects what others can read.
 // Problems with the file itself are reported at where, on setting s (may be NULL). The caller hands
 // *file to config_destroy() in any case. True if the file could be parsed.
 bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
@@ -70,7 +70,7 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where);
 
-// conf_tree.c: the settings of a configuration outlive its reading, for conf_change() and
+// conf_load.c: the settings of a configuration outlive its reading, for conf_change() and
 // conf_diff().
 
 struct conf_tree {
@@ -88,7 +88,7 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 // Copies one setting with all that is in it into a group, list or array. Returns the copy.
 config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from);
 
-// conf_load.c: what conf_load() and conf_change() have in common.
+// What conf_load() and conf_change() have in common.
 
 // Runs fill(arg) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
 // errors all that was wrong with it, or that there was no memory for it, which goes by that name.

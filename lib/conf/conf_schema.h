@@ -115,7 +115,7 @@ extern const struct conf_type conf_type_cipher;
 extern const struct conf_type conf_type_auth;
 
 // Reports that a text is none that the option allows, with the nearest word if it has words.
-void conf_refuse(const struct conf_value *v);
+void conf_reject(const struct conf_value *v);
 
 // Reads digits, decimal or behind 0x. Returns what follows them; NULL if there are none or the
 // number does not fit.

@@ -14,7 +14,7 @@
 #define INTEGER (CONF_KIND(CONFIG_TYPE_INT) | CONF_KIND(CONFIG_TYPE_INT64))
 #define STRING  CONF_KIND(CONFIG_TYPE_STRING)
 
-void conf_refuse(const struct conf_value *v)
+void conf_reject(const struct conf_value *v)
 {
 	const struct conf_option *o = v->option;
 	struct nearest near = {.text = v->text};
@@ -46,7 +46,7 @@ static int choice_find(const struct conf_value *v)
 	for (int i = 0; v->option->choices[i] != NULL; i++)
 		if (strcmp(v->option->choices[i], v->text) == 0)
 			return i;
-	conf_refuse(v);
+	conf_reject(v);
 	return -1;
 }
 
@@ -84,7 +84,7 @@ static void parse_name(const struct conf_value *v)
 	if (isalnum((unsigned char)v->text[0]) && v->text[len] == '\0' && len < CONF_NAME_MAX)
 		strcpy(v->field, v->text);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_name = {
@@ -104,7 +104,7 @@ static void parse_text(const struct conf_value *v)
 	if (v->text[0] != '\0' && strlen(v->text) <= DEVICE_MAX && is_printable(v->text))
 		*(char **)v->field = conf_strdup(v->text);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_text = {
@@ -117,7 +117,7 @@ static void parse_state_dir(const struct conf_value *v)
 	else if (strcmp(v->text, "none") == 0)
 		*(char **)v->field = NULL;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_state_dir = {
@@ -127,7 +127,7 @@ const struct conf_type conf_type_state_dir = {
 static void parse_string(const struct conf_value *v)
 {
 	if (v->text[0] == '\0')
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_string = {
@@ -217,7 +217,7 @@ static void parse_spi(const struct conf_value *v)
 	if (conf_number_whole(&spi, v->text) && spi >= CONF_SPI_MIN)
 		*(uint32_t *)v->field = spi;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_spi = {
@@ -240,7 +240,7 @@ static void parse_proto(const struct conf_value *v)
 	else if (conf_number_whole(&number, v->text) && number <= UINT8_MAX)
 		conf_store(v->option, v->field, number);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_proto = {
@@ -260,7 +260,7 @@ static void parse_ports(const struct conf_value *v)
 		range[0] = (uint16_t)min;
 		range[1] = (uint16_t)max;
 	} else {
-		conf_refuse(v);
+		conf_reject(v);
 	}
 }
 
@@ -295,7 +295,7 @@ static void parse_icmp(const struct conf_value *v)
 	if (end != NULL && *end == '/' && type[0] == type[1])
 		end = parse_octets(code, end + 1);
 	if (end == NULL || *end != '\0') {
-		conf_refuse(v);
+		conf_reject(v);
 		return;
 	}
 	range[0] = (uint16_t)(type[0] << 8 | code[0]);
@@ -357,7 +357,7 @@ static void parse_dscp(const struct conf_value *v)
 	else if (conf_number_whole(&number, v->text) && number <= SA_DSCP_MAX)
 		conf_store(v->option, v->field, number);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_dscp = {
@@ -371,7 +371,7 @@ static void parse_uint_or_word(const struct conf_value *v)
 	else if (isdigit((unsigned char)v->text[0]))
 		conf_type_uint.parse(v);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_tfc_pad = {
@@ -393,7 +393,7 @@ static void parse_cipher(const struct conf_value *v)
 	if (cipher != NULL)
 		*(const struct cipher_alg **)v->field = cipher;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_cipher = {"one of", STRING, cipher_name, parse_cipher, NULL};
@@ -411,7 +411,7 @@ static void parse_auth(const struct conf_value *v)
 	if (auth != NULL)
 		*(const struct auth_alg **)v->field = auth;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_auth = {"one of", STRING, auth_name, parse_auth, NULL};

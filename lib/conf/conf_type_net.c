@@ -77,7 +77,7 @@ static void parse_address(const struct conf_value *v)
 	struct ip_addr a;
 
 	if (ip_addr_parse(&a, v->text) < 0)
-		conf_refuse(v);
+		conf_reject(v);
 	else if (check_unicast(v, &a))
 		*(struct ip_addr *)v->field = a;
 }
@@ -94,7 +94,7 @@ static void parse_loopback(const struct conf_value *v)
 		(ip_prefix_contains(&v4, &a) || ip_prefix_contains(&v6, &a)))
 		*(struct ip_addr *)v->field = a;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_loopback = {
@@ -116,7 +116,7 @@ static void parse_prefix(const struct conf_value *v)
 	int rc = ip_prefix_parse(&p, v->text);
 
 	if (rc == -EINVAL)
-		conf_refuse(v);
+		conf_reject(v);
 	else if (rc == -ERANGE)
 		conf_err(v->r, v->s,
 			"%s has bits set beyond the prefix length, did you mean \"%s\"?",
@@ -133,7 +133,7 @@ static void parse_interface(const struct conf_value *v)
 	struct conf_iface_addr a;
 
 	if (strchr(v->text, '/') == NULL || ip_interface_parse(&a.addr, &a.net, v->text) < 0)
-		conf_refuse(v);
+		conf_reject(v);
 	else if (!check_unicast(v, &a.addr))
 		return;
 	else if (a.net.len == (ip_addr_is_v4(&a.addr) ? IP_V4_BITS : 0))
@@ -159,7 +159,7 @@ static void parse_mac(const struct conf_value *v)
 		rte_is_valid_assigned_ether_addr(&mac))
 		*(struct rte_ether_addr *)v->field = mac;
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_mac = {
@@ -170,7 +170,7 @@ static void parse_socket(const struct conf_value *v)
 	if (strlen(v->text) <= SOCKET_PATH_MAX)
 		conf_type_state_dir.parse(v);
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 const struct conf_type conf_type_socket = {

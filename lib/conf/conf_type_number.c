@@ -128,7 +128,7 @@ static void parse_scaled(const struct conf_value *v, const struct unit *unit)
 		conf_err(v->r, v->s, "%s is out of range, must be %s", conf_show(v->text),
 			conf_allowed(v->option));
 	else
-		conf_refuse(v);
+		conf_reject(v);
 }
 
 #define PARSE(kind, units)                                                                         \

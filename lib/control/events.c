@@ -127,7 +127,7 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 		return address_query(c, e, now_ms);
 	case EVENT_PMTU:
 		return path_mtu_learn(c, e, now_ms);
-	case EVENT_PEER_HEARD:
+	case EVENT_PEER_ENDPOINT:
 		return peer_moved(c, e, now_ms);
 	case EVENT_RULE:
 		return log_rule(c, e, now_ms);

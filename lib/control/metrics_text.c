@@ -16,46 +16,34 @@ struct labels {
 	char text[LABELS_MAX];
 };
 
-static void append(struct labels *l, const char *text)
+// What does not fit is counted all the same.
+static void put(struct labels *l, char octet)
 {
-	size_t len = strlen(text);
-
-	if (l->len + len >= sizeof(l->text))
-		return;
-	memcpy(l->text + l->len, text, len + 1);
-	l->len += len;
+	if (l->len < sizeof(l->text))
+		l->text[l->len] = octet;
+	l->len++;
 }
 
-// Octets of a label's value when it is escaped.
-static size_t escaped_len(const char *value)
-{
-	size_t len = 0;
-
-	for (; *value != '\0'; value++)
-		len += strchr("\\\"\n", *value) != NULL ? 2 : 1;
-	return len;
-}
-
+// A label that does not fit is left out.
 static void label_add(struct labels *l, const char *name, const char *value)
 {
-	const size_t around = strlen(",=\"\"");
-	size_t len = l->len + strlen(name) + escaped_len(value) + around;
+	size_t before = l->len;
 
-	if (len >= sizeof(l->text))
-		return;
-	if (l->len > 0)
-		append(l, ",");
-	append(l, name);
-	append(l, "=\"");
+	if (before > 0)
+		put(l, ',');
+	while (*name != '\0')
+		put(l, *name++);
+	put(l, '=');
+	put(l, '"');
 	for (; *value != '\0'; value++) {
-		const char octet[] = {*value, '\0'};
-
-		append(l, *value == '\n'   ? "\\n"
-			  : *value == '"'  ? "\\\""
-			  : *value == '\\' ? "\\\\"
-					   : octet);
+		if (strchr("\\\"\n", *value) != NULL)
+			put(l, '\\');
+		put(l, *value == '\n' ? 'n' : *value);
 	}
-	append(l, "\"");
+	put(l, '"');
+	if (l->len >= sizeof(l->text))
+		l->len = before;
+	l->text[l->len] = '\0';
 }
 
 static void head_write(

@@ -17,7 +17,7 @@ const char *endpoint_format(char buf[ENDPOINT_STRLEN], const struct ip_addr *add
 // from. With the gateway's lock any thread.
 struct sa_peer peer_endpoint(const struct sa *sa);
 
-// An authenticated packet has come from another endpoint than those before (EVENT_PEER_HEARD).
+// An authenticated packet has come from another endpoint than those before (EVENT_PEER_ENDPOINT).
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms);
 
 // After a reload: new SAs follow peers whose endpoint is known from SAs that are still there, or

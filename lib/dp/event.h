@@ -20,7 +20,7 @@ enum event_kind {
 	EVENT_DAD_HEARD,     // another station, mac, checks or uses our address addr
 	EVENT_MLD_QUERY,     // a router queries listeners of the group addr; none (::): of all
 	EVENT_PMTU,          // router peer reports the MTU of a link on the path to addr
-	EVENT_PEER_HEARD,    // the peer of the inbound SA spi sends from addr and addr_port
+	EVENT_PEER_ENDPOINT, // the peer of the inbound SA spi sends from addr and addr_port
 	EVENT_RULE,          // a rule with log has decided about a packet from addr to peer
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
 };
@@ -48,7 +48,7 @@ struct event {
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
-	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_HEARD
+	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_ENDPOINT
 	struct ip_addr peer;
 	// Of EVENT_PMTU: MTU of the link; length and identification of the packet quoted, which sa
 	// sent. spi 0: the quote ends behind the UDP header, and sa is one that may have sent it;
@@ -62,7 +62,8 @@ struct event {
 	uint8_t worker; // that posted it
 	bool inner;     // addr, peer and the others are of a packet that is not in ESP; none if
 			// it was originated here
-	rte_be32_t spi, seq; // of an ESP packet; spi also of EVENT_PEER_HEARD, both of EVENT_PMTU
+	rte_be32_t spi,
+		seq; // of an ESP packet; spi also of EVENT_PEER_ENDPOINT, both of EVENT_PMTU
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known
 	uint64_t count;      // drops of the SA for the reason, by this worker

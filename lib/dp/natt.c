@@ -87,7 +87,7 @@ static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
 {
 	struct sa_in *sa = p->sa_in;
 	const struct sa_peer *endpoint = sa_in_endpoint(sa);
-	struct event e = {.kind = EVENT_PEER_HEARD,
+	struct event e = {.kind = EVENT_PEER_ENDPOINT,
 		.addr = pkt_src(p),
 		.addr_port = p->ip.src_port,
 		.spi = sa->sa.spi};

@@ -6,7 +6,7 @@
 
 static struct event from(const char *addr, uint16_t port)
 {
-	return (struct event){.kind = EVENT_PEER_HEARD,
+	return (struct event){.kind = EVENT_PEER_ENDPOINT,
 		.spi = RTE_BE32(0x1006),
 		.addr = desk_addr(addr),
 		.addr_port = rte_cpu_to_be_16(port)};

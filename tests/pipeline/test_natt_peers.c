@@ -13,7 +13,7 @@ static void expect_not_moved(struct gateway *g)
 	struct event e;
 
 	while (worker_event_dequeue(g->w, &e))
-		assert_int_not_equal(e.kind, EVENT_PEER_HEARD);
+		assert_int_not_equal(e.kind, EVENT_PEER_ENDPOINT);
 }
 
 static void expect_moved(struct gateway *g, const char *addr, uint16_t port)
@@ -22,7 +22,7 @@ static void expect_moved(struct gateway *g, const char *addr, uint16_t port)
 
 	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no peer moved to %s", addr);
-	assert_int_equal(e.kind, EVENT_PEER_HEARD);
+	assert_int_equal(e.kind, EVENT_PEER_ENDPOINT);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
 	assert_int_equal(rte_be_to_cpu_16(e.addr_port), port);
 	assert_int_equal(rte_be_to_cpu_32(e.spi), 0x1002);
