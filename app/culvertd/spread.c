@@ -39,49 +39,29 @@ static unsigned int choose(const struct ends *e, unsigned int n_workers, const s
 	return (unsigned int)((hash >> 32) * n_workers >> 32);
 }
 
-static unsigned int spread_v4(const struct rte_ipv4_hdr *ip, uint32_t len, unsigned int n_workers,
-	const struct hash_key *key)
+// Messages of neighbour discovery come to one worker, in order. Fragments of IPv6 do not all say
+// what they are of.
+static unsigned int spread_ip(
+	const void *ip, uint32_t len, bool v4, unsigned int n_workers, const struct hash_key *key)
 {
-	rte_be16_t src = 0, dst = 0;
-	struct ends e;
-
-	if (ipv4_check(ip, len, true) != IPV4_GOOD)
-		return 0;
-	ipv4_ports(ip, &src, &dst);
-	e = (struct ends){.src = ip_addr_from_v4(ip->src_addr),
-		.dst = ip_addr_from_v4(ip->dst_addr),
-		.src_id = src,
-		.dst_id = dst,
-		.proto = ip->next_proto_id};
-	if (ip->next_proto_id == IPPROTO_ESP && !ipv4_is_fragment(ip) &&
-		rte_be_to_cpu_16(ip->total_length) >=
-			rte_ipv4_hdr_len(ip) + sizeof(struct rte_esp_hdr))
-		memcpy(&e.src_id, (const uint8_t *)ip + rte_ipv4_hdr_len(ip), sizeof(e.src_id));
-	return choose(&e, n_workers, key);
-}
-
-// Messages of neighbour discovery come to one worker, in order.
-static unsigned int spread_v6(const struct rte_ipv6_hdr *ip, uint32_t len, unsigned int n_workers,
-	const struct hash_key *key)
-{
-	struct ipv6_upper upper;
+	struct ip_layout at;
 	struct ip_view v;
 	struct ends e;
 
-	if (ipv6_check(ip, len) != IPV6_GOOD ||
-		ipv6_upper_find(&upper, ip, ipv6_len(ip)) != IPV6_GOOD)
+	if ((v4 ? ipv4_check(ip, len, true) != IPV4_GOOD : ipv6_check(ip, len) != IPV6_GOOD) ||
+		!ip_layout_read(&at, ip))
 		return 0;
-	ip_view_read(&v, ip);
-	if (v.has_icmp_type && v.icmp_type >= ND_ROUTER_SOLICIT && v.icmp_type <= ND_REDIRECT)
+	v = ip_view_of(ip, &at);
+	if (!v4 && v.has_icmp_type && v.icmp_type >= ND_ROUTER_SOLICIT &&
+		v.icmp_type <= ND_REDIRECT)
 		return 0;
 	e = (struct ends){.src = v.src,
 		.dst = v.dst,
 		.src_id = v.src_port,
 		.dst_id = v.dst_port,
-		.proto = upper.fragment ? 0 : v.proto};
-	if (v.proto == IPPROTO_ESP && !upper.fragment &&
-		v.len >= v.l4_off + sizeof(struct rte_esp_hdr))
-		memcpy(&e.src_id, (const uint8_t *)ip + v.l4_off, sizeof(e.src_id));
+		.proto = at.fragment && !v4 ? 0 : v.proto};
+	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
+		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
 	return choose(&e, n_workers, key);
 }
 
@@ -95,8 +75,8 @@ unsigned int spread_worker(
 	if (rte_pktmbuf_data_len(m) < (m->nb_segs > 1 ? HEADERS_MAX : sizeof(*eth)))
 		return 0;
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4))
-		return spread_v4((const struct rte_ipv4_hdr *)(eth + 1), len, n_workers, key);
+		return spread_ip(eth + 1, len, true, n_workers, key);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6))
-		return spread_v6((const struct rte_ipv6_hdr *)(eth + 1), len, n_workers, key);
+		return spread_ip(eth + 1, len, false, n_workers, key);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "build_route.h"
 #include "build_rule.h"
 #include "build_udp.h"
-#include "icmp_kind.h"
+#include "icmp.h"
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");

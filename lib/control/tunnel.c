@@ -6,7 +6,7 @@
 
 #include "event_log.h"
 #include "esp_probe.h"
-#include "icmp_echo.h"
+#include "icmp.h"
 #include "originate.h"
 #include "peers.h"
 

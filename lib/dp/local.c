@@ -6,7 +6,6 @@
 #include "forward.h"
 #include "fragment.h"
 #include "icmp.h"
-#include "icmp_echo.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "output.h"

@@ -2,7 +2,7 @@
 #include "policy.h"
 
 #include "forward.h"
-#include "icmp_kind.h"
+#include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"

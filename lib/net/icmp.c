@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "ip_layout.h"
-
 #define OWN_TTL              64
 #define TOS_INTERNET_CONTROL 0xc0 // precedence of errors (RFC 1812 4.3.2.5)
 
@@ -131,4 +129,37 @@ uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct
 	ipv6_src_set(ip, source);
 	reply_write(ip, icmp, ICMP6_ECHO_REPLY, len);
 	return (uint16_t)(sizeof(*ip) + len);
+}
+
+uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
+	const struct ip_addr *destination, uint16_t id, uint16_t seq)
+{
+	bool v4 = ip_addr_is_v4(destination);
+	uint16_t off = ip_header_write(out, source, destination, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6,
+		sizeof(struct icmp_head));
+	struct icmp_head *icmp = (struct icmp_head *)(out + off);
+
+	*icmp = (struct icmp_head){.type = v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST,
+		.param = rte_cpu_to_be_32((uint32_t)id << 16 | seq)};
+	icmp->cksum = icmp_checksum(out, icmp, sizeof(*icmp));
+	return (uint16_t)(off + sizeof(*icmp));
+}
+
+static bool is_echo(const void *ip, const struct ip_layout *at, uint8_t type, uint8_t type6)
+{
+	return ip_layout_has(
+		       at, ip, at->v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, sizeof(struct icmp_head)) &&
+	       at->icmp_type == (at->v4 ? type : type6);
+}
+
+bool icmp_echo_is_request(const void *ip, const struct ip_layout *at)
+{
+	return is_echo(ip, at, ICMP_ECHO_REQUEST, ICMP6_ECHO_REQUEST) && at->icmp_code == 0 &&
+	       icmp_checksum(
+		       ip, (const uint8_t *)ip + at->l4_off, ip_len(ip, at->v4) - at->l4_off) == 0;
+}
+
+bool icmp_echo_is_reply(const void *ip, const struct ip_layout *at)
+{
+	return is_echo(ip, at, ICMP_ECHO_REPLY, ICMP6_ECHO_REPLY);
 }

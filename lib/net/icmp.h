@@ -9,7 +9,7 @@
 
 #include <rte_ip.h>
 
-#include "ipv6.h"
+#include "ip_layout.h"
 
 #define ICMP_ECHO_REPLY         0
 #define ICMP_ECHO_REQUEST       8
@@ -51,6 +51,29 @@ static inline bool icmp_is_error(uint8_t type, bool v4)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
+// What an error says, in the words that both families have for it.
+enum icmp_kind {
+	ICMP_KIND_UNREACHABLE,
+	ICMP_KIND_TOO_BIG, // of IPv4: fragmentation needed
+	ICMP_KIND_TIME_EXCEEDED,
+	ICMP_KIND_PARAMETER_PROBLEM,
+	ICMP_KIND_OTHER, // source quench, redirect, unknown errors of ICMPv6
+};
+
+// Of type and code of an error.
+static inline enum icmp_kind icmp_kind(bool v4, uint8_t type, uint8_t code)
+{
+	if (v4 && type == ICMP_UNREACHABLE && code == ICMP_UNREACH_NEEDFRAG)
+		return ICMP_KIND_TOO_BIG;
+	if (type == (v4 ? ICMP_UNREACHABLE : ICMP6_DST_UNREACH))
+		return ICMP_KIND_UNREACHABLE;
+	if (type == (v4 ? ICMP_TIME_EXCEEDED : ICMP6_TIME_EXCEEDED))
+		return ICMP_KIND_TIME_EXCEEDED;
+	if (type == (v4 ? ICMP_PARAMETER_PROBLEM : ICMP6_PARAM_PROB))
+		return ICMP_KIND_PARAMETER_PROBLEM;
+	return !v4 && type == ICMP6_PACKET_TOO_BIG ? ICMP_KIND_TOO_BIG : ICMP_KIND_OTHER;
+}
+
 // Checksum of the len octets of the message at icmp, in the packet at ip. Over octets with the
 // right checksum in them it is 0, over those with 0 in its place what belongs there.
 uint16_t icmp_checksum(const void *ip, const void *icmp, uint32_t len);
@@ -74,3 +97,15 @@ void icmp_echo_reply(struct rte_ipv4_hdr *ip);
 // that is an address of several (RFC 4443 4.2). Extension headers are left out, so the reply may be
 // shorter; returns its length.
 uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source);
+
+#define ICMP_ECHO_MAX 48 // octets of a request
+
+// Writes an echo request without data, IP header included: out has room for ICMP_ECHO_MAX octets.
+// Both addresses are of one family, id and seq in host byte order. Returns its length.
+uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
+	const struct ip_addr *destination, uint16_t id, uint16_t seq);
+
+// Whether a packet is an echo request with a right checksum; or an echo reply, whatever its
+// checksum.
+bool icmp_echo_is_request(const void *ip, const struct ip_layout *at);
+bool icmp_echo_is_reply(const void *ip, const struct ip_layout *at);

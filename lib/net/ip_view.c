@@ -27,11 +27,3 @@ struct ip_view ip_view_of(const void *ip, const struct ip_layout *at)
 	}
 	return v;
 }
-
-void ip_view_read(struct ip_view *v, const void *ip)
-{
-	struct ip_layout at;
-
-	ip_layout_read(&at, ip);
-	*v = ip_view_of(ip, &at);
-}

@@ -20,7 +20,3 @@ struct ip_view {
 
 // Of a packet with the layout.
 struct ip_view ip_view_of(const void *ip, const struct ip_layout *at);
-
-// Reads a packet of either family that ipv4_check(), or ipv6_check() and ipv6_upper_find(), have
-// passed.
-void ip_view_read(struct ip_view *v, const void *ip);

@@ -115,17 +115,3 @@ static inline bool ip_proto_has_ports(uint8_t proto)
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
 	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
 }
-
-// Source and destination port (network byte order) of a checked packet. False if its protocol has
-// none, or for any fragment: only the first would show them (RFC 4301 7).
-static inline bool ipv4_ports(const struct rte_ipv4_hdr *ip, rte_be16_t *src, rte_be16_t *dst)
-{
-	const rte_be16_t *ports = (const rte_be16_t *)((const uint8_t *)ip + rte_ipv4_hdr_len(ip));
-
-	if (!ip_proto_has_ports(ip->next_proto_id) || ipv4_is_fragment(ip) ||
-		rte_be_to_cpu_16(ip->total_length) < rte_ipv4_hdr_len(ip) + 4)
-		return false;
-	*src = ports[0];
-	*dst = ports[1];
-	return true;
-}

@@ -5,7 +5,7 @@
 #include <netinet/icmp6.h>
 #include <string.h>
 
-#include "ipv6.h"
+#include "ip_layout.h"
 
 #define HOP_LIMIT 1
 #define REPORT_V2 143 // type of a version 2 report (RFC 3810 5.2)
@@ -127,14 +127,8 @@ static uint16_t headers_build(
 	struct options *options = (struct options *)(ip + 1);
 	struct message *m = (struct message *)(options + 1);
 
-	*ip = (struct rte_ipv6_hdr){
-		.vtc_flow = RTE_BE32(6u << 28),
-		.payload_len = rte_cpu_to_be_16((uint16_t)(sizeof(*options) + len)),
-		.proto = IPPROTO_HOPOPTS,
-		.hop_limits = HOP_LIMIT,
-	};
-	ipv6_src_set(ip, src);
-	ipv6_dst_set(ip, dst);
+	ip_header_write(out, src, dst, IPPROTO_HOPOPTS, (uint16_t)(sizeof(*options) + len));
+	ip->hop_limits = HOP_LIMIT;
 	*options = (struct options){.next = IPPROTO_ICMPV6,
 		.alert = {IPV6_OPTION_ALERT, 2, 0, IPV6_ALERT_MLD},
 		.pad = {IPV6_OPTION_PADN, 0}};

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ip_layout.h"
+
 #define HOP_LIMIT   255 // nothing that was forwarded has it
 #define OPTION_UNIT 8   // octets that lengths of options are counted in
 
@@ -169,14 +171,8 @@ static uint16_t headers_build(uint8_t *out, const struct rte_ether_addr *mac,
 
 	*eth = (struct rte_ether_hdr){
 		.dst_addr = *to, .src_addr = *mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV6)};
-	*ip = (struct rte_ipv6_hdr){
-		.vtc_flow = RTE_BE32(6u << 28),
-		.payload_len = rte_cpu_to_be_16((uint16_t)len),
-		.proto = IPPROTO_ICMPV6,
-		.hop_limits = HOP_LIMIT,
-	};
-	ipv6_src_set(ip, src);
-	ipv6_dst_set(ip, dst);
+	ip_header_write((uint8_t *)ip, src, dst, IPPROTO_ICMPV6, (uint16_t)len);
+	ip->hop_limits = HOP_LIMIT;
 	icmp->cksum = ipv6_checksum(ip, IPPROTO_ICMPV6, icmp, (uint32_t)len);
 	return (uint16_t)(sizeof(*eth) + sizeof(*ip) + len);
 }

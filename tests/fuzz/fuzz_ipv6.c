@@ -5,7 +5,6 @@
 #include "flow_pkt.h"
 #include "fuzz.h"
 #include "icmp.h"
-#include "icmp_echo.h"
 #include "ip_view.h"
 #include "mld.h"
 #include "nd.h"

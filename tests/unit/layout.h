@@ -2,7 +2,6 @@
 // Functions of lib/net on a packet whose layout is read for each call.
 #pragma once
 
-#include "icmp_echo.h"
 #include "icmp.h"
 #include "tcp.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pings of the gateway's own, octet by octet, and which packets are replies to them.
-#include "icmp_echo.h"
+#include "icmp.h"
 
 #include <netinet/in.h>
 
-#include "icmp.h"
 #include "ipv6.h"
 #include "layout.h"
 #include "test.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // IPv4 headers: which are valid, ports, and the checksum after decrementing the time to live.
+#include "ip_view.h"
 #include "ipv4.h"
 #include "test.h"
 
@@ -192,15 +193,18 @@ static void test_ports(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct packet p = packet(rows[i].ihl, rows[i].total);
 		uint8_t at[4] = {0x12, 0x34, 0x00, 0x35};
-		rte_be16_t src = 0, dst = 0;
+		struct ip_layout layout;
+		struct ip_view v;
 
 		p.ip.next_proto_id = rows[i].proto;
 		p.ip.fragment_offset = rte_cpu_to_be_16(rows[i].frag);
 		memcpy((uint8_t *)&p + rows[i].ihl * 4, at, sizeof(at));
-		if (ipv4_ports(&p.ip, &src, &dst) != rows[i].ports)
+		layout = ip_layout_v4(&p.ip);
+		v = ip_view_of(&p.ip, &layout);
+		if (v.has_ports != rows[i].ports)
 			fail_msg("%s", rows[i].name);
-		assert_int_equal(src, rows[i].ports ? RTE_BE16(0x1234) : 0);
-		assert_int_equal(dst, rows[i].ports ? RTE_BE16(0x0035) : 0);
+		assert_int_equal(v.src_port, rows[i].ports ? RTE_BE16(0x1234) : 0);
+		assert_int_equal(v.dst_port, rows[i].ports ? RTE_BE16(0x0035) : 0);
 	}
 }
 

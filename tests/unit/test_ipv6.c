@@ -127,6 +127,7 @@ static void check_chain(char *const word[])
 	struct octets o = packet_octets(word[5]);
 	const struct rte_ipv6_hdr *ip = (const void *)o.b;
 	struct ipv6_upper upper;
+	struct ip_layout at;
 	struct ip_view view;
 
 	assert_int_equal(ipv6_check(ip, o.len), IPV6_GOOD);
@@ -148,7 +149,8 @@ static void check_chain(char *const word[])
 			len < upper.off ? IPV6_CHAIN_TRUNCATED : IPV6_GOOD);
 		free(truncated.b);
 	}
-	ip_view_read(&view, ip);
+	assert_true(ip_layout_read(&at, ip));
+	view = ip_view_of(ip, &at);
 	assert_int_equal(view.len, o.len);
 	assert_int_equal(view.proto, upper.proto);
 	assert_int_equal(view.l4_off, upper.off);
