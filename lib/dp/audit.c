@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "audit.h"
 
-// Audited reasons, each with a bit of struct sa_audit.
-enum {
-	BIT_NO_SA = 1 << 0,
-	BIT_ESP_SHORT = 1 << 1,
-	BIT_REPLAY = 1 << 2,
-	BIT_AUTH = 1 << 3,
-	BIT_PADDING = 1 << 4,
-	BIT_NEXT_HEADER = 1 << 5,
-	BIT_INNER_HEADER = 1 << 6,
-	BIT_ECN = 1 << 7,
-	BIT_SELECTOR = 1 << 8,
-	BIT_SEQUENCE_END = 1 << 9,
-	BIT_POLICY_DISCARD = 1 << 10,
-	BIT_NO_POLICY = 1 << 11,
-	BIT_CLEAR_TEXT = 1 << 12,
-	BIT_REPLAY_FORGED = 1 << 13,
-};
-
-#define POLICY_BITS (BIT_POLICY_DISCARD | BIT_NO_POLICY | BIT_CLEAR_TEXT)
-
-static const uint16_t wanted[] = {
-	[AUDIT_NONE] = 0,
-	[AUDIT_ESP] = (uint16_t)~POLICY_BITS,
-	[AUDIT_POLICY] = UINT16_MAX,
-};
-
-static const uint16_t audited[DROP_COUNT] = {
-	[DROP_NO_SA] = BIT_NO_SA,         // RFC 4303 3.4.2
-	[DROP_ESP_SHORT] = BIT_ESP_SHORT, // 2.4, 2.8
-	[DROP_REPLAY] = BIT_REPLAY,       // 3.4.3
-	[DROP_REPLAY_FORGED] = BIT_REPLAY_FORGED,
-	[DROP_AUTH] = BIT_AUTH,                     // 3.4.4
-	[DROP_PADDING] = BIT_PADDING,               // 2.4
-	[DROP_NEXT_HEADER] = BIT_NEXT_HEADER,       // 2.6
-	[DROP_INNER_HEADER] = BIT_INNER_HEADER,     // 3.4.4
-	[DROP_ECN] = BIT_ECN,                       // RFC 6040 4.2
-	[DROP_SELECTOR] = BIT_SELECTOR,             // RFC 4301 5.2
-	[DROP_SEQUENCE_END] = BIT_SEQUENCE_END,     // RFC 4303 3.3.3
-	[DROP_POLICY_DISCARD] = BIT_POLICY_DISCARD, // RFC 4301 5.1, 5.2
-	[DROP_NO_POLICY] = BIT_NO_POLICY,
-	[DROP_CLEAR_TEXT] = BIT_CLEAR_TEXT,
+// Audited reasons, each with a bit of struct sa_audit. inner: found after decapsulation or before
+// encapsulation, so it is about the inner packet, or about one that is never protected. policy:
+// only with AUDIT_POLICY.
+static const struct {
+	uint16_t bit;
+	bool inner, policy;
+} audited[DROP_COUNT] = {
+	[DROP_NO_SA] = {1 << 0},     // RFC 4303 3.4.2
+	[DROP_ESP_SHORT] = {1 << 1}, // 2.4, 2.8
+	[DROP_REPLAY] = {1 << 2},    // 3.4.3
+	[DROP_REPLAY_FORGED] = {1 << 3},
+	[DROP_AUTH] = {1 << 4},                                           // 3.4.4
+	[DROP_PADDING] = {1 << 5},                                        // 2.4
+	[DROP_NEXT_HEADER] = {1 << 6},                                    // 2.6
+	[DROP_INNER_HEADER] = {1 << 7},                                   // 3.4.4
+	[DROP_ECN] = {1 << 8},                                            // RFC 6040 4.2
+	[DROP_SELECTOR] = {1 << 9, .inner = true},                        // RFC 4301 5.2
+	[DROP_SEQUENCE_END] = {1 << 10, .inner = true},                   // RFC 4303 3.3.3
+	[DROP_POLICY_DISCARD] = {1 << 11, .inner = true, .policy = true}, // RFC 4301 5.1, 5.2
+	[DROP_NO_POLICY] = {1 << 12, .inner = true, .policy = true},
+	[DROP_CLEAR_TEXT] = {1 << 13, .inner = true, .policy = true},
 };
 
 bool audit_wants(enum audit audit, enum drop reason)
 {
-	return (audited[reason] & wanted[audit]) != 0;
+	return audited[reason].bit != 0 && audit != AUDIT_NONE &&
+	       (audit == AUDIT_POLICY || !audited[reason].policy);
 }
 
 // Whether this is the first drop for the reason in this second.
@@ -58,13 +39,6 @@ static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t seco
 		return false;
 	a->reported |= bit;
 	return true;
-}
-
-// A reason found after decapsulation or before encapsulation is about the inner packet, or about
-// one that is never protected.
-static bool is_inner(enum drop reason)
-{
-	return (audited[reason] & (BIT_SELECTOR | BIT_SEQUENCE_END | POLICY_BITS)) != 0;
 }
 
 static void event_set_packet(struct event *e, const struct pkt *p)
@@ -95,7 +69,7 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 
 	if (!p->own)
 		event_set_packet(&e, p);
-	e.inner = is_inner(reason);
+	e.inner = audited[reason].inner;
 	if (!e.inner) {
 		e.spi = pkt_esp(p)->spi;
 		e.seq = pkt_esp(p)->seq;
@@ -106,9 +80,9 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
 	struct sa_audit *a = sa != NULL ? &sa->counters[w->id].audit : &w->audit;
-	uint16_t bit = audited[reason];
 
-	if (bit != 0 && audit_wants(w->snapshot->audit, reason) &&
-		is_first_this_second(a, bit, w->now_ms / 1000))
+	// A worker that has not run yet has no snapshot.
+	if (audited[reason].bit != 0 && audit_wants(w->snapshot->audit, reason) &&
+		is_first_this_second(a, audited[reason].bit, w->now_ms / 1000))
 		audit_post(w, p, sa, reason);
 }

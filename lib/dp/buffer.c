@@ -22,9 +22,9 @@ enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len)
 	return DROP_NONE;
 }
 
-enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain)
+enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m)
 {
-	struct rte_mbuf *one;
+	struct rte_mbuf *chain = *m, *one;
 	enum drop d = buffer_take(w, &one, rte_pktmbuf_pkt_len(chain));
 	uint8_t *to;
 
@@ -35,21 +35,16 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte
 		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);
 		to += s->data_len;
 	}
+	worker_release(w, chain);
 	*m = one;
 	return DROP_NONE;
 }
 
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m)
 {
-	struct rte_mbuf *large = *m;
-	enum drop d;
-
-	if (!buffer_is_large(w, large))
+	if (!buffer_is_large(w, *m))
 		return DROP_NONE;
-	if (!is_ordinary(w, rte_pktmbuf_data_len(large)))
+	if (!is_ordinary(w, rte_pktmbuf_data_len(*m)))
 		return DROP_FRAME_SCATTERED;
-	d = buffer_flatten(w, m, large);
-	if (d == DROP_NONE)
-		worker_release(w, large);
-	return d;
+	return buffer_flatten(w, m);
 }

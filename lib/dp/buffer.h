@@ -12,10 +12,10 @@
 // buffer is so large.
 enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len);
 
-// Copies a chain, or a buffer with too little head- or tailroom, into one buffer, ordinary if it
-// fits, which becomes *m. The caller keeps the chain. Returns DROP_NONE, DROP_NO_BUFFER or
-// DROP_FRAME_SCATTERED: it fits none.
-enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m, const struct rte_mbuf *chain);
+// Replaces a chain, or a buffer with too little head- or tailroom, by one buffer, ordinary if it
+// fits. Returns DROP_NONE; DROP_NO_BUFFER, or DROP_FRAME_SCATTERED: it fits none. *m is then
+// unchanged.
+enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m);
 
 // Moves a packet from a large buffer to an ordinary one: only those may be held or sent. The same
 // returns; if not DROP_NONE, *m is unchanged.

@@ -2,7 +2,6 @@
 #include "dummy.h"
 
 #include "ip_view.h"
-#include "ipv6.h"
 #include "output.h"
 #include "tfc.h"
 
@@ -27,18 +26,10 @@ static uint32_t dummies_due(const struct worker *w, struct sa_out *sa)
 	return (uint32_t)(d->missing / w->tsc_hz);
 }
 
-static struct ip_addr peer_of(const struct sa_path *path)
-{
-	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)path->outer;
-
-	return ip_is_v4(ip) ? ip_addr_from_v4(ip->dst_addr)
-			    : ipv6_dst((const struct rte_ipv6_hdr *)ip);
-}
-
 static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa_path *path)
 {
 	uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
-	const struct ip_addr to = peer_of(path);
+	const struct ip_addr to = ip_dst(path->outer, ip_is_v4(path->outer));
 
 	return path->nexthop != NULL && sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
 	       output_ready(w, path->nexthop, &to);

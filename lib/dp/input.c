@@ -91,23 +91,12 @@ static __rte_always_inline enum drop ip_input(
 	return sort_v4(w, p);
 }
 
-// Copies a frame that is in several buffers, or in a shared or external one.
-static enum drop frame_gather(struct worker *w, struct pkt *p)
-{
-	struct rte_mbuf *chain = p->m;
-	enum drop d = buffer_flatten(w, &p->m, chain);
-
-	if (d == DROP_NONE)
-		worker_release(w, chain);
-	return d;
-}
-
 static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth;
 
-	if (unlikely(!buffer_is_ours(p->m))) {
-		enum drop d = frame_gather(w, p);
+	if (unlikely(!buffer_is_ours(p->m))) { // in several buffers, or in a shared or external one
+		enum drop d = buffer_flatten(w, &p->m);
 
 		if (d != DROP_NONE)
 			return d;

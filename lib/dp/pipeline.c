@@ -237,14 +237,11 @@ static __rte_noinline void pipeline_in(struct worker *w)
 static bool frame_in_larger(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
 	const struct sa_path *path, uint64_t seq)
 {
-	struct rte_mbuf *full = p->m;
-
 	if (*d != DROP_NO_ROOM)
 		return false;
-	*d = buffer_flatten(w, &p->m, full);
+	*d = buffer_flatten(w, &p->m);
 	if (*d != DROP_NONE)
 		return false;
-	worker_release(w, full);
 	*d = esp_out_fns[path->framing](op, p->sa_out, path, p->m, seq, w->id);
 	return *d == DROP_NONE;
 }

@@ -70,23 +70,16 @@ static bool quoted_read(struct quoted *q, const struct pkt *p)
 
 static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
 {
-	const struct sa_path *path = sa_out_path(sa);
-	const struct rte_ipv4_hdr *four = (const void *)path->outer;
-	const struct rte_ipv6_hdr *six = (const void *)path->outer;
-	bool v4 = ip_is_v4(four);
+	const uint8_t *outer = sa_out_path(sa)->outer;
+	const struct rte_ipv4_hdr *four = (const void *)outer;
+	const struct rte_ipv6_hdr *six = (const void *)outer;
+	bool v4 = ip_is_v4(outer);
+	const struct ip_addr src = ip_src(outer, v4), dst = ip_dst(outer, v4);
 	const void *ports = v4 ? (const void *)(four + 1) : (const void *)(six + 1);
 
-	if ((v4 ? four->next_proto_id : six->proto) != q->proto)
-		return false;
-	if (q->proto == IPPROTO_UDP && memcmp(ports, q->port, sizeof(q->port)) != 0)
-		return false;
-	if (!v4) {
-		struct ip_addr src = ipv6_src(six), dst = ipv6_dst(six);
-
-		return ip_addr_equal(&src, &q->src) && ip_addr_equal(&dst, &q->dst);
-	}
-	return ip_addr_is_v4(&q->dst) && four->src_addr == ip_addr_v4(&q->src) &&
-	       four->dst_addr == ip_addr_v4(&q->dst);
+	return (v4 ? four->next_proto_id : six->proto) == q->proto &&
+	       ip_addr_equal(&src, &q->src) && ip_addr_equal(&dst, &q->dst) &&
+	       (q->proto != IPPROTO_UDP || memcmp(ports, q->port, sizeof(q->port)) == 0);
 }
 
 static struct sa_out *find_by_spi(const struct snapshot *s, const struct quoted *q)

@@ -277,15 +277,10 @@ enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struc
 	return DROP_NONE;
 }
 
-enum drop esp_out_none(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+enum drop esp_out_none(struct crypto_op *op __rte_unused, struct sa_out *sa __rte_unused,
+	const struct sa_path *path __rte_unused, struct rte_mbuf *m __rte_unused,
+	uint64_t seq __rte_unused, unsigned int worker __rte_unused)
 {
-	(void)op;
-	(void)sa;
-	(void)path;
-	(void)m;
-	(void)seq;
-	(void)worker;
 	return DROP_PEER_UNKNOWN;
 }
 
