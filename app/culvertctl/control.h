@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The conversation with one daemon over its control socket: one request, one answer. What is said
-// there: app/culvertd/request.h. One thread.
+// there: lib/control/requests.h. One thread.
 #pragma once
 
 #include "command.h"

@@ -3,7 +3,7 @@
 // DPDK's files. root, the daemon's own user and the members of its group have permission; any other
 // client that connects gets an answer that denies it.
 //
-// A client sends one packet, its request (request.h), gets one answer, in as many packets as it
+// A client sends one packet, its request (requests.h), gets one answer, in as many packets as it
 // takes, and the connection is closed. There are limits for everything, so that no client delays
 // traffic or other clients: their number, the size of a request, and the time until a
 // client has sent its request or received the next piece of its answer.
@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "conf.h"
+#include "requests.h"
 
 #define CONTROL_CLIENTS_MAX     16
 #define CONTROL_SUBSCRIBERS_MAX 8
@@ -32,13 +33,6 @@ enum control_state {
 	CONTROL_SERVED,
 	CONTROL_ANSWERED, // not all of the answer is sent yet
 	CONTROL_SUBSCRIBED,
-};
-
-struct control_request {
-	char *text; // ends with NUL
-	size_t len;
-	uid_t uid; // of the client
-	pid_t pid;
 };
 
 struct control_client {

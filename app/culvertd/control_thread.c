@@ -209,7 +209,7 @@ void control_thread_run(struct gateway *g)
 			configure_retire(c);
 		pthread_mutex_unlock(&g->control.lock);
 		sig = sigtimedwait(&set, NULL, WAIT);
-		requests_tick(sig == SIGHUP, now);
+		request_tick(sig == SIGHUP, now);
 		metrics_tick(now);
 		flow_table_fill(c->flows);
 	} while (sig < 0 || sig == SIGHUP);

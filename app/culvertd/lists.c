@@ -18,7 +18,7 @@ static_assert(
 	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
 	"room in views");
 
-static bool collect_port(void *view, const struct control *c, unsigned int i)
+bool collect_port(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct port_view *v = view;
@@ -59,7 +59,7 @@ static bool collect_port(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static bool collect_worker(void *view, const struct control *c, unsigned int i)
+bool collect_worker(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct worker_view *v = view;
@@ -88,7 +88,7 @@ static bool collect_worker(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static bool collect_queue(void *view, const struct control *c, unsigned int i)
+bool collect_queue(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct queue_view *v = view;
@@ -145,7 +145,7 @@ static uint64_t neighbours_sum(const struct gateway *g)
 	return sum;
 }
 
-static bool collect_memory(void *view, const struct control *c, unsigned int i)
+bool collect_memory(void *view, const struct control *c, unsigned int i)
 {
 	enum { PACKETS, REASSEMBLED, FLOWS, NEIGHBOURS, HEAP, ROWS };
 	static const struct {
@@ -187,7 +187,7 @@ static bool collect_memory(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static bool collect_total(void *view, const struct control *c, unsigned int i)
+bool collect_total(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct total_view *v = view;
@@ -214,7 +214,7 @@ static bool collect_total(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static bool collect_info(void *view, const struct control *c, unsigned int i)
+bool collect_info(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct info_view *v = view;

@@ -11,7 +11,7 @@
 // The configuration that is loaded.
 static struct {
 	pthread_t thread;
-	load_make *make;
+	request_make *make;
 	FILE *errors;  // NULL: nothing is loaded
 	bool new_keys; // the operator declares unknown keys new
 	struct conf *conf;
@@ -81,8 +81,10 @@ static void *load_run(void *arg)
 	return NULL;
 }
 
-int load_begin(struct gateway *g, load_make *make, bool new_keys, FILE *errors)
+int load_begin(void *gateway, request_make *make, bool new_keys, FILE *errors)
 {
+	struct gateway *g = gateway;
+
 	load.make = make;
 	load.new_keys = new_keys;
 	load.errors = errors;
@@ -143,8 +145,9 @@ static void load_discard(void)
 	conf_free(load.conf);
 }
 
-int load_finish(struct gateway *g)
+int load_finish(void *gateway)
 {
+	struct gateway *g = gateway;
 	int rc;
 
 	if (!atomic_load_explicit(&load.ready, memory_order_acquire))

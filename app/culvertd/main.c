@@ -308,7 +308,7 @@ static void gateway_stop(struct gateway *g)
 	configure_stop(&g->control);
 	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
-	requests_stop();
+	request_stop();
 	trace_free(g->tracing.trace);
 	flow_table_free(g->control.flows);
 	neigh_table_free(g->control.neigh);
@@ -352,7 +352,7 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		links_start(&g->control);
 	if (rc == 0)
-		rc = requests_start(g);
+		rc = request_start(g);
 	if (rc == 0)
 		crash_start();
 	if (rc == 0)

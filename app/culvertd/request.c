@@ -1,458 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "request.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "access.h"
-#include "conf_change.h"
-#include "conf_diff.h"
-#include "conf_print.h"
 #include "control_socket.h"
-#include "event_log.h"
 #include "load.h"
-#include "log.h"
 #include "notify.h"
 #include "telemetry_pages.h"
 
-#define LOG_LINES    20 // about one change
-#define NEW_KEYS     "new-keys "
-#define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
+static struct control_socket control = {.fd = -1};
+static struct control_socket show = {.fd = -1};
+static struct control_socket *asker; // the one of the request that is served
 
-struct request_kind {
-	const char *name;
-	bool changes;
-	load_make *make;     // on the loading thread
-	void (*begin)(void); // NULL: nothing
-	// rc: of load_finish(). Returns the status of the answer.
-	const char *(*finish)(int rc);
-};
-
-// The request that is served, and its sockets. The loading thread writes what is behind text.
-static struct {
-	struct gateway *g;
-	struct control_socket socket; // of control_group
-	struct control_socket show;   // of show_group: for requests that change nothing
-	struct control_socket *asker; // the one of asked
-	bool hup;                     // SIGHUP has requested a reload
-
-	const struct request_kind *kind; // NULL: there is none
-	struct control_request asked;    // text NULL: by SIGHUP
-	char *text;                      // of that, without the declaration
-	bool new_keys;                   // there was one
-	FILE *out, *log;                 // errors or differences; changes, for the log
-	char *out_text, *log_text;
-	size_t out_len, log_len;
-	unsigned int n_different;
-	bool refused;    // (diff) the file is
-	bool incomplete; // there was no memory for out
-} requests = {.socket.fd = -1, .show.fd = -1};
-
-// What has been written about the request.
-static const char *written(void)
+static bool take(struct control_socket *from, struct control_request *request)
 {
-	return requests.incomplete ? "out of memory for the request\n" : requests.out_text;
+	if (!control_socket_take(from, request))
+		return false;
+	request->may_change = from->access->changes;
+	asker = from;
+	return true;
 }
 
-// --- reload ---
-
-static struct conf *reload_make(const struct conf *running, FILE *errors)
-{
-	return conf_load(requests.g->conf_path, running, errors);
-}
-
-static void reload_begin(void)
-{
-	notify_reloading();
-	log_info("reloading %s", requests.g->conf_path);
-}
-
-static void log_lines(const char *lines)
-{
-	while (*lines != '\0') {
-		size_t len = strcspn(lines, "\n");
-
-		log_error("%.*s", (int)len, lines);
-		lines += len + (lines[len] == '\n');
-	}
-}
-
-static void post_request(
-	const struct control_request *asked, const char *name, bool done, uint32_t generation)
-{
-	const struct event_value values[EVENT_REQUEST_DONE_FIELDS] = {EVENT_TEXT(name),
-		EVENT_NUMBER(generation), EVENT_NUMBER(asked->uid), EVENT_NUMBER(asked->pid)};
-
-	event_log_add(done ? EVENT_REQUEST_DONE : EVENT_REQUEST_REFUSED, values);
-}
-
-// Of what changes something, or was to.
-static const char *status_of(int rc)
-{
-	const char *status = rc < 0 ? "refused" : "ok";
-
-	if (requests.asked.text != NULL)
-		post_request(&requests.asked, requests.kind->name, rc == 0,
-			requests.g->control.snapshot->generation);
-	return status;
-}
-
-static const char *reload_finish(int rc)
-{
-	if (rc < 0) {
-		log_lines(written());
-		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
-	} else {
-		event_post(RELOADED, EVENT_NUMBER(requests.g->control.snapshot->generation));
-	}
-	notify_ready();
-	return status_of(rc);
-}
-
-// --- diff ---
-
-// n: of those that were written, or -ENOMEM.
-static void differences_count(int n)
-{
-	requests.incomplete |= n < 0;
-	requests.n_different = n > 0 ? (unsigned int)n : 0;
-}
-
-static struct conf *diff_make(const struct conf *running, FILE *out)
-{
-	struct conf *conf = conf_load(requests.g->conf_path, NULL, out);
-
-	requests.refused = conf == NULL;
-	if (conf != NULL)
-		differences_count(conf_print_diff(running, conf, out));
-	conf_free(conf);
-	return NULL;
-}
-
-static const char *diff_finish(int rc)
-{
-	(void)rc;
-	if (requests.refused || requests.incomplete)
-		return "refused";
-	return requests.n_different > 0 ? "different" : "same";
-}
-
-// --- config and save ---
-
-static struct conf *config_make(const struct conf *running, FILE *out)
-{
-	conf_print(running, out);
-	requests.refused = false;
-	return NULL;
-}
-
-static struct conf *save_make(const struct conf *running, FILE *out)
-{
-	struct conf *conf = conf_load(requests.g->conf_path, NULL, out);
-
-	requests.refused = conf == NULL;
-	if (conf != NULL)
-		differences_count(conf_print_changes(conf, running, out));
-	conf_free(conf);
-	return NULL;
-}
-
-static const char *text_finish(int rc)
-{
-	(void)rc;
-	return requests.refused || requests.incomplete ? "refused" : "text";
-}
-
-// --- change ---
-
-// For the log.
-static void change_write(void *arg, const struct conf_difference *d)
+// Clients that may change something come first.
+static bool io_take(void *arg, struct control_request *request)
 {
 	(void)arg;
-	if (++requests.n_different > LOG_LINES)
-		return;
-	if (d->kind == CONF_CHANGED)
-		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
-	else
-		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
-			conf_difference_names[d->kind]);
+	return take(&control, request) || take(&show, request);
 }
 
-static struct conf *change_make(const struct conf *running, FILE *errors)
+static void io_answer(void *arg, const char *status, const char *text, uint64_t now_ms)
 {
-	char *line_end = strchr(requests.text, '\n');
-	char *name = strchr(requests.text, ' ');
-	struct conf *conf;
-
-	if (line_end == NULL || name == NULL || name > line_end) {
-		fputs("the request is incomplete\n", errors);
-		return NULL;
-	}
-	*line_end = '\0';
-	conf = conf_change(running, name + 1, line_end + 1,
-		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
-	if (conf != NULL && conf_diff(running, conf, change_write, NULL) < 0)
-		fputs("changed; out of memory to list the changes\n", requests.log);
-	return conf;
+	(void)arg;
+	control_socket_answer(asker, status, text, now_ms);
 }
 
-static const char *change_finish(int rc)
+static bool io_subscribe(void *arg, const char *text)
 {
-	const char *line = requests.log_text;
-
-	while (rc == 0 && line != NULL && *line != '\0') {
-		size_t len = strcspn(line, "\n");
-
-		log_info("user %u, process %d: %.*s", requests.asked.uid, requests.asked.pid,
-			(int)len, line);
-		line += len + 1;
-	}
-	if (rc == 0 && requests.n_different > LOG_LINES)
-		log_info("user %u, process %d: and %u more", requests.asked.uid, requests.asked.pid,
-			requests.n_different - LOG_LINES);
-	return status_of(rc);
+	(void)arg;
+	return control_socket_subscribe(asker, text);
 }
 
-static const struct request_kind kinds[] = {
-	{"reload", true, reload_make, reload_begin, reload_finish},
-	{"diff", false, diff_make, NULL, diff_finish},
-	{"config", false, config_make, NULL, text_finish},
-	{"save", false, save_make, NULL, text_finish},
-	{"change", true, change_make, NULL, change_finish},
-};
-
-// --- what needs no loading thread ---
-
-static const struct {
-	const char *name;
-	// Writes what it did, or why not, to text (size octets). Returns whether it was done.
-	bool (*serve)(struct gateway *g, const char *filter, char *text, size_t size);
-} at_once[] = {
-	{"flush", flow_flush_filter},
-	{"trace", trace_start_filter},
-	{"trace-stop", trace_stop_filter},
-};
-
-static void refuse(const char *name, const char *why, uint64_t now_ms)
+int request_start(struct gateway *g)
 {
-	if (name != NULL)
-		post_request(
-			&requests.asked, name, false, requests.g->control.snapshot->generation);
-	control_socket_answer(requests.asker, "refused", why, now_ms);
+	static const struct request_at_once at_once[] = {
+		{"flush", flow_flush_filter},
+		{"trace", trace_start_filter},
+		{"trace-stop", trace_stop_filter},
+		{NULL, NULL},
+	};
+	static const struct request_io io = {io_take, io_answer, io_subscribe, load_begin,
+		load_finish, notify_reloading, notify_ready, at_once};
+	static const struct control_access may_change = {"control", "control_group", true};
+	static const struct control_access may_show = {"show", "show_group", false};
+	const struct conf *conf = g->control.conf;
+	int rc = control_socket_open(&control, conf, &may_change, conf->control_group);
+
+	requests_start(&g->control, g->conf_path, &io, g);
+	if (rc == 0 && conf->show_group != NULL)
+		rc = control_socket_open(&show, conf, &may_show, conf->show_group);
+	return rc == 0 ? access_open(conf) : rc; // when all have their modes
 }
 
-static bool may_change(const char *name, uint64_t now_ms)
+void request_tick(bool reload, uint64_t now_ms)
 {
-	static uint64_t whole_ms; // when REFUSALS_MAX may be logged again
-
-	if (requests.asker->access->changes)
-		return true;
-	if (whole_ms > now_ms + (REFUSALS_MAX - 1) * 1000)
-		name = NULL; // who may only look does not fill the log
-	else
-		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
-	refuse(name,
-		"members of show_group may not change anything: ask root, or a member of "
-		"control_group\n",
-		now_ms);
-	return false;
+	control_socket_tick(&control, now_ms);
+	control_socket_tick(&show, now_ms);
+	requests_tick(reload, now_ms);
 }
 
-static void serve(unsigned int i, const char *filter, uint64_t now_ms)
+void request_stop(void)
 {
-	char text[RTE_TEL_MAX_STRING_LEN] = "";
-	bool done;
-
-	if (!may_change(at_once[i].name, now_ms))
-		return;
-	done = at_once[i].serve(requests.g, filter, text, sizeof(text));
-	post_request(
-		&requests.asked, at_once[i].name, done, requests.g->control.snapshot->generation);
-	control_socket_answer(requests.asker, done ? "ok" : "refused", text, now_ms);
-}
-
-static bool is_named(const char *text, const char *name)
-{
-	size_t len = strcspn(text, " \n");
-
-	return strlen(name) == len && strncmp(name, text, len) == 0;
-}
-
-static void serve_at_once(const char *text, uint64_t now_ms)
-{
-	const char *filter = text + strcspn(text, " ");
-
-	filter += *filter == ' ';
-	if (is_named(text, "subscribe")) {
-		if (!control_socket_subscribe(requests.asker, "events 0\n"))
-			refuse(NULL, "too many subscribers\n", now_ms);
-		return;
-	}
-	for (unsigned int i = 0; i < RTE_DIM(at_once); i++)
-		if (is_named(text, at_once[i].name)) {
-			serve(i, filter, now_ms);
-			return;
-		}
-	refuse(NULL, "unknown request\n", now_ms);
-}
-
-static const struct request_kind *kind_find(const char *text)
-{
-	for (size_t i = 0; i < RTE_DIM(kinds); i++)
-		if (is_named(text, kinds[i].name))
-			return &kinds[i];
-	return NULL;
-}
-
-static void asked_free(struct control_request *asked)
-{
-	if (asked->text != NULL)
-		explicit_bzero(asked->text, asked->len); // keys
-	free(asked->text);
-	asked->text = NULL;
-}
-
-static void answer(const char *status, int rc, uint64_t now_ms)
-{
-	char done[32];
-
-	snprintf(done, sizeof(done), "generation %u\n", requests.g->control.snapshot->generation);
-	control_socket_answer(requests.asker, status, rc == 0 ? done : written(), now_ms);
-}
-
-static bool streams_open(void)
-{
-	requests.out = open_memstream(&requests.out_text, &requests.out_len);
-	requests.log = open_memstream(&requests.log_text, &requests.log_len);
-	return requests.out != NULL && requests.log != NULL;
-}
-
-// False if not all that was written is in the text.
-static bool stream_close(FILE *f)
-{
-	bool ok = f != NULL && !ferror(f);
-
-	return (f == NULL || fclose(f) == 0) && ok;
-}
-
-static void streams_close(void)
-{
-	requests.incomplete |= !stream_close(requests.out);
-	if (!stream_close(requests.log) || requests.log_text == NULL) {
-		free(requests.log_text);
-		requests.log_text = NULL;
-	}
-	requests.incomplete |= requests.out_text == NULL;
-}
-
-static void streams_free(void)
-{
-	free(requests.out_text);
-	free(requests.log_text);
-	requests.out_text = requests.log_text = NULL;
-	requests.kind = NULL;
-	asked_free(&requests.asked);
-}
-
-static void finish(int rc, uint64_t now_ms)
-{
-	const char *status;
-
-	streams_close();
-	status = requests.kind->finish(rc);
-	if (requests.asked.text != NULL)
-		answer(status, rc, now_ms);
-	streams_free();
-}
-
-static void begin(const struct request_kind *kind, uint64_t now_ms)
-{
-	requests.kind = kind;
-	requests.n_different = 0;
-	requests.refused = true;
-	requests.incomplete = !streams_open();
-	if (kind->begin != NULL)
-		kind->begin();
-	if (requests.incomplete ||
-		load_begin(requests.g, kind->make, requests.new_keys, requests.out) < 0)
-		finish(-EAGAIN, now_ms);
-}
-
-// Who may change something comes first.
-static bool take(void)
-{
-	requests.asker = &requests.socket;
-	if (control_socket_take(requests.asker, &requests.asked))
-		return true;
-	requests.asker = &requests.show;
-	return control_socket_take(requests.asker, &requests.asked);
-}
-
-static void begin_next(uint64_t now_ms)
-{
-	const struct request_kind *kind;
-
-	requests.new_keys = false;
-	if (requests.hup) {
-		requests.hup = false;
-		begin(kind_find("reload"), now_ms);
-		return;
-	}
-	if (!take())
-		return;
-	requests.new_keys = strncmp(requests.asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
-	requests.text = requests.asked.text + (requests.new_keys ? strlen(NEW_KEYS) : 0);
-	kind = kind_find(requests.text);
-	if (kind != NULL && (!kind->changes || may_change(kind->name, now_ms))) {
-		begin(kind, now_ms);
-		return;
-	}
-	if (kind == NULL)
-		serve_at_once(requests.text, now_ms);
-	asked_free(&requests.asked);
-}
-
-int requests_start(struct gateway *g)
-{
-	static const struct control_access control = {"control", "control_group", true};
-	static const struct control_access show = {"show", "show_group", false};
-	int rc;
-
-	requests.g = g;
-	rc = control_socket_open(
-		&requests.socket, g->control.conf, &control, g->control.conf->control_group);
-
-	if (rc == 0 && g->control.conf->show_group != NULL)
-		rc = control_socket_open(
-			&requests.show, g->control.conf, &show, g->control.conf->show_group);
-	return rc == 0 ? access_open(g->control.conf) : rc; // when all have their modes
-}
-
-void requests_tick(bool reload, uint64_t now_ms)
-{
-	int rc;
-
-	requests.hup |= reload;
-	control_socket_tick(&requests.socket, now_ms);
-	control_socket_tick(&requests.show, now_ms);
-	if (requests.kind != NULL) {
-		rc = load_finish(requests.g);
-		if (rc != -EINPROGRESS)
-			finish(rc, now_ms);
-	} else if (requests.g->control.retired ==
-		   NULL) { // workers have passed on from the one before
-		begin_next(now_ms);
-	}
-}
-
-void requests_stop(void)
-{
-	if (requests.kind != NULL) {
-		streams_close();
-		streams_free();
-	}
-	control_socket_close(&requests.socket);
-	control_socket_close(&requests.show);
+	requests_stop();
+	control_socket_close(&control);
+	control_socket_close(&show);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lists that culvertctl and dpdk-telemetry.py request: the answer to /culvert/LIST[,OFFSET] has
 // flat objects under their numbers "OFFSET", "OFFSET + 1", ..., as many as one answer holds; an
-// empty object is the end. Requests that change something use the control socket (request.h).
+// empty object is the end. Requests that change something use the control socket (requests.h).
 // (librte_telemetry 22.11 has no arrays of objects.)
 // /culvert/flows and others take a filter behind that, KEY=VALUE,...; the answer to an invalid one
 // is {"error": "why"}.

@@ -151,8 +151,9 @@ void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, c
 	pthread_mutex_unlock(&g->control.lock);
 }
 
-bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t size)
+bool flow_flush_filter(void *gateway, const char *filter, char *why, size_t size)
 {
+	struct gateway *g = gateway;
 	struct flow_filter f;
 
 	if (!filter_parse(&f, g->control.snapshot, filter, why, size))

@@ -2,8 +2,9 @@
 // Flows, decisions and traces, which are no lists of views: the answers to /culvert/flows, match,
 // trace_state and trace_steps, and what requests do to them. A page is the items from number offset
 // on, as far as one answer goes, or the reason why there are none. Filters are those of
-// telemetry_filter.h. But for what says otherwise: threads of librte_telemetry. All take the
-// gateway's lock themselves, and not while they look through the table of flows.
+// telemetry_filter.h; gateway is a struct gateway. But for what says otherwise: threads of
+// librte_telemetry. All take the gateway's lock themselves, and not while they look through the
+// table of flows.
 #pragma once
 
 #include <rte_telemetry.h>
@@ -15,7 +16,7 @@
 void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
 
 // Has the workers remove the flows that match. False with the reason in why. Control thread.
-bool flow_flush_filter(struct gateway *g, const char *filter, char *why, size_t size);
+bool flow_flush_filter(void *gateway, const char *filter, char *why, size_t size);
 
 // What would happen to a packet, one object. filter: source=ADDRESS,destination=ADDRESS and perhaps
 // proto=, destination_port=, source_port=.
@@ -23,11 +24,11 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 
 // Starts a trace. filter: "count=N" and what packets have to be. Writes "trace NUMBER", or why not
 // and returns false. Control thread.
-bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_t size);
+bool trace_start_filter(void *gateway, const char *filter, char *text, size_t size);
 
 // Stops the trace of that number. filter: "trace=NUMBER", as of the pages. False with the reason in
 // text. Control thread.
-bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t size);
+bool trace_stop_filter(void *gateway, const char *filter, char *text, size_t size);
 
 // Whether it is on, and how many packets it has; and its steps.
 void trace_state_page(

@@ -24,8 +24,9 @@ static int start(struct gateway *g, const struct trace_request *r)
 	return rc;
 }
 
-bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_t size)
+bool trace_start_filter(void *gateway, const char *filter, char *text, size_t size)
 {
+	struct gateway *g = gateway;
 	struct trace_request r;
 	int rc;
 
@@ -40,8 +41,9 @@ bool trace_start_filter(struct gateway *g, const char *filter, char *text, size_
 	return rc == 0;
 }
 
-bool trace_stop_filter(struct gateway *g, const char *filter, char *text, size_t size)
+bool trace_stop_filter(void *gateway, const char *filter, char *text, size_t size)
 {
+	struct gateway *g = gateway;
 	unsigned int number;
 
 	if (!filter_trace_number_parse(&number, filter, text, size))

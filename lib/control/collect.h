@@ -8,16 +8,16 @@
 
 #include "view.h"
 
-// By the names that lib/stats/field.def has for them. The outbound SAs come first, the fallback
-// rule last.
-bool collect_stage(void *view, const struct control *c, unsigned int i);
-bool collect_sa(void *view, const struct control *c, unsigned int i);
-bool collect_tunnel(void *view, const struct control *c, unsigned int i);
-bool collect_policy(void *view, const struct control *c, unsigned int i);
-bool collect_rule(void *view, const struct control *c, unsigned int i);
-bool collect_route(void *view, const struct control *c, unsigned int i);
-bool collect_neighbour(void *view, const struct control *c, unsigned int i);
-bool collect_drop(void *view, const struct control *c, unsigned int i);
+// Of each list of lib/stats/field.def; those about the process, its ports and workers are in the
+// daemon. The outbound SAs come first, the fallback rule last.
+#define LIST(list, kind, help)                                                                     \
+	bool collect_##kind(void *view, const struct control *c, unsigned int i);
+#define FIELD(list, name, type, role, value, metric)
+#define METRIC(list, metric)
+#include "field.def"
+#undef LIST
+#undef FIELD
+#undef METRIC
 
 // Numbers of the SAs that carry most now, the busiest first. Returns how many.
 #define SA_BUSIEST 16

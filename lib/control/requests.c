@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_change.h"
+#include "conf_diff.h"
+#include "conf_print.h"
+#include "event_log.h"
+#include "log.h"
+
+#define LOG_LINES    20 // about one change
+#define NEW_KEYS     "new-keys "
+#define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
+
+struct request_kind {
+	const char *name;
+	bool changes;
+	request_make *make;
+	void (*begin)(void); // NULL: nothing
+	// rc: of load_finish(). Returns the status of the answer.
+	const char *(*finish)(int rc);
+};
+
+// The request that is served. The loading thread writes what is behind text.
+static struct {
+	struct control *c;
+	const char *conf_path;
+	const struct request_io *io;
+	void *arg;
+	bool hup; // SIGHUP has requested a reload
+
+	const struct request_kind *kind; // NULL: there is none
+	struct control_request asked;    // text NULL: by SIGHUP
+	char *text;                      // of that, without the declaration
+	bool new_keys;                   // there was one
+	FILE *out, *log;                 // errors or differences; changes, for the log
+	char *out_text, *log_text;
+	size_t out_len, log_len;
+	unsigned int n_different;
+	bool refused;    // (diff) the file is
+	bool incomplete; // there was no memory for out
+} requests;
+
+// What has been written about the request.
+static const char *written(void)
+{
+	return requests.incomplete ? "out of memory for the request\n" : requests.out_text;
+}
+
+// --- reload ---
+
+static struct conf *reload_make(const struct conf *running, FILE *errors)
+{
+	return conf_load(requests.conf_path, running, errors);
+}
+
+static void reload_begin(void)
+{
+	requests.io->reloading();
+	log_info("reloading %s", requests.conf_path);
+}
+
+static void log_lines(const char *lines)
+{
+	while (*lines != '\0') {
+		size_t len = strcspn(lines, "\n");
+
+		log_error("%.*s", (int)len, lines);
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void post_request(
+	const struct control_request *asked, const char *name, bool done, uint32_t generation)
+{
+	const struct event_value values[EVENT_REQUEST_DONE_FIELDS] = {EVENT_TEXT(name),
+		EVENT_NUMBER(generation), EVENT_NUMBER(asked->uid), EVENT_NUMBER(asked->pid)};
+
+	event_log_add(done ? EVENT_REQUEST_DONE : EVENT_REQUEST_REFUSED, values);
+}
+
+// Of what changes something, or was to.
+static const char *status_of(int rc)
+{
+	const char *status = rc < 0 ? "refused" : "ok";
+
+	if (requests.asked.text != NULL)
+		post_request(&requests.asked, requests.kind->name, rc == 0,
+			requests.c->snapshot->generation);
+	return status;
+}
+
+static const char *reload_finish(int rc)
+{
+	if (rc < 0) {
+		log_lines(written());
+		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
+	} else {
+		event_post(RELOADED, EVENT_NUMBER(requests.c->snapshot->generation));
+	}
+	requests.io->ready();
+	return status_of(rc);
+}
+
+// --- diff ---
+
+// n: of those that were written, or -ENOMEM.
+static void differences_count(int n)
+{
+	requests.incomplete |= n < 0;
+	requests.n_different = n > 0 ? (unsigned int)n : 0;
+}
+
+static struct conf *diff_make(const struct conf *running, FILE *out)
+{
+	struct conf *conf = conf_load(requests.conf_path, NULL, out);
+
+	requests.refused = conf == NULL;
+	if (conf != NULL)
+		differences_count(conf_print_diff(running, conf, out));
+	conf_free(conf);
+	return NULL;
+}
+
+static const char *diff_finish(int rc)
+{
+	(void)rc;
+	if (requests.refused || requests.incomplete)
+		return "refused";
+	return requests.n_different > 0 ? "different" : "same";
+}
+
+// --- config and save ---
+
+static struct conf *config_make(const struct conf *running, FILE *out)
+{
+	conf_print(running, out);
+	requests.refused = false;
+	return NULL;
+}
+
+static struct conf *save_make(const struct conf *running, FILE *out)
+{
+	struct conf *conf = conf_load(requests.conf_path, NULL, out);
+
+	requests.refused = conf == NULL;
+	if (conf != NULL)
+		differences_count(conf_print_changes(conf, running, out));
+	conf_free(conf);
+	return NULL;
+}
+
+static const char *text_finish(int rc)
+{
+	(void)rc;
+	return requests.refused || requests.incomplete ? "refused" : "text";
+}
+
+// --- change ---
+
+// For the log.
+static void change_write(void *arg, const struct conf_difference *d)
+{
+	(void)arg;
+	if (++requests.n_different > LOG_LINES)
+		return;
+	if (d->kind == CONF_CHANGED)
+		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
+	else
+		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
+			conf_difference_names[d->kind]);
+}
+
+static struct conf *change_make(const struct conf *running, FILE *errors)
+{
+	char *line_end = strchr(requests.text, '\n');
+	char *name = strchr(requests.text, ' ');
+	struct conf *conf;
+
+	if (line_end == NULL || name == NULL || name > line_end) {
+		fputs("the request is incomplete\n", errors);
+		return NULL;
+	}
+	*line_end = '\0';
+	conf = conf_change(running, name + 1, line_end + 1,
+		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
+	if (conf != NULL && conf_diff(running, conf, change_write, NULL) < 0)
+		fputs("changed; out of memory to list the changes\n", requests.log);
+	return conf;
+}
+
+static const char *change_finish(int rc)
+{
+	const char *line = requests.log_text;
+
+	while (rc == 0 && line != NULL && *line != '\0') {
+		size_t len = strcspn(line, "\n");
+
+		log_info("user %u, process %d: %.*s", requests.asked.uid, requests.asked.pid,
+			(int)len, line);
+		line += len + 1;
+	}
+	if (rc == 0 && requests.n_different > LOG_LINES)
+		log_info("user %u, process %d: and %u more", requests.asked.uid, requests.asked.pid,
+			requests.n_different - LOG_LINES);
+	return status_of(rc);
+}
+
+static const struct request_kind kinds[] = {
+	{"reload", true, reload_make, reload_begin, reload_finish},
+	{"diff", false, diff_make, NULL, diff_finish},
+	{"config", false, config_make, NULL, text_finish},
+	{"save", false, save_make, NULL, text_finish},
+	{"change", true, change_make, NULL, change_finish},
+};
+
+// --- what needs no loading thread ---
+
+static void refuse(const char *name, const char *why, uint64_t now_ms)
+{
+	if (name != NULL)
+		post_request(&requests.asked, name, false, requests.c->snapshot->generation);
+	requests.io->answer(requests.arg, "refused", why, now_ms);
+}
+
+static bool may_change(const char *name, uint64_t now_ms)
+{
+	static uint64_t whole_ms; // when REFUSALS_MAX may be logged again
+
+	if (requests.asked.may_change)
+		return true;
+	if (whole_ms > now_ms + (REFUSALS_MAX - 1) * 1000)
+		name = NULL; // who may only look does not fill the log
+	else
+		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
+	refuse(name,
+		"members of show_group may not change anything: ask root, or a member of "
+		"control_group\n",
+		now_ms);
+	return false;
+}
+
+static void serve(const struct request_at_once *request, const char *filter, uint64_t now_ms)
+{
+	char text[REQUEST_TEXT_MAX] = "";
+	bool done;
+
+	if (!may_change(request->name, now_ms))
+		return;
+	done = request->serve(requests.arg, filter, text, sizeof(text));
+	post_request(&requests.asked, request->name, done, requests.c->snapshot->generation);
+	requests.io->answer(requests.arg, done ? "ok" : "refused", text, now_ms);
+}
+
+static bool is_named(const char *text, const char *name)
+{
+	size_t len = strcspn(text, " \n");
+
+	return strlen(name) == len && strncmp(name, text, len) == 0;
+}
+
+static void serve_at_once(const char *text, uint64_t now_ms)
+{
+	const char *filter = text + strcspn(text, " ");
+
+	filter += *filter == ' ';
+	if (is_named(text, "subscribe")) {
+		if (!requests.io->subscribe(requests.arg, "events 0\n"))
+			refuse(NULL, "too many subscribers\n", now_ms);
+		return;
+	}
+	for (const struct request_at_once *r = requests.io->at_once; r->name != NULL; r++)
+		if (is_named(text, r->name)) {
+			serve(r, filter, now_ms);
+			return;
+		}
+	refuse(NULL, "unknown request\n", now_ms);
+}
+
+static const struct request_kind *kind_find(const char *text)
+{
+	for (size_t i = 0; i < RTE_DIM(kinds); i++)
+		if (is_named(text, kinds[i].name))
+			return &kinds[i];
+	return NULL;
+}
+
+static void asked_free(struct control_request *asked)
+{
+	if (asked->text != NULL)
+		explicit_bzero(asked->text, asked->len); // keys
+	free(asked->text);
+	asked->text = NULL;
+}
+
+static void answer(const char *status, int rc, uint64_t now_ms)
+{
+	char done[32];
+
+	snprintf(done, sizeof(done), "generation %u\n", requests.c->snapshot->generation);
+	requests.io->answer(requests.arg, status, rc == 0 ? done : written(), now_ms);
+}
+
+static bool streams_open(void)
+{
+	requests.out = open_memstream(&requests.out_text, &requests.out_len);
+	requests.log = open_memstream(&requests.log_text, &requests.log_len);
+	return requests.out != NULL && requests.log != NULL;
+}
+
+// False if not all that was written is in the text.
+static bool stream_close(FILE *f)
+{
+	bool ok = f != NULL && !ferror(f);
+
+	return (f == NULL || fclose(f) == 0) && ok;
+}
+
+static void streams_close(void)
+{
+	requests.incomplete |= !stream_close(requests.out);
+	if (!stream_close(requests.log) || requests.log_text == NULL) {
+		free(requests.log_text);
+		requests.log_text = NULL;
+	}
+	requests.incomplete |= requests.out_text == NULL;
+}
+
+static void streams_free(void)
+{
+	free(requests.out_text);
+	free(requests.log_text);
+	requests.out_text = requests.log_text = NULL;
+	requests.kind = NULL;
+	asked_free(&requests.asked);
+}
+
+static void finish(int rc, uint64_t now_ms)
+{
+	const char *status;
+
+	streams_close();
+	status = requests.kind->finish(rc);
+	if (requests.asked.text != NULL)
+		answer(status, rc, now_ms);
+	streams_free();
+}
+
+static void begin(const struct request_kind *kind, uint64_t now_ms)
+{
+	requests.kind = kind;
+	requests.n_different = 0;
+	requests.refused = true;
+	requests.incomplete = !streams_open();
+	if (kind->begin != NULL)
+		kind->begin();
+	if (requests.incomplete || requests.io->load_begin(requests.arg, kind->make,
+					   requests.new_keys, requests.out) < 0)
+		finish(-EAGAIN, now_ms);
+}
+
+static void begin_next(uint64_t now_ms)
+{
+	const struct request_kind *kind;
+
+	requests.new_keys = false;
+	if (requests.hup) {
+		requests.hup = false;
+		begin(kind_find("reload"), now_ms);
+		return;
+	}
+	if (!requests.io->take(requests.arg, &requests.asked))
+		return;
+	requests.new_keys = strncmp(requests.asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
+	requests.text = requests.asked.text + (requests.new_keys ? strlen(NEW_KEYS) : 0);
+	kind = kind_find(requests.text);
+	if (kind != NULL && (!kind->changes || may_change(kind->name, now_ms))) {
+		begin(kind, now_ms);
+		return;
+	}
+	if (kind == NULL)
+		serve_at_once(requests.text, now_ms);
+	asked_free(&requests.asked);
+}
+
+void requests_start(
+	struct control *c, const char *conf_path, const struct request_io *io, void *arg)
+{
+	requests.c = c;
+	requests.conf_path = conf_path;
+	requests.io = io;
+	requests.arg = arg;
+}
+
+void requests_tick(bool reload, uint64_t now_ms)
+{
+	int rc;
+
+	requests.hup |= reload;
+	if (requests.kind != NULL) {
+		rc = requests.io->load_finish(requests.arg);
+		if (rc != -EINPROGRESS)
+			finish(rc, now_ms);
+	} else if (requests.c->retired == NULL) { // the grace period of the one before is over
+		begin_next(now_ms);
+	}
+}
+
+void requests_stop(void)
+{
+	if (requests.kind == NULL)
+		return;
+	streams_close();
+	streams_free();
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decides about requests to the daemon, by its control sockets or SIGHUP: one at a time, in the
+// order in which they are received. Clients that may only look get answers to requests that change
+// nothing. A request is one of
+//
+//   reload          read the file again
+//   diff            say what that would change
+//   config          print what runs, as a file without keys
+//   save            print the changes that lead to it from the file
+//   subscribe       send events from now on
+//   flush FILTER    remove the flows that match: KEY=VALUE,... as of telemetry_filter.h
+//   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
+//   trace-stop trace=NUMBER
+//   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
+//                   them NAME
+//
+// with "new-keys " in front of it if keys that are not recorded are declared new (state.h),
+// and its answer a line "STATUS OCTETS" and so many octets of text: with the status
+//
+//   ok          what was asked for is done: "generation NUMBER"; (trace) "trace NUMBER"
+//   refused     nothing has changed: what is wrong, in lines
+//   text        (config, save) the text
+//   events      (subscribe) no text; then, as long as the connection lasts, a packet for each
+//   event:
+//               event_log_read()
+//   same        (diff) nothing is different: no text
+//   different   (diff) a JSON array, see conf_print_diff()
+//
+// Control thread.
+#pragma once
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "control.h"
+
+#define REQUEST_TEXT_MAX 128 // octets of the answer of a request that is done at once
+
+struct control_request {
+	char *text; // ends with NUL
+	size_t len;
+	uid_t uid; // of the client
+	pid_t pid;
+	bool may_change; // it may change something
+};
+
+// Makes a configuration; running is the one that runs. Errors are written to errors, one
+// line each. NULL: there is none to apply. On the loading thread.
+typedef struct conf *request_make(const struct conf *running, FILE *errors);
+
+// A request that needs no loading thread. Writes what it did, or why not, to text (size octets).
+// Returns whether it was done.
+struct request_at_once {
+	const char *name;
+	bool (*serve)(void *arg, const char *filter, char *text, size_t size);
+};
+
+// What the daemon does for requests.
+struct request_io {
+	// The next request; its text is the caller's. False if there is none.
+	bool (*take)(void *arg, struct control_request *request);
+	// Answers it.
+	void (*answer)(void *arg, const char *status, const char *text, uint64_t now_ms);
+	// Answers it with that text, and sends all later events. False: it cannot.
+	bool (*subscribe)(void *arg, const char *text);
+	// As load.h of the daemon says.
+	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
+	int (*load_finish)(void *arg);
+	// For the service manager: a reload begins; it is over.
+	void (*reloading)(void);
+	void (*ready)(void);
+	const struct request_at_once *at_once; // nameless behind the last
+};
+
+void requests_start(
+	struct control *c, const char *conf_path, const struct request_io *io, void *arg);
+
+// Continues with what was requested; reload: SIGHUP has requested a reload. Call it often.
+void requests_tick(bool reload, uint64_t now_ms);
+
+// When nothing is loaded any more.
+void requests_stop(void);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests to the daemon: what each is answered with, posted and logged, and who may make it.
+#include <errno.h>
+
+#include "configure.h"
+#include "desk.h"
+#include "event_log.h"
+#include "requests.h"
+
+static const char *next;     // request of a client; NULL: there is none
+static bool next_may_change; // what that client may
+static char status[16], text[8192];
+static struct conf *made;
+static bool refused; // what was made cannot be applied
+static bool subscribers_full;
+static unsigned int n_reloading, n_ready;
+
+static bool io_take(void *arg, struct control_request *request)
+{
+	assert_ptr_equal(arg, &desk);
+	if (next == NULL)
+		return false;
+	*request = (struct control_request){.text = strdup(next),
+		.len = strlen(next),
+		.uid = 5,
+		.pid = 6,
+		.may_change = next_may_change};
+	next = NULL;
+	return true;
+}
+
+static void io_answer(void *arg, const char *s, const char *t, uint64_t now_ms)
+{
+	(void)arg, (void)now_ms;
+	snprintf(status, sizeof(status), "%s", s);
+	snprintf(text, sizeof(text), "%s", t);
+}
+
+static bool io_subscribe(void *arg, const char *t)
+{
+	if (!subscribers_full)
+		io_answer(arg, "events", t, 0);
+	return !subscribers_full;
+}
+
+static int io_load_begin(void *arg, request_make *make, bool new_keys, FILE *errors)
+{
+	(void)arg;
+	if (new_keys)
+		fputs("new keys\n", errors);
+	made = make(desk.conf, errors);
+	return 0;
+}
+
+static int io_load_finish(void *arg)
+{
+	bool good = made != NULL && !refused;
+
+	(void)arg;
+	conf_free(made);
+	made = NULL;
+	return good ? 0 : -EINVAL;
+}
+
+static void io_reloading(void)
+{
+	n_reloading++;
+}
+
+static void io_ready(void)
+{
+	n_ready++;
+}
+
+static bool flush(void *arg, const char *filter, char *t, size_t size)
+{
+	(void)arg;
+	snprintf(t, size, "flushed %s", filter);
+	return filter[0] != '\0';
+}
+
+static const struct request_at_once at_once[] = {{"flush", flush}, {NULL, NULL}};
+
+static const struct request_io io = {io_take, io_answer, io_subscribe, io_load_begin,
+	io_load_finish, io_reloading, io_ready, at_once};
+
+static int begin(void **state)
+{
+	int rc = desk_begin(state);
+
+	requests_start(&desk, "/nonexistent.conf", &io, &desk);
+	next_may_change = true;
+	refused = subscribers_full = false;
+	return rc;
+}
+
+static void request(const char *request_text)
+{
+	next = request_text;
+	status[0] = text[0] = '\0';
+	for (unsigned int i = 0; i < 3; i++)
+		requests_tick(false, desk_now);
+	assert_null(next);
+}
+
+static void check(const char *request_text, const char *wanted_status, const char *part)
+{
+	request(request_text);
+	assert_string_equal(status, wanted_status);
+	if (strstr(text, part) == NULL)
+		fail_msg("no \"%s\" in the answer: %s", part, text);
+}
+
+static void test_change(void **state)
+{
+	static const char add[] = "change argument\nrule add { name = \"r\"; action = \"drop\"; }";
+
+	(void)state;
+	check(add, "ok", "generation 1\n");
+	desk_expect_log("user 5, process 6: rule \"r\" added");
+	desk_expect_event("event=request_done\tseverity=info\trequest=change\tgeneration=1\tuid=5\t"
+			  "pid=6");
+	check("change argument\nsa del nothing", "refused", "there is no sa \"nothing\"");
+	desk_expect_event("event=request_refused\tseverity=warning\trequest=change\tgeneration=1\t"
+			  "uid=5\tpid=6");
+	check("change", "refused", "the request is incomplete");
+	refused = true;
+	check(add, "refused", "");
+	check("new-keys change argument\nsa del nothing", "refused", "new keys\n");
+}
+
+static void test_reload(void **state)
+{
+	(void)state;
+	n_reloading = n_ready = 0;
+	requests_tick(true, desk_now);
+	requests_tick(false, desk_now);
+	desk_expect_log("/nonexistent.conf cannot be opened");
+	assert_int_equal(n_reloading, 1);
+	assert_int_equal(n_ready, 1);
+	check("reload", "refused", "/nonexistent.conf cannot be opened");
+	check("diff", "refused", "/nonexistent.conf cannot be opened");
+	check("save", "refused", "/nonexistent.conf cannot be opened");
+}
+
+static void test_at_once(void **state)
+{
+	(void)state;
+	check("flush proto=tcp", "ok", "flushed proto=tcp");
+	desk_expect_event("event=request_done\tseverity=info\trequest=flush\tgeneration=1\tuid=5\t"
+			  "pid=6");
+	check("flush", "refused", "flushed ");
+	check("subscribe", "events", "events 0\n");
+	subscribers_full = true;
+	check("subscribe", "refused", "too many subscribers");
+	check("flushes", "refused", "unknown request");
+	check("", "refused", "unknown request");
+}
+
+// One that may only look gets a refusal; of these, few are posted.
+static void test_show(void **state)
+{
+	char line[EVENT_LINE_MAX];
+	uint64_t position;
+	unsigned int n = 0;
+
+	(void)state;
+	next_may_change = false;
+	check("config", "text", "ports = (");
+	assert_null(strstr(text, "0001020304"));
+	check("subscribe", "events", "events 0\n");
+	position = event_log_end();
+	for (unsigned int i = 0; i < 30; i++)
+		check(i % 2 == 0 ? "flush proto=tcp" : "reload", "refused", "control_group");
+	while (event_log_read(&position, line))
+		n++;
+	assert_int_equal(n, 10);
+	desk_now += 1000;
+	check("change argument\nsa del in-4", "refused", "control_group");
+	assert_true(event_log_read(&position, line));
+}
+
+// A request waits for the grace period of the configuration before.
+static void test_retired(void **state)
+{
+	(void)state;
+	desk_worker_begins();
+	desk_reload("", "");
+	next = "config";
+	requests_tick(false, desk_now);
+	assert_non_null(next);
+	desk_worker_passes();
+	assert_true(configure_over(&desk));
+	configure_retire(&desk);
+	request(next);
+	assert_string_equal(status, "text");
+}
+
+int main(void)
+{
+#define REQUEST_TEST(f) cmocka_unit_test_setup_teardown(f, begin, desk_end)
+	const struct CMUnitTest tests[] = {
+		REQUEST_TEST(test_change),
+		REQUEST_TEST(test_reload),
+		REQUEST_TEST(test_at_once),
+		REQUEST_TEST(test_show),
+		REQUEST_TEST(test_retired),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
