@@ -10,7 +10,6 @@
 #include "build_counts.h"
 #include "build_route.h"
 #include "build_rule.h"
-#include "build_udp.h"
 #include "icmp.h"
 #include "nd.h"
 
@@ -121,6 +120,29 @@ static int compare_spis(const void *a, const void *b)
 	return (x->sa.spi > y->sa.spi) - (x->sa.spi < y->sa.spi);
 }
 
+// The local ends of ESP in UDP (RFC 3948), if any SA is in UDP.
+static int udp_build(struct snapshot *s, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		const struct conf_sa *c = &conf->sas[i];
+
+		if (!c->opt.in_udp || c->opt.direction != SA_IN)
+			continue;
+		if (s->udp_ports == NULL) {
+			s->udp_ports = calloc((UINT16_MAX + 1) / 8, 1);
+			s->udp_ends = calloc(conf->n_sas, sizeof(s->udp_ends[0]));
+		}
+		if (s->udp_ports == NULL || s->udp_ends == NULL)
+			return -ENOMEM;
+		s->udp_ports[c->opt.udp_local_port / 8] |=
+			(uint8_t)(1u << c->opt.udp_local_port % 8);
+		s->udp_ends[s->n_udp_ends++] = c->opt.local;
+	}
+	if (s->n_udp_ends > 0)
+		qsort(s->udp_ends, s->n_udp_ends, sizeof(s->udp_ends[0]), snapshot_compare_ends);
+	return 0;
+}
+
 // Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
 static int sas_build(
 	unsigned int at[], struct snapshot *s, const struct conf *conf, char *why, size_t size)
@@ -154,7 +176,7 @@ static int sas_build(
 	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
 	s->sa_out_by_udp = sa_udp_index_new(s->n_sa_out);
 	if (s->sad == NULL || s->sa_out_by_spi == NULL || s->sa_out_by_udp == NULL ||
-		build_udp(s, conf) < 0)
+		udp_build(s, conf) < 0)
 		return fail(why, size, "SAs", ENOMEM);
 	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
 	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
@@ -331,70 +353,58 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
-// New paths for SAs that are in use already.
-static int paths_build(struct snapshot *s, const struct conf *conf)
+// The SA of conf->sas[i], where at counts those before by direction: SA_IN, SA_OUT.
+static struct sa *sa_at(
+	const struct snapshot *s, const struct conf *conf, unsigned int i, unsigned int at[2])
 {
-	unsigned int n_out = 0;
+	if (conf->sas[i].opt.direction == SA_OUT)
+		return &s->sa_out[at[SA_OUT]++]->sa;
+	return &s->sa_in[at[SA_IN]++]->sa;
+}
+
+// Adds SAs to the ledger, and makes new paths for those that are in use already.
+static int sas_prepare(struct snapshot *s, const struct conf *conf)
+{
+	unsigned int at[2] = {0};
 
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
-		struct sa_out *sa = s->sa_out[n_out];
+		struct sa *sa = sa_at(s, conf, i, at);
 
-		if (c->opt.direction != SA_OUT)
-			continue;
-		n_out++;
-		if (!sa->sa.begun)
+		if (sa_ledger_add(s->control->ledger, sa) < 0)
+			return -ENOMEM;
+		if (c->opt.direction == SA_IN || !sa->begun)
 			continue;
 
 		// The endpoint of a peer that is followed stays as it is.
 		const struct sa_peer configured = sa_peer_configured(&c->opt);
-		const struct sa_peer *peer = c->live.follow ? &sa->peer : &configured;
+		const struct sa_peer *peer = c->live.follow ? &sa_out_of(sa)->peer : &configured;
 		const struct nexthop *nexthop = nexthop_to(s, &peer->addr);
+		struct sa_path *path =
+			sa_path_new(sa, peer, nexthop, mtu_of(s, nexthop, &c->opt.local));
 
-		s->control->path[n_out - 1] =
-			sa_path_new(&sa->sa, peer, nexthop, mtu_of(s, nexthop, &c->opt.local));
-		if (s->control->path[n_out - 1] == NULL)
+		if (path == NULL)
 			return -ENOMEM;
+		s->control->path[at[SA_OUT] - 1] = path;
 	}
 	return 0;
 }
 
-static int sas_add(struct snapshot *s)
-{
-	int rc = 0;
-
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		rc |= sa_ledger_add(s->control->ledger, &s->sa_out[i]->sa);
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		rc |= sa_ledger_add(s->control->ledger, &s->sa_in[i]->sa);
-	return rc;
-}
-
 int build_commit(struct snapshot *s, const struct conf *conf)
 {
-	unsigned int n_out = 0, n_in = 0;
+	unsigned int at[2] = {0};
 
-	if (sas_add(s) < 0 || paths_build(s, conf) < 0)
+	if (sas_prepare(s, conf) < 0)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		const struct conf_sa *c = &conf->sas[i];
+		struct sa *sa = sa_at(s, conf, i, at);
 
-		if (c->opt.direction == SA_OUT) {
-			struct sa_out *sa = s->sa_out[n_out];
-
-			sa_ledger_begin(&sa->sa);
-			sa_change(&sa->sa, &c->live);
-			if (s->control->path[n_out] != NULL)
-				s->control->path[n_out] =
-					sa_out_path_set(sa, s->control->path[n_out]);
-			n_out++;
-		} else {
-			struct sa_in *sa = s->sa_in[n_in++];
-
-			sa_ledger_begin(&sa->sa);
-			sa_change(&sa->sa, &c->live);
-		}
+		sa_ledger_begin(sa);
+		sa_change(sa, &conf->sas[i].live);
 	}
+	for (unsigned int i = 0; i < s->n_sa_out; i++)
+		if (s->control->path[i] != NULL)
+			s->control->path[i] = sa_out_path_set(s->sa_out[i], s->control->path[i]);
 	sa_udp_index_fill(s->sa_out_by_udp, s->sa_out, s->n_sa_out);
 	return 0;
 }
