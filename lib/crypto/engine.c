@@ -4,7 +4,12 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <openssl/crypto.h>
+
+#include <rte_common.h>
 
 // Fastest first.
 static const struct crypto_engine *const engines[] = {
@@ -24,6 +29,23 @@ bool crypto_engine_built_in(const char *name)
 	return false;
 }
 
+static struct crypto_session *session_new(const struct crypto_engine *e,
+	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+{
+	size_t size = e->session_size + n_workers * e->worker_size;
+	struct crypto_session *s = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+
+	if (s == NULL)
+		return NULL;
+	memset(s, 0, size);
+	s->engine = e;
+	if (e->session_init(s, key, dir, n_workers))
+		return s;
+	crypto_session_free(s);
+	errno = ENOMEM;
+	return NULL;
+}
+
 struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
 	const char *engine, unsigned int n_workers)
 {
@@ -33,7 +55,7 @@ struct crypto_session *crypto_session_new(const struct crypto_key *key, enum cry
 		if (strcmp(engine, "auto") != 0 && strcmp(engine, e->name) != 0)
 			continue;
 		if (alg_pair_ok(key->cipher, key->auth) && e->supports(key))
-			return e->session_new(key, dir, n_workers);
+			return session_new(e, key, dir, n_workers);
 	}
 	errno = ENOTSUP;
 	return NULL;
@@ -41,8 +63,12 @@ struct crypto_session *crypto_session_new(const struct crypto_key *key, enum cry
 
 void crypto_session_free(struct crypto_session *s)
 {
-	if (s != NULL)
-		s->engine->session_free(s);
+	if (s == NULL)
+		return;
+	if (s->engine->session_fini != NULL)
+		s->engine->session_fini(s);
+	OPENSSL_cleanse(s, s->engine->session_size);
+	free(s);
 }
 
 const char *crypto_session_engine(const struct crypto_session *s)

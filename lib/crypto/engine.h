@@ -14,10 +14,13 @@ struct crypto_engine {
 	const char *name;
 	// Algorithms that are a pair, and ESN or not. The keys do not matter.
 	bool (*supports)(const struct crypto_key *key);
-	// Same contract as crypto_session_new(), for algorithms that the engine supports.
-	struct crypto_session *(*session_new)(
-		const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers);
-	void (*session_free)(struct crypto_session *s);
+	size_t session_size, worker_size; // octets of a session, and more for each worker
+	// Prepares a session, which is 0 but for engine, for algorithms that the engine supports.
+	// Returns false without memory.
+	bool (*session_init)(struct crypto_session *s, const struct crypto_key *key,
+		enum crypto_dir dir, unsigned int n_workers);
+	// Frees memory of a session, which may be incomplete. NULL: there is none.
+	void (*session_fini)(struct crypto_session *s);
 	// Seals or opens, as the session says. All operations belong to sessions of this engine.
 	void (*run)(struct crypto_op ops[], uint16_t n, unsigned int worker);
 };

@@ -3,11 +3,8 @@
 // time, whichever SAs they belong to.
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <openssl/crypto.h>
 
 #include "ipsec_mb.h"
 
@@ -92,22 +89,12 @@ static bool supports(const struct crypto_key *key)
 	return (imb_get_feature_flags() & needs) == needs;
 }
 
-static void session_free(struct crypto_session *s)
-{
-	OPENSSL_cleanse(s, sizeof(struct imb_session));
-	free(s);
-}
-
-static struct crypto_session *session_new(
-	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+static bool session_init(struct crypto_session *base, const struct crypto_key *key,
+	enum crypto_dir dir, unsigned int n_workers)
 {
 	const struct cipher_alg *cipher = key->cipher;
-	struct imb_session *s = aligned_alloc(alignof(struct imb_session), sizeof(*s));
+	struct imb_session *s = (struct imb_session *)base;
 
-	if (s == NULL)
-		return NULL;
-	memset(s, 0, sizeof(*s));
-	s->base.engine = &crypto_engine_ipsec_mb;
 	s->kind = (uint32_t)((key->cipher - cipher_algs) << 16 | (key->auth - auth_algs) << 1 |
 			     (key->esn ? 1 : 0));
 	s->key_len = cipher->key_len;
@@ -117,12 +104,7 @@ static struct crypto_session *session_new(
 	s->mask[0] = key->iv_mask;
 	if (cipher->salt_len > 0)
 		memcpy(&s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
-	if (!workers_make(n_workers) || !families[cipher->mode].init(s, key, dir, workers[0])) {
-		session_free(&s->base);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return &s->base;
+	return workers_make(n_workers) && families[cipher->mode].init(s, key, dir, workers[0]);
 }
 
 // Hands over the operations lot by lot: at most IMB_LOT_MAX, of sessions with the same algorithms.
@@ -162,7 +144,7 @@ static void run_all(struct crypto_op ops[], uint16_t n, unsigned int worker)
 const struct crypto_engine crypto_engine_ipsec_mb = {
 	.name = "ipsec_mb",
 	.supports = supports,
-	.session_new = session_new,
-	.session_free = session_free,
+	.session_size = sizeof(struct imb_session),
+	.session_init = session_init,
 	.run = run_all,
 };

@@ -3,9 +3,7 @@
 // engines. What can be done per session is not done per packet: ciphers stay keyed, HMACs start
 // from saved states, IVs are made in the cheapest way.
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "openssl_session.h"
 
@@ -73,28 +71,21 @@ static bool supports(const struct crypto_key *key)
 	return true;
 }
 
-static void session_free(struct crypto_session *base)
+static void session_fini(struct crypto_session *base)
 {
 	struct session *s = (struct session *)base;
 
 	for (unsigned int i = 0; i < s->n_workers; i++)
 		EVP_CIPHER_CTX_free(s->cipher[i].ctx);
-	OPENSSL_cleanse(s, sizeof(*s));
-	free(s);
 }
 
-static struct crypto_session *session_new(
-	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+static bool session_init(struct crypto_session *base, const struct crypto_key *key,
+	enum crypto_dir dir, unsigned int n_workers)
 {
 	const struct cipher_alg *cipher = key->cipher;
 	const struct auth_alg *auth = key->auth;
-	size_t size = sizeof(struct session) + n_workers * sizeof(struct cipher);
-	struct session *s = aligned_alloc(alignof(struct session), size);
+	struct session *s = (struct session *)base;
 
-	if (s == NULL)
-		return NULL;
-	memset(s, 0, size);
-	s->base.engine = &crypto_engine_openssl;
 	s->n_workers = n_workers;
 	s->icv_len = alg_pair_icv_len(cipher, auth);
 	s->esn_len = key->esn ? 4 : 0;
@@ -105,12 +96,7 @@ static struct crypto_session *session_new(
 		s->hmac = hmac_algs[auth->mode].hmac;
 		hmac_key_init(auth->mode, &s->hmac_key, key->auth_key, auth->key_len);
 	}
-	if (!cipher_init[cipher->mode](s, key, dir)) {
-		session_free(&s->base);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return &s->base;
+	return cipher_init[cipher->mode](s, key, dir);
 }
 
 static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
@@ -125,7 +111,9 @@ static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 const struct crypto_engine crypto_engine_openssl = {
 	.name = "openssl",
 	.supports = supports,
-	.session_new = session_new,
-	.session_free = session_free,
+	.session_size = sizeof(struct session),
+	.worker_size = sizeof(struct cipher),
+	.session_init = session_init,
+	.session_fini = session_fini,
 	.run = run,
 };

@@ -20,16 +20,15 @@ struct gcm {
 	aes_gmac_finalize_t finalize;
 };
 
+#define GCM_OF(m, bits)                                                                            \
+	((struct gcm){m->gcm##bits##_pre, m->gcm##bits##_enc, m->gcm##bits##_dec,                  \
+		m->gmac##bits##_init, m->gmac##bits##_update, m->gmac##bits##_finalize})
+
 static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
 {
-	if (key_len == IMB_KEY_128_BYTES)
-		return (struct gcm){m->gcm128_pre, m->gcm128_enc, m->gcm128_dec, m->gmac128_init,
-			m->gmac128_update, m->gmac128_finalize};
-	if (key_len == IMB_KEY_192_BYTES)
-		return (struct gcm){m->gcm192_pre, m->gcm192_enc, m->gcm192_dec, m->gmac192_init,
-			m->gmac192_update, m->gmac192_finalize};
-	return (struct gcm){m->gcm256_pre, m->gcm256_enc, m->gcm256_dec, m->gmac256_init,
-		m->gmac256_update, m->gmac256_finalize};
+	return key_len == IMB_KEY_128_BYTES   ? GCM_OF(m, 128)
+	       : key_len == IMB_KEY_192_BYTES ? GCM_OF(m, 192)
+					      : GCM_OF(m, 256);
 }
 
 // All of a lot have the same algorithms.
