@@ -31,8 +31,8 @@ struct disk_writer {
 
 #define TURN_LEN 21 // digits and the end of the line
 
-// Not synchronised: where the power fails first, a lower turn stays there. A line that cannot be
-// written is none that could be wrong.
+// Not synchronised: after a power failure the turn may be lower. A turn that cannot be written
+// stays lower, too, which is no error.
 static void turn_write(int witness, uint64_t turn)
 {
 	char line[TURN_LEN + 1];
@@ -152,9 +152,7 @@ int disk_writer_wait(struct disk_writer *w)
 	pthread_mutex_lock(&w->lock);
 	while (w->state == BUSY)
 		pthread_cond_wait(&w->changed, &w->lock);
-	if (w->state == DONE)
-		rc = w->rc;
-	w->state = IDLE;
 	pthread_mutex_unlock(&w->lock);
+	disk_writer_done(w, &rc);
 	return rc;
 }

@@ -152,8 +152,8 @@ static bool in_is_behind(const struct sa_in *sa)
 	return replay_top(&sa->replay) > sa->sa.record->bound;
 }
 
-// The next text of the file, with bounds that no SA reaches for some time.
-static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
+// Raises bounds to numbers that no SA reaches for some time.
+static void bounds_raise(struct reserve *r, const struct snapshot *s)
 {
 	uint64_t turn = sa_ledger_turn_begin(r->state.ledger);
 
@@ -170,7 +170,6 @@ static char *text_make(struct reserve *r, const struct snapshot *s, size_t *len)
 		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
 		sa->sa.record->last_used = turn;
 	}
-	return sa_ledger_text(r->state.ledger, len);
 }
 
 // All bounds are on the disk: lets workers use the numbers up to them.
@@ -181,10 +180,10 @@ static void allow(struct reserve *r, const struct snapshot *s)
 		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
 }
 
-static int write_start(struct reserve *r, const struct snapshot *s)
+static int write_start(struct reserve *r)
 {
 	size_t len;
-	char *text = text_make(r, s, &len);
+	char *text = sa_ledger_text(r->state.ledger, &len);
 
 	if (text == NULL)
 		return -ENOMEM;
@@ -205,8 +204,9 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 
 	if (sa_ledger_count(r->state.ledger) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX)
 		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
+	bounds_raise(r, s);
 	if (rc == 0)
-		rc = write_start(r, s);
+		rc = write_start(r);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	note_result(r, rc);
@@ -325,16 +325,14 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 	if (!needed || disk_writer_busy(r->writer))
 		return;
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
-	rc = write_start(r, s);
+	bounds_raise(r, s);
+	rc = write_start(r);
 	if (rc < 0)
 		write_done(r, s, rc, now_ms);
 }
 
 void reserve_finish(struct reserve *r, const struct snapshot *s)
 {
-	size_t len;
-	char *text;
-
 	if (r == NULL)
 		return;
 	disk_writer_wait(r->writer);
@@ -343,11 +341,8 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 		sa_ledger_settle(s->sa_out[i]->sa.record);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		sa_ledger_settle(s->sa_in[i]->sa.record);
-	text = sa_ledger_text(r->state.ledger, &len);
-	if (text == NULL) // the bounds on the disk are higher: numbers are lost, none is repeated
-		return;
-	disk_writer_start(r->writer, text, len, sa_ledger_turn(r->state.ledger));
-	if (disk_writer_wait(r->writer) == 0)
+	// After an error the bounds on the disk are higher: numbers are lost, none is repeated.
+	if (write_start(r) == 0 && disk_writer_wait(r->writer) == 0)
 		replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
 }
 
