@@ -11,10 +11,10 @@
 
 #define WORD_BITS 32
 
-// A word says which 32 numbers it covers by the low 32 bits of seq / 32. Two numbers that share
-// them are 2^37 apart. Which of two words is newer is certain up to half of that: no word gets
-// older, and no number is further to the right.
-#define RENAME_EVERY (UINT64_C(1) << 35)
+// The tag of a word, the low 32 bits of seq / 32, identifies the 32 numbers that it covers. Numbers
+// with the same tag are 2^37 apart. The newer of two words is known if they are less than half of
+// that apart: no word becomes older, and no number is higher than that above the window.
+#define RETAG_EVERY (UINT64_C(1) << 35)
 
 static uint32_t word_tag(uint64_t seq)
 {
@@ -28,7 +28,7 @@ static uint64_t word_bit(uint64_t seq)
 
 int replay_init(struct replay *r, uint32_t size)
 {
-	// A window that is not aligned to words touches one more than its size in words.
+	// A window that is not aligned to words covers part of one more word.
 	uint32_t slots = rte_align32pow2(size / WORD_BITS + 2);
 
 	*r = (struct replay){.size = size, .slot_mask = slots - 1};
@@ -49,7 +49,7 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 {
 	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * WORD_BITS);
 
-	// What it began behind before may have been more.
+	// An earlier start may have been at a higher number.
 	memset(r->slot, 0, replay_words(r) * sizeof(r->slot[0]));
 	atomic_store_explicit(&r->top, seq, memory_order_relaxed);
 	for (uint64_t at = first; at / WORD_BITS <= seq / WORD_BITS; at += WORD_BITS) {
@@ -98,8 +98,8 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 		r->slot[i] = words[i];
 }
 
-// The right edge moves on with every packet, but from word to word only now and then: so that a
-// packet costs one compare-and-swap, the field names the word, and the word says the rest.
+// The highest number changes with every packet, its word once in 32 packets: the field top
+// identifies the word, and the word has the number, so that a packet costs one compare-and-swap.
 uint64_t replay_top(const struct replay *r)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
@@ -107,21 +107,20 @@ uint64_t replay_top(const struct replay *r)
 		atomic_load_explicit(&r->slot[word_tag(top) & r->slot_mask], memory_order_relaxed);
 	uint32_t seen = (uint32_t)word;
 
-	// The worker that moved the field on is about to mark its number.
+	// The worker that raised the field has not marked its number yet.
 	if (seen == 0 || (uint32_t)(word >> WORD_BITS) != word_tag(top))
 		return top;
 	return (top | (WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
 }
 
-// Gives every word that lies left of the window the name that its slot will have next, without
-// numbers seen.
-static __rte_cold __rte_noinline void rename_old(struct replay *r, uint64_t top)
+// Gives every word below the window the tag that its slot has next, with no number seen.
+static __rte_cold __rte_noinline void retag_old(struct replay *r, uint64_t top)
 {
 	for (uint32_t i = 0; i <= r->slot_mask; i++) {
 		uint32_t newest = word_tag(top) - ((word_tag(top) - i) & r->slot_mask);
 		uint64_t word = atomic_load_explicit(&r->slot[i], memory_order_relaxed);
 
-		// Another worker may give it a newer name, or mark a late number under the old one.
+		// Another worker may set a newer tag, or mark a late number under the old one.
 		while ((int32_t)((uint32_t)(word >> WORD_BITS) - newest) < 0 &&
 			!atomic_compare_exchange_weak_explicit(&r->slot[i], &word,
 				(uint64_t)newest << WORD_BITS, memory_order_relaxed,
@@ -130,7 +129,7 @@ static __rte_cold __rte_noinline void rename_old(struct replay *r, uint64_t top)
 	}
 }
 
-static bool left_of_window(const struct replay *r, uint64_t seq)
+static bool below_window(const struct replay *r, uint64_t seq)
 {
 	uint64_t top = replay_top(r);
 
@@ -146,7 +145,7 @@ bool replay_check(const struct replay *r, uint64_t seq)
 {
 	if (r->size == 0)
 		return true;
-	if (left_of_window(r, seq))
+	if (below_window(r, seq))
 		return false;
 
 	uint64_t word =
@@ -155,8 +154,8 @@ bool replay_check(const struct replay *r, uint64_t seq)
 	return (uint32_t)(word >> WORD_BITS) != word_tag(seq) || (word & word_bit(seq)) == 0;
 }
 
-// Marks numbers of one word, the bits of which are given. All or none: false if one of them was
-// accepted before or the word has gone.
+// Marks the numbers of a word whose bits are set. All or none: false if one of them was accepted
+// before, or the word has been replaced.
 static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 {
 	_Atomic uint64_t *slot = &r->slot[word_tag(seq) & r->slot_mask];
@@ -166,7 +165,7 @@ static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 	do {
 		int32_t age = (int32_t)((uint32_t)(word >> WORD_BITS) - word_tag(seq));
 
-		if (age > 0) // the window has moved on past this word
+		if (age > 0) // the window is above this word
 			return false;
 		if (age < 0)
 			marked = (uint64_t)word_tag(seq) << WORD_BITS | bits;
@@ -179,8 +178,8 @@ static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 	return true;
 }
 
-// seq will be marked next. In this order, because the word that the field names must stay in its
-// slot: marking may replace it by the word of seq, and with it the numbers behind the field.
+// Raises the field top before seq is marked: marking may replace the word that the field
+// identifies by that of seq, and the highest number would be lost.
 static void raise_top(struct replay *r, uint64_t seq)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
@@ -189,17 +188,17 @@ static void raise_top(struct replay *r, uint64_t seq)
 		!atomic_compare_exchange_weak_explicit(
 			&r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
-	if (unlikely(top < seq && (top ^ seq) >= RENAME_EVERY))
-		rename_old(r, seq);
+	if (unlikely(top < seq && (top ^ seq) >= RETAG_EVERY))
+		retag_old(r, seq);
 }
 
-// Numbers of one word, from first to last, the bits of which are given. All or none.
+// Accepts the numbers of a word, from first to last, whose bits are set. All or none.
 static __rte_always_inline bool commit_run(
 	struct replay *r, uint64_t first, uint64_t last, uint64_t bits)
 {
 	if (r->size == 0)
 		return true;
-	if (left_of_window(r, first)) // the first to be
+	if (below_window(r, first)) // the lowest one
 		return false;
 	raise_top(r, last);
 	return mark(r, first, bits);
@@ -210,7 +209,7 @@ bool replay_commit(struct replay *r, uint64_t seq)
 	return commit_run(r, seq, seq, word_bit(seq));
 }
 
-// How many numbers at the front rise within one word. Their bits go to *bits.
+// Number of ascending numbers of one word at the front. Sets *bits to theirs.
 static uint16_t rising(const uint64_t seq[], uint16_t n, uint64_t *bits)
 {
 	uint16_t i = 1;

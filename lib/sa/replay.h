@@ -2,13 +2,13 @@
 // Anti-replay window of an inbound SA (RFC 4303 3.4.3), of any size and for 64-bit sequence
 // numbers. Workers, any number at once: there is no lock and no packet is accepted twice.
 //
-// The window is a ring of words, each covering 32 consecutive numbers: the low half says which of
-// them were seen, the high half which 32 they are. A word thus carries its own meaning, so one
-// compare-and-swap both recognises a stale word and marks the number, and nothing has to be cleared
-// when the window moves on. Names repeat after 2^37 numbers, so that words that old are renamed:
-// once in 2^35 numbers, by the worker that brings the window there. Only ESN has so many.
+// The window is a ring of words, each covering 32 consecutive numbers: its low half has a bit for
+// each of them that was seen, its high half is a tag that identifies the 32. So one
+// compare-and-swap both detects a stale word and marks the number, and nothing has to be cleared
+// when the window moves. Tags repeat after 2^37 numbers. Words that old get another tag once in
+// 2^35 numbers, from the worker that moves the window there. Only ESN has so many.
 //
-// No number is 2^32 or more to the right of the window: without ESN there is none, and with it
+// No number is 2^32 or more above the window: without ESN there is none, and with it
 // replay_guess_seq() finds none.
 #pragma once
 
@@ -21,10 +21,10 @@
 struct replay {
 	uint32_t size;          // packets; 0: every number is accepted. Constant.
 	uint32_t slot_mask;     // words in the ring - 1. Constant.
-	_Atomic uint64_t top;   // highest number accepted or about to be, or another of its word.
-				// Written by workers.
+	_Atomic uint64_t top;   // highest number accepted or about to be, or another one of its
+				// word; written by workers
 	_Atomic uint64_t *slot; // written by workers
-	struct replay_memory *memory; // that slot is in; NULL: the heap
+	struct replay_memory *memory; // of slot; NULL: the heap
 };
 
 // Makes a window of size packets: 0 or 32 to 65536. Control thread. Returns 0 or -ENOMEM.
@@ -32,33 +32,32 @@ int replay_init(struct replay *r, uint32_t size);
 
 void replay_fini(struct replay *r);
 
-// Of a window that is not in use yet: no number up to seq will be accepted.
+// Sets the top of a window that is not in use yet: no number up to seq will be accepted.
 void replay_start_behind(struct replay *r, uint64_t seq);
 
-// These are for a window that no worker has yet, of any size but 0. Control thread.
+// The next three are for a window that workers do not have yet, of any size but 0. Control thread.
 
-// How many words the window has.
+// Number of words of the window.
 uint32_t replay_words(const struct replay *r);
 
-// Has it in memory that outlives the process, under the name of the SA's key; the memory lives
-// longer than the window, which gives its part back in replay_fini(). Returns 0, -ENOMEM or
-// -ENOSPC.
+// Moves the words to memory that outlives the process, under the id of the SA's key. The memory
+// must exist until replay_fini(), which gives them back. Returns 0, -ENOMEM or -ENOSPC.
 int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id);
 
-// Goes on where another window of the same SA stood, which had n such words and accepted nothing
-// further than 2^36 from bound. Of a window of another size only the highest number counts.
+// Continues another window of the same SA, of n words, which accepted no number 2^36 or more away
+// from bound. From a window of another size only the highest number is taken.
 void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound);
 
 // The highest number accepted so far, 0 if none was. Any thread.
 uint64_t replay_top(const struct replay *r);
 
-// With ESN: the whole number of a packet that shows the lower half of it, the one that is not left
-// of the window and nearest to it (RFC 4303 appendix A2.2). 0, which no check lets through, if that
-// would be less than 0. Host byte order. The size must not be 0.
+// With ESN: the sequence number of a packet, which has the lower half of it: the nearest number
+// that is not below the window (RFC 4303 appendix A2.2). 0, which no check accepts, if that would
+// be negative. Host byte order. The size must not be 0.
 static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 {
 	uint64_t top = replay_top(r);
-	uint64_t left = top - r->size + 1; // wraps as long as the window reaches below 0
+	uint64_t left = top - r->size + 1; // wraps while the window begins below 0
 	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
 
 	return top < r->size - 1 && seq >= left ? 0 : seq;
@@ -67,14 +66,13 @@ static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 // Prefetches the word of seq.
 void replay_prefetch(const struct replay *r, uint64_t seq);
 
-// Before the ICV is checked: whether seq (host byte order) may still be accepted. Number 0 never
-// is.
+// Whether seq (host byte order) can be accepted; number 0 never is. Call before the ICV is checked.
 bool replay_check(const struct replay *r, uint64_t seq);
 
-// After the ICV was found right: accepts seq. False if it was accepted meanwhile or has fallen out
-// of the window: two copies in one burst both pass the check, but only one commits.
+// Accepts seq, once the packet is authenticated. False if it was accepted meanwhile or is below the
+// window by now: two copies in one burst both pass replay_check(), but only one is accepted.
 bool replay_commit(struct replay *r, uint64_t seq);
 
-// The same for n numbers, one after the other; accepted[i] says which were. Numbers that come in
-// their order cost one step for all that share a word.
+// The same for n numbers in turn; sets accepted[i] for each. Ascending numbers of one word cost one
+// compare-and-swap together.
 void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n);

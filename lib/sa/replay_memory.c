@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file: a head, then blocks one behind the other, each a window behind a line that says whose
-// it is. What no block covers is 0.
+// The file: a head, then blocks one after the other, each a line that identifies a window, and its
+// words. The rest is 0.
 #include "replay_memory.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 
 #include <rte_common.h>
 
-#define FILE_MAX   (UINT64_C(1) << 30) // addresses; only what is taken becomes memory
+#define FILE_MAX   (UINT64_C(1) << 30) // of addresses; memory is used for blocks only
 #define HEAD_LEN   4096
 #define MAGIC_FILE "culvert replay 1"
 
@@ -231,7 +231,7 @@ static struct block *new_block(struct replay_memory *m, uint32_t words)
 	struct block *b = block_at(m, m->end);
 	int error = size > m->size - m->end ? ENOMEM : 0;
 
-	// What cannot be had must show now, not as a signal when it is written to.
+	// Missing memory must be an error now, not a signal when a worker writes to it.
 	if (error == 0)
 		error = posix_fallocate(m->fd, (off_t)m->end, (off_t)size);
 	if (error != 0) {
@@ -266,7 +266,8 @@ void replay_memory_give(struct replay_memory *m, _Atomic uint64_t *window)
 	m->n_free++;
 }
 
-// One SA took over from another when the process ended: neither window is the whole truth.
+// An SA was replacing another one with its key when the process ended: neither window has all
+// numbers.
 static bool has_twin(const struct replay_memory *m, struct block **found)
 {
 	struct block **end = m->sorted + m->n_sorted;

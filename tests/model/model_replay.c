@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The anti-replay window: lib/sa/replay.c, of which replay_check(), replay_commit(), mark(),
-// raise_top(), rename_old(), replay_top() and replay_commit_burst() run. Two workers accept two
+// raise_top(), retag_old(), replay_top() and replay_commit_burst() run. Two workers accept two
 // numbers each, or a burst and two, and three accept one each. The numbers are adjacent, equal, at
 // the edges of the window, so far apart that they share a word of the ring, or so far that words
 // get new tags. Proves for all interleavings: no number is accepted twice, and none that was below
