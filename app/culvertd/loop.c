@@ -282,12 +282,13 @@ static unsigned int wait_for_interrupts(struct loop *l)
 }
 
 // Engines leave keys of SAs on the stack, which are wiped when these are removed. After this the
-// worker reports that it no longer uses the previous snapshot.
+// worker reports that it no longer uses the previous snapshot. That of its last pass may be freed:
+// the worker may have slept since.
 static void keys_wipe(struct loop *l)
 {
-	const struct snapshot *s = l->worker->snapshot;
+	const struct snapshot *s = atomic_load_explicit(l->worker->published, memory_order_acquire);
 
-	if (s == NULL || s->generation == l->generation)
+	if (s->generation == l->generation)
 		return;
 	l->generation = s->generation;
 	stack_wipe();

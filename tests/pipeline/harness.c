@@ -188,6 +188,8 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	g->snapshot = snapshot_of(conf, old);
 	build_commit(g->snapshot, conf);
 	g->published = g->snapshot;
+	if (g->qsbr != NULL)
+		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
 	build_retire(g->snapshot, old);
 }
 

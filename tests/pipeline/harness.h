@@ -17,6 +17,7 @@
 
 #define TSC_HZ 1000000 // time is in microseconds
 
+struct rte_rcu_qsbr;
 struct trace;
 struct trace_filter;
 
@@ -27,6 +28,7 @@ struct gateway {
 	struct snapshot *snapshot;
 	struct flow_table *flows;
 	struct snapshot *_Atomic published;
+	struct rte_rcu_qsbr *qsbr; // of workers that run beside the test; NULL: none does
 	// Of each.
 	struct worker *w;
 	uint64_t now;

@@ -324,6 +324,30 @@ static void test_spread_anything(void **state)
 }
 
 // Whether an event ends the wait of a worker. Every event counts once.
+// A worker that sleeps does not delay a reload, and reads nothing of what was replaced meanwhile
+// (which the address sanitizer sees).
+static void test_reload_asleep(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_start(&p);
+	p.g[1]->qsbr = p.qsbr;
+	assert_int_equal(idle_init(&p.loop[1]->idle, CONF_IDLE_INTERRUPT), 0);
+	loop_start(&p, 1);
+	for (unsigned int i = 0; i < 200; i++) {
+		time_t end = time(NULL) + DEADLINE_S;
+
+		while ((atomic_load(&p.loop[1]->heartbeat) & LOOP_PLACE_MASK) != LOOP_AT_REST)
+			if (time(NULL) > end)
+				fail_msg("the worker does not sleep");
+		gateway_reload(p.g[1], p.g[1]->conf);
+	}
+	loop_end(&p, 1);
+	assert_int_equal(p.loop[1]->generation, p.g[1]->snapshot->generation);
+	pair_stop(&p);
+}
+
 static bool woken(const struct idle *idle)
 {
 	struct epoll_event event;
@@ -362,6 +386,7 @@ int main(void)
 		pipeline_test(test_spread_v6),
 		pipeline_test(test_spread_fragments),
 		pipeline_test(test_spread_anything),
+		pipeline_test(test_reload_asleep),
 		cmocka_unit_test(test_wake),
 	};
 
