@@ -69,7 +69,8 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 
 	if (!p->own)
 		event_set_packet(&e, p);
-	e.inner = audited[reason].inner;
+	// ESP is opened when it is whole, so a fragment is out of a tunnel.
+	e.inner = audited[reason].inner || p->ip.fragment;
 	if (!e.inner) {
 		e.spi = pkt_esp(p)->spi;
 		e.seq = pkt_esp(p)->seq;

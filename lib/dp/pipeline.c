@@ -281,9 +281,9 @@ static __rte_always_inline void seal_burst(struct worker *w, struct burst *b, co
 			enum drop d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
 
 			p->nexthop = path->nexthop;
-			p->ip.v4 = v4;
 			if (likely(d == DROP_NONE) ||
 				frame_in_larger(&d, &op[n], w, p, path, seq)) {
+				p->ip.v4 = v4;
 				if (traced)
 					trace_sealed(w, p, seq, len);
 				b->p[n++] = p;
@@ -364,6 +364,8 @@ static void fragment_input(struct worker *w, struct rte_mbuf *m)
 	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
 	if (p->sa_in != NULL)
 		d = sort_packet(w, p);
+	else
+		ip_layout_read(&p->ip, pkt_ip(p)); // for the audit log
 	if (d != DROP_NONE)
 		pkt_drop(w, p, d);
 }

@@ -3,6 +3,7 @@
 // 4303 2.1, 3.3.3, 3.4; RFC 4301 5.2): the first of an SA for a reason in a second.
 #include <netinet/in.h>
 
+#include "datagram.h"
 #include "peer.h"
 #include "site.h"
 #include "site_v6.h"
@@ -173,22 +174,84 @@ static void test_selector(void **state)
 	gateway_free(g);
 }
 
-static void test_sequence_end(void **state)
+static void check_sequence_end(enum outer outer, bool v6)
 {
-	struct gateway *g = site_a((struct site){0});
+	struct gateway *g = site_v6_a(outer, (struct site){0});
 	struct sa_out *sa = g->snapshot->sa_out[0];
-	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct frame f = v6 ? frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"))
+			    : frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
 	struct event e;
 
-	(void)state;
 	g->now = SECOND;
 	sa->seq = sa->seq_max;
 	gateway_expect_drop(g, &f, DROP_SEQUENCE_END);
 	e = take_event(g, DROP_SEQUENCE_END, &sa->sa, 1);
 	assert_true(e.inner);
-	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.1.0.5"));
-	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.2.0.5"));
+	if (v6) {
+		assert_memory_equal(&e.addr, ip6_octets("2001:db8:1::5"), 16);
+		assert_memory_equal(&e.peer, ip6_octets("2001:db8:2::5"), 16);
+	} else {
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.1.0.5"));
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.2.0.5"));
+	}
 	gateway_free(g);
+}
+
+// Of the packet that was to be protected, whatever the family of the tunnel.
+static void test_sequence_end(void **state)
+{
+	(void)state;
+	check_sequence_end(OVER_V4, false);
+	check_sequence_end(OVER_V4, true);
+	check_sequence_end(OVER_V6, false);
+	check_sequence_end(OVER_V6, true);
+}
+
+// A fragment out of a tunnel is handed to a worker to whom its SA is gone: two configurations stand
+// for the moment in which one replaces the other.
+static void test_handed_fragment(void **state)
+{
+	struct gateway *g[2] = {site_a((struct site){0}), NULL};
+	struct peer b = peer_new(g[0], "from-b");
+	struct worker *workers[2];
+	unsigned int handed = 0;
+	char text[8192], *spi;
+
+	(void)state;
+	site_a_conf(text, sizeof(text), (struct site){0});
+	spi = strstr(text, "0x1002");
+	assert_non_null(spi);
+	memcpy(spi, "0x1999", strlen("0x1999"));
+	g[1] = gateway_new(1, text);
+	for (unsigned int i = 0; i < 2; i++) {
+		workers[i] = g[i]->w;
+		g[i]->now = SECOND;
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		worker_peers_set(g[i]->w, workers, 2);
+	datagram_fill(2000, 9);
+	for (uint16_t id = 1; id <= 32; id++) {
+		struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = id);
+		struct frame fragment[2], wire;
+		struct event e;
+
+		pieces(fragment, WAN, ip, 1000);
+		wire = sealed(&b, id, &fragment[0]);
+		gateway_pass(g[0], &wire, 1);
+		gateway_pass(g[1], NULL, 0);
+		if (!worker_event_dequeue(g[1]->w, &e))
+			continue;
+		handed++;
+		assert_int_equal(e.reason, DROP_NO_SA);
+		assert_true(e.inner);
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.2.0.5"));
+		assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.1.0.5"));
+		g[1]->now += SECOND;
+	}
+	assert_true(handed > 0);
+	peer_free(&b);
+	gateway_free(g[0]);
+	gateway_free(g[1]);
 }
 
 // Over IPv6 the flow label is part of the record.
@@ -286,6 +349,7 @@ int main(void)
 		pipeline_test(test_inner_header),
 		pipeline_test(test_selector),
 		pipeline_test(test_sequence_end),
+		pipeline_test(test_handed_fragment),
 		pipeline_test(test_flow_label),
 		pipeline_test(test_policy),
 		pipeline_test(test_none),
