@@ -25,5 +25,5 @@ struct gateway {
 // Milliseconds of the TSC, the clock of the control thread.
 uint64_t gateway_now_ms(void);
 
-// Packets held inside the gateway. Any thread.
+// Packets held inside the gateway. Any thread that holds the lock, or the control thread.
 uint64_t gateway_held(const struct gateway *g);

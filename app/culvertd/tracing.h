@@ -17,15 +17,15 @@ struct tracing {
 	uint32_t number;     // of the one that is on or was the last, from 1
 	bool on;
 	uint64_t token;    // of the grace period after which there can be another
-	uint64_t asked_ms; // when steps were last requested
+	uint64_t asked_ms; // when steps were last requested; telemetry writes it, with the lock
 	uint64_t start;    // TSC
 };
 
-// Returns 0, -EBUSY (another one is on) or -ENOMEM. Threads of librte_telemetry.
+// Returns 0, -EBUSY (another one is on) or -ENOMEM. Control thread.
 int tracing_start(struct tracing *t, const struct control *c, const struct trace_filter *filter,
 	uint32_t packets, uint64_t now_ms);
 
-// Packets held for their next hops are not traced further. Any thread.
+// Packets held for their next hops are not traced further. Control thread.
 void tracing_stop(struct tracing *t, const struct control *c);
 
 // Often. Control thread.

@@ -23,7 +23,7 @@
 #define SA_BUSIEST 16
 unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST]);
 
-// The sum over workers and control thread. Any thread, without the lock.
+// The sum over workers and control thread.
 struct counters collect_counters(const struct control *c);
 
 // Packets dropped for any reason.

@@ -44,7 +44,8 @@ struct snapshot_port {
 	char name[PORT_NAME_MAX];
 };
 
-// The control thread's part: it alone reads and writes this.
+// Not for workers: read and written by the control thread, and while a snapshot is built by the
+// load thread alone, during which the control thread retires none.
 struct snapshot_control {
 	struct sa_ledger *ledger; // of the SAs, which may be those of other snapshots, too
 	// By index of sa_out, what is to be its path; once the snapshot is published, what was its

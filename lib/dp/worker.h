@@ -93,8 +93,7 @@ struct worker {
 	uint64_t tsc_hz;
 	// Limits of ICMP errors and echo replies; written by the control thread.
 	_Atomic uint32_t errors_per_second, echoes_per_second;
-	// Requested trace, NULL: none; written by the thread that starts or ends one: telemetry or
-	// control thread, under the gateway's mutex.
+	// Requested trace, NULL: none; written by the control thread under the gateway's mutex.
 	struct trace *_Atomic trace;
 	worker_send_fn send;
 	void *sender;

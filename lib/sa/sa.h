@@ -110,7 +110,8 @@ struct sa {
 	struct ip_addr local;   // opt.local, for packets
 	struct sa_options opt;  // packets need those before direction only
 	unsigned int n_workers; // of counters and session; outbound the control thread is the last
-	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex.
+	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex,
+	// and a worker that traces packets reads the name, whose octets may be those of two then.
 	struct {
 		struct sa_live live;
 		struct lifetime lifetime;

@@ -16,7 +16,7 @@
 
 struct trace;
 
-// Control thread or telemetry, one of them at a time
+// Control thread; telemetry reads under the gateway's mutex.
 
 // Memory for traces of n workers, of at most so many packets in a pass (less than TRACE_LOGGED).
 // Returns NULL with errno ENOMEM.

@@ -122,7 +122,7 @@ static void test_replay(void **state)
 	gateway_free(g);
 }
 
-// An inner header is reported with the ESP packet that it came in, whatever is wrong with it.
+// An inner header is reported with the ESP packet that contained it, whatever is wrong with it.
 static void test_inner_header(void **state)
 {
 	static const uint8_t version = 5 << 4 | 5, options = 4 << 4 | 6;
