@@ -56,10 +56,9 @@ static enum drop esp_without_sa(struct worker *w, struct pkt *p)
 		w->counters.keepalives_in++;
 		return pkt_consume(w, p);
 	}
-	if (pkt_is_local(p))
-		return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
-	burst_add(&w->transit, p);
-	return DROP_NONE;
+	if (!pkt_is_local(p))
+		return transit_add(w, p);
+	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
 }
 
 // Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches what will be

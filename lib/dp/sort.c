@@ -6,6 +6,7 @@
 #include "local.h"
 #include "natt.h"
 #include "reassemble.h"
+#include "transit.h"
 
 static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
 {
@@ -19,8 +20,7 @@ static __rte_noinline enum drop sort_udp(struct worker *w, struct pkt *p)
 {
 	if (natt_classify(w, p))
 		return sort_esp(w, p);
-	burst_add(&w->transit, p);
-	return DROP_NONE;
+	return transit_add(w, p);
 }
 
 static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
@@ -29,8 +29,7 @@ static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
 		return sort_esp(w, p);
 	if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
 		return sort_udp(w, p);
-	burst_add(&w->transit, p);
-	return DROP_NONE;
+	return transit_add(w, p);
 }
 
 static enum drop options_check(const struct pkt *p)

@@ -6,9 +6,9 @@
 
 #include "worker.h"
 
-// p holds one packet with a checked IP header, which is parsed: p->ip. Return DROP_NONE; for
-// malformed IPv4 options DROP_IP_HEADER, for malformed extension headers DROP_EXT_HEADERS; or
-// DROP_SOURCE_ROUTED.
+// p holds one packet with a checked IP header, which is parsed: p->ip. Return the result of
+// transit_add(); for malformed IPv4 options DROP_IP_HEADER, for malformed extension headers
+// DROP_EXT_HEADERS; or DROP_SOURCE_ROUTED.
 enum drop sort_v4(struct worker *w, struct pkt *p);
 enum drop sort_v6(struct worker *w, struct pkt *p);
 

@@ -392,25 +392,16 @@ static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop r
 	return DROP_NONE;
 }
 
-// Starts the look-ups of the flows.
-static __rte_always_inline void flows_lookup_start(struct worker *w, struct burst *b)
+enum drop transit_add(struct worker *w, struct pkt *p)
 {
-	uint16_t n = 0;
+	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
+	enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
 
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		enum drop d = flow_pkt_read(&w->flow_pkt[n], pkt_ip(p), &p->ip);
-
-		if (likely(d == DROP_NONE)) {
-			flow_lookup_start(w->flows, &w->flow_pkt[n]);
-			b->p[n++] = p;
-			continue;
-		}
-		d = transit_unparsable(w, p, d);
-		if (d != DROP_NONE)
-			pkt_drop(w, p, d);
-	}
-	b->n = n;
+	if (unlikely(d != DROP_NONE))
+		return transit_unparsable(w, p, d);
+	flow_lookup_start(w->flows, fp);
+	burst_add(&w->transit, p);
+	return DROP_NONE;
 }
 
 static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
@@ -421,7 +412,6 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	struct burst *b = &w->transit;
 	struct run run = {0};
 
-	flows_lookup_start(w, b);
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct flow_pkt *fp = &w->flow_pkt[i];

@@ -16,8 +16,11 @@ static inline uint32_t transit_ingress_sa(const struct sa_in *sa)
 	return rte_be_to_cpu_32(sa->sa.spi);
 }
 
-// Moves the packets of w->transit, whose headers were parsed, to w->protect, w->forward or
-// w->local; empties it.
+// Adds a packet whose headers were parsed to w->transit, or to w->local. Returns DROP_NONE,
+// DROP_CT_INVALID or DROP_ICMP_UNRELATED.
+enum drop transit_add(struct worker *w, struct pkt *p);
+
+// Moves the packets of w->transit to w->protect, w->forward or w->local; empties it.
 void transit_burst(struct worker *w);
 
 // The same, while packets are traced.
