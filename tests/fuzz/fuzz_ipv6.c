@@ -104,6 +104,18 @@ static void read_as_flow(const struct rte_ipv6_hdr *ip, const struct ipv6_upper 
 		assert_int_equal(fp.key.port[fp.dir], view.src_port);
 }
 
+static void write_echo(const struct rte_ipv6_hdr *ip)
+{
+	const struct ip_addr to = ipv6_dst(ip);
+	uint8_t out[ICMP_ECHO_MAX];
+	struct ip_layout at;
+
+	assert_int_equal(icmp_echo_build(out, &own, &to, 1, 2), ICMP_ECHO_MAX);
+	assert_true(ip_layout_read(&at, out));
+	assert_true(icmp_echo_is_request(out, &at));
+	assert_false(icmp_echo_is_reply(out, &at));
+}
+
 static void read_packet(struct rte_ipv6_hdr *ip)
 {
 	struct ipv6_upper upper;
@@ -111,6 +123,7 @@ static void read_packet(struct rte_ipv6_hdr *ip)
 	uint16_t off;
 
 	write_about(ip);
+	write_echo(ip);
 	read_as_neighbour(ip);
 	read_as_listener(ip);
 	if (ipv6_upper_find(&upper, ip, ipv6_len(ip)) != IPV6_GOOD) {
