@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control_thread.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,9 +18,9 @@
 #include "metrics.h"
 #include "notify.h"
 #include "request.h"
+#include "wall_clock.h"
 
 #define TICK_MS 100
-#define JUMP_MS 1000 // of the wall clock, more than it is ever slewed in between
 #define WAIT    (&(struct timespec){.tv_nsec = 1000000})
 
 uint64_t gateway_now_ms(void)
@@ -152,26 +150,6 @@ void control_thread_block_signals(void)
 	wanted_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-}
-
-// Logs that the wall clock was set. Nothing depends on it but the dates in the log: readers who
-// compare them, with the peer's for example, have to know.
-static void wall_clock_tick(uint64_t now_ms)
-{
-	static int64_t ahead_ms; // of ours, when it was last looked at
-	static bool known;
-	struct timespec wall;
-	int64_t ahead, jump;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	ahead = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000 - (int64_t)now_ms;
-	jump = ahead - ahead_ms;
-	if (known && llabs(jump) >= JUMP_MS)
-		log_warn("the wall clock was set %" PRId64 " seconds %s: only timestamps in the "
-			 "log are affected",
-			((int64_t)llabs(jump) + 500) / 1000, jump > 0 ? "ahead" : "back");
-	ahead_ms = ahead;
-	known = true;
 }
 
 // With the gateway's lock.
