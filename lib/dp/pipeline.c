@@ -93,6 +93,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 			if (sa == last)
 				continue;
 			last = sa;
+			rte_prefetch0(sa->sa.session);
 			replay_prefetch(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
 			__builtin_prefetch(&sa->sa.counters[w->id], 1);
 			continue;
@@ -324,7 +325,8 @@ static __rte_always_inline void esp_out(struct worker *w, const bool traced)
 	uint16_t arrived = b->n;
 
 	for (uint16_t i = 0; i < b->n; i++)
-		sa_path_prefetch(b->p[i]->sa_out);
+		if (i == 0 || b->p[i]->sa_out != b->p[i - 1]->sa_out)
+			sa_path_prefetch(b->p[i]->sa_out, w->id);
 	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	do

@@ -338,16 +338,18 @@ static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
 	return atomic_load_explicit(&sa->path, memory_order_acquire);
 }
 
-// Both together have fetched what is needed to seal a packet; the second waits for the first.
+// Both together prefetch what is needed to seal a packet; the second waits for the first.
 static inline void sa_out_prefetch(const struct sa_out *sa)
 {
 	rte_prefetch0(sa);
 	__builtin_prefetch(&sa->seq, 1);
 }
 
-static inline void sa_path_prefetch(const struct sa_out *sa)
+static inline void sa_path_prefetch(const struct sa_out *sa, unsigned int worker)
 {
 	rte_prefetch0(sa_out_path(sa));
+	rte_prefetch0(sa->sa.session);
+	__builtin_prefetch(&sa->sa.counters[worker], 1);
 }
 
 // Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not
