@@ -10,6 +10,7 @@
 
 #define TIMEOUT_S  5
 #define PACKET_MAX (16 * 1024) // the most that DPDK sends
+#define PIECE_MAX  (16 * 1024)
 
 // A signal that stops and continues the process ends a wait with EINTR: hence the retries.
 
@@ -144,6 +145,75 @@ int client_list(json_t *items, int fd, const char *command, const char *filter)
 		taken = page_request(items, fd, command, filter);
 	while (taken > 0);
 	return taken;
+}
+
+// A client without permission gets its answer before the request is read: then sending fails, and
+// the answer is received all the same.
+int client_send(int fd, const char *request)
+{
+	if (TEMP_FAILURE_RETRY(send(fd, request, strlen(request), MSG_NOSIGNAL)) >= 0 ||
+		errno == EPIPE)
+		return 0;
+	return errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
+
+// Reads to the end. Returns the octets, or -errno.
+static ssize_t octets_receive(char **text, int fd)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	*text = NULL;
+	do {
+		char *longer = realloc(*text, len + PIECE_MAX + 1);
+
+		if (longer == NULL)
+			return -ENOMEM;
+		*text = longer;
+		n = TEMP_FAILURE_RETRY(recv(fd, *text + len, PIECE_MAX, 0));
+		if (n < 0)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		len += (size_t)n;
+	} while (n > 0);
+	(*text)[len] = '\0';
+	return (ssize_t)len;
+}
+
+static int answer_receive(struct answer *answer, int fd)
+{
+	char *whole, *text;
+	ssize_t len = octets_receive(&whole, fd);
+	int ret = len < 0 ? (int)len : -ECONNRESET;
+	size_t text_len;
+
+	// A daemon that is stopped does not finish.
+	if (len > 0 && (text = strchr(whole, '\n')) != NULL &&
+		sscanf(whole, "%15s %zu", answer->status, &text_len) == 2 &&
+		strlen(text + 1) == text_len) {
+		answer->text = strdup(text + 1);
+		ret = answer->text != NULL ? 0 : -ENOMEM;
+	}
+	free(whole);
+	return ret;
+}
+
+int client_ask(struct answer *answer, const struct sockaddr_un *addr, const char *request)
+{
+	int fd = client_connect(addr, CLIENT_REQUEST_S);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = client_send(fd, request);
+	if (ret == 0)
+		ret = answer_receive(answer, fd);
+	close(fd);
+	return ret;
+}
+
+void answer_fini(struct answer *answer)
+{
+	free(answer->text);
 }
 
 const char *client_strerror(int error)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conversation with one daemon over DPDK's telemetry socket (version 2): packets of JSON on a
-// Unix socket. The daemon greets with {"version", "pid", "max_output_len"}; then each packet asks
-// one question and brings one answer. One thread.
+// The conversation with one daemon over its control socket, and over DPDK's telemetry socket
+// (version 2): packets of JSON on a Unix socket. Used by culvertctl and by the plugin for charon.
+// The daemon greets with {"version", "pid", "max_output_len"}; then each packet asks one question
+// and brings one answer. One thread.
 //
 // Lists: "/culvert/sas,OFFSET" is answered with {"/culvert/sas": {"OFFSET": {...}, ...}}, the items
 // from that number on, each under its number, as many as fit; behind the last one with {}. (Items
@@ -42,5 +43,22 @@ int client_open(pid_t *pid, const struct sockaddr_un *addr);
 // after an error.
 int client_list(json_t *items, int fd, const char *command, const char *filter);
 
-// What an error of the two above means to the user.
+#define CLIENT_REQUEST_S 120 // until a request is done
+
+// What a daemon answers on its control socket, see lib/control/requests.h.
+struct answer {
+	char status[16];
+	char *text;
+};
+
+// Sends a request. Returns 0 or an error.
+int client_send(int fd, const char *request);
+
+// Connects to a control socket, sends a request, and waits for the answer, which answer_fini()
+// frees. Returns 0 or an error.
+int client_ask(struct answer *answer, const struct sockaddr_un *addr, const char *request);
+
+void answer_fini(struct answer *answer);
+
+// What an error of the functions above means to the user.
 const char *client_strerror(int error);

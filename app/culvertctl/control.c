@@ -14,73 +14,6 @@
 #include "instances.h"
 #include "output.h"
 
-#define ANSWER_S  120 // until a request is done
-#define PIECE_MAX (16 * 1024)
-
-// A client without permission gets its answer before the request is read: then sending fails, and
-// the answer is received all the same.
-static int request_send(int fd, const char *request)
-{
-	if (TEMP_FAILURE_RETRY(send(fd, request, strlen(request), MSG_NOSIGNAL)) >= 0 ||
-		errno == EPIPE)
-		return 0;
-	return errno == EAGAIN ? -ETIMEDOUT : -errno;
-}
-
-// Reads to the end. Returns the octets, or -errno.
-static ssize_t octets_receive(char **text, int fd)
-{
-	size_t len = 0;
-	ssize_t n;
-
-	*text = NULL;
-	do {
-		char *longer = realloc(*text, len + PIECE_MAX + 1);
-
-		if (longer == NULL)
-			return -ENOMEM;
-		*text = longer;
-		n = TEMP_FAILURE_RETRY(recv(fd, *text + len, PIECE_MAX, 0));
-		if (n < 0)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		len += (size_t)n;
-	} while (n > 0);
-	(*text)[len] = '\0';
-	return (ssize_t)len;
-}
-
-static int answer_receive(struct answer *answer, int fd)
-{
-	char *whole, *text;
-	ssize_t len = octets_receive(&whole, fd);
-	int ret = len < 0 ? (int)len : -ECONNRESET;
-	size_t text_len;
-
-	// A daemon that is stopped does not finish.
-	if (len > 0 && (text = strchr(whole, '\n')) != NULL &&
-		sscanf(whole, "%15s %zu", answer->status, &text_len) == 2 &&
-		strlen(text + 1) == text_len) {
-		answer->text = strdup(text + 1);
-		ret = answer->text != NULL ? 0 : -ENOMEM;
-	}
-	free(whole);
-	return ret;
-}
-
-static int exchange(struct answer *answer, const struct sockaddr_un *addr, const char *request)
-{
-	int fd = client_connect(addr, ANSWER_S);
-	int ret;
-
-	if (fd < 0)
-		return fd;
-	ret = request_send(fd, request);
-	if (ret == 0)
-		ret = answer_receive(answer, fd);
-	close(fd);
-	return ret;
-}
-
 static const char *control_strerror(int error)
 {
 	switch (-error) {
@@ -115,7 +48,7 @@ bool control_try(struct answer *answer, const char *instance, const char *reques
 
 	instance = instance_choose(instance);
 	address_of(&addr, instance);
-	ret = exchange(answer, &addr, request);
+	ret = client_ask(answer, &addr, request);
 	if (ret != 0)
 		warnx("instance %s (%s): %s", instance, addr.sun_path, control_strerror(ret));
 	return ret == 0;
@@ -126,11 +59,6 @@ void control_request(
 {
 	if (!control_try(answer, instance, request))
 		exit(failed);
-}
-
-void answer_fini(struct answer *answer)
-{
-	free(answer->text);
 }
 
 // What was wrong, as the daemon has it, in lines.
@@ -177,7 +105,7 @@ static int subscription_begin(int fd)
 {
 	static const char request[] = "subscribe", taken[] = "events ";
 	char answer[CONTROL_EVENT_MAX];
-	int ret = request_send(fd, request);
+	int ret = client_send(fd, request);
 	ssize_t len = ret == 0 ? TEMP_FAILURE_RETRY(recv(fd, answer, sizeof(answer) - 1, 0)) : 0;
 
 	if (ret != 0 || len < 0)
@@ -193,7 +121,7 @@ static int subscription_begin(int fd)
 static int subscription_open(const struct sockaddr_un *addr)
 {
 	const struct timeval forever = {0};
-	int fd = client_connect(addr, ANSWER_S);
+	int fd = client_connect(addr, CLIENT_REQUEST_S);
 	int ret = fd < 0 ? fd : subscription_begin(fd);
 
 	if (ret == 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever)) == 0)

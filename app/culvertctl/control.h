@@ -3,13 +3,8 @@
 // there: lib/control/requests.h. One thread.
 #pragma once
 
+#include "client.h"
 #include "command.h"
-
-// What a daemon answers.
-struct answer {
-	char status[16];
-	char *text;
-};
 
 // Sends a request to the instance of that name (NULL: the only one that runs), and waits for the
 // answer. If it fails, after a message on standard error, the program ends with that code.
@@ -18,8 +13,6 @@ void control_request(
 
 // The same; the caller ends. True if there is an answer.
 bool control_try(struct answer *answer, const char *instance, const char *request);
-
-void answer_fini(struct answer *answer);
 
 // Asks for something that is done at once, and ends the program if the daemon refuses it.
 void control_order(struct answer *answer, const char *instance, const char *request);
