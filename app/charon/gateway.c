@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gateway.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FOLDER      "/var/run/dpdk" // of root, as charon is
+#define FLUSH_BATCH 500             // names; a request has at most 64 KB
+
+static void address_of(struct sockaddr_un *addr, const char *instance, const char *file)
+{
+	addr->sun_family = AF_UNIX;
+	snprintf(addr->sun_path, sizeof(addr->sun_path), FOLDER "/culvert-%s/%s", instance, file);
+}
+
+bool gateway_change(const char *instance, const char *changes, char **errors)
+{
+	struct sockaddr_un addr;
+	struct answer answer;
+	char *request;
+	int ret;
+
+	*errors = NULL;
+	// The keys are those of this moment's exchange.
+	if (asprintf(&request, "new-keys change charon\n%s", changes) < 0)
+		return false;
+	address_of(&addr, instance, "control");
+	ret = client_ask(&answer, &addr, request);
+	explicit_bzero(request, strlen(request));
+	free(request);
+	if (ret != 0) {
+		*errors = strdup(client_strerror(ret));
+		return false;
+	}
+	if (strcmp(answer.status, "ok") != 0) {
+		*errors = answer.text;
+		return false;
+	}
+	answer_fini(&answer);
+	return true;
+}
+
+json_t *gateway_list(const char *instance, const char *list, const char **error)
+{
+	json_t *items = json_array();
+	struct sockaddr_un addr;
+	pid_t pid;
+	int fd, ret;
+
+	address_of(&addr, instance, "dpdk_telemetry.v2");
+	fd = client_open(&pid, &addr);
+	ret = fd < 0 ? fd : client_list(items, fd, list, "");
+	if (fd >= 0)
+		close(fd);
+	if (ret == 0)
+		return items;
+	*error = client_strerror(ret);
+	json_decref(items);
+	return NULL;
+}
+
+// Adds a deletion of each of our objects in items, from number *i on, as many as a request takes.
+static char *deletions(const json_t *items, size_t *i, const char *kind, int *found)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int n = 0;
+
+	for (; f != NULL && *i < json_array_size(items) && n < FLUSH_BATCH; (*i)++) {
+		const char *name = gateway_text(json_array_get(items, *i), "name");
+
+		if (strncmp(name, GATEWAY_OWN, strlen(GATEWAY_OWN)) == 0)
+			n += fprintf(f, "%s del %s\n", kind, name) > 0;
+	}
+	if (f != NULL)
+		fclose(f);
+	*found += n;
+	return text;
+}
+
+static bool list_flush(
+	const char *instance, const char *list, const char *kind, int *found, char **errors)
+{
+	const char *error;
+	json_t *items = gateway_list(instance, list, &error);
+	bool ok = items != NULL;
+
+	if (!ok)
+		*errors = strdup(error);
+	for (size_t i = 0; ok && i < json_array_size(items);) {
+		char *text = deletions(items, &i, kind, found);
+
+		ok = text != NULL && (text[0] == '\0' || gateway_change(instance, text, errors));
+		free(text);
+	}
+	json_decref(items);
+	return ok;
+}
+
+int gateway_flush(const char *instance, bool policies, bool sas, char **errors)
+{
+	int found = 0;
+
+	*errors = NULL;
+	if (policies && !list_flush(instance, "/culvert/policies", "policy", &found, errors))
+		return -1;
+	if (sas && !list_flush(instance, "/culvert/sas", "sa", &found, errors))
+		return -1;
+	return found;
+}
+
+double gateway_number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_string(value) ? strtod(json_string_value(value), NULL)
+				     : json_number_value(value);
+}
+
+const char *gateway_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the plugin asks culvertd: changes and lists. Knows nothing of strongSwan. Any thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include "client.h"
+
+// The names of all objects that charon makes begin with it; others are never touched.
+#define GATEWAY_OWN "ike."
+
+// Applies changes, which may have keys: all or none. errors: NULL, or why nothing has changed, to
+// be freed. True if they were applied.
+bool gateway_change(const char *instance, const char *changes, char **errors);
+
+// A list such as "/culvert/sas": an array of objects for json_decref(); NULL if there is none, with
+// the reason in *error.
+json_t *gateway_list(const char *instance, const char *list, const char **error);
+
+// Deletes all objects whose names begin with GATEWAY_OWN. Returns how many there were, or -1 with
+// errors as above.
+int gateway_flush(const char *instance, bool policies, bool sas, char **errors);
+
+// A number of an object, 0 if it has none of that name.
+double gateway_number(const json_t *object, const char *name);
+
+// A text of an object, "" if it has none of that name.
+const char *gateway_text(const json_t *object, const char *name);

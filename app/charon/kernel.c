@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernel.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static void refusal_log(char *errors)
+{
+	char *rest = errors, *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL)
+		if (line[0] != '\0')
+			DBG1(DBG_KNL, "culvert: %s", line);
+	free(errors);
+}
+
+static bool flush(struct kernel *k, bool policies, bool sas)
+{
+	char *errors;
+	int n = gateway_flush(k->instance, policies, sas, &errors);
+
+	if (n < 0)
+		refusal_log(errors);
+	if (n > 0)
+		DBG1(DBG_KNL, "culvert: removed %d objects of an earlier charon", n);
+	return n >= 0;
+}
+
+// What an earlier charon left is removed before anything is added; culvertd may start after charon.
+static bool ready(struct kernel *k)
+{
+	k->ready = k->ready || flush(k, true, true);
+	return k->ready;
+}
+
+bool kernel_change(struct kernel *k, const char *changes)
+{
+	char *errors;
+
+	if (!ready(k))
+		return false;
+	json_decref(k->seen);
+	k->seen = NULL;
+	if (gateway_change(k->instance, changes, &errors))
+		return true;
+	refusal_log(errors);
+	return false;
+}
+
+void kernel_connection(char name[NAME_SIZE])
+{
+	ike_sa_t *ike_sa = charon->bus->get_sa(charon->bus);
+
+	snprintf(name, NAME_SIZE, "%s", ike_sa != NULL ? ike_sa->get_name(ike_sa) : "none");
+	for (char *c = name; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && strchr("_.-", *c) == NULL)
+			*c = '_';
+}
+
+void kernel_address(char text[ADDRESS_SIZE], host_t *host)
+{
+	inet_ntop(host->get_family(host), host->get_address(host).ptr, text, ADDRESS_SIZE);
+}
+
+METHOD(kernel_ipsec_t, get_features, kernel_feature_t, struct kernel *this)
+{
+	// The new outbound SA of a rekey is used only when the peer is known to have it.
+	return KERNEL_ESP_V3_TFC | KERNEL_POLICY_SPI;
+}
+
+// Calls a function with the mutex held.
+#define LOCKED(call)                                                                               \
+	({                                                                                         \
+		this->mutex->lock(this->mutex);                                                    \
+		status_t locked_status = (call);                                                   \
+		this->mutex->unlock(this->mutex);                                                  \
+		locked_status;                                                                     \
+	})
+
+METHOD(kernel_ipsec_t, get_spi, status_t, struct kernel *this, host_t *src, host_t *dst,
+	uint8_t protocol, uint32_t *spi)
+{
+	return protocol == IPPROTO_ESP ? LOCKED(sa_get_spi(this, src, dst, spi)) : NOT_SUPPORTED;
+}
+
+METHOD(kernel_ipsec_t, get_cpi, status_t, struct kernel *this, host_t *src, host_t *dst,
+	uint16_t *cpi)
+{
+	return NOT_SUPPORTED;
+}
+
+METHOD(kernel_ipsec_t, add_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,
+	kernel_ipsec_add_sa_t *data)
+{
+	return LOCKED(sa_add(this, id, data));
+}
+
+// charon makes a new SA then.
+METHOD(kernel_ipsec_t, update_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,
+	kernel_ipsec_update_sa_t *data)
+{
+	return NOT_SUPPORTED;
+}
+
+METHOD(kernel_ipsec_t, query_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,
+	kernel_ipsec_query_sa_t *data, uint64_t *bytes, uint64_t *packets, time_t *time)
+{
+	return LOCKED(sa_query(this, id, bytes, packets, time));
+}
+
+METHOD(kernel_ipsec_t, del_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,
+	kernel_ipsec_del_sa_t *data)
+{
+	return LOCKED(sa_del(this, id));
+}
+
+static status_t all_forget(struct kernel *this, bool policies, bool sas)
+{
+	struct kernel_sa *sa;
+
+	policies_forget(this);
+	while (sas && this->sas->remove_last(this->sas, (void **)&sa) == SUCCESS)
+		sa_free(sa);
+	return flush(this, policies, sas) ? SUCCESS : FAILED;
+}
+
+METHOD(kernel_ipsec_t, flush_sas, status_t, struct kernel *this)
+{
+	return LOCKED(all_forget(this, true, true)); // policies have no meaning without them
+}
+
+METHOD(kernel_ipsec_t, add_policy, status_t, struct kernel *this, kernel_ipsec_policy_id_t *id,
+	kernel_ipsec_manage_policy_t *data)
+{
+	return LOCKED(policy_add(this, id, data));
+}
+
+METHOD(kernel_ipsec_t, query_policy, status_t, struct kernel *this, kernel_ipsec_policy_id_t *id,
+	kernel_ipsec_query_policy_t *data, time_t *use_time)
+{
+	return LOCKED(policy_query(this, id, use_time));
+}
+
+METHOD(kernel_ipsec_t, del_policy, status_t, struct kernel *this, kernel_ipsec_policy_id_t *id,
+	kernel_ipsec_manage_policy_t *data)
+{
+	return LOCKED(policy_del(this, id, data));
+}
+
+METHOD(kernel_ipsec_t, flush_policies, status_t, struct kernel *this)
+{
+	return LOCKED(all_forget(this, true, false));
+}
+
+// IKE passes by policies of the gateway's configuration.
+METHOD(kernel_ipsec_t, bypass_socket, bool, struct kernel *this, int fd, int family)
+{
+	return true;
+}
+
+METHOD(kernel_ipsec_t, enable_udp_decap, bool, struct kernel *this, int fd, int family,
+	uint16_t port)
+{
+	return true;
+}
+
+METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
+{
+	all_forget(this, true, true);
+	this->sas->destroy(this->sas);
+	this->policies->destroy(this->policies);
+	this->mutex->destroy(this->mutex);
+	json_decref(this->seen);
+	free(this->instance);
+	free(this->before);
+	free(this);
+}
+
+static char *setting(const char *name, char *absent)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%%s.plugins.kernel-culvert.%s", name);
+	return strdup(lib->settings->get_str(lib->settings, path, absent, lib->ns));
+}
+
+kernel_ipsec_t *kernel_create(void)
+{
+	struct kernel *this;
+
+	INIT(this,
+		.public =
+			{
+				.get_features = _get_features,
+				.get_spi = _get_spi,
+				.get_cpi = _get_cpi,
+				.add_sa = _add_sa,
+				.update_sa = _update_sa,
+				.query_sa = _query_sa,
+				.del_sa = _del_sa,
+				.flush_sas = _flush_sas,
+				.add_policy = _add_policy,
+				.query_policy = _query_policy,
+				.del_policy = _del_policy,
+				.flush_policies = _flush_policies,
+				.bypass_socket = _bypass_socket,
+				.enable_udp_decap = _enable_udp_decap,
+				.destroy = _destroy,
+			},
+		.mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = linked_list_create(),
+		.policies = linked_list_create(), .instance = setting("instance", "culvert"),
+		.before = setting("before", ""));
+	ready(this);
+	return &this->public;
+}

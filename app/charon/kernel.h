@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// charon's interface to the kernel's IPsec, which culvertd provides instead: kernel_ipsec_t. charon
+// calls it from any of its threads; one of them at a time works on what is here (mutex).
+#pragma once
+
+#include "gateway.h"
+#include "strongswan.h"
+
+#define NAME_SIZE    32 // of the gateway's objects, with NUL
+#define ADDRESS_SIZE 46
+
+// An SA of charon's: an SPI that was given out, or an SA of the gateway.
+struct kernel_sa {
+	uint32_t spi; // host byte order
+	bool inbound;
+	ipsec_mode_t mode;
+	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
+	host_t *src, *dst;
+};
+
+struct kernel {
+	kernel_ipsec_t public;
+	mutex_t *mutex;
+	char *instance, *before;
+	bool ready; // objects of an earlier charon have been removed
+	linked_list_t *sas, *policies;
+	json_t *seen; // the gateway's SAs as they were
+	time_t seen_at;
+};
+
+kernel_ipsec_t *kernel_create(void);
+
+// Applies changes. False if they were refused: the reason is in the log.
+bool kernel_change(struct kernel *k, const char *changes);
+
+// The connection that this thread of charon works for, as a part of names; in name.
+void kernel_connection(char name[NAME_SIZE]);
+
+void kernel_address(char text[ADDRESS_SIZE], host_t *host);
+
+// sa.c: members of kernel_ipsec_t
+status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi);
+status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data);
+status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, uint64_t *packets,
+	time_t *used);
+status_t sa_del(struct kernel *k, kernel_ipsec_sa_id_t *id);
+
+// The SA with that SPI and destination; NULL if there is none.
+struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *dst);
+
+// When it last received or sent a packet, as time_monotonic(); 0: never.
+time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets);
+
+void sa_free(struct kernel_sa *sa);
+
+// policy.c: the same
+status_t policy_add(
+	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
+status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used);
+status_t policy_del(
+	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
+void policies_forget(struct kernel *k);

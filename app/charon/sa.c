@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SAs of charon as settings of the gateway (docs/configuration.md, sas).
+#include "kernel.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#define SPI_FIRST  0xc0000000u // as charon asks Linux for
+#define SPI_MASK   0x0fffffffu
+#define WINDOW_MIN 32   // of the gateway
+#define TEXT_SIZE  2048 // of the settings of an SA
+
+// Ciphers, by strongSwan's number of the algorithm; %u: bits of the key, without salt.
+static const struct {
+	uint16_t alg;
+	uint8_t salt;
+	const char *cipher;
+} ciphers[] = {
+	{ENCR_NULL, 0, "null"},
+	{ENCR_AES_CBC, 0, "aes-%u-cbc"},
+	{ENCR_AES_CTR, 4, "aes-%u-ctr"},
+	{ENCR_AES_GCM_ICV16, 4, "aes-%u-gcm"},
+	{ENCR_AES_GCM_ICV12, 4, "aes-%u-gcm-12"},
+	{ENCR_AES_GCM_ICV8, 4, "aes-%u-gcm-8"},
+	{ENCR_NULL_AUTH_AES_GMAC, 4, "aes-%u-gmac"},
+	{ENCR_CHACHA20_POLY1305, 4, "chacha20-poly1305"},
+};
+
+static const struct {
+	uint16_t alg;
+	const char *auth;
+} auths[] = {
+	{AUTH_UNDEFINED, "none"},
+	{AUTH_HMAC_SHA1_96, "hmac-sha1-96"},
+	{AUTH_HMAC_SHA2_256_128, "hmac-sha2-256-128"},
+	{AUTH_HMAC_SHA2_384_192, "hmac-sha2-384-192"},
+	{AUTH_HMAC_SHA2_512_256, "hmac-sha2-512-256"},
+};
+
+static void key_write(FILE *f, const char *name, chunk_t key)
+{
+	if (key.len == 0)
+		return;
+	fprintf(f, " %s = \"", name);
+	for (size_t i = 0; i < key.len; i++)
+		fprintf(f, "%02x", key.ptr[i]);
+	fprintf(f, "\";");
+}
+
+// False: the gateway has not both of them.
+static bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data)
+{
+	size_t c = 0, a = 0;
+
+	while (c < countof(ciphers) && ciphers[c].alg != data->enc_alg)
+		c++;
+	while (a < countof(auths) && auths[a].alg != data->int_alg)
+		a++;
+	if (c == countof(ciphers) || a == countof(auths)) {
+		DBG1(DBG_KNL, "culvert: the gateway has no ESP with encryption %u and integrity %u",
+			data->enc_alg, data->int_alg);
+		return false;
+	}
+	fprintf(f, " cipher = \"");
+	fprintf(f, ciphers[c].cipher, (unsigned int)(data->enc_key.len - ciphers[c].salt) * 8);
+	fprintf(f, "\"; auth = \"%s\";", auths[a].auth);
+	key_write(f, "cipher_key", data->enc_key);
+	key_write(f, "auth_key", data->int_key);
+	return true;
+}
+
+// The time is charon's business.
+static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} limits[] = {
+		{"soft_bytes", life->bytes.rekey},
+		{"hard_bytes", life->bytes.life},
+		{"soft_packets", life->packets.rekey},
+		{"hard_packets", life->packets.life},
+	};
+
+	fprintf(f, " lifetime = {");
+	for (size_t i = 0; i < countof(limits); i++)
+		if (limits[i].value != 0)
+			fprintf(f, " %s = \"%llu\";", limits[i].name,
+				(unsigned long long)limits[i].value);
+	fprintf(f, " };");
+}
+
+// charon sends the keepalives of a NAT itself.
+static void udp_write(FILE *f, const struct kernel_sa *sa)
+{
+	if (sa->inbound)
+		fprintf(f, " udp = { local_port = %u; };", sa->dst->get_port(sa->dst));
+	else
+		fprintf(f, " udp = { local_port = %u; remote_port = %u; keepalive = 0; };",
+			sa->src->get_port(sa->src), sa->dst->get_port(sa->dst));
+}
+
+static void header_write(FILE *f, const kernel_ipsec_add_sa_t *data)
+{
+	bool to_out = data->copy_dscp == DSCP_COPY_OUT_ONLY || data->copy_dscp == DSCP_COPY_YES;
+	bool to_in = data->copy_dscp == DSCP_COPY_IN_ONLY || data->copy_dscp == DSCP_COPY_YES;
+
+	if (data->mode != MODE_TUNNEL || (!data->inbound && data->tfc != 0))
+		return; // with tfc, no field of the inner header may show
+	fprintf(f, " ecn = %s;", data->copy_ecn ? "true" : "false");
+	if (data->inbound)
+		fprintf(f, " dscp = \"%s\";", to_in ? "copy" : "keep");
+	else
+		fprintf(f, " dscp = %s; df = \"%s\";", to_out ? "\"copy\"" : "0",
+			data->copy_df ? "copy" : "clear");
+}
+
+static void tfc_write(FILE *f, const kernel_ipsec_add_sa_t *data)
+{
+	if (data->inbound || data->tfc == 0)
+		return;
+	if (data->tfc == UINT32_MAX)
+		fprintf(f, " tfc = { };");
+	else
+		fprintf(f, " tfc = { pad = %u; };", data->tfc);
+}
+
+static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ipsec_add_sa_t *data)
+{
+	char local[ADDRESS_SIZE], remote[ADDRESS_SIZE];
+
+	kernel_address(local, sa->inbound ? sa->dst : sa->src);
+	kernel_address(remote, sa->inbound ? sa->src : sa->dst);
+	fprintf(f, "sa add { name = \"%s\"; direction = \"%s\"; mode = \"%s\"; spi = \"0x%08x\";",
+		sa->name, sa->inbound ? "in" : "out",
+		data->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->spi);
+	fprintf(f, " local = \"%s\"; remote = \"%s\"; esn = %s;", local, remote,
+		data->esn ? "true" : "false");
+	if (sa->inbound)
+		fprintf(f, " replay_window = %u;",
+			data->replay_window > 0 ? max(data->replay_window, WINDOW_MIN) : 0);
+	header_write(f, data);
+	tfc_write(f, data);
+	lifetime_write(f, data->lifetime);
+	if (data->encap)
+		udp_write(f, sa);
+	if (!algorithms_write(f, data))
+		return false;
+	fprintf(f, " }\n");
+	return true;
+}
+
+struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *dst)
+{
+	enumerator_t *e = k->sas->create_enumerator(k->sas);
+	struct kernel_sa *sa = NULL, *found = NULL;
+
+	while (found == NULL && e->enumerate(e, &sa))
+		if (sa->spi == spi && sa->inbound == inbound && dst->ip_equals(dst, sa->dst))
+			found = sa;
+	e->destroy(e);
+	return found;
+}
+
+// charon does not say which of the two it means: ours are those that we gave out.
+static struct kernel_sa *sa_of(struct kernel *k, kernel_ipsec_sa_id_t *id)
+{
+	uint32_t spi = ntohl(id->spi);
+	struct kernel_sa *sa = sa_find(k, spi, true, id->dst);
+
+	return sa != NULL ? sa : sa_find(k, spi, false, id->dst);
+}
+
+static struct kernel_sa *sa_make(
+	struct kernel *k, uint32_t spi, bool inbound, host_t *src, host_t *dst)
+{
+	struct kernel_sa *sa = malloc(sizeof(*sa));
+
+	*sa = (struct kernel_sa){
+		.spi = spi, .inbound = inbound, .src = src->clone(src), .dst = dst->clone(dst)};
+	k->sas->insert_last(k->sas, sa);
+	return sa;
+}
+
+void sa_free(struct kernel_sa *sa)
+{
+	sa->src->destroy(sa->src);
+	sa->dst->destroy(sa->dst);
+	free(sa);
+}
+
+static void sa_forget(struct kernel *k, struct kernel_sa *sa)
+{
+	k->sas->remove(k->sas, sa, NULL);
+	sa_free(sa);
+}
+
+static bool spi_is_free(struct kernel *k, uint32_t spi)
+{
+	enumerator_t *e = k->sas->create_enumerator(k->sas);
+	struct kernel_sa *sa;
+	bool free = true;
+
+	while (free && e->enumerate(e, &sa))
+		free = sa->spi != spi;
+	e->destroy(e);
+	return free;
+}
+
+// Random numbers: they are not those of a charon before, whose peers may still send.
+status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
+{
+	uint32_t random;
+
+	do {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return FAILED;
+		random = SPI_FIRST | (random & SPI_MASK);
+	} while (!spi_is_free(k, random));
+	sa_make(k, random, true, src, dst);
+	*spi = htonl(random);
+	return SUCCESS;
+}
+
+// What charon has now is what counts: between get_spi() and here a NAT may have been found.
+static void ends_set(struct kernel_sa *sa, const kernel_ipsec_sa_id_t *id)
+{
+	sa->src->destroy(sa->src);
+	sa->dst->destroy(sa->dst);
+	sa->src = id->src->clone(id->src);
+	sa->dst = id->dst->clone(id->dst);
+}
+
+status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data)
+{
+	const char *unknown = sa_unknown(id, data);
+	struct kernel_sa *sa = sa_find(k, ntohl(id->spi), data->inbound, id->dst);
+	char text[TEXT_SIZE] = "", connection[NAME_SIZE];
+	bool ok;
+
+	if (unknown != NULL) {
+		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
+		return NOT_SUPPORTED;
+	}
+	if (sa == NULL)
+		sa = sa_make(k, ntohl(id->spi), data->inbound, id->src, id->dst);
+	else
+		ends_set(sa, id);
+	kernel_connection(connection);
+	sa->mode = data->mode;
+	snprintf(sa->name, sizeof(sa->name), GATEWAY_OWN "%.12s.%s.%08x", connection,
+		sa->inbound ? "in" : "out", sa->spi);
+
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	ok = f != NULL && settings_write(f, sa, data);
+	if (f != NULL)
+		ok &= fclose(f) == 0;
+	ok = ok && kernel_change(k, text);
+	explicit_bzero(text, sizeof(text));
+	if (!ok)
+		sa_forget(k, sa);
+	return ok ? SUCCESS : FAILED;
+}
+
+// Reads the list at most once in a second: charon's times have no finer unit, and all its SAs ask.
+static const json_t *seen_find(struct kernel *k, const char *name)
+{
+	const char *error;
+	size_t i;
+	json_t *sa;
+
+	if (k->seen == NULL || k->seen_at != time_monotonic(NULL)) {
+		json_decref(k->seen);
+		k->seen = gateway_list(k->instance, "/culvert/sas", &error);
+		k->seen_at = time_monotonic(NULL);
+	}
+	json_array_foreach(k->seen, i, sa) if (streq(gateway_text(sa, "name"), name)) return sa;
+	return NULL;
+}
+
+time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets)
+{
+	const json_t *seen = seen_find(k, sa->name);
+
+	if (bytes != NULL)
+		*bytes = (uint64_t)gateway_number(seen, "bytes");
+	if (packets != NULL)
+		*packets = (uint64_t)gateway_number(seen, "packets");
+	if (json_object_get(seen, "last_seen_s") == NULL)
+		return 0;
+	return k->seen_at - (time_t)gateway_number(seen, "last_seen_s");
+}
+
+status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, uint64_t *packets,
+	time_t *used)
+{
+	struct kernel_sa *sa = sa_of(k, id);
+	time_t at;
+
+	if (sa == NULL || sa->name[0] == '\0')
+		return NOT_FOUND;
+	at = sa_used(k, sa, bytes, packets);
+	if (used != NULL)
+		*used = at;
+	return SUCCESS;
+}
+
+status_t sa_del(struct kernel *k, kernel_ipsec_sa_id_t *id)
+{
+	struct kernel_sa *sa = sa_of(k, id);
+	char text[NAME_SIZE + 8];
+	bool ok = true;
+
+	if (sa == NULL)
+		return NOT_FOUND;
+	if (sa->name[0] != '\0') {
+		snprintf(text, sizeof(text), "sa del %s\n", sa->name);
+		ok = kernel_change(k, text);
+	}
+	sa_forget(k, sa);
+	return ok ? SUCCESS : FAILED;
+}
