@@ -25,7 +25,8 @@ static void on_end(int sig)
 	ended = 1;
 }
 
-// Signals that end come in screen_wait() alone: queries and output are finished first.
+// Signals that end the program are delivered in screen_wait() alone: queries and output are
+// finished first.
 static void signals_take(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};

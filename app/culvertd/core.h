@@ -16,7 +16,7 @@ int core_start(void);
 // else. Returns whether there is room to remember it.
 bool core_keep(uintptr_t start, uintptr_t end);
 
-// In a crash, while all other threads stand still: excludes everything but what is to be kept, and
+// In a crash, while all other threads are stopped: excludes everything but what is to be kept, and
 // wipes what else is on its pages. The caller's stack is in use from the start of its part on.
 // Returns whether that has worked: otherwise there must be no core.
 bool core_strip(void);

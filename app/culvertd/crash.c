@@ -21,7 +21,7 @@
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) // whose own handlers report
 
 #define STOP        SIGRTMAX
-#define STOP_MS     1000 // that threads have to stand still
+#define STOP_MS     1000 // that threads have to stop
 #define THREADS_MAX 256
 #define BELOW       8192 // octets of stack that handlers need at most
 #define PAGE        4096u
@@ -81,7 +81,7 @@ static __rte_always_inline struct stack own_stack(size_t below)
 	return (struct stack){low, (uintptr_t)__builtin_thread_pointer() + 3 * sizeof(void *)};
 }
 
-static __rte_noreturn void stand_still(const ucontext_t *context)
+static __rte_noreturn void stop_for_good(const ucontext_t *context)
 {
 	static const struct timespec hour = {.tv_sec = 3600};
 	unsigned int i = atomic_fetch_add(&n_stacks, 1);
@@ -105,11 +105,11 @@ static void on_stop(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
 	(void)info;
-	stand_still(context);
+	stop_for_good(context);
 }
 
-// Tells all other threads to stand still. Returns how many, negative if not all can be told.
-static int tell_others(void)
+// Signals all other threads to stop. Returns how many, negative if not all can be signalled.
+static int stop_signal(void)
 {
 	struct entry {
 		uint64_t inode, offset;
@@ -118,7 +118,7 @@ static int tell_others(void)
 		char name[];
 	};
 	static char text[4096] __rte_aligned(8);
-	int told = 0;
+	int signalled = 0;
 	long len;
 
 	while ((len = syscall(SYS_getdents64, tasks, text, sizeof(text))) > 0) {
@@ -131,20 +131,20 @@ static int tell_others(void)
 				continue;
 			if (tgkill(getpid(), tid, STOP) < 0)
 				return -errno;
-			told++;
+			signalled++;
 		}
 	}
-	return len < 0 ? -errno : told;
+	return len < 0 ? -errno : signalled;
 }
 
 static bool stop_others(void)
 {
 	static const struct timespec ms = {.tv_nsec = 1000000};
-	int told = tell_others();
+	int signalled = stop_signal();
 
-	for (int i = 0; i < STOP_MS && (int)atomic_load(&n_stopped) < told; i++)
+	for (int i = 0; i < STOP_MS && (int)atomic_load(&n_stopped) < signalled; i++)
 		nanosleep(&ms, NULL);
-	return told >= 0 && (int)atomic_load(&n_stopped) >= told &&
+	return signalled >= 0 && (int)atomic_load(&n_stopped) >= signalled &&
 	       atomic_load(&n_stacks) <= THREADS_MAX;
 }
 
@@ -172,7 +172,7 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 
 	(void)info;
 	if (atomic_flag_test_and_set(&crashed))
-		stand_still(context);
+		stop_for_good(context);
 	wipe_below();
 	wipe_vectors(context);
 	own = own_stack(BELOW / 2);

@@ -107,7 +107,7 @@ static unsigned int hugepages_remove(const struct conf *conf)
 }
 
 // Removes those of an earlier daemon and looks whether there are enough. Returns 0, or -EIO after
-// logging what is missing and how to mend it.
+// logging what is missing and the remedy.
 static int hugepages_check(const struct conf *conf)
 {
 	unsigned int mounts = hugepages_remove(conf);
@@ -302,7 +302,7 @@ static void files_remove(const struct conf *conf)
 	rmdir(path);
 }
 
-// What can be told before DPDK starts, all at once.
+// Checks what is known before DPDK starts, and logs all faults at once.
 static int system_check(const struct conf *conf)
 {
 	int rc = cpus_check(conf);

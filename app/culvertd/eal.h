@@ -9,7 +9,7 @@
 
 #define EAL_CONTROL_LCORE 0 // workers are lcores 1, 2, 3, ...
 
-// Starts the environment. Every failure is logged with its cause and the mend. Returns 0 or -EIO.
+// Starts the environment. Every failure is logged with its cause and the remedy. Returns 0 or -EIO.
 int eal_start(const struct conf *conf, bool verbose);
 
 // Lets dpdk-dumpcap attach, and says how. For a configuration that allows capture. Returns 0, or

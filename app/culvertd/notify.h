@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells the service manager how the daemon is doing, as sd_notify(3) describes: datagrams to the
-// socket named by NOTIFY_SOCKET. Without one, nothing is told. Control thread.
+// socket named by NOTIFY_SOCKET. Without one, nothing is sent. Control thread.
 #pragma once
 
 #include <stdint.h>

@@ -20,7 +20,7 @@ struct port {
 	char driver[RTE_ETH_NAME_MAX_LEN];
 };
 
-// Opens and starts the device. Every failure is logged with its cause and the mend. Returns 0 or
+// Opens and starts the device. Every failure is logged with its cause and the remedy. Returns 0 or
 // -EIO.
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);

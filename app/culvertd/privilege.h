@@ -14,11 +14,11 @@ void privilege_forbid_cores(void);
 void privilege_lock_memory(void);
 
 // Whether the configured user and the configured group exist. Those that do not are logged, with
-// their mend. Returns 0 or -EIO. Control thread.
+// the remedy. Returns 0 or -EIO. Control thread.
 int privilege_names_check(const struct conf *conf);
 
 // Whether the configured user can be become, and the configured group exists. What is wrong is
-// logged with its mend. Returns 0 or -EIO. Control thread, before anything is started.
+// logged with its remedy. Returns 0 or -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
 
 // Becomes the configured user, if one is, with all threads, and gives up this thread's

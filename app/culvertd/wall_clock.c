@@ -12,7 +12,7 @@
 
 void wall_clock_tick(uint64_t now_ms)
 {
-	static int64_t ahead_ms; // of ours, when it was last looked at
+	static int64_t ahead_ms; // of our clock, when both were last read
 	static bool known;
 	struct timespec wall;
 	int64_t ahead, jump;

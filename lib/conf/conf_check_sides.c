@@ -18,7 +18,7 @@ static int port_towards(const struct conf *c, const struct ip_addr *a)
 	return port;
 }
 
-// The port by which ESP of an SA comes in: to an address of the port, or to a host behind another.
+// The port that receives ESP of an SA: to an address of the port, or to a host behind another.
 // -1: none is known.
 static int port_of(const struct conf *c, const struct conf_sa *sa)
 {
@@ -32,7 +32,7 @@ static config_setting_t *side_setting(const struct conf_reader *r, int port)
 	return conf_given(conf_item(r, "ports", (unsigned int)port), "side");
 }
 
-// A port faces the untrusted side if ESP comes in there.
+// A port faces the untrusted side if it receives ESP.
 static void sides_derive(struct conf_reader *r)
 {
 	struct conf *c = r->c;

@@ -18,7 +18,7 @@ enum drop esp_in_check(
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
 // the inner packet; m then holds that alone, its header checked. In transport mode that is the IP
-// header that m started with and what ESP carried; if that came in UDP, its checksum has been
+// header that m started with and what ESP carried; if that was in UDP, its checksum has been
 // recomputed. outer is the layout of the ESP packet. Returns DROP_NONE, DROP_PADDING,
 // DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 enum drop esp_in_finish(const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m,

@@ -14,7 +14,7 @@ The same at every run. One line each, its first word says what follows:
     answer NAME MAC ASKED ANSWER                frames
     announce NAME MAC ADDRESS FRAME
     read NAME SOURCE TARGET MAC FLAGS PACKET    MAC: - if it has none
-    bad NAME PACKET                             neighbour discovery that is not to be heeded
+    bad NAME PACKET                             neighbour discovery that is to be ignored
 
 Needs python3-scapy.
 """

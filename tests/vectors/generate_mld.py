@@ -9,7 +9,7 @@ One line each, its first word says what follows:
     report SOURCE RECORD GROUPS PACKET          version 2; RECORD: 2, 3 or 4; GROUPS with commas
     v1 SOURCE RECORD GROUP PACKET               version 1
     query NAME GROUP DELAY INTERVAL V1 PACKET   DELAY in milliseconds, INTERVAL in seconds
-    bad NAME PACKET                             queries that are not to be heeded
+    bad NAME PACKET                             queries that are to be ignored
     other NAME PACKET                           no queries
 
 Needs python3-scapy.
