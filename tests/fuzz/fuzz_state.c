@@ -120,12 +120,50 @@ static void use(struct sa_ledger *l)
 	sa_ledger_set_token(l, "4567");
 }
 
+// SAs that follow each other with one key, which the file may have: none begins with a number that
+// was used before.
+static void sas_follow(struct sa_ledger *l)
+{
+	static const uint8_t key[CRYPTO_CIPHER_KEY_MAX];
+	struct sa_params p = {
+		.opt = {.direction = SA_OUT,
+			.cipher = cipher_alg_find("aes-128-gcm"),
+			.auth = auth_alg_find("none"),
+			.cipher_key_id = {{0x11}}},
+		.cipher_key = key,
+		.engine = "openssl",
+		.n_workers = 1,
+	};
+	struct sa *sa[3];
+	uint64_t used = 0;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct sa_out *out;
+
+		p.opt.spi = i + 1;
+		sa[i] = sa_ledger_take(l, &p);
+		assert_true(sa[i] != NULL);
+		assert_int_equal(sa_ledger_add(l, sa[i]), 0);
+		sa_ledger_begin(sa[i]);
+		out = sa_out_of(sa[i]);
+		assert_true(sa_out_seq(out) >= RTE_MIN(used, out->seq_max));
+		sa_out_seq_alloc(out, 10);
+		used = sa_numbers_used(sa[i]);
+	}
+	p.opt.spi = 1;
+	assert_ptr_equal(sa_ledger_take(l, &p), sa[0]);
+	for (unsigned int i = 0; i < 4; i++)
+		sa_ledger_give(l, sa[i % 3]);
+	assert_true(sa_ledger_find(l, &p.opt.cipher_key_id)->used >= used);
+}
+
 static void read_numbers(const char *path)
 {
 	struct sa_ledger *l = sa_ledger_new();
 
 	if (sa_ledger_read(l, left) == 0) {
 		write_and_read(l, path);
+		sas_follow(l);
 		use(l);
 	}
 	sa_ledger_free(l);
