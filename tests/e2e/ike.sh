@@ -41,7 +41,7 @@ ike_kernel_peer()
 	ip -n "$lab_id-gb" address add 10.2.0.1/24 dev lan0
 }
 
-# Gateway a without SAs; more settings are read from standard input.
+# Gateway a without SAs.
 ike_config()
 {
 	local host=${lab_wan[a]/wan0/ike0}
@@ -61,27 +61,28 @@ ike_config()
 			{ name = "ike-nat"; local = "192.0.2.1"; proto = "udp"; local_port = 4500; action = "bypass"; },
 			{ name = "rest"; action = "discard"; }
 		);
-		$(cat)
+		ike = { via = [ "169.254.7.2" ]; };
 	END
 }
 
-# NAMESPACE PLUGIN: starts a charon there, whose IPsec is that plugin's; its settings are read from
-# standard input.
+# NAMESPACE [GATEWAY]: starts a charon there, which drives the gateway, or has its own ESP, kernel-libipsec.
 ike_start()
 {
-	local dir=$lab_dir/swan-$1 own=""
+	local dir=$lab_dir/swan-$1 plugin=kernel-libipsec routes=yes
+	[[ $# -eq 1 ]] || { plugin=kernel-culvert && routes=no; }
 	mkdir -p "$dir/swanctl/"{x509,x509ca,x509ocsp,x509aa,x509ac,x509crl,pubkey,private,rsa,ecdsa,bliss,pkcs8,pkcs12} "$dir/plugins"
 	cp "$ike_plugins"/*.so "$dir/plugins"
 	cp "$ike_plugin" "$dir/plugins"
 	rm -f "$dir/log"
-	[[ $2 == kernel-culvert ]] || own=$2
 	cat >"$dir/strongswan.conf" <<-END
 		charon-systemd {
-			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl pem pkcs1 pkcs8 pubkey x509 gmp drbg ${own:-kernel-culvert} kernel-netlink socket-default vici
+			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
 			install_virtual_ip = no
-			install_routes = $([[ $2 == kernel-culvert ]] && echo no || echo yes)
+			install_routes = $routes
 			plugins {
-				$(cat)
+				$plugin { load = 10
+					instance = $lab_id-${2-}
+					before = rest }
 				vici { socket = unix://$dir/vici }
 			}
 			filelog { log { path = $dir/log
@@ -107,7 +108,7 @@ swan()
 	STRONGSWAN_CONF=$lab_dir/swan-$1/strongswan.conf SWANCTL_DIR=$lab_dir/swan-$1/swanctl timeout 60 swanctl "${@:2}"
 }
 
-# NAMESPACE NAME LOCAL REMOTE LOCAL-NET REMOTE-NET [SETTING...]: a connection by pre-shared key, loaded.
+# NAMESPACE NAME LOCAL REMOTE LOCAL-NET REMOTE-NET SETTINGS: a connection by pre-shared key, loaded.
 ike_load()
 {
 	(umask 077 && cat >"$lab_dir/swan-$1/swanctl/swanctl.conf") <<-END
@@ -142,6 +143,19 @@ ike_logs()
 	done >&2
 }
 lab_undo+=(ike_logs)
+
+# [SETTING...]: a connection site between gateway a and the peer, at both ends.
+ike_load_site()
+{
+	ike_load ike site 192.0.2.1 192.0.2.2 10.1.0.0/24 10.2.0.0/24 "${1-}"
+	ike_load gb site 192.0.2.2 192.0.2.1 10.2.0.0/24 10.1.0.0/24 "${1-}"
+}
+
+# GATEWAY: it has no SAs.
+no_sas()
+{
+	[[ -z $(gateway_spis "$1") ]]
+}
 
 # NAMESPACE: the SPIs of its CHILD_SAs, in order.
 ike_spis()
