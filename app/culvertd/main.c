@@ -299,6 +299,7 @@ static void last_words(const struct gateway *g)
 
 static void gateway_stop(struct gateway *g)
 {
+	reserve_finish(g->reserve, g->control.snapshot);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		port_close(&g->ports[i]);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
@@ -332,7 +333,6 @@ static void gateway_serve(struct gateway *g)
 	metrics_stop();
 	telemetry_stop();
 	control_thread_stop_workers(g);
-	reserve_finish(g->reserve, g->control.snapshot);
 	last_words(g);
 }
 

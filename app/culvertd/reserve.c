@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -37,6 +38,8 @@
 struct reserve {
 	struct state state;
 	struct replay_memory *memory, *before;
+	char fresh_path[PATH_MAX + 4]; // of memory, until the first write: "" from then on
+	unsigned int n_lost;           // windows that the process before has not left
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
 	bool behind; // the last write failed: bounds on the disk are lower than those of the ledger
@@ -71,9 +74,10 @@ static int memory_make(struct reserve *r)
 		return rc;
 	if (strncmp(old, token, BOOT_ID_LEN) == 0)
 		r->before = replay_memory_open(r->state.memory_path, old);
-	r->memory = replay_memory_new(r->state.memory_path, token);
+	snprintf(r->fresh_path, sizeof(r->fresh_path), "%s.new", r->state.memory_path);
+	r->memory = replay_memory_new(r->fresh_path, token);
 	if (r->memory == NULL)
-		return state_refuse("cannot make", r->state.memory_path, errno,
+		return state_refuse("cannot make", r->fresh_path, errno,
 			"replay windows are kept there as long as the machine runs");
 	sa_ledger_set_token(r->state.ledger, token);
 	return 0;
@@ -250,9 +254,31 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 		words = replay_memory_find(r->before, &sa->sa.record->id, &n_words);
 	if (words != NULL)
 		replay_take_over(&sa->replay, words, n_words, sa->sa.record->bound);
-	else if (sa->sa.record->bound > 0)
+	else if (sa->sa.record->bound > 0) {
 		replay_start_behind(&sa->replay, sa->sa.record->bound);
+		r->n_lost++;
+	}
 	sa->sa.record->before = replay_top(&sa->replay);
+	return 0;
+}
+
+// Takes the place of the windows before: once the ledger refers to these, so that a start that
+// fails earlier leaves both as they were.
+static int memory_replace(struct reserve *r)
+{
+	if (r->fresh_path[0] == '\0')
+		return 0;
+	if (rename(r->fresh_path, r->state.memory_path) < 0)
+		return state_refuse("cannot make", r->state.memory_path, errno,
+			"replay windows are kept there as long as the machine runs");
+	r->fresh_path[0] = '\0';
+	if (r->n_lost > 0)
+		log_info("%s lacks replay windows, as after a start of the machine: packets of "
+			 "inbound SAs (%u) are dropped as replay up to the sequence numbers in %s",
+			r->state.memory_path, r->n_lost, r->state.path);
+	// They are used once only.
+	replay_memory_free(r->before);
+	r->before = NULL;
 	return 0;
 }
 
@@ -273,13 +299,11 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 			"replay windows are kept there as long as the machine runs");
 	disk_writer_wait(r->writer);
 	rc = write_now(r, s);
-	if (rc < 0)
-		return rc;
-	allow(r, s);
-	// Windows of the process before are used once only.
-	replay_memory_free(r->before);
-	r->before = NULL;
-	return 0;
+	if (rc == 0)
+		rc = memory_replace(r);
+	if (rc == 0)
+		allow(r, s);
+	return rc;
 }
 
 // Handles the result of a write.
@@ -333,17 +357,28 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 
 void reserve_finish(struct reserve *r, const struct snapshot *s)
 {
-	if (r == NULL)
+	int rc;
+
+	if (r == NULL || s == NULL)
 		return;
+	replay_memory_keep(r->memory);
 	disk_writer_wait(r->writer);
 	sa_ledger_turn_begin(r->state.ledger);
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
 		sa_ledger_settle(s->sa_out[i]->sa.record);
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		sa_ledger_settle(s->sa_in[i]->sa.record);
-	// After an error the bounds on the disk are higher: numbers are lost, none is repeated.
-	if (write_start(r) == 0 && disk_writer_wait(r->writer) == 0)
+	rc = write_start(r);
+	if (rc == 0)
+		rc = disk_writer_wait(r->writer);
+	if (rc == 0)
 		replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
+	else
+		log_warn(
+			"cannot write %s: %s; the next start continues after the reserved sequence "
+			"numbers; if the machine is started before, and %s is lost, authentic "
+			"packets are dropped as replay up to the numbers reserved",
+			r->state.path, strerror(-rc), r->state.memory_path);
 }
 
 void reserve_free(struct reserve *r)
@@ -353,6 +388,8 @@ void reserve_free(struct reserve *r)
 	disk_writer_free(r->writer);
 	replay_memory_free(r->before);
 	replay_memory_free(r->memory);
+	if (r->fresh_path[0] != '\0')
+		unlink(r->fresh_path);
 	state_close(&r->state);
 	free(r);
 }

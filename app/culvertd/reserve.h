@@ -38,7 +38,8 @@ void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_m
 // Reserves more numbers where SAs need them. To be called every 100 ms. NULL is allowed.
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms);
 
-// When workers have stopped: writes the last numbers used. NULL is allowed.
+// When workers have stopped, or a start fails: writes the last numbers used, and leaves the windows
+// to the next daemon. NULL is allowed, also for the snapshot: none was published.
 void reserve_finish(struct reserve *r, const struct snapshot *s);
 
 // After the last SA has been freed. NULL is allowed.

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +42,7 @@ struct replay_memory {
 	size_t size; // mapped octets
 	size_t end;  // of the last block
 	int fd;      // -1: opened for reading
+	bool kept;   // blocks given back stay taken
 	unsigned int n_free;
 	struct block **sorted; // of an opened file, by id
 	unsigned int n_sorted;
@@ -77,12 +77,10 @@ static struct replay_memory *memory_map(int fd, size_t size, int protection)
 struct replay_memory *replay_memory_new(const char *path, const char *token)
 {
 	struct replay_memory *m = NULL;
-	char fresh[PATH_MAX];
 	int fd, error;
 
-	snprintf(fresh, sizeof(fresh), "%s.new", path);
-	unlink(fresh);
-	fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
 	error = ftruncate(fd, FILE_MAX) < 0 ? errno : posix_fallocate(fd, 0, HEAD_LEN);
@@ -96,15 +94,10 @@ struct replay_memory *replay_memory_new(const char *path, const char *token)
 		m->fd = fd;
 		snprintf(head->magic, sizeof(head->magic), MAGIC_FILE);
 		snprintf(head->token, sizeof(head->token), "%s", token);
-		if (rename(fresh, path) == 0)
-			return m;
-		error = errno;
+		return m;
 	}
-	unlink(fresh);
-	if (m != NULL)
-		replay_memory_free(m);
-	else
-		close(fd);
+	unlink(path);
+	close(fd);
 	errno = error;
 	return NULL;
 }
@@ -209,6 +202,11 @@ void replay_memory_free(struct replay_memory *m)
 	free(m);
 }
 
+void replay_memory_keep(struct replay_memory *m)
+{
+	m->kept = true;
+}
+
 static struct block *free_block(struct replay_memory *m, uint32_t words)
 {
 	size_t off = HEAD_LEN;
@@ -262,6 +260,8 @@ void replay_memory_give(struct replay_memory *m, _Atomic uint64_t *window)
 {
 	struct block *b = RTE_PTR_SUB(window, offsetof(struct block, window));
 
+	if (m->kept)
+		return;
 	b->state = BLOCK_FREE;
 	m->n_free++;
 }

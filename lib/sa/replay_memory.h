@@ -35,7 +35,11 @@ void replay_memory_free(struct replay_memory *m);
 _Atomic uint64_t *replay_memory_take(
 	struct replay_memory *m, const struct key_id *id, uint32_t words);
 
+// Frees a window, unless replay_memory_keep() was called.
 void replay_memory_give(struct replay_memory *m, _Atomic uint64_t *window);
+
+// Leaves all windows in the file from now on, for the next daemon: this one ends.
+void replay_memory_keep(struct replay_memory *m);
 
 // The window of a key in an opened file, and its number of words. NULL if there is none, or two.
 const _Atomic uint64_t *replay_memory_find(

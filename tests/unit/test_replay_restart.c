@@ -183,6 +183,8 @@ static void test_memory(void **state)
 	assert_int_equal(a[3], 0);
 	a[1] = 55;
 	replay_memory_turn_set(m, 1234567890123);
+	replay_memory_keep(m);
+	replay_memory_give(m, a); // as at a normal stop: the window stays
 	replay_memory_free(m);
 
 	assert_int_equal(replay_memory_turn_of(path), 1234567890123);
