@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gateway.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,4 +127,49 @@ const char *gateway_text(const json_t *object, const char *name)
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text != NULL ? text : "";
+}
+
+static bool subscription_begin(int fd)
+{
+	static const char taken[] = "events ";
+	char answer[GATEWAY_EVENT_MAX];
+
+	return client_send(fd, "subscribe") == 0 && gateway_event(fd, answer) &&
+	       strncmp(answer, taken, strlen(taken)) == 0;
+}
+
+int gateway_subscribe(const char *instance)
+{
+	struct sockaddr_un addr;
+	int fd;
+
+	address_of(&addr, instance, "control");
+	fd = client_connect(&addr, CLIENT_REQUEST_S);
+	if (fd >= 0 && !subscription_begin(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd >= 0 ? fd : -1;
+}
+
+bool gateway_event(int fd, char event[GATEWAY_EVENT_MAX])
+{
+	ssize_t len = TEMP_FAILURE_RETRY(recv(fd, event, GATEWAY_EVENT_MAX - 1, 0));
+
+	event[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+bool gateway_event_has(const char *event, const char *name, const char *value)
+{
+	size_t name_len = strlen(name), len = strlen(value);
+
+	while (strncmp(event, name, name_len) != 0) {
+		event = strchr(event, '\t');
+		if (event == NULL)
+			return false;
+		event++;
+	}
+	return strncmp(event + name_len, value, len) == 0 &&
+	       (event[name_len + len] == '\t' || event[name_len + len] == '\0');
 }

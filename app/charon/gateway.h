@@ -21,6 +21,17 @@ json_t *gateway_list(const char *instance, const char *list, const char **error)
 // errors as above.
 int gateway_flush(const char *instance, bool policies, bool sas, char **errors);
 
+#define GATEWAY_EVENT_MAX 1024 // octets of an event with its NUL
+
+// Subscribes to the gateway's events. Returns a descriptor, or -1 if it does not run.
+int gateway_subscribe(const char *instance);
+
+// Waits for an event: fields NAME=VALUE with tabs between them. False when the gateway has stopped.
+bool gateway_event(int fd, char event[GATEWAY_EVENT_MAX]);
+
+// Whether a field of an event, "NAME=", has that value.
+bool gateway_event_has(const char *event, const char *name, const char *value);
+
 // A number of an object, 0 if it has none of that name.
 double gateway_number(const json_t *object, const char *name);
 

@@ -168,6 +168,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, struct kernel *this, int fd, int 
 
 METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 {
+	events_stop(this);
 	all_forget(this, true, true);
 	this->sas->destroy(this->sas);
 	this->policies->destroy(this->policies);
@@ -213,5 +214,6 @@ kernel_ipsec_t *kernel_create(void)
 		.policies = linked_list_create(), .instance = setting("instance", "culvert"),
 		.before = setting("before", ""));
 	ready(this);
+	events_start(this);
 	return &this->public;
 }

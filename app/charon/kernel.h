@@ -26,6 +26,7 @@ struct kernel {
 	linked_list_t *sas, *policies;
 	json_t *seen; // the gateway's SAs as they were
 	time_t seen_at;
+	int events; // descriptor; -1: not subscribed
 };
 
 kernel_ipsec_t *kernel_create(void);
@@ -60,3 +61,10 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
 void policies_forget(struct kernel *k);
+
+// The gateway has none of them any more.
+void policies_lost(struct kernel *k);
+
+// event.c: passes the gateway's events to charon from now on, also if the gateway does not run yet.
+void events_start(struct kernel *k);
+void events_stop(struct kernel *k);

@@ -383,3 +383,13 @@ void policies_forget(struct kernel *k)
 	while (k->policies->remove_last(k->policies, (void **)&p) == SUCCESS)
 		policy_free(p);
 }
+
+void policies_lost(struct kernel *k)
+{
+	enumerator_t *e = k->policies->create_enumerator(k->policies);
+	struct policy *p;
+
+	while (e->enumerate(e, &p))
+		p->settings[0] = '\0';
+	e->destroy(e);
+}

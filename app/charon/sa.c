@@ -70,24 +70,22 @@ static bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data)
 	return true;
 }
 
+// The soft limit is what charon has subtracted a random part from, which may have been more than
+// the whole: the gateway has a default.
+static void limit_write(FILE *f, const char *unit, uint64_t soft, uint64_t hard)
+{
+	if (soft != 0 && soft <= (hard != 0 ? hard : INT64_MAX))
+		fprintf(f, " soft_%s = \"%llu\";", unit, (unsigned long long)soft);
+	if (hard != 0)
+		fprintf(f, " hard_%s = \"%llu\";", unit, (unsigned long long)hard);
+}
+
 // The time is charon's business.
 static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} limits[] = {
-		{"soft_bytes", life->bytes.rekey},
-		{"hard_bytes", life->bytes.life},
-		{"soft_packets", life->packets.rekey},
-		{"hard_packets", life->packets.life},
-	};
-
 	fprintf(f, " lifetime = {");
-	for (size_t i = 0; i < countof(limits); i++)
-		if (limits[i].value != 0)
-			fprintf(f, " %s = \"%llu\";", limits[i].name,
-				(unsigned long long)limits[i].value);
+	limit_write(f, "bytes", life->bytes.rekey, life->bytes.life);
+	limit_write(f, "packets", life->packets.rekey, life->packets.life);
 	fprintf(f, " };");
 }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events of the gateway for charon: an SA expires, or the gateway has lost all of them because it
+// was started again or has reloaded its file.
+#include "kernel.h"
+
+#include <arpa/inet.h>
+#include <processing/jobs/callback_job.h>
+#include <unistd.h>
+
+#define RETRY_S 1 // between attempts to subscribe
+
+// charon renews the SA, or after the hard limit makes another.
+static void expire(const struct kernel_sa *sa, bool hard)
+{
+	charon->kernel->expire(charon->kernel, IPPROTO_ESP, htonl(sa->spi), sa->dst, hard);
+}
+
+static void expired(struct kernel *k, const char *event, bool hard)
+{
+	enumerator_t *e;
+	struct kernel_sa *sa;
+
+	k->mutex->lock(k->mutex);
+	e = k->sas->create_enumerator(k->sas);
+	while (e->enumerate(e, &sa))
+		if (sa->name[0] != '\0' && gateway_event_has(event, "sa=", sa->name))
+			expire(sa, hard);
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+}
+
+// The gateway has no object of charon's any more.
+static void lost(struct kernel *k)
+{
+	enumerator_t *e;
+	struct kernel_sa *sa;
+	unsigned int n = 0;
+
+	k->mutex->lock(k->mutex);
+	k->ready = false;
+	policies_lost(k);
+	e = k->sas->create_enumerator(k->sas);
+	while (e->enumerate(e, &sa)) {
+		if (sa->name[0] == '\0')
+			continue;
+		sa->name[0] = '\0';
+		n++;
+		if (sa->inbound)
+			expire(sa, true);
+	}
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+	if (n > 0)
+		DBG1(DBG_KNL, "culvert: the gateway was started again or reloaded, %u SAs are lost",
+			n);
+}
+
+static job_requeue_t retry(struct kernel *k)
+{
+	events_start(k);
+	return JOB_REQUEUE_NONE;
+}
+
+static void retry_later(struct kernel *k)
+{
+	lib->scheduler->schedule_job(lib->scheduler,
+		(job_t *)callback_job_create((void *)retry, k, NULL, NULL), RETRY_S);
+}
+
+static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
+{
+	char event[GATEWAY_EVENT_MAX];
+
+	if (!gateway_event(fd, event)) {
+		k->events = -1;
+		close(fd);
+		retry_later(k);
+		return FALSE;
+	}
+	if (gateway_event_has(event, "event=", "soft_expiry"))
+		expired(k, event, false);
+	else if (gateway_event_has(event, "event=", "hard_expiry"))
+		expired(k, event, true);
+	else if (gateway_event_has(event, "event=", "reloaded"))
+		lost(k);
+	return TRUE;
+}
+
+void events_start(struct kernel *k)
+{
+	k->events = gateway_subscribe(k->instance);
+	if (k->events < 0) {
+		retry_later(k);
+		return;
+	}
+	lost(k);
+	lib->watcher->add(lib->watcher, k->events, WATCHER_READ, (void *)event_take, k);
+}
+
+void events_stop(struct kernel *k)
+{
+	if (k->events < 0)
+		return;
+	lib->watcher->remove(lib->watcher, k->events);
+	close(k->events);
+}
