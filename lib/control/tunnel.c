@@ -85,13 +85,14 @@ static uint64_t sent_by(const struct sa *sa)
 	return n;
 }
 
-static uint64_t received_ms(const struct spd_policy *p)
+// After since_ms; 0 if none was.
+static uint64_t received_ms(const struct spd_policy *p, uint64_t since_ms)
 {
 	uint64_t last = 0;
 
 	for (unsigned int i = 0; i < p->n_in; i++)
 		last = RTE_MAX(last, p->in[i]->sa.seen_ms);
-	return last;
+	return last > since_ms ? last : 0;
 }
 
 void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *before)
@@ -109,6 +110,7 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 				     : NULL;
 
 		tunnel->sent = sent_by(&p->out->sa);
+		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(p, 0);
 		if (old != NULL) {
 			tunnel->life = old->life;
 			tunnel->probes = old->probes;
@@ -190,7 +192,7 @@ static void tunnel_check(struct control *c, struct tunnel *t, uint64_t now_ms)
 	enum tunnel_state before = t->life.state;
 	uint64_t sent = sent_by(&p->out->sa);
 
-	tunnel_life_note(&t->life, sent != t->sent, received_ms(p),
+	tunnel_life_note(&t->life, sent != t->sent, received_ms(p, t->since_ms),
 		patience_ms(&c->conf->policies[t->policy]), now_ms);
 	t->sent = sent;
 	if (t->life.state != before && t->posts)

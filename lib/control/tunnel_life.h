@@ -29,6 +29,7 @@ struct tunnel {
 	uint32_t policy;   // its number
 	bool posts;        // events: one of the policies with the same outbound SA does
 	uint64_t sent;     // packets, up to the last check
+	uint64_t since_ms; // packets up to then were received before there was the tunnel
 	uint64_t probes;   // sent
 	uint64_t probe_ms; // when the last was; 0: none was
 	struct tunnel_life life;

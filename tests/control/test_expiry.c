@@ -2,6 +2,7 @@
 // Lifetimes: the soft one is an event, the hard one stops the SA; and the state of tunnels.
 #include "desk.h"
 #include "expiry.h"
+#include "tunnel.h"
 
 static void sends(struct sa_out *sa, unsigned int packets)
 {
@@ -122,6 +123,26 @@ static void test_tunnel(void **state)
 	assert_int_equal(state_of(1), TUNNEL_UP);
 }
 
+// What an SA received before a policy had it is no sign of the policy's peer.
+static void test_new_tunnel(void **state)
+{
+	struct tunnels tunnels;
+
+	(void)state;
+	receives(desk_sa_in("in-4"));
+	desk_wait(200);
+	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_true(tunnels_new(&tunnels, desk.snapshot));
+	tunnels_set(&desk, &tunnels, NULL); // as of policies with other names
+	desk_forget();
+	desk_wait(1000);
+	assert_int_equal(state_of(1), TUNNEL_NEVER);
+	desk_expect_no_event();
+	receives(desk_sa_in("in-4"));
+	desk_wait(200);
+	assert_int_equal(state_of(1), TUNNEL_UP);
+}
+
 // A probe every 5 seconds while nothing is received.
 static void test_probe(void **state)
 {
@@ -149,6 +170,7 @@ int main(void)
 		desk_test(test_seconds),
 		desk_test(test_traffic),
 		desk_test(test_tunnel),
+		desk_test(test_new_tunnel),
 		desk_test(test_probe),
 	};
 
