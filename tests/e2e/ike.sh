@@ -12,12 +12,9 @@ declare -A ike_pid=()
 ike_need()
 {
 	local said
-	if [[ ! -x /usr/sbin/charon-systemd || ! -e $ike_plugin ]]; then
-		said=$({ "$lab_root/app/packages" ike && "$lab_root/app/charon/sources"; } 2>&1) ||
-			{ echo "no strongSwan: $said" && exit 77; }
-		meson setup --reconfigure "$lab_build" >/dev/null && ninja -C "$lab_build" "${ike_plugin#"$lab_build/"}" >/dev/null
-	fi
-	[[ -e $ike_plugin ]] || fail "the plugin is not built: $ike_plugin"
+	[[ -x /usr/sbin/charon-systemd ]] || { echo "no strongSwan: app/packages ike" && exit 77; }
+	said=$("$lab_root/app/charon/sources" 2>&1) || { echo "no headers of strongSwan: $said" && exit 77; }
+	[[ -e $ike_plugin ]] || fail "the plugin is not built: meson setup --reconfigure $lab_build && ninja -C $lab_build"
 	[[ -c /dev/net/tun ]] || { echo "no /dev/net/tun for kernel-libipsec" && exit 77; }
 }
 
