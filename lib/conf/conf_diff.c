@@ -63,14 +63,37 @@ static const char *setting_text(const config_setting_t *s)
 	return n == 1 ? text : conf_format("[ %s ]", text);
 }
 
-static const char *value_text(
-	const struct pair *p, const struct conf_option *o, const config_setting_t *group)
+// Of a setting that is not written, from its field: another setting may determine it, as tfc does
+// those of the outer header.
+static const char *field_text(const struct conf_option *o, const void *base)
+{
+	const char *field = (const char *)base + o->offset, *word;
+	uint64_t value;
+	struct conf_value v = {.option = o, .field = &value};
+
+	if (o->type == &conf_type_bool)
+		return *(const bool *)field ? "true" : "false";
+	if (o->shape != CONF_VALUE || o->type->word == NULL || o->type->equal != NULL ||
+		o->size == 0 || o->size > sizeof(value))
+		return default_text(o);
+	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++) {
+		v.text = word;
+		o->type->parse(&v);
+		if (memcmp(&value, field, o->size) == 0)
+			return conf_quote(word);
+	}
+	return default_text(o);
+}
+
+// Of a group that is optional and not written, no setting has a value.
+static const char *value_text(const struct pair *p, const struct conf_option *o,
+	const config_setting_t *group, const void *base)
 {
 	const config_setting_t *s = conf_member(group, o->name);
 
 	if (s != NULL)
 		return setting_text(s);
-	return group != NULL || !p->optional ? default_text(o) : NULL;
+	return group != NULL || !p->optional ? field_text(o, base) : NULL;
 }
 
 // Digits can be written in several ways.
@@ -99,7 +122,8 @@ static bool is_equal(const struct pair *p, const struct conf_option *o)
 		return conf_option_equal(o, p->from_base, p->to_base);
 	if (conf_member(p->from, o->name) == NULL && conf_member(p->to, o->name) == NULL)
 		return true;
-	return conf_texts_equal(value_text(p, o, p->from), value_text(p, o, p->to));
+	return conf_texts_equal(
+		value_text(p, o, p->from, p->from_base), value_text(p, o, p->to, p->to_base));
 }
 
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
@@ -113,8 +137,8 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	difference.restart = o->restart;
 	difference.setting = conf_format("%s%s", p->path, o->name);
 	if (!difference.secret) {
-		difference.from = value_text(p, o, p->from);
-		difference.to = value_text(p, o, p->to);
+		difference.from = value_text(p, o, p->from, p->from_base);
+		difference.to = value_text(p, o, p->to, p->to_base);
 	}
 	if (to != NULL)
 		difference.where = conf_where(to);

@@ -421,13 +421,31 @@ static void test_settings(void **state)
 		"change flows.timeouts.udp: 30 -> 9 (15)\n");
 }
 
+// A setting that is not written may follow from another one: the values that are in effect.
+static void test_effective(void **state)
+{
+	(void)state;
+	check_edit("name = \"to-b\"; ", "name = \"to-b\"; tfc = { dummies = 10; }; ",
+		"change sa to-b df: \"copy\" -> \"set\" (25)\n"
+		"change sa to-b dscp: \"copy\" -> \"cs0\" (25)\n"
+		"change sa to-b ecn: true -> false (25)\n"
+		"change sa to-b tfc: - -> { } (25)\n"
+		"change sa to-b tfc.pad: - -> \"mtu\" (25)\n"
+		"change sa to-b tfc.dummies: - -> 10 (25)\n");
+	check_edit("name = \"to-b\"; ",
+		"name = \"to-b\"; df = \"set\"; ecn = false; dscp = \"cs0\"; ",
+		"change sa to-b df: \"copy\" -> \"set\" (25)\n"
+		"change sa to-b dscp: \"copy\" -> \"cs0\" (25)\n"
+		"change sa to-b ecn: true -> false (25)\n");
+}
+
 static void test_ports(void **state)
 {
 	(void)state;
 	check_edit("\"lan\"; device", "\"lan\"; mtu = 9000; device",
 		"change port lan mtu: 1500 -> 9000 (16) restart\n");
 	check_edit("\"lan\"; device", "\"lan\"; side = \"unprotected\"; device",
-		"change port lan side: - -> \"unprotected\" (16)\n");
+		"change port lan side: \"protected\" -> \"unprotected\" (16)\n");
 	check_edit("\"10.1.0.1/24\"", "\"10.1.0.1/24\", \"10.9.0.1/24\"",
 		"change port lan addresses: \"10.1.0.1/24\" -> [ \"10.1.0.1/24\", \"10.9.0.1/24\" "
 		"] "
@@ -491,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_effective),
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_secrets),
