@@ -111,6 +111,27 @@ static json_t *range_of(const char *text)
 	return json_pack("[o, o]", number_of(text), number_of(dash != NULL ? dash + 1 : text));
 }
 
+// Whether the number 0 stands for no value.
+static bool is_absent(const struct field *f, const json_t *value)
+{
+	return f != NULL && f->type == PRESENT && json_is_integer(value) &&
+	       json_integer_value(value) == 0;
+}
+
+void fields_absent(const char *list, json_t *objects)
+{
+	const char *name;
+	json_t *object, *value;
+	size_t i;
+
+	json_array_foreach(objects, i, object) json_object_foreach(object, name, value)
+	{
+		if (is_absent(field_find(list, name), value))
+			json_object_iter_set_new(
+				object, json_object_key_to_iter(name), json_null());
+	}
+}
+
 static json_t *value_typed(const struct field *f, json_t *value)
 {
 	static json_t *(*const convert[TYPES])(const char *text) = {
@@ -121,9 +142,8 @@ static json_t *value_typed(const struct field *f, json_t *value)
 		[WORDS] = words_of,
 		[RANGE] = range_of,
 	};
-	bool zero = json_is_integer(value) && json_integer_value(value) == 0;
 
-	if (f != NULL && f->type == PRESENT && zero)
+	if (is_absent(f, value))
 		return json_null();
 	if (f == NULL || convert[f->type] == NULL || !json_is_string(value))
 		return json_incref(value);

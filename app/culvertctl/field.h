@@ -24,6 +24,9 @@ const char *field_key(const char *list);
 // them: a new reference.
 json_t *fields_typed(const char *list, const json_t *objects);
 
+// Puts null where the number 0 stands for no value, as in a table a dash.
+void fields_absent(const char *list, json_t *objects);
+
 // Both make rows of a table: new references, or NULL if memory is short. The objects with the
 // fields of the usual table alone; the fields of one object, each with its value.
 json_t *fields_short(const char *list, const json_t *objects);

@@ -96,9 +96,6 @@ static void usage_print(FILE *out)
 	      "Lists for show:\n",
 		out);
 	query_help(out);
-	fputs("  config      running configuration, run-time changes included, as a file; without "
-	      "keys\n",
-		out);
 	fputs("\n"
 	      "Flow filters; a flow must match all of them:\n"
 	      "  address ADDRESS|PREFIX, port PORT   source or destination\n"

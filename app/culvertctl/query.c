@@ -43,6 +43,9 @@ void query_help(FILE *out)
 {
 	for (size_t i = 0; i < N_LISTS; i++)
 		fprintf(out, "  %-12s%s\n", lists[i].word, lists[i].help);
+	fputs("  config      running configuration, run-time changes included, as a file; without "
+	      "keys\n",
+		out);
 }
 
 // --- reading ---
@@ -313,6 +316,7 @@ void query_print(const struct query *q, json_t *objects, FILE *out)
 
 	if (hides_zero(q->list) && !q->all && q->name == NULL)
 		zero_remove(objects);
+	fields_absent(q->list->word, objects);
 	if (json_array_size(objects) == 0)
 		fprintf(out, "no %s\n", q->list->word);
 	else if (single)

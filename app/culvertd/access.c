@@ -14,9 +14,10 @@
 
 #define NO_GROUP ((gid_t)-1)
 
-gid_t access_group(const char *setting, const char *name)
+gid_t access_group(const struct conf *conf, const char *setting, const char *name)
 {
 	const struct group *group;
+	struct conf_where where;
 
 	if (name == NULL)
 		return NO_GROUP;
@@ -24,8 +25,10 @@ gid_t access_group(const char *setting, const char *name)
 	group = getgrnam(name);
 	if (group != NULL)
 		return group->gr_gid;
-	log_error("%s: there is no group \"%s\"%s%s: 'groupadd --system %s'", setting, name,
-		errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", name);
+	where = conf_where_of(conf, setting);
+	log_error("%s:%u: %s: there is no group \"%s\"%s%s: 'groupadd --system %s'", where.file,
+		where.line, setting, name, errno != 0 ? ": " : "",
+		errno != 0 ? strerror(errno) : "", name);
 	return NO_GROUP;
 }
 
@@ -65,8 +68,8 @@ static int open_telemetry(const char *folder, gid_t group)
 int access_open(const struct conf *conf)
 {
 	const char *folder = rte_eal_get_runtime_dir();
-	gid_t control = access_group("control_group", conf->control_group);
-	gid_t show = access_group("show_group", conf->show_group);
+	gid_t control = access_group(conf, "control_group", conf->control_group);
+	gid_t show = access_group(conf, "show_group", conf->show_group);
 
 	if ((conf->control_group != NULL && control == NO_GROUP) ||
 		(conf->show_group != NULL && show == NO_GROUP))

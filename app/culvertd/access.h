@@ -8,9 +8,9 @@
 
 #include "conf.h"
 
-// The number of the group that a setting names; -1 if it names none, or, after logging it, if there
-// is no such group.
-gid_t access_group(const char *setting, const char *name);
+// The number of the group that a setting of this name has; -1 if it names none, or, after logging
+// it, if there is no such group.
+gid_t access_group(const struct conf *conf, const char *setting, const char *name);
 
 // Lets the groups pass DPDK's folders, and the telemetry socket be used; with capture, lets user
 // pass the folder of all DPDK programs. Returns 0, or -EIO after logging why not. When DPDK has

@@ -54,7 +54,7 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 	int rc;
 
 	*s = (struct control_socket){
-		.fd = -1, .access = access, .group = access_group(access->setting, group)};
+		.fd = -1, .access = access, .group = access_group(conf, access->setting, group)};
 	if (group != NULL && s->group == (gid_t)-1)
 		return -EIO;
 	if (folder_check(rte_eal_get_runtime_dir(), conf, "others could replace the control socket",

@@ -38,15 +38,17 @@ void privilege_lock_memory(void)
 }
 
 // NULL after a message.
-static const struct passwd *user_find(const char *name)
+static const struct passwd *user_find(const struct conf *conf)
 {
+	const struct conf_where where = conf_where_of(conf, "user");
 	const struct passwd *user;
 
 	errno = 0;
-	user = getpwnam(name);
+	user = getpwnam(conf->user);
 	if (user == NULL)
-		log_error("user: there is no user \"%s\"%s%s: 'useradd --system %s'", name,
-			errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "", name);
+		log_error("%s:%u: user: there is no user \"%s\"%s%s: 'useradd --system %s'",
+			where.file, where.line, conf->user, errno != 0 ? ": " : "",
+			errno != 0 ? strerror(errno) : "", conf->user);
 	return user;
 }
 
@@ -55,11 +57,11 @@ int privilege_names_check(const struct conf *conf)
 	int rc = 0;
 
 	if ((conf->control_group != NULL &&
-		    access_group("control_group", conf->control_group) == (gid_t)-1) ||
+		    access_group(conf, "control_group", conf->control_group) == (gid_t)-1) ||
 		(conf->show_group != NULL &&
-			access_group("show_group", conf->show_group) == (gid_t)-1))
+			access_group(conf, "show_group", conf->show_group) == (gid_t)-1))
 		rc = -EIO;
-	if (conf->user != NULL && user_find(conf->user) == NULL)
+	if (conf->user != NULL && user_find(conf) == NULL)
 		rc = -EIO;
 	return rc;
 }
@@ -68,7 +70,7 @@ int privilege_check(const struct conf *conf)
 {
 	if (privilege_names_check(conf) < 0)
 		return -EIO;
-	if (conf->user == NULL || geteuid() == 0 || geteuid() == user_find(conf->user)->pw_uid)
+	if (conf->user == NULL || geteuid() == 0 || geteuid() == user_find(conf)->pw_uid)
 		return 0;
 	log_error("user: only root can become \"%s\": start culvertd as root or as that user, or "
 		  "leave user out",

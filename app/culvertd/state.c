@@ -21,7 +21,8 @@
 
 int state_refuse(const char *what, const char *path, int error, const char *advice)
 {
-	log_error("%s %s: %s; %s", what, path, strerror(error), advice);
+	log_error("%s %s: %s; %s", what, path, error == EBADMSG ? "it is damaged" : strerror(error),
+		advice);
 	return -error;
 }
 
@@ -67,7 +68,7 @@ static int ledger_read(struct state *s, const struct conf *conf)
 		return 0;
 	return state_refuse("cannot read", s->path, -rc,
 		"the used sequence numbers are unknown: give every SA a new key, here and "
-		"at the peer, and remove the file");
+		"at the peer, remove the file, and declare the keys with --new-keys");
 }
 
 // The number of the turn is also written to the lock file, and to memory that persists as long as

@@ -227,5 +227,8 @@ bool conf_device_is_pci(const char *device);
 // Whether a virtual device attaches to an interface of the kernel that exists already.
 bool conf_device_is_attached(const char *device);
 
+// Where a setting at the top of the file stands, or the file where it is not written.
+struct conf_where conf_where_of(const struct conf *c, const char *setting);
+
 // Wipes keys. NULL is fine.
 void conf_free(struct conf *c);

@@ -148,6 +148,14 @@ struct conf *conf_load(const char *path, const struct conf *running, FILE *error
 	return conf_make(&l.r, file_load, &l, path, errors);
 }
 
+struct conf_where conf_where_of(const struct conf *c, const char *setting)
+{
+	const config_setting_t *root = config_root_setting(&c->tree->file);
+	const config_setting_t *s = conf_member(root, setting);
+
+	return conf_where(s != NULL ? s : root);
+}
+
 void conf_free(struct conf *c)
 {
 	if (c != NULL)

@@ -72,21 +72,46 @@ int conf_names_find(const struct conf_names *n, const char *name)
 	return (int)n->set.index[low];
 }
 
+// Whether the running configuration has an item of this name, which the new one lacks.
+static bool is_removed(
+	const struct conf_reader *r, const struct conf_schema *schema, const char *name)
+{
+	const config_setting_t *root, *list, *item;
+
+	if (r->running == NULL)
+		return false;
+	root = config_root_setting(&r->running->tree->file);
+	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++) {
+		list = o->schema == schema ? conf_member(root, o->name) : NULL;
+		for (int i = 0; list != NULL && i < config_setting_length(list); i++) {
+			item = config_setting_get_elem(list, (unsigned int)i);
+			if (strcmp(conf_identity(schema, item), name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name)
 {
 	struct nearest near = {.text = name};
 	const char *nouns = lists[0]->schema->noun;
-	bool complete = true;
+	bool complete = true, removed = false;
 
 	for (unsigned int l = 0; lists[l] != NULL; l++) {
 		if (l > 0)
 			nouns = conf_format("%s or %s", nouns, lists[l]->schema->noun);
 		complete = complete && lists[l]->complete;
+		removed = removed || is_removed(r, lists[l]->schema, name);
 		for (unsigned int i = 0; i < lists[l]->set.n; i++)
 			nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
 	}
-	if (near.best != NULL || complete)
+	if (near.best == NULL && !complete)
+		return;
+	if (removed)
+		conf_err(r, s, "uses %s %s, so it cannot be removed", nouns, conf_quote(name));
+	else
 		conf_err(r, s, "there is no %s %s, %s", nouns, conf_quote(name),
 			conf_hint(&near, "must be the name of one"));
 }

@@ -76,7 +76,11 @@ static const char *allowed_shape(const struct conf_option *o)
 
 static void reject_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
 {
-	conf_err(r, s, "is %s, must be %s", kind_name(s), allowed_shape(o));
+	bool quote = o->shape == CONF_VALUE && o->type->kinds == CONF_KIND(CONFIG_TYPE_STRING) &&
+		     config_setting_is_number(s) && strncmp(o->type->allowed, "a string", 8) != 0;
+
+	conf_err(r, s, "is %s, must be %s%s", kind_name(s), allowed_shape(o),
+		quote ? ", in quotation marks" : "");
 }
 
 const char *conf_bare_text(const config_setting_t *s)

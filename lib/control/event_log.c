@@ -37,7 +37,7 @@ static void put(struct text *t, const char *octets, size_t len)
 	t->at[t->len] = '\0';
 }
 
-// One line, one field: what would end them becomes a space.
+// One line, one field: what would end them becomes a space, and the end of the last line nothing.
 static void put_value(struct text *t, const struct event_value *v)
 {
 	char number[24];
@@ -45,6 +45,8 @@ static void put_value(struct text *t, const struct event_value *v)
 
 	snprintf(number, sizeof(number), "%" PRIu64, v->number);
 	put(t, v->text != NULL ? v->text : number, strlen(v->text != NULL ? v->text : number));
+	if (t->len > from && t->at[t->len - 1] == '\n')
+		t->at[--t->len] = '\0';
 	for (size_t i = from; i < t->len; i++)
 		if (t->at[i] == '\t' || t->at[i] == '\n')
 			t->at[i] = ' ';

@@ -192,6 +192,35 @@ static void test_changes(void **state)
 	conf_free(file);
 }
 
+static void print(void *out, const struct conf_difference *d)
+{
+	fprintf(out, "%s: %s -> %s\n", d->setting, d->from != NULL ? d->from : "-",
+		d->to != NULL ? d->to : "-");
+}
+
+// A setting that is not written may follow from another one: the values that are in effect.
+static void test_effective(void **state)
+{
+	struct conf *before = conf_dir_load_good("gateway-a.conf");
+	struct conf *after = changed(before, "sa set to-b { tfc = { dummies = 10; }; }\n");
+	size_t len;
+	char *out;
+	FILE *f = open_memstream(&out, &len);
+
+	(void)state;
+	conf_diff(before, after, print, f);
+	fclose(f);
+	assert_string_equal(out, "df: \"copy\" -> \"set\"\n"
+				 "dscp: \"copy\" -> \"cs0\"\n"
+				 "ecn: true -> false\n"
+				 "tfc: - -> { }\n"
+				 "tfc.pad: - -> \"mtu\"\n"
+				 "tfc.dummies: - -> 10\n");
+	free(out);
+	conf_free(after);
+	conf_free(before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_peer),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_effective),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

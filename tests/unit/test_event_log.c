@@ -56,7 +56,7 @@ static void test_long_and_broken_values(void **state)
 	char line[EVENT_LINE_MAX];
 
 	(void)state;
-	event_post(RELOAD_REFUSED, EVENT_TEXT("a.conf:1: a\tb\na.conf:2: c"));
+	event_post(RELOAD_REFUSED, EVENT_TEXT("a.conf:1: a\tb\na.conf:2: c\n"));
 	assert_true(event_log_read(&position, line));
 	assert_string_equal(undated(line),
 		"event=reload_refused\tseverity=error\treason=a.conf:1: a b a.conf:2: c");
