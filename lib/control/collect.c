@@ -137,11 +137,11 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 		.probe = "-",
 		.probes = t->probes,
 		.peer = peer_endpoint(&p->out->sa).addr,
-		.state = tunnel_state_names[l->state],
+		.state = tunnel_state_names[t->state],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
-		.silent_ms = l->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
+		.silent_ms = t->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
 	};
-	v->is[l->state] = 1;
+	v->is[t->state] = 1;
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.live.name);
 	names_in(v->in, p);

@@ -112,6 +112,7 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 		tunnel->sent = sent_by(&p->out->sa);
 		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(p, 0);
 		if (old != NULL) {
+			tunnel->state = old->state;
 			tunnel->life = old->life;
 			tunnel->probes = old->probes;
 			tunnel->probe_ms = old->probe_ms;
@@ -134,9 +135,11 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 				 sa = EVENT_TEXT(p->out->sa.live.name);
 	char peer[IP_ADDR_STRLEN];
 
-	if (t->life.state == TUNNEL_UP)
+	if (t->state == TUNNEL_UP)
 		event_post(TUNNEL_UP, tunnel, sa, EVENT_TEXT(peer_format(peer, p)));
-	else
+	else if (t->state == TUNNEL_STOPPED)
+		event_post(TUNNEL_STOPPED, tunnel, sa, EVENT_TEXT(peer_format(peer, p)));
+	else if (t->state == TUNNEL_SILENT)
 		event_post(TUNNEL_SILENT, tunnel, sa, EVENT_TEXT(peer_format(peer, p)),
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
 }
@@ -189,13 +192,14 @@ static uint32_t patience_ms(const struct conf_policy *p)
 static void tunnel_check(struct control *c, struct tunnel *t, uint64_t now_ms)
 {
 	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
-	enum tunnel_state before = t->life.state;
+	enum tunnel_state before = t->state;
 	uint64_t sent = sent_by(&p->out->sa);
 
 	tunnel_life_note(&t->life, sent != t->sent, received_ms(p, t->since_ms),
 		patience_ms(&c->conf->policies[t->policy]), now_ms);
 	t->sent = sent;
-	if (t->life.state != before && t->posts)
+	t->state = p->out->sa.ended != DROP_NONE ? TUNNEL_STOPPED : t->life.state;
+	if (t->state != before && t->posts)
 		post_state(t, p, now_ms);
 	probe(c, t, p->out, now_ms);
 }

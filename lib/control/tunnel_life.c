@@ -5,6 +5,7 @@ const char *const tunnel_state_names[TUNNEL_STATES] = {
 	[TUNNEL_NEVER] = "never",
 	[TUNNEL_UP] = "up",
 	[TUNNEL_SILENT] = "silent",
+	[TUNNEL_STOPPED] = "stopped",
 };
 
 static void note_sent(struct tunnel_life *l, uint32_t patience_ms, uint64_t now_ms)

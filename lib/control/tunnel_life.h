@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 enum tunnel_state {
-	TUNNEL_NEVER,  // nothing has been received yet
-	TUNNEL_UP,     // what was sent was answered, or nothing was sent for long enough to know
-	TUNNEL_SILENT, // packets have been sent for TUNNEL_PATIENCE_MS, and nothing was received
+	TUNNEL_NEVER,   // nothing has been received yet
+	TUNNEL_UP,      // what was sent was answered, or nothing was sent for long enough to know
+	TUNNEL_SILENT,  // packets have been sent for TUNNEL_PATIENCE_MS, and nothing was received
+	TUNNEL_STOPPED, // the outbound SA has reached a hard lifetime, or its last sequence number
 	TUNNEL_STATES
 };
 
@@ -19,19 +20,20 @@ extern const char *const tunnel_state_names[TUNNEL_STATES];
 #define TUNNEL_PATIENCE_MS 10000
 
 struct tunnel_life {
-	enum tunnel_state state;
-	uint64_t received_ms;   // last packet; 0: none
-	uint64_t sent_ms;       // last packet; 0: none
-	uint64_t unanswered_ms; // first packet since the last that was received; 0: none
+	enum tunnel_state state; // not TUNNEL_STOPPED
+	uint64_t received_ms;    // last packet; 0: none
+	uint64_t sent_ms;        // last packet; 0: none
+	uint64_t unanswered_ms;  // first packet since the last that was received; 0: none
 };
 
 struct tunnel {
-	uint32_t policy;   // its number
-	bool posts;        // events: one of the policies with the same outbound SA does
-	uint64_t sent;     // packets, up to the last check
-	uint64_t since_ms; // packets up to then were received before there was the tunnel
-	uint64_t probes;   // sent
-	uint64_t probe_ms; // when the last was; 0: none was
+	uint32_t policy;         // its number
+	bool posts;              // events: one of the policies with the same outbound SA does
+	uint64_t sent;           // packets, up to the last check
+	uint64_t since_ms;       // packets up to then were received before there was the tunnel
+	uint64_t probes;         // sent
+	uint64_t probe_ms;       // when the last was; 0: none was
+	enum tunnel_state state; // that of life, or TUNNEL_STOPPED
 	struct tunnel_life life;
 };
 

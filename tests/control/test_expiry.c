@@ -96,7 +96,7 @@ static void test_traffic(void **state)
 
 static enum tunnel_state state_of(unsigned int tunnel)
 {
-	return desk.tunnels.item[tunnel].life.state;
+	return desk.tunnels.item[tunnel].state;
 }
 
 static void test_tunnel(void **state)
@@ -143,6 +143,31 @@ static void test_new_tunnel(void **state)
 	assert_int_equal(state_of(1), TUNNEL_UP);
 }
 
+static void test_stopped_tunnel(void **state)
+{
+	(void)state;
+	desk_reload("", "lifetime = { hard_packets = 20; };");
+	receives(desk_sa_in("in-4"));
+	desk_wait(200);
+	assert_int_equal(state_of(1), TUNNEL_UP);
+	desk_forget();
+	sends(desk_sa_out("out-4"), 20);
+	desk_wait(100);
+	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
+			  "spi=0x00001003\tunit=packets\tused=20\tsoft=18\thard=20");
+	desk_expect_event("event=tunnel_stopped\tseverity=warning\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2");
+	receives(desk_sa_in("in-4"));
+	desk_wait(1000);
+	desk_expect_no_event();
+	assert_int_equal(state_of(1), TUNNEL_STOPPED);
+	desk_reload("", "lifetime = { hard_packets = 40; };");
+	desk_wait(200);
+	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2");
+	assert_int_equal(state_of(1), TUNNEL_UP);
+}
+
 // A probe every 5 seconds while nothing is received.
 static void test_probe(void **state)
 {
@@ -171,6 +196,7 @@ int main(void)
 		desk_test(test_traffic),
 		desk_test(test_tunnel),
 		desk_test(test_new_tunnel),
+		desk_test(test_stopped_tunnel),
 		desk_test(test_probe),
 	};
 
