@@ -108,8 +108,10 @@ static void setting_take(void *arg, const struct conf_explanation *e)
 {
 	struct settings *s = arg;
 	const char *last = strrchr(e->setting, '.');
+	size_t len = s->name != NULL ? strlen(s->name) : 0;
+	bool in_group = len > 0 && strncmp(s->name, e->setting, len) == 0 && e->setting[len] == '.';
 
-	if (s->name != NULL && strcmp(s->name, e->setting) != 0 &&
+	if (s->name != NULL && strcmp(s->name, e->setting) != 0 && !in_group &&
 		(last == NULL || strcmp(s->name, last + 1) != 0)) {
 		nearest_try(&s->nearest, e->setting);
 		if (s->nearest.best == e->setting)
@@ -197,12 +199,13 @@ enum exit_code command_explain(const struct options *options, char **words)
 		d++;
 	if (d < DROP_COUNT && options->json)
 		return array_print(json_pack("[o]", reason_object(&drop_info[d])));
+	settings_find(&s);
 	if (d < DROP_COUNT) {
 		reason_print(&drop_info[d]);
-		return EXIT_OK;
-	}
-	settings_find(&s);
-	if (json_array_size(s.objects) == 0)
+		if (json_array_size(s.objects) > 0)
+			putchar('\n');
+	} else if (json_array_size(s.objects) == 0) {
 		word_unknown(words[0], &s);
+	}
 	return settings_explain(options, &s);
 }

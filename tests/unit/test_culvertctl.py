@@ -858,7 +858,7 @@ class Explain(Case):
                          [reason["reason"] for reason in self.reasons])
         for reason in self.reasons:
             self.assertEqual(json.loads(self.ctl("--json", "explain", reason["reason"])), [reason])
-            out = self.ctl("explain", reason["reason"])
+            out = self.ctl("explain", reason["reason"]).split("\n\nSetting ")[0]
             self.assertEqual(out.split(), ["Reason", reason["reason"], "Counted", "on",
                                            *reason["scope"].split(), "A", "packet",
                                            *reason["help"].split(), "What", "to", "do",
@@ -884,6 +884,9 @@ class Explain(Case):
             Meaning     Own port: packets are sent from and to it.
             """))
         self.assertIn("Only for    direction out and mode tunnel\n", self.ctl("explain", "sas.ttl"))
+        self.assertIn("\n\nSetting     sas.auth\n", self.ctl("explain", "auth"))
+        self.assertEqual([s["setting"] for s in json.loads(self.ctl("--json", "explain", "cpus"))],
+                         ["cpus", "cpus.control", "cpus.workers"])
         self.assertEqual([s["setting"] for s in json.loads(self.ctl("--json", "explain", "mac"))],
                          ["ports.mac", "neighbours.mac"])
 
