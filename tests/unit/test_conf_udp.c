@@ -63,7 +63,7 @@ static void test_difference(void **state)
 		"from-b udp: - -> { }\nfrom-b udp.local_port: - -> 9\n");
 	check_diff(running, with_lifetime, "");
 	check_diff(running, with_tfc,
-		"to-b dscp: - -> -\nto-b tfc: - -> { }\nto-b tfc.pad: - -> \"mtu\"\n");
+		"to-b dscp: \"copy\" -> \"cs0\"\nto-b tfc: - -> { }\nto-b tfc.pad: - -> \"mtu\"\n");
 	conf_free(running);
 	conf_free(with);
 	conf_free(with_port);
