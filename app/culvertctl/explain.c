@@ -65,7 +65,7 @@ static enum exit_code array_print(json_t *objects)
 
 static enum exit_code reasons_explain(const struct options *options)
 {
-	json_t *objects = json_array();
+	json_t *objects = options->json ? json_array() : NULL;
 
 	for (enum drop d = 1; d < DROP_COUNT; d++)
 		if (options->json)
