@@ -25,7 +25,7 @@ bool gateway_change(const char *instance, const char *changes, char **errors)
 	int ret;
 
 	*errors = NULL;
-	// The keys are those of this moment's exchange.
+	// IKE has just negotiated the keys: no earlier daemon can have used them.
 	if (asprintf(&request, "new-keys change charon\n%s", changes) < 0)
 		return false;
 	address_of(&addr, instance, "control");

@@ -70,8 +70,8 @@ static bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data)
 	return true;
 }
 
-// The soft limit is what charon has subtracted a random part from, which may have been more than
-// the whole: the gateway has a default.
+// charon subtracts a random part from the soft limit, which may be larger than the limit: the
+// difference wraps, and the gateway's default is used instead.
 static void limit_write(FILE *f, const char *unit, uint64_t soft, uint64_t hard)
 {
 	if (soft != 0 && soft <= (hard != 0 ? hard : INT64_MAX))
@@ -80,7 +80,7 @@ static void limit_write(FILE *f, const char *unit, uint64_t soft, uint64_t hard)
 		fprintf(f, " hard_%s = \"%llu\";", unit, (unsigned long long)hard);
 }
 
-// The time is charon's business.
+// charon itself ends SAs after a time.
 static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 {
 	fprintf(f, " lifetime = {");
@@ -161,7 +161,7 @@ struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *
 	return found;
 }
 
-// charon does not say which of the two it means: ours are those that we gave out.
+// charon does not name the direction. An inbound SA has an SPI that this plugin allocated.
 static struct kernel_sa *sa_of(struct kernel *k, kernel_ipsec_sa_id_t *id)
 {
 	uint32_t spi = ntohl(id->spi);
@@ -206,7 +206,7 @@ static bool spi_is_free(struct kernel *k, uint32_t spi)
 	return free;
 }
 
-// Random numbers: they are not those of a charon before, whose peers may still send.
+// Random, so that it differs from those of an earlier charon, whose peers may still send.
 status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
 {
 	uint32_t random;

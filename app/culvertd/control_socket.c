@@ -70,14 +70,6 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 	return -EIO;
 }
 
-static void request_free(struct control_request *r)
-{
-	if (r->text != NULL)
-		explicit_bzero(r->text, r->len); // keys
-	free(r->text);
-	r->text = NULL;
-}
-
 // What a client has sent beside its request goes first: closing over it would take the answer from
 // the client.
 static void client_close(struct control_client *c)
@@ -87,7 +79,7 @@ static void client_close(struct control_client *c)
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX && recv(c->fd, &octet, 1, 0) > 0; i++)
 		;
 	close(c->fd);
-	request_free(&c->request);
+	control_request_free(&c->request);
 	if (c->answer != c->short_answer)
 		free(c->answer);
 	*c = (struct control_client){.fd = -1};

@@ -59,7 +59,7 @@ bool iface_has_link(const char *device)
 	memcpy(ask.ifr_name, flags.ifr_name, sizeof(ask.ifr_name));
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	rc = ioctl(fd, SIOCGIFFLAGS, &flags);
-	ioctl(fd, SIOCETHTOOL, &ask); // some have no link to tell of
+	ioctl(fd, SIOCETHTOOL, &ask); // fails for devices without a link state: up
 	close(fd);
 	return rc == 0 && (flags.ifr_flags & IFF_UP) != 0 && link.data != 0;
 }

@@ -8,7 +8,7 @@
 
 #include "log.h"
 
-#define JUMP_MS 1000 // more than it is ever slewed between two looks
+#define JUMP_MS 1000 // more than it is ever slewed between two calls
 
 void wall_clock_tick(uint64_t now_ms)
 {

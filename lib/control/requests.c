@@ -114,14 +114,22 @@ static void differences_count(int n)
 	requests.n_different = n > 0 ? (unsigned int)n : 0;
 }
 
-static struct conf *diff_make(const struct conf *running, FILE *out)
+// The configuration of the file, to be compared with the one that runs. NULL: the file is refused.
+static struct conf *file_load(FILE *errors)
 {
-	struct conf *conf = conf_load(requests.conf_path, NULL, out);
+	struct conf *conf = conf_load(requests.conf_path, NULL, errors);
 
 	requests.refused = conf == NULL;
-	if (conf != NULL)
-		differences_count(conf_print_diff(running, conf, out));
-	conf_free(conf);
+	return conf;
+}
+
+static struct conf *diff_make(const struct conf *running, FILE *out)
+{
+	struct conf *file = file_load(out);
+
+	if (file != NULL)
+		differences_count(conf_print_diff(running, file, out));
+	conf_free(file);
 	return NULL;
 }
 
@@ -144,12 +152,11 @@ static struct conf *config_make(const struct conf *running, FILE *out)
 
 static struct conf *save_make(const struct conf *running, FILE *out)
 {
-	struct conf *conf = conf_load(requests.conf_path, NULL, out);
+	struct conf *file = file_load(out);
 
-	requests.refused = conf == NULL;
-	if (conf != NULL)
-		differences_count(conf_print_changes(conf, running, out));
-	conf_free(conf);
+	if (file != NULL)
+		differences_count(conf_print_changes(file, running, out));
+	conf_free(file);
 	return NULL;
 }
 
@@ -288,12 +295,12 @@ static const struct request_kind *kind_find(const char *text)
 	return NULL;
 }
 
-static void asked_free(struct control_request *asked)
+void control_request_free(struct control_request *r)
 {
-	if (asked->text != NULL)
-		explicit_bzero(asked->text, asked->len); // keys
-	free(asked->text);
-	asked->text = NULL;
+	if (r->text != NULL)
+		explicit_bzero(r->text, r->len); // keys
+	free(r->text);
+	r->text = NULL;
 }
 
 static void answer(const char *status, int rc, uint64_t now_ms)
@@ -335,7 +342,7 @@ static void streams_free(void)
 	free(requests.log_text);
 	requests.out_text = requests.log_text = NULL;
 	requests.kind = NULL;
-	asked_free(&requests.asked);
+	control_request_free(&requests.asked);
 }
 
 static void finish(int rc, uint64_t now_ms)
@@ -383,7 +390,7 @@ static void begin_next(uint64_t now_ms)
 	}
 	if (kind == NULL)
 		serve_at_once(requests.text, now_ms);
-	asked_free(&requests.asked);
+	control_request_free(&requests.asked);
 }
 
 void requests_start(

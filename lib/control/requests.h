@@ -44,6 +44,9 @@ struct control_request {
 	bool may_change; // it may change something
 };
 
+// Wipes its text, which may contain keys, and frees it. There may be none.
+void control_request_free(struct control_request *r);
+
 // Makes a configuration; running is the one that runs. Errors are written to errors, one
 // line each. NULL: there is none to apply. On the loading thread.
 typedef struct conf *request_make(const struct conf *running, FILE *errors);

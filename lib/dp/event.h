@@ -62,8 +62,8 @@ struct event {
 	uint8_t worker; // that posted it
 	bool inner;     // addr, peer and the others are of a packet that is not in ESP; none if
 			// it was originated here
-	rte_be32_t spi,
-		seq; // of an ESP packet; spi also of EVENT_PEER_ENDPOINT, both of EVENT_PMTU
+	// Of an ESP packet; spi also of EVENT_PEER_ENDPOINT, both of EVENT_PMTU.
+	rte_be32_t spi, seq;
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known
 	uint64_t count;      // drops of the SA for the reason, by this worker

@@ -30,9 +30,9 @@ static bool allowed_v4(const struct rte_ipv4_hdr *about)
 	       (ip_len(about, true) > rte_ipv4_hdr_len(about) && is_query(payload[0]));
 }
 
-// Whether the packet is ICMP of a type that no error may be about. Where that cannot be seen, as in
-// later fragments unless they say what they are of, it is taken to be.
-static bool is_unspeakable(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
+// Whether the packet is, or may be, an ICMP error or redirect. A later fragment may be one, unless
+// it names a protocol with ports; so may a packet that is too short to have a type.
+static bool may_be_error(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
 	uint8_t type;
 
@@ -61,7 +61,7 @@ static bool allowed_v6(const struct icmp_error *error, const struct rte_ipv6_hdr
 	// Extension headers that lead nowhere are what a parameter problem is about.
 	if (ipv6_upper_find(&upper, about, ipv6_len(about)) != IPV6_GOOD)
 		return error->type == ICMP6_PARAM_PROB;
-	return !is_unspeakable(about, &upper);
+	return !may_be_error(about, &upper);
 }
 
 bool icmp_error_allowed(const struct icmp_error *error, const void *about)

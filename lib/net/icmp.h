@@ -78,10 +78,10 @@ static inline enum icmp_kind icmp_kind(bool v4, uint8_t type, uint8_t code)
 // right checksum in them it is 0, over those with 0 in its place what belongs there.
 uint16_t icmp_checksum(const void *ip, const void *icmp, uint32_t len);
 
-// Whether the error may be sent about this packet, whose header is checked: not about errors and
-// redirects, nor what may be one of them, not about later fragments, not to or from what is not one
-// host (RFC 1812 4.3.2.7; RFC 4443 2.4 e). Of IPv6, later fragments that say what they are of are
-// answered, and about multicast what its sender cannot learn otherwise.
+// Whether the error may be sent about this packet, whose header is checked (RFC 1812 4.3.2.7; RFC
+// 4443 2.4 e). Not about an ICMP error or redirect, or a packet that is too short to exclude one;
+// not about a later fragment, except of IPv6 if it names its protocol; and only if source and
+// destination are single hosts, except for the errors that RFC 4443 allows about multicast.
 bool icmp_error_allowed(const struct icmp_error *error, const void *about);
 
 // Writes the whole IP packet of the error to out, which holds ICMP_ERROR_MAX or ICMP6_ERROR_MAX
