@@ -71,6 +71,7 @@ declare -A lab_declared=() # by gateway: whether its keys are declared
 declare -A lab_pid=()    # by gateway, of its running daemon
 declare -A lab_number=([a]=1 [b]=2)
 declare -A lab_peer=([a]=b [b]=a)
+declare -A lab_ike_spi=() # by sending gateway, where charon has chosen them
 declare -A lab_cipher_key=() lab_auth_key=() # by sending gateway, as hexadecimal digits
 
 fail()
@@ -307,7 +308,7 @@ lab_config_sa()
 # GATEWAY: prints the SPI that it sends with.
 lab_spi()
 {
-	echo "0x0000100${lab_number[$1]}"
+	echo "${lab_ike_spi[$1]-0x0000100${lab_number[$1]}}"
 }
 
 # GATEWAY...: declares the keys of their configurations new, as an operator does once. Not while
@@ -494,6 +495,48 @@ lab_transfer()
 lab_listens()
 {
 	[[ -n $(on "$1" ss -Hltn 'sport = 5001') ]]
+}
+
+# HOST: echo replies that its kernel has received so far, of both families.
+replies()
+{
+	on "$1" nstat -asz IcmpInEchoReps Icmp6InEchoReplies | awk '/Echo/ { n += $2 } END { print n + 0 }'
+}
+
+# WHAT HOST REPLIES-BEFORE SUMMARY: all pings of these summaries were answered. The kernel's count decides
+# when ping misses some: it waits two round trips for the last answer, which a busy machine exceeds.
+answered_all()
+{
+	local sent
+	echo "$4"
+	sent=$(awk '/ packets transmitted/ { n += $1 } END { print n + 0 }' <<<"$4")
+	[[ $sent -gt 0 ]] || fail "$1: no packets sent"
+	if grep ' packet loss' <<<"$4" | grep -qv ' 0% packet loss'; then
+		poll replies_reach "$2" $(($3 + sent)) ||
+			fail "$1: $(($(replies "$2") - $3)) of $sent are answered"
+	fi
+}
+
+replies_reach()
+{
+	[[ $(replies "$1") -ge $2 ]]
+}
+
+# WHAT COMMAND...: runs the command while host A pings host B: none is lost.
+lab_lossless()
+{
+	local before pinger so_far said
+	before=$(replies ha)
+	spawn ha ping -q -n -i 0.01 -w 300 10.2.0.2 >"$lab_dir/pinged"
+	pinger=$!
+	poll replies_reach ha $((before + 50)) || fail "no traffic"
+	"${@:2}"
+	so_far=$(replies ha)
+	poll replies_reach ha $((so_far + 50)) || fail "no traffic after $1"
+	kill -INT $pinger
+	wait $pinger || true
+	said=$(<"$lab_dir/pinged")
+	answered_all "pings during $1" ha "$before" "$said"
 }
 
 # The end of the script.

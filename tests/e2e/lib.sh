@@ -47,35 +47,10 @@ pings()
 	answered_all "ping from $1 to $2 ${*:3}" "$1" "$before" "$said"
 }
 
-# HOST: echo replies that its kernel has received so far, of both families.
-replies()
-{
-	on "$1" nstat -asz IcmpInEchoReps Icmp6InEchoReplies | awk '/Echo/ { n += $2 } END { print n + 0 }'
-}
-
-# WHAT HOST REPLIES-BEFORE SUMMARY: all pings of these summaries were answered. The kernel's count decides
-# when ping misses some: it waits two round trips for the last answer, which a busy machine exceeds.
-answered_all()
-{
-	local sent
-	echo "$4"
-	sent=$(awk '/ packets transmitted/ { n += $1 } END { print n + 0 }' <<<"$4")
-	at_least "$1: packets sent" "$sent" 1
-	if grep ' packet loss' <<<"$4" | grep -qv ' 0% packet loss'; then
-		poll replies_reach "$2" $(($3 + sent)) ||
-			fail "$1: $(($(replies "$2") - $3)) of $sent are answered"
-	fi
-}
-
 # GATEWAY REASON NUMBER: at least so many packets were dropped for it.
 drops_reach()
 {
 	[[ $(lab_dropped "$1" "$2") -ge $3 ]]
-}
-
-replies_reach()
-{
-	[[ $(replies "$1") -ge $2 ]]
 }
 
 # What DPDK calls a worker's thread, without its number: the second since version 23.11.

@@ -1,0 +1,191 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# IKE in the laboratory of lab.sh, for app/quickstart and tests/e2e: charons in namespaces, and swanctl for each. Each charon
+# has a folder of its own, $lab_dir/swan-NAMESPACE, and of the machine only its programs.
+
+# Where charon looks for plugins, and who the plugin is.
+ike_plugins=/usr/lib/ipsec/plugins
+ike_plugin=$lab_build/app/charon/libstrongswan-kernel-culvert.so
+declare -A ike_pid=()
+ike_chd=2 # level of the log about CHILD_SAs; with 4 it has their keys
+
+# Whether the build knows the plugin: it was configured when strongSwan's headers were there.
+ike_buildable()
+{
+	ninja -C "$lab_build" -t query "${ike_plugin#"$lab_build/"}" >/dev/null 2>&1
+}
+
+# GATEWAY NAMESPACE: makes it, by default namespace ike for gateway a: the station with the gateway's address.
+ike_station()
+{
+	local g=${1-a} ns=${2-ike}
+	ip netns add "$lab_id-$ns"
+	on "$ns" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+	lab_link "g$g" ike0 "$ns" eth0
+	ip -n "$lab_id-$ns" address add 169.254.7.2/30 dev eth0
+	ip -n "$lab_id-$ns" link set lo up
+	ip -n "$lab_id-$ns" address add "192.0.2.${lab_number[$g]}/32" dev lo
+	ip -n "$lab_id-$ns" route add default via 169.254.7.1 src "192.0.2.${lab_number[$g]}"
+}
+
+# [GATEWAY]: writes its configuration, by default a's, without SAs.
+ike_config()
+{
+	local g=${1-a}
+	local here=${lab_number[$g]} there=${lab_number[${lab_peer[$g]}]} host=${lab_wan[$g]/wan0/ike0}
+	(umask 077 && cat >"$lab_dir/$g.conf") <<-END
+		instance = "$lab_id-$g"; state_dir = "$lab_dir/state";
+		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
+		idle = "sleep";
+		$lab_sandbox memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
+		ports = (
+			{ name = "lan"; device = "${lab_lan[$g]}"; addresses = [ "10.$here.0.1/24" ]; },
+			{ name = "wan"; side = "unprotected"; device = "${lab_wan[$g]}"; addresses = [ "192.0.2.$here/24" ]; },
+			{ name = "host"; device = "${host/packet1/packet2}"; addresses = [ "169.254.7.1/30" ]; }
+		);
+		routes = ( { to = "10.$there.0.0/24"; via = "192.0.2.$there"; } );
+		policies = (
+			{ name = "ike"; local = "192.0.2.$here"; proto = "udp"; local_port = 500; action = "bypass"; },
+			{ name = "ike-nat"; local = "192.0.2.$here"; proto = "udp"; local_port = 4500; action = "bypass"; },
+			{ name = "rest"; action = "discard"; }
+		);
+		ike = { via = [ "169.254.7.2" ]; };
+	END
+}
+
+# NAMESPACE [GATEWAY]: starts a charon there, which drives the gateway, or has its own ESP, kernel-libipsec.
+ike_start()
+{
+	local dir=$lab_dir/swan-$1 plugin=kernel-libipsec routes=yes
+	[[ $# -eq 1 ]] || { plugin=kernel-culvert && routes=no; }
+	mkdir -p "$dir/swanctl/"{x509,x509ca,x509ocsp,x509aa,x509ac,x509crl,pubkey,private,rsa,ecdsa,bliss,pkcs8,pkcs12} "$dir/plugins"
+	cp "$ike_plugins"/*.so "$dir/plugins"
+	cp "$ike_plugin" "$dir/plugins"
+	rm -f "$dir/log"
+	cat >"$dir/strongswan.conf" <<-END
+		charon-systemd {
+			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
+			install_virtual_ip = no
+			install_routes = $routes
+			plugins {
+				$plugin { load = 10
+					instance = $lab_id-${2-}
+					before = rest }
+				vici { socket = unix://$dir/vici }
+			}
+			filelog { log { path = $dir/log
+				default = 1
+				knl = 2
+				chd = $ike_chd
+				flush_line = yes } }
+			journal { default = -1 }
+		}
+		swanctl { socket = unix://$dir/vici
+			load = random }
+	END
+	spawn "$1" env STRONGSWAN_CONF="$dir/strongswan.conf" SWANCTL_DIR="$dir/swanctl" sh -c \
+		"mount --bind $dir/plugins $ike_plugins && exec /usr/sbin/charon-systemd" >"$dir/out" 2>&1
+	ike_pid[$1]=$!
+	poll swan "$1" --stats >/dev/null 2>&1 || fail "charon does not start: $(cat "$dir/out" "$dir/log")"
+	[[ ! -e $dir/swanctl/swanctl.conf ]] || swan "$1" --load-all >/dev/null
+}
+
+# NAMESPACE ARGUMENT...: swanctl for the charon there.
+swan()
+{
+	STRONGSWAN_CONF=$lab_dir/swan-$1/strongswan.conf SWANCTL_DIR=$lab_dir/swan-$1/swanctl timeout 60 swanctl "${@:2}"
+}
+
+# NAMESPACE NAME LOCAL REMOTE LOCAL-NET REMOTE-NET SETTINGS: a connection by pre-shared key, loaded.
+ike_load()
+{
+	(umask 077 && cat >"$lab_dir/swan-$1/swanctl/swanctl.conf") <<-END
+		connections { $2 {
+			version = 2
+			local_addrs = $3
+			remote_addrs = $4
+			rekey_time = 0
+			local { auth = psk
+				id = $3 }
+			remote { auth = psk
+				id = $4 }
+			children { $2 {
+				local_ts = $5
+				remote_ts = $6
+				esp_proposals = ${ike_esp:-aes128gcm16}
+				rekey_time = 0
+				${7-}
+			} }
+		} }
+		secrets { ike-1 { secret = "a test and no secret" } }
+	END
+	swan "$1" --load-all >"$lab_dir/loaded" 2>&1 || fail "swanctl: $(<"$lab_dir/loaded")"
+}
+
+# Prints the logs of the charons when the test has failed.
+ike_logs()
+{
+	local log
+	[[ ${status-0} -eq 0 || ${status-0} -eq 77 ]] || for log in "$lab_dir"/swan-*/log; do
+		echo "--- $log" && tail -n 60 "$log"
+	done >&2
+}
+lab_undo+=(ike_logs)
+
+# NAMESPACE: the SPIs of its CHILD_SAs, in order.
+ike_spis()
+{
+	swan "$1" --list-sas --raw | grep -oE 'spi-(in|out)=[0-9a-f]+' | sed 's/.*=//' | sort | xargs
+}
+
+# GATEWAY: the SPIs of its SAs, as above.
+gateway_spis()
+{
+	ctl "$1" --json show sas | jq -r '.[].spi' | sed 's/^0x//' | sort | xargs
+}
+
+# SPIS: charon in namespace ike and gateway a have one pair of SAs, another one than that.
+ike_renewed()
+{
+	[[ $(ike_spis ike) != "$1" && $(gateway_spis a | wc -w) -eq 2 && $(gateway_spis a) == "$(ike_spis ike)" ]]
+}
+
+# NAMESPACE: charon there renews the keys of the CHILD_SA site.
+ike_rekey()
+{
+	local old
+	old=$(ike_spis ike)
+	swan "$1" --rekey --child site >/dev/null
+	poll ike_renewed "$old" || fail "the keys are still the same, or old SAs remain: $(ctl a show sas)"
+}
+
+# Takes SPIs and keys of the CHILD_SA site, which gateway a has initiated, from charon's log, for lab_decode.
+ike_keys()
+{
+	local log=$lab_dir/swan-ike/log
+	lab_ike_spi[a]=$(swan ike --list-sas --raw | sed -n 's/.*spi-out=\([0-9a-f]*\).*/0x\1/p')
+	lab_ike_spi[b]=$(swan ike --list-sas --raw | sed -n 's/.*spi-in=\([0-9a-f]*\).*/0x\1/p')
+	lab_cipher_key[a]=$(ike_logged_key "encryption initiator key" <"$log")
+	lab_cipher_key[b]=$(ike_logged_key "encryption responder key" <"$log")
+}
+
+# NAME: the last dump of a key in a log, in hexadecimal digits.
+ike_logged_key()
+{
+	awk -v name="$1 =>" 'index($0, name) { key = ""; dump = 1; next }
+		dump && match($0, /[0-9]+: ([0-9A-F][0-9A-F] )+/) { line = substr($0, RSTART, RLENGTH); sub(/^[0-9]+:/, "", line); key = key line; next }
+		{ dump = 0 }
+		END { gsub(/ /, "", key); print tolower(key) }'
+}
+
+# NAMESPACE...
+ike_stop()
+{
+	local ns
+	for ns; do
+		kill -TERM "${ike_pid[$ns]}"
+		poll lab_gone "${ike_pid[$ns]}" || fail "charon in $ns does not stop"
+		wait "${ike_pid[$ns]}" || fail "charon in $ns ended with status $?"
+		unset "ike_pid[$ns]"
+	done
+}
