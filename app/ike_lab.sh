@@ -20,12 +20,16 @@ ike_station()
 {
 	local g=${1-a} ns=${2-ike}
 	ip netns add "$lab_id-$ns"
-	on "$ns" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+	on "$ns" sysctl -qw "net.ipv6.conf.all.disable_ipv6=$((${#lab_ipv6} == 0))"
 	lab_link "g$g" ike0 "$ns" eth0
 	ip -n "$lab_id-$ns" address add 169.254.7.2/30 dev eth0
 	ip -n "$lab_id-$ns" link set lo up
 	ip -n "$lab_id-$ns" address add "192.0.2.${lab_number[$g]}/32" dev lo
 	ip -n "$lab_id-$ns" route add default via 169.254.7.1 src "192.0.2.${lab_number[$g]}"
+	[[ -n $lab_ipv6 ]] || return 0
+	ip -n "$lab_id-$ns" address add fd00:7::2/64 dev eth0 nodad
+	ip -n "$lab_id-$ns" address add "2001:db8:f::${lab_number[$g]}/128" dev lo nodad
+	ip -n "$lab_id-$ns" route add default via fd00:7::1 src "2001:db8:f::${lab_number[$g]}"
 }
 
 # [GATEWAY]: writes its configuration, by default a's, without SAs.
@@ -33,23 +37,33 @@ ike_config()
 {
 	local g=${1-a}
 	local here=${lab_number[$g]} there=${lab_number[${lab_peer[$g]}]} host=${lab_wan[$g]/wan0/ike0}
+	local lan6="" wan6="" host6="" via6="" route6="" policies6=""
+	if [[ -n $lab_ipv6 ]]; then
+		lan6=", \"2001:db8:$here::1/64\""
+		wan6=", \"2001:db8:f::$here/64\""
+		host6=', "fd00:7::1/64"' via6=', "fd00:7::2"'
+		route6="{ to = \"2001:db8:$there::/64\"; via = \"2001:db8:f::$there\"; },"
+		policies6="{ name = \"ike6\"; local = \"2001:db8:f::$here\"; proto = \"udp\"; local_port = 500; action = \"bypass\"; },
+			{ name = \"ike6-nat\"; local = \"2001:db8:f::$here\"; proto = \"udp\"; local_port = 4500; action = \"bypass\"; },"
+	fi
 	(umask 077 && cat >"$lab_dir/$g.conf") <<-END
 		instance = "$lab_id-$g"; state_dir = "$lab_dir/state";
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
 		idle = "sleep";
 		$lab_sandbox memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
 		ports = (
-			{ name = "lan"; device = "${lab_lan[$g]}"; addresses = [ "10.$here.0.1/24" ]; },
-			{ name = "wan"; side = "unprotected"; device = "${lab_wan[$g]}"; addresses = [ "192.0.2.$here/24" ]; },
-			{ name = "host"; device = "${host/packet1/packet2}"; addresses = [ "169.254.7.1/30" ]; }
+			{ name = "lan"; device = "${lab_lan[$g]}"; addresses = [ "10.$here.0.1/24"$lan6 ]; },
+			{ name = "wan"; side = "unprotected"; device = "${lab_wan[$g]}"; addresses = [ "192.0.2.$here/24"$wan6 ]; },
+			{ name = "host"; device = "${host/packet1/packet2}"; addresses = [ "169.254.7.1/30"$host6 ]; }
 		);
-		routes = ( { to = "10.$there.0.0/24"; via = "192.0.2.$there"; } );
+		routes = ( $route6 { to = "10.$there.0.0/24"; via = "192.0.2.$there"; } );
 		policies = (
 			{ name = "ike"; local = "192.0.2.$here"; proto = "udp"; local_port = 500; action = "bypass"; },
 			{ name = "ike-nat"; local = "192.0.2.$here"; proto = "udp"; local_port = 4500; action = "bypass"; },
+			$policies6
 			{ name = "rest"; action = "discard"; }
 		);
-		ike = { via = [ "169.254.7.2" ]; };
+		ike = { via = [ "169.254.7.2"$via6 ]; };
 	END
 }
 
@@ -67,6 +81,7 @@ ike_start()
 			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
 			install_virtual_ip = no
 			install_routes = $routes
+			delete_rekeyed_delay = 1
 			plugins {
 				$plugin { load = 10
 					instance = $lab_id-${2-}

@@ -3,23 +3,19 @@
 # What the tests of IKE share: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and words for checks.
 . "${BASH_SOURCE[0]%/*}/../../app/ike_lab.sh"
 
-# Skips the test where strongSwan cannot be had.
+# Skips the test where it cannot run. tests/run installs strongSwan and builds the plugin before.
 ike_need()
 {
-	exec {ike_lock}>"$lab_build/ike.lock" # of several tests that begin at once, one installs and builds
-	flock "$ike_lock"
-	[[ -x /usr/sbin/charon-systemd && -e $ike_plugin ]] || ike_install
-	exec {ike_lock}>&-
-	[[ -c /dev/net/tun ]] || { echo "no /dev/net/tun for kernel-libipsec" && exit 77; }
+	[[ -x /usr/sbin/charon-systemd ]] || ike_skip "no strongSwan: app/packages ike"
+	[[ -e $ike_plugin ]] || ike_skip "$ike_plugin is not built: app/charon/sources; meson setup --reconfigure $lab_build; ninja -C $lab_build"
+	[[ -c /dev/net/tun ]] || ike_skip "no /dev/net/tun for kernel-libipsec"
 }
 
-ike_install()
+# REASON
+ike_skip()
 {
-	local said
-	said=$({ "$lab_root/app/packages" ike && "$lab_root/app/charon/sources"; } 2>&1) ||
-		{ echo "no strongSwan: $said" && exit 77; }
-	said=$({ meson setup --reconfigure "$lab_build" && ninja -C "$lab_build" "${ike_plugin#"$lab_build/"}"; } 2>&1) ||
-		fail "the plugin is not built: $said"
+	echo "skipped: $1"
+	exit 77
 }
 
 # Namespace gb: a router of the kernel instead of gateway b.
@@ -28,6 +24,37 @@ ike_kernel_peer()
 	on gb sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 	ip -n "$lab_id-gb" address add 192.0.2.2/24 dev wan0
 	ip -n "$lab_id-gb" address add 10.2.0.1/24 dev lan0
+	[[ -n $lab_ipv6 ]] || return 0
+	on gb sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 net.ipv6.conf.all.forwarding=1
+	ip -n "$lab_id-gb" address add 2001:db8:f::2/64 dev wan0 nodad
+	ip -n "$lab_id-gb" address add 2001:db8:2::1/64 dev lan0 nodad
+}
+
+# Gateway a, the charon that drives it, in namespace ike, and the peer: one in namespace gb with its own ESP.
+ike_up()
+{
+	ike_need
+	lab_up
+	ike_station
+	ike_kernel_peer
+	ike_config
+	lab_start a
+	ike_start ike a
+	ike_start gb
+}
+
+# The same, but the peer is gateway b, driven by a charon in namespace ikeb.
+ike_up_twice()
+{
+	ike_need
+	lab_up
+	ike_station
+	ike_station b ikeb
+	ike_config a
+	ike_config b
+	lab_start a b
+	ike_start ike a
+	ike_start ikeb b
 }
 
 # [SETTING...]: a connection site between gateway a and the peer, at both ends.
@@ -47,6 +74,20 @@ no_sas()
 ike_cookie()
 {
 	swan "$1" --list-sas --raw | grep -oE 'initiator-spi=[0-9a-f]+' | sort | xargs
+}
+
+cookie_changed()
+{
+	[[ $(ike_cookie ike | wc -w) -eq 1 && $(ike_cookie ike) != "$1" ]]
+}
+
+# NAMESPACE: charon there renews the keys of the IKE_SA site.
+ike_rekey_sa()
+{
+	local old
+	old=$(ike_cookie ike)
+	swan "$1" --rekey --ike site >/dev/null
+	poll cookie_changed "$old" || fail "the IKE_SA is still the same"
 }
 
 # NAMESPACE GATEWAY: charon and the gateway have the same SAs.
