@@ -41,6 +41,7 @@ ike_up()
 	lab_start a
 	ike_start ike a
 	ike_start gb
+	ike_peer=gb
 }
 
 # The same, but the peer is gateway b, driven by a charon in namespace ikeb.
@@ -55,13 +56,14 @@ ike_up_twice()
 	lab_start a b
 	ike_start ike a
 	ike_start ikeb b
+	ike_peer=ikeb
 }
 
 # [SETTING...]: a connection site between gateway a and the peer, at both ends.
 ike_load_site()
 {
 	ike_load ike site 192.0.2.1 192.0.2.2 10.1.0.0/24 10.2.0.0/24 "${1-}"
-	ike_load gb site 192.0.2.2 192.0.2.1 10.2.0.0/24 10.1.0.0/24 "${1-}"
+	ike_load "$ike_peer" site 192.0.2.2 192.0.2.1 10.2.0.0/24 10.1.0.0/24 "${1-}"
 }
 
 # GATEWAY: it has no SAs.
