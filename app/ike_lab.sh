@@ -67,11 +67,11 @@ ike_config()
 	END
 }
 
-# NAMESPACE [GATEWAY]: starts a charon there, which drives the gateway, or has its own ESP, kernel-libipsec.
-ike_start()
+# NAMESPACE PLUGIN [GATEWAY]: the settings of a charon there, whose ESP is the plugin's.
+ike_settings()
 {
-	local dir=$lab_dir/swan-$1 plugin=kernel-libipsec routes=yes
-	[[ $# -eq 1 ]] || { plugin=kernel-culvert && routes=no; }
+	local dir=$lab_dir/swan-$1 plugin=$2 routes=yes
+	[[ $# -eq 2 ]] || routes=no
 	mkdir -p "$dir/swanctl/"{x509,x509ca,x509ocsp,x509aa,x509ac,x509crl,pubkey,private,rsa,ecdsa,bliss,pkcs8,pkcs12} "$dir/plugins"
 	cp "$ike_plugins"/*.so "$dir/plugins"
 	cp "$ike_plugin" "$dir/plugins"
@@ -84,7 +84,7 @@ ike_start()
 			delete_rekeyed_delay = 1
 			plugins {
 				$plugin { load = 10
-					instance = $lab_id-${2-}
+					instance = $lab_id-${3-}
 					before = rest }
 				vici { socket = unix://$dir/vici }
 			}
@@ -98,8 +98,26 @@ ike_start()
 		swanctl { socket = unix://$dir/vici
 			load = random }
 	END
+}
+
+# NAMESPACE [GATEWAY]: starts a charon there, which drives the gateway, or has its own ESP, kernel-libipsec.
+ike_start()
+{
+	local dir=$lab_dir/swan-$1
+	if [[ $# -eq 2 ]]; then
+		ike_settings "$1" kernel-culvert "$2"
+	else
+		ike_settings "$1" kernel-libipsec
+	fi
 	spawn "$1" env STRONGSWAN_CONF="$dir/strongswan.conf" SWANCTL_DIR="$dir/swanctl" sh -c \
 		"mount --bind $dir/plugins $ike_plugins && exec /usr/sbin/charon-systemd" >"$dir/out" 2>&1
+	ike_started "$1"
+}
+
+# NAMESPACE: waits for the charon that was started there as $!.
+ike_started()
+{
+	local dir=$lab_dir/swan-$1
 	ike_pid[$1]=$!
 	poll swan "$1" --stats >/dev/null 2>&1 || fail "charon does not start: $(cat "$dir/out" "$dir/log")"
 	[[ ! -e $dir/swanctl/swanctl.conf ]] || swan "$1" --load-all >/dev/null
