@@ -7,6 +7,7 @@
 ike_plugins=/usr/lib/ipsec/plugins
 ike_plugin=$lab_build/app/charon/libstrongswan-kernel-culvert.so
 declare -A ike_pid=()
+ike_more= # settings of charon's
 ike_chd=2 # level of the log about CHILD_SAs; with 4 it has their keys
 
 # Whether the build knows the plugin: it was configured when strongSwan's headers were there.
@@ -82,6 +83,7 @@ ike_settings()
 			install_virtual_ip = no
 			install_routes = $routes
 			delete_rekeyed_delay = 1
+			$ike_more
 			plugins {
 				$plugin { load = 10
 					instance = $lab_id-${3-}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events of the gateway for charon: an SA expires, or the gateway has lost all of them because it
-// was started again or has reloaded its file.
+// Events of the gateway for charon: an SA expires, a peer behind a NAT has moved, or the gateway
+// has lost all SAs because it was started again or has reloaded its file.
 #include "kernel.h"
 
 #include <arpa/inet.h>
@@ -27,6 +27,47 @@ static void expired(struct kernel *k, const char *event, bool hard)
 			expire(sa, hard);
 	e->destroy(e);
 	k->mutex->unlock(k->mutex);
+}
+
+// An address and a port as events have them, 192.0.2.1:4500 or [2001:db8::1]:4500; NULL if it is
+// none. Changes text.
+static host_t *endpoint_parse(char *text)
+{
+	char *port = strrchr(text, ':');
+
+	if (port == NULL)
+		return NULL;
+	*port++ = '\0';
+	if (text[0] == '[') {
+		text++;
+		text[strcspn(text, "]")] = '\0';
+	}
+	return host_create_from_string(text, (uint16_t)atoi(port));
+}
+
+// The gateway already sends to where the peer is now; charon follows with IKE and all its SAs.
+static void moved(struct kernel *k, const char *event)
+{
+	char name[NAME_SIZE], to[ADDRESS_SIZE + 8];
+	enumerator_t *e;
+	struct kernel_sa *sa;
+	host_t *remote;
+
+	gateway_event_value(event, "sa=", name, sizeof(name));
+	gateway_event_value(event, "to=", to, sizeof(to));
+	remote = endpoint_parse(to);
+	if (remote == NULL)
+		return;
+	k->mutex->lock(k->mutex);
+	e = k->sas->create_enumerator(k->sas);
+	while (e->enumerate(e, &sa))
+		if (sa->name[0] != '\0' && streq(sa->name, name) &&
+			!remote->equals(remote, sa->dst))
+			charon->kernel->mapping(
+				charon->kernel, IPPROTO_ESP, htonl(sa->spi), sa->dst, remote);
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+	remote->destroy(remote);
 }
 
 // The gateway has no object of charon's any more.
@@ -81,6 +122,8 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 		expired(k, event, false);
 	else if (gateway_event_has(event, "event=", "hard_expiry"))
 		expired(k, event, true);
+	else if (gateway_event_has(event, "event=", "peer_moved"))
+		moved(k, event);
 	else if (gateway_event_has(event, "event=", "reloaded"))
 		lost(k);
 	return TRUE;

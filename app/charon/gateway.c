@@ -160,16 +160,35 @@ bool gateway_event(int fd, char event[GATEWAY_EVENT_MAX])
 	return len > 0;
 }
 
-bool gateway_event_has(const char *event, const char *name, const char *value)
+// NULL if the event has no field NAME=.
+static const char *event_field(const char *event, const char *name)
 {
-	size_t name_len = strlen(name), len = strlen(value);
+	size_t len = strlen(name);
 
-	while (strncmp(event, name, name_len) != 0) {
+	while (strncmp(event, name, len) != 0) {
 		event = strchr(event, '\t');
 		if (event == NULL)
-			return false;
+			return NULL;
 		event++;
 	}
-	return strncmp(event + name_len, value, len) == 0 &&
-	       (event[name_len + len] == '\t' || event[name_len + len] == '\0');
+	return event + len;
+}
+
+void gateway_event_value(const char *event, const char *name, char *value, size_t size)
+{
+	const char *text = event_field(event, name);
+	size_t len = text != NULL ? strcspn(text, "\t") : 0;
+
+	value[0] = '\0';
+	if (len < size)
+		strncat(value, text != NULL ? text : "", len);
+}
+
+bool gateway_event_has(const char *event, const char *name, const char *value)
+{
+	const char *text = event_field(event, name);
+	size_t len = strlen(value);
+
+	return text != NULL && strncmp(text, value, len) == 0 &&
+	       (text[len] == '\t' || text[len] == '\0');
 }

@@ -29,6 +29,9 @@ int gateway_subscribe(const char *instance);
 // Waits for an event: fields NAME=VALUE with tabs between them. False when the gateway has stopped.
 bool gateway_event(int fd, char event[GATEWAY_EVENT_MAX]);
 
+// The value of a field of an event, "NAME=", in value: "" if it has none that fits.
+void gateway_event_value(const char *event, const char *name, char *value, size_t size);
+
 // Whether a field of an event, "NAME=", has that value.
 bool gateway_event_has(const char *event, const char *name, const char *value);
 

@@ -97,11 +97,10 @@ METHOD(kernel_ipsec_t, add_sa, status_t, struct kernel *this, kernel_ipsec_sa_id
 	return LOCKED(sa_add(this, id, data));
 }
 
-// charon makes a new SA then.
 METHOD(kernel_ipsec_t, update_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,
 	kernel_ipsec_update_sa_t *data)
 {
-	return NOT_SUPPORTED;
+	return LOCKED(sa_update(this, id, data));
 }
 
 METHOD(kernel_ipsec_t, query_sa, status_t, struct kernel *this, kernel_ipsec_sa_id_t *id,

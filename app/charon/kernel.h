@@ -42,6 +42,7 @@ void kernel_address(char text[ADDRESS_SIZE], host_t *host);
 // sa.c: members of kernel_ipsec_t
 status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi);
 status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data);
+status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_update_sa_t *data);
 status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, uint64_t *packets,
 	time_t *used);
 status_t sa_del(struct kernel *k, kernel_ipsec_sa_id_t *id);

@@ -89,14 +89,36 @@ static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 	fprintf(f, " };");
 }
 
+// As charon has it: only a peer behind a NAT moves without a word of IKE.
+static bool peer_has_nat(void)
+{
+	ike_sa_t *ike_sa = charon->bus->get_sa(charon->bus);
+
+	return ike_sa != NULL && ike_sa->has_condition(ike_sa, COND_NAT_THERE);
+}
+
 // charon sends the keepalives of a NAT itself.
 static void udp_write(FILE *f, const struct kernel_sa *sa)
 {
 	if (sa->inbound)
 		fprintf(f, " udp = { local_port = %u; };", sa->dst->get_port(sa->dst));
 	else
-		fprintf(f, " udp = { local_port = %u; remote_port = %u; keepalive = 0; };",
-			sa->src->get_port(sa->src), sa->dst->get_port(sa->dst));
+		fprintf(f,
+			" udp = { local_port = %u; remote_port = %u; keepalive = 0; follow = %s; "
+			"};",
+			sa->src->get_port(sa->src), sa->dst->get_port(sa->dst),
+			peer_has_nat() ? "true" : "false");
+}
+
+static void ends_write(FILE *f, const struct kernel_sa *sa, bool in_udp)
+{
+	char local[ADDRESS_SIZE], remote[ADDRESS_SIZE];
+
+	kernel_address(local, sa->inbound ? sa->dst : sa->src);
+	kernel_address(remote, sa->inbound ? sa->src : sa->dst);
+	fprintf(f, " local = \"%s\"; remote = \"%s\";", local, remote);
+	if (in_udp)
+		udp_write(f, sa);
 }
 
 static void header_write(FILE *f, const kernel_ipsec_add_sa_t *data)
@@ -126,23 +148,17 @@ static void tfc_write(FILE *f, const kernel_ipsec_add_sa_t *data)
 
 static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ipsec_add_sa_t *data)
 {
-	char local[ADDRESS_SIZE], remote[ADDRESS_SIZE];
-
-	kernel_address(local, sa->inbound ? sa->dst : sa->src);
-	kernel_address(remote, sa->inbound ? sa->src : sa->dst);
 	fprintf(f, "sa add { name = \"%s\"; direction = \"%s\"; mode = \"%s\"; spi = \"0x%08x\";",
 		sa->name, sa->inbound ? "in" : "out",
 		data->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->spi);
-	fprintf(f, " local = \"%s\"; remote = \"%s\"; esn = %s;", local, remote,
-		data->esn ? "true" : "false");
+	ends_write(f, sa, data->encap);
+	fprintf(f, " esn = %s;", data->esn ? "true" : "false");
 	if (sa->inbound)
 		fprintf(f, " replay_window = %u;",
 			data->replay_window > 0 ? max(data->replay_window, WINDOW_MIN) : 0);
 	header_write(f, data);
 	tfc_write(f, data);
 	lifetime_write(f, data->lifetime);
-	if (data->encap)
-		udp_write(f, sa);
 	if (!algorithms_write(f, data))
 		return false;
 	fprintf(f, " }\n");
@@ -221,13 +237,12 @@ status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
 	return SUCCESS;
 }
 
-// What charon has now is what counts: between get_spi() and here a NAT may have been found.
-static void ends_set(struct kernel_sa *sa, const kernel_ipsec_sa_id_t *id)
+static void ends_set(struct kernel_sa *sa, host_t *src, host_t *dst)
 {
 	sa->src->destroy(sa->src);
 	sa->dst->destroy(sa->dst);
-	sa->src = id->src->clone(id->src);
-	sa->dst = id->dst->clone(id->dst);
+	sa->src = src->clone(src);
+	sa->dst = dst->clone(dst);
 }
 
 status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data)
@@ -243,8 +258,8 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 	}
 	if (sa == NULL)
 		sa = sa_make(k, ntohl(id->spi), data->inbound, id->src, id->dst);
-	else
-		ends_set(sa, id);
+	else // charon may have found a NAT since get_spi()
+		ends_set(sa, id->src, id->dst);
 	kernel_connection(connection);
 	sa->mode = data->mode;
 	snprintf(sa->name, sizeof(sa->name), GATEWAY_OWN "%.12s.%s.%08x", connection,
@@ -260,6 +275,33 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 	if (!ok)
 		sa_forget(k, sa);
 	return ok ? SUCCESS : FAILED;
+}
+
+// charon removes the policies before and adds them again, so each direction can change by itself.
+status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_update_sa_t *data)
+{
+	struct kernel_sa *sa = sa_of(k, id), moved;
+	char text[TEXT_SIZE] = "";
+	FILE *f;
+
+	if (sa == NULL || sa->name[0] == '\0')
+		return NOT_FOUND;
+	if (data->encap && !data->new_encap)
+		return NOT_SUPPORTED; // an SA stays in UDP: charon makes a new one
+	moved = *sa;
+	moved.src = data->new_src;
+	moved.dst = data->new_dst;
+	f = fmemopen(text, sizeof(text), "w");
+	if (f == NULL)
+		return NOT_SUPPORTED;
+	fprintf(f, "sa set %s {", sa->name);
+	ends_write(f, &moved, data->new_encap);
+	fprintf(f, " }\n");
+	fclose(f);
+	if (!kernel_change(k, text))
+		return NOT_SUPPORTED;
+	ends_set(sa, data->new_src, data->new_dst);
+	return SUCCESS;
 }
 
 // Reads the list at most once in a second: charon's times have no finer unit, and all its SAs ask.

@@ -18,16 +18,17 @@ ike_skip()
 	exit 77
 }
 
-# Namespace gb: a router of the kernel instead of gateway b.
+# GATEWAY: a router of the kernel instead of it.
 ike_kernel_peer()
 {
-	on gb sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
-	ip -n "$lab_id-gb" address add 192.0.2.2/24 dev wan0
-	ip -n "$lab_id-gb" address add 10.2.0.1/24 dev lan0
+	local ns=g$1 n=${lab_number[$1]}
+	on "$ns" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
+	ip -n "$lab_id-$ns" address add "192.0.2.$n/24" dev wan0
+	ip -n "$lab_id-$ns" address add "10.$n.0.1/24" dev lan0
 	[[ -n $lab_ipv6 ]] || return 0
-	on gb sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 net.ipv6.conf.all.forwarding=1
-	ip -n "$lab_id-gb" address add 2001:db8:f::2/64 dev wan0 nodad
-	ip -n "$lab_id-gb" address add 2001:db8:2::1/64 dev lan0 nodad
+	on "$ns" sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 net.ipv6.conf.all.forwarding=1
+	ip -n "$lab_id-$ns" address add "2001:db8:f::$n/64" dev wan0 nodad
+	ip -n "$lab_id-$ns" address add "2001:db8:$n::1/64" dev lan0 nodad
 }
 
 # Gateway a, the charon that drives it, in namespace ike, and the peer: one in namespace gb with its own ESP.
@@ -36,7 +37,7 @@ ike_up()
 	ike_need
 	lab_up
 	ike_station
-	ike_kernel_peer
+	ike_kernel_peer b
 	ike_config
 	lab_start a
 	ike_start ike a
