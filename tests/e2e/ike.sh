@@ -99,6 +99,24 @@ same_spis()
 	equal "SPIs of the gateway" "$(gateway_spis "$2")" "$(ike_spis "$1")"
 }
 
+# COMMAND...: it moves an end of the tunnel; of pings from host A no more are lost than those of a second.
+few_lost()
+{
+	local pinger so_far lost
+	so_far=$(replies ha)
+	spawn ha ping -q -n -i 0.01 -w 300 10.2.0.2 >"$lab_dir/pinged"
+	pinger=$!
+	poll replies_reach ha $((so_far + 50)) || fail "no traffic"
+	"$@"
+	so_far=$(replies ha)
+	poll replies_reach ha $((so_far + 200)) || fail "no traffic after $*"
+	kill -INT $pinger
+	wait $pinger || true
+	cat "$lab_dir/pinged"
+	lost=$(sed -nE 's/^([0-9]+) packets transmitted, ([0-9]+) received.*/\1 - \2/p' "$lab_dir/pinged")
+	[[ $((lost)) -le 100 ]] || fail "$((lost)) pings are lost, more than those of a second"
+}
+
 # NAMESPACE
 ike_kill()
 {
