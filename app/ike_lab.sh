@@ -79,7 +79,7 @@ ike_settings()
 	rm -f "$dir/log"
 	cat >"$dir/strongswan.conf" <<-END
 		charon-systemd {
-			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
+			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl ml pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
 			install_virtual_ip = no
 			install_routes = $routes
 			delete_rekeyed_delay = 1
