@@ -105,12 +105,18 @@ ike_settings()
 # NAMESPACE [GATEWAY]: starts a charon there, which drives the gateway, or has its own ESP, kernel-libipsec.
 ike_start()
 {
-	local dir=$lab_dir/swan-$1
 	if [[ $# -eq 2 ]]; then
 		ike_settings "$1" kernel-culvert "$2"
 	else
 		ike_settings "$1" kernel-libipsec
 	fi
+	ike_launch "$1"
+}
+
+# NAMESPACE: starts a charon there with the settings written.
+ike_launch()
+{
+	local dir=$lab_dir/swan-$1
 	spawn "$1" env STRONGSWAN_CONF="$dir/strongswan.conf" SWANCTL_DIR="$dir/swanctl" sh -c \
 		"mount --bind $dir/plugins $ike_plugins && exec /usr/sbin/charon-systemd" >"$dir/out" 2>&1
 	ike_started "$1"
