@@ -33,6 +33,7 @@ lab_ipv6=     # not empty: both families
 lab_outer=4   # family of the outer header: 4 or 6
 lab_replay_window=64
 lab_pinged=10.2.0.2
+lab_ping_interval=0.01
 lab_sa_extra="" # more settings of all SAs
 lab_sandbox=${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;} # of all configurations
 
@@ -523,12 +524,12 @@ replies_reach()
 	[[ $(replies "$1") -ge $2 ]]
 }
 
-# WHAT COMMAND...: runs the command while host A pings host B, at $lab_pinged: none is lost.
+# WHAT COMMAND...: runs the command while host A pings host B, at $lab_pinged every $lab_ping_interval s: none is lost.
 lab_lossless()
 {
 	local before pinger so_far said
 	before=$(replies ha)
-	spawn ha ping -q -n -i 0.01 -w 300 "$lab_pinged" >"$lab_dir/pinged"
+	spawn ha ping -q -n -i "$lab_ping_interval" -w 300 "$lab_pinged" >"$lab_dir/pinged"
 	pinger=$!
 	poll replies_reach ha $((before + 50)) || fail "no traffic"
 	"${@:2}"
