@@ -167,6 +167,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, struct kernel *this, int fd, int 
 
 METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 {
+	reauth_stop(this);
 	events_stop(this);
 	all_forget(this, true, true);
 	this->sas->destroy(this->sas);
@@ -213,6 +214,7 @@ kernel_ipsec_t *kernel_create(void)
 		.policies = linked_list_create(), .instance = setting("instance", "culvert"),
 		.before = setting("before", ""));
 	ready(this);
+	reauth_start(this);
 	events_start(this);
 	return &this->public;
 }

@@ -16,10 +16,13 @@ struct kernel_sa {
 	ipsec_mode_t mode;
 	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
 	host_t *src, *dst;
+	time_t waits_until; // outbound, time_monotonic(): until then another one sends; see
+			    // reauth.c
 };
 
 struct kernel {
 	kernel_ipsec_t public;
+	listener_t listener; // to charon's messages, see reauth.c
 	mutex_t *mutex;
 	char *instance, *before;
 	bool ready; // objects of an earlier charon have been removed
@@ -63,8 +66,16 @@ status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
 void policies_forget(struct kernel *k);
 
+// Makes the gateway's policies what they are to be now.
+void policies_apply(struct kernel *k);
+
 // The gateway has none of them any more.
 void policies_lost(struct kernel *k);
+
+// reauth.c: when the new SA of a peer's exchange may send.
+time_t reauth_wait(const kernel_ipsec_add_sa_t *data);
+void reauth_start(struct kernel *k);
+void reauth_stop(struct kernel *k);
 
 // event.c: passes the gateway's events to charon from now on, also if the gateway does not run yet.
 void events_start(struct kernel *k);

@@ -5,6 +5,7 @@
 #include "kernel.h"
 
 #include <arpa/inet.h>
+#include <processing/jobs/callback_job.h>
 #include <stdio.h>
 
 #define IN_MAX    4   // SAs that a policy of the gateway receives from
@@ -126,15 +127,25 @@ static uint32_t rank_of(const struct policy *p, const struct use *use)
 	return use->manual != 0 ? use->manual : (use->priority + 1) * 100000u - p->narrow * 8;
 }
 
-// The use that decides about outbound packets: of the highest class the newest.
-static const struct use *sender_of(const struct policy *p)
+// How long the SA of a use is not to send, in seconds, if another one can.
+static time_t wait_of(struct kernel *k, const struct use *use)
+{
+	const struct kernel_sa *sa = sa_find(k, use->spi, false, use->dst);
+
+	return sa != NULL ? max(0, sa->waits_until - time_monotonic(NULL)) : 0;
+}
+
+// The use that decides about outbound packets: of the highest class the newest that need not wait.
+static const struct use *sender_of(struct kernel *k, const struct policy *p)
 {
 	enumerator_t *e = p->uses->create_enumerator(p->uses);
 	const struct use *sender = NULL;
 	struct use *use;
 
 	while (e->enumerate(e, &use))
-		if (!use->inbound && (sender == NULL || use->priority <= sender->priority))
+		if (!use->inbound && (sender == NULL || use->priority < sender->priority ||
+					     (use->priority == sender->priority &&
+						     wait_of(k, use) <= wait_of(k, sender))))
 			sender = use;
 	e->destroy(e);
 	return sender;
@@ -216,7 +227,7 @@ static void place_write(FILE *f, struct kernel *k, const struct policy *p, uint3
 // Makes the gateway's policy what it is to be. False if that is refused.
 static bool policy_apply(struct kernel *k, struct policy *p)
 {
-	const struct use *sender = sender_of(p);
+	const struct use *sender = sender_of(k, p);
 	uint32_t rank = sender != NULL ? rank_of(p, sender) : 0;
 	char settings[TEXT_SIZE], changes[2 * TEXT_SIZE];
 	FILE *f;
@@ -240,6 +251,24 @@ static bool policy_apply(struct kernel *k, struct policy *p)
 	strcpy(p->settings, settings);
 	p->rank = rank;
 	return true;
+}
+
+void policies_apply(struct kernel *k)
+{
+	enumerator_t *e = k->policies->create_enumerator(k->policies);
+	struct policy *p;
+
+	while (e->enumerate(e, &p))
+		policy_apply(k, p);
+	e->destroy(e);
+}
+
+static job_requeue_t waited(struct kernel *k)
+{
+	k->mutex->lock(k->mutex);
+	policies_apply(k);
+	k->mutex->unlock(k->mutex);
+	return JOB_REQUEUE_NONE;
 }
 
 // --- kernel_ipsec_t ---
@@ -307,6 +336,10 @@ status_t policy_add(
 		.spi = ntohl(data->sa->esp.spi),
 		.dst = data->dst->clone(data->dst)};
 	p->uses->insert_last(p->uses, use);
+	if (!use->inbound && wait_of(k, use) > 0 && sender_of(k, p) != use)
+		lib->scheduler->schedule_job(lib->scheduler,
+			(job_t *)callback_job_create((void *)waited, k, NULL, NULL),
+			(uint32_t)wait_of(k, use));
 	if (policy_apply(k, p))
 		return SUCCESS;
 	p->uses->remove(p->uses, use, NULL);

@@ -262,6 +262,7 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 		ends_set(sa, id->src, id->dst);
 	kernel_connection(connection);
 	sa->mode = data->mode;
+	sa->waits_until = reauth_wait(data);
 	snprintf(sa->name, sizeof(sa->name), GATEWAY_OWN "%.12s.%s.%08x", connection,
 		sa->inbound ? "in" : "out", sa->spi);
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that authenticates itself again makes another IKE_SA with SAs of its own, and deletes the
+// one before (RFC 7296 2.8.3). It has the new SAs some time after charon, and loses the old ones
+// with the answer to its DELETE: in between, the old SA sends.
+#include "kernel.h"
+
+#include <arpa/inet.h>
+#include <encoding/payloads/delete_payload.h>
+#include <stddef.h>
+
+#define WAIT_S  2    // for a peer that never deletes, because it was started again
+#define FOREVER 1000 // seconds that nothing lasts
+
+time_t reauth_wait(const kernel_ipsec_add_sa_t *data)
+{
+	return data->initiator ? 0 : time_monotonic(NULL) + WAIT_S;
+}
+
+static bool deletes_ike_sa(message_t *message)
+{
+	delete_payload_t *del;
+
+	if (message->get_exchange_type(message) != INFORMATIONAL || !message->get_request(message))
+		return false;
+	del = (delete_payload_t *)message->get_payload(message, PLV2_DELETE);
+	return del != NULL && del->get_protocol_id(del) == PROTO_IKE;
+}
+
+// The SAs of an IKE_SA send no more, if others can.
+static void leave(struct kernel *k, ike_sa_t *ike_sa)
+{
+	enumerator_t *e = ike_sa->create_child_sa_enumerator(ike_sa);
+	child_sa_t *child;
+
+	while (e->enumerate(e, &child)) {
+		struct kernel_sa *sa = sa_find(k, ntohl(child->get_spi(child, FALSE)), false,
+			ike_sa->get_other_host(ike_sa));
+
+		if (sa != NULL)
+			sa->waits_until = time_monotonic(NULL) + FOREVER;
+	}
+	e->destroy(e);
+	policies_apply(k);
+}
+
+// charon calls it before it answers.
+static bool message_seen(
+	listener_t *listener, ike_sa_t *ike_sa, message_t *message, bool incoming, bool plain)
+{
+	struct kernel *k = (void *)((char *)listener - offsetof(struct kernel, listener));
+
+	if (incoming && plain && deletes_ike_sa(message)) {
+		k->mutex->lock(k->mutex);
+		leave(k, ike_sa);
+		k->mutex->unlock(k->mutex);
+	}
+	return true;
+}
+
+void reauth_start(struct kernel *k)
+{
+	k->listener.message = message_seen;
+	charon->bus->add_listener(charon->bus, &k->listener);
+}
+
+void reauth_stop(struct kernel *k)
+{
+	charon->bus->remove_listener(charon->bus, &k->listener);
+}
