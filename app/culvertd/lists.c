@@ -59,6 +59,21 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
+// Cycles that the worker has been idle, also since its last pass: otherwise time would count as
+// busy until the worker wakes, and as idle then.
+static uint64_t idle_until(const struct loop *l, uint64_t now)
+{
+	uint64_t since, cycles;
+
+	do { // the worker may end its idle time in between
+		since = l->idle_since;
+		rte_compiler_barrier();
+		cycles = l->idle_cycles;
+		rte_compiler_barrier();
+	} while (since != l->idle_since);
+	return since != 0 && since < now ? cycles + now - since : cycles;
+}
+
 bool collect_worker(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
@@ -67,8 +82,9 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 		return false;
 
 	const struct loop *l = g->loops[i];
-	uint64_t age_ms = gateway_now_ms() - g->started_ms;
-	uint64_t idle_ms = l->idle_cycles / (rte_get_tsc_hz() / 1000);
+	const uint64_t now = rte_rdtsc(), ms = rte_get_tsc_hz() / 1000;
+	uint64_t age = now - g->started_ms * ms;
+	uint64_t idle = RTE_MIN(idle_until(l, now), age);
 
 	*v = (struct worker_view){
 		.worker = i,
@@ -81,9 +97,9 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 		.longest_round_us = l->longest_round / (rte_get_tsc_hz() / 1000000),
 		.counters = l->worker->counters,
 		.held = loop_held(l),
-		.idle_ms = RTE_MIN(idle_ms, age_ms),
+		.busy_ms = (age - idle) / ms,
+		.idle_ms = idle / ms,
 	};
-	v->busy_ms = age_ms - v->idle_ms;
 	v->drops = counters_drops(&v->counters);
 	return true;
 }
