@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of lab.sh, which is sourced before
 # SPDX-License-Identifier: BSD-3-Clause
 # IKE in the laboratory of lab.sh, for app/quickstart and tests/e2e: charons in namespaces, and swanctl for each. Each charon
 # has a folder of its own, $lab_dir/swan-NAMESPACE, and of the machine only its programs.
