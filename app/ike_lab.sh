@@ -185,19 +185,25 @@ gateway_spis()
 	ctl "$1" --json show sas | jq -r '.[].spi' | sed 's/^0x//' | sort | xargs
 }
 
-# SPIS: charon in namespace ike and gateway a have one pair of SAs, another one than that.
+# SPIS NAMESPACE GATEWAY: charon there and the gateway have one pair of SAs, another one than that.
 ike_renewed()
 {
-	[[ $(ike_spis ike) != "$1" && $(gateway_spis a | wc -w) -eq 2 && $(gateway_spis a) == "$(ike_spis ike)" ]]
+	[[ $(ike_spis "$2") != "$1" && $(gateway_spis "$3" | wc -w) -eq 2 && $(gateway_spis "$3") == "$(ike_spis "$2")" ]]
 }
 
-# NAMESPACE: charon there renews the keys of the CHILD_SA site.
+# SPIS [NAMESPACE GATEWAY]: waits for that, by default in namespace ike and gateway a.
+ike_await_renewed()
+{
+	poll ike_renewed "$1" "${2-ike}" "${3-a}" || fail "the keys are still the same, or old SAs remain: $(ctl "${3-a}" show sas)"
+}
+
+# NAMESPACE [NAMESPACE GATEWAY]: the first charon renews the keys of the CHILD_SA site; the others are looked at as above.
 ike_rekey()
 {
 	local old
-	old=$(ike_spis ike)
+	old=$(ike_spis "${2-ike}")
 	swan "$1" --rekey --child site >/dev/null
-	poll ike_renewed "$old" || fail "the keys are still the same, or old SAs remain: $(ctl a show sas)"
+	ike_await_renewed "$old" "${@:2}"
 }
 
 # Takes SPIs and keys of the CHILD_SA site, which gateway a has initiated, from charon's log, for lab_decode.

@@ -524,21 +524,29 @@ replies_reach()
 	[[ $(replies "$1") -ge $2 ]]
 }
 
-# WHAT COMMAND...: runs the command while host A pings host B, at $lab_pinged every $lab_ping_interval s: none is lost.
-lab_lossless()
+# NUMBER COMMAND...: runs the command while host A pings host B, at $lab_pinged every $lab_ping_interval s, until so many more
+# pings are answered. ping's summary is in $lab_dir/pinged.
+lab_ping_during()
 {
-	local before pinger so_far said
-	before=$(replies ha)
+	local pinger so_far
+	so_far=$(replies ha)
 	spawn ha ping -q -n -i "$lab_ping_interval" -w 300 "$lab_pinged" >"$lab_dir/pinged"
 	pinger=$!
-	poll replies_reach ha $((before + 50)) || fail "no traffic"
+	poll replies_reach ha $((so_far + 50)) || fail "no traffic"
 	"${@:2}"
 	so_far=$(replies ha)
-	poll replies_reach ha $((so_far + 50)) || fail "no traffic after $1"
+	poll replies_reach ha $((so_far + $1)) || fail "no traffic after ${*:2}"
 	kill -INT $pinger
 	wait $pinger || true
-	said=$(<"$lab_dir/pinged")
-	answered_all "pings during $1" ha "$before" "$said"
+}
+
+# WHAT COMMAND...: of the pings during the command none is lost.
+lab_lossless()
+{
+	local before
+	before=$(replies ha)
+	lab_ping_during 50 "${@:2}"
+	answered_all "pings during $1" ha "$before" "$(<"$lab_dir/pinged")"
 }
 
 # The end of the script.

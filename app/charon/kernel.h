@@ -66,7 +66,7 @@ status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
 void policies_forget(struct kernel *k);
 
-// Makes the gateway's policies what they are to be now.
+// Updates the gateway's policies, because another SA is to send.
 void policies_apply(struct kernel *k);
 
 // The gateway has none of them any more.

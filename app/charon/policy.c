@@ -206,7 +206,7 @@ static void settings_write(char settings[TEXT_SIZE], struct kernel *k, const str
 	fclose(f);
 }
 
-// The place of a policy: before the first of the gateway that is to decide after it.
+// The place of a policy: before the first one that decides after it.
 static void place_write(FILE *f, struct kernel *k, const struct policy *p, uint32_t rank)
 {
 	enumerator_t *e = k->policies->create_enumerator(k->policies);

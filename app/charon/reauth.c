@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define WAIT_S  2    // for a peer that never deletes, because it was started again
-#define FOREVER 1000 // seconds that nothing lasts
+#define FOREVER 1000 // seconds: longer than an SA is kept after its IKE_SA was deleted
 
 time_t reauth_wait(const kernel_ipsec_add_sa_t *data)
 {

@@ -89,7 +89,7 @@ static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 	fprintf(f, " };");
 }
 
-// As charon has it: only a peer behind a NAT moves without a word of IKE.
+// Only a peer behind a NAT moves without an IKE message (RFC 7296 2.23).
 static bool peer_has_nat(void)
 {
 	ike_sa_t *ike_sa = charon->bus->get_sa(charon->bus);

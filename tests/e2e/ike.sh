@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of IKE share: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and words for checks.
+# What the tests of IKE share: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and checks.
 . "${BASH_SOURCE[0]%/*}/../../app/ike_lab.sh"
 
 # Skips the test where it cannot run. tests/run installs strongSwan and builds the plugin before.
@@ -73,6 +73,21 @@ no_sas()
 	[[ -z $(gateway_spis "$1") ]]
 }
 
+# GATEWAY...: waits until they have no SAs.
+ike_gone()
+{
+	local g
+	for g; do
+		poll no_sas "$g" || fail "SAs remain: $(ctl "$g" show sas)"
+	done
+}
+
+# NAMESPACE: charon there establishes the tunnel site.
+ike_initiate()
+{
+	swan "$1" --initiate --child site >"$lab_dir/initiate" 2>&1 || fail "${ike_esp-}: no tunnel: $(<"$lab_dir/initiate")"
+}
+
 # NAMESPACE: the SPI of its IKE_SA.
 ike_cookie()
 {
@@ -102,16 +117,8 @@ same_spis()
 # COMMAND...: it moves an end of the tunnel; of pings from host A no more are lost than those of a second.
 few_lost()
 {
-	local pinger so_far lost
-	so_far=$(replies ha)
-	spawn ha ping -q -n -i 0.01 -w 300 10.2.0.2 >"$lab_dir/pinged"
-	pinger=$!
-	poll replies_reach ha $((so_far + 50)) || fail "no traffic"
-	"$@"
-	so_far=$(replies ha)
-	poll replies_reach ha $((so_far + 200)) || fail "no traffic after $*"
-	kill -INT $pinger
-	wait $pinger || true
+	local lost
+	lab_ping_during 200 "$@"
 	cat "$lab_dir/pinged"
 	lost=$(sed -nE 's/^([0-9]+) packets transmitted, ([0-9]+) received.*/\1 - \2/p' "$lab_dir/pinged")
 	[[ $((lost)) -le 100 ]] || fail "$((lost)) pings are lost, more than those of a second"
