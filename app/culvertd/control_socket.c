@@ -266,21 +266,19 @@ static void client_tick(struct control_client *c, short events, uint64_t now_ms)
 
 void control_socket_tick(struct control_socket *s, uint64_t now_ms)
 {
-	struct pollfd fds[CONTROL_CLIENTS_MAX + 1];
+	struct pollfd fds[CONTROL_CLIENTS_MAX];
 
+	accept_clients(s, now_ms); // first: mostly they have sent a request already
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		fds[i] = (struct pollfd){
 			.fd = s->client[i].state != CONTROL_NONE ? s->client[i].fd : -1,
 			.events = client_wants(&s->client[i]),
 		};
-	fds[CONTROL_CLIENTS_MAX] = (struct pollfd){.fd = s->fd, .events = POLLIN};
 	if (poll(fds, RTE_DIM(fds), 0) < 0)
 		return;
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		if (s->client[i].state != CONTROL_NONE)
 			client_tick(&s->client[i], fds[i].revents, now_ms);
-	if (fds[CONTROL_CLIENTS_MAX].revents != 0)
-		accept_clients(s, now_ms);
 }
 
 static struct control_client *find(struct control_socket *s, enum control_state state)
@@ -311,8 +309,10 @@ void control_socket_answer(
 {
 	struct control_client *c = find(s, CONTROL_SERVED);
 
-	if (c != NULL) // it has not gone
-		client_answer(c, status, text, now_ms);
+	if (c == NULL) // it has gone
+		return;
+	client_answer(c, status, text, now_ms);
+	client_send(c, now_ms);
 }
 
 static unsigned int subscribers(const struct control_socket *s)
