@@ -64,7 +64,7 @@ ike_config()
 			$policies6
 			{ name = "rest"; action = "discard"; }
 		);
-		ike = { via = [ "169.254.7.2"$via6 ]; };
+		ike = { via = [ "169.254.7.2"$via6 ]; before = "rest"; };
 	END
 }
 
@@ -87,7 +87,7 @@ ike_settings()
 			plugins {
 				$plugin { load = 10
 					instance = $lab_id-${3-}
-					before = rest }
+					}
 				vici { socket = unix://$dir/vici }
 			}
 			filelog { log { path = $dir/log

@@ -70,7 +70,8 @@ static void moved(struct kernel *k, const char *event)
 	remote->destroy(remote);
 }
 
-// The gateway has no object of charon's any more.
+// The gateway has no object of charon's any more. Until charon has made other SAs, its policies
+// drop.
 static void lost(struct kernel *k)
 {
 	enumerator_t *e;
@@ -79,7 +80,6 @@ static void lost(struct kernel *k)
 
 	k->mutex->lock(k->mutex);
 	k->ready = false;
-	policies_lost(k);
 	e = k->sas->create_enumerator(k->sas);
 	while (e->enumerate(e, &sa)) {
 		if (sa->name[0] == '\0')
@@ -90,10 +90,10 @@ static void lost(struct kernel *k)
 			expire(sa, true);
 	}
 	e->destroy(e);
+	policies_restore(k);
 	k->mutex->unlock(k->mutex);
 	if (n > 0)
-		DBG1(DBG_KNL, "culvert: the gateway was started again or reloaded, %u SAs are lost",
-			n);
+		DBG1(DBG_KNL, "culvert: the gateway was started again, %u SAs are lost", n);
 }
 
 static job_requeue_t retry(struct kernel *k)
@@ -110,7 +110,7 @@ static void retry_later(struct kernel *k)
 
 static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 {
-	char event[GATEWAY_EVENT_MAX];
+	char event[GATEWAY_EVENT_MAX], name[NAME_SIZE];
 
 	if (!gateway_event(fd, event)) {
 		k->events = -1;
@@ -124,8 +124,10 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 		expired(k, event, true);
 	else if (gateway_event_has(event, "event=", "peer_moved"))
 		moved(k, event);
-	else if (gateway_event_has(event, "event=", "reloaded"))
-		lost(k);
+	else if (gateway_event_has(event, "event=", "acquire")) {
+		gateway_event_value(event, "policy=", name, sizeof(name));
+		policy_acquire(k, name);
+	}
 	return TRUE;
 }
 

@@ -8,8 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FOLDER      "/var/run/dpdk" // of root, as charon is
-#define FLUSH_BATCH 500             // names; a request has at most 64 KB
+#define FOLDER "/var/run/dpdk" // of root, as charon is
 
 static void address_of(struct sockaddr_un *addr, const char *instance, const char *file)
 {
@@ -25,8 +24,7 @@ bool gateway_change(const char *instance, const char *changes, char **errors)
 	int ret;
 
 	*errors = NULL;
-	// IKE has just negotiated the keys: no earlier daemon can have used them.
-	if (asprintf(&request, "new-keys change charon\n%s", changes) < 0)
+	if (asprintf(&request, "ike charon\n%s", changes) < 0)
 		return false;
 	address_of(&addr, instance, "control");
 	ret = client_ask(&answer, &addr, request);
@@ -61,57 +59,6 @@ json_t *gateway_list(const char *instance, const char *list, const char **error)
 	*error = client_strerror(ret);
 	json_decref(items);
 	return NULL;
-}
-
-// Adds a deletion of each of our objects in items, from number *i on, as many as a request takes.
-static char *deletions(const json_t *items, size_t *i, const char *kind, int *found)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	int n = 0;
-
-	for (; f != NULL && *i < json_array_size(items) && n < FLUSH_BATCH; (*i)++) {
-		const char *name = gateway_text(json_array_get(items, *i), "name");
-
-		if (strncmp(name, GATEWAY_OWN, strlen(GATEWAY_OWN)) == 0)
-			n += fprintf(f, "%s del %s\n", kind, name) > 0;
-	}
-	if (f != NULL)
-		fclose(f);
-	*found += n;
-	return text;
-}
-
-static bool list_flush(
-	const char *instance, const char *list, const char *kind, int *found, char **errors)
-{
-	const char *error;
-	json_t *items = gateway_list(instance, list, &error);
-	bool ok = items != NULL;
-
-	if (!ok)
-		*errors = strdup(error);
-	for (size_t i = 0; ok && i < json_array_size(items);) {
-		char *text = deletions(items, &i, kind, found);
-
-		ok = text != NULL && (text[0] == '\0' || gateway_change(instance, text, errors));
-		free(text);
-	}
-	json_decref(items);
-	return ok;
-}
-
-int gateway_flush(const char *instance, bool policies, bool sas, char **errors)
-{
-	int found = 0;
-
-	*errors = NULL;
-	if (policies && !list_flush(instance, "/culvert/policies", "policy", &found, errors))
-		return -1;
-	if (sas && !list_flush(instance, "/culvert/sas", "sa", &found, errors))
-		return -1;
-	return found;
 }
 
 double gateway_number(const json_t *object, const char *name)

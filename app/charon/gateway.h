@@ -6,20 +6,16 @@
 
 #include "client.h"
 
-// The names of all objects that charon makes begin with it; others are never touched.
+// The names of all objects of an IKE daemon begin with it.
 #define GATEWAY_OWN "ike."
 
-// Applies changes, which may have keys: all or none. errors: NULL, or why nothing has changed, to
-// be freed. True if they were applied.
+// Applies changes of the request ike (docs/ike.md), which may have keys: all or none. errors: NULL,
+// or why nothing has changed, to be freed. True if they were applied.
 bool gateway_change(const char *instance, const char *changes, char **errors);
 
 // A list such as "/culvert/sas": an array of objects for json_decref(); NULL if there is none, with
 // the reason in *error.
 json_t *gateway_list(const char *instance, const char *list, const char **error);
-
-// Deletes all objects whose names begin with GATEWAY_OWN. Returns how many there were, or -1 with
-// errors as above.
-int gateway_flush(const char *instance, bool policies, bool sas, char **errors);
 
 #define GATEWAY_EVENT_MAX 1024 // octets of an event with its NUL
 

@@ -16,37 +16,28 @@ static void refusal_log(char *errors)
 	free(errors);
 }
 
-static bool flush(struct kernel *k, bool policies, bool sas)
+static bool change(struct kernel *k, const char *changes)
 {
 	char *errors;
-	int n = gateway_flush(k->instance, policies, sas, &errors);
 
-	if (n < 0)
-		refusal_log(errors);
-	if (n > 0)
-		DBG1(DBG_KNL, "culvert: removed %d objects of an earlier charon", n);
-	return n >= 0;
+	if (gateway_change(k->instance, changes, &errors))
+		return true;
+	refusal_log(errors);
+	return false;
 }
 
 // What an earlier charon left is removed before anything is added; culvertd may start after charon.
 static bool ready(struct kernel *k)
 {
-	k->ready = k->ready || flush(k, true, true);
+	k->ready = k->ready || change(k, "flush\n");
 	return k->ready;
 }
 
 bool kernel_change(struct kernel *k, const char *changes)
 {
-	char *errors;
-
-	if (!ready(k))
-		return false;
 	json_decref(k->seen);
 	k->seen = NULL;
-	if (gateway_change(k->instance, changes, &errors))
-		return true;
-	refusal_log(errors);
-	return false;
+	return ready(k) && change(k, changes);
 }
 
 void kernel_connection(char name[NAME_SIZE])
@@ -115,19 +106,19 @@ METHOD(kernel_ipsec_t, del_sa, status_t, struct kernel *this, kernel_ipsec_sa_id
 	return LOCKED(sa_del(this, id));
 }
 
-static status_t all_forget(struct kernel *this, bool policies, bool sas)
+static status_t all_forget(struct kernel *this)
 {
 	struct kernel_sa *sa;
 
 	policies_forget(this);
-	while (sas && this->sas->remove_last(this->sas, (void **)&sa) == SUCCESS)
-		sa_free(sa);
-	return flush(this, policies, sas) ? SUCCESS : FAILED;
+	while (this->sas->remove_last(this->sas, (void **)&sa) == SUCCESS)
+		sa_free(this, sa);
+	return change(this, "flush\n") ? SUCCESS : FAILED;
 }
 
 METHOD(kernel_ipsec_t, flush_sas, status_t, struct kernel *this)
 {
-	return LOCKED(all_forget(this, true, true)); // policies have no meaning without them
+	return LOCKED(all_forget(this)); // policies have no meaning without them
 }
 
 METHOD(kernel_ipsec_t, add_policy, status_t, struct kernel *this, kernel_ipsec_policy_id_t *id,
@@ -150,7 +141,7 @@ METHOD(kernel_ipsec_t, del_policy, status_t, struct kernel *this, kernel_ipsec_p
 
 METHOD(kernel_ipsec_t, flush_policies, status_t, struct kernel *this)
 {
-	return LOCKED(all_forget(this, true, false));
+	return LOCKED(policies_flush(this));
 }
 
 // IKE passes by policies of the gateway's configuration.
@@ -169,22 +160,14 @@ METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 {
 	reauth_stop(this);
 	events_stop(this);
-	all_forget(this, true, true);
+	all_forget(this);
 	this->sas->destroy(this->sas);
 	this->policies->destroy(this->policies);
+	this->groups->destroy(this->groups);
 	this->mutex->destroy(this->mutex);
 	json_decref(this->seen);
 	free(this->instance);
-	free(this->before);
 	free(this);
-}
-
-static char *setting(const char *name, char *absent)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%%s.plugins.kernel-culvert.%s", name);
-	return strdup(lib->settings->get_str(lib->settings, path, absent, lib->ns));
 }
 
 kernel_ipsec_t *kernel_create(void)
@@ -211,8 +194,9 @@ kernel_ipsec_t *kernel_create(void)
 				.destroy = _destroy,
 			},
 		.mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = linked_list_create(),
-		.policies = linked_list_create(), .instance = setting("instance", "culvert"),
-		.before = setting("before", ""));
+		.policies = linked_list_create(), .groups = linked_list_create(),
+		.instance = strdup(lib->settings->get_str(
+			lib->settings, "%s.plugins.kernel-culvert.instance", "culvert", lib->ns)));
 	ready(this);
 	reauth_start(this);
 	events_start(this);

@@ -16,17 +16,16 @@ struct kernel_sa {
 	ipsec_mode_t mode;
 	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
 	host_t *src, *dst;
-	time_t waits_until; // outbound, time_monotonic(): until then another one sends; see
-			    // reauth.c
+	struct kernel_group *group; // NULL: it has no name
 };
 
 struct kernel {
 	kernel_ipsec_t public;
 	listener_t listener; // to charon's messages, see reauth.c
 	mutex_t *mutex;
-	char *instance, *before;
+	char *instance;
 	bool ready; // objects of an earlier charon have been removed
-	linked_list_t *sas, *policies;
+	linked_list_t *sas, *policies, *groups;
 	json_t *seen; // the gateway's SAs as they were
 	time_t seen_at;
 	int events; // descriptor; -1: not subscribed
@@ -56,24 +55,44 @@ struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *
 // When it last received or sent a packet, as time_monotonic(); 0: never.
 time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets);
 
-void sa_free(struct kernel_sa *sa);
+// The SA with the name of the gateway's; NULL if there is none.
+struct kernel_sa *sa_named(struct kernel *k, const char *name);
 
-// policy.c: the same
+// Whether the policies send by another SA while there is one.
+void sa_set_late(struct kernel *k, const char *name, bool late);
+
+void sa_free(struct kernel *k, struct kernel_sa *sa);
+
+// group.c: SAs that one and the same policies use.
+
+// The group of an SA with this reqid of charon's, and these selectors; group_put() drops it.
+struct kernel_group *group_get(
+	struct kernel *k, uint32_t reqid, linked_list_t *local, linked_list_t *remote);
+void group_put(struct kernel *k, struct kernel_group *group); // NULL is allowed
+
+// The gateway's reqid of a group, and of a policy: charon's while there are no SAs with these
+// selectors.
+uint32_t group_number(const struct kernel_group *group);
+uint32_t group_number_of(
+	struct kernel *k, uint32_t reqid, traffic_selector_t *local, traffic_selector_t *remote);
+
+// policy.c: the same as sa.c
 status_t policy_add(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
 status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used);
 status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data);
+status_t policies_flush(struct kernel *k);
 void policies_forget(struct kernel *k);
 
-// Updates the gateway's policies, because another SA is to send.
-void policies_apply(struct kernel *k);
+// Adds all of them again: the gateway has none any more.
+void policies_restore(struct kernel *k);
 
-// The gateway has none of them any more.
-void policies_lost(struct kernel *k);
+// Asks charon for an SA of the policy with this name.
+void policy_acquire(struct kernel *k, const char *name);
 
-// reauth.c: when the new SA of a peer's exchange may send.
-time_t reauth_wait(const kernel_ipsec_add_sa_t *data);
+// reauth.c: has the SA, which is late, send after a while.
+void reauth_wait(struct kernel *k, const struct kernel_sa *sa);
 void reauth_start(struct kernel *k);
 void reauth_stop(struct kernel *k);
 

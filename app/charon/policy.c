@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // charon's policies, one for each direction and CHILD_SA, as policies of the gateway, one for each
-// pair of selectors (docs/configuration.md, policies). While keys change, several CHILD_SAs use
-// one: the newest sends, all receive.
+// pair of selectors, class and reqid. While keys change, several CHILD_SAs use one: the gateway
+// sends by the newest SA with the reqid, and receives by all.
 #include "kernel.h"
 
 #include <arpa/inet.h>
-#include <processing/jobs/callback_job.h>
 #include <stdio.h>
 
-#define IN_MAX    4   // SAs that a policy of the gateway receives from
 #define TEXT_SIZE 512 // of settings
 
-// A policy that charon has added, without the one for forwarded packets, which goes with that for
-// inbound ones.
+// A policy that charon has added, for a direction.
 struct use {
 	bool inbound;
-	policy_type_t type;
-	policy_priority_t priority;
-	uint32_t manual, reqid, spi; // of charon's; host byte order
-	host_t *dst;                 // of the SA
+	uint32_t spi; // of its SA; 0: of a trap, or without SAs; host byte order
+	host_t *dst;  // of the SA
 };
 
 struct policy {
 	char name[NAME_SIZE];
-	char selectors[TEXT_SIZE / 2]; // settings; what it is found by
-	unsigned int narrow;           // higher for narrower selectors
-	linked_list_t *uses;           // struct use, the oldest first
-	char settings[TEXT_SIZE];      // of the gateway's policy; empty: there is none
-	uint32_t rank;                 // of it; the lowest decides first
+	uint32_t reqid;  // charon's; 0: it does not protect
+	uint32_t number; // the gateway's
+	bool bypass;
+	char settings[TEXT_SIZE]; // without the name and the reqid
+	traffic_selector_t *local, *remote;
+	linked_list_t *uses; // struct use
 };
 
 // --- selectors ---
@@ -63,14 +59,15 @@ static int end_write(FILE *f, const char *end, traffic_selector_t *ts)
 	return bits + 1;
 }
 
-// False, after a message, if the gateway cannot have them.
-static bool selectors_write(struct policy *p, kernel_ipsec_policy_id_t *id)
+// The settings of a policy of the gateway. False, after a message, if it cannot have them.
+static bool settings_write(
+	char settings[TEXT_SIZE], kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
 	bool inbound = id->dir != POLICY_OUT;
 	traffic_selector_t *local = inbound ? id->dst_ts : id->src_ts;
 	traffic_selector_t *remote = inbound ? id->src_ts : id->dst_ts;
-	unsigned int proto = max(local->get_protocol(local), remote->get_protocol(remote));
-	FILE *f = fmemopen(p->selectors, sizeof(p->selectors), "w");
+	unsigned int proto = max(local->get_protocol(local), remote->get_protocol(remote)), narrow;
+	FILE *f = fmemopen(settings, TEXT_SIZE, "w");
 	int a, b;
 
 	if (f == NULL)
@@ -79,18 +76,55 @@ static bool selectors_write(struct policy *p, kernel_ipsec_policy_id_t *id)
 	b = end_write(f, "remote", remote);
 	if (proto != 0)
 		fprintf(f, " proto = %u;", proto);
+	narrow = (unsigned int)(a + b) * 2 + (proto != 0);
+	// charon's classes come first, then narrower selectors before wider ones.
+	fprintf(f, " priority = 0x%x;",
+		data->manual_prio != 0 ? data->manual_prio
+				       : (data->prio + 1) * 100000u - narrow * 8);
+	if (data->type == POLICY_IPSEC)
+		fprintf(f, " action = \"protect\";");
+	else
+		fprintf(f, " action = \"%s\";", data->type == POLICY_PASS ? "bypass" : "discard");
 	fclose(f);
-	p->narrow = (unsigned int)(a + b) * 2 + (proto != 0);
 	return a >= 0 && b >= 0;
 }
 
-static struct policy *policy_find(struct kernel *k, const char *selectors)
+// The use that charon means: the oldest, should there be equal ones.
+static struct use *use_find(const struct policy *p, const kernel_ipsec_policy_id_t *id,
+	const kernel_ipsec_manage_policy_t *data)
+{
+	enumerator_t *e = p->uses->create_enumerator(p->uses);
+	struct use *use = NULL, *found = NULL;
+
+	while (found == NULL && e->enumerate(e, &use))
+		if (use->inbound == (id->dir == POLICY_IN) && use->spi == ntohl(data->sa->esp.spi))
+			found = use;
+	e->destroy(e);
+	return found;
+}
+
+static struct policy *policy_find(struct kernel *k, const char *settings, uint32_t number)
 {
 	enumerator_t *e = k->policies->create_enumerator(k->policies);
 	struct policy *p = NULL, *found = NULL;
 
 	while (found == NULL && e->enumerate(e, &p))
-		if (streq(p->selectors, selectors))
+		if (p->number == number && streq(p->settings, settings))
+			found = p;
+	e->destroy(e);
+	return found;
+}
+
+// The one that charon uses for an SA. Its group may be gone.
+static struct policy *policy_used(struct kernel *k, const char *settings,
+	const kernel_ipsec_policy_id_t *id, const kernel_ipsec_manage_policy_t *data)
+{
+	enumerator_t *e = k->policies->create_enumerator(k->policies);
+	struct policy *p = NULL, *found = NULL;
+
+	while (found == NULL && e->enumerate(e, &p))
+		if (p->reqid == data->sa->reqid && streq(p->settings, settings) &&
+			use_find(p, id, data) != NULL)
 			found = p;
 	e->destroy(e);
 	return found;
@@ -109,166 +143,15 @@ static bool name_is_free(struct kernel *k, const char *name)
 }
 
 // ike.CONNECTION.REQID, and a number for all but the first pair of selectors.
-static void name_choose(struct kernel *k, struct policy *p, uint32_t reqid)
+static void name_choose(struct kernel *k, struct policy *p)
 {
 	char connection[NAME_SIZE], name[NAME_SIZE];
 
 	kernel_connection(connection);
-	snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u", connection, reqid);
+	snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u", connection, p->reqid);
 	for (unsigned int i = 2; !name_is_free(k, name); i++)
-		snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u.%u", connection, reqid, i);
+		snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u.%u", connection, p->reqid, i);
 	strcpy(p->name, name);
-}
-
-// --- what the gateway's policy is ---
-
-static uint32_t rank_of(const struct policy *p, const struct use *use)
-{
-	return use->manual != 0 ? use->manual : (use->priority + 1) * 100000u - p->narrow * 8;
-}
-
-// How long the SA of a use is not to send, in seconds, if another one can.
-static time_t wait_of(struct kernel *k, const struct use *use)
-{
-	const struct kernel_sa *sa = sa_find(k, use->spi, false, use->dst);
-
-	return sa != NULL ? max(0, sa->waits_until - time_monotonic(NULL)) : 0;
-}
-
-// The use that decides about outbound packets: of the highest class the newest that need not wait.
-static const struct use *sender_of(struct kernel *k, const struct policy *p)
-{
-	enumerator_t *e = p->uses->create_enumerator(p->uses);
-	const struct use *sender = NULL;
-	struct use *use;
-
-	while (e->enumerate(e, &use))
-		if (!use->inbound && (sender == NULL || use->priority < sender->priority ||
-					     (use->priority == sender->priority &&
-						     wait_of(k, use) <= wait_of(k, sender))))
-			sender = use;
-	e->destroy(e);
-	return sender;
-}
-
-// The SAs that receive, between the same ends as the one that sends: the newest first. Returns
-// their number.
-static unsigned int receivers_find(struct kernel *k, const struct policy *p,
-	const struct kernel_sa *out, struct kernel_sa *in[])
-{
-	enumerator_t *e = p->uses->create_enumerator(p->uses);
-	struct kernel_sa *all[64], *sa;
-	unsigned int n = 0, found = 0;
-	struct use *use;
-
-	while (e->enumerate(e, &use)) {
-		sa = use->inbound && use->spi != 0 ? sa_find(k, use->spi, true, use->dst) : NULL;
-		if (sa != NULL && sa->name[0] != '\0' && sa->mode == out->mode &&
-			sa->src->ip_equals(sa->src, out->dst) &&
-			sa->dst->ip_equals(sa->dst, out->src) && n < countof(all))
-			all[n++] = sa;
-	}
-	e->destroy(e);
-	while (n > 0 && found < IN_MAX)
-		in[found++] = all[--n];
-	return found;
-}
-
-// Settings of a policy that protects; none while charon has not yet both directions.
-static void protect_write(
-	FILE *f, struct kernel *k, const struct policy *p, const struct use *sender)
-{
-	struct kernel_sa *out = sa_find(k, sender->spi, false, sender->dst), *in[IN_MAX];
-	unsigned int n = out != NULL && out->name[0] != '\0' ? receivers_find(k, p, out, in) : 0;
-
-	if (n == 0)
-		return;
-	fprintf(f, "{ name = \"%s\";%s action = \"protect\"; out = \"%s\"; in = [", p->name,
-		p->selectors, out->name);
-	for (unsigned int i = 0; i < n; i++)
-		fprintf(f, "%s\"%s\"", i > 0 ? ", " : " ", in[i]->name);
-	fprintf(f, " ]; }");
-}
-
-static void settings_write(char settings[TEXT_SIZE], struct kernel *k, const struct policy *p,
-	const struct use *sender)
-{
-	FILE *f = fmemopen(settings, TEXT_SIZE, "w");
-
-	settings[0] = '\0';
-	if (f == NULL)
-		return;
-	if (sender != NULL && sender->type == POLICY_IPSEC)
-		protect_write(f, k, p, sender);
-	else if (sender != NULL)
-		fprintf(f, "{ name = \"%s\";%s action = \"%s\"; }", p->name, p->selectors,
-			sender->type == POLICY_PASS ? "bypass" : "discard");
-	fclose(f);
-}
-
-// The place of a policy: before the first one that decides after it.
-static void place_write(FILE *f, struct kernel *k, const struct policy *p, uint32_t rank)
-{
-	enumerator_t *e = k->policies->create_enumerator(k->policies);
-	const struct policy *next = NULL;
-	struct policy *other;
-
-	while (e->enumerate(e, &other))
-		if (other != p && other->settings[0] != '\0' && other->rank > rank &&
-			(next == NULL || other->rank < next->rank))
-			next = other;
-	e->destroy(e);
-	if (next != NULL)
-		fprintf(f, "before %s ", next->name);
-	else if (k->before[0] != '\0')
-		fprintf(f, "before %s ", k->before);
-}
-
-// Makes the gateway's policy what it is to be. False if that is refused.
-static bool policy_apply(struct kernel *k, struct policy *p)
-{
-	const struct use *sender = sender_of(k, p);
-	uint32_t rank = sender != NULL ? rank_of(p, sender) : 0;
-	char settings[TEXT_SIZE], changes[2 * TEXT_SIZE];
-	FILE *f;
-
-	settings_write(settings, k, p, sender);
-	if (streq(settings, p->settings))
-		return true;
-	f = fmemopen(changes, sizeof(changes), "w");
-	if (f == NULL)
-		return false;
-	if (p->settings[0] != '\0')
-		fprintf(f, "policy del %s\n", p->name);
-	if (settings[0] != '\0') {
-		fprintf(f, "policy add ");
-		place_write(f, k, p, rank);
-		fprintf(f, "%s\n", settings);
-	}
-	fclose(f);
-	if (!kernel_change(k, changes))
-		return false;
-	strcpy(p->settings, settings);
-	p->rank = rank;
-	return true;
-}
-
-void policies_apply(struct kernel *k)
-{
-	enumerator_t *e = k->policies->create_enumerator(k->policies);
-	struct policy *p;
-
-	while (e->enumerate(e, &p))
-		policy_apply(k, p);
-	e->destroy(e);
-}
-
-static job_requeue_t waited(struct kernel *k)
-{
-	k->mutex->lock(k->mutex);
-	policies_apply(k);
-	k->mutex->unlock(k->mutex);
-	return JOB_REQUEUE_NONE;
 }
 
 // --- kernel_ipsec_t ---
@@ -282,33 +165,66 @@ static void use_free(struct use *use)
 static void policy_free(struct policy *p)
 {
 	p->uses->destroy_function(p->uses, (void *)use_free);
+	p->local->destroy(p->local);
+	p->remote->destroy(p->remote);
 	free(p);
 }
 
-static void policy_drop_unused(struct kernel *k, struct policy *p)
+static bool policy_apply(struct kernel *k, const struct policy *p)
 {
-	if (p->uses->get_count(p->uses) > 0)
-		return;
-	k->policies->remove(k->policies, p, NULL);
-	policy_free(p);
+	char change[TEXT_SIZE + NAME_SIZE + 64], reqid[32] = "";
+
+	if (p->number != 0)
+		snprintf(reqid, sizeof(reqid), " reqid = 0x%x;", p->number);
+	snprintf(change, sizeof(change), "policy add { name = \"%s\";%s%s }\n", p->name,
+		p->settings, reqid);
+	return kernel_change(k, change);
 }
 
-static struct policy *policy_make(struct kernel *k, const struct policy *selectors, uint32_t reqid)
+// In the order in which they were added, but those that bypass last: when all are added again they
+// come after those that protect, and when all are removed they go first.
+static void list_insert(struct kernel *k, struct policy *p)
 {
+	enumerator_t *e = k->policies->create_enumerator(k->policies);
+	struct policy *at;
+
+	while (e->enumerate(e, &at) && (p->bypass || !at->bypass))
+		;
+	k->policies->insert_before(k->policies, e, p);
+	e->destroy(e);
+}
+
+// NULL: the gateway refuses it.
+static struct policy *policy_make(struct kernel *k, const char *settings, uint32_t number,
+	kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
+{
+	traffic_selector_t *local = id->dir == POLICY_OUT ? id->src_ts : id->dst_ts;
+	traffic_selector_t *remote = id->dir == POLICY_OUT ? id->dst_ts : id->src_ts;
 	struct policy *p = malloc(sizeof(*p));
 
-	*p = *selectors;
-	p->uses = linked_list_create();
-	name_choose(k, p, reqid);
-	k->policies->insert_last(k->policies, p);
-	return p;
+	*p = (struct policy){.reqid = data->sa->reqid,
+		.number = number,
+		.bypass = data->type == POLICY_PASS,
+		.local = local->clone(local),
+		.remote = remote->clone(remote),
+		.uses = linked_list_create()};
+	strcpy(p->settings, settings);
+	name_choose(k, p);
+	if (policy_apply(k, p)) {
+		list_insert(k, p);
+		return p;
+	}
+	policy_free(p);
+	return NULL;
 }
 
 status_t policy_add(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
 	const char *unknown = policy_unknown(id, data);
-	struct policy selectors = {0}, *p;
+	char settings[TEXT_SIZE];
+	uint32_t number = 0;
+	struct policy *p;
 	struct use *use;
 
 	if (id->dir == POLICY_FWD)
@@ -317,96 +233,112 @@ status_t policy_add(
 		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
 		return NOT_SUPPORTED;
 	}
-	if (!selectors_write(&selectors, id))
+	if (!settings_write(settings, id, data))
 		return NOT_SUPPORTED;
-	if (data->type == POLICY_IPSEC && data->sa->esp.spi == 0) {
-		DBG1(DBG_KNL, "culvert: the gateway has no traps: it does not say that a packet "
-			      "needs an SA");
-		return NOT_SUPPORTED;
-	}
-	p = policy_find(k, selectors.selectors);
+	if (data->type == POLICY_IPSEC)
+		number = group_number_of(k, data->sa->reqid,
+			id->dir == POLICY_OUT ? id->src_ts : id->dst_ts,
+			id->dir == POLICY_OUT ? id->dst_ts : id->src_ts);
+	p = policy_find(k, settings, number);
 	if (p == NULL)
-		p = policy_make(k, &selectors, data->sa->reqid);
+		p = policy_make(k, settings, number, id, data);
+	if (p == NULL)
+		return FAILED;
 	use = malloc(sizeof(*use));
 	*use = (struct use){.inbound = id->dir == POLICY_IN,
-		.type = data->type,
-		.priority = data->prio,
-		.manual = data->manual_prio,
-		.reqid = data->sa->reqid,
 		.spi = ntohl(data->sa->esp.spi),
 		.dst = data->dst->clone(data->dst)};
 	p->uses->insert_last(p->uses, use);
-	if (!use->inbound && wait_of(k, use) > 0 && sender_of(k, p) != use)
-		lib->scheduler->schedule_job(lib->scheduler,
-			(job_t *)callback_job_create((void *)waited, k, NULL, NULL),
-			(uint32_t)wait_of(k, use));
-	if (policy_apply(k, p))
-		return SUCCESS;
-	p->uses->remove(p->uses, use, NULL);
-	use_free(use);
-	policy_drop_unused(k, p);
-	return FAILED;
-}
-
-status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used)
-{
-	struct policy selectors = {0}, *p;
-	struct use *use;
-	enumerator_t *e;
-
-	if (!selectors_write(&selectors, id))
-		return NOT_FOUND;
-	p = policy_find(k, selectors.selectors);
-	if (p == NULL)
-		return NOT_FOUND;
-	*used = 0;
-	e = p->uses->create_enumerator(p->uses);
-	while (e->enumerate(e, &use)) {
-		struct kernel_sa *sa = use->inbound == (id->dir != POLICY_OUT)
-					       ? sa_find(k, use->spi, use->inbound, use->dst)
-					       : NULL;
-
-		if (sa != NULL)
-			*used = max(*used, sa_used(k, sa, NULL, NULL));
-	}
-	e->destroy(e);
 	return SUCCESS;
 }
 
-// The use that charon means: the oldest, should there be equal ones.
-static struct use *use_find(const struct policy *p, const kernel_ipsec_policy_id_t *id,
-	const kernel_ipsec_manage_policy_t *data)
+// The policy may be there in several classes: the SA is used that was used last.
+status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used)
 {
-	enumerator_t *e = p->uses->create_enumerator(p->uses);
-	struct use *use = NULL, *found = NULL;
+	bool inbound = id->dir != POLICY_OUT, found = false;
+	traffic_selector_t *local = inbound ? id->dst_ts : id->src_ts;
+	traffic_selector_t *remote = inbound ? id->src_ts : id->dst_ts;
+	enumerator_t *e = k->policies->create_enumerator(k->policies), *f;
+	struct policy *p;
+	struct use *use;
 
-	while (found == NULL && e->enumerate(e, &use))
-		if (use->inbound == (id->dir == POLICY_IN) && use->type == data->type &&
-			use->priority == data->prio && use->spi == ntohl(data->sa->esp.spi) &&
-			use->reqid == data->sa->reqid)
-			found = use;
+	*used = 0;
+	while (e->enumerate(e, &p)) {
+		if (!p->local->equals(p->local, local) || !p->remote->equals(p->remote, remote))
+			continue;
+		found = true;
+		f = p->uses->create_enumerator(p->uses);
+		while (f->enumerate(f, &use)) {
+			struct kernel_sa *sa =
+				use->inbound == inbound && use->spi != 0
+					? sa_find(k, use->spi, use->inbound, use->dst)
+					: NULL;
+
+			if (sa != NULL)
+				*used = max(*used, sa_used(k, sa, NULL, NULL));
+		}
+		f->destroy(f);
+	}
 	e->destroy(e);
-	return found;
+	return found ? SUCCESS : NOT_FOUND;
+}
+
+static bool policy_remove(struct kernel *k, struct policy *p)
+{
+	char change[NAME_SIZE + 16];
+
+	snprintf(change, sizeof(change), "policy del %s\n", p->name);
+	return kernel_change(k, change);
 }
 
 status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
-	struct policy selectors = {0}, *p;
+	char settings[TEXT_SIZE];
+	struct policy *p;
 	struct use *use;
 	bool ok;
 
 	if (id->dir == POLICY_FWD)
 		return SUCCESS;
-	p = selectors_write(&selectors, id) ? policy_find(k, selectors.selectors) : NULL;
-	use = p != NULL ? use_find(p, id, data) : NULL;
-	if (use == NULL)
+	p = settings_write(settings, id, data) ? policy_used(k, settings, id, data) : NULL;
+	if (p == NULL)
 		return NOT_FOUND;
+	use = use_find(p, id, data);
 	p->uses->remove(p->uses, use, NULL);
 	use_free(use);
-	ok = policy_apply(k, p);
-	policy_drop_unused(k, p);
+	if (p->uses->get_count(p->uses) > 0)
+		return SUCCESS;
+	ok = policy_remove(k, p);
+	k->policies->remove(k->policies, p, NULL);
+	policy_free(p);
 	return ok ? SUCCESS : FAILED;
+}
+
+void policy_acquire(struct kernel *k, const char *name)
+{
+	traffic_selector_t *local = NULL, *remote = NULL;
+	enumerator_t *e;
+	struct policy *p;
+	uint32_t reqid = 0;
+
+	k->mutex->lock(k->mutex);
+	e = k->policies->create_enumerator(k->policies);
+	while (local == NULL && e->enumerate(e, &p))
+		if (streq(p->name, name)) {
+			reqid = p->reqid;
+			local = p->local->clone(p->local);
+			remote = p->remote->clone(p->remote);
+		}
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+	if (local == NULL)
+		return;
+	// Without the mutex: charon waits for IKE_SAs, whose threads may wait for it.
+	charon->kernel->acquire(
+		charon->kernel, reqid, &(kernel_acquire_data_t){.src = local, .dst = remote});
+	local->destroy(local);
+	remote->destroy(remote);
 }
 
 void policies_forget(struct kernel *k)
@@ -417,12 +349,24 @@ void policies_forget(struct kernel *k)
 		policy_free(p);
 }
 
-void policies_lost(struct kernel *k)
+status_t policies_flush(struct kernel *k)
+{
+	struct policy *p;
+	bool ok = true;
+
+	while (k->policies->remove_last(k->policies, (void **)&p) == SUCCESS) {
+		ok &= policy_remove(k, p);
+		policy_free(p);
+	}
+	return ok ? SUCCESS : FAILED;
+}
+
+void policies_restore(struct kernel *k)
 {
 	enumerator_t *e = k->policies->create_enumerator(k->policies);
 	struct policy *p;
 
 	while (e->enumerate(e, &p))
-		p->settings[0] = '\0';
+		policy_apply(k, p);
 	e->destroy(e);
 }

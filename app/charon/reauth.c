@@ -6,14 +6,36 @@
 
 #include <arpa/inet.h>
 #include <encoding/payloads/delete_payload.h>
+#include <processing/jobs/callback_job.h>
 #include <stddef.h>
 
-#define WAIT_S  2    // for a peer that never deletes, because it was started again
-#define FOREVER 1000 // seconds: longer than an SA is kept after its IKE_SA was deleted
+#define WAIT_S 2 // for a peer that never deletes, because it was started again
 
-time_t reauth_wait(const kernel_ipsec_add_sa_t *data)
+struct waiting {
+	struct kernel *kernel;
+	char name[NAME_SIZE];
+};
+
+// It may be gone.
+static job_requeue_t waited(struct waiting *w)
 {
-	return data->initiator ? 0 : time_monotonic(NULL) + WAIT_S;
+	struct kernel *k = w->kernel;
+
+	k->mutex->lock(k->mutex);
+	if (sa_named(k, w->name) != NULL)
+		sa_set_late(k, w->name, false);
+	k->mutex->unlock(k->mutex);
+	return JOB_REQUEUE_NONE;
+}
+
+void reauth_wait(struct kernel *k, const struct kernel_sa *sa)
+{
+	struct waiting *w = malloc(sizeof(*w));
+
+	w->kernel = k;
+	strcpy(w->name, sa->name);
+	lib->scheduler->schedule_job(lib->scheduler,
+		(job_t *)callback_job_create((void *)waited, w, free, NULL), WAIT_S);
 }
 
 static bool deletes_ike_sa(message_t *message)
@@ -36,11 +58,10 @@ static void leave(struct kernel *k, ike_sa_t *ike_sa)
 		struct kernel_sa *sa = sa_find(k, ntohl(child->get_spi(child, FALSE)), false,
 			ike_sa->get_other_host(ike_sa));
 
-		if (sa != NULL)
-			sa->waits_until = time_monotonic(NULL) + FOREVER;
+		if (sa != NULL && sa->name[0] != '\0')
+			sa_set_late(k, sa->name, true);
 	}
 	e->destroy(e);
-	policies_apply(k);
 }
 
 // charon calls it before it answers.

@@ -110,15 +110,13 @@ static void udp_write(FILE *f, const struct kernel_sa *sa)
 			peer_has_nat() ? "true" : "false");
 }
 
-static void ends_write(FILE *f, const struct kernel_sa *sa, bool in_udp)
+static void ends_write(FILE *f, const struct kernel_sa *sa)
 {
 	char local[ADDRESS_SIZE], remote[ADDRESS_SIZE];
 
 	kernel_address(local, sa->inbound ? sa->dst : sa->src);
 	kernel_address(remote, sa->inbound ? sa->src : sa->dst);
 	fprintf(f, " local = \"%s\"; remote = \"%s\";", local, remote);
-	if (in_udp)
-		udp_write(f, sa);
 }
 
 static void header_write(FILE *f, const kernel_ipsec_add_sa_t *data)
@@ -151,7 +149,12 @@ static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ips
 	fprintf(f, "sa add { name = \"%s\"; direction = \"%s\"; mode = \"%s\"; spi = \"0x%08x\";",
 		sa->name, sa->inbound ? "in" : "out",
 		data->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->spi);
-	ends_write(f, sa, data->encap);
+	fprintf(f, " reqid = 0x%x;", group_number(sa->group));
+	if (!sa->inbound)
+		fprintf(f, " late = %s;", data->initiator ? "false" : "true");
+	ends_write(f, sa);
+	if (data->encap)
+		udp_write(f, sa);
 	fprintf(f, " esn = %s;", data->esn ? "true" : "false");
 	if (sa->inbound)
 		fprintf(f, " replay_window = %u;",
@@ -177,6 +180,27 @@ struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *
 	return found;
 }
 
+struct kernel_sa *sa_named(struct kernel *k, const char *name)
+{
+	enumerator_t *e = k->sas->create_enumerator(k->sas);
+	struct kernel_sa *sa = NULL, *found = NULL;
+
+	while (found == NULL && e->enumerate(e, &sa))
+		if (streq(sa->name, name))
+			found = sa;
+	e->destroy(e);
+	return found;
+}
+
+void sa_set_late(struct kernel *k, const char *name, bool late)
+{
+	char change[NAME_SIZE + 32];
+
+	snprintf(change, sizeof(change), "sa set %s { late = %s; }\n", name,
+		late ? "true" : "false");
+	kernel_change(k, change);
+}
+
 // charon does not name the direction. An inbound SA has an SPI that this plugin allocated.
 static struct kernel_sa *sa_of(struct kernel *k, kernel_ipsec_sa_id_t *id)
 {
@@ -197,8 +221,9 @@ static struct kernel_sa *sa_make(
 	return sa;
 }
 
-void sa_free(struct kernel_sa *sa)
+void sa_free(struct kernel *k, struct kernel_sa *sa)
 {
+	group_put(k, sa->group);
 	sa->src->destroy(sa->src);
 	sa->dst->destroy(sa->dst);
 	free(sa);
@@ -207,7 +232,7 @@ void sa_free(struct kernel_sa *sa)
 static void sa_forget(struct kernel *k, struct kernel_sa *sa)
 {
 	k->sas->remove(k->sas, sa, NULL);
-	sa_free(sa);
+	sa_free(k, sa);
 }
 
 static bool spi_is_free(struct kernel *k, uint32_t spi)
@@ -245,11 +270,27 @@ static void ends_set(struct kernel_sa *sa, host_t *src, host_t *dst)
 	sa->dst = dst->clone(dst);
 }
 
+// ike.CONNECTION.DIRECTION.SPI. Peers choose the SPIs of outbound SAs: the second one gets a
+// number.
+static void name_choose(struct kernel *k, struct kernel_sa *sa)
+{
+	const char *direction = sa->inbound ? "in" : "out";
+	char connection[NAME_SIZE], name[NAME_SIZE];
+
+	kernel_connection(connection);
+	sa->name[0] = '\0';
+	snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%s.%08x", connection, direction, sa->spi);
+	for (unsigned int i = 2; sa_named(k, name) != NULL; i++)
+		snprintf(name, sizeof(name), GATEWAY_OWN "%.7s.%s.%08x.%u", connection, direction,
+			sa->spi, i);
+	strcpy(sa->name, name);
+}
+
 status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data)
 {
 	const char *unknown = sa_unknown(id, data);
 	struct kernel_sa *sa = sa_find(k, ntohl(id->spi), data->inbound, id->dst);
-	char text[TEXT_SIZE] = "", connection[NAME_SIZE];
+	char text[TEXT_SIZE] = "";
 	bool ok;
 
 	if (unknown != NULL) {
@@ -260,11 +301,11 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 		sa = sa_make(k, ntohl(id->spi), data->inbound, id->src, id->dst);
 	else // charon may have found a NAT since get_spi()
 		ends_set(sa, id->src, id->dst);
-	kernel_connection(connection);
 	sa->mode = data->mode;
-	sa->waits_until = reauth_wait(data);
-	snprintf(sa->name, sizeof(sa->name), GATEWAY_OWN "%.12s.%s.%08x", connection,
-		sa->inbound ? "in" : "out", sa->spi);
+	group_put(k, sa->group);
+	sa->group = group_get(k, data->reqid, data->inbound ? data->dst_ts : data->src_ts,
+		data->inbound ? data->src_ts : data->dst_ts);
+	name_choose(k, sa);
 
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
@@ -275,6 +316,8 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 	explicit_bzero(text, sizeof(text));
 	if (!ok)
 		sa_forget(k, sa);
+	else if (!sa->inbound && !data->initiator)
+		reauth_wait(k, sa);
 	return ok ? SUCCESS : FAILED;
 }
 
@@ -287,8 +330,9 @@ status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_upda
 
 	if (sa == NULL || sa->name[0] == '\0')
 		return NOT_FOUND;
-	if (data->encap && !data->new_encap)
-		return NOT_SUPPORTED; // an SA stays in UDP: charon makes a new one
+	if ((data->encap && !data->new_encap) || data->new_reqid != 0)
+		return NOT_SUPPORTED; // an SA stays in UDP, and in its group: charon makes a new
+				      // one
 	moved = *sa;
 	moved.src = data->new_src;
 	moved.dst = data->new_dst;
@@ -296,7 +340,12 @@ status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_upda
 	if (f == NULL)
 		return NOT_SUPPORTED;
 	fprintf(f, "sa set %s {", sa->name);
-	ends_write(f, &moved, data->new_encap);
+	ends_write(f, &moved);
+	if (data->new_encap && sa->inbound)
+		fprintf(f, " udp = { local_port = %u; };", moved.dst->get_port(moved.dst));
+	else if (data->new_encap)
+		fprintf(f, " udp = { local_port = %u; remote_port = %u; };",
+			moved.src->get_port(moved.src), moved.dst->get_port(moved.dst));
 	fprintf(f, " }\n");
 	fclose(f);
 	if (!kernel_change(k, text))

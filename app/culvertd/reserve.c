@@ -45,6 +45,12 @@ struct reserve {
 	bool behind; // the last write failed: bounds on the disk are lower than those of the ledger
 };
 
+// SAs of IKE have fresh keys, whose numbers no other daemon can have used.
+static unsigned int configured(const struct snapshot *s, enum sa_direction direction)
+{
+	return s->control->n_configured[direction];
+}
+
 // Unique to this start of the machine and of the daemon, so that windows of another one are not
 // used.
 static int token_make(char token[REPLAY_TOKEN_MAX])
@@ -161,14 +167,14 @@ static void bounds_raise(struct reserve *r, const struct snapshot *s)
 {
 	uint64_t turn = sa_ledger_turn_begin(r->state.ledger);
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+	for (unsigned int i = 0; i < configured(s, SA_OUT); i++) {
 		struct sa_out *sa = s->sa_out[i];
 		uint64_t bound = RTE_MIN(sa_out_seq(sa) + out_ahead(sa), sa->seq_max);
 
 		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, bound);
 		sa->sa.record->last_used = turn;
 	}
-	for (unsigned int i = 0; i < s->n_sa_in; i++) {
+	for (unsigned int i = 0; i < configured(s, SA_IN); i++) {
 		struct sa_in *sa = s->sa_in[i];
 
 		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
@@ -180,7 +186,7 @@ static void bounds_raise(struct reserve *r, const struct snapshot *s)
 static void allow(struct reserve *r, const struct snapshot *s)
 {
 	replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
+	for (unsigned int i = 0; i < configured(s, SA_OUT); i++)
 		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
 }
 
@@ -206,7 +212,8 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 {
 	int rc = 0;
 
-	if (sa_ledger_count(r->state.ledger) > s->n_sa_in + s->n_sa_out + 2 * UNUSED_MAX)
+	if (sa_ledger_count(r->state.ledger) >
+		configured(s, SA_IN) + configured(s, SA_OUT) + 2 * UNUSED_MAX)
 		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
 	bounds_raise(r, s);
 	if (rc == 0)
@@ -288,10 +295,10 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 
 	if (r == NULL)
 		return 0;
-	for (unsigned int i = 0; rc == 0 && i < s->n_sa_out; i++)
+	for (unsigned int i = 0; rc == 0 && i < configured(s, SA_OUT); i++)
 		if (!s->sa_out[i]->sa.begun)
 			rc = out_begin(r, s->sa_out[i]);
-	for (unsigned int i = 0; rc == 0 && i < s->n_sa_in; i++)
+	for (unsigned int i = 0; rc == 0 && i < configured(s, SA_IN); i++)
 		if (!s->sa_in[i]->sa.begun)
 			rc = in_begin(r, s->sa_in[i]);
 	if (rc < 0)
@@ -337,12 +344,12 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 	if (r == NULL)
 		return;
 	needed = r->behind && now_ms >= r->next_write_ms;
-	for (unsigned int i = 0; i < s->n_sa_in; i++) {
+	for (unsigned int i = 0; i < configured(s, SA_IN); i++) {
 		rate_update(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
 		needed |= in_is_behind(s->sa_in[i]) ||
 			  (now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]));
 	}
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
+	for (unsigned int i = 0; i < configured(s, SA_OUT); i++) {
 		rate_update(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
 		needed |= out_needs_more(s->sa_out[i]);
 	}
@@ -364,9 +371,9 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	replay_memory_keep(r->memory);
 	disk_writer_wait(r->writer);
 	sa_ledger_turn_begin(r->state.ledger);
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
+	for (unsigned int i = 0; i < configured(s, SA_OUT); i++)
 		sa_ledger_settle(s->sa_out[i]->sa.record);
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
+	for (unsigned int i = 0; i < configured(s, SA_IN); i++)
 		sa_ledger_settle(s->sa_in[i]->sa.record);
 	rc = write_start(r);
 	if (rc == 0)

@@ -6,6 +6,8 @@
 // Outbound, blocks of numbers are reserved on the disk before they are used; a daemon that is
 // started again continues after the last block. Inbound, replay windows are in memory that outlives
 // the process. For the case of a power failure, the disk has a number above their top.
+//
+// SAs of an IKE daemon are left out: their keys are new whenever it adds one.
 #pragma once
 
 #include <stdbool.h>

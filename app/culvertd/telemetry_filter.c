@@ -79,15 +79,17 @@ static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const
 			f->sa_out = s->sa_out[i];
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
 		if (strcmp(s->sa_in[i]->sa.live.name, value) == 0)
-			f->ingress = transit_ingress_sa(s->sa_in[i]);
-	f->generation = s->generation;
+			f->ingress = s->sa_in[i]->ingress;
+	f->generation = s->flow_generation;
 	return f->sa_out != NULL || f->ingress != 0;
 }
 
 static bool has_policy(const struct snapshot *s, const char *name)
 {
-	for (unsigned int i = 0; i < spd_count(s->spd); i++)
-		if (strcmp(spd_at(s->spd, i)->name, name) == 0)
+	const struct spd_policy *p;
+
+	for (unsigned int i = 0; (p = snapshot_policy_at(s, i)) != NULL; i++)
+		if (strcmp(p->name, name) == 0)
 			return true;
 	return false;
 }

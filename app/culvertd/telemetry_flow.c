@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ike_tables.h"
 #include "telemetry_add.h"
 #include "telemetry_filter.h"
-#include "transit.h"
 
 // Items in one answer: as many as can fit its 16 KB.
 #define PAGE 64
@@ -76,12 +76,16 @@ static void add_sas(struct rte_tel_data *d, const char *name, const struct sa *i
 	add_string(d, name, text);
 }
 
-// The SA that packets of this ingress are decapsulated from; NULL: they are received in clear.
-static const struct sa *sa_of(const struct snapshot *s, uint32_t ingress)
+// The SA that the packets are decapsulated from, of a tunnel of IKE the newest; NULL: they are
+// received in clear.
+static const struct sa *sa_of(const struct control *c, const struct flow_decision *d)
 {
-	const struct sa_in *sa =
-		ingress >= INGRESS_SPI_MIN ? sad_find(s->sad, rte_cpu_to_be_32(ingress)) : NULL;
+	const struct spd_policy *p = snapshot_policy(c->snapshot, d->by.in);
+	const struct sa_in *sa = NULL;
 
+	if (d->ingress >= SA_INGRESS_MIN && p != NULL)
+		sa = p->reqid != 0 ? ike_receiver(c, p->reqid, 0)
+				   : snapshot_find_in(c->snapshot, rte_cpu_to_be_32(d->ingress));
 	return sa != NULL ? &sa->sa : NULL;
 }
 
@@ -93,10 +97,10 @@ static void add_decisions(
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		const struct flow_decision *decision = &v->decision[dir];
 
-		if (v->generation[dir] != g->control.snapshot->generation)
+		if (v->generation[dir] != g->control.snapshot->flow_generation)
 			continue; // its SAs may be gone
-		out[dir] = decision->sa_out != NULL ? &decision->sa_out->sa : NULL;
-		in[dir] = sa_of(g->control.snapshot, decision->ingress);
+		out[dir] = decision->out != NULL ? &(*decision->out)->sa : NULL;
+		in[dir] = sa_of(&g->control, decision);
 	}
 	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);
 	add_sas(d, "sa_in", in[!v->initiator], in[v->initiator]);

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "build_counts.h"
+#include "build_policy.h"
 #include "build_route.h"
 #include "build_rule.h"
 #include "icmp.h"
@@ -15,8 +16,9 @@
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
-static_assert(CONF_NAME_MAX <= SPD_NAME_MAX && CONF_POLICY_IN_MAX <= SPD_IN_MAX, "room for all");
-static_assert(CONF_MSS_AUTO == SPD_MSS_AUTO, "taken as it is");
+static_assert(CONF_POLICY_IN_MAX <= SPD_IN_MAX, "room for all");
+
+#define IKE_NAT_PORT 4500
 
 static int fail(char *why, size_t size, const char *what, int error)
 {
@@ -86,38 +88,65 @@ static uint16_t mtu_of(
 	return s->port[nexthop != NULL ? nexthop->port : route_find(s->routes, local)->port].mtu;
 }
 
-static int sa_out_add(struct snapshot *s, struct sa_params *p)
+struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c)
 {
-	struct sa *sa;
+	struct sa_params p = {
+		.opt = c->opt,
+		.live = c->live,
+		.cipher_key = c->cipher_key,
+		.auth_key = c->auth_key,
+		.engine = conf->engine,
+		.n_workers = conf->n_workers,
+	};
 
-	p->nexthop = nexthop_to(s, &p->opt.remote);
-	p->mtu = mtu_of(s, p->nexthop, &p->opt.local);
-	if (getrandom(&p->iv_mask, sizeof(p->iv_mask), 0) < 0)
-		return -errno;
-	sa = sa_ledger_take(s->control->ledger, p);
-	if (sa == NULL)
-		return -errno;
+	if (c->opt.direction == SA_OUT) {
+		p.nexthop = nexthop_to(s, &p.opt.remote);
+		p.mtu = mtu_of(s, p.nexthop, &p.opt.local);
+		if (getrandom(&p.iv_mask, sizeof(p.iv_mask), 0) < 0)
+			return NULL;
+	}
+	return sa_ledger_take(s->control->ledger, &p);
+}
+
+static void sa_add(struct snapshot *s, struct sa *sa)
+{
+	s->control->n_configured[sa->opt.direction]++;
+	if (sa->opt.direction == SA_IN) {
+		s->sa_in[s->n_sa_in++] = sa_in_of(sa);
+		sad_add(s->sad_in, sa);
+		return;
+	}
 	s->sa_out[s->n_sa_out++] = sa_out_of(sa);
-	if (p->opt.tfc_dummies > 0)
+	sad_add(s->sad_out, sa);
+	if (sa->opt.tfc_dummies > 0)
 		s->dummies[s->n_dummies++] = sa_out_of(sa);
+}
+
+static int udp_end_add(
+	struct snapshot *s, const struct conf *conf, const struct ip_addr *local, uint16_t port)
+{
+	if (s->udp_ports == NULL) {
+		s->udp_ports = calloc((UINT16_MAX + 1) / 8, 1);
+		s->udp_ends = calloc(
+			conf->n_sas + (size_t)PORTS_MAX * PORT_ADDRS_MAX, sizeof(s->udp_ends[0]));
+	}
+	if (s->udp_ports == NULL || s->udp_ends == NULL)
+		return -ENOMEM;
+	s->udp_ports[port / 8] |= (uint8_t)(1u << port % 8);
+	s->udp_ends[s->n_udp_ends++] = *local;
 	return 0;
 }
 
-static int sa_in_add(struct snapshot *s, const struct sa_params *p)
+// IKE adds SAs at any time, whose packets share its port for NATs (RFC 7296 2.23).
+static int ike_ends_add(struct snapshot *s, const struct conf *conf)
 {
-	struct sa *sa = sa_ledger_take(s->control->ledger, p);
+	int rc = 0;
 
-	if (sa == NULL)
-		return -errno;
-	s->sa_in[s->n_sa_in++] = sa_in_of(sa);
-	return 0;
-}
-
-static int compare_spis(const void *a, const void *b)
-{
-	const struct sa_out *x = *(struct sa_out *const *)a, *y = *(struct sa_out *const *)b;
-
-	return (x->sa.spi > y->sa.spi) - (x->sa.spi < y->sa.spi);
+	for (unsigned int i = 0; i < s->n_ports; i++)
+		for (unsigned int a = 0;
+			rc == 0 && s->port[i].unprotected && a < s->port[i].n_addrs; a++)
+			rc = udp_end_add(s, conf, &s->port[i].addrs[a], IKE_NAT_PORT);
+	return rc;
 }
 
 // The local ends of ESP in UDP (RFC 3948), if any SA is in UDP.
@@ -126,114 +155,78 @@ static int udp_build(struct snapshot *s, const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
 
-		if (!c->opt.in_udp || c->opt.direction != SA_IN)
-			continue;
-		if (s->udp_ports == NULL) {
-			s->udp_ports = calloc((UINT16_MAX + 1) / 8, 1);
-			s->udp_ends = calloc(conf->n_sas, sizeof(s->udp_ends[0]));
-		}
-		if (s->udp_ports == NULL || s->udp_ends == NULL)
+		if (c->opt.in_udp && c->opt.direction == SA_IN &&
+			udp_end_add(s, conf, &c->opt.local, c->opt.udp_local_port) < 0)
 			return -ENOMEM;
-		s->udp_ports[c->opt.udp_local_port / 8] |=
-			(uint8_t)(1u << c->opt.udp_local_port % 8);
-		s->udp_ends[s->n_udp_ends++] = c->opt.local;
 	}
+	if (conf->n_ike_via > 0 && ike_ends_add(s, conf) < 0)
+		return -ENOMEM;
 	if (s->n_udp_ends > 0)
 		qsort(s->udp_ends, s->n_udp_ends, sizeof(s->udp_ends[0]), snapshot_compare_ends);
 	return 0;
 }
 
-// Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
-static int sas_build(
-	unsigned int at[], struct snapshot *s, const struct conf *conf, char *why, size_t size)
+static unsigned int n_of_ike(const struct snapshot *s, enum sa_direction direction)
 {
-	s->sa_in = calloc(conf->n_sas + 1, sizeof(s->sa_in[0]));
-	s->sa_out = calloc(conf->n_sas + 1, sizeof(s->sa_out[0]));
-	s->control->path = calloc(conf->n_sas + 1, sizeof(s->control->path[0]));
+	if (s == NULL)
+		return 0;
+	return (direction == SA_OUT ? s->n_sa_out : s->n_sa_in) -
+	       s->control->n_configured[direction];
+}
+
+static void ike_sas_add(struct snapshot *s, const struct snapshot *running)
+{
+	unsigned int n_in = n_of_ike(running, SA_IN), n_out = n_of_ike(running, SA_OUT);
+
+	for (unsigned int i = 0; i < n_in; i++)
+		s->sa_in[s->n_sa_in++] = running->sa_in[running->n_sa_in - n_in + i];
+	for (unsigned int i = 0; i < n_out; i++)
+		s->sa_out[s->n_sa_out++] = running->sa_out[running->n_sa_out - n_out + i];
+}
+
+// Makes the SAs; at[i] is the place in s->sa_in or s->sa_out that conf->sas[i] got.
+static int sas_build(unsigned int at[], struct snapshot *s, const struct conf *conf,
+	const struct snapshot *running, char *why, size_t size)
+{
+	unsigned int n_in = conf->n_sas + n_of_ike(running, SA_IN);
+	unsigned int n_out = conf->n_sas + n_of_ike(running, SA_OUT);
+
+	s->sa_in = calloc(SNAPSHOT_LIST_ROOM(n_in), sizeof(s->sa_in[0]));
+	s->sa_out = calloc(SNAPSHOT_LIST_ROOM(n_out), sizeof(s->sa_out[0]));
+	s->control->path = calloc(n_out + 1, sizeof(s->control->path[0]));
+	s->control->n_paths = s->control->path != NULL ? n_out : 0;
 	s->dummies = calloc(conf->n_sas + 1, sizeof(s->dummies[0]));
-	if (s->sa_in == NULL || s->sa_out == NULL || s->control->path == NULL || s->dummies == NULL)
+	s->sad_in = sad_new(conf->n_sas);
+	s->sad_out = sad_new(conf->n_sas);
+	if (s->sa_in == NULL || s->sa_out == NULL || s->control->path == NULL ||
+		s->dummies == NULL || s->sad_in == NULL || s->sad_out == NULL)
 		return fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *c = &conf->sas[i];
-		struct sa_params p = {
-			.opt = c->opt,
-			.live = c->live,
-			.cipher_key = c->cipher_key,
-			.auth_key = c->auth_key,
-			.engine = conf->engine,
-			.n_workers = conf->n_workers,
-		};
-		bool out = c->opt.direction == SA_OUT;
+		struct sa *sa = build_sa(s, conf, c);
 
-		at[i] = out ? s->n_sa_out : s->n_sa_in;
-
-		int rc = out ? sa_out_add(s, &p) : sa_in_add(s, &p);
-
-		if (rc < 0)
-			return fail(why, size, c->live.name, -rc);
+		if (sa == NULL)
+			return fail(why, size, c->live.name, errno);
+		at[i] = c->opt.direction == SA_OUT ? s->n_sa_out : s->n_sa_in;
+		sa_add(s, sa);
 	}
-	s->sad = sad_new(s->sa_in, s->n_sa_in);
-	s->sa_out_by_spi = calloc(s->n_sa_out + 1, sizeof(s->sa_out_by_spi[0]));
+	ike_sas_add(s, running);
 	s->sa_out_by_udp = sa_udp_index_new(s->n_sa_out);
-	if (s->sad == NULL || s->sa_out_by_spi == NULL || s->sa_out_by_udp == NULL ||
-		udp_build(s, conf) < 0)
+	if (s->sa_out_by_udp == NULL || udp_build(s, conf) < 0)
 		return fail(why, size, "SAs", ENOMEM);
-	memcpy(s->sa_out_by_spi, s->sa_out, s->n_sa_out * sizeof(s->sa_out_by_spi[0]));
-	qsort(s->sa_out_by_spi, s->n_sa_out, sizeof(s->sa_out_by_spi[0]), compare_spis);
 	return 0;
 }
 
-static struct spd_policy policy_of(
-	const struct snapshot *s, const struct conf_policy *c, const unsigned int sa_at[])
+static void policy_sas_set(struct spd_policy *p, const struct snapshot *s,
+	const struct conf_policy *c, const unsigned int sa_at[])
 {
-	struct spd_policy p = {
-		.action = c->action,
-		.local = c->local,
-		.remote = c->remote,
-		.family = c->family,
-		.proto = c->proto,
-		.local_port = acl_port_range(c->local_port_min, c->local_port_max),
-		.remote_port = acl_port_range(c->remote_port_min, c->remote_port_max),
-	};
-
-	memcpy(p.name, c->name, sizeof(c->name));
-	if (c->action == SPD_PROTECT) {
-		p.out = s->sa_out[sa_at[c->sa_out]];
-		p.n_in = c->n_sa_in;
-		for (unsigned int i = 0; i < c->n_sa_in; i++)
-			p.in[i] = s->sa_in[sa_at[c->sa_in[i]]];
-		p.errors_trusted = c->errors_trusted;
-		p.mss_clamp = c->mss_clamp;
-	}
-	return p;
-}
-
-// An own address of the family, for what we say through a policy's tunnel. Every peer lets one in
-// that the policy covers; any other only peers that look at what errors quote (RFC 4301 6.2). Then
-// rather one of the protected side. In transport mode the source is part of the SA: no peer takes
-// another.
-static struct ip_addr source_in(
-	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family)
-{
-	bool transport = policy->action == SPD_PROTECT && policy->out->sa.opt.mode == SA_TRANSPORT;
-	const struct ip_prefix *local = &policy->local;
-	struct ip_addr source = {0};
-	unsigned int best = transport ? 2 : 0;
-
-	for (unsigned int i = 0; i < s->n_ports; i++)
-		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
-			const struct ip_addr *own = &s->port[i].addrs[a];
-			unsigned int rank = ip_prefix_contains(local, own) ? 3
-					    : s->port[i].unprotected       ? 1
-									   : 2;
-
-			if (ip_addr_family(own) != family || ip_addr_is_link_local(own) ||
-				rank <= best)
-				continue;
-			best = rank;
-			source = *own;
-		}
-	return source;
+	if (p->action != SPD_PROTECT)
+		return;
+	p->out = s->sa_out[sa_at[c->sa_out]];
+	p->n_in = c->n_sa_in;
+	for (unsigned int i = 0; i < c->n_sa_in; i++)
+		p->in[i] = s->sa_in[sa_at[c->sa_in[i]]];
+	p->peer = p->in[0]->sa.opt.remote;
 }
 
 static int policies_build(struct snapshot *s, const struct conf *conf, const unsigned int sa_at[],
@@ -241,25 +234,21 @@ static int policies_build(struct snapshot *s, const struct conf *conf, const uns
 {
 	struct spd_policy *policies = calloc(conf->n_policies + 1, sizeof(*policies));
 
-	s->policy_source = calloc(conf->n_policies + 1, sizeof(s->policy_source[0]));
-	if (policies == NULL || s->policy_source == NULL) {
+	if (policies == NULL || !policy_set_init(&s->policies, conf->n_policies, conf->n_workers)) {
 		free(policies);
 		return fail(why, size, "policies", ENOMEM);
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
-		policies[i] = policy_of(s, &conf->policies[i], sa_at);
+		policies[i] = build_policy(&conf->policies[i]);
+		policy_sas_set(&policies[i], s, &conf->policies[i], sa_at);
+		s->policies.out[i] = policies[i].out;
 		s->mss_clamped |= policies[i].mss_clamp != 0;
-		s->policy_source[i][SOURCE_V4] = source_in(s, &policies[i], IP_V4);
-		s->policy_source[i][SOURCE_V6] = source_in(s, &policies[i], IP_V6);
 	}
 	s->spd = spd_new(policies, conf->n_policies);
 	free(policies);
 	if (s->spd == NULL)
 		return fail(why, size, "policies", errno);
-	s->policies = spd_at(s->spd, 0);
-	s->policy_decisions = decisions_new(conf->n_policies, conf->n_workers);
-	if (s->policy_decisions == NULL)
-		return fail(why, size, "policies", ENOMEM);
+	s->ike_before = conf->ike_before;
 	return 0;
 }
 
@@ -309,25 +298,39 @@ static const enum audit audit[] = {
 	[CONF_AUDIT_POLICY] = AUDIT_POLICY,
 };
 
+static struct snapshot *snapshot_new(void)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->control = calloc(1, sizeof(*s->control));
+	s->port = calloc(PORTS_MAX, sizeof(s->port[0]));
+	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
+	if (s->control != NULL && s->port != NULL && s->ike_via != NULL)
+		return s;
+	build_snapshot_free(s);
+	return NULL;
+}
+
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size)
 {
-	struct snapshot *s = calloc(1, sizeof(*s));
+	struct snapshot *s = snapshot_new();
 	unsigned int *sa_at = calloc(conf->n_sas + 1, sizeof(*sa_at));
-	int rc;
+	int rc = s != NULL && sa_at != NULL ? 0 : fail(why, size, "snapshot", ENOMEM);
 
-	if (s != NULL)
-		s->control = calloc(1, sizeof(*s->control));
-	rc = s != NULL && s->control != NULL && sa_at != NULL ? 0
-							      : fail(why, size, "snapshot", ENOMEM);
 	if (rc == 0) {
 		s->control->ledger = running != NULL ? sa_ledger_share(running->control->ledger)
 						     : sa_ledger_new();
-		if (s->control->ledger == NULL)
+		s->ike = running != NULL ? ike_objects_share(running->ike)
+					 : ike_objects_new(conf->n_workers);
+		if (s->control->ledger == NULL || s->ike == NULL)
 			rc = fail(why, size, "SAs", ENOMEM);
 	}
 	if (rc == 0) {
-		s->generation = running != NULL ? running->generation + 1 : 1;
+		s->generation = running != NULL ? snapshot_generation_next(running->generation) : 1;
+		s->flow_generation = s->generation;
 		s->errors_in_clear = errors_in_clear(conf);
 		s->audit = audit[conf->audit];
 		s->pmtu_min = conf->pmtu_learn ? (uint16_t)conf->pmtu_min : 0;
@@ -337,7 +340,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 			rc = fail(why, size, "routes", errno);
 	}
 	if (rc == 0)
-		rc = sas_build(sa_at, s, conf, why, size);
+		rc = sas_build(sa_at, s, conf, running, why, size);
 	if (rc == 0)
 		ike_build(s, conf);
 	if (rc == 0)
@@ -360,6 +363,22 @@ static struct sa *sa_at(
 	if (conf->sas[i].opt.direction == SA_OUT)
 		return &s->sa_out[at[SA_OUT]++]->sa;
 	return &s->sa_in[at[SA_IN]++]->sa;
+}
+
+// Without a route to the peer the path keeps its MTU: the next hop says which link it is.
+static int ike_paths_prepare(struct snapshot *s)
+{
+	for (unsigned int i = s->control->n_configured[SA_OUT]; i < s->n_sa_out; i++) {
+		const struct sa_out *sa = s->sa_out[i];
+		const struct nexthop *nexthop = nexthop_to(s, &sa->peer.addr);
+		uint16_t mtu =
+			nexthop != NULL ? s->port[nexthop->port].mtu : sa_out_path(sa)->link_mtu;
+
+		s->control->path[i] = sa_path_new(&sa->sa, &sa->peer, nexthop, mtu);
+		if (s->control->path[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 // Adds SAs to the ledger, and makes new paths for those that are in use already.
@@ -387,7 +406,7 @@ static int sas_prepare(struct snapshot *s, const struct conf *conf)
 			return -ENOMEM;
 		s->control->path[at[SA_OUT] - 1] = path;
 	}
-	return 0;
+	return ike_paths_prepare(s);
 }
 
 int build_commit(struct snapshot *s, const struct conf *conf)
@@ -409,22 +428,26 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	return 0;
 }
 
+static void paths_free(struct snapshot_control *c)
+{
+	for (unsigned int i = 0; i < c->n_paths; i++) {
+		free(c->path[i]);
+		c->path[i] = NULL;
+	}
+}
+
 void build_retire(struct snapshot *s, struct snapshot *old)
 {
 	build_counts_carry(s, old);
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		free(s->control->path[i]);
-		s->control->path[i] = NULL;
-	}
+	paths_free(s->control);
 	build_snapshot_free(old);
 }
 
-static void control_free(struct snapshot_control *c, unsigned int n_sa_out)
+static void control_free(struct snapshot_control *c)
 {
 	if (c == NULL)
 		return;
-	for (unsigned int i = 0; c->path != NULL && i < n_sa_out; i++)
-		free(c->path[i]);
+	paths_free(c);
 	sa_ledger_free(c->ledger);
 	free(c->path);
 	free(c->carry_room);
@@ -436,23 +459,25 @@ void build_snapshot_free(struct snapshot *s)
 	if (s == NULL)
 		return;
 	spd_free(s->spd);
-	sad_free(s->sad);
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
+	sad_free(s->sad_in);
+	sad_free(s->sad_out);
+	for (unsigned int i = 0; s->control != NULL && i < s->control->n_configured[SA_OUT]; i++)
 		sa_ledger_give(s->control->ledger, &s->sa_out[i]->sa);
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
+	for (unsigned int i = 0; s->control != NULL && i < s->control->n_configured[SA_IN]; i++)
 		sa_ledger_give(s->control->ledger, &s->sa_in[i]->sa);
-	control_free(s->control, s->n_sa_out);
-	decisions_free(s->policy_decisions);
+	control_free(s->control);
+	policy_set_fini(&s->policies);
+	ike_objects_free(s->ike);
 	decisions_free(s->rule_decisions);
 	rule_set_free(s->rules);
-	free(s->sa_out_by_spi);
 	free(s->sa_out_by_udp);
 	free(s->sa_out);
 	free(s->dummies);
 	free(s->sa_in);
 	free(s->udp_ports);
 	free(s->udp_ends);
-	free(s->policy_source);
 	route_table_free(s->routes);
+	free(s->port);
+	free(s->ike_via);
 	free(s);
 }

@@ -10,6 +10,10 @@ struct build_port {
 	struct rte_ether_addr mac;
 };
 
+// An SA of the snapshot's ledger as the configuration says, to be given back to it. NULL with errno
+// of sa_ledger_take(). The thread that builds the snapshot, or the control thread.
+struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c);
+
 // Makes the snapshot that the configuration describes. Everything in it is its own but SAs: those
 // that the running one (NULL: none) has in the same way are shared with it, which does not notice
 // before build_commit(). On failure returns NULL after writing the reason to why (size octets):

@@ -71,8 +71,8 @@ static void carry_policies(struct snapshot *s, const struct snapshot *old)
 			bsearch(&p, by_name, n, sizeof(by_name[0]), compare_policies);
 
 		if (same != NULL && policies_equal(p, *same))
-			s->policy_decisions->before[i] = decisions_sum(
-				old->policy_decisions, (unsigned int)(*same - spd_at(old->spd, 0)));
+			s->policies.decisions->before[i] = decisions_sum(
+				old->policies.decisions, spd_number_place((*same)->number));
 	}
 }
 

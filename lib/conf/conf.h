@@ -22,7 +22,8 @@
 
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
-#define CONF_ADDRS_MAX     8 // per port
+#define CONF_ADDRS_MAX     8      // per port
+#define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
@@ -37,6 +38,9 @@ struct conf_where {
 	const char *file; // owned by struct conf
 	unsigned int line;
 };
+
+// What a change of a request does. CONF_FLUSH: of an IKE daemon only.
+enum conf_verb { CONF_ADD, CONF_SET, CONF_DEL, CONF_FLUSH };
 
 // An address of a port and the network that it is in.
 struct conf_iface_addr {
@@ -100,7 +104,10 @@ struct conf_policy {
 	// Host byte order; 0..65535 if not restricted. Of ICMP, type << 8 | code.
 	uint16_t local_port_min, local_port_max;
 	uint16_t remote_port_min, remote_port_max;
-	// Indexes into sas, for SPD_PROTECT:
+	// Of an IKE daemon only:
+	uint32_t reqid;    // for SPD_PROTECT: of the SAs
+	uint32_t priority; // lower decides first
+	// Indexes into sas, for SPD_PROTECT of the file:
 	unsigned int sa_out;
 	unsigned int sa_in[CONF_POLICY_IN_MAX];
 	unsigned int n_sa_in;
@@ -174,6 +181,7 @@ struct conf {
 	struct ip_addr ike_via[CONF_IKE_VIA_MAX]; // stations with the IKE daemon, one of a family
 	unsigned int ike_port[CONF_IKE_VIA_MAX];  // their indexes in ports
 	unsigned int n_ike_via;
+	unsigned int ike_before; // IKE's policies decide before this one; n_policies: behind all
 	bool pmtu_learn;         // from ICMP errors about ESP packets
 	unsigned int pmtu_min;   // octets, of IPv4; smaller ones are ignored
 	unsigned int pmtu_age_s; // seconds

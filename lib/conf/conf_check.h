@@ -15,6 +15,17 @@ void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 
+// What is different for SAs and policies of an IKE daemon: refuses what only they may have in a
+// configuration, and what they may not have or lack in a request of the daemon. list: sas or
+// policies, which has n elements.
+void conf_check_ike(struct conf_reader *r, const char *list, unsigned int n);
+
+// Check the ends and UDP ports of an SA, settings of that group. Of an IKE daemon's SA, also the
+// port of the own end: it must be on the unprotected side already, for it cannot change the sides.
+void conf_check_ends(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);
+void conf_check_udp(struct conf_reader *r, config_setting_t *group, struct conf_sa *sa);
+void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);
+
 // Refuses the device of a port, setting s, if it is neither a PCI address nor names a driver.
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
 

@@ -157,30 +157,32 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 }
 
 // Whether there are both.
-static bool check_sas(struct conf_reader *r, const struct conf_schema *schema,
-	config_setting_t *policy, const struct conf_names *sas, struct conf_policy *p)
+static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
+	struct conf_policy *p)
 {
-	if (p->action == SPD_PROTECT) {
-		bool out = find_out(r, policy, sas, p);
-		bool in = find_in(r, policy, sas, p);
+	bool out = find_out(r, policy, sas, p);
+	bool in = find_in(r, policy, sas, p);
+	bool receives = out && in;
 
-		bool receives = out && in;
-
-		for (unsigned int i = 0; out && in && i < p->n_sa_in; i++) {
-			check_pair(r, policy, p, p->sa_in[i]);
-			receives &= check_follow(r, policy, p, p->sa_in[i]);
-		}
-		if (receives)
-			check_answers(r, policy, p);
-		return out && in;
+	for (unsigned int i = 0; out && in && i < p->n_sa_in; i++) {
+		check_pair(r, policy, p, p->sa_in[i]);
+		receives &= check_follow(r, policy, p, p->sa_in[i]);
 	}
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		config_setting_t *s = conf_member(policy, o->name);
+	if (receives)
+		check_answers(r, policy, p);
+	return out && in;
+}
 
-		if (s != NULL && (o->only & CONF_ONLY_PROTECT) != 0)
+static void check_unprotected(
+	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *policy)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s =
+			(o->only & CONF_ONLY_PROTECT) != 0 ? conf_given(policy, o->name) : NULL;
+
+		if (s != NULL)
 			conf_err(r, s, "is for action \"protect\" only");
 	}
-	return false;
 }
 
 // In transport mode the ends of the SA are those of the packets.
@@ -253,6 +255,25 @@ static void check_probe(
 		conf_err(r, address, "no port has an address in local to send pings from");
 }
 
+// Where the policies of an IKE daemon are put.
+static void find_ike_before(struct conf_reader *r)
+{
+	config_setting_t *s = conf_given(conf_member(r->root, "ike"), "before");
+	const char *name = s != NULL ? config_setting_get_string(s) : NULL;
+	struct conf_names policies;
+	int i;
+
+	r->c->ike_before = r->c->n_policies;
+	if (name == NULL)
+		return;
+	policies = conf_names_sort(r, "policies");
+	i = conf_names_find(&policies, name);
+	if (i >= 0)
+		r->c->ike_before = (unsigned int)i;
+	else
+		conf_names_reject(r, s, (const struct conf_names *[]){&policies, NULL}, name);
+}
+
 void conf_check_policies(struct conf_reader *r)
 {
 	const struct conf_schema *schema = conf_schema_find(&conf_schema, "policies")->schema;
@@ -262,20 +283,27 @@ void conf_check_policies(struct conf_reader *r)
 	struct conf_names sas = conf_names_sort(r, "sas");
 	struct conf_set selectors_ok;
 
+	conf_check_ike(r, "policies", c->n_policies);
 	for (unsigned int i = 0; i < c->n_policies; i++) {
 		config_setting_t *item = conf_item(r, "policies", i);
 		struct conf_policy *p = &c->policies[i];
-		bool protected =
-			conf_given(item, "action") != NULL && check_sas(r, schema, item, &sas, p);
+		bool protects = p->action == SPD_PROTECT, has_sas = false;
 
+		if (conf_given(item, "action") != NULL && !protects)
+			check_unprotected(r, schema, item);
+		else if (conf_given(item, "action") != NULL && !r->ike)
+			has_sas = check_sas(r, item, &sas, p);
 		p->family = conf_check_selectors(
 			r, schema, item, p->proto, "local", &p->local, "remote", &p->remote);
-		if (protected)
+		if (has_sas)
 			selectors_narrow(r, item, p);
-		if (p->action == SPD_PROTECT)
+		if (protects)
 			check_probe(r, item, p);
 	}
 	conf_check_names(r, "policies");
+	if (r->ike) // by priority, among those of other requests
+		return;
+	find_ike_before(r);
 	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);
 	conf_check_covered_policies(r, &selectors_ok);
 }

@@ -114,7 +114,7 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 			r, s, "no route to %s, must be in a port's network or behind a route", buf);
 }
 
-static void check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
 	char buf[IP_ADDR_STRLEN];
@@ -199,7 +199,7 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 		conf_err(r, remote, "\"any\" needs udp.follow to be true");
 }
 
-static void check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+void conf_check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
 	config_setting_t *group = conf_given(item, "udp");
 
@@ -269,18 +269,21 @@ void conf_check_sas(struct conf_reader *r)
 		r, "sas", c->n_sas, (const char *[]){"spi", "direction", "remote", NULL});
 	struct conf_set keyed = {.index = conf_alloc(c->n_sas, sizeof(keyed.index[0]))};
 
+	conf_check_ike(r, "sas", c->n_sas);
 	for (unsigned int i = 0; i < c->n_sas; i++) {
 		config_setting_t *item = conf_item(r, "sas", i);
 		struct conf_sa *sa = &c->sas[i];
 
 		check_options(r, &conf_schema_sa, item, sa, conf_given(item, "direction") != NULL);
-		check_ends(r, item, sa);
+		conf_check_ends(r, item, sa);
+		if (r->ike)
+			conf_check_ike_port(r, item, sa);
 		check_replay_window(r, item, sa);
 		check_tfc(r, item, sa);
 		check_dscp(r, item, sa);
 		check_flow_label(r, item, sa);
 		check_lifetime(r, item, sa);
-		check_udp(r, item, sa);
+		conf_check_udp(r, item, sa);
 		check_anywhere(r, item, sa);
 		check_algorithms(r, item, sa);
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->opt.cipher))

@@ -90,6 +90,21 @@ static void check_end(struct conf_reader *r, config_setting_t *policy, const cha
 			side_reason(r, port), sides[unprotected]);
 }
 
+void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa)
+{
+	config_setting_t *local = conf_given(group, "local");
+	int port;
+
+	if (local == NULL || conf_rejected(group, "remote") || conf_rejected(group, "mode"))
+		return;
+	port = port_of(r->c, sa);
+	if (port >= 0 && !r->c->ports[port].unprotected)
+		conf_err(r, local,
+			"packets of the SA arrive at port %s, which must have side = "
+			"\"unprotected\" in the configuration file",
+			conf_quote(r->c->ports[port].name));
+}
+
 void conf_check_sides(struct conf_reader *r)
 {
 	const struct conf *c = r->c;

@@ -74,11 +74,14 @@ static const char *absent_text(const struct conf_option *o)
 	return conf_format("`%s`%s%s", o->def, o->absent != NULL ? "; " : "", absent);
 }
 
-// Groups have no changes of their own, lists those of their elements.
+// Groups have no changes of their own, lists those of their elements. What is not in the file is no
+// change of it.
 static const char *change_text(const struct conf_option *o)
 {
 	bool restart = o->restart || (o->shape == CONF_LIST && conf_list_needs_restart(o->schema));
 
+	if ((o->only & CONF_ONLY_IKE) != 0)
+		return "";
 	return o->shape == CONF_GROUP ? "" : restart ? "restart" : "reload";
 }
 
@@ -118,6 +121,8 @@ static void schema_explain(
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		const struct conf_explanation e = conf_option_explain(o, path);
 
+		if ((o->only & CONF_ONLY_IKE) != 0)
+			continue;
 		x->explain(x->arg, &e);
 		if (o->schema != NULL)
 			schema_explain(x, o->schema, conf_format("%s.", e.setting));

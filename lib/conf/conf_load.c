@@ -81,9 +81,7 @@ static void arena_fill(void *arg)
 	const struct making *m = arg;
 
 	m->fill(m->arg);
-	if (m->r->n_messages == 0)
-		conf_keys_keep(m->r);
-	else
+	if (m->r->n_messages > 0)
 		conf_err_print(m->r, m->errors);
 }
 
@@ -116,6 +114,8 @@ void conf_read(struct conf_reader *r)
 	r->root = config_root_setting(&r->c->tree->file);
 	conf_read_group(r, &conf_schema, r->root, r->c);
 	conf_check(r);
+	if (r->n_messages == 0)
+		conf_keys_keep(r);
 }
 
 struct load {

@@ -232,6 +232,8 @@ static void reject_unknown(
 	const char *names = "";
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		if ((o->only & CONF_ONLY_IKE) != 0 && !r->ike)
+			continue;
 		names = conf_join(names, o->name);
 		nearest_try(&near, o->name);
 	}
@@ -259,4 +261,12 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 		else if (o->required)
 			conf_err(r, group, "%s is missing, must be %s", o->name, allowed_shape(o));
 	}
+}
+
+void conf_read_setting(struct conf_reader *r, const char *name)
+{
+	config_setting_t *s = conf_member(r->root, name);
+
+	if (s != NULL)
+		read_option(r, conf_schema_find(&conf_schema, name), s, (char *)r->c);
 }

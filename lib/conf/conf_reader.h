@@ -17,7 +17,8 @@ struct conf_seen;
 struct conf_reader {
 	struct conf *c;                // being filled
 	const char *dir;               // of the tree
-	const struct conf *running;    // what is changed, with conf_change(); else NULL
+	const struct conf *running;    // what a request is about; else NULL
+	bool ike;                      // a request of an IKE daemon, not a configuration
 	config_setting_t *root;        // of the config file
 	struct conf_seen *seen;        // files read into the one that is being read
 	struct conf_message *messages; // newest first
@@ -98,7 +99,8 @@ struct conf *conf_make(
 // A configuration whose files are in that folder, without its settings.
 void conf_begin(struct conf_reader *r, const char *dir);
 
-// Makes the configuration out of the settings in its tree, and checks it.
+// Makes the configuration out of the settings in its tree, and checks it. If it is good, the tree
+// has all keys.
 void conf_read(struct conf_reader *r);
 
 // conf_read.c

@@ -47,9 +47,11 @@ CHECK_PAIR(struct conf_rule, destination_port);
 #define REQUIRED      .required = true
 #define ABSENT(text)  .absent = (text)
 
-#define RESTART .restart = true
-#define RELOAD  .restart = false
-#define PROTECT .only = CONF_ONLY_PROTECT
+#define RESTART     .restart = true
+#define RELOAD      .restart = false
+#define PROTECT     .only = CONF_ONLY_PROTECT
+#define IKE         .only = CONF_ONLY_IKE
+#define IKE_PROTECT .only = CONF_ONLY_IKE | CONF_ONLY_PROTECT
 
 #define AT(owner, member) FIELD(struct owner, member)
 #define ELEMENTS(owner, member, count)                                                             \

@@ -37,6 +37,7 @@ struct conf_type {
 #define CONF_ONLY_OUT     (1u << 1)
 #define CONF_ONLY_TUNNEL  (1u << 2)
 #define CONF_ONLY_PROTECT (1u << 3)
+#define CONF_ONLY_IKE     (1u << 4) // never in the file, see conf_ike.h
 
 enum conf_shape {
 	CONF_VALUE,
@@ -52,7 +53,7 @@ struct conf_option {
 	const struct conf_schema *schema; // of a group or the elements of a list
 	bool required;
 	bool restart;       // a change is for the next start, not for a reload
-	unsigned int only;  // of an SA: the CONF_ONLY_* that it has to be; 0: any
+	unsigned int only;  // of an SA or a policy: the CONF_ONLY_* that it has to be; 0: any
 	const char *def;    // default, as in the file; NULL: none. Of an array: its one element.
 	const char *absent; // what applies where it is not set, if that does not say it all
 	uint32_t min, max;  // of an integer; no range if both are 0
@@ -170,6 +171,9 @@ const char *conf_text_in(const config_setting_t *item, const char *name);
 // Without a group (NULL): the defaults.
 void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 	config_setting_t *group, void *base);
+
+// Reads the setting of this name at the top if it is there.
+void conf_read_setting(struct conf_reader *r, const char *name);
 
 // What a value, or an element of an array, may be: "an integer from 576 to 9600".
 const char *conf_allowed(const struct conf_option *o);

@@ -49,9 +49,9 @@ static void append_policy(struct line *l, const struct control *c, const struct 
 	const struct sa_in *in = (const struct sa_in *)sa; // which begins with it
 	char local[IP_PREFIX_STRLEN], remote[IP_PREFIX_STRLEN];
 
-	for (unsigned int i = 0; i < spd_count(c->snapshot->spd); i++) {
-		const struct spd_policy *p = spd_at(c->snapshot->spd, i);
+	const struct spd_policy *p;
 
+	for (unsigned int i = 0; (p = snapshot_policy_at(c->snapshot, i)) != NULL; i++) {
 		if (!spd_receives(p, in))
 			continue;
 		append(l, " policy=%s local=%s remote=%s", p->name,
@@ -245,19 +245,34 @@ void audit_tick(struct control *c, uint64_t now_ms)
 	}
 }
 
+// Logs the rest about it.
+static void subject_end(struct control *c, struct audit_subject *s)
+{
+	uint64_t n = dropped(c, s);
+
+	if (n > s->logged)
+		log_rest(s, n - s->logged);
+	subject_remove(c, s);
+}
+
 void audit_retire(struct control *c)
 {
 	for (unsigned int i = 0; i < c->audit.n;) {
 		struct audit_subject *s = &c->audit.subject[i];
-		uint64_t n = dropped(c, s);
 
 		if ((s->sa == NULL || has_sa(c->snapshot, s->sa)) &&
-			audit_wants(c->snapshot->audit, s->reason)) {
+			audit_wants(c->snapshot->audit, s->reason))
 			i++;
-			continue;
-		}
-		if (n > s->logged)
-			log_rest(s, n - s->logged);
-		subject_remove(c, s);
+		else
+			subject_end(c, s);
 	}
+}
+
+void audit_forget(struct control *c, const struct sa *sa)
+{
+	for (unsigned int i = 0; i < c->audit.n;)
+		if (c->audit.subject[i].sa == sa)
+			subject_end(c, &c->audit.subject[i]);
+		else
+			i++;
 }

@@ -16,3 +16,6 @@ void audit_tick(struct control *c, uint64_t now_ms);
 // Logs the rest about what is not audited any more: SAs that only c->retired has, and what the
 // setting excludes now. Call it before that is freed, when no worker can see it.
 void audit_retire(struct control *c);
+
+// The same about one SA that is to be freed.
+void audit_forget(struct control *c, const struct sa *sa);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ike_tables.h"
 #include "peers.h"
 
 struct counters collect_counters(const struct control *c)
@@ -110,14 +111,15 @@ bool collect_sa(void *view, const struct control *c, unsigned int i)
 	return false;
 }
 
-// The names of the SAs that a policy receives by.
-static void names_in(char text[VIEW_SAS_MAX], const struct spd_policy *p)
+// The names of the SAs that a policy receives by: of IKE, the newest ones.
+static void names_in(char text[VIEW_SAS_MAX], const struct control *c, const struct spd_policy *p)
 {
+	const struct sa_in *in;
 	int len = 0;
 
-	for (unsigned int i = 0; i < p->n_in; i++)
+	for (unsigned int i = 0; i < SPD_IN_MAX && (in = policy_receiver(c, p, i)) != NULL; i++)
 		len += snprintf(text + len, VIEW_SAS_MAX - (size_t)len, "%s%s", i > 0 ? "," : "",
-			p->in[i]->sa.live.name);
+			in->sa.live.name);
 }
 
 bool collect_tunnel(void *view, const struct control *c, unsigned int i)
@@ -125,27 +127,38 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 	struct tunnel_view *v = view;
 	uint64_t now_ms = c->io->now_ms();
 
-	if (i >= c->tunnels.n)
-		return false;
+	const struct ip_addr *probe = NULL;
+	const struct spd_policy *p;
+	const struct tunnel *t;
 
-	const struct tunnel *t = &c->tunnels.item[i];
+	if (i < c->tunnels.n) {
+		t = &c->tunnels.item[i];
+		p = spd_at(c->snapshot->spd, t->policy);
+		probe = &c->conf->policies[t->policy].probe_addr;
+	} else {
+		t = ike_tunnel(c, i - c->tunnels.n, &p);
+		if (t == NULL)
+			return false;
+	}
+
 	const struct tunnel_life *l = &t->life;
-	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
-	const struct ip_addr *probe = &c->conf->policies[t->policy].probe_addr;
+	const struct sa_out *out = p->out;
 
 	*v = (struct tunnel_view){
 		.probe = "-",
 		.probes = t->probes,
-		.peer = peer_endpoint(&p->out->sa).addr,
 		.state = tunnel_state_names[t->state],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = t->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
 	};
 	v->is[t->state] = 1;
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
-	snprintf(v->out, sizeof(v->out), "%s", p->out->sa.live.name);
-	names_in(v->in, p);
-	if (!ip_addr_is_none(probe))
+	if (out != NULL) {
+		v->peer = peer_endpoint(&out->sa).addr;
+		snprintf(v->out, sizeof(v->out), "%s", out->sa.live.name);
+	}
+	names_in(v->in, c, p);
+	if (probe != NULL && !ip_addr_is_none(probe))
 		ip_addr_format(v->probe, probe);
 	return true;
 }
@@ -155,20 +168,23 @@ bool collect_policy(void *view, const struct control *c, unsigned int i)
 	const struct snapshot *s = c->snapshot;
 	struct policy_view *v = view;
 
-	if (i >= spd_count(s->spd))
+	const struct spd_policy *p = snapshot_policy_at(s, i);
+
+	if (p == NULL)
 		return false;
 
-	const struct spd_policy *p = spd_at(s->spd, i);
+	const struct sa_out *out = p->out;
 
 	*v = (struct policy_view){
 		.action = spd_action_names[p->action],
-		.out = p->out != NULL ? p->out->sa.live.name : "",
+		.out = out != NULL ? out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
 		.remote = {p->remote, p->family, p->proto, p->remote_port},
-		.did = decisions_sum(s->policy_decisions, i),
+		.did = decisions_sum(
+			snapshot_policy_set(s, p->number)->decisions, spd_number_place(p->number)),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
-	names_in(v->in, p);
+	names_in(v->in, c, p);
 	return true;
 }
 

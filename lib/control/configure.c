@@ -6,16 +6,24 @@
 #include "address.h"
 #include "audit_log.h"
 #include "build_flow.h"
+#include "ike.h"
+#include "ike_tables.h"
 #include "ipv6.h"
 #include "log.h"
 #include "path_mtu.h"
 #include "peers.h"
+#include "policy_find.h"
 #include "tunnel.h"
 
 struct snapshot *configure_build(
 	const struct control *c, const struct conf *conf, char *why, size_t size)
 {
-	return build_snapshot(conf, c->ports, c->snapshot, why, size);
+	struct snapshot *s = build_snapshot(conf, c->ports, c->snapshot, why, size);
+
+	if (s == NULL || !ike_collides(c, s, why, size))
+		return s;
+	build_snapshot_free(s);
+	return NULL;
 }
 
 // RFC 8200 5: every host may send IPv6 packets of that size. They take two ESP packets.
@@ -23,8 +31,9 @@ void configure_warn(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
+		const struct ip_addr source = policy_source(s, p, IP_V6);
 		bool v6 = classifier_has_family(p->family, &p->local, &p->remote, IP_V6) &&
-			  !ip_addr_is_none(&s->policy_source[i][SOURCE_V6]);
+			  !ip_addr_is_none(&source);
 
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 
@@ -114,6 +123,7 @@ int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, 
 		tunnels_free(&tunnels);
 		return -ENOMEM;
 	}
+	s->mss_clamped |= c->ike.mss_clamped;
 	publish(c, conf, s, &tunnels, now_ms);
 	return 0;
 }
@@ -134,6 +144,7 @@ void configure_stop(struct control *c)
 {
 	if (c->retired != NULL)
 		build_retire(c->snapshot, c->retired);
+	ike_stop(c);
 	build_snapshot_free(c->snapshot);
 	tunnels_free(&c->tunnels);
 }

@@ -86,6 +86,19 @@ struct audit_state {
 	uint64_t suppressed_ms;  // when that was logged last
 };
 
+// SAs and policies of an IKE daemon, by search.h of the C library; see ike.h.
+struct ike_state {
+	void *sas, *policies;     // by name
+	void *groups, *ingresses; // by reqid; those with an ingress, by that
+	struct ike_policy **tunnels;
+	unsigned int n_tunnels;
+	unsigned int tunnel_next; // is checked next
+	bool mss_clamped;         // by a policy that was added
+	struct object *leaving;   // deleted since the last snapshot
+	bool redecide;            // flows: policies have changed since then
+	struct snapshot *spare;   // for the next one, if there is no memory
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -102,6 +115,7 @@ struct control {
 	struct conf *conf;
 	struct build_port ports[PORTS_MAX]; // by index of conf->ports, as all about ports
 	struct snapshot *_Atomic snapshot;  // what workers see
+	bool loading; // another snapshot is being made from it, which must stay meanwhile
 	// What they saw before, and the token of the QSBR that says when it can be freed. NULL:
 	// there is none.
 	struct snapshot *retired;
@@ -119,7 +133,8 @@ struct control {
 	struct audit_state audit;
 	struct health health;
 	struct path_mtus path_mtus;
-	struct tunnels tunnels;   // of the snapshot
+	struct tunnels tunnels; // of the snapshot
+	struct ike_state ike;
 	unsigned int expiry_next; // SA whose lifetime is checked next
 	bool moves_pending;       // of SAs, see struct sa_out
 	bool udp_ends_moved;      // peers have moved since they were indexed

@@ -7,6 +7,8 @@
 #include "audit_log.h"
 #include "event_log.h"
 #include "expiry.h"
+#include "ike.h"
+#include "ike_tables.h"
 #include "links.h"
 #include "log.h"
 #include "originate.h"
@@ -133,6 +135,8 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 		return log_rule(c, e, now_ms);
 	case EVENT_AUDIT:
 		return audit_event(c, e, now_ms);
+	case EVENT_SA_NEEDED:
+		return ike_acquire(c, e, now_ms);
 	}
 }
 
@@ -164,4 +168,5 @@ void events_tick(struct control *c, uint64_t now_ms)
 	audit_tick(c, now_ms);
 	peers_tick(c, now_ms);
 	retire_tick(c);
+	ike_settle(c);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "peers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "esp_out.h"
 #include "event_log.h"
+#include "ike_tables.h"
 #include "log.h"
 #include "originate.h"
 #include "path_mtu.h"
@@ -40,41 +42,55 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 
-// False if there is no memory.
-static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
+struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
 	const struct nexthop *nh = route_find(s->routes, &peer->addr);
+
+	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
+		errno = EHOSTUNREACH;
+		return NULL;
+	}
+	return sa_path_new(&sa->sa, peer, nh,
+		(uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(c, &peer->addr)));
+}
+
+void peer_path_set(
+	struct control *c, struct sa_out *sa, const struct sa_peer *peer, struct sa_path *path)
+{
+	char from[ENDPOINT_STRLEN], to[ENDPOINT_STRLEN];
+
+	if (!is_same_endpoint(&sa->peer, peer))
+		event_post(PEER_MOVED, EVENT_TEXT(sa->sa.live.name),
+			EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
+			EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
+	sa->peer = *peer;
+	retire(c, sa_out_path_set(sa, path));
+	c->udp_ends_moved = true;
+}
+
+// False if there is no memory.
+static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
+{
 	char from[ENDPOINT_STRLEN], to[ENDPOINT_STRLEN];
 	struct sa_path *path;
-	uint16_t mtu;
 
 	if (is_same_endpoint(&sa->peer, peer))
 		return true;
 	// In transport mode the address is that of the packets, which a policy has matched.
 	if (sa->sa.opt.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
 		return true;
-	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
+	path = peer_path(c, sa, peer);
+	if (path != NULL)
+		peer_path_set(c, sa, peer, path);
+	else if (errno == EHOSTUNREACH)
 		event_post(PEER_NOT_FOLLOWED, EVENT_TEXT(sa->sa.live.name),
 			EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
 			EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
-		return true;
-	}
-	mtu = (uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(c, &peer->addr));
-	path = sa_path_new(&sa->sa, peer, nh, mtu);
-	if (path == NULL)
-		return false;
-	event_post(PEER_MOVED, EVENT_TEXT(sa->sa.live.name),
-		EVENT_TEXT(endpoint_format(from, &sa->peer.addr, sa->peer.port)),
-		EVENT_TEXT(endpoint_format(to, &peer->addr, peer->port)));
-	sa->peer = *peer;
-	retire(c, sa_out_path_set(sa, path));
-	c->udp_ends_moved = true;
-	return true;
+	return path != NULL || errno == EHOSTUNREACH;
 }
 
-// The same; without memory peers_tick() tries again.
-static bool sa_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
+bool peer_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
 {
 	bool done = try_move(c, sa, peer);
 
@@ -90,13 +106,19 @@ static bool sa_move(struct control *c, struct sa_out *sa, const struct sa_peer *
 static bool follow(struct control *c, const struct sa_in *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
+	struct sa_out *out;
 	bool done = true;
 
+	for (unsigned int i = 0; (out = ike_sender(c, sa->sa.opt.reqid, i)) != NULL; i++)
+		if (out->sa.live.follow)
+			done &= peer_move(c, out, peer);
+	if (sa->sa.opt.reqid != 0)
+		return done;
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
 		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->sa.live.follow)
-			done &= sa_move(c, p->out, peer);
+			done &= peer_move(c, p->out, peer);
 	}
 	return done;
 }
@@ -113,24 +135,35 @@ static bool endpoint_note(
 	return true;
 }
 
+static void endpoint_correct(
+	struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
+{
+	const struct sa_peer *endpoint = sa_in_endpoint(sa);
+
+	if (endpoint != NULL && !is_same_endpoint(endpoint, peer))
+		endpoint_note(c, sa, peer, now_ms);
+}
+
 // During a rekey packets of several SAs are received. All of them note the new endpoint: a replayed
 // packet of an old SA must not divert the answers from a peer that uses a new one.
-static void endpoint_share(struct control *c, const struct sa_peer *peer, uint64_t now_ms)
+static void endpoint_share(
+	struct control *c, uint32_t reqid, const struct sa_peer *peer, uint64_t now_ms)
 {
 	const struct snapshot *s = c->snapshot;
+	struct sa_in *in;
 
+	for (unsigned int i = 0; (in = ike_receiver(c, reqid, i)) != NULL; i++)
+		endpoint_correct(c, in, peer, now_ms);
+	if (reqid != 0)
+		return;
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
 		if (p->action != SPD_PROTECT || !p->out->sa.live.follow ||
 			!is_same_endpoint(&p->out->peer, peer))
 			continue;
-		for (unsigned int k = 0; k < p->n_in; k++) {
-			const struct sa_peer *endpoint = sa_in_endpoint(p->in[k]);
-
-			if (endpoint != NULL && !is_same_endpoint(endpoint, peer))
-				endpoint_note(c, p->in[k], peer, now_ms);
-		}
+		for (unsigned int k = 0; k < p->n_in; k++)
+			endpoint_correct(c, p->in[k], peer, now_ms);
 	}
 }
 
@@ -202,13 +235,13 @@ void peers_follow(struct control *c, const struct snapshot *before)
 		peer = in != NULL ? sa_in_endpoint(in)
 				  : inherited(p, policy_namesake(before->spd, p, i));
 		if (peer != NULL)
-			sa_move(c, p->out, peer);
+			peer_move(c, p->out, peer);
 	}
 }
 
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 {
-	struct sa_in *sa = sad_find(c->snapshot->sad, e->spi);
+	struct sa_in *sa = snapshot_find_in(c->snapshot, e->spi);
 	const struct sa_peer *before = sa != NULL ? sa_in_endpoint(sa) : NULL;
 	const struct sa_peer peer = {e->addr, e->addr_port};
 
@@ -219,7 +252,7 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 		return;
 	// Without memory the endpoint stays unknown, and the next packet posts it again.
 	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))
-		endpoint_share(c, &peer, now_ms);
+		endpoint_share(c, sa->sa.opt.reqid, &peer, now_ms);
 }
 
 // False if the next hop's link address is still being resolved.
@@ -279,7 +312,7 @@ static void move_pending(struct control *c)
 		const struct sa_peer peer = s->sa_out[i]->pending;
 
 		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->sa.live.follow)
-			done &= sa_move(c, s->sa_out[i], &peer);
+			done &= peer_move(c, s->sa_out[i], &peer);
 	}
 	c->moves_pending = !done;
 }

@@ -20,6 +20,17 @@ struct sa_peer peer_endpoint(const struct sa *sa);
 // An authenticated packet has come from another endpoint than those before (EVENT_PEER_ENDPOINT).
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms);
 
+// A path of an outbound SA to the endpoint, to be freed with free() or set. NULL with errno
+// EHOSTUNREACH (no route), ENOMEM.
+struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer);
+
+// Sets it: the peer is there from now on.
+void peer_path_set(
+	struct control *c, struct sa_out *sa, const struct sa_peer *peer, struct sa_path *path);
+
+// Both, if there is a route. Without memory peers_tick() tries again, and this returns false.
+bool peer_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer);
+
 // After a reload: new SAs follow peers whose endpoint is known from SAs that are still there, or
 // from those of the same policy in the snapshot before.
 void peers_follow(struct control *c, const struct snapshot *before);

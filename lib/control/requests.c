@@ -9,10 +9,12 @@
 #include "conf_diff.h"
 #include "conf_print.h"
 #include "event_log.h"
+#include "ike.h"
 #include "log.h"
 
 #define LOG_LINES    20 // about one change
 #define NEW_KEYS     "new-keys "
+#define AT_ONCE_MAX  64 // requests that are served without waiting in between
 #define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
 
 struct request_kind {
@@ -349,6 +351,7 @@ static void finish(int rc, uint64_t now_ms)
 {
 	const char *status;
 
+	requests.c->loading = false;
 	streams_close();
 	status = requests.kind->finish(rc);
 	if (requests.asked.text != NULL)
@@ -367,9 +370,36 @@ static void begin(const struct request_kind *kind, uint64_t now_ms)
 	if (requests.incomplete || requests.io->load_begin(requests.arg, kind->make,
 					   requests.new_keys, requests.out) < 0)
 		finish(-EAGAIN, now_ms);
+	else
+		requests.c->loading = true;
 }
 
-static void begin_next(uint64_t now_ms)
+// The first line of the request is "ike NAME", and its changes follow.
+static void serve_ike(uint64_t now_ms)
+{
+	char *line_end = strchr(requests.text, '\n'), *name = strchr(requests.text, ' ');
+	bool done = false;
+
+	if (!may_change("ike", now_ms))
+		return;
+	requests.incomplete = !streams_open();
+	if (!requests.incomplete && line_end != NULL && name != NULL && name < line_end) {
+		*line_end = '\0';
+		done = ike_request(requests.c, name + 1, line_end + 1,
+			requests.asked.len - (size_t)(line_end + 1 - requests.asked.text),
+			requests.out);
+	} else if (!requests.incomplete) {
+		fputs("the request is incomplete\n", requests.out);
+	}
+	streams_close();
+	if (!done)
+		post_request(&requests.asked, "ike", false, requests.c->snapshot->generation);
+	answer(done ? "ok" : "refused", done ? 0 : -EINVAL, now_ms);
+	streams_free();
+}
+
+// Returns whether a request was served to its end.
+static bool begin_next(uint64_t now_ms)
 {
 	const struct request_kind *kind;
 
@@ -377,20 +407,23 @@ static void begin_next(uint64_t now_ms)
 	if (requests.hup) {
 		requests.hup = false;
 		begin(kind_find("reload"), now_ms);
-		return;
+		return false;
 	}
 	if (!requests.io->take(requests.arg, &requests.asked))
-		return;
+		return false;
 	requests.new_keys = strncmp(requests.asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
 	requests.text = requests.asked.text + (requests.new_keys ? strlen(NEW_KEYS) : 0);
 	kind = kind_find(requests.text);
 	if (kind != NULL && (!kind->changes || may_change(kind->name, now_ms))) {
 		begin(kind, now_ms);
-		return;
+		return false;
 	}
-	if (kind == NULL)
+	if (is_named(requests.text, "ike"))
+		serve_ike(now_ms);
+	else if (kind == NULL)
 		serve_at_once(requests.text, now_ms);
 	control_request_free(&requests.asked);
+	return true;
 }
 
 void requests_start(
@@ -412,7 +445,8 @@ void requests_tick(bool reload, uint64_t now_ms)
 		if (rc != -EINPROGRESS)
 			finish(rc, now_ms);
 	} else if (requests.c->retired == NULL) { // the grace period of the one before is over
-		begin_next(now_ms);
+		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
+			;
 	}
 }
 

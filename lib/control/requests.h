@@ -11,6 +11,8 @@
 //   flush FILTER    remove the flows that match: KEY=VALUE,... as of telemetry_filter.h
 //   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
 //   trace-stop trace=NUMBER
+//   ike NAME        and in the next line and behind it, what an IKE daemon adds and deletes: as of
+//                   conf_ike_read(); messages call it NAME
 //   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
 //                   them NAME
 //

@@ -5,49 +5,73 @@
 
 struct retired {
 	struct retired *next; // older
-	void *memory;
+	void (*release)(struct control *c, void *arg);
+	void *arg;
 	uint64_t token; // of the QSBR
 };
 
-void retire(struct control *c, void *memory)
+void retire_call(struct control *c, void (*release)(struct control *c, void *arg), void *arg)
 {
-	struct retired *r = memory != NULL ? malloc(sizeof(*r)) : NULL;
+	struct retired *r = malloc(sizeof(*r));
 
-	if (memory == NULL)
-		return;
 	if (r == NULL) {
 		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
-		free(memory);
+		release(c, arg);
 		return;
 	}
-	*r = (struct retired){c->retired_memory, memory, rte_rcu_qsbr_start(c->qsbr)};
+	*r = (struct retired){c->retired_memory, release, arg, rte_rcu_qsbr_start(c->qsbr)};
 	c->retired_memory = r;
 }
 
-static void free_list(struct retired *r)
+static void memory_free(struct control *c, void *memory)
 {
-	while (r != NULL) {
-		struct retired *next = r->next;
+	(void)c;
+	free(memory);
+}
 
-		free(r->memory);
+void retire(struct control *c, void *memory)
+{
+	if (memory != NULL)
+		retire_call(c, memory_free, memory);
+}
+
+// In the order in which they were retired.
+static void release_list(struct control *c, struct retired *r)
+{
+	struct retired *oldest_first = NULL, *next;
+
+	for (; r != NULL; r = next) {
+		next = r->next;
+		r->next = oldest_first;
+		oldest_first = r;
+	}
+	for (r = oldest_first; r != NULL; r = next) {
+		next = r->next;
+		r->release(c, r->arg);
 		free(r);
-		r = next;
 	}
 }
 
 void retire_tick(struct control *c)
 {
-	struct retired **at = &c->retired_memory;
+	struct retired **at = &c->retired_memory, *over;
 
+	if (c->loading)
+		return;
 	// All that is older than one that can be freed can be freed as well.
 	while (*at != NULL && rte_rcu_qsbr_check(c->qsbr, (*at)->token, false) == 0)
 		at = &(*at)->next;
-	free_list(*at);
+	over = *at;
 	*at = NULL;
+	release_list(c, over);
 }
 
 void retire_all(struct control *c)
 {
-	free_list(c->retired_memory);
-	c->retired_memory = NULL;
+	while (c->retired_memory != NULL) {
+		struct retired *all = c->retired_memory;
+
+		c->retired_memory = NULL;
+		release_list(c, all);
+	}
 }

@@ -7,11 +7,13 @@
 #include "event_log.h"
 #include "esp_probe.h"
 #include "icmp.h"
+#include "ike_tables.h"
 #include "originate.h"
 #include "peers.h"
+#include "policy_find.h"
 
 // Tunnels that one call of tunnels_tick() checks; with more, the next call continues behind them.
-#define TUNNELS_AT_ONCE 4096
+#define TUNNELS_AT_ONCE 4096u
 
 static int compare_out(const void *a, const void *b)
 {
@@ -86,12 +88,13 @@ static uint64_t sent_by(const struct sa *sa)
 }
 
 // After since_ms; 0 if none was.
-static uint64_t received_ms(const struct spd_policy *p, uint64_t since_ms)
+static uint64_t received_ms(const struct control *c, const struct spd_policy *p, uint64_t since_ms)
 {
+	const struct sa_in *in;
 	uint64_t last = 0;
 
-	for (unsigned int i = 0; i < p->n_in; i++)
-		last = RTE_MAX(last, p->in[i]->sa.seen_ms);
+	for (unsigned int i = 0; (in = policy_receiver(c, p, i)) != NULL; i++)
+		last = RTE_MAX(last, in->sa.seen_ms);
 	return last > since_ms ? last : 0;
 }
 
@@ -110,7 +113,7 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 				     : NULL;
 
 		tunnel->sent = sent_by(&p->out->sa);
-		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(p, 0);
+		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(c, p, 0);
 		if (old != NULL) {
 			tunnel->state = old->state;
 			tunnel->life = old->life;
@@ -147,17 +150,17 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
 	const struct ip_addr *to = &c->conf->policies[t->policy].probe_addr;
-	unsigned int family = ip_addr_is_v4(to) ? SOURCE_V4 : SOURCE_V6;
-	const struct ip_addr *from = &c->snapshot->policy_source[t->policy][family];
+	const struct spd_policy *policy = spd_at(c->snapshot->spd, t->policy);
+	const struct ip_addr from = policy_source(c->snapshot, policy, ip_addr_family(to));
 	struct rte_ether_addr mac;
 	struct rte_mbuf *m;
 
-	if (!dad_may_use(c->dad, from) || !originate_next_hop(c, sa, &mac, now_ms))
+	if (!dad_may_use(c->dad, &from) || !originate_next_hop(c, sa, &mac, now_ms))
 		return false;
 	m = rte_pktmbuf_alloc(c->pool);
 	if (m == NULL)
 		return false;
-	rte_pktmbuf_append(m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), from, to,
+	rte_pktmbuf_append(m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), &from, to,
 				      (uint16_t)t->policy, (uint16_t)(t->probes + 1)));
 	if (!esp_own_seal(sa, m)) {
 		rte_pktmbuf_free(m);
@@ -189,18 +192,32 @@ static uint32_t patience_ms(const struct conf_policy *p)
 		ip_addr_is_none(&p->probe_addr) ? 0 : 2000 * p->probe_interval_s);
 }
 
-static void tunnel_check(struct control *c, struct tunnel *t, uint64_t now_ms)
+static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_policy *p,
+	uint32_t patience_ms, uint64_t now_ms)
 {
-	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
+	const struct sa_out *out = p->out;
 	enum tunnel_state before = t->state;
-	uint64_t sent = sent_by(&p->out->sa);
+	uint64_t sent;
 
-	tunnel_life_note(&t->life, sent != t->sent, received_ms(p, t->since_ms),
-		patience_ms(&c->conf->policies[t->policy]), now_ms);
+	if (out == NULL) { // IKE will add one
+		t->life = (struct tunnel_life){0};
+		t->state = TUNNEL_NEVER;
+		return;
+	}
+	sent = sent_by(&out->sa);
+	tunnel_life_note(
+		&t->life, sent != t->sent, received_ms(c, p, t->since_ms), patience_ms, now_ms);
 	t->sent = sent;
-	t->state = p->out->sa.ended != DROP_NONE ? TUNNEL_STOPPED : t->life.state;
+	t->state = out->sa.ended != DROP_NONE ? TUNNEL_STOPPED : t->life.state;
 	if (t->state != before && t->posts)
 		post_state(t, p, now_ms);
+}
+
+static void configured_check(struct control *c, struct tunnel *t, uint64_t now_ms)
+{
+	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
+
+	tunnel_check(c, t, p, patience_ms(&c->conf->policies[t->policy]), now_ms);
 	probe(c, t, p->out, now_ms);
 }
 
@@ -209,5 +226,11 @@ void tunnels_tick(struct control *c, uint64_t now_ms)
 	struct tunnels *t = &c->tunnels;
 
 	for (unsigned int i = 0; i < RTE_MIN(t->n, TUNNELS_AT_ONCE); i++)
-		tunnel_check(c, &t->item[t->next++ % t->n], now_ms);
+		configured_check(c, &t->item[t->next++ % t->n], now_ms);
+	for (unsigned int i = 0; i < RTE_MIN(c->ike.n_tunnels, TUNNELS_AT_ONCE); i++) {
+		const struct spd_policy *p;
+		struct tunnel *tunnel = ike_tunnel(c, c->ike.tunnel_next++ % c->ike.n_tunnels, &p);
+
+		tunnel_check(c, tunnel, p, TUNNEL_PATIENCE_MS, now_ms);
+	}
 }

@@ -4,6 +4,7 @@
 #include "fragment.h"
 #include "icmp.h"
 #include "ipv4.h"
+#include "policy_find.h"
 #include "tcp.h"
 
 // Errors in one pass: those about held packets leave room for replies to a whole burst.
@@ -62,9 +63,9 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 {
 	const struct ip_addr to = pkt_src(p);
 
-	if (p->in_by != NULL)
-		return w->snapshot->policy_source[snapshot_policy_index(w->snapshot, p->in_by)]
-						 [p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
+	if (p->in_by != 0)
+		return policy_source(w->snapshot, snapshot_policy(w->snapshot, p->in_by),
+			p->ip.v4 ? IP_V4 : IP_V6);
 
 	const struct nexthop *back = error_route_back(w, p, &to);
 

@@ -23,6 +23,7 @@ enum event_kind {
 	EVENT_PEER_ENDPOINT, // the peer of the inbound SA spi sends from addr and addr_port
 	EVENT_RULE,          // a rule with log has decided about a packet from addr to peer
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
+	EVENT_SA_NEEDED,     // a packet matched policy, which has no SA to send by
 };
 
 // Shares of the ring, of which each port has its own part.
@@ -31,6 +32,7 @@ enum event_share {
 	SHARE_LINK,    // ARP, neighbour discovery and MLD of stations on its link
 	SHARE_RESOLVE, // next hops on its link to be resolved
 	SHARE_PMTU,    // ICMP errors about the size of ESP packets
+	SHARE_ACQUIRE, // packets that need an SA
 	SHARES
 };
 
@@ -44,7 +46,7 @@ struct event {
 	uint8_t share;                     // enum event_share
 	bool v1;                           // of EVENT_MLD_QUERY, as the next two:
 	uint32_t delay_ms, interval_s;
-	// Of EVENT_RULE and EVENT_AUDIT:
+	// Of EVENT_RULE, EVENT_AUDIT and EVENT_SA_NEEDED:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
@@ -56,6 +58,7 @@ struct event {
 	uint16_t mtu, quoted_len;
 	rte_be16_t quoted_id; // of IPv4
 	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
+	uint16_t policy;      // of EVENT_SA_NEEDED: its number
 	uint32_t generation;  // of the snapshot
 	// Of EVENT_AUDIT:
 	uint8_t reason; // enum drop

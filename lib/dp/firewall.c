@@ -6,17 +6,12 @@
 #include "policy.h"
 #include "tracepoint.h"
 
-static rte_be32_t tunnel_number(const struct worker *w, const struct spd_policy *policy)
+static rte_be32_t tunnel_number(const struct worker *w, uint16_t number)
 {
+	const struct spd_policy *policy = snapshot_policy(w->snapshot, number);
 	bool tunnel = policy != NULL && policy->action == SPD_PROTECT;
 
-	return tunnel ? rte_cpu_to_be_32(snapshot_policy_index(w->snapshot, policy) + 1) : 0;
-}
-
-// The outbound policy by which the packet is evaluated; NULL: none.
-static const struct spd_policy *outbound_policy(const struct worker *w)
-{
-	return w->by.out != 0 ? &w->snapshot->policies[w->by.out - 1] : NULL;
+	return tunnel ? rte_cpu_to_be_32(number) : 0;
 }
 
 // The egress port of a protected packet is that of the path to its peer.
@@ -35,7 +30,7 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 	key.in = rte_cpu_to_be_32(p->port);
 	key.out = rte_cpu_to_be_32(out_port(p));
 	key.tunnel_in = tunnel_number(w, p->in_by);
-	key.tunnel_out = tunnel_number(w, outbound_policy(w));
+	key.tunnel_out = tunnel_number(w, w->by.out);
 	return key;
 }
 

@@ -12,6 +12,7 @@
 #include "pkt_drop.h"
 #include "pmtu.h"
 #include "policy.h"
+#include "policy_find.h"
 #include "tracepoint.h"
 
 static struct rate_bucket *echo_bucket(struct worker *w, const struct pkt *p)
@@ -207,7 +208,7 @@ static enum drop reply_policy(struct worker *w, struct pkt *p)
 
 	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
 		return DROP_NONE;
-	d = policy_check_outbound(w, p, spd_find_outbound(w->snapshot->spd, &v));
+	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
 	return port[p->port].unprotected ? DROP_NONE : d;
 }
 
@@ -253,8 +254,8 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 	enum drop d = DROP_NONE;
 
 	p->nexthop = error_route_back(w, p, &to);
-	if (p->in_by != NULL)
-		p->sa_out = p->in_by->out;
+	if (p->in_by != 0)
+		d = policy_protect(w, p, snapshot_policy(w->snapshot, p->in_by));
 	else
 		d = reply_policy(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL)

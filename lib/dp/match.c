@@ -10,6 +10,7 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "policy.h"
+#include "policy_find.h"
 #include "transit.h"
 
 #define L4_LEN  20 // octets: 0 but for ports or type, enough for every protocol
@@ -19,6 +20,7 @@
 struct scratch {
 	struct worker *w;
 	struct snapshot snapshot;
+	struct ike_objects ike; // of the snapshot
 };
 
 static void l4_write(uint8_t *l4, const struct match_query *q)
@@ -45,6 +47,15 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 	return (uint16_t)(off + L4_LEN);
 }
 
+// An SA that the policy receives by; NULL: IKE has none for it.
+static struct sa_in *receives_by(const struct snapshot *s, const struct spd_policy *policy)
+{
+	for (unsigned int i = 0; i < s->n_sa_in; i++)
+		if (spd_receives(policy, s->sa_in[i]))
+			return s->sa_in[i];
+	return NULL;
+}
+
 // Finds the packet's ingress port, and the SA that it is decapsulated from.
 static int find_ingress(struct pkt *p, const struct snapshot *s, const struct match_query *q)
 {
@@ -56,16 +67,11 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 		return -EHOSTUNREACH;
 	if (back->kind == NEXTHOP_LOCAL)
 		return -EADDRINUSE;
-	policy = spd_find_inbound(s->spd, &v);
+	policy = policy_find_inbound(s, &v);
 	p->port = back->port;
 	if (s->port[back->port].unprotected && policy != NULL && policy->action == SPD_PROTECT)
-		p->sa_in = policy->in[0];
+		p->sa_in = receives_by(s, policy);
 	return 0;
-}
-
-static const struct spd_policy *policy_at(const struct snapshot *s, uint16_t number)
-{
-	return number != 0 ? &s->policies[number - 1] : NULL;
 }
 
 // The slow path of transit.c, without packets sent and state stored.
@@ -95,8 +101,8 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 {
 	m->port = p->port;
 	m->sa_in = p->sa_in;
-	m->in_by = policy_at(w->snapshot, w->by.in);
-	m->out_by = policy_at(w->snapshot, w->by.out);
+	m->in_by = snapshot_policy(w->snapshot, w->by.in);
+	m->out_by = snapshot_policy(w->snapshot, w->by.out);
 	m->sa_out = p->sa_out;
 	m->nexthop = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
 	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
@@ -110,15 +116,20 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 static void scratch_free(struct scratch *x)
 {
 	free(x->w);
-	decisions_free(x->snapshot.policy_decisions);
+	decisions_free(x->snapshot.policies.decisions);
+	decisions_free(x->ike.set.decisions);
 }
 
 static int scratch_init(struct scratch *x, const struct snapshot *s)
 {
 	x->snapshot = *s;
-	x->snapshot.policy_decisions = decisions_new(spd_count(s->spd), 1);
+	x->ike = *s->ike;
+	x->snapshot.ike = &x->ike;
+	x->snapshot.policies.decisions = decisions_new(spd_count(s->spd), 1);
+	x->ike.set.decisions = decisions_new(spd_table_slots(s->ike->policies), 1);
 	x->w = calloc(1, sizeof(*x->w));
-	if (x->w == NULL || x->snapshot.policy_decisions == NULL) {
+	if (x->w == NULL || x->snapshot.policies.decisions == NULL ||
+		x->ike.set.decisions == NULL) {
 		scratch_free(x);
 		return -ENOMEM;
 	}

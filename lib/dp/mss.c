@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mss.h"
 
+#include "policy_find.h"
 #include "tcp_option.h"
 
 #define MSS_MIN 88 // octets: every link that carries IP has room for them
@@ -15,14 +16,18 @@ static uint16_t mss_limit(const struct spd_policy *policy, bool v4)
 		return UINT16_MAX;
 	if (policy->mss_clamp != SPD_MSS_AUTO)
 		return policy->mss_clamp;
-	return (uint16_t)RTE_MAX(sa_out_path(policy->out)->mtu - headers, MSS_MIN);
+
+	const struct sa_out *out = policy->out;
+
+	return out != NULL ? (uint16_t)RTE_MAX(sa_out_path(out)->mtu - headers, MSS_MIN)
+			   : UINT16_MAX;
 }
 
 static const struct spd_policy *find_outbound(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_view v = pkt_view(p);
 
-	return spd_find_outbound(w->snapshot->spd, &v);
+	return policy_find_outbound(w->snapshot, &v);
 }
 
 void mss_clamp(struct worker *w, struct pkt *p)
@@ -33,7 +38,7 @@ void mss_clamp(struct worker *w, struct pkt *p)
 	if (!w->snapshot->mss_clamped)
 		return;
 	if (p->sa_in != NULL)
-		out_of = mss_limit(p->in_by, v4);
+		out_of = mss_limit(snapshot_policy(w->snapshot, p->in_by), v4);
 	if (p->sa_out != NULL)
 		into = mss_limit(find_outbound(w, p), v4);
 	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, p->ip.l4_off),

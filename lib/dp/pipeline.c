@@ -75,7 +75,7 @@ static __rte_always_inline void esp_find_sas(struct worker *w, struct burst *b)
 		rte_be32_t next = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
 
 		if (next != spi) {
-			found = sad_find(w->snapshot->sad, next);
+			found = snapshot_find_in(w->snapshot, next);
 			spi = next;
 			if (likely(found != NULL)) {
 				rte_prefetch0(found);
@@ -362,7 +362,7 @@ static void fragment_input(struct worker *w, struct rte_mbuf *m)
 	enum drop d = DROP_NO_SA;
 
 	*p = (struct pkt){.m = m, .port = m->port};
-	p->sa_in = sad_find(w->snapshot->sad, m->hash.usr);
+	p->sa_in = snapshot_find_in(w->snapshot, m->hash.usr);
 	if (p->sa_in != NULL)
 		d = sort_packet(w, p);
 	else

@@ -22,11 +22,11 @@
 // with the IP packet.
 struct pkt {
 	struct rte_mbuf *m;
-	struct sa_in *sa_in;            // of an ESP packet, then of the packet in it; NULL: clear
-	const struct spd_policy *in_by; // the policy that admitted it from sa_in
-	struct sa_out *sa_out;          // the SA to encapsulate it; NULL: sent in clear
-	const struct nexthop *nexthop;  // on the route to its destination; NULL: none
-	uint16_t port;                  // ingress port
+	struct sa_in *sa_in;           // of an ESP packet, then of the packet in it; NULL: clear
+	struct sa_out *sa_out;         // the SA to encapsulate it; NULL: sent in clear
+	const struct nexthop *nexthop; // on the route to its destination; NULL: none
+	uint16_t port;                 // ingress port
+	uint16_t in_by;                // number of the policy that admitted it from sa_in; 0: none
 	// Layout of its headers: set by sort_packet(), and for packets that are originated. Once it
 	// is encapsulated, v4 is the family of the outer header, and the rest is void.
 	struct ip_layout ip;

@@ -68,8 +68,9 @@ static bool quoted_read(struct quoted *q, const struct pkt *p)
 	return quoted_read_esp(q, (const uint8_t *)about + at.l4_off, about_len);
 }
 
-static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
+static bool quotes_sa(const void *quoted, const struct sa_out *sa)
 {
+	const struct quoted *q = quoted;
 	const uint8_t *outer = sa_out_path(sa)->outer;
 	const struct rte_ipv4_hdr *four = (const void *)outer;
 	const struct rte_ipv6_hdr *six = (const void *)outer;
@@ -82,24 +83,6 @@ static bool quotes_sa(const struct quoted *q, const struct sa_out *sa)
 	       (q->proto != IPPROTO_UDP || memcmp(ports, q->port, sizeof(q->port)) == 0);
 }
 
-static struct sa_out *find_by_spi(const struct snapshot *s, const struct quoted *q)
-{
-	unsigned int low = 0, high = s->n_sa_out;
-
-	while (low < high) {
-		unsigned int middle = (low + high) / 2;
-
-		if (s->sa_out_by_spi[middle]->sa.spi < q->spi)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < s->n_sa_out && s->sa_out_by_spi[low]->sa.spi == q->spi; low++)
-		if (quotes_sa(q, s->sa_out_by_spi[low]))
-			return s->sa_out_by_spi[low];
-	return NULL;
-}
-
 // The SA that sent the packet quoted; if the quote lacks the SPI, one that may have sent it. NULL:
 // none.
 static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
@@ -108,7 +91,7 @@ static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
 		ip_addr_v4(&q->src), ip_addr_v4(&q->dst), q->port[0], q->port[1]};
 
 	if (q->spi != 0)
-		return find_by_spi(s, q);
+		return snapshot_find_out(s, q->spi, quotes_sa, q);
 	return sa_udp_find(atomic_load_explicit(&s->sa_out_by_udp, memory_order_acquire), &ends);
 }
 

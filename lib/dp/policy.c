@@ -6,7 +6,16 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
+#include "policy_find.h"
 #include "tracepoint.h"
+
+#define ASK_AGAIN_MS 100 // for an SA of the same policy: others have their share of events
+
+static struct decided *decided_of(const struct worker *w, const struct spd_policy *policy)
+{
+	return &snapshot_policy_set(w->snapshot, policy->number)
+			->decisions->worker[w->id][spd_number_place(policy->number)];
+}
 
 // Counts a lookup of the policy and sets *by to its number for flows.
 static const struct spd_policy *policy_count(
@@ -18,11 +27,10 @@ static const struct spd_policy *policy_count(
 		trace_policy(w, p, policy);
 	if (policy == NULL)
 		return NULL;
-	decided = &w->snapshot->policy_decisions
-			   ->worker[w->id][snapshot_policy_index(w->snapshot, policy)];
+	decided = decided_of(w, policy);
 	decided->asked++;
 	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
-	*by = (uint16_t)(snapshot_policy_index(w->snapshot, policy) + 1);
+	*by = policy->number;
 	return policy;
 }
 
@@ -64,7 +72,7 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 		return DROP_SELECTOR;
 	if (!is_host(src) || is_inside_source(w, src, policy))
 		return DROP_IP_SOURCE;
-	p->in_by = policy;
+	p->in_by = policy->number;
 	return DROP_NONE;
 }
 
@@ -112,7 +120,7 @@ void policy_find(
 			key[k++] = outbound;
 	}
 	if (k > 0)
-		spd_find(w->snapshot->spd, key, k, policy);
+		policy_find_each(w->snapshot, key, k, policy);
 	k = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		found[i].in = policy_is_inbound(w, p[i]) ? policy[k++] : NULL;
@@ -132,9 +140,12 @@ enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd
 enum drop policy_check_fragment(struct worker *w, struct pkt *p)
 {
 	const struct ip_view v = pkt_view(p);
+	const struct spd_policy *policy = policy_find_receiver(w->snapshot, p->sa_in, &v);
 
-	p->in_by = spd_find_receiver(w->snapshot->spd, p->sa_in, &v);
-	return p->in_by != NULL ? DROP_NONE : DROP_SELECTOR;
+	if (policy == NULL)
+		return DROP_SELECTOR;
+	p->in_by = policy->number;
+	return DROP_NONE;
 }
 
 static bool is_extension(uint8_t proto)
@@ -175,24 +186,54 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 		return d;
 	if (inbound && is_inside(w, &v.src))
 		return DROP_IP_SOURCE;
-	if (is_exempt(w, p, &v) || !spd_decides_fragment(w->snapshot->spd, &v, inbound, &policy))
+	if (is_exempt(w, p, &v) || !policy_decides_fragment(w->snapshot, &v, inbound, &policy))
 		return DROP_NONE;
 	return inbound ? check_from_outside(w, p, &v.src, policy) : check_fragment_out(p, policy);
 }
 
-static enum drop apply_outbound(struct pkt *p, const struct spd_policy *policy)
+static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_policy *policy)
+{
+	struct decided *decided = decided_of(w, policy);
+
+	if (w->now_ms < decided->next_ms)
+		return;
+	decided->next_ms = w->now_ms + ASK_AGAIN_MS;
+
+	const struct ip_view v = pkt_view(p);
+	struct event e = {.kind = EVENT_SA_NEEDED,
+		.port = p->port,
+		.addr = v.src,
+		.peer = v.dst,
+		.proto = v.proto,
+		.addr_port = v.src_port,
+		.peer_port = v.dst_port,
+		.policy = policy->number,
+		.generation = w->snapshot->generation};
+
+	worker_event_post_share(w, &e, SHARE_ACQUIRE);
+}
+
+enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_policy *policy)
+{
+	p->sa_out = policy->out;
+	if (likely(p->sa_out != NULL))
+		return DROP_NONE;
+	ask_for_sa(w, p, policy);
+	return DROP_ACQUIRE;
+}
+
+static enum drop apply_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
 	if (policy == NULL)
 		return DROP_NO_POLICY;
 	if (policy->action == SPD_DISCARD)
 		return DROP_POLICY_DISCARD;
-	p->sa_out = policy->out; // NULL for bypass
-	return DROP_NONE;
+	return policy->action == SPD_PROTECT ? policy_protect(w, p, policy) : DROP_NONE;
 }
 
 enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
-	return apply_outbound(p, policy_count(w, p, policy, &w->by.out));
+	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
 }
 
 // The packet that an error quotes, which was sent in the opposite direction (RFC 4301 6.2).
@@ -216,10 +257,9 @@ static struct ip_view quoted(const struct flow_pkt *about)
 // Peers without a fixed endpoint differ from each other, unless their SAs are the same.
 static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 {
-	const struct ip_addr *peer = &a->in[0]->sa.opt.remote;
+	bool same_sas = a->reqid != 0 ? a->reqid == b->reqid : a->out == b->out;
 
-	return a->out == b->out ||
-	       (!ip_addr_is_none(peer) && ip_addr_equal(peer, &b->in[0]->sa.opt.remote));
+	return same_sas || (!ip_addr_is_none(&a->peer) && ip_addr_equal(&a->peer, &b->peer));
 }
 
 // Whether an error from an SA of the policy may be about this traffic. Otherwise any peer could
@@ -264,11 +304,19 @@ enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const stru
 	const struct spd_policy *policy, *traffic;
 	const struct ip_view v = pkt_view(p);
 
-	policy = spd_find_inbound(w->snapshot->spd, &v);
-	traffic = spd_find_outbound(w->snapshot->spd, &sent);
+	policy = policy_find_inbound(w->snapshot, &v);
+	traffic = policy_find_outbound(w->snapshot, &sent);
 	policy_count(w, p, is_protect(traffic) ? traffic : policy, &w->by.in);
 	return p->sa_in != NULL ? check_error_from_tunnel(w, p, &v.src, policy, traffic)
 				: check_error_from_outside(w, p, &v, policy, traffic);
+}
+
+// Without an SA the error asks for one.
+static bool is_tunnel(const struct spd_policy *policy)
+{
+	const struct sa_out *sa = policy->out;
+
+	return sa == NULL || sa->sa.opt.mode == SA_TUNNEL;
 }
 
 // An SA in transport mode has no room for a packet of a router, and in clear the error would reveal
@@ -279,9 +327,9 @@ enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const str
 	const struct spd_policy *policy, *traffic;
 	const struct ip_view v = pkt_view(p);
 
-	policy = spd_find_outbound(w->snapshot->spd, &v);
-	traffic = spd_find_inbound(w->snapshot->spd, &sent);
+	policy = policy_find_outbound(w->snapshot, &v);
+	traffic = policy_find_inbound(w->snapshot, &sent);
 	if (!is_protect(policy) && is_protect(traffic))
-		policy = traffic->out->sa.opt.mode == SA_TUNNEL ? traffic : NULL;
-	return apply_outbound(p, policy_count(w, p, policy, &w->by.out));
+		policy = is_tunnel(traffic) ? traffic : NULL;
+	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
 }

@@ -34,13 +34,13 @@ void policy_find(
 	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[]);
 
 // Checks a packet against the inbound policy that policy_find() has found (RFC 4301 5.2). From an
-// SA, it must be the policy that sends through that SA; p->in_by is set to it. Returns DROP_NONE,
-// DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD. A packet
-// in clear for an address of an unprotected port needs no policy.
+// SA, it must be the policy that sends through that SA; p->in_by is set to its number. Returns
+// DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
+// A packet in clear for an address of an unprotected port needs no policy.
 enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // Checks a fragment from an SA, as far as its headers show its datagram's selectors. Returns
-// DROP_NONE, p->in_by being the policy, or DROP_SELECTOR.
+// DROP_NONE, p->in_by being the policy's number, or DROP_SELECTOR.
 enum drop policy_check_fragment(struct worker *w, struct pkt *p);
 
 // Checks a fragment received in clear, in either direction. Returns DROP_NONE, or the reason if its
@@ -48,8 +48,12 @@ enum drop policy_check_fragment(struct worker *w, struct pkt *p);
 // policy_check_outbound() or forward_lookup(), which sets p->nexthop.
 enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p);
 
+// The packet is to be protected by the policy's SA. DROP_ACQUIRE: IKE has no SA for it yet, and is
+// asked for one (RFC 4301 4.4.1).
+enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_policy *policy);
+
 // Applies the outbound policy to a packet (RFC 4301 5.1): p->sa_out is the SA, NULL for bypass.
-// Returns DROP_NONE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
+// Returns DROP_NONE, DROP_NO_POLICY, DROP_POLICY_DISCARD, or that of policy_protect().
 enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // The same for an ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source:

@@ -165,7 +165,7 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 		return policy_check_clear_fragment(w, p);
 	d = policy_check_fragment(w, p);
 	if (d == DROP_NONE)
-		*origin = p->in_by->name_hash;
+		*origin = snapshot_policy(w->snapshot, p->in_by)->name_hash;
 	return d;
 }
 

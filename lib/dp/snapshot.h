@@ -11,7 +11,9 @@
 
 #include <rte_ether.h>
 
-#include "decisions.h"
+#include "flow_entry.h"
+#include "ike_objects.h"
+#include "policy_set.h"
 #include "route.h"
 #include "rule.h"
 #include "sa_ledger.h"
@@ -23,11 +25,14 @@
 #define PORT_NAME_MAX  32
 #define PORT_ADDRS_MAX 9
 
-// What is audited: nothing, what ESP drops, and what policy drops as well.
-enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
+// Elements for which there is room in a list of n SAs: always for another one.
+#define SNAPSHOT_LIST_ROOM(n) (((n) / 64 + 1) * 64)
 
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };
+
+// What is audited: nothing, what ESP drops, and what policy drops as well.
+enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
 
 struct snapshot_port {
 	struct rte_ether_addr mac;
@@ -47,26 +52,34 @@ struct snapshot_port {
 // Not for workers: read and written by the control thread, and while a snapshot is built by the
 // load thread alone, during which the control thread retires none.
 struct snapshot_control {
-	struct sa_ledger *ledger; // of the SAs, which may be those of other snapshots, too
+	unsigned int n_configured[2]; // SAs of the configuration, by direction
+	struct sa_ledger *ledger;     // of the SAs, which may be those of other snapshots, too
 	// By index of sa_out, what is to be its path; once the snapshot is published, what was its
 	// path. NULL for an SA that is new.
 	struct sa_path **path;
+	unsigned int n_paths; // places: IKE adds SAs later
 	void *carry_room; // for build_counts_carry(), which must not fail; NULL for the first one
 };
 
+// What packets, flows and SAs refer to is not in the struct itself: of one that differs from the
+// one before in IKE's objects alone, that is the same (lib/control/ike_sas.c).
 struct snapshot {
-	uint32_t generation; // 1, 2, 3, ...
+	// 1, 2, 3, ...: of everything that the snapshot refers to. Of snapshot_generation_next().
+	uint32_t generation;
+	// Of what decides about flows: the generation in which that was last changed.
+	uint32_t flow_generation;
 	uint16_t n_ports;
-	struct snapshot_port port[PORTS_MAX]; // indexed by the gateway's number of the port
+	struct snapshot_port *port; // indexed by the gateway's number of the port
 	struct route_table *routes;
-	struct sad *sad;
-	struct sa_out *
-		*sa_out_by_spi; // all outbound SAs, in ascending order of spi as it is in memory
+	struct sad *sad_in, *sad_out; // of the configuration
 	// Those in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
 	struct sa_udp_index *_Atomic sa_out_by_udp;
 	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
 	struct spd *spd;
+	struct ike_objects *ike; // which the snapshots share
+	// Place in spd before which IKE's policies decide.
+	unsigned int ike_before;
 	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
 	uint8_t *udp_ports;
 	// Then the own addresses of those SAs, sorted; in transport mode hosts', too.
@@ -75,26 +88,30 @@ struct snapshot {
 	bool mss_clamped; // by any policy
 	enum audit audit;
 	// By family: the next hop that IKE packets are punted to; gateway none: they are not.
-	struct nexthop ike_via[SOURCES];
+	struct nexthop *ike_via;
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that are accepted in clear about packets of a
 	// tunnel.
 	uint32_t errors_in_clear;
-	// By index of policy: source addresses of packets that the gateway sends through its
-	// tunnel; none if there is none of the family.
-	struct ip_addr (*policy_source)[SOURCES];
-	const struct spd_policy *policies;                   // those of spd
-	struct decisions *policy_decisions, *rule_decisions; // counters: see there who writes
-
-	struct rule_set *rules; // tunnels are indexes of policies
+	struct policy_set policies;       // of spd
+	struct decisions *rule_decisions; // counters: see there who writes
+	struct rule_set *rules;           // tunnels are numbers of policies
 
 	struct snapshot_control *control;
-	// All SAs, for lists.
+	// All SAs, for lists: behind the configuration's those of IKE, which the control thread
+	// adds and removes.
 	struct sa_in **sa_in;
 	struct sa_out **sa_out;
 	unsigned int n_sa_in, n_sa_out;
 	struct sa_out **dummies; // those of sa_out that have dummies
 	uint32_t n_dummies;
 };
+
+// The generation after another one. Neither 0, as decisions have it that were never made, nor
+// FLOW_DECIDING.
+static inline uint32_t snapshot_generation_next(uint32_t generation)
+{
+	return generation < FLOW_DECIDING - 1 ? generation + 1 : 1;
+}
 
 // Whether the address is an own one of the port.
 static inline bool snapshot_port_has(const struct snapshot_port *port, const struct ip_addr *addr)
@@ -125,9 +142,53 @@ static inline bool snapshot_has_udp_end(const struct snapshot *s, const struct i
 	       NULL;
 }
 
-// The place of a policy in snapshot->policies.
-static inline uint32_t snapshot_policy_index(
-	const struct snapshot *s, const struct spd_policy *policy)
+// What belongs to the policy with the number.
+static inline const struct policy_set *snapshot_policy_set(
+	const struct snapshot *s, uint16_t number)
 {
-	return (uint32_t)(policy - s->policies);
+	return number < SPD_TABLE_NUMBERS ? &s->policies : &s->ike->set;
+}
+
+// The policy with the number; NULL: the number is 0.
+static inline const struct spd_policy *snapshot_policy(const struct snapshot *s, uint16_t number)
+{
+	if (number == 0)
+		return NULL;
+	return number < SPD_TABLE_NUMBERS
+		       ? spd_at(s->spd, spd_number_place(number))
+		       : spd_table_at(s->ike->policies, spd_number_place(number));
+}
+
+// Policy i of all in the order in which they decide, for lists. NULL: there are no more. Control
+// thread.
+static inline const struct spd_policy *snapshot_policy_at(const struct snapshot *s, unsigned int i)
+{
+	if (i >= s->ike_before && i - s->ike_before < s->ike->n_listed)
+		return s->ike->listed[i - s->ike_before];
+	if (i >= s->ike_before)
+		i -= s->ike->n_listed;
+	return i < spd_count(s->spd) ? spd_at(s->spd, i) : NULL;
+}
+
+// The inbound SA with the SPI, or NULL.
+static inline struct sa_in *snapshot_find_in(const struct snapshot *s, rte_be32_t spi)
+{
+	struct sa_in *found = sad_find(s->sad_in, spi);
+
+	return found != NULL ? found : sad_find(s->ike->sad_in, spi);
+}
+
+static inline void snapshot_prefetch_in(const struct snapshot *s, rte_be32_t spi)
+{
+	sad_prefetch(s->sad_in, spi);
+	sad_prefetch(s->ike->sad_in, spi);
+}
+
+// As sad_find_out().
+static inline struct sa_out *snapshot_find_out(const struct snapshot *s, rte_be32_t spi,
+	bool (*fits)(const void *arg, const struct sa_out *sa), const void *arg)
+{
+	struct sa_out *found = sad_find_out(s->sad_out, spi, fits, arg);
+
+	return found != NULL ? found : sad_find_out(s->ike->sad_out, spi, fits, arg);
 }

@@ -11,7 +11,7 @@
 static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
 {
 	if (likely(pkt_has_esp(p)))
-		sad_prefetch(w->snapshot->sad, pkt_esp(p)->spi);
+		snapshot_prefetch_in(w->snapshot, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);
 	return DROP_NONE;
 }

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "policy_find.h"
+
 static_assert(PKTS_MAX < TRACE_LOGGED, "numbers of packets");
 
 static void buffer_read(struct trace_step *s, const struct pkt *p)
@@ -146,9 +148,10 @@ void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
 	trace_record(w, p, TRACE_FLOW_KNOWN,
 		&(struct trace_fact){.name = flow_state_info[flow_word_state(flow_word(f))].name});
 	if (inbound)
-		trace_policy(w, p, p->in_by != NULL ? p->in_by : spd_find_inbound(s->spd, &v));
+		trace_policy(w, p,
+			p->in_by != 0 ? snapshot_policy(s, p->in_by) : policy_find_inbound(s, &v));
 	if (!inbound || p->sa_out != NULL)
-		trace_policy(w, p, spd_find_outbound(s->spd, &v));
+		trace_policy(w, p, policy_find_outbound(s, &v));
 }
 
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq)

@@ -15,12 +15,12 @@
 #include "policy.h"
 #include "tracepoint.h"
 
-static_assert(PORTS_MAX <= INGRESS_SPI_MIN, "a port is not taken for an SA");
+static_assert(PORTS_MAX <= SA_INGRESS_MIN, "a port is not taken for an SA");
 
 // A packet with another ingress than its flow's direction is not part of the flow.
 static uint32_t ingress_of(const struct pkt *p)
 {
-	return p->sa_in != NULL ? transit_ingress_sa(p->sa_in) : p->port;
+	return p->sa_in != NULL ? p->sa_in->ingress : p->port;
 }
 
 static enum drop check_inbound(
@@ -68,25 +68,30 @@ static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
-// The policy that admitted the packets of a decision; NULL: they were received in clear.
-static const struct spd_policy *admitting_policy(
-	const struct worker *w, const struct flow_decision *d)
+// The number of the policy that admitted the packets of a decision; 0: they were received in clear.
+static uint16_t admitting_policy(const struct flow_decision *d)
 {
-	return d->ingress >= INGRESS_SPI_MIN ? &w->snapshot->policies[d->by.in - 1] : NULL;
+	return d->ingress >= SA_INGRESS_MIN ? d->by.in : 0;
 }
 
-static void decision_apply(const struct worker *w, struct pkt *p, const struct flow_decision *d)
+static void decision_apply(struct pkt *p, const struct flow_decision *d)
 {
-	p->in_by = admitting_policy(w, d);
-	p->sa_out = d->sa_out;
+	p->in_by = admitting_policy(d);
+	p->sa_out = d->out != NULL ? atomic_load_explicit(d->out, memory_order_acquire) : NULL;
 	p->nexthop = d->nexthop;
+}
+
+// Where the policy's SA is for the packets of a flow.
+static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
+{
+	return &snapshot_policy_set(s, policy)->out[spd_number_place(policy)];
 }
 
 static struct flow_decision decision_of(const struct worker *w, const struct pkt *p)
 {
 	return (struct flow_decision){
 		.by = w->by,
-		.sa_out = p->sa_out,
+		.out = p->sa_out != NULL ? sa_of(w->snapshot, w->by.out) : NULL,
 		.nexthop = p->nexthop,
 		.ingress = ingress_of(p),
 	};
@@ -112,8 +117,9 @@ static void rule_count(const struct worker *w, uint32_t rule, uint32_t packets, 
 static void policy_count(const struct worker *w, uint16_t policy, uint32_t packets, uint64_t octets)
 {
 	if (policy != 0)
-		decided_add(
-			&w->snapshot->policy_decisions->worker[w->id][policy - 1], packets, octets);
+		decided_add(&snapshot_policy_set(w->snapshot, policy)
+				     ->decisions->worker[w->id][spd_number_place(policy)],
+			packets, octets);
 }
 
 // Consecutive packets of a burst that were decided by the same policies and rule: mostly all of it.
@@ -158,7 +164,7 @@ static enum drop check_rules(
 	if (!answer)
 		return firewall_check(
 			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
-	if (flow_decision_get(f, !fp->dir, w->snapshot->generation, &begun)) {
+	if (flow_decision_get(f, !fp->dir, w->snapshot->flow_generation, &begun)) {
 		w->by.rule = begun.by.rule;
 		rule_count(w, begun.by.rule, 1, fp->ip_len);
 		return DROP_NONE;
@@ -196,9 +202,9 @@ static enum drop transit_invalid(
 }
 
 // The holder of a new flow: the peer that sent its first packet, or the port.
-static uint32_t holder_of(const struct pkt *p)
+static uint32_t holder_of(const struct worker *w, const struct pkt *p)
 {
-	return p->in_by != NULL ? p->in_by->peer_hash : p->port;
+	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash : p->port;
 }
 
 static enum drop transit_new_flow(
@@ -214,21 +220,22 @@ static enum drop transit_new_flow(
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
-	d = flow_insert(w->flows, w->id, fp, holder_of(p), w->now_ms, &f);
+	d = flow_insert(w->flows, w->id, fp, holder_of(w, p), w->now_ms, &f);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
 		return d;
 	if (d == DROP_NONE)
 		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
 		return transit_invalid(w, p, fp, d);
-	flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
+	flow_decision_set(f, fp->dir, w->snapshot->flow_generation, &decision);
 	return DROP_NONE;
 }
 
 static __rte_always_inline bool decision_get(const struct worker *w, const struct flow_pkt *fp,
 	const struct flow *f, struct flow_decision *d)
 {
-	return !reopens_flow(f, fp) && flow_decision_get(f, fp->dir, w->snapshot->generation, d);
+	return !reopens_flow(f, fp) &&
+	       flow_decision_get(f, fp->dir, w->snapshot->flow_generation, d);
 }
 
 // Known flow, slow path: stale decision, another ingress, or an ICMP error.
@@ -237,7 +244,7 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 {
 	struct flow_decision decision;
 	bool otherwise = decision_get(w, fp, f, &decision);
-	const struct spd_policy *in_by = otherwise ? admitting_policy(w, &decision) : NULL;
+	uint16_t in_by = otherwise ? admitting_policy(&decision) : 0;
 	enum drop d = evaluate_flow(w, p, fp, found, f);
 
 	if (d != DROP_NONE)
@@ -247,9 +254,9 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 		return transit_invalid(w, p, fp, d);
 	// The result for an ICMP error is not the flow's. A packet with another ingress does not
 	// change the flow's, unless that is another SA of its policy.
-	if ((!otherwise || (in_by != NULL && in_by == p->in_by)) && !fp->icmp_error) {
+	if ((!otherwise || (in_by != 0 && in_by == p->in_by)) && !fp->icmp_error) {
 		decision = decision_of(w, p);
-		flow_decision_set(f, fp->dir, w->snapshot->generation, &decision);
+		flow_decision_set(f, fp->dir, w->snapshot->flow_generation, &decision);
 	}
 	return DROP_NONE;
 }
@@ -282,7 +289,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 {
 	enum drop d;
 
-	decision_apply(w, p, decision);
+	decision_apply(p, decision);
 	if (traced)
 		trace_flow(w, p, f);
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);

@@ -7,15 +7,6 @@
 #include "policy.h"
 #include "worker.h"
 
-// Ingress of the packets of a flow's direction, kept with its decision: the SPI of an SA, or the
-// number of a port. Smaller SPIs are reserved (RFC 4303 2.1).
-#define INGRESS_SPI_MIN 256
-
-static inline uint32_t transit_ingress_sa(const struct sa_in *sa)
-{
-	return rte_be_to_cpu_32(sa->sa.spi);
-}
-
 // Adds a packet whose headers were parsed to w->transit, or to w->local. Returns DROP_NONE,
 // DROP_CT_INVALID or DROP_ICMP_UNRELATED.
 enum drop transit_add(struct worker *w, struct pkt *p);

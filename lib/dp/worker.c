@@ -12,8 +12,10 @@
 #define DATAGRAMS_MAX 1024 // incomplete ones on one side
 
 // Limits over all ports: together with worker_event_post() they never fill the ring.
-static const uint16_t share_events[SHARES] = {
-	[SHARE_LINK] = EVENTS / 4, [SHARE_RESOLVE] = EVENTS / 8, [SHARE_PMTU] = EVENTS / 16};
+static const uint16_t share_events[SHARES] = {[SHARE_LINK] = EVENTS / 4,
+	[SHARE_RESOLVE] = EVENTS / 8,
+	[SHARE_PMTU] = EVENTS / 16,
+	[SHARE_ACQUIRE] = EVENTS / 32};
 
 static int fragments_init(struct worker *w, const struct worker_params *p)
 {
@@ -138,6 +140,8 @@ void worker_event_post_share(struct worker *w, struct event *e, enum event_share
 	uint32_t *posted = &w->posted[share][e->port];
 	uint32_t taken = atomic_load_explicit(&w->dequeued[share][e->port], memory_order_relaxed);
 
+	if (w->events == NULL) // of match.h: nothing happens
+		return;
 	if (*posted - taken >= (uint32_t)share_events[share] / w->snapshot->n_ports)
 		return;
 	e->share = (uint8_t)share;

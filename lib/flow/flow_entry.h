@@ -71,7 +71,7 @@ struct flow_dir {
 	// how often it has been written or forgotten.
 	_Atomic uint64_t mark;
 	_Atomic uint64_t by;         // union flow_deciders
-	_Atomic uintptr_t egress;    // a struct nexthop, or with FLOW_PROTECT a struct sa_out
+	_Atomic uintptr_t egress;    // nexthop, or with FLOW_PROTECT out, of the decision
 	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
 	_Atomic uint32_t edge;       // right edge of the widest window that was offered
 	_Atomic uint32_t max_ack;    // highest acknowledgement sent
@@ -120,7 +120,8 @@ static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
 // What the slow path found for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;
-	struct sa_out *sa_out;         // the SA that protects them; NULL: they go in clear
+	// Where the SA that protects them is, which a rekey replaces; NULL: they go in clear.
+	struct sa_out *_Atomic const *out;
 	const struct nexthop *nexthop; // of those that do; else it is not kept
 	uint32_t ingress;              // by what they come: the datapath's own
 };
@@ -156,10 +157,10 @@ static inline bool flow_decision_get(
 	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
 	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
 	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
-	d->sa_out = NULL;
+	d->out = NULL;
 	d->nexthop = NULL;
 	if ((egress & FLOW_PROTECT) != 0)
-		d->sa_out = (struct sa_out *)(egress - FLOW_PROTECT);
+		d->out = (struct sa_out * _Atomic const *)(egress - FLOW_PROTECT);
 	else
 		d->nexthop = (const struct nexthop *)egress;
 	return atomic_load_explicit(&fd->mark, memory_order_relaxed) == mark;
@@ -173,7 +174,7 @@ static inline void flow_decision_set(
 	uint64_t old = atomic_load_explicit(&fd->mark, memory_order_relaxed);
 	uint64_t deciding = flow_mark_next(old, FLOW_DECIDING);
 	uintptr_t egress =
-		d->sa_out != NULL ? (uintptr_t)d->sa_out + FLOW_PROTECT : (uintptr_t)d->nexthop;
+		d->out != NULL ? (uintptr_t)d->out + FLOW_PROTECT : (uintptr_t)d->nexthop;
 
 	if (flow_mark_generation(old) == FLOW_DECIDING ||
 		!atomic_compare_exchange_strong_explicit(

@@ -36,6 +36,14 @@ static inline struct acl_port_range acl_port_range(uint16_t min, uint16_t max)
 	return (struct acl_port_range){min, any ? ACL_PORT_OPAQUE : max};
 }
 
+// Whether a port of a key is in the range.
+static inline bool acl_port_matches(const struct acl_port_range *r, rte_be32_t port)
+{
+	uint32_t p = rte_be_to_cpu_32(port);
+
+	return p >= r->min && (p <= r->max || r->max == ACL_PORT_OPAQUE);
+}
+
 struct classifier_rule {
 	uint32_t index;                       // that a lookup returns
 	uint8_t categories;                   // bits of those that it is in

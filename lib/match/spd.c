@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <rte_jhash.h>
-
 // A policy, and an SA that it receives by.
 struct receiver {
 	const struct sa_in *sa;
@@ -26,13 +24,9 @@ struct spd {
 	struct spd_policy policy[];
 };
 
-static bool has_family(const struct spd_policy *p, enum ip_family family)
-{
-	return classifier_has_family(p->family, &p->local, &p->remote, family);
-}
-
 // As a rule about outbound packets.
-static struct classifier_rule rule_of(const struct spd_policy *p, unsigned int index)
+static struct classifier_rule rule_of(
+	const struct spd_policy *p, unsigned int index, const struct spd_ports *ports)
 {
 	return (struct classifier_rule){
 		.index = index,
@@ -41,43 +35,26 @@ static struct classifier_rule rule_of(const struct spd_policy *p, unsigned int i
 		.source = p->local,
 		.destination = p->remote,
 		.proto = p->proto,
-		.source_port = p->local_port,
-		.destination_port = p->remote_port,
+		.source_port = ports->local,
+		.destination_port = ports->remote,
 		.in = CLASSIFIER_ANY,
 		.out = CLASSIFIER_ANY,
 		.tunnel_max = UINT32_MAX,
 	};
 }
 
-// Whether the ends may send different types of ICMP: the policy then is a rule for each of them.
-static bool is_by_sender(const struct spd_policy *p)
-{
-	return acl_is_icmp(p->proto) &&
-	       (p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE);
-}
-
 static int policies_compile(struct spd *spd)
 {
-	const struct acl_port_range receiver = {ACL_PORT_RECEIVER, ACL_PORT_RECEIVER};
 	struct classifier_rule *rules = calloc(2 * (size_t)spd->n + 1, sizeof(*rules));
 	unsigned int n = 0;
 
 	if (rules == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < spd->n; i++) {
-		const struct spd_policy *p = &spd->policy[i];
-		bool by_sender = is_by_sender(p);
+		struct spd_ports pair[2];
 
-		if (!by_sender || p->local_port.min <= p->local_port.max) {
-			rules[n] = rule_of(p, i);
-			if (by_sender)
-				rules[n].destination_port = receiver;
-			n++;
-		}
-		if (by_sender && p->remote_port.min <= p->remote_port.max) {
-			rules[n] = rule_of(p, i);
-			rules[n++].source_port = receiver;
-		}
+		for (unsigned int k = spd_policy_ports(&spd->policy[i], pair); k > 0; k--)
+			rules[n++] = rule_of(&spd->policy[i], i, &pair[k - 1]);
 	}
 	spd->classifier = classifier_new(rules, n, RTE_MAX(spd->n, 1u), 1);
 	free(rules);
@@ -107,27 +84,11 @@ static int list_receivers(struct spd *spd)
 	return 0;
 }
 
-// Whether the policy depends on what fragments do not show: of IPv6 not even the protocol.
-static bool is_selective(const struct spd_policy *p)
-{
-	return p->local_port.max != ACL_PORT_OPAQUE || p->remote_port.max != ACL_PORT_OPAQUE ||
-	       (p->proto != PROTO_ANY && has_family(p, IP_V6));
-}
-
 static void list_selective(struct spd *spd)
 {
 	for (unsigned int i = 0; i < spd->n; i++)
-		if (is_selective(&spd->policy[i]) && spd->n_selective++ < SELECTIVE_MAX)
+		if (spd_policy_is_selective(&spd->policy[i]) && spd->n_selective++ < SELECTIVE_MAX)
 			spd->selective[spd->n_selective - 1] = i;
-}
-
-static void set_hashes(struct spd_policy *p)
-{
-	const struct ip_addr *peer = p->n_in > 0 ? &p->in[0]->sa.opt.remote : NULL;
-
-	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
-	p->peer_hash = peer != NULL && !ip_addr_is_none(peer) ? rte_jhash(peer, sizeof(*peer), 0)
-							      : p->name_hash;
 }
 
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
@@ -139,8 +100,10 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 	spd->n = n;
 	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
 
-	for (unsigned int i = 0; i < n; i++)
-		set_hashes(&spd->policy[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		spd->policy[i].number = (uint16_t)(1 + i);
+		spd_policy_set_hashes(&spd->policy[i]);
+	}
 
 	list_selective(spd);
 
@@ -204,17 +167,6 @@ const struct spd_policy *spd_find_inbound(const struct spd *spd, const struct ip
 	return found;
 }
 
-// Whether the policy may match the packet between these ends that the fragment belongs to.
-static bool may_match(const struct spd_policy *p, const struct ip_view *fragment,
-	const struct ip_addr *local, const struct ip_addr *remote)
-{
-	enum ip_family family = ip_addr_family(local);
-
-	return has_family(p, family) && ip_prefix_contains(&p->local, local) &&
-	       ip_prefix_contains(&p->remote, remote) &&
-	       (p->proto == PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
-}
-
 bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
 	const struct spd_policy **policy)
 {
@@ -227,7 +179,7 @@ bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment,
 	*policy = inbound ? spd_find_inbound(spd, fragment) : spd_find_outbound(spd, fragment);
 	before = *policy != NULL ? (unsigned int)(*policy - spd->policy) : spd->n;
 	for (unsigned int i = 0; i < spd->n_selective && spd->selective[i] <= before; i++)
-		if (may_match(&spd->policy[spd->selective[i]], fragment, local, remote))
+		if (spd_policy_may_match(&spd->policy[spd->selective[i]], fragment, local, remote))
 			return false;
 	return true;
 }
@@ -255,7 +207,7 @@ const struct spd_policy *spd_find_receiver(
 		i < spd->n_receivers && spd->receivers[i].sa == sa; i++) {
 		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
 
-		if (may_match(p, fragment, &fragment->dst, &fragment->src))
+		if (spd_policy_may_match(p, fragment, &fragment->dst, &fragment->src))
 			return p;
 	}
 	return NULL;

@@ -9,49 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "addr.h"
 #include "classifier.h"
 #include "ip_view.h"
-#include "sa.h"
-#include "spd_model.h"
-
-#define SPD_NAME_MAX 32
-#define SPD_IN_MAX   4 // SAs that a policy receives by
-#define SPD_MSS_AUTO UINT16_MAX
-
-struct spd_policy {
-	enum spd_action action;
-	struct sa_out *out;           // the SAs of SPD_PROTECT; the caller keeps ownership
-	struct sa_in *in[SPD_IN_MAX]; // several during a rekey
-	unsigned int n_in;
-	bool errors_trusted; // ICMP errors received by in may be about any traffic (RFC 4301 6.2)
-	// The maximum segment size that TCP may announce through the SAs, or what fits the path of
-	// out. 0: any.
-	uint16_t mss_clamp;
-	char name[SPD_NAME_MAX];
-	uint32_t name_hash; // the same in every snapshot; of spd_new()
-	// Of the peer's address, or of the name if that is not known: the same for all policies of
-	// a peer, in every snapshot and with every SA. SPD_PROTECT only; of spd_new().
-	uint32_t peer_hash;
-	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
-	enum ip_family family;          // of packets, further restricted by those
-	uint16_t proto;                 // or PROTO_ANY
-	// Of ICMP in either family: types and codes that the end may send (type << 8 | code); none
-	// if min is larger than max.
-	struct acl_port_range local_port, remote_port;
-};
+#include "spd_policy.h"
 
 struct spd;
-
-// Whether the policy receives by the SA.
-static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *sa)
-{
-	bool found = false;
-
-	for (unsigned int i = 0; i < p->n_in; i++)
-		found |= p->in[i] == sa;
-	return found;
-}
 
 // Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or as librte_acl says.
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n);

@@ -210,6 +210,19 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	return sa->path != NULL ? 0 : -ENOMEM;
 }
 
+static int sa_in_init(struct sa_in *sa, const struct sa_params *p)
+{
+	sa->ingress = rte_be_to_cpu_32(sa->sa.spi);
+	return replay_init(&sa->replay, p->opt.replay_window);
+}
+
+void sa_local_move(struct sa *sa, const struct ip_addr *local)
+{
+	sa->opt.local = sa->local = *local;
+	if (ip_addr_is_v4(local))
+		sa->v4_end = sa_v4_end(ip_addr_v4(local), sa->udp_port);
+}
+
 struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 {
 	size_t size = direction == SA_OUT ? sizeof(struct sa_out) : sizeof(struct sa_in);
@@ -222,7 +235,7 @@ struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 	rc = sa_init(sa, p, direction);
 	if (rc == 0)
 		rc = direction == SA_OUT ? sa_out_init(sa_out_of(sa), p)
-					 : replay_init(&sa_in_of(sa)->replay, p->opt.replay_window);
+					 : sa_in_init(sa_in_of(sa), p);
 	if (rc == 0)
 		return sa;
 	sa_free(sa);

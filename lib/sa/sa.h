@@ -25,6 +25,7 @@
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 #define SA_RECENT_MS   2000
+#define SA_INGRESS_MIN 256 // smaller SPIs are reserved (RFC 4303 2.1)
 // Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
 // beyond it does not wrap.
 #define SA_SEQ_MAX UINT32_MAX
@@ -202,6 +203,9 @@ struct sa_in {
 	// Why the SA must not be used, an enum drop. Written by the control thread, when that
 	// changes.
 	_Atomic uint8_t stop;
+	// Ingress of the packets in decisions of flows, which all SAs of a tunnel of IKE share;
+	// constant. At least SA_INGRESS_MIN: smaller ones are ports.
+	uint32_t ingress;
 	// Written by the control thread.
 	struct {
 		// Of ESP in UDP: where the newest packet was sent from; NULL: there was none. Never
@@ -260,6 +264,10 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
 // sequence number: those inside the window may still be late (RFC 4303 3.4.3), and there are no
 // others. Its other units stop it later. Control thread.
 void sa_stop(struct sa *sa, enum lifetime_unit unit);
+
+// The own end has another address of the same family, for packets and for paths made from now on. A
+// worker may see half of each address for a moment, and drop a packet. Control thread.
+void sa_local_move(struct sa *sa, const struct ip_addr *local);
 
 // Sets whether the local address may be used (RFC 4862 5.4), as at first. Until it may, packets are
 // dropped as DROP_ADDR_UNUSABLE. Control thread.

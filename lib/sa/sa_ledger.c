@@ -201,7 +201,9 @@ void sa_ledger_give(struct sa_ledger *l, struct sa *sa)
 		return;
 	if (record != NULL)
 		sa_remove(record, sa);
-	if (record != NULL && record->first == NULL && !record->in_file && record->used == 0)
+	// IKE never uses keys again.
+	if (record != NULL && record->first == NULL && !record->in_file &&
+		(record->used == 0 || sa->opt.reqid != 0))
 		record_free(l, record);
 	sa_free(sa);
 }

@@ -55,13 +55,23 @@ static unsigned int lower_bound(const struct sa_udp_index *index, const struct s
 	return low;
 }
 
+void sa_udp_forget(struct sa_udp_index *index, const struct sa_out *sa)
+{
+	for (unsigned int i = 0; i < index->n; i++)
+		if (index->of[i].sa == sa)
+			index->of[i].sa = NULL;
+}
+
 struct sa_out *sa_udp_find(const struct sa_udp_index *index, const struct sa_udp_ends *ends)
 {
-	struct sa_out *found = NULL;
+	struct sa_out *found = NULL, *sa;
 
 	for (unsigned int i = lower_bound(index, ends);
 		i < index->n && compare(&index->of[i], ends) == 0; i++) {
-		found = index->of[i].sa;
+		sa = index->of[i].sa;
+		if (sa == NULL)
+			continue;
+		found = sa;
 		if (found->stop == DROP_NONE)
 			break;
 	}

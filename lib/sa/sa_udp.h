@@ -14,7 +14,7 @@ struct sa_udp_ends {
 
 struct sa_udp_entry {
 	struct sa_udp_ends ends;
-	struct sa_out *sa;
+	struct sa_out *_Atomic sa; // NULL: it was removed
 };
 
 struct sa_udp_index {
@@ -28,6 +28,9 @@ struct sa_udp_index *sa_udp_index_new(unsigned int n);
 // Fills an empty one with those of the n SAs that are in UDP over IPv4 and whose peer is known. The
 // SAs stay the caller's. Control thread.
 void sa_udp_index_fill(struct sa_udp_index *index, struct sa_out *const sas[], unsigned int n);
+
+// Removes an SA that is to be freed. Control thread; workers may have found it just before.
+void sa_udp_forget(struct sa_udp_index *index, const struct sa_out *sa);
 
 // An SA with these ends, one that has not been stopped if there is one; or NULL. Any thread.
 struct sa_out *sa_udp_find(const struct sa_udp_index *index, const struct sa_udp_ends *ends);

@@ -1,51 +1,90 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Open addressing at most a quarter full: a look-up reads one cache line nearly always, also of an
-// SPI that is not there. The table never changes once made, so it needs nothing more.
+// SPI that is not there. The place of a removed SA is not used again, so that a reader never sees
+// an SA with the SPI of another one.
 #include "sad.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include <rte_prefetch.h>
 
 #include "dpdk_compat.h"
 
 struct entry {
-	rte_be32_t spi;
-	struct sa_in *sa; // NULL: empty
+	rte_be32_t spi;        // written before sa
+	struct sa *_Atomic sa; // NULL: empty
 };
 
 struct sad {
 	uint32_t mask;
+	uint32_t multiplier; // random and odd: peers choose the SPIs of outbound SAs
+	uint32_t room;       // SAs that may still be added
 	struct entry entry[];
 };
 
+static struct sa removed; // in the place of an SA that was removed
+
 static uint32_t slot_of(const struct sad *sad, rte_be32_t spi)
 {
-	return (rte_be_to_cpu_32(spi) * UINT32_C(0x9e3779b1) >> 7) & sad->mask;
+	return (rte_be_to_cpu_32(spi) * sad->multiplier >> 7) & sad->mask;
 }
 
-struct sad *sad_new(struct sa_in *const sas[], unsigned int n)
+struct sad *sad_new(unsigned int n)
 {
 	uint32_t size = rte_align32pow2(4 * n + 4);
 	struct sad *sad = calloc(1, sizeof(*sad) + size * sizeof(sad->entry[0]));
 
 	if (sad == NULL)
 		return NULL;
-	sad->mask = size - 1;
-	for (unsigned int i = 0; i < n; i++) {
-		uint32_t slot = slot_of(sad, sas[i]->sa.spi);
-
-		while (sad->entry[slot].sa != NULL)
-			slot = (slot + 1) & sad->mask;
-		sad->entry[slot] = (struct entry){.spi = sas[i]->sa.spi, .sa = sas[i]};
+	if (getrandom(&sad->multiplier, sizeof(sad->multiplier), 0) < 0) {
+		free(sad);
+		return NULL;
 	}
+	sad->multiplier |= 1;
+	sad->mask = size - 1;
+	sad->room = size / 4;
 	return sad;
 }
 
 void sad_free(struct sad *sad)
 {
 	free(sad);
+}
+
+static struct sa *sa_at(const struct sad *sad, uint32_t slot)
+{
+	return atomic_load_explicit(&sad->entry[slot].sa, memory_order_acquire);
+}
+
+bool sad_has_room(const struct sad *sad)
+{
+	return sad->room > 0;
+}
+
+bool sad_add(struct sad *sad, struct sa *sa)
+{
+	uint32_t slot = slot_of(sad, sa->spi);
+
+	if (!sad_has_room(sad))
+		return false;
+	while (sa_at(sad, slot) != NULL)
+		slot = (slot + 1) & sad->mask;
+	sad->entry[slot].spi = sa->spi;
+	atomic_store_explicit(&sad->entry[slot].sa, sa, memory_order_release);
+	sad->room--;
+	return true;
+}
+
+void sad_remove(struct sad *sad, const struct sa *sa)
+{
+	struct sa *at;
+
+	for (uint32_t slot = slot_of(sad, sa->spi); (at = sa_at(sad, slot)) != NULL;
+		slot = (slot + 1) & sad->mask)
+		if (at == sa)
+			atomic_store_explicit(&sad->entry[slot].sa, &removed, memory_order_release);
 }
 
 void sad_prefetch(const struct sad *sad, rte_be32_t spi)
@@ -55,10 +94,23 @@ void sad_prefetch(const struct sad *sad, rte_be32_t spi)
 
 struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi)
 {
-	for (uint32_t slot = slot_of(sad, spi);; slot = (slot + 1) & sad->mask) {
-		const struct entry *e = &sad->entry[slot];
+	struct sa *sa;
 
-		if (e->sa == NULL || e->spi == spi)
-			return e->sa;
-	}
+	for (uint32_t slot = slot_of(sad, spi); (sa = sa_at(sad, slot)) != NULL;
+		slot = (slot + 1) & sad->mask)
+		if (sad->entry[slot].spi == spi && sa != &removed)
+			return sa_in_of(sa);
+	return NULL;
+}
+
+struct sa_out *sad_find_out(const struct sad *sad, rte_be32_t spi,
+	bool (*fits)(const void *arg, const struct sa_out *sa), const void *arg)
+{
+	struct sa *sa;
+
+	for (uint32_t slot = slot_of(sad, spi); (sa = sa_at(sad, slot)) != NULL;
+		slot = (slot + 1) & sad->mask)
+		if (sad->entry[slot].spi == spi && sa != &removed && fits(arg, sa_out_of(sa)))
+			return sa_out_of(sa);
+	return NULL;
 }

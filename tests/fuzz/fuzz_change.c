@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a request to change a configuration. Proves that it is refused with reasons, or that
-// the result can be applied and compared with the configuration before.
+// Any text as a request to change a configuration, and as one of an IKE daemon. Proves that it is
+// refused with reasons, or that the result can be applied and compared with the configuration
+// before.
 #include "conf_change.h"
 
 #include <sys/mman.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "conf_diff.h"
+#include "conf_ike.h"
 #include "fuzz.h"
 #include "harness.h"
 
@@ -98,24 +100,76 @@ static void apply(const struct conf *conf)
 	assert_int_equal(conf_diff(conf, conf, look, &seen), 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+static void change(const char *request, size_t len, FILE *out)
 {
-	char *request = calloc(1, len + 1), *errors = NULL; // may have a NUL as well
-	size_t errors_len = 0;
-	FILE *out = open_memstream(&errors, &errors_len);
-
-	if (request == NULL || out == NULL)
-		abort();
-	memcpy(request, input, len);
-
 	struct conf *conf = conf_change(running, "fuzz", request, len, out);
 
-	fclose(out);
-	assert_int_equal(conf == NULL, errors_len > 0);
+	fflush(out);
+	assert_int_equal(conf == NULL, ftell(out) > 0);
 	if (conf != NULL)
 		apply(conf);
 	conf_free(conf);
+}
+
+static void ike_check(const struct conf_ike *ike)
+{
+	unsigned int n_added[] = {0, 0};
+
+	for (unsigned int i = 0; i < ike->n; i++) {
+		const struct conf_ike_change *c = &ike->changes[i];
+
+		assert_int_equal(c->name == NULL, c->verb == CONF_FLUSH);
+		if (c->name != NULL)
+			assert_memory_equal(c->name, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX));
+		if (c->verb == CONF_ADD)
+			assert_int_equal(c->index, n_added[c->policy]++);
+	}
+	assert_int_equal(n_added[false], ike->conf->n_sas);
+	assert_int_equal(n_added[true], ike->conf->n_policies);
+	for (unsigned int i = 0; i < ike->conf->n_sas; i++)
+		assert_int_not_equal(ike->conf->sas[i].opt.reqid, 0);
+	for (unsigned int i = 0; i < ike->conf->n_policies; i++) {
+		const struct conf_policy *p = &ike->conf->policies[i];
+
+		assert_int_not_equal(p->family, IP_ANY);
+		assert_int_equal(p->action == SPD_PROTECT, p->reqid != 0);
+	}
+}
+
+static void ike(const char *request, size_t len, FILE *out)
+{
+	struct conf_ike *read = conf_ike_read(running, "fuzz", request, len, out);
+
+	fflush(out);
+	assert_int_equal(read == NULL, ftell(out) > 0);
+	if (read != NULL)
+		ike_check(read);
+	conf_ike_free(read);
+}
+
+static void with_errors(
+	void (*use)(const char *request, size_t len, FILE *out), const char *request, size_t len)
+{
+	char *errors = NULL;
+	size_t errors_len;
+	FILE *out = open_memstream(&errors, &errors_len);
+
+	if (out == NULL)
+		abort();
+	use(request, len, out);
+	fclose(out);
 	free(errors);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+{
+	char *request = calloc(1, len + 1); // may have a NUL as well
+
+	if (request == NULL)
+		abort();
+	memcpy(request, input, len);
+	with_errors(change, request, len);
+	with_errors(ike, request, len);
 	free(request);
 	return 0;
 }

@@ -211,7 +211,7 @@ static void make_right(uint8_t *ip, uint16_t len, bool v6)
 static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet, uint16_t len)
 {
 	struct peer *p = &peers[by];
-	const struct sa_in *sa = sad_find(g[0]->snapshot->sad, rte_cpu_to_be_32(p->sa->opt.spi));
+	const struct sa_in *sa = snapshot_find_in(g[0]->snapshot, rte_cpu_to_be_32(p->sa->opt.spi));
 	uint64_t seq = replay_top(&sa->replay);
 	struct frame f;
 

@@ -162,7 +162,7 @@ static void read_decision(uint32_t generation)
 		return;
 	all = 64 * d.by.all;
 	explore_assert(d.by.all / 2 == generation && d.ingress == d.by.all);
-	explore_assert((uintptr_t)d.sa_out == (d.by.all % 2 == 0 ? all : 0));
+	explore_assert((uintptr_t)d.out == (d.by.all % 2 == 0 ? all : 0));
 	explore_assert((uintptr_t)d.nexthop == (d.by.all % 2 == 0 ? 0 : all));
 }
 

@@ -37,7 +37,7 @@ uint64_t flow_slow_path(const struct gateway *g)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
-		sum += g->snapshot->policy_decisions->worker[0][i].asked;
+		sum += g->snapshot->policies.decisions->worker[0][i].asked;
 	return sum;
 }
 

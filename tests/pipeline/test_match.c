@@ -79,7 +79,7 @@ static void check_row(const struct gateway *g, const struct row *r)
 static void check_untouched(struct gateway *g)
 {
 	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
-		assert_int_equal(g->snapshot->policy_decisions->worker[0][i].asked, 0);
+		assert_int_equal(g->snapshot->policies.decisions->worker[0][i].asked, 0);
 	assert_int_equal(flow_count(g->flows), 0);
 	expect_no_event(g);
 }

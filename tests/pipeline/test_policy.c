@@ -145,14 +145,14 @@ static void test_counters(void **state)
 	(void)state;
 	gateway_pass(g, in, COUNT_OF(in));
 	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++) {
-		uint64_t n = g->snapshot->policy_decisions->worker[0][i].asked;
+		uint64_t n = g->snapshot->policies.decisions->worker[0][i].asked;
 
 		if (strcmp(spd_at(g->snapshot->spd, i)->name, "b") == 0)
 			assert_int_equal(n, 3);
 		if (strcmp(spd_at(g->snapshot->spd, i)->name, "bad") == 0)
 			assert_int_equal(n, 1);
 		sum += n;
-		assert_int_equal(g->snapshot->policy_decisions->worker[1][i].asked, 0);
+		assert_int_equal(g->snapshot->policies.decisions->worker[1][i].asked, 0);
 	}
 	assert_int_equal(sum, 4);
 	assert_int_equal(g->snapshot->sa_out[0]->sa.counters[0].packets, 2);

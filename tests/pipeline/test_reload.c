@@ -205,8 +205,8 @@ static void test_not_applied(void **state)
 
 static uint64_t policy_lookups(const struct gateway *g, unsigned int policy)
 {
-	return g->snapshot->policy_decisions->before[policy].asked +
-	       g->snapshot->policy_decisions->worker[0][policy].asked;
+	return g->snapshot->policies.decisions->before[policy].asked +
+	       g->snapshot->policies.decisions->worker[0][policy].asked;
 }
 
 static void test_counts(void **state)

@@ -127,6 +127,34 @@ static void test_back(void **state)
 	reserve_stop(r, g);
 }
 
+// IKE adds SAs with new keys at any time: they neither wait for the disk nor have it written.
+static void test_of_ike(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+	struct snapshot *s = g->snapshot;
+	struct sa_out *out = s->sa_out[s->n_sa_out - 1];
+	struct sa_in *in = s->sa_in[s->n_sa_in - 1];
+	uint64_t turn = sa_ledger_turn(s->control->ledger);
+
+	(void)state;
+	s->control->n_configured[SA_OUT]--; // as if the last ones were IKE's
+	s->control->n_configured[SA_IN]--;
+	sa_out_allow(out, UINT64_MAX);
+	out->sa.record->bound = in->sa.record->bound = 0;
+	sa_out_seq_alloc(out, 1000000);
+	replay_commit(&in->replay, 1000000);
+	reserve_tick(r, s, TICK_MS);
+	assert_int_equal(sa_ledger_turn(s->control->ledger), turn);
+	sa_out_seq_alloc(s->sa_out[0], (uint32_t)s->sa_out[0]->seq_reserved - 1);
+	reserve_tick(r, s, 2 * TICK_MS);
+	write_end(r, g, 2 * TICK_MS);
+	assert_int_equal(out->seq_reserved, UINT64_MAX);
+	s->control->n_configured[SA_OUT]++;
+	s->control->n_configured[SA_IN]++;
+	reserve_stop(r, g);
+}
+
 static struct conf *changed(const struct gateway *g, const char *text)
 {
 	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
@@ -272,8 +300,8 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back),
-		pipeline_test(test_key_returns), pipeline_test(test_shorter_life),
-		pipeline_test(test_without_esn)};
+		pipeline_test(test_of_ike), pipeline_test(test_key_returns),
+		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }

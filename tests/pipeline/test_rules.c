@@ -59,7 +59,7 @@ static void test_order(void **state)
 		gateway_expect_sent(g, &dns, WAN);
 	assert_int_equal(rule_packets(g, 0), 1); // the others use the cached decision
 	check_decided(&g->snapshot->rule_decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
-	check_decided(&g->snapshot->policy_decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
+	check_decided(&g->snapshot->policies.decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
 	for (unsigned int i = 1; i <= 3; i++) {
 		struct frame f = frame_ip(LAN, other);
 
@@ -210,7 +210,7 @@ static void test_every_packet_counts(void **state)
 	static struct frame in[6];
 	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
 	struct peer b = peer_new(g, "from-b");
-	const struct decided *policy = &g->snapshot->policy_decisions->worker[0][0];
+	const struct decided *policy = &g->snapshot->policies.decisions->worker[0][0];
 	const unsigned int octets = frame_ip(LAN, to_b).len - ETH_LEN;
 
 	(void)state;

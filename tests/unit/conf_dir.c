@@ -156,3 +156,20 @@ void conf_dir_load_bad(const char *name, const char *expected)
 	assert_string_equal(errors, expected);
 	free(errors);
 }
+
+bool in_heap(const uint8_t *octets, size_t len)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	bool found = false;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		unsigned long start, end;
+
+		if (strstr(line, "[heap]") != NULL && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			found = found || memmem((void *)start, end - start, octets, len) != NULL;
+	}
+	fclose(maps);
+	return found;
+}

@@ -33,3 +33,6 @@ struct conf *conf_dir_load_good(const char *name);
 void conf_dir_load_bad(const char *name, const char *errors);
 
 bool ends_with(const char *text, const char *end);
+
+// Whether the heap contains these octets.
+bool in_heap(const uint8_t *octets, size_t len);

@@ -260,24 +260,6 @@ static void test_no_regular_file(void **state)
 
 // The address sanitizer has a heap of its own.
 #ifndef __SANITIZE_ADDRESS__
-// Whether the heap contains these octets.
-static bool in_heap(const uint8_t *octets, size_t len)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
-	bool found = false;
-
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps) != NULL) {
-		unsigned long start, end;
-
-		if (strstr(line, "[heap]") != NULL && sscanf(line, "%lx-%lx", &start, &end) == 2)
-			found = found || memmem((void *)start, end - start, octets, len) != NULL;
-	}
-	fclose(maps);
-	return found;
-}
-
 static void test_keys_are_wiped(void **state)
 {
 	struct conf *c = conf_dir_load_good("full.conf");

@@ -6,8 +6,9 @@
 #include "conf_schema.h"
 #include "test.h"
 
-#define DOCS SOURCE_DIR "/docs/configuration.md"
-#define HEAD "| Setting | Value | Default | Change | Meaning |\n|---|---|---|---|---|\n"
+#define DOCS        SOURCE_DIR "/docs/configuration.md"
+#define HEAD        "| Setting | Value | Default | Change | Meaning |\n|---|---|---|---|---|\n"
+#define IKE_SECTION "## SAs and policies of IKE\n"
 
 // The end of what starts at p: before the next mark, or the end of the text.
 static const char *until(const char *p, const char *mark)
@@ -17,14 +18,20 @@ static const char *until(const char *p, const char *mark)
 	return end != NULL ? end : p + strlen(p);
 }
 
-static void put_row(FILE *out, const struct conf_option *o)
+// path: in front of its name.
+static void put_row(FILE *out, const struct conf_option *o, const char *path)
 {
-	const struct conf_explanation e = conf_option_explain(o, "");
+	const struct conf_explanation e = conf_option_explain(o, path);
 
 	fprintf(out, "| `%s` | %s | %s | %s | %s", e.setting, e.value, e.absent, e.change, e.help);
 	if (e.only[0] != '\0')
 		fprintf(out, " For %s only.", e.only);
 	fputs(" |\n", out);
+}
+
+static bool is_for_ike(const struct conf_option *o)
+{
+	return (o->only & CONF_ONLY_IKE) != 0;
 }
 
 // The option of a row of the table; NULL if there is none.
@@ -43,13 +50,29 @@ static void put_table(FILE *out, const struct conf_schema *schema, const char *o
 	fputs(HEAD, out);
 	for (const char *row = old; row < end; row = until(row, "\n") + 1)
 		if (option_of(schema, row) != NULL)
-			put_row(out, option_of(schema, row));
+			put_row(out, option_of(schema, row), "");
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		char mark[64];
 
 		snprintf(mark, sizeof(mark), "\n| `%s` |", o->name);
-		if (until(old, mark) >= end)
-			put_row(out, o);
+		if (until(old, mark) >= end && !is_for_ike(o))
+			put_row(out, o, "");
+	}
+}
+
+// What no file may have has a table of its own.
+static void put_ike_table(FILE *out)
+{
+	static const char *const lists[] = {"sas", "policies"};
+
+	fputs(HEAD, out);
+	for (unsigned int i = 0; i < COUNT_OF(lists); i++) {
+		const struct conf_option *o =
+			conf_schema_find(&conf_schema, lists[i])->schema->options;
+
+		for (; o->name != NULL; o++)
+			if (is_for_ike(o))
+				put_row(out, o, conf_format("%s.", lists[i]));
 	}
 }
 
@@ -81,20 +104,27 @@ struct page {
 static void page_make(void *arg)
 {
 	const struct conf_schema *schema = NULL;
+	bool for_ike = false;
 	struct page *page = arg;
 	size_t len;
 	FILE *out = open_memstream(&page->text, &len);
 
 	for (const char *line = page->docs; *line != '\0'; line = until(line, "\n") + 1) {
-		if (strncmp(line, "## ", 3) == 0)
+		if (strncmp(line, "## ", 3) == 0) {
+			for_ike = strncmp(line, IKE_SECTION, strlen(IKE_SECTION)) == 0;
 			schema = schema_of(line + 3);
-		if (schema == NULL || strncmp(line, "| Setting |", 11) != 0) {
+		}
+		if ((schema == NULL && !for_ike) || strncmp(line, "| Setting |", 11) != 0) {
 			fprintf(out, "%.*s\n", (int)(until(line, "\n") - line), line);
 			continue;
 		}
-		put_table(out, schema, line);
+		if (for_ike)
+			put_ike_table(out);
+		else
+			put_table(out, schema, line);
 		line = until(line, "\n\n");
 		schema = NULL;
+		for_ike = false;
 		page->n++;
 	}
 	fclose(out);
@@ -128,7 +158,7 @@ static void test_documentation(void **state)
 	char *page = page_new(docs, &n);
 
 	(void)state;
-	assert_int_equal(n, count_schemas(&conf_schema) + count_schemas(&conf_key_schema));
+	assert_int_equal(n, count_schemas(&conf_schema) + count_schemas(&conf_key_schema) + 1);
 	if (strcmp(docs, page) != 0)
 		fail_msg("%s differs from lib/conf: build/tests/unit/test_conf_docs --write", DOCS);
 	for (const struct cipher_alg *a = cipher_algs; a->name != NULL; a++)

@@ -169,7 +169,7 @@ static void test_top_level(void **state)
 	assert_false(c->pmtu_learn);
 	assert_int_equal(c->n_ike_via, 1);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&c->ike_via[0])), 0x0a010009);
-	assert_int_equal(c->ike_port[0], 0);
+	assert_int_equal(10 * c->ike_port[0] + c->ike_before, 2);
 	assert_int_equal(c->pmtu_min, 1000);
 	assert_int_equal(c->pmtu_age_s, 1);
 	assert_int_equal(c->neighbours_max, 16);

@@ -89,16 +89,16 @@ static void test_decision(void **state)
 	flow_decision_set(f, 0, 2, &in);
 	assert_false(flow_decision_get(f, 0, 1, &out));
 	assert_true(flow_decision_get(f, 0, 2, &out));
-	in.sa_out = NULL;
+	in.out = NULL;
 	in.nexthop = (void *)32;
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	assert_memory_equal(
 		&in, &out, offsetof(struct flow_decision, ingress) + sizeof(in.ingress));
-	in.sa_out = (void *)64; // its path has the next hop
+	in.out = (void *)64; // its path has the next hop
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
-	assert_ptr_equal(out.sa_out, in.sa_out);
+	assert_ptr_equal(out.out, in.out);
 	assert_null(out.nexthop);
 	flow_decision_forget(f, 0);
 	assert_false(flow_decision_get(f, 0, 2, &out));
@@ -209,7 +209,8 @@ static void test_list(void **state)
 {
 	static struct flow_view v[500];
 	struct flow_filter any = {0}, filter = {0};
-	struct flow_decision d = {.sa_out = (void *)0x1234, .ingress = 0x5678};
+	struct sa_out *_Atomic sa = (void *)0x1234;
+	struct flow_decision d = {.out = &sa, .ingress = 0x5678};
 	struct flow_pkt p;
 	struct flow *f;
 	struct flows s;
@@ -240,7 +241,7 @@ static void test_list(void **state)
 	assert_int_equal(v[0].packets[!p.dir], 0);
 	assert_int_equal(v[0].generation[p.dir], 3);
 	assert_int_equal(v[0].generation[!p.dir], 0);
-	assert_ptr_equal(v[0].decision[p.dir].sa_out, d.sa_out);
+	assert_ptr_equal(v[0].decision[p.dir].out, d.out);
 
 	filter = (struct flow_filter){.ingress = 0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);

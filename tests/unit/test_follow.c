@@ -15,7 +15,8 @@
 
 static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .port = 0};
 static struct conf conf = {.pmtu_learn = true};
-static struct snapshot snapshot = {.n_ports = 1, .port = {{.mtu = 1500}}};
+static struct snapshot_port link_port = {.mtu = 1500};
+static struct snapshot snapshot = {.n_ports = 1, .port = &link_port};
 static struct control c = {.conf = &conf};
 static struct sa_out *sa[PEERS];
 static struct sa_in *in;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of inbound SAs. Proves that every SPI in it is found, and no other.
+// The table of SAs by SPI. Proves that every SPI in it is found, and no other, also after others
+// were removed.
 #include "sad.h"
 #include "test.h"
 
@@ -43,9 +44,11 @@ static struct sa_in *naive_find(unsigned int n, rte_be32_t spi)
 // Looks up all that are in it, and as many numbers close to them.
 static void check_all(unsigned int n)
 {
-	struct sad *sad = sad_new(sas, n);
+	struct sad *sad = sad_new(n);
 
 	assert_non_null(sad);
+	for (unsigned int i = 0; i < n; i++)
+		assert_true(sad_add(sad, &sas[i]->sa));
 	for (unsigned int i = 0; i < n; i++) {
 		uint32_t spi = rte_be_to_cpu_32(sas[i]->sa.spi);
 
@@ -63,7 +66,7 @@ static void check_all(unsigned int n)
 
 static void test_empty(void **state)
 {
-	struct sad *sad = sad_new(sas, 0);
+	struct sad *sad = sad_new(0);
 	uint64_t seed = 1;
 
 	(void)state;
@@ -100,16 +103,58 @@ static void test_random(void **state)
 	check_all(MANY);
 }
 
-// A peer may choose its SPIs so that they collide in the table: slow, but right.
-static void test_colliding(void **state)
+// Half of them come and go: those that stay are found all the time, those that are removed are not,
+// and neither are others in their places.
+static void test_removed(void **state)
 {
-	const uint32_t inverse = 0x0e8b2f51; // of the golden ratio, a usual multiplier of hashes
+	struct sad *sad = sad_new(MANY);
+	unsigned int added = MANY;
 
 	(void)state;
-	assert_int_equal((uint32_t)(inverse * UINT32_C(0x9e3779b1)), 1);
-	for (unsigned int i = 0; i < 1000; i++)
-		spi_set(i, (i + 1) * inverse);
-	check_all(1000);
+	assert_non_null(sad);
+	for (unsigned int i = 0; i < MANY; i++) {
+		spi_set(i, 0x100 + i);
+		assert_true(sad_add(sad, &sas[i]->sa));
+	}
+	for (unsigned int i = 0; i < MANY; i += 2) {
+		sad_remove(sad, &sas[i]->sa);
+		assert_null(sad_find(sad, sas[i]->sa.spi));
+		assert_ptr_equal(sad_find(sad, sas[i + 1]->sa.spi), sas[i + 1]);
+	}
+	while (sad_add(sad, &sas[0]->sa)) { // until it is full
+		assert_ptr_equal(sad_find(sad, sas[0]->sa.spi), sas[0]);
+		sad_remove(sad, &sas[0]->sa);
+		added++;
+	}
+	assert_in_range(added, MANY, 4 * MANY);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_ptr_equal(sad_find(sad, sas[i]->sa.spi), i % 2 != 0 ? sas[i] : NULL);
+	sad_remove(sad, &sas[0]->sa); // is not there
+	sad_free(sad);
+}
+
+static bool is_the_one(const void *arg, const struct sa_out *sa)
+{
+	return arg == sa;
+}
+
+// Several peers may have chosen one SPI.
+static void test_same_spi(void **state)
+{
+	struct sad *sad = sad_new(3);
+
+	(void)state;
+	assert_non_null(sad);
+	for (unsigned int i = 0; i < 3; i++) {
+		spi_set(i, 0x1234);
+		assert_true(sad_add(sad, &sas[i]->sa));
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		assert_ptr_equal(sad_find_out(sad, sas[0]->sa.spi, is_the_one, sas[i]), sas[i]);
+	sad_remove(sad, &sas[1]->sa);
+	assert_null(sad_find_out(sad, sas[0]->sa.spi, is_the_one, sas[1]));
+	assert_ptr_equal(sad_find_out(sad, sas[0]->sa.spi, is_the_one, sas[2]), sas[2]);
+	sad_free(sad);
 }
 
 int main(void)
@@ -118,7 +163,8 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_consecutive),
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_colliding),
+		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_same_spi),
 	};
 
 	return cmocka_run_group_tests(tests, sas_make, sas_free);

@@ -167,8 +167,8 @@ static void test_shares(void **state)
 	worker_event_post(w, &(struct event){.port = 2});
 	while (worker_event_dequeue(w, &e))
 		of_port[e.port]++;
-	assert_int_equal(of_port[0], 128 + 64 + 32);
-	assert_int_equal(of_port[1], 128 + 64 + 32);
+	assert_int_equal(of_port[0], 128 + 64 + 32 + 16);
+	assert_int_equal(of_port[1], 128 + 64 + 32 + 16);
 	assert_int_equal(of_port[2], 1);
 	worker_free(w);
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+
+#include "conf_check.h"
+
+// So no name of an IKE daemon is one of the configuration.
+static void check_name(struct conf_reader *r, config_setting_t *item)
+{
+	config_setting_t *s = conf_given(item, "name");
+	bool of_ike = s != NULL && strncmp(config_setting_get_string(s), CONF_IKE_PREFIX,
+					   strlen(CONF_IKE_PREFIX)) == 0;
+
+	if (s != NULL && r->ike && !of_ike)
+		conf_err(r, s, "must begin with \"" CONF_IKE_PREFIX "\"");
+	if (s != NULL && !r->ike && of_ike)
+		conf_err(r, s,
+			"\"" CONF_IKE_PREFIX
+			"\" begins names of an IKE daemon only, must be another name");
+}
+
+static void refuse_settings(
+	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *item)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s =
+			(o->only & CONF_ONLY_IKE) != 0 ? conf_given(item, o->name) : NULL;
+
+		if (s != NULL)
+			conf_err(r, s, "is for requests of an IKE daemon only");
+	}
+}
+
+static void refuse(
+	struct conf_reader *r, config_setting_t *item, const char *name, const char *instead)
+{
+	config_setting_t *s = conf_given(item, name);
+
+	if (s != NULL)
+		conf_err(r, s, "is not for requests of an IKE daemon, must be %s", instead);
+}
+
+static void require(struct conf_reader *r, const struct conf_schema *schema, config_setting_t *item,
+	const char *name)
+{
+	if (conf_member(item, name) == NULL)
+		conf_err(r, item, "%s is missing, must be %s", name,
+			conf_allowed(conf_schema_find(schema, name)));
+}
+
+// Its policies are of one family, and it has the keys in memory only.
+static void check_item(struct conf_reader *r, const struct conf_schema *schema,
+	config_setting_t *item, const struct conf_policy *p)
+{
+	if (p == NULL || (p->action == SPD_PROTECT && conf_given(item, "action") != NULL))
+		require(r, schema, item, "reqid");
+	if (p == NULL) {
+		refuse(r, item, "key_file", "cipher_key or auth_key");
+		return;
+	}
+	require(r, schema, item, "local");
+	require(r, schema, item, "remote");
+	refuse(r, item, "out", "reqid");
+	refuse(r, item, "in", "reqid");
+}
+
+void conf_check_ike(struct conf_reader *r, const char *list, unsigned int n)
+{
+	const struct conf_schema *schema = conf_schema_find(&conf_schema, list)->schema;
+	const struct conf_policy *policies = schema != &conf_schema_sa ? r->c->policies : NULL;
+
+	for (unsigned int i = 0; i < n; i++) {
+		config_setting_t *item = conf_item(r, list, i);
+
+		check_name(r, item);
+		if (r->ike)
+			check_item(r, schema, item, policies != NULL ? &policies[i] : NULL);
+		else
+			refuse_settings(r, schema, item);
+	}
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_ike.h"
+
+#include <string.h>
+
+#include "conf_change_text.h"
+#include "conf_check.h"
+
+static const char *const lists[] = {"sas", "policies", NULL};
+
+struct reading {
+	struct conf_reader r;
+	const char *name, *text;
+	size_t len;
+	struct conf_ike *ike; // being made
+	unsigned int changes_max;
+	unsigned int n_sas, n_policies; // added so far
+};
+
+// --- ends that have moved ---
+
+#define PORT(field)                                                                                \
+	.type = &conf_type_uint, .min = 1, .max = UINT16_MAX, FIELD(struct conf_sa, field)
+
+static const struct conf_option udp_options[] = {{.name = "local_port", PORT(opt.udp_local_port)},
+	{.name = "remote_port", PORT(opt.udp_remote_port)}, {0}};
+
+static const struct conf_schema udp_schema = {.options = udp_options};
+
+static const struct conf_option move_options[] = {
+	{.name = "local", .type = &conf_type_address, FIELD(struct conf_sa, opt.local)},
+	{.name = "remote", .type = &conf_type_address, FIELD(struct conf_sa, opt.remote)},
+	{.name = "udp", .shape = CONF_GROUP, .schema = &udp_schema},
+	{.name = "late", .type = &conf_type_bool, FIELD(struct conf_sa, live.late)}, {0}};
+
+static const struct conf_schema move_schema = {.options = move_options};
+
+// The own end of an SA is an address of a port whatever its mode is, and IKE's port is free
+// whatever its direction is: they are the daemon's own.
+static struct conf_ike_move move_read(
+	struct conf_reader *r, const struct conf_change *c, config_setting_t *settings)
+{
+	struct conf_sa sa = {.opt = {.mode = SA_TUNNEL, .direction = SA_IN}};
+
+	if (config_setting_length(settings) == 0)
+		conf_err_at(r, c->where, NULL,
+			"sa set: expected settings, must be some of local, remote, udp, late");
+	conf_read_group(r, &move_schema, settings, &sa);
+	conf_check_ends(r, settings, &sa);
+	conf_check_ike_port(r, settings, &sa);
+	conf_check_udp(r, settings, &sa);
+	return (struct conf_ike_move){sa.opt.local, sa.opt.remote, sa.opt.udp_local_port,
+		sa.opt.udp_remote_port, conf_given(settings, "late") != NULL, sa.live.late};
+}
+
+// --- changes ---
+
+static struct conf_ike_change *change_new(struct reading *rd, const struct conf_change *c)
+{
+	struct conf_ike *ike = rd->ike;
+
+	if (ike->n == rd->changes_max) {
+		rd->changes_max = 2 * ike->n + 1;
+		ike->changes = conf_resize(ike->changes, rd->changes_max * sizeof(ike->changes[0]));
+	}
+	ike->changes[ike->n] = (struct conf_ike_change){.where = c->where, .verb = c->verb};
+	return &ike->changes[ike->n++];
+}
+
+static bool is_flush(const struct conf_change *c)
+{
+	return c->n_words > 0 && strcmp(c->word[0], "flush") == 0;
+}
+
+static void flush_read(struct reading *rd, struct conf_change *c)
+{
+	if (c->word[1] != NULL)
+		conf_err_at(&rd->r, c->where, NULL, "flush: unexpected argument %s",
+			conf_quote(c->word[1]));
+	if (c->settings != NULL)
+		conf_err_at(&rd->r, c->where, NULL, "flush: takes no settings { }");
+	c->verb = CONF_FLUSH;
+	change_new(rd, c);
+}
+
+// What the grammar allows in changes of a configuration alone.
+static bool change_check(struct conf_reader *r, const struct conf_change *c)
+{
+	const char *noun = c->list->schema->noun;
+	bool policy = c->list->schema != &conf_schema_sa;
+
+	if (c->verb == CONF_ADD && c->n_words > 2)
+		conf_err_at(r, c->where, NULL,
+			"%s add: unexpected argument %s, priority says which one decides", noun,
+			conf_quote(c->word[2]));
+	else if (c->verb == CONF_SET && policy)
+		conf_err_at(r, c->where, NULL,
+			"policy set: is for the configuration only, must be deleted and added");
+	else if (c->verb != CONF_ADD &&
+		 strncmp(c->item, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX)) != 0)
+		conf_err_at(r, c->where, NULL,
+			"%s %s is no %s of an IKE daemon, must begin with \"" CONF_IKE_PREFIX "\"",
+			noun, conf_quote(c->item), noun);
+	else
+		return true;
+	return false;
+}
+
+static void settings_apply(struct reading *rd, const struct conf_change *c,
+	struct conf_ike_change *change, config_setting_t *settings)
+{
+	if (c->verb == CONF_SET) {
+		change->move = move_read(&rd->r, c, settings);
+		return;
+	}
+	change->index = change->policy ? rd->n_policies++ : rd->n_sas++;
+	conf_change_add(&rd->r, c, settings);
+}
+
+static void change_read(struct reading *rd, const struct conf_change *c)
+{
+	struct conf_ike_change *change = change_new(rd, c);
+	config_t settings;
+
+	change->policy = c->list->schema != &conf_schema_sa;
+	change->name = c->item;
+	if (c->settings == NULL)
+		return;
+	if (conf_text_read(&rd->r, &settings, c->settings, c->settings_len, c->settings_where))
+		settings_apply(rd, c, change, config_root_setting(&settings));
+	config_destroy(&settings); // wipes keys
+}
+
+static void changes_read(struct reading *rd)
+{
+	struct conf_reader *r = &rd->r;
+	struct conf_change_text in;
+	struct conf_change c;
+
+	if (!conf_change_begin(&in, r, rd->name, rd->text, rd->len))
+		return;
+	while (conf_change_next(&in, &c))
+		if (is_flush(&c))
+			flush_read(rd, &c);
+		else if (conf_change_parse(r, &c, lists) && change_check(r, &c))
+			change_read(rd, &c);
+	if (rd->ike->n == 0 && r->n_messages == 0)
+		conf_err_at(r, in.start, NULL, "no change is given");
+}
+
+// --- requests ---
+
+static void items_read(struct conf_reader *r)
+{
+	for (unsigned int i = 0; lists[i] != NULL; i++)
+		conf_read_setting(r, lists[i]);
+	conf_check_sas(r);
+	conf_check_policies(r);
+}
+
+static void names_fill(struct conf_ike *ike)
+{
+	for (unsigned int i = 0; i < ike->n; i++) {
+		struct conf_ike_change *c = &ike->changes[i];
+
+		if (c->verb == CONF_ADD)
+			c->name = c->policy ? ike->conf->policies[c->index].name
+					    : ike->conf->sas[c->index].live.name;
+	}
+}
+
+// What a configuration was read from has no part in this: ports and routes are taken as they are.
+static void request_read(void *arg)
+{
+	struct reading *rd = arg;
+	struct conf_reader *r = &rd->r;
+	config_t items;
+
+	r->c = conf_alloc(1, sizeof(*r->c));
+	*r->c = *r->running;
+	r->c->tree = NULL;
+	r->c->sas = NULL;
+	r->c->policies = NULL;
+	r->c->n_sas = r->c->n_policies = 0;
+	r->dir = r->running->tree->dir;
+	r->nets_known = r->routes_known = true;
+	rd->ike = conf_alloc(1, sizeof(*rd->ike));
+	rd->ike->conf = r->c;
+	config_init(&items);
+	r->root = config_root_setting(&items);
+	changes_read(rd);
+	if (r->n_messages == 0)
+		items_read(r);
+	config_destroy(&items); // wipes keys
+	if (r->n_messages == 0)
+		names_fill(rd->ike);
+}
+
+struct conf_ike *conf_ike_read(
+	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors)
+{
+	struct reading rd = {
+		.r = {.running = running, .ike = true}, .name = name, .text = text, .len = len};
+
+	return conf_make(&rd.r, request_read, &rd, name, errors) != NULL ? rd.ike : NULL;
+}
+
+void conf_ike_free(struct conf_ike *ike)
+{
+	if (ike != NULL)
+		conf_free(ike->conf);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of an IKE daemon, whose SAs and policies are no part of the configuration. A request is
+// a text with changes, as that of conf_change.h:
+//
+//   sa add { SETTINGS }           as in the file; reqid, and keys in the SA itself
+//   sa set NAME { SETTINGS }      local, remote, udp.local_port, udp.remote_port: an end has moved;
+//                                 late: whether another SA sends
+//   sa del NAME
+//   policy add { SETTINGS }       as in the file; reqid in the place of out and in; priority
+//   policy del NAME
+//   flush                         all of them
+//
+// Names begin with CONF_IKE_PREFIX. An SA ends at a port that runs as unprotected already. What a
+// request costs does not depend on the number of SAs, policies and rules. Control thread.
+#pragma once
+
+#include "conf.h"
+
+// What is set of an SA: where its ends are from now on, and whether it sends late. Of a value that
+// was not given: none, or 0.
+struct conf_ike_move {
+	struct ip_addr local, remote;
+	uint16_t udp_local_port, udp_remote_port; // host byte order
+	bool has_late, late;                      // late, if that was given
+};
+
+struct conf_ike_change {
+	struct conf_where where;   // for messages: the name of the request and a line
+	enum conf_verb verb;       // in the order of the request
+	bool policy;               // about a policy, else about an SA, or CONF_FLUSH
+	const char *name;          // of the item; NULL with CONF_FLUSH
+	unsigned int index;        // with CONF_ADD: into conf->sas, or conf->policies
+	struct conf_ike_move move; // with CONF_SET
+};
+
+struct conf_ike {
+	// Its sas and policies are those that the request adds; all else is what the running one
+	// has, and valid as long as that. Never for conf_free().
+	struct conf *conf;
+	struct conf_ike_change *changes;
+	unsigned int n; // of changes, at least 1
+};
+
+// Reads a request and checks its SAs and policies as conf_load() does, among themselves and with
+// the ports and routes of the running configuration: not with those of earlier requests, nor
+// whether what is set or deleted is there. The text has len octets and ends with NUL; name is what
+// messages call it. Returns NULL after writing every problem found to errors: "name:line: ...".
+struct conf_ike *conf_ike_read(
+	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors);
+
+// Wipes keys, which are nowhere else. NULL is fine.
+void conf_ike_free(struct conf_ike *ike);

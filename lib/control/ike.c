@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ike.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_log.h"
+#include "conf_ike.h"
+#include "event_log.h"
+#include "ike_tables.h"
+#include "peers.h"
+#include "retire.h"
+
+struct applying {
+	struct control *c;
+	const struct conf_ike *request;
+	FILE *errors;
+	struct step *step; // for each change
+};
+
+// What a change has added, or will set.
+struct step {
+	struct ike_sa *sa;
+	struct ike_policy *policy;
+	const struct sa_out *moved;
+	struct ip_addr local; // where its ends are then
+	struct sa_peer peer;
+	struct sa_path *path;
+};
+
+static bool refuse(const struct applying *a, const struct conf_ike_change *change, const char *why)
+{
+	fprintf(a->errors, "%s:%u: %s \"%s\": %s\n", change->where.file, change->where.line,
+		change->policy ? "policy" : "sa", change->name, why);
+	return false;
+}
+
+static const char *why_not(int error)
+{
+	switch (error) {
+	case ENOMEM:
+		return "out of memory";
+	case EEXIST:
+		return "is there already";
+	case EADDRINUSE:
+		return "its SPI is in use";
+	case EKEYREJECTED:
+		return "its keys are in use";
+	case ENOTSUP:
+		return "no crypto engine has its algorithms";
+	case EADDRNOTAVAIL:
+		return "must be in UDP at port 4500 of an unprotected port, with ike.via in the "
+		       "configuration";
+	case EINVAL:
+		return "dummies are for SAs of the configuration";
+	case EHOSTUNREACH:
+		return "there is no route to the peer";
+	case ENOSPC:
+		return "too many policies, or different lengths of their prefixes";
+	case E2BIG:
+		return "too many policies between the same networks";
+	default:
+		return strerror(error);
+	}
+}
+
+static bool add(struct applying *a, const struct conf_ike_change *change, struct step *step)
+{
+	const struct conf *conf = a->request->conf;
+	int rc = change->policy
+			 ? ike_policy_add(a->c, &conf->policies[change->index], &step->policy)
+			 : ike_sa_add(a->c, conf, &conf->sas[change->index], &step->sa);
+
+	return rc == 0 || refuse(a, change, why_not(-rc));
+}
+
+// Where the ends are after the changes before the step, and this move.
+static void move_ends(const struct applying *a, struct step *step, const struct sa_out *sa,
+	const struct conf_ike_move *move)
+{
+	const struct step *before = step;
+
+	while (before > a->step && before->moved != sa)
+		before--;
+	step->local = before->moved == sa ? before->local : sa->sa.opt.local;
+	step->peer = before->moved == sa ? before->peer : sa->peer;
+	step->moved = sa;
+	if (!ip_addr_is_none(&move->local))
+		step->local = move->local;
+	if (!ip_addr_is_none(&move->remote))
+		step->peer.addr = move->remote;
+	if (move->udp_remote_port != 0)
+		step->peer.port = rte_cpu_to_be_16(move->udp_remote_port);
+}
+
+static bool is_family(const struct ip_addr *a, const struct ip_addr *of)
+{
+	return ip_addr_is_none(a) || ip_addr_family(a) == ip_addr_family(of);
+}
+
+// NULL: the SA can be at these ends.
+static const char *move_refuse(const struct sa_options *o, const struct conf_ike_move *move)
+{
+	if (o->mode == SA_TRANSPORT && !ip_addr_is_none(&move->local) &&
+		!ip_addr_equal(&move->local, &o->local))
+		return "its packets have the address, needs another SA";
+	if (move->udp_local_port != 0 && move->udp_local_port != o->udp_local_port)
+		return "its own port cannot change, needs another SA";
+	if ((move->udp_local_port != 0 || move->udp_remote_port != 0) && !o->in_udp)
+		return "is not in UDP, needs another SA";
+	if (!is_family(&move->remote, &o->local) || !is_family(&move->local, &o->local))
+		return "an end has another family, needs another SA";
+	if (o->mode == SA_TRANSPORT && !ip_addr_is_none(&move->remote) &&
+		!ip_addr_equal(&move->remote, &o->remote))
+		return "its packets have the peer's address, needs another SA";
+	return NULL;
+}
+
+static bool has_ends(const struct conf_ike_move *move)
+{
+	return !ip_addr_is_none(&move->local) || !ip_addr_is_none(&move->remote) ||
+	       move->udp_remote_port != 0;
+}
+
+// A path between the ends.
+static struct sa_path *path_between(struct control *c, struct sa_out *sa,
+	const struct ip_addr *local, const struct sa_peer *peer)
+{
+	const struct ip_addr now = sa->sa.opt.local;
+	struct sa_path *path;
+
+	sa->sa.opt.local = *local;
+	path = peer_path(c, sa, peer);
+	sa->sa.opt.local = now;
+	return path;
+}
+
+// Makes a path to where the peer is, to be set once nothing can fail any more. For an inbound SA
+// the peer's packets show where it is.
+static bool move_prepare(
+	struct applying *a, const struct conf_ike_change *change, struct step *step)
+{
+	const struct ike_sa *o = ike_sa_find(a->c, change->name);
+	const char *why;
+	struct sa_out *sa;
+
+	if (o == NULL)
+		return refuse(a, change, "there is none");
+	why = move_refuse(&ike_sa_get(o)->opt, &change->move);
+	if (why != NULL)
+		return refuse(a, change, why);
+	if (ike_sa_get(o)->opt.direction == SA_IN && change->move.has_late)
+		return refuse(a, change, "late is for direction \"out\" only");
+	if (ike_sa_get(o)->opt.direction == SA_IN || !has_ends(&change->move))
+		return true;
+	sa = sa_out_of(ike_sa_get(o));
+	move_ends(a, step, sa, &change->move);
+	step->path = path_between(a->c, sa, &step->local, &step->peer);
+	return step->path != NULL || refuse(a, change, why_not(errno));
+}
+
+// The request may have deleted it before.
+static void move_commit(
+	struct control *c, const struct conf_ike_change *change, const struct step *step)
+{
+	struct ike_sa *o = ike_sa_find(c, change->name);
+
+	if (o != NULL && change->move.has_late)
+		ike_sa_order(c, o, change->move.late);
+	if (o != NULL && !ip_addr_is_none(&change->move.remote))
+		ike_sa_get(o)->opt.remote = change->move.remote;
+	if (o != NULL && !ip_addr_is_none(&change->move.local)) {
+		sa_local_move(ike_sa_get(o), &change->move.local);
+		sa_local_set(ike_sa_get(o), dad_may_use(c->dad, &change->move.local));
+	}
+	if (step->path != NULL && o != NULL)
+		peer_path_set(c, sa_out_of(ike_sa_get(o)), &step->peer, step->path);
+	else
+		free(step->path);
+}
+
+static bool is_there(const struct applying *a, const struct conf_ike_change *change)
+{
+	bool there = change->policy ? ike_policy_find(a->c, change->name) != NULL
+				    : ike_sa_find(a->c, change->name) != NULL;
+
+	return there || refuse(a, change, "there is none");
+}
+
+// It would delete what the request adds, too.
+static bool flush_prepare(const struct applying *a, const struct conf_ike_change *change)
+{
+	if (a->request->n > 1)
+		fprintf(a->errors, "%s:%u: flush: must be the only change\n", change->where.file,
+			change->where.line);
+	return a->request->n == 1;
+}
+
+static bool change_prepare(
+	struct applying *a, const struct conf_ike_change *change, struct step *step)
+{
+	switch (change->verb) {
+	case CONF_ADD:
+		return add(a, change, step);
+	case CONF_SET:
+		return move_prepare(a, change, step);
+	case CONF_DEL:
+		return is_there(a, change);
+	case CONF_FLUSH:
+		return flush_prepare(a, change);
+	}
+	return false;
+}
+
+// NULL is allowed: a request may delete something twice.
+static void delete_both(struct control *c, struct ike_sa *sa, struct ike_policy *policy)
+{
+	if (policy != NULL)
+		ike_policy_delete(c, policy);
+	if (sa == NULL)
+		return;
+	audit_forget(c, ike_sa_get(sa));
+	ike_sa_delete(c, sa);
+}
+
+static void flush(struct control *c)
+{
+	const struct ike_objects *ike = c->snapshot->ike;
+	const struct snapshot *s;
+
+	while (ike->n_listed > 0)
+		delete_both(c, NULL, ike_policy_find(c, ike->listed[0]->name));
+	while (s = c->snapshot, s->n_sa_out > s->control->n_configured[SA_OUT])
+		delete_both(c, ike_sa_find(c, s->sa_out[s->n_sa_out - 1]->sa.live.name), NULL);
+	while (s = c->snapshot, s->n_sa_in > s->control->n_configured[SA_IN])
+		delete_both(c, ike_sa_find(c, s->sa_in[s->n_sa_in - 1]->sa.live.name), NULL);
+}
+
+static void change_commit(
+	struct control *c, const struct conf_ike_change *change, const struct step *step)
+{
+	if (change->verb == CONF_SET)
+		move_commit(c, change, step);
+	else if (step->policy != NULL)
+		ike_policy_open(c, step->policy);
+	else if (change->verb == CONF_DEL && change->policy)
+		delete_both(c, NULL, ike_policy_find(c, change->name));
+	else if (change->verb == CONF_DEL)
+		delete_both(c, ike_sa_find(c, change->name), NULL);
+	else if (change->verb == CONF_FLUSH)
+		flush(c);
+}
+
+// Everything that can fail comes first. If something does, what was added is deleted.
+static bool apply(struct applying *a)
+{
+	const struct conf_ike_change *changes = a->request->changes;
+	unsigned int n = a->request->n, done = 0;
+	bool good = true;
+
+	while (good && done < n) {
+		good = change_prepare(a, &changes[done], &a->step[done]);
+		done += good;
+	}
+	for (unsigned int i = 0; good && i < n; i++)
+		change_commit(a->c, &changes[i], &a->step[i]);
+	for (unsigned int i = done; !good && i-- > 0;) {
+		delete_both(a->c, a->step[i].sa, a->step[i].policy);
+		free(a->step[i].path);
+	}
+	return good;
+}
+
+bool ike_request(struct control *c, const char *name, const char *text, size_t len, FILE *errors)
+{
+	struct conf_ike *request = conf_ike_read(c->conf, name, text, len, errors);
+	struct applying a = {.c = c, .request = request, .errors = errors};
+	bool done = false;
+
+	if (request == NULL)
+		return false;
+	a.step = calloc(request->n, sizeof(a.step[0]));
+	if (c->ike.spare == NULL)
+		c->ike.spare = malloc(sizeof(*c->ike.spare));
+	pthread_mutex_lock(&c->lock);
+	if (a.step != NULL && c->ike.spare != NULL)
+		done = apply(&a);
+	else
+		fputs("out of memory for the request\n", errors);
+	ike_settle(c);
+	pthread_mutex_unlock(&c->lock);
+	free(a.step);
+	conf_ike_free(request);
+	return done;
+}
+
+void ike_stop(struct control *c)
+{
+	c->loading = false;      // whatever was being made is discarded
+	if (c->snapshot != NULL) // the start has not failed before
+		flush(c);
+	do { // policies leave in two steps
+		ike_settle(c);
+		retire_all(c);
+	} while (c->ike.leaving != NULL);
+	free(c->ike.tunnels);
+	free(c->ike.spare);
+	c->ike = (struct ike_state){0};
+}
+
+void ike_acquire(struct control *c, const struct event *e, uint64_t now_ms)
+{
+	const struct spd_policy *p = NULL;
+	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
+	struct ike_policy *o;
+
+	if (e->generation == c->snapshot->generation) // else it may be gone
+		p = snapshot_policy(c->snapshot, e->policy);
+	o = p != NULL ? ike_policy_find(c, p->name) : NULL;
+	if (o == NULL || !ike_policy_asks(o, now_ms))
+		return;
+	event_post(ACQUIRE, EVENT_TEXT(p->name), EVENT_NUMBER(p->reqid),
+		EVENT_TEXT(ip_addr_format(from, &e->addr)),
+		EVENT_TEXT(ip_addr_format(to, &e->peer)), EVENT_NUMBER(e->proto),
+		EVENT_NUMBER(rte_be_to_cpu_16(e->addr_port)),
+		EVENT_NUMBER(rte_be_to_cpu_16(e->peer_port)));
+}

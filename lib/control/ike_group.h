@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tables of IKE's SAs (ike_sas.c) and policies (ike_policies.c) share. Private to them.
+#pragma once
+
+#include "ike_tables.h"
+
+// An SA or a policy. Both are found by name.
+struct object {
+	const char *name;
+	struct group *group;   // NULL: of a policy that does not protect
+	struct object **chain; // of the group, and of the same kind and direction: the newest first
+	struct object *next;   // of the chain: the next older one; then of those that leave
+	void (*release)(struct control *c, void *object); // of one that leaves
+};
+
+struct ike_sa {
+	struct object object;
+	struct sa *sa;
+	unsigned int place; // in the list of its direction, behind the configuration's
+};
+
+struct ike_policy {
+	struct object object;
+	const struct spd_policy *policy;
+	unsigned int slot;         // in the table of policies
+	bool bypass;               // from the end of the request until it is deleted
+	unsigned int tunnel_place; // in the list of tunnels
+	struct tunnel tunnel;
+	uint64_t asked_ms; // when IKE was last asked for an SA; 0: never
+};
+
+// SAs and policies with the same reqid.
+struct group {
+	uint32_t reqid;
+	uint32_t ingress; // of all inbound SAs: the SPI of the first one; 0: there was none
+	struct object *in, *out, *policies;
+};
+
+// The object with the key in a tree of search.h, or NULL.
+void *ike_find(void *const *root, const void *key, int (*compare)(const void *, const void *));
+
+// Of struct object.
+int ike_compare_names(const void *a, const void *b);
+
+// The group with the reqid; a new one if there is none. NULL: there is no memory.
+struct group *ike_group_get(struct control *c, uint32_t reqid);
+
+// Frees a group in which nothing is any more. NULL is allowed.
+void ike_group_drop_empty(struct control *c, struct group *g);
+
+void ike_chain_add(struct object **chain, struct object *o);
+void ike_chain_remove(struct object *o);
+
+// The object is not found any more: has it released after ike_settle() and a grace period.
+// redecide: nor may decisions about flows be used any more.
+void ike_leave(struct control *c, struct object *o,
+	void (*release)(struct control *c, void *object), bool redecide);

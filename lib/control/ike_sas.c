@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ike_group.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "path_mtu.h"
+#include "retire.h"
+
+#define SAD_ROOM 64 // SAs for which a table has room at first
+
+int ike_compare_names(const void *a, const void *b)
+{
+	const struct object *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int compare_reqids(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return (x->reqid > y->reqid) - (x->reqid < y->reqid);
+}
+
+static int compare_ingress(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return (x->ingress > y->ingress) - (x->ingress < y->ingress);
+}
+
+void *ike_find(void *const *root, const void *key, int (*compare)(const void *, const void *))
+{
+	void *const *node = tfind(key, root, compare);
+
+	return node != NULL ? *node : NULL;
+}
+
+struct ike_sa *ike_sa_find(const struct control *c, const char *name)
+{
+	return ike_find(&c->ike.sas, &(struct object){.name = name}, ike_compare_names);
+}
+
+struct sa *ike_sa_get(const struct ike_sa *o)
+{
+	return o->sa;
+}
+
+static struct group *group_of(const struct control *c, uint32_t reqid)
+{
+	return ike_find(&c->ike.groups, &(struct group){.reqid = reqid}, compare_reqids);
+}
+
+static struct sa *sa_of(const struct object *o)
+{
+	return ((const struct ike_sa *)o)->sa;
+}
+
+// --- what workers see ---
+
+// Publishes the same snapshot in another generation, so that what refers to objects that are to be
+// freed is not used any more. redecide: nor are decisions about flows.
+static void snapshot_renew(struct control *c, bool redecide)
+{
+	struct snapshot *old = c->snapshot, *next = malloc(sizeof(*next));
+	bool short_of_memory = next == NULL;
+
+	if (short_of_memory)
+		next = c->ike.spare;
+	*next = *old;
+	next->generation = snapshot_generation_next(old->generation);
+	next->mss_clamped |= c->ike.mss_clamped;
+	if (redecide)
+		next->flow_generation = next->generation;
+	atomic_store_explicit(&c->snapshot, next, memory_order_release);
+	if (short_of_memory) {
+		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
+		c->ike.spare = old;
+	} else {
+		retire(c, old);
+	}
+}
+
+void ike_leave(struct control *c, struct object *o,
+	void (*release)(struct control *c, void *object), bool redecide)
+{
+	o->release = release;
+	o->next = c->ike.leaving;
+	c->ike.leaving = o;
+	c->ike.redecide |= redecide;
+}
+
+void ike_settle(struct control *c)
+{
+	struct object *o = c->ike.leaving, *next;
+
+	// Another snapshot that is being made has the next generation already.
+	if (c->loading || (o == NULL && !c->ike.redecide))
+		return;
+	snapshot_renew(c, c->ike.redecide);
+	c->ike.leaving = NULL;
+	c->ike.redecide = false;
+	for (; o != NULL; o = next) {
+		next = o->next;
+		retire_call(c, o->release, o); // may make others leave at once
+	}
+}
+
+static bool is_out(const struct sa *sa)
+{
+	return sa->opt.direction == SA_OUT;
+}
+
+static struct sad *_Atomic *sad_of(const struct control *c, const struct sa *sa)
+{
+	return is_out(sa) ? &c->snapshot->ike->sad_out : &c->snapshot->ike->sad_in;
+}
+
+// SA i of the list of those of its direction.
+static struct sa *listed(const struct snapshot *s, enum sa_direction direction, unsigned int i)
+{
+	return direction == SA_OUT ? &s->sa_out[i]->sa : &s->sa_in[i]->sa;
+}
+
+// Makes room for another SA in the list, and in the table. False: there is no memory.
+static bool sa_reserve(struct control *c, const struct sa *sa)
+{
+	struct snapshot *s = c->snapshot;
+	unsigned int n = is_out(sa) ? s->n_sa_out : s->n_sa_in;
+	unsigned int first = s->control->n_configured[sa->opt.direction];
+	void *list = is_out(sa) ? (void *)s->sa_out : (void *)s->sa_in;
+	struct sad *next;
+
+	if (SNAPSHOT_LIST_ROOM(n + 1) > SNAPSHOT_LIST_ROOM(n)) {
+		list = realloc(list, SNAPSHOT_LIST_ROOM(n + 1) * sizeof(void *));
+		if (list == NULL)
+			return false;
+		if (is_out(sa))
+			s->sa_out = list;
+		else
+			s->sa_in = list;
+	}
+	if (sad_has_room(*sad_of(c, sa)))
+		return true;
+	next = sad_new(2 * (n - first) + SAD_ROOM);
+	if (next == NULL)
+		return false;
+	for (unsigned int i = first; i < n; i++)
+		sad_add(next, listed(s, sa->opt.direction, i));
+	retire(c, atomic_exchange_explicit(sad_of(c, sa), next, memory_order_release));
+	return true;
+}
+
+// Has the policies of a group send by its newest SA. Returns whether flows have to be decided
+// again: there is none any more.
+static bool sender_set(struct control *c, struct group *g)
+{
+	struct ike_objects *ike = c->snapshot->ike;
+	struct sa_out *sa = g->out != NULL ? sa_out_of(sa_of(g->out)) : NULL;
+
+	for (struct object *o = g->policies; o != NULL; o = o->next) {
+		unsigned int slot = ((struct ike_policy *)o)->slot;
+
+		// Packets of flows read the first, the others the second: it is never there alone.
+		if (sa != NULL)
+			atomic_store_explicit(&ike->set.out[slot], sa, memory_order_release);
+		spd_table_set_out(ike->policies, slot, sa);
+	}
+	return sa == NULL && g->policies != NULL;
+}
+
+// --- groups ---
+
+// The group with the reqid; a new one if there is none. NULL: there is no memory.
+struct group *ike_group_get(struct control *c, uint32_t reqid)
+{
+	struct group *g = group_of(c, reqid);
+
+	if (g != NULL)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (g == NULL)
+		return NULL;
+	g->reqid = reqid;
+	if (tsearch(g, &c->ike.groups, compare_reqids) != NULL)
+		return g;
+	free(g);
+	return NULL;
+}
+
+void ike_group_drop_empty(struct control *c, struct group *g)
+{
+	if (g == NULL || g->in != NULL || g->out != NULL || g->policies != NULL)
+		return;
+	if (g->ingress != 0)
+		tdelete(g, &c->ike.ingresses, compare_ingress);
+	tdelete(g, &c->ike.groups, compare_reqids);
+	free(g);
+}
+
+void ike_chain_add(struct object **chain, struct object *o)
+{
+	o->chain = chain;
+	o->next = *chain;
+	*chain = o;
+}
+
+void ike_chain_remove(struct object *o)
+{
+	struct object **at = o->chain;
+
+	while (at != NULL && *at != NULL && *at != o)
+		at = &(*at)->next;
+	if (at != NULL && *at == o)
+		*at = o->next;
+	o->next = NULL;
+}
+
+// Gives a new inbound SA the ingress of its group. False: there is no memory.
+static bool ingress_set(struct control *c, struct group *g, struct sa_in *sa)
+{
+	if (g->ingress == 0) {
+		g->ingress = sa->ingress;
+		if (tsearch(g, &c->ike.ingresses, compare_ingress) == NULL) {
+			g->ingress = 0;
+			return false;
+		}
+	}
+	sa->ingress = g->ingress;
+	return true;
+}
+
+// --- SAs ---
+
+// Also by another tunnel whose first SA had it, and is gone.
+static bool spi_is_used(const struct control *c, const struct sa_options *o)
+{
+	const struct group key = {.ingress = o->spi};
+	const struct group *g = ike_find(&c->ike.ingresses, &key, compare_ingress);
+
+	return snapshot_find_in(c->snapshot, rte_cpu_to_be_32(o->spi)) != NULL ||
+	       (g != NULL && g->reqid != o->reqid);
+}
+
+// Also by one with another SPI, and by one that is deleted but not freed: nonces would repeat.
+static bool keys_are_used(const struct control *c, const struct sa_options *o)
+{
+	const struct key_id id = sa_numbers_id(o);
+	const struct sa_record *record = sa_ledger_find(c->snapshot->control->ledger, &id);
+
+	return record != NULL && record->first != NULL;
+}
+
+// Whether workers take packets to its local end for ESP in UDP (RFC 3948).
+static bool udp_is_ready(const struct snapshot *s, const struct sa_options *o)
+{
+	return !o->in_udp || o->direction == SA_OUT ||
+	       (s->udp_ports != NULL &&
+		       snapshot_has_udp_port(s, rte_cpu_to_be_16(o->udp_local_port)) &&
+		       snapshot_has_udp_end(s, &o->local));
+}
+
+static void sa_release(struct control *c, void *arg)
+{
+	struct ike_sa *o = arg;
+
+	sa_ledger_give(c->snapshot->control->ledger, o->sa);
+	free(o);
+}
+
+// A path MTU that is known for the peer holds for the new SA as well. False: there is no memory.
+static bool path_mtu_take(struct control *c, struct sa_out *sa)
+{
+	const struct sa_path *path = sa_out_path(sa);
+	uint16_t known = path_mtu_known(c, &sa->peer.addr);
+	struct sa_path *resized;
+
+	if (known >= path->link_mtu)
+		return true;
+	resized = sa_path_resized(&sa->sa, path, known);
+	if (resized == NULL)
+		return false;
+	free(sa_out_path_set(sa, resized)); // no worker has seen it
+	return true;
+}
+
+// Everything that may fail before workers find the SA.
+static bool sa_prepare(struct control *c, struct ike_sa *o)
+{
+	struct sa *sa = o->sa;
+
+	if (sa_ledger_add(c->snapshot->control->ledger, sa) < 0)
+		return false;
+	sa_ledger_begin(sa);
+	sa_change(sa, &sa->live);
+	sa_local_set(sa, dad_may_use(c->dad, &sa->opt.local));
+	o->object.name = sa->live.name;
+	o->object.group = ike_group_get(c, sa->opt.reqid);
+	return o->object.group != NULL && sa_reserve(c, sa) &&
+	       (is_out(sa) ? path_mtu_take(c, sa_out_of(sa))
+			   : ingress_set(c, o->object.group, sa_in_of(sa))) &&
+	       tsearch(o, &c->ike.sas, ike_compare_names) != NULL;
+}
+
+void ike_sa_order(struct control *c, struct ike_sa *o, bool late)
+{
+	struct group *g = o->object.group;
+	struct object **at = &g->out;
+
+	ike_chain_remove(&o->object);
+	while (late && *at != NULL)
+		at = &(*at)->next;
+	o->object.next = *at;
+	o->object.chain = &g->out;
+	*at = &o->object;
+	sender_set(c, g);
+}
+
+// Makes it an SA that workers find; a new outbound one is what its policies send by.
+static void sa_publish(struct control *c, struct ike_sa *o)
+{
+	struct snapshot *s = c->snapshot;
+	struct group *g = o->object.group;
+	unsigned int n = is_out(o->sa) ? s->n_sa_out : s->n_sa_in;
+
+	o->place = n - s->control->n_configured[o->sa->opt.direction];
+	if (is_out(o->sa)) {
+		s->sa_out[s->n_sa_out++] = sa_out_of(o->sa);
+		c->udp_ends_moved |= o->sa->opt.in_udp;
+	} else {
+		s->sa_in[s->n_sa_in++] = sa_in_of(o->sa);
+	}
+	sad_add(*sad_of(c, o->sa), o->sa);
+	if (is_out(o->sa))
+		ike_sa_order(c, o, o->sa->live.late);
+	else
+		ike_chain_add(&g->in, &o->object);
+}
+
+int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
+	struct ike_sa **added)
+{
+	struct ike_sa *o;
+
+	if (ike_sa_find(c, conf_sa->live.name) != NULL)
+		return -EEXIST;
+	if (conf_sa->opt.direction == SA_IN && spi_is_used(c, &conf_sa->opt))
+		return -EADDRINUSE;
+	if (keys_are_used(c, &conf_sa->opt))
+		return -EKEYREJECTED;
+	if (!udp_is_ready(c->snapshot, &conf_sa->opt))
+		return -EADDRNOTAVAIL;
+	if (conf_sa->opt.tfc_dummies > 0)
+		return -EINVAL;
+	o = calloc(1, sizeof(*o));
+	if (o == NULL)
+		return -ENOMEM;
+	o->sa = build_sa(c->snapshot, conf, conf_sa);
+	if (o->sa == NULL) {
+		free(o);
+		return -errno;
+	}
+	if (!sa_prepare(c, o)) {
+		ike_group_drop_empty(c, o->object.group);
+		sa_release(c, o);
+		return -ENOMEM;
+	}
+	sa_publish(c, o);
+	*added = o;
+	return 0;
+}
+
+// The last SA of the list takes its place.
+static void sa_unlist(struct control *c, const struct ike_sa *o)
+{
+	struct snapshot *s = c->snapshot;
+	enum sa_direction direction = o->sa->opt.direction;
+	unsigned int at = s->control->n_configured[direction] + o->place;
+	struct ike_sa *moved;
+
+	if (direction == SA_OUT)
+		s->sa_out[at] = s->sa_out[--s->n_sa_out];
+	else
+		s->sa_in[at] = s->sa_in[--s->n_sa_in];
+	moved = ike_sa_find(c, listed(s, direction, at)->live.name);
+	if (moved != NULL)
+		moved->place = o->place;
+}
+
+void ike_sa_delete(struct control *c, struct ike_sa *o)
+{
+	struct group *g = o->object.group;
+	bool redecide = false;
+
+	sa_unlist(c, o);
+	tdelete(o, &c->ike.sas, ike_compare_names);
+	ike_chain_remove(&o->object);
+	if (is_out(o->sa)) {
+		redecide = sender_set(c, g);
+		if (o->sa->opt.in_udp)
+			sa_udp_forget(c->snapshot->sa_out_by_udp, sa_out_of(o->sa));
+	}
+	sad_remove(*sad_of(c, o->sa), o->sa);
+	ike_leave(c, &o->object, sa_release, redecide);
+	ike_group_drop_empty(c, g);
+}
+
+struct sa_out *ike_sender(const struct control *c, uint32_t reqid, unsigned int i)
+{
+	const struct group *g = group_of(c, reqid);
+	const struct object *o = g != NULL ? g->out : NULL;
+
+	for (; o != NULL && i > 0; i--)
+		o = o->next;
+	return o != NULL ? sa_out_of(sa_of(o)) : NULL;
+}
+
+struct sa_in *ike_receiver(const struct control *c, uint32_t reqid, unsigned int i)
+{
+	const struct group *g = group_of(c, reqid);
+	const struct object *o = g != NULL ? g->in : NULL;
+
+	for (; o != NULL && i > 0; i--)
+		o = o->next;
+	return o != NULL ? sa_in_of(sa_of(o)) : NULL;
+}
+
+bool ike_collides(const struct control *c, const struct snapshot *s, char *why, size_t size)
+{
+	for (unsigned int i = 0; i < s->control->n_configured[SA_IN]; i++) {
+		const struct sa *sa = &s->sa_in[i]->sa;
+		const struct group key = {.ingress = rte_be_to_cpu_32(sa->spi)};
+
+		if (sad_find(s->ike->sad_in, sa->spi) != NULL ||
+			ike_find(&c->ike.ingresses, &key, compare_ingress) != NULL) {
+			snprintf(why, size, "sa \"%s\": IKE uses its SPI 0x%08" PRIx32,
+				sa->live.name, rte_be_to_cpu_32(sa->spi));
+			return true;
+		}
+	}
+	return false;
+}

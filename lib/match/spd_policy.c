@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spd_policy.h"
+
+#include <rte_jhash.h>
+
+void spd_policy_set_hashes(struct spd_policy *p)
+{
+	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
+	p->peer_hash =
+		ip_addr_is_none(&p->peer) ? p->name_hash : rte_jhash(&p->peer, sizeof(p->peer), 0);
+}
