@@ -8,6 +8,7 @@
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
+#include "natt.h"
 #include "output.h"
 #include "pkt_drop.h"
 #include "pmtu.h"
@@ -91,6 +92,16 @@ static enum drop check_v6(struct worker *w, struct pkt *p)
 	return DROP_EXT_HEADERS;
 }
 
+// Passes an error about IKE on. Where the quote does not show whether it is IKE or ESP in UDP, path
+// MTU discovery gets it as well.
+static enum drop punt_error(struct worker *w, struct pkt *p)
+{
+	if (pmtu_is_error(p))
+		pmtu_learn(w, p);
+	burst_add(&w->forward, p);
+	return DROP_NONE;
+}
+
 static enum drop serve(struct worker *w, struct pkt *p)
 {
 	uint8_t proto = p->ip.proto;
@@ -103,6 +114,8 @@ static enum drop serve(struct worker *w, struct pkt *p)
 	// The reply to a probe of its tunnel: the SA has counted it, which is all that matters.
 	if (p->sa_in != NULL && icmp_echo_is_reply(pkt_ip(p), &p->ip))
 		return pkt_consume(w, p);
+	if (natt_is_ike_error(w, p))
+		return punt_error(w, p);
 	if (pmtu_is_error(p))
 		return pmtu_input(w, p);
 	if (proto == IPPROTO_TCP || proto == IPPROTO_UDP)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets addressed to the gateway: it answers echo requests (RFC 792, RFC 4443) and processes
-// errors about its ESP packets; and the route of packets that it originates. Workers.
+// Packets addressed to the gateway: it answers echo requests (RFC 792, RFC 4443), processes errors
+// about its ESP packets and passes those about IKE on; and the route of packets that it originates.
+// Workers.
 #pragma once
 
 #include "worker.h"
@@ -10,7 +11,7 @@
 enum drop local_admit(struct worker *w, struct pkt *p);
 
 // Processes the packets of w->local, which are addressed to the gateway, and empties it. Replies
-// are put into w->own.
+// are put into w->own, packets for the IKE host into w->forward.
 void local_burst(struct worker *w);
 
 // Routes the packets of w->own to w->protect or w->forward, or sends them; empties it.

@@ -5,6 +5,7 @@
 
 #include "esp_out.h"
 #include "esp_transport.h"
+#include "icmp.h"
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)
@@ -56,16 +57,63 @@ bool natt_classify(struct worker *w, struct pkt *p)
 	return true;
 }
 
-bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+// The next hop to the IKE host, for a packet received in clear whose own port, of an error that of
+// the packet quoted, may be one of IKE. NULL: it is not.
+static const struct nexthop *find_ike_host(
+	const struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
 	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 	rte_be16_t port = fp->key.port[!fp->dir];
 
-	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || fp->icmp_error ||
-		p->sa_in != NULL)
-		return false;
+	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || p->sa_in != NULL)
+		return NULL;
 	if (port != IKE_PORT && port != IKE_NAT_PORT &&
 		(w->snapshot->udp_ports == NULL || !snapshot_has_udp_port(w->snapshot, port)))
+		return NULL;
+	return via;
+}
+
+bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	const struct nexthop *via = fp->icmp_error ? NULL : find_ike_host(w, p, fp);
+
+	if (via == NULL)
+		return false;
+	p->nexthop = via;
+	return true;
+}
+
+// Whether the datagram that an error quotes may be IKE: it is from port 500, or has the marker, or
+// the quote ends before that.
+static bool quotes_ike(const struct pkt *p, rte_be16_t port)
+{
+	const struct icmp_head *icmp =
+		rte_pktmbuf_mtod_offset(p->m, const struct icmp_head *, p->ip.l4_off);
+	uint32_t len = ip_len(pkt_ip(p), p->ip.v4) - p->ip.l4_off - (uint32_t)sizeof(*icmp);
+	const uint8_t *about = (const uint8_t *)(icmp + 1);
+	uint32_t marker = 0;
+	struct ip_layout at;
+
+	if (port != IKE_PORT && ip_layout_quoted(&at, about, &len, p->ip.v4) &&
+		len >= sizeof(struct rte_udp_hdr) + MARKER_LEN)
+		memcpy(&marker, about + at.l4_off + sizeof(struct rte_udp_hdr), sizeof(marker));
+	return marker == 0;
+}
+
+bool natt_is_ike_error(const struct worker *w, struct pkt *p)
+{
+	const struct nexthop *via;
+	struct flow_pkt fp;
+
+	if (!w->snapshot->port[p->port].unprotected ||
+		flow_pkt_read(&fp, pkt_ip(p), &p->ip) != DROP_NONE || !fp.icmp_error ||
+		icmp_kind(p->ip.v4, p->ip.icmp_type, p->ip.icmp_code) == ICMP_KIND_OTHER)
+		return false;
+	via = find_ike_host(w, p, &fp);
+	if (via == NULL || !quotes_ike(p, fp.key.port[!fp.dir]))
+		return false;
+	flow_lookup_start(w->flows, &fp);
+	if (flow_find(w->flows, &fp) == NULL)
 		return false;
 	p->nexthop = via;
 	return true;

@@ -19,6 +19,11 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p);
 // port of ESP in UDP with the non-ESP marker.
 bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
+// The same for a packet for an own address that is an ICMP error about IKE. It was received in
+// clear on an unprotected port and quotes a datagram of a flow, from the address that it is for.
+// The quote need not reach to the marker: then it may be about ESP in UDP as well.
+bool natt_is_ike_error(const struct worker *w, struct pkt *p);
+
 // Posts an event for each peer whose endpoint differs from the known one, of the first n packets of
 // w->esp that were accepted, with their sequence numbers.
 void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n);

@@ -167,7 +167,7 @@ bool pmtu_quotes_sa(const struct worker *w, const struct pkt *p)
 	return find_sa(w->snapshot, &q) != NULL;
 }
 
-enum drop pmtu_input(struct worker *w, struct pkt *p)
+enum drop pmtu_learn(struct worker *w, const struct pkt *p)
 {
 	uint16_t least = p->ip.v4 ? w->snapshot->pmtu_min : IPV6_MIN_MTU;
 	const struct sa_out *sa;
@@ -183,5 +183,12 @@ enum drop pmtu_input(struct worker *w, struct pkt *p)
 	if (q.mtu < least || q.mtu >= q.len || sa == NULL)
 		return DROP_PMTU_IMPLAUSIBLE;
 	post_event(w, p, &q, sa);
-	return pkt_consume(w, p);
+	return DROP_NONE;
+}
+
+enum drop pmtu_input(struct worker *w, struct pkt *p)
+{
+	enum drop d = pmtu_learn(w, p);
+
+	return d == DROP_NONE ? pkt_consume(w, p) : d;
 }

@@ -13,8 +13,11 @@ bool pmtu_is_error(const struct pkt *p);
 // is protected in transport mode, which has not sent that packet itself.
 bool pmtu_quotes_sa(const struct worker *w, const struct pkt *p);
 
-// Processes such an error. Returns DROP_NONE; DROP_LOCAL_UNSERVED if discovery is off, or the error
-// was not received in clear on an unprotected port; DROP_PMTU_IMPLAUSIBLE if it quotes no recent
-// ESP packet of an SA, or one that fits the MTU it names, or names an MTU below the minimum (RFC
-// 4301 8.2.1, RFC 5927 7, RFC 8899 4.6.1).
+// Validates and posts such an error. Returns DROP_NONE; DROP_LOCAL_UNSERVED if discovery is off, or
+// the error was not received in clear on an unprotected port; DROP_PMTU_IMPLAUSIBLE if it quotes no
+// recent ESP packet of an SA, or one that fits the MTU it names, or names an MTU below the minimum
+// (RFC 4301 8.2.1, RFC 5927 7, RFC 8899 4.6.1).
+enum drop pmtu_learn(struct worker *w, const struct pkt *p);
+
+// The same, and consumes the packet unless it returns a reason to drop it.
 enum drop pmtu_input(struct worker *w, struct pkt *p);

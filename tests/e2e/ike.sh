@@ -114,6 +114,12 @@ same_spis()
 	equal "SPIs of the gateway" "$(gateway_spis "$2")" "$(ike_spis "$1")"
 }
 
+# COUNTER NUMBER: the kernel that gateway a's charon runs on has counted so many, by the name of nstat.
+ike_kernel_counted()
+{
+	[[ $(on ike nstat -asz "$1" | awk 'NR == 2 { print $2 }') -ge $2 ]]
+}
+
 # COMMAND...: it moves an end of the tunnel; of pings from host A no more are lost than those of a second.
 few_lost()
 {

@@ -2,24 +2,8 @@
 // IKE for the gateway's address. Proves that it is punted to the station where the daemon runs.
 #include <netinet/in.h>
 
+#include "ike_host.h"
 #include "peer.h"
-#include "site_v6.h"
-#include "udp.h"
-
-#define IKE 500
-#define BYPASS(port)                                                                               \
-	", { name = \"ike" #port "\"; local = \"192.0.2.1\"; proto = \"udp\";"                     \
-	"    local_port = \"" #port "\"; action = \"bypass\"; }"
-
-#define BYPASS6(port)                                                                              \
-	", { name = \"ike" #port "\"; local = \"2001:db8:f::1\"; proto = \"udp\";"                 \
-	"    local_port = \"" #port "\"; action = \"bypass\"; }"
-
-static const struct site daemon_in_dmz = {
-	.sa = IN_UDP,
-	.more = "ike = { via = [ \"10.7.0.5\" ]; };",
-	.policies = BYPASS(500) BYPASS(4500),
-};
 
 // With or without the non-ESP marker.
 static struct frame datagram(uint16_t port, bool marked)
@@ -31,20 +15,9 @@ static struct frame datagram(uint16_t port, bool marked)
 	return f;
 }
 
-// To the station behind the port, with no change but the time to live.
-static void expect_handed_over(struct gateway *g, struct frame f, uint16_t port)
-{
-	struct frame right = frame_after_hops(&f, 1);
-
-	gateway_expect_sent(g, &f, port);
-	assert_memory_equal(g->sent[0].b, mac_of_neighbour(port), 6);
-	assert_int_equal(g->sent[0].len, f.len);
-	assert_memory_equal(frame_packet(&g->sent[0]), frame_packet(&right), f.len - ETH_LEN);
-}
-
 static void test_in(void **state)
 {
-	struct gateway *g = site_a(daemon_in_dmz);
+	struct gateway *g = site_a(ike_in_dmz);
 	struct frame f;
 
 	(void)state;
@@ -62,7 +35,7 @@ static void test_in(void **state)
 static void test_out(void **state)
 {
 	static const uint16_t ports[] = {IKE, NATT};
-	struct gateway *g = site_a(daemon_in_dmz);
+	struct gateway *g = site_a(ike_in_dmz);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ports); i++) {
@@ -79,7 +52,7 @@ static void test_out(void **state)
 // Without an SA in UDP, port 4500 belongs to IKE all the same: IKE uses it before there is an SA.
 static void test_before_sas(void **state)
 {
-	struct site s = daemon_in_dmz;
+	struct site s = ike_in_dmz;
 	struct gateway *g;
 
 	(void)state;
@@ -92,7 +65,7 @@ static void test_before_sas(void **state)
 // Policies decide, and packets for other addresses are not affected.
 static void test_boundary(void **state)
 {
-	struct site s = daemon_in_dmz;
+	struct site s = ike_in_dmz;
 	struct gateway *g = site_a(s);
 	struct peer b = peer_new(g, "from-b");
 	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.1", .dport = IKE);
@@ -109,18 +82,11 @@ static void test_boundary(void **state)
 	gateway_expect_drop(g, &f, DROP_NO_POLICY);
 	gateway_free(g);
 	s.more = NULL;
-	s.policies = daemon_in_dmz.policies;
+	s.policies = ike_in_dmz.policies;
 	g = site_a(s);
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
 	gateway_free(g);
 }
-
-// A station on the LAN, for the address that A has on the WAN.
-static const struct site daemon_in_lan = {
-	.sa = IN_UDP,
-	.more = "ike = { via = [ \"2001:db8:1::5\" ]; };",
-	.policies = BYPASS6(500) BYPASS6(4500),
-};
 
 static struct frame datagram6(uint16_t port, bool marked)
 {
@@ -134,7 +100,7 @@ static struct frame datagram6(uint16_t port, bool marked)
 static void test_v6(void **state)
 {
 	static const uint16_t ports[] = {IKE, NATT};
-	struct gateway *g = site_v6_a(OVER_V6, daemon_in_lan);
+	struct gateway *g = site_v6_a(OVER_V6, ike_in_lan);
 	struct frame f;
 
 	(void)state;

@@ -4,59 +4,14 @@
 #include <netinet/in.h>
 
 #include "esp_probe.h"
+#include "router.h"
 #include "site_transport.h"
 #include "site_v6.h"
 #include "udp.h"
 
-#define ROUTER  "192.0.2.254"
-#define ROUTER6 "2001:db8:f::9"
-
 // A policy that protects everything without another policy.
 #define ALL(out, in)                                                                               \
 	", { name = \"all\"; action = \"protect\"; out = \"" out "\"; in = \"" in "\"; }"
-
-// An ICMP error from a router that quotes so many octets of a packet that the gateway sent.
-struct error {
-	uint8_t type, code;
-	uint32_t mtu;
-	uint16_t quoted;
-	const char *to; // the gateway
-};
-
-static struct frame error_v4(const struct frame *about, struct error e)
-{
-	struct frame f = frame_ip(WAN, (struct ipv4){.src = ROUTER,
-					       .dst = e.to != NULL ? e.to : "192.0.2.1",
-					       .proto = IPPROTO_ICMP,
-					       .len = (uint16_t)(28 + e.quoted)});
-	uint8_t *icmp = f.b + ETH_LEN + IP_LEN;
-
-	memset(icmp, 0, 8);
-	icmp[0] = e.type;
-	icmp[1] = e.code;
-	put16(icmp + 6, e.mtu);
-	memcpy(icmp + 8, frame_packet(about), e.quoted);
-	put16(icmp + 2, checksum(icmp, 8u + e.quoted));
-	return f;
-}
-
-static struct frame error_v6(const struct frame *about, struct error e)
-{
-	struct frame f = frame_ip6(WAN, (struct ipv6){.src = ROUTER6,
-						.dst = "2001:db8:f::1",
-						.proto = IPPROTO_ICMPV6,
-						.len = (uint16_t)(IP6_LEN + 8 + e.quoted)});
-	uint8_t *icmp = f.b + ETH_LEN + IP6_LEN;
-
-	memset(icmp, 0, 8);
-	icmp[0] = e.type;
-	icmp[1] = e.code;
-	put32(icmp + 4, e.mtu);
-	memcpy(icmp + 8, frame_packet(about), e.quoted);
-	put16(icmp + 2,
-		ip6_checksum(frame_packet(&f), IP6_LEN, frame_packet_len(&f), IPPROTO_ICMPV6));
-	return f;
-}
 
 static struct frame sent(struct gateway *g)
 {
