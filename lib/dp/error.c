@@ -52,9 +52,16 @@ bool error_is_suppressed(struct worker *w, const struct pkt *p)
 const struct nexthop *error_route_back(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
 {
+	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
+	const struct nexthop *back;
+
 	if (ip_addr_is_link_local(addr))
 		return &w->snapshot->port[p->port].on_link;
-	return route_find(w->snapshot->routes, addr);
+	back = route_find(w->snapshot->routes, addr);
+	if (back != NULL && back->kind == NEXTHOP_LOCAL && !ip_addr_is_none(&via->gateway) &&
+		via->port == p->port)
+		return via;
+	return back;
 }
 
 // The source address of a packet to the source of p: through a tunnel, one that its policy covers

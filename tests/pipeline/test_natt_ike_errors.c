@@ -361,6 +361,30 @@ static void test_errors_v6_extensions(void **state)
 	gateway_free(g);
 }
 
+// The gateway's own errors about packets of the station.
+static void test_errors_own(void **state)
+{
+	struct site s = ike_in_dmz;
+	struct gateway *g;
+	struct frame f;
+
+	(void)state;
+	s.mtu = 600;
+	g = site_a(s);
+	f = frame_ip(DMZ, (struct ipv4)FROM_TO("192.0.2.1", "192.0.2.2", .sport = IKE, .dport = IKE,
+				  .len = 601, .frag = DF));
+	gateway_expect_drop(g, &f, DROP_TOO_BIG);
+	expect_all_sent(g, 1, DMZ);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(DMZ), 6);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){3, 4, 600}, "10.7.0.1", "192.0.2.1", &f);
+	f.port = LAN; // another host with that address
+	memcpy(f.b, mac_of_port(LAN), 6);
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +397,7 @@ int main(void)
 		pipeline_test(test_errors_in_fragments),
 		pipeline_test(test_errors_v6),
 		pipeline_test(test_errors_v6_extensions),
+		pipeline_test(test_errors_own),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
