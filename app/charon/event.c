@@ -17,15 +17,14 @@ static void expire(const struct kernel_sa *sa, bool hard)
 
 static void expired(struct kernel *k, const char *event, bool hard)
 {
-	enumerator_t *e;
+	char name[NAME_SIZE];
 	struct kernel_sa *sa;
 
+	gateway_event_value(event, "sa=", name, sizeof(name));
 	k->mutex->lock(k->mutex);
-	e = k->sas->create_enumerator(k->sas);
-	while (e->enumerate(e, &sa))
-		if (sa->name[0] != '\0' && gateway_event_has(event, "sa=", sa->name))
-			expire(sa, hard);
-	e->destroy(e);
+	sa = name[0] != '\0' ? sa_named(k, name) : NULL;
+	if (sa != NULL)
+		expire(sa, hard);
 	k->mutex->unlock(k->mutex);
 }
 
@@ -49,7 +48,6 @@ static host_t *endpoint_parse(char *text)
 static void moved(struct kernel *k, const char *event)
 {
 	char name[NAME_SIZE], to[ADDRESS_SIZE + 8];
-	enumerator_t *e;
 	struct kernel_sa *sa;
 	host_t *remote;
 
@@ -59,13 +57,10 @@ static void moved(struct kernel *k, const char *event)
 	if (remote == NULL)
 		return;
 	k->mutex->lock(k->mutex);
-	e = k->sas->create_enumerator(k->sas);
-	while (e->enumerate(e, &sa))
-		if (sa->name[0] != '\0' && streq(sa->name, name) &&
-			!remote->equals(remote, sa->dst))
-			charon->kernel->mapping(
-				charon->kernel, IPPROTO_ESP, htonl(sa->spi), sa->dst, remote);
-	e->destroy(e);
+	sa = name[0] != '\0' ? sa_named(k, name) : NULL;
+	if (sa != NULL && !remote->equals(remote, sa->dst))
+		charon->kernel->mapping(
+			charon->kernel, IPPROTO_ESP, htonl(sa->spi), sa->dst, remote);
 	k->mutex->unlock(k->mutex);
 	remote->destroy(remote);
 }
@@ -80,8 +75,8 @@ static void lost(struct kernel *k)
 
 	k->mutex->lock(k->mutex);
 	k->ready = false;
-	e = k->sas->create_enumerator(k->sas);
-	while (e->enumerate(e, &sa)) {
+	e = k->sas->ht.create_enumerator(&k->sas->ht);
+	while (e->enumerate(e, NULL, &sa)) {
 		if (sa->name[0] == '\0')
 			continue;
 		sa->name[0] = '\0';

@@ -42,23 +42,24 @@ bool gateway_change(const char *instance, const char *changes, char **errors)
 	return true;
 }
 
-json_t *gateway_list(const char *instance, const char *list, const char **error)
+json_t *gateway_sa(const char *instance, const char *name)
 {
-	json_t *items = json_array();
+	json_t *items = json_array(), *sa;
+	char filter[CLIENT_FILTER_MAX];
 	struct sockaddr_un addr;
 	pid_t pid;
-	int fd, ret;
+	int fd;
 
 	address_of(&addr, instance, "dpdk_telemetry.v2");
 	fd = client_open(&pid, &addr);
-	ret = fd < 0 ? fd : client_list(items, fd, list, "");
-	if (fd >= 0)
+	if (fd >= 0) {
+		snprintf(filter, sizeof(filter), ",name=%s", name);
+		client_list(items, fd, "/culvert/ike_sa", filter);
 		close(fd);
-	if (ret == 0)
-		return items;
-	*error = client_strerror(ret);
+	}
+	sa = json_incref(json_array_get(items, 0));
 	json_decref(items);
-	return NULL;
+	return sa;
 }
 
 double gateway_number(const json_t *object, const char *name)
@@ -67,13 +68,6 @@ double gateway_number(const json_t *object, const char *name)
 
 	return json_is_string(value) ? strtod(json_string_value(value), NULL)
 				     : json_number_value(value);
-}
-
-const char *gateway_text(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text != NULL ? text : "";
 }
 
 static bool subscription_begin(int fd)

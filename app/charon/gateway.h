@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the plugin asks culvertd: changes and lists. Knows nothing of strongSwan. Any thread.
+// What the plugin asks culvertd: changes, and the state of SAs. Knows nothing of strongSwan. Any
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +14,8 @@
 // or why nothing has changed, to be freed. True if they were applied.
 bool gateway_change(const char *instance, const char *changes, char **errors);
 
-// A list such as "/culvert/sas": an array of objects for json_decref(); NULL if there is none, with
-// the reason in *error.
-json_t *gateway_list(const char *instance, const char *list, const char **error);
+// An SA as culvertctl shows it: an object for json_decref(); NULL if there is none, or no gateway.
+json_t *gateway_sa(const char *instance, const char *name);
 
 #define GATEWAY_EVENT_MAX 1024 // octets of an event with its NUL
 
@@ -33,6 +33,3 @@ bool gateway_event_has(const char *event, const char *name, const char *value);
 
 // A number of an object, 0 if it has none of that name.
 double gateway_number(const json_t *object, const char *name);
-
-// A text of an object, "" if it has none of that name.
-const char *gateway_text(const json_t *object, const char *name);

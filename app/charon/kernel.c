@@ -35,8 +35,6 @@ static bool ready(struct kernel *k)
 
 bool kernel_change(struct kernel *k, const char *changes)
 {
-	json_decref(k->seen);
-	k->seen = NULL;
 	return ready(k) && change(k, changes);
 }
 
@@ -108,11 +106,8 @@ METHOD(kernel_ipsec_t, del_sa, status_t, struct kernel *this, kernel_ipsec_sa_id
 
 static status_t all_forget(struct kernel *this)
 {
-	struct kernel_sa *sa;
-
 	policies_forget(this);
-	while (this->sas->remove_last(this->sas, (void **)&sa) == SUCCESS)
-		sa_free(this, sa);
+	sas_forget(this);
 	return change(this, "flush\n") ? SUCCESS : FAILED;
 }
 
@@ -165,7 +160,6 @@ METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 	this->policies->destroy(this->policies);
 	this->groups->destroy(this->groups);
 	this->mutex->destroy(this->mutex);
-	json_decref(this->seen);
 	free(this->instance);
 	free(this);
 }
@@ -193,7 +187,7 @@ kernel_ipsec_t *kernel_create(void)
 				.enable_udp_decap = _enable_udp_decap,
 				.destroy = _destroy,
 			},
-		.mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = linked_list_create(),
+		.mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = sas_create(),
 		.policies = linked_list_create(), .groups = linked_list_create(),
 		.instance = strdup(lib->settings->get_str(
 			lib->settings, "%s.plugins.kernel-culvert.instance", "culvert", lib->ns)));

@@ -24,10 +24,9 @@ struct kernel {
 	listener_t listener; // to charon's messages, see reauth.c
 	mutex_t *mutex;
 	char *instance;
-	bool ready; // objects of an earlier charon have been removed
-	linked_list_t *sas, *policies, *groups;
-	json_t *seen; // the gateway's SAs as they were
-	time_t seen_at;
+	bool ready;      // objects of an earlier charon have been removed
+	hashlist_t *sas; // see sa.c
+	linked_list_t *policies, *groups;
 	int events; // descriptor; -1: not subscribed
 };
 
@@ -61,7 +60,9 @@ struct kernel_sa *sa_named(struct kernel *k, const char *name);
 // Whether the policies send by another SA while there is one.
 void sa_set_late(struct kernel *k, const char *name, bool late);
 
-void sa_free(struct kernel *k, struct kernel_sa *sa);
+// A table for struct kernel_sa.
+hashlist_t *sas_create(void);
+void sas_forget(struct kernel *k);
 
 // group.c: SAs that one and the same policies use.
 

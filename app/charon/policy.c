@@ -258,11 +258,14 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 	bool inbound = id->dir != POLICY_OUT, found = false;
 	traffic_selector_t *local = inbound ? id->dst_ts : id->src_ts;
 	traffic_selector_t *remote = inbound ? id->src_ts : id->dst_ts;
-	enumerator_t *e = k->policies->create_enumerator(k->policies), *f;
+	enumerator_t *e, *f;
 	struct policy *p;
 	struct use *use;
 
 	*used = 0;
+	if (id->dir == POLICY_FWD)
+		return NOT_FOUND; // charon asks for the inbound policy, too
+	e = k->policies->create_enumerator(k->policies);
 	while (e->enumerate(e, &p)) {
 		if (!p->local->equals(p->local, local) || !p->remote->equals(p->remote, remote))
 			continue;

@@ -168,28 +168,52 @@ static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ips
 	return true;
 }
 
-struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *dst)
-{
-	enumerator_t *e = k->sas->create_enumerator(k->sas);
-	struct kernel_sa *sa = NULL, *found = NULL;
+// --- the table ---
 
-	while (found == NULL && e->enumerate(e, &sa))
-		if (sa->spi == spi && sa->inbound == inbound && dst->ip_equals(dst, sa->dst))
-			found = sa;
-	e->destroy(e);
-	return found;
+// By SPI, which never changes; the other end may.
+static u_int hash(const void *sa)
+{
+	return ((const struct kernel_sa *)sa)->spi;
 }
 
+static bool is_same(const void *a, const void *b)
+{
+	const struct kernel_sa *x = a, *y = b;
+
+	return x->spi == y->spi && x->inbound == y->inbound && x->dst->ip_equals(x->dst, y->dst);
+}
+
+static bool has_spi(const void *a, const void *b)
+{
+	return hash(a) == hash(b);
+}
+
+static bool has_name(const void *a, const void *b)
+{
+	return streq(((const struct kernel_sa *)a)->name, ((const struct kernel_sa *)b)->name);
+}
+
+hashlist_t *sas_create(void)
+{
+	return hashlist_create(hash, is_same, 64);
+}
+
+struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *dst)
+{
+	return k->sas->ht.get(
+		&k->sas->ht, &(struct kernel_sa){.spi = spi, .inbound = inbound, .dst = dst});
+}
+
+// In a name the SPI is the last part with eight digits.
 struct kernel_sa *sa_named(struct kernel *k, const char *name)
 {
-	enumerator_t *e = k->sas->create_enumerator(k->sas);
-	struct kernel_sa *sa = NULL, *found = NULL;
+	struct kernel_sa key = {0};
 
-	while (found == NULL && e->enumerate(e, &sa))
-		if (streq(sa->name, name))
-			found = sa;
-	e->destroy(e);
-	return found;
+	snprintf(key.name, sizeof(key.name), "%s", name);
+	for (const char *dot = strchr(name, '.'); dot != NULL; dot = strchr(dot + 1, '.'))
+		if (strcspn(dot + 1, ".") == 8)
+			key.spi = (uint32_t)strtoul(dot + 1, NULL, 16);
+	return k->sas->get_match(k->sas, &key, has_name);
 }
 
 void sa_set_late(struct kernel *k, const char *name, bool late)
@@ -217,11 +241,11 @@ static struct kernel_sa *sa_make(
 
 	*sa = (struct kernel_sa){
 		.spi = spi, .inbound = inbound, .src = src->clone(src), .dst = dst->clone(dst)};
-	k->sas->insert_last(k->sas, sa);
+	k->sas->ht.put(&k->sas->ht, sa, sa);
 	return sa;
 }
 
-void sa_free(struct kernel *k, struct kernel_sa *sa)
+static void sa_free(struct kernel *k, struct kernel_sa *sa)
 {
 	group_put(k, sa->group);
 	sa->src->destroy(sa->src);
@@ -231,20 +255,20 @@ void sa_free(struct kernel *k, struct kernel_sa *sa)
 
 static void sa_forget(struct kernel *k, struct kernel_sa *sa)
 {
-	k->sas->remove(k->sas, sa, NULL);
+	k->sas->ht.remove(&k->sas->ht, sa);
 	sa_free(k, sa);
 }
 
-static bool spi_is_free(struct kernel *k, uint32_t spi)
+void sas_forget(struct kernel *k)
 {
-	enumerator_t *e = k->sas->create_enumerator(k->sas);
+	enumerator_t *e = k->sas->ht.create_enumerator(&k->sas->ht);
 	struct kernel_sa *sa;
-	bool free = true;
 
-	while (free && e->enumerate(e, &sa))
-		free = sa->spi != spi;
+	while (e->enumerate(e, NULL, &sa)) {
+		k->sas->ht.remove_at(&k->sas->ht, e);
+		sa_free(k, sa);
+	}
 	e->destroy(e);
-	return free;
 }
 
 // Random, so that it differs from those of an earlier charon, whose peers may still send.
@@ -256,7 +280,7 @@ status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 			return FAILED;
 		random = SPI_FIRST | (random & SPI_MASK);
-	} while (!spi_is_free(k, random));
+	} while (k->sas->get_match(k->sas, &(struct kernel_sa){.spi = random}, has_spi) != NULL);
 	sa_make(k, random, true, src, dst);
 	*spi = htonl(random);
 	return SUCCESS;
@@ -354,33 +378,19 @@ status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_upda
 	return SUCCESS;
 }
 
-// Reads the list at most once in a second: charon's times have no finer unit, and all its SAs ask.
-static const json_t *seen_find(struct kernel *k, const char *name)
-{
-	const char *error;
-	size_t i;
-	json_t *sa;
-
-	if (k->seen == NULL || k->seen_at != time_monotonic(NULL)) {
-		json_decref(k->seen);
-		k->seen = gateway_list(k->instance, "/culvert/sas", &error);
-		k->seen_at = time_monotonic(NULL);
-	}
-	json_array_foreach(k->seen, i, sa) if (streq(gateway_text(sa, "name"), name)) return sa;
-	return NULL;
-}
-
 time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets)
 {
-	const json_t *seen = seen_find(k, sa->name);
+	json_t *seen = gateway_sa(k->instance, sa->name);
+	time_t used = 0;
 
 	if (bytes != NULL)
 		*bytes = (uint64_t)gateway_number(seen, "bytes");
 	if (packets != NULL)
 		*packets = (uint64_t)gateway_number(seen, "packets");
-	if (json_object_get(seen, "last_seen_s") == NULL)
-		return 0;
-	return k->seen_at - (time_t)gateway_number(seen, "last_seen_s");
+	if (json_object_get(seen, "last_seen_s") != NULL)
+		used = time_monotonic(NULL) - (time_t)gateway_number(seen, "last_seen_s");
+	json_decref(seen);
+	return used;
 }
 
 status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, uint64_t *packets,

@@ -5,6 +5,7 @@
 
 #include "config.h"
 
+#include <collections/hashtable.h>
 #include <daemon.h>
 #include <kernel/kernel_ipsec.h>
 #include <library.h>

@@ -75,14 +75,20 @@ static void field_add(struct rte_tel_data *item, const struct view_field *f, con
 		add_string(item, f->name, view_text(text, f, view));
 }
 
-static void view_add(struct rte_tel_data *item, const char *list, const void *view)
+// Adds a view of the list to the answer, as item i. False: there is no memory.
+static bool view_add(struct rte_tel_data *d, unsigned int i, const char *list, const void *view)
 {
+	struct rte_tel_data *item = item_new();
 	unsigned int n;
 	const struct view_field *f = view_fields(list, &n);
 
-	for (unsigned int i = 0; i < n; i++)
-		if (f[i].name != NULL)
-			field_add(item, &f[i], view);
+	if (item == NULL)
+		return false;
+	for (unsigned int k = 0; k < n; k++)
+		if (f[k].name != NULL)
+			field_add(item, &f[k], view);
+	add_item(d, i, item);
+	return true;
 }
 
 static void sa_busiest_page(
@@ -95,14 +101,23 @@ static void sa_busiest_page(
 	pthread_mutex_lock(&g->control.lock);
 	n = collect_busiest(&g->control, number);
 	for (unsigned int i = offset; i < n; i++) {
-		struct rte_tel_data *o = item_new();
-
-		if (o == NULL)
-			break;
 		collect_sa(&view, &g->control, number[i]);
-		view_add(o, "sas", &view);
-		add_item(d, i, o);
+		if (!view_add(d, i, "sas", &view))
+			break;
 	}
+	pthread_mutex_unlock(&g->control.lock);
+}
+
+static void ike_sa_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
+{
+	static const char key[] = "name=";
+	struct sa_view view;
+
+	pthread_mutex_lock(&g->control.lock);
+	if (offset == 0 && strncmp(filter, key, strlen(key)) == 0 &&
+		collect_ike_sa(&view, &g->control, filter + strlen(key)))
+		view_add(d, 0, "sas", &view);
 	pthread_mutex_unlock(&g->control.lock);
 }
 
@@ -115,6 +130,7 @@ static const struct command {
 	{"/culvert/flows",
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		flow_page},
+	{"/culvert/ike_sa", "A security association of IKE. Parameters: 0; name=", ike_sa_page},
 	{"/culvert/match",
 		"Decisions for a new packet. Parameters: 0; source=, destination=, proto=, "
 		"destination_port=, source_port=",
@@ -133,15 +149,9 @@ static void list_page(struct rte_tel_data *d, struct gateway *g, const struct vi
 	union any_view view;
 
 	pthread_mutex_lock(&g->control.lock);
-	for (unsigned int i = offset; i < offset + PAGE && list->collect(&view, &g->control, i);
-		i++) {
-		struct rte_tel_data *item = item_new();
-
-		if (item == NULL)
+	for (unsigned int i = offset; i < offset + PAGE; i++)
+		if (!list->collect(&view, &g->control, i) || !view_add(d, i, list->name, &view))
 			break;
-		view_add(item, list->name, &view);
-		add_item(d, i, item);
-	}
 	pthread_mutex_unlock(&g->control.lock);
 }
 

@@ -84,31 +84,43 @@ static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
 }
 
+static void sa_collect(struct sa_view *v, struct sa *sa, const struct control *c)
+{
+	sa_view_init(v, sa, c->io->now_ms());
+	if (sa->opt.direction == SA_OUT) {
+		const struct sa_out *out = sa_out_of(sa);
+
+		v->sequence = sa_out_seq(out);
+		v->mtu = sa_out_path(out)->mtu;
+		v->path_mtu = sa_out_path(out)->link_mtu;
+	} else {
+		const struct sa_in *in = sa_in_of(sa);
+
+		v->sequence = replay_top(&in->replay);
+		v->window = in->replay.size;
+	}
+}
+
 bool collect_sa(void *view, const struct control *c, unsigned int i)
 {
-	struct sa_view *v = view;
 	const struct snapshot *s = c->snapshot;
-	uint64_t now_ms = c->io->now_ms();
 
-	if (i < s->n_sa_out) {
-		struct sa_out *sa = s->sa_out[i];
+	if (i < s->n_sa_out)
+		sa_collect(view, &s->sa_out[i]->sa, c);
+	else if (i - s->n_sa_out < s->n_sa_in)
+		sa_collect(view, &s->sa_in[i - s->n_sa_out]->sa, c);
+	else
+		return false;
+	return true;
+}
 
-		sa_view_init(v, &sa->sa, now_ms);
-		v->sequence = sa_out_seq(sa);
-		v->mtu = sa_out_path(sa)->mtu;
-		v->path_mtu = sa_out_path(sa)->link_mtu;
-		return true;
-	}
-	i -= s->n_sa_out;
-	if (i < s->n_sa_in) {
-		struct sa_in *sa = s->sa_in[i];
+bool collect_ike_sa(struct sa_view *v, const struct control *c, const char *name)
+{
+	const struct ike_sa *o = ike_sa_find(c, name);
 
-		sa_view_init(v, &sa->sa, now_ms);
-		v->sequence = replay_top(&sa->replay);
-		v->window = sa->replay.size;
-		return true;
-	}
-	return false;
+	if (o != NULL)
+		sa_collect(v, ike_sa_get(o), c);
+	return o != NULL;
 }
 
 // The names of the SAs that a policy receives by: of IKE, the newest ones.
