@@ -137,3 +137,86 @@ ike_kill()
 	wait "${ike_pid[$1]}" 2>/dev/null || true
 	unset "ike_pid[$1]"
 }
+
+# KIND NAMESPACE: SPIs of charon's SAs that are in use, without those that have been replaced: of CHILD_SAs both, of IKE_SAs one.
+in_use()
+{
+	local sas
+	sas=$(swan "$2" --list-sas --raw)
+	case $1 in
+	child) sed -nE 's/state=INSTALLED mode=TUNNEL protocol=ESP( encap=yes)? spi-in=([0-9a-f]+) spi-out=([0-9a-f]+)/\n=\2\n=\3\n/gp' <<<"$sas" ;;
+	# charon retransmits for a redundant one that the other end does not know any more.
+	ike) sed -nE 's/.*state=ESTABLISHED [^{]*initiator-spi=([0-9a-f]+).*/=\1/p' <<<"$sas" ;;
+	esac | sed -n 's/^=//p' | sort | xargs
+}
+
+# KIND SPIS: both ends use one SA of that kind, the same one, and not the one that had these.
+agreed()
+{
+	local here
+	local -A words=([child]=2 [ike]=1)
+	here=$(in_use "$1" ike)
+	[[ $here != "$2" && $(wc -w <<<"$here") -eq ${words[$1]} && $(in_use "$1" "$ike_peer") == "$here" ]]
+}
+
+# KIND: both ends have asked the other one to renew the keys.
+asked()
+{
+	local ns
+	local -A next=([child]=mode [ike]=local-host) # the field behind the state
+	for ns in ike "$ike_peer"; do
+		swan "$ns" --list-sas --raw | grep -q "state=REKEYING ${next[$1]}=" || return 1
+	done
+}
+
+# PATTERN: nothing in the list of either charon's SAs matches.
+unlisted()
+{
+	local ns
+	for ns in ike "$ike_peer"; do
+		! swan "$ns" --list-sas --raw | grep -qE "$1" || return 1
+	done
+}
+
+# KIND NAMESPACE...: charons there renew the keys of the child, or those of the ike. With both ends, IKE messages are dropped until
+# both have begun. charon never destroys a CHILD_SA whose time is over while the IKE_SA is replaced: they are gone before.
+ike_renew()
+{
+	local old ns over="tasks-(active|queued)="
+	[[ $1 == child ]] || over+="|state=DELETED"
+	[[ "$1 $#" == "child 2" ]] || poll unlisted "$over" ||
+		fail "no end of a rekey: $(swan ike --list-sas --raw) $(swan "$ike_peer" --list-sas --raw)"
+	old=$(in_use "$1" ike)
+	[[ $# -eq 2 ]] || on "$ike_peer" nft 'table inet hold {
+		chain in { type filter hook input priority 0; udp dport 4500 @th,64,32 0 drop; }
+		chain out { type filter hook output priority 0; udp sport 4500 @th,64,32 0 drop; }
+	}'
+	for ns in "${@:2}"; do
+		swan "$ns" --rekey "--$1" site >/dev/null
+	done
+	if [[ $# -gt 2 ]]; then
+		poll asked "$1" || fail "no rekey: $(swan ike --list-sas --raw) $(swan "$ike_peer" --list-sas --raw)"
+		on "$ike_peer" nft delete table inet hold
+	fi
+	poll agreed "$1" "$old" || fail "no new keys: $(swan ike --list-sas) $(swan "$ike_peer" --list-sas)"
+}
+
+# charon and the gateway have one pair of SAs, and so does the peer.
+settled()
+{
+	local here
+	here=$(in_use child ike)
+	[[ $(wc -w <<<"$here") -eq 2 && $(gateway_spis a) == "$here" && $(ike_spis "$ike_peer") == "$here" ]]
+}
+
+# Waits for that.
+ike_settle()
+{
+	poll settled || fail "SAs remain: $(ctl a show sas) $(swan ike --list-sas) $(swan "$ike_peer" --list-sas)"
+}
+
+# Prints how many rekeys collided, by the logs of both charons.
+ike_collisions()
+{
+	cat "$lab_dir"/swan-{ike,"$ike_peer"}/log | grep -cE 'detected (CHILD|IKE)_REKEY collision with (CHILD|IKE)_REKEY'
+}
