@@ -56,6 +56,12 @@ nothing_dropped()
 	done
 }
 
+# PROCESS-ID: prints its memory in KB, without hugepages.
+resident()
+{
+	awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
+}
+
 # GATEWAY: prints the longest time between two passes of a worker, in us.
 longest_round()
 {
