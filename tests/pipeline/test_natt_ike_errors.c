@@ -232,7 +232,7 @@ static void test_errors_in_udp(void **state)
 	gateway_free(g);
 }
 
-// A policy that protects everything else: errors must arrive in ESP, except those about the size
+// A policy that protects everything else: errors must arrive in ESP, but those about the size
 // never do.
 static void test_errors_protected(void **state)
 {
