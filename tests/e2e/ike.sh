@@ -18,6 +18,23 @@ ike_skip()
 	exit 77
 }
 
+# SECTION NUMBER: that block of settings of docs/ike.md; of the section's name the begin.
+ike_documented()
+{
+	awk -v name="## $1" -v n="$2" '/^## / { section = index($0, name) == 1 } section && /^```/ { i++; next } section && i == 2 * n - 1' "$lab_root/docs/ike.md"
+}
+
+# NAMESPACE PLUGIN FOLDER: compiles a plugin that Debian does not build for charon there, from that folder of strongSwan's sources.
+ike_compile()
+{
+	local sources plugins=$lab_dir/swan-$1/plugins
+	sources=$(jq -r '.[] | select(.name == "strongswan") | .value' "$lab_build/meson-info/intro-buildoptions.json")/src
+	compgen -G "$sources/$3/*.c" >/dev/null || ike_skip "no plugin $2 in the sources of this strongSwan: app/charon/sources"
+	mkdir -p "$plugins"
+	"${CC:-gcc}" -shared -fPIC -O2 -include "$lab_root/app/charon/config.h" '-DIPSEC_PIDDIR="/run"' \
+		-I "$sources/libstrongswan" -I "$sources/libcharon" -o "$plugins/libstrongswan-$2.so" "$sources/$3"/*.c
+}
+
 # GATEWAY: a router of the kernel instead of it.
 ike_kernel_peer()
 {
