@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // charon's policies, one for each direction and CHILD_SA, as policies of the gateway, one for each
-// pair of selectors, class and reqid. While keys change, several CHILD_SAs use one: the gateway
-// sends by the newest SA with the reqid, and receives by all.
+// pair of selectors, class and reqid; of a range of addresses, one for each of its prefixes. While
+// keys change, several CHILD_SAs use one: the gateway sends by the newest SA with the reqid, and
+// receives by all.
 #include "kernel.h"
+#include "range.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#define TEXT_SIZE 512 // of settings
+#define TEXT_SIZE       256 // of settings
+#define PIECES_MAX      64u // policies of the gateway for one of charon's
+#define PIECE_NAME_SIZE (NAME_SIZE + 4)
 
 // A policy that charon has added, for a direction.
 struct use {
@@ -21,33 +25,42 @@ struct policy {
 	uint32_t reqid;  // charon's; 0: it does not protect
 	uint32_t number; // the gateway's
 	bool bypass;
-	char settings[TEXT_SIZE]; // without the name and the reqid
+	unsigned int pieces;      // policies of the gateway
+	char settings[TEXT_SIZE]; // without name, reqid and addresses
 	traffic_selector_t *local, *remote;
 	linked_list_t *uses; // struct use
 };
 
 // --- selectors ---
 
-// Writes an end of a policy. Returns the bits that it compares, -1 if it cannot be written.
-static int end_write(FILE *f, const char *end, traffic_selector_t *ts)
+static traffic_selector_t *local_of(const kernel_ipsec_policy_id_t *id)
+{
+	return id->dir == POLICY_OUT ? id->src_ts : id->dst_ts;
+}
+
+static traffic_selector_t *remote_of(const kernel_ipsec_policy_id_t *id)
+{
+	return id->dir == POLICY_OUT ? id->dst_ts : id->src_ts;
+}
+
+static bool has_selectors(const struct policy *p, const kernel_ipsec_policy_id_t *id)
+{
+	return p->local->equals(p->local, local_of(id)) &&
+	       p->remote->equals(p->remote, remote_of(id));
+}
+
+// Writes the ports of an end of a policy. False, after a message, if it cannot have them.
+static bool ports_write(FILE *f, const char *end, traffic_selector_t *ts)
 {
 	uint16_t from = ts->get_from_port(ts), to = ts->get_to_port(ts);
-	uint8_t proto = ts->get_protocol(ts), bits;
-	char address[ADDRESS_SIZE];
-	host_t *net;
-	bool is_prefix = ts->to_subnet(ts, &net, &bits);
+	uint8_t proto = ts->get_protocol(ts);
 
-	kernel_address(address, net);
-	net->destroy(net);
-	if (!is_prefix || from > to) {
-		DBG1(DBG_KNL, "culvert: the gateway has no policy for %s",
-			is_prefix ? "packets without ports alone"
-				  : "a range of addresses that is no prefix");
-		return -1;
+	if (from > to) {
+		DBG1(DBG_KNL, "culvert: the gateway has no policy for packets without ports alone");
+		return false;
 	}
-	fprintf(f, " %s = \"%s/%u\";", end, address, bits);
 	if (from == 0 && to == UINT16_MAX)
-		return bits;
+		return true;
 	if (proto != IPPROTO_ICMP && proto != IPPROTO_ICMPV6)
 		fprintf(f, " %s_port = \"%u-%u\";", end, from, to);
 	else if (from == to)
@@ -56,27 +69,36 @@ static int end_write(FILE *f, const char *end, traffic_selector_t *ts)
 		fprintf(f, " %s_icmp = \"%u/%u-%u\";", end, from >> 8, from & 0xff, to & 0xff);
 	else
 		fprintf(f, " %s_icmp = \"%u-%u\";", end, from >> 8, to >> 8);
-	return bits + 1;
+	return true;
 }
 
-// The settings of a policy of the gateway. False, after a message, if it cannot have them.
+// How many bits a selector compares; of a range those that all of its addresses have in common.
+static unsigned int bits_of(traffic_selector_t *ts)
+{
+	bool all_ports = ts->get_from_port(ts) == 0 && ts->get_to_port(ts) == UINT16_MAX;
+	uint8_t bits;
+	host_t *net;
+
+	ts->to_subnet(ts, &net, &bits);
+	net->destroy(net);
+	return bits + !all_ports;
+}
+
+// What its policies have in common. False, after a message, if the gateway cannot have them.
 static bool settings_write(
 	char settings[TEXT_SIZE], kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
-	bool inbound = id->dir != POLICY_OUT;
-	traffic_selector_t *local = inbound ? id->dst_ts : id->src_ts;
-	traffic_selector_t *remote = inbound ? id->src_ts : id->dst_ts;
-	unsigned int proto = max(local->get_protocol(local), remote->get_protocol(remote)), narrow;
+	traffic_selector_t *local = local_of(id), *remote = remote_of(id);
+	unsigned int proto = max(local->get_protocol(local), remote->get_protocol(remote));
+	unsigned int narrow = (bits_of(local) + bits_of(remote)) * 2 + (proto != 0);
 	FILE *f = fmemopen(settings, TEXT_SIZE, "w");
-	int a, b;
+	bool good;
 
 	if (f == NULL)
 		return false;
-	a = end_write(f, "local", local);
-	b = end_write(f, "remote", remote);
+	good = ports_write(f, "local", local) && ports_write(f, "remote", remote);
 	if (proto != 0)
 		fprintf(f, " proto = %u;", proto);
-	narrow = (unsigned int)(a + b) * 2 + (proto != 0);
 	// charon's classes come first, then narrower selectors before wider ones.
 	fprintf(f, " priority = 0x%x;",
 		data->manual_prio != 0 ? data->manual_prio
@@ -86,7 +108,111 @@ static bool settings_write(
 	else
 		fprintf(f, " action = \"%s\";", data->type == POLICY_PASS ? "bypass" : "discard");
 	fclose(f);
-	return a >= 0 && b >= 0;
+	return good;
+}
+
+// --- policies of the gateway for one of charon's ---
+
+static unsigned int prefixes_of(traffic_selector_t *ts, struct prefix prefix[RANGE_PREFIXES_MAX])
+{
+	chunk_t from = ts->get_from_address(ts), to = ts->get_to_address(ts);
+
+	return range_split(from.ptr, to.ptr, from.len, prefix);
+}
+
+static void prefix_write(
+	FILE *f, const char *end, traffic_selector_t *ts, const struct prefix *prefix)
+{
+	char address[ADDRESS_SIZE];
+
+	inet_ntop(ts->get_type(ts) == TS_IPV4_ADDR_RANGE ? AF_INET : AF_INET6, prefix->address,
+		address, sizeof(address));
+	fprintf(f, " %s = \"%s/%u\";", end, address, prefix->bits);
+}
+
+// The first one has the policy's name.
+static void piece_name(char name[PIECE_NAME_SIZE], const struct policy *p, unsigned int piece)
+{
+	if (piece == 0)
+		strcpy(name, p->name);
+	else
+		snprintf(name, PIECE_NAME_SIZE, "%s-%u", p->name, piece + 1);
+}
+
+static bool is_piece(const struct policy *p, const char *name)
+{
+	size_t len = strlen(p->name);
+
+	return strncmp(name, p->name, len) == 0 &&
+	       (name[len] == '\0' ||
+		       (name[len] == '-' &&
+			       name[len + 1 + strspn(name + len + 1, "0123456789")] == '\0'));
+}
+
+static void pieces_write(FILE *f, const struct policy *p, const struct prefix local[],
+	const struct prefix remote[], unsigned int n_remote)
+{
+	char name[PIECE_NAME_SIZE];
+
+	for (unsigned int i = 0; i < p->pieces; i++) {
+		piece_name(name, p, i);
+		fprintf(f, "policy add { name = \"%s\";", name);
+		prefix_write(f, "local", p->local, &local[i / n_remote]);
+		prefix_write(f, "remote", p->remote, &remote[i % n_remote]);
+		fprintf(f, "%s", p->settings);
+		if (p->number != 0)
+			fprintf(f, " reqid = 0x%x;", p->number);
+		fprintf(f, " }\n");
+	}
+}
+
+// Makes the changes that were written to the stream, and closes it.
+static bool changes_make(struct kernel *k, FILE *f, char **changes)
+{
+	bool ok = fclose(f) == 0 && kernel_change(k, *changes);
+
+	free(*changes);
+	return ok;
+}
+
+// Adds all of them, or none.
+static bool policy_apply(struct kernel *k, struct policy *p)
+{
+	struct prefix local[RANGE_PREFIXES_MAX], remote[RANGE_PREFIXES_MAX];
+	unsigned int n_local = prefixes_of(p->local, local);
+	unsigned int n_remote = prefixes_of(p->remote, remote);
+	char *changes;
+	size_t size;
+	FILE *f;
+
+	p->pieces = n_local * n_remote;
+	if (p->pieces == 0 || p->pieces > PIECES_MAX) {
+		DBG1(DBG_KNL,
+			"culvert: the gateway has no policy for ranges of addresses that are "
+			"more than %u pairs of prefixes",
+			PIECES_MAX);
+		return false;
+	}
+	f = open_memstream(&changes, &size);
+	if (f == NULL)
+		return false;
+	pieces_write(f, p, local, remote, n_remote);
+	return changes_make(k, f, &changes);
+}
+
+static bool policy_remove(struct kernel *k, const struct policy *p)
+{
+	char name[PIECE_NAME_SIZE], *changes;
+	size_t size;
+	FILE *f = open_memstream(&changes, &size);
+
+	if (f == NULL)
+		return false;
+	for (unsigned int i = 0; i < p->pieces; i++) {
+		piece_name(name, p, i);
+		fprintf(f, "policy del %s\n", name);
+	}
+	return changes_make(k, f, &changes);
 }
 
 // The use that charon means: the oldest, should there be equal ones.
@@ -103,13 +229,14 @@ static struct use *use_find(const struct policy *p, const kernel_ipsec_policy_id
 	return found;
 }
 
-static struct policy *policy_find(struct kernel *k, const char *settings, uint32_t number)
+static struct policy *policy_find(
+	struct kernel *k, const char *settings, uint32_t number, const kernel_ipsec_policy_id_t *id)
 {
 	enumerator_t *e = k->policies->create_enumerator(k->policies);
 	struct policy *p = NULL, *found = NULL;
 
 	while (found == NULL && e->enumerate(e, &p))
-		if (p->number == number && streq(p->settings, settings))
+		if (p->number == number && streq(p->settings, settings) && has_selectors(p, id))
 			found = p;
 	e->destroy(e);
 	return found;
@@ -124,7 +251,7 @@ static struct policy *policy_used(struct kernel *k, const char *settings,
 
 	while (found == NULL && e->enumerate(e, &p))
 		if (p->reqid == data->sa->reqid && streq(p->settings, settings) &&
-			use_find(p, id, data) != NULL)
+			has_selectors(p, id) && use_find(p, id, data) != NULL)
 			found = p;
 	e->destroy(e);
 	return found;
@@ -170,17 +297,6 @@ static void policy_free(struct policy *p)
 	free(p);
 }
 
-static bool policy_apply(struct kernel *k, const struct policy *p)
-{
-	char change[TEXT_SIZE + NAME_SIZE + 64], reqid[32] = "";
-
-	if (p->number != 0)
-		snprintf(reqid, sizeof(reqid), " reqid = 0x%x;", p->number);
-	snprintf(change, sizeof(change), "policy add { name = \"%s\";%s%s }\n", p->name,
-		p->settings, reqid);
-	return kernel_change(k, change);
-}
-
 // In the order in which they were added, but those that bypass last: when all are added again they
 // come after those that protect, and when all are removed they go first.
 static void list_insert(struct kernel *k, struct policy *p)
@@ -198,8 +314,7 @@ static void list_insert(struct kernel *k, struct policy *p)
 static struct policy *policy_make(struct kernel *k, const char *settings, uint32_t number,
 	kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
-	traffic_selector_t *local = id->dir == POLICY_OUT ? id->src_ts : id->dst_ts;
-	traffic_selector_t *remote = id->dir == POLICY_OUT ? id->dst_ts : id->src_ts;
+	traffic_selector_t *local = local_of(id), *remote = remote_of(id);
 	struct policy *p = malloc(sizeof(*p));
 
 	*p = (struct policy){.reqid = data->sa->reqid,
@@ -236,10 +351,8 @@ status_t policy_add(
 	if (!settings_write(settings, id, data))
 		return NOT_SUPPORTED;
 	if (data->type == POLICY_IPSEC)
-		number = group_number_of(k, data->sa->reqid,
-			id->dir == POLICY_OUT ? id->src_ts : id->dst_ts,
-			id->dir == POLICY_OUT ? id->dst_ts : id->src_ts);
-	p = policy_find(k, settings, number);
+		number = group_number_of(k, data->sa->reqid, local_of(id), remote_of(id));
+	p = policy_find(k, settings, number, id);
 	if (p == NULL)
 		p = policy_make(k, settings, number, id, data);
 	if (p == NULL)
@@ -256,8 +369,6 @@ status_t policy_add(
 status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used)
 {
 	bool inbound = id->dir != POLICY_OUT, found = false;
-	traffic_selector_t *local = inbound ? id->dst_ts : id->src_ts;
-	traffic_selector_t *remote = inbound ? id->src_ts : id->dst_ts;
 	enumerator_t *e, *f;
 	struct policy *p;
 	struct use *use;
@@ -267,7 +378,7 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 		return NOT_FOUND; // charon asks for the inbound policy, too
 	e = k->policies->create_enumerator(k->policies);
 	while (e->enumerate(e, &p)) {
-		if (!p->local->equals(p->local, local) || !p->remote->equals(p->remote, remote))
+		if (!has_selectors(p, id))
 			continue;
 		found = true;
 		f = p->uses->create_enumerator(p->uses);
@@ -284,14 +395,6 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 	}
 	e->destroy(e);
 	return found ? SUCCESS : NOT_FOUND;
-}
-
-static bool policy_remove(struct kernel *k, struct policy *p)
-{
-	char change[NAME_SIZE + 16];
-
-	snprintf(change, sizeof(change), "policy del %s\n", p->name);
-	return kernel_change(k, change);
 }
 
 status_t policy_del(
@@ -328,7 +431,7 @@ void policy_acquire(struct kernel *k, const char *name)
 	k->mutex->lock(k->mutex);
 	e = k->policies->create_enumerator(k->policies);
 	while (local == NULL && e->enumerate(e, &p))
-		if (streq(p->name, name)) {
+		if (is_piece(p, name)) {
 			reqid = p->reqid;
 			local = p->local->clone(p->local);
 			remote = p->remote->clone(p->remote);
