@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # lab_root is of app/lab.sh, which the tests include
 # SPDX-License-Identifier: BSD-3-Clause
 # What the tests of IKE share: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and checks.
 . "${BASH_SOURCE[0]%/*}/../../app/ike_lab.sh"
