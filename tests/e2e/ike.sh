@@ -31,7 +31,8 @@ ike_compile()
 	sources=$(jq -r '.[] | select(.name == "strongswan") | .value' "$lab_build/meson-info/intro-buildoptions.json")/src
 	compgen -G "$sources/$3/*.c" >/dev/null || ike_skip "no plugin $2 in the sources of this strongSwan: app/charon/sources"
 	mkdir -p "$plugins"
-	"${CC:-gcc}" -shared -fPIC -O2 -include "$lab_root/app/charon/config.h" '-DIPSEC_PIDDIR="/run"' \
+	# shellcheck disable=SC2086 # words
+	${CC:-gcc} -shared -fPIC -O2 -include "$lab_root/app/charon/config.h" '-DIPSEC_PIDDIR="/run"' \
 		-I "$sources/libstrongswan" -I "$sources/libcharon" -o "$plugins/libstrongswan-$2.so" "$sources/$3"/*.c
 }
 
