@@ -25,6 +25,17 @@ config_setting_t *conf_given(const config_setting_t *group, const char *name)
 	return s != NULL && s->hook == NULL ? s : NULL;
 }
 
+void conf_refuse(struct conf_reader *r, const struct conf_schema *schema,
+	const config_setting_t *group, unsigned int only, const char *why)
+{
+	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		config_setting_t *s = (o->only & only) != 0 ? conf_given(group, o->name) : NULL;
+
+		if (s != NULL)
+			conf_err(r, s, "%s", why);
+	}
+}
+
 bool conf_rejected(const config_setting_t *group, const char *name)
 {
 	return conf_member(group, name) != NULL && conf_given(group, name) == NULL;

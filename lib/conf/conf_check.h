@@ -39,6 +39,10 @@ config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsig
 // The setting of this name in a group if it is there and was not rejected, else NULL.
 config_setting_t *conf_given(const config_setting_t *group, const char *name);
 
+// An error, why, for each setting of the group that the schema has with this bit of CONF_ONLY_*.
+void conf_refuse(struct conf_reader *r, const struct conf_schema *schema,
+	const config_setting_t *group, unsigned int only, const char *why);
+
 // Whether there is a setting of this name in a group that was rejected.
 bool conf_rejected(const config_setting_t *group, const char *name);
 

@@ -18,18 +18,6 @@ static void check_name(struct conf_reader *r, config_setting_t *item)
 			"\" begins names of an IKE daemon only, must be another name");
 }
 
-static void refuse_settings(
-	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *item)
-{
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		config_setting_t *s =
-			(o->only & CONF_ONLY_IKE) != 0 ? conf_given(item, o->name) : NULL;
-
-		if (s != NULL)
-			conf_err(r, s, "is for requests of an IKE daemon only");
-	}
-}
-
 static void refuse(
 	struct conf_reader *r, config_setting_t *item, const char *name, const char *instead)
 {
@@ -75,6 +63,7 @@ void conf_check_ike(struct conf_reader *r, const char *list, unsigned int n)
 		if (r->ike)
 			check_item(r, schema, item, policies != NULL ? &policies[i] : NULL);
 		else
-			refuse_settings(r, schema, item);
+			conf_refuse(r, schema, item, CONF_ONLY_IKE,
+				"is for requests of an IKE daemon only");
 	}
 }

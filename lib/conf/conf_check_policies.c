@@ -173,18 +173,6 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 	return out && in;
 }
 
-static void check_unprotected(
-	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *policy)
-{
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
-		config_setting_t *s =
-			(o->only & CONF_ONLY_PROTECT) != 0 ? conf_given(policy, o->name) : NULL;
-
-		if (s != NULL)
-			conf_err(r, s, "is for action \"protect\" only");
-	}
-}
-
 // In transport mode the ends of the SA are those of the packets.
 static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, struct conf_policy *p)
 {
@@ -290,7 +278,8 @@ void conf_check_policies(struct conf_reader *r)
 		bool protects = p->action == SPD_PROTECT, has_sas = false;
 
 		if (conf_given(item, "action") != NULL && !protects)
-			check_unprotected(r, schema, item);
+			conf_refuse(r, schema, item, CONF_ONLY_PROTECT,
+				"is for action \"protect\" only");
 		else if (conf_given(item, "action") != NULL && !r->ike)
 			has_sas = check_sas(r, item, &sas, p);
 		p->family = conf_check_selectors(

@@ -106,7 +106,7 @@ struct snapshot {
 	uint32_t n_dummies;
 };
 
-// The generation after another one. Neither 0, as decisions have it that were never made, nor
+// The generation after another one. It is neither 0, which means that no decision was made, nor
 // FLOW_DECIDING.
 static inline uint32_t snapshot_generation_next(uint32_t generation)
 {

@@ -29,7 +29,7 @@ struct spd_policy {
 	// The maximum segment size that TCP may announce through the SAs, or what fits the path of
 	// out. 0: any.
 	uint16_t mss_clamp;
-	// The peer's address, if it is known and no other peer can have it.
+	// The peer's address, if it is known and belongs to no other peer.
 	struct ip_addr peer;
 	uint32_t priority; // in a struct spd_table: lower decides first
 	char name[SPD_NAME_MAX];

@@ -110,7 +110,7 @@ static void test_deferred(void **state)
 	desk.loading = true;
 	desk_worker_passes();
 	desk_tick();
-	use(out); // a snapshot is being made, which may have it
+	use(out); // the snapshot that is being built may refer to it
 	desk.loading = false;
 	desk_tick();
 	assert_non_null(desk.retired_memory); // the policy: taken out, to be released

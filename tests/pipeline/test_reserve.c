@@ -127,7 +127,7 @@ static void test_back(void **state)
 	reserve_stop(r, g);
 }
 
-// IKE adds SAs with new keys at any time: they neither wait for the disk nor have it written.
+// IKE adds SAs with new keys at any time: they neither wait for the disk nor cause writes.
 static void test_of_ike(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
