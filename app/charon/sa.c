@@ -80,12 +80,15 @@ static void limit_write(FILE *f, const char *unit, uint64_t soft, uint64_t hard)
 		fprintf(f, " hard_%s = \"%llu\";", unit, (unsigned long long)hard);
 }
 
-// charon itself ends SAs after a time.
+// Of the two SAs charon gives one alone a time to be renewed: the other has only an end.
 static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 {
+	uint64_t renewed = life->time.rekey != 0 ? life->time.rekey : life->time.life;
+
 	fprintf(f, " lifetime = {");
 	limit_write(f, "bytes", life->bytes.rekey, life->bytes.life);
 	limit_write(f, "packets", life->packets.rekey, life->packets.life);
+	limit_write(f, "seconds", renewed, life->time.life);
 	fprintf(f, " };");
 }
 
