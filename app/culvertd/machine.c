@@ -32,19 +32,30 @@ bool iface_not_permitted(void)
 	return syscall(SYS_capget, &head, has) == 0 && (has[0].effective & wanted) != wanted;
 }
 
+bool device_arg(char *value, size_t size, const char *device, const char *name)
+{
+	const size_t n = strlen(name);
+
+	while ((device = strchr(device, ',')) != NULL) {
+		device++;
+		if (strncmp(device, name, n) != 0 || device[n] != '=')
+			continue;
+		device += n + 1;
+
+		size_t len = strcspn(device, ",");
+
+		if (len >= size)
+			return false;
+		snprintf(value, size, "%.*s", (int)len, device);
+		return true;
+	}
+	return false;
+}
+
 bool iface_name(char *name, const char *device)
 {
-	const char *arg = strstr(device, ",iface=");
-	size_t len;
-
-	if (arg == NULL)
-		return false;
-	arg += strlen(",iface=");
-	len = strcspn(arg, ",");
-	if (len == 0 || len >= IFNAMSIZ || memchr(arg, '/', len) != NULL)
-		return false;
-	snprintf(name, IFNAMSIZ, "%.*s", (int)len, arg);
-	return true;
+	return device_arg(name, IFNAMSIZ, device, "iface") && name[0] != '\0' &&
+	       strchr(name, '/') == NULL;
 }
 
 // IFF_RUNNING would lag behind by up to a second.

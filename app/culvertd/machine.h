@@ -18,6 +18,10 @@
 // nothing, so it needs no privileges. Returns 0 or -EIO.
 int machine_check(const struct conf *conf);
 
+// The value of one of the device's arguments, "iface=lan0" for example. False if it has none of
+// this name, or its value does not fit.
+bool device_arg(char *value, size_t size, const char *device, const char *name);
+
 // The device's argument iface= in name, which has room for IFNAMSIZ octets. False if there can be
 // no interface of that name.
 bool iface_name(char *name, const char *device);

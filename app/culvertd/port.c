@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_dev.h>
 
+#include "device_socket.h"
 #include "eal_log.h"
 #include "interrupt.h"
 #include "listener.h"
@@ -25,6 +25,8 @@ static void explain_missing(const struct conf_port *c, int error)
 			"device %s not found, or bound to a kernel driver: see "
 			"'dpdk-devbind.py --status' and bind it to vfio-pci",
 			c->device);
+	} else if (device_socket_explain(c)) {
+		return;
 	} else if (iface_not_permitted() &&
 		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
 		port_error(c,
@@ -36,17 +38,6 @@ static void explain_missing(const struct conf_port *c, int error)
 			"cannot open device \"%s\": %s; check the driver's name and arguments",
 			c->device, strerror(error));
 	}
-}
-
-// The driver leaves the socket on which it waited, and could not listen there again.
-static void remove_socket(const char *device)
-{
-	const char *arg = strstr(device, ",path=");
-	char path[108];
-
-	if (arg != NULL && strstr(device, ",server=1") != NULL &&
-		sscanf(arg, ",path=%107[^,]", path) == 1)
-		unlink(path);
 }
 
 static int device_find(uint16_t *id, const struct conf_port *c)
@@ -61,6 +52,8 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 		return -EIO;
 	}
 	memcpy(name, c->device, len);
+	if (device_socket_prepare(c) < 0)
+		return -EIO;
 	if (!conf_device_is_pci(c->device)) {
 		eal_log_begin();
 		rc = rte_eal_hotplug_add("vdev", name, comma != NULL ? comma + 1 : "");
@@ -69,7 +62,7 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 	if (rc == 0)
 		rc = rte_eth_dev_get_port_by_name(name, id);
 	if (rc < 0 && interrupted())
-		remove_socket(c->device);
+		device_socket_prepare(c); // on which the driver waited
 	else if (rc < 0)
 		explain_missing(c, -rc);
 	return rc < 0 ? -EIO : 0;
@@ -217,7 +210,8 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	eal_log_end(failed != NULL);
 	if (failed == NULL)
 		return 0;
-	port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
+	if (!device_socket_explain(c))
+		port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
 	return -EIO;
 }
 

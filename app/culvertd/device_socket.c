@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_socket.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+#define PATH_SIZE sizeof(((struct sockaddr_un *)NULL)->sun_path)
+
+enum state {
+	ABSENT,
+	STALE, // no process has it
+	USED,
+	NO_SOCKET, // another kind of file
+};
+
+static bool is(const char *device, const char *driver)
+{
+	return strncmp(device, driver, strlen(driver)) == 0;
+}
+
+static bool is_virtio_user(const char *device)
+{
+	return is(device, "net_virtio_user") || is(device, "virtio_user");
+}
+
+static bool has(const char *device, const char *name, const char *value)
+{
+	char is[16];
+
+	return device_arg(is, sizeof(is), device, name) && strcmp(is, value) == 0;
+}
+
+// The path on which the device listens. False if it does not, or on an abstract socket, which ends
+// with its process.
+static bool listens_on(char path[PATH_SIZE], const char *device)
+{
+	if (is_virtio_user(device))
+		return has(device, "server", "1") && device_arg(path, PATH_SIZE, device, "path");
+	if (is(device, "net_vhost") || is(device, "eth_vhost"))
+		return !has(device, "client", "1") && device_arg(path, PATH_SIZE, device, "iface");
+	return is(device, "net_memif") &&
+	       (has(device, "role", "server") || has(device, "role", "master")) &&
+	       has(device, "socket-abstract", "no") &&
+	       device_arg(path, PATH_SIZE, device, "socket");
+}
+
+// Connects with a type that drivers do not use: the kernel refuses it in one way if a process has
+// the socket, which does not notice, and in another way if none has it.
+static enum state state_of(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct stat st;
+	int fd, rc;
+
+	if (lstat(path, &st) < 0)
+		return ABSENT;
+	if (!S_ISSOCK(st.st_mode))
+		return NO_SOCKET;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	rc = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
+	rc = rc < 0 && errno == ECONNREFUSED ? STALE : USED;
+	close(fd);
+	return rc;
+}
+
+static bool explain_listen(const struct conf_port *c, const char *path)
+{
+	char folder[PATH_SIZE];
+
+	switch (state_of(path)) {
+	case USED:
+		port_error(c,
+			"another process listens on %s: stop that one ('ss -xlp' lists them), or "
+			"give this port another path",
+			path);
+		return true;
+	case NO_SOCKET:
+		port_error(c,
+			"%s exists and is no socket: remove it, or give this port another path",
+			path);
+		return true;
+	case STALE:
+	case ABSENT:
+		snprintf(folder, sizeof(folder), "%s", path);
+		if (access(dirname(folder), W_OK | X_OK) == 0)
+			return false;
+		port_error(c, "cannot make the socket %s: its folder: %s", path, strerror(errno));
+		return true;
+	}
+	return false;
+}
+
+int device_socket_prepare(const struct conf_port *c)
+{
+	char path[PATH_SIZE];
+	enum state state;
+
+	if (!listens_on(path, c->device))
+		return 0;
+	state = state_of(path);
+	if (state == STALE && unlink(path) == 0)
+		log_info("removed %s, the socket of an earlier process", path);
+	// Several ports of memif may share a socket.
+	if (is(c->device, "net_memif") || (state != USED && state != NO_SOCKET))
+		return 0;
+	explain_listen(c, path);
+	return -EIO;
+}
+
+static bool explain_connect(const struct conf_port *c, const char *path)
+{
+	if (is(path, "/dev/")) {
+		if (access(path, R_OK | W_OK) == 0)
+			return false;
+		port_error(c, "%s: %s%s", path, strerror(errno),
+			strcmp(path, "/dev/vhost-net") == 0 ? ": 'modprobe vhost-net'" : "");
+		return true;
+	}
+	if (state_of(path) == USED)
+		return false;
+	port_error(c,
+		"no process listens on %s: start the vhost backend first, or add server=1 to the "
+		"device: then it may come later, as a client",
+		path);
+	return true;
+}
+
+bool device_socket_explain(const struct conf_port *c)
+{
+	char path[PATH_SIZE];
+
+	if (listens_on(path, c->device))
+		return explain_listen(c, path);
+	return is_virtio_user(c->device) && device_arg(path, sizeof(path), c->device, "path") &&
+	       explain_connect(c, path);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Unix sockets of devices: vhost, virtio_user and memif meet their peers there. Control thread, at
+// start.
+#pragma once
+
+#include <stdbool.h>
+
+#include "conf.h"
+
+// Before the device is opened: removes the socket that it is to listen on if no process has it any
+// more. A daemon that crashed leaves it, and the driver could not listen there again. A socket in
+// use stays, and so does what is no socket: drivers would remove them when they fail. Returns 0, or
+// -EIO after logging the cause and the remedy.
+int device_socket_prepare(const struct conf_port *c);
+
+// Logs why a device that did not open cannot listen on its socket, or connect to it. False if its
+// socket is not the cause, or it has none.
+bool device_socket_explain(const struct conf_port *c);
