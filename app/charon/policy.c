@@ -9,9 +9,9 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#define TEXT_SIZE       256 // of settings
-#define PIECES_MAX      64u // policies of the gateway for one of charon's
-#define PIECE_NAME_SIZE (NAME_SIZE + 4)
+#define TEXT_SIZE       256              // of settings
+#define PIECES_MAX      64u              // policies of the gateway for one of charon's
+#define PIECE_NAME_SIZE (NAME_SIZE + 11) // with a hyphen and a number
 
 // A policy that charon has added, for a direction.
 struct use {
