@@ -236,5 +236,5 @@ ike_settle()
 # Prints how many rekeys collided, by the logs of both charons.
 ike_collisions()
 {
-	cat "$lab_dir"/swan-{ike,"$ike_peer"}/log | grep -cE 'detected (CHILD|IKE)_REKEY collision with (CHILD|IKE)_REKEY'
+	cat "$lab_dir"/swan-{ike,"$ike_peer"}/log | grep -cE 'detected ((CHILD|IKE)_REKEY collision with (CHILD|IKE)_REKEY|rekey collision for CHILD_SA)'
 }
