@@ -115,3 +115,28 @@ uint32_t group_number_of(
 	e->destroy(e);
 	return number;
 }
+
+unsigned int prefixes_of(traffic_selector_t *ts, struct prefix prefix[RANGE_PREFIXES_MAX])
+{
+	chunk_t from = ts->get_from_address(ts), to = ts->get_to_address(ts);
+
+	return range_split(from.ptr, to.ptr, from.len, prefix);
+}
+
+static size_t prefixes_count(linked_list_t *selectors)
+{
+	enumerator_t *e = selectors->create_enumerator(selectors);
+	struct prefix prefix[RANGE_PREFIXES_MAX];
+	traffic_selector_t *ts;
+	size_t n = 0;
+
+	while (e->enumerate(e, &ts))
+		n += prefixes_of(ts, prefix);
+	e->destroy(e);
+	return n;
+}
+
+size_t policies_count(linked_list_t *local, linked_list_t *remote)
+{
+	return prefixes_count(local) * prefixes_count(remote);
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gateway.h"
+#include "range.h"
 #include "strongswan.h"
 
 #define NAME_SIZE    32 // of the gateway's objects, with NUL
@@ -64,7 +65,7 @@ void sa_set_late(struct kernel *k, const char *name, bool late);
 hashlist_t *sas_create(void);
 void sas_forget(struct kernel *k);
 
-// group.c: SAs that one and the same policies use.
+// group.c: SAs that one and the same policies use, and the selectors of these
 
 // The group of an SA with this reqid of charon's, and these selectors; group_put() drops it.
 struct kernel_group *group_get(
@@ -76,6 +77,12 @@ void group_put(struct kernel *k, struct kernel_group *group); // NULL is allowed
 uint32_t group_number(const struct kernel_group *group);
 uint32_t group_number_of(
 	struct kernel *k, uint32_t reqid, traffic_selector_t *local, traffic_selector_t *remote);
+
+// The addresses of a selector, as range_split().
+unsigned int prefixes_of(traffic_selector_t *ts, struct prefix prefix[RANGE_PREFIXES_MAX]);
+
+// How many policies the gateway needs for all pairs of two lists of selectors.
+size_t policies_count(linked_list_t *local, linked_list_t *remote);
 
 // policy.c: the same as sa.c
 status_t policy_add(

@@ -4,7 +4,6 @@
 // keys change, several CHILD_SAs use one: the gateway sends by the newest SA with the reqid, and
 // receives by all.
 #include "kernel.h"
-#include "range.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -112,13 +111,6 @@ static bool settings_write(
 }
 
 // --- policies of the gateway for one of charon's ---
-
-static unsigned int prefixes_of(traffic_selector_t *ts, struct prefix prefix[RANGE_PREFIXES_MAX])
-{
-	chunk_t from = ts->get_from_address(ts), to = ts->get_to_address(ts);
-
-	return range_split(from.ptr, to.ptr, from.len, prefix);
-}
 
 static void prefix_write(
 	FILE *f, const char *end, traffic_selector_t *ts, const struct prefix *prefix)
@@ -257,28 +249,43 @@ static struct policy *policy_used(struct kernel *k, const char *settings,
 	return found;
 }
 
-static bool name_is_free(struct kernel *k, const char *name)
+// The first number that no policy with this name has: 1 is that of the name alone.
+static unsigned int number_choose(struct kernel *k, const char *name)
 {
+	unsigned int n = (unsigned int)k->policies->get_count(k->policies), number = 1;
 	enumerator_t *e = k->policies->create_enumerator(k->policies);
+	bool *used = calloc(n + 2, sizeof(used[0]));
+	size_t len = strlen(name);
 	struct policy *p;
-	bool free = true;
 
-	while (free && e->enumerate(e, &p))
-		free = !streq(p->name, name);
+	while (e->enumerate(e, &p)) {
+		const char *rest = p->name + len;
+		unsigned long i = 0;
+
+		if (strncmp(p->name, name, len) == 0)
+			i = *rest == '\0' ? 1 : *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
+		used[i <= n ? i : 0] = true;
+	}
 	e->destroy(e);
-	return free;
+	while (used[number])
+		number++;
+	free(used);
+	return number;
 }
 
 // ike.CONNECTION.REQID, and a number for all but the first pair of selectors.
 static void name_choose(struct kernel *k, struct policy *p)
 {
 	char connection[NAME_SIZE], name[NAME_SIZE];
+	unsigned int number;
 
 	kernel_connection(connection);
 	snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u", connection, p->reqid);
-	for (unsigned int i = 2; !name_is_free(k, name); i++)
-		snprintf(name, sizeof(name), GATEWAY_OWN "%.12s.%u.%u", connection, p->reqid, i);
+	number = number_choose(k, name);
 	strcpy(p->name, name);
+	if (number > 1)
+		snprintf(p->name, sizeof(p->name), GATEWAY_OWN "%.12s.%u.%u", connection, p->reqid,
+			number);
 }
 
 // --- kernel_ipsec_t ---

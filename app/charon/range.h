@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges of addresses as prefixes. For policy.c; any thread.
+// Ranges of addresses as prefixes. For group.c; any thread.
 #pragma once
 
 #include <stdbool.h>

@@ -11,6 +11,9 @@
 #define WINDOW_MIN 32   // of the gateway
 #define TEXT_SIZE  2048 // of the settings of an SA
 
+// Of a CHILD_SA: a peer that is free to choose its selectors leaves others room for theirs.
+#define POLICIES_MAX 512
+
 // Ciphers, by strongSwan's number of the algorithm; %u: bits of the key, without salt.
 static const struct {
 	uint16_t alg;
@@ -173,7 +176,7 @@ static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ips
 
 // --- the table ---
 
-// By SPI, which never changes; the other end may.
+// By SPI, which never changes; the other end may. Peers behind one NAT choose theirs independently.
 static u_int hash(const void *sa)
 {
 	return ((const struct kernel_sa *)sa)->spi;
@@ -183,7 +186,8 @@ static bool is_same(const void *a, const void *b)
 {
 	const struct kernel_sa *x = a, *y = b;
 
-	return x->spi == y->spi && x->inbound == y->inbound && x->dst->ip_equals(x->dst, y->dst);
+	return x->spi == y->spi && x->inbound == y->inbound &&
+	       (x->inbound ? x->dst->ip_equals(x->dst, y->dst) : x->dst->equals(x->dst, y->dst));
 }
 
 static bool has_spi(const void *a, const void *b)
@@ -322,6 +326,15 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 
 	if (unknown != NULL) {
 		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
+		return NOT_SUPPORTED;
+	}
+	if (sa != NULL && sa->name[0] != '\0') {
+		DBG1(DBG_KNL, "culvert: the peer uses SPI 0x%08x already", sa->spi);
+		return FAILED;
+	}
+	if (policies_count(data->src_ts, data->dst_ts) > POLICIES_MAX) {
+		DBG1(DBG_KNL, "culvert: the gateway has no SA for more than %u pairs of networks",
+			POLICIES_MAX);
 		return NOT_SUPPORTED;
 	}
 	if (sa == NULL)

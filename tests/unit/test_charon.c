@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plugin for charon: SAs and policies of peers that choose SPIs and selectors with bad intent.
+// Requests to the gateway end here; lists, hosts and selectors are strongSwan's own.
+#include "kernel.h"
+
+#include <arpa/inet.h>
+
+#include "test.h"
+
+static struct kernel *k;
+static char changes[65536]; // since kernel_changed() was called last
+
+bool kernel_change(struct kernel *kernel, const char *text)
+{
+	assert_ptr_equal(kernel, k);
+	snprintf(changes, sizeof(changes), "%s", text);
+	return true;
+}
+
+void kernel_connection(char name[NAME_SIZE])
+{
+	strcpy(name, "road");
+}
+
+void kernel_address(char text[ADDRESS_SIZE], host_t *host)
+{
+	snprintf(text, ADDRESS_SIZE, "address");
+}
+
+json_t *gateway_sa(const char *instance, const char *name)
+{
+	return NULL;
+}
+
+double gateway_number(const json_t *object, const char *name)
+{
+	return 0;
+}
+
+void reauth_wait(struct kernel *kernel, const struct kernel_sa *sa)
+{
+}
+
+static void log_nothing(bus_t *this, debug_t group, level_t level, char *format, ...)
+{
+}
+
+static linked_list_t *networks(const char *format, unsigned int n)
+{
+	linked_list_t *list = linked_list_create();
+	char text[64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), format, i);
+		list->insert_last(list, traffic_selector_create_from_cidr(text, 0, 0, UINT16_MAX));
+	}
+	return list;
+}
+
+static void networks_free(linked_list_t *list)
+{
+	list->destroy_offset(list, offsetof(traffic_selector_t, destroy));
+}
+
+// An outbound SA for pairs of so many networks, with an SPI that the peer chose.
+static status_t add_many(const char *peer, uint16_t port, uint32_t spi, unsigned int n)
+{
+	lifetime_cfg_t none = {0};
+	linked_list_t *local = networks("10.1.%u.0/24", n), *remote = networks("10.2.%u.0/24", n);
+	host_t *src = host_create_from_string("192.0.2.1", 4500);
+	host_t *dst = host_create_from_string((char *)peer, port);
+	kernel_ipsec_sa_id_t id = {.src = src, .dst = dst, .spi = htonl(spi), .proto = IPPROTO_ESP};
+	kernel_ipsec_add_sa_t sa = {.reqid = port,
+		.mode = MODE_TUNNEL,
+		.src_ts = local,
+		.dst_ts = remote,
+		.lifetime = &none,
+		.enc_alg = ENCR_AES_GCM_ICV16,
+		.enc_key = chunk_from_chars(
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 2, 3, 4),
+		.int_alg = AUTH_UNDEFINED,
+		.initiator = true};
+	status_t status = sa_add(k, &id, &sa);
+
+	networks_free(local);
+	networks_free(remote);
+	src->destroy(src);
+	dst->destroy(dst);
+	return status;
+}
+
+static status_t add(const char *peer, uint16_t port, uint32_t spi)
+{
+	return add_many(peer, port, spi, 1);
+}
+
+static status_t del(const char *peer, uint16_t port, uint32_t spi)
+{
+	host_t *dst = host_create_from_string((char *)peer, port);
+	kernel_ipsec_sa_id_t id = {.dst = dst, .spi = htonl(spi), .proto = IPPROTO_ESP};
+	status_t status = sa_del(k, &id);
+
+	dst->destroy(dst);
+	return status;
+}
+
+static int setup(void **state)
+{
+	k = calloc(1, sizeof(*k));
+	k->sas = sas_create();
+	k->policies = linked_list_create();
+	k->groups = linked_list_create();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sas_forget(k);
+	policies_forget(k);
+	k->sas->destroy(k->sas);
+	k->policies->destroy(k->policies);
+	k->groups->destroy(k->groups);
+	free(k);
+	return 0;
+}
+
+// Two peers behind one NAT, whose SPIs are the same.
+static void test_same_spi_of_two(void **state)
+{
+	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+	assert_int_equal(add("198.51.100.9", 1025, 0x1000), SUCCESS);
+	assert_int_equal(del("198.51.100.9", 1024, 0x1000), SUCCESS);
+	assert_string_equal(changes, "sa del ike.road.out.00001000\n");
+	assert_int_equal(del("198.51.100.9", 1025, 0x1000), SUCCESS);
+	assert_string_equal(changes, "sa del ike.road.out.00001000.2\n");
+	assert_int_equal(k->groups->get_count(k->groups), 0);
+}
+
+// A peer that uses an SPI again: what the gateway has for it must not be forgotten.
+static void test_same_spi_of_one(void **state)
+{
+	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+	assert_int_equal(add("198.51.100.9", 1024, 0x1000), FAILED);
+	assert_int_equal(del("198.51.100.9", 1024, 0x1000), SUCCESS);
+	assert_string_equal(changes, "sa del ike.road.out.00001000\n");
+	assert_int_equal(del("198.51.100.9", 1024, 0x1000), NOT_FOUND);
+	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+}
+
+static void test_too_many_selectors(void **state)
+{
+	assert_int_equal(add_many("198.51.100.9", 1024, 0x1000, 22), SUCCESS);
+	assert_int_equal(add_many("198.51.100.9", 1025, 0x1001, 23), NOT_SUPPORTED);
+	assert_int_equal(add_many("198.51.100.9", 1026, 0x1002, 255), NOT_SUPPORTED);
+	assert_int_equal(k->groups->get_count(k->groups), 1);
+}
+
+static status_t policy_make(uint32_t reqid, uint32_t net, bool delete)
+{
+	host_t *host = host_create_from_string("192.0.2.1", 4500);
+	ipsec_sa_cfg_t sa = {.mode = MODE_TUNNEL, .reqid = reqid};
+	char text[64];
+
+	snprintf(text, sizeof(text), "10.%u.%u.0/24", net >> 8, net & 0xff);
+
+	traffic_selector_t *ts = traffic_selector_create_from_cidr(text, 0, 0, UINT16_MAX);
+	kernel_ipsec_policy_id_t id = {.dir = POLICY_OUT, .src_ts = ts, .dst_ts = ts};
+	kernel_ipsec_manage_policy_t data = {
+		.type = POLICY_IPSEC, .prio = 1, .src = host, .dst = host, .sa = &sa};
+	status_t status = delete ? policy_del(k, &id, &data) : policy_add(k, &id, &data);
+
+	ts->destroy(ts);
+	host->destroy(host);
+	return status;
+}
+
+static void expect_named(const char *name)
+{
+	char start[64];
+
+	snprintf(start, sizeof(start), "policy add { name = \"%s\";", name);
+	assert_memory_equal(changes, start, strlen(start));
+}
+
+// A number that was given up is used again; the time for one policy grows with their number alone.
+static void test_names(void **state)
+{
+	for (uint32_t net = 0; net < 4000; net++)
+		assert_int_equal(policy_make(7, net, false), SUCCESS);
+	expect_named("ike.road.7.4000");
+	assert_int_equal(policy_make(70, 0, false), SUCCESS);
+	expect_named("ike.road.70");
+	assert_int_equal(policy_make(7, 2, true), SUCCESS);
+	assert_string_equal(changes, "policy del ike.road.7.3\n");
+	assert_int_equal(policy_make(7, 4000, false), SUCCESS);
+	expect_named("ike.road.7.3");
+	assert_int_equal(policy_make(7, 0, true), SUCCESS);
+	assert_int_equal(policy_make(7, 4001, false), SUCCESS);
+	expect_named("ike.road.7");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_same_spi_of_two, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_spi_of_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_many_selectors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	};
+
+	charon = &(daemon_t){.bus = &(bus_t){.log = log_nothing}};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
