@@ -49,6 +49,14 @@ bool error_is_suppressed(struct worker *w, const struct pkt *p)
 	return true;
 }
 
+bool error_take(struct worker *w, const struct pkt *p)
+{
+	if (error_is_suppressed(w, p))
+		return false;
+	error_bucket(w, p)->tokens -= w->tsc_hz;
+	return true;
+}
+
 const struct nexthop *error_route_back(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
 {

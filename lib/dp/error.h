@@ -29,6 +29,9 @@ void error_send(struct worker *w, const struct pkt *p, enum error_fault fault, u
 // nothing from the rate.
 bool error_is_suppressed(struct worker *w, const struct pkt *p);
 
+// Takes one from the rate. False: the rate permits none about p now, which is counted as above.
+bool error_take(struct worker *w, const struct pkt *p);
+
 // The same as error_send() with a TCP reset (RFC 9293 3.5.2), about a whole TCP packet.
 void error_send_reset(struct worker *w, const struct pkt *p);
 

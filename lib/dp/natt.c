@@ -3,6 +3,7 @@
 
 #include <rte_udp.h>
 
+#include "error.h"
 #include "esp_out.h"
 #include "esp_transport.h"
 #include "icmp.h"
@@ -100,7 +101,7 @@ static bool quotes_ike(const struct pkt *p, rte_be16_t port)
 	return marker == 0;
 }
 
-bool natt_is_ike_error(const struct worker *w, struct pkt *p)
+bool natt_is_ike_error(struct worker *w, struct pkt *p)
 {
 	const struct nexthop *via;
 	struct flow_pkt fp;
@@ -113,7 +114,7 @@ bool natt_is_ike_error(const struct worker *w, struct pkt *p)
 	if (via == NULL || !quotes_ike(p, fp.key.port[!fp.dir]))
 		return false;
 	flow_lookup_start(w->flows, &fp);
-	if (flow_find(w->flows, &fp) == NULL)
+	if (flow_find(w->flows, &fp) == NULL || !error_take(w, p))
 		return false;
 	p->nexthop = via;
 	return true;

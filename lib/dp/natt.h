@@ -21,8 +21,9 @@ bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *f
 
 // The same for a packet for an own address that is an ICMP error about IKE. It was received in
 // clear on an unprotected port and quotes a datagram of a flow, from the address that it is for.
+// Anybody can forge it: no more are passed on than errors may be sent about packets of that port.
 // The quote need not reach to the marker: then it may be about ESP in UDP as well.
-bool natt_is_ike_error(const struct worker *w, struct pkt *p);
+bool natt_is_ike_error(struct worker *w, struct pkt *p);
 
 // Posts an event for each peer whose endpoint differs from the known one, of the first n packets of
 // w->esp that were accepted, with their sequence numbers.

@@ -361,6 +361,30 @@ static void test_errors_v6_extensions(void **state)
 	gateway_free(g);
 }
 
+// Who knows a peer can forge any number of them.
+static void test_errors_rate(void **state)
+{
+	static struct frame f[RX_BURST_MAX];
+	struct site s = ike_in_dmz;
+	struct gateway *g;
+	struct frame about;
+
+	(void)state;
+	s.errors_per_second = 10;
+	g = site_a(s);
+	about = ike_sent(g, IKE);
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+		f[i] = error_v4(&about, unreachable);
+	for (unsigned int i = 0; i < 2; i++) {
+		gateway_pass(g, f, RX_BURST_MAX);
+		expect_all_sent(g, 10, DMZ);
+		expect_drops(g, DROP_LOCAL_UNSERVED, RX_BURST_MAX - 10);
+		assert_int_equal(g->last.errors_suppressed, RX_BURST_MAX - 10);
+		g->now += TSC_HZ;
+	}
+	gateway_free(g);
+}
+
 // The gateway's own errors about packets of the station.
 static void test_errors_own(void **state)
 {
@@ -397,6 +421,7 @@ int main(void)
 		pipeline_test(test_errors_in_fragments),
 		pipeline_test(test_errors_v6),
 		pipeline_test(test_errors_v6_extensions),
+		pipeline_test(test_errors_rate),
 		pipeline_test(test_errors_own),
 	};
 
