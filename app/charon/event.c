@@ -108,6 +108,10 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 	char event[GATEWAY_EVENT_MAX], name[NAME_SIZE];
 
 	if (!gateway_event(fd, event)) {
+		DBG1(DBG_KNL, "culvert: the gateway has stopped");
+		k->mutex->lock(k->mutex);
+		kernel_unclaim(k);
+		k->mutex->unlock(k->mutex);
 		k->events = -1;
 		close(fd);
 		retry_later(k);

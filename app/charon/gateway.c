@@ -2,9 +2,11 @@
 #include "gateway.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +16,20 @@ static void address_of(struct sockaddr_un *addr, const char *instance, const cha
 {
 	addr->sun_family = AF_UNIX;
 	snprintf(addr->sun_path, sizeof(addr->sun_path), FOLDER "/culvert-%s/%s", instance, file);
+}
+
+int gateway_claim(const char *instance)
+{
+	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	int fd;
+
+	snprintf(folder, sizeof(folder), FOLDER "/culvert-%s", instance);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		close(fd); // leaves errno, as the descriptor is good
+		fd = -1;
+	}
+	return fd;
 }
 
 bool gateway_change(const char *instance, const char *changes, char **errors)

@@ -10,6 +10,10 @@
 // The names of all objects of an IKE daemon begin with it.
 #define GATEWAY_OWN "ike."
 
+// Claims the gateway for this process, as long as it runs and has the descriptor, which is
+// returned; -1 if errno says why not: EWOULDBLOCK if another process has claimed it.
+int gateway_claim(const char *instance);
+
 // Applies changes of the request ike (docs/ike.md), which may have keys: all or none. errors: NULL,
 // or why nothing has changed, to be freed. True if they were applied.
 bool gateway_change(const char *instance, const char *changes, char **errors);

@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void refusal_log(char *errors)
 {
@@ -26,10 +28,28 @@ static bool change(struct kernel *k, const char *changes)
 	return false;
 }
 
+// Whether no other charon drives the gateway, whose SAs would be removed.
+static bool claimed(struct kernel *k)
+{
+	if (k->claim < 0)
+		k->claim = gateway_claim(k->instance);
+	if (k->claim >= 0 || errno != EWOULDBLOCK)
+		return true;
+	DBG1(DBG_KNL, "culvert: another charon drives the instance \"%s\"", k->instance);
+	return false;
+}
+
+void kernel_unclaim(struct kernel *k)
+{
+	if (k->claim >= 0)
+		close(k->claim);
+	k->claim = -1;
+}
+
 // What an earlier charon left is removed before anything is added; culvertd may start after charon.
 static bool ready(struct kernel *k)
 {
-	k->ready = k->ready || change(k, "flush\n");
+	k->ready = k->ready || (claimed(k) && change(k, "flush\n"));
 	return k->ready;
 }
 
@@ -108,7 +128,8 @@ static status_t all_forget(struct kernel *this)
 {
 	policies_forget(this);
 	sas_forget(this);
-	return change(this, "flush\n") ? SUCCESS : FAILED;
+	this->ready = false;
+	return ready(this) ? SUCCESS : FAILED;
 }
 
 METHOD(kernel_ipsec_t, flush_sas, status_t, struct kernel *this)
@@ -156,6 +177,7 @@ METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 	reauth_stop(this);
 	events_stop(this);
 	all_forget(this);
+	kernel_unclaim(this);
 	this->sas->destroy(this->sas);
 	this->policies->destroy(this->policies);
 	this->groups->destroy(this->groups);
@@ -187,7 +209,7 @@ kernel_ipsec_t *kernel_create(void)
 				.enable_udp_decap = _enable_udp_decap,
 				.destroy = _destroy,
 			},
-		.mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = sas_create(),
+		.claim = -1, .mutex = mutex_create(MUTEX_TYPE_DEFAULT), .sas = sas_create(),
 		.policies = linked_list_create(), .groups = linked_list_create(),
 		.instance = strdup(lib->settings->get_str(
 			lib->settings, "%s.plugins.kernel-culvert.instance", "culvert", lib->ns)));

@@ -25,6 +25,7 @@ struct kernel {
 	listener_t listener; // to charon's messages, see reauth.c
 	mutex_t *mutex;
 	char *instance;
+	int claim;       // descriptor: no other charon drives the gateway; -1: not claimed
 	bool ready;      // objects of an earlier charon have been removed
 	hashlist_t *sas; // see sa.c
 	linked_list_t *policies, *groups;
@@ -35,6 +36,9 @@ kernel_ipsec_t *kernel_create(void);
 
 // Applies changes. False if they were refused: the reason is in the log.
 bool kernel_change(struct kernel *k, const char *changes);
+
+// The gateway has stopped: the next one is claimed anew.
+void kernel_unclaim(struct kernel *k);
 
 // The connection that this thread of charon works for, as a part of names; in name.
 void kernel_connection(char name[NAME_SIZE]);
