@@ -12,8 +12,6 @@
 
 #include "machine.h"
 
-#define PATH_SIZE sizeof(((struct sockaddr_un *)NULL)->sun_path)
-
 enum state {
 	ABSENT,
 	STALE, // no process has it
@@ -31,6 +29,7 @@ static bool is_virtio_user(const char *device)
 	return is(device, "net_virtio_user") || is(device, "virtio_user");
 }
 
+// Whether an argument of the device has this value.
 static bool has(const char *device, const char *name, const char *value)
 {
 	char is[16];
@@ -38,18 +37,25 @@ static bool has(const char *device, const char *name, const char *value)
 	return device_arg(is, sizeof(is), device, name) && strcmp(is, value) == 0;
 }
 
+bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device)
+{
+	return is_virtio_user(device) && has(device, "server", "1") &&
+	       device_arg(path, DEVICE_SOCKET_SIZE, device, "path");
+}
+
 // The path on which the device listens. False if it does not, or on an abstract socket, which ends
 // with its process.
-static bool listens_on(char path[PATH_SIZE], const char *device)
+static bool listens_on(char path[DEVICE_SOCKET_SIZE], const char *device)
 {
 	if (is_virtio_user(device))
-		return has(device, "server", "1") && device_arg(path, PATH_SIZE, device, "path");
+		return device_socket_waits(path, device);
 	if (is(device, "net_vhost") || is(device, "eth_vhost"))
-		return !has(device, "client", "1") && device_arg(path, PATH_SIZE, device, "iface");
+		return !has(device, "client", "1") &&
+		       device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
 	return is(device, "net_memif") &&
 	       (has(device, "role", "server") || has(device, "role", "master")) &&
 	       has(device, "socket-abstract", "no") &&
-	       device_arg(path, PATH_SIZE, device, "socket");
+	       device_arg(path, DEVICE_SOCKET_SIZE, device, "socket");
 }
 
 // Connects with a type that drivers do not use: the kernel refuses it in one way if a process has
@@ -74,7 +80,7 @@ static enum state state_of(const char *path)
 
 static bool explain_listen(const struct conf_port *c, const char *path)
 {
-	char folder[PATH_SIZE];
+	char folder[DEVICE_SOCKET_SIZE];
 
 	switch (state_of(path)) {
 	case USED:
@@ -101,7 +107,7 @@ static bool explain_listen(const struct conf_port *c, const char *path)
 
 int device_socket_prepare(const struct conf_port *c)
 {
-	char path[PATH_SIZE];
+	char path[DEVICE_SOCKET_SIZE];
 	enum state state;
 
 	if (!listens_on(path, c->device))
@@ -136,7 +142,7 @@ static bool explain_connect(const struct conf_port *c, const char *path)
 
 bool device_socket_explain(const struct conf_port *c)
 {
-	char path[PATH_SIZE];
+	char path[DEVICE_SOCKET_SIZE];
 
 	if (listens_on(path, c->device))
 		return explain_listen(c, path);

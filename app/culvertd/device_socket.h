@@ -7,6 +7,11 @@
 
 #include "conf.h"
 
+#define DEVICE_SOCKET_SIZE 108 // of a path with its end
+
+// Whether the driver of the device, when it is opened, waits until a peer connects to its path.
+bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device);
+
 // Before the device is opened: removes the socket that it is to listen on if no process has it any
 // more. A daemon that crashed leaves it, and the driver could not listen there again. A socket in
 // use stays, and so does what is no socket: drivers would remove them when they fail. Returns 0, or

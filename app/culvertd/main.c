@@ -21,7 +21,6 @@
 #include "eal_log.h"
 #include "gateway.h"
 #include "health.h"
-#include "interrupt.h"
 #include "links.h"
 #include "load.h"
 #include "log.h"
@@ -190,19 +189,14 @@ static int ports_start(struct gateway *g)
 {
 	int rc = 0;
 
-	interrupt_begin();
 	// All of them, so that all that is wrong is said at once.
-	for (unsigned int i = 0; i < g->control.conf->n_ports && !interrupted(); i++)
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (port_open(&g->ports[i], g->control.conf, &g->control.conf->ports[i],
 			    g->control.pool) < 0)
 			rc = -EIO;
 		else
 			g->control.ports[i].mac = g->ports[i].mac;
-	interrupt_end();
-	if (!interrupted())
-		return rc;
-	log_info("stopping on a signal before all ports were open");
-	return -EINTR;
+	return rc;
 }
 
 static int confine(void *arg)
@@ -426,5 +420,5 @@ int main(int argc, char **argv)
 		eal_stop(g.control.conf);
 	}
 	conf_free(g.control.conf);
-	return rc == 0 || rc == -EINTR ? EXIT_OK : EXIT_FAILED;
+	return rc == 0 ? EXIT_OK : EXIT_FAILED;
 }

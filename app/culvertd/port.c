@@ -5,16 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_dev.h>
 
 #include "device_socket.h"
 #include "eal_log.h"
-#include "interrupt.h"
 #include "listener.h"
 #include "machine.h"
 #include "nd.h"
+#include "vhost_peer.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
+#define NOTICE_US   10000
 
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
@@ -52,18 +54,14 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 		return -EIO;
 	}
 	memcpy(name, c->device, len);
-	if (device_socket_prepare(c) < 0)
-		return -EIO;
 	if (!conf_device_is_pci(c->device)) {
 		eal_log_begin();
 		rc = rte_eal_hotplug_add("vdev", name, comma != NULL ? comma + 1 : "");
-		eal_log_end(rc < 0 && !interrupted());
+		eal_log_end(rc < 0);
 	}
 	if (rc == 0)
 		rc = rte_eth_dev_get_port_by_name(name, id);
-	if (rc < 0 && interrupted())
-		device_socket_prepare(c); // on which the driver waited
-	else if (rc < 0)
+	if (rc < 0)
 		explain_missing(c, -rc);
 	return rc < 0 ? -EIO : 0;
 }
@@ -192,14 +190,13 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	return *rc < 0 ? "cannot read its MAC address" : NULL;
 }
 
-int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
-	struct rte_mempool *pool)
+static int device_open(struct port *p, const struct conf *conf, struct rte_mempool *pool)
 {
+	const struct conf_port *c = p->conf;
 	struct rte_eth_dev_info info;
 	const char *failed;
 	int rc;
 
-	p->conf = c;
 	if (device_find(&p->id, c) < 0)
 		return -EIO;
 	p->open = true;
@@ -213,6 +210,35 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	if (!device_socket_explain(c))
 		port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
 	return -EIO;
+}
+
+int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
+	struct rte_mempool *pool)
+{
+	struct vhost_peer peer;
+	char path[DEVICE_SOCKET_SIZE];
+	bool waits = device_socket_waits(path, c->device);
+	int rc;
+
+	p->conf = c;
+	if (device_socket_prepare(c) < 0)
+		return -EIO;
+	rc = waits ? vhost_peer_start(&peer, path) : 0;
+	if (rc < 0) {
+		port_error(c, "cannot start a thread: %s", strerror(-rc));
+		return -EIO;
+	}
+	rc = device_open(p, conf, pool);
+	if (waits) {
+		eal_log_begin(); // the driver notices in its own thread, with errors
+		vhost_peer_stop(&peer);
+		rte_delay_us_sleep(NOTICE_US);
+		eal_log_end(false);
+	}
+	if (waits && rc == 0)
+		log_info("port \"%s\": a vhost backend may connect to %s at any time", c->name,
+			path);
+	return rc;
 }
 
 // Frames that it takes in for others are dropped.
