@@ -14,7 +14,6 @@
 #include "events.h"
 #include "health.h"
 #include "log.h"
-#include "machine.h"
 #include "metrics.h"
 #include "notify.h"
 #include "request.h"
@@ -52,16 +51,11 @@ static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], un
 	port_listen(&g->ports[port], group, n);
 }
 
-// Drivers of packet sockets do not know the link of their interface: the kernel does.
 static bool io_has_link(void *arg, uint16_t port)
 {
-	const struct gateway *g = arg;
-	const struct port *p = &g->ports[port];
-	struct rte_eth_link link = {0};
+	struct gateway *g = arg;
 
-	if (conf_device_is_attached(p->conf->device))
-		return iface_has_link(p->conf->device);
-	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	return port_has_link(&g->ports[port]);
 }
 
 // Where the worker has stalled: "frames of port "lan" queue 0".

@@ -2,6 +2,7 @@
 #include "port.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,7 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	unsigned int usual = all ? info->max_rx_queues : conf->n_workers;
 
 	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
+	p->if_index = info->if_index;
 	p->n_rx = c->rx_queues != 0 ? c->rx_queues
 				    : (uint16_t)RTE_MIN(usual, (unsigned int)info->max_rx_queues);
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_tx_queues);
@@ -261,6 +263,32 @@ void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
 		log_warn("port \"%s\": cannot set multicast addresses of device \"%s\" (%s): "
 			 "its IPv6 addresses may not be resolved",
 			p->conf->name, p->conf->device, strerror(-rc));
+}
+
+static bool is_removed(struct port *p)
+{
+	char name[IF_NAMESIZE];
+
+	if (p->removed || p->if_index == 0 || if_indextoname(p->if_index, name) != NULL)
+		return p->removed;
+	p->removed = true;
+	log_warn(
+		"port \"%s\": the interface of device \"%s\" was removed: when there is one again, "
+		"restart culvertd to use it",
+		p->conf->name, p->conf->device);
+	return true;
+}
+
+// Drivers of packet sockets do not know the link of their interface: the kernel does.
+bool port_has_link(struct port *p)
+{
+	struct rte_eth_link link = {0};
+
+	if (is_removed(p))
+		return false;
+	if (conf_device_is_attached(p->conf->device))
+		return iface_has_link(p->conf->device);
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 void port_close(struct port *p)

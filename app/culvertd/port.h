@@ -17,6 +17,8 @@ struct port {
 	uint16_t id;         // ethdev's number
 	uint16_t n_rx, n_tx; // queues
 	struct rte_ether_addr mac;
+	unsigned int if_index; // of the kernel's interface, 0 without one
+	bool removed;          // that interface
 	char driver[RTE_ETH_NAME_MAX_LEN];
 };
 
@@ -28,6 +30,10 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 // Makes the device receive the frames of n multicast groups, at most LISTENER_GROUPS_MAX. What the
 // device cannot do is logged.
 void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
+
+// Whether the port is connected. Logs once that its interface was removed: another one of the same
+// name is not that of the port.
+bool port_has_link(struct port *p);
 
 // Stops and closes it, if it is open.
 void port_close(struct port *p);
