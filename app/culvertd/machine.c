@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <libgen.h>
 #include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -94,6 +95,26 @@ static int take(const struct conf_port *c, const char *what, const char *name)
 		port_error(c, "cannot lock %s %s: %s", what, name, strerror(errno));
 	if (fd >= 0)
 		close(fd);
+	return -EIO;
+}
+
+// Packet sockets truncate what is longer than a frame of their ring. Returns 0 or, after a message,
+// -EIO.
+static int frame_check(const struct conf_port *c)
+{
+	const unsigned int head = 80; // the kernel's header in front of an IP packet
+	char text[16] = "2048";       // the driver's default
+	unsigned int frame, needed = (c->mtu + head + 15) & ~15u;
+
+	if (strncmp(c->device, "net_af_packet", 13) != 0)
+		return 0;
+	device_arg(text, sizeof(text), c->device, "framesz");
+	frame = (unsigned int)strtoul(text, NULL, 10);
+	if (frame >= needed)
+		return 0;
+	port_error(c,
+		"framesz=%s of the device is too small for mtu %u: write framesz=%u,blocksz=%u",
+		text, c->mtu, needed, (needed * 32 + 4095) & ~4095u);
 	return -EIO;
 }
 
@@ -255,31 +276,94 @@ static void cards_list(char list[LIST_SIZE])
 		closedir(dir);
 }
 
-static int pci_check(const struct conf_port *c, const char *name)
+// The last part of the link's target. False if there is no link.
+static bool link_read(char *name, size_t size, const char *path)
 {
-	char path[512], list[LIST_SIZE] = "";
+	char target[512];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
 
-	snprintf(path, sizeof(path), PCI_DIR "/%s", name);
-	if (access(path, F_OK) == 0)
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	snprintf(name, size, "%s", basename(target));
+	return true;
+}
+
+// Whether the devices of a kernel's driver are DPDK's to open. Some vendors' drivers share them.
+static bool is_for_dpdk(const char *driver)
+{
+	static const char *const drivers[] = {
+		"uio_pci_generic", "igb_uio", "mlx4_core", "mlx5_core", "mana", "nfb"};
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		if (strcmp(driver, drivers[i]) == 0)
+			return true;
+	return strstr(driver, "vfio") != NULL;
+}
+
+// Without an IOMMU a device accesses memory by physical addresses, which only hugepages have.
+static int iommu_check(
+	const struct conf *conf, const struct conf_port *c, const char *name, const char *driver)
+{
+	bool vfio = strstr(driver, "vfio") != NULL;
+	char path[512], group[64], unsafe[8] = "";
+
+	snprintf(path, sizeof(path), PCI_DIR "/%s/iommu_group", name);
+	line_read(unsafe, sizeof(unsafe), "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode");
+	if (vfio && !link_read(group, sizeof(group), path) && unsafe[0] != 'Y') {
+		port_error(c,
+			"PCI device %s has no IOMMU: turn it on in the firmware and with "
+			"'intel_iommu=on' on the kernel's command line, or do without its "
+			"protection: 'echo 1 > "
+			"/sys/module/vfio/parameters/enable_unsafe_noiommu_mode', then bind it "
+			"again",
+			name);
+		return -EIO;
+	}
+	if ((strstr(driver, "uio") == NULL && unsafe[0] != 'Y') || conf->hugepages)
 		return 0;
-	cards_list(list);
 	port_error(c,
-		"there is no PCI device %s, existing network cards: %s (see 'dpdk-devbind.py "
-		"--status'); for a kernel interface write device = "
-		"\"net_af_packet0,iface=eth1\"",
-		name, list[0] != '\0' ? list : "none");
+		"PCI device %s is used without an IOMMU and needs physical addresses: set "
+		"memory.hugepages = true",
+		name);
 	return -EIO;
 }
 
-static int device_check(const struct conf_port *c)
+static int pci_check(const struct conf *conf, const struct conf_port *c, const char *name)
+{
+	char path[512], list[LIST_SIZE] = "", driver[64];
+
+	snprintf(path, sizeof(path), PCI_DIR "/%s", name);
+	if (access(path, F_OK) < 0) {
+		cards_list(list);
+		port_error(c,
+			"there is no PCI device %s, existing network cards: %s (see "
+			"'dpdk-devbind.py --status'); for a kernel interface write device = "
+			"\"net_af_packet0,iface=eth1\"",
+			name, list[0] != '\0' ? list : "none");
+		return -EIO;
+	}
+	snprintf(path, sizeof(path), PCI_DIR "/%s/driver", name);
+	if (!link_read(driver, sizeof(driver), path))
+		return 0; // then DPDK finds out: it opens some without
+	if (is_for_dpdk(driver))
+		return iommu_check(conf, c, name, driver);
+	port_error(c,
+		"PCI device %s is bound to the kernel's driver %s: 'dpdk-devbind.py "
+		"--bind=vfio-pci %s', which takes its interface from the kernel",
+		name, driver, name);
+	return -EIO;
+}
+
+static int device_check(const struct conf *conf, const struct conf_port *c)
 {
 	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
 	if (conf_device_pci(pci, c->device))
-		return pci_check(c, pci);
+		return pci_check(conf, c, pci);
 	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
 		return 0;
-	return interface_check(c, name) ? iface_check(c, name) : -EIO;
+	return interface_check(c, name) ? iface_check(c, name) | frame_check(c) : -EIO;
 }
 
 int machine_check(const struct conf *conf)
@@ -287,6 +371,6 @@ int machine_check(const struct conf *conf)
 	int rc = cpus_check(conf);
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		rc |= device_check(&conf->ports[i]);
+		rc |= device_check(conf, &conf->ports[i]);
 	return rc;
 }

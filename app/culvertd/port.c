@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
@@ -25,9 +27,10 @@ static void explain_missing(const struct conf_port *c, int error)
 	if (conf_device_is_pci(c->device)) {
 		eal_log_start_show();
 		port_error(c,
-			"device %s not found, or bound to a kernel driver: see "
-			"'dpdk-devbind.py --status' and bind it to vfio-pci",
-			c->device);
+			"DPDK does not open device %s, see its lines above: bind it to vfio-pci "
+			"('dpdk-devbind.py --bind=vfio-pci %s'), and let this user open "
+			"/dev/vfio/*",
+			c->device, c->device);
 	} else if (device_socket_explain(c)) {
 		return;
 	} else if (iface_not_permitted() &&
@@ -83,6 +86,11 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	bool all = strcmp(info->driver_name, "net_af_packet") == 0;
 	unsigned int usual = all ? info->max_rx_queues : conf->n_workers;
 
+	if (c->mtu > info->max_mtu) {
+		port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
+			info->max_mtu);
+		return -EIO;
+	}
 	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
 	p->if_index = info->if_index;
 	p->n_rx = c->rx_queues != 0 ? c->rx_queues
@@ -161,6 +169,21 @@ static int queues_setup(struct port *p, struct rte_mempool *pool)
 	return rc;
 }
 
+// What a failed queue setup lacks.
+static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
+{
+	char framesz[8];
+
+	if (strcmp(p->driver, "net_af_packet") == 0 &&
+		device_arg(framesz, sizeof(framesz), p->conf->device, "framesz") &&
+		strtoul(framesz, NULL, 10) > rte_pktmbuf_data_room_size(pool))
+		return "framesz is larger than packet buffers: reduce it, or set a larger mtu";
+	if (strcmp(p->driver, "net_af_xdp") == 0 &&
+		pool->elt_size + pool->header_size > (uint32_t)sysconf(_SC_PAGESIZE))
+		return "packet buffers are larger than a page: reduce the mtu of all ports";
+	return "queue setup failed; is memory.size large enough?";
+}
+
 // Returns what failed, NULL if nothing did; *rc is the error.
 static const char *start(int *rc, struct port *p, const struct conf *conf,
 	const struct rte_eth_dev_info *info, struct rte_mempool *pool)
@@ -177,7 +200,7 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 		return "mtu: the device does not support this value";
 	*rc = queues_setup(p, pool);
 	if (*rc < 0)
-		return "queue setup failed; is memory.size large enough?";
+		return queue_hint(p, pool);
 	if (c->mac_set) {
 		struct rte_ether_addr mac = c->mac;
 
