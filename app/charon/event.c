@@ -65,26 +65,44 @@ static void moved(struct kernel *k, const char *event)
 	remote->destroy(remote);
 }
 
+// Has all SAs renewed; gone: the gateway does not have them any more. Returns their number.
+static unsigned int expire_all(struct kernel *k, bool gone)
+{
+	enumerator_t *e = k->sas->ht.create_enumerator(&k->sas->ht);
+	struct kernel_sa *sa;
+	unsigned int n = 0;
+
+	while (e->enumerate(e, NULL, &sa)) {
+		if (sa->name[0] == '\0')
+			continue;
+		if (gone)
+			sa->name[0] = '\0';
+		n++;
+		if (sa->inbound)
+			expire(sa, gone);
+	}
+	e->destroy(e);
+	return n;
+}
+
+// Any of the events that were not read in time may have been the only one about an SA that expires.
+static void missed(struct kernel *k)
+{
+	k->mutex->lock(k->mutex);
+	expire_all(k, false);
+	k->mutex->unlock(k->mutex);
+	DBG1(DBG_KNL, "culvert: events of the gateway are lost, all SAs are renewed");
+}
+
 // The gateway has no object of charon's any more. Until charon has made other SAs, its policies
 // drop.
 static void lost(struct kernel *k)
 {
-	enumerator_t *e;
-	struct kernel_sa *sa;
-	unsigned int n = 0;
+	unsigned int n;
 
 	k->mutex->lock(k->mutex);
 	k->ready = false;
-	e = k->sas->ht.create_enumerator(&k->sas->ht);
-	while (e->enumerate(e, NULL, &sa)) {
-		if (sa->name[0] == '\0')
-			continue;
-		sa->name[0] = '\0';
-		n++;
-		if (sa->inbound)
-			expire(sa, true);
-	}
-	e->destroy(e);
+	n = expire_all(k, true);
 	policies_restore(k);
 	k->mutex->unlock(k->mutex);
 	if (n > 0)
@@ -123,6 +141,8 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 		expired(k, event, true);
 	else if (gateway_event_has(event, "event=", "peer_moved"))
 		moved(k, event);
+	else if (gateway_event_has(event, "event=", "lost"))
+		missed(k);
 	else if (gateway_event_has(event, "event=", "acquire")) {
 		gateway_event_value(event, "policy=", name, sizeof(name));
 		policy_acquire(k, name);

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EVENTS_KEPT    256
-#define EVENT_LINE_MAX 768 // octets of a line with its NUL; longer values are cut
+#define EVENTS_KEPT    2048 // IKE may have thousands of SAs
+#define EVENT_LINE_MAX 768  // octets of a line with its NUL; longer values are cut
 
 enum event_id {
 #define EVENT(id, name, severity, log, ...) EVENT_##id,

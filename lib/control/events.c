@@ -74,7 +74,7 @@ static void log_rule(struct control *c, const struct event *e, uint64_t now_ms)
 	char from[ENDPOINT_STRLEN], to[ENDPOINT_STRLEN], type[16] = "";
 	const struct rule *rule;
 
-	if (e->generation != s->generation || !may_log_rule(c, now_ms))
+	if (e->generation != s->flow_generation || !may_log_rule(c, now_ms))
 		return;
 	rule = rule_set_at(s->rules, e->rule);
 	if (e->has_icmp_type)

@@ -315,7 +315,7 @@ void ike_acquire(struct control *c, const struct event *e, uint64_t now_ms)
 	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
 	struct ike_policy *o;
 
-	if (e->generation == c->snapshot->generation) // else it may be gone
+	if (e->generation == c->snapshot->flow_generation) // else it may be gone
 		p = snapshot_policy(c->snapshot, e->policy);
 	o = p != NULL ? ike_policy_find(c, p->name) : NULL;
 	if (o == NULL || !ike_policy_asks(o, now_ms))

@@ -59,7 +59,7 @@ struct event {
 	rte_be16_t quoted_id; // of IPv4
 	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
 	uint16_t policy;      // of EVENT_SA_NEEDED: its number
-	uint32_t generation;  // of the snapshot
+	uint32_t generation;  // of the snapshot; with rule or policy its flow_generation
 	// Of EVENT_AUDIT:
 	uint8_t reason; // enum drop
 	uint8_t worker; // that posted it

@@ -49,7 +49,7 @@ static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int 
 				     .has_icmp_type = v.has_icmp_type,
 				     .icmp_type = v.icmp_type,
 				     .rule = rule,
-				     .generation = w->snapshot->generation,
+				     .generation = w->snapshot->flow_generation,
 			     });
 }
 

@@ -208,7 +208,7 @@ static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_p
 		.addr_port = v.src_port,
 		.peer_port = v.dst_port,
 		.policy = policy->number,
-		.generation = w->snapshot->generation};
+		.generation = w->snapshot->flow_generation};
 
 	worker_event_post_share(w, &e, SHARE_ACQUIRE);
 }

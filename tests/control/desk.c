@@ -275,7 +275,9 @@ void desk_worker_passes(void)
 
 void desk_event(struct event e)
 {
-	e.generation = desk.snapshot->generation;
+	bool by_number = e.kind == EVENT_RULE || e.kind == EVENT_SA_NEEDED;
+
+	e.generation = by_number ? desk.snapshot->flow_generation : desk.snapshot->generation;
 	event_handle(&desk, &e, desk_now);
 }
 

@@ -2,6 +2,7 @@
 // SAs and policies of an IKE daemon outlive reloads, and are freed when no worker can use them any
 // more; thousands of them are listed exactly once.
 #include "configure.h"
+#include "events.h"
 #include "ike.h"
 #include "ike_desk.h"
 #include "ike_tables.h"
@@ -246,6 +247,16 @@ static void test_acquire(void **state)
 	desk_expect_no_event();
 	desk_wait(100);
 	desk_event(needed("ike.p"));
+	desk_expect_event(expected);
+	desk_wait(2000);
+	old = needed("ike.p");
+	old.generation = desk.snapshot->flow_generation;
+	ask_pair("other", 0x30000, 8); // changes of another tunnel
+	ask_done();
+	ask_now("sa del ike.other.out\nsa del ike.other.in");
+	assert_int_not_equal(desk.snapshot->generation, old.generation);
+	desk_forget();
+	event_handle(&desk, &old, desk_now);
 	desk_expect_event(expected);
 	desk_wait(2000);
 	old = needed("ike.p");

@@ -229,12 +229,15 @@ static void test_acquire_many(void **state)
 	ike_gate_ask(&ike_a,
 		"policy add { name = \"ike.q\"; local = \"10.1.0.0/24\"; remote = \"10.9.0.0/24\"; "
 		"action = \"protect\"; reqid = 2; }");
+	ike_gate_sa(&ike_a, "in", 0x1000, 3); // of another tunnel
+	ike_gate_ask(&ike_a, "sa del ike.in.1000");
 	for (unsigned int i = 0; i < 1000; i++)
 		gateway_expect_drop(ike_a.g, &in, DROP_ACQUIRE);
 	gateway_expect_drop(ike_a.g, &other, DROP_ACQUIRE);
 	while (worker_event_dequeue(ike_a.g->w, &e)) {
 		if (e.kind != EVENT_SA_NEEDED)
 			continue;
+		assert_int_equal(e.generation, ike_a.g->snapshot->flow_generation);
 		n++;
 		found |= e.policy == ike_gate_policy_named(&ike_a, "ike.q")->number;
 	}

@@ -17,6 +17,10 @@ bool kernel_change(struct kernel *kernel, const char *text)
 	return true;
 }
 
+void kernel_unclaim(struct kernel *kernel)
+{
+}
+
 void kernel_connection(char name[NAME_SIZE])
 {
 	strcpy(name, "road");
@@ -37,12 +41,56 @@ double gateway_number(const json_t *object, const char *name)
 	return 0;
 }
 
+static char next_event[GATEWAY_EVENT_MAX];
+
+int gateway_subscribe(const char *instance)
+{
+	return 0;
+}
+
+bool gateway_event(int fd, char event[GATEWAY_EVENT_MAX])
+{
+	strcpy(event, next_event);
+	return true;
+}
+
+bool gateway_event_has(const char *event, const char *name, const char *value)
+{
+	const char *text = strstr(event, name);
+
+	return text != NULL && strncmp(text + strlen(name), value, strlen(value)) == 0;
+}
+
+void gateway_event_value(const char *event, const char *name, char *value, size_t size)
+{
+	const char *text = strstr(event, name);
+
+	snprintf(value, size, "%s", text != NULL ? text + strlen(name) : "");
+}
+
 void reauth_wait(struct kernel *kernel, const struct kernel_sa *sa)
 {
 }
 
 static void log_nothing(bus_t *this, debug_t group, level_t level, char *format, ...)
 {
+}
+
+static unsigned int n_soft, n_hard;
+
+static void note_expiry(
+	kernel_interface_t *this, uint8_t protocol, uint32_t spi, host_t *dst, bool hard)
+{
+	n_soft += !hard;
+	n_hard += hard;
+}
+
+static watcher_cb_t feed;
+
+static void note_watch(
+	watcher_t *this, int fd, watcher_event_t events, watcher_cb_t callback, void *data)
+{
+	feed = callback;
 }
 
 static linked_list_t *networks(const char *format, unsigned int n)
@@ -62,8 +110,9 @@ static void networks_free(linked_list_t *list)
 	list->destroy_offset(list, offsetof(traffic_selector_t, destroy));
 }
 
-// An outbound SA for pairs of so many networks, with an SPI that the peer chose.
-static status_t add_many(const char *peer, uint16_t port, uint32_t spi, unsigned int n)
+// An SA for pairs of so many networks, with an SPI that the peer chose.
+static status_t add_many(
+	const char *peer, uint16_t port, uint32_t spi, unsigned int n, bool inbound)
 {
 	lifetime_cfg_t none = {0};
 	linked_list_t *local = networks("10.1.%u.0/24", n), *remote = networks("10.2.%u.0/24", n);
@@ -79,7 +128,8 @@ static status_t add_many(const char *peer, uint16_t port, uint32_t spi, unsigned
 		.enc_key = chunk_from_chars(
 			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 2, 3, 4),
 		.int_alg = AUTH_UNDEFINED,
-		.initiator = true};
+		.initiator = true,
+		.inbound = inbound};
 	status_t status = sa_add(k, &id, &sa);
 
 	networks_free(local);
@@ -91,7 +141,7 @@ static status_t add_many(const char *peer, uint16_t port, uint32_t spi, unsigned
 
 static status_t add(const char *peer, uint16_t port, uint32_t spi)
 {
-	return add_many(peer, port, spi, 1);
+	return add_many(peer, port, spi, 1, false);
 }
 
 static status_t del(const char *peer, uint16_t port, uint32_t spi)
@@ -149,10 +199,32 @@ static void test_same_spi_of_one(void **state)
 
 static void test_too_many_selectors(void **state)
 {
-	assert_int_equal(add_many("198.51.100.9", 1024, 0x1000, 22), SUCCESS);
-	assert_int_equal(add_many("198.51.100.9", 1025, 0x1001, 23), NOT_SUPPORTED);
-	assert_int_equal(add_many("198.51.100.9", 1026, 0x1002, 255), NOT_SUPPORTED);
+	assert_int_equal(add_many("198.51.100.9", 1024, 0x1000, 22, false), SUCCESS);
+	assert_int_equal(add_many("198.51.100.9", 1025, 0x1001, 23, false), NOT_SUPPORTED);
+	assert_int_equal(add_many("198.51.100.9", 1026, 0x1002, 255, false), NOT_SUPPORTED);
 	assert_int_equal(k->groups->get_count(k->groups), 1);
+}
+
+// Events that were not read in time may have said that any SA expires.
+static void test_events_lost(void **state)
+{
+	static const char *const event[] = {
+		"event=soft_expiry\tsa=ike.road.in.00001000", "event=lost\tlost=7"};
+
+	k->mutex = mutex_create(MUTEX_TYPE_DEFAULT);
+	events_start(k);
+	n_soft = n_hard = 0;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(add_many("192.0.2.1", 4500, 0x1000 + i, 1, true), SUCCESS);
+		assert_int_equal(add("198.51.100.9", 4500, 0x2000 + i), SUCCESS);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		strcpy(next_event, event[i]);
+		assert_true(feed(k, 0, WATCHER_READ));
+		assert_int_equal(n_soft, i == 0 ? 1 : 4);
+	}
+	assert_int_equal(n_hard, 0);
+	k->mutex->destroy(k->mutex);
 }
 
 static status_t policy_make(uint32_t reqid, uint32_t net, bool delete)
@@ -205,9 +277,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_spi_of_two, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_same_spi_of_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_selectors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 	};
 
-	charon = &(daemon_t){.bus = &(bus_t){.log = log_nothing}};
+	charon = &(daemon_t){.bus = &(bus_t){.log = log_nothing},
+		.kernel = &(kernel_interface_t){.expire = note_expiry}};
+	lib = &(library_t){.watcher = &(watcher_t){.add = note_watch}};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
