@@ -16,6 +16,7 @@
 #include "listener.h"
 #include "machine.h"
 #include "nd.h"
+#include "open_limit.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024 // per queue, where the device allows
@@ -240,6 +241,7 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool)
 {
+	struct open_limit limit;
 	struct vhost_peer peer;
 	char path[DEVICE_SOCKET_SIZE];
 	bool waits = device_socket_waits(path, c->device);
@@ -248,12 +250,18 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	p->conf = c;
 	if (device_socket_prepare(c) < 0)
 		return -EIO;
-	rc = waits ? vhost_peer_start(&peer, path) : 0;
+	rc = open_limit_start(&limit, c);
+	if (rc == 0 && waits) {
+		rc = vhost_peer_start(&peer, path);
+		if (rc < 0)
+			open_limit_end(&limit);
+	}
 	if (rc < 0) {
 		port_error(c, "cannot start a thread: %s", strerror(-rc));
 		return -EIO;
 	}
 	rc = device_open(p, conf, pool);
+	open_limit_end(&limit);
 	if (waits) {
 		eal_log_begin(); // the driver notices in its own thread, with errors
 		vhost_peer_stop(&peer);
