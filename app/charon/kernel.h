@@ -37,7 +37,7 @@ kernel_ipsec_t *kernel_create(void);
 // Applies changes. False if they were refused: the reason is in the log.
 bool kernel_change(struct kernel *k, const char *changes);
 
-// The gateway has stopped: the next one is claimed anew.
+// The gateway has stopped: the next one must be claimed as well.
 void kernel_unclaim(struct kernel *k);
 
 // The connection that this thread of charon works for, as a part of names; in name.
