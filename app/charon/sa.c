@@ -397,13 +397,14 @@ status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_upda
 time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets)
 {
 	json_t *seen = gateway_sa(k->instance, sa->name);
+	const char *ago = json_string_value(json_object_get(seen, "last_seen_s"));
 	time_t used = 0;
 
 	if (bytes != NULL)
 		*bytes = (uint64_t)gateway_number(seen, "bytes");
 	if (packets != NULL)
 		*packets = (uint64_t)gateway_number(seen, "packets");
-	if (json_object_get(seen, "last_seen_s") != NULL)
+	if (ago != NULL && ago[0] != '-') // "-": never
 		used = time_monotonic(NULL) - (time_t)gateway_number(seen, "last_seen_s");
 	json_decref(seen);
 	return used;

@@ -102,7 +102,7 @@ int reserve_open(struct reserve **reserve, const struct conf *conf, struct sa_le
 		return -ENOMEM;
 	*reserve = r;
 	rc = state_open(&r->state, conf, ledger);
-	if (rc == 0 && sa_ledger_turn(r->state.ledger) == 0)
+	if (rc == 0 && sa_ledger_turn(r->state.ledger) == 0 && conf->n_sas > 0)
 		log_warn("%s is missing: the first sequence number of every SA is 1; if its "
 			 "key was used before, the peer drops the packets as replayed",
 			r->state.path);
