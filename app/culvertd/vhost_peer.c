@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 
 // Of the vhost-user protocol.
 #define GET_FEATURES          1u
+#define GET_VRING_BASE        11u
 #define GET_PROTOCOL_FEATURES 15u
 #define GET_QUEUE_NUM         17u
 #define VERSION               1u
@@ -48,7 +50,7 @@ static int peer_connect(const char *path)
 	return -1;
 }
 
-// The answer to a request. False if the driver waits for none.
+// The answer to a request that came with a value. False if the driver waits for none.
 static bool answer_to(uint64_t *value, uint32_t request)
 {
 	switch (request) {
@@ -60,6 +62,9 @@ static bool answer_to(uint64_t *value, uint32_t request)
 		return true;
 	case GET_QUEUE_NUM:
 		*value = QUEUE_PAIRS_MAX;
+		return true;
+	case GET_VRING_BASE: // of the ring in the lower half: at its beginning
+		*value = (uint32_t)*value;
 		return true;
 	default:
 		return false;
@@ -74,13 +79,14 @@ static bool answer(int fd)
 		struct header h;
 		uint64_t value;
 	} reply = {.h = {.flags = VERSION | REPLY, .size = sizeof(reply.value)}};
-	uint8_t payload[PAYLOAD_MAX];
+	uint8_t payload[PAYLOAD_MAX] = {0};
 	struct header h;
 
 	if (recv(fd, &h, sizeof(h), MSG_WAITALL) != sizeof(h) || h.size > sizeof(payload))
 		return false;
 	if (h.size > 0 && recv(fd, payload, h.size, MSG_WAITALL) != (ssize_t)h.size)
 		return false;
+	memcpy(&reply.value, payload, sizeof(reply.value));
 	if (!answer_to(&reply.value, h.request))
 		return true;
 	reply.h.request = h.request;
