@@ -56,10 +56,11 @@ nothing_dropped()
 	done
 }
 
-# PROCESS-ID: prints its memory in KB, without hugepages.
+# PROCESS-ID: prints its memory in KB, without huge pages: the kernel replaces ordinary ones by such at any time, also where few
+# of these are in use.
 resident()
 {
-	awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
+	awk '/^Rss:/ { sum += $2 } /^AnonHugePages:/ { sum -= $2 } END { print sum }' "/proc/$1/smaps_rollup"
 }
 
 # GATEWAY: prints the longest time between two passes of a worker, in us.
