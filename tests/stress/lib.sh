@@ -56,11 +56,10 @@ nothing_dropped()
 	done
 }
 
-# PROCESS-ID: prints its memory in KB, without huge pages: the kernel replaces ordinary ones by such at any time, also where few
-# of these are in use.
+# PROCESS-ID: prints its memory in KB, without hugepages.
 resident()
 {
-	awk '/^Rss:/ { sum += $2 } /^AnonHugePages:/ { sum -= $2 } END { print sum }' "/proc/$1/smaps_rollup"
+	awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
 }
 
 # GATEWAY: prints the longest time between two passes of a worker, in us.
