@@ -2,6 +2,7 @@
 // culvertd: reads the configuration, starts everything in order, stops everything in reverse.
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +389,9 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
+	// One heap: with an arena for each of librte_telemetry's threads, every thread would keep
+	// the 8 MB that a page of a list needs.
+	mallopt(M_ARENA_MAX, 1);
 	privilege_forbid_cores();
 	if (!o.check_only)
 		privilege_lock_memory();

@@ -41,9 +41,8 @@ use()
 		"heap ${used[a,heap]} and ${used[b,heap]}, disk ${used[a,disk]} and ${used[b,disk]} octets"
 }
 
-# KB of memory by which a process may grow: what the C library keeps for later, for each of charon's 16 threads; and the stack of
-# one more thread for two requests of culvertctl that meet on a busy machine, which is locked in memory as a whole: 8192.
-declare -A growth_max=([culvertd]=10240 [charon]=4096)
+# KB of memory by which a process may grow: what the C library keeps for later, for each of charon's 16 threads.
+declare -A growth_max=([culvertd]=2048 [charon]=4096)
 
 # WHEN: prints what is in use, which must be as much as before.
 unchanged()
