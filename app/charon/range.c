@@ -11,7 +11,7 @@ static void last_of(uint8_t address[], size_t len, unsigned int bits)
 		address[i / 8] |= (uint8_t)(0x80 >> i % 8);
 }
 
-// There is one: the range ends later.
+// The next address. There is one, since the range ends later.
 static void next_of(uint8_t address[], size_t len)
 {
 	while (++address[len - 1] == 0)

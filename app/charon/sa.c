@@ -83,7 +83,7 @@ static void limit_write(FILE *f, const char *unit, uint64_t soft, uint64_t hard)
 		fprintf(f, " hard_%s = \"%llu\";", unit, (unsigned long long)hard);
 }
 
-// Of the two SAs charon gives one alone a time to be renewed: the other has only an end.
+// charon sets a rekey time for only one of the two SAs; the other has only an end.
 static void lifetime_write(FILE *f, const lifetime_cfg_t *life)
 {
 	uint64_t renewed = life->time.rekey != 0 ? life->time.rekey : life->time.life;

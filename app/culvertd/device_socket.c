@@ -32,9 +32,9 @@ static bool is_virtio_user(const char *device)
 // Whether an argument of the device has this value.
 static bool has(const char *device, const char *name, const char *value)
 {
-	char is[16];
+	char text[16];
 
-	return device_arg(is, sizeof(is), device, name) && strcmp(is, value) == 0;
+	return device_arg(text, sizeof(text), device, name) && strcmp(text, value) == 0;
 }
 
 bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device)
@@ -64,7 +64,8 @@ static enum state state_of(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct stat st;
-	int fd, rc;
+	bool refused;
+	int fd;
 
 	if (lstat(path, &st) < 0)
 		return ABSENT;
@@ -72,10 +73,9 @@ static enum state state_of(const char *path)
 		return NO_SOCKET;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	rc = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
-	rc = rc < 0 && errno == ECONNREFUSED ? STALE : USED;
+	refused = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 && errno == ECONNREFUSED;
 	close(fd);
-	return rc;
+	return refused ? STALE : USED;
 }
 
 static bool explain_listen(const struct conf_port *c, const char *path)

@@ -19,8 +19,8 @@
 #include "open_limit.h"
 #include "vhost_peer.h"
 
-#define DESCRIPTORS 1024 // per queue, where the device allows
-#define NOTICE_US   10000
+#define DESCRIPTORS 1024  // per queue, where the device allows
+#define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
 
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)

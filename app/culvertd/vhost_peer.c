@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAIT_MS 1
@@ -63,7 +62,7 @@ static bool answer_to(uint64_t *value, uint32_t request)
 	case GET_QUEUE_NUM:
 		*value = QUEUE_PAIRS_MAX;
 		return true;
-	case GET_VRING_BASE: // of the ring in the lower half: at its beginning
+	case GET_VRING_BASE: // the ring that the lower half names begins at 0
 		*value = (uint32_t)*value;
 		return true;
 	default:

@@ -8,10 +8,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "device_socket.h"
+
 struct vhost_peer {
 	pthread_t thread;
 	_Atomic bool stop;
-	char path[108];
+	char path[DEVICE_SOCKET_SIZE];
 };
 
 // Starts to connect to path until the driver listens there, and answers it. Returns 0 or -errno.
