@@ -15,15 +15,18 @@ struct options {
 	bool new_keys;        // of what changes SAs: keys that are not recorded are new
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
+	const char *driver;   // of bind
+	bool force;           // of bind: also what the machine needs
 	const char *run;      // of events: the command for each; NULL: none
 };
 
 // Words are those behind the command, as main.c has them for the help, and end with NULL.
 typedef enum exit_code command_fn(const struct options *options, char **words);
 
-command_fn command_apply, command_change, command_clear, command_diff, command_events,
-	command_explain, command_flush, command_keygen, command_list, command_peer_config,
-	command_reload, command_save, command_show, command_top, command_trace, command_watch;
+command_fn command_apply, command_bind, command_change, command_clear, command_devices,
+	command_diff, command_events, command_explain, command_flush, command_keygen, command_list,
+	command_peer_config, command_reload, command_save, command_show, command_top, command_trace,
+	command_unbind, command_watch;
 
 // The list "config" of show: no words.
 command_fn command_show_config;

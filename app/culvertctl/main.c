@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "nearest.h"
+#include "pci_nic.h"
 #include "query.h"
 
 static command_fn command_help;
@@ -59,6 +60,11 @@ static const struct command {
 		false},
 	{"peer-config", " FILE", "print the SAs and policies for the peer's configuration",
 		command_peer_config, false},
+	{"devices", "", "list the network cards, and what each needs to be a port", command_devices,
+		true},
+	{"bind", " DEVICE...", "give network cards to vfio-pci, for DPDK; idempotent", command_bind,
+		false},
+	{"unbind", " DEVICE...", "give them back to the kernel's drivers", command_unbind, false},
 	{"list", "", "print the running instances", command_list, false},
 	{"help", "", "print this text", command_help, true},
 };
@@ -88,6 +94,8 @@ static void usage_print(FILE *out)
 	      "numbers are new\n"
 	      "  -n, --count N        trace: number of packets, 1 to 1000; default 10\n"
 	      "  -s, --seconds N      trace: time limit, 1 to 3600; default 60\n"
+	      "      --driver NAME    bind: instead of vfio-pci: uio_pci_generic, ...\n"
+	      "      --force          bind: also cards that this machine needs\n"
 	      "      --run COMMAND    events: run by a shell for each event, one by one, with "
 	      "CULVERT_EVENT=... and more\n"
 	      "  -h, --help\n"
@@ -169,15 +177,27 @@ static unsigned int number_read(const char *what, const char *text, unsigned int
 	return (unsigned int)value;
 }
 
+static const char *driver_read(const char *name)
+{
+	if (!pci_driver_is_for_dpdk(name) || pci_driver_is_shared(name))
+		errx(EXIT_USAGE,
+			"driver: \"%s\" does not give devices to DPDK, must be vfio-pci, "
+			"uio_pci_generic, or the like",
+			name);
+	return name;
+}
+
 static enum exit_code run(int argc, char **argv)
 {
-	enum { VERSION = 256, JSON, ONCE, WIDE, NEW_KEYS, RUN };
+	enum { VERSION = 256, JSON, ONCE, WIDE, NEW_KEYS, DRIVER, FORCE, RUN };
 	static const struct option long_options[] = {
 		{"instance", required_argument, NULL, 'i'},
 		{"json", no_argument, NULL, JSON},
 		{"once", no_argument, NULL, ONCE},
 		{"wide", no_argument, NULL, WIDE},
 		{"new-keys", no_argument, NULL, NEW_KEYS},
+		{"driver", required_argument, NULL, DRIVER},
+		{"force", no_argument, NULL, FORCE},
 		{"run", required_argument, NULL, RUN},
 		{"count", required_argument, NULL, 'n'},
 		{"seconds", required_argument, NULL, 's'},
@@ -185,7 +205,7 @@ static enum exit_code run(int argc, char **argv)
 		{"version", no_argument, NULL, VERSION},
 		{},
 	};
-	struct options options = {.packets = 10, .seconds = 60};
+	struct options options = {.packets = 10, .seconds = 60, .driver = "vfio-pci"};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "i:hn:s:", long_options, NULL)) != -1) {
@@ -204,6 +224,12 @@ static enum exit_code run(int argc, char **argv)
 			break;
 		case NEW_KEYS:
 			options.new_keys = true;
+			break;
+		case DRIVER:
+			options.driver = driver_read(optarg);
+			break;
+		case FORCE:
+			options.force = true;
 			break;
 		case RUN:
 			options.run = optarg;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "machine.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -14,12 +12,14 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "device_lock.h"
 #include "log.h"
+#include "pci_nic.h"
+#include "sysfs.h"
 
-#define PCI_DIR   "/sys/bus/pci/devices"
+#define SYS       "/sys"
 #define LIST_SIZE 256 // octets of a list in a message
 
 // --- interfaces ---
@@ -76,25 +76,20 @@ bool iface_has_link(const char *device)
 	return rc == 0 && (flags.ifr_flags & IFF_UP) != 0 && link.data != 0;
 }
 
-// An abstract socket of this name, as only one process in a network namespace can have. It is
-// never closed: the kernel does that when the process ends.
-static int take(const struct conf_port *c, const char *what, const char *name)
+// The lock is kept until the process ends.
+static int take(const struct conf_port *c, const char *kind, const char *name)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = device_lock(kind, name);
 
-	snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "culvert/%s/%s", what, name);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+	if (fd >= 0)
 		return 0;
-	if (errno == EADDRINUSE)
+	if (fd == -EADDRINUSE)
 		port_error(c,
 			"another culvertd uses %s %s: stop that one ('pgrep -a culvertd' lists "
 			"them), or give this port another device",
-			what, name);
+			kind, name);
 	else
-		port_error(c, "cannot lock %s %s: %s", what, name, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+		port_error(c, "cannot lock %s %s: %s", kind, name, strerror(-fd));
 	return -EIO;
 }
 
@@ -147,8 +142,8 @@ static int port_take(const struct conf_port *c)
 	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
 	if (conf_device_pci(pci, c->device))
-		return take(c, "PCI device", pci);
-	return iface_name(name, c->device) ? take(c, "interface", name) : 0;
+		return take(c, DEVICE_LOCK_PCI, pci);
+	return iface_name(name, c->device) ? take(c, DEVICE_LOCK_INTERFACE, name) : 0;
 }
 
 int iface_take(const struct conf *conf)
@@ -158,21 +153,6 @@ int iface_take(const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		rc |= port_take(&conf->ports[i]);
 	return rc < 0 ? -EIO : 0;
-}
-
-// --- files of the kernel ---
-
-// The first line of a file of the kernel's, without its newline. False if there is none.
-static bool line_read(char *line, size_t size, const char *path)
-{
-	FILE *f = fopen(path, "re");
-	bool ok = f != NULL && fgets(line, (int)size, f) != NULL;
-
-	if (f != NULL)
-		fclose(f);
-	if (ok)
-		line[strcspn(line, "\n")] = '\0';
-	return ok;
 }
 
 // --- CPUs ---
@@ -209,7 +189,7 @@ static int cpus_check(const struct conf *conf)
 	char online[LIST_SIZE];
 	int rc;
 
-	if (!line_read(online, sizeof(online), "/sys/devices/system/cpu/online"))
+	if (!sysfs_line(online, sizeof(online), SYS "/devices/system/cpu/online"))
 		return 0; // then DPDK finds out
 	rc = cpu_check(&conf->control_cpu_where, "control", conf->control_cpu, online);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
@@ -254,104 +234,69 @@ static bool interface_check(const struct conf_port *c, const char *name)
 	return false;
 }
 
-// Class 2: network cards.
-static bool is_card(const char *name)
-{
-	char path[512], class[32];
-
-	snprintf(path, sizeof(path), PCI_DIR "/%s/class", name);
-	return name[0] != '.' && line_read(class, sizeof(class), path) &&
-	       strncmp(class, "0x02", 4) == 0;
-}
-
 static void cards_list(char list[LIST_SIZE])
 {
-	DIR *dir = opendir(PCI_DIR);
-	struct dirent *d;
+	struct pci_nic *nics;
+	int n = pci_nics_read(&nics, SYS);
 
-	while (dir != NULL && (d = readdir(dir)) != NULL)
-		if (is_card(d->d_name))
-			list_add(list, d->d_name);
-	if (dir != NULL)
-		closedir(dir);
-}
-
-// The last part of the link's target. False if there is no link.
-static bool link_read(char *name, size_t size, const char *path)
-{
-	char target[512];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	snprintf(name, size, "%s", basename(target));
-	return true;
-}
-
-// Whether the devices of a kernel's driver are DPDK's to open. Some vendors' drivers share them.
-static bool is_for_dpdk(const char *driver)
-{
-	static const char *const drivers[] = {
-		"uio_pci_generic", "igb_uio", "mlx4_core", "mlx5_core", "mana", "nfb"};
-
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		if (strcmp(driver, drivers[i]) == 0)
-			return true;
-	return strstr(driver, "vfio") != NULL;
+	for (int i = 0; i < n; i++)
+		list_add(list, nics[i].name);
+	free(nics);
 }
 
 // Without an IOMMU a device accesses memory by physical addresses, which only hugepages have.
 static int iommu_check(
-	const struct conf *conf, const struct conf_port *c, const char *name, const char *driver)
+	const struct conf *conf, const struct conf_port *c, const struct pci_nic *nic)
 {
-	bool vfio = strstr(driver, "vfio") != NULL;
-	char path[512], group[64], unsafe[8] = "";
+	bool unsafe = pci_vfio_without_iommu(SYS);
 
-	snprintf(path, sizeof(path), PCI_DIR "/%s/iommu_group", name);
-	line_read(unsafe, sizeof(unsafe), "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode");
-	if (vfio && !link_read(group, sizeof(group), path) && unsafe[0] != 'Y') {
+	if (pci_driver_is_vfio(nic->driver) && nic->iommu_group[0] == '\0' && !unsafe) {
 		port_error(c,
 			"PCI device %s has no IOMMU: turn it on in the firmware and with "
 			"'intel_iommu=on' on the kernel's command line, or do without its "
 			"protection: 'echo 1 > "
 			"/sys/module/vfio/parameters/enable_unsafe_noiommu_mode', then bind it "
 			"again",
-			name);
+			nic->name);
 		return -EIO;
 	}
-	if ((strstr(driver, "uio") == NULL && unsafe[0] != 'Y') || conf->hugepages)
+	if ((strstr(nic->driver, "uio") == NULL && !unsafe) || conf->hugepages)
 		return 0;
 	port_error(c,
 		"PCI device %s is used without an IOMMU and needs physical addresses: set "
 		"memory.hugepages = true",
-		name);
+		nic->name);
+	return -EIO;
+}
+
+static int pci_missing(const struct conf_port *c, const char *name)
+{
+	char list[LIST_SIZE] = "";
+
+	cards_list(list);
+	port_error(c,
+		"there is no PCI device %s, existing network cards: %s (see 'culvertctl devices'); "
+		"for a kernel interface write device = \"net_af_packet0,iface=eth1\"",
+		name, list[0] != '\0' ? list : "none");
 	return -EIO;
 }
 
 static int pci_check(const struct conf *conf, const struct conf_port *c, const char *name)
 {
-	char path[512], list[LIST_SIZE] = "", driver[64];
+	struct pci_nic nic;
+	int rc = pci_nic_read(&nic, SYS, name);
 
-	snprintf(path, sizeof(path), PCI_DIR "/%s", name);
-	if (access(path, F_OK) < 0) {
-		cards_list(list);
-		port_error(c,
-			"there is no PCI device %s, existing network cards: %s (see "
-			"'dpdk-devbind.py --status'); for a kernel interface write device = "
-			"\"net_af_packet0,iface=eth1\"",
-			name, list[0] != '\0' ? list : "none");
-		return -EIO;
-	}
-	snprintf(path, sizeof(path), PCI_DIR "/%s/driver", name);
-	if (!link_read(driver, sizeof(driver), path))
-		return 0; // then DPDK finds out: it opens some without
-	if (is_for_dpdk(driver))
-		return iommu_check(conf, c, name, driver);
+	if (rc == -ENOENT)
+		return pci_missing(c, name);
+	if (rc < 0 || nic.driver[0] == '\0')
+		return 0; // then DPDK finds out: it opens some of another class, or without a
+			  // driver
+	if (pci_driver_is_for_dpdk(nic.driver))
+		return iommu_check(conf, c, &nic);
 	port_error(c,
-		"PCI device %s is bound to the kernel's driver %s: 'dpdk-devbind.py "
-		"--bind=vfio-pci %s', which takes its interface from the kernel",
-		name, driver, name);
+		"PCI device %s is bound to the kernel's driver %s: 'culvertctl bind %s', which "
+		"takes its interface from the kernel",
+		name, nic.driver, name);
 	return -EIO;
 }
 

@@ -25,13 +25,15 @@
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
 {
-	if (conf_device_is_pci(c->device)) {
+	char pci[CONF_PCI_NAME_MAX];
+
+	if (conf_device_pci(pci, c->device)) {
 		eal_log_start_show();
 		port_error(c,
 			"DPDK does not open device %s, see its lines above: bind it to vfio-pci "
-			"('dpdk-devbind.py --bind=vfio-pci %s'), and let this user open "
+			"('culvertctl bind %s'), and let this user open "
 			"/dev/vfio/*",
-			c->device, c->device);
+			c->device, pci);
 	} else if (device_socket_explain(c)) {
 		return;
 	} else if (iface_not_permitted() &&

@@ -66,6 +66,14 @@ class Completion(unittest.TestCase):
             self.assertEqual(complete("culvertctl", kind, "add", "be"), ["before"])
         self.assertIn("/etc/passwd", complete("culvertctl", "apply", "/etc/pass"))
 
+    def test_devices(self):
+        self.assertEqual(complete("culvertctl", "bind", "--"), ["--driver", "--force"])
+        self.assertEqual(complete("culvertctl", "bind", "--driver", "v"), ["vfio-pci"])
+        listed = subprocess.run([os.environ["CULVERTCTL"], "devices"], check=True,
+                                capture_output=True, text=True).stdout
+        for word in complete("culvertctl", "unbind", "0"):
+            self.assertIn(word, listed)
+
     def test_reasons(self):
         reasons = complete("culvertctl", "explain", "")
         self.assertGreater(len(reasons), 50)

@@ -7,6 +7,7 @@ Usage: CULVERTCTL=build/app/culvertctl/culvertctl tests/unit/test_culvertctl.py 
 """
 
 import fcntl
+import glob
 import json
 import os
 import pty
@@ -685,6 +686,10 @@ class CommandLine(Case):
                 (["explain", "temperature"], '"culvertctl explain" lists all'),
                 (["explain", ""], '"culvertctl explain" lists all'),
                 (["show"], "show: expected one of these lists"),
+                (["bind"], "bind: expected a PCI address or interface: see 'culvertctl devices'"),
+                (["unbind"], "unbind: expected a PCI address or interface"),
+                (["bind", "eth1", "--driver", "e1000e"], '"e1000e" does not give devices to DPDK, must be vfio-pci'),
+                (["devices", "all"], 'devices: unexpected argument "all"'),
                 (["flush"], 'flush: expected "flows"'),
                 (["flush", "sas"], 'flush: expected "flows"'),
                 (["show", "sas", "port", "1"], 'show sas: unexpected argument "1"'),
@@ -706,6 +711,24 @@ class CommandLine(Case):
             else:
                 self.assertNotIn("did you mean", err)
             self.assertIn("\n  workers     workers, ", err)
+
+    def test_devices(self):
+        cards = [path for path in glob.glob("/sys/bus/pci/devices/*")
+                 if open(path + "/class", encoding="ascii").read().startswith("0x02")]
+        listed = json.loads(self.ctl("--json", "devices"))
+        self.assertEqual([d["device"] for d in listed], sorted(os.path.basename(c) for c in cards))
+        for device in listed:
+            self.assertIn(device["state"], ("ready", "in use", "kernel", "needed", "blocked"))
+            driver = "/sys/bus/pci/devices/" + device["device"] + "/driver"
+            self.assertEqual(device["driver"], os.path.basename(os.readlink(driver))
+                             if os.path.exists(driver) else None)
+        self.assertIn(listed[0]["device"] if listed else "no network cards", self.ctl("devices"))
+
+    def test_devices_that_are_not_there(self):
+        for command in ("bind", "unbind"):
+            err = self.ctl(command, "0000:ff:1f.7", "nosuch0", code=1)
+            for name in ("0000:ff:1f.7", "nosuch0"):
+                self.assertIn(f'{command}: there is no network card "{name}": see', err)
 
     def test_output_that_cannot_be_written(self):
         self.daemon("west", {"info": INFO})

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// culvertctl devices: the network cards of this machine, and what each needs to be a port.
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "nic_use.h"
+
+static json_t *text_or_null(const char *text)
+{
+	return text[0] != '\0' ? json_string(text) : json_null();
+}
+
+static json_t *row_new(const struct pci_nic *nic)
+{
+	struct nic_use use = nic_use_read(nic, "/sys", "/proc");
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "device", nic->name, "id",
+		text_or_null(nic->id), "interface", text_or_null(nic->interface), "driver",
+		text_or_null(nic->driver), "iommu_group", text_or_null(nic->iommu_group),
+		"numa_node", nic->numa_node >= 0 ? json_integer(nic->numa_node) : json_null(),
+		"state", nic_state_name(use.state), "note", text_or_null(use.why));
+}
+
+static enum exit_code rows_print(json_t *rows, const struct options *options)
+{
+	if (options->json)
+		return output_json(rows);
+	if (json_array_size(rows) == 0)
+		puts("There are no network cards on a PCI bus. Interfaces of the kernel can be "
+		     "ports, too:\ndevice = \"net_af_packet0,iface=eth1\"");
+	else
+		output_rows(stdout, rows);
+	return EXIT_OK;
+}
+
+enum exit_code command_devices(const struct options *options, char **words)
+{
+	json_t *rows = json_array();
+	struct pci_nic *nics;
+	int n = pci_nics_read(&nics, "/sys");
+	enum exit_code code = EXIT_FAILED;
+
+	(void)words;
+	for (int i = 0; i < n; i++)
+		if (json_array_append_new(rows, row_new(&nics[i])) < 0)
+			errx(EXIT_FAILED, "memory is short");
+	if (n < 0)
+		warnx("cannot read the PCI bus: %s", strerror(-n));
+	else
+		code = rows_print(rows, options);
+	free(nics);
+	json_decref(rows);
+	return code;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernel does with a network card, and what keeps DPDK from using it. The functions take
+// the folders where sysfs and proc are mounted. One thread.
+#pragma once
+
+#include "pci_nic.h"
+
+enum nic_state {
+	NIC_READY,   // a gateway can use it
+	NIC_OPEN,    // a program uses it through vfio
+	NIC_KERNEL,  // the kernel has it, for nothing important
+	NIC_NEEDED,  // the machine would lose something: routes, an interface, virtual functions
+	NIC_BLOCKED, // it cannot be used before something else is done
+};
+
+struct nic_use {
+	enum nic_state state;
+	char why[256]; // what is missing, or who needs it; "": nothing
+};
+
+// The name of a state, for users and programs.
+const char *nic_state_name(enum nic_state state);
+
+// Looks at one card. No error: what cannot be read is not in use.
+struct nic_use nic_use_read(const struct pci_nic *nic, const char *sys, const char *proc);
