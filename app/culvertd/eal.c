@@ -174,7 +174,7 @@ static void devices_arg(struct args *a, const struct conf *conf)
 	bool pci = false;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		if (conf_device_is_pci(conf->ports[i].device)) {
+		if (conf->ports[i].vlan == 0 && conf_device_is_pci(conf->ports[i].device)) {
 			arg(a, "--allow=%s", conf->ports[i].device);
 			pci = true;
 		}

@@ -18,21 +18,39 @@ static_assert(
 	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
 	"room in views");
 
+// Of a VLAN, as workers count; of a device's port the device's.
+static void count_frames(struct rte_eth_stats *stats, const struct gateway *g, unsigned int port)
+{
+	*stats = (struct rte_eth_stats){0};
+	if (g->ports[port].parent == NULL) {
+		rte_eth_stats_get(g->ports[port].id, stats);
+		return;
+	}
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++) {
+		const struct vlan_counters *c = &g->control.workers[i]->vlan[port];
+
+		stats->ipackets += c->rx_packets;
+		stats->ibytes += c->rx_bytes;
+		stats->opackets += c->tx_packets;
+		stats->obytes += c->tx_bytes;
+	}
+}
+
 bool collect_port(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct port_view *v = view;
-	struct rte_eth_stats stats = {0};
+	struct rte_eth_stats stats;
 	struct rte_eth_link link = {0};
 
 	if (i >= g->control.conf->n_ports)
 		return false;
 
-	const struct port *p = &g->ports[i];
+	const struct port *p = &g->ports[i], *device = port_device(p);
 	const struct control_link *l = &g->control.links[i];
 
-	rte_eth_stats_get(p->id, &stats);
-	if (rte_eth_link_get_nowait(p->id, &link) != 0)
+	count_frames(&stats, g, i);
+	if (rte_eth_link_get_nowait(device->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
 		.side = p->conf->unprotected ? "unprotected" : "protected",
@@ -43,6 +61,8 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.link_changes = l->changes,
 		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
 		.rx_queues = p->n_rx,
+		.parent = p->conf->parent_name,
+		.vlan = p->conf->vlan,
 		.mtu = p->conf->mtu,
 		.rx_packets = stats.ipackets,
 		.rx_bytes = stats.ibytes,
@@ -54,8 +74,8 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.tx_errors = stats.oerrors,
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
-	snprintf(v->driver, sizeof(v->driver), "%s", p->driver);
-	rte_ether_format_addr(v->mac, sizeof(v->mac), &p->mac);
+	snprintf(v->driver, sizeof(v->driver), "%s", device->driver);
+	rte_ether_format_addr(v->mac, sizeof(v->mac), &device->mac);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "pkt_drop.h"
 #include "spread.h"
 #include "stack_wipe.h"
+#include "vlan.h"
 
 #define RING_FRAMES 2048
 
@@ -21,14 +22,29 @@ static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n,
 		pkt_drop(l->worker, &(struct pkt){.m = m[i]}, reason);
 }
 
+// Returns how many of n frames were sent, which become fewer if there are no buffers for them.
+static uint16_t send_vlan(struct loop *l, uint16_t port, struct rte_mbuf *m[], uint16_t *n)
+{
+	const struct port *p = &l->ports[port], *device = p->parent;
+	uint16_t queue = (uint16_t)l->worker->id, sent;
+
+	*n = vlan_insert(l->worker, port, p->vlan, device->inserts_vlan, m, *n);
+	// Some drivers insert the tag here.
+	sent = device->inserts_vlan ? rte_eth_tx_prepare(device->id, queue, m, *n) : *n;
+	sent = rte_eth_tx_burst(device->id, queue, m, sent);
+	vlan_unsent(l->worker, port, m + sent, (uint16_t)(*n - sent));
+	return sent;
+}
+
 static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uint16_t n)
 {
-	const struct port *p = &l->ports[port];
+	const struct port *p = port_device(&l->ports[port]);
 	unsigned int id = l->worker->id, sent;
 	struct loop *sender;
 
 	if (id < p->n_tx) {
-		sent = rte_eth_tx_burst(p->id, (uint16_t)id, m, n);
+		sent = likely(p == &l->ports[port]) ? rte_eth_tx_burst(p->id, (uint16_t)id, m, n)
+						    : send_vlan(l, port, m, &n);
 		l->worker->counters.tx += sent;
 		drop_all(l, m + sent, n - sent, DROP_TX_FULL);
 		return;
@@ -97,8 +113,10 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 
 			if (l->n_rx == LOOP_QUEUES_MAX)
 				return -E2BIG;
-			l->rx[l->n_rx++] = (struct loop_queue){
-				.port = (uint16_t)p, .ethdev = ports[p].id, .queue = q};
+			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
+				.ethdev = ports[p].id,
+				.queue = q,
+				.vlans = ports[p].vlans};
 		}
 	}
 	for (unsigned int i = 0; i < n; i++) {
@@ -227,8 +245,11 @@ static unsigned int poll_ports(struct loop *l)
 			continue;
 		work += n;
 		q->bursts[rte_fls_u32(n) - 1]++;
-		for (uint16_t f = 0; f < n; f++)
-			m[f]->port = q->port;
+		if (unlikely(q->vlans != NULL))
+			n = vlan_receive(l->worker, q->vlans, m, n);
+		else
+			for (uint16_t f = 0; f < n; f++)
+				m[f]->port = q->port;
 		if (l->spread)
 			n = keep_own(l, m, n);
 		loop_pass(l, m, n);

@@ -36,7 +36,8 @@ enum loop_phase {
 struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t ethdev, queue;
-	uint64_t bursts[LOOP_SIZES]; // written by the worker, read by the control thread
+	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
+	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
 };
 
 struct loop {

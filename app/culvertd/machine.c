@@ -151,7 +151,8 @@ int iface_take(const struct conf *conf)
 	int rc = 0;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		rc |= port_take(&conf->ports[i]);
+		if (conf->ports[i].vlan == 0)
+			rc |= port_take(&conf->ports[i]);
 	return rc < 0 ? -EIO : 0;
 }
 
@@ -316,6 +317,7 @@ int machine_check(const struct conf *conf)
 	int rc = cpus_check(conf);
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		rc |= device_check(conf, &conf->ports[i]);
+		if (conf->ports[i].vlan == 0)
+			rc |= device_check(conf, &conf->ports[i]);
 	return rc;
 }

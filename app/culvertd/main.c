@@ -188,15 +188,18 @@ static int memory_start(struct gateway *g)
 
 static int ports_start(struct gateway *g)
 {
+	const struct conf *conf = g->control.conf;
 	int rc = 0;
 
 	// All of them, so that all that is wrong is said at once.
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
-		if (port_open(&g->ports[i], g->control.conf, &g->control.conf->ports[i],
-			    g->control.pool) < 0)
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (conf->ports[i].vlan == 0 &&
+			port_open(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
 			rc = -EIO;
-		else
-			g->control.ports[i].mac = g->ports[i].mac;
+	if (rc == 0 && ports_add_vlans(g->ports, conf) < 0)
+		rc = no_memory("VLANs");
+	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)
+		g->control.ports[i].mac = port_device(&g->ports[i])->mac;
 	return rc;
 }
 

@@ -13,14 +13,15 @@
 
 #include "device_socket.h"
 #include "eal_log.h"
-#include "listener.h"
 #include "machine.h"
 #include "nd.h"
 #include "open_limit.h"
 #include "vhost_peer.h"
 
-#define DESCRIPTORS 1024  // per queue, where the device allows
-#define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
+#define DESCRIPTORS      1024                              // per queue, where the device allows
+#define GROUPS_MAX       (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
+#define VLAN_RX_OFFLOADS (RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER)
+#define NOTICE_US        10000 // for the driver's own thread to notice that its peer left
 
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
@@ -73,6 +74,18 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 	return rc < 0 ? -EIO : 0;
 }
 
+// The largest mtu. Some drivers say it as the size of a frame only, which rte_eth_dev_configure()
+// checks.
+static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info *info)
+{
+	const uint32_t ethernet = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+	bool has_both = info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu;
+
+	if (has_both || conf_device_is_attached(c->device))
+		return info->max_mtu;
+	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
+}
+
 // Chooses how many queues to use. Packet sockets spread frames over all RX queues that the device
 // was made with, so all must be read; elsewhere one for each worker is what is useful.
 static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth_dev_info *info)
@@ -89,9 +102,9 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	bool all = strcmp(info->driver_name, "net_af_packet") == 0;
 	unsigned int usual = all ? info->max_rx_queues : conf->n_workers;
 
-	if (c->mtu > info->max_mtu) {
+	if (c->mtu > mtu_max(c, info)) {
 		port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
-			info->max_mtu);
+			mtu_max(c, info));
 		return -EIO;
 	}
 	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
@@ -140,6 +153,21 @@ static bool needs_link_interrupt(const struct rte_eth_dev_info *info)
 	       (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
 }
 
+static bool is_vlan_of(const struct conf *conf, unsigned int port, const struct conf_port *parent)
+{
+	const struct conf_port *c = &conf->ports[port];
+
+	return c->vlan != 0 && &conf->ports[c->parent] == parent;
+}
+
+static bool has_vlans(const struct conf *conf, const struct conf_port *parent)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (is_vlan_of(conf, i, parent))
+			return true;
+	return false;
+}
+
 static struct rte_eth_conf eth_conf_of(
 	const struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
@@ -153,11 +181,30 @@ static struct rte_eth_conf eth_conf_of(
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE,
 	};
 
+	if (has_vlans(conf, p->conf)) {
+		e.rxmode.offloads |= info->rx_offload_capa & VLAN_RX_OFFLOADS;
+		e.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
+	}
 	if (p->n_rx > 1 && (info->flow_type_rss_offloads & spread) != 0) {
 		e.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		e.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & spread;
 	}
 	return e;
+}
+
+// With filters, which some devices have on whether asked to or not, they discard the frames of
+// VLANs that are none of its ports. Priority tags are taken as far as the device can.
+static int vlan_filters_set(const struct port *p, const struct conf *conf, uint64_t offloads)
+{
+	int rc = 0;
+
+	if ((offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) == 0)
+		return 0;
+	rte_eth_dev_vlan_filter(p->id, 0, 1);
+	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)
+		if (is_vlan_of(conf, i, p->conf))
+			rc = rte_eth_dev_vlan_filter(p->id, conf->ports[i].vlan, 1);
+	return rc;
 }
 
 static int queues_setup(struct port *p, struct rte_mempool *pool)
@@ -214,6 +261,10 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = rte_eth_dev_start(p->id);
 	if (*rc < 0)
 		return "start failed";
+	*rc = vlan_filters_set(p, conf, e.rxmode.offloads);
+	if (*rc < 0)
+		return "its filter does not accept the VLANs";
+	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
 	*rc = rte_eth_macaddr_get(p->id, &p->mac);
 	return *rc < 0 ? "cannot read its MAC address" : NULL;
 }
@@ -276,26 +327,83 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	return rc;
 }
 
+// Frames without a tag are for the port of the device, if it has an address.
+static struct vlan_map *vlan_map_new(const struct port *p, uint16_t number)
+{
+	struct vlan_map *map = malloc(sizeof(*map));
+
+	if (map == NULL)
+		return NULL;
+	for (unsigned int i = 0; i < VLAN_IDS; i++)
+		map->port[i] = VLAN_NONE;
+	if (p->conf->n_addrs > 0)
+		map->port[0] = number;
+	return map;
+}
+
+int ports_add_vlans(struct port ports[], const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct conf_port *c = &conf->ports[i];
+		struct port *parent = &ports[c->parent];
+
+		if (c->vlan == 0)
+			continue;
+		if (parent->vlans == NULL)
+			parent->vlans = vlan_map_new(parent, (uint16_t)c->parent);
+		if (parent->vlans == NULL)
+			return -ENOMEM;
+		parent->vlans->port[c->vlan] = (uint16_t)i;
+		ports[i] = (struct port){
+			.conf = c,
+			.next_vlan = parent->next_vlan,
+			.parent = parent,
+			.vlan = c->vlan,
+		};
+		parent->next_vlan = &ports[i];
+	}
+	return 0;
+}
+
 // Frames that it takes in for others are dropped.
 static int listen_to_all(const struct port *p)
 {
 	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
 }
 
+static unsigned int groups_add(
+	struct rte_ether_addr mac[GROUPS_MAX], unsigned int n, const struct port *p)
+{
+	for (unsigned int i = 0; i < p->n_groups; i++) {
+		unsigned int k = 0;
+
+		while (k < n && !rte_is_same_ether_addr(&mac[k], &p->groups[i]))
+			k++;
+		mac[k] = p->groups[i];
+		n = RTE_MAX(n, k + 1);
+	}
+	return n;
+}
+
 void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
 {
-	struct rte_ether_addr mac[LISTENER_GROUPS_MAX];
+	const struct port *device = port_device(p);
+	struct rte_ether_addr mac[GROUPS_MAX];
+	unsigned int all = 0;
 	int rc;
 
 	for (unsigned int i = 0; i < n; i++)
-		mac[i] = nd_group_mac(&group[i]);
-	rc = rte_eth_dev_set_mc_addr_list(p->id, mac, n);
+		p->groups[i] = nd_group_mac(&group[i]);
+	p->n_groups = n;
+	for (const struct port *q = device; q != NULL; q = q->next_vlan)
+		all = groups_add(mac, all, q);
+	rc = rte_eth_dev_set_mc_addr_list(device->id, mac, all);
 	if (rc < 0)
-		rc = listen_to_all(p);
+		rc = listen_to_all(device);
 	if (rc < 0)
 		log_warn("port \"%s\": cannot set multicast addresses of device \"%s\" (%s): "
 			 "its IPv6 addresses may not be resolved",
-			p->conf->name, p->conf->device, strerror(-rc));
+			p->conf->name, device->conf->device, strerror(-rc));
 }
 
 static bool is_removed(struct port *p)
@@ -317,6 +425,8 @@ bool port_has_link(struct port *p)
 {
 	struct rte_eth_link link = {0};
 
+	if (p->parent != NULL)
+		return port_has_link(p->parent);
 	if (is_removed(p))
 		return false;
 	if (conf_device_is_attached(p->conf->device))
@@ -326,6 +436,8 @@ bool port_has_link(struct port *p)
 
 void port_close(struct port *p)
 {
+	free(p->vlans);
+	p->vlans = NULL;
 	if (!p->open)
 		return;
 	p->open = false;

@@ -51,7 +51,10 @@ struct conf_iface_addr {
 struct conf_port {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
-	char *device; // "0000:00:05.0" or "net_tap0,iface=x"
+	char *device;                    // "0000:00:05.0" or "net_tap0,iface=x"; NULL: it is a VLAN
+	char parent_name[CONF_NAME_MAX]; // of a VLAN
+	unsigned int parent;             // its index in ports, which has a device
+	uint16_t vlan;                   // identifier (IEEE 802.1Q), 0: it is none
 	struct conf_iface_addr addrs[CONF_ADDRS_MAX];
 	unsigned int n_addrs;
 	uint16_t mtu;       // octets of IP packet

@@ -110,7 +110,8 @@ static unsigned int packet_buffers_wanted(const struct conf *c)
 	for (unsigned int i = 0; i < c->n_ports; i++) {
 		unsigned int rx = c->ports[i].rx_queues > 0 ? c->ports[i].rx_queues : c->n_workers;
 
-		n += (rx + c->n_workers) * 1024;
+		if (c->ports[i].vlan == 0)
+			n += (rx + c->n_workers) * 1024;
 	}
 	return rte_align32pow2(RTE_MAX(n, 8192u));
 }

@@ -26,6 +26,11 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *group, const struc
 void conf_check_udp(struct conf_reader *r, config_setting_t *group, struct conf_sa *sa);
 void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);
 
+// Finds the parents of the ports that are VLANs, refuses what these must not have, and sets
+// the mtu of those without one. Ports without an address, which only parents may be, are refused.
+// Returns whether all addresses of ports are known.
+bool conf_check_vlans(struct conf_reader *r);
+
 // Refuses the device of a port, setting s, if it is neither a PCI address nor names a driver.
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
 

@@ -110,27 +110,29 @@ static void check_address(struct conf_reader *r, unsigned int port, unsigned int
 static void check_mtu(struct conf_reader *r, unsigned int port)
 {
 	const struct conf_port *p = &r->c->ports[port];
-	config_setting_t *mtu = conf_given(conf_item(r, "ports", port), "mtu");
+	config_setting_t *item = conf_item(r, "ports", port), *mtu = conf_given(item, "mtu");
 	bool v6 = false;
 
 	for (unsigned int i = 0; i < p->n_addrs; i++)
 		v6 |= !ip_addr_is_none(&p->addrs[i].addr) && !ip_addr_is_v4(&p->addrs[i].addr);
-	if (mtu != NULL && v6 && p->mtu < IPV6_MTU_MIN)
+	if (!v6 || p->mtu >= IPV6_MTU_MIN)
+		return;
+	if (mtu != NULL)
 		conf_err(r, mtu, "%u is too small for IPv6, must be at least %u", p->mtu,
 			IPV6_MTU_MIN);
+	else
+		conf_err(r, conf_member(conf_item(r, "ports", p->parent), "mtu"),
+			"%u is also that of %s, and too small for IPv6, must be at least %u",
+			p->mtu, conf_ref(item), IPV6_MTU_MIN);
 }
 
 void conf_check_ports(struct conf_reader *r)
 {
 	struct conf *c = r->c;
 
-	r->nets_known = conf_given(r->root, "ports") != NULL;
-	for (unsigned int i = 0; i < c->n_ports; i++) {
-		config_setting_t *item = conf_item(r, "ports", i);
-
-		c->ports[i].mac_set = conf_given(item, "mac") != NULL;
-		r->nets_known = r->nets_known && conf_given(item, "addresses") != NULL;
-	}
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		c->ports[i].mac_set = conf_given(conf_item(r, "ports", i), "mac") != NULL;
+	r->nets_known = conf_check_vlans(r) && conf_given(r->root, "ports") != NULL;
 	conf_check_names(r, "ports");
 	check_devices(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {

@@ -225,6 +225,12 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 		memcpy(base + o->count_offset, &one, sizeof(one));
 }
 
+void conf_reject_missing(
+	struct conf_reader *r, config_setting_t *group, const struct conf_option *o)
+{
+	conf_err(r, group, "%s is missing, must be %s", o->name, allowed_shape(o));
+}
+
 static void reject_unknown(
 	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
 {
@@ -259,7 +265,7 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 		if (s != NULL)
 			read_option(r, o, s, base);
 		else if (o->required)
-			conf_err(r, group, "%s is missing, must be %s", o->name, allowed_shape(o));
+			conf_reject_missing(r, group, o);
 	}
 }
 

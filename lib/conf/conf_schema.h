@@ -175,5 +175,9 @@ void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
 // Reads the setting of this name at the top if it is there.
 void conf_read_setting(struct conf_reader *r, const char *name);
 
+// Reports that a group lacks the setting of this option.
+void conf_reject_missing(
+	struct conf_reader *r, config_setting_t *group, const struct conf_option *o);
+
 // What a value, or an element of an array, may be: "an integer from 576 to 9600".
 const char *conf_allowed(const struct conf_option *o);

@@ -38,11 +38,11 @@ struct worker_view {
 
 struct port_view {
 	char name[CONF_NAME_MAX], driver[64], mac[RTE_ETHER_ADDR_FMT_SIZE];
-	const char *side, *link;
+	const char *side, *link, *parent; // parent: of a VLAN, else ""
 	const struct conf_port *conf;
 	const struct snapshot_port *port;
 	uint64_t up, link_changes, link_mbps; // link_mbps 0: not known
-	uint64_t rx_queues, mtu;
+	uint64_t rx_queues, mtu, vlan;        // vlan 0: it is none
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
 	uint64_t tx_packets, tx_bytes, tx_errors;
 };

@@ -48,6 +48,11 @@ struct counters {
 
 struct trace;
 
+// Frames of a port that is a VLAN, octets without the tag. Control thread and telemetry read them.
+struct vlan_counters {
+	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+};
+
 struct tx_buffer {
 	uint16_t n;
 	struct rte_mbuf *m[TX_MAX];
@@ -133,8 +138,9 @@ struct worker {
 
 	// From pass to pass.
 	struct counters counters;
-	struct sa_audit audit;              // of packets without an SA
-	uint32_t posted[SHARES][PORTS_MAX]; // events of a port's share, in total
+	struct vlan_counters vlan[PORTS_MAX]; // by port
+	struct sa_audit audit;                // of packets without an SA
+	uint32_t posted[SHARES][PORTS_MAX];   // events of a port's share, in total
 	struct stages stages;
 	struct neigh_hints neigh_hints;
 	uint64_t n_handed;    // fragments handed over to others, less those taken from them; wraps

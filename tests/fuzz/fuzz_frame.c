@@ -2,13 +2,14 @@
 // Any octets as frames. The input is a burst of records: an octet that says how the frame is
 // received, its length in two octets, the frame. Few random frames would pass the first checks, so
 // the first octet also says which fields are made valid. Proves that the books balance and no
-// sanitizer reports an error.
+// sanitizer reports an error. The LAN's device has a VLAN 7, which is the WAN.
 #include <netinet/in.h>
 
 #include "fuzz.h"
 #include "fuzz_gateway.h"
 #include "site_v6.h"
 #include "udp.h"
+#include "vlan.h"
 
 enum {
 	BY_WAN = 1,       // else by LAN
@@ -25,12 +26,17 @@ enum {
 #define FRAMES_MAX 16
 
 static struct gateway *site, *site_v6;
+static struct vlan_map vlans;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
 	fuzz_gateway_start();
+	for (unsigned int i = 0; i < VLAN_IDS; i++)
+		vlans.port[i] = VLAN_NONE;
+	vlans.port[0] = LAN;
+	vlans.port[7] = WAN;
 	// Between A and B in UDP, not between A and C; to both, large packets are fragmented after
 	// encapsulation.
 	site = fuzz_gateway_add(site_a((struct site){.sa = IN_UDP,
@@ -103,6 +109,18 @@ static struct rte_mbuf *buffer_of(const struct frame *f, uint8_t how)
 	return (how & AT_END) != 0 ? frame_mbuf_at_end(f) : frame_mbuf(f);
 }
 
+// As a worker's loop does. Returns how many frames are left.
+static unsigned int receive(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		m[kept] = m[i];
+		kept += m[i]->port == LAN ? vlan_receive(g->w, &vlans, &m[kept], 1) : 1;
+	}
+	return kept;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
 	bool v6 = len > 0 && (input[0] & IPV6) != 0;
@@ -124,6 +142,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 		input += 3 + frame_len;
 		len -= 3 + frame_len;
 	}
-	fuzz_gateway_pass(v6 ? site_v6 : site, m, n);
+	fuzz_gateway_pass(v6 ? site_v6 : site, m, receive(v6 ? site_v6 : site, m, n));
 	return 0;
 }
