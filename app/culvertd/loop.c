@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "line_calloc.h"
 #include "log.h"
 #include "pipeline.h"
 #include "pkt_drop.h"
@@ -71,7 +72,7 @@ static void send_buffer(void *loop, uint16_t port)
 
 struct loop *loop_new(struct worker *w)
 {
-	struct loop *l = calloc(1, sizeof(*l));
+	struct loop *l = line_calloc(1, sizeof(*l));
 	char name[RTE_RING_NAMESIZE];
 
 	if (l == NULL)

@@ -41,18 +41,19 @@ struct loop_queue {
 };
 
 struct loop {
+	// Constant while the worker runs. Other workers read the rings, and idle.waits when they
+	// have put something into one.
+	struct rte_ring *in;  // frames to be processed; from all workers
+	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
 	struct worker *worker;
 	struct rte_rcu_qsbr *qsbr;
 	struct loop *const *peers; // all loops, by worker
-	unsigned int n_workers;
 	const struct port *ports;
-	unsigned int n_ports;
+	unsigned int n_workers, n_ports, n_rx;
 	bool spread; // hand frames to the worker that their flow belongs to
 	struct idle idle;
-	unsigned int n_rx;
-	struct loop_queue rx[LOOP_QUEUES_MAX];
-	struct rte_ring *in;  // frames to be processed; from all workers
-	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
+
+	struct loop_queue rx[LOOP_QUEUES_MAX] __rte_cache_aligned;
 
 	uint32_t generation;        // of the snapshot that the worker has seen last; its own
 	pid_t tid;                  // set by the worker when it begins
@@ -63,9 +64,9 @@ struct loop {
 	// TSC when the last pass began, 0 if the worker has slept since; and the longest from one
 	// to the next. Written by the worker, read by the control thread.
 	uint64_t last_pass, longest_round;
-
-	_Atomic enum loop_phase phase;   // written by the control thread
 	_Atomic enum loop_phase reached; // written by the worker
+
+	_Atomic enum loop_phase phase __rte_cache_aligned; // written by the control thread
 };
 
 // Makes the loop of a worker, and takes ownership of the worker. Queues are added by

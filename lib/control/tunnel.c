@@ -177,7 +177,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
 	if (ip_addr_is_none(&p->probe_addr) || now_ms - last_ms < p->probe_interval_s * 1000 ||
-		sa_out_path(sa)->nexthop == NULL || sa->stop != DROP_NONE)
+		sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
 		return;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "line_calloc.h"
+
 struct decisions *decisions_new(unsigned int n, unsigned int n_workers)
 {
 	struct decisions *d = calloc(1, sizeof(*d));
@@ -14,7 +16,7 @@ struct decisions *decisions_new(unsigned int n, unsigned int n_workers)
 	d->before = calloc(n + 1, sizeof(d->before[0]));
 	good = d->before != NULL;
 	for (unsigned int i = 0; good && i < n_workers; i++) {
-		d->worker[i] = calloc(n + 1, sizeof(d->before[0]));
+		d->worker[i] = line_calloc(n + 1, sizeof(d->before[0]));
 		good = d->worker[i] != NULL;
 	}
 	if (good)

@@ -9,6 +9,7 @@
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
+#include "line_calloc.h"
 #include "policy.h"
 #include "policy_find.h"
 #include "transit.h"
@@ -108,7 +109,7 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
 		m->reason = DROP_PEER_UNKNOWN;
 	if (m->reason == DROP_NONE && p->sa_out != NULL)
-		m->reason = atomic_load_explicit(&p->sa_out->stop, memory_order_relaxed);
+		m->reason = atomic_load_explicit(&p->sa_out->sa.stop, memory_order_relaxed);
 	if (m->reason == DROP_NONE && !m->local)
 		m->mtu = forward_mtu(w, p);
 }
@@ -127,7 +128,7 @@ static int scratch_init(struct scratch *x, const struct snapshot *s)
 	x->snapshot.ike = &x->ike;
 	x->snapshot.policies.decisions = decisions_new(spd_count(s->spd), 1);
 	x->ike.set.decisions = decisions_new(spd_table_slots(s->ike->policies), 1);
-	x->w = calloc(1, sizeof(*x->w));
+	x->w = line_calloc(1, sizeof(*x->w));
 	if (x->w == NULL || x->snapshot.policies.decisions == NULL ||
 		x->ike.set.decisions == NULL) {
 		scratch_free(x);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "line_calloc.h"
+
 #define EVENTS 1024
 #define HANDED 1024
 
@@ -42,12 +44,10 @@ static void fragments_fini(struct frag_table *t)
 struct worker *worker_new(const struct worker_params *p)
 {
 	char name[RTE_RING_NAMESIZE];
-	struct worker *w =
-		aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof(*w), RTE_CACHE_LINE_SIZE));
+	struct worker *w = line_calloc(1, sizeof(*w));
 
 	if (w == NULL)
 		return NULL;
-	memset(w, 0, sizeof(*w));
 	w->id = p->id;
 	w->pool = p->pool;
 	w->large_pool = p->large_pool;

@@ -93,8 +93,6 @@ struct worker {
 	struct flow_table *flows;
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread, see worker_event_dequeue()
-	// Events of posted that were dequeued; written by the control thread.
-	_Atomic uint32_t dequeued[SHARES][PORTS_MAX];
 	uint64_t tsc_hz;
 	// Limits of ICMP errors and echo replies; written by the control thread.
 	_Atomic uint32_t errors_per_second, echoes_per_second;
@@ -111,8 +109,11 @@ struct worker {
 		hash_key; // the same for all workers, which agree by it on a fragment's owner
 	struct rte_ring *handed; // fragments from tunnels; written by all workers
 
+	// Events of posted that were dequeued; written by the control thread.
+	_Atomic uint32_t dequeued[SHARES][PORTS_MAX] __rte_cache_aligned;
+
 	// Of the pass.
-	const struct snapshot *snapshot;
+	const struct snapshot *snapshot __rte_cache_aligned;
 	struct trace *tracing; // loaded from trace
 	uint64_t now;          // TSC
 	uint32_t now_ms;       // the same in milliseconds; wraps

@@ -18,7 +18,7 @@ enum drop esp_in_check(struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *
 	uint16_t around =
 		(uint16_t)(esp_off + sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len);
 	uint16_t len = rte_pktmbuf_data_len(m);
-	enum drop stop = atomic_load_explicit(&sa->stop, memory_order_relaxed);
+	enum drop stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
 
 	if (unlikely(stop != DROP_NONE))
 		return stop;

@@ -172,7 +172,7 @@ static enum drop seq_drop_reason(struct sa_out *sa, uint64_t seq)
 		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 	}
 	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
-	stop = atomic_load_explicit(&sa->stop, memory_order_relaxed);
+	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
 	if (stop != DROP_NONE)
 		return stop;
 	return seq > sa_out_life_end(sa) ? sa_end_reason(&sa->sa, LIFETIME_PACKETS)
@@ -185,7 +185,7 @@ static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *
 	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, unsigned int next_header,
 	uint64_t seq, unsigned int worker)
 {
-	if (unlikely(seq > atomic_load_explicit(&sa->seq_limit, memory_order_relaxed)))
+	if (unlikely(seq > atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed)))
 		return seq_drop_reason(sa, seq);
 
 	uint32_t inner_len = rte_pktmbuf_data_len(m);

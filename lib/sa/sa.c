@@ -10,6 +10,7 @@
 #include <rte_udp.h>
 
 #include "dpdk_compat.h"
+#include "line_calloc.h"
 
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
@@ -62,22 +63,15 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction d
 		.df_copied = o->df == SA_DF_COPY ? DF : 0,
 		.df_set = o->df == SA_DF_SET ? DF : 0,
 		.udp_port = udp_port,
-		.v4_end = ip_addr_is_v4(&o->local) ? sa_v4_end(ip_addr_v4(&o->local), udp_port)
-						   : UINT64_MAX,
-		.local = o->local,
 		.opt = *o,
 		.n_workers = n_workers,
 		.live = p->live,
 	};
 	sa->opt.direction = (uint8_t)direction;
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
-
-	size_t size = n_workers * sizeof(sa->counters[0]);
-
-	sa->counters = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	sa->counters = line_calloc(n_workers, sizeof(sa->counters[0]));
 	if (sa->counters == NULL)
 		return -ENOMEM;
-	memset(sa->counters, 0, size);
 	sa->session = crypto_session_new(&key, dir, p->engine, n_workers);
 	return sa->session != NULL ? 0 : -errno;
 }
@@ -192,7 +186,7 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 {
-	return atomic_exchange_explicit(&sa->path, path, memory_order_acq_rel);
+	return atomic_exchange_explicit(&sa->sa.path, path, memory_order_acq_rel);
 }
 
 uint64_t sa_out_life_end(const struct sa_out *sa)
@@ -204,34 +198,40 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 {
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
-	sa->seq_limit = sa_out_life_end(sa);
+	sa->sa.seq_limit = sa_out_life_end(sa);
 	sa->peer = sa_peer_configured(&p->opt);
-	sa->path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
-	return sa->path != NULL ? 0 : -ENOMEM;
+	sa->sa.path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
+	return sa->sa.path != NULL ? 0 : -ENOMEM;
+}
+
+static void in_local_set(struct sa *sa, const struct ip_addr *local)
+{
+	sa->local = *local;
+	sa->v4_end = ip_addr_is_v4(local) ? sa_v4_end(ip_addr_v4(local), sa->udp_port) : UINT64_MAX;
 }
 
 static int sa_in_init(struct sa_in *sa, const struct sa_params *p)
 {
+	in_local_set(&sa->sa, &p->opt.local);
 	sa->ingress = rte_be_to_cpu_32(sa->sa.spi);
 	return replay_init(&sa->replay, p->opt.replay_window);
 }
 
 void sa_local_move(struct sa *sa, const struct ip_addr *local)
 {
-	sa->opt.local = sa->local = *local;
-	if (ip_addr_is_v4(local))
-		sa->v4_end = sa_v4_end(ip_addr_v4(local), sa->udp_port);
+	sa->opt.local = *local;
+	if (sa->opt.direction == SA_IN)
+		in_local_set(sa, local);
 }
 
 struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 {
 	size_t size = direction == SA_OUT ? sizeof(struct sa_out) : sizeof(struct sa_in);
-	struct sa *sa = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	struct sa *sa = line_calloc(1, size);
 	int rc;
 
 	if (sa == NULL)
 		return NULL;
-	memset(sa, 0, size);
 	rc = sa_init(sa, p, direction);
 	if (rc == 0)
 		rc = direction == SA_OUT ? sa_out_init(sa_out_of(sa), p)
@@ -248,7 +248,7 @@ void sa_free(struct sa *sa)
 	if (sa == NULL)
 		return;
 	if (sa->opt.direction == SA_OUT) {
-		free(sa_out_of(sa)->path);
+		free(sa->path);
 	} else {
 		replay_fini(&sa_in_of(sa)->replay);
 		free(sa_in_of(sa)->endpoint);
@@ -271,9 +271,9 @@ uint64_t sa_out_seq(const struct sa_out *sa)
 
 static void limit_update(struct sa_out *sa)
 {
-	bool stopped = atomic_load_explicit(&sa->stop, memory_order_relaxed) != DROP_NONE;
+	bool stopped = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE;
 
-	atomic_store_explicit(&sa->seq_limit,
+	atomic_store_explicit(&sa->sa.seq_limit,
 		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
 }
 
@@ -283,12 +283,9 @@ static void stop_update(struct sa *sa)
 	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
 	uint8_t reason = sa->ended != DROP_NONE ? sa->ended : (uint8_t)address;
 
-	if (sa->opt.direction == SA_IN) {
-		atomic_store_explicit(&sa_in_of(sa)->stop, reason, memory_order_relaxed);
-		return;
-	}
-	atomic_store_explicit(&sa_out_of(sa)->stop, reason, memory_order_relaxed);
-	limit_update(sa_out_of(sa));
+	atomic_store_explicit(&sa->stop, reason, memory_order_relaxed);
+	if (sa->opt.direction == SA_OUT)
+		limit_update(sa_out_of(sa));
 }
 
 void sa_out_allow(struct sa_out *sa, uint64_t seq)

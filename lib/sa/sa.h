@@ -63,6 +63,7 @@ static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
 }
 
 struct nexthop;
+struct sa_path;
 struct sa_record;
 
 // Endpoint of a peer. The port is of ESP in UDP, else 0.
@@ -93,7 +94,7 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 
 // What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
 struct sa {
-	// Constant, for packets:
+	// For packets, and constant but for what says so:
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
@@ -101,14 +102,28 @@ struct sa {
 	// outer and inbound the inner one, takes from the other; and those that the outer one has
 	// instead.
 	uint8_t tos_copied, tos_fixed;
+	// Why the SA must not be used, an enum drop. Written by the control thread, when that
+	// changes.
+	_Atomic uint8_t stop;
 	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
 	// Own port of ESP in UDP (RFC 3948); 0: ESP follows the IP header.
 	rte_be16_t udp_port;
 	struct crypto_session *session;
 	struct sa_counters *counters; // one for each worker, which writes it
-	// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that of IPv6.
-	uint64_t v4_end;
-	struct ip_addr local;   // opt.local, for packets
+	union {
+		struct { // of a struct sa_out; both written by the control thread
+			struct sa_path *_Atomic path;
+			// What packets are held against: the last number that is reserved, or less
+			// if the lifetime ends before, or 0 when the SA has been stopped.
+			_Atomic uint64_t seq_limit;
+		};
+		struct { // of a struct sa_in
+			// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that
+			// of IPv6.
+			uint64_t v4_end;
+			struct ip_addr local; // opt.local, for packets
+		};
+	};
 	struct sa_options opt;  // packets need those before direction only
 	unsigned int n_workers; // of counters and session; outbound the control thread is the last
 	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex,
@@ -171,20 +186,15 @@ struct sa_dummies {
 
 struct sa_out {
 	struct sa sa;
-	// One line, which workers read whenever they write seq. What the control thread writes here
-	// changes seldom.
-	_Atomic uint64_t seq __rte_cache_aligned; // last number allocated; written by workers
-	uint64_t seq_max;                         // last number there is; constant
-	// What packets are held against: the last number that is reserved, or less if the lifetime
-	// ends before, or 0 when the SA has been stopped. Written by the control thread.
-	_Atomic uint64_t seq_limit;
-	struct sa_path *_Atomic path; // written by the control thread
-	_Atomic uint8_t stop;         // see struct sa_in
+	// Last number allocated; written by workers. Alone on its line: what they only read of the
+	// SA stays in the caches of all.
+	_Atomic uint64_t seq __rte_cache_aligned;
 	struct sa_dummies dummies __rte_cache_aligned;
 	// Written by the control thread. Workers read seq_recent only: numbers above it were
 	// allocated in the last seconds; see sa_out_is_recent().
 	struct {
 		_Atomic uint64_t seq_recent;
+		uint64_t seq_max;      // last number there is; constant
 		uint64_t seq_reserved; // see sa_out_allow()
 		struct sa_peer peer;   // that the path leads to
 		// That it shall lead to once there is memory for another path; none: there is none.
@@ -200,9 +210,6 @@ struct sa_in {
 	struct sa sa;
 	// One line, which workers read for every packet.
 	struct replay replay __rte_cache_aligned; // written by workers
-	// Why the SA must not be used, an enum drop. Written by the control thread, when that
-	// changes.
-	_Atomic uint8_t stop;
 	// Ingress of the packets in decisions of flows, which all SAs of a tunnel of IKE share;
 	// constant. At least SA_INGRESS_MIN: smaller ones are ports.
 	uint32_t ingress;
@@ -343,7 +350,7 @@ static inline const struct sa_peer *sa_in_endpoint(const struct sa_in *sa)
 
 static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
 {
-	return atomic_load_explicit(&sa->path, memory_order_acquire);
+	return atomic_load_explicit(&sa->sa.path, memory_order_acquire);
 }
 
 // Both together prefetch what is needed to seal a packet; the second waits for the first.

@@ -72,7 +72,7 @@ struct sa_out *sa_udp_find(const struct sa_udp_index *index, const struct sa_udp
 		if (sa == NULL)
 			continue;
 		found = sa;
-		if (found->stop == DROP_NONE)
+		if (found->sa.stop == DROP_NONE)
 			break;
 	}
 	return found;

@@ -95,7 +95,7 @@ static void check_rate(const char *settings)
 			writing = 0;
 		}
 		sa_out_seq_alloc(sa, RATE / (1000 / TICK_MS));
-		assert_true(sa->seq <= sa->seq_limit);
+		assert_true(sa->seq <= sa->sa.seq_limit);
 		reserve_tick(r, g->snapshot, tick * TICK_MS);
 		if (writing == 0 && sa->sa.record->bound != before)
 			writing = 1;

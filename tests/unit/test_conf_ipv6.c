@@ -185,13 +185,13 @@ static void test_outer_header(void **state)
 	const uint8_t head[] = {0x60, 0, 0, 0, 0, 0, 50, 64};
 
 	(void)state;
-	assert_int_equal(s->sa_out[0]->path->outer_len, 40);
-	assert_memory_equal(s->sa_out[0]->path->outer, head, sizeof(head));
-	assert_memory_equal(s->sa_out[0]->path->outer + 8, &local, 16);
-	assert_memory_equal(s->sa_out[0]->path->outer + 24, &remote, 16);
+	assert_int_equal(s->sa_out[0]->sa.path->outer_len, 40);
+	assert_memory_equal(s->sa_out[0]->sa.path->outer, head, sizeof(head));
+	assert_memory_equal(s->sa_out[0]->sa.path->outer + 8, &local, 16);
+	assert_memory_equal(s->sa_out[0]->sa.path->outer + 24, &remote, 16);
 	// RFC 4303 2: header 8, ICV 12; text of whole words with two octets of trailer.
-	assert_int_equal(s->sa_out[0]->path->mtu, 1500 - 40 - 8 - 12 - 2);
-	assert_int_equal(s->sa_out[1]->path->outer_len, 20);
+	assert_int_equal(s->sa_out[0]->sa.path->mtu, 1500 - 40 - 8 - 12 - 2);
+	assert_int_equal(s->sa_out[1]->sa.path->outer_len, 20);
 	assert_true(s->port[1].unprotected);
 	build_snapshot_free(s);
 }

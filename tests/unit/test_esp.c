@@ -242,10 +242,10 @@ static void test_sequence_reserved(void **state)
 			seq == 1003 || seq == 1004 ? DROP_SEQUENCE_UNSAVED : DROP_NONE);
 		rte_pktmbuf_free(m);
 	}
-	assert_int_equal(sa->seq_limit, UINT32_MAX);
+	assert_int_equal(sa->sa.seq_limit, UINT32_MAX);
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	sa_out_allow(sa, UINT64_MAX); // an expired SA stays so
-	assert_int_equal(sa->seq_limit, 0);
+	assert_int_equal(sa->sa.seq_limit, 0);
 	sa_free(&sa->sa);
 }
 

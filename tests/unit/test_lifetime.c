@@ -123,14 +123,14 @@ static void test_last_number(void **state)
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, LIFETIME_PACKETS);
 		sa_stop(&in->sa, unit);
-		assert_int_equal(in->stop, DROP_NONE);
+		assert_int_equal(in->sa.stop, DROP_NONE);
 		used[u] = 999;
 		check_event(&in->sa.lifetime, used, LIFETIME_GOES_ON);
 		used[u] = 1000;
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, u);
 		sa_stop(&in->sa, unit);
-		assert_int_equal(in->stop, DROP_LIFETIME);
+		assert_int_equal(in->sa.stop, DROP_LIFETIME);
 		sa_free(&in->sa);
 	}
 	(void)state;
@@ -220,12 +220,12 @@ static void test_packets_are_numbers(void **state)
 	p.live.hard_packets = 1000;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
-	assert_int_equal(sa->seq_limit, 1000);
+	assert_int_equal(sa->sa.seq_limit, 1000);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_LIFETIME);
-	assert_int_equal(sa->stop, DROP_NONE);
+	assert_int_equal(sa->sa.stop, DROP_NONE);
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
-	assert_int_equal(sa->seq_limit, 0);
-	assert_int_equal(sa->stop, DROP_LIFETIME);
+	assert_int_equal(sa->sa.seq_limit, 0);
+	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
 	sa_free(&sa->sa);
 }
 
