@@ -8,6 +8,7 @@
 #include "baseline.h"
 #include "client.h"
 #include "control.h"
+#include "device_counters.h"
 #include "field.h"
 #include "instances.h"
 #include "query.h"
@@ -30,6 +31,11 @@ enum exit_code command_list(const struct options *options, char **words)
 	return code;
 }
 
+static bool shows_port(const struct query *q)
+{
+	return q->name != NULL && strcmp(q->list->word, "ports") == 0;
+}
+
 static enum exit_code typed_print(const struct query *q, const json_t *objects)
 {
 	json_t *typed = fields_typed(q->list->word, objects);
@@ -44,7 +50,7 @@ enum exit_code command_show(const struct options *options, char **words)
 	enum exit_code code = EXIT_OK;
 	const char *instance;
 	struct query q;
-	json_t *objects;
+	json_t *objects, *counters = NULL;
 
 	if (words[0] != NULL && strcmp(words[0], "config") == 0)
 		return command_show_config(options, words + 1);
@@ -53,10 +59,16 @@ enum exit_code command_show(const struct options *options, char **words)
 	objects = query_get(instance, q.list->word, q.filter);
 	baseline_subtract(instance, q.list->word, objects);
 	query_choose(&q, objects);
-	if (options->json)
+	if (shows_port(&q))
+		counters = device_counters_get(instance, q.name);
+	if (options->json) {
+		json_object_set(json_array_get(objects, 0), "device_counters", counters);
 		code = typed_print(&q, objects);
-	else
+	} else {
 		query_print(&q, objects, stdout);
+		device_counters_print(counters, stdout);
+	}
+	json_decref(counters);
 	json_decref(objects);
 	return code;
 }

@@ -36,6 +36,26 @@ static void count_frames(struct rte_eth_stats *stats, const struct gateway *g, u
 	}
 }
 
+// Who does a piece of work: the device, or workers if somebody has to.
+static const char *done_by(bool device, bool needed)
+{
+	if (device)
+		return "hardware";
+	return needed ? "software" : "off";
+}
+
+static void port_work(struct port_view *v, const struct gateway *g, const struct port *device)
+{
+	const struct port_offloads *o = &device->offloads;
+	bool queues = device->n_rx > 1, spread = g->loops[0]->spread;
+
+	v->rx_checksum = done_by((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0, true);
+	v->tx_checksum = done_by(false, true);
+	v->vlan_tags = done_by((o->rx & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0, device->vlans != NULL);
+	v->spread = done_by(queues, spread);
+	v->spread_esp = done_by(queues && port_offloads_spread_esp(o), spread);
+}
+
 bool collect_port(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
@@ -73,6 +93,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.tx_bytes = stats.obytes,
 		.tx_errors = stats.oerrors,
 	};
+	port_work(v, g, device);
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
 	snprintf(v->driver, sizeof(v->driver), "%s", device->driver);
 	rte_ether_format_addr(v->mac, sizeof(v->mac), &device->mac);

@@ -117,6 +117,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
 				.ethdev = ports[p].id,
 				.queue = q,
+				.mbuf_flags = ports[p].offloads.mbuf_flags,
 				.vlans = ports[p].vlans};
 		}
 	}
@@ -246,11 +247,12 @@ static unsigned int poll_ports(struct loop *l)
 			continue;
 		work += n;
 		q->bursts[rte_fls_u32(n) - 1]++;
+		for (uint16_t f = 0; f < n; f++) {
+			m[f]->port = q->port;
+			m[f]->ol_flags &= q->mbuf_flags;
+		}
 		if (unlikely(q->vlans != NULL))
 			n = vlan_receive(l->worker, q->vlans, m, n);
-		else
-			for (uint16_t f = 0; f < n; f++)
-				m[f]->port = q->port;
 		if (l->spread)
 			n = keep_own(l, m, n);
 		loop_pass(l, m, n);

@@ -36,6 +36,7 @@ enum loop_phase {
 struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t ethdev, queue;
+	uint64_t mbuf_flags;          // of a received frame those of ol_flags that count
 	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
 	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
 };

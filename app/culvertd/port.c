@@ -18,10 +18,9 @@
 #include "open_limit.h"
 #include "vhost_peer.h"
 
-#define DESCRIPTORS      1024                              // per queue, where the device allows
-#define GROUPS_MAX       (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
-#define VLAN_RX_OFFLOADS (RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER)
-#define NOTICE_US        10000 // for the driver's own thread to notice that its peer left
+#define DESCRIPTORS 1024                              // per queue, where the device allows
+#define GROUPS_MAX  (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
+#define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
 
 // Names the commonest causes, after what DPDK said about it.
 static void explain_missing(const struct conf_port *c, int error)
@@ -136,14 +135,6 @@ static uint16_t mtu_to_configure(const struct conf_port *c)
 						  : c->mtu;
 }
 
-// Every buffer has room for a frame, but some drivers use only whole kilobytes of it: a jumbo frame
-// may then take two.
-static uint64_t rx_offloads(const struct conf_port *c)
-{
-	return RTE_ETH_RX_OFFLOAD_IPV4_CKSUM |
-	       (c->mtu > RTE_ETHER_MTU ? RTE_ETH_RX_OFFLOAD_SCATTER : 0);
-}
-
 // When the other end disconnects, this driver registers its interrupt handler whether wanted or
 // not, but removes it at the end only if it was: otherwise DPDK aborts on its closed file
 // descriptor.
@@ -169,25 +160,29 @@ static bool has_vlans(const struct conf *conf, const struct conf_port *parent)
 }
 
 static struct rte_eth_conf eth_conf_of(
-	const struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
+	struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
-	const uint64_t spread = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
-				RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP;
+	const struct port_use use = {
+		.unprotected = p->conf->unprotected,
+		.has_vlans = has_vlans(conf, p->conf),
+		.jumbo = p->conf->mtu > RTE_ETHER_MTU,
+		.n_rx = p->n_rx,
+		.n_workers = conf->n_workers,
+	};
 	struct rte_eth_conf e = {
 		.intr_conf.lsc = needs_link_interrupt(info),
 		.intr_conf.rxq = conf->idle == CONF_IDLE_INTERRUPT,
 		.rxmode.mtu = mtu_to_configure(p->conf),
-		.rxmode.offloads = info->rx_offload_capa & rx_offloads(p->conf),
-		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE,
 	};
 
-	if (has_vlans(conf, p->conf)) {
-		e.rxmode.offloads |= info->rx_offload_capa & VLAN_RX_OFFLOADS;
-		e.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
-	}
-	if (p->n_rx > 1 && (info->flow_type_rss_offloads & spread) != 0) {
+	p->offloads = port_offloads_choose(info, &use);
+	e.rxmode.offloads = p->offloads.rx;
+	e.txmode.offloads = p->offloads.tx;
+	if (p->offloads.rss != 0) {
 		e.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		e.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & spread;
+		e.rx_adv_conf.rss_conf.rss_hf = p->offloads.rss;
+		e.rx_adv_conf.rss_conf.rss_key = port_rss_key(info->hash_key_size);
+		e.rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 	}
 	return e;
 }

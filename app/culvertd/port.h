@@ -11,6 +11,7 @@
 #include "addr.h"
 #include "conf.h"
 #include "listener.h"
+#include "port_offload.h"
 #include "vlan.h"
 
 struct port {
@@ -22,6 +23,7 @@ struct port {
 	unsigned int if_index; // of the kernel's interface, 0 without one
 	bool removed;          // that interface
 	char driver[RTE_ETH_NAME_MAX_LEN];
+	struct port_offloads offloads;
 	bool inserts_vlan;      // it tags frames that are to be sent
 	struct vlan_map *vlans; // the ports of its VLANs; NULL: it has none
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none

@@ -127,6 +127,9 @@ static const struct command {
 	const char *help;
 	page_fn page;
 } commands[] = {
+	{"/culvert/device_counters",
+		"Counters of the driver of a port. Parameters: number of the first; name=",
+		device_counters_page},
 	{"/culvert/flows",
 		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
 		flow_page},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows, decisions and traces, which are no lists of views: the answers to /culvert/flows, match,
-// trace_state and trace_steps, and what requests do to them. A page is the items from number offset
-// on, as far as one answer goes, or the reason why there are none. Filters are those of
-// telemetry_filter.h; gateway is a struct gateway. But for what says otherwise: threads of
-// librte_telemetry. All take the gateway's lock themselves, and not while they look through the
-// table of flows.
+// Flows, decisions, traces and counters of drivers, which are no lists of views: the answers to
+// /culvert/flows, match, trace_state, trace_steps and device_counters, and what requests do to
+// them. A page is the items from number offset on, as far as one answer goes, or the reason why
+// there are none. Filters are those of telemetry_filter.h; gateway is a struct gateway. But for
+// what says otherwise: threads of librte_telemetry. All take the gateway's lock themselves, and not
+// while they look through the table of flows.
 #pragma once
 
 #include <rte_telemetry.h>
@@ -29,6 +29,11 @@ bool trace_start_filter(void *gateway, const char *filter, char *text, size_t si
 // Stops the trace of that number. filter: "trace=NUMBER", as of the pages. False with the reason in
 // text. Control thread.
 bool trace_stop_filter(void *gateway, const char *filter, char *text, size_t size);
+
+// Counters that the driver of a port's device has by names of its own. filter: "name=PORT"; that of
+// a VLAN has those of its parent.
+void device_counters_page(
+	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter);
 
 // Whether it is on, and how many packets it has; and its steps.
 void trace_state_page(

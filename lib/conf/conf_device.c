@@ -110,6 +110,9 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 		return;
 	if (!has_driver(device) && !has_plugin(r->c))
 		reject_device(r, s, device, port);
+	else if (strstr(device, ",legacy-ol-flags=1") != NULL)
+		conf_err(r, s, "%s: legacy-ol-flags=1 leaves checksums incomplete, remove it",
+			conf_quote(device));
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
 			conf_quote(device), conf_show(device));

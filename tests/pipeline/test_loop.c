@@ -120,6 +120,17 @@ static void await_buffers_in_use(unsigned int n)
 	}
 }
 
+static void await_ring(const struct rte_ring *r)
+{
+	time_t end = time(NULL) + DEADLINE_S;
+
+	while (rte_ring_empty(r)) {
+		if (time(NULL) > end)
+			fail_msg("no frame was handed over");
+		usleep(1000);
+	}
+}
+
 // To be dropped without a policy, by either worker.
 static struct rte_mbuf *frame_of_flow(uint32_t flow)
 {
@@ -323,6 +334,56 @@ static void test_spread_anything(void **state)
 	}
 }
 
+// The hash of a device decides in place of the headers.
+static void test_spread_by_device(void **state)
+{
+	struct rte_mbuf *m = frame_of_flow(7);
+	unsigned int count[3] = {0};
+
+	(void)state;
+	m->ol_flags |= RTE_MBUF_F_RX_RSS_HASH;
+	for (uint32_t i = 0; i < 3000; i++) {
+		m->hash.rss = i * (UINT32_MAX / 3000);
+		count[spread_worker(m, 3, &test_hash_key)]++;
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		assert_in_range(count[i], 990, 1010);
+	rte_pktmbuf_free(m);
+}
+
+// What a device was not asked for is not taken from it: whoever shares its memory may have written
+// anything. Frames of the flow are handed to the second worker, as they are received.
+static void test_claims(void **state)
+{
+	static const uint64_t offered = RTE_MBUF_F_RX_IP_CKSUM_MASK;
+	struct pair p;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rte_mbuf *m, *received;
+		uint32_t flow = 0;
+
+		pair_start(&p);
+		p.loop[0]->rx[0].mbuf_flags = i == 0 ? 0 : offered;
+		m = frame_of_flow(flow);
+		while (spread_worker(m, 2, &test_hash_key) != 1) {
+			rte_pktmbuf_free(m);
+			m = frame_of_flow(++flow);
+		}
+		m->hash.rss = 0; // the first worker's
+		m->ol_flags = ~(RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT);
+		device_send(m);
+		loop_start(&p, 0);
+		await_ring(p.loop[1]->in);
+		loop_end(&p, 0);
+		assert_int_equal(rte_ring_dequeue(p.loop[1]->in, (void **)&received), 0);
+		assert_ptr_equal(received, m);
+		assert_int_equal(m->ol_flags, i == 0 ? 0 : offered);
+		rte_pktmbuf_free(m);
+		pair_stop(&p);
+	}
+}
+
 // Whether an event ends the wait of a worker. Every event counts once.
 // A worker that sleeps does not delay a reload, and reads nothing of what was replaced meanwhile
 // (which the address sanitizer sees).
@@ -386,6 +447,8 @@ int main(void)
 		pipeline_test(test_spread_v6),
 		pipeline_test(test_spread_fragments),
 		pipeline_test(test_spread_anything),
+		pipeline_test(test_spread_by_device),
+		pipeline_test(test_claims),
 		pipeline_test(test_reload_asleep),
 		cmocka_unit_test(test_wake),
 	};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which work a port's device takes from workers, and what it may say about a received frame:
+// docs/decisions/0040-offloads.md. Control thread, before the device is configured.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+
+// What a port is used for.
+struct port_use {
+	bool unprotected, has_vlans, jumbo; // jumbo: its mtu is above Ethernet's usual size
+	uint16_t n_rx;                      // queues
+	unsigned int n_workers;
+};
+
+struct port_offloads {
+	uint64_t rx, tx; // RTE_ETH_RX_OFFLOAD_*, RTE_ETH_TX_OFFLOAD_*
+	uint64_t rss;    // fields that frames are distributed by, RTE_ETH_RSS_*; 0: not by RSS
+	// Of the ol_flags of a received frame those that count: the others are for offloads that
+	// the device was not asked for, so that they would be claims of whoever wrote the buffer.
+	uint64_t mbuf_flags;
+};
+
+// Chooses from what the device offers.
+struct port_offloads port_offloads_choose(
+	const struct rte_eth_dev_info *info, const struct port_use *use);
+
+// Whether the device distributes ESP by the SPI.
+static inline bool port_offloads_spread_esp(const struct port_offloads *o)
+{
+	return (o->rss & RTE_ETH_RSS_ESP) != 0;
+}
+
+// The key of RSS, of size octets: random, the same for all ports, and valid until the process ends.
+// NULL: the device has its own, because none of that size can be had.
+uint8_t *port_rss_key(size_t size);
