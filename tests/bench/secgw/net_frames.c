@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ethdev driver for ipsec-secgw, loaded with -d: a network card in memory whose cost is low and
-// known. It receives the frames of a capture in a loop, copied into fresh mbufs; it counts and
-// frees all frames sent to it. It claims the checksum offloads without which ipsec-secgw does not
-// start. Device net_framesN, arguments
+// An ethdev driver for ipsec-secgw, linked in: a network card in memory whose cost is low and
+// known. It receives the frames of a capture, copied into new mbufs: first each once, then batches
+// of random ones, like those of bench_pass (batch.h). It counts and frees all frames sent to it. It
+// claims the checksum offloads without which ipsec-secgw does not start. Device net_framesN,
+// arguments
 //
 //   file=FILE     frames to receive; a port without a file receives nothing
-//   record=FILE   a capture of the frames sent in the first round
+//   record=FILE   a capture of the frames sent while each was received once
 //
 // The receiving port ends the process after ROUNDS rounds, with a line of JSON: TSC cycles for each
-// packet, median of the rounds, and those of its own functions called back to back.
+// packet, median of the rounds, and those of its own functions called back to back. The clock is
+// stopped while a batch is made, and in the first quarter of it.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,11 +25,14 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_kvargs.h>
+#include <rte_version.h>
 
-#define FRAMES_MAX    4096
-#define ROUND_PACKETS 100000
-#define ROUNDS        21 // the first is not counted
+#define ROUND_PACKETS 16384
+#define ROUNDS        31
 #define BURST         32
+// As in batch.h: a batch is small enough for the second level cache.
+#define BATCH_MAX    1024
+#define BATCH_OCTETS (RTE_CACHE_LINE_SIZE * 4096)
 
 struct capture_header {
 	uint32_t seconds, microseconds, len, wire_len;
@@ -36,7 +41,7 @@ struct capture_header {
 struct frame {
 	uint16_t len;
 	uint32_t ptype;
-	const uint8_t *octets;
+	uint8_t *octets;
 };
 
 struct queue {
@@ -47,25 +52,48 @@ struct queue {
 struct port {
 	struct rte_ether_addr mac;
 	struct queue rx, tx;
-	struct frame frames[FRAMES_MAX];
-	unsigned int n_frames, next;
+	struct frame *frames;
+	unsigned int n_frames;
+	unsigned int once; // frames received while each is received once
+	struct frame batch[BATCH_MAX];
+	unsigned int n, warm, next; // frames of the batch; not counted; the next one
+	uint64_t random;
 	FILE *record;
 };
 
-static uint64_t received, sent; // shared by all ports: one lcore polls them
+// Shared by all ports: one lcore polls them.
+static uint64_t received, sent;
+static unsigned int to_record; // frames of the capture to receive
 static double round_cycles[ROUNDS];
-static unsigned int rounds;
-static uint64_t round_tsc, round_sent;
+static unsigned int rounds, round_packets;
+static uint64_t round_tsc, clock_tsc;
 
-static uint16_t frames_rx(struct port *p, struct rte_mempool *pool, struct rte_mbuf **m, uint16_t n)
+static uint32_t random_below(struct port *p, uint32_t n)
+{
+	p->random ^= p->random << 13;
+	p->random ^= p->random >> 7;
+	p->random ^= p->random << 17;
+	return (uint32_t)((p->random >> 32) * n >> 32);
+}
+
+static void batch_fill(struct port *p)
+{
+	for (unsigned int i = 0; i < p->n; i++) {
+		const struct frame *f = &p->frames[random_below(p, p->n_frames)];
+
+		p->batch[i].len = f->len;
+		p->batch[i].ptype = f->ptype;
+		memcpy(p->batch[i].octets, f->octets, f->len);
+	}
+	p->next = 0;
+}
+
+static uint16_t frames_rx(
+	const struct frame *f, struct rte_mempool *pool, struct rte_mbuf **m, uint16_t n)
 {
 	if (rte_pktmbuf_alloc_bulk(pool, m, n) != 0)
 		return 0;
-	for (uint16_t i = 0; i < n; i++) {
-		const struct frame *f = &p->frames[p->next];
-
-		if (++p->next == p->n_frames)
-			p->next = 0;
+	for (uint16_t i = 0; i < n; i++, f++) {
 		rte_memcpy(rte_pktmbuf_mtod(m[i], void *), f->octets, f->len);
 		m[i]->data_len = f->len;
 		m[i]->pkt_len = f->len;
@@ -97,22 +125,32 @@ static double median(double *v, unsigned int n)
 
 static double own_cycles(struct queue *q)
 {
+	struct port *p = q->port;
 	struct rte_mbuf *m[BURST];
 	double v[ROUNDS];
 
 	for (unsigned int r = 0; r < ROUNDS; r++) {
-		uint64_t start = rte_rdtsc();
+		uint64_t cycles = 0;
 
-		for (unsigned int i = 0; i < 2000; i++)
-			frames_tx(m, frames_rx(q->port, q->pool, m, BURST));
-		v[r] = (double)(rte_rdtsc() - start) / (2000 * BURST);
+		for (unsigned int done = 0; done < ROUND_PACKETS; done += p->n) {
+			uint64_t start = 0;
+
+			batch_fill(p);
+			for (unsigned int i = 0; i < p->n; i += BURST) {
+				if (i == p->warm)
+					start = rte_rdtsc_precise();
+				frames_tx(m, frames_rx(&p->batch[i], q->pool, m, BURST));
+			}
+			cycles += rte_rdtsc_precise() - start;
+		}
+		v[r] = (double)cycles / (ROUND_PACKETS / p->n * (double)(p->n - p->warm));
 	}
 	return median(v, ROUNDS);
 }
 
 static void finish(struct queue *q)
 {
-	double cycles = median(round_cycles + 1, ROUNDS - 1);
+	double cycles = median(round_cycles, ROUNDS);
 
 	printf("{\"cycles\":%.1f,\"ports\":%.1f,\"received\":%" PRIu64 ",\"sent\":%" PRIu64 "}\n",
 		cycles, own_cycles(q), received, sent);
@@ -120,28 +158,49 @@ static void finish(struct queue *q)
 	_exit(0);
 }
 
-static void round_end(struct queue *q)
+// The frames of the batch have all been received, and those before the last burst sent.
+static void batch_end(struct queue *q)
 {
-	uint64_t now = rte_rdtsc();
+	struct port *p = q->port;
 
-	if (round_tsc != 0) {
-		round_cycles[rounds++] =
-			(double)(now - round_tsc) / (double)RTE_MAX(sent - round_sent, 1u);
+	if (clock_tsc != 0) {
+		round_tsc += rte_rdtsc_precise() - clock_tsc;
+		round_packets += p->n - p->warm;
+	}
+	if (round_packets >= ROUND_PACKETS / p->n * (p->n - p->warm)) {
+		round_cycles[rounds++] = (double)round_tsc / round_packets;
+		round_tsc = round_packets = 0;
 		if (rounds == ROUNDS)
 			finish(q);
 	}
-	round_tsc = now;
-	round_sent = sent;
+	batch_fill(p);
+}
+
+static uint16_t rx_once(struct queue *q, struct rte_mbuf **m, uint16_t n)
+{
+	struct port *p = q->port;
+	uint16_t got = frames_rx(&p->frames[p->once], q->pool, m,
+		(uint16_t)RTE_MIN(RTE_MIN(n, BURST), p->n_frames - p->once));
+
+	p->once += got;
+	received += got;
+	return got;
 }
 
 static uint16_t rx_burst(void *queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct queue *q = queue;
+	struct port *p = q->port;
 	uint16_t got;
 
-	if (received % ROUND_PACKETS == 0)
-		round_end(q);
-	got = frames_rx(q->port, q->pool, m, (uint16_t)RTE_MIN(n, BURST));
+	if (unlikely(p->once < p->n_frames))
+		return rx_once(q, m, n);
+	if (p->next == p->n)
+		batch_end(q);
+	if (p->next == p->warm)
+		clock_tsc = rte_rdtsc_precise();
+	got = frames_rx(&p->batch[p->next], q->pool, m, (uint16_t)RTE_MIN(n, BURST));
+	p->next += got;
 	received += got;
 	return got;
 }
@@ -168,7 +227,7 @@ static uint16_t tx_burst(void *queue, struct rte_mbuf **m, uint16_t n)
 
 	for (uint16_t i = 0; p->record != NULL && i < n; i++) {
 		record(p->record, m[i]);
-		if (sent + i == FRAMES_MAX - 1) {
+		if (sent + i + 1 == to_record) {
 			fclose(p->record);
 			p->record = NULL;
 		}
@@ -198,12 +257,19 @@ static int dev_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	return 0;
 }
 
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 0, 0, 0)
+static const uint32_t *dev_ptypes(struct rte_eth_dev *dev, size_t *n)
+#else
 static const uint32_t *dev_ptypes(struct rte_eth_dev *dev)
+#endif
 {
 	static const uint32_t types[] = {RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4, RTE_PTYPE_L3_IPV6,
 		RTE_PTYPE_L4_UDP, RTE_PTYPE_TUNNEL_ESP, RTE_PTYPE_UNKNOWN};
 
 	RTE_SET_USED(dev);
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 0, 0, 0)
+	*n = RTE_DIM(types) - 1;
+#endif
 	return types;
 }
 
@@ -270,6 +336,33 @@ static uint32_t ptype_of(const uint8_t *octets)
 	       (ip->next_proto_id == IPPROTO_ESP ? RTE_PTYPE_TUNNEL_ESP : RTE_PTYPE_L4_UDP);
 }
 
+static uint8_t *memory(size_t octets)
+{
+	uint8_t *p =
+		aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(octets, RTE_CACHE_LINE_SIZE));
+
+	if (p == NULL)
+		rte_exit(EXIT_FAILURE, "no memory for frames\n");
+	return p;
+}
+
+static void batch_init(struct port *p)
+{
+	unsigned int len_max = 0, stride;
+	uint8_t *octets;
+
+	for (unsigned int i = 0; i < p->n_frames; i++)
+		len_max = RTE_MAX(len_max, p->frames[i].len);
+	stride = RTE_ALIGN_CEIL(len_max, RTE_CACHE_LINE_SIZE);
+	p->n = RTE_MIN(BATCH_OCTETS / stride, (unsigned int)BATCH_MAX) / BURST * BURST;
+	p->warm = p->n / 4 / BURST * BURST;
+	p->next = p->n;
+	p->random = 88172645463325252u;
+	octets = memory((size_t)p->n * stride);
+	for (unsigned int i = 0; i < p->n; i++)
+		p->batch[i].octets = octets + (size_t)i * stride;
+}
+
 // A key of the arguments: frames to receive.
 static int file_read(const char *key, const char *path, void *arg)
 {
@@ -280,16 +373,23 @@ static int file_read(const char *key, const char *path, void *arg)
 	RTE_SET_USED(key);
 	if (file == NULL || fseek(file, 24, SEEK_SET) != 0)
 		return -1;
-	while (p->n_frames < FRAMES_MAX && fread(&h, sizeof(h), 1, file) == 1) {
-		uint8_t *octets = rte_zmalloc(NULL, h.len, RTE_CACHE_LINE_SIZE);
+	while (fread(&h, sizeof(h), 1, file) == 1) {
+		uint8_t *octets = memory(h.len);
 
-		if (octets == NULL || fread(octets, h.len, 1, file) != 1)
+		if (fread(octets, h.len, 1, file) != 1)
+			return -1;
+		p->frames = realloc(p->frames, (p->n_frames + 1) * sizeof(*p->frames));
+		if (p->frames == NULL)
 			return -1;
 		p->frames[p->n_frames++] = (struct frame){
 			.len = (uint16_t)h.len, .ptype = ptype_of(octets), .octets = octets};
 	}
 	fclose(file);
-	return p->n_frames > 0 ? 0 : -1;
+	if (p->n_frames == 0)
+		return -1;
+	to_record = p->n_frames;
+	batch_init(p);
+	return 0;
 }
 
 static int record_open(const char *key, const char *path, void *arg)
