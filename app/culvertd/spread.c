@@ -71,8 +71,8 @@ unsigned int spread_worker(
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	uint32_t len = rte_pktmbuf_pkt_len(m) - (uint32_t)sizeof(*eth);
 
-	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) !=
-		0) // the upper half: a device chooses by the lower
+	// By the upper bits: the device chooses its queue by the lower ones.
+	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0)
 		return (unsigned int)((uint64_t)m->hash.rss * n_workers >> 32);
 
 	// Of a frame in several buffers all headers are in the first: drivers fill it.

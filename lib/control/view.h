@@ -45,8 +45,8 @@ struct port_view {
 	uint64_t rx_queues, mtu, vlan;        // vlan 0: it is none
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
 	uint64_t tx_packets, tx_bytes, tx_errors;
-	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread,
-		*spread_esp; // by what it is done
+	// Who does it: "hardware", "software" or "off".
+	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp;
 };
 
 struct queue_view {

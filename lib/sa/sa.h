@@ -190,8 +190,8 @@ struct sa_out {
 	// SA stays in the caches of all.
 	_Atomic uint64_t seq __rte_cache_aligned;
 	struct sa_dummies dummies __rte_cache_aligned;
-	// Written by the control thread. Workers read seq_recent only: numbers above it were
-	// allocated in the last seconds; see sa_out_is_recent().
+	// Written by the control thread. Workers read seq_recent: numbers above it were allocated
+	// in the last seconds; see sa_out_is_recent(). They read seq_max once numbers run out.
 	struct {
 		_Atomic uint64_t seq_recent;
 		uint64_t seq_max;      // last number there is; constant
