@@ -2,6 +2,7 @@
 // The devices of ports, as far as their names say: a PCI address, or a driver of DPDK with a number
 // and arguments. Whether this machine has them is the daemon's to check.
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_pci.h>
@@ -102,6 +103,16 @@ static bool has_plugin(const struct conf *c)
 	return false;
 }
 
+// Whether an argument of vhost's makes it leave checksums to the receiver. Any number but 0 does,
+// as the driver reads it.
+static bool leaves_checksums(const char *device)
+{
+	static const char argument[] = ",legacy-ol-flags=";
+	const char *at = strstr(device, argument);
+
+	return at != NULL && strtoul(at + strlen(argument), NULL, 0) != 0;
+}
+
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port)
 {
 	const char *device = r->c->ports[port].device;
@@ -110,8 +121,8 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 		return;
 	if (!has_driver(device) && !has_plugin(r->c))
 		reject_device(r, s, device, port);
-	else if (strstr(device, ",legacy-ol-flags=1") != NULL)
-		conf_err(r, s, "%s: legacy-ol-flags=1 leaves checksums incomplete, remove it",
+	else if (leaves_checksums(device))
+		conf_err(r, s, "%s: legacy-ol-flags leaves checksums incomplete, remove it",
 			conf_quote(device));
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
