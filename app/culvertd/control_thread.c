@@ -16,6 +16,9 @@
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
+#include "port_groups.h"
+#include "port_link.h"
+#include "reopen.h"
 #include "request.h"
 #include "wall_clock.h"
 
@@ -149,6 +152,7 @@ void control_thread_block_signals(void)
 // With the gateway's lock.
 static void tick(struct gateway *g, uint64_t now_ms)
 {
+	reopen_tick(g);
 	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);

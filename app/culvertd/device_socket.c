@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "machine.h"
+
+#define MEMIF_SOCKET "/run/memif.sock" // the driver's default
 
 enum state {
 	ABSENT,
@@ -58,24 +61,86 @@ static bool listens_on(char path[DEVICE_SOCKET_SIZE], const char *device)
 	       device_arg(path, DEVICE_SOCKET_SIZE, device, "socket");
 }
 
+// memif appends the name to a zero, and counts the zero at its end.
+static bool memif_connects_to(char path[DEVICE_SOCKET_SIZE], const char *device)
+{
+	size_t at = has(device, "socket-abstract", "no") ? 0 : 1;
+
+	if (!is(device, "net_memif") || has(device, "role", "server") ||
+		has(device, "role", "master"))
+		return false;
+	path[0] = '@';
+	if (!device_arg(path + at, DEVICE_SOCKET_SIZE - at, device, "socket"))
+		snprintf(path + at, DEVICE_SOCKET_SIZE - at, "%s", MEMIF_SOCKET);
+	return true;
+}
+
+bool device_socket_connects(char path[DEVICE_SOCKET_SIZE], const char *device)
+{
+	if (!is_virtio_user(device))
+		return memif_connects_to(path, device);
+	return !has(device, "server", "1") &&
+	       device_arg(path, DEVICE_SOCKET_SIZE, device, "path") && !is(path, "/dev/");
+}
+
+unsigned int device_queues(const char *device)
+{
+	char text[16] = "1"; // the driver's default
+
+	if (!is_virtio_user(device))
+		return UINT16_MAX;
+	device_arg(text, sizeof(text), device, "queues");
+	return (unsigned int)strtoul(text, NULL, 10);
+}
+
 // Connects with a type that drivers do not use: the kernel refuses it in one way if a process has
 // the socket, which does not notice, and in another way if none has it.
-static enum state state_of(const char *path)
+static bool is_refused(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct stat st;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool refused;
-	int fd;
 
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	refused = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+// The kernel finds abstract names by their type only: its list tells without a connection.
+static enum state abstract_state_of(const char *name)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
+	bool found = false;
+	char line[256];
+
+	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		const char *last = strrchr(line, ' ');
+
+		found = last != NULL && strcmp(last + 1, name) == 0;
+	}
+	if (f != NULL)
+		fclose(f);
+	return found ? USED : ABSENT;
+}
+
+static enum state state_of(const char *path)
+{
+	struct stat st;
+
+	if (path[0] == '@')
+		return abstract_state_of(path);
 	if (lstat(path, &st) < 0)
 		return ABSENT;
 	if (!S_ISSOCK(st.st_mode))
 		return NO_SOCKET;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	refused = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 && errno == ECONNREFUSED;
-	close(fd);
-	return refused ? STALE : USED;
+	return is_refused(path) ? STALE : USED;
+}
+
+bool device_socket_is_used(const char *path)
+{
+	return state_of(path) == USED;
 }
 
 static bool explain_listen(const struct conf_port *c, const char *path)

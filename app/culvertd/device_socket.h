@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unix sockets of devices: vhost, virtio_user and memif meet their peers there. Control thread, at
-// start.
+// Unix sockets of devices: vhost, virtio_user and memif meet their peers there. The
+// thread that opens the device, unless said otherwise.
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,16 @@
 
 // Whether the driver of the device, when it is opened, waits until a peer connects to its path.
 bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device);
+
+// Whether the driver of the device, when it is opened, connects to a path where a process has to
+// listen. One that begins with '@' is an abstract name.
+bool device_socket_connects(char path[DEVICE_SOCKET_SIZE], const char *device);
+
+// Whether a process listens there. It does not notice.
+bool device_socket_is_used(const char *path);
+
+// How many queues the device can have at most, as far as its arguments say.
+unsigned int device_queues(const char *device);
 
 // Before the device is opened: removes the socket that it is to listen on if no process has it any
 // more. A daemon that crashed leaves it, and the driver could not listen there again. A socket in

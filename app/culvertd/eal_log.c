@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eal_log.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <rte_log.h>
 
+#include "log.h"
+
 static bool show_all; // at once
-static char *kept;    // since eal_log_begin()
-static size_t kept_len;
-static FILE *keeper;
+
+// One stream for as long as DPDK runs, as any of its threads may be writing to it.
+static struct {
+	pthread_mutex_t lock; // of what follows
+	FILE *stream;
+	FILE *kept; // since eal_log_begin(); NULL: lines are shown
+	char *text; // of kept
+	size_t len;
+} out = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static char *kept_start;
 
 void eal_log_verbose(bool verbose)
@@ -17,12 +26,32 @@ void eal_log_verbose(bool verbose)
 	show_all = verbose;
 }
 
+static ssize_t out_write(void *cookie, const char *text, size_t len)
+{
+	(void)cookie;
+	pthread_mutex_lock(&out.lock);
+	fwrite(text, 1, len, out.kept != NULL ? out.kept : stderr);
+	pthread_mutex_unlock(&out.lock);
+	return (ssize_t)len;
+}
+
+static void out_open(void)
+{
+	out.stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = out_write});
+	if (out.stream == NULL)
+		return;
+	setvbuf(out.stream, NULL, _IONBF, 0);
+	rte_openlog_stream(out.stream);
+}
+
 void eal_log_begin(void)
 {
+	if (out.stream == NULL)
+		out_open();
+	pthread_mutex_lock(&out.lock);
 	if (!show_all)
-		keeper = open_memstream(&kept, &kept_len);
-	if (keeper != NULL)
-		rte_openlog_stream(keeper);
+		out.kept = open_memstream(&out.text, &out.len);
+	pthread_mutex_unlock(&out.lock);
 }
 
 // Returns what was kept, NULL if nothing is. The caller frees it.
@@ -30,13 +59,13 @@ static char *log_take(void)
 {
 	char *log = NULL;
 
-	rte_openlog_stream(stderr);
-	if (keeper == NULL)
-		return NULL;
-	fclose(keeper);
-	keeper = NULL;
-	log = kept;
-	kept = NULL;
+	pthread_mutex_lock(&out.lock);
+	if (out.kept != NULL) {
+		fclose(out.kept);
+		out.kept = NULL;
+		log = out.text;
+	}
+	pthread_mutex_unlock(&out.lock);
 	return log;
 }
 
@@ -52,7 +81,7 @@ void eal_log_end(bool show)
 {
 	char *log = log_take();
 
-	if (show)
+	if (show && !log_is_muted())
 		log_show(&log);
 	free(log);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK logs: kept back, and shown only if that turns out to be of use. Control thread.
+// What DPDK logs: kept back, and shown only if that turns out to be of use. One thread at a time:
+// the control thread at the start and the end, the device thread in between.
 #pragma once
 
 #include <stdbool.h>

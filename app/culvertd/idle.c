@@ -90,6 +90,11 @@ int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue)
 	return 0;
 }
 
+void idle_queue_remove(struct idle *idle, uint16_t ethdev, uint16_t queue)
+{
+	rte_eth_dev_rx_intr_ctl_q(ethdev, queue, idle->epoll, RTE_INTR_EVENT_DEL, NULL);
+}
+
 void idle_queue_arm(uint16_t ethdev, uint16_t queue)
 {
 	rte_eth_dev_rx_intr_enable(ethdev, queue);

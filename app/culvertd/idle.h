@@ -33,8 +33,11 @@ void idle_fini(struct idle *idle);
 const char *idle_name(const struct idle *idle);
 
 // Has the worker woken by a queue. Returns 0 or a negative number: the device cannot. Control
-// thread, before the worker runs.
+// thread, while the worker does not use the device.
 int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue);
+
+// The opposite, before the device is closed. Control thread.
+void idle_queue_remove(struct idle *idle, uint16_t ethdev, uint16_t queue);
 
 // With interrupts: from now on frames that come by the queue wake the worker, or not any more.
 // Worker.

@@ -23,7 +23,8 @@ static void count_frames(struct rte_eth_stats *stats, const struct gateway *g, u
 {
 	*stats = (struct rte_eth_stats){0};
 	if (g->ports[port].parent == NULL) {
-		rte_eth_stats_get(g->ports[port].id, stats);
+		if (port_is_open(&g->ports[port]))
+			rte_eth_stats_get(g->ports[port].id, stats);
 		return;
 	}
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++) {
@@ -70,7 +71,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 	const struct control_link *l = &g->control.links[i];
 
 	count_frames(&stats, g, i);
-	if (rte_eth_link_get_nowait(device->id, &link) != 0)
+	if (!port_is_open(p) || rte_eth_link_get_nowait(device->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
 		.side = p->conf->unprotected ? "unprotected" : "protected",

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "configure.h"
+#include "device_thread.h"
 #include "log.h"
 #include "stack_wipe.h"
 
@@ -51,7 +52,7 @@ int load_first(struct gateway *g)
 
 static void *discard(void *conf)
 {
-	conf_free(conf);
+	device_thread_conf_free(conf);
 	return NULL;
 }
 
@@ -63,7 +64,7 @@ static void discard_aside(struct conf *conf)
 	if (pthread_create(&thread, NULL, discard, conf) == 0)
 		pthread_detach(thread);
 	else
-		conf_free(conf);
+		device_thread_conf_free(conf);
 }
 
 static void *load_run(void *arg)

@@ -43,6 +43,10 @@ static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uin
 	unsigned int id = l->worker->id, sent;
 	struct loop *sender;
 
+	if (unlikely(!port_is_open(p))) {
+		drop_all(l, m, n, DROP_PORT_CLOSED);
+		return;
+	}
 	if (id < p->n_tx) {
 		sent = likely(p == &l->ports[port]) ? rte_eth_tx_burst(p->id, (uint16_t)id, m, n)
 						    : send_vlan(l, port, m, &n);
@@ -115,7 +119,6 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 			if (l->n_rx == LOOP_QUEUES_MAX)
 				return -E2BIG;
 			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
-				.ethdev = ports[p].id,
 				.queue = q,
 				.mbuf_flags = ports[p].offloads.mbuf_flags,
 				.vlans = ports[p].vlans};
@@ -138,8 +141,12 @@ static int queues_add(struct loop *l)
 {
 	for (unsigned int i = 0; i < l->n_rx; i++) {
 		const struct conf_port *c = l->ports[l->rx[i].port].conf;
-		int rc = idle_queue_add(&l->idle, l->rx[i].ethdev, l->rx[i].queue);
+		const struct port *p = &l->ports[l->rx[i].port];
+		int rc;
 
+		if (!port_is_open(p))
+			continue;
+		rc = idle_queue_add(&l->idle, p->id, l->rx[i].queue);
 		if (rc == 0)
 			continue;
 		log_warn("port \"%s\": device \"%s\" has no receive interrupts: worker "
@@ -165,6 +172,26 @@ void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way)
 			wait_by_interrupt(loops[i]);
 		else
 			idle_init(&loops[i]->idle, way);
+}
+
+void loop_queues_add(struct loop *l, uint16_t port)
+{
+	const struct port *p = &l->ports[port];
+
+	for (unsigned int i = 0; i < l->n_rx; i++) {
+		if (l->rx[i].port != port)
+			continue;
+		l->rx[i].mbuf_flags = p->offloads.mbuf_flags;
+		if (l->idle.way == CONF_IDLE_INTERRUPT)
+			idle_queue_add(&l->idle, p->id, l->rx[i].queue);
+	}
+}
+
+void loop_queues_remove(struct loop *l, uint16_t port)
+{
+	for (unsigned int i = 0; i < l->n_rx; i++)
+		if (l->idle.way == CONF_IDLE_INTERRUPT && l->rx[i].port == port)
+			idle_queue_remove(&l->idle, l->ports[port].id, l->rx[i].queue);
 }
 
 bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m)
@@ -239,10 +266,13 @@ static unsigned int poll_ports(struct loop *l)
 
 	for (unsigned int i = 0; i < l->n_rx; i++) {
 		struct loop_queue *q = &l->rx[i];
+		const struct port *p = &l->ports[q->port];
 		uint16_t n;
 
 		beat(l, i);
-		n = rte_eth_rx_burst(q->ethdev, q->queue, m, LOOP_BURST);
+		if (unlikely(!port_is_open(p)))
+			continue;
+		n = rte_eth_rx_burst(p->id, q->queue, m, LOOP_BURST);
 		if (n == 0)
 			continue;
 		work += n;
@@ -293,7 +323,8 @@ static unsigned int wait_for_interrupts(struct loop *l)
 	unsigned int work;
 
 	for (unsigned int i = 0; i < l->n_rx; i++)
-		idle_queue_arm(l->rx[i].ethdev, l->rx[i].queue);
+		if (port_is_open(&l->ports[l->rx[i].port]))
+			idle_queue_arm(l->ports[l->rx[i].port].id, l->rx[i].queue);
 	idle_announce(&l->idle);
 	work = poll_ports(l) + poll_rings(l);
 	rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
@@ -301,7 +332,8 @@ static unsigned int wait_for_interrupts(struct loop *l)
 		wait(l);
 	idle_renounce(&l->idle);
 	for (unsigned int i = 0; i < l->n_rx; i++)
-		idle_queue_disarm(l->rx[i].ethdev, l->rx[i].queue);
+		if (port_is_open(&l->ports[l->rx[i].port]))
+			idle_queue_disarm(l->ports[l->rx[i].port].id, l->rx[i].queue);
 	return work;
 }
 

@@ -35,7 +35,7 @@ enum loop_phase {
 
 struct loop_queue {
 	uint16_t port; // gateway's number
-	uint16_t ethdev, queue;
+	uint16_t queue;
 	uint64_t mbuf_flags;          // of a received frame those of ol_flags that count
 	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
 	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
@@ -82,6 +82,11 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 // Chooses what loops with queues do while these are empty. If a device does not support that, it
 // is logged, and the worker sleeps for short times instead. Control thread, before they run.
 void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
+
+// Prepares the worker for the device of a port, before the port is open; the opposite for one that
+// is not open any more. Control thread.
+void loop_queues_add(struct loop *l, uint16_t port);
+void loop_queues_remove(struct loop *l, uint16_t port);
 
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);

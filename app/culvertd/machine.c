@@ -53,6 +53,16 @@ bool device_arg(char *value, size_t size, const char *device, const char *name)
 	return false;
 }
 
+bool device_makes_interface(const char *device)
+{
+	char path[16];
+
+	return strncmp(device, "net_tap", 7) == 0 || strncmp(device, "net_tun", 7) == 0 ||
+	       strncmp(device, "eth_tap", 7) == 0 ||
+	       (device_arg(path, sizeof(path), device, "path") &&
+		       strcmp(path, "/dev/vhost-net") == 0);
+}
+
 bool iface_name(char *name, const char *device)
 {
 	return device_arg(name, IFNAMSIZ, device, "iface") && name[0] != '\0' &&

@@ -22,6 +22,9 @@ int machine_check(const struct conf *conf);
 // this name, or its value does not fit.
 bool device_arg(char *value, size_t size, const char *device, const char *name);
 
+// Whether the device makes an interface of the kernel's: a TAP, also the one that vhost-net needs.
+bool device_makes_interface(const char *device);
+
 // The device's argument iface= in name, which has room for IFNAMSIZ octets. False if there can be
 // no interface of that name.
 bool iface_name(char *name, const char *device);

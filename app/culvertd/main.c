@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -18,6 +19,8 @@
 #include "configure.h"
 #include "control_thread.h"
 #include "crash.h"
+#include "device_socket.h"
+#include "device_thread.h"
 #include "eal.h"
 #include "eal_log.h"
 #include "gateway.h"
@@ -28,9 +31,11 @@
 #include "machine.h"
 #include "metrics.h"
 #include "notify.h"
+#include "open_limit.h"
 #include "originate.h"
 #include "path_mtu.h"
 #include "privilege.h"
+#include "reopen.h"
 #include "request.h"
 #include "retire.h"
 #include "sandbox.h"
@@ -186,6 +191,31 @@ static int memory_start(struct gateway *g)
 	return flows_start(g);
 }
 
+// A port whose peer is to come first waits for it, while the others serve.
+static int port_start(struct port *p, const struct conf *conf, const struct conf_port *c,
+	struct rte_mempool *pool)
+{
+	char path[DEVICE_SOCKET_SIZE];
+	struct open_limit limit;
+	int rc;
+
+	if (device_socket_connects(path, c->device) && !device_socket_is_used(path)) {
+		log_info("port \"%s\": no process listens on %s: the port is opened when one does",
+			c->name, path);
+		port_expect(p, conf, c);
+		return 0;
+	}
+	rc = open_limit_start(&limit, c);
+	if (rc < 0) {
+		port_error(c, "cannot start a thread: %s", strerror(-rc));
+		return -EIO;
+	}
+	rc = port_open(p, conf, c, pool);
+	open_limit_end(&limit);
+	atomic_store_explicit(&p->open, rc == 0, memory_order_relaxed);
+	return rc;
+}
+
 static int ports_start(struct gateway *g)
 {
 	const struct conf *conf = g->control.conf;
@@ -194,7 +224,7 @@ static int ports_start(struct gateway *g)
 	// All of them, so that all that is wrong is said at once.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (conf->ports[i].vlan == 0 &&
-			port_open(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
+			port_start(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
 			rc = -EIO;
 	if (rc == 0 && ports_add_vlans(g->ports, conf) < 0)
 		rc = no_memory("VLANs");
@@ -279,6 +309,7 @@ static int workers_start(struct gateway *g)
 		return -E2BIG;
 	}
 	eal_log_begin();
+	reopen_start(g);
 	loops_idle(g->loops, conf->n_workers, conf->idle);
 	eal_log_end(false); // what devices lack, the line above has said
 	for (unsigned int i = 0; i < conf->n_workers; i++)
@@ -298,8 +329,13 @@ static void last_words(const struct gateway *g)
 static void gateway_stop(struct gateway *g)
 {
 	reserve_finish(g->reserve, g->control.snapshot);
+	reopen_stop(g);
+	if (!device_thread_stop()) {
+		log_warn("a device does not answer: culvertd ends without closing it");
+		_exit(EXIT_OK);
+	}
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
-		port_close(&g->ports[i]);
+		port_free(&g->ports[i]);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		loop_free(g->loops[i]);
 	retire_all(&g->control);
@@ -339,6 +375,8 @@ static int gateway_run(struct gateway *g)
 	int rc = memory_start(g);
 
 	if (rc == 0)
+		rc = device_thread_start(g);
+	if (rc == 0)
 		rc = ports_start(g);
 	if (rc == 0 && g->control.conf->capture)
 		rc = eal_share(g->control.conf);
@@ -355,6 +393,8 @@ static int gateway_run(struct gateway *g)
 		crash_start();
 	if (rc == 0)
 		rc = privilege_drop(g->control.conf);
+	if (rc == 0)
+		rc = device_thread_confine();
 	if (rc == 0 && g->control.conf->sandbox)
 		rc = sandbox_enter();
 	if (rc == 0)

@@ -2,24 +2,23 @@
 #include "port.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_bus.h>
+#include <rte_bus_vdev.h>
 #include <rte_cycles.h>
 #include <rte_dev.h>
 
 #include "device_socket.h"
 #include "eal_log.h"
 #include "machine.h"
-#include "nd.h"
-#include "open_limit.h"
 #include "vhost_peer.h"
 
-#define DESCRIPTORS 1024                              // per queue, where the device allows
-#define GROUPS_MAX  (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
+#define DESCRIPTORS 1024  // per queue, where the device allows
+#define PATIENCE    20    // see struct port: 2 s
 #define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
 
 // Names the commonest causes, after what DPDK said about it.
@@ -61,13 +60,14 @@ static int device_find(uint16_t *id, const struct conf_port *c)
 		return -EIO;
 	}
 	memcpy(name, c->device, len);
-	if (!conf_device_is_pci(c->device)) {
-		eal_log_begin();
-		rc = rte_eal_hotplug_add("vdev", name, comma != NULL ? comma + 1 : "");
-		eal_log_end(rc < 0);
-	}
+	eal_log_begin();
+	if (!conf_device_is_pci(c->device))
+		rc = rte_vdev_init(name, comma != NULL ? comma + 1 : "");
+	else if (rte_eth_dev_get_port_by_name(name, id) < 0) // at the start DPDK has probed them
+		rc = rte_dev_probe(c->device);
 	if (rc == 0)
 		rc = rte_eth_dev_get_port_by_name(name, id);
+	eal_log_end(rc < 0);
 	if (rc < 0)
 		explain_missing(c, -rc);
 	return rc < 0 ? -EIO : 0;
@@ -83,6 +83,18 @@ static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info
 	if (has_both || conf_device_is_attached(c->device))
 		return info->max_mtu;
 	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
+}
+
+// Workers have divided up the queues already.
+static int queues_check(const struct port *p, const struct rte_eth_dev_info *info)
+{
+	if (p->n_rx <= info->max_rx_queues && p->n_tx <= info->max_tx_queues)
+		return 0;
+	port_error(p->conf,
+		"device \"%s\" has %u RX and %u TX queues, but the port has %u and %u: restart "
+		"culvertd",
+		p->conf->device, info->max_rx_queues, info->max_tx_queues, p->n_rx, p->n_tx);
+	return -EIO;
 }
 
 // Chooses how many queues to use. Packet sockets spread frames over all RX queues that the device
@@ -108,6 +120,8 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	}
 	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
 	p->if_index = info->if_index;
+	if (p->n_rx != 0)
+		return queues_check(p, info);
 	p->n_rx = c->rx_queues != 0 ? c->rx_queues
 				    : (uint16_t)RTE_MIN(usual, (unsigned int)info->max_rx_queues);
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_tx_queues);
@@ -171,6 +185,7 @@ static struct rte_eth_conf eth_conf_of(
 	};
 	struct rte_eth_conf e = {
 		.intr_conf.lsc = needs_link_interrupt(info),
+		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
 		.intr_conf.rxq = conf->idle == CONF_IDLE_INTERRUPT,
 		.rxmode.mtu = mtu_to_configure(p->conf),
 	};
@@ -229,6 +244,22 @@ static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
 	return "queue setup failed; is memory.size large enough?";
 }
 
+// A port keeps its link address when it gets another device: neighbours and the link-local address
+// depend on it. A device that cannot be given one takes in all frames: then it need not.
+static int mac_set(const struct port *p)
+{
+	struct rte_ether_addr mac = p->conf->mac_set ? p->conf->mac : p->mac, own;
+	int rc = rte_eth_macaddr_get(p->id, &own);
+
+	if (rc < 0 || rte_is_zero_ether_addr(&mac) || rte_is_same_ether_addr(&mac, &own))
+		return rc;
+	rc = rte_eth_dev_default_mac_addr_set(p->id, &mac);
+	if (rc == 0 || p->conf->mac_set)
+		return rc;
+	rc = rte_eth_promiscuous_enable(p->id);
+	return rc == -ENOTSUP ? 0 : rc;
+}
+
 // Returns what failed, NULL if nothing did; *rc is the error.
 static const char *start(int *rc, struct port *p, const struct conf *conf,
 	const struct rte_eth_dev_info *info, struct rte_mempool *pool)
@@ -246,13 +277,9 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = queues_setup(p, pool);
 	if (*rc < 0)
 		return queue_hint(p, pool);
-	if (c->mac_set) {
-		struct rte_ether_addr mac = c->mac;
-
-		*rc = rte_eth_dev_default_mac_addr_set(p->id, &mac);
-		if (*rc < 0)
-			return "mac: the device does not accept this address";
-	}
+	*rc = mac_set(p);
+	if (*rc < 0)
+		return "mac: the device does not accept this address";
 	*rc = rte_eth_dev_start(p->id);
 	if (*rc < 0)
 		return "start failed";
@@ -260,7 +287,8 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	if (*rc < 0)
 		return "its filter does not accept the VLANs";
 	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
-	*rc = rte_eth_macaddr_get(p->id, &p->mac);
+	if (rte_is_zero_ether_addr(&p->mac))
+		*rc = rte_eth_macaddr_get(p->id, &p->mac);
 	return *rc < 0 ? "cannot read its MAC address" : NULL;
 }
 
@@ -273,9 +301,10 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 
 	if (device_find(&p->id, c) < 0)
 		return -EIO;
-	p->open = true;
-	if (queues_choose(p, conf, &info) < 0)
+	if (queues_choose(p, conf, &info) < 0) {
+		port_close(p);
 		return -EIO;
+	}
 	eal_log_begin();
 	failed = start(&rc, p, conf, &info, pool);
 	eal_log_end(failed != NULL);
@@ -283,33 +312,40 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 		return 0;
 	if (!device_socket_explain(c))
 		port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
+	port_close(p);
 	return -EIO;
+}
+
+void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c)
+{
+	unsigned int queues = device_queues(c->device);
+
+	p->conf = c;
+	p->n_rx = (uint16_t)(c->rx_queues != 0 ? c->rx_queues : RTE_MIN(conf->n_workers, queues));
+	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, queues);
+	p->mac = c->mac;
+	if (!c->mac_set)
+		rte_eth_random_addr(p->mac.addr_bytes);
 }
 
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool)
 {
-	struct open_limit limit;
 	struct vhost_peer peer;
 	char path[DEVICE_SOCKET_SIZE];
 	bool waits = device_socket_waits(path, c->device);
 	int rc;
 
 	p->conf = c;
+	p->patience = PATIENCE;
 	if (device_socket_prepare(c) < 0)
 		return -EIO;
-	rc = open_limit_start(&limit, c);
-	if (rc == 0 && waits) {
-		rc = vhost_peer_start(&peer, path);
-		if (rc < 0)
-			open_limit_end(&limit);
-	}
+	rc = waits ? vhost_peer_start(&peer, path) : 0;
 	if (rc < 0) {
 		port_error(c, "cannot start a thread: %s", strerror(-rc));
 		return -EIO;
 	}
 	rc = device_open(p, conf, pool);
-	open_limit_end(&limit);
 	if (waits) {
 		eal_log_begin(); // the driver notices in its own thread, with errors
 		vhost_peer_stop(&peer);
@@ -320,6 +356,17 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 		log_info("port \"%s\": a vhost backend may connect to %s at any time", c->name,
 			path);
 	return rc;
+}
+
+void port_adopt(struct port *p, const struct port *opened)
+{
+	p->id = opened->id;
+	p->if_index = opened->if_index;
+	memcpy(p->driver, opened->driver, sizeof(p->driver));
+	p->inserts_vlan = opened->inserts_vlan;
+	p->offloads = opened->offloads;
+	p->patience = opened->patience;
+	atomic_store_explicit(&p->lost, false, memory_order_relaxed);
 }
 
 // Frames without a tag are for the port of the device, if it has an address.
@@ -360,82 +407,41 @@ int ports_add_vlans(struct port ports[], const struct conf *conf)
 	return 0;
 }
 
-// Frames that it takes in for others are dropped.
-static int listen_to_all(const struct port *p)
+// Others that were made of the same device, such as virtual functions (representors).
+static bool device_has_ports(const struct rte_device *device)
 {
-	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
-}
+	uint16_t id;
 
-static unsigned int groups_add(
-	struct rte_ether_addr mac[GROUPS_MAX], unsigned int n, const struct port *p)
-{
-	for (unsigned int i = 0; i < p->n_groups; i++) {
-		unsigned int k = 0;
-
-		while (k < n && !rte_is_same_ether_addr(&mac[k], &p->groups[i]))
-			k++;
-		mac[k] = p->groups[i];
-		n = RTE_MAX(n, k + 1);
-	}
-	return n;
-}
-
-void port_listen(struct port *p, const struct ip_addr group[], unsigned int n)
-{
-	const struct port *device = port_device(p);
-	struct rte_ether_addr mac[GROUPS_MAX];
-	unsigned int all = 0;
-	int rc;
-
-	for (unsigned int i = 0; i < n; i++)
-		p->groups[i] = nd_group_mac(&group[i]);
-	p->n_groups = n;
-	for (const struct port *q = device; q != NULL; q = q->next_vlan)
-		all = groups_add(mac, all, q);
-	rc = rte_eth_dev_set_mc_addr_list(device->id, mac, all);
-	if (rc < 0)
-		rc = listen_to_all(device);
-	if (rc < 0)
-		log_warn("port \"%s\": cannot set multicast addresses of device \"%s\" (%s): "
-			 "its IPv6 addresses may not be resolved",
-			p->conf->name, device->conf->device, strerror(-rc));
-}
-
-static bool is_removed(struct port *p)
-{
-	char name[IF_NAMESIZE];
-
-	if (p->removed || p->if_index == 0 || if_indextoname(p->if_index, name) != NULL)
-		return p->removed;
-	p->removed = true;
-	log_warn(
-		"port \"%s\": the interface of device \"%s\" was removed: when there is one again, "
-		"restart culvertd to use it",
-		p->conf->name, p->conf->device);
+	RTE_ETH_FOREACH_DEV_OF(id, device)
 	return true;
+	return false;
 }
 
-// Drivers of packet sockets do not know the link of their interface: the kernel does.
-bool port_has_link(struct port *p)
+// Those of no bus are removed directly: other processes of DPDK's, which rte_dev_remove() tells of
+// it, cannot be reached after the change of user.
+static void device_remove(struct rte_device *device)
 {
-	struct rte_eth_link link = {0};
-
-	if (p->parent != NULL)
-		return port_has_link(p->parent);
-	if (is_removed(p))
-		return false;
-	if (conf_device_is_attached(p->conf->device))
-		return iface_has_link(p->conf->device);
-	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	if (strcmp(rte_bus_name(rte_dev_bus(device)), "vdev") == 0)
+		rte_vdev_uninit(rte_dev_name(device));
+	else
+		rte_dev_remove(device);
 }
 
-void port_close(struct port *p)
+void port_close(const struct port *p)
+{
+	struct rte_eth_dev_info info;
+	int rc = rte_eth_dev_info_get(p->id, &info);
+
+	eal_log_begin(); // errors of a device that is gone
+	rte_eth_dev_stop(p->id);
+	rte_eth_dev_close(p->id);
+	if (rc == 0 && !device_has_ports(info.device))
+		device_remove(info.device);
+	eal_log_end(false);
+}
+
+void port_free(struct port *p)
 {
 	free(p->vlans);
 	p->vlans = NULL;
-	if (!p->open)
-		return;
-	p->open = false;
-	rte_eth_dev_stop(p->id);
-	rte_eth_dev_close(p->id);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports: from a device named in the configuration to a started ethdev; and VLANs, which use the
-// device of their parents. Control thread.
+// device of their parents. Control thread at the start, the device thread after that
+// (device_thread.h), unless said otherwise.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,15 +18,20 @@
 
 struct port {
 	const struct conf_port *conf;
-	bool open;
-	uint16_t id;         // ethdev's number
-	uint16_t n_rx, n_tx; // queues
+	// Whether there is a device, which all threads may use. Written by the control thread,
+	// which waits until workers have seen it before the device is closed.
+	atomic_bool open;
+	atomic_bool lost;    // the device says that it is to be closed: written by DPDK's threads
+	uint16_t n_rx, n_tx; // queues; as the link address, the same for all devices that it gets
 	struct rte_ether_addr mac;
+	// Of the device; see port_adopt().
+	uint16_t id;           // ethdev's number
 	unsigned int if_index; // of the kernel's interface, 0 without one
-	bool removed;          // that interface
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
-	bool inserts_vlan;      // it tags frames that are to be sent
+	unsigned int patience; // calls of port_is_lost() until a peer has to be connected
+	bool inserts_vlan;     // it tags frames that are to be sent
+
 	struct vlan_map *vlans; // the ports of its VLANs; NULL: it has none
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none
 	struct port *parent;    // of a VLAN, which has nothing of the above but conf; else NULL
@@ -39,22 +46,31 @@ static inline const struct port *port_device(const struct port *p)
 	return p->parent != NULL ? p->parent : p;
 }
 
-// Opens and starts the device. Every failure is logged with its cause and the remedy. Returns 0 or
-// -EIO.
+// Whether workers may use the device of a port. Any thread.
+static inline bool port_is_open(const struct port *p)
+{
+	return atomic_load_explicit(&port_device(p)->open, memory_order_acquire);
+}
+
+// Sets up what is known of a port before it has a device: its queues and its link address. A device
+// that is opened for it later must have them.
+void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c);
+
+// Opens and starts the device of a port that has been there before (port_expect(), or an earlier
+// device), or is opened for the first time. p->open is the caller's to set. Every failure is logged
+// with its cause and the remedy. Returns 0 or -EIO.
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 
-// Makes the ports that are VLANs out of the opened ports of the same configuration. Returns 0 or
-// -ENOMEM.
+// Gives a port the device that was opened for it with opened. Control thread.
+void port_adopt(struct port *p, const struct port *opened);
+
+// Stops and closes the device of a port that was opened.
+void port_close(const struct port *p);
+
+// Makes the ports that are VLANs out of the ports of the same configuration. Returns 0 or -ENOMEM.
+// Control thread.
 int ports_add_vlans(struct port ports[], const struct conf *conf);
 
-// Makes the device receive the frames of n multicast groups, at most LISTENER_GROUPS_MAX. What the
-// device cannot do is logged.
-void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
-
-// Whether the port is connected. Logs once that its interface was removed: another one of the same
-// name is not that of the port.
-bool port_has_link(struct port *p);
-
-// Stops and closes it, if it is open.
-void port_close(struct port *p);
+// Frees the memory of a port. Control thread.
+void port_free(struct port *p);

@@ -15,6 +15,7 @@
 
 #include "access.h"
 #include "log.h"
+#include "machine.h"
 #include "memory_lock.h"
 
 void privilege_forbid_cores(void)
@@ -110,12 +111,64 @@ static int become(const struct conf *conf)
 	return rc;
 }
 
-int privilege_drop_thread(void)
+static int capabilities_set(uint64_t permitted, uint64_t effective)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
 
-	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+	for (unsigned int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		set[i] = (struct __user_cap_data_struct){
+			.permitted = (uint32_t)(permitted >> 32 * i),
+			.effective = (uint32_t)(effective >> 32 * i),
+		};
+	return syscall(SYS_capset, &head, set) < 0 ? -errno : 0;
+}
+
+int privilege_drop_thread(void)
+{
+	return capabilities_set(0, 0);
+}
+
+// Those of a device, if the thread has them.
+static uint64_t capabilities_of(const char *device)
+{
+	// The last one for the memory of rings, which is locked.
+	const uint64_t network = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK;
+
+	if (conf_device_is_xdp(device)) // is not opened again, see device_returns()
+		return 0;
+	return conf_device_is_pci(device) || conf_device_is_attached(device) ||
+			       device_makes_interface(device)
+		       ? network
+		       : 0;
+}
+
+void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	kept->capabilities = 0;
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (conf->ports[i].vlan == 0)
+			kept->capabilities |= capabilities_of(conf->ports[i].device);
+	if (syscall(SYS_capget, &head, has) == 0)
+		kept->capabilities &= has[0].permitted | (uint64_t)has[1].permitted << 32;
+}
+
+int privilege_kept_begin(void)
+{
+	return prctl(PR_SET_KEEPCAPS, 1) < 0 ? -errno : 0;
+}
+
+int privilege_kept_lower(const struct privilege_kept *kept)
+{
+	return capabilities_set(kept->capabilities, 0);
+}
+
+int privilege_kept_raise(const struct privilege_kept *kept)
+{
+	return capabilities_set(kept->capabilities, kept->capabilities);
 }
 
 int privilege_drop(const struct conf *conf)

@@ -2,6 +2,8 @@
 // What a daemon that has its ports open does not need any more, it gives up for good.
 #pragma once
 
+#include <stdint.h>
+
 #include "conf.h"
 
 // Has the kernel write no core of this process, whatever limits say: keys would be in it. A crash
@@ -29,3 +31,17 @@ int privilege_drop(const struct conf *conf);
 // Gives up the calling thread's capabilities, for those who were not started by root or remain it.
 // Returns 0 or -errno. A worker, when it begins.
 int privilege_drop_thread(void);
+
+// Capabilities that one thread keeps, in effect only where it raises them.
+struct privilege_kept {
+	uint64_t capabilities; // a bit for each
+};
+
+// Which ones the devices of the ports need to be opened again. Any thread.
+void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf);
+
+// Called by the thread that keeps them: before privilege_drop(), which would take them; then to
+// give up the others, and after privilege_kept_raise(). All return 0 or -errno.
+int privilege_kept_begin(void);
+int privilege_kept_lower(const struct privilege_kept *kept);
+int privilege_kept_raise(const struct privilege_kept *kept);

@@ -10,6 +10,7 @@
 
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool to_journal, dated;
+static _Thread_local bool muted;
 
 // systemd.exec(5): JOURNAL_STREAM has device and inode of the journal's stream.
 static bool is_journal(int fd)
@@ -33,6 +34,16 @@ void log_set_level(enum log_level level)
 	threshold = level;
 }
 
+void log_mute(bool mute)
+{
+	muted = mute;
+}
+
+bool log_is_muted(void)
+{
+	return muted;
+}
+
 const char *log_date(char text[LOG_DATE_MAX])
 {
 	struct timespec now;
@@ -53,7 +64,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	char line[1024], date[LOG_DATE_MAX];
 	va_list ap;
 
-	if (level > threshold)
+	if (level > threshold || muted)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);

@@ -20,6 +20,10 @@ const char *log_date(char text[LOG_DATE_MAX]);
 // Lines above this level are not written. Set once at start, before other threads run.
 void log_set_level(enum log_level level);
 
+// Whether lines of the calling thread are not written: no, until it is said.
+void log_mute(bool mute);
+bool log_is_muted(void);
+
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

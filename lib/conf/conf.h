@@ -238,6 +238,9 @@ bool conf_device_is_pci(const char *device);
 // Whether a virtual device attaches to an interface of the kernel that exists already.
 bool conf_device_is_attached(const char *device);
 
+// Whether it does so by a program in the kernel, AF_XDP.
+bool conf_device_is_xdp(const char *device);
+
 // Where a setting at the top of the file stands, or the file where it is not written.
 struct conf_where conf_where_of(const struct conf *c, const char *setting);
 

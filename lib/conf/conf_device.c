@@ -38,9 +38,14 @@ bool conf_device_is_pci(const char *device)
 	return conf_device_pci(name, device);
 }
 
+bool conf_device_is_xdp(const char *device)
+{
+	return strncmp(device, "net_af_xdp", 10) == 0;
+}
+
 bool conf_device_is_attached(const char *device)
 {
-	return strncmp(device, "net_af_packet", 13) == 0 || strncmp(device, "net_af_xdp", 10) == 0;
+	return strncmp(device, "net_af_packet", 13) == 0 || conf_device_is_xdp(device);
 }
 
 static bool has_driver(const char *device)

@@ -33,6 +33,11 @@ static void link_changed(struct control *c, uint16_t port)
 	}
 }
 
+void links_check_now(struct control *c)
+{
+	c->links_next_ms = 0;
+}
+
 void links_tick(struct control *c, uint64_t now_ms)
 {
 	if (now_ms < c->links_next_ms)

@@ -7,6 +7,9 @@
 // Checks all links for the first time, and posts those that are down.
 void links_start(struct control *c);
 
+// Has the next call of links_tick() check them, however long ago that was.
+void links_check_now(struct control *c);
+
 // Forgets the neighbours of a link that has gone down. When a link has come up, announces the own
 // addresses, those of IPv6 after they have been checked again. Call every 100 ms or so, with the
 // gateway's lock.

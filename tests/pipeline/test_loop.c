@@ -63,7 +63,8 @@ static void pair_start(struct pair *p)
 	assert_non_null(p->qsbr);
 	assert_int_equal(rte_rcu_qsbr_init(p->qsbr, 2), 0);
 	for (unsigned int i = LAN; i <= DMZ; i++)
-		p->ports[i] = (struct port){.id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
+		p->ports[i] = (struct port){
+			.open = true, .id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
 	for (unsigned int i = 0; i < 2; i++) {
 		p->loop[i] = loop_new(p->g[i]->w);
 		assert_non_null(p->loop[i]);

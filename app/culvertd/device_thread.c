@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_thread.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+#include <time.h>
+
+#include "log.h"
+#include "port_groups.h"
+#include "port_link.h"
+#include "privilege.h"
+
+#define LOOK_MS   100   // how often to look whether a device is present
+#define WORKS_MS  1000  // one that is lost sooner has failed as well
+#define DELAY_MIN 1000  // milliseconds from the first failure to the next try; twice as long after
+#define DELAY_MAX 30000 // each other one, up to this
+#define STOP_S    5
+
+enum device_stage {
+	NOT_HERE, // another thread has the port
+	TO_BE_CLOSED,
+	TO_BE_OPENED,
+	OPENED,
+};
+
+struct thread_device {
+	_Atomic enum device_stage stage;
+	struct port port;            // what it is opened into
+	uint64_t opened_ms, next_ms; // when it was opened last, and when it is tried next
+	unsigned int failures;       // since it worked
+};
+
+static struct {
+	struct gateway *gateway;
+	pthread_t thread;
+	bool runs;
+	struct privilege_kept kept;
+	sem_t wake;  // the thread
+	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
+	atomic_bool confine, stop;
+	int confined;         // what came of it
+	pthread_mutex_t conf; // held while the thread uses the configuration
+	struct thread_device device[PORTS_MAX];
+} t = {.conf = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct conf *conf_current(void)
+{
+	const struct conf *conf;
+
+	pthread_mutex_lock(&t.gateway->control.lock);
+	conf = t.gateway->control.conf;
+	pthread_mutex_unlock(&t.gateway->control.lock);
+	return conf;
+}
+
+static void device_failed(struct thread_device *d)
+{
+	unsigned int delay = DELAY_MIN << RTE_MIN(d->failures, 16u);
+
+	d->failures++;
+	d->next_ms = gateway_now_ms() + RTE_MIN(delay, (unsigned int)DELAY_MAX);
+}
+
+// Taking in all multicast frames, which some devices have to, needs the capabilities.
+static void groups_set(struct thread_device *d, unsigned int port)
+{
+	const struct port *p = &t.gateway->ports[port];
+
+	pthread_mutex_lock(&t.gateway->control.lock);
+	memcpy(d->port.groups, p->groups, sizeof(d->port.groups));
+	d->port.n_groups = p->n_groups;
+	port_groups_set(&d->port);
+	pthread_mutex_unlock(&t.gateway->control.lock);
+}
+
+// Failures after the first one are not logged again.
+static void device_open(struct thread_device *d, const struct conf *conf, unsigned int port)
+{
+	const char *device = conf->ports[port].device;
+	int rc;
+
+	if (gateway_now_ms() < d->next_ms || !device_is_present(device))
+		return;
+	log_mute(d->failures > 0);
+	privilege_kept_raise(&t.kept);
+	rc = port_open(&d->port, conf, &conf->ports[port], t.gateway->control.pool);
+	if (rc == 0)
+		groups_set(d, port);
+	privilege_kept_lower(&t.kept);
+	log_mute(false);
+	if (rc < 0) {
+		device_failed(d);
+		return;
+	}
+	d->opened_ms = gateway_now_ms();
+	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
+}
+
+static void device_serve(unsigned int port, const struct conf *conf)
+{
+	struct thread_device *d = &t.device[port];
+	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+
+	if (stage == TO_BE_CLOSED) {
+		privilege_kept_raise(&t.kept);
+		port_close(&d->port);
+		privilege_kept_lower(&t.kept);
+		stage = device_returns(conf->ports[port].device) ? TO_BE_OPENED : NOT_HERE;
+		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
+	}
+	if (stage == TO_BE_OPENED)
+		device_open(d, conf, port);
+}
+
+static bool has_work(void)
+{
+	for (unsigned int i = 0; i < PORTS_MAX; i++) {
+		enum device_stage stage =
+			atomic_load_explicit(&t.device[i].stage, memory_order_acquire);
+
+		if (stage == TO_BE_CLOSED || stage == TO_BE_OPENED)
+			return true;
+	}
+	return false;
+}
+
+static void serve(void)
+{
+	const struct conf *conf;
+
+	pthread_mutex_lock(&t.conf);
+	conf = conf_current();
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		device_serve(i, conf);
+	pthread_mutex_unlock(&t.conf);
+}
+
+// Whether the thread has an open device of the port.
+static bool is_here(const struct thread_device *d)
+{
+	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+
+	return stage == OPENED || stage == TO_BE_CLOSED;
+}
+
+static void close_all(void)
+{
+	struct gateway *g = t.gateway;
+
+	privilege_kept_raise(&t.kept);
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+		if (is_here(&t.device[i]))
+			port_close(&t.device[i].port);
+		else if (atomic_load_explicit(&g->ports[i].open, memory_order_relaxed))
+			port_close(&g->ports[i]);
+}
+
+static void look_later(void)
+{
+	struct timespec end;
+
+	if (!has_work()) {
+		while (sem_wait(&t.wake) < 0)
+			;
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += LOOK_MS * 1000000l;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	while (sem_clockwait(&t.wake, CLOCK_MONOTONIC, &end) < 0 && errno == EINTR)
+		;
+}
+
+static void *thread_run(void *arg)
+{
+	(void)arg;
+	privilege_kept_begin();
+	sem_post(&t.ready);
+	while (!atomic_load_explicit(&t.stop, memory_order_acquire)) {
+		look_later();
+		if (atomic_exchange_explicit(&t.confine, false, memory_order_acquire)) {
+			t.confined = privilege_kept_lower(&t.kept);
+			sem_post(&t.ready);
+		}
+		if (has_work())
+			serve();
+	}
+	close_all();
+	sem_post(&t.ready);
+	return NULL;
+}
+
+int device_thread_start(struct gateway *g)
+{
+	int rc;
+
+	t.gateway = g;
+	privilege_kept_choose(&t.kept, g->control.conf);
+	sem_init(&t.wake, 0, 0);
+	sem_init(&t.ready, 0, 0);
+	rc = pthread_create(&t.thread, NULL, thread_run, NULL);
+	if (rc != 0) {
+		log_error("cannot start the thread that opens devices: %s", strerror(rc));
+		return -rc;
+	}
+	t.runs = true;
+	pthread_setname_np(t.thread, "culvert-device");
+	while (sem_wait(&t.ready) < 0)
+		;
+	return 0;
+}
+
+int device_thread_confine(void)
+{
+	atomic_store_explicit(&t.confine, true, memory_order_release);
+	sem_post(&t.wake);
+	while (sem_wait(&t.ready) < 0)
+		;
+	if (t.confined < 0)
+		log_error("cannot drop capabilities: %s", strerror(-t.confined));
+	return t.confined;
+}
+
+void device_thread_give(unsigned int port, bool has_device)
+{
+	const struct port *p = &t.gateway->ports[port];
+	struct thread_device *d = &t.device[port];
+
+	if (d->opened_ms != 0 && gateway_now_ms() - d->opened_ms < WORKS_MS)
+		device_failed(d);
+	else
+		d->failures = 0;
+	d->port = *p;
+	atomic_store_explicit(
+		&d->stage, has_device ? TO_BE_CLOSED : TO_BE_OPENED, memory_order_release);
+	sem_post(&t.wake);
+}
+
+bool device_thread_take(unsigned int port, struct port *opened)
+{
+	struct thread_device *d = &t.device[port];
+
+	if (atomic_load_explicit(&d->stage, memory_order_acquire) != OPENED)
+		return false;
+	*opened = d->port;
+	atomic_store_explicit(&d->stage, NOT_HERE, memory_order_relaxed);
+	return true;
+}
+
+void device_thread_conf_free(struct conf *conf)
+{
+	pthread_mutex_lock(&t.conf);
+	conf_free(conf);
+	pthread_mutex_unlock(&t.conf);
+}
+
+bool device_thread_stop(void)
+{
+	struct timespec end;
+
+	if (!t.runs)
+		return true;
+	atomic_store_explicit(&t.stop, true, memory_order_release);
+	sem_post(&t.wake);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += STOP_S;
+	while (sem_clockwait(&t.ready, CLOCK_MONOTONIC, &end) < 0)
+		if (errno != EINTR)
+			return false;
+	pthread_join(t.thread, NULL);
+	return true;
+}

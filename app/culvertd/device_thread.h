@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread that opens and closes devices while the gateway runs. Drivers may take long for it,
+// and need capabilities: this thread alone keeps those, and has them in effect only while it opens
+// or closes a device (docs/decisions/0038-devices-that-return.md).
+//
+// A port is given to the thread when no other one uses its device, and taken back with another
+// device. Control thread, unless said otherwise.
+#pragma once
+
+#include "gateway.h"
+
+// Starts the thread, with the privileges of the caller. Returns 0, or -errno after a message.
+int device_thread_start(struct gateway *g);
+
+// Has the thread give up all capabilities but those that the devices of the ports need. After
+// privilege_drop(). Returns 0, or -errno after a message.
+int device_thread_confine(void);
+
+// Gives it a port to close its device, if has_device, and to open it again as soon as it is
+// present.
+void device_thread_give(unsigned int port, bool has_device);
+
+// Takes a port back if its device is open again: then copies what is known of that to opened.
+bool device_thread_take(unsigned int port, struct port *opened);
+
+// Frees a configuration that has been replaced, when the thread does not use it any more: that may
+// take as long as a device does. Any thread.
+void device_thread_conf_free(struct conf *conf);
+
+// Closes the devices of all ports that are open, and ends the thread. False: it waits for a device
+// that does not answer, and the memory that it uses must stay.
+bool device_thread_stop(void);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reopen.h"
+
+#include <string.h>
+
+#include <rte_dev.h>
+
+#include "device_thread.h"
+#include "event_log.h"
+#include "links.h"
+#include "log.h"
+#include "port_groups.h"
+#include "port_link.h"
+
+enum port_stage {
+	SERVING,
+	LEAVING, // workers may still use the device
+	AWAY,    // the device thread has the port
+};
+
+static struct {
+	enum port_stage stage;
+	uint64_t token; // of RCU, when the port was closed
+} state[PORTS_MAX];
+
+// Called by a thread of DPDK's, which must not wait.
+static int ethdev_event(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	struct gateway *g = arg;
+
+	(void)type;
+	(void)ret;
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
+		if (atomic_load_explicit(&g->ports[i].open, memory_order_acquire) &&
+			g->ports[i].id == id)
+			atomic_store_explicit(&g->ports[i].lost, true, memory_order_release);
+	return 0;
+}
+
+// The same. A bus says so of a device that is to be removed, before its driver notices.
+static void device_event(const char *name, enum rte_dev_event_type type, void *arg)
+{
+	uint16_t id;
+
+	if (type == RTE_DEV_EVENT_REMOVE && rte_eth_dev_get_port_by_name(name, &id) == 0)
+		ethdev_event(id, RTE_ETH_EVENT_INTR_RMV, arg, NULL);
+}
+
+void reopen_start(struct gateway *g)
+{
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, ethdev_event, g);
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RESET, ethdev_event, g);
+	rte_dev_event_callback_register(NULL, device_event, g);
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
+		const struct port *p = &g->ports[i];
+
+		if (p->parent != NULL || port_is_open(p))
+			continue;
+		state[i].stage = AWAY;
+		device_thread_give(i, false);
+	}
+}
+
+// From now on workers find the port closed; but they may be in the middle of something.
+static void leave(struct gateway *g, unsigned int i)
+{
+	struct port *p = &g->ports[i];
+
+	atomic_store_explicit(&p->open, false, memory_order_release);
+	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
+		loop_queues_remove(g->loops[w], (uint16_t)i);
+	state[i].token = rte_rcu_qsbr_start(g->control.qsbr);
+	state[i].stage = LEAVING;
+	event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
+	if (!device_returns(p->conf->device))
+		log_warn("port \"%s\": opening it again needs CAP_SYS_ADMIN, which is not kept: "
+			 "restart culvertd when its interface is back",
+			p->conf->name);
+	links_check_now(&g->control);
+}
+
+static void come_back(struct gateway *g, unsigned int i, const struct port *opened)
+{
+	struct port *p = &g->ports[i];
+
+	port_adopt(p, opened);
+	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
+		loop_queues_add(g->loops[w], (uint16_t)i);
+	state[i].stage = SERVING;
+	atomic_store_explicit(&p->open, true, memory_order_release);
+	port_groups_set(p); // they may have changed meanwhile
+	event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
+	links_check_now(&g->control);
+}
+
+static void port_tick(struct gateway *g, unsigned int i)
+{
+	struct port *p = &g->ports[i], opened;
+
+	switch (state[i].stage) {
+	case SERVING:
+		if (port_is_lost(p))
+			leave(g, i);
+		break;
+	case LEAVING:
+		if (rte_rcu_qsbr_check(g->control.qsbr, state[i].token, false) == 0)
+			break;
+		state[i].stage = AWAY;
+		device_thread_give(i, true);
+		break;
+	case AWAY:
+		if (device_thread_take(i, &opened))
+			come_back(g, i, &opened);
+		break;
+	}
+}
+
+void reopen_tick(struct gateway *g)
+{
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+		if (g->ports[i].parent == NULL)
+			port_tick(g, i);
+}
+
+void reopen_stop(struct gateway *g)
+{
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+		if (state[i].stage == LEAVING)
+			device_thread_give(i, true);
+}

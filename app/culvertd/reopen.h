@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports whose device is lost: its interface, its card or the process at its other end was removed.
+// Such a port is closed, and opened again when its device is back, while the others continue.
+// Control thread.
+#pragma once
+
+#include "gateway.h"
+
+// Has devices report that they are removed, or have to be reset. Ports that have no device yet wait
+// for it from now on. Before workers run.
+void reopen_start(struct gateway *g);
+
+// Closes and opens ports. Call every 100 ms or so, with the gateway's lock.
+void reopen_tick(struct gateway *g);
+
+// Gives the device thread those that workers were about to leave when they ended.
+void reopen_stop(struct gateway *g);
