@@ -16,6 +16,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
+#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "reopen.h"
@@ -158,6 +159,9 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->tracing, &g->control, now_ms);
 	wall_clock_tick(now_ms);
+	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+		if (port_is_open(&g->ports[i]))
+			port_flow_tick(g->ports[i].rules, g->ports[i].conf, g->control.snapshot);
 }
 
 void control_thread_run(struct gateway *g)

@@ -48,13 +48,17 @@ static const char *done_by(bool device, bool needed)
 static void port_work(struct port_view *v, const struct gateway *g, const struct port *device)
 {
 	const struct port_offloads *o = &device->offloads;
+	const struct port_rules *r = port_is_open(device) ? device->rules : NULL;
 	bool queues = device->n_rx > 1, spread = g->loops[0]->spread;
 
 	v->rx_checksum = done_by((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0, true);
 	v->tx_checksum = done_by(false, true);
 	v->vlan_tags = done_by((o->rx & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0, device->vlans != NULL);
 	v->spread = done_by(queues, spread);
-	v->spread_esp = done_by(queues && port_offloads_spread_esp(o), spread);
+	v->spread_esp = done_by(
+		queues && (port_offloads_spread_esp(o) || (r != NULL && r->esp_hashed)), spread);
+	v->spread_esp_udp = done_by(queues && r != NULL && r->udp_hashed, false);
+	v->steered_sas = r != NULL ? r->n : 0;
 }
 
 bool collect_port(void *view, const struct control *c, unsigned int i)

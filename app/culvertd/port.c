@@ -15,6 +15,7 @@
 #include "device_socket.h"
 #include "eal_log.h"
 #include "machine.h"
+#include "port_flow.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
@@ -266,7 +267,11 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 {
 	const struct conf_port *c = p->conf;
 	struct rte_eth_conf e = eth_conf_of(p, conf, info);
+	const char *why;
 
+	*rc = port_flow_isolate(p->id, c);
+	if (*rc < 0)
+		return "isolated: it cannot be shared with the kernel";
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
 		return "configuration failed; does it support this mtu and number of queues?";
@@ -289,7 +294,11 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
 	if (rte_is_zero_ether_addr(&p->mac))
 		*rc = rte_eth_macaddr_get(p->id, &p->mac);
-	return *rc < 0 ? "cannot read its MAC address" : NULL;
+	if (*rc < 0)
+		return "cannot read its MAC address";
+	*rc = port_flow_start(&p->rules, &(struct flow_device){p->id, p->n_rx, info->hash_key_size},
+		&p->offloads, conf, c, &why);
+	return *rc < 0 ? why : NULL;
 }
 
 static int device_open(struct port *p, const struct conf *conf, struct rte_mempool *pool)
@@ -299,6 +308,7 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 	const char *failed;
 	int rc;
 
+	p->rules = NULL; // those of an earlier device have been freed with it
 	if (device_find(&p->id, c) < 0)
 		return -EIO;
 	if (queues_choose(p, conf, &info) < 0) {
@@ -365,6 +375,7 @@ void port_adopt(struct port *p, const struct port *opened)
 	memcpy(p->driver, opened->driver, sizeof(p->driver));
 	p->inserts_vlan = opened->inserts_vlan;
 	p->offloads = opened->offloads;
+	p->rules = opened->rules;
 	p->patience = opened->patience;
 	atomic_store_explicit(&p->lost, false, memory_order_relaxed);
 }
@@ -433,6 +444,7 @@ void port_close(const struct port *p)
 	int rc = rte_eth_dev_info_get(p->id, &info);
 
 	eal_log_begin(); // errors of a device that is gone
+	port_rules_free(p->rules);
 	rte_eth_dev_stop(p->id);
 	rte_eth_dev_close(p->id);
 	if (rc == 0 && !device_has_ports(info.device))

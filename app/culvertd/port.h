@@ -14,6 +14,7 @@
 #include "conf.h"
 #include "listener.h"
 #include "port_offload.h"
+#include "port_rules.h"
 #include "vlan.h"
 
 struct port {
@@ -29,8 +30,9 @@ struct port {
 	unsigned int if_index; // of the kernel's interface, 0 without one
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
-	unsigned int patience; // calls of port_is_lost() until a peer has to be connected
-	bool inserts_vlan;     // it tags frames that are to be sent
+	struct port_rules *rules; // of the card; NULL: the port has none
+	unsigned int patience;    // calls of port_is_lost() until a peer has to be connected
+	bool inserts_vlan;        // it tags frames that are to be sent
 
 	struct vlan_map *vlans; // the ports of its VLANs; NULL: it has none
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none

@@ -35,6 +35,8 @@ void port_groups_set(const struct port *p)
 	unsigned int all = 0;
 	int rc;
 
+	if (p->conf->isolated) // the kernel's
+		return;
 	for (const struct port *q = p; q != NULL; q = q->next_vlan)
 		all = groups_add(mac, all, q);
 	if (all == 0)

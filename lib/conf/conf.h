@@ -59,6 +59,8 @@ struct conf_port {
 	unsigned int n_addrs;
 	uint16_t mtu;       // octets of IP packet
 	uint16_t rx_queues; // 0: chosen from the device and the number of workers
+	bool isolated;      // packets that are not for the gateway are the kernel's
+	bool steer;         // each inbound SA gets a queue by a rule of the card
 	bool unprotected;   // faces the untrusted side (RFC 4301 4.4.1)
 	bool mac_set;
 	struct rte_ether_addr mac; // if mac_set, given to the device

@@ -211,6 +211,7 @@ void conf_check(struct conf_reader *r)
 	conf_check_policies(r);
 	conf_check_rules(r);
 	conf_check_sides(r);
+	conf_check_isolated(r);
 	check_memory(r);
 	check_pmtu(r);
 	check_capture(r);

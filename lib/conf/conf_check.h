@@ -14,6 +14,7 @@ void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
 void conf_check_rules(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
+void conf_check_isolated(struct conf_reader *r);
 
 // What is different for SAs and policies of an IKE daemon: refuses what only they may have in a
 // configuration, and what they may not have or lack in a request of the daemon. list: sas or

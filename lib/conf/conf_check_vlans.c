@@ -69,6 +69,8 @@ static void check_settings(struct conf_reader *r, unsigned int port)
 	reject_missing(r, port, "vlan");
 	reject_given(r, port, "device", "a port with a parent has no device of its own");
 	reject_given(r, port, "rx_queues", "a VLAN has the queues of its parent");
+	reject_given(r, port, "steer", "a VLAN has the queues of its parent");
+	reject_given(r, port, "isolated", "a VLAN has the device of its parent");
 	reject_given(r, port, "mac", "a VLAN has the link address of its parent");
 }
 

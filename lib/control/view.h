@@ -46,7 +46,8 @@ struct port_view {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	// Who does it: "hardware", "software" or "off".
-	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp;
+	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp, *spread_esp_udp;
+	uint64_t steered_sas; // SAs that a rule of the card gives a queue
 };
 
 struct queue_view {

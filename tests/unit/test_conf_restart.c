@@ -143,7 +143,7 @@ static void test_ports(void **state)
 		"{ name = \"wan\";\n"
 		"device = \"net_null1\";\n"
 		"addresses = [ \"10.2.0.1/24\" ];\n"
-		"mtu = 1400; rx_queues = 1; mac = \"02:00:00:00:00:09\";\n"
+		"mtu = 1400; rx_queues = 1; steer = true; mac = \"02:00:00:00:00:09\";\n"
 		"side = \"unprotected\"; } );\n",
 		"2: port \"wan\": name: differs from the running configuration, needs a restart\n"
 		"3: port \"wan\": device: differs from the running configuration, needs a restart\n"
@@ -152,6 +152,7 @@ static void test_ports(void **state)
 		"5: port \"wan\": mtu: differs from the running configuration, needs a restart\n"
 		"5: port \"wan\": rx_queues: differs from the running configuration, needs a "
 		"restart\n"
+		"5: port \"wan\": steer: differs from the running configuration, needs a restart\n"
 		"5: port \"wan\": mac: differs from the running configuration, needs a restart\n");
 }
 

@@ -201,7 +201,7 @@ static void test_ports(void **state)
 	check_prefix(&lan->addrs[1].net, "10.1.1.0/24");
 	assert_int_equal(lan->mtu, 9000);
 	assert_int_equal(lan->rx_queues, 4);
-	assert_true(lan->mac_set);
+	assert_true(lan->mac_set && lan->steer && !lan->isolated);
 	assert_true(lan->unprotected); // as configured, although no SA ends there
 	assert_string_equal(wan->device, "net_af_packet0,iface=wan0");
 	assert_int_equal(wan->mtu, 576);

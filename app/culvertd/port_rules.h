@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of a port's card: those that distribute ESP by its SPI where RSS alone does not, those
+// that take ESP from the kernel (isolated), and those that give each inbound SA a queue (steer).
+// Which ones a port gets: docs/hardware.md. Control thread; others read under the gateway's lock.
+#pragma once
+
+#include "flow_rule.h"
+#include "snapshot.h"
+
+#define PORT_RULES_MAX  1024 // of SAs: further SAs are distributed by the hash
+#define PORT_RULES_STEP 16   // SAs that get a rule in one call: a card takes up to a millisecond
+
+// What a port needs rules for.
+struct port_rules_use {
+	bool hash_esp; // ESP in IP: RSS lacks it
+	bool isolated; // what is not taken by a rule is the kernel's
+	bool steer;
+	const rte_be16_t *udp_ports; // own ones of ESP in UDP, if isolated
+	unsigned int n_udp_ports;
+};
+
+struct port_rules {
+	struct flow_device device;
+	bool esp_hashed, udp_hashed; // ESP in IP, in UDP is distributed by its SPI
+	bool steer;
+	// Of SAs, sorted.
+	struct port_rule {
+		struct flow_rule rule;
+		struct rte_flow *made;
+	} of[PORT_RULES_MAX];
+	unsigned int n;
+	bool full;      // the device has refused a rule of an SA, and none was removed since
+	char why[128];  // the device's reason for refusing a rule
+	char what[128]; // and which one: "ESP over IPv6"
+};
+
+// Makes the rules that the port has from its start, after that of the device. Returns NULL if there
+// is no memory. If the device refuses one, what and why say so: an isolated port must not run then.
+struct port_rules *port_rules_new(const struct flow_device *d, const struct port_rules_use *use);
+
+// With steer: brings the rules of SAs up to date with the inbound SAs there are, by some in each
+// call. Returns whether the device has refused one in this call.
+bool port_rules_steer(struct port_rules *r, const struct snapshot *s);
+
+// Removes all rules. The device is still open.
+void port_rules_free(struct port_rules *r);
