@@ -11,13 +11,10 @@
 
 #include "die.h"
 #include "floor.h"
-#include "gateway_pair.h"
-#include "nic.h"
+#include "traffic.h"
 
 #define STAGES_EVERY  16
 #define ROUND_PACKETS 16384
-// The gateways change the headers: link addresses, time to live, header checksum.
-#define UNCHANGED_OFF (RTE_ETHER_HDR_LEN + offsetof(struct rte_ipv4_hdr, src_addr))
 
 enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASES };
 
@@ -27,11 +24,8 @@ struct meeting {
 };
 
 struct lane {
-	unsigned int id;
-	const struct point *point;
+	struct traffic traffic;
 	const struct measure_params *params;
-	struct gateway_pair *pair;
-	struct batch *batch;
 	struct floor *floor;
 	struct meeting *meeting;
 	uint64_t sent, received;
@@ -42,17 +36,11 @@ struct lane {
 // One phase: processes n packets from first on. Returns how many results are right.
 typedef uint16_t (*burst_fn)(struct lane *l, unsigned int first, uint16_t n);
 
-static inline void receive(
-	struct lane *l, struct rte_mbuf *m[], unsigned int first, uint16_t n, uint16_t port)
-{
-	nic_receive(l->params->pool, m, l->batch, first, n, port);
-}
-
 static uint16_t ports_out(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_LAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_LAN);
 	return nic_send(m, n);
 }
 
@@ -60,15 +48,15 @@ static uint16_t ports_in(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_WAN);
-	return nic_send_checked(m, n, l->batch, first);
+	traffic_receive(&l->traffic, m, first, n, PORT_WAN);
+	return nic_send_checked(m, n, l->traffic.batch, first);
 }
 
 static uint16_t floor_out(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_LAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_LAN);
 	floor_seal(l->floor, m, first, n);
 	return nic_send(m, n);
 }
@@ -77,28 +65,28 @@ static uint16_t floor_in(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_WAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_WAN);
 	floor_open(l->floor, m, first, n);
-	return nic_send_checked(m, n, l->batch, first);
+	return nic_send_checked(m, n, l->traffic.batch, first);
 }
 
 static uint16_t floor_loop(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_LAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_LAN);
 	floor_seal(l->floor, m, first, n);
 	floor_open(l->floor, m, first, n);
-	return nic_send_checked(m, n, l->batch, first);
+	return nic_send_checked(m, n, l->traffic.batch, first);
 }
 
 static uint16_t all_out(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_LAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_LAN);
 
-	struct tx_buffer *tx = gateway_pass(&l->pair->near, l->id, m, n);
+	struct tx_buffer *tx = gateway_pass(&l->traffic.pair->near, l->traffic.lane, m, n);
 	uint16_t sent = nic_send(tx->m, tx->n);
 
 	tx->n = 0;
@@ -109,35 +97,19 @@ static uint16_t all_in(struct lane *l, unsigned int first, uint16_t n)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
 
-	receive(l, m, first, n, PORT_WAN);
+	traffic_receive(&l->traffic, m, first, n, PORT_WAN);
 
-	struct tx_buffer *tx = gateway_pass(&l->pair->far, l->id, m, n);
-	uint16_t right = nic_send_checked(tx->m, tx->n, l->batch, first);
+	struct tx_buffer *tx = gateway_pass(&l->traffic.pair->far, l->traffic.lane, m, n);
+	uint16_t right = nic_send_checked(tx->m, tx->n, l->traffic.batch, first);
 
 	tx->n = 0;
 	return right;
 }
 
-// Through both gateways. The packets that the far one sends are in the returned buffer.
-static struct tx_buffer *pass_both(struct lane *l, unsigned int first, uint16_t n)
-{
-	struct rte_mbuf *m[POINT_BURST_MAX];
-
-	receive(l, m, first, n, PORT_LAN);
-
-	struct tx_buffer *between = gateway_pass(&l->pair->near, l->id, m, n);
-
-	for (uint16_t i = 0; i < between->n; i++)
-		between->m[i]->port = PORT_WAN;
-	n = between->n;
-	between->n = 0;
-	return gateway_pass(&l->pair->far, l->id, between->m, n);
-}
-
 static uint16_t all_loop(struct lane *l, unsigned int first, uint16_t n)
 {
-	struct tx_buffer *tx = pass_both(l, first, n);
-	uint16_t right = nic_send_checked(tx->m, tx->n, l->batch, first);
+	struct tx_buffer *tx = traffic_pass_both(&l->traffic, first, n);
+	uint16_t right = nic_send_checked(tx->m, tx->n, l->traffic.batch, first);
 
 	tx->n = 0;
 	return right;
@@ -149,98 +121,28 @@ static const burst_fn phases[DIRS][PHASES] = {
 	[DIR_LOOP] = {ports_in, floor_loop, all_loop},
 };
 
-// Not timed: in a burst, packets of new flows are sent last.
-static uint16_t deliver(struct lane *l, unsigned int first, uint16_t n)
-{
-	struct tx_buffer *tx = pass_both(l, first, n);
-	uint16_t delivered = tx->n;
-
-	nic_send(tx->m, tx->n);
-	tx->n = 0;
-	return delivered;
-}
-
-// Not timed: compares every octet of every packet that has passed both gateways.
-static uint16_t compare(struct lane *l, unsigned int first, uint16_t n)
-{
-	struct tx_buffer *tx = pass_both(l, first, n);
-	uint16_t right = 0;
-
-	for (uint16_t i = 0; i < tx->n; i++) {
-		const uint8_t *was = batch_frame(l->batch, first + i);
-		const uint8_t *is = rte_pktmbuf_mtod(tx->m[i], const uint8_t *);
-		uint16_t len = l->batch->len[first + i];
-
-		right = (uint16_t)(right + (rte_pktmbuf_data_len(tx->m[i]) == len &&
-						   memcmp(was + UNCHANGED_OFF, is + UNCHANGED_OFF,
-							   len - UNCHANGED_OFF) == 0));
-	}
-	nic_send(tx->m, tx->n);
-	tx->n = 0;
-	return right;
-}
-
-// Not timed: the near gateway's packets replace those of the batch.
-static uint16_t seal(struct lane *l, unsigned int first, uint16_t n)
-{
-	struct rte_mbuf *m[POINT_BURST_MAX];
-
-	receive(l, m, first, n, PORT_LAN);
-
-	struct tx_buffer *tx = gateway_pass(&l->pair->near, l->id, m, n);
-	uint16_t sealed = tx->n;
-
-	for (uint16_t i = 0; i < RTE_MIN(sealed, n); i++)
-		batch_replace(l->batch, first + i, rte_pktmbuf_mtod(tx->m[i], const uint8_t *),
-			rte_pktmbuf_data_len(tx->m[i]));
-	nic_send(tx->m, tx->n);
-	tx->n = 0;
-	return sealed;
-}
-
 // Returns how many packets are right.
 static uint32_t run(struct lane *l, burst_fn fn, unsigned int first, unsigned int end)
 {
 	uint32_t right = 0;
 
-	for (; first < end; first += l->point->burst)
-		right += fn(l, first, (uint16_t)RTE_MIN(l->point->burst, end - first));
+	for (; first < end; first += l->traffic.point->burst)
+		right += fn(l, first, (uint16_t)RTE_MIN(l->traffic.point->burst, end - first));
 	return right;
-}
-
-static void run_without_loss(struct lane *l, burst_fn fn)
-{
-	uint32_t right = run(l, fn, 0, l->batch->n);
-
-	if (right == l->batch->n)
-		return;
-	gateway_pair_print_drops(l->pair);
-	die("of %u packets, %u are right", l->batch->n, right);
-}
-
-// Every flow gets a packet, and then a whole batch must pass unchanged.
-static void prepare(struct lane *l)
-{
-	do {
-		batch_fill(l->batch);
-		run_without_loss(l, deliver);
-	} while (l->batch->seen < batch_flows(l->batch));
-	batch_fill(l->batch);
-	run_without_loss(l, compare);
 }
 
 static void stages_restart(struct lane *l)
 {
 	struct stages s = {.every = l->params->stages ? STAGES_EVERY : WORKER_STAGES_EVERY};
 
-	l->pair->near.worker[l->id]->stages = s;
-	l->pair->far.worker[l->id]->stages = s;
+	l->traffic.pair->near.worker[l->traffic.lane]->stages = s;
+	l->traffic.pair->far.worker[l->traffic.lane]->stages = s;
 }
 
 // All lanes are on their CPUs and wait for each other in a busy loop.
 static void meet(struct lane *l)
 {
-	unsigned int others = l->point->workers - 1;
+	unsigned int others = l->traffic.point->workers - 1;
 	unsigned int turn = atomic_load(&l->meeting->turn);
 
 	if (atomic_fetch_add(&l->meeting->here, 1) == others) {
@@ -254,14 +156,14 @@ static void meet(struct lane *l)
 // Returns the cycles of the batch.
 static uint64_t time_phase(struct lane *l, enum phase phase)
 {
-	burst_fn fn = phases[l->point->dir][phase];
+	burst_fn fn = phases[l->traffic.point->dir][phase];
 	uint32_t right;
 	uint64_t from;
 
 	meet(l);
-	right = run(l, fn, 0, l->batch->warm);
+	right = run(l, fn, 0, l->traffic.batch->warm);
 	from = rte_rdtsc_precise();
-	right += run(l, fn, l->batch->warm, l->batch->n);
+	right += run(l, fn, l->traffic.batch->warm, l->traffic.batch->n);
 
 	uint64_t cycles = rte_rdtsc_precise() - from;
 
@@ -272,18 +174,16 @@ static uint64_t time_phase(struct lane *l, enum phase phase)
 
 static void batch_run(struct lane *l, uint64_t cycles[PHASES])
 {
-	batch_fill(l->batch);
-	if (l->point->dir == DIR_IN) {
-		run_without_loss(l, seal);
-		floor_prepare_sealed(l->floor, l->batch);
-	} else {
-		floor_prepare_clear(l->floor, l->batch);
-	}
+	traffic_fill(&l->traffic);
+	if (l->traffic.point->dir == DIR_IN)
+		floor_prepare_sealed(l->floor, l->traffic.batch);
+	else
+		floor_prepare_clear(l->floor, l->traffic.batch);
 	for (enum phase phase = 0; phase < PHASES; phase++)
 		cycles[phase] += time_phase(l, phase);
-	if (!floor_ok(l->floor, l->batch))
+	if (!floor_ok(l->floor, l->traffic.batch))
 		die("the bare cryptography failed");
-	l->sent += l->batch->n;
+	l->sent += l->traffic.batch->n;
 }
 
 static void core_add(struct core *sum, struct core core, double factor)
@@ -294,22 +194,22 @@ static void core_add(struct core *sum, struct core core, double factor)
 
 static void round_run(struct lane *l, unsigned int round)
 {
-	unsigned int batches = ROUND_PACKETS / l->batch->n;
+	unsigned int batches = ROUND_PACKETS / l->traffic.batch->n;
 	uint64_t cycles[PHASES] = {0};
 
 	core_add(&l->core, core_measure(), 1);
 	for (unsigned int i = 0; i < batches; i++)
 		batch_run(l, cycles);
 	for (enum phase phase = 0; phase < PHASES; phase++)
-		l->cycles[phase][round] =
-			(double)cycles[phase] / batches / (l->batch->n - l->batch->warm);
+		l->cycles[phase][round] = (double)cycles[phase] / batches /
+					  (l->traffic.batch->n - l->traffic.batch->warm);
 }
 
 static int lane_run(void *arg)
 {
 	struct lane *l = arg;
 
-	prepare(l);
+	traffic_prepare(&l->traffic);
 	stages_restart(l);
 	for (unsigned int i = 0; i < l->params->rounds; i++)
 		round_run(l, i);
@@ -348,7 +248,7 @@ static void stages_add(struct stages *sum, const struct stages *s)
 // Adds the figures of a lane to the mean of all.
 static void result_add(struct result *r, struct lane *l)
 {
-	unsigned int n = l->params->rounds, lanes = l->point->workers;
+	unsigned int n = l->params->rounds, lanes = l->traffic.point->workers;
 	double *ports = l->cycles[PHASE_PORTS], *all = l->cycles[PHASE_ALL];
 	double floor[ROUNDS_MAX], overhead[ROUNDS_MAX];
 
@@ -367,10 +267,10 @@ static void result_add(struct result *r, struct lane *l)
 	r->sent += l->sent;
 	core_add(&r->core, l->core, 1.0 / n / lanes);
 	r->received += l->received;
-	if (l->point->dir != DIR_IN)
-		stages_add(&r->stages, &l->pair->near.worker[l->id]->stages);
-	if (l->point->dir != DIR_OUT)
-		stages_add(&r->stages, &l->pair->far.worker[l->id]->stages);
+	if (l->traffic.point->dir != DIR_IN)
+		stages_add(&r->stages, &l->traffic.pair->near.worker[l->traffic.lane]->stages);
+	if (l->traffic.point->dir != DIR_OUT)
+		stages_add(&r->stages, &l->traffic.pair->far.worker[l->traffic.lane]->stages);
 }
 
 static struct lane *lane_new(const struct lane *like, unsigned int id)
@@ -380,15 +280,15 @@ static struct lane *lane_new(const struct lane *like, unsigned int id)
 	if (l == NULL)
 		die("no memory");
 	*l = *like;
-	l->id = id;
-	l->batch = batch_new(l->point, id);
-	l->floor = floor_new(l->point, l->id);
+	l->traffic.lane = id;
+	l->traffic.batch = batch_new(l->traffic.point, id);
+	l->floor = floor_new(l->traffic.point, l->traffic.lane);
 	return l;
 }
 
 static void lane_free(struct lane *l)
 {
-	batch_free(l->batch);
+	batch_free(l->traffic.batch);
 	floor_free(l->floor);
 	free(l);
 }
@@ -399,7 +299,9 @@ struct result measure(const struct point *p, const struct measure_params *params
 	struct result r = {.engine = gateway_pair_engine(pair)};
 	struct lane *lane[POINT_WORKERS_MAX];
 	struct meeting meeting = {0};
-	struct lane like = {.point = p, .params = params, .pair = pair, .meeting = &meeting};
+	struct lane like = {.traffic = {.point = p, .pool = params->pool, .pair = pair},
+		.params = params,
+		.meeting = &meeting};
 
 	for (unsigned int i = 0; i < p->workers; i++)
 		lane[i] = lane_new(&like, i);

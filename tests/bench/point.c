@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "point.h"
 
+#include <stdio.h>
+
 #include <rte_common.h>
 #include <rte_esp.h>
 #include <rte_ether.h>
@@ -12,6 +14,23 @@ const char *const dir_names[DIRS] = {[DIR_OUT] = "out", [DIR_IN] = "in", [DIR_LO
 
 // Frames of 64, 570 and 1518 octets, 7 : 4 : 1, without Ethernet header and FCS.
 static const struct mix imix = {12, {46, 46, 46, 46, 46, 46, 46, 552, 552, 552, 552, 1500}};
+
+const char *point_alg(char text[POINT_ALG_MAX], const struct point *p)
+{
+	bool alone = p->auth->mode == AUTH_NONE;
+
+	snprintf(text, POINT_ALG_MAX, "%s%s%s", p->cipher->name, alone ? "" : "+",
+		alone ? "" : p->auth->name);
+	return text;
+}
+
+const char *point_size(char text[POINT_SIZE_TEXT], const struct point *p)
+{
+	if (p->size == POINT_IMIX)
+		return "imix";
+	snprintf(text, POINT_SIZE_TEXT, "%u", p->size);
+	return text;
+}
 
 struct mix point_mix(const struct point *p)
 {

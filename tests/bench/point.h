@@ -33,6 +33,12 @@ struct point {
 	unsigned int sas, flows, burst, workers;
 };
 
+// CIPHER or CIPHER+AUTH, and octets or "imix". They return the text.
+#define POINT_ALG_MAX   64
+#define POINT_SIZE_TEXT 16
+const char *point_alg(char text[POINT_ALG_MAX], const struct point *p);
+const char *point_size(char text[POINT_SIZE_TEXT], const struct point *p);
+
 // Extended sequence numbers are used in the loop, where both ends are in this process.
 static inline bool point_esn(const struct point *p)
 {

@@ -5,16 +5,6 @@
 
 #include "target.h"
 
-#define ALG_MAX 64
-
-// CIPHER or CIPHER+AUTH.
-static const char *alg_name(char name[ALG_MAX], const struct point *p)
-{
-	snprintf(name, ALG_MAX, "%s%s%s", p->cipher->name, p->auth->mode == AUTH_NONE ? "" : "+",
-		p->auth->mode == AUTH_NONE ? "" : p->auth->name);
-	return name;
-}
-
 static double gbps(const struct result *r, double octets)
 {
 	return r->mpps * octets * 8 / 1000;
@@ -68,18 +58,16 @@ static void target_print(const char *what, double is, unsigned int most)
 void report_table_row(const struct point *p, const struct result *r)
 {
 	struct target target = target_of(p, r->engine);
-	char size[16] = "imix", alg[ALG_MAX];
+	char size[POINT_SIZE_TEXT], alg[POINT_ALG_MAX];
 
-	if (p->size != POINT_IMIX)
-		snprintf(size, sizeof(size), "%u", p->size);
 	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %6s %5.2f "
 	       "%7.3f %6.2f"
 	       " %6.2f ",
-		alg_name(alg, p), r->engine, dir_names[p->dir], size, p->sas, p->flows, p->burst,
-		p->workers, r->cycles.median, r->ports.median, pass_cycles(r), r->floor.median,
-		overhead(r), spread(r), core_is_shared(r->core.share) ? "shared" : "own",
-		r->core.clock, r->mpps, gbps(r, point_octets_clear(p)),
-		gbps(r, point_octets_wire(p)));
+		point_alg(alg, p), r->engine, dir_names[p->dir], point_size(size, p), p->sas,
+		p->flows, p->burst, p->workers, r->cycles.median, r->ports.median, pass_cycles(r),
+		r->floor.median, overhead(r), spread(r),
+		core_is_shared(r->core.share) ? "shared" : "own", r->core.clock, r->mpps,
+		gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
 	target_print("pass", pass_cycles(r), target.cycles);
 	target_print("overhead", overhead(r), target.overhead);
 	printf("\n");
@@ -125,14 +113,11 @@ static void json_stages(const struct result *r)
 void report_json_row(const struct point *p, const struct result *r, bool stages)
 {
 	struct target target = target_of(p, r->engine);
-	char alg[ALG_MAX];
+	char alg[POINT_ALG_MAX], size[POINT_SIZE_TEXT];
 
-	printf("{\"alg\":\"%s\",\"engine\":\"%s\",\"dir\":\"%s\",", alg_name(alg, p), r->engine,
+	printf("{\"alg\":\"%s\",\"engine\":\"%s\",\"dir\":\"%s\",", point_alg(alg, p), r->engine,
 		dir_names[p->dir]);
-	if (p->size == POINT_IMIX)
-		printf("\"size\":\"imix\"");
-	else
-		printf("\"size\":%u", p->size);
+	printf(p->size == POINT_IMIX ? "\"size\":\"%s\"" : "\"size\":%s", point_size(size, p));
 	printf(",\"sas\":%u,\"flows\":%u,\"cycles\":%.1f,\"ports\":%.1f,\"floor\":%.1f,"
 	       "\"overhead\":%.1f,\"mpps\":%.3f",
 		p->sas, p->flows, r->cycles.median, r->ports.median, r->floor.median, overhead(r),
