@@ -11,8 +11,8 @@
 #include "command.h"
 #include "nic_bind.h"
 #include "nic_use.h"
+#include "sysfs.h"
 
-#define SYS  "/sys"
 #define PROC "/proc"
 
 extern char **environ;
@@ -28,16 +28,16 @@ static int find(struct pci_nic *nic, const char *name)
 {
 	char address[PCI_NIC_NAME_MAX];
 	struct pci_nic *nics;
-	int n, rc = pci_nic_read(nic, SYS, name);
+	int n, rc = pci_nic_read(nic, SYSFS, name);
 
 	if (rc == 0)
 		return 0;
 	if (strlen(name) + strlen("0000:") < sizeof(address)) {
 		stpcpy(stpcpy(address, "0000:"), name);
-		if (pci_nic_read(nic, SYS, address) == 0)
+		if (pci_nic_read(nic, SYSFS, address) == 0)
 			return 0;
 	}
-	n = pci_nics_read(&nics, SYS);
+	n = pci_nics_read(&nics, SYSFS);
 	for (int i = 0; i < n; i++)
 		if (strcmp(nics[i].interface, name) == 0) {
 			*nic = nics[i];
@@ -85,7 +85,7 @@ static bool load(const char *driver)
 	int rc, status = 0;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), SYS "/bus/pci/drivers/%s", driver);
+	snprintf(path, sizeof(path), SYSFS "/bus/pci/drivers/%s", driver);
 	if (stat(path, &st) == 0)
 		return true;
 	rc = posix_spawnp(&pid, "modprobe", NULL, NULL, argv, environ);
@@ -101,7 +101,7 @@ static bool load(const char *driver)
 // Whether nothing speaks against it. False after a message.
 static bool may_bind(const struct pci_nic *nic, const struct options *options)
 {
-	struct nic_use use = nic_use_read(nic, SYS, PROC);
+	struct nic_use use = nic_use_read(nic, SYSFS, PROC);
 	bool vfio = pci_driver_is_vfio(options->driver);
 
 	if (use.state == NIC_NEEDED && !options->force) {
@@ -112,7 +112,7 @@ static bool may_bind(const struct pci_nic *nic, const struct options *options)
 		warnx("bind: %s: %s: stop it first", nic->name, use.why);
 		return false;
 	}
-	if (vfio && nic->iommu_group[0] == '\0' && !pci_vfio_without_iommu(SYS)) {
+	if (vfio && nic->iommu_group[0] == '\0' && !pci_vfio_without_iommu(SYSFS)) {
 		warnx("bind: %s is not behind an IOMMU, which vfio-pci needs: %s", nic->name,
 			no_iommu);
 		return false;
@@ -144,10 +144,10 @@ static enum exit_code bind_one(struct pci_nic *nic, const struct options *option
 	int rc = 0;
 
 	if (!is_done(nic, options))
-		rc = nic_bind(nic, SYS, options->driver);
+		rc = nic_bind(nic, SYSFS, options->driver);
 	if (rc < 0)
 		return change_failed("bind", nic, rc);
-	use = nic_use_read(nic, SYS, PROC);
+	use = nic_use_read(nic, SYSFS, PROC);
 	printf("%s: driver %s%s%s: device = \"%s\"\n", nic->name, nic->driver,
 		use.why[0] != '\0' ? ", " : "", use.why, nic->name);
 	return EXIT_OK;
@@ -175,7 +175,7 @@ enum exit_code command_bind(const struct options *options, char **words)
 
 static bool may_unbind(const struct pci_nic *nic)
 {
-	struct nic_use use = nic_use_read(nic, SYS, PROC);
+	struct nic_use use = nic_use_read(nic, SYSFS, PROC);
 
 	if (use.state == NIC_OPEN && !pci_driver_is_shared(nic->driver)) {
 		warnx("unbind: %s: %s: stop it first", nic->name, use.why);
@@ -189,7 +189,7 @@ static enum exit_code unbind_one(struct pci_nic *nic)
 	int rc = 0;
 
 	if (pci_driver_is_for_dpdk(nic->driver) && !pci_driver_is_shared(nic->driver))
-		rc = nic_bind(nic, SYS, NULL);
+		rc = nic_bind(nic, SYSFS, NULL);
 	if (rc < 0)
 		return change_failed("unbind", nic, rc);
 	printf("%s: driver %s%s%s\n", nic->name, nic->driver[0] != '\0' ? nic->driver : "none",

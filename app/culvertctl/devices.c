@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "nic_use.h"
+#include "sysfs.h"
 
 static json_t *text_or_null(const char *text)
 {
@@ -14,7 +15,7 @@ static json_t *text_or_null(const char *text)
 
 static json_t *row_new(const struct pci_nic *nic)
 {
-	struct nic_use use = nic_use_read(nic, "/sys", "/proc");
+	struct nic_use use = nic_use_read(nic, SYSFS, "/proc");
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "device", nic->name, "id",
 		text_or_null(nic->id), "interface", text_or_null(nic->interface), "driver",
@@ -39,7 +40,7 @@ enum exit_code command_devices(const struct options *options, char **words)
 {
 	json_t *rows = json_array();
 	struct pci_nic *nics;
-	int n = pci_nics_read(&nics, "/sys");
+	int n = pci_nics_read(&nics, SYSFS);
 	enum exit_code code = EXIT_FAILED;
 
 	(void)words;

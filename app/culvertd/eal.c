@@ -20,9 +20,10 @@
 #include "eal_log.h"
 #include "log.h"
 #include "machine.h"
+#include "numa.h"
+#include "sysfs.h"
 
 #define ARGS_MAX      64
-#define HUGEPAGES     "/sys/kernel/mm/hugepages"
 #define HUGEPAGE_SIZE "hugepages-2048kB" // the ones to advise
 
 static DIR *files; // the folder of its files
@@ -35,13 +36,24 @@ static unsigned int dpdk_mb(const struct conf *conf)
 
 // --- hugepages ---
 
+#define FOLDER_MAX 64
+
+// Where the kernel keeps the hugepages of a node, -1: of the machine.
+static void hugepages_folder(char folder[FOLDER_MAX], int node)
+{
+	if (node < 0)
+		snprintf(folder, FOLDER_MAX, SYSFS "/kernel/mm/hugepages");
+	else
+		snprintf(folder, FOLDER_MAX, SYSFS "/devices/system/node/node%d/hugepages", node);
+}
+
 // What the kernel says about the hugepages of one size, 0 if it has none of that size.
-static unsigned long hugepages_number(const char *size, const char *what)
+static unsigned long hugepages_number(const char *folder, const char *size, const char *what)
 {
 	unsigned long n = 0;
 	char path[512];
 
-	snprintf(path, sizeof(path), HUGEPAGES "/%s/%s", size, what);
+	snprintf(path, sizeof(path), "%s/%s/%s", folder, size, what);
 
 	FILE *f = fopen(path, "re");
 
@@ -53,9 +65,9 @@ static unsigned long hugepages_number(const char *size, const char *what)
 }
 
 // Megabytes in free hugepages of all sizes.
-static unsigned long hugepages_free_mb(void)
+static unsigned long hugepages_free_mb(const char *folder)
 {
-	DIR *dir = opendir(HUGEPAGES);
+	DIR *dir = opendir(folder);
 	unsigned long mb = 0;
 	struct dirent *d;
 
@@ -63,7 +75,7 @@ static unsigned long hugepages_free_mb(void)
 		unsigned long kb;
 
 		if (sscanf(d->d_name, "hugepages-%lukB", &kb) == 1)
-			mb += hugepages_number(d->d_name, "free_hugepages") * kb / 1024;
+			mb += hugepages_number(folder, d->d_name, "free_hugepages") * kb / 1024;
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -111,17 +123,21 @@ static unsigned int hugepages_remove(const struct conf *conf)
 static int hugepages_check(const struct conf *conf)
 {
 	unsigned int mounts = hugepages_remove(conf);
-	unsigned long mb = hugepages_free_mb();
+	char folder[FOLDER_MAX];
+	unsigned long mb;
 	int rc = 0;
 
+	hugepages_folder(folder, numa_node(conf, SYSFS));
+	mb = hugepages_free_mb(folder);
 	if (mb < dpdk_mb(conf)) {
 		log_error(
 			"memory.size: %u MB in hugepages are needed, %lu MB are free: reserve them "
-			"with 'echo %lu > " HUGEPAGES "/" HUGEPAGE_SIZE "/nr_hugepages', or set "
+			"with 'echo %lu > %s/" HUGEPAGE_SIZE "/nr_hugepages', or set "
 			"memory.hugepages = false (slower)",
 			dpdk_mb(conf), mb,
-			hugepages_number(HUGEPAGE_SIZE, "nr_hugepages") +
-				(dpdk_mb(conf) - mb + 1) / 2);
+			hugepages_number(folder, HUGEPAGE_SIZE, "nr_hugepages") +
+				(dpdk_mb(conf) - mb + 1) / 2,
+			folder);
 		rc = -EIO;
 	}
 	if (mounts == 0) {
@@ -183,14 +199,27 @@ static void devices_arg(struct args *a, const struct conf *conf)
 		arg(a, "--no-pci");
 }
 
+// In hugepages, all of it on the gateway's node.
+static void memory_arg(struct args *a, const struct conf *conf)
+{
+	int node = conf->hugepages ? numa_node(conf, SYSFS) : -1;
+	char list[2 * NUMA_NODES_MAX + 16] = "";
+
+	for (int i = 0; i < node; i++)
+		strcat(list, "0,");
+	if (node < 0)
+		arg(a, "-m%u", dpdk_mb(conf));
+	else
+		arg(a, "--socket-mem=%s%u", list, dpdk_mb(conf));
+}
+
 static void args_build(struct args *a, const struct conf *conf)
 {
 	arg(a, "culvertd");
 	lcores_arg(a, conf);
 	devices_arg(a, conf);
 	arg(a, "--file-prefix=culvert-%s", conf->instance);
-	arg(a, "-m");
-	arg(a, "%u", dpdk_mb(conf));
+	memory_arg(a, conf);
 	if (conf->hugepages) {
 		// Who attaches opens the files of the memory by their names.
 		arg(a, "--huge-unlink=%s", conf->capture ? "existing" : "always");
@@ -308,6 +337,7 @@ static int system_check(const struct conf *conf)
 	int rc = cpus_check(conf);
 	pid_t other;
 
+	numa_check(conf, SYSFS);
 	if (instance_held(conf, &other)) {
 		log_error("instance \"%s\" is already running as process %d: stop that one, or "
 			  "give this one another name with 'instance' in its configuration",

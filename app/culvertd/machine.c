@@ -19,7 +19,6 @@
 #include "pci_nic.h"
 #include "sysfs.h"
 
-#define SYS       "/sys"
 #define LIST_SIZE 256 // octets of a list in a message
 
 // --- interfaces ---
@@ -200,7 +199,7 @@ static int cpus_check(const struct conf *conf)
 	char online[LIST_SIZE];
 	int rc;
 
-	if (!sysfs_line(online, sizeof(online), SYS "/devices/system/cpu/online"))
+	if (!sysfs_line(online, sizeof(online), SYSFS "/devices/system/cpu/online"))
 		return 0; // then DPDK finds out
 	rc = cpu_check(&conf->control_cpu_where, "control", conf->control_cpu, online);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
@@ -248,7 +247,7 @@ static bool interface_check(const struct conf_port *c, const char *name)
 static void cards_list(char list[LIST_SIZE])
 {
 	struct pci_nic *nics;
-	int n = pci_nics_read(&nics, SYS);
+	int n = pci_nics_read(&nics, SYSFS);
 
 	for (int i = 0; i < n; i++)
 		list_add(list, nics[i].name);
@@ -259,7 +258,7 @@ static void cards_list(char list[LIST_SIZE])
 static int iommu_check(
 	const struct conf *conf, const struct conf_port *c, const struct pci_nic *nic)
 {
-	bool unsafe = pci_vfio_without_iommu(SYS);
+	bool unsafe = pci_vfio_without_iommu(SYSFS);
 
 	if (pci_driver_is_vfio(nic->driver) && nic->iommu_group[0] == '\0' && !unsafe) {
 		port_error(c,
@@ -295,7 +294,7 @@ static int pci_missing(const struct conf_port *c, const char *name)
 static int pci_check(const struct conf *conf, const struct conf_port *c, const char *name)
 {
 	struct pci_nic nic;
-	int rc = pci_nic_read(&nic, SYS, name);
+	int rc = pci_nic_read(&nic, SYSFS, name);
 
 	if (rc == -ENOENT)
 		return pci_missing(c, name);

@@ -31,6 +31,7 @@
 #include "machine.h"
 #include "metrics.h"
 #include "notify.h"
+#include "numa.h"
 #include "open_limit.h"
 #include "originate.h"
 #include "path_mtu.h"
@@ -41,6 +42,7 @@
 #include "sandbox.h"
 #include "stack_wipe.h"
 #include "state.h"
+#include "sysfs.h"
 #include "telemetry.h"
 
 #define MBUF_CACHE 256u
@@ -125,14 +127,14 @@ static unsigned int largest_mtu(const struct conf *conf)
 	return mtu;
 }
 
-static struct rte_mempool *pool_new(const char *name, unsigned int n, unsigned int packet)
+static struct rte_mempool *pool_new(const char *name, unsigned int n, unsigned int packet, int node)
 {
 	unsigned int room = RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + packet +
 			    WORKER_TAILROOM;
 
 	room = RTE_MAX(room, (unsigned int)RTE_MBUF_DEFAULT_BUF_SIZE);
 	return rte_pktmbuf_pool_create(name, n, RTE_MIN(MBUF_CACHE, n / 4), 0,
-		(uint16_t)RTE_MIN(room, (unsigned int)UINT16_MAX), SOCKET_ID_ANY);
+		(uint16_t)RTE_MIN(room, (unsigned int)UINT16_MAX), node);
 }
 
 static int no_memory(const char *what)
@@ -172,9 +174,11 @@ static int memory_start(struct gateway *g)
 	};
 
 	unsigned int mtu = largest_mtu(conf);
+	int node = conf->hugepages ? numa_node(conf, SYSFS) : SOCKET_ID_ANY;
 
-	g->control.pool = pool_new("packets", conf->packet_buffers, mtu);
-	g->large_pool = pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX);
+	g->control.pool = pool_new("packets", conf->packet_buffers, mtu, node);
+	g->large_pool =
+		pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX, node);
 	if (g->control.pool == NULL || g->large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
 	g->control.qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);

@@ -2,103 +2,28 @@
 // Network cards: what culvertctl reads about them from sysfs and proc, here of folders made for
 // the test, and how it binds them, with a kernel played by the test behind sysfs_write().
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device_lock.h"
 #include "nic_bind.h"
 #include "nic_use.h"
+#include "sys_folder.h"
 #include "sysfs.h"
 #include "test.h"
 
 #define CARD "0000:00:05.0"
 
-static char sys[] = "/tmp/culvert-nic-XXXXXX";
-static char proc[sizeof(sys) + 8];
-
-// --- files ---
-
-static void parents_make(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-}
-
-__attribute__((format(printf, 2, 3))) static void file(const char *text, const char *format, ...)
-{
-	char path[PATH_MAX];
-	va_list args;
-	FILE *f;
-	int n = snprintf(path, sizeof(path), "%s/", sys);
-
-	va_start(args, format);
-	vsnprintf(path + n, sizeof(path) - (size_t)n, format, args);
-	va_end(args);
-	parents_make(path);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void link_to(const char *target, const char *card, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/bus/pci/devices/%s/%s", sys, card, name);
-	parents_make(path);
-	unlink(path);
-	assert_int_equal(symlink(target, path), 0);
-}
-
-static void card_add(const char *card, const char *class, const char *driver, const char *group)
-{
-	char target[128];
-
-	file(class, "bus/pci/devices/%s/class", card);
-	file("0x8086\n", "bus/pci/devices/%s/vendor", card);
-	file("0x1572\n", "bus/pci/devices/%s/device", card);
-	file("1\n", "bus/pci/devices/%s/numa_node", card);
-	if (driver != NULL) {
-		snprintf(target, sizeof(target), "../../bus/pci/drivers/%s", driver);
-		link_to(target, card, "driver");
-	}
-	if (group != NULL) {
-		snprintf(target, sizeof(target), "../../kernel/iommu_groups/%s", group);
-		file("", "kernel/iommu_groups/%s/devices/%s", group, card);
-		snprintf(target, sizeof(target), "%s/kernel/iommu_groups/%s", sys, group);
-		link_to(target, card, "iommu_group");
-	}
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
+static char proc[64];
 
 static int begin(void **state)
 {
-	(void)state;
-	strcpy(sys + strlen(sys) - 6, "XXXXXX");
-	if (mkdtemp(sys) == NULL)
+	if (sys_begin(state) < 0)
 		return -1;
 	snprintf(proc, sizeof(proc), "%s/proc", sys);
-	file("Iface\tDestination\tGateway\tFlags\n", "proc/net/route");
-	file("", "proc/net/ipv6_route");
+	sys_file("Iface\tDestination\tGateway\tFlags\n", "proc/net/route");
+	sys_file("", "proc/net/ipv6_route");
 	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	return nftw(sys, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 // --- the kernel ---
@@ -143,9 +68,9 @@ static void test_read(void **state)
 	struct pci_nic nic;
 
 	(void)state;
-	card_add(CARD, "0x020000\n", "i40e", "7");
-	file("", "bus/pci/devices/" CARD "/net/eth1/mtu");
-	file("4\n", "bus/pci/devices/" CARD "/sriov_numvfs");
+	sys_card(CARD, "0x020000\n", "i40e", "7");
+	sys_file("", "bus/pci/devices/" CARD "/net/eth1/mtu");
+	sys_file("4\n", "bus/pci/devices/" CARD "/sriov_numvfs");
 	assert_int_equal(pci_nic_read(&nic, sys, CARD), 0);
 	assert_string_equal(nic.name, CARD);
 	assert_string_equal(nic.id, "8086:1572");
@@ -161,9 +86,9 @@ static void test_virtio(void **state)
 	struct pci_nic nic;
 
 	(void)state;
-	card_add(CARD, "0x020000\n", "virtio-pci", NULL);
-	file("", "bus/pci/devices/" CARD "/virtio3/net/ens3/mtu");
-	file("-1\n", "bus/pci/devices/" CARD "/numa_node");
+	sys_card(CARD, "0x020000\n", "virtio-pci", NULL);
+	sys_file("", "bus/pci/devices/" CARD "/virtio3/net/ens3/mtu");
+	sys_file("-1\n", "bus/pci/devices/" CARD "/numa_node");
 	assert_int_equal(pci_nic_read(&nic, sys, CARD), 0);
 	assert_string_equal(nic.interface, "ens3");
 	assert_string_equal(nic.iommu_group, "");
@@ -177,9 +102,9 @@ static void test_others(void **state)
 	(void)state;
 	assert_int_equal(pci_nics_read(&nics, sys), 0); // no PCI bus
 	free(nics);
-	card_add("0000:00:1f.0", "0x020000\n", NULL, NULL);
-	card_add("0000:00:02.0", "0x030000\n", "i915", NULL);
-	card_add(CARD, "0x020000\n", NULL, NULL);
+	sys_card("0000:00:1f.0", "0x020000\n", NULL, NULL);
+	sys_card("0000:00:02.0", "0x030000\n", "i915", NULL);
+	sys_card(CARD, "0x020000\n", NULL, NULL);
 	assert_int_equal(pci_nic_read(&nic, sys, "0000:00:02.0"), -ENODEV);
 	assert_int_equal(pci_nic_read(&nic, sys, "0000:00:09.0"), -ENOENT);
 	assert_int_equal(pci_nic_read(&nic, sys, "../devices/" CARD), -ENOENT);
@@ -204,9 +129,9 @@ static void expect(enum nic_state state, const char *why)
 
 static void kernel_card(void)
 {
-	card_add(CARD, "0x020000\n", "i40e", "7");
-	file("", "bus/pci/devices/" CARD "/net/eth1/mtu");
-	file("", "class/net/eth1/mtu");
+	sys_card(CARD, "0x020000\n", "i40e", "7");
+	sys_file("", "bus/pci/devices/" CARD "/net/eth1/mtu");
+	sys_file("", "class/net/eth1/mtu");
 }
 
 static void test_free_card(void **state)
@@ -214,14 +139,14 @@ static void test_free_card(void **state)
 	(void)state;
 	kernel_card();
 	// Others have routes, and one whose name begins alike.
-	file("Iface\tDestination\n"
-	     "eth0\t00000000\t0101A8C0\t0003\n"
-	     "eth10\t00000000\t0101A8C0\t0003\n",
+	sys_file("Iface\tDestination\n"
+		 "eth0\t00000000\t0101A8C0\t0003\n"
+		 "eth10\t00000000\t0101A8C0\t0003\n",
 		"proc/net/route");
-	file("fe800000000000000000000000000000 40 00000000000000000000000000000000 00 "
-	     "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth1\n"
-	     "ff000000000000000000000000000000 08 00000000000000000000000000000000 00 "
-	     "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth1\n",
+	sys_file("fe800000000000000000000000000000 40 00000000000000000000000000000000 00 "
+		 "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth1\n"
+		 "ff000000000000000000000000000000 08 00000000000000000000000000000000 00 "
+		 "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth1\n",
 		"proc/net/ipv6_route");
 	expect(NIC_KERNEL, "culvertctl bind " CARD);
 }
@@ -235,20 +160,20 @@ static void test_needed(void **state)
 
 	(void)state;
 	kernel_card();
-	file("Iface\tDestination\neth1\t0001A8C0\t00000000\t0001\n", "proc/net/route");
+	sys_file("Iface\tDestination\neth1\t0001A8C0\t00000000\t0001\n", "proc/net/route");
 	expect(NIC_NEEDED, "eth1 has routes");
-	file("Iface\tDestination\neth1\t0001A8C0\t0\t1\neth1\t00000000\t0101A8C0\t3\n",
+	sys_file("Iface\tDestination\neth1\t0001A8C0\t0\t1\neth1\t00000000\t0101A8C0\t3\n",
 		"proc/net/route");
 	expect(NIC_NEEDED, "eth1 has the default route");
-	file("Iface\tDestination\n", "proc/net/route");
+	sys_file("Iface\tDestination\n", "proc/net/route");
 	snprintf(line, sizeof(line), ipv6, "20010db8000000000000000000000000 40");
-	file(line, "proc/net/ipv6_route");
+	sys_file(line, "proc/net/ipv6_route");
 	expect(NIC_NEEDED, "eth1 has routes");
 	snprintf(line, sizeof(line), ipv6, "00000000000000000000000000000000 00");
-	file(line, "proc/net/ipv6_route");
+	sys_file(line, "proc/net/ipv6_route");
 	expect(NIC_NEEDED, "eth1 has the default route");
-	file("", "proc/net/ipv6_route");
-	file("", "class/net/eth1/upper_br0");
+	sys_file("", "proc/net/ipv6_route");
+	sys_file("", "class/net/eth1/upper_br0");
 	expect(NIC_NEEDED, "eth1 is part of br0");
 }
 
@@ -256,35 +181,35 @@ static void test_virtual_functions(void **state)
 {
 	(void)state;
 	kernel_card();
-	file("4\n", "bus/pci/devices/" CARD "/sriov_numvfs");
+	sys_file("4\n", "bus/pci/devices/" CARD "/sriov_numvfs");
 	expect(NIC_NEEDED, "4 virtual functions are made of it");
 }
 
 static void test_no_iommu(void **state)
 {
 	(void)state;
-	card_add(CARD, "0x020000\n", "virtio-pci", NULL);
+	sys_card(CARD, "0x020000\n", "virtio-pci", NULL);
 	expect(NIC_BLOCKED, "no IOMMU");
-	card_add(CARD, "0x020000\n", "vfio-pci", NULL);
+	sys_card(CARD, "0x020000\n", "vfio-pci", NULL);
 	expect(NIC_BLOCKED, "no IOMMU");
-	file("Y\n", "module/vfio/parameters/enable_unsafe_noiommu_mode");
+	sys_file("Y\n", "module/vfio/parameters/enable_unsafe_noiommu_mode");
 	expect(NIC_READY, "no IOMMU protects memory: memory.hugepages = true");
-	card_add(CARD, "0x020000\n", "virtio-pci", NULL);
+	sys_card(CARD, "0x020000\n", "virtio-pci", NULL);
 	expect(NIC_KERNEL, "culvertctl bind " CARD);
-	file("N\n", "module/vfio/parameters/enable_unsafe_noiommu_mode");
-	card_add(CARD, "0x020000\n", "uio_pci_generic", NULL);
+	sys_file("N\n", "module/vfio/parameters/enable_unsafe_noiommu_mode");
+	sys_card(CARD, "0x020000\n", "uio_pci_generic", NULL);
 	expect(NIC_READY, "no IOMMU protects memory: memory.hugepages = true");
 }
 
 static void test_group(void **state)
 {
 	(void)state;
-	card_add(CARD, "0x020000\n", "vfio-pci", "7");
-	card_add("0000:00:01.0", "0x060400\n", "pcieport", "7");
+	sys_card(CARD, "0x020000\n", "vfio-pci", "7");
+	sys_card("0000:00:01.0", "0x060400\n", "pcieport", "7");
 	expect(NIC_READY, "");
-	card_add("0000:00:05.1", "0x020000\n", "i40e", "7");
+	sys_card("0000:00:05.1", "0x020000\n", "i40e", "7");
 	expect(NIC_BLOCKED, "0000:00:05.1 is in the same IOMMU group: bind it, too");
-	card_add("0000:00:05.1", "0x020000\n", "vfio-pci", "7");
+	sys_card("0000:00:05.1", "0x020000\n", "vfio-pci", "7");
 	expect(NIC_READY, "");
 }
 
@@ -295,9 +220,9 @@ static void test_open(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(device_lock(DEVICE_LOCK_PCI, CARD), -EADDRINUSE);
-	card_add(CARD, "0x020000\n", "vfio-pci", "7");
+	sys_card(CARD, "0x020000\n", "vfio-pci", "7");
 	expect(NIC_OPEN, "a program uses it");
-	card_add(CARD, "0x020000\n", "mlx5_core", "7");
+	sys_card(CARD, "0x020000\n", "mlx5_core", "7");
 	expect(NIC_OPEN, "a program uses it");
 	close(fd);
 	expect(NIC_READY, "shared with the kernel");
@@ -313,7 +238,7 @@ static struct pci_nic bind_begin(const char *driver)
 	override_error = 0;
 	override[0] = '\0';
 	kernel_driver = "i40e";
-	card_add(CARD, "0x020000\n", driver, "7");
+	sys_card(CARD, "0x020000\n", driver, "7");
 	assert_int_equal(pci_nic_read(&nic, sys, CARD), 0);
 	return nic;
 }
@@ -360,18 +285,18 @@ static void test_bind_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_read, begin, end),
-		cmocka_unit_test_setup_teardown(test_virtio, begin, end),
-		cmocka_unit_test_setup_teardown(test_others, begin, end),
-		cmocka_unit_test_setup_teardown(test_free_card, begin, end),
-		cmocka_unit_test_setup_teardown(test_needed, begin, end),
-		cmocka_unit_test_setup_teardown(test_virtual_functions, begin, end),
-		cmocka_unit_test_setup_teardown(test_no_iommu, begin, end),
-		cmocka_unit_test_setup_teardown(test_group, begin, end),
-		cmocka_unit_test_setup_teardown(test_open, begin, end),
-		cmocka_unit_test_setup_teardown(test_bind, begin, end),
-		cmocka_unit_test_setup_teardown(test_bind_without_driver, begin, end),
-		cmocka_unit_test_setup_teardown(test_bind_refused, begin, end),
+		cmocka_unit_test_setup_teardown(test_read, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_virtio, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_others, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_free_card, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_needed, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_virtual_functions, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_no_iommu, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_group, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_open, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_bind, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_bind_without_driver, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_bind_refused, begin, sys_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
