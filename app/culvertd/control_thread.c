@@ -13,6 +13,7 @@
 #include "configure.h"
 #include "events.h"
 #include "health.h"
+#include "host_thread.h"
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
@@ -33,7 +34,7 @@ uint64_t gateway_now_ms(void)
 
 uint64_t gateway_held(const struct gateway *g)
 {
-	uint64_t held = 0;
+	uint64_t held = host_thread_held(g->host);
 
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		held += loop_held(g->loops[i]);
@@ -99,6 +100,20 @@ static bool thread_read(pid_t tid, char *state, int *cpu)
 				    state, cpu) == 2;
 }
 
+static void io_link(void *arg, uint16_t port, bool up)
+{
+	const struct gateway *g = arg;
+
+	host_thread_link(g->host, port, up);
+}
+
+static struct counters io_counters(void *arg)
+{
+	const struct gateway *g = arg;
+
+	return host_thread_counters(g->host);
+}
+
 static uint64_t io_heartbeat(void *arg, unsigned int worker)
 {
 	const struct gateway *g = arg;
@@ -127,6 +142,8 @@ const struct control_io control_thread_io = {
 	.send = io_send,
 	.listen = io_listen,
 	.has_link = io_has_link,
+	.link = io_link,
+	.counters = io_counters,
 	.now_ms = gateway_now_ms,
 	.heartbeat = io_heartbeat,
 	.stall = io_stall,
@@ -156,6 +173,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	reopen_tick(g);
 	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
+	host_thread_tick(g->host, g->control.conf);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->tracing, &g->control, now_ms);
 	wall_clock_tick(now_ms);

@@ -19,7 +19,8 @@ struct gateway {
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	uint64_t started_ms;
-	struct reserve *reserve; // NULL: nothing persists
+	struct reserve *reserve;  // NULL: nothing persists
+	struct host_thread *host; // NULL: no port has one
 };
 
 // Milliseconds of the TSC, the clock of the control thread.

@@ -11,6 +11,7 @@
 
 #include "collect.h"
 #include "gateway.h"
+#include "host_thread.h"
 
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
@@ -73,6 +74,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 
 	const struct port *p = &g->ports[i], *device = port_device(p);
 	const struct control_link *l = &g->control.links[i];
+	const struct host_packets host = host_thread_packets(g->host, (uint16_t)i);
 
 	count_frames(&stats, g, i);
 	if (!port_is_open(p) || rte_eth_link_get_nowait(device->id, &link) != 0)
@@ -97,6 +99,9 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.tx_packets = stats.opackets,
 		.tx_bytes = stats.obytes,
 		.tx_errors = stats.oerrors,
+		.host = p->conf->host != NULL ? p->conf->host : "",
+		.to_host = p->conf->host != NULL ? host.to : UINT64_MAX,
+		.from_host = p->conf->host != NULL ? host.from : UINT64_MAX,
 	};
 	port_work(v, g, device);
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);

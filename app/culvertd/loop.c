@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "host_input.h"
 #include "line_calloc.h"
 #include "log.h"
 #include "pipeline.h"
@@ -299,6 +300,10 @@ static unsigned int poll_rings(struct loop *l)
 	n = work = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
 	if (n > 0)
 		loop_pass(l, m, (uint16_t)n);
+	if (host_pending(l->worker)) {
+		loop_pass(l, NULL, 0);
+		work++;
+	}
 	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++)
 		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);

@@ -25,6 +25,7 @@
 #include "eal_log.h"
 #include "gateway.h"
 #include "health.h"
+#include "host_thread.h"
 #include "links.h"
 #include "load.h"
 #include "log.h"
@@ -275,6 +276,7 @@ static int workers_start(struct gateway *g)
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,
 		.echoes_per_second = conf->icmp_echoes_per_second,
+		.host_per_second = conf->host_packets_per_second,
 		.held_max = conf->neighbour_hold,
 		.reassembly_max =
 			RTE_MAX(conf->packet_buffers /
@@ -316,6 +318,9 @@ static int workers_start(struct gateway *g)
 	reopen_start(g);
 	loops_idle(g->loops, conf->n_workers, conf->idle);
 	eal_log_end(false); // what devices lack, the line above has said
+	rc = host_thread_start(g->host, g);
+	if (rc < 0)
+		return rc;
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		rte_eal_remote_launch(loop_run, g->loops[i], i + 1);
 	return 0;
@@ -333,6 +338,7 @@ static void last_words(const struct gateway *g)
 static void gateway_stop(struct gateway *g)
 {
 	reserve_finish(g->reserve, g->control.snapshot);
+	host_thread_close(g->host);
 	reopen_stop(g);
 	if (!device_thread_stop()) {
 		log_warn("a device does not answer: culvertd ends without closing it");
@@ -370,6 +376,7 @@ static void gateway_serve(struct gateway *g)
 	control_thread_run(g);
 	metrics_stop();
 	telemetry_stop();
+	host_thread_stop(g->host);
 	control_thread_stop_workers(g);
 	last_words(g);
 }
@@ -387,6 +394,8 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = load_first(g);
 	stack_wipe(); // the configuration was read here
+	if (rc == 0)
+		rc = host_thread_open(&g->host, g);
 	if (rc == 0)
 		address_start(&g->control);
 	if (rc == 0)

@@ -218,6 +218,21 @@ static int vlan_filters_set(const struct port *p, const struct conf *conf, uint6
 	return rc;
 }
 
+int port_listen_to_all(const struct port *p)
+{
+	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
+}
+
+// Routing protocols of the host use groups that nobody tells the device.
+static bool has_host(const struct conf *conf, const struct conf_port *c)
+{
+	bool has = c->host != NULL;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		has |= is_vlan_of(conf, i, c) && conf->ports[i].host != NULL;
+	return has;
+}
+
 static int queues_setup(struct port *p, struct rte_mempool *pool)
 {
 	uint16_t n_rxd = DESCRIPTORS, n_txd = DESCRIPTORS;
@@ -291,6 +306,9 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = vlan_filters_set(p, conf, e.rxmode.offloads);
 	if (*rc < 0)
 		return "its filter does not accept the VLANs";
+	*rc = has_host(conf, c) ? port_listen_to_all(p) : 0;
+	if (*rc < 0)
+		return "host: it cannot receive all multicast frames";
 	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
 	if (rte_is_zero_ether_addr(&p->mac))
 		*rc = rte_eth_macaddr_get(p->id, &p->mac);

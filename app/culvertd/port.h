@@ -64,6 +64,10 @@ void port_expect(struct port *p, const struct conf *conf, const struct conf_port
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 
+// Makes the device receive the frames of all groups, if need be also those for other stations,
+// which are dropped. Returns 0 or -errno.
+int port_listen_to_all(const struct port *p);
+
 // Gives a port the device that was opened for it with opened. Control thread.
 void port_adopt(struct port *p, const struct port *opened);
 

@@ -9,12 +9,6 @@
 
 #define GROUPS_MAX (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
 
-// Frames that it takes in for others are dropped.
-static int listen_to_all(const struct port *p)
-{
-	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
-}
-
 static unsigned int groups_add(
 	struct rte_ether_addr mac[GROUPS_MAX], unsigned int n, const struct port *p)
 {
@@ -43,7 +37,7 @@ void port_groups_set(const struct port *p)
 		return;
 	rc = rte_eth_dev_set_mc_addr_list(p->id, mac, all);
 	if (rc < 0)
-		rc = listen_to_all(p);
+		rc = port_listen_to_all(p);
 	if (rc < 0)
 		log_warn("port \"%s\": cannot set multicast addresses of device \"%s\" (%s): "
 			 "its IPv6 addresses may not be resolved",

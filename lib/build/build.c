@@ -70,6 +70,7 @@ static void ports_build(
 		}
 		memcpy(p->name, c->name, sizeof(c->name));
 		link_local_build(p, (uint16_t)i);
+		p->host = (struct nexthop){.kind = NEXTHOP_HOST, .port = (uint16_t)i};
 	}
 }
 

@@ -26,7 +26,7 @@ static bool policies_equal(const struct spd_policy *a, const struct spd_policy *
 // Tunnels are numbers of policies, which say nothing in another snapshot.
 static bool rules_equal(const struct rule *a, const struct rule *b)
 {
-	return a->action == b->action && a->states == b->states &&
+	return a->action == b->action && a->scope == b->scope && a->states == b->states &&
 	       prefixes_equal(&a->source, &b->source) &&
 	       prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
 	       a->proto == b->proto && ports_equal(&a->source_port, &b->source_port) &&

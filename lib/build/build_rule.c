@@ -21,6 +21,7 @@ static struct rule rule_of(const struct conf_rule *c)
 {
 	struct rule r = {
 		.action = c->action,
+		.scope = c->host ? RULE_HOST : RULE_FORWARD,
 		.log = c->log,
 		.states = states_of(c),
 		.source = c->source,

@@ -62,6 +62,7 @@ struct conf_port {
 	bool isolated;      // packets that are not for the gateway are the kernel's
 	bool steer;         // each inbound SA gets a queue by a rule of the card
 	bool unprotected;   // faces the untrusted side (RFC 4301 4.4.1)
+	char *host;         // the kernel's interface behind the port; NULL: none
 	bool mac_set;
 	struct rte_ether_addr mac; // if mac_set, given to the device
 };
@@ -130,6 +131,7 @@ struct conf_rule {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
 	enum rule_action action;
+	bool host;                            // about packets for the host
 	struct ip_prefix source, destination; // of one family, or both ::/0
 	enum ip_family family;                // IP_ANY: neither was given, matches both
 	uint16_t proto;                       // 0..255 or PROTO_ANY
@@ -176,10 +178,11 @@ struct conf {
 	unsigned int memory_mb;      // in all
 	unsigned int flow_memory_mb; // of these, the flow table's
 	bool hugepages;
-	unsigned int packet_buffers;         // mbufs in the pool
-	const char *engine;                  // crypto engine: "auto", "ipsec_mb", "openssl"
-	unsigned int icmp_errors_per_second; // per worker
-	unsigned int icmp_echoes_per_second; // the same
+	unsigned int packet_buffers;          // mbufs in the pool
+	const char *engine;                   // crypto engine: "auto", "ipsec_mb", "openssl"
+	unsigned int icmp_errors_per_second;  // per worker
+	unsigned int icmp_echoes_per_second;  // the same
+	unsigned int host_packets_per_second; // the same; for each service, port and SA
 	enum conf_error
 		errors_in_clear[CONF_ERRORS]; // accepted in clear about connections in tunnels
 	unsigned int n_errors_in_clear;

@@ -102,7 +102,8 @@ void conf_reject_equal(struct conf_reader *r, const char *list, struct conf_set 
 	}
 }
 
-// Packets are in the queues of ports, in workers' bursts and caches, or wait for a neighbour.
+// Packets are in the queues of ports, in workers' bursts and caches, in the rings of hosts, or wait
+// for a neighbour.
 static unsigned int packet_buffers_wanted(const struct conf *c)
 {
 	unsigned int n = c->n_workers * (1024 + c->neighbour_hold);
@@ -112,6 +113,8 @@ static unsigned int packet_buffers_wanted(const struct conf *c)
 
 		if (c->ports[i].vlan == 0)
 			n += (rx + c->n_workers) * 1024;
+		if (c->ports[i].host != NULL)
+			n += 1024;
 	}
 	return rte_align32pow2(RTE_MAX(n, 8192u));
 }

@@ -70,6 +70,31 @@ static void check_devices(struct conf_reader *r)
 	conf_reject_equal(r, "ports", &ifaces, compare_ifaces, "device", "has the same iface as");
 }
 
+static int compare_hosts(const struct conf *c, unsigned int a, unsigned int b)
+{
+	return strcmp(c->ports[a].host, c->ports[b].host);
+}
+
+// The parent of VLANs without addresses has no packets for the host.
+static void check_hosts(struct conf_reader *r)
+{
+	struct conf_set hosts =
+		conf_set_given(r, "ports", r->c->n_ports, (const char *[]){"host", NULL});
+
+	for (unsigned int i = 0; i < hosts.n; i++) {
+		config_setting_t *item = conf_item(r, "ports", hosts.index[i]);
+
+		if (conf_given(item, "addresses") == NULL)
+			conf_err(r, conf_given(item, "host"),
+				"needs addresses: those of the port are the host's as well");
+		if (r->c->ports[hosts.index[i]].isolated)
+			conf_err(r, conf_given(item, "host"),
+				"the kernel has all but ESP of a port with isolated already: leave "
+				"one of them out");
+	}
+	conf_reject_equal(r, "ports", &hosts, compare_hosts, "host", "is already the host of");
+}
+
 // Whether they conflict, which is reported.
 static bool check_address_pair(struct conf_reader *r, unsigned int old_port, unsigned int old_addr,
 	unsigned int port, unsigned int addr)
@@ -135,6 +160,7 @@ void conf_check_ports(struct conf_reader *r)
 	r->nets_known = conf_check_vlans(r) && conf_given(r->root, "ports") != NULL;
 	conf_check_names(r, "ports");
 	check_devices(r);
+	check_hosts(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
 			check_address(r, p, i);

@@ -32,6 +32,15 @@ static void reject_no_icmp(
 		conf_err(r, s, "\"none\" never matches, must be types such as \"8\"");
 }
 
+static void reject_host_egress(
+	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
+{
+	config_setting_t *s = conf_given(item, "out");
+
+	if (s != NULL && rule->host)
+		conf_err(r, s, "packets for the host have no egress port: leave out, or host");
+}
+
 static void find_tunnel_of_policy(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int policy)
 {
@@ -145,7 +154,7 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
 
-	return (x->family == IP_ANY || x->family == y->family) &&
+	return x->host == y->host && (x->family == IP_ANY || x->family == y->family) &&
 	       (x->proto == PROTO_ANY || x->proto == y->proto) &&
 	       x->source_port_min <= y->source_port_min &&
 	       x->source_port_max >= y->source_port_max &&
@@ -160,7 +169,7 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 void conf_check_rules(struct conf_reader *r)
 {
 	const struct conf_schema *schema = conf_schema_find(&conf_schema, "rules")->schema;
-	static const char *const selectors[] = {"action", "source", "destination", "proto",
+	static const char *const selectors[] = {"action", "host", "source", "destination", "proto",
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
 	struct conf_names port_names = conf_names_sort(r, "ports");
@@ -177,6 +186,7 @@ void conf_check_rules(struct conf_reader *r)
 		reject_no_icmp(r, item, rule);
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
+		reject_host_egress(r, item, rule);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);
 		complete_states(rule);
 	}

@@ -104,6 +104,7 @@ extern const struct conf_type conf_type_loopback;
 extern const struct conf_type conf_type_peer; // struct ip_addr, none: any
 extern const struct conf_type conf_type_prefix;
 extern const struct conf_type conf_type_interface;
+extern const struct conf_type conf_type_iface; // a name for an interface of the kernel
 extern const struct conf_type conf_type_mac;
 extern const struct conf_type conf_type_spi;
 extern const struct conf_type conf_type_proto;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses of either family, and of Unix sockets.
 #include <errno.h>
+#include <net/if.h>
 #include <string.h>
 
 #include "conf_schema.h"
@@ -150,6 +151,28 @@ static void parse_interface(const struct conf_value *v)
 const struct conf_type conf_type_interface = {
 	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface,
 	conf_equal_interface};
+
+// In /proc/sys, "all" and "default" stand for other interfaces.
+static void parse_iface(const struct conf_value *v)
+{
+	char name[CONF_NAME_MAX];
+	struct conf_value checked = *v;
+
+	checked.field = name;
+	if (strlen(v->text) >= IFNAMSIZ || strcmp(v->text, "all") == 0 ||
+		strcmp(v->text, "default") == 0) {
+		conf_reject(v);
+		return;
+	}
+	name[0] = '\0';
+	conf_type_name.parse(&checked);
+	if (name[0] != '\0')
+		*(char **)v->field = conf_strdup(name);
+}
+
+const struct conf_type conf_type_iface = {
+	"1 to 15 letters, digits, _ . or -, a letter or digit first, not all or default", STRING,
+	NULL, parse_iface, conf_equal_text};
 
 static void parse_mac(const struct conf_value *v)
 {

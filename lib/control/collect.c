@@ -9,17 +9,23 @@
 #include "ike_tables.h"
 #include "peers.h"
 
+static void counters_add(struct counters *sum, const struct counters *c)
+{
+	const uint64_t *from = (const uint64_t *)c;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (unsigned int i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
 struct counters collect_counters(const struct control *c)
 {
+	const struct counters others = c->io->counters(c->io_arg);
 	struct counters sum = c->counters;
-	uint64_t *to = (uint64_t *)&sum;
 
-	for (unsigned int w = 0; w < c->conf->n_workers; w++) {
-		const uint64_t *from = (const uint64_t *)&c->workers[w]->counters;
-
-		for (unsigned int i = 0; i < sizeof(sum) / sizeof(*to); i++)
-			to[i] += from[i];
-	}
+	counters_add(&sum, &others);
+	for (unsigned int w = 0; w < c->conf->n_workers; w++)
+		counters_add(&sum, &c->workers[w]->counters);
 	return sum;
 }
 
@@ -223,6 +229,7 @@ bool collect_rule(void *view, const struct control *c, unsigned int i)
 
 	*v = (struct rule_view){
 		.action = rule_action_names[r->action],
+		.host = r->scope == RULE_HOST,
 		.log = r->log,
 		.in = rule_port(s, last ? CLASSIFIER_ANY : r->in),
 		.out = rule_port(s, last ? CLASSIFIER_ANY : r->out),

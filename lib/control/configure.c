@@ -92,8 +92,8 @@ static void settings_apply(struct control *c, const struct conf *conf)
 	flow_table_configure(c->flows, &flows);
 	neigh_reachable_set(c->neigh, conf->neighbour_reachable_s);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
-		worker_limits_set(
-			c->workers[i], conf->icmp_errors_per_second, conf->icmp_echoes_per_second);
+		worker_limits_set(c->workers[i], conf->icmp_errors_per_second,
+			conf->icmp_echoes_per_second, conf->host_packets_per_second);
 }
 
 static void publish(struct control *c, struct conf *conf, struct snapshot *s,

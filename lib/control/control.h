@@ -39,6 +39,10 @@ struct control_io {
 	// Makes a port receive the frames of these multicast groups.
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
 	bool (*has_link)(void *arg, uint16_t port);
+	// The link of a port is found up or down for the first time, or has changed.
+	void (*link)(void *arg, uint16_t port, bool up);
+	// Adds what threads other than the workers and the control thread have counted.
+	struct counters (*counters)(void *arg);
 	uint64_t (*now_ms)(void); // of a clock that never steps
 	// Differs from pass to pass of a worker.
 	uint64_t (*heartbeat)(void *arg, unsigned int worker);

@@ -11,6 +11,7 @@ void links_start(struct control *c)
 {
 	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
 		c->links[i].up = c->io->has_link(c->io_arg, (uint16_t)i);
+		c->io->link(c->io_arg, (uint16_t)i, c->links[i].up);
 		if (!c->links[i].up)
 			event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[i].name));
 	}
@@ -23,6 +24,7 @@ static void link_changed(struct control *c, uint16_t port)
 
 	link->up = !link->up;
 	link->changes++;
+	c->io->link(c->io_arg, port, link->up);
 	if (link->up) {
 		event_post(LINK_UP, EVENT_TEXT(name));
 		address_restart(c, port);

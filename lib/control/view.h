@@ -38,7 +38,8 @@ struct worker_view {
 
 struct port_view {
 	char name[CONF_NAME_MAX], driver[64], mac[RTE_ETHER_ADDR_FMT_SIZE];
-	const char *side, *link, *parent; // parent: of a VLAN, else ""
+	const char *side, *link;
+	const char *parent, *host; // of a VLAN, and of a port with a host; else ""
 	const struct conf_port *conf;
 	const struct snapshot_port *port;
 	uint64_t up, link_changes, link_mbps; // link_mbps 0: not known
@@ -47,7 +48,8 @@ struct port_view {
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	// Who does it: "hardware", "software" or "off".
 	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp, *spread_esp_udp;
-	uint64_t steered_sas; // SAs that a rule of the card gives a queue
+	uint64_t steered_sas;        // SAs that a rule of the card gives a queue
+	uint64_t to_host, from_host; // packets; UINT64_MAX: there is no host
 };
 
 struct queue_view {
@@ -112,7 +114,7 @@ struct rule_view {
 	char name[RULE_NAME_MAX];
 	const char *action, *in, *out, *tunnel;
 	char states[32];
-	bool log;
+	bool host, log;
 	struct end_view source, destination; // of the fallback: any
 	struct decided did;
 };

@@ -78,6 +78,8 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 {
 	const struct ip_addr to = pkt_src(p);
 
+	if (p->from_host) // the kernel refuses own addresses
+		return pkt_dst(p);
 	if (p->in_by != 0)
 		return policy_source(w->snapshot, snapshot_policy(w->snapshot, p->in_by),
 			p->ip.v4 ? IP_V4 : IP_V6);

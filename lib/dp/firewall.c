@@ -67,6 +67,11 @@ static bool is_default(const struct worker *w, unsigned int rule)
 	return rule + 1 == rule_set_count(w->snapshot->rules);
 }
 
+static enum rule_scope scope_of(const struct pkt *p)
+{
+	return pkt_is_for_host(p) ? RULE_HOST : RULE_FORWARD;
+}
+
 // The index of the rule that decides about a packet.
 static unsigned int rule_find(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
@@ -76,7 +81,7 @@ static unsigned int rule_find(const struct worker *w, const struct pkt *p, enum 
 	if (rule_set_count(rules) == 1) // the default alone
 		return 0;
 	key = key_of(w, p);
-	return rule_set_decide(rules, &key, state);
+	return rule_set_decide(rules, scope_of(p), &key, state);
 }
 
 // Applies the i-th rule to the packet.
@@ -139,8 +144,14 @@ enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flo
 		key.source_port = query_port(&fp->key);
 		key.destination_port = reply.destination_port;
 	}
-	return rule_apply(w, p, fp, rule_set_decide(w->snapshot->rules, &key, RULE_ESTABLISHED),
+	return rule_apply(w, p, fp,
+		rule_set_decide(w->snapshot->rules, RULE_FORWARD, &key, RULE_ESTABLISHED),
 		RULE_ESTABLISHED);
+}
+
+bool firewall_has_rule(const struct worker *w, const struct pkt *p, enum rule_state state)
+{
+	return !is_default(w, rule_find(w, p, state));
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)

@@ -14,6 +14,9 @@ enum drop firewall_check(
 // are exchanged.
 enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
+// Whether a rule other than the default decides about a packet. Counts, logs and sends nothing.
+bool firewall_has_rule(const struct worker *w, const struct pkt *p, enum rule_state state);
+
 // Whether a rule other than the default accepts a packet that is invalid to connection tracking.
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p);
 

@@ -7,12 +7,15 @@
 #include "ipv4.h"
 #include "pkt_drop.h"
 
-// A packet to an own link-local address must arrive on that link.
+// A packet to an own link-local address must arrive on that link; one of the host stays on the link
+// that it is behind.
 static const struct nexthop *find_link_local(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
 {
 	const struct snapshot_port *port = &w->snapshot->port[p->port];
 
+	if (p->from_host)
+		return &port->on_link;
 	return p->sa_in == NULL && snapshot_port_has(port, dst) ? &port->own_link_local : NULL;
 }
 
@@ -27,12 +30,15 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 			return DROP_NOT_UNICAST;
 	}
 	// RFC 4291 2.5.6
-	return ip_addr_is_link_local(&src) && !pkt_is_local(p) ? DROP_IP_SOURCE : DROP_NONE;
+	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
+		!(p->from_host && ip_addr_is_link_local(&dst)))
+		return DROP_IP_SOURCE;
+	return DROP_NONE;
 }
 
 bool forward_has_route(const struct pkt *p)
 {
-	return p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_GATEWAY;
+	return p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_HOST;
 }
 
 enum drop forward_route(struct worker *w, struct pkt *p)
@@ -105,12 +111,12 @@ static enum drop out_of_hops(struct worker *w, const struct pkt *p)
 
 enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 {
-	return likely(forward_has_hops(p)) ? DROP_NONE : out_of_hops(w, p);
+	return likely(forward_has_hops(p) || !forward_is_hop(p)) ? DROP_NONE : out_of_hops(w, p);
 }
 
 static enum drop lower_ttl(struct worker *w, struct pkt *p)
 {
-	if (unlikely(p->own))
+	if (unlikely(p->own || p->from_host))
 		return DROP_NONE;
 	if (unlikely(!forward_has_hops(p)))
 		return out_of_hops(w, p);

@@ -9,7 +9,7 @@
 // DROP_IP_SOURCE for a link-local source whose packet would leave the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
-// Whether p->nexthop is a station on a link.
+// Whether p->nexthop is a station on a link, or the host.
 bool forward_has_route(const struct pkt *p);
 
 // Octets of the largest packet with the headers of this one that fits the path of p->sa_out, or the
@@ -25,13 +25,19 @@ static inline bool forward_has_hops(const struct pkt *p)
 	return (p->ip.v4 ? pkt_ip(p)->time_to_live : pkt_ip6(p)->hop_limits) > 1;
 }
 
-// Checks that. Returns DROP_NONE or DROP_TTL, after an ICMP error.
+// Whether the gateway is a hop on the path of the packet, which is neither for the host nor of it.
+static inline bool forward_is_hop(const struct pkt *p)
+{
+	return !p->from_host && !pkt_is_for_host(p);
+}
+
+// Checks the time to live where that matters. Returns DROP_NONE or DROP_TTL, after an ICMP error.
 enum drop forward_check_hops(struct worker *w, const struct pkt *p);
 
-// Decrements the TTL or hop limit of every packet but our own (DROP_TTL sends an ICMP error), and
-// makes it fit its MTU: fragments IPv4 without DF, and datagrams that were received as fragments,
-// into fragments no larger than those. The fragments are at the end of the burst; those without
-// room follow once it was sent (fragments_drain()). Packets to be fragmented after ESP are counted
-// in w->n_large. Others are dropped (DROP_TOO_BIG), and an ICMP error names the MTU less the ESP
-// overhead.
+// Decrements the TTL or hop limit of every packet but our own and the host's (DROP_TTL sends an
+// ICMP error), and makes it fit its MTU: fragments IPv4 without DF, and datagrams that were
+// received as fragments, into fragments no larger than those. The fragments are at the end of the
+// burst; those without room follow once it was sent (fragments_drain()). Packets to be fragmented
+// after ESP are counted in w->n_large. Others are dropped (DROP_TOO_BIG), and an ICMP error names
+// the MTU less the ESP overhead.
 void forward_burst(struct worker *w, struct burst *b);

@@ -5,8 +5,9 @@
 
 #include "arp.h"
 #include "buffer.h"
+#include "host.h"
+#include "input_check.h"
 #include "input_v6.h"
-#include "ipv4.h"
 #include "output.h"
 #include "pkt_drop.h"
 #include "sort.h"
@@ -68,27 +69,17 @@ static __rte_always_inline enum drop ip_input(
 	bool sum_good =
 		(p->m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 
-	switch (ipv4_check(ip, len, sum_good)) {
-	case IPV4_GOOD:
-		break;
-	case IPV4_SHORT:
-		return DROP_FRAME_SHORT;
-	case IPV4_MALFORMED:
-		return DROP_IP_HEADER;
-	case IPV4_TRUNCATED:
-		return DROP_IP_TRUNCATED;
-	case IPV4_CHECKSUM:
-		return DROP_IP_CHECKSUM;
-	}
-	if (!ipv4_is_host_address(ip->src_addr))
-		return DROP_IP_SOURCE;
-	if (!to_us)
+	enum drop d = input_check_v4(ip, len, sum_good);
+
+	if (d != DROP_NONE)
+		return d;
+	if (!to_us && !host_is_behind(w, p->port))
 		return DROP_NOT_UNICAST;
 	// Removes the Ethernet header, and the padding of short frames.
 	p->m->data_off += sizeof(*eth);
 	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
 	p->m->pkt_len = p->m->data_len;
-	return sort_v4(w, p);
+	return likely(to_us) ? sort_v4(w, p) : host_input_group(w, p);
 }
 
 static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)

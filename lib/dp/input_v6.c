@@ -2,7 +2,8 @@
 #include "input_v6.h"
 
 #include "dad.h"
-#include "ipv6.h"
+#include "host.h"
+#include "input_check.h"
 #include "mld.h"
 #include "nd.h"
 #include "output.h"
@@ -97,7 +98,8 @@ static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_messa
 	return pkt_consume(w, p);
 }
 
-// Consumes an MLD query, which is for this link alone; an echo of our own is not processed.
+// Processes an MLD query, which is for this link alone; an echo of our own is not processed. The
+// host behind the port reports groups of its own.
 static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_query *q,
 	const struct rte_ether_addr *from)
 {
@@ -110,23 +112,7 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 
 	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
 		worker_event_post_share(w, &e, SHARE_LINK);
-	return pkt_consume(w, p);
-}
-
-static enum drop header_check(const struct rte_ipv6_hdr *ip, uint32_t len)
-{
-	switch (ipv6_check(ip, len)) {
-	case IPV6_GOOD:
-		return DROP_NONE;
-	case IPV6_SHORT:
-		return DROP_FRAME_SHORT;
-	case IPV6_TRUNCATED:
-		return DROP_IP_TRUNCATED;
-	case IPV6_ADDRESS:
-		return DROP_IP_SOURCE;
-	default:
-		return DROP_IP_HEADER;
-	}
+	return host_is_behind(w, p->port) ? host_input_group(w, p) : pkt_consume(w, p);
 }
 
 enum drop input_v6(struct worker *w, struct pkt *p)
@@ -134,7 +120,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 	const struct rte_ipv6_hdr *ip =
 		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
-	enum drop d = header_check(ip, rte_pktmbuf_data_len(p->m));
+	enum drop d = input_check_v6(ip, rte_pktmbuf_data_len(p->m));
 	struct nd_message m;
 	struct mld_query q;
 	struct ip_addr source;
@@ -165,9 +151,9 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	case MLD_MALFORMED:
 		return DROP_MLD_MALFORMED;
 	}
-	if (rte_is_multicast_ether_addr(&eth->dst_addr))
+	if (rte_is_multicast_ether_addr(&eth->dst_addr) && !host_is_behind(w, p->port))
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;
-	return sort_v6(w, p);
+	return rte_is_multicast_ether_addr(&eth->dst_addr) ? host_input_group(w, p) : sort_v6(w, p);
 }

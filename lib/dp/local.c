@@ -5,6 +5,7 @@
 #include "esp_out.h"
 #include "forward.h"
 #include "fragment.h"
+#include "host.h"
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -259,13 +260,18 @@ static void send_to_frame(struct worker *w, struct pkt *p)
 	output_to(w, p->m, p->port, &to);
 }
 
-// A reply takes the path of the packet that it is about (RFC 4301 6): through the outbound SA of
-// the policy that admitted it; in clear as outbound policy says.
+// An error about a packet of the host goes back to it. A reply takes the path of the packet that it
+// is about (RFC 4301 6): through the outbound SA of the policy that admitted it; in clear as
+// outbound policy says.
 static enum drop reply_route(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
+	if (p->from_host) {
+		host_punt(w, p, p->port, HOST_OPEN);
+		return DROP_NONE;
+	}
 	p->nexthop = error_route_back(w, p, &to);
 	if (p->in_by != 0)
 		d = policy_protect(w, p, snapshot_policy(w->snapshot, p->in_by));

@@ -46,7 +46,7 @@ bool natt_classify(struct worker *w, struct pkt *p)
 		rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, p->ip.l4_off);
 	uint32_t dgram_len;
 
-	if (p->sa_in != NULL || len < sizeof(*udp) ||
+	if (p->sa_in != NULL || p->from_host || len < sizeof(*udp) ||
 		!snapshot_has_udp_port(w->snapshot, p->ip.dst_port))
 		return false;
 	dgram_len = rte_be_to_cpu_16(udp->dgram_len);

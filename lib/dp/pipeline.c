@@ -10,6 +10,8 @@
 #include "forward.h"
 #include "fragment.h"
 #include "handover.h"
+#include "host.h"
+#include "host_input.h"
 #include "input.h"
 #include "local.h"
 #include "natt.h"
@@ -371,13 +373,25 @@ static void fragment_input(struct worker *w, struct rte_mbuf *m)
 		pkt_drop(w, p, d);
 }
 
-static void handed_input(struct worker *w, uint16_t n)
+// Returns how many there were, n at most.
+static uint16_t handed_input(struct worker *w, uint16_t n)
 {
 	struct rte_mbuf *m[RX_BURST_MAX];
 
 	n = handover_dequeue(w, m, n);
 	for (uint16_t i = 0; i < n; i++)
 		fragment_input(w, m[i]);
+	return n;
+}
+
+// What other threads have given the worker, as far as the pass has room beside n received packets.
+static __rte_noinline void rings_input(struct worker *w, uint16_t n)
+{
+	n = (uint16_t)(RX_BURST_MAX - n);
+	if (handover_pending(w))
+		n = (uint16_t)(n - handed_input(w, n));
+	if (host_pending(w))
+		host_input(w, n);
 }
 
 static __rte_always_inline void pipeline_run(
@@ -401,14 +415,14 @@ static __rte_always_inline void pipeline_run(
 		else
 			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
-	if (n > 0 || handover_pending(w)) {
+	if (n > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
 		traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? esp_in(w, true) : pipeline_in(w);
-		if (unlikely(handover_pending(w)))
-			handed_input(w, (uint16_t)(RX_BURST_MAX - n));
+		if (unlikely(handover_pending(w) || host_pending(w)))
+			rings_input(w, n);
 		n = w->transit.n;
 		traced ? transit_burst_traced(w) : transit_burst(w);
 		stage_end(&w->stages, STAGE_TRANSIT, n);
@@ -430,6 +444,8 @@ static __rte_always_inline void pipeline_run(
 		traced ? esp_out(w, true) : pipeline_out(w);
 		pipeline_forward(w, traced);
 	}
+	if (unlikely(w->punted))
+		host_wake(w);
 	worker_mbufs_free(w);
 }
 
@@ -458,6 +474,7 @@ void pipeline_stop(struct worker *w)
 		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
 	w->n_held = 0;
 	handover_stop(w);
+	host_stop(w);
 	reassembly_stop(w);
 	worker_mbufs_free(w);
 }

@@ -37,6 +37,7 @@ struct pkt {
 	uint16_t frag_size; // octets of the largest fragment to be sent; set by fragment.c
 	rte_be32_t frag_id; // identification of an IPv6 datagram that is fragmented
 	bool own;           // originated here: no error is sent about it
+	bool from_host;     // sent by the host behind port, or an error about such a packet
 	// The Ethernet header that it was received with is still in front of the data; of a reply,
 	// that of the packet which it is about.
 	bool framed;
@@ -62,10 +63,17 @@ static inline const struct rte_ether_hdr *pkt_frame(const struct pkt *p)
 		p->m, const struct rte_ether_hdr *, -(int)sizeof(struct rte_ether_hdr));
 }
 
-// Whether the packet is addressed to the gateway.
+// Whether the packet is for the host behind a port.
+static inline bool pkt_is_for_host(const struct pkt *p)
+{
+	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_HOST;
+}
+
+// Whether the packet is addressed to the gateway, or for the host.
 static inline bool pkt_is_local(const struct pkt *p)
 {
-	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
+	return p->nexthop != NULL &&
+	       (p->nexthop->kind == NEXTHOP_LOCAL || p->nexthop->kind == NEXTHOP_HOST);
 }
 
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)

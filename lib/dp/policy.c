@@ -85,6 +85,15 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 	       !w->snapshot->port[back->port].unprotected;
 }
 
+// Outside addresses of the gateway accept pings, traces and errors without a policy.
+static bool is_exempt_outside(const struct worker *w, const struct pkt *p)
+{
+	if (!pkt_is_local(p) || !w->snapshot->port[p->nexthop->port].unprotected)
+		return false;
+	return !pkt_is_for_host(p) ||
+	       (acl_is_icmp(p->ip.proto) && icmp_is_error(p->ip.icmp_type, p->ip.v4));
+}
+
 // RFC 4301 5.2, step 3b: a packet in clear must match a bypass policy.
 static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	const struct ip_addr *src, const struct spd_policy *policy)
@@ -93,8 +102,7 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 		return DROP_IP_SOURCE;
 	if (is_protect(policy))
 		return DROP_CLEAR_TEXT;
-	// Outside addresses of the gateway accept pings, traces and errors without a policy.
-	if (pkt_is_local(p) && w->snapshot->port[p->nexthop->port].unprotected)
+	if (is_exempt_outside(w, p))
 		return DROP_NONE;
 	if (policy == NULL)
 		return DROP_NO_POLICY;

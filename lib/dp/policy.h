@@ -15,13 +15,16 @@ static inline bool policy_goes_outside(const struct worker *w, const struct pkt 
 // Whether the packet is subject to inbound and to outbound policy. p->nexthop is known.
 static inline bool policy_is_inbound(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL || w->snapshot->port[p->port].unprotected;
+	return p->sa_in != NULL || (w->snapshot->port[p->port].unprotected && !p->from_host);
 }
 
 static inline bool policy_is_outbound(const struct worker *w, const struct pkt *p)
 {
-	return !pkt_is_local(p) &&
-	       (!policy_is_inbound(w, p) || (p->sa_in != NULL && policy_goes_outside(w, p)));
+	if (pkt_is_local(p))
+		return false;
+	if (p->sa_in != NULL || p->from_host)
+		return policy_goes_outside(w, p);
+	return !policy_is_inbound(w, p);
 }
 
 // The policies that match a packet in these directions; NULL: none matches, or none applies.
@@ -36,7 +39,8 @@ void policy_find(
 // Checks a packet against the inbound policy that policy_find() has found (RFC 4301 5.2). From an
 // SA, it must be the policy that sends through that SA; p->in_by is set to its number. Returns
 // DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
-// A packet in clear for an address of an unprotected port needs no policy.
+// A packet in clear for an address of an unprotected port needs no policy, unless it is for the
+// host.
 enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // Checks a fragment from an SA, as far as its headers show its datagram's selectors. Returns

@@ -51,7 +51,7 @@ static bool is_admitted(struct worker *w, struct pkt *p)
 
 	if (p->sa_in != NULL)
 		return policy_check_fragment(w, p) == DROP_NONE;
-	if (!w->snapshot->port[p->port].unprotected)
+	if (!policy_is_inbound(w, p))
 		return true;
 	if (forward_lookup(w, p) != DROP_NONE)
 		return false;
@@ -74,8 +74,8 @@ static struct frag_table *table_for(struct worker *w, const struct pkt *p)
 {
 	if (p->sa_in != NULL)
 		return &w->fragments[REASSEMBLY_TUNNEL];
-	return &w->fragments[w->snapshot->port[p->port].unprotected ? REASSEMBLY_UNPROTECTED
-								    : REASSEMBLY_PROTECTED];
+	return &w->fragments[policy_is_inbound(w, p) ? REASSEMBLY_UNPROTECTED
+						     : REASSEMBLY_PROTECTED];
 }
 
 // Only ordinary buffers may be held; a larger packet is spread over several.
@@ -160,7 +160,9 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 {
 	enum drop d;
 
-	*origin = p->port;
+	*origin = p->from_host ? PORTS_MAX + p->port : p->port;
+	if (p->from_host)
+		return DROP_NONE;
 	if (p->sa_in == NULL)
 		return policy_check_clear_fragment(w, p);
 	d = policy_check_fragment(w, p);

@@ -46,6 +46,7 @@ struct snapshot_port {
 	// Link-local addresses are the same on every link, so no route has them: next hops to those
 	// of stations, and to our own.
 	struct nexthop on_link, own_link_local;
+	struct nexthop host; // to the host behind the port
 	char name[PORT_NAME_MAX];
 };
 

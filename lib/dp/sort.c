@@ -10,6 +10,8 @@
 
 static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
 {
+	if (unlikely(p->from_host))
+		return transit_add(w, p);
 	if (likely(pkt_has_esp(p)))
 		snapshot_prefetch_in(w->snapshot, pkt_esp(p)->spi);
 	burst_add(&w->esp, p);

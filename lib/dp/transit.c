@@ -6,6 +6,7 @@
 #include "error.h"
 #include "firewall.h"
 #include "forward.h"
+#include "host.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "mss.h"
@@ -15,12 +16,15 @@
 #include "policy.h"
 #include "tracepoint.h"
 
-static_assert(PORTS_MAX <= SA_INGRESS_MIN, "a port is not taken for an SA");
+#define HOST_INGRESS PORTS_MAX // first of the hosts behind ports
+
+static_assert(HOST_INGRESS + PORTS_MAX <= SA_INGRESS_MIN, "a port is not taken for an SA");
 
 // A packet with another ingress than its flow's direction is not part of the flow.
 static uint32_t ingress_of(const struct pkt *p)
 {
-	return p->sa_in != NULL ? p->sa_in->ingress : p->port;
+	return p->sa_in != NULL ? p->sa_in->ingress
+				: p->port + (uint32_t)p->from_host * HOST_INGRESS;
 }
 
 static enum drop check_inbound(
@@ -57,6 +61,13 @@ static enum drop find_egress(
 	return d;
 }
 
+// Rules for the packet that begins a connection. The kernel filters what its programs send.
+static enum drop check_rules_new(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
+{
+	return p->from_host ? DROP_NONE : firewall_check(w, p, fp, state);
+}
+
 // Slow path of a packet without a flow. One whose TTL expires makes none.
 static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, enum rule_state state)
@@ -64,7 +75,7 @@ static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow
 	enum drop d = find_egress(w, p, fp, found);
 
 	if (d == DROP_NONE)
-		d = firewall_check(w, p, fp, state);
+		d = check_rules_new(w, p, fp, state);
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
@@ -157,6 +168,8 @@ static enum drop check_rules(
 	bool answer = flow_word_initiator(flow_word(f)) != fp->dir;
 	struct flow_decision begun;
 
+	if (p->from_host || (pkt_is_for_host(p) && host_began(f, fp)))
+		return DROP_NONE;
 	if (reopens_flow(f, fp))
 		return firewall_check(w, p, fp, RULE_NEW);
 	if (fp->icmp_error)
@@ -191,7 +204,7 @@ static enum drop transit_invalid(
 	struct policies found;
 	enum drop d;
 
-	if (!firewall_accepts_invalid(w, p))
+	if (p->from_host || pkt_is_for_host(p) || !firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
 	d = forward_lookup(w, p);
@@ -262,12 +275,15 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 }
 
 static __rte_always_inline void transit_enqueue(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
 		mss_clamp(w, p);
 	if (p->sa_out == NULL) {
-		burst_add(&w->forward, p);
+		if (unlikely(p->nexthop->kind == NEXTHOP_HOST))
+			host_punt_flow(w, p, f);
+		else
+			burst_add(&w->forward, p);
 		return;
 	}
 	sa_out_prefetch(p->sa_out);
@@ -300,29 +316,34 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 		d = transit_invalid(w, p, fp, d);
 	}
 	if (likely(d == DROP_NONE))
-		transit_enqueue(w, p, fp);
+		transit_enqueue(w, p, fp, f);
 	return d;
 }
 
-// First checks of the slow path. *through: the packet is to be forwarded, as far as they show. Own
-// addresses take no part in flows.
-static enum drop slow_path_begin(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, bool *through)
+// First checks of the slow path. *through: the packet is to be forwarded or for the host, as far as
+// they show. Packets that the gateway itself processes take no part in flows.
+static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct flow *f, bool *through)
 {
 	enum drop d = forward_lookup(w, p);
 
 	*through = false;
+	if (d == DROP_NONE && host_is_forged(w, p))
+		d = DROP_IP_SOURCE;
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
-		burst_add(&w->local, p);
-		return DROP_NONE;
+		d = p->from_host ? DROP_LOCAL_UNSERVED : host_admit(w, p, fp, f);
+		*through = d == DROP_NONE && pkt_is_for_host(p);
+		if (d == DROP_NONE && !*through)
+			burst_add(&w->local, p);
+		return d;
 	}
 	if (fp->icmp_error && pmtu_quotes_sa(w, p))
 		return pmtu_input(w, p);
 	// Policy decides whether an ICMP error is sent; while the rate permits none, the packet is
 	// dropped without a lookup.
-	if (unlikely(!forward_has_hops(p)) && error_is_suppressed(w, p))
+	if (unlikely(!forward_has_hops(p)) && forward_is_hop(p) && error_is_suppressed(w, p))
 		return DROP_TTL;
 	*through = true;
 	return DROP_NONE;
@@ -346,7 +367,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	w->by.all = 0;
 	d = f != NULL ? transit_known_flow(w, p, fp, found, f) : transit_new_flow(w, p, fp, found);
 	if (d == DROP_NONE)
-		transit_enqueue(w, p, fp);
+		transit_enqueue(w, p, fp, f);
 	return d;
 }
 
@@ -363,7 +384,8 @@ static __rte_noinline void transit_slow_burst(
 
 		p[kept] = w->transit.p[place[i]];
 
-		enum drop d = slow_path_begin(w, p[kept], &w->flow_pkt[place[i]], &through);
+		enum drop d = slow_path_begin(
+			w, p[kept], &w->flow_pkt[place[i]], flows[place[i]], &through);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p[kept], d);

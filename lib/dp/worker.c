@@ -62,6 +62,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->stages.every = WORKER_STAGES_EVERY;
 	w->errors_per_second = p->errors_per_second;
 	w->echoes_per_second = p->echoes_per_second;
+	w->host_per_second = p->host_per_second;
 	w->held_max = p->held_max;
 	w->held = calloc(p->held_max, sizeof(w->held[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);
@@ -79,10 +80,20 @@ struct worker *worker_new(const struct worker_params *p)
 	return w;
 }
 
-void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes)
+void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host)
 {
 	atomic_store_explicit(&w->errors_per_second, errors, memory_order_relaxed);
 	atomic_store_explicit(&w->echoes_per_second, echoes, memory_order_relaxed);
+	atomic_store_explicit(&w->host_per_second, host, memory_order_relaxed);
+}
+
+void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
+	void (*wake)(void *arg), void *arg)
+{
+	w->from_host = from;
+	memcpy(w->to_host, to, sizeof(w->to_host));
+	w->host_wake = wake;
+	w->host_wake_arg = arg;
 }
 
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n)
@@ -101,6 +112,8 @@ uint64_t worker_held(const struct worker *w)
 {
 	uint64_t n = w->n_held + rte_ring_count(w->handed);
 
+	if (w->from_host != NULL)
+		n += rte_ring_count(w->from_host);
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
 		n += w->fragments[i].n_frags;
 	return n;

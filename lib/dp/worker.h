@@ -83,6 +83,17 @@ enum reassembly_side {
 // ESP packets.
 enum frag_stage { FRAG_BEFORE_ESP, FRAG_AFTER_ESP, FRAG_STAGES };
 
+// Limits of packets to and from the host behind a port, each with a share for every service: a
+// flood of one leaves the others theirs.
+enum host_class {
+	HOST_NEW,  // for the host, of connections that are not established
+	HOST_OPEN, // for the host, of others
+	HOST_SENT, // by the host
+	HOST_CLASSES
+};
+
+#define HOST_SERVICES 16
+
 struct worker {
 	// Set by the control thread before the worker runs.
 	unsigned int id;
@@ -94,8 +105,9 @@ struct worker {
 	struct snapshot *_Atomic *published; // written by the control thread
 	struct rte_ring *events;             // to the control thread, see worker_event_dequeue()
 	uint64_t tsc_hz;
-	// Limits of ICMP errors and echo replies; written by the control thread.
-	_Atomic uint32_t errors_per_second, echoes_per_second;
+	// Limits of ICMP errors, echo replies, and packets to and from the host; written by the
+	// control thread.
+	_Atomic uint32_t errors_per_second, echoes_per_second, host_per_second;
 	// Requested trace, NULL: none; written by the control thread under the gateway's mutex.
 	struct trace *_Atomic trace;
 	worker_send_fn send;
@@ -108,6 +120,10 @@ struct worker {
 	struct hash_key
 		hash_key; // the same for all workers, which agree by it on a fragment's owner
 	struct rte_ring *handed; // fragments from tunnels; written by all workers
+	// See worker_host_set().
+	struct rte_ring *from_host, *to_host[PORTS_MAX];
+	void (*host_wake)(void *arg);
+	void *host_wake_arg;
 
 	// Events of posted that were dequeued; written by the control thread.
 	_Atomic uint32_t dequeued[SHARES][PORTS_MAX] __rte_cache_aligned;
@@ -132,6 +148,7 @@ struct worker {
 	uint16_t n_udp;                         // of esp: received in UDP
 	union flow_deciders by;                 // policies and rule of the packet that is evaluated
 	bool natt;                              // whether any SA uses UDP encapsulation
+	bool punted;                            // packets to the host
 
 	// The first FRAGMENTS_MAX are for fragments to be sent, and reused within the pass; the
 	// others are allocated in order, up to n_pkts.
@@ -151,6 +168,7 @@ struct worker {
 	uint32_t dummies_next; // next SA to be given dummies, an index modulo their number
 	// Rates of packets about those received in clear, by port.
 	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
+	struct rate_bucket host[PORTS_MAX][HOST_CLASSES][HOST_SERVICES];
 	uint32_t n_held;
 	struct held *held;
 	struct frag_table fragments[REASSEMBLY_SIDES]; // received, of incomplete datagrams
@@ -167,7 +185,7 @@ struct worker_params {
 	struct snapshot *_Atomic *published;
 	uint64_t tsc_hz;
 	struct hash_key hash_key; // the same for all workers
-	uint32_t errors_per_second, echoes_per_second;
+	uint32_t errors_per_second, echoes_per_second, host_per_second;
 	uint32_t held_max;
 	uint32_t reassembly_max; // packet buffers of fragments held on each side
 	uint32_t reassembly_s;   // seconds they are held at most
@@ -177,8 +195,16 @@ struct worker_params {
 // errno ENOMEM.
 struct worker *worker_new(const struct worker_params *p);
 
-// Sets how many ICMP errors and echo replies may be sent in a second. Control thread.
-void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes);
+// Sets how many ICMP errors and echo replies may be sent in a second, and how many packets given to
+// the host or accepted from it. Control thread.
+void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host);
+
+// Connects the worker with the hosts behind ports. from: frames that they sent, m->port saying
+// behind which port; to[port]: frames for the host behind that port, NULL without one; wake: called
+// at the end of a pass that has put frames there. The caller keeps ownership of the rings. Control
+// thread, before the worker runs.
+void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
+	void (*wake)(void *arg), void *arg);
 
 // Sets the workers to which fragments may be handed over. Call before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);
@@ -187,8 +213,8 @@ void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned i
 // one, further packets for the port are dropped. Control thread, before the worker runs.
 void worker_sender_set(struct worker *w, worker_send_fn send, void *sender);
 
-// Packets that are held: for next hops, for other fragments, or in the ring of handed ones. Any
-// thread.
+// Packets that are held: for next hops, for other fragments, or in the rings of handed ones and of
+// those from the host. Any thread.
 uint64_t worker_held(const struct worker *w);
 
 // Frees a worker and the packets that it holds. NULL is allowed.

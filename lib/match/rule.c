@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connection states are categories of the classifier, so that a rule about several is still one.
+// Each scope has a classifier of its own, so that rules of one cost the other nothing.
 #include "rule.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@
 static_assert(RULE_STATES == 4, "categories of librte_acl");
 
 struct rule_set {
-	struct classifier *classifier;
+	struct classifier *classifier[RULE_SCOPES];
 	unsigned int n; // with the fallback
 	struct rule rule[];
 };
@@ -43,7 +44,7 @@ static unsigned int run_len(const uint32_t tunnels[], unsigned int n)
 	return k;
 }
 
-static int rules_compile(struct rule_set *s)
+static int rules_compile(struct rule_set *s, enum rule_scope scope)
 {
 	size_t n_max = s->n;
 	struct classifier_rule *rules;
@@ -57,6 +58,8 @@ static int rules_compile(struct rule_set *s)
 	for (unsigned int i = 0; i + 1 < s->n; i++) {
 		const struct rule *r = &s->rule[i];
 
+		if (r->scope != scope)
+			continue;
 		if (r->n_tunnels == 0)
 			rules[n++] = classifier_rule_of(r, i);
 		// One for each run of policies.
@@ -67,23 +70,24 @@ static int rules_compile(struct rule_set *s)
 			rules[n++].tunnel_max = r->tunnels[t - 1] + 1;
 		}
 	}
-	s->classifier = classifier_new(rules, n, PART, RULE_STATES);
+	s->classifier[scope] = classifier_new(rules, n, PART, RULE_STATES);
 	free(rules);
-	return s->classifier != NULL ? 0 : -errno;
+	return s->classifier[scope] != NULL ? 0 : -errno;
 }
 
 struct rule_set *rule_set_new(
 	const struct rule rules[], unsigned int n, const struct rule *fallback)
 {
 	struct rule_set *s = calloc(1, sizeof(*s) + (n + 1) * sizeof(s->rule[0]));
-	int rc;
+	int rc = 0;
 
 	if (s == NULL)
 		return NULL;
 	s->n = n + 1;
 	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
 	s->rule[n] = *fallback;
-	rc = rules_compile(s);
+	for (enum rule_scope scope = 0; scope < RULE_SCOPES && rc == 0; scope++)
+		rc = rules_compile(s, scope);
 	if (rc < 0) {
 		rule_set_free(s);
 		errno = -rc;
@@ -98,7 +102,8 @@ void rule_set_free(struct rule_set *s)
 {
 	if (s == NULL)
 		return;
-	classifier_free(s->classifier);
+	for (enum rule_scope scope = 0; scope < RULE_SCOPES; scope++)
+		classifier_free(s->classifier[scope]);
 	free(s);
 }
 
@@ -112,10 +117,10 @@ const struct rule *rule_set_at(const struct rule_set *s, unsigned int i)
 	return &s->rule[i];
 }
 
-unsigned int rule_set_decide(
-	const struct rule_set *s, const struct classifier_key *packet, enum rule_state state)
+unsigned int rule_set_decide(const struct rule_set *s, enum rule_scope scope,
+	const struct classifier_key *packet, enum rule_state state)
 {
-	uint32_t found = classifier_find(s->classifier, packet, state);
+	uint32_t found = classifier_find(s->classifier[scope], packet, state);
 
 	return found != 0 ? found - 1 : s->n - 1;
 }

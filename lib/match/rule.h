@@ -16,6 +16,7 @@
 struct rule {
 	char name[RULE_NAME_MAX];
 	enum rule_action action;
+	enum rule_scope scope;
 	bool log;
 	uint8_t states;                       // set of 1 << enum rule_state, not empty
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
@@ -43,6 +44,7 @@ void rule_set_free(struct rule_set *s);
 unsigned int rule_set_count(const struct rule_set *s);
 const struct rule *rule_set_at(const struct rule_set *s, unsigned int i);
 
-// The index of the rule that decides. Workers.
-unsigned int rule_set_decide(
-	const struct rule_set *s, const struct classifier_key *packet, enum rule_state state);
+// The index of the rule that decides about a packet of the scope; of the fallback if none does.
+// Workers.
+unsigned int rule_set_decide(const struct rule_set *s, enum rule_scope scope,
+	const struct classifier_key *packet, enum rule_state state);

@@ -5,6 +5,9 @@
 
 enum rule_action { RULE_ACCEPT, RULE_DROP, RULE_REJECT };
 
+// Packets that a rule is about: that are forwarded, or for the host.
+enum rule_scope { RULE_FORWARD, RULE_HOST, RULE_SCOPES };
+
 // What a packet is to its connection.
 enum rule_state {
 	RULE_NEW,

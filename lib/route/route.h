@@ -14,6 +14,7 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
+	NEXTHOP_HOST,        // the host behind the port: of no route, see lib/dp/host.h
 	NEXTHOP_LOCAL,       // an address of this gateway
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };

@@ -51,6 +51,7 @@ struct sa_counters {
 	struct sa_audit audit;
 	struct rate_bucket errors;   // of inbound SAs: about what came out of it
 	struct rate_bucket echoes;   // of inbound SAs: replies to what came out of it
+	struct rate_bucket host[2];  // of inbound SAs: what came out of it for the host, by class
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
 

@@ -59,7 +59,8 @@ static const char form[] =
 
 struct control desk;
 uint64_t desk_now;
-bool desk_link[2];
+bool desk_link[2], desk_link_told[2];
+struct counters desk_counters;
 uint64_t desk_heartbeat;
 unsigned int desk_watchdog;
 struct frame desk_sent[64];
@@ -107,6 +108,18 @@ static bool io_has_link(void *arg, uint16_t port)
 	return desk_link[port];
 }
 
+static void io_link(void *arg, uint16_t port, bool up)
+{
+	(void)arg;
+	desk_link_told[port] = up;
+}
+
+static struct counters io_counters(void *arg)
+{
+	(void)arg;
+	return desk_counters;
+}
+
 static uint64_t io_now_ms(void)
 {
 	return desk_now;
@@ -131,8 +144,8 @@ static void io_watchdog(void *arg)
 	desk_watchdog++;
 }
 
-static const struct control_io io = {
-	io_send, io_listen, io_has_link, io_now_ms, io_heartbeat, io_stall, io_watchdog};
+static const struct control_io io = {io_send, io_listen, io_has_link, io_link, io_counters,
+	io_now_ms, io_heartbeat, io_stall, io_watchdog};
 
 struct conf *desk_conf(const char *more, const char *sa)
 {
@@ -200,6 +213,8 @@ int desk_begin(void **state)
 	assert_int_equal(rte_rcu_qsbr_init(qsbr, 2), 0);
 	desk_now += 100000; // the log of a test before does not limit that of this one
 	desk_link[LAN] = desk_link[WAN] = true;
+	desk_link_told[LAN] = desk_link_told[WAN] = false;
+	desk_counters = (struct counters){0};
 	desk = (struct control){.io = &io,
 		.io_arg = &desk,
 		.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -15,8 +15,10 @@
 enum { LAN, WAN };
 
 extern struct control desk;
-extern uint64_t desk_now; // milliseconds
-extern bool desk_link[2]; // whether it is up
+extern uint64_t desk_now;             // milliseconds
+extern bool desk_link[2];             // whether it is up
+extern bool desk_link_told[2];        // whether the control thread has said so
+extern struct counters desk_counters; // of other threads
 
 extern uint64_t desk_heartbeat;    // of the worker
 extern unsigned int desk_watchdog; // how often the watchdog was fed

@@ -62,13 +62,28 @@ static bool io_has_link(void *arg, uint16_t port)
 	return true;
 }
 
+static void io_link(void *arg, uint16_t port, bool up)
+{
+	(void)arg, (void)port, (void)up;
+}
+
+static struct counters io_counters(void *arg)
+{
+	(void)arg;
+	return (struct counters){0};
+}
+
 static uint64_t io_now_ms(void)
 {
 	return 0;
 }
 
-static const struct control_io io = {
-	.send = io_send, .listen = io_listen, .has_link = io_has_link, .now_ms = io_now_ms};
+static const struct control_io io = {.send = io_send,
+	.listen = io_listen,
+	.has_link = io_has_link,
+	.link = io_link,
+	.counters = io_counters,
+	.now_ms = io_now_ms};
 
 // --- for the test ---
 

@@ -37,6 +37,9 @@ struct gateway {
 	struct counters last; // what the last pass counted
 	unsigned int n_sent;  // what the last pass sent
 	struct frame sent[SENT_MAX];
+	struct rte_ring *from_host, *to_host; // behind one port; NULL: there is none
+	unsigned int n_punted, wakes;         // to the host, by the last pass
+	struct frame punted[RX_BURST_MAX];
 };
 
 extern struct rte_mempool *harness_pool, *harness_large_pool;
@@ -87,6 +90,10 @@ void gateway_take(struct gateway *g);
 // A frame in a buffer; at its end, so that the address sanitizer detects reads beyond it.
 struct rte_mbuf *frame_mbuf(const struct frame *f);
 struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
+
+// Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().
+void gateway_host_add(struct gateway *g, uint16_t port);
+void gateway_host_sends(struct gateway *g, const struct frame *f);
 
 // One frame: must be sent as one frame by the port, which is returned.
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port);

@@ -60,30 +60,30 @@ static void test_rules(void **state)
 	assert_false(rule_set_at(s, 1)->log);
 	assert_int_equal(rule_set_at(s, 3)->action, RULE_REJECT);
 
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
-	assert_int_equal(rule_set_decide(s, &key, RULE_RELATED), 0);
-	assert_int_equal(rule_set_decide(s, &key, RULE_ESTABLISHED), 2);
-	assert_int_equal(rule_set_decide(s, &key, RULE_INVALID), 3);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_RELATED), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_ESTABLISHED), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_INVALID), 3);
 	key.tunnel_out = RTE_BE32(3); // of another policy
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 	key = one;
 	key.in = RTE_BE32(1);
 	key.out = RTE_BE32(0);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 	key = one;
 	key.source_port = RTE_BE32(1023);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 
 	key = (struct classifier_key){.proto = 1, .source = V4(0x0a030001), .destination = V4(0)};
 	key.destination_port = RTE_BE32(ACL_PORT_RECEIVER);
 	key.tunnel_in = RTE_BE32(3); // of the policy that uses the SA
 	key.source_port = RTE_BE32(0x304);
-	assert_int_equal(rule_set_decide(s, &key, RULE_INVALID), 1);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_INVALID), 1);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 1);
 	key.source_port = RTE_BE32(0x305); // another code
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 	key.source_port = RTE_BE32(ACL_PORT_OPAQUE);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 	rule_set_free(s);
 }
 
@@ -97,7 +97,7 @@ static void check_default(const char *action, enum rule_action expected)
 	s = build("default.conf");
 	conf_dir_unlink("default.conf");
 	assert_int_equal(rule_set_count(s), 1);
-	assert_int_equal(rule_set_decide(s, &one, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &one, RULE_NEW), 0);
 	assert_string_equal(rule_set_at(s, 0)->name, "(default)");
 	assert_int_equal(rule_set_at(s, 0)->action, expected);
 	rule_set_free(s);

@@ -170,7 +170,7 @@ static void test_rules(void **state)
 			.source = addr(rows[i].src),
 			.destination = addr(rows[i].dst),
 			.source_port = rte_cpu_to_be_32(rows[i].source_port)};
-		unsigned int found = rule_set_decide(s->rules, &packet, RULE_NEW);
+		unsigned int found = rule_set_decide(s->rules, RULE_FORWARD, &packet, RULE_NEW);
 
 		assert_string_equal(rule_set_at(s->rules, found)->name, rows[i].rule);
 	}

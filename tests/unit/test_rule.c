@@ -167,7 +167,7 @@ static unsigned int check_key(
 	unsigned int matched = 0;
 
 	for (enum rule_state state = 0; state < RULE_STATES; state++) {
-		unsigned int found = rule_set_decide(s, &key, state);
+		unsigned int found = rule_set_decide(s, RULE_FORWARD, &key, state);
 		unsigned int right = naive_find(rules, n, &key, state);
 
 		if (found != right)
@@ -240,7 +240,7 @@ static bool matches(const struct rule *r, const struct classifier_key *key, enum
 
 	assert_non_null(s);
 
-	bool found = rule_set_decide(s, key, state) == 0;
+	bool found = rule_set_decide(s, RULE_FORWARD, key, state) == 0;
 
 	rule_set_free(s);
 	return found;
@@ -253,7 +253,7 @@ static void test_fallback(void **state)
 	(void)state;
 	assert_non_null(s);
 	assert_int_equal(rule_set_count(s), 1);
-	assert_int_equal(rule_set_decide(s, &any_key, RULE_INVALID), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &any_key, RULE_INVALID), 0);
 	assert_string_equal(rule_set_at(s, 0)->name, "rest");
 	assert_int_equal(rule_set_at(s, 0)->action, RULE_REJECT);
 	assert_true(rule_set_at(s, 0)->log);
@@ -282,9 +282,9 @@ static void test_copies(void **state)
 	assert_string_equal(rule_set_at(s, 1)->name, "second");
 	assert_int_equal(rule_set_at(s, 1)->action, RULE_DROP);
 	assert_null(rule_set_at(s, 0)->tunnels);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 1);
 	key.tunnel_out = RTE_BE32(4);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 0);
 	rule_set_free(s);
 }
 
@@ -316,17 +316,17 @@ static void test_tunnels(void **state)
 	struct rule_set *s = rule_set_new(r, 2, &fallback);
 
 	assert_non_null(s);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2); // in clear
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2); // in clear
 	key.tunnel_in = RTE_BE32(12);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 1);
 	key.tunnel_out = RTE_BE32(11);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 0);
 	key.tunnel_in = RTE_BE32(11);
 	key.tunnel_out = RTE_BE32(12);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 0);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 0);
 	key.tunnel_in = RTE_BE32(10);
 	key.tunnel_out = RTE_BE32(13);
-	assert_int_equal(rule_set_decide(s, &key, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 2);
 	rule_set_free(s);
 }
 
@@ -404,8 +404,8 @@ static void test_families(void **state)
 	r[3].source = r[3].destination = prefix("0.0.0.0/0");
 	s = rule_set_new(r, 5, &fallback);
 	assert_non_null(s);
-	assert_int_equal(rule_set_decide(s, &any_key, RULE_NEW), 1);
-	assert_int_equal(rule_set_decide(s, &v6, RULE_NEW), 2);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &any_key, RULE_NEW), 1);
+	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &v6, RULE_NEW), 2);
 	rule_set_free(s);
 	assert_false(matches(&r[0], &any_key, RULE_NEW));
 	assert_false(matches(&r[0], &v6, RULE_NEW));
@@ -445,7 +445,7 @@ static void test_many(void **state)
 		struct rule_set *s = rule_set_new(rules, MANY, &fallback);
 
 		assert_non_null(s);
-		assert_int_equal(rule_set_decide(s, &any_key, RULE_NEW), MANY - 1);
+		assert_int_equal(rule_set_decide(s, RULE_FORWARD, &any_key, RULE_NEW), MANY - 1);
 		for (unsigned int i = 0; i < 1000; i++)
 			check_key(s, rules, MANY, &seed);
 		rule_set_free(s);

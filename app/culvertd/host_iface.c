@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_iface.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/if_tun.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "machine.h"
+#include "netlink.h"
+
+#define TUN           "/dev/net/tun"
+#define ROUTE_METRIC  10000 // the kernel's own are below
+#define LINK_LOCAL    64    // bits of prefix
+#define NO_LINK_LOCAL 1     // IN6_ADDR_GEN_MODE_NONE of linux/if_link.h
+
+unsigned int if_nametoindex(const char *name); // net/if.h and linux/if.h exclude each other
+
+static int tap_error(const struct conf_port *c, int fd)
+{
+	const int error = errno;
+
+	if (fd < 0 && error == ENOENT)
+		port_error(c, "host: there is no " TUN ": 'modprobe tun'; in a container "
+			      "'--device " TUN "'");
+	else if (error == EBUSY || error == EINVAL)
+		port_error(c,
+			"host: there is an interface %s already: choose another name, or remove "
+			"it ('ip link del %s')",
+			c->host, c->host);
+	else if (error == EPERM || error == EACCES)
+		port_error(c,
+			"host: cannot make interface %s: run culvertd as root, or with the "
+			"capability CAP_NET_ADMIN",
+			c->host);
+	else
+		port_error(c, "host: cannot make interface %s: %s", c->host, strerror(error));
+	if (fd >= 0)
+		close(fd);
+	return -EIO;
+}
+
+static int tap_open(const struct conf_port *c)
+{
+	struct ifreq r = {.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL)};
+	int fd = open(TUN, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", c->host);
+	if (fd < 0 || ioctl(fd, TUNSETIFF, &r) < 0)
+		return tap_error(c, fd);
+	return fd;
+}
+
+// New interfaces may have no IPv6, by sysctl.
+static void ipv6_enable(const char *name)
+{
+	char path[64 + IFNAMSIZ];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/disable_ipv6", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, "0", 1) < 0)
+		log_debug("cannot write %s: %s", path, strerror(errno));
+	close(fd);
+}
+
+static bool has_ipv6(const struct snapshot_port *p)
+{
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (!ip_addr_is_v4(&p->addrs[i]))
+			return true;
+	return false;
+}
+
+static void link_begin(struct netlink_request *r, unsigned int index)
+{
+	netlink_begin(r, RTM_NEWLINK, 0, sizeof(r->link));
+	r->link.ifi_index = (int)index;
+}
+
+static int link_set(unsigned int index, const struct snapshot_port *p)
+{
+	const uint8_t mode = NO_LINK_LOCAL;
+	struct netlink_request r;
+	struct rtattr *all, *v6;
+	int rc;
+
+	link_begin(&r, index);
+	netlink_add(&r, IFLA_ADDRESS, &p->mac, sizeof(p->mac));
+	netlink_add_u32(&r, IFLA_MTU, p->mtu);
+	rc = netlink_send(&r);
+	if (rc < 0)
+		return rc;
+	link_begin(&r, index);
+	all = netlink_nest(&r, IFLA_AF_SPEC);
+	v6 = netlink_nest(&r, AF_INET6);
+	netlink_add(&r, IFLA_INET6_ADDR_GEN_MODE, &mode, sizeof(mode));
+	netlink_nest_end(&r, v6);
+	netlink_nest_end(&r, all);
+	rc = netlink_send(&r);
+	if (rc < 0 && has_ipv6(p))
+		return rc;
+	link_begin(&r, index);
+	r.link.ifi_flags = r.link.ifi_change = IFF_UP | IFF_NOARP;
+	return netlink_send(&r);
+}
+
+static uint8_t prefix_len(const struct conf_port *c, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < c->n_addrs; i++)
+		if (ip_addr_equal(&c->addrs[i].addr, addr))
+			return (uint8_t)(c->addrs[i].net.len -
+					 (ip_addr_is_v4(addr) ? IP_V4_BITS : 0));
+	return LINK_LOCAL; // the one that the gateway has chosen
+}
+
+// The gateway detects duplicates.
+static int addr_add(unsigned int index, const struct conf_port *c, const struct ip_addr *addr)
+{
+	struct netlink_request r;
+
+	netlink_begin(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(r.addr));
+	r.addr.ifa_family = ip_addr_is_v4(addr) ? AF_INET : AF_INET6;
+	r.addr.ifa_prefixlen = prefix_len(c, addr);
+	r.addr.ifa_flags = ip_addr_is_v4(addr) ? 0 : IFA_F_NODAD;
+	r.addr.ifa_index = index;
+	r.addr.ifa_scope = ip_addr_is_link_local(addr) ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+	netlink_add_addr(&r, IFA_LOCAL, addr);
+	netlink_add_addr(&r, IFA_ADDRESS, addr);
+	return netlink_send(&r);
+}
+
+static int addrs_add(unsigned int index, const struct conf_port *c, const struct snapshot_port *p)
+{
+	char text[IP_ADDR_STRLEN];
+
+	for (unsigned int i = 0; i < p->n_addrs; i++) {
+		int rc = addr_add(index, c, &p->addrs[i]);
+
+		if (rc == 0)
+			continue;
+		port_error(c, "host: interface %s does not accept address %s: %s", c->host,
+			ip_addr_format(text, &p->addrs[i]), strerror(-rc));
+		return -EIO;
+	}
+	return 0;
+}
+
+int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
+{
+	int fd = tap_open(c), rc;
+	unsigned int index;
+
+	if (fd < 0)
+		return fd;
+	host_iface_carrier(fd, false);
+	index = if_nametoindex(c->host);
+	if (has_ipv6(p))
+		ipv6_enable(c->host);
+	rc = link_set(index, p);
+	if (rc < 0)
+		port_error(c, "host: cannot set up interface %s: %s", c->host, strerror(-rc));
+	else
+		rc = addrs_add(index, c, p);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return -EIO;
+}
+
+// The own address that the kernel has and the policy covers, or NULL.
+static const struct ip_addr *address_of(const struct conf *conf, const struct conf_policy *policy)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct conf_port *c = &conf->ports[i];
+
+		for (unsigned int a = 0; c->host != NULL && a < c->n_addrs; a++)
+			if (ip_prefix_contains(&policy->local, &c->addrs[a].addr) &&
+				!ip_addr_is_link_local(&c->addrs[a].addr))
+				return &c->addrs[a].addr;
+	}
+	return NULL;
+}
+
+// Through a tunnel, programs send from an address that its policy covers. NULL: the kernel chooses.
+static const struct ip_addr *source_of(const struct conf *conf, const struct ip_prefix *to)
+{
+	for (unsigned int i = 0; i < conf->n_policies; i++) {
+		const struct conf_policy *p = &conf->policies[i];
+
+		if (p->action == SPD_PROTECT && p->remote.len > 0 &&
+			ip_prefix_overlaps(&p->remote, to))
+			return address_of(conf, p);
+	}
+	return NULL;
+}
+
+static int route_add(const struct conf *conf, const struct conf_route *c)
+{
+	bool v4 = ip_addr_is_v4(&c->via);
+	const struct ip_addr *source = source_of(conf, &c->to);
+	struct netlink_request r;
+
+	netlink_begin(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(r.route));
+	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
+	r.route.rtm_dst_len = (uint8_t)(c->to.len - (v4 ? IP_V4_BITS : 0));
+	r.route.rtm_table = RT_TABLE_MAIN;
+	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_scope = RT_SCOPE_UNIVERSE;
+	r.route.rtm_type = RTN_UNICAST;
+	netlink_add_addr(&r, RTA_DST, &c->to.addr);
+	netlink_add_addr(&r, RTA_GATEWAY, &c->via);
+	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[c->port].host));
+	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
+	if (source != NULL)
+		netlink_add_addr(&r, RTA_PREFSRC, source);
+	return netlink_send(&r);
+}
+
+void host_iface_routes(const struct conf *conf)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	for (unsigned int i = 0; i < conf->n_routes; i++) {
+		const struct conf_route *c = &conf->routes[i];
+		int rc = conf->ports[c->port].host != NULL ? route_add(conf, c) : 0;
+
+		if (rc < 0)
+			log_warn("%s:%u: the kernel does not accept the route to %s: %s",
+				c->where.file, c->where.line, ip_prefix_format(text, &c->to),
+				strerror(-rc));
+	}
+}
+
+void host_iface_carrier(int fd, bool up)
+{
+	int carrier = up;
+
+	ioctl(fd, TUNSETCARRIER, &carrier); // kernels before 5.0 have none: then it is up
+}

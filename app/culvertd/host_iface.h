@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's interface behind a port (struct conf_port, host): a TAP device with the port's link
+// address, MTU, addresses and routes. It disappears with the daemon. The kernel resolves no
+// neighbours there (IFF_NOARP): that is the gateway's task. Control thread, before privileges are
+// dropped, except host_iface_carrier().
+#pragma once
+
+#include <stdbool.h>
+
+#include "conf.h"
+#include "snapshot.h"
+
+// Makes the interface, up and without a carrier. Returns a file descriptor that reads and writes
+// its frames without waiting; or -EIO after a message.
+int host_iface_open(const struct conf_port *c, const struct snapshot_port *p);
+
+// Adds the routes of the configuration that lead out of ports with a host. Their metric is high:
+// the kernel's others come first. A route that the kernel refuses is logged.
+void host_iface_routes(const struct conf *conf);
+
+// Sets the carrier to whether the port has a link. fd is that of host_iface_open(). Any time.
+void host_iface_carrier(int fd, bool up);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread between the workers and the kernel's interfaces behind ports (host_iface.h): it writes
+// what workers punt, and hands what the kernel sends to the workers (lib/dp/host.h). A flood delays
+// neither workers nor the control thread. Control thread, unless said otherwise.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gateway.h"
+
+struct host_thread;
+
+// Makes the interfaces of all ports that have one, before privileges are dropped; *h is NULL if
+// none has. Returns 0; -ENOMEM or -EIO after a message.
+int host_thread_open(struct host_thread **h, const struct gateway *g);
+
+// Connects the workers, before they run, and starts the thread, which gives up all privileges.
+// h: NULL is allowed, here and below. Returns 0, or -errno after a message.
+int host_thread_start(struct host_thread *h, struct gateway *g);
+
+// The link of a port has gone up or down.
+void host_thread_link(const struct host_thread *h, uint16_t port, bool up);
+
+// Posts an event of each interface that somebody has deleted. Call every 100 ms or so, with the
+// gateway's lock.
+void host_thread_tick(struct host_thread *h, const struct conf *conf);
+
+// What the thread has counted: packets that the kernel sent as originated, those that it accepted
+// as local. With the gateway's lock.
+struct counters host_thread_counters(const struct host_thread *h);
+
+// Packets given to the kernel behind a port and received from it. With the gateway's lock.
+struct host_packets {
+	uint64_t to, from;
+};
+
+struct host_packets host_thread_packets(const struct host_thread *h, uint16_t port);
+
+// Packets in the rings to the kernel. Any thread.
+uint64_t host_thread_held(const struct host_thread *h);
+
+// Ends the thread, while workers still run.
+void host_thread_stop(struct host_thread *h);
+
+// Drops what is left when all workers have ended, and removes the interfaces.
+void host_thread_close(struct host_thread *h);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host: the kernel of this machine and its programs, which have the addresses of a port on an
+// interface behind it. Packets for own addresses that the gateway does not process itself, and that
+// a rule admits, are punted: put into the ring of the host behind their ingress port, or without
+// one of the port with the address. They are subject to policy (RFC 4301 5), are parts of flows,
+// and take no part in neighbour discovery, which is the gateway's. Those of the host: host_input.h.
+// Workers.
+#pragma once
+
+#include "worker.h"
+
+// Whether there is a host behind the port.
+static inline bool host_is_behind(const struct worker *w, uint16_t port)
+{
+	return unlikely(w->to_host[port] != NULL);
+}
+
+// Whether the host has begun the flow of a packet for it.
+static inline bool host_began(const struct flow *f, const struct flow_pkt *fp)
+{
+	return flow_word_initiator(flow_word(f)) != fp->dir;
+}
+
+// Whether a packet that was received in clear pretends to be of the host: it could begin a flow
+// whose answers the host would get without a rule. The station with the IKE daemon may send from
+// own addresses. Those inside ESP are checked by policy.
+bool host_is_forged(const struct worker *w, const struct pkt *p);
+
+// Whether the host or a rule admits a packet for an own address, of the flow f if there is one:
+// then p->nexthop leads to the host. Otherwise the packet is the gateway's. Returns DROP_NONE, or
+// DROP_HOST_LIMIT.
+enum drop host_admit(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+
+// Gives a packet to the host behind the port, or drops it: DROP_HOST_LIMIT, DROP_RING_FULL,
+// DROP_NO_BUFFER.
+void host_punt(struct worker *w, struct pkt *p, uint16_t port, enum host_class class);
+
+// The same with a packet that p->nexthop leads to the host; f is its flow, NULL: it is the first.
+void host_punt_flow(struct worker *w, struct pkt *p, const struct flow *f);
+
+// Punts an IP packet that was received in a frame for a group, to a port with a host. Returns
+// DROP_NONE; DROP_NOT_UNICAST if its destination is none, or no rule admits it; DROP_IP_SOURCE if
+// its source is an own address; DROP_EXT_HEADERS, DROP_HOST_LIMIT; or as policy_check_inbound() and
+// firewall_check().
+enum drop host_input_group(struct worker *w, struct pkt *p);
+
+// At the end of a pass with w->punted.
+void host_wake(struct worker *w);
+
+// --- for host_input.c ---
+
+// Whether an address is the gateway's, a link-local one on the packet's link.
+bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_addr *addr);
+
+// Whether an address is a multicast group, or broadcast on the port's link; then its link address
+// in *mac, which is undefined otherwise.
+bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *addr,
+	struct rte_ether_addr *mac);
+
+// Whether the limit of the packet's service and class admits it, which is then counted.
+bool host_take_token(struct worker *w, const struct pkt *p, enum host_class class);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_input.h"
+
+#include "host.h"
+#include "input_check.h"
+#include "ip_view.h"
+#include "nd.h"
+#include "output.h"
+#include "pkt_drop.h"
+#include "policy.h"
+#include "policy_find.h"
+#include "sort.h"
+#include "tracepoint.h"
+
+#define MLD_QUERY 130 // RFC 3810 5
+#define MLD_V2    143
+
+static bool is_icmp6_of(const struct pkt *p, uint8_t first, uint8_t last)
+{
+	return !p->ip.v4 && p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type >= first &&
+	       p->ip.icmp_type <= last;
+}
+
+// Removes the Ethernet header and what is behind the packet.
+static enum drop frame_check(struct pkt *p)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	uint32_t len;
+	enum drop d;
+	bool v4;
+
+	if (rte_pktmbuf_data_len(p->m) < sizeof(*eth))
+		return DROP_FRAME_SHORT;
+	v4 = eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	if (!v4 && eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
+		return DROP_HOST_FRAME;
+	rte_pktmbuf_adj(p->m, sizeof(*eth));
+	len = rte_pktmbuf_data_len(p->m);
+	d = v4 ? input_check_v4(pkt_ip(p), len, false) : input_check_v6(pkt_ip6(p), len);
+	if (d != DROP_NONE)
+		return d;
+	rte_pktmbuf_trim(p->m, (uint16_t)(len - ip_len(pkt_ip(p), v4)));
+	if (!ip_layout_read(&p->ip, pkt_ip(p)))
+		return DROP_EXT_HEADERS;
+	return is_icmp6_of(p, ND_ROUTER_SOLICIT, ND_ROUTER_SOLICIT) ||
+			       is_icmp6_of(p, ND_NEIGHBOR_SOLICIT, ND_REDIRECT)
+		       ? DROP_HOST_FRAME
+		       : DROP_NONE;
+}
+
+// Reports of groups, and queries, are about the link alone, as those of the gateway.
+static bool is_about_groups(const struct pkt *p)
+{
+	return p->ip.v4
+		       ? p->ip.proto == IPPROTO_IGMP
+		       : is_icmp6_of(p, MLD_QUERY, MLD_QUERY + 2) || is_icmp6_of(p, MLD_V2, MLD_V2);
+}
+
+static enum drop check_group_policy(struct worker *w, struct pkt *p)
+{
+	const struct ip_view v = pkt_view(p);
+	enum drop d;
+
+	p->nexthop = &w->snapshot->port[p->port].on_link;
+	if (!policy_is_outbound(w, p) || is_about_groups(p))
+		return DROP_NONE;
+	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
+	return d == DROP_NONE && p->sa_out != NULL ? DROP_NOT_UNICAST : d;
+}
+
+// Sends a packet for a group, whole or a fragment, as the host has sent it.
+static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_ether_addr *mac)
+{
+	enum drop d = check_group_policy(w, p);
+
+	if (d != DROP_NONE)
+		return d;
+	if (rte_pktmbuf_data_len(p->m) > w->snapshot->port[p->port].mtu)
+		return DROP_TOO_BIG;
+	output_to(w, p->m, p->port, mac);
+	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = p->port + 1});
+	return DROP_NONE;
+}
+
+static enum drop frame_input(struct worker *w, struct pkt *p)
+{
+	enum drop d = frame_check(p);
+	struct ip_addr src, dst;
+	struct rte_ether_addr mac;
+
+	if (d != DROP_NONE)
+		return d;
+	if (unlikely(w->tracing != NULL))
+		trace_from_host(w, p);
+	src = pkt_src(p);
+	dst = pkt_dst(p);
+	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
+		return DROP_HOST_SOURCE;
+	if (!host_take_token(w, p, HOST_SENT))
+		return DROP_HOST_LIMIT;
+	return host_is_group(w, p->port, &dst, &mac) ? group_output(w, p, &mac) : sort_packet(w, p);
+}
+
+void host_input(struct worker *w, uint16_t n)
+{
+	struct rte_mbuf *m[RX_BURST_MAX];
+
+	n = (uint16_t)rte_ring_dequeue_burst(w->from_host, (void **)m, n, NULL);
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = pkt_new(w);
+		enum drop d;
+
+		*p = (struct pkt){.m = m[i], .port = m[i]->port, .from_host = true};
+		d = frame_input(w, p);
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+}
+
+void host_stop(struct worker *w)
+{
+	struct rte_mbuf *m;
+
+	while (w->from_host != NULL && rte_ring_dequeue(w->from_host, (void **)&m) == 0)
+		pkt_drop(w, &(struct pkt){.m = m, .port = m->port}, DROP_SHUTDOWN);
+}
