@@ -28,12 +28,18 @@ declare -A lab_workers=([a]=0 [b]=1) # CPUs
 declare -A lab_extra=([a]="" [b]="") # text at the end of the file
 declare -A lab_lan=([a]="net_af_packet0,iface=lan0,framecnt=4096" [b]="net_af_packet0,iface=lan0") # devices
 declare -A lab_wan=([a]="net_af_packet1,iface=wan0,framecnt=4096" [b]="net_af_packet1,iface=wan0")
+declare -A lab_memory=([a]="size = 128; hugepages = false;" [b]="size = 128; hugepages = false;") # settings
+declare -A lab_runner=() # by gateway: the command that runs its programs, if that is not on this machine
+lab_lan_mtu=1500 # of the gateways' ports, as the next one
 lab_wan_mtu=1500
 lab_ipv6=     # not empty: both families
 lab_outer=4   # family of the outer header: 4 or 6
 lab_replay_window=64
 lab_pinged=10.2.0.2
 lab_ping_interval=0.01
+lab_patience=120      # seconds that a condition may take on a busy machine
+# Directions, by gateway: packets that a gateway sends itself bypass its own end of the wire.
+declare -A lab_capture_at=([a]=in [b]=in)
 lab_sa_extra="" # more settings of all SAs
 lab_sandbox=${CULVERT_SANDBOX:+sandbox = $CULVERT_SANDBOX;} # of all configurations
 
@@ -82,11 +88,10 @@ fail()
 	exit 1
 }
 
-# COMMAND...: repeats the command until it succeeds; fails after two minutes, which are enough on a
-# busy machine.
+# COMMAND...: repeats the command until it succeeds; fails after $lab_patience.
 poll()
 {
-	local deadline=$((SECONDS + 120))
+	local deadline=$((SECONDS + lab_patience))
 	until "$@"; do
 		[[ $SECONDS -lt $deadline ]] || return 1
 		sleep 0.05
@@ -108,7 +113,8 @@ spawn()
 # GATEWAY ARGUMENT...: culvertctl for the daemon of a gateway.
 ctl()
 {
-	"$lab_build/app/culvertctl/culvertctl" -i "$lab_id-$1" "${@:2}"
+	# shellcheck disable=SC2086 # several words
+	${lab_runner[$1]-} "$lab_build/app/culvertctl/culvertctl" -i "$lab_id-$1" "${@:2}"
 }
 
 # CIPHER AUTH: chooses the algorithms of both SAs and makes new keys.
@@ -263,10 +269,10 @@ lab_config_text()
 		cpus = { control = 0; workers = [ ${lab_workers[$g]} ]; };
 		$lab_sandbox
 		idle = "sleep"; // the hosts and the other gateway need the CPUs as well
-		memory = { size = 128; hugepages = false; }; flows = { max = 10000; };
+		memory = { ${lab_memory[$g]} }; flows = { max = 10000; };
 		ports = (
 			{ name = "lan"; device = "${lab_lan[$g]}";
-			  addresses = [ "10.$here.0.1/24"$lan6 ]; },
+			  addresses = [ "10.$here.0.1/24"$lan6 ]; mtu = $lab_lan_mtu; },
 			{ name = "wan"; device = "${lab_wan[$g]}";
 			  addresses = [ "192.0.2.$here/24"$wan6 ]; mtu = $lab_wan_mtu; }
 		);
@@ -319,7 +325,8 @@ lab_new_keys()
 {
 	local g
 	for g; do
-		"$lab_build/app/culvertd/culvertd" --new-keys -c "$lab_dir/$g.conf" >"$lab_dir/$g.keys" 2>&1 ||
+		# shellcheck disable=SC2086 # several words
+		${lab_runner[$g]-} "$lab_build/app/culvertd/culvertd" --new-keys -c "$lab_dir/$g.conf" >"$lab_dir/$g.keys" 2>&1 ||
 			fail "gateway $g: $(<"$lab_dir/$g.keys")"
 		lab_declared[$g]=yes
 	done
@@ -349,7 +356,8 @@ lab_start()
 lab_launch()
 {
 	: >"$lab_dir/$1.log"
-	setsid ip netns exec "$lab_id-g$1" "${@:2}" "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
+	# shellcheck disable=SC2086 # several words
+	setsid ip netns exec "$lab_id-g$1" "${@:2}" ${lab_runner[$1]-} "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
 		</dev/null >>"$lab_dir/$1.log" 2>&1 &
 	lab_pid[$1]=$!
 }
@@ -420,15 +428,14 @@ lab_balanced()
 		jq -e '.[0] | .rx + .originated == .tx + .drops + .local + .held' >/dev/null
 }
 
-# NAME [TCPDUMP-ARGUMENT...]: captures the packets received on the wire between the gateways, at
-# both ends: those that a gateway sends itself bypass its own end of the wire. Into
-# $lab_dir/NAME.pcap.
+# NAME [TCPDUMP-ARGUMENT...]: captures the packets on the wire between the gateways, where and in the
+# directions that lab_capture_at says. Into $lab_dir/NAME.pcap.
 lab_capture()
 {
 	local name=$1 g
 	shift
-	for g in a b; do
-		spawn "g$g" tcpdump -i wan0 -Q in -n --immediate-mode -U -B 32768 \
+	for g in "${!lab_capture_at[@]}"; do
+		spawn "g$g" tcpdump -i wan0 -Q "${lab_capture_at[$g]}" -n --immediate-mode -U -B 32768 \
 			-w "$lab_dir/$name-$g.pcap" "$@" 2>"$lab_dir/$name-$g.log"
 		lab_pid[$name-$g]=$!
 		poll grep -q 'listening on' "$lab_dir/$name-$g.log" || fail "tcpdump does not start"
@@ -447,7 +454,7 @@ lab_capture_written()
 lab_capture_end()
 {
 	local name=$1 g
-	for g in a b; do
+	for g in "${!lab_capture_at[@]}"; do
 		poll lab_capture_written "$name-$g" || fail "tcpdump does not come to an end: $(cat "$lab_dir/$name-$g.log")"
 		kill -TERM "${lab_pid[$name-$g]}"
 		wait "${lab_pid[$name-$g]}" || fail "tcpdump: $(cat "$lab_dir/$name-$g.log")"
@@ -455,7 +462,7 @@ lab_capture_end()
 		grep -q '^0 packets dropped by kernel' "$lab_dir/$name-$g.log" ||
 			fail "the capture is not complete: $(tail -n 1 "$lab_dir/$name-$g.log")"
 	done
-	mergecap -w "$lab_dir/$name.pcap" "$lab_dir/$name-a.pcap" "$lab_dir/$name-b.pcap"
+	mergecap -w "$lab_dir/$name.pcap" "$lab_dir/$name"-[ab].pcap
 }
 
 # NAME FILTER: prints the number of packets in a capture that match a tcpdump filter.
@@ -478,6 +485,20 @@ lab_decode()
 	XDG_CONFIG_HOME=$lab_dir tshark -n -r "$lab_dir/$name.pcap" -o esp.enable_encryption_decode:TRUE \
 		-o esp.enable_authentication_check:TRUE "${keys[@]}" "$@" \
 		2> >(grep -v 'Running as user "root"' >&2)
+}
+
+# NAME: checks a capture of pings and TCP, decrypted by tshark with the keys, and prints what it has.
+lab_check_samples()
+{
+	local esp good icmp tcp
+	esp=$(lab_captured "$1" 'ip proto 50')
+	good=$(lab_decode "$1" -Y 'esp.icv_good == 1 && esp.protocol == 4' | wc -l)
+	icmp=$(lab_decode "$1" -Y 'esp && icmp' | wc -l)
+	tcp=$(lab_decode "$1" -Y 'esp && tcp' | wc -l)
+	echo "of $esp packets, the integrity check of $good is good; $icmp carry ICMP, $tcp TCP"
+	[[ $good -eq $esp ]] || fail "tshark does not agree with the ICV of every packet"
+	[[ $icmp -ge 20 && $tcp -gt 0 ]] || fail "tshark does not find the inner packets"
+	[[ $((icmp + tcp)) -eq $esp ]] || fail "tshark finds inner packets that were not sent"
 }
 
 # FROM TO ADDRESS FILE: sends a file over TCP between namespaces and compares checksums.
