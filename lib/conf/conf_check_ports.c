@@ -83,12 +83,13 @@ static void check_hosts(struct conf_reader *r)
 
 	for (unsigned int i = 0; i < hosts.n; i++) {
 		config_setting_t *item = conf_item(r, "ports", hosts.index[i]);
+		config_setting_t *host = conf_given(item, "host");
 
 		if (conf_given(item, "addresses") == NULL)
-			conf_err(r, conf_given(item, "host"),
+			conf_err(r, host,
 				"needs addresses: those of the port are the host's as well");
-		if (r->c->ports[hosts.index[i]].isolated)
-			conf_err(r, conf_given(item, "host"),
+		else if (r->c->ports[hosts.index[i]].isolated)
+			conf_err(r, host,
 				"the kernel has all but ESP of a port with isolated already: leave "
 				"one of them out");
 	}
