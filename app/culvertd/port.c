@@ -2,6 +2,7 @@
 #include "port.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "eal_log.h"
 #include "machine.h"
 #include "port_flow.h"
+#include "tap.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
@@ -98,6 +100,14 @@ static int queues_check(const struct port *p, const struct rte_eth_dev_info *inf
 	return -EIO;
 }
 
+static void interface_note(struct port *p, unsigned int if_index)
+{
+	char name[IF_NAMESIZE];
+
+	p->if_index = if_index;
+	p->tap = if_index != 0 && if_indextoname(if_index, name) != NULL ? tap_find(name) : -1;
+}
+
 // Chooses how many queues to use. Packet sockets spread frames over all RX queues that the device
 // was made with, so all must be read; elsewhere one for each worker is what is useful.
 static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth_dev_info *info)
@@ -120,7 +130,7 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 		return -EIO;
 	}
 	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
-	p->if_index = info->if_index;
+	interface_note(p, info->if_index);
 	if (p->n_rx != 0)
 		return queues_check(p, info);
 	p->n_rx = c->rx_queues != 0 ? c->rx_queues
@@ -390,6 +400,7 @@ void port_adopt(struct port *p, const struct port *opened)
 {
 	p->id = opened->id;
 	p->if_index = opened->if_index;
+	p->tap = opened->tap;
 	memcpy(p->driver, opened->driver, sizeof(p->driver));
 	p->inserts_vlan = opened->inserts_vlan;
 	p->offloads = opened->offloads;

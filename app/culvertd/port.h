@@ -28,6 +28,7 @@ struct port {
 	// Of the device; see port_adopt().
 	uint16_t id;           // ethdev's number
 	unsigned int if_index; // of the kernel's interface, 0 without one
+	int tap;               // its descriptor if the driver made it (tap.h); else -1
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
 	struct port_rules *rules; // of the card; NULL: the port has none

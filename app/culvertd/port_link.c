@@ -7,6 +7,7 @@
 
 #include "device_socket.h"
 #include "machine.h"
+#include "tap.h"
 
 static bool has_link(const struct port *p)
 {
@@ -31,6 +32,8 @@ static bool interface_is_gone(const struct port *p)
 {
 	char name[IF_NAMESIZE];
 
+	if (p->tap >= 0)
+		return !tap_exists(p->tap);
 	return p->if_index != 0 && if_indextoname(p->if_index, name) == NULL;
 }
 
