@@ -268,6 +268,8 @@ void control_socket_tick(struct control_socket *s, uint64_t now_ms)
 {
 	struct pollfd fds[CONTROL_CLIENTS_MAX];
 
+	if (s->fd < 0)
+		return;
 	accept_clients(s, now_ms); // first: mostly they have sent a request already
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		fds[i] = (struct pollfd){
@@ -279,6 +281,22 @@ void control_socket_tick(struct control_socket *s, uint64_t now_ms)
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		if (s->client[i].state != CONTROL_NONE)
 			client_tick(&s->client[i], fds[i].revents, now_ms);
+}
+
+int control_socket_fd(const struct control_socket *s)
+{
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state == CONTROL_NONE)
+			return s->fd;
+	return -1;
+}
+
+bool control_socket_is_busy(const struct control_socket *s)
+{
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state != CONTROL_NONE && s->client[i].state != CONTROL_SUBSCRIBED)
+			return true;
+	return false;
 }
 
 static struct control_client *find(struct control_socket *s, enum control_state state)

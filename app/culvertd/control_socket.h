@@ -70,6 +70,12 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 // Receives requests and sends answers, as far as sockets allow. Call it often.
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);
 
+// What to poll for new clients; -1 while there is no place for one.
+int control_socket_fd(const struct control_socket *s);
+
+// Whether clients wait for an answer, or have not taken all of it.
+bool control_socket_is_busy(const struct control_socket *s);
+
 // The next request; its text is the caller's. False if there is none. It has to be answered before
 // the next call.
 bool control_socket_take(struct control_socket *s, struct control_request *request);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control_thread.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -25,7 +28,8 @@
 #include "wall_clock.h"
 
 #define TICK_MS 100
-#define WAIT    (&(struct timespec){.tv_nsec = 1000000})
+#define BUSY_MS 1 // between two rounds of which the first had something to do
+#define REST_MS 5 // of which it had not: workers wake nobody, and each wake-up costs CPU time
 
 uint64_t gateway_now_ms(void)
 {
@@ -150,21 +154,36 @@ const struct control_io control_thread_io = {
 	.watchdog = io_watchdog,
 };
 
-static void wanted_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGHUP);
-}
+static int signals = -1; // the descriptor from which they are read
 
-void control_thread_block_signals(void)
+int control_thread_block_signals(void)
 {
 	sigset_t set;
 
-	wanted_signals(&set);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals >= 0)
+		return 0;
+	log_error("cannot receive signals: %s", strerror(errno));
+	return -errno;
+}
+
+// Waits for a signal, for a client, and at most as long as that. Returns the signal, or -1.
+static int wait_for_work(int ms)
+{
+	struct pollfd fds[1 + REQUEST_SOCKETS] = {{.fd = signals, .events = POLLIN}};
+	struct signalfd_siginfo info;
+
+	request_sockets(&fds[1]);
+	if (poll(fds, RTE_DIM(fds), ms) <= 0 || fds[0].revents == 0 ||
+		read(signals, &info, sizeof(info)) != sizeof(info))
+		return -1;
+	return (int)info.ssi_signo;
 }
 
 // With the gateway's lock.
@@ -182,37 +201,43 @@ static void tick(struct gateway *g, uint64_t now_ms)
 			port_flow_tick(g->ports[i].rules, g->ports[i].conf, g->control.snapshot);
 }
 
-void control_thread_run(struct gateway *g)
+// Returns whether there was something to do.
+static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tick)
 {
 	struct control *c = &g->control;
+	bool over = configure_over(c), handled = events_drain(c, now_ms);
+
+	reserve_collect(g->reserve, c->snapshot, now_ms);
+	if (now_ms >= *next_tick) {
+		tick(g, now_ms);
+		*next_tick = now_ms + TICK_MS;
+	}
+	if (over)
+		configure_retire(c);
+	return handled || c->retired != NULL;
+}
+
+void control_thread_run(struct gateway *g)
+{
 	uint64_t next_tick = 0;
-	sigset_t set;
+	bool busy = true;
 	int sig;
 
-	wanted_signals(&set);
-	events_start(c);
+	events_start(&g->control);
 	do {
-		bool over = configure_over(c);
 		uint64_t now;
 
+		sig = wait_for_work(busy ? BUSY_MS : REST_MS);
 		pthread_mutex_lock(&g->control.lock);
 		now = gateway_now_ms(); // no earlier than what other threads have noted
-		events_drain(c, now);
-		reserve_collect(g->reserve, c->snapshot, now);
-		if (now >= next_tick) {
-			tick(g, now);
-			next_tick = now + TICK_MS;
-		}
-		if (over)
-			configure_retire(c);
+		busy = handle_events(g, now, &next_tick);
 		pthread_mutex_unlock(&g->control.lock);
-		sig = sigtimedwait(&set, NULL, WAIT);
-		request_tick(sig == SIGHUP, now);
+		busy |= request_tick(sig == SIGHUP, now);
 		metrics_tick(now);
-		flow_table_fill(c->flows);
+		busy |= flow_table_fill(g->control.flows);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
-	listener_leave(c->listener);
+	listener_leave(g->control.listener);
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
@@ -222,7 +247,7 @@ static void enter_phase(struct gateway *g, enum loop_phase phase)
 		atomic_store_explicit(&g->loops[i]->phase, phase, memory_order_release);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		while (atomic_load_explicit(&g->loops[i]->reached, memory_order_acquire) != phase)
-			nanosleep(WAIT, NULL);
+			rte_delay_us_sleep(1000);
 }
 
 void control_thread_stop_workers(struct gateway *g)

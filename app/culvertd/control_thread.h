@@ -10,7 +10,8 @@ extern const struct control_io control_thread_io;
 
 // Blocks the signals that control_thread_run() waits for, before any other thread is made. Ignores
 // SIGPIPE: drivers write to sockets of processes that may be gone, virtio-user to its vhost.
-void control_thread_block_signals(void);
+// Returns 0, or -errno after a message.
+int control_thread_block_signals(void);
 
 // Runs until SIGTERM or SIGINT; on SIGHUP it reads the configuration again.
 void control_thread_run(struct gateway *g);

@@ -17,7 +17,9 @@
 #define ROUNDS       64     // empty ones before anything but asking again
 #define ROUNDS_INTR  1024   // the same before system calls for every queue
 #define PAUSES_PER_S 500000 // 2 us: at 100 Gbit/s 300 frames, fewer than a queue takes
+#define ROUNDS_QUIET 256    // empty ones, 20 ms or so of short sleep, before a longer one
 #define SLEEP        (&(struct timespec){.tv_nsec = 20000})
+#define SLEEP_QUIET  (&(struct timespec){.tv_nsec = 500000}) // many wake-ups cost more than traffic
 #define WAIT_MS      1
 #define EVENTS       16
 
@@ -137,7 +139,7 @@ static void pause_until(const struct idle *idle, uint64_t end)
 		rte_pause();
 }
 
-void idle_wait(struct idle *idle)
+void idle_wait(struct idle *idle, unsigned int rounds)
 {
 	struct rte_epoll_event events[EVENTS];
 
@@ -149,7 +151,7 @@ void idle_wait(struct idle *idle)
 		pause_until(idle, rte_rdtsc() + idle->pause);
 		break;
 	case CONF_IDLE_SLEEP:
-		nanosleep(SLEEP, NULL);
+		nanosleep(rounds < ROUNDS_QUIET ? SLEEP : SLEEP_QUIET, NULL);
 		break;
 	case CONF_IDLE_INTERRUPT:
 		rte_epoll_wait(idle->epoll, events, EVENTS, WAIT_MS);

@@ -49,8 +49,9 @@ void idle_queue_disarm(uint16_t ethdev, uint16_t queue);
 void idle_announce(struct idle *idle);
 void idle_renounce(struct idle *idle);
 
-// Waits in the way that was chosen. The worker.
-void idle_wait(struct idle *idle);
+// Waits in the way that was chosen. rounds: how many empty ones there have been in succession. The
+// worker.
+void idle_wait(struct idle *idle, unsigned int rounds);
 
 // Whether waiting gives the CPU away.
 static inline bool idle_sleeps(const struct idle *idle)

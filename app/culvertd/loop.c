@@ -311,19 +311,19 @@ static unsigned int poll_rings(struct loop *l)
 	return work + n;
 }
 
-static void wait(struct loop *l)
+static void wait(struct loop *l, unsigned int rounds)
 {
 	if (idle_sleeps(&l->idle))
 		l->last_pass = 0;
 	beat(l, LOOP_AT_REST);
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
-	idle_wait(&l->idle);
+	idle_wait(&l->idle, rounds);
 	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
 }
 
 // Frames received before interrupts were armed raise none: polls once more. Returns how many there
 // were.
-static unsigned int wait_for_interrupts(struct loop *l)
+static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 {
 	unsigned int work;
 
@@ -334,7 +334,7 @@ static unsigned int wait_for_interrupts(struct loop *l)
 	work = poll_ports(l) + poll_rings(l);
 	rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
 	if (work == 0)
-		wait(l);
+		wait(l, rounds);
 	idle_renounce(&l->idle);
 	for (unsigned int i = 0; i < l->n_rx; i++)
 		if (port_is_open(&l->ports[l->rx[i].port]))
@@ -381,8 +381,8 @@ int loop_run(void *arg)
 		if (++idle < l->idle.patience)
 			continue;
 		if (l->idle.way != CONF_IDLE_INTERRUPT || phase != LOOP_RUN)
-			wait(l);
-		else if (wait_for_interrupts(l) > 0)
+			wait(l, idle);
+		else if (wait_for_interrupts(l, idle) > 0)
 			idle = 0;
 	}
 	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);

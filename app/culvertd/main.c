@@ -469,10 +469,10 @@ int main(int argc, char **argv)
 	if (!o.verbose)
 		log_set_level(g.control.conf->log_level);
 	notify_start();
-	control_thread_block_signals();
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
 		g.control.conf->instance, o.conf);
-	rc = privilege_check(g.control.conf) | machine_check(g.control.conf);
+	rc = control_thread_block_signals() | privilege_check(g.control.conf) |
+	     machine_check(g.control.conf);
 	if (rc == 0)
 		rc = eal_start(g.control.conf, o.verbose);
 	if (rc == 0) {

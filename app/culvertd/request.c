@@ -60,11 +60,20 @@ int request_start(struct gateway *g)
 	return rc == 0 ? access_open(conf) : rc; // when all have their modes
 }
 
-void request_tick(bool reload, uint64_t now_ms)
+bool request_tick(bool reload, uint64_t now_ms)
 {
+	bool served;
+
 	control_socket_tick(&control, now_ms);
 	control_socket_tick(&show, now_ms);
-	requests_tick(reload, now_ms);
+	served = requests_tick(reload, now_ms);
+	return served || control_socket_is_busy(&control) || control_socket_is_busy(&show);
+}
+
+void request_sockets(struct pollfd fds[REQUEST_SOCKETS])
+{
+	fds[0] = (struct pollfd){.fd = control_socket_fd(&control), .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = control_socket_fd(&show), .events = POLLIN};
 }
 
 void request_stop(void)

@@ -146,14 +146,18 @@ void events_start(struct control *c)
 		originate_announcements(c, (uint16_t)p);
 }
 
-void events_drain(struct control *c, uint64_t now_ms)
+bool events_drain(struct control *c, uint64_t now_ms)
 {
 	struct event e;
+	bool any = false;
 
 	for (unsigned int i = 0; i < c->conf->n_workers; i++)
 		for (unsigned int n = 0;
-			n < EVENTS_AT_ONCE && worker_event_dequeue(c->workers[i], &e); n++)
+			n < EVENTS_AT_ONCE && worker_event_dequeue(c->workers[i], &e); n++) {
 			event_handle(c, &e, now_ms);
+			any = true;
+		}
+	return any;
 }
 
 void events_tick(struct control *c, uint64_t now_ms)

@@ -8,8 +8,8 @@
 // Announces the own addresses, when workers run.
 void events_start(struct control *c);
 
-// Handles the events of all workers. Call it often.
-void events_drain(struct control *c, uint64_t now_ms);
+// Handles the events of all workers. Returns whether there were any. Call it often.
+bool events_drain(struct control *c, uint64_t now_ms);
 
 void event_handle(struct control *c, const struct event *e, uint64_t now_ms);
 

@@ -435,7 +435,7 @@ void requests_start(
 	requests.arg = arg;
 }
 
-void requests_tick(bool reload, uint64_t now_ms)
+bool requests_tick(bool reload, uint64_t now_ms)
 {
 	int rc;
 
@@ -448,6 +448,7 @@ void requests_tick(bool reload, uint64_t now_ms)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
 			;
 	}
+	return requests.kind != NULL || requests.hup;
 }
 
 void requests_stop(void)

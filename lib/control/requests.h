@@ -80,8 +80,9 @@ struct request_io {
 void requests_start(
 	struct control *c, const char *conf_path, const struct request_io *io, void *arg);
 
-// Continues with what was requested; reload: SIGHUP has requested a reload. Call it often.
-void requests_tick(bool reload, uint64_t now_ms);
+// Continues with what was requested; reload: SIGHUP has requested a reload. Call it often. Returns
+// whether a request is not finished.
+bool requests_tick(bool reload, uint64_t now_ms);
 
 // When nothing is loaded any more.
 void requests_stop(void);
