@@ -190,10 +190,13 @@ static void devices_arg(struct args *a, const struct conf *conf)
 	bool pci = false;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		if (conf->ports[i].vlan == 0 && conf_device_is_pci(conf->ports[i].device)) {
-			arg(a, "--allow=%s", conf->ports[i].device);
-			pci = true;
-		}
+		const char *device = conf->ports[i].device;
+
+		if (conf->ports[i].vlan != 0 || conf_device_is_virtual(device) ||
+			conf_device_is_representor(device))
+			continue;
+		arg(a, "--allow=%s", device);
+		pci |= conf_device_is_pci(device);
 	}
 	if (!pci)
 		arg(a, "--no-pci");

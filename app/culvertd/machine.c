@@ -150,6 +150,8 @@ static int port_take(const struct conf_port *c)
 {
 	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
+	if (conf_device_is_representor(c->device))
+		return 0; // of a port's device
 	if (conf_device_pci(pci, c->device))
 		return take(c, DEVICE_LOCK_PCI, pci);
 	return iface_name(name, c->device) ? take(c, DEVICE_LOCK_INTERFACE, name) : 0;
@@ -310,12 +312,27 @@ static int pci_check(const struct conf *conf, const struct conf_port *c, const c
 	return -EIO;
 }
 
+// A device of the auxiliary bus or VMBus.
+static int bus_check(const struct conf_port *c, const char *bus, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), SYSFS "/bus/%s/devices/%s", bus, name);
+	if (access(path, F_OK) == 0)
+		return 0;
+	port_error(c, "there is no device %s: 'ls " SYSFS "/bus/%s/devices'", name, bus);
+	return -EIO;
+}
+
 static int device_check(const struct conf *conf, const struct conf_port *c)
 {
-	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
+	char name[IFNAMSIZ], id[CONF_BUS_NAME_MAX];
+	const char *bus = conf_device_bus(id, c->device);
 
-	if (conf_device_pci(pci, c->device))
-		return pci_check(conf, c, pci);
+	if (conf_device_is_pci(c->device))
+		return pci_check(conf, c, id);
+	if (bus != NULL)
+		return bus_check(c, bus, id);
 	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
 		return 0;
 	return interface_check(c, name) ? iface_check(c, name) | frame_check(c) : -EIO;

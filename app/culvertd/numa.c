@@ -10,7 +10,6 @@
 
 #include "log.h"
 #include "machine.h"
-#include "pci_nic.h"
 #include "sysfs.h"
 
 static int cpu_node(const char *sys, unsigned int cpu)
@@ -33,18 +32,28 @@ static int interface_node(const char *sys, const char *name)
 	return sysfs_line(line, sizeof(line), path) ? atoi(line) : -1;
 }
 
+// An auxiliary device does not say its node: its parent, the card, does.
+static int bus_device_node(const char *sys, const char *bus, const char *name)
+{
+	const char *parent = strcmp(bus, "auxiliary") == 0 ? "/.." : "";
+	char path[PATH_MAX], line[16];
+
+	snprintf(path, sizeof(path), "%s/bus/%s/devices/%s%s/numa_node", sys, bus, name, parent);
+	return sysfs_line(line, sizeof(line), path) ? atoi(line) : -1;
+}
+
 // Of the card, or of that behind the kernel's interface. -1: there is none, or it does not say.
 static int port_node(const char *sys, const struct conf_port *c)
 {
-	char name[IFNAMSIZ], address[PCI_NIC_NAME_MAX];
-	struct pci_nic nic;
+	char interface[IFNAMSIZ], name[CONF_BUS_NAME_MAX];
+	const char *bus;
 
 	if (c->vlan != 0)
 		return -1;
-	if (iface_name(name, c->device))
-		return interface_node(sys, name);
-	snprintf(address, sizeof(address), "%.*s", (int)strcspn(c->device, ","), c->device);
-	return pci_nic_read(&nic, sys, address) == 0 ? nic.numa_node : -1;
+	if (iface_name(interface, c->device))
+		return interface_node(sys, interface);
+	bus = conf_device_bus(name, c->device);
+	return bus != NULL ? bus_device_node(sys, bus, name) : -1;
 }
 
 // The node with most of them, the first of several; -1: all are 0.

@@ -31,7 +31,7 @@ static void *limit_run(void *arg)
 	}
 	port_error(l->conf, "device \"%s\" has not answered for %u seconds: %s", l->conf->device,
 		LIMIT_S,
-		conf_device_is_pci(l->conf->device)
+		!conf_device_is_virtual(l->conf->device)
 			? "if it is a virtio device behind an IOMMU, the virtual machine needs "
 			  "'iommu_platform=on' for it"
 			: "does its other end run?");

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_bus.h>
-#include <rte_bus_vdev.h>
 #include <rte_cycles.h>
-#include <rte_dev.h>
 
+#include "device_probe.h"
 #include "device_socket.h"
 #include "eal_log.h"
 #include "machine.h"
@@ -29,7 +27,13 @@ static void explain_missing(const struct conf_port *c, int error)
 {
 	char pci[CONF_PCI_NAME_MAX];
 
-	if (conf_device_pci(pci, c->device)) {
+	if (conf_device_is_representor(c->device)) {
+		port_error(c,
+			"device \"%s\": the card has no such representor: its eswitch must be in "
+			"the mode switchdev ('devlink dev eswitch show'), and its virtual function "
+			"must exist",
+			c->device);
+	} else if (conf_device_pci(pci, c->device)) {
 		eal_log_start_show();
 		port_error(c,
 			"DPDK does not open device %s, see its lines above: bind it to vfio-pci "
@@ -53,23 +57,14 @@ static void explain_missing(const struct conf_port *c, int error)
 
 static int device_find(uint16_t *id, const struct conf_port *c)
 {
-	char name[RTE_ETH_NAME_MAX_LEN] = "";
-	const char *comma = strchr(c->device, ',');
-	size_t len = comma != NULL ? (size_t)(comma - c->device) : strlen(c->device);
-	int rc = 0;
+	int rc;
 
-	if (len >= sizeof(name)) {
-		port_error(c, "device name is longer than %zu characters", sizeof(name) - 1);
+	if (strcspn(c->device, ",") >= CONF_BUS_NAME_MAX) {
+		port_error(c, "device name is longer than %u characters", CONF_BUS_NAME_MAX - 1);
 		return -EIO;
 	}
-	memcpy(name, c->device, len);
 	eal_log_begin();
-	if (!conf_device_is_pci(c->device))
-		rc = rte_vdev_init(name, comma != NULL ? comma + 1 : "");
-	else if (rte_eth_dev_get_port_by_name(name, id) < 0) // at the start DPDK has probed them
-		rc = rte_dev_probe(c->device);
-	if (rc == 0)
-		rc = rte_eth_dev_get_port_by_name(name, id);
+	rc = device_probe(id, c->device);
 	eal_log_end(rc < 0);
 	if (rc < 0)
 		explain_missing(c, -rc);
@@ -447,37 +442,11 @@ int ports_add_vlans(struct port ports[], const struct conf *conf)
 	return 0;
 }
 
-// Others that were made of the same device, such as virtual functions (representors).
-static bool device_has_ports(const struct rte_device *device)
-{
-	uint16_t id;
-
-	RTE_ETH_FOREACH_DEV_OF(id, device)
-	return true;
-	return false;
-}
-
-// Those of no bus are removed directly: other processes of DPDK's, which rte_dev_remove() tells of
-// it, cannot be reached after the change of user.
-static void device_remove(struct rte_device *device)
-{
-	if (strcmp(rte_bus_name(rte_dev_bus(device)), "vdev") == 0)
-		rte_vdev_uninit(rte_dev_name(device));
-	else
-		rte_dev_remove(device);
-}
-
 void port_close(const struct port *p)
 {
-	struct rte_eth_dev_info info;
-	int rc = rte_eth_dev_info_get(p->id, &info);
-
 	eal_log_begin(); // errors of a device that is gone
 	port_rules_free(p->rules);
-	rte_eth_dev_stop(p->id);
-	rte_eth_dev_close(p->id);
-	if (rc == 0 && !device_has_ports(info.device))
-		device_remove(info.device);
+	device_close(p->id);
 	eal_log_end(false);
 }
 

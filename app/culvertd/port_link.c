@@ -37,11 +37,15 @@ static bool interface_is_gone(const struct port *p)
 	return p->if_index != 0 && if_indextoname(p->if_index, name) == NULL;
 }
 
-static bool pci_is_present(const char *name)
+// Whether a device is on its bus; of a virtual one: true.
+static bool is_on_bus(const char *device)
 {
-	char path[64];
+	char name[CONF_BUS_NAME_MAX], path[128];
+	const char *bus = conf_device_bus(name, device);
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", name);
+	if (bus == NULL)
+		return true;
+	snprintf(path, sizeof(path), "/sys/bus/%s/devices/%s", bus, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -63,8 +67,7 @@ static bool peer_is_gone(struct port *p)
 bool port_is_lost(struct port *p)
 {
 	return atomic_load_explicit(&p->lost, memory_order_acquire) || interface_is_gone(p) ||
-	       peer_is_gone(p) ||
-	       (conf_device_is_pci(p->conf->device) && !device_is_present(p->conf->device));
+	       peer_is_gone(p) || !is_on_bus(p->conf->device);
 }
 
 bool device_returns(const char *device)
@@ -74,10 +77,10 @@ bool device_returns(const char *device)
 
 bool device_is_present(const char *device)
 {
-	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX], path[DEVICE_SOCKET_SIZE];
+	char name[IFNAMSIZ], path[DEVICE_SOCKET_SIZE];
 
-	if (conf_device_pci(pci, device))
-		return pci_is_present(pci);
+	if (!is_on_bus(device))
+		return false;
 	if (conf_device_is_attached(device) && iface_name(name, device))
 		return if_nametoindex(name) != 0;
 	return !device_socket_connects(path, device) || device_socket_is_used(path);

@@ -137,7 +137,7 @@ static uint64_t capabilities_of(const char *device)
 
 	if (conf_device_is_xdp(device)) // is not opened again, see device_returns()
 		return 0;
-	return conf_device_is_pci(device) || conf_device_is_attached(device) ||
+	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
 			       device_makes_interface(device)
 		       ? network
 		       : 0;

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <rte_common.h>
 #include <seccomp.h>
 
@@ -121,6 +122,9 @@ int sandbox_enter_worker(void)
 	if (rc == 0) // buffers of the C library's and of OpenSSL's, nothing to be run
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(mmap), 1,
 			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	if (rc == 0) // mlx5 resets a queue that has failed, by an ioctl of RDMA
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, RDMA_IOCTL_MAGIC << 8));
 	if (rc == 0) // in a crash
 		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_DUMPABLE));

@@ -235,10 +235,21 @@ struct conf *conf_load(const char *path, const struct conf *running, FILE *error
 
 #define CONF_PCI_NAME_MAX 20
 
-// Whether a device is a PCI address, not a virtual device; writes it with its domain:
-// "0000:00:05.0".
+// Whether a device is a PCI address; writes it with its domain: "0000:00:05.0".
 bool conf_device_pci(char name[CONF_PCI_NAME_MAX], const char *device);
 bool conf_device_is_pci(const char *device);
+
+#define CONF_BUS_NAME_MAX 64
+
+// The bus that a device is on, as sysfs calls it, NULL: it is a virtual device of DPDK's. Writes
+// its name there: a PCI address with its domain, an auxiliary device ("mlx5_core.sf.4"), or the
+// UUID of a device of VMBus.
+const char *conf_device_bus(char name[CONF_BUS_NAME_MAX], const char *device);
+bool conf_device_is_virtual(const char *device);
+
+// Whether a device is a representor, which stands for a function of the card at its PCI address:
+// "0000:03:00.0,representor=vf1". With a list in brackets, it is the card itself.
+bool conf_device_is_representor(const char *device);
 
 // Whether a virtual device attaches to an interface of the kernel that exists already.
 bool conf_device_is_attached(const char *device);

@@ -32,7 +32,8 @@ void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const s
 // Returns whether all addresses of ports are known.
 bool conf_check_vlans(struct conf_reader *r);
 
-// Refuses the device of a port, setting s, if it is neither a PCI address nor names a driver.
+// Refuses the device of a port, setting s, if it is neither on a bus nor names a driver, and a
+// representor of no port's device.
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
 
 // Refuses the settings that differ from what runs and could not be put to work without a restart.

@@ -6,12 +6,15 @@
 
 #define IPV6_MTU_MIN 1280u
 
-// The device itself, without arguments behind the comma; a PCI address also without the domain.
+// The device itself, without arguments behind the comma, but with that of a representor; a PCI
+// address also without bus and domain.
 static const char *device_start(const char *device, size_t *len)
 {
+	if (strncmp(device, "pci:", 4) == 0)
+		device += 4;
 	if (strncmp(device, "0000:", 5) == 0)
 		device += 5;
-	*len = strcspn(device, ",");
+	*len = conf_device_is_representor(device) ? strlen(device) : strcspn(device, ",");
 	return device;
 }
 

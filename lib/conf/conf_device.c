@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The devices of ports, as far as their names say: a PCI address, or a driver of DPDK with a number
-// and arguments. Whether this machine has them is the daemon's to check.
+// The devices of ports, as far as their names say: an address on a bus, or a driver of DPDK with a
+// number, and arguments. Whether this machine has them is the daemon's to check.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_pci.h>
+#include <rte_uuid.h>
 
 #include "conf_check.h"
 #include "conf_schema.h"
@@ -19,8 +20,11 @@ static const char *const drivers[] = {"net_af_packet", "net_af_xdp", "net_bondin
 bool conf_device_pci(char name[CONF_PCI_NAME_MAX], const char *device)
 {
 	struct rte_pci_addr addr;
-	size_t len = strcspn(device, ",");
+	size_t len;
 
+	if (strncmp(device, "pci:", 4) == 0)
+		device += 4;
+	len = strcspn(device, ",");
 	if (!isxdigit((unsigned char)device[0]) || len >= CONF_PCI_NAME_MAX)
 		return false;
 	memcpy(name, device, len);
@@ -36,6 +40,49 @@ bool conf_device_is_pci(const char *device)
 	char name[CONF_PCI_NAME_MAX];
 
 	return conf_device_pci(name, device);
+}
+
+// Buses whose name DPDK writes in front of that of a device.
+static const char *const buses[] = {"auxiliary", "vmbus"};
+
+const char *conf_device_bus(char name[CONF_BUS_NAME_MAX], const char *device)
+{
+	if (conf_device_pci(name, device))
+		return "pci";
+	for (unsigned int i = 0; i < RTE_DIM(buses); i++) {
+		size_t prefix = strlen(buses[i]), len;
+
+		if (strncmp(device, buses[i], prefix) != 0 || device[prefix] != ':')
+			continue;
+		device += prefix + 1;
+		len = RTE_MIN(strcspn(device, ","), (size_t)CONF_BUS_NAME_MAX - 1);
+		memcpy(name, device, len);
+		name[len] = '\0';
+		return buses[i];
+	}
+	return NULL;
+}
+
+bool conf_device_is_virtual(const char *device)
+{
+	char name[CONF_BUS_NAME_MAX];
+
+	return conf_device_bus(name, device) == NULL;
+}
+
+static const char *representor_of(const char *device)
+{
+	static const char argument[] = ",representor=";
+	const char *at = strstr(device, argument);
+
+	return at != NULL ? at + strlen(argument) : NULL;
+}
+
+bool conf_device_is_representor(const char *device)
+{
+	const char *which = representor_of(device);
+
+	return which != NULL && strchr(which, '[') == NULL;
 }
 
 bool conf_device_is_xdp(const char *device)
@@ -99,6 +146,56 @@ static void reject_device(
 			conf_quote(device), port);
 }
 
+// The port with the card that has the representors; -1: there is none.
+static int card_of(const struct conf *c, const char *pci)
+{
+	char name[CONF_PCI_NAME_MAX];
+
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		const char *device = c->ports[i].device;
+
+		if (device != NULL && representor_of(device) != NULL &&
+			!conf_device_is_representor(device) && conf_device_pci(name, device) &&
+			strcmp(name, pci) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void check_representor(struct conf_reader *r, config_setting_t *s, const char *device)
+{
+	char pci[CONF_PCI_NAME_MAX];
+
+	if (!conf_device_pci(pci, device))
+		conf_err(r, s, "%s: representors are of a PCI device", conf_quote(device));
+	else if (card_of(r->c, pci) < 0)
+		conf_err(r, s,
+			"%s: a port must have the device itself, with all its representors in "
+			"brackets: device = \"%s,representor=[%s]\"",
+			conf_quote(device), pci, conf_show(representor_of(device)));
+	else if (strchr(strchr(device, ',') + 1, ',') != NULL)
+		conf_err(r, s,
+			"%s: a representor has no other arguments: give them to the port that has "
+			"the device itself",
+			conf_quote(device));
+}
+
+// A device that DPDK finds on a bus.
+static void check_on_bus(
+	struct conf_reader *r, config_setting_t *s, const char *bus, const char *name)
+{
+	rte_uuid_t uuid;
+
+	if (strcmp(bus, "vmbus") == 0 && rte_uuid_parse(name, uuid) != 0)
+		conf_err(r, s, "%s is not the UUID of a device in /sys/bus/vmbus/devices",
+			conf_quote(name));
+	else if (strcmp(bus, "auxiliary") == 0 && strchr(name, '.') == NULL)
+		conf_err(r, s,
+			"%s is not the name of a device in /sys/bus/auxiliary/devices, such as "
+			"mlx5_core.sf.4",
+			conf_quote(name));
+}
+
 // A driver that DPDK does not come with.
 static bool has_plugin(const struct conf *c)
 {
@@ -121,10 +218,14 @@ static bool leaves_checksums(const char *device)
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port)
 {
 	const char *device = r->c->ports[port].device;
+	char name[CONF_BUS_NAME_MAX];
+	const char *bus = conf_device_bus(name, device);
 
-	if (conf_device_is_pci(device))
-		return;
-	if (!has_driver(device) && !has_plugin(r->c))
+	if (conf_device_is_representor(device))
+		check_representor(r, s, device);
+	else if (bus != NULL)
+		check_on_bus(r, s, bus, name);
+	else if (!has_driver(device) && !has_plugin(r->c))
 		reject_device(r, s, device, port);
 	else if (leaves_checksums(device))
 		conf_err(r, s, "%s: legacy-ol-flags leaves checksums incomplete, remove it",

@@ -77,7 +77,7 @@ static struct conf *setup(
 
 static void test_cards_decide(void **state)
 {
-	char *devices[3] = {"0000:05:00.2", "0000:05:00.0,mprq_en=1", "0000:05:00.1"};
+	char *devices[3] = {"0000:05:00.2", "05:00.0,mprq_en=1", "pci:0000:05:00.1"};
 	struct setup s;
 	struct conf *c = setup(&s, devices, 1, 3);
 
@@ -103,6 +103,20 @@ static void test_interfaces(void **state)
 	assert_int_equal(numa_node(c, sys), 0);
 	numa_check(c, sys);
 	assert_string_equal(said, "");
+}
+
+static void test_other_buses(void **state)
+{
+	char *vmbus[3] = {"vmbus:7a08391f-f5a0-4ac0-9802-d13fd964f8df,latency=30"};
+	char *auxiliary[3] = {"auxiliary:mlx5_core.sf.4"};
+	struct setup s;
+
+	(void)state;
+	sys_file("0\n", "bus/vmbus/devices/7a08391f-f5a0-4ac0-9802-d13fd964f8df/numa_node");
+	assert_int_equal(numa_node(setup(&s, vmbus, 2, 3), sys), 0);
+	sys_file("4\n", "bus/auxiliary/devices/mlx5_core.sf.4/sfnum");
+	sys_file("0\n", "bus/auxiliary/devices/numa_node"); // stands for that of the card
+	assert_int_equal(numa_node(setup(&s, auxiliary, 2, 3), sys), 0);
 }
 
 static void test_no_cards(void **state)
@@ -137,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_cards_decide, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_interfaces, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_other_buses, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_no_cards, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_one_node, begin, sys_end),
 	};

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_bus.h>
+#include <rte_bus_vdev.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "conf.h"
+
+// DPDK has made the ethdev with that of its card.
+static int representor_find(uint16_t *id, const char *device)
+{
+	struct rte_dev_iterator all;
+	int rc = rte_eth_iterator_init(&all, device);
+
+	if (rc < 0)
+		return rc;
+	*id = rte_eth_iterator_next(&all);
+	if (*id == RTE_MAX_ETHPORTS)
+		return -ENODEV;
+	rte_eth_iterator_cleanup(&all);
+	return 0;
+}
+
+// DPDK names the first ethdev of a device after it, without its arguments.
+int device_probe(uint16_t *id, const char *device)
+{
+	char name[CONF_BUS_NAME_MAX];
+	const char *args = strchr(device, ',');
+	int rc = 0;
+
+	if (conf_device_is_representor(device))
+		return representor_find(id, device);
+	if (conf_device_bus(name, device) == NULL) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
+		rc = rte_vdev_init(name, args != NULL ? args + 1 : "");
+	} else if (rte_eth_dev_get_port_by_name(name, id) < 0) {
+		rc = rte_dev_probe(device); // rte_eal_init() has done so at the start
+	}
+	return rc < 0 ? rc : rte_eth_dev_get_port_by_name(name, id);
+}
+
+// Others that were made of the same device, such as virtual functions (representors).
+static bool device_has_ports(const struct rte_device *device)
+{
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV_OF(id, device)
+	return true;
+	return false;
+}
+
+// Those of no bus are removed directly: other processes of DPDK's, which rte_dev_remove() tells of
+// it, cannot be reached after the change of user.
+static void device_remove(struct rte_device *device)
+{
+	if (strcmp(rte_bus_name(rte_dev_bus(device)), "vdev") == 0)
+		rte_vdev_uninit(rte_dev_name(device));
+	else
+		rte_dev_remove(device);
+}
+
+void device_close(uint16_t id)
+{
+	struct rte_eth_dev_info info;
+	int rc = rte_eth_dev_info_get(id, &info);
+
+	rte_eth_dev_stop(id);
+	rte_eth_dev_close(id);
+	if (rc == 0 && !device_has_ports(info.device))
+		device_remove(info.device);
+}
