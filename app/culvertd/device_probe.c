@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_bus.h>
@@ -11,6 +12,8 @@
 #include <rte_ethdev.h>
 
 #include "conf.h"
+#include "log.h"
+#include "machine.h"
 
 // DPDK has made the ethdev with that of its card.
 static int representor_find(uint16_t *id, const char *device)
@@ -27,18 +30,50 @@ static int representor_find(uint16_t *id, const char *device)
 	return 0;
 }
 
+// Removes the argument for several queues of a packet socket. When one queue is nearly full, the
+// kernel moves packets to another one, and those of a flow are read out of order. Workers share the
+// frames of one queue instead.
+static void qpairs_remove(char *device)
+{
+	char qpairs[8], *at, *rest;
+
+	if (strncmp(device, "net_af_packet", 13) != 0 ||
+		!device_arg(qpairs, sizeof(qpairs), device, "qpairs"))
+		return;
+	at = strstr(device, ",qpairs=");
+	rest = at + 1 + strcspn(at + 1, ",");
+	memmove(at, rest, strlen(rest) + 1);
+	if (strcmp(qpairs, "1") != 0)
+		log_warn("device \"%s\": one queue is used, not qpairs=%s, between which the "
+			 "kernel moves packets of a flow: workers share its frames",
+			device, qpairs);
+}
+
+static int vdev_add(const char *name, const char *device)
+{
+	char *copy = strdup(device), *args;
+	int rc = -ENOMEM;
+
+	if (copy == NULL)
+		return rc;
+	qpairs_remove(copy);
+	args = strchr(copy, ',');
+	rc = rte_vdev_init(name, args != NULL ? args + 1 : "");
+	free(copy);
+	return rc;
+}
+
 // DPDK names the first ethdev of a device after it, without its arguments.
 int device_probe(uint16_t *id, const char *device)
 {
 	char name[CONF_BUS_NAME_MAX];
-	const char *args = strchr(device, ',');
 	int rc = 0;
 
 	if (conf_device_is_representor(device))
 		return representor_find(id, device);
 	if (conf_device_bus(name, device) == NULL) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
-		rc = rte_vdev_init(name, args != NULL ? args + 1 : "");
+		rc = vdev_add(name, device);
 	} else if (rte_eth_dev_get_port_by_name(name, id) < 0) {
 		rc = rte_dev_probe(device); // rte_eal_init() has done so at the start
 	}

@@ -50,15 +50,17 @@ static void port_work(struct port_view *v, const struct gateway *g, const struct
 {
 	const struct port_offloads *o = &device->offloads;
 	const struct port_rules *r = port_is_open(device) ? device->rules : NULL;
-	bool queues = device->n_rx > 1, spread = g->loops[0]->spread;
+	bool queues = device->n_rx > 1, few = device->n_rx < g->control.conf->n_workers;
+	bool shared = g->control.workers[0]->fanout != NULL;
 
 	v->rx_checksum = done_by((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0, true);
 	v->tx_checksum = done_by(false, true);
 	v->vlan_tags = done_by((o->rx & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0, device->vlans != NULL);
-	v->spread = done_by(queues, spread);
+	v->spread = done_by(queues && !few, few);
 	v->spread_esp = done_by(
-		queues && (port_offloads_spread_esp(o) || (r != NULL && r->esp_hashed)), spread);
-	v->spread_esp_udp = done_by(queues && r != NULL && r->udp_hashed, false);
+		queues && !shared && (port_offloads_spread_esp(o) || (r != NULL && r->esp_hashed)),
+		shared);
+	v->spread_esp_udp = done_by(queues && !shared && r != NULL && r->udp_hashed, shared);
 	v->steered_sas = r != NULL ? r->n : 0;
 }
 

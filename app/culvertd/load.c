@@ -114,7 +114,7 @@ static int replace(struct gateway *g)
 	if (rc < 0)
 		return rc;
 	discard_aside(old);
-	configure_warn(load.snapshot);
+	configure_warn(load.conf, load.snapshot);
 	return 0;
 }
 

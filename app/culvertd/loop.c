@@ -7,16 +7,19 @@
 
 #include <rte_cycles.h>
 
+#include "fanout.h"
+#include "handover.h"
 #include "host_input.h"
 #include "line_calloc.h"
 #include "log.h"
 #include "pipeline.h"
 #include "pkt_drop.h"
-#include "spread.h"
 #include "stack_wipe.h"
 #include "vlan.h"
 
 #define RING_FRAMES 2048
+// With as many inbound SAs for each worker, a hash of the device distributes them about evenly.
+#define SAS_PER_WORKER 4
 
 static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)
 {
@@ -85,11 +88,9 @@ struct loop *loop_new(struct worker *w)
 	l->worker = w;
 	worker_sender_set(w, send_buffer, l);
 	idle_init(&l->idle, CONF_IDLE_POLL);
-	snprintf(name, sizeof(name), "in-%u", w->id);
-	l->in = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	snprintf(name, sizeof(name), "out-%u", w->id);
 	l->out = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	if (l->in != NULL && l->out != NULL)
+	if (l->out != NULL)
 		return l;
 	l->worker = NULL; // still the caller's
 	loop_free(l);
@@ -103,13 +104,32 @@ void loop_free(struct loop *l)
 		return;
 	idle_fini(&l->idle);
 	worker_free(l->worker);
-	rte_ring_free(l->in);
 	rte_ring_free(l->out);
 	free(l);
 }
 
+// Whether tunnels are shared: see loops_assign().
+static bool tunnels_shared(
+	unsigned int n, const struct port ports[], unsigned int n_ports, unsigned int n_sas)
+{
+	bool shared = n_sas < SAS_PER_WORKER * n;
+
+	for (unsigned int p = 0; p < n_ports; p++)
+		shared |= ports[p].n_rx > 0 && ports[p].n_rx < n; // a VLAN has none
+	return shared && n > 1;
+}
+
+static int tunnels_share(struct loop *const loops[], unsigned int n)
+{
+	struct worker *workers[CONF_WORKERS_MAX];
+
+	for (unsigned int i = 0; i < n; i++)
+		workers[i] = loops[i]->worker;
+	return fanout_start(workers, n);
+}
+
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
-	unsigned int n_ports, struct rte_rcu_qsbr *qsbr)
+	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr)
 {
 	unsigned int next = 0;
 
@@ -121,6 +141,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 				return -E2BIG;
 			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
 				.queue = q,
+				.spread = ports[p].n_rx < n,
 				.mbuf_flags = ports[p].offloads.mbuf_flags,
 				.vlans = ports[p].vlans};
 		}
@@ -131,10 +152,8 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 		loops[i]->n_workers = n;
 		loops[i]->ports = ports;
 		loops[i]->n_ports = n_ports;
-		// With a queue for everyone, the ports' own spreading does.
-		loops[i]->spread = next < n;
 	}
-	return 0;
+	return tunnels_shared(n, ports, n_ports, n_sas) ? tunnels_share(loops, n) : 0;
 }
 
 // With interrupts: arms the receive interrupt of every queue for the worker.
@@ -209,15 +228,27 @@ uint64_t loop_held(const struct loop *l)
 	return worker_held(l->worker) + rte_ring_count(l->out);
 }
 
+// Wakes the workers to which something was handed over.
+static void wake_peers(struct loop *l)
+{
+	uint32_t to_wake = l->worker->to_wake;
+
+	l->worker->to_wake = 0;
+	for (; to_wake != 0; to_wake &= to_wake - 1)
+		idle_wake(&l->peers[rte_bsf32(to_wake)]->idle);
+}
+
 static void flush(struct loop *l)
 {
 	for (unsigned int p = 0; p < l->n_ports; p++)
 		send_buffer(l, (uint16_t)p);
 	worker_mbufs_free(l->worker);
+	if (unlikely(l->worker->to_wake != 0))
+		wake_peers(l);
 }
 
-// Time counts as idle from a pass without frames to the next pass, of either kind.
-static void loop_pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+// Time counts as idle from a pass without work to the next pass, of either kind. Returns the TSC.
+static uint64_t pass_time(struct loop *l, bool works)
 {
 	uint64_t now = rte_rdtsc();
 
@@ -226,29 +257,40 @@ static void loop_pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	l->last_pass = now;
 	if (l->idle_since != 0)
 		l->idle_cycles += now - l->idle_since;
-	l->idle_since = n == 0 ? now : 0;
-	pipeline_pass(l->worker, m, n, now);
+	l->idle_since = works ? 0 : now;
+	return now;
+}
+
+static void loop_pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+{
+	pipeline_pass(l->worker, m, n, pass_time(l, n > 0));
 	flush(l);
 }
 
-// Keeps the frames of this worker and hands over the others. Returns how many are kept.
-static uint16_t keep_own(struct loop *l, struct rte_mbuf *m[], uint16_t n)
+// Work of tunnels that workers share. Returns how much there was, or whether there is still some to
+// come: then the worker must not rest.
+static unsigned int share_tunnels(struct loop *l)
 {
-	uint16_t kept = 0;
+	struct worker *w = l->worker;
+	unsigned int work = 0;
 
-	for (uint16_t i = 0; i < n; i++) {
-		unsigned int owner = spread_worker(m[i], l->n_workers, &l->worker->hash_key);
-
-		if (owner == l->worker->id) {
-			m[kept++] = m[i];
-		} else if (rte_ring_enqueue(l->peers[owner]->in, m[i]) == 0) {
-			idle_wake(&l->peers[owner]->idle);
-		} else {
-			l->worker->counters.rx++;
-			drop_all(l, &m[i], 1, DROP_RING_FULL);
-		}
+	if (handover_pending(w)) {
+		pipeline_pass(w, NULL, 0, pass_time(l, true));
+		flush(l);
+		work++;
 	}
-	return kept;
+	if (fanout_can_help(w)) {
+		work += pipeline_help(w, pass_time(l, true));
+		flush(l);
+	}
+	if (fanout_pending(w)) {
+		pipeline_keep(w, pass_time(l, true));
+		flush(l);
+		work++;
+	}
+	if (work > 0 && rte_rdtsc() >= w->next_tick)
+		loop_pass(l, NULL, 0);
+	return work;
 }
 
 // Advances the heartbeat, which also says where the worker is.
@@ -258,6 +300,18 @@ static inline void beat(struct loop *l, unsigned int place)
 
 	atomic_store_explicit(
 		&l->heartbeat, (last | LOOP_PLACE_MASK) + 1 + place, memory_order_relaxed);
+}
+
+// Leaves those of n frames that are processed here, and returns how many.
+static uint16_t keep_own(
+	struct loop *l, const struct loop_queue *q, struct rte_mbuf *m[], uint16_t n)
+{
+	n = fanout_receive(l->worker, m, n);
+	if (q->spread)
+		n = fanout_spread(l->worker, m, n);
+	if (l->worker->to_wake != 0)
+		wake_peers(l);
+	return n;
 }
 
 static unsigned int poll_ports(struct loop *l)
@@ -273,6 +327,9 @@ static unsigned int poll_ports(struct loop *l)
 		beat(l, i);
 		if (unlikely(!port_is_open(p)))
 			continue;
+		// Until there is room the frames stay with the device.
+		if (unlikely(l->worker->fanout != NULL) && !fanout_has_room(l->worker))
+			continue;
 		n = rte_eth_rx_burst(p->id, q->queue, m, LOOP_BURST);
 		if (n == 0)
 			continue;
@@ -284,9 +341,10 @@ static unsigned int poll_ports(struct loop *l)
 		}
 		if (unlikely(q->vlans != NULL))
 			n = vlan_receive(l->worker, q->vlans, m, n);
-		if (l->spread)
-			n = keep_own(l, m, n);
-		loop_pass(l, m, n);
+		if (unlikely(l->worker->fanout != NULL))
+			n = keep_own(l, q, m, n);
+		if (likely(n > 0))
+			loop_pass(l, m, n);
 	}
 	return work;
 }
@@ -297,7 +355,7 @@ static unsigned int poll_rings(struct loop *l)
 	unsigned int n, work;
 
 	beat(l, LOOP_AT_RINGS);
-	n = work = rte_ring_dequeue_burst(l->in, (void **)m, LOOP_BURST, NULL);
+	n = work = rte_ring_dequeue_burst(l->worker->frames, (void **)m, LOOP_BURST, NULL);
 	if (n > 0)
 		loop_pass(l, m, (uint16_t)n);
 	if (host_pending(l->worker)) {
@@ -308,6 +366,8 @@ static unsigned int poll_rings(struct loop *l)
 	for (unsigned int i = 0; i < n; i++)
 		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);
 	worker_mbufs_free(l->worker);
+	if (unlikely(l->worker->fanout != NULL))
+		work += share_tunnels(l);
 	return work + n;
 }
 
@@ -397,9 +457,5 @@ void loop_stop(struct loop *l)
 
 	while (rte_ring_dequeue(l->out, (void **)&m) == 0)
 		drop_all(l, &m, 1, DROP_SHUTDOWN);
-	while (rte_ring_dequeue(l->in, (void **)&m) == 0) {
-		l->worker->counters.rx++;
-		drop_all(l, &m, 1, DROP_SHUTDOWN);
-	}
 	pipeline_stop(l->worker);
 }

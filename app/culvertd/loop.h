@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What runs on a worker's lcore: polls its queues, runs the pipeline on the frames received, and
-// transmits the results. Workers share nothing but two rings each: frames handed over to be
-// processed (where a port cannot distribute them over its queues) and frames to be sent (where a
-// port has fewer TX queues than there are workers).
+// transmits the results. Workers share rings, by which they hand over packets and, where a port has
+// fewer TX queues than there are workers, frames to be sent; and lanes, by which all share the work
+// of a tunnel (fanout.h).
 #pragma once
 
 #include <stdatomic.h>
@@ -36,22 +36,21 @@ enum loop_phase {
 struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t queue;
+	bool spread; // the port has fewer queues than there are workers: its flows are handed over
 	uint64_t mbuf_flags;          // of a received frame those of ol_flags that count
 	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
 	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
 };
 
 struct loop {
-	// Constant while the worker runs. Other workers read the rings, and idle.waits when they
-	// have put something into one.
-	struct rte_ring *in;  // frames to be processed; from all workers
+	// Constant while the worker runs. Other workers read the ring, and idle.waits when they
+	// have handed something over.
 	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
 	struct worker *worker;
 	struct rte_rcu_qsbr *qsbr;
 	struct loop *const *peers; // all loops, by worker
 	const struct port *ports;
 	unsigned int n_workers, n_ports, n_rx;
-	bool spread; // hand frames to the worker that their flow belongs to
 	struct idle idle;
 
 	struct loop_queue rx[LOOP_QUEUES_MAX] __rte_cache_aligned;
@@ -75,9 +74,12 @@ struct loop {
 struct loop *loop_new(struct worker *w);
 void loop_free(struct loop *l);
 
-// Distributes the ports' queues over n loops. Returns 0 or -E2BIG. Control thread, before they run.
+// Distributes the ports' queues over n loops, whose workers' peers are set. They share the work of
+// tunnels if a port has fewer queues than there are workers, or if there are so few inbound SAs,
+// besides those that an IKE daemon may make, that these keep only some workers busy. Returns 0,
+// -E2BIG or -ENOMEM. Control thread, before they run.
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
-	unsigned int n_ports, struct rte_rcu_qsbr *qsbr);
+	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr);
 
 // Chooses what loops with queues do while these are empty. If a device does not support that, it
 // is logged, and the worker sleeps for short times instead. Control thread, before they run.

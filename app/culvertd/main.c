@@ -262,6 +262,15 @@ static int workers_confine(struct conf *conf)
 	return -EIO;
 }
 
+static unsigned int inbound_sas(const struct conf *conf)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < conf->n_sas; i++)
+		n += conf->sas[i].opt.direction == SA_IN;
+	return n;
+}
+
 static int workers_start(struct gateway *g)
 {
 	const struct conf *conf = g->control.conf;
@@ -307,7 +316,11 @@ static int workers_start(struct gateway *g)
 	}
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		worker_peers_set(g->control.workers[i], g->control.workers, conf->n_workers);
-	if (loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, g->control.qsbr) < 0) {
+	rc = loops_assign(g->loops, conf->n_workers, g->ports, conf->n_ports, inbound_sas(conf),
+		g->control.qsbr);
+	if (rc == -ENOMEM)
+		return no_memory("workers");
+	if (rc < 0) {
 		log_error(
 			"more than %d RX queues for one worker: reduce rx_queues of the ports, or "
 			"add workers",

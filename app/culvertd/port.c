@@ -103,8 +103,7 @@ static void interface_note(struct port *p, unsigned int if_index)
 	p->tap = if_index != 0 && if_indextoname(if_index, name) != NULL ? tap_find(name) : -1;
 }
 
-// Chooses how many queues to use. Packet sockets spread frames over all RX queues that the device
-// was made with, so all must be read; elsewhere one for each worker is what is useful.
+// Chooses how many queues to use: usually one for each worker.
 static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth_dev_info *info)
 {
 	const struct conf_port *c = p->conf;
@@ -116,9 +115,6 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 		return -EIO;
 	}
 
-	bool all = strcmp(info->driver_name, "net_af_packet") == 0;
-	unsigned int usual = all ? info->max_rx_queues : conf->n_workers;
-
 	if (c->mtu > mtu_max(c, info)) {
 		port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
 			mtu_max(c, info));
@@ -128,17 +124,10 @@ static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth
 	interface_note(p, info->if_index);
 	if (p->n_rx != 0)
 		return queues_check(p, info);
-	p->n_rx = c->rx_queues != 0 ? c->rx_queues
-				    : (uint16_t)RTE_MIN(usual, (unsigned int)info->max_rx_queues);
+	p->n_rx = c->rx_queues != 0
+			  ? c->rx_queues
+			  : (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_rx_queues);
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_tx_queues);
-	if (all && p->n_rx != info->max_rx_queues) {
-		port_error(c,
-			"rx_queues is %u, but device \"%s\" distributes frames over qpairs=%u: "
-			"make "
-			"the two equal",
-			p->n_rx, c->device, info->max_rx_queues);
-		return -EIO;
-	}
 	if (p->n_rx > info->max_rx_queues) {
 		port_error(c, "rx_queues is %u, but device \"%s\" has %u", p->n_rx, c->device,
 			info->max_rx_queues);

@@ -257,6 +257,9 @@ bool conf_device_is_attached(const char *device);
 // Whether it does so by a program in the kernel, AF_XDP.
 bool conf_device_is_xdp(const char *device);
 
+// The replay window, in packets, of an SA whose window is not set.
+unsigned int conf_replay_window(const struct conf *c);
+
 // Where a setting at the top of the file stands, or the file where it is not written.
 struct conf_where conf_where_of(const struct conf *c, const char *setting);
 

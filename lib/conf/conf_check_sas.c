@@ -140,12 +140,21 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 			buf);
 }
 
+// Workers that share an SA have at most half as many of its packets in flight, which one that does
+// not wait for its turn may overtake.
+unsigned int conf_replay_window(const struct conf *c)
+{
+	return c->n_workers > 1 ? c->n_workers * 512 : 64;
+}
+
 static void check_replay_window(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
 	config_setting_t *s = conf_given(item, "replay_window");
 
 	if (sa->opt.direction == SA_OUT) {
 		sa->opt.replay_window = 0;
+	} else if (s == NULL && !r->ike) {
+		sa->opt.replay_window = conf_replay_window(r->running != NULL ? r->running : r->c);
 	} else if (sa->opt.replay_window > 0 && sa->opt.replay_window < REPLAY_WINDOW_MIN) {
 		conf_err(r, s, "%u is out of range, must be 0 (no check) or from %u to 65536",
 			sa->opt.replay_window, REPLAY_WINDOW_MIN);

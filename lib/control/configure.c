@@ -27,7 +27,7 @@ struct snapshot *configure_build(
 }
 
 // RFC 8200 5: every host may send IPv6 packets of that size. They take two ESP packets.
-void configure_warn(const struct snapshot *s)
+static void sizes_warn(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
@@ -43,6 +43,30 @@ void configure_warn(const struct snapshot *s)
 				p->name, path->mtu, p->out->sa.live.name, IPV6_MIN_MTU,
 				s->port[path->nexthop->port].name);
 	}
+}
+
+// Workers process several packets of an SA at once, and those of a peer do.
+static void windows_warn(const struct conf *conf)
+{
+	unsigned int usual = conf_replay_window(conf);
+
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
+		const struct conf_sa *sa = &conf->sas[i];
+
+		if (sa->opt.replay_window > 0 && sa->opt.replay_window < usual &&
+			conf->n_workers > 1)
+			log_warn(
+				"%s:%u: sa \"%s\": replay_window is %u, but packets may be late by "
+				"%u where %u workers share an SA: set that or more",
+				sa->where.file, sa->where.line, sa->live.name,
+				sa->opt.replay_window, usual, conf->n_workers);
+	}
+}
+
+void configure_warn(const struct conf *conf, const struct snapshot *s)
+{
+	sizes_warn(s);
+	windows_warn(conf);
 }
 
 static int neighbours_set(struct control *c, const struct conf *conf)
@@ -71,7 +95,7 @@ int configure_start(struct control *c, struct snapshot *s)
 
 	build_commit(s, c->conf); // makes no paths, so it cannot fail
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
-	configure_warn(s);
+	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");
 		return -ENOMEM;

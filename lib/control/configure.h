@@ -20,8 +20,9 @@ int configure_start(struct control *c, struct snapshot *s);
 // caller's. Or -ENOMEM: nothing has changed.
 int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms);
 
-// Warns of tunnels that cannot carry the packets that every host may send.
-void configure_warn(const struct snapshot *s);
+// Warns of tunnels that cannot carry the packets that every host may send, and of replay windows
+// that are small for the number of workers.
+void configure_warn(const struct conf *conf, const struct snapshot *s);
 
 // Whether there is a retired snapshot that no worker can see any more. Call it before the events of
 // workers are drained: what they have posted about it is among these.

@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments from tunnels, handed over to the worker that reassembles their datagram. The ESP
-// packets that carried them may have arrived at any worker: of another SA during a rekey, or
-// fragmented on their path where the others were not. Workers.
+// Packets that a worker hands over to another one, in order, through the rings of struct worker.
+// The pointers of a packet are those of a snapshot that the other worker may have replaced
+// meanwhile: it looks the SA up again if it has. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Hands the fragment in p, which was decapsulated, over to the worker that the hash belongs to.
-// True: it is enqueued there, or counted as dropped. False: it belongs to this worker.
-bool handover_enqueue(struct worker *w, struct pkt *p, uint64_t hash);
+// The worker, 0 to n_workers - 1, that a hash belongs to.
+unsigned int handover_owner(const struct worker *w, uint64_t hash);
 
-// Whether other workers have handed fragments over to this one.
+// Fills h with a packet out of a tunnel, or one for the tunnel p->sa_out.
+void handover_fill(const struct worker *w, struct handed *h, const struct pkt *p);
+
+// Hands n packets over, in order: out of tunnels, to the worker their flows belong to; for tunnels,
+// to the worker that allocates their sequence numbers. What its ring has no room for is dropped.
+void handover_inner(struct worker *w, unsigned int to, const struct handed h[], unsigned int n);
+void handover_departing(struct worker *w, unsigned int to, const struct handed h[], unsigned int n);
+
+// Hands one packet out of a tunnel over, unless it belongs to this worker: then it returns false,
+// and does nothing.
+bool handover_enqueue(struct worker *w, struct pkt *p, unsigned int owner);
+
+// Whether other workers have handed packets out of tunnels over to this one.
 bool handover_pending(const struct worker *w);
 
-// Dequeues at most n of them: m[i]->hash.usr is the SPI of the SA that each came from, m[i]->port
-// its ingress port. Returns how many. The caller owns them.
-uint16_t handover_dequeue(struct worker *w, struct rte_mbuf *m[], uint16_t n);
+// Dequeues at most n of these into packets of the pass, and returns how many. The caller owns them.
+// One whose SA is gone is dropped.
+uint16_t handover_dequeue(struct worker *w, struct pkt *p[], uint16_t n);
 
-// Drops them, when the worker stops.
+// The same for packets for tunnels, which stay as they were handed over.
+uint16_t handover_dequeue_departing(struct worker *w, struct handed h[], uint16_t n);
+
+// The SA of a packet that was handed over, as this worker's snapshot has it; NULL: it is gone.
+struct sa_in *handover_sa_in(const struct worker *w, const struct handed *h);
+struct sa_out *handover_sa_out(const struct worker *w, const struct handed *h);
+
+// Drops a packet whose SA is gone.
+void handover_drop_in(struct worker *w, struct handed *h);
+void handover_drop_out(struct worker *w, struct handed *h);
+
+// Drops what is in the rings, when the worker stops.
 void handover_stop(struct worker *w);

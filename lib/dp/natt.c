@@ -130,29 +130,36 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 	       snapshot_has_udp_end(w->snapshot, &dst);
 }
 
-// An authenticated packet may move its peer (RFC 3947 6, RFC 7296 2.23), but not one that was
-// repeated or overtaken: only the newest counts, which takes a replay window to know.
-static void peer_check(struct worker *w, const struct pkt *p, uint64_t seq)
+bool natt_peer_moved(const struct pkt *p, struct event *e)
 {
-	struct sa_in *sa = p->sa_in;
-	const struct sa_peer *endpoint = sa_in_endpoint(sa);
-	struct event e = {.kind = EVENT_PEER_ENDPOINT,
+	const struct sa_peer *endpoint = sa_in_endpoint(p->sa_in);
+
+	*e = (struct event){.kind = EVENT_PEER_ENDPOINT,
 		.addr = pkt_src(p),
 		.addr_port = p->ip.src_port,
-		.spi = sa->sa.spi};
+		.spi = p->sa_in->sa.spi};
+	return p->ip.src_port != 0 && (endpoint == NULL || endpoint->port != p->ip.src_port ||
+					      !ip_addr_equal(&endpoint->addr, &e->addr));
+}
 
-	if (endpoint != NULL && endpoint->port == p->ip.src_port &&
-		ip_addr_equal(&endpoint->addr, &e.addr))
-		return;
-	if (p->ip.src_port != 0 && seq == replay_top(&sa->replay))
-		worker_event_post(w, &e);
+// An authenticated packet may move its peer (RFC 3947 6, RFC 7296 2.23), but not one that was
+// repeated or overtaken: only the newest counts, which takes a replay window to know.
+void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, struct event *e)
+{
+	if (seq == replay_top(&sa->replay))
+		worker_event_post(w, e);
 }
 
 void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n)
 {
-	for (uint16_t i = 0; i < n; i++)
-		if (w->esp.p[i]->udp_port != 0 && accepted[i])
-			peer_check(w, w->esp.p[i], seq[i]);
+	struct event e;
+
+	for (uint16_t i = 0; i < n; i++) {
+		const struct pkt *p = w->esp.p[i];
+
+		if (p->udp_port != 0 && accepted[i] && natt_peer_moved(p, &e))
+			natt_peer_post(w, p->sa_in, seq[i], &e);
+	}
 }
 
 void natt_udp_checksum(const struct burst *b)

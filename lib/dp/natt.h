@@ -25,6 +25,13 @@ bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *f
 // The quote need not reach to the marker: then it may be about ESP in UDP as well.
 bool natt_is_ike_error(struct worker *w, struct pkt *p);
 
+// Whether an authenticated packet, before it is opened, was sent from another endpoint of its peer
+// than the known one. Fills an event about it.
+bool natt_peer_moved(const struct pkt *p, struct event *e);
+
+// Posts that event once the number of the packet was accepted, if it is the newest of the SA.
+void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, struct event *e);
+
 // Posts an event for each peer whose endpoint differs from the known one, of the first n packets of
 // w->esp that were accepted, with their sequence numbers.
 void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n);

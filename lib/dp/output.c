@@ -173,6 +173,14 @@ void output_burst(struct worker *w, struct burst *b)
 	b->n = 0;
 }
 
+__rte_cold void output_burst_traced(struct worker *w, struct burst *b)
+{
+	uint16_t n = b->n;
+
+	output_burst(w, b);
+	trace_output(w, b, n);
+}
+
 static enum neigh_answer resolve(
 	struct worker *w, uint16_t port, const struct ip_addr *next, struct rte_ether_addr *mac)
 {

@@ -8,6 +8,9 @@
 // Sends every packet of the burst on its p->nexthop; empties the burst.
 void output_burst(struct worker *w, struct burst *b);
 
+// The same, while packets are traced.
+void output_burst_traced(struct worker *w, struct burst *b);
+
 // Whether a packet to dst could be sent to nexthop now. If not, the next hop is resolved.
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst);
 

@@ -171,6 +171,13 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 	return d;
 }
 
+// The worker that reassembles a datagram out of a tunnel. Where workers share the work of tunnels,
+// it is the one that all packets between these hosts were handed to.
+static unsigned int owner_of(const struct worker *w, const struct piece *piece)
+{
+	return handover_owner(w, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS));
+}
+
 // Takes the fragment in p. Returns its datagram if that is complete now. NULL: the fragment is
 // held, handed over or dropped.
 static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, struct piece *piece)
@@ -178,8 +185,8 @@ static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, str
 	struct frag_datagram *d = NULL;
 	enum drop reason = leave_large(w, p);
 
-	if (reason == DROP_NONE && p->sa_in != NULL &&
-		handover_enqueue(w, p, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS)))
+	if (reason == DROP_NONE && p->sa_in != NULL && w->fanout == NULL &&
+		handover_enqueue(w, p, owner_of(w, piece)))
 		return NULL;
 	if (reason == DROP_NONE)
 		reason = find_origin(w, p, &piece->key.origin);

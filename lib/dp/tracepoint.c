@@ -113,6 +113,11 @@ void trace_from_host(struct worker *w, struct pkt *p)
 	packet_begin(w, p, TRACE_FROM_HOST, &(struct trace_fact){.port = p->port + 1});
 }
 
+void trace_continued(struct worker *w, struct pkt *p)
+{
+	packet_begin(w, p, TRACE_CONTINUED, &(struct trace_fact){0});
+}
+
 void trace_originated(struct worker *w, struct burst *b)
 {
 	for (uint16_t i = 0; i < b->n; i++)

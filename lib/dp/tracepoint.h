@@ -37,9 +37,11 @@ void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy
 // Loads the trace that is to be written. False: there is none any more.
 bool trace_pass_begin(struct worker *w);
 
-// First steps: of a received frame, of packets that the gateway originates, and of a packet of the
-// host, without its Ethernet header.
+// First steps: of a received frame; of a packet that another worker has handed over, which that has
+// traced as another one; of packets that the gateway originates; and of a packet of the host,
+// without its Ethernet header.
 void trace_received(struct worker *w, struct pkt *p);
+void trace_continued(struct worker *w, struct pkt *p);
 void trace_originated(struct worker *w, struct burst *b);
 void trace_from_host(struct worker *w, struct pkt *p);
 

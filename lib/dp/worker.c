@@ -9,7 +9,7 @@
 #include "line_calloc.h"
 
 #define EVENTS 1024
-#define HANDED 1024
+#define HANDED 2048 // packets in a ring from other workers
 
 #define DATAGRAMS_MAX 1024 // incomplete ones on one side
 
@@ -41,6 +41,22 @@ static void fragments_fini(struct frag_table *t)
 	frag_table_fini(t);
 }
 
+static struct rte_ring *ring_new(const char *of, unsigned int worker, unsigned int size)
+{
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "%s-%u", of, worker);
+	return rte_ring_create_elem(name, size, HANDED, SOCKET_ID_ANY, RING_F_SC_DEQ);
+}
+
+static int rings_init(struct worker *w)
+{
+	w->frames = ring_new("frames", w->id, sizeof(struct rte_mbuf *));
+	w->handed = ring_new("handed", w->id, sizeof(struct handed));
+	w->departing = ring_new("departing", w->id, sizeof(struct handed));
+	return w->frames != NULL && w->handed != NULL && w->departing != NULL ? 0 : -ENOMEM;
+}
+
 struct worker *worker_new(const struct worker_params *p)
 {
 	char name[RTE_RING_NAMESIZE];
@@ -68,10 +84,8 @@ struct worker *worker_new(const struct worker_params *p)
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	snprintf(name, sizeof(name), "handed-%u", p->id);
-	w->handed = rte_ring_create(name, HANDED, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	// The first identification is unpredictable (RFC 7739 5.2).
-	if (w->held == NULL || w->events == NULL || w->handed == NULL || fragments_init(w, p) < 0 ||
+	if (w->held == NULL || w->events == NULL || rings_init(w) < 0 || fragments_init(w, p) < 0 ||
 		getrandom(&w->fragment_id, sizeof(w->fragment_id), 0) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
@@ -110,7 +124,7 @@ void worker_sender_set(struct worker *w, worker_send_fn send, void *sender)
 
 uint64_t worker_held(const struct worker *w)
 {
-	uint64_t n = w->n_held + rte_ring_count(w->handed);
+	uint64_t n = w->n_held + rte_ring_count(w->handed) + rte_ring_count(w->departing);
 
 	if (w->from_host != NULL)
 		n += rte_ring_count(w->from_host);
@@ -130,7 +144,10 @@ void worker_free(struct worker *w)
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
 		fragments_fini(&w->fragments[i]);
 	rte_ring_free(w->events);
+	rte_ring_free(w->frames);
 	rte_ring_free(w->handed);
+	rte_ring_free(w->departing);
+	free(w->fanout);
 	free(w->held);
 	free(w);
 }

@@ -70,6 +70,16 @@ struct held {
 	uint16_t port;       // egress port
 };
 
+// A packet that is handed over to another worker.
+struct handed {
+	struct pkt p;
+	uint32_t generation; // of the snapshot that p's SA belongs to
+	rte_be32_t spi;      // of that SA
+	bool large;          // to be encapsulated: its ESP packet may exceed the path MTU
+};
+
+struct fanout;
+
 // Tables of fragments: nobody outside can fill that of the hosts inside; those from tunnels are
 // kept apart by policy.
 enum reassembly_side {
@@ -117,9 +127,11 @@ struct worker {
 	uint64_t reassembly_ttl;     // TSC cycles that fragments are held at most
 	struct worker *const *peers; // all workers, by id; NULL if there is one
 	unsigned int n_workers;
-	struct hash_key
-		hash_key; // the same for all workers, which agree by it on a fragment's owner
-	struct rte_ring *handed; // fragments from tunnels; written by all workers
+	struct hash_key hash_key; // the same for all workers, which agree by it on a flow's owner
+	// Written by all workers, read by this one. Frames, and packets out of tunnels, of flows
+	// that belong to it; packets for tunnels whose sequence numbers it allocates.
+	struct rte_ring *frames, *handed, *departing;
+	struct fanout *fanout; // NULL: every worker opens and seals what it receives
 	// See worker_host_set().
 	struct rte_ring *from_host, *to_host[PORTS_MAX];
 	void (*host_wake)(void *arg);
@@ -161,7 +173,8 @@ struct worker {
 	uint32_t posted[SHARES][PORTS_MAX];   // events of a port's share, in total
 	struct stages stages;
 	struct neigh_hints neigh_hints;
-	uint64_t n_handed;    // fragments handed over to others, less those taken from them; wraps
+	uint64_t n_handed;    // packets handed over to others, less those taken from them; wraps
+	uint32_t to_wake;     // workers to which something was handed over: a bit for each
 	uint32_t fragment_id; // last identification allocated
 	uint64_t replay_sample_next; // TSC, see replay_reason()
 	uint64_t next_tick;
@@ -206,15 +219,16 @@ void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint3
 void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
 	void (*wake)(void *arg), void *arg);
 
-// Sets the workers to which fragments may be handed over. Call before they run. Control thread.
+// Sets the workers to which packets may be handed over. Call before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);
 
 // Sets the function that sends a transmit buffer which is full in the middle of a pass. Without
 // one, further packets for the port are dropped. Control thread, before the worker runs.
 void worker_sender_set(struct worker *w, worker_send_fn send, void *sender);
 
-// Packets that are held: for next hops, for other fragments, or in the rings of handed ones and of
-// those from the host. Any thread.
+// Packets that are held: for next hops, for other fragments, or in rings from other workers and
+// from the host. Frames of other workers there count as not yet received, those in lanes as being
+// processed. Any thread.
 uint64_t worker_held(const struct worker *w);
 
 // Frees a worker and the packets that it holds. NULL is allowed.

@@ -17,7 +17,6 @@
 #define LARGE_ROOM    UINT16_MAX
 #define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little more
 #define JUMBO_LARGE   65472 // the largest possible
-#define WORKERS       2
 
 struct rte_mempool *harness_pool, *harness_large_pool;
 struct neigh_table *harness_neigh;
@@ -25,7 +24,7 @@ struct dad *harness_dad;
 void (*harness_solicit)(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 uint32_t harness_reassembly_max = 64;
 
-static struct gateway *running[WORKERS];
+static struct gateway *running[HARNESS_WORKERS];
 static struct rte_rcu_qsbr *qsbr; // no reader while the test writes
 
 static void try_nothing(void *arg, uint16_t port, const struct ip_addr *addr)
@@ -51,8 +50,8 @@ static int start(uint16_t room, uint16_t large_room)
 {
 	eal_start();
 	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
-		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(WORKERS + 1), RTE_CACHE_LINE_SIZE));
-	if (qsbr == NULL || rte_rcu_qsbr_init(qsbr, WORKERS + 1) != 0)
+		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(HARNESS_WORKERS + 1), RTE_CACHE_LINE_SIZE));
+	if (qsbr == NULL || rte_rcu_qsbr_init(qsbr, HARNESS_WORKERS + 1) != 0)
 		return -1;
 	harness_pool = test_pool_new("packets", BUFFERS, room);
 	harness_large_pool = test_pool_new("large", LARGE_BUFFERS, large_room);
@@ -111,7 +110,7 @@ static void discard(struct gateway *g)
 
 int harness_test_end(void **state)
 {
-	for (unsigned int i = 0; i < WORKERS; i++) // left over from a test that failed
+	for (unsigned int i = 0; i < HARNESS_WORKERS; i++) // left over from a test that failed
 		if (running[i] != NULL)
 			discard(running[i]);
 
@@ -155,8 +154,10 @@ static void static_neighbours(const struct conf *conf)
 static struct flow_table *flows_new(const struct conf *conf)
 {
 	struct flow_config config = build_flow_config(conf);
-	struct flow_params p = {
-		.capacity = conf->flows_max, .workers = WORKERS, .qsbr = qsbr, .reader = WORKERS};
+	struct flow_params p = {.capacity = conf->flows_max,
+		.workers = conf->n_workers,
+		.qsbr = qsbr,
+		.reader = HARNESS_WORKERS};
 	struct flow_table *t = flow_table_new(&p, &config);
 
 	if (t == NULL)
@@ -186,7 +187,7 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 {
 	struct snapshot *old = g->snapshot;
 
-	conf->n_workers = WORKERS;
+	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
 	g->snapshot = snapshot_of(conf, old);
 	build_commit(g->snapshot, conf);
 	g->published = g->snapshot;
@@ -205,7 +206,7 @@ void gateway_trace(struct gateway *g, const struct trace_filter *filter, uint32_
 	static const struct trace_filter all = {.proto = PROTO_ANY};
 
 	if (g->trace == NULL)
-		g->trace = trace_new(WORKERS, PKTS_MAX);
+		g->trace = trace_new(HARNESS_WORKERS, PKTS_MAX);
 	if (g->trace == NULL)
 		abort();
 	trace_begin(g->trace, filter != NULL ? filter : &all, packets);
@@ -294,7 +295,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	g->conf = harness_conf(text, strlen(text), stderr);
 	if (g->conf == NULL)
 		abort();
-	g->conf->n_workers = WORKERS; // the worker's id distinguishes the gateways of one test
+	// The worker's id distinguishes the gateways of one test, of which there are mostly two.
+	g->conf->n_workers = RTE_MAX(g->conf->n_workers, 2u);
 	g->snapshot = snapshot_of(g->conf, NULL);
 	build_commit(g->snapshot, g->conf);
 	g->published = g->snapshot;
@@ -376,7 +378,12 @@ static void check_conservation(const struct gateway *g)
 {
 	const struct counters *c = &g->w->counters;
 	uint64_t in = c->rx + c->originated;
-	uint64_t held = worker_held(g->w) - rte_ring_count(g->w->handed) + g->w->n_handed;
+	uint64_t held = g->w->n_held + g->w->n_handed; // other workers may write to its rings
+	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
+		held += g->w->fragments[i].n_frags;
+	if (g->w->from_host != NULL)
+		held += rte_ring_count(g->w->from_host);
+
 	uint64_t out = c->tx + c->local + sum_of_drops(c) + held + untaken(g);
 
 	if (in != out)
@@ -457,12 +464,6 @@ void gateway_pass_mbufs(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 {
 	pass(g, m, n);
 	gateway_take(g);
-}
-
-static void frame_mbufs(struct rte_mbuf *m[], const struct frame in[], unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++)
-		m[i] = frame_mbuf(&in[i]);
 }
 
 void gateway_pass_blocked(struct gateway *g, const struct frame in[], unsigned int n)

@@ -15,7 +15,8 @@
 
 #define SENT_MAX 2000
 
-#define TSC_HZ 1000000 // time is in microseconds
+#define TSC_HZ          1000000 // time is in microseconds
+#define HARNESS_WORKERS 4
 
 struct rte_rcu_qsbr;
 struct trace;
@@ -65,11 +66,22 @@ int harness_test_end(void **state);
 // Reads a configuration from text. NULL, with the mistakes in errors, if it is invalid.
 struct conf *harness_conf(const char *text, size_t len, FILE *errors);
 
-// Makes a gateway. Those of one test have different ids, below 2.
+// Makes a gateway. Those of one test have different ids, below HARNESS_WORKERS.
 struct gateway *gateway_new(unsigned int id, const char *conf);
 
 // The second worker of a gateway, to be freed before it. Tests run it in turn with the first.
 struct gateway *gateway_second(struct gateway *first, unsigned int id);
+
+// Has workers of one gateway share the work of tunnels (fanout.h). w has room for n pointers, and
+// is the test's until they are freed.
+void gateways_share(struct gateway *const g[], struct worker *w[], unsigned int n);
+
+// Such a worker receives n frames: ESP packets go into its lane, if that has room, the rest is
+// processed. It does what it can for others' lanes, for one burst; and for its own. True: there was
+// something to do. Frames sent are in g->sent.
+void gateway_receive(struct gateway *g, const struct frame in[], unsigned int n);
+bool gateway_help(struct gateway *g);
+bool gateway_keep(struct gateway *g);
 
 // Replaces the running configuration by another one, which the caller keeps.
 void gateway_reload(struct gateway *g, struct conf *conf);
@@ -89,6 +101,13 @@ void gateway_take(struct gateway *g);
 
 // A frame in a buffer; at its end, so that the address sanitizer detects reads beyond it.
 struct rte_mbuf *frame_mbuf(const struct frame *f);
+
+// The same with n frames.
+static inline void frame_mbufs(struct rte_mbuf *m[], const struct frame in[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = frame_mbuf(&in[i]);
+}
 struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
 
 // Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().

@@ -223,6 +223,7 @@ static void test_handed_fragment(void **state)
 	assert_non_null(spi);
 	memcpy(spi, "0x1999", strlen("0x1999"));
 	g[1] = gateway_new(1, text);
+	g[1]->snapshot->generation = g[0]->snapshot->generation + 1;
 	for (unsigned int i = 0; i < 2; i++) {
 		workers[i] = g[i]->w;
 		g[i]->now = SECOND;

@@ -46,6 +46,7 @@ static int stop(void **state)
 // Two workers, of which only the first has a queue of the port LAN.
 struct pair {
 	struct gateway *g[2];
+	struct worker *w[2];
 	struct loop *loop[2];
 	struct port ports[DMZ + 1];
 	struct rte_rcu_qsbr *qsbr;
@@ -66,10 +67,13 @@ static void pair_start(struct pair *p)
 		p->ports[i] = (struct port){
 			.open = true, .id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
 	for (unsigned int i = 0; i < 2; i++) {
+		p->w[i] = p->g[i]->w;
 		p->loop[i] = loop_new(p->g[i]->w);
 		assert_non_null(p->loop[i]);
 	}
-	assert_int_equal(loops_assign(p->loop, 2, p->ports, COUNT_OF(p->ports), p->qsbr), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		worker_peers_set(p->w[i], p->w, 2);
+	assert_int_equal(loops_assign(p->loop, 2, p->ports, COUNT_OF(p->ports), 0, p->qsbr), 0);
 	assert_int_equal(p->loop[0]->n_rx, 1);
 	assert_int_equal(p->loop[1]->n_rx, 0);
 }
@@ -99,7 +103,7 @@ static void pair_stop(struct pair *p)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct rte_mbuf *m;
 
-		while (rte_ring_dequeue(p->loop[i]->in, (void **)&m) == 0 ||
+		while (rte_ring_dequeue(p->g[i]->w->frames, (void **)&m) == 0 ||
 			rte_ring_dequeue(p->loop[i]->out, (void **)&m) == 0)
 			rte_pktmbuf_free(m);
 		p->loop[i]->worker = NULL; // the gateway's
@@ -165,7 +169,7 @@ static void test_ring_in_full(void **state)
 	for (uint32_t i = 0; second < RING + 100; i++) {
 		struct rte_mbuf *m = frame_of_flow(i);
 
-		if (spread_worker(m, 2, &test_hash_key) == 0)
+		if (spread_frame(m, 2, &test_hash_key) == 0)
 			first++;
 		else
 			second++;
@@ -179,7 +183,7 @@ static void test_ring_in_full(void **state)
 	assert_int_equal(c->drops[DROP_RING_FULL], 100);
 	assert_int_equal(c->drops[DROP_NO_POLICY], first);
 	assert_int_equal(c->rx, first + 100);
-	assert_int_equal(rte_ring_count(p.loop[1]->in), RING);
+	assert_int_equal(rte_ring_count(p.g[1]->w->frames), RING);
 	loop_start(&p, 1);
 	await_buffers_in_use(0);
 	loop_end(&p, 1);
@@ -191,7 +195,7 @@ static void test_ring_in_full(void **state)
 // The second worker has no TX queue, and the first, which has one, is stalled.
 static void test_ring_out_full(void **state)
 {
-	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
 	struct pair p;
 
 	(void)state;
@@ -201,7 +205,7 @@ static void test_ring_out_full(void **state)
 		while (true) {
 			struct rte_mbuf *m = frame_mbuf(&f);
 
-			if (rte_ring_enqueue(p.loop[1]->in, m) == 0)
+			if (rte_ring_enqueue(p.g[1]->w->frames, m) == 0)
 				break;
 			rte_pktmbuf_free(m);
 			usleep(100);
@@ -238,7 +242,7 @@ static void test_spread(void **state)
 		ip_checksum_update(f[2].b + ETH_LEN);
 		for (unsigned int k = 0; k < 3; k++) {
 			m[k] = frame_mbuf(&f[k]);
-			owner[k] = spread_worker(m[k], 4, &test_hash_key);
+			owner[k] = spread_frame(m[k], 4, &test_hash_key);
 			assert_in_range(owner[k], 0, 3);
 			rte_pktmbuf_free(m[k]);
 		}
@@ -255,7 +259,7 @@ static void test_spread(void **state)
 static unsigned int owner_of(const struct frame *f)
 {
 	struct rte_mbuf *m = frame_mbuf(f);
-	unsigned int owner = spread_worker(m, 4, &test_hash_key);
+	unsigned int owner = spread_frame(m, 4, &test_hash_key);
 
 	rte_pktmbuf_free(m);
 	assert_in_range(owner, 0, 3);
@@ -309,7 +313,7 @@ static void test_spread_fragments(void **state)
 					     .frag = frags[i], .sport = 77, .id = proto));
 			struct rte_mbuf *m = frame_mbuf(&f);
 
-			owner[i] = spread_worker(m, 16, &test_hash_key);
+			owner[i] = spread_frame(m, 16, &test_hash_key);
 			rte_pktmbuf_free(m);
 			assert_int_equal(owner[i], owner[0]);
 		}
@@ -330,7 +334,7 @@ static void test_spread_anything(void **state)
 		for (unsigned int k = random_below(&seed, 4); k > 0; k--)
 			f.b[12 + random_below(&seed, 62)] = (uint8_t)random_u64(&seed);
 		m = frame_mbuf(&f);
-		assert_in_range(spread_worker(m, 3, &test_hash_key), 0, 2);
+		assert_in_range(spread_frame(m, 3, &test_hash_key), 0, 2);
 		rte_pktmbuf_free(m);
 	}
 }
@@ -345,7 +349,7 @@ static void test_spread_by_device(void **state)
 	m->ol_flags |= RTE_MBUF_F_RX_RSS_HASH;
 	for (uint32_t i = 0; i < 3000; i++) {
 		m->hash.rss = i * (UINT32_MAX / 3000);
-		count[spread_worker(m, 3, &test_hash_key)]++;
+		count[spread_frame(m, 3, &test_hash_key)]++;
 	}
 	for (unsigned int i = 0; i < 3; i++)
 		assert_in_range(count[i], 990, 1010);
@@ -367,7 +371,7 @@ static void test_claims(void **state)
 		pair_start(&p);
 		p.loop[0]->rx[0].mbuf_flags = i == 0 ? 0 : offered;
 		m = frame_of_flow(flow);
-		while (spread_worker(m, 2, &test_hash_key) != 1) {
+		while (spread_frame(m, 2, &test_hash_key) != 1) {
 			rte_pktmbuf_free(m);
 			m = frame_of_flow(++flow);
 		}
@@ -375,9 +379,9 @@ static void test_claims(void **state)
 		m->ol_flags = ~(RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT);
 		device_send(m);
 		loop_start(&p, 0);
-		await_ring(p.loop[1]->in);
+		await_ring(p.g[1]->w->frames);
 		loop_end(&p, 0);
-		assert_int_equal(rte_ring_dequeue(p.loop[1]->in, (void **)&received), 0);
+		assert_int_equal(rte_ring_dequeue(p.g[1]->w->frames, (void **)&received), 0);
 		assert_ptr_equal(received, m);
 		assert_int_equal(m->ol_flags, i == 0 ? 0 : offered);
 		rte_pktmbuf_free(m);

@@ -93,12 +93,10 @@ static void test_workers(void **state)
 	struct worker *workers[2];
 	struct peer b = peer_new(g[0], "from-b");
 	unsigned int joined[2] = {0};
-	char text[8192];
 	uint32_t seq = 0;
 
 	(void)state;
-	site_a_conf(text, sizeof(text), (struct site){0});
-	g[1] = gateway_new(1, text);
+	g[1] = gateway_second(g[0], 1);
 	for (unsigned int i = 0; i < 2; i++)
 		workers[i] = g[i]->w;
 	for (unsigned int i = 0; i < 2; i++)
@@ -132,25 +130,23 @@ static void test_workers(void **state)
 	assert_int_equal(joined[0] + joined[1], 1024);
 	assert_int_equal(worker_held(g[0]->w) + worker_held(g[1]->w), 0);
 	peer_free(&b);
-	gateway_free(g[0]);
 	gateway_free(g[1]);
+	gateway_free(g[0]);
 }
 
 // A worker that does not dequeue: fragments without room in its ring are counted, the rest is
 // pending, and afterwards all works as before.
 static void test_ring_full(void **state)
 {
-	enum { FRAGMENTS = 3000, RING = 1023 };
+	enum { FRAGMENTS = 5000, RING = 2047 };
 	struct gateway *g[2] = {site_a((struct site){0}), NULL};
 	const struct worker *stuck;
 	struct worker *workers[2];
 	struct peer b = peer_new(g[0], "from-b");
 	uint64_t full = 0, own = 0;
-	char text[8192];
 
 	(void)state;
-	site_a_conf(text, sizeof(text), (struct site){0});
-	g[1] = gateway_new(1, text);
+	g[1] = gateway_second(g[0], 1);
 	for (unsigned int i = 0; i < 2; i++)
 		workers[i] = g[i]->w;
 	for (unsigned int i = 0; i < 2; i++)
@@ -190,8 +186,8 @@ static void test_ring_full(void **state)
 	}
 	expect_complete();
 	peer_free(&b);
-	gateway_free(g[0]);
 	gateway_free(g[1]);
+	gateway_free(g[0]);
 }
 
 int main(void)

@@ -30,12 +30,8 @@ static uint64_t end_hash(
 	return keyed_hash(key, word, RTE_DIM(word));
 }
 
-// The sum of both ends makes the two directions alike.
-static unsigned int choose(const struct ends *e, unsigned int n_workers, const struct hash_key *key)
+static unsigned int choose(uint64_t hash, unsigned int n_workers)
 {
-	uint64_t hash = end_hash(&e->src, e->src_id, e->proto, key) +
-			end_hash(&e->dst, e->dst_id, e->proto, key);
-
 	return (unsigned int)((hash >> 32) * n_workers >> 32);
 }
 
@@ -62,10 +58,28 @@ static unsigned int spread_ip(
 		.proto = at.fragment && !v4 ? 0 : v.proto};
 	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
 		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
-	return choose(&e, n_workers, key);
+	// The sum of both ends makes the two directions alike.
+	return choose(
+		end_hash(&e.src, e.src_id, e.proto, key) + end_hash(&e.dst, e.dst_id, e.proto, key),
+		n_workers);
 }
 
-unsigned int spread_worker(
+unsigned int spread_sa(rte_be32_t spi, unsigned int n_workers, const struct hash_key *key)
+{
+	const uint64_t word[] = {spi};
+
+	return choose(keyed_hash(key, word, RTE_DIM(word)), n_workers);
+}
+
+unsigned int spread_inner(
+	const struct rte_mbuf *m, unsigned int n_workers, const struct hash_key *key)
+{
+	const void *ip = rte_pktmbuf_mtod(m, const void *);
+
+	return spread_ip(ip, rte_pktmbuf_data_len(m), ip_is_v4(ip), n_workers, key);
+}
+
+unsigned int spread_frame(
 	const struct rte_mbuf *m, unsigned int n_workers, const struct hash_key *key)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "decap.h"
+
+#include <rte_esp.h>
+
+#include "esp_in.h"
+#include "forward.h"
+#include "handover.h"
+#include "local.h"
+#include "natt.h"
+#include "pkt_drop.h"
+#include "sort.h"
+#include "spread.h"
+#include "tracepoint.h"
+#include "transit.h"
+
+// Whether the packet has the destination of the SA, and is in UDP (RFC 3948) or not as the SA is.
+static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
+{
+	if (p->ip.v4)
+		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
+
+	struct ip_addr dst = ipv6_dst(pkt_ip6(p));
+
+	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.local, &dst);
+}
+
+static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
+{
+	const struct ip_addr dst = pkt_dst(p);
+
+	return ip_addr_equal(&sa->sa.local, &dst);
+}
+
+// An ESP packet without an SA: unless it is for the gateway, it is forwarded as any other.
+static enum drop without_sa(struct worker *w, struct pkt *p)
+{
+	enum drop d;
+
+	if (p->sa_in != NULL && has_local_address(p->sa_in, p))
+		return DROP_UDP_ENCAP;
+	p->sa_in = NULL;
+	d = forward_lookup(w, p);
+	if (d != DROP_NONE)
+		return d;
+	if (natt_is_keepalive(w, p)) { // RFC 3948 2.3
+		w->counters.keepalives_in++;
+		return pkt_consume(w, p);
+	}
+	if (!pkt_is_local(p))
+		return transit_add(w, p);
+	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+}
+
+// Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches what will be
+// needed of it in two steps.
+static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
+{
+	const struct sa_in *last = NULL;
+	struct sa_in *found = NULL;
+	rte_be32_t spi = 0; // that no SA has
+	uint16_t n = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		rte_be32_t next = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
+
+		if (next != spi) {
+			found = snapshot_find_in(w->snapshot, next);
+			spi = next;
+			if (likely(found != NULL)) {
+				rte_prefetch0(found);
+				rte_prefetch0(&found->replay);
+			}
+		}
+		p->sa_in = found;
+	}
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		struct sa_in *sa = p->sa_in;
+
+		if (likely(sa != NULL && is_addressed_to(sa, p))) {
+			b->p[n++] = p;
+			if (sa == last)
+				continue;
+			last = sa;
+			rte_prefetch0(sa->sa.session);
+			replay_prefetch(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
+			__builtin_prefetch(&sa->sa.counters[w->id], 1);
+			continue;
+		}
+
+		enum drop d = without_sa(w, p);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	b->n = n;
+}
+
+// How many of n packets have a lower number than one that was accepted before.
+static __rte_noinline uint16_t reordered_count(
+	const uint64_t seq[], const bool accepted[], uint16_t n, uint64_t top)
+{
+	uint16_t count = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (accepted[i] && seq[i] < top)
+			count++;
+		top = accepted[i] ? RTE_MAX(top, seq[i]) : top;
+	}
+	return count;
+}
+
+// RFC 4303 3.4.3: only an authenticated packet enters its number into the replay window, in one
+// step for a run of packets of one SA. Without operations all are authenticated.
+static __rte_always_inline void accept_seqs(const struct worker *w, const struct burst *b,
+	const struct crypto_op op[], const uint64_t seq[], bool accepted[], uint16_t n)
+{
+	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
+	for (uint16_t i = 1; i < n; i++)
+		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
+			replay_prefetch(&b->p[i]->sa_in->replay, seq[i]);
+	for (uint16_t i = 0, end; i < n; i = end) {
+		struct sa_in *sa = b->p[i]->sa_in;
+		uint64_t top = replay_top(&sa->replay), last = top;
+		bool in_order = true;
+
+		accepted[i] = false;
+		for (end = i; end < n && (op == NULL || op[end].ok) && b->p[end]->sa_in == sa;
+			end++) {
+			in_order &= seq[end] >= last;
+			last = seq[end];
+		}
+		if (unlikely(end == i)) { // not authenticated
+			end++;
+			continue;
+		}
+		replay_commit_burst(&sa->replay, &seq[i], &accepted[i], (uint16_t)(end - i));
+		if (unlikely(!in_order))
+			sa->sa.counters[w->id].reordered +=
+				reordered_count(&seq[i], &accepted[i], (uint16_t)(end - i), top);
+	}
+}
+
+// The reason to drop a packet whose number the window does not accept. With a wrong key every
+// packet of a peer that was restarted is one, and looks like a replay. So the ICV of one packet of
+// each SA in a second, and of one of a worker in a millisecond, is checked: the reason
+// distinguishes a forged packet from a repeated one. The window stays as it is.
+static __rte_cold __rte_noinline enum drop replay_reason(
+	struct worker *w, struct sa_in *sa, struct crypto_op *op)
+{
+	uint64_t *sa_next = &sa->sa.counters[w->id].replay_sample_next;
+
+	if (w->now < *sa_next || w->now < w->replay_sample_next)
+		return DROP_REPLAY;
+	*sa_next = w->now + w->tsc_hz;
+	w->replay_sample_next = w->now + w->tsc_hz / 1000;
+	crypto_open(op, 1, w->id);
+	return op->ok ? DROP_REPLAY : DROP_REPLAY_FORGED;
+}
+
+// Fragments of an ESP packet are no property of its inner packet. In transport mode they were
+// fragments of that packet (RFC 4303 3.3.4), which only its source may fragment otherwise.
+static __rte_always_inline void fragment_size_reset(struct pkt *p)
+{
+	if (unlikely(p->refrag_size != 0) && (p->sa_in->sa.opt.mode == SA_TUNNEL ||
+						     rte_pktmbuf_data_len(p->m) <= p->refrag_size))
+		p->refrag_size = 0;
+}
+
+// Operations on the packets of w->esp, in the same order, and their sequence numbers.
+struct opening {
+	struct crypto_op op[RX_BURST_MAX];
+	uint64_t seq[RX_BURST_MAX];
+};
+
+// RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption.
+// Returns how many packets w->esp has then, authenticated or not; b->n is 0.
+static __rte_always_inline uint16_t open_burst(
+	struct worker *w, struct opening *o, const bool traced)
+{
+	struct burst *b = &w->esp;
+	uint16_t arrived = b->n, n = 0;
+
+	find_sas(w, b);
+	if (traced)
+		trace_burst(w, b, TRACE_SA_FOUND);
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		enum drop d = esp_in_check(&o->op[n], p->sa_in, p->m, pkt_esp_off(p));
+
+		if (likely(d == DROP_NONE)) {
+			o->seq[n] = o->op[n].seq;
+			b->p[n++] = p;
+		} else if (d == DROP_REPLAY)
+			pkt_drop(w, p, replay_reason(w, p->sa_in, &o->op[n]));
+		else
+			pkt_drop(w, p, d);
+	}
+	b->n = 0;
+	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
+	crypto_open(o->op, n, w->id);
+	stage_end(&w->stages, STAGE_OPEN, n);
+	return n;
+}
+
+// Of an authenticated packet: what is in it.
+static __rte_always_inline enum drop extract(
+	const struct worker *w, struct pkt *p, const struct crypto_op *op)
+{
+	enum drop d = esp_in_finish(op, p->sa_in, p->m, &p->ip, w->id);
+
+	if (likely(d == DROP_NONE))
+		fragment_size_reset(p);
+	return d;
+}
+
+// The worker that the flow of a packet out of a tunnel belongs to.
+static unsigned int owner_of(const struct worker *w, const struct pkt *p)
+{
+	return spread_inner(p->m, w->n_workers, &w->hash_key);
+}
+
+static __rte_always_inline void decap(struct worker *w, const bool traced)
+{
+	struct opening o;
+	bool accepted[RX_BURST_MAX]; // authenticated, and its number as well
+	struct burst *b = &w->esp;
+	uint16_t n = open_burst(w, &o, traced);
+
+	accept_seqs(w, b, o.op, o.seq, accepted, n);
+	if (unlikely(w->n_udp > 0))
+		natt_peers_check(w, o.seq, accepted, n);
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = b->p[i];
+		enum drop d = o.op[i].ok ? DROP_REPLAY : DROP_AUTH;
+
+		if (likely(accepted[i]))
+			d = extract(w, p, &o.op[i]);
+		if (unlikely(d != DROP_NONE)) {
+			pkt_drop(w, p, d);
+			continue;
+		}
+		if (traced)
+			trace_opened(w, p, o.op[i].seq);
+		if (unlikely(w->fanout != NULL) && handover_enqueue(w, p, owner_of(w, p)))
+			continue;
+		d = sort_packet(w, p);
+		if (unlikely(d != DROP_NONE))
+			pkt_drop(w, p, d);
+	}
+	stage_end(&w->stages, STAGE_ESP_FINISH, n);
+}
+
+void decap_burst(struct worker *w)
+{
+	decap(w, false);
+}
+
+__rte_cold void decap_burst_traced(struct worker *w)
+{
+	decap(w, true);
+}
+
+// Puts the authenticated packets of w->esp into b: those for one worker next to each other, those
+// to be dropped last.
+static void group(const struct worker *w, struct fan_burst *b, const struct opening *o,
+	const uint8_t reason[], uint16_t n)
+{
+	uint8_t owner[RX_BURST_MAX];
+	uint16_t end[FAN_WORKERS_MAX + 1] = {0};
+
+	b->n = 0;
+	for (uint16_t i = 0; i < n; i++) {
+		if (reason[i] == DROP_AUTH)
+			continue;
+		owner[i] = reason[i] == DROP_NONE ? (uint8_t)owner_of(w, w->esp.p[i])
+						  : (uint8_t)w->n_workers;
+		end[owner[i]]++;
+	}
+	for (unsigned int i = 0, at = 0; i <= w->n_workers; i++) {
+		b->first[i] = (uint8_t)at;
+		at += end[i];
+		end[i] = b->first[i];
+	}
+	for (uint16_t i = 0; i < n; i++) {
+		if (reason[i] == DROP_AUTH)
+			continue;
+		b->at[b->n] = (uint8_t)end[owner[i]]++;
+		b->seq[b->n] = o->seq[i];
+		b->reason[b->n] = reason[i];
+		handover_fill(w, &b->pkt[b->at[b->n]], w->esp.p[i]);
+		b->n++;
+	}
+}
+
+static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)
+{
+	struct opening o;
+	struct event moved;
+	uint8_t reason[RX_BURST_MAX];
+	uint16_t n = open_burst(w, &o, traced);
+
+	b->has_moved = false;
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = w->esp.p[i];
+
+		reason[i] = DROP_AUTH;
+		if (unlikely(!o.op[i].ok)) {
+			pkt_drop(w, p, DROP_AUTH);
+			continue;
+		}
+		if (unlikely(p->udp_port != 0) && natt_peer_moved(p, &moved)) {
+			b->has_moved = true;
+			b->moved_seq = o.seq[i];
+			b->moved = moved;
+		}
+		reason[i] = (uint8_t)extract(w, p, &o.op[i]);
+		if (traced && reason[i] == DROP_NONE)
+			trace_opened(w, p, o.op[i].seq);
+		if (traced)
+			trace_record(w, p, TRACE_HANDED, &(struct trace_fact){0});
+	}
+	group(w, b, &o, reason, n);
+	w->n_handed += b->n;
+	stage_end(&w->stages, STAGE_ESP_FINISH, n);
+}
+
+void decap_open(struct worker *w, struct fan_burst *b)
+{
+	open_to(w, b, false);
+}
+
+__rte_cold void decap_open_traced(struct worker *w, struct fan_burst *b)
+{
+	open_to(w, b, true);
+}
+
+// A packet that was opened is dropped. If it was counted, that is taken back.
+static __rte_cold __rte_noinline void drop_opened(
+	struct worker *w, struct pkt *p, enum drop reason, enum drop before)
+{
+	struct sa_counters *c = &p->sa_in->sa.counters[w->id];
+
+	if (before == DROP_NONE) {
+		c->packets--;
+		c->bytes -= rte_pktmbuf_data_len(p->m);
+	}
+	if (unlikely(w->tracing != NULL))
+		trace_continued(w, p);
+	pkt_drop(w, p, reason);
+	p->m = NULL;
+}
+
+// Drops the packets whose SA is gone, and puts the others into w->esp in the order of arrival.
+static uint16_t arrived(struct worker *w, struct fan_burst *b)
+{
+	uint16_t n = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct handed *h = &b->pkt[b->at[i]];
+
+		if (unlikely(handover_sa_in(w, h) == NULL)) {
+			handover_drop_in(w, h);
+			h->p.m = NULL;
+			continue;
+		}
+		h->generation = w->snapshot->generation;
+		w->esp.p[n] = &h->p;
+		b->reason[n] = b->reason[i];
+		b->seq[n++] = b->seq[i];
+	}
+	return n;
+}
+
+// Hands over those for one worker that are still there.
+static void deal(struct worker *w, unsigned int to, struct handed h[], uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (unlikely(h[i].p.m == NULL))
+			continue;
+		if (unlikely(kept != i))
+			h[kept] = h[i];
+		kept++;
+	}
+	if (kept > 0)
+		handover_inner(w, to, h, kept);
+}
+
+void decap_accept(struct worker *w, struct fan_burst *b)
+{
+	bool accepted[RX_BURST_MAX];
+	uint16_t n;
+
+	w->n_handed -= b->n;
+	n = arrived(w, b);
+	accept_seqs(w, &w->esp, NULL, b->seq, accepted, n);
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = w->esp.p[i];
+
+		if (unlikely(b->has_moved && accepted[i] && b->seq[i] == b->moved_seq &&
+			     p->sa_in->sa.spi == b->moved.spi))
+			natt_peer_post(w, p->sa_in, b->seq[i], &b->moved);
+		if (unlikely(!accepted[i]))
+			drop_opened(w, p, DROP_REPLAY, b->reason[i]);
+		else if (unlikely(b->reason[i] != DROP_NONE))
+			drop_opened(w, p, b->reason[i], b->reason[i]);
+	}
+	for (unsigned int to = 0; to < w->n_workers; to++)
+		deal(w, to, &b->pkt[b->first[to]], (uint16_t)(b->first[to + 1] - b->first[to]));
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "encap.h"
+
+#include "buffer.h"
+#include "esp_out.h"
+#include "forward.h"
+#include "fragment.h"
+#include "handover.h"
+#include "natt.h"
+#include "output.h"
+#include "pkt_drop.h"
+#include "spread.h"
+#include "tracepoint.h"
+
+// Whether a packet that had too little room was encapsulated in another buffer.
+static bool frame_in_larger(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
+	const struct sa_path *path, uint64_t seq)
+{
+	if (*d != DROP_NO_ROOM)
+		return false;
+	*d = buffer_flatten(w, &p->m);
+	if (*d != DROP_NONE)
+		return false;
+	*d = esp_out_fns[path->framing](op, p->sa_out, path, p->m, seq, w->id);
+	return *d == DROP_NONE;
+}
+
+// Frames and seals the packets of the burst, and gives them to ports; empties it. number has their
+// sequence numbers, where another worker has allocated these.
+static __rte_always_inline void seal_burst(
+	struct worker *w, struct burst *b, const uint64_t number[], const bool traced)
+{
+	struct crypto_op op[BURST_MAX];
+	uint16_t n = 0;
+	bool in_udp = false;
+
+	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
+		struct sa_out *sa = b->p[i]->sa_out;
+		uint16_t run = i;
+
+		while (run < b->n && b->p[run]->sa_out == sa)
+			run++;
+
+		const struct sa_path *path = sa_out_path(sa);
+		esp_out_fn frame = esp_out_fns[path->framing];
+		const bool v4 = ip_is_v4(path->outer);
+		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, (uint32_t)(run - i)) : 0;
+
+		if (unlikely(path->framing != SA_FRAME_TUNNEL))
+			in_udp |= sa->sa.udp_port != 0;
+		for (; i < run; i++, seq++) {
+			struct pkt *p = b->p[i];
+			const uint16_t len = rte_pktmbuf_data_len(p->m);
+
+			if (number != NULL)
+				seq = number[i];
+
+			enum drop d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
+
+			p->nexthop = path->nexthop;
+			if (likely(d == DROP_NONE) ||
+				frame_in_larger(&d, &op[n], w, p, path, seq)) {
+				p->ip.v4 = v4;
+				if (traced)
+					trace_sealed(w, p, seq, len);
+				b->p[n++] = p;
+			} else {
+				pkt_drop(w, p, d);
+			}
+		}
+	}
+	b->n = n;
+	stage_end(&w->stages, STAGE_FRAME, n);
+	crypto_seal(op, n, w->id);
+	stage_end(&w->stages, STAGE_SEAL, n);
+	n = 0;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+
+		if (unlikely(!op[i].ok)) {
+			pkt_drop(w, p, DROP_CRYPTO_FAILED);
+			continue;
+		}
+		b->p[n++] = p;
+	}
+	b->n = n;
+	if (unlikely(in_udp))
+		natt_udp_checksum(b);
+	if (unlikely(w->n_large > 0))
+		fragment_esp(w, b);
+	n = b->n;
+	do
+		traced ? output_burst_traced(w, b) : output_burst(w, b);
+	while (fragments_drain(w, FRAG_AFTER_ESP, b));
+	stage_end(&w->stages, STAGE_OUTPUT, n);
+}
+
+// Hands the packets of the burst over to the workers that number them, and empties it.
+static __rte_always_inline void depart(struct worker *w, struct burst *b, const bool traced)
+{
+	struct handed h[RX_BURST_MAX];
+
+	for (uint16_t i = 0, run; i < b->n; i = run) {
+		const struct sa_out *sa = b->p[i]->sa_out;
+
+		for (run = i; run < b->n && run - i < RX_BURST_MAX && b->p[run]->sa_out == sa;
+			run++) {
+			if (traced)
+				trace_record(w, b->p[run], TRACE_HANDED, &(struct trace_fact){0});
+			handover_fill(w, &h[run - i], b->p[run]);
+		}
+		handover_departing(w, spread_sa(sa->sa.spi, w->n_workers, &w->hash_key), h,
+			(unsigned int)(run - i));
+	}
+	b->n = 0;
+}
+
+static __rte_always_inline void encap(struct worker *w, const bool traced)
+{
+	struct burst *b = &w->protect;
+	uint16_t arrived = b->n;
+
+	for (uint16_t i = 0; i < b->n; i++)
+		if (i == 0 || b->p[i]->sa_out != b->p[i - 1]->sa_out)
+			sa_path_prefetch(b->p[i]->sa_out, w->id);
+	forward_burst(w, b);
+	stage_end(&w->stages, STAGE_FIT, arrived);
+	do
+		if (unlikely(w->fanout != NULL))
+			depart(w, b, traced);
+		else
+			seal_burst(w, b, NULL, traced);
+	while (fragments_drain(w, FRAG_BEFORE_ESP, b));
+}
+
+void encap_burst(struct worker *w)
+{
+	encap(w, false);
+}
+
+__rte_cold void encap_burst_traced(struct worker *w)
+{
+	encap(w, true);
+}
+
+// Allocates the sequence numbers of the packets of a burst, in their order: in one step for a run
+// of packets of one SA.
+static void number_burst(struct fan_burst *b)
+{
+	for (uint16_t i = 0, run; i < b->n; i = run) {
+		struct sa_out *sa = b->pkt[i].p.sa_out;
+		uint64_t seq;
+
+		for (run = i; run < b->n && b->pkt[run].p.sa_out == sa;)
+			run++;
+		seq = sa_out_seq_alloc(sa, (uint32_t)(run - i));
+		for (uint16_t k = i; k < run; k++)
+			b->seq[k] = seq++;
+	}
+}
+
+// Takes packets to be sealed out of the ring, and drops those whose SA is gone. *large: an ESP
+// packet may have to be fragmented.
+static uint16_t take_departing(struct worker *w, struct handed h[], bool *large)
+{
+	uint16_t n = handover_dequeue_departing(w, h, RX_BURST_MAX), kept = 0;
+
+	*large = false;
+	for (uint16_t i = 0; i < n; i++) {
+		struct sa_out *sa = handover_sa_out(w, &h[i]);
+
+		if (unlikely(sa == NULL)) {
+			handover_drop_out(w, &h[i]);
+			continue;
+		}
+		*large |= h[i].large;
+		if (unlikely(kept != i))
+			h[kept] = h[i];
+		h[kept++].generation = w->snapshot->generation;
+	}
+	return kept;
+}
+
+uint16_t encap_number(struct worker *w)
+{
+	struct lane *lane = &w->fanout->seal;
+	uint32_t index = lane_open(lane);
+	struct fan_burst *b;
+
+	if (index == LANE_NONE || rte_ring_empty(w->departing))
+		return 0;
+	b = &w->fanout->sealing[index];
+	b->n = take_departing(w, b->pkt, &b->large);
+	if (b->n == 0)
+		return 0;
+	number_burst(b);
+	b->n_frames = 0;
+	w->n_handed += b->n;
+	lane_put(lane, !b->large);
+	fanout_call(w, lane);
+	return b->n;
+}
+
+// Moves the packets of a burst into w->protect. Returns how many: not those whose SA is gone.
+static uint16_t to_protect(struct worker *w, struct fan_burst *b, uint64_t number[])
+{
+	w->n_handed -= b->n;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct handed *h = &b->pkt[i];
+		struct pkt *p;
+
+		rte_prefetch0(rte_pktmbuf_mtod(h->p.m, void *));
+		if (unlikely(handover_sa_out(w, h) == NULL)) {
+			handover_drop_out(w, h);
+			continue;
+		}
+		p = pkt_new(w);
+		*p = h->p;
+		if (unlikely(w->tracing != NULL))
+			trace_continued(w, p);
+		number[w->protect.n] = b->seq[i];
+		burst_add(&w->protect, p);
+	}
+	return w->protect.n;
+}
+
+// Takes the frames out of transmit buffers, which were empty.
+static void frames_take(struct worker *w, struct fan_burst *b)
+{
+	b->n_frames = 0;
+	for (uint16_t port = 0; port < w->snapshot->n_ports; port++) {
+		struct tx_buffer *tx = &w->tx[port];
+
+		for (uint16_t i = 0; i < tx->n; i++) {
+			b->port[b->n_frames] = port;
+			b->frame[b->n_frames++] = tx->m[i];
+		}
+		tx->n = 0;
+	}
+	w->n_handed += b->n_frames;
+}
+
+static __rte_always_inline void seal_in(struct worker *w, struct fan_burst *b, const bool traced)
+{
+	uint64_t number[RX_BURST_MAX];
+
+	to_protect(w, b, number);
+	seal_burst(w, &w->protect, number, traced);
+	frames_take(w, b);
+}
+
+void encap_seal(struct worker *w, struct fan_burst *b)
+{
+	seal_in(w, b, false);
+}
+
+__rte_cold void encap_seal_traced(struct worker *w, struct fan_burst *b)
+{
+	seal_in(w, b, true);
+}
+
+void encap_seal_large(struct worker *w, struct fan_burst *b)
+{
+	uint64_t number[RX_BURST_MAX];
+
+	to_protect(w, b, number);
+	w->n_large = 1;
+	seal_burst(w, &w->protect, number, w->tracing != NULL);
+}
+
+void encap_send(struct worker *w, struct fan_burst *b)
+{
+	w->n_handed -= b->n_frames;
+	for (uint16_t i = 0; i < b->n_frames; i++)
+		output_frame(w, b->frame[i], b->port[i]);
+}

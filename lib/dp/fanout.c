@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fanout.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_esp.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "ipv4.h"
+#include "line_calloc.h"
+#include "pkt_drop.h"
+#include "spread.h"
+
+// Bursts in a lane at once. More would let numbers of packets that overtake these get too far
+// ahead; with fewer, workers would be idle while one is slow.
+#define ROOM_PER_WORKER 4
+
+int fanout_start(struct worker *const workers[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct fanout *f = line_calloc(1, sizeof(*f));
+
+		if (f == NULL)
+			return -ENOMEM;
+		lane_init(&f->open, ROOM_PER_WORKER * n);
+		lane_init(&f->seal, ROOM_PER_WORKER * n);
+		workers[i]->fanout = f;
+	}
+	return 0;
+}
+
+void fanout_call(struct worker *w, const struct lane *l)
+{
+	if (lane_count(l) > 1)
+		w->to_wake |= (1u << w->n_workers) - 1;
+}
+
+// The SPI of an ESP packet, whole and directly behind the IP header or in UDP behind that; 0: it is
+// another one, or has to be looked at more closely.
+static rte_be32_t spi_of(const struct snapshot *s, const struct rte_mbuf *m)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_ipv4_hdr *v4 = (const struct rte_ipv4_hdr *)(eth + 1);
+	const struct rte_ipv6_hdr *v6 = (const struct rte_ipv6_hdr *)(eth + 1);
+	uint32_t off = sizeof(*eth);
+	const struct rte_udp_hdr *udp;
+	uint8_t proto;
+	rte_be32_t spi;
+
+	// An IPv6 header, UDP and an SPI.
+	if (rte_pktmbuf_data_len(m) < sizeof(*eth) + sizeof(*v6) + sizeof(*udp) + sizeof(spi))
+		return 0;
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
+		v4->version_ihl == RTE_IPV4_VHL_DEF && !ipv4_is_fragment(v4)) {
+		proto = v4->next_proto_id;
+		off += (uint32_t)sizeof(*v4);
+	} else if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) {
+		proto = v6->proto;
+		off += (uint32_t)sizeof(*v6);
+	} else {
+		return 0;
+	}
+	if (proto == IPPROTO_UDP) {
+		udp = rte_pktmbuf_mtod_offset(m, const struct rte_udp_hdr *, off);
+		if (s->udp_ports == NULL || !snapshot_has_udp_port(s, udp->dst_port))
+			return 0;
+		off += (uint32_t)sizeof(*udp);
+	} else if (proto != IPPROTO_ESP) {
+		return 0;
+	}
+	memcpy(&spi, rte_pktmbuf_mtod_offset(m, const void *, off), sizeof(spi));
+	return spi;
+}
+
+uint16_t fanout_receive(struct worker *w, struct rte_mbuf *m[], uint16_t n)
+{
+	// Valid until this worker reports quiescence, as in a pass.
+	const struct snapshot *s = atomic_load_explicit(w->published, memory_order_acquire);
+	uint32_t index = lane_open(&w->fanout->open);
+	struct fan_burst *b = &w->fanout->opening[index];
+	rte_be32_t last = 0;
+	bool found = false;
+	uint16_t kept = 0;
+
+	b->n = 0;
+	for (uint16_t i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	for (uint16_t i = 0; i < n; i++) {
+		rte_be32_t spi = spi_of(s, m[i]);
+
+		if (spi != last) {
+			found = spi != 0 && snapshot_find_in(s, spi) != NULL;
+			last = spi;
+		}
+		if (found)
+			b->frame[b->n++] = m[i];
+		else
+			m[kept++] = m[i];
+	}
+	if (b->n > 0) {
+		lane_put(&w->fanout->open, true);
+		fanout_call(w, &w->fanout->open);
+	}
+	return kept;
+}
+
+uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		unsigned int owner = spread_frame(m[i], w->n_workers, &w->hash_key);
+
+		if (owner == w->id) {
+			m[kept++] = m[i];
+			continue;
+		}
+		w->to_wake |= 1u << owner;
+		if (likely(rte_ring_enqueue(w->peers[owner]->frames, m[i]) == 0))
+			continue;
+		w->counters.rx++;
+		pkt_drop(w, &(struct pkt){.m = m[i]}, DROP_RING_FULL);
+	}
+	return kept;
+}
+
+bool fanout_pending(const struct worker *w)
+{
+	return lane_count(&w->fanout->open) + lane_count(&w->fanout->seal) > 0 ||
+	       !rte_ring_empty(w->departing);
+}
+
+bool fanout_can_help(const struct worker *w)
+{
+	for (unsigned int i = 0; i < w->n_workers; i++) {
+		const struct fanout *f = w->peers[i]->fanout;
+
+		if (lane_has_unclaimed(&f->open) || lane_has_unclaimed(&f->seal))
+			return true;
+	}
+	return false;
+}
+
+static void drop(struct worker *w, struct rte_mbuf *m)
+{
+	pkt_drop(w, &(struct pkt){.m = m}, DROP_SHUTDOWN);
+}
+
+static void drop_frames(struct worker *w, struct fan_burst *b, uint16_t *n)
+{
+	for (uint16_t i = 0; i < *n; i++)
+		drop(w, b->frame[i]);
+	*n = 0;
+}
+
+static void drop_handed(struct worker *w, struct fan_burst *b)
+{
+	w->n_handed -= b->n;
+	for (uint16_t i = 0; i < b->n; i++)
+		drop(w, b->pkt[i].p.m);
+	b->n = 0;
+}
+
+static void open_stop(struct worker *w, struct fanout *f)
+{
+	for (uint32_t i = lane_claim(&f->open); i != LANE_NONE; i = lane_claim(&f->open)) {
+		w->counters.rx += f->opening[i].n;
+		drop_frames(w, &f->opening[i], &f->opening[i].n);
+		lane_done(&f->open, i);
+	}
+	for (uint32_t i = lane_first(&f->open); i != LANE_NONE; i = lane_first(&f->open)) {
+		drop_handed(w, &f->opening[i]);
+		lane_remove(&f->open);
+	}
+}
+
+static void seal_stop(struct worker *w, struct fanout *f)
+{
+	for (uint32_t i = lane_claim(&f->seal); i != LANE_NONE; i = lane_claim(&f->seal)) {
+		drop_handed(w, &f->sealing[i]);
+		f->sealing[i].n_frames = 0;
+		lane_done(&f->seal, i);
+	}
+	for (uint32_t i = lane_first(&f->seal); i != LANE_NONE; i = lane_first(&f->seal)) {
+		struct fan_burst *b = &f->sealing[i];
+
+		if (b->large)
+			drop_handed(w, b);
+		w->n_handed -= b->n_frames;
+		drop_frames(w, b, &b->n_frames);
+		lane_remove(&f->seal);
+	}
+}
+
+void fanout_stop(struct worker *w)
+{
+	open_stop(w, w->fanout);
+	seal_stop(w, w->fanout);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One tunnel on all workers. A worker that receives ESP packets only puts them into a lane, burst
+// by burst; any worker opens a burst, and the receiver takes the bursts out in the order of their
+// arrival: only then sequence numbers enter the replay window, and the packets out of the tunnel go
+// to the workers that their flows belong to. Packets for a tunnel go to the one worker that
+// allocates its sequence numbers, which puts them into another lane; any worker seals a burst, and
+// they leave in the order of their numbers. So packets of a flow, and ESP packets on the wire, stay
+// in order, whatever the workers' speed, and no lock is taken. Workers.
+#pragma once
+
+#include "lane.h"
+#include "worker.h"
+
+#define FAN_WORKERS_MAX CRYPTO_WORKERS_MAX
+
+// A burst in a lane: received, and then opened; or to be sealed, and then sent.
+struct fan_burst {
+	uint16_t n, n_frames;
+	bool large;                           // to be sealed: ESP packets may have to be fragmented
+	struct rte_mbuf *frame[RX_BURST_MAX]; // received, or sealed, to be sent
+	uint16_t port[RX_BURST_MAX];          // by these ports
+	struct handed pkt[RX_BURST_MAX];      // n that were opened, or are to be sealed
+	uint64_t seq[RX_BURST_MAX];           // by order of arrival, or of sending
+	// Of opened packets, by order of arrival: the place in pkt, and the reason to drop it.
+	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];
+	// Places of those that belong to a worker, by worker; then of those to be dropped.
+	uint8_t first[FAN_WORKERS_MAX + 1];
+	// Event for the packet with this number, if that is the newest of its SA.
+	bool has_moved;
+	uint64_t moved_seq;
+	struct event moved;
+};
+
+struct fanout {
+	struct lane open, seal;
+	struct fan_burst opening[LANE_BURSTS], sealing[LANE_BURSTS];
+};
+
+// Has workers share the work of tunnels; all n of them, whose peers are set. Before they run.
+// Control thread. Returns 0 or -ENOMEM.
+int fanout_start(struct worker *const workers[], unsigned int n);
+
+// Whether the worker can take another burst of received frames.
+static inline bool fanout_has_room(const struct worker *w)
+{
+	return lane_open(&w->fanout->open) != LANE_NONE;
+}
+
+// Takes the ESP packets of inbound SAs out of n received frames, at most RX_BURST_MAX, into the
+// lane, which has room. Returns how many are left.
+uint16_t fanout_receive(struct worker *w, struct rte_mbuf *m[], uint16_t n);
+
+// Hands frames over to the workers that their flows belong to. Returns how many are left, which are
+// this worker's.
+uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n);
+
+// Has other workers woken when more bursts are in a lane of this worker than it processes itself at
+// once.
+void fanout_call(struct worker *w, const struct lane *l);
+
+// Drops what is in the lanes, when all workers have ended.
+void fanout_stop(struct worker *w);
+
+// Whether there is something in this worker's lanes or for it to number; and whether there is a
+// burst in any worker's lanes.
+bool fanout_pending(const struct worker *w);
+bool fanout_can_help(const struct worker *w);

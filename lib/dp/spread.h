@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which worker a packet belongs to: the same one (0 to n_workers - 1) for all packets of a flow, in
+// both directions, and for all fragments between two hosts; worker 0 for what is not IP, and for
+// messages of neighbour discovery, so that they stay in order. Workers.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "keyed_hash.h"
+
+// Of a received frame. One with ESP belongs where all of its SA do.
+unsigned int spread_frame(
+	const struct rte_mbuf *m, unsigned int n_workers, const struct hash_key *key);
+
+// Of a packet out of a tunnel: m starts with its header, which was checked.
+unsigned int spread_inner(
+	const struct rte_mbuf *m, unsigned int n_workers, const struct hash_key *key);
+
+// Of the SA with this SPI.
+unsigned int spread_sa(rte_be32_t spi, unsigned int n_workers, const struct hash_key *key);

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workers that share the work of one tunnel, in one thread and in every order of their steps that
+// chance comes up with: packets of a flow leave in the order in which they came, ESP packets in the
+// order of their numbers, none is lost, and none is accepted twice.
+#include <netinet/in.h>
+
+#include "conf.h"
+#include "datagram.h"
+#include "fanout.h"
+#include "peer.h"
+#include "site.h"
+
+#define FLOWS     12
+#define WORKERS   HARNESS_WORKERS
+#define SITE(...) ((struct site){.more = "cpus = { workers = [ 0, 1, 2, 3 ]; };", __VA_ARGS__})
+
+struct workers {
+	struct gateway *g[WORKERS];
+	struct worker *w[WORKERS];
+	struct peer b; // sends into the tunnel
+	struct peer to_b;
+	uint64_t seed;
+	uint32_t number[FLOWS]; // packets of the flow sent to the gateway,
+	uint32_t last[FLOWS];   // the last one that it sent
+	uint32_t seq, sent_seq; // the same of ESP packets
+	uint32_t n_sent;
+};
+
+static struct workers workers_new(struct site site, uint64_t seed)
+{
+	struct workers s = {.g = {site_a(site)}, .seed = seed};
+
+	for (unsigned int i = 1; i < WORKERS; i++)
+		s.g[i] = gateway_second(s.g[0], i);
+	s.b = peer_new(s.g[0], "from-b");
+	s.to_b = peer_new(s.g[0], "to-b");
+	return s;
+}
+
+static void workers_free(struct workers *s)
+{
+	for (unsigned int i = WORKERS; i > 0; i--)
+		gateway_free(s->g[i - 1]);
+	peer_free(&s->b);
+	peer_free(&s->to_b);
+}
+
+static struct ipv4 packet_of(struct workers *s, uint32_t flow, bool out)
+{
+	struct ipv4 ip = FROM_TO("10.1.0.5", "10.2.0.5", .sport = (uint16_t)(3000 + flow),
+		.dport = 9, .id = (uint16_t)++s->number[flow], .len = 100);
+
+	if (!out) {
+		ip.src = "10.2.0.5";
+		ip.dst = "10.1.0.5";
+	}
+	return ip;
+}
+
+static struct gateway *any(struct workers *s)
+{
+	return s->g[random_below(&s->seed, WORKERS)];
+}
+
+static void check_inner(struct workers *s, const uint8_t *ip)
+{
+	uint32_t flow = be16(ip + IP_LEN) - 3000u, number = be16(ip + 4);
+
+	assert_in_range(flow, 0, FLOWS - 1);
+	assert_int_equal(number, s->last[flow] + 1);
+	s->last[flow] = number;
+	s->n_sent++;
+}
+
+// Of what a worker has just sent, in the order of all workers.
+static void check_sent(struct workers *s, const struct gateway *g)
+{
+	uint8_t inner[FRAME_MAX];
+
+	for (unsigned int i = 0; i < g->n_sent; i++) {
+		const struct frame *f = &g->sent[i];
+
+		if (f->port == LAN) {
+			check_inner(s, frame_packet(f));
+			continue;
+		}
+		assert_int_equal(esp_seq(f), ++s->sent_seq);
+		peer_open(&s->to_b, f, inner);
+		check_inner(s, inner);
+	}
+}
+
+// One step of one worker.
+static void step(struct workers *s)
+{
+	struct gateway *g = any(s);
+
+	g->now += 10;
+	switch (random_below(&s->seed, 4)) {
+	case 0:
+		gateway_help(g);
+		break;
+	case 1:
+		gateway_keep(g);
+		break;
+	case 2: {
+		struct rte_mbuf *m[RX_BURST_MAX];
+		unsigned int n = rte_ring_dequeue_burst(g->w->frames, (void **)m, 8, NULL);
+
+		gateway_pass_mbufs(g, m, n);
+		break;
+	}
+	default:
+		gateway_pass(g, NULL, 0);
+	}
+	check_sent(s, g);
+}
+
+// Every worker processes the frames that were handed over to it.
+static void all_pass(struct workers *s)
+{
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		struct rte_mbuf *m[RX_BURST_MAX];
+		unsigned int n =
+			rte_ring_dequeue_burst(s->w[i]->frames, (void **)m, RX_BURST_MAX, NULL);
+
+		gateway_pass_mbufs(s->g[i], m, n);
+	}
+}
+
+static uint64_t dropped(const struct workers *s, enum drop reason)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < WORKERS; i++)
+		n += s->g[i]->w->counters.drops[reason];
+	return n;
+}
+
+static uint64_t dropped_all(const struct workers *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < DROP_COUNT; i++)
+		n += dropped(s, (enum drop)i);
+	return n;
+}
+
+static bool pending(const struct workers *s)
+{
+	for (unsigned int i = 0; i < WORKERS; i++)
+		if (fanout_pending(s->w[i]) || !rte_ring_empty(s->w[i]->handed) ||
+			!rte_ring_empty(s->w[i]->frames))
+			return true;
+	return false;
+}
+
+// Everything that is in flight leaves.
+static void settle(struct workers *s)
+{
+	for (unsigned int i = 0; pending(s); i++) {
+		assert_in_range(i, 0, 1000000);
+		step(s);
+	}
+}
+
+// Frames of a burst, of flows into the tunnel or out of it.
+static unsigned int burst(struct workers *s, struct frame f[], bool out)
+{
+	unsigned int n = 1 + random_below(&s->seed, 12);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct ipv4 ip = packet_of(s, random_below(&s->seed, FLOWS), out);
+
+		f[i] = out ? frame_ip(LAN, ip) : peer_seal_ip(&s->b, ++s->seq, ip);
+	}
+	return n;
+}
+
+// The window is far smaller than what is in flight.
+static void run(bool out)
+{
+	for (uint64_t seed = 1; seed <= rounds(10); seed++) {
+		struct workers s = workers_new(SITE(.window = 32), seed);
+		unsigned int n = 0;
+
+		gateways_share(s.g, s.w, WORKERS);
+		for (unsigned int i = 0; i < 60; i++) {
+			struct frame f[RX_BURST_MAX];
+			struct gateway *reader = s.g[0]; // the only one with a queue
+
+			if (fanout_has_room(reader->w)) {
+				unsigned int in = burst(&s, f, out);
+
+				gateway_receive(reader, f, in);
+				check_sent(&s, reader);
+				n += in;
+			}
+			for (unsigned int k = random_below(&s.seed, 30); k > 0; k--)
+				step(&s);
+		}
+		settle(&s);
+		assert_int_equal(s.n_sent, n);
+		assert_int_equal(dropped_all(&s), 0);
+		workers_free(&s);
+	}
+}
+
+static void test_out(void **state)
+{
+	(void)state;
+	run(true);
+}
+
+static void test_in(void **state)
+{
+	(void)state;
+	run(false);
+}
+
+// Packets are repeated while the first copies are still in a lane, others are forged or are
+// dummies: each is counted for what it is, and once.
+static void test_replay(void **state)
+{
+	struct workers s = workers_new(SITE(.window = 64), 5);
+	struct frame f[RX_BURST_MAX];
+	uint64_t octets = 0, packets = 0;
+	unsigned int n = 0;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	for (unsigned int i = 0; i < 12; i += 3) {
+		f[i] = peer_seal_ip(&s.b, ++s.seq, packet_of(&s, 0, false));
+		f[i + 1] = f[i];
+		f[i + 2] = peer_seal(
+			&s.b, (struct esp){.seq = ++s.seq,
+				      .text_len = peer_trailer(&s.b, f[50].b, 40, IPPROTO_NONE),
+				      .text = f[50].b});
+		n += 3;
+	}
+	f[n] = f[0];
+	f[n].b[f[n].len - 1] ^= 1;
+	gateway_receive(s.g[0], f, n + 1);
+	gateway_receive(s.g[1], f, n); // the other copy, by another queue
+	while (gateway_help(s.g[2]) || gateway_help(s.g[3]))
+		;
+	settle(&s);
+	assert_int_equal(s.n_sent, 4);
+	assert_int_equal(dropped(&s, DROP_REPLAY), 4 + 8 + 4);
+	assert_int_equal(dropped(&s, DROP_DUMMY), 4);
+	assert_int_equal(dropped(&s, DROP_AUTH), 1);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		packets += s.g[0]->snapshot->sa_in[0]->sa.counters[i].packets;
+		octets += s.g[0]->snapshot->sa_in[0]->sa.counters[i].bytes;
+	}
+	assert_int_equal(packets, 4);
+	assert_int_equal(octets, 400);
+	workers_free(&s);
+}
+
+// The configuration is replaced while packets are in lanes and rings: SAs that stay are found
+// again.
+static void test_reload(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct workers s = workers_new(SITE(), seed);
+		struct conf *conf;
+		char text[8192];
+		unsigned int n = 0;
+
+		(void)state;
+		site_a_conf(text, sizeof(text), SITE());
+		gateways_share(s.g, s.w, WORKERS);
+		for (unsigned int i = 0; i < 60; i++) {
+			struct frame f[RX_BURST_MAX];
+
+			if (fanout_has_room(s.w[0])) {
+				unsigned int in = burst(&s, f, seed % 2 == 0);
+
+				gateway_receive(s.g[0], f, in);
+				check_sent(&s, s.g[0]);
+				n += in;
+			}
+			for (unsigned int k = random_below(&s.seed, 10); k > 0; k--)
+				step(&s);
+			if (i % 7 == 0) {
+				conf = harness_conf(text, strlen(text), stderr);
+				gateway_reload(s.g[0], conf);
+				conf_free(conf);
+			}
+		}
+		settle(&s);
+		assert_int_equal(s.n_sent, n);
+		workers_free(&s);
+	}
+}
+
+static void without_sas(struct gateway *g)
+{
+	char text[8192];
+	struct conf *conf;
+
+	site_a_conf(text, sizeof(text), SITE());
+	for (unsigned int i = 0; i < 2; i++) {
+		static const char *const lists[] = {"sas = (", "policies = ("};
+		char *at = strchr(strstr(text, lists[i]), '(') + 1, *end = strstr(at, ");");
+
+		memmove(at, end, strlen(end) + 1);
+	}
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	conf_free(conf);
+}
+
+// SAs are removed while their packets wait to be numbered, to be sealed, to enter the window, or
+// for the worker of their flow.
+static void test_removed(void **state)
+{
+	(void)state;
+	for (unsigned int stage = 0; stage < 4; stage++) {
+		struct workers s = workers_new(SITE(), 7);
+		struct frame f[RX_BURST_MAX];
+		unsigned int n = burst(&s, f, stage < 2);
+
+		gateways_share(s.g, s.w, WORKERS);
+		gateway_receive(s.g[0], f, n);
+		if (stage < 2)
+			all_pass(&s);
+		else
+			gateway_help(s.g[1]);
+		for (unsigned int i = 0; (stage == 1 || stage == 3) && i < WORKERS; i++)
+			gateway_keep(s.g[i]);
+		without_sas(s.g[0]);
+		settle(&s);
+		assert_int_equal(s.n_sent, 0);
+		assert_int_equal(dropped(&s, stage < 2 ? DROP_SA_REMOVED : DROP_NO_SA), n);
+		workers_free(&s);
+	}
+}
+
+// Inner packets whose ESP packets have to be fragmented, among others: the fragments take their
+// turn.
+static void test_large(void **state)
+{
+	struct workers s = workers_new(SITE(.sa_out = "fragment = \"after\";"), 9);
+	struct frame f[3];
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	for (unsigned int i = 0; i < 40; i++) {
+		struct ipv4 ip = packet_of(&s, 1, true);
+		unsigned int fragments = 0;
+		uint32_t last_seq = 0;
+
+		f[0] = frame_ip(LAN, ip);
+		ip.len = 1480;
+		ip.id = (uint16_t)++s.number[1];
+		f[1] = frame_ip(LAN, ip);
+		f[2] = frame_ip(LAN, packet_of(&s, 1, true));
+		gateway_receive(s.g[0], f, 3);
+		for (unsigned int k = 0; k < 100000 && pending(&s); k++) {
+			struct gateway *g = any(&s);
+			struct rte_mbuf *m[RX_BURST_MAX];
+			unsigned int taken =
+				rte_ring_dequeue_burst(g->w->frames, (void **)m, 8, NULL);
+
+			gateway_pass_mbufs(g, m, taken);
+			gateway_help(g);
+			gateway_keep(g);
+			for (unsigned int k2 = 0; k2 < g->n_sent; k2++) {
+				const uint8_t *p = frame_packet(&g->sent[k2]);
+
+				if ((be16(p + 6) & 0x1fff) != 0) {
+					fragments++;
+					continue;
+				}
+				assert_int_equal(be32(p + IP_LEN + 4), 3 * i + ++last_seq);
+			}
+		}
+		assert_int_equal(last_seq, 3);
+		assert_int_equal(fragments, 1);
+	}
+	assert_int_equal(dropped_all(&s), 0);
+	workers_free(&s);
+}
+
+// A worker that stops drops what is still in flight, and counts it.
+static void test_stop(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct workers s = workers_new(SITE(), seed);
+		struct frame f[RX_BURST_MAX];
+
+		gateways_share(s.g, s.w, WORKERS);
+		for (unsigned int i = 0; i < 10; i++) {
+			gateway_receive(s.g[i % 2], f, burst(&s, f, i % 3 == 0));
+			for (unsigned int k = random_below(&s.seed, 5); k > 0; k--)
+				gateway_help(any(&s));
+			for (unsigned int k = random_below(&s.seed, 3); k > 0; k--)
+				gateway_keep(any(&s));
+		}
+		workers_free(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_out),
+		pipeline_test(test_in),
+		pipeline_test(test_replay),
+		pipeline_test(test_reload),
+		pipeline_test(test_removed),
+		pipeline_test(test_large),
+		pipeline_test(test_stop),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
