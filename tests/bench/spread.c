@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How one tunnel spreads over workers: packets in a second of one gateway, whose workers take turns
+// on one CPU, each with a clock of its own, so that a machine with fewer cores can tell as well.
+//
+//   bench_spread [--alg CIPHER[+AUTH]] [--engine NAME] [--dir out|in] [--size OCTETS|imix]
+//                [--sas N] [--flows N] [--burst N] [--workers N] [--json]
+//
+// Values may be lists: then every combination is measured. The worker whose clock shows least does
+// the next step, and its clock advances by the time that this takes: packets arrive as fast as
+// they are taken. What cores of a real machine take from each other is not in the figures: lines
+// that go from cache to cache, shared caches, power. Cards cost nothing here.
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_esp.h>
+#include <rte_udp.h>
+
+#include "fanout.h"
+#include "handover.h"
+#include "lists.h"
+#include "traffic.h"
+
+#define PACKETS   20000 // of a round; those of the first one are not measured
+#define ROUNDS    11    // of which the median counts
+#define FLOWS_MAX 4096
+#define NEVER     UINT64_MAX
+// No part of a turn takes so long, a fraction of a second.
+#define INTERRUPTED 5000
+
+enum { OPTION_JSON = DIMS };
+
+// Where the frames come from.
+enum setup { ONE_QUEUE, QUEUES, SETUPS };
+
+static const char *const setup_names[SETUPS] = {"one queue", "queue per worker"};
+
+// Parts of a worker's turn, as in the daemon (loop.c): what was received, what was handed over, and
+// what is in lanes. Between two parts others do theirs.
+enum part { RECEIVE, PASS, HELP, KEEP, PARTS };
+
+struct queue {
+	struct traffic traffic;
+	unsigned int next; // packet of the batch
+};
+
+struct line {
+	struct point point, one_lane; // the same with one worker
+	enum setup setup;
+	struct gateway_pair *pair;
+	struct queue queue[POINT_WORKERS_MAX];    // by worker
+	uint64_t clock[POINT_WORKERS_MAX];        // TSC cycles
+	unsigned int part[POINT_WORKERS_MAX];     // the next of its turn
+	uint64_t usual[POINT_WORKERS_MAX][PARTS]; // cycles that the part took last
+	uint64_t from;                            // TSC when a part began
+	uint64_t interrupted;                     // cycles that no part takes
+	uint64_t sent, late;
+	uint64_t last[FLOWS_MAX]; // mark of the flow's last packet; of ESP packets: number, by SA
+};
+
+static void clock_start(struct line *l)
+{
+	l->from = rte_rdtsc();
+}
+
+// The worker has spent the time since clock_start() on a part of its turn. If that is too long, it
+// was interrupted: it took as long as the last time.
+static void clock_stop(struct line *l, unsigned int worker)
+{
+	uint64_t spent = rte_rdtsc() - l->from, *usual = &l->usual[worker][l->part[worker]];
+
+	if (spent > l->interrupted)
+		spent = *usual;
+	*usual = spent;
+	l->clock[worker] += spent;
+}
+
+// --- the traffic ---
+
+// A packet of the other site's, from the one of this site's that would be sent there.
+static void turn_round(uint8_t *frame)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(frame + RTE_ETHER_HDR_LEN);
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+
+	RTE_SWAP(ip->src_addr, ip->dst_addr);
+	RTE_SWAP(udp->src_port, udp->dst_port);
+}
+
+static void batch_seal(struct line *l, const struct traffic *t)
+{
+	struct batch *b = t->batch;
+	uint16_t burst = (uint16_t)l->point.burst;
+
+	for (unsigned int first = 0; first < b->n; first += burst) {
+		struct rte_mbuf *m[POINT_BURST_MAX];
+		struct tx_buffer *tx = &l->pair->far.worker[0]->tx[PORT_WAN];
+
+		for (unsigned int i = first; i < first + burst; i++)
+			turn_round(batch_frame(b, i));
+		traffic_receive(t, m, first, burst, PORT_LAN);
+		gateway_pass(&l->pair->far, 0, m, burst);
+		if (tx->n != burst)
+			die("of %u packets, the peer sent %u", burst, tx->n);
+		for (uint16_t i = 0; i < burst; i++)
+			batch_replace(b, first + i, rte_pktmbuf_mtod(tx->m[i], const uint8_t *),
+				rte_pktmbuf_data_len(tx->m[i]));
+		nic_send(tx->m, tx->n);
+		tx->n = 0;
+	}
+}
+
+// Takes the next burst from the worker's queue.
+static uint16_t frames_take(struct line *l, unsigned int worker, struct rte_mbuf *m[])
+{
+	struct queue *q = &l->queue[worker];
+	uint16_t burst = (uint16_t)l->point.burst;
+	bool in = l->point.dir == DIR_IN;
+
+	if (q->traffic.batch == NULL)
+		return 0;
+	if (q->next == q->traffic.batch->n) {
+		batch_fill(q->traffic.batch);
+		if (in)
+			batch_seal(l, &q->traffic);
+		q->next = 0;
+	}
+	traffic_receive(&q->traffic, m, q->next, burst, in ? PORT_WAN : PORT_LAN);
+	q->next += burst;
+	return burst;
+}
+
+// Of packets that leave: those behind a later one of their flow or, if they are ESP packets, of
+// their SA.
+static void sent_check(struct line *l, const struct tx_buffer *tx, bool esp)
+{
+	for (uint16_t i = 0; i < tx->n; i++) {
+		const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(
+			tx->m[i], const struct rte_ipv4_hdr *, RTE_ETHER_HDR_LEN);
+		const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(ip + 1);
+		const struct rte_esp_hdr *header = (const struct rte_esp_hdr *)(ip + 1);
+		uint64_t number = 0;
+		uint32_t of;
+
+		if (esp) {
+			number = rte_be_to_cpu_32(header->seq);
+			of = rte_be_to_cpu_32(header->spi);
+		} else {
+			memcpy(&number, udp + 1, sizeof(number));
+			number++; // none is 0
+			of = rte_be_to_cpu_16(udp->dst_port);
+		}
+		of %= FLOWS_MAX;
+		l->late += number < l->last[of];
+		l->last[of] = RTE_MAX(l->last[of], number);
+	}
+	l->sent += tx->n;
+}
+
+// --- the workers ---
+
+// The worker has done something since clock_start(): it sends what came of that.
+static void send_all(struct line *l, struct worker *w, unsigned int i)
+{
+	worker_mbufs_free(w);
+	clock_stop(l, i);
+	for (uint16_t port = 0; port <= PORT_WAN; port++) {
+		sent_check(l, &w->tx[port], port == PORT_WAN);
+		nic_send(w->tx[port].m, w->tx[port].n);
+		w->tx[port].n = 0;
+	}
+	w->to_wake = 0; // all are awake
+}
+
+static bool receive(struct line *l, unsigned int worker)
+{
+	struct worker *w = l->pair->near.worker[worker];
+	struct rte_mbuf *m[POINT_BURST_MAX];
+	uint16_t n;
+
+	if (w->fanout != NULL && !fanout_has_room(w))
+		return false;
+	n = frames_take(l, worker, m);
+	if (n == 0)
+		return false;
+	clock_start(l);
+	if (w->fanout != NULL) {
+		n = fanout_receive(w, m, n);
+		if (l->setup == ONE_QUEUE)
+			n = fanout_spread(w, m, n);
+	}
+	if (n > 0)
+		pipeline_pass(w, m, n, rte_rdtsc());
+	return true;
+}
+
+static bool pass(struct worker *w)
+{
+	struct rte_mbuf *m[POINT_BURST_MAX];
+	uint16_t n = (uint16_t)rte_ring_dequeue_burst(w->frames, (void **)m, POINT_BURST_MAX, NULL);
+
+	if (n == 0 && !handover_pending(w))
+		return false;
+	pipeline_pass(w, m, n, rte_rdtsc());
+	return true;
+}
+
+static bool part_do(struct line *l, unsigned int worker, enum part part)
+{
+	struct worker *w = l->pair->near.worker[worker];
+
+	clock_start(l);
+	if (part == RECEIVE)
+		return receive(l, worker);
+	if (w->fanout == NULL)
+		return false;
+	if (part == PASS)
+		return pass(w);
+	if (part == HELP)
+		return fanout_can_help(w) && pipeline_help(w, rte_rdtsc());
+	return fanout_pending(w) && pipeline_keep(w, rte_rdtsc()) > 0;
+}
+
+// The next clock after that of a worker with nothing to do, which continues then.
+static uint64_t clock_after(const struct line *l, uint64_t clock)
+{
+	uint64_t next = NEVER;
+
+	for (unsigned int i = 0; i < l->point.workers; i++)
+		if (l->clock[i] > clock)
+			next = RTE_MIN(next, l->clock[i]);
+	return next == NEVER ? clock : next;
+}
+
+// The worker whose clock shows least does the next part of its turn that has work.
+static void step(struct line *l)
+{
+	unsigned int i = 0;
+	struct worker *w;
+	bool worked = false;
+
+	for (unsigned int k = 1; k < l->point.workers; k++)
+		if (l->clock[k] < l->clock[i])
+			i = k;
+	w = l->pair->near.worker[i];
+	for (unsigned int k = 0; k < PARTS && !worked; k++) {
+		worked = part_do(l, i, l->part[i]);
+		if (worked)
+			send_all(l, w, i);
+		l->part[i] = (l->part[i] + 1) % PARTS;
+	}
+	if (!worked)
+		l->clock[i] = clock_after(l, l->clock[i]);
+	rte_rcu_qsbr_quiescent(l->pair->qsbr, w->id);
+}
+
+static uint64_t dropped(const struct line *l, enum drop reason)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < l->point.workers; i++)
+		n += l->pair->near.worker[i]->counters.drops[reason];
+	return n;
+}
+
+// Runs until so many packets were sent in total.
+static uint64_t run_until(struct line *l, uint64_t packets)
+{
+	uint64_t end = 0;
+
+	for (uint64_t steps = 0; l->sent < packets; steps++) {
+		step(l);
+		if (steps > packets) {
+			gateway_pair_print_drops(l->pair);
+			die("of %lu packets, %lu were sent", packets, l->sent);
+		}
+	}
+	for (unsigned int i = 0; i < l->point.workers; i++)
+		end = RTE_MAX(end, l->clock[i]);
+	return end;
+}
+
+static void neighbours_add(const struct line *l)
+{
+	struct rte_ether_addr mac = GATEWAY_MAC;
+	struct ip_addr peer = ip_addr_from_v4(rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 1)));
+
+	for (uint32_t i = 0; i <= l->point.flows / FLOWS_MAX; i++) {
+		struct ip_addr host = ip_addr_from_v4(rte_cpu_to_be_32(HOST_NEAR + i));
+
+		if (neigh_set_static(l->pair->neigh, PORT_LAN, &host, &mac) < 0)
+			die("no room for neighbours");
+	}
+	if (neigh_set_static(l->pair->neigh, PORT_WAN, &peer, &mac) < 0)
+		die("no room for neighbours");
+}
+
+static void line_open(struct line *l, struct rte_mempool *pool)
+{
+	bool queues = l->setup == QUEUES;
+	struct hash_key key;
+
+	if (hash_key_draw(&key) < 0)
+		die("no random numbers");
+	l->one_lane = l->point;
+	l->one_lane.workers = 1;
+	l->pair = gateway_pair_new(&l->point, pool);
+	neighbours_add(l);
+	for (unsigned int i = 0; i < (queues ? l->point.workers : 1); i++)
+		l->queue[i].traffic = (struct traffic){.point = &l->point,
+			.pool = pool,
+			.pair = l->pair,
+			.batch = batch_new(queues ? &l->point : &l->one_lane, i)};
+	for (unsigned int i = 0; i < l->point.workers; i++)
+		if (l->queue[i].traffic.batch != NULL)
+			l->queue[i].next = l->queue[i].traffic.batch->n;
+	if (l->point.workers == 1)
+		return;
+	for (unsigned int i = 0; i < l->point.workers; i++) {
+		l->pair->near.worker[i]->hash_key = key;
+		worker_peers_set(l->pair->near.worker[i], l->pair->near.worker, l->point.workers);
+	}
+	if (fanout_start(l->pair->near.worker, l->point.workers) < 0)
+		die("no memory");
+}
+
+static void line_close(struct line *l)
+{
+	for (unsigned int i = 0; i < l->point.workers; i++) {
+		pipeline_stop(l->pair->near.worker[i]);
+		if (l->queue[i].traffic.batch != NULL)
+			batch_free(l->queue[i].traffic.batch);
+	}
+	gateway_pair_free(l->pair);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double mpps_measure(struct line *l)
+{
+	uint64_t began = run_until(l, PACKETS);
+	double mpps[ROUNDS];
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint64_t ended = run_until(l, (i + 2) * PACKETS);
+
+		mpps[i] =
+			(double)PACKETS * (double)rte_get_tsc_hz() / 1e6 / (double)(ended - began);
+		began = ended;
+	}
+	qsort(mpps, ROUNDS, sizeof(mpps[0]), compare);
+	return mpps[ROUNDS / 2];
+}
+
+// Returns whether all packets were in order, and none fell out of the replay window.
+static bool measure(const struct point *p, enum setup setup, struct rte_mempool *pool, bool json)
+{
+	static struct line l;
+	char alg[POINT_ALG_MAX], size[POINT_SIZE_TEXT];
+	uint64_t lost;
+	double mpps;
+
+	l = (struct line){
+		.point = *p, .setup = setup, .interrupted = rte_get_tsc_hz() / INTERRUPTED};
+	line_open(&l, pool);
+	mpps = mpps_measure(&l);
+	lost = dropped(&l, DROP_REPLAY);
+	printf(json ? "{\"setup\":\"%s\",\"dir\":\"%s\",\"alg\":\"%s\",\"size\":\"%s\","
+		      "\"workers\":%u,\"sas\":%u,\"mpps\":%.3f,\"late\":%lu,\"lost\":%lu}\n"
+		    : "%-16s %-3s %-26s %5s %7u %5u %7.3f %5lu %5lu\n",
+		setup_names[setup], dir_names[p->dir], point_alg(alg, p), point_size(size, p),
+		p->workers, p->sas, mpps, l.late, lost);
+	fflush(stdout);
+	line_close(&l);
+	return l.late == 0 && lost == 0;
+}
+
+static bool options_read(struct lists *lists, int argc, char **argv)
+{
+	struct option longs[] = {[OPTION_JSON] = {"json", no_argument, NULL, OPTION_JSON}, {0}};
+	bool json = false;
+	int c;
+
+	for (int dim = 0; dim < DIMS; dim++)
+		longs[dim] = (struct option){dim_names[dim], required_argument, NULL, dim};
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c < DIMS)
+			lists->of[c] = optarg;
+		else if (c == OPTION_JSON)
+			json = true;
+		else
+			exit(2);
+	}
+	if (optind != argc)
+		die("what is '%s'?", argv[optind]);
+	return json;
+}
+
+int main(int argc, char **argv)
+{
+	struct lists lists = {
+		{"aes-128-gcm,aes-128-cbc", "auto", "1", "64", "1,2,4", "32", "out,in", "1400"}};
+	bool json = options_read(&lists, argc, argv), good = true;
+	struct points points = {0};
+	struct rte_mempool *pool = nic_start(POINT_WORKERS_MAX);
+
+	points_add(&points, &lists);
+	if (!json)
+		printf("%-16s %-3s %-26s %5s %7s %5s %7s %5s %5s\n", "setup", "dir", "alg", "size",
+			"workers", "SAs", "Mpps", "late", "lost");
+	for (size_t i = 0; i < points.n; i++) {
+		const struct point *p = &points.p[i];
+
+		if (p->dir == DIR_LOOP)
+			die("dir: one of out, in");
+		good &= measure(p, ONE_QUEUE, pool, json);
+		if (p->dir == DIR_OUT && p->workers > 1)
+			good &= measure(p, QUEUES, pool, json);
+	}
+	free(points.p);
+	nic_stop();
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
