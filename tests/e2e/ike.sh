@@ -209,8 +209,8 @@ ike_renew()
 		chain in { type filter hook input priority 0; udp dport 4500 @th,64,32 0 drop; }
 		chain out { type filter hook output priority 0; udp sport 4500 @th,64,32 0 drop; }
 	}'
-	for ns in "${@:2}"; do
-		swan "$ns" --rekey "--$1" site >/dev/null
+	for ns in "${@:2}"; do # a CHILD_SA belongs to no IKE_SA for a moment while the latter is rekeyed
+		poll swan "$ns" --rekey "--$1" site >/dev/null || fail "no $1 to rekey: $(swan "$ns" --list-sas --raw)"
 	done
 	if [[ $# -gt 2 ]]; then
 		poll asked "$1" || fail "no rekey: $(swan ike --list-sas --raw) $(swan "$ike_peer" --list-sas --raw)"
