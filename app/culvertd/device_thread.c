@@ -29,6 +29,7 @@ struct thread_device {
 	struct port port;            // what it is opened into
 	uint64_t opened_ms, next_ms; // when it was opened last, and when it is tried next
 	unsigned int failures;       // since it worked
+	bool reported;               // the last one
 };
 
 static struct {
@@ -74,21 +75,23 @@ static void groups_set(struct thread_device *d, unsigned int port)
 	pthread_mutex_unlock(&t.gateway->control.lock);
 }
 
-// Failures after the first one are not logged again.
+// A device that still cannot be opened is not reported again.
 static void device_open(struct thread_device *d, const struct conf *conf, unsigned int port)
 {
 	const char *device = conf->ports[port].device;
 	int rc;
 
-	if (gateway_now_ms() < d->next_ms || !device_is_present(device))
+	if (gateway_now_ms() < d->next_ms || !device_is_present(device) ||
+		atomic_load_explicit(&t.stop, memory_order_acquire))
 		return;
-	log_mute(d->failures > 0);
-	privilege_kept_raise(&t.kept);
+	log_mute(d->reported);
+	privilege_kept_raise(&t.kept, device);
 	rc = port_open(&d->port, conf, &conf->ports[port], t.gateway->control.pool);
 	if (rc == 0)
 		groups_set(d, port);
 	privilege_kept_lower(&t.kept);
 	log_mute(false);
+	d->reported = rc < 0;
 	if (rc < 0) {
 		device_failed(d);
 		return;
@@ -97,15 +100,20 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
 }
 
+static void close_one(const struct port *p)
+{
+	privilege_kept_raise(&t.kept, p->conf->device);
+	port_close(p);
+	privilege_kept_lower(&t.kept);
+}
+
 static void device_serve(unsigned int port, const struct conf *conf)
 {
 	struct thread_device *d = &t.device[port];
 	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
 	if (stage == TO_BE_CLOSED) {
-		privilege_kept_raise(&t.kept);
-		port_close(&d->port);
-		privilege_kept_lower(&t.kept);
+		close_one(&d->port);
 		stage = device_returns(conf->ports[port].device) ? TO_BE_OPENED : NOT_HERE;
 		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
 	}
@@ -149,12 +157,11 @@ static void close_all(void)
 {
 	struct gateway *g = t.gateway;
 
-	privilege_kept_raise(&t.kept);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (is_here(&t.device[i]))
-			port_close(&t.device[i].port);
+			close_one(&t.device[i].port);
 		else if (atomic_load_explicit(&g->ports[i].open, memory_order_relaxed))
-			port_close(&g->ports[i]);
+			close_one(&g->ports[i]);
 }
 
 static void look_later(void)

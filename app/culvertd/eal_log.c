@@ -18,6 +18,7 @@ static struct {
 	FILE *kept; // since eal_log_begin(); NULL: lines are shown
 	char *text; // of kept
 	size_t len;
+	unsigned int keepers; // threads between eal_log_begin() and its end
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static char *kept_start;
 
@@ -49,21 +50,24 @@ void eal_log_begin(void)
 	if (out.stream == NULL)
 		out_open();
 	pthread_mutex_lock(&out.lock);
-	if (!show_all)
+	if (!show_all && out.keepers++ == 0)
 		out.kept = open_memstream(&out.text, &out.len);
 	pthread_mutex_unlock(&out.lock);
 }
 
-// Returns what was kept, NULL if nothing is. The caller frees it.
-static char *log_take(void)
+// Ends it for one thread. Returns what was kept if that is wanted, or if nobody else keeps on;
+// NULL: nothing. The caller frees it.
+static char *log_take(bool wanted)
 {
 	char *log = NULL;
 
 	pthread_mutex_lock(&out.lock);
-	if (out.kept != NULL) {
+	if (out.keepers > 0)
+		out.keepers--;
+	if (out.kept != NULL && (wanted || out.keepers == 0)) {
 		fclose(out.kept);
-		out.kept = NULL;
 		log = out.text;
+		out.kept = out.keepers > 0 ? open_memstream(&out.text, &out.len) : NULL;
 	}
 	pthread_mutex_unlock(&out.lock);
 	return log;
@@ -79,16 +83,17 @@ static void log_show(char **log)
 
 void eal_log_end(bool show)
 {
-	char *log = log_take();
+	bool shown = show && !log_is_muted();
+	char *log = log_take(shown);
 
-	if (show && !log_is_muted())
+	if (shown)
 		log_show(&log);
 	free(log);
 }
 
 void eal_log_keep(void)
 {
-	kept_start = log_take();
+	kept_start = log_take(true);
 }
 
 void eal_log_start_show(void)

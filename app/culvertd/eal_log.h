@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK logs: kept back, and shown only if that turns out to be of use. One thread at a time:
-// the control thread at the start and the end, the device thread in between.
+// What DPDK logs: kept back, and shown only if that turns out to be of use. Threads may do so at
+// the same time, as drivers log in threads of their own: the one that shows shows all. Any thread
+// but workers; those functions without that remark: the control thread, at the start and the end.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 // Whether all is shown at once, and nothing kept back. Before the first eal_log_begin().
 void eal_log_verbose(bool verbose);
 
-// Between the two, what DPDK logs is kept back. At the end it is shown, or dropped.
+// Between the two, what DPDK logs is kept back. At the end it is shown, or dropped. Any thread.
 void eal_log_begin(void);
 void eal_log_end(bool show);
 

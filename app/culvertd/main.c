@@ -400,6 +400,7 @@ static int gateway_run(struct gateway *g)
 
 	if (rc == 0)
 		rc = device_thread_start(g);
+	reopen_listen();
 	if (rc == 0)
 		rc = ports_start(g);
 	if (rc == 0 && g->control.conf->capture)

@@ -390,7 +390,21 @@ void port_adopt(struct port *p, const struct port *opened)
 	p->offloads = opened->offloads;
 	p->rules = opened->rules;
 	p->patience = opened->patience;
-	atomic_store_explicit(&p->lost, false, memory_order_relaxed);
+}
+
+// By ethdev's number: a device may say so before it is known which port has it. Set by DPDK's
+// threads, cleared by the thread that closes the device.
+static atomic_bool lost[RTE_MAX_ETHPORTS];
+
+void port_lose(uint16_t id)
+{
+	if (id < RTE_MAX_ETHPORTS)
+		atomic_store_explicit(&lost[id], true, memory_order_release);
+}
+
+bool port_says_lost(const struct port *p)
+{
+	return atomic_load_explicit(&lost[p->id], memory_order_acquire);
 }
 
 // Frames without a tag are for the port of the device, if it has an address.
@@ -436,6 +450,7 @@ void port_close(const struct port *p)
 	eal_log_begin(); // errors of a device that is gone
 	port_rules_free(p->rules);
 	device_close(p->id);
+	atomic_store_explicit(&lost[p->id], false, memory_order_release);
 	eal_log_end(false);
 }
 

@@ -22,7 +22,6 @@ struct port {
 	// Whether there is a device, which all threads may use. Written by the control thread,
 	// which waits until workers have seen it before the device is closed.
 	atomic_bool open;
-	atomic_bool lost;    // the device says that it is to be closed: written by DPDK's threads
 	uint16_t n_rx, n_tx; // queues; as the link address, the same for all devices that it gets
 	struct rte_ether_addr mac;
 	// Of the device; see port_adopt().
@@ -68,6 +67,12 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 // Makes the device receive the frames of all groups, if need be also those for other stations,
 // which are dropped. Returns 0 or -errno.
 int port_listen_to_all(const struct port *p);
+
+// Notes that the device of this ethdev number says that it is to be closed. Any thread.
+void port_lose(uint16_t id);
+
+// Whether that was noted of the port's device, since it was opened.
+bool port_says_lost(const struct port *p);
 
 // Gives a port the device that was opened for it with opened. Control thread.
 void port_adopt(struct port *p, const struct port *opened);

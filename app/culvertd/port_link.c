@@ -66,8 +66,8 @@ static bool peer_is_gone(struct port *p)
 
 bool port_is_lost(struct port *p)
 {
-	return atomic_load_explicit(&p->lost, memory_order_acquire) || interface_is_gone(p) ||
-	       peer_is_gone(p) || !is_on_bus(p->conf->device);
+	return port_says_lost(p) || interface_is_gone(p) || peer_is_gone(p) ||
+	       !is_on_bus(p->conf->device);
 }
 
 bool device_returns(const char *device)

@@ -107,21 +107,25 @@ static unsigned int rules_wanted(struct flow_rule to[PORT_RULES_MAX], const stru
 	return n;
 }
 
-static void remove_others(struct port_rules *r, const struct flow_rule wanted[], unsigned int n)
+// Returns whether all were removed: a device may take a millisecond for each.
+static bool remove_others(struct port_rules *r, const struct flow_rule wanted[], unsigned int n)
 {
-	unsigned int kept = 0, w = 0;
+	unsigned int kept = 0, w = 0, removed = 0;
 
 	for (unsigned int i = 0; i < r->n; i++) {
 		while (w < n && compare(&wanted[w], &r->of[i].rule) < 0)
 			w++;
-		if (w < n && compare(&wanted[w], &r->of[i].rule) == 0) {
+		if ((w < n && compare(&wanted[w], &r->of[i].rule) == 0) ||
+			removed == PORT_RULES_STEP) {
 			r->of[kept++] = r->of[i];
 			continue;
 		}
 		flow_rule_destroy(&r->device, r->of[i].made);
 		r->full = false;
+		removed++;
 	}
 	r->n = kept;
+	return removed < PORT_RULES_STEP;
 }
 
 // The queue with the fewest SAs.
@@ -153,7 +157,8 @@ static bool rule_add(struct port_rules *r, unsigned int place, const struct flow
 	return true;
 }
 
-// Behind remove_others(), all rules there are are wanted. Two SAs of the same SPI are one.
+// Behind remove_others(), all rules there are are wanted. Two SAs of the same SPI are one. Returns
+// whether all SAs have a rule.
 static bool add_missing(struct port_rules *r, const struct flow_rule wanted[], unsigned int n)
 {
 	unsigned int added = 0, place = 0;
@@ -167,7 +172,7 @@ static bool add_missing(struct port_rules *r, const struct flow_rule wanted[], u
 		}
 		place++;
 	}
-	return r->full;
+	return !r->full && added < PORT_RULES_STEP;
 }
 
 bool port_rules_steer(struct port_rules *r, const struct snapshot *s)
@@ -178,6 +183,12 @@ bool port_rules_steer(struct port_rules *r, const struct snapshot *s)
 	if (!r->steer)
 		return false;
 	n = rules_wanted(wanted, s);
-	remove_others(r, wanted, n);
-	return !r->full && add_missing(r, wanted, n);
+	if (!remove_others(r, wanted, n) || r->full)
+		return false;
+	if (add_missing(r, wanted, n))
+		r->reported = false;
+	if (!r->full || r->reported)
+		return false;
+	r->reported = true;
+	return true;
 }

@@ -30,6 +30,7 @@ struct port_rules {
 	} of[PORT_RULES_MAX];
 	unsigned int n;
 	bool full;      // the device has refused a rule of an SA, and none was removed since
+	bool reported;  // it has refused one since all SAs had theirs
 	char why[128];  // the device's reason for refusing a rule
 	char what[128]; // and which one: "ESP over IPv6"
 };
@@ -39,7 +40,7 @@ struct port_rules {
 struct port_rules *port_rules_new(const struct flow_device *d, const struct port_rules_use *use);
 
 // With steer: brings the rules of SAs up to date with the inbound SAs there are, by some in each
-// call. Returns whether the device has refused one in this call.
+// call. Returns whether the device has refused one, for the first time since all SAs had theirs.
 bool port_rules_steer(struct port_rules *r, const struct snapshot *s);
 
 // Removes all rules. The device is still open.

@@ -166,9 +166,9 @@ int privilege_kept_lower(const struct privilege_kept *kept)
 	return capabilities_set(kept->capabilities, 0);
 }
 
-int privilege_kept_raise(const struct privilege_kept *kept)
+int privilege_kept_raise(const struct privilege_kept *kept, const char *device)
 {
-	return capabilities_set(kept->capabilities, kept->capabilities);
+	return capabilities_set(kept->capabilities, kept->capabilities & capabilities_of(device));
 }
 
 int privilege_drop(const struct conf *conf)

@@ -41,7 +41,8 @@ struct privilege_kept {
 void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf);
 
 // Called by the thread that keeps them: before privilege_drop(), which would take them; then to
-// give up the others, and after privilege_kept_raise(). All return 0 or -errno.
+// give up the others, and after privilege_kept_raise(), which raises those that the device needs.
+// All return 0 or -errno.
 int privilege_kept_begin(void);
 int privilege_kept_lower(const struct privilege_kept *kept);
-int privilege_kept_raise(const struct privilege_kept *kept);
+int privilege_kept_raise(const struct privilege_kept *kept, const char *device);

@@ -26,14 +26,10 @@ static struct {
 // Called by a thread of DPDK's, which must not wait.
 static int ethdev_event(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
-	struct gateway *g = arg;
-
 	(void)type;
+	(void)arg;
 	(void)ret;
-	for (unsigned int i = 0; i < PORTS_MAX; i++)
-		if (atomic_load_explicit(&g->ports[i].open, memory_order_acquire) &&
-			g->ports[i].id == id)
-			atomic_store_explicit(&g->ports[i].lost, true, memory_order_release);
+	port_lose(id);
 	return 0;
 }
 
@@ -42,15 +38,20 @@ static void device_event(const char *name, enum rte_dev_event_type type, void *a
 {
 	uint16_t id;
 
+	(void)arg;
 	if (type == RTE_DEV_EVENT_REMOVE && rte_eth_dev_get_port_by_name(name, &id) == 0)
-		ethdev_event(id, RTE_ETH_EVENT_INTR_RMV, arg, NULL);
+		port_lose(id);
+}
+
+void reopen_listen(void)
+{
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, ethdev_event, NULL);
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RESET, ethdev_event, NULL);
+	rte_dev_event_callback_register(NULL, device_event, NULL);
 }
 
 void reopen_start(struct gateway *g)
 {
-	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, ethdev_event, g);
-	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RESET, ethdev_event, g);
-	rte_dev_event_callback_register(NULL, device_event, g);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
 		const struct port *p = &g->ports[i];
 

@@ -278,9 +278,17 @@ static void test_steer_full(void **state)
 	card.asked = 0;
 	assert_false(port_rules_steer(r, &s->s));
 	assert_int_equal(card.asked, 0);
-	s->at[0] = s->at[--s->s.n_sa_in]; // the last one has no rule
-	assert_true(port_rules_steer(r, &s->s));
+	s->at[0] = s->at[--s->s.n_sa_in];         // the last one has no rule
+	assert_false(port_rules_steer(r, &s->s)); // nor is that reported again at each rekey
+	assert_int_not_equal(card.asked, 0);
 	assert_int_equal(r->n, 5);
+	card.room += 2;
+	s->at[1] = s->at[--s->s.n_sa_in];
+	port_rules_steer(r, &s->s);
+	assert_int_equal(r->n, 6);
+	card.room = card.n - 1;
+	s->at[2]->sa.spi = RTE_BE32(1000);
+	assert_true(port_rules_steer(r, &s->s)); // all had one meanwhile
 	free(s);
 	stop(r);
 }
