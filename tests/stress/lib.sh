@@ -7,13 +7,13 @@
 stream=$(dirname "${BASH_SOURCE[0]}")/stream.py
 declare -a senders=() receivers=()
 
-# FROM TO ADDRESS PROTO PORT
+# FROM TO ADDRESS PROTO PORT: at full speed, but what changes configurations meanwhile goes first.
 stream_start()
 {
-	spawn "$2" "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
+	spawn "$2" nice -n 5 "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"
 	receivers+=($!)
 	poll stream_waits "$2" "$5" || fail "no process listens on port $5"
-	spawn "$1" "$stream" send "$4" "$3" "$5"
+	spawn "$1" nice -n 5 "$stream" send "$4" "$3" "$5"
 	senders+=($!)
 }
 
