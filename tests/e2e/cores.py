@@ -75,9 +75,9 @@ def blocks(what):
 
 def pieces(octets, page=4096):
     """What is there between pages of zeros, which are most of it."""
-    start = 0
+    start, zeros = 0, bytes(page)
     for at in range(0, len(octets), page):
-        if octets.count(0, at, at + page) == page:
+        if octets.startswith(zeros, at):
             if start < at:
                 yield octets[start:at]
             start = at + page
