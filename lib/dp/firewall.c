@@ -94,6 +94,10 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 		[RULE_REJECT] = TRACE_RULE_REJECT,
 	};
 	const struct rule *rule = rule_set_at(w->snapshot->rules, i);
+
+	if (unlikely(pkt_is_for_host(p)) && is_default(w, i) && state != RULE_RELATED)
+		return DROP_LOCAL_UNSERVED;
+
 	struct decided *decided = &w->snapshot->rule_decisions->worker[w->id][i];
 
 	decided->asked++;

@@ -6,7 +6,8 @@
 #include "worker.h"
 
 // Evaluates the rules for a packet whose policies and route are known. Returns DROP_NONE,
-// DROP_RULE_DROP or DROP_RULE_REJECT; then an ICMP error or a reset was sent.
+// DROP_RULE_DROP or DROP_RULE_REJECT; then an ICMP error or a reset was sent. The default is not
+// for the host: DROP_LOCAL_UNSERVED.
 enum drop firewall_check(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state);
 
@@ -14,7 +15,8 @@ enum drop firewall_check(
 // are exchanged.
 enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
-// Whether a rule other than the default decides about a packet. Counts, logs and sends nothing.
+// Whether a rule other than the default decides about a packet. p->in_by and w->by.out say which
+// tunnels it is received and sent by. Counts, logs and sends nothing.
 bool firewall_has_rule(const struct worker *w, const struct pkt *p, enum rule_state state);
 
 // Whether a rule other than the default accepts a packet that is invalid to connection tracking.

@@ -91,14 +91,29 @@ static bool is_gateways(const struct worker *w, const struct pkt *p, const struc
 	       (f == NULL && (fp->icmp_reply || fp->icmp_error)) || !dad_may_use(w->dad, &dst);
 }
 
+// Whether a rule is about the packet, whose policies are still to be checked: by now, w->by is
+// about another packet.
+static bool has_rule(struct worker *w, struct pkt *p, enum rule_state state)
+{
+	struct policies found;
+
+	w->by.all = 0;
+	if (p->sa_in != NULL) {
+		policy_find(w, &p, 1, &found);
+		p->in_by = found.in != NULL ? found.in->number : 0;
+	}
+	return firewall_has_rule(w, p, state);
+}
+
 // Whether the packet answers the host, is an error about what it sent, or a rule is about it.
 static bool is_admitted(
-	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
-	if (f != NULL && (fp->icmp_error || host_began(f, fp)))
+	if (f == NULL || flow_reopens(f, fp))
+		return has_rule(w, p, RULE_NEW);
+	if (fp->icmp_error || host_began(f, fp))
 		return true;
-	return firewall_has_rule(
-		w, p, f != NULL && flow_ct(f, fp) != FLOW_CT_NEW ? RULE_ESTABLISHED : RULE_NEW);
+	return has_rule(w, p, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
 }
 
 enum drop host_admit(
@@ -225,7 +240,7 @@ static enum drop group_admit(struct worker *w, struct pkt *p)
 
 	if (!has_token(w, p, HOST_NEW))
 		return DROP_HOST_LIMIT;
-	if (!firewall_has_rule(w, p, RULE_NEW))
+	if (!has_rule(w, p, RULE_NEW))
 		return DROP_NOT_UNICAST;
 	policy_find(w, &p, 1, &found);
 	if (policy_is_inbound(w, p))

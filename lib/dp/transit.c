@@ -108,17 +108,6 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 	};
 }
 
-// A SYN that starts another connection in the entry of a closed one.
-static bool reopens_flow(const struct flow *f, const struct flow_pkt *fp)
-{
-	enum flow_state state;
-
-	if (likely((fp->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG))
-		return false;
-	state = flow_word_state(flow_word(f));
-	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
-}
-
 static void rule_count(const struct worker *w, uint32_t rule, uint32_t packets, uint64_t octets)
 {
 	if (rule != 0)
@@ -168,10 +157,12 @@ static enum drop check_rules(
 	bool answer = flow_word_initiator(flow_word(f)) != fp->dir;
 	struct flow_decision begun;
 
-	if (p->from_host || (pkt_is_for_host(p) && host_began(f, fp)))
+	if (p->from_host)
 		return DROP_NONE;
-	if (reopens_flow(f, fp))
+	if (flow_reopens(f, fp))
 		return firewall_check(w, p, fp, RULE_NEW);
+	if (pkt_is_for_host(p) && host_began(f, fp))
+		return DROP_NONE;
 	if (fp->icmp_error)
 		return firewall_check(w, p, fp, RULE_RELATED);
 	if (!answer)
@@ -247,7 +238,7 @@ static enum drop transit_new_flow(
 static __rte_always_inline bool decision_get(const struct worker *w, const struct flow_pkt *fp,
 	const struct flow *f, struct flow_decision *d)
 {
-	return !reopens_flow(f, fp) &&
+	return !flow_reopens(f, fp) &&
 	       flow_decision_get(f, fp->dir, w->snapshot->flow_generation, d);
 }
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include <rte_rcu_qsbr.h>
+#include <rte_tcp.h>
 
 #include "addr.h"
 #include "flow_entry.h"
@@ -172,6 +173,17 @@ static inline enum flow_ct flow_ct(const struct flow *f, const struct flow_pkt *
 	if (p->icmp_error)
 		return FLOW_CT_RELATED;
 	return (flow_word(f) & FLOW_REPLIED) != 0 ? FLOW_CT_ESTABLISHED : FLOW_CT_NEW;
+}
+
+// Whether the packet is a SYN that starts another connection in the entry of a closed one.
+static inline bool flow_reopens(const struct flow *f, const struct flow_pkt *p)
+{
+	enum flow_state state;
+
+	if (likely((p->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG))
+		return false;
+	state = flow_word_state(flow_word(f));
+	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
 }
 
 // Looks at the next n entries of this worker's part of the table, removes what has timed out or is

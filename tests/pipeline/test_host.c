@@ -162,6 +162,57 @@ static void test_policy(void **state)
 	gateway_free(g);
 }
 
+// A rule for a tunnel is about what comes out of it, and not about packets in clear that follow
+// others into the tunnel, for the host or for a group.
+static void test_tunnel_rule(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.more = "rules = ("
+			" { name = \"b\"; host = true; action = \"accept\"; tunnel = \"b\"; } );"});
+	struct peer in = peer_new(g, "from-b");
+	struct ipv4 ip =
+		FROM_TO("10.2.0.5", "10.1.0.1", .proto = IPPROTO_TCP, .sport = 9, .dport = SSH);
+	struct frame f = peer_seal_ip(&in, 1, ip), given = frame_ip(WAN, ip);
+	struct frame out = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.6"));
+	static const uint8_t mac[] = {0x01, 0, 0x5e, 0, 0, 5};
+
+	(void)state;
+	gateway_host_add(g, LAN);
+	gateway_pass(g, &f, 1);
+	expect_punted(g, &given, LAN);
+	gateway_expect_sent(g, &out, WAN);
+	f = tcp(LAN, "10.1.0.5", "10.1.0.1", 9, SSH);
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	out = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.7"));
+	gateway_expect_sent(g, &out, WAN);
+	f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "224.0.0.5", .proto = 89));
+	memcpy(f.b, mac, sizeof(mac));
+	gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
+	assert_int_equal(g->n_punted, 0);
+	peer_free(&in);
+	gateway_free(g);
+}
+
+// A rule has to admit a new connection also from where the host had an earlier one.
+static void test_reopened(void **state)
+{
+	struct gateway *g = gateway_with_host(LAN, NULL);
+	struct frame back = tcp(LAN, "10.1.0.5", "10.1.0.1", BGP, 5000), reset = back;
+	struct frame syn = tcp(LAN, "10.1.0.1", "10.1.0.5", 5000, BGP);
+	uint8_t *header = reset.b + ETH_LEN + IP_LEN;
+
+	(void)state;
+	host_sends(g, syn);
+	expect_all_sent(g, 1, LAN);
+	put32(header + 8, be32(frame_packet(&syn) + IP_LEN + 4) + 21); // what the SYN carries, too
+	header[13] = 0x14;                                             // RST, ACK
+	expect_given(g, &reset, LAN);
+	gateway_expect_drop(g, &back, DROP_LOCAL_UNSERVED);
+	host_sends(g, syn); // the host may
+	expect_all_sent(g, 1, LAN);
+	gateway_free(g);
+}
+
 // Nobody else sends from the host's addresses, which would open a way for answers.
 static void test_forged(void **state)
 {
@@ -290,6 +341,8 @@ int main(void)
 		pipeline_test(test_from_host),
 		pipeline_test(test_tunnel),
 		pipeline_test(test_policy),
+		pipeline_test(test_tunnel_rule),
+		pipeline_test(test_reopened),
 		pipeline_test(test_forged),
 		pipeline_test(test_refused),
 		pipeline_test(test_errors),
