@@ -182,7 +182,7 @@ struct conf {
 	const char *engine;                   // crypto engine: "auto", "ipsec_mb", "openssl"
 	unsigned int icmp_errors_per_second;  // per worker
 	unsigned int icmp_echoes_per_second;  // the same
-	unsigned int host_packets_per_second; // the same; for each service, port and SA
+	unsigned int host_packets_per_second; // for each rule, port and SA
 	enum conf_error
 		errors_in_clear[CONF_ERRORS]; // accepted in clear about connections in tunnels
 	unsigned int n_errors_in_clear;

@@ -43,7 +43,7 @@ bool error_is_suppressed(struct worker *w, const struct pkt *p)
 {
 	uint32_t rate = atomic_load_explicit(&w->errors_per_second, memory_order_relaxed);
 
-	if (worker_has_token(w, error_bucket(w, p), rate))
+	if (worker_has_token(w, error_bucket(w, p), rate, rate))
 		return false;
 	w->counters.errors_suppressed++;
 	return true;

@@ -153,9 +153,11 @@ enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flo
 		RULE_ESTABLISHED);
 }
 
-bool firewall_has_rule(const struct worker *w, const struct pkt *p, enum rule_state state)
+uint32_t firewall_rule_of(const struct worker *w, const struct pkt *p, enum rule_state state)
 {
-	return !is_default(w, rule_find(w, p, state));
+	unsigned int i = rule_find(w, p, state);
+
+	return is_default(w, i) ? 0 : i + 1;
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)

@@ -15,9 +15,10 @@ enum drop firewall_check(
 // are exchanged.
 enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
-// Whether a rule other than the default decides about a packet. p->in_by and w->by.out say which
-// tunnels it is received and sent by. Counts, logs and sends nothing.
-bool firewall_has_rule(const struct worker *w, const struct pkt *p, enum rule_state state);
+// The number of the rule that decides about a packet, as in union flow_deciders; 0: the default.
+// p->in_by and w->by.out say which tunnels it is received and sent by. Counts, logs and sends
+// nothing.
+uint32_t firewall_rule_of(const struct worker *w, const struct pkt *p, enum rule_state state);
 
 // Whether a rule other than the default accepts a packet that is invalid to connection tracking.
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p);

@@ -2,6 +2,7 @@
 #include "host.h"
 
 #include "firewall.h"
+#include "host_limit.h"
 #include "icmp.h"
 #include "nd.h"
 #include "pkt_drop.h"
@@ -12,39 +13,6 @@
 
 #define IGMP_QUERY 0x11 // RFC 3376 4
 #define MLD_QUERY  130  // RFC 3810 5
-
-// The place of the own end's port and protocol among the buckets of a class.
-static unsigned int service_of(const struct pkt *p)
-{
-	rte_be16_t port = 0;
-
-	if (ip_proto_has_ports(p->ip.proto))
-		port = p->from_host ? p->ip.src_port : p->ip.dst_port;
-	return ((uint32_t)p->ip.proto << 16 | rte_be_to_cpu_16(port)) * 0x9e3779b1u >> 28;
-}
-
-static_assert(HOST_SERVICES == 1 << (32 - 28), "services are the upper bits of the product");
-
-static struct rate_bucket *bucket_of(struct worker *w, const struct pkt *p, enum host_class class)
-{
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].host[class]
-				: &w->host[p->port][class][service_of(p)];
-}
-
-static bool has_token(struct worker *w, const struct pkt *p, enum host_class class)
-{
-	uint32_t rate = atomic_load_explicit(&w->host_per_second, memory_order_relaxed);
-
-	return worker_has_token(w, bucket_of(w, p, class), rate);
-}
-
-bool host_take_token(struct worker *w, const struct pkt *p, enum host_class class)
-{
-	if (!has_token(w, p, class))
-		return false;
-	bucket_of(w, p, class)->tokens -= w->tsc_hz;
-	return true;
-}
 
 bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
 {
@@ -68,11 +36,6 @@ bool host_is_forged(const struct worker *w, const struct pkt *p)
 	return host_is_own(w, p, &src) && (ip_addr_is_none(&via->gateway) || via->port != p->port);
 }
 
-static bool is_open(const struct flow *f)
-{
-	return f != NULL && flow_state_info[flow_word_state(flow_word(f))].class != FLOW_CLASS_NEW;
-}
-
 // Chooses the host behind the ingress port, or behind that of the address. False: there is none.
 static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
 {
@@ -91,9 +54,9 @@ static bool is_gateways(const struct worker *w, const struct pkt *p, const struc
 	       (f == NULL && (fp->icmp_reply || fp->icmp_error)) || !dad_may_use(w->dad, &dst);
 }
 
-// Whether a rule is about the packet, whose policies are still to be checked: by now, w->by is
-// about another packet.
-static bool has_rule(struct worker *w, struct pkt *p, enum rule_state state)
+// The rule about the packet, whose policies are still to be checked: by now, w->by is about another
+// packet.
+static uint32_t rule_of(struct worker *w, struct pkt *p, enum rule_state state)
 {
 	struct policies found;
 
@@ -102,24 +65,27 @@ static bool has_rule(struct worker *w, struct pkt *p, enum rule_state state)
 		policy_find(w, &p, 1, &found);
 		p->in_by = found.in != NULL ? found.in->number : 0;
 	}
-	return firewall_has_rule(w, p, state);
+	return firewall_rule_of(w, p, state);
 }
 
-// Whether the packet answers the host, is an error about what it sent, or a rule is about it.
-static bool is_admitted(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+// Whether the packet answers the host, or is an error about what it sent. Otherwise a rule has to
+// be about it.
+static bool is_answer(const struct flow_pkt *fp, const struct flow *f)
 {
-	if (f == NULL || flow_reopens(f, fp))
-		return has_rule(w, p, RULE_NEW);
-	if (fp->icmp_error || host_began(f, fp))
-		return true;
-	return has_rule(w, p, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
+	return f != NULL && !flow_reopens(f, fp) && (fp->icmp_error || host_began(f, fp));
+}
+
+static enum rule_state state_of(const struct flow_pkt *fp, const struct flow *f)
+{
+	return f == NULL || flow_reopens(f, fp) || flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW
+										 : RULE_ESTABLISHED;
 }
 
 enum drop host_admit(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	const struct nexthop *own = p->nexthop;
+	uint32_t rule = 0;
 	uint16_t port;
 
 	if (!find_port(w, p, &port))
@@ -128,13 +94,19 @@ enum drop host_admit(
 		f = flow_find(w->flows, fp);
 	if (is_gateways(w, p, fp, f))
 		return DROP_NONE;
-	// Before rules and policies are looked up, which costs more: a flood has to stay cheap.
-	if (!has_token(w, p, is_open(f) ? HOST_OPEN : HOST_NEW))
-		return DROP_HOST_LIMIT;
 	p->nexthop = &w->snapshot->port[port].host;
-	if (!is_admitted(w, p, fp, f))
-		p->nexthop = own;
-	else if (fp->icmp_error && pmtu_quotes_sa(w, p)) // or about IKE: it need not show
+	if (!is_answer(fp, f)) {
+		rule = rule_of(w, p, state_of(fp, f));
+		if (rule == 0) {
+			p->nexthop = own;
+			return DROP_NONE;
+		}
+	}
+	// Before policies are looked up and a flow is made, which costs more: a flood has to stay
+	// cheap.
+	if (!host_has_token(w, p, host_limit_of(w, fp, f, rule)))
+		return DROP_HOST_LIMIT;
+	if (fp->icmp_error && pmtu_quotes_sa(w, p)) // or about IKE: it need not show
 		pmtu_learn(w, p);
 	return DROP_NONE;
 }
@@ -194,13 +166,21 @@ static enum drop leave_large(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-static enum drop punt(struct worker *w, struct pkt *p, uint16_t port, enum host_class class)
+// Whether the ring has room. The upper half is for established connections.
+static bool has_room(const struct rte_ring *to, enum host_class class)
+{
+	return class != HOST_NEW || rte_ring_count(to) < rte_ring_get_capacity(to) / 2;
+}
+
+static enum drop punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit)
 {
 	const struct rte_ether_hdr head = frame_head(w, p, port);
 	enum drop d;
 
-	if (!host_take_token(w, p, class))
+	if (!host_take_token(w, p, limit))
 		return DROP_HOST_LIMIT;
+	if (!has_room(w->to_host[port], limit.class))
+		return DROP_RING_FULL;
 	d = leave_large(w, p);
 	if (d != DROP_NONE)
 		return d;
@@ -214,17 +194,18 @@ static enum drop punt(struct worker *w, struct pkt *p, uint16_t port, enum host_
 	return DROP_NONE;
 }
 
-void host_punt(struct worker *w, struct pkt *p, uint16_t port, enum host_class class)
+void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit)
 {
-	enum drop d = punt(w, p, port, class);
+	enum drop d = punt(w, p, port, limit);
 
 	if (d != DROP_NONE)
 		pkt_drop(w, p, d);
 }
 
-void host_punt_flow(struct worker *w, struct pkt *p, const struct flow *f)
+void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct flow *f, uint32_t rule)
 {
-	host_punt(w, p, p->nexthop->port, is_open(f) ? HOST_OPEN : HOST_NEW);
+	host_punt(w, p, p->nexthop->port, host_limit_of(w, fp, f, rule));
 }
 
 static bool is_group_query(const struct pkt *p)
@@ -233,23 +214,27 @@ static bool is_group_query(const struct pkt *p)
 			: p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type == MLD_QUERY;
 }
 
-static enum drop group_admit(struct worker *w, struct pkt *p)
+static enum drop group_admit(struct worker *w, struct pkt *p, struct host_limit *limit)
 {
+	const uint32_t rule = rule_of(w, p, RULE_NEW);
+	const struct flow_pkt none = {0};
 	struct policies found;
 	enum drop d = DROP_NONE;
 
-	if (!has_token(w, p, HOST_NEW))
-		return DROP_HOST_LIMIT;
-	if (!has_rule(w, p, RULE_NEW))
+	if (rule == 0)
 		return DROP_NOT_UNICAST;
+	*limit = host_limit_of(w, &none, NULL, rule);
+	if (!host_has_token(w, p, *limit))
+		return DROP_HOST_LIMIT;
 	policy_find(w, &p, 1, &found);
 	if (policy_is_inbound(w, p))
 		d = policy_check_inbound(w, p, found.in);
-	return d == DROP_NONE ? firewall_check(w, p, &(struct flow_pkt){0}, RULE_NEW) : d;
+	return d == DROP_NONE ? firewall_check(w, p, &none, RULE_NEW) : d;
 }
 
 enum drop host_input_group(struct worker *w, struct pkt *p)
 {
+	struct host_limit limit = {HOST_NEW, HOST_UNASKED};
 	struct rte_ether_addr mac;
 	struct ip_addr dst;
 	enum drop d;
@@ -262,8 +247,8 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 	if (host_is_forged(w, p))
 		return DROP_IP_SOURCE;
 	p->nexthop = &w->snapshot->port[p->port].host;
-	d = is_group_query(p) ? DROP_NONE : group_admit(w, p);
-	return d == DROP_NONE ? punt(w, p, p->port, HOST_NEW) : d;
+	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, &limit);
+	return d == DROP_NONE ? punt(w, p, p->port, limit) : d;
 }
 
 void host_wake(struct worker *w)

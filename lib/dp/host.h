@@ -34,10 +34,12 @@ enum drop host_admit(
 
 // Gives a packet to the host behind the port, or drops it: DROP_HOST_LIMIT, DROP_RING_FULL,
 // DROP_NO_BUFFER.
-void host_punt(struct worker *w, struct pkt *p, uint16_t port, enum host_class class);
+void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit);
 
-// The same with a packet that p->nexthop leads to the host; f is its flow, NULL: it is the first.
-void host_punt_flow(struct worker *w, struct pkt *p, const struct flow *f);
+// The same with a packet that p->nexthop leads to the host; f is its flow, NULL: it is the first;
+// rule: see host_limit_of().
+void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct flow *f, uint32_t rule);
 
 // Punts an IP packet that was received in a frame for a group, to a port with a host. Returns
 // DROP_NONE; DROP_NOT_UNICAST if its destination is none, or no rule admits it; DROP_IP_SOURCE if
@@ -57,6 +59,3 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 // in *mac, which is undefined otherwise.
 bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *addr,
 	struct rte_ether_addr *mac);
-
-// Whether the limit of the packet's service and class admits it, which is then counted.
-bool host_take_token(struct worker *w, const struct pkt *p, enum host_class class);

@@ -2,6 +2,7 @@
 #include "host_input.h"
 
 #include "host.h"
+#include "host_limit.h"
 #include "input_check.h"
 #include "ip_view.h"
 #include "nd.h"
@@ -96,7 +97,7 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 	dst = pkt_dst(p);
 	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
 		return DROP_HOST_SOURCE;
-	if (!host_take_token(w, p, HOST_SENT))
+	if (!host_take_token(w, p, host_limit_sent(w, p)))
 		return DROP_HOST_LIMIT;
 	return host_is_group(w, p->port, &dst, &mac) ? group_output(w, p, &mac) : sort_packet(w, p);
 }

@@ -26,7 +26,7 @@ static bool echo_has_token(struct worker *w, const struct pkt *p)
 {
 	uint32_t rate = atomic_load_explicit(&w->echoes_per_second, memory_order_relaxed);
 
-	return worker_has_token(w, echo_bucket(w, p), rate);
+	return worker_has_token(w, echo_bucket(w, p), rate, rate);
 }
 
 static bool echo_permitted(struct worker *w, const struct pkt *p)
@@ -269,7 +269,7 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 	enum drop d = DROP_NONE;
 
 	if (p->from_host) {
-		host_punt(w, p, p->port, HOST_OPEN);
+		host_punt(w, p, p->port, (struct host_limit){HOST_OPEN, HOST_OWN});
 		return DROP_NONE;
 	}
 	p->nexthop = error_route_back(w, p, &to);

@@ -265,14 +265,15 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	return DROP_NONE;
 }
 
-static __rte_always_inline void transit_enqueue(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+// rule: the number of the one that has admitted the flow.
+static __rte_always_inline void transit_enqueue(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, const struct flow *f, uint32_t rule)
 {
 	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
 		mss_clamp(w, p);
 	if (p->sa_out == NULL) {
 		if (unlikely(p->nexthop->kind == NEXTHOP_HOST))
-			host_punt_flow(w, p, f);
+			host_punt_flow(w, p, fp, f, rule);
 		else
 			burst_add(&w->forward, p);
 		return;
@@ -307,7 +308,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 		d = transit_invalid(w, p, fp, d);
 	}
 	if (likely(d == DROP_NONE))
-		transit_enqueue(w, p, fp, f);
+		transit_enqueue(w, p, fp, f, decision->by.rule);
 	return d;
 }
 
@@ -358,7 +359,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	w->by.all = 0;
 	d = f != NULL ? transit_known_flow(w, p, fp, found, f) : transit_new_flow(w, p, fp, found);
 	if (d == DROP_NONE)
-		transit_enqueue(w, p, fp, f);
+		transit_enqueue(w, p, fp, f, w->by.rule);
 	return d;
 }
 

@@ -194,9 +194,9 @@ void worker_mbufs_free(struct worker *w)
 	w->n_free_batch = 0;
 }
 
-bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate)
+bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate, uint32_t burst)
 {
-	uint64_t full = w->tsc_hz * rate;
+	uint64_t full = w->tsc_hz * burst;
 	uint64_t elapsed = RTE_MIN(w->now - b->time, w->tsc_hz);
 
 	b->time = w->now;

@@ -93,16 +93,30 @@ enum reassembly_side {
 // ESP packets.
 enum frag_stage { FRAG_BEFORE_ESP, FRAG_AFTER_ESP, FRAG_STAGES };
 
-// Limits of packets to and from the host behind a port, each with a share for every service: a
-// flood of one leaves the others theirs.
+// Classes of packets to and from the host behind a port, which are limited separately:
+// host_limit.h.
 enum host_class {
-	HOST_NEW,  // for the host, of connections that are not established
-	HOST_OPEN, // for the host, of others
-	HOST_SENT, // by the host
+	HOST_NEW,       // for the host, of connections that are not established
+	HOST_OPEN,      // for the host, of others
+	HOST_SENT_NEW,  // by the host, as above
+	HOST_SENT_OPEN, // by the host, as above
 	HOST_CLASSES
 };
 
-#define HOST_SERVICES 16
+// Within a class and a port, who has a share of its own.
+enum host_share {
+	HOST_OWN,     // connections that the host has begun
+	HOST_UNASKED, // ICMP errors; queries for members of groups
+	HOST_RULES,   // each rule with host = true; the last ones have one together
+	HOST_SHARES = 64
+};
+
+#define HOST_PEERS 64
+
+struct host_limit {
+	enum host_class class;
+	uint8_t share;
+};
 
 struct worker {
 	// Set by the control thread before the worker runs.
@@ -181,7 +195,8 @@ struct worker {
 	uint32_t dummies_next; // next SA to be given dummies, an index modulo their number
 	// Rates of packets about those received in clear, by port.
 	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
-	struct rate_bucket host[PORTS_MAX][HOST_CLASSES][HOST_SERVICES];
+	struct rate_bucket host[PORTS_MAX][HOST_CLASSES][HOST_SHARES];
+	struct rate_bucket host_peers[PORTS_MAX][HOST_PEERS]; // by a hash of the sender
 	uint32_t n_held;
 	struct held *held;
 	struct frag_table fragments[REASSEMBLY_SIDES]; // received, of incomplete datagrams
@@ -249,9 +264,9 @@ void worker_event_post_share(struct worker *w, struct event *e, enum event_share
 // Dequeues the oldest event. False: there is none. Control thread.
 bool worker_event_dequeue(struct worker *w, struct event *e);
 
-// Whether the bucket, which fills at the rate and holds one second's worth, has a token. There is
-// one for each port and each SA: a flood by one leaves the others theirs.
-bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate);
+// Whether the bucket, which fills at so many tokens in a second and holds a burst of them, has one.
+// There is one for each port and each SA: a flood by one leaves the others theirs.
+bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate, uint32_t burst);
 
 // Frees the mbufs collected by worker_release().
 void worker_mbufs_free(struct worker *w);

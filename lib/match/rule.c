@@ -48,7 +48,7 @@ static int rules_compile(struct rule_set *s, enum rule_scope scope)
 {
 	size_t n_max = s->n;
 	struct classifier_rule *rules;
-	unsigned int n = 0;
+	unsigned int n = 0, place = 0;
 
 	for (unsigned int i = 0; i + 1 < s->n; i++)
 		n_max += s->rule[i].n_tunnels;
@@ -60,6 +60,7 @@ static int rules_compile(struct rule_set *s, enum rule_scope scope)
 
 		if (r->scope != scope)
 			continue;
+		s->rule[i].place = place++;
 		if (r->n_tunnels == 0)
 			rules[n++] = classifier_rule_of(r, i);
 		// One for each run of policies.

@@ -28,6 +28,7 @@ struct rule {
 	// with or without a tunnel. The caller keeps ownership; only rule_set_new() reads them.
 	const uint32_t *tunnels;
 	unsigned int n_tunnels;
+	unsigned int place; // among the rules of its scope; set by rule_set_new()
 };
 
 struct rule_set;

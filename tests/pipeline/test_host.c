@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The host behind a port. Proves which packets are given to it, unchanged; that its packets are
-// sent as those of the gateway, by policy; that both are limited, and that nobody else's packets
-// pass.
+// sent as those of the gateway, by policy; and that nobody else's packets pass.
 #include <netinet/in.h>
 
 #include "packet_v6.h"
@@ -19,8 +18,7 @@ static const char rules[] =
 	"\"161\"; },"
 	" { name = \"no\"; host = true; action = \"reject\"; proto = \"tcp\"; destination_port = "
 	"\"23\"; },"
-	" { name = \"ospf\"; host = true; action = \"accept\"; proto = \"ospf\"; } );"
-	"host = { packets_per_second = 10; };";
+	" { name = \"ospf\"; host = true; action = \"accept\"; proto = \"ospf\"; } );";
 
 #define BYPASS                                                                                     \
 	", { name = \"own\"; local = \"192.0.2.1\"; remote = \"192.0.2.0/24\"; action = "          \
@@ -306,34 +304,6 @@ static void test_groups(void **state)
 	gateway_free(g);
 }
 
-// A flood uses up what its service has, and nothing of others and of open connections.
-static void test_limit(void **state)
-{
-	struct gateway *g = gateway_with_host(LAN, NULL);
-	struct frame snmp = frame_ip(
-		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .sport = 1, .dport = 161));
-	struct frame f = tcp(LAN, "10.1.0.5", "10.1.0.1", 1, SSH);
-
-	(void)state;
-	for (unsigned int i = 0; i < 10; i++)
-		expect_given(g, &snmp, LAN);
-	gateway_expect_drop(g, &snmp, DROP_HOST_LIMIT);
-	expect_given(g, &f, LAN); // another service
-	host_sends(g, frame_ip(LAN, (struct ipv4)FROM_TO(
-					    "10.1.0.1", "10.1.0.5", .sport = 161, .dport = 1)));
-	expect_given(g, &snmp, LAN); // it is answered now
-	g->now += TSC_HZ / 10;
-	snmp = frame_ip(
-		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .sport = 2, .dport = 161));
-	expect_given(g, &snmp, LAN);
-	gateway_expect_drop(g, &snmp, DROP_HOST_LIMIT);
-	for (unsigned int i = 0; i < 9; i++)
-		host_sends(g, frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.1", "10.1.0.5",
-						    .sport = 161, .dport = 1)));
-	expect_all_sent(g, 1, LAN);
-	gateway_free(g);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,7 +317,6 @@ int main(void)
 		pipeline_test(test_refused),
 		pipeline_test(test_errors),
 		pipeline_test(test_groups),
-		pipeline_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

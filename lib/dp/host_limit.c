@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_limit.h"
+
+#include <netinet/in.h>
+
+#define PEER_PART 4 // of what all peers together may send in established connections
+// Packets for the host at once: a part of a second's, much less than its ring holds.
+#define BURST     64
+#define BURST_MIN 32
+
+#define BOTH_ACKED (FLOW_ACK(0) | FLOW_ACK(1))
+
+// Whether both ends use the flow: a stranger with a forged source cannot bring one of TCP so far,
+// and one of UDP only if the host answers it for seconds.
+static bool is_open(const struct flow *f)
+{
+	const uint32_t word = flow_word(f);
+	const enum flow_state state = flow_word_state(word);
+
+	if (f->key.proto == IPPROTO_TCP)
+		return (word & BOTH_ACKED) == BOTH_ACKED;
+	return flow_state_info[state].class == FLOW_CLASS_ESTABLISHED && state != FLOW_UDP_REPLIED;
+}
+
+static uint8_t share_of_rule(const struct worker *w, uint32_t rule)
+{
+	if (rule == 0)
+		return HOST_OWN;
+	return (uint8_t)RTE_MIN(
+		HOST_RULES + rule_set_at(w->snapshot->rules, rule - 1)->place, HOST_SHARES - 1u);
+}
+
+struct host_limit host_limit_of(
+	const struct worker *w, const struct flow_pkt *fp, const struct flow *f, uint32_t rule)
+{
+	if (fp->icmp_error)
+		return (struct host_limit){HOST_NEW, HOST_UNASKED};
+	return (struct host_limit){
+		f != NULL && is_open(f) ? HOST_OPEN : HOST_NEW, share_of_rule(w, rule)};
+}
+
+struct host_limit host_limit_sent(const struct worker *w, const struct pkt *p)
+{
+	struct flow_decision begun;
+	struct host_limit limit;
+	struct flow_pkt fp;
+	uint32_t rule = 0;
+	struct flow *f;
+
+	if (p->ip.fragment || flow_pkt_read(&fp, pkt_ip(p), &p->ip) != DROP_NONE)
+		return (struct host_limit){HOST_SENT_NEW, HOST_OWN};
+	flow_lookup_start(w->flows, &fp);
+	f = flow_find(w->flows, &fp);
+	if (f != NULL && flow_word_initiator(flow_word(f)) != fp.dir &&
+		flow_decision_get(f, !fp.dir, w->snapshot->flow_generation, &begun))
+		rule = begun.by.rule;
+	limit = host_limit_of(w, &fp, f, rule);
+	limit.class = limit.class == HOST_OPEN ? HOST_SENT_OPEN : HOST_SENT_NEW;
+	return limit;
+}
+
+static struct rate_bucket *bucket_of(struct worker *w, const struct pkt *p, struct host_limit limit)
+{
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].host[limit.class]
+				: &w->host[p->port][limit.class][limit.share];
+}
+
+// Of the packet's sender: an address, or an IPv6 network, whose hosts choose addresses as they
+// like. NULL: it has no part of its own.
+static struct rate_bucket *peer_bucket(
+	struct worker *w, const struct pkt *p, struct host_limit limit)
+{
+	const struct ip_addr src = pkt_src(p);
+	uint64_t word[2];
+
+	if (limit.class != HOST_OPEN || p->sa_in != NULL)
+		return NULL;
+	memcpy(word, &src, sizeof(word));
+	if (!ip_addr_is_v4(&src) && !ip_addr_is_link_local(&src))
+		word[1] = 0;
+	return &w->host_peers[p->port][keyed_hash(&w->hash_key, word, 2) % HOST_PEERS];
+}
+
+// New connections come to all workers, but one thread takes them, and one worker the answers: the
+// workers divide the rate.
+static uint32_t rate_of(const struct worker *w, enum host_class class)
+{
+	uint32_t rate = atomic_load_explicit(&w->host_per_second, memory_order_relaxed);
+
+	return class == HOST_NEW ? RTE_MAX(rate / RTE_MAX(w->n_workers, 1u), 1u) : rate;
+}
+
+static uint32_t burst_of(enum host_class class, uint32_t rate)
+{
+	bool to_host = class == HOST_NEW || class == HOST_OPEN;
+
+	return to_host ? RTE_MAX(rate / BURST, (uint32_t)BURST_MIN) : rate;
+}
+
+bool host_has_token(struct worker *w, const struct pkt *p, struct host_limit limit)
+{
+	struct rate_bucket *peer = peer_bucket(w, p, limit);
+	const uint32_t rate = rate_of(w, limit.class), burst = burst_of(limit.class, rate);
+
+	if (peer != NULL &&
+		!worker_has_token(w, peer, RTE_MAX(rate / PEER_PART, 1u), burst / PEER_PART))
+		return false;
+	return worker_has_token(w, bucket_of(w, p, limit), rate, burst);
+}
+
+bool host_take_token(struct worker *w, const struct pkt *p, struct host_limit limit)
+{
+	struct rate_bucket *peer = peer_bucket(w, p, limit);
+
+	if (!host_has_token(w, p, limit))
+		return false;
+	if (peer != NULL)
+		peer->tokens -= w->tsc_hz;
+	bucket_of(w, p, limit)->tokens -= w->tsc_hz;
+	return true;
+}
