@@ -9,8 +9,7 @@
 
 // Limits of one next hop: one that does not answer leaves room for others.
 #define HELD_PER_NEXT_MAX 32
-#define AS_BEFORE         UINT32_MAX // same next hop as the packet before
-#define HELD_SECONDS      5          // longer than the control thread resolves
+#define HELD_SECONDS      5 // longer than the control thread resolves
 
 // A frame in a large buffer, or for a full transmit buffer.
 static __rte_noinline void frame_enqueue_unusual(
@@ -43,16 +42,21 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 	frame_enqueue(w, m, port);
 }
 
-static __rte_always_inline void send_to(
-	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
+// The header of frames to a link address; the type is open.
+static struct rte_ether_hdr ether_header(
+	const struct worker *w, uint16_t port, const struct rte_ether_addr *mac)
 {
-	bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
+	return (struct rte_ether_hdr){.dst_addr = *mac, .src_addr = w->snapshot->port[port].mac};
+}
+
+static __rte_always_inline void send_framed(struct worker *w, struct rte_mbuf *m, uint16_t port,
+	const struct rte_ether_hdr *header, bool v4)
+{
 	struct rte_ether_hdr *eth =
 		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
 
 	// There is headroom: every packet had an Ethernet header, or was made here.
-	eth->dst_addr = *mac;
-	eth->src_addr = w->snapshot->port[port].mac;
+	*eth = *header;
 	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
 	frame_enqueue(w, m, port);
 }
@@ -60,7 +64,9 @@ static __rte_always_inline void send_to(
 void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
-	send_to(w, m, port, mac);
+	const struct rte_ether_hdr header = ether_header(w, port, mac);
+
+	send_framed(w, m, port, &header, ip_is_v4(rte_pktmbuf_mtod(m, const void *)));
 }
 
 static struct ip_addr next_address(const struct pkt *p)
@@ -134,41 +140,77 @@ static enum drop output_unresolved(
 	return DROP_NEIGH_FAILED;
 }
 
-void output_burst(struct worker *w, struct burst *b)
+// Consecutive packets to one next hop: mostly all of a burst.
+struct run {
+	struct ip_addr next; // address of the next hop
+	uint32_t sought;     // see neigh_lookup_start()
+	uint16_t first;      // place of its first packet
+};
+
+// Divides the burst into runs, and starts the lookup of each one's next hop. Returns their number;
+// behind them is one that begins after the burst.
+static __rte_always_inline uint16_t runs_find(
+	struct worker *w, const struct burst *b, struct run runs[])
 {
-	struct ip_addr next[BURST_MAX];
-	uint32_t sought[BURST_MAX];
-	enum neigh_answer answer = NEIGH_UNREACHABLE;
-	struct rte_ether_addr mac;
-	struct ip_addr last = {0};
-	uint16_t last_port = PORTS_MAX;
+	const struct nexthop *nexthop = NULL; // of the packet before
+	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		uint16_t port = b->p[i]->nexthop->port;
+		const struct pkt *p = b->p[i];
+		const bool same = p->nexthop == nexthop;
+		struct ip_addr next;
 
-		next[i] = next_address(b->p[i]);
-		sought[i] = AS_BEFORE;
-		if (port != last_port || !ip_addr_equal(&next[i], &last))
-			sought[i] = neigh_lookup_start(w->neigh, &w->neigh_hints, port, &next[i]);
-		last = next[i];
-		last_port = port;
-	}
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		uint16_t port = p->nexthop->port;
-
-		if (sought[i] != AS_BEFORE)
-			answer = neigh_lookup(
-				w->neigh, &w->neigh_hints, sought[i], port, &next[i], &mac);
-		if (likely(answer == NEIGH_KNOWN)) {
-			send_to(w, p->m, port, &mac);
+		if (same && nexthop->kind == NEXTHOP_GATEWAY)
 			continue;
-		}
+		next = next_address(p);
+		if (same && ip_addr_equal(&next, &runs[n - 1].next))
+			continue;
+		nexthop = p->nexthop;
+		runs[n].next = next;
+		runs[n].sought =
+			neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, &next);
+		runs[n++].first = i;
+	}
+	runs[n].first = b->n;
+	return n;
+}
 
-		enum drop d = output_unresolved(w, p, &next[i], answer);
+static __rte_always_inline void run_send(struct worker *w, struct pkt *const p[], uint16_t n,
+	uint16_t port, const struct rte_ether_addr *mac)
+{
+	const struct rte_ether_hdr header = ether_header(w, port, mac);
+
+	for (uint16_t i = 0; i < n; i++)
+		send_framed(w, p[i]->m, port, &header, p[i]->ip.v4);
+}
+
+static __rte_noinline void run_unresolved(struct worker *w, struct pkt *const p[], uint16_t n,
+	const struct ip_addr *next, enum neigh_answer answer)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		enum drop d = output_unresolved(w, p[i], next, answer);
 
 		if (d != DROP_NONE)
-			pkt_drop(w, p, d);
+			pkt_drop(w, p[i], d);
+	}
+}
+
+void output_burst(struct worker *w, struct burst *b)
+{
+	struct run runs[BURST_MAX + 1];
+	const uint16_t n_runs = runs_find(w, b, runs);
+
+	for (const struct run *r = runs; r < runs + n_runs; r++) {
+		struct pkt *const *p = &b->p[r->first];
+		const uint16_t n = (uint16_t)(r[1].first - r->first), port = p[0]->nexthop->port;
+		struct rte_ether_addr mac;
+		enum neigh_answer answer =
+			neigh_lookup(w->neigh, &w->neigh_hints, r->sought, port, &r->next, &mac);
+
+		if (likely(answer == NEIGH_KNOWN))
+			run_send(w, p, n, port, &mac);
+		else
+			run_unresolved(w, p, n, &r->next, answer);
 	}
 	b->n = 0;
 }
@@ -210,7 +252,7 @@ static bool still_held(struct worker *w, struct held *h)
 	enum neigh_answer answer = resolve(w, h->port, &h->next, &mac);
 
 	if (answer == NEIGH_KNOWN) {
-		send_to(w, h->p.m, h->port, &mac);
+		output_to(w, h->p.m, h->port, &mac);
 		trace_note(w, &h->p, TRACE_SENT,
 			(struct trace_fact){.port = h->port + 1, .next = &h->next});
 		return false;
