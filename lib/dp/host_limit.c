@@ -4,9 +4,11 @@
 #include <netinet/in.h>
 
 #define PEER_PART 4 // of what all peers together may send in established connections
-// Packets for the host at once: a part of a second's, much less than its ring holds.
-#define BURST     64
-#define BURST_MIN 32
+// Packets for the host at once: a part of a second's, not much more than its ring holds.
+#define NEW_BURST      64
+#define NEW_BURST_MIN  32
+#define OPEN_BURST     16
+#define OPEN_BURST_MIN 128
 
 #define BOTH_ACKED (FLOW_ACK(0) | FLOW_ACK(1))
 
@@ -92,9 +94,14 @@ static uint32_t rate_of(const struct worker *w, enum host_class class)
 
 static uint32_t burst_of(enum host_class class, uint32_t rate)
 {
-	bool to_host = class == HOST_NEW || class == HOST_OPEN;
-
-	return to_host ? RTE_MAX(rate / BURST, (uint32_t)BURST_MIN) : rate;
+	switch (class) {
+	case HOST_NEW:
+		return RTE_MAX(rate / NEW_BURST, (uint32_t)NEW_BURST_MIN);
+	case HOST_OPEN:
+		return RTE_MAX(rate / OPEN_BURST, (uint32_t)OPEN_BURST_MIN);
+	default:
+		return rate;
+	}
 }
 
 bool host_has_token(struct worker *w, const struct pkt *p, struct host_limit limit)
