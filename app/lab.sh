@@ -88,13 +88,15 @@ fail()
 	exit 1
 }
 
-# COMMAND...: repeats the command until it succeeds; fails after $lab_patience.
+# COMMAND...: repeats the command until it succeeds, less often with time; fails after $lab_patience.
 poll()
 {
-	local deadline=$((SECONDS + lab_patience))
+	local deadline=$((SECONDS + lab_patience)) pause=50 seconds # pause: in ms
 	until "$@"; do
 		[[ $SECONDS -lt $deadline ]] || return 1
-		sleep 0.05
+		printf -v seconds '0.%03d' $pause
+		sleep "$seconds"
+		pause=$((pause < 400 ? pause * 3 / 2 : pause))
 	done
 }
 
