@@ -553,7 +553,7 @@ lab_ping_during()
 {
 	local pinger so_far
 	so_far=$(replies ha)
-	spawn ha ping -q -n -i "$lab_ping_interval" -w 300 "$lab_pinged" >"$lab_dir/pinged"
+	spawn ha ping -q -n -i "$lab_ping_interval" -w 880 "$lab_pinged" >"$lab_dir/pinged"
 	pinger=$!
 	poll replies_reach ha $((so_far + 50)) || fail "no traffic"
 	"${@:2}"
