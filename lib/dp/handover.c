@@ -4,11 +4,6 @@
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
-unsigned int handover_owner(const struct worker *w, uint64_t hash)
-{
-	return (unsigned int)((hash >> 32) * w->n_workers >> 32);
-}
-
 void handover_fill(const struct worker *w, struct handed *h, const struct pkt *p)
 {
 	h->p = *p;

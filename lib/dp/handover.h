@@ -6,9 +6,6 @@
 
 #include "worker.h"
 
-// The worker, 0 to n_workers - 1, that a hash belongs to.
-unsigned int handover_owner(const struct worker *w, uint64_t hash);
-
 // Fills h with a packet out of a tunnel, or one for the tunnel p->sa_out.
 void handover_fill(const struct worker *w, struct handed *h, const struct pkt *p);
 

@@ -12,6 +12,7 @@
 #include "ipv4.h"
 #include "pkt_drop.h"
 #include "policy.h"
+#include "spread.h"
 #include "tracepoint.h"
 
 #define EXPIRE_MAX 32 // in a millisecond
@@ -175,7 +176,7 @@ static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 // it is the one that all packets between these hosts were handed to.
 static unsigned int owner_of(const struct worker *w, const struct piece *piece)
 {
-	return handover_owner(w, keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS));
+	return spread_hash(keyed_hash(&w->hash_key, piece->key.word, FRAG_KEY_WORDS), w->n_workers);
 }
 
 // Takes the fragment in p. Returns its datagram if that is complete now. NULL: the fragment is

@@ -30,11 +30,6 @@ static uint64_t end_hash(
 	return keyed_hash(key, word, RTE_DIM(word));
 }
 
-static unsigned int choose(uint64_t hash, unsigned int n_workers)
-{
-	return (unsigned int)((hash >> 32) * n_workers >> 32);
-}
-
 // Messages of neighbour discovery come to one worker, in order. Fragments of IPv6 do not all say
 // what they are of.
 static unsigned int spread_ip(
@@ -59,7 +54,7 @@ static unsigned int spread_ip(
 	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
 		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
 	// The sum of both ends makes the two directions alike.
-	return choose(
+	return spread_hash(
 		end_hash(&e.src, e.src_id, e.proto, key) + end_hash(&e.dst, e.dst_id, e.proto, key),
 		n_workers);
 }
@@ -68,7 +63,7 @@ unsigned int spread_sa(rte_be32_t spi, unsigned int n_workers, const struct hash
 {
 	const uint64_t word[] = {spi};
 
-	return choose(keyed_hash(key, word, RTE_DIM(word)), n_workers);
+	return spread_hash(keyed_hash(key, word, RTE_DIM(word)), n_workers);
 }
 
 unsigned int spread_inner(
@@ -87,7 +82,7 @@ unsigned int spread_frame(
 
 	// By the upper bits: the device chooses its queue by the lower ones.
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0)
-		return (unsigned int)((uint64_t)m->hash.rss * n_workers >> 32);
+		return spread_hash((uint64_t)m->hash.rss << 32, n_workers);
 
 	// Of a frame in several buffers all headers are in the first: drivers fill it.
 	if (rte_pktmbuf_data_len(m) < (m->nb_segs > 1 ? HEADERS_MAX : sizeof(*eth)))

@@ -8,6 +8,12 @@
 
 #include "keyed_hash.h"
 
+// Of what has this hash, by its upper half.
+static inline unsigned int spread_hash(uint64_t hash, unsigned int n_workers)
+{
+	return (unsigned int)((hash >> 32) * n_workers >> 32);
+}
+
 // Of a received frame. One with ESP belongs where all of its SA do.
 unsigned int spread_frame(
 	const struct rte_mbuf *m, unsigned int n_workers, const struct hash_key *key);
