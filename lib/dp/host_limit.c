@@ -104,25 +104,41 @@ static uint32_t burst_of(enum host_class class, uint32_t rate)
 	}
 }
 
+// What a packet takes a token of.
+struct buckets {
+	struct rate_bucket *all, *peer; // peer: see peer_bucket()
+};
+
+static struct buckets buckets_of(struct worker *w, const struct pkt *p, struct host_limit limit)
+{
+	return (struct buckets){bucket_of(w, p, limit), peer_bucket(w, p, limit)};
+}
+
+static bool have_tokens(const struct worker *w, const struct buckets *b, enum host_class class)
+{
+	const uint32_t rate = rate_of(w, class), burst = burst_of(class, rate);
+
+	if (b->peer != NULL &&
+		!worker_has_token(w, b->peer, RTE_MAX(rate / PEER_PART, 1u), burst / PEER_PART))
+		return false;
+	return worker_has_token(w, b->all, rate, burst);
+}
+
 bool host_has_token(struct worker *w, const struct pkt *p, struct host_limit limit)
 {
-	struct rate_bucket *peer = peer_bucket(w, p, limit);
-	const uint32_t rate = rate_of(w, limit.class), burst = burst_of(limit.class, rate);
+	const struct buckets b = buckets_of(w, p, limit);
 
-	if (peer != NULL &&
-		!worker_has_token(w, peer, RTE_MAX(rate / PEER_PART, 1u), burst / PEER_PART))
-		return false;
-	return worker_has_token(w, bucket_of(w, p, limit), rate, burst);
+	return have_tokens(w, &b, limit.class);
 }
 
 bool host_take_token(struct worker *w, const struct pkt *p, struct host_limit limit)
 {
-	struct rate_bucket *peer = peer_bucket(w, p, limit);
+	const struct buckets b = buckets_of(w, p, limit);
 
-	if (!host_has_token(w, p, limit))
+	if (!have_tokens(w, &b, limit.class))
 		return false;
-	if (peer != NULL)
-		peer->tokens -= w->tsc_hz;
-	bucket_of(w, p, limit)->tokens -= w->tsc_hz;
+	if (b.peer != NULL)
+		b.peer->tokens -= w->tsc_hz;
+	b.all->tokens -= w->tsc_hz;
 	return true;
 }
