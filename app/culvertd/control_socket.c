@@ -283,14 +283,6 @@ void control_socket_tick(struct control_socket *s, uint64_t now_ms)
 			client_tick(&s->client[i], fds[i].revents, now_ms);
 }
 
-int control_socket_fd(const struct control_socket *s)
-{
-	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
-		if (s->client[i].state == CONTROL_NONE)
-			return s->fd;
-	return -1;
-}
-
 bool control_socket_is_busy(const struct control_socket *s)
 {
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
@@ -308,6 +300,11 @@ static struct control_client *find(struct control_socket *s, enum control_state 
 			(first == NULL || s->client[i].number < first->number))
 			first = &s->client[i];
 	return first;
+}
+
+int control_socket_fd(struct control_socket *s)
+{
+	return find(s, CONTROL_NONE) != NULL ? s->fd : -1;
 }
 
 bool control_socket_take(struct control_socket *s, struct control_request *request)

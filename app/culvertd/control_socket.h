@@ -71,7 +71,7 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);
 
 // What to poll for new clients; -1 while there is no place for one.
-int control_socket_fd(const struct control_socket *s);
+int control_socket_fd(struct control_socket *s);
 
 // Whether clients wait for an answer, or have not taken all of it.
 bool control_socket_is_busy(const struct control_socket *s);

@@ -312,13 +312,21 @@ static int pci_check(const struct conf *conf, const struct conf_port *c, const c
 	return -EIO;
 }
 
+bool device_is_on_bus(const char *device)
+{
+	char name[CONF_BUS_NAME_MAX], path[128];
+	const char *bus = conf_device_bus(name, device);
+
+	if (bus == NULL)
+		return true;
+	snprintf(path, sizeof(path), SYSFS "/bus/%s/devices/%s", bus, name);
+	return access(path, F_OK) == 0;
+}
+
 // A device of the auxiliary bus or VMBus.
 static int bus_check(const struct conf_port *c, const char *bus, const char *name)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), SYSFS "/bus/%s/devices/%s", bus, name);
-	if (access(path, F_OK) == 0)
+	if (device_is_on_bus(c->device))
 		return 0;
 	port_error(c, "there is no device %s: 'ls " SYSFS "/bus/%s/devices'", name, bus);
 	return -EIO;

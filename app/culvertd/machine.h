@@ -25,6 +25,9 @@ bool device_arg(char *value, size_t size, const char *device, const char *name);
 // Whether the device makes an interface of the kernel's: a TAP, also the one that vhost-net needs.
 bool device_makes_interface(const char *device);
 
+// Whether the device is on its bus now; of a virtual one: true. Any thread.
+bool device_is_on_bus(const char *device);
+
 // The device's argument iface= in name, which has room for IFNAMSIZ octets. False if there can be
 // no interface of that name.
 bool iface_name(char *name, const char *device);

@@ -2,8 +2,6 @@
 #include "port_link.h"
 
 #include <net/if.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "device_socket.h"
 #include "machine.h"
@@ -37,18 +35,6 @@ static bool interface_is_gone(const struct port *p)
 	return p->if_index != 0 && if_indextoname(p->if_index, name) == NULL;
 }
 
-// Whether a device is on its bus; of a virtual one: true.
-static bool is_on_bus(const char *device)
-{
-	char name[CONF_BUS_NAME_MAX], path[128];
-	const char *bus = conf_device_bus(name, device);
-
-	if (bus == NULL)
-		return true;
-	snprintf(path, sizeof(path), "/sys/bus/%s/devices/%s", bus, name);
-	return access(path, F_OK) == 0;
-}
-
 // The link is that to the process at the other end, which drivers do not connect to again. One that
 // has just been opened is given time.
 static bool peer_is_gone(struct port *p)
@@ -67,7 +53,7 @@ static bool peer_is_gone(struct port *p)
 bool port_is_lost(struct port *p)
 {
 	return port_says_lost(p) || interface_is_gone(p) || peer_is_gone(p) ||
-	       !is_on_bus(p->conf->device);
+	       !device_is_on_bus(p->conf->device);
 }
 
 bool device_returns(const char *device)
@@ -79,7 +65,7 @@ bool device_is_present(const char *device)
 {
 	char name[IFNAMSIZ], path[DEVICE_SOCKET_SIZE];
 
-	if (!is_on_bus(device))
+	if (!device_is_on_bus(device))
 		return false;
 	if (conf_device_is_attached(device) && iface_name(name, device))
 		return if_nametoindex(name) != 0;

@@ -9,12 +9,18 @@
 
 #include <linux/if_tun.h>
 
-// Files of other kinds do not know the request.
+// Whether the descriptor is of a TAP that exists. Files of other kinds do not know the request.
+static bool interface_of(struct ifreq *interface, int fd)
+{
+	*interface = (struct ifreq){0};
+	return ioctl(fd, TUNGETIFF, interface) == 0;
+}
+
 static bool is_tap(int fd, const char *name)
 {
-	struct ifreq interface = {0};
+	struct ifreq interface;
 
-	return ioctl(fd, TUNGETIFF, &interface) == 0 && strcmp(interface.ifr_name, name) == 0;
+	return interface_of(&interface, fd) && strcmp(interface.ifr_name, name) == 0;
 }
 
 int tap_find(const char *name)
@@ -33,7 +39,7 @@ int tap_find(const char *name)
 
 bool tap_exists(int fd)
 {
-	struct ifreq interface = {0};
+	struct ifreq interface;
 
-	return ioctl(fd, TUNGETIFF, &interface) == 0;
+	return interface_of(&interface, fd);
 }
