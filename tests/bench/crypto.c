@@ -18,6 +18,7 @@
 #include <rte_cycles.h>
 
 #include "crypto.h"
+#include "median.h"
 
 #define BURST_MAX  64
 #define LIST_MAX   16
@@ -135,16 +136,9 @@ static void row_run(struct row *r, unsigned int round)
 	free(sessions);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double v[])
 {
-	qsort(v, options.rounds, sizeof(v[0]), compare);
+	qsort(v, options.rounds, sizeof(v[0]), compare_doubles);
 	return v[options.rounds / 2];
 }
 

@@ -27,6 +27,7 @@
 #include <rte_tcp.h>
 
 #include "flow.h"
+#include "median.h"
 
 #define BURST       32
 #define ROUNDS      9
@@ -286,13 +287,6 @@ static void measure_hits(struct bench *b, struct row *row, unsigned int round)
 	age(b);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void row_measure(struct row *row)
 {
 	struct bench b;
@@ -304,7 +298,7 @@ static void row_measure(struct row *row)
 	}
 	bench_fini(&b);
 	for (unsigned int i = 0; i < FIGURES; i++)
-		qsort(row->figure[i], ROUNDS, sizeof(double), compare);
+		qsort(row->figure[i], ROUNDS, sizeof(double), compare_doubles);
 }
 
 static void row_print(const struct row *row, double hit_one, bool json, bool last)

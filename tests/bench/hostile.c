@@ -25,6 +25,7 @@
 #include "attack.h"
 #include "conf.h"
 #include "die.h"
+#include "median.h"
 #include "nic.h"
 
 #define BURST      32
@@ -169,13 +170,6 @@ static void warm_up(struct side *s, const struct attack *a)
 static double cycles_of(struct side *s)
 {
 	return (double)batch_run(s) / (s->batch.n - s->batch.warm);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static double median(double v[], unsigned int n)

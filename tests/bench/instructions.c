@@ -8,7 +8,6 @@
 // Values may be lists: then every combination is counted. The gateways and their traffic are those
 // of bench_pass. Of each stage as well.
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 #include "traffic.h"
 
 #define PACKETS 64 // that are counted, of each point
-
-enum { OPTION_JSON = DIMS };
 
 struct counts {
 	const char *engine;
@@ -164,32 +161,11 @@ static void text_print(const struct point *p, const struct counts *c)
 	printf("\n");
 }
 
-static bool options_read(struct lists *lists, int argc, char **argv)
-{
-	struct option longs[] = {[OPTION_JSON] = {"json", no_argument, NULL, OPTION_JSON}, {0}};
-	bool json = false;
-	int c;
-
-	for (int dim = 0; dim < DIMS; dim++)
-		longs[dim] = (struct option){dim_names[dim], required_argument, NULL, dim};
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c < DIMS)
-			lists->of[c] = optarg;
-		else if (c == OPTION_JSON)
-			json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
-	return json;
-}
-
 int main(int argc, char **argv)
 {
 	struct lists lists = {
 		{"aes-128-gcm,aes-128-cbc,null", "auto", "1", "1000", "1", "32", "out,in", "64"}};
-	bool json = options_read(&lists, argc, argv);
+	bool json = lists_read(&lists, argc, argv);
 	struct points points = {0};
 	struct rte_mempool *pool;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lists.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "die.h"
 
 #define VALUE_MAX 64
+
+enum { OPTION_JSON = DIMS };
 
 const char *const dim_names[DIMS] = {
 	[DIM_ALG] = "alg",
@@ -143,4 +146,25 @@ void points_add(struct points *points, const struct lists *lists)
 	struct point p = {0};
 
 	add_from(points, &p, lists, 0);
+}
+
+bool lists_read(struct lists *lists, int argc, char **argv)
+{
+	struct option longs[] = {[OPTION_JSON] = {"json", no_argument, NULL, OPTION_JSON}, {0}};
+	bool json = false;
+	int c;
+
+	for (int dim = 0; dim < DIMS; dim++)
+		longs[dim] = (struct option){dim_names[dim], required_argument, NULL, dim};
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c < DIMS)
+			lists->of[c] = optarg;
+		else if (c == OPTION_JSON)
+			json = true;
+		else
+			exit(2);
+	}
+	if (optind != argc)
+		die("what is '%s'?", argv[optind]);
+	return json;
 }

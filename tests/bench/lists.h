@@ -27,6 +27,10 @@ struct lists {
 	const char *of[DIMS];
 };
 
+// Reads lists from the options --alg and so on, and returns whether there is the option --json.
+// Ends the program on others.
+bool lists_read(struct lists *lists, int argc, char **argv);
+
 // An array that grows. All zero: empty.
 struct points {
 	size_t n;

@@ -11,6 +11,7 @@
 
 #include "die.h"
 #include "floor.h"
+#include "median.h"
 #include "traffic.h"
 
 #define STAGES_EVERY  16
@@ -214,13 +215,6 @@ static int lane_run(void *arg)
 	for (unsigned int i = 0; i < l->params->rounds; i++)
 		round_run(l, i);
 	return 0;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static struct figure figure_of(double v[], unsigned int n)

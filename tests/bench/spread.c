@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How one tunnel spreads over workers: packets in a second of one gateway, whose workers take turns
-// on one CPU, each with a clock of its own, so that a machine with fewer cores can tell as well.
+// on one CPU, each with a clock of its own: so a machine needs no core for each worker.
 //
 //   bench_spread [--alg CIPHER[+AUTH]] [--engine NAME] [--dir out|in] [--size OCTETS|imix]
 //                [--sas N] [--flows N] [--burst N] [--workers N] [--json]
@@ -10,7 +10,6 @@
 // they are taken. What cores of a real machine take from each other is not in the figures: lines
 // that go from cache to cache, shared caches, power. Cards cost nothing here.
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +19,7 @@
 #include "fanout.h"
 #include "handover.h"
 #include "lists.h"
+#include "median.h"
 #include "traffic.h"
 
 #define PACKETS   20000 // of a round; those of the first one are not measured
@@ -28,8 +28,6 @@
 #define NEVER     UINT64_MAX
 // No part of a turn takes so long, a fraction of a second.
 #define INTERRUPTED 5000
-
-enum { OPTION_JSON = DIMS };
 
 // Where the frames come from.
 enum setup { ONE_QUEUE, QUEUES, SETUPS };
@@ -335,13 +333,6 @@ static void line_close(struct line *l)
 	gateway_pair_free(l->pair);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double mpps_measure(struct line *l)
 {
 	uint64_t began = run_until(l, PACKETS);
@@ -354,7 +345,7 @@ static double mpps_measure(struct line *l)
 			(double)PACKETS * (double)rte_get_tsc_hz() / 1e6 / (double)(ended - began);
 		began = ended;
 	}
-	qsort(mpps, ROUNDS, sizeof(mpps[0]), compare);
+	qsort(mpps, ROUNDS, sizeof(mpps[0]), compare_doubles);
 	return mpps[ROUNDS / 2];
 }
 
@@ -381,32 +372,11 @@ static bool measure(const struct point *p, enum setup setup, struct rte_mempool 
 	return l.late == 0 && lost == 0;
 }
 
-static bool options_read(struct lists *lists, int argc, char **argv)
-{
-	struct option longs[] = {[OPTION_JSON] = {"json", no_argument, NULL, OPTION_JSON}, {0}};
-	bool json = false;
-	int c;
-
-	for (int dim = 0; dim < DIMS; dim++)
-		longs[dim] = (struct option){dim_names[dim], required_argument, NULL, dim};
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c < DIMS)
-			lists->of[c] = optarg;
-		else if (c == OPTION_JSON)
-			json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
-	return json;
-}
-
 int main(int argc, char **argv)
 {
 	struct lists lists = {
 		{"aes-128-gcm,aes-128-cbc", "auto", "1", "64", "1,2,4", "32", "out,in", "1400"}};
-	bool json = options_read(&lists, argc, argv), good = true;
+	bool json = lists_read(&lists, argc, argv), good = true;
 	struct points points = {0};
 	struct rte_mempool *pool = nic_start(POINT_WORKERS_MAX);
 
