@@ -28,8 +28,8 @@
 #include "wall_clock.h"
 
 #define TICK_MS 100
-#define BUSY_MS 1 // between two rounds of which the first had something to do
-#define REST_MS 5 // of which it had not: workers wake nobody, and each wake-up costs CPU time
+#define BUSY_MS 1 // longest wait after a round with something to do
+#define REST_MS 5 // after another one: events of workers end no wait, but waking costs CPU time
 
 uint64_t gateway_now_ms(void)
 {
@@ -173,7 +173,7 @@ int control_thread_block_signals(void)
 	return -errno;
 }
 
-// Waits for a signal, for a client, and at most as long as that. Returns the signal, or -1.
+// Waits for a signal or a client, for so many milliseconds at most. Returns the signal; -1: none.
 static int wait_for_work(int ms)
 {
 	struct pollfd fds[1 + REQUEST_SOCKETS] = {{.fd = signals, .events = POLLIN}};

@@ -90,8 +90,8 @@ static bool device_has_ports(const struct rte_device *device)
 	return false;
 }
 
-// Those of no bus are removed directly: other processes of DPDK's, which rte_dev_remove() tells of
-// it, cannot be reached after the change of user.
+// Virtual devices are removed directly: rte_dev_remove() would notify other processes of DPDK
+// first, which fails once this one has changed its user.
 static void device_remove(struct rte_device *device)
 {
 	if (strcmp(rte_bus_name(rte_dev_bus(device)), "vdev") == 0)

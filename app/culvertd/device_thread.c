@@ -29,7 +29,7 @@ struct thread_device {
 	struct port port;            // what it is opened into
 	uint64_t opened_ms, next_ms; // when it was opened last, and when it is tried next
 	unsigned int failures;       // since it worked
-	bool reported;               // the last one
+	bool reported;               // the last try has failed, and was logged
 };
 
 static struct {

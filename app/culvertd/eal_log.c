@@ -55,8 +55,8 @@ void eal_log_begin(void)
 	pthread_mutex_unlock(&out.lock);
 }
 
-// Ends it for one thread. Returns what was kept if that is wanted, or if nobody else keeps on;
-// NULL: nothing. The caller frees it.
+// Ends it for one thread. Returns what was kept so far if that is wanted, or if it was the last
+// thread; else NULL. The caller frees it.
 static char *log_take(bool wanted)
 {
 	char *log = NULL;

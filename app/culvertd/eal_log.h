@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK logs: kept back, and shown only if that turns out to be of use. Threads may do so at
-// the same time, as drivers log in threads of their own: the one that shows shows all. Any thread
-// but workers; those functions without that remark: the control thread, at the start and the end.
+// What DPDK logs: kept back, and shown only if that turns out to be of use. All threads share one
+// text, as drivers log in threads of their own. The control thread, at the start and the end,
+// unless said otherwise.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,8 @@
 // Whether all is shown at once, and nothing kept back. Before the first eal_log_begin().
 void eal_log_verbose(bool verbose);
 
-// Between the two, what DPDK logs is kept back. At the end it is shown, or dropped. Any thread.
+// Between the two, what DPDK logs is kept back. At the end it is shown, or dropped. Several
+// threads may do so at the same time: the one that shows, shows all. Any thread but workers.
 void eal_log_begin(void);
 void eal_log_end(bool show);
 

@@ -30,7 +30,7 @@ struct port_rules {
 	} of[PORT_RULES_MAX];
 	unsigned int n;
 	bool full;      // the device has refused a rule of an SA, and none was removed since
-	bool reported;  // it has refused one since all SAs had theirs
+	bool reported;  // the caller knows of a refusal since all SAs had their rules
 	char why[128];  // the device's reason for refusing a rule
 	char what[128]; // and which one: "ESP over IPv6"
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAP interfaces that DPDK's drivers made for this process. The driver's descriptor tells of an
-// interface wherever that is, while its name and number are unknown as soon as it has been moved to
-// another network namespace. Any thread.
+// TAP interfaces that DPDK's drivers have made. One that was moved to another network namespace
+// still works, but its name and number are unknown here: only the driver's descriptor shows whether
+// it exists. Any thread.
 #pragma once
 
 #include <stdbool.h>

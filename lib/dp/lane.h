@@ -25,7 +25,7 @@ struct lane {
 	uint32_t room; // bursts at once, at most LANE_BURSTS; constant
 	// The first burst that nobody has claimed; written by any worker.
 	_Atomic uint32_t next __rte_cache_aligned;
-	// By index: the number of the burst, and what may be done with it. Written by its owner.
+	// The number of the burst at each index, and its state. Written by the burst's owner.
 	_Atomic uint32_t state[LANE_BURSTS] __rte_cache_aligned;
 };
 
