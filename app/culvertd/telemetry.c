@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "telemetry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,37 @@ static const struct command {
 		trace_steps_page},
 };
 
+// DPDK's own requests about devices. They would read a device while the device thread closes it: only
+// requests above take the lock that keeps it open.
+static const char *const unsafe_requests[] = {
+	"/ethdev/dcb",
+	"/ethdev/dump_priv",
+	"/ethdev/fec",
+	"/ethdev/flow_ctrl",
+	"/ethdev/info",
+	"/ethdev/link_status",
+	"/ethdev/list",
+	"/ethdev/macs",
+	"/ethdev/module_eeprom",
+	"/ethdev/rss_info",
+	"/ethdev/rx_queue",
+	"/ethdev/stats",
+	"/ethdev/tm_capability",
+	"/ethdev/tm_level_capability",
+	"/ethdev/tm_node_capability",
+	"/ethdev/tx_queue",
+	"/ethdev/vlan",
+	"/ethdev/xstats",
+};
+
+static int refuse(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	(void)cmd;
+	(void)params;
+	(void)d;
+	return -ENOTSUP;
+}
+
 // Items of a list of views, from number offset on.
 static void list_page(struct rte_tel_data *d, struct gateway *g, const struct view_list *list,
 	unsigned int offset)
@@ -196,6 +228,9 @@ void telemetry_start(struct gateway *g)
 		snprintf(name, sizeof(name), PREFIX "%s", view_lists[i].name);
 		rte_telemetry_register_cmd(name, answer, view_lists[i].help);
 	}
+	for (unsigned int i = 0; i < RTE_DIM(unsafe_requests); i++) // found before DPDK's
+		rte_telemetry_register_cmd(unsafe_requests[i], refuse,
+			"Refused: /culvert/ports and /culvert/device_counters answer instead");
 }
 
 void telemetry_stop(void)
