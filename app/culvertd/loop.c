@@ -314,37 +314,63 @@ static uint16_t keep_own(
 	return n;
 }
 
-static unsigned int poll_ports(struct loop *l)
+// Takes a burst of frames from a queue. Returns how many there were; *kept: how many of these were
+// not given to other workers.
+static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 {
 	struct rte_mbuf *m[LOOP_BURST];
+	const uint16_t taken = rte_eth_rx_burst(l->ports[q->port].id, q->queue, m, LOOP_BURST);
+	uint16_t n = taken;
+
+	if (n == 0)
+		return 0;
+	q->bursts[rte_fls_u32(n) - 1]++;
+	for (uint16_t f = 0; f < n; f++) {
+		m[f]->port = q->port;
+		m[f]->ol_flags &= q->mbuf_flags;
+	}
+	if (unlikely(q->vlans != NULL))
+		n = vlan_receive(l->worker, q->vlans, m, n);
+	if (unlikely(l->worker->fanout != NULL))
+		n = keep_own(l, q, m, n);
+	if (likely(n > 0))
+		loop_pass(l, m, n);
+	*kept = n;
+	return taken;
+}
+
+// Where workers share what this one receives, it takes as many bursts as keep them busy. Frames for
+// which there is no room stay with the device.
+static unsigned int poll_shared(struct loop *l, struct loop_queue *q)
+{
+	unsigned int work = 0, bursts = 0;
+	uint16_t n, kept;
+
+	do {
+		if (!fanout_has_room(l->worker))
+			break;
+		n = poll_queue(l, q, &kept);
+		work += n;
+		bursts++;
+	} while (n == LOOP_BURST && kept < n && fanout_is_short(l->worker, bursts));
+	return work;
+}
+
+static unsigned int poll_ports(struct loop *l)
+{
 	unsigned int work = 0;
+	uint16_t kept;
 
 	for (unsigned int i = 0; i < l->n_rx; i++) {
 		struct loop_queue *q = &l->rx[i];
-		const struct port *p = &l->ports[q->port];
-		uint16_t n;
 
 		beat(l, i);
-		if (unlikely(!port_is_open(p)))
+		if (unlikely(!port_is_open(&l->ports[q->port])))
 			continue;
-		// Until there is room the frames stay with the device.
-		if (unlikely(l->worker->fanout != NULL) && !fanout_has_room(l->worker))
-			continue;
-		n = rte_eth_rx_burst(p->id, q->queue, m, LOOP_BURST);
-		if (n == 0)
-			continue;
-		work += n;
-		q->bursts[rte_fls_u32(n) - 1]++;
-		for (uint16_t f = 0; f < n; f++) {
-			m[f]->port = q->port;
-			m[f]->ol_flags &= q->mbuf_flags;
-		}
-		if (unlikely(q->vlans != NULL))
-			n = vlan_receive(l->worker, q->vlans, m, n);
 		if (unlikely(l->worker->fanout != NULL))
-			n = keep_own(l, q, m, n);
-		if (likely(n > 0))
-			loop_pass(l, m, n);
+			work += poll_shared(l, q);
+		else
+			work += poll_queue(l, q, &kept);
 	}
 	return work;
 }
@@ -352,12 +378,13 @@ static unsigned int poll_ports(struct loop *l)
 static unsigned int poll_rings(struct loop *l)
 {
 	struct rte_mbuf *m[LOOP_BURST];
-	unsigned int n, work;
+	unsigned int n, work = 0;
 
 	beat(l, LOOP_AT_RINGS);
-	n = work = rte_ring_dequeue_burst(l->worker->frames, (void **)m, LOOP_BURST, NULL);
-	if (n > 0)
-		loop_pass(l, m, (uint16_t)n);
+	if (likely(l->worker->fanout == NULL) || !fanout_is_behind(l->worker))
+		work = rte_ring_dequeue_burst(l->worker->frames, (void **)m, LOOP_BURST, NULL);
+	if (work > 0)
+		loop_pass(l, m, (uint16_t)work);
 	if (host_pending(l->worker)) {
 		loop_pass(l, NULL, 0);
 		work++;

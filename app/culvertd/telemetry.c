@@ -146,8 +146,8 @@ static const struct command {
 		trace_steps_page},
 };
 
-// DPDK's own requests about devices. They would read a device while the device thread closes it: only
-// requests above take the lock that keeps it open.
+// DPDK's own requests about devices. They would read a device while the device thread closes it:
+// only requests above take the lock that keeps it open.
 static const char *const unsafe_requests[] = {
 	"/ethdev/dcb",
 	"/ethdev/dump_priv",

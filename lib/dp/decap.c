@@ -269,30 +269,21 @@ static void group(const struct worker *w, struct fan_burst *b, const struct open
 	const uint8_t reason[], uint16_t n)
 {
 	uint8_t owner[RX_BURST_MAX];
-	uint16_t end[FAN_WORKERS_MAX + 1] = {0};
+	const struct pkt *p[RX_BURST_MAX];
 
 	b->n = 0;
 	for (uint16_t i = 0; i < n; i++) {
 		if (reason[i] == DROP_AUTH)
 			continue;
-		owner[i] = reason[i] == DROP_NONE ? (uint8_t)owner_of(w, w->esp.p[i])
-						  : (uint8_t)w->n_workers;
-		end[owner[i]]++;
-	}
-	for (unsigned int i = 0, at = 0; i <= w->n_workers; i++) {
-		b->first[i] = (uint8_t)at;
-		at += end[i];
-		end[i] = b->first[i];
-	}
-	for (uint16_t i = 0; i < n; i++) {
-		if (reason[i] == DROP_AUTH)
-			continue;
-		b->at[b->n] = (uint8_t)end[owner[i]]++;
+		p[b->n] = w->esp.p[i];
 		b->seq[b->n] = o->seq[i];
 		b->reason[b->n] = reason[i];
-		handover_fill(w, &b->pkt[b->at[b->n]], w->esp.p[i]);
-		b->n++;
+		owner[b->n++] = reason[i] == DROP_NONE ? (uint8_t)owner_of(w, w->esp.p[i])
+						       : (uint8_t)w->n_workers;
 	}
+	fanout_group(b->at, b->first, owner, b->n, w->n_workers + 1);
+	for (uint16_t i = 0; i < b->n; i++)
+		handover_fill(w, &b->pkt[b->at[i]], p[i]);
 }
 
 static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)

@@ -17,6 +17,11 @@
 // Bursts in a lane at once. More would let numbers of packets that overtake these get too far
 // ahead; with fewer, workers would be idle while one is slow.
 #define ROOM_PER_WORKER 4
+// Bursts for each worker that wait for it, while the worker that receives them does other work.
+#define BURSTS_AHEAD 2
+// Packets that wait for sequence numbers, of which the ring holds four times as many: the others
+// add what they are just processing.
+#define BEHIND 512
 
 int fanout_start(struct worker *const workers[], unsigned int n)
 {
@@ -36,6 +41,22 @@ void fanout_call(struct worker *w, const struct lane *l)
 {
 	if (lane_count(l) > 1)
 		w->to_wake |= (1u << w->n_workers) - 1;
+}
+
+bool fanout_is_behind(const struct worker *w)
+{
+	for (unsigned int i = 0; i < w->n_workers; i++)
+		if (atomic_load_explicit(&w->peers[i]->fanout->is_behind, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+void fanout_update(struct worker *w)
+{
+	bool is_behind = rte_ring_count(w->departing) >= BEHIND;
+
+	if (is_behind != atomic_load_explicit(&w->fanout->is_behind, memory_order_relaxed))
+		atomic_store_explicit(&w->fanout->is_behind, is_behind, memory_order_relaxed);
 }
 
 // The SPI of an ESP packet, whole and directly behind the IP header or in UDP behind that; 0: it is
@@ -107,24 +128,61 @@ uint16_t fanout_receive(struct worker *w, struct rte_mbuf *m[], uint16_t n)
 	return kept;
 }
 
+void fanout_group(
+	uint8_t place[], uint8_t first[], const uint8_t owner[], uint16_t n, unsigned int n_owners)
+{
+	uint8_t next[FAN_WORKERS_MAX + 1] = {0};
+
+	for (uint16_t i = 0; i < n; i++)
+		next[owner[i]]++;
+	for (unsigned int o = 0, at = 0; o < n_owners; o++) {
+		first[o] = (uint8_t)at;
+		at += next[o];
+		next[o] = first[o];
+	}
+	for (uint16_t i = 0; i < n; i++)
+		place[i] = next[owner[i]]++;
+}
+
+static void frames_enqueue(struct worker *w, unsigned int to, struct rte_mbuf *m[], unsigned int n)
+{
+	unsigned int taken = rte_ring_enqueue_burst(w->peers[to]->frames, (void **)m, n, NULL);
+
+	w->to_wake |= 1u << to;
+	w->counters.rx += n - taken;
+	for (; unlikely(taken < n); taken++)
+		pkt_drop(w, &(struct pkt){.m = m[taken]}, DROP_RING_FULL);
+}
+
 uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n)
 {
-	uint16_t kept = 0;
+	uint8_t owner[RX_BURST_MAX] = {0}, place[RX_BURST_MAX], first[FAN_WORKERS_MAX + 1];
+	struct rte_mbuf *grouped[RX_BURST_MAX];
+	unsigned int own;
 
-	for (uint16_t i = 0; i < n; i++) {
-		unsigned int owner = spread_frame(m[i], w->n_workers, &w->hash_key);
+	for (uint16_t i = 0; i < n; i++)
+		owner[i] = (uint8_t)spread_frame(m[i], w->n_workers, &w->hash_key);
+	fanout_group(place, first, owner, n, w->n_workers);
+	first[w->n_workers] = (uint8_t)n;
+	for (uint16_t i = 0; i < n; i++)
+		grouped[place[i]] = m[i];
+	for (unsigned int to = 0; to < w->n_workers; to++)
+		if (to != w->id && first[to] < first[to + 1])
+			frames_enqueue(w, to, grouped + first[to],
+				(unsigned int)(first[to + 1] - first[to]));
+	own = (unsigned int)(first[w->id + 1] - first[w->id]);
+	memcpy(m, grouped + first[w->id], own * sizeof(m[0]));
+	return (uint16_t)own;
+}
 
-		if (owner == w->id) {
-			m[kept++] = m[i];
-			continue;
-		}
-		w->to_wake |= 1u << owner;
-		if (likely(rte_ring_enqueue(w->peers[owner]->frames, m[i]) == 0))
-			continue;
-		w->counters.rx++;
-		pkt_drop(w, &(struct pkt){.m = m[i]}, DROP_RING_FULL);
-	}
-	return kept;
+bool fanout_is_short(const struct worker *w, unsigned int n)
+{
+	if (RTE_MAX(lane_unclaimed(&w->fanout->open), n) >= BURSTS_AHEAD * w->n_workers)
+		return false;
+	for (unsigned int i = 0; i < w->n_workers; i++)
+		if (rte_ring_count(w->peers[i]->frames) >= BURSTS_AHEAD * RX_BURST_MAX)
+			return false;
+	return true;
 }
 
 bool fanout_pending(const struct worker *w)
@@ -133,8 +191,12 @@ bool fanout_pending(const struct worker *w)
 	       !rte_ring_empty(w->departing);
 }
 
+// What belongs to this worker comes first: nobody else does that.
 bool fanout_can_help(const struct worker *w)
 {
+	if (rte_ring_count(w->handed) >= RX_BURST_MAX ||
+		(rte_ring_count(w->frames) >= RX_BURST_MAX && !fanout_is_behind(w)))
+		return false;
 	for (unsigned int i = 0; i < w->n_workers; i++) {
 		const struct fanout *f = w->peers[i]->fanout;
 

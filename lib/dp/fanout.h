@@ -23,7 +23,7 @@ struct fan_burst {
 	uint64_t seq[RX_BURST_MAX];           // by order of arrival, or of sending
 	// Of opened packets, by order of arrival: the place in pkt, and the reason to drop it.
 	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];
-	// Places of those that belong to a worker, by worker; then of those to be dropped.
+	// The first place of those that belong to a worker, by worker; then of those to be dropped.
 	uint8_t first[FAN_WORKERS_MAX + 1];
 	// Event for the packet with this number, if that is the newest of its SA.
 	bool has_moved;
@@ -32,6 +32,9 @@ struct fan_burst {
 };
 
 struct fanout {
+	// More packets wait for sequence numbers than this worker soon gives them. Written by it
+	// alone, only when that changes; the others receive nothing then.
+	_Atomic bool is_behind __rte_cache_aligned;
 	struct lane open, seal;
 	struct fan_burst opening[LANE_BURSTS], sealing[LANE_BURSTS];
 };
@@ -40,15 +43,31 @@ struct fanout {
 // Control thread. Returns 0 or -ENOMEM.
 int fanout_start(struct worker *const workers[], unsigned int n);
 
+// Whether some worker is behind with tunnels: what is received now would be dropped after most of
+// the work was done.
+bool fanout_is_behind(const struct worker *w);
+
 // Whether the worker can take another burst of received frames.
 static inline bool fanout_has_room(const struct worker *w)
 {
-	return lane_open(&w->fanout->open) != LANE_NONE;
+	return lane_open(&w->fanout->open) != LANE_NONE && !fanout_is_behind(w);
 }
+
+// Updates is_behind of this worker.
+void fanout_update(struct worker *w);
 
 // Takes the ESP packets of inbound SAs out of n received frames, at most RX_BURST_MAX, into the
 // lane, which has room. Returns how many are left.
 uint16_t fanout_receive(struct worker *w, struct rte_mbuf *m[], uint16_t n);
+
+// Whether the other workers may soon have done all that this one has given them, so that it
+// receives another burst before it does anything else. n: bursts received since it did.
+bool fanout_is_short(const struct worker *w, unsigned int n);
+
+// Places for n items, those of one owner next to each other and in their order: first[o] is the
+// first place of owner o of n_owners.
+void fanout_group(
+	uint8_t place[], uint8_t first[], const uint8_t owner[], uint16_t n, unsigned int n_owners);
 
 // Hands frames over to the workers that their flows belong to. Returns how many are left, which are
 // this worker's.

@@ -43,6 +43,11 @@ void lane_put(struct lane *l, bool shared)
 	l->head++;
 }
 
+uint32_t lane_unclaimed(const struct lane *l)
+{
+	return l->head - atomic_load_explicit(&l->next, memory_order_relaxed);
+}
+
 bool lane_has_unclaimed(const struct lane *l)
 {
 	uint32_t number = atomic_load_explicit(&l->next, memory_order_relaxed);

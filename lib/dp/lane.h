@@ -58,5 +58,8 @@ static inline uint32_t lane_count(const struct lane *l)
 	return l->head - l->tail;
 }
 
+// Keeper: bursts that nobody has claimed yet, as far as can be seen.
+uint32_t lane_unclaimed(const struct lane *l);
+
 // Any worker: whether lane_claim() would find a burst, as far as can be seen.
 bool lane_has_unclaimed(const struct lane *l);

@@ -264,6 +264,7 @@ unsigned int pipeline_keep(struct worker *w, uint64_t now)
 	n = take_opened(w, w->fanout) + take_sealed(w, w->fanout);
 	while (encap_number(w) > 0)
 		n++;
+	fanout_update(w);
 	if (traced)
 		trace_pass_end(w);
 	pass_end(w);

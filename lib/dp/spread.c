@@ -30,6 +30,34 @@ static uint64_t end_hash(
 	return keyed_hash(key, word, RTE_DIM(word));
 }
 
+// The sum of both ends makes the two directions alike.
+static unsigned int spread_ends(
+	const struct ends *e, unsigned int n_workers, const struct hash_key *key)
+{
+	return spread_hash(end_hash(&e->src, e->src_id, e->proto, key) +
+				   end_hash(&e->dst, e->dst_id, e->proto, key),
+		n_workers);
+}
+
+// The ends of a packet of IPv4 that is like most. The header is not checked: who drops a bad packet
+// does not matter.
+static struct ends ends_of_plain(const struct rte_ipv4_hdr *ip)
+{
+	struct ends e = {.src = ip_addr_from_v4(ip->src_addr),
+		.dst = ip_addr_from_v4(ip->dst_addr),
+		.proto = ip->next_proto_id};
+	struct ip_layout at;
+
+	ip_layout_v4_plain(&at, ip);
+	if (likely(ip_proto_has_ports(e.proto))) {
+		e.src_id = at.src_port;
+		e.dst_id = at.dst_port;
+	} else if (e.proto == IPPROTO_ESP) {
+		memcpy(&e.src_id, at.l4, sizeof(e.src_id));
+	}
+	return e;
+}
+
 // Messages of neighbour discovery come to one worker, in order. Fragments of IPv6 do not all say
 // what they are of.
 static unsigned int spread_ip(
@@ -39,6 +67,11 @@ static unsigned int spread_ip(
 	struct ip_view v;
 	struct ends e;
 
+	if (likely(v4 && len >= sizeof(struct rte_ipv4_hdr) + sizeof(at.l4) &&
+		    ip_layout_v4_is_plain(ip))) {
+		e = ends_of_plain(ip);
+		return spread_ends(&e, n_workers, key);
+	}
 	if ((v4 ? ipv4_check(ip, len, true) != IPV4_GOOD : ipv6_check(ip, len) != IPV6_GOOD) ||
 		!ip_layout_read(&at, ip))
 		return 0;
@@ -53,10 +86,7 @@ static unsigned int spread_ip(
 		.proto = at.fragment && !v4 ? 0 : v.proto};
 	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
 		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
-	// The sum of both ends makes the two directions alike.
-	return spread_hash(
-		end_hash(&e.src, e.src_id, e.proto, key) + end_hash(&e.dst, e.dst_id, e.proto, key),
-		n_workers);
+	return spread_ends(&e, n_workers, key);
 }
 
 unsigned int spread_sa(rte_be32_t spi, unsigned int n_workers, const struct hash_key *key)

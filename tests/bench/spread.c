@@ -26,6 +26,9 @@
 #define ROUNDS    11    // of which the median counts
 #define FLOWS_MAX 4096
 #define NEVER     UINT64_MAX
+// Frames that wait in all queues of the card, which are always full: workers find them where a card
+// has written them, not in their nearest caches.
+#define WAITING 512
 // No part of a turn takes so long, a fraction of a second.
 #define INTERRUPTED 5000
 
@@ -41,6 +44,8 @@ enum part { RECEIVE, PASS, HELP, KEEP, PARTS };
 struct queue {
 	struct traffic traffic;
 	unsigned int next; // packet of the batch
+	struct rte_mbuf *waiting[WAITING];
+	unsigned int n, first; // of these
 };
 
 struct line {
@@ -50,6 +55,7 @@ struct line {
 	struct queue queue[POINT_WORKERS_MAX];    // by worker
 	uint64_t clock[POINT_WORKERS_MAX];        // TSC cycles
 	unsigned int part[POINT_WORKERS_MAX];     // the next of its turn
+	unsigned int bursts[POINT_WORKERS_MAX];   // received in a row
 	uint64_t usual[POINT_WORKERS_MAX][PARTS]; // cycles that the part took last
 	uint64_t from;                            // TSC when a part began
 	uint64_t interrupted;                     // cycles that no part takes
@@ -109,23 +115,47 @@ static void batch_seal(struct line *l, const struct traffic *t)
 	}
 }
 
-// Takes the next burst from the worker's queue.
-static uint16_t frames_take(struct line *l, unsigned int worker, struct rte_mbuf *m[])
+// The card receives a burst, in the places that n frames before first had.
+static void frames_arrive(struct line *l, struct queue *q)
 {
-	struct queue *q = &l->queue[worker];
 	uint16_t burst = (uint16_t)l->point.burst;
 	bool in = l->point.dir == DIR_IN;
 
-	if (q->traffic.batch == NULL)
-		return 0;
 	if (q->next == q->traffic.batch->n) {
 		batch_fill(q->traffic.batch);
 		if (in)
 			batch_seal(l, &q->traffic);
 		q->next = 0;
 	}
-	traffic_receive(&q->traffic, m, q->next, burst, in ? PORT_WAN : PORT_LAN);
+	traffic_receive(
+		&q->traffic, &q->waiting[q->first], q->next, burst, in ? PORT_WAN : PORT_LAN);
 	q->next += burst;
+	q->first = (q->first + burst) % q->n;
+}
+
+static void queue_fill(struct line *l, struct queue *q)
+{
+	unsigned int bursts = WAITING / l->point.burst;
+
+	if (l->setup == QUEUES)
+		bursts /= l->point.workers;
+	q->n = bursts * l->point.burst;
+	if (bursts == 0)
+		die("bursts of %u are too large for so many queues", l->point.burst);
+	for (unsigned int i = 0; i < bursts; i++)
+		frames_arrive(l, q);
+}
+
+// Takes the next burst from the worker's queue.
+static uint16_t frames_take(struct line *l, unsigned int worker, struct rte_mbuf *m[])
+{
+	struct queue *q = &l->queue[worker];
+	uint16_t burst = (uint16_t)l->point.burst;
+
+	if (q->traffic.batch == NULL)
+		return 0;
+	memcpy(m, &q->waiting[q->first], burst * sizeof(m[0]));
+	frames_arrive(l, q);
 	return burst;
 }
 
@@ -171,7 +201,8 @@ static void send_all(struct line *l, struct worker *w, unsigned int i)
 	w->to_wake = 0; // all are awake
 }
 
-static bool receive(struct line *l, unsigned int worker)
+// One burst. *more: the same is to be done again before anything else.
+static bool receive(struct line *l, unsigned int worker, bool *more)
 {
 	struct worker *w = l->pair->near.worker[worker];
 	struct rte_mbuf *m[POINT_BURST_MAX];
@@ -190,27 +221,31 @@ static bool receive(struct line *l, unsigned int worker)
 	}
 	if (n > 0)
 		pipeline_pass(w, m, n, rte_rdtsc());
+	l->bursts[worker]++;
+	*more = w->fanout != NULL && n < l->point.burst && fanout_is_short(w, l->bursts[worker]);
 	return true;
 }
 
 static bool pass(struct worker *w)
 {
 	struct rte_mbuf *m[POINT_BURST_MAX];
-	uint16_t n = (uint16_t)rte_ring_dequeue_burst(w->frames, (void **)m, POINT_BURST_MAX, NULL);
+	uint16_t n = 0;
 
+	if (!fanout_is_behind(w))
+		n = (uint16_t)rte_ring_dequeue_burst(w->frames, (void **)m, POINT_BURST_MAX, NULL);
 	if (n == 0 && !handover_pending(w))
 		return false;
 	pipeline_pass(w, m, n, rte_rdtsc());
 	return true;
 }
 
-static bool part_do(struct line *l, unsigned int worker, enum part part)
+static bool part_do(struct line *l, unsigned int worker, enum part part, bool *more)
 {
 	struct worker *w = l->pair->near.worker[worker];
 
 	clock_start(l);
 	if (part == RECEIVE)
-		return receive(l, worker);
+		return receive(l, worker, more);
 	if (w->fanout == NULL)
 		return false;
 	if (part == PASS)
@@ -236,17 +271,20 @@ static void step(struct line *l)
 {
 	unsigned int i = 0;
 	struct worker *w;
-	bool worked = false;
+	bool worked = false, more = false;
 
 	for (unsigned int k = 1; k < l->point.workers; k++)
 		if (l->clock[k] < l->clock[i])
 			i = k;
 	w = l->pair->near.worker[i];
 	for (unsigned int k = 0; k < PARTS && !worked; k++) {
-		worked = part_do(l, i, l->part[i]);
+		worked = part_do(l, i, l->part[i], &more);
 		if (worked)
 			send_all(l, w, i);
+		if (more)
+			continue;
 		l->part[i] = (l->part[i] + 1) % PARTS;
+		l->bursts[i] = 0;
 	}
 	if (!worked)
 		l->clock[i] = clock_after(l, l->clock[i]);
@@ -313,6 +351,9 @@ static void line_open(struct line *l, struct rte_mempool *pool)
 	for (unsigned int i = 0; i < l->point.workers; i++)
 		if (l->queue[i].traffic.batch != NULL)
 			l->queue[i].next = l->queue[i].traffic.batch->n;
+	for (unsigned int i = 0; i < l->point.workers; i++)
+		if (l->queue[i].traffic.batch != NULL)
+			queue_fill(l, &l->queue[i]);
 	if (l->point.workers == 1)
 		return;
 	for (unsigned int i = 0; i < l->point.workers; i++) {
@@ -327,8 +368,10 @@ static void line_close(struct line *l)
 {
 	for (unsigned int i = 0; i < l->point.workers; i++) {
 		pipeline_stop(l->pair->near.worker[i]);
-		if (l->queue[i].traffic.batch != NULL)
-			batch_free(l->queue[i].traffic.batch);
+		if (l->queue[i].traffic.batch == NULL)
+			continue;
+		batch_free(l->queue[i].traffic.batch);
+		nic_send(l->queue[i].waiting, (uint16_t)l->queue[i].n);
 	}
 	gateway_pair_free(l->pair);
 }

@@ -385,6 +385,73 @@ static void test_large(void **state)
 	workers_free(&s);
 }
 
+// More packets for one tunnel than its worker has numbered: nobody receives more until that has
+// changed, and none is dropped.
+static void test_behind(void **state)
+{
+	struct workers s = workers_new(SITE(), 11);
+	struct worker *owner = NULL;
+	unsigned int n = 0;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	while (owner == NULL) {
+		struct frame f[RX_BURST_MAX];
+
+		assert_in_range(n, 0, 3000);
+		assert_true(fanout_has_room(s.w[0]));
+		for (unsigned int i = 0; i < RX_BURST_MAX; i++)
+			f[i] = frame_ip(LAN, packet_of(&s, i % FLOWS, true));
+		gateway_receive(s.g[0], f, RX_BURST_MAX);
+		n += RX_BURST_MAX;
+		all_pass(&s);
+		for (unsigned int i = 0; i < WORKERS; i++) {
+			gateway_keep(s.g[i]);
+			if (owner == NULL && fanout_is_behind(s.w[0]))
+				owner = s.w[i];
+		}
+	}
+	assert_false(rte_ring_empty(owner->departing));
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_false(fanout_has_room(s.w[i]));
+	settle(&s);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_true(fanout_has_room(s.w[i]));
+	assert_int_equal(s.n_sent, n);
+	assert_int_equal(dropped_all(&s), 0);
+	workers_free(&s);
+}
+
+// A worker receives more bursts at once as long as the others have less than some of its bursts to
+// process each, and helps others only when its own packets do not wait.
+static void test_short(void **state)
+{
+	struct workers s = workers_new(SITE(), 12);
+	struct frame f[RX_BURST_MAX];
+	unsigned int bursts;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	for (bursts = 0; fanout_is_short(s.w[0], 1); bursts++) {
+		assert_true(fanout_has_room(s.w[0]));
+		gateway_receive(s.g[0], f, burst(&s, f, false));
+	}
+	assert_in_range(bursts, WORKERS, 4 * WORKERS - 1);
+	assert_false(fanout_is_short(s.w[1], 100));
+	assert_true(fanout_is_short(s.w[1], 1)); // its own lane is empty
+	assert_true(fanout_can_help(s.w[1]));
+	for (unsigned int i = 0; i < RX_BURST_MAX; i++) {
+		f[0] = frame_ip(LAN, packet_of(&s, 0, true));
+
+		struct rte_mbuf *m = frame_mbuf(&f[0]);
+
+		assert_int_equal(rte_ring_enqueue(s.w[1]->frames, m), 0);
+	}
+	assert_false(fanout_can_help(s.w[1]));
+	assert_true(fanout_can_help(s.w[2]));
+	workers_free(&s);
+}
+
 // A worker that stops drops what is still in flight, and counts it.
 static void test_stop(void **state)
 {
@@ -414,6 +481,8 @@ int main(void)
 		pipeline_test(test_reload),
 		pipeline_test(test_removed),
 		pipeline_test(test_large),
+		pipeline_test(test_behind),
+		pipeline_test(test_short),
 		pipeline_test(test_stop),
 	};
 

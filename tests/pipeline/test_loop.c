@@ -233,7 +233,7 @@ static void test_spread(void **state)
 			FROM_TO("10.1.0.5", "10.2.0.5", .sport = (uint16_t)random_u64(&seed),
 				.dport = (uint16_t)random_u64(&seed), .proto = i % 2 == 0 ? 6 : 17);
 		struct ipv4 back = FROM_TO("10.2.0.5", "10.1.0.5", .sport = ip.dport,
-			.dport = ip.sport, .proto = ip.proto);
+			.dport = ip.sport, .proto = ip.proto, .options = i % 3 == 0 ? 8 : 0);
 		struct frame f[3] = {frame_ip(LAN, ip), frame_ip(LAN, back), frame_ip(WAN, ip)};
 		struct rte_mbuf *m[3];
 		unsigned int owner[3];

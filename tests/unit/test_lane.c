@@ -24,7 +24,9 @@ static void test_order(void **state)
 	assert_int_equal(lane_open(&l), LANE_NONE); // full
 	assert_int_equal(lane_count(&l), 2);
 	assert_true(lane_has_unclaimed(&l));
+	assert_int_equal(lane_unclaimed(&l), 2);
 	assert_int_equal(lane_claim(&l), 0);
+	assert_int_equal(lane_unclaimed(&l), 1);
 	assert_int_equal(lane_claim(&l), 1);
 	assert_int_equal(lane_claim(&l), LANE_NONE);
 	assert_false(lane_has_unclaimed(&l));
