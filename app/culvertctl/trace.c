@@ -22,6 +22,7 @@
 struct trace_printer {
 	struct timespec begin; // of the trace, by the wall clock
 	json_int_t packet;     // that was printed last; 0: none
+	json_int_t worker;     // of its last step
 	json_int_t first_ns;   // of its first step
 	json_int_t octets;     // that it had then
 	char header[512];      // that was printed last
@@ -177,6 +178,7 @@ static void packet_begin(struct trace_printer *p, const json_t *step)
 		step_number(step, "packet"), tm.tm_hour, tm.tm_min, tm.tm_sec, at.tv_nsec / 1000,
 		step_number(step, "worker"));
 	p->packet = step_number(step, "packet");
+	p->worker = step_number(step, "worker");
 	p->first_ns = ns;
 	p->octets = 0;
 	p->header[0] = '\0';
@@ -188,7 +190,7 @@ static void trace_step_print(struct trace_printer *p, const json_t *step)
 	FILE *out;
 	char line[1024] = "";
 
-	if (step_number(step, "packet") != p->packet)
+	if (step_number(step, "packet") != p->packet || step_number(step, "worker") != p->worker)
 		packet_begin(p, step);
 	out = fmemopen(line, sizeof(line) - 1, "w");
 	if (out == NULL)

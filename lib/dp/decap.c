@@ -265,7 +265,7 @@ __rte_cold void decap_burst_traced(struct worker *w)
 
 // Puts the authenticated packets of w->esp into b: those for one worker next to each other, those
 // to be dropped last.
-static void group(const struct worker *w, struct fan_burst *b, const struct opening *o,
+static void group(struct worker *w, struct fan_burst *b, const struct opening *o,
 	const uint8_t reason[], uint16_t n)
 {
 	uint8_t owner[RX_BURST_MAX];
@@ -330,18 +330,22 @@ __rte_cold void decap_open_traced(struct worker *w, struct fan_burst *b)
 
 // A packet that was opened is dropped. If it was counted, that is taken back.
 static __rte_cold __rte_noinline void drop_opened(
-	struct worker *w, struct pkt *p, enum drop reason, enum drop before)
+	struct worker *w, struct handed *h, enum drop reason, enum drop before)
 {
-	struct sa_counters *c = &p->sa_in->sa.counters[w->id];
+	struct sa_counters *c = &h->p.sa_in->sa.counters[w->id];
 
 	if (before == DROP_NONE) {
 		c->packets--;
-		c->bytes -= rte_pktmbuf_data_len(p->m);
+		c->bytes -= rte_pktmbuf_data_len(h->p.m);
 	}
-	if (unlikely(w->tracing != NULL))
-		trace_continued(w, p);
-	pkt_drop(w, p, reason);
-	p->m = NULL;
+	trace_continue(w, &h->p, h);
+	pkt_drop(w, &h->p, reason);
+	h->p.m = NULL;
+}
+
+static struct handed *handed_of(struct pkt *p)
+{
+	return container_of(p, struct handed, p);
 }
 
 // Drops the packets whose SA is gone, and puts the others into w->esp in the order of arrival.
@@ -396,9 +400,9 @@ void decap_accept(struct worker *w, struct fan_burst *b)
 			     p->sa_in->sa.spi == b->moved.spi))
 			natt_peer_post(w, p->sa_in, b->seq[i], &b->moved);
 		if (unlikely(!accepted[i]))
-			drop_opened(w, p, DROP_REPLAY, b->reason[i]);
+			drop_opened(w, handed_of(p), DROP_REPLAY, b->reason[i]);
 		else if (unlikely(b->reason[i] != DROP_NONE))
-			drop_opened(w, p, b->reason[i], b->reason[i]);
+			drop_opened(w, handed_of(p), b->reason[i], b->reason[i]);
 	}
 	for (unsigned int to = 0; to < w->n_workers; to++)
 		deal(w, to, &b->pkt[b->first[to]], (uint16_t)(b->first[to + 1] - b->first[to]));

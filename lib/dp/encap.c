@@ -216,8 +216,7 @@ static uint16_t to_protect(struct worker *w, struct fan_burst *b, uint64_t numbe
 		}
 		p = pkt_new(w);
 		*p = h->p;
-		if (unlikely(w->tracing != NULL))
-			trace_continued(w, p);
+		trace_continue(w, p, h);
 		number[w->protect.n] = b->seq[i];
 		burst_add(&w->protect, p);
 	}

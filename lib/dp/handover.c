@@ -4,32 +4,37 @@
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
-void handover_fill(const struct worker *w, struct handed *h, const struct pkt *p)
+void handover_fill(struct worker *w, struct handed *h, const struct pkt *p)
 {
 	h->p = *p;
-	h->p.trace = 0; // it counts the packets of this worker alone
+	h->trace = 0;
+	if (unlikely(w->tracing != NULL))
+		trace_hand(w, h, p);
 	h->generation = w->snapshot->generation;
 	h->spi = p->sa_out != NULL ? p->sa_out->sa.spi : p->sa_in->sa.spi;
 	h->large = w->n_large > 0;
 }
 
-static void enqueue(struct worker *w, struct rte_ring *ring, unsigned int to,
-	const struct handed h[], unsigned int n)
+static void enqueue(
+	struct worker *w, struct rte_ring *ring, unsigned int to, struct handed h[], unsigned int n)
 {
 	unsigned int taken = rte_ring_enqueue_burst_elem(ring, h, sizeof(*h), n, NULL);
 
 	w->n_handed += taken;
 	w->to_wake |= 1u << to;
-	for (; unlikely(taken < n); taken++)
+	for (; unlikely(taken < n); taken++) {
+		if (unlikely(h[taken].trace != 0))
+			trace_take(w, &h[taken].p, &h[taken]);
 		pkt_drop(w, &h[taken].p, DROP_RING_FULL);
+	}
 }
 
-void handover_inner(struct worker *w, unsigned int to, const struct handed h[], unsigned int n)
+void handover_inner(struct worker *w, unsigned int to, struct handed h[], unsigned int n)
 {
 	enqueue(w, w->peers[to]->handed, to, h, n);
 }
 
-void handover_departing(struct worker *w, unsigned int to, const struct handed h[], unsigned int n)
+void handover_departing(struct worker *w, unsigned int to, struct handed h[], unsigned int n)
 {
 	enqueue(w, w->peers[to]->departing, to, h, n);
 }
@@ -70,24 +75,23 @@ struct sa_out *handover_sa_out(const struct worker *w, const struct handed *h)
 	return snapshot_find_out(w->snapshot, h->spi, is_same, h->p.sa_out);
 }
 
-static void drop(struct worker *w, struct pkt *p, enum drop reason)
+static void drop(struct worker *w, struct handed *h, enum drop reason)
 {
-	if (unlikely(w->tracing != NULL))
-		trace_continued(w, p);
-	pkt_drop(w, p, reason);
+	trace_continue(w, &h->p, h);
+	pkt_drop(w, &h->p, reason);
 }
 
 void handover_drop_in(struct worker *w, struct handed *h)
 {
 	ip_layout_read(&h->p.ip, pkt_ip(&h->p)); // for the audit log
 	h->p.sa_in = NULL;
-	drop(w, &h->p, DROP_NO_SA);
+	drop(w, h, DROP_NO_SA);
 }
 
 void handover_drop_out(struct worker *w, struct handed *h)
 {
 	h->p.sa_out = NULL;
-	drop(w, &h->p, DROP_SA_REMOVED);
+	drop(w, h, DROP_SA_REMOVED);
 }
 
 uint16_t handover_dequeue(struct worker *w, struct pkt *p[], uint16_t n)
@@ -108,7 +112,8 @@ uint16_t handover_dequeue(struct worker *w, struct pkt *p[], uint16_t n)
 			continue;
 		}
 		p[kept] = pkt_new(w);
-		*p[kept++] = h[i].p;
+		*p[kept] = h[i].p;
+		trace_continue(w, p[kept++], &h[i]);
 	}
 	return kept;
 }

@@ -7,12 +7,12 @@
 #include "worker.h"
 
 // Fills h with a packet out of a tunnel, or one for the tunnel p->sa_out.
-void handover_fill(const struct worker *w, struct handed *h, const struct pkt *p);
+void handover_fill(struct worker *w, struct handed *h, const struct pkt *p);
 
 // Hands n packets over, in order: out of tunnels, to the worker their flows belong to; for tunnels,
 // to the worker that allocates their sequence numbers. What its ring has no room for is dropped.
-void handover_inner(struct worker *w, unsigned int to, const struct handed h[], unsigned int n);
-void handover_departing(struct worker *w, unsigned int to, const struct handed h[], unsigned int n);
+void handover_inner(struct worker *w, unsigned int to, struct handed h[], unsigned int n);
+void handover_departing(struct worker *w, unsigned int to, struct handed h[], unsigned int n);
 
 // Hands one packet out of a tunnel over, unless it belongs to this worker: then it returns false,
 // and does nothing.

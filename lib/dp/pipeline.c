@@ -38,17 +38,14 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 }
 
 // Packets that other workers have decapsulated, n at most. Returns how many are left of these.
-static __rte_always_inline uint16_t handed_input(struct worker *w, uint16_t n, const bool traced)
+static uint16_t handed_input(struct worker *w, uint16_t n)
 {
 	struct pkt *p[RX_BURST_MAX];
 	uint16_t kept = handover_dequeue(w, p, n);
 
 	for (uint16_t i = 0; i < kept; i++) {
-		enum drop d;
+		enum drop d = sort_packet(w, p[i]);
 
-		if (traced)
-			trace_continued(w, p[i]);
-		d = sort_packet(w, p[i]);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p[i], d);
 	}
@@ -56,11 +53,11 @@ static __rte_always_inline uint16_t handed_input(struct worker *w, uint16_t n, c
 }
 
 // What other threads have given the worker, as far as the pass has room beside n received packets.
-static __rte_always_inline void rings_input(struct worker *w, uint16_t n, const bool traced)
+static void rings_input(struct worker *w, uint16_t n)
 {
 	n = (uint16_t)(RX_BURST_MAX - n);
 	if (handover_pending(w))
-		n = (uint16_t)(n - handed_input(w, n, traced));
+		n = (uint16_t)(n - handed_input(w, n));
 	if (host_pending(w))
 		host_input(w, n);
 }
@@ -115,8 +112,10 @@ static __rte_always_inline void pipeline_own(struct worker *w, const bool traced
 static __rte_always_inline void pipeline_run(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
 {
+	const bool tick = now >= w->next_tick;
+
 	pass_begin(w, now);
-	if (now >= w->next_tick) {
+	if (tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
 		output_held(w);
 		reassembly_expire(w);
@@ -124,8 +123,6 @@ static __rte_always_inline void pipeline_run(
 		dummies_add(w);
 		if (traced)
 			trace_originated(w, &w->protect);
-		else
-			w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 	}
 	if (n > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
@@ -134,7 +131,7 @@ static __rte_always_inline void pipeline_run(
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? decap_burst_traced(w) : decap_burst(w);
 		if (unlikely(handover_pending(w) || host_pending(w)))
-			rings_input(w, n, traced);
+			rings_input(w, n);
 		pipeline_through(w, traced);
 	} else if (w->protect.n > 0) { // dummies
 		stages_begin(&w->stages);
@@ -142,6 +139,8 @@ static __rte_always_inline void pipeline_run(
 	}
 	pipeline_own(w, traced);
 	pass_end(w);
+	if (tick && !traced) // from the next pass on
+		w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 }
 
 static __rte_cold __rte_noinline void pipeline_run_traced(

@@ -113,9 +113,34 @@ void trace_from_host(struct worker *w, struct pkt *p)
 	packet_begin(w, p, TRACE_FROM_HOST, &(struct trace_fact){.port = p->port + 1});
 }
 
-void trace_continued(struct worker *w, struct pkt *p)
+void trace_hand(struct worker *w, struct handed *h, const struct pkt *p)
 {
-	packet_begin(w, p, TRACE_CONTINUED, &(struct trace_fact){0});
+	h->trace = 0;
+	h->p.trace = 0;
+	if (w->tracing != NULL && p->trace != 0)
+		h->p.trace =
+			trace_packet_hand(w->tracing, w->id, p->trace, &h->trace, &h->trace_keys);
+}
+
+void trace_take(struct worker *w, struct pkt *p, const struct handed *h)
+{
+	struct trace *t = atomic_load_explicit(&w->trace, memory_order_acquire);
+
+	if (w->tracing != NULL) {
+		p->trace =
+			trace_packet_take(w->tracing, w->id, h->p.trace, h->trace, h->trace_keys);
+		return;
+	}
+	if (t != NULL)
+		trace_packet_abandon(t, h->p.trace, h->trace);
+	p->trace = 0;
+}
+
+void trace_continued(struct worker *w, struct pkt *p, const struct handed *h)
+{
+	trace_take(w, p, h);
+	if (p->trace != 0)
+		trace_record(w, p, TRACE_CONTINUED, &(struct trace_fact){0});
 }
 
 void trace_originated(struct worker *w, struct burst *b)

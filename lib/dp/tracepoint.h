@@ -29,6 +29,22 @@ static __rte_always_inline void trace_note(
 		trace_record(w, p, kind, &fact);
 }
 
+// A packet is handed over: h->p is a copy of p, which ends here. And taken back, where there is no
+// room for it.
+void trace_hand(struct worker *w, struct handed *h, const struct pkt *p);
+void trace_take(struct worker *w, struct pkt *p, const struct handed *h);
+
+// A packet that another worker has handed over, p being a copy of h->p or that itself, continues.
+void trace_continued(struct worker *w, struct pkt *p, const struct handed *h);
+
+// The same for all such packets, traced or not.
+static __rte_always_inline void trace_continue(
+	struct worker *w, struct pkt *p, const struct handed *h)
+{
+	if (unlikely(w->tracing != NULL || h->trace != 0))
+		trace_continued(w, p, h);
+}
+
 // The result of a policy lookup; NULL: none matches. Only while w->tracing.
 void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy *policy);
 
@@ -37,11 +53,9 @@ void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy
 // Loads the trace that is to be written. False: there is none any more.
 bool trace_pass_begin(struct worker *w);
 
-// First steps: of a received frame; of a packet that another worker has handed over, which that has
-// traced as another one; of packets that the gateway originates; and of a packet of the host,
-// without its Ethernet header.
+// First steps: of a received frame; of packets that the gateway originates; and of a packet of the
+// host, without its Ethernet header.
 void trace_received(struct worker *w, struct pkt *p);
-void trace_continued(struct worker *w, struct pkt *p);
 void trace_originated(struct worker *w, struct burst *b);
 void trace_from_host(struct worker *w, struct pkt *p);
 

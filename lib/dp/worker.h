@@ -76,6 +76,8 @@ struct handed {
 	uint32_t generation; // of the snapshot that p's SA belongs to
 	rte_be32_t spi;      // of that SA
 	bool large;          // to be encapsulated: its ESP packet may exceed the path MTU
+	uint8_t trace_keys;  // see trace_packet_hand()
+	uint32_t trace;      // the same; 0: the packet is not traced
 };
 
 struct fanout;

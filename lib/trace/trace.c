@@ -20,7 +20,7 @@ struct packet {
 struct trace_pass {
 	uint32_t trace; // that these belong to
 	uint32_t n_packets, n_steps;
-	uint32_t held; // packets in the log that the worker holds
+	uint32_t held; // packets in the log that the worker has, and is not done with
 	struct packet *packet;
 	struct trace_step step[TRACE_PASS_MAX]; // .packet is the index of the packet
 };
@@ -228,7 +228,7 @@ void trace_pass_log(struct trace *t, unsigned int worker)
 	struct trace_pass *pass = t->pass[worker];
 
 	for (uint32_t i = 0; i < pass->n_packets; i++)
-		if (packet_choose(t, &pass->packet[i])) {
+		if (pass->packet[i].logged == 0 && packet_choose(t, &pass->packet[i])) {
 			packet_log(t, pass, i);
 			pass->held++;
 		}
@@ -242,6 +242,46 @@ uint16_t trace_packet_after(const struct trace *t, unsigned int worker, uint16_t
 		return id;
 	logged = t->pass[worker]->packet[id - 1u].logged;
 	return logged != 0 ? (uint16_t)(logged | TRACE_LOGGED) : 0;
+}
+
+uint16_t trace_packet_hand(
+	struct trace *t, unsigned int worker, uint16_t id, uint32_t *trace, uint8_t *keys)
+{
+	struct trace_pass *pass = t->pass[worker];
+	struct packet *packet = &pass->packet[id - 1u];
+
+	*trace = t->number;
+	*keys = 0;
+	if ((id & TRACE_LOGGED) != 0) {
+		pass->held--;
+		return id;
+	}
+	*keys = (uint8_t)packet->hold;
+	if (!packet_choose(t, packet))
+		return 0;
+	packet_log(t, pass, id - 1u);
+	return (uint16_t)(packet->logged | TRACE_LOGGED);
+}
+
+uint16_t trace_packet_take(
+	struct trace *t, unsigned int worker, uint16_t id, uint32_t trace, uint8_t keys)
+{
+	struct trace_pass *pass = t->pass[worker];
+
+	if (trace == t->number && (id & TRACE_LOGGED) != 0) {
+		pass->held++;
+		return id;
+	}
+	id = trace_packet_add(t, worker);
+	if (id != 0 && trace == t->number)
+		pass->packet[id - 1u].hold = keys;
+	return id;
+}
+
+void trace_packet_abandon(struct trace *t, uint16_t id, uint32_t trace)
+{
+	if (trace == t->number && (id & TRACE_LOGGED) != 0)
+		atomic_fetch_add_explicit(&t->finished, 1, memory_order_acq_rel);
 }
 
 void trace_pass_finish(struct trace *t, unsigned int worker, uint32_t held)

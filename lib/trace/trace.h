@@ -37,7 +37,7 @@ bool trace_done(const struct trace *t);
 uint32_t trace_lost(const struct trace *t);
 
 // Step number i of the log, from 0, or NULL if it is not there (yet). A packet's steps follow on
-// each other, but for those of a packet that was held.
+// each other, but for those after it was held, or by another worker.
 const struct trace_step *trace_step_at(const struct trace *t, uint32_t i);
 
 // Workers, each with its own number
@@ -59,6 +59,19 @@ void trace_step_add(
 // number of each for later passes, 0 if it is not traced any further.
 void trace_pass_log(struct trace *t, unsigned int worker);
 uint16_t trace_packet_after(const struct trace *t, unsigned int worker, uint16_t id);
+
+// Another worker continues the packet with the number id: logs its steps so far, if it has matched.
+// Returns the number by which it continues, which trace_packet_take() is given there with *trace,
+// the number of the trace, and *keys, those of the filter that have held.
+uint16_t trace_packet_hand(
+	struct trace *t, unsigned int worker, uint16_t id, uint32_t *trace, uint8_t *keys);
+
+// Continues a packet of another worker. Returns its number; 0: it is not traced.
+uint16_t trace_packet_take(
+	struct trace *t, unsigned int worker, uint16_t id, uint32_t trace, uint8_t keys);
+
+// The same by a worker that does not trace yet: no further steps of the packet are logged.
+void trace_packet_abandon(struct trace *t, uint16_t id, uint32_t trace);
 
 // Ends the pass: so many packets of the log are held by this worker.
 void trace_pass_finish(struct trace *t, unsigned int worker, uint32_t held);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A switch with VLANs, in place of the kernel's, which may lack 802.1Q.
 
-    vlan.py switch COUNTS LINK...           forwards frames of both ends of each link, END=END, to the other one;
-                                            SIGUSR1 writes to the file how many each end sent and received
+    vlan.py switch COUNTS LINK...           forwards frames of both ends of each link, END=END, to the other one,
+                                            but to a trunk only when there has been a frame from it: its gateway
+                                            is there; SIGUSR1 writes to the file how many each end sent and received
     vlan.py send IFACE VLAN TIMES           sends so many frames of the VLAN, or without a tag for "-"
     vlan.py ask IFACE VLAN OWN MAC TARGET   asks for an address by ARP with that tag, prints the tag of the reply
 
@@ -62,7 +63,7 @@ def name_of(end):
 
 
 def switch(path, links):
-    to, counts = {}, {}
+    to, there = {}, set()
     for a, b in (link.split("=") for link in links):
         to[end_of(a)], to[end_of(b)] = end_of(b), end_of(a)
     socks = {iface: port(iface) for iface in {end[0] for end in to}}
@@ -84,10 +85,13 @@ def switch(path, links):
             iface = ifaces[fd]
             try:
                 frame, vlan = receive(socks[iface])
+                there.add(iface)
                 end = to.get((iface, vlan))
                 if end is None:
                     continue
                 counts[name_of((iface, vlan))]["received"] += 1
+                if end[1] is not None and end[0] not in there:
+                    continue
                 send(socks[end[0]], frame, end[1])
                 counts[name_of(end)]["sent"] += 1
             except OSError as error:

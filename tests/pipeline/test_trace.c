@@ -5,45 +5,9 @@
 
 #include "peer.h"
 #include "site.h"
-#include "trace.h"
-
-#define STEPS_MAX 64
+#include "steps.h"
 
 static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5", .dport = 53};
-
-// Checks the kinds of the steps of a packet, the last of which is TRACE_KINDS.
-static void expect_steps(const struct gateway *g, uint32_t packet, const enum trace_kind right[])
-{
-	const struct trace_step *s;
-	unsigned int n = 0;
-
-	for (uint32_t i = 0; (s = trace_step_at(g->trace, i)) != NULL; i++) {
-		if (s->packet != packet)
-			continue;
-		if (right[n] == TRACE_KINDS || s->kind != right[n])
-			fail_msg("packet %u, step %u: %s: %s", packet, n, trace_info[s->kind].stage,
-				trace_info[s->kind].decision);
-		n++;
-	}
-	if (right[n] != TRACE_KINDS)
-		fail_msg("packet %u ends before %s: %s", packet, trace_info[right[n]].stage,
-			trace_info[right[n]].decision);
-}
-
-#define EXPECT_STEPS(g, packet, ...)                                                               \
-	expect_steps(g, packet, (const enum trace_kind[]){__VA_ARGS__, TRACE_KINDS})
-
-// The first step of the kind.
-static const struct trace_step *find_step(const struct gateway *g, enum trace_kind kind)
-{
-	const struct trace_step *s;
-
-	for (uint32_t i = 0; (s = trace_step_at(g->trace, i)) != NULL; i++)
-		if (s->kind == kind)
-			return s;
-	fail_msg("no step says: %s", trace_info[kind].decision);
-	return NULL;
-}
 
 static uint32_t addr4(const struct ip_addr *a)
 {
