@@ -26,7 +26,7 @@
 #include <rte_cycles.h>
 #include <rte_tcp.h>
 
-#include "flow.h"
+#include "flow_table.h"
 #include "median.h"
 
 #define BURST       32
@@ -111,7 +111,7 @@ static void bench_init(struct bench *b, struct row *row)
 	struct flow_params p = {.capacity = RTE_MAX(row->flows, 1024u), .workers = 1, .reader = 1};
 	struct flow_config c;
 
-	*b = (struct bench){.n = row->flows, .entries = p.capacity + 2048, .random = 42};
+	*b = (struct bench){.n = row->flows, .random = 42};
 	b->qsbr = take(rte_rcu_qsbr_get_memsize(2));
 	rte_rcu_qsbr_init(b->qsbr, 2);
 	rte_rcu_qsbr_thread_register(b->qsbr, 0);
@@ -125,6 +125,7 @@ static void bench_init(struct bench *b, struct row *row)
 		perror("flow_table_new");
 		exit(EXIT_FAILURE);
 	}
+	b->entries = b->t->n_entries;
 	while (flow_table_fill(b->t))
 		;
 	b->seq[0] = take(b->n * sizeof(uint32_t));
@@ -254,8 +255,10 @@ static void measure_ends(struct bench *b, struct row *row, unsigned int round)
 		used += age(b);
 		b->now += 121 * 1000;
 		expired += age(b);
-		if (flow_count(b->t) != 0)
-			abort();
+		if (flow_count(b->t) != 0) {
+			fprintf(stderr, "%lu of %u flows have not expired\n", flow_count(b->t), b->n);
+			exit(EXIT_FAILURE);
+		}
 	}
 
 	double flows = (double)b->n * times;
