@@ -256,7 +256,8 @@ static void measure_ends(struct bench *b, struct row *row, unsigned int round)
 		b->now += 121 * 1000;
 		expired += age(b);
 		if (flow_count(b->t) != 0) {
-			fprintf(stderr, "%lu of %u flows have not expired\n", flow_count(b->t), b->n);
+			fprintf(stderr, "%lu of %u flows have not expired\n", flow_count(b->t),
+				b->n);
 			exit(EXIT_FAILURE);
 		}
 	}
