@@ -160,7 +160,7 @@ static int udp_build(struct snapshot *s, const struct conf *conf)
 			udp_end_add(s, conf, &c->opt.local, c->opt.udp_local_port) < 0)
 			return -ENOMEM;
 	}
-	if (conf->n_ike_via > 0 && ike_ends_add(s, conf) < 0)
+	if (conf_may_have_ike(conf) && ike_ends_add(s, conf) < 0)
 		return -ENOMEM;
 	if (s->n_udp_ends > 0)
 		qsort(s->udp_ends, s->n_udp_ends, sizeof(s->udp_ends[0]), snapshot_compare_ends);

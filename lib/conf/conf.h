@@ -257,6 +257,10 @@ bool conf_device_is_attached(const char *device);
 // Whether it does so by a program in the kernel, AF_XDP.
 bool conf_device_is_xdp(const char *device);
 
+// Whether an IKE daemon may get packets for the gateway's addresses: at ike.via, or on the host
+// behind a port.
+bool conf_may_have_ike(const struct conf *c);
+
 // The replay window, in packets, of an SA whose window is not set.
 unsigned int conf_replay_window(const struct conf *c);
 

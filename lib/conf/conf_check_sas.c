@@ -208,6 +208,14 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 		conf_err(r, remote, "\"any\" needs udp.follow to be true");
 }
 
+bool conf_may_have_ike(const struct conf *c)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].host != NULL)
+			return true;
+	return c->n_ike_via > 0;
+}
+
 void conf_check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
 {
 	config_setting_t *group = conf_given(item, "udp");
@@ -215,9 +223,10 @@ void conf_check_udp(struct conf_reader *r, config_setting_t *item, struct conf_s
 	sa->opt.in_udp = group != NULL;
 	// IKE has its marker everywhere but there (RFC 7296 2.23): it would be taken for ESP.
 	if (group != NULL && sa->opt.direction == SA_IN && sa->opt.udp_local_port == IKE_PORT &&
-		r->c->n_ike_via > 0)
+		conf_may_have_ike(r->c))
 		conf_err(r, conf_given(group, "local_port"),
-			"%u is the port of IKE, used by ike.via, must be another", IKE_PORT);
+			"%u is the port of IKE, used by ike.via or host, must be another",
+			IKE_PORT);
 }
 
 static bool hides_nothing(const struct cipher_alg *cipher)

@@ -50,8 +50,8 @@ static const char *why_not(int error)
 	case ENOTSUP:
 		return "no crypto engine has its algorithms";
 	case EADDRNOTAVAIL:
-		return "must be in UDP at port 4500 of an unprotected port, with ike.via in the "
-		       "configuration";
+		return "must be in UDP at port 4500 of an unprotected port, with ike.via or the "
+		       "host of a port in the configuration";
 	case EINVAL:
 		return "dummies are for SAs of the configuration";
 	case EHOSTUNREACH:

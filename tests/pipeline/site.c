@@ -30,6 +30,7 @@ static void defaults(struct site *s)
 	s->window = s->window != 0 ? s->window : 64;
 	s->errors_per_second = s->errors_per_second != 0 ? s->errors_per_second : 1000;
 	s->hold = s->hold != 0 ? s->hold : 256;
+	s->wan = s->wan != NULL ? s->wan : "";
 	s->icmp = s->icmp != NULL ? s->icmp : "";
 	s->tunnel = s->tunnel != NULL ? s->tunnel : "";
 	s->policies = s->policies != NULL ? s->policies : "";
@@ -100,11 +101,11 @@ void site_a_conf(char *text, size_t size, struct site s)
 		"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; mtu "
 		"= %u; },\n"
 		"  { name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; mtu "
-		"= %u; },\n"
+		"= %u; %s },\n"
 		"  { name = \"dmz\"; device = \"net_null2\"; addresses = [ \"10.7.0.1/24\" ]; mtu "
 		"= 600; }\n"
 		");\n",
-		s.lan_mtu, s.mtu);
+		s.lan_mtu, s.mtu, s.wan);
 	add(&t, "routes = (\n"
 		"  { to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; },\n"
 		"  { to = \"10.3.0.0/24\"; via = \"192.0.2.3\"; },\n"

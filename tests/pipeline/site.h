@@ -35,6 +35,7 @@ struct site {
 	const char *sa;                 // more settings of the SAs of A and B: none
 	const char *sa_out, *sa_in;     // the same of those of one direction
 	const char *icmp;               // of the group icmp: none
+	const char *wan;                // more settings of port WAN of A: none
 	const char *tunnel;   // of the policy of A for 10.2.0.0/24, with both families of all: none
 	const char *rules;    // more of A and B with both families, a comma in front: none
 	const char *policies; // more of A, or with both families of all, commas in front: none

@@ -330,8 +330,8 @@ static void test_group(void **state)
 	running = conf_dir_load_good("with_group.conf");
 	assert_int_equal(running->ike_before, 1);
 	refuse("sa set ike.x { udp = { local_port = 500; }; }",
-		"ike:1: udp.local_port: 500 is the port of IKE, used by ike.via, must be "
-		"another\n");
+		"ike:1: udp.local_port: 500 is the port of IKE, used by ike.via or host, "
+		"must be another\n");
 	refuse_change("policy del rest",
 		"with_group.conf:2: ike.before: uses policy \"rest\", so it cannot be removed\n");
 	conf_free(running);
