@@ -351,16 +351,15 @@ void host_thread_stop(struct host_thread *h)
 	h->runs = false;
 }
 
-static void port_close_host(struct host_thread *h, struct host_port *p)
+void host_thread_drop(struct host_thread *h)
 {
 	struct rte_mbuf *m;
 
-	while (p->to != NULL && rte_ring_dequeue(p->to, (void **)&m) == 0) {
-		h->counters.drops[DROP_SHUTDOWN]++;
-		rte_pktmbuf_free(m);
-	}
-	rte_ring_free(p->to);
-	close(p->fd);
+	for (unsigned int i = 0; h != NULL && i < h->n_ports; i++)
+		while (rte_ring_dequeue(h->port[i].to, (void **)&m) == 0) {
+			h->counters.drops[DROP_SHUTDOWN]++;
+			rte_pktmbuf_free(m);
+		}
 }
 
 void host_thread_close(struct host_thread *h)
@@ -368,8 +367,10 @@ void host_thread_close(struct host_thread *h)
 	if (h == NULL)
 		return;
 	host_thread_stop(h);
-	for (unsigned int i = 0; i < h->n_ports; i++)
-		port_close_host(h, &h->port[i]);
+	for (unsigned int i = 0; i < h->n_ports; i++) {
+		rte_ring_free(h->port[i].to);
+		close(h->port[i].fd);
+	}
 	for (unsigned int i = 0; i < h->n_workers; i++)
 		rte_ring_free(h->from[i]);
 	if (h->epoll >= 0)

@@ -43,5 +43,8 @@ uint64_t host_thread_held(const struct host_thread *h);
 // Ends the thread, while workers still run.
 void host_thread_stop(struct host_thread *h);
 
-// Drops what is left when all workers have ended, and removes the interfaces.
+// Drops what workers have left for the kernel, when all have ended.
+void host_thread_drop(struct host_thread *h);
+
+// Removes the interfaces.
 void host_thread_close(struct host_thread *h);

@@ -391,6 +391,7 @@ static void gateway_serve(struct gateway *g)
 	telemetry_stop();
 	host_thread_stop(g->host);
 	control_thread_stop_workers(g);
+	host_thread_drop(g->host);
 	last_words(g);
 }
 
