@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "host_route.h"
 #include "log.h"
 #include "machine.h"
 #include "netlink.h"
@@ -176,68 +177,40 @@ int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
 	return -EIO;
 }
 
-// The own address that the kernel has and the policy covers, or NULL.
-static const struct ip_addr *address_of(const struct conf *conf, const struct conf_policy *policy)
+static int route_request(const struct conf *conf, const struct host_route *route)
 {
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const struct conf_port *c = &conf->ports[i];
-
-		for (unsigned int a = 0; c->host != NULL && a < c->n_addrs; a++)
-			if (ip_prefix_contains(&policy->local, &c->addrs[a].addr) &&
-				!ip_addr_is_link_local(&c->addrs[a].addr))
-				return &c->addrs[a].addr;
-	}
-	return NULL;
-}
-
-// Through a tunnel, programs send from an address that its policy covers. NULL: the kernel chooses.
-static const struct ip_addr *source_of(const struct conf *conf, const struct ip_prefix *to)
-{
-	for (unsigned int i = 0; i < conf->n_policies; i++) {
-		const struct conf_policy *p = &conf->policies[i];
-
-		if (p->action == SPD_PROTECT && p->remote.len > 0 &&
-			ip_prefix_overlaps(&p->remote, to))
-			return address_of(conf, p);
-	}
-	return NULL;
-}
-
-static int route_add(const struct conf *conf, const struct conf_route *c)
-{
-	bool v4 = ip_addr_is_v4(&c->via);
-	const struct ip_addr *source = source_of(conf, &c->to);
+	bool v4 = ip_addr_is_v4(&route->via);
 	struct netlink_request r;
 
 	netlink_begin(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(r.route));
 	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
-	r.route.rtm_dst_len = (uint8_t)(c->to.len - (v4 ? IP_V4_BITS : 0));
+	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
 	r.route.rtm_table = RT_TABLE_MAIN;
 	r.route.rtm_protocol = RTPROT_STATIC;
 	r.route.rtm_scope = RT_SCOPE_UNIVERSE;
 	r.route.rtm_type = RTN_UNICAST;
-	netlink_add_addr(&r, RTA_DST, &c->to.addr);
-	netlink_add_addr(&r, RTA_GATEWAY, &c->via);
-	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[c->port].host));
+	netlink_add_addr(&r, RTA_DST, &route->to.addr);
+	netlink_add_addr(&r, RTA_GATEWAY, &route->via);
+	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[route->port].host));
 	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
-	if (source != NULL)
-		netlink_add_addr(&r, RTA_PREFSRC, source);
+	if (!ip_addr_is_none(&route->source))
+		netlink_add_addr(&r, RTA_PREFSRC, &route->source);
 	return netlink_send(&r);
+}
+
+static void route_add(const struct conf *conf, const struct host_route *route)
+{
+	char text[IP_PREFIX_STRLEN];
+	int rc = route_request(conf, route);
+
+	if (rc < 0)
+		log_warn("%s:%u: the kernel does not accept the route to %s: %s", route->where.file,
+			route->where.line, ip_prefix_format(text, &route->to), strerror(-rc));
 }
 
 void host_iface_routes(const struct conf *conf)
 {
-	char text[IP_PREFIX_STRLEN];
-
-	for (unsigned int i = 0; i < conf->n_routes; i++) {
-		const struct conf_route *c = &conf->routes[i];
-		int rc = conf->ports[c->port].host != NULL ? route_add(conf, c) : 0;
-
-		if (rc < 0)
-			log_warn("%s:%u: the kernel does not accept the route to %s: %s",
-				c->where.file, c->where.line, ip_prefix_format(text, &c->to),
-				strerror(-rc));
-	}
+	host_routes_each(conf, route_add);
 }
 
 void host_iface_carrier(int fd, bool up)

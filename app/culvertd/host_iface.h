@@ -14,8 +14,8 @@
 // its frames without waiting; or -EIO after a message.
 int host_iface_open(const struct conf_port *c, const struct snapshot_port *p);
 
-// Adds the routes of the configuration that lead out of ports with a host. Their metric is high:
-// the kernel's others come first. A route that the kernel refuses is logged.
+// Adds the kernel's routes by the hosts behind ports (host_route.h). Their metric is high: its
+// others come first. A route that the kernel refuses is logged.
 void host_iface_routes(const struct conf *conf);
 
 // Sets the carrier to whether the port has a link. fd is that of host_iface_open(). Any time.

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_route.h"
+
+static bool covers(const struct ip_prefix *outer, const struct ip_prefix *inner)
+{
+	return outer->len <= inner->len && ip_prefix_contains(outer, &inner->addr) &&
+	       ip_addr_family(&outer->addr) == ip_addr_family(&inner->addr);
+}
+
+// An own address that the kernel has and the policy covers, preferably of the port. NULL: none.
+static const struct ip_addr *address_of(
+	const struct conf *conf, const struct conf_policy *policy, unsigned int port)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct conf_port *c = &conf->ports[(port + i) % conf->n_ports];
+
+		for (unsigned int a = 0; c->host != NULL && a < c->n_addrs; a++) {
+			const struct ip_addr *own = &c->addrs[a].addr;
+
+			if (ip_addr_family(own) == policy->family &&
+				ip_prefix_contains(&policy->local, own) &&
+				!ip_addr_is_link_local(own))
+				return own;
+		}
+	}
+	return NULL;
+}
+
+// The first tunnel for all of a destination that the host has an address for, and that address.
+// NULL: there is none. A policy for both families covers whatever the kernel chooses.
+static const struct conf_policy *tunnel_to(const struct conf *conf, const struct ip_prefix *to,
+	unsigned int port, struct ip_addr *source)
+{
+	for (unsigned int i = 0; i < conf->n_policies; i++) {
+		const struct conf_policy *p = &conf->policies[i];
+		const struct ip_addr *own;
+
+		if (p->action != SPD_PROTECT || p->family == IP_ANY || !covers(&p->remote, to))
+			continue;
+		own = address_of(conf, p, port);
+		if (own == NULL)
+			continue;
+		*source = *own;
+		return p;
+	}
+	return NULL;
+}
+
+// The route of the configuration to all of the destination, out of a port with a host. NULL: there
+// is none, or the destination is in the network of a port.
+static const struct conf_route *route_to(const struct conf *conf, const struct ip_prefix *to)
+{
+	const struct conf_route *found = NULL;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
+			if (covers(&conf->ports[i].addrs[a].net, to))
+				return NULL;
+	for (unsigned int i = 0; i < conf->n_routes; i++) {
+		const struct conf_route *r = &conf->routes[i];
+
+		if (conf->ports[r->port].host != NULL && covers(&r->to, to) &&
+			(found == NULL || r->to.len > found->to.len))
+			found = r;
+	}
+	return found;
+}
+
+static bool is_same(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
+}
+
+// Whether an earlier policy is about the same network.
+static bool is_repeated(const struct conf *conf, unsigned int policy)
+{
+	for (unsigned int i = 0; i < policy; i++)
+		if (conf->policies[i].action == SPD_PROTECT &&
+			is_same(&conf->policies[i].remote, &conf->policies[policy].remote))
+			return true;
+	return false;
+}
+
+void host_routes_each(const struct conf *conf,
+	void (*add)(const struct conf *conf, const struct host_route *route))
+{
+	for (unsigned int i = 0; i < conf->n_routes; i++) {
+		const struct conf_route *c = &conf->routes[i];
+		struct host_route r = {
+			.to = c->to, .via = c->via, .port = c->port, .where = c->where};
+
+		if (conf->ports[c->port].host == NULL)
+			continue;
+		tunnel_to(conf, &c->to, c->port, &r.source);
+		add(conf, &r);
+	}
+	for (unsigned int i = 0; i < conf->n_policies; i++) {
+		const struct conf_policy *p = &conf->policies[i];
+		const struct conf_route *c =
+			p->action == SPD_PROTECT ? route_to(conf, &p->remote) : NULL;
+		struct host_route r = {.to = p->remote, .where = p->where};
+
+		if (c == NULL || is_same(&c->to, &p->remote) || is_repeated(conf, i))
+			continue;
+		r.via = c->via;
+		r.port = c->port;
+		if (tunnel_to(conf, &p->remote, c->port, &r.source) != NULL)
+			add(conf, &r);
+	}
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which routes the kernel gets for the hosts behind ports (host_iface.h): those of the
+// configuration that lead out of such ports, and one for each network behind a tunnel that such a
+// route covers. Routes into tunnels have a source address that the policy covers: programs send
+// from it. Pure functions, any thread.
+#pragma once
+
+#include "conf.h"
+
+struct host_route {
+	struct ip_prefix to;
+	struct ip_addr via;      // of the same family
+	unsigned int port;       // index into ports, of one with a host
+	struct ip_addr source;   // an own address of a port with a host; none: the kernel chooses
+	struct conf_where where; // of the route or the policy
+};
+
+// Calls add with each of them; no two have the same destination.
+void host_routes_each(const struct conf *conf,
+	void (*add)(const struct conf *conf, const struct host_route *route));
