@@ -6,34 +6,11 @@
 #include "eal_log.h"
 #include "machine.h"
 
-#define UDP_PORTS_MAX 16
-#define UDP_PORT_IKE  4500 // RFC 3948, and of SAs that IKE adds later
-
 int port_flow_isolate(uint16_t id, const struct conf_port *c)
 {
 	struct rte_flow_error error;
 
 	return c->isolated ? rte_flow_isolate(id, 1, &error) : 0;
-}
-
-// Own UDP ports of the SAs, each once. Returns how many; those that have no room are left out.
-static unsigned int udp_ports(rte_be16_t to[UDP_PORTS_MAX], const struct conf *conf)
-{
-	unsigned int n = 0;
-
-	to[n++] = RTE_BE16(UDP_PORT_IKE);
-	for (unsigned int i = 0; i < conf->n_sas && n < UDP_PORTS_MAX; i++) {
-		const struct sa_options *o = &conf->sas[i].opt;
-		unsigned int k = 0;
-
-		if (!o->in_udp || o->direction != SA_IN)
-			continue;
-		while (k < n && to[k] != rte_cpu_to_be_16(o->udp_local_port))
-			k++;
-		to[k] = rte_cpu_to_be_16(o->udp_local_port);
-		n = RTE_MAX(n, k + 1);
-	}
-	return n;
 }
 
 static void report(const struct conf_port *c, const struct port_rules *r)
@@ -48,13 +25,13 @@ int port_flow_start(struct port_rules **made, const struct flow_device *d,
 	const struct port_offloads *offloads, const struct conf *conf, const struct conf_port *c,
 	const char **why)
 {
-	rte_be16_t port[UDP_PORTS_MAX];
+	uint16_t port[CONF_ISOLATED_UDP_MAX];
 	const struct port_rules_use use = {
 		.hash_esp = !port_offloads_spread_esp(offloads),
 		.isolated = c->isolated,
 		.steer = c->steer,
 		.udp_ports = port,
-		.n_udp_ports = udp_ports(port, conf),
+		.n_udp_ports = conf_isolated_udp_ports(conf, port),
 	};
 
 	*why = "out of memory";

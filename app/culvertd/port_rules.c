@@ -37,9 +37,9 @@ static void take_from_kernel(struct port_rules *r, const struct port_rules_use *
 	bool taken = start_rules(r, (struct flow_rule){.match = FLOW_ESP, .action = FLOW_TAKE});
 
 	for (unsigned int i = 0; i < use->n_udp_ports && taken; i++)
-		taken = start_rules(r,
-			(struct flow_rule){
-				.match = FLOW_UDP, .port = use->udp_ports[i], .action = FLOW_TAKE});
+		taken = start_rules(r, (struct flow_rule){.match = FLOW_UDP,
+					       .port = rte_cpu_to_be_16(use->udp_ports[i]),
+					       .action = FLOW_TAKE});
 	if (taken)
 		r->what[0] = '\0';
 }

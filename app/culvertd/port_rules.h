@@ -15,7 +15,7 @@ struct port_rules_use {
 	bool hash_esp; // ESP in IP: RSS lacks it
 	bool isolated; // what is not taken by a rule is the kernel's
 	bool steer;
-	const rte_be16_t *udp_ports; // own ones of ESP in UDP, if isolated
+	const uint16_t *udp_ports; // own ones of ESP in UDP, if isolated
 	unsigned int n_udp_ports;
 };
 

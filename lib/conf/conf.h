@@ -257,6 +257,12 @@ bool conf_device_is_attached(const char *device);
 // Whether it does so by a program in the kernel, AF_XDP.
 bool conf_device_is_xdp(const char *device);
 
+#define CONF_ISOLATED_UDP_MAX 16
+
+// Own UDP ports of the inbound SAs and of IKE's (4500), each once: those that the card of an
+// isolated port gives the gateway. Returns how many.
+unsigned int conf_isolated_udp_ports(const struct conf *c, uint16_t ports[CONF_ISOLATED_UDP_MAX]);
+
 // Whether an IKE daemon may get packets for the gateway's addresses: at ike.via, or on the host
 // behind a port.
 bool conf_may_have_ike(const struct conf *c);

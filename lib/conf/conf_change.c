@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf_change_text.h"
+#include "conf_check.h"
 
 // What changes are about: the lists of the file that need no restart.
 static const char *const lists[] = {"sas", "policies", "rules", "neighbours", "routes", NULL};
@@ -168,8 +169,10 @@ static void change_all(void *arg)
 				change_read(r, &c);
 	if (n == 0 && r->n_messages == 0)
 		conf_err_at(r, in.start, NULL, "no change is given");
-	if (r->n_messages == 0)
-		conf_read(r);
+	if (r->n_messages > 0)
+		return;
+	conf_read(r);
+	conf_check_isolated_restart(r, r->running);
 }
 
 struct conf *conf_change(

@@ -277,4 +277,5 @@ void conf_check_restart(struct conf_reader *r, const struct conf *running)
 {
 	check_same_group(r, &conf_schema, r->root, "", r->c, running);
 	check_same_ports(r, running);
+	conf_check_isolated_restart(r, running);
 }

@@ -40,6 +40,10 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 // After conf_check().
 void conf_check_restart(struct conf_reader *r, const struct conf *running);
 
+// Refuses UDP ports of SAs that the cards of isolated ports do not give the gateway: they have
+// rules for those that ran at the start, of which the running configuration may have fewer.
+void conf_check_isolated_restart(struct conf_reader *r, const struct conf *running);
+
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
 

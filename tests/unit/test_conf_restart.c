@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes of a file while another configuration runs: proves that every setting that needs a
 // restart is reported with its line.
+#include "conf_change.h"
 #include "conf_dir.h"
 #include "test.h"
 
@@ -156,6 +157,56 @@ static void test_ports(void **state)
 		"5: port \"wan\": mac: differs from the running configuration, needs a restart\n");
 }
 
+// Cards of isolated ports have rules for the UDP ports that SAs had before.
+#define ISOLATED                                                                                   \
+	"ports = ( { name = \"wan\"; device = \"0000:00:06.0\"; side = \"unprotected\"; "          \
+	"isolated = true; addresses = [ \"192.0.2.1/24\" ]; } );\n"                                \
+	"neighbours = ( { address = \"192.0.2.2\"; mac = \"02:00:00:00:00:02\"; } );\n"
+#define SA_AT(name, spi, udp)                                                                      \
+	"{ name = \"" name "\"; direction = \"in\"; spi = \"" spi "\"; local = \"192.0.2.1\"; "    \
+	"remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\"; auth_key = "          \
+	"\"00112233445566778899aabbccddeeff0011" name "\"; " udp " }"
+
+static void test_isolated(void **state)
+{
+	static const char before[] = ISOLATED
+		"sas = ( " SA_AT("aaaa", "0x1001", "udp = { local_port = 5000; };") " );\n";
+
+	(void)state;
+	check(before,
+		ISOLATED
+		"sas = ( " SA_AT("bbbb", "0x1002", "udp = { };") ", " SA_AT("cccc", "0x1003",
+			"udp = { local_port = 5000; };") ", " SA_AT("dddd", "0x1004", "") " );\n",
+		"");
+	check(before,
+		ISOLATED
+		"sas = (\n" SA_AT("bbbb", "0x1002", "udp = { local_port = 5001; };") " );\n",
+		"4: sa \"bbbb\": udp.local_port: 5001 is the kernel's: port \"wan\" is isolated, "
+		"and no SA "
+		"of the running configuration has that UDP port, needs a restart\n");
+	check(ISOLATED, ISOLATED "sas = ( " SA_AT("bbbb", "0x1002", "udp = { };") " );\n", "");
+}
+
+// The same by a change while it runs.
+static void test_isolated_change(void **state)
+{
+	static const char change[] =
+		"sa add " SA_AT("bbbb", "0x1002", "udp = { local_port = 5001; };") "\n";
+	char *errors;
+	struct conf *running = load(ISOLATED, NULL, &errors);
+	size_t size;
+	FILE *out;
+
+	(void)state;
+	free(errors);
+	out = open_memstream(&errors, &size);
+	assert_null(conf_change(running, "change", change, strlen(change), out));
+	fclose(out);
+	assert_non_null(strstr(errors, "5001 is the kernel's: port \"wan\" is isolated"));
+	free(errors);
+	conf_free(running);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +215,8 @@ int main(void)
 		cmocka_unit_test(test_may_not),
 		cmocka_unit_test(test_back_to_default),
 		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_isolated),
+		cmocka_unit_test(test_isolated_change),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

@@ -14,7 +14,7 @@
 #define QUEUES 4
 
 static const struct flow_device device = {.id = 3, .n_rx = QUEUES, .rss_key_len = 40};
-static const rte_be16_t udp_ports[] = {RTE_BE16(4500), RTE_BE16(14500)};
+static const uint16_t udp_ports[] = {4500, 14500};
 
 static struct port_rules *start(enum card_kind kind, struct port_rules_use use)
 {
