@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "netlink.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define ANSWER_MAX 4096
+#define BATCH_MAX  4 // requests
 
 void netlink_begin(struct netlink_request *r, uint16_t type, uint16_t flags, size_t message)
 {
@@ -85,6 +88,48 @@ int netlink_send(struct netlink_request *r)
 	if (fd < 0)
 		return -errno;
 	rc = send(fd, r, r->head.nlmsg_len, 0) < 0 ? -errno : answer_read(fd);
+	close(fd);
+	return rc;
+}
+
+// The first or the last message around those of a batch.
+static void batch_edge(struct netlink_request *r, uint16_t type)
+{
+	netlink_begin(r, type, 0, sizeof(r->filter));
+	r->head.nlmsg_flags = NLM_F_REQUEST; // no answer
+	r->filter.res_id = htons(NFNL_SUBSYS_NFTABLES);
+}
+
+static int batch_send(int fd, struct netlink_request r[], unsigned int n)
+{
+	struct netlink_request begin, end;
+	struct iovec iov[BATCH_MAX + 2];
+	struct msghdr all = {.msg_iov = iov, .msg_iovlen = n + 2};
+
+	assert(n <= BATCH_MAX);
+	batch_edge(&begin, NFNL_MSG_BATCH_BEGIN);
+	batch_edge(&end, NFNL_MSG_BATCH_END);
+	iov[0] = (struct iovec){&begin, NLMSG_ALIGN(begin.head.nlmsg_len)};
+	for (unsigned int i = 0; i < n; i++) {
+		r[i].head.nlmsg_seq = i;
+		iov[i + 1] = (struct iovec){&r[i], NLMSG_ALIGN(r[i].head.nlmsg_len)};
+	}
+	iov[n + 1] = (struct iovec){&end, NLMSG_ALIGN(end.head.nlmsg_len)};
+	return sendmsg(fd, &all, 0) < 0 ? -errno : 0;
+}
+
+int netlink_filter(struct netlink_request r[], unsigned int n)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = batch_send(fd, r, n);
+	for (unsigned int i = 0; i < n && rc == 0; i++)
+		rc = answer_read(fd);
+	if (rc == 0)
+		return fd;
 	close(fd);
 	return rc;
 }

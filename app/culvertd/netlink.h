@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests to the kernel about its interfaces, addresses and routes (rtnetlink(7)), one at a time.
-// They need CAP_NET_ADMIN. Control thread.
+// Requests to the kernel about its interfaces, addresses and routes (rtnetlink(7)), one at a time,
+// and about nftables. They need CAP_NET_ADMIN. Any thread.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 
 #include "addr.h"
@@ -16,6 +17,7 @@ struct netlink_request {
 		struct ifinfomsg link;
 		struct ifaddrmsg addr;
 		struct rtmsg route;
+		struct nfgenmsg filter;
 		uint8_t room[512]; // attributes follow the message
 	};
 };
@@ -36,3 +38,7 @@ void netlink_nest_end(struct netlink_request *r, struct rtattr *nest);
 
 // Sends the request and waits for the answer. Returns 0 or -errno.
 int netlink_send(struct netlink_request *r);
+
+// Sends n requests about nftables, at most 4, which are done together or not at all. Returns the
+// socket that they were sent by, which tables with an owner belong to, or -errno.
+int netlink_filter(struct netlink_request r[], unsigned int n);

@@ -13,6 +13,7 @@
 #include "device_probe.h"
 #include "device_socket.h"
 #include "eal_log.h"
+#include "iface_hide.h"
 #include "machine.h"
 #include "port_flow.h"
 #include "tap.h"
@@ -360,7 +361,7 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 
 	p->conf = c;
 	p->patience = PATIENCE;
-	if (device_socket_prepare(c) < 0)
+	if (device_socket_prepare(c) < 0 || iface_hide(conf, c) < 0)
 		return -EIO;
 	rc = waits ? vhost_peer_start(&peer, path) : 0;
 	if (rc < 0) {

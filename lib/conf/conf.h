@@ -263,6 +263,9 @@ bool conf_device_is_xdp(const char *device);
 // isolated port gives the gateway. Returns how many.
 unsigned int conf_isolated_udp_ports(const struct conf *c, uint16_t ports[CONF_ISOLATED_UDP_MAX]);
 
+// Whether any port has a host.
+bool conf_has_host(const struct conf *c);
+
 // Whether an IKE daemon may get packets for the gateway's addresses: at ike.via, or on the host
 // behind a port.
 bool conf_may_have_ike(const struct conf *c);

@@ -155,6 +155,14 @@ static void check_mtu(struct conf_reader *r, unsigned int port)
 			p->mtu, conf_ref(item), IPV6_MTU_MIN);
 }
 
+bool conf_has_host(const struct conf *c)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].host != NULL)
+			return true;
+	return false;
+}
+
 void conf_check_ports(struct conf_reader *r)
 {
 	struct conf *c = r->c;

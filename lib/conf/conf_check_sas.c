@@ -210,10 +210,7 @@ static void check_anywhere(struct conf_reader *r, config_setting_t *item, const 
 
 bool conf_may_have_ike(const struct conf *c)
 {
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		if (c->ports[i].host != NULL)
-			return true;
-	return c->n_ike_via > 0;
+	return c->n_ike_via > 0 || conf_has_host(c);
 }
 
 void conf_check_udp(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)

@@ -215,6 +215,14 @@ static bool leaves_checksums(const char *device)
 	return at != NULL && strtoul(at + strlen(argument), NULL, 0) != 0;
 }
 
+// Whether a device shares an interface with the kernel, from which nothing hides its frames.
+static bool shares_interface(const char *device)
+{
+	return ((strstr(device, "pcap") != NULL || strncmp(device, "eth_af_packet", 13) == 0) &&
+		       strstr(device, "iface=") != NULL) ||
+	       strstr(device, ",remote=") != NULL;
+}
+
 void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port)
 {
 	const char *device = r->c->ports[port].device;
@@ -229,6 +237,11 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 		reject_device(r, s, device, port);
 	else if (leaves_checksums(device))
 		conf_err(r, s, "%s: legacy-ol-flags leaves checksums incomplete, remove it",
+			conf_quote(device));
+	else if (conf_has_host(r->c) && shares_interface(device))
+		conf_err(r, s,
+			"%s: the kernel would accept the interface's frames past all policies, "
+			"because it has the gateway's addresses by host, must be net_af_packet",
 			conf_quote(device));
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",

@@ -7,7 +7,7 @@ host_rules= # for the host, of both gateways
 host_policies='{ name = "own-4"; local = "192.0.2.0/24"; remote = "192.0.2.0/24"; action = "bypass"; },
 	{ name = "own-6"; local = "2001:db8:f::/64"; remote = "2001:db8:f::/64"; action = "bypass"; },'
 
-# GATEWAY...: their configurations, with a host behind both ports, and the interfaces hidden from the kernel.
+# GATEWAY...: their configurations, with a host behind both ports.
 host_config()
 {
 	local g
@@ -16,6 +16,5 @@ host_config()
 		lab_config "$g"
 		sed -i -e 's|name = "lan";|& host = "hlan";|' -e 's|name = "wan";|& host = "hwan";|' \
 			-e "s|{ name = \"rest\"|$(tr '\n' ' ' <<<"$host_policies")&|" "$lab_dir/$g.conf"
-		on "g$g" nft 'add table netdev culvert; add chain netdev culvert kernel { type filter hook ingress devices = { lan0, wan0 } priority 0; policy drop; }'
 	done
 }
