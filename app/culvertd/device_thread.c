@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "host_iface.h"
 #include "log.h"
 #include "port_groups.h"
 #include "port_link.h"
@@ -40,6 +41,7 @@ static struct {
 	sem_t wake;  // the thread
 	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
 	atomic_bool confine, stop;
+	atomic_bool routes;   // the configuration has changed, and has a host
 	int confined;         // what came of it
 	pthread_mutex_t conf; // held while the thread uses the configuration
 	struct thread_device device[PORTS_MAX];
@@ -145,6 +147,15 @@ static void serve(void)
 	pthread_mutex_unlock(&t.conf);
 }
 
+static void routes_set(void)
+{
+	pthread_mutex_lock(&t.conf);
+	privilege_kept_raise_routes(&t.kept);
+	host_iface_routes(conf_current());
+	privilege_kept_lower(&t.kept);
+	pthread_mutex_unlock(&t.conf);
+}
+
 // Whether the thread has an open device of the port.
 static bool is_here(const struct thread_device *d)
 {
@@ -192,6 +203,8 @@ static void *thread_run(void *arg)
 			t.confined = privilege_kept_lower(&t.kept);
 			sem_post(&t.ready);
 		}
+		if (atomic_exchange_explicit(&t.routes, false, memory_order_acquire))
+			routes_set();
 		if (has_work())
 			serve();
 	}
@@ -255,6 +268,14 @@ bool device_thread_take(unsigned int port, struct port *opened)
 	*opened = d->port;
 	atomic_store_explicit(&d->stage, NOT_HERE, memory_order_relaxed);
 	return true;
+}
+
+void device_thread_conf_changed(void)
+{
+	if (!conf_has_host(t.gateway->control.conf))
+		return;
+	atomic_store_explicit(&t.routes, true, memory_order_release);
+	sem_post(&t.wake);
 }
 
 void device_thread_conf_free(struct conf *conf)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that opens and closes devices while the gateway runs. Drivers may take long for it,
 // and need capabilities: this thread alone keeps those, and has them in effect only while it opens
-// or closes a device (docs/decisions/0038-devices-that-return.md).
+// or closes a device (docs/decisions/0038-devices-that-return.md), or changes the kernel's routes
+// by hosts behind ports.
 //
 // A port is given to the thread when no other one uses its device, and taken back with another
 // device. Control thread, unless said otherwise.
@@ -12,8 +13,8 @@
 // Starts the thread, with the privileges of the caller. Returns 0, or -errno after a message.
 int device_thread_start(struct gateway *g);
 
-// Has the thread give up all capabilities but those that the devices of the ports need. After
-// privilege_drop(). Returns 0, or -errno after a message.
+// Has the thread give up all capabilities but those that the devices of the ports, and hosts, need.
+// After privilege_drop(). Returns 0, or -errno after a message.
 int device_thread_confine(void);
 
 // Gives it a port to close its device, if has_device, and to open it again as soon as it is
@@ -22,6 +23,9 @@ void device_thread_give(unsigned int port, bool has_device);
 
 // Takes a port back if its device is open again: then copies what is known of that to opened.
 bool device_thread_take(unsigned int port, struct port *opened);
+
+// The configuration has been replaced: the thread changes the kernel's routes, soon.
+void device_thread_conf_changed(void);
 
 // Frees a configuration that has been replaced, when the thread does not use it any more: that may
 // take as long as a device does. Any thread.

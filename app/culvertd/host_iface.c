@@ -7,6 +7,7 @@
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -177,12 +178,40 @@ int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
 	return -EIO;
 }
 
-static int route_request(const struct conf *conf, const struct host_route *route)
+// --- routes ---
+
+// Sorted by destination.
+struct routes {
+	struct host_route *of;
+	unsigned int n;
+};
+
+static struct routes kernel; // those that the kernel has of the gateway
+
+static int compare(const void *a, const void *b)
+{
+	const struct host_route *x = a, *y = b;
+	int by_addr = memcmp(&x->to.addr, &y->to.addr, sizeof(x->to.addr));
+
+	return by_addr != 0 ? by_addr : x->to.len - y->to.len;
+}
+
+static bool has(const struct routes *routes, const struct host_route *r)
+{
+	const struct host_route *found =
+		routes->n > 0 ? bsearch(r, routes->of, routes->n, sizeof(*r), compare) : NULL;
+
+	return found != NULL && ip_addr_equal(&found->via, &r->via) && found->port == r->port &&
+	       ip_addr_equal(&found->source, &r->source);
+}
+
+static int route_request(
+	uint16_t type, uint16_t flags, const struct conf *conf, const struct host_route *route)
 {
 	bool v4 = ip_addr_is_v4(&route->via);
 	struct netlink_request r;
 
-	netlink_begin(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(r.route));
+	netlink_begin(&r, type, flags, sizeof(r.route));
 	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
 	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
 	r.route.rtm_table = RT_TABLE_MAIN;
@@ -198,19 +227,46 @@ static int route_request(const struct conf *conf, const struct host_route *route
 	return netlink_send(&r);
 }
 
-static void route_add(const struct conf *conf, const struct host_route *route)
+static bool route_add(const struct conf *conf, const struct host_route *route)
 {
 	char text[IP_PREFIX_STRLEN];
-	int rc = route_request(conf, route);
+	int rc = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, conf, route);
 
 	if (rc < 0)
 		log_warn("%s:%u: the kernel does not accept the route to %s: %s", route->where.file,
 			route->where.line, ip_prefix_format(text, &route->to), strerror(-rc));
+	return rc == 0;
+}
+
+static void note(void *arg, const struct host_route *route)
+{
+	struct routes *routes = arg;
+
+	routes->of[routes->n++] = *route;
 }
 
 void host_iface_routes(const struct conf *conf)
 {
-	host_routes_each(conf, route_add);
+	struct routes wanted = {
+		.of = calloc(conf->n_routes + conf->n_policies + 1, sizeof(wanted.of[0]))};
+	unsigned int accepted = 0;
+
+	if (wanted.of == NULL) {
+		log_warn("out of memory for the kernel's routes");
+		return;
+	}
+	host_routes_each(conf, note, &wanted);
+	qsort(wanted.of, wanted.n, sizeof(wanted.of[0]), compare);
+	// One that somebody has removed is not missed.
+	for (unsigned int i = 0; i < kernel.n; i++)
+		if (!has(&wanted, &kernel.of[i]))
+			route_request(RTM_DELROUTE, 0, conf, &kernel.of[i]);
+	for (unsigned int i = 0; i < wanted.n; i++)
+		if (has(&kernel, &wanted.of[i]) || route_add(conf, &wanted.of[i]))
+			wanted.of[accepted++] = wanted.of[i];
+	wanted.n = accepted;
+	free(kernel.of);
+	kernel = wanted;
 }
 
 void host_iface_carrier(int fd, bool up)

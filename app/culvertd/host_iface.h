@@ -2,7 +2,7 @@
 // The kernel's interface behind a port (struct conf_port, host): a TAP device with the port's link
 // address, MTU, addresses and routes. It disappears with the daemon. The kernel resolves no
 // neighbours there (IFF_NOARP): that is the gateway's task. Control thread, before privileges are
-// dropped, except host_iface_carrier().
+// dropped, unless said otherwise.
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,10 @@
 // its frames without waiting; or -EIO after a message.
 int host_iface_open(const struct conf_port *c, const struct snapshot_port *p);
 
-// Adds the kernel's routes by the hosts behind ports (host_route.h). Their metric is high: its
-// others come first. A route that the kernel refuses is logged.
+// Gives the kernel the routes by the hosts behind ports that the configuration means
+// (host_route.h), and takes those that it had by an earlier one. Their metric is high: its others
+// come first. A route that the kernel refuses is logged. Needs CAP_NET_ADMIN. Also the device
+// thread, after that.
 void host_iface_routes(const struct conf *conf);
 
 // Sets the carrier to whether the port has a link. fd is that of host_iface_open(). Any time.

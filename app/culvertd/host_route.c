@@ -81,8 +81,8 @@ static bool is_repeated(const struct conf *conf, unsigned int policy)
 	return false;
 }
 
-void host_routes_each(const struct conf *conf,
-	void (*add)(const struct conf *conf, const struct host_route *route))
+void host_routes_each(
+	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg)
 {
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *c = &conf->routes[i];
@@ -92,7 +92,7 @@ void host_routes_each(const struct conf *conf,
 		if (conf->ports[c->port].host == NULL)
 			continue;
 		tunnel_to(conf, &c->to, c->port, &r.source);
-		add(conf, &r);
+		add(arg, &r);
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		const struct conf_policy *p = &conf->policies[i];
@@ -105,6 +105,6 @@ void host_routes_each(const struct conf *conf,
 		r.via = c->via;
 		r.port = c->port;
 		if (tunnel_to(conf, &p->remote, c->port, &r.source) != NULL)
-			add(conf, &r);
+			add(arg, &r);
 	}
 }

@@ -15,6 +15,7 @@ struct host_route {
 	struct conf_where where; // of the route or the policy
 };
 
-// Calls add with each of them; no two have the same destination.
-void host_routes_each(const struct conf *conf,
-	void (*add)(const struct conf *conf, const struct host_route *route));
+// Calls add with each of them; no two have the same destination. There are at most as many as
+// routes and policies.
+void host_routes_each(
+	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg);

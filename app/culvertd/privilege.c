@@ -18,6 +18,8 @@
 #include "machine.h"
 #include "memory_lock.h"
 
+#define ROUTES (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
+
 void privilege_forbid_cores(void)
 {
 #ifndef __SANITIZE_ADDRESS__ // whose search for leaks looks at the process as a debugger does
@@ -148,7 +150,7 @@ void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	kept->capabilities = 0;
+	kept->capabilities = conf_has_host(conf) ? ROUTES : 0;
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (conf->ports[i].vlan == 0)
 			kept->capabilities |= capabilities_of(conf->ports[i].device);
@@ -164,6 +166,11 @@ int privilege_kept_begin(void)
 int privilege_kept_lower(const struct privilege_kept *kept)
 {
 	return capabilities_set(kept->capabilities, 0);
+}
+
+int privilege_kept_raise_routes(const struct privilege_kept *kept)
+{
+	return capabilities_set(kept->capabilities, kept->capabilities & ROUTES);
 }
 
 int privilege_kept_raise(const struct privilege_kept *kept, const char *device)

@@ -37,12 +37,14 @@ struct privilege_kept {
 	uint64_t capabilities; // a bit for each
 };
 
-// Which ones the devices of the ports need to be opened again. Any thread.
+// Which ones the devices of the ports need to be opened again, and the kernel's routes by hosts
+// behind ports to be changed. Any thread.
 void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf);
 
 // Called by the thread that keeps them: before privilege_drop(), which would take them; then to
-// give up the others, and after privilege_kept_raise(), which raises those that the device needs.
-// All return 0 or -errno.
+// give up the others, and after privilege_kept_raise(), which raises those that the device needs,
+// or privilege_kept_raise_routes(). All return 0 or -errno.
 int privilege_kept_begin(void);
 int privilege_kept_lower(const struct privilege_kept *kept);
 int privilege_kept_raise(const struct privilege_kept *kept, const char *device);
+int privilege_kept_raise_routes(const struct privilege_kept *kept);

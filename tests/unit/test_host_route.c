@@ -24,8 +24,9 @@
 
 static char found[2048];
 
-static void note(const struct conf *conf, const struct host_route *r)
+static void note(void *arg, const struct host_route *r)
 {
+	const struct conf *conf = arg;
 	char to[IP_PREFIX_STRLEN], via[IP_ADDR_STRLEN], source[IP_ADDR_STRLEN];
 	size_t len = strlen(found);
 
@@ -45,7 +46,7 @@ static void expect_routes(const char *settings, const char *expected)
 	conf_dir_write("host.conf", text, strlen(text));
 	conf = conf_dir_load_good("host.conf");
 	found[0] = '\0';
-	host_routes_each(conf, note);
+	host_routes_each(conf, note, conf);
 	assert_string_equal(found, expected);
 	conf_free(conf);
 	conf_dir_unlink("host.conf");
