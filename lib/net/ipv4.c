@@ -3,9 +3,16 @@
 
 enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_LSRR = 131, OPTION_SSRR = 137 };
 
-uint16_t ipv4_header_sum_options(const struct rte_ipv4_hdr *ip)
+uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip)
 {
-	return rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
+	uint64_t sum = 0;
+	uint32_t word;
+
+	for (uint32_t at = 0; at < rte_ipv4_hdr_len(ip); at += (uint32_t)sizeof(word)) {
+		memcpy(&word, (const uint8_t *)ip + at, sizeof(word));
+		sum += word;
+	}
+	return sum;
 }
 
 enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip)

@@ -29,24 +29,29 @@ static inline uint16_t ipv4_sum_fold(uint32_t sum)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
-// ipv4_header_sum() of a header with options.
-uint16_t ipv4_header_sum_options(const struct rte_ipv4_hdr *ip);
+// The sum of the words of 32 bits of a header, whose words of 16 bits add up to the same; one with
+// options is summed in a loop.
+uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip);
 
-// The sum of a header, 0xffff if its checksum is in it and right. Headers nearly always have no
-// options: those are summed without a loop.
-static inline uint16_t ipv4_header_sum(const struct rte_ipv4_hdr *ip)
+static inline uint64_t ipv4_header_words(const struct rte_ipv4_hdr *ip)
 {
-	uint64_t first, second, sum;
+	uint64_t first, second;
 	uint32_t third;
 
 	if (unlikely(rte_ipv4_hdr_len(ip) != sizeof(*ip)))
-		return ipv4_header_sum_options(ip);
+		return ipv4_header_words_options(ip);
 	memcpy(&first, ip, sizeof(first));
 	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
 	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
-	sum = (first >> 32) + (first & UINT32_MAX) + (second >> 32) + (second & UINT32_MAX) + third;
-	return ipv4_sum_fold(
-		(uint32_t)(sum >> 32) + (uint32_t)(sum >> 16 & 0xffff) + (uint32_t)(sum & 0xffff));
+	return (first >> 32) + (first & UINT32_MAX) + (second >> 32) + (second & UINT32_MAX) +
+	       third;
+}
+
+// Whether the checksum of a header is right: the one's complement sum is 0xffff (RFC 1071). As a
+// carry counts 1 there, that is a sum which is a multiple of 0xffff; it is not 0.
+static inline bool ipv4_checksum_is_good(const struct rte_ipv4_hdr *ip)
+{
+	return ipv4_header_words(ip) % 0xffff == 0;
 }
 
 // Whether len octets hold a sane IPv4 header and the packet it announces. The checksum is not
@@ -56,16 +61,14 @@ static inline enum ipv4_fault ipv4_check(
 {
 	if (len < sizeof(*ip))
 		return IPV4_SHORT;
-
-	uint8_t hdr_len = rte_ipv4_hdr_len(ip);
-
-	if (ip->version_ihl >> 4 != 4 || hdr_len < sizeof(*ip))
+	if (unlikely(ip->version_ihl != RTE_IPV4_VHL_DEF) &&
+		(ip->version_ihl >> 4 != 4 || rte_ipv4_hdr_len(ip) < sizeof(*ip)))
 		return IPV4_MALFORMED;
-	if (rte_be_to_cpu_16(ip->total_length) < hdr_len)
+	if (rte_be_to_cpu_16(ip->total_length) < rte_ipv4_hdr_len(ip))
 		return IPV4_MALFORMED;
 	if (len < rte_be_to_cpu_16(ip->total_length))
 		return IPV4_TRUNCATED;
-	if (!checksum_known_good && ipv4_header_sum(ip) != 0xffff)
+	if (!checksum_known_good && !ipv4_checksum_is_good(ip))
 		return IPV4_CHECKSUM;
 	return IPV4_GOOD;
 }
@@ -106,8 +109,12 @@ static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 
 static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)
 {
+	uint64_t sum;
+
 	ip->hdr_checksum = 0;
-	ip->hdr_checksum = (uint16_t)~ipv4_header_sum(ip);
+	sum = ipv4_header_words(ip);
+	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
+		(uint32_t)(sum >> 32) + (uint32_t)(sum >> 16 & 0xffff) + (uint32_t)(sum & 0xffff));
 }
 
 static inline bool ip_proto_has_ports(uint8_t proto)
