@@ -9,6 +9,7 @@
 
 #include <openssl/crypto.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 // Fastest first.
@@ -29,9 +30,18 @@ bool crypto_engine_built_in(const char *name)
 	return false;
 }
 
-static struct crypto_session *session_new(const struct crypto_engine *e,
-	const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+// engine: its place in engines[].
+static uint32_t kind_of(size_t engine, const struct crypto_key *key)
 {
+	size_t cipher = (size_t)(key->cipher - cipher_algs), auth = (size_t)(key->auth - auth_algs);
+
+	return (uint32_t)(engine << 24 | cipher << 16 | auth << 1) | (key->esn ? 1 : 0);
+}
+
+static struct crypto_session *session_new(
+	size_t engine, const struct crypto_key *key, enum crypto_dir dir, unsigned int n_workers)
+{
+	const struct crypto_engine *e = engines[engine];
 	size_t size = e->session_size + n_workers * e->worker_size;
 	struct crypto_session *s = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
 
@@ -39,6 +49,7 @@ static struct crypto_session *session_new(const struct crypto_engine *e,
 		return NULL;
 	memset(s, 0, size);
 	s->engine = e;
+	s->kind = kind_of(engine, key);
 	if (e->session_init(s, key, dir, n_workers))
 		return s;
 	crypto_session_free(s);
@@ -55,7 +66,7 @@ struct crypto_session *crypto_session_new(const struct crypto_key *key, enum cry
 		if (strcmp(engine, "auto") != 0 && strcmp(engine, e->name) != 0)
 			continue;
 		if (alg_pair_ok(key->cipher, key->auth) && e->supports(key))
-			return session_new(e, key, dir, n_workers);
+			return session_new(i, key, dir, n_workers);
 	}
 	errno = ENOTSUP;
 	return NULL;
@@ -76,24 +87,33 @@ const char *crypto_session_engine(const struct crypto_session *s)
 	return s->engine->name;
 }
 
-// How many operations at the front belong to the same engine. n > 0.
-static uint16_t run_len(const struct crypto_op ops[], uint16_t n)
+// Gives operations to engines lot by lot: those of a kind at once, whichever SAs they belong to.
+static void run_lots(struct crypto_op ops[], unsigned int n, unsigned int worker)
 {
-	uint16_t len = 1;
+	struct crypto_op *left[CRYPTO_LOT_MAX], *lot[CRYPTO_LOT_MAX];
 
-	while (len < n && ops[len].session->engine == ops[0].session->engine)
-		len++;
-	return len;
+	for (unsigned int i = 0; i < n; i++)
+		left[i] = &ops[i];
+	while (n > 0) {
+		const struct crypto_session *first = left[0]->session;
+		const uint32_t kind = first->kind;
+		unsigned int n_lot = 0, n_left = 0;
+
+		for (unsigned int i = 0; i < n; i++) {
+			if (likely(left[i]->session->kind == kind))
+				lot[n_lot++] = left[i];
+			else
+				left[n_left++] = left[i];
+		}
+		first->engine->run(lot, n_lot, worker);
+		n = n_left;
+	}
 }
 
 static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
 {
-	for (uint16_t done = 0; done < n;) {
-		uint16_t len = run_len(&ops[done], n - done);
-
-		ops[done].session->engine->run(&ops[done], len, worker);
-		done += len;
-	}
+	for (unsigned int done = 0; done < n; done += CRYPTO_LOT_MAX)
+		run_lots(&ops[done], RTE_MIN(n - done, (unsigned int)CRYPTO_LOT_MAX), worker);
 }
 
 void crypto_seal(struct crypto_op ops[], uint16_t n, unsigned int worker)

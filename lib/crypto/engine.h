@@ -10,6 +10,8 @@
 #define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
 #define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
 
+#define CRYPTO_LOT_MAX 64 // operations that are given to an engine at once
+
 struct crypto_engine {
 	const char *name;
 	// Algorithms that are a pair, and ESN or not. The keys do not matter.
@@ -21,13 +23,15 @@ struct crypto_engine {
 		enum crypto_dir dir, unsigned int n_workers);
 	// Frees memory of a session, which may be incomplete. NULL: there is none.
 	void (*session_fini)(struct crypto_session *s);
-	// Seals or opens, as the session says. All operations belong to sessions of this engine.
-	void (*run)(struct crypto_op ops[], uint16_t n, unsigned int worker);
+	// Seals or opens a lot, as its sessions say: n operations, 1 to CRYPTO_LOT_MAX, of sessions
+	// of one kind.
+	void (*run)(struct crypto_op *const lot[], unsigned int n, unsigned int worker);
 };
 
 // The first member of every engine's own session.
 struct crypto_session {
 	const struct crypto_engine *engine;
+	uint32_t kind; // the same for the same engine and algorithms
 };
 
 extern const struct crypto_engine crypto_engine_openssl;

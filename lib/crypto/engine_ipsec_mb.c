@@ -42,7 +42,7 @@ static struct imb_worker *worker_new(void)
 		init_mb_mgr_sse(w->few);
 	}
 	w->many = arch == IMB_ARCH_AVX512 ? w->best : w->few;
-	for (unsigned int i = 0; i < IMB_LOT_MAX; i++)
+	for (unsigned int i = 0; i < CRYPTO_LOT_MAX; i++)
 		w->job[i].iv_len_in_bytes = CBC_IV_LEN;
 	return w;
 fail:
@@ -95,8 +95,6 @@ static bool session_init(struct crypto_session *base, const struct crypto_key *k
 	const struct cipher_alg *cipher = key->cipher;
 	struct imb_session *s = (struct imb_session *)base;
 
-	s->kind = (uint32_t)((key->cipher - cipher_algs) << 16 | (key->auth - auth_algs) << 1 |
-			     (key->esn ? 1 : 0));
 	s->key_len = cipher->key_len;
 	s->iv_len = cipher->iv_len;
 	s->icv_len = alg_pair_icv_len(cipher, key->auth);
@@ -107,38 +105,9 @@ static bool session_init(struct crypto_session *base, const struct crypto_key *k
 	return workers_make(n_workers) && families[cipher->mode].init(s, key, dir, workers[0]);
 }
 
-// Hands over the operations lot by lot: at most IMB_LOT_MAX, of sessions with the same algorithms.
-static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
+static void run(struct crypto_op *const lot[], unsigned int n, unsigned int worker)
 {
-	struct crypto_op *left[IMB_LOT_MAX], *lot[IMB_LOT_MAX];
-	unsigned int n_left = n;
-
-	for (unsigned int i = 0; i < n; i++)
-		left[i] = &ops[i];
-	while (n_left > 0) {
-		const struct imb_session *first = (const struct imb_session *)left[0]->session;
-		unsigned int n_lot = 0, n_other = 0;
-
-		for (unsigned int i = 0; i < n_left; i++) {
-			struct crypto_op *op = left[i];
-
-			if (((const struct imb_session *)op->session)->kind == first->kind)
-				lot[n_lot++] = op;
-			else
-				left[n_other++] = op;
-		}
-		first->run(workers[worker], lot, n_lot);
-		n_left = n_other;
-	}
-}
-
-static void run_all(struct crypto_op ops[], uint16_t n, unsigned int worker)
-{
-	for (uint16_t done = 0; done < n; done += IMB_LOT_MAX) {
-		uint16_t len = (uint16_t)RTE_MIN(n - done, IMB_LOT_MAX);
-
-		run(&ops[done], len, worker);
-	}
+	((const struct imb_session *)lot[0]->session)->run(workers[worker], lot, n);
 }
 
 const struct crypto_engine crypto_engine_ipsec_mb = {
@@ -146,5 +115,5 @@ const struct crypto_engine crypto_engine_ipsec_mb = {
 	.supports = supports,
 	.session_size = sizeof(struct imb_session),
 	.session_init = session_init,
-	.run = run_all,
+	.run = run,
 };

@@ -99,12 +99,12 @@ static bool session_init(struct crypto_session *base, const struct crypto_key *k
 	return cipher_init[cipher->mode](s, key, dir);
 }
 
-static void run(struct crypto_op ops[], uint16_t n, unsigned int worker)
+static void run(struct crypto_op *const lot[], unsigned int n, unsigned int worker)
 {
-	for (struct crypto_op *op = ops; op < ops + n; op++) {
-		const struct session *s = (const struct session *)op->session;
+	for (unsigned int i = 0; i < n; i++) {
+		const struct session *s = (const struct session *)lot[i]->session;
 
-		op->ok = s->run(s, op, worker);
+		lot[i]->ok = s->run(s, lot[i], worker);
 	}
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of the engine ipsec_mb share. Private to them.
 //
-// engine_ipsec_mb.c sorts the operations of a burst by algorithms and hands each lot to a family:
-// ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which calls the cipher in
+// engine.c sorts the operations of a burst by algorithms, and engine_ipsec_mb.c gives each lot to a
+// family: ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which calls the cipher in
 // ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md says what was measured.
 #pragma once
 
@@ -19,7 +19,6 @@
 #include "engine.h"
 #include "hmac.h"
 
-#define IMB_LOT_MAX  64 // operations handed to a family at once
 #define AEAD_ICV_MAX 16
 
 // Fewer packets are many only if they are long: wide vectors take as long for one lane as for 16.
@@ -32,12 +31,12 @@ struct imb_worker {
 	IMB_MGR *few;  // for what takes several at once: best for few packets, ...
 	IMB_MGR *many; // ... and for many, or long ones
 	struct gcm_context_data gcm;
-	__m128i counter_block[IMB_LOT_MAX];
-	uint8_t icv[IMB_LOT_MAX][CRYPTO_ICV_MAX], received[IMB_LOT_MAX][CRYPTO_ICV_MAX];
-	IMB_JOB job[IMB_LOT_MAX];
+	__m128i counter_block[CRYPTO_LOT_MAX];
+	uint8_t icv[CRYPTO_LOT_MAX][CRYPTO_ICV_MAX], received[CRYPTO_LOT_MAX][CRYPTO_ICV_MAX];
+	IMB_JOB job[CRYPTO_LOT_MAX];
 };
 
-// A lot: n operations, 1 to IMB_LOT_MAX, whose sessions have the same algorithms.
+// A lot: n operations, 1 to CRYPTO_LOT_MAX, whose sessions have the same algorithms.
 typedef void (*imb_run_t)(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n);
 
 // octets is what is authenticated of the whole lot. Packets that are not ok are left alone.
@@ -48,7 +47,6 @@ typedef void (*imb_crypt_t)(
 struct imb_session {
 	struct crypto_session base;
 	imb_run_t run;    // seals or opens a lot
-	uint32_t kind;    // the same for the same algorithms
 	uint32_t key_len; // octets, of the cipher; 0 for the null cipher
 	uint8_t iv_len, icv_len;
 	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated, 4 or

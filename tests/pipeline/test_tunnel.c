@@ -117,18 +117,18 @@ static void test_hub(void **state)
 
 // An engine that fails with every other packet.
 
-static void fail_some(struct crypto_op ops[], uint16_t n, unsigned int worker)
+static void fail_some(struct crypto_op *const lot[], unsigned int n, unsigned int worker)
 {
 	(void)worker;
-	for (uint16_t i = 0; i < n; i++)
-		ops[i].ok = ops[i].seq % 2 == 0;
+	for (unsigned int i = 0; i < n; i++)
+		lot[i]->ok = lot[i]->seq % 2 == 0;
 }
 
 static void test_crypto_fails(void **state)
 {
 	static const struct crypto_engine engine = {.run = fail_some};
 	static struct frame f[10];
-	struct crypto_session broken = {&engine};
+	struct crypto_session broken = {.engine = &engine};
 	struct gateway *g = site_a((struct site){0});
 	struct crypto_session **session = &g->snapshot->sa_out[0]->sa.session, *whole = *session;
 
