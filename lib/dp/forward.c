@@ -114,16 +114,19 @@ enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 	return likely(forward_has_hops(p) || !forward_is_hop(p)) ? DROP_NONE : out_of_hops(w, p);
 }
 
-static enum drop lower_ttl(struct worker *w, struct pkt *p)
+static __rte_always_inline enum drop lower_ttl(struct worker *w, struct pkt *p)
 {
+	uint8_t *hops;
+
 	if (unlikely(p->own || p->from_host))
 		return DROP_NONE;
-	if (unlikely(!forward_has_hops(p)))
+	hops = likely(p->ip.v4) ? &pkt_ip(p)->time_to_live : &pkt_ip6(p)->hop_limits;
+	if (unlikely(*hops <= 1))
 		return out_of_hops(w, p);
 	if (likely(p->ip.v4))
 		ipv4_ttl_decrement(pkt_ip(p));
 	else
-		pkt_ip6(p)->hop_limits--;
+		--*hops;
 	return DROP_NONE;
 }
 
@@ -163,9 +166,10 @@ static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bo
 
 void forward_burst(struct worker *w, struct burst *b)
 {
+	const uint16_t n = b->n;
 	uint16_t kept = 0;
 
-	for (uint16_t i = 0; i < b->n; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
 		bool unchanged = true;
 		enum drop d = lower_ttl(w, p);

@@ -42,38 +42,42 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 	frame_enqueue(w, m, port);
 }
 
-// The header of frames to a link address; the type is open.
+// The header of frames with packets of this family to a link address.
 static struct rte_ether_hdr ether_header(
-	const struct worker *w, uint16_t port, const struct rte_ether_addr *mac)
+	const struct worker *w, uint16_t port, const struct rte_ether_addr *mac, bool v4)
 {
-	return (struct rte_ether_hdr){.dst_addr = *mac, .src_addr = w->snapshot->port[port].mac};
+	return (struct rte_ether_hdr){
+		.dst_addr = *mac,
+		.src_addr = w->snapshot->port[port].mac,
+		.ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6),
+	};
 }
 
-static __rte_always_inline void send_framed(struct worker *w, struct rte_mbuf *m, uint16_t port,
-	const struct rte_ether_hdr *header, bool v4)
+static __rte_always_inline void send_framed(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_hdr *header)
 {
-	struct rte_ether_hdr *eth =
-		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(struct rte_ether_hdr));
-
 	// There is headroom: every packet had an Ethernet header, or was made here.
-	*eth = *header;
-	eth->ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+	m->data_off = (uint16_t)(m->data_off - sizeof(*header));
+	m->data_len = (uint16_t)(m->data_len + sizeof(*header));
+	m->pkt_len = m->data_len;
+	memcpy(rte_pktmbuf_mtod(m, void *), header, sizeof(*header));
 	frame_enqueue(w, m, port);
 }
 
 void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
-	const struct rte_ether_hdr header = ether_header(w, port, mac);
+	const bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
+	const struct rte_ether_hdr header = ether_header(w, port, mac, v4);
 
-	send_framed(w, m, port, &header, ip_is_v4(rte_pktmbuf_mtod(m, const void *)));
+	send_framed(w, m, port, &header);
 }
 
 static struct ip_addr next_address(const struct pkt *p)
 {
 	if (p->nexthop->kind == NEXTHOP_GATEWAY)
 		return p->nexthop->gateway;
-	return pkt_dst(p);
+	return ip_dst(pkt_ip(p), ip_is_v4(pkt_ip(p)));
 }
 
 static void report_unreachable(struct worker *w, const struct pkt *p)
@@ -140,48 +144,58 @@ static enum drop output_unresolved(
 	return DROP_NEIGH_FAILED;
 }
 
-// Consecutive packets to one next hop: mostly all of a burst.
+// Consecutive packets of one family to one next hop: mostly all of a burst.
 struct run {
 	struct ip_addr next; // address of the next hop
 	uint32_t sought;     // see neigh_lookup_start()
 	uint16_t first;      // place of its first packet
 };
 
-// Divides the burst into runs, and starts the lookup of each one's next hop. Returns their number;
-// behind them is one that begins after the burst.
-static __rte_always_inline uint16_t runs_find(
-	struct worker *w, const struct burst *b, struct run runs[])
+// Whether two packets have the same destination.
+static __rte_always_inline bool same_destination(const void *a, const void *b)
+{
+	if (ip_is_v4(a) && ip_is_v4(b))
+		return ((const struct rte_ipv4_hdr *)a)->dst_addr ==
+		       ((const struct rte_ipv4_hdr *)b)->dst_addr;
+
+	const struct ip_addr a6 = ipv6_dst(a), b6 = ipv6_dst(b);
+
+	return !ip_is_v4(a) && !ip_is_v4(b) && ip_addr_equal(&a6, &b6);
+}
+
+// Divides the burst into runs, and starts the lookup of each one's next hop. Returns the end of the
+// runs, where there is one that begins after the burst.
+static __rte_always_inline struct run *runs_find(
+	struct worker *w, const struct burst *b, struct run *r)
 {
 	const struct nexthop *nexthop = NULL; // of the packet before
-	uint16_t n = 0;
+	const void *ip = NULL;                // of the first packet of the run
+	const uint16_t n = b->n;
 
-	for (uint16_t i = 0; i < b->n; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		const struct pkt *p = b->p[i];
-		const bool same = p->nexthop == nexthop;
-		struct ip_addr next;
 
-		if (same && nexthop->kind == NEXTHOP_GATEWAY)
-			continue;
-		next = next_address(p);
-		if (same && ip_addr_equal(&next, &runs[n - 1].next))
+		if (p->nexthop == nexthop &&
+			(nexthop->kind == NEXTHOP_GATEWAY || same_destination(pkt_ip(p), ip)))
 			continue;
 		nexthop = p->nexthop;
-		runs[n].next = next;
-		runs[n].sought =
-			neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, &next);
-		runs[n++].first = i;
+		ip = pkt_ip(p);
+		r->next = next_address(p);
+		r->sought = neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, &r->next);
+		r->first = i;
+		r++;
 	}
-	runs[n].first = b->n;
-	return n;
+	r->first = n;
+	return r;
 }
 
 static __rte_always_inline void run_send(struct worker *w, struct pkt *const p[], uint16_t n,
 	uint16_t port, const struct rte_ether_addr *mac)
 {
-	const struct rte_ether_hdr header = ether_header(w, port, mac);
+	const struct rte_ether_hdr header = ether_header(w, port, mac, ip_is_v4(pkt_ip(p[0])));
 
-	for (uint16_t i = 0; i < n; i++)
-		send_framed(w, p[i]->m, port, &header, p[i]->ip.v4);
+	for (struct pkt *const *end = p + n; p < end; p++)
+		send_framed(w, (*p)->m, port, &header);
 }
 
 static __rte_noinline void run_unresolved(struct worker *w, struct pkt *const p[], uint16_t n,
@@ -198,9 +212,9 @@ static __rte_noinline void run_unresolved(struct worker *w, struct pkt *const p[
 void output_burst(struct worker *w, struct burst *b)
 {
 	struct run runs[BURST_MAX + 1];
-	const uint16_t n_runs = runs_find(w, b, runs);
+	const struct run *end = runs_find(w, b, runs);
 
-	for (const struct run *r = runs; r < runs + n_runs; r++) {
+	for (const struct run *r = runs; r < end; r++) {
 		struct pkt *const *p = &b->p[r->first];
 		const uint16_t n = (uint16_t)(r[1].first - r->first), port = p[0]->nexthop->port;
 		struct rte_ether_addr mac;
