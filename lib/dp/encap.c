@@ -12,78 +12,112 @@
 #include "spread.h"
 #include "tracepoint.h"
 
-// Whether a packet that had too little room was encapsulated in another buffer.
-static bool frame_in_larger(enum drop *d, struct crypto_op *op, struct worker *w, struct pkt *p,
-	const struct sa_path *path, uint64_t seq)
+// Frames a packet of a run that could not be framed with the others: in another buffer, if that was
+// for lack of room.
+static enum drop frame_alone(struct worker *w, struct crypto_op *op, struct pkt *p, uint64_t seq)
 {
-	if (*d != DROP_NO_ROOM)
-		return false;
-	*d = buffer_flatten(w, &p->m);
-	if (*d != DROP_NONE)
-		return false;
-	*d = esp_out_fns[path->framing](op, p->sa_out, path, p->m, seq, w->id);
-	return *d == DROP_NONE;
+	enum drop d = esp_out_frame(op, p->sa_out, p->m, seq, w->id);
+
+	if (d != DROP_NO_ROOM)
+		return d;
+	d = buffer_flatten(w, &p->m);
+	return d == DROP_NONE ? esp_out_frame(op, p->sa_out, p->m, seq, w->id) : d;
 }
 
-// Frames and seals the packets of the burst, and gives them to ports; empties it. number has their
-// sequence numbers, where another worker has allocated these.
+// Frames the packets of a run one by one: the first of them could not be framed. Drops those that
+// cannot be. Returns how many are left, which follow each other in p and op.
+static __rte_cold __rte_noinline uint16_t frame_each(
+	struct worker *w, struct crypto_op op[], struct pkt *p[], uint16_t n, uint64_t seq)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		enum drop d = frame_alone(w, &op[kept], p[i], seq + i);
+
+		if (d == DROP_NONE)
+			p[kept++] = p[i];
+		else
+			pkt_drop(w, p[i], d);
+	}
+	return kept;
+}
+
+// Drops the packets of the burst that could not be sealed.
+static __rte_cold __rte_noinline void drop_unsealed(
+	struct worker *w, struct burst *b, const struct crypto_op op[])
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++)
+		if (op[i].ok)
+			b->p[kept++] = b->p[i];
+		else
+			pkt_drop(w, b->p[i], DROP_CRYPTO_FAILED);
+	b->n = kept;
+}
+
+// Numbers and frames the packets of the burst, run by run: those of one SA with consecutive
+// numbers. number has these, where another worker has allocated them. While packets are traced,
+// each is a run of its own. Drops what cannot be framed. *in_udp: some are to be sent in UDP.
+static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
+	struct crypto_op op[], const uint64_t number[], bool *in_udp, const bool traced)
+{
+	struct rte_mbuf *m[BURST_MAX];
+	uint16_t n = 0;
+
+	for (uint16_t i = 0, end; i < b->n; i = end) {
+		struct pkt **p = &b->p[i];
+		struct sa_out *sa = p[0]->sa_out;
+		const struct sa_path *path = sa_out_path(sa);
+		const uint16_t len = rte_pktmbuf_data_len(p[0]->m);
+
+		for (end = i; end < b->n && b->p[end]->sa_out == sa; end++) {
+			if (number != NULL && number[end] - number[i] != (uint64_t)(end - i))
+				break;
+			if (traced && end > i)
+				break;
+			m[end] = b->p[end]->m;
+			b->p[end]->nexthop = path->nexthop;
+		}
+		if (unlikely(path->framing != SA_FRAME_TUNNEL))
+			*in_udp |= sa->sa.udp_port != 0;
+
+		const uint16_t run = (uint16_t)(end - i);
+		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, run) : number[i]; // 3.3.3
+		uint16_t framed = esp_out_fns[path->framing](                          // 3.3.2
+			&op[n], sa, path, &m[i], run, seq, w->id);
+
+		if (unlikely(framed < run))
+			framed = (uint16_t)(framed + frame_each(w, &op[n + framed], p + framed,
+							     (uint16_t)(run - framed),
+							     seq + framed));
+		if (traced && framed > 0)
+			trace_sealed(w, p[0], seq, len);
+		if (unlikely(n < i))
+			memmove(&b->p[n], p, framed * sizeof(p[0]));
+		n = (uint16_t)(n + framed);
+	}
+	b->n = n;
+}
+
+// Frames and seals the packets of the burst, and gives them to ports; empties it. number as above.
 static __rte_always_inline void seal_burst(
 	struct worker *w, struct burst *b, const uint64_t number[], const bool traced)
 {
 	struct crypto_op op[BURST_MAX];
-	uint16_t n = 0;
 	bool in_udp = false;
+	uint16_t n;
 
-	for (uint16_t i = 0; i < b->n;) { // 3.3.3: sequence number generation, one step for a run
-		struct sa_out *sa = b->p[i]->sa_out;
-		uint16_t run = i;
-
-		while (run < b->n && b->p[run]->sa_out == sa)
-			run++;
-
-		const struct sa_path *path = sa_out_path(sa);
-		esp_out_fn frame = esp_out_fns[path->framing];
-		const bool v4 = ip_is_v4(path->outer);
-		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, (uint32_t)(run - i)) : 0;
-
-		if (unlikely(path->framing != SA_FRAME_TUNNEL))
-			in_udp |= sa->sa.udp_port != 0;
-		for (; i < run; i++, seq++) {
-			struct pkt *p = b->p[i];
-			const uint16_t len = rte_pktmbuf_data_len(p->m);
-
-			if (number != NULL)
-				seq = number[i];
-
-			enum drop d = frame(&op[n], sa, path, p->m, seq, w->id); // 3.3.2
-
-			p->nexthop = path->nexthop;
-			if (likely(d == DROP_NONE) ||
-				frame_in_larger(&d, &op[n], w, p, path, seq)) {
-				p->ip.v4 = v4;
-				if (traced)
-					trace_sealed(w, p, seq, len);
-				b->p[n++] = p;
-			} else {
-				pkt_drop(w, p, d);
-			}
-		}
-	}
-	b->n = n;
+	frame_burst(w, b, op, number, &in_udp, traced);
+	n = b->n;
 	stage_end(&w->stages, STAGE_FRAME, n);
 	crypto_seal(op, n, w->id);
 	stage_end(&w->stages, STAGE_SEAL, n);
-	n = 0;
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-
-		if (unlikely(!op[i].ok)) {
-			pkt_drop(w, p, DROP_CRYPTO_FAILED);
-			continue;
+	for (const struct crypto_op *at = op; at < op + n; at++)
+		if (unlikely(!at->ok)) {
+			drop_unsealed(w, b, op);
+			break;
 		}
-		b->p[n++] = p;
-	}
-	b->n = n;
 	if (unlikely(in_udp))
 		natt_udp_checksum(b);
 	if (unlikely(w->n_large > 0))
@@ -115,14 +149,26 @@ static __rte_always_inline void depart(struct worker *w, struct burst *b, const 
 	b->n = 0;
 }
 
+// Where all packets are of one SA, which the first and the last show, it is in the caches.
+static __rte_always_inline void prefetch_paths(const struct worker *w, const struct burst *b)
+{
+	const struct sa_out *last = NULL;
+
+	if (b->n == 0 || b->p[0]->sa_out == b->p[b->n - 1]->sa_out)
+		return;
+	for (uint16_t i = 0; i < b->n; i++) {
+		if (b->p[i]->sa_out != last)
+			sa_path_prefetch(b->p[i]->sa_out, w->id);
+		last = b->p[i]->sa_out;
+	}
+}
+
 static __rte_always_inline void encap(struct worker *w, const bool traced)
 {
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n;
 
-	for (uint16_t i = 0; i < b->n; i++)
-		if (i == 0 || b->p[i]->sa_out != b->p[i - 1]->sa_out)
-			sa_path_prefetch(b->p[i]->sa_out, w->id);
+	prefetch_paths(w, b);
 	forward_burst(w, b);
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	do

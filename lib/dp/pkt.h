@@ -27,8 +27,8 @@ struct pkt {
 	const struct nexthop *nexthop; // on the route to its destination; NULL: none
 	uint16_t port;                 // ingress port
 	uint16_t in_by;                // number of the policy that admitted it from sa_in; 0: none
-	// Layout of its headers: set by sort_packet(), and for packets that are originated. Once it
-	// is encapsulated, v4 is the family of the outer header, and the rest is void.
+	// Layout of its headers: set by sort_packet(), and for packets that are originated. Void once
+	// it is encapsulated.
 	struct ip_layout ip;
 	rte_be16_t udp_port; // of ESP in UDP (RFC 3948), the own UDP port; 0: ESP directly in IP
 	// Of a datagram reassembled from fragments that only its source may fragment (IPv6, or IPv4

@@ -19,44 +19,70 @@
 // whole: as many as a cipher with the largest block may need.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
+// What the packets of a run have in common: all of them are of one SA, and are framed at once.
+struct run {
+	struct crypto_session *session;
+	rte_be32_t spi;
+	uint32_t esp_len;  // octets in front of the text: ESP header and IV
+	uint32_t tail_len; // octets behind the padding: ESP trailer and ICV
+	uint32_t pad_max;  // octets: the text is a multiple of one more
+	uint32_t tail_max; // octets that may be written behind the packet
+};
+
+static __rte_always_inline struct run run_of(const struct sa *sa)
+{
+	return (struct run){
+		.session = sa->session,
+		.spi = sa->spi,
+		.esp_len = ESP_LEN + sa->iv_len,
+		.tail_len = TAIL_LEN + sa->icv_len,
+		.pad_max = sa->align - 1u,
+		.tail_max =
+			RTE_MAX((uint32_t)sizeof(padding), sa->align - 1u + TAIL_LEN + sa->icv_len),
+	};
+}
+
+// How many of n numbers from seq on may be used.
+static __rte_always_inline uint16_t usable(const struct sa *sa, uint64_t seq, uint16_t n)
+{
+	const uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
+	const uint64_t left = limit >= seq ? limit - seq + 1 : 0;
+
+	return (uint16_t)RTE_MIN(left, (uint64_t)n);
+}
+
 // What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
 // the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1). IPv6
-// counts as having DF.
+// counts as having DF. Also what the trailer says about the inner packet.
 struct inherited {
-	uint8_t tos;
+	uint8_t tos, next_header;
 	rte_be16_t offset;
 };
 
-static struct inherited inherit(const struct sa *sa, const void *inner)
+static __rte_always_inline struct inherited inherit(const struct sa *sa, const void *inner)
 {
 	const struct rte_ipv4_hdr *ip = inner;
-	rte_be16_t offset = sa->df_copied;
-	uint8_t tos = 0;
+	struct inherited i = {.next_header = IPPROTO_IPIP, .offset = sa->df_copied};
 
 	if (ip_is_v4(ip)) {
-		offset &= ip->fragment_offset;
-		tos = ip->type_of_service;
+		i.offset &= ip->fragment_offset;
+		i.tos = ip->type_of_service;
 	} else if (likely(ip->version_ihl != ESP_DUMMY)) {
-		tos = ipv6_tos(inner);
+		i.next_header = IPPROTO_IPV6;
+		i.tos = ipv6_tos(inner);
+	} else {
+		i.next_header = IPPROTO_NONE;
 	}
-	return (struct inherited){
-		(uint8_t)((tos & sa->tos_copied) | sa->tos_fixed), offset | sa->df_set};
-}
-
-static unsigned int next_header_of(const struct rte_mbuf *m)
-{
-	const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
-
-	if (ip_is_v4(ip))
-		return IPPROTO_IPIP;
-	return likely(*ip != ESP_DUMMY) ? IPPROTO_IPV6 : IPPROTO_NONE;
+	i.tos = (uint8_t)((i.tos & sa->tos_copied) | sa->tos_fixed);
+	i.offset |= sa->df_set;
+	return i;
 }
 
 // Where a router on the path may fragment, different for long enough; other SAs between the same
 // gateways are elsewhere in their sequence and start at another number (RFC 6864).
-static rte_be16_t outer_v4_id(const struct sa *sa, uint64_t seq)
+static rte_be16_t outer_v4_id(rte_be32_t spi, uint64_t seq)
 {
-	return rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(sa->spi) * 40503u));
+	return rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(spi) * 40503u));
 }
 
 // RFC 4301 5.1.2.1
@@ -103,31 +129,25 @@ static void outer_udp_write(uint8_t *to, const uint8_t *template, uint16_t len)
 	udp->dgram_len = rte_cpu_to_be_16(len);
 }
 
-static uint16_t ip_len_of(const struct sa_path *path)
+static inline uint16_t ip_len_of(bool v4)
 {
-	return ip_is_v4(path->outer) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
+	return v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 }
 
-// What is in front of the ESP header, in a packet of len octets with it.
-typedef void outer_write_fn(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
-	uint16_t len, rte_be16_t id, rte_be32_t label);
-
-static void outer_ip_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
-	uint16_t len, rte_be16_t id, rte_be32_t label)
+// What is in front of the ESP header of a packet: of all of a run is v4 the family, and udp whether
+// there is a UDP header. The packet has len octets.
+static __rte_always_inline void outer_write(uint8_t *to, const struct sa_path *path,
+	const struct inherited *inner, uint16_t len, rte_be16_t id, rte_be32_t label, const bool v4,
+	const bool udp)
 {
-	if (likely(ip_is_v4(path->outer)))
+	const uint16_t ip_len = ip_len_of(v4);
+
+	if (v4)
 		outer_v4_write(to, path, inner, len, id);
 	else
 		outer_v6_write(to, path, inner, len, label);
-}
-
-static void outer_ip_udp_write(uint8_t *to, const struct sa_path *path,
-	const struct inherited *inner, uint16_t len, rte_be16_t id, rte_be32_t label)
-{
-	uint16_t ip_len = ip_len_of(path);
-
-	outer_ip_write(to, path, inner, len, id, label);
-	outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
+	if (udp)
+		outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
 }
 
 static void udp_checksum_write(struct rte_mbuf *m)
@@ -154,18 +174,23 @@ void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m)
 void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 {
 	const struct inherited inner = {.offset = IPV4_OFFSET_DF};
-	uint16_t len = (uint16_t)(ip_len_of(path) + sizeof(struct rte_udp_hdr) + 1);
+	uint16_t len =
+		(uint16_t)(ip_len_of(ip_is_v4(path->outer)) + sizeof(struct rte_udp_hdr) + 1);
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
 
-	outer_ip_udp_write(to, path, &inner, len, 0, 0);
+	outer_write(to, path, &inner, len, 0, 0, ip_is_v4(path->outer), true);
 	to[len - 1] = ESP_UDP_KEEPALIVE;
 	udp_checksum_write(m);
 }
 
-// Why a number that was allocated must not be used.
-static enum drop seq_drop_reason(struct sa_out *sa, uint64_t seq)
+enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uint64_t seq)
 {
 	enum drop stop;
+
+	if (path->framing == SA_FRAME_NONE)
+		return DROP_PEER_UNKNOWN;
+	if (seq <= atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed))
+		return DROP_NO_ROOM;
 
 	if (seq > sa->seq_max) {
 		sa_out_hold_seq(sa);
@@ -180,108 +205,135 @@ static enum drop seq_drop_reason(struct sa_out *sa, uint64_t seq)
 }
 
 // Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the
-// new start of the data, where the IP header is to be written.
-static __rte_always_inline enum drop frame(struct crypto_op *op, struct sa_out *sa,
-	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, unsigned int next_header,
-	uint64_t seq, unsigned int worker)
+// new start of the data, where the IP header is to be written. Returns how many octets m has then;
+// 0, and m is unchanged: there is no room.
+static __rte_always_inline uint16_t frame(struct crypto_op *op, const struct run *r,
+	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, uint8_t next_header, uint64_t seq)
 {
-	if (unlikely(seq > atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed)))
-		return seq_drop_reason(sa, seq);
+	const uint32_t inner_len = rte_pktmbuf_data_len(m);
+	const uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & r->pad_max;
+	const uint32_t text_len = inner_len - kept + pad_len + TAIL_LEN;
+	const uint32_t head_len = outer_len + r->esp_len;
+	const uint32_t tail_len = pad_len + r->tail_len;
+	const uint32_t start = rte_pktmbuf_headroom(m) + kept;
 
-	uint32_t inner_len = rte_pktmbuf_data_len(m);
-	uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & (sa->sa.align - 1u);
-	uint32_t text_len = inner_len - kept + pad_len + TAIL_LEN;
-	uint32_t head_len = outer_len + ESP_LEN + sa->sa.iv_len;
-	uint32_t tail_len = pad_len + TAIL_LEN + sa->sa.icv_len;
-	uint32_t tail_room = rte_pktmbuf_tailroom(m);
+	if (unlikely(start < head_len || rte_pktmbuf_tailroom(m) < r->tail_max))
+		return 0;
 
-	if (unlikely(rte_pktmbuf_headroom(m) + kept < head_len || tail_room < tail_len ||
-		     tail_room < sizeof(padding)))
-		return DROP_NO_ROOM;
-
-	uint8_t *pad = rte_pktmbuf_mtod_offset(m, uint8_t *, inner_len);
-	struct rte_esp_tail *tail = (struct rte_esp_tail *)(pad + pad_len);
+	const uint16_t len = (uint16_t)(head_len + inner_len - kept + tail_len);
+	uint8_t *text = rte_pktmbuf_mtod_offset(m, uint8_t *, kept);
+	uint8_t *pad = text + inner_len - kept, *esp = text - r->esp_len;
+	const struct rte_esp_tail tail = {(uint8_t)pad_len, next_header};
+	const struct rte_esp_hdr header = {r->spi, rte_cpu_to_be_32((uint32_t)seq)};
 
 	memcpy(pad, padding, sizeof(padding));
-	tail->pad_len = (uint8_t)pad_len;
-	tail->next_proto = (uint8_t)next_header;
-	m->data_off = (uint16_t)(m->data_off + kept - head_len);
-	m->data_len = (uint16_t)(head_len + text_len + sa->sa.icv_len);
-	m->pkt_len = m->data_len;
-
-	uint8_t *esp = rte_pktmbuf_mtod_offset(m, uint8_t *, outer_len);
-	const struct rte_esp_hdr header = {sa->sa.spi, rte_cpu_to_be_32((uint32_t)seq)};
-
+	memcpy(pad + pad_len, &tail, sizeof(tail));
 	memcpy(esp, &header, sizeof(header));
+	m->data_off = (uint16_t)(start - head_len);
+	m->data_len = len;
+	m->pkt_len = len;
 	*op = (struct crypto_op){
-		.session = sa->sa.session,
+		.session = r->session,
 		.esp = esp,
 		.seq = seq,
 		.text_len = (uint16_t)text_len,
 		.ok = false,
 	};
-	sa->sa.counters[worker].packets++;
-	sa->sa.counters[worker].bytes += inner_len;
-	return DROP_NONE;
+	return len;
 }
 
-static __rte_always_inline enum drop tunnel(struct crypto_op *op, struct sa_out *sa,
-	const struct sa_path *path, struct rte_mbuf *m, uint64_t seq, unsigned int worker,
-	outer_write_fn *outer_write)
+static void count(struct sa_out *sa, unsigned int worker, uint16_t packets, uint64_t octets)
 {
-	enum drop d = frame(op, sa, m, 0, path->outer_len, next_header_of(m), seq, worker);
-
-	if (unlikely(d != DROP_NONE))
-		return d;
-
-	uint8_t *outer = rte_pktmbuf_mtod(m, uint8_t *);
-	const uint8_t *ip = outer + path->outer_len + ESP_LEN + sa->sa.iv_len; // as it was
-	const struct inherited inner = inherit(&sa->sa, ip);
-
-	outer_write(outer, path, &inner, m->data_len, outer_v4_id(&sa->sa, seq),
-		flow_label(&sa->sa, ip));
-	return DROP_NONE;
+	sa->sa.counters[worker].packets += packets;
+	sa->sa.counters[worker].bytes += octets;
 }
 
-enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out *sa,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
+	unsigned int worker, const bool v4, const bool udp)
 {
-	return tunnel(op, sa, path, m, seq, worker, outer_ip_write);
+	const struct run r = run_of(&sa->sa);
+	const uint16_t outer_len =
+		(uint16_t)(ip_len_of(v4) + (udp ? sizeof(struct rte_udp_hdr) : 0));
+	struct rte_mbuf *const *at = m, *const *end = m + usable(&sa->sa, seq, n);
+	uint64_t octets = 0;
+
+	for (; at < end; at++, op++, seq++) {
+		uint8_t *ip = rte_pktmbuf_mtod(*at, uint8_t *);
+		const struct inherited inner = inherit(&sa->sa, ip);
+		const uint16_t inner_len = rte_pktmbuf_data_len(*at);
+		const uint16_t len = frame(op, &r, *at, 0, outer_len, inner.next_header, seq);
+
+		if (unlikely(len == 0))
+			break;
+		outer_write(ip - r.esp_len - outer_len, path, &inner, len, outer_v4_id(r.spi, seq),
+			flow_label(&sa->sa, ip), v4, udp);
+		octets += inner_len;
+	}
+	n = (uint16_t)(at - m);
+	count(sa, worker, n, octets);
+	return n;
 }
 
-enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
 {
-	return tunnel(op, sa, path, m, seq, worker, outer_ip_udp_write);
+	return likely(ip_is_v4(path->outer))
+		       ? tunnel(op, sa, path, m, n, seq, worker, true, false)
+		       : tunnel(op, sa, path, m, n, seq, worker, false, false);
 }
 
-enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
+{
+	return ip_is_v4(path->outer) ? tunnel(op, sa, path, m, n, seq, worker, true, true)
+				     : tunnel(op, sa, path, m, n, seq, worker, false, true);
+}
+
+static bool transport(struct crypto_op *op, const struct run *r, const struct sa_path *path,
+	struct rte_mbuf *m, uint64_t seq)
 {
 	const struct esp_place place = esp_place_to_put(m);
 	const uint8_t next_header = esp_place_next(m, place);
+	const uint16_t outer_len = (uint16_t)(place.off + path->outer_len);
 	uint8_t header[ESP_HEADER_MAX];
 
 	memcpy(header, rte_pktmbuf_mtod(m, void *), place.off);
-
-	enum drop d = frame(op, sa, m, place.off, (uint32_t)place.off + path->outer_len,
-		next_header, seq, worker);
-
-	if (unlikely(d != DROP_NONE))
-		return d;
+	if (unlikely(frame(op, r, m, place.off, outer_len, next_header, seq) == 0))
+		return false;
 	memcpy(rte_pktmbuf_mtod(m, void *), header, place.off);
 	if (path->outer_len > 0)
 		outer_udp_write(rte_pktmbuf_mtod_offset(m, uint8_t *, place.off),
-			path->outer + ip_len_of(path), (uint16_t)(m->data_len - place.off));
+			path->outer + ip_len_of(ip_is_v4(path->outer)),
+			(uint16_t)(m->data_len - place.off));
 	ip_header_update(m, place.next_off, path->outer_len > 0 ? IPPROTO_UDP : IPPROTO_ESP);
-	return DROP_NONE;
+	return true;
 }
 
-enum drop esp_out_none(struct crypto_op *op __rte_unused, struct sa_out *sa __rte_unused,
-	const struct sa_path *path __rte_unused, struct rte_mbuf *m __rte_unused,
-	uint64_t seq __rte_unused, unsigned int worker __rte_unused)
+uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
 {
-	return DROP_PEER_UNKNOWN;
+	const struct run r = run_of(&sa->sa);
+	uint64_t octets = 0;
+	uint16_t i;
+
+	n = usable(&sa->sa, seq, n);
+	for (i = 0; i < n; i++, seq++) {
+		const uint16_t inner_len = rte_pktmbuf_data_len(m[i]);
+
+		if (unlikely(!transport(&op[i], &r, path, m[i], seq)))
+			break;
+		octets += inner_len;
+	}
+	count(sa, worker, i, octets);
+	return i;
+}
+
+uint16_t esp_out_none(struct crypto_op op[] __rte_unused, struct sa_out *sa __rte_unused,
+	const struct sa_path *path __rte_unused, struct rte_mbuf *const m[] __rte_unused,
+	uint16_t n __rte_unused, uint64_t seq __rte_unused, unsigned int worker __rte_unused)
+{
+	return 0;
 }
 
 const esp_out_fn esp_out_fns[SA_FRAMINGS] = {

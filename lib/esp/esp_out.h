@@ -11,35 +11,52 @@
 #define ESP_DUMMY         0x20
 #define ESP_UDP_KEEPALIVE 0xff // octet that a NAT-keepalive consists of (RFC 3948 2.3)
 
-// m holds one IP packet or, in tunnel mode, a dummy, contiguous, its data starting at the IP
-// header; afterwards it starts at the outer IP header, which in transport mode is its own. path is
-// that of sa, seq comes from sa_out_seq_alloc(). Fills *op for crypto_seal(). Returns DROP_NONE,
-// DROP_SEQUENCE_END, DROP_LIFETIME, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM (m is unchanged).
-typedef enum drop (*esp_out_fn)(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+// Frames the packets of a run: n of one SA, with consecutive sequence numbers from seq on, which
+// comes from sa_out_seq_alloc(). Each m[i] holds one IP packet or, in tunnel mode, a dummy,
+// contiguous, its data starting at the IP header; afterwards it starts at the outer IP header,
+// which in transport mode is its own. path is that of sa. Fills op[] for crypto_seal(). Returns how
+// many were framed. If that is less than n, the next one cannot be, for esp_out_drop_reason(); it
+// and those behind it are unchanged.
+typedef uint16_t (*esp_out_fn)(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
 // Tunnel mode (RFC 4301 5.1.2), either family in either.
-enum drop esp_out_tunnel(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
 // The same in UDP (RFC 3948).
-enum drop esp_out_tunnel_udp(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
 // Either for SAs with tfc_len, to packets that are padded first (RFC 4303 2.7): tfc.c.
-enum drop esp_out_tunnel_tfc(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
-// Transport mode (RFC 4303 3.1.1), in UDP or not. m is no fragment (RFC 4303 3.3.4).
-enum drop esp_out_transport(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+// Transport mode (RFC 4303 3.1.1), in UDP or not. No m is a fragment (RFC 4303 3.3.4).
+uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
-// Nowhere: returns DROP_PEER_UNKNOWN.
-enum drop esp_out_none(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker);
+// Nowhere: the peer is not known.
+uint16_t esp_out_none(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
 // By enum sa_framing.
 extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
+
+// Why a packet with this number was not framed: DROP_PEER_UNKNOWN, DROP_SEQUENCE_END,
+// DROP_LIFETIME, DROP_ADDR_UNUSABLE, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM.
+enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uint64_t seq);
+
+// Frames a single packet. Returns DROP_NONE, or a reason as above.
+static inline enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m,
+	uint64_t seq, unsigned int worker)
+{
+	const struct sa_path *path = sa_out_path(sa);
+
+	return esp_out_fns[path->framing](op, sa, path, &m, 1, seq, worker) == 1
+		       ? DROP_NONE
+		       : esp_out_drop_reason(sa, path, seq);
+}
 
 // Octets of the largest packet with the headers of that in m whose ESP packet fits the path; never
 // less than path->mtu, and more only in transport mode.

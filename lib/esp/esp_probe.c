@@ -53,12 +53,10 @@ static bool dummy_write(struct rte_mbuf *m, const struct sa_out *sa, uint16_t si
 
 bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
 {
-	const struct sa_path *path = sa_out_path(sa);
 	unsigned int number = sa->sa.n_workers - 1;
 	struct crypto_op op;
 
-	if (esp_out_fns[path->framing](&op, sa, path, m, sa_out_seq_alloc(sa, 1), number) !=
-		DROP_NONE)
+	if (esp_out_frame(&op, sa, m, sa_out_seq_alloc(sa, 1), number) != DROP_NONE)
 		return false;
 	crypto_seal(&op, 1, number);
 	if (op.ok)

@@ -18,20 +18,24 @@ static bool pad(struct rte_mbuf *m, uint16_t len)
 	return true;
 }
 
-enum drop esp_out_tunnel_tfc(struct crypto_op *op, struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *m, uint64_t seq, unsigned int worker)
+uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
 {
-	uint16_t wanted = tfc_len(&sa->sa, path), len = rte_pktmbuf_data_len(m);
-	uint16_t fill = (uint16_t)(wanted > len ? wanted - len : 0);
-	enum drop d;
+	const esp_out_fn frame = sa->sa.udp_port == 0 ? esp_out_tunnel : esp_out_tunnel_udp;
+	const uint16_t wanted = tfc_len(&sa->sa, path);
 
-	if (!pad(m, fill))
-		return DROP_NO_ROOM;
-	d = sa->sa.udp_port == 0 ? esp_out_tunnel(op, sa, path, m, seq, worker)
-				 : esp_out_tunnel_udp(op, sa, path, m, seq, worker);
-	if (d != DROP_NONE)
-		rte_pktmbuf_trim(m, fill);
-	return d;
+	for (uint16_t i = 0; i < n; i++) {
+		const uint16_t len = rte_pktmbuf_data_len(m[i]);
+		const uint16_t fill = (uint16_t)(wanted > len ? wanted - len : 0);
+
+		if (!pad(m[i], fill))
+			return i;
+		if (frame(&op[i], sa, path, &m[i], 1, seq + i, worker) == 0) {
+			rte_pktmbuf_trim(m[i], fill);
+			return i;
+		}
+	}
+	return n;
 }
 
 bool tfc_dummy_write(struct rte_mbuf *m, uint16_t len)

@@ -15,9 +15,18 @@
 
 #define INNER_MAX 1500
 
+static struct sa_params params(const struct cipher_alg *cipher, const struct auth_alg *auth)
+{
+	static const char nexthop; // not looked at
+	struct sa_params p = sas_params(cipher, auth);
+
+	p.nexthop = (const void *)&nexthop;
+	return p;
+}
+
 static struct sa_params cbc_params(void)
 {
-	return sas_params(cipher_alg_find("aes-128-cbc"), auth_alg_find("hmac-sha1-96"));
+	return params(cipher_alg_find("aes-128-cbc"), auth_alg_find("hmac-sha1-96"));
 }
 
 static struct rte_mbuf *inner_packet(uint16_t len)
@@ -53,7 +62,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	const uint8_t spi_seq[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
-	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, 0x9abcdef0, 0), DROP_NONE);
+	assert_int_equal(esp_out_frame(&op, sa, m, 0x9abcdef0, 0), DROP_NONE);
 
 	const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint8_t *text = b + 28 + sa->sa.iv_len;
@@ -87,7 +96,7 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), inner_len);
-	assert_int_equal(esp_out_tunnel(&op, out, sa_out_path(out), m, seq, 0), DROP_NONE);
+	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
 	assert_int_equal(esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)), DROP_NONE);
@@ -108,7 +117,7 @@ static void test_every_algorithm(void **state)
 			if (!alg_pair_ok(c, a))
 				continue;
 
-			struct sa_params p = sas_params(c, a);
+			struct sa_params p = params(c, a);
 			struct sa_out *out = sa_out_new(&p);
 			struct sa_in *in = sa_in_new(&p);
 			uint64_t packets = 0, bytes = 0;
@@ -147,7 +156,7 @@ static void test_outer_header(void **state)
 
 		inner->type_of_service = rows[i].tos;
 		inner->fragment_offset = rte_cpu_to_be_16(rows[i].frag);
-		assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, 1, 0), DROP_NONE);
+		assert_int_equal(esp_out_frame(&op, sa, m, 1, 0), DROP_NONE);
 
 		const struct rte_ipv4_hdr *outer = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 
@@ -165,20 +174,21 @@ static void test_outer_header(void **state)
 	sa_free(&sa->sa);
 }
 
-// 100 octets of inner packet: 10 of trailer and 12 of ICV after it, 44 before it.
+// 111 octets of inner packet: 17 of trailer, as many as there may be, and 12 of ICV after it, 44
+// before it.
 static void check_room(struct sa_out *sa, uint16_t headroom, uint16_t tailroom, enum drop right)
 {
-	struct rte_mbuf *m = inner_packet(100);
+	struct rte_mbuf *m = inner_packet(111);
 	struct crypto_op op;
-	uint8_t before[100];
+	uint8_t before[111];
 
 	m->data_off = headroom;
 	memcpy(before, rte_pktmbuf_mtod(m, void *), sizeof(before));
-	m->buf_len = (uint16_t)(headroom + 100 + tailroom);
-	if (esp_out_tunnel(&op, sa, sa_out_path(sa), m, 1, 0) != right)
+	m->buf_len = (uint16_t)(headroom + 111 + tailroom);
+	if (esp_out_frame(&op, sa, m, 1, 0) != right)
 		fail_msg("headroom %u, tailroom %u", headroom, tailroom);
 	if (right != DROP_NONE) {
-		assert_int_equal(rte_pktmbuf_data_len(m), 100);
+		assert_int_equal(rte_pktmbuf_data_len(m), 111);
 		assert_int_equal(m->data_off, headroom);
 		assert_memory_equal(rte_pktmbuf_mtod(m, void *), before, sizeof(before));
 	}
@@ -193,9 +203,9 @@ static void test_room(void **state)
 
 	(void)state;
 	assert_non_null(sa);
-	check_room(sa, 44, 24, DROP_NONE);
-	check_room(sa, 43, 24, DROP_NO_ROOM);
-	check_room(sa, 44, 23, DROP_NO_ROOM);
+	check_room(sa, 44, 29, DROP_NONE);
+	check_room(sa, 43, 29, DROP_NO_ROOM);
+	check_room(sa, 44, 28, DROP_NO_ROOM);
 	check_room(sa, 0, 1000, DROP_NO_ROOM);
 	check_room(sa, 1000, 0, DROP_NO_ROOM);
 	assert_int_equal(sa->sa.counters[0].packets, 1);
@@ -211,12 +221,10 @@ static void test_sequence_end(void **state)
 
 	(void)state;
 	assert_non_null(sa);
-	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT32_MAX + UINT64_C(1), 0),
-		DROP_SEQUENCE_END);
-	assert_int_equal(
-		esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT64_MAX, 0), DROP_SEQUENCE_END);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT32_MAX + UINT64_C(1), 0), DROP_SEQUENCE_END);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT64_MAX, 0), DROP_SEQUENCE_END);
 	assert_int_equal(rte_pktmbuf_data_len(m), 100);
-	assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, UINT32_MAX, 0), DROP_NONE);
+	assert_int_equal(esp_out_frame(&op, sa, m, UINT32_MAX, 0), DROP_NONE);
 	rte_pktmbuf_free(m);
 	sa_free(&sa->sa);
 }
@@ -238,7 +246,7 @@ static void test_sequence_reserved(void **state)
 		if (seq == 1005)
 			sa_out_allow(sa, UINT64_MAX);
 		assert_int_equal(sa_out_seq_alloc(sa, 1), seq);
-		assert_int_equal(esp_out_tunnel(&op, sa, sa_out_path(sa), m, seq, 0),
+		assert_int_equal(esp_out_frame(&op, sa, m, seq, 0),
 			seq == 1003 || seq == 1004 ? DROP_SEQUENCE_UNSAVED : DROP_NONE);
 		rte_pktmbuf_free(m);
 	}
@@ -252,7 +260,7 @@ static void test_sequence_reserved(void **state)
 // Every length of an ESP packet: enough for its fields, and whole blocks.
 static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 {
-	struct sa_params p = sas_params(c, a);
+	struct sa_params p = params(c, a);
 	struct sa_in *in = sa_in_new(&p);
 	uint16_t around = (uint16_t)(20 + 8 + c->iv_len + alg_pair_icv_len(c, a));
 

@@ -99,9 +99,7 @@ static void seal_here(struct sa_out *out, struct rte_mbuf *m, uint64_t seq)
 {
 	struct crypto_op op;
 
-	assert_int_equal(
-		esp_out_fns[sa_out_path(out)->framing](&op, out, sa_out_path(out), m, seq, 0),
-		DROP_NONE);
+	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
 }
