@@ -58,22 +58,17 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
 	struct sa_in *found = NULL;
-	rte_be32_t spi = 0; // that no SA has
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		rte_be32_t next = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
-
-		if (next != spi) {
-			found = snapshot_find_in(w->snapshot, next);
-			spi = next;
+		if (i == 0 || w->spi[i] != w->spi[i - 1]) {
+			found = snapshot_find_in(w->snapshot, w->spi[i]);
 			if (likely(found != NULL)) {
 				rte_prefetch0(found);
 				rte_prefetch0(&found->replay);
 			}
 		}
-		p->sa_in = found;
+		b->p[i]->sa_in = found;
 	}
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
@@ -96,51 +91,6 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 			pkt_drop(w, p, d);
 	}
 	b->n = n;
-}
-
-// How many of n packets have a lower number than one that was accepted before.
-static __rte_noinline uint16_t reordered_count(
-	const uint64_t seq[], const bool accepted[], uint16_t n, uint64_t top)
-{
-	uint16_t count = 0;
-
-	for (uint16_t i = 0; i < n; i++) {
-		if (accepted[i] && seq[i] < top)
-			count++;
-		top = accepted[i] ? RTE_MAX(top, seq[i]) : top;
-	}
-	return count;
-}
-
-// RFC 4303 3.4.3: only an authenticated packet enters its number into the replay window, in one
-// step for a run of packets of one SA. Without operations all are authenticated.
-static __rte_always_inline void accept_seqs(const struct worker *w, const struct burst *b,
-	const struct crypto_op op[], const uint64_t seq[], bool accepted[], uint16_t n)
-{
-	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
-	for (uint16_t i = 1; i < n; i++)
-		if (b->p[i]->sa_in != b->p[i - 1]->sa_in)
-			replay_prefetch(&b->p[i]->sa_in->replay, seq[i]);
-	for (uint16_t i = 0, end; i < n; i = end) {
-		struct sa_in *sa = b->p[i]->sa_in;
-		uint64_t top = replay_top(&sa->replay), last = top;
-		bool in_order = true;
-
-		accepted[i] = false;
-		for (end = i; end < n && (op == NULL || op[end].ok) && b->p[end]->sa_in == sa;
-			end++) {
-			in_order &= seq[end] >= last;
-			last = seq[end];
-		}
-		if (unlikely(end == i)) { // not authenticated
-			end++;
-			continue;
-		}
-		replay_commit_burst(&sa->replay, &seq[i], &accepted[i], (uint16_t)(end - i));
-		if (unlikely(!in_order))
-			sa->sa.counters[w->id].reordered +=
-				reordered_count(&seq[i], &accepted[i], (uint16_t)(end - i), top);
-	}
 }
 
 // The reason to drop a packet whose number the window does not accept. With a wrong key every
@@ -169,51 +119,77 @@ static __rte_always_inline void fragment_size_reset(struct pkt *p)
 		p->refrag_size = 0;
 }
 
-// Operations on the packets of w->esp, in the same order, and their sequence numbers.
+// Of the packets of w->esp, in the same order: operations on them, and their sequence numbers. A
+// run of them is of one SA.
 struct opening {
 	struct crypto_op op[RX_BURST_MAX];
 	uint64_t seq[RX_BURST_MAX];
+	uint16_t end[RX_BURST_MAX]; // of each run: the place behind it
 };
 
 // RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption.
-// Returns how many packets w->esp has then, authenticated or not; b->n is 0.
+// w->esp has then, authenticated or not, the packets of so many runs as are returned; its n is 0.
 static __rte_always_inline uint16_t open_burst(
 	struct worker *w, struct opening *o, const bool traced)
 {
 	struct burst *b = &w->esp;
-	uint16_t arrived = b->n, n = 0;
+	const uint16_t arrived = b->n;
+	uint16_t n = 0, n_runs = 0;
 
 	find_sas(w, b);
 	if (traced)
 		trace_burst(w, b, TRACE_SA_FOUND);
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		enum drop d = esp_in_check(&o->op[n], p->sa_in, p->m, pkt_esp_off(p));
+	for (uint16_t i = 0; i < b->n;) {
+		struct sa_in *sa = b->p[i]->sa_in;
+		const struct esp_in_checks run = esp_in_checks_of(sa);
+		const uint16_t first = n;
 
-		if (likely(d == DROP_NONE)) {
-			o->seq[n] = o->op[n].seq;
-			b->p[n++] = p;
-		} else if (d == DROP_REPLAY)
-			pkt_drop(w, p, replay_reason(w, p->sa_in, &o->op[n]));
-		else
+		for (; i < b->n && b->p[i]->sa_in == sa; i++) {
+			struct pkt *p = b->p[i];
+			enum drop d = esp_in_check(&o->op[n], &run, p->m, p->esp_off);
+
+			if (likely(d == DROP_NONE)) {
+				o->seq[n] = o->op[n].seq;
+				b->p[n++] = p;
+				continue;
+			}
+			if (d == DROP_REPLAY)
+				d = replay_reason(w, sa, &o->op[n]);
 			pkt_drop(w, p, d);
+		}
+		if (likely(n > first))
+			o->end[n_runs++] = n;
 	}
 	b->n = 0;
 	stage_end(&w->stages, STAGE_ESP_CHECK, arrived);
 	crypto_open(o->op, n, w->id);
 	stage_end(&w->stages, STAGE_OPEN, n);
-	return n;
+	return n_runs;
 }
 
-// Of an authenticated packet: what is in it.
-static __rte_always_inline enum drop extract(
-	const struct worker *w, struct pkt *p, const struct crypto_op *op)
+// RFC 4303 3.4.3: the numbers of authenticated packets of one SA enter its replay window.
+static void accept_seqs(
+	const struct worker *w, struct sa_in *sa, const uint64_t seq[], bool accepted[], uint16_t n)
 {
-	enum drop d = esp_in_finish(op, p->sa_in, p->m, &p->ip, w->id);
+	uint16_t n_late = replay_commit_burst(&sa->replay, seq, accepted, n);
 
-	if (likely(d == DROP_NONE))
-		fragment_size_reset(p);
-	return d;
+	if (unlikely(n_late > 0))
+		sa->sa.counters[w->id].reordered += n_late;
+}
+
+// The same for those packets of a run, from place first to end, that are authenticated.
+static __rte_always_inline void accept_run(const struct worker *w, const struct opening *o,
+	bool accepted[], uint16_t first, uint16_t end)
+{
+	struct sa_in *sa = w->esp.p[first]->sa_in;
+
+	for (uint16_t i = first, n; i < end; i = (uint16_t)(i + n)) {
+		for (n = 0; i + n < end && o->op[i + n].ok; n++)
+			;
+		accept_seqs(w, sa, &o->seq[i], &accepted[i], n);
+		if (unlikely(i + n < end))
+			accepted[i + n++] = false;
+	}
 }
 
 // The worker that the flow of a packet out of a tunnel belongs to.
@@ -222,35 +198,57 @@ static unsigned int owner_of(const struct worker *w, const struct pkt *p)
 	return spread_inner(p->m, w->n_workers, &w->hash_key);
 }
 
-static __rte_always_inline void decap(struct worker *w, const bool traced)
+// RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: what is in the packets of a run, from place i to end.
+static __rte_always_inline void finish_run(
+	struct worker *w, const struct opening *o, uint16_t i, uint16_t end, const bool traced)
 {
-	struct opening o;
+	const struct esp_in_run run = esp_in_run_of(w->esp.p[i]->sa_in);
 	bool accepted[RX_BURST_MAX]; // authenticated, and its number as well
-	struct burst *b = &w->esp;
-	uint16_t n = open_burst(w, &o, traced);
+	uint32_t packets = 0;
+	uint64_t octets = 0;
 
-	accept_seqs(w, b, o.op, o.seq, accepted, n);
+	accept_run(w, o, accepted, i, end);
 	if (unlikely(w->n_udp > 0))
-		natt_peers_check(w, o.seq, accepted, n);
-	for (uint16_t i = 0; i < n; i++) {
-		struct pkt *p = b->p[i];
-		enum drop d = o.op[i].ok ? DROP_REPLAY : DROP_AUTH;
+		natt_peers_check(w, o->seq, accepted, i, end);
+	for (; i < end; i++) {
+		struct pkt *p = w->esp.p[i];
+		enum drop d;
 
-		if (likely(accepted[i]))
-			d = extract(w, p, &o.op[i]);
+		if (unlikely(!accepted[i])) {
+			pkt_drop(w, p, o->op[i].ok ? DROP_REPLAY : DROP_AUTH);
+			continue;
+		}
+		d = esp_in_finish(&o->op[i], &run, p->m, &p->ip);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);
 			continue;
 		}
+		packets++;
+		octets += rte_pktmbuf_data_len(p->m);
+		fragment_size_reset(p);
 		if (traced)
-			trace_opened(w, p, o.op[i].seq);
+			trace_opened(w, p, o->seq[i]);
 		if (unlikely(w->fanout != NULL) && handover_enqueue(w, p, owner_of(w, p)))
 			continue;
 		d = sort_packet(w, p);
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
-	stage_end(&w->stages, STAGE_ESP_FINISH, n);
+	esp_in_count(&run, w->id, packets, octets);
+}
+
+static __rte_always_inline void decap(struct worker *w, const bool traced)
+{
+	struct opening o;
+	const uint16_t n_runs = open_burst(w, &o, traced);
+	uint16_t i = 0;
+
+	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
+	for (uint16_t r = 0; r + 1 < n_runs; r++)
+		replay_prefetch(&w->esp.p[o.end[r]]->sa_in->replay, o.seq[o.end[r]]);
+	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
+		finish_run(w, &o, i, o.end[r], traced);
+	stage_end(&w->stages, STAGE_ESP_FINISH, i);
 }
 
 void decap_burst(struct worker *w)
@@ -286,36 +284,55 @@ static void group(struct worker *w, struct fan_burst *b, const struct opening *o
 		handover_fill(w, &b->pkt[b->at[i]], p[i]);
 }
 
-static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)
+// What is in the packets of a run, from place i to end, whose numbers another worker accepts.
+static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *b,
+	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end, const bool traced)
 {
-	struct opening o;
+	const struct esp_in_run run = esp_in_run_of(w->esp.p[i]->sa_in);
 	struct event moved;
-	uint8_t reason[RX_BURST_MAX];
-	uint16_t n = open_burst(w, &o, traced);
+	uint32_t packets = 0;
+	uint64_t octets = 0;
 
-	b->has_moved = false;
-	for (uint16_t i = 0; i < n; i++) {
+	for (; i < end; i++) {
 		struct pkt *p = w->esp.p[i];
 
 		reason[i] = DROP_AUTH;
-		if (unlikely(!o.op[i].ok)) {
+		if (unlikely(!o->op[i].ok)) {
 			pkt_drop(w, p, DROP_AUTH);
 			continue;
 		}
 		if (unlikely(p->udp_port != 0) && natt_peer_moved(p, &moved)) {
 			b->has_moved = true;
-			b->moved_seq = o.seq[i];
+			b->moved_seq = o->seq[i];
 			b->moved = moved;
 		}
-		reason[i] = (uint8_t)extract(w, p, &o.op[i]);
+		reason[i] = (uint8_t)esp_in_finish(&o->op[i], &run, p->m, &p->ip);
+		if (likely(reason[i] == DROP_NONE)) {
+			packets++;
+			octets += rte_pktmbuf_data_len(p->m);
+			fragment_size_reset(p);
+		}
 		if (traced && reason[i] == DROP_NONE)
-			trace_opened(w, p, o.op[i].seq);
+			trace_opened(w, p, o->seq[i]);
 		if (traced)
 			trace_record(w, p, TRACE_HANDED, &(struct trace_fact){0});
 	}
-	group(w, b, &o, reason, n);
+	esp_in_count(&run, w->id, packets, octets);
+}
+
+static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)
+{
+	struct opening o;
+	uint8_t reason[RX_BURST_MAX];
+	const uint16_t n_runs = open_burst(w, &o, traced);
+	uint16_t i = 0;
+
+	b->has_moved = false;
+	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
+		extract_run(w, b, &o, reason, i, o.end[r], traced);
+	group(w, b, &o, reason, i);
 	w->n_handed += b->n;
-	stage_end(&w->stages, STAGE_ESP_FINISH, n);
+	stage_end(&w->stages, STAGE_ESP_FINISH, i);
 }
 
 void decap_open(struct worker *w, struct fan_burst *b)
@@ -392,7 +409,13 @@ void decap_accept(struct worker *w, struct fan_burst *b)
 
 	w->n_handed -= b->n;
 	n = arrived(w, b);
-	accept_seqs(w, &w->esp, NULL, b->seq, accepted, n);
+	for (uint16_t i = 0, end; i < n; i = end) {
+		struct sa_in *sa = w->esp.p[i]->sa_in;
+
+		for (end = i; end < n && w->esp.p[end]->sa_in == sa; end++)
+			;
+		accept_seqs(w, sa, &b->seq[i], &accepted[i], (uint16_t)(end - i));
+	}
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = w->esp.p[i];
 

@@ -124,9 +124,8 @@ bool natt_is_keepalive(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr dst = pkt_dst(p);
 
-	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == pkt_esp_off(p) + 1 &&
-	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, pkt_esp_off(p)) ==
-		       ESP_UDP_KEEPALIVE &&
+	return p->udp_port != 0 && rte_pktmbuf_data_len(p->m) == p->esp_off + 1 &&
+	       *rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->esp_off) == ESP_UDP_KEEPALIVE &&
 	       snapshot_has_udp_end(w->snapshot, &dst);
 }
 
@@ -150,11 +149,12 @@ void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, stru
 		worker_event_post(w, e);
 }
 
-void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t n)
+void natt_peers_check(
+	struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t first, uint16_t end)
 {
 	struct event e;
 
-	for (uint16_t i = 0; i < n; i++) {
+	for (uint16_t i = first; i < end; i++) {
 		const struct pkt *p = w->esp.p[i];
 
 		if (p->udp_port != 0 && accepted[i] && natt_peer_moved(p, &e))

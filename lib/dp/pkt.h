@@ -11,7 +11,6 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
-#include <rte_udp.h>
 
 #include "ip_view.h"
 #include "route.h"
@@ -27,14 +26,15 @@ struct pkt {
 	const struct nexthop *nexthop; // on the route to its destination; NULL: none
 	uint16_t port;                 // ingress port
 	uint16_t in_by;                // number of the policy that admitted it from sa_in; 0: none
-	// Layout of its headers: set by sort_packet(), and for packets that are originated. Void once
-	// it is encapsulated.
+	// Layout of its headers: set by sort_packet(), and for packets that are originated. Void
+	// once it is encapsulated.
 	struct ip_layout ip;
 	rte_be16_t udp_port; // of ESP in UDP (RFC 3948), the own UDP port; 0: ESP directly in IP
 	// Of a datagram reassembled from fragments that only its source may fragment (IPv6, or IPv4
 	// with DF), so that it may be sent as such again: octets of the largest; else 0.
 	uint16_t refrag_size;
 	uint16_t frag_size; // octets of the largest fragment to be sent; set by fragment.c
+	uint16_t esp_off;   // of ESP, in UDP or not: octets from the IP header to the ESP header
 	rte_be32_t frag_id; // identification of an IPv6 datagram that is fragmented
 	bool own;           // originated here: no error is sent about it
 	bool from_host;     // sent by the host behind port, or an error about such a packet
@@ -101,19 +101,14 @@ static inline struct ip_view pkt_view(const struct pkt *p)
 	return ip_view_of(pkt_ip(p), &p->ip);
 }
 
-// Of ESP, in UDP or not: octets from the IP header to the ESP header.
-static inline uint16_t pkt_esp_off(const struct pkt *p)
-{
-	return (uint16_t)(p->ip.l4_off + (p->udp_port != 0 ? sizeof(struct rte_udp_hdr) : 0));
-}
-
+// Of ESP.
 static inline bool pkt_has_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_data_len(p->m) >= pkt_esp_off(p) + sizeof(struct rte_esp_hdr);
+	return rte_pktmbuf_data_len(p->m) >= p->esp_off + sizeof(struct rte_esp_hdr);
 }
 
 // If pkt_has_esp().
 static inline const struct rte_esp_hdr *pkt_esp(const struct pkt *p)
 {
-	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, pkt_esp_off(p));
+	return rte_pktmbuf_mtod_offset(p->m, const struct rte_esp_hdr *, p->esp_off);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sort.h"
 
+#include <rte_udp.h>
+
 #include "error.h"
 #include "forward.h"
 #include "local.h"
@@ -8,12 +10,17 @@
 #include "reassemble.h"
 #include "transit.h"
 
-static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
+// The look-up of an SA starts here, once for packets with the same SPI that follow each other.
+static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off)
 {
+	const uint16_t i = w->esp.n;
+
 	if (unlikely(p->from_host))
 		return transit_add(w, p);
-	if (likely(pkt_has_esp(p)))
-		snapshot_prefetch_in(w->snapshot, pkt_esp(p)->spi);
+	p->esp_off = esp_off;
+	w->spi[i] = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
+	if (i == 0 || w->spi[i] != w->spi[i - 1])
+		snapshot_prefetch_in(w->snapshot, w->spi[i]);
 	burst_add(&w->esp, p);
 	return DROP_NONE;
 }
@@ -21,14 +28,14 @@ static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p)
 static __rte_noinline enum drop sort_udp(struct worker *w, struct pkt *p)
 {
 	if (natt_classify(w, p))
-		return sort_esp(w, p);
+		return sort_esp(w, p, (uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
 	return transit_add(w, p);
 }
 
 static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
 {
 	if (p->ip.proto == IPPROTO_ESP && p->sa_in == NULL)
-		return sort_esp(w, p);
+		return sort_esp(w, p, p->ip.l4_off);
 	if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
 		return sort_udp(w, p);
 	return transit_add(w, p);

@@ -2,24 +2,154 @@
 // Inbound ESP (RFC 4303 3.4, RFC 4301 5.2), IPv4 and IPv6: from an ESP packet to the IP packet in
 // it or, in transport mode, the one that it was made of, in two steps around the cryptography,
 // which the caller does for a whole burst. Workers.
+//
+// What most packets need is inline, so that a run of packets of one SA reads the SA once.
 #pragma once
 
+#include <netinet/in.h>
+
+#include <rte_esp.h>
 #include <rte_mbuf.h>
 
+#include "esp_padding.h"
 #include "ip_layout.h"
 #include "sa.h"
 
-// Before: m holds a checked, whole IP packet with ESP, contiguous, data starting at the outer IP
-// header, esp_off octets in front of the ESP header. Fills *op for crypto_open(). Returns
-// DROP_NONE, DROP_LIFETIME or DROP_SEQUENCE_END (the SA has been stopped), DROP_ESP_SHORT or
-// DROP_REPLAY.
-enum drop esp_in_check(
-	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off);
+// What the packets of a run, which are of one SA, have in common before they are opened.
+struct esp_in_checks {
+	const struct replay *replay;
+	uint64_t lowest; // see replay_lowest()
+	struct crypto_session *session;
+	uint32_t around; // octets of ESP header, IV and ICV
+	uint32_t align;  // the text is a multiple of so many octets
+	enum drop stop;  // why the SA must not be used
+	bool esn;
+};
+
+static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa_in *sa)
+{
+	return (struct esp_in_checks){
+		.replay = &sa->replay,
+		.lowest = replay_lowest(&sa->replay),
+		.session = sa->sa.session,
+		.around = (uint32_t)sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len,
+		.align = sa->sa.align,
+		.stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed),
+		.esn = sa->sa.opt.esn,
+	};
+}
+
+// Before: m holds a checked, whole IP packet with an ESP header, contiguous, data starting at the
+// outer IP header, esp_off octets in front of the ESP header. Fills *op for crypto_open(). Returns
+// DROP_NONE, DROP_LIFETIME, DROP_SEQUENCE_END or DROP_ADDR_UNUSABLE (the SA has been stopped),
+// DROP_ESP_SHORT or DROP_REPLAY.
+static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
+	const struct esp_in_checks *run, const struct rte_mbuf *m, uint16_t esp_off)
+{
+	const uint32_t around = esp_off + run->around, len = rte_pktmbuf_data_len(m);
+	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, esp_off);
+	const uint32_t lower = rte_be_to_cpu_32(esp->seq);
+	const uint64_t seq = unlikely(run->esn) ? replay_guess_seq(run->replay, lower) : lower;
+
+	if (unlikely(run->stop != DROP_NONE))
+		return run->stop;
+	if (len < around + sizeof(struct rte_esp_tail) || ((len - around) & (run->align - 1)) != 0)
+		return DROP_ESP_SHORT;
+	*op = (struct crypto_op){
+		.session = run->session,
+		.esp = (uint8_t *)esp,
+		.seq = seq,
+		.text_len = (uint16_t)(len - around),
+		.ok = false,
+	};
+	return replay_check(run->replay, run->lowest, seq) ? DROP_NONE : DROP_REPLAY;
+}
+
+// The same for when they have been opened.
+struct esp_in_run {
+	const struct sa *sa;
+	uint32_t iv_len; // octets
+	uint8_t tos_copied;
+	bool tunnel;
+};
+
+static __rte_always_inline struct esp_in_run esp_in_run_of(const struct sa_in *sa)
+{
+	return (struct esp_in_run){
+		.sa = &sa->sa,
+		.iv_len = sa->sa.iv_len,
+		.tos_copied = sa->sa.tos_copied,
+		.tunnel = sa->sa.opt.mode == SA_TUNNEL,
+	};
+}
+
+// For esp_in_finish() alone. The first takes over what the inner header shall have of the outer
+// one. Return as that does.
+enum drop esp_in_merge_v4(const struct sa *sa, struct rte_ipv4_hdr *inner, uint8_t outer_tos);
+enum drop esp_in_options(const struct rte_ipv4_hdr *inner);
+enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner,
+	uint16_t len, uint8_t outer_tos, uint8_t next_header);
+enum drop esp_in_rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
+	uint8_t *inner, uint16_t len, uint8_t next_header);
+
+// Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7).
+static inline void esp_in_cut_to(struct rte_mbuf *m, const void *inner, uint32_t len)
+{
+	m->data_off = (uint16_t)((const uint8_t *)inner - (const uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+}
+
+// The IPv4 packet in an SA in tunnel mode.
+static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *run,
+	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
+	enum drop d = DROP_NONE;
+
+	if (unlikely(ipv4_check(ip, len, false) != IPV4_GOOD))
+		return DROP_INNER_HEADER;
+	if (unlikely(ip->version_ihl != RTE_IPV4_VHL_DEF))
+		d = esp_in_options(ip);
+	// Where both headers agree there is nothing to take over.
+	if (unlikely(((outer_tos ^ ip->type_of_service) & run->tos_copied) != 0) && d == DROP_NONE)
+		d = esp_in_merge_v4(run->sa, ip, outer_tos);
+	if (unlikely(d != DROP_NONE))
+		return d;
+	esp_in_cut_to(m, ip, rte_be_to_cpu_16(ip->total_length));
+	return DROP_NONE;
+}
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
 // the inner packet; m then holds that alone, its header checked. In transport mode that is the IP
 // header that m started with and what ESP carried; if that was in UDP, its checksum has been
 // recomputed. outer is the layout of the ESP packet. Returns DROP_NONE, DROP_PADDING,
 // DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
-enum drop esp_in_finish(const struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m,
-	const struct ip_layout *outer, unsigned int worker);
+static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
+	const struct esp_in_run *run, struct rte_mbuf *m, const struct ip_layout *outer)
+{
+	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + run->iv_len;
+	const struct rte_esp_tail *tail =
+		(const struct rte_esp_tail *)(text + op->text_len - sizeof(*tail));
+	const uint16_t inner_len = (uint16_t)(op->text_len - sizeof(*tail) - tail->pad_len);
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	uint8_t tos;
+
+	if (unlikely(!padding_ok(text, op->text_len)))
+		return DROP_PADDING;
+	if (unlikely(!run->tunnel))
+		return esp_in_rejoin(run->sa, m, outer, text, inner_len, tail->next_proto);
+	tos = likely(outer->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
+	if (likely(tail->next_proto == IPPROTO_IPIP))
+		return esp_in_extract_v4(run, m, text, inner_len, tos);
+	return esp_in_extract_other(run->sa, m, text, inner_len, tos, tail->next_proto);
+}
+
+// At the end of a run: counts the packets that esp_in_finish() returned DROP_NONE for, and their
+// octets.
+static inline void esp_in_count(
+	const struct esp_in_run *run, unsigned int worker, uint32_t packets, uint64_t octets)
+{
+	run->sa->counters[worker].packets += packets;
+	run->sa->counters[worker].bytes += octets;
+}

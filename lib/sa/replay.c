@@ -9,27 +9,20 @@
 
 #include "dpdk_compat.h"
 
-#define WORD_BITS 32
-
 // The tag of a word, the low 32 bits of seq / 32, identifies the 32 numbers that it covers. Numbers
 // with the same tag are 2^37 apart. The newer of two words is known if they are less than half of
 // that apart: no word becomes older, and no number is higher than that above the window.
 #define RETAG_EVERY (UINT64_C(1) << 35)
 
-static uint32_t word_tag(uint64_t seq)
-{
-	return (uint32_t)(seq / WORD_BITS);
-}
-
 static uint64_t word_bit(uint64_t seq)
 {
-	return (uint64_t)1 << (seq % WORD_BITS);
+	return (uint64_t)1 << (seq % REPLAY_WORD_BITS);
 }
 
 int replay_init(struct replay *r, uint32_t size)
 {
 	// A window that is not aligned to words covers part of one more word.
-	uint32_t slots = rte_align32pow2(size / WORD_BITS + 2);
+	uint32_t slots = rte_align32pow2(size / REPLAY_WORD_BITS + 2);
 
 	*r = (struct replay){.size = size, .slot_mask = slots - 1};
 	r->slot = calloc(slots, sizeof(r->slot[0]));
@@ -47,16 +40,18 @@ void replay_fini(struct replay *r)
 
 void replay_start_behind(struct replay *r, uint64_t seq)
 {
-	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * WORD_BITS);
+	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * REPLAY_WORD_BITS);
 
 	// An earlier start may have been at a higher number.
 	memset(r->slot, 0, replay_words(r) * sizeof(r->slot[0]));
 	atomic_store_explicit(&r->top, seq, memory_order_relaxed);
-	for (uint64_t at = first; at / WORD_BITS <= seq / WORD_BITS; at += WORD_BITS) {
-		uint64_t last = RTE_MIN(at | (WORD_BITS - 1), seq);
+	for (uint64_t at = first; at / REPLAY_WORD_BITS <= seq / REPLAY_WORD_BITS;
+		at += REPLAY_WORD_BITS) {
+		uint64_t last = RTE_MIN(at | (REPLAY_WORD_BITS - 1), seq);
 		uint64_t seen = word_bit(last) | (word_bit(last) - 1);
 
-		r->slot[word_tag(at) & r->slot_mask] = (uint64_t)word_tag(at) << WORD_BITS | seen;
+		r->slot[replay_tag(at) & r->slot_mask] =
+			(uint64_t)replay_tag(at) << REPLAY_WORD_BITS | seen;
 	}
 }
 
@@ -84,12 +79,13 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 	uint64_t top = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t seen = (uint32_t)words[i], tag = (uint32_t)(words[i] >> WORD_BITS);
-		int64_t word = (int64_t)(bound / WORD_BITS) + (int32_t)(tag - word_tag(bound));
+		uint32_t seen = (uint32_t)words[i], tag = (uint32_t)(words[i] >> REPLAY_WORD_BITS);
+		int64_t word =
+			(int64_t)(bound / REPLAY_WORD_BITS) + (int32_t)(tag - replay_tag(bound));
 
 		if (seen != 0 && word >= 0)
-			top = RTE_MAX(top, (uint64_t)word * WORD_BITS + WORD_BITS - 1 -
-						   (uint64_t)__builtin_clz(seen));
+			top = RTE_MAX(top, (uint64_t)word * REPLAY_WORD_BITS + REPLAY_WORD_BITS -
+						   1 - (uint64_t)__builtin_clz(seen));
 	}
 	if (top == 0)
 		return;
@@ -100,75 +96,54 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 
 // The highest number changes with every packet, its word once in 32 packets: the field top
 // identifies the word, and the word has the number, so that a packet costs one compare-and-swap.
-uint64_t replay_top(const struct replay *r)
+static inline __attribute__((always_inline)) uint64_t top_of(const struct replay *r)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
-	uint64_t word =
-		atomic_load_explicit(&r->slot[word_tag(top) & r->slot_mask], memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(replay_slot(r, top), memory_order_relaxed);
 	uint32_t seen = (uint32_t)word;
 
 	// The worker that raised the field has not marked its number yet.
-	if (seen == 0 || (uint32_t)(word >> WORD_BITS) != word_tag(top))
+	if (seen == 0 || (uint32_t)(word >> REPLAY_WORD_BITS) != replay_tag(top))
 		return top;
-	return (top | (WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
+	return (top | (REPLAY_WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
+}
+
+uint64_t replay_top(const struct replay *r)
+{
+	return top_of(r);
 }
 
 // Gives every word below the window the tag that its slot has next, with no number seen.
 static __rte_cold __rte_noinline void retag_old(struct replay *r, uint64_t top)
 {
 	for (uint32_t i = 0; i <= r->slot_mask; i++) {
-		uint32_t newest = word_tag(top) - ((word_tag(top) - i) & r->slot_mask);
+		uint32_t newest = replay_tag(top) - ((replay_tag(top) - i) & r->slot_mask);
 		uint64_t word = atomic_load_explicit(&r->slot[i], memory_order_relaxed);
 
 		// Another worker may set a newer tag, or mark a late number under the old one.
-		while ((int32_t)((uint32_t)(word >> WORD_BITS) - newest) < 0 &&
+		while ((int32_t)((uint32_t)(word >> REPLAY_WORD_BITS) - newest) < 0 &&
 			!atomic_compare_exchange_weak_explicit(&r->slot[i], &word,
-				(uint64_t)newest << WORD_BITS, memory_order_relaxed,
+				(uint64_t)newest << REPLAY_WORD_BITS, memory_order_relaxed,
 				memory_order_relaxed))
 			;
 	}
-}
-
-static bool below_window(const struct replay *r, uint64_t seq)
-{
-	uint64_t top = replay_top(r);
-
-	return seq == 0 || (top >= r->size && seq <= top - r->size);
-}
-
-void replay_prefetch(const struct replay *r, uint64_t seq)
-{
-	__builtin_prefetch(&r->slot[word_tag(seq) & r->slot_mask], 1);
-}
-
-bool replay_check(const struct replay *r, uint64_t seq)
-{
-	if (r->size == 0)
-		return true;
-	if (below_window(r, seq))
-		return false;
-
-	uint64_t word =
-		atomic_load_explicit(&r->slot[word_tag(seq) & r->slot_mask], memory_order_relaxed);
-
-	return (uint32_t)(word >> WORD_BITS) != word_tag(seq) || (word & word_bit(seq)) == 0;
 }
 
 // Marks the numbers of a word whose bits are set. All or none: false if one of them was accepted
 // before, or the word has been replaced.
 static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 {
-	_Atomic uint64_t *slot = &r->slot[word_tag(seq) & r->slot_mask];
+	_Atomic uint64_t *slot = replay_slot(r, seq);
 	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
 	uint64_t marked;
 
 	do {
-		int32_t age = (int32_t)((uint32_t)(word >> WORD_BITS) - word_tag(seq));
+		int32_t age = (int32_t)((uint32_t)(word >> REPLAY_WORD_BITS) - replay_tag(seq));
 
 		if (age > 0) // the window is above this word
 			return false;
 		if (age < 0)
-			marked = (uint64_t)word_tag(seq) << WORD_BITS | bits;
+			marked = (uint64_t)replay_tag(seq) << REPLAY_WORD_BITS | bits;
 		else if ((word & bits) != 0)
 			return false;
 		else
@@ -184,7 +159,7 @@ static void raise_top(struct replay *r, uint64_t seq)
 {
 	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
 
-	while (top / WORD_BITS < seq / WORD_BITS &&
+	while (top / REPLAY_WORD_BITS < seq / REPLAY_WORD_BITS &&
 		!atomic_compare_exchange_weak_explicit(
 			&r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
@@ -192,13 +167,14 @@ static void raise_top(struct replay *r, uint64_t seq)
 		retag_old(r, seq);
 }
 
-// Accepts the numbers of a word, from first to last, whose bits are set. All or none.
-static __rte_always_inline bool commit_run(
-	struct replay *r, uint64_t first, uint64_t last, uint64_t bits)
+// Accepts the numbers of a word, from first to last, whose bits are set, while the window's lowest
+// is this. All or none.
+static inline __attribute__((always_inline)) bool commit_run(
+	struct replay *r, uint64_t lowest, uint64_t first, uint64_t last, uint64_t bits)
 {
-	if (r->size == 0)
+	if (lowest == 0)
 		return true;
-	if (below_window(r, first)) // the lowest one
+	if (first < lowest)
 		return false;
 	raise_top(r, last);
 	return mark(r, first, bits);
@@ -206,32 +182,58 @@ static __rte_always_inline bool commit_run(
 
 bool replay_commit(struct replay *r, uint64_t seq)
 {
-	return commit_run(r, seq, seq, word_bit(seq));
+	return commit_run(r, replay_lowest_of(r, top_of(r)), seq, seq, word_bit(seq));
 }
 
-// Number of ascending numbers of one word at the front. Sets *bits to theirs.
-static uint16_t rising(const uint64_t seq[], uint16_t n, uint64_t *bits)
+// Number of ascending numbers of one word at the front, which may all be accepted. Sets *bits to
+// theirs.
+static inline __attribute__((always_inline)) uint16_t rising(
+	const uint64_t seq[], bool accepted[], uint16_t n, uint64_t *bits)
 {
 	uint16_t i = 1;
 
 	*bits = word_bit(seq[0]);
-	for (; i < n && seq[i] > seq[i - 1] && seq[i] / WORD_BITS == seq[0] / WORD_BITS; i++)
+	accepted[0] = true;
+	for (; i < n && seq[i] > seq[i - 1] &&
+		seq[i] / REPLAY_WORD_BITS == seq[0] / REPLAY_WORD_BITS;
+		i++) {
 		*bits |= word_bit(seq[i]);
+		accepted[i] = true;
+	}
 	return i;
 }
 
-void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n)
+// Accepts ascending numbers of a word one by one, unless all are accepted already. Returns how many
+// of them are lower than newest.
+static __attribute__((noinline)) uint16_t commit_each(struct replay *r, const uint64_t seq[],
+	bool accepted[], uint16_t n, bool all, uint64_t newest)
 {
-	for (uint16_t i = 0; i < n;) {
-		uint64_t bits;
-		uint16_t end = (uint16_t)(i + rising(&seq[i], (uint16_t)(n - i), &bits));
+	uint16_t n_late = 0;
 
-		if (likely(commit_run(r, seq[i], seq[end - 1], bits))) {
-			for (; i < end; i++)
-				accepted[i] = true;
-		} else {
-			for (; i < end; i++)
-				accepted[i] = replay_commit(r, seq[i]);
-		}
+	for (uint16_t i = 0; i < n; i++) {
+		accepted[i] = all || replay_commit(r, seq[i]);
+		n_late = (uint16_t)(n_late + (accepted[i] && seq[i] < newest));
 	}
+	return n_late;
+}
+
+uint16_t replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n)
+{
+	uint64_t newest = 0; // that was accepted, also if there is no window
+	uint16_t n_late = 0;
+
+	for (uint16_t i = 0, end; i < n; i = end) {
+		uint64_t bits;
+		bool all;
+
+		end = (uint16_t)(i + rising(&seq[i], &accepted[i], (uint16_t)(n - i), &bits));
+		newest = RTE_MAX(newest, top_of(r));
+		all = commit_run(r, replay_lowest_of(r, newest), seq[i], seq[end - 1], bits);
+		if (unlikely(!all || seq[i] < newest))
+			n_late = (uint16_t)(n_late + commit_each(r, &seq[i], &accepted[i],
+							     (uint16_t)(end - i), all, newest));
+		if (likely(all))
+			newest = RTE_MAX(newest, seq[end - 1]);
+	}
+	return n_late;
 }

@@ -18,6 +18,8 @@
 
 #include "replay_memory.h"
 
+#define REPLAY_WORD_BITS 32
+
 struct replay {
 	uint32_t size;          // packets; 0: every number is accepted. Constant.
 	uint32_t slot_mask;     // words in the ring - 1. Constant.
@@ -63,16 +65,52 @@ static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 	return top < r->size - 1 && seq >= left ? 0 : seq;
 }
 
-// Prefetches the word of seq.
-void replay_prefetch(const struct replay *r, uint64_t seq);
+// The tag of the word that has seq.
+static inline uint32_t replay_tag(uint64_t seq)
+{
+	return (uint32_t)(seq / REPLAY_WORD_BITS);
+}
+
+// The word that has seq, or an older or newer one.
+static inline _Atomic uint64_t *replay_slot(const struct replay *r, uint64_t seq)
+{
+	return &r->slot[replay_tag(seq) & r->slot_mask];
+}
+
+static inline void replay_prefetch(const struct replay *r, uint64_t seq)
+{
+	__builtin_prefetch((const void *)replay_slot(r, seq), 1);
+}
+
+// The lowest number that is not below a window with this top; 0: there is no window.
+static inline uint64_t replay_lowest_of(const struct replay *r, uint64_t top)
+{
+	if (r->size == 0)
+		return 0;
+	return top >= r->size ? top - r->size + 1 : 1;
+}
+
+static inline uint64_t replay_lowest(const struct replay *r)
+{
+	return replay_lowest_of(r, replay_top(r));
+}
 
 // Whether seq (host byte order) can be accepted; number 0 never is. Call before the ICV is checked.
-bool replay_check(const struct replay *r, uint64_t seq);
+// lowest is replay_lowest(), read once for a run of packets.
+static inline bool replay_check(const struct replay *r, uint64_t lowest, uint64_t seq)
+{
+	uint64_t word = atomic_load_explicit(replay_slot(r, seq), memory_order_relaxed);
+	bool seen = (uint32_t)(word >> REPLAY_WORD_BITS) == replay_tag(seq) &&
+		    (word >> seq % REPLAY_WORD_BITS & 1) != 0;
+
+	return (seq >= lowest && !seen) || lowest == 0;
+}
 
 // Accepts seq, once the packet is authenticated. False if it was accepted meanwhile or is below the
 // window by now: two copies in one burst both pass replay_check(), but only one is accepted.
 bool replay_commit(struct replay *r, uint64_t seq);
 
 // The same for n numbers in turn; sets accepted[i] for each. Ascending numbers of one word cost one
-// compare-and-swap together.
-void replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n);
+// compare-and-swap together. Returns how many of those accepted are lower than one that was
+// accepted before.
+uint16_t replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n);

@@ -101,7 +101,8 @@ static void offer(unsigned int i)
 	bool late = too_late(i);
 
 	model->offers[i]++;
-	if (replay_check(&model->replay, offered[i]) && replay_commit(&model->replay, offered[i]))
+	if (replay_check(&model->replay, replay_lowest(&model->replay), offered[i]) &&
+		replay_commit(&model->replay, offered[i]))
 		accept(i, late);
 }
 
@@ -146,6 +147,7 @@ void model_end(unsigned int scenario)
 		if (model->offers[i] > 0 && offered[i] + SIZE > top)
 			explore_assert(model->accepted[i] == 1);
 		if (model->accepted[i] > 0)
-			explore_assert(!replay_check(&model->replay, offered[i]));
+			explore_assert(!replay_check(
+				&model->replay, replay_lowest(&model->replay), offered[i]));
 	}
 }

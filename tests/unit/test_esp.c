@@ -7,8 +7,8 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
-#include "esp_in.h"
 #include "esp_out.h"
+#include "esp_single.h"
 #include "ipv4.h"
 #include "sas.h"
 #include "test.h"
@@ -99,10 +99,10 @@ static void check_round_trip(struct sa_out *out, struct sa_in *in, uint16_t inne
 	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
-	assert_int_equal(esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)), DROP_NONE);
+	assert_int_equal(single_check(&op, in, m, sizeof(struct rte_ipv4_hdr)), DROP_NONE);
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
-	assert_int_equal(esp_in_finish(&op, in, m, &outer, 0), DROP_NONE);
+	assert_int_equal(single_finish(&op, in, m, &outer), DROP_NONE);
 	assert_int_equal(rte_pktmbuf_data_len(m), inner_len);
 	assert_int_equal(rte_pktmbuf_pkt_len(m), inner_len);
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), inner, inner_len);
@@ -271,7 +271,7 @@ static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 		struct crypto_op op;
 
 		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 24), (uint8_t[]){0, 0, 0, 9}, 4);
-		if (esp_in_check(&op, in, m, sizeof(struct rte_ipv4_hdr)) !=
+		if (single_check(&op, in, m, sizeof(struct rte_ipv4_hdr)) !=
 			(right ? DROP_NONE : DROP_ESP_SHORT))
 			fail_msg("%s %s: length %u", c->name, a->name, len);
 		if (right) {

@@ -6,8 +6,8 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
-#include "esp_in.h"
 #include "esp_out.h"
+#include "esp_single.h"
 #include "esp_transport.h"
 #include "hex.h"
 #include "ip_view.h"
@@ -64,12 +64,12 @@ static enum drop open_packet(struct sa_in *in, struct rte_mbuf *m)
 	enum drop d;
 
 	ip_layout_read(&outer, rte_pktmbuf_mtod(m, void *));
-	d = esp_in_check(&op, in, m, outer.l4_off);
+	d = single_check(&op, in, m, outer.l4_off);
 	if (d != DROP_NONE)
 		return d;
 	crypto_open(&op, 1, 0);
 	assert_true(op.ok);
-	return esp_in_finish(&op, in, m, &outer, 0);
+	return single_finish(&op, in, m, &outer);
 }
 
 // The IV of CBC is unpredictable: a sealed packet is checked by opening it.

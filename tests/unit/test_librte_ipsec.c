@@ -7,8 +7,8 @@
 
 #include "dpdk_compat.h"
 #include "eal.h"
-#include "esp_in.h"
 #include "esp_out.h"
+#include "esp_single.h"
 #include "ipv4.h"
 #include "librte_peer.h"
 #include "test.h"
@@ -109,7 +109,7 @@ static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct
 	uint16_t off = mix->v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
 	const struct ip_layout outer = {.l4_off = off, .v4 = !mix->v6};
 	struct crypto_op op;
-	enum drop d = esp_in_check(&op, in, m, off);
+	enum drop d = single_check(&op, in, m, off);
 
 	if (d == DROP_REPLAY)
 		return PACKET_REPLAYED;
@@ -118,7 +118,7 @@ static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct
 	if (!op.ok)
 		return PACKET_FORGED;
 	assert_true(replay_commit(&in->replay, op.seq));
-	assert_int_equal(esp_in_finish(&op, in, m, &outer, 0), DROP_NONE);
+	assert_int_equal(single_finish(&op, in, m, &outer), DROP_NONE);
 	return PACKET_GOOD;
 }
 

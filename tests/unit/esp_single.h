@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inbound ESP packets one by one: runs of a single packet, by worker 0.
+#pragma once
+
+#include "esp_in.h"
+
+static inline enum drop single_check(
+	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off)
+{
+	const struct esp_in_checks run = esp_in_checks_of(sa);
+
+	return esp_in_check(op, &run, m, esp_off);
+}
+
+static inline enum drop single_finish(const struct crypto_op *op, struct sa_in *sa,
+	struct rte_mbuf *m, const struct ip_layout *outer)
+{
+	const struct esp_in_run run = esp_in_run_of(sa);
+	enum drop d = esp_in_finish(op, &run, m, outer);
+
+	if (d == DROP_NONE)
+		esp_in_count(&run, 0, 1, rte_pktmbuf_data_len(m));
+	return d;
+}
