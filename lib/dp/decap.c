@@ -12,7 +12,6 @@
 #include "sort.h"
 #include "spread.h"
 #include "tracepoint.h"
-#include "transit.h"
 
 // Whether the packet has the destination of the SA, and is in UDP (RFC 3948) or not as the SA is.
 static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
@@ -47,9 +46,10 @@ static enum drop without_sa(struct worker *w, struct pkt *p)
 		w->counters.keepalives_in++;
 		return pkt_consume(w, p);
 	}
-	if (!pkt_is_local(p))
-		return transit_add(w, p);
-	return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	if (pkt_is_local(p))
+		return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+	burst_add(&w->transit, p);
+	return DROP_NONE;
 }
 
 // Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches what will be

@@ -112,12 +112,12 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 static __rte_always_inline void frames_input(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, const bool traced)
 {
+	struct pkt *p = pkts_new(w, n);
+
 	w->counters.rx += n;
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
-	for (uint16_t i = 0; i < n; i++) {
-		struct pkt *p = pkt_new(w);
-
+	for (uint16_t i = 0; i < n; i++, p++) {
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
 		*p = (struct pkt){.m = m[i], .port = m[i]->port, .framed = true};

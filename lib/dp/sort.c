@@ -8,37 +8,28 @@
 #include "local.h"
 #include "natt.h"
 #include "reassemble.h"
-#include "transit.h"
 
-// The look-up of an SA starts here, once for packets with the same SPI that follow each other.
-static __rte_noinline enum drop sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off)
+void sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off)
 {
 	const uint16_t i = w->esp.n;
 
-	if (unlikely(p->from_host))
-		return transit_add(w, p);
+	if (unlikely(p->from_host)) {
+		burst_add(&w->transit, p);
+		return;
+	}
 	p->esp_off = esp_off;
 	w->spi[i] = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
 	if (i == 0 || w->spi[i] != w->spi[i - 1])
 		snapshot_prefetch_in(w->snapshot, w->spi[i]);
 	burst_add(&w->esp, p);
-	return DROP_NONE;
 }
 
-static __rte_noinline enum drop sort_udp(struct worker *w, struct pkt *p)
+void sort_udp(struct worker *w, struct pkt *p)
 {
 	if (natt_classify(w, p))
-		return sort_esp(w, p, (uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
-	return transit_add(w, p);
-}
-
-static __rte_always_inline enum drop sort_upper(struct worker *w, struct pkt *p)
-{
-	if (p->ip.proto == IPPROTO_ESP && p->sa_in == NULL)
-		return sort_esp(w, p, p->ip.l4_off);
-	if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
-		return sort_udp(w, p);
-	return transit_add(w, p);
+		sort_esp(w, p, (uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
+	else
+		burst_add(&w->transit, p);
 }
 
 static enum drop options_check(const struct pkt *p)
@@ -53,8 +44,7 @@ static enum drop options_check(const struct pkt *p)
 	}
 }
 
-// With options, in fragments, or too short for the first octets of an upper layer.
-static __rte_noinline enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
+enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 {
 	enum drop d;
 
@@ -67,15 +57,8 @@ static __rte_noinline enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		p->ip = ip_layout_v4(pkt_ip(p));
 	}
-	return sort_upper(w, p);
-}
-
-enum drop sort_v4(struct worker *w, struct pkt *p)
-{
-	if (unlikely(!ip_layout_v4_is_plain(pkt_ip(p))))
-		return sort_v4_unusual(w, p);
-	ip_layout_v4_plain(&p->ip, pkt_ip(p));
-	return sort_upper(w, p);
+	sort_upper(w, p);
+	return DROP_NONE;
 }
 
 // Reports a fault of the headers to the source of a packet addressed to the gateway (RFC 8200 4,
@@ -121,5 +104,7 @@ enum drop sort_v6(struct worker *w, struct pkt *p)
 		if (d == DROP_NONE && upper.fragment) // of a fragment
 			d = DROP_EXT_HEADERS;
 	}
-	return d == DROP_NONE ? sort_upper(w, p) : d;
+	if (d == DROP_NONE)
+		sort_upper(w, p);
+	return d;
 }

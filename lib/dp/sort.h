@@ -6,13 +6,38 @@
 
 #include "worker.h"
 
-// p holds one packet with a checked IP header, which is parsed: p->ip. Return the result of
-// transit_add(); for malformed IPv4 options DROP_IP_HEADER, for malformed extension headers
-// DROP_EXT_HEADERS; or DROP_SOURCE_ROUTED.
-enum drop sort_v4(struct worker *w, struct pkt *p);
+// For the functions below alone: ESP, whose header is esp_off octets behind the IP header; UDP
+// while an SA uses that; IPv4 with options, in fragments, or too short for the first octets of an
+// upper layer.
+void sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off);
+void sort_udp(struct worker *w, struct pkt *p);
+enum drop sort_v4_unusual(struct worker *w, struct pkt *p);
+
+static __rte_always_inline void sort_upper(struct worker *w, struct pkt *p)
+{
+	if (p->ip.proto == IPPROTO_ESP && p->sa_in == NULL)
+		sort_esp(w, p, p->ip.l4_off);
+	else if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
+		sort_udp(w, p);
+	else
+		burst_add(&w->transit, p);
+}
+
+// p holds one packet with a checked IP header, which is parsed: p->ip. Return DROP_NONE; for
+// malformed IPv4 options DROP_IP_HEADER, for malformed extension headers DROP_EXT_HEADERS; or
+// DROP_SOURCE_ROUTED.
+static __rte_always_inline enum drop sort_v4(struct worker *w, struct pkt *p)
+{
+	if (unlikely(!ip_layout_v4_is_plain(pkt_ip(p))))
+		return sort_v4_unusual(w, p);
+	ip_layout_v4_plain(&p->ip, pkt_ip(p));
+	sort_upper(w, p);
+	return DROP_NONE;
+}
+
 enum drop sort_v6(struct worker *w, struct pkt *p);
 
-static inline enum drop sort_packet(struct worker *w, struct pkt *p)
+static __rte_always_inline enum drop sort_packet(struct worker *w, struct pkt *p)
 {
 	return ip_is_v4(pkt_ip(p)) ? sort_v4(w, p) : sort_v6(w, p);
 }

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "firewall.h"
+#include "flow_track.h"
 #include "forward.h"
 #include "host.h"
 #include "ip_view.h"
@@ -401,28 +402,37 @@ static __rte_noinline void transit_slow_burst(
 
 // An ICMP message that connection tracking cannot parse may be addressed to the gateway. A
 // malformed TCP or UDP header is never answered.
-static enum drop transit_unparsable(struct worker *w, struct pkt *p, enum drop reason)
+static __rte_noinline void transit_unparsable(struct worker *w, struct pkt *p, enum drop reason)
 {
 	enum drop d = forward_lookup(w, p);
 
-	if (d != DROP_NONE)
-		return d;
-	if (!pkt_is_local(p) || ip_proto_has_ports(p->ip.proto))
-		return reason;
-	burst_add(&w->local, p);
-	return DROP_NONE;
+	if (d == DROP_NONE && (!pkt_is_local(p) || ip_proto_has_ports(p->ip.proto)))
+		d = reason;
+	if (d == DROP_NONE)
+		burst_add(&w->local, p);
+	else
+		pkt_drop(w, p, d);
 }
 
-enum drop transit_add(struct worker *w, struct pkt *p)
+// Reads the headers of the packets, and starts the lookup of their flows. Packets that cannot be
+// parsed leave the burst.
+static __rte_always_inline void start_lookups(struct worker *w, struct burst *b)
 {
-	struct flow_pkt *fp = &w->flow_pkt[w->transit.n];
-	enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
+	struct flow_pkt *fp = w->flow_pkt;
+	uint16_t n = 0;
 
-	if (unlikely(d != DROP_NONE))
-		return transit_unparsable(w, p, d);
-	flow_lookup_start(w->flows, fp);
-	burst_add(&w->transit, p);
-	return DROP_NONE;
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
+
+		if (unlikely(d != DROP_NONE)) {
+			transit_unparsable(w, p, d);
+			continue;
+		}
+		flow_lookup_start(w->flows, fp++);
+		b->p[n++] = p;
+	}
+	b->n = n;
 }
 
 static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
@@ -431,11 +441,12 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	uint8_t slow[RX_BURST_MAX];
 	uint16_t n_slow = 0;
 	struct burst *b = &w->transit;
+	const struct flow_pkt *fp = w->flow_pkt;
 	struct run run = {0};
 
+	start_lookups(w, b);
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct flow_pkt *fp = &w->flow_pkt[i];
+	for (uint16_t i = 0; i < b->n; i++, fp++) {
 		struct pkt *p = b->p[i];
 		struct flow *f = flows[i];
 		struct flow_decision decision;

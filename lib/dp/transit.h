@@ -7,10 +7,6 @@
 #include "policy.h"
 #include "worker.h"
 
-// Adds a packet whose headers were parsed to w->transit, or to w->local. Returns DROP_NONE,
-// DROP_CT_INVALID or DROP_ICMP_UNRELATED.
-enum drop transit_add(struct worker *w, struct pkt *p);
-
 // Moves the packets of w->transit to w->protect, w->forward or w->local; empties it.
 void transit_burst(struct worker *w);
 

@@ -280,8 +280,16 @@ static inline void burst_add(struct burst *b, struct pkt *p)
 	b->p[b->n++] = p;
 }
 
-// Allocates a packet of this pass.
+// Allocates n packets of this pass, which follow each other.
+static inline struct pkt *pkts_new(struct worker *w, uint16_t n)
+{
+	struct pkt *p = &w->pkt[w->n_pkts];
+
+	w->n_pkts = (uint16_t)(w->n_pkts + n);
+	return p;
+}
+
 static inline struct pkt *pkt_new(struct worker *w)
 {
-	return &w->pkt[w->n_pkts++];
+	return pkts_new(w, 1);
 }

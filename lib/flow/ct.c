@@ -101,17 +101,6 @@ static void ct_other(struct flow_table *t, struct flow *f, const struct flow_pkt
 	} while (next != word && !ct_word_change(t, f, &word, next));
 }
 
-// Whether a packet of this direction leaves the word as it is: only an answer, and the time after
-// it, change that.
-static bool settled(uint32_t word, unsigned int dir)
-{
-	enum flow_state state = flow_word_state(word);
-
-	return state == FLOW_UDP_STREAM || state == FLOW_ICMP_REPLIED ||
-	       state == FLOW_OTHER_REPLIED ||
-	       (state != FLOW_UDP_REPLIED && dir == flow_word_initiator(word));
-}
-
 static enum drop ct_icmp_error(const struct flow *f, const struct flow_pkt *p)
 {
 	if (p->key.proto == IPPROTO_TCP && !ct_tcp_quoted(f, p))
@@ -129,25 +118,8 @@ static enum drop ct_refuse(struct flow_table *t, struct flow_worker *w, enum dro
 	return reason;
 }
 
-static void counter_add(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-		memory_order_relaxed);
-}
-
-static enum drop flow_count_packet(struct flow *f, const struct flow_pkt *p, uint32_t now)
-{
-	struct flow_dir *own = &f->dir[p->dir];
-
-	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
-	counter_add(&own->packets, 1);
-	counter_add(&own->octets, p->ip_len);
-	return DROP_NONE;
-}
-
-// A packet that may change the state, or none that the flow has.
-static __rte_noinline enum drop track_unusual(struct flow_table *t, unsigned int worker,
-	struct flow *f, const struct flow_pkt *p, uint32_t now)
+enum drop flow_track_unusual(struct flow_table *t, unsigned int worker, struct flow *f,
+	const struct flow_pkt *p, uint32_t now)
 {
 	enum drop reason = DROP_NONE;
 
@@ -160,26 +132,4 @@ static __rte_noinline enum drop track_unusual(struct flow_table *t, unsigned int
 	if (reason != DROP_NONE)
 		reason = ct_refuse(t, &t->worker[worker], reason);
 	return reason != DROP_NONE || p->icmp_error ? reason : flow_count_packet(f, p, now);
-}
-
-enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
-	const struct flow_pkt *p, uint32_t now)
-{
-	const uint8_t turning = RTE_TCP_SYN_FLAG | RTE_TCP_FIN_FLAG | RTE_TCP_RST_FLAG;
-	struct flow_dir *own = &f->dir[p->dir];
-	uint32_t word = flow_word(f);
-
-	if (unlikely(p->icmp_error))
-		return track_unusual(t, worker, f, p, now);
-	if (likely(p->key.proto == IPPROTO_TCP)) {
-		// Only ACK and data in both directions: nothing but the windows moves.
-		if (unlikely((word & (FLOW_STATE_MASK | FLOW_PICKED_UP)) != FLOW_TCP_ESTABLISHED ||
-			     (p->tcp_flags & turning) != 0 ||
-			     !ct_tcp_fits(own, &f->dir[!p->dir], p)))
-			return track_unusual(t, worker, f, p, now);
-		ct_tcp_advance(own, p, ct_tcp_window(f, p));
-	} else if (unlikely(!settled(word, p->dir))) {
-		return track_unusual(t, worker, f, p, now);
-	}
-	return flow_count_packet(f, p, now);
 }

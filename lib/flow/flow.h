@@ -13,7 +13,7 @@
 //	flow_find_burst(t, p, flows, n);
 //	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
 //		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
-//		then flow_track(), which is the first to know the new state
+//		then flow_track() of flow_track.h, which is the first to know the new state
 //		then flow_decision_get(); if there is none, the slow path and flow_decision_set()
 //	flow_tick()
 #pragma once
@@ -157,13 +157,6 @@ struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);
 // DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
 	uint32_t holder, uint32_t now, struct flow **flow);
-
-// Brings the state of the flow up to date with a packet of it. A SYN that reopens a
-// closed connection invalidates its decisions. Returns DROP_NONE, or why the packet is refused and
-// changes nothing: DROP_CT_INVALID, DROP_TCP_WINDOW, DROP_TCP_RESET (both only if strict),
-// DROP_ICMP_UNRELATED.
-enum drop flow_track(struct flow_table *t, unsigned int worker, struct flow *f,
-	const struct flow_pkt *p, uint32_t now);
 
 enum flow_ct { FLOW_CT_NEW, FLOW_CT_ESTABLISHED, FLOW_CT_RELATED };
 

@@ -2,8 +2,6 @@
 #include "flow_pkt.h"
 
 #include <rte_icmp.h>
-#include <rte_tcp.h>
-#include <rte_udp.h>
 
 #include "icmp.h"
 #include "tcp_option.h"
@@ -14,81 +12,13 @@
 // more).
 #define QUOTED_MIN 8u
 
-// A bit for each sane combination of FIN, SYN, RST, PSH, ACK and URG: after the handshake every
-// segment has ACK; SYN, FIN and RST exclude each other (RFC 9293 3.10.7).
-#define FLAGS(combination) (UINT64_C(1) << (combination))
-#define FLAGS_PUSH_URGENT(combination)                                                             \
-	(FLAGS(combination) | FLAGS((combination) | RTE_TCP_PSH_FLAG) |                            \
-		FLAGS((combination) | RTE_TCP_URG_FLAG) |                                          \
-		FLAGS((combination) | RTE_TCP_PSH_FLAG | RTE_TCP_URG_FLAG))
-#define SANE_FLAGS                                                                                 \
-	(FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG) |                                                     \
-		FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG) |                           \
-		FLAGS_PUSH_URGENT(RTE_TCP_ACK_FLAG) |                                              \
-		FLAGS_PUSH_URGENT(RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG) |                           \
-		FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG) |                                              \
-		FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG))
-
-static __rte_always_inline bool comes_first(
-	const struct ip_addr *a, rte_be16_t a_port, const struct ip_addr *b, rte_be16_t b_port)
-{
-	if (a->q[0] != b->q[0])
-		return a->q[0] < b->q[0];
-	if (a->q[1] != b->q[1])
-		return a->q[1] < b->q[1];
-	return a_port <= b_port;
-}
-
-static __rte_always_inline void set_ends(struct flow_pkt *p, struct ip_addr src,
-	rte_be16_t src_port, struct ip_addr dst, rte_be16_t dst_port)
-{
-	unsigned int dir = !comes_first(&src, src_port, &dst, dst_port);
-
-	uint64_t low = dir ? dst_port : src_port;
-	uint64_t high = dir ? src_port : dst_port;
-
-	p->dir = (uint8_t)dir;
-	p->key.addr[dir] = src;
-	p->key.addr[!dir] = dst;
-	// Ports and protocol in one piece: the hash would wait for pieces to come together.
-	p->key.q[4] = low | high << 16 | (uint64_t)p->key.proto << 32;
-}
-
-static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN &&
-		      offsetof(struct flow_key, port) == 4 * sizeof(uint64_t) &&
-		      offsetof(struct flow_key, proto) == 4 * sizeof(uint64_t) + 4,
-	"ports and protocol as set_ends() puts them together");
-
-// Of a SYN.
-static uint8_t window_scale(const struct rte_tcp_hdr *tcp)
+uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp)
 {
 	const uint8_t *option = tcp_option_find(tcp, NULL, TCP_OPTION_SCALE);
 
 	if (option == NULL)
 		return FLOW_NO_SCALE;
 	return option[2] < SCALE_MAX ? option[2] : SCALE_MAX;
-}
-
-static __rte_always_inline enum drop read_tcp(
-	struct flow_pkt *p, const struct rte_tcp_hdr *tcp, uint32_t len)
-{
-	if (len < sizeof(*tcp))
-		return DROP_CT_INVALID;
-
-	uint32_t hdr_len = (tcp->data_off >> 4) * 4u;
-	uint8_t flags = tcp->tcp_flags & 0x3f; // without ECN (RFC 3168 6.1)
-
-	if (hdr_len < sizeof(*tcp) || hdr_len > len || (SANE_FLAGS >> flags & 1) == 0)
-		return DROP_CT_INVALID;
-	p->seq = rte_be_to_cpu_32(tcp->sent_seq);
-	p->ack = rte_be_to_cpu_32(tcp->recv_ack);
-	p->window = rte_be_to_cpu_16(tcp->rx_win);
-	p->seq_len = (uint16_t)(len - hdr_len + (flags & RTE_TCP_FIN_FLAG) +
-				((flags & RTE_TCP_SYN_FLAG) >> 1));
-	p->tcp_flags = flags;
-	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
-		p->scale = window_scale(tcp);
-	return DROP_NONE;
 }
 
 // The type of the query that an ICMP type asks or answers (RFC 792, RFC 950; RFC 4443 4, RFC 4620
@@ -131,12 +61,12 @@ static enum drop read_icmp(struct flow_pkt *p, struct ip_addr src, struct ip_add
 	p->icmp_type = icmp->icmp_type;
 	query = icmp_query(icmp->icmp_type, v4, &reply);
 	if (query < 0) {
-		set_ends(p, src, 0, dst, 0);
+		flow_pkt_set_ends(p, src, 0, dst, 0);
 		p->key.icmp_type = icmp->icmp_type;
 		p->key.icmp_code = icmp->icmp_code;
 		return DROP_NONE;
 	}
-	set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
+	flow_pkt_set_ends(p, src, icmp->icmp_ident, dst, icmp->icmp_ident);
 	p->icmp_reply = reply;
 	p->key.icmp_type = (uint8_t)query;
 	p->key.icmp_code = icmp->icmp_code;
@@ -150,7 +80,7 @@ static void read_quoted_ports(
 	bool has_ports = ip_proto_has_ports(p->key.proto);
 	const rte_be16_t *port = l4;
 
-	set_ends(p, src, has_ports ? port[0] : 0, dst, has_ports ? port[1] : 0);
+	flow_pkt_set_ends(p, src, has_ports ? port[0] : 0, dst, has_ports ? port[1] : 0);
 	if (p->key.proto == IPPROTO_TCP)
 		p->seq = rte_be_to_cpu_32(((const struct rte_tcp_hdr *)l4)->sent_seq);
 }
@@ -186,14 +116,7 @@ static enum drop read_error(
 	return DROP_NONE;
 }
 
-static bool udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
-{
-	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
-	       rte_be_to_cpu_16(udp->dgram_len) <= len;
-}
-
-// Neither TCP nor UDP.
-static __rte_noinline enum drop read_other(
+enum drop flow_pkt_read_other(
 	struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4)
 {
 	const struct rte_icmp_hdr *icmp = RTE_PTR_ADD(ip, at->l4_off);
@@ -206,37 +129,11 @@ static __rte_noinline enum drop read_other(
 			return read_error(p, dst, icmp + 1, len - (uint32_t)sizeof(*icmp), v4);
 		return read_icmp(p, src, dst, icmp, len, v4);
 	}
-	set_ends(p, src, has_ports ? at->src_port : 0, dst, has_ports ? at->dst_port : 0);
+	flow_pkt_set_ends(p, src, has_ports ? at->src_port : 0, dst, has_ports ? at->dst_port : 0);
 	return DROP_NONE;
 }
 
-// Compiled for each family.
-static __rte_always_inline enum drop read_packet(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
+enum drop flow_pkt_read_v6(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
 {
-	const void *l4 = (const uint8_t *)ip + at->l4_off;
-	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
-
-	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all};
-	if (at->proto == IPPROTO_TCP) {
-		if (read_tcp(p, l4, len) != DROP_NONE)
-			return DROP_CT_INVALID;
-	} else if (at->proto != IPPROTO_UDP) {
-		return read_other(p, ip, at, v4);
-	} else if (!udp_is_whole(l4, len)) {
-		return DROP_CT_INVALID;
-	}
-	set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
-	return DROP_NONE;
-}
-
-static __rte_noinline enum drop read_v6(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at)
-{
-	return read_packet(p, ip, at, false);
-}
-
-enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
-{
-	return likely(at->v4) ? read_packet(p, ip, at, true) : read_v6(p, ip, at);
+	return flow_pkt_read_as(p, ip, at, false);
 }

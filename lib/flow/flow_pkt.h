@@ -9,6 +9,8 @@
 
 #include <rte_common.h>
 #include <rte_ip.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
 
 #include "addr.h"
 #include "drop.h"
@@ -62,8 +64,112 @@ static inline bool flow_key_equal(const struct flow_key *a, const struct flow_ke
 		       (a->q[3] ^ b->q[3]) | (a->q[4] ^ b->q[4])) == 0;
 }
 
+// A bit for each sane combination of FIN, SYN, RST, PSH, ACK and URG: after the handshake every
+// segment has ACK; SYN, FIN and RST exclude each other (RFC 9293 3.10.7).
+#define FLOW_FLAGS(combination) (UINT64_C(1) << (combination))
+#define FLOW_FLAGS_PUSH_URGENT(combination)                                                        \
+	(FLOW_FLAGS(combination) | FLOW_FLAGS((combination) | RTE_TCP_PSH_FLAG) |                  \
+		FLOW_FLAGS((combination) | RTE_TCP_URG_FLAG) |                                     \
+		FLOW_FLAGS((combination) | RTE_TCP_PSH_FLAG | RTE_TCP_URG_FLAG))
+#define FLOW_FLAGS_SANE                                                                            \
+	(FLOW_FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG) |                                                \
+		FLOW_FLAGS_PUSH_URGENT(RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG) |                      \
+		FLOW_FLAGS_PUSH_URGENT(RTE_TCP_ACK_FLAG) |                                         \
+		FLOW_FLAGS_PUSH_URGENT(RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG) |                      \
+		FLOW_FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG) |                                         \
+		FLOW_FLAGS_PUSH_URGENT(RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG))
+
+static __rte_always_inline bool flow_comes_first(
+	const struct ip_addr *a, rte_be16_t a_port, const struct ip_addr *b, rte_be16_t b_port)
+{
+	if (a->q[0] != b->q[0])
+		return a->q[0] < b->q[0];
+	if (a->q[1] != b->q[1])
+		return a->q[1] < b->q[1];
+	return a_port <= b_port;
+}
+
+static __rte_always_inline void flow_pkt_set_ends(struct flow_pkt *p, struct ip_addr src,
+	rte_be16_t src_port, struct ip_addr dst, rte_be16_t dst_port)
+{
+	unsigned int dir = !flow_comes_first(&src, src_port, &dst, dst_port);
+
+	uint64_t low = dir ? dst_port : src_port;
+	uint64_t high = dir ? src_port : dst_port;
+
+	p->dir = (uint8_t)dir;
+	p->key.addr[dir] = src;
+	p->key.addr[!dir] = dst;
+	// Ports and protocol in one piece: the hash would wait for pieces to come together.
+	p->key.q[4] = low | high << 16 | (uint64_t)p->key.proto << 32;
+}
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN &&
+		      offsetof(struct flow_key, port) == 4 * sizeof(uint64_t) &&
+		      offsetof(struct flow_key, proto) == 4 * sizeof(uint64_t) + 4,
+	"ports and protocol as flow_pkt_set_ends() puts them together");
+
+// For flow_pkt_read() alone: the window scale of a SYN, and packets that are neither TCP nor UDP.
+uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp);
+enum drop flow_pkt_read_other(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4);
+
+static __rte_always_inline enum drop flow_pkt_read_tcp(
+	struct flow_pkt *p, const struct rte_tcp_hdr *tcp, uint32_t len)
+{
+	if (len < sizeof(*tcp))
+		return DROP_CT_INVALID;
+
+	uint32_t hdr_len = (tcp->data_off >> 4) * 4u;
+	uint8_t flags = tcp->tcp_flags & 0x3f; // without ECN (RFC 3168 6.1)
+
+	if (hdr_len < sizeof(*tcp) || hdr_len > len || (FLOW_FLAGS_SANE >> flags & 1) == 0)
+		return DROP_CT_INVALID;
+	p->seq = rte_be_to_cpu_32(tcp->sent_seq);
+	p->ack = rte_be_to_cpu_32(tcp->recv_ack);
+	p->window = rte_be_to_cpu_16(tcp->rx_win);
+	p->seq_len = (uint16_t)(len - hdr_len + (flags & RTE_TCP_FIN_FLAG) +
+				((flags & RTE_TCP_SYN_FLAG) >> 1));
+	p->tcp_flags = flags;
+	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
+		p->scale = flow_pkt_scale(tcp);
+	return DROP_NONE;
+}
+
+static inline bool flow_udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
+{
+	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
+	       rte_be_to_cpu_16(udp->dgram_len) <= len;
+}
+
+// Compiled for each family.
+static __rte_always_inline enum drop flow_pkt_read_as(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
+{
+	const void *l4 = (const uint8_t *)ip + at->l4_off;
+	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+
+	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all};
+	if (at->proto == IPPROTO_TCP) {
+		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
+			return DROP_CT_INVALID;
+	} else if (at->proto != IPPROTO_UDP) {
+		return flow_pkt_read_other(p, ip, at, v4);
+	} else if (!flow_udp_is_whole(l4, len)) {
+		return DROP_CT_INVALID;
+	}
+	flow_pkt_set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
+	return DROP_NONE;
+}
+
+enum drop flow_pkt_read_v6(struct flow_pkt *p, const void *ip, const struct ip_layout *at);
+
 // Reads a whole packet with the layout: header checked, contiguous, not a fragment. Returns
 // DROP_NONE; DROP_CT_INVALID if its TCP, UDP or ICMP header is cut off or contradictory;
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it
 // quotes.
-enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at);
+static __rte_always_inline enum drop flow_pkt_read(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at)
+{
+	return likely(at->v4) ? flow_pkt_read_as(p, ip, at, true) : flow_pkt_read_v6(p, ip, at);
+}

@@ -179,7 +179,8 @@ static __rte_always_inline struct flow *bucket_find(
 	f = &t->entry[number];
 	rte_prefetch0(&f->key);
 	__builtin_prefetch(&f->dir[p->dir], 1);
-	rte_prefetch0(&f->dir[p->dir ^ (p->key.proto == IPPROTO_TCP)]);
+	if (p->key.proto == IPPROTO_TCP)
+		rte_prefetch0(&f->dir[!p->dir]);
 	return f;
 }
 

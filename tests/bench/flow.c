@@ -27,6 +27,7 @@
 #include <rte_tcp.h>
 
 #include "flow_table.h"
+#include "flow_track.h"
 #include "median.h"
 
 #define BURST       32

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flows.h"
 
+#include "flow_track.h"
+
 #include <rte_icmp.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
