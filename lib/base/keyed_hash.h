@@ -20,8 +20,9 @@ struct hash_key {
 // Draws a random key. Returns 0, or -errno of getrandom(2).
 int hash_key_draw(struct hash_key *key);
 
-// Hash of n words, at most HASH_WORDS_MAX; keys of one table all have the same number. Any bits of
-// the result may be used alone.
+// Hash of n words, at most HASH_WORDS_MAX. Keys of one table may have different numbers of words:
+// those that a longer one has more are multiplied by random words, too. Any bits of the result may
+// be used alone.
 static inline __attribute__((always_inline)) uint64_t keyed_hash(
 	const struct hash_key *key, const uint64_t word[], unsigned int n)
 {

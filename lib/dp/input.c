@@ -64,10 +64,10 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 static __rte_always_inline enum drop ip_input(
 	struct worker *w, struct pkt *p, const struct rte_ether_hdr *eth, bool to_us)
 {
+	struct rte_mbuf *m = p->m;
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
-	uint32_t len = rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth);
-	bool sum_good =
-		(p->m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+	uint32_t len = rte_pktmbuf_data_len(m) - (uint32_t)sizeof(*eth);
+	bool sum_good = (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 
 	enum drop d = input_check_v4(ip, len, sum_good);
 
@@ -76,10 +76,10 @@ static __rte_always_inline enum drop ip_input(
 	if (!to_us && !host_is_behind(w, p->port))
 		return DROP_NOT_UNICAST;
 	// Removes the Ethernet header, and the padding of short frames.
-	p->m->data_off += sizeof(*eth);
-	p->m->data_len = rte_be_to_cpu_16(ip->total_length);
-	p->m->pkt_len = p->m->data_len;
-	return likely(to_us) ? sort_v4(w, p) : host_input_group(w, p);
+	m->data_off += sizeof(*eth);
+	m->data_len = rte_be_to_cpu_16(ip->total_length);
+	m->pkt_len = m->data_len;
+	return likely(to_us) ? sort_v4(w, p, ip) : host_input_group(w, p);
 }
 
 static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)

@@ -9,21 +9,6 @@
 #include "natt.h"
 #include "reassemble.h"
 
-void sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off)
-{
-	const uint16_t i = w->esp.n;
-
-	if (unlikely(p->from_host)) {
-		burst_add(&w->transit, p);
-		return;
-	}
-	p->esp_off = esp_off;
-	w->spi[i] = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
-	if (i == 0 || w->spi[i] != w->spi[i - 1])
-		snapshot_prefetch_in(w->snapshot, w->spi[i]);
-	burst_add(&w->esp, p);
-}
-
 void sort_udp(struct worker *w, struct pkt *p)
 {
 	if (natt_classify(w, p))

@@ -414,9 +414,8 @@ static __rte_noinline void transit_unparsable(struct worker *w, struct pkt *p, e
 		pkt_drop(w, p, d);
 }
 
-// Reads the headers of the packets, and starts the lookup of their flows. Packets that cannot be
-// parsed leave the burst.
-static __rte_always_inline void start_lookups(struct worker *w, struct burst *b)
+// Reads the headers of the packets. Those that cannot be parsed leave the burst.
+static __rte_always_inline void read_headers(struct worker *w, struct burst *b)
 {
 	struct flow_pkt *fp = w->flow_pkt;
 	uint16_t n = 0;
@@ -429,8 +428,8 @@ static __rte_always_inline void start_lookups(struct worker *w, struct burst *b)
 			transit_unparsable(w, p, d);
 			continue;
 		}
-		flow_lookup_start(w->flows, fp++);
 		b->p[n++] = p;
+		fp++;
 	}
 	b->n = n;
 }
@@ -444,7 +443,8 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	const struct flow_pkt *fp = w->flow_pkt;
 	struct run run = {0};
 
-	start_lookups(w, b);
+	read_headers(w, b);
+	flow_lookup_start_burst(w->flows, w->flow_pkt, b->n);
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
 	for (uint16_t i = 0; i < b->n; i++, fp++) {
 		struct pkt *p = b->p[i];

@@ -9,7 +9,8 @@
 //
 // A worker's pass over a burst:
 //
-//	for each packet: flow_pkt_read(), and flow_lookup_start()
+//	for each packet: flow_pkt_read()
+//	flow_lookup_start_burst(t, p, n);
 //	flow_find_burst(t, p, flows, n);
 //	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
 //		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
@@ -135,8 +136,13 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 
 #define FLOW_BURST_MAX 64
 
-// Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
-void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
+// Starts the lookup of the flows of n packets: computes their hashes, and prefetches their buckets.
+void flow_lookup_start_burst(const struct flow_table *t, struct flow_pkt p[], unsigned int n);
+
+static inline void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
+{
+	flow_lookup_start_burst(t, p, 1);
+}
 
 // Prefetches what flow_insert() reads in a full table. After flow_lookup_start(), for a packet
 // without a flow.
@@ -173,7 +179,8 @@ static inline bool flow_reopens(const struct flow *f, const struct flow_pkt *p)
 {
 	enum flow_state state;
 
-	if (likely((p->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG))
+	if (likely((p->tcp_flags & RTE_TCP_SYN_FLAG) == 0) ||
+		(p->tcp_flags & RTE_TCP_ACK_FLAG) != 0)
 		return false;
 	state = flow_word_state(flow_word(f));
 	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;

@@ -11,6 +11,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
+#include <rte_vect.h>
 
 #include "addr.h"
 #include "drop.h"
@@ -54,14 +55,22 @@ struct flow_pkt {
 	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: the other way
 	bool icmp_error : 1; // key and seq are those of the packet quoted, dir is the error's
 	bool icmp_reply : 1; // answers a query
+	bool v4 : 1;         // family
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_pkt) == 64, "one cache line");
 
 static inline bool flow_key_equal(const struct flow_key *a, const struct flow_key *b)
 {
+#if defined(__AVX2__) // both ends at once
+	const __m256i differ = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)a->q),
+		_mm256_loadu_si256((const __m256i *)b->q));
+
+	return _mm256_testz_si256(differ, differ) != 0 && a->q[4] == b->q[4];
+#else
 	return ((a->q[0] ^ b->q[0]) | (a->q[1] ^ b->q[1]) | (a->q[2] ^ b->q[2]) |
 		       (a->q[3] ^ b->q[3]) | (a->q[4] ^ b->q[4])) == 0;
+#endif
 }
 
 // A bit for each sane combination of FIN, SYN, RST, PSH, ACK and URG: after the handshake every
@@ -149,7 +158,7 @@ static __rte_always_inline enum drop flow_pkt_read_as(
 	const void *l4 = (const uint8_t *)ip + at->l4_off;
 	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
 
-	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all};
+	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all, .v4 = v4};
 	if (at->proto == IPPROTO_TCP) {
 		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;

@@ -128,9 +128,17 @@ uint32_t flow_number(const struct flow_table *t, const struct flow *f)
 	return (uint32_t)(f - t->entry);
 }
 
-static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const struct flow_key *key)
+// Of IPv4, the addresses are one word.
+static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const struct flow_pkt *p)
 {
-	return (uint32_t)keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS);
+	const struct flow_key *key = &p->key;
+	const uint64_t v4[] = {
+		(uint64_t)key->addr[0].w[3] << 32 | key->addr[1].w[3],
+		key->q[FLOW_KEY_WORDS - 1],
+	};
+
+	return (uint32_t)(p->v4 ? keyed_hash(&t->hash_key, v4, RTE_DIM(v4))
+				: keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS));
 }
 
 #define TAG_EMPTY 0 // of a slot
@@ -216,10 +224,12 @@ struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 	return flow_find_hashed(t, p->hash, &p->key);
 }
 
-void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
+void flow_lookup_start_burst(const struct flow_table *t, struct flow_pkt p[], unsigned int n)
 {
-	p->hash = hash_of(t, &p->key);
-	rte_prefetch0(flow_first_bucket(t, p->hash));
+	for (unsigned int i = 0; i < n; i++) {
+		p[i].hash = hash_of(t, &p[i]);
+		rte_prefetch0(flow_first_bucket(t, p[i].hash));
+	}
 }
 
 void flow_find_burst(

@@ -62,9 +62,9 @@ static inline bool flow_is_settled(uint32_t word, unsigned int dir)
 {
 	enum flow_state state = flow_word_state(word);
 
-	return state == FLOW_UDP_STREAM || state == FLOW_ICMP_REPLIED ||
-	       state == FLOW_OTHER_REPLIED ||
-	       (state != FLOW_UDP_REPLIED && dir == flow_word_initiator(word));
+	return (dir == flow_word_initiator(word) && state != FLOW_UDP_REPLIED) ||
+	       state == FLOW_UDP_STREAM || state == FLOW_ICMP_REPLIED ||
+	       state == FLOW_OTHER_REPLIED;
 }
 
 static inline void flow_counter_add(_Atomic uint64_t *counter, uint64_t n)

@@ -93,6 +93,8 @@ static void check_same(const struct rte_ipv4_hdr *v4, unsigned int extensions)
 	}
 	assert_int_equal(b.ip_len, packet.len);
 	b.ip_len = a.ip_len;
+	assert_true(a.v4 && !b.v4);
+	b.v4 = a.v4;
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 
