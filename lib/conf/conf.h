@@ -23,6 +23,7 @@
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
 #define CONF_ADDRS_MAX     8      // per port
+#define CONF_MEMBERS_MAX   8      // per port
 #define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
@@ -48,10 +49,19 @@ struct conf_iface_addr {
 	struct ip_prefix net;
 };
 
+// How the members of a port share its work.
+enum conf_bond { CONF_ACTIVE_BACKUP, CONF_LACP };
+
 struct conf_port {
 	struct conf_where where;
 	char name[CONF_NAME_MAX];
-	char *device;                    // "0000:00:05.0" or "net_tap0,iface=x"; NULL: it is a VLAN
+	// "0000:00:05.0" or "net_tap0,iface=x"; with members the name of the device that is made of
+	// them; NULL: it is a VLAN.
+	char *device;
+	char *members[CONF_MEMBERS_MAX]; // devices
+	unsigned int n_members;          // 0: the port has a device of its own, or is a VLAN
+	enum conf_bond bond;
+	unsigned int devices; // index in devices of its own one, or that of its first member
 	char parent_name[CONF_NAME_MAX]; // of a VLAN
 	unsigned int parent;             // its index in ports, which has a device
 	uint16_t vlan;                   // identifier (IEEE 802.1Q), 0: it is none
@@ -212,6 +222,10 @@ struct conf {
 
 	struct conf_port *ports;
 	unsigned int n_ports;
+	// The devices of this machine, each as a port that has it alone: those of ports, and those
+	// of members with the other settings of their port.
+	struct conf_port *devices;
+	unsigned int n_devices;
 	struct conf_route *routes;
 	unsigned int n_routes;
 	struct conf_neighbour *neighbours;
@@ -232,6 +246,14 @@ struct conf {
 // problem found to errors, one line each, sorted by file and line: "file:line: item: problem, what
 // is allowed".
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
+
+// How many elements of devices a port has, from its devices on; 0: it is a VLAN.
+static inline unsigned int conf_port_n_devices(const struct conf_port *p)
+{
+	if (p->vlan != 0)
+		return 0;
+	return p->n_members > 0 ? p->n_members : 1;
+}
 
 #define CONF_PCI_NAME_MAX 20
 

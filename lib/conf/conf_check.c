@@ -10,6 +10,7 @@
 #define FRAME_OVERHEAD  274   // of the room: what is around the packet, and what ESP may add
 #define ROOM_MIN        2176  // octets
 #define LARGE_ROOM      65535 // of a buffer for a reassembled packet
+#define LACP_ROOM       320   // the same of one for LACP
 #define FLOW_OCTETS     307   // of a flow: its entry and its part of the index
 #define OWN_MB          6     // rings, policies, caches of the pools
 
@@ -111,8 +112,7 @@ static unsigned int packet_buffers_wanted(const struct conf *c)
 	for (unsigned int i = 0; i < c->n_ports; i++) {
 		unsigned int rx = c->ports[i].rx_queues > 0 ? c->ports[i].rx_queues : c->n_workers;
 
-		if (c->ports[i].vlan == 0)
-			n += (rx + c->n_workers) * 1024;
+		n += conf_port_n_devices(&c->ports[i]) * (rx + c->n_workers) * 1024;
 		if (c->ports[i].host != NULL)
 			n += 1024;
 	}
@@ -139,6 +139,18 @@ static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int r
 	return (n / (page / size) + 1) * page;
 }
 
+// With LACP, DPDK has a pool for each member, with as many buffers as its TX queues take.
+static uint64_t lacp_octets(const struct conf *c)
+{
+	uint64_t octets = 0;
+
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].bond == CONF_LACP)
+			octets += c->ports[i].n_members *
+				  pool_octets(c, c->n_workers * 1024 + 1, LACP_ROOM);
+	return octets;
+}
+
 // The setting that a message about too little memory is about.
 static config_setting_t *memory_setting(const struct conf_reader *r)
 {
@@ -160,7 +172,7 @@ static void check_memory(struct conf_reader *r)
 
 	unsigned int large = c->n_workers * CONF_LARGE_BUFFERS;
 	uint64_t octets = pool_octets(c, c->packet_buffers, buffer_room(c)) +
-			  pool_octets(c, large, LARGE_ROOM);
+			  pool_octets(c, large, LARGE_ROOM) + lacp_octets(c);
 	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb + OWN_MB;
 
 	if (mb > c->memory_mb && !conf_rejected(memory, "size") &&
@@ -218,6 +230,8 @@ void conf_check(struct conf_reader *r)
 	check_memory(r);
 	check_pmtu(r);
 	check_capture(r);
+	if (r->n_messages == 0)
+		conf_devices_list(r->c);
 }
 
 // --- against what runs ---

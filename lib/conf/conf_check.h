@@ -9,6 +9,7 @@
 // The order matters: each relies on those before.
 void conf_check(struct conf_reader *r);
 void conf_check_ports(struct conf_reader *r);
+void conf_check_devices(struct conf_reader *r);
 void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
@@ -32,9 +33,14 @@ void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const s
 // Returns whether all addresses of ports are known.
 bool conf_check_vlans(struct conf_reader *r);
 
-// Refuses the device of a port, setting s, if it is neither on a bus nor names a driver, and a
-// representor of no port's device.
-void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port);
+// Refuses a device of a port, as setting s has it, if it is neither on a bus nor names a driver,
+// and a representor of no port's device.
+void conf_check_device(
+	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port);
+
+// The same for the device of a member; refuses also what cannot be one.
+void conf_check_member(
+	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port);
 
 // Refuses the settings that differ from what runs and could not be put to work without a restart.
 // After conf_check().
@@ -43,6 +49,10 @@ void conf_check_restart(struct conf_reader *r, const struct conf *running);
 // Refuses UDP ports of SAs that the cards of isolated ports do not give the gateway: they have
 // rules for those that ran at the start, of which the running configuration may have fewer.
 void conf_check_isolated_restart(struct conf_reader *r, const struct conf *running);
+
+// Fills in devices: names what is made of the members of ports, and lists all devices. After
+// conf_check_ports() has found no mistake.
+void conf_devices_list(struct conf *c);
 
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);

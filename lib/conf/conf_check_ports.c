@@ -1,77 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include <strings.h>
 
 #include "conf_check.h"
 
 #define IPV6_MTU_MIN 1280u
-
-// The device itself, without arguments behind the comma, but with that of a representor; a PCI
-// address also without bus and domain.
-static const char *device_start(const char *device, size_t *len)
-{
-	if (strncmp(device, "pci:", 4) == 0)
-		device += 4;
-	if (strncmp(device, "0000:", 5) == 0)
-		device += 5;
-	*len = conf_device_is_representor(device) ? strlen(device) : strcspn(device, ",");
-	return device;
-}
-
-// The interface of the kernel in the arguments (net_af_packet, net_tap, net_pcap), or NULL.
-static const char *device_iface(const char *device, size_t *len)
-{
-	const char *arg = strstr(device, ",iface=");
-
-	if (arg == NULL)
-		return NULL;
-	*len = strcspn(arg + 7, ",");
-	return arg + 7;
-}
-
-static int compare_spans(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	int rc = strncasecmp(a, b, RTE_MIN(a_len, b_len));
-
-	return rc != 0 ? rc : (a_len > b_len) - (a_len < b_len);
-}
-
-static int compare_devices(const struct conf *c, unsigned int a, unsigned int b)
-{
-	size_t x_len, y_len;
-	const char *x = device_start(c->ports[a].device, &x_len);
-	const char *y = device_start(c->ports[b].device, &y_len);
-
-	return compare_spans(x, x_len, y, y_len);
-}
-
-static int compare_ifaces(const struct conf *c, unsigned int a, unsigned int b)
-{
-	size_t x_len = 0, y_len = 0;
-	const char *x = device_iface(c->ports[a].device, &x_len);
-	const char *y = device_iface(c->ports[b].device, &y_len);
-
-	return compare_spans(x, x_len, y, y_len);
-}
-
-static void check_devices(struct conf_reader *r)
-{
-	struct conf *c = r->c;
-	struct conf_set set =
-		conf_set_given(r, "ports", c->n_ports, (const char *[]){"device", NULL});
-	struct conf_set ifaces = {.index = conf_alloc(set.n, sizeof(set.index[0]))};
-
-	for (unsigned int i = 0; i < set.n; i++) {
-		config_setting_t *item = conf_item(r, "ports", set.index[i]);
-		size_t len;
-
-		conf_check_device(r, conf_given(item, "device"), set.index[i]);
-		if (device_iface(c->ports[set.index[i]].device, &len) != NULL)
-			ifaces.index[ifaces.n++] = set.index[i];
-	}
-	conf_reject_equal(r, "ports", &set, compare_devices, "device", "is already the device of");
-	conf_reject_equal(r, "ports", &ifaces, compare_ifaces, "device", "has the same iface as");
-}
 
 static int compare_hosts(const struct conf *c, unsigned int a, unsigned int b)
 {
@@ -171,7 +103,7 @@ void conf_check_ports(struct conf_reader *r)
 		c->ports[i].mac_set = conf_given(conf_item(r, "ports", i), "mac") != NULL;
 	r->nets_known = conf_check_vlans(r) && conf_given(r->root, "ports") != NULL;
 	conf_check_names(r, "ports");
-	check_devices(r);
+	conf_check_devices(r);
 	check_hosts(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)

@@ -62,12 +62,14 @@ static void find_parent(struct conf_reader *r, unsigned int port, const struct c
 static void check_settings(struct conf_reader *r, unsigned int port)
 {
 	if (!has_or_had(r, port, "parent")) {
-		reject_missing(r, port, "device");
+		if (!has_or_had(r, port, "members"))
+			reject_missing(r, port, "device");
 		reject_given(r, port, "vlan", "is for a port with a parent only");
 		return;
 	}
 	reject_missing(r, port, "vlan");
 	reject_given(r, port, "device", "a port with a parent has no device of its own");
+	reject_given(r, port, "members", "a port with a parent has no device of its own");
 	reject_given(r, port, "rx_queues", "a VLAN has the queues of its parent");
 	reject_given(r, port, "steer", "a VLAN has the queues of its parent");
 	reject_given(r, port, "isolated", "a VLAN has the device of its parent");

@@ -95,12 +95,17 @@ bool conf_device_is_attached(const char *device)
 	return strncmp(device, "net_af_packet", 13) == 0 || conf_device_is_xdp(device);
 }
 
-static bool has_driver(const char *device)
+static bool has_prefix(const char *device, const char *const prefixes[], unsigned int n)
 {
-	for (unsigned int i = 0; i < RTE_DIM(drivers); i++)
-		if (strncmp(device, drivers[i], strlen(drivers[i])) == 0)
+	for (unsigned int i = 0; i < n; i++)
+		if (strncmp(device, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
 	return false;
+}
+
+static bool has_driver(const char *device)
+{
+	return has_prefix(device, drivers, RTE_DIM(drivers));
 }
 
 // The driver most like the one in a device's name; NULL if none is. *rest: what follows its name.
@@ -223,9 +228,10 @@ static bool shares_interface(const char *device)
 	       strstr(device, ",remote=") != NULL;
 }
 
-void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int port)
+void conf_check_device(
+	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port)
 {
-	const char *device = r->c->ports[port].device;
+	static const char *const bonds[] = {"net_bonding", "eth_bond"};
 	char name[CONF_BUS_NAME_MAX];
 	const char *bus = conf_device_bus(name, device);
 
@@ -233,6 +239,11 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 		check_representor(r, s, device);
 	else if (bus != NULL)
 		check_on_bus(r, s, bus, name);
+	else if (has_prefix(device, bonds, RTE_DIM(bonds)))
+		conf_err(r, s,
+			"%s: name its devices instead: members = [ \"0000:3b:00.0\", "
+			"\"0000:3b:00.1\" ]",
+			conf_quote(device));
 	else if (!has_driver(device) && !has_plugin(r->c))
 		reject_device(r, s, device, port);
 	else if (leaves_checksums(device))
@@ -245,5 +256,35 @@ void conf_check_device(struct conf_reader *r, config_setting_t *s, unsigned int 
 			conf_quote(device));
 	else if (conf_device_is_attached(device) && strstr(device, ",iface=") == NULL)
 		conf_err(r, s, "%s has no interface argument, write device = \"%s,iface=eth1\"",
+			conf_quote(device), conf_show(device));
+}
+
+// The link address of a member is that of its port, so its driver must be able to set it. One of
+// virtio_user can if it was given one before.
+void conf_check_member(
+	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port)
+{
+	static const char *const taps[] = {"net_tap", "eth_tap"};
+	static const char *const virtio_users[] = {"net_virtio_user", "virtio_user"};
+
+	if (conf_device_is_attached(device) || is_interface(device))
+		conf_err(r, s,
+			"%s is an interface of the kernel: make a bond there, and write device = "
+			"\"net_af_packet%u,iface=bond0\" instead of members",
+			conf_quote(device), port);
+	else if (representor_of(device) != NULL)
+		conf_err(r, s, "%s: a device with representors cannot be a member",
+			conf_quote(device));
+	else if (!conf_device_is_virtual(device) || has_prefix(device, taps, RTE_DIM(taps)))
+		conf_check_device(r, s, device, port);
+	else if (!has_prefix(device, virtio_users, RTE_DIM(virtio_users)))
+		conf_err(r, s,
+			"%s cannot be a member: must be a card, net_tap or net_virtio_user, whose "
+			"link address can be set",
+			conf_quote(device));
+	else if (strstr(device, ",mac=") == NULL)
+		conf_err(r, s,
+			"%s: its link address can be set only if it has one, write "
+			"\"%s,mac=02:00:00:00:00:01\"",
 			conf_quote(device), conf_show(device));
 }

@@ -13,6 +13,7 @@
 #define TIMEOUT_MAX  2000000 // seconds, of which milliseconds still fit 31 bits
 
 static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}; // enum conf_idle
+static const char *const bonds[] = {"active-backup", "lacp", NULL};               // enum conf_bond
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};  // enum log_level
 static const char *const audits[] = {"none", "esp", "policy", NULL};              // enum conf_audit
 static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
