@@ -36,6 +36,37 @@ static bool shows_port(const struct query *q)
 	return q->name != NULL && strcmp(q->list->word, "ports") == 0;
 }
 
+// The members of a port, which may be none.
+static json_t *members_get(const char *instance, const char *port)
+{
+	json_t *all = query_get(instance, "members", ""), *members = json_array(), *member;
+	size_t i;
+
+	json_array_foreach(all, i, member)
+	{
+		const char *of = json_string_value(json_object_get(member, "port"));
+
+		if (of != NULL && strcmp(of, port) == 0)
+			json_array_append(members, member);
+	}
+	json_decref(all);
+	baseline_subtract(instance, "members", members);
+	return members;
+}
+
+static void members_print(const json_t *members, FILE *out)
+{
+	json_t *rows = fields_short("members", members), *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) json_object_del(row, "port");
+	if (json_array_size(rows) > 0) {
+		putc('\n', out);
+		output_rows(out, rows);
+	}
+	json_decref(rows);
+}
+
 static enum exit_code typed_print(const struct query *q, const json_t *objects)
 {
 	json_t *typed = fields_typed(q->list->word, objects);
@@ -50,7 +81,7 @@ enum exit_code command_show(const struct options *options, char **words)
 	enum exit_code code = EXIT_OK;
 	const char *instance;
 	struct query q;
-	json_t *objects, *counters = NULL;
+	json_t *objects, *counters = NULL, *members = NULL;
 
 	if (words[0] != NULL && strcmp(words[0], "config") == 0)
 		return command_show_config(options, words + 1);
@@ -59,15 +90,21 @@ enum exit_code command_show(const struct options *options, char **words)
 	objects = query_get(instance, q.list->word, q.filter);
 	baseline_subtract(instance, q.list->word, objects);
 	query_choose(&q, objects);
-	if (shows_port(&q))
+	if (shows_port(&q)) {
+		members = members_get(instance, q.name);
 		counters = device_counters_get(instance, q.name);
+	}
 	if (options->json) {
+		json_object_set_new(json_array_get(objects, 0), "members",
+			members != NULL ? fields_typed("members", members) : NULL);
 		json_object_set(json_array_get(objects, 0), "device_counters", counters);
 		code = typed_print(&q, objects);
 	} else {
 		query_print(&q, objects, stdout);
+		members_print(members, stdout);
 		device_counters_print(counters, stdout);
 	}
+	json_decref(members);
 	json_decref(counters);
 	json_decref(objects);
 	return code;

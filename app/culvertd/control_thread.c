@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
+#include "bond.h"
 #include "configure.h"
 #include "events.h"
 #include "health.h"
@@ -65,6 +66,14 @@ static bool io_has_link(void *arg, uint16_t port)
 	struct gateway *g = arg;
 
 	return port_has_link(&g->ports[port]);
+}
+
+static uint32_t io_active(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+	const struct port *device = port_device(&g->ports[port]);
+
+	return device->bond != NULL && port_is_open(device) ? bond_active(device->bond) : 0;
 }
 
 // Where the worker has stalled: "frames of port "lan" queue 0".
@@ -146,6 +155,7 @@ const struct control_io control_thread_io = {
 	.send = io_send,
 	.listen = io_listen,
 	.has_link = io_has_link,
+	.active = io_active,
 	.link = io_link,
 	.counters = io_counters,
 	.now_ms = gateway_now_ms,

@@ -11,8 +11,8 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-#include "conf.h"
-#include "log.h"
+#include "device_socket.h"
+#include "eal_log.h"
 #include "machine.h"
 
 // DPDK has made the ethdev with that of its card.
@@ -64,7 +64,7 @@ static int vdev_add(const char *name, const char *device)
 }
 
 // DPDK names the first ethdev of a device after it, without its arguments.
-int device_probe(uint16_t *id, const char *device)
+static int device_probe(uint16_t *id, const char *device)
 {
 	char name[CONF_BUS_NAME_MAX];
 	int rc = 0;
@@ -78,6 +78,88 @@ int device_probe(uint16_t *id, const char *device)
 		rc = rte_dev_probe(device); // rte_eal_init() has done so at the start
 	}
 	return rc < 0 ? rc : rte_eth_dev_get_port_by_name(name, id);
+}
+
+// Names the commonest causes, after what DPDK said about it.
+static void explain_missing(const struct conf_port *c, int error)
+{
+	char pci[CONF_PCI_NAME_MAX];
+
+	if (conf_device_is_representor(c->device)) {
+		port_error(c,
+			"device \"%s\": the card has no such representor: its eswitch must be in "
+			"the mode switchdev ('devlink dev eswitch show'), and its virtual function "
+			"must exist",
+			c->device);
+	} else if (conf_device_pci(pci, c->device)) {
+		eal_log_start_show();
+		port_error(c,
+			"DPDK does not open device %s, see its lines above: bind it to vfio-pci "
+			"('culvertctl bind %s'), and let this user open "
+			"/dev/vfio/*",
+			c->device, pci);
+	} else if (device_socket_explain(c)) {
+		return;
+	} else if (iface_not_permitted() &&
+		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
+		port_error(c,
+			"cannot open device \"%s\": run culvertd as root, or with the capabilities "
+			"CAP_NET_ADMIN and CAP_NET_RAW",
+			c->device);
+	} else {
+		port_error(c,
+			"cannot open device \"%s\": %s; check the driver's name and arguments",
+			c->device, strerror(error));
+	}
+}
+
+int device_find(uint16_t *id, const struct conf_port *c)
+{
+	int rc;
+
+	if (strcspn(c->device, ",") >= CONF_BUS_NAME_MAX) {
+		port_error(c, "device name is longer than %u characters", CONF_BUS_NAME_MAX - 1);
+		return -EIO;
+	}
+	eal_log_begin();
+	rc = device_probe(id, c->device);
+	eal_log_end(rc < 0);
+	if (rc < 0)
+		explain_missing(c, -rc);
+	return rc < 0 ? -EIO : 0;
+}
+
+// The largest mtu. Some drivers say it as the size of a frame only, which rte_eth_dev_configure()
+// checks.
+static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info *info)
+{
+	const uint32_t ethernet = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+	bool has_both = info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu;
+
+	if (has_both || conf_device_is_attached(c->device))
+		return info->max_mtu;
+	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
+}
+
+int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct conf_port *c)
+{
+	int rc = rte_eth_dev_info_get(id, info);
+
+	if (rc < 0) {
+		port_error(c, "cannot read the capabilities of device \"%s\": %s", c->device,
+			strerror(-rc));
+		return -EIO;
+	}
+	if (c->mtu <= mtu_max(c, info))
+		return 0;
+	port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
+		mtu_max(c, info));
+	return -EIO;
+}
+
+int device_listen_to_all(uint16_t id)
+{
+	return rte_eth_allmulticast_enable(id) == 0 ? 0 : rte_eth_promiscuous_enable(id);
 }
 
 // Others that were made of the same device, such as virtual functions (representors).

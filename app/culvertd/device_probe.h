@@ -5,8 +5,21 @@
 
 #include <stdint.h>
 
-// Has DPDK find or make the device. Returns 0 or -errno.
-int device_probe(uint16_t *id, const char *device);
+#include <rte_ethdev.h>
+
+#include "conf.h"
+
+// Has DPDK find or make the device of a port or member. Returns 0, or -EIO after logging the cause
+// and the remedy.
+int device_find(uint16_t *id, const struct conf_port *c);
+
+// Reads what the device offers, and refuses an mtu that it does not carry. Returns 0, or -EIO after
+// a message.
+int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct conf_port *c);
+
+// Makes the device receive the frames of all multicast groups, if need be also those for other
+// stations. Returns 0 or -errno.
+int device_listen_to_all(uint16_t id);
 
 // Stops and closes the ethdev; with the last one of a device, removes that.
 void device_close(uint16_t id);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "device_watch.h"
 #include "host_iface.h"
 #include "log.h"
 #include "port_groups.h"
@@ -80,15 +81,15 @@ static void groups_set(struct thread_device *d, unsigned int port)
 // A device that still cannot be opened is not reported again.
 static void device_open(struct thread_device *d, const struct conf *conf, unsigned int port)
 {
-	const char *device = conf->ports[port].device;
+	const struct conf_port *c = &conf->ports[port];
 	int rc;
 
-	if (gateway_now_ms() < d->next_ms || !device_is_present(device) ||
+	if (gateway_now_ms() < d->next_ms || !port_is_present(conf, c) ||
 		atomic_load_explicit(&t.stop, memory_order_acquire))
 		return;
 	log_mute(d->reported);
-	privilege_kept_raise(&t.kept, device);
-	rc = port_open(&d->port, conf, &conf->ports[port], t.gateway->control.pool);
+	privilege_kept_raise(&t.kept, conf, c);
+	rc = port_open(&d->port, conf, c, t.gateway->control.pool);
 	if (rc == 0)
 		groups_set(d, port);
 	privilege_kept_lower(&t.kept);
@@ -102,9 +103,9 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
 }
 
-static void close_one(const struct port *p)
+static void close_one(const struct port *p, const struct conf *conf, unsigned int port)
 {
-	privilege_kept_raise(&t.kept, p->conf->device);
+	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
 	port_close(p);
 	privilege_kept_lower(&t.kept);
 }
@@ -115,7 +116,7 @@ static void device_serve(unsigned int port, const struct conf *conf)
 	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
 	if (stage == TO_BE_CLOSED) {
-		close_one(&d->port);
+		close_one(&d->port, conf, port);
 		stage = device_returns(conf->ports[port].device) ? TO_BE_OPENED : NOT_HERE;
 		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
 	}
@@ -167,12 +168,13 @@ static bool is_here(const struct thread_device *d)
 static void close_all(void)
 {
 	struct gateway *g = t.gateway;
+	const struct conf *conf = g->control.conf;
 
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (is_here(&t.device[i]))
-			close_one(&t.device[i].port);
+			close_one(&t.device[i].port, conf, i);
 		else if (atomic_load_explicit(&g->ports[i].open, memory_order_relaxed))
-			close_one(&g->ports[i]);
+			close_one(&g->ports[i], conf, i);
 }
 
 static void look_later(void)

@@ -189,11 +189,10 @@ static void devices_arg(struct args *a, const struct conf *conf)
 {
 	bool pci = false;
 
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const char *device = conf->ports[i].device;
+	for (unsigned int i = 0; i < conf->n_devices; i++) {
+		const char *device = conf->devices[i].device;
 
-		if (conf->ports[i].vlan != 0 || conf_device_is_virtual(device) ||
-			conf_device_is_representor(device))
+		if (conf_device_is_virtual(device) || conf_device_is_representor(device))
 			continue;
 		arg(a, "--allow=%s", device);
 		pci |= conf_device_is_pci(device);

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "bond.h"
 #include "collect.h"
 #include "gateway.h"
 #include "host_thread.h"
@@ -109,6 +110,51 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);
 	snprintf(v->driver, sizeof(v->driver), "%s", device->driver);
 	rte_ether_format_addr(v->mac, sizeof(v->mac), &device->mac);
+	return true;
+}
+
+static void member_fill(struct member_view *v, const struct port *p, unsigned int member)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_stats stats;
+	struct rte_ether_addr partner;
+	struct rte_eth_link link;
+	uint16_t id;
+
+	if (!port_is_open(p) || !bond_member(&id, &link, p->bond, member) ||
+		rte_eth_stats_get(id, &stats) != 0 || rte_eth_dev_info_get(id, &info) != 0)
+		return;
+	snprintf(v->driver, sizeof(v->driver), "%s", info.driver_name);
+	v->up = link.link_status == RTE_ETH_LINK_UP;
+	v->link = v->up ? "up" : "down";
+	v->is_active = bond_active(p->bond) >> member & 1;
+	v->active = v->is_active != 0;
+	v->link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+	if (bond_partner(&partner, p->bond, member))
+		rte_ether_format_addr(v->partner, sizeof(v->partner), &partner);
+	v->rx_packets = stats.ipackets;
+	v->rx_bytes = stats.ibytes;
+	v->rx_missed = stats.imissed;
+	v->rx_errors = stats.ierrors;
+	v->tx_packets = stats.opackets;
+	v->tx_bytes = stats.obytes;
+	v->tx_errors = stats.oerrors;
+}
+
+bool collect_member(void *view, const struct control *c, unsigned int i)
+{
+	const struct gateway *g = c->io_arg;
+	struct member_view *v = view;
+	unsigned int port = 0;
+
+	while (port < c->conf->n_ports && i >= c->conf->ports[port].n_members)
+		i -= c->conf->ports[port++].n_members;
+	if (port == c->conf->n_ports)
+		return false;
+	*v = (struct member_view){.link = "down"};
+	snprintf(v->port, sizeof(v->port), "%s", c->conf->ports[port].name);
+	snprintf(v->device, sizeof(v->device), "%s", c->conf->ports[port].members[i]);
+	member_fill(v, &g->ports[port], i);
 	return true;
 }
 

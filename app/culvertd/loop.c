@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "bond_queue.h"
 #include "fanout.h"
 #include "handover.h"
 #include "host_input.h"
@@ -134,6 +135,8 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 	unsigned int next = 0;
 
 	for (unsigned int p = 0; p < n_ports; p++) {
+		if (port_has_members(&ports[p], CONF_LACP))
+			loops[0]->lacp[loops[0]->n_lacp++] = (uint16_t)p;
 		for (uint16_t q = 0; q < ports[p].n_rx; q++) {
 			struct loop *l = loops[next++ % n];
 
@@ -142,6 +145,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
 				.queue = q,
 				.spread = ports[p].n_rx < n,
+				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
 				.mbuf_flags = ports[p].offloads.mbuf_flags,
 				.vlans = ports[p].vlans};
 		}
@@ -367,6 +371,8 @@ static unsigned int poll_ports(struct loop *l)
 		beat(l, i);
 		if (unlikely(!port_is_open(&l->ports[q->port])))
 			continue;
+		if (unlikely(q->has_inactive))
+			bond_discard_inactive(&l->ports[q->port], q->port, q->queue, l->worker);
 		if (unlikely(l->worker->fanout != NULL))
 			work += poll_shared(l, q);
 		else
@@ -455,6 +461,7 @@ int loop_run(void *arg)
 		unsigned int work = phase == LOOP_RUN ? poll_ports(l) : 0;
 
 		work += poll_rings(l);
+		bonds_send_lacp(l->ports, l->lacp, l->n_lacp);
 		keys_wipe(l);
 		rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
 		if (work > 0) {

@@ -37,6 +37,7 @@ struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t queue;
 	bool spread; // the port has fewer queues than there are workers: its flows are handed over
+	bool has_inactive;            // members of the port that are not active may receive frames
 	uint64_t mbuf_flags;          // of a received frame those of ol_flags that count
 	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
 	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
@@ -51,6 +52,8 @@ struct loop {
 	struct loop *const *peers; // all loops, by worker
 	const struct port *ports;
 	unsigned int n_workers, n_ports, n_rx;
+	uint16_t lacp[PORTS_MAX]; // ports for which it sends what LACP has to
+	unsigned int n_lacp;
 	struct idle idle;
 
 	struct loop_queue rx[LOOP_QUEUES_MAX] __rte_cache_aligned;

@@ -146,7 +146,7 @@ static int iface_check(const struct conf_port *c, const char *name)
 	return -EIO;
 }
 
-static int port_take(const struct conf_port *c)
+static int device_take(const struct conf_port *c)
 {
 	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
@@ -161,9 +161,8 @@ int iface_take(const struct conf *conf)
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (conf->ports[i].vlan == 0)
-			rc |= port_take(&conf->ports[i]);
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		rc |= device_take(&conf->devices[i]);
 	return rc < 0 ? -EIO : 0;
 }
 
@@ -323,6 +322,18 @@ bool device_is_on_bus(const char *device)
 	return access(path, F_OK) == 0;
 }
 
+bool device_is_bound(const char *device)
+{
+	char name[CONF_PCI_NAME_MAX];
+	struct pci_nic nic;
+	int rc;
+
+	if (!conf_device_pci(name, device))
+		return true;
+	rc = pci_nic_read(&nic, SYSFS, name);
+	return rc < 0 ? rc != -ENOENT : pci_driver_is_for_dpdk(nic.driver);
+}
+
 // A device of the auxiliary bus or VMBus.
 static int bus_check(const struct conf_port *c, const char *bus, const char *name)
 {
@@ -350,8 +361,7 @@ int machine_check(const struct conf *conf)
 {
 	int rc = cpus_check(conf);
 
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (conf->ports[i].vlan == 0)
-			rc |= device_check(conf, &conf->ports[i]);
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		rc |= device_check(conf, &conf->devices[i]);
 	return rc;
 }

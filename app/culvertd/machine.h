@@ -28,6 +28,10 @@ bool device_makes_interface(const char *device);
 // Whether the device is on its bus now; of a virtual one: true. Any thread.
 bool device_is_on_bus(const char *device);
 
+// Whether a network card has a driver of the kernel's that gives it to DPDK; of other devices:
+// true. Any thread.
+bool device_is_bound(const char *device);
+
 // The device's argument iface= in name, which has room for IFNAMSIZ octets. False if there can be
 // no interface of that name.
 bool iface_name(char *name, const char *device);

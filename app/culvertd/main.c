@@ -19,7 +19,6 @@
 #include "configure.h"
 #include "control_thread.h"
 #include "crash.h"
-#include "device_socket.h"
 #include "device_thread.h"
 #include "eal.h"
 #include "eal_log.h"
@@ -33,9 +32,9 @@
 #include "metrics.h"
 #include "notify.h"
 #include "numa.h"
-#include "open_limit.h"
 #include "originate.h"
 #include "path_mtu.h"
+#include "ports_start.h"
 #include "privilege.h"
 #include "reopen.h"
 #include "request.h"
@@ -194,48 +193,6 @@ static int memory_start(struct gateway *g)
 	if (address_init(&g->control) < 0)
 		return no_memory("addresses");
 	return flows_start(g);
-}
-
-// A port whose peer is to come first waits for it, while the others serve.
-static int port_start(struct port *p, const struct conf *conf, const struct conf_port *c,
-	struct rte_mempool *pool)
-{
-	char path[DEVICE_SOCKET_SIZE];
-	struct open_limit limit;
-	int rc;
-
-	if (device_socket_connects(path, c->device) && !device_socket_is_used(path)) {
-		log_info("port \"%s\": no process listens on %s: the port is opened when one does",
-			c->name, path);
-		port_expect(p, conf, c);
-		return 0;
-	}
-	rc = open_limit_start(&limit, c);
-	if (rc < 0) {
-		port_error(c, "cannot start a thread: %s", strerror(-rc));
-		return -EIO;
-	}
-	rc = port_open(p, conf, c, pool);
-	open_limit_end(&limit);
-	atomic_store_explicit(&p->open, rc == 0, memory_order_relaxed);
-	return rc;
-}
-
-static int ports_start(struct gateway *g)
-{
-	const struct conf *conf = g->control.conf;
-	int rc = 0;
-
-	// All of them, so that all that is wrong is said at once.
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (conf->ports[i].vlan == 0 &&
-			port_start(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
-			rc = -EIO;
-	if (rc == 0 && ports_add_vlans(g->ports, conf) < 0)
-		rc = no_memory("VLANs");
-	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)
-		g->control.ports[i].mac = port_device(&g->ports[i])->mac;
-	return rc;
 }
 
 static int confine(void *arg)

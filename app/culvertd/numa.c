@@ -43,13 +43,11 @@ static int bus_device_node(const char *sys, const char *bus, const char *name)
 }
 
 // Of the card, or of that behind the kernel's interface. -1: there is none, or it does not say.
-static int port_node(const char *sys, const struct conf_port *c)
+static int device_node(const char *sys, const struct conf_port *c)
 {
 	char interface[IFNAMSIZ], name[CONF_BUS_NAME_MAX];
 	const char *bus;
 
-	if (c->vlan != 0)
-		return -1;
 	if (iface_name(interface, c->device))
 		return interface_node(sys, interface);
 	bus = conf_device_bus(name, c->device);
@@ -87,16 +85,16 @@ static bool has_several_nodes(const char *sys)
 
 int numa_node(const struct conf *conf, const char *sys)
 {
-	unsigned int ports[NUMA_NODES_MAX] = {0}, workers[NUMA_NODES_MAX] = {0};
+	unsigned int devices[NUMA_NODES_MAX] = {0}, workers[NUMA_NODES_MAX] = {0};
 	int node;
 
 	if (!has_several_nodes(sys))
 		return -1;
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		add(ports, port_node(sys, &conf->ports[i]));
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		add(devices, device_node(sys, &conf->devices[i]));
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		add(workers, cpu_node(sys, conf->worker_cpus[i]));
-	node = most(ports);
+	node = most(devices);
 	return node >= 0 ? node : most(workers);
 }
 
@@ -126,13 +124,13 @@ void numa_check(const struct conf *conf, const char *sys)
 
 	if (node < 0)
 		return;
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const struct conf_port *c = &conf->ports[i];
+	for (unsigned int i = 0; i < conf->n_devices; i++) {
+		const struct conf_port *c = &conf->devices[i];
 		char what[CONF_NAME_MAX + 32];
 
 		snprintf(what, sizeof(what), "port \"%s\": its card", c->name);
 		compare(&c->where, what, "a card of that node, or a gateway for each node",
-			port_node(sys, c), node);
+			device_node(sys, c), node);
 	}
 	cpu_check(sys, &conf->control_cpu_where, "control", conf->control_cpu, node);
 	for (unsigned int i = 0; i < conf->n_workers; i++)

@@ -2,7 +2,6 @@
 #include "port.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,79 +9,17 @@
 
 #include <rte_cycles.h>
 
+#include "bond.h"
 #include "device_probe.h"
 #include "device_socket.h"
 #include "eal_log.h"
 #include "iface_hide.h"
 #include "machine.h"
 #include "port_flow.h"
-#include "tap.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
-#define PATIENCE    20    // see struct port: 2 s
 #define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
-
-// Names the commonest causes, after what DPDK said about it.
-static void explain_missing(const struct conf_port *c, int error)
-{
-	char pci[CONF_PCI_NAME_MAX];
-
-	if (conf_device_is_representor(c->device)) {
-		port_error(c,
-			"device \"%s\": the card has no such representor: its eswitch must be in "
-			"the mode switchdev ('devlink dev eswitch show'), and its virtual function "
-			"must exist",
-			c->device);
-	} else if (conf_device_pci(pci, c->device)) {
-		eal_log_start_show();
-		port_error(c,
-			"DPDK does not open device %s, see its lines above: bind it to vfio-pci "
-			"('culvertctl bind %s'), and let this user open "
-			"/dev/vfio/*",
-			c->device, pci);
-	} else if (device_socket_explain(c)) {
-		return;
-	} else if (iface_not_permitted() &&
-		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
-		port_error(c,
-			"cannot open device \"%s\": run culvertd as root, or with the capabilities "
-			"CAP_NET_ADMIN and CAP_NET_RAW",
-			c->device);
-	} else {
-		port_error(c,
-			"cannot open device \"%s\": %s; check the driver's name and arguments",
-			c->device, strerror(error));
-	}
-}
-
-static int device_find(uint16_t *id, const struct conf_port *c)
-{
-	int rc;
-
-	if (strcspn(c->device, ",") >= CONF_BUS_NAME_MAX) {
-		port_error(c, "device name is longer than %u characters", CONF_BUS_NAME_MAX - 1);
-		return -EIO;
-	}
-	eal_log_begin();
-	rc = device_probe(id, c->device);
-	eal_log_end(rc < 0);
-	if (rc < 0)
-		explain_missing(c, -rc);
-	return rc < 0 ? -EIO : 0;
-}
-
-// The largest mtu. Some drivers say it as the size of a frame only, which rte_eth_dev_configure()
-// checks.
-static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info *info)
-{
-	const uint32_t ethernet = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
-	bool has_both = info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu;
-
-	if (has_both || conf_device_is_attached(c->device))
-		return info->max_mtu;
-	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
-}
 
 // Workers have divided up the queues already.
 static int queues_check(const struct port *p, const struct rte_eth_dev_info *info)
@@ -96,33 +33,12 @@ static int queues_check(const struct port *p, const struct rte_eth_dev_info *inf
 	return -EIO;
 }
 
-static void interface_note(struct port *p, unsigned int if_index)
-{
-	char name[IF_NAMESIZE];
-
-	p->if_index = if_index;
-	p->tap = if_index != 0 && if_indextoname(if_index, name) != NULL ? tap_find(name) : -1;
-}
-
 // Chooses how many queues to use: usually one for each worker.
-static int queues_choose(struct port *p, const struct conf *conf, struct rte_eth_dev_info *info)
+static int queues_choose(
+	struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
 	const struct conf_port *c = p->conf;
-	int rc = rte_eth_dev_info_get(p->id, info);
 
-	if (rc < 0) {
-		port_error(c, "cannot read the capabilities of device \"%s\": %s", c->device,
-			strerror(-rc));
-		return -EIO;
-	}
-
-	if (c->mtu > mtu_max(c, info)) {
-		port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
-			mtu_max(c, info));
-		return -EIO;
-	}
-	snprintf(p->driver, sizeof(p->driver), "%s", info->driver_name);
-	interface_note(p, info->if_index);
 	if (p->n_rx != 0)
 		return queues_check(p, info);
 	p->n_rx = c->rx_queues != 0
@@ -215,17 +131,20 @@ static int vlan_filters_set(const struct port *p, const struct conf *conf, uint6
 
 int port_listen_to_all(const struct port *p)
 {
-	return rte_eth_allmulticast_enable(p->id) == 0 ? 0 : rte_eth_promiscuous_enable(p->id);
+	int rc = p->bond != NULL ? bond_listen_to_all(p->bond) : 0;
+
+	return rc == 0 ? device_listen_to_all(p->id) : rc;
 }
 
-// Routing protocols of the host use groups that nobody tells the device.
-static bool has_host(const struct conf *conf, const struct conf_port *c)
+// Routing protocols of the host use groups that nobody tells the device. With LACP, net_bonding
+// discards even broadcasts otherwise.
+static bool needs_all_groups(const struct conf *conf, const struct conf_port *c)
 {
-	bool has = c->host != NULL;
+	bool needs = c->host != NULL || (c->n_members > 0 && c->bond == CONF_LACP);
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		has |= is_vlan_of(conf, i, c) && conf->ports[i].host != NULL;
-	return has;
+		needs |= is_vlan_of(conf, i, c) && conf->ports[i].host != NULL;
+	return needs;
 }
 
 static int queues_setup(struct port *p, struct rte_mempool *pool)
@@ -285,7 +204,7 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
 	if (*rc < 0)
 		return "configuration failed; does it support this mtu and number of queues?";
-	if (!conf_device_is_attached(c->device))
+	if (!conf_device_is_attached(c->device) && p->bond == NULL) // members get it at the start
 		*rc = rte_eth_dev_set_mtu(p->id, c->mtu);
 	if (*rc < 0 && *rc != -ENOTSUP)
 		return "mtu: the device does not support this value";
@@ -301,9 +220,9 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = vlan_filters_set(p, conf, e.rxmode.offloads);
 	if (*rc < 0)
 		return "its filter does not accept the VLANs";
-	*rc = has_host(conf, c) ? port_listen_to_all(p) : 0;
+	*rc = needs_all_groups(conf, c) ? port_listen_to_all(p) : 0;
 	if (*rc < 0)
-		return "host: it cannot receive all multicast frames";
+		return "it cannot receive all multicast frames, as host and LACP need";
 	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
 	if (rte_is_zero_ether_addr(&p->mac))
 		*rc = rte_eth_macaddr_get(p->id, &p->mac);
@@ -314,6 +233,29 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	return *rc < 0 ? why : NULL;
 }
 
+// Whether a socket of one of the devices is the cause, which is logged.
+static bool sockets_explain(const struct conf *conf, const struct conf_port *c)
+{
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		if (device_socket_explain(&conf->devices[c->devices + i]))
+			return true;
+	return false;
+}
+
+// Returns 0, or -EIO after a message.
+static int ethdev_find(struct port *p, const struct conf *conf)
+{
+	const struct conf_port *c = p->conf;
+
+	if (p->bond == NULL)
+		return device_find(&p->id, c);
+	return bond_open(&p->id, p->bond,
+		&(struct bond_params){.conf = conf,
+			.c = c,
+			.mac = c->mac_set ? c->mac : p->mac,
+			.all = p->n_rx == 0}); // it is opened for the first time
+}
+
 static int device_open(struct port *p, const struct conf *conf, struct rte_mempool *pool)
 {
 	const struct conf_port *c = p->conf;
@@ -322,18 +264,24 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 	int rc;
 
 	p->rules = NULL; // those of an earlier device have been freed with it
-	if (device_find(&p->id, c) < 0)
+	if (ethdev_find(p, conf) < 0)
 		return -EIO;
-	if (queues_choose(p, conf, &info) < 0) {
+	if (device_identify(&info, p->id, c) < 0 || queues_choose(p, conf, &info) < 0) {
 		port_close(p);
 		return -EIO;
 	}
+	snprintf(p->driver, sizeof(p->driver), "%s", info.driver_name);
+	device_watch_start(&p->watch, info.if_index);
+	p->n_member_ids = p->bond != NULL ? bond_ids(p->member_id, p->bond) : 0;
 	eal_log_begin();
 	failed = start(&rc, p, conf, &info, pool);
 	eal_log_end(failed != NULL);
-	if (failed == NULL)
+	if (failed == NULL) {
+		if (p->bond != NULL)
+			bond_ready();
 		return 0;
-	if (!device_socket_explain(c))
+	}
+	if (!sockets_explain(conf, c))
 		port_error(c, "device \"%s\": %s (%s)", c->device, failed, strerror(-rc));
 	port_close(p);
 	return -EIO;
@@ -341,8 +289,10 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 
 void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c)
 {
-	unsigned int queues = device_queues(c->device);
+	unsigned int queues = UINT16_MAX;
 
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		queues = RTE_MIN(queues, device_queues(conf->devices[c->devices + i].device));
 	p->conf = c;
 	p->n_rx = (uint16_t)(c->rx_queues != 0 ? c->rx_queues : RTE_MIN(conf->n_workers, queues));
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, queues);
@@ -351,61 +301,69 @@ void port_expect(struct port *p, const struct conf *conf, const struct conf_port
 		rte_eth_random_addr(p->mac.addr_bytes);
 }
 
+// Starts the peers that drivers wait for while they open the devices of a port.
+static int peers_start(struct vhost_peer peer[CONF_MEMBERS_MAX], unsigned int *n,
+	const struct conf *conf, const struct conf_port *c)
+{
+	char path[DEVICE_SOCKET_SIZE];
+	int rc = 0;
+
+	*n = 0;
+	for (unsigned int i = 0; i < conf_port_n_devices(c) && rc == 0; i++) {
+		if (!device_socket_waits(path, conf->devices[c->devices + i].device))
+			continue;
+		rc = vhost_peer_start(&peer[*n], path);
+		*n += rc == 0;
+	}
+	if (rc < 0)
+		port_error(c, "cannot start a thread: %s", strerror(-rc));
+	return rc;
+}
+
+static void peers_stop(struct vhost_peer peer[], unsigned int n)
+{
+	if (n == 0)
+		return;
+	eal_log_begin(); // the driver notices in its own thread, with errors
+	for (unsigned int i = 0; i < n; i++)
+		vhost_peer_stop(&peer[i]);
+	rte_delay_us_sleep(NOTICE_US);
+	eal_log_end(false);
+}
+
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool)
 {
-	struct vhost_peer peer;
-	char path[DEVICE_SOCKET_SIZE];
-	bool waits = device_socket_waits(path, c->device);
-	int rc;
+	struct vhost_peer peer[CONF_MEMBERS_MAX];
+	unsigned int n;
+	int rc = 0;
 
 	p->conf = c;
-	p->patience = PATIENCE;
-	if (device_socket_prepare(c) < 0 || iface_hide(conf, c) < 0)
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		if (device_socket_prepare(&conf->devices[c->devices + i]) < 0)
+			return -EIO;
+	if (iface_hide(conf, c) < 0)
 		return -EIO;
-	rc = waits ? vhost_peer_start(&peer, path) : 0;
-	if (rc < 0) {
-		port_error(c, "cannot start a thread: %s", strerror(-rc));
-		return -EIO;
-	}
-	rc = device_open(p, conf, pool);
-	if (waits) {
-		eal_log_begin(); // the driver notices in its own thread, with errors
-		vhost_peer_stop(&peer);
-		rte_delay_us_sleep(NOTICE_US);
-		eal_log_end(false);
-	}
-	if (waits && rc == 0)
+	rc = peers_start(peer, &n, conf, c);
+	if (rc == 0)
+		rc = device_open(p, conf, pool);
+	peers_stop(peer, n);
+	for (unsigned int i = 0; i < n && rc == 0; i++)
 		log_info("port \"%s\": a vhost backend may connect to %s at any time", c->name,
-			path);
-	return rc;
+			peer[i].path);
+	return rc < 0 ? -EIO : 0;
 }
 
 void port_adopt(struct port *p, const struct port *opened)
 {
 	p->id = opened->id;
-	p->if_index = opened->if_index;
-	p->tap = opened->tap;
+	p->watch = opened->watch;
 	memcpy(p->driver, opened->driver, sizeof(p->driver));
 	p->inserts_vlan = opened->inserts_vlan;
+	memcpy(p->member_id, opened->member_id, sizeof(p->member_id));
+	p->n_member_ids = opened->n_member_ids;
 	p->offloads = opened->offloads;
 	p->rules = opened->rules;
-	p->patience = opened->patience;
-}
-
-// By ethdev's number: a device may say so before it is known which port has it. Set by DPDK's
-// threads, cleared by the thread that closes the device.
-static atomic_bool lost[RTE_MAX_ETHPORTS];
-
-void port_lose(uint16_t id)
-{
-	if (id < RTE_MAX_ETHPORTS)
-		atomic_store_explicit(&lost[id], true, memory_order_release);
-}
-
-bool port_says_lost(const struct port *p)
-{
-	return atomic_load_explicit(&lost[p->id], memory_order_acquire);
 }
 
 // Frames without a tag are for the port of the device, if it has an address.
@@ -451,12 +409,16 @@ void port_close(const struct port *p)
 	eal_log_begin(); // errors of a device that is gone
 	port_rules_free(p->rules);
 	device_close(p->id);
-	atomic_store_explicit(&lost[p->id], false, memory_order_release);
+	device_find_again(p->id);
 	eal_log_end(false);
+	if (p->bond != NULL)
+		bond_close(p->bond);
 }
 
 void port_free(struct port *p)
 {
 	free(p->vlans);
+	free(p->bond);
 	p->vlans = NULL;
+	p->bond = NULL;
 }

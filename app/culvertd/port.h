@@ -12,10 +12,13 @@
 
 #include "addr.h"
 #include "conf.h"
+#include "device_watch.h"
 #include "listener.h"
 #include "port_offload.h"
 #include "port_rules.h"
 #include "vlan.h"
+
+struct bond;
 
 struct port {
 	const struct conf_port *conf;
@@ -25,14 +28,15 @@ struct port {
 	uint16_t n_rx, n_tx; // queues; as the link address, the same for all devices that it gets
 	struct rte_ether_addr mac;
 	// Of the device; see port_adopt().
-	uint16_t id;           // ethdev's number
-	unsigned int if_index; // of the kernel's interface, 0 without one
-	int tap;               // its descriptor if the driver made it (tap.h); else -1
+	uint16_t id; // ethdev's number
+	struct device_watch watch;
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
-	struct port_rules *rules; // of the card; NULL: the port has none
-	unsigned int patience;    // calls of port_is_lost() until a peer has to be connected
-	bool inserts_vlan;        // it tags frames that are to be sent
+	struct port_rules *rules;             // of the card; NULL: the port has none
+	struct bond *bond;                    // its members; NULL: it has one device, or is a VLAN
+	uint16_t member_id[CONF_MEMBERS_MAX]; // ethdev's numbers of those that are open
+	unsigned int n_member_ids;
+	bool inserts_vlan; // it tags frames that are to be sent
 
 	struct vlan_map *vlans; // the ports of its VLANs; NULL: it has none
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none
@@ -67,12 +71,6 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 // Makes the device receive the frames of all groups, if need be also those for other stations,
 // which are dropped. Returns 0 or -errno.
 int port_listen_to_all(const struct port *p);
-
-// Notes that the device of this ethdev number says that it is to be closed. Any thread.
-void port_lose(uint16_t id);
-
-// Whether that was noted of the port's device, since it was opened.
-bool port_says_lost(const struct port *p);
 
 // Gives a port the device that was opened for it with opened. Control thread.
 void port_adopt(struct port *p, const struct port *opened);

@@ -12,11 +12,5 @@ bool port_has_link(const struct port *p);
 // connected to has ended. Call every 100 ms or so.
 bool port_is_lost(struct port *p);
 
-// Whether a device that is lost is opened again. Not if the kernel asks for CAP_SYS_ADMIN, to load
-// the program of AF_XDP, which would be all that an attacker needs: then it is closed until the
-// next start. Any thread.
-bool device_returns(const char *device);
-
-// Whether opening the device makes sense: it is there, or the process that it connects to is.
-// Any thread.
-bool device_is_present(const char *device);
+// Whether opening the device of a port makes sense, or that of one of its members. Any thread.
+bool port_is_present(const struct conf *conf, const struct conf_port *c);

@@ -151,9 +151,8 @@ void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf)
 	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	kept->capabilities = conf_has_host(conf) ? ROUTES : 0;
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (conf->ports[i].vlan == 0)
-			kept->capabilities |= capabilities_of(conf->ports[i].device);
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		kept->capabilities |= capabilities_of(conf->devices[i].device);
 	if (syscall(SYS_capget, &head, has) == 0)
 		kept->capabilities &= has[0].permitted | (uint64_t)has[1].permitted << 32;
 }
@@ -173,9 +172,14 @@ int privilege_kept_raise_routes(const struct privilege_kept *kept)
 	return capabilities_set(kept->capabilities, kept->capabilities & ROUTES);
 }
 
-int privilege_kept_raise(const struct privilege_kept *kept, const char *device)
+int privilege_kept_raise(
+	const struct privilege_kept *kept, const struct conf *conf, const struct conf_port *c)
 {
-	return capabilities_set(kept->capabilities, kept->capabilities & capabilities_of(device));
+	uint64_t needed = 0;
+
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		needed |= capabilities_of(conf->devices[c->devices + i].device);
+	return capabilities_set(kept->capabilities, kept->capabilities & needed);
 }
 
 int privilege_drop(const struct conf *conf)

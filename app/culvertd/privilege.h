@@ -42,9 +42,10 @@ struct privilege_kept {
 void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf);
 
 // Called by the thread that keeps them: before privilege_drop(), which would take them; then to
-// give up the others, and after privilege_kept_raise(), which raises those that the device needs,
-// or privilege_kept_raise_routes(). All return 0 or -errno.
+// give up the others, and after privilege_kept_raise(), which raises those that the devices of a
+// port need, or privilege_kept_raise_routes(). All return 0 or -errno.
 int privilege_kept_begin(void);
 int privilege_kept_lower(const struct privilege_kept *kept);
-int privilege_kept_raise(const struct privilege_kept *kept, const char *device);
+int privilege_kept_raise(
+	const struct privilege_kept *kept, const struct conf *conf, const struct conf_port *c);
 int privilege_kept_raise_routes(const struct privilege_kept *kept);

@@ -6,6 +6,7 @@
 #include <rte_dev.h>
 
 #include "device_thread.h"
+#include "device_watch.h"
 #include "event_log.h"
 #include "links.h"
 #include "log.h"
@@ -29,7 +30,7 @@ static int ethdev_event(uint16_t id, enum rte_eth_event_type type, void *arg, vo
 	(void)type;
 	(void)arg;
 	(void)ret;
-	port_lose(id);
+	device_lose(id);
 	return 0;
 }
 
@@ -40,7 +41,7 @@ static void device_event(const char *name, enum rte_dev_event_type type, void *a
 
 	(void)arg;
 	if (type == RTE_DEV_EVENT_REMOVE && rte_eth_dev_get_port_by_name(name, &id) == 0)
-		port_lose(id);
+		device_lose(id);
 }
 
 void reopen_listen(void)
@@ -72,7 +73,8 @@ static void leave(struct gateway *g, unsigned int i)
 		loop_queues_remove(g->loops[w], (uint16_t)i);
 	state[i].token = rte_rcu_qsbr_start(g->control.qsbr);
 	state[i].stage = LEAVING;
-	event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
+	if (p->bond == NULL) // else those of the members
+		event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	if (!device_returns(p->conf->device))
 		log_warn("port \"%s\": opening it again needs CAP_SYS_ADMIN, which is not kept: "
 			 "restart culvertd when its interface is back",
@@ -89,7 +91,7 @@ static void come_back(struct gateway *g, unsigned int i, const struct port *open
 		loop_queues_add(g->loops[w], (uint16_t)i);
 	state[i].stage = SERVING;
 	atomic_store_explicit(&p->open, true, memory_order_release);
-	port_groups_set(p); // they may have changed meanwhile
+	port_groups_set(p); // these as well
 	event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	links_check_now(&g->control);
 }

@@ -16,6 +16,13 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
+// What bonds are made of is called member since 23.11; the last is the name of a struct as well.
+#if RTE_VERSION < RTE_VERSION_NUM(23, 11, 0, 0)
+#define rte_eth_bond_member_add         rte_eth_bond_slave_add
+#define rte_eth_bond_active_members_get rte_eth_bond_active_slaves_get
+#define rte_eth_bond_8023ad_member_info rte_eth_bond_8023ad_slave_info
+#endif
+
 // Addresses of IPv6 headers are 16 octets as uint8_t[16], since 24.11 as struct rte_ipv6_addr. An
 // address in the form of struct ip_addr serves both families, so that of a header that ipv6_check()
 // has passed is not taken for one of IPv4.

@@ -39,6 +39,9 @@ struct control_io {
 	// Makes a port receive the frames of these multicast groups.
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
 	bool (*has_link)(void *arg, uint16_t port);
+	// The members that send for a port, or for the parent of a VLAN: bit i for that of number
+	// i. 0: it has no members, or none is active.
+	uint32_t (*active)(void *arg, uint16_t port);
 	// The link of a port is found up or down for the first time, or has changed.
 	void (*link)(void *arg, uint16_t port, bool up);
 	// Adds what threads other than the workers and the control thread have counted.
@@ -71,6 +74,7 @@ struct health {
 struct control_link {
 	bool up;
 	uint32_t changes;
+	uint32_t active; // members, as control_io says
 };
 
 // An SA and a reason that were logged lately; see audit_log.h.

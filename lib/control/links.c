@@ -11,6 +11,7 @@ void links_start(struct control *c)
 {
 	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
 		c->links[i].up = c->io->has_link(c->io_arg, (uint16_t)i);
+		c->links[i].active = c->io->active(c->io_arg, (uint16_t)i);
 		c->io->link(c->io_arg, (uint16_t)i, c->links[i].up);
 		if (!c->links[i].up)
 			event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[i].name));
@@ -40,8 +41,36 @@ void links_check_now(struct control *c)
 	c->links_next_ms = 0;
 }
 
+// Another member sends for a port: switches learn where the port is from what it sends.
+static void members_check(struct control *c, uint16_t port)
+{
+	const struct conf_port *p = &c->conf->ports[port];
+	struct control_link *link = &c->links[port];
+	uint32_t now = c->io->active(c->io_arg, port), was = link->active;
+
+	if (now == was)
+		return;
+	link->active = now;
+	for (unsigned int i = 0; i < p->n_members; i++) {
+		uint32_t bit = 1u << i;
+
+		if ((now & ~was & bit) != 0)
+			event_post(MEMBER_ACTIVE, EVENT_TEXT(p->name), EVENT_TEXT(p->members[i]));
+		else if ((was & ~now & bit) != 0)
+			event_post(MEMBER_INACTIVE, EVENT_TEXT(p->name), EVENT_TEXT(p->members[i]));
+	}
+	if (now == 0 || was == 0) { // the link has changed
+		links_check_now(c);
+	} else if ((now & ~was) != 0) {
+		originate_announcements(c, port);
+		listener_report_all(c->listener, port);
+	}
+}
+
 void links_tick(struct control *c, uint64_t now_ms)
 {
+	for (unsigned int i = 0; i < c->conf->n_ports; i++)
+		members_check(c, (uint16_t)i);
 	if (now_ms < c->links_next_ms)
 		return;
 	c->links_next_ms = now_ms + CHECK_MS;

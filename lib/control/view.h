@@ -52,6 +52,16 @@ struct port_view {
 	uint64_t to_host, from_host; // packets; UINT64_MAX: there is no host
 };
 
+struct member_view {
+	char port[CONF_NAME_MAX], device[256], driver[64];
+	const char *link;
+	bool active;
+	uint64_t up, is_active;                // the same as numbers
+	char partner[RTE_ETHER_ADDR_FMT_SIZE]; // of LACP; "": none is known
+	uint64_t link_mbps;                    // 0: not known
+	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, tx_packets, tx_bytes, tx_errors;
+};
+
 struct queue_view {
 	char port[CONF_NAME_MAX];
 	uint64_t worker, queue;
@@ -207,6 +217,7 @@ union any_view {
 	struct total_view total;
 	struct worker_view worker;
 	struct port_view port;
+	struct member_view member;
 	struct queue_view queue;
 	struct stage_view stage;
 	struct sa_view sa;

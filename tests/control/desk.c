@@ -18,7 +18,7 @@ static const char form[] =
 	"ports = (\n"
 	"  { name = \"lan\"; device = \"net_null0\";\n"
 	"    addresses = [ \"10.1.0.1/24\", \"2001:db8:1::1/64\" ]; },\n"
-	"  { name = \"wan\"; device = \"net_null1\";\n"
+	"  { name = \"wan\"; members = [ \"net_tap1\", \"net_tap2\" ];\n"
 	"    addresses = [ \"192.0.2.1/24\", \"2001:db8:f::1/64\" ]; } );\n"
 	"routes = (\n"
 	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
@@ -60,6 +60,7 @@ static const char form[] =
 struct control desk;
 uint64_t desk_now;
 bool desk_link[2], desk_link_told[2];
+uint32_t desk_active[2];
 struct counters desk_counters;
 uint64_t desk_heartbeat;
 unsigned int desk_watchdog;
@@ -108,6 +109,12 @@ static bool io_has_link(void *arg, uint16_t port)
 	return desk_link[port];
 }
 
+static uint32_t io_active(void *arg, uint16_t port)
+{
+	(void)arg;
+	return desk_active[port];
+}
+
 static void io_link(void *arg, uint16_t port, bool up)
 {
 	(void)arg;
@@ -144,8 +151,8 @@ static void io_watchdog(void *arg)
 	desk_watchdog++;
 }
 
-static const struct control_io io = {io_send, io_listen, io_has_link, io_link, io_counters,
-	io_now_ms, io_heartbeat, io_stall, io_watchdog};
+static const struct control_io io = {io_send, io_listen, io_has_link, io_active, io_link,
+	io_counters, io_now_ms, io_heartbeat, io_stall, io_watchdog};
 
 struct conf *desk_conf(const char *more, const char *sa)
 {
@@ -214,6 +221,7 @@ int desk_begin(void **state)
 	desk_now += 100000; // the log of a test before does not limit that of this one
 	desk_link[LAN] = desk_link[WAN] = true;
 	desk_link_told[LAN] = desk_link_told[WAN] = false;
+	desk_active[LAN] = desk_active[WAN] = 0;
 	desk_counters = (struct counters){0};
 	desk = (struct control){.io = &io,
 		.io_arg = &desk,

@@ -17,6 +17,7 @@ enum { LAN, WAN };
 extern struct control desk;
 extern uint64_t desk_now;             // milliseconds
 extern bool desk_link[2];             // whether it is up
+extern uint32_t desk_active[2];       // which of its members are
 extern bool desk_link_told[2];        // whether the control thread has said so
 extern struct counters desk_counters; // of other threads
 

@@ -70,6 +70,78 @@ static void test_short(void **state)
 	desk_expect_no_event();
 }
 
+static void expect_member(const char *what, const char *severity, const char *device)
+{
+	char event[128];
+
+	snprintf(event, sizeof(event), "event=member_%s\tseverity=%s\tport=wan\tdevice=%s", what,
+		severity, device);
+	desk_expect_event(event);
+}
+
+// The members of the WAN's port change within a tick; switches learn by what the new one announces.
+static void test_members(void **state)
+{
+	(void)state;
+	desk_wait(4000); // addresses are assigned, groups reported
+	desk_forget();
+	desk_active[WAN] = 1;
+	desk_wait(100);
+	expect_member("active", "info", "net_tap1");
+	desk_expect_no_event();
+	assert_int_equal(arp_sent(WAN), 0); // the link does not change by that
+	desk_active[WAN] = 2;
+	desk_wait(100);
+	expect_member("inactive", "warning", "net_tap1");
+	expect_member("active", "info", "net_tap2");
+	assert_int_equal(arp_sent(WAN), 1);
+	assert_int_equal(arp_sent(LAN), 0);
+	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE); // no duplicate is looked for
+	desk_active[WAN] = 3;
+	desk_wait(100);
+	expect_member("active", "info", "net_tap1");
+	assert_int_equal(arp_sent(WAN), 2);
+	desk_active[WAN] = 1;
+	desk_wait(100);
+	expect_member("inactive", "warning", "net_tap2");
+	assert_int_equal(arp_sent(WAN), 2);
+	desk_wait(1000);
+	desk_expect_no_event();
+}
+
+// With the last member, the link goes down at once.
+static void test_no_member(void **state)
+{
+	(void)state;
+	desk_active[WAN] = 1;
+	desk_wait(1100);
+	desk_forget();
+	desk_active[WAN] = 0;
+	desk_link[WAN] = false;
+	desk_wait(100);
+	expect_member("inactive", "warning", "net_tap1");
+	desk_expect_event("event=link_down\tseverity=warning\tport=wan");
+	desk_active[WAN] = 2;
+	desk_link[WAN] = true;
+	desk_wait(100);
+	expect_member("active", "info", "net_tap2");
+	desk_expect_event("event=link_up\tseverity=info\tport=wan");
+	assert_int_equal(arp_sent(WAN), 1);
+}
+
+// A VLAN of a port with members: switches learn by what it announces as well.
+static void test_vlan_of_members(void **state)
+{
+	(void)state;
+	desk_active[LAN] = 1; // as a VLAN it has no members of its own
+	desk_wait(1100);
+	desk_forget();
+	desk_active[LAN] = 2;
+	desk_wait(100);
+	desk_expect_no_event();
+	assert_int_equal(arp_sent(LAN), 1);
+}
+
 // Who is on no network of the port cannot be a next hop.
 static void test_off_link(void **state)
 {
@@ -116,6 +188,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		desk_test(test_changes),
 		desk_test(test_short),
+		desk_test(test_members),
+		desk_test(test_no_member),
+		desk_test(test_vlan_of_members),
 		desk_test(test_off_link),
 		desk_test(test_resolve),
 		desk_test(test_drain),

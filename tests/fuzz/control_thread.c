@@ -62,6 +62,12 @@ static bool io_has_link(void *arg, uint16_t port)
 	return true;
 }
 
+static uint32_t io_active(void *arg, uint16_t port)
+{
+	(void)arg, (void)port;
+	return 0;
+}
+
 static void io_link(void *arg, uint16_t port, bool up)
 {
 	(void)arg, (void)port, (void)up;
@@ -81,6 +87,7 @@ static uint64_t io_now_ms(void)
 static const struct control_io io = {.send = io_send,
 	.listen = io_listen,
 	.has_link = io_has_link,
+	.active = io_active,
 	.link = io_link,
 	.counters = io_counters,
 	.now_ms = io_now_ms};

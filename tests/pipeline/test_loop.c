@@ -18,28 +18,40 @@
 #include "spread.h"
 
 #define DEVICE     "net_ring0"
+#define MEMBER     "net_ring1" // receives what it is sent as well
 #define DEADLINE_S 20
 #define RING       2047 // frames that fit into a ring between workers
 
-static uint16_t device;
+static uint16_t device, member;
 
-static int start(void **state)
+static int device_start(uint16_t *id, const char *name)
 {
 	const struct rte_eth_conf conf = {0};
 
-	if (harness_start(state) < 0 || rte_eal_hotplug_add("vdev", DEVICE, "") < 0 ||
-		rte_eth_dev_get_port_by_name(DEVICE, &device) < 0 ||
-		rte_eth_dev_configure(device, 1, 1, &conf) < 0 ||
-		rte_eth_rx_queue_setup(device, 0, 512, SOCKET_ID_ANY, NULL, harness_pool) < 0 ||
-		rte_eth_tx_queue_setup(device, 0, 512, SOCKET_ID_ANY, NULL) < 0)
+	if (rte_eal_hotplug_add("vdev", name, "") < 0 ||
+		rte_eth_dev_get_port_by_name(name, id) < 0 ||
+		rte_eth_dev_configure(*id, 1, 1, &conf) < 0 ||
+		rte_eth_rx_queue_setup(*id, 0, 512, SOCKET_ID_ANY, NULL, harness_pool) < 0 ||
+		rte_eth_tx_queue_setup(*id, 0, 512, SOCKET_ID_ANY, NULL) < 0)
 		return -1;
-	return rte_eth_dev_start(device);
+	return rte_eth_dev_start(*id);
+}
+
+static int start(void **state)
+{
+	if (harness_start(state) < 0 || device_start(&device, DEVICE) < 0)
+		return -1;
+	return device_start(&member, MEMBER);
 }
 
 static int stop(void **state)
 {
-	rte_eth_dev_stop(device);
-	rte_eth_dev_close(device);
+	const uint16_t ids[] = {device, member};
+
+	for (unsigned int i = 0; i < COUNT_OF(ids); i++) {
+		rte_eth_dev_stop(ids[i]);
+		rte_eth_dev_close(ids[i]);
+	}
 	return harness_stop(state);
 }
 
@@ -145,15 +157,38 @@ static struct rte_mbuf *frame_of_flow(uint32_t flow)
 	return frame_mbuf(&f);
 }
 
-static void device_send(struct rte_mbuf *m)
+static void send_to(uint16_t id, struct rte_mbuf *m)
 {
 	time_t end = time(NULL) + DEADLINE_S;
 
-	while (rte_eth_tx_burst(device, 0, &m, 1) == 0) {
+	while (rte_eth_tx_burst(id, 0, &m, 1) == 0) {
 		if (time(NULL) > end)
 			fail_msg("the device takes nothing");
 		usleep(100);
 	}
+}
+
+// What a member receives that is not active is dropped by the worker of its queue, and does not
+// wait until the member is.
+static void test_member_inactive(void **state)
+{
+	const struct conf_port conf = {.bond = CONF_ACTIVE_BACKUP, .n_members = 2};
+	struct pair p;
+
+	(void)state;
+	pair_start(&p);
+	p.ports[LAN].conf = &conf;
+	p.ports[LAN].member_id[0] = member;
+	p.ports[LAN].n_member_ids = 1;
+	p.loop[0]->rx[0].has_inactive = true;
+	for (uint32_t i = 0; i < 100; i++)
+		send_to(member, frame_of_flow(i));
+	loop_start(&p, 0);
+	await_buffers_in_use(0);
+	loop_end(&p, 0);
+	assert_int_equal(p.g[0]->w->counters.rx, 100);
+	assert_int_equal(p.g[0]->w->counters.drops[DROP_MEMBER_INACTIVE], 100);
+	pair_stop(&p);
 }
 
 // The second worker is stalled: its ring fills, then its frames are dropped. Those of the first one
@@ -173,7 +208,7 @@ static void test_ring_in_full(void **state)
 			first++;
 		else
 			second++;
-		device_send(m);
+		send_to(device, m);
 	}
 	await_buffers_in_use(RING);
 	loop_end(&p, 0);
@@ -377,7 +412,7 @@ static void test_claims(void **state)
 		}
 		m->hash.rss = 0; // the first worker's
 		m->ol_flags = ~(RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT);
-		device_send(m);
+		send_to(device, m);
 		loop_start(&p, 0);
 		await_ring(p.g[1]->w->frames);
 		loop_end(&p, 0);
@@ -446,6 +481,7 @@ static void test_wake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		pipeline_test(test_member_inactive),
 		pipeline_test(test_ring_in_full),
 		pipeline_test(test_ring_out_full),
 		pipeline_test(test_spread),

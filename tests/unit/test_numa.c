@@ -59,9 +59,9 @@ static struct conf *setup(
 	struct conf *c = &s->conf;
 
 	*s = (struct setup){0};
-	c->ports = s->port;
+	c->devices = s->port;
 	for (unsigned int i = 0; i < 3 && devices[i] != NULL; i++) {
-		struct conf_port *p = &c->ports[c->n_ports++];
+		struct conf_port *p = &c->devices[c->n_devices++];
 
 		*p = (struct conf_port){.device = devices[i], .where = {"gw.conf", 10 + i}};
 		snprintf(p->name, sizeof(p->name), "p%u", i);

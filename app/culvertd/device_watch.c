@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_watch.h"
+
+#include <net/if.h>
+#include <stdatomic.h>
+
+#include <rte_ethdev.h>
+
+#include "device_socket.h"
+#include "machine.h"
+#include "tap.h"
+
+#define PATIENCE 20 // see struct device_watch: 2 s
+
+// By ethdev's number: a device may say so before it is known which port has it. Set by DPDK's
+// threads, cleared by the thread that closes the device.
+static atomic_bool lost[RTE_MAX_ETHPORTS];
+
+void device_watch_start(struct device_watch *w, unsigned int if_index)
+{
+	char name[IF_NAMESIZE];
+
+	w->if_index = if_index;
+	w->tap = if_index != 0 && if_indextoname(if_index, name) != NULL ? tap_find(name) : -1;
+	w->patience = PATIENCE;
+}
+
+void device_lose(uint16_t id)
+{
+	if (id < RTE_MAX_ETHPORTS)
+		atomic_store_explicit(&lost[id], true, memory_order_release);
+}
+
+bool device_says_lost(uint16_t id)
+{
+	return atomic_load_explicit(&lost[id], memory_order_acquire);
+}
+
+void device_find_again(uint16_t id)
+{
+	atomic_store_explicit(&lost[id], false, memory_order_release);
+}
+
+bool device_has_link(uint16_t id)
+{
+	struct rte_eth_link link = {0};
+
+	return rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+static bool interface_is_gone(const struct device_watch *w)
+{
+	char name[IF_NAMESIZE];
+
+	if (w->tap >= 0)
+		return !tap_exists(w->tap);
+	return w->if_index != 0 && if_indextoname(w->if_index, name) == NULL;
+}
+
+// The link is that to the process at the other end, which drivers do not connect to again. One that
+// has just been opened is given time.
+static bool peer_is_gone(struct device_watch *w, uint16_t id, const char *device)
+{
+	char path[DEVICE_SOCKET_SIZE];
+
+	if (!device_socket_connects(path, device))
+		return false;
+	if (device_has_link(id)) {
+		w->patience = 0;
+		return false;
+	}
+	return w->patience == 0 || --w->patience == 0;
+}
+
+bool device_is_gone(struct device_watch *w, uint16_t id, const char *device)
+{
+	return interface_is_gone(w) || peer_is_gone(w, id, device) || !device_is_on_bus(device);
+}
+
+bool device_returns(const char *device)
+{
+	return !conf_device_is_xdp(device);
+}
+
+bool device_is_present(const char *device)
+{
+	char name[IFNAMSIZ], path[DEVICE_SOCKET_SIZE];
+
+	if (!device_is_on_bus(device))
+		return false;
+	if (conf_device_is_attached(device) && iface_name(name, device))
+		return if_nametoindex(name) != 0;
+	return !device_socket_connects(path, device) || device_socket_is_used(path);
+}

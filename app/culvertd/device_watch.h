@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the device of a port, or of one of its members, is still there. Control thread, unless
+// said otherwise.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// What is known of an open device. Written by the thread that opens it, then by the control thread.
+struct device_watch {
+	unsigned int if_index; // of the kernel's interface, 0 without one
+	int tap;               // its descriptor if the driver made it (tap.h); else -1
+	unsigned int patience; // calls of device_is_gone() until a peer has to be connected
+};
+
+// Begins to watch a device that has this interface. The thread that opens it.
+void device_watch_start(struct device_watch *w, unsigned int if_index);
+
+// Notes that the device of this ethdev number says that it is to be closed. Any thread.
+void device_lose(uint16_t id);
+
+// Whether that was noted since the device was opened.
+bool device_says_lost(uint16_t id);
+
+// Forgets it, when the device has been closed. The thread that closes it.
+void device_find_again(uint16_t id);
+
+// Whether an open device is gone, though nothing has said so: its interface or card was removed, or
+// the process that it connected to has ended. Call every 100 ms or so.
+bool device_is_gone(struct device_watch *w, uint16_t id, const char *device);
+
+// Whether the ethdev has a link, as far as its driver knows. Any thread.
+bool device_has_link(uint16_t id);
+
+// Whether a device that is lost is opened again. Not if the kernel asks for CAP_SYS_ADMIN, to load
+// the program of AF_XDP, which would be all that an attacker needs: then it is closed until the
+// next start. Any thread.
+bool device_returns(const char *device);
+
+// Whether opening the device makes sense: it is there, or the process that it connects to is.
+// Any thread.
+bool device_is_present(const char *device);

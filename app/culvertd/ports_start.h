@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens the ports of the configuration. Control thread, at start.
+#pragma once
+
+#include "gateway.h"
+
+// Opens all ports but those whose peers do not run yet, which the device thread opens later. Every
+// failure is logged with its cause and remedy. Returns 0 or -errno; what is open then stays open.
+int ports_start(struct gateway *g);
