@@ -228,8 +228,8 @@ static void test_room(void **state)
 	(void)state;
 	assert_non_null(out);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		// 79 octets after the header: 3 of padding, as many as there may be, 2 of trailer, 16
-		// of ICV.
+		// 79 octets after the header: 3 of padding, as many as there may be, 2 of trailer,
+		// 16 of ICV.
 		struct rte_mbuf *m = packet_with_options(99, 20);
 		uint8_t before[99];
 		struct crypto_op op;
