@@ -17,11 +17,13 @@
 
 extern char **environ;
 
-static const char no_iommu[] =
-	"turn the IOMMU on in the firmware and with 'intel_iommu=on' (AMD: nothing) on the "
-	"kernel's command line; in a VM without one, do without its protection:\n"
-	"  modprobe vfio enable_unsafe_noiommu_mode=1\n"
-	"  echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
+#define NO_IOMMU                                                                                   \
+	"turn the IOMMU on in the firmware and with 'intel_iommu=on' (AMD: nothing) on the "       \
+	"kernel's command line; in a VM without one, do without its protection:\n"                 \
+	"  modprobe vfio enable_unsafe_noiommu_mode=1\n"                                           \
+	"  echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode\n"                      \
+	"or, if the kernel lacks this parameter, as Debian's do:\n"                                \
+	"  culvertctl --driver uio_pci_generic bind %s"
 
 // A card by its PCI address, also without the domain, or by its interface.
 static int find(struct pci_nic *nic, const char *name)
@@ -113,8 +115,8 @@ static bool may_bind(const struct pci_nic *nic, const struct options *options)
 		return false;
 	}
 	if (vfio && nic->iommu_group[0] == '\0' && !pci_vfio_without_iommu(SYSFS)) {
-		warnx("bind: %s is not behind an IOMMU, which vfio-pci needs: %s", nic->name,
-			no_iommu);
+		warnx("bind: %s is not behind an IOMMU, which vfio-pci needs: " NO_IOMMU, nic->name,
+			nic->name);
 		return false;
 	}
 	return true;

@@ -259,9 +259,9 @@ static void cards_list(char list[LIST_SIZE])
 static int iommu_check(
 	const struct conf *conf, const struct conf_port *c, const struct pci_nic *nic)
 {
-	bool unsafe = pci_vfio_without_iommu(SYSFS);
-
-	if (pci_driver_is_vfio(nic->driver) && nic->iommu_group[0] == '\0' && !unsafe) {
+	if (pci_nic_is_confined(nic))
+		return 0;
+	if (pci_driver_is_vfio(nic->driver) && !pci_vfio_without_iommu(SYSFS)) {
 		port_error(c,
 			"PCI device %s has no IOMMU: turn it on in the firmware and with "
 			"'intel_iommu=on' on the kernel's command line, or do without its "
@@ -271,7 +271,7 @@ static int iommu_check(
 			nic->name);
 		return -EIO;
 	}
-	if ((strstr(nic->driver, "uio") == NULL && !unsafe) || conf->hugepages)
+	if (conf->hugepages)
 		return 0;
 	port_error(c,
 		"PCI device %s is used without an IOMMU and needs physical addresses: set "

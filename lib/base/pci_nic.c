@@ -79,6 +79,17 @@ static void interface_read(struct pci_nic *nic, const char *sys)
 	free(path);
 }
 
+// vfio makes a group for a card that no IOMMU confines, when it is bound all the same.
+static void iommu_group_read(struct pci_nic *nic, const char *sys)
+{
+	char name[16];
+
+	attribute_link(nic->iommu_group, sizeof(nic->iommu_group), sys, nic->name, "iommu_group");
+	if (attribute_line(name, sizeof(name), sys, nic->name, "iommu_group/name") &&
+		strcmp(name, "vfio-noiommu") == 0)
+		nic->iommu_group[0] = '\0';
+}
+
 int pci_nic_read(struct pci_nic *nic, const char *sys, const char *name)
 {
 	char class[16], vendor[8] = "", device[8] = "";
@@ -95,7 +106,7 @@ int pci_nic_read(struct pci_nic *nic, const char *sys, const char *name)
 	if (strlen(vendor) == 6 && strlen(device) == 6) // 0x8086
 		snprintf(nic->id, sizeof(nic->id), "%s:%s", vendor + 2, device + 2);
 	attribute_link(nic->driver, sizeof(nic->driver), sys, name, "driver");
-	attribute_link(nic->iommu_group, sizeof(nic->iommu_group), sys, name, "iommu_group");
+	iommu_group_read(nic, sys);
 	nic->numa_node = attribute_number(sys, name, "numa_node", -1);
 	nic->functions = (unsigned int)attribute_number(sys, name, "sriov_numvfs", 0);
 	interface_read(nic, sys);
@@ -150,6 +161,12 @@ bool pci_driver_is_for_dpdk(const char *driver)
 {
 	return pci_driver_is_vfio(driver) || pci_driver_is_shared(driver) ||
 	       strcmp(driver, "uio_pci_generic") == 0 || strcmp(driver, "igb_uio") == 0;
+}
+
+bool pci_nic_is_confined(const struct pci_nic *nic)
+{
+	return pci_driver_is_shared(nic->driver) ||
+	       (pci_driver_is_vfio(nic->driver) && nic->iommu_group[0] != '\0');
 }
 
 bool pci_vfio_without_iommu(const char *sys)

@@ -34,5 +34,9 @@ bool pci_driver_is_for_dpdk(const char *driver);
 bool pci_driver_is_shared(const char *driver);
 bool pci_driver_is_vfio(const char *driver);
 
+// Whether a card that a program has reaches none but the program's memory: by an IOMMU, or because
+// the kernel shares it. Else it works with physical addresses.
+bool pci_nic_is_confined(const struct pci_nic *nic);
+
 // Whether vfio gives away devices that no IOMMU confines.
 bool pci_vfio_without_iommu(const char *sys);

@@ -201,6 +201,41 @@ static void test_no_iommu(void **state)
 	expect(NIC_READY, "no IOMMU protects memory: memory.hugepages = true");
 }
 
+// In no-IOMMU mode vfio makes a group of a bound card, which confines nothing.
+static void test_group_without_iommu(void **state)
+{
+	struct pci_nic nic;
+
+	(void)state;
+	sys_file("Y\n", "module/vfio/parameters/enable_unsafe_noiommu_mode");
+	sys_card(CARD, "0x020000\n", "vfio-pci", "0");
+	expect(NIC_READY, "");
+	sys_file("vfio-noiommu\n", "kernel/iommu_groups/0/name");
+	expect(NIC_READY, "no IOMMU protects memory: memory.hugepages = true");
+	assert_int_equal(pci_nic_read(&nic, sys, CARD), 0);
+	assert_string_equal(nic.iommu_group, "");
+}
+
+static void test_confined(void **state)
+{
+	static const struct {
+		const char *driver, *group;
+		bool is;
+	} cards[] = {{"vfio-pci", "7", true}, {"vfio-pci", NULL, false},
+		{"uio_pci_generic", NULL, false}, {"uio_pci_generic", "7", false},
+		{"mlx5_core", NULL, true}};
+	struct pci_nic nic;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cards); i++) {
+		sys_end(state);
+		sys_begin(state);
+		sys_card(CARD, "0x020000\n", cards[i].driver, cards[i].group);
+		assert_int_equal(pci_nic_read(&nic, sys, CARD), 0);
+		assert_int_equal(pci_nic_is_confined(&nic), cards[i].is);
+	}
+}
+
 static void test_group(void **state)
 {
 	(void)state;
@@ -293,6 +328,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_virtual_functions, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_no_iommu, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_group, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_group_without_iommu, begin, sys_end),
+		cmocka_unit_test_setup_teardown(test_confined, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_open, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_bind, begin, sys_end),
 		cmocka_unit_test_setup_teardown(test_bind_without_driver, begin, sys_end),
