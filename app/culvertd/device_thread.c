@@ -9,12 +9,14 @@
 #include "device_watch.h"
 #include "host_iface.h"
 #include "log.h"
+#include "machine.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
 
 #define LOOK_MS   100   // how often to look whether a device is present
 #define WORKS_MS  1000  // one that is lost sooner has failed as well
+#define LEAVES_MS 1000  // in which the kernel removes a card that was closed for that
 #define DELAY_MIN 1000  // milliseconds from the first failure to the next try; twice as long after
 #define DELAY_MAX 30000 // each other one, up to this
 #define STOP_S    5
@@ -84,6 +86,8 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 	const struct conf_port *c = &conf->ports[port];
 	int rc;
 
+	if (!device_is_on_bus(c->device))
+		d->reported = false; // it will be another card
 	if (gateway_now_ms() < d->next_ms || !port_is_present(conf, c) ||
 		atomic_load_explicit(&t.stop, memory_order_acquire))
 		return;
@@ -103,6 +107,16 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
 }
 
+// A card that is to be removed is on its bus until it is closed, and a moment longer: there is
+// nothing to be opened yet.
+static unsigned int pause_of(const struct conf *conf, const struct conf_port *c)
+{
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		if (!conf_device_is_virtual(conf->devices[c->devices + i].device))
+			return LEAVES_MS;
+	return 0;
+}
+
 static void close_one(const struct port *p, const struct conf *conf, unsigned int port)
 {
 	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
@@ -117,7 +131,9 @@ static void device_serve(unsigned int port, const struct conf *conf)
 
 	if (stage == TO_BE_CLOSED) {
 		close_one(&d->port, conf, port);
-		stage = device_returns(conf->ports[port].device) ? TO_BE_OPENED : NOT_HERE;
+		d->next_ms =
+			RTE_MAX(d->next_ms, gateway_now_ms() + pause_of(conf, &conf->ports[port]));
+		stage = d->port.returns ? TO_BE_OPENED : NOT_HERE;
 		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
 	}
 	if (stage == TO_BE_OPENED)

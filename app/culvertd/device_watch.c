@@ -79,7 +79,7 @@ bool device_is_gone(struct device_watch *w, uint16_t id, const char *device)
 
 bool device_returns(const char *device)
 {
-	return !conf_device_is_xdp(device);
+	return !conf_device_is_xdp(device) && device_is_confined(device);
 }
 
 bool device_is_present(const char *device)

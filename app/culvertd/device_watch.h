@@ -32,9 +32,9 @@ bool device_is_gone(struct device_watch *w, uint16_t id, const char *device);
 // Whether the ethdev has a link, as far as its driver knows. Any thread.
 bool device_has_link(uint16_t id);
 
-// Whether a device that is lost is opened again. Not if the kernel asks for CAP_SYS_ADMIN, to load
-// the program of AF_XDP, which would be all that an attacker needs: then it is closed until the
-// next start. Any thread.
+// Whether a device, which is there now, is opened again when it is lost. Not if the kernel asks for
+// CAP_SYS_ADMIN, which would be all that an attacker needs: to load the program of AF_XDP, or to
+// learn physical addresses. Then it is closed until the next start. Any thread.
 bool device_returns(const char *device);
 
 // Whether opening the device makes sense: it is there, or the process that it connects to is.

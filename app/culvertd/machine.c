@@ -334,6 +334,15 @@ bool device_is_bound(const char *device)
 	return rc < 0 ? rc != -ENOENT : pci_driver_is_for_dpdk(nic.driver);
 }
 
+bool device_is_confined(const char *device)
+{
+	char name[CONF_PCI_NAME_MAX];
+	struct pci_nic nic;
+
+	return !conf_device_pci(name, device) || pci_nic_read(&nic, SYSFS, name) < 0 ||
+	       pci_nic_is_confined(&nic);
+}
+
 // A device of the auxiliary bus or VMBus.
 static int bus_check(const struct conf_port *c, const char *bus, const char *name)
 {

@@ -28,6 +28,10 @@ bool device_makes_interface(const char *device);
 // Whether the device is on its bus now; of a virtual one: true. Any thread.
 bool device_is_on_bus(const char *device);
 
+// Whether the device is no card that works with physical addresses, as one without an IOMMU does.
+// Any thread.
+bool device_is_confined(const char *device);
+
 // Whether a network card has a driver of the kernel's that gives it to DPDK; of other devices:
 // true. Any thread.
 bool device_is_bound(const char *device);

@@ -287,6 +287,14 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 	return -EIO;
 }
 
+static bool port_returns(const struct conf *conf, const struct conf_port *c)
+{
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		if (!device_returns(conf->devices[c->devices + i].device))
+			return false;
+	return true;
+}
+
 void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c)
 {
 	unsigned int queues = UINT16_MAX;
@@ -294,6 +302,7 @@ void port_expect(struct port *p, const struct conf *conf, const struct conf_port
 	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
 		queues = RTE_MIN(queues, device_queues(conf->devices[c->devices + i].device));
 	p->conf = c;
+	p->returns = port_returns(conf, c);
 	p->n_rx = (uint16_t)(c->rx_queues != 0 ? c->rx_queues : RTE_MIN(conf->n_workers, queues));
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, queues);
 	p->mac = c->mac;
@@ -339,6 +348,7 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	int rc = 0;
 
 	p->conf = c;
+	p->returns = port_returns(conf, c);
 	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
 		if (device_socket_prepare(&conf->devices[c->devices + i]) < 0)
 			return -EIO;
@@ -364,6 +374,7 @@ void port_adopt(struct port *p, const struct port *opened)
 	p->n_member_ids = opened->n_member_ids;
 	p->offloads = opened->offloads;
 	p->rules = opened->rules;
+	p->returns = opened->returns;
 }
 
 // Frames without a tag are for the port of the device, if it has an address.

@@ -37,6 +37,7 @@ struct port {
 	uint16_t member_id[CONF_MEMBERS_MAX]; // ethdev's numbers of those that are open
 	unsigned int n_member_ids;
 	bool inserts_vlan; // it tags frames that are to be sent
+	bool returns; // a lost device is opened again; else the port is closed until the next start
 
 	struct vlan_map *vlans; // the ports of its VLANs; NULL: it has none
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none

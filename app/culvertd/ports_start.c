@@ -6,6 +6,7 @@
 
 #include "bond.h"
 #include "device_socket.h"
+#include "eal_log.h"
 #include "machine.h"
 #include "open_limit.h"
 
@@ -77,6 +78,7 @@ int ports_start(struct gateway *g)
 		if (conf->ports[i].vlan == 0 &&
 			port_start(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
 			rc = -EIO;
+	eal_log_forget(); // it does not explain why a device cannot be opened again
 	if (rc == 0 && ports_add_vlans(g->ports, conf) < 0)
 		rc = no_memory();
 	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)

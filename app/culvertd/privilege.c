@@ -137,7 +137,7 @@ static uint64_t capabilities_of(const char *device)
 	// The last one for the memory of rings, which is locked.
 	const uint64_t network = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK;
 
-	if (conf_device_is_xdp(device)) // is not opened again, see device_returns()
+	if (conf_device_is_xdp(device)) // is not opened again, see struct port
 		return 0;
 	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
 			       device_makes_interface(device)

@@ -75,9 +75,9 @@ static void leave(struct gateway *g, unsigned int i)
 	state[i].stage = LEAVING;
 	if (p->bond == NULL) // else those of the members
 		event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
-	if (!device_returns(p->conf->device))
+	if (!p->returns)
 		log_warn("port \"%s\": opening it again needs CAP_SYS_ADMIN, which is not kept: "
-			 "restart culvertd when its interface is back",
+			 "restart culvertd when its device is back",
 			p->conf->name);
 	links_check_now(&g->control);
 }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the thread that opens devices tries one, and what it reports, with devices, a bus and a
+// clock of the test.
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "device_thread.h"
+#include "host_iface.h"
+#include "log.h"
+#include "machine.h"
+#include "port_groups.h"
+#include "port_link.h"
+#include "privilege.h"
+#include "test.h"
+
+enum { CARD, TAP, BROKEN_CARD, N_PORTS };
+
+static struct conf_port conf_ports[N_PORTS] = {
+	[CARD] = {.name = "card", .device = "0000:01:00.0", .devices = CARD},
+	[TAP] = {.name = "tap", .device = "net_tap0,iface=tap0", .devices = TAP},
+	[BROKEN_CARD] = {.name = "broken", .device = "0000:02:00.0", .devices = BROKEN_CARD},
+};
+static struct conf conf = {
+	.ports = conf_ports, .n_ports = N_PORTS, .devices = conf_ports, .n_devices = N_PORTS};
+static struct gateway gateway = {.control = {.conf = &conf, .lock = PTHREAD_MUTEX_INITIALIZER}};
+
+// --- what the thread finds ---
+
+static atomic_uint now_ms = 5000;
+static atomic_bool on_bus = true, opens = true;
+static atomic_uint n_looks, n_opened[N_PORTS], n_closed[N_PORTS], n_reported;
+
+uint64_t gateway_now_ms(void)
+{
+	return now_ms;
+}
+
+bool device_is_on_bus(const char *device)
+{
+	(void)device;
+	n_looks++;
+	return on_bus;
+}
+
+bool port_is_present(const struct conf *c, const struct conf_port *port)
+{
+	(void)c, (void)port;
+	return on_bus;
+}
+
+void host_iface_routes(const struct conf *c)
+{
+	(void)c;
+}
+
+int port_open(struct port *p, const struct conf *c, const struct conf_port *port,
+	struct rte_mempool *pool)
+{
+	(void)p, (void)c, (void)pool;
+	if (!opens && !log_is_muted())
+		n_reported++;
+	n_opened[port - conf_ports]++;
+	return opens ? 0 : -EIO;
+}
+
+void port_close(const struct port *p)
+{
+	n_closed[p->conf - conf_ports]++;
+}
+
+void port_groups_set(const struct port *p)
+{
+	(void)p;
+}
+
+void privilege_kept_choose(struct privilege_kept *kept, const struct conf *c)
+{
+	(void)kept, (void)c;
+}
+
+int privilege_kept_begin(void)
+{
+	return 0;
+}
+
+int privilege_kept_lower(const struct privilege_kept *kept)
+{
+	(void)kept;
+	return 0;
+}
+
+int privilege_kept_raise(
+	const struct privilege_kept *kept, const struct conf *c, const struct conf_port *port)
+{
+	(void)kept, (void)c, (void)port;
+	return 0;
+}
+
+int privilege_kept_raise_routes(const struct privilege_kept *kept)
+{
+	(void)kept;
+	return 0;
+}
+
+// --- the control thread ---
+
+// Whether it is not too late, a millisecond later.
+static bool wait_on(void)
+{
+	static unsigned int waits;
+
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return waits++ < 60000;
+}
+
+// Waits until the thread has counted that far.
+static void wait_for(atomic_uint *n, unsigned int least)
+{
+	while (*n < least)
+		assert_true(wait_on());
+}
+
+// Waits until the thread has done what it was doing, and looked for a device after that.
+static void wait_for_looks(void)
+{
+	wait_for(&n_looks, n_looks + 2);
+}
+
+static void give(unsigned int port)
+{
+	gateway.ports[port].conf = &conf_ports[port];
+	gateway.ports[port].returns = true;
+	device_thread_give(port, true);
+}
+
+static void take(unsigned int port)
+{
+	struct port opened;
+
+	while (!device_thread_take(port, &opened))
+		assert_true(wait_on());
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return device_thread_start(&gateway);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return device_thread_stop() ? 0 : -1;
+}
+
+// The kernel removes it only then, and it may be on the bus for a moment.
+static void test_card_leaves(void **state)
+{
+	(void)state;
+	give(CARD);
+	wait_for(&n_closed[CARD], 1);
+	wait_for_looks();
+	assert_int_equal(n_opened[CARD], 0);
+	now_ms += 999;
+	wait_for_looks();
+	assert_int_equal(n_opened[CARD], 0);
+	now_ms++;
+	take(CARD);
+	assert_int_equal(n_opened[CARD], 1);
+}
+
+static void test_tap_at_once(void **state)
+{
+	(void)state;
+	give(TAP);
+	take(TAP);
+	assert_int_equal(n_closed[TAP], 1);
+	assert_int_equal(n_opened[TAP], 1);
+}
+
+// Once, however often it is tried; but a card that was plugged in since is another one.
+static void test_reports(void **state)
+{
+	(void)state;
+	opens = false;
+	give(BROKEN_CARD);
+	wait_for(&n_closed[BROKEN_CARD], 1);
+	for (unsigned int i = 1; i <= 3; i++) {
+		wait_for_looks();
+		now_ms += 60000;
+		wait_for(&n_opened[BROKEN_CARD], i);
+	}
+	assert_int_equal(n_reported, 1);
+	on_bus = false;
+	wait_for_looks();
+	on_bus = true;
+	now_ms += 60000;
+	wait_for(&n_opened[BROKEN_CARD], 4);
+	assert_int_equal(n_reported, 2);
+	opens = true;
+	wait_for_looks();
+	now_ms += 60000;
+	take(BROKEN_CARD);
+	assert_int_equal(n_reported, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_card_leaves),
+		cmocka_unit_test(test_tap_at_once),
+		cmocka_unit_test(test_reports),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
