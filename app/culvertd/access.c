@@ -65,6 +65,15 @@ static int open_telemetry(const char *folder, gid_t group)
 	return 0;
 }
 
+// Devices on a bus, which DPDK removes by rte_dev_remove().
+static bool has_cards(const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (conf->ports[i].vlan == 0 && !conf_device_is_virtual(conf->ports[i].device))
+			return true;
+	return false;
+}
+
 int access_open(const struct conf *conf)
 {
 	const char *folder = rte_eal_get_runtime_dir();
@@ -74,10 +83,10 @@ int access_open(const struct conf *conf)
 	if ((conf->control_group != NULL && control == NO_GROUP) ||
 		(conf->show_group != NULL && show == NO_GROUP))
 		return -EIO;
-	// As another user the daemon answers dpdk-dumpcap through sockets in its folder.
-	if (conf->capture && conf->user != NULL && open_parent(folder) < 0) {
-		log_error(
-			"%s: cannot be opened for user, with capture: %s", folder, strerror(errno));
+	// As another user the daemon answers dpdk-dumpcap through sockets in its folder, and looks
+	// for such programs there before it removes a card.
+	if (conf->user != NULL && (conf->capture || has_cards(conf)) && open_parent(folder) < 0) {
+		log_error("%s: cannot be opened for user: %s", folder, strerror(errno));
 		return -EIO;
 	}
 	if (control == NO_GROUP && show == NO_GROUP)

@@ -12,7 +12,7 @@
 // it, if there is no such group.
 gid_t access_group(const struct conf *conf, const char *setting, const char *name);
 
-// Lets the groups pass DPDK's folders, and the telemetry socket be used; with capture, lets user
-// pass the folder of all DPDK programs. Returns 0, or -EIO after logging why not. When DPDK has
-// started, and before privileges are given up.
+// Lets the groups pass DPDK's folders, and the telemetry socket be used; with capture or
+// cards, lets user pass the folder of all DPDK programs. Returns 0, or -EIO after logging why not.
+// When DPDK has started, and before privileges are given up.
 int access_open(const struct conf *conf);
