@@ -141,6 +141,16 @@ static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info
 	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
 }
 
+// This driver offers two queues for every card, of which those of the first generations have one:
+// what is sent by the other is lost.
+static void queues_limit(struct rte_eth_dev_info *info)
+{
+	if (strcmp(info->driver_name, "net_e1000_em") == 0) {
+		info->max_rx_queues = 1;
+		info->max_tx_queues = 1;
+	}
+}
+
 int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct conf_port *c)
 {
 	int rc = rte_eth_dev_info_get(id, info);
@@ -150,6 +160,7 @@ int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct con
 			strerror(-rc));
 		return -EIO;
 	}
+	queues_limit(info);
 	if (c->mtu <= mtu_max(c, info))
 		return 0;
 	port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
