@@ -15,9 +15,11 @@ declare -A vm_number=([management]=0 [lan]=1 [wan]=2 [station]=3)
 vm_need()
 {
 	local package=
+	[[ $(dpkg --print-architecture) == amd64 ]] || vm_skip "the machine is for x86"
 	"$lab_root/app/packages" vm || vm_skip "no QEMU"
 	if [[ ! -d $vm_folder/kernel ]]; then
-		package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p')
+		apt-get -qq -o DPkg::Lock::Timeout=300 update || true
+		package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p') || vm_skip "no kernel: apt-cache finds no linux-image-amd64"
 		mkdir -p "$lab_dir/fetch"
 		(cd "$lab_dir/fetch" && apt-get -qq -o APT::Sandbox::User=root download "$package") || vm_skip "no kernel: apt-get cannot fetch linux-image-amd64"
 		dpkg-deb -x "$lab_dir/fetch/"*.deb "$lab_dir/fetch/kernel"
@@ -171,7 +173,9 @@ vm_gone()
 
 vm_unplugged()
 {
-	! vm_ask info qtree | grep -q "id \"$1\""
+	local devices
+	devices=$(vm_ask info qtree)
+	! grep -q "id \"$1\"" <<<"$devices"
 }
 
 # NAME: prints the interface of a device, once the kernel in the machine has it.
