@@ -17,9 +17,9 @@
 #include "worker.h"
 
 #define LOOP_QUEUES_MAX 64
-#define LOOP_BURST      32 // frames taken from a queue at once
-// Bursts are counted by size: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32.
-#define LOOP_SIZES 6
+#define LOOP_BURST      64 // frames taken from a queue at once
+// Bursts are counted by size: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64.
+#define LOOP_SIZES 7
 
 enum loop_phase {
 	LOOP_RUN,

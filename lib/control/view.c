@@ -24,7 +24,8 @@ static const char *tunnel_state_name(unsigned int i)
 
 static const char *burst_size(unsigned int i)
 {
-	static const char *const sizes[VIEW_BURSTS] = {"1", "2-3", "4-7", "8-15", "16-31", "32"};
+	static const char *const sizes[VIEW_BURSTS] = {
+		"1", "2-3", "4-7", "8-15", "16-31", "32-63", "64"};
 
 	return sizes[i];
 }

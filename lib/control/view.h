@@ -7,7 +7,7 @@
 #include "stage.h"
 
 #define NEIGH_STATES (NEIGH_STATIC + 1)
-#define VIEW_BURSTS  6                          // sizes of bursts that are counted
+#define VIEW_BURSTS  7                          // sizes of bursts that are counted
 #define VIEW_SAS_MAX (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy
 
 struct info_view {

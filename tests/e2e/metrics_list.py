@@ -11,7 +11,7 @@ FIELDS = [field for field in field_def.fields() if field.name and field.metric]
 # Samples that are not the member itself.
 APART = ("stage_sampled_cycles",)
 BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
-          "16-31": "bursts_16", "32": "bursts_32"}
+          "16-31": "bursts_16", "32-63": "bursts_32", "64": "bursts_64"}
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
 WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
 # Units of the telemetry socket that are not the metric's: how many of the metric's they are.
