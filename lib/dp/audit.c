@@ -69,8 +69,10 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 
 	if (!p->own)
 		event_set_packet(&e, p);
-	// ESP is opened when it is whole, so a fragment is out of a tunnel.
-	e.inner = audited[reason].inner || p->ip.fragment;
+	// ESP is opened when it is whole, so a fragment is out of a tunnel. Workers that share
+	// tunnels open a packet before its number is accepted.
+	e.inner = audited[reason].inner || p->ip.fragment ||
+		  (p->ip.proto != IPPROTO_ESP && p->udp_port == 0);
 	if (!e.inner) {
 		e.spi = pkt_esp(p)->spi;
 		e.seq = pkt_esp(p)->seq;

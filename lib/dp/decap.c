@@ -284,12 +284,17 @@ static void group(struct worker *w, struct fan_burst *b, const struct opening *o
 		handover_fill(w, &b->pkt[b->at[i]], p[i]);
 }
 
+static void note_moved(struct fan_burst *b, const struct pkt *p)
+{
+	if (b->n_moved < FAN_MOVED_MAX && natt_peer_moved(p, &b->moved[b->n_moved].event))
+		b->moved[b->n_moved++].m = p->m;
+}
+
 // What is in the packets of a run, from place i to end, whose numbers another worker accepts.
 static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *b,
 	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end, const bool traced)
 {
 	const struct esp_in_run run = esp_in_run_of(w->esp.p[i]->sa_in);
-	struct event moved;
 	uint32_t packets = 0;
 	uint64_t octets = 0;
 
@@ -301,11 +306,8 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 			pkt_drop(w, p, DROP_AUTH);
 			continue;
 		}
-		if (unlikely(p->udp_port != 0) && natt_peer_moved(p, &moved)) {
-			b->has_moved = true;
-			b->moved_seq = o->seq[i];
-			b->moved = moved;
-		}
+		if (unlikely(p->udp_port != 0))
+			note_moved(b, p);
 		reason[i] = (uint8_t)esp_in_finish(&o->op[i], &run, p->m, &p->ip);
 		if (likely(reason[i] == DROP_NONE)) {
 			packets++;
@@ -327,7 +329,7 @@ static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, c
 	const uint16_t n_runs = open_burst(w, &o, traced);
 	uint16_t i = 0;
 
-	b->has_moved = false;
+	b->n_moved = 0;
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
 		extract_run(w, b, &o, reason, i, o.end[r], traced);
 	group(w, b, &o, reason, i);
@@ -345,7 +347,8 @@ __rte_cold void decap_open_traced(struct worker *w, struct fan_burst *b)
 	open_to(w, b, true);
 }
 
-// A packet that was opened is dropped. If it was counted, that is taken back.
+// A packet that was opened is dropped. If it was counted, that is taken back; then it is the inner
+// packet, and the audit log reports that.
 static __rte_cold __rte_noinline void drop_opened(
 	struct worker *w, struct handed *h, enum drop reason, enum drop before)
 {
@@ -354,6 +357,8 @@ static __rte_cold __rte_noinline void drop_opened(
 	if (before == DROP_NONE) {
 		c->packets--;
 		c->bytes -= rte_pktmbuf_data_len(h->p.m);
+		ip_layout_read(&h->p.ip, pkt_ip(&h->p));
+		h->p.udp_port = 0;
 	}
 	trace_continue(w, &h->p, h);
 	pkt_drop(w, &h->p, reason);
@@ -419,9 +424,9 @@ void decap_accept(struct worker *w, struct fan_burst *b)
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = w->esp.p[i];
 
-		if (unlikely(b->has_moved && accepted[i] && b->seq[i] == b->moved_seq &&
-			     p->sa_in->sa.spi == b->moved.spi))
-			natt_peer_post(w, p->sa_in, b->seq[i], &b->moved);
+		for (unsigned int k = 0; unlikely(k < b->n_moved); k++)
+			if (accepted[i] && b->moved[k].m == p->m)
+				natt_peer_post(w, p->sa_in, b->seq[i], &b->moved[k].event);
 		if (unlikely(!accepted[i]))
 			drop_opened(w, handed_of(p), DROP_REPLAY, b->reason[i]);
 		else if (unlikely(b->reason[i] != DROP_NONE))

@@ -13,6 +13,8 @@
 
 #define FAN_WORKERS_MAX CRYPTO_WORKERS_MAX
 
+#define FAN_MOVED_MAX 8 // of a burst
+
 // A burst in a lane: received, and then opened; or to be sealed, and then sent.
 struct fan_burst {
 	uint16_t n, n_frames;
@@ -25,10 +27,13 @@ struct fan_burst {
 	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];
 	// The first place of those that belong to a worker, by worker; then of those to be dropped.
 	uint8_t first[FAN_WORKERS_MAX + 1];
-	// Event for the packet with this number, if that is the newest of its SA.
-	bool has_moved;
-	uint64_t moved_seq;
-	struct event moved;
+	// The first packets whose peers have moved. The events are posted for those that the replay
+	// window accepts: copies of these packets from elsewhere are not.
+	uint8_t n_moved;
+	struct fan_moved {
+		const struct rte_mbuf *m;
+		struct event event;
+	} moved[FAN_MOVED_MAX];
 };
 
 struct fanout {

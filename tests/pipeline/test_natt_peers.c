@@ -177,10 +177,51 @@ static void test_unknown_are_different(void **state)
 	gateway_free(a);
 }
 
+// Workers share a tunnel: a copy of a packet, sent from elsewhere and opened in the same burst,
+// moves nobody; the next packets do, also of another peer in the same burst.
+static void test_shared(void **state)
+{
+	struct gateway *g[2] = {
+		site_a((struct site){.sa = IN_UDP, .more = "cpus = { workers = [ 0, 1 ]; };"})};
+	struct worker *w[2];
+	struct peer b = peer_new(g[0], "from-b");
+	struct frame f[3];
+
+	(void)state;
+	g[1] = gateway_second(g[0], 1);
+	gateways_share(g, w, 2);
+	f[0] = from(&b, 10, "192.0.2.2", 1025);
+	gateway_receive(g[0], f, 1);
+	gateway_help(g[1]);
+	gateway_keep(g[0]);
+	expect_moved(g[0], "192.0.2.2", 1025);
+	assert_null(sa_in_endpoint_set(g[0]->snapshot->sa_in[0], peer_at("192.0.2.2", 1025), 0));
+
+	f[0] = from(&b, 11, "192.0.2.2", 1025);
+	f[1] = from(&b, 11, "192.0.2.9", 4000); // the copy
+	gateway_receive(g[0], f, 2);
+	gateway_help(g[1]);
+	gateway_keep(g[0]);
+	expect_not_moved(g[0]);
+
+	f[0] = from(&b, 12, "192.0.2.2", 1026);
+	f[1] = from(&b, 12, "192.0.2.9", 4000);
+	gateway_receive(g[0], f, 2);
+	gateway_help(g[1]);
+	gateway_keep(g[0]);
+	expect_moved(g[0], "192.0.2.2", 1026);
+	for (unsigned int i = 0; i < 2; i++)
+		gateway_pass(g[i], NULL, 0);
+	peer_free(&b);
+	gateway_free(g[1]);
+	gateway_free(g[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_moved),
+		pipeline_test(test_shared),
 		pipeline_test(test_unknown),
 		pipeline_test(test_unknown_are_different),
 	};
