@@ -68,8 +68,8 @@ static int open_telemetry(const char *folder, gid_t group)
 // Devices on a bus, which DPDK removes by rte_dev_remove().
 static bool has_cards(const struct conf *conf)
 {
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (conf->ports[i].vlan == 0 && !conf_device_is_virtual(conf->ports[i].device))
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		if (!conf_device_is_virtual(conf->devices[i].device))
 			return true;
 	return false;
 }

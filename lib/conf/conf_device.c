@@ -220,12 +220,15 @@ static bool leaves_checksums(const char *device)
 	return at != NULL && strtoul(at + strlen(argument), NULL, 0) != 0;
 }
 
-// Whether a device shares an interface with the kernel, from which nothing hides its frames.
+// Whether a device shares an interface with the kernel, from which nothing hides its frames, or
+// makes other devices that may.
 static bool shares_interface(const char *device)
 {
+	static const char *const makers[] = {"net_failsafe", "net_vdev_netvsc"};
+
 	return ((strstr(device, "pcap") != NULL || strncmp(device, "eth_af_packet", 13) == 0) &&
-		       strstr(device, "iface=") != NULL) ||
-	       strstr(device, ",remote=") != NULL;
+		       strstr(device, "iface") != NULL) ||
+	       strstr(device, ",remote=") != NULL || has_prefix(device, makers, RTE_DIM(makers));
 }
 
 void conf_check_device(

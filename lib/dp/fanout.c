@@ -191,11 +191,18 @@ bool fanout_pending(const struct worker *w)
 	       !rte_ring_empty(w->departing);
 }
 
-// What belongs to this worker comes first: nobody else does that.
+// What belongs to this worker comes first: nobody else does that. But while its lane is full, it
+// receives no ESP, and others may have as much to do.
+static bool has_own_work(const struct worker *w)
+{
+	return lane_open(&w->fanout->open) != LANE_NONE &&
+	       (rte_ring_count(w->handed) >= RX_BURST_MAX ||
+		       (rte_ring_count(w->frames) >= RX_BURST_MAX && !fanout_is_behind(w)));
+}
+
 bool fanout_can_help(const struct worker *w)
 {
-	if (rte_ring_count(w->handed) >= RX_BURST_MAX ||
-		(rte_ring_count(w->frames) >= RX_BURST_MAX && !fanout_is_behind(w)))
+	if (has_own_work(w))
 		return false;
 	for (unsigned int i = 0; i < w->n_workers; i++) {
 		const struct fanout *f = w->peers[i]->fanout;

@@ -18,6 +18,8 @@
 #include "tracepoint.h"
 #include "transit.h"
 
+#define HOST_PART 16 // packets of the host in a pass
+
 // Functions with the parameter traced are compiled twice, so that tracing costs nothing while it is
 // off: pipeline_pass() chooses.
 
@@ -37,8 +39,8 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
-// Packets that other workers have decapsulated, n at most. Returns how many are left of these.
-static uint16_t handed_input(struct worker *w, uint16_t n)
+// Packets that other workers have decapsulated, n at most.
+static void handed_input(struct worker *w, uint16_t n)
 {
 	struct pkt *p[RX_BURST_MAX];
 	uint16_t kept = handover_dequeue(w, p, n);
@@ -49,17 +51,20 @@ static uint16_t handed_input(struct worker *w, uint16_t n)
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p[i], d);
 	}
-	return kept;
 }
 
 // What other threads have given the worker, as far as the pass has room beside n received packets.
+// A part of that is the host's, whatever other workers hand over.
 static void rings_input(struct worker *w, uint16_t n)
 {
-	n = (uint16_t)(RX_BURST_MAX - n);
+	uint16_t room = (uint16_t)(RX_BURST_MAX - n), host = 0;
+
+	if (host_pending(w)) {
+		host = (uint16_t)RTE_MIN(room, HOST_PART);
+		host_input(w, host);
+	}
 	if (handover_pending(w))
-		n = (uint16_t)(n - handed_input(w, n));
-	if (host_pending(w))
-		host_input(w, n);
+		handed_input(w, (uint16_t)(room - host));
 }
 
 static __rte_always_inline void pass_begin(struct worker *w, uint64_t now)

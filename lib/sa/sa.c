@@ -301,6 +301,9 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 		used[LIFETIME_BYTES] += sa->counters[i].bytes;
 		used[LIFETIME_PACKETS] += sa->counters[i].packets;
 	}
+	// A worker takes back what another one has counted, which this sum may lack (decap.c).
+	if ((int64_t)used[LIFETIME_BYTES] < 0 || (int64_t)used[LIFETIME_PACKETS] < 0)
+		used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
 	used[LIFETIME_SECONDS] = lifetime_age(&sa->lifetime, now_ms);
 	if (sa->opt.direction == SA_OUT)
 		used[LIFETIME_PACKETS] = sa_out_seq(sa_out_of(sa));
