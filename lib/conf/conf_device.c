@@ -221,14 +221,16 @@ static bool leaves_checksums(const char *device)
 }
 
 // Whether a device shares an interface with the kernel, from which nothing hides its frames, or
-// makes other devices that may.
+// makes other devices that may. Those of AF_XDP would not be hidden when the interface was made
+// again, as the port stays closed then.
 static bool shares_interface(const char *device)
 {
 	static const char *const makers[] = {"net_failsafe", "net_vdev_netvsc"};
 
 	return ((strstr(device, "pcap") != NULL || strncmp(device, "eth_af_packet", 13) == 0) &&
 		       strstr(device, "iface") != NULL) ||
-	       strstr(device, ",remote=") != NULL || has_prefix(device, makers, RTE_DIM(makers));
+	       strstr(device, ",remote=") != NULL || conf_device_is_xdp(device) ||
+	       has_prefix(device, makers, RTE_DIM(makers));
 }
 
 void conf_check_device(
