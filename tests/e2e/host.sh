@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # variables of app/lab.sh, which the tests include
+# shellcheck shell=bash disable=SC2154,SC2004 # variables of app/lab.sh, which the tests include; its arrays are associative
 # SPDX-License-Identifier: BSD-3-Clause
 # What tests of the host behind ports share.
 

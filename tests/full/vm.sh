@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2034 # variables of app/lab.sh, which the test includes
 # SPDX-License-Identifier: BSD-3-Clause
 # A virtual machine for the laboratory (app/lab.sh): QEMU with Debian's kernel. Its root is that of this machine, changes
 # are lost; $lab_dir is shared. Commands run in it by vm_agent.py. Callers have sourced tests/e2e/lib.sh.

@@ -12,7 +12,7 @@
 #include "site.h"
 
 #define LINE        64
-#define REGIONS_MAX 256
+#define REGIONS_MAX 1024
 #define FLOWS       16 // of each worker
 
 struct region {
