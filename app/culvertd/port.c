@@ -136,7 +136,7 @@ int port_listen_to_all(const struct port *p)
 	return rc == 0 ? device_listen_to_all(p->id) : rc;
 }
 
-// Routing protocols of the host use groups that nobody tells the device. With LACP, net_bonding
+// Routing protocols of the host use groups that the device is not asked for. With LACP, net_bonding
 // discards even broadcasts otherwise.
 static bool needs_all_groups(const struct conf *conf, const struct conf_port *c)
 {
