@@ -187,7 +187,7 @@ static void sa_add(struct sas *s, uint32_t spi, bool v4, bool udp)
 
 	sa->sa.spi = rte_cpu_to_be_32(spi);
 	sa->sa.udp_port = udp ? RTE_BE16(4500) : 0;
-	sa->sa.local = ip_addr_from_v4(RTE_BE32(RTE_IPV4(192, 0, 2, 1)));
+	sa->sa.local = ip_addr_from_v4(RTE_BE32(0xc0000201));
 	if (!v4)
 		sa->sa.local.b[0] = 0x20;
 	s->at[s->s.n_sa_in++] = sa;
