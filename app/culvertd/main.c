@@ -34,6 +34,7 @@
 #include "numa.h"
 #include "originate.h"
 #include "path_mtu.h"
+#include "peer_memory.h"
 #include "ports_start.h"
 #include "privilege.h"
 #include "reopen.h"
@@ -284,6 +285,7 @@ static int workers_start(struct gateway *g)
 			LOOP_QUEUES_MAX);
 		return -E2BIG;
 	}
+	peer_memory_guard(g->control.qsbr);
 	eal_log_begin();
 	reopen_start(g);
 	loops_idle(g->loops, conf->n_workers, conf->idle);
@@ -329,6 +331,7 @@ static void gateway_stop(struct gateway *g)
 	neigh_table_free(g->control.neigh);
 	dad_free(g->control.dad);
 	listener_free(g->control.listener);
+	peer_memory_guard(NULL);
 	rte_free(g->control.qsbr);
 	rte_mempool_free(g->control.pool);
 	rte_mempool_free(g->large_pool);

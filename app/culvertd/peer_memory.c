@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer_memory.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_interrupts.h>
+
+#define WAIT_US 20 // between looks at the workers, which may need the CPU to get there
+
+static struct rte_rcu_qsbr *_Atomic workers;
+
+void peer_memory_guard(struct rte_rcu_qsbr *qsbr)
+{
+	atomic_store_explicit(&workers, qsbr, memory_order_release);
+}
+
+// Takes the place of the C library's, also in DPDK's drivers: the loader finds the program's first.
+// The memif driver has marked the port as disconnected before, so that workers that begin a pass
+// now keep away from this memory.
+int munmap(void *address, size_t length)
+{
+	struct rte_rcu_qsbr *qsbr = atomic_load_explicit(&workers, memory_order_acquire);
+
+	if (qsbr != NULL && rte_thread_is_intr()) {
+		uint64_t token = rte_rcu_qsbr_start(qsbr);
+
+		while (rte_rcu_qsbr_check(qsbr, token, false) != 1)
+			rte_delay_us_sleep(WAIT_US);
+	}
+	return (int)syscall(SYS_munmap, address, length);
+}
