@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP,
 
 struct stack {
 	uintptr_t low, high;
+};
+
+struct line {
+	char text[256];
+	size_t len;
 };
 
 static int tasks = -1; // /proc/self/task
@@ -165,6 +171,61 @@ static bool keep_canary(void)
 	return core_keep(block, block + 6 * sizeof(void *));
 }
 
+// Appends to the text what fits; its last octet stays for the end of the line.
+static void append(struct line *l, const char *text)
+{
+	while (*text != 0 && l->len < sizeof(l->text) - 1)
+		l->text[l->len++] = *text++;
+}
+
+static void append_hex(struct line *l, uintptr_t v)
+{
+	char digits[2 * sizeof(v) + 1];
+	char *at = &digits[sizeof(digits) - 1];
+
+	*at = 0;
+	do {
+		*--at = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v != 0);
+	append(l, "0x");
+	append(l, at);
+}
+
+// The program or library whose code this is: the last one that begins before it.
+static const struct link_map *code_of(uintptr_t pc)
+{
+	const struct link_map *found = NULL;
+
+	for (const struct link_map *l = _r_debug.r_map; l != NULL; l = l->l_next)
+		if (l->l_addr <= pc && (found == NULL || l->l_addr > found->l_addr))
+			found = l;
+	return found;
+}
+
+// Writes which signal ends the daemon, on which thread, and where: addr2line(1) makes a line of the
+// source of that. Without the log's lock, which the thread may hold.
+static void report(int signal, const ucontext_t *context)
+{
+	uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+	const struct link_map *code = code_of(pc);
+	struct line l = {.len = 0};
+	char thread[16] = "";
+
+	prctl(PR_GET_NAME, thread);
+	append(&l, "culvertd: crashed: SIG");
+	append(&l, sigabbrev_np(signal));
+	append(&l, " in thread \"");
+	append(&l, thread);
+	append(&l, "\" at ");
+	append(&l, code == NULL || code->l_name[0] == 0 ? "culvertd" : code->l_name);
+	append(&l, "+");
+	append_hex(&l, code == NULL ? pc : pc - code->l_addr);
+	l.text[l.len++] = '\n';
+	if (write(STDERR_FILENO, l.text, l.len) < 0)
+		return; // nobody is left to complain to
+}
+
 static void on_crash(int signal, siginfo_t *info, void *context)
 {
 	struct stack own;
@@ -175,6 +236,7 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 		stop_for_good(context);
 	wipe_below();
 	wipe_vectors(context);
+	report(signal, context);
 	own = own_stack(BELOW / 2);
 	if (stop_others() && keep_stacks() && core_keep(own.low, own.high) && keep_canary() &&
 		core_strip())

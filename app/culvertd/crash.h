@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A crash leaves a core with the stacks and registers of all threads and the variables of programs,
-// without keys.
+// without keys, and a line on standard error that says where.
 #pragma once
 
 // Has the signals of a crash, an abort and SIGQUIT write such a core, where limits and

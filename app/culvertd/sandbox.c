@@ -127,6 +127,9 @@ int sandbox_enter_worker(void)
 			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, RDMA_IOCTL_MAGIC << 8));
 	if (rc == 0) // in a crash
 		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME));
+	if (rc == 0)
+		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_DUMPABLE));
 	if (rc == 0)
 		rc = seccomp_load(ctx);
