@@ -70,6 +70,13 @@ static void member_close(struct member *m)
 	m->state = m->state == MEMBER_LEAVING ? MEMBER_REFUSED : MEMBER_ABSENT;
 }
 
+// Closes one that does not work.
+static void member_refuse(struct member *m)
+{
+	m->state = MEMBER_LEAVING;
+	member_close(m);
+}
+
 void bond_close(struct bond *b)
 {
 	for (unsigned int i = 0; i < b->n; i++)
@@ -108,6 +115,19 @@ static int mac_set(const struct member *m, struct rte_ether_addr *mac)
 		       : rc;
 }
 
+// Workers have divided up the queues already.
+static int queues_check(
+	const struct bond_params *p, const struct conf_port *c, const struct rte_eth_dev_info *info)
+{
+	if (p->n_rx <= info->max_rx_queues && p->n_tx <= info->max_tx_queues)
+		return 0;
+	port_error(c,
+		"member \"%s\" has %u RX and %u TX queues, but the port has %u and %u: restart "
+		"culvertd",
+		c->device, info->max_rx_queues, info->max_tx_queues, p->n_rx, p->n_tx);
+	return -EIO;
+}
+
 // Members of LACP receive its frames, which are multicast, before they are asked to.
 static int member_prepare(const struct member *m, const struct conf_port *c,
 	const struct rte_eth_dev_info *info, struct rte_ether_addr *mac)
@@ -130,22 +150,22 @@ static int member_prepare(const struct member *m, const struct conf_port *c,
 }
 
 // mac: that of the port, all zero if it has none yet.
-static int member_open(struct member *m, const struct conf_port *c, struct rte_ether_addr *mac)
+static void member_open(struct member *m, const struct conf_port *c, const struct bond_params *p,
+	struct rte_ether_addr *mac)
 {
 	struct rte_eth_dev_info info;
 
 	m->state = MEMBER_REFUSED;
 	if (device_find(&m->id, c) < 0)
-		return -EIO;
+		return;
 	m->state = MEMBER_OPEN;
-	if (device_identify(&info, m->id, c) == 0 && member_prepare(m, c, &info, mac) == 0) {
+	if (device_identify(&info, m->id, c) == 0 && queues_check(p, c, &info) == 0 &&
+		member_prepare(m, c, &info, mac) == 0) {
 		device_watch_start(&m->watch, info.if_index);
 		m->waits = 0;
-		return 0;
+	} else {
+		member_refuse(m);
 	}
-	m->state = MEMBER_LEAVING;
-	member_close(m);
-	return -EIO;
 }
 
 // Whether opening it makes sense.
@@ -154,37 +174,58 @@ static bool is_present(const char *device)
 	return device_is_present(device) && device_is_bound(device);
 }
 
-// Returns 0, or -EIO if one that is there did not open.
-static int members_open(struct bond *b, const struct bond_params *p, struct rte_ether_addr *mac)
+// For the first time all that are there are tried: DPDK opens some cards without a driver of the
+// kernel's.
+static void members_open(struct bond *b, const struct bond_params *p, struct rte_ether_addr *mac)
 {
 	const struct conf_port *devices = &p->conf->devices[p->c->devices];
-	int rc = 0;
+	bool (*may_open)(const char *device) = p->n_rx == 0 ? device_is_present : is_present;
 
 	for (unsigned int i = 0; i < b->n; i++) {
-		const char *device = devices[i].device;
 		struct member *m = &b->member[i];
 
-		if (!(p->all ? device_is_present(device) : is_present(device)))
+		if (!may_open(devices[i].device)) {
 			m->state = MEMBER_ABSENT;
-		else if (m->state == MEMBER_ABSENT && member_open(m, &devices[i], mac) < 0)
-			rc = -EIO;
-	}
-	return rc;
-}
-
-static int members_add(const struct bond *b, const struct conf_port devices[])
-{
-	for (unsigned int i = 0; i < b->n; i++) {
-		const struct member *m = &b->member[i];
-
-		if (is_open(m) && rte_eth_bond_member_add(b->id, m->id) < 0) {
-			port_error(&devices[i],
-				"member \"%s\" does not go with the others, see DPDK's lines above",
-				devices[i].device);
-			return -EIO;
+			m->waits = 0;
+		} else if (m->state == MEMBER_ABSENT) {
+			member_open(m, &devices[i], p, mac);
 		}
 	}
-	return 0;
+}
+
+unsigned int bond_ids(uint16_t id[CONF_MEMBERS_MAX], const struct bond *b)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < b->n; i++)
+		if (is_open(&b->member[i]))
+			id[n++] = b->member[i].id;
+	return n;
+}
+
+static void member_add(const struct bond *b, struct member *m, const struct conf_port *c)
+{
+	int rc;
+
+	eal_log_begin();
+	rc = rte_eth_bond_member_add(b->id, m->id);
+	eal_log_end(rc < 0);
+	if (rc == 0)
+		return;
+	port_error(
+		c, "member \"%s\" does not go with the others, see DPDK's lines above", c->device);
+	member_refuse(m);
+}
+
+// Returns 0, or -EIO if none could be added.
+static int members_add(struct bond *b, const struct conf_port devices[])
+{
+	uint16_t ids[CONF_MEMBERS_MAX];
+
+	for (unsigned int i = 0; i < b->n; i++)
+		if (is_open(&b->member[i]))
+			member_add(b, &b->member[i], &devices[i]);
+	return bond_ids(ids, b) > 0 ? 0 : -EIO;
 }
 
 // Makes an ethdev of the open members.
@@ -206,16 +247,6 @@ static int ethdev_make(struct bond *b, const struct bond_params *p, struct rte_e
 	return -EIO;
 }
 
-unsigned int bond_ids(uint16_t id[CONF_MEMBERS_MAX], const struct bond *b)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < b->n; i++)
-		if (is_open(&b->member[i]))
-			id[n++] = b->member[i].id;
-	return n;
-}
-
 // When none is open, the port is tried again as a whole.
 static void refused_allow(struct bond *b)
 {
@@ -223,21 +254,31 @@ static void refused_allow(struct bond *b)
 		b->member[i].state = MEMBER_ABSENT;
 }
 
+static void failures_log(const struct bond *b, const struct conf_port *c)
+{
+	for (unsigned int i = 0; i < b->n; i++)
+		if (!is_open(&b->member[i]))
+			log_warn("port \"%s\": opened without member \"%s\": %s", c->name,
+				c->members[i], bond_failure(b, i));
+}
+
 int bond_open(uint16_t *id, struct bond *b, const struct bond_params *p)
 {
 	struct rte_ether_addr mac = p->mac;
 	uint16_t ids[CONF_MEMBERS_MAX];
-	int rc = members_open(b, p, &mac);
+	int rc = -EIO;
 
-	if ((rc == 0 || !p->all) && bond_ids(ids, b) > 0) {
+	members_open(b, p, &mac);
+	if (bond_ids(ids, b) > 0) {
 		eal_log_begin();
 		rte_log_set_level_pattern("pmd.net.bonding", RTE_LOG_NOTICE);
 		rc = ethdev_make(b, p, &mac);
 		eal_log_end(rc < 0);
-	} else {
-		rc = -EIO;
 	}
-	if (rc < 0) {
+	if (rc == 0) {
+		failures_log(b, p->c);
+	} else {
+		port_error(p->c, "none of its members can be opened");
 		bond_close(b);
 		refused_allow(b);
 	}
@@ -261,47 +302,79 @@ int bond_listen_to_all(const struct bond *b)
 }
 
 // Notes whether an open member is still there.
-static void open_check(struct member *m, const struct conf_port *c, unsigned int number)
+static void open_check(struct member *m, const struct conf_port *c, const char *device)
 {
 	bool was_there = m->state == MEMBER_OPEN;
 
 	if (device_says_lost(m->id))
 		m->state = MEMBER_LEAVING;
-	else if (was_there && device_is_gone(&m->watch, m->id, c->members[number]))
+	else if (was_there && device_is_gone(&m->watch, m->id, device))
 		m->state = MEMBER_GONE;
 	if (was_there && m->state != MEMBER_OPEN)
-		event_post(MEMBER_LOST, EVENT_TEXT(c->name), EVENT_TEXT(c->members[number]));
+		event_post(MEMBER_LOST, EVENT_TEXT(c->name), EVENT_TEXT(device));
 }
 
-// Whether the member has to be closed or opened. works: there is an active one. Opening one
-// interrupts the others: after a failure it is tried again only if it has been away, or none works.
-static bool member_is_due(
-	struct member *m, const struct conf_port *c, unsigned int number, bool works)
+// Whether the port can be opened again with a member that is there, which is logged in either case.
+static bool can_join(const struct conf_port *c, const char *device, bool returns)
 {
-	bool present = is_present(c->members[number]);
+	if (returns && device_returns(device)) {
+		event_post(MEMBER_RETURNED, EVENT_TEXT(c->name), EVENT_TEXT(device));
+		return true;
+	}
+	log_warn("port \"%s\": member \"%s\" is there, but opening the port again needs "
+		 "CAP_SYS_ADMIN, which is not kept: restart culvertd",
+		c->name, device);
+	return false;
+}
+
+// What is to be done with a member.
+struct member_use {
+	const struct conf_port *c; // of the port
+	const char *device;        // of the member
+	bool works;                // there is an active one
+	bool returns;              // the port can be opened again
+};
+
+// Whether the member has to be closed or opened. Opening one interrupts the others: after a failure
+// it is tried again only if it has been away, or none works.
+static bool member_is_due(struct member *m, const struct member_use *u)
+{
+	bool again = m->state == MEMBER_REFUSED && m->waits >= RETRY && !u->works && u->returns;
 
 	if (is_open(m))
-		open_check(m, c, number);
+		open_check(m, u->c, u->device);
 	if (m->state == MEMBER_OPEN || m->state == MEMBER_LEAVING)
 		return m->state == MEMBER_LEAVING;
-	if (!present || (m->state == MEMBER_REFUSED && m->waits >= RETRY && !works)) {
+	if (!is_present(u->device) || again) {
 		m->state = m->state == MEMBER_REFUSED ? MEMBER_ABSENT : m->state;
 		m->waits = 0;
 		return false;
 	}
-	if (++m->waits < SETTLE || m->state == MEMBER_REFUSED)
-		return false;
-	event_post(MEMBER_RETURNED, EVENT_TEXT(c->name), EVENT_TEXT(c->members[number]));
-	return true;
+	return ++m->waits == SETTLE && m->state != MEMBER_REFUSED &&
+	       can_join(u->c, u->device, u->returns);
 }
 
-bool bond_is_lost(struct bond *b, const struct conf_port *c)
+bool bond_is_lost(struct bond *b, const struct conf_port *c, bool returns)
 {
 	bool lost = false, works = bond_active(b) != 0;
 
 	for (unsigned int i = 0; i < b->n; i++)
-		lost |= member_is_due(&b->member[i], c, i, works);
+		lost |= member_is_due(
+			&b->member[i], &(struct member_use){c, c->members[i], works, returns});
 	return lost;
+}
+
+const char *bond_failure(const struct bond *b, unsigned int member)
+{
+	switch (b->member[member].state) {
+	case MEMBER_ABSENT:
+	case MEMBER_GONE:
+		return "absent";
+	case MEMBER_REFUSED:
+		return "failed";
+	default:
+		return NULL;
+	}
 }
 
 bool bond_member(uint16_t *id, struct rte_eth_link *link, const struct bond *b, unsigned int member)

@@ -22,13 +22,13 @@ struct bond *bond_new(const struct conf_port *c);
 struct bond_params {
 	const struct conf *conf;
 	const struct conf_port *c; // of the port
-	struct rte_ether_addr mac; // all zero: that of the first member
-	bool all; // every member that is there has to open, not only those that can
+	struct rte_ether_addr mac; // all zero: that of the first member that opens
+	uint16_t n_rx, n_tx;       // queues that each member has to have; 0: any number
 };
 
 // Opens the members that are there and makes an ethdev of them, *id, which is not configured yet.
-// Returns 0, or -EIO after logging every failure with its cause and the remedy; then no member is
-// open.
+// One is enough: those that are missing or fail are left out, with a warning. Every failure is
+// logged with its cause and the remedy. Returns 0, or -EIO; then no member is open.
 int bond_open(uint16_t *id, struct bond *b, const struct bond_params *p);
 
 // Once that is started. From then on net_bonding logs that it cannot undo, without privileges, what
@@ -45,11 +45,16 @@ int bond_listen_to_all(const struct bond *b);
 unsigned int bond_ids(uint16_t id[CONF_MEMBERS_MAX], const struct bond *b);
 
 // Whether the port has to be closed and opened again: a member is to be removed, or one that was
-// gone is there again. Posts which. c: of the port. Call every 100 ms or so. Control thread.
-bool bond_is_lost(struct bond *b, const struct conf_port *c);
+// missing is there. Posts which. c: of the port. returns: it can be opened again; if not, a member
+// that is there is only logged. Call every 100 ms or so. Control thread.
+bool bond_is_lost(struct bond *b, const struct conf_port *c, bool returns);
 
-// The ethdev of a member and its link. False: it is not open. Any thread that holds the gateway's
-// lock, while the port is open. The same holds for those that follow.
+// What a member is if it does not work for the port: "absent", it is missing, or "failed", it did
+// not open. NULL: it works, with or without a link. Any thread that holds the gateway's lock, while
+// the port is open. The same holds for those that follow.
+const char *bond_failure(const struct bond *b, unsigned int member);
+
+// The ethdev of a member and its link. False: it is not open.
 bool bond_member(
 	uint16_t *id, struct rte_eth_link *link, const struct bond *b, unsigned int member);
 

@@ -119,14 +119,19 @@ static void member_fill(struct member_view *v, const struct port *p, unsigned in
 	struct rte_eth_stats stats;
 	struct rte_ether_addr partner;
 	struct rte_eth_link link;
+	const char *failure;
 	uint16_t id;
 
-	if (!port_is_open(p) || !bond_member(&id, &link, p->bond, member) ||
-		rte_eth_stats_get(id, &stats) != 0 || rte_eth_dev_info_get(id, &info) != 0)
+	if (!port_is_open(p))
+		return;
+	failure = bond_failure(p->bond, member);
+	v->link = failure != NULL ? failure : "down";
+	if (!bond_member(&id, &link, p->bond, member) || rte_eth_stats_get(id, &stats) != 0 ||
+		rte_eth_dev_info_get(id, &info) != 0)
 		return;
 	snprintf(v->driver, sizeof(v->driver), "%s", info.driver_name);
-	v->up = link.link_status == RTE_ETH_LINK_UP;
-	v->link = v->up ? "up" : "down";
+	v->up = failure == NULL && link.link_status == RTE_ETH_LINK_UP;
+	v->link = v->up ? "up" : v->link;
 	v->is_active = bond_active(p->bond) >> member & 1;
 	v->active = v->is_active != 0;
 	v->link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;

@@ -6,6 +6,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,33 @@ static void cards_list(char list[LIST_SIZE])
 	free(nics);
 }
 
+// A device as its port needs it.
+struct device_need {
+	const struct conf_port *c;
+	bool is_member;
+	bool is_dispensable; // it is a member, and there is another one
+};
+
+// Logs what is missing: of a member that is dispensable as a warning. Returns 0 or -EIO.
+static __attribute__((format(printf, 2, 3))) int missing(
+	const struct device_need *d, const char *fmt, ...)
+{
+	char text[2 * LIST_SIZE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!d->is_dispensable) {
+		port_error(d->c, "%s", text);
+		return -EIO;
+	}
+	log_warn("%s:%u: port \"%s\": %s; the port is opened without this member, which joins when "
+		 "it is there",
+		d->c->where.file, d->c->where.line, d->c->name, text);
+	return 0;
+}
+
 // Without an IOMMU a device accesses memory by physical addresses, which only hugepages have.
 static int iommu_check(
 	const struct conf *conf, const struct conf_port *c, const struct pci_nic *nic)
@@ -280,35 +308,36 @@ static int iommu_check(
 	return -EIO;
 }
 
-static int pci_missing(const struct conf_port *c, const char *name)
+static int pci_missing(const struct device_need *d, const char *name)
 {
 	char list[LIST_SIZE] = "";
 
 	cards_list(list);
-	port_error(c,
-		"there is no PCI device %s, existing network cards: %s (see 'culvertctl devices'); "
-		"for a kernel interface write device = \"net_af_packet0,iface=eth1\"",
-		name, list[0] != '\0' ? list : "none");
-	return -EIO;
+	return missing(d,
+		"there is no PCI device %s, existing network cards: %s (see 'culvertctl "
+		"devices')%s",
+		name, list[0] != '\0' ? list : "none",
+		d->is_member ? ""
+			     : "; for a kernel interface write device = "
+			       "\"net_af_packet0,iface=eth1\"");
 }
 
-static int pci_check(const struct conf *conf, const struct conf_port *c, const char *name)
+static int pci_check(const struct conf *conf, const struct device_need *d, const char *name)
 {
 	struct pci_nic nic;
 	int rc = pci_nic_read(&nic, SYSFS, name);
 
 	if (rc == -ENOENT)
-		return pci_missing(c, name);
+		return pci_missing(d, name);
 	if (rc < 0 || nic.driver[0] == '\0')
 		return 0; // then DPDK finds out: it opens some of another class, or without a
 			  // driver
 	if (pci_driver_is_for_dpdk(nic.driver))
-		return iommu_check(conf, c, &nic);
-	port_error(c,
-		"PCI device %s is bound to the kernel's driver %s: 'culvertctl bind %s', which "
-		"takes its interface from the kernel",
+		return iommu_check(conf, d->c, &nic);
+	return missing(d,
+		"PCI device %s is bound to the kernel's driver %s: 'culvertctl bind %s', "
+		"which takes its interface from the kernel",
 		name, nic.driver, name);
-	return -EIO;
 }
 
 bool device_is_on_bus(const char *device)
@@ -344,33 +373,48 @@ bool device_is_confined(const char *device)
 }
 
 // A device of the auxiliary bus or VMBus.
-static int bus_check(const struct conf_port *c, const char *bus, const char *name)
+static int bus_check(const struct device_need *d, const char *bus, const char *name)
 {
-	if (device_is_on_bus(c->device))
+	if (device_is_on_bus(d->c->device))
 		return 0;
-	port_error(c, "there is no device %s: 'ls " SYSFS "/bus/%s/devices'", name, bus);
-	return -EIO;
+	return missing(d, "there is no device %s: 'ls " SYSFS "/bus/%s/devices'", name, bus);
 }
 
-static int device_check(const struct conf *conf, const struct conf_port *c)
+static int device_check(const struct conf *conf, const struct device_need *d)
 {
 	char name[IFNAMSIZ], id[CONF_BUS_NAME_MAX];
+	const struct conf_port *c = d->c;
 	const char *bus = conf_device_bus(id, c->device);
 
 	if (conf_device_is_pci(c->device))
-		return pci_check(conf, c, id);
+		return pci_check(conf, d, id);
 	if (bus != NULL)
-		return bus_check(c, bus, id);
+		return bus_check(d, bus, id);
 	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
 		return 0;
 	return interface_check(c, name) ? iface_check(c, name) | frame_check(c) : -EIO;
+}
+
+static int port_check(const struct conf *conf, const struct conf_port *c)
+{
+	const struct conf_port *devices = &conf->devices[c->devices];
+	bool has_member = false;
+	int rc = 0;
+
+	for (unsigned int i = 0; i < c->n_members; i++)
+		has_member |=
+			device_is_on_bus(devices[i].device) && device_is_bound(devices[i].device);
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		rc |= device_check(
+			conf, &(struct device_need){&devices[i], c->n_members > 0, has_member});
+	return rc;
 }
 
 int machine_check(const struct conf *conf)
 {
 	int rc = cpus_check(conf);
 
-	for (unsigned int i = 0; i < conf->n_devices; i++)
-		rc |= device_check(conf, &conf->devices[i]);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		rc |= port_check(conf, &conf->ports[i]);
 	return rc;
 }

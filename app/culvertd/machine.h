@@ -14,8 +14,9 @@
 	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
 		##__VA_ARGS__)
 
-// Logs everything that is missing, with file, line, and what would do instead. Opens and changes
-// nothing, so it needs no privileges. Returns 0 or -EIO.
+// Logs everything that is missing, with file, line, and what would do instead; as a warning what is
+// missing of a member while another one of its port is there. Opens and changes nothing, so it
+// needs no privileges. Returns 0 or -EIO.
 int machine_check(const struct conf *conf);
 
 // The value of one of the device's arguments, "iface=lan0" for example. False if it has none of

@@ -253,7 +253,8 @@ static int ethdev_find(struct port *p, const struct conf *conf)
 		&(struct bond_params){.conf = conf,
 			.c = c,
 			.mac = c->mac_set ? c->mac : p->mac,
-			.all = p->n_rx == 0}); // it is opened for the first time
+			.n_rx = p->n_rx,
+			.n_tx = p->n_tx});
 }
 
 static int device_open(struct port *p, const struct conf *conf, struct rte_mempool *pool)

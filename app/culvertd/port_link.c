@@ -22,7 +22,7 @@ bool port_has_link(const struct port *p)
 bool port_is_lost(struct port *p)
 {
 	if (p->bond != NULL)
-		return bond_is_lost(p->bond, p->conf);
+		return bond_is_lost(p->bond, p->conf, p->returns);
 	return device_says_lost(p->id) || device_is_gone(&p->watch, p->id, p->conf->device);
 }
 
