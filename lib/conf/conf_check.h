@@ -129,7 +129,8 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 
 typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b);
 
-// Those of n elements of which no setting of these names (the last one is NULL) was rejected.
+// Those of n elements without an unknown setting, which may stand for any, and of which none of
+// these names (the last one is NULL) was rejected.
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[]);
 

@@ -83,8 +83,17 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 	return a->len <= b->len && ip_prefix_contains(a, &b->addr);
 }
 
-static bool all_accepted(const config_setting_t *item, const char *const names[])
+static bool is_unknown(const struct conf_schema *schema, const config_setting_t *s)
 {
+	return conf_schema_find(schema, s->name) == NULL;
+}
+
+static bool all_accepted(
+	const struct conf_schema *schema, const config_setting_t *item, const char *const names[])
+{
+	for (int i = 0; i < config_setting_length(item); i++)
+		if (is_unknown(schema, config_setting_get_elem(item, (unsigned int)i)))
+			return false;
 	for (unsigned int i = 0; names[i] != NULL; i++)
 		if (conf_rejected(item, names[i]))
 			return false;
@@ -94,10 +103,11 @@ static bool all_accepted(const config_setting_t *item, const char *const names[]
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
 {
+	const struct conf_schema *schema = conf_schema_find(&conf_schema, list)->schema;
 	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
 
 	for (unsigned int i = 0; i < n; i++)
-		if (all_accepted(conf_item(r, list, i), names))
+		if (all_accepted(schema, conf_item(r, list, i), names))
 			set.index[set.n++] = i;
 	return set;
 }

@@ -231,18 +231,36 @@ void conf_reject_missing(
 	conf_err(r, group, "%s is missing, must be %s", o->name, allowed_shape(o));
 }
 
+// Whether one of several words, with a blank in between, is this one.
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; words != NULL; words = strchr(words, ' ')) {
+		words += *words == ' ';
+		if (strncmp(words, word, len) == 0 && (words[len] == ' ' || words[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 static void reject_unknown(
 	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
 {
 	struct nearest near = {.text = s->name};
-	const char *names = "";
+	const char *names = "", *meant = NULL;
 
 	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
 		if ((o->only & CONF_ONLY_IKE) != 0 && !r->ike)
 			continue;
 		names = conf_join(names, o->name);
 		nearest_try(&near, o->name);
+		if (has_word(o->aka, s->name))
+			meant = meant == NULL ? o->name
+					      : conf_format("%s\" or \"%s", meant, o->name);
 	}
+	if (meant != NULL)
+		near.best = meant;
 	conf_err(r, s, "unknown setting, %s",
 		conf_hint(&near, conf_format("must be one of %s", names)));
 }

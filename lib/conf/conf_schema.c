@@ -42,6 +42,7 @@ CHECK_PAIR(struct conf_rule, destination_port);
 #define WORDS(kind, words)           TYPE(kind), .choices = (words)
 #define CHOICE(words)                WORDS(choice, words)
 #define WORD_OR(kind, words, lo, hi) RANGE(kind, lo, hi), .choices = (words)
+#define AKA(words, value)            .aka = (words), value
 #define ARRAY(lo, hi, value)         .shape = CONF_ARRAY, .n_min = (lo), .n_max = (hi), value
 
 #define DEFAULT(text) .def = (text)

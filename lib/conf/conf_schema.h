@@ -48,6 +48,7 @@ enum conf_shape {
 
 struct conf_option {
 	const char *name;
+	const char *aka; // what other programs call it, for messages: words; NULL: nothing else
 	enum conf_shape shape;
 	const struct conf_type *type;     // of a value or the elements of an array
 	const struct conf_schema *schema; // of a group or the elements of a list
