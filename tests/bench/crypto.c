@@ -17,6 +17,7 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "core.h"
 #include "crypto.h"
 #include "median.h"
 
@@ -156,9 +157,10 @@ static void row_print(struct row *r)
 	}
 	for (unsigned int l = 0; l < LENS; l++)
 		printf("{\"alg\":\"%s\",\"auth\":\"%s\",\"engine\":\"%s\",\"dir\":\"%s\","
-		       "\"size\":%u,\"burst\":%u,\"sas\":%u,\"cycles\":%.0f}\n",
+		       "\"size\":%u,\"burst\":%u,\"sas\":%u,\"cycles\":%.0f,"
+		       "\"core_clock\":%.3f}\n",
 			r->key.cipher->name, r->key.auth->name, r->engine, dir, text_lens[l],
-			r->burst, r->n_sessions, median(r->cycles[l]));
+			r->burst, r->n_sessions, median(r->cycles[l]), core_measure().clock);
 }
 
 static struct list list_parse(const char *text, unsigned int max)
@@ -265,6 +267,7 @@ int main(int argc, char **argv)
 			row_run(&rows[i], round);
 
 	if (!options.json) {
+		printf("core clock %.2f: core cycles in a TSC cycle\n", core_measure().clock);
 		printf("%-48s %5s %8s", "cycles per packet, by octets of text:", "burst",
 			"sessions");
 		for (unsigned int l = 0; l < LENS; l++)

@@ -26,6 +26,7 @@
 #include <rte_cycles.h>
 #include <rte_tcp.h>
 
+#include "core.h"
 #include "flow_table.h"
 #include "flow_track.h"
 #include "median.h"
@@ -311,15 +312,16 @@ static void row_print(const struct row *row, double hit_one, bool json, bool las
 	const char *format = json ? "  {\"flows\": %" PRIu32 ", \"cycles_hit\": %.1f, "
 				    "\"of_it_read\": %.1f, \"of_it_misses\": %.1f, "
 				    "\"new_per_s\": %.0f, \"cycles_expire\": %.1f, "
-				    "\"cycles_age\": %.1f, \"memory_mb\": %.1f}%s\n"
+				    "\"cycles_age\": %.1f, \"memory_mb\": %.1f"
 				  : "%9" PRIu32
-				    " %10.1f %10.1f %12.1f %10.0f %13.1f %10.1f %9.1f%s\n";
+				    " %10.1f %10.1f %12.1f %10.0f %13.1f %10.1f %9.1f\n";
 	double hit = row->figure[HIT][ROUNDS / 2];
 
 	printf(format, row->flows, hit, row->figure[READ][ROUNDS / 2], RTE_MAX(0, hit - hit_one),
 		row->figure[NEW][ROUNDS / 2], row->figure[EXPIRE][ROUNDS / 2],
-		row->figure[AGE][ROUNDS / 2], (double)row->memory / (1 << 20),
-		json && !last ? "," : "");
+		row->figure[AGE][ROUNDS / 2], (double)row->memory / (1 << 20));
+	if (json)
+		printf(", \"core_clock\": %.3f}%s\n", core_measure().clock, last ? "" : ",");
 }
 
 static int usage(const char *name)
@@ -365,9 +367,10 @@ int main(int argc, char **argv)
 	if (json)
 		printf("[\n");
 	else
-		printf("%9s %10s %10s %12s %10s %13s %10s %9s\n", "flows", "cycles_hit",
-			"of_it_read", "of_it_misses", "new_per_s", "cycles_expire", "cycles_age",
-			"memory_mb");
+		printf("core clock %.2f: core cycles in a TSC cycle\n"
+		       "%9s %10s %10s %12s %10s %13s %10s %9s\n",
+			core_measure().clock, "flows", "cycles_hit", "of_it_read", "of_it_misses",
+			"new_per_s", "cycles_expire", "cycles_age", "memory_mb");
 	for (unsigned int i = 0; i < n; i++)
 		row_print(&rows[i], one.figure[HIT][ROUNDS / 2], json, i + 1 == n);
 	if (json)

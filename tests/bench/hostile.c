@@ -24,6 +24,7 @@
 
 #include "attack.h"
 #include "conf.h"
+#include "core.h"
 #include "die.h"
 #include "median.h"
 #include "nic.h"
@@ -250,8 +251,9 @@ static void head_print(void)
 	       "  kept    rate that legitimate traffic keeps beside it, per cent\n"
 	       "  goal    of kept; !: it is missed\n"
 	       "  fate    drop reason of most of the hostile packets, or \"forwarded\", \"local\"\n"
+	       "core clock %.2f: core cycles in a TSC cycle\n"
 	       "%-22s %-8s %6s %7s %5s %5s  %s\n",
-		"kind", "origin", "legit", "cycles", "kept", "goal", "fate");
+		core_measure().clock, "kind", "origin", "legit", "cycles", "kept", "goal", "fate");
 }
 
 static void row_print(const struct attack *a, const struct row *row, bool json)
@@ -259,9 +261,10 @@ static void row_print(const struct attack *a, const struct row *row, bool json)
 	if (json)
 		printf("{\"kind\":\"%s\",\"origin\":\"%s\",\"cycles\":%.1f,\"kept\":%.1f,\"goal\":%"
 		       "u,"
-		       "\"legit\":%.1f,\"fate\":\"%s\",\"sent\":%lu,\"received\":%lu}\n",
+		       "\"legit\":%.1f,\"fate\":\"%s\",\"sent\":%lu,\"received\":%lu,"
+		       "\"core_clock\":%.3f}\n",
 			a->kind, origin_name(a), row->hostile, row->kept, attack_goal(a),
-			row->legit, row->fate, row->sent, row->received);
+			row->legit, row->fate, row->sent, row->received, core_measure().clock);
 	else
 		printf("%-22s %-8s %6.0f %7.0f %5.0f %4u%c  %s\n", a->kind, origin_name(a),
 			row->legit, row->hostile, row->kept, attack_goal(a),

@@ -17,6 +17,9 @@
 #define STAGES_EVERY  16
 #define ROUND_PACKETS 16384
 
+// Of its share alone, a lane keeps about half if another one is a hyperthread of the same core.
+#define SAME_CORE 0.75
+
 enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASES };
 
 // The barrier of all lanes.
@@ -30,8 +33,9 @@ struct lane {
 	struct floor *floor;
 	struct meeting *meeting;
 	uint64_t sent, received;
-	struct core core;                  // sum of all rounds
-	double cycles[PHASES][ROUNDS_MAX]; // per packet
+	double share[ROUNDS_MAX], clock[ROUNDS_MAX]; // of the core
+	double together[ROUNDS_MAX];                 // share while all lanes measure it, to that
+	double cycles[PHASES][ROUNDS_MAX];           // per packet
 };
 
 // One phase: processes n packets from first on. Returns how many results are right.
@@ -187,10 +191,20 @@ static void batch_run(struct lane *l, uint64_t cycles[PHASES])
 	l->sent += l->traffic.batch->n;
 }
 
-static void core_add(struct core *sum, struct core core, double factor)
+// Lanes measure their cores in turn, and then all at once.
+static void core_run(struct lane *l, unsigned int round)
 {
-	sum->share += core.share * factor;
-	sum->clock += core.clock * factor;
+	struct core core = {0};
+
+	for (unsigned int i = 0; i < l->traffic.point->workers; i++) {
+		meet(l);
+		if (i == l->traffic.lane)
+			core = core_measure();
+	}
+	l->share[round] = core.share;
+	l->clock[round] = core.clock;
+	meet(l);
+	l->together[round] = core_measure().share / core.share;
 }
 
 static void round_run(struct lane *l, unsigned int round)
@@ -198,7 +212,7 @@ static void round_run(struct lane *l, unsigned int round)
 	unsigned int batches = ROUND_PACKETS / l->traffic.batch->n;
 	uint64_t cycles[PHASES] = {0};
 
-	core_add(&l->core, core_measure(), 1);
+	core_run(l, round);
 	for (unsigned int i = 0; i < batches; i++)
 		batch_run(l, cycles);
 	for (enum phase phase = 0; phase < PHASES; phase++)
@@ -259,7 +273,9 @@ static void result_add(struct result *r, struct lane *l)
 	figure_add(&r->overhead, figure_of(overhead, n), lanes);
 	r->mpps += (double)rte_get_tsc_hz() / cycles.median / 1e6;
 	r->sent += l->sent;
-	core_add(&r->core, l->core, 1.0 / n / lanes);
+	r->core.share += figure_of(l->share, n).median / lanes;
+	r->core.clock += figure_of(l->clock, n).median / lanes;
+	r->same_core |= figure_of(l->together, n).median < SAME_CORE;
 	r->received += l->received;
 	if (l->traffic.point->dir != DIR_IN)
 		stages_add(&r->stages, &l->traffic.pair->near.worker[l->traffic.lane]->stages);

@@ -32,9 +32,11 @@ struct result {
 	struct figure floor;
 	struct figure overhead; // everything - ports - floor
 	double mpps;            // rate of everything, ports included; the sum of all lanes
+	double speedup;         // mpps, to that of one worker; 0: not known. The caller's
 	uint64_t sent;          // packets given to the gateways while the clock runs
 	uint64_t received;      // of these, those that were sent, and right if they are clear
-	struct core core;       // the mean of all rounds
+	struct core core;       // medians of the rounds, the mean of all lanes
+	bool same_core;         // some lanes are hyperthreads of the same core
 	struct stages stages;   // drops of the gateway measured; of both if it is a loop
 };
 

@@ -16,6 +16,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "die.h"
 #include "lists.h"
@@ -114,6 +115,23 @@ static unsigned int points_of(struct points *points, const struct options *o)
 	return lanes;
 }
 
+// The rate of the same with one worker; 0: it has not been measured.
+static double rate_alone(const struct points *points, const double mpps[], size_t i)
+{
+	const struct point *p = &points->p[i];
+
+	for (size_t before = 0; before < i; before++) {
+		const struct point *q = &points->p[before];
+
+		if (q->workers == 1 && p->workers > 1 && q->cipher == p->cipher &&
+			q->auth == p->auth && strcmp(q->engine, p->engine) == 0 &&
+			q->dir == p->dir && q->size == p->size && q->sas == p->sas &&
+			q->flows == p->flows && q->burst == p->burst)
+			return mpps[before];
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {
@@ -133,11 +151,18 @@ int main(int argc, char **argv)
 		.pool = nic_start(points_of(&points, &o)),
 	};
 
+	double *mpps = calloc(points.n, sizeof(mpps[0]));
+
+	if (mpps == NULL)
+		die("no memory");
 	if (!o.json)
 		report_table_head();
 	for (size_t i = 0; i < points.n; i++) {
 		struct result r = measure(&points.p[i], &params);
+		double alone = rate_alone(&points, mpps, i);
 
+		mpps[i] = r.mpps;
+		r.speedup = alone > 0 ? r.mpps / alone : 0;
 		if (o.json)
 			report_json_row(&points.p[i], &r, o.stages);
 		else
@@ -146,6 +171,7 @@ int main(int argc, char **argv)
 			report_table_stages(&r);
 		lost |= r.received != r.sent;
 	}
+	free(mpps);
 	free(points.p);
 	nic_stop();
 	if (lost)

@@ -36,23 +36,32 @@ void report_table_head(void)
 	       "  floor      its bare cryptography\n"
 	       "  overhead   pass - floor\n"
 	       "  +-         half the distance of the quartiles of all, per cent\n"
-	       "  core       own, or shared with something that runs beside us: measure again\n"
+	       "  core       own, or shared with something that runs beside us: measure again;\n"
+	       "             or threads: workers are hyperthreads of the same core\n"
 	       "  clock      core cycles in a TSC cycle\n"
 	       "  Mpps       of all, ports included, the sum of all workers\n"
 	       "  clear      Gbit/s: octets of the inner IP packets\n"
 	       "  wire       Gbit/s: Ethernet frames of the ESP packets, preamble, FCS and gap\n"
-	       "  target     what is to be reached; !: it is not\n"
-	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %6s %5s %7s %6s %6s  "
+	       "  target     in core cycles: the figure, and what is to be reached; !: it is not\n"
+	       "  speed-up   the rate, to that of one worker; it means nothing if core is not own\n"
+	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %7s %5s %7s %6s %6s  "
 	       "%s\n",
 		"alg", "engine", "dir", "size", "SAs", "flows", "burst", "workers", "all", "ports",
 		"pass", "floor", "overhead", "+-", "core", "clock", "Mpps", "clear", "wire",
 		"target");
 }
 
+static const char *core_name(const struct result *r)
+{
+	if (r->same_core)
+		return "threads";
+	return core_is_shared(r->core.share) ? "shared" : "own";
+}
+
 static void target_print(const char *what, double is, unsigned int most)
 {
 	if (most > 0)
-		printf(" %s %u%s", what, most, is <= most ? "" : "!");
+		printf(" %s %.0f of %u%s", what, is, most, is <= most ? "" : "!");
 }
 
 void report_table_row(const struct point *p, const struct result *r)
@@ -60,16 +69,18 @@ void report_table_row(const struct point *p, const struct result *r)
 	struct target target = target_of(p, r->engine);
 	char size[POINT_SIZE_TEXT], alg[POINT_ALG_MAX];
 
-	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %6s %5.2f "
+	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %7s %5.2f "
 	       "%7.3f %6.2f"
 	       " %6.2f ",
 		point_alg(alg, p), r->engine, dir_names[p->dir], point_size(size, p), p->sas,
 		p->flows, p->burst, p->workers, r->cycles.median, r->ports.median, pass_cycles(r),
-		r->floor.median, overhead(r), spread(r),
-		core_is_shared(r->core.share) ? "shared" : "own", r->core.clock, r->mpps,
+		r->floor.median, overhead(r), spread(r), core_name(r), r->core.clock, r->mpps,
 		gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
-	target_print("pass", pass_cycles(r), target.cycles);
-	target_print("overhead", overhead(r), target.overhead);
+	target_print("pass", pass_cycles(r) * r->core.clock, target.cycles);
+	target_print("overhead", overhead(r) * r->core.clock, target.overhead);
+	if (r->speedup > 0)
+		printf(" speed-up %.2f of %.2f%s", r->speedup, target.speedup,
+			r->speedup >= target.speedup ? "" : "!");
 	printf("\n");
 	fflush(stdout);
 }
@@ -127,6 +138,10 @@ void report_json_row(const struct point *p, const struct result *r, bool stages)
 	printf(",\"sent\":%lu,\"received\":%lu", r->sent, r->received);
 	printf(",\"core\":%.3f,\"core_shared\":%s,\"core_clock\":%.3f", r->core.share,
 		core_is_shared(r->core.share) ? "true" : "false", r->core.clock);
+	if (p->workers > 1)
+		printf(",\"same_core\":%s", r->same_core ? "true" : "false");
+	if (r->speedup > 0)
+		printf(",\"speedup\":%.3f", r->speedup);
 	json_figure("cycles", &r->cycles);
 	json_figure("ports", &r->ports);
 	json_figure("floor", &r->floor);

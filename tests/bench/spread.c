@@ -16,6 +16,7 @@
 #include <rte_esp.h>
 #include <rte_udp.h>
 
+#include "core.h"
 #include "fanout.h"
 #include "handover.h"
 #include "lists.h"
@@ -405,7 +406,9 @@ static bool measure(const struct point *p, enum setup setup, struct rte_mempool 
 	line_open(&l, pool);
 	mpps = mpps_measure(&l);
 	lost = dropped(&l, DROP_REPLAY);
-	printf(json ? "{\"setup\":\"%s\",\"dir\":\"%s\",\"alg\":\"%s\",\"size\":\"%s\","
+	if (json)
+		printf("{\"core_clock\":%.3f,", core_measure().clock);
+	printf(json ? "\"setup\":\"%s\",\"dir\":\"%s\",\"alg\":\"%s\",\"size\":\"%s\","
 		      "\"workers\":%u,\"sas\":%u,\"mpps\":%.3f,\"late\":%lu,\"lost\":%lu}\n"
 		    : "%-16s %-3s %-26s %5s %7u %5u %7.3f %5lu %5lu\n",
 		setup_names[setup], dir_names[p->dir], point_alg(alg, p), point_size(size, p),
@@ -425,8 +428,10 @@ int main(int argc, char **argv)
 
 	points_add(&points, &lists);
 	if (!json)
-		printf("%-16s %-3s %-26s %5s %7s %5s %7s %5s %5s\n", "setup", "dir", "alg", "size",
-			"workers", "SAs", "Mpps", "late", "lost");
+		printf("core clock %.2f: core cycles in a TSC cycle\n"
+		       "%-16s %-3s %-26s %5s %7s %5s %7s %5s %5s\n",
+			core_measure().clock, "setup", "dir", "alg", "size", "workers", "SAs",
+			"Mpps", "late", "lost");
 	for (size_t i = 0; i < points.n; i++) {
 		const struct point *p = &points.p[i];
 

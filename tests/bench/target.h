@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The targets: TSC cycles per packet on one core, with connection state and replay check.
+// The targets: core cycles per packet on one core, with connection state and replay check; and what
+// further cores are to bring. Core cycles, because the TSC says little about how fast a core runs.
 #pragma once
 
 #include "point.h"
@@ -8,6 +9,7 @@
 struct target {
 	unsigned int cycles;   // the whole pass, without ports
 	unsigned int overhead; // the pass without its cryptography
+	double speedup;        // minimum rate of several workers, to that of one
 };
 
 // engine: the engine of the SAs.
