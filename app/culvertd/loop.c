@@ -329,9 +329,13 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	if (n == 0)
 		return 0;
 	q->bursts[rte_fls_u32(n) - 1]++;
+	// Compared before they are written: a store into what the driver has just stored takes some
+	// ten cycles.
 	for (uint16_t f = 0; f < n; f++) {
-		m[f]->port = q->port;
-		m[f]->ol_flags &= q->mbuf_flags;
+		if (unlikely(m[f]->port != q->port))
+			m[f]->port = q->port;
+		if (unlikely((m[f]->ol_flags & ~q->mbuf_flags) != 0))
+			m[f]->ol_flags &= q->mbuf_flags;
 	}
 	if (unlikely(q->vlans != NULL))
 		n = vlan_receive(l->worker, q->vlans, m, n);

@@ -36,13 +36,16 @@ static uint64_t mbuf_flags(const struct port_use *use, const struct port_offload
 {
 	uint64_t flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL; // whose memory it is
 
+	flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK; // nobody reads it
 	if (use->has_vlans)
 		flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	if ((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0)
 		flags |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
-	// A hash of addresses alone would give all SAs of a peer to one worker.
-	if ((o->rx & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0 &&
-		(!use->unprotected || port_offloads_spread_esp(o)))
+	// Read where workers outnumber queues. A hash of addresses alone would give all SAs of a
+	// peer to one worker.
+	if (use->n_rx >= use->n_workers ||
+		((o->rx & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0 &&
+			(!use->unprotected || port_offloads_spread_esp(o))))
 		flags |= RTE_MBUF_F_RX_RSS_HASH;
 	return flags;
 }

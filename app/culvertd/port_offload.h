@@ -18,8 +18,9 @@ struct port_use {
 struct port_offloads {
 	uint64_t rx, tx; // RTE_ETH_RX_OFFLOAD_*, RTE_ETH_TX_OFFLOAD_*
 	uint64_t rss;    // fields that frames are distributed by, RTE_ETH_RSS_*; 0: not by RSS
-	// Of the ol_flags of a received frame those that count: the others are for offloads that
-	// the device was not asked for, so that they would be claims of whoever wrote the buffer.
+	// Of the ol_flags of a received frame those that stay: those that count, and those that
+	// drivers set unasked and nobody reads. The others are for offloads that the device was not
+	// asked for, so that they would be claims of whoever wrote the buffer.
 	uint64_t mbuf_flags;
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "daemon.h"
 #include "lists.h"
 #include "step.h"
 #include "traffic.h"
@@ -23,6 +24,7 @@ struct counts {
 	const char *engine;
 	double pass;               // instructions for each packet
 	double own;                // of the gateway's code, without that of libraries
+	double daemon;             // of the pass by the daemon's loop
 	double stage[STAGE_COUNT]; // of these; 0: the pass has no such stage
 };
 
@@ -109,6 +111,53 @@ static struct counts passes_count(const struct traffic *t, uint32_t stages_every
 	return c;
 }
 
+static uint16_t port_of(const struct traffic *t)
+{
+	return t->point->dir == DIR_OUT ? PORT_LAN : PORT_WAN;
+}
+
+// Those of the ports alone.
+static double ports_count(const struct traffic *t)
+{
+	unsigned int burst = t->point->burst;
+	struct rte_mbuf *m[POINT_BURST_MAX];
+	uint64_t from;
+
+	traffic_fill(t);
+	step_begin();
+	from = rte_rdtsc_precise();
+	for (unsigned int first = t->batch->warm; first < t->batch->n; first += burst) {
+		traffic_receive(t, m, first, (uint16_t)burst, port_of(t));
+		if (t->point->dir == DIR_OUT)
+			nic_send(m, (uint16_t)burst);
+		else
+			nic_send_checked(m, (uint16_t)burst, t->batch, first);
+	}
+	from = rte_rdtsc_precise() - from;
+	step_end();
+	return (double)from / (t->batch->n - t->batch->warm);
+}
+
+// Those of the daemon's loop with all that it calls.
+static double daemon_count(const struct traffic *t)
+{
+	struct daemon *d = daemon_new(t);
+	struct worker *w = counted(t)->worker[t->lane];
+	uint64_t instructions;
+	uint32_t right;
+
+	w->stages.every = UINT32_MAX;
+	traffic_fill(t);
+	daemon_run(d, &right);
+	traffic_fill(t);
+	w->next_tick = UINT64_MAX;
+	step_begin();
+	instructions = daemon_run(d, &right);
+	step_end();
+	daemon_free(d);
+	return (double)instructions / (t->batch->n - t->batch->warm);
+}
+
 static struct counts count(const struct point *p, struct rte_mempool *pool)
 {
 	struct traffic t = {.point = p,
@@ -116,10 +165,15 @@ static struct counts count(const struct point *p, struct rte_mempool *pool)
 		.pair = gateway_pair_new(p, pool),
 		.batch = batch_new(p, 0)};
 	struct counts c;
+	unsigned int packets = RTE_MAX(PACKETS / p->burst, 1u) * p->burst;
 	const struct stages *stages = &counted(&t)->worker[0]->stages;
 
+	// Half of them is counted, not more: an instruction takes about ten microseconds.
+	t.batch->n = 2 * packets;
+	t.batch->warm = packets;
 	traffic_prepare(&t);
 	c = passes_count(&t, UINT32_MAX);
+	c.daemon = daemon_count(&t) - ports_count(&t);
 	c.engine = gateway_pair_engine(t.pair);
 	passes_count(&t, 1);
 	for (unsigned int i = 0; i < STAGE_COUNT; i++)
@@ -139,8 +193,9 @@ static void json_print(const struct point *p, const struct counts *c)
 	printf("{\"alg\":\"%s\",\"engine\":\"%s\",\"dir\":\"%s\",", point_alg(alg, p), c->engine,
 		dir_names[p->dir]);
 	printf(p->size == POINT_IMIX ? "\"size\":\"%s\"" : "\"size\":%s", point_size(size, p));
-	printf(",\"sas\":%u,\"flows\":%u,\"instructions\":%.1f,\"own\":%.1f,\"stages\":{", p->sas,
-		p->flows, c->pass, c->own);
+	printf(",\"sas\":%u,\"flows\":%u,\"instructions\":%.1f,\"own\":%.1f,\"daemon\":%.1f,"
+	       "\"stages\":{",
+		p->sas, p->flows, c->pass, c->own, c->daemon - c->pass);
 	for (unsigned int i = 0; i < STAGE_COUNT; i++)
 		if (c->stage[i] > 0) {
 			printf("%s\"%s\":%.1f", separator, stage_info[i].name, c->stage[i]);
@@ -153,8 +208,9 @@ static void text_print(const struct point *p, const struct counts *c)
 {
 	char alg[POINT_ALG_MAX], size[POINT_SIZE_TEXT];
 
-	printf("%-28s %-8s %-4s %5s %5u %7u %12.1f %7.1f ", point_alg(alg, p), c->engine,
-		dir_names[p->dir], point_size(size, p), p->sas, p->flows, c->pass, c->own);
+	printf("%-28s %-8s %-4s %5s %5u %7u %12.1f %7.1f %6.1f ", point_alg(alg, p), c->engine,
+		dir_names[p->dir], point_size(size, p), p->sas, p->flows, c->pass, c->own,
+		c->daemon - c->pass);
 	for (unsigned int i = 0; i < STAGE_COUNT; i++)
 		if (c->stage[i] > 0)
 			printf(" %s %.1f", stage_info[i].name, c->stage[i]);
@@ -173,9 +229,10 @@ int main(int argc, char **argv)
 	pool = nic_start(1);
 	points_add(&points, &lists);
 	if (!json)
-		printf("instructions for each packet\n%-28s %-8s %-4s %5s %5s %7s %12s %7s  "
+		printf("instructions for each packet\n%-28s %-8s %-4s %5s %5s %7s %12s %7s %6s  "
 		       "stages\n",
-			"alg", "engine", "dir", "size", "SAs", "flows", "instructions", "own");
+			"alg", "engine", "dir", "size", "SAs", "flows", "instructions", "own",
+			"daemon");
 	for (size_t i = 0; i < points.n; i++) {
 		const struct point *p = &points.p[i];
 		struct counts c = count(p, pool);

@@ -9,6 +9,7 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "daemon.h"
 #include "die.h"
 #include "floor.h"
 #include "median.h"
@@ -20,7 +21,7 @@
 // Of its share alone, a lane keeps about half if another one is a hyperthread of the same core.
 #define SAME_CORE 0.75
 
-enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASES };
+enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASE_DAEMON, PHASES };
 
 // The barrier of all lanes.
 struct meeting {
@@ -31,6 +32,7 @@ struct lane {
 	struct traffic traffic;
 	const struct measure_params *params;
 	struct floor *floor;
+	struct daemon *daemon; // NULL: not with both directions at once
 	struct meeting *meeting;
 	uint64_t sent, received;
 	double share[ROUNDS_MAX], clock[ROUNDS_MAX]; // of the core
@@ -120,7 +122,7 @@ static uint16_t all_loop(struct lane *l, unsigned int first, uint16_t n)
 	return right;
 }
 
-static const burst_fn phases[DIRS][PHASES] = {
+static const burst_fn phases[DIRS][PHASE_DAEMON] = {
 	[DIR_OUT] = {ports_out, floor_out, all_out},
 	[DIR_IN] = {ports_in, floor_in, all_in},
 	[DIR_LOOP] = {ports_in, floor_loop, all_loop},
@@ -177,6 +179,20 @@ static uint64_t time_phase(struct lane *l, enum phase phase)
 	return cycles;
 }
 
+// The same as PHASE_ALL by the daemon's loop, with a batch of its own: a packet passes only once.
+static uint64_t time_daemon(struct lane *l)
+{
+	uint32_t right;
+	uint64_t cycles;
+
+	traffic_fill(&l->traffic);
+	meet(l);
+	cycles = daemon_run(l->daemon, &right);
+	l->sent += l->traffic.batch->n;
+	l->received += right;
+	return cycles;
+}
+
 static void batch_run(struct lane *l, uint64_t cycles[PHASES])
 {
 	traffic_fill(&l->traffic);
@@ -184,11 +200,13 @@ static void batch_run(struct lane *l, uint64_t cycles[PHASES])
 		floor_prepare_sealed(l->floor, l->traffic.batch);
 	else
 		floor_prepare_clear(l->floor, l->traffic.batch);
-	for (enum phase phase = 0; phase < PHASES; phase++)
+	for (enum phase phase = 0; phase < PHASE_DAEMON; phase++)
 		cycles[phase] += time_phase(l, phase);
 	if (!floor_ok(l->floor, l->traffic.batch))
 		die("the bare cryptography failed");
 	l->sent += l->traffic.batch->n;
+	if (l->daemon != NULL)
+		cycles[PHASE_DAEMON] += time_daemon(l);
 }
 
 // Lanes measure their cores in turn, and then all at once.
@@ -258,11 +276,12 @@ static void result_add(struct result *r, struct lane *l)
 {
 	unsigned int n = l->params->rounds, lanes = l->traffic.point->workers;
 	double *ports = l->cycles[PHASE_PORTS], *all = l->cycles[PHASE_ALL];
-	double floor[ROUNDS_MAX], overhead[ROUNDS_MAX];
+	double floor[ROUNDS_MAX], overhead[ROUNDS_MAX], daemon[ROUNDS_MAX];
 
 	for (unsigned int i = 0; i < n; i++) {
 		floor[i] = l->cycles[PHASE_FLOOR][i] - ports[i];
 		overhead[i] = all[i] - l->cycles[PHASE_FLOOR][i];
+		daemon[i] = l->cycles[PHASE_DAEMON][i] - all[i];
 	}
 
 	struct figure cycles = figure_of(all, n);
@@ -271,6 +290,8 @@ static void result_add(struct result *r, struct lane *l)
 	figure_add(&r->ports, figure_of(ports, n), lanes);
 	figure_add(&r->floor, figure_of(floor, n), lanes);
 	figure_add(&r->overhead, figure_of(overhead, n), lanes);
+	if (l->daemon != NULL)
+		figure_add(&r->daemon, figure_of(daemon, n), lanes);
 	r->mpps += (double)rte_get_tsc_hz() / cycles.median / 1e6;
 	r->sent += l->sent;
 	r->core.share += figure_of(l->share, n).median / lanes;
@@ -293,6 +314,8 @@ static struct lane *lane_new(const struct lane *like, unsigned int id)
 	l->traffic.lane = id;
 	l->traffic.batch = batch_new(l->traffic.point, id);
 	l->floor = floor_new(l->traffic.point, l->traffic.lane);
+	if (l->traffic.point->dir != DIR_LOOP)
+		l->daemon = daemon_new(&l->traffic);
 	return l;
 }
 
@@ -300,6 +323,8 @@ static void lane_free(struct lane *l)
 {
 	batch_free(l->traffic.batch);
 	floor_free(l->floor);
+	if (l->daemon != NULL)
+		daemon_free(l->daemon);
 	free(l);
 }
 

@@ -5,6 +5,7 @@
 //   received and sent                       ports
 //   received, sealed or opened, and sent    ports + floor
 //   received, passed, and sent              everything
+//   the same by the daemon's loop           everything + daemon
 //
 // with the clock running, one after the other. The clock is stopped while batches are made, and
 // sealed if they are to be opened.
@@ -31,6 +32,7 @@ struct result {
 	struct figure ports;
 	struct figure floor;
 	struct figure overhead; // everything - ports - floor
+	struct figure daemon;   // everything by the daemon's loop - everything; not of DIR_LOOP
 	double mpps;            // rate of everything, ports included; the sum of all lanes
 	double speedup;         // mpps, to that of one worker; 0: not known. The caller's
 	uint64_t sent;          // packets given to the gateways while the clock runs

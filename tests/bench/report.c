@@ -35,6 +35,7 @@ void report_table_head(void)
 	       "  pass       all that the worker does, without ports\n"
 	       "  floor      its bare cryptography\n"
 	       "  overhead   pass - floor\n"
+	       "  daemon     what the daemon's loop adds to the pass: polling ports and rings\n"
 	       "  +-         half the distance of the quartiles of all, per cent\n"
 	       "  core       own, or shared with something that runs beside us: measure again;\n"
 	       "             or threads: workers are hyperthreads of the same core\n"
@@ -44,11 +45,12 @@ void report_table_head(void)
 	       "  wire       Gbit/s: Ethernet frames of the ESP packets, preamble, FCS and gap\n"
 	       "  target     in core cycles: the figure, and what is to be reached; !: it is not\n"
 	       "  speed-up   the rate, to that of one worker; it means nothing if core is not own\n"
-	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %7s %5s %7s %6s %6s  "
+	       "%-28s %-8s %-4s %4s %5s %7s %5s %7s %6s %5s %6s %6s %8s %6s %6s %7s %5s %7s %6s "
+	       "%6s  "
 	       "%s\n",
 		"alg", "engine", "dir", "size", "SAs", "flows", "burst", "workers", "all", "ports",
-		"pass", "floor", "overhead", "+-", "core", "clock", "Mpps", "clear", "wire",
-		"target");
+		"pass", "floor", "overhead", "daemon", "+-", "core", "clock", "Mpps", "clear",
+		"wire", "target");
 }
 
 static const char *core_name(const struct result *r)
@@ -69,15 +71,18 @@ void report_table_row(const struct point *p, const struct result *r)
 	struct target target = target_of(p, r->engine);
 	char size[POINT_SIZE_TEXT], alg[POINT_ALG_MAX];
 
-	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %7s %5.2f "
+	printf("%-28s %-8s %-4s %4s %5u %7u %5u %7u %6.0f %5.0f %6.0f %6.0f %8.0f %6.1f %6.1f %7s "
+	       "%5.2f "
 	       "%7.3f %6.2f"
 	       " %6.2f ",
 		point_alg(alg, p), r->engine, dir_names[p->dir], point_size(size, p), p->sas,
 		p->flows, p->burst, p->workers, r->cycles.median, r->ports.median, pass_cycles(r),
-		r->floor.median, overhead(r), spread(r), core_name(r), r->core.clock, r->mpps,
-		gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
+		r->floor.median, overhead(r), r->daemon.median, spread(r), core_name(r),
+		r->core.clock, r->mpps, gbps(r, point_octets_clear(p)),
+		gbps(r, point_octets_wire(p)));
 	target_print("pass", pass_cycles(r) * r->core.clock, target.cycles);
 	target_print("overhead", overhead(r) * r->core.clock, target.overhead);
+	target_print("daemon", r->daemon.median * r->core.clock, target.daemon);
 	if (r->speedup > 0)
 		printf(" speed-up %.2f of %.2f%s", r->speedup, target.speedup,
 			r->speedup >= target.speedup ? "" : "!");
@@ -146,10 +151,16 @@ void report_json_row(const struct point *p, const struct result *r, bool stages)
 	json_figure("ports", &r->ports);
 	json_figure("floor", &r->floor);
 	json_figure("overhead", &r->overhead);
+	if (p->dir != DIR_LOOP) {
+		printf(",\"daemon\":%.2f", r->daemon.median);
+		json_figure("daemon", &r->daemon);
+	}
 	if (target.cycles > 0)
 		printf(",\"target\":%u", target.cycles);
 	if (target.overhead > 0)
 		printf(",\"target_overhead\":%u", target.overhead);
+	if (target.daemon > 0)
+		printf(",\"target_daemon\":%u", target.daemon);
 	if (stages)
 		json_stages(r);
 	printf("}\n");

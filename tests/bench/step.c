@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include <rte_cycles.h>
+
 #include "die.h"
 
 // The linker gives the program's own code these ends.
@@ -44,7 +46,8 @@ void step_begin(void)
 
 	if (sigaction(SIGTRAP, &trap, NULL) < 0)
 		die("SIGTRAP cannot be handled: %m");
-	count = count_own = 0;
+	count = rte_rdtsc(); // the TSC does not go back
+	count_own = 0;
 	// Sets the trap flag. Below the stack pointer is memory that the compiler may use.
 	asm volatile("lea -128(%%rsp), %%rsp\n\t"
 		     "pushfq\n\t"

@@ -7,6 +7,9 @@
 
 #define SIZES 3
 
+// At any point with one direction.
+#define DAEMON 12
+
 // Of what as many cores could do.
 #define SPEEDUP_PER_WORKER 0.95
 
@@ -67,5 +70,9 @@ struct target target_of(const struct point *p, const char *engine)
 		return (struct target){0};
 	if (p->workers > 1)
 		return (struct target){.speedup = SPEEDUP_PER_WORKER * p->workers};
-	return (struct target){cycles_of(p, engine), overhead_of(p), 0};
+	return (struct target){
+		.cycles = cycles_of(p, engine),
+		.overhead = overhead_of(p),
+		.daemon = p->dir == DIR_LOOP ? 0 : DAEMON,
+	};
 }

@@ -9,6 +9,7 @@
 struct target {
 	unsigned int cycles;   // the whole pass, without ports
 	unsigned int overhead; // the pass without its cryptography
+	unsigned int daemon;   // what the daemon's loop adds to the pass
 	double speedup;        // minimum rate of several workers, to that of one
 };
 
