@@ -3,6 +3,7 @@
 
 #include "arp.h"
 #include "nd.h"
+#include "neigh_lookup.h"
 
 static void send_frame(struct control *c, struct rte_mbuf *m, uint16_t port)
 {

@@ -4,6 +4,7 @@
 #include "buffer.h"
 #include "error.h"
 #include "ip_view.h"
+#include "neigh_lookup.h"
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
@@ -42,25 +43,46 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 	frame_enqueue(w, m, port);
 }
 
+// An Ethernet header as two words, which overlap, so that it is written without reading back what
+// has just been written in smaller parts.
+struct header {
+	uint64_t front, back; // octets 0 to 7, and 6 to 13
+};
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "shifts of struct header");
+
+static __rte_always_inline uint64_t mac_word(const struct rte_ether_addr *mac)
+{
+	uint32_t low;
+	uint16_t high;
+
+	memcpy(&low, mac->addr_bytes, sizeof(low));
+	memcpy(&high, mac->addr_bytes + sizeof(low), sizeof(high));
+	return (uint64_t)high << 32 | low;
+}
+
 // The header of frames with packets of this family to a link address.
-static struct rte_ether_hdr ether_header(
+static __rte_always_inline struct header header_of(
 	const struct worker *w, uint16_t port, const struct rte_ether_addr *mac, bool v4)
 {
-	return (struct rte_ether_hdr){
-		.dst_addr = *mac,
-		.src_addr = w->snapshot->port[port].mac,
-		.ether_type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6),
-	};
+	const uint64_t src = mac_word(&w->snapshot->port[port].mac);
+	const uint64_t type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+
+	return (struct header){.front = mac_word(mac) | src << 48, .back = src | type << 48};
 }
 
 static __rte_always_inline void send_framed(
-	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_hdr *header)
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct header *header)
 {
+	uint8_t *to;
+
 	// There is headroom: every packet had an Ethernet header, or was made here.
-	m->data_off = (uint16_t)(m->data_off - sizeof(*header));
-	m->data_len = (uint16_t)(m->data_len + sizeof(*header));
+	m->data_off = (uint16_t)(m->data_off - sizeof(struct rte_ether_hdr));
+	m->data_len = (uint16_t)(m->data_len + sizeof(struct rte_ether_hdr));
 	m->pkt_len = m->data_len;
-	memcpy(rte_pktmbuf_mtod(m, void *), header, sizeof(*header));
+	to = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(to, &header->front, sizeof(header->front));
+	memcpy(to + offsetof(struct rte_ether_hdr, src_addr), &header->back, sizeof(header->back));
 	frame_enqueue(w, m, port);
 }
 
@@ -68,7 +90,7 @@ void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
 	const bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
-	const struct rte_ether_hdr header = ether_header(w, port, mac, v4);
+	const struct header header = header_of(w, port, mac, v4);
 
 	send_framed(w, m, port, &header);
 }
@@ -192,7 +214,7 @@ static __rte_always_inline struct run *runs_find(
 static __rte_always_inline void run_send(struct worker *w, struct pkt *const p[], uint16_t n,
 	uint16_t port, const struct rte_ether_addr *mac)
 {
-	const struct rte_ether_hdr header = ether_header(w, port, mac, ip_is_v4(pkt_ip(p[0])));
+	const struct header header = header_of(w, port, mac, ip_is_v4(pkt_ip(p[0])));
 
 	for (struct pkt *const *end = p + n; p < end; p++)
 		send_framed(w, (*p)->m, port, &header);

@@ -113,25 +113,20 @@ unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], un
 
 const char *neigh_state_name(enum neigh_state state);
 
-// Workers.
+// Whether there is an entry for the address, in whatever state. Notes no use. Any thread.
+bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
 
-// Positions at which a worker found addresses recently, by a hash of the address, so that it rarely
-// searches the table; they may be wrong. Each worker has its own, zeroed at first.
-#define NEIGH_HINTS 16384
+// Workers, which look up link addresses by neigh_lookup.h.
+
+// Positions at which a worker found addresses recently, so that it rarely searches the table; they
+// may be wrong. The index is the end of the address: hosts of one network, whose addresses mostly
+// follow each other, neither share hints nor spread over more cache lines than they need. Addresses
+// chosen to share one make lookups cost what they would without hints. Each worker has its own,
+// zeroed at first.
+#define NEIGH_HINTS 65536
 
 struct neigh_hints {
 	uint32_t position[NEIGH_HINTS];
 };
 
-// Starts the lookup of an address: prefetches its entry. Returns the start for neigh_lookup().
-uint32_t neigh_lookup_start(const struct neigh_table *t, const struct neigh_hints *h, uint16_t port,
-	const struct ip_addr *addr);
-
-// Whether there is an entry for the address, in whatever state. Notes no use.
-bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
-
 enum neigh_answer { NEIGH_KNOWN, NEIGH_WAIT, NEIGH_UNREACHABLE };
-
-// Reads the link address of an address into *mac if it is NEIGH_KNOWN, and notes the use.
-enum neigh_answer neigh_lookup(const struct neigh_table *t, struct neigh_hints *h, uint32_t start,
-	uint16_t port, const struct ip_addr *addr, struct rte_ether_addr *mac);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table and its entries, as the control thread's part (neigh_table.c) and the workers' part
-// (neigh_lookup.c) see them. Private to lib/neigh.
+// (neigh_lookup.h) see them. For these alone.
 #pragma once
 
 #include <assert.h>

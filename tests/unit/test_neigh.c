@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "eal.h"
-#include "neigh.h"
+#include "neigh_lookup.h"
 #include "test.h"
 
 #define PORT        1

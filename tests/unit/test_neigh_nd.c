@@ -5,7 +5,7 @@
 
 #include "dad.h"
 #include "eal.h"
-#include "neigh.h"
+#include "neigh_lookup.h"
 #include "test.h"
 
 #define PORT 1

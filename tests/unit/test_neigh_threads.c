@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker looks up neighbours all the time, beside the control thread. Proves that it gets an
-// address's own link address or none.
+// The workers' lookup of neighbours, also all the time beside the control thread. Proves that it
+// gets an address's own link address or none.
 #include <pthread.h>
 
 #include "eal.h"
-#include "neigh.h"
+#include "neigh_lookup.h"
 #include "test.h"
 
 #define PORT       1
@@ -92,9 +92,36 @@ static void test_reader(void **state)
 	neigh_table_free(t);
 }
 
+// Addresses of one hint, looked up in turn.
+static void test_hint_shared(void **state)
+{
+	static struct neigh_hints hints;
+	struct neigh_table *t = neigh_table_new(&(struct neigh_params){
+		.max = TABLE_MAX, .reachable_s = 30, .qsbr = eal_qsbr, .solicit = solicit});
+
+	(void)state;
+	assert_non_null(t);
+	for (unsigned int turn = 0; turn < 3; turn++)
+		for (unsigned int i = 0; i < 3; i++) {
+			const struct ip_addr a = addr(7 + i * NEIGH_HINTS);
+			const struct rte_ether_addr right = mac(i);
+			uint32_t sought = neigh_lookup_start(t, &hints, PORT, &a);
+			struct rte_ether_addr at;
+
+			assert_int_equal(neigh_lookup(t, &hints, sought, PORT, &a, &at),
+				turn == 0 ? NEIGH_WAIT : NEIGH_KNOWN);
+			if (turn == 0)
+				neigh_set_static(t, PORT, &a, &right);
+			else
+				assert_memory_equal(&at, &right, sizeof(at));
+		}
+	neigh_table_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hint_shared),
 		cmocka_unit_test(test_reader),
 	};
 
