@@ -9,6 +9,8 @@
 struct device {
 	unsigned int port;
 	const char *name;
+	const char *id;    // the device itself: see device_id()
+	const char *iface; // of the kernel, in its arguments (net_af_packet, net_tap); NULL: none
 	config_setting_t *s;
 };
 
@@ -17,58 +19,68 @@ struct devices {
 	unsigned int n;
 };
 
-// A part of a text.
-struct span {
-	const char *at; // NULL: there is none
-	size_t len;
-};
-
 // The device itself, without arguments behind the comma, but with that of a representor; a PCI
-// address also without bus and domain.
-static struct span device_start(const char *device)
+// address as sysfs has it.
+static const char *device_id(const char *device)
 {
-	if (strncmp(device, "pci:", 4) == 0)
-		device += 4;
-	if (strncmp(device, "0000:", 5) == 0)
-		device += 5;
-	return (struct span){
-		device, conf_device_is_representor(device) ? strlen(device) : strcspn(device, ",")};
+	const char *arguments = device + strcspn(device, ",");
+	char name[CONF_PCI_NAME_MAX];
+
+	if (!conf_device_is_representor(device))
+		arguments = "";
+	return conf_device_pci(name, device)
+		       ? conf_format("%s%s", name, arguments)
+		       : conf_format("%.*s%s", (int)strcspn(device, ","), device, arguments);
 }
 
-// The interface of the kernel in the arguments (net_af_packet, net_tap, net_pcap).
-static struct span device_iface(const char *device)
+static const char *device_iface(const char *device)
 {
 	const char *arg = strstr(device, ",iface=");
 
-	return arg != NULL ? (struct span){arg + 7, strcspn(arg + 7, ",")} : (struct span){NULL, 0};
+	return arg != NULL ? conf_format("%.*s", (int)strcspn(arg + 7, ","), arg + 7) : NULL;
 }
 
-static bool is_equal(struct span a, struct span b)
+static void device_add(
+	struct devices *all, unsigned int port, const char *name, config_setting_t *s)
 {
-	return a.at != NULL && b.at != NULL && a.len == b.len &&
-	       strncasecmp(a.at, b.at, a.len) == 0;
+	all->d[all->n++] = (struct device){port, name, device_id(name), device_iface(name), s};
+}
+
+static const char *id_of(const struct device *d)
+{
+	return d->id;
+}
+
+static const char *iface_of(const struct device *d)
+{
+	return d->iface;
 }
 
 // The first device before this one that has the same part; NULL: none.
 static const struct device *find_equal(
-	const struct devices *all, unsigned int i, struct span (*part)(const char *device))
+	const struct devices *all, unsigned int i, const char *(*part)(const struct device *d))
 {
-	for (unsigned int k = 0; k < i; k++)
-		if (is_equal(part(all->d[k].name), part(all->d[i].name)))
+	const char *own = part(&all->d[i]);
+
+	for (unsigned int k = 0; own != NULL && k < i; k++) {
+		const char *other = part(&all->d[k]);
+
+		if (other != NULL && strcasecmp(other, own) == 0)
 			return &all->d[k];
+	}
 	return NULL;
 }
 
 static void check_different(struct conf_reader *r, const struct devices *all, unsigned int i)
 {
-	const struct device *d = &all->d[i], *same = find_equal(all, i, device_start);
+	const struct device *d = &all->d[i], *same = find_equal(all, i, id_of);
 	const char *what = d->s->name != NULL ? "" : conf_format("%s ", conf_quote(d->name));
 
 	if (same != NULL)
 		conf_err(r, d->s, "%sis already %s device of %s", what,
 			same->s->name != NULL ? "the" : "a",
 			conf_ref(conf_item(r, "ports", same->port)));
-	same = find_equal(all, i, device_iface);
+	same = find_equal(all, i, iface_of);
 	if (same != NULL)
 		conf_err(r, d->s, "%shas the same iface as %s", what,
 			conf_ref(conf_item(r, "ports", same->port)));
@@ -80,7 +92,7 @@ static void check_own(struct conf_reader *r, struct devices *all, unsigned int p
 
 	if (s == NULL)
 		return;
-	all->d[all->n++] = (struct device){port, r->c->ports[port].device, s};
+	device_add(all, port, r->c->ports[port].device, s);
 	conf_check_device(r, s, r->c->ports[port].device, port);
 }
 
@@ -91,7 +103,7 @@ static void check_members(struct conf_reader *r, struct devices *all, unsigned i
 	for (unsigned int i = 0; s != NULL && i < r->c->ports[port].n_members; i++) {
 		config_setting_t *member = config_setting_get_elem(s, i);
 
-		all->d[all->n++] = (struct device){port, r->c->ports[port].members[i], member};
+		device_add(all, port, r->c->ports[port].members[i], member);
 		conf_check_member(r, member, r->c->ports[port].members[i], port);
 	}
 }
