@@ -287,8 +287,7 @@ static void run_dir(char *path, size_t size, const struct conf *conf, const char
 	snprintf(path, size, "%s/dpdk/culvert-%s%s", base, conf->instance, file);
 }
 
-// Whether another process has this instance's files, and which.
-static bool instance_held(const struct conf *conf, pid_t *by)
+bool eal_instance_held(const struct conf *conf, pid_t *by)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[256];
@@ -340,7 +339,7 @@ static int system_check(const struct conf *conf)
 	pid_t other;
 
 	numa_check(conf, SYSFS);
-	if (instance_held(conf, &other)) {
+	if (eal_instance_held(conf, &other)) {
 		log_error("instance \"%s\" is already running as process %d: stop that one, or "
 			  "give this one another name with 'instance' in its configuration",
 			conf->instance, (int)other);
@@ -368,7 +367,7 @@ static int init(struct args *a, const struct conf *conf)
 	eal_log_start_show();
 	log_error("DPDK did not start, see its lines above; check memory.size, "
 		  "memory.hugepages, cpus and eal_args");
-	if (!instance_held(conf, &other))
+	if (!eal_instance_held(conf, &other))
 		files_remove(conf);
 	return -EIO;
 }

@@ -4,10 +4,15 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "conf.h"
 
 #define EAL_CONTROL_LCORE 0 // workers are lcores 1, 2, 3, ...
+
+// Whether another process has the files of this instance, and which: it is running. False also for
+// who may not look into their folder, as root may.
+bool eal_instance_held(const struct conf *conf, pid_t *by);
 
 // Starts the environment. Every failure is logged with its cause and the remedy. Returns 0 or -EIO.
 int eal_start(const struct conf *conf, bool verbose);

@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "eal.h"
 #include "host_route.h"
 #include "log.h"
 #include "machine.h"
@@ -24,6 +28,49 @@
 
 unsigned int if_nametoindex(const char *name); // net/if.h and linux/if.h exclude each other
 
+static void exists_error(const struct conf_port *c)
+{
+	port_error(c,
+		"host: there is an interface %s already: choose another name, or remove it ('ip "
+		"link del %s')",
+		c->host, c->host);
+}
+
+static bool is_tap(const char *name)
+{
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq ask = {.ifr_data = (char *)&driver};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+
+	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", name);
+	rc = ioctl(fd, SIOCETHTOOL, &ask);
+	close(fd);
+	return rc == 0 && strcmp(driver.driver, "tun") == 0;
+}
+
+// Who has no privileges cannot know whether the instance is running.
+static bool may_be_own(const struct conf *conf, const char *name)
+{
+	pid_t by;
+
+	return is_tap(name) && (iface_not_permitted() || eal_instance_held(conf, &by));
+}
+
+int host_iface_check(const struct conf *conf)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const char *host = conf->ports[i].host;
+
+		if (host == NULL || if_nametoindex(host) == 0 || may_be_own(conf, host))
+			continue;
+		exists_error(&conf->ports[i]);
+		rc = -EIO;
+	}
+	return rc;
+}
+
 static int tap_error(const struct conf_port *c, int fd)
 {
 	const int error = errno;
@@ -32,10 +79,7 @@ static int tap_error(const struct conf_port *c, int fd)
 		port_error(c, "host: there is no " TUN ": 'modprobe tun'; in a container "
 			      "'--device " TUN "'");
 	else if (error == EBUSY || error == EINVAL)
-		port_error(c,
-			"host: there is an interface %s already: choose another name, or remove "
-			"it ('ip link del %s')",
-			c->host, c->host);
+		exists_error(c);
 	else if (error == EPERM || error == EACCES)
 		port_error(c,
 			"host: cannot make interface %s: run culvertd as root, or with the "

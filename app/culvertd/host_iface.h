@@ -10,6 +10,10 @@
 #include "conf.h"
 #include "snapshot.h"
 
+// Looks for interfaces that have the names of those to be made already; those of a running daemon
+// of this instance are taken for its own. Returns 0 or, after a message for each, -EIO.
+int host_iface_check(const struct conf *conf);
+
 // Makes the interface, up and without a carrier. Returns a file descriptor that reads and writes
 // its frames without waiting; or -EIO after a message.
 int host_iface_open(const struct conf_port *c, const struct snapshot_port *p);

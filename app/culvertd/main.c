@@ -24,6 +24,7 @@
 #include "eal_log.h"
 #include "gateway.h"
 #include "health.h"
+#include "host_iface.h"
 #include "host_thread.h"
 #include "links.h"
 #include "load.h"
@@ -397,7 +398,7 @@ static int gateway_run(struct gateway *g)
 
 static int check(const char *path, const struct conf *conf)
 {
-	int rc = privilege_names_check(conf) | machine_check(conf);
+	int rc = privilege_names_check(conf) | machine_check(conf) | host_iface_check(conf);
 
 	if (rc < 0)
 		return rc;
@@ -405,6 +406,7 @@ static int check(const char *path, const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		printf("port \"%s\" faces the %s side\n", conf->ports[i].name,
 			conf->ports[i].unprotected ? "unprotected" : "protected");
+	conf_notes_print(conf, stdout);
 	return 0;
 }
 
@@ -447,7 +449,7 @@ int main(int argc, char **argv)
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
 		g.control.conf->instance, o.conf);
 	rc = control_thread_block_signals() | privilege_check(g.control.conf) |
-	     machine_check(g.control.conf);
+	     machine_check(g.control.conf) | host_iface_check(g.control.conf);
 	if (rc == 0)
 		rc = eal_start(g.control.conf, o.verbose);
 	if (rc == 0) {

@@ -247,6 +247,10 @@ struct conf {
 // is allowed".
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
 
+// Writes what may be missing from a good configuration: a line, "file:line: rule: why", for each
+// rule that no connection gets to, because no policy lets it in.
+void conf_notes_print(const struct conf *c, FILE *out);
+
 // How many elements of devices a port has, from its devices on; 0: it is a VLAN.
 static inline unsigned int conf_port_n_devices(const struct conf_port *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The devices of ports and of their members: that none is used twice.
+// The devices of ports and of their members: that none is used twice, nor its interface for a host.
 #include <string.h>
 #include <strings.h>
 
@@ -86,6 +86,23 @@ static void check_different(struct conf_reader *r, const struct devices *all, un
 			conf_ref(conf_item(r, "ports", same->port)));
 }
 
+// The gateway makes the interface of a host: no device can have it.
+static void check_host(struct conf_reader *r, const struct devices *all, unsigned int port)
+{
+	config_setting_t *s = conf_given(conf_item(r, "ports", port), "host");
+
+	for (unsigned int i = 0; s != NULL && i < all->n; i++) {
+		const char *host = r->c->ports[port].host;
+
+		if (!conf_texts_equal(host, all->d[i].iface))
+			continue;
+		conf_err(r, s,
+			"%s is the iface of a device of %s, must be a name that no interface has",
+			conf_quote(host), conf_ref(conf_item(r, "ports", all->d[i].port)));
+		return;
+	}
+}
+
 static void check_own(struct conf_reader *r, struct devices *all, unsigned int port)
 {
 	config_setting_t *s = conf_given(conf_item(r, "ports", port), "device");
@@ -141,6 +158,8 @@ void conf_check_devices(struct conf_reader *r)
 	}
 	for (unsigned int i = 0; i < all.n; i++)
 		check_different(r, &all, i);
+	for (unsigned int i = 0; i < r->c->n_ports; i++)
+		check_host(r, &all, i);
 }
 
 void conf_devices_list(struct conf *c)

@@ -41,6 +41,22 @@ static void reject_host_egress(
 		conf_err(r, s, "packets for the host have no egress port: leave out, or host");
 }
 
+static bool may_have_host(const struct conf_reader *r)
+{
+	for (unsigned int i = 0; i < r->c->n_ports; i++)
+		if (conf_member(conf_item(r, "ports", i), "host") != NULL)
+			return true;
+	return conf_given(r->root, "ports") == NULL;
+}
+
+static void reject_without_host(
+	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
+{
+	if (rule->host && !may_have_host(r))
+		conf_err(r, conf_member(item, "host"),
+			"no port has a host, needs one such as host = \"gw-lan\" of a port");
+}
+
 static void find_tunnel_of_policy(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int policy)
 {
@@ -187,6 +203,7 @@ void conf_check_rules(struct conf_reader *r)
 		rule->in = find_port(r, item, "in", &port_names);
 		rule->out = find_port(r, item, "out", &port_names);
 		reject_host_egress(r, item, rule);
+		reject_without_host(r, item, rule);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);
 		complete_states(rule);
 	}

@@ -27,7 +27,8 @@ static const char rules[] =
 // Gateway A with a host behind the port.
 static struct gateway *gateway_with_host(uint16_t port, const char *policies)
 {
-	struct gateway *g = site_a((struct site){.more = rules, .policies = policies});
+	struct gateway *g = site_a(
+		(struct site){.wan = "host = \"gw0\";", .more = rules, .policies = policies});
 
 	gateway_host_add(g, port);
 	return g;
@@ -164,7 +165,7 @@ static void test_policy(void **state)
 // others into the tunnel, for the host or for a group.
 static void test_tunnel_rule(void **state)
 {
-	struct gateway *g = site_a((struct site){
+	struct gateway *g = site_a((struct site){.wan = "host = \"gw0\";",
 		.more = "rules = ("
 			" { name = \"b\"; host = true; action = \"accept\"; tunnel = \"b\"; } );"});
 	struct peer in = peer_new(g, "from-b");

@@ -31,7 +31,7 @@ static struct gateway *gateway_with_host(unsigned int packets_per_second)
 
 	snprintf(more, sizeof(more), "%s host = { packets_per_second = %u; };", rules,
 		packets_per_second);
-	g = site_a((struct site){.more = more});
+	g = site_a((struct site){.wan = "host = \"gw0\";", .more = more});
 	gateway_host_add(g, LAN);
 	return g;
 }

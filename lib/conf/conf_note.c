@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can work, but only with what is not in the file: policies of an IKE daemon.
+#include "conf_check.h"
+
+static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
+{
+	return a == any || b == any || a == b;
+}
+
+// Whether a policy lets packets in that a rule matches: the remote end sends them.
+static bool lets_in(const struct conf_policy *p, const struct conf_rule *rule)
+{
+	return p->action != SPD_DISCARD && is_any_or_equal(p->family, rule->family, IP_ANY) &&
+	       is_any_or_equal(p->proto, rule->proto, PROTO_ANY) &&
+	       ip_prefix_overlaps(&p->remote, &rule->source) &&
+	       ip_prefix_overlaps(&p->local, &rule->destination) &&
+	       p->remote_port_min <= rule->source_port_max &&
+	       p->remote_port_max >= rule->source_port_min &&
+	       p->local_port_min <= rule->destination_port_max &&
+	       p->local_port_max >= rule->destination_port_min;
+}
+
+static bool accepts_new(const struct conf_rule *rule)
+{
+	bool has_new = false;
+
+	for (unsigned int i = 0; i < rule->n_states; i++)
+		has_new |= rule->states[i] == RULE_NEW;
+	return has_new && rule->action == RULE_ACCEPT;
+}
+
+// Of a rule with a tunnel there is a policy.
+static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
+{
+	if (rule->in == CONF_PORT_ANY || !c->ports[rule->in].unprotected ||
+		rule->tunnel[0] != '\0' || !accepts_new(rule))
+		return false;
+	for (unsigned int i = 0; i < c->n_policies; i++)
+		if (lets_in(&c->policies[i], rule))
+			return false;
+	return true;
+}
+
+void conf_notes_print(const struct conf *c, FILE *out)
+{
+	for (unsigned int i = 0; i < c->n_rules; i++) {
+		const struct conf_rule *rule = &c->rules[i];
+
+		if (needs_policy(c, rule))
+			fprintf(out,
+				"%s:%u: rule \"%s\": accepts nothing unless an IKE daemon adds a "
+				"policy: port \"%s\" faces the unprotected side, where packets in "
+				"clear need a policy with action \"bypass\"\n",
+				rule->where.file, rule->where.line, rule->name,
+				c->ports[rule->in].name);
+	}
+}
