@@ -494,6 +494,6 @@ void loop_stop(struct loop *l)
 	struct rte_mbuf *m;
 
 	while (rte_ring_dequeue(l->out, (void **)&m) == 0)
-		drop_all(l, &m, 1, DROP_SHUTDOWN);
+		pkt_drop_left(l->worker, m);
 	pipeline_stop(l->worker);
 }

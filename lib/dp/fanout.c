@@ -213,15 +213,10 @@ bool fanout_can_help(const struct worker *w)
 	return false;
 }
 
-static void drop(struct worker *w, struct rte_mbuf *m)
-{
-	pkt_drop(w, &(struct pkt){.m = m}, DROP_SHUTDOWN);
-}
-
 static void drop_frames(struct worker *w, struct fan_burst *b, uint16_t *n)
 {
 	for (uint16_t i = 0; i < *n; i++)
-		drop(w, b->frame[i]);
+		pkt_drop_left(w, b->frame[i]);
 	*n = 0;
 }
 
@@ -229,7 +224,7 @@ static void drop_handed(struct worker *w, struct fan_burst *b)
 {
 	w->n_handed -= b->n;
 	for (uint16_t i = 0; i < b->n; i++)
-		drop(w, b->pkt[i].p.m);
+		pkt_drop_left(w, b->pkt[i].p.m);
 	b->n = 0;
 }
 

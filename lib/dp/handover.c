@@ -131,7 +131,7 @@ static void drop_all(struct worker *w, struct rte_ring *ring)
 
 	while (rte_ring_dequeue_elem(ring, &h, sizeof(h)) == 0) {
 		w->n_handed--;
-		pkt_drop(w, &(struct pkt){.m = h.p.m}, DROP_SHUTDOWN);
+		pkt_drop_left(w, h.p.m);
 	}
 }
 
@@ -141,7 +141,7 @@ void handover_stop(struct worker *w)
 
 	while (rte_ring_dequeue(w->frames, (void **)&m) == 0) {
 		w->counters.rx++;
-		pkt_drop(w, &(struct pkt){.m = m}, DROP_SHUTDOWN);
+		pkt_drop_left(w, m);
 	}
 	drop_all(w, w->handed);
 	drop_all(w, w->departing);

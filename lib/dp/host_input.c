@@ -123,5 +123,5 @@ void host_stop(struct worker *w)
 	struct rte_mbuf *m;
 
 	while (w->from_host != NULL && rte_ring_dequeue(w->from_host, (void **)&m) == 0)
-		pkt_drop(w, &(struct pkt){.m = m, .port = m->port}, DROP_SHUTDOWN);
+		pkt_drop_left(w, m);
 }

@@ -278,7 +278,7 @@ unsigned int pipeline_keep(struct worker *w, uint64_t now)
 void pipeline_stop(struct worker *w)
 {
 	for (uint32_t i = 0; i < w->n_held; i++)
-		pkt_drop(w, &(struct pkt){.m = w->held[i].p.m}, DROP_SHUTDOWN);
+		pkt_drop_left(w, w->held[i].p.m);
 	w->n_held = 0;
 	if (w->fanout != NULL)
 		fanout_stop(w);
