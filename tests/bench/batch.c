@@ -58,34 +58,65 @@ static uint32_t random_below(struct batch *b, uint32_t n)
 	return (uint32_t)((b->random >> 32) * n >> 32);
 }
 
+// Writes the Ethernet header, and returns the end of it.
+static void *ether_write(uint8_t *to, rte_be16_t type)
+{
+	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)to;
+
+	*eth = (struct rte_ether_hdr){.dst_addr = GATEWAY_MAC, .src_addr = HOST_MAC, type};
+	return eth + 1;
+}
+
+static void *ipv4_write(
+	struct rte_ipv4_hdr *ip, const struct batch *b, uint32_t flow, uint32_t sa, uint16_t len)
+{
+	*ip = (struct rte_ipv4_hdr){
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.total_length = rte_cpu_to_be_16(len),
+		.fragment_offset = b->point->feature.mtu > 0 ? 0 : IPV4_OFFSET_DF,
+		.time_to_live = 64,
+		.next_proto_id = IPPROTO_UDP,
+		.src_addr = rte_cpu_to_be_32(HOST_NEAR + flow / HOST_FLOWS),
+		.dst_addr = rte_cpu_to_be_32(host_far(sa)),
+	};
+	ipv4_checksum_set(ip);
+	return ip + 1;
+}
+
+static void *ipv6_write(struct rte_ipv6_hdr *ip, uint32_t flow, uint16_t len)
+{
+	struct ip_addr src = addr_v6(1, 1 + flow / HOST_FLOWS), dst = addr_v6(2, 1);
+
+	*ip = (struct rte_ipv6_hdr){
+		.vtc_flow = RTE_BE32(6u << 28),
+		.payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip))),
+		.proto = IPPROTO_UDP,
+		.hop_limits = 64,
+	};
+	memcpy(&ip->src_addr, src.b, sizeof(src.b));
+	memcpy(&ip->dst_addr, dst.b, sizeof(dst.b));
+	return ip + 1;
+}
+
 // A UDP packet of the lane's i-th flow.
 static void frame_write(struct batch *b, uint8_t *to, uint32_t i, uint16_t len, uint64_t mark)
 {
 	uint32_t flow = i * b->point->workers + b->lane;
-	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)to;
-	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
-	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+	bool v6 = b->point->feature.inner_v6;
+	void *ip =
+		ether_write(to, v6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4));
+	struct rte_udp_hdr *udp =
+		v6 ? ipv6_write(ip, flow, len) : ipv4_write(ip, b, flow, i % b->point->sas, len);
+	uint16_t udp_len = (uint16_t)(len - ((uint8_t *)udp - (uint8_t *)ip));
 
-	*eth = (struct rte_ether_hdr){
-		.dst_addr = GATEWAY_MAC, .src_addr = HOST_MAC, RTE_BE16(RTE_ETHER_TYPE_IPV4)};
-	*ip = (struct rte_ipv4_hdr){
-		.version_ihl = RTE_IPV4_VHL_DEF,
-		.total_length = rte_cpu_to_be_16(len),
-		.fragment_offset = IPV4_OFFSET_DF,
-		.time_to_live = 64,
-		.next_proto_id = IPPROTO_UDP,
-		.src_addr = rte_cpu_to_be_32(HOST_NEAR + flow / HOST_FLOWS),
-		.dst_addr = rte_cpu_to_be_32(host_far(i % b->point->sas)),
-	};
-	ipv4_checksum_set(ip);
 	*udp = (struct rte_udp_hdr){
 		.src_port = rte_cpu_to_be_16((uint16_t)(SOURCE_PORT + flow % HOST_FLOWS)),
 		.dst_port = RTE_BE16(DEST_PORT),
-		.dgram_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip))),
+		.dgram_len = rte_cpu_to_be_16(udp_len),
 	};
 	memcpy(udp + 1, &mark, sizeof(mark));
 	memset((uint8_t *)(udp + 1) + sizeof(mark), PAYLOAD_OCTET,
-		len - sizeof(*ip) - sizeof(*udp) - sizeof(mark));
+		udp_len - sizeof(*udp) - sizeof(mark));
 }
 
 void batch_fill(struct batch *b)

@@ -15,7 +15,8 @@
 #define BATCH_OCTETS (RTE_CACHE_LINE_SIZE * 4096)
 
 // A number that is unique to each packet: the first octets after its UDP header.
-#define MARK_OFF (14 + 20 + 8) // offset in the frame
+#define MARK_OFF    (14 + 20 + 8) // offset in the frame
+#define MARK_OFF_V6 (14 + 40 + 8)
 
 struct batch {
 	unsigned int n;           // packets

@@ -45,20 +45,26 @@ static void hex_write(FILE *f, const char *option, const uint8_t *key, unsigned 
 
 static void sa_write(FILE *f, const struct point *p, unsigned int sa, bool near)
 {
+	const char *net = p->feature.outer_v6 ? "2001:db8:f::" : "192.0.2.";
+	unsigned int window = p->workers == 1 ? WINDOW_ONE_LANE : WINDOW_LANES;
 	bool out = (sa < p->sas) == near;
 	uint8_t key[CRYPTO_CIPHER_KEY_MAX];
 
 	gateway_pair_key(key, sa);
 	fprintf(f,
-		"%s{ name = \"s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"192.0.2.%u\";"
-		" remote = \"192.0.2.%u\"; cipher = \"%s\"; auth = \"%s\"; esn = %s;",
-		sa > 0 ? "," : "", sa, out ? "out" : "in", SPI_FIRST + sa, near ? 1 : 2,
+		"%s{ name = \"s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"%s%u\";"
+		" remote = \"%s%u\"; cipher = \"%s\"; auth = \"%s\"; esn = %s;",
+		sa > 0 ? "," : "", sa, out ? "out" : "in", SPI_FIRST + sa, net, near ? 1 : 2, net,
 		near ? 2 : 1, p->cipher->name, p->auth->name, point_esn(p) ? "true" : "false");
 	hex_write(f, "cipher_key", key, p->cipher->key_len + p->cipher->salt_len);
 	hex_write(f, "auth_key", key, p->auth->key_len);
 	if (!out)
 		fprintf(f, " replay_window = %u;",
-			p->workers == 1 ? WINDOW_ONE_LANE : WINDOW_LANES);
+			p->feature.window > 0 ? p->feature.window : window);
+	else if (p->feature.after)
+		fprintf(f, " fragment = \"after\";");
+	if (p->feature.udp)
+		fprintf(f, " udp = { };");
 	fprintf(f, " }\n");
 }
 
@@ -72,25 +78,39 @@ static void policy_write(FILE *f, const struct point *p, unsigned int sa, bool n
 		near ? p->sas + sa : sa);
 }
 
+static void policy_v6_write(FILE *f, const struct point *p, bool near)
+{
+	fprintf(f,
+		"{ name = \"v6\"; %s = \"2001:db8:1::/64\"; %s = \"2001:db8:2::/64\";"
+		" action = \"protect\"; out = \"s%u\"; in = \"s%u\"; }\n",
+		near ? "local" : "remote", near ? "remote" : "local", near ? 0 : p->sas,
+		near ? p->sas : 0);
+}
+
 static void conf_write(FILE *f, const struct point *p, bool near)
 {
 	unsigned int me = near ? 1 : 2;
 
 	fprintf(f,
 		"ports = ({ name = \"lan\"; device = \"net_null0\"; addresses = [ "
-		"\"10.%u.255.1/16\" ]; },"
+		"\"10.%u.255.1/16\", \"2001:db8:%u::ffff/64\" ]; },"
 		"{ name = \"wan\"; device = \"net_null1\"; mtu = %u; addresses = [ "
-		"\"192.0.2.%u/24\" ]; "
+		"\"192.0.2.%u/24\", \"2001:db8:f::%u/64\" ]; "
 		"});\n"
 		"engine = \"%s\";\nmemory = { size = 65536; };\n"
 		"flows = { max = %u; timeouts = { udp = 100000; udp_stream = 100000; }; };\n",
-		me, WAN_MTU, me, p->engine, RTE_MAX(p->flows + p->flows / 4, 1024u));
+		me, me, p->feature.mtu > 0 ? p->feature.mtu : WAN_MTU, me, me, p->engine,
+		RTE_MAX(p->flows + p->flows / 4, 1024u));
 	fprintf(f, "sas = (");
 	for (unsigned int i = 0; i < 2 * p->sas; i++)
 		sa_write(f, p, i, near);
 	fprintf(f, ");\npolicies = (");
 	for (unsigned int i = 0; i < p->sas; i++)
 		policy_write(f, p, i, near);
+	if (p->feature.inner_v6) {
+		fprintf(f, ",");
+		policy_v6_write(f, p, near);
+	}
 	fprintf(f, ");\n");
 }
 
@@ -123,9 +143,8 @@ static void solicit_nothing(
 	(void)to;
 }
 
-static void neighbour_add(struct gateway_pair *pair, uint16_t port, uint32_t addr)
+static void neighbour_add(struct gateway_pair *pair, uint16_t port, struct ip_addr a)
 {
-	struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(addr));
 	struct rte_ether_addr mac =
 		GATEWAY_MAC; // address of near's peer, which far's hosts use too
 
@@ -139,16 +158,17 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	struct conf *conf = conf_of(p, near);
 	struct build_port ports[2] = {{GATEWAY_MAC}, {GATEWAY_MAC}};
 	struct flow_config config = build_flow_config(conf);
+	unsigned int workers = pair->first + 2 * pair->lanes;
 	char why[256];
 
-	conf->n_workers = 2 * pair->lanes; // each gateway uses one half of the numbers
+	conf->n_workers = workers; // arrays indexed by worker have room for these
 	g->published = build_snapshot(conf, ports, NULL, why, sizeof(why));
 	if (g->published == NULL)
 		die("%s", why);
 	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,
-					  .workers = 2 * pair->lanes,
+					  .workers = workers,
 					  .qsbr = pair->qsbr,
-					  .reader = 2 * pair->lanes},
+					  .reader = workers},
 		&config);
 	if (g->flows == NULL)
 		die("no memory for a gateway");
@@ -156,7 +176,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 		;
 	for (unsigned int i = 0; i < pair->lanes; i++) {
 		g->worker[i] = worker_new(&(struct worker_params){
-			.id = near ? i : pair->lanes + i,
+			.id = pair->first + (near ? i : pair->lanes + i),
 			.pool = pool,
 			.large_pool = pool,
 			.neigh = pair->neigh,
@@ -177,14 +197,16 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	conf_free(conf);
 }
 
-struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool *pool)
+struct gateway_pair *gateway_pair_new(
+	const struct point *p, struct rte_mempool *pool, unsigned int first)
 {
 	struct gateway_pair *pair = calloc(1, sizeof(*pair));
-	unsigned int readers = 2 * p->workers + 1;
+	unsigned int readers = first + 2 * p->workers + 1;
 
 	if (pair == NULL)
 		die("no memory");
 	pair->lanes = p->workers;
+	pair->first = first;
 	pair->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
 		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(readers), RTE_CACHE_LINE_SIZE));
 	if (pair->qsbr == NULL || rte_rcu_qsbr_init(pair->qsbr, readers) != 0)
@@ -199,9 +221,11 @@ struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool 
 		die("no memory for neighbours");
 	gateway_init(&pair->near, pair, p, pool, true);
 	gateway_init(&pair->far, pair, p, pool, false);
-	neighbour_add(pair, PORT_WAN, RTE_IPV4(192, 0, 2, 2));
+	neighbour_add(pair, PORT_WAN, ip_addr_from_v4(RTE_BE32(RTE_IPV4(192, 0, 2, 2))));
+	neighbour_add(pair, PORT_WAN, addr_v6(0xf, 2));
 	for (unsigned int i = 0; i < p->sas; i++)
-		neighbour_add(pair, PORT_LAN, host_far(i));
+		neighbour_add(pair, PORT_LAN, ip_addr_from_v4(rte_cpu_to_be_32(host_far(i))));
+	neighbour_add(pair, PORT_LAN, addr_v6(2, 1));
 	return pair;
 }
 

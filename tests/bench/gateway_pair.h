@@ -26,6 +26,14 @@ enum { PORT_LAN, PORT_WAN };
 	}
 #define HOST_NEAR RTE_IPV4(10, 1, 1, 1) // and the addresses above
 
+// 2001:db8:NET::HOST. Hosts behind the near gateway are in net 1, the one of the first SA behind
+// the far gateway is host 1 of net 2.
+static inline struct ip_addr addr_v6(uint16_t net, uint32_t host)
+{
+	return (struct ip_addr){.w = {RTE_BE32(0x20010db8), rte_cpu_to_be_32((uint32_t)net << 16),
+					0, rte_cpu_to_be_32(host)}};
+}
+
 struct gateway {
 	struct snapshot *_Atomic published;
 	struct flow_table *flows;
@@ -38,11 +46,13 @@ struct gateway_pair {
 	struct gateway near, far;
 	struct neigh_table *neigh; // of both
 	struct rte_rcu_qsbr *qsbr;
-	unsigned int lanes;
+	unsigned int lanes, first; // first: the number of the first worker
 };
 
-// Makes the gateways for a point; ends the program if that is not possible.
-struct gateway_pair *gateway_pair_new(const struct point *p, struct rte_mempool *pool);
+// Makes the gateways for a point; ends the program if that is not possible. first: the number of
+// the first worker, which distinguishes the pairs of one process: a pair has two for each lane.
+struct gateway_pair *gateway_pair_new(
+	const struct point *p, struct rte_mempool *pool, unsigned int first);
 void gateway_pair_free(struct gateway_pair *pair);
 
 // The engine of the SAs.

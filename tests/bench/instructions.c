@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "daemon.h"
 #include "lists.h"
@@ -27,19 +26,6 @@ struct counts {
 	double daemon;             // of the pass by the daemon's loop
 	double stage[STAGE_COUNT]; // of these; 0: the pass has no such stage
 };
-
-// Random numbers of the process are the same in every run: the places of flows depend on them.
-ssize_t getrandom(void *buf, size_t n, unsigned int flags __rte_unused)
-{
-	static uint64_t state = 88172645463325252u;
-	uint8_t *to = buf;
-
-	for (size_t i = 0; i < n; i++) {
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		to[i] = (uint8_t)(state >> 56);
-	}
-	return (ssize_t)n;
-}
 
 static void counter_check(void)
 {
@@ -162,7 +148,7 @@ static struct counts count(const struct point *p, struct rte_mempool *pool)
 {
 	struct traffic t = {.point = p,
 		.pool = pool,
-		.pair = gateway_pair_new(p, pool),
+		.pair = gateway_pair_new(p, pool, 0),
 		.batch = batch_new(p, 0)};
 	struct counts c;
 	unsigned int packets = RTE_MAX(PACKETS / p->burst, 1u) * p->burst;

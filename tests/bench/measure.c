@@ -330,7 +330,7 @@ static void lane_free(struct lane *l)
 
 struct result measure(const struct point *p, const struct measure_params *params)
 {
-	struct gateway_pair *pair = gateway_pair_new(p, params->pool);
+	struct gateway_pair *pair = gateway_pair_new(p, params->pool, 0);
 	struct result r = {.engine = gateway_pair_engine(pair)};
 	struct lane *lane[POINT_WORKERS_MAX];
 	struct meeting meeting = {0};

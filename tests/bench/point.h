@@ -24,6 +24,16 @@ enum dir {
 
 extern const char *const dir_names[DIRS];
 
+// What the gateways do beyond the plain packet. All zero: nothing.
+struct feature {
+	bool inner_v6, outer_v6; // IPv6 instead of IPv4
+	bool esn;
+	unsigned int window; // of the replay check; 0: WINDOW_ONE_LANE or WINDOW_LANES
+	bool udp;            // ESP in UDP
+	unsigned int mtu;    // of the tunnel's port, so that packets are fragmented; 0: they fit
+	bool after;          // as ESP packets, else before
+};
+
 struct point {
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
@@ -31,6 +41,7 @@ struct point {
 	enum dir dir;
 	unsigned int size; // octets of inner IP packet, or POINT_IMIX
 	unsigned int sas, flows, burst, workers;
+	struct feature feature;
 };
 
 // CIPHER or CIPHER+AUTH, and octets or "imix". They return the text.
@@ -42,7 +53,7 @@ const char *point_size(char text[POINT_SIZE_TEXT], const struct point *p);
 // Extended sequence numbers are used in the loop, where both ends are in this process.
 static inline bool point_esn(const struct point *p)
 {
-	return p->dir == DIR_LOOP;
+	return p->dir == DIR_LOOP || p->feature.esn;
 }
 
 // The sizes of the packets, all equally likely.

@@ -342,7 +342,7 @@ static void line_open(struct line *l, struct rte_mempool *pool)
 		die("no random numbers");
 	l->one_lane = l->point;
 	l->one_lane.workers = 1;
-	l->pair = gateway_pair_new(&l->point, pool);
+	l->pair = gateway_pair_new(&l->point, pool, 0);
 	neighbours_add(l);
 	for (unsigned int i = 0; i < (queues ? l->point.workers : 1); i++)
 		l->queue[i].traffic = (struct traffic){.point = &l->point,

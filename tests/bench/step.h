@@ -2,7 +2,8 @@
 // Counts the instructions that the calling thread executes, exactly and without counters of the
 // processor: between step_begin() and step_end() it traps after each one, and the handler counts.
 // RDTSC returns that count then, so that code which measures itself by the TSC, as the stages of a
-// pass, counts instructions as well.
+// pass, counts instructions as well. A program that counts has the same random numbers in every
+// run, as the places of flows depend on them.
 #pragma once
 
 #include <stdint.h>
