@@ -9,8 +9,8 @@
 //   record=FILE   a capture of the frames sent while each was received once
 //
 // The receiving port ends the process after ROUNDS rounds, with a line of JSON: TSC cycles for each
-// packet, median of the rounds, and those of its own functions called back to back. The clock is
-// stopped while a batch is made, and in the first quarter of it.
+// packet, quartiles of the rounds, those of its own functions called back to back, and the share of
+// the core (core.h). The clock is stopped while a batch is made, and in the first quarter of it.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +26,8 @@
 #include <rte_ip.h>
 #include <rte_kvargs.h>
 #include <rte_version.h>
+
+#include "core.h"
 
 #define ROUND_PACKETS 16384
 #define ROUNDS        31
@@ -64,7 +66,7 @@ struct port {
 // Shared by all ports: one lcore polls them.
 static uint64_t received, sent;
 static unsigned int to_record; // frames of the capture to receive
-static double round_cycles[ROUNDS];
+static double round_cycles[ROUNDS], round_share[ROUNDS];
 static unsigned int rounds, round_packets;
 static uint64_t round_tsc, clock_tsc;
 
@@ -152,8 +154,10 @@ static void finish(struct queue *q)
 {
 	double cycles = median(round_cycles, ROUNDS);
 
-	printf("{\"cycles\":%.1f,\"ports\":%.1f,\"received\":%" PRIu64 ",\"sent\":%" PRIu64 "}\n",
-		cycles, own_cycles(q), received, sent);
+	printf("{\"cycles\":%.1f,\"cycles_q1\":%.1f,\"cycles_q3\":%.1f,\"ports\":%.1f,"
+	       "\"core_shared\":%s,\"received\":%" PRIu64 ",\"sent\":%" PRIu64 "}\n",
+		cycles, round_cycles[ROUNDS / 4], round_cycles[3 * ROUNDS / 4], own_cycles(q),
+		core_is_shared(median(round_share, ROUNDS)) ? "true" : "false", received, sent);
 	fflush(stdout);
 	_exit(0);
 }
@@ -168,6 +172,7 @@ static void batch_end(struct queue *q)
 		round_packets += p->n - p->warm;
 	}
 	if (round_packets >= ROUND_PACKETS / p->n * (p->n - p->warm)) {
+		round_share[rounds] = core_measure().share;
 		round_cycles[rounds++] = (double)round_tsc / round_packets;
 		round_tsc = round_packets = 0;
 		if (rounds == ROUNDS)
