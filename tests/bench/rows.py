@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of bench_pass --json."""
+"""Rows that benchmarks print with --json."""
 
 import json
 
@@ -11,13 +11,18 @@ NAMES = {
 }
 
 
+def rows_of(text):
+    """One object a line, or an array of them."""
+    return json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+
+
 def rows_read(path):
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+        return rows_of(file.read())
 
 
 def rows_simple(rows):
-    """Those with one SA and 1000 flows in bursts of 32 on one core, by (alg, engine, dir), then size."""
+    """Those of bench_pass with one SA and 1000 flows in bursts of 32 on one core, by (alg, engine, dir), then size."""
     simple = {}
     for row in rows:
         if (row["sas"], row["flows"], row["burst"], row["workers"]) != (1, 1000, 32, 1):

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of benchmarks as the tables of docs/performance.md. Each function takes all rows of a part and
+yields lines."""
+
+from rows import NAMES, SIZES, rows_simple
+
+NO_ROW = ""
+
+
+def head(*columns):
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---" * len(columns) + "|"
+
+
+def line(*cells):
+    return "| " + " | ".join(str(c) for c in cells) + " |"
+
+
+def point(row):
+    return f"{NAMES.get(row['alg'], row['alg'])}, {row['engine']}, {row['dir']}"
+
+
+def sas(n):
+    return f"{n:,} SA{'' if n == 1 else 's'}"
+
+
+def core(row, cycles):
+    """TSC cycles as core cycles."""
+    return cycles * row["core_clock"]
+
+
+def against(row, cycles, key):
+    """The figure in core cycles, and the target behind it if there is one."""
+    most = row.get(key)
+    cycles = core(row, cycles)
+    if most is None:
+        return f"{cycles:.0f}"
+    return f"{cycles:.0f} (of {most})" if cycles <= most else f"**{cycles:.0f}** (of {most})"
+
+
+def three(figures):
+    return " / ".join(figures)
+
+
+def by_size(rows):
+    """Points in order, each with its rows in the order of sizes."""
+    points = {}
+    for row in rows:
+        points.setdefault((row["alg"], row["engine"], row["dir"]), {})[row["size"]] = row
+    return [[found[size] for size in SIZES if size in found] for found in points.values()]
+
+
+def passes(rows):
+    yield from head("core cycles, 64 / 512 / 1400 octets (target)", "pass", "floor", "overhead", "daemon")
+    for found in rows_simple(rows).values():
+        found = [found[size] for size in SIZES if size in found]
+        yield line(
+            point(found[0]),
+            three(against(r, r["cycles"] - r["ports"], "target") for r in found),
+            three(f"{core(r, r['floor']):.0f}" for r in found),
+            three(f"{core(r, r['overhead']):.0f}" for r in found),
+            three(against(r, r["daemon"], "target_daemon") for r in found),
+        )
+    yield ""
+    small = [r for r in rows if "target_overhead" in r]
+    loads = sorted({(r["sas"], r["flows"]) for r in small})
+    by_point = {}
+    for row in small:
+        by_point.setdefault(point(row), {})[row["sas"], row["flows"]] = row
+    yield from head("overhead in core cycles, 64 octets (target)", *(f"{sas(s)}, {f:,} flows" for s, f in loads))
+    for name, found in by_point.items():
+        yield line(name, *(against(found[at], found[at]["overhead"], "target_overhead") if at in found else NO_ROW
+                           for at in loads))
+
+
+def workers(rows):
+    if any(r.get("same_core") for r in rows):
+        yield "**The two CPUs are hyperthreads of one core: the speed-up means nothing.**"
+        yield ""
+    yield from head("", "flows", "Mpps, one worker", "Mpps, two workers", "speed-up (target 1.90)")
+    for row in rows:
+        if row["workers"] != 2:
+            continue
+        speedup = row["speedup"]
+        yield line(f"{point(row)}, {row['size']} octets, {sas(row['sas'])}", f"{row['flows']:,}",
+                   f"{row['mpps'] / speedup:.2f}", f"{row['mpps']:.2f}",
+                   f"{speedup:.2f}" if speedup >= 1.9 else f"**{speedup:.2f}**")
+
+
+def features(rows):
+    yield from head("", "direction", "octets", "plain", "with it", "more", "ratio", "instructions, plain",
+                    "instructions, with it")
+    for r in rows:
+        yield line(f"`{r['feature']}`: {r['text']}", r["dir"], r["size"], *(f"{r[k]:.0f}" for k in ("plain", "cycles", "more")),
+                   f"{r['ratio']:.2f}", *(f"{r[k]:.0f}" for k in ("plain_instructions", "instructions")))
+
+
+def instructions(rows):
+    yield from head("", "SAs", "instructions", "own", "daemon")
+    for r in rows:
+        yield line(point(r), f"{r['sas']:,}", *(f"{r[k]:.0f}" for k in ("instructions", "own", "daemon")))
+
+
+def hostile(rows):
+    yield from head("kind", "cycles", "kept", "goal")
+    for r in rows:
+        kept = f"{r['kept']:.0f} %" if r["kept"] >= r["goal"] else f"**{r['kept']:.0f} %**"
+        yield line(f"`{r['kind']}`", f"{r['cycles']:.0f}", kept, f"{r['goal']} %")
+
+
+def secgw(rows):
+    versions = list(dict.fromkeys((r["dpdk"], r["ipsec_mb"]) for r in rows))
+    for dpdk, ipsec_mb in versions:
+        yield f"DPDK {dpdk}, ipsec-mb {ipsec_mb}:"
+        yield ""
+        yield from head("ipsec-secgw / Culvert: ratio", "SAs", *SIZES)
+        ours = [r for r in rows if (r["dpdk"], r["ipsec_mb"]) == (dpdk, ipsec_mb)]
+        for n in sorted({r["sas"] for r in ours}):
+            for found in by_size(r for r in ours if r["sas"] == n):
+                cells = {r["size"]: f"{r['secgw']:.0f} / {r['culvert']:.0f}: {r['ratio']:.2f}" for r in found}
+                yield line(point(found[0]), f"{n:,}", *(cells.get(size, NO_ROW) for size in SIZES))
+        yield ""
+    disturbed = sum(r["disturbed"] for r in rows)
+    yield f"Of {sum(r['pairs'] for r in rows)} pairs of runs, {disturbed} were disturbed."
+
+
+def stages(rows):
+    names = list(dict.fromkeys(name for r in rows for name in r["stages"]))
+    yield from head("", "SAs", *(f"`{name}`" for name in names))
+    for r in rows:
+        yield line(r["dir"], f"{r['sas']:,}",
+                   *(f"{r['stages'][name]:.0f}" if name in r["stages"] else NO_ROW for name in names))
+
+
+def crypto(rows):
+    """Engines beside each other."""
+    engines = sorted({r["engine"] for r in rows})
+    by_alg = {}
+    for r in rows:
+        name = r["alg"].upper() + ("" if r["auth"] == "none" else " + " + r["auth"].upper())
+        by_alg.setdefault((name, r["dir"]), {}).setdefault(r["engine"], []).append(f"{r['cycles']:.0f}")
+    yield from head("algorithms", "direction", *(f"`{e}`" for e in engines))
+    for (name, direction), found in by_alg.items():
+        yield line(name, direction, *(three(found.get(e, [])) for e in engines))
+
+
+def flow(rows):
+    yield from head("flows", "cycles, hit", "of these waiting for memory", "new flows a second", "cycles to expire one",
+                    "memory")
+    for r in rows:
+        yield line(f"{r['flows']:,}", f"{r['cycles_hit']:.0f}", f"{r['of_it_misses']:.0f}",
+                   f"{r['new_per_s'] / 1e6:.1f} million", f"{r['cycles_expire']:.0f}", f"{r['memory_mb']:.0f} MB")
+
+
+def load(rows):
+    columns = {"check": "`culvertd -t` ms", "start": "start to ready ms", "reload": "reload ms", "add": "add ms",
+               "round": "round us", "change": "change us", "ike": "ike us", "cpu": "cpu us"}
+    yield from head("SAs", "policies", *columns.values())
+    for r in rows:
+        yield line(f"{r['sas']:,}", f"{r['policies']:,}", *(f"{r[c]:.0f}" for c in columns))
