@@ -53,6 +53,11 @@ void reopen_listen(void)
 
 void reopen_start(struct gateway *g)
 {
+	// Registers of a card that was unplugged are not there any more: who accesses them receives
+	// SIGBUS. DPDK's handler puts memory in their place, and passes other signals on.
+	if (rte_dev_hotplug_handle_enable() < 0)
+		log_warn("the daemon will not survive it when cards are unplugged: %s",
+			rte_strerror(rte_errno));
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
 		const struct port *p = &g->ports[i];
 

@@ -9,7 +9,8 @@
 // Has devices report that they are removed, or have to be reset. Before the first is opened.
 void reopen_listen(void);
 
-// Ports that have no device yet wait for it from now on. Before workers run.
+// Ports that have no device yet wait for it from now on, and cards may be unplugged. Before workers
+// run, after crash_start().
 void reopen_start(struct gateway *g);
 
 // Closes and opens ports. Call every 100 ms or so, with the gateway's lock.
