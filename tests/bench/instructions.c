@@ -15,6 +15,7 @@
 #include "daemon.h"
 #include "lists.h"
 #include "step.h"
+#include "target.h"
 #include "traffic.h"
 
 #define PACKETS 64 // that are counted, of each point
@@ -173,6 +174,7 @@ static struct counts count(const struct point *p, struct rte_mempool *pool)
 
 static void json_print(const struct point *p, const struct counts *c)
 {
+	unsigned int most = target_of(p, c->engine).instructions;
 	const char *separator = "";
 	char alg[POINT_ALG_MAX], size[POINT_SIZE_TEXT];
 
@@ -187,11 +189,15 @@ static void json_print(const struct point *p, const struct counts *c)
 			printf("%s\"%s\":%.1f", separator, stage_info[i].name, c->stage[i]);
 			separator = ",";
 		}
-	printf("}}\n");
+	printf("}");
+	if (most > 0)
+		printf(",\"target\":%u", most);
+	printf("}\n");
 }
 
 static void text_print(const struct point *p, const struct counts *c)
 {
+	unsigned int most = target_of(p, c->engine).instructions;
 	char alg[POINT_ALG_MAX], size[POINT_SIZE_TEXT];
 
 	printf("%-28s %-8s %-4s %5s %5u %7u %12.1f %7.1f %6.1f ", point_alg(alg, p), c->engine,
@@ -200,6 +206,8 @@ static void text_print(const struct point *p, const struct counts *c)
 	for (unsigned int i = 0; i < STAGE_COUNT; i++)
 		if (c->stage[i] > 0)
 			printf(" %s %.1f", stage_info[i].name, c->stage[i]);
+	if (most > 0)
+		printf(" target %u%s", most, c->pass <= most ? "" : "!");
 	printf("\n");
 }
 

@@ -98,7 +98,9 @@ def features(rows):
 def instructions(rows):
     yield from head("", "SAs", "instructions", "own", "daemon")
     for r in rows:
-        yield line(point(r), f"{r['sas']:,}", *(f"{r[k]:.0f}" for k in ("instructions", "own", "daemon")))
+        most = r.get("target", r["instructions"])
+        count = f"{r['instructions']:.0f}" if r["instructions"] <= most else f"**{r['instructions']:.0f}**"
+        yield line(point(r), f"{r['sas']:,}", count, *(f"{r[k]:.0f}" for k in ("own", "daemon")))
 
 
 def hostile(rows):

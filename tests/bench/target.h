@@ -7,10 +7,11 @@
 
 // Maximum; 0: no target.
 struct target {
-	unsigned int cycles;   // the whole pass, without ports
-	unsigned int overhead; // the pass without its cryptography
-	unsigned int daemon;   // what the daemon's loop adds to the pass
-	double speedup;        // minimum rate of several workers, to that of one
+	unsigned int cycles;       // the whole pass, without ports
+	unsigned int overhead;     // the pass without its cryptography
+	unsigned int daemon;       // what the daemon's loop adds to the pass
+	unsigned int instructions; // of the whole pass, libraries included
+	double speedup;            // minimum rate of several workers, to that of one
 };
 
 // engine: the engine of the SAs.
