@@ -177,6 +177,18 @@ static void accept_seqs(
 		sa->sa.counters[w->id].reordered += n_late;
 }
 
+// The same for a packet that is a run of its own: with many SAs, nearly all are.
+static __rte_always_inline bool accept_one(
+	const struct worker *w, struct sa_in *sa, const struct opening *o, uint16_t i)
+{
+	bool accepted = false;
+
+	if (likely(o->op[i].ok) &&
+		unlikely(replay_commit_one(&sa->replay, o->seq[i], &accepted) != 0))
+		sa->sa.counters[w->id].reordered++;
+	return accepted;
+}
+
 // The same for those packets of a run, from place first to end, that are authenticated.
 static __rte_always_inline void accept_run(const struct worker *w, const struct opening *o,
 	bool accepted[], uint16_t first, uint16_t end)
@@ -207,7 +219,10 @@ static __rte_always_inline void finish_run(
 	uint32_t packets = 0;
 	uint64_t octets = 0;
 
-	accept_run(w, o, accepted, i, end);
+	if (end - i == 1)
+		accepted[i] = accept_one(w, w->esp.p[i]->sa_in, o, i);
+	else
+		accept_run(w, o, accepted, i, end);
 	if (unlikely(w->n_udp > 0))
 		natt_peers_check(w, o->seq, accepted, i, end);
 	for (; i < end; i++) {

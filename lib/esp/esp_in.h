@@ -18,7 +18,6 @@
 // What the packets of a run, which are of one SA, have in common before they are opened.
 struct esp_in_checks {
 	const struct replay *replay;
-	uint64_t lowest; // see replay_lowest()
 	struct crypto_session *session;
 	uint32_t around; // octets of ESP header, IV and ICV
 	uint32_t align;  // the text is a multiple of so many octets
@@ -30,7 +29,6 @@ static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa
 {
 	return (struct esp_in_checks){
 		.replay = &sa->replay,
-		.lowest = replay_lowest(&sa->replay),
 		.session = sa->sa.session,
 		.around = (uint32_t)sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len,
 		.align = sa->sa.align,
@@ -62,7 +60,7 @@ static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 		.text_len = (uint16_t)(len - around),
 		.ok = false,
 	};
-	return replay_check(run->replay, run->lowest, seq) ? DROP_NONE : DROP_REPLAY;
+	return replay_check(run->replay, seq) ? DROP_NONE : DROP_REPLAY;
 }
 
 // The same for when they have been opened.

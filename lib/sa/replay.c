@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_branch_prediction.h>
-
 #include "dpdk_compat.h"
 
 // The tag of a word, the low 32 bits of seq / 32, identifies the 32 numbers that it covers. Numbers
@@ -94,25 +92,6 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 		r->slot[i] = words[i];
 }
 
-// The highest number changes with every packet, its word once in 32 packets: the field top
-// identifies the word, and the word has the number, so that a packet costs one compare-and-swap.
-static inline __attribute__((always_inline)) uint64_t top_of(const struct replay *r)
-{
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
-	uint64_t word = atomic_load_explicit(replay_slot(r, top), memory_order_relaxed);
-	uint32_t seen = (uint32_t)word;
-
-	// The worker that raised the field has not marked its number yet.
-	if (seen == 0 || (uint32_t)(word >> REPLAY_WORD_BITS) != replay_tag(top))
-		return top;
-	return (top | (REPLAY_WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
-}
-
-uint64_t replay_top(const struct replay *r)
-{
-	return top_of(r);
-}
-
 // Gives every word below the window the tag that its slot has next, with no number seen.
 static __rte_cold __rte_noinline void retag_old(struct replay *r, uint64_t top)
 {
@@ -182,7 +161,7 @@ static inline __attribute__((always_inline)) bool commit_run(
 
 bool replay_commit(struct replay *r, uint64_t seq)
 {
-	return commit_run(r, replay_lowest_of(r, top_of(r)), seq, seq, word_bit(seq));
+	return commit_run(r, replay_lowest_of(r, replay_top(r)), seq, seq, word_bit(seq));
 }
 
 // Number of ascending numbers of one word at the front, which may all be accepted. Sets *bits to
@@ -227,7 +206,7 @@ uint16_t replay_commit_burst(struct replay *r, const uint64_t seq[], bool accept
 		bool all;
 
 		end = (uint16_t)(i + rising(&seq[i], &accepted[i], (uint16_t)(n - i), &bits));
-		newest = RTE_MAX(newest, top_of(r));
+		newest = RTE_MAX(newest, replay_top(r));
 		all = commit_run(r, replay_lowest_of(r, newest), seq[i], seq[end - 1], bits);
 		if (unlikely(!all || seq[i] < newest))
 			n_late = (uint16_t)(n_late + commit_each(r, &seq[i], &accepted[i],

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "replay_memory.h"
 
 #define REPLAY_WORD_BITS 32
@@ -50,21 +52,6 @@ int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct 
 // from bound. From a window of another size only the highest number is taken.
 void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound);
 
-// The highest number accepted so far, 0 if none was. Any thread.
-uint64_t replay_top(const struct replay *r);
-
-// With ESN: the sequence number of a packet, which has the lower half of it: the nearest number
-// that is not below the window (RFC 4303 appendix A2.2). 0, which no check accepts, if that would
-// be negative. Host byte order. The size must not be 0.
-static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
-{
-	uint64_t top = replay_top(r);
-	uint64_t left = top - r->size + 1; // wraps while the window begins below 0
-	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
-
-	return top < r->size - 1 && seq >= left ? 0 : seq;
-}
-
 // The tag of the word that has seq.
 static inline uint32_t replay_tag(uint64_t seq)
 {
@@ -82,6 +69,34 @@ static inline void replay_prefetch(const struct replay *r, uint64_t seq)
 	__builtin_prefetch((const void *)replay_slot(r, seq), 1);
 }
 
+// The highest number accepted so far, 0 if none was. Any thread.
+//
+// It changes with every packet, its word once in 32 packets: the field top identifies the word, and
+// the word has the number, so that a packet costs one compare-and-swap.
+static inline __attribute__((always_inline)) uint64_t replay_top(const struct replay *r)
+{
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(replay_slot(r, top), memory_order_relaxed);
+	uint32_t seen = (uint32_t)word;
+
+	// The worker that raised the field has not marked its number yet.
+	if (seen == 0 || (uint32_t)(word >> REPLAY_WORD_BITS) != replay_tag(top))
+		return top;
+	return (top | (REPLAY_WORD_BITS - 1)) - (uint32_t)__builtin_clz(seen);
+}
+
+// With ESN: the sequence number of a packet, which has the lower half of it: the nearest number
+// that is not below the window (RFC 4303 appendix A2.2). 0, which no check accepts, if that would
+// be negative. Host byte order. The size must not be 0.
+static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
+{
+	uint64_t top = replay_top(r);
+	uint64_t left = top - r->size + 1; // wraps while the window begins below 0
+	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
+
+	return top < r->size - 1 && seq >= left ? 0 : seq;
+}
+
 // The lowest number that is not below a window with this top; 0: there is no window.
 static inline uint64_t replay_lowest_of(const struct replay *r, uint64_t top)
 {
@@ -96,14 +111,16 @@ static inline uint64_t replay_lowest(const struct replay *r)
 }
 
 // Whether seq (host byte order) can be accepted; number 0 never is. Call before the ICV is checked.
-// lowest is replay_lowest(), read once for a run of packets.
-static inline bool replay_check(const struct replay *r, uint64_t lowest, uint64_t seq)
+static inline bool replay_check(const struct replay *r, uint64_t seq)
 {
+	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
 	uint64_t word = atomic_load_explicit(replay_slot(r, seq), memory_order_relaxed);
 	bool seen = (uint32_t)(word >> REPLAY_WORD_BITS) == replay_tag(seq) &&
 		    (word >> seq % REPLAY_WORD_BITS & 1) != 0;
+	// No window is smaller than a word: what is in that of the highest number is not below it.
+	bool inside = seq / REPLAY_WORD_BITS >= top / REPLAY_WORD_BITS || seq >= replay_lowest(r);
 
-	return (seq >= lowest && !seen) || lowest == 0;
+	return (inside && !seen && seq != 0) || r->size == 0;
 }
 
 // Accepts seq, once the packet is authenticated. False if it was accepted meanwhile or is below the
@@ -114,3 +131,24 @@ bool replay_commit(struct replay *r, uint64_t seq);
 // compare-and-swap together. Returns how many of those accepted are lower than one that was
 // accepted before.
 uint16_t replay_commit_burst(struct replay *r, const uint64_t seq[], bool accepted[], uint16_t n);
+
+// The same for a single number that replay_check() has accepted, inline as long as its word is that
+// of the highest.
+static inline __attribute__((always_inline)) uint16_t replay_commit_one(
+	struct replay *r, uint64_t seq, bool *accepted)
+{
+	const uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	const uint64_t bit = (uint64_t)1 << seq % REPLAY_WORD_BITS;
+	_Atomic uint64_t *slot = replay_slot(r, seq);
+	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
+	const bool usual = top / REPLAY_WORD_BITS == seq / REPLAY_WORD_BITS && r->size != 0 &&
+			   (uint32_t)(word >> REPLAY_WORD_BITS) == replay_tag(seq) &&
+			   (word & bit) == 0;
+
+	if (likely(usual) && atomic_compare_exchange_strong_explicit(slot, &word, word | bit,
+				     memory_order_relaxed, memory_order_relaxed)) {
+		*accepted = true;
+		return (uint32_t)word > bit; // its word has a higher one
+	}
+	return replay_commit_burst(r, &seq, accepted, 1);
+}

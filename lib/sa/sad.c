@@ -8,28 +8,9 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include <rte_prefetch.h>
-
 #include "dpdk_compat.h"
 
-struct entry {
-	rte_be32_t spi;        // written before sa
-	struct sa *_Atomic sa; // NULL: empty
-};
-
-struct sad {
-	uint32_t mask;
-	uint32_t multiplier; // random and odd: peers choose the SPIs of outbound SAs
-	uint32_t room;       // SAs that may still be added
-	struct entry entry[];
-};
-
-static struct sa removed; // in the place of an SA that was removed
-
-static uint32_t slot_of(const struct sad *sad, rte_be32_t spi)
-{
-	return (rte_be_to_cpu_32(spi) * sad->multiplier >> 7) & sad->mask;
-}
+struct sa sad_removed;
 
 struct sad *sad_new(unsigned int n)
 {
@@ -53,11 +34,6 @@ void sad_free(struct sad *sad)
 	free(sad);
 }
 
-static struct sa *sa_at(const struct sad *sad, uint32_t slot)
-{
-	return atomic_load_explicit(&sad->entry[slot].sa, memory_order_acquire);
-}
-
 bool sad_has_room(const struct sad *sad)
 {
 	return sad->room > 0;
@@ -65,11 +41,11 @@ bool sad_has_room(const struct sad *sad)
 
 bool sad_add(struct sad *sad, struct sa *sa)
 {
-	uint32_t slot = slot_of(sad, sa->spi);
+	uint32_t slot = sad_slot(sad, sa->spi);
 
 	if (!sad_has_room(sad))
 		return false;
-	while (sa_at(sad, slot) != NULL)
+	while (sad_sa_at(sad, slot) != NULL)
 		slot = (slot + 1) & sad->mask;
 	sad->entry[slot].spi = sa->spi;
 	atomic_store_explicit(&sad->entry[slot].sa, sa, memory_order_release);
@@ -81,26 +57,11 @@ void sad_remove(struct sad *sad, const struct sa *sa)
 {
 	struct sa *at;
 
-	for (uint32_t slot = slot_of(sad, sa->spi); (at = sa_at(sad, slot)) != NULL;
+	for (uint32_t slot = sad_slot(sad, sa->spi); (at = sad_sa_at(sad, slot)) != NULL;
 		slot = (slot + 1) & sad->mask)
 		if (at == sa)
-			atomic_store_explicit(&sad->entry[slot].sa, &removed, memory_order_release);
-}
-
-void sad_prefetch(const struct sad *sad, rte_be32_t spi)
-{
-	rte_prefetch0(&sad->entry[slot_of(sad, spi)]);
-}
-
-struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi)
-{
-	struct sa *sa;
-
-	for (uint32_t slot = slot_of(sad, spi); (sa = sa_at(sad, slot)) != NULL;
-		slot = (slot + 1) & sad->mask)
-		if (sad->entry[slot].spi == spi && sa != &removed)
-			return sa_in_of(sa);
-	return NULL;
+			atomic_store_explicit(
+				&sad->entry[slot].sa, &sad_removed, memory_order_release);
 }
 
 struct sa_out *sad_find_out(const struct sad *sad, rte_be32_t spi,
@@ -108,9 +69,9 @@ struct sa_out *sad_find_out(const struct sad *sad, rte_be32_t spi,
 {
 	struct sa *sa;
 
-	for (uint32_t slot = slot_of(sad, spi); (sa = sa_at(sad, slot)) != NULL;
+	for (uint32_t slot = sad_slot(sad, spi); (sa = sad_sa_at(sad, slot)) != NULL;
 		slot = (slot + 1) & sad->mask)
-		if (sad->entry[slot].spi == spi && sa != &removed && fits(arg, sa_out_of(sa)))
+		if (sad->entry[slot].spi == spi && sa != &sad_removed && fits(arg, sa_out_of(sa)))
 			return sa_out_of(sa);
 	return NULL;
 }

@@ -8,7 +8,21 @@
 
 #include "sa.h"
 
-struct sad;
+// In the place of an SA that was removed.
+extern struct sa sad_removed;
+
+// The fields are those of sad.c and of the lookups below.
+struct sad_entry {
+	rte_be32_t spi;        // written before sa
+	struct sa *_Atomic sa; // NULL: empty
+};
+
+struct sad {
+	uint32_t mask;
+	uint32_t multiplier; // random and odd: peers choose the SPIs of outbound SAs
+	uint32_t room;       // SAs that may still be added
+	struct sad_entry entry[];
+};
 
 // Makes a table in which there is room for n SAs. Returns NULL with errno ENOMEM, or
 // that of getrandom(2).
@@ -27,11 +41,33 @@ bool sad_add(struct sad *sad, struct sa *sa);
 // Removes an SA, if the table has it. Workers may have found it just before. Control thread.
 void sad_remove(struct sad *sad, const struct sa *sa);
 
+static inline uint32_t sad_slot(const struct sad *sad, rte_be32_t spi)
+{
+	return (rte_be_to_cpu_32(spi) * sad->multiplier >> 7) & sad->mask;
+}
+
+static inline struct sa *sad_sa_at(const struct sad *sad, uint32_t slot)
+{
+	return atomic_load_explicit(&sad->entry[slot].sa, memory_order_acquire);
+}
+
 // Prefetches the entry of an SPI.
-void sad_prefetch(const struct sad *sad, rte_be32_t spi);
+static inline void sad_prefetch(const struct sad *sad, rte_be32_t spi)
+{
+	rte_prefetch0(&sad->entry[sad_slot(sad, spi)]);
+}
 
 // The inbound SA with this SPI, or NULL. Any thread; workers for the length of a pass.
-struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi);
+static inline struct sa_in *sad_find(const struct sad *sad, rte_be32_t spi)
+{
+	struct sa *sa;
+
+	for (uint32_t slot = sad_slot(sad, spi); (sa = sad_sa_at(sad, slot)) != NULL;
+		slot = (slot + 1) & sad->mask)
+		if (likely(sad->entry[slot].spi == spi && sa != &sad_removed))
+			return sa_in_of(sa);
+	return NULL;
+}
 
 // An outbound SA with this SPI for which fits() returns true, or NULL. As above.
 struct sa_out *sad_find_out(const struct sad *sad, rte_be32_t spi,

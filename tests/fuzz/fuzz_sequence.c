@@ -212,9 +212,12 @@ static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet
 {
 	struct peer *p = &peers[by];
 	const struct sa_in *sa = snapshot_find_in(g[0]->snapshot, rte_cpu_to_be_32(p->sa->opt.spi));
-	uint64_t seq = replay_top(&sa->replay);
 	struct frame f;
+	uint64_t seq;
 
+	if (sa == NULL) // gcc would not know from an assertion
+		abort();
+	seq = replay_top(&sa->replay);
 	seq += forward == 0xff && p->sa->opt.esn ? UINT64_C(0x7fffff00) : (uint64_t)(int8_t)forward;
 	p->upper = p->sa->opt.esn ? (uint32_t)(seq >> 32) : 0;
 	f = peer_seal_packet(p, seq, packet, len);
