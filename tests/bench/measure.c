@@ -15,9 +15,7 @@
 #include "median.h"
 #include "traffic.h"
 
-#define STAGES_EVERY  16
-#define ROUND_PACKETS 16384
-
+#define STAGES_EVERY 16
 // Of its share alone, a lane keeps about half if another one is a hyperthread of the same core.
 #define SAME_CORE 0.75
 
@@ -179,13 +177,17 @@ static uint64_t time_phase(struct lane *l, enum phase phase)
 	return cycles;
 }
 
-// The same as PHASE_ALL by the daemon's loop, with a batch of its own: a packet passes only once.
+// The same as PHASE_ALL by the daemon's loop, with a batch of its own, because a packet passes only
+// once. Its frames are first received as often as those of the other batch, so that they are as
+// near to the core.
 static uint64_t time_daemon(struct lane *l)
 {
 	uint32_t right;
 	uint64_t cycles;
 
 	traffic_fill(&l->traffic);
+	for (enum phase phase = PHASE_PORTS; phase < PHASE_ALL; phase++)
+		run(l, phases[l->traffic.point->dir][PHASE_PORTS], 0, l->traffic.batch->n);
 	meet(l);
 	cycles = daemon_run(l->daemon, &right);
 	l->sent += l->traffic.batch->n;
@@ -193,20 +195,9 @@ static uint64_t time_daemon(struct lane *l)
 	return cycles;
 }
 
-static void batch_run(struct lane *l, uint64_t cycles[PHASES])
+static double per_packet(const struct lane *l, uint64_t cycles)
 {
-	traffic_fill(&l->traffic);
-	if (l->traffic.point->dir == DIR_IN)
-		floor_prepare_sealed(l->floor, l->traffic.batch);
-	else
-		floor_prepare_clear(l->floor, l->traffic.batch);
-	for (enum phase phase = 0; phase < PHASE_DAEMON; phase++)
-		cycles[phase] += time_phase(l, phase);
-	if (!floor_ok(l->floor, l->traffic.batch))
-		die("the bare cryptography failed");
-	l->sent += l->traffic.batch->n;
-	if (l->daemon != NULL)
-		cycles[PHASE_DAEMON] += time_daemon(l);
+	return (double)cycles / (l->traffic.batch->n - l->traffic.batch->warm);
 }
 
 // Lanes measure their cores in turn, and then all at once.
@@ -225,17 +216,22 @@ static void core_run(struct lane *l, unsigned int round)
 	l->together[round] = core_measure().share / core.share;
 }
 
+// One batch each: an interruption disturbs one round only.
 static void round_run(struct lane *l, unsigned int round)
 {
-	unsigned int batches = ROUND_PACKETS / l->traffic.batch->n;
-	uint64_t cycles[PHASES] = {0};
-
 	core_run(l, round);
-	for (unsigned int i = 0; i < batches; i++)
-		batch_run(l, cycles);
-	for (enum phase phase = 0; phase < PHASES; phase++)
-		l->cycles[phase][round] = (double)cycles[phase] / batches /
-					  (l->traffic.batch->n - l->traffic.batch->warm);
+	traffic_fill(&l->traffic);
+	if (l->traffic.point->dir == DIR_IN)
+		floor_prepare_sealed(l->floor, l->traffic.batch);
+	else
+		floor_prepare_clear(l->floor, l->traffic.batch);
+	for (enum phase phase = 0; phase < PHASE_DAEMON; phase++)
+		l->cycles[phase][round] = per_packet(l, time_phase(l, phase));
+	if (!floor_ok(l->floor, l->traffic.batch))
+		die("the bare cryptography failed");
+	l->sent += l->traffic.batch->n;
+	if (l->daemon != NULL)
+		l->cycles[PHASE_DAEMON][round] = per_packet(l, time_daemon(l));
 }
 
 static int lane_run(void *arg)

@@ -19,7 +19,7 @@
 #include "point.h"
 #include "stage.h"
 
-#define ROUNDS_MAX 999
+#define ROUNDS_MAX 9999
 
 // TSC cycles per packet: the median of the rounds, and the quartiles.
 struct figure {

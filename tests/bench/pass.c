@@ -27,7 +27,7 @@
 enum { OPTION_MATRIX = DIMS, OPTION_TARGETS, OPTION_ROUNDS, OPTION_STAGES, OPTION_JSON };
 
 // As many rounds as stable medians need.
-#define ROUNDS 31
+#define ROUNDS 301
 
 #define ALGS    "null,aes-128-cbc,aes-128-gcm"
 #define ENGINES "openssl,ipsec_mb"

@@ -29,9 +29,8 @@
 
 #include "core.h"
 
-#define ROUND_PACKETS 16384
-#define ROUNDS        31
-#define BURST         32
+#define ROUNDS 301 // of one batch each
+#define BURST  32
 // As in batch.h: a batch is small enough for the second level cache.
 #define BATCH_MAX    1024
 #define BATCH_OCTETS (RTE_CACHE_LINE_SIZE * 4096)
@@ -67,8 +66,8 @@ struct port {
 static uint64_t received, sent;
 static unsigned int to_record; // frames of the capture to receive
 static double round_cycles[ROUNDS], round_share[ROUNDS];
-static unsigned int rounds, round_packets;
-static uint64_t round_tsc, clock_tsc;
+static unsigned int rounds;
+static uint64_t clock_tsc;
 
 static uint32_t random_below(struct port *p, uint32_t n)
 {
@@ -132,20 +131,15 @@ static double own_cycles(struct queue *q)
 	double v[ROUNDS];
 
 	for (unsigned int r = 0; r < ROUNDS; r++) {
-		uint64_t cycles = 0;
+		uint64_t start = 0;
 
-		for (unsigned int done = 0; done < ROUND_PACKETS; done += p->n) {
-			uint64_t start = 0;
-
-			batch_fill(p);
-			for (unsigned int i = 0; i < p->n; i += BURST) {
-				if (i == p->warm)
-					start = rte_rdtsc_precise();
-				frames_tx(m, frames_rx(&p->batch[i], q->pool, m, BURST));
-			}
-			cycles += rte_rdtsc_precise() - start;
+		batch_fill(p);
+		for (unsigned int i = 0; i < p->n; i += BURST) {
+			if (i == p->warm)
+				start = rte_rdtsc_precise();
+			frames_tx(m, frames_rx(&p->batch[i], q->pool, m, BURST));
 		}
-		v[r] = (double)cycles / (ROUND_PACKETS / p->n * (double)(p->n - p->warm));
+		v[r] = (double)(rte_rdtsc_precise() - start) / (p->n - p->warm);
 	}
 	return median(v, ROUNDS);
 }
@@ -168,13 +162,8 @@ static void batch_end(struct queue *q)
 	struct port *p = q->port;
 
 	if (clock_tsc != 0) {
-		round_tsc += rte_rdtsc_precise() - clock_tsc;
-		round_packets += p->n - p->warm;
-	}
-	if (round_packets >= ROUND_PACKETS / p->n * (p->n - p->warm)) {
-		round_share[rounds] = core_measure().share;
-		round_cycles[rounds++] = (double)round_tsc / round_packets;
-		round_tsc = round_packets = 0;
+		round_cycles[rounds] = (double)(rte_rdtsc_precise() - clock_tsc) / (p->n - p->warm);
+		round_share[rounds++] = core_measure().share;
 		if (rounds == ROUNDS)
 			finish(q);
 	}
