@@ -5,6 +5,7 @@ yields lines."""
 from rows import NAMES, SIZES, rows_simple
 
 NO_ROW = ""
+STAGES = ("input", "esp_check", "open", "esp_finish", "transit", "fit", "frame", "seal", "output")  # as in a pass
 
 
 def head(*columns):
@@ -91,8 +92,8 @@ def features(rows):
     yield from head("", "direction", "octets", "plain", "with it", "more", "ratio", "instructions, plain",
                     "instructions, with it")
     for r in rows:
-        yield line(f"`{r['feature']}`: {r['text']}", r["dir"], r["size"], *(f"{r[k]:.0f}" for k in ("plain", "cycles", "more")),
-                   f"{r['ratio']:.2f}", *(f"{r[k]:.0f}" for k in ("plain_instructions", "instructions")))
+        yield line(f"`{r['feature']}`: {r['text']}", r["dir"], r["size"], *(round(r[k]) for k in ("plain", "cycles", "more")),
+                   f"{r['ratio']:.2f}", *(round(r[k]) for k in ("plain_instructions", "instructions")))
 
 
 def instructions(rows):
@@ -127,7 +128,7 @@ def secgw(rows):
 
 
 def stages(rows):
-    names = list(dict.fromkeys(name for r in rows for name in r["stages"]))
+    names = [name for name in STAGES if any(name in r["stages"] for r in rows)]
     yield from head("", "SAs", *(f"`{name}`" for name in names))
     for r in rows:
         yield line(r["dir"], f"{r['sas']:,}",
