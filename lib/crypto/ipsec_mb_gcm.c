@@ -37,9 +37,9 @@ static const struct imb_session *lot_session(struct crypto_op *const lot[])
 	return (const struct imb_session *)lot[0]->session;
 }
 
-// The keys of many SAs are in no cache. Of the powers of the hash key, the first is the last in
-// memory, and a packet needs as many as it has blocks.
-static void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned int i)
+// The keys of many SAs are in no cache: their lines, and those of the powers of the hash key. The
+// first of these is the last in memory, and a packet needs as many as it has blocks.
+static inline void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned int i)
 {
 	if (i >= n || (i > 0 && lot[i]->session == lot[i - 1]->session))
 		return;
@@ -48,10 +48,14 @@ static void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned i
 	const uint8_t *keys = (const uint8_t *)&s->gcm, *end = keys + sizeof(s->gcm);
 	const uint8_t *power = end - 16 * RTE_MIN(lot[i]->text_len / 16 + 3, 48);
 
-	for (unsigned int k = 0; k < s->key_len / 4 + 7; k += RTE_CACHE_LINE_SIZE / 16)
-		rte_prefetch0(keys + 16 * k);
-	for (; power < end; power += RTE_CACHE_LINE_SIZE)
+	rte_prefetch0(keys);
+	rte_prefetch0(keys + RTE_CACHE_LINE_SIZE);
+	rte_prefetch0(keys + 2 * RTE_CACHE_LINE_SIZE);
+	if (s->key_len > IMB_KEY_128_BYTES)
+		rte_prefetch0(keys + 3 * RTE_CACHE_LINE_SIZE);
+	do
 		rte_prefetch0(power);
+	while ((power += RTE_CACHE_LINE_SIZE) < end);
 }
 
 static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n)
