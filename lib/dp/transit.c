@@ -109,45 +109,59 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 	};
 }
 
-static void rule_count(const struct worker *w, uint32_t rule, uint32_t packets, uint64_t octets)
+// This worker's counters of a rule.
+static struct decided *rule_decided(const struct worker *w, uint32_t rule)
 {
-	if (rule != 0)
-		decided_add(&w->snapshot->rule_decisions->worker[w->id][rule - 1], packets, octets);
+	return &w->snapshot->rule_decisions->worker[w->id][rule - 1];
 }
 
-static void policy_count(const struct worker *w, uint16_t policy, uint32_t packets, uint64_t octets)
+// Those of a policy; NULL: the number is 0.
+static struct decided *policy_decided(const struct worker *w, uint16_t policy)
 {
-	if (policy != 0)
-		decided_add(&snapshot_policy_set(w->snapshot, policy)
-				     ->decisions->worker[w->id][spd_number_place(policy)],
-			packets, octets);
+	return policy != 0 ? &snapshot_policy_set(w->snapshot, policy)
+				      ->decisions->worker[w->id][spd_number_place(policy)]
+			   : NULL;
 }
 
-// Consecutive packets of a burst that were decided by the same policies and rule: mostly all of it.
-// They are counted at once.
+// Consecutive packets of a burst that were decided by the same policies and rule: with one tunnel
+// mostly all of it. They are counted at once, after the burst.
 struct run {
 	union flow_deciders by;
+	struct decided *in, *out; // of the policies; NULL: there is none
 	uint32_t packets;
 	uint64_t octets;
 };
 
-static __rte_noinline void run_end(const struct worker *w, struct run *r)
+static __rte_always_inline void run_count(const struct worker *w, const struct run *r)
 {
-	policy_count(w, r->by.in, r->packets, r->octets);
-	policy_count(w, r->by.out, r->packets, r->octets);
-	rule_count(w, r->by.rule, r->packets, r->octets);
-	*r = (struct run){.by = r->by};
+	if (r->in != NULL)
+		decided_add(r->in, r->packets, r->octets);
+	if (r->out != NULL)
+		decided_add(r->out, r->packets, r->octets);
+	if (r->by.rule != 0)
+		decided_add(rule_decided(w, r->by.rule), r->packets, r->octets);
 }
 
-static __rte_always_inline void run_add(
+// Adds a packet to the last run, or to the next one, whose counters are prefetched: with many
+// tunnels they are in no near cache. Returns the run.
+static __rte_always_inline struct run *run_add(
 	const struct worker *w, struct run *r, union flow_deciders by, uint16_t octets)
 {
-	if (unlikely(r->by.all != by.all)) {
-		run_end(w, r);
-		r->by = by;
+	if (likely(r->by.all == by.all)) {
+		r->packets++;
+		r->octets += octets;
+		return r;
 	}
-	r->packets++;
-	r->octets += octets;
+	*++r = (struct run){
+		.by = by,
+		.in = policy_decided(w, by.in),
+		.out = policy_decided(w, by.out),
+		.packets = 1,
+		.octets = octets,
+	};
+	__builtin_prefetch(r->in, 1);
+	__builtin_prefetch(r->out, 1);
+	return r;
 }
 
 // Rules decide about the first packet of a connection; later ones are accepted with it, as long as
@@ -171,7 +185,8 @@ static enum drop check_rules(
 			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
 	if (flow_decision_get(f, !fp->dir, w->snapshot->flow_generation, &begun)) {
 		w->by.rule = begun.by.rule;
-		rule_count(w, begun.by.rule, 1, fp->ip_len);
+		if (begun.by.rule != 0)
+			decided_add(rule_decided(w, begun.by.rule), 1, fp->ip_len);
 		return DROP_NONE;
 	}
 	return firewall_check_reply(w, p, fp);
@@ -294,7 +309,7 @@ static __rte_always_inline bool has_decision(const struct worker *w, const struc
 
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow *f, const struct flow_decision *decision,
-	struct run *run, const bool traced)
+	struct run **run, const bool traced)
 {
 	enum drop d;
 
@@ -303,7 +318,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 		trace_flow(w, p, f);
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (likely(d == DROP_NONE))
-		run_add(w, run, decision->by, fp->ip_len);
+		*run = run_add(w, *run, decision->by, fp->ip_len);
 	else {
 		w->by = decision->by;
 		d = transit_invalid(w, p, fp, d);
@@ -346,14 +361,14 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	struct flow *f, const struct policies *found)
 {
 	struct flow_decision decision;
-	struct run run = {0};
+	struct run run[2] = {{.packets = 0}}, *last = run;
 	enum drop d;
 
 	if (f == NULL) // an earlier packet of this burst may have made it
 		f = flow_find(w->flows, fp);
 	if (has_decision(w, p, fp, f, &decision)) {
-		d = transit_fast_path(w, p, fp, f, &decision, &run, w->tracing != NULL);
-		run_end(w, &run);
+		d = transit_fast_path(w, p, fp, f, &decision, &last, w->tracing != NULL);
+		run_count(w, last);
 		return d;
 	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
@@ -441,8 +456,9 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	uint16_t n_slow = 0;
 	struct burst *b = &w->transit;
 	const struct flow_pkt *fp = w->flow_pkt;
-	struct run run = {0};
+	struct run runs[RX_BURST_MAX + 1], *run = runs;
 
+	*run = (struct run){.packets = 0}; // nobody has decided about it
 	read_headers(w, b);
 	flow_lookup_start_burst(w->flows, w->flow_pkt, b->n);
 	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
@@ -466,7 +482,8 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
-	run_end(w, &run);
+	for (const struct run *r = runs + 1; r <= run; r++)
+		run_count(w, r);
 	if (unlikely(n_slow > 0))
 		transit_slow_burst(w, flows, slow, n_slow);
 	b->n = 0;
