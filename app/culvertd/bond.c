@@ -31,7 +31,8 @@ enum member_state {
 
 struct member {
 	enum member_state state;
-	uint16_t id; // ethdev's number
+	uint16_t id;         // ethdev's number
+	uint16_t n_rx, n_tx; // queues that it has
 	struct device_watch watch;
 	unsigned int waits; // calls of bond_is_lost() for which it has been there, but not open
 };
@@ -162,6 +163,8 @@ static void member_open(struct member *m, const struct conf_port *c, const struc
 	if (device_identify(&info, m->id, c) == 0 && queues_check(p, c, &info) == 0 &&
 		member_prepare(m, c, &info, mac) == 0) {
 		device_watch_start(&m->watch, info.if_index);
+		m->n_rx = info.max_rx_queues;
+		m->n_tx = info.max_tx_queues;
 		m->waits = 0;
 	} else {
 		member_refuse(m);
@@ -284,6 +287,18 @@ int bond_open(uint16_t *id, struct bond *b, const struct bond_params *p)
 	}
 	*id = b->id;
 	return rc;
+}
+
+void bond_limit(struct rte_eth_dev_info *info, const struct bond *b)
+{
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct member *m = &b->member[i];
+
+		if (!is_open(m))
+			continue;
+		info->max_rx_queues = (uint16_t)RTE_MIN(info->max_rx_queues, m->n_rx);
+		info->max_tx_queues = (uint16_t)RTE_MIN(info->max_tx_queues, m->n_tx);
+	}
 }
 
 void bond_ready(void)

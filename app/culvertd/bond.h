@@ -31,6 +31,10 @@ struct bond_params {
 // logged with its cause and the remedy. Returns 0, or -EIO; then no member is open.
 int bond_open(uint16_t *id, struct bond *b, const struct bond_params *p);
 
+// Limits what the ethdev offers to the queues that every open member has: net_bonding asks drivers
+// again, and does not know what device_identify() knows.
+void bond_limit(struct rte_eth_dev_info *info, const struct bond *b);
+
 // Once that is started. From then on net_bonding logs that it cannot undo, without privileges, what
 // may stay as it is; those lines are left out.
 void bond_ready(void);

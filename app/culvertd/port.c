@@ -257,6 +257,16 @@ static int ethdev_find(struct port *p, const struct conf *conf)
 			.n_tx = p->n_tx});
 }
 
+// Returns 0, or -EIO after a message.
+static int ethdev_identify(struct rte_eth_dev_info *info, const struct port *p)
+{
+	if (device_identify(info, p->id, p->conf) < 0)
+		return -EIO;
+	if (p->bond != NULL)
+		bond_limit(info, p->bond);
+	return 0;
+}
+
 static int device_open(struct port *p, const struct conf *conf, struct rte_mempool *pool)
 {
 	const struct conf_port *c = p->conf;
@@ -267,7 +277,7 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 	p->rules = NULL; // those of an earlier device have been freed with it
 	if (ethdev_find(p, conf) < 0)
 		return -EIO;
-	if (device_identify(&info, p->id, c) < 0 || queues_choose(p, conf, &info) < 0) {
+	if (ethdev_identify(&info, p) < 0 || queues_choose(p, conf, &info) < 0) {
 		port_close(p);
 		return -EIO;
 	}
