@@ -11,7 +11,7 @@
 #include "fanout.h"
 #include "handover.h"
 #include "host_input.h"
-#include "line_calloc.h"
+#include "line_memory.h"
 #include "log.h"
 #include "pipeline.h"
 #include "pkt_drop.h"
@@ -106,7 +106,7 @@ void loop_free(struct loop *l)
 	idle_fini(&l->idle);
 	worker_free(l->worker);
 	rte_ring_free(l->out);
-	free(l);
+	line_free(l);
 }
 
 // Whether tunnels are shared: see loops_assign().

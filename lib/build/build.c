@@ -12,6 +12,7 @@
 #include "build_route.h"
 #include "build_rule.h"
 #include "icmp.h"
+#include "line_memory.h"
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
@@ -301,12 +302,12 @@ static const enum audit audit[] = {
 
 static struct snapshot *snapshot_new(void)
 {
-	struct snapshot *s = calloc(1, sizeof(*s));
+	struct snapshot *s = line_calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return NULL;
 	s->control = calloc(1, sizeof(*s->control));
-	s->port = calloc(PORTS_MAX, sizeof(s->port[0]));
+	s->port = line_calloc(PORTS_MAX, sizeof(s->port[0]));
 	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
 	if (s->control != NULL && s->port != NULL && s->ike_via != NULL)
 		return s;
@@ -432,7 +433,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 static void paths_free(struct snapshot_control *c)
 {
 	for (unsigned int i = 0; i < c->n_paths; i++) {
-		free(c->path[i]);
+		line_free(c->path[i]);
 		c->path[i] = NULL;
 	}
 }
@@ -471,14 +472,14 @@ void build_snapshot_free(struct snapshot *s)
 	ike_objects_free(s->ike);
 	decisions_free(s->rule_decisions);
 	rule_set_free(s->rules);
-	free(s->sa_out_by_udp);
+	line_free(s->sa_out_by_udp);
 	free(s->sa_out);
 	free(s->dummies);
 	free(s->sa_in);
 	free(s->udp_ports);
 	free(s->udp_ends);
 	route_table_free(s->routes);
-	free(s->port);
+	line_free(s->port);
 	free(s->ike_via);
-	free(s);
+	line_free(s);
 }

@@ -9,6 +9,7 @@
 #include "conf_ike.h"
 #include "event_log.h"
 #include "ike_tables.h"
+#include "line_memory.h"
 #include "peers.h"
 #include "retire.h"
 
@@ -177,7 +178,7 @@ static void move_commit(
 	if (step->path != NULL && o != NULL)
 		peer_path_set(c, sa_out_of(ike_sa_get(o)), &step->peer, step->path);
 	else
-		free(step->path);
+		line_free(step->path);
 }
 
 static bool is_there(const struct applying *a, const struct conf_ike_change *change)
@@ -267,7 +268,7 @@ static bool apply(struct applying *a)
 		change_commit(a->c, &changes[i], &a->step[i]);
 	for (unsigned int i = done; !good && i-- > 0;) {
 		delete_both(a->c, a->step[i].sa, a->step[i].policy);
-		free(a->step[i].path);
+		line_free(a->step[i].path);
 	}
 	return good;
 }
@@ -282,7 +283,7 @@ bool ike_request(struct control *c, const char *name, const char *text, size_t l
 		return false;
 	a.step = calloc(request->n, sizeof(a.step[0]));
 	if (c->ike.spare == NULL)
-		c->ike.spare = malloc(sizeof(*c->ike.spare));
+		c->ike.spare = line_calloc(1, sizeof(*c->ike.spare));
 	pthread_mutex_lock(&c->lock);
 	if (a.step != NULL && c->ike.spare != NULL)
 		done = apply(&a);
@@ -305,7 +306,7 @@ void ike_stop(struct control *c)
 		retire_all(c);
 	} while (c->ike.leaving != NULL);
 	free(c->ike.tunnels);
-	free(c->ike.spare);
+	line_free(c->ike.spare);
 	c->ike = (struct ike_state){0};
 }
 

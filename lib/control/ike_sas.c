@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line_memory.h"
 #include "path_mtu.h"
 #include "retire.h"
 
@@ -67,7 +68,7 @@ static struct sa *sa_of(const struct object *o)
 // freed is not used any more. redecide: nor are decisions about flows.
 static void snapshot_renew(struct control *c, bool redecide)
 {
-	struct snapshot *old = c->snapshot, *next = malloc(sizeof(*next));
+	struct snapshot *old = c->snapshot, *next = line_calloc(1, sizeof(*next));
 	bool short_of_memory = next == NULL;
 
 	if (short_of_memory)
@@ -285,7 +286,7 @@ static bool path_mtu_take(struct control *c, struct sa_out *sa)
 	resized = sa_path_resized(&sa->sa, path, known);
 	if (resized == NULL)
 		return false;
-	free(sa_out_path_set(sa, resized)); // no worker has seen it
+	line_free(sa_out_path_set(sa, resized)); // no worker has seen it
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include "esp_out.h"
 #include "event_log.h"
 #include "ike_tables.h"
+#include "line_memory.h"
 #include "log.h"
 #include "originate.h"
 #include "path_mtu.h"
@@ -126,7 +127,7 @@ static bool follow(struct control *c, const struct sa_in *sa, const struct sa_pe
 static bool endpoint_note(
 	struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
 {
-	struct sa_peer *endpoint = malloc(sizeof(*endpoint));
+	struct sa_peer *endpoint = line_calloc(1, sizeof(*endpoint));
 
 	if (endpoint == NULL)
 		return false;

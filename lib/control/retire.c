@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "line_memory.h"
+
 struct retired {
 	struct retired *next; // older
 	void (*release)(struct control *c, void *arg);
@@ -26,7 +28,7 @@ void retire_call(struct control *c, void (*release)(struct control *c, void *arg
 static void memory_free(struct control *c, void *memory)
 {
 	(void)c;
-	free(memory);
+	line_free(memory);
 }
 
 void retire(struct control *c, void *memory)

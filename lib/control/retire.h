@@ -8,7 +8,7 @@
 // Calls release after a grace period, but not while a snapshot is made from the running one.
 void retire_call(struct control *c, void (*release)(struct control *c, void *arg), void *arg);
 
-// Takes ownership of memory from malloc(), and frees it after a grace period. NULL is allowed.
+// Takes ownership of memory from line_calloc(), and frees it after a grace period. NULL is allowed.
 void retire(struct control *c, void *memory);
 
 // Frees what can be freed. Call it every 100 ms.

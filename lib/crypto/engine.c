@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
+
+#include "line_memory.h"
 
 // Fastest first.
 static const struct crypto_engine *const engines[] = {
@@ -43,11 +43,10 @@ static struct crypto_session *session_new(
 {
 	const struct crypto_engine *e = engines[engine];
 	size_t size = e->session_size + n_workers * e->worker_size;
-	struct crypto_session *s = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	struct crypto_session *s = line_calloc(1, size);
 
 	if (s == NULL)
 		return NULL;
-	memset(s, 0, size);
 	s->engine = e;
 	s->kind = kind_of(engine, key);
 	if (e->session_init(s, key, dir, n_workers))
@@ -78,8 +77,7 @@ void crypto_session_free(struct crypto_session *s)
 		return;
 	if (s->engine->session_fini != NULL)
 		s->engine->session_fini(s);
-	OPENSSL_cleanse(s, s->engine->session_size);
-	free(s);
+	line_free(s);
 }
 
 const char *crypto_session_engine(const struct crypto_session *s)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ipsec_mb.h"
+#include "line_memory.h"
 
 // Made with the first session that needs them, and kept until the process ends.
 static struct imb_worker *workers[CRYPTO_WORKERS_MAX];
@@ -18,19 +19,19 @@ static void worker_free(struct imb_worker *w)
 	if (w->few != w->best)
 		free_mb_mgr(w->few);
 	free_mb_mgr(w->best);
-	free(w);
+	line_free(w);
 }
 
 // Where vectors have 16 lanes they are the fastest for many packets, and the SHA instructions,
 // which ipsec-mb uses in its SSE code alone, for few. Shorter vectors never beat these.
 static struct imb_worker *worker_new(void)
 {
-	struct imb_worker *w = aligned_alloc(alignof(struct imb_worker), sizeof(*w));
+	struct imb_worker *w = line_calloc(1, sizeof(*w));
 	IMB_ARCH arch;
 
 	if (w == NULL)
 		return NULL;
-	*w = (struct imb_worker){.best = alloc_mb_mgr(0)};
+	w->best = alloc_mb_mgr(0);
 	if (w->best == NULL)
 		goto fail;
 	init_mb_mgr_auto(w->best, &arch);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "line_calloc.h"
+#include "line_memory.h"
 
 struct decisions *decisions_new(unsigned int n, unsigned int n_workers)
 {
@@ -30,7 +30,7 @@ void decisions_free(struct decisions *d)
 	if (d == NULL)
 		return;
 	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++)
-		free(d->worker[i]);
+		line_free(d->worker[i]);
 	free(d->before);
 	free(d);
 }

@@ -10,7 +10,7 @@
 #include <rte_udp.h>
 
 #include "ipv4.h"
-#include "line_calloc.h"
+#include "line_memory.h"
 #include "pkt_drop.h"
 #include "spread.h"
 

@@ -9,7 +9,7 @@
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
-#include "line_calloc.h"
+#include "line_memory.h"
 #include "policy.h"
 #include "policy_find.h"
 #include "transit.h"
@@ -116,7 +116,7 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 
 static void scratch_free(struct scratch *x)
 {
-	free(x->w);
+	line_free(x->w);
 	decisions_free(x->snapshot.policies.decisions);
 	decisions_free(x->ike.set.decisions);
 }

@@ -3,9 +3,8 @@
 // and for those of an IKE daemon (ike_objects.h). Made by the load or control thread.
 #pragma once
 
-#include <stdlib.h>
-
 #include "decisions.h"
+#include "line_memory.h"
 #include "spd.h"
 
 struct policy_set {
@@ -18,13 +17,13 @@ struct policy_set {
 // For n policies. False: there is no memory.
 static inline bool policy_set_init(struct policy_set *set, unsigned int n, unsigned int n_workers)
 {
-	set->out = calloc(n + 1, sizeof(set->out[0]));
+	set->out = line_calloc(n + 1, sizeof(set->out[0]));
 	set->decisions = decisions_new(n, n_workers);
 	return set->out != NULL && set->decisions != NULL;
 }
 
 static inline void policy_set_fini(struct policy_set *set)
 {
-	free(set->out);
+	line_free(set->out);
 	decisions_free(set->decisions);
 }

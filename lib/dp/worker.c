@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "line_calloc.h"
+#include "line_memory.h"
 
 #define EVENTS 1024
 #define HANDED 2048 // packets in a ring from other workers
@@ -147,9 +147,9 @@ void worker_free(struct worker *w)
 	rte_ring_free(w->frames);
 	rte_ring_free(w->handed);
 	rte_ring_free(w->departing);
-	free(w->fanout);
+	line_free(w->fanout);
 	free(w->held);
-	free(w);
+	line_free(w);
 }
 
 void worker_release(struct worker *w, struct rte_mbuf *m)

@@ -11,7 +11,9 @@
 #include <rte_prefetch.h>
 #include <rte_vect.h>
 
-#define HUGE_PAGE        (2u << 20)
+#include "huge_pages.h"
+#include "line_memory.h"
+
 #define FILL_FIRST       32768 // entries that have memory from the start
 #define FILL_STEP        8192
 #define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
@@ -44,23 +46,6 @@ size_t flow_table_memory(const struct flow_params *p)
 	return layout_of(p).total + sizeof(struct flow_table);
 }
 
-// Zeroed memory in huge pages, as far as the kernel has them: a random look-up otherwise pays for
-// a walk through the page tables. It belongs to the daemon alone, so DPDK's memory, which is often
-// small without reserved huge pages, is not asked for it. The kernel clears it when it is first
-// written, so workers get no part of it that the control thread has not written.
-static int memory_take(struct flow_table *t, size_t len)
-{
-	t->memory_len = len + HUGE_PAGE;
-	t->memory = mmap(
-		NULL, t->memory_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t->memory == MAP_FAILED) {
-		t->memory = NULL;
-		return -ENOMEM;
-	}
-	madvise(t->memory, t->memory_len, MADV_HUGEPAGE);
-	return 0;
-}
-
 static void workers_init(struct flow_table *t)
 {
 	for (uint32_t i = 0; i < t->n_workers; i++) {
@@ -75,13 +60,16 @@ static void workers_init(struct flow_table *t)
 
 struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c)
 {
-	struct flow_table *t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
+	struct flow_table *t = line_calloc(1, sizeof(*t));
 	struct layout l = layout_of(p);
 	int rc = t != NULL ? 0 : -ENOMEM;
 
 	if (rc == 0) {
-		memset(t, 0, sizeof(*t));
-		rc = memory_take(t, l.total);
+		// The kernel clears it when it is first written, so workers get no part of it that
+		// the control thread has not written.
+		t->memory = huge_pages_map(l.total);
+		t->memory_len = l.total;
+		rc = t->memory != NULL ? 0 : -ENOMEM;
 	}
 	if (rc == 0)
 		rc = hash_key_draw(&t->hash_key);
@@ -92,7 +80,7 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 		errno = -rc;
 		return NULL;
 	}
-	t->bucket = RTE_PTR_ALIGN_CEIL(t->memory, HUGE_PAGE);
+	t->bucket = t->memory;
 	t->entry = RTE_PTR_ADD(t->bucket, l.buckets);
 	t->sources.cell = RTE_PTR_ADD(t->entry, l.entries);
 	memset(t->bucket, 0, l.buckets);
@@ -120,7 +108,7 @@ void flow_table_free(struct flow_table *t)
 {
 	if (t != NULL && t->memory != NULL)
 		munmap(t->memory, t->memory_len);
-	free(t);
+	line_free(t);
 }
 
 uint32_t flow_number(const struct flow_table *t, const struct flow *f)

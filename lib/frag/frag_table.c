@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "dpdk_compat.h"
+#include "line_memory.h"
 
 static_assert(sizeof(struct frag_key) == FRAG_KEY_WORDS * sizeof(uint64_t),
 	"no padding: it is hashed and compared as words");
-
-// Memory that has been written to: the packet path must not wait for the kernel to provide it.
-static void *memory_new(size_t n, size_t size)
-{
-	void *memory = malloc(n * size);
-
-	return memory != NULL ? memset(memory, 0, n * size) : NULL;
-}
 
 int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max,
 	const struct hash_key *hash_key)
@@ -26,10 +19,10 @@ int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffe
 
 	*t = (struct frag_table){
 		.bucket_mask = n_buckets - 1, .hash_key = *hash_key, .buffers_max = buffers_max};
-	t->buckets = memory_new(n_buckets, sizeof(t->buckets[0]));
-	t->by_weight = memory_new(datagrams_max + buffers_max + 1, sizeof(t->by_weight[0]));
-	t->datagrams = memory_new(datagrams_max, sizeof(t->datagrams[0]));
-	t->frags = memory_new(buffers_max, sizeof(t->frags[0]));
+	t->buckets = line_calloc(n_buckets, sizeof(t->buckets[0]));
+	t->by_weight = line_calloc(datagrams_max + buffers_max + 1, sizeof(t->by_weight[0]));
+	t->datagrams = line_calloc(datagrams_max, sizeof(t->datagrams[0]));
+	t->frags = line_calloc(buffers_max, sizeof(t->frags[0]));
 	if (t->buckets == NULL || t->by_weight == NULL || t->datagrams == NULL ||
 		t->frags == NULL) {
 		frag_table_fini(t);
@@ -50,10 +43,10 @@ int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffe
 
 void frag_table_fini(struct frag_table *t)
 {
-	free(t->buckets);
-	free(t->by_weight);
-	free(t->datagrams);
-	free(t->frags);
+	line_free(t->buckets);
+	line_free(t->by_weight);
+	line_free(t->datagrams);
+	line_free(t->frags);
 	*t = (struct frag_table){0};
 }
 

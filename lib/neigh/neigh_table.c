@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "line_memory.h"
+
 #define RETRY_MS         1000 // RFC 1122 2.3.2.1: at most one request a second and address
 #define TRIES            3
 #define FAILED_MS        3000  // for how long a failure is remembered
@@ -17,15 +19,6 @@ const char *neigh_state_name(enum neigh_state state)
 		"incomplete", "reachable", "stale", "probe", "failed", "static"};
 
 	return names[state];
-}
-
-static struct neigh *entries_new(uint32_t n)
-{
-	struct neigh *entry = aligned_alloc(RTE_CACHE_LINE_SIZE, n * sizeof(*entry));
-
-	if (entry != NULL)
-		memset(entry, 0, n * sizeof(*entry));
-	return entry;
 }
 
 struct neigh_table *neigh_table_new(const struct neigh_params *p)
@@ -55,7 +48,7 @@ struct neigh_table *neigh_table_new(const struct neigh_params *p)
 	if (t->hash != NULL && hash_key_draw(&t->hash_key) == 0 &&
 		rte_hash_rcu_qsbr_add(t->hash, &rcu) == 0) {
 		t->slots = (uint32_t)rte_hash_max_key_id(t->hash) + 1;
-		t->entry = entries_new(t->slots);
+		t->entry = line_calloc(t->slots, sizeof(t->entry[0]));
 	}
 	if (t->entry == NULL) {
 		neigh_table_free(t);
@@ -70,7 +63,7 @@ void neigh_table_free(struct neigh_table *t)
 	if (t == NULL)
 		return;
 	rte_hash_free(t->hash);
-	free(t->entry);
+	line_free(t->entry);
 	free(t);
 }
 

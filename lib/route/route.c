@@ -14,6 +14,7 @@
 #include <rte_rib6.h>
 
 #include "dpdk_compat.h"
+#include "line_memory.h"
 
 struct route_table {
 	struct rte_rib *rib;
@@ -61,7 +62,7 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 	// An insertion may add a branch beside the node.
 	struct rte_rib_conf conf = {.max_nodes = (int)(2 * n + 2)};
 	struct rte_rib6_conf conf6 = {.max_nodes = (int)(2 * n + 2)};
-	struct route_table *t = calloc(1, sizeof(*t) + n * sizeof(t->route[0]));
+	struct route_table *t = line_calloc(1, sizeof(*t) + n * sizeof(t->route[0]));
 	int rc = 0;
 
 	if (t == NULL)
@@ -90,7 +91,7 @@ void route_table_free(struct route_table *t)
 		return;
 	rte_rib_free(t->rib);
 	rte_rib6_free(t->rib6);
-	free(t);
+	line_free(t);
 }
 
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dpdk_compat.h"
+#include "line_memory.h"
 
 // The tag of a word, the low 32 bits of seq / 32, identifies the 32 numbers that it covers. Numbers
 // with the same tag are 2^37 apart. The newer of two words is known if they are less than half of
@@ -23,7 +24,7 @@ int replay_init(struct replay *r, uint32_t size)
 	uint32_t slots = rte_align32pow2(size / REPLAY_WORD_BITS + 2);
 
 	*r = (struct replay){.size = size, .slot_mask = slots - 1};
-	r->slot = calloc(slots, sizeof(r->slot[0]));
+	r->slot = line_calloc(slots, sizeof(r->slot[0]));
 	return r->slot != NULL ? 0 : -ENOMEM;
 }
 
@@ -32,7 +33,7 @@ void replay_fini(struct replay *r)
 	if (r->memory != NULL && r->slot != NULL)
 		replay_memory_give(r->memory, r->slot);
 	else
-		free(r->slot);
+		line_free(r->slot);
 	r->slot = NULL;
 }
 

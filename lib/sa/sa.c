@@ -10,7 +10,7 @@
 #include <rte_udp.h>
 
 #include "dpdk_compat.h"
-#include "line_calloc.h"
+#include "line_memory.h"
 
 #define ESP_HEADER_LEN  8
 #define ESP_TRAILER_LEN 2 // pad length and next header
@@ -153,12 +153,12 @@ static enum sa_framing framing_of(const struct sa *sa, const struct sa_path *pat
 struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu)
 {
-	struct sa_path *path = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*path));
+	struct sa_path *path = line_calloc(1, sizeof(*path));
 	uint8_t ip_len;
 
 	if (path == NULL)
 		return NULL;
-	*path = (struct sa_path){.nexthop = nexthop};
+	path->nexthop = nexthop;
 	if (ip_addr_is_v4(&sa->opt.local))
 		outer_init_v4(path, sa, peer);
 	else
@@ -175,7 +175,7 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 
 struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu)
 {
-	struct sa_path *resized = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*resized));
+	struct sa_path *resized = line_calloc(1, sizeof(*resized));
 
 	if (resized == NULL)
 		return NULL;
@@ -248,14 +248,14 @@ void sa_free(struct sa *sa)
 	if (sa == NULL)
 		return;
 	if (sa->opt.direction == SA_OUT) {
-		free(sa->path);
+		line_free(sa->path);
 	} else {
 		replay_fini(&sa_in_of(sa)->replay);
-		free(sa_in_of(sa)->endpoint);
+		line_free(sa_in_of(sa)->endpoint);
 	}
 	crypto_session_free(sa->session);
-	free(sa->counters);
-	free(sa);
+	line_free(sa->counters);
+	line_free(sa);
 }
 
 struct sa_peer *sa_in_endpoint_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms)

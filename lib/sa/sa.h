@@ -248,7 +248,7 @@ uint64_t sa_numbers_used(const struct sa *sa);
 void sa_change(struct sa *sa, const struct sa_live *live);
 
 // A path for an SA: to peer by nexthop, with a path MTU of link_mtu octets of IP packet. NULL
-// with errno ENOMEM. It is the caller's, to be freed with free(), until sa_out_path_set().
+// with errno ENOMEM. It is the caller's, to be freed with line_free(), until sa_out_path_set().
 struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu);
 

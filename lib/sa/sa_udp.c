@@ -6,9 +6,11 @@
 
 #include <rte_ip.h>
 
+#include "line_memory.h"
+
 struct sa_udp_index *sa_udp_index_new(unsigned int n)
 {
-	return calloc(1, sizeof(struct sa_udp_index) + n * sizeof(struct sa_udp_entry));
+	return line_calloc(1, sizeof(struct sa_udp_index) + n * sizeof(struct sa_udp_entry));
 }
 
 static int compare(const void *a, const void *b)

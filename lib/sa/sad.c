@@ -9,18 +9,19 @@
 #include <sys/random.h>
 
 #include "dpdk_compat.h"
+#include "line_memory.h"
 
 struct sa sad_removed;
 
 struct sad *sad_new(unsigned int n)
 {
 	uint32_t size = rte_align32pow2(4 * n + 4);
-	struct sad *sad = calloc(1, sizeof(*sad) + size * sizeof(sad->entry[0]));
+	struct sad *sad = line_calloc(1, sizeof(*sad) + size * sizeof(sad->entry[0]));
 
 	if (sad == NULL)
 		return NULL;
 	if (getrandom(&sad->multiplier, sizeof(sad->multiplier), 0) < 0) {
-		free(sad);
+		line_free(sad);
 		return NULL;
 	}
 	sad->multiplier |= 1;
@@ -31,7 +32,7 @@ struct sad *sad_new(unsigned int n)
 
 void sad_free(struct sad *sad)
 {
-	free(sad);
+	line_free(sad);
 }
 
 bool sad_has_room(const struct sad *sad)

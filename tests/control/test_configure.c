@@ -4,6 +4,7 @@
 #include "audit_log.h"
 #include "configure.h"
 #include "desk.h"
+#include "line_memory.h"
 #include "retire.h"
 
 static void test_replace(void **state)
@@ -44,12 +45,12 @@ static void test_retire(void **state)
 {
 	(void)state;
 	desk_worker_begins();
-	retire(&desk, malloc(100));
+	retire(&desk, line_calloc(1, 100));
 	retire(&desk, NULL);
 	retire_tick(&desk);
 	assert_non_null(desk.retired_memory);
 	desk_worker_passes();
-	retire(&desk, malloc(100)); // which the worker may have again
+	retire(&desk, line_calloc(1, 100)); // which the worker may have again
 	retire_tick(&desk);
 	assert_non_null(desk.retired_memory);
 	desk_worker_passes();

@@ -3,6 +3,7 @@
 // it lower it, in both directions, and that no other octet of a packet changes.
 #include <netinet/in.h>
 
+#include "line_memory.h"
 #include "peer.h"
 #include "site_v6.h"
 
@@ -183,11 +184,11 @@ static void test_path_mtu(void **state)
 	gateways_new(g, OVER_V4, "mss_clamp = \"auto\";", "");
 	check(g, (struct segment){.flags = SYN, .mss = 1460}, 1406);
 	sa = g[0]->snapshot->sa_out[0];
-	free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1400)));
+	line_free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1400)));
 	check(g, (struct segment){.flags = SYN, .mss = 1460}, 1306);
 	check(g, (struct segment){.flags = SYN, .mss = 1460, .sport = 1}, 1306);
 	check(g, (struct segment){.back = true, .flags = SYN | ACK, .mss = 1460}, 1306);
-	free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 0)));
+	line_free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 0)));
 	check(g, (struct segment){.back = true, .flags = SYN | ACK, .mss = 1460, .sport = 1}, 88);
 	gateways_free(g);
 }

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "esp_probe.h"
+#include "line_memory.h"
 #include "router.h"
 #include "site_transport.h"
 #include "site_v6.h"
@@ -361,7 +362,7 @@ static void test_resized(void **state)
 
 	(void)state;
 	assert_int_equal(old->mtu, 1446);
-	free(old);
+	line_free(old);
 	assert_int_equal(sa->sa.path->link_mtu, 1400);
 	gateway_expect_drop(g, &in, DROP_TOO_BIG);
 	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),

@@ -3,6 +3,7 @@
 // 8.2): routers send them to the host.
 #include <netinet/in.h>
 
+#include "line_memory.h"
 #include "packet_v6.h"
 #include "site_transport.h"
 #include "udp.h"
@@ -83,7 +84,7 @@ static void test_path_mtu(void **state)
 	(void)state;
 	check_path_mtu(a, &four, &remote);
 	check_path_mtu(a, &six, ip6_octets("2001:db8:2::5"));
-	free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1300)));
+	line_free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1300)));
 	gateway_expect_drop(a, &four, DROP_TOO_BIG);
 	expect_error(frame_packet(&a->sent[0]), frame_packet_len(&a->sent[0]),
 		(struct icmp_error){ICMP_UNREACHABLE, ICMP_UNREACH_NEEDFRAG, 1266}, "10.1.0.1",

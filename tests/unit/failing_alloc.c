@@ -103,6 +103,24 @@ void free(void *p)
 	__libc_free(p);
 }
 
+// The gateway's own: calls come here (--wrap of the linker).
+void *__real_line_calloc(size_t n, size_t size);
+void __real_line_free(void *p);
+
+void *__wrap_line_calloc(size_t n, size_t size);
+void __wrap_line_free(void *p);
+
+void *__wrap_line_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__real_line_calloc(n, size));
+}
+
+void __wrap_line_free(void *p)
+{
+	live -= p != NULL;
+	__real_line_free(p);
+}
+
 // DPDK's, as its other libraries and ours call them.
 static void *next(const char *name)
 {

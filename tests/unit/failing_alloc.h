@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is exhausted at a chosen point: the C library's allocation functions and DPDK's, of
-// every library in the program. For tests of one thread. Not with a sanitizer, which has its own.
+// Memory that is exhausted at a chosen point: the C library's allocation functions, DPDK's and
+// line_calloc(), of every library in the program, which is linked with failing_alloc_args. For
+// tests of one thread. Not with a sanitizer, which has its own.
 #pragma once
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include "eal.h"
 #include "event_log.h"
 #include "failing_alloc.h"
+#include "line_memory.h"
 #include "path_mtu.h"
 #include "peers.h"
 #include "retire.h"
@@ -51,7 +52,7 @@ void __wrap_retire(struct control *control, void *memory);
 void __wrap_retire(struct control *control, void *memory)
 {
 	(void)control;
-	free(memory);
+	line_free(memory);
 }
 
 // --- the tests ---
@@ -93,7 +94,7 @@ static int end(void **state)
 	sa_free(&in->sa);
 	for (unsigned int i = 0; i < PEERS; i++)
 		sa_free(&sa[i]->sa);
-	free(snapshot.sa_out_by_udp);
+	line_free(snapshot.sa_out_by_udp);
 	path_mtus_free(&c.path_mtus);
 	c = (struct control){.conf = &conf};
 	return 0;
@@ -106,11 +107,11 @@ static void test_move(void **state)
 
 	(void)state;
 	for (unsigned int n = 1; n <= PEERS + 1; n++) {
-		struct sa_peer *endpoint = malloc(sizeof(*endpoint));
+		struct sa_peer *endpoint = line_calloc(1, sizeof(*endpoint));
 
 		*endpoint = at;
 		endpoint->port = rte_cpu_to_be_16((uint16_t)(1024 + n));
-		free(sa_in_endpoint_set(in, endpoint, n));
+		line_free(sa_in_endpoint_set(in, endpoint, n));
 		alloc_fail(n, true);
 		peers_follow(&c, &snapshot);
 		peers_tick(&c, 0);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "line_memory.h"
 #include "sas.h"
 #include "test.h"
 
@@ -74,7 +75,7 @@ static void test_find(void **state)
 	assert_null(sa_udp_find(index, &e));
 	for (unsigned int i = 0; i < MANY + 3; i++)
 		sa_free(&sa[i]->sa);
-	free(index);
+	line_free(index);
 }
 
 // During a rekey, an old SA and a new one have the same ends.
@@ -96,7 +97,7 @@ static void test_stopped(void **state)
 	assert_non_null(find(index, "192.0.2.2", 4500));
 	for (unsigned int i = 0; i < 3; i++)
 		sa_free(&sa[i]->sa);
-	free(index);
+	line_free(index);
 }
 
 int main(void)

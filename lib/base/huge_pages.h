@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory in huge pages, as far as the kernel has them ("transparent huge pages"): a miss of the TLB
+// costs more than one of the caches, most of all in a virtual machine. Any thread that may
+// allocate.
+#pragma once
+
+#include <stddef.h>
+
+#define HUGE_PAGE ((size_t)2 << 20) // octets
+
+// Maps len octets, a multiple of HUGE_PAGE and at such an address, zeroed. The kernel clears a page
+// when it is first written. Without huge pages they are plain ones. NULL with errno ENOMEM. The
+// caller unmaps it with munmap(2).
+void *huge_pages_map(size_t len);

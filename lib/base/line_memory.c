@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A chunk is one huge page, filled with objects from its start to its end; objects of more than an
+// eighth of it have pages of their own. Sizes are rounded up to classes, four for each power of
+// two, and memory that is freed is used again for an object of its class. So chunks are never given
+// back, and a class has as much memory as it once needed.
+#include "line_memory.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_common.h>
+
+#include "huge_pages.h"
+
+#define LINE ((size_t)RTE_CACHE_LINE_SIZE)
+
+// A sanitizer has its own allocator, which finds what is used after it was freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+static void *memory_take(size_t size)
+{
+	return aligned_alloc(LINE, RTE_ALIGN_CEIL(size, LINE));
+}
+
+void line_free(void *memory)
+{
+	free(memory);
+}
+
+#else
+
+#define SHARED_MAX (HUGE_PAGE / 8) // octets of the largest object in a chunk
+#define CLASSES    45              // up to that of SHARED_MAX
+
+// In front of objects, at the start of their pages.
+struct chunk {
+	size_t len; // octets of pages
+	// Not of an object with pages of its own, which begins here:
+	size_t used __rte_cache_aligned;    // octets of the chunk, these included
+	uint8_t class_at[HUGE_PAGE / LINE]; // class of the object that begins at this line
+};
+
+#define OWN_PAGES offsetof(struct chunk, used) // place of an object with pages of its own
+
+struct unused {
+	struct unused *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct chunk *newest;           // the only one with room; under the lock
+static struct unused *unused[CLASSES]; // freed objects by class; under the lock
+
+// The class of a size, which is rounded up to that of the class.
+static unsigned int class_of(size_t *size)
+{
+	size_t lines = RTE_MAX(RTE_ALIGN_CEIL(*size, LINE) / LINE, (size_t)1);
+	unsigned int shift = lines > 8 ? 61 - (unsigned int)__builtin_clzl(lines - 1) : 0;
+
+	lines = RTE_ALIGN_CEIL(lines, (size_t)1 << shift);
+	*size = lines * LINE;
+	return 4 * shift + (unsigned int)(lines >> shift);
+}
+
+// Octets of an object of a class.
+static size_t class_size(unsigned int class)
+{
+	unsigned int shift = class > 8 ? (class - 5) / 4 : 0;
+
+	return ((size_t)(class - 4 * shift) << shift) * LINE;
+}
+
+static struct chunk *pages_take(size_t len)
+{
+	struct chunk *c = huge_pages_map(len);
+
+	if (c != NULL)
+		c->len = len;
+	return c;
+}
+
+static void *own_pages_take(size_t size)
+{
+	struct chunk *c = pages_take(RTE_ALIGN_CEIL(OWN_PAGES + size, HUGE_PAGE));
+
+	return c != NULL ? RTE_PTR_ADD(c, OWN_PAGES) : NULL;
+}
+
+// From the part of the newest chunk that was never used. Under the lock.
+static void *object_cut(unsigned int class, size_t size)
+{
+	struct chunk *c = newest;
+	void *memory;
+
+	if (c == NULL || c->used + size > HUGE_PAGE) {
+		c = pages_take(HUGE_PAGE);
+		if (c == NULL)
+			return NULL;
+		c->used = sizeof(*c);
+		newest = c;
+	}
+	memory = RTE_PTR_ADD(c, c->used);
+	c->class_at[c->used / LINE] = (uint8_t) class;
+	c->used += size;
+	return memory;
+}
+
+static void *object_take(size_t size)
+{
+	unsigned int class = class_of(&size);
+	struct unused *memory;
+
+	pthread_mutex_lock(&lock);
+	memory = unused[class];
+	if (memory != NULL)
+		unused[class] = memory->next;
+	else
+		memory = object_cut(class, size);
+	pthread_mutex_unlock(&lock);
+	return memory;
+}
+
+static void *memory_take(size_t size)
+{
+	return size > SHARED_MAX ? own_pages_take(size) : object_take(size);
+}
+
+static void object_give(struct unused *memory, unsigned int class)
+{
+	explicit_bzero(memory, class_size(class));
+	pthread_mutex_lock(&lock);
+	memory->next = unused[class];
+	unused[class] = memory;
+	pthread_mutex_unlock(&lock);
+}
+
+void line_free(void *memory)
+{
+	struct chunk *c = RTE_PTR_ALIGN_FLOOR(memory, HUGE_PAGE);
+
+	if (memory == NULL)
+		return;
+	if (memory == RTE_PTR_ADD(c, OWN_PAGES))
+		munmap(c, c->len); // the kernel wipes it before anyone gets it
+	else
+		object_give(memory, c->class_at[RTE_PTR_DIFF(memory, c) / LINE]);
+}
+
+#endif
+
+void *line_calloc(size_t n, size_t size)
+{
+	void *memory = memory_take(n * size);
+
+	return memory != NULL ? memset(memory, 0, n * size) : NULL;
+}
