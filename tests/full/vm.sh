@@ -9,7 +9,7 @@ lab_patience=600             # all processors are emulated
 vm_ns=                       # that namespace: ga or ha
 vm_agent=$lab_root/tests/full/vm_agent.py
 vm_mac=52:54:00:00:00:0 # of the devices, less their number
-declare -A vm_number=([management]=0 [lan]=1 [wan]=2 [station]=3)
+declare -A vm_number=([management]=0 [lan]=1 [wan]=2 [station]=3 [spare]=4)
 
 # Installs QEMU, and fetches Debian's kernel, which is not installed here; else the test is skipped.
 vm_need()
