@@ -333,7 +333,7 @@ static inline bool sa_df_is_clear(const struct sa *sa)
 	return (sa->df_copied | sa->df_set) == 0;
 }
 
-// Sets the endpoint of the peer, at now_ms. Returns the one before (or NULL), the
+// Sets the endpoint of the peer, of line_calloc(), at now_ms. Returns the one before (or NULL), the
 // caller's as with sa_out_path_set(). Control thread.
 struct sa_peer *sa_in_endpoint_set(struct sa_in *sa, struct sa_peer *peer, uint64_t now_ms);
 

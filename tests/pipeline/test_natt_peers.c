@@ -40,7 +40,7 @@ static struct frame from(const struct peer *b, uint64_t seq, const char *addr, u
 
 static struct sa_peer *peer_at(const char *addr, uint16_t port)
 {
-	struct sa_peer *p = calloc(1, sizeof(*p));
+	struct sa_peer *p = line_calloc(1, sizeof(*p));
 
 	if (p == NULL || ip_addr_parse(&p->addr, addr) < 0)
 		abort();
@@ -143,7 +143,7 @@ static void test_unknown(void **state)
 	put32(wire.b + ETH_LEN + 16, 0); // what the configuration says
 	ip_checksum_update(wire.b + ETH_LEN);
 	assert_int_equal(peer_open(&b, &wire, inner), 60);
-	free(at);
+	line_free(at);
 	peer_free(&b);
 	gateway_free(a);
 }
