@@ -102,7 +102,7 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 
 	decided->asked++;
 	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
-	w->by.rule = i + 1;
+	w->by.rule = (uint16_t)(i + 1); // there are far fewer
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// An error about a connection is related to it, and accepted unless a rule says otherwise:
 	// a default that drops it would make a black hole.

@@ -52,6 +52,7 @@ bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_
 	if (!atomic_compare_exchange_strong_explicit(
 		    &f->word, old, word, memory_order_acq_rel, memory_order_acquire))
 		return false;
+	flow_word_show(f);
 	// A dead one was taken off the count when it died.
 	if ((*old & FLOW_REMOVED) != 0)
 		return true;

@@ -54,7 +54,7 @@ static void set_scale(struct flow *f, unsigned int dir, uint8_t scale)
 static void direction_begin(struct flow *f, unsigned int dir, uint32_t isn, uint32_t end,
 	uint16_t window, uint8_t scale)
 {
-	struct flow_dir *d = &f->dir[dir];
+	struct flow_tcp *d = &f->tcp[dir];
 
 	store(&f->isn[dir], isn);
 	store(&d->end, end);
@@ -78,7 +78,7 @@ static void agree_on_scale(struct flow *f)
 }
 
 // The first acknowledgement of a direction: from now on it offers a window.
-static void acks_begin(struct flow_dir *own, const struct flow_pkt *p, uint32_t window)
+static void acks_begin(struct flow_tcp *own, const struct flow_pkt *p, uint32_t window)
 {
 	store(&own->max_ack, p->ack);
 	store(&own->edge, p->ack + window);
@@ -91,7 +91,7 @@ static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
 {
 	uint32_t isn = load(&f->isn[!p->dir]);
 
-	return p->ack - isn - 1 < load(&f->dir[!p->dir].end) - isn;
+	return p->ack - isn - 1 < load(&f->tcp[!p->dir].end) - isn;
 }
 
 // The word for the next connection in the same entry, begun by the end that is given.
@@ -156,7 +156,7 @@ static enum drop resynchronise(
 	atomic_store_explicit(&syn->valid, false, memory_order_relaxed);
 	own_begin(f, p);
 	agree_on_scale(f);
-	acks_begin(&f->dir[p->dir], p, p->window);
+	acks_begin(&f->tcp[p->dir], p, p->window);
 	return DROP_NONE;
 }
 
@@ -201,12 +201,12 @@ static enum drop on_syn_ack(
 			agree_on_scale(f);
 		}
 		if (!repeated || (word & FLOW_ACK(p->dir)) == 0)
-			acks_begin(&f->dir[p->dir], p, p->window);
+			acks_begin(&f->tcp[p->dir], p, p->window);
 		facts_add(t, f, p, word, FLOW_SYN(p->dir) | FLOW_ACK(p->dir));
 		return DROP_NONE;
 	}
 	if (!opening && repeated)
-		return ct_tcp_fits(&f->dir[p->dir], &f->dir[!p->dir], p) ? DROP_NONE
+		return ct_tcp_fits(&f->tcp[p->dir], &f->tcp[!p->dir], p) ? DROP_NONE
 									 : DROP_TCP_WINDOW;
 	return resynchronise(t, f, p, word);
 }
@@ -218,7 +218,7 @@ struct window {
 
 static struct window window_of(const struct flow *f, unsigned int dir, uint32_t word)
 {
-	const struct flow_dir *other = &f->dir[!dir];
+	const struct flow_tcp *other = &f->tcp[!dir];
 	uint32_t first = load(&f->isn[dir]) + 1;
 
 	if ((word & FLOW_ACK(!dir)) != 0)
@@ -241,7 +241,7 @@ static enum drop on_rst(
 		facts_add(t, f, p, word, FLOW_RESET);
 		return DROP_NONE;
 	}
-	if ((known && p->seq == load(&f->dir[p->dir].end)) || (other_known && p->seq == w.left)) {
+	if ((known && p->seq == load(&f->tcp[p->dir].end)) || (other_known && p->seq == w.left)) {
 		facts_add(t, f, p, word, FLOW_RESET);
 		return DROP_NONE;
 	}
@@ -255,7 +255,7 @@ static enum drop on_rst(
 // Whether a segment fits before both ends have acknowledged each other.
 static bool fits_handshake(const struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
-	const struct flow_dir *own = &f->dir[p->dir], *other = &f->dir[!p->dir];
+	const struct flow_tcp *own = &f->tcp[p->dir], *other = &f->tcp[!p->dir];
 	uint32_t isn = load(&f->isn[p->dir]); // where a keep-alive may be
 
 	return p->seq - isn <= window_of(f, p->dir, word).right - isn &&
@@ -270,9 +270,9 @@ static uint32_t facts_of(const struct flow *f, const struct flow_pkt *p, uint32_
 
 	// A FIN in front of what was already sent is none.
 	if ((p->tcp_flags & RTE_TCP_FIN_FLAG) != 0 &&
-		p->seq + p->seq_len == load(&f->dir[p->dir].end))
+		p->seq + p->seq_len == load(&f->tcp[p->dir].end))
 		facts |= FLOW_FIN(p->dir);
-	if ((word & FLOW_FIN(!p->dir)) != 0 && p->ack == load(&f->dir[!p->dir].end))
+	if ((word & FLOW_FIN(!p->dir)) != 0 && p->ack == load(&f->tcp[!p->dir].end))
 		facts |= FLOW_FIN_ACKED(!p->dir);
 	return facts;
 }
@@ -280,7 +280,7 @@ static uint32_t facts_of(const struct flow *f, const struct flow_pkt *p, uint32_
 static enum drop on_segment(
 	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
-	struct flow_dir *own = &f->dir[p->dir];
+	struct flow_tcp *own = &f->tcp[p->dir];
 	bool complete = (word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK);
 
 	if ((word & FLOW_PICKED_UP) != 0) {
@@ -295,7 +295,7 @@ static enum drop on_segment(
 		bool answer = p->dir != flow_word_initiator(word) && p->seq_len == 0;
 
 		return answer ? DROP_NONE : DROP_TCP_WINDOW;
-	} else if (complete ? !ct_tcp_fits(own, &f->dir[!p->dir], p)
+	} else if (complete ? !ct_tcp_fits(own, &f->tcp[!p->dir], p)
 			    : !fits_handshake(f, p, word)) {
 		return DROP_TCP_WINDOW;
 	} else if ((word & FLOW_ACK(p->dir)) == 0) {
@@ -324,8 +324,8 @@ bool ct_tcp_quoted(const struct flow *f, const struct flow_pkt *p)
 {
 	unsigned int sender = !p->dir;
 	uint32_t word = flow_word(f);
-	uint32_t end = load(&f->dir[sender].end);
-	uint32_t from = (word & FLOW_ACK(p->dir)) != 0 ? load(&f->dir[p->dir].max_ack)
+	uint32_t end = load(&f->tcp[sender].end);
+	uint32_t from = (word & FLOW_ACK(p->dir)) != 0 ? load(&f->tcp[p->dir].max_ack)
 						       : load(&f->isn[sender]);
 
 	return (word & FLOW_SYN(sender)) != 0 && p->seq - from <= end - from;

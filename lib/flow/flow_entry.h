@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An entry of the flow table: both directions of a flow, and the decisions made for each.
 //
-// Line 0 holds key, state and holder, all that the search for a flow to evict reads of one that is
-// not established; it is written when they change. Lines 1 and 2 belong
-// to one direction each and are written by the worker where that direction arrives; the worker of
-// the other one reads them. Nothing is locked: the state is one word, changed by compare-and-swap,
-// and everything else has one writer as long as a direction stays with its worker. Should packets
-// of one direction arrive at two workers at once, counts may be lost, never more.
+// A packet of an established flow reads one line of it, that of its direction, which has all that
+// identifies an IPv4 flow, and TCP also line 0 with the windows. Line 0 has state and holder, too:
+// all that the search for a flow to evict reads of one that is not established. Line 3 has the
+// whole key. The line of a direction is written by the worker where that direction arrives, line 0
+// by both, and only for TCP or when the state changes. Nothing is locked: the state is one word,
+// changed by compare-and-swap, of which each direction has a copy; and everything else has one
+// writer as long as a direction stays with its worker. Should packets of one direction arrive at
+// two workers at once, counts may be lost, never more.
 #pragma once
 
 #include <assert.h>
@@ -60,29 +62,43 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 // none. The datapath's own.
 union flow_deciders {
 	struct {
-		uint16_t in, out;
-		uint32_t rule;
+		uint16_t in, out, rule;
+		uint16_t unused; // 0
 	};
 	uint64_t all;
 };
 
+#define FLOW_DECIDERS_MASK UINT64_C(0x0000ffffffffffff)
+#define FLOW_SHOWN_SHIFT   48 // of the copy of the flow's word, above the deciders
+
+static_assert(offsetof(union flow_deciders, unused) == FLOW_SHOWN_SHIFT / 8 &&
+		      RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN,
+	"the copy of the word in the place of what is not used");
+
 struct flow_dir {
+	struct flow_brief key; // of the flow
 	// Of the decision: generation of the snapshot that it belongs to, and times FLOW_WRITTEN
 	// how often it has been written or forgotten.
 	_Atomic uint64_t mark;
-	_Atomic uint64_t by;         // union flow_deciders
-	_Atomic uintptr_t egress;    // nexthop, or with FLOW_PROTECT out, of the decision
-	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
-	_Atomic uint32_t edge;       // right edge of the widest window that was offered
-	_Atomic uint32_t max_ack;    // highest acknowledgement sent
-	_Atomic uint32_t max_window; // widest window offered, scaled
-	_Atomic uint32_t seen;       // when the last packet came, ms
-	_Atomic uint32_t ingress;    // of the decision
+	// union flow_deciders, and above it the lower half of the flow's word, as flow_word_show()
+	// has copied it.
+	_Atomic uint64_t by;
+	_Atomic uintptr_t egress; // nexthop, or with FLOW_PROTECT out, of the decision
+	_Atomic uint32_t ingress; // of the decision
+	_Atomic uint32_t seen;    // when the last packet came, ms
 	_Atomic uint64_t packets;
 	_Atomic uint64_t octets; // of IP packets
 };
 
 static_assert(sizeof(struct flow_dir) == 64, "one cache line");
+
+// What TCP says about one direction.
+struct flow_tcp {
+	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
+	_Atomic uint32_t edge;       // right edge of the widest window that was offered
+	_Atomic uint32_t max_ack;    // highest acknowledgement sent
+	_Atomic uint32_t max_window; // widest window offered, scaled
+};
 
 // A SYN of an open connection: let pass, because it may be the truth.
 struct flow_syn {
@@ -96,26 +112,28 @@ struct flow_syn {
 #define FLOW_CHAIN 32
 
 struct flow {
-	struct flow_key key;
 	_Atomic uint32_t word;
 	uint32_t hash;            // of the key
 	uint32_t holder;          // that has it: flow_holder.h
 	_Atomic uint32_t created; // ms
+	struct flow_tcp tcp[2];   // by direction
 	_Atomic uint8_t scale[2]; // shift of the direction's windows
+	_Atomic uint32_t isn[2];  // initial sequence numbers
+	_Atomic uint32_t next_chain;
 	union {
 		struct flow_dir dir[2];
 		uint32_t chain[FLOW_CHAIN]; // of a chain's first entry: numbers of all, its own
 					    // first
 	};
 	// Rarely read.
-	_Atomic uint32_t isn[2]; // initial sequence numbers
+	struct flow_key key;
 	struct flow_syn syn[2];
 	uint32_t next, ahead; // in a list of removed entries: the next one, and one farther on
-	_Atomic uint32_t next_chain;
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow) == 256, "four cache lines");
 static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
+static_assert(offsetof(struct flow, key) == 192, "behind what packets of IPv4 read");
 
 // What the slow path found for the packets of one direction.
 struct flow_decision {
@@ -154,7 +172,7 @@ static inline bool flow_decision_get(
 	if (flow_mark_generation(mark) != generation)
 		return false;
 	// Acquire keeps the second look at the mark behind them.
-	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire);
+	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire) & FLOW_DECIDERS_MASK;
 	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
 	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
 	d->out = NULL;
@@ -164,6 +182,17 @@ static inline bool flow_decision_get(
 	else
 		d->nexthop = (const struct nexthop *)egress;
 	return atomic_load_explicit(&fd->mark, memory_order_relaxed) == mark;
+}
+
+// Changes the bits of a mask in what the decision and the copy of the word share.
+static inline void flow_by_change(_Atomic uint64_t *by, uint64_t mask, uint64_t bits)
+{
+	uint64_t old = atomic_load_explicit(by, memory_order_seq_cst);
+
+	while ((old & mask) != bits &&
+		!atomic_compare_exchange_weak_explicit(
+			by, &old, (old & ~mask) | bits, memory_order_seq_cst, memory_order_seq_cst))
+		;
 }
 
 // Worker. Stores a decision, unless another worker is about to: each then goes by its own.
@@ -181,7 +210,7 @@ static inline void flow_decision_set(
 			&fd->mark, &old, deciding, memory_order_acquire, memory_order_relaxed))
 		return;
 	// Release keeps them behind the mark.
-	atomic_store_explicit(&fd->by, d->by.all, memory_order_release);
+	flow_by_change(&fd->by, FLOW_DECIDERS_MASK, d->by.all);
 	atomic_store_explicit(&fd->egress, egress, memory_order_release);
 	atomic_store_explicit(&fd->ingress, d->ingress, memory_order_release);
 	if (!atomic_compare_exchange_strong_explicit(&fd->mark, &deciding,
@@ -206,6 +235,29 @@ static inline void flow_decision_forget(struct flow *f, unsigned int dir)
 static inline uint32_t flow_word(const struct flow *f)
 {
 	return atomic_load_explicit(&f->word, memory_order_acquire);
+}
+
+// State and facts without TCP's, for packets of a direction: what the word was when somebody who
+// had changed it copied it last.
+static inline uint32_t flow_word_shown(const struct flow *f, unsigned int dir)
+{
+	return (uint32_t)(atomic_load_explicit(&f->dir[dir].by, memory_order_acquire) >>
+			  FLOW_SHOWN_SHIFT);
+}
+
+// Worker. Copies the word for both directions, after changing it. Of several workers that do, the
+// one whose copies are the last finds the last word.
+static inline void flow_word_show(struct flow *f)
+{
+	uint32_t word, copied;
+
+	do {
+		copied = atomic_load_explicit(&f->word, memory_order_seq_cst);
+		for (unsigned int dir = 0; dir < 2; dir++)
+			flow_by_change(&f->dir[dir].by, ~FLOW_DECIDERS_MASK,
+				(uint64_t)copied << FLOW_SHOWN_SHIFT);
+		word = atomic_load_explicit(&f->word, memory_order_seq_cst);
+	} while ((uint16_t)word != (uint16_t)copied);
 }
 
 static inline enum flow_state flow_word_state(uint32_t word)

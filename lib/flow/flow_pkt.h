@@ -40,6 +40,21 @@ struct flow_key {
 
 static_assert(sizeof(struct flow_key) == 40, "hashed and compared as whole words");
 
+// The key of a flow of IPv4 in fewer octets.
+struct flow_brief {
+	uint64_t addrs; // both
+	uint64_t rest;  // last word of the key
+};
+
+// In the place of one where the flow is of IPv6: no packet of IPv4 has it.
+#define FLOW_BRIEF_V6 ((struct flow_brief){0, UINT64_MAX})
+
+static __rte_always_inline struct flow_brief flow_brief_of(const struct flow_key *key)
+{
+	return (struct flow_brief){
+		(uint64_t)key->addr[0].w[3] << 32 | key->addr[1].w[3], key->q[FLOW_KEY_WORDS - 1]};
+}
+
 #define FLOW_NO_SCALE 0xff
 
 struct flow_pkt {

@@ -116,17 +116,13 @@ uint32_t flow_number(const struct flow_table *t, const struct flow *f)
 	return (uint32_t)(f - t->entry);
 }
 
-// Of IPv4, the addresses are one word.
 static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const struct flow_pkt *p)
 {
-	const struct flow_key *key = &p->key;
-	const uint64_t v4[] = {
-		(uint64_t)key->addr[0].w[3] << 32 | key->addr[1].w[3],
-		key->q[FLOW_KEY_WORDS - 1],
-	};
+	const struct flow_brief brief = flow_brief_of(&p->key);
+	const uint64_t v4[] = {brief.addrs, brief.rest};
 
 	return (uint32_t)(p->v4 ? keyed_hash(&t->hash_key, v4, RTE_DIM(v4))
-				: keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS));
+				: keyed_hash(&t->hash_key, p->key.q, FLOW_KEY_WORDS));
 }
 
 #define TAG_EMPTY 0 // of a slot
@@ -173,16 +169,25 @@ static __rte_always_inline struct flow *bucket_find(
 	if (unlikely(number == 0))
 		return NULL;
 	f = &t->entry[number];
-	rte_prefetch0(&f->key);
 	__builtin_prefetch(&f->dir[p->dir], 1);
 	if (p->key.proto == IPPROTO_TCP)
-		rte_prefetch0(&f->dir[!p->dir]);
+		__builtin_prefetch(&f->tcp, 1);
 	return f;
 }
 
 static bool is_flow_of(const struct flow *f, const struct flow_key *key)
 {
 	return flow_key_equal(&f->key, key) && (flow_word(f) & FLOW_REMOVED) == 0;
+}
+
+// By the line of the packet's direction, of IPv6 by the whole key. A flow that another worker is
+// just removing may still be taken for that of the packet.
+static __rte_always_inline bool is_flow_of_packet(const struct flow *f, const struct flow_pkt *p)
+{
+	const struct flow_brief *own = &f->dir[p->dir].key, brief = flow_brief_of(&p->key);
+
+	return likely(p->v4) ? ((own->addrs ^ brief.addrs) | (own->rest ^ brief.rest)) == 0
+			     : flow_key_equal(&f->key, &p->key);
 }
 
 static struct flow *bucket_find_flow(const struct flow_table *t, const struct bucket *b,
@@ -239,7 +244,7 @@ void flow_find_burst(
 		flows[i] = bucket_find(t, flow_second_bucket(t, p[i].hash), &p[i]);
 	}
 	for (unsigned int i = 0; i < n; i++)
-		if (unlikely(flows[i] != NULL && !is_flow_of(flows[i], &p[i].key)))
+		if (unlikely(flows[i] != NULL && !is_flow_of_packet(flows[i], &p[i])))
 			flows[i] = flow_find_hashed(t, p[i].hash, &p[i].key); // equal tags
 }
 
@@ -292,6 +297,9 @@ static bool bucket_set(struct flow_table *t, struct bucket *b, struct flow *f, u
 		return false;
 	i = (unsigned int)__builtin_ctz(empty);
 	atomic_store_explicit(&f->word, word, memory_order_release);
+	for (unsigned int dir = 0; dir < 2; dir++) // nobody else has it yet
+		atomic_store_explicit(
+			&f->dir[dir].by, (uint64_t)word << FLOW_SHOWN_SHIFT, memory_order_relaxed);
 	atomic_store_explicit(&b->number[i], flow_number(t, f), memory_order_release);
 	atomic_store_explicit(&b->tag[i], tag_of(f->hash), memory_order_release);
 	return true;
@@ -316,8 +324,10 @@ static bool bucket_clear(struct bucket *b, uint32_t tag, uint32_t number)
 static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder, uint32_t now)
 {
 	f->key = p->key;
+	memset(f->tcp, 0, sizeof(f->tcp));
 	memset(f->scale, 0, sizeof(f->scale));
 	memset(f->dir, 0, sizeof(f->dir));
+	f->dir[0].key = f->dir[1].key = p->v4 ? flow_brief_of(&p->key) : FLOW_BRIEF_V6;
 	memset(f->syn, 0, sizeof(f->syn));
 	f->hash = p->hash;
 	f->holder = holder;
@@ -350,6 +360,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 
 	if ((word & FLOW_REMOVED) != 0)
 		return false;
+	flow_word_show(f);
 	if ((word & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, word);
 		held += FLOW_UNESTABLISHED;

@@ -13,7 +13,7 @@
 // Whether a segment lies in the window that the other end has offered and acknowledges what that
 // has sent. Of a direction whose handshake is complete.
 static inline bool ct_tcp_fits(
-	const struct flow_dir *own, const struct flow_dir *other, const struct flow_pkt *p)
+	const struct flow_tcp *own, const struct flow_tcp *other, const struct flow_pkt *p)
 {
 	uint32_t end = atomic_load_explicit(&own->end, memory_order_relaxed);
 	uint32_t own_window = atomic_load_explicit(&own->max_window, memory_order_relaxed);
@@ -40,7 +40,7 @@ static inline void ct_tcp_raise(_Atomic uint32_t *field, uint32_t seq)
 }
 
 // Notes what a segment that fits says about its direction. window is scaled.
-static inline void ct_tcp_advance(struct flow_dir *own, const struct flow_pkt *p, uint32_t window)
+static inline void ct_tcp_advance(struct flow_tcp *own, const struct flow_pkt *p, uint32_t window)
 {
 	uint32_t max_window = atomic_load_explicit(&own->max_window, memory_order_relaxed);
 
@@ -95,8 +95,8 @@ static __rte_always_inline enum drop flow_track(struct flow_table *t, unsigned i
 	struct flow *f, const struct flow_pkt *p, uint32_t now)
 {
 	const uint8_t turning = RTE_TCP_SYN_FLAG | RTE_TCP_FIN_FLAG | RTE_TCP_RST_FLAG;
-	struct flow_dir *own = &f->dir[p->dir];
-	uint32_t word = flow_word(f);
+	struct flow_tcp *own = &f->tcp[p->dir];
+	uint32_t word = flow_word_shown(f, p->dir);
 
 	if (unlikely(p->icmp_error))
 		return flow_track_unusual(t, worker, f, p, now);
@@ -104,7 +104,7 @@ static __rte_always_inline enum drop flow_track(struct flow_table *t, unsigned i
 		// Only ACK and data in both directions: nothing but the windows moves.
 		if (unlikely((word & (FLOW_STATE_MASK | FLOW_PICKED_UP)) != FLOW_TCP_ESTABLISHED ||
 			     (p->tcp_flags & turning) != 0 ||
-			     !ct_tcp_fits(own, &f->dir[!p->dir], p)))
+			     !ct_tcp_fits(own, &f->tcp[!p->dir], p)))
 			return flow_track_unusual(t, worker, f, p, now);
 		ct_tcp_advance(own, p, ct_tcp_window(f, p));
 	} else if (unlikely(!flow_is_settled(word, p->dir))) {

@@ -4,8 +4,8 @@
 // or three workers track packets of one TCP or UDP flow, in every state, while it is unlinked.
 // Proves for all interleavings: a recorded fact remains for the life of the connection, the state
 // follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source
-// exactly while its word says so; and a decision is never mixed from two, of one snapshot or of
-// two.
+// exactly while its word says so; the copies of the word are in the end what it is; and a decision
+// is never mixed from two, of one snapshot or of two.
 #include "ct_tcp.c"
 
 #include <netinet/in.h>
@@ -242,6 +242,7 @@ void model_setup(unsigned int scenario)
 	model->bucket.number[0] = 1;
 	first = packet(s->before[0], s->proto);
 	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
+	flow_word_show(&model->flow);
 	flow_sources_add(&table->sources, &model->flow.key.addr[CLIENT]);
 	for (unsigned int i = 0; s->before[i] != NOTHING; i++)
 		act(s->before[i], s->proto, &learnt);
@@ -283,6 +284,8 @@ void model_end(unsigned int scenario)
 			explore_assert((word & learnt) == learnt);
 		explore_assert(removed || (model->learnt[i] & FLOW_REMOVED) == 0);
 	}
+	for (unsigned int dir = 0; dir < 2; dir++)
+		explore_assert(flow_word_shown(&model->flow, dir) == (uint16_t)word);
 	explore_assert(model->removed <= 1 && removed == (model->removed == 1));
 	explore_assert(removed || flow_word_class(word) != FLOW_CLASS_ESTABLISHED || !counts);
 	explore_assert(cells[0] == counts && cells[1] == counts);

@@ -71,7 +71,7 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {{{1, 6, 7}}, (void *)64, NULL, 5}, out = {0};
+	struct flow_decision in = {{{1, 6, 7, 0}}, (void *)64, NULL, 5}, out = {0};
 	struct flow *f;
 	struct flows s;
 
