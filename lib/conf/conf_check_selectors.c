@@ -91,6 +91,8 @@ static bool is_unknown(const struct conf_schema *schema, const config_setting_t 
 static bool all_accepted(
 	const struct conf_schema *schema, const config_setting_t *item, const char *const names[])
 {
+	if (!config_setting_is_group(item)) // what it is instead has no names
+		return false;
 	for (int i = 0; i < config_setting_length(item); i++)
 		if (is_unknown(schema, config_setting_get_elem(item, (unsigned int)i)))
 			return false;
