@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,11 +22,12 @@
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) // whose own handlers report
 
-#define STOP        SIGRTMAX
-#define STOP_MS     1000 // that threads have to stop
-#define THREADS_MAX 256
-#define BELOW       8192 // octets of stack that handlers need at most
-#define PAGE        4096u
+#define STOP          SIGRTMAX
+#define STOP_MS       1000 // that threads have to stop
+#define THREADS_MAX   256
+#define LIBRARIES_MAX 1024
+#define BELOW         8192 // octets of stack that handlers need at most
+#define PAGE          4096u
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGQUIT};
 
@@ -192,23 +194,26 @@ static void append_hex(struct line *l, uintptr_t v)
 	append(l, at);
 }
 
-// The program or library whose code this is: the last one that begins before it.
+// The program or library whose code this is: the last one that begins before it. The list may be
+// what was destroyed.
 static const struct link_map *code_of(uintptr_t pc)
 {
-	const struct link_map *found = NULL;
+	const struct link_map *found = NULL, *l = _r_debug.r_map;
 
-	for (const struct link_map *l = _r_debug.r_map; l != NULL; l = l->l_next)
+	for (unsigned int i = 0; i < LIBRARIES_MAX && l != NULL; i++, l = l->l_next)
 		if (l->l_addr <= pc && (found == NULL || l->l_addr > found->l_addr))
 			found = l;
 	return found;
 }
 
 // Writes which signal ends the daemon, on which thread, and where: addr2line(1) makes a line of the
-// source of that. Without the log's lock, which the thread may hold.
+// source of that. Without the log's lock, which the thread may hold. Last: if it crashes as well,
+// there is a core all the same.
 static void report(int signal, const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 	const struct link_map *code = code_of(pc);
+	struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT}; // a full pipe would block
 	struct line l = {.len = 0};
 	char thread[16] = "";
 
@@ -222,7 +227,7 @@ static void report(int signal, const ucontext_t *context)
 	append(&l, "+");
 	append_hex(&l, code == NULL ? pc : pc - code->l_addr);
 	l.text[l.len++] = '\n';
-	if (write(STDERR_FILENO, l.text, l.len) < 0)
+	if (poll(&log, 1, 0) == 1 && write(STDERR_FILENO, l.text, l.len) < 0)
 		return; // nobody is left to complain to
 }
 
@@ -236,11 +241,11 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 		stop_for_good(context);
 	wipe_below();
 	wipe_vectors(context);
-	report(signal, context);
 	own = own_stack(BELOW / 2);
 	if (stop_others() && keep_stacks() && core_keep(own.low, own.high) && keep_canary() &&
 		core_strip())
 		prctl(PR_SET_DUMPABLE, 1);
+	report(signal, context);
 
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 
@@ -251,10 +256,17 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL); // ends here
 }
 
+static void catch (int signal)
+{
+	struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO};
+
+	sigfillset(&crash.sa_mask);
+	sigaction(signal, &crash, NULL);
+}
+
 void crash_start(void)
 {
 	struct sigaction stop = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO | SA_RESTART};
-	struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO};
 	int rc = core_start();
 
 	if (rc == 0)
@@ -264,16 +276,28 @@ void crash_start(void)
 		return;
 	}
 	sigfillset(&stop.sa_mask);
-	sigfillset(&crash.sa_mask);
 	sigaction(STOP, &stop, NULL);
 	for (size_t i = 0; i < RTE_DIM(signals); i++)
-		sigaction(signals[i], &crash, NULL);
+		catch (signals[i]);
 }
 
 #else
+
+static void catch (int signal)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+
+	sigaction(signal, &usual, NULL);
+}
 
 void crash_start(void)
 {
 }
 
 #endif
+
+void crash_again(int signal)
+{
+	catch (signal);
+	tgkill(getpid(), gettid(), signal);
+}

@@ -8,3 +8,7 @@
 // other than x86, whose vector registers nobody wipes. Control thread, when all libraries are
 // loaded and before workers run; a warning is logged if there will be no cores.
 void crash_start(void);
+
+// A handler for signals that somebody else's handler passes on, without what on_crash() needs to
+// know: the thread receives the signal again, and this time it is a crash.
+void crash_again(int signal);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reopen.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include <rte_dev.h>
 
+#include "crash.h"
 #include "device_thread.h"
 #include "device_watch.h"
 #include "event_log.h"
@@ -54,8 +56,12 @@ void reopen_listen(void)
 void reopen_start(struct gateway *g)
 {
 	// Registers of a card that was unplugged are not there any more: who accesses them receives
-	// SIGBUS. DPDK's handler puts memory in their place, and passes other signals on.
-	if (rte_dev_hotplug_handle_enable() < 0)
+	// SIGBUS. DPDK's handler puts memory in their place, and passes other signals on, but to a
+	// handler with SA_SIGINFO without its arguments.
+	struct sigaction others = {.sa_handler = crash_again};
+
+	sigaction(SIGBUS, &others, NULL);
+	if (rte_dev_hotplug_handle_enable() != 0)
 		log_warn("the daemon will not survive it when cards are unplugged: %s",
 			rte_strerror(rte_errno));
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
