@@ -352,7 +352,8 @@ struct member_use {
 };
 
 // Whether the member has to be closed or opened. Opening one interrupts the others: after a failure
-// it is tried again only if it has been away, or none works.
+// it is tried again only if it has been away, or none works. Where the port could not be opened
+// again, one that is gone stays as long as another works.
 static bool member_is_due(struct member *m, const struct member_use *u)
 {
 	bool again = m->state == MEMBER_REFUSED && m->waits >= RETRY && !u->works && u->returns;
@@ -360,7 +361,7 @@ static bool member_is_due(struct member *m, const struct member_use *u)
 	if (is_open(m))
 		open_check(m, u->c, u->device);
 	if (m->state == MEMBER_OPEN || m->state == MEMBER_LEAVING)
-		return m->state == MEMBER_LEAVING;
+		return m->state == MEMBER_LEAVING && (u->returns || !u->works);
 	if (!is_present(u->device) || again) {
 		m->state = m->state == MEMBER_REFUSED ? MEMBER_ABSENT : m->state;
 		m->waits = 0;
