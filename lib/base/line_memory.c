@@ -5,6 +5,7 @@
 // back, and a class has as much memory as it once needed.
 #include "line_memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,14 +21,18 @@
 // A sanitizer has its own allocator, which finds what is used after it was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
+// Not where its objects begin, so that it reports a free() of one as well.
 static void *memory_take(size_t size)
 {
-	return aligned_alloc(LINE, RTE_ALIGN_CEIL(size, LINE));
+	uint8_t *memory = aligned_alloc(LINE, RTE_ALIGN_CEIL(size, LINE) + LINE);
+
+	return memory != NULL ? memory + LINE : NULL;
 }
 
 void line_free(void *memory)
 {
-	free(memory);
+	if (memory != NULL)
+		free((uint8_t *)memory - LINE);
 }
 
 #else
@@ -40,7 +45,7 @@ struct chunk {
 	size_t len; // octets of pages
 	// Not of an object with pages of its own, which begins here:
 	size_t used __rte_cache_aligned;    // octets of the chunk, these included
-	uint8_t class_at[HUGE_PAGE / LINE]; // class of the object that begins at this line
+	uint8_t class_at[HUGE_PAGE / LINE]; // class of the object that begins at this line, 0: none
 };
 
 #define OWN_PAGES offsetof(struct chunk, used) // place of an object with pages of its own
@@ -89,7 +94,7 @@ static void *own_pages_take(size_t size)
 }
 
 // From the part of the newest chunk that was never used. Under the lock.
-static void *object_cut(unsigned int class, size_t size)
+static void *object_cut(size_t size)
 {
 	struct chunk *c = newest;
 	void *memory;
@@ -102,9 +107,16 @@ static void *object_cut(unsigned int class, size_t size)
 		newest = c;
 	}
 	memory = RTE_PTR_ADD(c, c->used);
-	c->class_at[c->used / LINE] = (uint8_t) class;
 	c->used += size;
 	return memory;
+}
+
+// Where the class of an object is.
+static uint8_t *class_of_object(void *memory)
+{
+	struct chunk *c = RTE_PTR_ALIGN_FLOOR(memory, HUGE_PAGE);
+
+	return &c->class_at[RTE_PTR_DIFF(memory, c) / LINE];
 }
 
 static void *object_take(size_t size)
@@ -117,7 +129,9 @@ static void *object_take(size_t size)
 	if (memory != NULL)
 		unused[class] = memory->next;
 	else
-		memory = object_cut(class, size);
+		memory = object_cut(size);
+	if (memory != NULL)
+		*class_of_object(memory) = (uint8_t) class;
 	pthread_mutex_unlock(&lock);
 	return memory;
 }
@@ -127,10 +141,15 @@ static void *memory_take(size_t size)
 	return size > SHARED_MAX ? own_pages_take(size) : object_take(size);
 }
 
-static void object_give(struct unused *memory, unsigned int class)
+static void object_give(struct unused *memory)
 {
+	unsigned int class = *class_of_object(memory);
+
+	if (class == 0 || class >= CLASSES)
+		abort(); // it was freed before, or is not from here
 	explicit_bzero(memory, class_size(class));
 	pthread_mutex_lock(&lock);
+	*class_of_object(memory) = 0;
 	memory->next = unused[class];
 	unused[class] = memory;
 	pthread_mutex_unlock(&lock);
@@ -145,14 +164,21 @@ void line_free(void *memory)
 	if (memory == RTE_PTR_ADD(c, OWN_PAGES))
 		munmap(c, c->len); // the kernel wipes it before anyone gets it
 	else
-		object_give(memory, c->class_at[RTE_PTR_DIFF(memory, c) / LINE]);
+		object_give(memory);
 }
 
 #endif
 
 void *line_calloc(size_t n, size_t size)
 {
-	void *memory = memory_take(n * size);
+	void *memory = NULL;
+	size_t octets;
 
-	return memory != NULL ? memset(memory, 0, n * size) : NULL;
+	if (!__builtin_mul_overflow(n, size, &octets))
+		memory = memory_take(octets);
+	if (memory == NULL) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return memset(memory, 0, octets);
 }

@@ -14,7 +14,6 @@ struct ike_objects *ike_objects_new(unsigned int n_workers)
 	ike->sad_out = sad_new(0);
 	ike->policies = spd_table_new(IKE_POLICIES_MAX);
 	ike->listed = calloc(IKE_POLICIES_MAX, sizeof(ike->listed[0]));
-	// Pages of places that are never used take no memory.
 	if (policy_set_init(&ike->set, IKE_POLICIES_MAX, n_workers) && ike->sad_in != NULL &&
 		ike->sad_out != NULL && ike->policies != NULL && ike->listed != NULL)
 		return ike;
