@@ -272,7 +272,13 @@ void conf_check_member(
 	static const char *const taps[] = {"net_tap", "eth_tap"};
 	static const char *const virtio_users[] = {"net_virtio_user", "virtio_user"};
 
-	if (conf_device_is_attached(device) || is_interface(device))
+	if (!has_driver(device) && is_interface(device))
+		conf_err(r, s,
+			"%s is neither a PCI address nor a DPDK driver: write the card's PCI "
+			"address ('culvertctl devices'); to keep interfaces with the kernel, make "
+			"a bond there, and write device = \"net_af_packet%u,iface=bond0\"",
+			conf_quote(device), port);
+	else if (conf_device_is_attached(device))
 		conf_err(r, s,
 			"%s is an interface of the kernel: make a bond there, and write device = "
 			"\"net_af_packet%u,iface=bond0\" instead of members",
