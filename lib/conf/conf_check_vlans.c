@@ -62,8 +62,9 @@ static void find_parent(struct conf_reader *r, unsigned int port, const struct c
 static void check_settings(struct conf_reader *r, unsigned int port)
 {
 	if (!has_or_had(r, port, "parent")) {
-		if (!has_or_had(r, port, "members"))
-			reject_missing(r, port, "device");
+		if (!has_or_had(r, port, "members") && !has_or_had(r, port, "device"))
+			conf_err(r, conf_item(r, "ports", port),
+				"device is missing: needs device, members, or parent and vlan");
 		reject_given(r, port, "vlan", "is for a port with a parent only");
 		return;
 	}
