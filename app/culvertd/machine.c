@@ -274,7 +274,8 @@ static __attribute__((format(printf, 2, 3))) int missing(
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (!d->is_dispensable) {
-		port_error(d->c, "%s", text);
+		port_error(d->c, "%s%s", text,
+			d->is_member ? "; one member is enough, this port has none" : "");
 		return -EIO;
 	}
 	log_warn("%s:%u: port \"%s\": %s; the port is opened without this member, which joins when "
