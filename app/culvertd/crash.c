@@ -207,8 +207,9 @@ static const struct link_map *code_of(uintptr_t pc)
 }
 
 // Writes which signal ends the daemon, on which thread, and where: addr2line(1) makes a line of the
-// source of that. Without the log's lock, which the thread may hold. Last: if it crashes as well,
-// there is a core all the same.
+// source of that. As the log writes lines, with the priority for critical ones in the journal, but
+// without its lock, which the thread may hold. Last: if it crashes as well, there is a core all the
+// same.
 static void report(int signal, const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -218,7 +219,7 @@ static void report(int signal, const ucontext_t *context)
 	char thread[16] = "";
 
 	prctl(PR_GET_NAME, thread);
-	append(&l, "culvertd: crashed: SIG");
+	append(&l, log_is_journal() ? "<2>crashed: SIG" : "culvertd: crashed: SIG");
 	append(&l, sigabbrev_np(signal));
 	append(&l, " in thread \"");
 	append(&l, thread);

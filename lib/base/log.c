@@ -29,6 +29,11 @@ void log_start(void)
 	dated = !to_journal;
 }
 
+bool log_is_journal(void)
+{
+	return to_journal;
+}
+
 void log_set_level(enum log_level level)
 {
 	threshold = level;

@@ -11,6 +11,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 // Once at start.
 void log_start(void);
 
+// Whether it is. Also in a signal handler.
+bool log_is_journal(void);
+
 #define LOG_DATE_MAX 40 // octets with the NUL
 
 // Writes the date and time, UTC to the millisecond, as ISO 8601 does. To be shown alone: the wall
