@@ -4,6 +4,25 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
+// Refuses a name that no port has: it may be that of a port's host.
+static void reject_port(struct conf_reader *r, config_setting_t *s, const struct conf_names *ports,
+	const char *name)
+{
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		const struct conf_port *port = &r->c->ports[i];
+
+		if (conf_texts_equal(port->host, name) && port->name[0] != '\0') {
+			conf_err(r, s,
+				"there is no port %s, %s is the host of port \"%s\": write %s = "
+				"\"%s\"",
+				conf_quote(name), conf_quote(name), port->name, s->name,
+				port->name);
+			return;
+		}
+	}
+	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
+}
+
 // Index of the port that a setting names.
 static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const char *setting,
 	const struct conf_names *ports)
@@ -18,7 +37,7 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 
 	if (i >= 0)
 		return (uint32_t)i;
-	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
+	reject_port(r, s, ports, name);
 	return CONF_PORT_ANY;
 }
 
