@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can work, but only with what is not in the file: policies of an IKE daemon.
+// What can work, but only with what is not in the file: policies of an IKE daemon. And rules that
+// are most likely meant otherwise.
 #include "conf_check.h"
 
 static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
@@ -41,15 +42,37 @@ static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 	return true;
 }
 
+// The port that a rule for packets that are forwarded names by an own address; NULL: it does not.
+static const struct conf_port *own_port(const struct conf *c, const struct conf_rule *rule)
+{
+	const struct ip_prefix *to = &rule->destination;
+
+	if (rule->host || to->len != 128)
+		return NULL;
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
+			if (ip_addr_equal(&c->ports[i].addrs[a].addr, &to->addr))
+				return &c->ports[i];
+	return NULL;
+}
+
 void conf_notes_print(const struct conf *c, FILE *out)
 {
 	for (unsigned int i = 0; i < c->n_rules; i++) {
 		const struct conf_rule *rule = &c->rules[i];
+		const struct conf_port *own = own_port(c, rule);
 
-		if (needs_policy(c, rule))
+		if (own != NULL)
 			fprintf(out,
-				"%s:%u: rule \"%s\": accepts nothing unless an IKE daemon adds a "
-				"policy: port \"%s\" faces the unprotected side, where packets in "
+				"note: %s:%u: rule \"%s\": destination is an own address of port "
+				"\"%s\": packets to it are not forwarded; host = true is "
+				"missing?\n",
+				rule->where.file, rule->where.line, rule->name, own->name);
+		else if (needs_policy(c, rule))
+			fprintf(out,
+				"note: %s:%u: rule \"%s\": accepts nothing unless an IKE daemon "
+				"adds a policy: port \"%s\" faces the unprotected side, where "
+				"packets in "
 				"clear need a policy with action \"bypass\"\n",
 				rule->where.file, rule->where.line, rule->name,
 				c->ports[rule->in].name);
