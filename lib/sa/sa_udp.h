@@ -22,7 +22,8 @@ struct sa_udp_index {
 	struct sa_udp_entry of[]; // in order of ends
 };
 
-// An empty index with room for n SAs, to be freed with line_free(). NULL with errno ENOMEM. Any thread.
+// An empty index with room for n SAs, to be freed with line_free(). NULL with errno ENOMEM. Any
+// thread.
 struct sa_udp_index *sa_udp_index_new(unsigned int n);
 
 // Fills an empty one with those of the n SAs that are in UDP over IPv4 and whose peer is known. The
