@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -64,6 +66,15 @@ static void test_empty(void **state)
 	line_free(p);
 }
 
+static void test_overflow(void **state)
+{
+	(void)state;
+	assert_null(line_calloc(SIZE_MAX / 2, 4));
+	assert_int_equal(errno, ENOMEM);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // its own allocator is used
+
 // Whether both are in the same huge page.
 static bool is_near(const void *a, const void *b)
 {
@@ -119,6 +130,27 @@ static void test_large(void **state)
 	assert_int_equal(errno, ENOMEM);
 }
 
+// Ends a child: its memory would be used twice.
+static void test_freed_twice(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		void *p = take(600);
+
+		line_free(p);
+		line_free(p);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+}
+
+#endif
+
 static void test_map(void **state)
 {
 	uint8_t *p = huge_pages_map(3 * HUGE_PAGE);
@@ -138,10 +170,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_empty),
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // its own allocator is used
+		cmocka_unit_test(test_overflow),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_wiped),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_freed_twice),
 #endif
 		cmocka_unit_test(test_map),
 	};
