@@ -116,7 +116,7 @@ def secgw(rows):
     for dpdk, ipsec_mb in versions:
         yield f"DPDK {dpdk}, ipsec-mb {ipsec_mb}:"
         yield ""
-        yield from head("ipsec-secgw / Culvert: ratio", "SAs", *SIZES)
+        yield from head("ipsec-secgw / Culvert: ratio", "SAs", *map(str, SIZES))
         ours = [r for r in rows if (r["dpdk"], r["ipsec_mb"]) == (dpdk, ipsec_mb)]
         for n in sorted({r["sas"] for r in ours}):
             for found in by_size(r for r in ours if r["sas"] == n):
