@@ -73,12 +73,13 @@ void model_setup(unsigned int scenario)
 static void use(uint64_t seq)
 {
 	uint64_t at = seq - before() - 1;
+	uint16_t n = usable(&model->sa.sa, seq, 2); // of this one and the next
 
-	if (usable(&model->sa.sa, seq, 1) == 0) {
+	if (n == 0) {
 		esp_out_drop_reason(&model->sa, &(struct sa_path){0}, seq);
 		return;
 	}
-	explore_assert(at < NUMBERS && seq <= model->allowed);
+	explore_assert(at < NUMBERS && at + n <= NUMBERS && seq + n - 1 <= model->allowed);
 	if (at < NUMBERS)
 		explore_assert(++model->used[at] == 1);
 }
