@@ -229,7 +229,7 @@ static void report(int signal, const ucontext_t *context)
 	append_hex(&l, code == NULL ? pc : pc - code->l_addr);
 	l.text[l.len++] = '\n';
 	if (poll(&log, 1, 0) == 1 && write(STDERR_FILENO, l.text, l.len) < 0)
-		return; // nobody is left to complain to
+		return; // there is nowhere else to report that
 }
 
 static void on_crash(int signal, siginfo_t *info, void *context)
@@ -257,7 +257,7 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL); // ends here
 }
 
-static void catch (int signal)
+static void handler_set(int signal)
 {
 	struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO};
 
@@ -279,12 +279,12 @@ void crash_start(void)
 	sigfillset(&stop.sa_mask);
 	sigaction(STOP, &stop, NULL);
 	for (size_t i = 0; i < RTE_DIM(signals); i++)
-		catch (signals[i]);
+		handler_set(signals[i]);
 }
 
 #else
 
-static void catch (int signal)
+static void handler_set(int signal)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 
@@ -299,6 +299,6 @@ void crash_start(void)
 
 void crash_again(int signal)
 {
-	catch (signal);
+	handler_set(signal);
 	tgkill(getpid(), gettid(), signal);
 }

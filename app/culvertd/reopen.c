@@ -53,17 +53,22 @@ void reopen_listen(void)
 	rte_dev_event_callback_register(NULL, device_event, NULL);
 }
 
-void reopen_start(struct gateway *g)
+// The registers of a card that was unplugged are not there any more: a thread that accesses them
+// receives SIGBUS. DPDK's handler puts memory in their place. It calls the handler before it for
+// all other signals, but without the arguments of SA_SIGINFO, so that has to be a plain one.
+static void unplugging_survive(void)
 {
-	// Registers of a card that was unplugged are not there any more: who accesses them receives
-	// SIGBUS. DPDK's handler puts memory in their place, and passes other signals on, but to a
-	// handler with SA_SIGINFO without its arguments.
 	struct sigaction others = {.sa_handler = crash_again};
 
 	sigaction(SIGBUS, &others, NULL);
 	if (rte_dev_hotplug_handle_enable() != 0)
-		log_warn("the daemon will not survive it when cards are unplugged: %s",
-			rte_strerror(rte_errno));
+		log_warn(
+			"a card that is unplugged may end the daemon: %s", rte_strerror(rte_errno));
+}
+
+void reopen_start(struct gateway *g)
+{
+	unplugging_survive();
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
 		const struct port *p = &g->ports[i];
 

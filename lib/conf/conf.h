@@ -247,9 +247,9 @@ struct conf {
 // is allowed".
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
 
-// Writes what may be missing from a good configuration: a line, "note: file:line: rule: why", for
-// each rule that no connection gets to: no policy lets it in, or it is for the host and the rule is
-// not.
+// Writes a line, "note: file:line: rule: why", for each rule of a valid configuration that most
+// likely never matches: no policy admits its packets, or it lacks host = true although its
+// destination is an address of the gateway.
 void conf_notes_print(const struct conf *c, FILE *out);
 
 // How many elements of devices a port has, from its devices on; 0: it is a VLAN.

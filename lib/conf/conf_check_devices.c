@@ -86,7 +86,7 @@ static void check_different(struct conf_reader *r, const struct devices *all, un
 			conf_ref(conf_item(r, "ports", same->port)));
 }
 
-// The gateway makes the interface of a host: no device can have it.
+// The gateway creates the interface of a host, so a device must not use the same name.
 static void check_host(struct conf_reader *r, const struct devices *all, unsigned int port)
 {
 	config_setting_t *s = conf_given(conf_item(r, "ports", port), "host");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can work, but only with what is not in the file: policies of an IKE daemon. And rules that
-// are most likely meant otherwise.
+// Notes about rules of a valid configuration: those that need a policy which only an IKE daemon can
+// add, and those that most likely should have host = true.
 #include "conf_check.h"
 
 static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
@@ -72,8 +72,7 @@ void conf_notes_print(const struct conf *c, FILE *out)
 			fprintf(out,
 				"note: %s:%u: rule \"%s\": accepts nothing unless an IKE daemon "
 				"adds a policy: port \"%s\" faces the unprotected side, where "
-				"packets in "
-				"clear need a policy with action \"bypass\"\n",
+				"packets in clear need a policy with action \"bypass\"\n",
 				rule->where.file, rule->where.line, rule->name,
 				c->ports[rule->in].name);
 	}
