@@ -137,12 +137,6 @@ static void row_run(struct row *r, unsigned int round)
 	free(sessions);
 }
 
-static double median(double v[])
-{
-	qsort(v, options.rounds, sizeof(v[0]), compare_doubles);
-	return v[options.rounds / 2];
-}
-
 static void row_print(struct row *r)
 {
 	const char *dir = r->dir == CRYPTO_SEAL ? "out" : "in";
@@ -151,7 +145,7 @@ static void row_print(struct row *r)
 		printf("%-17s %-18s %-3s %-8s %5u %8u", r->key.cipher->name, r->key.auth->name, dir,
 			r->engine, r->burst, r->n_sessions);
 		for (unsigned int l = 0; l < LENS; l++)
-			printf(" %6.0f", median(r->cycles[l]));
+			printf(" %6.0f", median(r->cycles[l], options.rounds));
 		printf("\n");
 		return;
 	}
@@ -160,7 +154,8 @@ static void row_print(struct row *r)
 		       "\"size\":%u,\"burst\":%u,\"sas\":%u,\"cycles\":%.0f,"
 		       "\"core_clock\":%.3f}\n",
 			r->key.cipher->name, r->key.auth->name, r->engine, dir, text_lens[l],
-			r->burst, r->n_sessions, median(r->cycles[l]), core_measure().clock);
+			r->burst, r->n_sessions, median(r->cycles[l], options.rounds),
+			core_measure().clock);
 }
 
 static struct list list_parse(const char *text, unsigned int max)

@@ -302,12 +302,6 @@ static void round_run(struct side *s, struct cost *c, unsigned int round)
 		c->way[way].cycles[round] = timed(s, way);
 }
 
-static double median(double v[], unsigned int n)
-{
-	qsort(v, n, sizeof(v[0]), compare_doubles);
-	return v[n / 2];
-}
-
 static void print(const struct row *row, unsigned int way, struct figures *with,
 	struct figures *without, unsigned int rounds, struct core core, bool json)
 {

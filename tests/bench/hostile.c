@@ -173,12 +173,6 @@ static double cycles_of(struct side *s)
 	return (double)batch_run(s) / (s->batch.n - s->batch.warm);
 }
 
-static double median(double v[], unsigned int n)
-{
-	qsort(v, n, sizeof(v[0]), compare_doubles);
-	return v[n / 2];
-}
-
 // The fate of most of the hostile packets: a drop reason, or "forwarded", or "local".
 static const char *fate(const struct side *s)
 {

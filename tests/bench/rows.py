@@ -9,6 +9,12 @@ NAMES = {
     "aes-128-cbc+hmac-sha1-96": "AES-128-CBC + HMAC-SHA1",
     "null+hmac-sha1-96": "NULL + HMAC-SHA1",
 }
+SPREAD = 0.05  # half the distance of the quartiles of the rounds, to their median: more is disturbed
+
+
+def is_disturbed(row):
+    """As docs/performance.md says. Rows of some benchmarks have no quartiles."""
+    return row.get("core_shared") or row.get("cycles_q3", 0) - row.get("cycles_q1", 0) > 2 * SPREAD * row.get("cycles", 0)
 
 
 def rows_of(text):

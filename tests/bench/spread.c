@@ -389,8 +389,7 @@ static double mpps_measure(struct line *l)
 			(double)PACKETS * (double)rte_get_tsc_hz() / 1e6 / (double)(ended - began);
 		began = ended;
 	}
-	qsort(mpps, ROUNDS, sizeof(mpps[0]), compare_doubles);
-	return mpps[ROUNDS / 2];
+	return median(mpps, ROUNDS);
 }
 
 // Returns whether all packets were in order, and none fell out of the replay window.
