@@ -3,6 +3,10 @@
 // to which they give one chain at a time by compare-and-swap.
 #include "flow_table.h"
 
+// Entries that a worker removes before it looks whether earlier ones are free: few of its SPARE, so
+// that new flows of a full table do not wait for flow_tick().
+#define RECLAIM_EVERY 64
+
 #define POOL_FIRST(pool)        ((uint32_t)(pool))
 #define POOL_AFTER(pool, first) ((((pool) >> 32) + 1) << 32 | (first))
 
@@ -109,17 +113,6 @@ uint32_t flow_pool_free(const struct flow_table *t)
 	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * FLOW_CHAIN : 0;
 }
 
-void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f)
-{
-	uint32_t number = flow_number(t, f);
-	uint32_t *recent = &w->recent[w->n_recent++ % REMOVED_AHEAD];
-
-	f->next = w->removed;
-	f->ahead = *recent;
-	*recent = number;
-	w->removed = number;
-}
-
 // Whether all workers have passed on since the token was drawn. One asks at a time: DPDK's answer
 // may come from what another thread has found out, which it passes on without memory ordering.
 static bool grace_over(struct flow_table *t, uint64_t token)
@@ -151,4 +144,17 @@ void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w)
 	memset(w->recent, 0, sizeof(w->recent));
 	if (w->waiting != 0)
 		w->token = rte_rcu_qsbr_start(t->qsbr);
+}
+
+void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f)
+{
+	uint32_t number = flow_number(t, f);
+	uint32_t *recent = &w->recent[w->n_recent++ % REMOVED_AHEAD];
+
+	f->next = w->removed;
+	f->ahead = *recent;
+	*recent = number;
+	w->removed = number;
+	if (w->n_recent % RECLAIM_EVERY == 0)
+		flow_pool_reclaim(t, w);
 }

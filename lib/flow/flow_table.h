@@ -32,7 +32,7 @@ struct flow_worker {
 	// Removed entries: first those of this grace period, then those that wait for the next.
 	uint32_t waiting, removed;      // first of each list, linked by next
 	uint32_t recent[REMOVED_AHEAD]; // that were removed last, in turn; 0: none in this list
-	uint32_t n_recent;
+	uint32_t n_recent;              // removed in total
 	uint64_t token;
 	uint32_t first, end; // its part of the table: numbers of entries
 	uint32_t cursor;     // in its part: what flow_tick() looks at next

@@ -27,6 +27,27 @@ static uint32_t count_left(struct flows *s, uint32_t first, uint32_t n)
 	return left;
 }
 
+// A full table takes new flows as fast as they arrive: the entries of evicted ones do not wait for
+// the next tick, only for workers to pass on.
+static void test_full_between_ticks(void **state)
+{
+	const uint32_t capacity = 1024;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 2, NULL);
+	for (uint32_t i = 0; i < 20 * capacity; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		assert_int_equal(flows_pass(&s, i / 32 % 2, &p, 1000, &f), DROP_NONE);
+		if (i % 32 == 31)
+			rte_rcu_qsbr_quiescent(s.qsbr, i / 32 % 2);
+	}
+	assert_in_range(flows_count(&s).evicted, 18 * capacity, 20 * capacity);
+	flows_fini(&s);
+}
+
 // Only one holder, all of whose flows are active: no flow is added or evicted, and there is room
 // for other holders.
 static void test_full_of_active(void **state)
@@ -350,6 +371,7 @@ static void test_source_limit_tcp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_between_ticks),
 		cmocka_unit_test(test_full_of_active),
 		cmocka_unit_test(test_vanished_peer),
 		cmocka_unit_test(test_active_stays),
