@@ -2,12 +2,15 @@
 #include "nic.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 
 #define BUFFERS 4095 // for each lane
 #define CACHED  512
+
+#define HUGEPAGES_MIN 512 // of 2 MB: as many as tests/bench/hugepages reserves
 
 unsigned int nic_cpus(void)
 {
@@ -32,11 +35,26 @@ static void lcores_write(char *to, size_t size, unsigned int lanes)
 				lane++;
 }
 
+// Whether 1 GB of them is free.
+static bool enough_hugepages(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+	unsigned long pages;
+	bool enough = f != NULL && fscanf(f, "%lu", &pages) == 1 && pages >= HUGEPAGES_MIN;
+
+	if (f != NULL)
+		fclose(f);
+	return enough;
+}
+
 struct rte_mempool *nic_start(unsigned int lanes)
 {
+	const bool huge = enough_hugepages();
 	char prefix[64], lcores[128] = "--lcores=";
-	char *args[] = {"bench_pass", "--no-huge", "-m", "1024", "--no-pci", "--no-telemetry",
-		"--no-shconf", "--iova-mode=va", "--log-level=*:error", lcores, prefix};
+	// Hugepages are taken by and by, other memory at once.
+	char *args[] = {"bench_pass", huge ? "--in-memory" : "--no-huge", "-m",
+		huge ? "64" : "1024", "--no-pci", "--no-telemetry", "--no-shconf", "--iova-mode=va",
+		"--log-level=*:error", lcores, prefix};
 
 	snprintf(prefix, sizeof(prefix), "--file-prefix=culvert-bench-%d", getpid());
 	lcores_write(lcores + strlen(lcores), sizeof(lcores) - strlen(lcores), lanes);

@@ -9,8 +9,9 @@
 #include "batch.h"
 #include "die.h"
 
-// Starts DPDK without huge pages and devices, with an lcore for each lane on its own CPU, starting
-// with the last CPU that this process may use; and makes the pool of packet buffers.
+// Starts DPDK without devices, in hugepages if 1 GB of them is free, with an lcore for each lane on
+// its own CPU, starting with the last CPU that this process may use; and makes the pool of packet
+// buffers.
 struct rte_mempool *nic_start(unsigned int lanes);
 void nic_stop(void);
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <rte_eal.h>
+
 #include "target.h"
 
 static double gbps(const struct result *r, double octets)
@@ -141,8 +143,9 @@ void report_json_row(const struct point *p, const struct result *r, bool stages)
 	printf(",\"burst\":%u,\"workers\":%u,\"gbps_clear\":%.3f,\"gbps_wire\":%.3f", p->burst,
 		p->workers, gbps(r, point_octets_clear(p)), gbps(r, point_octets_wire(p)));
 	printf(",\"sent\":%lu,\"received\":%lu", r->sent, r->received);
-	printf(",\"core\":%.3f,\"core_shared\":%s,\"core_clock\":%.3f", r->core.share,
-		core_is_shared(r->core.share) ? "true" : "false", r->core.clock);
+	printf(",\"core\":%.3f,\"core_shared\":%s,\"core_clock\":%.3f,\"hugepages\":%s",
+		r->core.share, core_is_shared(r->core.share) ? "true" : "false", r->core.clock,
+		rte_eal_has_hugepages() ? "true" : "false");
 	if (p->workers > 1)
 		printf(",\"same_core\":%s", r->same_core ? "true" : "false");
 	if (r->speedup > 0)

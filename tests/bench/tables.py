@@ -112,12 +112,16 @@ def hostile(rows):
 
 
 def secgw(rows):
-    versions = list(dict.fromkeys((r["dpdk"], r["ipsec_mb"]) for r in rows))
-    for dpdk, ipsec_mb in versions:
-        yield f"DPDK {dpdk}, ipsec-mb {ipsec_mb}:"
+    """With each set of libraries, in hugepages and without."""
+    def with_what(r):
+        return r["dpdk"], r["ipsec_mb"], r["hugepages"]
+
+    for this in dict.fromkeys(map(with_what, rows)):
+        dpdk, ipsec_mb, hugepages = this
+        yield f"DPDK {dpdk}, ipsec-mb {ipsec_mb}, {'hugepages' if hugepages else 'pages of 4 kB'}:"
         yield ""
         yield from head("ipsec-secgw / Culvert: ratio", "SAs", *map(str, SIZES))
-        ours = [r for r in rows if (r["dpdk"], r["ipsec_mb"]) == (dpdk, ipsec_mb)]
+        ours = [r for r in rows if with_what(r) == this]
         for n in sorted({r["sas"] for r in ours}):
             for found in by_size(r for r in ours if r["sas"] == n):
                 cells = {r["size"]: f"{r['secgw']:.0f} / {r['culvert']:.0f}: {r['ratio']:.2f}" for r in found}
