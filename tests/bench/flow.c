@@ -334,6 +334,8 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"flows", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'}, {0}};
+	static const uint32_t sizes[] = {
+		1, 1000, 100000, 1000000, 4128768}; // the last: as FD.io's CSIT
 	static struct row rows[SIZES_MAX], one = {.flows = 1};
 	unsigned int n = 0;
 	bool json = false;
@@ -355,10 +357,8 @@ int main(int argc, char **argv)
 	if (optind != argc)
 		return usage(argv[0]);
 	if (n == 0)
-		for (uint32_t flows = 1; flows <= 1000000; flows *= flows == 1       ? 1000
-								    : flows < 100000 ? 100
-										     : 10)
-			rows[n++].flows = flows;
+		for (; n < RTE_DIM(sizes); n++)
+			rows[n].flows = sizes[n];
 	pin();
 	measure_tsc();
 	row_measure(&one);

@@ -11,7 +11,7 @@
 #define POINT_SIZE_MIN    36   // IP and UDP header and the mark
 #define POINT_SIZE_MAX    1500 // octets of inner IP packet
 #define POINT_SAS_MAX     10000
-#define POINT_FLOWS_MAX   4000000
+#define POINT_FLOWS_MAX   5000000
 #define POINT_BURST_MAX   64
 #define POINT_WORKERS_MAX 8
 
