@@ -24,7 +24,7 @@ struct run {
 	struct crypto_session *session;
 	rte_be32_t spi;
 	uint32_t esp_len;  // octets in front of the text: ESP header and IV
-	uint32_t tail_len; // octets behind the padding: ESP trailer and ICV
+	uint32_t icv_len;  // octets
 	uint32_t pad_max;  // octets: the text is a multiple of one more
 	uint32_t tail_max; // octets that may be written behind the packet
 };
@@ -35,7 +35,7 @@ static __rte_always_inline struct run run_of(const struct sa *sa)
 		.session = sa->session,
 		.spi = sa->spi,
 		.esp_len = ESP_LEN + sa->iv_len,
-		.tail_len = TAIL_LEN + sa->icv_len,
+		.icv_len = sa->icv_len,
 		.pad_max = sa->align - 1u,
 		.tail_max =
 			RTE_MAX((uint32_t)sizeof(padding), sa->align - 1u + TAIL_LEN + sa->icv_len),
@@ -51,54 +51,72 @@ static __rte_always_inline uint16_t usable(const struct sa *sa, uint64_t seq, ui
 	return (uint16_t)RTE_MIN(left, (uint64_t)n);
 }
 
-// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
-// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1). IPv6
-// counts as having DF. Also what the trailer says about the inner packet.
-struct inherited {
-	uint8_t tos, next_header;
-	rte_be16_t offset;
-};
+// The first eight octets of an IPv4 header, its head, as a number in host byte order: version and
+// TOS, total length, identification, flags and offset. They are inherited and written as one, which
+// is far cheaper than one by one.
+#define HEAD_TOS_SHIFT 48
+#define HEAD_LEN_SHIFT 32
+#define HEAD_ID_SHIFT  16
 
-static __rte_always_inline struct inherited inherit(const struct sa *sa, const void *inner)
+static inline uint64_t head_of(uint8_t tos, rte_be16_t offset)
+{
+	return (uint64_t)tos << HEAD_TOS_SHIFT | rte_be_to_cpu_16(offset);
+}
+
+static inline uint64_t eight_read(const void *from)
+{
+	rte_be64_t eight;
+
+	memcpy(&eight, from, sizeof(eight));
+	return rte_be_to_cpu_64(eight);
+}
+
+static inline void eight_write(uint8_t *to, uint64_t value)
+{
+	const rte_be64_t eight = rte_cpu_to_be_64(value);
+
+	memcpy(to, &eight, sizeof(eight));
+}
+
+// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
+// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1): the bits
+// of the head that are copied. IPv6 counts as having DF. *next_header is what the trailer says
+// about the inner packet.
+static __rte_always_inline uint64_t inherit(
+	uint64_t copied, const void *inner, uint32_t *next_header)
 {
 	const struct rte_ipv4_hdr *ip = inner;
-	struct inherited i = {.next_header = IPPROTO_IPIP, .offset = sa->df_copied};
 
-	if (ip_is_v4(ip)) {
-		i.offset &= ip->fragment_offset;
-		i.tos = ip->type_of_service;
-	} else if (likely(ip->version_ihl != ESP_DUMMY)) {
-		i.next_header = IPPROTO_IPV6;
-		i.tos = ipv6_tos(inner);
-	} else {
-		i.next_header = IPPROTO_NONE;
+	if (likely(ip_is_v4(ip))) {
+		*next_header = IPPROTO_IPIP;
+		return eight_read(ip) & copied;
 	}
-	i.tos = (uint8_t)((i.tos & sa->tos_copied) | sa->tos_fixed);
-	i.offset |= sa->df_set;
-	return i;
+	if (unlikely(ip->version_ihl == ESP_DUMMY)) {
+		*next_header = IPPROTO_NONE;
+		return head_of(0, UINT16_MAX) & copied;
+	}
+	*next_header = IPPROTO_IPV6;
+	return head_of(ipv6_tos(inner), UINT16_MAX) & copied;
 }
 
-// Where a router on the path may fragment, different for long enough; other SAs between the same
-// gateways are elsewhere in their sequence and start at another number (RFC 6864).
-static rte_be16_t outer_v4_id(rte_be32_t spi, uint64_t seq)
+// What is added to the sequence number to make the identification. Where a router on the path may
+// fragment, the sum is different for long enough; other SAs between the same gateways are elsewhere
+// in their sequence and start at another number (RFC 6864).
+static uint32_t outer_v4_id(rte_be32_t spi)
 {
-	return rte_cpu_to_be_16((uint16_t)(seq + rte_be_to_cpu_32(spi) * 40503u));
+	return rte_be_to_cpu_32(spi) * 40503u;
 }
 
-// RFC 4301 5.1.2.1
-static void outer_v4_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
-	uint16_t len, rte_be16_t id)
+// RFC 4301 5.1.2.1. head has version, TOS and DF.
+static __rte_always_inline void outer_v4_write(
+	uint8_t *to, const struct sa_path *path, uint64_t head, uint16_t len, uint16_t id)
 {
-	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
-	rte_be16_t total_length = rte_cpu_to_be_16(len);
+	const uint16_t sum = (uint16_t)~ipv4_sum_fold(
+		path->outer_sum + (uint32_t)(head >> HEAD_TOS_SHIFT) + len + id + (uint16_t)head);
 
-	memcpy(ip, path->outer, sizeof(*ip));
-	ip->type_of_service = inner->tos;
-	ip->total_length = total_length;
-	ip->packet_id = id;
-	ip->fragment_offset = inner->offset;
-	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
-		path->outer_sum + rte_cpu_to_be_16(inner->tos) + total_length + id + inner->offset);
+	eight_write(to, head | (uint64_t)len << HEAD_LEN_SHIFT | (uint32_t)id << HEAD_ID_SHIFT);
+	eight_write(to + 8, eight_read(path->outer + 8) | (uint64_t)sum << 32);
+	memcpy(to + 16, path->outer + 16, sizeof(rte_be32_t));
 }
 
 // What the inner packet at ip brings to the flow label.
@@ -109,14 +127,15 @@ static rte_be32_t flow_label(const struct sa *sa, const void *ip)
 	return ((const struct rte_ipv6_hdr *)ip)->vtc_flow & RTE_BE32(RTE_IPV6_HDR_FL_MASK);
 }
 
-// RFC 4301 5.1.2.2.
-static void outer_v6_write(uint8_t *to, const struct sa_path *path, const struct inherited *inner,
-	uint16_t len, rte_be32_t label)
+// RFC 4301 5.1.2.2. head has TOS.
+static __rte_always_inline void outer_v6_write(
+	uint8_t *to, const struct sa_path *path, uint64_t head, uint16_t len, rte_be32_t label)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)to;
+	const uint8_t tos = (uint8_t)(head >> HEAD_TOS_SHIFT);
 
 	memcpy(ip, path->outer, sizeof(*ip));
-	ip->vtc_flow |= rte_cpu_to_be_32((uint32_t)inner->tos << RTE_IPV6_HDR_TC_SHIFT) | label;
+	ip->vtc_flow |= rte_cpu_to_be_32((uint32_t)tos << RTE_IPV6_HDR_TC_SHIFT) | label;
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(len - sizeof(*ip)));
 }
 
@@ -136,16 +155,15 @@ static inline uint16_t ip_len_of(bool v4)
 
 // What is in front of the ESP header of a packet: of all of a run is v4 the family, and udp whether
 // there is a UDP header. The packet has len octets.
-static __rte_always_inline void outer_write(uint8_t *to, const struct sa_path *path,
-	const struct inherited *inner, uint16_t len, rte_be16_t id, rte_be32_t label, const bool v4,
-	const bool udp)
+static __rte_always_inline void outer_write(uint8_t *to, const struct sa_path *path, uint64_t head,
+	uint16_t len, uint16_t id, rte_be32_t label, const bool v4, const bool udp)
 {
 	const uint16_t ip_len = ip_len_of(v4);
 
 	if (v4)
-		outer_v4_write(to, path, inner, len, id);
+		outer_v4_write(to, path, head, len, id);
 	else
-		outer_v6_write(to, path, inner, len, label);
+		outer_v6_write(to, path, head, len, label);
 	if (udp)
 		outer_udp_write(to + ip_len, path->outer + ip_len, (uint16_t)(len - ip_len));
 }
@@ -173,12 +191,12 @@ void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m)
 
 void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 {
-	const struct inherited inner = {.offset = IPV4_OFFSET_DF};
 	uint16_t len =
 		(uint16_t)(ip_len_of(ip_is_v4(path->outer)) + sizeof(struct rte_udp_hdr) + 1);
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
 
-	outer_write(to, path, &inner, len, 0, 0, ip_is_v4(path->outer), true);
+	outer_write(to, path, eight_read(path->outer) | head_of(0, IPV4_OFFSET_DF), len, 0, 0,
+		ip_is_v4(path->outer), true);
 	to[len - 1] = ESP_UDP_KEEPALIVE;
 	udp_checksum_write(m);
 }
@@ -205,41 +223,37 @@ enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uin
 }
 
 // Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the
-// new start of the data, where the IP header is to be written. Returns how many octets m has then;
-// 0, and m is unchanged: there is no room.
-static __rte_always_inline uint16_t frame(struct crypto_op *op, const struct run *r,
-	struct rte_mbuf *m, uint32_t kept, uint32_t outer_len, uint8_t next_header, uint64_t seq)
+// new start of the data, where the IP header is to be written. False, and m is unchanged: there is
+// no room.
+static __rte_always_inline bool frame(struct crypto_op *op, const struct run *r, struct rte_mbuf *m,
+	uint32_t kept, uint32_t outer_len, uint32_t next_header, uint64_t seq)
 {
-	const uint32_t inner_len = rte_pktmbuf_data_len(m);
-	const uint32_t pad_len = -(inner_len - kept + TAIL_LEN) & r->pad_max;
-	const uint32_t text_len = inner_len - kept + pad_len + TAIL_LEN;
+	const uint32_t kept_len = rte_pktmbuf_data_len(m) - kept;
+	const uint32_t pad_len = -(kept_len + TAIL_LEN) & r->pad_max;
+	const uint32_t text_len = kept_len + pad_len + TAIL_LEN;
 	const uint32_t head_len = outer_len + r->esp_len;
-	const uint32_t tail_len = pad_len + r->tail_len;
 	const uint32_t start = rte_pktmbuf_headroom(m) + kept;
 
-	if (unlikely(start < head_len || rte_pktmbuf_tailroom(m) < r->tail_max))
-		return 0;
+	if (unlikely(start < head_len || m->buf_len < start + kept_len + r->tail_max))
+		return false;
 
-	const uint16_t len = (uint16_t)(head_len + inner_len - kept + tail_len);
-	uint8_t *text = rte_pktmbuf_mtod_offset(m, uint8_t *, kept);
-	uint8_t *pad = text + inner_len - kept, *esp = text - r->esp_len;
-	const struct rte_esp_tail tail = {(uint8_t)pad_len, next_header};
-	const struct rte_esp_hdr header = {r->spi, rte_cpu_to_be_32((uint32_t)seq)};
+	uint8_t *text = rte_pktmbuf_mtod_offset(m, uint8_t *, kept), *tail = text + kept_len;
+	uint8_t *esp = text - head_len + outer_len;
+	const rte_be32_t low = rte_cpu_to_be_32((uint32_t)seq);
 
-	memcpy(pad, padding, sizeof(padding));
-	memcpy(pad + pad_len, &tail, sizeof(tail));
-	memcpy(esp, &header, sizeof(header));
+	memcpy(tail, padding, sizeof(padding));
+	tail[pad_len] = (uint8_t)pad_len;
+	tail[pad_len + 1] = (uint8_t)next_header;
+	memcpy(esp, &r->spi, sizeof(r->spi));
+	memcpy(esp + sizeof(r->spi), &low, sizeof(low));
+	op->session = r->session;
+	op->esp = esp;
+	op->seq = seq;
+	op->text_len = (uint16_t)text_len;
 	m->data_off = (uint16_t)(start - head_len);
-	m->data_len = len;
-	m->pkt_len = len;
-	*op = (struct crypto_op){
-		.session = r->session,
-		.esp = esp,
-		.seq = seq,
-		.text_len = (uint16_t)text_len,
-		.ok = false,
-	};
-	return len;
+	m->pkt_len = head_len + text_len + r->icv_len;
+	m->data_len = (uint16_t)m->pkt_len;
+	return true;
 }
 
 static void count(struct sa_out *sa, unsigned int worker, uint16_t packets, uint64_t octets)
@@ -255,19 +269,23 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out 
 	const struct run r = run_of(&sa->sa);
 	const uint16_t outer_len =
 		(uint16_t)(ip_len_of(v4) + (udp ? sizeof(struct rte_udp_hdr) : 0));
+	const uint64_t copied = head_of(sa->sa.tos_copied, sa->sa.df_copied);
+	const uint64_t fixed = eight_read(path->outer) | head_of(sa->sa.tos_fixed, sa->sa.df_set);
+	const uint32_t id = outer_v4_id(r.spi);
 	struct rte_mbuf *const *at = m, *const *end = m + usable(&sa->sa, seq, n);
 	uint64_t octets = 0;
 
 	for (; at < end; at++, op++, seq++) {
-		uint8_t *ip = rte_pktmbuf_mtod(*at, uint8_t *);
-		const struct inherited inner = inherit(&sa->sa, ip);
-		const uint16_t inner_len = rte_pktmbuf_data_len(*at);
-		const uint16_t len = frame(op, &r, *at, 0, outer_len, inner.next_header, seq);
+		struct rte_mbuf *packet = *at;
+		const uint8_t *ip = rte_pktmbuf_mtod(packet, const uint8_t *);
+		const uint16_t inner_len = rte_pktmbuf_data_len(packet);
+		uint32_t next_header;
+		const uint64_t head = inherit(copied, ip, &next_header) | fixed;
 
-		if (unlikely(len == 0))
+		if (unlikely(!frame(op, &r, packet, 0, outer_len, next_header, seq)))
 			break;
-		outer_write(ip - r.esp_len - outer_len, path, &inner, len, outer_v4_id(r.spi, seq),
-			flow_label(&sa->sa, ip), v4, udp);
+		outer_write(op->esp - outer_len, path, head, rte_pktmbuf_data_len(packet),
+			(uint16_t)(id + seq), flow_label(&sa->sa, ip), v4, udp);
 		octets += inner_len;
 	}
 	n = (uint16_t)(at - m);
@@ -299,7 +317,7 @@ static bool transport(struct crypto_op *op, const struct run *r, const struct sa
 	uint8_t header[ESP_HEADER_MAX];
 
 	memcpy(header, rte_pktmbuf_mtod(m, void *), place.off);
-	if (unlikely(frame(op, r, m, place.off, outer_len, next_header, seq) == 0))
+	if (unlikely(!frame(op, r, m, place.off, outer_len, next_header, seq)))
 		return false;
 	memcpy(rte_pktmbuf_mtod(m, void *), header, place.off);
 	if (path->outer_len > 0)

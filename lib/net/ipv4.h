@@ -25,8 +25,8 @@ enum ipv4_fault {
 // A one's complement sum of 16-bit words (RFC 1071), whose carries have gathered on the left.
 static inline uint16_t ipv4_sum_fold(uint32_t sum)
 {
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)(sum + (sum >> 16));
+	sum += sum << 16 | sum >> 16; // the upper half: both halves, and their carry
+	return (uint16_t)(sum >> 16);
 }
 
 // The sum of the words of 32 bits of a header, whose words of 16 bits add up to the same; one with

@@ -106,7 +106,7 @@ static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struc
 		.dst_addr = ip_addr_v4(&peer->addr),
 	};
 
-	path->outer_sum = rte_raw_cksum(&ip, sizeof(ip));
+	path->outer_sum = rte_be_to_cpu_16(rte_raw_cksum((const uint8_t *)&ip + 8, sizeof(ip) - 8));
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
 }

@@ -167,8 +167,9 @@ struct sa_path {
 	uint8_t outer[SA_OUTER_MAX];
 	// Octets of it that are put in front of ESP: in transport mode without the IP header.
 	uint8_t outer_len;
-	uint8_t framing;    // an enum sa_framing
-	uint16_t outer_sum; // of an IPv4 header's words (RFC 1071)
+	uint8_t framing; // an enum sa_framing
+	// Of an IPv4 header's words behind the first eight octets (RFC 1071), in host byte order.
+	uint16_t outer_sum;
 	// Largest inner packet whose ESP packet fits the path MTU; in transport mode, where that
 	// depends on the packet's headers (esp_out_mtu()), whatever they are.
 	uint16_t mtu;
