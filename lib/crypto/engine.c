@@ -85,26 +85,38 @@ const char *crypto_session_engine(const struct crypto_session *s)
 	return s->engine->name;
 }
 
+// Moves operations of another kind than the first from lot to left, in their order. Returns how
+// many are left in lot, of n. Most often none is moved.
+static unsigned int lot_pick(struct crypto_op *lot[], unsigned int n, struct crypto_op *left[])
+{
+	const struct crypto_session *first = lot[0]->session;
+	unsigned int picked = 1, n_left = 0;
+
+	while (picked < n &&
+		(lot[picked]->session == first || lot[picked]->session->kind == first->kind))
+		picked++;
+	for (unsigned int i = picked; i < n; i++) {
+		if (lot[i]->session->kind == first->kind)
+			lot[picked++] = lot[i];
+		else
+			left[n_left++] = lot[i];
+	}
+	return picked;
+}
+
 // Gives operations to engines lot by lot: those of a kind at once, whichever SAs they belong to.
 static void run_lots(struct crypto_op ops[], unsigned int n, unsigned int worker)
 {
-	struct crypto_op *left[CRYPTO_LOT_MAX], *lot[CRYPTO_LOT_MAX];
+	struct crypto_op *space[2][CRYPTO_LOT_MAX], **lot = space[0], **left = space[1];
 
 	for (unsigned int i = 0; i < n; i++)
-		left[i] = &ops[i];
+		lot[i] = &ops[i];
 	while (n > 0) {
-		const struct crypto_session *first = left[0]->session;
-		const uint32_t kind = first->kind;
-		unsigned int n_lot = 0, n_left = 0;
+		const unsigned int picked = lot_pick(lot, n, left);
 
-		for (unsigned int i = 0; i < n; i++) {
-			if (likely(left[i]->session->kind == kind))
-				lot[n_lot++] = left[i];
-			else
-				left[n_left++] = left[i];
-		}
-		first->engine->run(lot, n_lot, worker);
-		n = n_left;
+		lot[0]->session->engine->run(lot, picked, worker);
+		n -= picked;
+		RTE_SWAP(lot, left);
 	}
 }
 

@@ -108,7 +108,7 @@ static bool session_init(struct crypto_session *base, const struct crypto_key *k
 
 static void run(struct crypto_op *const lot[], unsigned int n, unsigned int worker)
 {
-	((const struct imb_session *)lot[0]->session)->run(workers[worker], lot, n);
+	imb_session_of(lot[0])->run(workers[worker], lot, n);
 }
 
 const struct crypto_engine crypto_engine_ipsec_mb = {

@@ -6,8 +6,10 @@
 // ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md says what was measured.
 #pragma once
 
+#include <assert.h>
 #include <immintrin.h>
 #include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
 
 #define NO_COMPAT_IMB_API_053
@@ -46,23 +48,18 @@ typedef void (*imb_crypt_t)(
 // Only read once it is made.
 struct imb_session {
 	struct crypto_session base;
-	imb_run_t run;    // seals or opens a lot
-	uint32_t key_len; // octets, of the cipher; 0 for the null cipher
-	uint8_t iv_len, icv_len;
-	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated, 4 or
-			 // 0
-	uint32_t salt;   // SALT_LEN octets as they are in the key
-	// With HMAC:
-	IMB_HASH_ALG hash;
-	uint8_t many;      // packets from which wide vectors are the fastest, see imb_manager()
-	uint8_t outer_off; // of the outer state in hmac_key, octets
-	// Hashes a packet that is alone; NULL where the library does that well.
-	void (*hash_alone)(uint8_t *icv, const struct hmac_key *k, const uint8_t *data, size_t len);
-	// Encrypts or decrypts a lot; NULL for the null cipher.
+	imb_run_t run; // seals or opens a lot
+	// With HMAC: encrypts or decrypts a lot; NULL for the null cipher.
 	imb_crypt_t crypt;
 	// XORed to the sequence number to make the IV. CBC: hides it; else mask[0] alone, which is
 	// the key's iv_mask.
 	uint64_t mask[2];
+	uint32_t salt;   // SALT_LEN octets as they are in the key
+	uint8_t key_len; // octets, of the cipher; 0 for the null cipher
+	uint8_t iv_len, icv_len;
+	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated, 4 or
+			 // 0
+	uint8_t auth;    // an enum auth_mode
 	union {
 		alignas(RTE_CACHE_LINE_SIZE) struct gcm_key_data gcm;
 		alignas(RTE_CACHE_LINE_SIZE) uint8_t chacha20_key[32];
@@ -73,6 +70,8 @@ struct imb_session {
 		};
 	};
 };
+
+static_assert(offsetof(struct imb_session, gcm) == RTE_CACHE_LINE_SIZE, "one line, then the keys");
 
 // Fill in what packets need: run, and what depends on the keys. False if there are no random
 // numbers.
@@ -92,11 +91,24 @@ static inline IMB_MGR *imb_manager(
 	return n >= LANES || (n >= many && octets >= MANY_OCTETS) ? w->many : w->few;
 }
 
+static inline const struct imb_session *imb_session_of(const struct crypto_op *op)
+{
+	return (const struct imb_session *)op->session;
+}
+
+// Whether all packets of a lot are of one session, which the first and the last show: its keys are
+// in the caches once the first packet is done.
+static inline bool imb_lot_has_one_session(struct crypto_op *const lot[], unsigned int n)
+{
+	return lot[0]->session == lot[n - 1]->session;
+}
+
 // Salt and IV, the NONCE_LEN octets in front; 0 behind them. In one store, for the library reads
 // them in one load: a load that has to wait for two stores is slow.
 static inline __m128i imb_nonce(const struct imb_session *s, uint64_t iv)
 {
-	return _mm_set_epi64x((int64_t)(iv >> 32), (int64_t)(iv << 32 | s->salt));
+	return _mm_insert_epi32(
+		_mm_slli_si128(_mm_cvtsi64_si128((int64_t)iv), SALT_LEN), (int32_t)s->salt, 0);
 }
 
 // The IV to seal a packet with, where it counts.

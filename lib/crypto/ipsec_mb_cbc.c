@@ -21,11 +21,11 @@ static const uint8_t zeros[CBC_IV_LEN];
 static void cbc_encrypt(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 
 	for (unsigned int i = 0; i < n; i++) {
 		const struct crypto_op *op = lot[i];
-		const struct imb_session *s = (const struct imb_session *)op->session;
+		const struct imb_session *s = imb_session_of(op);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint64_t block[2] = {s->mask[0] ^ op->seq, s->mask[1]};
 		IMB_JOB *j = &w->job[i];
@@ -49,13 +49,13 @@ static void cbc_encrypt(
 static void cbc_decrypt(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 	unsigned int n_jobs = 0;
 
 	(void)octets; // no packet waits for lanes
 	for (unsigned int i = 0; i < n; i++) {
 		const struct crypto_op *op = lot[i];
-		const struct imb_session *s = (const struct imb_session *)op->session;
+		const struct imb_session *s = imb_session_of(op);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		IMB_JOB *j = &w->job[n_jobs];
 

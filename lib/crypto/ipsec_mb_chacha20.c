@@ -9,7 +9,7 @@
 static void chacha20_job(
 	IMB_MGR *m, const struct crypto_op *op, uint64_t iv, IMB_CIPHER_DIRECTION dir, uint8_t *icv)
 {
-	const struct imb_session *s = (const struct imb_session *)op->session;
+	const struct imb_session *s = imb_session_of(op);
 	uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
 	__m128i nonce = imb_nonce(s, iv), aad;
 	IMB_JOB *j = IMB_GET_NEXT_JOB(m);
@@ -40,7 +40,7 @@ static void chacha20_seal(struct imb_worker *w, struct crypto_op *const lot[], u
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
+		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
 		chacha20_job(
 			w->best, op, counter, IMB_DIR_ENCRYPT, iv + COUNTER_IV_LEN + op->text_len);

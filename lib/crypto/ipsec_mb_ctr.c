@@ -11,7 +11,7 @@
 // Encryption is the same as decryption.
 static void ctr_job(struct imb_worker *w, unsigned int i, const struct crypto_op *op, uint64_t iv)
 {
-	const struct imb_session *s = (const struct imb_session *)op->session;
+	const struct imb_session *s = imb_session_of(op);
 	__m128i one = _mm_set_epi32((int32_t)rte_cpu_to_be_32(1), 0, 0, 0);
 	IMB_JOB *j = &w->job[i];
 
@@ -27,12 +27,12 @@ static void ctr_job(struct imb_worker *w, unsigned int i, const struct crypto_op
 static void ctr_encrypt(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 
 	(void)octets; // no packet waits for lanes
 	for (unsigned int i = 0; i < n; i++) {
 		const struct crypto_op *op = lot[i];
-		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
+		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
 		memcpy(op->esp + ESP_HEADER_LEN, &counter, sizeof(counter));
 		ctr_job(w, i, op, counter);
@@ -44,7 +44,7 @@ static void ctr_encrypt(
 static void ctr_decrypt(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 	unsigned int n_jobs = 0;
 
 	(void)octets;

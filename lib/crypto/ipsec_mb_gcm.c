@@ -8,7 +8,7 @@
 
 #include "ipsec_mb.h"
 
-#define AHEAD 4 // packets
+#define AHEAD 4u // packets
 
 // The library's functions for a length of key. GMAC in one call is an encryption of no text: all is
 // AAD.
@@ -31,57 +31,61 @@ static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
 					      : GCM_OF(m, 256);
 }
 
-// All of a lot have the same algorithms.
-static const struct imb_session *lot_session(struct crypto_op *const lot[])
-{
-	return (const struct imb_session *)lot[0]->session;
-}
-
 // The keys of many SAs are in no cache: their lines, and those of the powers of the hash key. The
 // first of these is the last in memory, and a packet needs as many as it has blocks.
-static inline void fetch_keys(struct crypto_op *const lot[], unsigned int n, unsigned int i)
+static void fetch_keys(const struct crypto_op *op, uint32_t key_len)
 {
-	if (i >= n || (i > 0 && lot[i]->session == lot[i - 1]->session))
-		return;
-
-	const struct imb_session *s = (const struct imb_session *)lot[i]->session;
+	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *keys = (const uint8_t *)&s->gcm, *end = keys + sizeof(s->gcm);
-	const uint8_t *power = end - 16 * RTE_MIN(lot[i]->text_len / 16 + 3, 48);
+	const uint8_t *power = end - 16 * RTE_MIN(op->text_len / 16 + 3, 48);
 
 	rte_prefetch0(keys);
 	rte_prefetch0(keys + RTE_CACHE_LINE_SIZE);
 	rte_prefetch0(keys + 2 * RTE_CACHE_LINE_SIZE);
-	if (s->key_len > IMB_KEY_128_BYTES)
+	if (key_len > IMB_KEY_128_BYTES)
 		rte_prefetch0(keys + 3 * RTE_CACHE_LINE_SIZE);
 	do
 		rte_prefetch0(power);
 	while ((power += RTE_CACHE_LINE_SIZE) < end);
 }
 
-static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n)
+// The keys of the first packets of a lot.
+static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, uint32_t key_len)
 {
-	for (unsigned int i = 0; i < AHEAD; i++)
-		fetch_keys(lot, n, i);
+	for (unsigned int i = 0; i < RTE_MIN(n, AHEAD); i++)
+		fetch_keys(lot[i], key_len);
+}
+
+// Those of the packet some packets behind number i, unless they are those of the one before it.
+static inline void fetch_next_keys(
+	struct crypto_op *const lot[], unsigned int n, unsigned int i, uint32_t key_len)
+{
+	i += AHEAD;
+	if (i < n && lot[i]->session != lot[i - 1]->session)
+		fetch_keys(lot[i], key_len);
 }
 
 static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
+	const struct imb_session *first = imb_session_of(lot[0]);
+	const struct gcm f = gcm_of(w->best, first->key_len);
+	const bool fetch = !imb_lot_has_one_session(lot, n);
 
-	fetch_first_keys(lot, n);
+	if (fetch)
+		fetch_first_keys(lot, n, first->key_len);
 	for (unsigned int i = 0; i < n; i++) {
-		fetch_keys(lot, n, i + AHEAD);
-
 		struct crypto_op *op = lot[i];
-		const struct imb_session *s = (const struct imb_session *)op->session;
+		const struct imb_session *s = imb_session_of(op);
 		rte_be64_t counter = imb_counter_iv(s, op);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t *text = iv + COUNTER_IV_LEN;
 		__m128i nonce = imb_nonce(s, counter), aad;
 
+		if (fetch)
+			fetch_next_keys(lot, n, i, first->key_len);
 		f.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, text + op->text_len,
-			s->icv_len);
+			imb_aad(&aad, first, op), ESP_HEADER_LEN + first->esn_len,
+			text + op->text_len, first->icv_len);
 		memcpy(iv, &counter,
 			sizeof(counter)); // not before: would hold up the load of the header
 		op->ok = true;
@@ -90,25 +94,29 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 
 static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
+	const struct imb_session *first = imb_session_of(lot[0]);
+	const struct gcm f = gcm_of(w->best, first->key_len);
+	const bool fetch = !imb_lot_has_one_session(lot, n);
 
-	fetch_first_keys(lot, n);
+	if (fetch)
+		fetch_first_keys(lot, n, first->key_len);
 	for (unsigned int i = 0; i < n; i++) {
-		fetch_keys(lot, n, i + AHEAD);
-
 		struct crypto_op *op = lot[i];
-		const struct imb_session *s = (const struct imb_session *)op->session;
+		const struct imb_session *s = imb_session_of(op);
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t *text = op->esp + ESP_HEADER_LEN + COUNTER_IV_LEN;
 		uint8_t icv[AEAD_ICV_MAX];
 		__m128i nonce, aad;
 		uint64_t seq;
 
+		if (fetch)
+			fetch_next_keys(lot, n, i, first->key_len);
 		memcpy(&seq, iv, sizeof(seq));
 		nonce = imb_nonce(s, seq);
 		f.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len, icv, s->icv_len);
-		op->ok = imb_icv_equal(icv, text + op->text_len, s->icv_len);
+			imb_aad(&aad, first, op), ESP_HEADER_LEN + first->esn_len, icv,
+			first->icv_len);
+		op->ok = imb_icv_equal(icv, text + op->text_len, first->icv_len);
 	}
 }
 
@@ -117,7 +125,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 static void gmac_icv(
 	const struct gcm *f, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
 {
-	const struct imb_session *s = (const struct imb_session *)op->session;
+	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	size_t rest = COUNTER_IV_LEN + op->text_len;
 	__m128i nonce, aad;
@@ -138,16 +146,16 @@ static void gmac_icv(
 
 static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
+	const uint32_t key_len = imb_session_of(lot[0])->key_len;
+	const struct gcm f = gcm_of(w->best, key_len);
 
-	fetch_first_keys(lot, n);
+	fetch_first_keys(lot, n, key_len);
 	for (unsigned int i = 0; i < n; i++) {
-		fetch_keys(lot, n, i + AHEAD);
-
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		rte_be64_t counter = imb_counter_iv((const struct imb_session *)op->session, op);
+		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
+		fetch_next_keys(lot, n, i, key_len);
 		memcpy(iv, &counter, sizeof(counter));
 		gmac_icv(&f, w, op, iv + COUNTER_IV_LEN + op->text_len);
 		op->ok = true;
@@ -156,19 +164,18 @@ static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 
 static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct gcm f = gcm_of(w->best, lot_session(lot)->key_len);
+	const struct imb_session *first = imb_session_of(lot[0]);
+	const struct gcm f = gcm_of(w->best, first->key_len);
 
-	fetch_first_keys(lot, n);
+	fetch_first_keys(lot, n, first->key_len);
 	for (unsigned int i = 0; i < n; i++) {
-		fetch_keys(lot, n, i + AHEAD);
-
 		struct crypto_op *op = lot[i];
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t icv[AEAD_ICV_MAX];
 
+		fetch_next_keys(lot, n, i, first->key_len);
 		gmac_icv(&f, w, op, icv);
-		op->ok = imb_icv_equal(
-			icv, iv + COUNTER_IV_LEN + op->text_len, lot_session(lot)->icv_len);
+		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, first->icv_len);
 	}
 }
 

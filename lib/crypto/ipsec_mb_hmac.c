@@ -23,50 +23,70 @@ static void esn_append(const struct crypto_op *op, size_t len)
 	memcpy(op->esp + len, &upper, sizeof(upper));
 }
 
+// By enum auth_mode: many as in imb_manager(). The library hashes few packets with SHA-384 and
+// SHA-512 badly: many is 0.
+static const struct {
+	IMB_HASH_ALG alg;
+	uint8_t many;
+} hashes[] = {
+	[AUTH_HMAC_SHA1] = {IMB_AUTH_HMAC_SHA_1, 8},
+	[AUTH_HMAC_SHA256] = {IMB_AUTH_HMAC_SHA_256, 12},
+	[AUTH_HMAC_SHA384] = {IMB_AUTH_HMAC_SHA_384, 0},
+	[AUTH_HMAC_SHA512] = {IMB_AUTH_HMAC_SHA_512, 0},
+};
+
 // The keys of many SAs are in no cache.
 static void fetch_keys(struct crypto_op *const lot[], unsigned int n)
 {
+	const struct imb_session *first = imb_session_of(lot[0]);
+	const unsigned int n_keys = first->key_len > 0 ? first->key_len / 4u + 7 : 0;
+	const uint8_t outer_off = hmac_algs[first->auth].outer_off;
+
+	if (imb_lot_has_one_session(lot, n))
+		return;
 	for (unsigned int i = 0; i < n; i++) {
-		const struct imb_session *s = (const struct imb_session *)lot[i]->session;
+		const struct imb_session *s = imb_session_of(lot[i]);
 
 		rte_prefetch0(&s->hmac_key);
-		rte_prefetch0((const uint8_t *)&s->hmac_key + s->outer_off);
-		for (unsigned int k = 0; k < s->key_len / 4 + 7; k += RTE_CACHE_LINE_SIZE / 16)
+		rte_prefetch0((const uint8_t *)&s->hmac_key + outer_off);
+		for (unsigned int k = 0; k < n_keys; k += RTE_CACHE_LINE_SIZE / 16)
 			rte_prefetch0(&s->round_keys[k]);
 	}
 }
 
-static void hash_job(IMB_JOB *j, const struct crypto_op *op, size_t len, uint8_t *icv)
+// Of packet i of the lot, whose first session is first: len octets are authenticated, without what
+// ESN adds.
+static inline void hash_job(struct imb_worker *w, struct crypto_op *const lot[], unsigned int i,
+	const struct imb_session *first, size_t len, uint8_t *icv)
 {
-	const struct imb_session *s = (const struct imb_session *)op->session;
-	const uint8_t *states = (const uint8_t *)&s->hmac_key;
+	const uint8_t *states = (const uint8_t *)&imb_session_of(lot[i])->hmac_key;
+	IMB_JOB *j = &w->job[i];
 
-	j->src = op->esp;
-	j->msg_len_to_hash_in_bytes = len + s->esn_len;
+	j->src = lot[i]->esp;
+	j->msg_len_to_hash_in_bytes = len + first->esn_len;
 	j->auth_tag_output = icv;
-	j->auth_tag_output_len_in_bytes = s->icv_len;
+	j->auth_tag_output_len_in_bytes = first->icv_len;
 	j->u.HMAC._hashed_auth_key_xor_ipad = states;
-	j->u.HMAC._hashed_auth_key_xor_opad = states + s->outer_off;
+	j->u.HMAC._hashed_auth_key_xor_opad = states + hmac_algs[first->auth].outer_off;
 }
 
 static void hash(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
+	const unsigned int many = hashes[first->auth].many;
 	const IMB_JOB *j = &w->job[0];
 
-	if (n == 1 && first->hash_alone != NULL)
-		first->hash_alone(
+	if (n == 1 && many == 0)
+		hmac_algs[first->auth].hmac(
 			j->auth_tag_output, &first->hmac_key, j->src, j->msg_len_to_hash_in_bytes);
 	else
-		IMB_SUBMIT_HASH_BURST_NOCHECK(first->hash_alone != NULL
-						      ? w->best
-						      : imb_manager(w, n, octets, first->many),
-			w->job, n, first->hash);
+		IMB_SUBMIT_HASH_BURST_NOCHECK(many == 0 ? w->best : imb_manager(w, n, octets, many),
+			w->job, n, hashes[first->auth].alg);
 }
 
 static void hmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 	size_t octets = 0;
 
 	fetch_keys(lot, n);
@@ -74,7 +94,7 @@ static void hmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 		struct crypto_op *op = lot[i];
 		size_t len = covered(first, op);
 
-		hash_job(&w->job[i], op, len, op->esp + len);
+		hash_job(w, lot, i, first, len, op->esp + len);
 		octets += len;
 		op->ok = true;
 	}
@@ -88,7 +108,7 @@ static void hmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 // With ESN: puts the received ICVs aside, and the upper halves of the numbers in their place.
 static void received_save(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 
 	for (unsigned int i = 0; i < n; i++) {
 		size_t len = covered(first, lot[i]);
@@ -100,7 +120,7 @@ static void received_save(struct imb_worker *w, struct crypto_op *const lot[], u
 
 static void hmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = (const struct imb_session *)lot[0]->session;
+	const struct imb_session *first = imb_session_of(lot[0]);
 	bool esn = first->esn_len > 0;
 	size_t octets = 0;
 
@@ -108,7 +128,7 @@ static void hmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	for (unsigned int i = 0; i < n; i++) {
 		size_t len = covered(first, lot[i]);
 
-		hash_job(&w->job[i], lot[i], len, w->icv[i]);
+		hash_job(w, lot, i, first, len, w->icv[i]);
 		octets += len;
 	}
 	if (esn)
@@ -124,27 +144,13 @@ static void hmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 		first->crypt(w, lot, n, octets);
 }
 
-// By enum auth_mode. The library hashes few packets with SHA-384 and SHA-512 badly: many is 0.
-static const struct {
-	IMB_HASH_ALG hash;
-	uint8_t many;
-} hashes[] = {
-	[AUTH_HMAC_SHA1] = {IMB_AUTH_HMAC_SHA_1, 8},
-	[AUTH_HMAC_SHA256] = {IMB_AUTH_HMAC_SHA_256, 12},
-	[AUTH_HMAC_SHA384] = {IMB_AUTH_HMAC_SHA_384, 0},
-	[AUTH_HMAC_SHA512] = {IMB_AUTH_HMAC_SHA_512, 0},
-};
-
 bool imb_null_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
 	enum auth_mode mode = key->auth->mode;
 
 	(void)w;
-	s->hash = hashes[mode].hash;
-	s->many = hashes[mode].many;
-	s->outer_off = hmac_algs[mode].outer_off;
-	s->hash_alone = s->many == 0 ? hmac_algs[mode].hmac : NULL;
+	s->auth = (uint8_t)mode;
 	hmac_key_init(mode, &s->hmac_key, key->auth_key, key->auth->key_len);
 	s->run = dir == CRYPTO_SEAL ? hmac_seal : hmac_open;
 	return true;
