@@ -14,7 +14,8 @@
 #include "aes_cbc.h"
 #include "ipsec_mb.h"
 
-#define MANY 8 // packets, see imb_manager()
+#define MANY  8   // packets, see imb_manager()
+#define SHORT 128 // octets: of shorter packets, however many, 8 lanes encrypt more than 16
 
 static const uint8_t zeros[CBC_IV_LEN];
 
@@ -42,7 +43,8 @@ static void cbc_encrypt(
 		aes_cbc_encrypt(first->round_keys, first->key_len / 4 + 6,
 			lot[0]->esp + ESP_HEADER_LEN, CBC_IV_LEN + lot[0]->text_len);
 	else
-		IMB_SUBMIT_CIPHER_BURST_NOCHECK(imb_manager(w, n, octets, MANY), w->job, n,
+		IMB_SUBMIT_CIPHER_BURST_NOCHECK(
+			octets < n * SHORT ? w->few : imb_manager(w, n, octets, MANY), w->job, n,
 			IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, first->key_len);
 }
 
