@@ -28,7 +28,7 @@ static __rte_noinline void frame_enqueue_unusual(
 		pkt_drop(w, &(struct pkt){.m = m}, d);
 }
 
-static __rte_always_inline void frame_enqueue(struct worker *w, struct rte_mbuf *m, uint16_t port)
+void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 {
 	struct tx_buffer *tx = &w->tx[port];
 
@@ -36,11 +36,6 @@ static __rte_always_inline void frame_enqueue(struct worker *w, struct rte_mbuf 
 		frame_enqueue_unusual(w, m, port);
 	else
 		tx->m[tx->n++] = m;
-}
-
-void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
-{
-	frame_enqueue(w, m, port);
 }
 
 // An Ethernet header as two words, which overlap, so that it is written without reading back what
@@ -61,45 +56,43 @@ static __rte_always_inline uint64_t mac_word(const struct rte_ether_addr *mac)
 	return (uint64_t)high << 32 | low;
 }
 
-// The header of frames with packets of this family to a link address.
+// The header of frames with packets of a family from one link address, a mac_word(), to another.
 static __rte_always_inline struct header header_of(
-	const struct worker *w, uint16_t port, const struct rte_ether_addr *mac, bool v4)
+	uint64_t src, const struct rte_ether_addr *dst, bool v4)
 {
-	const uint64_t src = mac_word(&w->snapshot->port[port].mac);
-	const uint64_t type = v4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+	uint64_t type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
 
-	return (struct header){.front = mac_word(mac) | src << 48, .back = src | type << 48};
+	if (unlikely(!v4))
+		type = RTE_BE16(RTE_ETHER_TYPE_IPV6);
+	return (struct header){.front = mac_word(dst) | src << 48, .back = src | type << 48};
 }
 
-static __rte_always_inline void send_framed(
-	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct header *header)
+static __rte_always_inline uint64_t own_mac(const struct worker *w, uint16_t port)
 {
-	uint8_t *to;
+	return mac_word(&w->snapshot->port[port].mac);
+}
 
-	// There is headroom: every packet had an Ethernet header, or was made here.
+// Puts the header in front of a packet. There is headroom: every packet had an Ethernet header, or
+// was made here.
+static __rte_always_inline void header_add(struct rte_mbuf *m, const struct header *header)
+{
+	uint8_t *packet = rte_pktmbuf_mtod(m, uint8_t *);
+
 	m->data_off = (uint16_t)(m->data_off - sizeof(struct rte_ether_hdr));
 	m->data_len = (uint16_t)(m->data_len + sizeof(struct rte_ether_hdr));
-	m->pkt_len = m->data_len;
-	to = rte_pktmbuf_mtod(m, uint8_t *);
-	memcpy(to, &header->front, sizeof(header->front));
-	memcpy(to + offsetof(struct rte_ether_hdr, src_addr), &header->back, sizeof(header->back));
-	frame_enqueue(w, m, port);
+	m->pkt_len += (uint32_t)sizeof(struct rte_ether_hdr);
+	memcpy(packet - sizeof(struct rte_ether_hdr), &header->front, sizeof(header->front));
+	memcpy(packet - sizeof(header->back), &header->back, sizeof(header->back));
 }
 
 void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
 {
 	const bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
-	const struct header header = header_of(w, port, mac, v4);
+	const struct header header = header_of(own_mac(w, port), mac, v4);
 
-	send_framed(w, m, port, &header);
-}
-
-static struct ip_addr next_address(const struct pkt *p)
-{
-	if (p->nexthop->kind == NEXTHOP_GATEWAY)
-		return p->nexthop->gateway;
-	return ip_dst(pkt_ip(p), ip_is_v4(pkt_ip(p)));
+	header_add(m, &header);
+	output_frame(w, m, port);
 }
 
 static void report_unreachable(struct worker *w, const struct pkt *p)
@@ -171,83 +164,141 @@ struct run {
 	struct ip_addr next; // address of the next hop
 	uint32_t sought;     // see neigh_lookup_start()
 	uint16_t first;      // place of its first packet
+	uint16_t port;       // egress port
 };
 
-// Whether two packets have the same destination.
-static __rte_always_inline bool same_destination(const void *a, const void *b)
-{
-	if (ip_is_v4(a) && ip_is_v4(b))
-		return ((const struct rte_ipv4_hdr *)a)->dst_addr ==
-		       ((const struct rte_ipv4_hdr *)b)->dst_addr;
-
-	const struct ip_addr a6 = ipv6_dst(a), b6 = ipv6_dst(b);
-
-	return !ip_is_v4(a) && !ip_is_v4(b) && ip_addr_equal(&a6, &b6);
-}
+#define NOT_V4 UINT64_MAX // no IPv4 address
 
 // Divides the burst into runs, and starts the lookup of each one's next hop. Returns the end of the
 // runs, where there is one that begins after the burst.
 static __rte_always_inline struct run *runs_find(
 	struct worker *w, const struct burst *b, struct run *r)
 {
-	const struct nexthop *nexthop = NULL; // of the packet before
-	const void *ip = NULL;                // of the first packet of the run
-	const uint16_t n = b->n;
+	// Of the packet before:
+	const struct nexthop *nexthop = NULL;
+	bool by_gateway = false;
+	uint64_t v4_dst = NOT_V4;
+	const unsigned int n = b->n;
 
-	for (uint16_t i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		const struct pkt *p = b->p[i];
+		const void *ip = pkt_ip(p);
 
-		if (p->nexthop == nexthop &&
-			(nexthop->kind == NEXTHOP_GATEWAY || same_destination(pkt_ip(p), ip)))
-			continue;
+		if (likely(p->nexthop == nexthop)) {
+			if (by_gateway)
+				continue;
+			if (likely(ip_is_v4(ip))) {
+				if (((const struct rte_ipv4_hdr *)ip)->dst_addr == v4_dst)
+					continue;
+			} else if (v4_dst == NOT_V4) {
+				const struct ip_addr dst = ipv6_dst(ip);
+
+				if (ip_addr_equal(&dst, &r[-1].next))
+					continue;
+			}
+		}
 		nexthop = p->nexthop;
-		ip = pkt_ip(p);
-		r->next = next_address(p);
-		r->sought = neigh_lookup_start(w->neigh, &w->neigh_hints, nexthop->port, &r->next);
-		r->first = i;
+		by_gateway = nexthop->kind == NEXTHOP_GATEWAY;
+		v4_dst = ip_is_v4(ip) ? ((const struct rte_ipv4_hdr *)ip)->dst_addr : NOT_V4;
+		r->next = by_gateway ? nexthop->gateway : ip_dst(ip, ip_is_v4(ip));
+		r->port = nexthop->port;
+		r->sought = neigh_lookup_start(w->neigh, &w->neigh_hints, r->port, &r->next);
+		r->first = (uint16_t)i;
 		r++;
 	}
-	r->first = n;
+	r->first = (uint16_t)n;
 	return r;
 }
 
-static __rte_always_inline void run_send(struct worker *w, struct pkt *const p[], uint16_t n,
-	uint16_t port, const struct rte_ether_addr *mac)
-{
-	const struct header header = header_of(w, port, mac, ip_is_v4(pkt_ip(p[0])));
+// The port that runs are sent on, mostly one for all of a burst: what frames need of it, as no
+// write to a packet changes that in variables.
+struct egress {
+	uint16_t port;
+	uint64_t src; // its own link address
+	struct tx_buffer *tx;
+	struct rte_mbuf **to; // the next place there
+};
 
-	for (struct pkt *const *end = p + n; p < end; p++)
-		send_framed(w, (*p)->m, port, &header);
+static __rte_always_inline struct egress egress_begin(struct worker *w, uint16_t port)
+{
+	struct tx_buffer *tx = &w->tx[port];
+
+	return (struct egress){port, own_mac(w, port), tx, &tx->m[tx->n]};
 }
 
-static __rte_noinline void run_unresolved(struct worker *w, struct pkt *const p[], uint16_t n,
-	const struct ip_addr *next, enum neigh_answer answer)
+static __rte_always_inline void egress_end(const struct egress *e)
 {
-	for (uint16_t i = 0; i < n; i++) {
-		enum drop d = output_unresolved(w, p[i], next, answer);
+	e->tx->n = (uint16_t)(e->to - e->tx->m);
+}
+
+// A frame in a large buffer, or for a full transmit buffer. Returns the next place there.
+static __rte_noinline struct rte_mbuf **egress_unusual(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, struct rte_mbuf **to)
+{
+	struct tx_buffer *tx = &w->tx[port];
+
+	tx->n = (uint16_t)(to - tx->m);
+	frame_enqueue_unusual(w, m, port);
+	return &tx->m[tx->n];
+}
+
+static __rte_always_inline void run_send(struct worker *w, struct egress *e, struct pkt *const *p,
+	struct pkt *const *end, const struct header *header)
+{
+	const struct rte_mempool *ordinary = w->pool;
+	struct rte_mbuf *const *full = &e->tx->m[TX_MAX];
+
+	for (; p < end; p++) {
+		struct rte_mbuf *m = (*p)->m;
+
+		header_add(m, header);
+		if (likely(e->to < full) && likely(m->pool == ordinary))
+			*e->to++ = m;
+		else
+			e->to = egress_unusual(w, m, e->port, e->to);
+	}
+}
+
+static __rte_noinline void run_unresolved(
+	struct worker *w, const struct burst *b, const struct run *r, enum neigh_answer answer)
+{
+	for (uint16_t i = r->first; i < r[1].first; i++) {
+		enum drop d = output_unresolved(w, b->p[i], &r->next, answer);
 
 		if (d != DROP_NONE)
-			pkt_drop(w, p[i], d);
+			pkt_drop(w, b->p[i], d);
 	}
 }
 
 void output_burst(struct worker *w, struct burst *b)
 {
 	struct run runs[BURST_MAX + 1];
-	const struct run *end = runs_find(w, b, runs);
+	const struct run *end;
+	struct egress e;
 
+	if (b->n == 0)
+		return;
+	end = runs_find(w, b, runs);
+	e = egress_begin(w, runs->port);
 	for (const struct run *r = runs; r < end; r++) {
-		struct pkt *const *p = &b->p[r->first];
-		const uint16_t n = (uint16_t)(r[1].first - r->first), port = p[0]->nexthop->port;
 		struct rte_ether_addr mac;
 		enum neigh_answer answer =
-			neigh_lookup(w->neigh, &w->neigh_hints, r->sought, port, &r->next, &mac);
+			neigh_lookup(w->neigh, &w->neigh_hints, r->sought, r->port, &r->next, &mac);
 
-		if (likely(answer == NEIGH_KNOWN))
-			run_send(w, p, n, port, &mac);
-		else
-			run_unresolved(w, p, n, &r->next, answer);
+		if (unlikely(answer != NEIGH_KNOWN)) {
+			run_unresolved(w, b, r, answer);
+			continue;
+		}
+		if (unlikely(r->port != e.port)) {
+			egress_end(&e);
+			e = egress_begin(w, r->port);
+		}
+
+		const struct header header = header_of(e.src, &mac, ip_addr_is_v4(&r->next));
+
+		run_send(w, &e, &b->p[r->first], &b->p[r[1].first], &header);
 	}
+	egress_end(&e);
 	b->n = 0;
 }
 
