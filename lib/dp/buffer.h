@@ -21,10 +21,23 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m);
 // returns; if not DROP_NONE, *m is unchanged.
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
 
+#define BUFFER_FOREIGN (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL) // a flag of ol_flags
+
+// Whether a buffer is in one part and not shared: both counts are 1, which are compared at once.
+static inline bool buffer_is_single(const struct rte_mbuf *m)
+{
+	uint32_t counts;
+
+	static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, refcnt) + 2,
+		"next to each other");
+	memcpy(&counts, (const uint8_t *)m + offsetof(struct rte_mbuf, refcnt), sizeof(counts));
+	return likely(counts == 0x10001);
+}
+
 // Whether a frame is in one buffer that is neither shared, indirect nor external.
 static inline bool buffer_is_ours(const struct rte_mbuf *m)
 {
-	return likely(((m->nb_segs | rte_mbuf_refcnt_read(m)) == 1) & RTE_MBUF_DIRECT(m));
+	return buffer_is_single(m) && likely((m->ol_flags & BUFFER_FOREIGN) == 0);
 }
 
 static inline bool buffer_is_large(const struct worker *w, const struct rte_mbuf *m)

@@ -58,11 +58,13 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
 	struct sa_in *found = NULL;
+	rte_be32_t spi = 0; // which no SA has
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		if (i == 0 || w->spi[i] != w->spi[i - 1]) {
-			found = snapshot_find_in(w->snapshot, w->spi[i]);
+		if (w->spi[i] != spi) {
+			spi = w->spi[i];
+			found = snapshot_find_in(w->snapshot, spi);
 			if (likely(found != NULL)) {
 				rte_prefetch0(found);
 				rte_prefetch0(&found->replay);

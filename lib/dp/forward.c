@@ -114,19 +114,16 @@ enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 	return likely(forward_has_hops(p) || !forward_is_hop(p)) ? DROP_NONE : out_of_hops(w, p);
 }
 
-static __rte_always_inline enum drop lower_ttl(struct worker *w, struct pkt *p)
+static enum drop lower_ttl(struct worker *w, struct pkt *p)
 {
-	uint8_t *hops;
-
-	if (unlikely(p->own || p->from_host))
+	if (p->own || p->from_host)
 		return DROP_NONE;
-	hops = likely(p->ip.v4) ? &pkt_ip(p)->time_to_live : &pkt_ip6(p)->hop_limits;
-	if (unlikely(*hops <= 1))
+	if (!forward_has_hops(p))
 		return out_of_hops(w, p);
-	if (likely(p->ip.v4))
+	if (p->ip.v4)
 		ipv4_ttl_decrement(pkt_ip(p));
 	else
-		--*hops;
+		pkt_ip6(p)->hop_limits--;
 	return DROP_NONE;
 }
 
@@ -152,10 +149,10 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 // Makes the packet fit its MTU. A datagram that was received as fragments which must not be
 // fragmented is always fragmented again: the next link may take the whole, but one behind it not.
 // *unchanged: it continues as it is; if not, its fragments will.
-static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
+static enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
 {
 	*unchanged = true;
-	if (likely(rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->refrag_size == 0))
+	if (rte_pktmbuf_data_len(p->m) <= mtu_of(w, p) && p->refrag_size == 0)
 		return DROP_NONE;
 	*unchanged = fragments_after_esp(w, p);
 	if (!*unchanged)
@@ -164,23 +161,53 @@ static __rte_always_inline enum drop fit_mtu(struct worker *w, struct pkt *p, bo
 	return DROP_NONE;
 }
 
+// Whether the packet continues as it is.
+static __rte_noinline bool forward_unusual(struct worker *w, struct pkt *p)
+{
+	bool unchanged = true;
+	enum drop d = lower_ttl(w, p);
+
+	if (d == DROP_NONE)
+		d = fit_mtu(w, p, &unchanged);
+	if (d != DROP_NONE)
+		pkt_drop(w, p, d);
+	return d == DROP_NONE && unchanged;
+}
+
+// The same for a packet like most, which continues as it is. False: it is none, and unchanged.
+static __rte_always_inline bool forward_usual(const struct worker *w, const struct pkt *p)
+{
+	const struct rte_mbuf *m =
+		p->m; // an SA's path is loaded with acquire: not again after that
+	const uint16_t len = rte_pktmbuf_data_len(m);
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
+	struct rte_ipv6_hdr *ip6 = (struct rte_ipv6_hdr *)ip;
+
+	if (unlikely(p->rare != 0) || unlikely(len > mtu_of(w, p)))
+		return false;
+	if (likely(p->ip.v4)) {
+		if (unlikely(ip->time_to_live <= 1))
+			return false;
+		ipv4_ttl_decrement(ip);
+	} else {
+		if (unlikely(ip6->hop_limits <= 1))
+			return false;
+		ip6->hop_limits--;
+	}
+	return true;
+}
+
 void forward_burst(struct worker *w, struct burst *b)
 {
-	const uint16_t n = b->n;
-	uint16_t kept = 0;
+	const unsigned int n = b->n;
+	unsigned int kept = 0;
 
-	for (uint16_t i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
-		bool unchanged = true;
-		enum drop d = lower_ttl(w, p);
 
-		if (likely(d == DROP_NONE))
-			d = fit_mtu(w, p, &unchanged);
-		if (unlikely(d != DROP_NONE))
-			pkt_drop(w, p, d);
-		else if (likely(unchanged))
+		if (likely(forward_usual(w, p)) || forward_unusual(w, p))
 			b->p[kept++] = p;
 	}
-	b->n = kept;
+	b->n = (uint16_t)kept;
 	fragments_drain(w, FRAG_BEFORE_ESP, b);
 }

@@ -61,7 +61,15 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	return pkt_consume(w, p);
 }
 
-static __rte_always_inline enum drop ip_input(
+// Removes the Ethernet header, and the padding of short frames.
+static __rte_always_inline void cut_to_ip(struct rte_mbuf *m, uint32_t len)
+{
+	m->data_off += sizeof(struct rte_ether_hdr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+}
+
+static enum drop ip_input(
 	struct worker *w, struct pkt *p, const struct rte_ether_hdr *eth, bool to_us)
 {
 	struct rte_mbuf *m = p->m;
@@ -75,14 +83,11 @@ static __rte_always_inline enum drop ip_input(
 		return d;
 	if (!to_us && !host_is_behind(w, p->port))
 		return DROP_NOT_UNICAST;
-	// Removes the Ethernet header, and the padding of short frames.
-	m->data_off += sizeof(*eth);
-	m->data_len = rte_be_to_cpu_16(ip->total_length);
-	m->pkt_len = m->data_len;
-	return likely(to_us) ? sort_v4(w, p, ip) : host_input_group(w, p);
+	cut_to_ip(m, rte_be_to_cpu_16(ip->total_length));
+	return to_us ? sort_v4(w, p, ip) : host_input_group(w, p);
 }
 
-static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p)
+static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth;
 
@@ -100,7 +105,7 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 
 	if (unlikely(!to_us && !rte_is_multicast_ether_addr(&eth->dst_addr)))
 		return DROP_MAC_OTHER;
-	if (likely(eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4))
 		return ip_input(w, p, eth, to_us);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 		return arp_input(w, p);
@@ -109,20 +114,79 @@ static __rte_always_inline enum drop frame_input(struct worker *w, struct pkt *p
 	return DROP_ETHERTYPE;
 }
 
-static __rte_always_inline void frames_input(
-	struct worker *w, struct rte_mbuf *const m[], uint16_t n, const bool traced)
+// The port that frames were received from, mostly one for all of a burst.
+struct ingress {
+	uint32_t port;
+	uint64_t mac; // its own link address, as the first octets of a frame for it: see MAC_SHIFT
+};
+
+#define NO_PORT   UINT32_MAX
+#define MAC_SHIFT 16 // the word that a frame begins with has two octets of the source, too
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
+
+static struct ingress ingress_of(const struct worker *w, uint16_t port)
 {
+	uint64_t mac = 0;
+
+	memcpy(&mac, &w->snapshot->port[port].mac, sizeof(struct rte_ether_addr));
+	return (struct ingress){.port = port, .mac = mac << MAC_SHIFT};
+}
+
+// frame_input() for most frames: in one buffer, addressed to the port, with a plain packet of IPv4
+// that no check drops, which is tested in few steps. False: the frame is another one, and
+// unchanged.
+static __rte_always_inline bool frame_input_usual(
+	struct worker *w, struct pkt *p, struct rte_mbuf *m, const struct ingress *in)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
+	const uint64_t flags = m->ol_flags & (BUFFER_FOREIGN | RTE_MBUF_F_RX_IP_CKSUM_MASK);
+	uint32_t len = rte_pktmbuf_data_len(m);
+	uint64_t front;
+
+	if (unlikely(!buffer_is_single(m)) || unlikely(len < sizeof(*eth) + IPV4_PLAIN_MIN))
+		return false;
+	memcpy(&front, eth, sizeof(front));
+	if (unlikely(front << MAC_SHIFT != in->mac) ||
+		unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+		return false;
+	len = ipv4_plain_len(ip, len - (uint32_t)sizeof(*eth));
+	if (unlikely(len == 0) || unlikely(!ipv4_is_host_address(ip->src_addr)))
+		return false;
+	if (flags != RTE_MBUF_F_RX_IP_CKSUM_GOOD) {
+		if (unlikely((flags & BUFFER_FOREIGN) != 0) ||
+			unlikely(!ipv4_checksum_is_good(ipv4_header_words_plain(ip))))
+			return false;
+	}
+	cut_to_ip(m, len);
+	sort_v4_plain(w, p, ip, len, true);
+	return true;
+}
+
+static __rte_always_inline void frames_input(
+	struct worker *w, struct rte_mbuf *const *m, uint16_t n, const bool traced)
+{
+	struct rte_mbuf *const *const end = m + n;
 	struct pkt *p = pkts_new(w, n);
+	struct ingress in = {.port = NO_PORT};
 
 	w->counters.rx += n;
-	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
-	for (uint16_t i = 0; i < n; i++, p++) {
-		if (i + PREFETCH_AHEAD < n)
-			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
-		*p = (struct pkt){.m = m[i], .port = m[i]->port, .framed = true};
+	for (struct rte_mbuf *const *ahead = m; ahead < RTE_MIN(end, m + PREFETCH_AHEAD); ahead++)
+		rte_prefetch0(rte_pktmbuf_mtod(*ahead, void *));
+	for (; m < end; m++, p++) {
+		struct rte_mbuf *const frame = *m;
+		const uint16_t port = frame->port;
+
+		if (m + PREFETCH_AHEAD < end)
+			rte_prefetch0(rte_pktmbuf_mtod(m[PREFETCH_AHEAD], void *));
+		*p = (struct pkt){.m = frame, .port = port, .framed = true};
 		if (traced)
 			trace_received(w, p);
+		if (unlikely(port != in.port))
+			in = ingress_of(w, port);
+		if (likely(frame_input_usual(w, p, frame, &in)))
+			continue;
 
 		enum drop d = frame_input(w, p);
 

@@ -29,15 +29,21 @@ struct pkt {
 	// Layout of its headers: set by sort_packet(), and for packets that are originated. Void
 	// once it is encapsulated.
 	struct ip_layout ip;
+	union {
+		struct {
+			// Of a datagram reassembled from fragments that only its source may
+			// fragment (IPv6, or IPv4 with DF), so that it may be sent as such again:
+			// octets of the largest; else 0.
+			uint16_t refrag_size;
+			bool own;       // originated here: no error is sent about it
+			bool from_host; // sent by the host behind port, or an error about that
+		};
+		uint32_t rare; // all of these at once: 0 of most packets
+	};
 	rte_be16_t udp_port; // of ESP in UDP (RFC 3948), the own UDP port; 0: ESP directly in IP
-	// Of a datagram reassembled from fragments that only its source may fragment (IPv6, or IPv4
-	// with DF), so that it may be sent as such again: octets of the largest; else 0.
-	uint16_t refrag_size;
-	uint16_t frag_size; // octets of the largest fragment to be sent; set by fragment.c
-	uint16_t esp_off;   // of ESP, in UDP or not: octets from the IP header to the ESP header
-	rte_be32_t frag_id; // identification of an IPv6 datagram that is fragmented
-	bool own;           // originated here: no error is sent about it
-	bool from_host;     // sent by the host behind port, or an error about such a packet
+	uint16_t frag_size;  // octets of the largest fragment to be sent; set by fragment.c
+	rte_be32_t frag_id;  // identification of an IPv6 datagram that is fragmented
+	uint16_t esp_off;    // of ESP, in UDP or not: octets from the IP header to the ESP header
 	// The Ethernet header that it was received with is still in front of the data; of a reply,
 	// that of the packet which it is about.
 	bool framed;

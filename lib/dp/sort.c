@@ -12,7 +12,8 @@
 void sort_udp(struct worker *w, struct pkt *p)
 {
 	if (natt_classify(w, p))
-		sort_esp(w, p, (uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
+		sort_esp(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
+			(uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
 	else
 		burst_add(&w->transit, p);
 }
@@ -42,7 +43,7 @@ enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		p->ip = ip_layout_v4(pkt_ip(p));
 	}
-	sort_upper(w, p);
+	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(p));
 	return DROP_NONE;
 }
 
@@ -90,6 +91,6 @@ enum drop sort_v6(struct worker *w, struct pkt *p)
 			d = DROP_EXT_HEADERS;
 	}
 	if (d == DROP_NONE)
-		sort_upper(w, p);
+		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(p));
 	return d;
 }

@@ -11,31 +11,48 @@
 void sort_udp(struct worker *w, struct pkt *p);
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p);
 
-// ESP, whose header is esp_off octets behind the IP header. Starts the look-up of its SA, once for
-// packets with one SPI that follow each other.
-static __rte_always_inline void sort_esp(struct worker *w, struct pkt *p, uint16_t esp_off)
+// ESP in a packet of len octets at ip, whose header is esp_off octets behind that. Starts the
+// look-up of its SA, once for packets with one SPI that follow each other.
+static __rte_always_inline void sort_esp(
+	struct worker *w, struct pkt *p, const void *ip, uint32_t len, uint16_t esp_off)
 {
-	const uint16_t i = w->esp.n;
+	const struct rte_esp_hdr *esp = RTE_PTR_ADD(ip, esp_off);
+	const rte_be32_t spi = likely(len >= esp_off + sizeof(*esp)) ? esp->spi : 0;
 
-	if (unlikely(p->from_host)) {
-		burst_add(&w->transit, p);
-		return;
-	}
 	p->esp_off = esp_off;
-	w->spi[i] = likely(pkt_has_esp(p)) ? pkt_esp(p)->spi : 0;
-	if (i == 0 || w->spi[i] != w->spi[i - 1])
-		snapshot_prefetch_in(w->snapshot, w->spi[i]);
+	w->spi[w->esp.n] = spi;
+	if (spi != w->spi_last) {
+		w->spi_last = spi;
+		snapshot_prefetch_in(w->snapshot, spi);
+	}
 	burst_add(&w->esp, p);
 }
 
-static __rte_always_inline void sort_upper(struct worker *w, struct pkt *p)
+// Whether ESP in the packet may be of an inbound SA: not if that was sent by the host, or is in
+// ESP.
+static inline bool sort_may_be_sa(const struct pkt *p)
 {
-	if (p->ip.proto == IPPROTO_ESP && p->sa_in == NULL)
-		sort_esp(w, p, p->ip.l4_off);
+	return p->sa_in == NULL && !p->from_host;
+}
+
+// A packet of len octets at ip, whose layout is in p.
+static __rte_always_inline void sort_upper(
+	struct worker *w, struct pkt *p, const void *ip, uint32_t len, bool may_be_sa)
+{
+	if (p->ip.proto == IPPROTO_ESP && may_be_sa)
+		sort_esp(w, p, ip, len, p->ip.l4_off);
 	else if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
 		sort_udp(w, p);
 	else
 		burst_add(&w->transit, p);
+}
+
+// One for which ipv4_plain_len() has returned len; may_be_sa: see above.
+static __rte_always_inline void sort_v4_plain(struct worker *w, struct pkt *p,
+	const struct rte_ipv4_hdr *ip, uint32_t len, bool may_be_sa)
+{
+	ip_layout_v4_plain(&p->ip, ip);
+	sort_upper(w, p, ip, len, may_be_sa);
 }
 
 // p holds one packet with a checked IP header, which is parsed: p->ip; ip is where it is. Return
@@ -44,10 +61,11 @@ static __rte_always_inline void sort_upper(struct worker *w, struct pkt *p)
 static __rte_always_inline enum drop sort_v4(
 	struct worker *w, struct pkt *p, const struct rte_ipv4_hdr *ip)
 {
-	if (unlikely(!ip_layout_v4_is_plain(ip)))
+	const uint32_t len = ipv4_plain_len(ip, rte_pktmbuf_data_len(p->m));
+
+	if (unlikely(len == 0))
 		return sort_v4_unusual(w, p);
-	ip_layout_v4_plain(&p->ip, ip);
-	sort_upper(w, p);
+	sort_v4_plain(w, p, ip, len, sort_may_be_sa(p));
 	return DROP_NONE;
 }
 

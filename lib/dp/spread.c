@@ -67,8 +67,7 @@ static unsigned int spread_ip(
 	struct ip_view v;
 	struct ends e;
 
-	if (likely(v4 && len >= sizeof(struct rte_ipv4_hdr) + sizeof(at.l4) &&
-		    ip_layout_v4_is_plain(ip))) {
+	if (likely(v4 && ipv4_plain_len(ip, len) != 0)) {
 		e = ends_of_plain(ip);
 		return spread_ends(&e, n_workers, key);
 	}

@@ -82,17 +82,14 @@ static inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
 	return at;
 }
 
-// Whether it is like most: whole, without options, and with the upper layer's first octets.
-static inline bool ip_layout_v4_is_plain(const struct rte_ipv4_hdr *ip)
-{
-	return ip->version_ihl == RTE_IPV4_VHL_DEF && !ipv4_is_fragment(ip) &&
-	       ip_len(ip, true) >= sizeof(*ip) + sizeof(((struct ip_layout *)0)->l4);
-}
-
-// Of such a packet.
+// Of a packet that ipv4_plain_len() has a length for.
 static inline void ip_layout_v4_plain(struct ip_layout *at, const struct rte_ipv4_hdr *ip)
 {
-	*at = (struct ip_layout){.l4_off = sizeof(*ip), .proto = ip->next_proto_id, .v4 = true};
+	static const struct ip_layout plain = {.l4_off = sizeof(*ip), .v4 = true};
+
+	static_assert(IPV4_PLAIN_MIN == sizeof(*ip) + sizeof(at->l4), "it has what is copied");
+	memcpy(at, &plain, offsetof(struct ip_layout, l4)); // in one store
+	at->proto = ip->next_proto_id;
 	memcpy(at->l4, ip + 1, sizeof(at->l4));
 }
 

@@ -2,8 +2,10 @@
 // IPv4 headers (RFC 791) as packets bring them. Workers; pure functions on packet memory.
 #pragma once
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -33,13 +35,12 @@ static inline uint16_t ipv4_sum_fold(uint32_t sum)
 // options is summed in a loop.
 uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip);
 
-static inline uint64_t ipv4_header_words(const struct rte_ipv4_hdr *ip)
+// Of one without options.
+static inline uint64_t ipv4_header_words_plain(const struct rte_ipv4_hdr *ip)
 {
 	uint64_t first, second;
 	uint32_t third;
 
-	if (unlikely(rte_ipv4_hdr_len(ip) != sizeof(*ip)))
-		return ipv4_header_words_options(ip);
 	memcpy(&first, ip, sizeof(first));
 	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
 	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
@@ -47,11 +48,17 @@ static inline uint64_t ipv4_header_words(const struct rte_ipv4_hdr *ip)
 	       third;
 }
 
-// Whether the checksum of a header is right: the one's complement sum is 0xffff (RFC 1071). As a
-// carry counts 1 there, that is a sum which is a multiple of 0xffff; it is not 0.
-static inline bool ipv4_checksum_is_good(const struct rte_ipv4_hdr *ip)
+static inline uint64_t ipv4_header_words(const struct rte_ipv4_hdr *ip)
 {
-	return ipv4_header_words(ip) % 0xffff == 0;
+	return likely(rte_ipv4_hdr_len(ip) == sizeof(*ip)) ? ipv4_header_words_plain(ip)
+							   : ipv4_header_words_options(ip);
+}
+
+// Whether the checksum of a header with these words is right: the one's complement sum is 0xffff
+// (RFC 1071). As a carry counts 1 there, that is a sum which is a multiple of 0xffff; it is not 0.
+static inline bool ipv4_checksum_is_good(uint64_t words)
+{
+	return words % 0xffff == 0;
 }
 
 // Whether len octets hold a sane IPv4 header and the packet it announces. The checksum is not
@@ -68,15 +75,42 @@ static inline enum ipv4_fault ipv4_check(
 		return IPV4_MALFORMED;
 	if (len < rte_be_to_cpu_16(ip->total_length))
 		return IPV4_TRUNCATED;
-	if (!checksum_known_good && !ipv4_checksum_is_good(ip))
+	if (!checksum_known_good && !ipv4_checksum_is_good(ipv4_header_words(ip)))
 		return IPV4_CHECKSUM;
 	return IPV4_GOOD;
 }
 
+#define IPV4_FRAGMENT RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
+
 static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 {
-	return (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) !=
-	       0;
+	return (ip->fragment_offset & IPV4_FRAGMENT) != 0;
+}
+
+#define IPV4_PLAIN_MIN 24u // octets: a header without options, and four of the upper layer
+
+// What tells most headers from others: the version and length of one without options, and that it
+// is not of a fragment, as they are in its first word.
+#define IPV4_PLAIN_MASK ((uint64_t)IPV4_FRAGMENT << 48 | 0xff)
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
+
+// Octets of a packet like most, which is whole, has no options, at least IPV4_PLAIN_MIN octets, and
+// no more than the len octets that there are. 0: it is another one, or len is less than that. All
+// are such that ipv4_check() has nothing else to find but a wrong checksum.
+static inline uint32_t ipv4_plain_len(const struct rte_ipv4_hdr *ip, uint32_t len)
+{
+	uint64_t first;
+	uint32_t total;
+
+	if (unlikely(len < IPV4_PLAIN_MIN))
+		return 0;
+	memcpy(&first, ip, sizeof(first));
+	total = rte_be_to_cpu_16(ip->total_length);
+	if (unlikely((first & IPV4_PLAIN_MASK) != RTE_IPV4_VHL_DEF) ||
+		unlikely(total - IPV4_PLAIN_MIN > len - IPV4_PLAIN_MIN))
+		return 0;
+	return total;
 }
 
 enum ipv4_options {
@@ -98,13 +132,28 @@ static inline bool ipv4_is_host_address(rte_be32_t addr)
 	return first != 0 && first != 127 && first < 224;
 }
 
-// Lowers the time to live by one and updates the checksum (RFC 1624).
+// Lowers the time to live, which must not be 0, in the word of a header that has it, the protocol
+// and the checksum, and updates that (RFC 1624): it grows by 1, as both are in the same place of
+// their 16 bits. Adding 0xffff does both: it takes 1 from the lower half, and the carry adds 1 to
+// the upper. Behind 0xfffe comes 0, which is the same in one's complement; 0xffff is never written.
+static inline uint32_t ipv4_ttl_word_decrement(uint32_t word)
+{
+	if (unlikely(word >= 0xfffe0000))
+		word += 0x10000;
+	return word + 0xffff;
+}
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the checksum is the word's upper half");
+
+// Lowers the time to live, which must not be 0, by one and updates the checksum.
 static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 {
-	uint32_t sum = ip->hdr_checksum + (uint32_t)RTE_BE16(0x0100);
+	uint8_t *at = (uint8_t *)ip + offsetof(struct rte_ipv4_hdr, time_to_live);
+	uint32_t word;
 
-	ip->hdr_checksum = (uint16_t)(sum + (sum >= 0xffff));
-	ip->time_to_live--;
+	memcpy(&word, at, sizeof(word));
+	word = ipv4_ttl_word_decrement(word);
+	memcpy(at, &word, sizeof(word));
 }
 
 static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)

@@ -102,6 +102,31 @@ static void test_check_sum(void **state)
 	}
 }
 
+// What is plain is what ipv4_check() passes without options and fragments, and with four octets of
+// the upper layer: for every first octet, flag and offset, and for lengths around the limits.
+static void test_plain(void **state)
+{
+	(void)state;
+	for (unsigned int first = 0; first < 256; first++)
+		for (unsigned int bit = 0; bit <= 16; bit++)
+			for (uint16_t total = 18; total < 64; total++)
+				for (uint32_t len = 0; len < 64; len++) {
+					struct packet p = packet(5, total);
+					bool plain;
+
+					p.ip.version_ihl = (uint8_t)first;
+					p.ip.fragment_offset =
+						rte_cpu_to_be_16((uint16_t)(1u << bit));
+					plain = first == 0x45 && (bit >= 14) && total >= 24 &&
+						len >= total;
+					assert_int_equal(
+						ipv4_plain_len(&p.ip, len), plain ? total : 0);
+					if (plain)
+						assert_int_equal(
+							ipv4_check(&p.ip, len, true), IPV4_GOOD);
+				}
+}
+
 static void test_checksum_set(void **state)
 {
 	(void)state;
@@ -214,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_check_version),
 		cmocka_unit_test(test_check_sum),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_checksum_set),
 		cmocka_unit_test(test_ttl),
 		cmocka_unit_test(test_fragment),

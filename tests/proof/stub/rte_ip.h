@@ -9,6 +9,8 @@ typedef uint16_t rte_be16_t;
 typedef uint32_t rte_be32_t;
 
 // For a little-endian processor.
+#define RTE_LITTLE_ENDIAN   1
+#define RTE_BYTE_ORDER      RTE_LITTLE_ENDIAN
 #define RTE_BE16(v)         ((rte_be16_t)((uint16_t)(v) / 256 + (uint16_t)(v) % 256 * 256))
 #define RTE_BE32(v)         ((rte_be32_t)__builtin_bswap32(v))
 #define rte_bswap16(v)      RTE_BE16(v)
@@ -16,6 +18,7 @@ typedef uint32_t rte_be32_t;
 #define rte_cpu_to_be_16(v) RTE_BE16(v)
 #define rte_be_to_cpu_32(v) RTE_BE32(v)
 
+#define RTE_IPV4_VHL_DEF         0x45
 #define RTE_IPV4_HDR_MF_FLAG     (1 << 13)
 #define RTE_IPV4_HDR_DF_FLAG     (1 << 14)
 #define RTE_IPV4_HDR_OFFSET_MASK ((1 << 13) - 1)
