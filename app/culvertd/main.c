@@ -34,6 +34,7 @@
 #include "notify.h"
 #include "numa.h"
 #include "originate.h"
+#include "packet_pool.h"
 #include "path_mtu.h"
 #include "peer_memory.h"
 #include "ports_start.h"
@@ -135,7 +136,7 @@ static struct rte_mempool *pool_new(const char *name, unsigned int n, unsigned i
 			    WORKER_TAILROOM;
 
 	room = RTE_MAX(room, (unsigned int)RTE_MBUF_DEFAULT_BUF_SIZE);
-	return rte_pktmbuf_pool_create(name, n, RTE_MIN(MBUF_CACHE, n / 4), 0,
+	return packet_pool_new(name, n, RTE_MIN(MBUF_CACHE, n / 4),
 		(uint16_t)RTE_MIN(room, (unsigned int)UINT16_MAX), node);
 }
 

@@ -128,15 +128,20 @@ static unsigned int buffer_room(const struct conf *c)
 	return room;
 }
 
-// Of n buffers: in pages, none goes over the end of one that it fits in.
-static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
+// Of n buffers in pages: none goes over the end of one that it fits in.
+static uint64_t pool_octets_in(uint64_t page, unsigned int n, unsigned int room)
 {
-	uint64_t page = c->hugepages ? 2 << 20 : 4096;
 	uint64_t size = RTE_ALIGN_CEIL(room, 64u) + OBJECT_OVERHEAD;
 
 	if (size > page)
 		return n * RTE_ALIGN_CEIL(size, page);
 	return (n / (page / size) + 1) * page;
+}
+
+// Of n buffers of packet_pool_new(): without hugepages, they are as if every line was a page.
+static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
+{
+	return pool_octets_in(c->hugepages ? 2 << 20 : 64, n, room);
 }
 
 // With LACP, DPDK has a pool for each member, with as many buffers as its TX queues take.
@@ -147,7 +152,8 @@ static uint64_t lacp_octets(const struct conf *c)
 	for (unsigned int i = 0; i < c->n_ports; i++)
 		if (c->ports[i].bond == CONF_LACP)
 			octets += c->ports[i].n_members *
-				  pool_octets(c, c->n_workers * 1024 + 1, LACP_ROOM);
+				  pool_octets_in(c->hugepages ? 2 << 20 : 4096,
+					  c->n_workers * 1024 + 1, LACP_ROOM);
 	return octets;
 }
 

@@ -7,6 +7,8 @@
 
 #include <rte_eal.h>
 
+#include "packet_pool.h"
+
 #define BUFFERS 4095 // for each lane
 #define CACHED  512
 
@@ -62,8 +64,8 @@ struct rte_mempool *nic_start(unsigned int lanes)
 		die("DPDK did not start");
 	rmdir(rte_eal_get_runtime_dir()); // nothing is cached there
 
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"packets", lanes * (BUFFERS + 1) - 1, CACHED, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	struct rte_mempool *pool = packet_pool_new(
+		"packets", lanes * (BUFFERS + 1) - 1, CACHED, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 
 	if (pool == NULL)
 		die("no memory for packet buffers");

@@ -15,6 +15,7 @@
 #include "die.h"
 #include "keyed_hash.h"
 #include "packet.h"
+#include "packet_pool.h"
 
 #define EVENTS_AT_ONCE 256 // as many as lib/control/events.c takes from a worker in a millisecond
 #define NEIGH_TICK_MS  100
@@ -142,10 +143,9 @@ static void pools_new(struct single_gateway *g, unsigned int id)
 	char name[32];
 
 	snprintf(name, sizeof(name), "packets-%u", id);
-	g->pool = rte_pktmbuf_pool_create(
-		name, g->conf->packet_buffers, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	g->pool = packet_pool_new(name, g->conf->packet_buffers, 256, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	snprintf(name, sizeof(name), "reassembled-%u", id);
-	g->large_pool = rte_pktmbuf_pool_create(name, CONF_LARGE_BUFFERS, 32, 0, UINT16_MAX, 0);
+	g->large_pool = packet_pool_new(name, CONF_LARGE_BUFFERS, 32, UINT16_MAX, 0);
 	if (g->pool == NULL || g->large_pool == NULL)
 		die("no memory for packet buffers");
 }
