@@ -99,7 +99,9 @@ static void add_decisions(
 
 		if (v->generation[dir] != g->control.snapshot->flow_generation)
 			continue; // its SAs may be gone
-		out[dir] = decision->out != NULL ? &(*decision->out)->sa : NULL;
+		const struct sa_out *sa = flow_egress_sa(decision->egress);
+
+		out[dir] = sa != NULL ? &sa->sa : NULL;
 		in[dir] = sa_of(&g->control, decision);
 	}
 	add_sas(d, "sa_out", out[v->initiator], out[!v->initiator]);

@@ -3,8 +3,10 @@
 
 #include <rte_tcp.h>
 
+#include "decided_run.h"
 #include "error.h"
 #include "firewall.h"
+#include "flow_lookup.h"
 #include "flow_track.h"
 #include "forward.h"
 #include "host.h"
@@ -86,13 +88,6 @@ static uint16_t admitting_policy(const struct flow_decision *d)
 	return d->ingress >= SA_INGRESS_MIN ? d->by.in : 0;
 }
 
-static void decision_apply(struct pkt *p, const struct flow_decision *d)
-{
-	p->in_by = admitting_policy(d);
-	p->sa_out = d->out != NULL ? atomic_load_explicit(d->out, memory_order_acquire) : NULL;
-	p->nexthop = d->nexthop;
-}
-
 // Where the policy's SA is for the packets of a flow.
 static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
 {
@@ -103,65 +98,10 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 {
 	return (struct flow_decision){
 		.by = w->by,
-		.out = p->sa_out != NULL ? sa_of(w->snapshot, w->by.out) : NULL,
-		.nexthop = p->nexthop,
+		.egress = p->sa_out != NULL ? flow_egress_protect(sa_of(w->snapshot, w->by.out))
+					    : flow_egress_clear(p->nexthop),
 		.ingress = ingress_of(p),
 	};
-}
-
-// This worker's counters of a rule.
-static struct decided *rule_decided(const struct worker *w, uint32_t rule)
-{
-	return &w->snapshot->rule_decisions->worker[w->id][rule - 1];
-}
-
-// Those of a policy; NULL: the number is 0.
-static struct decided *policy_decided(const struct worker *w, uint16_t policy)
-{
-	return policy != 0 ? &snapshot_policy_set(w->snapshot, policy)
-				      ->decisions->worker[w->id][spd_number_place(policy)]
-			   : NULL;
-}
-
-// Consecutive packets of a burst that were decided by the same policies and rule: with one tunnel
-// mostly all of it. They are counted at once, after the burst.
-struct run {
-	union flow_deciders by;
-	struct decided *in, *out; // of the policies; NULL: there is none
-	uint32_t packets;
-	uint64_t octets;
-};
-
-static __rte_always_inline void run_count(const struct worker *w, const struct run *r)
-{
-	if (r->in != NULL)
-		decided_add(r->in, r->packets, r->octets);
-	if (r->out != NULL)
-		decided_add(r->out, r->packets, r->octets);
-	if (r->by.rule != 0)
-		decided_add(rule_decided(w, r->by.rule), r->packets, r->octets);
-}
-
-// Adds a packet to the last run, or to the next one, whose counters are prefetched: with many
-// tunnels they are in no near cache. Returns the run.
-static __rte_always_inline struct run *run_add(
-	const struct worker *w, struct run *r, union flow_deciders by, uint16_t octets)
-{
-	if (likely(r->by.all == by.all)) {
-		r->packets++;
-		r->octets += octets;
-		return r;
-	}
-	*++r = (struct run){
-		.by = by,
-		.in = policy_decided(w, by.in),
-		.out = policy_decided(w, by.out),
-		.packets = 1,
-		.octets = octets,
-	};
-	__builtin_prefetch(r->in, 1);
-	__builtin_prefetch(r->out, 1);
-	return r;
 }
 
 // Rules decide about the first packet of a connection; later ones are accepted with it, as long as
@@ -186,7 +126,7 @@ static enum drop check_rules(
 	if (flow_decision_get(f, !fp->dir, w->snapshot->flow_generation, &begun)) {
 		w->by.rule = begun.by.rule;
 		if (begun.by.rule != 0)
-			decided_add(rule_decided(w, begun.by.rule), 1, fp->ip_len);
+			decided_add(decided_of_rule(w, begun.by.rule), 1, fp->ip_len);
 		return DROP_NONE;
 	}
 	return firewall_check_reply(w, p, fp);
@@ -281,51 +221,95 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	return DROP_NONE;
 }
 
-// rule: the number of the one that has admitted the flow.
-static __rte_always_inline void transit_enqueue(struct worker *w, struct pkt *p,
+// Of a packet in clear. rule: the number of the one that has admitted the flow.
+static __rte_always_inline void transit_forward(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, uint32_t rule)
+{
+	if (unlikely(p->nexthop->kind == NEXTHOP_HOST))
+		host_punt_flow(w, p, fp, f, rule);
+	else
+		burst_add(&w->forward, p);
+}
+
+static void transit_enqueue(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
 		mss_clamp(w, p);
 	if (p->sa_out == NULL) {
-		if (unlikely(p->nexthop->kind == NEXTHOP_HOST))
-			host_punt_flow(w, p, fp, f, rule);
-		else
-			burst_add(&w->forward, p);
+		transit_forward(w, p, fp, f, w->by.rule);
 		return;
 	}
 	sa_out_prefetch(p->sa_out);
 	burst_add(&w->protect, p);
 }
 
-// Whether the flow has a cached decision for the packet. Any router on the path may have sent an
-// ICMP error: its own source has to be checked.
-static __rte_always_inline bool has_decision(const struct worker *w, const struct pkt *p,
-	const struct flow_pkt *fp, const struct flow *f, struct flow_decision *d)
+// The flow of a packet whose hash another one has, too; or NULL.
+static __rte_noinline struct flow_dir *find_again(const struct worker *w, const struct flow_pkt *fp)
 {
-	return f != NULL && !fp->icmp_error && decision_get(w, fp, f, d) &&
-	       d->ingress == ingress_of(p);
+	struct flow *f = flow_find(w->flows, fp);
+
+	return f != NULL ? &f->dir[fp->dir] : NULL;
 }
 
-static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow *f, const struct flow_decision *decision,
-	struct run **run, const bool traced)
+// Whether the flow has a cached decision for the packet. *own: what was found, which is made that
+// of the packet. Any router on the path may have sent an ICMP error: its own source has to be
+// checked.
+static __rte_always_inline bool has_decision(const struct worker *w, uint32_t generation,
+	const struct pkt *p, const struct flow_pkt *fp, struct flow_dir **own,
+	struct flow_decision *d, const bool plain)
 {
-	enum drop d;
+	if (likely(*own != NULL) && unlikely(!flow_is_of_packet(*own, fp, plain || fp->v4)))
+		*own = find_again(w, fp);
+	if (unlikely(*own == NULL))
+		return false;
+	if (!plain && (fp->icmp_error || flow_reopens(flow_of_dir(*own, fp->dir), fp)))
+		return false;
+	return flow_dir_decision_get(*own, generation, d) && d->ingress == ingress_of(p);
+}
 
-	decision_apply(p, decision);
-	if (traced)
-		trace_flow(w, p, f);
-	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
+// A packet that is not like most of its flow: it changes the state, or does not fit.
+static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, struct flow *f, union flow_deciders by)
+{
+	struct decided_run run[2] = {{.packets = 0}};
+	enum drop d = flow_track_unusual(w->flows, w->id, f, fp, w->now_ms);
+
+	w->by = by;
 	if (likely(d == DROP_NONE))
-		*run = run_add(w, *run, decision->by, fp->ip_len);
-	else {
-		w->by = decision->by;
+		decided_run_count(w, decided_run_add(w, run, by, p->sa_out, fp->ip_len));
+	else
 		d = transit_invalid(w, p, fp, d);
-	}
-	if (likely(d == DROP_NONE))
-		transit_enqueue(w, p, fp, f, decision->by.rule);
+	if (d == DROP_NONE)
+		transit_enqueue(w, p, fp, f);
 	return d;
+}
+
+// A packet with a cached decision.
+static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
+	struct decided_run **run, uint32_t now, const bool traced)
+{
+	struct sa_out *sa;
+
+	p->in_by = p->sa_in != NULL ? d->by.in : 0;
+	sa = flow_egress_sa(d->egress);
+	p->sa_out = sa;
+	if (traced)
+		trace_flow(w, p, flow_of_dir(own, fp->dir));
+	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now))) {
+		p->nexthop = sa == NULL ? flow_egress_nexthop(d->egress) : NULL;
+		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), d->by);
+	}
+	*run = decided_run_add(w, *run, d->by, sa, fp->ip_len);
+	if (sa != NULL) {
+		p->nexthop = NULL;
+		burst_add(&w->protect, p);
+	} else {
+		p->nexthop = flow_egress_nexthop(d->egress);
+		transit_forward(w, p, fp, flow_of_dir(own, fp->dir), d->by.rule);
+	}
+	return DROP_NONE;
 }
 
 // First checks of the slow path. *through: the packet is to be forwarded or for the host, as far as
@@ -361,21 +345,24 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	struct flow *f, const struct policies *found)
 {
 	struct flow_decision decision;
-	struct run run[2] = {{.packets = 0}}, *last = run;
+	struct decided_run run[2] = {{.packets = 0}}, *last = run;
+	struct flow_dir *own;
 	enum drop d;
 
 	if (f == NULL) // an earlier packet of this burst may have made it
 		f = flow_find(w->flows, fp);
-	if (has_decision(w, p, fp, f, &decision)) {
-		d = transit_fast_path(w, p, fp, f, &decision, &last, w->tracing != NULL);
-		run_count(w, last);
+	own = f != NULL ? &f->dir[fp->dir] : NULL;
+	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
+		d = transit_fast_path(
+			w, p, fp, own, &decision, &last, w->now_ms, w->tracing != NULL);
+		decided_run_count(w, last);
 		return d;
 	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
 	d = f != NULL ? transit_known_flow(w, p, fp, found, f) : transit_new_flow(w, p, fp, found);
 	if (d == DROP_NONE)
-		transit_enqueue(w, p, fp, f, w->by.rule);
+		transit_enqueue(w, p, fp, f);
 	return d;
 }
 
@@ -429,45 +416,56 @@ static __rte_noinline void transit_unparsable(struct worker *w, struct pkt *p, e
 		pkt_drop(w, p, d);
 }
 
-// Reads the headers of the packets. Those that cannot be parsed leave the burst.
-static __rte_always_inline void read_headers(struct worker *w, struct burst *b)
+// Reads the headers of the packets, and starts the lookups of their flows. Packets that cannot be
+// parsed leave the burst.
+static __rte_always_inline void read_headers(
+	struct worker *w, struct burst *b, union flow_place place[])
 {
+	const struct flow_table *t = w->flows;
 	struct flow_pkt *fp = w->flow_pkt;
-	uint16_t n = 0;
+	struct pkt **kept = b->p;
 
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct pkt *p = b->p[i];
-		enum drop d = flow_pkt_read(fp, pkt_ip(p), &p->ip);
+	for (struct pkt **at = b->p, **end = at + b->n; at < end; at++) {
+		struct pkt *p = *at;
+		enum drop d = flow_lookup_read(t, fp, pkt_ip(p), &p->ip, place);
 
 		if (unlikely(d != DROP_NONE)) {
 			transit_unparsable(w, p, d);
 			continue;
 		}
-		b->p[n++] = p;
+		*kept++ = p;
 		fp++;
+		place++;
 	}
-	b->n = n;
+	b->n = (uint16_t)(kept - b->p);
 }
 
 static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
 {
-	struct flow *flows[RX_BURST_MAX];
+	const uint32_t generation = w->snapshot->flow_generation, now = w->now_ms;
+	union flow_place place[RX_BURST_MAX];
+	struct flow *flows[RX_BURST_MAX]; // of slow packets
 	uint8_t slow[RX_BURST_MAX];
 	uint16_t n_slow = 0;
 	struct burst *b = &w->transit;
 	const struct flow_pkt *fp = w->flow_pkt;
-	struct run runs[RX_BURST_MAX + 1], *run = runs;
+	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
+	unsigned int n;
 
-	*run = (struct run){.packets = 0}; // nobody has decided about it
-	read_headers(w, b);
-	flow_lookup_start_burst(w->flows, w->flow_pkt, b->n);
-	flow_find_burst(w->flows, w->flow_pkt, flows, b->n);
-	for (uint16_t i = 0; i < b->n; i++, fp++) {
+	*run = (struct decided_run){.packets = 0}; // nobody has decided about it
+	read_headers(w, b, place);
+	n = b->n;
+	flow_find_burst(w->flows, w->flow_pkt, place, n);
+	for (unsigned int i = 0; i < n; i++, fp++) {
 		struct pkt *p = b->p[i];
-		struct flow *f = flows[i];
+		struct flow_dir *own = place[i].own;
 		struct flow_decision decision;
 
-		if (unlikely(!has_decision(w, p, fp, f, &decision))) {
+		if (unlikely(!(likely(fp->plain)
+				       ? has_decision(w, generation, p, fp, &own, &decision, true)
+				       : has_decision(
+						 w, generation, p, fp, &own, &decision, false)))) {
+			flows[i] = own != NULL ? flow_of_dir(own, fp->dir) : NULL;
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of the packet that it
 					      // quotes
@@ -477,13 +475,13 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 			continue;
 		}
 
-		enum drop d = transit_fast_path(w, p, fp, f, &decision, &run, traced);
+		enum drop d = transit_fast_path(w, p, fp, own, &decision, &run, now, traced);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
-	for (const struct run *r = runs + 1; r <= run; r++)
-		run_count(w, r);
+	for (const struct decided_run *r = runs + 1; r <= run; r++)
+		decided_run_count(w, r);
 	if (unlikely(n_slow > 0))
 		transit_slow_burst(w, flows, slow, n_slow);
 	b->n = 0;

@@ -132,5 +132,7 @@ enum drop flow_track_unusual(struct flow_table *t, unsigned int worker, struct f
 		ct_other(t, f, p, now);
 	if (reason != DROP_NONE)
 		reason = ct_refuse(t, &t->worker[worker], reason);
-	return reason != DROP_NONE || p->icmp_error ? reason : flow_count_packet(f, p, now);
+	if (reason == DROP_NONE && !p->icmp_error)
+		flow_count_packet(&f->dir[p->dir], p->ip_len, now);
+	return reason;
 }

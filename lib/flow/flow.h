@@ -9,11 +9,10 @@
 //
 // A worker's pass over a burst:
 //
-//	for each packet: flow_pkt_read()
-//	flow_lookup_start_burst(t, p, n);
-//	flow_find_burst(t, p, flows, n);
-//	for each packet: if (flows[i] == NULL) // an earlier packet may have made it
-//		flows[i] = flow_find(t, &p[i]), and if that is NULL too flow_insert()
+//	for each packet: flow_lookup_read() of flow_lookup.h, which reads its headers
+//	flow_find_burst(t, p, place, n);
+//	for each packet: if (!flow_is_of_packet()) // of flow_lookup.h
+//		flow_find(), as an earlier packet may have made it, or flow_insert()
 //		then flow_track() of flow_track.h, which is the first to know the new state
 //		then flow_decision_get(); if there is none, the slow path and flow_decision_set()
 //	flow_tick()
@@ -136,21 +135,24 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 
 #define FLOW_BURST_MAX 64
 
-// Starts the lookup of the flows of n packets: computes their hashes, and prefetches their buckets.
-void flow_lookup_start_burst(const struct flow_table *t, struct flow_pkt p[], unsigned int n);
+// Where the lookup of a flow is: at the first bucket of its hash, and after flow_find_burst() at a
+// flow with that hash: most likely that of the packet.
+union flow_place {
+	const struct bucket *bucket;
+	struct flow_dir *own; // of the packet's direction; NULL: there is none
+};
 
-static inline void flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
-{
-	flow_lookup_start_burst(t, p, 1);
-}
+// Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
+union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
 // Prefetches what flow_insert() reads in a full table. After flow_lookup_start(), for a packet
 // without a flow.
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 
-// Ends the lookup for n packets: each flow, or NULL.
-void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[],
-	unsigned int n);
+// Finds, for n packets whose lookups are started, flows with their hashes, and prefetches what
+// flow_is_of_packet(), flow_decision_get() and flow_track() read of them.
+void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
+	union flow_place place[], unsigned int n);
 
 // The flow of one packet, after flow_lookup_start(), or NULL.
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);

@@ -54,6 +54,8 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_ACK(dir)       (1u << (18 + (dir)))
 #define FLOW_FIN(dir)       (1u << (20 + (dir)))
 #define FLOW_FIN_ACKED(dir) (1u << (22 + (dir)))
+// In the copy of a direction alone: an ordinary packet of it leaves the word as it is.
+#define FLOW_SETTLED (1u << 15)
 // Counts connections that reuse the entry, so that what belongs to one is not added to the next.
 #define FLOW_LIFE      (1u << 24)
 #define FLOW_LIFE_MASK 0xff000000u
@@ -81,9 +83,9 @@ struct flow_dir {
 	// how often it has been written or forgotten.
 	_Atomic uint64_t mark;
 	// union flow_deciders, and above it the lower half of the flow's word, as flow_word_show()
-	// has copied it.
+	// has copied it, with FLOW_SETTLED.
 	_Atomic uint64_t by;
-	_Atomic uintptr_t egress; // nexthop, or with FLOW_PROTECT out, of the decision
+	_Atomic uintptr_t egress; // of the decision
 	_Atomic uint32_t ingress; // of the decision
 	_Atomic uint32_t seen;    // when the last packet came, ms
 	_Atomic uint64_t packets;
@@ -135,18 +137,50 @@ static_assert(sizeof(struct flow) == 256, "four cache lines");
 static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
 static_assert(offsetof(struct flow, key) == 192, "behind what packets of IPv4 read");
 
+// The flow of a direction.
+static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
+{
+	return RTE_PTR_SUB(own - dir, offsetof(struct flow, dir));
+}
+
 // What the slow path found for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;
-	// Where the SA that protects them is, which a rekey replaces; NULL: they go in clear.
-	struct sa_out *_Atomic const *out;
-	const struct nexthop *nexthop; // of those that do; else it is not kept
-	uint32_t ingress;              // by what they come: the datapath's own
+	uintptr_t egress; // flow_egress_clear() or flow_egress_protect()
+	uint32_t ingress; // by what they come: the datapath's own
+	uint16_t shown;   // not of the decision, but read with it: as flow_word_shown()
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
 #define FLOW_WRITTEN  (UINT64_C(1) << 32)
-#define FLOW_PROTECT  1u
+#define FLOW_PROTECT  1u // of the egress: it is where the SA is, no next hop
+
+// Packets that go in clear, to the next hop.
+static inline uintptr_t flow_egress_clear(const struct nexthop *nexthop)
+{
+	return (uintptr_t)nexthop;
+}
+
+// Packets that the SA protects which is there: a rekey replaces it.
+static inline uintptr_t flow_egress_protect(struct sa_out *_Atomic const *out)
+{
+	return (uintptr_t)out + FLOW_PROTECT;
+}
+
+// The next hop of packets that go in clear.
+static inline const struct nexthop *flow_egress_nexthop(uintptr_t egress)
+{
+	return (const struct nexthop *)egress;
+}
+
+// The SA that protects the packets; NULL: they go in clear.
+static inline struct sa_out *flow_egress_sa(uintptr_t egress)
+{
+	if ((egress & FLOW_PROTECT) == 0)
+		return NULL;
+	return atomic_load_explicit(
+		(struct sa_out * _Atomic const *)(egress - FLOW_PROTECT), memory_order_acquire);
+}
 
 static inline uint32_t flow_mark_generation(uint64_t mark)
 {
@@ -162,26 +196,27 @@ static inline uint64_t flow_mark_next(uint64_t mark, uint32_t generation)
 // Worker. Reads the decision for a direction. False if there is none of this generation (1 to
 // UINT32_MAX - 1), or another worker has written it in the meantime, maybe for the same generation:
 // the packet takes the slow path.
-static inline bool flow_decision_get(
-	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
+static inline bool flow_dir_decision_get(
+	const struct flow_dir *fd, uint32_t generation, struct flow_decision *d)
 {
-	const struct flow_dir *fd = &f->dir[dir];
-	uint64_t mark = atomic_load_explicit(&fd->mark, memory_order_acquire);
-	uintptr_t egress;
+	uint64_t mark = atomic_load_explicit(&fd->mark, memory_order_acquire), by;
 
 	if (flow_mark_generation(mark) != generation)
 		return false;
 	// Acquire keeps the second look at the mark behind them.
-	d->by.all = atomic_load_explicit(&fd->by, memory_order_acquire) & FLOW_DECIDERS_MASK;
-	egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
+	by = atomic_load_explicit(&fd->by, memory_order_acquire);
+	d->egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
 	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
-	d->out = NULL;
-	d->nexthop = NULL;
-	if ((egress & FLOW_PROTECT) != 0)
-		d->out = (struct sa_out * _Atomic const *)(egress - FLOW_PROTECT);
-	else
-		d->nexthop = (const struct nexthop *)egress;
+	d->by.all = by & FLOW_DECIDERS_MASK;
+	d->shown = (uint16_t)(by >> FLOW_SHOWN_SHIFT);
 	return atomic_load_explicit(&fd->mark, memory_order_relaxed) == mark;
+}
+
+// The same, by the flow.
+static inline bool flow_decision_get(
+	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
+{
+	return flow_dir_decision_get(&f->dir[dir], generation, d);
 }
 
 // Changes the bits of a mask in what the decision and the copy of the word share.
@@ -202,8 +237,6 @@ static inline void flow_decision_set(
 	struct flow_dir *fd = &f->dir[dir];
 	uint64_t old = atomic_load_explicit(&fd->mark, memory_order_relaxed);
 	uint64_t deciding = flow_mark_next(old, FLOW_DECIDING);
-	uintptr_t egress =
-		d->out != NULL ? (uintptr_t)d->out + FLOW_PROTECT : (uintptr_t)d->nexthop;
 
 	if (flow_mark_generation(old) == FLOW_DECIDING ||
 		!atomic_compare_exchange_strong_explicit(
@@ -211,7 +244,7 @@ static inline void flow_decision_set(
 		return;
 	// Release keeps them behind the mark.
 	flow_by_change(&fd->by, FLOW_DECIDERS_MASK, d->by.all);
-	atomic_store_explicit(&fd->egress, egress, memory_order_release);
+	atomic_store_explicit(&fd->egress, d->egress, memory_order_release);
 	atomic_store_explicit(&fd->ingress, d->ingress, memory_order_release);
 	if (!atomic_compare_exchange_strong_explicit(&fd->mark, &deciding,
 		    flow_mark_next(deciding, generation), memory_order_release,
@@ -237,11 +270,48 @@ static inline uint32_t flow_word(const struct flow *f)
 	return atomic_load_explicit(&f->word, memory_order_acquire);
 }
 
-// State and facts without TCP's, for packets of a direction: what the word was when somebody who
-// had changed it copied it last.
-static inline uint32_t flow_word_shown(const struct flow *f, unsigned int dir)
+static inline enum flow_state flow_word_state(uint32_t word)
 {
-	return (uint32_t)(atomic_load_explicit(&f->dir[dir].by, memory_order_acquire) >>
+	return (enum flow_state)(word & FLOW_STATE_MASK);
+}
+
+// The direction that began.
+static inline unsigned int flow_word_initiator(uint32_t word)
+{
+	return (word & FLOW_INITIATOR) != 0;
+}
+
+// Whether an ordinary packet of the direction leaves the word as it is. Of TCP that is one with
+// neither SYN, FIN nor RST, in the window, of an open connection; of all else, only an answer, and
+// the time after it, change the word.
+static inline bool flow_word_settled(uint32_t word, unsigned int dir)
+{
+	switch (flow_word_state(word)) {
+	case FLOW_TCP_ESTABLISHED:
+		return (word & FLOW_PICKED_UP) == 0;
+	case FLOW_UDP_STREAM:
+	case FLOW_ICMP_REPLIED:
+	case FLOW_OTHER_REPLIED:
+		return true;
+	case FLOW_UDP_NEW:
+	case FLOW_ICMP_NEW:
+	case FLOW_OTHER_NEW:
+		return dir == flow_word_initiator(word);
+	default:
+		return false;
+	}
+}
+
+// The copy of a word for a direction: state, facts without TCP's, and FLOW_SETTLED.
+static inline uint16_t flow_word_copy(uint32_t word, unsigned int dir)
+{
+	return (uint16_t)(word | (flow_word_settled(word, dir) ? FLOW_SETTLED : 0));
+}
+
+// What the word was, for packets of a direction, when somebody who had changed it copied it last.
+static inline uint16_t flow_word_shown(const struct flow *f, unsigned int dir)
+{
+	return (uint16_t)(atomic_load_explicit(&f->dir[dir].by, memory_order_acquire) >>
 			  FLOW_SHOWN_SHIFT);
 }
 
@@ -255,20 +325,9 @@ static inline void flow_word_show(struct flow *f)
 		copied = atomic_load_explicit(&f->word, memory_order_seq_cst);
 		for (unsigned int dir = 0; dir < 2; dir++)
 			flow_by_change(&f->dir[dir].by, ~FLOW_DECIDERS_MASK,
-				(uint64_t)copied << FLOW_SHOWN_SHIFT);
+				(uint64_t)flow_word_copy(copied, dir) << FLOW_SHOWN_SHIFT);
 		word = atomic_load_explicit(&f->word, memory_order_seq_cst);
 	} while ((uint16_t)word != (uint16_t)copied);
-}
-
-static inline enum flow_state flow_word_state(uint32_t word)
-{
-	return (enum flow_state)(word & FLOW_STATE_MASK);
-}
-
-// The direction that began.
-static inline unsigned int flow_word_initiator(uint32_t word)
-{
-	return (word & FLOW_INITIATOR) != 0;
 }
 
 static inline bool flow_word_live(uint32_t word)

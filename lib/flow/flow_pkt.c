@@ -12,6 +12,12 @@
 // more).
 #define QUOTED_MIN 8u
 
+const struct flow_pkt flow_pkt_v4 = {
+	.key.addr = {{.w = {0, 0, RTE_BE32(0xffff), 0}}, {.w = {0, 0, RTE_BE32(0xffff), 0}}},
+	.v4 = true,
+	.plain = true,
+};
+
 uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp)
 {
 	const uint8_t *option = tcp_option_find(tcp, NULL, TCP_OPTION_SCALE);
@@ -113,11 +119,12 @@ static enum drop read_error(
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
+	p->plain = false;
 	return DROP_NONE;
 }
 
-enum drop flow_pkt_read_other(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4)
+// Neither TCP nor UDP.
+static enum drop read_other(struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4)
 {
 	const struct rte_icmp_hdr *icmp = RTE_PTR_ADD(ip, at->l4_off);
 	const uint32_t len = ip_len(ip, v4) - at->l4_off;
@@ -133,7 +140,34 @@ enum drop flow_pkt_read_other(
 	return DROP_NONE;
 }
 
-enum drop flow_pkt_read_v6(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
+// Compiled for each family.
+static __rte_always_inline enum drop read_as(
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
 {
-	return flow_pkt_read_as(p, ip, at, false);
+	const void *l4 = (const uint8_t *)ip + at->l4_off;
+	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+
+	*p = (struct flow_pkt){
+		.key.proto = at->proto, .ip_len = (uint16_t)all, .v4 = v4, .plain = v4};
+	if (at->proto == IPPROTO_TCP) {
+		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
+			return DROP_CT_INVALID;
+	} else if (at->proto != IPPROTO_UDP) {
+		return read_other(p, ip, at, v4);
+	} else if (!flow_udp_is_whole(l4, len)) {
+		return DROP_CT_INVALID;
+	}
+	flow_pkt_set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
+	return DROP_NONE;
+}
+
+enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
+{
+	struct flow_brief brief;
+
+	if (ip_layout_is_v4_plain(at, IPPROTO_UDP))
+		return flow_pkt_read_v4(p, ip, at, IPPROTO_UDP, &brief);
+	if (ip_layout_is_v4_plain(at, IPPROTO_TCP))
+		return flow_pkt_read_v4(p, ip, at, IPPROTO_TCP, &brief);
+	return at->v4 ? read_as(p, ip, at, true) : read_as(p, ip, at, false);
 }

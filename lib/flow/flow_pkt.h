@@ -71,6 +71,7 @@ struct flow_pkt {
 	bool icmp_error : 1; // key and seq are those of the packet quoted, dir is the error's
 	bool icmp_reply : 1; // answers a query
 	bool v4 : 1;         // family
+	bool plain : 1;      // of IPv4, neither an ICMP error nor a SYN
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_pkt) == 64, "one cache line");
@@ -133,10 +134,8 @@ static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN &&
 		      offsetof(struct flow_key, proto) == 4 * sizeof(uint64_t) + 4,
 	"ports and protocol as flow_pkt_set_ends() puts them together");
 
-// For flow_pkt_read() alone: the window scale of a SYN, and packets that are neither TCP nor UDP.
+// For flow_pkt_read_tcp() alone: the window scale of a SYN.
 uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp);
-enum drop flow_pkt_read_other(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4);
 
 static __rte_always_inline enum drop flow_pkt_read_tcp(
 	struct flow_pkt *p, const struct rte_tcp_hdr *tcp, uint32_t len)
@@ -155,45 +154,71 @@ static __rte_always_inline enum drop flow_pkt_read_tcp(
 	p->seq_len = (uint16_t)(len - hdr_len + (flags & RTE_TCP_FIN_FLAG) +
 				((flags & RTE_TCP_SYN_FLAG) >> 1));
 	p->tcp_flags = flags;
-	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
+	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0)) {
 		p->scale = flow_pkt_scale(tcp);
+		p->plain = false;
+	}
 	return DROP_NONE;
 }
 
 static inline bool flow_udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len)
 {
-	return len >= sizeof(*udp) && rte_be_to_cpu_16(udp->dgram_len) >= sizeof(*udp) &&
-	       rte_be_to_cpu_16(udp->dgram_len) <= len;
+	const int32_t room = (int32_t)len - (int32_t)sizeof(*udp);
+
+	// A length that is too small for the header wraps to a large one.
+	return room >= 0 && rte_be_to_cpu_16(udp->dgram_len) - sizeof(*udp) <= (size_t)room;
 }
 
-// Compiled for each family.
-static __rte_always_inline enum drop flow_pkt_read_as(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
-{
-	const void *l4 = (const uint8_t *)ip + at->l4_off;
-	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+// What all of a plain packet of IPv4 is that its headers do not say.
+extern const struct flow_pkt flow_pkt_v4;
 
-	*p = (struct flow_pkt){.key.proto = at->proto, .ip_len = (uint16_t)all, .v4 = v4};
-	if (at->proto == IPPROTO_TCP) {
-		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
+// Sets the ends of TCP or UDP over IPv4, as flow_pkt_set_ends(), in as few steps as there are.
+// Returns them.
+static __rte_always_inline struct flow_brief flow_pkt_set_ends_v4(struct flow_pkt *p,
+	const struct rte_ipv4_hdr *ip, const struct ip_layout *at, uint8_t proto)
+{
+	struct flow_brief brief;
+	uint64_t sent, back; // both addresses; the lower one comes first, which is the left one
+	uint32_t ports;
+	bool dir;
+
+	memcpy(&sent, &ip->src_addr, sizeof(sent));
+	memcpy(&ports, at->l4, sizeof(ports));
+	back = sent << 32 | sent >> 32;
+	dir = likely(sent != back) ? sent < back : (uint16_t)ports > ports >> 16;
+	brief.addrs = RTE_MIN(sent, back);
+	brief.rest = (__builtin_expect_with_probability(dir, 1, 0.5) ? ports << 16 | ports >> 16
+								     : ports) |
+		     (uint64_t)proto << 32;
+	p->dir = dir;
+	p->key.addr[0].w[3] = (uint32_t)(brief.addrs >> 32);
+	p->key.addr[1].w[3] = (uint32_t)brief.addrs;
+	p->key.q[FLOW_KEY_WORDS - 1] = brief.rest;
+	return brief;
+}
+
+// TCP or UDP over IPv4 without options: compiled for each. *brief: of the key.
+static __rte_always_inline enum drop flow_pkt_read_v4(struct flow_pkt *p,
+	const struct rte_ipv4_hdr *ip, const struct ip_layout *at, const uint8_t proto,
+	struct flow_brief *brief)
+{
+	const uint16_t all = rte_be_to_cpu_16(ip->total_length);
+	const uint32_t len = all - (uint32_t)sizeof(*ip);
+
+	*p = flow_pkt_v4;
+	p->ip_len = all;
+	if (proto == IPPROTO_TCP) {
+		if (flow_pkt_read_tcp(p, (const void *)(ip + 1), len) != DROP_NONE)
 			return DROP_CT_INVALID;
-	} else if (at->proto != IPPROTO_UDP) {
-		return flow_pkt_read_other(p, ip, at, v4);
-	} else if (!flow_udp_is_whole(l4, len)) {
+	} else if (!flow_udp_is_whole((const void *)(ip + 1), len)) {
 		return DROP_CT_INVALID;
 	}
-	flow_pkt_set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
+	*brief = flow_pkt_set_ends_v4(p, ip, at, proto);
 	return DROP_NONE;
 }
-
-enum drop flow_pkt_read_v6(struct flow_pkt *p, const void *ip, const struct ip_layout *at);
 
 // Reads a whole packet with the layout: header checked, contiguous, not a fragment. Returns
 // DROP_NONE; DROP_CT_INVALID if its TCP, UDP or ICMP header is cut off or contradictory;
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it
 // quotes.
-static __rte_always_inline enum drop flow_pkt_read(
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at)
-{
-	return likely(at->v4) ? flow_pkt_read_as(p, ip, at, true) : flow_pkt_read_v6(p, ip, at);
-}
+enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at);

@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 
 #include <rte_pause.h>
-#include <rte_prefetch.h>
-#include <rte_vect.h>
 
 #include "huge_pages.h"
 #include "line_memory.h"
@@ -116,78 +114,9 @@ uint32_t flow_number(const struct flow_table *t, const struct flow *f)
 	return (uint32_t)(f - t->entry);
 }
 
-static __rte_always_inline uint32_t hash_of(const struct flow_table *t, const struct flow_pkt *p)
-{
-	const struct flow_brief brief = flow_brief_of(&p->key);
-	const uint64_t v4[] = {brief.addrs, brief.rest};
-
-	return (uint32_t)(p->v4 ? keyed_hash(&t->hash_key, v4, RTE_DIM(v4))
-				: keyed_hash(&t->hash_key, p->key.q, FLOW_KEY_WORDS));
-}
-
-#define TAG_EMPTY 0 // of a slot
-
-static uint32_t tag_of(uint32_t hash)
-{
-	return hash | 1; // never that of an empty slot
-}
-
-// The slots whose tag is this, as bits.
-static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uint32_t tag)
-{
-#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
-	// All in one load. No tag is torn by it, and nothing behind it is read before it (x86).
-	__m256i tags = _mm256_load_si256((const __m256i *)b->tag);
-	__m256i hits = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32((int)tag));
-
-	atomic_signal_fence(memory_order_acquire);
-	return (unsigned int)_mm256_movemask_ps(_mm256_castsi256_ps(hits)) &
-	       ((1u << BUCKET_SLOTS) - 1);
-#else
-	unsigned int hits = 0;
-
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		hits |= (unsigned int)(atomic_load_explicit(&b->tag[i], memory_order_acquire) ==
-				       tag)
-			<< i;
-	return hits;
-#endif
-}
-
-// The first entry whose tag fits, or NULL. Prefetches the lines that flow_track() and the decision
-// need.
-static __rte_always_inline struct flow *bucket_find(
-	const struct flow_table *t, const struct bucket *b, const struct flow_pkt *p)
-{
-	unsigned int hits = bucket_match(b, tag_of(p->hash));
-	uint32_t number;
-	struct flow *f;
-
-	if (hits == 0)
-		return NULL;
-	number = atomic_load_explicit(&b->number[__builtin_ctz(hits)], memory_order_acquire);
-	if (unlikely(number == 0))
-		return NULL;
-	f = &t->entry[number];
-	__builtin_prefetch(&f->dir[p->dir], 1);
-	if (p->key.proto == IPPROTO_TCP)
-		__builtin_prefetch(&f->tcp, 1);
-	return f;
-}
-
 static bool is_flow_of(const struct flow *f, const struct flow_key *key)
 {
 	return flow_key_equal(&f->key, key) && (flow_word(f) & FLOW_REMOVED) == 0;
-}
-
-// By the line of the packet's direction, of IPv6 by the whole key. A flow that another worker is
-// just removing may still be taken for that of the packet.
-static __rte_always_inline bool is_flow_of_packet(const struct flow *f, const struct flow_pkt *p)
-{
-	const struct flow_brief *own = &f->dir[p->dir].key, brief = flow_brief_of(&p->key);
-
-	return likely(p->v4) ? ((own->addrs ^ brief.addrs) | (own->rest ^ brief.rest)) == 0
-			     : flow_key_equal(&f->key, &p->key);
 }
 
 static struct flow *bucket_find_flow(const struct flow_table *t, const struct bucket *b,
@@ -215,37 +144,6 @@ static struct flow *flow_find_hashed(
 struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p)
 {
 	return flow_find_hashed(t, p->hash, &p->key);
-}
-
-void flow_lookup_start_burst(const struct flow_table *t, struct flow_pkt p[], unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		p[i].hash = hash_of(t, &p[i]);
-		rte_prefetch0(flow_first_bucket(t, p[i].hash));
-	}
-}
-
-void flow_find_burst(
-	const struct flow_table *t, const struct flow_pkt p[], struct flow *flows[], unsigned int n)
-{
-	uint8_t late[FLOW_BURST_MAX];
-	unsigned int n_late = 0;
-
-	for (unsigned int i = 0; i < n; i++) {
-		flows[i] = bucket_find(t, flow_first_bucket(t, p[i].hash), &p[i]);
-		if (unlikely(flows[i] == NULL)) {
-			rte_prefetch0(flow_second_bucket(t, p[i].hash));
-			late[n_late++] = (uint8_t)i;
-		}
-	}
-	for (unsigned int j = 0; j < n_late; j++) {
-		unsigned int i = late[j];
-
-		flows[i] = bucket_find(t, flow_second_bucket(t, p[i].hash), &p[i]);
-	}
-	for (unsigned int i = 0; i < n; i++)
-		if (unlikely(flows[i] != NULL && !is_flow_of_packet(flows[i], &p[i])))
-			flows[i] = flow_find_hashed(t, p[i].hash, &p[i].key); // equal tags
 }
 
 static void bucket_lock(struct bucket *b)
@@ -298,8 +196,9 @@ static bool bucket_set(struct flow_table *t, struct bucket *b, struct flow *f, u
 	i = (unsigned int)__builtin_ctz(empty);
 	atomic_store_explicit(&f->word, word, memory_order_release);
 	for (unsigned int dir = 0; dir < 2; dir++) // nobody else has it yet
-		atomic_store_explicit(
-			&f->dir[dir].by, (uint64_t)word << FLOW_SHOWN_SHIFT, memory_order_relaxed);
+		atomic_store_explicit(&f->dir[dir].by,
+			(uint64_t)flow_word_copy(word, dir) << FLOW_SHOWN_SHIFT,
+			memory_order_relaxed);
 	atomic_store_explicit(&b->number[i], flow_number(t, f), memory_order_release);
 	atomic_store_explicit(&b->tag[i], tag_of(f->hash), memory_order_release);
 	return true;

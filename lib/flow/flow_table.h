@@ -2,6 +2,8 @@
 // The inside of the flow table, for the files of this folder.
 #pragma once
 
+#include <rte_vect.h>
+
 #include "flow.h"
 #include "flow_holder.h"
 #include "flow_source.h"
@@ -98,6 +100,35 @@ static inline struct bucket *flow_second_bucket(const struct flow_table *t, uint
 	uint32_t i = flow_reduce(hash, t->n_buckets) + after;
 
 	return &t->bucket[i < t->n_buckets ? i : i - t->n_buckets];
+}
+
+#define TAG_EMPTY 0 // of a slot
+
+static inline uint32_t tag_of(uint32_t hash)
+{
+	return hash | 1; // never that of an empty slot
+}
+
+// The slots whose tag is this, as bits.
+static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uint32_t tag)
+{
+#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
+	// All in one load. No tag is torn by it, and nothing behind it is read before it (x86).
+	__m256i tags = _mm256_load_si256((const __m256i *)b->tag);
+	__m256i hits = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32((int)tag));
+
+	atomic_signal_fence(memory_order_acquire);
+	return (unsigned int)_mm256_movemask_ps(_mm256_castsi256_ps(hits)) &
+	       ((1u << BUCKET_SLOTS) - 1);
+#else
+	unsigned int hits = 0;
+
+	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
+		hits |= (unsigned int)(atomic_load_explicit(&b->tag[i], memory_order_acquire) ==
+				       tag)
+			<< i;
+	return hits;
+#endif
 }
 
 static inline uint32_t load(const _Atomic uint32_t *field)

@@ -27,6 +27,19 @@ struct ip_layout {
 
 static_assert(sizeof(struct ip_layout) == 8, "copied as one word");
 
+// Whether the packet is one of IPv4 without options, whole, with this protocol: what its first four
+// octets say. The upper layer may be cut off.
+static inline bool ip_layout_is_v4_plain(const struct ip_layout *at, uint8_t proto)
+{
+	const struct ip_layout plain = {
+		.l4_off = sizeof(struct rte_ipv4_hdr), .proto = proto, .v4 = true};
+	uint32_t a, b;
+
+	memcpy(&a, at, sizeof(a));
+	memcpy(&b, &plain, sizeof(b));
+	return a == b;
+}
+
 // Whether a checked header is one of IPv4. Version 6 has a bit that 4 has not.
 static inline bool ip_is_v4(const void *ip)
 {

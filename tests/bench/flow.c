@@ -27,7 +27,7 @@
 #include <rte_tcp.h>
 
 #include "core.h"
-#include "flow_table.h"
+#include "flow_lookup.h"
 #include "flow_track.h"
 #include "median.h"
 
@@ -181,7 +181,7 @@ static void write_packet(struct bench *b, struct packet *p, uint32_t i, unsigned
 static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 {
 	struct flow_pkt p[BURST];
-	struct flow *f[BURST];
+	union flow_place place[BURST];
 	struct flow_decision d;
 	unsigned int refused = 0;
 	uint64_t start = rte_rdtsc_precise();
@@ -189,23 +189,26 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct ip_layout at = ip_layout_v4(&b->packet[i].ip);
 
-		refused += flow_pkt_read(&p[i], &b->packet[i].ip, &at) != DROP_NONE;
-		flow_lookup_start(b->t, &p[i]);
+		refused += flow_lookup_read(b->t, &p[i], &b->packet[i].ip, &at, &place[i]) !=
+			   DROP_NONE;
 	}
 	*read += rte_rdtsc() - start;
-	flow_find_burst(b->t, p, f, n);
+	flow_find_burst(b->t, p, place, n);
 	for (unsigned int i = 0; i < n; i++) {
-		if (unlikely(f[i] == NULL))
-			f[i] = flow_find(b->t, &p[i]);
-		if (unlikely(f[i] == NULL &&
-			     flow_insert(b->t, 0, &p[i], 0, b->now, &f[i]) != DROP_NONE)) {
+		struct flow_dir *own = place[i].own;
+		struct flow *f = own != NULL && likely(flow_is_of_packet(own, &p[i], true))
+					 ? flow_of_dir(own, p[i].dir)
+					 : flow_find(b->t, &p[i]);
+
+		if (unlikely(
+			    f == NULL && flow_insert(b->t, 0, &p[i], 0, b->now, &f) != DROP_NONE)) {
 			refused++;
 			continue;
 		}
-		refused += flow_track(b->t, 0, f[i], &p[i], b->now) != DROP_NONE;
-		if (!flow_decision_get(f[i], p[i].dir, GENERATION, &d)) {
+		refused += flow_track(b->t, 0, f, &p[i], b->now) != DROP_NONE;
+		if (!flow_decision_get(f, p[i].dir, GENERATION, &d)) {
 			d = (struct flow_decision){0};
-			flow_decision_set(f[i], p[i].dir, GENERATION, &d);
+			flow_decision_set(f, p[i].dir, GENERATION, &d);
 		}
 	}
 

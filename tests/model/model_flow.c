@@ -147,8 +147,8 @@ static void decide(uint32_t generation, bool clear)
 {
 	uint32_t value = 2 * generation + clear;
 	void *all = (void *)(uintptr_t)(64 * value);
-	const struct flow_decision d = {
-		{.all = value}, clear ? NULL : all, clear ? all : NULL, value};
+	const struct flow_decision d = {{.all = value},
+		clear ? flow_egress_clear(all) : flow_egress_protect(all), value, 0};
 
 	flow_decision_set(&model->flow, CLIENT, generation, &d);
 }
@@ -162,8 +162,8 @@ static void read_decision(uint32_t generation)
 		return;
 	all = 64 * d.by.all;
 	explore_assert(d.by.all / 2 == generation && d.ingress == d.by.all);
-	explore_assert((uintptr_t)d.out == (d.by.all % 2 == 0 ? all : 0));
-	explore_assert((uintptr_t)d.nexthop == (d.by.all % 2 == 0 ? 0 : all));
+	explore_assert(d.egress == (d.by.all % 2 == 0 ? flow_egress_protect((void *)all)
+						      : flow_egress_clear((void *)all)));
 }
 
 // The facts that an accepted packet has recorded by then, unless the next connection has begun.
@@ -285,7 +285,7 @@ void model_end(unsigned int scenario)
 		explore_assert(removed || (model->learnt[i] & FLOW_REMOVED) == 0);
 	}
 	for (unsigned int dir = 0; dir < 2; dir++)
-		explore_assert(flow_word_shown(&model->flow, dir) == (uint16_t)word);
+		explore_assert(flow_word_shown(&model->flow, dir) == flow_word_copy(word, dir));
 	explore_assert(model->removed <= 1 && removed == (model->removed == 1));
 	explore_assert(removed || flow_word_class(word) != FLOW_CLASS_ESTABLISHED || !counts);
 	explore_assert(cells[0] == counts && cells[1] == counts);

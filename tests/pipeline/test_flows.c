@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "flow_site.h"
+#include "flow_table.h"
 #include "peer.h"
 
 // A UDP request to the outside and its reply, in clear.
@@ -204,6 +205,39 @@ static void test_source_limit(void **state)
 	gateway_free(g);
 }
 
+// Flows with equal hashes: each packet is one of its own flow, and takes the fast path.
+static void test_equal_hashes(void **state)
+{
+	struct gateway *g = flow_gateway_new("");
+	const struct flow_filter any = {0};
+	uint32_t position = FLOW_LIST_START;
+	struct flow_view v[4];
+	struct frame f[12];
+	unsigned int n = 0;
+	struct ip_layout at;
+	struct flow_pkt p;
+	uint64_t before;
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT_OF(f); i++)
+		f[i] = question((uint16_t)(1 + i % 3));
+	assert_true(ip_layout_read(&at, f[0].b + ETH_LEN));
+	assert_int_equal(flow_pkt_read(&p, f[0].b + ETH_LEN, &at), DROP_NONE);
+	// The key makes a product of 0 of the two addresses, whatever the ports are.
+	g->flows->hash_key.word[0] = -flow_brief_of(&p.key).addrs;
+	gateway_pass(g, f, 3);
+	before = flow_slow_path(g);
+	gateway_pass(g, f, COUNT_OF(f));
+	assert_int_equal(flow_slow_path(g), before);
+	expect_drops(g, DROP_NONE, 0);
+	while (position != FLOW_LIST_END)
+		n += flow_list(g->flows, &any, 0, &position, v + n, COUNT_OF(v) - n);
+	assert_int_equal(n, 3);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(v[i].packets[v[i].initiator], 1 + COUNT_OF(f) / 3);
+	gateway_free(g);
+}
+
 // More incomplete datagrams at once than can be held: no entry of the library's table is missing,
 // and no held one is so old that it expires.
 static void test_fragments_full(void **state)
@@ -232,6 +266,7 @@ int main(void)
 		pipeline_test(test_table_full),
 		pipeline_test(test_vanished_peer),
 		pipeline_test(test_source_limit),
+		pipeline_test(test_equal_hashes),
 		pipeline_test(test_fragments_full),
 	};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flows.h"
 
+#include "flow_lookup.h"
 #include "flow_track.h"
 
 #include <rte_icmp.h>
@@ -147,9 +148,15 @@ struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip)
 void flows_find(
 	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n)
 {
+	union flow_place place[FLOW_BURST_MAX];
+
 	for (unsigned int i = 0; i < n; i++)
-		flow_lookup_start(t, &p[i]);
-	flow_find_burst(t, p, flows, n);
+		place[i] = flow_lookup_start(t, &p[i]);
+	flow_find_burst(t, p, place, n);
+	for (unsigned int i = 0; i < n; i++)
+		flows[i] = place[i].own != NULL && flow_is_of_packet(place[i].own, &p[i], p[i].v4)
+				   ? flow_of_dir(place[i].own, p[i].dir)
+				   : flow_find(t, &p[i]);
 }
 
 struct flow *flows_find_one(const struct flow_table *t, const struct flow_pkt *p)

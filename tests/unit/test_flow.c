@@ -71,7 +71,8 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {{{1, 6, 7, 0}}, (void *)64, NULL, 5}, out = {0};
+	struct flow_decision in = {{{1, 6, 7, 0}}, flow_egress_protect((void *)64), 5, 0},
+			     out = {0};
 	struct flow *f;
 	struct flows s;
 
@@ -89,17 +90,13 @@ static void test_decision(void **state)
 	flow_decision_set(f, 0, 2, &in);
 	assert_false(flow_decision_get(f, 0, 1, &out));
 	assert_true(flow_decision_get(f, 0, 2, &out));
-	in.out = NULL;
-	in.nexthop = (void *)32;
+	in.egress = flow_egress_clear((void *)32);
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	assert_memory_equal(
 		&in, &out, offsetof(struct flow_decision, ingress) + sizeof(in.ingress));
-	in.out = (void *)64; // its path has the next hop
-	flow_decision_set(f, 0, 2, &in);
-	assert_true(flow_decision_get(f, 0, 2, &out));
-	assert_ptr_equal(out.out, in.out);
-	assert_null(out.nexthop);
+	assert_null(flow_egress_sa(out.egress));
+	assert_ptr_equal(flow_egress_nexthop(out.egress), (void *)32);
 	flow_decision_forget(f, 0);
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
@@ -210,7 +207,7 @@ static void test_list(void **state)
 	static struct flow_view v[500];
 	struct flow_filter any = {0}, filter = {0};
 	struct sa_out *_Atomic sa = (void *)0x1234;
-	struct flow_decision d = {.out = &sa, .ingress = 0x5678};
+	struct flow_decision d = {.egress = flow_egress_protect(&sa), .ingress = 0x5678};
 	struct flow_pkt p;
 	struct flow *f;
 	struct flows s;
@@ -241,7 +238,7 @@ static void test_list(void **state)
 	assert_int_equal(v[0].packets[!p.dir], 0);
 	assert_int_equal(v[0].generation[p.dir], 3);
 	assert_int_equal(v[0].generation[!p.dir], 0);
-	assert_ptr_equal(v[0].decision[p.dir].out, d.out);
+	assert_int_equal(v[0].decision[p.dir].egress, d.egress);
 
 	filter = (struct flow_filter){.ingress = 0x5678, .generation = 3};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);

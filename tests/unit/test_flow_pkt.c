@@ -36,6 +36,38 @@ static void test_key(void **state)
 	}
 }
 
+// A packet with options in its IP header takes another path: it is read the same.
+static void test_options(void **state)
+{
+	static const uint32_t hosts[] = {HOST_A, HOST_B, 0x01000000, 0x00000001, 0xff0000ff};
+	static const uint16_t ports[] = {1, 2, 0x100, 0xffff};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * 25 * 16; i++) {
+		uint8_t buf[PACKET_MAX];
+		struct segment s = {.src = hosts[i % 5],
+			.dst = hosts[i / 5 % 5],
+			.sport = ports[i / 25 % 4],
+			.dport = ports[i / 100 % 4],
+			.flags = i % 3 == 0 ? SYN : ACK,
+			.seq = i,
+			.len = 9,
+			.scale = -1};
+		struct rte_ipv4_hdr *ip = i < 400 ? packet_udp(buf, s.src, s.dst, s.sport, s.dport)
+						  : packet_tcp(buf, &s);
+		struct flow_pkt plain = flow_pkt_of(ip), p;
+		uint16_t len = rte_be_to_cpu_16(ip->total_length);
+
+		memmove(ip + 1, buf + sizeof(*ip) - 4, PACKET_MAX - sizeof(*ip));
+		ip->version_ihl++;
+		ip->total_length = rte_cpu_to_be_16((uint16_t)(len + 4));
+		p = flow_pkt_of(ip);
+		assert_int_equal(p.ip_len, len + 4);
+		p.ip_len = plain.ip_len;
+		assert_memory_equal(&p, &plain, sizeof(p));
+	}
+}
+
 static void test_sctp_ports(void **state)
 {
 	uint8_t buf[PACKET_MAX];
@@ -208,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_key),
+		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_sctp_ports),
 		cmocka_unit_test(test_icmp_key),
 		cmocka_unit_test(test_malformed),

@@ -95,6 +95,8 @@ static void check_same(const struct rte_ipv4_hdr *v4, unsigned int extensions)
 	b.ip_len = a.ip_len;
 	assert_true(a.v4 && !b.v4);
 	b.v4 = a.v4;
+	assert_true(a.plain == (!a.icmp_error && (a.tcp_flags & SYN) == 0) && !b.plain);
+	b.plain = a.plain;
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 

@@ -254,7 +254,7 @@ static void *churn(void *arg)
 
 	pthread_barrier_wait(&shared->start);
 	for (unsigned long i = 0; i < rounds(2000) || !atomic_load(&shared->all_seen); i++) {
-		struct flow_decision d = {.out = (void *)(64 * (1 + i))};
+		struct flow_decision d = {.egress = flow_egress_protect((void *)(64 * (1 + i)))};
 		struct flow_pkt p[32];
 		struct flow *f[32];
 		uint32_t now = atomic_load(&shared->now);
