@@ -22,7 +22,7 @@ static bool decapsulate(uint8_t *tos, const struct sa *sa, uint8_t outer)
 	return true;
 }
 
-enum drop esp_in_merge_v4(const struct sa *sa, struct rte_ipv4_hdr *inner, uint8_t outer_tos)
+static enum drop merge_v4(const struct sa *sa, struct rte_ipv4_hdr *inner, uint8_t outer_tos)
 {
 	uint8_t tos = inner->type_of_service;
 
@@ -35,9 +35,19 @@ enum drop esp_in_merge_v4(const struct sa *sa, struct rte_ipv4_hdr *inner, uint8
 	return DROP_NONE;
 }
 
-enum drop esp_in_options(const struct rte_ipv4_hdr *inner)
+enum drop esp_in_extract_unusual_v4(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
-	return ipv4_options_check(inner) == IPV4_OPTIONS_MALFORMED ? DROP_INNER_HEADER : DROP_NONE;
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
+	enum drop d;
+
+	if (ipv4_check(ip, len, false) != IPV4_GOOD ||
+		ipv4_options_check(ip) == IPV4_OPTIONS_MALFORMED)
+		return DROP_INNER_HEADER;
+	d = merge_v4(sa, ip, outer_tos);
+	if (d == DROP_NONE)
+		esp_in_cut_to(m, ip, rte_be_to_cpu_16(ip->total_length));
+	return d;
 }
 
 static enum drop extract_v6(

@@ -81,10 +81,9 @@ static __rte_always_inline struct esp_in_run esp_in_run_of(const struct sa_in *s
 	};
 }
 
-// For esp_in_finish() alone. The first takes over what the inner header shall have of the outer
-// one. Return as that does.
-enum drop esp_in_merge_v4(const struct sa *sa, struct rte_ipv4_hdr *inner, uint8_t outer_tos);
-enum drop esp_in_options(const struct rte_ipv4_hdr *inner);
+// For esp_in_finish() alone: what is in the SA in other cases than most. Return as that does.
+enum drop esp_in_extract_unusual_v4(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos);
 enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner,
 	uint16_t len, uint8_t outer_tos, uint8_t next_header);
 enum drop esp_in_rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
@@ -98,33 +97,33 @@ static inline void esp_in_cut_to(struct rte_mbuf *m, const void *inner, uint32_t
 	m->pkt_len = len;
 }
 
-// The IPv4 packet in an SA in tunnel mode.
+// The IPv4 packet in an SA in tunnel mode. Most are plain, and have no more to take over from the
+// outer header, with which theirs agrees.
 static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *run,
-	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos, uint32_t *plain_len)
 {
-	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
-	enum drop d = DROP_NONE;
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
+	const uint32_t plain = ipv4_plain_len(ip, len);
 
-	if (unlikely(ipv4_check(ip, len, false) != IPV4_GOOD))
+	if (unlikely(plain == 0) ||
+		unlikely(((outer_tos ^ ip->type_of_service) & run->tos_copied) != 0))
+		return esp_in_extract_unusual_v4(run->sa, m, inner, len, outer_tos);
+	if (unlikely(!ipv4_checksum_is_good(ipv4_header_words_plain(ip))))
 		return DROP_INNER_HEADER;
-	if (unlikely(ip->version_ihl != RTE_IPV4_VHL_DEF))
-		d = esp_in_options(ip);
-	// Where both headers agree there is nothing to take over.
-	if (unlikely(((outer_tos ^ ip->type_of_service) & run->tos_copied) != 0) && d == DROP_NONE)
-		d = esp_in_merge_v4(run->sa, ip, outer_tos);
-	if (unlikely(d != DROP_NONE))
-		return d;
-	esp_in_cut_to(m, ip, rte_be_to_cpu_16(ip->total_length));
+	esp_in_cut_to(m, ip, plain);
+	*plain_len = plain;
 	return DROP_NONE;
 }
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
 // the inner packet; m then holds that alone, its header checked. In transport mode that is the IP
 // header that m started with and what ESP carried; if that was in UDP, its checksum has been
-// recomputed. outer is the layout of the ESP packet. Returns DROP_NONE, DROP_PADDING,
-// DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
+// recomputed. outer is the layout of the ESP packet. *plain_len is what ipv4_plain_len() returns
+// for the inner packet, or 0: it is not known. Returns DROP_NONE, DROP_PADDING, DROP_NEXT_HEADER,
+// DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
-	const struct esp_in_run *run, struct rte_mbuf *m, const struct ip_layout *outer)
+	const struct esp_in_run *run, struct rte_mbuf *m, const struct ip_layout *outer,
+	uint32_t *plain_len)
 {
 	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + run->iv_len;
 	const struct rte_esp_tail *tail =
@@ -133,13 +132,14 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 	uint8_t tos;
 
+	*plain_len = 0;
 	if (unlikely(!padding_ok(text, op->text_len)))
 		return DROP_PADDING;
 	if (unlikely(!run->tunnel))
 		return esp_in_rejoin(run->sa, m, outer, text, inner_len, tail->next_proto);
 	tos = likely(outer->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
 	if (likely(tail->next_proto == IPPROTO_IPIP))
-		return esp_in_extract_v4(run, m, text, inner_len, tos);
+		return esp_in_extract_v4(run, m, text, inner_len, tos, plain_len);
 	return esp_in_extract_other(run->sa, m, text, inner_len, tos, tail->next_proto);
 }
 
