@@ -31,11 +31,17 @@ bool crypto_engine_built_in(const char *name)
 }
 
 // engine: its place in engines[].
-static uint32_t kind_of(size_t engine, const struct crypto_key *key)
+static uint32_t kind_of(size_t engine, const struct crypto_key *key, enum crypto_dir dir)
 {
 	size_t cipher = (size_t)(key->cipher - cipher_algs), auth = (size_t)(key->auth - auth_algs);
 
-	return (uint32_t)(engine << 24 | cipher << 16 | auth << 1) | (key->esn ? 1 : 0);
+	return (uint32_t)(engine << 24 | cipher << 16 | auth << 8) | (dir == CRYPTO_SEAL ? 2 : 0) |
+	       (key->esn ? 1 : 0);
+}
+
+static const struct crypto_engine *engine_of(uint32_t kind)
+{
+	return engines[kind >> 24];
 }
 
 static struct crypto_session *session_new(
@@ -47,8 +53,7 @@ static struct crypto_session *session_new(
 
 	if (s == NULL)
 		return NULL;
-	s->engine = e;
-	s->kind = kind_of(engine, key);
+	s->kind = kind_of(engine, key, dir);
 	if (e->session_init(s, key, dir, n_workers))
 		return s;
 	crypto_session_free(s);
@@ -75,14 +80,14 @@ void crypto_session_free(struct crypto_session *s)
 {
 	if (s == NULL)
 		return;
-	if (s->engine->session_fini != NULL)
-		s->engine->session_fini(s);
+	if (engine_of(s->kind)->session_fini != NULL)
+		engine_of(s->kind)->session_fini(s);
 	line_free(s);
 }
 
 const char *crypto_session_engine(const struct crypto_session *s)
 {
-	return s->engine->name;
+	return engine_of(s->kind)->name;
 }
 
 // Moves operations of another kind than the first from lot to left, in their order. Returns how
@@ -114,7 +119,7 @@ static void run_lots(struct crypto_op ops[], unsigned int n, unsigned int worker
 	while (n > 0) {
 		const unsigned int picked = lot_pick(lot, n, left);
 
-		lot[0]->session->engine->run(lot, picked, worker);
+		engine_of(lot[0]->session->kind)->run(lot, picked, worker);
 		n -= picked;
 		RTE_SWAP(lot, left);
 	}

@@ -7,6 +7,7 @@
 #define ESP_HEADER_LEN 8 // SPI and sequence number
 #define CBC_IV_LEN     16
 #define SALT_LEN       4
+#define ESN_LEN        4 // upper half of a sequence number of 64 bits, where it is authenticated
 #define COUNTER_IV_LEN 8 // of the IVs that count (RFC 3686, 4106, 4543, 7634)
 #define NONCE_LEN      (SALT_LEN + COUNTER_IV_LEN)
 
@@ -17,7 +18,7 @@ struct crypto_engine {
 	// Algorithms that are a pair, and ESN or not. The keys do not matter.
 	bool (*supports)(const struct crypto_key *key);
 	size_t session_size, worker_size; // octets of a session, and more for each worker
-	// Prepares a session, which is 0 but for engine, for algorithms that the engine supports.
+	// Prepares a session, which is 0 but for kind, for algorithms that the engine supports.
 	// Returns false without memory.
 	bool (*session_init)(struct crypto_session *s, const struct crypto_key *key,
 		enum crypto_dir dir, unsigned int n_workers);
@@ -28,11 +29,29 @@ struct crypto_engine {
 	void (*run)(struct crypto_op *const lot[], unsigned int n, unsigned int worker);
 };
 
-// The first member of every engine's own session.
+// The first member of every engine's own session: engine, algorithms and direction, the same for
+// all sessions that have the same. No more than that, because it shares a cache line with what else
+// the engine reads for each packet.
 struct crypto_session {
-	const struct crypto_engine *engine;
-	uint32_t kind; // the same for the same engine and algorithms
+	uint32_t kind; // of kind_of() in engine.c
 };
+
+// The cipher of a session.
+static inline const struct cipher_alg *crypto_session_cipher(const struct crypto_session *s)
+{
+	return &cipher_algs[s->kind >> 16 & 0xff];
+}
+
+// Whether a session seals, and whether sequence numbers have 64 bits.
+static inline bool crypto_session_seals(const struct crypto_session *s)
+{
+	return (s->kind & 2) != 0;
+}
+
+static inline bool crypto_session_esn(const struct crypto_session *s)
+{
+	return (s->kind & 1) != 0;
+}
 
 extern const struct crypto_engine crypto_engine_openssl;
 extern const struct crypto_engine crypto_engine_ipsec_mb; // where HAVE_IPSEC_MB

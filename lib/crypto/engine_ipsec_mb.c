@@ -90,17 +90,25 @@ static bool supports(const struct crypto_key *key)
 	return (imb_get_feature_flags() & needs) == needs;
 }
 
+// Its sessions have only what differs between those of a lot.
+static bool is_gcm(const struct cipher_alg *cipher)
+{
+	return cipher->mode == CIPHER_GCM || cipher->mode == CIPHER_GMAC;
+}
+
 static bool session_init(struct crypto_session *base, const struct crypto_key *key,
 	enum crypto_dir dir, unsigned int n_workers)
 {
 	const struct cipher_alg *cipher = key->cipher;
 	struct imb_session *s = (struct imb_session *)base;
 
-	s->key_len = cipher->key_len;
-	s->iv_len = cipher->iv_len;
-	s->icv_len = alg_pair_icv_len(cipher, key->auth);
-	s->esn_len = key->esn ? 4 : 0;
-	s->mask[0] = key->iv_mask;
+	if (!is_gcm(cipher)) {
+		s->key_len = cipher->key_len;
+		s->iv_len = cipher->iv_len;
+		s->icv_len = alg_pair_icv_len(cipher, key->auth);
+		s->esn_len = key->esn ? ESN_LEN : 0;
+	}
+	s->mask = key->iv_mask;
 	if (cipher->salt_len > 0)
 		memcpy(&s->salt, key->cipher_key + cipher->key_len, SALT_LEN);
 	return workers_make(n_workers) && families[cipher->mode].init(s, key, dir, workers[0]);
@@ -108,7 +116,10 @@ static bool session_init(struct crypto_session *base, const struct crypto_key *k
 
 static void run(struct crypto_op *const lot[], unsigned int n, unsigned int worker)
 {
-	imb_session_of(lot[0])->run(workers[worker], lot, n);
+	if (is_gcm(crypto_session_cipher(lot[0]->session)))
+		imb_gcm_run(workers[worker], lot, n);
+	else
+		imb_session_of(lot[0])->run(workers[worker], lot, n);
 }
 
 const struct crypto_engine crypto_engine_ipsec_mb = {

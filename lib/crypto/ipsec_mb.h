@@ -45,36 +45,47 @@ typedef void (*imb_run_t)(struct imb_worker *w, struct crypto_op *const lot[], u
 typedef void (*imb_crypt_t)(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets);
 
-// Only read once it is made.
+// Only read once it is made. AES-GCM needs few octets besides the keys, and these share a line with
+// the first keys. The library aligns none of its loads of them to more than SSE needs.
 struct imb_session {
 	struct crypto_session base;
-	imb_run_t run; // seals or opens a lot
-	// With HMAC: encrypts or decrypts a lot; NULL for the null cipher.
-	imb_crypt_t crypt;
-	// XORed to the sequence number to make the IV. CBC: hides it; else mask[0] alone, which is
-	// the key's iv_mask.
-	uint64_t mask[2];
-	uint32_t salt;   // SALT_LEN octets as they are in the key
-	uint8_t key_len; // octets, of the cipher; 0 for the null cipher
-	uint8_t iv_len, icv_len;
-	uint8_t esn_len; // octets of the sequence number's upper half that are authenticated, 4 or
-			 // 0
-	uint8_t auth;    // an enum auth_mode
+	uint32_t salt; // SALT_LEN octets as they are in the key
+	// XORed to the sequence number to make the IV: the key's iv_mask. CBC: hides it.
+	uint64_t mask;
 	union {
-		alignas(RTE_CACHE_LINE_SIZE) struct gcm_key_data gcm;
-		alignas(RTE_CACHE_LINE_SIZE) uint8_t chacha20_key[32];
-		struct {
-			alignas(RTE_CACHE_LINE_SIZE) struct hmac_key hmac_key;
+		struct gcm_key_data gcm;
+		struct {                    // of all other algorithms
+			uint64_t mask_high; // CBC: the same for the upper half of the IV
+			imb_run_t run;      // seals or opens a lot
+			// With HMAC: encrypts or decrypts a lot; NULL for the null cipher.
+			imb_crypt_t crypt;
+			uint8_t key_len; // octets, of the cipher; 0 for the null cipher
+			uint8_t iv_len, icv_len;
+			// Octets of the sequence number's upper half that are authenticated:
+			// ESN_LEN or 0.
+			uint8_t esn_len;
+			uint8_t auth;       // an enum auth_mode
+			uint8_t unused[19]; // keys begin with a line
+			union {
+				uint8_t chacha20_key[32];
+				struct hmac_key hmac_key;
+			};
 			// Of AES, for the direction of the session: at most 15 keys.
-			alignas(RTE_CACHE_LINE_SIZE) uint8_t round_keys[15][16];
+			uint8_t round_keys[15][16];
 		};
 	};
-};
+} __rte_cache_aligned;
 
-static_assert(offsetof(struct imb_session, gcm) == RTE_CACHE_LINE_SIZE, "one line, then the keys");
+static_assert(offsetof(struct imb_session, gcm) == 16, "11 round keys end with a line");
+static_assert(offsetof(struct imb_session, hmac_key) == RTE_CACHE_LINE_SIZE &&
+		      offsetof(struct imb_session, round_keys) % RTE_CACHE_LINE_SIZE == 0,
+	"no line has parts of both");
 
-// Fill in what packets need: run, and what depends on the keys. False if there are no random
-// numbers.
+// Seals or opens a lot of AES-GCM or AES-GMAC.
+void imb_gcm_run(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n);
+
+// Fill in what packets need: run but of AES-GCM and AES-GMAC, and what depends on the keys. False
+// if there are no random numbers.
 #define CIPHER_MODE(mode, openssl, ipsec_mb, ...)                                                  \
 	bool imb_##ipsec_mb##_init(struct imb_session *s, const struct crypto_key *key,            \
 		enum crypto_dir dir, const struct imb_worker *w);
@@ -114,7 +125,7 @@ static inline __m128i imb_nonce(const struct imb_session *s, uint64_t iv)
 // The IV to seal a packet with, where it counts.
 static inline rte_be64_t imb_counter_iv(const struct imb_session *s, const struct crypto_op *op)
 {
-	return rte_cpu_to_be_64(op->seq ^ s->mask[0]);
+	return rte_cpu_to_be_64(op->seq ^ s->mask);
 }
 
 // The upper half of the sequence number in network byte order.
@@ -125,12 +136,11 @@ static inline rte_be32_t imb_esn_upper(const struct crypto_op *op)
 
 // What an AEAD authenticates in front of the IV, ESP_HEADER_LEN + esn_len octets. With ESN it is
 // not as in the packet, and goes to *buf.
-static inline const uint8_t *imb_aad(
-	__m128i *buf, const struct imb_session *s, const struct crypto_op *op)
+static inline const uint8_t *imb_aad(__m128i *buf, uint8_t esn_len, const struct crypto_op *op)
 {
 	__m128i header; // SPI, lower half, 0, 0
 
-	if (s->esn_len == 0)
+	if (esn_len == 0)
 		return op->esp;
 	header = _mm_loadl_epi64((const __m128i *)op->esp);
 	*buf = _mm_or_si128(_mm_shuffle_epi32(header, _MM_SHUFFLE(2, 1, 2, 0)),

@@ -28,7 +28,7 @@ static void cbc_encrypt(
 		const struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
-		uint64_t block[2] = {s->mask[0] ^ op->seq, s->mask[1]};
+		uint64_t block[2] = {s->mask ^ op->seq, s->mask_high};
 		IMB_JOB *j = &w->job[i];
 
 		memcpy(iv, block, sizeof(block));
@@ -87,5 +87,6 @@ bool imb_cbc_init(struct imb_session *s, const struct crypto_key *key, enum cryp
 		imb_keys_expand(s, key, w, other, s->round_keys);
 	OPENSSL_cleanse(other, sizeof(other));
 	s->crypt = dir == CRYPTO_SEAL ? cbc_encrypt : cbc_decrypt;
-	return RAND_bytes((uint8_t *)s->mask, sizeof(s->mask)) == 1;
+	return RAND_bytes((uint8_t *)&s->mask, sizeof(s->mask)) == 1 &&
+	       RAND_bytes((uint8_t *)&s->mask_high, sizeof(s->mask_high)) == 1;
 }

@@ -28,7 +28,7 @@ static void chacha20_job(
 	j->msg_len_to_cipher_in_bytes = op->text_len;
 	j->hash_start_src_offset_in_bytes = 0;
 	j->msg_len_to_hash_in_bytes = op->text_len;
-	j->u.CHACHA20_POLY1305.aad = imb_aad(&aad, s, op);
+	j->u.CHACHA20_POLY1305.aad = imb_aad(&aad, s->esn_len, op);
 	j->u.CHACHA20_POLY1305.aad_len_in_bytes = ESP_HEADER_LEN + s->esn_len;
 	j->auth_tag_output = icv;
 	j->auth_tag_output_len_in_bytes = s->icv_len;

@@ -31,19 +31,40 @@ static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
 					      : GCM_OF(m, 256);
 }
 
-// The keys of many SAs are in no cache: their lines, and those of the powers of the hash key. The
-// first of these is the last in memory, and a packet needs as many as it has blocks.
+// What all of a lot have in common.
+struct lot {
+	struct gcm gcm;
+	uint32_t key_len; // octets, also of the next ones
+	uint8_t icv_len, esn_len;
+	bool fetch; // its keys: they are of several sessions
+};
+
+static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+{
+	const struct cipher_alg *cipher = crypto_session_cipher(lot[0]->session);
+
+	return (struct lot){
+		.gcm = gcm_of(w->best, cipher->key_len),
+		.key_len = cipher->key_len,
+		.icv_len = cipher->icv_len,
+		.esn_len = crypto_session_esn(lot[0]->session) ? ESN_LEN : 0,
+		.fetch = !imb_lot_has_one_session(lot, n),
+	};
+}
+
+// The keys of many SAs are in no cache: their lines but the first, which has been fetched with the
+// session, and those of the powers of the hash key. The first of these is the last in memory, and a
+// packet needs as many as it has blocks.
 static void fetch_keys(const struct crypto_op *op, uint32_t key_len)
 {
 	const struct imb_session *s = imb_session_of(op);
-	const uint8_t *keys = (const uint8_t *)&s->gcm, *end = keys + sizeof(s->gcm);
+	const uint8_t *start = (const uint8_t *)s, *end = (const uint8_t *)(&s->gcm + 1);
 	const uint8_t *power = end - 16 * RTE_MIN(op->text_len / 16 + 3, 48);
 
-	rte_prefetch0(keys);
-	rte_prefetch0(keys + RTE_CACHE_LINE_SIZE);
-	rte_prefetch0(keys + 2 * RTE_CACHE_LINE_SIZE);
+	rte_prefetch0(start + RTE_CACHE_LINE_SIZE);
+	rte_prefetch0(start + 2 * RTE_CACHE_LINE_SIZE);
 	if (key_len > IMB_KEY_128_BYTES)
-		rte_prefetch0(keys + 3 * RTE_CACHE_LINE_SIZE);
+		rte_prefetch0(start + 3 * RTE_CACHE_LINE_SIZE);
 	do
 		rte_prefetch0(power);
 	while ((power += RTE_CACHE_LINE_SIZE) < end);
@@ -67,12 +88,10 @@ static inline void fetch_next_keys(
 
 static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = imb_session_of(lot[0]);
-	const struct gcm f = gcm_of(w->best, first->key_len);
-	const bool fetch = !imb_lot_has_one_session(lot, n);
+	const struct lot l = lot_of(w, lot, n);
 
-	if (fetch)
-		fetch_first_keys(lot, n, first->key_len);
+	if (l.fetch)
+		fetch_first_keys(lot, n, l.key_len);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -81,11 +100,11 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		uint8_t *text = iv + COUNTER_IV_LEN;
 		__m128i nonce = imb_nonce(s, counter), aad;
 
-		if (fetch)
-			fetch_next_keys(lot, n, i, first->key_len);
-		f.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			imb_aad(&aad, first, op), ESP_HEADER_LEN + first->esn_len,
-			text + op->text_len, first->icv_len);
+		if (l.fetch)
+			fetch_next_keys(lot, n, i, l.key_len);
+		l.gcm.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
+			imb_aad(&aad, l.esn_len, op), ESP_HEADER_LEN + l.esn_len,
+			text + op->text_len, l.icv_len);
 		memcpy(iv, &counter,
 			sizeof(counter)); // not before: would hold up the load of the header
 		op->ok = true;
@@ -94,12 +113,10 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 
 static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = imb_session_of(lot[0]);
-	const struct gcm f = gcm_of(w->best, first->key_len);
-	const bool fetch = !imb_lot_has_one_session(lot, n);
+	const struct lot l = lot_of(w, lot, n);
 
-	if (fetch)
-		fetch_first_keys(lot, n, first->key_len);
+	if (l.fetch)
+		fetch_first_keys(lot, n, l.key_len);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -109,22 +126,22 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		__m128i nonce, aad;
 		uint64_t seq;
 
-		if (fetch)
-			fetch_next_keys(lot, n, i, first->key_len);
+		if (l.fetch)
+			fetch_next_keys(lot, n, i, l.key_len);
 		memcpy(&seq, iv, sizeof(seq));
 		nonce = imb_nonce(s, seq);
-		f.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
-			imb_aad(&aad, first, op), ESP_HEADER_LEN + first->esn_len, icv,
-			first->icv_len);
-		op->ok = imb_icv_equal(icv, text + op->text_len, first->icv_len);
+		l.gcm.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
+			imb_aad(&aad, l.esn_len, op), ESP_HEADER_LEN + l.esn_len, icv, l.icv_len);
+		op->ok = imb_icv_equal(icv, text + op->text_len, l.icv_len);
 	}
 }
 
 // Computes the ICV of a packet that has its IV. In one call, unless what is authenticated is not in
 // one piece.
 static void gmac_icv(
-	const struct gcm *f, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
+	const struct lot *l, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
 {
+	const struct gcm *f = &l->gcm;
 	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 	size_t rest = COUNTER_IV_LEN + op->text_len;
@@ -133,64 +150,75 @@ static void gmac_icv(
 
 	memcpy(&seq, iv, sizeof(seq));
 	nonce = imb_nonce(s, seq);
-	if (s->esn_len == 0) {
+	if (l->esn_len == 0) {
 		f->encrypt(&s->gcm, &w->gcm, NULL, NULL, 0, (const uint8_t *)&nonce, op->esp,
-			ESP_HEADER_LEN + rest, icv, s->icv_len);
+			ESP_HEADER_LEN + rest, icv, l->icv_len);
 		return;
 	}
 	f->init(&s->gcm, &w->gcm, (const uint8_t *)&nonce, NONCE_LEN);
-	f->update(&s->gcm, &w->gcm, imb_aad(&aad, s, op), ESP_HEADER_LEN + s->esn_len);
+	f->update(&s->gcm, &w->gcm, imb_aad(&aad, l->esn_len, op), ESP_HEADER_LEN + l->esn_len);
 	f->update(&s->gcm, &w->gcm, iv, rest);
-	f->finalize(&s->gcm, &w->gcm, icv, s->icv_len);
+	f->finalize(&s->gcm, &w->gcm, icv, l->icv_len);
 }
 
 static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const uint32_t key_len = imb_session_of(lot[0])->key_len;
-	const struct gcm f = gcm_of(w->best, key_len);
+	const struct lot l = lot_of(w, lot, n);
 
-	fetch_first_keys(lot, n, key_len);
+	if (l.fetch)
+		fetch_first_keys(lot, n, l.key_len);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
-		fetch_next_keys(lot, n, i, key_len);
+		if (l.fetch)
+			fetch_next_keys(lot, n, i, l.key_len);
 		memcpy(iv, &counter, sizeof(counter));
-		gmac_icv(&f, w, op, iv + COUNTER_IV_LEN + op->text_len);
+		gmac_icv(&l, w, op, iv + COUNTER_IV_LEN + op->text_len);
 		op->ok = true;
 	}
 }
 
 static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
 {
-	const struct imb_session *first = imb_session_of(lot[0]);
-	const struct gcm f = gcm_of(w->best, first->key_len);
+	const struct lot l = lot_of(w, lot, n);
 
-	fetch_first_keys(lot, n, first->key_len);
+	if (l.fetch)
+		fetch_first_keys(lot, n, l.key_len);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t icv[AEAD_ICV_MAX];
 
-		fetch_next_keys(lot, n, i, first->key_len);
-		gmac_icv(&f, w, op, icv);
-		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, first->icv_len);
+		if (l.fetch)
+			fetch_next_keys(lot, n, i, l.key_len);
+		gmac_icv(&l, w, op, icv);
+		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, l.icv_len);
 	}
+}
+
+void imb_gcm_run(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
+{
+	const struct crypto_session *first = lot[0]->session;
+	const bool gmac = crypto_session_cipher(first)->mode == CIPHER_GMAC;
+
+	if (crypto_session_seals(first))
+		gmac ? gmac_seal(w, lot, n) : gcm_seal(w, lot, n);
+	else
+		gmac ? gmac_open(w, lot, n) : gcm_open(w, lot, n);
 }
 
 bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
-	gcm_of(w->best, s->key_len).expand(key->cipher_key, &s->gcm);
-	s->run = dir == CRYPTO_SEAL ? gcm_seal : gcm_open;
+	(void)dir;
+	gcm_of(w->best, key->cipher->key_len).expand(key->cipher_key, &s->gcm);
 	return true;
 }
 
 bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
-	imb_gcm_init(s, key, dir, w);
-	s->run = dir == CRYPTO_SEAL ? gmac_seal : gmac_open;
-	return true;
+	return imb_gcm_init(s, key, dir, w);
 }
