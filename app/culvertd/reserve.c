@@ -254,7 +254,7 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 	int rc = record_add(r, &sa->sa);
 
 	if (rc == 0 && sa->replay.size > 0)
-		rc = replay_keep_in(&sa->replay, r->memory, &sa->sa.record->id);
+		rc = sa_in_window_keep(sa, r->memory, &sa->sa.record->id);
 	if (rc < 0)
 		return rc;
 	if (r->before != NULL)

@@ -232,7 +232,7 @@ static bool ingress_set(struct control *c, struct group *g, struct sa_in *sa)
 			return false;
 		}
 	}
-	sa->ingress = g->ingress;
+	sa_in_ingress_set(sa, g->ingress);
 	return true;
 }
 

@@ -14,10 +14,11 @@
 #include "tracepoint.h"
 
 // Whether the packet has the destination of the SA, and is in UDP (RFC 3948) or not as the SA is.
-static bool is_addressed_to(const struct sa_in *sa, const struct pkt *p)
+static bool is_addressed_to(const struct worker *w, const struct sa_in *sa, const struct pkt *p)
 {
 	if (p->ip.v4)
-		return sa->sa.v4_end == sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
+		return sa_in_at(sa, w->sa_place)->copy.v4_end ==
+		       sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
 
 	struct ip_addr dst = ipv6_dst(pkt_ip6(p));
 
@@ -65,10 +66,8 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 		if (w->spi[i] != spi) {
 			spi = w->spi[i];
 			found = snapshot_find_in(w->snapshot, spi);
-			if (likely(found != NULL)) {
-				rte_prefetch0(found);
-				rte_prefetch0(&found->replay);
-			}
+			if (likely(found != NULL))
+				__builtin_prefetch(sa_in_at(found, w->sa_place), 1);
 		}
 		b->p[i]->sa_in = found;
 	}
@@ -76,14 +75,12 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
-		if (likely(sa != NULL && is_addressed_to(sa, p))) {
+		if (likely(sa != NULL && is_addressed_to(w, sa, p))) {
 			b->p[n++] = p;
 			if (sa == last)
 				continue;
 			last = sa;
-			rte_prefetch0(sa->sa.session);
-			replay_prefetch(&sa->replay, rte_be_to_cpu_32(pkt_esp(p)->seq));
-			__builtin_prefetch(&sa->sa.counters[w->id], 1);
+			sa_in_prefetch(sa, w->sa_place, rte_be_to_cpu_32(pkt_esp(p)->seq));
 			continue;
 		}
 
@@ -143,7 +140,7 @@ static __rte_always_inline uint16_t open_burst(
 		trace_burst(w, b, TRACE_SA_FOUND);
 	for (uint16_t i = 0; i < b->n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
-		const struct esp_in_checks run = esp_in_checks_of(sa);
+		const struct esp_in_checks run = esp_in_checks_of(&sa_in_at(sa, w->sa_place)->copy);
 		const uint16_t first = n;
 
 		for (; i < b->n && b->p[i]->sa_in == sa; i++) {
@@ -173,21 +170,23 @@ static __rte_always_inline uint16_t open_burst(
 static void accept_seqs(
 	const struct worker *w, struct sa_in *sa, const uint64_t seq[], bool accepted[], uint16_t n)
 {
-	uint16_t n_late = replay_commit_burst(&sa->replay, seq, accepted, n);
+	struct sa_counters *counters = sa_in_at(sa, w->sa_place);
+	uint16_t n_late = replay_commit_burst(&counters->copy.replay, seq, accepted, n);
 
 	if (unlikely(n_late > 0))
-		sa->sa.counters[w->id].reordered += n_late;
+		counters->reordered += n_late;
 }
 
 // The same for a packet that is a run of its own: with many SAs, nearly all are.
 static __rte_always_inline bool accept_one(
 	const struct worker *w, struct sa_in *sa, const struct opening *o, uint16_t i)
 {
+	struct sa_counters *counters = sa_in_at(sa, w->sa_place);
 	bool accepted = false;
 
 	if (likely(o->op[i].ok) &&
-		unlikely(replay_commit_one(&sa->replay, o->seq[i], &accepted) != 0))
-		sa->sa.counters[w->id].reordered++;
+		unlikely(replay_commit_one(&counters->copy.replay, o->seq[i], &accepted) != 0))
+		counters->reordered++;
 	return accepted;
 }
 
@@ -216,7 +215,8 @@ static unsigned int owner_of(const struct worker *w, const struct pkt *p)
 static __rte_always_inline void finish_run(
 	struct worker *w, const struct opening *o, uint16_t i, uint16_t end, const bool traced)
 {
-	const struct esp_in_run run = esp_in_run_of(w->esp.p[i]->sa_in);
+	const struct sa_in *sa = w->esp.p[i]->sa_in;
+	const struct esp_in_run run = esp_in_run_of(sa, sa_in_at(sa, w->sa_place));
 	bool accepted[RX_BURST_MAX]; // authenticated, and its number as well
 	uint32_t packets = 0;
 	uint64_t octets = 0;
@@ -256,7 +256,7 @@ static __rte_always_inline void finish_run(
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
-	esp_in_count(&run, w->id, packets, octets);
+	esp_in_count(&run, packets, octets);
 }
 
 static __rte_always_inline void decap(struct worker *w, const bool traced)
@@ -267,7 +267,8 @@ static __rte_always_inline void decap(struct worker *w, const bool traced)
 
 	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
 	for (uint16_t r = 0; r + 1 < n_runs; r++)
-		replay_prefetch(&w->esp.p[o.end[r]]->sa_in->replay, o.seq[o.end[r]]);
+		replay_prefetch(&sa_in_at(w->esp.p[o.end[r]]->sa_in, w->sa_place)->copy.replay,
+			o.seq[o.end[r]]);
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
 		finish_run(w, &o, i, o.end[r], traced);
 	stage_end(&w->stages, STAGE_ESP_FINISH, i);
@@ -316,7 +317,8 @@ static void note_moved(struct fan_burst *b, const struct pkt *p)
 static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *b,
 	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end, const bool traced)
 {
-	const struct esp_in_run run = esp_in_run_of(w->esp.p[i]->sa_in);
+	const struct sa_in *sa = w->esp.p[i]->sa_in;
+	const struct esp_in_run run = esp_in_run_of(sa, sa_in_at(sa, w->sa_place));
 	uint32_t packets = 0;
 	uint64_t octets = 0;
 
@@ -342,7 +344,7 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 		if (traced)
 			trace_record(w, p, TRACE_HANDED, &(struct trace_fact){0});
 	}
-	esp_in_count(&run, w->id, packets, octets);
+	esp_in_count(&run, packets, octets);
 }
 
 static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)

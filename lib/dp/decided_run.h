@@ -58,6 +58,6 @@ static __rte_always_inline struct decided_run *decided_run_add(const struct work
 	__builtin_prefetch(r->in, 1);
 	__builtin_prefetch(r->out, 1);
 	if (sa != NULL)
-		sa_out_prefetch(sa);
+		sa_out_prefetch(sa, w->sa_place);
 	return r;
 }

@@ -68,7 +68,7 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 	for (uint16_t i = 0, end; i < b->n; i = end) {
 		struct pkt **p = &b->p[i];
 		struct sa_out *sa = p[0]->sa_out;
-		const struct sa_path *path = sa_out_path(sa);
+		const struct sa_path *path = sa_out_path_at(sa, w->sa_place);
 		const uint16_t len = rte_pktmbuf_data_len(p[0]->m);
 
 		for (end = i; end < b->n && b->p[end]->sa_out == sa; end++) {
@@ -158,7 +158,7 @@ static __rte_always_inline void prefetch_paths(const struct worker *w, const str
 		return;
 	for (uint16_t i = 0; i < b->n; i++) {
 		if (b->p[i]->sa_out != last)
-			sa_path_prefetch(b->p[i]->sa_out, w->id);
+			sa_path_prefetch(b->p[i]->sa_out, w->sa_place);
 		last = b->p[i]->sa_out;
 	}
 }

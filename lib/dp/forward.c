@@ -51,7 +51,7 @@ enum drop forward_route(struct worker *w, struct pkt *p)
 
 static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_out != NULL ? sa_out_path(p->sa_out)->mtu
+	return p->sa_out != NULL ? sa_out_path_at(p->sa_out, w->sa_place)->mtu
 				 : w->snapshot->port[p->nexthop->port].mtu;
 }
 

@@ -24,9 +24,9 @@
 static_assert(HOST_INGRESS + PORTS_MAX <= SA_INGRESS_MIN, "a port is not taken for an SA");
 
 // A packet with another ingress than its flow's direction is not part of the flow.
-static uint32_t ingress_of(const struct pkt *p)
+static uint32_t ingress_of(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? p->sa_in->ingress
+	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->copy.ingress
 				: p->port + (uint32_t)p->from_host * HOST_INGRESS;
 }
 
@@ -100,7 +100,7 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 		.by = w->by,
 		.egress = p->sa_out != NULL ? flow_egress_protect(sa_of(w->snapshot, w->by.out))
 					    : flow_egress_clear(p->nexthop),
-		.ingress = ingress_of(p),
+		.ingress = ingress_of(w, p),
 	};
 }
 
@@ -240,7 +240,7 @@ static void transit_enqueue(
 		transit_forward(w, p, fp, f, w->by.rule);
 		return;
 	}
-	sa_out_prefetch(p->sa_out);
+	sa_out_prefetch(p->sa_out, w->sa_place);
 	burst_add(&w->protect, p);
 }
 
@@ -265,7 +265,7 @@ static __rte_always_inline bool has_decision(const struct worker *w, uint32_t ge
 		return false;
 	if (!plain && (fp->icmp_error || flow_reopens(flow_of_dir(*own, fp->dir), fp)))
 		return false;
-	return flow_dir_decision_get(*own, generation, d) && d->ingress == ingress_of(p);
+	return flow_dir_decision_get(*own, generation, d) && d->ingress == ingress_of(w, p);
 }
 
 // A packet that is not like most of its flow: it changes the state, or does not fit.

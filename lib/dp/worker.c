@@ -65,6 +65,7 @@ struct worker *worker_new(const struct worker_params *p)
 	if (w == NULL)
 		return NULL;
 	w->id = p->id;
+	w->sa_place = SA_PLACE(p->id);
 	w->pool = p->pool;
 	w->large_pool = p->large_pool;
 	w->neigh = p->neigh;

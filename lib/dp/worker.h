@@ -123,6 +123,7 @@ struct host_limit {
 struct worker {
 	// Set by the control thread before the worker runs.
 	unsigned int id;
+	uint32_t sa_place; // SA_PLACE(id)
 	struct rte_mempool *pool;
 	struct rte_mempool *large_pool; // for packets larger than any link's MTU: buffer.h
 	const struct neigh_table *neigh;

@@ -17,7 +17,7 @@
 
 // What the packets of a run, which are of one SA, have in common before they are opened.
 struct esp_in_checks {
-	const struct replay *replay;
+	struct replay replay;
 	struct crypto_session *session;
 	uint32_t around; // octets of ESP header, IV and ICV
 	uint32_t align;  // the text is a multiple of so many octets
@@ -25,15 +25,15 @@ struct esp_in_checks {
 	bool esn;
 };
 
-static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa_in *sa)
+static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa_copy *sa)
 {
 	return (struct esp_in_checks){
-		.replay = &sa->replay,
-		.session = sa->sa.session,
-		.around = (uint32_t)sizeof(struct rte_esp_hdr) + sa->sa.iv_len + sa->sa.icv_len,
-		.align = sa->sa.align,
-		.stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed),
-		.esn = sa->sa.opt.esn,
+		.replay = sa->replay,
+		.session = sa->session,
+		.around = (uint32_t)sizeof(struct rte_esp_hdr) + sa->iv_len + sa->icv_len,
+		.align = sa->align,
+		.stop = atomic_load_explicit(&sa->stop, memory_order_relaxed),
+		.esn = sa->esn,
 	};
 }
 
@@ -47,7 +47,7 @@ static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 	const uint32_t around = esp_off + run->around, len = rte_pktmbuf_data_len(m);
 	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, esp_off);
 	const uint32_t lower = rte_be_to_cpu_32(esp->seq);
-	const uint64_t seq = unlikely(run->esn) ? replay_guess_seq(run->replay, lower) : lower;
+	const uint64_t seq = unlikely(run->esn) ? replay_guess_seq(&run->replay, lower) : lower;
 
 	if (unlikely(run->stop != DROP_NONE))
 		return run->stop;
@@ -60,24 +60,28 @@ static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 		.text_len = (uint16_t)(len - around),
 		.ok = false,
 	};
-	return replay_check(run->replay, seq) ? DROP_NONE : DROP_REPLAY;
+	return replay_check(&run->replay, seq) ? DROP_NONE : DROP_REPLAY;
 }
 
 // The same for when they have been opened.
 struct esp_in_run {
 	const struct sa *sa;
-	uint32_t iv_len; // octets
+	struct sa_counters *counters; // of the worker
+	uint32_t iv_len;              // octets
 	uint8_t tos_copied;
 	bool tunnel;
 };
 
-static __rte_always_inline struct esp_in_run esp_in_run_of(const struct sa_in *sa)
+// counters: those of the worker in the SA.
+static __rte_always_inline struct esp_in_run esp_in_run_of(
+	const struct sa_in *sa, struct sa_counters *counters)
 {
 	return (struct esp_in_run){
 		.sa = &sa->sa,
-		.iv_len = sa->sa.iv_len,
-		.tos_copied = sa->sa.tos_copied,
-		.tunnel = sa->sa.opt.mode == SA_TUNNEL,
+		.counters = counters,
+		.iv_len = counters->copy.iv_len,
+		.tos_copied = counters->copy.tos_copied,
+		.tunnel = counters->copy.mode == SA_TUNNEL,
 	};
 }
 
@@ -145,9 +149,8 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 
 // At the end of a run: counts the packets that esp_in_finish() returned DROP_NONE for, and their
 // octets.
-static inline void esp_in_count(
-	const struct esp_in_run *run, unsigned int worker, uint32_t packets, uint64_t octets)
+static inline void esp_in_count(const struct esp_in_run *run, uint32_t packets, uint64_t octets)
 {
-	run->sa->counters[worker].packets += packets;
-	run->sa->counters[worker].bytes += octets;
+	run->counters->packets += packets;
+	run->counters->bytes += octets;
 }

@@ -29,7 +29,7 @@ struct run {
 	uint32_t tail_max; // octets that may be written behind the packet
 };
 
-static __rte_always_inline struct run run_of(const struct sa *sa)
+static __rte_always_inline struct run run_of(const struct sa_copy *sa)
 {
 	return (struct run){
 		.session = sa->session,
@@ -43,7 +43,7 @@ static __rte_always_inline struct run run_of(const struct sa *sa)
 }
 
 // How many of n numbers from seq on may be used.
-static __rte_always_inline uint16_t usable(const struct sa *sa, uint64_t seq, uint16_t n)
+static __rte_always_inline uint16_t usable(const struct sa_copy *sa, uint64_t seq, uint16_t n)
 {
 	const uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
 	const uint64_t left = limit >= seq ? limit - seq + 1 : 0;
@@ -120,9 +120,9 @@ static __rte_always_inline void outer_v4_write(
 }
 
 // What the inner packet at ip brings to the flow label.
-static rte_be32_t flow_label(const struct sa *sa, const void *ip)
+static rte_be32_t flow_label(const struct sa_copy *sa, const void *ip)
 {
-	if (likely(sa->opt.flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
+	if (likely(sa->flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
 		return 0;
 	return ((const struct rte_ipv6_hdr *)ip)->vtc_flow & RTE_BE32(RTE_IPV6_HDR_FL_MASK);
 }
@@ -207,6 +207,8 @@ enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uin
 
 	if (path->framing == SA_FRAME_NONE)
 		return DROP_PEER_UNKNOWN;
+	// The limit and the reason were written before the worker's copy of the limit.
+	atomic_thread_fence(memory_order_acquire);
 	if (seq <= atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed))
 		return DROP_NO_ROOM;
 
@@ -214,7 +216,6 @@ enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uin
 		sa_out_hold_seq(sa);
 		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 	}
-	atomic_thread_fence(memory_order_acquire); // the reason was written before the limit
 	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
 	if (stop != DROP_NONE)
 		return stop;
@@ -256,23 +257,25 @@ static __rte_always_inline bool frame(struct crypto_op *op, const struct run *r,
 	return true;
 }
 
-static void count(struct sa_out *sa, unsigned int worker, uint16_t packets, uint64_t octets)
+static void count(struct sa_counters *counters, uint16_t packets, uint64_t octets)
 {
-	sa->sa.counters[worker].packets += packets;
-	sa->sa.counters[worker].bytes += octets;
+	counters->packets += packets;
+	counters->bytes += octets;
 }
 
 static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out *sa,
 	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
 	unsigned int worker, const bool v4, const bool udp)
 {
-	const struct run r = run_of(&sa->sa);
+	struct sa_counters *counters = &sa->of_worker[worker];
+	const struct sa_copy *copy = &counters->copy;
+	const struct run r = run_of(copy);
 	const uint16_t outer_len =
 		(uint16_t)(ip_len_of(v4) + (udp ? sizeof(struct rte_udp_hdr) : 0));
-	const uint64_t copied = head_of(sa->sa.tos_copied, sa->sa.df_copied);
-	const uint64_t fixed = eight_read(path->outer) | head_of(sa->sa.tos_fixed, sa->sa.df_set);
+	const uint64_t copied = head_of(copy->tos_copied, copy->df_copied);
+	const uint64_t fixed = eight_read(path->outer) | head_of(copy->tos_fixed, copy->df_set);
 	const uint32_t id = outer_v4_id(r.spi);
-	struct rte_mbuf *const *at = m, *const *end = m + usable(&sa->sa, seq, n);
+	struct rte_mbuf *const *at = m, *const *end = m + usable(copy, seq, n);
 	uint64_t octets = 0;
 
 	for (; at < end; at++, op++, seq++) {
@@ -285,11 +288,11 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out 
 		if (unlikely(!frame(op, &r, packet, 0, outer_len, next_header, seq)))
 			break;
 		outer_write(op->esp - outer_len, path, head, rte_pktmbuf_data_len(packet),
-			(uint16_t)(id + seq), flow_label(&sa->sa, ip), v4, udp);
+			(uint16_t)(id + seq), flow_label(copy, ip), v4, udp);
 		octets += inner_len;
 	}
 	n = (uint16_t)(at - m);
-	count(sa, worker, n, octets);
+	count(counters, n, octets);
 	return n;
 }
 
@@ -331,11 +334,12 @@ static bool transport(struct crypto_op *op, const struct run *r, const struct sa
 uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
 {
-	const struct run r = run_of(&sa->sa);
+	struct sa_counters *counters = &sa->of_worker[worker];
+	const struct run r = run_of(&counters->copy);
 	uint64_t octets = 0;
 	uint16_t i;
 
-	n = usable(&sa->sa, seq, n);
+	n = usable(&counters->copy, seq, n);
 	for (i = 0; i < n; i++, seq++) {
 		const uint16_t inner_len = rte_pktmbuf_data_len(m[i]);
 
@@ -343,7 +347,7 @@ uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struc
 			break;
 		octets += inner_len;
 	}
-	count(sa, worker, i, octets);
+	count(counters, i, octets);
 	return i;
 }
 

@@ -24,17 +24,17 @@ int replay_init(struct replay *r, uint32_t size)
 	uint32_t slots = rte_align32pow2(size / REPLAY_WORD_BITS + 2);
 
 	*r = (struct replay){.size = size, .slot_mask = slots - 1};
-	r->slot = line_calloc(slots, sizeof(r->slot[0]));
-	return r->slot != NULL ? 0 : -ENOMEM;
+	r->ring = line_calloc(replay_words(r), sizeof(uint64_t));
+	return r->ring != NULL ? 0 : -ENOMEM;
 }
 
-void replay_fini(struct replay *r)
+void replay_fini(struct replay *r, struct replay_memory *memory)
 {
-	if (r->memory != NULL && r->slot != NULL)
-		replay_memory_give(r->memory, r->slot);
+	if (memory != NULL && r->ring != NULL)
+		replay_memory_give(memory, (_Atomic uint64_t *)r->ring);
 	else
-		line_free(r->slot);
-	r->slot = NULL;
+		line_free(r->ring);
+	r->ring = NULL;
 }
 
 void replay_start_behind(struct replay *r, uint64_t seq)
@@ -42,21 +42,21 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * REPLAY_WORD_BITS);
 
 	// An earlier start may have been at a higher number.
-	memset(r->slot, 0, replay_words(r) * sizeof(r->slot[0]));
-	atomic_store_explicit(&r->top, seq, memory_order_relaxed);
+	memset((void *)r->ring, 0, replay_words(r) * sizeof(uint64_t));
+	atomic_store_explicit(&r->ring->top, seq, memory_order_relaxed);
 	for (uint64_t at = first; at / REPLAY_WORD_BITS <= seq / REPLAY_WORD_BITS;
 		at += REPLAY_WORD_BITS) {
 		uint64_t last = RTE_MIN(at | (REPLAY_WORD_BITS - 1), seq);
 		uint64_t seen = word_bit(last) | (word_bit(last) - 1);
 
-		r->slot[replay_tag(at) & r->slot_mask] =
+		r->ring->slot[replay_tag(at) & r->slot_mask] =
 			(uint64_t)replay_tag(at) << REPLAY_WORD_BITS | seen;
 	}
 }
 
 uint32_t replay_words(const struct replay *r)
 {
-	return r->slot_mask + 1;
+	return r->slot_mask + 2;
 }
 
 int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id)
@@ -65,11 +65,9 @@ int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct 
 
 	if (words == NULL)
 		return -errno;
-	for (uint32_t i = 0; i < replay_words(r); i++)
-		words[i] = r->slot[i];
-	replay_fini(r);
-	r->slot = words;
-	r->memory = memory;
+	memcpy((void *)words, (const void *)r->ring, replay_words(r) * sizeof(uint64_t));
+	replay_fini(r, NULL);
+	r->ring = (struct replay_ring *)words;
 	return 0;
 }
 
@@ -77,7 +75,7 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 {
 	uint64_t top = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 1; i < n; i++) {
 		uint32_t seen = (uint32_t)words[i], tag = (uint32_t)(words[i] >> REPLAY_WORD_BITS);
 		int64_t word =
 			(int64_t)(bound / REPLAY_WORD_BITS) + (int32_t)(tag - replay_tag(bound));
@@ -89,8 +87,8 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 	if (top == 0)
 		return;
 	replay_start_behind(r, top);
-	for (uint32_t i = 0; n == replay_words(r) && i < n; i++)
-		r->slot[i] = words[i];
+	for (uint32_t i = 1; n == replay_words(r) && i < n; i++)
+		r->ring->slot[i - 1] = words[i];
 }
 
 // Gives every word below the window the tag that its slot has next, with no number seen.
@@ -98,11 +96,11 @@ static __rte_cold __rte_noinline void retag_old(struct replay *r, uint64_t top)
 {
 	for (uint32_t i = 0; i <= r->slot_mask; i++) {
 		uint32_t newest = replay_tag(top) - ((replay_tag(top) - i) & r->slot_mask);
-		uint64_t word = atomic_load_explicit(&r->slot[i], memory_order_relaxed);
+		uint64_t word = atomic_load_explicit(&r->ring->slot[i], memory_order_relaxed);
 
 		// Another worker may set a newer tag, or mark a late number under the old one.
 		while ((int32_t)((uint32_t)(word >> REPLAY_WORD_BITS) - newest) < 0 &&
-			!atomic_compare_exchange_weak_explicit(&r->slot[i], &word,
+			!atomic_compare_exchange_weak_explicit(&r->ring->slot[i], &word,
 				(uint64_t)newest << REPLAY_WORD_BITS, memory_order_relaxed,
 				memory_order_relaxed))
 			;
@@ -137,11 +135,11 @@ static bool mark(struct replay *r, uint64_t seq, uint64_t bits)
 // identifies by that of seq, and the highest number would be lost.
 static void raise_top(struct replay *r, uint64_t seq)
 {
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t top = atomic_load_explicit(&r->ring->top, memory_order_relaxed);
 
 	while (top / REPLAY_WORD_BITS < seq / REPLAY_WORD_BITS &&
 		!atomic_compare_exchange_weak_explicit(
-			&r->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
+			&r->ring->top, &top, seq, memory_order_relaxed, memory_order_relaxed))
 		;
 	if (unlikely(top < seq && (top ^ seq) >= RETAG_EVERY))
 		retag_old(r, seq);

@@ -22,34 +22,40 @@
 
 #define REPLAY_WORD_BITS 32
 
+// What workers write. The words of a window of 64 packets, the default, are on the same cache line
+// as top.
+struct replay_ring {
+	_Atomic uint64_t top; // highest number accepted or about to be, or another one of its word
+	_Atomic uint64_t slot[];
+};
+
+// Constant; workers have copies.
 struct replay {
-	uint32_t size;          // packets; 0: every number is accepted. Constant.
-	uint32_t slot_mask;     // words in the ring - 1. Constant.
-	_Atomic uint64_t top;   // highest number accepted or about to be, or another one of its
-				// word; written by workers
-	_Atomic uint64_t *slot; // written by workers
-	struct replay_memory *memory; // of slot; NULL: the heap
+	uint32_t size;      // packets; 0: every number is accepted
+	uint32_t slot_mask; // words in the ring - 1
+	struct replay_ring *ring;
 };
 
 // Makes a window of size packets: 0 or 32 to 65536. Control thread. Returns 0 or -ENOMEM.
 int replay_init(struct replay *r, uint32_t size);
 
-void replay_fini(struct replay *r);
+// memory: that replay_keep_in() was called with; NULL: it was not called.
+void replay_fini(struct replay *r, struct replay_memory *memory);
 
 // Sets the top of a window that is not in use yet: no number up to seq will be accepted.
 void replay_start_behind(struct replay *r, uint64_t seq);
 
 // The next three are for a window that workers do not have yet, of any size but 0. Control thread.
 
-// Number of words of the window.
+// Number of words that the window has in memory: top, and those of the ring.
 uint32_t replay_words(const struct replay *r);
 
 // Moves the words to memory that outlives the process, under the id of the SA's key. The memory
 // must exist until replay_fini(), which gives them back. Returns 0, -ENOMEM or -ENOSPC.
 int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id);
 
-// Continues another window of the same SA, of n words, which accepted no number 2^36 or more away
-// from bound. From a window of another size only the highest number is taken.
+// Continues another window of the same SA, which had n words in memory and accepted no number 2^36
+// or more away from bound. From a window of another size only the highest number is taken.
 void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound);
 
 // The tag of the word that has seq.
@@ -61,11 +67,13 @@ static inline uint32_t replay_tag(uint64_t seq)
 // The word that has seq, or an older or newer one.
 static inline _Atomic uint64_t *replay_slot(const struct replay *r, uint64_t seq)
 {
-	return &r->slot[replay_tag(seq) & r->slot_mask];
+	return &r->ring->slot[replay_tag(seq) & r->slot_mask];
 }
 
+// Prefetches what is needed to accept a number.
 static inline void replay_prefetch(const struct replay *r, uint64_t seq)
 {
+	__builtin_prefetch((const void *)&r->ring->top, 1);
 	__builtin_prefetch((const void *)replay_slot(r, seq), 1);
 }
 
@@ -75,7 +83,7 @@ static inline void replay_prefetch(const struct replay *r, uint64_t seq)
 // the word has the number, so that a packet costs one compare-and-swap.
 static inline __attribute__((always_inline)) uint64_t replay_top(const struct replay *r)
 {
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t top = atomic_load_explicit(&r->ring->top, memory_order_relaxed);
 	uint64_t word = atomic_load_explicit(replay_slot(r, top), memory_order_relaxed);
 	uint32_t seen = (uint32_t)word;
 
@@ -113,7 +121,7 @@ static inline uint64_t replay_lowest(const struct replay *r)
 // Whether seq (host byte order) can be accepted; number 0 never is. Call before the ICV is checked.
 static inline bool replay_check(const struct replay *r, uint64_t seq)
 {
-	uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	uint64_t top = atomic_load_explicit(&r->ring->top, memory_order_relaxed);
 	uint64_t word = atomic_load_explicit(replay_slot(r, seq), memory_order_relaxed);
 	bool seen = (uint32_t)(word >> REPLAY_WORD_BITS) == replay_tag(seq) &&
 		    (word >> seq % REPLAY_WORD_BITS & 1) != 0;
@@ -137,7 +145,7 @@ uint16_t replay_commit_burst(struct replay *r, const uint64_t seq[], bool accept
 static inline __attribute__((always_inline)) uint16_t replay_commit_one(
 	struct replay *r, uint64_t seq, bool *accepted)
 {
-	const uint64_t top = atomic_load_explicit(&r->top, memory_order_relaxed);
+	const uint64_t top = atomic_load_explicit(&r->ring->top, memory_order_relaxed);
 	const uint64_t bit = (uint64_t)1 << seq % REPLAY_WORD_BITS;
 	_Atomic uint64_t *slot = replay_slot(r, seq);
 	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);

@@ -18,7 +18,7 @@
 
 #define FILE_MAX   (UINT64_C(1) << 30) // of addresses; memory is used for blocks only
 #define HEAD_LEN   4096
-#define MAGIC_FILE "culvert replay 1"
+#define MAGIC_FILE "culvert replay 2"
 
 enum { BLOCK_NONE, BLOCK_TAKEN = 0x77696e64, BLOCK_FREE = 0x66726565 };
 

@@ -44,16 +44,76 @@ static uint8_t tos_copied(const struct sa_options *o)
 	       (o->ecn ? RTE_IPV4_HDR_ECN_MASK : 0);
 }
 
+// The workers that may use an SA: outbound the control thread as well.
+static unsigned int workers_of(const struct sa_params *p, enum sa_direction direction)
+{
+	return p->n_workers + (direction == SA_OUT);
+}
+
+static struct sa_copy copy_of(const struct sa *sa)
+{
+	struct sa_copy copy = {
+		.iv_len = sa->iv_len,
+		.icv_len = sa->icv_len,
+		.align = sa->align,
+		.tos_copied = sa->tos_copied,
+		.stop = sa->stop,
+		.mode = sa->opt.mode,
+		.session = sa->session,
+	};
+
+	if (sa->opt.direction == SA_OUT) {
+		copy.path = sa->path;
+		copy.seq_limit = sa->seq_limit;
+		copy.spi = sa->spi;
+		copy.df_copied = sa->df_copied;
+		copy.df_set = sa->df_set;
+		copy.tos_fixed = sa->tos_fixed;
+		copy.flow_label = sa->opt.flow_label;
+	} else {
+		copy.v4_end = sa->v4_end;
+		copy.ingress = sa_in_of(sa)->ingress;
+		copy.esn = sa->opt.esn;
+		copy.replay = sa_in_of(sa)->replay;
+	}
+	return copy;
+}
+
+// Makes the copies for workers, before they see the SA.
+static void copies_make(struct sa *sa)
+{
+	for (unsigned int i = 0; i < sa->n_workers; i++)
+		sa->counters[i].copy = copy_of(sa);
+}
+
+// Changes in the copies what may change while workers use the SA.
+static void copies_update(struct sa *sa)
+{
+	for (unsigned int i = 0; i < sa->n_workers; i++) {
+		struct sa_copy *copy = &sa->counters[i].copy;
+
+		atomic_store_explicit(&copy->stop, sa->stop, memory_order_relaxed);
+		if (sa->opt.direction == SA_IN) {
+			copy->v4_end = sa->v4_end;
+			continue;
+		}
+		atomic_store_explicit(&copy->path, sa->path, memory_order_release);
+		atomic_store_explicit(&copy->seq_limit, sa->seq_limit, memory_order_release);
+	}
+}
+
 static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction direction)
 {
 	const struct sa_options *o = &p->opt;
 	enum crypto_dir dir = direction == SA_OUT ? CRYPTO_SEAL : CRYPTO_OPEN;
 	const struct crypto_key key = {
 		o->cipher, o->auth, p->cipher_key, p->auth_key, o->esn, p->iv_mask};
-	unsigned int n_workers = p->n_workers + (dir == CRYPTO_SEAL); // the control thread
+	unsigned int n_workers = workers_of(p, direction);
 	rte_be16_t udp_port = o->in_udp ? rte_cpu_to_be_16(o->udp_local_port) : 0;
 
 	*sa = (struct sa){
+		.counters =
+			direction == SA_OUT ? sa_out_of(sa)->of_worker : sa_in_of(sa)->of_worker,
 		.spi = rte_cpu_to_be_32(o->spi),
 		.iv_len = o->cipher->iv_len,
 		.icv_len = alg_pair_icv_len(o->cipher, o->auth),
@@ -69,9 +129,6 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction d
 	};
 	sa->opt.direction = (uint8_t)direction;
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
-	sa->counters = line_calloc(n_workers, sizeof(sa->counters[0]));
-	if (sa->counters == NULL)
-		return -ENOMEM;
 	sa->session = crypto_session_new(&key, dir, p->engine, n_workers);
 	return sa->session != NULL ? 0 : -errno;
 }
@@ -186,7 +243,10 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 {
-	return atomic_exchange_explicit(&sa->sa.path, path, memory_order_acq_rel);
+	struct sa_path *before = atomic_exchange_explicit(&sa->sa.path, path, memory_order_acq_rel);
+
+	copies_update(&sa->sa);
+	return before;
 }
 
 uint64_t sa_out_life_end(const struct sa_out *sa)
@@ -220,14 +280,33 @@ static int sa_in_init(struct sa_in *sa, const struct sa_params *p)
 void sa_local_move(struct sa *sa, const struct ip_addr *local)
 {
 	sa->opt.local = *local;
-	if (sa->opt.direction == SA_IN)
+	if (sa->opt.direction == SA_IN) {
 		in_local_set(sa, local);
+		copies_update(sa);
+	}
+}
+
+void sa_in_ingress_set(struct sa_in *sa, uint32_t ingress)
+{
+	sa->ingress = ingress;
+	copies_make(&sa->sa);
+}
+
+int sa_in_window_keep(struct sa_in *sa, struct replay_memory *memory, const struct key_id *id)
+{
+	int rc = replay_keep_in(&sa->replay, memory, id);
+
+	if (rc < 0)
+		return rc;
+	sa->replay_memory = memory;
+	copies_make(&sa->sa);
+	return 0;
 }
 
 struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 {
 	size_t size = direction == SA_OUT ? sizeof(struct sa_out) : sizeof(struct sa_in);
-	struct sa *sa = line_calloc(1, size);
+	struct sa *sa = line_calloc(1, size + SA_PLACE(workers_of(p, direction)));
 	int rc;
 
 	if (sa == NULL)
@@ -236,8 +315,10 @@ struct sa *sa_new(const struct sa_params *p, enum sa_direction direction)
 	if (rc == 0)
 		rc = direction == SA_OUT ? sa_out_init(sa_out_of(sa), p)
 					 : sa_in_init(sa_in_of(sa), p);
-	if (rc == 0)
+	if (rc == 0) {
+		copies_make(sa);
 		return sa;
+	}
 	sa_free(sa);
 	errno = -rc;
 	return NULL;
@@ -250,11 +331,10 @@ void sa_free(struct sa *sa)
 	if (sa->opt.direction == SA_OUT) {
 		line_free(sa->path);
 	} else {
-		replay_fini(&sa_in_of(sa)->replay);
+		replay_fini(&sa_in_of(sa)->replay, sa_in_of(sa)->replay_memory);
 		line_free(sa_in_of(sa)->endpoint);
 	}
 	crypto_session_free(sa->session);
-	line_free(sa->counters);
 	line_free(sa);
 }
 
@@ -275,6 +355,7 @@ static void limit_update(struct sa_out *sa)
 
 	atomic_store_explicit(&sa->sa.seq_limit,
 		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
+	copies_update(&sa->sa);
 }
 
 // Sets the reason before the limit.
@@ -286,6 +367,8 @@ static void stop_update(struct sa *sa)
 	atomic_store_explicit(&sa->stop, reason, memory_order_relaxed);
 	if (sa->opt.direction == SA_OUT)
 		limit_update(sa_out_of(sa));
+	else
+		copies_update(sa);
 }
 
 void sa_out_allow(struct sa_out *sa, uint64_t seq)

@@ -43,8 +43,38 @@ struct rate_bucket {
 	uint64_t time;   // TSC, when they were counted
 };
 
-// What one worker did with one SA. Written by that worker alone, read by the control thread.
+struct nexthop;
+struct sa_path;
+struct sa_record;
+
+// Copies of what packets need of an SA, where the fields are described. Written by the control
+// thread: most before workers see the SA, the others when they change.
+struct sa_copy {
+	uint8_t iv_len, icv_len, align, tos_copied;
+	_Atomic uint8_t stop;
+	uint8_t mode;
+	struct crypto_session *session;
+	union {
+		struct { // of a struct sa_out
+			struct sa_path *_Atomic path;
+			_Atomic uint64_t seq_limit;
+			rte_be32_t spi;
+			rte_be16_t df_copied, df_set;
+			uint8_t tos_fixed, flow_label;
+		};
+		struct { // of a struct sa_in
+			uint64_t v4_end;
+			uint32_t ingress;
+			bool esn;
+			struct replay replay;
+		};
+	};
+};
+
+// What one worker did with one SA. Written by that worker alone, read by the control thread; on the
+// same line is all that it reads of the SA for a packet.
 struct sa_counters {
+	struct sa_copy copy;
 #define SA_COUNTER(name, ...) uint64_t name;
 #include "sa_counter.def"
 	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
@@ -63,9 +93,7 @@ static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
 	return info->scope == DROP_SCOPE_SA ? c->drops[info->of_sa] : 0;
 }
 
-struct nexthop;
-struct sa_path;
-struct sa_record;
+static_assert(offsetof(struct sa_counters, dummies) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
 // Endpoint of a peer. The port is of ESP in UDP, else 0.
 struct sa_peer {
@@ -95,7 +123,7 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 
 // What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
 struct sa {
-	// For packets, and constant but for what says so:
+	// For packets, which read the copies for their worker, and constant but for what says so:
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
@@ -110,7 +138,8 @@ struct sa {
 	// Own port of ESP in UDP (RFC 3948); 0: ESP follows the IP header.
 	rte_be16_t udp_port;
 	struct crypto_session *session;
-	struct sa_counters *counters; // one for each worker, which writes it
+	struct sa_counters
+		*counters; // one for each worker: of_worker of the struct sa_out or sa_in
 	union {
 		struct { // of a struct sa_out; both written by the control thread
 			struct sa_path *_Atomic path;
@@ -122,10 +151,10 @@ struct sa {
 			// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that
 			// of IPv6.
 			uint64_t v4_end;
-			struct ip_addr local; // opt.local, for packets
+			struct ip_addr local; // opt.local, for packets of IPv6
 		};
 	};
-	struct sa_options opt;  // packets need those before direction only
+	struct sa_options opt;
 	unsigned int n_workers; // of counters and session; outbound the control thread is the last
 	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex,
 	// and a worker that traces packets reads the name, whose octets may be those of two then.
@@ -147,8 +176,6 @@ struct sa {
 		bool begun;               // workers have seen it
 	} __rte_cache_aligned;
 };
-
-static_assert(offsetof(struct sa, opt.direction) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
 // How packets are framed for a path; see esp_out.h.
 enum sa_framing {
@@ -206,12 +233,13 @@ struct sa_out {
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
 		uint64_t sampled_ms;
 	} __rte_cache_aligned;
+	struct sa_counters of_worker[];
 } __rte_cache_aligned;
 
 struct sa_in {
 	struct sa sa;
-	// One line, which workers read for every packet.
-	struct replay replay __rte_cache_aligned; // written by workers
+	struct replay replay;
+	struct replay_memory *replay_memory; // of its ring; NULL: the heap
 	// Ingress of the packets in decisions of flows, which all SAs of a tunnel of IKE share;
 	// constant. At least SA_INGRESS_MIN: smaller ones are ports.
 	uint32_t ingress;
@@ -222,7 +250,11 @@ struct sa_in {
 		struct sa_peer *_Atomic endpoint;
 		uint64_t endpoint_ms; // when
 	} __rte_cache_aligned;
+	struct sa_counters of_worker[];
 } __rte_cache_aligned;
+
+// Where the counters of a worker are in the array of an SA: octets from its start.
+#define SA_PLACE(worker) ((worker) * (uint32_t)sizeof(struct sa_counters))
 
 // Returns NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
 struct sa *sa_new(const struct sa_params *p, enum sa_direction direction);
@@ -277,6 +309,13 @@ void sa_stop(struct sa *sa, enum lifetime_unit unit);
 // The own end has another address of the same family, for packets and for paths made from now on. A
 // worker may see half of each address for a moment, and drop a packet. Control thread.
 void sa_local_move(struct sa *sa, const struct ip_addr *local);
+
+// Before workers see the SA: sets the ingress of its packets.
+void sa_in_ingress_set(struct sa_in *sa, uint32_t ingress);
+
+// Before workers see the SA: keeps its replay window in memory that outlives the process, as
+// replay_keep_in(); the memory has to exist until the SA is freed.
+int sa_in_window_keep(struct sa_in *sa, struct replay_memory *memory, const struct key_id *id);
 
 // Sets whether the local address may be used (RFC 4862 5.4), as at first. Until it may, packets are
 // dropped as DROP_ADDR_UNUSABLE. Control thread.
@@ -355,18 +394,43 @@ static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
 	return atomic_load_explicit(&sa->sa.path, memory_order_acquire);
 }
 
-// Both together prefetch what is needed to seal a packet; the second waits for the first.
-static inline void sa_out_prefetch(const struct sa_out *sa)
+// What a worker needs of an SA for each packet. place is SA_PLACE() of the worker.
+static inline struct sa_counters *sa_in_at(const struct sa_in *sa, size_t place)
 {
-	rte_prefetch0(sa);
+	return (struct sa_counters *)RTE_PTR_ADD(sa->of_worker, place);
+}
+
+// Prefetches what is needed to open a packet with this lower half of a sequence number.
+static inline void sa_in_prefetch(const struct sa_in *sa, size_t place, uint32_t seq)
+{
+	const struct sa_copy *copy = &sa_in_at(sa, place)->copy;
+
+	rte_prefetch0(copy->session);
+	replay_prefetch(&copy->replay, seq);
+}
+
+static inline struct sa_counters *sa_out_at(const struct sa_out *sa, size_t place)
+{
+	return (struct sa_counters *)RTE_PTR_ADD(sa->of_worker, place);
+}
+
+// The same as sa_out_path(), of the worker's copy.
+static inline const struct sa_path *sa_out_path_at(const struct sa_out *sa, size_t place)
+{
+	return atomic_load_explicit(&sa_out_at(sa, place)->copy.path, memory_order_acquire);
+}
+
+// Both together prefetch what is needed to seal a packet; the second waits for the first.
+static inline void sa_out_prefetch(const struct sa_out *sa, size_t place)
+{
+	__builtin_prefetch(sa_out_at(sa, place), 1);
 	__builtin_prefetch(&sa->seq, 1);
 }
 
-static inline void sa_path_prefetch(const struct sa_out *sa, unsigned int worker)
+static inline void sa_path_prefetch(const struct sa_out *sa, size_t place)
 {
-	rte_prefetch0(sa_out_path(sa));
-	rte_prefetch0(sa->sa.session);
-	__builtin_prefetch(&sa->sa.counters[worker], 1);
+	rte_prefetch0(sa_out_path_at(sa, place));
+	rte_prefetch0(sa_out_at(sa, place)->copy.session);
 }
 
 // Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not

@@ -133,7 +133,12 @@ int sa_ledger_add(struct sa_ledger *l, struct sa *sa)
 // Continues the counters and the lifetime of an SA with the same key.
 static void sa_continue(struct sa *sa, const struct sa *old)
 {
-	memcpy(sa->counters, old->counters, sa->n_workers * sizeof(sa->counters[0]));
+	for (unsigned int i = 0; i < sa->n_workers; i++) {
+		const struct sa_copy copy = sa->counters[i].copy;
+
+		sa->counters[i] = old->counters[i];
+		sa->counters[i].copy = copy;
+	}
 	sa->lifetime.start_ms = old->lifetime.start_ms;
 	sa->seen_ms = old->seen_ms;
 	sa->seen_bytes = old->seen_bytes;

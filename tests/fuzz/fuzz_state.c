@@ -27,7 +27,7 @@ enum {
 
 // The header of the windows.
 #define PAGE      4096
-#define MAGIC     "culvert replay 1"
+#define MAGIC     "culvert replay 2"
 #define TOKEN_OFF 32
 
 static char folder[] = "/dev/shm/culvert-fuzz-XXXXXX";
@@ -195,7 +195,7 @@ static void take_over(const struct replay_memory *m, const struct key_id ids[], 
 		assert_int_equal(replay_init(&r, 64), 0);
 		replay_take_over(&r, words, n, 1000);
 		replay_check(&r, 1000);
-		replay_fini(&r);
+		replay_fini(&r, NULL);
 	}
 }
 

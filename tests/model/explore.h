@@ -14,7 +14,7 @@
 #define EXPLORE_THREADS 3
 #define EXPLORE_STACK   2048 // octets
 #ifndef EXPLORE_ARENA
-#define EXPLORE_ARENA 1024 // octets
+#define EXPLORE_ARENA 2048 // octets
 #endif
 
 struct explore_thread {

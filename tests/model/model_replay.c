@@ -75,11 +75,11 @@ void model_setup(unsigned int scenario)
 		return explore_assert(false);
 
 	size_t len = replay_words(&model->replay) * sizeof(uint64_t);
-	_Atomic uint64_t *slot = explore_alloc(len);
+	struct replay_ring *ring = explore_alloc(len);
 
-	memcpy((void *)slot, (void *)model->replay.slot, len);
-	replay_fini(&model->replay);
-	model->replay.slot = slot;
+	memcpy((void *)ring, (void *)model->replay.ring, len);
+	replay_fini(&model->replay, NULL);
+	model->replay.ring = ring;
 	for (unsigned int i = 0; i < RTE_DIM(before); i++)
 		explore_assert(replay_commit(&model->replay, before[i]));
 	model->highest = FIRST;

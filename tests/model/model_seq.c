@@ -32,9 +32,9 @@ static const struct scenario scenarios[] = {
 };
 
 static struct model {
-	struct sa_out sa;
 	uint64_t allowed;
 	uint8_t used[NUMBERS];
+	struct sa_out sa; // followed by the workers' parts of it
 } * model;
 
 unsigned int model_scenarios(void)
@@ -63,17 +63,21 @@ void model_setup(unsigned int scenario)
 {
 	const struct scenario *s = &scenarios[scenario];
 
-	model = explore_alloc(sizeof(*model));
+	model = explore_alloc(sizeof(*model) + SA_PLACE(s->workers));
+	model->sa.sa.opt.direction = SA_OUT;
+	model->sa.sa.n_workers = s->workers;
+	model->sa.sa.counters = model->sa.of_worker;
 	model->sa.seq_max = s->esn ? SA_ESN_MAX : SA_SEQ_MAX;
 	model->sa.seq = before() + (s->allows ? 0 : NUMBERS - 3);
 	model->sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
 	allow(s->allows ? before() + 2 : UINT64_MAX);
 }
 
-static void use(uint64_t seq)
+static void use(unsigned int worker, uint64_t seq)
 {
 	uint64_t at = seq - before() - 1;
-	uint16_t n = usable(&model->sa.sa, seq, 2); // of this one and the next
+	// Of this one and the next.
+	uint16_t n = usable(&model->sa.of_worker[worker].copy, seq, 2);
 
 	if (n == 0) {
 		esp_out_drop_reason(&model->sa, &(struct sa_path){0}, seq);
@@ -84,14 +88,14 @@ static void use(uint64_t seq)
 		explore_assert(++model->used[at] == 1);
 }
 
-static void worker(const struct scenario *s)
+static void worker(const struct scenario *s, unsigned int worker)
 {
 	for (unsigned int run = 0; run < RUNS; run++) {
 		uint32_t n = s->run[run];
 		uint64_t seq = sa_out_seq_alloc(&model->sa, n);
 
 		for (uint32_t i = 0; i<n; i += n> NUMBERS ? n - 1 : 1)
-			use(seq + i);
+			use(worker, seq + i);
 	}
 }
 
@@ -100,15 +104,21 @@ void model_thread(unsigned int scenario, unsigned int thread)
 	const struct scenario *s = &scenarios[scenario];
 
 	if (thread < s->workers)
-		return worker(s);
+		return worker(s, thread);
 	allow(before() + 4);
 	allow(UINT64_MAX);
 }
 
+// Paths, and the copies of why the SA was stopped, are not read.
 bool model_matters(const volatile void *p)
 {
-	(void)p;
-	return true;
+	for (unsigned int i = 0; i < model->sa.sa.n_workers; i++) {
+		const struct sa_copy *copy = &model->sa.of_worker[i].copy;
+
+		if (p == &copy->path || p == &copy->stop)
+			return false;
+	}
+	return p != &model->sa.sa.path;
 }
 
 void model_end(unsigned int scenario)

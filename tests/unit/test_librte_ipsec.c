@@ -204,7 +204,7 @@ static void ends_init(struct ends *e, const struct crypto_key *key, const struct
 	assert_non_null(e->out);
 	assert_non_null(e->in);
 	e->out->seq = before;
-	e->in->replay.top = before;
+	e->in->replay.ring->top = before;
 }
 
 static void ends_fini(struct ends *e)

@@ -118,7 +118,7 @@ static void test_last_number(void **state)
 		else
 			p.live.hard_seconds = 1000;
 		in = sa_in_new(&p);
-		in->replay.top = UINT32_MAX;
+		in->replay.ring->top = UINT32_MAX;
 		sa_used(&in->sa, 1000, used);
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, LIFETIME_PACKETS);
@@ -199,7 +199,7 @@ static void test_used(void **state)
 	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_BYTES], 300);
 	assert_int_equal(used[LIFETIME_PACKETS], 33);
-	in->replay.top = 50;
+	in->replay.ring->top = 50;
 	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_PACKETS], 50);
 	sa_free(&out->sa);

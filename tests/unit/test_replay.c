@@ -148,7 +148,7 @@ static void run_model(
 		if (expected)
 			model_commit(&m, seq);
 	}
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // 200,000 steps for each size.
@@ -200,7 +200,7 @@ static void check_slot_left_out(uint32_t size, uint64_t numbers)
 	assert_true(replay_check(&r, seq));
 	assert_true(replay_commit(&r, seq));
 	assert_false(replay_check(&r, seq));
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // Tags of words repeat after 2^37 numbers, and look newer after half of that.
@@ -236,11 +236,11 @@ static void test_guess(void **state)
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 52), b - 53);
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 53), 2 * b - 54);
 	assert_int_equal(replay_guess_seq(&r, 9), b + 9);
-	r.top = UINT64_MAX;
+	r.ring->top = UINT64_MAX;
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX - 63), UINT64_MAX - 63);
 	assert_int_equal(replay_guess_seq(&r, UINT32_MAX), UINT64_MAX);
 	assert_false(replay_check(&r, replay_guess_seq(&r, 5))); // there is none below
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // Numbers that mostly increase, as received, and every so often any number.
@@ -286,7 +286,7 @@ static void run_model_bursts(uint32_t size, enum range range, uint64_t first, ui
 				model_commit(&m, seq[k]);
 		}
 	}
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 static void test_model_bursts(void **state)
@@ -315,7 +315,7 @@ static void test_no_window(void **state)
 		assert_int_equal(replay_commit_one(&r, 7, &accepted), 0);
 		assert_true(accepted);
 	}
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // The numbers of RFC 4303 3.4.3, one by one.
@@ -339,7 +339,7 @@ static void test_edges(void **state)
 	assert_false(replay_commit(&r, UINT32_MAX));
 	assert_true(replay_commit(&r, UINT32_MAX - 63));
 	assert_false(replay_commit(&r, UINT32_MAX - 64));
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // Threads
@@ -407,7 +407,7 @@ static void run_race(uint32_t size, uint32_t block)
 		if (race.accepted[seq] != 1)
 			fail_msg("window %u: %u accepted %u times", size, seq, race.accepted[seq]);
 	pthread_barrier_destroy(&race.start);
-	replay_fini(&race.replay);
+	replay_fini(&race.replay, NULL);
 	free(race.accepted);
 }
 

@@ -76,7 +76,7 @@ static void run_restarts(uint32_t size, uint64_t base, uint64_t *seed)
 		replay_memory_free(before);
 		assert_int_equal(replay_top(&r), top);
 	}
-	replay_fini(&r);
+	replay_fini(&r, memory);
 	replay_memory_free(memory);
 }
 
@@ -116,7 +116,7 @@ static void test_start_behind(void **state)
 				assert_true(replay_commit(&r, n + on));
 				assert_false(replay_commit(&r, n + on));
 			}
-			replay_fini(&r);
+			replay_fini(&r, NULL);
 		}
 }
 
@@ -134,7 +134,7 @@ static void test_start_behind_less(void **state)
 		assert_true(replay_commit(&r, n));
 		assert_false(replay_commit(&r, n));
 	}
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 // A window of another size continues after the highest number of the one before.
@@ -147,20 +147,20 @@ static void test_other_size(void **state)
 	assert_true(replay_commit(&small, 500));
 	assert_true(replay_commit(&small, 497));
 	assert_int_equal(replay_init(&r, 1024), 0);
-	replay_take_over(&r, small.slot, replay_words(&small), 600);
-	replay_fini(&small);
+	replay_take_over(&r, (const _Atomic uint64_t *)small.ring, replay_words(&small), 600);
+	replay_fini(&small, NULL);
 	assert_int_equal(replay_top(&r), 500);
 	assert_false(replay_commit(&r, 500));
 	assert_false(replay_commit(&r, 499)); // may have been accepted
 	assert_true(replay_commit(&r, 501));
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 
-	const _Atomic uint64_t empty[4] = {0};
+	const _Atomic uint64_t empty[5] = {0};
 
 	assert_int_equal(replay_init(&r, 64), 0);
-	replay_take_over(&r, empty, 4, 700);
+	replay_take_over(&r, empty, 5, 700);
 	assert_true(replay_commit(&r, 1));
-	replay_fini(&r);
+	replay_fini(&r, NULL);
 }
 
 static void test_memory(void **state)
