@@ -29,8 +29,10 @@ struct run {
 	uint32_t tail_max; // octets that may be written behind the packet
 };
 
+// Prefetches the session, which is needed once the burst is framed.
 static __rte_always_inline struct run run_of(const struct sa_copy *sa)
 {
+	rte_prefetch0(sa->session);
 	return (struct run){
 		.session = sa->session,
 		.spi = sa->spi,

@@ -420,7 +420,7 @@ static inline const struct sa_path *sa_out_path_at(const struct sa_out *sa, size
 	return atomic_load_explicit(&sa_out_at(sa, place)->copy.path, memory_order_acquire);
 }
 
-// Both together prefetch what is needed to seal a packet; the second waits for the first.
+// Both together prefetch what is needed to frame a packet; the second waits for the first.
 static inline void sa_out_prefetch(const struct sa_out *sa, size_t place)
 {
 	__builtin_prefetch(sa_out_at(sa, place), 1);
@@ -430,7 +430,6 @@ static inline void sa_out_prefetch(const struct sa_out *sa, size_t place)
 static inline void sa_path_prefetch(const struct sa_out *sa, size_t place)
 {
 	rte_prefetch0(sa_out_path_at(sa, place));
-	rte_prefetch0(sa_out_at(sa, place)->copy.session);
 }
 
 // Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not
