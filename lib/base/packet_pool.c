@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet_pool.h"
 
+#include <errno.h>
+
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
 
-struct rte_mempool *packet_pool_new(
+static void memory_free(struct rte_mempool_memhdr *memory, void *zone)
+{
+	(void)memory;
+	rte_memzone_free(zone);
+}
+
+// One piece of memory for all buffers. Devices address it as this process does (IOVA as VA): so it
+// is in one piece for them, too. Returns a negative error.
+static int populate(struct rte_mempool *pool)
+{
+	const size_t size = pool->header_size + pool->elt_size + pool->trailer_size;
+	const struct rte_memzone *zone;
+	int rc;
+
+	zone = rte_memzone_reserve(
+		pool->name, pool->size * size + RTE_MEMPOOL_ALIGN, pool->socket_id, 0);
+	if (zone == NULL)
+		return -rte_errno;
+	rc = rte_mempool_populate_iova(
+		pool, zone->addr, zone->iova, zone->len, memory_free, (void *)(uintptr_t)zone);
+	if (rc <= 0) {
+		rte_memzone_free(zone);
+		return rc < 0 ? rc : -ENOMEM;
+	}
+	// Drivers would not map the memory for their devices, but it is in one piece.
+	pool->flags &= ~(unsigned int)(RTE_MEMPOOL_F_NO_IOVA_CONTIG | RTE_MEMPOOL_F_NON_IO);
+	return 0;
+}
+
+static struct rte_mempool *pool_without_hugepages(
 	const char *name, unsigned int n, unsigned int cache, uint16_t room, int node)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
-	// No device reads memory that is not in hugepages by physical addresses.
-	const unsigned int flags = rte_eal_has_hugepages() ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG;
-	struct rte_mempool *pool = rte_mempool_create_empty(name, n,
-		(unsigned int)sizeof(struct rte_mbuf) + room, cache, sizeof(private), node, flags);
+	// The flag lets a buffer go over the end of a page: populate() takes it back.
+	struct rte_mempool *pool =
+		rte_mempool_create_empty(name, n, (unsigned int)sizeof(struct rte_mbuf) + room,
+			cache, sizeof(private), node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	int rc;
 
 	if (pool == NULL)
@@ -20,7 +52,7 @@ struct rte_mempool *packet_pool_new(
 	rc = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
 	if (rc == 0) {
 		rte_pktmbuf_pool_init(pool, &private);
-		rc = rte_mempool_populate_default(pool);
+		rc = populate(pool);
 	}
 	if (rc < 0) {
 		rte_mempool_free(pool);
@@ -29,4 +61,11 @@ struct rte_mempool *packet_pool_new(
 	}
 	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
 	return pool;
+}
+
+struct rte_mempool *packet_pool_new(
+	const char *name, unsigned int n, unsigned int cache, uint16_t room, int node)
+{
+	return rte_eal_has_hugepages() ? rte_pktmbuf_pool_create(name, n, cache, 0, room, node)
+				       : pool_without_hugepages(name, n, cache, room, node);
 }

@@ -138,7 +138,8 @@ static uint64_t pool_octets_in(uint64_t page, unsigned int n, unsigned int room)
 	return (n / (page / size) + 1) * page;
 }
 
-// Of n buffers of packet_pool_new(): without hugepages, they are as if every line was a page.
+// Of n buffers of packet_pool_new(): without hugepages they follow each other, aligned to 64
+// octets.
 static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
 {
 	return pool_octets_in(c->hugepages ? 2 << 20 : 64, n, room);

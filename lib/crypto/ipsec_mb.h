@@ -107,8 +107,8 @@ static inline const struct imb_session *imb_session_of(const struct crypto_op *o
 	return (const struct imb_session *)op->session;
 }
 
-// Whether all packets of a lot are of one session, which the first and the last show: its keys are
-// in the caches once the first packet is done.
+// Whether the first and the last packet of a lot are of one session. Then most likely all are, and
+// its keys are in the caches once the first packet is done: prefetching would gain little.
 static inline bool imb_lot_has_one_session(struct crypto_op *const lot[], unsigned int n)
 {
 	return lot[0]->session == lot[n - 1]->session;

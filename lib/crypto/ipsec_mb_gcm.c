@@ -77,7 +77,7 @@ static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, uint
 		fetch_keys(lot[i], key_len);
 }
 
-// Those of the packet some packets behind number i, unless they are those of the one before it.
+// Those of packet i + AHEAD, unless the packet before it is of the same session.
 static inline void fetch_next_keys(
 	struct crypto_op *const lot[], unsigned int n, unsigned int i, uint32_t key_len)
 {

@@ -174,11 +174,12 @@ static __rte_noinline bool forward_unusual(struct worker *w, struct pkt *p)
 	return d == DROP_NONE && unchanged;
 }
 
-// The same for a packet like most, which continues as it is. False: it is none, and unchanged.
+// The same for most packets: the TTL is above 1, the packet fits the MTU, and nothing is rare.
+// False: this is another one, which is unchanged.
 static __rte_always_inline bool forward_usual(const struct worker *w, const struct pkt *p)
 {
 	const struct rte_mbuf *m =
-		p->m; // an SA's path is loaded with acquire: not again after that
+		p->m; // the acquire load of the path makes the compiler read p again
 	const uint16_t len = rte_pktmbuf_data_len(m);
 	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
 	struct rte_ipv6_hdr *ip6 = (struct rte_ipv6_hdr *)ip;

@@ -134,7 +134,7 @@ static struct ingress ingress_of(const struct worker *w, uint16_t port)
 }
 
 // frame_input() for most frames: in one buffer, addressed to the port, with a plain packet of IPv4
-// that no check drops, which is tested in few steps. False: the frame is another one, and
+// that no check drops. False: the frame is another one, and
 // unchanged.
 static __rte_always_inline bool frame_input_usual(
 	struct worker *w, struct pkt *p, struct rte_mbuf *m, const struct ingress *in)

@@ -210,8 +210,8 @@ static __rte_always_inline struct run *runs_find(
 	return r;
 }
 
-// The port that runs are sent on, mostly one for all of a burst: what frames need of it, as no
-// write to a packet changes that in variables.
+// The port that runs are sent on, mostly one for all of a burst: what frames need of it, in
+// variables, so that it is not read again after each write to a packet.
 struct egress {
 	uint16_t port;
 	uint64_t src; // its own link address

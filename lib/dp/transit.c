@@ -244,7 +244,7 @@ static void transit_enqueue(
 	burst_add(&w->protect, p);
 }
 
-// The flow of a packet whose hash another one has, too; or NULL.
+// Looks a flow up by its whole key, after another one with its hash was found. NULL: there is none.
 static __rte_noinline struct flow_dir *find_again(const struct worker *w, const struct flow_pkt *fp)
 {
 	struct flow *f = flow_find(w->flows, fp);
@@ -252,9 +252,9 @@ static __rte_noinline struct flow_dir *find_again(const struct worker *w, const 
 	return f != NULL ? &f->dir[fp->dir] : NULL;
 }
 
-// Whether the flow has a cached decision for the packet. *own: what was found, which is made that
-// of the packet. Any router on the path may have sent an ICMP error: its own source has to be
-// checked.
+// Whether the flow has a cached decision for the packet. *own: the direction found by
+// the hash; replaced by that of the packet's own flow, or NULL. Any router on the path may have
+// sent an ICMP error: its own source has to be checked.
 static __rte_always_inline bool has_decision(const struct worker *w, uint32_t generation,
 	const struct pkt *p, const struct flow_pkt *fp, struct flow_dir **own,
 	struct flow_decision *d, const bool plain)
@@ -452,7 +452,7 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
 	unsigned int n;
 
-	*run = (struct decided_run){.packets = 0}; // nobody has decided about it
+	*run = (struct decided_run){.packets = 0}; // no policy decided about it
 	read_headers(w, b, place);
 	n = b->n;
 	flow_find_burst(w->flows, w->flow_pkt, place, n);

@@ -167,7 +167,7 @@ struct worker {
 	struct rte_mbuf *free_batch[FREE_BATCH_MAX];
 	struct burst esp;             // ESP packets, whose SAs are to be looked up
 	rte_be32_t spi[RX_BURST_MAX]; // of esp; 0, which no SA has: too short for an ESP header
-	rte_be32_t spi_last;          // whose look-up was started last, maybe in another pass
+	rte_be32_t spi_last;          // whose look-up was started last, perhaps in an earlier pass
 	struct burst transit; // packets, received in clear or decapsulated, whose flows are to be
 	struct flow_pkt flow_pkt[RX_BURST_MAX]; // of transit
 	struct burst protect;                   // to be encapsulated

@@ -203,16 +203,18 @@ void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 	udp_checksum_write(m);
 }
 
-enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uint64_t seq)
+enum drop esp_out_drop_reason(
+	struct sa_out *sa, const struct sa_path *path, uint64_t seq, unsigned int worker)
 {
 	enum drop stop;
 
 	if (path->framing == SA_FRAME_NONE)
 		return DROP_PEER_UNKNOWN;
-	// The limit and the reason were written before the worker's copy of the limit.
-	atomic_thread_fence(memory_order_acquire);
-	if (seq <= atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed))
+	if (usable(&sa->of_worker[worker].copy, seq, 1) == 1)
 		return DROP_NO_ROOM;
+
+	// The reason was written before the worker's copy of the limit.
+	atomic_thread_fence(memory_order_acquire);
 
 	if (seq > sa->seq_max) {
 		sa_out_hold_seq(sa);
@@ -289,8 +291,9 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out 
 
 		if (unlikely(!frame(op, &r, packet, 0, outer_len, next_header, seq)))
 			break;
-		outer_write(op->esp - outer_len, path, head, rte_pktmbuf_data_len(packet),
-			(uint16_t)(id + seq), flow_label(copy, ip), v4, udp);
+		outer_write(rte_pktmbuf_mtod(packet, uint8_t *), path, head,
+			rte_pktmbuf_data_len(packet), (uint16_t)(id + seq), flow_label(copy, ip),
+			v4, udp);
 		octets += inner_len;
 	}
 	n = (uint16_t)(at - m);

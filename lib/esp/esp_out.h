@@ -45,7 +45,8 @@ extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
 
 // Why a packet with this number was not framed: DROP_PEER_UNKNOWN, DROP_SEQUENCE_END,
 // DROP_LIFETIME, DROP_ADDR_UNUSABLE, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM.
-enum drop esp_out_drop_reason(struct sa_out *sa, const struct sa_path *path, uint64_t seq);
+enum drop esp_out_drop_reason(
+	struct sa_out *sa, const struct sa_path *path, uint64_t seq, unsigned int worker);
 
 // Frames a single packet. Returns DROP_NONE, or a reason as above.
 static inline enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, struct rte_mbuf *m,
@@ -55,7 +56,7 @@ static inline enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, s
 
 	return esp_out_fns[path->framing](op, sa, path, &m, 1, seq, worker) == 1
 		       ? DROP_NONE
-		       : esp_out_drop_reason(sa, path, seq);
+		       : esp_out_drop_reason(sa, path, seq, worker);
 }
 
 // Octets of the largest packet with the headers of that in m whose ESP packet fits the path; never

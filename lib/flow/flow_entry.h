@@ -147,7 +147,7 @@ static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
 struct flow_decision {
 	union flow_deciders by;
 	uintptr_t egress; // flow_egress_clear() or flow_egress_protect()
-	uint32_t ingress; // by what they come: the datapath's own
+	uint32_t ingress; // number of the port or SA that they come by
 	uint16_t shown;   // not of the decision, but read with it: as flow_word_shown()
 };
 
@@ -161,7 +161,7 @@ static inline uintptr_t flow_egress_clear(const struct nexthop *nexthop)
 	return (uintptr_t)nexthop;
 }
 
-// Packets that the SA protects which is there: a rekey replaces it.
+// Packets protected by the SA that *out points at, where a rekey puts another one.
 static inline uintptr_t flow_egress_protect(struct sa_out *_Atomic const *out)
 {
 	return (uintptr_t)out + FLOW_PROTECT;
@@ -282,8 +282,8 @@ static inline unsigned int flow_word_initiator(uint32_t word)
 }
 
 // Whether an ordinary packet of the direction leaves the word as it is. Of TCP that is one with
-// neither SYN, FIN nor RST, in the window, of an open connection; of all else, only an answer, and
-// the time after it, change the word.
+// neither SYN, FIN nor RST, in the window, of an open connection; of other protocols, only packets
+// of the reply and the first ones after it change the word.
 static inline bool flow_word_settled(uint32_t word, unsigned int dir)
 {
 	switch (flow_word_state(word)) {

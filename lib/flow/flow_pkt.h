@@ -169,7 +169,7 @@ static inline bool flow_udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len
 	return room >= 0 && rte_be_to_cpu_16(udp->dgram_len) - sizeof(*udp) <= (size_t)room;
 }
 
-// What all of a plain packet of IPv4 is that its headers do not say.
+// What is the same for all plain packets of IPv4.
 extern const struct flow_pkt flow_pkt_v4;
 
 // Sets the ends of TCP or UDP over IPv4, as flow_pkt_set_ends(), in as few steps as there are.

@@ -89,15 +89,15 @@ static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 
 #define IPV4_PLAIN_MIN 24u // octets: a header without options, and four of the upper layer
 
-// What tells most headers from others: the version and length of one without options, and that it
-// is not of a fragment, as they are in its first word.
+// Of the first eight octets of a header: the fields that are the same in all plain packets, version
+// and length of the header, and what makes a fragment.
 #define IPV4_PLAIN_MASK ((uint64_t)IPV4_FRAGMENT << 48 | 0xff)
 
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
 
-// Octets of a packet like most, which is whole, has no options, at least IPV4_PLAIN_MIN octets, and
-// no more than the len octets that there are. 0: it is another one, or len is less than that. All
-// are such that ipv4_check() has nothing else to find but a wrong checksum.
+// Octets of a plain packet: it is whole, without options, of IPV4_PLAIN_MIN octets or more, and of
+// no more than the len octets that there are. 0: it is another one. In a plain packet ipv4_check()
+// could only find a wrong checksum.
 static inline uint32_t ipv4_plain_len(const struct rte_ipv4_hdr *ip, uint32_t len)
 {
 	uint64_t first;
@@ -133,9 +133,10 @@ static inline bool ipv4_is_host_address(rte_be32_t addr)
 }
 
 // Lowers the time to live, which must not be 0, in the word of a header that has it, the protocol
-// and the checksum, and updates that (RFC 1624): it grows by 1, as both are in the same place of
-// their 16 bits. Adding 0xffff does both: it takes 1 from the lower half, and the carry adds 1 to
-// the upper. Behind 0xfffe comes 0, which is the same in one's complement; 0xffff is never written.
+// and the checksum, and updates that (RFC 1624): it grows by 1, as both TTL and the part of
+// the checksum are the first octet of 16 bits. Adding 0xffff does both: it takes 1 from the lower
+// half, and the carry adds 1 to the upper. Behind 0xfffe comes 0, which is the same in one's
+// complement; 0xffff is never written.
 static inline uint32_t ipv4_ttl_word_decrement(uint32_t word)
 {
 	if (unlikely(word >= 0xfffe0000))

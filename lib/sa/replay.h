@@ -22,8 +22,8 @@
 
 #define REPLAY_WORD_BITS 32
 
-// What workers write. The words of a window of 64 packets, the default, are on the same cache line
-// as top.
+// What workers write. The words of a window of 64 packets, the default with one worker, are on the
+// same cache line as top.
 struct replay_ring {
 	_Atomic uint64_t top; // highest number accepted or about to be, or another one of its word
 	_Atomic uint64_t slot[];

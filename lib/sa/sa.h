@@ -71,8 +71,8 @@ struct sa_copy {
 	};
 };
 
-// What one worker did with one SA. Written by that worker alone, read by the control thread; on the
-// same line is all that it reads of the SA for a packet.
+// What one worker did with one SA, on the line of the copies of what its packets need most. Written
+// by that worker, but for the copies, and read by the control thread.
 struct sa_counters {
 	struct sa_copy copy;
 #define SA_COUNTER(name, ...) uint64_t name;
@@ -123,7 +123,7 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 
 // What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
 struct sa {
-	// For packets, which read the copies for their worker, and constant but for what says so:
+	// What the copies for workers (struct sa_copy) are made of. Constant but for what says so:
 	rte_be32_t spi;
 	uint8_t iv_len, icv_len; // octets
 	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)

@@ -53,7 +53,7 @@ struct rte_mempool *nic_start(unsigned int lanes)
 {
 	const bool huge = enough_hugepages();
 	char prefix[64], lcores[128] = "--lcores=";
-	// Hugepages are taken by and by, other memory at once.
+	// DPDK takes more hugepages when it needs them; other memory is reserved at the start.
 	char *args[] = {"bench_pass", huge ? "--in-memory" : "--no-huge", "-m",
 		huge ? "64" : "1024", "--no-pci", "--no-telemetry", "--no-shconf", "--iova-mode=va",
 		"--log-level=*:error", lcores, prefix};

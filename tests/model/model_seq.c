@@ -80,7 +80,7 @@ static void use(unsigned int worker, uint64_t seq)
 	uint16_t n = usable(&model->sa.of_worker[worker].copy, seq, 2);
 
 	if (n == 0) {
-		esp_out_drop_reason(&model->sa, &(struct sa_path){0}, seq);
+		esp_out_drop_reason(&model->sa, &(struct sa_path){0}, seq, worker);
 		return;
 	}
 	explore_assert(at < NUMBERS && at + n <= NUMBERS && seq + n - 1 <= model->allowed);

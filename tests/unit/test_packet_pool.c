@@ -32,6 +32,7 @@ static void test_places(void **state)
 
 	(void)state;
 	assert_non_null(pool);
+	assert_false(pool->flags & RTE_MEMPOOL_F_NON_IO); // drivers map its memory
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, m, BUFFERS), 0);
 	qsort(m, BUFFERS, sizeof(m[0]), by_address);
 	for (unsigned int i = 0; i < BUFFERS; i++) {
@@ -39,6 +40,7 @@ static void test_places(void **state)
 
 		assert_int_equal(rte_pktmbuf_tailroom(m[i]), ROOM - RTE_PKTMBUF_HEADROOM);
 		assert_ptr_equal(m[i]->buf_addr, m[i] + 1);
+		assert_int_equal(rte_mbuf_iova_get(m[i]), (uintptr_t)m[i]->buf_addr);
 		if (i > 0)
 			assert_in_range((uintptr_t)m[i] - (uintptr_t)m[i - 1], sizeof(*m[i]) + ROOM,
 				sizeof(*m[i]) + ROOM + 256);

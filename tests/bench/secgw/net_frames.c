@@ -25,7 +25,6 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_kvargs.h>
-#include <rte_mbuf_pool_ops.h>
 #include <rte_version.h>
 
 #include "core.h"
@@ -69,30 +68,6 @@ static unsigned int to_record; // frames of the capture to receive
 static double round_cycles[ROUNDS], round_share[ROUNDS];
 static unsigned int rounds;
 static uint64_t clock_tsc;
-
-// In place of DPDK's, which the linker calls __real_: the same, but for buffers that follow each
-// other without hugepages, as those of Culvert do: lib/base/packet_pool.h says why.
-struct rte_mempool *__wrap_rte_pktmbuf_pool_create(const char *name, unsigned int n,
-	unsigned int cache, uint16_t private, uint16_t room, int node);
-
-struct rte_mempool *__wrap_rte_pktmbuf_pool_create(const char *name, unsigned int n,
-	unsigned int cache, uint16_t private, uint16_t room, int node)
-{
-	struct rte_pktmbuf_pool_private sizes = {
-		.mbuf_data_room_size = room, .mbuf_priv_size = private};
-	struct rte_mempool *pool = rte_mempool_create_empty(name, n,
-		(unsigned int)sizeof(struct rte_mbuf) + private + room, cache, sizeof(sizes), node,
-		RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-
-	if (pool == NULL ||
-		rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) != 0)
-		return NULL;
-	rte_pktmbuf_pool_init(pool, &sizes);
-	if (rte_mempool_populate_default(pool) < 0)
-		return NULL;
-	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
-	return pool;
-}
 
 static uint32_t random_below(struct port *p, uint32_t n)
 {
