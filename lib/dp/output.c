@@ -76,13 +76,15 @@ static __rte_always_inline uint64_t own_mac(const struct worker *w, uint16_t por
 // was made here.
 static __rte_always_inline void header_add(struct rte_mbuf *m, const struct header *header)
 {
-	uint8_t *packet = rte_pktmbuf_mtod(m, uint8_t *);
+	uint8_t *frame;
 
 	m->data_off = (uint16_t)(m->data_off - sizeof(struct rte_ether_hdr));
 	m->data_len = (uint16_t)(m->data_len + sizeof(struct rte_ether_hdr));
 	m->pkt_len += (uint32_t)sizeof(struct rte_ether_hdr);
-	memcpy(packet - sizeof(struct rte_ether_hdr), &header->front, sizeof(header->front));
-	memcpy(packet - sizeof(header->back), &header->back, sizeof(header->back));
+	frame = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(frame, &header->front, sizeof(header->front));
+	memcpy(frame + sizeof(struct rte_ether_hdr) - sizeof(header->back), &header->back,
+		sizeof(header->back));
 }
 
 void output_to(
