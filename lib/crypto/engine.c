@@ -35,13 +35,14 @@ static uint32_t kind_of(size_t engine, const struct crypto_key *key, enum crypto
 {
 	size_t cipher = (size_t)(key->cipher - cipher_algs), auth = (size_t)(key->auth - auth_algs);
 
-	return (uint32_t)(engine << 24 | cipher << 16 | auth << 8) | (dir == CRYPTO_SEAL ? 2 : 0) |
-	       (key->esn ? 1 : 0);
+	return (uint32_t)(engine << KIND_ENGINE_SHIFT | cipher << KIND_CIPHER_SHIFT |
+			  auth << KIND_AUTH_SHIFT) |
+	       (dir == CRYPTO_SEAL ? KIND_SEALS : 0) | (key->esn ? KIND_ESN : 0);
 }
 
 static const struct crypto_engine *engine_of(uint32_t kind)
 {
-	return engines[kind >> 24];
+	return engines[kind >> KIND_ENGINE_SHIFT];
 }
 
 static struct crypto_session *session_new(

@@ -33,24 +33,29 @@ struct crypto_engine {
 // all sessions that have the same. No more than that, because it shares a cache line with what else
 // the engine reads for each packet.
 struct crypto_session {
-	uint32_t kind; // of kind_of() in engine.c
+	uint32_t kind; // engine, cipher and authentication, each a place in its table, and two bits
+#define KIND_ENGINE_SHIFT 24
+#define KIND_CIPHER_SHIFT 16
+#define KIND_AUTH_SHIFT   8
+#define KIND_SEALS        2u
+#define KIND_ESN          1u
 };
 
 // The cipher of a session.
 static inline const struct cipher_alg *crypto_session_cipher(const struct crypto_session *s)
 {
-	return &cipher_algs[s->kind >> 16 & 0xff];
+	return &cipher_algs[s->kind >> KIND_CIPHER_SHIFT & 0xff];
 }
 
 // Whether a session seals, and whether sequence numbers have 64 bits.
 static inline bool crypto_session_seals(const struct crypto_session *s)
 {
-	return (s->kind & 2) != 0;
+	return (s->kind & KIND_SEALS) != 0;
 }
 
 static inline bool crypto_session_esn(const struct crypto_session *s)
 {
-	return (s->kind & 1) != 0;
+	return (s->kind & KIND_ESN) != 0;
 }
 
 extern const struct crypto_engine crypto_engine_openssl;
