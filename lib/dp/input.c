@@ -125,7 +125,7 @@ struct ingress {
 
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
 
-static struct ingress ingress_of(const struct worker *w, uint16_t port)
+static struct ingress ingress_begin(const struct worker *w, uint16_t port)
 {
 	uint64_t mac = 0;
 
@@ -184,7 +184,7 @@ static __rte_always_inline void frames_input(
 		if (traced)
 			trace_received(w, p);
 		if (unlikely(port != in.port))
-			in = ingress_of(w, port);
+			in = ingress_begin(w, port);
 		if (likely(frame_input_usual(w, p, frame, &in)))
 			continue;
 

@@ -13,8 +13,8 @@
 //	flow_find_burst(t, p, place, n);
 //	for each packet: if (!flow_is_of_packet()) // of flow_lookup.h
 //		flow_find(), as an earlier packet may have made it, or flow_insert()
-//		then flow_track() of flow_track.h, which is the first to know the new state
-//		then flow_decision_get(); if there is none, the slow path and flow_decision_set()
+//		then flow_decision_get() and flow_track() of flow_track.h; without a decision
+//		flow_track() first, then the slow path and flow_decision_set()
 //	flow_tick()
 #pragma once
 

@@ -138,8 +138,7 @@ struct sa {
 	// Own port of ESP in UDP (RFC 3948); 0: ESP follows the IP header.
 	rte_be16_t udp_port;
 	struct crypto_session *session;
-	struct sa_counters
-		*counters; // one for each worker: of_worker of the struct sa_out or sa_in
+	struct sa_counters *counters; // of_worker of the struct sa_out or sa_in
 	union {
 		struct { // of a struct sa_out; both written by the control thread
 			struct sa_path *_Atomic path;
