@@ -20,6 +20,7 @@
 #include "log.h"
 #include "machine.h"
 #include "netlink.h"
+#include "sysfs.h"
 
 #define TUN           "/dev/net/tun"
 #define ROUTE_METRIC  10000 // the kernel's own are below
@@ -103,27 +104,44 @@ static int tap_open(const struct conf_port *c)
 	return fd;
 }
 
-// New interfaces may have no IPv6, by sysctl.
-static void ipv6_enable(const char *name)
-{
-	char path[64 + IFNAMSIZ];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/disable_ipv6", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, "0", 1) < 0)
-		log_debug("cannot write %s: %s", path, strerror(errno));
-	close(fd);
-}
-
 static bool has_ipv6(const struct snapshot_port *p)
 {
 	for (unsigned int i = 0; i < p->n_addrs; i++)
 		if (!ip_addr_is_v4(&p->addrs[i]))
 			return true;
 	return false;
+}
+
+// A setting of an interface that the kernel has unless it lacks the family. New interfaces have the
+// values of "default", which a container may have to set for them.
+static void setting_write(
+	const struct conf_port *c, const char *family, const char *setting, const char *value)
+{
+	char path[64 + IFNAMSIZ], now[16];
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, c->host, setting);
+	if (!sysfs_line(now, sizeof(now), path) || strcmp(now, value) == 0)
+		return;
+	rc = sysfs_write(path, value);
+	if (rc < 0)
+		log_warn("%s:%u: port \"%s\": host: cannot write %s to %s: %s: 'sysctl "
+			 "net.%s.conf.default.%s=%s' before the start",
+			c->where.file, c->where.line, c->name, value, path, strerror(-rc), family,
+			setting, value);
+}
+
+// The kernel learns no routers, routes and addresses from the link. The gateway gives the host no
+// message about them either (host_is_link_control()): these settings are a second lock.
+static void settings_write(const struct conf_port *c, const struct snapshot_port *p)
+{
+	setting_write(c, "ipv4", "accept_redirects", "0");
+	setting_write(c, "ipv4", "accept_source_route", "0");
+	setting_write(c, "ipv6", "accept_ra", "0");
+	setting_write(c, "ipv6", "autoconf", "0");
+	setting_write(c, "ipv6", "accept_redirects", "0");
+	if (has_ipv6(p))
+		setting_write(c, "ipv6", "disable_ipv6", "0");
 }
 
 static void link_begin(struct netlink_request *r, unsigned int index)
@@ -209,8 +227,7 @@ int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
 		return fd;
 	host_iface_carrier(fd, false);
 	index = if_nametoindex(c->host);
-	if (has_ipv6(p))
-		ipv6_enable(c->host);
+	settings_write(c, p);
 	rc = link_set(index, p);
 	if (rc < 0)
 		port_error(c, "host: cannot set up interface %s: %s", c->host, strerror(-rc));

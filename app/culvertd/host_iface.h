@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's interface behind a port (struct conf_port, host): a TAP device with the port's link
 // address, MTU, addresses and routes. It disappears with the daemon. The kernel resolves no
-// neighbours there (IFF_NOARP): that is the gateway's task. Control thread, before privileges are
-// dropped, unless said otherwise.
+// neighbours there (IFF_NOARP), and learns nothing from the link: that is the gateway's task.
+// Control thread, before privileges are dropped, unless said otherwise.
 #pragma once
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include "firewall.h"
 #include "host_limit.h"
 #include "icmp.h"
+#include "input_check.h"
 #include "nd.h"
 #include "pkt_drop.h"
 #include "pmtu.h"
@@ -22,6 +23,14 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 		return snapshot_port_has(&w->snapshot->port[p->port], addr);
 	own = route_find(w->snapshot->routes, addr);
 	return own != NULL && own->kind == NEXTHOP_LOCAL && ip_addr_equal(&own->source, addr);
+}
+
+bool host_is_link_control(const struct pkt *p)
+{
+	if (p->ip.v4)
+		return p->ip.proto == IPPROTO_ICMP && p->ip.icmp_type == ICMP_REDIRECT;
+	return p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type >= ND_ROUTER_SOLICIT &&
+	       p->ip.icmp_type <= ND_REDIRECT;
 }
 
 // --- to the host ---
@@ -88,7 +97,7 @@ enum drop host_admit(
 	uint32_t rule = 0;
 	uint16_t port;
 
-	if (!find_port(w, p, &port))
+	if (!find_port(w, p, &port) || host_is_link_control(p))
 		return DROP_NONE;
 	if (f == NULL)
 		f = flow_find(w->flows, fp);
@@ -232,6 +241,14 @@ static enum drop group_admit(struct worker *w, struct pkt *p, struct host_limit 
 	return d == DROP_NONE ? firewall_check(w, p, &none, RULE_NEW) : d;
 }
 
+// A packet for a group is not reassembled: its fragments do not show of which type they are.
+static bool may_be_link_control(const struct pkt *p)
+{
+	bool is_icmp = p->ip.proto == (p->ip.v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+
+	return p->ip.fragment ? is_icmp : host_is_link_control(p);
+}
+
 enum drop host_input_group(struct worker *w, struct pkt *p)
 {
 	struct host_limit limit = {HOST_NEW, HOST_UNASKED};
@@ -241,8 +258,11 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 
 	if (!ip_layout_read(&p->ip, pkt_ip(p)))
 		return DROP_EXT_HEADERS;
+	d = p->ip.v4 ? input_check_options(pkt_ip(p)) : DROP_NONE;
+	if (d != DROP_NONE)
+		return d;
 	dst = pkt_dst(p);
-	if (!host_is_group(w, p->port, &dst, &mac))
+	if (!host_is_group(w, p->port, &dst, &mac) || may_be_link_control(p))
 		return DROP_NOT_UNICAST;
 	if (host_is_forged(w, p))
 		return DROP_IP_SOURCE;

@@ -42,8 +42,9 @@ void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, uint32_t rule);
 
 // Punts an IP packet that was received in a frame for a group, to a port with a host. Returns
-// DROP_NONE; DROP_NOT_UNICAST if its destination is none, or no rule admits it; DROP_IP_SOURCE if
-// its source is an own address; DROP_EXT_HEADERS, DROP_HOST_LIMIT; or as policy_check_inbound() and
+// DROP_NONE; DROP_NOT_UNICAST if its destination is none, or no rule admits it, or it may be
+// host_is_link_control(); DROP_IP_SOURCE if its source is an own address; DROP_EXT_HEADERS,
+// DROP_IP_HEADER, DROP_SOURCE_ROUTED, DROP_HOST_LIMIT; or as policy_check_inbound() and
 // firewall_check().
 enum drop host_input_group(struct worker *w, struct pkt *p);
 
@@ -51,6 +52,11 @@ enum drop host_input_group(struct worker *w, struct pkt *p);
 void host_wake(struct worker *w);
 
 // --- for host_input.c ---
+
+// Whether a packet is neighbour discovery (RFC 4861) or a redirect (RFC 792), by which a kernel
+// learns routers, routes, addresses and neighbours. They are the gateway's task: no rule admits
+// them to the host, in clear or out of a tunnel.
+bool host_is_link_control(const struct pkt *p);
 
 // Whether an address is the gateway's, a link-local one on the packet's link.
 bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_addr *addr);

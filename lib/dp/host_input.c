@@ -43,8 +43,7 @@ static enum drop frame_check(struct pkt *p)
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - ip_len(pkt_ip(p), v4)));
 	if (!ip_layout_read(&p->ip, pkt_ip(p)))
 		return DROP_EXT_HEADERS;
-	return is_icmp6_of(p, ND_ROUTER_SOLICIT, ND_ROUTER_SOLICIT) ||
-			       is_icmp6_of(p, ND_NEIGHBOR_SOLICIT, ND_REDIRECT)
+	return host_is_link_control(p) && !is_icmp6_of(p, ND_ROUTER_ADVERT, ND_ROUTER_ADVERT)
 		       ? DROP_HOST_FRAME
 		       : DROP_NONE;
 }

@@ -27,6 +27,20 @@ static __rte_always_inline enum drop input_check_v4(
 	return ipv4_is_host_address(ip->src_addr) ? DROP_NONE : DROP_IP_SOURCE;
 }
 
+// Whether the options of a checked IPv4 header are well-formed, without a source route (RFC
+// 7126 4.3, 4.4). Returns DROP_NONE, DROP_IP_HEADER or DROP_SOURCE_ROUTED.
+static inline enum drop input_check_options(const struct rte_ipv4_hdr *ip)
+{
+	switch (ipv4_options_check(ip)) {
+	case IPV4_OPTIONS_SOURCE_ROUTED:
+		return DROP_SOURCE_ROUTED;
+	case IPV4_OPTIONS_MALFORMED:
+		return DROP_IP_HEADER;
+	default:
+		return DROP_NONE;
+	}
+}
+
 // Whether len octets begin with a sane IPv6 packet. Returns DROP_NONE, DROP_FRAME_SHORT,
 // DROP_IP_HEADER, DROP_IP_TRUNCATED or DROP_IP_SOURCE.
 static inline enum drop input_check_v6(const struct rte_ipv6_hdr *ip, uint32_t len)

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "forward.h"
+#include "input_check.h"
 #include "local.h"
 #include "natt.h"
 #include "reassemble.h"
@@ -18,24 +19,12 @@ void sort_udp(struct worker *w, struct pkt *p)
 		burst_add(&w->transit, p);
 }
 
-static enum drop options_check(const struct pkt *p)
-{
-	switch (ipv4_options_check(pkt_ip(p))) {
-	case IPV4_OPTIONS_SOURCE_ROUTED: // RFC 7126 4.3, 4.4
-		return DROP_SOURCE_ROUTED;
-	case IPV4_OPTIONS_MALFORMED:
-		return DROP_IP_HEADER; // out of an SA there are none: esp_in.c
-	default:
-		return DROP_NONE;
-	}
-}
-
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 {
 	enum drop d;
 
 	p->ip = ip_layout_v4(pkt_ip(p));
-	d = options_check(p);
+	d = input_check_options(pkt_ip(p)); // out of an SA there are none: esp_in.c
 	if (d != DROP_NONE)
 		return d;
 	if (p->ip.fragment) {

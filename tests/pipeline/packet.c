@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PORTS 4
@@ -159,6 +160,33 @@ struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len)
 	memcpy(f.b + ETH_LEN, packet, len);
 	f.len = (uint16_t)(f.len + len);
 	return f;
+}
+
+static uint16_t hex_read(uint8_t *out, const char *octets)
+{
+	uint16_t n = 0;
+
+	for (; sscanf(octets, "%2hhx", &out[n]) == 1; octets += 2)
+		n++;
+	return n;
+}
+
+struct frame frame_hex(uint16_t port, const char *octets)
+{
+	struct frame f = {.port = port};
+	uint16_t len = hex_read(f.b, octets);
+
+	if ((f.b[0] & 1) == 0)
+		memcpy(f.b, mac_of_port(port), 6);
+	f.len = len < FRAME_MIN ? FRAME_MIN : len;
+	return f;
+}
+
+struct frame frame_hex_ip(uint16_t port, const char *octets)
+{
+	uint8_t packet[FRAME_MAX];
+
+	return frame_raw(port, packet, hex_read(packet, octets));
 }
 
 struct frame frame_carry(const struct frame *sent)

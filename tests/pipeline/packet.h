@@ -9,6 +9,7 @@
 #define FRAME_MAX 9800
 #define ETH_LEN   14
 #define IP_LEN    20
+#define FRAME_MIN 60
 
 struct frame {
 	uint16_t port; // ingress or egress port
@@ -74,6 +75,11 @@ struct frame frame_ip(uint16_t port, struct ipv4 ip);
 
 // The same with len octets of packet, unchanged.
 struct frame frame_raw(uint16_t port, const uint8_t *packet, uint16_t len);
+
+// The octets of a text in hexadecimal digits: a frame, padded to the shortest length, and addressed
+// to the port unless it is to a group; and an IP packet, in a frame from the port's neighbour.
+struct frame frame_hex(uint16_t port, const char *octets);
+struct frame frame_hex_ip(uint16_t port, const char *octets);
 
 // The frame that one gateway sent, as another receives it.
 struct frame frame_carry(const struct frame *sent);

@@ -7,7 +7,7 @@
 // The gateway with the number here, whose peer is there. Arguments: here, there, local and remote
 // tunnel end, MTU of WAN; for either SA the SPI, and its other settings; more rules; more settings
 // of the policies for the tunnel; more policies; MTU of LAN; more settings of ICMP; more settings
-// at top level.
+// at top level; more of port WAN.
 static const char form[] =
 	"flows = { max = 4096; };\n%15$s\n"
 	"icmp = { errors_per_second = 1000; %14$s };\n"
@@ -17,7 +17,7 @@ static const char form[] =
 	"    mtu = %13$u; },\n"
 	"  { name = \"wan\"; device = \"net_null1\";\n"
 	"    addresses = [ \"192.0.2.%1$u/24\", \"2001:db8:f::%1$u/64\" ];\n"
-	"    mtu = %5$u; } );\n"
+	"    mtu = %5$u; %16$s } );\n"
 	"routes = (\n"
 	"  { to = \"10.%2$u.0.0/24\"; via = \"192.0.2.%2$u\"; },\n"
 	"  { to = \"2001:db8:%2$u::/64\"; via = \"2001:db8:f::%2$u\"; },\n"
@@ -89,7 +89,7 @@ static struct gateway *gateway_of(
 		0x1000 + here, out, 0x1000 + there, in, s.rules != NULL ? s.rules : "",
 		s.tunnel != NULL ? s.tunnel : "", s.policies != NULL ? s.policies : "",
 		s.lan_mtu != 0 ? s.lan_mtu : 1500, s.icmp != NULL ? s.icmp : "",
-		s.more != NULL ? s.more : "");
+		s.more != NULL ? s.more : "", s.wan != NULL ? s.wan : "");
 	return gateway_new(here - 1, text);
 }
 

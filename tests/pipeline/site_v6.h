@@ -17,6 +17,6 @@
 enum outer { OVER_V4, OVER_V6 };
 
 // Makes gateways A and B, with ids 0 and 1. Of struct site, cipher, auth, mtu, lan_mtu, sa, sa_out,
-// sa_in, icmp, tunnel, rules, policies and more may differ.
+// sa_in, icmp, wan, tunnel, rules, policies and more may differ.
 struct gateway *site_v6_a(enum outer outer, struct site s);
 struct gateway *site_v6_b(enum outer outer, struct site s);
