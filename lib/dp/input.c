@@ -12,6 +12,7 @@
 #include "pkt_drop.h"
 #include "sort.h"
 #include "tracepoint.h"
+#include "vlan.h"
 
 #define PREFETCH_AHEAD 4
 
@@ -32,7 +33,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, struct rte_ether_hdr *);
 	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(eth + 1);
 
-	if (!arp_check(arp, rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth), eth))
+	if (!arp_check(arp, rte_pktmbuf_data_len(p->m) - (uint32_t)sizeof(*eth)))
 		return DROP_ARP_MALFORMED;
 
 	const struct ip_addr target = ip_addr_from_v4(arp->arp_data.arp_tip);
@@ -97,6 +98,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 		if (d != DROP_NONE)
 			return d;
 	}
+	vlan_remove_priority(p->m);
 	eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;

@@ -78,6 +78,19 @@ uint16_t vlan_receive(
 	return kept;
 }
 
+void vlan_remove_priority(struct rte_mbuf *m)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
+
+	if (rte_pktmbuf_data_len(m) < sizeof(*eth) + sizeof(*tag) ||
+		eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_VLAN) ||
+		(tag->vlan_tci & RTE_BE16(VLAN_ID_MASK)) != 0)
+		return;
+	rte_vlan_strip(m);
+	tag_of(m);
+}
+
 static enum drop tag_insert(struct worker *w, struct rte_mbuf **m, uint16_t vlan, bool by_device)
 {
 	enum drop d;

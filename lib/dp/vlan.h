@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // VLANs (IEEE 802.1Q) of a device: each is a port of its own. The loop removes the tag of a
-// received frame before the pipeline, and inserts it after: the packet path sees no tags. Workers.
+// received frame before the pipeline, and inserts it after: the packet path sees no tags but
+// priority tags of ports without VLANs. Workers.
 #pragma once
 
 #include "worker.h"
@@ -19,6 +20,10 @@ struct vlan_map {
 // that no port takes are dropped. Returns how many are left, at the start of m, in order.
 uint16_t vlan_receive(
 	struct worker *w, const struct vlan_map *map, struct rte_mbuf *m[], uint16_t n);
+
+// Removes a priority tag from a frame in one buffer of this gateway: it names no VLAN, also on a
+// port without any.
+void vlan_remove_priority(struct rte_mbuf *m);
 
 // Tags n frames that are to be sent by a port with the VLAN, which it counts as sent; by_device:
 // lets the device do so. Frames for which there is no buffer are dropped. Returns how many are

@@ -5,7 +5,7 @@
 
 #include "ipv4.h"
 
-bool arp_check(const struct rte_arp_hdr *arp, uint32_t len, const struct rte_ether_hdr *eth)
+bool arp_check(const struct rte_arp_hdr *arp, uint32_t len)
 {
 	if (len < sizeof(*arp))
 		return false;
@@ -14,8 +14,7 @@ bool arp_check(const struct rte_arp_hdr *arp, uint32_t len, const struct rte_eth
 	       arp->arp_hlen == RTE_ETHER_ADDR_LEN && arp->arp_plen == sizeof(rte_be32_t) &&
 	       (arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST) ||
 		       arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REPLY)) &&
-	       rte_is_valid_assigned_ether_addr(&arp->arp_data.arp_sha) &&
-	       rte_is_same_ether_addr(&arp->arp_data.arp_sha, &eth->src_addr);
+	       rte_is_valid_assigned_ether_addr(&arp->arp_data.arp_sha);
 }
 
 void arp_request_build(uint8_t *frame, const struct rte_ether_addr *mac, rte_be32_t sender,
@@ -45,7 +44,7 @@ void arp_reply_build(struct rte_ether_hdr *eth, const struct rte_ether_addr *mac
 	struct rte_arp_hdr *arp = (struct rte_arp_hdr *)(eth + 1);
 	struct rte_arp_ipv4 ask = arp->arp_data;
 
-	eth->dst_addr = eth->src_addr;
+	eth->dst_addr = ask.arp_sha;
 	eth->src_addr = *mac;
 	arp->arp_opcode = RTE_BE16(RTE_ARP_OP_REPLY);
 	arp->arp_data = (struct rte_arp_ipv4){

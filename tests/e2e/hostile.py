@@ -135,8 +135,8 @@ def frames_and_headers(a):
     a.expect("IPv4 that says it is IPv6", drop="ip_header", frames=[good[:12] + b"\x86\xdd" + good[14:]])
     a.expect("ARP with a wrong address length, or cut", drop="arp_malformed", frames=[
         a.frame(ARP(hwlen=5, psrc=PEER, pdst=GATEWAY)), a.frame(ARP(psrc=PEER, pdst=GATEWAY))[:30]])
-    a.expect("ARP from another than the frame", drop="arp_malformed", frames=[
-        a.frame(ARP(hwsrc="02:00:00:00:00:99", psrc=PEER, pdst=GATEWAY))])
+    a.expect("ARP whose sender is a group", drop="arp_malformed", frames=[
+        a.frame(ARP(hwsrc="03:00:00:00:00:99", psrc=PEER, pdst=GATEWAY))])
     a.expect("IP version 5, header of 16 octets", drop="ip_header", frames=[
         good[:14] + b"\x55" + good[15:], good[:14] + b"\x44" + good[15:]])
     a.expect("wrong header checksum", drop="ip_checksum", frames=[changed(good, 24)])

@@ -34,7 +34,7 @@ static void check_frame(const uint8_t *frame, uint16_t len)
 	struct nd_message m;
 
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
-		assert_true(arp_check((const struct rte_arp_hdr *)ip, len - ETH_LEN, eth));
+		assert_true(arp_check((const struct rte_arp_hdr *)ip, len - ETH_LEN));
 	else if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && ip->proto == IPPROTO_ICMPV6)
 		assert_int_equal(nd_read(&m, ip), ND_GOOD);
 }

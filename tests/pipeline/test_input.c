@@ -254,11 +254,69 @@ static void test_arp_malformed(void **state)
 		{"lengths", 18, 0x0610, .drop = DROP_ARP_MALFORMED},
 		{"operation", 20, 3, .drop = DROP_ARP_MALFORMED},
 		{"sender is a group", 22, 0x0300, .drop = DROP_ARP_MALFORMED},
-		{"sender is another than the frame's", 26, 0x0209, .drop = DROP_ARP_MALFORMED},
 	};
 
 	(void)state;
 	check_rows(rows, COUNT_OF(rows), frame_arp(LAN, 1, "10.1.0.77", "10.1.0.1"));
+}
+
+// Routers of a virtual address send from their own link address, and claim the virtual one (RFC
+// 5798 8.1.2). The frames are for a port with the link address of DMZ and the address of WAN.
+static void test_arp_virtual_router(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame reply = frame_hex(WAN,
+		"0200000001020200000055060806000108000604000200005e00010ac0000202020000000102c000"
+		"0201");
+	struct frame announcement = frame_hex(WAN,
+		"ffffffffffff0200000055060806000108000604000100005e00010bc0000202000000000000c000"
+		"0202");
+	struct frame request = frame_arp(LAN, 1, "10.1.0.77", "10.1.0.1");
+	struct event e;
+
+	(void)state;
+	gateway_pass(g, &reply, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_true(worker_event_dequeue(g->w, &e));
+	assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
+	assert_memory_equal(&e.mac, reply.b + 22, 6);
+	gateway_pass(g, &announcement, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_true(worker_event_dequeue(g->w, &e));
+	assert_int_equal(e.kind, EVENT_NEIGH_HEARD);
+	assert_memory_equal(&e.mac, announcement.b + 22, 6);
+	request.b[11] = 0x99; // the frame is from another link address
+	gateway_expect_sent(g, &request, LAN);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6); // to the sender (RFC 826)
+	gateway_free(g);
+}
+
+// A tag with a priority alone is as none.
+static void test_priority_tag(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame arp = frame_hex(WAN,
+		"ffffffffffff0200000055098100e00008060001080006040001020000005509c0000209000000"
+		"000000c0000201");
+	struct frame plain = frame_ip(LAN, good), tagged = plain;
+
+	(void)state;
+	gateway_expect_sent(g, &arp, WAN);
+	assert_int_equal(be16(g->sent[0].b + 12), 0x0806);
+	assert_int_equal(be16(g->sent[0].b + ETH_LEN + 6), 2);
+	memmove(tagged.b + 16, plain.b + 12, plain.len - 12u);
+	put32(tagged.b + 12, 0x8100e000);
+	tagged.len += 4;
+	gateway_expect_sent(g, &plain, WAN);
+	plain = g->sent[0];
+	gateway_expect_sent(g, &tagged, WAN);
+	assert_memory_equal(g->sent[0].b, plain.b, plain.len);
+	put16(tagged.b + 14, 0xe001); // of a VLAN
+	gateway_expect_drop(g, &tagged, DROP_ETHERTYPE);
+	put16(tagged.b + 14, 0xe000);
+	tagged.len = 16;
+	gateway_expect_drop(g, &tagged, DROP_ETHERTYPE);
+	gateway_free(g);
 }
 
 int main(void)
@@ -271,6 +329,8 @@ int main(void)
 		pipeline_test(test_arp_of_others),
 		pipeline_test(test_arp_conflict),
 		pipeline_test(test_arp_malformed),
+		pipeline_test(test_arp_virtual_router),
+		pipeline_test(test_priority_tag),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -99,8 +99,7 @@ static const struct rte_ether_addr own = {{2, 0, 0, 0, 0, 1}}, host = {{2, 0, 0,
 
 static bool check(const uint8_t *frame, uint32_t len)
 {
-	return arp_check((const struct rte_arp_hdr *)(frame + sizeof(struct rte_ether_hdr)), len,
-		(const struct rte_ether_hdr *)frame);
+	return arp_check((const struct rte_arp_hdr *)(frame + sizeof(struct rte_ether_hdr)), len);
 }
 
 static void test_check(void **state)
@@ -118,8 +117,6 @@ static void test_check(void **state)
 		{"operation 0", 21, 0},
 		{"operation 3", 21, 3},
 		{"sender is a group", 22, 3},
-		{"sender is not the frame's", 27, 6},
-		{"the frame's is not the sender", 11, 6},
 	};
 
 	(void)state;
@@ -144,7 +141,6 @@ static void test_check_zero_sender(void **state)
 
 	(void)state;
 	memcpy(frame, request, sizeof(frame));
-	memset(frame + 6, 0, 6);
 	memset(frame + 22, 0, 6);
 	assert_false(check(frame, 28));
 }
