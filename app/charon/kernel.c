@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -174,7 +173,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, struct kernel *this, int fd, int 
 
 METHOD(kernel_ipsec_t, destroy, void, struct kernel *this)
 {
-	reauth_stop(this);
+	listener_stop(this);
 	events_stop(this);
 	all_forget(this);
 	kernel_unclaim(this);
@@ -214,7 +213,7 @@ kernel_ipsec_t *kernel_create(void)
 		.instance = strdup(lib->settings->get_str(
 			lib->settings, "%s.plugins.kernel-culvert.instance", "culvert", lib->ns)));
 	ready(this);
-	reauth_start(this);
+	listener_start(this);
 	events_start(this);
 	return &this->public;
 }

@@ -7,6 +7,8 @@
 #include "range.h"
 #include "strongswan.h"
 
+#include <stdio.h>
+
 #define NAME_SIZE    32 // of the gateway's objects, with NUL
 #define ADDRESS_SIZE 46
 
@@ -22,7 +24,7 @@ struct kernel_sa {
 
 struct kernel {
 	kernel_ipsec_t public;
-	listener_t listener; // to charon's messages, see reauth.c
+	listener_t listener; // see listener.c
 	mutex_t *mutex;
 	char *instance;
 	int claim;       // descriptor: no other charon drives the gateway; -1: not claimed
@@ -105,8 +107,20 @@ void policy_acquire(struct kernel *k, const char *name);
 
 // reauth.c: has the SA, which is late, send after a while.
 void reauth_wait(struct kernel *k, const struct kernel_sa *sa);
-void reauth_start(struct kernel *k);
-void reauth_stop(struct kernel *k);
+
+// A message of the peer, before charon answers it.
+void reauth_message(struct kernel *k, ike_sa_t *ike_sa, message_t *message);
+
+// proposal.c: writes the algorithms and keys of an SA. False, after a message, if the gateway lacks
+// one of them.
+bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data);
+
+// Removes what the gateway lacks from the proposals of a request for a CHILD_SA.
+void proposals_filter(message_t *message, bool incoming);
+
+// listener.c
+void listener_start(struct kernel *k);
+void listener_stop(struct kernel *k);
 
 // event.c: passes the gateway's events to charon from now on, also if the gateway does not run yet.
 void events_start(struct kernel *k);

@@ -6,7 +6,6 @@
 #include "kernel.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 
 #define TEXT_SIZE       256              // of settings
 #define PIECES_MAX      64u              // policies of the gateway for one of charon's

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <encoding/payloads/delete_payload.h>
 #include <processing/jobs/callback_job.h>
-#include <stddef.h>
 
 #define WAIT_S 2 // for a peer that never deletes, because it was started again
 
@@ -64,27 +63,11 @@ static void leave(struct kernel *k, ike_sa_t *ike_sa)
 	e->destroy(e);
 }
 
-// charon calls it before it answers.
-static bool message_seen(
-	listener_t *listener, ike_sa_t *ike_sa, message_t *message, bool incoming, bool plain)
+void reauth_message(struct kernel *k, ike_sa_t *ike_sa, message_t *message)
 {
-	struct kernel *k = (void *)((char *)listener - offsetof(struct kernel, listener));
-
-	if (incoming && plain && deletes_ike_sa(message)) {
-		k->mutex->lock(k->mutex);
-		leave(k, ike_sa);
-		k->mutex->unlock(k->mutex);
-	}
-	return true;
-}
-
-void reauth_start(struct kernel *k)
-{
-	k->listener.message = message_seen;
-	charon->bus->add_listener(charon->bus, &k->listener);
-}
-
-void reauth_stop(struct kernel *k)
-{
-	charon->bus->remove_listener(charon->bus, &k->listener);
+	if (!deletes_ike_sa(message))
+		return;
+	k->mutex->lock(k->mutex);
+	leave(k, ike_sa);
+	k->mutex->unlock(k->mutex);
 }

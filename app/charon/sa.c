@@ -3,7 +3,6 @@
 #include "kernel.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 #define SPI_FIRST  0xc0000000u // as charon asks Linux for
@@ -13,65 +12,6 @@
 
 // Of a CHILD_SA: a peer that is free to choose its selectors leaves others room for theirs.
 #define POLICIES_MAX 512
-
-// Ciphers, by strongSwan's number of the algorithm; %u: bits of the key, without salt.
-static const struct {
-	uint16_t alg;
-	uint8_t salt;
-	const char *cipher;
-} ciphers[] = {
-	{ENCR_NULL, 0, "null"},
-	{ENCR_AES_CBC, 0, "aes-%u-cbc"},
-	{ENCR_AES_CTR, 4, "aes-%u-ctr"},
-	{ENCR_AES_GCM_ICV16, 4, "aes-%u-gcm"},
-	{ENCR_AES_GCM_ICV12, 4, "aes-%u-gcm-12"},
-	{ENCR_AES_GCM_ICV8, 4, "aes-%u-gcm-8"},
-	{ENCR_NULL_AUTH_AES_GMAC, 4, "aes-%u-gmac"},
-	{ENCR_CHACHA20_POLY1305, 4, "chacha20-poly1305"},
-};
-
-static const struct {
-	uint16_t alg;
-	const char *auth;
-} auths[] = {
-	{AUTH_UNDEFINED, "none"},
-	{AUTH_HMAC_SHA1_96, "hmac-sha1-96"},
-	{AUTH_HMAC_SHA2_256_128, "hmac-sha2-256-128"},
-	{AUTH_HMAC_SHA2_384_192, "hmac-sha2-384-192"},
-	{AUTH_HMAC_SHA2_512_256, "hmac-sha2-512-256"},
-};
-
-static void key_write(FILE *f, const char *name, chunk_t key)
-{
-	if (key.len == 0)
-		return;
-	fprintf(f, " %s = \"", name);
-	for (size_t i = 0; i < key.len; i++)
-		fprintf(f, "%02x", key.ptr[i]);
-	fprintf(f, "\";");
-}
-
-// False: the gateway has not both of them.
-static bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data)
-{
-	size_t c = 0, a = 0;
-
-	while (c < countof(ciphers) && ciphers[c].alg != data->enc_alg)
-		c++;
-	while (a < countof(auths) && auths[a].alg != data->int_alg)
-		a++;
-	if (c == countof(ciphers) || a == countof(auths)) {
-		DBG1(DBG_KNL, "culvert: the gateway has no ESP with encryption %u and integrity %u",
-			data->enc_alg, data->int_alg);
-		return false;
-	}
-	fprintf(f, " cipher = \"");
-	fprintf(f, ciphers[c].cipher, (unsigned int)(data->enc_key.len - ciphers[c].salt) * 8);
-	fprintf(f, "\"; auth = \"%s\";", auths[a].auth);
-	key_write(f, "cipher_key", data->enc_key);
-	key_write(f, "auth_key", data->int_key);
-	return true;
-}
 
 // charon subtracts a random part from the soft limit, which may be larger than the limit: the
 // difference wraps, and the gateway's default is used instead.
