@@ -153,7 +153,7 @@ ike_load()
 			children { $2 {
 				local_ts = $5
 				remote_ts = $6
-				esp_proposals = ${ike_esp:-aes128gcm16}
+				${ike_proto:-esp}_proposals = ${ike_esp:-aes128gcm16}
 				rekey_time = 0
 				${7-}
 			} }

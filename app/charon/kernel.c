@@ -90,12 +90,16 @@ METHOD(kernel_ipsec_t, get_features, kernel_feature_t, struct kernel *this)
 METHOD(kernel_ipsec_t, get_spi, status_t, struct kernel *this, host_t *src, host_t *dst,
 	uint8_t protocol, uint32_t *spi)
 {
-	return protocol == IPPROTO_ESP ? LOCKED(sa_get_spi(this, src, dst, spi)) : NOT_SUPPORTED;
+	if (protocol == IPPROTO_ESP)
+		return LOCKED(sa_get_spi(this, src, dst, spi));
+	DBG1(DBG_KNL, "culvert: the gateway has no AH");
+	return NOT_SUPPORTED;
 }
 
 METHOD(kernel_ipsec_t, get_cpi, status_t, struct kernel *this, host_t *src, host_t *dst,
 	uint16_t *cpi)
 {
+	DBG1(DBG_KNL, "culvert: the gateway has no ipcomp: the CHILD_SA does without");
 	return NOT_SUPPORTED;
 }
 

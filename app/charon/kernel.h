@@ -118,7 +118,9 @@ bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data);
 // Removes what the gateway lacks from the proposals of a request for a CHILD_SA.
 void proposals_filter(message_t *message, bool incoming);
 
-// listener.c
+// listener.c: an option of the CHILD_SA whose inbound SA this thread adds, which the gateway lacks;
+// NULL: none.
+const char *child_unknown(void);
 void listener_start(struct kernel *k);
 void listener_stop(struct kernel *k);
 

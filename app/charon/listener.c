@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// charon's messages: what kernel_ipsec_t does not show.
+// charon's messages and CHILD_SAs as it works on them: what kernel_ipsec_t does not show.
 #include "kernel.h"
 
 #include <stddef.h>
+
+// An option of the CHILD_SA that this thread installs, which the gateway lacks and the CHILD_SA's
+// SAs do not show; NULL: none.
+static __thread const char *unknown;
+
+const char *child_unknown(void)
+{
+	return unknown;
+}
 
 // charon calls it before it generates a message, and before it processes one.
 static bool message_seen(
@@ -17,9 +26,26 @@ static bool message_seen(
 	return true;
 }
 
+// The inbound SA follows in the same thread.
+static bool child_state_changed(
+	listener_t *listener, ike_sa_t *ike_sa, child_sa_t *child, child_sa_state_t state)
+{
+	child_cfg_t *config = child->get_config(child);
+
+	if (state != CHILD_INSTALLING && state != CHILD_ROUTED)
+		return true;
+	unknown = config->has_option(config, OPT_NO_POLICIES)
+			  ? "SAs without policies (policies = no)"
+			  : NULL;
+	if (unknown != NULL && state == CHILD_ROUTED)
+		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
+	return true;
+}
+
 void listener_start(struct kernel *k)
 {
 	k->listener.message = message_seen;
+	k->listener.child_state_change = child_state_changed;
 	charon->bus->add_listener(charon->bus, &k->listener);
 }
 

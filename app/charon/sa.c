@@ -259,11 +259,13 @@ static void name_choose(struct kernel *k, struct kernel_sa *sa)
 
 status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_t *data)
 {
-	const char *unknown = sa_unknown(id, data);
+	const char *unknown = data->inbound ? child_unknown() : NULL;
 	struct kernel_sa *sa = sa_find(k, ntohl(id->spi), data->inbound, id->dst);
 	char text[TEXT_SIZE] = "";
 	bool ok;
 
+	if (unknown == NULL)
+		unknown = sa_unknown(id, data);
 	if (unknown != NULL) {
 		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
 		return NOT_SUPPORTED;
