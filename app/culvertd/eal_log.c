@@ -76,7 +76,7 @@ static char *log_take(bool wanted)
 static void log_show(char **log)
 {
 	if (*log != NULL)
-		fputs(*log, stderr);
+		fputs(*log, log_failures());
 	free(*log);
 	*log = NULL;
 }

@@ -41,7 +41,7 @@ int load_first(struct gateway *g)
 		return -EIO;
 	}
 	if (reserve_open(&g->reserve, conf, s->control->ledger) < 0 ||
-		reserve_keys_check(g->reserve, conf, false, stderr) < 0 ||
+		reserve_keys_check(g->reserve, conf, false, log_failures()) < 0 ||
 		reserve_begin(g->reserve, s) < 0) {
 		build_snapshot_free(s);
 		return -EIO;

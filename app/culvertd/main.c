@@ -430,7 +430,9 @@ int main(int argc, char **argv)
 	if (!o.check_only)
 		privilege_lock_memory();
 	g.conf_path = o.conf;
-	g.control.conf = conf_load(o.conf, NULL, stderr);
+	if (!o.check_only)
+		log_start();
+	g.control.conf = conf_load(o.conf, NULL, log_failures());
 	if (g.control.conf == NULL)
 		return EXIT_FAILED;
 	if (o.check_only) {
@@ -438,7 +440,6 @@ int main(int argc, char **argv)
 		conf_free(g.control.conf);
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
-	log_start();
 	if (o.new_keys) {
 		rc = state_keys_declare(g.control.conf, stdout);
 		conf_free(g.control.conf);

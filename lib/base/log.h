@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -28,6 +29,13 @@ void log_mute(bool mute);
 bool log_is_muted(void);
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Writes each of the lines, len octets in all, as an error.
+void log_lines(const char *lines, size_t len);
+
+// The stream for messages about a start that fails, one line each: errors in the journal, else
+// standard error as it is. Stays open.
+FILE *log_failures(void);
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)

@@ -65,16 +65,6 @@ static void reload_begin(void)
 	log_info("reloading %s", requests.conf_path);
 }
 
-static void log_lines(const char *lines)
-{
-	while (*lines != '\0') {
-		size_t len = strcspn(lines, "\n");
-
-		log_error("%.*s", (int)len, lines);
-		lines += len + (lines[len] == '\n');
-	}
-}
-
 static void post_request(
 	const struct control_request *asked, const char *name, bool done, uint32_t generation)
 {
@@ -98,7 +88,7 @@ static const char *status_of(int rc)
 static const char *reload_finish(int rc)
 {
 	if (rc < 0) {
-		log_lines(written());
+		log_lines(written(), strlen(written()));
 		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
 	} else {
 		event_post(RELOADED, EVENT_NUMBER(requests.c->snapshot->generation));
