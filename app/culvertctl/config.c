@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // culvertctl diff, save, show config and peer-config: configurations, and how they differ.
 #include <err.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,14 +151,14 @@ enum exit_code command_peer_config(const struct options *options, char **words)
 	int rc;
 
 	(void)options;
-	if (words[0] == NULL || words[1] != NULL)
-		errx(EXIT_USAGE, "peer-config: expected the name of one configuration file");
+	if (words[0] == NULL || (words[1] != NULL && words[2] != NULL))
+		errx(EXIT_USAGE, "peer-config: expected a configuration file, and perhaps a peer");
 	conf = conf_load(words[0], NULL, stderr);
 	if (conf == NULL)
 		return EXIT_FAILED;
-	rc = conf_print_peer(conf, stdout);
+	rc = conf_print_peer(conf, words[1], stdout, stderr);
 	conf_free(conf);
-	if (rc < 0)
+	if (rc == -ENOMEM)
 		warnx("peer-config: out of memory");
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }

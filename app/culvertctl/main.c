@@ -58,7 +58,9 @@ static const struct command {
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false},
 	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
 		false},
-	{"peer-config", " FILE", "print the SAs and policies for the peer's configuration",
+	{"peer-config", " FILE [PEER]",
+		"print the SAs and policies for the peer's configuration; PEER of several: its "
+		"address, or the name of a policy",
 		command_peer_config, false},
 	{"devices", "", "list the network cards, and what each needs to be a port", command_devices,
 		true},

@@ -9,8 +9,9 @@
 void conf_print(const struct conf *c, FILE *out);
 
 // The SAs and policies that the other end of the tunnels needs: directions and ends exchanged.
-// Returns 0 or -ENOMEM.
-int conf_print_peer(const struct conf *c, FILE *out);
+// peer: its address or the name of a policy; NULL: all tunnels, which must lead to one peer.
+// Returns 0, -EINVAL after a line to errors if there is no such peer, or -ENOMEM.
+int conf_print_peer(const struct conf *c, const char *peer, FILE *out, FILE *errors);
 
 // What to changes as a JSON array of objects with the keys of "culvertctl --json diff"; nothing if
 // that is nothing. Returns the number of differences, or -ENOMEM.

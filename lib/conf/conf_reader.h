@@ -89,6 +89,10 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 // Copies one setting with all that is in it into a group, list or array. Returns the copy.
 config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from);
 
+// Prints a list of groups, one on each line, without keys. key_files: of each to write in their
+// place, NULL where it has none; or NULL.
+void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files);
+
 // What conf_load() and conf_change() have in common.
 
 // Runs fill(arg) in an arena of its own, which makes r->c. Returns that; or NULL after writing to

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configurations as text. Proves that printed text can be read again, and has no keys.
+#include <errno.h>
 #include <unistd.h>
 
 #include "conf_change.h"
@@ -39,7 +40,7 @@ typedef void printer(const struct conf *c, FILE *out);
 
 static void print_peer(const struct conf *c, FILE *out)
 {
-	assert_int_equal(conf_print_peer(c, out), 0);
+	assert_int_equal(conf_print_peer(c, NULL, out, stderr), 0);
 }
 
 // To be freed.
@@ -104,6 +105,76 @@ static void test_print(void **state)
 	conf_free(again);
 	conf_free(c);
 	free(out);
+}
+
+#define SA(name, direction, remote, key)                                                           \
+	"{ name = \"" name "\"; direction = \"" direction "\"; spi = 0x1" key                      \
+	"; local = \"192.0.2.1\"; remote = \"" remote "\"; cipher = \"aes-128-gcm\";"              \
+	"cipher_key = \"30313233343536373839414243444546474849" key "\"; }"
+#define POLICY(name, remote, sa)                                                                   \
+	"{ name = \"" name "\"; local = \"10.1.0.0/24\"; remote = \"" remote                       \
+	"\"; action = \"protect\"; out = \"" sa "-out\"; in = \"" sa "-in\"; }"
+
+// A hub: two policies to one peer, one to another.
+static const char hub[] =
+	"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"
+	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );"
+	"routes = ( { to = \"0.0.0.0/0\"; via = \"192.0.2.9\"; } );"
+	"sas = (" SA("b-out", "out", "192.0.2.2", "01") "," SA("b-in", "in", "192.0.2.2",
+		"02") "," SA("c-out", "out", "192.0.2.3", "03") "," SA("c-in", "in", "192.0.2.3",
+		"04") ");"
+		      "policies = ( { name = \"rest\"; local = \"10.1.0.9/32\"; action = "
+		      "\"discard\"; }," POLICY("b", "10.2.0.0/24", "b") "," POLICY(
+			      "c", "10.3.0.0/24", "c") "," POLICY("b2", "10.4.0.0/24", "b") ");";
+
+// What is printed for a peer of the hub; rc: of conf_print_peer().
+static char *peer_of_hub(const char *peer, int rc)
+{
+	struct conf *c;
+	char *out;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	conf_dir_write("hub.conf", hub, sizeof(hub) - 1);
+	c = conf_dir_load_good("hub.conf");
+	assert_int_equal(conf_print_peer(c, peer, f, f), rc);
+	fclose(f);
+	conf_free(c);
+	return out;
+}
+
+static void assert_lines(const char *peer, const char *const lines[], unsigned int n)
+{
+	char *out = peer_of_hub(peer, 0);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (strstr(out, lines[i]) == NULL)
+			fail_msg("%s: no %s in %s", peer, lines[i], out);
+	assert_null(strstr(out, "192.0.2.3"));
+	assert_null(strstr(out, "name = \"c"));
+	free(out);
+}
+
+// Each of several peers gets the tunnels to it alone.
+static void test_one_of_several_peers(void **state)
+{
+	static const char *const lines[] = {"name = \"b-out\"; direction = \"in\"",
+		"name = \"b-in\"; direction = \"out\"", "name = \"b\"; remote = \"10.1.0.0/24\"",
+		"name = \"b2\"", "# policy \"rest\" is left out: it has no peer\n"};
+	char *refusal;
+
+	(void)state;
+	assert_lines("192.0.2.2", lines, 5);
+	assert_lines("b", lines, 5);
+	assert_lines("b2", lines, 5);
+	refusal = peer_of_hub(NULL, -EINVAL);
+	assert_string_equal(
+		refusal, "the tunnels lead to several peers, name one: 192.0.2.2, 192.0.2.3\n");
+	free(refusal);
+	refusal = peer_of_hub("192.0.2.4", -EINVAL);
+	assert_string_equal(
+		refusal, "no tunnel leads to \"192.0.2.4\", peers: 192.0.2.2, 192.0.2.3\n");
+	free(refusal);
 }
 
 // The settings printed for the peer print those of the first end again.
@@ -227,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_peer),
+		cmocka_unit_test(test_one_of_several_peers),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_effective),
 	};
