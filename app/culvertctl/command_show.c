@@ -39,17 +39,11 @@ static bool shows_port(const struct query *q)
 // The members of a port, which may be none.
 static json_t *members_get(const char *instance, const char *port)
 {
-	json_t *all = query_get(instance, "members", ""), *members = json_array(), *member;
-	size_t i;
+	char filter[CLIENT_FILTER_MAX];
+	json_t *members;
 
-	json_array_foreach(all, i, member)
-	{
-		const char *of = json_string_value(json_object_get(member, "port"));
-
-		if (of != NULL && strcmp(of, port) == 0)
-			json_array_append(members, member);
-	}
-	json_decref(all);
+	snprintf(filter, sizeof(filter), ",port=%s", port);
+	members = query_get(instance, "members", filter);
 	baseline_subtract(instance, "members", members);
 	return members;
 }

@@ -64,6 +64,15 @@ const char *field_key(const char *list)
 	return NULL;
 }
 
+const char *field_filter(const char *list, unsigned int i)
+{
+	for (const struct field *f = fields; f < fields + N_FIELDS; f++)
+		if (strcmp(f->list, list) == 0 && f->role != COUNT && f->role != WIDE_COUNT &&
+			i-- == 0)
+			return f->name;
+	return NULL;
+}
+
 static bool is_none(const char *text)
 {
 	return text[0] == '\0' || strcmp(text, "-") == 0 || strcmp(text, "any") == 0;

@@ -20,6 +20,10 @@ bool field_is_short(const char *list, const char *name);
 // The field that is the name of an object of the list, or NULL if its objects have none.
 const char *field_key(const char *list);
 
+// The i-th field by whose value objects of the list can be chosen, every one but counters; NULL:
+// there are no more.
+const char *field_filter(const char *list, unsigned int i);
+
 // The objects of a list with numbers, booleans, arrays and null instead of text that stands for
 // them: a new reference.
 json_t *fields_typed(const char *list, const json_t *objects);

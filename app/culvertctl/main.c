@@ -107,7 +107,12 @@ static void usage_print(FILE *out)
 		out);
 	query_help(out);
 	fputs("\n"
-	      "Flow filters; a flow must match all of them:\n"
+	      "Filters of a list are its columns but for counters, as show LIST --wide has them; "
+	      "an "
+	      "object must match all of them:\n"
+	      "  remote ADDRESS|PREFIX, ...          addresses that overlap\n"
+	      "  state VALUE, spi VALUE, ...         as the list shows it; - for none\n"
+	      "\nFlow filters; a flow must match all of them:\n"
 	      "  address ADDRESS|PREFIX, port PORT   source or destination\n"
 	      "  proto NAME|NUMBER, state STATE      as the list shows them\n"
 	      "  sa NAME                             of either direction\n"

@@ -79,22 +79,31 @@ static bool hides_zero(const struct query_list *list)
 	return strcmp(list->word, "drops") == 0;
 }
 
+// The i-th filter of the list, or NULL.
+static const char *filter_at(const struct query_list *list, unsigned int i)
+{
+	return list->filters != NULL ? list->filters[i] : field_filter(list->word, i);
+}
+
 static bool is_filter(const struct query_list *list, const char *word)
 {
-	const char *const *filter = list->filters;
+	const char *filter;
 
-	while (*filter != NULL && strcmp(*filter, word) != 0)
-		filter++;
-	return *filter != NULL;
+	for (unsigned int i = 0; (filter = filter_at(list, i)) != NULL; i++)
+		if (strcmp(filter, word) == 0)
+			return true;
+	return false;
 }
 
 static void filter_unknown(const char *command, const struct query_list *list, const char *word)
 {
+	const char *filter;
+
 	fprintf(stderr,
 		"%s: %s%s%s: unknown filter \"%s\", must be one of:", program_invocation_short_name,
 		command, list->word[0] != '\0' ? " " : "", list->word, word);
-	for (const char *const *filter = list->filters; *filter != NULL; filter++)
-		fprintf(stderr, " %s", *filter);
+	for (unsigned int i = 0; (filter = filter_at(list, i)) != NULL; i++)
+		fprintf(stderr, " %s", filter);
 	putc('\n', stderr);
 	exit(EXIT_USAGE);
 }
@@ -119,9 +128,9 @@ static void filters_read(struct query *q, const char *command, char **words)
 		if (words[1] == NULL)
 			errx(EXIT_USAGE, "%s%s%s: filter %s needs a value", command, gap,
 				q->list->word, words[0]);
-		if (!filter_add(q, words[0], words[1]))
-			errx(EXIT_USAGE, "%s%s%s: the filters are too long", command, gap,
-				q->list->word);
+		if (strchr(words[1], ',') != NULL || !filter_add(q, words[0], words[1]))
+			errx(EXIT_USAGE, "%s%s%s: the filters are too long, or contain a comma",
+				command, gap, q->list->word);
 	}
 }
 
@@ -147,6 +156,13 @@ static void positions_read(struct query *q, char **words)
 	end_check(q, words);
 }
 
+// A single word is the name of an object, unless it is a filter whose value is missing.
+static bool is_name(const struct query *q, char **words)
+{
+	return !q->all && q->list->filters == NULL && field_key(q->list->word) != NULL &&
+	       words[0] != NULL && words[1] == NULL && !is_filter(q->list, words[0]);
+}
+
 void query_read_show(struct query *q, const struct options *options, char **words)
 {
 	*q = (struct query){.wide = options->wide};
@@ -158,15 +174,12 @@ void query_read_show(struct query *q, const struct options *options, char **word
 	q->list = list_find(*words++);
 	q->all = hides_zero(q->list) && words[0] != NULL && strcmp(words[0], "all") == 0;
 	words += q->all;
-	if (q->list->positions != NULL) {
+	if (q->list->positions != NULL)
 		positions_read(q, words);
-	} else if (q->list->filters != NULL) {
+	else if (is_name(q, words))
+		q->name = words[0];
+	else
 		filters_read(q, "show", words);
-	} else {
-		if (!q->all && field_key(q->list->word) != NULL && words[0] != NULL)
-			q->name = *words++;
-		end_check(q, words);
-	}
 }
 
 void query_read_flush(struct query *q, char **words)

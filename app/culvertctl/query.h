@@ -15,7 +15,8 @@
 struct query_list {
 	const char *word; // "": trace
 	const char *help;
-	const char *const *filters; // words that choose objects by a value, up to NULL; or NULL
+	// Words that choose objects by a value, up to NULL; NULL: names of fields.
+	const char *const *filters;
 	// Names of the words behind it, in order, of which the first two are required; up to NULL.
 	const char *const *positions; // NULL: there are none
 };

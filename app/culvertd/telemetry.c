@@ -11,11 +11,12 @@
 #include "collect.h"
 #include "lists.h"
 #include "telemetry_add.h"
+#include "telemetry_cursor.h"
+#include "telemetry_filter.h"
 #include "telemetry_pages.h"
 
-// Items in one answer. Those that do not fit the 16 KB of an answer of librte_telemetry are left
-// out; the client requests them again, since items are numbered.
-#define PAGE 64
+// Items of a list that are looked at, at once, with the gateway's lock.
+#define STRIDE 256
 
 #define PREFIX "/culvert/" // of the names of commands
 
@@ -177,17 +178,59 @@ static int refuse(const char *cmd, const char *params, struct rte_tel_data *d)
 	return -ENOTSUP;
 }
 
-// Items of a list of views, from number offset on.
-static void list_page(struct rte_tel_data *d, struct gateway *g, const struct view_list *list,
-	unsigned int offset)
+// The items of a list of views that match, from number begin on, for an answer.
+struct list_page {
+	struct rte_tel_data *answer;
+	const struct view_list *list;
+	struct view_filter filter;
+	uint32_t position;   // of the item that is looked at next
+	unsigned int number; // of the next one that matches
+	unsigned int begin;  // number of the first in the answer
+};
+
+// Looks at some items. False: the answer is complete.
+static bool list_step(struct list_page *p, const struct control *c)
 {
 	union any_view view;
 
-	pthread_mutex_lock(&g->control.lock);
-	for (unsigned int i = offset; i < offset + PAGE; i++)
-		if (!list->collect(&view, &g->control, i) || !view_add(d, i, list->name, &view))
-			break;
-	pthread_mutex_unlock(&g->control.lock);
+	for (unsigned int i = 0; i < STRIDE; i++) {
+		if (!p->list->collect(&view, c, p->position))
+			return false;
+		p->position++;
+		if (!filter_view_matches(&p->filter, &view) || p->number++ < p->begin)
+			continue;
+		if (!view_add(p->answer, p->number - 1, p->list->name, &view))
+			return false;
+		cursor_add(p->position);
+		if (p->number == p->begin + CURSOR_PAGE)
+			return false;
+	}
+	return true;
+}
+
+// Items from number offset on. Without a filter their numbers are their positions.
+static void list_page(struct rte_tel_data *d, struct gateway *g, const struct view_list *list,
+	unsigned int offset, const char *filter)
+{
+	struct list_page p = {.answer = d, .list = list, .begin = offset};
+	char why[RTE_TEL_MAX_STRING_LEN];
+	bool more = true;
+
+	if (!filter_view_parse(&p.filter, list->name, filter, why, sizeof(why))) {
+		add_string(d, "error", why);
+		return;
+	}
+	p.position = offset;
+	if (p.filter.any || cursor_find(&p.position, list->name, filter, offset))
+		p.number = offset;
+	else
+		p.position = 0;
+	cursor_begin(list->name, filter, offset, p.position);
+	while (more) {
+		pthread_mutex_lock(&g->control.lock);
+		more = list_step(&p, &g->control);
+		pthread_mutex_unlock(&g->control.lock);
+	}
 }
 
 // Under the lock of the pointer.
@@ -198,7 +241,7 @@ static void page(struct rte_tel_data *d, const char *cmd, unsigned int offset, c
 			commands[i].page(d, gateway, offset, filter);
 	for (unsigned int i = 0; i < view_n_lists; i++)
 		if (strcmp(view_lists[i].name, cmd + strlen(PREFIX)) == 0)
-			list_page(d, gateway, &view_lists[i], offset);
+			list_page(d, gateway, &view_lists[i], offset, filter);
 }
 
 // params: "OFFSET", "OFFSET,FILTER", "FILTER" or none.

@@ -3,9 +3,9 @@
 // flat objects under their numbers "OFFSET", "OFFSET + 1", ..., as many as one answer holds; an
 // empty object is the end. Requests that change something use the control socket (requests.h).
 // (librte_telemetry 22.11 has no arrays of objects.)
-// /culvert/flows and others take a filter behind that, KEY=VALUE,...; the answer to an invalid one
-// is {"error": "why"}.
-// The answers are made on threads of librte_telemetry.
+// Behind that they take a filter, KEY=VALUE,..., of flows and others keys of their own, of all
+// other lists the names of fields; the answer to an invalid one is {"error": "why"}. The answers
+// are made on threads of librte_telemetry.
 #pragma once
 
 #include "gateway.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "telemetry_filter.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ enum kind {
 	DROP,
 	PACKETS,
 	TRACE_NUMBER,
+	FIELD_TEXT,
+	FIELD_PREFIX, // or "any"
 };
 
 struct filter_key {
@@ -164,6 +167,13 @@ static bool value_parse(void *to, enum kind kind, const struct snapshot *s, cons
 		ok = number_parse(&n, value, 10, INT32_MAX);
 		*(unsigned int *)to = (unsigned int)n;
 		return ok;
+	case FIELD_PREFIX:
+		ok = strcmp(value, "any") == 0 ||
+		     ip_prefix_parse(&(struct ip_prefix){0}, value) != -EINVAL;
+		return ok && value_parse(to, FIELD_TEXT, s, value);
+	case FIELD_TEXT:
+		n = (unsigned long)snprintf(to, VIEW_TEXT_MAX, "%s", value);
+		return n > 0 && n < VIEW_TEXT_MAX;
 	}
 	return false;
 }
@@ -234,7 +244,7 @@ static bool keys_parse(void *filter, const struct filter_key keys[], unsigned in
 	const struct snapshot *s, const char *text, unsigned int *sets, char *why, size_t size)
 {
 	char copy[FILTER_MAX];
-	unsigned int given = 0;
+	uint64_t given = 0;
 	char *rest = copy, *item;
 
 	snprintf(copy, sizeof(copy), "%s", text);
@@ -247,11 +257,11 @@ static bool keys_parse(void *filter, const struct filter_key keys[], unsigned in
 			write_unknown(why, size, keys, n);
 			return false;
 		}
-		if ((given & 1u << (key - keys)) != 0) {
+		if ((given & UINT64_C(1) << (key - keys)) != 0) {
 			snprintf(why, size, "%s is given twice", key->name);
 			return false;
 		}
-		given |= 1u << (key - keys);
+		given |= UINT64_C(1) << (key - keys);
 		*sets |= key->sets;
 		if (item == NULL ||
 			!value_parse((char *)filter + key->offset, key->kind, s, item)) {
@@ -269,6 +279,41 @@ bool filter_parse(
 
 	*f = (struct flow_filter){0};
 	return keys_parse(f, flow_keys, RTE_DIM(flow_keys), s, text, &sets, why, size);
+}
+
+static bool is_address(enum view_value value)
+{
+	return value == VALUE_ADDR || value == VALUE_PREFIX || value == VALUE_SELECTOR ||
+	       value == VALUE_ADDRESSES;
+}
+
+// The keys of a list are its fields.
+bool filter_view_parse(
+	struct view_filter *f, const char *list, const char *text, char *why, size_t size)
+{
+	struct filter_key keys[FILTER_FIELDS_MAX];
+	unsigned int n = 0, sets;
+
+	*f = (struct view_filter){.any = text[0] == '\0'};
+	f->field = view_fields(list, &f->n);
+	for (unsigned int i = 0; i < f->n; i++) {
+		bool address = is_address(f->field[i].value);
+
+		if (f->field[i].name != NULL)
+			keys[n++] = (struct filter_key){f->field[i].name,
+				address ? FIELD_PREFIX : FIELD_TEXT,
+				offsetof(struct view_filter, wanted) + i * sizeof(f->wanted[0]), 0,
+				address ? PREFIX_TEXT : "a value as the list shows it"};
+	}
+	return keys_parse(f, keys, n, NULL, text, &sets, why, size);
+}
+
+bool filter_view_matches(const struct view_filter *f, const void *view)
+{
+	for (unsigned int i = 0; i < f->n && !f->any; i++)
+		if (f->wanted[i][0] != '\0' && !view_matches(&f->field[i], view, f->wanted[i]))
+			return false;
+	return true;
 }
 
 // A ping, unless a protocol is given; ports of the protocols that have them.

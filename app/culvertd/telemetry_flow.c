@@ -6,20 +6,12 @@
 
 #include "ike_tables.h"
 #include "telemetry_add.h"
+#include "telemetry_cursor.h"
 #include "telemetry_filter.h"
 
-// Items in one answer: as many as can fit its 16 KB.
-#define PAGE 64
+#define LIST "flows"
 // Flows that are skipped at once.
 #define STRIDE 256
-
-// Where in the table the items of the last page were. librte_telemetry has a thread for each
-// client, so each has a cursor.
-static _Thread_local struct cursor {
-	char filter[FILTER_MAX];
-	unsigned int first, n;       // numbers of its items
-	uint32_t position[PAGE + 1]; // before each of them, and behind the last
-} cursor;
 
 // The filter, or else the reason why there is none in the answer.
 static bool filter_read(
@@ -56,8 +48,8 @@ static uint32_t seek(
 	struct flow_view skipped[STRIDE];
 	uint32_t position = FLOW_LIST_START;
 
-	if (offset - cursor.first <= cursor.n && strcmp(cursor.filter, filter) == 0)
-		return cursor.position[offset - cursor.first];
+	if (cursor_find(&position, LIST, filter, offset))
+		return position;
 	while (offset > 0 && position != FLOW_LIST_END)
 		offset -= find(g, f, &position, skipped, RTE_MIN(offset, (unsigned int)STRIDE));
 	return position;
@@ -131,22 +123,20 @@ static void flow_item(struct rte_tel_data *d, const struct gateway *g, const str
 
 void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
 {
-	struct flow_view views[PAGE];
+	struct flow_view views[CURSOR_PAGE];
 	struct flow_filter f;
+	unsigned int n = 0;
 	uint32_t position;
 
 	if (!filter_read(&f, d, g, filter))
 		return;
 	position = seek(g, &f, offset, filter);
-	cursor.first = offset;
-	cursor.n = 0;
-	snprintf(cursor.filter, sizeof(cursor.filter), "%s", filter);
-	cursor.position[0] = position;
-	while (cursor.n < PAGE && find(g, &f, &position, &views[cursor.n], 1) > 0)
-		cursor.position[++cursor.n] = position;
+	cursor_begin(LIST, filter, offset, position);
+	for (; n < CURSOR_PAGE && find(g, &f, &position, &views[n], 1) > 0; n++)
+		cursor_add(position);
 
 	pthread_mutex_lock(&g->control.lock);
-	for (unsigned int i = 0; i < cursor.n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct rte_tel_data *o = item_new();
 
 		if (o == NULL)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "view.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,4 +189,62 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 		break;
 	}
 	return "";
+}
+
+static bool has_word(const char *words, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	for (; *words != '\0'; words += strcspn(words, ",") + (strchr(words, ',') != NULL))
+		if (strcspn(words, ",") == len && strncmp(words, wanted, len) == 0)
+			return true;
+	return false;
+}
+
+static bool has_drops(const uint64_t packets[DROP_COUNT], const char *reason)
+{
+	for (enum drop r = 1; r < DROP_COUNT; r++)
+		if (packets[r] > 0 && strcmp(drop_info[r].name, reason) == 0)
+			return true;
+	return false;
+}
+
+static bool port_overlaps(const struct snapshot_port *port, const struct ip_prefix *p)
+{
+	for (unsigned int a = 0; a < port->n_addrs; a++)
+		if (ip_prefix_contains(p, &port->addrs[a]))
+			return true;
+	return false;
+}
+
+static bool overlaps(const struct view_field *f, const void *view, const struct ip_prefix *p)
+{
+	const void *at = (const char *)view + f->offset;
+	const struct end_view *end = at;
+
+	switch (f->value) {
+	case VALUE_ADDR:
+		return ip_prefix_contains(p, at);
+	case VALUE_PREFIX:
+		return ip_prefix_overlaps(p, at);
+	case VALUE_SELECTOR:
+		return end->family == IP_ANY || ip_prefix_overlaps(p, &end->prefix);
+	case VALUE_ADDRESSES:
+		return port_overlaps(((const struct port_view *)view)->port, p);
+	default:
+		return false;
+	}
+}
+
+bool view_matches(const struct view_field *f, const void *view, const char *wanted)
+{
+	char buf[VIEW_TEXT_MAX];
+	const char *text = view_text(buf, f, view);
+	struct ip_prefix p;
+
+	if (f->value == VALUE_DROPS)
+		return has_drops((const void *)((const char *)view + f->offset), wanted);
+	if (strcmp(text[0] != '\0' ? text : "-", wanted) == 0 || has_word(text, wanted))
+		return true;
+	return ip_prefix_parse(&p, wanted) != -EINVAL && overlaps(f, view, &p);
 }

@@ -236,5 +236,9 @@ union any_view {
 // an array or object.
 const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view);
 
+// Whether the value of a field is, as text, the one that is wanted ("-": none), or one of its
+// words, or a drop reason that occurred; of addresses and prefixes, whether they overlap.
+bool view_matches(const struct view_field *f, const void *view, const char *wanted);
+
 // "tcp", "99", or "any" for what is no protocol: its own, or in text.
 const char *view_proto_text(char text[VIEW_TEXT_MAX], uint16_t proto);

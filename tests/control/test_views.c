@@ -52,6 +52,54 @@ static void test_sas(void **state)
 	}
 }
 
+// Whether the field of a list's view has the value of a filter.
+static bool has(const char *list, const void *view, const char *name, const char *value)
+{
+	unsigned int n;
+	const struct view_field *f = view_fields(list, &n);
+
+	while (f->name == NULL || strcmp(f->name, name) != 0)
+		f++;
+	return view_matches(f, view, value);
+}
+
+static void test_filters(void **state)
+{
+	const struct policy_view policy = {.in = "west-in,west-in-2",
+		.action = "protect",
+		.out = "",
+		.local = {.family = IP_ANY},
+		.remote = {.family = IP_V4}};
+	struct policy_view p = policy;
+	struct sa_view v;
+	struct drop_view drop = {.name = "auth", .packets = 3};
+
+	(void)state;
+	desk_sa_out("out-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 2;
+	for (unsigned int i = 0; collect_sa(&v, &desk, i) && strcmp(v.name, "out-4") != 0; i++)
+		;
+	assert_true(has("sas", &v, "spi", "0x00001003"));
+	assert_false(has("sas", &v, "spi", "0x0000100"));
+	assert_true(has("sas", &v, "esn", "no") || has("sas", &v, "esn", "yes"));
+	assert_true(has("sas", &v, "remote", "192.0.2.2"));
+	assert_true(has("sas", &v, "remote", "192.0.2.0/24"));
+	assert_false(has("sas", &v, "remote", "192.0.2.3"));
+	assert_true(has("sas", &v, "drops", "replay"));
+	assert_false(has("sas", &v, "drops", "auth"));
+	assert_true(has("drops", &drop, "reason", "auth"));
+	ip_prefix_parse(&p.remote.prefix, "10.2.0.0/16");
+	assert_true(has("policies", &p, "remote", "10.2.3.4"));
+	assert_true(has("policies", &p, "remote", "10.0.0.0/8"));
+	assert_false(has("policies", &p, "remote", "10.3.0.0/16"));
+	assert_true(has("policies", &p, "local", "10.3.0.0/16"));
+	assert_true(has("policies", &p, "local", "any"));
+	assert_true(has("policies", &p, "in", "west-in-2"));
+	assert_true(has("policies", &p, "in", "west-in"));
+	assert_false(has("policies", &p, "in", "west"));
+	assert_true(has("policies", &p, "out", "-"));
+	assert_false(has("policies", &p, "action", "-"));
+}
+
 static void test_busiest(void **state)
 {
 	unsigned int number[SA_BUSIEST];
@@ -151,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_sas),
+		desk_test(test_filters),
 		desk_test(test_busiest),
 		desk_test(test_policies),
 		desk_test(test_tables),

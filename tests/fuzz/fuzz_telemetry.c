@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any text as the parameters of a telemetry command: after "trace " a filter of packets to trace,
-// after "match " a packet to evaluate, else a filter of flows. Proves that it is refused with a
-// reason, or is executed.
+// after "match " a packet to evaluate, after "policies " a filter of that list, else a filter of
+// flows. Proves that it is refused with a reason, or is executed.
 #include "telemetry_filter.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 
 #include "fuzz.h"
 #include "site.h"
@@ -71,10 +72,26 @@ static bool match(const char *text, char *why, size_t size)
 	return true;
 }
 
+static bool policies(const char *text, char *why, size_t size)
+{
+	const struct policy_view v = {.name = "a-b",
+		.action = "protect",
+		.out = "to-b",
+		.in = "from-b,from-b-2",
+		.local = {.family = IP_ANY, .proto = IPPROTO_ICMP},
+		.remote = {.family = IP_V4, .proto = PROTO_ANY, .ports = {80, 90}}};
+	struct view_filter f;
+
+	if (!filter_view_parse(&f, "policies", text, why, size))
+		return false;
+	filter_view_matches(&f, &v);
+	return true;
+}
+
 static const struct {
 	const char *start;
 	bool (*use)(const char *text, char *why, size_t size);
-} kinds[] = {{"trace ", trace}, {"match ", match}, {"", list}};
+} kinds[] = {{"trace ", trace}, {"match ", match}, {"policies ", policies}, {"", list}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {

@@ -479,6 +479,18 @@ class Filters(Case):
         self.daemon("west", {"flows": self.FLOWS})
         self.assertEqual(self.ctl("show", "flows", "proto", "sctp"), "no flows\n")
 
+    def test_filters_of_a_list_are_its_fields(self):
+        sas = [{"name": f"sa-{i}", "remote": f"192.0.2.{i % 3}", "packets": i} for i in range(9)]
+        daemon = self.daemon("west", {"sas": sas})
+        self.assertEqual(json.loads(self.ctl("--json", "show", "sas", "remote", "192.0.2.1")), sas[1::3])
+        self.assertEqual(daemon.requests, ["/culvert/sas,0,remote=192.0.2.1", "/culvert/sas,3,remote=192.0.2.1"])
+        self.assertEqual(json.loads(self.ctl("--json", "show", "sas", "name", "sa-2")), sas[2:3])
+        for words, message in ((["remote"], "filter remote needs a value"),
+                               (["peer", "x"], 'unknown filter "peer", must be one of: name direction mode spi '),
+                               (["packets", "1"], 'unknown filter "packets"')):
+            self.assertIn(message, self.ctl("show", "sas", *words, code=2))
+        self.assertNotIn(" packets ", self.ctl("show", "sas", "x", "y", code=2))
+
     def flushed(self, instance, answer="ok 0\n"):
         """A daemon that answers so to the request to flush; what it was asked is in self.asked."""
         def conversation(connection):
@@ -692,10 +704,10 @@ class CommandLine(Case):
                 (["devices", "all"], 'devices: unexpected argument "all"'),
                 (["flush"], 'flush: expected "flows"'),
                 (["flush", "sas"], 'flush: expected "flows"'),
-                (["show", "sas", "port", "1"], 'show sas: unexpected argument "1"'),
-                (["show", "totals", "all"], 'show totals: unexpected argument "all"'),
-                (["show", "drops", "auth", "all"], 'show drops: unexpected argument "all"'),
-                (["show", "drops", "all", "all"], 'show drops: unexpected argument "all"')):
+                (["show", "sas", "port", "1"], 'show sas: unknown filter "port"'),
+                (["show", "totals", "all"], 'show totals: unknown filter "all"'),
+                (["show", "drops", "auth", "all"], 'show drops: unknown filter "auth"'),
+                (["show", "drops", "all", "all"], 'show drops: unknown filter "all"')):
             self.assertIn(message, self.ctl(*args, code=2))
         for args in (["--jsno"], ["-i"], ["-x", "show", "sas"]):
             self.assertIn("Try: culvertctl --help", self.finish(self.start(*args), 2)[1])
