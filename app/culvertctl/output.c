@@ -165,24 +165,73 @@ static size_t part_end(const struct column *columns, size_t n, size_t begin, siz
 	return end;
 }
 
-void output_rows(FILE *out, json_t *rows)
+// Returns the columns of a table, n of them, in new memory.
+static struct column *columns_new(json_t *rows, size_t *n)
 {
 	json_t *first = json_array_get(rows, 0);
-	size_t n = json_object_size(first);
-	struct column *columns = calloc(n + 1, sizeof(*columns));
+	struct column *columns = calloc(json_object_size(first) + 1, sizeof(*columns));
 	void *item = json_object_iter(first);
 
 	if (columns == NULL)
 		err(EXIT_FAILURE, NULL);
-	for (size_t i = 0; i < n; i++, item = json_object_iter_next(first, item))
-		column_init(&columns[i], json_object_iter_key(item), rows);
+	for (*n = 0; item != NULL; item = json_object_iter_next(first, item))
+		column_init(&columns[(*n)++], json_object_iter_key(item), rows);
+	return columns;
+}
+
+// Whether the table is continued below itself, and the first column does not tell its rows apart.
+static bool needs_numbers(json_t *rows)
+{
+	json_t *seen;
+	size_t n;
+	struct column *columns;
+
+	if (output_width() == 0)
+		return false;
+	seen = json_object();
+	columns = columns_new(rows, &n);
+
+	bool continued = part_end(columns, n, 1, output_width()) < n;
+
+	for (size_t i = 0; continued && i < json_array_size(rows); i++) {
+		char *text = cell_new(&columns[0], json_array_get(rows, i));
+
+		json_object_set_new(seen, text, json_true());
+		free(text);
+	}
+	continued = continued && json_object_size(seen) < json_array_size(rows);
+	json_decref(seen);
+	free(columns);
+	return continued;
+}
+
+static json_t *rows_numbered(json_t *rows)
+{
+	json_t *numbered = json_array();
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		json_t *row = json_pack("{s:I}", "#", (json_int_t)i + 1);
+
+		json_object_update(row, json_array_get(rows, i));
+		json_array_append_new(numbered, row);
+	}
+	return numbered;
+}
+
+void output_rows(FILE *out, json_t *rows)
+{
+	json_t *shown = needs_numbers(rows) ? rows_numbered(rows) : json_incref(rows);
+	size_t n;
+	struct column *columns = columns_new(shown, &n);
+
 	for (size_t begin = 1, end = 0; end < n; begin = end) {
 		if (begin > 1)
 			putc('\n', out);
 		end = part_end(columns, n, begin, output_width());
 		line_print(out, columns, begin, end, NULL);
-		for (size_t i = 0; i < json_array_size(rows); i++)
-			line_print(out, columns, begin, end, json_array_get(rows, i));
+		for (size_t i = 0; i < json_array_size(shown); i++)
+			line_print(out, columns, begin, end, json_array_get(shown, i));
 	}
 	free(columns);
+	json_decref(shown);
 }

@@ -24,7 +24,7 @@ void output_text(FILE *out, const char *text);
 // the elements of an array, and of an object with their keys, are joined by commas.
 //
 // A table wider than the terminal is continued below itself, each part with the first column in
-// front. Without memory the program ends.
+// front; if several rows have the same there, with their numbers. Without memory the program ends.
 void output_rows(FILE *out, json_t *rows);
 
 // Prints a value for programs.

@@ -216,6 +216,24 @@ class Tables(Case):
             10.0.0.0/8  wan
             """)
 
+    def test_rows_of_a_continued_table_are_told_apart(self):
+        flows = [{"proto": "tcp", "source": f"2001:db8:1::{i}", "source_port": 40000 + i,
+                  "destination": "2001:db8:2::2", "destination_port": 443, "state": "tcp_established",
+                  "packets_out": 1000 + i} for i in range(3)]
+        self.daemon("west", {"flows": flows})
+        self.assertEqual(self.on_terminal(80, "show", "flows"), textwrap.dedent("""\
+            #  PROTO  SOURCE         SOURCE_PORT  DESTINATION    DESTINATION_PORT
+            1  tcp    2001:db8:1::0        40000  2001:db8:2::2               443
+            2  tcp    2001:db8:1::1        40001  2001:db8:2::2               443
+            3  tcp    2001:db8:1::2        40002  2001:db8:2::2               443
+
+            #  STATE            PACKETS_OUT
+            1  tcp_established         1000
+            2  tcp_established         1001
+            3  tcp_established         1002
+            """))
+        self.assertNotIn("#", self.on_terminal(200, "show", "flows"))
+
     def on_terminal(self, columns, *args):
         """Runs culvertctl with a terminal of that width as its output."""
         master, slave = pty.openpty()
