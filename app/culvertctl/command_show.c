@@ -104,9 +104,8 @@ enum exit_code command_show(const struct options *options, char **words)
 	return code;
 }
 
-static enum exit_code flushed_print(const struct options *options)
+static enum exit_code flushed_print(const struct options *options, const char *done)
 {
-	static const char done[] = "matching flows will be removed within some seconds";
 	json_t *object;
 	enum exit_code code;
 
@@ -122,15 +121,21 @@ static enum exit_code flushed_print(const struct options *options)
 
 enum exit_code command_flush(const struct options *options, char **words)
 {
-	char request[CLIENT_FILTER_MAX + 16];
+	char request[CLIENT_FILTER_MAX + 32];
 	struct answer answer;
 	struct query q;
+	enum exit_code code;
+	bool flows;
 
 	query_read_flush(&q, words);
-	snprintf(request, sizeof(request), "flush %s", q.filter + (q.filter[0] == ','));
+	flows = strcmp(q.list->word, "flows") == 0;
+	snprintf(request, sizeof(request), "%s %s", flows ? "flush" : "flush-neighbours",
+		q.filter + (q.filter[0] == ','));
 	control_order(&answer, instance_choose(options->instance), request);
+	code = flushed_print(options,
+		flows ? "matching flows will be removed within some seconds" : answer.text);
 	answer_fini(&answer);
-	return flushed_print(options);
+	return code;
 }
 
 enum exit_code command_clear(const struct options *options, char **words)

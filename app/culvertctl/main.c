@@ -39,9 +39,11 @@ static const struct command {
 		command_explain, false},
 	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
 		command_clear, false},
-	{"flush", " flows [FILTER VALUE]...",
-		"remove matching flows; their next packets are evaluated again", command_flush,
-		false},
+	{"flush", " flows|neighbours [FILTER VALUE]...",
+		"remove matching flows, whose next packets are evaluated again; or neighbours that "
+		"are not "
+		"static",
+		command_flush, false},
 	{"diff", "",
 		"print what a reload would change; exit code 0: nothing, 1: something, 2: failed",
 		command_diff, true},

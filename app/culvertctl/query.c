@@ -32,8 +32,6 @@ static const struct query_list lists[] = {
 
 #define N_LISTS (sizeof(lists) / sizeof(lists[0]))
 
-static const struct query_list flush_flows = {.word = "flows", .filters = flow_filters};
-
 static const char *const trace_filters[] = {
 	"address", "port", "proto", "sa", "spi", "policy", "in", "out", "drop", NULL};
 
@@ -184,9 +182,10 @@ void query_read_show(struct query *q, const struct options *options, char **word
 
 void query_read_flush(struct query *q, char **words)
 {
-	*q = (struct query){.list = &flush_flows};
-	if (words[0] == NULL || strcmp(words[0], q->list->word) != 0)
-		errx(EXIT_USAGE, "flush: expected \"%s\"", q->list->word);
+	if (words[0] == NULL ||
+		(strcmp(words[0], "flows") != 0 && strcmp(words[0], "neighbours") != 0))
+		errx(EXIT_USAGE, "flush: expected \"flows\" or \"neighbours\"");
+	*q = (struct query){.list = list_find(words[0])};
 	filters_read(q, "flush", words + 1);
 }
 

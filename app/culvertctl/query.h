@@ -36,7 +36,7 @@ void query_help(FILE *out);
 // and their values. The words stay the caller's and outlive the query.
 void query_read_show(struct query *q, const struct options *options, char **words);
 
-// Reads the words behind "flush": "flows", and perhaps filters and their values.
+// Reads the words behind "flush": "flows" or "neighbours", and perhaps filters and their values.
 void query_read_flush(struct query *q, char **words);
 
 // Reads the words behind "trace": filters and their values.

@@ -43,6 +43,7 @@ int request_start(struct gateway *g)
 {
 	static const struct request_at_once at_once[] = {
 		{"flush", flow_flush_filter},
+		{"flush-neighbours", neighbour_flush_filter},
 		{"trace", trace_start_filter},
 		{"trace-stop", trace_stop_filter},
 		{NULL, NULL},

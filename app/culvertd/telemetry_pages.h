@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows, decisions, traces and counters of drivers, which are no lists of views: the answers to
 // /culvert/flows, match, trace_state, trace_steps and device_counters, and what requests do to
-// them. A page is the items from number offset on, as far as one answer goes, or the reason why
-// there are none. Filters are those of telemetry_filter.h; gateway is a struct gateway. But for
-// what says otherwise: threads of librte_telemetry. All take the gateway's lock themselves, and not
-// while they look through the table of flows.
+// them and to neighbours. A page is the items from number offset on, as far as one answer goes, or
+// the reason why there are none. Filters are those of telemetry_filter.h; gateway is a struct
+// gateway. But for what says otherwise: threads of librte_telemetry. All take the gateway's lock
+// themselves, and not while they look through the table of flows.
 #pragma once
 
 #include <rte_telemetry.h>
@@ -17,6 +17,10 @@ void flow_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, c
 
 // Has the workers remove the flows that match. False with the reason in why. Control thread.
 bool flow_flush_filter(void *gateway, const char *filter, char *why, size_t size);
+
+// Removes the neighbours that match and are not static, and writes how many. False with the reason
+// in text. Control thread.
+bool neighbour_flush_filter(void *gateway, const char *filter, char *text, size_t size);
 
 // What would happen to a packet, one object. filter: source=ADDRESS,destination=ADDRESS and perhaps
 // proto=, destination_port=, source_port=.

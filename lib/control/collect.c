@@ -277,21 +277,26 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
+void collect_neighbour_of(
+	struct neighbour_view *v, const struct control *c, const struct neigh_view *n)
+{
+	*v = (struct neighbour_view){
+		.addr = n->addr,
+		.port = c->conf->ports[n->port].name,
+		.state = neigh_state_name(n->state),
+		.age_s = n->age_s,
+	};
+	if (!rte_is_zero_ether_addr(&n->mac))
+		rte_ether_format_addr(v->mac, sizeof(v->mac), &n->mac);
+}
+
 bool collect_neighbour(void *view, const struct control *c, unsigned int i)
 {
-	struct neighbour_view *v = view;
 	struct neigh_view n;
 
 	if (neigh_list(c->neigh, &n, 1, i, c->io->now_ms()) == 0)
 		return false;
-	*v = (struct neighbour_view){
-		.addr = n.addr,
-		.port = c->conf->ports[n.port].name,
-		.state = neigh_state_name(n.state),
-		.age_s = n.age_s,
-	};
-	if (!rte_is_zero_ether_addr(&n.mac))
-		rte_ether_format_addr(v->mac, sizeof(v->mac), &n.mac);
+	collect_neighbour_of(view, c, &n);
 	return true;
 }
 

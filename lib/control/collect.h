@@ -22,6 +22,10 @@
 // The SA of an IKE daemon with this name; false: there is none.
 bool collect_ike_sa(struct sa_view *v, const struct control *c, const char *name);
 
+// The view of an entry of the neighbour table.
+void collect_neighbour_of(
+	struct neighbour_view *v, const struct control *c, const struct neigh_view *n);
+
 // Numbers of the SAs that carry most now, the busiest first. Returns how many.
 #define SA_BUSIEST 16
 unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST]);

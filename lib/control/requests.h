@@ -9,6 +9,7 @@
 //   save            print the changes that lead to it from the file
 //   subscribe       send events from now on
 //   flush FILTER    remove the flows that match: KEY=VALUE,... as of telemetry_filter.h
+//   flush-neighbours FILTER  remove the learnt neighbours that match: "neighbours removed: NUMBER"
 //   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
 //   trace-stop trace=NUMBER
 //   ike NAME        and in the next line and behind it, what an IKE daemon adds and deletes: as of

@@ -106,6 +106,9 @@ void neigh_tick(struct neigh_table *t, uint64_t now);
 // it when it is up again.
 void neigh_forget(struct neigh_table *t, uint16_t port);
 
+// Removes an entry that is not static: it is resolved again when it is used. False: there is none.
+bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
+
 // Copies up to n entries from the offset-th on; returns how many. Callers exclude the functions
 // above for the time of the call.
 unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,

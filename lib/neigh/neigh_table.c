@@ -419,6 +419,16 @@ void neigh_forget(struct neigh_table *t, uint16_t port)
 	}
 }
 
+bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	struct neigh *n = entry_find(t, port, addr);
+
+	if (n == NULL || n->state == NEIGH_STATIC)
+		return false;
+	entry_remove(t, n);
+	return true;
+}
+
 unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
 	unsigned int offset, uint64_t now)
 {

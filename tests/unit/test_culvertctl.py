@@ -537,6 +537,13 @@ class Filters(Case):
         self.assertEqual(json.loads(self.ctl("-i", "west", "flush", "flows", "--json")),
                          [{"result": "matching flows will be removed within some seconds"}])
 
+    def test_flush_of_neighbours(self):
+        self.flushed("west", "ok 21\nneighbours removed: 2")
+        self.assertEqual(self.ctl("-i", "west", "flush", "neighbours", "port", "wan", "address", "192.0.2.9"),
+                         "neighbours removed: 2\n")
+        self.assertEqual(self.asked, "flush-neighbours port=wan,address=192.0.2.9")
+        self.assertIn('flush neighbours: unknown filter "proto"', self.ctl("flush", "neighbours", "proto", "x", code=2))
+
     def test_flush_of_the_chosen_instance(self):
         for name in ("east", "west"):
             self.daemon(name, {})

@@ -320,6 +320,8 @@ static void test_flush(void **state)
 	assert_int_equal(neigh_lookup(t, &hints, neigh_lookup_start(t, &hints, PORT + 1, &a),
 				 PORT + 1, &a, &at),
 		NEIGH_KNOWN);
+	assert_true(!neigh_remove(t, PORT, &a) && neigh_remove(t, PORT + 1, &a));
+	assert_false(neigh_has(t, PORT + 1, &a));
 	resolve(t, 2, 2000); // requested again
 	assert_int_equal(requests.n, 1);
 	neigh_table_free(t);
