@@ -16,7 +16,7 @@ static const char *const flow_filters[] = {"address", "port", "proto", "state", 
 static const char *const match_positions[] = {
 	"source", "destination", "proto", "destination_port", "source_port", NULL};
 
-static const struct query_list lists[] = {
+const struct query_list query_lists[] = {
 #define LIST(list, view, help_) {.word = #list, .help = (help_)},
 #define FIELD(list, name, type, role, value, metric)
 #define METRIC(list, metric)
@@ -30,17 +30,17 @@ static const struct query_list lists[] = {
 		.positions = match_positions},
 };
 
-#define N_LISTS (sizeof(lists) / sizeof(lists[0]))
+const size_t query_n_lists = sizeof(query_lists) / sizeof(query_lists[0]);
 
 static const char *const trace_filters[] = {
 	"address", "port", "proto", "sa", "spi", "policy", "in", "out", "drop", NULL};
 
-static const struct query_list trace = {.word = "", .filters = trace_filters};
+const struct query_list query_trace = {.word = "", .filters = trace_filters};
 
 void query_help(FILE *out)
 {
-	for (size_t i = 0; i < N_LISTS; i++)
-		fprintf(out, "  %-12s%s\n", lists[i].word, lists[i].help);
+	for (size_t i = 0; i < query_n_lists; i++)
+		fprintf(out, "  %-12s%s\n", query_lists[i].word, query_lists[i].help);
 	fputs("  config      running configuration, run-time changes included, as a file; without "
 	      "keys\n",
 		out);
@@ -52,8 +52,8 @@ static void list_unknown(const char *word)
 {
 	struct nearest nearest = {.text = word};
 
-	for (size_t i = 0; i < N_LISTS; i++)
-		nearest_try(&nearest, lists[i].word);
+	for (size_t i = 0; i < query_n_lists; i++)
+		nearest_try(&nearest, query_lists[i].word);
 	if (nearest.best != NULL)
 		warnx("show: unknown list \"%s\", did you mean \"%s\"? Lists:", word, nearest.best);
 	else
@@ -64,9 +64,9 @@ static void list_unknown(const char *word)
 
 static const struct query_list *list_find(const char *word)
 {
-	for (size_t i = 0; i < N_LISTS; i++)
-		if (strcmp(lists[i].word, word) == 0)
-			return &lists[i];
+	for (size_t i = 0; i < query_n_lists; i++)
+		if (strcmp(query_lists[i].word, word) == 0)
+			return &query_lists[i];
 	list_unknown(word);
 	return NULL;
 }
@@ -77,8 +77,7 @@ static bool hides_zero(const struct query_list *list)
 	return strcmp(list->word, "drops") == 0;
 }
 
-// The i-th filter of the list, or NULL.
-static const char *filter_at(const struct query_list *list, unsigned int i)
+const char *query_filter(const struct query_list *list, unsigned int i)
 {
 	return list->filters != NULL ? list->filters[i] : field_filter(list->word, i);
 }
@@ -87,7 +86,7 @@ static bool is_filter(const struct query_list *list, const char *word)
 {
 	const char *filter;
 
-	for (unsigned int i = 0; (filter = filter_at(list, i)) != NULL; i++)
+	for (unsigned int i = 0; (filter = query_filter(list, i)) != NULL; i++)
 		if (strcmp(filter, word) == 0)
 			return true;
 	return false;
@@ -100,7 +99,7 @@ static void filter_unknown(const char *command, const struct query_list *list, c
 	fprintf(stderr,
 		"%s: %s%s%s: unknown filter \"%s\", must be one of:", program_invocation_short_name,
 		command, list->word[0] != '\0' ? " " : "", list->word, word);
-	for (unsigned int i = 0; (filter = filter_at(list, i)) != NULL; i++)
+	for (unsigned int i = 0; (filter = query_filter(list, i)) != NULL; i++)
 		fprintf(stderr, " %s", filter);
 	putc('\n', stderr);
 	exit(EXIT_USAGE);
@@ -191,7 +190,7 @@ void query_read_flush(struct query *q, char **words)
 
 void query_read_trace(struct query *q, char **words)
 {
-	*q = (struct query){.list = &trace};
+	*q = (struct query){.list = &query_trace};
 	filters_read(q, "trace", words);
 }
 

@@ -21,6 +21,14 @@ struct query_list {
 	const char *const *positions; // NULL: there are none
 };
 
+// The lists of show and watch, and trace.
+extern const struct query_list query_lists[];
+extern const size_t query_n_lists;
+extern const struct query_list query_trace;
+
+// The i-th filter of the list, or NULL.
+const char *query_filter(const struct query_list *list, unsigned int i);
+
 struct query {
 	const struct query_list *list;
 	bool all;                       // also objects whose counter is 0

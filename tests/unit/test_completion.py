@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Proves that the words that bash completes are those of the programs CULVERTCTL and CULVERTD."""
+"""Proves that the words that shells complete are those of the programs CULVERTCTL and CULVERTD."""
 import os
 import re
 import subprocess
@@ -9,16 +9,34 @@ import unittest
 COMPLETION = os.path.join(os.path.dirname(__file__), "../../conf/completion")
 
 
+def run(shell, script, *words):
+    """What a shell prints that can find the programs."""
+    path = os.path.dirname(os.environ["CULVERTCTL"]) + ":" + os.path.dirname(os.environ["CULVERTD"])
+    said = subprocess.run([*shell, script, *words], env=os.environ | {"PATH": path + ":" + os.environ["PATH"]},
+                          check=True, capture_output=True, text=True)
+    assert said.stderr == "", said.stderr
+    return said.stdout
+
+
 def complete(program, *words):
     """The words that bash offers for the last word."""
-    path = os.path.dirname(os.environ["CULVERTCTL"]) + ":" + os.path.dirname(os.environ["CULVERTD"])
-    said = subprocess.run(
-        ["bash", "-euc", f'. "{COMPLETION}/{program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
-         f'_{program}; printf "%s\\n" "${{COMPREPLY[@]}}"', "bash", program, *words],
-        env=os.environ | {"PATH": path + ":" + os.environ["PATH"]},
-        check=True, capture_output=True, text=True)
-    assert said.stderr == "", said.stderr
-    return said.stdout.split()
+    return run(["bash", "-euc"],
+               f'. "{COMPLETION}/{program}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; '
+               f'COMP_POINT=${{#COMP_LINE}}; _{program}; printf "%s\\n" "${{COMPREPLY[@]}}"', "bash", program,
+               *words).split()
+
+
+def complete_zsh(*words):
+    """The words, each with its help behind a colon, that zsh offers."""
+    return run(["zsh", "-fc"], '_files() { print :files }; _describe() { print -l -- "${(P@)2}" }; words=("$@"); '
+               f'CURRENT=$#; complete() {{ . "{COMPLETION}/_culvertctl" }}; complete', "zsh", "culvertctl",
+               *words).splitlines()
+
+
+def complete_fish(*words):
+    """The words, each with its help behind a tab, that fish offers."""
+    return run(["fish", "--no-config", "-c"], f'source "{COMPLETION}/culvertctl.fish"; complete -C "$argv"',
+               "culvertctl " + " ".join(words)).splitlines()
 
 
 def takes(*words):
@@ -54,10 +72,14 @@ class Completion(unittest.TestCase):
     def test_filters(self):
         for command in ("show", "flush"):
             words = complete("culvertctl", command, "flows", "")
-            self.assertEqual(len(words), 5)
+            self.assertEqual(words, ["address", "port", "proto", "state", "sa"])
             for word in words:
                 self.assertTrue(takes(command, "flows", word, "1"), word)
-        self.assertEqual(complete("culvertctl", "flush", ""), ["flows"])
+        self.assertEqual(complete("culvertctl", "flush", ""), ["flows", "neighbours"])
+        self.assertEqual(complete("culvertctl", "flush", "neighbours", ""), ["address", "port", "mac", "state", "age_s"])
+        self.assertEqual(complete("culvertctl", "show", "sas", "rem"), ["remote", "remote_port"])
+        self.assertEqual(complete("culvertctl", "trace", "drop", "repl"), ["replay", "replay_forged"])
+        self.assertEqual(complete("culvertctl", "trace", "--count", "5", "proto", "u"), ["udp"])
 
     def test_changes(self):
         for kind in ("sa", "policy", "rule", "neighbour", "route"):
@@ -67,7 +89,8 @@ class Completion(unittest.TestCase):
         self.assertIn("/etc/passwd", complete("culvertctl", "apply", "/etc/pass"))
 
     def test_devices(self):
-        self.assertEqual(complete("culvertctl", "bind", "--"), ["--driver", "--force"])
+        self.assertEqual(complete("culvertctl", "bind", "--"),
+                         ["--instance", "--json", "--driver", "--force", "--help", "--version"])
         self.assertEqual(complete("culvertctl", "bind", "--driver", "v"), ["vfio-pci"])
         listed = subprocess.run([os.environ["CULVERTCTL"], "devices"], check=True,
                                 capture_output=True, text=True).stdout
@@ -82,7 +105,21 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete("culvertctl", "explain", "repl"),
                          ["replay", "replay_forged"])
         self.assertEqual(complete("culvertctl", "explain", "sas.udp.k"), ["sas.udp.keepalive"])
-        self.assertEqual(complete("culvertctl", "top", "--"), ["--once"])
+        self.assertEqual(complete("culvertctl", "top", "--o"), ["--once"])
+        self.assertEqual(complete("culvertctl", "help", "rel"), ["reload"])
+
+    def test_other_shells(self):
+        """The words of zsh and fish are those of bash, and have their help."""
+        for words in (["show", ""], ["explain", "no_"], ["trace", "drop", "repl"], ["reload", "--"], ["sa", ""],
+                      ["show", "sas", "rem"], ["--js"], [""], ["watch", "5", ""]):
+            bash = complete("culvertctl", *words)
+            self.assertEqual([w.split(":", 1)[0] for w in complete_zsh(*words) if w != ":"], bash, words)
+            self.assertEqual(sorted(w.split("\t")[0] for w in complete_fish(*words)), sorted(bash), words)
+        self.assertIn("routes:routes", complete_zsh("show", ""))
+        self.assertIn("sas\tsecurity associations, algorithms, counters, drops by reason, lifetimes",
+                      complete_fish("show", ""))
+        self.assertEqual(complete_zsh("apply", ""), [":files"])
+        self.assertIn("/etc/passwd", "".join(complete_fish("apply", "/etc/passw")))
 
     def test_daemon(self):
         words = complete("culvertd", "--")

@@ -704,6 +704,20 @@ class CommandLine(Case):
                 self.assertIn(word, out)
         self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+\n\Z")
 
+    def test_help_of_one_command(self):
+        out = self.ctl("help", "trace")
+        for args in (["trace", "--help"], ["trace", "-h"], ["-h", "trace", "drop", "any"]):
+            self.assertEqual(self.ctl(*args), out)
+        for word in ("Usage: culvertctl [OPTION]... trace [FILTER VALUE]...\n", "  -n, --count N        number of packets",
+                     "drop REASON|any"):
+            self.assertIn(word, out)
+        for word in ("--once", "reload", "Flow filters", "Lists for show"):
+            self.assertNotIn(word, out)
+        self.assertIn("  neighbours  neighbours (ARP, ND)", self.ctl("show", "--help"))
+        commands = re.findall(r"(?m)^  ([\w-]+)", self.ctl("help").split("\n\n")[2])
+        for command in commands:
+            self.assertIn(f"Usage: culvertctl [OPTION]... {command}", self.ctl("help", command))
+
     def test_no_command(self):
         out, err = self.finish(self.start(), 2)
         self.assertEqual(out, "")
@@ -715,7 +729,9 @@ class CommandLine(Case):
                 (["list", "all"], "list takes no argument"),
                 (["-i", "west", "list"], "list takes no argument"),
                 (["temperature"], 'unknown command "temperature", commands: show, '),
-                (["help", "show"], 'help: unexpected argument "show"'),
+                (["help", "show", "sas"], 'help: unexpected argument "sas"'),
+                (["help", "shwo"], 'unknown command "shwo", did you mean "show"?'),
+                (["shwo", "--help"], 'unknown command "shwo", did you mean "show"?'),
                 (["explain", "replay", "auth"], 'explain: unexpected argument "auth"'),
                 (["explain", "replai"], 'unknown reason "replai", did you mean "replay"?'),
                 (["explain", "sas.udp.keepalives"], 'unknown setting "sas.udp.keepalives", did you mean '
