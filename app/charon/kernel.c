@@ -67,6 +67,15 @@ void kernel_connection(char name[NAME_SIZE])
 			*c = '_';
 }
 
+// strongSwan's hash has a random key: a peer cannot choose an identity with another's number.
+uint32_t kernel_peer(void)
+{
+	ike_sa_t *ike_sa = charon->bus->get_sa(charon->bus);
+	identification_t *id = ike_sa != NULL ? ike_sa->get_other_eap_id(ike_sa) : NULL;
+
+	return id != NULL ? max(id->hash(id, 0), 1) : 0;
+}
+
 void kernel_address(char text[ADDRESS_SIZE], host_t *host)
 {
 	inet_ntop(host->get_family(host), host->get_address(host).ptr, text, ADDRESS_SIZE);

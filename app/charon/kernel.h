@@ -45,6 +45,9 @@ void kernel_unclaim(struct kernel *k);
 // The connection that this thread of charon works for, as a part of names; in name.
 void kernel_connection(char name[NAME_SIZE]);
 
+// The same for the peer: a number of its identity as it was authenticated; 0: no peer.
+uint32_t kernel_peer(void);
+
 void kernel_address(char text[ADDRESS_SIZE], host_t *host);
 
 // sa.c: members of kernel_ipsec_t

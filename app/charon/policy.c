@@ -22,6 +22,7 @@ struct policy {
 	char name[NAME_SIZE];
 	uint32_t reqid;  // charon's; 0: it does not protect
 	uint32_t number; // the gateway's
+	uint32_t peer;   // whose share it uses, as kernel_peer()
 	bool bypass;
 	unsigned int pieces;      // policies of the gateway
 	char settings[TEXT_SIZE]; // without name, reqid and addresses
@@ -153,7 +154,7 @@ static void pieces_write(FILE *f, const struct policy *p, const struct prefix lo
 		fprintf(f, "%s", p->settings);
 		if (p->number != 0)
 			fprintf(f, " reqid = 0x%x;", p->number);
-		fprintf(f, " }\n");
+		fprintf(f, " peer_id = 0x%x; }\n", p->peer);
 	}
 }
 
@@ -325,6 +326,7 @@ static struct policy *policy_make(struct kernel *k, const char *settings, uint32
 
 	*p = (struct policy){.reqid = data->sa->reqid,
 		.number = number,
+		.peer = kernel_peer(),
 		.bypass = data->type == POLICY_PASS,
 		.local = local->clone(local),
 		.remote = remote->clone(remote),

@@ -96,6 +96,7 @@ static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ips
 		sa->name, sa->inbound ? "in" : "out",
 		data->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->spi);
 	fprintf(f, " reqid = 0x%x;", group_number(sa->group));
+	fprintf(f, " peer_id = 0x%x;", kernel_peer());
 	if (!sa->inbound)
 		fprintf(f, " late = %s;", data->initiator ? "false" : "true");
 	ends_write(f, sa);

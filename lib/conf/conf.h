@@ -122,6 +122,7 @@ struct conf_policy {
 	uint16_t remote_port_min, remote_port_max;
 	// Of an IKE daemon only:
 	uint32_t reqid;    // for SPD_PROTECT: of the SAs
+	uint32_t peer_id;  // whose share of the tables it uses; 0: nobody's
 	uint32_t priority; // lower decides first
 	// Indexes into sas, for SPD_PROTECT of the file:
 	unsigned int sa_out;

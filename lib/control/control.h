@@ -98,6 +98,8 @@ struct audit_state {
 struct ike_state {
 	void *sas, *policies;     // by name
 	void *groups, *ingresses; // by reqid; those with an ingress, by that
+	void *peers;              // by id
+	unsigned int n_sas;       // not yet released
 	struct ike_policy **tunnels;
 	unsigned int n_tunnels;
 	unsigned int tunnel_next; // is checked next

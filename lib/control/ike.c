@@ -58,9 +58,11 @@ static const char *why_not(int error)
 	case EHOSTUNREACH:
 		return "there is no route to the peer";
 	case ENOSPC:
-		return "too many policies, or different lengths of their prefixes";
+		return "the table is full";
+	case EDQUOT:
+		return "its peer has used up its share of the table, the rest is for other peers";
 	case E2BIG:
-		return "too many policies between the same networks";
+		return "its peer, or all, have too many policies between the same networks";
 	default:
 		return strerror(error);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tables of IKE's SAs (ike_sas.c) and policies (ike_policies.c) share. Private to them.
+// What the tables of IKE's SAs (ike_sas.c) and policies (ike_policies.c) share, and the peers they
+// belong to (ike_peer.c). Private to them.
 #pragma once
 
 #include "ike_tables.h"
@@ -8,6 +9,7 @@
 struct object {
 	const char *name;
 	struct group *group;   // NULL: of a policy that does not protect
+	struct ike_peer *peer; // whose share it uses; NULL: nobody's
 	struct object **chain; // of the group, and of the same kind and direction: the newest first
 	struct object *next;   // of the chain: the next older one; then of those that leave
 	void (*release)(struct control *c, void *object); // of one that leaves
@@ -36,6 +38,13 @@ struct group {
 	struct object *in, *out, *policies;
 };
 
+// A peer with its shares of the tables.
+struct ike_peer {
+	uint32_t id;
+	unsigned int sas; // not yet released
+	struct spd_holder policies;
+};
+
 // The object with the key in a tree of search.h, or NULL.
 void *ike_find(void *const *root, const void *key, int (*compare)(const void *, const void *));
 
@@ -47,6 +56,15 @@ struct group *ike_group_get(struct control *c, uint32_t reqid);
 
 // Frees a group in which nothing is any more. NULL is allowed.
 void ike_group_drop_empty(struct control *c, struct group *g);
+
+// The peer with the id, a new one if there is none; id 0: NULL. False: there is no memory.
+bool ike_peer_get(struct control *c, uint32_t id, struct ike_peer **peer);
+
+// Whether its share of SAs has room for another one. NULL: it has no share.
+bool ike_peer_has_room(const struct control *c, const struct ike_peer *peer);
+
+// Frees a peer without SAs and policies. NULL is allowed.
+void ike_peer_drop_empty(struct control *c, struct ike_peer *peer);
 
 void ike_chain_add(struct object **chain, struct object *o);
 void ike_chain_remove(struct object *o);

@@ -21,6 +21,7 @@ static void policy_release(struct control *c, void *arg)
 	struct ike_policy *o = arg;
 
 	spd_table_release(c->snapshot->ike->policies, o->slot);
+	ike_peer_drop_empty(c, o->object.peer);
 	free(o);
 }
 
@@ -125,7 +126,8 @@ static int policy_publish(struct control *c, struct ike_policy *o, const struct 
 	o->slot = spd_table_next_slot(ike->policies);
 	counters_reset(ike->set.decisions, o->slot);
 	atomic_store_explicit(&ike->set.out[o->slot], p.out, memory_order_release);
-	rc = spd_table_add(ike->policies, &p);
+	rc = spd_table_add(
+		ike->policies, &p, o->object.peer != NULL ? &o->object.peer->policies : NULL);
 	if (rc < 0)
 		return rc;
 	o->policy = spd_table_at(ike->policies, o->slot);
@@ -162,12 +164,14 @@ int ike_policy_add(struct control *c, const struct conf_policy *conf, struct ike
 	if (protect)
 		o->object.group = ike_group_get(c, conf->reqid);
 	o->object.name = conf->name; // until it has its own
-	if (tunnels_reserve(c) && (!protect || o->object.group != NULL) &&
+	if (ike_peer_get(c, conf->peer_id, &o->object.peer) && tunnels_reserve(c) &&
+		(!protect || o->object.group != NULL) &&
 		tsearch(o, &c->ike.policies, ike_compare_names) != NULL)
 		rc = policy_publish(c, o, conf);
 	if (rc < 0) {
 		tdelete(o, &c->ike.policies, ike_compare_names);
 		ike_group_drop_empty(c, o->object.group);
+		ike_peer_drop_empty(c, o->object.peer);
 		free(o);
 		return rc;
 	}

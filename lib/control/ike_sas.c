@@ -266,12 +266,23 @@ static bool udp_is_ready(const struct snapshot *s, const struct sa_options *o)
 		       snapshot_has_udp_end(s, &o->local));
 }
 
+// No worker uses it. Its SA may not have been made.
+static void sa_free_unused(struct control *c, struct ike_sa *o)
+{
+	ike_peer_drop_empty(c, o->object.peer);
+	if (o->sa != NULL)
+		sa_ledger_give(c->snapshot->control->ledger, o->sa);
+	free(o);
+}
+
 static void sa_release(struct control *c, void *arg)
 {
 	struct ike_sa *o = arg;
 
-	sa_ledger_give(c->snapshot->control->ledger, o->sa);
-	free(o);
+	c->ike.n_sas--;
+	if (o->object.peer != NULL)
+		o->object.peer->sas--;
+	sa_free_unused(c, o);
 }
 
 // A path MTU that is known for the peer holds for the new SA as well. False: there is no memory.
@@ -329,6 +340,9 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 	struct group *g = o->object.group;
 	unsigned int n = is_out(o->sa) ? s->n_sa_out : s->n_sa_in;
 
+	c->ike.n_sas++;
+	if (o->object.peer != NULL)
+		o->object.peer->sas++;
 	o->place = n - s->control->n_configured[o->sa->opt.direction];
 	if (is_out(o->sa)) {
 		s->sa_out[s->n_sa_out++] = sa_out_of(o->sa);
@@ -343,33 +357,51 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 		ike_chain_add(&g->in, &o->object);
 }
 
+// What refuses an SA before anything is made for it: 0 or as ike_sa_add().
+static int sa_check(const struct control *c, const struct conf_sa *conf)
+{
+	if (ike_sa_find(c, conf->live.name) != NULL)
+		return -EEXIST;
+	if (conf->opt.direction == SA_IN && spi_is_used(c, &conf->opt))
+		return -EADDRINUSE;
+	if (keys_are_used(c, &conf->opt))
+		return -EKEYREJECTED;
+	if (!udp_is_ready(c->snapshot, &conf->opt))
+		return -EADDRNOTAVAIL;
+	if (conf->opt.tfc_dummies > 0)
+		return -EINVAL;
+	return c->ike.n_sas < IKE_SAS_MAX ? 0 : -ENOSPC;
+}
+
+static int sa_make(
+	struct control *c, struct ike_sa *o, const struct conf *conf, const struct conf_sa *conf_sa)
+{
+	if (!ike_peer_get(c, conf_sa->opt.peer_id, &o->object.peer))
+		return -ENOMEM;
+	if (!ike_peer_has_room(c, o->object.peer))
+		return -EDQUOT;
+	o->sa = build_sa(c->snapshot, conf, conf_sa);
+	if (o->sa == NULL)
+		return -errno;
+	return sa_prepare(c, o) ? 0 : -ENOMEM;
+}
+
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added)
 {
+	int rc = sa_check(c, conf_sa);
 	struct ike_sa *o;
 
-	if (ike_sa_find(c, conf_sa->live.name) != NULL)
-		return -EEXIST;
-	if (conf_sa->opt.direction == SA_IN && spi_is_used(c, &conf_sa->opt))
-		return -EADDRINUSE;
-	if (keys_are_used(c, &conf_sa->opt))
-		return -EKEYREJECTED;
-	if (!udp_is_ready(c->snapshot, &conf_sa->opt))
-		return -EADDRNOTAVAIL;
-	if (conf_sa->opt.tfc_dummies > 0)
-		return -EINVAL;
+	if (rc < 0)
+		return rc;
 	o = calloc(1, sizeof(*o));
 	if (o == NULL)
 		return -ENOMEM;
-	o->sa = build_sa(c->snapshot, conf, conf_sa);
-	if (o->sa == NULL) {
-		free(o);
-		return -errno;
-	}
-	if (!sa_prepare(c, o)) {
+	rc = sa_make(c, o, conf, conf_sa);
+	if (rc < 0) {
 		ike_group_drop_empty(c, o->object.group);
-		sa_release(c, o);
-		return -ENOMEM;
+		sa_free_unused(c, o);
+		return rc;
 	}
 	sa_publish(c, o);
 	*added = o;

@@ -21,7 +21,8 @@ struct sa *ike_sa_get(const struct ike_sa *o);
 
 // Adds an SA. Returns 0, or -EEXIST (its name is there), -EADDRINUSE (its SPI is), -EKEYREJECTED
 // (its keys are), -ENOMEM, -ENOTSUP (no engine has its algorithms), -EADDRNOTAVAIL (workers do
-// not take its UDP port for ESP), -EINVAL (it has dummies).
+// not take its UDP port for ESP), -EINVAL (it has dummies), -ENOSPC (IKE_SAS_MAX), -EDQUOT (its
+// peer's share of them).
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added);
 

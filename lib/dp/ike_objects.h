@@ -9,6 +9,7 @@
 #include "spd_table.h"
 
 #define IKE_POLICIES_MAX 0x7fff // so many numbers of policies are theirs
+#define IKE_SAS_MAX      0x10000
 
 struct ike_objects {
 	// The control thread replaces them when they are full.

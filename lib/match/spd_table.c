@@ -4,6 +4,9 @@
 // these two networks in a hash table, where it compares protocol and ports of one after the other.
 // So a lookup takes as many probes as there are tuples, however many policies there are.
 //
+// A policy is stored under its own tuple, or under a shorter one: neither length exceeds its own.
+// So prefixes are always compared in full. The tuple of length 0 twice always has a place.
+//
 // Readers and the one writer, the control thread:
 // - All policies of a bucket are a chain in order of rank: by priority, and of the same priority
 //   the newest first. A link only ever leads to a later rank, so that a reader makes progress with
@@ -32,8 +35,12 @@
 
 #include "dpdk_compat.h"
 #include "keyed_hash.h"
+#include "spd_tuples.h"
 
 #define GROUP 32 // keys whose memory is fetched at once
+
+// A holder adds a policy under two networks while it has less than half of what is free there.
+#define SHARE_NETWORKS 2
 
 // A tuple, or 0; local address; remote address. Also the masks of these.
 #define NETWORKS_WORDS 5
@@ -50,17 +57,13 @@ struct entry {
 	uint64_t serial; // a larger one is newer
 	uint32_t slot;
 	struct spd_policy policy;
-	bool removed; // of the control thread
+	// Of the control thread.
+	struct spd_holder *holder;
+	bool removed;
 };
 
 static_assert(offsetof(struct entry, policy) == RTE_CACHE_LINE_SIZE, "a chain costs a line each");
 static_assert(NETWORKS_WORDS <= HASH_WORDS_MAX, "keyed_hash()");
-
-struct tuples {
-	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint n; // none behind
-	_Atomic uint32_t tuple[SPD_TABLE_TUPLES_MAX];
-	uint32_t policies[SPD_TABLE_TUPLES_MAX]; // of the control thread
-};
 
 struct spd_table {
 	struct hash_key hash_key;
@@ -172,61 +175,19 @@ void spd_table_free(struct spd_table *t)
 	free(t);
 }
 
-static uint32_t tuple_get(const struct tuples *all, unsigned int i)
+static bool networks_are_full(
+	const link *bucket, const struct networks *networks, const struct spd_holder *holder)
 {
-	return atomic_load_explicit(&all->tuple[i], memory_order_relaxed);
-}
+	unsigned int n = 0, own = 0;
 
-// The place of the tuple, or of no tuple, 0; SPD_TABLE_TUPLES_MAX if there is none.
-static unsigned int tuple_place(const struct tuples *all, uint32_t tuple)
-{
-	unsigned int i = 0;
+	for (const struct entry *e = next_of(bucket); e != NULL; e = next_of(&e->next)) {
+		bool same = networks_equal(&e->networks, networks);
 
-	while (i < SPD_TABLE_TUPLES_MAX && tuple_get(all, i) != tuple)
-		i++;
-	return i;
-}
-
-static void tuple_set(struct tuples *all, unsigned int i, uint32_t tuple)
-{
-	unsigned int n = SPD_TABLE_TUPLES_MAX;
-
-	atomic_store_explicit(&all->tuple[i], tuple, memory_order_relaxed);
-	while (n > 0 && tuple_get(all, n - 1) == 0)
-		n--;
-	atomic_store_explicit(&all->n, n, memory_order_relaxed);
-}
-
-// Counts another policy of a tuple. Returns 0 or -ENOSPC.
-static int tuple_hold(struct tuples *all, uint32_t tuple)
-{
-	unsigned int i = tuple_place(all, tuple);
-
-	if (i == SPD_TABLE_TUPLES_MAX) {
-		i = tuple_place(all, 0);
-		if (i == SPD_TABLE_TUPLES_MAX)
-			return -ENOSPC;
-		tuple_set(all, i, tuple);
+		n += same;
+		own += same && e->holder == holder;
 	}
-	all->policies[i]++;
-	return 0;
-}
-
-static void tuple_drop(struct tuples *all, uint32_t tuple)
-{
-	unsigned int i = tuple_place(all, tuple);
-
-	if (--all->policies[i] == 0)
-		tuple_set(all, i, 0);
-}
-
-static bool networks_are_full(const link *bucket, const struct networks *networks)
-{
-	unsigned int n = 0;
-
-	for (const struct entry *e = next_of(bucket); e != NULL; e = next_of(&e->next))
-		n += networks_equal(&e->networks, networks);
-	return n >= SPD_TABLE_NETWORKS_MAX;
+	return n >= SPD_TABLE_NETWORKS_MAX ||
+	       (holder != NULL && own * SHARE_NETWORKS >= SPD_TABLE_NETWORKS_MAX - n);
 }
 
 // The link that leads, or would, to the entry.
@@ -257,36 +218,61 @@ unsigned int spd_table_next_slot(const struct spd_table *t)
 	return t->n_unused > 0 ? t->unused[t->n_unused - 1] : t->slots;
 }
 
-int spd_table_add(struct spd_table *t, const struct spd_policy *policy)
+static int room_check(const struct spd_table *t, const struct spd_holder *holder)
 {
-	const struct networks mask = masks_of(tuple_of(policy));
-	const struct networks networks =
-		networks_of(&mask, &policy->local.addr, &policy->remote.addr);
-	link *bucket = bucket_of(t, &networks), *before;
-	struct entry *e;
+	unsigned int free = t->max - t->slots + t->n_unused;
 
-	if (t->n_unused == 0 && t->slots == t->max)
+	if (free == 0)
 		return -ENOSPC;
-	if (networks_are_full(bucket, &networks))
-		return -E2BIG;
-	e = entry_new(policy, &networks);
-	if (e == NULL)
-		return -ENOMEM;
-	if (tuple_hold(&t->tuples[policy->family], tuple_of(policy)) < 0) {
-		free(e);
-		return -ENOSPC;
-	}
-	e->serial = t->serial++;
-	e->slot = spd_table_next_slot(t);
+	return holder != NULL && holder->policies * SPD_TABLE_SHARE >= free ? -EDQUOT : 0;
+}
+
+static unsigned int slot_take(struct spd_table *t)
+{
+	unsigned int slot = spd_table_next_slot(t);
+
 	if (t->n_unused > 0)
 		t->n_unused--;
 	else
 		t->slots++;
-	e->policy.number = (uint16_t)(SPD_TABLE_NUMBERS + 1 + e->slot);
+	return slot;
+}
+
+static void entry_link(struct spd_table *t, link *bucket, struct entry *e)
+{
+	link *before = link_before(bucket, e);
+
 	link_to(&t->at[e->slot], e);
-	before = link_before(bucket, e);
 	link_to(&e->next, next_of(before));
 	link_to(before, e);
+}
+
+int spd_table_add(struct spd_table *t, const struct spd_policy *policy, struct spd_holder *holder)
+{
+	struct tuples *all = &t->tuples[policy->family];
+	const uint32_t tuple = tuple_choose(all, tuple_of(policy), holder);
+	const struct networks mask = masks_of(tuple);
+	const struct networks networks =
+		networks_of(&mask, &policy->local.addr, &policy->remote.addr);
+	link *bucket = bucket_of(t, &networks);
+	int rc = room_check(t, holder);
+	struct entry *e;
+
+	if (rc < 0)
+		return rc;
+	if (networks_are_full(bucket, &networks, holder))
+		return -E2BIG;
+	e = entry_new(policy, &networks);
+	if (e == NULL)
+		return -ENOMEM;
+	tuple_hold(all, tuple, holder);
+	if (holder != NULL)
+		holder->policies++;
+	e->holder = holder;
+	e->serial = t->serial++;
+	e->slot = slot_take(t);
+	e->policy.number = (uint16_t)(SPD_TABLE_NUMBERS + 1 + e->slot);
+	entry_link(t, bucket, e);
 	return (int)e->slot;
 }
 
@@ -296,12 +282,16 @@ void spd_table_remove(struct spd_table *t, unsigned int slot)
 
 	e->removed = true;
 	link_to(link_before(bucket_of(t, &e->networks), e), next_of(&e->next));
-	tuple_drop(&t->tuples[e->policy.family], tuple_of(&e->policy));
+	tuple_drop(&t->tuples[e->policy.family], (uint32_t)e->networks.word[0], e->holder);
 }
 
 void spd_table_release(struct spd_table *t, unsigned int slot)
 {
-	free(next_of(&t->at[slot]));
+	struct entry *e = next_of(&t->at[slot]);
+
+	if (e->holder != NULL)
+		e->holder->policies--;
+	free(e);
 	link_to(&t->at[slot], NULL);
 	t->unused[t->n_unused++] = slot;
 }
@@ -361,7 +351,9 @@ static bool key_matches(const struct spd_policy *p, const void *packet)
 	struct spd_ports pair[2];
 	bool found = false;
 
-	if (p->proto != PROTO_ANY && p->proto != key->proto)
+	if ((p->proto != PROTO_ANY && p->proto != key->proto) ||
+		!ip_prefix_contains(&p->local, &key->source) ||
+		!ip_prefix_contains(&p->remote, &key->destination))
 		return false;
 	for (unsigned int i = 0, n = spd_policy_ports(p, pair); i < n; i++)
 		found |= acl_port_matches(&pair[i].local, key->source_port) &&

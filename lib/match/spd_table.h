@@ -7,6 +7,10 @@
 // Of several policies that match a packet the one with the lowest priority decides, of these the
 // newest. Selectors mean the same as in spd.h.
 //
+// A lookup costs a probe for each pair of prefix lengths in use. A holder that has its share of
+// pairs gets no further ones: its policies are stored under a shorter pair in use, and compared in
+// full. So one peer can neither fill the table nor slow the lookups of others without limit.
+//
 // A lookup beside a single change finds what is there before it or after it, but beside two of
 // them possibly neither the policy that was added nor the one that was removed then: who replaces a
 // policy removes the old one a grace period after the new one was added.
@@ -17,10 +21,19 @@
 
 #include "spd_policy.h"
 
-#define SPD_TABLE_TUPLES_MAX   64 // different pairs of lengths of prefixes, of either family
-#define SPD_TABLE_NETWORKS_MAX 64 // policies between the same two networks
+#define SPD_TABLE_TUPLES_MAX   64 // pairs of prefix lengths in use, of either family
+#define SPD_TABLE_NETWORKS_MAX 64 // policies that are stored under the same two networks
+#define SPD_TABLE_SHARE        4  // a holder adds while it has less than a 4th of the free slots
 
 struct spd_table;
+
+// A peer that adds policies, zeroed before the first. The caller keeps ownership, at least until
+// all of its policies are released. Control thread.
+struct spd_holder {
+	unsigned int policies;                              // not yet released
+	unsigned int tuples[IP_V6 + 1];                     // pairs of lengths that it uses
+	uint16_t in_tuple[IP_V6 + 1][SPD_TABLE_TUPLES_MAX]; // policies by place of the pair
+};
 
 // Room for so many policies. Returns NULL with errno ENOMEM, or of getrandom(2).
 struct spd_table *spd_table_new(unsigned int max);
@@ -32,9 +45,10 @@ void spd_table_free(struct spd_table *t);
 unsigned int spd_table_next_slot(const struct spd_table *t);
 
 // Adds a copy of the policy, whose family is IPv4 or IPv6; the caller keeps ownership of its SAs.
-// Returns its slot, below max, which names it until spd_table_release(); or -ENOSPC (max policies,
-// or SPD_TABLE_TUPLES_MAX), -E2BIG (SPD_TABLE_NETWORKS_MAX), -ENOMEM. Control thread.
-int spd_table_add(struct spd_table *t, const struct spd_policy *policy);
+// holder: NULL has no share, and may fill the table. Returns the slot, below max, which names the
+// policy until spd_table_release(); or -ENOSPC (max policies), -EDQUOT (the holder's share of
+// them), -E2BIG (SPD_TABLE_NETWORKS_MAX, or the holder's share of it), -ENOMEM. Control thread.
+int spd_table_add(struct spd_table *t, const struct spd_policy *policy, struct spd_holder *holder);
 
 // Removes the policy in a slot: lookups that begin later do not find it. Earlier ones may, so
 // workers may read it, and its slot stays in use, until spd_table_release() after a grace period.

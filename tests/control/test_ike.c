@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of an IKE daemon are done entirely or not at all, and lists show what is there then. The
-// newest SA of a tunnel sends, and its peer can be moved.
+// newest SA of a tunnel sends, and its peer can be moved. A peer has its share, and no more.
 #include "collect.h"
 #include "ike_desk.h"
 #include "peers.h"
@@ -333,6 +333,89 @@ static void test_moves_add_up(void **state)
 	desk_settle();
 }
 
+// --- shares of peers ---
+
+#define SHARE "its peer has used up its share of the table, the rest is for other peers\n"
+
+static void ask_network(unsigned int peer, unsigned int i)
+{
+	ask_add("policy add { name = \"ike.p%u.%u\"; local = \"10.1.0.0/24\"; "
+		"remote = \"20.%u.%u.0/24\"; action = \"protect\"; reqid = %u; peer_id = %u; }\n",
+		peer, i, i >> 8, i & 0xff, peer, peer);
+}
+
+// A peer that adds all policies that it can has a fifth of them, and the next one is not refused.
+static void test_share_of_policies(void **state)
+{
+	unsigned int n = 0;
+
+	(void)state;
+	for (; n < IKE_POLICIES_MAX / 5; n++) {
+		ask_network(1, n);
+		if (n % 256 == 0)
+			ask_done();
+	}
+	ask_network(1, n++);
+	ask_done();
+	ask_network(1, n);
+	ask_refused("ike:1: policy \"ike.p1.6554\": " SHARE);
+	for (unsigned int i = 0; i < 200; i++)
+		ask_network(2, i);
+	ask_done();
+	ask_now("policy del ike.p1.0"); // counts until no worker uses it
+	ask_network(1, n);
+	ask_refused("ike:1: policy \"ike.p1.6554\": " SHARE);
+	ask_now("flush");
+	desk_settle();
+	assert_null(desk.ike.peers);
+	ask_network(1, 0);
+	ask_done();
+}
+
+// A CHILD_SA for 8 x 8 networks of different lengths: the next peer's networks find room.
+static void test_share_of_pairs(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 64; i++)
+		ask_add("policy add { name = \"ike.p%u\"; local = \"%u.0.0.0/%u\"; "
+			"remote = \"%u.0.0.0/%u\"; action = \"protect\"; reqid = 1; peer_id = 1; "
+			"}\n",
+			i, 20 + i % 8, 24 - i % 8, 30 + i / 8, 24 - i / 8);
+	ask_done();
+	ask_add("policy add { name = \"ike.next\"; local = \"10.1.0.0/30\"; "
+		"remote = \"10.4.0.0/31\"; action = \"protect\"; reqid = 2; peer_id = 2; }\n");
+	ask_done();
+	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 65);
+}
+
+// While so few are free that the peer has used up its share, another one is not refused.
+static void test_share_of_sas(void **state)
+{
+	static const char more[] = "peer_id = 1;";
+
+	(void)state;
+	desk.ike.n_sas += IKE_SAS_MAX - 10;
+	ask_sa("a", "in", 0x10000, 1, more);
+	ask_sa("b", "in", 0x10001, 1, more);
+	ask_done();
+	ask_sa("c", "in", 0x10002, 1, more);
+	ask_refused("ike:1: sa \"ike.c\": " SHARE);
+	ask_sa("next", "in", 0x10003, 2, "peer_id = 2;");
+	ask_done();
+	ask_now("sa del ike.a");
+	desk_settle();
+	ask_sa("c", "in", 0x10002, 1, more);
+	ask_done();
+	desk.ike.n_sas += 7;
+	ask_sa("last", "in", 0x10004, 3, "");
+	ask_refused("ike:1: sa \"ike.last\": the table is full\n");
+	desk.ike.n_sas -= IKE_SAS_MAX - 3;
+	ask_now("flush");
+	desk_settle();
+	assert_null(desk.ike.peers);
+	assert_int_equal(desk.ike.n_sas, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +429,9 @@ int main(void)
 		ike_desk_test(test_flush),
 		ike_desk_test(test_move),
 		ike_desk_test(test_moves_add_up),
+		ike_desk_test(test_share_of_policies),
+		ike_desk_test(test_share_of_pairs),
+		ike_desk_test(test_share_of_sas),
 	};
 
 	return cmocka_run_group_tests_name("ike", tests, harness_start, harness_stop);

@@ -9,12 +9,13 @@
 
 #define SA(name, direction, spi, reqid)                                                            \
 	"sa add { name = \"ike." name "\"; direction = \"" direction "\"; spi = \"0x" spi          \
-	"\"; reqid = " reqid "; local = \"192.0.2.1\"; remote = \"192.0.2.2\"; udp = { }; "        \
+	"\"; reqid = " reqid "; peer_id = " reqid                                                  \
+	"; local = \"192.0.2.1\"; remote = \"192.0.2.2\"; udp = { }; "                             \
 	"cipher = \"aes-128-gcm\"; cipher_key = \"" spi                                            \
 	"101112131415161718191a1b1c1d1e1f00\"; }\n"
 #define POLICY(name, action)                                                                       \
 	"policy add { name = \"ike." name "\"; local = \"10.1.0.0/24\"; "                          \
-	"remote = \"10.4.0.0/24\"; action = " action "; }\n"
+	"remote = \"10.4.0.0/24\"; peer_id = 20; action = " action "; }\n"
 
 struct change {
 	const char *text, *undo;

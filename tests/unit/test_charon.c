@@ -28,6 +28,11 @@ void kernel_connection(char name[NAME_SIZE])
 	strcpy(name, "road");
 }
 
+uint32_t kernel_peer(void)
+{
+	return 0x70;
+}
+
 void kernel_address(char text[ADDRESS_SIZE], host_t *host)
 {
 	snprintf(text, ADDRESS_SIZE, "address");
@@ -186,6 +191,7 @@ static void test_same_spi_of_two(void **state)
 {
 	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
 	assert_int_equal(add("198.51.100.9", 1025, 0x1000), SUCCESS);
+	assert_non_null(strstr(changes, " peer_id = 0x70;"));
 	assert_int_equal(del("198.51.100.9", 1024, 0x1000), SUCCESS);
 	assert_string_equal(changes, "sa del ike.road.out.00001000\n");
 	assert_int_equal(del("198.51.100.9", 1025, 0x1000), SUCCESS);
@@ -269,6 +275,7 @@ static void test_names(void **state)
 	expect_named("ike.road.7.4000");
 	assert_int_equal(policy_make(70, 0, false), SUCCESS);
 	expect_named("ike.road.70");
+	assert_non_null(strstr(changes, " peer_id = 0x70;"));
 	assert_int_equal(policy_make(7, 2, true), SUCCESS);
 	assert_string_equal(changes, "policy del ike.road.7.3\n");
 	assert_int_equal(policy_make(7, 4000, false), SUCCESS);

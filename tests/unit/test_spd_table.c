@@ -10,8 +10,9 @@
 #include "spd_table.h"
 #include "test.h"
 
-#define MAX 96
-#define SAS 5
+#define MAX     96
+#define SAS     5
+#define HOLDERS 3
 
 enum state { UNUSED, ADDED, REMOVED };
 
@@ -30,7 +31,8 @@ struct model {
 	enum state state[MAX]; // of slots
 	uint64_t serial, seed;
 	struct sa_in sas[SAS];
-	unsigned long lookups, matched, fragments, decided, received;
+	struct spd_holder holder[HOLDERS];
+	unsigned long lookups, matched, fragments, decided, received, refused;
 };
 
 static struct acl_port_range random_types(uint64_t *seed)
@@ -104,7 +106,11 @@ static void model_add(struct model *m)
 	row->serial = m->serial++;
 	snprintf(row->policy.name, sizeof(row->policy.name), "%lu", (unsigned long)row->serial);
 	row->policy.priority = row->priority;
-	slot = spd_table_add(m->t, &row->policy);
+	slot = spd_table_add(m->t, &row->policy, &m->holder[random_below(&m->seed, HOLDERS)]);
+	if (slot == -EDQUOT || slot == -E2BIG) {
+		m->refused++;
+		slot = spd_table_add(m->t, &row->policy, NULL);
+	}
 	assert_in_range(slot, 0, MAX - 1);
 	row->slot = (unsigned int)slot;
 	assert_int_equal(m->state[slot], UNUSED);
@@ -296,8 +302,15 @@ static void test_model(void **state)
 		check_fragments(&m, spd);
 		spd_free(spd);
 	}
-	print_message("%lu lookups, %lu matched; %lu fragments, %lu decided, %lu received\n",
-		m.lookups, m.matched, m.fragments, m.decided, m.received);
+	print_message("%lu lookups, %lu matched; %lu fragments, %lu decided, %lu received; "
+		      "%lu beyond a share\n",
+		m.lookups, m.matched, m.fragments, m.decided, m.received, m.refused);
+	assert_true(m.refused > 0);
+	model_change(&m, 0);
+	while (in_use(&m) > 0)
+		model_release(&m);
+	for (unsigned int i = 0; i < HOLDERS; i++)
+		assert_memory_equal(&m.holder[i], &(struct spd_holder){0}, sizeof(m.holder[i]));
 	assert_true(m.lookups >= 100000);
 	assert_in_range(m.matched, m.lookups / 4, m.lookups - m.lookups / 20);
 	assert_in_range(m.decided, m.fragments / 10, m.fragments - m.fragments / 10);
@@ -326,11 +339,11 @@ static void test_slots(void **state)
 	(void)state;
 	assert_non_null(t);
 	assert_true(spd_table_is_empty(t));
-	assert_int_equal(spd_table_add(t, &p), 0);
-	assert_int_equal(spd_table_add(t, &p), 1);
-	assert_int_equal(spd_table_add(t, &p), -ENOSPC);
+	assert_int_equal(spd_table_add(t, &p, NULL), 0);
+	assert_int_equal(spd_table_add(t, &p, NULL), 1);
+	assert_int_equal(spd_table_add(t, &p, NULL), -ENOSPC);
 	spd_table_remove(t, 0);
-	assert_int_equal(spd_table_add(t, &p), -ENOSPC);
+	assert_int_equal(spd_table_add(t, &p, NULL), -ENOSPC);
 	spd_table_remove(t, 1);
 	assert_true(spd_table_is_empty(t));
 	assert_int_equal(spd_table_slots(t), 2);
@@ -338,10 +351,10 @@ static void test_slots(void **state)
 	assert_non_null(spd_table_at(t, 1));
 	spd_table_release(t, 1);
 	assert_null(spd_table_listed(t, 1));
-	assert_int_equal(spd_table_add(t, &p), 1);
-	assert_int_equal(spd_table_add(t, &p), -ENOSPC);
+	assert_int_equal(spd_table_add(t, &p, NULL), 1);
+	assert_int_equal(spd_table_add(t, &p, NULL), -ENOSPC);
 	spd_table_release(t, 0);
-	assert_int_equal(spd_table_add(t, &p), 0);
+	assert_int_equal(spd_table_add(t, &p, NULL), 0);
 	assert_int_equal(spd_table_slots(t), 2);
 	spd_table_free(t);
 	spd_table_free(NULL);
@@ -357,40 +370,13 @@ static void test_networks_full(void **state)
 	assert_non_null(t);
 	for (unsigned int i = 0; i < SPD_TABLE_NETWORKS_MAX; i++) {
 		p.priority = i;
-		assert_int_equal(spd_table_add(t, &p), i);
+		assert_int_equal(spd_table_add(t, &p, NULL), i);
 	}
 	p.priority = 0;
-	assert_int_equal(spd_table_add(t, &p), -E2BIG);
-	assert_int_equal(spd_table_add(t, &other), SPD_TABLE_NETWORKS_MAX);
+	assert_int_equal(spd_table_add(t, &p, NULL), -E2BIG);
+	assert_int_equal(spd_table_add(t, &other, NULL), SPD_TABLE_NETWORKS_MAX);
 	spd_table_remove(t, 3);
-	assert_int_equal(spd_table_add(t, &p), SPD_TABLE_NETWORKS_MAX + 1);
-	spd_table_free(t);
-}
-
-// Of each family for itself; the place of an emptied tuple is used again.
-static void test_tuples_full(void **state)
-{
-	struct spd_table *t = spd_table_new(4 * SPD_TABLE_TUPLES_MAX);
-	struct spd_policy p = simple_policy(104, 0x0a010100), v6 = p;
-	unsigned int n = 0;
-
-	(void)state;
-	assert_non_null(t);
-	for (unsigned int local = 97; n < SPD_TABLE_TUPLES_MAX; local++)
-		for (unsigned int remote = 97; remote <= 128 && n < SPD_TABLE_TUPLES_MAX;
-			remote++) {
-			p.local = prefix_of(p.local.addr, local);
-			p.remote = prefix_of(p.remote.addr, remote);
-			assert_int_equal(spd_table_add(t, &p), n++);
-		}
-	assert_int_equal(spd_table_add(t, &p), n++);
-	p.local.len = 120;
-	assert_int_equal(spd_table_add(t, &p), -ENOSPC);
-	v6.family = IP_V6;
-	v6.local = v6.remote = (struct ip_prefix){0};
-	assert_int_equal(spd_table_add(t, &v6), n++);
-	spd_table_remove(t, 7);
-	assert_int_equal(spd_table_add(t, &p), n++);
+	assert_int_equal(spd_table_add(t, &p, NULL), SPD_TABLE_NETWORKS_MAX + 1);
 	spd_table_free(t);
 }
 
@@ -410,7 +396,7 @@ static void test_order(void **state)
 		struct spd_policy p = simple_policy(104 + i % 2, 0x0a010100);
 
 		p.priority = priority[i];
-		assert_int_equal(spd_table_add(t, &p), i);
+		assert_int_equal(spd_table_add(t, &p, NULL), i);
 	}
 	for (unsigned int i = 0; i < COUNT_OF(order); i++) {
 		spd_table_find(t, &key, 1, &found);
@@ -427,7 +413,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_networks_full),
-		cmocka_unit_test(test_tuples_full),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_model),
 	};

@@ -128,7 +128,7 @@ static int add_changing(struct spd_table *t, uint64_t *seed)
 		priority = random_below(seed, 2 * PRIORITY);
 	}
 	p.priority = priority;
-	return spd_table_add(t, &p);
+	return spd_table_add(t, &p, NULL);
 }
 
 static void grace(void)
@@ -170,7 +170,7 @@ static void add_lasting(struct shared *shared)
 			int slot;
 
 			p.priority = PRIORITY;
-			slot = spd_table_add(shared->t, &p);
+			slot = spd_table_add(shared->t, &p, NULL);
 
 			assert_true(slot >= 0);
 			shared->lasting[i][proto] = (uint32_t)slot + 1;
