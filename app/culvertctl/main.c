@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "pci_nic.h"
+#include "version.h"
 
 #define PACKETS_MAX 1000
 #define SECONDS_MAX 3600

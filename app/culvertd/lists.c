@@ -13,6 +13,7 @@
 #include "collect.h"
 #include "gateway.h"
 #include "host_thread.h"
+#include "version.h"
 
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 

@@ -47,6 +47,7 @@
 #include "state.h"
 #include "sysfs.h"
 #include "telemetry.h"
+#include "version.h"
 
 #define MBUF_CACHE 256u
 // At most one packet buffer in four is given to fragments that wait; but a worker has room for two

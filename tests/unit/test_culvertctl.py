@@ -702,7 +702,7 @@ class CommandLine(Case):
             for word in ("show", "flush flows", "list", "explain [REASON|SETTING]", "rules", "state STATE", "--json", "neighbours",
                          "Exit codes"):
                 self.assertIn(word, out)
-        self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+([~+][0-9a-z.]+)?\n\Z")
 
     def test_help_of_one_command(self):
         out = self.ctl("help", "trace")
