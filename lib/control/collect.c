@@ -166,6 +166,7 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 		.probe = "-",
 		.probes = t->probes,
 		.state = tunnel_state_names[t->state],
+		.reason = t->state == TUNNEL_FAILING ? drop_info[t->reason].name : "-",
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = t->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
 	};

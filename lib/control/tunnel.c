@@ -14,6 +14,7 @@
 
 // Tunnels that one call of tunnels_tick() checks; with more, the next call continues behind them.
 #define TUNNELS_AT_ONCE 4096u
+#define DROPS_CHECK_MS  1000 // drops are summed less often: they are on other cache lines
 
 static int compare_out(const void *a, const void *b)
 {
@@ -119,6 +120,8 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 			tunnel->life = old->life;
 			tunnel->probes = old->probes;
 			tunnel->probe_ms = old->probe_ms;
+			tunnel->drops_ms = old->drops_ms;
+			memcpy(tunnel->drops, old->drops, sizeof(tunnel->drops));
 		}
 	}
 	free(c->tunnels.item);
@@ -142,6 +145,9 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 		event_post(TUNNEL_UP, tunnel, sa, EVENT_TEXT(peer_format(peer, p)));
 	else if (t->state == TUNNEL_STOPPED)
 		event_post(TUNNEL_STOPPED, tunnel, sa, EVENT_TEXT(peer_format(peer, p)));
+	else if (t->state == TUNNEL_FAILING)
+		event_post(TUNNEL_FAILING, tunnel, sa, EVENT_TEXT(peer_format(peer, p)),
+			EVENT_TEXT(drop_info[t->reason].name));
 	else if (t->state == TUNNEL_SILENT)
 		event_post(TUNNEL_SILENT, tunnel, sa, EVENT_TEXT(peer_format(peer, p)),
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
@@ -192,6 +198,40 @@ static uint32_t patience_ms(const struct conf_policy *p)
 		ip_addr_is_none(&p->probe_addr) ? 0 : 2000 * p->probe_interval_s);
 }
 
+// A dummy is meant to be dropped. A packet that policy drops was counted as passed before.
+static void counts_add(struct tunnel_counts *sum, const struct sa *sa)
+{
+	sum->passed += sent_by(sa);
+	for (unsigned int w = 0; w < sa->n_workers; w++) {
+		const uint64_t *drops = sa->counters[w].drops;
+
+		sum->passed -= drops[DROP_OF_SA_SELECTOR];
+		for (unsigned int i = 0; i < DROP_OF_SA_COUNT; i++)
+			sum->drops[i] += i != DROP_OF_SA_DUMMY ? drops[i] : 0;
+	}
+}
+
+// Returns the reason for which the SAs of one direction drop everything; DROP_NONE: they do not.
+static enum drop drops_check(struct control *c, struct tunnel *t, const struct spd_policy *p,
+	uint32_t patience_ms, uint64_t now_ms)
+{
+	struct tunnel_counts counts[2] = {0};
+	const struct sa_in *in;
+
+	if (now_ms - t->drops_ms >= DROPS_CHECK_MS) {
+		t->drops_ms = now_ms;
+		counts_add(&counts[SA_OUT], &p->out->sa);
+		for (unsigned int i = 0; (in = policy_receiver(c, p, i)) != NULL; i++)
+			counts_add(&counts[SA_IN], &in->sa);
+		for (enum sa_direction d = SA_IN; d <= SA_OUT; d++)
+			tunnel_drops_note(&t->drops[d], &counts[d], patience_ms, now_ms);
+	}
+	for (enum sa_direction d = SA_IN; d <= SA_OUT; d++)
+		if (tunnel_drops_all(&t->drops[d], patience_ms))
+			return t->drops[d].reason;
+	return DROP_NONE;
+}
+
 static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_policy *p,
 	uint32_t patience_ms, uint64_t now_ms)
 {
@@ -201,6 +241,8 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 
 	if (out == NULL) { // IKE will add one
 		t->life = (struct tunnel_life){0};
+		memset(t->drops, 0, sizeof(t->drops));
+		t->reason = DROP_NONE;
 		t->state = TUNNEL_NEVER;
 		return;
 	}
@@ -208,7 +250,10 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 	tunnel_life_note(
 		&t->life, sent != t->sent, received_ms(c, p, t->since_ms), patience_ms, now_ms);
 	t->sent = sent;
-	t->state = out->sa.ended != DROP_NONE ? TUNNEL_STOPPED : t->life.state;
+	t->reason = drops_check(c, t, p, patience_ms, now_ms);
+	t->state = out->sa.ended != DROP_NONE ? TUNNEL_STOPPED
+		   : t->reason != DROP_NONE   ? TUNNEL_FAILING
+					      : t->life.state;
 	if (t->state != before && t->posts)
 		post_state(t, p, now_ms);
 }

@@ -5,6 +5,7 @@ const char *const tunnel_state_names[TUNNEL_STATES] = {
 	[TUNNEL_NEVER] = "never",
 	[TUNNEL_UP] = "up",
 	[TUNNEL_SILENT] = "silent",
+	[TUNNEL_FAILING] = "failing",
 	[TUNNEL_STOPPED] = "stopped",
 };
 
@@ -31,4 +32,47 @@ void tunnel_life_note(struct tunnel_life *l, bool sent, uint64_t received_ms, ui
 	} else if (sent) {
 		note_sent(l, patience_ms, now_ms);
 	}
+}
+
+// The reason whose counter has grown most; DROP_NONE: none has.
+static enum drop most_dropped(const struct tunnel_counts *before, const struct tunnel_counts *now)
+{
+	enum drop most = DROP_NONE;
+	uint64_t growth = 0;
+
+	for (enum drop d = 1; d < DROP_COUNT; d++) {
+		const enum drop_of_sa i = drop_info[d].of_sa;
+
+		if (drop_info[d].scope != DROP_SCOPE_SA || now->drops[i] <= before->drops[i] ||
+			now->drops[i] - before->drops[i] <= growth)
+			continue;
+		growth = now->drops[i] - before->drops[i];
+		most = d;
+	}
+	return most;
+}
+
+void tunnel_drops_note(struct tunnel_drops *d, const struct tunnel_counts *counts,
+	uint32_t patience_ms, uint64_t now_ms)
+{
+	const enum drop reason = most_dropped(&d->counts, counts);
+	const bool passed = counts->passed != d->counts.passed;
+
+	d->counts = *counts;
+	if (passed) {
+		d->since_ms = 0;
+		return;
+	}
+	if (reason == DROP_NONE)
+		return;
+	if (d->since_ms == 0 ||
+		(!tunnel_drops_all(d, patience_ms) && now_ms - d->last_ms > patience_ms))
+		d->since_ms = now_ms;
+	d->last_ms = now_ms;
+	d->reason = reason;
+}
+
+bool tunnel_drops_all(const struct tunnel_drops *d, uint32_t patience_ms)
+{
+	return d->since_ms != 0 && d->last_ms - d->since_ms >= patience_ms;
 }

@@ -7,10 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drop.h"
+
 enum tunnel_state {
 	TUNNEL_NEVER,   // nothing has been received yet
 	TUNNEL_UP,      // what was sent was answered, or nothing was sent for long enough to know
 	TUNNEL_SILENT,  // packets have been sent for TUNNEL_PATIENCE_MS, and nothing was received
+	TUNNEL_FAILING, // for as long, its SAs have dropped every packet of one direction
 	TUNNEL_STOPPED, // the outbound SA has reached a hard lifetime, or its last sequence number
 	TUNNEL_STATES
 };
@@ -20,10 +23,24 @@ extern const char *const tunnel_state_names[TUNNEL_STATES];
 #define TUNNEL_PATIENCE_MS 10000
 
 struct tunnel_life {
-	enum tunnel_state state; // not TUNNEL_STOPPED
+	enum tunnel_state state; // neither TUNNEL_FAILING nor TUNNEL_STOPPED
 	uint64_t received_ms;    // last packet; 0: none
 	uint64_t sent_ms;        // last packet; 0: none
 	uint64_t unanswered_ms;  // first packet since the last that was received; 0: none
+};
+
+// Packets that the SAs of one direction of a tunnel have passed and dropped since they exist.
+struct tunnel_counts {
+	uint64_t passed;
+	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
+};
+
+// Whether these SAs drop everything.
+struct tunnel_drops {
+	struct tunnel_counts counts; // up to the last check
+	uint64_t since_ms;           // first drop since the last packet that passed; 0: none
+	uint64_t last_ms;            // last drop
+	enum drop reason;            // of most drops in the last check that found any
 };
 
 struct tunnel {
@@ -33,8 +50,11 @@ struct tunnel {
 	uint64_t since_ms;       // packets up to then were received before there was the tunnel
 	uint64_t probes;         // sent
 	uint64_t probe_ms;       // when the last was; 0: none was
-	enum tunnel_state state; // that of life, or TUNNEL_STOPPED
+	enum tunnel_state state; // that of life, TUNNEL_FAILING or TUNNEL_STOPPED
 	struct tunnel_life life;
+	enum drop reason;             // for which it is failing; DROP_NONE: it is not
+	struct tunnel_drops drops[2]; // by enum sa_direction
+	uint64_t drops_ms;            // when they were last checked
 };
 
 struct tunnels {
@@ -48,3 +68,12 @@ struct tunnels {
 // patience_ms without an answer, with no gap longer than that. Call it every 100 ms or so.
 void tunnel_life_note(struct tunnel_life *l, bool sent, uint64_t received_ms, uint32_t patience_ms,
 	uint64_t now_ms);
+
+// Notes what the SAs have counted by now. Only growth counts: SAs may have been replaced. Call it
+// every second or so.
+void tunnel_drops_note(struct tunnel_drops *d, const struct tunnel_counts *counts,
+	uint32_t patience_ms, uint64_t now_ms);
+
+// Whether nothing has passed while packets were dropped for patience_ms, with no gap longer than
+// that. The next packet that passes ends it.
+bool tunnel_drops_all(const struct tunnel_drops *d, uint32_t patience_ms);

@@ -103,6 +103,7 @@ struct tunnel_view {
 	uint64_t received_ms;       // since the last packet; UINT64_MAX: there was none
 	uint64_t probes;
 	uint64_t silent_ms; // since it is silent; UINT64_MAX: it is not
+	const char *reason; // for which it is failing; "-": it is not
 };
 
 // One end of the packets of a policy or rule.

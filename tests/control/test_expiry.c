@@ -123,6 +123,62 @@ static void test_tunnel(void **state)
 	assert_int_equal(state_of(1), TUNNEL_UP);
 }
 
+// Packets of the peer that its SA drops; those that policy drops were authentic, and are counted as
+// received before.
+static void drops(struct sa_in *sa, enum drop reason)
+{
+	if (reason == DROP_SELECTOR)
+		receives(sa);
+	sa->sa.counters[0].drops[drop_info[reason].of_sa]++;
+}
+
+static void test_failing_tunnel(void **state)
+{
+	static const enum drop reasons[] = {DROP_AUTH, DROP_REPLAY, DROP_SELECTOR};
+
+	(void)state;
+	for (unsigned int r = 0; r < RTE_DIM(reasons); r++) {
+		receives(desk_sa_in("in-4"));
+		desk_wait(3000);
+		assert_int_equal(state_of(1), TUNNEL_UP);
+		desk_forget();
+		for (unsigned int i = 0; i < 12; i++) {
+			drops(desk_sa_in("in-4"), reasons[r]);
+			desk_wait(1000);
+		}
+		assert_int_equal(state_of(1), TUNNEL_FAILING);
+		assert_int_equal(desk.tunnels.item[1].reason, reasons[r]);
+		desk_reload("", ""); // does not change it
+		assert_int_equal(state_of(1), TUNNEL_FAILING);
+	}
+	receives(desk_sa_in("in-4"));
+	desk_forget();
+	desk_wait(2000);
+	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2");
+	assert_int_equal(state_of(1), TUNNEL_UP);
+	for (unsigned int i = 0; i < 30; i++) {
+		drops(desk_sa_in("in-4"), DROP_DUMMY);
+		desk_wait(1000);
+	}
+	assert_int_equal(state_of(1), TUNNEL_UP);
+}
+
+// So does an outbound SA that must not send any more.
+static void test_failing_to_send(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_forget();
+	for (unsigned int i = 0; i < 12; i++) {
+		desk_sa_out("out-4")->sa.counters[0].drops[DROP_OF_SA_SEQUENCE_UNSAVED]++;
+		desk_wait(1000);
+	}
+	desk_expect_event("event=tunnel_failing\tseverity=warning\ttunnel=four\tsa=out-4\t"
+			  "peer=192.0.2.2\treason=sequence_unsaved");
+	assert_int_equal(state_of(1), TUNNEL_FAILING);
+}
+
 // What an SA received before a policy had it is no sign of the policy's peer.
 static void test_new_tunnel(void **state)
 {
@@ -196,6 +252,8 @@ int main(void)
 		desk_test(test_traffic),
 		desk_test(test_tunnel),
 		desk_test(test_new_tunnel),
+		desk_test(test_failing_tunnel),
+		desk_test(test_failing_to_send),
 		desk_test(test_stopped_tunnel),
 		desk_test(test_probe),
 	};

@@ -150,6 +150,7 @@ static void test_policies(void **state)
 	assert_false(collect_rule(&r, &desk, 3));
 	assert_true(collect_tunnel(&t, &desk, 0));
 	expect("tunnels", &t, "state", "never");
+	expect("tunnels", &t, "reason", "-");
 	expect("tunnels", &t, "probe", "2001:db8:2::1");
 }
 

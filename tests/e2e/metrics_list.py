@@ -66,7 +66,7 @@ def _arrays(telemetry):
         for reason, packets in sa["drops"].items():
             yield "sa_dropped_packets", {**shared, "reason": reason}, packets
     for tunnel in telemetry.items("/culvert/tunnels"):
-        for state in ("never", "up", "silent", "stopped"):
+        for state in ("never", "up", "silent", "failing", "stopped"):
             yield "tunnel_state", {"tunnel": tunnel["tunnel"], "sa": tunnel["out"],
                                    "state": state}, int(tunnel["state"] == state)
     states = [neighbour["state"] for neighbour in telemetry.items("/culvert/neighbours")]

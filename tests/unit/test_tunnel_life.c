@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a tunnel, by the times of packets sent and received.
+// The state of a tunnel, by the times of packets sent and received, and by what its SAs drop.
 #include "tunnel_life.h"
 #include "test.h"
 
@@ -102,6 +102,49 @@ static void test_slow_answers_are_answers(void **state)
 	assert_int_equal(run(&l, (struct traffic){100, 9000}, 600000), TUNNEL_UP);
 }
 
+static struct tunnel_counts counts;
+
+// Each second, one direction passes and drops so many packets.
+static bool run_drops(struct tunnel_drops *d, uint64_t passed, enum drop_of_sa reason,
+	uint64_t dropped, unsigned int seconds)
+{
+	for (; seconds > 0; seconds--, now_ms += 1000) {
+		counts.passed += passed;
+		counts.drops[reason] += dropped;
+		tunnel_drops_note(d, &counts, PATIENCE, now_ms);
+	}
+	return tunnel_drops_all(d, PATIENCE);
+}
+
+static void test_failing_while_everything_is_dropped(void **state)
+{
+	struct tunnel_drops d = {0};
+
+	(void)state;
+	assert_false(run_drops(&d, 5, DROP_OF_SA_AUTH, 0, 60));
+	assert_false(run_drops(&d, 0, DROP_OF_SA_AUTH, 3, 10));
+	assert_true(run_drops(&d, 0, DROP_OF_SA_AUTH, 3, 1));
+	assert_int_equal(d.reason, DROP_AUTH);
+	// The next packet that passes ends it, not a pause.
+	assert_true(run_drops(&d, 0, DROP_OF_SA_AUTH, 0, 3600));
+	assert_true(run_drops(&d, 0, DROP_OF_SA_REPLAY, 2, 1));
+	assert_int_equal(d.reason, DROP_REPLAY);
+	assert_false(run_drops(&d, 1, DROP_OF_SA_REPLAY, 2, 1));
+}
+
+static void test_some_drops_are_no_failure(void **state)
+{
+	struct tunnel_drops d = {0};
+
+	(void)state;
+	assert_false(run_drops(&d, 1, DROP_OF_SA_REPLAY, 1000, 3600));
+	// Now and then one, in a tunnel without traffic.
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_false(run_drops(&d, 0, DROP_OF_SA_AUTH, 1, 1));
+		assert_false(run_drops(&d, 0, DROP_OF_SA_AUTH, 0, 10));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +153,8 @@ int main(void)
 		cmocka_unit_test_setup(test_idle_is_up, begin),
 		cmocka_unit_test_setup(test_few_packets_are_enough, begin),
 		cmocka_unit_test_setup(test_slow_answers_are_answers, begin),
+		cmocka_unit_test_setup(test_failing_while_everything_is_dropped, begin),
+		cmocka_unit_test_setup(test_some_drops_are_no_failure, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
