@@ -401,14 +401,19 @@ static int gateway_run(struct gateway *g)
 static int check(const char *path, const struct conf *conf)
 {
 	int rc = privilege_names_check(conf) | machine_check(conf) | host_iface_check(conf);
+	int state_dir = state_dir_check(conf);
 
-	if (rc < 0)
-		return rc;
+	if (rc < 0 || state_dir < 0)
+		return -EIO;
 	printf("%s: configuration is good\n", path);
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		printf("port \"%s\" faces the %s side\n", conf->ports[i].name,
 			conf->ports[i].unprotected ? "unprotected" : "protected");
 	conf_notes_print(conf, stdout);
+	if (state_dir > 0)
+		printf("note: state_dir \"%s\" does not exist: the start makes it, and knows no "
+		       "key in it\n",
+			conf->state_dir);
 	return 0;
 }
 
@@ -452,7 +457,8 @@ int main(int argc, char **argv)
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
 		g.control.conf->instance, o.conf);
 	rc = control_thread_block_signals() | privilege_check(g.control.conf) |
-	     machine_check(g.control.conf) | host_iface_check(g.control.conf);
+	     machine_check(g.control.conf) | host_iface_check(g.control.conf) |
+	     RTE_MIN(state_dir_check(g.control.conf), 0);
 	if (rc == 0)
 		rc = eal_start(g.control.conf, o.verbose);
 	if (rc == 0) {

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -18,6 +20,8 @@
 #include "state_file.h"
 
 #define RUN_DIR "/run/culvert"
+#define DIR_ADVICE                                                                                 \
+	"create it, or set state_dir to another place, or to \"none\" if every start has new keys"
 
 int state_refuse(const char *what, const char *path, int error, const char *advice)
 {
@@ -26,11 +30,28 @@ int state_refuse(const char *what, const char *path, int error, const char *advi
 	return -error;
 }
 
+int state_dir_check(const struct conf *conf)
+{
+	char parent[PATH_MAX];
+	struct stat st;
+
+	if (conf->state_dir == NULL)
+		return 0;
+	if (stat(conf->state_dir, &st) == 0)
+		return S_ISDIR(st.st_mode)
+			       ? 0
+			       : state_refuse("cannot use", conf->state_dir, ENOTDIR, DIR_ADVICE);
+	if (errno != ENOENT)
+		return 0; // perhaps only this user must not see it
+	snprintf(parent, sizeof(parent), "%s", conf->state_dir);
+	if (stat(dirname(parent), &st) < 0 && errno == ENOENT)
+		return state_refuse("cannot create", conf->state_dir, ENOENT, DIR_ADVICE);
+	return 1;
+}
+
 static int folders_check(const struct conf *conf)
 {
-	int rc = state_folder_check(conf->state_dir, conf,
-		"create it, or set state_dir to another place, or to \"none\" if every start has "
-		"new keys");
+	int rc = state_folder_check(conf->state_dir, conf, DIR_ADVICE);
 
 	return rc < 0 ? rc : state_folder_check(RUN_DIR, conf, "start it as root once");
 }

@@ -21,6 +21,10 @@ struct state {
 // Logs an error of a file, with its remedy. Returns -error.
 int state_refuse(const char *what, const char *path, int error, const char *advice);
 
+// Whether there is a folder state_dir, without making it. Returns 0; 1: the start can make it; or
+// -errno after logging the cause.
+int state_dir_check(const struct conf *conf);
+
 // Opens the files and reads them into the ledger, which has no records. Returns 0, or -errno after
 // logging the cause. Call state_close() in any case. state_dir must not be NULL.
 int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledger);

@@ -54,6 +54,9 @@ void conf_check_isolated_restart(struct conf_reader *r, const struct conf *runni
 // conf_check_ports() has found no mistake.
 void conf_devices_list(struct conf *c);
 
+// Those of conf_notes_print() about SAs and policies.
+void conf_notes_policies(const struct conf *c, FILE *out);
+
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
 

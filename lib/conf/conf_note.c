@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes about rules of a valid configuration: those that need a policy which only an IKE daemon can
-// add, and those that most likely should have host = true.
+// Notes about a valid configuration. Here those about rules: rules that need a policy which only an
+// IKE daemon can add, and those that most likely should have host = true.
 #include "conf_check.h"
 
 static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
@@ -56,7 +56,7 @@ static const struct conf_port *own_port(const struct conf *c, const struct conf_
 	return NULL;
 }
 
-void conf_notes_print(const struct conf *c, FILE *out)
+static void notes_rules(const struct conf *c, FILE *out)
 {
 	for (unsigned int i = 0; i < c->n_rules; i++) {
 		const struct conf_rule *rule = &c->rules[i];
@@ -76,4 +76,10 @@ void conf_notes_print(const struct conf *c, FILE *out)
 				rule->where.file, rule->where.line, rule->name,
 				c->ports[rule->in].name);
 	}
+}
+
+void conf_notes_print(const struct conf *c, FILE *out)
+{
+	conf_notes_policies(c, out);
+	notes_rules(c, out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes about good configurations: rules that no new connection gets to, and rules meant for the
-// host.
+// Notes about good configurations: rules that no new connection gets to, rules meant for the host,
+// and SAs and policies with which no packet comes through.
 #include "conf_dir.h"
 #include "test.h"
 
@@ -8,18 +8,25 @@
 	"ports = ("                                                                                \
 	"{ name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"            \
 	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ];"              \
-	"  side = \"unprotected\"; host = \"gw-wan\"; } );\n"                                      \
+	"  side = \"unprotected\"; host = \"gw-wan\"; } );\n"
+
+#define SAS                                                                                        \
 	"sas = ("                                                                                  \
 	"{ name = \"to-b\"; direction = \"out\"; spi = \"0x1001\"; local = \"192.0.2.1\";"         \
 	"  remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                    \
 	"  auth_key = \"00112233445566778899aabbccddeeff00112233\"; },"                            \
 	"{ name = \"from-b\"; direction = \"in\"; spi = \"0x1002\"; local = \"192.0.2.1\";"        \
 	"  remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                    \
-	"  auth_key = \"ff112233445566778899aabbccddeeff00112233\"; } );\n"
+	"  auth_key = \"ff112233445566778899aabbccddeeff00112233\"; } );"
 
-#define TUNNEL                                                                                     \
-	"policies = ( { name = \"b\"; action = \"protect\"; local = \"10.1.0.0/24\";"              \
-	"  remote = \"10.2.0.0/24\"; out = \"to-b\"; in = \"from-b\"; } );"
+#define POLICY(name, ends)                                                                         \
+	"{ name = \"" name "\"; action = \"protect\"; out = \"to-b\"; in = \"from-b\"; " ends " }"
+#define ENDS(local, remote) "local = \"" local "\"; remote = \"" remote "\";"
+#define PROTECT(ends)       "policies = ( " POLICY("b", ends) " );"
+#define SPOKES(l, r, other_l, other_r)                                                             \
+	"policies = ( " POLICY("b", ENDS(l, r)) ", " POLICY("c", ENDS(other_l, other_r)) " );"
+#define TUNNEL            SAS PROTECT(ENDS("10.1.0.0/24", "10.2.0.0/24"))
+#define ROUTE(to, via)    "routes = ( { to = \"" to "\"; via = \"" via "\"; } );"
 #define BYPASS(selectors) "policies = ( { name = \"p\"; action = \"bypass\"; " selectors " } );"
 #define IKE_RULE                                                                                   \
 	"host = true; action = \"accept\"; in = \"wan\"; proto = \"udp\"; "                        \
@@ -29,11 +36,11 @@
 	"source = \"203.0.113.0/24\";"
 
 #define NO_POLICY                                                                                  \
-	"note.conf:4: rule \"r\": accepts nothing unless an IKE daemon adds a policy: port "       \
+	"note.conf:3: rule \"r\": accepts nothing unless an IKE daemon adds a policy: port "       \
 	"\"wan\" faces the unprotected side, where packets in clear need a policy with "           \
 	"action \"bypass\"\n"
 #define OWN                                                                                        \
-	"note.conf:4: rule \"r\": destination is an own address of port \"wan\": packets to it "   \
+	"note.conf:3: rule \"r\": destination is an own address of port \"wan\": packets to it "   \
 	"are not forwarded; host = true is missing?\n"
 
 struct row {
@@ -78,12 +85,55 @@ static const struct row rows[] = {
 	{"another address", BYPASS(""), "action = \"accept\"; destination = \"192.0.2.3\";", NULL},
 };
 
-static void check(const struct row *row)
+struct policy_row {
+	const char *what, *rest;
+	const char *note; // NULL: none
+};
+
+#define LOCAL_NOWHERE                                                                              \
+	"note.conf:2: policy \"b\": no protected port or route leads to local 10.9.0.0/24: "       \
+	"packets out of the tunnel have no destination\n"
+
+static const struct policy_row policy_rows[] = {
+	{"tunnel", TUNNEL, NULL},
+	{"SAs alone", SAS, "note.conf:2: sa \"from-b\": no policy uses it\n"},
+	{"local without a route", SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")), LOCAL_NOWHERE},
+	{"local behind the route to everywhere",
+		SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")) ROUTE("0.0.0.0/0", "192.0.2.254"),
+		LOCAL_NOWHERE},
+	{"local behind a route",
+		SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")) ROUTE("10.9.0.0/16", "10.1.0.254"),
+		NULL},
+	{"local is an own address", SAS PROTECT(ENDS("192.0.2.1/32", "10.2.0.0/24")), NULL},
+	{"local is the remote of another tunnel",
+		SAS SPOKES("10.9.0.0/24", "10.2.0.0/24", "10.1.0.0/24", "10.9.0.0/16"), NULL},
+	{"all in the tunnel", SAS PROTECT(""), NULL},
+	{"multicast", SAS PROTECT(ENDS("10.1.0.0/24", "239.0.0.0/8")),
+		"note.conf:2: policy \"b\": remote 239.0.0.0/8 is multicast: such packets are not "
+		"forwarded into tunnels\n"},
+	{"multicast of IPv6", SAS PROTECT(ENDS("ff00::/8", "2001:db8:2::/64")),
+		"note.conf:2: policy \"b\": local ff00::/8 is multicast: such packets are not "
+		"forwarded into tunnels\n"},
+	{"route back", TUNNEL ROUTE("10.2.0.0/25", "10.1.0.254"),
+		"note.conf:2: policy \"b\": route 10.2.0.0/25 leads to the protected port \"lan\", "
+		"but is in remote: packets out of the tunnel with a source there are dropped as "
+		"ip_source\n"},
+	{"wider route back", TUNNEL ROUTE("10.0.0.0/8", "10.1.0.254"), NULL},
+	{"route of the unprotected side", TUNNEL ROUTE("10.2.0.0/24", "192.0.2.254"), NULL},
+	{"route back with all in the tunnel",
+		SAS PROTECT("remote = \"0.0.0.0/0\";") ROUTE("10.3.0.0/24", "10.1.0.254"), NULL},
+	{"route to the local of another tunnel",
+		SAS SPOKES("10.1.0.0/24", "10.0.0.0/8", "10.3.0.0/24", "10.4.0.0/24")
+			ROUTE("10.3.0.0/24", "10.1.0.254"),
+		NULL},
+};
+
+// The notes of a configuration are this one, which begins with "note: ", or none.
+static void check(const char *what, const char *rest, const char *note)
 {
 	char text[4096], *out = NULL;
 	size_t size;
-	int len = snprintf(text, sizeof(text), PORTS "%s\nrules = ( { name = \"r\"; %s } );\n",
-		row->policies, row->rule);
+	int len = snprintf(text, sizeof(text), PORTS "%s\n", rest);
 	FILE *stream = open_memstream(&out, &size);
 	struct conf *c;
 
@@ -91,23 +141,35 @@ static void check(const struct row *row)
 	c = conf_dir_load_good("note.conf");
 	conf_notes_print(c, stream);
 	fclose(stream);
-	if (row->note != NULL ? strncmp(out, "note: ", 6) != 0 || !ends_with(out, row->note)
-			      : out[0] != '\0')
-		fail_msg("%s: %s", row->what, out);
+	if (note != NULL ? strncmp(out, "note: ", 6) != 0 || !ends_with(out, note) : out[0] != '\0')
+		fail_msg("%s: %s", what, out);
 	free(out);
 	conf_free(c);
 }
 
-static void test_notes(void **state)
+static void test_rules(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "%s\nrules = ( { name = \"r\"; %s } );",
+			rows[i].policies, rows[i].rule);
+		check(rows[i].what, text, rows[i].note);
+	}
+}
+
+static void test_policies(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		check(&rows[i]);
+	for (unsigned int i = 0; i < sizeof(policy_rows) / sizeof(policy_rows[0]); i++)
+		check(policy_rows[i].what, policy_rows[i].rest, policy_rows[i].note);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_notes)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules), cmocka_unit_test(test_policies)};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Notes about SAs and policies of a valid configuration with which no packet comes through.
+#include "conf_check.h"
+
+static void note(FILE *out, const struct conf_where *where, const char *what, const char *name)
+{
+	fprintf(out, "note: %s:%u: %s \"%s\": ", where->file, where->line, what, name);
+}
+
+static bool is_used(const struct conf *c, unsigned int sa)
+{
+	for (unsigned int i = 0; i < c->n_policies; i++) {
+		const struct conf_policy *p = &c->policies[i];
+
+		if (p->action != SPD_PROTECT)
+			continue;
+		if (p->sa_out == sa)
+			return true;
+		for (unsigned int k = 0; k < p->n_sa_in; k++)
+			if (p->sa_in[k] == sa)
+				return true;
+	}
+	return false;
+}
+
+// Whether an own address, or on the protected side the network of a port or a route, overlaps.
+static bool is_inside(const struct conf *c, const struct ip_prefix *local)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
+			if (ip_prefix_contains(local, &c->ports[i].addrs[a].addr) ||
+				(!c->ports[i].unprotected &&
+					ip_prefix_overlaps(local, &c->ports[i].addrs[a].net)))
+				return true;
+	for (unsigned int i = 0; i < c->n_routes; i++)
+		if (!c->ports[c->routes[i].port].unprotected &&
+			ip_prefix_overlaps(local, &c->routes[i].to))
+			return true;
+	return false;
+}
+
+// Whether an end of another policy that protects overlaps, which is the same end or not.
+static bool is_end_of_another(
+	const struct conf *c, const struct conf_policy *p, const struct ip_prefix *net, bool remote)
+{
+	for (const struct conf_policy *o = c->policies; o < c->policies + c->n_policies; o++)
+		if (o != p && o->action == SPD_PROTECT &&
+			ip_prefix_overlaps(net, remote ? &o->remote : &o->local))
+			return true;
+	return false;
+}
+
+static bool is_tunnel(const struct conf *c, const struct conf_policy *p)
+{
+	return p->action == SPD_PROTECT && c->sas[p->sa_out].opt.mode == SA_TUNNEL;
+}
+
+// Packets out of a tunnel go to the protected side, or into another tunnel.
+static void note_local(const struct conf *c, const struct conf_policy *p, FILE *out)
+{
+	char local[IP_PREFIX_STRLEN];
+
+	if (is_inside(c, &p->local) || is_end_of_another(c, p, &p->local, true))
+		return;
+	note(out, &p->where, "policy", p->name);
+	fprintf(out,
+		"no protected port or route leads to local %s: packets out of the tunnel have no "
+		"destination\n",
+		ip_prefix_format(local, &p->local));
+}
+
+static void note_multicast(const struct conf_policy *p, FILE *out)
+{
+	const struct ip_prefix *const ends[] = {&p->local, &p->remote};
+	char text[IP_PREFIX_STRLEN];
+
+	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
+		const char *kind = conf_not_unicast(ends[i]);
+
+		if (kind == NULL)
+			continue;
+		note(out, &p->where, "policy", p->name);
+		fprintf(out, "%s %s is %s: such packets are not forwarded into tunnels\n",
+			i == 0 ? "local" : "remote", ip_prefix_format(text, ends[i]), kind);
+	}
+}
+
+static bool is_everything(const struct ip_prefix *p)
+{
+	return p->len == (ip_addr_is_v4(&p->addr) ? 96 : 0);
+}
+
+// A route to a protected port at least as long as remote, unless a tunnel sends from there: a
+// policy for all destinations may have such routes.
+static void note_route_back(const struct conf *c, const struct conf_policy *p, FILE *out)
+{
+	char to[IP_PREFIX_STRLEN];
+
+	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++) {
+		const struct conf_port *port = &c->ports[r->port];
+
+		if (port->unprotected || is_everything(&p->remote) || r->to.len < p->remote.len ||
+			!ip_prefix_overlaps(&p->remote, &r->to) ||
+			ip_prefix_overlaps(&p->local, &r->to) ||
+			is_end_of_another(c, p, &r->to, false))
+			continue;
+		note(out, &p->where, "policy", p->name);
+		fprintf(out,
+			"route %s leads to the protected port \"%s\", but is in remote: packets "
+			"out of the tunnel with a source there are dropped as ip_source\n",
+			ip_prefix_format(to, &r->to), port->name);
+	}
+}
+
+void conf_notes_policies(const struct conf *c, FILE *out)
+{
+	for (unsigned int i = 0; i < c->n_sas; i++)
+		if (!is_used(c, i)) {
+			note(out, &c->sas[i].where, "sa", c->sas[i].live.name);
+			fprintf(out, "no policy uses it\n");
+		}
+	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
+		if (!is_tunnel(c, p))
+			continue;
+		note_multicast(p, out);
+		if (conf_not_unicast(&p->local) == NULL)
+			note_local(c, p, out);
+		note_route_back(c, p, out);
+	}
+}
