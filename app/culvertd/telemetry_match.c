@@ -18,6 +18,8 @@ static const char *verdict_of(const struct match *m)
 {
 	if (m->reason != DROP_NONE)
 		return "drop";
+	if (m->host)
+		return "host";
 	return m->local ? "local" : m->sa_out != NULL ? "protect" : "forward";
 }
 
@@ -100,7 +102,7 @@ void match_page(struct rte_tel_data *d, struct gateway *g, unsigned int offset, 
 	if (!filter_match_parse(&q, g->control.snapshot, filter, why, sizeof(why))) {
 		add_string(d, "error", why);
 	} else {
-		rc = match_run(&m, g->control.snapshot, &q);
+		rc = match_run(&m, g->control.workers[0], g->control.snapshot, &q);
 		o = rc == 0 ? item_new() : NULL;
 		if (rc < 0)
 			add_string(d, "error", error_text(rc));

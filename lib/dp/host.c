@@ -63,18 +63,25 @@ static bool is_gateways(const struct worker *w, const struct pkt *p, const struc
 	       (f == NULL && (fp->icmp_reply || fp->icmp_error)) || !dad_may_use(w->dad, &dst);
 }
 
-// The rule about the packet, whose policies are still to be checked: by now, w->by is about another
-// packet.
-static uint32_t rule_of(struct worker *w, struct pkt *p, enum rule_state state)
+// The number of the rule that decides about a packet for the host behind the port, whose policies
+// are still to be checked: by now, w->by is about another packet. Then p->nexthop leads to the
+// host. 0: no rule does.
+static uint32_t find_rule(struct worker *w, struct pkt *p, uint16_t port, enum rule_state state)
 {
+	const struct nexthop *own = p->nexthop;
 	struct policies found;
+	uint32_t rule;
 
 	w->by.all = 0;
 	if (p->sa_in != NULL) {
 		policy_find(w, &p, 1, &found);
 		p->in_by = found.in != NULL ? found.in->number : 0;
 	}
-	return firewall_rule_of(w, p, state);
+	p->nexthop = &w->snapshot->port[port].host;
+	rule = firewall_rule_of(w, p, state);
+	if (rule == 0)
+		p->nexthop = own;
+	return rule;
 }
 
 // Whether the packet answers the host, or is an error about what it sent. Otherwise a rule has to
@@ -90,10 +97,18 @@ static enum rule_state state_of(const struct flow_pkt *fp, const struct flow *f)
 										 : RULE_ESTABLISHED;
 }
 
+uint32_t host_rule_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
+{
+	uint16_t port;
+
+	return find_port(w, p, &port) && !is_gateways(w, p, fp, NULL)
+		       ? find_rule(w, p, port, RULE_NEW)
+		       : 0;
+}
+
 enum drop host_admit(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
-	const struct nexthop *own = p->nexthop;
 	uint32_t rule = 0;
 	uint16_t port;
 
@@ -103,14 +118,12 @@ enum drop host_admit(
 		f = flow_find(w->flows, fp);
 	if (is_gateways(w, p, fp, f))
 		return DROP_NONE;
-	p->nexthop = &w->snapshot->port[port].host;
-	if (!is_answer(fp, f)) {
-		rule = rule_of(w, p, state_of(fp, f));
-		if (rule == 0) {
-			p->nexthop = own;
-			return DROP_NONE;
-		}
-	}
+	if (is_answer(fp, f))
+		p->nexthop = &w->snapshot->port[port].host;
+	else
+		rule = find_rule(w, p, port, state_of(fp, f));
+	if (!pkt_is_for_host(p))
+		return DROP_NONE;
 	// Before policies are looked up and a flow is made, which costs more: a flood has to stay
 	// cheap.
 	if (!host_has_token(w, p, host_limit_of(w, fp, f, rule)))
@@ -225,7 +238,7 @@ static bool is_group_query(const struct pkt *p)
 
 static enum drop group_admit(struct worker *w, struct pkt *p, struct host_limit *limit)
 {
-	const uint32_t rule = rule_of(w, p, RULE_NEW);
+	const uint32_t rule = find_rule(w, p, p->port, RULE_NEW);
 	const struct flow_pkt none = {0};
 	struct policies found;
 	enum drop d = DROP_NONE;

@@ -32,6 +32,10 @@ bool host_is_forged(const struct worker *w, const struct pkt *p);
 enum drop host_admit(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 
+// The number of the rule that admits a packet for an own address, without a flow, as host_admit()
+// does: then p->nexthop leads to the host. 0: the packet is the gateway's.
+uint32_t host_rule_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
+
 // Gives a packet to the host behind the port, or drops it: DROP_HOST_LIMIT, DROP_RING_FULL,
 // DROP_NO_BUFFER.
 void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit);

@@ -71,14 +71,27 @@ static enum drop echo_input(struct worker *w, struct pkt *p)
 	return reply_enqueue(w, p);
 }
 
-// Whether the gateway may process an IPv6 packet: the address is its own, not tentative (RFC 4862
-// 5.4), and it knows the options (RFC 8200 4.2).
-static enum drop check_v6(struct worker *w, struct pkt *p)
+// Whether the address that a packet is for is not tentative (RFC 4862 5.4).
+static bool is_usable(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr own = own_address(p);
+
+	return p->ip.v4 || dad_may_use(w->dad, &own);
+}
+
+enum drop local_check_new(const struct worker *w, const struct pkt *p)
+{
+	return is_usable(w, p) && icmp_echo_is_request(pkt_ip(p), &p->ip) ? DROP_NONE
+									  : DROP_LOCAL_UNSERVED;
+}
+
+// Whether the gateway may process an IPv6 packet: the address is usable, and it knows the options
+// (RFC 8200 4.2).
+static enum drop check_v6(struct worker *w, struct pkt *p)
+{
 	uint16_t fault_off;
 
-	if (!dad_may_use(w->dad, &own))
+	if (!is_usable(w, p))
 		return DROP_LOCAL_UNSERVED;
 	switch (ipv6_options_check(&fault_off, pkt_ip6(p), p->ip.l4_off)) {
 	case IPV6_OPTIONS_PASS:

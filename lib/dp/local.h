@@ -10,6 +10,10 @@
 // but admits errors about the size of ESP packets, which are checked against the packets sent.
 enum drop local_admit(struct worker *w, struct pkt *p);
 
+// Whether the gateway itself answers the first packet of a connection to an own address. Returns
+// DROP_NONE or DROP_LOCAL_UNSERVED.
+enum drop local_check_new(const struct worker *w, const struct pkt *p);
+
 // Processes the packets of w->local, which are addressed to the gateway, and empties it. Replies
 // are put into w->own, packets for the IKE host into w->forward.
 void local_burst(struct worker *w);

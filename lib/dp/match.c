@@ -4,17 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
 #include "firewall.h"
 #include "forward.h"
+#include "host.h"
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
 #include "line_memory.h"
+#include "local.h"
+#include "natt.h"
 #include "policy.h"
 #include "policy_find.h"
 #include "transit.h"
 
-#define L4_LEN  20 // octets: 0 but for ports or type, enough for every protocol
+#define L4_LEN  20 // octets, enough for every protocol
 #define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
 
 // A private worker, and the counters that it writes.
@@ -24,17 +30,19 @@ struct scratch {
 	struct ike_objects ike; // of the snapshot
 };
 
+// A TCP header without options is a SYN.
 static void l4_write(uint8_t *l4, const struct match_query *q)
 {
-	rte_be16_t ports[] = {
+	const rte_be16_t ports[] = {
 		rte_cpu_to_be_16(q->source_port), rte_cpu_to_be_16(q->destination_port)};
 
-	if (q->proto == IPPROTO_ICMP)
-		l4[0] = ICMP_ECHO_REQUEST;
-	else if (q->proto == IPPROTO_ICMPV6)
-		l4[0] = ICMP6_ECHO_REQUEST;
-	else
-		memcpy(l4, ports, sizeof(ports));
+	memcpy(l4, ports, sizeof(ports));
+	if (q->proto == IPPROTO_UDP)
+		((struct rte_udp_hdr *)l4)->dgram_len = RTE_BE16(L4_LEN);
+	if (q->proto == IPPROTO_TCP) {
+		((struct rte_tcp_hdr *)l4)->data_off = L4_LEN / 4 << 4;
+		((struct rte_tcp_hdr *)l4)->tcp_flags = RTE_TCP_SYN_FLAG;
+	}
 }
 
 // Returns the length of the packet.
@@ -42,6 +50,8 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 {
 	uint16_t off;
 
+	if (acl_is_icmp(q->proto))
+		return icmp_echo_build(packet, &q->source, &q->destination, 0, 0);
 	memset(packet, 0, PKT_MAX);
 	off = ip_header_write(packet, &q->source, &q->destination, q->proto, L4_LEN);
 	l4_write(packet + off, q);
@@ -80,14 +90,18 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 {
 	enum drop d = forward_lookup(w, p);
 	struct policies found;
+	struct flow_pkt fp;
 
+	if (d == DROP_NONE)
+		d = flow_pkt_read(&fp, pkt_ip(p), &p->ip);
 	if (d != DROP_NONE)
 		return d;
-	m->local = pkt_is_local(p);
+	if (pkt_is_local(p) && !natt_is_ike(w, p, &fp))
+		m->local = host_rule_new(w, p, &fp) == 0;
 	policy_find(w, &p, 1, &found);
-	d = transit_policy(w, p, &(struct flow_pkt){0}, &found);
-	if (m->local)
-		return d;
+	d = transit_policy(w, p, &fp, &found);
+	if (d == DROP_NONE && m->local)
+		return local_check_new(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL && !forward_has_route(p))
 		d = DROP_NO_ROUTE;
 	if (d != DROP_NONE)
@@ -106,11 +120,12 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 	m->out_by = snapshot_policy(w->snapshot, w->by.out);
 	m->sa_out = p->sa_out;
 	m->nexthop = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
+	m->host = pkt_is_for_host(p);
 	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
 		m->reason = DROP_PEER_UNKNOWN;
 	if (m->reason == DROP_NONE && p->sa_out != NULL)
 		m->reason = atomic_load_explicit(&p->sa_out->sa.stop, memory_order_relaxed);
-	if (m->reason == DROP_NONE && !m->local)
+	if (m->reason == DROP_NONE && !m->local && !m->host)
 		m->mtu = forward_mtu(w, p);
 }
 
@@ -121,7 +136,7 @@ static void scratch_free(struct scratch *x)
 	decisions_free(x->ike.set.decisions);
 }
 
-static int scratch_init(struct scratch *x, const struct snapshot *s)
+static int scratch_init(struct scratch *x, const struct worker *as, const struct snapshot *s)
 {
 	x->snapshot = *s;
 	x->ike = *s->ike;
@@ -135,10 +150,13 @@ static int scratch_init(struct scratch *x, const struct snapshot *s)
 		return -ENOMEM;
 	}
 	x->w->snapshot = &x->snapshot;
+	x->w->dad = as->dad;
+	memcpy(x->w->to_host, as->to_host, sizeof(x->w->to_host));
 	return 0;
 }
 
-int match_run(struct match *m, const struct snapshot *s, const struct match_query *q)
+int match_run(struct match *m, const struct worker *as, const struct snapshot *s,
+	const struct match_query *q)
 {
 	uint8_t packet[PKT_MAX] __rte_aligned(8);
 	struct rte_mbuf mbuf = {.buf_addr = packet};
@@ -153,7 +171,7 @@ int match_run(struct match *m, const struct snapshot *s, const struct match_quer
 	ip_layout_read(&p.ip, packet);
 	rc = find_ingress(&p, s, q);
 	if (rc == 0)
-		rc = scratch_init(&x, s);
+		rc = scratch_init(&x, as, s);
 	if (rc < 0)
 		return rc;
 	*m = (struct match){0};

@@ -12,8 +12,9 @@ struct match_query {
 };
 
 struct match {
-	enum drop reason;               // DROP_NONE: forwarded, or delivered to the gateway
-	bool local;                     // addressed to the gateway
+	enum drop reason;               // DROP_NONE: forwarded, answered, or for the host
+	bool local;                     // addressed to the gateway, and not for the host
+	bool host;                      // a rule admits it for the host behind a port
 	uint16_t port;                  // ingress port
 	const struct sa_in *sa_in;      // that it is decapsulated from; NULL: received in clear
 	const struct spd_policy *in_by; // the inbound policy that decides; NULL: none
@@ -25,8 +26,10 @@ struct match {
 	uint16_t mtu; // octets of the largest IP packet that fits; 0: it is not forwarded
 };
 
-// Evaluates the first packet of a connection. Its ingress is the port of the route to its source,
-// and the tunnel if policy protects packets to there. Pointers are of the snapshot. Returns 0,
-// -EINVAL (not of one family), -EHOSTUNREACH (there is no route back), -EADDRINUSE (the source is
-// an address of the gateway) or -ENOMEM.
-int match_run(struct match *m, const struct snapshot *s, const struct match_query *q);
+// Evaluates the first packet of a connection, as a worker would with the snapshot; of the worker it
+// reads only the hosts behind ports and the states of own addresses. Its ingress is the port of the
+// route to its source, and the tunnel if policy protects packets to there. Pointers are of the
+// snapshot. Returns 0, -EINVAL (not of one family), -EHOSTUNREACH (there is no route back),
+// -EADDRINUSE (the source is an address of the gateway) or -ENOMEM.
+int match_run(struct match *m, const struct worker *as, const struct snapshot *s,
+	const struct match_query *q);

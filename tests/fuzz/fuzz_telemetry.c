@@ -67,7 +67,7 @@ static bool match(const char *text, char *why, size_t size)
 
 	if (!filter_match_parse(&q, gateway->snapshot, text, why, size))
 		return false;
-	rc = match_run(&m, gateway->snapshot, &q);
+	rc = match_run(&m, gateway->w, gateway->snapshot, &q);
 	assert_true(rc == 0 || rc == -EINVAL || rc == -EHOSTUNREACH || rc == -EADDRINUSE);
 	return true;
 }

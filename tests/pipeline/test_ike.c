@@ -393,7 +393,7 @@ static struct match query(const char *src, const char *dst)
 
 	assert_int_equal(ip_addr_parse(&q.source, src), 0);
 	assert_int_equal(ip_addr_parse(&q.destination, dst), 0);
-	assert_int_equal(match_run(&m, ike_a.c.snapshot, &q), 0);
+	assert_int_equal(match_run(&m, ike_a.g->w, ike_a.c.snapshot, &q), 0);
 	return m;
 }
 

@@ -60,7 +60,7 @@ static void check_row(const struct gateway *g, const struct row *r)
 	const struct spd_policy *policy;
 	struct match m;
 
-	assert_int_equal(match_run(&m, g->snapshot, &q), 0);
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
 	policy = r->sa_in != NULL ? m.in_by : m.out_by;
 	assert_int_equal(m.reason, r->reason);
 	assert_int_equal(m.port, r->in);
@@ -135,22 +135,108 @@ static void test_impossible(void **state)
 		const struct match_query q =
 			query_of(&(struct row){.src = bad[i].src, .dst = bad[i].dst});
 
-		assert_int_equal(match_run(&m, g->snapshot, &q), bad[i].rc);
+		assert_int_equal(match_run(&m, g->w, g->snapshot, &q), bad[i].rc);
 	}
 	gateway_free(g);
 }
 
-static void test_local(void **state)
+static const char host_rules[] =
+	"rules = ("
+	" { name = \"ssh\"; host = true; action = \"accept\"; proto = \"tcp\"; destination_port = "
+	"\"22\"; },"
+	" { name = \"no\"; host = true; action = \"reject\"; proto = \"tcp\"; destination_port = "
+	"\"23\"; },"
+	" { name = \"lan\"; host = true; action = \"accept\"; proto = \"udp\"; in = \"lan\"; "
+	"destination_port = \"161\"; },"
+	" { name = \"tunnel\"; host = true; action = \"accept\"; proto = \"udp\"; tunnel = \"b\"; "
+	"destination_port = \"162\"; },"
+	" { name = \"forwarded\"; action = \"drop\"; proto = \"udp\"; destination_port = \"163\"; "
+	"} );";
+
+// Packets to own addresses: for the host, answered, or dropped.
+struct own_row {
+	const char *what, *src, *dst;
+	uint8_t proto;
+	uint16_t port;
+	const char *rule;
+	enum drop reason;
+	bool local, host;
+};
+
+static const struct own_row own_rows[] = {
+	{"ping", "10.1.0.5", "10.1.0.1", IPPROTO_ICMP, 0, NULL, DROP_NONE, true, false},
+	{"rule", "10.1.0.5", "10.1.0.1", IPPROTO_TCP, 22, "ssh", DROP_NONE, false, true},
+	{"rule, address of another port", "10.1.0.5", "192.0.2.1", IPPROTO_TCP, 22, "ssh",
+		DROP_NONE, false, true},
+	{"rule that rejects", "10.1.0.5", "10.1.0.1", IPPROTO_TCP, 23, "no", DROP_RULE_REJECT,
+		false, true},
+	{"no rule", "10.1.0.5", "10.1.0.1", IPPROTO_TCP, 179, NULL, DROP_LOCAL_UNSERVED, true,
+		false},
+	{"rule of a port", "10.1.0.5", "10.1.0.1", IPPROTO_UDP, 161, "lan", DROP_NONE, false, true},
+	{"rule about forwarded packets", "10.1.0.5", "10.1.0.1", IPPROTO_UDP, 163, NULL,
+		DROP_LOCAL_UNSERVED, true, false},
+	{"no host", "10.7.0.5", "10.7.0.1", IPPROTO_TCP, 22, NULL, DROP_LOCAL_UNSERVED, true,
+		false},
+	{"no policy", "192.0.2.2", "10.1.0.1", IPPROTO_TCP, 22, NULL, DROP_NO_POLICY, false, true},
+	{"out of the tunnel", "10.2.0.5", "10.1.0.1", IPPROTO_UDP, 162, "tunnel", DROP_NONE, false,
+		true},
+	{"rule of the tunnel, beside it", "10.1.0.5", "10.1.0.1", IPPROTO_UDP, 162, NULL,
+		DROP_LOCAL_UNSERVED, true, false},
+};
+
+static struct gateway *gateway_with_host(void)
 {
-	struct gateway *g = site_a((struct site){0});
+	struct gateway *g = site_a((struct site){.wan = "host = \"gw0\";", .more = host_rules});
+
+	gateway_host_add(g, LAN);
+	return g;
+}
+
+static void check_own(const struct gateway *g, const struct own_row *r)
+{
 	const struct match_query q = query_of(
-		&(struct row){.src = "10.1.0.5", .dst = "10.1.0.1", .proto = IPPROTO_ICMP});
+		&(struct row){.src = r->src, .dst = r->dst, .proto = r->proto, .port = r->port});
 	struct match m;
 
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	if (m.reason != r->reason || m.local != r->local || m.host != r->host)
+		fail_msg("%s: reason %s local %d host %d", r->what, drop_info[m.reason].name,
+			m.local, m.host);
+	check_name(m.rule != NULL ? m.rule->name : NULL, r->rule);
+}
+
+// The same row as a packet: punted, answered or dropped, as the query says.
+static void check_own_packet(struct gateway *g, struct peer *b, const struct own_row *r)
+{
+	const struct ipv4 ip = {.src = r->src,
+		.dst = r->dst,
+		.proto = r->proto,
+		.sport = 1000,
+		.dport = r->port,
+		.icmp_type = 8};
+	struct match_query q = query_of(&(struct row){.src = r->src, .dst = r->dst});
+	const struct nexthop *back = route_find(g->snapshot->routes, &q.source);
+	bool sealed = strcmp(r->src, "10.2.0.5") == 0;
+	struct frame f = sealed ? peer_seal_ip(b, 1, ip) : frame_ip(back->port, ip);
+
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_punted, r->host && r->reason == DROP_NONE);
+	if (r->reason != DROP_NONE)
+		expect_drops(g, r->reason, 1);
+}
+
+static void test_own(void **state)
+{
+	struct gateway *g = gateway_with_host();
+	struct peer b = peer_new(g, "from-b");
+
 	(void)state;
-	assert_int_equal(match_run(&m, g->snapshot, &q), 0);
-	assert_true(m.local);
-	assert_int_equal(m.reason, DROP_NONE);
+	for (unsigned int i = 0; i < COUNT_OF(own_rows); i++)
+		check_own(g, &own_rows[i]);
+	check_untouched(g);
+	for (unsigned int i = 0; i < COUNT_OF(own_rows); i++)
+		check_own_packet(g, &b, &own_rows[i]);
+	peer_free(&b);
 	gateway_free(g);
 }
 
@@ -160,7 +246,7 @@ int main(void)
 		pipeline_test(test_queries),
 		pipeline_test(test_packets),
 		pipeline_test(test_impossible),
-		pipeline_test(test_local),
+		pipeline_test(test_own),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
