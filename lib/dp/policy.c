@@ -161,13 +161,21 @@ static bool is_extension(uint8_t proto)
 	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS;
 }
 
+// Whether the SA decides about the datagram, which its SPI names: it is ESP for the gateway, or for
+// a host with an SA in transport mode.
+static bool may_have_sa(const struct worker *w, const struct pkt *p, const struct ip_view *v)
+{
+	return v->proto == IPPROTO_ESP &&
+	       (pkt_is_local(p) || snapshot_has_ends(w->snapshot, &v->dst, &v->src));
+}
+
 // Whether more than the addresses decides about the datagram: it is ESP for an SA, an ICMP error,
 // or of an IPv6 protocol that the fragment does not show.
 static bool is_exempt(const struct worker *w, const struct pkt *p, const struct ip_view *v)
 {
 	const struct snapshot *s = w->snapshot;
 
-	if (acl_is_icmp(v->proto) || (v->proto == IPPROTO_ESP && pkt_is_local(p)))
+	if (acl_is_icmp(v->proto) || may_have_sa(w, p, v))
 		return true;
 	if (!p->ip.v4 && is_extension(v->proto))
 		return true;

@@ -179,6 +179,14 @@ static inline struct sa_in *snapshot_find_in(const struct snapshot *s, rte_be32_
 	return found != NULL ? found : sad_find(s->ike->sad_in, spi);
 }
 
+// Whether there may be an inbound SA in transport mode between these ends, as sad_has_ends().
+static inline bool snapshot_has_ends(
+	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *remote)
+{
+	return sad_has_ends(s->sad_in, local, remote) ||
+	       sad_has_ends(s->ike->sad_in, local, remote);
+}
+
 static inline void snapshot_prefetch_in(const struct snapshot *s, rte_be32_t spi)
 {
 	sad_prefetch(s->sad_in, spi);

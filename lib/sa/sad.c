@@ -40,6 +40,32 @@ bool sad_has_room(const struct sad *sad)
 	return sad->room > 0;
 }
 
+static uint32_t word_of(const struct ip_addr *a)
+{
+	return a->w[0] ^ a->w[1] ^ a->w[2] ^ a->w[3];
+}
+
+// Ends that differ in the last octet of one address have different slots.
+static uint32_t ends_slot(
+	const struct sad *sad, const struct ip_addr *local, const struct ip_addr *remote)
+{
+	return (word_of(local) * sad->multiplier + word_of(remote)) * sad->multiplier /
+	       (UINT32_MAX / SAD_ENDS + 1);
+}
+
+bool sad_has_ends(const struct sad *sad, const struct ip_addr *local, const struct ip_addr *remote)
+{
+	return atomic_load_explicit(
+		       &sad->at_ends[ends_slot(sad, local, remote)], memory_order_relaxed) > 0;
+}
+
+// Addresses of an SA in transport mode are those of its packets, and never change.
+static void ends_count(struct sad *sad, const struct sa *sa, uint32_t n)
+{
+	if (sa->opt.mode == SA_TRANSPORT)
+		sad->at_ends[ends_slot(sad, &sa->opt.local, &sa->opt.remote)] += n;
+}
+
 bool sad_add(struct sad *sad, struct sa *sa)
 {
 	uint32_t slot = sad_slot(sad, sa->spi);
@@ -50,6 +76,7 @@ bool sad_add(struct sad *sad, struct sa *sa)
 		slot = (slot + 1) & sad->mask;
 	sad->entry[slot].spi = sa->spi;
 	atomic_store_explicit(&sad->entry[slot].sa, sa, memory_order_release);
+	ends_count(sad, sa, 1);
 	sad->room--;
 	return true;
 }
@@ -60,9 +87,11 @@ void sad_remove(struct sad *sad, const struct sa *sa)
 
 	for (uint32_t slot = sad_slot(sad, sa->spi); (at = sad_sa_at(sad, slot)) != NULL;
 		slot = (slot + 1) & sad->mask)
-		if (at == sa)
+		if (at == sa) {
 			atomic_store_explicit(
 				&sad->entry[slot].sa, &sad_removed, memory_order_release);
+			ends_count(sad, sa, UINT32_MAX); // one less
+		}
 }
 
 struct sa_out *sad_find_out(const struct sad *sad, rte_be32_t spi,

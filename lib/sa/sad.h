@@ -11,6 +11,8 @@
 // In the place of an SA that was removed.
 extern struct sa sad_removed;
 
+#define SAD_ENDS 1024 // a power of two
+
 // The fields are those of sad.c and of the lookups below.
 struct sad_entry {
 	rte_be32_t spi;        // written before sa
@@ -21,6 +23,8 @@ struct sad {
 	uint32_t mask;
 	uint32_t multiplier; // random and odd: peers choose the SPIs of outbound SAs
 	uint32_t room;       // SAs that may still be added
+	// SAs in transport mode, by a hash of their ends. Written by sad_add() and sad_remove().
+	uint32_t _Atomic at_ends[SAD_ENDS];
 	struct sad_entry entry[];
 };
 
@@ -40,6 +44,10 @@ bool sad_add(struct sad *sad, struct sa *sa);
 
 // Removes an SA, if the table has it. Workers may have found it just before. Control thread.
 void sad_remove(struct sad *sad, const struct sa *sa);
+
+// Whether the table may have an SA in transport mode between these ends: a false answer is certain,
+// a true one nearly. Any thread.
+bool sad_has_ends(const struct sad *sad, const struct ip_addr *local, const struct ip_addr *remote);
 
 static inline uint32_t sad_slot(const struct sad *sad, rte_be32_t spi)
 {

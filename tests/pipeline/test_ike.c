@@ -86,6 +86,27 @@ static void test_rekey(void **state)
 	assert_int_equal(asked(&ike_b, "ike.p"), asked_b);
 }
 
+// Fragments of ESP are for a host while it has an SA in transport mode.
+static void test_host_fragments(void **state)
+{
+	struct frame f = frame_ip(WAN,
+		(struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5", .proto = IPPROTO_ESP, .frag = MF));
+
+	(void)state;
+	ike_gate_policy(&ike_a, "p", 1, "");
+	gateway_expect_drop(ike_a.g, &f, DROP_CLEAR_TEXT);
+	ike_gate_ask(&ike_a,
+		"sa add { name = \"ike.host\"; direction = \"in\"; mode = \"transport\"; "
+		"spi = \"0x1000\"; reqid = 1; cipher = \"aes-128-gcm\"; "
+		"cipher_key = \"000102030405060708090a0b0c0d0e0f10111213\"; "
+		"local = \"10.1.0.5\"; remote = \"10.2.0.5\"; }");
+	gateway_pass(ike_a.g, &f, 1);
+	expect_drops(ike_a.g, DROP_NONE, 0);
+	assert_int_equal(worker_held(ike_a.g->w), 1);
+	ike_gate_ask(&ike_a, "sa del ike.host");
+	gateway_expect_drop(ike_a.g, &f, DROP_CLEAR_TEXT);
+}
+
 static void test_order(void **state)
 {
 	struct ipv4 first = ike_there, telnet = ike_there;
@@ -441,6 +462,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ike_gate_test(test_traffic),
 		ike_gate_test(test_rekey),
+		ike_gate_test(test_host_fragments),
 		ike_gate_test(test_order),
 		ike_gate_test(test_bypass),
 		ike_gate_test(test_bypass_leaves),

@@ -157,6 +157,41 @@ static void test_same_spi(void **state)
 	sad_free(sad);
 }
 
+// Whether any SA in transport mode has certain ends; those of tunnels do not count.
+static void test_ends(void **state)
+{
+	const struct ip_addr remote = ip_addr_from_v4(RTE_BE32(0x0a02004d));
+	const struct ip_addr local = ip_addr_from_v4(RTE_BE32(0x0a01004d));
+	struct sad *sad = sad_new(3);
+
+	(void)state;
+	assert_non_null(sad);
+	for (unsigned int i = 0; i < 3; i++) {
+		spi_set(i, 0x100 + i);
+		sas[i]->sa.opt.mode = i < 2 ? SA_TRANSPORT : SA_TUNNEL;
+		sas[i]->sa.opt.local = local;
+		sas[i]->sa.opt.remote = remote;
+	}
+	assert_true(sad_add(sad, &sas[2]->sa));
+	assert_false(sad_has_ends(sad, &local, &remote));
+	for (unsigned int i = 0; i < 2; i++)
+		assert_true(sad_add(sad, &sas[i]->sa));
+	for (unsigned int i = 1; i < 256; i++) {
+		struct ip_addr l = local, r = remote;
+
+		l.b[15] = (uint8_t)(l.b[15] + i);
+		r.b[15] = (uint8_t)(r.b[15] + i);
+		assert_false(sad_has_ends(sad, &l, &remote));
+		assert_false(sad_has_ends(sad, &local, &r));
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(sad_has_ends(sad, &local, &remote));
+		sad_remove(sad, &sas[i]->sa);
+	}
+	assert_false(sad_has_ends(sad, &local, &remote));
+	sad_free(sad);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_same_spi),
+		cmocka_unit_test(test_ends),
 	};
 
 	return cmocka_run_group_tests(tests, sas_make, sas_free);
