@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
-#define NEVER        7
+#define NEVER        8
 
 #define V6_PREFIX(o0, o1, o15, bits)                                                               \
 	{                                                                                          \
@@ -36,7 +36,8 @@ static unsigned int add_never(struct route *r)
 
 	r[0] = (struct route){v4_prefix(0, 8), never};
 	r[1] = (struct route){v4_prefix(0x7f000000, 8), never};
-	r[2] = (struct route){v4_prefix(0xe0000000, 3), never};
+	r[2] = (struct route){v4_prefix(0xe0000000, 4), never};
+	r[3] = (struct route){v4_prefix(UINT32_MAX, 32), never};
 	for (unsigned int i = 0; i < RTE_DIM(v6); i++)
 		r[NEVER - RTE_DIM(v6) + i] = (struct route){v6[i], never};
 	return NEVER;

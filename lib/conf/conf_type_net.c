@@ -28,7 +28,7 @@ static const struct {
 	{V4(0, 0, 0, 0, 8), "unspecified"},
 	{V4(127, 0, 0, 0, 8), "a loopback address"},
 	{V4(224, 0, 0, 0, 4), "multicast"},
-	{V4(240, 0, 0, 0, 4), "reserved or broadcast"},
+	{V4(255, 255, 255, 255, 32), "broadcast"},
 	{V6(0, 0, 0, 128), "unspecified"},
 	{V6(0, 0, 1, 128), "a loopback address"},
 	{V6(0xff, 0, 0, 8), "multicast"},

@@ -34,10 +34,14 @@ static void warn_conflict(struct control *c, const struct event *e, uint64_t now
 }
 
 // Only neighbours on a network of the port, or link-local ones, are learnt: others cannot be next
-// hops.
+// hops. Nor can the broadcast or network address of a network.
 static bool is_on_link(const struct control *c, const struct event *e)
 {
+	const struct nexthop *to = route_find(c->snapshot->routes, &e->addr);
 	const struct conf_port *p = &c->conf->ports[e->port];
+
+	if (to != NULL && to->kind == NEXTHOP_NOT_UNICAST && !ip_addr_is_link_local(&e->addr))
+		return false;
 
 	for (unsigned int i = 0; i < p->n_addrs; i++)
 		if (ip_addr_family(&p->addrs[i].addr) == ip_addr_family(&e->addr) &&

@@ -19,6 +19,31 @@ static const struct nexthop *find_link_local(
 	return p->sa_in == NULL && snapshot_port_has(port, dst) ? &port->own_link_local : NULL;
 }
 
+// The station with the IKE daemon may send from own addresses.
+static bool is_from_ike(const struct worker *w, const struct pkt *p)
+{
+	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
+
+	return p->sa_in == NULL && via->port == p->port && !ip_addr_is_none(&via->gateway);
+}
+
+enum drop forward_check_source(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p);
+	const struct nexthop *back;
+	bool forged;
+
+	if (ip_addr_is_link_local(&src)) {
+		forged = p->sa_in == NULL && snapshot_port_has(&w->snapshot->port[p->port], &src);
+	} else {
+		back = route_find(w->snapshot->routes, &src);
+		forged = back != NULL &&
+			 (back->kind == NEXTHOP_NOT_UNICAST ||
+				 (back->kind == NEXTHOP_LOCAL && !is_from_ike(w, p)));
+	}
+	return forged && !p->from_host ? DROP_IP_SOURCE : DROP_NONE;
+}
+
 enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
@@ -33,7 +58,7 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
 		!(p->from_host && ip_addr_is_link_local(&dst)))
 		return DROP_IP_SOURCE;
-	return DROP_NONE;
+	return forward_check_source(w, p);
 }
 
 bool forward_has_route(const struct pkt *p)

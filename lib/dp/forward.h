@@ -5,8 +5,15 @@
 
 #include "worker.h"
 
+// Whether another station may have the source: it is no own address, unless the packet is from the
+// station with the IKE daemon, and neither the broadcast nor the network address of a port's
+// network (RFC 1122 3.2.1.3, RFC 1812 5.3.7). The host's own have been checked. Returns DROP_NONE
+// or DROP_IP_SOURCE. For packets without a cached decision: those of established flows have passed.
+enum drop forward_check_source(const struct worker *w, const struct pkt *p);
+
 // Looks up the route to the destination: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
-// DROP_IP_SOURCE for a link-local source whose packet would leave the link.
+// DROP_IP_SOURCE: as forward_check_source(), and for a link-local source whose packet would leave
+// the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
 // Whether p->nexthop is a station on a link, or the host.

@@ -2,6 +2,7 @@
 #include "host.h"
 
 #include "firewall.h"
+#include "forward.h"
 #include "host_limit.h"
 #include "icmp.h"
 #include "input_check.h"
@@ -34,16 +35,6 @@ bool host_is_link_control(const struct pkt *p)
 }
 
 // --- to the host ---
-
-bool host_is_forged(const struct worker *w, const struct pkt *p)
-{
-	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
-	const struct ip_addr src = pkt_src(p);
-
-	if (w->from_host == NULL || p->from_host || p->sa_in != NULL)
-		return false;
-	return host_is_own(w, p, &src) && (ip_addr_is_none(&via->gateway) || via->port != p->port);
-}
 
 // Chooses the host behind the ingress port, or behind that of the address. False: there is none.
 static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
@@ -277,8 +268,9 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 	dst = pkt_dst(p);
 	if (!host_is_group(w, p->port, &dst, &mac) || may_be_link_control(p))
 		return DROP_NOT_UNICAST;
-	if (host_is_forged(w, p))
-		return DROP_IP_SOURCE;
+	d = forward_check_source(w, p);
+	if (d != DROP_NONE)
+		return d;
 	p->nexthop = &w->snapshot->port[p->port].host;
 	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, &limit);
 	return d == DROP_NONE ? punt(w, p, p->port, limit) : d;

@@ -21,11 +21,6 @@ static inline bool host_began(const struct flow *f, const struct flow_pkt *fp)
 	return flow_word_initiator(flow_word(f)) != fp->dir;
 }
 
-// Whether a packet that was received in clear pretends to be of the host: it could begin a flow
-// whose answers the host would get without a rule. The station with the IKE daemon may send from
-// own addresses. Those inside ESP are checked by policy.
-bool host_is_forged(const struct worker *w, const struct pkt *p);
-
 // Whether the host or a rule admits a packet for an own address, of the flow f if there is one:
 // then p->nexthop leads to the host. Otherwise the packet is the gateway's. Returns DROP_NONE, or
 // DROP_HOST_LIMIT.
@@ -47,7 +42,7 @@ void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 
 // Punts an IP packet that was received in a frame for a group, to a port with a host. Returns
 // DROP_NONE; DROP_NOT_UNICAST if its destination is none, or no rule admits it, or it may be
-// host_is_link_control(); DROP_IP_SOURCE if its source is an own address; DROP_EXT_HEADERS,
+// host_is_link_control(); DROP_IP_SOURCE if its source is no other host's; DROP_EXT_HEADERS,
 // DROP_IP_HEADER, DROP_SOURCE_ROUTED, DROP_HOST_LIMIT; or as policy_check_inbound() and
 // firewall_check().
 enum drop host_input_group(struct worker *w, struct pkt *p);

@@ -320,8 +320,6 @@ static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct f
 	enum drop d = forward_lookup(w, p);
 
 	*through = false;
-	if (d == DROP_NONE && host_is_forged(w, p))
-		d = DROP_IP_SOURCE;
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {

@@ -123,13 +123,15 @@ enum ipv4_options {
 // returns the first in the header.
 enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip);
 
-// Broadcast and multicast (classes D and E, 255.255.255.255), 0/8 and 127/8: nothing that one
-// host has (RFC 1122 3.2.1.3).
+// Whether one host can have the address: not 0/8, 127/8, multicast or 255.255.255.255 (RFC 1122
+// 3.2.1.3). Class E, 240/4, is an ordinary network, as in Linux.
 static inline bool ipv4_is_host_address(rte_be32_t addr)
 {
 	uint8_t first = (uint8_t)(rte_be_to_cpu_32(addr) >> 24);
 
-	return first != 0 && first != 127 && first < 224;
+	if (likely(first != 0 && first < 224))
+		return first != 127;
+	return first >= 240 && addr != UINT32_MAX;
 }
 
 // Lowers the time to live, which must not be 0, in the word of a header that has it, the protocol

@@ -142,14 +142,16 @@ static void test_vlan_of_members(void **state)
 	assert_int_equal(arp_sent(LAN), 1);
 }
 
-// Who is on no network of the port cannot be a next hop.
+// A station on no network of the port cannot be a next hop, nor the first and last address of one.
 static void test_off_link(void **state)
 {
+	static const char *const no[] = {"198.51.100.7", "10.1.0.7", "192.0.2.0", "192.0.2.255"};
+
 	(void)state;
-	desk_event(arp_from("198.51.100.7"));
-	desk_event(arp_from("10.1.0.7"));
-	assert_false(knows(WAN, "198.51.100.7"));
-	assert_false(knows(WAN, "10.1.0.7"));
+	for (unsigned int i = 0; i < COUNT_OF(no); i++) {
+		desk_event(arp_from(no[i]));
+		assert_false(knows(WAN, no[i]));
+	}
 }
 
 // A next hop is resolved by a request that comes from the address on its network.

@@ -60,11 +60,11 @@ static void test_frames(void **state)
 		{"from 0.1.0.5", 26, 0x0001, .right_sum = true, .drop = DROP_IP_SOURCE},
 		{"from 127.1.0.5", 26, 0x7f01, .right_sum = true, .drop = DROP_IP_SOURCE},
 		{"from 224.1.0.5", 26, 0xe001, .right_sum = true, .drop = DROP_IP_SOURCE},
-		{"from 240.1.0.5", 26, 0xf001, .right_sum = true, .drop = DROP_IP_SOURCE},
+		{"from 239.1.0.5", 26, 0xef01, .right_sum = true, .drop = DROP_IP_SOURCE},
 		{"to 0.51.100.9", 30, 0x0033, .right_sum = true, .drop = DROP_NOT_UNICAST},
 		{"to 127.51.100.9", 30, 0x7f33, .right_sum = true, .drop = DROP_NOT_UNICAST},
 		{"to 224.51.100.9", 30, 0xe033, .right_sum = true, .drop = DROP_NOT_UNICAST},
-		{"to 255.51.100.9", 30, 0xff33, .right_sum = true, .drop = DROP_NOT_UNICAST},
+		{"to 239.51.100.9", 30, 0xef33, .right_sum = true, .drop = DROP_NOT_UNICAST},
 	};
 
 	(void)state;

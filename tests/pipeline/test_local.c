@@ -129,7 +129,7 @@ static void test_not_answered(void **state)
 	f = frame_ip(WAN, ping("10.2.0.5", "10.1.0.1")); // belongs into the tunnel
 	gateway_expect_drop(g, &f, DROP_CLEAR_TEXT);
 	f = frame_ip(LAN, ping("10.1.0.1", "10.1.0.1")); // source address of the gateway
-	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
+	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
 	assert_int_equal(g->n_sent, 0);
 	gateway_free(g);
 }

@@ -160,7 +160,8 @@ static void test_errors_unsent(void **state)
 
 	s.more = NULL; // no station
 	g = site_a(s);
-	about = ike_sent(g, IKE);
+	about = frame_ip(
+		WAN, (struct ipv4)FROM_TO("192.0.2.1", "192.0.2.2", .sport = IKE, .dport = IKE));
 	expect_refused(g, &about, unreachable);
 	expect_refused(g, &about, too_big);
 	gateway_free(g);

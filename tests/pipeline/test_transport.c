@@ -382,11 +382,14 @@ static void test_own_v6(void **state)
 		       *b = site_transport(2, (struct site){0});
 	struct ipv6 ping = FROM_TO(
 		"2001:db8:f::2", "2001:db8:f::1", .proto = IPPROTO_ICMPV6, .icmp_type = 128);
-	struct frame f = frame_ip6(LAN, ping); // from a station that has B's address
+	struct peer to_a = peer_new(a, "i4");
+	uint8_t packet[FRAME_MAX];
+	uint16_t len = (uint16_t)(ip6_write(packet, ping) - IP6_LEN);
+	struct frame f;
 
 	(void)state;
-	f = carry(gateway_expect_sent(b, &f, WAN));
-	assert_int_equal(frame_packet(&f)[6], IPPROTO_ESP);
+	len = peer_trailer(&to_a, packet + IP6_LEN, len, IPPROTO_ICMPV6);
+	f = peer_seal(&to_a, (struct esp){.seq = 1, .text = packet + IP6_LEN, .text_len = len});
 	gateway_pass(a, &f, 1);
 	expect_drops(a, DROP_NONE, 0);
 	assert_int_equal(a->last.local, 1);
@@ -398,6 +401,7 @@ static void test_own_v6(void **state)
 		(struct ipv6)FROM_TO("2001:db8:f::2", "2001:db8:1::9", .proto = 253, .hops = 1));
 	gateway_expect_drop(a, &f, DROP_TTL);
 	expect_own_esp6(a, b, DROP_LOCAL_UNSERVED);
+	peer_free(&to_a);
 	gateway_free(a);
 	gateway_free(b);
 }

@@ -121,7 +121,7 @@ static void test_error_allowed(void **state)
 		{"from loopback", 0x7f000001, 0x0a020005, 0, 17, 0, false},
 		{"from multicast", 0xe0000001, 0x0a020005, 0, 17, 0, false},
 		{"from broadcast", 0xffffffff, 0x0a020005, 0, 17, 0, false},
-		{"from class E", 0xf0000001, 0x0a020005, 0, 17, 0, false},
+		{"from class E", 0xf0000001, 0x0a020005, 0, 17, 0, true},
 		{"to multicast", 0x0a010005, 0xe00000fb, 0, 17, 0, false},
 		{"to broadcast", 0x0a010005, 0xffffffff, 0, 17, 0, false},
 	};

@@ -182,8 +182,8 @@ static void test_host_address(void **state)
 		bool host;
 	} rows[] = {{0x00000000, false}, {0x00ffffff, false}, {0x01000000, true},
 		{0x0a010005, true}, {0x7effffff, true}, {0x7f000001, false}, {0x7fffffff, false},
-		{0x80000000, true}, {0xdfffffff, true}, {0xe0000001, false}, {0xf0000000, false},
-		{0xffffffff, false}};
+		{0x80000000, true}, {0xdfffffff, true}, {0xe0000001, false}, {0xefffffff, false},
+		{0xf0000000, true}, {0xfffffffe, true}, {0xffffffff, false}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
