@@ -112,7 +112,7 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	switch ((enum event_kind)e->kind) {
 	case EVENT_NEIGH_NEEDED:
-		return neigh_resolve(c->neigh, e->port, &e->addr, now_ms);
+		return neigh_resolve(c->neigh, e->port, &e->addr, e->holder, now_ms);
 	case EVENT_NEIGH_HEARD:
 		if (is_on_link(c, e))
 			neigh_learn(c->neigh, e->port, &e->addr, &e->mac, e->for_us, now_ms);

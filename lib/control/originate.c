@@ -132,7 +132,7 @@ bool originate_next_hop(
 
 	if (neigh_lookup(c->neigh, &hints, sought, nh->port, next, mac) == NEIGH_KNOWN)
 		return true;
-	neigh_resolve(c->neigh, nh->port, next, now_ms);
+	neigh_resolve(c->neigh, nh->port, next, NEIGH_HOLDER_OWN, now_ms);
 	return false;
 }
 

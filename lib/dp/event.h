@@ -46,6 +46,7 @@ struct event {
 	uint8_t share;                     // enum event_share
 	bool v1;                           // of EVENT_MLD_QUERY, as the next two:
 	uint32_t delay_ms, interval_s;
+	uint32_t holder; // of EVENT_NEIGH_NEEDED, as of neigh_resolve()
 	// Of EVENT_RULE, EVENT_AUDIT and EVENT_SA_NEEDED:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type

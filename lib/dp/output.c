@@ -104,19 +104,33 @@ static void report_unreachable(struct worker *w, const struct pkt *p)
 		error_send(w, p, ERROR_NO_HOST, 0);
 }
 
-// Drops the oldest packet held for the port that has most of them, if that has more than this one.
-// of is how many each port has.
-static bool held_evict(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port)
+static uint16_t index_of_most(const uint32_t of[], uint16_t n)
 {
 	uint16_t most = 0;
-	uint32_t i = 0;
 
-	for (uint16_t p = 1; p < PORTS_MAX; p++)
-		if (of[p] > of[most])
-			most = p;
-	if (of[most] <= of[port] + 1)
+	for (uint16_t i = 1; i < n; i++)
+		if (of[i] > of[most])
+			most = i;
+	return most;
+}
+
+// Drops the oldest packet of the holder with most of those that are held for the port with most of
+// them, if that has more than this one; else of this port, if that holder has more than this one.
+// of is how many each port has.
+static bool held_evict(
+	struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port, uint16_t holder)
+{
+	uint32_t by[WORKER_HOLDERS] = {0}, i = 0;
+	uint16_t from = index_of_most(of, PORTS_MAX), most;
+
+	if (of[from] <= of[port] + 1)
+		from = port;
+	for (uint32_t k = 0; k < w->n_held; k++)
+		by[w->held[k].holder] += w->held[k].port == from;
+	most = index_of_most(by, WORKER_HOLDERS);
+	if (from == port && by[most] <= by[holder] + 1)
 		return false;
-	while (w->held[i].port != most)
+	while (w->held[i].port != from || w->held[i].holder != most)
 		i++;
 	pkt_drop(w, &w->held[i].p, DROP_NEIGH_HOLD_FULL);
 	w->n_held--;
@@ -126,7 +140,11 @@ static bool held_evict(struct worker *w, const uint32_t of[PORTS_MAX], uint16_t 
 
 static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
 {
-	struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = p->nexthop->port};
+	struct event e = {.kind = EVENT_NEIGH_NEEDED,
+		.addr = *next,
+		.port = p->nexthop->port,
+		.holder = worker_holder(w, p)};
+	const uint16_t holder = worker_holder_cell(w, e.holder);
 	uint32_t same = 0, of[PORTS_MAX] = {0};
 	enum drop d;
 
@@ -136,7 +154,8 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 	}
 	// Posted also if the packet cannot be held: the next one finds the address.
 	worker_event_post_share(w, &e, SHARE_RESOLVE);
-	if (same == HELD_PER_NEXT_MAX || (w->n_held == w->held_max && !held_evict(w, of, e.port)))
+	if (same == HELD_PER_NEXT_MAX ||
+		(w->n_held == w->held_max && !held_evict(w, of, e.port, holder)))
 		return DROP_NEIGH_HOLD_FULL;
 	d = buffer_leave_large(w, &p->m);
 	if (d != DROP_NONE)
@@ -148,6 +167,7 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 		.until = w->now + HELD_SECONDS * w->tsc_hz,
 		.generation = w->snapshot->generation,
 		.port = e.port,
+		.holder = holder,
 	};
 	return DROP_NONE;
 }
@@ -327,7 +347,10 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	enum neigh_answer answer = resolve(w, nexthop->port, next, &mac);
 
 	if (answer == NEIGH_WAIT) {
-		struct event e = {.kind = EVENT_NEIGH_NEEDED, .addr = *next, .port = nexthop->port};
+		struct event e = {.kind = EVENT_NEIGH_NEEDED,
+			.addr = *next,
+			.port = nexthop->port,
+			.holder = NEIGH_HOLDER_OWN};
 
 		worker_event_post_share(w, &e, SHARE_RESOLVE);
 	}

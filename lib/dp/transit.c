@@ -161,12 +161,6 @@ static enum drop transit_invalid(
 	return evaluate_new(w, p, fp, &found, RULE_INVALID);
 }
 
-// The holder of a new flow: the peer that sent its first packet, or the port.
-static uint32_t holder_of(const struct worker *w, const struct pkt *p)
-{
-	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash : p->port;
-}
-
 static enum drop transit_new_flow(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
@@ -180,7 +174,7 @@ static enum drop transit_new_flow(
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
-	d = flow_insert(w->flows, w->id, fp, holder_of(w, p), w->now_ms, &f);
+	d = flow_insert(w->flows, w->id, fp, worker_holder(w, p), w->now_ms, &f);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
 		return d;
 	if (d == DROP_NONE)

@@ -166,18 +166,32 @@ void worker_event_post(struct worker *w, struct event *e)
 		rte_ring_enqueue_elem(w->events, e, sizeof(*e));
 }
 
+// Events that are in the ring.
+static uint32_t queued(uint32_t posted, const _Atomic uint32_t *dequeued)
+{
+	return posted - atomic_load_explicit(dequeued, memory_order_relaxed);
+}
+
 void worker_event_post_share(struct worker *w, struct event *e, enum event_share share)
 {
-	uint32_t *posted = &w->posted[share][e->port];
-	uint32_t taken = atomic_load_explicit(&w->dequeued[share][e->port], memory_order_relaxed);
+	const uint32_t all = queued(w->posted[share][e->port], &w->dequeued[share][e->port]);
+	const uint32_t max = (uint32_t)share_events[share] / w->snapshot->n_ports;
+	const uint16_t of = worker_holder_cell(w, e->holder);
 
 	if (w->events == NULL) // of match.h: nothing happens
 		return;
-	if (*posted - taken >= (uint32_t)share_events[share] / w->snapshot->n_ports)
+	if (all >= max)
+		return;
+	if (share == SHARE_RESOLVE &&
+		queued(w->posted_of[e->port][of], &w->dequeued_of[e->port][of]) >=
+			(max - all) * NEIGH_HOLDER_SHARE)
 		return;
 	e->share = (uint8_t)share;
-	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) == 0)
-		(*posted)++;
+	if (rte_ring_enqueue_elem(w->events, e, sizeof(*e)) < 0)
+		return;
+	w->posted[share][e->port]++;
+	if (share == SHARE_RESOLVE)
+		w->posted_of[e->port][of]++;
 }
 
 bool worker_event_dequeue(struct worker *w, struct event *e)
@@ -186,6 +200,10 @@ bool worker_event_dequeue(struct worker *w, struct event *e)
 		return false;
 	if (e->share != SHARE_NONE)
 		atomic_fetch_add_explicit(&w->dequeued[e->share][e->port], 1, memory_order_relaxed);
+	if (e->share == SHARE_RESOLVE)
+		atomic_fetch_add_explicit(
+			&w->dequeued_of[e->port][worker_holder_cell(w, e->holder)], 1,
+			memory_order_relaxed);
 	return true;
 }
 

@@ -68,6 +68,7 @@ struct held {
 	uint64_t until;      // TSC
 	uint32_t generation; // of the snapshot that p's pointers belong to
 	uint16_t port;       // egress port
+	uint16_t holder;     // worker_holder_cell()
 };
 
 // A packet that is handed over to another worker.
@@ -120,6 +121,8 @@ struct host_limit {
 	uint8_t share;
 };
 
+#define WORKER_HOLDERS 256
+
 struct worker {
 	// Set by the control thread before the worker runs.
 	unsigned int id;
@@ -156,6 +159,7 @@ struct worker {
 
 	// Events of posted that were dequeued; written by the control thread.
 	_Atomic uint32_t dequeued[SHARES][PORTS_MAX] __rte_cache_aligned;
+	_Atomic uint32_t dequeued_of[PORTS_MAX][WORKER_HOLDERS]; // of SHARE_RESOLVE, by holder
 
 	// Of the pass.
 	const struct snapshot *snapshot __rte_cache_aligned;
@@ -190,6 +194,7 @@ struct worker {
 	struct vlan_counters vlan[PORTS_MAX]; // by port
 	struct sa_audit audit;                // of packets without an SA
 	uint32_t posted[SHARES][PORTS_MAX];   // events of a port's share, in total
+	uint32_t posted_of[PORTS_MAX][WORKER_HOLDERS];
 	struct stages stages;
 	struct neigh_hints neigh_hints;
 	uint64_t n_handed;    // packets handed over to others, less those taken from them; wraps
@@ -261,9 +266,25 @@ void worker_release(struct worker *w, struct rte_mbuf *m);
 // share. If the cause persists, it is posted again.
 void worker_event_post(struct worker *w, struct event *e);
 
+// Who causes the work that a packet makes, by a number that stays the same when configurations and
+// SAs change: the peer that sent it, or the port or host behind it that it was received from.
+static inline uint32_t worker_holder(const struct worker *w, const struct pkt *p)
+{
+	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash
+			     : p->port + (uint32_t)p->from_host * PORTS_MAX;
+}
+
+// The place of a holder in arrays of WORKER_HOLDERS, which nobody outside can choose.
+static inline uint16_t worker_holder_cell(const struct worker *w, uint32_t holder)
+{
+	const uint64_t word = holder;
+
+	return keyed_hash(&w->hash_key, &word, 1) % WORKER_HOLDERS;
+}
+
 // Posts an event that stations can cause on e->port. Lost if the port has used up its part of the
 // share, so that a flood on one port displaces neither events of other ports and shares, nor those
-// of worker_event_post().
+// of worker_event_post(); of SHARE_RESOLVE also if the holder has its NEIGH_HOLDER_SHARE.
 void worker_event_post_share(struct worker *w, struct event *e, enum event_share share);
 
 // Dequeues the oldest event. False: there is none. Control thread.

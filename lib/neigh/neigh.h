@@ -37,6 +37,12 @@ struct neigh_table;
 // busy, nor takes the requests of other links, nor with made-up senders those of its own.
 #define NEIGH_REQUESTS_MAX 1000
 
+// Requests for packets are shared by those who send them, by number: see worker_holder(). Within a
+// second or so a holder may have this many times as many as are left on the port: alone most of
+// them, and whoever has had few always finds some.
+#define NEIGH_HOLDER_SHARE 4
+#define NEIGH_HOLDER_OWN   UINT32_MAX // packets that the gateway itself originates
+
 struct neigh_params {
 	uint32_t max;         // entries
 	unsigned int n_ports; // that share them alike; 0: as 1
@@ -74,8 +80,10 @@ void neigh_unset_static(
 // Changes how many seconds an entry stays reachable after an answer.
 void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s);
 
-// A worker has a packet for addr and no link address. Starts to resolve it, unless that has begun.
-void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now);
+// A worker has a packet for addr and no link address. Starts to resolve it, unless that has begun
+// or the holder has used up its share.
+void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	uint32_t holder, uint64_t now);
 
 // An ARP packet: addr has this link address. Updates an existing entry; adds one only if create,
 // that is when the packet was for an own address (RFC 826). In a full table a new entry

@@ -37,6 +37,7 @@ struct neigh {
 	bool wanted;      // workers have had packets for it
 	uint8_t tries;
 	enum neigh_state state;
+	uint32_t holder;   // its packets made the entry
 	uint64_t since;    // entered the state
 	uint64_t answered; // time of the last answer
 	uint64_t last_use;
@@ -52,10 +53,13 @@ struct neigh_bucket {
 	uint64_t time;   // when they were counted, in ms
 };
 
+#define NEIGH_HOLDERS 1024 // of a port, by a keyed hash
+
 // Control thread only.
 struct neigh_port {
 	uint32_t used; // entries present
 	struct neigh_bucket bucket[CAUSES];
+	struct neigh_bucket had[NEIGH_HOLDERS]; // tokens of CAUSE_RESOLVE, which are forgotten
 };
 
 struct neigh_table {

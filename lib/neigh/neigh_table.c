@@ -175,7 +175,9 @@ static void entry_evict(struct neigh_table *t, uint16_t port)
 		entry_remove(t, least);
 }
 
-static struct neigh *entry_add(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+// NULL: there is no room.
+static struct neigh *entry_add(
+	struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
 {
 	struct key key = key_of(port, addr);
 
@@ -193,6 +195,8 @@ static struct neigh *entry_add(struct neigh_table *t, uint16_t port, const struc
 	t->used++;
 	t->port[port].used++;
 	t->entry[pos].present = true;
+	t->entry[pos].last_use = now;
+	t->entry[pos].holder = NEIGH_HOLDER_OWN; // of one that was learnt
 	key_set(&t->entry[pos], &key);
 	return &t->entry[pos];
 }
@@ -203,7 +207,7 @@ int neigh_set_static(struct neigh_table *t, uint16_t port, const struct ip_addr 
 	struct neigh *n = entry_find(t, port, addr);
 
 	if (n == NULL)
-		n = entry_add(t, port, addr);
+		n = entry_add(t, port, addr, 0);
 	if (n == NULL)
 		return -ENOSPC;
 	link_set(n, mac);
@@ -225,12 +229,9 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 	t->p.reachable_s = reachable_s;
 }
 
-// Whether the port may do another thing that NEIGH_REQUESTS_MAX limits.
-static bool request_permitted(
-	struct neigh_table *t, uint64_t port, enum neigh_cause cause, uint64_t now)
+// Takes a token of those that NEIGH_REQUESTS_MAX limits. False: there is none.
+static bool token_take(struct neigh_bucket *b, uint64_t now)
 {
-	struct neigh_bucket *b = &t->port[port].bucket[cause];
-
 	if (now > b->time) {
 		b->tokens = RTE_MIN(b->tokens + (now - b->time) * NEIGH_REQUESTS_MAX, TOKENS_MAX);
 		b->time = now;
@@ -241,15 +242,34 @@ static bool request_permitted(
 	return true;
 }
 
-// Adds an entry. NULL if there is no room, or too many have come.
-static struct neigh *entry_add_permitted(struct neigh_table *t, uint16_t port,
-	const struct ip_addr *addr, enum neigh_cause cause, uint64_t now)
+// What the holder has had on the port, of which a thousandth is forgotten each millisecond.
+static struct neigh_bucket *had_by(
+	struct neigh_table *t, uint64_t port, uint32_t holder, uint64_t now)
 {
-	struct neigh *n = request_permitted(t, port, cause, now) ? entry_add(t, port, addr) : NULL;
+	const uint64_t word = holder;
+	struct neigh_bucket *had =
+		&t->port[port].had[keyed_hash(&t->hash_key, &word, 1) % NEIGH_HOLDERS];
 
-	if (n != NULL)
-		n->last_use = now;
-	return n;
+	if (now > had->time)
+		had->tokens -= had->tokens * RTE_MIN(now - had->time, 1000u) / 1000;
+	had->time = now;
+	return had;
+}
+
+// Whether another request may be sent for packets of the holder.
+static bool request_permitted(struct neigh_table *t, uint64_t port, uint32_t holder, uint64_t now)
+{
+	struct neigh_bucket *left = &t->port[port].bucket[CAUSE_RESOLVE];
+	struct neigh_bucket *had = had_by(t, port, holder, now);
+
+	if (!token_take(left, now))
+		return false;
+	if (had->tokens > left->tokens * NEIGH_HOLDER_SHARE) {
+		left->tokens += 1000; // for others
+		return false;
+	}
+	had->tokens += 1000;
+	return true;
 }
 
 // Sends the next request if it is due. False when all tries are used up.
@@ -263,7 +283,7 @@ static bool request_retry(struct neigh_table *t, struct neigh *n, uint64_t now)
 	if (n->tries == TRIES)
 		return false;
 	// The first one came with the entry.
-	if (n->tries > 0 && !request_permitted(t, key.port, CAUSE_RESOLVE, now))
+	if (n->tries > 0 && !request_permitted(t, key.port, n->holder, now))
 		return true;
 	n->tries++;
 	n->next_try = now + RETRY_MS;
@@ -272,16 +292,18 @@ static bool request_retry(struct neigh_table *t, struct neigh *n, uint64_t now)
 	return true;
 }
 
-void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr, uint64_t now)
+void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
+	uint32_t holder, uint64_t now)
 {
 	struct neigh *n = entry_find(t, port, addr);
 
 	if (n == NULL) {
-		n = entry_add_permitted(t, port, addr, CAUSE_RESOLVE, now);
+		n = request_permitted(t, port, holder, now) ? entry_add(t, port, addr, now) : NULL;
 		if (n == NULL)
 			return; // the packets wait in vain, or for a later request, and are counted
 		state_enter(n, NEIGH_INCOMPLETE, now);
 		n->wanted = true;
+		n->holder = holder;
 	}
 	if (n->state == NEIGH_INCOMPLETE)
 		request_retry(t, n, now);
@@ -293,9 +315,9 @@ static struct neigh *entry_find_or_add(
 {
 	struct neigh *n = entry_find(t, port, addr);
 
-	if (n != NULL || !create)
+	if (n != NULL || !create || !token_take(&t->port[port].bucket[CAUSE_LEARN], now))
 		return n;
-	return entry_add_permitted(t, port, addr, CAUSE_LEARN, now);
+	return entry_add(t, port, addr, now);
 }
 
 void neigh_learn(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,

@@ -244,7 +244,7 @@ void single_gateway_free(struct single_gateway *g)
 static void handle(struct single_gateway *g, const struct event *e, uint64_t now)
 {
 	if (e->kind == EVENT_NEIGH_NEEDED)
-		neigh_resolve(g->neigh, e->port, &e->addr, now);
+		neigh_resolve(g->neigh, e->port, &e->addr, e->holder, now);
 	else if (e->kind == EVENT_NEIGH_HEARD)
 		neigh_learn(g->neigh, e->port, &e->addr, &e->mac, e->for_us, now);
 	else if (e->kind == EVENT_ND_SOLICITED)

@@ -4,6 +4,10 @@
 #include "peer.h"
 #include "site.h"
 
+#define BACK                                                                                       \
+	", { name = \"back\"; local = \"10.7.0.0/24\"; remote = \"10.1.0.0/24\"; action = "        \
+	"\"bypass\"; }"
+
 static const struct ipv4 to_new = {.src = "10.1.0.5", .dst = "10.7.0.77"};
 static const uint8_t new_mac[6] = {2, 0, 0, 0, 7, 7};
 
@@ -23,7 +27,7 @@ static void resolve_in_vain(const char *text)
 	struct ip_addr a;
 
 	assert_int_equal(ip_addr_parse(&a, text), 0);
-	neigh_resolve(harness_neigh, DMZ, &a, 0);
+	neigh_resolve(harness_neigh, DMZ, &a, 0, 0);
 	for (uint64_t now = 100; now <= 3000; now += 100)
 		neigh_tick(harness_neigh, now);
 }
@@ -231,9 +235,7 @@ static void test_hold_limit_of_all(void **state)
 static void test_flood_of_other_port(void **state)
 {
 	static struct frame flood[RX_BURST_MAX];
-	struct gateway *g = site_a((struct site){.hold = 40,
-		.policies = ", { name = \"back\"; local = \"10.7.0.0/24\"; remote = "
-			    "\"10.1.0.0/24\"; action = \"bypass\"; }"});
+	struct gateway *g = site_a((struct site){.hold = 40, .policies = BACK});
 	struct frame f[7];
 	unsigned int n_solicited = 0;
 	char name[IP_ADDR_STRLEN];
@@ -263,6 +265,39 @@ static void test_flood_of_other_port(void **state)
 	}
 	gateway_wait(g, 5000);
 	expect_all_sent(g, COUNT_OF(f), DMZ);
+	gateway_free(g);
+}
+
+// The same by one peer, to nonexistent hosts of the port that others send to as well.
+static void test_flood_of_peer(void **state)
+{
+	static struct frame flood[RX_BURST_MAX];
+	struct gateway *g = site_a((struct site){.hold = 40, .policies = BACK});
+	struct peer b = peer_new(g, "from-b");
+	unsigned int n_solicited = 0;
+	struct frame f[7];
+	char name[IP_ADDR_STRLEN];
+	struct event e;
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < RX_BURST_MAX; i++) {
+			snprintf(name, sizeof(name), "10.1.0.%u", 10 + 64 * round + i);
+			flood[i] = peer_seal_ip(&b, 1 + round * RX_BURST_MAX + i,
+				(struct ipv4)FROM_TO("10.2.0.5", name));
+		}
+		gateway_pass(g, flood, RX_BURST_MAX);
+	}
+	for (unsigned int i = 0; i < COUNT_OF(f); i++) {
+		snprintf(name, sizeof(name), "10.1.0.%u", 210 + i);
+		f[i] = frame_ip(DMZ, (struct ipv4)FROM_TO("10.7.0.5", name));
+	}
+	gateway_pass(g, f, COUNT_OF(f));
+	expect_drops(g, DROP_NEIGH_HOLD_FULL, COUNT_OF(f)); // of the flood
+	while (worker_event_dequeue(g->w, &e))
+		n_solicited += e.kind == EVENT_NEIGH_NEEDED && e.holder == DMZ;
+	assert_int_equal(n_solicited, COUNT_OF(f));
+	peer_free(&b);
 	gateway_free(g);
 }
 
@@ -343,6 +378,7 @@ int main(void)
 		pipeline_test(test_hold_limit_of_one),
 		pipeline_test(test_hold_limit_of_all),
 		pipeline_test(test_flood_of_other_port),
+		pipeline_test(test_flood_of_peer),
 		pipeline_test(test_shutdown),
 		pipeline_test(test_new_snapshot),
 		pipeline_test(test_tx_full),

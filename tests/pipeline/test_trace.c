@@ -186,7 +186,7 @@ static void test_held(void **state)
 	gateway_trace(g, NULL, 1);
 	gateway_pass(g, &f, 1);
 	ip_addr_parse(&next, "10.7.0.78");
-	neigh_resolve(harness_neigh, DMZ, &next, 0);
+	neigh_resolve(harness_neigh, DMZ, &next, 0, 0);
 	for (uint64_t now = 100; now <= 3000; now += 100)
 		neigh_tick(harness_neigh, now);
 	gateway_wait(g, 10000);

@@ -337,7 +337,7 @@ static void test_routers_solicited(void **state)
 	struct event e;
 
 	(void)state;
-	neigh_resolve(harness_neigh, LAN, &known, 0);
+	neigh_resolve(harness_neigh, LAN, &known, 0, 0);
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(g->last.local, 1);
@@ -374,7 +374,7 @@ static void test_malformed_rs(void **state)
 	struct frame f;
 
 	(void)state;
-	neigh_resolve(harness_neigh, LAN, &known, 0);
+	neigh_resolve(harness_neigh, LAN, &known, 0, 0);
 	f = frame_router(LAN, RS, KNOWN, ROUTERS);
 	check_mistakes(f, mistakes, COUNT_OF(mistakes));
 	f.b[ETH_LEN + IP6_LEN + 2] ^= 1; // checksum
@@ -406,7 +406,7 @@ static void test_advice(void **state)
 	struct ip_addr router = addr("fe80::7");
 
 	(void)state;
-	neigh_resolve(harness_neigh, LAN, &router, 0);
+	neigh_resolve(harness_neigh, LAN, &router, 0, 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		f = frame_router(rows[i].port, rows[i].type, rows[i].src, rows[i].dst);
 		gateway_expect_drop(g, &f, rows[i].drop);

@@ -77,7 +77,7 @@ static void resolve(struct neigh_table *t, unsigned int i, uint64_t now)
 {
 	struct ip_addr a = addr(i);
 
-	neigh_resolve(t, PORT, &a, now);
+	neigh_resolve(t, PORT, &a, 0, now);
 }
 
 static enum neigh_answer ask(const struct neigh_table *t, unsigned int i, struct rte_ether_addr *at)
@@ -380,51 +380,7 @@ static void test_claims(void **state)
 }
 
 // A stale entry is evicted before one that has not been used since it was learnt, even if used
-// later. Endless look-ups of addresses on one port: the other port keeps its share of the table,
-// and its requests.
-static void test_room_of_ports(void **state)
-{
-	struct neigh_table *t = table_new(TABLE_MAX);
-	struct rte_ether_addr at = mac(1);
-	unsigned int before;
-
-	(void)state;
-	neigh_table_free(t);
-	t = neigh_table_new(&(struct neigh_params){.max = TABLE_MAX,
-		.n_ports = 2,
-		.reachable_s = REACHABLE_S,
-		.qsbr = eal_qsbr,
-		.solicit = solicit,
-		.arg = &requests});
-	for (unsigned int i = 0; i < 5000; i++) {
-		struct ip_addr a = addr(i);
-
-		neigh_resolve(t, 0, &a, 10);
-		a = addr(20000 + i);
-		neigh_learn(t, 0, &a, &at, true, 10);
-	}
-	assert_int_equal(requests.n, NEIGH_REQUESTS_MAX); // learnt stations use none of them
-	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
-		struct ip_addr a = addr(9000 + i);
-
-		before = requests.n;
-		neigh_resolve(t, 1, &a, 20);
-		assert_int_equal(requests.n, before + 1);
-		assert_int_equal(requests.port, 1);
-	}
-	for (unsigned int i = 0; i < 5000; i++) {
-		struct ip_addr a = addr(i);
-
-		neigh_resolve(t, 0, &a, 2000);
-	}
-	for (unsigned int i = 0; i < TABLE_MAX / 2; i++) {
-		struct ip_addr a = addr(9000 + i);
-
-		assert_true(neigh_has(t, 1, &a));
-	}
-	neigh_table_free(t);
-}
-
+// later.
 static void test_room_stale(void **state)
 {
 	struct neigh_table *t = table_new(TABLE_MAX);
@@ -491,7 +447,6 @@ int main(void)
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_room_of_ports),
 		cmocka_unit_test(test_room_stale),
 		cmocka_unit_test(test_list),
 	};

@@ -47,7 +47,7 @@ static uint64_t enter(enum neigh_state state)
 	if (state == NONE)
 		return now;
 	if (state == NEIGH_INCOMPLETE || state == NEIGH_FAILED)
-		neigh_resolve(t, PORT, &addr, now);
+		neigh_resolve(t, PORT, &addr, 0, now);
 	else
 		neigh_learn(t, PORT, &addr, &old, true, now);
 	for (; state_now(&mac) != state; now += 100) {
@@ -149,7 +149,7 @@ static void test_timing(void **state)
 	(void)state;
 	t = neigh_table_new(&p);
 	solicited = 0;
-	neigh_resolve(t, PORT, &addr, 0);
+	neigh_resolve(t, PORT, &addr, 0, 0);
 	for (uint64_t now = 0; now < 3000; now += 100) {
 		neigh_tick(t, now);
 		assert_int_equal(solicited, 1 + now / 1000);

@@ -81,7 +81,7 @@ static void test_reader(void **state)
 
 		now += random_below(&seed, 2000);
 		if (random_below(&seed, 2) == 0)
-			neigh_resolve(t, PORT, &a, now);
+			neigh_resolve(t, PORT, &a, 0, now);
 		else
 			neigh_learn(t, PORT, &a, &m, true, now);
 		neigh_tick(t, now);

@@ -31,6 +31,7 @@ static struct worker *new_worker(unsigned int id)
 		.id = id,
 		.pool = pool,
 		.tsc_hz = 1000,
+		.hash_key = {{1, 2, 3, 4, 5, 6, 7, 8}},
 		.held_max = 4,
 		.reassembly_max = 8,
 		.reassembly_s = 1,
@@ -167,9 +168,30 @@ static void test_shares(void **state)
 	worker_event_post(w, &(struct event){.port = 2});
 	while (worker_event_dequeue(w, &e))
 		of_port[e.port]++;
-	assert_int_equal(of_port[0], 128 + 64 + 32 + 16);
-	assert_int_equal(of_port[1], 128 + 64 + 32 + 16);
+	assert_int_equal(of_port[0], 128 + 52 + 32 + 16); // 12 next hops are left for other holders
+	assert_int_equal(of_port[1], 128 + 52 + 32 + 16);
 	assert_int_equal(of_port[2], 1);
+	worker_free(w);
+}
+
+// Next hops of a port that many holders need: a flood by some leaves room for the next one.
+static void test_shares_of_holders(void **state)
+{
+	static struct snapshot snapshot = {.n_ports = 2};
+	struct worker *w = new_worker(1);
+	unsigned int of[3] = {0};
+	struct event e;
+
+	(void)state;
+	w->snapshot = &snapshot;
+	for (uint32_t holder = 0; holder < COUNT_OF(of); holder++)
+		for (unsigned int i = 0; i < 1000; i++)
+			worker_event_post_share(
+				w, &(struct event){.holder = holder}, SHARE_RESOLVE);
+	while (worker_event_dequeue(w, &e))
+		of[e.holder]++;
+	for (unsigned int i = 0; i < COUNT_OF(of); i++)
+		assert_in_range(of[i], 1, 52);
 	worker_free(w);
 }
 
@@ -224,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_free_batch),
 		cmocka_unit_test(test_link_events),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_shares_of_holders),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_frees_what_it_holds),
 	};
