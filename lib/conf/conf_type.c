@@ -307,42 +307,10 @@ const struct conf_type conf_type_icmp = {
 	"\"3/0-4\", or \"none\"",
 	STRING | INTEGER, NULL, parse_icmp, NULL};
 
-// The names of IANA's registry of DSCPs, in small letters.
-static const struct {
-	const char *name;
-	uint8_t number;
-} dscps[] = {
-	{"copy", SA_DSCP_COPY},
-	{"keep", SA_DSCP_KEEP},
-	{"cs0", 0},
-	{"le", 1},
-	{"cs1", 8},
-	{"af11", 10},
-	{"af12", 12},
-	{"af13", 14},
-	{"cs2", 16},
-	{"af21", 18},
-	{"af22", 20},
-	{"af23", 22},
-	{"cs3", 24},
-	{"af31", 26},
-	{"af32", 28},
-	{"af33", 30},
-	{"cs4", 32},
-	{"af41", 34},
-	{"af42", 36},
-	{"af43", 38},
-	{"cs5", 40},
-	{"voice-admit", 44},
-	{"ef", 46},
-	{"cs6", 48},
-	{"cs7", 56},
-};
-
 static const char *dscp_name(const struct conf_option *o, unsigned int i)
 {
 	(void)o;
-	return i < RTE_DIM(dscps) ? dscps[i].name : NULL;
+	return sa_dscps[i].name;
 }
 
 static void parse_dscp(const struct conf_value *v)
@@ -350,10 +318,10 @@ static void parse_dscp(const struct conf_value *v)
 	uint32_t number;
 	unsigned int i = 0;
 
-	while (i < RTE_DIM(dscps) && strcmp(dscps[i].name, v->text) != 0)
+	while (sa_dscps[i].name != NULL && strcmp(sa_dscps[i].name, v->text) != 0)
 		i++;
-	if (i < RTE_DIM(dscps))
-		conf_store(v->option, v->field, dscps[i].number);
+	if (sa_dscps[i].name != NULL)
+		conf_store(v->option, v->field, sa_dscps[i].number);
 	else if (conf_number_whole(&number, v->text) && number <= SA_DSCP_MAX)
 		conf_store(v->option, v->field, number);
 	else

@@ -58,6 +58,22 @@ bool collect_stage(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
+// What becomes of the headers. Transport mode leaves them as they are.
+static void sa_headers_collect(struct sa_view *v, const struct sa_options *opt)
+{
+	bool tunnel = opt->mode == SA_TUNNEL;
+
+	v->ecn = tunnel && opt->ecn;
+	v->df = tunnel && opt->direction == SA_OUT ? sa_df_names[opt->df] : "-";
+	v->tfc_dummies = opt->tfc_dummies;
+	strcpy(v->dscp, "-");
+	strcpy(v->tfc, "-");
+	if (tunnel)
+		sa_dscp_format(v->dscp, opt->dscp);
+	if (opt->tfc_pad != 0)
+		sa_tfc_pad_format(v->tfc, opt->tfc_pad);
+}
+
 static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 {
 	const struct sa_peer peer = peer_endpoint(sa);
@@ -75,6 +91,7 @@ static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 		.esn = sa->opt.esn,
 		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};
+	sa_headers_collect(v, &sa->opt);
 	snprintf(v->name, sizeof(v->name), "%s", sa->live.name);
 	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
 	for (const struct sa_counters *c = sa->counters; c < sa->counters + sa->n_workers; c++) {

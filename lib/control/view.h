@@ -78,9 +78,12 @@ struct stage_view {
 struct sa_view {
 	char name[SA_NAME_MAX], spi[16];
 	const char *direction, *mode, *cipher, *auth, *engine;
-	struct ip_addr local, remote;     // remote: as far as it is known, else none
-	uint64_t local_port, remote_port; // of ESP in UDP, else 0
-	bool esn;
+	struct ip_addr local, remote;             // remote: as far as it is known, else none
+	uint64_t local_port, remote_port;         // of ESP in UDP, else 0
+	bool esn, ecn;                            // ecn: of tunnel mode
+	const char *df;                           // outbound, tunnel mode, else "-"
+	char dscp[SA_WORD_MAX], tfc[SA_WORD_MAX]; // the same; dscp inbound, too; "-": no tfc
+	uint64_t tfc_dummies;                     // packets a second, 0: none
 #define SA_COUNTER(name, ...) uint64_t name;
 #include "sa_counter.def"
 	uint64_t errors;

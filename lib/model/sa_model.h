@@ -40,6 +40,17 @@ extern const char *const sa_df_names[];
 extern const char *const sa_fragment_names[]; // before or after encapsulation
 extern const char *const sa_tfc_pad_names[];  // SA_TFC_MTU, in the place of a number
 
+// The names of IANA's registry of DSCPs in lower case, and the two above; the last name is NULL.
+extern const struct sa_dscp {
+	const char *name;
+	uint8_t number;
+} sa_dscps[];
+
+// The value of an option as the configuration has it: its word, or a number.
+#define SA_WORD_MAX 16 // octets, NUL included
+void sa_dscp_format(char text[SA_WORD_MAX], uint8_t dscp);
+void sa_tfc_pad_format(char text[SA_WORD_MAX], uint16_t pad);
+
 struct cipher_alg;
 struct auth_alg;
 

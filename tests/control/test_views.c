@@ -100,6 +100,48 @@ static void test_filters(void **state)
 	assert_false(has("policies", &p, "action", "-"));
 }
 
+static void expect_headers(const struct sa_view *v, const char *df, const char *dscp,
+	const char *ecn, const char *tfc, const char *dummies)
+{
+	expect("sas", v, "df", df);
+	expect("sas", v, "dscp", dscp);
+	expect("sas", v, "ecn", ecn);
+	expect("sas", v, "tfc", tfc);
+	expect("sas", v, "tfc_dummies", dummies);
+}
+
+// Options in the words of the configuration; "-" where there is no such option.
+static void test_sa_options(void **state)
+{
+	struct sa_options *opt = &desk_sa_out("out-4")->sa.opt;
+	struct sa_view v;
+	unsigned int n = 0;
+
+	(void)state;
+	while (collect_sa(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
+		n++;
+	expect_headers(&v, "copy", "copy", "yes", "-", "0");
+	opt->df = SA_DF_SET;
+	opt->dscp = 46;
+	opt->tfc_pad = SA_TFC_MTU;
+	opt->tfc_dummies = 9;
+	opt->ecn = false;
+	assert_true(collect_sa(&v, &desk, n));
+	expect_headers(&v, "set", "ef", "no", "mtu", "9");
+	opt->dscp = 45;
+	opt->tfc_pad = 500;
+	assert_true(collect_sa(&v, &desk, n));
+	expect_headers(&v, "set", "45", "no", "500", "9");
+	opt->mode = SA_TRANSPORT;
+	opt->tfc_pad = 0;
+	assert_true(collect_sa(&v, &desk, n));
+	expect_headers(&v, "-", "-", "no", "-", "9");
+	for (n = 0; v.direction != sa_direction_names[SA_IN]; n++)
+		assert_true(collect_sa(&v, &desk, n));
+	expect_headers(&v, "-", "keep", "yes", "-", "0");
+	expect("sas", &v, "window", "64");
+}
+
 static void test_busiest(void **state)
 {
 	unsigned int number[SA_BUSIEST];
@@ -201,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		desk_test(test_sas),
 		desk_test(test_filters),
+		desk_test(test_sa_options),
 		desk_test(test_busiest),
 		desk_test(test_policies),
 		desk_test(test_tables),
