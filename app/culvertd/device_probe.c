@@ -14,6 +14,7 @@
 #include "device_socket.h"
 #include "eal_log.h"
 #include "machine.h"
+#include "vhost_link.h"
 
 // DPDK has made the ethdev with that of its card.
 static int representor_find(uint16_t *id, const char *device)
@@ -124,9 +125,12 @@ int device_find(uint16_t *id, const struct conf_port *c)
 	eal_log_begin();
 	rc = device_probe(id, c->device);
 	eal_log_end(rc < 0);
-	if (rc < 0)
+	if (rc < 0) {
 		explain_missing(c, -rc);
-	return rc < 0 ? -EIO : 0;
+		return -EIO;
+	}
+	vhost_link_open(*id, c->device);
+	return 0;
 }
 
 // The largest mtu. Some drivers say it as the size of a frame only, which rte_eth_dev_configure()
@@ -200,6 +204,7 @@ void device_close(uint16_t id)
 
 	rte_eth_dev_stop(id);
 	rte_eth_dev_close(id);
+	vhost_link_close(id);
 	if (rc == 0 && !device_has_ports(info.device))
 		device_remove(info.device);
 }

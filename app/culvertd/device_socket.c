@@ -32,6 +32,11 @@ static bool is_virtio_user(const char *device)
 	return is(device, "net_virtio_user") || is(device, "virtio_user");
 }
 
+bool device_is_vhost(const char *device)
+{
+	return is(device, "net_vhost") || is(device, "eth_vhost");
+}
+
 // Whether an argument of the device has this value.
 static bool has(const char *device, const char *name, const char *value)
 {
@@ -52,7 +57,7 @@ static bool listens_on(char path[DEVICE_SOCKET_SIZE], const char *device)
 {
 	if (is_virtio_user(device))
 		return device_socket_waits(path, device);
-	if (is(device, "net_vhost") || is(device, "eth_vhost"))
+	if (device_is_vhost(device))
 		return !has(device, "client", "1") &&
 		       device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
 	return is(device, "net_memif") &&

@@ -9,6 +9,9 @@
 
 #define DEVICE_SOCKET_SIZE 108 // of a path with its end
 
+// Whether the device is a vhost backend. Any thread.
+bool device_is_vhost(const char *device);
+
 // Whether the driver of the device, when it is opened, waits until a peer connects to its path.
 bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device);
 

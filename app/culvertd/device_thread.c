@@ -13,6 +13,7 @@
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
+#include "vhost_link.h"
 
 #define LOOK_MS   100   // how often to look whether a device is present
 #define WORKS_MS  1000  // one that is lost sooner has failed as well
@@ -23,8 +24,9 @@
 
 enum device_stage {
 	NOT_HERE, // another thread has the port
-	TO_BE_CLOSED,
 	TO_BE_OPENED,
+	TO_BE_CLOSED,
+	TO_BE_RESTARTED,
 	OPENED,
 };
 
@@ -129,6 +131,10 @@ static void device_serve(unsigned int port, const struct conf *conf)
 	struct thread_device *d = &t.device[port];
 	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
+	if (stage == TO_BE_RESTARTED) {
+		vhost_link_settle(d->port.id);
+		atomic_store_explicit(&d->stage, OPENED, memory_order_release);
+	}
 	if (stage == TO_BE_CLOSED) {
 		close_one(&d->port, conf, port);
 		d->next_ms =
@@ -146,7 +152,7 @@ static bool has_work(void)
 		enum device_stage stage =
 			atomic_load_explicit(&t.device[i].stage, memory_order_acquire);
 
-		if (stage == TO_BE_CLOSED || stage == TO_BE_OPENED)
+		if (stage != NOT_HERE && stage != OPENED)
 			return true;
 	}
 	return false;
@@ -178,7 +184,7 @@ static bool is_here(const struct thread_device *d)
 {
 	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
-	return stage == OPENED || stage == TO_BE_CLOSED;
+	return stage != NOT_HERE && stage != TO_BE_OPENED;
 }
 
 static void close_all(void)
@@ -262,18 +268,23 @@ int device_thread_confine(void)
 	return t.confined;
 }
 
-void device_thread_give(unsigned int port, bool has_device)
+void device_thread_give(unsigned int port, enum device_task task)
 {
+	static const enum device_stage stages[] = {
+		[DEVICE_OPEN] = TO_BE_OPENED,
+		[DEVICE_REPLACE] = TO_BE_CLOSED,
+		[DEVICE_RESTART] = TO_BE_RESTARTED,
+	};
 	const struct port *p = &t.gateway->ports[port];
 	struct thread_device *d = &t.device[port];
 
-	if (d->opened_ms != 0 && gateway_now_ms() - d->opened_ms < WORKS_MS)
+	if (task != DEVICE_RESTART && d->opened_ms != 0 &&
+		gateway_now_ms() - d->opened_ms < WORKS_MS)
 		device_failed(d);
 	else
 		d->failures = 0;
 	d->port = *p;
-	atomic_store_explicit(
-		&d->stage, has_device ? TO_BE_CLOSED : TO_BE_OPENED, memory_order_release);
+	atomic_store_explicit(&d->stage, stages[task], memory_order_release);
 	sem_post(&t.wake);
 }
 

@@ -17,9 +17,14 @@ int device_thread_start(struct gateway *g);
 // After privilege_drop(). Returns 0, or -errno after a message.
 int device_thread_confine(void);
 
-// Gives it a port to close its device, if has_device, and to open it again as soon as it is
-// present.
-void device_thread_give(unsigned int port, bool has_device);
+enum device_task {
+	DEVICE_OPEN,    // as soon as it is present
+	DEVICE_REPLACE, // close it, and open it again as soon as it is present
+	DEVICE_RESTART, // stop and start it
+};
+
+// Gives it a port to do that with its device.
+void device_thread_give(unsigned int port, enum device_task task);
 
 // Takes a port back if its device is open again: then copies what is known of that to opened.
 bool device_thread_take(unsigned int port, struct port *opened);

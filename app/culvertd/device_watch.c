@@ -10,7 +10,9 @@
 #include "machine.h"
 #include "tap.h"
 
-#define PATIENCE 20 // see struct device_watch: 2 s
+#define PATIENCE  20 // see struct device_watch: 2 s
+#define STALL_MIN 3000
+#define STALL_MAX 600000
 
 // By ethdev's number: a device may say so before it is known which port has it. Set by DPDK's
 // threads, cleared by the thread that closes the device.
@@ -39,6 +41,26 @@ bool device_says_lost(uint16_t id)
 void device_find_again(uint16_t id)
 {
 	atomic_store_explicit(&lost[id], false, memory_order_release);
+}
+
+bool device_is_stalled(struct device_stall *s, uint16_t id, uint64_t refused, uint64_t now_ms)
+{
+	struct rte_eth_stats stats;
+
+	if (refused == s->refused || rte_eth_stats_get(id, &stats) < 0)
+		return false;
+	s->refused = refused;
+	if (s->since_ms == 0 || s->passed != stats.ipackets + stats.opackets) {
+		s->passed = stats.ipackets + stats.opackets;
+		s->since_ms = now_ms;
+		s->patience_ms = STALL_MIN;
+		return false;
+	}
+	if (now_ms - s->since_ms < s->patience_ms)
+		return false;
+	s->since_ms = now_ms;
+	s->patience_ms = RTE_MIN(2 * s->patience_ms, (uint64_t)STALL_MAX);
+	return true;
 }
 
 bool device_has_link(uint16_t id)

@@ -13,6 +13,13 @@ struct device_watch {
 	unsigned int patience; // calls of device_is_gone() until a peer has to be connected
 };
 
+// Frames that a device with a link accepts and delivers. Control thread.
+struct device_stall {
+	uint64_t refused, passed; // frames not sent, and sent or received, when last looked at
+	uint64_t since_ms;        // when one was refused first, with none passing since; 0: not so
+	uint64_t patience_ms;     // how long that may last
+};
+
 // Begins to watch a device that has this interface. The thread that opens it.
 void device_watch_start(struct device_watch *w, unsigned int if_index);
 
@@ -28,6 +35,11 @@ void device_find_again(uint16_t id);
 // Whether an open device is gone, though nothing has said so: its interface or card was removed, or
 // the process that it connected to has ended. Call every 100 ms or so.
 bool device_is_gone(struct device_watch *w, uint16_t id, const char *device);
+
+// Whether a device with a link has refused frames for seconds and neither sent nor received any:
+// then its queues are switched off, or its peer does not read them. True again after twice as long.
+// refused: how many it has refused in total. Call every 100 ms or so. Control thread.
+bool device_is_stalled(struct device_stall *s, uint16_t id, uint64_t refused, uint64_t now_ms);
 
 // Whether the ethdev has a link, as far as its driver knows. Any thread.
 bool device_has_link(uint16_t id);

@@ -56,6 +56,8 @@ static void send_frames(struct loop *l, uint16_t port, struct rte_mbuf *m[], uin
 		sent = likely(p == &l->ports[port]) ? rte_eth_tx_burst(p->id, (uint16_t)id, m, n)
 						    : send_vlan(l, port, m, &n);
 		l->worker->counters.tx += sent;
+		if (unlikely(sent < n))
+			l->refused[p - l->ports] += n - sent;
 		drop_all(l, m + sent, n - sent, DROP_TX_FULL);
 		return;
 	}
@@ -271,8 +273,7 @@ static void loop_pass(struct loop *l, struct rte_mbuf *m[], uint16_t n)
 	flush(l);
 }
 
-// Work of tunnels that workers share. Returns how much there was, or whether there is still some to
-// come: then the worker must not rest.
+// Work of tunnels that workers share. Returns not 0 as long as the worker must not rest.
 static unsigned int share_tunnels(struct loop *l)
 {
 	struct worker *w = l->worker;

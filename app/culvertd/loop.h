@@ -67,6 +67,9 @@ struct loop {
 	// TSC when the last pass began, 0 if the worker has slept since; and the longest from one
 	// to the next. Written by the worker, read by the control thread.
 	uint64_t last_pass, longest_round;
+	// Frames that the devices of ports did not accept. Written by the worker, read by the
+	// control thread.
+	uint64_t refused[PORTS_MAX];
 	_Atomic enum loop_phase reached; // written by the worker
 
 	_Atomic enum loop_phase phase __rte_cache_aligned; // written by the control thread

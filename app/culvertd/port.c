@@ -16,6 +16,7 @@
 #include "iface_hide.h"
 #include "machine.h"
 #include "port_flow.h"
+#include "vhost_link.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
@@ -290,6 +291,7 @@ static int device_open(struct port *p, const struct conf *conf, struct rte_mempo
 	if (failed == NULL) {
 		if (p->bond != NULL)
 			bond_ready();
+		vhost_link_settle(p->id);
 		return 0;
 	}
 	if (!sockets_explain(conf, c))

@@ -30,6 +30,7 @@ struct port {
 	// Of the device; see port_adopt().
 	uint16_t id; // ethdev's number
 	struct device_watch watch;
+	struct device_stall stall;
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
 	struct port_rules *rules;             // of the card; NULL: the port has none

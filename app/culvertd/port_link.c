@@ -4,6 +4,7 @@
 #include "bond.h"
 #include "device_watch.h"
 #include "machine.h"
+#include "vhost_link.h"
 
 // Drivers of packet sockets do not know the link of their interface: the kernel does.
 bool port_has_link(const struct port *p)
@@ -16,7 +17,7 @@ bool port_has_link(const struct port *p)
 		return bond_active(device->bond) != 0;
 	if (conf_device_is_attached(device->conf->device))
 		return iface_has_link(device->conf->device);
-	return device_has_link(device->id);
+	return device_has_link(device->id) && vhost_link_is_settled(device->id);
 }
 
 bool port_is_lost(struct port *p)

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "port_groups.h"
 #include "port_link.h"
+#include "vhost_link.h"
 
 enum port_stage {
 	SERVING,
@@ -23,16 +24,26 @@ enum port_stage {
 
 static struct {
 	enum port_stage stage;
-	uint64_t token; // of RCU, when the port was closed
+	enum device_task task; // of the device thread, while the port is not serving
+	uint64_t token;        // of RCU, when the port was closed
 } state[PORTS_MAX];
 
-// Called by a thread of DPDK's, which must not wait.
+// Both are called by a thread of DPDK's, which must not wait.
 static int ethdev_event(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
 	(void)type;
 	(void)arg;
 	(void)ret;
 	device_lose(id);
+	return 0;
+}
+
+static int link_event(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	(void)type;
+	(void)arg;
+	(void)ret;
+	vhost_link_changed(id);
 	return 0;
 }
 
@@ -50,6 +61,7 @@ void reopen_listen(void)
 {
 	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, ethdev_event, NULL);
 	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RESET, ethdev_event, NULL);
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_LSC, link_event, NULL);
 	rte_dev_event_callback_register(NULL, device_event, NULL);
 }
 
@@ -75,12 +87,12 @@ void reopen_start(struct gateway *g)
 		if (p->parent != NULL || port_is_open(p))
 			continue;
 		state[i].stage = AWAY;
-		device_thread_give(i, false);
+		device_thread_give(i, DEVICE_OPEN);
 	}
 }
 
 // From now on workers find the port closed; but they may be in the middle of something.
-static void leave(struct gateway *g, unsigned int i)
+static void leave(struct gateway *g, unsigned int i, enum device_task task)
 {
 	struct port *p = &g->ports[i];
 
@@ -89,13 +101,16 @@ static void leave(struct gateway *g, unsigned int i)
 		loop_queues_remove(g->loops[w], (uint16_t)i);
 	state[i].token = rte_rcu_qsbr_start(g->control.qsbr);
 	state[i].stage = LEAVING;
+	state[i].task = task;
+	links_check_now(&g->control);
+	if (task == DEVICE_RESTART)
+		return;
 	if (p->bond == NULL) // else those of the members
 		event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	if (!p->returns)
 		log_warn("port \"%s\": opening it again needs CAP_SYS_ADMIN, which is not kept: "
 			 "restart culvertd when its device is back",
 			p->conf->name);
-	links_check_now(&g->control);
 }
 
 static void come_back(struct gateway *g, unsigned int i, const struct port *opened)
@@ -108,8 +123,34 @@ static void come_back(struct gateway *g, unsigned int i, const struct port *open
 	state[i].stage = SERVING;
 	atomic_store_explicit(&p->open, true, memory_order_release);
 	port_groups_set(p); // these as well
-	event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
+	if (state[i].task != DEVICE_RESTART)
+		event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	links_check_now(&g->control);
+}
+
+// The driver serves the peer that came last.
+static void takeover_report(const struct port *p)
+{
+	if (vhost_link_is_taken_over(p->id))
+		event_post(PEER_SECOND, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
+}
+
+// A port that has a link and passes nothing. Returns whether starting its device again may help.
+static bool is_to_be_repaired(struct gateway *g, unsigned int port)
+{
+	struct port *p = &g->ports[port];
+	uint64_t refused = 0;
+
+	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
+		refused += g->loops[w]->refused[port];
+	if (!g->control.links[port].up ||
+		!device_is_stalled(&p->stall, p->id, refused, gateway_now_ms()))
+		return false;
+	event_post(PORT_STALLED, EVENT_TEXT(p->conf->name), EVENT_NUMBER(refused));
+	if (!vhost_link_repair(p->id))
+		return false;
+	log_info("port \"%s\": its device is stopped and started", p->conf->name);
+	return true;
 }
 
 static void port_tick(struct gateway *g, unsigned int i)
@@ -118,14 +159,17 @@ static void port_tick(struct gateway *g, unsigned int i)
 
 	switch (state[i].stage) {
 	case SERVING:
+		takeover_report(p);
 		if (port_is_lost(p))
-			leave(g, i);
+			leave(g, i, DEVICE_REPLACE);
+		else if (is_to_be_repaired(g, i) || vhost_link_is_due(p->id))
+			leave(g, i, DEVICE_RESTART);
 		break;
 	case LEAVING:
 		if (rte_rcu_qsbr_check(g->control.qsbr, state[i].token, false) == 0)
 			break;
 		state[i].stage = AWAY;
-		device_thread_give(i, true);
+		device_thread_give(i, state[i].task);
 		break;
 	case AWAY:
 		if (device_thread_take(i, &opened))
@@ -145,5 +189,5 @@ void reopen_stop(struct gateway *g)
 {
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (state[i].stage == LEAVING)
-			device_thread_give(i, true);
+			device_thread_give(i, DEVICE_REPLACE);
 }

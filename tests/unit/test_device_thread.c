@@ -13,6 +13,7 @@
 #include "port_link.h"
 #include "privilege.h"
 #include "test.h"
+#include "vhost_link.h"
 
 enum { CARD, TAP, BROKEN_CARD, N_PORTS };
 
@@ -29,7 +30,7 @@ static struct gateway gateway = {.control = {.conf = &conf, .lock = PTHREAD_MUTE
 
 static atomic_uint now_ms = 5000;
 static atomic_bool on_bus = true, opens = true;
-static atomic_uint n_looks, n_opened[N_PORTS], n_closed[N_PORTS], n_reported;
+static atomic_uint n_looks, n_opened[N_PORTS], n_closed[N_PORTS], n_restarted, n_reported;
 
 uint64_t gateway_now_ms(void)
 {
@@ -67,6 +68,12 @@ int port_open(struct port *p, const struct conf *c, const struct conf_port *port
 void port_close(const struct port *p)
 {
 	n_closed[p->conf - conf_ports]++;
+}
+
+void vhost_link_settle(uint16_t id)
+{
+	(void)id;
+	n_restarted++;
 }
 
 void port_groups_set(const struct port *p)
@@ -131,7 +138,7 @@ static void give(unsigned int port)
 {
 	gateway.ports[port].conf = &conf_ports[port];
 	gateway.ports[port].returns = true;
-	device_thread_give(port, true);
+	device_thread_give(port, DEVICE_REPLACE);
 }
 
 static void take(unsigned int port)
@@ -179,6 +186,18 @@ static void test_tap_at_once(void **state)
 	assert_int_equal(n_opened[TAP], 1);
 }
 
+static void test_restart(void **state)
+{
+	unsigned int opened = n_opened[TAP], closed = n_closed[TAP];
+
+	(void)state;
+	device_thread_give(TAP, DEVICE_RESTART);
+	take(TAP);
+	assert_int_equal(n_restarted, 1);
+	assert_int_equal(n_opened[TAP], opened);
+	assert_int_equal(n_closed[TAP], closed);
+}
+
 // Once, however often it is tried; but a card that was plugged in since is another one.
 static void test_reports(void **state)
 {
@@ -210,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_card_leaves),
 		cmocka_unit_test(test_tap_at_once),
+		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_reports),
 	};
 
