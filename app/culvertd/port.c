@@ -167,7 +167,8 @@ static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
 
 	if (strcmp(p->driver, "net_af_packet") == 0 &&
 		device_arg(framesz, sizeof(framesz), p->conf->device, "framesz") &&
-		strtoul(framesz, NULL, 10) > rte_pktmbuf_data_room_size(pool))
+		strtoul(framesz, NULL, 10) + RTE_PKTMBUF_HEADROOM >
+			rte_pktmbuf_data_room_size(pool))
 		return "framesz is larger than packet buffers: reduce it, or set a larger mtu";
 	if (strcmp(p->driver, "net_af_xdp") == 0 &&
 		pool->elt_size + pool->header_size > (uint32_t)sysconf(_SC_PAGESIZE))
