@@ -15,13 +15,13 @@
 
 #include "bond.h"
 #include "configure.h"
+#include "device_thread.h"
 #include "events.h"
 #include "health.h"
 #include "host_thread.h"
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
-#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "reopen.h"
@@ -208,7 +208,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	wall_clock_tick(now_ms);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (port_is_open(&g->ports[i]))
-			port_flow_tick(g->ports[i].rules, g->ports[i].conf, g->control.snapshot);
+			device_thread_steer(i, g->control.snapshot);
 }
 
 // Returns whether there was something to do.

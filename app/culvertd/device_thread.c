@@ -10,6 +10,7 @@
 #include "host_iface.h"
 #include "log.h"
 #include "machine.h"
+#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
@@ -32,10 +33,11 @@ enum device_stage {
 
 struct thread_device {
 	_Atomic enum device_stage stage;
-	struct port port;            // what it is opened into
-	uint64_t opened_ms, next_ms; // when it was opened last, and when it is tried next
-	unsigned int failures;       // since it worked
-	bool reported;               // the last try has failed, and was logged
+	struct port_rules *_Atomic rules; // to be changed, until that is done; else NULL
+	struct port port;                 // what it is opened into
+	uint64_t opened_ms, next_ms;      // when it was opened last, and when it is tried next
+	unsigned int failures;            // since it worked
+	bool reported;                    // the last try has failed, and was logged
 };
 
 static struct {
@@ -121,6 +123,7 @@ static unsigned int pause_of(const struct conf *conf, const struct conf_port *c)
 
 static void close_one(const struct port *p, const struct conf *conf, unsigned int port)
 {
+	t.device[port].rules = NULL; // they go with the device
 	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
 	port_close(p);
 	privilege_kept_lower(&t.kept);
@@ -146,13 +149,25 @@ static void device_serve(unsigned int port, const struct conf *conf)
 		device_open(d, conf, port);
 }
 
+static void rules_change(unsigned int port, const struct conf *conf)
+{
+	struct thread_device *d = &t.device[port];
+
+	if (d->rules == NULL)
+		return;
+	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
+	port_flow_change(d->rules, &conf->ports[port]);
+	privilege_kept_lower(&t.kept);
+	d->rules = NULL;
+}
+
 static bool has_work(void)
 {
 	for (unsigned int i = 0; i < PORTS_MAX; i++) {
 		enum device_stage stage =
 			atomic_load_explicit(&t.device[i].stage, memory_order_acquire);
 
-		if (stage != NOT_HERE && stage != OPENED)
+		if ((stage != NOT_HERE && stage != OPENED) || t.device[i].rules != NULL)
 			return true;
 	}
 	return false;
@@ -165,8 +180,10 @@ static void serve(void)
 	pthread_mutex_lock(&t.conf);
 	conf = conf_current();
 
-	for (unsigned int i = 0; i < conf->n_ports; i++)
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		device_serve(i, conf);
+		rules_change(i, conf);
+	}
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -297,6 +314,16 @@ bool device_thread_take(unsigned int port, struct port *opened)
 	*opened = d->port;
 	atomic_store_explicit(&d->stage, NOT_HERE, memory_order_relaxed);
 	return true;
+}
+
+void device_thread_steer(unsigned int port, const struct snapshot *s)
+{
+	struct port_rules *r = t.gateway->ports[port].rules;
+
+	if (r == NULL || t.device[port].rules != NULL || !port_rules_plan(r, s))
+		return;
+	t.device[port].rules = r;
+	sem_post(&t.wake);
 }
 
 void device_thread_conf_changed(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that opens and closes devices while the gateway runs. Drivers may take long for it,
 // and need capabilities: this thread alone keeps those, and has them in effect only while it opens
-// or closes a device (docs/decisions/0038-devices-that-return.md), or changes the kernel's routes
-// by hosts behind ports.
+// or closes a device (docs/decisions/0038-devices-that-return.md), gives a card rules, or changes
+// the kernel's routes by hosts behind ports.
 //
 // A port is given to the thread when no other one uses its device, and taken back with another
 // device. Control thread, unless said otherwise.
@@ -28,6 +28,10 @@ void device_thread_give(unsigned int port, enum device_task task);
 
 // Takes a port back if its device is open again: then copies what is known of that to opened.
 bool device_thread_take(unsigned int port, struct port *opened);
+
+// Has the inbound SAs of a snapshot get their queues of an open port's card, soon. To be called
+// several times a second: a card gets some rules at a time.
+void device_thread_steer(unsigned int port, const struct snapshot *s);
 
 // The configuration has been replaced: the thread changes the kernel's routes, soon.
 void device_thread_conf_changed(void);

@@ -47,12 +47,10 @@ int port_flow_start(struct port_rules **made, const struct flow_device *d,
 	return 0;
 }
 
-void port_flow_tick(struct port_rules *r, const struct conf_port *c, const struct snapshot *s)
+void port_flow_change(struct port_rules *r, const struct conf_port *c)
 {
-	if (r == NULL || !r->steer)
-		return;
 	eal_log_begin();
-	if (port_rules_steer(r, s))
+	if (port_rules_change(r))
 		log_warn("port \"%s\": the device takes no rule for a further SA, has %u: %s",
 			c->name, r->n, r->why);
 	eal_log_end(false);

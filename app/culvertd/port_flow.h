@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which rules the card of a port gets, from the configuration and from what RSS does, and what is
-// logged about those that it refuses. Control thread.
+// logged about those that it refuses. The thread that opens the device.
 #pragma once
 
 #include "conf.h"
 #include "port_offload.h"
 #include "port_rules.h"
-#include "snapshot.h"
 
 // Before the device is configured: leaves what no rule takes to the kernel, if the port is
 // isolated. id: ethdev's number. Returns 0, or -errno if the device cannot do that.
@@ -19,6 +18,5 @@ int port_flow_start(struct port_rules **made, const struct flow_device *d,
 	const struct port_offloads *offloads, const struct conf *conf, const struct conf_port *c,
 	const char **why);
 
-// Gives the inbound SAs of a snapshot their queues. r: of the port, NULL: it has none. To be called
-// several times a second.
-void port_flow_tick(struct port_rules *r, const struct conf_port *c, const struct snapshot *s);
+// Gives some of the inbound SAs their queues, as port_rules_plan() wants it.
+void port_flow_change(struct port_rules *r, const struct conf_port *c);

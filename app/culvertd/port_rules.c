@@ -88,10 +88,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// The rules that there should be, sorted. Returns how many.
+// The rules that there should be, sorted. Two SAs of the same SPI are one. Returns how many.
 static unsigned int rules_wanted(struct flow_rule to[PORT_RULES_MAX], const struct snapshot *s)
 {
-	unsigned int n = RTE_MIN(s->n_sa_in, (unsigned int)PORT_RULES_MAX);
+	unsigned int n = RTE_MIN(s->n_sa_in, (unsigned int)PORT_RULES_MAX), kept = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		const struct sa *sa = &s->sa_in[i]->sa;
@@ -104,19 +104,37 @@ static unsigned int rules_wanted(struct flow_rule to[PORT_RULES_MAX], const stru
 		};
 	}
 	qsort(to, n, sizeof(to[0]), compare);
-	return n;
+	for (unsigned int i = 0; i < n; i++)
+		if (kept == 0 || compare(&to[i], &to[kept - 1]) != 0)
+			to[kept++] = to[i];
+	return kept;
+}
+
+static bool is_wanted(const struct port_rules *r, const struct flow_rule *rule)
+{
+	return bsearch(rule, r->wanted, r->n_wanted, sizeof(r->wanted[0]), compare) != NULL;
+}
+
+bool port_rules_plan(struct port_rules *r, const struct snapshot *s)
+{
+	unsigned int n = r->n;
+
+	if (!r->steer)
+		return false;
+	r->n_wanted = rules_wanted(r->wanted, s);
+	for (unsigned int i = 0; i < n; i++)
+		if (!is_wanted(r, &r->of[i].rule))
+			return true;
+	return n < r->n_wanted && !r->full;
 }
 
 // Returns whether all were removed: a device may take a millisecond for each.
-static bool remove_others(struct port_rules *r, const struct flow_rule wanted[], unsigned int n)
+static bool remove_others(struct port_rules *r)
 {
-	unsigned int kept = 0, w = 0, removed = 0;
+	unsigned int kept = 0, removed = 0;
 
 	for (unsigned int i = 0; i < r->n; i++) {
-		while (w < n && compare(&wanted[w], &r->of[i].rule) < 0)
-			w++;
-		if ((w < n && compare(&wanted[w], &r->of[i].rule) == 0) ||
-			removed == PORT_RULES_STEP) {
+		if (is_wanted(r, &r->of[i].rule) || removed == PORT_RULES_STEP) {
 			r->of[kept++] = r->of[i];
 			continue;
 		}
@@ -157,35 +175,25 @@ static bool rule_add(struct port_rules *r, unsigned int place, const struct flow
 	return true;
 }
 
-// Behind remove_others(), all rules there are are wanted. Two SAs of the same SPI are one. Returns
-// whether all SAs have a rule.
-static bool add_missing(struct port_rules *r, const struct flow_rule wanted[], unsigned int n)
+// After remove_others(), all rules there are are wanted. Returns whether all SAs have a rule.
+static bool add_missing(struct port_rules *r)
 {
-	unsigned int added = 0, place = 0;
+	unsigned int added = 0;
 
-	for (unsigned int i = 0; i < n && added < PORT_RULES_STEP && !r->full; i++) {
-		if (i > 0 && compare(&wanted[i], &wanted[i - 1]) == 0)
+	for (unsigned int i = 0; i < r->n_wanted && added < PORT_RULES_STEP && !r->full; i++) {
+		if (i < r->n && compare(&r->wanted[i], &r->of[i].rule) == 0)
 			continue;
-		if (place == r->n || compare(&wanted[i], &r->of[place].rule) != 0) {
-			r->full = !rule_add(r, place, &wanted[i]);
-			added++;
-		}
-		place++;
+		r->full = !rule_add(r, i, &r->wanted[i]);
+		added++;
 	}
 	return !r->full && added < PORT_RULES_STEP;
 }
 
-bool port_rules_steer(struct port_rules *r, const struct snapshot *s)
+bool port_rules_change(struct port_rules *r)
 {
-	static struct flow_rule wanted[PORT_RULES_MAX]; // of the control thread
-	unsigned int n;
-
-	if (!r->steer)
+	if (!remove_others(r) || r->full)
 		return false;
-	n = rules_wanted(wanted, s);
-	if (!remove_others(r, wanted, n) || r->full)
-		return false;
-	if (add_missing(r, wanted, n))
+	if (add_missing(r))
 		r->reported = false;
 	if (!r->full || r->reported)
 		return false;

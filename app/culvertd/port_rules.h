@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of a port's card: those that distribute ESP by its SPI where RSS alone does not, those
 // that take ESP from the kernel (isolated), and those that give each inbound SA a queue (steer).
-// Which ones a port gets: docs/hardware.md. Control thread; others read under the gateway's lock.
+// Which ones a port gets: docs/hardware.md. The thread that opens the device: the driver of mlx5
+// asks for CAP_NET_RAW whenever a rule is made. Which rules SAs need is decided by the control
+// thread.
 #pragma once
 
 #include "flow_rule.h"
@@ -23,12 +25,15 @@ struct port_rules {
 	struct flow_device device;
 	bool esp_hashed, udp_hashed; // ESP in IP, in UDP is distributed by its SPI
 	bool steer;
-	// Of SAs, sorted.
+	// Those that SAs need, sorted. Written by the control thread while it has the rules.
+	struct flow_rule wanted[PORT_RULES_MAX];
+	unsigned int n_wanted;
+	// Those that they have, sorted. n is read by other threads.
 	struct port_rule {
 		struct flow_rule rule;
 		struct rte_flow *made;
 	} of[PORT_RULES_MAX];
-	unsigned int n;
+	_Atomic unsigned int n;
 	bool full;      // the device has refused a rule of an SA, and none was removed since
 	bool reported;  // the caller knows of a refusal since all SAs had their rules
 	char why[128];  // the device's reason for refusing a rule
@@ -39,9 +44,14 @@ struct port_rules {
 // is no memory. If the device refuses one, what and why say so: an isolated port must not run then.
 struct port_rules *port_rules_new(const struct flow_device *d, const struct port_rules_use *use);
 
-// With steer: brings the rules of SAs up to date with the inbound SAs there are, by some in each
-// call. Returns whether the device has refused one, for the first time since all SAs had theirs.
-bool port_rules_steer(struct port_rules *r, const struct snapshot *s);
+// With steer: notes which rules the inbound SAs of a snapshot need. Returns whether they differ
+// from those there are, as far as the device has room. Control thread, while no other one changes
+// them.
+bool port_rules_plan(struct port_rules *r, const struct snapshot *s);
+
+// Brings the rules of SAs up to date with that, by some in each call. Returns whether the device
+// has refused one, for the first time since all SAs had theirs.
+bool port_rules_change(struct port_rules *r);
 
 // Removes all rules. The device is still open.
 void port_rules_free(struct port_rules *r);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_card.h"
 
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -183,6 +186,16 @@ int __wrap_rte_flow_validate(uint16_t port, const struct rte_flow_attr *attr,
 	return why == NULL ? 0 : refuse(error, ENOTSUP, why);
 }
 
+// Whether the calling thread may make rules.
+static bool is_permitted(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct cap[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return !card.guarded || (syscall(SYS_capget, &head, cap) == 0 &&
+					(cap[0].effective & 1u << CAP_NET_RAW) != 0);
+}
+
 struct rte_flow *__wrap_rte_flow_create(uint16_t port, const struct rte_flow_attr *attr,
 	const struct rte_flow_item item[], const struct rte_flow_action action[],
 	struct rte_flow_error *error)
@@ -195,6 +208,10 @@ struct rte_flow *__wrap_rte_flow_create(uint16_t port, const struct rte_flow_att
 	if (!validated || rule_read(&r, attr, item, action) != NULL)
 		card.n_wrong++;
 	validated = false;
+	if (!is_permitted()) {
+		refuse(error, EPERM, "cannot create rdma flow");
+		return NULL;
+	}
 	if (card.n == card.room) {
 		refuse(error, ENOSPC, NULL); // some drivers have no words for it
 		return NULL;

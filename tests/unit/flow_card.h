@@ -25,6 +25,7 @@ struct card {
 	unsigned int n;       // that it has
 	unsigned int asked;   // validations, and creations
 	unsigned int n_wrong; // creations without a validation, destructions of no rule
+	bool guarded; // rules are made by threads with CAP_NET_RAW in effect alone, as by mlx5_ib
 };
 
 extern struct card card;

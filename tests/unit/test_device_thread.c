@@ -5,10 +5,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "access.h"
 #include "device_thread.h"
+#include "flow_card.h"
 #include "host_iface.h"
 #include "log.h"
 #include "machine.h"
+#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
@@ -81,33 +84,24 @@ void port_groups_set(const struct port *p)
 	(void)p;
 }
 
-void privilege_kept_choose(struct privilege_kept *kept, const struct conf *c)
+void port_flow_change(struct port_rules *r, const struct conf_port *c)
 {
-	(void)kept, (void)c;
+	(void)c;
+	port_rules_change(r);
 }
 
-int privilege_kept_begin(void)
+// --- what privilege.c uses besides ---
+
+gid_t access_group(const struct conf *c, const char *setting, const char *group)
 {
-	return 0;
+	(void)c, (void)setting, (void)group;
+	return (gid_t)-1;
 }
 
-int privilege_kept_lower(const struct privilege_kept *kept)
+bool device_makes_interface(const char *device)
 {
-	(void)kept;
-	return 0;
-}
-
-int privilege_kept_raise(
-	const struct privilege_kept *kept, const struct conf *c, const struct conf_port *port)
-{
-	(void)kept, (void)c, (void)port;
-	return 0;
-}
-
-int privilege_kept_raise_routes(const struct privilege_kept *kept)
-{
-	(void)kept;
-	return 0;
+	(void)device;
+	return false;
 }
 
 // --- the control thread ---
@@ -198,6 +192,34 @@ static void test_restart(void **state)
 	assert_int_equal(n_closed[TAP], closed);
 }
 
+// The thread alone has the capability then, and only as long as it makes rules.
+static void test_steer(void **state)
+{
+	const struct flow_device device = {.n_rx = 4};
+	const struct port_rules_use use = {.steer = true};
+	struct sa_in sa = {.sa.spi = RTE_BE32(0x1001)}, *sas[] = {&sa};
+	struct snapshot s = {.sa_in = sas, .n_sa_in = 1};
+	struct privilege_kept kept;
+	struct port_rules *r;
+
+	(void)state;
+	privilege_kept_choose(&kept, &conf);
+	if (kept.capabilities == 0) // as none was there at the start
+		skip();
+	card_reset(CARD_CONNECTX_7, CARD_RULES_MAX);
+	r = port_rules_new(&device, &use);
+	assert_non_null(r);
+	card.guarded = true;
+	assert_int_equal(privilege_drop_thread(), 0);
+	assert_int_equal(device_thread_confine(), 0);
+	gateway.ports[CARD].rules = r;
+	device_thread_steer(CARD, &s);
+	while (r->n < 1 && !r->full)
+		assert_true(wait_on());
+	assert_int_equal(r->n, 1);
+	assert_false(r->full);
+}
+
 // Once, however often it is tried; but a card that was plugged in since is another one.
 static void test_reports(void **state)
 {
@@ -230,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_card_leaves),
 		cmocka_unit_test(test_tap_at_once),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_steer),
 		cmocka_unit_test(test_reports),
 	};
 

@@ -193,13 +193,18 @@ static void sa_add(struct sas *s, uint32_t spi, bool v4, bool udp)
 	s->at[s->s.n_sa_in++] = sa;
 }
 
+static bool steer(struct port_rules *r, const struct sas *s)
+{
+	return port_rules_plan(r, &s->s) && port_rules_change(r);
+}
+
 static void steer_all(struct port_rules *r, const struct sas *s)
 {
 	unsigned int before;
 
 	do {
 		before = r->n;
-		port_rules_steer(r, &s->s);
+		steer(r, s);
 		assert_in_range(r->n, 0, before + PORT_RULES_STEP);
 	} while (r->n != before);
 }
@@ -235,7 +240,7 @@ static void test_steer(void **state)
 			i == 3 ? CARD_HASH : queue[i]);
 	// What is up to date is not asked for again.
 	card.asked = 0;
-	assert_false(port_rules_steer(r, &s->s));
+	assert_false(steer(r, s));
 	assert_int_equal(card.asked, 0);
 	s->s.n_sa_in = 0;
 	steer_all(r, s);
@@ -272,23 +277,23 @@ static void test_steer_full(void **state)
 	card.room = card.n + 5;
 	for (uint32_t i = 0; i < 8; i++)
 		sa_add(s, i + 256, true, false);
-	assert_true(port_rules_steer(r, &s->s));
+	assert_true(steer(r, s));
 	assert_string_not_equal(r->why, "");
 	assert_int_equal(r->n, 5);
 	card.asked = 0;
-	assert_false(port_rules_steer(r, &s->s));
+	assert_false(steer(r, s));
 	assert_int_equal(card.asked, 0);
-	s->at[0] = s->at[--s->s.n_sa_in];         // the last one has no rule
-	assert_false(port_rules_steer(r, &s->s)); // nor is that reported again at each rekey
+	s->at[0] = s->at[--s->s.n_sa_in]; // the last one has no rule
+	assert_false(steer(r, s));        // nor is that reported again at each rekey
 	assert_int_not_equal(card.asked, 0);
 	assert_int_equal(r->n, 5);
 	card.room += 2;
 	s->at[1] = s->at[--s->s.n_sa_in];
-	port_rules_steer(r, &s->s);
+	steer(r, s);
 	assert_int_equal(r->n, 6);
 	card.room = card.n - 1;
 	s->at[2]->sa.spi = RTE_BE32(1000);
-	assert_true(port_rules_steer(r, &s->s)); // all had one meanwhile
+	assert_true(steer(r, s)); // all had one meanwhile
 	free(s);
 	stop(r);
 }
@@ -300,8 +305,8 @@ static void test_steer_refused(void **state)
 
 	(void)state;
 	sa_add(s, 256, true, false);
-	assert_true(port_rules_steer(r, &s->s));
-	assert_false(port_rules_steer(r, &s->s));
+	assert_true(steer(r, s));
+	assert_false(steer(r, s));
 	assert_int_equal(r->n, 0);
 	free(s);
 	stop(r);
