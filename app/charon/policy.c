@@ -103,7 +103,8 @@ static bool settings_write(
 		data->manual_prio != 0 ? data->manual_prio
 				       : (data->prio + 1) * 100000u - narrow * 8);
 	if (data->type == POLICY_IPSEC)
-		fprintf(f, " action = \"protect\";");
+		fprintf(f, " action = \"protect\";%s",
+			data->prio == POLICY_PRIORITY_ROUTED ? " trap = true;" : "");
 	else
 		fprintf(f, " action = \"%s\";", data->type == POLICY_PASS ? "bypass" : "discard");
 	fclose(f);

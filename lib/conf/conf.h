@@ -124,6 +124,7 @@ struct conf_policy {
 	uint32_t reqid;    // for SPD_PROTECT: of the SAs
 	uint32_t peer_id;  // whose share of the tables it uses; 0: nobody's
 	uint32_t priority; // lower decides first
+	bool trap;         // is no tunnel: others with the reqid are
 	// Indexes into sas, for SPD_PROTECT of the file:
 	unsigned int sa_out;
 	unsigned int sa_in[CONF_POLICY_IN_MAX];

@@ -26,6 +26,7 @@ struct ike_policy {
 	const struct spd_policy *policy;
 	unsigned int slot;         // in the table of policies
 	bool bypass;               // from the end of the request until it is deleted
+	bool is_tunnel;            // protects, and is no trap
 	unsigned int tunnel_place; // in the list of tunnels
 	struct tunnel tunnel;
 	uint64_t asked_ms; // when IKE was last asked for an SA; 0: never

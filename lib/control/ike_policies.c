@@ -60,7 +60,7 @@ static void policy_unlist(struct control *c, const struct ike_policy *o)
 		at++;
 	memmove(&ike->listed[at], &ike->listed[at + 1],
 		(--ike->n_listed - at) * sizeof(ike->listed[0]));
-	if (o->object.group == NULL)
+	if (!o->is_tunnel)
 		return;
 	c->ike.tunnels[o->tunnel_place] = c->ike.tunnels[--c->ike.n_tunnels];
 	c->ike.tunnels[o->tunnel_place]->tunnel_place = o->tunnel_place;
@@ -143,11 +143,12 @@ static void policy_list(struct control *c, struct ike_policy *o)
 	memmove(&ike->listed[at + 1], &ike->listed[at],
 		(ike->n_listed++ - at) * sizeof(ike->listed[0]));
 	ike->listed[at] = o->policy;
-	if (o->object.group == NULL)
+	if (o->object.group != NULL)
+		ike_chain_add(&o->object.group->policies, &o->object);
+	if (!o->is_tunnel)
 		return;
 	o->tunnel_place = c->ike.n_tunnels;
 	c->ike.tunnels[c->ike.n_tunnels++] = o;
-	ike_chain_add(&o->object.group->policies, &o->object);
 }
 
 int ike_policy_add(struct control *c, const struct conf_policy *conf, struct ike_policy **added)
@@ -163,6 +164,7 @@ int ike_policy_add(struct control *c, const struct conf_policy *conf, struct ike
 		return -ENOMEM;
 	if (protect)
 		o->object.group = ike_group_get(c, conf->reqid);
+	o->is_tunnel = protect && !conf->trap;
 	o->object.name = conf->name; // until it has its own
 	if (ike_peer_get(c, conf->peer_id, &o->object.peer) && tunnels_reserve(c) &&
 		(!protect || o->object.group != NULL) &&
@@ -203,12 +205,21 @@ struct sa_in *policy_receiver(const struct control *c, const struct spd_policy *
 	return i < p->n_in ? p->in[i] : NULL;
 }
 
+// Of the policies of a tunnel the first one posts events.
+static bool is_first(const struct ike_policy *o)
+{
+	const struct object *older = o->object.next;
+
+	while (older != NULL && !((const struct ike_policy *)older)->is_tunnel)
+		older = older->next;
+	return older == NULL;
+}
+
 struct tunnel *ike_tunnel(const struct control *c, unsigned int i, const struct spd_policy **policy)
 {
 	if (i >= c->ike.n_tunnels)
 		return NULL;
 	*policy = c->ike.tunnels[i]->policy;
-	// Of the policies of a tunnel the first one posts events.
-	c->ike.tunnels[i]->tunnel.posts = c->ike.tunnels[i]->object.next == NULL;
+	c->ike.tunnels[i]->tunnel.posts = is_first(c->ike.tunnels[i]);
 	return &c->ike.tunnels[i]->tunnel;
 }

@@ -44,6 +44,29 @@ static void receive(const char *sa)
 	desk_wait(1100);
 }
 
+// A trap, and the tunnel that it brought up, are one tunnel.
+static void test_trap(void **state)
+{
+	(void)state;
+	ask_policy("trap", "10.4.0.0/24", 7, "priority = 2; trap = true;");
+	ask_done();
+	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 1);
+	assert_int_equal(listed_tunnels(), CONFIGURED_POLICIES);
+	ask_pair("a", 0x10000, 7);
+	ask_policy("p", "10.4.0.0/24", 7, "priority = 1;");
+	ask_done();
+	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 2);
+	assert_int_equal(listed_tunnels(), CONFIGURED_POLICIES + 1);
+	desk_forget();
+	receive("ike.a.in");
+	desk_expect_event(
+		"event=tunnel_up\tseverity=info\ttunnel=ike.p\tsa=ike.a.out\tpeer=192.0.2.2");
+	ask_now("policy del ike.trap");
+	assert_int_equal(listed_tunnels(), CONFIGURED_POLICIES + 1);
+	ask_now("sa del ike.a.in\nsa del ike.a.out\npolicy del ike.p");
+	expect_only_configured();
+}
+
 static void test_tunnel_state(void **state)
 {
 	(void)state;
@@ -420,6 +443,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ike_desk_test(test_lists),
+		ike_desk_test(test_trap),
 		ike_desk_test(test_tunnel_state),
 		ike_desk_test(test_rekey),
 		ike_desk_test(test_refused),
