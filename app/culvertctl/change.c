@@ -158,10 +158,12 @@ enum exit_code command_reload(const struct options *options, char **words)
 {
 	struct answer answer;
 	enum exit_code code;
+	char request[32];
 
 	(void)words;
-	control_request(&answer, options->instance,
-		options->new_keys ? "new-keys reload" : "reload", EXIT_FAILED);
+	snprintf(request, sizeof(request), "%sreload%s", options->new_keys ? "new-keys " : "",
+		options->discard ? " discard" : "");
+	control_request(&answer, options->instance, request, EXIT_FAILED);
 	code = answer_print(options, &answer, "reloaded");
 	answer_fini(&answer);
 	return code;

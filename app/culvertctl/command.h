@@ -13,6 +13,7 @@ struct options {
 	bool once;            // of top: one picture
 	bool wide;            // of show and watch: all columns
 	bool new_keys;        // of what changes SAs: keys that are not recorded are new
+	bool discard;         // of reload: also changes at run time that the file lacks
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 	const char *driver;   // of bind

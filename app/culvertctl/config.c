@@ -65,7 +65,7 @@ static void difference_print(const json_t *d)
 static enum exit_code differences_print(const struct options *options, const char *text)
 {
 	json_t *differences = json_loads(text, 0, NULL), *d;
-	unsigned int n_restart = 0;
+	unsigned int n_restart = 0, n_run_time = 0;
 	size_t i;
 
 	if (differences == NULL)
@@ -73,6 +73,7 @@ static enum exit_code differences_print(const struct options *options, const cha
 	json_array_foreach(differences, i, d)
 	{
 		n_restart += json_is_true(json_object_get(d, "restart"));
+		n_run_time += json_is_true(json_object_get(d, "run_time"));
 		if (!options->json)
 			difference_print(d);
 	}
@@ -80,6 +81,11 @@ static enum exit_code differences_print(const struct options *options, const cha
 		output_json(differences);
 	else if (n_restart > 0)
 		printf("A reload would be refused, as %u of these need a restart.\n", n_restart);
+	else if (n_run_time > 0)
+		printf("A reload would be refused without --discard, as %u of these were changed "
+		       "at "
+		       "run time.\n",
+			n_run_time);
 	json_decref(differences);
 	return DIFFERENT;
 }

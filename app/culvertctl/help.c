@@ -34,7 +34,8 @@ static const struct topic {
 		"  drop REASON|any                     dropped packets\n",
 		NULL},
 	{"sa, policy, rule, neighbour, route, apply",
-		"Changes last until the next reload or restart. SETTINGS are as in the file, or "
+		"Changes last until the next reload --discard or restart. SETTINGS are as in the "
+		"file, or "
 		"- for standard input:\n"
 		"  sa add SETTINGS                     also: policy, rule, neighbour, route\n"
 		"  sa set NAME SETTINGS                other settings of the SA do not change\n"

@@ -87,6 +87,9 @@ static enum exit_code run(int argc, char **argv)
 		case OPTION_NEW_KEYS:
 			options.new_keys = true;
 			break;
+		case OPTION_DISCARD:
+			options.discard = true;
+			break;
 		case OPTION_DRIVER:
 			options.driver = driver_read(optarg);
 			break;

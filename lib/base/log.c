@@ -82,34 +82,3 @@ void log_line(enum log_level level, const char *fmt, ...)
 		fprintf(stderr, "%s%sculvertd: %s%s\n", dated ? log_date(date) : "",
 			dated ? " " : "", names[level], line);
 }
-
-void log_lines(const char *lines, size_t len)
-{
-	for (const char *end = lines + len, *next; lines < end; lines = next + 1) {
-		next = memchr(lines, '\n', (size_t)(end - lines));
-		next = next != NULL ? next : end;
-		log_error("%.*s", (int)(next - lines), lines);
-	}
-}
-
-static ssize_t failures_write(void *cookie, const char *lines, size_t len)
-{
-	(void)cookie;
-	log_lines(lines, len);
-	return (ssize_t)len;
-}
-
-FILE *log_failures(void)
-{
-	static FILE *failures;
-
-	if (failures != NULL)
-		return failures;
-	if (to_journal)
-		failures = fopencookie(NULL, "w", (cookie_io_functions_t){.write = failures_write});
-	if (failures != NULL)
-		setvbuf(failures, NULL, _IOLBF, 0);
-	else
-		failures = stderr;
-	return failures;
-}

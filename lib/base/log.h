@@ -30,8 +30,8 @@ bool log_is_muted(void);
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-// Writes each of the lines, len octets in all, as an error.
-void log_lines(const char *lines, size_t len);
+// Writes each of the lines, len octets in all, with that text before it.
+void log_lines(enum log_level level, const char *before, const char *lines, size_t len);
 
 // The stream for messages about a start that fails, one line each: errors in the journal, else
 // standard error as it is. Stays open.

@@ -5,6 +5,7 @@
 
 #include "conf_change_text.h"
 #include "conf_check.h"
+#include "conf_unsaved.h"
 
 // What changes are about: the lists of the file that need no restart.
 static const char *const lists[] = {"sas", "policies", "rules", "neighbours", "routes", NULL};
@@ -85,9 +86,14 @@ static void item_add(struct conf_reader *r, const struct conf_change *c,
 	const config_setting_t *list, const config_setting_t *settings)
 {
 	int at = place_find(r, c, list);
+	config_setting_t *grown;
 
-	if (at >= 0)
-		move_last(conf_change_add(r, c, settings), at);
+	if (at < 0)
+		return;
+	grown = conf_change_add(r, c, settings);
+	move_last(grown, at);
+	conf_unsaved_add(
+		r->c->tree, c->list->schema, config_setting_get_elem(grown, (unsigned int)at));
 }
 
 static void take_out(config_setting_t *item, const char *name)
@@ -96,8 +102,11 @@ static void take_out(config_setting_t *item, const char *name)
 		config_setting_remove(item, name);
 }
 
-static void item_set(config_setting_t *item, const config_setting_t *settings)
+static void item_set(struct conf_reader *r, const struct conf_change *c, config_setting_t *item,
+	const config_setting_t *settings)
 {
+	const char *before = conf_strdup(conf_identity(c->list->schema, item));
+
 	// A file has both keys.
 	if (conf_member(settings, "key_file") != NULL) {
 		take_out(item, "cipher_key");
@@ -109,6 +118,7 @@ static void item_set(config_setting_t *item, const config_setting_t *settings)
 		take_out(item, s->name);
 		conf_tree_add(item, s);
 	}
+	conf_unsaved_set(r->c->tree, c->list->schema, item, before, settings);
 }
 
 static void change_apply(
@@ -126,10 +136,12 @@ static void change_apply(
 	if (i < 0)
 		return;
 	item = config_setting_get_elem(list, (unsigned int)i);
-	if (c->verb == CONF_SET)
-		item_set(item, settings);
-	else
-		config_setting_remove_elem(list, (unsigned int)i);
+	if (c->verb == CONF_SET) {
+		item_set(r, c, item, settings);
+		return;
+	}
+	conf_unsaved_del(r->c->tree, c->list->schema, item);
+	config_setting_remove_elem(list, (unsigned int)i);
 }
 
 static void change_read(struct conf_reader *r, const struct conf_change *c)

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf_schema.h"
+#include "conf_unsaved.h"
 #include "hex.h"
 
 struct diff {
+	const struct conf_tree *from;
 	conf_diff_fn *report;
 	void *arg;
 	unsigned int n;
@@ -24,8 +25,9 @@ struct pair {
 	const struct conf_difference *template; // what all differences have in common
 };
 
-static void difference_report(struct diff *d, const struct conf_difference *difference)
+static void difference_report(struct diff *d, struct conf_difference *difference)
 {
+	difference->unsaved = conf_unsaved_has(d->from, difference);
 	d->report(d->arg, difference);
 	d->n++;
 }
@@ -318,7 +320,7 @@ static void diff_list(struct diff *d, const struct pair *p, const struct conf_op
 unsigned int conf_differences(
 	const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg)
 {
-	struct diff d = {.report = report, .arg = arg};
+	struct diff d = {.from = from->tree, .report = report, .arg = arg};
 	const config_setting_t *root = config_root_setting(&to->tree->file);
 	const struct pair all = {
 		.schema = &conf_schema,

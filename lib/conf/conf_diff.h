@@ -21,6 +21,7 @@ struct conf_difference {
 	const char *setting, *from, *to;
 	bool secret;             // the setting is a key
 	bool restart;            // it is for the next start, not for a reload
+	bool unsaved;            // what it changes was changed at run time
 	struct conf_where where; // of the new one; of what was removed, the old one
 };
 

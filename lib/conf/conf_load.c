@@ -6,6 +6,7 @@
 
 #include "conf_check.h"
 #include "conf_schema.h"
+#include "conf_unsaved.h"
 
 // --- settings that outlive the reading ---
 
@@ -65,6 +66,7 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 	ours->file = our_name(&f, theirs->file);
 	for (int i = 0; i < config_setting_length(theirs); i++)
 		setting_copy(&f, ours, config_setting_get_elem(theirs, (unsigned int)i));
+	conf_unsaved_copy(to, from);
 }
 
 // --- configurations ---

@@ -165,8 +165,9 @@ static void difference_write(void *arg, const struct conf_difference *d)
 	json_text(json->out, "old", d->from);
 	json_text(json->out, "new", d->to);
 	json_text(json->out, "file", d->where.file);
-	fprintf(json->out, "\"key\": %s, \"restart\": %s, \"line\": %u}",
-		d->secret ? "true" : "false", d->restart ? "true" : "false", d->where.line);
+	fprintf(json->out, "\"key\": %s, \"restart\": %s, \"run_time\": %s, \"line\": %u}",
+		d->secret ? "true" : "false", d->restart ? "true" : "false",
+		d->unsaved ? "true" : "false", d->where.line);
 	json->separator = ",\n";
 }
 

@@ -12,6 +12,7 @@
 #include "nearest.h"
 
 struct conf_message;
+struct conf_unsaved;
 struct conf_seen;
 
 struct conf_reader {
@@ -79,6 +80,7 @@ struct conf_tree {
 	const char *dir; // folder of the config file with its slash, or ""
 	// Of each SA: the file that its keys were read from, as it was written; NULL: from none.
 	const char **key_files;
+	struct conf_unsaved *unsaved; // see conf_unsaved.h
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.

@@ -52,11 +52,67 @@ static const char *written(void)
 	return requests.incomplete ? "out of memory for the request\n" : requests.out_text;
 }
 
+// --- the log of a change ---
+
+static void change_write(void *arg, const struct conf_difference *d)
+{
+	(void)arg;
+	if (++requests.n_different > LOG_LINES)
+		return;
+	if (d->kind == CONF_CHANGED)
+		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
+	else
+		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
+			conf_difference_names[d->kind]);
+}
+
+static void changes_write(const struct conf *running, const struct conf *conf, conf_diff_fn *write)
+{
+	if (conf_diff(running, conf, write, NULL) < 0) {
+		requests.incomplete = true;
+		fputs("out of memory to list the changes\n", requests.log);
+	}
+	if (requests.n_different > LOG_LINES)
+		fprintf(requests.log, "and %u more\n", requests.n_different - LOG_LINES);
+}
+
+// Without memory they are not listed.
+static void changes_log(enum log_level level, const char *before)
+{
+	if (requests.log_text != NULL)
+		log_lines(level, before, requests.log_text, requests.log_len);
+}
+
 // --- reload ---
 
+static void discarded_write(void *arg, const struct conf_difference *d)
+{
+	if (d->unsaved)
+		change_write(arg, d);
+}
+
+static bool may_discard(void)
+{
+	return requests.asked.text != NULL && strcmp(requests.text, "reload discard") == 0;
+}
+
+// Changes at run time that the file lacks are discarded only on demand.
 static struct conf *reload_make(const struct conf *running, FILE *errors)
 {
-	return conf_load(requests.conf_path, running, errors);
+	struct conf *conf = conf_load(requests.conf_path, running, errors);
+
+	if (conf != NULL)
+		changes_write(running, conf, discarded_write);
+	if (!requests.incomplete && (requests.n_different == 0 || may_discard()))
+		return conf;
+	if (conf != NULL && fflush(requests.log) == 0)
+		fprintf(errors,
+			"a reload would discard %u run-time change%s: write to %s what it lacks "
+			"(culvertctl diff, culvertctl save), or reload with --discard:\n%s",
+			requests.n_different, requests.n_different == 1 ? "" : "s",
+			requests.conf_path, requests.log_text);
+	conf_free(conf);
+	return NULL;
 }
 
 static void reload_begin(void)
@@ -88,9 +144,10 @@ static const char *status_of(int rc)
 static const char *reload_finish(int rc)
 {
 	if (rc < 0) {
-		log_lines(written(), strlen(written()));
+		log_lines(LOG_LEVEL_ERROR, "", written(), strlen(written()));
 		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
 	} else {
+		changes_log(LOG_LEVEL_WARN, "run-time change discarded: ");
 		event_post(RELOADED, EVENT_NUMBER(requests.c->snapshot->generation));
 	}
 	requests.io->ready();
@@ -160,19 +217,6 @@ static const char *text_finish(int rc)
 
 // --- change ---
 
-// For the log.
-static void change_write(void *arg, const struct conf_difference *d)
-{
-	(void)arg;
-	if (++requests.n_different > LOG_LINES)
-		return;
-	if (d->kind == CONF_CHANGED)
-		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
-	else
-		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
-			conf_difference_names[d->kind]);
-}
-
 static struct conf *change_make(const struct conf *running, FILE *errors)
 {
 	char *line_end = strchr(requests.text, '\n');
@@ -186,25 +230,18 @@ static struct conf *change_make(const struct conf *running, FILE *errors)
 	*line_end = '\0';
 	conf = conf_change(running, name + 1, line_end + 1,
 		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
-	if (conf != NULL && conf_diff(running, conf, change_write, NULL) < 0)
-		fputs("changed; out of memory to list the changes\n", requests.log);
+	if (conf != NULL)
+		changes_write(running, conf, change_write);
 	return conf;
 }
 
 static const char *change_finish(int rc)
 {
-	const char *line = requests.log_text;
+	char who[64];
 
-	while (rc == 0 && line != NULL && *line != '\0') {
-		size_t len = strcspn(line, "\n");
-
-		log_info("user %u, process %d: %.*s", requests.asked.uid, requests.asked.pid,
-			(int)len, line);
-		line += len + 1;
-	}
-	if (rc == 0 && requests.n_different > LOG_LINES)
-		log_info("user %u, process %d: and %u more", requests.asked.uid, requests.asked.pid,
-			requests.n_different - LOG_LINES);
+	snprintf(who, sizeof(who), "user %u, process %d: ", requests.asked.uid, requests.asked.pid);
+	if (rc == 0)
+		changes_log(LOG_LEVEL_INFO, who);
 	return status_of(rc);
 }
 

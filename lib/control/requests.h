@@ -3,7 +3,8 @@
 // order in which they are received. Clients that may only look get answers to requests that change
 // nothing. A request is one of
 //
-//   reload          read the file again
+//   reload          read the file again; refused if changes at run time would be lost
+//   reload discard  read it all the same
 //   diff            say what that would change
 //   config          print what runs, as a file without keys
 //   save            print the changes that lead to it from the file

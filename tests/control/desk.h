@@ -34,6 +34,9 @@ int desk_end(void **state);
 
 #define desk_test(f) cmocka_unit_test_setup_teardown(f, desk_begin, desk_end)
 
+// Writes that configuration as a file, with more settings, at top level and of the SA "out-4".
+void desk_conf_write(FILE *f, const char *more, const char *sa);
+
 // The configuration above with more settings, at top level and of the SA "out-4".
 struct conf *desk_conf(const char *more, const char *sa);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests to the daemon: what each is answered with, posted and logged, and who may make it.
 #include <errno.h>
+#include <unistd.h>
 
+#include "conf_change.h"
 #include "configure.h"
 #include "desk.h"
 #include "event_log.h"
@@ -143,6 +145,34 @@ static void test_reload(void **state)
 	check("save", "refused", "/nonexistent.conf cannot be opened");
 }
 
+// A change at run time that the file lacks is discarded on demand, but not by a signal.
+static void test_discard(void **state)
+{
+	static const char add[] = "rule add { name = \"r\"; action = \"drop\"; }";
+	char path[] = "/tmp/test_requests.XXXXXX";
+	struct conf *file = desk.conf;
+	FILE *f = fdopen(mkstemp(path), "w");
+
+	(void)state;
+	desk_conf_write(f, "", "");
+	fclose(f);
+	requests_start(&desk, path, &io, &desk);
+	check("reload", "ok", "generation 1\n");
+	desk.conf = conf_change(file, "argument", add, strlen(add), stderr);
+	check("reload", "refused",
+		"a reload would discard 1 run-time change: write to /tmp/test_requests.");
+	check("reload", "refused", "\nrule \"r\" removed\n");
+	requests_tick(true, desk_now);
+	requests_tick(false, desk_now);
+	desk_expect_log("rule \"r\" removed");
+	check("diff", "different", "\"run_time\": true");
+	check("reload discard", "ok", "generation 1\n");
+	desk_expect_log("run-time change discarded: rule \"r\" removed");
+	conf_free(desk.conf);
+	desk.conf = file;
+	unlink(path);
+}
+
 static void test_at_once(void **state)
 {
 	(void)state;
@@ -202,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		REQUEST_TEST(test_change),
 		REQUEST_TEST(test_reload),
+		REQUEST_TEST(test_discard),
 		REQUEST_TEST(test_at_once),
 		REQUEST_TEST(test_show),
 		REQUEST_TEST(test_retired),

@@ -80,6 +80,8 @@ rekey_by_commands()
 			policy set tunnel { in = "in-$2"; }
 			sa del in-$1; sa del out-$1
 		END
+		configure $gateway "$2" "$2" # the file has them, too: a reload discards nothing
+		reload_good $gateway
 	done
 }
 

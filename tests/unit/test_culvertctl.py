@@ -991,6 +991,7 @@ class Control(Case):
         for number, (words, asked) in enumerate((
                 (["reload"], "reload"),
                 (["--new-keys", "reload"], "new-keys reload"),
+                (["reload", "--discard"], "reload discard"),
                 (["--new-keys", "sa", "del", "x"], "new-keys change argument\nsa del x \n"),
                 (["sa", "del", "x"], "change argument\nsa del x \n"),
                 (["sa", "add", "a = 1;"], "change argument\nsa add {a = 1;\n}\n"),
@@ -1015,11 +1016,11 @@ class Control(Case):
         self.assertIn("closed the connection", self.ctl("-i", "west", "reload", code=1))
 
     def test_differences(self):
-        keys = ("change", "kind", "name", "setting", "old", "new", "key", "restart", "file", "line")
-        rows = (("changed", "sa", "x", "ttl", "64", "9", False, False, "gw.conf", 12),
-                ("changed", "sa", "x", "cipher_key", None, None, True, False, "gw.conf", 13),
-                ("changed", None, None, "memory.size", None, "9", False, True, "gw.conf", 1),
-                ("removed", "rule", "r", None, None, None, False, False, "argument", 1))
+        keys = ("change", "kind", "name", "setting", "old", "new", "key", "restart", "run_time", "file", "line")
+        rows = (("changed", "sa", "x", "ttl", "64", "9", False, False, True, "gw.conf", 12),
+                ("changed", "sa", "x", "cipher_key", None, None, True, False, False, "gw.conf", 13),
+                ("changed", None, None, "memory.size", None, "9", False, True, False, "gw.conf", 1),
+                ("removed", "rule", "r", None, None, None, False, False, True, "argument", 1))
         text = json.dumps([dict(zip(keys, row)) for row in rows])
         self.answers(f"different {len(text)}\n", text)
         out, err = self.finish(self.start("-i", "west", "diff"), 1)
@@ -1030,6 +1031,15 @@ class Control(Case):
             changed  memory.size: (not set) -> 9 (gw.conf:1), needs a restart
             removed  rule "r"
             A reload would be refused, as 1 of these need a restart.
+            """))
+
+    def test_run_time_differences(self):
+        text = json.dumps([{"change": "removed", "kind": "rule", "name": "r", "run_time": True}])
+        self.answers(f"different {len(text)}\n", text)
+        out, _ = self.finish(self.start("-i", "west", "diff"), 1)
+        self.assertEqual(out, textwrap.dedent("""\
+            removed  rule "r"
+            A reload would be refused without --discard, as 1 of these were changed at run time.
             """))
 
     def test_same(self):

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a reload of a file would discard of the changes at run time.
+#include "conf_unsaved.h"
+
+#include "conf_change.h"
+#include "conf_diff.h"
+#include "conf_dir.h"
+#include "test.h"
+
+#define KEY  "cipher = \"aes-128-gcm\"; cipher_key = \"202122232425262728292a2b2c2d2e2f30313233\";"
+#define ENDS "local = \"192.0.2.1\"; remote = \"192.0.2.2\"; "
+#define NEXT "name = \"to-b-2\"; direction = \"out\"; spi = \"0x1003\"; " ENDS KEY
+
+static struct conf *running; // the sample of the documentation
+
+static int start(void **state)
+{
+	int rc = conf_dir_make(state);
+
+	if (rc == 0)
+		running = conf_dir_load_good("gateway-a.conf");
+	return rc;
+}
+
+static int stop(void **state)
+{
+	conf_free(running);
+	return conf_dir_remove(state);
+}
+
+static struct conf *try(const struct conf *was, const char *request)
+{
+	struct conf *c = conf_change(was, "argument", request, strlen(request), stderr);
+
+	assert_non_null(c);
+	return c;
+}
+
+// The sample with the first occurrence of a text replaced.
+static struct conf *edited(const char *old, const char *new)
+{
+	char *text = conf_dir_read(conf_dir_path("gateway-a.conf"));
+	char *at = strstr(text, old), *out = NULL;
+	size_t size;
+	FILE *f = open_memstream(&out, &size);
+	struct conf *c;
+
+	assert_non_null(at);
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+	fclose(f);
+	conf_dir_write("edited.conf", out, size);
+	c = conf_dir_load_good("edited.conf");
+	conf_dir_unlink("edited.conf");
+	free(out);
+	free(text);
+	return c;
+}
+
+static void print_unsaved(void *out, const struct conf_difference *d)
+{
+	if (d->unsaved)
+		fprintf(out, "%s %s %s%s%s\n", conf_difference_names[d->kind], d->noun, d->name,
+			d->setting != NULL ? " " : "", d->setting != NULL ? d->setting : "");
+}
+
+// After these requests, which end with NULL, a reload of this file discards so much.
+static void check_unsaved(const char *const requests[], const struct conf *file, const char *lost)
+{
+	const struct conf *was = running;
+	struct conf *now[4] = {NULL};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (unsigned int i = 0; requests[i] != NULL; i++) {
+		now[i] = try(was, requests[i]);
+		was = now[i];
+	}
+	assert_true(conf_diff(was, file, print_unsaved, out) >= 0);
+	fclose(out);
+	assert_string_equal(text, lost);
+	free(text);
+	for (unsigned int i = 0; requests[i] != NULL; i++)
+		conf_free(now[i]);
+}
+
+#define check_lost(lost, ...) check_unsaved((const char *const[]){__VA_ARGS__, NULL}, running, lost)
+
+static void test_unsaved(void **state)
+{
+	(void)state;
+	check_lost("removed sa to-b-2\n", "sa add {" NEXT "}");
+	check_lost("removed sa to-b-2\nchanged policy site-b out\n", "sa add {" NEXT "}",
+		"policy set site-b { out = \"to-b-2\"; }");
+	check_lost("added policy rest\n", "policy del rest");
+	check_lost("changed sa to-b lifetime.soft_seconds\n"
+		   "changed sa to-b lifetime.hard_seconds\n",
+		"sa set to-b { lifetime = { soft_seconds = 8; hard_seconds = 9; }; }");
+	check_lost("changed sa to-b cipher_key\n",
+		"sa set to-b { cipher_key = \"dead0203040506070809beef0c0d0e0fa0a1a2a3\"; }");
+	check_lost(
+		"added policy rest\nremoved policy none\n", "policy set rest { name = \"none\"; }");
+}
+
+// What is undone, and what the file has as well, is not lost, whatever else was edited there.
+static void test_saved(void **state)
+{
+	struct conf *file;
+
+	(void)state;
+	check_lost("", "sa set to-b { ttl = 9; }", "sa set to-b { ttl = 64; }");
+	check_lost("", "sa add {" NEXT "}", "sa del to-b-2",
+		"rule add { name = \"r\"; action = \"drop\"; }", "rule del r");
+	file = edited("cipher_key = \"0x0001", "ttl = 9; esn = true; cipher_key = \"0x0001");
+	check_unsaved((const char *const[]){"sa set to-b { ttl = 9; }", NULL}, file, "");
+	check_unsaved((const char *const[]){"sa set to-b { ttl = 8; }", NULL}, file,
+		"changed sa to-b ttl\n");
+	conf_free(file);
+	file = edited(",\n  { name = \"rest\"; action = \"discard\"; }", "");
+	check_unsaved((const char *const[]){"policy set rest { proto = 47; }", NULL}, file, "");
+	conf_free(file);
+	file = edited("{ name = \"rest\"", "{ name = \"x\"; proto = 47; action = \"bypass\"; },\n"
+					   "{ name = \"rest\"");
+	check_unsaved(
+		(const char *const[]){
+			"policy add first { name = \"x\"; proto = 47; action = \"bypass\"; }",
+			NULL},
+		file, "moved policy site-b\n");
+	conf_free(file);
+}
+
+// A program that adds and deletes for years leaves nothing behind.
+static void test_unsaved_bounded(void **state)
+{
+	struct conf *c = try(running, "route add { to = \"10.7.0.0/16\"; via = \"192.0.2.7\"; }");
+	size_t n = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		char request[256];
+		struct conf *next;
+
+		snprintf(request, sizeof(request),
+			"route del 10.%u.0.0/16; route add { to = \"10.%u.0.0/16\"; via = "
+			"\"192.0.2.7\"; }",
+			7 + i, 8 + i);
+		next = try(c, request);
+		conf_free(c);
+		c = next;
+	}
+	for (const struct conf_unsaved *u = c->tree->unsaved; u != NULL; u = u->next)
+		n++;
+	assert_int_equal(n, 1);
+	conf_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unsaved),
+		cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_unsaved_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
