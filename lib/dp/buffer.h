@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packet buffers. During a pass, every packet is in one buffer. Ordinary ones have room for the MTU
+// Packet buffers. During a pass, every packet is in one buffer, but for the last octets of the
+// largest IPv6 datagrams (reassemble.c). Ordinary ones have room for the MTU
 // of any link and for ESP. Larger packets, which are frames that drivers spread over several
 // buffers and reassembled packets, are in a large one until the end of the pass. No buffer is
 // shared: drivers with fast free do not look at the reference count. Workers.

@@ -29,7 +29,7 @@ static struct plan plan_of(const struct pkt *p)
 		overhead = sizeof(struct rte_ipv6_fragment_ext);
 	}
 	overhead += plan.head_len;
-	plan.len = rte_pktmbuf_data_len(p->m) - (uint32_t)plan.head_len;
+	plan.len = rte_pktmbuf_pkt_len(p->m) - (uint32_t)plan.head_len;
 	plan.room = p->frag_size < overhead ? 0 : RTE_ALIGN_FLOOR(p->frag_size - overhead, 8);
 	plan.n = plan.room == 0 ? UINT32_MAX : (plan.len + plan.room - 1) / plan.room;
 	return plan;
@@ -68,13 +68,16 @@ static void write_fragment(
 	};
 	uint32_t part_len = plan->head_len + (uint32_t)sizeof(ext) + len;
 	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)part_len);
+	uint8_t *payload = to + plan->head_len + sizeof(ext);
+	const void *octets = rte_pktmbuf_read(p->m, plan->head_len + off, len, payload);
 
 	memcpy(to, packet, plan->head_len);
 	to[plan->next_off] = IPPROTO_FRAGMENT;
 	((struct rte_ipv6_hdr *)to)->payload_len =
 		rte_cpu_to_be_16((uint16_t)(part_len - sizeof(struct rte_ipv6_hdr)));
 	memcpy(to + plan->head_len, &ext, sizeof(ext));
-	rte_memcpy(to + plan->head_len + sizeof(ext), packet + plan->head_len + off, len);
+	if (octets != payload)
+		rte_memcpy(payload, octets, len);
 }
 
 static bool write_v6(

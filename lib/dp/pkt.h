@@ -18,7 +18,8 @@
 #include "spd.h"
 
 // From the check of its frame on, m is contiguous and its data starts at the IP header and ends
-// with the IP packet.
+// with the IP packet. Of a reassembled IPv6 datagram, the octets after the first 65535 are in a
+// second buffer.
 struct pkt {
 	struct rte_mbuf *m;
 	struct sa_in *sa_in;           // of an ESP packet, then of the packet in it; NULL: clear

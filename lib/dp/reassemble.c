@@ -211,26 +211,60 @@ static void octets_copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, ui
 		rte_memcpy(to, octets, len);
 }
 
+// Copies octets of a fragment to octet at of the datagram. The last ones of IPv6 may be in a second
+// buffer.
+static void payload_copy(struct rte_mbuf *m, uint32_t at, const struct frag *f)
+{
+	uint32_t len = rte_pktmbuf_pkt_len(f->m) - f->hdr_len, room = m->data_len, here;
+
+	here = at < room ? RTE_MIN(len, room - at) : 0;
+	if (here > 0)
+		octets_copy(rte_pktmbuf_mtod_offset(m, uint8_t *, at), f->m, f->hdr_len, here);
+	if (here < len)
+		octets_copy(rte_pktmbuf_mtod_offset(m->next, uint8_t *, at + here - room), f->m,
+			f->hdr_len + here, len - here);
+}
+
+// Buffers for len octets. Lengths of mbufs have 16 bits, so what a datagram of IPv6 has beyond them
+// is in a second one.
+static enum drop buffers_take(struct worker *w, struct rte_mbuf **m, uint32_t len)
+{
+	uint32_t first = RTE_MIN(len, (uint32_t)UINT16_MAX);
+	enum drop reason = buffer_take(w, m, first);
+	struct rte_mbuf *rest;
+
+	if (reason != DROP_NONE || first == len)
+		return reason;
+	rest = rte_pktmbuf_alloc(w->pool);
+	if (rest == NULL) {
+		rte_pktmbuf_free(*m);
+		return DROP_NO_BUFFER;
+	}
+	rte_pktmbuf_append(rest, (uint16_t)(len - first));
+	rte_pktmbuf_chain(*m, rest);
+	return DROP_NONE;
+}
+
 // Joins the fragments: head_len octets of headers of the first, and the payload of all.
 static enum drop datagram_join(
 	struct worker *w, struct rte_mbuf **m, const struct frag_datagram *d, uint32_t head_len)
 {
+	uint32_t ip_len = ip_is_v4(rte_pktmbuf_mtod(d->first->m, const void *))
+				  ? 0
+				  : (uint32_t)sizeof(struct rte_ipv6_hdr); // does not count
 	const struct frag *f;
 	enum drop reason;
-	uint8_t *to;
 
 	if (!ecn_may_join(d->ecn))
 		return DROP_FRAGMENT_ECN;
-	if (head_len + d->map.len > UINT16_MAX)
+	if (head_len - ip_len + d->map.len > UINT16_MAX)
 		return DROP_FRAGMENT_INVALID;
-	reason = buffer_take(w, m, head_len + d->map.len);
+	reason = buffers_take(w, m, head_len + d->map.len);
 	if (reason != DROP_NONE)
 		return reason;
-	to = rte_pktmbuf_mtod(*m, uint8_t *);
-	octets_copy(to, d->first->m, 0, head_len);
+	octets_copy(rte_pktmbuf_mtod(*m, uint8_t *), d->first->m, 0, head_len);
 	SLIST_FOREACH(f, &d->frags, next)
-	octets_copy(
-		to + head_len + f->off, f->m, f->hdr_len, rte_pktmbuf_pkt_len(f->m) - f->hdr_len);
+	payload_copy(*m, head_len + f->off, f);
 	return DROP_NONE;
 }
 
@@ -388,7 +422,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 		return false;
 	// The header in front of the fragment header, which is left out, names the one behind it.
 	ip = pkt_ip6(p);
-	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_data_len(p->m) - sizeof(*ip)));
+	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_pkt_len(p->m) - sizeof(*ip)));
 	ipv6_tos_set(ip, ipv6_tos(ip) | ecn_joined(d->ecn));
 	*rte_pktmbuf_mtod_offset(p->m, uint8_t *, ipv6_next_field(ip, head_len)) =
 		*rte_pktmbuf_mtod_offset(d->first->m, uint8_t *, head_len);

@@ -147,8 +147,10 @@ static __rte_always_inline enum drop read_as(
 	const void *l4 = (const uint8_t *)ip + at->l4_off;
 	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
 
-	*p = (struct flow_pkt){
-		.key.proto = at->proto, .ip_len = (uint16_t)all, .v4 = v4, .plain = v4};
+	*p = (struct flow_pkt){.key.proto = at->proto,
+		.ip_len = (uint16_t)(v4 ? all : RTE_MIN(all, (uint32_t)UINT16_MAX)),
+		.v4 = v4,
+		.plain = v4};
 	if (at->proto == IPPROTO_TCP) {
 		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;

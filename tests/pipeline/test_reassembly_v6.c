@@ -73,10 +73,10 @@ static void expect_error_sent(const struct gateway *g, uint8_t type, uint8_t cod
 		RTE_MIN(frame_packet_len(about), 1280 - IP6_LEN - 8));
 }
 
-// From A's LAN through the tunnel to B's.
+// From A's LAN through the tunnel to B's, up to the largest payload that the header can tell.
 static void test_sizes(void **state)
 {
-	static const uint32_t sizes[] = {65495, 60000, 9 * STEP, 2000};
+	static const uint32_t sizes[] = {65535, 65534, 65497, 65496, 65495, 60000, 9 * STEP, 2000};
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
 		       *b = site_v6_b(OVER_V6, (struct site){0});
 	static struct frame f[64], wire[64];
@@ -102,6 +102,41 @@ static void test_sizes(void **state)
 	}
 	gateway_free(a);
 	gateway_free(b);
+}
+
+// Beyond 65495 octets of payload no buffer holds the datagram. It is forwarded in clear as well,
+// and dropped where it is needed as a whole: for the gateway, as an ICMP error, and by ESP.
+static void test_oversized(void **state)
+{
+	static const struct {
+		uint8_t proto, type;
+		const char *dst;
+		enum drop drop;
+	} rows[] = {
+		{IPPROTO_UDP, 0, "2001:db8:9::5", DROP_NONE},
+		{IPPROTO_ICMPV6, 128, "2001:db8:9::5", DROP_NONE},
+		{IPPROTO_ICMPV6, 1, "2001:db8:9::5", DROP_FRAME_SCATTERED},
+		{IPPROTO_ESP, 0, "2001:db8:9::5", DROP_FRAME_SCATTERED},
+		{IPPROTO_UDP, 0, "2001:db8:1::1", DROP_FRAME_SCATTERED},
+		{IPPROTO_ICMPV6, 128, "2001:db8:1::1", DROP_FRAME_SCATTERED},
+	};
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
+	static struct frame f[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT_OF(rows); i++) {
+		unsigned int n;
+
+		datagram_fill(65535, 9);
+		if (rows[i].proto == IPPROTO_ICMPV6)
+			whole.b[0] = rows[i].type;
+		n = fragments(f, (struct part){.id = i, .proto = rows[i].proto}, STEP);
+		for (unsigned int k = 0; k < n; k++)
+			memcpy(f[k].b + ETH_LEN + 24, ip6_octets(rows[i].dst), 16);
+		gateway_pass(a, f, n);
+		expect_drops(a, rows[i].drop, rows[i].drop != DROP_NONE);
+	}
+	gateway_free(a);
 }
 
 // The headers before the fragment header stay there.
@@ -285,6 +320,9 @@ static void test_transport(void **state)
 		collect_all(b, NULL);
 		expect_complete();
 	}
+	datagram_fill(65535, 9); // with ESP no header can tell its length
+	gateway_pass(a, f, fragments(f, (struct part){.id = 9}, STEP));
+	expect_drops(a, DROP_FRAME_SCATTERED, 1);
 	gateway_free(a);
 	gateway_free(b);
 }
@@ -293,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
+		pipeline_test(test_oversized),
 		pipeline_test(test_headers_in_front),
 		pipeline_test(test_errors_sent),
 		pipeline_test(test_overlap),
