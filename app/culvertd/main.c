@@ -52,10 +52,8 @@
 #define MBUF_CACHE 256u
 // At most one packet buffer in four is given to fragments that wait; but a worker has room for two
 // datagrams of 65535 octets on each side.
-#define REASSEMBLY_SHARE 4
-#define REASSEMBLY_MIN   96u
-// Every flow is looked at so often for whether it has timed out.
-#define FLOW_ROUND_MS      4000
+#define REASSEMBLY_SHARE   4
+#define REASSEMBLY_MIN     96u
 #define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
 
 enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };

@@ -134,6 +134,7 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 // Workers. worker: 0 to params.workers - 1, used by one thread at a time.
 
 #define FLOW_BURST_MAX 64
+#define FLOW_ROUND_MS  4000
 
 // Where the lookup of a flow is: at the first bucket of its hash, and after flow_find_burst() at a
 // flow with that hash: most likely that of the packet.
@@ -189,9 +190,10 @@ static inline bool flow_reopens(const struct flow *f, const struct flow_pkt *p)
 }
 
 // Looks at the next n entries of this worker's part of the table, removes what has timed out or is
-// to be flushed, and takes back the memory of what was removed before. To be called in every pass;
-// a flow outlives its timeout by one round through the part at most, so n should bring a round
-// about every second.
+// to be flushed, and takes back the memory of what was removed before. To be called every
+// millisecond, with n for a round through the part in FLOW_ROUND_MS. A flow outlives its timeout by
+// one round at most: timeouts below 16 s make rounds shorter, so that this is at most half of the
+// shortest.
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n);
 
 // Removes a flow at once: its memory stays readable until the worker reports quiescence.

@@ -164,8 +164,9 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 	// What has no memory yet has no flows.
 	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
 
+	n = RTE_MIN(n * load(&t->rounds), end - w->first); // one round at most
 	flush_begin(t, w, end);
-	for (unsigned int i = 0; i < n && w->first < end; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct flow *f = &t->entry[w->cursor];
 
 		rte_prefetch0(f + AHEAD);

@@ -20,8 +20,19 @@ void flow_config_init(struct flow_config *c)
 		c->timeout_s[i] = flow_state_info[i].timeout_s;
 }
 
+// A round takes a quarter of the shortest timeout, as far as the quotient is an integer.
+static uint32_t rounds_of(const struct flow_config *c)
+{
+	uint32_t shortest = c->timeout_s[FLOW_FREE + 1];
+
+	for (unsigned int i = FLOW_FREE + 1; i < FLOW_STATE_COUNT; i++)
+		shortest = RTE_MIN(shortest, c->timeout_s[i]);
+	return RTE_MAX(4 * FLOW_ROUND_MS / 1000 / RTE_MAX(shortest, 1u), 1u);
+}
+
 void flow_table_configure(struct flow_table *t, const struct flow_config *c)
 {
+	atomic_store_explicit(&t->rounds, rounds_of(c), memory_order_relaxed);
 	atomic_store_explicit(&t->source_limit, c->source_limit, memory_order_relaxed);
 	atomic_store_explicit(&t->strict, c->strict, memory_order_relaxed);
 	atomic_store_explicit(&t->pick_up, c->pick_up, memory_order_relaxed);

@@ -66,7 +66,8 @@ struct flow_table {
 	_Atomic uint32_t source_limit;
 	atomic_bool strict, pick_up;
 	_Atomic uint32_t timeout[FLOW_STATE_COUNT]; // ms
-	struct flow_filter flush;                   // while flush_workers > 0, read by workers
+	_Atomic uint32_t rounds;  // of flow_tick() in FLOW_ROUND_MS, as the shortest timeout needs
+	struct flow_filter flush; // while flush_workers > 0, read by workers
 	_Atomic uint32_t flush_serial;
 	_Atomic uint32_t n_filled; // entries from 1 on that have memory: no other one is touched
 

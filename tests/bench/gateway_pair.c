@@ -13,7 +13,6 @@
 
 #define SPI_FIRST    4096
 #define WAN_MTU      1700 // the largest inner packet fits without fragmentation
-#define FLOW_ROUND   4000 // milliseconds, as in the daemon
 #define HOSTS_IN_NET 250  // of each 10.2.x.0/24
 
 // The workers of the far gateway receive packets of one SA in batches; with several lanes, the
@@ -181,7 +180,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 			.large_pool = pool,
 			.neigh = pair->neigh,
 			.flows = g->flows,
-			.flow_slice = conf->flows_max / pair->lanes / FLOW_ROUND + 1,
+			.flow_slice = conf->flows_max / pair->lanes / FLOW_ROUND_MS + 1,
 			.published = &g->published,
 			.tsc_hz = rte_get_tsc_hz(),
 			.errors_per_second = 1,

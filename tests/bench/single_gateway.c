@@ -20,7 +20,6 @@
 #define EVENTS_AT_ONCE 256 // as many as lib/control/events.c takes from a worker in a millisecond
 #define NEIGH_TICK_MS  100
 // The same as in app/culvertd/main.c
-#define FLOW_ROUND_MS      4000
 #define REASSEMBLY_SHARE   4
 #define REASSEMBLY_SECONDS 15
 

@@ -157,6 +157,38 @@ static void test_configure(void **state)
 	flows_fini(&s);
 }
 
+// When the last of many flows has expired, ms, if workers look at them as those of the daemon.
+static uint32_t expired_at(uint32_t timeout_s)
+{
+	struct flows s;
+	uint32_t now = 0;
+
+	flows_init(&s, 8000, 1, NULL);
+	s.config.timeout_s[FLOW_UDP_NEW] = timeout_s;
+	flow_table_configure(s.t, &s.config);
+	for (uint16_t i = 0; i < 8000; i++)
+		flows_pass_to(&s, pkt_udp(HOST_A, i, HOST_B, 2), 0, FLOW_UDP_NEW, FLOW_CT_NEW);
+	for (; flow_count(s.t) > 0; now++) {
+		flows_tick(&s, now, 8000 / FLOW_ROUND_MS + 1);
+		assert_true(now >= timeout_s * 1000 || flow_count(s.t) == 8000);
+	}
+	flows_fini(&s);
+	return now;
+}
+
+// A flow is late by at most half its timeout, and by no more than a round.
+static void test_late(void **state)
+{
+	static const uint32_t timeouts[] = {1, 2, 3, 5, 7, 9, 20, 60};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(timeouts); i++) {
+		uint32_t ms = timeouts[i] * 1000;
+
+		assert_in_range(expired_at(timeouts[i]), ms, ms + RTE_MIN(ms / 2, FLOW_ROUND_MS));
+	}
+}
+
 // The memory of a removed entry is not reused while a worker may still read it.
 static void test_grace(void **state)
 {
@@ -395,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_decision),
 		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_configure),
 		cmocka_unit_test(test_grace),
 		cmocka_unit_test(test_list),
