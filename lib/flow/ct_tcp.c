@@ -10,6 +10,10 @@
 #define BOTH(fact) (fact(0) | fact(1))
 #define FACTS      (0xffu << 16)
 
+// A repeat of data that was acknowledged is at most this old. So of forged segments, even of a long
+// connection, less than one in 1000 passes as a repeat.
+#define REPEAT_MAX (1u << 27)
+
 // The state, by the facts.
 static enum flow_state tcp_state(uint32_t word)
 {
@@ -67,9 +71,22 @@ static void own_begin(struct flow *f, const struct flow_pkt *p)
 	direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, p->scale);
 }
 
-// Windows are scaled only if both SYNs have the option (RFC 7323 2.2). Both have been received.
-static void agree_on_scale(struct flow *f)
+static uint8_t scale_of_syn(const struct flow *f, unsigned int dir)
 {
+	return atomic_load_explicit(&f->syn[dir].scale, memory_order_relaxed);
+}
+
+static void syn_begin(struct flow *f, const struct flow_pkt *p)
+{
+	own_begin(f, p);
+	atomic_store_explicit(&f->syn[p->dir].scale, p->scale, memory_order_relaxed);
+}
+
+// Windows are scaled only if both SYNs have the option (RFC 7323 2.2). Both have been received:
+// that of a direction answers the other's, which may have been answered before.
+static void agree_on_scale(struct flow *f, unsigned int dir)
+{
+	set_scale(f, !dir, scale_of_syn(f, !dir));
 	if (atomic_load_explicit(&f->scale[0], memory_order_relaxed) == FLOW_NO_SCALE ||
 		atomic_load_explicit(&f->scale[1], memory_order_relaxed) == FLOW_NO_SCALE) {
 		set_scale(f, 0, 0);
@@ -92,6 +109,38 @@ static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
 	uint32_t isn = load(&f->isn[!p->dir]);
 
 	return p->ack - isn - 1 < load(&f->tcp[!p->dir].end) - isn;
+}
+
+// A SYN-ACK is followed by one with another number: of a server that has forgotten its first, or of
+// another server behind the same address. The client accepts one of them, so both are kept.
+static void syn_ack_keep(struct flow *f, unsigned int dir)
+{
+	struct flow_syn *syn = &f->syn[dir];
+	uint8_t scale = atomic_load_explicit(&f->scale[dir], memory_order_relaxed);
+	uint8_t client = atomic_load_explicit(&f->scale[!dir], memory_order_relaxed);
+
+	if (client != scale_of_syn(f, !dir)) // it had no option, see agree_on_scale()
+		scale = FLOW_NO_SCALE;
+	store(&syn->end, load(&f->isn[dir]) + 1);
+	atomic_store_explicit(&syn->window,
+		(uint16_t)RTE_MIN(load(&f->tcp[dir].max_window), UINT16_MAX), memory_order_relaxed);
+	atomic_store_explicit(&syn->scale, scale, memory_order_relaxed);
+	atomic_store_explicit(&syn->valid, true, memory_order_release);
+}
+
+// Whether the client acknowledges the earlier of two SYN-ACKs: the other direction begins with it.
+static bool syn_ack_choose(struct flow *f, const struct flow_pkt *p)
+{
+	unsigned int server = !p->dir;
+	struct flow_syn *syn = &f->syn[server];
+	uint16_t window = atomic_load_explicit(&syn->window, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&syn->valid, memory_order_acquire) || p->ack != load(&syn->end))
+		return false;
+	direction_begin(f, server, p->ack - 1, p->ack, window, scale_of_syn(f, server));
+	agree_on_scale(f, server);
+	store(&f->tcp[server].edge, load(&f->tcp[server].max_ack) + window);
+	return true;
 }
 
 // The word for the next connection in the same entry, begun by the end that is given.
@@ -117,7 +166,7 @@ static bool flow_reopen(struct flow_table *t, struct flow_worker *w, struct flow
 		atomic_store_explicit(&f->dir[dir].octets, 0, memory_order_relaxed);
 		atomic_store_explicit(&f->syn[dir].valid, false, memory_order_relaxed);
 	}
-	own_begin(f, p);
+	syn_begin(f, p);
 	count(&w->counters.reopened);
 	return true;
 }
@@ -154,10 +203,28 @@ static enum drop resynchronise(
 		atomic_load_explicit(&syn->window, memory_order_relaxed),
 		atomic_load_explicit(&syn->scale, memory_order_relaxed));
 	atomic_store_explicit(&syn->valid, false, memory_order_relaxed);
+	atomic_store_explicit(&f->syn[p->dir].valid, false, memory_order_relaxed);
 	own_begin(f, p);
-	agree_on_scale(f);
+	agree_on_scale(f, p->dir);
 	acks_begin(&f->tcp[p->dir], p, p->window);
 	return DROP_NONE;
+}
+
+// Whether a sequence number lies between two others, and not long before the last.
+static bool is_recent(uint32_t seq, uint32_t first, uint32_t last)
+{
+	return last - seq <= RTE_MIN(last - first, REPEAT_MAX);
+}
+
+// Whether a segment repeats what was acknowledged: late copies may be older than one window. Its
+// own acknowledgement is as old.
+static bool repeats(const struct flow *f, const struct flow_pkt *p)
+{
+	uint32_t first = load(&f->isn[p->dir]), acked = load(&f->tcp[!p->dir].max_ack);
+
+	return p->seq_len > 0 && is_recent(p->seq, first, acked) &&
+	       is_recent(p->seq + p->seq_len, first, acked) &&
+	       is_recent(p->ack, load(&f->isn[!p->dir]), load(&f->tcp[!p->dir].end));
 }
 
 static enum drop on_syn(struct flow_table *t, struct flow_worker *w, struct flow *f,
@@ -172,9 +239,9 @@ static enum drop on_syn(struct flow_table *t, struct flow_worker *w, struct flow
 
 	// The first, one more try, or that of the other end, which opens at the same time.
 	if (flow_word_state(word) == FLOW_TCP_SYN_SENT && !(begun && answers)) {
-		own_begin(f, p);
+		syn_begin(f, p);
 		if (answers)
-			agree_on_scale(f);
+			agree_on_scale(f, p->dir);
 		facts_add(t, f, p, word, FLOW_SYN(p->dir));
 		return DROP_NONE;
 	}
@@ -196,9 +263,11 @@ static enum drop on_syn_ack(
 		// and repeats its own with it.
 		if (p->dir == flow_word_initiator(word) && !repeated)
 			return DROP_CT_INVALID;
-		if (!repeated) { // the first, or the server has chosen another one (RFC 4987 3.6)
+		if (!repeated) {
+			if (begun)
+				syn_ack_keep(f, p->dir);
 			own_begin(f, p);
-			agree_on_scale(f);
+			agree_on_scale(f, p->dir);
 		}
 		if (!repeated || (word & FLOW_ACK(p->dir)) == 0)
 			acks_begin(&f->tcp[p->dir], p, p->window);
@@ -206,8 +275,9 @@ static enum drop on_syn_ack(
 		return DROP_NONE;
 	}
 	if (!opening && repeated)
-		return ct_tcp_fits(&f->tcp[p->dir], &f->tcp[!p->dir], p) ? DROP_NONE
-									 : DROP_TCP_WINDOW;
+		return ct_tcp_fits(&f->tcp[p->dir], &f->tcp[!p->dir], p) || repeats(f, p)
+			       ? DROP_NONE
+			       : DROP_TCP_WINDOW;
 	return resynchronise(t, f, p, word);
 }
 
@@ -252,15 +322,29 @@ static enum drop on_rst(
 	return p->seq - w.left <= w.right - w.left ? DROP_NONE : DROP_TCP_RESET;
 }
 
-// Whether a segment fits before both ends have acknowledged each other.
+// Whether the sequence number fits before both ends have acknowledged each other.
 static bool fits_handshake(const struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
 	const struct flow_tcp *own = &f->tcp[p->dir], *other = &f->tcp[!p->dir];
 	uint32_t isn = load(&f->isn[p->dir]); // where a keep-alive may be
 
 	return p->seq - isn <= window_of(f, p->dir, word).right - isn &&
-	       (int32_t)(p->seq + p->seq_len - (load(&own->end) - load(&other->max_window))) >= 0 &&
-	       acks_syn(f, p);
+	       (int32_t)(p->seq + p->seq_len - (load(&own->end) - load(&other->max_window))) >= 0;
+}
+
+// A segment before both ends have acknowledged each other. False, and nothing has changed: it does
+// not fit.
+static bool handshake_continue(struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	bool first = (word & FLOW_ACK(p->dir)) == 0;
+
+	if (!fits_handshake(f, p, word) || (!acks_syn(f, p) && !(first && syn_ack_choose(f, p))))
+		return false;
+	if (first) {
+		acks_begin(&f->tcp[p->dir], p, ct_tcp_window(f, p));
+		atomic_store_explicit(&f->syn[!p->dir].valid, false, memory_order_relaxed);
+	}
+	return true;
 }
 
 // What a segment without SYN and RST adds, now that its direction is up to date.
@@ -295,11 +379,11 @@ static enum drop on_segment(
 		bool answer = p->dir != flow_word_initiator(word) && p->seq_len == 0;
 
 		return answer ? DROP_NONE : DROP_TCP_WINDOW;
-	} else if (complete ? !ct_tcp_fits(own, &f->tcp[!p->dir], p)
-			    : !fits_handshake(f, p, word)) {
+	} else if (complete) {
+		if (!ct_tcp_fits(own, &f->tcp[!p->dir], p))
+			return repeats(f, p) ? DROP_NONE : DROP_TCP_WINDOW;
+	} else if (!handshake_continue(f, p, word)) {
 		return DROP_TCP_WINDOW;
-	} else if ((word & FLOW_ACK(p->dir)) == 0) {
-		acks_begin(own, p, ct_tcp_window(f, p));
 	}
 	ct_tcp_advance(own, p, ct_tcp_window(f, p));
 	facts_add(t, f, p, word, facts_of(f, p, word));

@@ -17,15 +17,17 @@
 #define ISN(of) (1000u * (of) + 100u)
 
 enum act {
-	SYN,      // of the client
-	SYN_ACK,  // of the server
-	ACK,      // of the client, which completes the handshake
-	DATA,     // of the server
-	FIN,      // of the client
-	FIN_BACK, // of the server, acknowledges it
-	LAST_ACK, // of the client
-	RST,      // of the client
-	SYN_NEW,  // of the client, for its next connection
+	SYN,       // of the client
+	SYN_ACK,   // of the server
+	SYN_ACK_2, // of the server, with another number
+	ACK,       // of the client, which completes the handshake
+	ACK_2,     // of the client: it accepts the second SYN-ACK
+	DATA,      // of the server
+	FIN,       // of the client
+	FIN_BACK,  // of the server, acknowledges it
+	LAST_ACK,  // of the client
+	RST,       // of the client
+	SYN_NEW,   // of the client, for its next connection
 	REMOVE,
 	DECIDE_1,       // for snapshot 1
 	DECIDE_1_CLEAR, // another one for snapshot 1
@@ -59,6 +61,10 @@ static const struct scenario scenarios[] = {
 		{DOES(ACK, FIN), DOES(DATA, NOTHING), DOES(REMOVE, NOTHING)}},
 	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK),
 		{DOES(ACK, NOTHING), DOES(DATA, NOTHING), DOES(RST, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, SYN_ACK_2),
+		{DOES(ACK, FIN), DOES(DATA, NOTHING), DOES(REMOVE, NOTHING)}},
+	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK),
+		{DOES(ACK, NOTHING), DOES(SYN_ACK_2, NOTHING), DOES(ACK_2, NOTHING)}},
 	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK),
 		{DOES(FIN, LAST_ACK), DOES(FIN_BACK, NOTHING), DOES(REMOVE, NOTHING)}},
 	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, FIN),
@@ -88,12 +94,12 @@ static const struct scenario scenarios[] = {
 static struct model {
 	struct flow flow;
 	struct bucket bucket;
+	struct flow_worker worker;        // that removes; it takes nothing back
 	uint32_t learnt[EXPLORE_THREADS]; // flow words that occurred
 	uint8_t removed;
 } * model;
 
 static struct flow_table *table;
-static struct flow_worker worker;
 static _Atomic uint32_t *cells; // counters of flows by source: one in each row
 
 unsigned int model_scenarios(void)
@@ -118,7 +124,10 @@ static struct flow_pkt packet(enum act act, uint8_t proto)
 		[SYN] = {CLIENT, RTE_TCP_SYN_FLAG, ISN(CLIENT), 0, 1},
 		[SYN_ACK] = {SERVER, RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG, ISN(SERVER),
 			ISN(CLIENT) + 1, 1},
+		[SYN_ACK_2] = {SERVER, RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG, ISN(SERVER) + 9000,
+			ISN(CLIENT) + 1, 1},
 		[ACK] = {CLIENT, RTE_TCP_ACK_FLAG, ISN(CLIENT) + 1, ISN(SERVER) + 1, 0},
+		[ACK_2] = {CLIENT, RTE_TCP_ACK_FLAG, ISN(CLIENT) + 1, ISN(SERVER) + 9001, 0},
 		[DATA] = {SERVER, RTE_TCP_ACK_FLAG, ISN(SERVER) + 1, ISN(CLIENT) + 1, 10},
 		[FIN] = {CLIENT, RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG, ISN(CLIENT) + 1,
 			ISN(SERVER) + 1, 1},
@@ -169,7 +178,9 @@ static void read_decision(uint32_t generation)
 // The facts that an accepted packet has recorded by then, unless the next connection has begun.
 static const uint32_t facts_expected[NOTHING] = {
 	[SYN_ACK] = FLOW_ACK(SERVER),
+	[SYN_ACK_2] = FLOW_ACK(SERVER),
 	[ACK] = FLOW_ACK(CLIENT),
+	[ACK_2] = FLOW_ACK(CLIENT),
 	[DATA] = FLOW_ACK(SERVER),
 	[FIN] = FLOW_FIN(CLIENT),
 	[FIN_BACK] = FLOW_FIN(SERVER),
@@ -193,8 +204,7 @@ static void act(enum act act, uint8_t proto, uint32_t *learnt)
 {
 	switch (act) {
 	case REMOVE:
-		worker.removed = 0;
-		model->removed += flow_unlink(table, &worker, &model->flow);
+		model->removed += flow_unlink(table, &model->worker, &model->flow);
 		break;
 	case DECIDE_1:
 	case DECIDE_1_CLEAR:

@@ -214,6 +214,67 @@ static void test_window(void **state)
 	expect_segment("max = 1024; tcp = \"liberal\";", out, DROP_NONE, FLOW_TCP_ESTABLISHED);
 }
 
+// Two SYN-ACKs with different numbers, as mobile networks and load balancers send them for a
+// repeated SYN: the client may accept either.
+static void expect_choice(const char *acknowledgement)
+{
+	static const char syn[] = "4500002800010000400666c90a0100020a020002"
+				  "9c40005000000064000000005002fffffee70000";
+	static const char *const syn_ack[] = {"4500002800010000400666c90a0200020a010002"
+					      "00509c4000001388000000655012ffffeb4e0000",
+		"4500002800010000400666c90a0200020a010002"
+		"00509c40000dbba0000000655012ffff43290000"};
+	const struct ip_addr host = ip_addr_from_v4(RTE_BE32(0x0a010002));
+	struct frame client = frame_hex_ip(LAN, syn);
+	struct trace t = trace_new(site_a((struct site){0}));
+
+	assert_int_equal(neigh_set_static(harness_neigh, LAN, &host,
+				 (const struct rte_ether_addr *)mac_of_neighbour(LAN)),
+		0);
+	gateway_expect_sent(t.g, &client, WAN);
+	gateway_expect_sent(t.g, &client, WAN);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct frame server = frame_hex_ip(WAN, syn_ack[i]);
+
+		server = seal(&t.from_b, &t.seq, frame_packet(&server), frame_packet_len(&server));
+		gateway_expect_sent(t.g, &server, LAN);
+	}
+	client = frame_hex_ip(LAN, acknowledgement);
+	gateway_expect_sent(t.g, &client, WAN);
+	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
+	trace_free(&t);
+}
+
+static void test_two_syn_acks(void **state)
+{
+	(void)state;
+	expect_choice("4500002800010000400666c90a0100020a020002"
+		      "9c40005000000065000013895010ffffeb4f0000");
+	expect_choice("4500002800010000400666c90a0100020a020002"
+		      "9c40005000000065000dbba15010ffff432a0000");
+}
+
+// A copy of data that was acknowledged long ago; the other end discards it.
+static void test_old_copy(void **state)
+{
+	static const struct segment copy = {OUT, PSH | ACK, CLIENT + 1, SERVER + 1, 100};
+	struct segment data = copy;
+	struct trace t = trace_new(site_a((struct site){0}));
+
+	(void)state;
+	play(&t, opening, COUNT_OF(opening));
+	for (unsigned int i = 0; i < 20; i++) {
+		data.seq = CLIENT + 101 + 1000 * i;
+		data.text = 1000;
+		expect_passed(&t, &data, 1);
+		expect_passed(
+			&t, &(struct segment){BACK, ACK, SERVER + 201, data.seq + 1000, 0}, 1);
+	}
+	expect_passed(&t, &copy, 1);
+	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
+	trace_free(&t);
+}
+
 // The server is there, but no process listens.
 static void test_rejected_connection(void **state)
 {
@@ -393,6 +454,8 @@ int main(void)
 		pipeline_test(test_connection),
 		pipeline_test(test_reset),
 		pipeline_test(test_window),
+		pipeline_test(test_two_syn_acks),
+		pipeline_test(test_old_copy),
 		pipeline_test(test_rejected_connection),
 		pipeline_test(test_first_of_burst),
 		pipeline_test(test_pickup),
