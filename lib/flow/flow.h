@@ -33,8 +33,13 @@ struct flow_table;
 #define FLOW_WORKERS_MAX  64
 #define FLOW_TIMEOUT_MAX  2000000 // seconds: half of what the clock can tell apart
 #define FLOW_CAPACITY_MAX (1u << 26)
-// An established flow with a packet in this time is active: it is never evicted.
+// An established flow with a packet in this time is active: it is not evicted, unless its holder
+// has at least twice as many flows as the one that needs room. Then the time shrinks with what is
+// free, to FLOW_BUSY_MS.
 #define FLOW_ACTIVE_MS 10000
+#define FLOW_BUSY_MS   100
+// An established flow idle for less is not evicted for a flood of unanswered packets (RFC 5382 5).
+#define FLOW_SPARED_MS (124 * 60 * 1000)
 // The holder of a flow is the port, or the peer of the tunnel, that received its first packet.
 // It may have this many times as many flows as are free: if it is alone the whole capacity, beyond
 // which the table has as much more for others.

@@ -11,7 +11,9 @@
 struct search {
 	struct flow_table *t;
 	uint32_t now;
-	bool spares; // established flows
+	uint32_t own;           // flows of the holder that needs room
+	uint32_t active_ms;     // idle for less, an established flow stays
+	uint32_t active_low_ms; // the same, of a holder with twice as many flows
 	struct flow *flow;
 	uint32_t held; // flows of its holder
 	bool established;
@@ -44,12 +46,14 @@ static void search_entry(struct search *s, struct flow *f)
 	uint32_t word = flow_word(f), age, held;
 	bool established = flow_word_class(word) == FLOW_CLASS_ESTABLISHED;
 
-	if (!flow_word_live(word) || (established && s->spares))
+	if (!flow_word_live(word))
 		return;
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
-	if (established && age < FLOW_ACTIVE_MS)
+	if (established && age < s->active_low_ms)
 		return;
 	held = flows_of(s, f->holder);
+	if (established && age < s->active_ms && held / 2 < s->own)
+		return;
 	if (!goes_before(s, held, established, age))
 		return;
 	s->flow = f;
@@ -98,16 +102,29 @@ static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 		store(&t->holders.largest, s->flow->holder);
 }
 
+// Idle for how long an established flow goes for a holder that has less than half as much: the
+// fuller the table, the sooner.
+static uint32_t active_low(const struct flow_table *t)
+{
+	uint64_t reserve = RTE_MAX(t->unestablished_max, 1u);
+
+	return RTE_MAX(FLOW_BUSY_MS,
+		(uint32_t)(FLOW_ACTIVE_MS * RTE_MIN(flow_pool_free(t), reserve) / reserve));
+}
+
 bool flow_evict(
 	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now)
 {
 	struct flow_held own = flow_holder_count(&t->holders, holder);
-	// A clearly smaller holder gives up nothing for this one; and while so many flows of this
-	// one are not established, nobody gives up established ones.
+	// While so many flows of this one are not established, they are a flood.
+	bool flood = own.unestablished >= t->unestablished_max;
+	// A clearly smaller holder gives up nothing for this one.
 	struct search s = {
 		.t = t,
 		.now = now,
-		.spares = own.unestablished >= t->unestablished_max,
+		.own = own.flows,
+		.active_ms = flood ? FLOW_SPARED_MS : FLOW_ACTIVE_MS,
+		.active_low_ms = flood ? FLOW_SPARED_MS : active_low(t),
 		.held = own.flows - own.flows / 8,
 		.established = true,
 		.holder = holder,

@@ -96,6 +96,34 @@ static void test_vanished_peer(void **state)
 	flows_fini(&s);
 }
 
+// A peer fills the table, and keeps all of its connections active: another one gets room as well.
+static void test_greedy_peer(void **state)
+{
+	const uint32_t capacity = 2080, others = capacity / 4;
+	uint32_t n, now = 0, made = 0;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	n = fill(&s, 0, 2 * capacity, now);
+	for (uint32_t round = 0; round < 10; round++) {
+		now += FLOW_ACTIVE_MS / 2;
+		s.holder = 0;
+		for (uint32_t i = 0; i < n; i++)
+			if (flows_has(&s, i))
+				flows_establish(&s, i, now);
+		now += FLOW_ACTIVE_MS / 2 - 1;
+		s.holder = 3;
+		for (uint32_t i = 10000; i < 10000 + made; i++)
+			flows_establish(&s, i, now);
+		made += fill(&s, 10000 + made, others / 10, now);
+	}
+	assert_int_equal(made, others);
+	assert_int_equal(count_left(&s, 10000, others), others);
+	assert_in_range(count_left(&s, 0, n), capacity / 2, capacity - others / 2);
+	flows_fini(&s);
+}
+
 // A flow with packets stays, whichever flows are added, of any holder.
 static void test_active_stays(void **state)
 {
@@ -159,6 +187,28 @@ static void test_flood_of_another(void **state)
 		flows_tick(&s, 20000 + i / 64, 1);
 	}
 	assert_true(count_left(&s, 0, n) > n - capacity / 8);
+	flows_fini(&s);
+}
+
+// The connections of a peer that has vanished hours ago are evicted for flows without an answer,
+// too.
+static void test_unanswered_after_hours(void **state)
+{
+	const uint32_t capacity = 4096, others = capacity / 4;
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	fill(&s, 0, 2 * capacity, 0);
+	s.holder = 1;
+	for (uint32_t i = 0; i < others; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + 100000 + i, 1000, HOST_B, 53);
+
+		assert_int_equal(flows_pass(&s, 0, &p, FLOW_SPARED_MS, &f), DROP_NONE);
+		rte_rcu_qsbr_quiescent(s.qsbr, 0);
+	}
+	assert_int_equal(count_left(&s, 100000, others), others);
 	flows_fini(&s);
 }
 
@@ -374,9 +424,11 @@ int main(void)
 		cmocka_unit_test(test_full_between_ticks),
 		cmocka_unit_test(test_full_of_active),
 		cmocka_unit_test(test_vanished_peer),
+		cmocka_unit_test(test_greedy_peer),
 		cmocka_unit_test(test_active_stays),
 		cmocka_unit_test(test_many_holders),
 		cmocka_unit_test(test_flood_of_another),
+		cmocka_unit_test(test_unanswered_after_hours),
 		cmocka_unit_test(test_syn_flood),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_two_buckets),
