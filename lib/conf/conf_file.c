@@ -12,6 +12,7 @@
 #include "libconfig_compat.h"
 
 #define FILE_SIZE_MAX (64 << 20)
+#define BASE64_MIN    20 // digits that could be a key
 
 struct conf_seen {
 	struct conf_seen *next;
@@ -134,6 +135,17 @@ static bool file_include(struct conf_reader *r, const char *name, struct conf_wh
 	return ok;
 }
 
+// Whether a text could be a key in base64, which programs print as well, rather than settings.
+static bool could_be_base64(const struct text *t)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = strspn(t->octets, digits), end = n + strspn(t->octets + n, "=");
+
+	return n >= BASE64_MIN && end - n <= 2 &&
+	       t->octets[end + strspn(t->octets + end, " \t\r\n")] == '\0';
+}
+
 // Digits alone, as programs that make keys print them, are the setting key.
 static void digits_wrap(struct text *t)
 {
@@ -214,6 +226,13 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 
 	if (ok)
 		digits_wrap(&t);
+	if (ok && could_be_base64(&t)) {
+		conf_err_at(r, start, s,
+			"this could be a key in base64, must be pairs of hexadecimal digits: "
+			"base64 -d %s | od -An -v -tx1",
+			shown);
+		ok = false;
+	}
 	ok = ok && text_parse(r, file, &t, start, file_include);
 	conf_dealloc(t.octets);
 	return ok;

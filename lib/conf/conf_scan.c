@@ -2,8 +2,9 @@
 // libconfig 1.5 reads an integer of more than 32 bits as another one without a word, takes a NUL
 // octet for the end, lets a string or comment run on into the next file, joins two strings of an
 // array if there is no comma between them, and ends the process when it includes a
-// folder. Of other mistakes it says "syntax error" and the line of the token that follows. So its
-// tokens are looked at first. What is wrong in ways that are not looked for here it reports itself.
+// folder. Of other mistakes it says "syntax error" and the line of the token that follows, which is
+// far away if a quotation mark is missing. So its tokens are looked at first. What is wrong in ways
+// that are not looked for here it reports itself.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "conf_reader.h"
 
 #define DEPTH_MAX 64 // of brackets; a configuration has six
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" // of UTF-8, which editors hide
 
 struct bracket {
 	char octet;
@@ -25,6 +28,8 @@ struct scan {
 	struct bracket open[DEPTH_MAX];
 	unsigned int depth;
 	unsigned int value_line; // where the token before ends if it can end a value, else 0
+	unsigned int comma_line; // where it is if it is a comma, else 0
+	bool assigned;           // it is = or :
 	bool line_start;
 	bool ok;
 };
@@ -45,6 +50,13 @@ static void go_to(struct scan *s, const char *p)
 	for (; s->p < p; s->p++)
 		if (*s->p == '\n')
 			s->where.line++;
+}
+
+// What follows says nothing more.
+static void scan_end(struct scan *s)
+{
+	s->p += strlen(s->p);
+	s->depth = 0;
 }
 
 static void skip_line(struct scan *s)
@@ -82,11 +94,35 @@ static void begin_value(struct scan *s)
 static void end_value(struct scan *s)
 {
 	s->value_line = s->where.line;
+	s->comma_line = 0;
+	s->assigned = false;
+}
+
+// What follows a string, and cannot if it ends where it was meant to.
+static void check_after_string(struct scan *s, unsigned int line)
+{
+	char next = s->p[strspn(s->p, " \t")];
+
+	if (isalnum((unsigned char)*s->p) ||
+		(*s->p != '\0' && strchr("_*./", *s->p) != NULL && strncmp(s->p, "//", 2) != 0 &&
+			strncmp(s->p, "/*", 2) != 0))
+		scan_fail_at(s, line,
+			conf_format("a quotation mark is missing: a string begins here and ends on "
+				    "line %u",
+				s->where.line));
+	else if (next == '=' || next == ':')
+		scan_fail_at(s, line,
+			"the name of a setting is in quotation marks, must be NAME = VALUE: "
+			"JSON is not read");
+	else
+		return;
+	scan_end(s);
 }
 
 static void scan_string(struct scan *s)
 {
 	const char *p = s->p + 1;
+	unsigned int line = s->where.line;
 
 	begin_value(s);
 	while (*p != '"' && *p != '\0')
@@ -97,11 +133,14 @@ static void scan_string(struct scan *s)
 		p++;
 	go_to(s, p);
 	end_value(s);
+	check_after_string(s, line);
 }
+
+#define WORD_OCTETS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789*_-"
 
 static bool is_word(char c)
 {
-	return isalnum((unsigned char)c) || (c != '\0' && strchr("*_-", c) != NULL);
+	return c != '\0' && strchr(WORD_OCTETS, c) != NULL;
 }
 
 // "30m", or a key. Returns false if the number ends where it must.
@@ -138,17 +177,59 @@ static void scan_number(struct scan *s)
 	end_value(s);
 }
 
+// "no" for false. NULL: it is a value.
+static const char *word_problem(const char *word)
+{
+	static const char *const booleans[][2] = {{"true", NULL}, {"false", NULL}, {"yes", "true"},
+		{"on", "true"}, {"no", "false"}, {"off", "false"}};
+
+	for (size_t i = 0; i < sizeof(booleans) / sizeof(booleans[0]); i++)
+		if (strcasecmp(word, booleans[i][0]) == 0)
+			return booleans[i][1] == NULL
+				       ? NULL
+				       : conf_format("\"%s\" is no value, must be %s", word,
+						 booleans[i][1]);
+	return conf_format("must be in quotation marks: %s", conf_quote(word));
+}
+
 static void scan_word(struct scan *s)
 {
+	const char *word = s->p, *problem;
+	bool value = s->assigned || in_list(s);
+
 	begin_value(s);
 	while (is_word(*s->p))
 		s->p++;
+	word = conf_format("%.*s", (int)(s->p - word), word);
+	problem = value ? word_problem(word) : NULL;
+	if (problem != NULL)
+		scan_fail(s, problem);
 	end_value(s);
+}
+
+// The end of a string without a beginning. False if it is none.
+static bool fail_unbegun(struct scan *s)
+{
+	size_t len = strspn(s->p, WORD_OCTETS);
+
+	if (s->p[len] != '"' || len == 0)
+		return false;
+	scan_fail(s, conf_format("a quotation mark is missing before %s",
+			     conf_quote(conf_format("%.*s", (int)len, s->p))));
+	scan_end(s);
+	return true;
 }
 
 static void scan_opening(struct scan *s)
 {
 	begin_value(s);
+	if (s->depth == 0 && !s->assigned) {
+		scan_fail(s, conf_format("%c without a name before it, must be NAME = VALUE: "
+					 "JSON is not read",
+				     *s->p));
+		scan_end(s);
+		return;
+	}
 	if (s->depth == DEPTH_MAX) {
 		scan_fail(s, "brackets are nested too deeply");
 		go_to(s, s->p + strlen(s->p));
@@ -156,6 +237,8 @@ static void scan_opening(struct scan *s)
 	}
 	s->open[s->depth++] = (struct bracket){*s->p++, s->where.line};
 	s->value_line = 0;
+	s->comma_line = 0;
+	s->assigned = false;
 }
 
 static void fail_open(struct scan *s)
@@ -177,6 +260,8 @@ static void scan_closing(struct scan *s)
 		go_to(s, s->p + strlen(s->p));
 		return;
 	}
+	if (in_list(s) && s->comma_line != 0)
+		scan_fail_at(s, s->comma_line, "a comma follows the last element, must be removed");
 	s->depth -= s->depth > 0;
 	s->p++;
 	end_value(s);
@@ -203,7 +288,7 @@ static void scan_include(struct scan *s, const char *name)
 		s->ok &= s->include(s->r, conf_format("%.*s", (int)len, name), s->where);
 	else
 		scan_fail(s, "file to include must be in quotation marks, without \\");
-	s->p = name + len + (name[len] == '"');
+	s->p = name[len] == '"' ? name + len + 1 : name + strcspn(name, "\n");
 	s->value_line = 0;
 }
 
@@ -221,6 +306,8 @@ static void scan_token(struct scan *s)
 		skip_comment(s);
 	} else if (c == '"') {
 		scan_string(s);
+	} else if (fail_unbegun(s)) {
+		return;
 	} else if (isdigit((unsigned char)c)) {
 		scan_number(s);
 	} else if (isalpha((unsigned char)c) || c == '*') {
@@ -230,8 +317,11 @@ static void scan_token(struct scan *s)
 	} else if (strchr(")}]", c) != NULL) {
 		scan_closing(s);
 	} else {
-		if (!isspace((unsigned char)c))
+		if (!isspace((unsigned char)c)) {
 			s->value_line = 0;
+			s->comma_line = c == ',' ? s->where.line : 0;
+			s->assigned = c == '=' || c == ':';
+		}
 		go_to(s, s->p + 1);
 	}
 }
@@ -249,6 +339,10 @@ bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text,
 	if (strlen(text) != len) {
 		go_to(&s, text + strlen(text));
 		scan_fail(&s, "NUL octet, must be text");
+		return false;
+	}
+	if (strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0) {
+		scan_fail(&s, "begins with a byte order mark, must be saved as UTF-8 without one");
 		return false;
 	}
 	while (*s.p != '\0')
