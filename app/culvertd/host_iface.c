@@ -279,6 +279,7 @@ static int route_request(
 	r.route.rtm_protocol = RTPROT_STATIC;
 	r.route.rtm_scope = RT_SCOPE_UNIVERSE;
 	r.route.rtm_type = RTN_UNICAST;
+	r.route.rtm_flags = RTNH_F_ONLINK; // the gateway has checked that
 	netlink_add_addr(&r, RTA_DST, &route->to.addr);
 	netlink_add_addr(&r, RTA_GATEWAY, &route->via);
 	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[route->port].host));

@@ -49,67 +49,65 @@ static bool has_address(const struct conf_port *p, const struct ip_addr *a)
 	return false;
 }
 
-static bool has_ipv6(const struct conf_port *p)
+static bool has_family(const struct conf_port *p, enum ip_family family)
 {
 	for (unsigned int i = 0; i < p->n_addrs; i++)
-		if (!ip_addr_is_none(&p->addrs[i].addr) && !ip_addr_is_v4(&p->addrs[i].addr))
+		if (!ip_addr_is_none(&p->addrs[i].addr) &&
+			ip_addr_family(&p->addrs[i].addr) == family)
 			return true;
 	return false;
 }
 
-// A link-local address says nothing about the link: the setting "port" of the item does.
-static void find_link_local(struct conf_reader *r, config_setting_t *item, config_setting_t *s,
-	const struct conf_names *ports, const struct ip_addr *a, unsigned int *port)
+// The port that the setting names as the link of address a; net is the port with its network, -1:
+// none. -1 after a message.
+static int find_named_link(struct conf_reader *r, config_setting_t *name,
+	const struct conf_names *ports, const struct ip_addr *a, int net)
 {
-	config_setting_t *name = conf_member(item, "port");
+	const char *text = name->hook == NULL ? config_setting_get_string(name) : NULL;
+	int link = text != NULL ? conf_names_find(ports, text) : -1;
 	char buf[IP_ADDR_STRLEN];
 
-	if (name == NULL)
-		conf_err(r, s, "%s is link-local, port must name its link", ip_addr_format(buf, a));
-	if (name == NULL || name->hook != NULL)
-		return;
-
-	int link = conf_names_find(ports, config_setting_get_string(name));
-
-	if (link < 0) {
-		conf_names_reject(r, name, (const struct conf_names *[]){ports, NULL},
-			config_setting_get_string(name));
-		return;
-	}
-	*port = (unsigned int)link;
-	if (r->nets_known && !has_ipv6(&r->c->ports[link]))
-		conf_err(r, name, "%s has no IPv6 address, must have one",
-			conf_ref(conf_item(r, "ports", *port)));
-	else if (has_address(&r->c->ports[link], a))
-		conf_err(r, s, "%s is an address of this gateway, must be another station's",
-			ip_addr_format(buf, a));
+	if (text == NULL)
+		return -1;
+	if (link < 0)
+		conf_names_reject(r, name, (const struct conf_names *[]){ports, NULL}, text);
+	else if (r->nets_known && !has_family(&r->c->ports[link], ip_addr_family(a)))
+		conf_err(r, name, "%s has no %s address, must have one",
+			conf_ref(conf_item(r, "ports", (unsigned int)link)),
+			ip_addr_is_v4(a) ? "IPv4" : "IPv6");
+	else if (net >= 0 && net != link)
+		conf_err(r, name, "%s is in the network of %s, port must be that one",
+			ip_addr_format(buf, a), conf_ref(conf_item(r, "ports", (unsigned int)net)));
+	else
+		return link;
+	return -1;
 }
 
-// Finds the port on whose link another station has address a, or reports why there is none. s is
-// the setting of the address, in item.
+// Finds the port on whose link another station has address a, or reports why there is none: the one
+// that the setting "port" of the item names, without it the one with the network of a. s is the
+// setting of the address.
 static void find_link(struct conf_reader *r, config_setting_t *item, config_setting_t *s,
 	const struct conf_names *ports, const struct ip_addr *a, unsigned int *port)
 {
-	config_setting_t *name = conf_given(item, "port");
-	int link = conf_link_port(r->c, a);
+	bool link_local = ip_addr_is_link_local(a); // the same network on every link
+	config_setting_t *name = conf_member(item, "port");
+	int net = link_local ? -1 : conf_link_port(r->c, a), link = net;
 	char buf[IP_ADDR_STRLEN];
 
-	if (ip_addr_is_link_local(a)) {
-		find_link_local(r, item, s, ports, a, port);
-		return;
-	}
-	if (name != NULL)
-		conf_err(r, name, "is for link-local addresses only");
-
 	ip_addr_format(buf, a);
-	if (link < 0 && r->nets_known)
-		conf_err(r, s, "%s is in no port's network, must be in one", buf);
+	if (name != NULL)
+		link = find_named_link(r, name, ports, a, net);
+	else if (link_local)
+		conf_err(r, s, "%s is link-local, port must name its link", buf);
+	else if (net < 0 && r->nets_known)
+		conf_err(r, s, "%s is in no port's network, must be in one%s", buf,
+			item->parent != r->root ? ", or port must name its link" : "");
 	if (link < 0)
 		return;
 	*port = (unsigned int)link;
-	if (conf_own_port(r->c, a) >= 0)
+	if (link_local ? has_address(&r->c->ports[link], a) : conf_own_port(r->c, a) >= 0)
 		conf_err(r, s, "%s is an address of this gateway, must be another station's", buf);
-	else if (conf_is_broadcast(r->c, a))
+	else if (!link_local && conf_is_broadcast(r->c, a))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(a));
 }
 

@@ -52,8 +52,8 @@ static void send_nd(struct control *c, uint16_t port, const struct ip_addr *send
 	send_frame(c, m, port);
 }
 
-// The own address to solicit addr from: on its network, or for IPv6 any (RFC 4861 7.2.2) that is
-// assigned (RFC 4862 5.4). NULL if there is none.
+// The own address to solicit addr from: on its network, else the first, of IPv6 if it is assigned
+// (RFC 4861 7.2.2, RFC 4862 5.4). NULL if there is none.
 static const struct ip_addr *sender_for(
 	const struct control *c, uint16_t port, const struct ip_addr *addr)
 {
@@ -68,7 +68,7 @@ static const struct ip_addr *sender_for(
 			continue;
 		if (ip_prefix_contains(&p->addrs[i].net, addr))
 			return own;
-		if (!ip_addr_is_v4(own))
+		if (other == NULL)
 			other = own;
 	}
 	return other;

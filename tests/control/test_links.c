@@ -170,7 +170,10 @@ static void test_resolve(void **state)
 	assert_int_equal(arp->arp_data.arp_tip, RTE_BE32(0xc0000209));
 	desk_event((struct event){
 		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("198.51.100.7")});
-	assert_int_equal(desk_n_sent, 1); // no own address there
+	assert_int_equal(arp_sent(WAN), 2); // no own address there: a route has port
+	assert_int_equal(arp->arp_data.arp_sip, RTE_BE32(0xc0000201));
+	desk_event(arp_from("198.51.100.7"));
+	assert_true(knows(WAN, "198.51.100.7"));
 }
 
 // What a worker posts comes through its ring.

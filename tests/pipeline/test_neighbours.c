@@ -301,6 +301,37 @@ static void test_flood_of_peer(void **state)
 	gateway_free(g);
 }
 
+// A cloud's gateway is on the link of a port that has no network.
+static void test_on_link_gateway(void **state)
+{
+	static const char conf[] =
+		"flows = { max = 1024; };\n"
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ "
+		"\"10.1.0.1/24\" ]; },"
+		" { name = \"wan\"; side = \"unprotected\"; device = \"net_null1\"; addresses = [ "
+		"\"203.0.113.5/32\" ]; } );\n"
+		"routes = ( { to = \"0.0.0.0/0\"; via = \"172.31.1.1\"; port = \"wan\"; } );\n"
+		"neighbours = ( { address = \"172.31.1.1\"; mac = \"02:00:00:00:02:01\"; port = "
+		"\"wan\"; } );\n"
+		"policies = ( { name = \"all\"; action = \"bypass\"; } );\n";
+	struct gateway *g = gateway_new(0, conf);
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "198.51.100.7"));
+	struct frame late =
+		frame_ip(WAN, (struct ipv4)FROM_TO("198.51.100.7", "10.1.0.5", .ttl = 1));
+	struct frame asked = frame_arp(WAN, 1, "172.31.1.1", "203.0.113.5");
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
+	gateway_expect_drop(g, &late, DROP_TTL);
+	expect_all_sent(g, 1, WAN);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){11, 0, 0}, "203.0.113.5", "198.51.100.7", &late);
+	gateway_expect_sent(g, &asked, WAN);
+	expect_event(g, EVENT_NEIGH_HEARD, WAN, "172.31.1.1");
+	gateway_free(g);
+}
+
 static void test_shutdown(void **state)
 {
 	static struct frame f[10];
@@ -379,6 +410,7 @@ int main(void)
 		pipeline_test(test_hold_limit_of_all),
 		pipeline_test(test_flood_of_other_port),
 		pipeline_test(test_flood_of_peer),
+		pipeline_test(test_on_link_gateway),
 		pipeline_test(test_shutdown),
 		pipeline_test(test_new_snapshot),
 		pipeline_test(test_tx_full),
