@@ -202,6 +202,33 @@ static void test_icmp(void **state)
 	gateway_free(g);
 }
 
+// What the same packet in clear is, by the side of its port: inbound, its destination is local, or
+// outbound, its source is.
+static void test_sides(void **state)
+{
+	static const char form[] =
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ "
+		"\"10.1.0.1/24\" ]; },\n"
+		"  { name = \"wan\"; device = \"net_null1\"; side = \"%s\"; addresses = [ "
+		"\"192.0.2.1/24\" ]; } );\n"
+		"neighbours = ( { address = \"10.1.0.5\"; mac = \"02:00:00:00:02:00\"; } );\n"
+		"policies = ( { name = \"in\"; local = \"10.1.0.0/24\"; action = \"bypass\"; } "
+		");\n";
+	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("192.0.2.9", "10.1.0.5"));
+	struct gateway *g;
+	char text[1024];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "unprotected");
+	g = gateway_new(0, text);
+	gateway_expect_sent(g, &f, LAN);
+	gateway_free(g);
+	snprintf(text, sizeof(text), form, "protected");
+	g = gateway_new(0, text);
+	gateway_expect_drop(g, &f, DROP_NO_POLICY);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +236,7 @@ int main(void)
 		pipeline_test(test_from_outside),
 		pipeline_test(test_counters),
 		pipeline_test(test_icmp),
+		pipeline_test(test_sides),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

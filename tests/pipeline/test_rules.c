@@ -7,14 +7,19 @@
 
 #define CONF_MAX 8192
 
-// Gateway A with rules.
+// The configuration of gateway A with rules.
+static void conf_with(char text[2 * CONF_MAX], const char *rules)
+{
+	site_a_conf(text, CONF_MAX, (struct site){0});
+	snprintf(text + strlen(text), CONF_MAX, "%s\n", rules);
+}
+
 static struct gateway *gateway_with(const char *rules)
 {
-	char text[CONF_MAX], with[CONF_MAX + 1024];
+	char text[2 * CONF_MAX];
 
-	site_a_conf(text, sizeof(text), (struct site){0});
-	snprintf(with, sizeof(with), "%s%s\n", text, rules);
-	return gateway_new(0, with);
+	conf_with(text, rules);
+	return gateway_new(0, text);
 }
 
 static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1000, .dport = 53);
@@ -144,6 +149,34 @@ static void test_answers_follow(void **state)
 	other.dport = 1001;
 	f = peer_seal_ip(&b, 5, other);
 	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	peer_free(&b);
+	gateway_free(g);
+}
+
+// Once the rules have changed, a connection with replies is an established one, others are new.
+static void test_established(void **state)
+{
+	struct frame q = frame_ip(LAN, to_b), other = frame_ip(LAN, outside);
+	struct gateway *g = gateway_with("");
+	struct peer b = peer_new(g, "from-b");
+	struct frame a = peer_seal_ip(&b, 1, from_b);
+	char text[2 * CONF_MAX];
+	struct conf *conf;
+
+	(void)state;
+	gateway_expect_sent(g, &q, WAN);
+	gateway_expect_sent(g, &a, LAN);
+	gateway_expect_sent(g, &other, WAN); // no reply
+	conf_with(text, "default_action = \"drop\";\n"
+			"rules = ( { name = \"old\"; action = \"accept\"; state = [ "
+			"\"established\" ]; } );");
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	gateway_expect_sent(g, &q, WAN);
+	assert_int_equal(rule_packets(g, 0), 1);
+	gateway_expect_drop(g, &other, DROP_RULE_DROP);
+	conf_free(conf);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -416,6 +449,7 @@ int main(void)
 		pipeline_test(test_every_packet_counts),
 		pipeline_test(test_reject),
 		pipeline_test(test_answers_follow),
+		pipeline_test(test_established),
 		pipeline_test(test_related),
 		pipeline_test(test_log),
 		pipeline_test(test_default_log),

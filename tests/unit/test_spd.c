@@ -4,6 +4,7 @@
 
 #include "eal.h"
 #include "policies.h"
+#include "proto_model.h"
 #include "spd.h"
 #include "test.h"
 
@@ -326,6 +327,23 @@ static void test_families(void **state)
 	}
 }
 
+// The protocols that settings can name, by number (IANA).
+static void test_protocols(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t number;
+	} rows[] = {{"any", PROTO_ANY}, {"icmp", 1}, {"igmp", 2}, {"ipip", 4}, {"tcp", 6},
+		{"udp", 17}, {"dccp", 33}, {"gre", 47}, {"esp", 50}, {"ah", 51}, {"icmpv6", 58},
+		{"ospf", 89}, {"sctp", 132}, {"udplite", 136}};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		assert_non_null(proto_find(rows[i].name));
+		assert_int_equal(proto_find(rows[i].name)->number, rows[i].number);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_icmp),
 		cmocka_unit_test(test_receiver),
+		cmocka_unit_test(test_protocols),
 	};
 
 	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);
