@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "privilege.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,7 +22,11 @@
 #include "machine.h"
 #include "memory_lock.h"
 
-#define ROUTES (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
+#define ROUTES     (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
+#define DROP       (SIGRTMAX - 1)          // the signal on which a thread drops its capabilities
+#define DROP_TRIES 1000                    // one each millisecond
+
+static pid_t keeper; // the thread that keeps some; 0: none
 
 void privilege_forbid_cores(void)
 {
@@ -131,6 +139,77 @@ int privilege_drop_thread(void)
 	return capabilities_set(0, 0);
 }
 
+// --- every other thread ---
+
+static void on_drop(int signal)
+{
+	int error = errno;
+
+	(void)signal;
+	privilege_drop_thread();
+	errno = error;
+}
+
+// Whether a thread of the process has capabilities; one that has ended has none.
+static bool has_capabilities(pid_t tid)
+{
+	unsigned long long permitted = 0;
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)tid);
+
+	FILE *f = fopen(path, "re");
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "CapPrm: %llx", &permitted) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	return permitted != 0;
+}
+
+// Signals the threads that have to drop theirs. Returns how many, or -errno.
+static int others_signal(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *d;
+	int n = 0;
+
+	if (tasks == NULL)
+		return -errno;
+	while ((d = readdir(tasks)) != NULL) {
+		pid_t tid = atoi(d->d_name);
+
+		if (tid == 0 || tid == keeper || !has_capabilities(tid))
+			continue;
+		tgkill(getpid(), tid, DROP);
+		n++;
+	}
+	closedir(tasks);
+	return n;
+}
+
+// Each thread has its own, and only itself can drop them: also those that libraries have started.
+// Ends when the kernel shows that none has any.
+static int others_drop(void)
+{
+	struct sigaction drop = {.sa_handler = on_drop, .sa_flags = SA_RESTART};
+	static const struct timespec ms = {.tv_nsec = 1000000};
+	int n;
+
+	sigaction(DROP, &drop, NULL);
+	n = others_signal();
+	for (unsigned int i = 0; n > 0 && i < DROP_TRIES; i++) {
+		nanosleep(&ms, NULL);
+		n = others_signal();
+	}
+	drop.sa_handler = SIG_IGN; // one may be pending
+	sigaction(DROP, &drop, NULL);
+	return n > 0 ? -ETIMEDOUT : n;
+}
+
+// --- the thread that keeps some ---
+
 // Those of a device, if the thread has them.
 static uint64_t capabilities_of(const char *device)
 {
@@ -159,6 +238,7 @@ void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf)
 
 int privilege_kept_begin(void)
 {
+	keeper = gettid();
 	return prctl(PR_SET_KEEPCAPS, 1) < 0 ? -errno : 0;
 }
 
@@ -200,7 +280,9 @@ int privilege_drop(const struct conf *conf)
 	}
 	rc = privilege_drop_thread();
 	if (rc == 0)
+		rc = others_drop();
+	if (rc == 0)
 		return 0;
-	log_error("cannot drop capabilities: %s", strerror(-rc));
+	log_error("cannot drop capabilities of all threads: %s", strerror(-rc));
 	return -EIO;
 }

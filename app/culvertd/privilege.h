@@ -23,9 +23,10 @@ int privilege_names_check(const struct conf *conf);
 // logged with its remedy. Returns 0 or -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
 
-// Becomes the configured user, if one is, with all threads, and gives up this thread's
-// capabilities. The folders of DPDK's files and of state_dir become the user's. Returns 0, or -EIO
-// after logging why not. Control thread, when all ports are open and before workers run.
+// Becomes the configured user, if one is, with all threads, and gives up the capabilities of all
+// threads but the one that keeps some (below). The folders of DPDK's files and of state_dir become
+// the user's. Returns 0, or -EIO after logging why not. Control thread, when all ports are open and
+// before workers run.
 int privilege_drop(const struct conf *conf);
 
 // Gives up the calling thread's capabilities, for those who were not started by root or remain it.
@@ -41,7 +42,7 @@ struct privilege_kept {
 // behind ports to be changed. Any thread.
 void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf);
 
-// Called by the thread that keeps them: before privilege_drop(), which would take them; then to
+// Called by the one thread that keeps them: before privilege_drop(), which would take them; then to
 // give up the others, and after privilege_kept_raise(), which raises those that the devices of a
 // port need, or privilege_kept_raise_routes(). All return 0 or -errno.
 int privilege_kept_begin(void);
