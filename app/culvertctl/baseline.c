@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,14 +63,19 @@ static void file_failed(const char *path)
 	exit(EXIT_FAILED);
 }
 
-// As a whole or not at all.
+// As a whole or not at all. The folder may belong to the user of the daemon, who could have put a
+// link there.
 static void file_write(const char *instance, const json_t *baseline)
 {
 	char path[PATH_SIZE], made[PATH_SIZE];
+	int fd;
 
 	path_of(path, instance, "");
 	path_of(made, instance, ".new");
-	if (json_dump_file(baseline, made, JSON_COMPACT) != 0 || chmod(made, 0644) < 0)
+	unlink(made);
+	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || json_dumpfd(baseline, fd, JSON_COMPACT) != 0 || fchmod(fd, 0644) < 0 ||
+		close(fd) < 0)
 		file_failed(made);
 	if (rename(made, path) < 0)
 		file_failed(path);
@@ -96,6 +102,20 @@ void baseline_remove(const char *instance)
 		file_failed(path);
 }
 
+// What is no file, such as a pipe, which would never end, is ignored.
+static json_t *file_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	json_t *read = NULL;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		read = json_loadfd(fd, 0, NULL);
+	if (fd >= 0)
+		close(fd);
+	return read;
+}
+
 // The baseline of this run of the daemon, or NULL.
 static json_t *baseline_read(const char *instance)
 {
@@ -103,7 +123,7 @@ static json_t *baseline_read(const char *instance)
 	json_t *baseline, *run;
 
 	path_of(path, instance, "");
-	baseline = access(path, R_OK) == 0 ? json_load_file(path, 0, NULL) : NULL;
+	baseline = file_read(path);
 	if (baseline == NULL)
 		return NULL;
 	run = run_of(instance);

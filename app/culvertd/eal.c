@@ -294,7 +294,7 @@ bool eal_instance_held(const struct conf *conf, pid_t *by)
 
 	run_dir(path, sizeof(path), conf, "/config");
 
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
@@ -315,18 +315,44 @@ static void files_find(const struct conf *conf)
 	files = opendir(path);
 }
 
-// DPDK leaves its files until the next start of the same name. The folder itself stays if that is
-// another user's.
-static void files_remove(const struct conf *conf)
+static void files_clear(DIR *dir)
 {
-	DIR *dir = files;
-	char path[256];
 	struct dirent *d;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL)
 		unlinkat(dirfd(dir), d->d_name, 0);
 	if (dir != NULL)
 		closedir(dir);
+}
+
+// The folder may belong to the user that an earlier daemon became. DPDK would follow links in it,
+// and use files that processes of that user have open. Returns 0, or -EIO after logging why not.
+static int files_take(const struct conf *conf)
+{
+	char path[256];
+	int fd;
+
+	run_dir(path, sizeof(path), conf, "");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd >= 0 && fchown(fd, geteuid(), (gid_t)-1) == 0 && fchmod(fd, 0700) == 0) {
+		files_clear(fdopendir(fd));
+		return 0;
+	}
+	log_error("%s: cannot be taken over: %s; remove it", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -EIO;
+}
+
+// DPDK leaves its files until the next start of the same name. The folder itself stays if that is
+// another user's.
+static void files_remove(const struct conf *conf)
+{
+	char path[256];
+
+	files_clear(files);
 	files = NULL;
 	run_dir(path, sizeof(path), conf, "");
 	rmdir(path);
@@ -345,6 +371,7 @@ static int system_check(const struct conf *conf)
 			conf->instance, (int)other);
 		return -EIO; // what else is missing, that one has
 	}
+	rc |= files_take(conf);
 	rc |= conf->hugepages ? hugepages_check(conf) : available_check(conf);
 	rc |= iface_take(conf);
 	return rc;

@@ -61,6 +61,7 @@ static int folders_check(const struct conf *conf)
 static int lock_take(struct state *s, const struct conf *conf)
 {
 	char path[PATH_MAX];
+	struct stat st;
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s.lock", conf->state_dir, conf->instance);
@@ -71,6 +72,8 @@ static int lock_take(struct state *s, const struct conf *conf)
 	if (s->lock < 0)
 		return state_refuse(
 			"cannot open", path, errno, "see state_dir in the documentation");
+	if (fstat(s->lock, &st) < 0 || st.st_nlink != 1) // the turn would be written there
+		return state_refuse("cannot use", path, EMLINK, "move it away");
 	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	return state_refuse("cannot lock", path, errno,

@@ -420,7 +420,8 @@ int sa_ledger_save(const char *path, const char *text, size_t len)
 
 	if ((size_t)snprintf(fresh, sizeof(fresh), "%s.new", path) >= sizeof(fresh))
 		return -ENAMETOOLONG;
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	unlink(fresh);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	rc = write_all(fd, text, len);
