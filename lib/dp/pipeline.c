@@ -132,7 +132,8 @@ static __rte_always_inline void pipeline_run(
 	if (n > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
-		traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
+		if (n > 0) // m may be NULL
+			traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? decap_burst_traced(w) : decap_burst(w);
 		if (unlikely(handover_pending(w) || host_pending(w)))
