@@ -61,8 +61,10 @@ status_t sa_del(struct kernel *k, kernel_ipsec_sa_id_t *id);
 // The SA with that SPI and destination; NULL if there is none.
 struct kernel_sa *sa_find(struct kernel *k, uint32_t spi, bool inbound, host_t *dst);
 
-// When it last received or sent a packet, as time_monotonic(); 0: never.
-time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets);
+// When it last received or sent a packet, as time_monotonic(); 0: never. bytes and packets may be
+// NULL. False: the gateway does not answer, or does not have it.
+bool sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets,
+	time_t *used);
 
 // The SA with the name of the gateway's; NULL if there is none.
 struct kernel_sa *sa_named(struct kernel *k, const char *name);

@@ -377,10 +377,11 @@ status_t policy_add(
 // The policy may be there in several classes: the SA is used that was used last.
 status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *used)
 {
-	bool inbound = id->dir != POLICY_OUT, found = false;
+	bool inbound = id->dir != POLICY_OUT, found = false, known = true;
 	enumerator_t *e, *f;
 	struct policy *p;
 	struct use *use;
+	time_t at;
 
 	*used = 0;
 	if (id->dir == POLICY_FWD)
@@ -397,12 +398,16 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 					? sa_find(k, use->spi, use->inbound, use->dst)
 					: NULL;
 
-			if (sa != NULL)
-				*used = max(*used, sa_used(k, sa, NULL, NULL));
+			if (sa == NULL)
+				continue;
+			known &= sa_used(k, sa, NULL, NULL, &at);
+			*used = max(*used, at);
 		}
 		f->destroy(f);
 	}
 	e->destroy(e);
+	if (!known)
+		return FAILED;
 	return found ? SUCCESS : NOT_FOUND;
 }
 

@@ -337,20 +337,22 @@ status_t sa_update(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_upda
 	return SUCCESS;
 }
 
-time_t sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets)
+bool sa_used(struct kernel *k, const struct kernel_sa *sa, uint64_t *bytes, uint64_t *packets,
+	time_t *used)
 {
 	json_t *seen = gateway_sa(k->instance, sa->name);
 	const char *ago = json_string_value(json_object_get(seen, "last_seen_s"));
-	time_t used = 0;
+	bool known = seen != NULL;
 
+	*used = 0;
 	if (bytes != NULL)
 		*bytes = (uint64_t)gateway_number(seen, "bytes");
 	if (packets != NULL)
 		*packets = (uint64_t)gateway_number(seen, "packets");
 	if (ago != NULL && ago[0] != '-') // "-": never
-		used = time_monotonic(NULL) - (time_t)gateway_number(seen, "last_seen_s");
+		*used = time_monotonic(NULL) - (time_t)gateway_number(seen, "last_seen_s");
 	json_decref(seen);
-	return used;
+	return known;
 }
 
 status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, uint64_t *packets,
@@ -361,7 +363,8 @@ status_t sa_query(struct kernel *k, kernel_ipsec_sa_id_t *id, uint64_t *bytes, u
 
 	if (sa == NULL || sa->name[0] == '\0')
 		return NOT_FOUND;
-	at = sa_used(k, sa, bytes, packets);
+	if (!sa_used(k, sa, bytes, packets, &at))
+		return FAILED;
 	if (used != NULL)
 		*used = at;
 	return SUCCESS;

@@ -38,14 +38,16 @@ void kernel_address(char text[ADDRESS_SIZE], host_t *host)
 	snprintf(text, ADDRESS_SIZE, "address");
 }
 
+static json_t *known_sa; // what the gateway says about one; NULL: it does not answer
+
 json_t *gateway_sa(const char *instance, const char *name)
 {
-	return NULL;
+	return json_incref(known_sa);
 }
 
 double gateway_number(const json_t *object, const char *name)
 {
-	return 0;
+	return json_number_value(json_object_get(object, name));
 }
 
 static char next_event[GATEWAY_EVENT_MAX];
@@ -166,6 +168,16 @@ static status_t del(const char *peer, uint16_t port, uint32_t spi)
 	return status;
 }
 
+static status_t query(const char *peer, uint16_t port, uint32_t spi, uint64_t *packets)
+{
+	host_t *dst = host_create_from_string((char *)peer, port);
+	kernel_ipsec_sa_id_t id = {.dst = dst, .spi = htonl(spi), .proto = IPPROTO_ESP};
+	status_t status = sa_query(k, &id, NULL, packets, NULL);
+
+	dst->destroy(dst);
+	return status;
+}
+
 static int setup(void **state)
 {
 	k = calloc(1, sizeof(*k));
@@ -208,6 +220,21 @@ static void test_same_spi_of_one(void **state)
 	assert_string_equal(changes, "sa del ike.road.out.00001000\n");
 	assert_int_equal(del("198.51.100.9", 1024, 0x1000), NOT_FOUND);
 	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+}
+
+// Without an answer of the gateway charon is not told that the SA has carried nothing.
+static void test_query(void **state)
+{
+	uint64_t packets;
+
+	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+	assert_int_equal(query("198.51.100.9", 1024, 0x1000, &packets), FAILED);
+	known_sa = json_pack("{s:i}", "packets", 7);
+	assert_int_equal(query("198.51.100.9", 1024, 0x1000, &packets), SUCCESS);
+	assert_int_equal(packets, 7);
+	assert_int_equal(query("198.51.100.9", 1024, 0x1001, &packets), NOT_FOUND);
+	json_decref(known_sa);
+	known_sa = NULL;
 }
 
 static void test_too_many_selectors(void **state)
@@ -424,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_spi_of_two, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_same_spi_of_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_query, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_selectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
