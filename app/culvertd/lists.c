@@ -332,6 +332,7 @@ bool collect_total(void *view, const struct control *c, unsigned int i)
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(g->control.flows, &v->flow);
 	count_neighbours(v->neighbours, g);
+	event_log_counts(v->events);
 	return true;
 }
 

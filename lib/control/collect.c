@@ -288,10 +288,14 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 	*v = (struct route_view){
 		.to = r->to,
 		.kind = kind[nh->kind],
-		.port = nh->kind == NEXTHOP_NOT_UNICAST ? "" : s->port[nh->port].name,
+		.failed = UINT64_MAX,
 	};
-	if (nh->kind == NEXTHOP_GATEWAY)
+	if (nh->kind != NEXTHOP_NOT_UNICAST)
+		snprintf(v->port, sizeof(v->port), "%s", s->port[nh->port].name);
+	if (nh->kind == NEXTHOP_GATEWAY) {
 		ip_addr_format(v->via, &nh->gateway);
+		v->failed = neigh_failed(c->neigh, nh->port, &nh->gateway);
+	}
 	return true;
 }
 

@@ -23,6 +23,7 @@ static const struct event_info {
 static struct {
 	char line[EVENTS_KEPT][EVENT_LINE_MAX];
 	uint64_t end; // events so far; number n is in line n % EVENTS_KEPT
+	uint64_t count[EVENT_IDS];
 } ring;
 
 struct text {
@@ -105,8 +106,19 @@ static void log_write(const struct event_info *e, const struct event_value value
 
 void event_log_add(enum event_id id, const struct event_value values[])
 {
+	ring.count[id]++;
 	log_write(&info[id], values);
 	line_write(ring.line[ring.end++ % EVENTS_KEPT], &info[id], values);
+}
+
+void event_log_counts(uint64_t counts[EVENT_IDS])
+{
+	memcpy(counts, ring.count, sizeof(ring.count));
+}
+
+const char *event_name(unsigned int id)
+{
+	return info[id].name;
 }
 
 uint64_t event_log_end(void)

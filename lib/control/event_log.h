@@ -48,6 +48,12 @@ struct event_value {
 
 void event_log_add(enum event_id id, const struct event_value values[]);
 
+// How many of each there were since the start.
+void event_log_counts(uint64_t counts[EVENT_IDS]);
+
+// "link_down"
+const char *event_name(unsigned int id);
+
 // The position behind the last event: who begins to read there gets what comes.
 uint64_t event_log_end(void);
 

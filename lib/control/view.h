@@ -4,6 +4,7 @@
 #pragma once
 
 #include "control.h"
+#include "event_log.h"
 #include "stage.h"
 
 #define NEIGH_STATES (NEIGH_STATIC + 1)
@@ -23,6 +24,7 @@ struct total_view {
 	struct flow_counters flow;
 	uint64_t neighbours[NEIGH_STATES];
 	uint64_t heap_used, heap_size; // octets of DPDK's memory
+	uint64_t events[EVENT_IDS];    // since the start
 };
 
 struct worker_view {
@@ -141,8 +143,9 @@ struct memory_view {
 
 struct route_view {
 	struct ip_prefix to;
-	const char *kind, *port;
-	char via[IP_ADDR_STRLEN];
+	const char *kind;
+	char via[IP_ADDR_STRLEN], port[CONF_NAME_MAX];
+	uint64_t failed; // 1: the next hop does not answer; UINT64_MAX: it is no gateway
 };
 
 struct neighbour_view {

@@ -122,6 +122,9 @@ bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *ad
 unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
 	unsigned int offset, uint64_t now);
 
+// Whether the address was asked for and does not answer. As neigh_list().
+bool neigh_failed(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
+
 const char *neigh_state_name(enum neigh_state state);
 
 // Whether there is an entry for the address, in whatever state. Notes no use. Any thread.

@@ -441,6 +441,13 @@ void neigh_forget(struct neigh_table *t, uint16_t port)
 	}
 }
 
+bool neigh_failed(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
+{
+	const struct neigh *n = entry_find(t, port, addr);
+
+	return n != NULL && n->state == NEIGH_FAILED;
+}
+
 bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *addr)
 {
 	struct neigh *n = entry_find(t, port, addr);

@@ -220,7 +220,7 @@ static void test_metrics(void **state)
 {
 	static const struct view_list lists[] = {
 		{"sas", "", sizeof(struct sa_view), collect_sa},
-		{"routes", "", sizeof(struct route_view), NULL}, // without metrics
+		{"neighbours", "", sizeof(struct neighbour_view), NULL}, // without metrics
 		{"tunnels", "", sizeof(struct tunnel_view), collect_tunnel},
 	};
 	size_t len;

@@ -69,7 +69,13 @@ def _arrays(telemetry):
         for state in ("never", "up", "silent", "failing", "stopped"):
             yield "tunnel_state", {"tunnel": tunnel["tunnel"], "sa": tunnel["out"],
                                    "state": state}, int(tunnel["state"] == state)
-    states = [neighbour["state"] for neighbour in telemetry.items("/culvert/neighbours")]
+    neighbours = list(telemetry.items("/culvert/neighbours"))
+    failed = [(n["address"], n["port"]) for n in neighbours if n["state"] == "failed"]
+    for route in telemetry.items("/culvert/routes"):
+        if route["kind"] == "gateway":
+            yield ("next_hop_failed", {label: route[label] for label in ("to", "via", "port")},
+                   int((route["via"], route["port"]) in failed))
+    states = [neighbour["state"] for neighbour in neighbours]
     for state in NEIGHBOURS:
         yield "neighbours", {"state": state}, states.count(state)
 
