@@ -11,6 +11,7 @@ struct spd_policy build_policy(const struct conf_policy *c)
 	struct spd_policy p = {
 		.action = c->action,
 		.reqid = c->reqid,
+		.peer_id = c->peer_id,
 		.priority = c->priority,
 		.errors_trusted = c->errors_trusted,
 		.mss_clamp = c->mss_clamp,

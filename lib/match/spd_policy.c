@@ -6,6 +6,10 @@
 void spd_policy_set_hashes(struct spd_policy *p)
 {
 	p->name_hash = rte_jhash(p->name, (uint32_t)strlen(p->name), 0);
-	p->peer_hash =
-		ip_addr_is_none(&p->peer) ? p->name_hash : rte_jhash(&p->peer, sizeof(p->peer), 0);
+	if (p->peer_id != 0)
+		p->peer_hash = rte_jhash_1word(p->peer_id, 0);
+	else if (!ip_addr_is_none(&p->peer))
+		p->peer_hash = rte_jhash(&p->peer, sizeof(p->peer), 0);
+	else
+		p->peer_hash = p->name_hash;
 }

@@ -31,12 +31,13 @@ struct spd_policy {
 	uint16_t mss_clamp;
 	// The peer's address, if it is known and belongs to no other peer.
 	struct ip_addr peer;
+	uint32_t peer_id;  // of IKE: number of the peer's identity; 0: none
 	uint32_t priority; // in a struct spd_table: lower decides first
 	char name[SPD_NAME_MAX];
 	uint32_t name_hash; // the same in every snapshot; of spd_policy_set_hashes()
-	// Of the peer's address, or of the name if that is not known: the same for all policies of
-	// a peer, in every snapshot and with every SA. SPD_PROTECT only; of
-	// spd_policy_set_hashes().
+	// Of the peer's identity if IKE names it, else of its address, or of the name if that is
+	// not known: the same for all policies of a peer, in every snapshot and with every SA.
+	// SPD_PROTECT only; of spd_policy_set_hashes().
 	uint32_t peer_hash;
 	uint16_t number; // names it in decisions of flows; of spd_new() and spd_table_add()
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well

@@ -409,6 +409,10 @@ static void test_share_of_pairs(void **state)
 		"remote = \"10.4.0.0/31\"; action = \"protect\"; reqid = 2; peer_id = 2; }\n");
 	ask_done();
 	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 65);
+	// What packets cause is charged to the peer, by whichever policy they come.
+	assert_int_equal(listed_policy("ike.p1")->peer_hash, listed_policy("ike.p63")->peer_hash);
+	assert_int_not_equal(
+		listed_policy("ike.p1")->peer_hash, listed_policy("ike.next")->peer_hash);
 }
 
 // While so few are free that the peer has used up its share, another one is not refused.
