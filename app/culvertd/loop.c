@@ -14,6 +14,7 @@
 #include "line_memory.h"
 #include "log.h"
 #include "pipeline.h"
+#include "rx_checksum.h"
 #include "pkt_drop.h"
 #include "stack_wipe.h"
 #include "vlan.h"
@@ -149,6 +150,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 				.spread = ports[p].n_rx < n,
 				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
 				.mbuf_flags = ports[p].offloads.mbuf_flags,
+				.lacks_checksums = ports[p].is_attached,
 				.vlans = ports[p].vlans};
 		}
 	}
@@ -340,6 +342,8 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	}
 	if (unlikely(q->vlans != NULL))
 		n = vlan_receive(l->worker, q->vlans, m, n);
+	if (unlikely(q->lacks_checksums))
+		rx_checksum_complete(l->worker, m, n);
 	if (unlikely(l->worker->fanout != NULL))
 		n = keep_own(l, q, m, n);
 	if (likely(n > 0))

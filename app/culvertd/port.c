@@ -309,14 +309,20 @@ static bool port_returns(const struct conf *conf, const struct conf_port *c)
 	return true;
 }
 
+static void port_configure(struct port *p, const struct conf *conf, const struct conf_port *c)
+{
+	p->conf = c;
+	p->is_attached = conf_device_is_attached(c->device);
+	p->returns = port_returns(conf, c);
+}
+
 void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c)
 {
 	unsigned int queues = UINT16_MAX;
 
 	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
 		queues = RTE_MIN(queues, device_queues(conf->devices[c->devices + i].device));
-	p->conf = c;
-	p->returns = port_returns(conf, c);
+	port_configure(p, conf, c);
 	p->n_rx = (uint16_t)(c->rx_queues != 0 ? c->rx_queues : RTE_MIN(conf->n_workers, queues));
 	p->n_tx = (uint16_t)RTE_MIN(conf->n_workers, queues);
 	p->mac = c->mac;
@@ -361,8 +367,7 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	unsigned int n;
 	int rc = 0;
 
-	p->conf = c;
-	p->returns = port_returns(conf, c);
+	port_configure(p, conf, c);
 	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
 		if (device_socket_prepare(&conf->devices[c->devices + i]) < 0)
 			return -EIO;

@@ -37,6 +37,7 @@ struct port {
 	struct bond *bond;                    // its members; NULL: it has one device, or is a VLAN
 	uint16_t member_id[CONF_MEMBERS_MAX]; // ethdev's numbers of those that are open
 	unsigned int n_member_ids;
+	bool is_attached;  // to an interface of the kernel
 	bool inserts_vlan; // it tags frames that are to be sent
 	bool returns; // a lost device is opened again; else the port is closed until the next start
 

@@ -21,6 +21,7 @@ static void buffer_read(struct trace_step *s, const struct pkt *p)
 		memcpy(&eth, data, sizeof(eth));
 		s->mac = eth.dst_addr;
 		break;
+	case TRACE_COMPLETED: // as received
 	case TRACE_TAKEN:
 	case TRACE_HELD:
 	case TRACE_DROPPED: // it may be anything by now
@@ -106,6 +107,8 @@ static void packet_begin(
 void trace_received(struct worker *w, struct pkt *p)
 {
 	packet_begin(w, p, TRACE_INPUT, &(struct trace_fact){.port = p->port + 1});
+	if ((p->m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE)
+		trace_record(w, p, TRACE_COMPLETED, &(struct trace_fact){0});
 }
 
 void trace_from_host(struct worker *w, struct pkt *p)

@@ -39,10 +39,11 @@ struct counters {
 	uint64_t originated; // replies, errors, requests, dummies, additional fragments
 	uint64_t tx;         // packets that ports have accepted
 	uint64_t local;      // packets processed by the gateway, or merged into a reassembled one
-	uint64_t keepalives_in;     // of these, NAT-keepalives
-	uint64_t keepalives_out;    // of originated, the same
-	uint64_t passes;            // with at least one packet
-	uint64_t errors_suppressed; // ICMP errors not sent, for their rate
+	uint64_t keepalives_in;       // of these, NAT-keepalives
+	uint64_t keepalives_out;      // of originated, the same
+	uint64_t passes;              // with at least one packet
+	uint64_t checksums_completed; // of rx, packets whose sender has left them to a card
+	uint64_t errors_suppressed;   // ICMP errors not sent, for their rate
 	uint64_t drops[DROP_COUNT];
 };
 

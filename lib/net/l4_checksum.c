@@ -7,6 +7,8 @@
 
 #include "icmp.h"
 #include "ip_layout.h"
+#include "ipv4.h"
+#include "ipv6.h"
 
 // What an IP packet carries.
 struct upper {
@@ -67,4 +69,46 @@ void l4_checksum_recompute(void *ip)
 	*sum = checksum_compute(ip, &u);
 	if (*sum == 0 && u.proto == IPPROTO_UDP)
 		*sum = UINT16_MAX;
+}
+
+// Of the pseudo header, without carry and not inverted, as of a packet without extension headers.
+static uint16_t pseudo_header_sum(const void *ip, const struct upper *u)
+{
+	struct rte_ipv6_hdr plain;
+
+	if (ip_is_v4(ip))
+		return rte_ipv4_phdr_cksum(ip, 0);
+	memcpy(&plain, ip, sizeof(plain));
+	plain.payload_len = rte_cpu_to_be_16((uint16_t)u->len);
+	plain.proto = u->proto;
+	return rte_ipv6_phdr_cksum(&plain, 0);
+}
+
+static bool is_whole(const void *ip, uint32_t len)
+{
+	if (len == 0)
+		return false;
+	return ip_is_v4(ip) ? ipv4_check(ip, len, false) == IPV4_GOOD
+			    : ipv6_check(ip, len) == IPV6_GOOD;
+}
+
+// A checksum that is right already stays the same, should it look like that sum: it is what
+// completes it.
+bool l4_checksum_complete(void *ip, uint32_t len)
+{
+	struct upper u;
+	uint16_t *field, sum;
+
+	if (!is_whole(ip, len) || !upper_read(&u, ip) || !ip_proto_has_ports(u.proto))
+		return false;
+	field = checksum_field(&u);
+	if (field == NULL || *field != pseudo_header_sum(ip, &u))
+		return false;
+	sum = (uint16_t)~rte_raw_cksum(u.at, u.len);
+	if (sum == 0 && u.proto == IPPROTO_UDP)
+		sum = UINT16_MAX;
+	if (sum == *field)
+		return false;
+	*field = sum;
+	return true;
 }

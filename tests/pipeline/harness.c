@@ -429,6 +429,7 @@ static void difference(
 	d->tx = after->tx - before->tx;
 	d->local = after->local - before->local;
 	d->keepalives_in = after->keepalives_in - before->keepalives_in;
+	d->checksums_completed = after->checksums_completed - before->checksums_completed;
 	d->passes = after->passes - before->passes;
 	d->errors_suppressed = after->errors_suppressed - before->errors_suppressed;
 	for (int i = 0; i < DROP_COUNT; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums recomputed after a NAT has changed addresses (RFC 3948 3.1.2), against RFC 1071,
-// literally.
+// Checksums recomputed after a NAT has changed addresses (RFC 3948 3.1.2), and those that a sender
+// has left to its network card, against RFC 1071, literally.
 #include <netinet/in.h>
 #include <string.h>
 
@@ -182,12 +182,89 @@ static void test_untouched(void **state)
 	check(&p, false);
 }
 
+static void put_sum(struct packet *p, unsigned int sum)
+{
+	put16(p->b + p->off + sum_at(p->proto), sum);
+}
+
+// As a sender leaves it: the field has the sum of the pseudo header.
+static struct packet incomplete(uint8_t proto, uint16_t len)
+{
+	struct packet p = packet_new(proto, len), head;
+
+	if (p.v4) {
+		put16(p.b + 10, 0);
+		put16(p.b + 10, 0xffff - sum_of(p.b, p.off));
+	} else {
+		p.b[8] = p.b[24] = 0x20; // unicast
+	}
+	head = p;
+	memset(head.b + head.off, 0, head.len);
+	put_sum(&p, sum_with_pseudo_header(&head));
+	return p;
+}
+
+static void test_complete(void **state)
+{
+	static const uint8_t protos[] = {IPPROTO_TCP, IPPROTO_UDP};
+
+	(void)state;
+	for (unsigned int i = 0; i < rounds(ROUNDS); i++)
+		for (size_t k = 0; k < COUNT_OF(protos); k++) {
+			uint16_t len = (uint16_t)(20 + random_u64(&seed) % 100);
+			struct packet p = incomplete(protos[k], len), before = p;
+			uint8_t *sum = p.b + p.off + sum_at(p.proto);
+			bool right = sum_with_pseudo_header(&p) == 0xffff;
+
+			assert_int_equal(l4_checksum_complete(p.b, (uint32_t)p.off + len), !right);
+			assert_int_equal(sum_with_pseudo_header(&p), 0xffff);
+			memcpy(before.b + (sum - p.b), sum, 2);
+			assert_memory_equal(p.b, before.b, sizeof(p.b));
+			before = p;
+			assert_false(l4_checksum_complete(p.b, (uint32_t)p.off + len));
+			assert_memory_equal(p.b, before.b, sizeof(p.b));
+		}
+}
+
+static void expect_left(struct packet p, uint32_t len)
+{
+	struct packet before = p;
+
+	assert_false(l4_checksum_complete(p.b, len));
+	assert_memory_equal(p.b, before.b, sizeof(p.b));
+}
+
+// A wrong checksum is not an incomplete one: the receiver has to find damage.
+static void test_damaged(void **state)
+{
+	struct packet p;
+
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++) {
+		p = incomplete(IPPROTO_TCP, 40);
+		p.b[p.off + 16] ^= (uint8_t)(1 + random_u64(&seed) % 255);
+		expect_left(p, p.off + 40u);
+		p = incomplete(IPPROTO_UDP, 40);
+		put_sum(&p, 0); // none
+		expect_left(p, p.off + 40u);
+		p = incomplete(IPPROTO_TCP, 40); // truncated, at any place
+		expect_left(p, (uint32_t)(random_u64(&seed) % (p.off + 40u)));
+		do
+			p = incomplete(IPPROTO_TCP, 40);
+		while (!p.v4);
+		p.b[10] ^= 1; // the header's own
+		expect_left(p, p.off + 40u);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_zero),
 		cmocka_unit_test(test_untouched),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
