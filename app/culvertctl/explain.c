@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reasons for dropping packets mean and what to do about them, and what settings mean:
-// known without a daemon.
+// What the reasons for dropping packets mean and what to do about them, and what settings and
+// counters mean: known without a daemon.
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "command.h"
 #include "conf_explain.h"
 #include "drop.h"
+#include "field.h"
 #include "nearest.h"
 
 #define LABEL 12 // characters
@@ -164,7 +165,31 @@ static enum exit_code settings_explain(const struct options *options, struct set
 	return EXIT_OK;
 }
 
-// --- both ---
+// --- fields ---
+
+static enum exit_code fields_print(const struct options *options, json_t *fields)
+{
+	char command[64];
+	json_t *field;
+	size_t i;
+
+	if (options->json)
+		return array_print(fields);
+	json_array_foreach(fields, i, field)
+	{
+		snprintf(command, sizeof(command), "culvertctl show %s",
+			json_string_value(json_object_get(field, "list")));
+		if (i > 0)
+			putchar('\n');
+		paragraph_print("Field", json_string_value(json_object_get(field, "field")));
+		paragraph_print("Shown by", command);
+		paragraph_print("Meaning", json_string_value(json_object_get(field, "help")));
+	}
+	json_decref(fields);
+	return EXIT_OK;
+}
+
+// --- all ---
 
 static void word_unknown(const char *word, const struct settings *s)
 {
@@ -188,6 +213,7 @@ enum exit_code command_explain(const struct options *options, char **words)
 {
 	struct settings s = {.name = words[0], .nearest.text = words[0]};
 	enum drop d = 1;
+	json_t *fields;
 
 	if (words[0] == NULL)
 		return reasons_explain(options);
@@ -205,7 +231,11 @@ enum exit_code command_explain(const struct options *options, char **words)
 		if (json_array_size(s.objects) > 0)
 			putchar('\n');
 	} else if (json_array_size(s.objects) == 0) {
-		word_unknown(words[0], &s);
+		fields = fields_explain(words[0]);
+		if (json_array_size(fields) == 0)
+			word_unknown(words[0], &s);
+		json_decref(s.objects);
+		return fields_print(options, fields);
 	}
 	return settings_explain(options, &s);
 }

@@ -11,9 +11,23 @@ static const struct field {
 	const char *list, *name;
 	enum type type;
 	enum role role;
+	const char *help; // that of its metric; "": it has none
 } fields[] = {
+#define NO_METRIC                                                ""
+#define LABEL(label)                                             ""
+#define INFO_LABEL(label)                                        ""
+#define COUNTER(name, help)                                      help
+#define GAUGE(name, help)                                        help
+#define COUNTER_IN(name, unit, factor, help)                     help
+#define GAUGE_IN(name, unit, factor, help)                       help
+#define POSITIVE_IN(name, unit, factor, help)                    help
+#define COUNTER_AT(view, member, name, help)                     help
+#define GAUGE_AT(view, member, name, help)                       help
+#define GAUGE_AT_IN(view, member, name, unit, help)              help
+#define COUNTERS(view, at, name, label, words, from, n, o, help) help
+#define GAUGES(view, at, name, label, words, from, n, help)      help
 #define LIST(list, view, help)
-#define FIELD(list, name, type, role, value, metric) {#list, #name, type, role},
+#define FIELD(list, name, type, role, value, metric) {#list, #name, type, role, metric},
 #define METRIC(list, metric)
 #include "field.def"
 };
@@ -71,6 +85,17 @@ const char *field_filter(const char *list, unsigned int i)
 			i-- == 0)
 			return f->name;
 	return NULL;
+}
+
+json_t *fields_explain(const char *name)
+{
+	json_t *found = json_array();
+
+	for (const struct field *f = fields; f < fields + N_FIELDS; f++)
+		if (f->help[0] != '\0' && strcmp(f->name, name) == 0)
+			json_array_append_new(found, json_pack("{s:s, s:s, s:s}", "field", f->name,
+							     "list", f->list, "help", f->help));
+	return found;
 }
 
 static bool is_none(const char *text)

@@ -24,6 +24,10 @@ const char *field_key(const char *list);
 // there are no more.
 const char *field_filter(const char *list, unsigned int i);
 
+// The fields of this name, of all lists, that are metrics and so have a meaning in words: objects
+// of field, list and help, a new reference.
+json_t *fields_explain(const char *name);
+
 // The objects of a list with numbers, booleans, arrays and null instead of text that stands for
 // them: a new reference.
 json_t *fields_typed(const char *list, const json_t *objects);

@@ -14,8 +14,8 @@
 #include "line_memory.h"
 #include "log.h"
 #include "pipeline.h"
-#include "rx_checksum.h"
 #include "pkt_drop.h"
+#include "rx_checksum.h"
 #include "stack_wipe.h"
 #include "vlan.h"
 
@@ -321,8 +321,7 @@ static uint16_t keep_own(
 	return n;
 }
 
-// Takes a burst of frames from a queue. Returns how many there were; *kept: how many of these were
-// not given to other workers.
+// Takes a burst from a queue. Returns how many frames; *kept: those not given to other workers.
 static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 {
 	struct rte_mbuf *m[LOOP_BURST];
@@ -332,8 +331,7 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	if (n == 0)
 		return 0;
 	q->bursts[rte_fls_u32(n) - 1]++;
-	// Compared before they are written: a store into what the driver has just stored takes some
-	// ten cycles.
+	// Compared first: a store into what the driver has just stored takes some ten cycles.
 	for (uint16_t f = 0; f < n; f++) {
 		if (unlikely(m[f]->port != q->port))
 			m[f]->port = q->port;
@@ -423,8 +421,7 @@ static void wait(struct loop *l, unsigned int rounds)
 	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
 }
 
-// Frames received before interrupts were armed raise none: polls once more. Returns how many there
-// were.
+// Frames received before interrupts were armed raise none: polls once more. Returns how many.
 static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 {
 	unsigned int work;
@@ -444,9 +441,8 @@ static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 	return work;
 }
 
-// Engines leave keys of SAs on the stack, which are wiped when these are removed. After this the
-// worker reports that it no longer uses the previous snapshot. That of its last pass may be freed:
-// the worker may have slept since.
+// Engines leave keys of SAs on the stack: wiped before the worker reports that it no longer uses
+// the previous snapshot. That of its last pass may be freed: the worker may have slept since.
 static void keys_wipe(struct loop *l)
 {
 	const struct snapshot *s = atomic_load_explicit(l->worker->published, memory_order_acquire);

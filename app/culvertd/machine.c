@@ -16,11 +16,10 @@
 #include <unistd.h>
 
 #include "device_lock.h"
+#include "iface_share.h"
 #include "log.h"
 #include "pci_nic.h"
 #include "sysfs.h"
-
-#define LIST_SIZE 256 // octets of a list in a message
 
 // --- interfaces ---
 
@@ -138,8 +137,7 @@ static int iface_check(const struct conf_port *c, const char *name)
 	if (rc < 0)
 		return 0; // then DPDK finds out
 	if ((flags.ifr_flags & IFF_UP) == 0)
-		log_warn("%s:%u: port \"%s\": interface %s is down: 'ip link set %s up'",
-			c->where.file, c->where.line, c->name, name, name);
+		port_warn(c, "interface %s is down: 'ip link set %s up'", name, name);
 	if (mtu.ifr_mtu >= c->mtu)
 		return 0;
 	port_error(c, "interface %s has mtu %d: set mtu = %d, or 'ip link set %s mtu %u'", name,
@@ -198,7 +196,7 @@ static int cpu_check(
 
 static int cpus_check(const struct conf *conf)
 {
-	char online[LIST_SIZE];
+	char online[TEXT_LIST_SIZE];
 	int rc;
 
 	if (!sysfs_line(online, sizeof(online), SYSFS "/devices/system/cpu/online"))
@@ -211,22 +209,22 @@ static int cpus_check(const struct conf *conf)
 
 // --- devices ---
 
-static void list_add(char list[LIST_SIZE], const char *word)
+void text_list_add(char list[TEXT_LIST_SIZE], const char *between, const char *word)
 {
-	if (strlen(list) + strlen(word) + 3 > LIST_SIZE)
+	if (strlen(list) + strlen(between) + strlen(word) + 1 > TEXT_LIST_SIZE)
 		return;
 	if (list[0] != '\0')
-		strcat(list, ", ");
+		strcat(list, between);
 	strcat(list, word);
 }
 
-static void interfaces_list(char list[LIST_SIZE])
+static void interfaces_list(char list[TEXT_LIST_SIZE])
 {
 	struct if_nameindex *all = if_nameindex();
 
 	for (struct if_nameindex *i = all; i != NULL && i->if_name != NULL; i++)
 		if (strcmp(i->if_name, "lo") != 0)
-			list_add(list, i->if_name);
+			text_list_add(list, ", ", i->if_name);
 	if (all != NULL)
 		if_freenameindex(all);
 }
@@ -234,7 +232,7 @@ static void interfaces_list(char list[LIST_SIZE])
 // False after a message.
 static bool interface_check(const struct conf_port *c, const char *name)
 {
-	char list[LIST_SIZE] = "";
+	char list[TEXT_LIST_SIZE] = "";
 
 	if (if_nametoindex(name) != 0)
 		return true;
@@ -246,13 +244,13 @@ static bool interface_check(const struct conf_port *c, const char *name)
 	return false;
 }
 
-static void cards_list(char list[LIST_SIZE])
+static void cards_list(char list[TEXT_LIST_SIZE])
 {
 	struct pci_nic *nics;
 	int n = pci_nics_read(&nics, SYSFS);
 
 	for (int i = 0; i < n; i++)
-		list_add(list, nics[i].name);
+		text_list_add(list, ", ", nics[i].name);
 	free(nics);
 }
 
@@ -267,7 +265,7 @@ struct device_need {
 static __attribute__((format(printf, 2, 3))) int missing(
 	const struct device_need *d, const char *fmt, ...)
 {
-	char text[2 * LIST_SIZE];
+	char text[2 * TEXT_LIST_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -278,9 +276,8 @@ static __attribute__((format(printf, 2, 3))) int missing(
 			d->is_member ? "; one member is enough, this port has none" : "");
 		return -EIO;
 	}
-	log_warn("%s:%u: port \"%s\": %s; the port is opened without this member, which joins when "
-		 "it is there",
-		d->c->where.file, d->c->where.line, d->c->name, text);
+	port_warn(d->c, "%s; the port is opened without this member, which joins when it is there",
+		text);
 	return 0;
 }
 
@@ -311,7 +308,7 @@ static int iommu_check(
 
 static int pci_missing(const struct device_need *d, const char *name)
 {
-	char list[LIST_SIZE] = "";
+	char list[TEXT_LIST_SIZE] = "";
 
 	cards_list(list);
 	return missing(d,
@@ -393,7 +390,10 @@ static int device_check(const struct conf *conf, const struct device_need *d)
 		return bus_check(d, bus, id);
 	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
 		return 0;
-	return interface_check(c, name) ? iface_check(c, name) | frame_check(c) : -EIO;
+	if (!interface_check(c, name))
+		return -EIO;
+	iface_share_warn(conf, c, name);
+	return iface_check(c, name) | frame_check(c);
 }
 
 static int port_check(const struct conf *conf, const struct conf_port *c)

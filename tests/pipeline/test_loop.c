@@ -168,40 +168,6 @@ static void send_to(uint16_t id, struct rte_mbuf *m)
 	}
 }
 
-// As a sender leaves it that expects a card to complete the checksum.
-static struct rte_mbuf *frame_without_checksum(void)
-{
-	struct ipv4 ip = FROM_TO("10.1.0.5", "192.88.99.9", .sport = 1000, .dport = 9);
-	struct frame f = frame_ip(LAN, ip);
-	uint8_t *udp = f.b + ETH_LEN + IP_LEN, pseudo[12] = {[9] = IPPROTO_UDP};
-
-	memcpy(pseudo, f.b + ETH_LEN + 12, 8);
-	memcpy(pseudo + 10, udp + 4, 2);
-	put16(udp + 6, 0xffffu - checksum(pseudo, sizeof(pseudo)));
-	return frame_mbuf(&f);
-}
-
-// Only frames of an interface of the kernel are looked at.
-static void test_checksums(void **state)
-{
-	(void)state;
-	for (unsigned int lacks = 0; lacks < 2; lacks++) {
-		struct pair p;
-
-		pair_start(&p);
-		p.loop[0]->rx[0].spread = false;
-		p.loop[0]->rx[0].lacks_checksums = lacks != 0;
-		send_to(device, frame_without_checksum());
-		send_to(device, frame_of_flow(1));
-		loop_start(&p, 0);
-		await_buffers_in_use(0);
-		loop_end(&p, 0);
-		assert_int_equal(p.g[0]->w->counters.rx, 2);
-		assert_int_equal(p.g[0]->w->counters.checksums_completed, lacks);
-		pair_stop(&p);
-	}
-}
-
 // What a member receives that is not active is dropped by the worker of its queue, and does not
 // wait until the member is.
 static void test_member_inactive(void **state)
@@ -515,7 +481,6 @@ static void test_wake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_checksums),
 		pipeline_test(test_member_inactive),
 		pipeline_test(test_ring_in_full),
 		pipeline_test(test_ring_out_full),

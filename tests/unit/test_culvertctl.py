@@ -25,6 +25,8 @@ import threading
 import time
 import unittest
 
+import field_def
+
 PACKET_MAX = 16 * 1024  # of DPDK 22.11, lib/telemetry/telemetry.c
 DICT_MAX = 256
 GREETING = b'{"version":"DPDK 22.11.11","pid":4711,"max_output_len":16384}'
@@ -940,6 +942,23 @@ class Explain(Case):
                                            *reason["help"].split(), "What", "to", "do",
                                            *reason["advice"].split()])
             self.assertLessEqual(max(map(len, out.splitlines())), 80)
+
+    def test_counters(self):
+        """Every metric of a field is explained, with the lists that have a field of the name."""
+        named = {}
+        for field in field_def.fields():
+            if field.name and field.metric and field.metric.is_family:
+                named.setdefault(field.name, []).append(
+                    {"field": field.name, "list": field.list, "help": field.metric.help})
+        self.assertIn("checksums_completed", named)
+        for name, explained in named.items():
+            found = json.loads(self.ctl("--json", "explain", name))
+            self.assertTrue(found == explained or "setting" in found[0] or "reason" in found[0], name)
+        self.assertEqual(self.ctl("explain", "keepalives_in"), textwrap.dedent("""\
+            Field       keepalives_in
+            Shown by    culvertctl show totals
+            Meaning     NAT-keepalives received, included in the local packets.
+            """))
 
     def test_settings(self):
         """The settings are those of the tables of docs/configuration.md."""

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "iface_share.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "addr.h"
+#include "machine.h"
+#include "sysfs.h"
+
+// --- offloads ---
+
+// Of received packets, and of those that the other end of a veth pair sends; as ethtool -k names
+// them, and the words for ethtool -K.
+struct offload {
+	const char *feature, *word;
+};
+
+static const struct offload merging[] = {{"rx-gro", "gro"}, {"rx-gro-hw", "rx-gro-hw"},
+	{"rx-lro", "lro"}, {"rx-gro-list", "rx-gro-list"}};
+static const struct offload sending[] = {{"tx-tcp-segmentation", "tso"},
+	{"tx-tcp6-segmentation", "tso"}, {"tx-generic-segmentation", "gso"}};
+
+static int ethtool(int fd, const char *name, void *command)
+{
+	struct ifreq r = {.ifr_data = command};
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
+	return ioctl(fd, SIOCETHTOOL, &r);
+}
+
+static uint32_t features_count(int fd, const char *name)
+{
+	struct {
+		struct ethtool_sset_info info;
+		uint32_t n;
+	} ask = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_FEATURES}};
+
+	return ethtool(fd, name, &ask) == 0 && ask.info.sset_mask != 0 ? ask.n : 0;
+}
+
+// Whether the feature with this number of n is on.
+static bool is_on(int fd, const char *name, uint32_t n, uint32_t number)
+{
+	const uint32_t blocks = (n + 31) / 32;
+	struct ethtool_gfeatures *f = calloc(1, sizeof(*f) + blocks * sizeof(f->features[0]));
+	bool on = false;
+
+	if (f == NULL)
+		return false;
+	*f = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
+	if (ethtool(fd, name, f) == 0)
+		on = (f->features[number / 32].active >> number % 32 & 1) != 0;
+	free(f);
+	return on;
+}
+
+// Adds "WORD off" for each of the offloads that is on.
+static void offloads_list(
+	char list[TEXT_LIST_SIZE], const char *name, const struct offload wanted[], size_t n_wanted)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const uint32_t n = features_count(fd, name);
+	struct ethtool_gstrings *s = calloc(1, sizeof(*s) + (size_t)n * ETH_GSTRING_LEN);
+
+	if (s == NULL)
+		return;
+	*s = (struct ethtool_gstrings){
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = n};
+	for (uint32_t i = 0; ethtool(fd, name, s) == 0 && i < n; i++)
+		for (size_t k = 0; k < n_wanted; k++) {
+			char off[32];
+
+			if (strncmp((const char *)s->data + (size_t)i * ETH_GSTRING_LEN,
+				    wanted[k].feature, ETH_GSTRING_LEN) != 0 ||
+				!is_on(fd, name, n, i))
+				continue;
+			snprintf(off, sizeof(off), "%s off", wanted[k].word);
+			if (strstr(list, off) == NULL)
+				text_list_add(list, " ", off);
+		}
+	free(s);
+	close(fd);
+}
+
+static bool iface_number(const char *name, const char *file, unsigned int *number)
+{
+	char path[96], line[16];
+
+	snprintf(path, sizeof(path), SYSFS "/class/net/%s/%s", name, file);
+	return sysfs_line(line, sizeof(line), path) && sscanf(line, "%u", number) == 1;
+}
+
+// The other end of a veth pair, if it is in this network namespace.
+static bool find_peer(char peer[IFNAMSIZ], const char *name)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_veth = ethtool(fd, name, &info) == 0 && strcmp(info.driver, "veth") == 0;
+	unsigned int own, link, back;
+
+	close(fd);
+	return is_veth && iface_number(name, "iflink", &link) && if_indextoname(link, peer) &&
+	       iface_number(peer, "iflink", &back) && iface_number(name, "ifindex", &own) &&
+	       back == own;
+}
+
+static void warn_offloads(const struct conf_port *c, const char *name)
+{
+	char list[TEXT_LIST_SIZE] = "", peer[IFNAMSIZ];
+
+	offloads_list(list, name, merging, sizeof(merging) / sizeof(merging[0]));
+	if (list[0] != '\0')
+		port_warn(c,
+			"interface %s merges received packets to larger ones than the sender's, "
+			"which are dropped as too_big: 'ethtool -K %s %s'",
+			name, name, list);
+	list[0] = '\0';
+	if (!find_peer(peer, name))
+		return;
+	offloads_list(list, peer, sending, sizeof(sending) / sizeof(sending[0]));
+	if (list[0] != '\0')
+		port_warn(c,
+			"interface %s, the other end of %s, leaves TCP segments to be split by a "
+			"card, which are dropped as too_big: 'ethtool -K %s %s'",
+			peer, name, peer, list);
+}
+
+// --- addresses and forwarding ---
+
+static bool addr_read(struct ip_addr *a, const struct sockaddr *s)
+{
+	if (s == NULL || (s->sa_family != AF_INET && s->sa_family != AF_INET6))
+		return false;
+	if (s->sa_family == AF_INET)
+		*a = ip_addr_from_v4(((const struct sockaddr_in *)s)->sin_addr.s_addr);
+	else
+		memcpy(a->b, &((const struct sockaddr_in6 *)s)->sin6_addr, sizeof(a->b));
+	return true;
+}
+
+// A link-local address answers only neighbours that ask for it.
+static void warn_addresses(const struct conf_port *c, const char *name, struct ifaddrs *all)
+{
+	char list[TEXT_LIST_SIZE] = "", text[IP_ADDR_STRLEN];
+	struct ip_addr a;
+
+	for (struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+		if (strcmp(i->ifa_name, name) == 0 && addr_read(&a, i->ifa_addr) &&
+			!ip_addr_is_link_local(&a))
+			text_list_add(list, ", ", ip_addr_format(text, &a));
+	if (list[0] != '\0')
+		port_warn(c,
+			"interface %s has addresses in the kernel, which answers for them past all "
+			"policies: %s: 'ip address flush dev %s'",
+			name, list, name);
+}
+
+// The kernel accepts packets to its addresses from any interface.
+static void warn_own(const struct conf_port *c, const char *name, struct ifaddrs *all)
+{
+	char text[IP_ADDR_STRLEN];
+	struct ip_addr a;
+
+	for (struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+		for (unsigned int k = 0; k < c->n_addrs && addr_read(&a, i->ifa_addr); k++)
+			if (strcmp(i->ifa_name, name) != 0 && ip_addr_equal(&c->addrs[k].addr, &a))
+				port_warn(c,
+					"address %s is also one of the kernel's, of interface %s: "
+					"it accepts packets to it past all policies: 'ip address "
+					"del %s dev %s'",
+					ip_addr_format(text, &a), i->ifa_name, text, i->ifa_name);
+}
+
+static void warn_forwarding(const struct conf_port *c, const char *name)
+{
+	static const char *const families[] = {"ipv4", "ipv6"};
+	char path[96], line[8];
+
+	for (unsigned int i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding", families[i],
+			name);
+		if (sysfs_line(line, sizeof(line), path) && strcmp(line, "0") != 0)
+			port_warn(c,
+				"the kernel forwards packets that interface %s receives as well, "
+				"in "
+				"clear and past all policies: 'sysctl "
+				"net.%s.conf.%s.forwarding=0', "
+				"unless nftables hides them from it",
+				name, families[i], name);
+	}
+}
+
+void iface_share_warn(const struct conf *conf, const struct conf_port *c, const char *name)
+{
+	struct ifaddrs *all;
+
+	warn_offloads(c, name);
+	// The kernel does not see the frames: a program of AF_XDP takes them, or the gateway hides
+	// them because of a host.
+	if (conf_device_is_xdp(c->device) || conf_has_host(conf))
+		return;
+	warn_forwarding(c, name);
+	if (getifaddrs(&all) < 0)
+		return;
+	warn_addresses(c, name, all);
+	warn_own(c, name, all);
+	freeifaddrs(all);
+}
