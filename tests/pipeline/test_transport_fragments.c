@@ -4,7 +4,6 @@
 // that fragments of ESP for which no SA can be are dropped at once.
 #include <netinet/in.h>
 
-#include "hex.h"
 #include "packet_v6.h"
 #include "peer.h"
 #include "site.h"
@@ -140,13 +139,13 @@ static const char first_v6[] = "6000000000282c4020010db8000200000000000000000077
 			       "20010db8000100000000000000000077320000010000000700010003000000015a"
 			       "5a5a5a00000001977b4684371260c2fc1c26ae637f2313";
 
-static struct frame frame_hex(const char *hex)
+static struct frame first_of(const char *hex)
 {
-	uint8_t packet[128];
-	int len = hex_parse(packet, sizeof(packet), hex);
+	struct frame f = frame_hex_ip(WAN, hex);
 
-	assert_in_range(len, IP_LEN, sizeof(packet));
-	return (packet[0] >> 4 == 4 ? frame_raw : frame_raw6)(WAN, packet, (uint16_t)len);
+	if (f.b[ETH_LEN] >> 4 == 6)
+		put16(f.b + 12, 0x86dd);
+	return f;
 }
 
 // Fragments that one SA may open wait for the others; with the last octet of an end changed, none
@@ -155,13 +154,13 @@ static void check_first(const char *hex, unsigned int src_end, unsigned int dst_
 {
 	const unsigned int ends[] = {src_end, dst_end};
 	struct gateway *g = gateway_with(ALL REST("discard"));
-	struct frame f = frame_hex(hex);
+	struct frame f = first_of(hex);
 
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(worker_held(g->w), 1);
 	for (unsigned int i = 0; i < 2; i++) {
-		f = frame_hex(hex);
+		f = first_of(hex);
 		f.b[ETH_LEN + ends[i] - 1]++;
 		if (f.b[ETH_LEN] == 0x45)
 			ip_checksum_update(f.b + ETH_LEN);
