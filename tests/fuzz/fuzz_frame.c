@@ -7,6 +7,7 @@
 
 #include "fuzz.h"
 #include "fuzz_gateway.h"
+#include "rx_checksum.h"
 #include "site_v6.h"
 #include "udp.h"
 #include "vlan.h"
@@ -118,13 +119,14 @@ static unsigned int receive(struct gateway *g, struct rte_mbuf *m[], unsigned in
 		m[kept] = m[i];
 		kept += m[i]->port == LAN ? vlan_receive(g->w, &vlans, &m[kept], 1) : 1;
 	}
+	rx_checksum_complete(g->w, m, (uint16_t)kept);
 	return kept;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
 	bool v6 = len > 0 && (input[0] & IPV6) != 0;
-	struct rte_mbuf *m[FRAMES_MAX];
+	struct rte_mbuf *m[FRAMES_MAX] = {0};
 	unsigned int n = 0;
 
 	while (len >= 3 && n < FRAMES_MAX) {
