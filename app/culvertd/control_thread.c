@@ -18,6 +18,7 @@
 #include "device_thread.h"
 #include "events.h"
 #include "health.h"
+#include "host_guests.h"
 #include "host_thread.h"
 #include "log.h"
 #include "metrics.h"
@@ -58,7 +59,13 @@ static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], un
 {
 	struct gateway *g = arg;
 
-	port_listen(&g->ports[port], group, n);
+	struct port *p = &g->ports[port];
+
+	port_listen(p, group, n);
+	if (g->started_ms != 0)
+		device_thread_listen(); // drivers may need capabilities
+	else if (port_is_open(p))
+		port_groups_set(p->parent != NULL ? p->parent : p);
 }
 
 static bool io_has_link(void *arg, uint16_t port)
@@ -203,6 +210,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
 	host_thread_tick(g->host, g->control.conf);
+	host_guests_tick(&g->control);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->tracing, &g->control, now_ms);
 	wall_clock_tick(now_ms);

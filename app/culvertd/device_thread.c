@@ -48,7 +48,8 @@ static struct {
 	sem_t wake;  // the thread
 	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
 	atomic_bool confine, stop;
-	atomic_bool routes;   // the configuration has changed, and has a host
+	atomic_bool hosts;    // the configuration has changed, and has a host
+	atomic_bool listen;   // the link addresses that ports receive have changed
 	int confined;         // what came of it
 	pthread_mutex_t conf; // held while the thread uses the configuration
 	struct thread_device device[PORTS_MAX];
@@ -77,6 +78,7 @@ static void groups_set(struct thread_device *d, unsigned int port)
 {
 	const struct port *p = &t.gateway->ports[port];
 
+	d->port.n_macs = 0;
 	pthread_mutex_lock(&t.gateway->control.lock);
 	memcpy(d->port.groups, p->groups, sizeof(d->port.groups));
 	d->port.n_groups = p->n_groups;
@@ -187,12 +189,51 @@ static void serve(void)
 	pthread_mutex_unlock(&t.conf);
 }
 
-static void routes_set(void)
+// The port of the snapshot, which may be replaced at any time.
+static struct snapshot_port port_copy(unsigned int port)
 {
+	struct snapshot_port copy;
+
+	pthread_mutex_lock(&t.gateway->control.lock);
+	copy = t.gateway->control.snapshot->port[port];
+	pthread_mutex_unlock(&t.gateway->control.lock);
+	return copy;
+}
+
+static void hosts_set(void)
+{
+	const struct conf *conf;
+
 	pthread_mutex_lock(&t.conf);
+	conf = conf_current();
 	privilege_kept_raise_routes(&t.kept);
-	host_iface_routes(conf_current());
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct snapshot_port port = port_copy(i);
+
+		if (conf->ports[i].host != NULL)
+			host_iface_addrs(i, &conf->ports[i], &port);
+	}
+	host_iface_routes(conf);
 	privilege_kept_lower(&t.kept);
+	pthread_mutex_unlock(&t.conf);
+}
+
+static void listen_set(void)
+{
+	const struct conf *conf;
+
+	pthread_mutex_lock(&t.conf);
+	conf = conf_current();
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		struct port *p = &t.gateway->ports[i];
+
+		privilege_kept_raise(&t.kept, conf, &conf->ports[i]);
+		pthread_mutex_lock(&t.gateway->control.lock);
+		if (p->parent == NULL && port_is_open(p))
+			port_groups_set(p);
+		pthread_mutex_unlock(&t.gateway->control.lock);
+		privilege_kept_lower(&t.kept);
+	}
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -244,8 +285,10 @@ static void *thread_run(void *arg)
 			t.confined = privilege_kept_lower(&t.kept);
 			sem_post(&t.ready);
 		}
-		if (atomic_exchange_explicit(&t.routes, false, memory_order_acquire))
-			routes_set();
+		if (atomic_exchange_explicit(&t.hosts, false, memory_order_acquire))
+			hosts_set();
+		if (atomic_exchange_explicit(&t.listen, false, memory_order_acquire))
+			listen_set();
 		if (has_work())
 			serve();
 	}
@@ -330,7 +373,13 @@ void device_thread_conf_changed(void)
 {
 	if (!conf_has_host(t.gateway->control.conf))
 		return;
-	atomic_store_explicit(&t.routes, true, memory_order_release);
+	atomic_store_explicit(&t.hosts, true, memory_order_release);
+	sem_post(&t.wake);
+}
+
+void device_thread_listen(void)
+{
+	atomic_store_explicit(&t.listen, true, memory_order_release);
 	sem_post(&t.wake);
 }
 

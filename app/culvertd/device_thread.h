@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that opens and closes devices while the gateway runs. Drivers may take long for it,
 // and need capabilities: this thread alone keeps those, and has them in effect only while it opens
-// or closes a device (docs/decisions/0038-devices-that-return.md), gives a card rules, or changes
-// the kernel's routes by hosts behind ports.
+// or closes a device (docs/decisions/0038-devices-that-return.md), sets the link addresses that one
+// receives, gives a card rules, or changes the kernel's addresses and routes by hosts behind ports.
 //
 // A port is given to the thread when no other one uses its device, and taken back with another
 // device. Control thread, unless said otherwise.
@@ -33,8 +33,13 @@ bool device_thread_take(unsigned int port, struct port *opened);
 // several times a second: a card gets some rules at a time.
 void device_thread_steer(unsigned int port, const struct snapshot *s);
 
-// The configuration has been replaced: the thread changes the kernel's routes, soon.
+// The configuration has been replaced: the thread changes the addresses and routes of the kernel's
+// interfaces behind ports, soon.
 void device_thread_conf_changed(void);
+
+// The link addresses whose frames ports receive have changed (port_groups.h), while the gateway
+// runs: the thread sets those of all devices, soon.
+void device_thread_listen(void);
 
 // Frees a configuration that has been replaced, when the thread does not use it any more: that may
 // take as long as a device does. Any thread.

@@ -8,6 +8,7 @@
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/sockios.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,15 +134,13 @@ static void setting_write(
 
 // The kernel learns no routers, routes and addresses from the link. The gateway gives the host no
 // message about them either (host_is_link_control()): these settings are a second lock.
-static void settings_write(const struct conf_port *c, const struct snapshot_port *p)
+static void settings_write(const struct conf_port *c)
 {
 	setting_write(c, "ipv4", "accept_redirects", "0");
 	setting_write(c, "ipv4", "accept_source_route", "0");
 	setting_write(c, "ipv6", "accept_ra", "0");
 	setting_write(c, "ipv6", "autoconf", "0");
 	setting_write(c, "ipv6", "accept_redirects", "0");
-	if (has_ipv6(p))
-		setting_write(c, "ipv6", "disable_ipv6", "0");
 }
 
 static void link_begin(struct netlink_request *r, unsigned int index)
@@ -186,14 +185,50 @@ static uint8_t prefix_len(const struct conf_port *c, const struct ip_addr *addr)
 	return LINK_LOCAL; // the one that the gateway has chosen
 }
 
+// Addresses that the gateway has given the interfaces, by port. With the lock.
+static struct {
+	pthread_mutex_t lock;
+	struct given {
+		struct ip_addr addr[PORT_ADDRS_MAX];
+		uint8_t len[PORT_ADDRS_MAX]; // of its prefix, in bits of its family
+		unsigned int n;
+	} port[PORTS_MAX];
+} given = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_given(const struct given *to, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < to->n; i++)
+		if (ip_addr_equal(&to->addr[i], addr))
+			return true;
+	return false;
+}
+
+bool host_iface_gave(unsigned int port, const struct ip_addr *addr)
+{
+	bool gave;
+
+	pthread_mutex_lock(&given.lock);
+	gave = is_given(&given.port[port], addr);
+	pthread_mutex_unlock(&given.lock);
+	return gave;
+}
+
+static void given_set(unsigned int port, const struct given *to)
+{
+	pthread_mutex_lock(&given.lock);
+	given.port[port] = *to;
+	pthread_mutex_unlock(&given.lock);
+}
+
 // The gateway detects duplicates.
-static int addr_add(unsigned int index, const struct conf_port *c, const struct ip_addr *addr)
+static int addr_request(
+	uint16_t type, uint16_t flags, unsigned int index, const struct ip_addr *addr, uint8_t len)
 {
 	struct netlink_request r;
 
-	netlink_begin(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(r.addr));
+	netlink_begin(&r, type, flags, sizeof(r.addr));
 	r.addr.ifa_family = ip_addr_is_v4(addr) ? AF_INET : AF_INET6;
-	r.addr.ifa_prefixlen = prefix_len(c, addr);
+	r.addr.ifa_prefixlen = len;
 	r.addr.ifa_flags = ip_addr_is_v4(addr) ? 0 : IFA_F_NODAD;
 	r.addr.ifa_index = index;
 	r.addr.ifa_scope = ip_addr_is_link_local(addr) ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
@@ -202,23 +237,46 @@ static int addr_add(unsigned int index, const struct conf_port *c, const struct 
 	return netlink_send(&r);
 }
 
-static int addrs_add(unsigned int index, const struct conf_port *c, const struct snapshot_port *p)
+// The addresses of the port but its guests, which the kernel has already.
+static struct given addrs_wanted(const struct conf_port *c, const struct snapshot_port *p)
 {
-	char text[IP_ADDR_STRLEN];
+	struct given wanted = {.n = p->n_addrs - c->guests.n};
 
-	for (unsigned int i = 0; i < p->n_addrs; i++) {
-		int rc = addr_add(index, c, &p->addrs[i]);
+	for (unsigned int i = 0; i < wanted.n; i++) {
+		wanted.addr[i] = p->addrs[i];
+		wanted.len[i] = prefix_len(c, &p->addrs[i]);
+	}
+	return wanted;
+}
+
+int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
+{
+	const struct given wanted = addrs_wanted(c, p), had = given.port[port];
+	const unsigned int index = if_nametoindex(c->host);
+	char text[IP_ADDR_STRLEN];
+	int failed = 0;
+
+	if (has_ipv6(p))
+		setting_write(c, "ipv6", "disable_ipv6", "0");
+	for (unsigned int i = 0; i < had.n; i++)
+		if (!is_given(&wanted, &had.addr[i]))
+			addr_request(RTM_DELADDR, 0, index, &had.addr[i], had.len[i]);
+	given_set(port, &wanted);
+	// All of them: the kernel may have removed others of a network with its first one.
+	for (unsigned int i = 0; i < wanted.n; i++) {
+		int rc = addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, index,
+			&wanted.addr[i], wanted.len[i]);
 
 		if (rc == 0)
 			continue;
 		port_error(c, "host: interface %s does not accept address %s: %s", c->host,
-			ip_addr_format(text, &p->addrs[i]), strerror(-rc));
-		return -EIO;
+			ip_addr_format(text, &wanted.addr[i]), strerror(-rc));
+		failed = -EIO;
 	}
-	return 0;
+	return failed;
 }
 
-int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
+int host_iface_open(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
 {
 	int fd = tap_open(c), rc;
 	unsigned int index;
@@ -227,12 +285,12 @@ int host_iface_open(const struct conf_port *c, const struct snapshot_port *p)
 		return fd;
 	host_iface_carrier(fd, false);
 	index = if_nametoindex(c->host);
-	settings_write(c, p);
+	settings_write(c);
 	rc = link_set(index, p);
 	if (rc < 0)
 		port_error(c, "host: cannot set up interface %s: %s", c->host, strerror(-rc));
 	else
-		rc = addrs_add(index, c, p);
+		rc = host_iface_addrs(port, c, p);
 	if (rc == 0)
 		return fd;
 	close(fd);

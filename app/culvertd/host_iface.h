@@ -14,9 +14,18 @@
 // of this instance are taken for its own. Returns 0 or, after a message for each, -EIO.
 int host_iface_check(const struct conf *conf);
 
-// Makes the interface, up and without a carrier. Returns a file descriptor that reads and writes
-// its frames without waiting; or -EIO after a message.
-int host_iface_open(const struct conf_port *c, const struct snapshot_port *p);
+// Makes the interface of a port, up and without a carrier. Returns a file descriptor that reads and
+// writes its frames without waiting; or -EIO after a message.
+int host_iface_open(unsigned int port, const struct conf_port *c, const struct snapshot_port *p);
+
+// Gives the interface the addresses that the port has now, and removes those given before. Returns
+// 0; or -EIO after a message for each that the kernel refuses. Needs CAP_NET_ADMIN. Also the device
+// thread, after the start.
+int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p);
+
+// Whether the gateway has given the interface the address: it is no guest (struct conf_guests). Any
+// thread.
+bool host_iface_gave(unsigned int port, const struct ip_addr *addr);
 
 // Gives the kernel the routes by the hosts behind ports that the configuration means
 // (host_route.h), and takes those that it had by an earlier one. Their metric is high: its others

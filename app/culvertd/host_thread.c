@@ -91,7 +91,7 @@ static int port_add(struct host_thread *h, const struct gateway *g, uint16_t num
 	struct host_port *p = &h->port[h->n_ports];
 	char name[RTE_RING_NAMESIZE];
 	int fd = host_iface_open(
-		&g->control.conf->ports[number], &g->control.snapshot->port[number]);
+		number, &g->control.conf->ports[number], &g->control.snapshot->port[number]);
 
 	if (fd < 0)
 		return -EIO;

@@ -73,6 +73,8 @@ static void *load_run(void *arg)
 	char why[256];
 
 	load.conf = load.make(c->conf, load.errors);
+	for (unsigned int i = 0; load.conf != NULL && i < load.conf->n_ports; i++)
+		load.conf->ports[i].guests = c->guests[i];
 	if (load.conf != NULL)
 		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
 	if (load.conf != NULL && load.snapshot == NULL)

@@ -25,6 +25,7 @@
 #include "gateway.h"
 #include "health.h"
 #include "host_iface.h"
+#include "host_guests.h"
 #include "host_thread.h"
 #include "links.h"
 #include "load.h"
@@ -372,6 +373,8 @@ static int gateway_run(struct gateway *g)
 	stack_wipe(); // the configuration was read here
 	if (rc == 0)
 		rc = host_thread_open(&g->host, g);
+	if (rc == 0)
+		rc = host_guests_start(&g->control);
 	if (rc == 0)
 		address_start(&g->control);
 	if (rc == 0)

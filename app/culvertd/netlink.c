@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 4096
-#define BATCH_MAX  4 // requests
+#define DUMP_MAX   32768 // octets of one message of a dump
+#define BATCH_MAX  4     // requests
 
 void netlink_begin(struct netlink_request *r, uint16_t type, uint16_t flags, size_t message)
 {
@@ -90,6 +91,79 @@ int netlink_send(struct netlink_request *r)
 	rc = send(fd, r, r->head.nlmsg_len, 0) < 0 ? -errno : answer_read(fd);
 	close(fd);
 	return rc;
+}
+
+// Returns 1 at the end of the dump, 0 before it, or -errno.
+static int dump_read(int fd, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+{
+	union {
+		struct nlmsghdr head;
+		uint8_t octets[DUMP_MAX];
+	} answer;
+	ssize_t n = recv(fd, &answer, sizeof(answer), 0);
+
+	if (n < 0)
+		return -errno;
+	for (const struct nlmsghdr *m = &answer.head; NLMSG_OK(m, n); m = NLMSG_NEXT(m, n)) {
+		if (m->nlmsg_type == NLMSG_DONE)
+			return 1;
+		if (m->nlmsg_type == NLMSG_ERROR)
+			return ((const struct nlmsgerr *)NLMSG_DATA(m))->error;
+		each(arg, m);
+	}
+	return 0;
+}
+
+int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), rc;
+	struct netlink_request r;
+
+	if (fd < 0)
+		return -errno;
+	netlink_begin(&r, type, NLM_F_DUMP, sizeof(r.link));
+	rc = send(fd, &r, r.head.nlmsg_len, 0) < 0 ? -errno : 0;
+	while (rc == 0)
+		rc = dump_read(fd, each, arg);
+	close(fd);
+	return rc < 0 ? rc : 0;
+}
+
+const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len)
+{
+	const struct rtattr *a =
+		(const struct rtattr *)((const uint8_t *)NLMSG_DATA(m) + NLMSG_ALIGN(message));
+	int left = (int)m->nlmsg_len - (int)NLMSG_SPACE(message);
+
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == type && RTA_PAYLOAD(a) >= len)
+			return RTA_DATA(a);
+	return NULL;
+}
+
+int netlink_watch(void)
+{
+	struct sockaddr_nl groups = {.nl_family = AF_NETLINK,
+		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&groups, sizeof(groups)) < 0) {
+		int error = errno;
+
+		close(fd);
+		return -error;
+	}
+	return fd >= 0 ? fd : -errno;
+}
+
+bool netlink_changed(int fd)
+{
+	uint8_t message[ANSWER_MAX];
+	bool changed = false;
+
+	while (recv(fd, message, sizeof(message), 0) >= 0 || errno == ENOBUFS) // some were lost
+		changed = true;
+	return changed;
 }
 
 // The first or the last message around those of a batch.

@@ -3,6 +3,7 @@
 // and about nftables. They need CAP_NET_ADMIN. Any thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,21 @@ void netlink_nest_end(struct netlink_request *r, struct rtattr *nest);
 
 // Sends the request and waits for the answer. Returns 0 or -errno.
 int netlink_send(struct netlink_request *r);
+
+// Calls each with every message of the answer to a dump: RTM_GETLINK, RTM_GETADDR. Returns 0 or
+// -errno.
+int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg);
+
+// The value of an attribute of at least len octets, which follows a message of so many octets.
+// NULL: it has none.
+const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len);
+
+// Opens a socket that receives a message when links or addresses of the kernel change, without
+// waiting. Returns it, or -errno.
+int netlink_watch(void);
+
+// Whether anything has changed since the last call, or may have.
+bool netlink_changed(int fd);
 
 // Sends n requests about nftables, at most 4, which are done together or not at all. Returns the
 // socket that they were sent by, which tables with an owner belong to, or -errno.

@@ -18,6 +18,8 @@
 #include "port_rules.h"
 #include "vlan.h"
 
+#define PORT_MACS_MAX (CONF_PORTS_MAX * CONF_GUESTS_MAX)
+
 struct bond;
 
 struct port {
@@ -47,6 +49,9 @@ struct port {
 	uint16_t vlan;          // its identifier
 	struct rte_ether_addr groups[LISTENER_GROUPS_MAX]; // multicast groups to be received
 	unsigned int n_groups;
+	// Link addresses beside mac that the device receives, for the port and its VLANs.
+	struct rte_ether_addr macs[PORT_MACS_MAX];
+	unsigned int n_macs;
 };
 
 // The port with the device that sends and receives for a port. Any thread.

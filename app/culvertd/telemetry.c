@@ -30,7 +30,7 @@ typedef void (*page_fn)(
 #define LINK_LOCAL_LEN 64
 
 // Addresses with the length of their network's prefix; behind those of the configuration the
-// link-local one that the port has by itself.
+// link-local one that the port has by itself, and those of guests, which have no network.
 static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
@@ -40,9 +40,11 @@ static void add_addresses(struct rte_tel_data *item, const char *name, const str
 		return;
 	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
 	for (unsigned int a = 0; a < v->port->n_addrs; a++) {
-		bool configured = a < v->conf->n_addrs;
+		unsigned int others = v->port->n_addrs - v->conf->guests.n;
 		struct ip_prefix p = {.addr = v->port->addrs[a],
-			.len = configured ? v->conf->addrs[a].net.len : LINK_LOCAL_LEN};
+			.len = a < v->conf->n_addrs ? v->conf->addrs[a].net.len
+			       : a < others         ? LINK_LOCAL_LEN
+						    : 128};
 
 		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
 	}

@@ -15,7 +15,8 @@
 #include "line_memory.h"
 #include "nd.h"
 
-static_assert(CONF_PORTS_MAX <= PORTS_MAX && CONF_ADDRS_MAX < PORT_ADDRS_MAX, "room for all");
+static_assert(CONF_PORTS_MAX <= PORTS_MAX, "room for all");
+static_assert(CONF_ADDRS_MAX + 1 + CONF_GUESTS_MAX <= PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 static_assert(CONF_POLICY_IN_MAX <= SPD_IN_MAX, "room for all");
 
@@ -28,6 +29,16 @@ static int fail(char *why, size_t size, const char *what, int error)
 	else
 		snprintf(why, size, "%s: %s", what, strerror(error));
 	return -error;
+}
+
+static void addr_add(
+	struct snapshot_port *p, const struct ip_addr *addr, const struct rte_ether_addr *mac)
+{
+	bool own = !rte_is_zero_ether_addr(mac) && !rte_is_same_ether_addr(mac, &p->mac);
+
+	p->addrs[p->n_addrs] = *addr;
+	p->macs[p->n_addrs++] = own ? *mac : p->mac;
+	p->has_macs |= own;
 }
 
 // Every port with IPv6 has a link-local address (RFC 4291 2.1): if none is given, the one that
@@ -45,7 +56,7 @@ static void link_local_build(struct snapshot_port *p, uint16_t number)
 		}
 	}
 	if (v6 && !given)
-		p->addrs[p->n_addrs++] = link_local;
+		addr_add(p, &link_local, &p->mac);
 	p->on_link =
 		(struct nexthop){.kind = NEXTHOP_CONNECTED, .port = number, .source = link_local};
 	p->own_link_local =
@@ -63,14 +74,15 @@ static void ports_build(
 		p->mac = ports[i].mac;
 		p->mtu = c->mtu;
 		p->unprotected = c->unprotected;
-		p->n_addrs = (uint8_t)c->n_addrs;
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
-			p->addrs[a] = c->addrs[a].addr;
+			addr_add(p, &c->addrs[a].addr, &p->mac);
 			if (build_has_anycast(&c->addrs[a]))
 				p->anycast[p->n_anycast++] = c->addrs[a].net.addr;
 		}
 		memcpy(p->name, c->name, sizeof(c->name));
 		link_local_build(p, (uint16_t)i);
+		for (unsigned int a = 0; a < c->guests.n; a++)
+			addr_add(p, &c->guests.addr[a], &c->guests.mac[a]);
 		p->host = (struct nexthop){.kind = NEXTHOP_HOST, .port = (uint16_t)i};
 	}
 }

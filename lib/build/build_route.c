@@ -48,6 +48,18 @@ bool build_has_anycast(const struct conf_iface_addr *a)
 	return !ip_addr_is_v4(&a->addr) && !ip_addr_is_link_local(&a->addr) && a->net.len < 127;
 }
 
+// They have no network of their own.
+static unsigned int add_guests(struct route *r, const struct conf_guests *guests, uint16_t port)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < guests->n; i++)
+		if (!ip_addr_is_link_local(&guests->addr[i]))
+			r[n++] = (struct route){host(&guests->addr[i]),
+				{.kind = NEXTHOP_LOCAL, .port = port, .source = guests->addr[i]}};
+	return n;
+}
+
 static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, uint16_t port)
 {
 	struct nexthop nh = {.port = port, .source = a->addr};
@@ -108,7 +120,8 @@ static struct route configured(const struct conf *conf, const struct conf_route 
 
 struct route_table *build_routes(const struct conf *conf)
 {
-	unsigned int max = NEVER + conf->n_routes + conf->n_ports * CONF_ADDRS_MAX * PER_ADDR_MAX;
+	unsigned int max = NEVER + conf->n_routes +
+			   conf->n_ports * (CONF_ADDRS_MAX * PER_ADDR_MAX + CONF_GUESTS_MAX);
 	struct route *r = calloc(max, sizeof(*r));
 	unsigned int n = 0;
 
@@ -118,9 +131,11 @@ struct route_table *build_routes(const struct conf *conf)
 	n += add_never(r);
 	for (unsigned int i = 0; i < conf->n_routes; i++)
 		r[n++] = configured(conf, &conf->routes[i]);
-	for (unsigned int i = 0; i < conf->n_ports; i++)
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
 			n += add_addr(r + n, &conf->ports[i].addrs[a], (uint16_t)i);
+		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
+	}
 
 	struct route_table *t = route_table_new(r, n);
 

@@ -23,6 +23,7 @@
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
 #define CONF_ADDRS_MAX     8      // per port
+#define CONF_GUESTS_MAX    8      // the same
 #define CONF_MEMBERS_MAX   8      // per port
 #define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX   2
@@ -49,6 +50,14 @@ struct conf_iface_addr {
 	struct ip_prefix net;
 };
 
+// Addresses of a port that programs have given the kernel's interface behind it, as VRRP daemons do
+// (RFC 5798). They are no part of the file.
+struct conf_guests {
+	struct ip_addr addr[CONF_GUESTS_MAX];
+	struct rte_ether_addr mac[CONF_GUESTS_MAX]; // of the address; zero: that of the port
+	unsigned int n;
+};
+
 // How the members of a port share its work.
 enum conf_bond { CONF_ACTIVE_BACKUP, CONF_LACP };
 
@@ -73,6 +82,7 @@ struct conf_port {
 	bool steer;         // each inbound SA gets a queue by a rule of the card
 	bool unprotected;   // faces the untrusted side (RFC 4301 4.4.1)
 	char *host;         // the kernel's interface behind the port; NULL: none
+	struct conf_guests guests;
 	bool mac_set;
 	struct rte_ether_addr mac; // if mac_set, given to the device
 };

@@ -175,6 +175,10 @@ static void change_all(void *arg)
 	conf_begin(r, tree->dir);
 	conf_tree_copy(r->c->tree, tree);
 	r->root = config_root_setting(&r->c->tree->file);
+	if (ch->text == NULL) {
+		conf_read(r);
+		return;
+	}
 	if (conf_change_begin(&in, r, ch->name, ch->text, ch->len))
 		for (; conf_change_next(&in, &c); n++)
 			if (conf_change_parse(r, &c, lists))
@@ -185,6 +189,13 @@ static void change_all(void *arg)
 		return;
 	conf_read(r);
 	conf_check_isolated_restart(r, r->running);
+}
+
+struct conf *conf_copy(const struct conf *running, FILE *errors)
+{
+	struct changing ch = {.r.running = running};
+
+	return conf_make(&ch.r, change_all, &ch, "the running configuration", errors);
 }
 
 struct conf *conf_change(

@@ -14,6 +14,9 @@
 
 #include "conf.h"
 
+// The running configuration once more, or NULL after an error for want of memory.
+struct conf *conf_copy(const struct conf *running, FILE *errors);
+
 // Applies all changes of a request to what runs, and checks the whole as conf_load() does. The
 // text has len octets and ends with NUL; name is what messages call it. Returns another
 // configuration, or NULL after writing every problem found to errors, as conf_load() does:

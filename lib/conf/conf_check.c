@@ -289,9 +289,19 @@ static void check_same_ports(struct conf_reader *r, const struct conf *running)
 			r->c->n_ports, running->n_ports);
 		return;
 	}
-	for (unsigned int i = 0; i < running->n_ports; i++)
-		check_same_group(r, o->schema, conf_item(r, "ports", i), "", &r->c->ports[i],
-			&running->ports[i]);
+	for (unsigned int i = 0; i < running->n_ports; i++) {
+		const struct conf_port *port = &r->c->ports[i], *was = &running->ports[i];
+		config_setting_t *item = conf_item(r, "ports", i);
+
+		check_same_group(r, o->schema, item, "", port, was);
+		// Whether the device's frames without a tag are received is decided once.
+		if ((port->n_addrs == 0) != (was->n_addrs == 0) &&
+			!conf_rejected(item, "addresses"))
+			conf_err(r, item,
+				"addresses: a parent of VLANs gets its first, or loses its last "
+				"one, "
+				"needs a restart");
+	}
 }
 
 void conf_check_restart(struct conf_reader *r, const struct conf *running)

@@ -8,10 +8,16 @@
 
 int conf_own_port(const struct conf *c, const struct ip_addr *a)
 {
-	for (unsigned int p = 0; p < c->n_ports; p++)
+	for (unsigned int p = 0; p < c->n_ports && !ip_addr_is_none(a); p++) {
+		const struct conf_guests *guests = &c->ports[p].guests;
+
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
-			if (!ip_addr_is_none(a) && ip_addr_equal(&c->ports[p].addrs[i].addr, a))
+			if (ip_addr_equal(&c->ports[p].addrs[i].addr, a))
 				return (int)p;
+		for (unsigned int i = 0; i < guests->n; i++)
+			if (ip_addr_equal(&guests->addr[i], a))
+				return (int)p;
+	}
 	return -1;
 }
 

@@ -262,7 +262,7 @@ static void print_changes(void *arg)
 			print_changed(c, &conf_schema.options[i], c->todo[i]);
 }
 
-int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out)
+int conf_print_changes(const struct conf *running, const struct conf *file, FILE *out)
 {
 	struct changes c = {.file = file, .running = running, .out = out};
 	int rc = conf_with_arena(print_changes, &c);

@@ -19,4 +19,4 @@ int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out);
 
 // The changes (conf_change.h) that make what runs out of what is in the file. What a change cannot
 // do is a comment. Returns the number of differences, or -ENOMEM.
-int conf_print_changes(const struct conf *file, const struct conf *running, FILE *out);
+int conf_print_changes(const struct conf *running, const struct conf *file, FILE *out);

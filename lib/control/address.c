@@ -77,7 +77,8 @@ static void dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, en
 
 int address_init(struct control *c)
 {
-	c->dad = dad_new(&(struct dad_params){.max = c->conf->n_ports * PORT_ADDRS_MAX,
+	// While addresses change there are those before and those after.
+	c->dad = dad_new(&(struct dad_params){.max = 2 * c->conf->n_ports * PORT_ADDRS_MAX,
 		.solicit = originate_dad_solicitation,
 		.decided = dad_decided,
 		.arg = c});
@@ -109,6 +110,7 @@ static void groups_join(struct control *c, uint16_t port, const struct snapshot_
 	struct ip_addr group[LISTENER_GROUPS_MAX];
 	unsigned int n = groups_of(group, s);
 
+	listener_keep(c->listener, port, group, n);
 	if (n == 0)
 		return;
 	for (unsigned int i = 0; i < n; i++)
@@ -120,17 +122,65 @@ static void groups_join(struct control *c, uint16_t port, const struct snapshot_
 
 void address_start(struct control *c)
 {
-	const struct snapshot *s = c->snapshot;
+	address_add(c, c->conf, c->snapshot, NULL);
+	for (unsigned int p = 0; p < c->snapshot->n_ports; p++)
+		groups_join(c, (uint16_t)p, &c->snapshot->port[p]);
+	address_apply(c, c->snapshot);
+}
 
-	for (unsigned int p = 0; p < s->n_ports; p++) {
-		const struct snapshot_port *port = &s->port[p];
+// Whether another program gave the port the address: it alone decides which station has that.
+static bool is_guest(const struct conf_port *port, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < port->guests.n; i++)
+		if (ip_addr_equal(&port->guests.addr[i], addr))
+			return true;
+	return false;
+}
 
-		for (unsigned int i = 0; i < port->n_addrs; i++)
-			if (!ip_addr_is_v4(&port->addrs[i]))
-				dad_add(c->dad, (uint16_t)p, &port->addrs[i]);
-		groups_join(c, (uint16_t)p, port);
-	}
-	address_apply(c, s);
+void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
+	const struct snapshot *old)
+{
+	for (unsigned int p = 0; p < s->n_ports; p++)
+		for (unsigned int i = 0; i < s->port[p].n_addrs; i++) {
+			const struct ip_addr *own = &s->port[p].addrs[i];
+
+			if (ip_addr_is_v4(own) || is_guest(&conf->ports[p], own) ||
+				(old != NULL && snapshot_port_has(&old->port[p], own)))
+				continue;
+			dad_add(c->dad, (uint16_t)p, own); // there is room: see address_init()
+		}
+}
+
+static void port_follow(struct control *c, uint16_t port, const struct snapshot_port *old)
+{
+	const struct snapshot_port *s = &c->snapshot->port[port];
+	bool changed = false;
+
+	for (unsigned int i = 0; i < old->n_addrs; i++)
+		if (!snapshot_port_has(s, &old->addrs[i])) {
+			dad_remove(c->dad, port, &old->addrs[i]);
+			changed = true;
+		}
+	for (unsigned int i = 0; i < s->n_addrs; i++)
+		if (!snapshot_port_has(old, &s->addrs[i])) {
+			if (dad_state(c->dad, port, &s->addrs[i]) == DAD_ASSIGNED)
+				originate_announcement(c, port, &s->addrs[i]);
+			changed = true;
+		}
+	if (changed)
+		groups_join(c, port, s);
+}
+
+void address_follow(struct control *c, const struct snapshot *old)
+{
+	for (unsigned int p = 0; p < old->n_ports; p++)
+		port_follow(c, (uint16_t)p, &old->port[p]);
+}
+
+bool address_may_use(const struct control *c, const struct snapshot *s, const struct sa *sa)
+{
+	return dad_may_use(c->dad, &sa->opt.local) &&
+	       (sa->opt.mode == SA_TRANSPORT || snapshot_has(s, &sa->opt.local));
 }
 
 void address_restart(struct control *c, uint16_t port)
@@ -143,9 +193,9 @@ void address_restart(struct control *c, uint16_t port)
 void address_apply(const struct control *c, const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_local_set(&s->sa_out[i]->sa, dad_may_use(c->dad, &s->sa_out[i]->sa.opt.local));
+		sa_local_set(&s->sa_out[i]->sa, address_may_use(c, s, &s->sa_out[i]->sa));
 	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_local_set(&s->sa_in[i]->sa, dad_may_use(c->dad, &s->sa_in[i]->sa.opt.local));
+		sa_local_set(&s->sa_in[i]->sa, address_may_use(c, s, &s->sa_in[i]->sa));
 }
 
 void address_query(struct control *c, const struct event *e, uint64_t now_ms)

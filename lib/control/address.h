@@ -11,6 +11,18 @@
 // Makes c->dad and c->listener. Returns 0 or -ENOMEM.
 int address_init(struct control *c);
 
+// Before the snapshot is published in the place of an old one (NULL: none): its new addresses are
+// tentative from now on, but for those that another program gave a port.
+void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
+	const struct snapshot *old);
+
+// After that: announces the new addresses, and leaves the groups of those that are gone.
+void address_follow(struct control *c, const struct snapshot *old);
+
+// Whether an SA may use its own address: in tunnel mode a port of the snapshot has it (a host
+// behind the gateway may have that of transport mode), and it is no duplicate.
+bool address_may_use(const struct control *c, const struct snapshot *s, const struct sa *sa);
+
 // Before workers run: starts the check of the snapshot's addresses, and joins their groups.
 void address_start(struct control *c);
 

@@ -123,6 +123,7 @@ static void settings_apply(struct control *c, const struct conf *conf)
 static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	struct tunnels *tunnels, uint64_t now_ms)
 {
+	address_add(c, conf, s, c->snapshot);
 	address_apply(c, s);
 	c->retired = c->snapshot;
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
@@ -131,6 +132,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	neighbours_unset(c, c->conf, now_ms);
 	neighbours_set(c, conf); // conf_load() has counted them
 	c->conf = conf;
+	address_follow(c, c->retired);
 	peers_follow(c, c->retired);
 	tunnels_set(c, tunnels, c->retired);
 	path_mtus_apply(c);

@@ -126,6 +126,8 @@ struct control {
 	struct build_port ports[PORTS_MAX]; // by index of conf->ports, as all about ports
 	struct snapshot *_Atomic snapshot;  // what workers see
 	bool loading; // another snapshot is being made from it, which must stay meanwhile
+	// Of the next configuration, by port. The loading thread reads them.
+	struct conf_guests guests[PORTS_MAX];
 	// What they saw before, and the token of the QSBR that says when it can be freed. NULL:
 	// there is none.
 	struct snapshot *retired;

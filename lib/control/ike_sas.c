@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "line_memory.h"
 #include "path_mtu.h"
 #include "retire.h"
@@ -310,7 +311,7 @@ static bool sa_prepare(struct control *c, struct ike_sa *o)
 		return false;
 	sa_ledger_begin(sa);
 	sa_change(sa, &sa->live);
-	sa_local_set(sa, dad_may_use(c->dad, &sa->opt.local));
+	sa_local_set(sa, address_may_use(c, c->snapshot, sa));
 	o->object.name = sa->live.name;
 	o->object.group = ike_group_get(c, sa->opt.reqid);
 	return o->object.group != NULL && sa_reserve(c, sa) &&

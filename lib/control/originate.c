@@ -27,15 +27,14 @@ void originate_packet(
 	send_frame(c, m, port);
 }
 
-static void send_arp(struct control *c, uint16_t port, rte_be32_t sender, rte_be32_t target,
-	const struct rte_ether_addr *to)
+static void send_arp(struct control *c, uint16_t port, const struct rte_ether_addr *mac,
+	rte_be32_t sender, rte_be32_t target, const struct rte_ether_addr *to)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
 
 	if (m == NULL)
 		return;
-	arp_request_build((uint8_t *)rte_pktmbuf_append(m, ARP_FRAME_LEN), &c->ports[port].mac,
-		sender, target, to);
+	arp_request_build((uint8_t *)rte_pktmbuf_append(m, ARP_FRAME_LEN), mac, sender, target, to);
 	send_frame(c, m, port);
 }
 
@@ -83,7 +82,7 @@ void originate_solicitation(
 	if (sender == NULL)
 		return;
 	if (ip_addr_is_v4(addr))
-		send_arp(c, port, ip_addr_v4(sender), ip_addr_v4(addr), to);
+		send_arp(c, port, &c->ports[port].mac, ip_addr_v4(sender), ip_addr_v4(addr), to);
 	else
 		send_nd(c, port, sender, addr, to);
 }
@@ -95,31 +94,32 @@ void originate_dad_solicitation(void *arg, uint16_t port, const struct ip_addr *
 	send_nd(arg, port, &none, addr, NULL);
 }
 
-// RFC 4861 7.2.6
+// RFC 5227 2.3, RFC 4861 7.2.6
 void originate_announcement(struct control *c, uint16_t port, const struct ip_addr *addr)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
+	const struct rte_ether_addr *mac = snapshot_port_mac(&c->snapshot->port[port], addr);
+	struct rte_mbuf *m;
 
+	if (mac == NULL)
+		return;
+	if (ip_addr_is_v4(addr)) {
+		send_arp(c, port, mac, ip_addr_v4(addr), ip_addr_v4(addr), NULL);
+		return;
+	}
+	m = rte_pktmbuf_alloc(c->pool);
 	if (m == NULL)
 		return;
-	rte_pktmbuf_append(m,
-		nd_announcement_build(rte_pktmbuf_mtod(m, uint8_t *), &c->ports[port].mac, addr));
+	rte_pktmbuf_append(m, nd_announcement_build(rte_pktmbuf_mtod(m, uint8_t *), mac, addr));
 	send_frame(c, m, port);
 }
 
-// RFC 5227 2.3, RFC 4861 7.2.6
 void originate_announcements(struct control *c, uint16_t port)
 {
 	const struct snapshot_port *p = &c->snapshot->port[port];
 
-	for (unsigned int i = 0; i < p->n_addrs; i++) {
-		const struct ip_addr *own = &p->addrs[i];
-
-		if (ip_addr_is_v4(own))
-			send_arp(c, port, ip_addr_v4(own), ip_addr_v4(own), NULL);
-		else if (dad_state(c->dad, port, own) == DAD_ASSIGNED)
-			originate_announcement(c, port, own);
-	}
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (dad_state(c->dad, port, &p->addrs[i]) == DAD_ASSIGNED)
+			originate_announcement(c, port, &p->addrs[i]);
 }
 
 bool originate_next_hop(

@@ -32,7 +32,7 @@ static struct {
 	const char *conf_path;
 	const struct request_io *io;
 	void *arg;
-	bool hup; // SIGHUP has requested a reload
+	const struct request_kind *due; // what nobody asked for by a socket; NULL: nothing
 
 	const struct request_kind *kind; // NULL: there is none
 	struct control_request asked;    // text NULL: by SIGHUP
@@ -163,23 +163,22 @@ static void differences_count(int n)
 	requests.n_different = n > 0 ? (unsigned int)n : 0;
 }
 
-// The configuration of the file, to be compared with the one that runs. NULL: the file is refused.
-static struct conf *file_load(FILE *errors)
+// Compares the configuration that runs with that of the file, if this is not refused.
+static struct conf *file_compare(const struct conf *running, FILE *out,
+	int (*print)(const struct conf *running, const struct conf *file, FILE *out))
 {
-	struct conf *conf = conf_load(requests.conf_path, NULL, errors);
+	struct conf *file = conf_load(requests.conf_path, NULL, out);
 
-	requests.refused = conf == NULL;
-	return conf;
+	requests.refused = file == NULL;
+	if (file != NULL)
+		differences_count(print(running, file, out));
+	conf_free(file);
+	return NULL;
 }
 
 static struct conf *diff_make(const struct conf *running, FILE *out)
 {
-	struct conf *file = file_load(out);
-
-	if (file != NULL)
-		differences_count(conf_print_diff(running, file, out));
-	conf_free(file);
-	return NULL;
+	return file_compare(running, out, conf_print_diff);
 }
 
 static const char *diff_finish(int rc)
@@ -201,12 +200,7 @@ static struct conf *config_make(const struct conf *running, FILE *out)
 
 static struct conf *save_make(const struct conf *running, FILE *out)
 {
-	struct conf *file = file_load(out);
-
-	if (file != NULL)
-		differences_count(conf_print_changes(file, running, out));
-	conf_free(file);
-	return NULL;
+	return file_compare(running, out, conf_print_changes);
 }
 
 static const char *text_finish(int rc)
@@ -244,6 +238,17 @@ static const char *change_finish(int rc)
 		changes_log(LOG_LEVEL_INFO, who);
 	return status_of(rc);
 }
+
+// --- addresses of hosts ---
+
+static const char *guests_finish(int rc)
+{
+	if (rc < 0)
+		log_lines(LOG_LEVEL_ERROR, "", written(), strlen(written()));
+	return NULL; // nobody has asked
+}
+
+static const struct request_kind guests_kind = {"guests", true, conf_copy, NULL, guests_finish};
 
 static const struct request_kind kinds[] = {
 	{"reload", true, reload_make, reload_begin, reload_finish},
@@ -428,12 +433,12 @@ static void serve_ike(uint64_t now_ms)
 // Returns whether a request was served to its end.
 static bool begin_next(uint64_t now_ms)
 {
-	const struct request_kind *kind;
+	const struct request_kind *kind = requests.due;
 
 	requests.new_keys = false;
-	if (requests.hup) {
-		requests.hup = false;
-		begin(kind_find("reload"), now_ms);
+	if (kind != NULL) {
+		requests.due = NULL;
+		begin(kind, now_ms);
 		return false;
 	}
 	if (!requests.io->take(requests.arg, &requests.asked))
@@ -466,7 +471,8 @@ bool requests_tick(bool reload, uint64_t now_ms)
 {
 	int rc;
 
-	requests.hup |= reload;
+	if (reload)
+		requests.due = kind_find("reload"); // takes over the guests as well
 	if (requests.kind != NULL) {
 		rc = requests.io->load_finish(requests.arg);
 		if (rc != -EINPROGRESS)
@@ -475,13 +481,19 @@ bool requests_tick(bool reload, uint64_t now_ms)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
 			;
 	}
-	return requests.kind != NULL || requests.hup;
+	return requests.kind != NULL || requests.due != NULL;
+}
+
+void requests_guests(void)
+{
+	if (requests.due == NULL)
+		requests.due = &guests_kind;
 }
 
 void requests_stop(void)
 {
-	if (requests.kind == NULL)
-		return;
-	streams_close();
-	streams_free();
+	if (requests.kind != NULL) {
+		streams_close();
+		streams_free();
+	}
 }

@@ -86,5 +86,9 @@ void requests_start(
 // whether a request is not finished.
 bool requests_tick(bool reload, uint64_t now_ms);
 
+// The guests of ports have changed: their addresses become own ones, or are none any more, as soon
+// as no other request is served. Only while c->loading is false.
+void requests_guests(void);
+
 // When nothing is loaded any more.
 void requests_stop(void);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_input.h"
 
+#include "arp.h"
+#include "dad.h"
 #include "host.h"
 #include "host_limit.h"
 #include "input_check.h"
@@ -20,6 +22,51 @@ static bool is_icmp6_of(const struct pkt *p, uint8_t first, uint8_t last)
 {
 	return !p->ip.v4 && p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type >= first &&
 	       p->ip.icmp_type <= last;
+}
+
+// Whether a frame announces an address (RFC 5227 2.3, RFC 4861 7.2.6), and which.
+static bool is_announcement(struct rte_mbuf *m, struct ip_addr *addr)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(eth + 1);
+	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)(eth + 1);
+	uint32_t len = rte_pktmbuf_data_len(m);
+	struct nd_message nd;
+
+	if (len < sizeof(*eth))
+		return false;
+	len -= (uint32_t)sizeof(*eth);
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP) && arp_check(arp, len)) {
+		*addr = ip_addr_from_v4(arp->arp_data.arp_sip);
+		return arp->arp_data.arp_sip == arp->arp_data.arp_tip;
+	}
+	if (eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6) ||
+		input_check_v6(ip, len) != DROP_NONE || nd_read(&nd, ip) != ND_GOOD)
+		return false;
+	*addr = nd.target;
+	return nd.kind == ND_ADVERTISEMENT && !nd.solicited;
+}
+
+// The gateway announces its address instead of the host.
+static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr *addr)
+{
+	const struct rte_ether_addr *mac = snapshot_port_mac(&w->snapshot->port[p->port], addr);
+	uint8_t *frame;
+
+	if (mac == NULL || dad_state(w->dad, p->port, addr) != DAD_ASSIGNED)
+		return DROP_HOST_SOURCE;
+	if (!host_take_token(w, p, (struct host_limit){HOST_SENT_NEW, HOST_OWN}))
+		return DROP_HOST_LIMIT;
+	rte_pktmbuf_trim(p->m, rte_pktmbuf_data_len(p->m));
+	frame = rte_pktmbuf_mtod(p->m, uint8_t *);
+	if (ip_addr_is_v4(addr)) {
+		arp_request_build(frame, mac, ip_addr_v4(addr), ip_addr_v4(addr), NULL);
+		rte_pktmbuf_append(p->m, ARP_FRAME_LEN);
+	} else {
+		rte_pktmbuf_append(p->m, nd_announcement_build(frame, mac, addr));
+	}
+	output_frame(w, p->m, p->port);
+	return DROP_NONE;
 }
 
 // Removes the Ethernet header and what is behind the packet.
@@ -68,6 +115,17 @@ static enum drop check_group_policy(struct worker *w, struct pkt *p)
 	return d == DROP_NONE && p->sa_out != NULL ? DROP_NOT_UNICAST : d;
 }
 
+// The link address that a packet for a group is sent from: that of a virtual router if the host
+// uses it (RFC 5798 7.3).
+static const struct rte_ether_addr *source_mac(const struct worker *w, const struct pkt *p)
+{
+	const struct snapshot_port *port = &w->snapshot->port[p->port];
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod_offset(
+		p->m, const struct rte_ether_hdr *, -(int)sizeof(struct rte_ether_hdr));
+
+	return snapshot_port_is_at(port, &eth->src_addr) ? &eth->src_addr : &port->mac;
+}
+
 // Sends a packet for a group, whole or a fragment, as the host has sent it.
 static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_ether_addr *mac)
 {
@@ -77,17 +135,20 @@ static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_
 		return d;
 	if (rte_pktmbuf_data_len(p->m) > w->snapshot->port[p->port].mtu)
 		return DROP_TOO_BIG;
-	output_to(w, p->m, p->port, mac);
+	output_from(w, p->m, p->port, source_mac(w, p), mac);
 	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = p->port + 1});
 	return DROP_NONE;
 }
 
 static enum drop frame_input(struct worker *w, struct pkt *p)
 {
-	enum drop d = frame_check(p);
 	struct ip_addr src, dst;
 	struct rte_ether_addr mac;
+	enum drop d;
 
+	if (is_announcement(p->m, &dst))
+		return announce(w, p, &dst);
+	d = frame_check(p);
 	if (d != DROP_NONE)
 		return d;
 	if (unlikely(w->tracing != NULL))

@@ -37,7 +37,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		return DROP_ARP_MALFORMED;
 
 	const struct ip_addr target = ip_addr_from_v4(arp->arp_data.arp_tip);
-	bool for_us = snapshot_port_has(port, &target);
+	const struct rte_ether_addr *mac = snapshot_port_mac(port, &target);
+	bool for_us = mac != NULL;
 	struct event announced = {
 		.kind = EVENT_NEIGH_HEARD,
 		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
@@ -51,7 +52,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	if (must_be_posted(w, &announced))
 		worker_event_post_share(w, &announced, SHARE_LINK);
 	if (for_us && arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST)) {
-		arp_reply_build(eth, &port->mac);
+		arp_reply_build(eth, mac);
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
 		w->counters.local++;
 		w->counters.originated++;
@@ -103,7 +104,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;
 
-	bool to_us = rte_is_same_ether_addr(&eth->dst_addr, &w->snapshot->port[p->port].mac);
+	bool to_us = snapshot_port_is_at(&w->snapshot->port[p->port], &eth->dst_addr);
 
 	if (unlikely(!to_us && !rte_is_multicast_ether_addr(&eth->dst_addr)))
 		return DROP_MAC_OTHER;
@@ -119,7 +120,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 // The port that frames were received from, mostly one for all of a burst.
 struct ingress {
 	uint32_t port;
-	uint64_t mac; // its own link address, as the first octets of a frame for it: see MAC_SHIFT
+	uint64_t mac; // one of its link addresses, as the first octets of a frame: see MAC_SHIFT
 };
 
 #define NO_PORT   UINT32_MAX
@@ -135,11 +136,22 @@ static struct ingress ingress_begin(const struct worker *w, uint16_t port)
 	return (struct ingress){.port = port, .mac = mac << MAC_SHIFT};
 }
 
+// Which of its link addresses the next frames are compared with, after one that begins with front.
+static __rte_noinline uint64_t ingress_mac(
+	const struct worker *w, const struct ingress *in, uint64_t front)
+{
+	const uint64_t addr = front >> MAC_SHIFT;
+	struct rte_ether_addr mac;
+
+	memcpy(&mac, &addr, sizeof(mac));
+	return snapshot_port_is_at(&w->snapshot->port[in->port], &mac) ? front : in->mac;
+}
+
 // frame_input() for most frames: in one buffer, addressed to the port, with a plain packet of IPv4
 // that no check drops. False: the frame is another one, and
 // unchanged.
 static __rte_always_inline bool frame_input_usual(
-	struct worker *w, struct pkt *p, struct rte_mbuf *m, const struct ingress *in)
+	struct worker *w, struct pkt *p, struct rte_mbuf *m, struct ingress *in)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
@@ -150,8 +162,13 @@ static __rte_always_inline bool frame_input_usual(
 	if (unlikely(!buffer_is_single(m)) || unlikely(len < sizeof(*eth) + IPV4_PLAIN_MIN))
 		return false;
 	memcpy(&front, eth, sizeof(front));
-	if (unlikely(front << MAC_SHIFT != in->mac) ||
-		unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+	front <<= MAC_SHIFT;
+	if (unlikely(front != in->mac)) {
+		in->mac = ingress_mac(w, in, front);
+		if (front != in->mac)
+			return false;
+	}
+	if (unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
 		return false;
 	len = ipv4_plain_len(ip, len - (uint32_t)sizeof(*eth));
 	if (unlikely(len == 0) || unlikely(!ipv4_is_host_address(ip->src_addr)))

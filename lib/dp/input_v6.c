@@ -35,7 +35,8 @@ static void nd_answer(struct worker *w, uint16_t number, const struct nd_message
 		return; // solicited again in a second
 	to = rte_pktmbuf_mtod(m, uint8_t *);
 	rte_pktmbuf_append(m, anycast ? nd_anycast_answer_build(to, &port->mac, source, asked, from)
-				      : nd_answer_build(to, &port->mac, asked, from));
+				      : nd_answer_build(to, snapshot_port_mac(port, &asked->target),
+						asked, from));
 	w->counters.originated++;
 	output_frame(w, m, number);
 }
@@ -89,7 +90,7 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac)) {
+	if (!snapshot_port_is_at(&w->snapshot->port[p->port], from)) {
 		if (m->kind == ND_ADVERTISEMENT)
 			nd_advertised(w, p->port, m, from);
 		else
@@ -110,7 +111,7 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 		.delay_ms = q->delay_ms,
 		.interval_s = q->interval_s};
 
-	if (!rte_is_same_ether_addr(from, &w->snapshot->port[p->port].mac))
+	if (!snapshot_port_is_at(&w->snapshot->port[p->port], from))
 		worker_event_post_share(w, &e, SHARE_LINK);
 	return host_is_behind(w, p->port) ? host_input_group(w, p) : pkt_consume(w, p);
 }

@@ -87,14 +87,20 @@ static __rte_always_inline void header_add(struct rte_mbuf *m, const struct head
 		sizeof(header->back));
 }
 
-void output_to(
-	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
+void output_from(struct worker *w, struct rte_mbuf *m, uint16_t port,
+	const struct rte_ether_addr *src, const struct rte_ether_addr *dst)
 {
 	const bool v4 = ip_is_v4(rte_pktmbuf_mtod(m, const void *));
-	const struct header header = header_of(own_mac(w, port), mac, v4);
+	const struct header header = header_of(mac_word(src), dst, v4);
 
 	header_add(m, &header);
 	output_frame(w, m, port);
+}
+
+void output_to(
+	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac)
+{
+	output_from(w, m, port, &w->snapshot->port[port].mac, mac);
 }
 
 static void report_unreachable(struct worker *w, const struct pkt *p)

@@ -18,6 +18,10 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 void output_to(
 	struct worker *w, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *mac);
 
+// The same from one of the port's link addresses.
+void output_from(struct worker *w, struct rte_mbuf *m, uint16_t port,
+	const struct rte_ether_addr *src, const struct rte_ether_addr *dst);
+
 // Puts a frame into the transmit buffer of the port.
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 

@@ -23,7 +23,7 @@
 
 #define PORTS_MAX      16
 #define PORT_NAME_MAX  32
-#define PORT_ADDRS_MAX 9
+#define PORT_ADDRS_MAX 17
 
 // Elements for which there is room in a list of n SAs: always for another one.
 #define SNAPSHOT_LIST_ROOM(n) (((n) / 64 + 1) * 64)
@@ -39,7 +39,9 @@ struct snapshot_port {
 	uint16_t mtu;     // octets of IP packet
 	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
 	uint8_t n_addrs;
-	struct ip_addr addrs[PORT_ADDRS_MAX]; // with IPv6, a link-local one is among them
+	struct ip_addr addrs[PORT_ADDRS_MAX];       // with IPv6, a link-local one is among them
+	struct rte_ether_addr macs[PORT_ADDRS_MAX]; // of the addresses: mac, or another one
+	bool has_macs;                              // any other one
 	// Subnet-router anycast addresses of the port's networks (RFC 4291 2.6.1).
 	uint8_t n_anycast;
 	struct ip_addr anycast[PORT_ADDRS_MAX];
@@ -114,11 +116,39 @@ static inline uint32_t snapshot_generation_next(uint32_t generation)
 	return generation < FLOW_DECIDING - 1 ? generation + 1 : 1;
 }
 
-// Whether the address is an own one of the port.
-static inline bool snapshot_port_has(const struct snapshot_port *port, const struct ip_addr *addr)
+// The link address of an own address of the port; NULL: the address is not the port's.
+static inline const struct rte_ether_addr *snapshot_port_mac(
+	const struct snapshot_port *port, const struct ip_addr *addr)
 {
 	for (unsigned int i = 0; i < port->n_addrs; i++)
 		if (ip_addr_equal(&port->addrs[i], addr))
+			return &port->macs[i];
+	return NULL;
+}
+
+// Whether the address is an own one of the port.
+static inline bool snapshot_port_has(const struct snapshot_port *port, const struct ip_addr *addr)
+{
+	return snapshot_port_mac(port, addr) != NULL;
+}
+
+// Whether the link address is the port's, or that of one of its addresses.
+static inline bool snapshot_port_is_at(
+	const struct snapshot_port *port, const struct rte_ether_addr *mac)
+{
+	if (rte_is_same_ether_addr(&port->mac, mac))
+		return true;
+	for (unsigned int i = 0; port->has_macs && i < port->n_addrs; i++)
+		if (rte_is_same_ether_addr(&port->macs[i], mac))
+			return true;
+	return false;
+}
+
+// Whether the address is an own one of any port.
+static inline bool snapshot_has(const struct snapshot *s, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < s->n_ports; i++)
+		if (snapshot_port_has(&s->port[i], addr))
 			return true;
 	return false;
 }

@@ -16,15 +16,17 @@
 struct dad_addr {
 	struct ip_addr addr;
 	uint16_t port;
-	_Atomic uint8_t state; // enum dad_state; written by control, read by workers
-	uint8_t sent;          // of this check; from here on control only
-	uint32_t interval_ms;  // to the next check of a duplicate
+	// enum dad_state; written by control, read by workers, which read the address unless it is
+	// DAD_REMOVED
+	_Atomic uint8_t state;
+	uint8_t sent;         // of this check; from here on control only
+	uint32_t interval_ms; // to the next check of a duplicate
 	uint64_t next;
 };
 
 struct dad {
 	struct dad_params p;
-	unsigned int n;
+	_Atomic unsigned int n; // written by control, read by workers
 	struct dad_addr entry[];
 };
 
@@ -42,51 +44,82 @@ void dad_free(struct dad *d)
 	free(d);
 }
 
-int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr)
+static unsigned int count(const struct dad *d)
 {
-	if (d->n == d->p.max)
-		return -ENOSPC;
-	d->entry[d->n].addr = *addr;
-	d->entry[d->n].port = port;
-	d->n++;
-	return 0;
-}
-
-// Index of the address, or d->n.
-static unsigned int entry_index(const struct dad *d, uint16_t port, const struct ip_addr *addr)
-{
-	unsigned int i = 0;
-
-	while (i < d->n && (d->entry[i].port != port || !ip_addr_equal(&d->entry[i].addr, addr)))
-		i++;
-	return i;
+	return atomic_load_explicit(&d->n, memory_order_acquire);
 }
 
 static enum dad_state state_of(const struct dad_addr *a)
 {
-	return (enum dad_state)atomic_load_explicit(&a->state, memory_order_relaxed);
+	return (enum dad_state)atomic_load_explicit(&a->state, memory_order_acquire);
+}
+
+static void state_set(struct dad_addr *a, enum dad_state state)
+{
+	atomic_store_explicit(&a->state, (uint8_t)state, memory_order_release);
+}
+
+int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr)
+{
+	unsigned int i = 0, n = count(d);
+
+	while (i < n && state_of(&d->entry[i]) != DAD_REMOVED)
+		i++;
+	if (i == d->p.max)
+		return -ENOSPC;
+	d->entry[i].addr = *addr;
+	d->entry[i].port = port;
+	d->entry[i].sent = 0;
+	d->entry[i].interval_ms = 0;
+	d->entry[i].next = 0;
+	state_set(&d->entry[i], DAD_TENTATIVE);
+	atomic_store_explicit(&d->n, RTE_MAX(n, i + 1), memory_order_release);
+	return 0;
+}
+
+static bool is_entry_of(const struct dad_addr *a, const struct ip_addr *addr)
+{
+	return state_of(a) != DAD_REMOVED && ip_addr_equal(&a->addr, addr);
+}
+
+// Index of the address, or count(d).
+static unsigned int entry_index(const struct dad *d, uint16_t port, const struct ip_addr *addr)
+{
+	unsigned int i = 0, n = count(d);
+
+	while (i < n && (!is_entry_of(&d->entry[i], addr) || d->entry[i].port != port))
+		i++;
+	return i;
+}
+
+void dad_remove(struct dad *d, uint16_t port, const struct ip_addr *addr)
+{
+	unsigned int i = entry_index(d, port, addr);
+
+	if (i < count(d))
+		state_set(&d->entry[i], DAD_REMOVED);
 }
 
 static void state_decide(struct dad *d, struct dad_addr *a, enum dad_state state)
 {
 	enum dad_state was = state_of(a);
 
-	atomic_store_explicit(&a->state, (uint8_t)state, memory_order_relaxed);
+	state_set(a, state);
 	if (state != was)
 		d->p.decided(d->p.arg, a->port, &a->addr, was, state);
 }
 
 void dad_restart(struct dad *d, uint16_t port)
 {
-	for (unsigned int i = 0; i < d->n; i++) {
+	for (unsigned int i = 0; i < count(d); i++) {
 		struct dad_addr *a = &d->entry[i];
 
-		if (a->port != port)
+		if (a->port != port || state_of(a) == DAD_REMOVED)
 			continue;
 		a->sent = 0;
 		a->next = 0;
 		a->interval_ms = 0;
-		atomic_store_explicit(&a->state, DAD_TENTATIVE, memory_order_relaxed);
+		state_set(a, DAD_TENTATIVE);
 	}
 }
 
@@ -97,7 +130,7 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 
 	// An assigned address is defended (RFC 4862 5.4.3). Between checks nothing changes: claims,
 	// however many, do not postpone the next one.
-	if (i == d->n || state_of(a) == DAD_ASSIGNED ||
+	if (i == count(d) || state_of(a) == DAD_ASSIGNED ||
 		(state_of(a) == DAD_DUPLICATE && a->sent == 0))
 		return;
 	a->interval_ms = RTE_MIN(RTE_MAX(2 * a->interval_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
@@ -108,10 +141,10 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 
 void dad_tick(struct dad *d, uint64_t now)
 {
-	for (unsigned int i = 0; i < d->n; i++) {
+	for (unsigned int i = 0; i < count(d); i++) {
 		struct dad_addr *a = &d->entry[i];
 
-		if (state_of(a) == DAD_ASSIGNED || now < a->next)
+		if (state_of(a) == DAD_ASSIGNED || state_of(a) == DAD_REMOVED || now < a->next)
 			continue;
 		if (a->sent == TRANSMITS) {
 			state_decide(d, a, DAD_ASSIGNED);
@@ -127,14 +160,13 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 {
 	unsigned int i = entry_index(d, port, addr);
 
-	return i < d->n ? state_of(&d->entry[i]) : DAD_ASSIGNED;
+	return i < count(d) ? state_of(&d->entry[i]) : DAD_ASSIGNED;
 }
 
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
 {
-	for (unsigned int i = 0; i < d->n; i++)
-		if (ip_addr_equal(&d->entry[i].addr, addr) &&
-			state_of(&d->entry[i]) != DAD_ASSIGNED)
+	for (unsigned int i = 0; i < count(d); i++)
+		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) != DAD_ASSIGNED)
 			return false;
 	return true;
 }

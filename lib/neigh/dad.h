@@ -16,6 +16,7 @@ enum dad_state {
 	DAD_TENTATIVE, // not to be used yet
 	DAD_ASSIGNED,
 	DAD_DUPLICATE, // another station's: not used, and checked again
+	DAD_REMOVED,   // no own address any more
 };
 
 struct dad;
@@ -38,8 +39,12 @@ struct dad *dad_new(const struct dad_params *p);
 // NULL is allowed.
 void dad_free(struct dad *d);
 
-// Adds an own address, tentative, before workers run. Returns 0 or -ENOSPC.
+// Adds an own address, tentative. Workers may still use what was removed before only if a grace
+// period has passed since then. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
+
+// Removes one that was added; there may be none.
+void dad_remove(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
 // Makes all addresses of a port tentative again: it may be on another link now (RFC 4862 5.3).
 void dad_restart(struct dad *d, uint16_t port);

@@ -63,6 +63,30 @@ int listener_add(struct listener *l, uint16_t port, const struct ip_addr *group)
 	return 0;
 }
 
+static bool is_among(const struct ip_addr *group, const struct ip_addr of[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (ip_addr_equal(group, &of[i]))
+			return true;
+	return false;
+}
+
+void listener_keep(struct listener *l, uint16_t port, const struct ip_addr group[], unsigned int n)
+{
+	struct link *k = &l->link[port];
+	struct ip_addr left[LISTENER_GROUPS_MAX];
+	unsigned int n_left = 0, kept = 0;
+
+	for (unsigned int i = 0; i < k->n; i++)
+		if (is_among(&k->group[i].addr, group, n))
+			k->group[kept++] = k->group[i];
+		else
+			left[n_left++] = k->group[i].addr;
+	k->n = kept;
+	if (n_left > 0)
+		l->p.report(l->p.arg, port, k->v1_until != 0, MLD_LEAVES, left, n_left);
+}
+
 void listener_report_all(struct listener *l, uint16_t port)
 {
 	l->link[port].reports_left = ROBUSTNESS;

@@ -14,7 +14,7 @@
 #include "addr.h"
 #include "mld.h"
 
-#define LISTENER_GROUPS_MAX 20 // of a port
+#define LISTENER_GROUPS_MAX 36 // of a port
 
 struct listener;
 
@@ -37,6 +37,9 @@ void listener_free(struct listener *l);
 // Adds a group that a port listens to, unless it is known already. Not ff02::1, which all do and
 // nobody reports (RFC 3810 6). Returns 0 or -ENOSPC.
 int listener_add(struct listener *l, uint16_t port, const struct ip_addr *group);
+
+// Leaves the groups of a port that are not among these n.
+void listener_keep(struct listener *l, uint16_t port, const struct ip_addr group[], unsigned int n);
 
 // Reports all groups of a port with the next tick, and once more: they are new, or the source
 // address of reports has changed (RFC 3590 4).

@@ -264,7 +264,12 @@ int desk_end(void **state)
 
 void desk_reload(const char *more, const char *sa)
 {
-	struct conf *conf = desk_conf(more, sa), *old = desk.conf;
+	desk_replace(desk_conf(more, sa));
+}
+
+void desk_replace(struct conf *conf)
+{
+	struct conf *old = desk.conf;
 
 	// The daemon waits for this before it loads another configuration.
 	if (desk.retired != NULL) {

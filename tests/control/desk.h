@@ -43,6 +43,9 @@ struct conf *desk_conf(const char *more, const char *sa);
 // Puts such a configuration in the place of the one that runs.
 void desk_reload(const char *more, const char *sa);
 
+// Puts a configuration of desk_conf() in the place of the one that runs, which it frees.
+void desk_replace(struct conf *conf);
+
 // Forgets what has been sent, posted and logged.
 void desk_forget(void);
 

@@ -3,6 +3,7 @@
 // reported to the link.
 #include <netinet/in.h>
 
+#include "address.h"
 #include "arp.h"
 #include "desk.h"
 #include "mld.h"
@@ -114,6 +115,61 @@ static void test_conflict(void **state)
 	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_ASSIGNED);
 }
 
+// Addresses that come and go while packets run.
+static void test_changed(void **state)
+{
+	struct conf *conf = desk_conf("", "");
+	struct conf_port *lan = &conf->ports[LAN];
+
+	(void)state;
+	desk_wait(2000);
+	desk_forget();
+	lan->addrs[lan->n_addrs++] = (struct conf_iface_addr){
+		desk_addr("2001:db8:1::9"), {desk_addr("2001:db8:1::"), 64}};
+	desk_replace(conf);
+	assert_int_equal(state_of(LAN, "2001:db8:1::9"), DAD_TENTATIVE);
+	assert_int_equal(state_of(LAN, "2001:db8:1::1"), DAD_ASSIGNED);
+	desk_wait(1500);
+	assert_int_equal(sent_about("2001:db8:1::9", ND_SOLICITATION), 1);
+	assert_int_equal(state_of(LAN, "2001:db8:1::9"), DAD_ASSIGNED);
+	assert_int_equal(sent_about("2001:db8:1::9", ND_ADVERTISEMENT), 1);
+	assert_true(reports_sent(LAN) > 0);
+	assert_int_equal(reports_sent(WAN), 0);
+	desk_forget();
+	desk_reload("", "");
+	assert_int_equal(reports_sent(LAN), 1); // leaves the group
+	desk_event(duplicate(LAN, "2001:db8:1::9"));
+	desk_expect_event("event=address_conflict\tseverity=warning\tport=lan\t"
+			  "address=2001:db8:1::9\tmac=02:09:09:09:09:09");
+	assert_int_equal(state_of(LAN, "2001:db8:1::9"), DAD_ASSIGNED);
+}
+
+// What a VRRP daemon adds is announced at once, from its link address, without a check.
+static void test_guest(void **state)
+{
+	const struct rte_ether_addr mac = {{0, 0, 0x5e, 0, 1, 7}};
+	struct conf *conf = desk_conf("", "");
+	struct sa sa = desk_sa_out("out-4")->sa;
+
+	(void)state;
+	desk_wait(2000);
+	desk_forget();
+	sa.opt.local = desk_addr("192.0.2.7");
+	assert_false(address_may_use(&desk, desk.snapshot, &sa));
+	conf->ports[WAN].guests = (struct conf_guests){.n = 2,
+		.addr = {desk_addr("192.0.2.7"), desk_addr("2001:db8:f::7")},
+		.mac = {mac, mac}};
+	desk_replace(conf);
+	assert_true(address_may_use(&desk, desk.snapshot, &sa));
+	assert_int_equal(sent_about("2001:db8:f::7", ND_ADVERTISEMENT), 1);
+	assert_memory_equal(desk_sent[0].b + 6, &mac, sizeof(mac)); // of ARP
+	assert_int_equal(desk_sent[0].b[13], 0x06);
+	desk_wait(2000);
+	assert_int_equal(sent_about("2001:db8:f::7", ND_SOLICITATION), 0);
+	desk_reload("", "");
+	assert_false(address_may_use(&desk, desk.snapshot, &sa));
+}
+
 static void test_query(void **state)
 {
 	(void)state;
@@ -134,6 +190,8 @@ int main(void)
 		desk_test(test_assigned),
 		desk_test(test_duplicate),
 		desk_test(test_conflict),
+		desk_test(test_changed),
+		desk_test(test_guest),
 		desk_test(test_query),
 	};
 

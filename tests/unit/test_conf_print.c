@@ -247,7 +247,7 @@ static void test_changes(void **state)
 	file = conf_dir_load_good("print.conf");
 	running = changed(file, changes);
 	f = open_memstream(&out, &len);
-	assert_int_not_equal(conf_print_changes(file, running, f), 0);
+	assert_int_not_equal(conf_print_changes(running, file, f), 0);
 	fclose(f);
 	assert_non_null(strstr(out, "key_file = \"n.key\""));
 	again = changed(file, out);

@@ -148,13 +148,30 @@ static void test_ports(void **state)
 		"side = \"unprotected\"; } );\n",
 		"2: port \"wan\": name: differs from the running configuration, needs a restart\n"
 		"3: port \"wan\": device: differs from the running configuration, needs a restart\n"
-		"4: port \"wan\": addresses: differs from the running configuration, needs a "
-		"restart\n"
 		"5: port \"wan\": mtu: differs from the running configuration, needs a restart\n"
 		"5: port \"wan\": rx_queues: differs from the running configuration, needs a "
 		"restart\n"
 		"5: port \"wan\": steer: differs from the running configuration, needs a restart\n"
 		"5: port \"wan\": mac: differs from the running configuration, needs a restart\n");
+}
+
+// Whether frames without a tag are received on a parent of VLANs is decided once.
+#define PARENT(addresses)                                                                          \
+	"ports = ( { name = \"trunk\"; device = \"net_null0\"; " addresses " },\n"                 \
+	"{ name = \"lan\"; parent = \"trunk\"; vlan = 10; addresses = [ \"10.1.0.1/24\" ]; } );\n"
+
+static void test_addresses(void **state)
+{
+	static const char more[] =
+		"ports = ( { name = \"lan\"; device = \"net_null0\";"
+		" addresses = [ \"10.1.7.1/24\", \"10.1.0.1/24\", \"2001:db8::1/64\" ]; } );\n";
+
+	(void)state;
+	check(PORTS, more, "");
+	check(more, PORTS, "");
+	check(PARENT(""), PARENT("addresses = [ \"10.9.0.1/24\" ];"),
+		"1: port \"trunk\": addresses: a parent of VLANs gets its first, or loses its last "
+		"one, needs a restart\n");
 }
 
 // Cards of isolated ports have rules for the UDP ports that SAs had before.
@@ -215,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_may_not),
 		cmocka_unit_test(test_back_to_default),
 		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_isolated),
 		cmocka_unit_test(test_isolated_change),
 	};

@@ -58,6 +58,12 @@ void host_iface_routes(const struct conf *c)
 	(void)c;
 }
 
+int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
+{
+	(void)port, (void)c, (void)p;
+	return 0;
+}
+
 int port_open(struct port *p, const struct conf *c, const struct conf_port *port,
 	struct rte_mempool *pool)
 {
@@ -79,7 +85,7 @@ void vhost_link_settle(uint16_t id)
 	n_restarted++;
 }
 
-void port_groups_set(const struct port *p)
+void port_groups_set(struct port *p)
 {
 	(void)p;
 }

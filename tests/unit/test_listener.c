@@ -335,6 +335,18 @@ static void test_leave(void **state)
 	assert_true(reported.v1);
 }
 
+static void test_keep(void **state)
+{
+	(void)state;
+	reported.calls = reported.of[0] = 0;
+	listener_keep(l, PORT, group, GROUPS);
+	assert_int_equal(reported.calls, 0);
+	listener_keep(l, PORT, &group[1], GROUPS - 1);
+	assert_int_equal(reported.record, MLD_LEAVES);
+	assert_int_equal(reported.of[0], 1);
+	assert_int_equal(reported.calls, 1);
+}
+
 static void test_room(void **state)
 {
 	struct ip_addr g = other;
@@ -381,6 +393,7 @@ int main(void)
 		listener_test(test_joins_v1),
 		listener_test(test_restart),
 		listener_test(test_leave),
+		listener_test(test_keep),
 		listener_test(test_room),
 	};
 

@@ -199,6 +199,24 @@ static struct dad *dad_of_one(void)
 	return d;
 }
 
+static void test_removed(void **state)
+{
+	struct dad *d = dad_of_one();
+
+	(void)state;
+	dad_remove(d, PORT, &addr);
+	assert_true(dad_may_use(d, &addr));
+	dad_tick(d, 6000);
+	assert_int_equal(seen.solicited, 0);
+	dad_restart(d, PORT);
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_ASSIGNED);
+	assert_int_equal(dad_add(d, PORT, &addr), 0); // in the same place
+	assert_int_equal(dad_state(d, PORT, &addr), DAD_TENTATIVE);
+	dad_tick(d, 7000);
+	assert_int_equal(seen.solicited, 1);
+	dad_free(d);
+}
+
 // RFC 4862 5.1: one solicitation, and a second to wait for replies.
 static void test_assigned(void **state)
 {
@@ -308,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_timing),
+		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_assigned),
 		cmocka_unit_test(test_restarted),
 		cmocka_unit_test(test_duplicate),

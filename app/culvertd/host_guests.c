@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_guests.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "host_iface.h"
+#include "ipv4.h"
+#include "ipv6.h"
+#include "log.h"
+#include "nd.h"
+#include "netlink.h"
+#include "requests.h"
+
+#define IFACES_MAX (4 * PORTS_MAX) // behind ports, and on top of these
+
+// The kernel's interfaces whose addresses are those of ports.
+struct ifaces {
+	const struct control *c;
+	struct iface {
+		unsigned int index, port;
+		bool on_top;
+		struct rte_ether_addr mac; // of one on top
+	} of[IFACES_MAX];
+	unsigned int n;
+	struct conf_guests guests[PORTS_MAX]; // by port
+};
+
+static int watch = -1;     // receives a message when the kernel's addresses change
+static bool unread = true; // they have changed
+
+int host_guests_start(const struct control *c)
+{
+	if (!conf_has_host(c->conf))
+		return 0;
+	watch = netlink_watch();
+	if (watch >= 0)
+		return 0;
+	log_error("cannot follow the addresses of hosts: %s", strerror(-watch));
+	return -EIO;
+}
+
+// Whether an interface is a macvlan.
+static bool is_macvlan(const struct nlmsghdr *m)
+{
+	const struct rtattr *info =
+		netlink_attribute(m, sizeof(struct ifinfomsg), IFLA_LINKINFO, sizeof(*info));
+
+	// IFLA_INFO_KIND is the first of them, a text.
+	return info != NULL && info->rta_type == IFLA_INFO_KIND &&
+	       strcmp(RTA_DATA(info), "macvlan") == 0;
+}
+
+// The index of the interface that another one is on top of, in the same namespace. 0: of none.
+static unsigned int below(const struct nlmsghdr *m)
+{
+	const size_t head = sizeof(struct ifinfomsg);
+	const uint32_t *link = netlink_attribute(m, head, IFLA_LINK, sizeof(*link));
+
+	if (link == NULL || netlink_attribute(m, head, IFLA_LINK_NETNSID, 0) != NULL)
+		return 0;
+	return is_macvlan(m) ? *link : 0;
+}
+
+static void iface_note(void *arg, const struct nlmsghdr *m)
+{
+	struct ifaces *all = arg;
+	const struct conf *conf = all->c->conf;
+	const struct ifinfomsg *link = NLMSG_DATA(m);
+	const struct rte_ether_addr *mac =
+		netlink_attribute(m, sizeof(*link), IFLA_ADDRESS, sizeof(*mac));
+	struct iface iface = {.index = (unsigned int)link->ifi_index};
+	unsigned int on = below(m);
+
+	for (unsigned int i = 0; i < conf->n_ports && all->n < IFACES_MAX; i++) {
+		unsigned int host =
+			conf->ports[i].host != NULL ? if_nametoindex(conf->ports[i].host) : 0;
+
+		if (host == 0 || mac == NULL || (iface.index != host && on != host))
+			continue;
+		iface.port = i;
+		iface.on_top = iface.index != host;
+		iface.mac = *mac;
+		all->of[all->n++] = iface;
+	}
+}
+
+static bool has_family(const struct conf_port *port, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (ip_addr_family(&port->addrs[i].addr) == ip_addr_family(addr))
+			return true;
+	return false;
+}
+
+// Whether a host may have the address. The kernel makes a link-local one of its own for each
+// interface.
+static bool is_usable(
+	const struct conf *conf, const struct iface *iface, const struct ip_addr *addr)
+{
+	const struct ip_addr own = nd_link_local(&iface->mac);
+
+	if (ip_addr_equal(addr, &own) || !has_family(&conf->ports[iface->port], addr))
+		return false;
+	return ip_addr_is_v4(addr) ? ipv4_is_host_address(ip_addr_v4(addr))
+				   : ipv6_is_host_address(addr);
+}
+
+static void guest_add(struct ifaces *all, const struct iface *iface, const struct ip_addr *addr)
+{
+	struct conf_guests *guests = &all->guests[iface->port];
+
+	if (guests->n == CONF_GUESTS_MAX || host_iface_gave(iface->port, addr) ||
+		!is_usable(all->c->conf, iface, addr))
+		return;
+	for (unsigned int p = 0; p < PORTS_MAX; p++)
+		for (unsigned int i = 0; i < all->guests[p].n; i++)
+			if (ip_addr_equal(&all->guests[p].addr[i], addr))
+				return;
+	guests->addr[guests->n] = *addr;
+	if (iface->on_top)
+		guests->mac[guests->n] = iface->mac;
+	guests->n++;
+}
+
+static void address_note(void *arg, const struct nlmsghdr *m)
+{
+	struct ifaces *all = arg;
+	const struct ifaddrmsg *message = NLMSG_DATA(m);
+	bool v4 = message->ifa_family == AF_INET;
+	uint16_t type = v4 ? IFA_LOCAL : IFA_ADDRESS;
+	struct ip_addr addr;
+	const void *value = netlink_attribute(
+		m, sizeof(*message), type, v4 ? sizeof(addr.w[0]) : sizeof(addr.b));
+
+	if (value == NULL || (!v4 && message->ifa_family != AF_INET6))
+		return;
+	if (v4) {
+		memcpy(&addr.w[3], value, sizeof(addr.w[3]));
+		addr = ip_addr_from_v4(addr.w[3]);
+	} else {
+		memcpy(addr.b, value, sizeof(addr.b));
+	}
+	for (unsigned int i = 0; i < all->n; i++)
+		if (all->of[i].index == message->ifa_index)
+			guest_add(all, &all->of[i], &addr);
+}
+
+static bool guests_read(struct control *c)
+{
+	static struct ifaces all;
+
+	memset(&all, 0, sizeof(all));
+	all.c = c;
+	if (netlink_dump(RTM_GETLINK, iface_note, &all) < 0 ||
+		netlink_dump(RTM_GETADDR, address_note, &all) < 0)
+		return false;
+	memcpy(c->guests, all.guests, sizeof(c->guests));
+	return true;
+}
+
+void host_guests_tick(struct control *c)
+{
+	if (watch < 0)
+		return;
+	unread |= netlink_changed(watch);
+	if (c->loading)
+		return;
+	if (unread)
+		unread = !guests_read(c);
+	for (unsigned int i = 0; i < c->conf->n_ports; i++)
+		if (memcmp(&c->guests[i], &c->conf->ports[i].guests, sizeof(c->guests[i])) != 0)
+			requests_guests();
+}
