@@ -108,9 +108,10 @@ static void explain_missing(const struct conf_port *c, int error)
 			"CAP_NET_ADMIN and CAP_NET_RAW",
 			c->device);
 	} else {
-		port_error(c,
-			"cannot open device \"%s\": %s; check the driver's name and arguments",
-			c->device, strerror(error));
+		// Most drivers return -1 for whatever they have logged.
+		port_error(c, "cannot open device \"%s\"%s%s; check the driver's arguments",
+			c->device, error == EPERM ? ", see DPDK's lines above" : ": ",
+			error == EPERM ? "" : strerror(error));
 	}
 }
 

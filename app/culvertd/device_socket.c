@@ -192,6 +192,22 @@ int device_socket_prepare(const struct conf_port *c)
 	return -EIO;
 }
 
+// The path to which a device of any driver connects, not an abstract one.
+static bool connects_to(char path[DEVICE_SOCKET_SIZE], const char *device)
+{
+	if (device_is_vhost(device))
+		return has(device, "client", "1") &&
+		       device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
+	return device_socket_connects(path, device) && path[0] != '@';
+}
+
+bool device_socket_is_denied(const char *device)
+{
+	char path[DEVICE_SOCKET_SIZE];
+
+	return connects_to(path, device) && access(path, W_OK) < 0 && errno == EACCES;
+}
+
 static bool explain_connect(const struct conf_port *c, const char *path)
 {
 	if (is(path, "/dev/")) {
@@ -216,6 +232,13 @@ bool device_socket_explain(const struct conf_port *c)
 
 	if (listens_on(path, c->device))
 		return explain_listen(c, path);
+	if (device_socket_is_denied(c->device) && connects_to(path, c->device)) {
+		port_error(c,
+			"cannot connect to %s: %s: let the user or a group of culvertd write to "
+			"the socket, and search its folders",
+			path, strerror(EACCES));
+		return true;
+	}
 	return is_virtio_user(c->device) && device_arg(path, sizeof(path), c->device, "path") &&
 	       explain_connect(c, path);
 }

@@ -31,6 +31,9 @@ unsigned int device_queues(const char *device);
 // -EIO after logging the cause and the remedy.
 int device_socket_prepare(const struct conf_port *c);
 
+// Whether the device connects to a socket that is there, but not for this process. Any thread.
+bool device_socket_is_denied(const char *device);
+
 // Logs why a device that did not open cannot listen on its socket, or connect to it. False if its
 // socket is not the cause, or it has none.
 bool device_socket_explain(const struct conf_port *c);

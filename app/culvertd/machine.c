@@ -122,26 +122,69 @@ static int frame_check(const struct conf_port *c)
 	return -EIO;
 }
 
+unsigned int iface_mtu(const char *device)
+{
+	struct ifreq ask = {0};
+	int fd, rc;
+
+	if (!iface_name(ask.ifr_name, device))
+		return 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	rc = ioctl(fd, SIOCGIFMTU, &ask);
+	close(fd);
+	return rc == 0 ? (unsigned int)ask.ifr_mtu : 0;
+}
+
+// AF_XDP counts the queues that receive and send ("combined"); an interface without any has one.
+// Returns 0 or, after a message, -EIO.
+static int channels_check(const struct conf_port *c, const char *name)
+{
+	struct ethtool_channels has = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq ask = {.ifr_data = (char *)&has};
+	char first[8] = "0", count[8] = "1"; // the driver's defaults
+	unsigned long wanted;
+	int fd, rc;
+
+	if (!conf_device_is_xdp(c->device))
+		return 0;
+	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", name);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	rc = ioctl(fd, SIOCETHTOOL, &ask);
+	close(fd);
+	if (rc < 0 || has.combined_count == 0)
+		has.combined_count = 1;
+	device_arg(first, sizeof(first), c->device, "start_queue");
+	device_arg(count, sizeof(count), c->device, "queue_count");
+	wanted = strtoul(first, NULL, 10) + strtoul(count, NULL, 10);
+	if (wanted <= has.combined_count)
+		return 0;
+	port_error(c,
+		"start_queue and queue_count need %lu queues, but interface %s has %u ('combined' "
+		"of 'ethtool -l %s')",
+		wanted, name, has.combined_count, name);
+	return -EIO;
+}
+
 // Checks the mtu of the existing interface that a port attaches to, and warns if it is down: both
 // are its owner's to change. Returns 0 or, after a message, -EIO.
 static int iface_check(const struct conf_port *c, const char *name)
 {
-	struct ifreq flags = {0}, mtu = {0};
+	struct ifreq flags = {0};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	unsigned int mtu = iface_mtu(c->device);
 	int rc;
 
 	snprintf(flags.ifr_name, sizeof(flags.ifr_name), "%s", name);
-	snprintf(mtu.ifr_name, sizeof(mtu.ifr_name), "%s", name);
-	rc = ioctl(fd, SIOCGIFFLAGS, &flags) | ioctl(fd, SIOCGIFMTU, &mtu);
+	rc = ioctl(fd, SIOCGIFFLAGS, &flags);
 	close(fd);
-	if (rc < 0)
+	if (rc < 0 || mtu == 0)
 		return 0; // then DPDK finds out
 	if ((flags.ifr_flags & IFF_UP) == 0)
 		port_warn(c, "interface %s is down: 'ip link set %s up'", name, name);
-	if (mtu.ifr_mtu >= c->mtu)
+	if (mtu >= c->mtu)
 		return 0;
-	port_error(c, "interface %s has mtu %d: set mtu = %d, or 'ip link set %s mtu %u'", name,
-		mtu.ifr_mtu, mtu.ifr_mtu, name, c->mtu);
+	port_error(c, "interface %s has mtu %u: set mtu = %u, or 'ip link set %s mtu %u'", name,
+		mtu, mtu, name, c->mtu);
 	return -EIO;
 }
 
@@ -393,7 +436,7 @@ static int device_check(const struct conf *conf, const struct device_need *d)
 	if (!interface_check(c, name))
 		return -EIO;
 	iface_share_warn(conf, c, name);
-	return iface_check(c, name) | frame_check(c);
+	return iface_check(c, name) | frame_check(c) | channels_check(c, name);
 }
 
 static int port_check(const struct conf *conf, const struct conf_port *c)

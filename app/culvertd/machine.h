@@ -55,6 +55,9 @@ bool iface_name(char *name, const char *device);
 // Whether the interface that such a device attaches to is up and has a link.
 bool iface_has_link(const char *device);
 
+// The mtu of that interface; 0: there is none, or the device has none.
+unsigned int iface_mtu(const char *device);
+
 // Whether this process lacks a capability that network devices of the kernel ask for.
 bool iface_not_permitted(void);
 

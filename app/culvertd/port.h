@@ -33,6 +33,8 @@ struct port {
 	uint16_t id; // ethdev's number
 	struct device_watch watch;
 	struct device_stall stall;
+	bool lacks_mtu; // its interface has a smaller one now, which has been reported
+	bool is_denied; // the socket that it connects to is there, but not for this user: the same
 	char driver[RTE_ETH_NAME_MAX_LEN];
 	struct port_offloads offloads;
 	struct port_rules *rules;             // of the card; NULL: the port has none

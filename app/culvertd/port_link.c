@@ -2,7 +2,9 @@
 #include "port_link.h"
 
 #include "bond.h"
+#include "device_socket.h"
 #include "device_watch.h"
+#include "event_log.h"
 #include "machine.h"
 #include "vhost_link.h"
 
@@ -18,6 +20,37 @@ bool port_has_link(const struct port *p)
 	if (conf_device_is_attached(device->conf->device))
 		return iface_has_link(device->conf->device);
 	return device_has_link(device->id) && vhost_link_is_settled(device->id);
+}
+
+static void mtu_check(struct port *p)
+{
+	unsigned int mtu =
+		conf_device_is_attached(p->conf->device) ? iface_mtu(p->conf->device) : 0;
+	bool lacks = mtu != 0 && mtu < p->conf->mtu;
+
+	if (lacks && !p->lacks_mtu)
+		event_post(MTU_SHRUNK, EVENT_TEXT(p->conf->name), EVENT_NUMBER(mtu),
+			EVENT_NUMBER(p->conf->mtu));
+	p->lacks_mtu = lacks;
+}
+
+// The driver of vhost tries again and again, in silence.
+static void access_check(struct port *p)
+{
+	bool denied = device_is_vhost(p->conf->device) && !device_has_link(p->id) &&
+		      device_socket_is_denied(p->conf->device);
+
+	if (denied && !p->is_denied)
+		device_socket_explain(p->conf);
+	p->is_denied = denied;
+}
+
+void port_check(struct port *p)
+{
+	if (p->bond != NULL)
+		return;
+	mtu_check(p);
+	access_check(p);
 }
 
 bool port_is_lost(struct port *p)

@@ -12,5 +12,9 @@ bool port_has_link(const struct port *p);
 // connected to has ended. Call every 100 ms or so.
 bool port_is_lost(struct port *p);
 
+// Reports what has changed about an open port: its interface has a smaller mtu than the
+// port, or its driver may not connect to the socket of its peer again. Call every 100 ms or so.
+void port_check(struct port *p);
+
 // Whether opening the device of a port makes sense, or that of one of its members. Any thread.
 bool port_is_present(const struct conf *conf, const struct conf_port *c);

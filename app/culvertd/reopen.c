@@ -160,6 +160,7 @@ static void port_tick(struct gateway *g, unsigned int i)
 	switch (state[i].stage) {
 	case SERVING:
 		takeover_report(p);
+		port_check(p);
 		if (port_is_lost(p))
 			leave(g, i, DEVICE_REPLACE);
 		else if (is_to_be_repaired(g, i) || vhost_link_is_due(p->id))

@@ -210,14 +210,13 @@ static bool has_plugin(const struct conf *c)
 	return false;
 }
 
-// Whether an argument of vhost's makes it leave checksums to the receiver. Any number but 0 does,
-// as the driver reads it.
-static bool leaves_checksums(const char *device)
+// Whether an argument of vhost's is on. Any number but 0 is, as the driver reads it.
+static bool vhost_has(const char *device, const char *argument)
 {
-	static const char argument[] = ",legacy-ol-flags=";
 	const char *at = strstr(device, argument);
 
-	return at != NULL && strtoul(at + strlen(argument), NULL, 0) != 0;
+	return strstr(device, "_vhost") != NULL && at != NULL &&
+	       strtoul(at + strlen(argument), NULL, 0) != 0;
 }
 
 // Whether a device shares an interface with the kernel, from which nothing hides its frames, or
@@ -251,8 +250,13 @@ void conf_check_device(
 			conf_quote(device));
 	else if (!has_driver(device) && !has_plugin(r->c))
 		reject_device(r, s, device, port);
-	else if (leaves_checksums(device))
+	else if (vhost_has(device, ",legacy-ol-flags="))
 		conf_err(r, s, "%s: legacy-ol-flags leaves checksums incomplete, remove it",
+			conf_quote(device));
+	else if (vhost_has(device, ",tso="))
+		conf_err(r, s,
+			"%s: tso has guests send segments larger than the mtu, which are dropped, "
+			"remove it",
 			conf_quote(device));
 	else if (conf_has_host(r->c) && shares_interface(device))
 		conf_err(r, s,
