@@ -59,8 +59,8 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *r = &conf->routes[i];
 
-		if (conf->ports[r->port].host != NULL && covers(&r->to, to) &&
-			(found == NULL || r->to.len > found->to.len))
+		if (conf->ports[r->port].host != NULL && ip_addr_is_none(&r->source) &&
+			covers(&r->to, to) && (found == NULL || r->to.len > found->to.len))
 			found = r;
 	}
 	return found;
@@ -89,7 +89,8 @@ void host_routes_each(
 		struct host_route r = {
 			.to = c->to, .via = c->via, .port = c->port, .where = c->where};
 
-		if (conf->ports[c->port].host == NULL)
+		// The gateway chooses by source whatever interface the kernel sends by.
+		if (conf->ports[c->port].host == NULL || !ip_addr_is_none(&c->source))
 			continue;
 		tunnel_to(conf, &c->to, c->port, &r.source);
 		add(arg, &r);

@@ -26,7 +26,7 @@ static const char *verdict_of(const struct match *m)
 // The route to the destination, and the station that the frame is for; as the list of routes says.
 static void add_route(struct rte_tel_data *d, const struct snapshot *s, const struct match_query *q)
 {
-	const struct nexthop *nh = route_find(s->routes, &q->destination);
+	const struct nexthop *nh = route_find_from(s->routes, &q->source, &q->destination);
 
 	if (nh == NULL)
 		add_string(d, "route", "");

@@ -88,9 +88,11 @@ static void ports_build(
 }
 
 // NULL: the endpoint of the peer is not known, or there is no route to it any more.
-static const struct nexthop *nexthop_to(const struct snapshot *s, const struct ip_addr *peer)
+static const struct nexthop *nexthop_to(
+	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *peer)
 {
-	const struct nexthop *nh = ip_addr_is_none(peer) ? NULL : route_find(s->routes, peer);
+	const struct nexthop *nh =
+		ip_addr_is_none(peer) ? NULL : route_find_from(s->routes, local, peer);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
@@ -114,7 +116,7 @@ struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const str
 	};
 
 	if (c->opt.direction == SA_OUT) {
-		p.nexthop = nexthop_to(s, &p.opt.remote);
+		p.nexthop = nexthop_to(s, &p.opt.local, &p.opt.remote);
 		p.mtu = mtu_of(s, p.nexthop, &p.opt.local);
 		if (getrandom(&p.iv_mask, sizeof(p.iv_mask), 0) < 0)
 			return NULL;
@@ -384,7 +386,7 @@ static int ike_paths_prepare(struct snapshot *s)
 {
 	for (unsigned int i = s->control->n_configured[SA_OUT]; i < s->n_sa_out; i++) {
 		const struct sa_out *sa = s->sa_out[i];
-		const struct nexthop *nexthop = nexthop_to(s, &sa->peer.addr);
+		const struct nexthop *nexthop = nexthop_to(s, &sa->sa.opt.local, &sa->peer.addr);
 		uint16_t mtu =
 			nexthop != NULL ? s->port[nexthop->port].mtu : sa_out_path(sa)->link_mtu;
 
@@ -412,7 +414,7 @@ static int sas_prepare(struct snapshot *s, const struct conf *conf)
 		// The endpoint of a peer that is followed stays as it is.
 		const struct sa_peer configured = sa_peer_configured(&c->opt);
 		const struct sa_peer *peer = c->live.follow ? &sa_out_of(sa)->peer : &configured;
-		const struct nexthop *nexthop = nexthop_to(s, &peer->addr);
+		const struct nexthop *nexthop = nexthop_to(s, &c->opt.local, &peer->addr);
 		struct sa_path *path =
 			sa_path_new(sa, peer, nexthop, mtu_of(s, nexthop, &c->opt.local));
 

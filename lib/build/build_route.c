@@ -34,12 +34,12 @@ static unsigned int add_never(struct route *r)
 		V6_PREFIX(0xff, 0, 0, 8), V6_PREFIX(0xfe, 0x80, 0, 10)};
 	const struct nexthop never = {.kind = NEXTHOP_NOT_UNICAST};
 
-	r[0] = (struct route){v4_prefix(0, 8), never};
-	r[1] = (struct route){v4_prefix(0x7f000000, 8), never};
-	r[2] = (struct route){v4_prefix(0xe0000000, 4), never};
-	r[3] = (struct route){v4_prefix(UINT32_MAX, 32), never};
+	r[0] = (struct route){.to = v4_prefix(0, 8), .nexthop = never};
+	r[1] = (struct route){.to = v4_prefix(0x7f000000, 8), .nexthop = never};
+	r[2] = (struct route){.to = v4_prefix(0xe0000000, 4), .nexthop = never};
+	r[3] = (struct route){.to = v4_prefix(UINT32_MAX, 32), .nexthop = never};
 	for (unsigned int i = 0; i < RTE_DIM(v6); i++)
-		r[NEVER - RTE_DIM(v6) + i] = (struct route){v6[i], never};
+		r[NEVER - RTE_DIM(v6) + i] = (struct route){.to = v6[i], .nexthop = never};
 	return NEVER;
 }
 
@@ -68,19 +68,19 @@ static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, u
 	if (ip_addr_is_link_local(&a->addr))
 		return 0;
 	nh.kind = NEXTHOP_CONNECTED;
-	r[n++] = (struct route){a->net, nh};
+	r[n++] = (struct route){.to = a->net, .nexthop = nh};
 	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
 		uint32_t hosts = UINT32_MAX >> (a->net.len - IP_V4_BITS);
 		uint32_t net = rte_be_to_cpu_32(ip_addr_v4(&a->net.addr));
 
 		nh.kind = NEXTHOP_NOT_UNICAST;
-		r[n++] = (struct route){v4_prefix(net, 32), nh};
-		r[n++] = (struct route){v4_prefix(net | hosts, 32), nh};
+		r[n++] = (struct route){.to = v4_prefix(net, 32), .nexthop = nh};
+		r[n++] = (struct route){.to = v4_prefix(net | hosts, 32), .nexthop = nh};
 	}
 	nh.kind = NEXTHOP_LOCAL;
 	if (build_has_anycast(a))
-		r[n++] = (struct route){host(&a->net.addr), nh};
-	r[n++] = (struct route){host(&a->addr), nh};
+		r[n++] = (struct route){.to = host(&a->net.addr), .nexthop = nh};
+	r[n++] = (struct route){.to = host(&a->addr), .nexthop = nh};
 	return n;
 }
 
@@ -108,12 +108,15 @@ static struct route configured(const struct conf *conf, const struct conf_route 
 {
 	return (struct route){
 		.to = c->to,
+		.from = c->source,
 		.nexthop =
 			{
 				.kind = NEXTHOP_GATEWAY,
 				.port = (uint16_t)c->port,
 				.gateway = c->via,
-				.source = source_towards(&conf->ports[c->port], &c->via),
+				.source = ip_addr_is_none(&c->source)
+						  ? source_towards(&conf->ports[c->port], &c->via)
+						  : c->source,
 			},
 	};
 }

@@ -90,8 +90,9 @@ struct conf_port {
 struct conf_route {
 	struct conf_where where;
 	struct ip_prefix to;
-	struct ip_addr via; // of the same family; on a network of port, or link-local
-	unsigned int port;  // index into ports
+	struct ip_addr via;    // of the same family; on the link of port
+	unsigned int port;     // index into ports
+	struct ip_addr source; // own address that the route is for; none: any
 };
 
 struct conf_neighbour {

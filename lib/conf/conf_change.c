@@ -37,11 +37,13 @@ static int item_find(struct conf_reader *r, const struct conf_change *c,
 	for (int i = 0; list != NULL && i < config_setting_length(list); i++) {
 		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
 		const char *text = conf_text_in(item, schema->identity);
+		const char *scope = schema->scope != NULL ? conf_text_in(item, schema->scope) : "";
 
 		if (strcmp(conf_identity_plain(schema, text), wanted) != 0) {
 			nearest_try(&near, text);
-		} else if (c->scope != NULL &&
-			   strcmp(conf_text_in(item, schema->scope), c->scope) != 0) {
+		} else if (strcmp(scope, c->scope != NULL ? c->scope : "") == 0) {
+			return i;
+		} else if (c->scope != NULL) {
 			continue;
 		} else if (found >= 0) {
 			conf_err_at(r, c->where, NULL,

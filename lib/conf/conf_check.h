@@ -149,5 +149,9 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
 int conf_link_port(const struct conf *c, const struct ip_addr *a);
 
+// Index of the port by which packets from src to dst leave: that with the network of dst, or that
+// of the longest matching route, of equal ones the one with that source. -1 if there is none.
+int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst);
+
 // Whether it is the network or broadcast address of a port's network.
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a);

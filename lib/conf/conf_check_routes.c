@@ -37,6 +37,29 @@ int conf_link_port(const struct conf *c, const struct ip_addr *a)
 	return -1;
 }
 
+// Whether the route is for packets from one address to another, and better than the one before.
+static bool is_better(const struct conf_route *r, const struct conf_route *before,
+	const struct ip_addr *src, const struct ip_addr *dst)
+{
+	if (ip_addr_family(&r->to.addr) != ip_addr_family(dst) ||
+		!ip_prefix_contains(&r->to, dst) ||
+		(!ip_addr_is_none(&r->source) && !ip_addr_equal(&r->source, src)))
+		return false;
+	return before == NULL || r->to.len > before->to.len ||
+	       (r->to.len == before->to.len && ip_addr_is_none(&before->source));
+}
+
+int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
+{
+	int port = conf_link_port(c, dst);
+	const struct conf_route *best = NULL;
+
+	for (unsigned int i = 0; port < 0 && i < c->n_routes; i++)
+		if (is_better(&c->routes[i], best, src, dst))
+			best = &c->routes[i];
+	return best != NULL ? (int)best->port : port;
+}
+
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)
 {
 	for (unsigned int p = 0; p < c->n_ports; p++)
@@ -141,7 +164,27 @@ static int compare_routes(const struct conf *c, unsigned int a, unsigned int b)
 	const struct ip_prefix *x = &c->routes[a].to, *y = &c->routes[b].to;
 	int by_addr = memcmp(&x->addr, &y->addr, sizeof(x->addr));
 
-	return by_addr != 0 ? by_addr : x->len - y->len;
+	if (by_addr != 0 || x->len != y->len)
+		return by_addr != 0 ? by_addr : x->len - y->len;
+	return memcmp(&c->routes[a].source, &c->routes[b].source, sizeof(struct ip_addr));
+}
+
+// Only packets that the gateway or its host originates have an own source.
+static void check_source(
+	struct conf_reader *r, config_setting_t *item, const struct conf_route *route)
+{
+	config_setting_t *source = conf_given(item, "source");
+	char buf[IP_ADDR_STRLEN];
+
+	if (source == NULL || (conf_given(item, "to") != NULL &&
+				      !conf_check_same_family(r, item, "to", &route->to.addr,
+					      "source", &route->source)))
+		return;
+	if (ip_addr_is_link_local(&route->source))
+		conf_err(r, source, "is link-local, must be an address of wider scope");
+	else if (r->nets_known && conf_own_port(r->c, &route->source) < 0)
+		conf_err(r, source, "%s is not an address of a port, must be one",
+			ip_addr_format(buf, &route->source));
 }
 
 static int compare_neighbours(const struct conf *c, unsigned int a, unsigned int b)
@@ -187,6 +230,7 @@ void conf_check_routes(struct conf_reader *r)
 
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
+		check_source(r, item, &c->routes[i]);
 		if (to != NULL && via != NULL &&
 			!conf_check_same_family(
 				r, item, "to", &c->routes[i].to.addr, "via", &c->routes[i].via))

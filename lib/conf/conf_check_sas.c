@@ -74,17 +74,10 @@ static void check_algorithms(
 			sa->opt.cipher->name);
 }
 
-static bool is_reachable(const struct conf_reader *r, const struct ip_addr *a)
+static bool is_reachable(
+	const struct conf_reader *r, const struct ip_addr *from, const struct ip_addr *a)
 {
-	const struct conf *c = r->c;
-
-	if (!r->nets_known || !r->routes_known || conf_link_port(c, a) >= 0)
-		return true;
-	for (unsigned int i = 0; i < c->n_routes; i++)
-		if (ip_addr_family(&c->routes[i].to.addr) == ip_addr_family(a) &&
-			ip_prefix_contains(&c->routes[i].to, a))
-			return true;
-	return false;
+	return !r->nets_known || !r->routes_known || conf_egress_port(r->c, from, a) >= 0;
 }
 
 // A link-local address would have to say on which link.
@@ -109,7 +102,7 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 		conf_err(r, s, "%s is not an address of a port, must be one", buf);
 	else if (conf_is_broadcast(r->c, &sa->opt.local))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->opt.local));
-	else if (!is_reachable(r, &sa->opt.local))
+	else if (!is_reachable(r, &sa->opt.remote, &sa->opt.local))
 		conf_err(
 			r, s, "no route to %s, must be in a port's network or behind a route", buf);
 }
@@ -135,7 +128,7 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 	else if (conf_is_broadcast(r->c, &sa->opt.remote))
 		conf_err(r, remote, "%s is %s, must be a host's", buf,
 			conf_no_host(&sa->opt.remote));
-	else if (!is_reachable(r, &sa->opt.remote))
+	else if (!is_reachable(r, &sa->opt.local, &sa->opt.remote))
 		conf_err(r, remote, "no route to %s, must be in a port's network or behind a route",
 			buf);
 }

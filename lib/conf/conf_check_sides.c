@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_check.h"
 
-// The port by which an address is reached, by the longest prefix; -1 if by none.
-static int port_towards(const struct conf *c, const struct ip_addr *a)
-{
-	int port = conf_link_port(c, a), len = -1;
-
-	if (port >= 0)
-		return port;
-	for (unsigned int i = 0; i < c->n_routes; i++) {
-		if (ip_addr_family(&c->routes[i].to.addr) != ip_addr_family(a) ||
-			!ip_prefix_contains(&c->routes[i].to, a) || c->routes[i].to.len <= len)
-			continue;
-		len = c->routes[i].to.len;
-		port = (int)c->routes[i].port;
-	}
-	return port;
-}
-
 // The port that receives ESP of an SA: to an address of the port, or to a host behind another.
 // -1: none is known.
 static int port_of(const struct conf *c, const struct conf_sa *sa)
 {
 	int port = conf_own_port(c, &sa->opt.local);
 
-	return port < 0 && sa->opt.mode == SA_TRANSPORT ? port_towards(c, &sa->opt.remote) : port;
+	return port < 0 && sa->opt.mode == SA_TRANSPORT
+		       ? conf_egress_port(c, &sa->opt.local, &sa->opt.remote)
+		       : port;
 }
 
 static config_setting_t *side_setting(const struct conf_reader *r, int port)

@@ -112,13 +112,37 @@ static void note_route_back(const struct conf *c, const struct conf_policy *p, F
 	}
 }
 
+// ESP from the address of one network provider to another one, which drops it.
+static void note_egress(const struct conf *c, const struct conf_sa *sa, FILE *out)
+{
+	const struct sa_options *o = &sa->opt;
+	int own = conf_own_port(c, &o->local), by;
+	char local[IP_ADDR_STRLEN], remote[IP_ADDR_STRLEN];
+
+	if (o->direction != SA_OUT || own < 0 || ip_addr_is_none(&o->remote))
+		return;
+	by = conf_egress_port(c, &o->local, &o->remote);
+	if (by < 0 || by == own || !c->ports[by].unprotected)
+		return;
+	note(out, &sa->where, "sa", sa->live.name);
+	ip_addr_format(local, &o->local);
+	fprintf(out,
+		"local %s is an address of port \"%s\", but the route to %s leads to port \"%s\": "
+		"a "
+		"route with source = \"%s\" is missing?\n",
+		local, c->ports[own].name, ip_addr_format(remote, &o->remote), c->ports[by].name,
+		local);
+}
+
 void conf_notes_policies(const struct conf *c, FILE *out)
 {
-	for (unsigned int i = 0; i < c->n_sas; i++)
+	for (unsigned int i = 0; i < c->n_sas; i++) {
 		if (!is_used(c, i)) {
 			note(out, &c->sas[i].where, "sa", c->sas[i].live.name);
 			fprintf(out, "no policy uses it\n");
 		}
+		note_egress(c, &c->sas[i], out);
+	}
 	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
 		if (!is_tunnel(c, p))
 			continue;

@@ -296,6 +296,8 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 		ip_addr_format(v->via, &nh->gateway);
 		v->failed = neigh_failed(c->neigh, nh->port, &nh->gateway);
 	}
+	if (!ip_addr_is_none(&r->from))
+		ip_addr_format(v->source, &r->from);
 	return true;
 }
 

@@ -46,7 +46,7 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
-	const struct nexthop *nh = route_find(s->routes, &peer->addr);
+	const struct nexthop *nh = route_find_from(s->routes, &sa->sa.opt.local, &peer->addr);
 
 	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
 		errno = EHOSTUNREACH;

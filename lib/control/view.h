@@ -144,7 +144,7 @@ struct memory_view {
 struct route_view {
 	struct ip_prefix to;
 	const char *kind;
-	char via[IP_ADDR_STRLEN], port[CONF_NAME_MAX];
+	char via[IP_ADDR_STRLEN], port[CONF_NAME_MAX], source[IP_ADDR_STRLEN];
 	uint64_t failed; // 1: the next hop does not answer; UINT64_MAX: it is no gateway
 };
 

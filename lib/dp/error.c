@@ -57,15 +57,15 @@ bool error_take(struct worker *w, const struct pkt *p)
 	return true;
 }
 
-const struct nexthop *error_route_back(
-	const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
+const struct nexthop *error_route_back(const struct worker *w, const struct pkt *p,
+	const struct ip_addr *from, const struct ip_addr *addr)
 {
 	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 	const struct nexthop *back;
 
 	if (ip_addr_is_link_local(addr))
 		return &w->snapshot->port[p->port].on_link;
-	back = route_find(w->snapshot->routes, addr);
+	back = route_find_from(w->snapshot->routes, from, addr);
 	if (back != NULL && back->kind == NEXTHOP_LOCAL && !ip_addr_is_none(&via->gateway) &&
 		via->port == p->port)
 		return via;
@@ -84,7 +84,8 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 		return policy_source(w->snapshot, snapshot_policy(w->snapshot, p->in_by),
 			p->ip.v4 ? IP_V4 : IP_V6);
 
-	const struct nexthop *back = error_route_back(w, p, &to);
+	const struct ip_addr any = {0};
+	const struct nexthop *back = error_route_back(w, p, &any, &to);
 
 	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
 }

@@ -35,7 +35,8 @@ bool error_take(struct worker *w, const struct pkt *p);
 // The same as error_send() with a TCP reset (RFC 9293 3.5.2), about a whole TCP packet.
 void error_send_reset(struct worker *w, const struct pkt *p);
 
-// The next hop to addr, an address of p: one that is link-local is on the link of p's ingress port,
-// an own one is the IKE host's, if that is at this port. NULL: there is no route.
-const struct nexthop *error_route_back(
-	const struct worker *w, const struct pkt *p, const struct ip_addr *addr);
+// The next hop from an own address, or none of them, to addr, an address of p: one that is
+// link-local is on the link of p's ingress port, an own one is the IKE host's, if that is at this
+// port. NULL: there is no route.
+const struct nexthop *error_route_back(const struct worker *w, const struct pkt *p,
+	const struct ip_addr *from, const struct ip_addr *addr);

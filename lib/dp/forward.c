@@ -48,7 +48,7 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
-	p->nexthop = route_find(w->snapshot->routes, &dst);
+	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)

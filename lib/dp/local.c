@@ -278,14 +278,14 @@ static void send_to_frame(struct worker *w, struct pkt *p)
 // outbound policy says.
 static enum drop reply_route(struct worker *w, struct pkt *p)
 {
-	const struct ip_addr to = pkt_dst(p);
+	const struct ip_addr from = pkt_src(p), to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
 	if (p->from_host) {
 		host_punt(w, p, p->port, (struct host_limit){HOST_OPEN, HOST_OWN});
 		return DROP_NONE;
 	}
-	p->nexthop = error_route_back(w, p, &to);
+	p->nexthop = error_route_back(w, p, &from, &to);
 	if (p->in_by != 0)
 		d = policy_protect(w, p, snapshot_policy(w->snapshot, p->in_by));
 	else

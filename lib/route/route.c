@@ -17,8 +17,11 @@
 #include "line_memory.h"
 
 struct route_table {
-	struct rte_rib *rib;
+	struct rte_rib *rib; // of the routes of any source
 	struct rte_rib6 *rib6;
+	struct route_table **by_source; // of those of one source each
+	unsigned int n_sources;
+	struct ip_addr source; // of such a table
 	unsigned int n;
 	struct route route[];
 };
@@ -54,6 +57,51 @@ static int route_insert(struct route_table *t, unsigned int i)
 	return ip_addr_is_v4(&t->route[i].to.addr) ? route_insert_v4(t, i) : route_insert_v6(t, i);
 }
 
+// Of the routes from one source, which are of any source there.
+static struct route_table *table_of_source(const struct route_table *t, const struct ip_addr *from)
+{
+	struct route *of = calloc(t->n, sizeof(*of));
+	struct route_table *made = NULL;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; of != NULL && i < t->n; i++)
+		if (ip_addr_equal(&t->route[i].from, from))
+			of[n++] = (struct route){
+				.to = t->route[i].to, .nexthop = t->route[i].nexthop};
+	if (of != NULL)
+		made = route_table_new(of, n);
+	free(of);
+	return made;
+}
+
+static const struct route_table *find_source(
+	const struct route_table *t, const struct ip_addr *from)
+{
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		if (ip_addr_equal(&t->by_source[i]->source, from))
+			return t->by_source[i];
+	return NULL;
+}
+
+static int sources_build(struct route_table *t)
+{
+	for (unsigned int i = 0; i < t->n; i++) {
+		const struct ip_addr *from = &t->route[i].from;
+
+		if (ip_addr_is_none(from) || find_source(t, from) != NULL)
+			continue;
+		if (t->by_source == NULL)
+			t->by_source = calloc(t->n, sizeof(t->by_source[0]));
+		if (t->by_source == NULL)
+			return -ENOMEM;
+		t->by_source[t->n_sources] = table_of_source(t, from);
+		if (t->by_source[t->n_sources] == NULL)
+			return -ENOMEM;
+		t->by_source[t->n_sources++]->source = *from;
+	}
+	return 0;
+}
+
 struct route_table *route_table_new(const struct route routes[], unsigned int n)
 {
 	static atomic_uint serial; // tries of either kind have unique names
@@ -76,7 +124,10 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 	if (t->rib == NULL || t->rib6 == NULL)
 		rc = -ENOMEM;
 	for (unsigned int i = 0; rc == 0 && i < n; i++)
-		rc = route_insert(t, i);
+		if (ip_addr_is_none(&routes[i].from))
+			rc = route_insert(t, i);
+	if (rc == 0)
+		rc = sources_build(t);
 	if (rc < 0) {
 		route_table_free(t);
 		errno = -rc;
@@ -89,6 +140,9 @@ void route_table_free(struct route_table *t)
 {
 	if (t == NULL)
 		return;
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		route_table_free(t->by_source[i]);
+	free(t->by_source);
 	rte_rib_free(t->rib);
 	rte_rib6_free(t->rib6);
 	line_free(t);
@@ -119,6 +173,18 @@ static const struct nexthop *route_find_v6(const struct route_table *t, const st
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
 {
 	return ip_addr_is_v4(dst) ? route_find_v4(t, ip_addr_v4(dst)) : route_find_v6(t, dst);
+}
+
+const struct nexthop *route_find_from(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst)
+{
+	const struct route_table *of = find_source(t, src);
+	const struct nexthop *any = route_find(t, dst),
+			     *own = of != NULL ? route_find(of, dst) : NULL;
+
+	if (own == NULL || (any != NULL && route_of(any)->to.len > route_of(own)->to.len))
+		return any;
+	return own;
 }
 
 unsigned int route_count(const struct route_table *t)

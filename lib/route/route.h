@@ -29,23 +29,28 @@ struct nexthop {
 struct route {
 	struct ip_prefix to;
 	struct nexthop nexthop;
+	struct ip_addr from; // own address that packets are sent from; none: any
 };
 
 struct route_table;
 
-// Makes a table of copies of n routes; of equal prefixes the last counts. Returns NULL with errno
-// ENOMEM.
+// Makes a table of copies of n routes; of equal prefixes and sources the last counts. Returns NULL
+// with errno ENOMEM.
 struct route_table *route_table_new(const struct route routes[], unsigned int n);
 
 // NULL is fine.
 void route_table_free(struct route_table *t);
 
-// The next hop of an address (IPv4: network byte order), or NULL. Lives as long as the table. A
-// prefix of ::/0 is about IPv6 only.
+// The next hop of an address (IPv4: network byte order), or NULL, whatever the source: routes with
+// one are left out. Lives as long as the table. A prefix of ::/0 is about IPv6 only.
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
 
-// The route that has the next hop, which route_find() returned.
+// The same for packets from src: of two routes with the same prefix the one with that source.
+const struct nexthop *route_find_from(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
+
+// The route that has the next hop, which route_find() or route_find_from() returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)
 {
 	return RTE_PTR_SUB(nexthop, offsetof(struct route, nexthop));

@@ -73,7 +73,7 @@ def _arrays(telemetry):
     failed = [(n["address"], n["port"]) for n in neighbours if n["state"] == "failed"]
     for route in telemetry.items("/culvert/routes"):
         if route["kind"] == "gateway":
-            yield ("next_hop_failed", {label: route[label] for label in ("to", "via", "port")},
+            yield ("next_hop_failed", {label: route[label] for label in ("to", "via", "port", "source")},
                    int((route["via"], route["port"]) in failed))
     states = [neighbour["state"] for neighbour in neighbours]
     for state in NEIGHBOURS:

@@ -8,16 +8,19 @@
 	"ports = ("                                                                                \
 	"{ name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"            \
 	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ];"              \
-	"  side = \"unprotected\"; host = \"gw-wan\"; } );\n"
+	"  side = \"unprotected\"; host = \"gw-wan\"; },"                                          \
+	"{ name = \"wan2\"; device = \"net_null2\"; addresses = [ \"198.51.100.1/24\" ];"          \
+	"  side = \"unprotected\"; } );\n"
 
-#define SAS                                                                                        \
+#define SAS_TO(peer)                                                                               \
 	"sas = ("                                                                                  \
 	"{ name = \"to-b\"; direction = \"out\"; spi = \"0x1001\"; local = \"192.0.2.1\";"         \
-	"  remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                    \
+	"  remote = \"" peer "\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                     \
 	"  auth_key = \"00112233445566778899aabbccddeeff00112233\"; },"                            \
 	"{ name = \"from-b\"; direction = \"in\"; spi = \"0x1002\"; local = \"192.0.2.1\";"        \
-	"  remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                    \
+	"  remote = \"" peer "\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                     \
 	"  auth_key = \"ff112233445566778899aabbccddeeff00112233\"; } );"
+#define SAS SAS_TO("192.0.2.2")
 
 #define POLICY(name, ends)                                                                         \
 	"{ name = \"" name "\"; action = \"protect\"; out = \"to-b\"; in = \"from-b\"; " ends " }"
@@ -35,6 +38,7 @@
 	"action = \"accept\"; in = \"wan\"; proto = \"icmp\"; icmp = \"8\"; "                      \
 	"source = \"203.0.113.0/24\";"
 
+#define FAR SAS_TO("203.0.113.9") PROTECT(ENDS("10.1.0.0/24", "10.2.0.0/24"))
 #define NO_POLICY                                                                                  \
 	"note.conf:3: rule \"r\": accepts nothing unless an IKE daemon adds a policy: port "       \
 	"\"wan\" faces the unprotected side, where packets in clear need a policy with "           \
@@ -125,6 +129,16 @@ static const struct policy_row policy_rows[] = {
 	{"route to the local of another tunnel",
 		SAS SPOKES("10.1.0.0/24", "10.0.0.0/8", "10.3.0.0/24", "10.4.0.0/24")
 			ROUTE("10.3.0.0/24", "10.1.0.254"),
+		NULL},
+	{"SA by the WAN of its address", FAR ROUTE("0.0.0.0/0", "192.0.2.254"), NULL},
+	{"SA by another WAN", FAR ROUTE("0.0.0.0/0", "198.51.100.254"),
+		"note.conf:2: sa \"to-b\": local 192.0.2.1 is an address of port \"wan\", but the "
+		"route to 203.0.113.9 leads to port \"wan2\": a route with source = \"192.0.2.1\" "
+		"is "
+		"missing?\n"},
+	{"SA with a route of its source",
+		FAR "routes = ( { to = \"0.0.0.0/0\"; via = \"198.51.100.254\"; },"
+		    "{ to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; source = \"192.0.2.1\"; } );",
 		NULL},
 };
 

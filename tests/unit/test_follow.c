@@ -27,7 +27,8 @@ static struct spd_policy policy[PEERS];
 
 unsigned int __wrap_spd_count(const struct spd *spd);
 const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i);
-const struct nexthop *__wrap_route_find(const struct route_table *t, const struct ip_addr *dst);
+const struct nexthop *__wrap_route_find_from(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
 unsigned int __wrap_spd_count(const struct spd *spd)
 {
@@ -41,9 +42,10 @@ const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i)
 	return &policy[i];
 }
 
-const struct nexthop *__wrap_route_find(const struct route_table *t, const struct ip_addr *dst)
+const struct nexthop *__wrap_route_find_from(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst)
 {
-	(void)t, (void)dst;
+	(void)t, (void)src, (void)dst;
 	return &next;
 }
 

@@ -133,10 +133,51 @@ static void test_empty(void **state)
 	route_table_free(NULL);
 }
 
+// A source decides between routes with the same prefix, and a longer prefix before that.
+static void test_source(void **state)
+{
+	struct route route[5];
+	struct ip_addr from[2], far, near, lan;
+	struct route_table *t;
+
+	(void)state;
+	ip_addr_parse(&from[0], "192.0.2.1");
+	ip_addr_parse(&from[1], "198.51.100.1");
+	ip_addr_parse(&far, "203.0.113.9");
+	ip_addr_parse(&near, "10.9.0.1");
+	ip_addr_parse(&lan, "10.1.0.5");
+	for (uint16_t i = 0; i < COUNT_OF(route); i++)
+		route[i] = (struct route){.nexthop.port = i};
+	ip_prefix_parse(&route[0].to, "0.0.0.0/0");
+	ip_prefix_parse(&route[1].to, "0.0.0.0/0");
+	ip_prefix_parse(&route[2].to, "10.9.0.0/16");
+	ip_prefix_parse(&route[3].to, "10.1.0.0/24");
+	ip_prefix_parse(&route[4].to, "172.16.0.0/12");
+	route[1].from = route[2].from = from[1];
+	t = route_table_new(route, 4);
+	assert_non_null(t);
+	assert_int_equal(route_find(t, &far)->port, 0);
+	assert_int_equal(route_find_from(t, &from[0], &far)->port, 0);
+	assert_int_equal(route_find_from(t, &from[1], &far)->port, 1);
+	assert_int_equal(route_find_from(t, &from[1], &near)->port, 2);
+	assert_int_equal(route_find_from(t, &from[0], &near)->port, 0);
+	assert_int_equal(route_find_from(t, &from[1], &lan)->port, 3);
+	assert_int_equal(route_of(route_find_from(t, &from[1], &near))->to.len, 96 + 16);
+	assert_int_equal(route_count(t), 4);
+	route_table_free(t);
+	route[0] = route[4];
+	t = route_table_new(route, 4);
+	assert_null(route_find(t, &far));
+	assert_null(route_find_from(t, &from[0], &far));
+	assert_int_equal(route_find_from(t, &from[1], &far)->port, 1);
+	route_table_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_model),
 	};
 
