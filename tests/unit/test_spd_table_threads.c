@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Workers look policies up while the control thread adds and removes others, of the same networks
 // and of networks around them: what is there all the time is always found, unless a policy before
-// it is. Meant to be run under ThreadSanitizer as well.
+// it is. Pairs of prefix lengths run short, so that some are stored under shorter ones. Meant to be
+// run under ThreadSanitizer as well.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 #define NETWORKS   8
 #define LASTING    8 // policies between each pair of networks
 #define CHANGING   96
+#define PAIRS      58 // in use, besides those of the others
 #define PRIORITY   100
 #define CHANGES    20000
 #define BATCH_KEYS 16
@@ -114,7 +116,7 @@ static void *read_policies(void *arg)
 }
 
 // Those that rank before the lasting ones and match bypass, all others discard.
-static int add_changing(struct spd_table *t, uint64_t *seed)
+static int add_changing(struct spd_table *t, struct spd_holder *holder, uint64_t *seed)
 {
 	static const uint8_t len[] = {120, 120, 120, 119, 112, 128, 96};
 	bool before = random_below(seed, 4) == 0;
@@ -128,7 +130,7 @@ static int add_changing(struct spd_table *t, uint64_t *seed)
 		priority = random_below(seed, 2 * PRIORITY);
 	}
 	p.priority = priority;
-	return spd_table_add(t, &p, NULL);
+	return spd_table_add(t, &p, holder);
 }
 
 static void grace(void)
@@ -142,6 +144,7 @@ static void grace(void)
 static void change_policies(struct spd_table *t, uint64_t seed)
 {
 	unsigned int slot[CHANGING], n = 0, removed[CHANGING], n_removed = 0;
+	struct spd_holder holder = {0};
 
 	for (unsigned long i = 0; i < rounds(CHANGES); i++) {
 		unsigned int k = random_below(&seed, CHANGING);
@@ -151,7 +154,7 @@ static void change_policies(struct spd_table *t, uint64_t seed)
 			spd_table_remove(t, slot[k]);
 			removed[n_removed++] = slot[k];
 			slot[k] = slot[--n];
-		} else if ((added = add_changing(t, &seed)) >= 0) {
+		} else if ((added = add_changing(t, &holder, &seed)) >= 0) {
 			slot[n++] = (unsigned int)added;
 		}
 		if (n_removed == CHANGING / 4) {
@@ -159,6 +162,18 @@ static void change_policies(struct spd_table *t, uint64_t seed)
 			while (n_removed > 0)
 				spd_table_release(t, removed[--n_removed]);
 		}
+	}
+	assert_int_equal(holder.tuples[IP_V4], 4); // the fifth pair is stored under another
+}
+
+// Of other networks, a pair of lengths each.
+static void add_pairs(struct spd_table *t)
+{
+	for (unsigned int i = 0; i < PAIRS; i++) {
+		struct spd_policy p = policy_of(0, 121 + i % 7, PROTO_ANY, SPD_DISCARD);
+
+		p.local = prefix_of(ip_addr_from_v4(RTE_BE32(0x14000001)), 105 + i / 7);
+		assert_true(spd_table_add(t, &p, NULL) >= 0);
 	}
 }
 
@@ -179,13 +194,14 @@ static void add_lasting(struct shared *shared)
 
 static void test_readers(void **state)
 {
-	struct shared shared = {.t = spd_table_new(NETWORKS * LASTING + CHANGING)};
+	struct shared shared = {.t = spd_table_new(NETWORKS * LASTING + PAIRS + 8 * CHANGING)};
 	struct reader reader[READERS];
 	pthread_t thread[READERS];
 
 	(void)state;
 	assert_non_null(shared.t);
 	add_lasting(&shared);
+	add_pairs(shared.t);
 	assert_int_equal(pthread_barrier_init(&shared.start, NULL, READERS + 1), 0);
 	for (unsigned int i = 0; i < READERS; i++) {
 		reader[i] = (struct reader){.shared = &shared, .id = i, .seed = i + 1};
