@@ -30,6 +30,12 @@ int state_refuse(const char *what, const char *path, int error, const char *advi
 	return -error;
 }
 
+// Makes it if there is nothing of the name.
+static int folder_make(const struct conf *conf)
+{
+	return state_folder_check(conf->state_dir, conf, DIR_ADVICE);
+}
+
 int state_dir_check(const struct conf *conf)
 {
 	char parent[PATH_MAX];
@@ -38,9 +44,7 @@ int state_dir_check(const struct conf *conf)
 	if (conf->state_dir == NULL)
 		return 0;
 	if (stat(conf->state_dir, &st) == 0)
-		return S_ISDIR(st.st_mode)
-			       ? 0
-			       : state_refuse("cannot use", conf->state_dir, ENOTDIR, DIR_ADVICE);
+		return S_ISDIR(st.st_mode) ? 0 : folder_make(conf);
 	if (errno != ENOENT)
 		return 0; // perhaps only this user must not see it
 	snprintf(parent, sizeof(parent), "%s", conf->state_dir);
@@ -51,7 +55,7 @@ int state_dir_check(const struct conf *conf)
 
 static int folders_check(const struct conf *conf)
 {
-	int rc = state_folder_check(conf->state_dir, conf, DIR_ADVICE);
+	int rc = folder_make(conf);
 
 	return rc < 0 ? rc : state_folder_check(RUN_DIR, conf, "start it as root once");
 }
