@@ -219,6 +219,16 @@ void sas_forget(struct kernel *k)
 	e->destroy(e);
 }
 
+// Tells the gateway whether an SA with the SPI is to be added: packets of a peer that sends before
+// charon has its answer wait for it.
+static void spi_await(struct kernel *k, uint32_t spi, bool awaited)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "spi %s 0x%08x\n", awaited ? "add" : "del", spi);
+	kernel_change(k, text);
+}
+
 // Random, so that it differs from those of an earlier charon, whose peers may still send.
 status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
 {
@@ -230,6 +240,7 @@ status_t sa_get_spi(struct kernel *k, host_t *src, host_t *dst, uint32_t *spi)
 		random = SPI_FIRST | (random & SPI_MASK);
 	} while (k->sas->get_match(k->sas, &(struct kernel_sa){.spi = random}, has_spi) != NULL);
 	sa_make(k, random, true, src, dst);
+	spi_await(k, random, true);
 	*spi = htonl(random);
 	return SUCCESS;
 }
@@ -297,6 +308,8 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 		ok &= fclose(f) == 0;
 	ok = ok && kernel_change(k, text);
 	explicit_bzero(text, sizeof(text));
+	if (!ok && sa->inbound)
+		spi_await(k, sa->spi, false);
 	if (!ok)
 		sa_forget(k, sa);
 	else if (!sa->inbound && !data->initiator)
@@ -381,6 +394,8 @@ status_t sa_del(struct kernel *k, kernel_ipsec_sa_id_t *id)
 	if (sa->name[0] != '\0') {
 		snprintf(text, sizeof(text), "sa del %s\n", sa->name);
 		ok = kernel_change(k, text);
+	} else if (sa->inbound) {
+		spi_await(k, sa->spi, false);
 	}
 	sa_forget(k, sa);
 	return ok ? SUCCESS : FAILED;

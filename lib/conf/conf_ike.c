@@ -83,6 +83,30 @@ static void flush_read(struct reading *rd, struct conf_change *c)
 	change_new(rd, c);
 }
 
+static bool is_spi(const struct conf_change *c)
+{
+	return c->n_words > 0 && strcmp(c->word[0], "spi") == 0;
+}
+
+static void spi_read(struct reading *rd, struct conf_change *c)
+{
+	const bool add = c->n_words > 1 && strcmp(c->word[1], "add") == 0;
+	uint32_t spi;
+
+	if (c->n_words != 3 || c->settings != NULL || (!add && strcmp(c->word[1], "del") != 0)) {
+		conf_err_at(
+			&rd->r, c->where, NULL, "spi: must be \"spi add SPI\" or \"spi del SPI\"");
+		return;
+	}
+	if (!conf_number_whole(&spi, c->word[2]) || spi < CONF_SPI_MIN) {
+		conf_err_at(&rd->r, c->where, NULL, "spi %s: %s is not allowed, must be %s",
+			c->word[1], conf_quote(c->word[2]), conf_type_spi.allowed);
+		return;
+	}
+	c->verb = add ? CONF_ADD : CONF_DEL;
+	change_new(rd, c)->spi = spi;
+}
+
 // What the grammar allows in changes of a configuration alone.
 static bool change_check(struct conf_reader *r, const struct conf_change *c)
 {
@@ -142,6 +166,8 @@ static void changes_read(struct reading *rd)
 	while (conf_change_next(&in, &c))
 		if (is_flush(&c))
 			flush_read(rd, &c);
+		else if (is_spi(&c))
+			spi_read(rd, &c);
 		else if (conf_change_parse(r, &c, lists) && change_check(r, &c))
 			change_read(rd, &c);
 	if (rd->ike->n == 0 && r->n_messages == 0)
@@ -163,7 +189,7 @@ static void names_fill(struct conf_ike *ike)
 	for (unsigned int i = 0; i < ike->n; i++) {
 		struct conf_ike_change *c = &ike->changes[i];
 
-		if (c->verb == CONF_ADD)
+		if (c->verb == CONF_ADD && c->spi == 0)
 			c->name = c->policy ? ike->conf->policies[c->index].name
 					    : ike->conf->sas[c->index].live.name;
 	}

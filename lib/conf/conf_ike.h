@@ -8,6 +8,8 @@
 //   sa del NAME
 //   policy add { SETTINGS }       as in the file; reqid in the place of out and in; priority
 //   policy del NAME
+//   spi add SPI                   an inbound SA with the SPI is to be added: packets wait for it
+//   spi del SPI                   none is
 //   flush                         all of them
 //
 // Names begin with CONF_IKE_PREFIX. An SA ends at a port that runs as unprotected already. What a
@@ -25,11 +27,12 @@ struct conf_ike_move {
 };
 
 struct conf_ike_change {
-	struct conf_where where;   // for messages: the name of the request and a line
-	enum conf_verb verb;       // in the order of the request
-	bool policy;               // about a policy, else about an SA, or CONF_FLUSH
-	const char *name;          // of the item; NULL with CONF_FLUSH
-	unsigned int index;        // with CONF_ADD: into conf->sas, or conf->policies
+	struct conf_where where; // for messages: the name of the request and a line
+	enum conf_verb verb;     // in the order of the request
+	bool policy;             // about a policy, else about an SA, or CONF_FLUSH
+	uint32_t spi;       // CONF_ADD and CONF_DEL about it, host byte order; 0: about an item
+	const char *name;   // of the item; NULL without one
+	unsigned int index; // with CONF_ADD: into conf->sas, or conf->policies
 	struct conf_ike_move move; // with CONF_SET
 };
 

@@ -58,7 +58,7 @@ bool collect_stage(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-// What becomes of the headers. Transport mode leaves them as they are.
+// The treatment of headers. Transport mode leaves them as they are.
 static void sa_headers_collect(struct sa_view *v, const struct sa_options *opt)
 {
 	bool tunnel = opt->mode == SA_TUNNEL;

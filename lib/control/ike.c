@@ -204,6 +204,8 @@ static bool flush_prepare(const struct applying *a, const struct conf_ike_change
 static bool change_prepare(
 	struct applying *a, const struct conf_ike_change *change, struct step *step)
 {
+	if (change->spi != 0)
+		return true;
 	switch (change->verb) {
 	case CONF_ADD:
 		return add(a, change, step);
@@ -230,9 +232,10 @@ static void delete_both(struct control *c, struct ike_sa *sa, struct ike_policy 
 
 static void flush(struct control *c)
 {
-	const struct ike_objects *ike = c->snapshot->ike;
+	struct ike_objects *ike = c->snapshot->ike;
 	const struct snapshot *s;
 
+	spi_set_clear(&ike->awaited);
 	while (ike->n_listed > 0)
 		delete_both(c, NULL, ike_policy_find(c, ike->listed[0]->name));
 	while (s = c->snapshot, s->n_sa_out > s->control->n_configured[SA_OUT])
@@ -241,10 +244,24 @@ static void flush(struct control *c)
 		delete_both(c, ike_sa_find(c, s->sa_in[s->n_sa_in - 1]->sa.live.name), NULL);
 }
 
+// Its SA may have been added before.
+static void spi_await(struct control *c, const struct conf_ike_change *change)
+{
+	const rte_be32_t spi = rte_cpu_to_be_32(change->spi);
+	struct spi_set *awaited = &c->snapshot->ike->awaited;
+
+	if (change->verb == CONF_ADD && snapshot_find_in(c->snapshot, spi) == NULL)
+		spi_set_add(awaited, spi);
+	else
+		spi_set_remove(awaited, spi);
+}
+
 static void change_commit(
 	struct control *c, const struct conf_ike_change *change, const struct step *step)
 {
-	if (change->verb == CONF_SET)
+	if (change->spi != 0)
+		spi_await(c, change);
+	else if (change->verb == CONF_SET)
 		move_commit(c, change, step);
 	else if (step->policy != NULL)
 		ike_policy_open(c, step->policy);

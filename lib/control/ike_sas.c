@@ -352,10 +352,12 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 		s->sa_in[s->n_sa_in++] = sa_in_of(o->sa);
 	}
 	sad_add(*sad_of(c, o->sa), o->sa);
-	if (is_out(o->sa))
+	if (is_out(o->sa)) {
 		ike_sa_order(c, o, o->sa->live.late);
-	else
+	} else {
 		ike_chain_add(&g->in, &o->object);
+		spi_set_remove(&s->ike->awaited, o->sa->spi); // workers find the SA by now
+	}
 }
 
 // What refuses an SA before anything is made for it: 0 or as ike_sa_add().

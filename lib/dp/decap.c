@@ -3,6 +3,7 @@
 
 #include <rte_esp.h>
 
+#include "early.h"
 #include "esp_in.h"
 #include "forward.h"
 #include "handover.h"
@@ -35,9 +36,10 @@ static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
 // An ESP packet without an SA: unless it is for the gateway, it is forwarded as any other.
 static enum drop without_sa(struct worker *w, struct pkt *p)
 {
+	const bool unknown = p->sa_in == NULL;
 	enum drop d;
 
-	if (p->sa_in != NULL && has_local_address(p->sa_in, p))
+	if (!unknown && has_local_address(p->sa_in, p))
 		return DROP_UDP_ENCAP;
 	p->sa_in = NULL;
 	d = forward_lookup(w, p);
@@ -48,7 +50,7 @@ static enum drop without_sa(struct worker *w, struct pkt *p)
 		return pkt_consume(w, p);
 	}
 	if (pkt_is_local(p))
-		return pkt_has_esp(p) ? DROP_NO_SA : DROP_FRAME_SHORT;
+		return !pkt_has_esp(p) ? DROP_FRAME_SHORT : unknown ? early_hold(w, p) : DROP_NO_SA;
 	burst_add(&w->transit, p);
 	return DROP_NONE;
 }

@@ -6,6 +6,7 @@
 
 #include "policy_set.h"
 #include "sad.h"
+#include "spi_set.h"
 #include "spd_table.h"
 
 #define IKE_POLICIES_MAX 0x7fff // so many numbers of policies are theirs
@@ -15,8 +16,9 @@ struct ike_objects {
 	// The control thread replaces them when they are full.
 	struct sad *_Atomic sad_in, *_Atomic sad_out;
 	struct spd_table *policies;
-	struct policy_set set; // by slot of policies
-	unsigned int users;    // snapshots; of the thread that builds them
+	struct policy_set set;  // by slot of policies
+	struct spi_set awaited; // of inbound SAs that are not added yet
+	unsigned int users;     // snapshots; of the thread that builds them
 	// All policies in the order in which they decide, for lists; of the control thread.
 	const struct spd_policy **listed;
 	unsigned int n_listed;

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "buffer.h"
+#include "early.h"
 #include "error.h"
 #include "ip_view.h"
 #include "neigh_lookup.h"
@@ -138,7 +139,7 @@ static bool held_evict(
 		return false;
 	while (w->held[i].port != from || w->held[i].holder != most)
 		i++;
-	pkt_drop(w, &w->held[i].p, DROP_NEIGH_HOLD_FULL);
+	pkt_drop(w, &w->held[i].p, w->held[i].spi != 0 ? DROP_NO_SA : DROP_NEIGH_HOLD_FULL);
 	w->n_held--;
 	memmove(&w->held[i], &w->held[i + 1], (w->n_held - i) * sizeof(w->held[0]));
 	return true;
@@ -155,7 +156,8 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 	enum drop d;
 
 	for (uint32_t i = 0; i < w->n_held; i++) {
-		same += ip_addr_equal(&w->held[i].next, next) && w->held[i].port == e.port;
+		same += w->held[i].spi == 0 && ip_addr_equal(&w->held[i].next, next) &&
+			w->held[i].port == e.port;
 		of[w->held[i].port]++;
 	}
 	// Posted also if the packet cannot be held: the next one finds the address.
@@ -364,11 +366,14 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 }
 
 // Whether the packet is held any longer.
-static bool still_held(struct worker *w, struct held *h)
+static bool still_held(struct worker *w, const struct held *h, uint16_t room)
 {
 	struct rte_ether_addr mac;
-	enum neigh_answer answer = resolve(w, h->port, &h->next, &mac);
+	enum neigh_answer answer;
 
+	if (h->spi != 0)
+		return early_still_held(w, h, room);
+	answer = resolve(w, h->port, &h->next, &mac);
 	if (answer == NEIGH_KNOWN) {
 		output_to(w, h->p.m, h->port, &mac);
 		trace_note(w, &h->p, TRACE_SENT,
@@ -384,12 +389,12 @@ static bool still_held(struct worker *w, struct held *h)
 	return false;
 }
 
-void output_held(struct worker *w)
+void output_held(struct worker *w, uint16_t room)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < w->n_held; i++)
-		if (still_held(w, &w->held[i]))
+		if (still_held(w, &w->held[i], room))
 			w->held[kept++] = w->held[i];
 	w->n_held = kept;
 }

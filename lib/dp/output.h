@@ -25,6 +25,6 @@ void output_from(struct worker *w, struct rte_mbuf *m, uint16_t port,
 // Puts a frame into the transmit buffer of the port.
 void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 
-// Sends held packets whose next hop is resolved, and drops those whose time is over. Call every
-// millisecond.
-void output_held(struct worker *w);
+// Sends held packets whose next hop is resolved, and drops those whose time is over. Packets whose
+// SA has been added go into w->esp, room at most. Call every millisecond.
+void output_held(struct worker *w, uint16_t room);

@@ -118,18 +118,20 @@ static __rte_always_inline void pipeline_run(
 	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
 {
 	const bool tick = now >= w->next_tick;
+	uint16_t early = 0;
 
 	pass_begin(w, now);
 	if (tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
-		output_held(w);
+		output_held(w, (uint16_t)(RX_BURST_MAX - n));
+		early = w->esp.n;
 		reassembly_expire(w);
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
 		dummies_add(w);
 		if (traced)
 			trace_originated(w, &w->protect);
 	}
-	if (n > 0 || handover_pending(w) || host_pending(w)) {
+	if (n > 0 || early > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
 		if (n > 0) // m may be NULL
@@ -137,7 +139,7 @@ static __rte_always_inline void pipeline_run(
 		stage_end(&w->stages, STAGE_INPUT, n);
 		traced ? decap_burst_traced(w) : decap_burst(w);
 		if (unlikely(handover_pending(w) || host_pending(w)))
-			rings_input(w, n);
+			rings_input(w, (uint16_t)(n + early));
 		pipeline_through(w, traced);
 	} else if (w->protect.n > 0) { // dummies
 		stages_begin(&w->stages);

@@ -62,13 +62,15 @@ struct tx_buffer {
 // Sends the packets in the transmit buffer of a port, and empties it.
 typedef void (*worker_send_fn)(void *sender, uint16_t port);
 
-// A packet that is held until the link address of its next hop is resolved.
+// A packet that is held until the link address of its next hop is resolved; or until its inbound SA
+// is added (early.h).
 struct held {
 	struct pkt p;
-	struct ip_addr next; // address of the next hop
+	struct ip_addr next; // address of the next hop; or of the peer
 	uint64_t until;      // TSC
 	uint32_t generation; // of the snapshot that p's pointers belong to
-	uint16_t port;       // egress port
+	rte_be32_t spi;      // of the SA; 0: the packet waits for its next hop
+	uint16_t port;       // egress port; or ingress port
 	uint16_t holder;     // worker_holder_cell()
 };
 

@@ -109,18 +109,25 @@ void ike_gate_ask(struct daemon *d, const char *fmt, ...)
 	"sa add { name = \"ike.%s.%x\"; direction = \"%s\"; spi = \"0x%x\"; reqid = %u; "          \
 	"cipher = \"aes-128-gcm\"; "                                                               \
 	"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; local = \"%s\"; remote = \"%s\"; " \
-	"}\n"
+	"%s }\n"
 
 void ike_gate_sa_ask(char *text, size_t size, const char *direction, uint32_t spi, uint32_t reqid)
 {
 	snprintf(text, size, SA, direction, spi, direction, spi, reqid, spi, "192.0.2.1",
-		"192.0.2.2");
+		"192.0.2.2", "");
+}
+
+void ike_gate_sa_with(
+	struct daemon *d, const char *direction, uint32_t spi, uint32_t reqid, const char *more)
+{
+	ike_gate_ask(d, SA, direction, spi, direction, spi, reqid, spi,
+		d == &ike_a ? "192.0.2.1" : "192.0.2.2", d == &ike_a ? "192.0.2.2" : "192.0.2.1",
+		more);
 }
 
 void ike_gate_sa(struct daemon *d, const char *direction, uint32_t spi, uint32_t reqid)
 {
-	ike_gate_ask(d, SA, direction, spi, direction, spi, reqid, spi,
-		d == &ike_a ? "192.0.2.1" : "192.0.2.2", d == &ike_a ? "192.0.2.2" : "192.0.2.1");
+	ike_gate_sa_with(d, direction, spi, reqid, "");
 }
 
 // A pair of SAs, with the SPIs spi and spi + 1.
@@ -161,8 +168,8 @@ struct peer ike_gate_peer(uint32_t spi, uint32_t reqid, struct conf_ike **ike)
 	struct crypto_key key;
 	const struct conf_sa *sa;
 
-	snprintf(
-		text, sizeof(text), SA, "in", spi, "in", spi, reqid, spi, "192.0.2.1", "192.0.2.2");
+	snprintf(text, sizeof(text), SA, "in", spi, "in", spi, reqid, spi, "192.0.2.1", "192.0.2.2",
+		"");
 	*ike = conf_ike_read(ike_a.c.conf, "ike", text, strlen(text), stderr);
 	assert_non_null(*ike);
 	sa = &(*ike)->conf->sas[0];

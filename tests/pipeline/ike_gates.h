@@ -36,6 +36,8 @@ void __attribute__((format(printf, 2, 3))) ike_gate_ask(struct daemon *d, const 
 void ike_gate_sa_ask(
 	char *text, size_t size, const char *direction, uint32_t spi, uint32_t reqid); // of A
 void ike_gate_sa(struct daemon *d, const char *direction, uint32_t spi, uint32_t reqid);
+void ike_gate_sa_with(struct daemon *d, const char *direction, uint32_t spi, uint32_t reqid,
+	const char *more); // settings
 void ike_gate_policy(struct daemon *d, const char *name, uint32_t reqid, const char *more);
 
 // SAs of both: A sends with spi, B with spi + 1.

@@ -312,6 +312,25 @@ static void test_names(void **state)
 	expect_named("ike.road.7");
 }
 
+// The gateway holds packets with an SPI that charon has given out, until it has the SA or none is
+// to come.
+static void test_spi_awaited(void **state)
+{
+	host_t *peer = host_create_from_string("192.0.2.2", 4500);
+	host_t *own = host_create_from_string("192.0.2.1", 4500);
+	kernel_ipsec_sa_id_t id = {.src = peer, .dst = own, .proto = IPPROTO_ESP};
+	char expected[64];
+
+	assert_int_equal(sa_get_spi(k, peer, own, &id.spi), SUCCESS);
+	snprintf(expected, sizeof(expected), "spi add 0x%08x\n", ntohl(id.spi));
+	assert_string_equal(changes, expected);
+	assert_int_equal(sa_del(k, &id), SUCCESS);
+	snprintf(expected, sizeof(expected), "spi del 0x%08x\n", ntohl(id.spi));
+	assert_string_equal(changes, expected);
+	peer->destroy(peer);
+	own->destroy(own);
+}
+
 struct transform {
 	transform_type_t type;
 	uint16_t alg;
@@ -455,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_many_selectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spi_awaited, setup, teardown),
 		cmocka_unit_test(test_proposals_of_peer),
 		cmocka_unit_test(test_proposals_of_charon),
 		cmocka_unit_test(test_proposals_kept),

@@ -188,6 +188,14 @@ static void test_grammar(void **state)
 	assert_string_equal(msgs, "ike:1: NUL octet, must be text\n");
 	refuse("flush all", "ike:1: flush: unexpected argument \"all\"\n");
 	refuse("flush { }", "ike:1: flush: takes no settings { }\n");
+	refuse("spi\nspi add\nspi set 0x1001\nspi add 0x1001 0x1002\nspi add 0x1001 { }",
+		"ike:1: spi: must be \"spi add SPI\" or \"spi del SPI\"\n"
+		"ike:2: spi: must be \"spi add SPI\" or \"spi del SPI\"\n"
+		"ike:3: spi: must be \"spi add SPI\" or \"spi del SPI\"\n"
+		"ike:4: spi: must be \"spi add SPI\" or \"spi del SPI\"\n"
+		"ike:5: spi: must be \"spi add SPI\" or \"spi del SPI\"\n");
+	refuse("spi add 0xff", "ike:1: spi add: \"0xff\" is not allowed, must be from 0x100 to "
+			       "0xffffffff in a string such as \"0x00001001\"\n");
 	refuse("rule del x", "ike:1: unknown object \"rule\", must be one of sa, policy\n");
 	refuse("polcy del ike.x", "ike:1: unknown object \"polcy\", did you mean \"policy\"?\n");
 	refuse("\nsa", "ike:2: sa: expected one of add, set, del\n");
