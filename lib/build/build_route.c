@@ -55,8 +55,10 @@ static unsigned int add_guests(struct route *r, const struct conf_guests *guests
 
 	for (unsigned int i = 0; i < guests->n; i++)
 		if (!ip_addr_is_link_local(&guests->addr[i]))
-			r[n++] = (struct route){host(&guests->addr[i]),
-				{.kind = NEXTHOP_LOCAL, .port = port, .source = guests->addr[i]}};
+			r[n++] = (struct route){.to = host(&guests->addr[i]),
+				.nexthop = {.kind = NEXTHOP_LOCAL,
+					.port = port,
+					.source = guests->addr[i]}};
 	return n;
 }
 
