@@ -88,6 +88,8 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.link = l->up ? "up" : "down",
 		.conf = &g->control.conf->ports[i],
 		.port = &g->control.snapshot->port[i],
+		.dad = g->control.dad,
+		.number = (uint16_t)i,
 		.up = l->up,
 		.link_changes = l->changes,
 		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,

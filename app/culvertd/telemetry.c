@@ -29,12 +29,16 @@ typedef void (*page_fn)(
 
 #define LINK_LOCAL_LEN 64
 
-// Addresses with the length of their network's prefix; behind those of the configuration the
-// link-local one that the port has by itself, and those of guests, which have no network.
+// Addresses with the length of their network's prefix, and the state of those that are not used;
+// after those of the configuration the link-local one that the port has by itself, and those of
+// guests, which have no network.
 static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
 {
+	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",
+		[DAD_ASSIGNED] = "",
+		[DAD_DUPLICATE] = " (duplicate)"};
 	struct rte_tel_data *list = rte_tel_data_alloc();
-	char text[IP_PREFIX_STRLEN];
+	char text[IP_PREFIX_STRLEN + 16];
 
 	if (list == NULL)
 		return;
@@ -46,7 +50,9 @@ static void add_addresses(struct rte_tel_data *item, const char *name, const str
 			       : a < others         ? LINK_LOCAL_LEN
 						    : 128};
 
-		rte_tel_data_add_array_string(list, ip_prefix_format(text, &p));
+		ip_prefix_format(text, &p);
+		strcat(text, states[dad_state(v->dad, v->number, &p.addr)]);
+		rte_tel_data_add_array_string(list, text);
 	}
 	rte_tel_data_add_dict_container(item, name, list, 0);
 }

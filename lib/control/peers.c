@@ -16,6 +16,9 @@
 
 // A peer moves at most once in this time: two senders of authenticated packets do not make it jump.
 #define MOVE_MS 1000
+// So often at once, and once more each MOVE_EACH_MS: behind some NATs the port alternates for ever.
+#define MOVES_MAX    8
+#define MOVE_EACH_MS UINT64_C(10000)
 
 static bool is_same_endpoint(const struct sa_peer *a, const struct sa_peer *b)
 {
@@ -240,6 +243,15 @@ void peers_follow(struct control *c, const struct snapshot *before)
 	}
 }
 
+static bool may_move(struct sa_in *sa, uint64_t now_ms)
+{
+	if (now_ms < sa->endpoint_ms + MOVE_MS ||
+		sa->moves_ms > now_ms + (MOVES_MAX - 1) * MOVE_EACH_MS)
+		return false;
+	sa->moves_ms = RTE_MAX(sa->moves_ms, now_ms) + MOVE_EACH_MS;
+	return true;
+}
+
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	struct sa_in *sa = snapshot_find_in(c->snapshot, e->spi);
@@ -248,8 +260,7 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 
 	if (sa == NULL || sa->sa.udp_port == 0)
 		return;
-	if (before != NULL &&
-		(is_same_endpoint(before, &peer) || now_ms < sa->endpoint_ms + MOVE_MS))
+	if (before != NULL && (is_same_endpoint(before, &peer) || !may_move(sa, now_ms)))
 		return;
 	// Without memory the endpoint stays unknown, and the next packet posts it again.
 	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))

@@ -44,6 +44,8 @@ struct port_view {
 	const char *parent, *host; // of a VLAN, and of a port with a host; else ""
 	const struct conf_port *conf;
 	const struct snapshot_port *port;
+	const struct dad *dad;                // state of its IPv6 addresses,
+	uint16_t number;                      // which are of the port of this number
 	uint64_t up, link_changes, link_mbps; // link_mbps 0: not known
 	uint64_t rx_queues, mtu, vlan;        // vlan 0: it is none
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;

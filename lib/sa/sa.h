@@ -248,6 +248,7 @@ struct sa_in {
 		// changed, but replaced like a path.
 		struct sa_peer *_Atomic endpoint;
 		uint64_t endpoint_ms; // when
+		uint64_t moves_ms;    // when the peer may move MOVES_MAX times again
 	} __rte_cache_aligned;
 	struct sa_counters of_worker[];
 } __rte_cache_aligned;

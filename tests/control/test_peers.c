@@ -41,6 +41,27 @@ static void test_moves(void **state)
 	desk_expect_no_event();
 }
 
+// A NAT that gives the peer another port again and again: it is followed a few times, then rarely,
+// and so is the log.
+static void test_alternates(void **state)
+{
+	unsigned int n = 0;
+
+	(void)state;
+	for (uint16_t i = 0; i < 100; i++) {
+		uint16_t port = 1024 + i % 2;
+		bool was_there = is_at("198.51.100.7", port);
+
+		desk_event(from("198.51.100.7", port));
+		n += !was_there && is_at("198.51.100.7", port);
+		desk_wait(1000);
+	}
+	assert_in_range(n, 1 + 8, 1 + 8 + 100 / 10);
+	desk_wait(20000); // then it moves for good
+	desk_event(from("198.51.100.8", 4500));
+	assert_true(is_at("198.51.100.8", 4500));
+}
+
 static void test_no_route(void **state)
 {
 	(void)state;
@@ -159,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_moves),
+		desk_test(test_alternates),
 		desk_test(test_no_route),
 		desk_test(test_reload),
 		desk_test(test_keepalive),
