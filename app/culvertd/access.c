@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +14,10 @@
 
 #include "log.h"
 
-#define NO_GROUP ((gid_t)-1)
+#define NO_GROUP  ((gid_t)-1)
+#define GROUP_MAX 1024 // of a client
+
+static _Atomic gid_t changers = NO_GROUP; // control_group
 
 gid_t access_group(const struct conf *conf, const char *setting, const char *name)
 {
@@ -30,6 +35,37 @@ gid_t access_group(const struct conf *conf, const char *setting, const char *nam
 		where.line, setting, name, errno != 0 ? ": " : "",
 		errno != 0 ? strerror(errno) : "", name);
 	return NO_GROUP;
+}
+
+static bool is_member(int fd, gid_t primary, gid_t group)
+{
+	gid_t groups[GROUP_MAX];
+	socklen_t size = sizeof(groups);
+
+	if (group == NO_GROUP)
+		return false;
+	if (primary == group)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+bool access_is_permitted(int fd, gid_t group)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, group));
+}
+
+bool access_may_change(int fd)
+{
+	return access_is_permitted(fd, atomic_load_explicit(&changers, memory_order_relaxed));
 }
 
 // The parent is DPDK's, for all its programs: others may only pass it, and see no names in it.
@@ -89,6 +125,7 @@ int access_open(const struct conf *conf)
 		log_error("%s: cannot be opened for user: %s", folder, strerror(errno));
 		return -EIO;
 	}
+	atomic_store_explicit(&changers, control, memory_order_relaxed);
 	if (control == NO_GROUP && show == NO_GROUP)
 		return 0;
 	if (open_parent(folder) == 0 && open_folder(folder, control, show) == 0 &&

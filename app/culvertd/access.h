@@ -4,6 +4,7 @@
 // them DPDK's telemetry socket, which only answers. Control thread.
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "conf.h"
@@ -16,3 +17,10 @@ gid_t access_group(const struct conf *conf, const char *setting, const char *nam
 // cards, lets user pass the folder of all DPDK programs. Returns 0, or -EIO after logging why not.
 // When DPDK has started, and before privileges are given up.
 int access_open(const struct conf *conf);
+
+// Whether the client at the other end of a Unix socket is root, the daemon's own user, or a member
+// of the group (-1: there is none). Any thread.
+bool access_is_permitted(int fd, gid_t group);
+
+// The same with control_group.
+bool access_may_change(int fd);

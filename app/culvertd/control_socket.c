@@ -22,10 +22,9 @@
 #include "state_file.h"
 #include "unix_socket.h"
 
-#define ASK_MS    2000 // until a client has sent its request
-#define TAKE_MS   2000 // until it has taken another piece of the answer
-#define PIECE     (16 * 1024)
-#define GROUP_MAX 1024 // of a client
+#define ASK_MS  2000 // until a client has sent its request
+#define TAKE_MS 2000 // until it has taken another piece of the answer
+#define PIECE   (16 * 1024)
 
 static int make(struct control_socket *s, const struct conf *conf, struct sockaddr_un *addr)
 {
@@ -112,24 +111,6 @@ client_refuse(struct control_client *c, uint64_t now_ms, const char *fmt, ...)
 	client_answer(c, "refused", why, now_ms);
 }
 
-// Whether one of the groups of whoever is at the other end is that one.
-static bool is_member(int fd, gid_t primary, gid_t group)
-{
-	gid_t groups[GROUP_MAX];
-	socklen_t size = sizeof(groups);
-
-	if (group == (gid_t)-1)
-		return false;
-	if (primary == group)
-		return true;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
-		return false;
-	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
-		if (groups[i] == group)
-			return true;
-	return false;
-}
-
 static void client_begin(
 	struct control_socket *s, struct control_client *c, int fd, uint64_t now_ms)
 {
@@ -146,7 +127,7 @@ static void client_begin(
 	}
 	c->request.uid = peer.uid;
 	c->request.pid = peer.pid;
-	if (peer.uid == 0 || peer.uid == geteuid() || is_member(fd, peer.gid, s->group))
+	if (access_is_permitted(fd, s->group))
 		return;
 	log_warn("%s: permission denied to user %u, process %d", s->access->file, peer.uid,
 		peer.pid);

@@ -9,34 +9,32 @@
 
 static struct control_socket control = {.fd = -1};
 static struct control_socket show = {.fd = -1};
-static struct control_socket *asker; // the one of the request that is served
 
 static bool take(struct control_socket *from, struct control_request *request)
 {
 	if (!control_socket_take(from, request))
 		return false;
 	request->may_change = from->access->changes;
-	asker = from;
+	request->from = from;
 	return true;
 }
 
 // Clients that may change something come first.
-static bool io_take(void *arg, struct control_request *request)
+static bool io_take(void *arg, struct control_request *request, bool readers)
 {
 	(void)arg;
-	return take(&control, request) || take(&show, request);
+	return take(&control, request) || (readers && take(&show, request));
 }
 
-static void io_answer(void *arg, const char *status, const char *text, uint64_t now_ms)
+static void io_answer(const struct control_request *request, const char *status, const char *text,
+	uint64_t now_ms)
 {
-	(void)arg;
-	control_socket_answer(asker, status, text, now_ms);
+	control_socket_answer(request->from, status, text, now_ms);
 }
 
-static bool io_subscribe(void *arg, const char *text)
+static bool io_subscribe(const struct control_request *request, const char *text)
 {
-	(void)arg;
-	return control_socket_subscribe(asker, text);
+	return control_socket_subscribe(request->from, text);
 }
 
 int request_start(struct gateway *g)

@@ -9,13 +9,13 @@
 #include "conf_diff.h"
 #include "conf_print.h"
 #include "event_log.h"
-#include "ike.h"
 #include "log.h"
+#include "request_serve.h"
 
-#define LOG_LINES    20 // about one change
-#define NEW_KEYS     "new-keys "
-#define AT_ONCE_MAX  64 // requests that are served without waiting in between
-#define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
+#define LOG_LINES   20 // about one change
+#define NEW_KEYS    "new-keys "
+#define AT_ONCE_MAX 64   // requests that are served without waiting in between
+#define READ_MS     1000 // from one load for those who may only look to the next
 
 struct request_kind {
 	const char *name;
@@ -28,16 +28,15 @@ struct request_kind {
 
 // The request that is served. The loading thread writes what is behind text.
 static struct {
-	struct control *c;
+	struct request_desk at;
 	const char *conf_path;
-	const struct request_io *io;
-	void *arg;
 	const struct request_kind *due; // what nobody asked for by a socket; NULL: nothing
+	struct control_request next;    // is begun when the load is over; text NULL: none
+	uint64_t read_ms;               // when something may be loaded again for who may only look
 
-	const struct request_kind *kind; // NULL: there is none
+	const struct request_kind *kind; // is loaded; NULL: there is none
 	struct control_request asked;    // text NULL: by SIGHUP
 	char *text;                      // of that, without the declaration
-	bool new_keys;                   // there was one
 	FILE *out, *log;                 // errors or differences; changes, for the log
 	char *out_text, *log_text;
 	size_t out_len, log_len;
@@ -117,17 +116,8 @@ static struct conf *reload_make(const struct conf *running, FILE *errors)
 
 static void reload_begin(void)
 {
-	requests.io->reloading();
+	requests.at.io->reloading();
 	log_info("reloading %s", requests.conf_path);
-}
-
-static void post_request(
-	const struct control_request *asked, const char *name, bool done, uint32_t generation)
-{
-	const struct event_value values[EVENT_REQUEST_DONE_FIELDS] = {EVENT_TEXT(name),
-		EVENT_NUMBER(generation), EVENT_NUMBER(asked->uid), EVENT_NUMBER(asked->pid)};
-
-	event_log_add(done ? EVENT_REQUEST_DONE : EVENT_REQUEST_REFUSED, values);
 }
 
 // Of what changes something, or was to.
@@ -136,8 +126,7 @@ static const char *status_of(int rc)
 	const char *status = rc < 0 ? "refused" : "ok";
 
 	if (requests.asked.text != NULL)
-		post_request(&requests.asked, requests.kind->name, rc == 0,
-			requests.c->snapshot->generation);
+		request_post(&requests.at, &requests.asked, requests.kind->name, rc == 0);
 	return status;
 }
 
@@ -148,9 +137,9 @@ static const char *reload_finish(int rc)
 		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
 	} else {
 		changes_log(LOG_LEVEL_WARN, "run-time change discarded: ");
-		event_post(RELOADED, EVENT_NUMBER(requests.c->snapshot->generation));
+		event_post(RELOADED, EVENT_NUMBER(requests.at.c->snapshot->generation));
 	}
-	requests.io->ready();
+	requests.at.io->ready();
 	return status_of(rc);
 }
 
@@ -258,91 +247,12 @@ static const struct request_kind kinds[] = {
 	{"change", true, change_make, NULL, change_finish},
 };
 
-// --- what needs no loading thread ---
-
-static void refuse(const char *name, const char *why, uint64_t now_ms)
-{
-	if (name != NULL)
-		post_request(&requests.asked, name, false, requests.c->snapshot->generation);
-	requests.io->answer(requests.arg, "refused", why, now_ms);
-}
-
-static bool may_change(const char *name, uint64_t now_ms)
-{
-	static uint64_t whole_ms; // when REFUSALS_MAX may be logged again
-
-	if (requests.asked.may_change)
-		return true;
-	if (whole_ms > now_ms + (REFUSALS_MAX - 1) * 1000)
-		name = NULL; // who may only look does not fill the log
-	else
-		whole_ms = RTE_MAX(whole_ms, now_ms) + 1000;
-	refuse(name,
-		"members of show_group may not change anything: ask root, or a member of "
-		"control_group\n",
-		now_ms);
-	return false;
-}
-
-static void serve(const struct request_at_once *request, const char *filter, uint64_t now_ms)
-{
-	char text[REQUEST_TEXT_MAX] = "";
-	bool done;
-
-	if (!may_change(request->name, now_ms))
-		return;
-	done = request->serve(requests.arg, filter, text, sizeof(text));
-	post_request(&requests.asked, request->name, done, requests.c->snapshot->generation);
-	requests.io->answer(requests.arg, done ? "ok" : "refused", text, now_ms);
-}
-
-static bool is_named(const char *text, const char *name)
-{
-	size_t len = strcspn(text, " \n");
-
-	return strlen(name) == len && strncmp(name, text, len) == 0;
-}
-
-static void serve_at_once(const char *text, uint64_t now_ms)
-{
-	const char *filter = text + strcspn(text, " ");
-
-	filter += *filter == ' ';
-	if (is_named(text, "subscribe")) {
-		if (!requests.io->subscribe(requests.arg, "events 0\n"))
-			refuse(NULL, "too many subscribers\n", now_ms);
-		return;
-	}
-	for (const struct request_at_once *r = requests.io->at_once; r->name != NULL; r++)
-		if (is_named(text, r->name)) {
-			serve(r, filter, now_ms);
-			return;
-		}
-	refuse(NULL, "unknown request\n", now_ms);
-}
-
 static const struct request_kind *kind_find(const char *text)
 {
 	for (size_t i = 0; i < RTE_DIM(kinds); i++)
-		if (is_named(text, kinds[i].name))
+		if (request_is_named(text, kinds[i].name))
 			return &kinds[i];
 	return NULL;
-}
-
-void control_request_free(struct control_request *r)
-{
-	if (r->text != NULL)
-		explicit_bzero(r->text, r->len); // keys
-	free(r->text);
-	r->text = NULL;
-}
-
-static void answer(const char *status, int rc, uint64_t now_ms)
-{
-	char done[32];
-
-	snprintf(done, sizeof(done), "generation %u\n", requests.c->snapshot->generation);
-	requests.io->answer(requests.arg, status, rc == 0 ? done : written(), now_ms);
 }
 
 static bool streams_open(void)
@@ -383,88 +293,87 @@ static void finish(int rc, uint64_t now_ms)
 {
 	const char *status;
 
-	requests.c->loading = false;
+	requests.at.c->loading = false;
 	streams_close();
 	status = requests.kind->finish(rc);
 	if (requests.asked.text != NULL)
-		answer(status, rc, now_ms);
+		request_answer(&requests.at, &requests.asked, status, rc == 0, written(), now_ms);
 	streams_free();
 }
 
-static void begin(const struct request_kind *kind, uint64_t now_ms)
+// Whether something is loaded for who may only look, which others do not wait for.
+static bool is_reading(void)
+{
+	return requests.kind != NULL && requests.asked.text != NULL && !requests.asked.may_change;
+}
+
+static void begin(const struct request_kind *kind, bool new_keys, uint64_t now_ms)
 {
 	requests.kind = kind;
 	requests.n_different = 0;
 	requests.refused = true;
 	requests.incomplete = !streams_open();
+	if (is_reading())
+		requests.read_ms = now_ms + READ_MS;
 	if (kind->begin != NULL)
 		kind->begin();
-	if (requests.incomplete || requests.io->load_begin(requests.arg, kind->make,
-					   requests.new_keys, requests.out) < 0)
+	if (requests.incomplete ||
+		requests.at.io->load_begin(requests.at.arg, kind->make, new_keys, requests.out) < 0)
 		finish(-EAGAIN, now_ms);
 	else
-		requests.c->loading = true;
+		requests.at.c->loading = kind->changes;
 }
 
-// The first line of the request is "ike NAME", and its changes follow.
-static void serve_ike(uint64_t now_ms)
+// Returns whether a further request may be served at once.
+static bool serve_next(struct control_request *asked, uint64_t now_ms)
 {
-	char *line_end = strchr(requests.text, '\n'), *name = strchr(requests.text, ' ');
-	bool done = false;
+	bool new_keys = strncmp(asked->text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
+	char *text = asked->text + (new_keys ? strlen(NEW_KEYS) : 0);
+	const struct request_kind *kind = kind_find(text);
 
-	if (!may_change("ike", now_ms))
-		return;
-	requests.incomplete = !streams_open();
-	if (!requests.incomplete && line_end != NULL && name != NULL && name < line_end) {
-		*line_end = '\0';
-		done = ike_request(requests.c, name + 1, line_end + 1,
-			requests.asked.len - (size_t)(line_end + 1 - requests.asked.text),
-			requests.out);
-	} else if (!requests.incomplete) {
-		fputs("the request is incomplete\n", requests.out);
+	if (kind != NULL &&
+		(!kind->changes || request_may_change(&requests.at, asked, kind->name, now_ms))) {
+		if (requests.kind != NULL) {
+			requests.next = *asked;
+			return false;
+		}
+		requests.asked = *asked;
+		requests.text = text;
+		begin(kind, new_keys, now_ms);
+		return is_reading();
 	}
-	streams_close();
-	if (!done)
-		post_request(&requests.asked, "ike", false, requests.c->snapshot->generation);
-	answer(done ? "ok" : "refused", done ? 0 : -EINVAL, now_ms);
-	streams_free();
+	if (kind == NULL)
+		request_serve(&requests.at, asked, text, now_ms);
+	control_request_free(asked);
+	return true;
 }
 
-// Returns whether a request was served to its end.
+// Returns whether a request was served to its end, or others do not wait for it.
 static bool begin_next(uint64_t now_ms)
 {
-	const struct request_kind *kind = requests.due;
+	const struct request_kind *due = requests.due;
+	bool loads = requests.kind != NULL;
+	struct control_request asked = requests.next;
 
-	requests.new_keys = false;
-	if (kind != NULL) {
+	if (loads && (due != NULL || asked.text != NULL))
+		return false;
+	if (due != NULL) {
 		requests.due = NULL;
-		begin(kind, now_ms);
+		begin(due, false, now_ms);
 		return false;
 	}
-	if (!requests.io->take(requests.arg, &requests.asked))
+	requests.next.text = NULL;
+	if (asked.text == NULL && !requests.at.io->take(requests.at.arg, &asked,
+					  !loads && now_ms >= requests.read_ms))
 		return false;
-	requests.new_keys = strncmp(requests.asked.text, NEW_KEYS, strlen(NEW_KEYS)) == 0;
-	requests.text = requests.asked.text + (requests.new_keys ? strlen(NEW_KEYS) : 0);
-	kind = kind_find(requests.text);
-	if (kind != NULL && (!kind->changes || may_change(kind->name, now_ms))) {
-		begin(kind, now_ms);
-		return false;
-	}
-	if (is_named(requests.text, "ike"))
-		serve_ike(now_ms);
-	else if (kind == NULL)
-		serve_at_once(requests.text, now_ms);
-	control_request_free(&requests.asked);
-	return true;
+	return serve_next(&asked, now_ms);
 }
 
 void requests_start(
 	struct control *c, const char *conf_path, const struct request_io *io, void *arg)
 {
-	requests.c = c;
 	requests.conf_path = conf_path;
-	requests.io = io;
-	requests.arg = arg;
+	requests.at = (struct request_desk){c, io, arg};
 }
 
 bool requests_tick(bool reload, uint64_t now_ms)
@@ -474,13 +383,14 @@ bool requests_tick(bool reload, uint64_t now_ms)
 	if (reload)
 		requests.due = kind_find("reload"); // takes over the guests as well
 	if (requests.kind != NULL) {
-		rc = requests.io->load_finish(requests.arg);
+		rc = requests.at.io->load_finish(requests.at.arg);
 		if (rc != -EINPROGRESS)
 			finish(rc, now_ms);
-	} else if (requests.c->retired == NULL) { // the grace period of the one before is over
+	}
+	// The grace period of the one before is over.
+	if ((requests.kind == NULL || is_reading()) && requests.at.c->retired == NULL)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
 			;
-	}
 	return requests.kind != NULL || requests.due != NULL;
 }
 
@@ -492,6 +402,7 @@ void requests_guests(void)
 
 void requests_stop(void)
 {
+	control_request_free(&requests.next);
 	if (requests.kind != NULL) {
 		streams_close();
 		streams_free();

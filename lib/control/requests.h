@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides about requests to the daemon, by its control sockets or SIGHUP: one at a time, in the
 // order in which they are received. Clients that may only look get answers to requests that change
-// nothing. A request is one of
+// nothing, one in a second that needs the file or the whole configuration; while that is loaded,
+// what an IKE daemon requests and what needs no loading is served. A request is one of
 //
 //   reload          read the file again; refused if changes at run time would be lost
 //   reload discard  read it all the same
@@ -46,6 +47,7 @@ struct control_request {
 	uid_t uid; // of the client
 	pid_t pid;
 	bool may_change; // it may change something
+	void *from;      // of who has taken it: where the answer goes
 };
 
 // Wipes its text, which may contain keys, and frees it. There may be none.
@@ -64,12 +66,14 @@ struct request_at_once {
 
 // What the daemon does for requests.
 struct request_io {
-	// The next request; its text is the caller's. False if there is none.
-	bool (*take)(void *arg, struct control_request *request);
+	// The next request, first of those who may change something; readers: else of those who may
+	// only look. Its text is the caller's. False if there is none.
+	bool (*take)(void *arg, struct control_request *request, bool readers);
 	// Answers it.
-	void (*answer)(void *arg, const char *status, const char *text, uint64_t now_ms);
+	void (*answer)(const struct control_request *request, const char *status, const char *text,
+		uint64_t now_ms);
 	// Answers it with that text, and sends all later events. False: it cannot.
-	bool (*subscribe)(void *arg, const char *text);
+	bool (*subscribe)(const struct control_request *request, const char *text);
 	// As load.h of the daemon says.
 	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
 	int (*load_finish)(void *arg);

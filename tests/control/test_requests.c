@@ -15,12 +15,13 @@ static char status[16], text[8192];
 static struct conf *made;
 static bool refused; // what was made cannot be applied
 static bool subscribers_full;
+static bool takes_long; // to make it
 static unsigned int n_reloading, n_ready;
 
-static bool io_take(void *arg, struct control_request *request)
+static bool io_take(void *arg, struct control_request *request, bool readers)
 {
 	assert_ptr_equal(arg, &desk);
-	if (next == NULL)
+	if (next == NULL || (!next_may_change && !readers))
 		return false;
 	*request = (struct control_request){.text = strdup(next),
 		.len = strlen(next),
@@ -31,17 +32,18 @@ static bool io_take(void *arg, struct control_request *request)
 	return true;
 }
 
-static void io_answer(void *arg, const char *s, const char *t, uint64_t now_ms)
+static void io_answer(
+	const struct control_request *request, const char *s, const char *t, uint64_t now_ms)
 {
-	(void)arg, (void)now_ms;
+	(void)request, (void)now_ms;
 	snprintf(status, sizeof(status), "%s", s);
 	snprintf(text, sizeof(text), "%s", t);
 }
 
-static bool io_subscribe(void *arg, const char *t)
+static bool io_subscribe(const struct control_request *request, const char *t)
 {
 	if (!subscribers_full)
-		io_answer(arg, "events", t, 0);
+		io_answer(request, "events", t, 0);
 	return !subscribers_full;
 }
 
@@ -59,6 +61,8 @@ static int io_load_finish(void *arg)
 	bool good = made != NULL && !refused;
 
 	(void)arg;
+	if (takes_long)
+		return -EINPROGRESS;
 	conf_free(made);
 	made = NULL;
 	return good ? 0 : -EINVAL;
@@ -92,7 +96,8 @@ static int begin(void **state)
 
 	requests_start(&desk, "/nonexistent.conf", &io, &desk);
 	next_may_change = true;
-	refused = subscribers_full = false;
+	refused = subscribers_full = takes_long = false;
+	desk_now += 1000; // readers have waited
 	return rc;
 }
 
@@ -198,6 +203,7 @@ static void test_show(void **state)
 	next_may_change = false;
 	check("config", "text", "ports = (");
 	assert_null(strstr(text, "0001020304"));
+	desk_now += 1000;
 	check("subscribe", "events", "events 0\n");
 	position = event_log_end();
 	for (unsigned int i = 0; i < 30; i++)
@@ -208,6 +214,50 @@ static void test_show(void **state)
 	desk_now += 1000;
 	check("change argument\nsa del in-4", "refused", "control_group");
 	assert_true(event_log_read(&position, line));
+}
+
+// While something is loaded for a client that may only look, an IKE daemon is served at once, and a
+// change is the next to be loaded.
+static void test_reading(void **state)
+{
+	(void)state;
+	next_may_change = false;
+	takes_long = true;
+	request("config");
+	assert_string_equal(status, "");
+	assert_false(desk.loading);
+	next_may_change = true;
+	check("ike charon\nsa del nothing\n", "refused", "nothing");
+	check("flush proto=tcp", "ok", "flushed proto=tcp");
+	request("change argument\nrule add { name = \"r\"; action = \"drop\"; }");
+	assert_string_equal(status, "");
+	takes_long = false;
+	next_may_change = false;
+	next = "config";
+	requests_tick(false, desk_now);
+	assert_string_equal(status, "text");
+	requests_tick(false, desk_now);
+	assert_string_equal(status, "ok");
+	assert_non_null(next);
+}
+
+// Those who may only look get one load in a second, all together.
+static void test_readers_wait(void **state)
+{
+	(void)state;
+	next_may_change = false;
+	check("config", "text", "ports = (");
+	next = "config";
+	for (unsigned int i = 0; i < 9; i++) {
+		desk_now += 100;
+		requests_tick(false, desk_now);
+		assert_non_null(next);
+	}
+	desk_now += 100;
+	check(next, "text", "ports = (");
+	next_may_change = true;
+	check("config", "text", "ports = (");
+	check("config", "text", "ports = (");
 }
 
 // A request waits for the grace period of the configuration before.
@@ -235,6 +285,8 @@ int main(void)
 		REQUEST_TEST(test_discard),
 		REQUEST_TEST(test_at_once),
 		REQUEST_TEST(test_show),
+		REQUEST_TEST(test_reading),
+		REQUEST_TEST(test_readers_wait),
 		REQUEST_TEST(test_retired),
 	};
 

@@ -222,7 +222,7 @@ static void test_same_spi_of_one(void **state)
 	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
 }
 
-// Without an answer of the gateway charon is not told that the SA has carried nothing.
+// Without an answer of the gateway the query fails: the SA may have carried packets.
 static void test_query(void **state)
 {
 	uint64_t packets;

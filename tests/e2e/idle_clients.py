@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ten clients of the telemetry socket that ask nothing: SOCKET. Prints how many get a place, and ends when the
+daemon has disconnected them all."""
+import socket
+import sys
+
+clients = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(10)]
+greeted = []
+for client in clients:
+    client.settimeout(120)
+    client.connect(sys.argv[1])
+    try:
+        if client.recv(4096):
+            greeted.append(client)
+    except ConnectionResetError:
+        pass
+print(len(greeted), flush=True)
+for client in greeted:
+    assert client.recv(4096) == b""
