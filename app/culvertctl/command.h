@@ -18,6 +18,7 @@ struct options {
 	unsigned int seconds; // of trace: at most
 	const char *driver;   // of bind
 	bool force;           // of bind: also what the machine needs
+	bool test;            // of devices
 	const char *run;      // of events: the command for each; NULL: none
 };
 

@@ -56,8 +56,10 @@ const struct command commands[] = {
 		"print the SAs and policies for the peer's configuration; PEER of several: its "
 		"address, or the name of a policy",
 		command_peer_config, false, complete_file},
-	{"devices", "", "list the network cards, and what each needs to be a port", command_devices,
-		true, NULL},
+	{"devices", " [--test DEVICE [DEVICE]]",
+		"list the network cards, and what each needs to be a port; or test one, or two "
+		"that a cable connects",
+		command_devices, false, complete_devices},
 	{"bind", " DEVICE...", "give network cards to vfio-pci, for DPDK; idempotent", command_bind,
 		false, complete_devices},
 	{"unbind", " DEVICE...", "give them back to the kernel's drivers", command_unbind, false,
@@ -83,6 +85,8 @@ const struct option_row option_rows[] = {
 	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10"},
 	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60"},
 	{"driver", OPTION_DRIVER, "NAME", "bind", "instead of vfio-pci: uio_pci_generic, ..."},
+	{"test", OPTION_TEST, NULL, "devices",
+		"test devices that no daemon uses, as culvertd opens them"},
 	{"force", OPTION_FORCE, NULL, "bind", "also cards that this machine needs"},
 	{"run", OPTION_RUN, "COMMAND", "events",
 		"run by a shell for each event, one by one, with CULVERT_EVENT=... and more"},

@@ -3,6 +3,7 @@
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "nic_use.h"
@@ -36,14 +37,36 @@ static enum exit_code rows_print(json_t *rows, const struct options *options)
 	return EXIT_OK;
 }
 
+// The program that opens devices does it.
+static enum exit_code devices_test(char **words)
+{
+	char *args[] = {
+		"culvertd", "--test-devices", words[0], words[0] != NULL ? words[1] : NULL, NULL};
+
+	if (words[0] == NULL || (words[1] != NULL && words[2] != NULL)) {
+		warnx("devices --test: one device or two, as ports have them");
+		return EXIT_USAGE;
+	}
+	execvp(args[0], args);
+	warn("devices --test: culvertd");
+	return EXIT_FAILED;
+}
+
 enum exit_code command_devices(const struct options *options, char **words)
 {
-	json_t *rows = json_array();
 	struct pci_nic *nics;
-	int n = pci_nics_read(&nics, SYSFS);
+	json_t *rows;
 	enum exit_code code = EXIT_FAILED;
+	int n;
 
-	(void)words;
+	if (options->test)
+		return devices_test(words);
+	if (words[0] != NULL) {
+		warnx("devices: unexpected argument \"%s\"", words[0]);
+		return EXIT_USAGE;
+	}
+	rows = json_array();
+	n = pci_nics_read(&nics, SYSFS);
 	for (int i = 0; i < n; i++)
 		if (json_array_append_new(rows, row_new(&nics[i])) < 0)
 			errx(EXIT_FAILED, "memory is short");

@@ -93,6 +93,9 @@ static enum exit_code run(int argc, char **argv)
 		case OPTION_DRIVER:
 			options.driver = driver_read(optarg);
 			break;
+		case OPTION_TEST:
+			options.test = true;
+			break;
 		case OPTION_FORCE:
 			options.force = true;
 			break;

@@ -19,6 +19,7 @@
 #include "configure.h"
 #include "control_thread.h"
 #include "crash.h"
+#include "device_test.h"
 #include "device_thread.h"
 #include "eal.h"
 #include "eal_log.h"
@@ -61,16 +62,18 @@ enum exit_code { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 struct options {
 	const char *conf;
-	bool check_only, new_keys, verbose;
+	bool check_only, new_keys, verbose, test_devices;
 };
 
 static const char usage[] =
 	"Usage: culvertd -c FILE [-t | --new-keys] [-v]\n"
+	"       culvertd --test-devices DEVICE [DEVICE]\n"
 	"Userspace IPsec ESP gateway.\n"
 	"\n"
 	"  -c, --config FILE  the configuration\n"
 	"  -t, --test         check the configuration and exit\n"
 	"      --new-keys     declare that keys without sequence numbers are new, and exit\n"
+	"      --test-devices test devices as ports, and exit: culvertctl devices --test\n"
 	"  -v, --verbose      log more, DPDK's lines included\n"
 	"      --version      show the version and exit\n"
 	"  -h, --help         show this text and exit\n"
@@ -84,8 +87,8 @@ static bool options_read(struct options *o, int *rc, int argc, char **argv)
 {
 	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
 		{"test", no_argument, NULL, 't'}, {"new-keys", no_argument, NULL, 'N'},
-		{"verbose", no_argument, NULL, 'v'}, {"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'}, {0}};
+		{"test-devices", no_argument, NULL, 'D'}, {"verbose", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'}, {"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
 	*rc = EXIT_OK;
@@ -99,6 +102,9 @@ static bool options_read(struct options *o, int *rc, int argc, char **argv)
 			break;
 		case 'N':
 			o->new_keys = true;
+			break;
+		case 'D':
+			o->test_devices = true;
 			break;
 		case 'v':
 			o->verbose = true;
@@ -114,7 +120,7 @@ static bool options_read(struct options *o, int *rc, int argc, char **argv)
 			return false;
 		}
 	}
-	if (o->conf != NULL && optind == argc)
+	if (o->test_devices ? optind < argc : o->conf != NULL && optind == argc)
 		return true;
 	fputs(usage, stderr);
 	*rc = EXIT_USAGE;
@@ -430,6 +436,9 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
+	if (o.test_devices)
+		return device_test(argv + optind, (unsigned int)(argc - optind)) == 0 ? EXIT_OK
+										      : EXIT_FAILED;
 	// One heap: with an arena for each of librte_telemetry's threads, every thread would keep
 	// the 8 MB that a page of a list needs.
 	mallopt(M_ARENA_MAX, 1);

@@ -123,7 +123,7 @@ class Completion(unittest.TestCase):
 
     def test_daemon(self):
         words = complete("culvertd", "--")
-        self.assertEqual(sorted(words), ["--config", "--help", "--new-keys", "--test", "--verbose", "--version"])
+        self.assertEqual(sorted(words), ["--config", "--help", "--new-keys", "--test", "--test-devices", "--verbose", "--version"])
         self.assertIn("/etc/passwd", complete("culvertd", "-c", "/etc/pass"))
 
 
