@@ -130,13 +130,13 @@ static void test_rules(void **state)
 	desk_reload("rules = ( { name = \"web\"; action = \"accept\"; log = true; } );", "");
 	desk_forget();
 	desk_event(by_rule(0));
-	desk_expect_log("rule \"web\" accepts: port \"lan\", protocol 6, 10.1.0.5:1024 to "
+	desk_expect_log("rule \"web\" accepts: port \"lan\", protocol tcp, 10.1.0.5:1024 to "
 			"10.2.0.5:80\n");
 	ping.has_icmp_type = true;
 	ping.icmp_type = 8;
 	ping.proto = 1;
 	desk_event(ping);
-	desk_expect_log("protocol 1 type 8, 10.1.0.5 to 10.2.0.5\n");
+	desk_expect_log("protocol icmp type 8, 10.1.0.5 to 10.2.0.5\n");
 	for (unsigned int i = 0; i < 20; i++)
 		desk_event(by_rule(0));
 	desk_forget();
