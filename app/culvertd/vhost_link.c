@@ -58,17 +58,14 @@ bool vhost_link_is_due(uint16_t id)
 // overlap with the start, begins after a further report.
 void vhost_link_settle(uint16_t id)
 {
-	unsigned int before;
+	const unsigned int before = links[id].changes;
 
 	if (!vhost_link_is_due(id))
 		return;
-	do {
-		before = links[id].changes;
-		rte_eth_dev_stop(id);
-		if (rte_eth_dev_start(id) < 0)
-			device_lose(id);
-	} while (links[id].changes != before);
-	links[id].settled = true;
+	rte_eth_dev_stop(id);
+	if (rte_eth_dev_start(id) < 0)
+		device_lose(id);
+	links[id].settled = links[id].changes == before;
 }
 
 bool vhost_link_repair(uint16_t id)

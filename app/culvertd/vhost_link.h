@@ -29,8 +29,8 @@ bool vhost_link_is_settled(uint16_t id);
 // Whether it has a peer, but was not started since. Any thread.
 bool vhost_link_is_due(uint16_t id);
 
-// Stops and starts a device that is due, until no peer has come or gone meanwhile. No worker uses
-// it.
+// Stops and starts a device that is due. It is not settled if a peer has come or gone meanwhile:
+// the caller looks again, a peer that comes and goes for ever keeps nobody here. No worker uses it.
 void vhost_link_settle(uint16_t id);
 
 // Has a device stopped and started again, as if its peer had just connected. False: the driver is

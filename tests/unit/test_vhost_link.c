@@ -23,6 +23,7 @@ static struct {
 	int vid, queue_vid; // of the peer, as the device and as its queues know it; -1: none
 	bool started, attached, allowed;
 	bool link;
+	bool restless; // the peer comes and goes at each start
 	unsigned int starts;
 	enum step connects; // when the peer does
 } driver;
@@ -81,6 +82,10 @@ int __wrap_rte_eth_dev_start(uint16_t id)
 	attached = driver.attached;
 	at(ATTACHED_READ);
 	allow(attached);
+	if (driver.restless && driver.starts < 1000) {
+		peer_leaves();
+		peer_connects();
+	}
 	return 0;
 }
 
@@ -205,8 +210,24 @@ static void test_connects_again_meanwhile(void **state)
 		peer_connects();
 		driver.connects = s;
 		look();
+		look();
 		assert_true(carries());
 	}
+}
+
+// The thread has other ports to serve.
+static void test_comes_and_goes_for_ever(void **state)
+{
+	(void)state;
+	open_device(AFTER_START);
+	driver.restless = true;
+	look();
+	assert_int_equal(driver.starts, 2);
+	assert_false(vhost_link_is_settled(ID));
+	driver.restless = false;
+	look();
+	assert_true(carries());
+	assert_true(vhost_link_is_settled(ID));
 }
 
 static void test_no_peer(void **state)
@@ -301,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_connects_at_any_step),
 		cmocka_unit_test(test_connects_again_meanwhile),
+		cmocka_unit_test(test_comes_and_goes_for_ever),
 		cmocka_unit_test(test_no_peer),
 		cmocka_unit_test(test_later_peers),
 		cmocka_unit_test(test_repair),
