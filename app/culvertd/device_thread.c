@@ -189,31 +189,31 @@ static void serve(void)
 	pthread_mutex_unlock(&t.conf);
 }
 
-// The port of the snapshot, which may be replaced at any time.
-static struct snapshot_port port_copy(unsigned int port)
+// A port with its part of the snapshot. Both are replaced together, at any time.
+static const struct conf_port *port_read(unsigned int port, struct snapshot_port *built)
 {
-	struct snapshot_port copy;
+	const struct control *c = &t.gateway->control;
+	const struct conf_port *conf;
 
 	pthread_mutex_lock(&t.gateway->control.lock);
-	copy = t.gateway->control.snapshot->port[port];
+	conf = &c->conf->ports[port];
+	*built = c->snapshot->port[port];
 	pthread_mutex_unlock(&t.gateway->control.lock);
-	return copy;
+	return conf;
 }
 
 static void hosts_set(void)
 {
-	const struct conf *conf;
-
 	pthread_mutex_lock(&t.conf);
-	conf = conf_current();
 	privilege_kept_raise_routes(&t.kept);
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const struct snapshot_port port = port_copy(i);
+	for (unsigned int i = 0; i < conf_current()->n_ports; i++) {
+		struct snapshot_port built;
+		const struct conf_port *c = port_read(i, &built);
 
-		if (conf->ports[i].host != NULL)
-			host_iface_addrs(i, &conf->ports[i], &port);
+		if (c->host != NULL)
+			host_iface_addrs(i, c, &built);
 	}
-	host_iface_routes(conf);
+	host_iface_routes(conf_current());
 	privilege_kept_lower(&t.kept);
 	pthread_mutex_unlock(&t.conf);
 }

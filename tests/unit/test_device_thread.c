@@ -3,6 +3,7 @@
 // clock of the test.
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "access.h"
@@ -27,7 +28,10 @@ static struct conf_port conf_ports[N_PORTS] = {
 };
 static struct conf conf = {
 	.ports = conf_ports, .n_ports = N_PORTS, .devices = conf_ports, .n_devices = N_PORTS};
-static struct gateway gateway = {.control = {.conf = &conf, .lock = PTHREAD_MUTEX_INITIALIZER}};
+static struct snapshot_port snapshot_ports[N_PORTS];
+static struct snapshot snapshot = {.port = snapshot_ports};
+static struct gateway gateway = {
+	.control = {.conf = &conf, .snapshot = &snapshot, .lock = PTHREAD_MUTEX_INITIALIZER}};
 
 // --- what the thread finds ---
 
@@ -58,9 +62,35 @@ void host_iface_routes(const struct conf *c)
 	(void)c;
 }
 
+// Another configuration, without guests, while the thread is busy with the first port.
+static void conf_replace(void)
+{
+	static struct conf_port ports[N_PORTS];
+	static struct conf next;
+	static struct snapshot_port built_ports[N_PORTS];
+	static struct snapshot built = {.port = built_ports};
+
+	memcpy(ports, conf_ports, sizeof(ports));
+	next = conf;
+	next.ports = ports;
+	for (unsigned int i = 0; i < N_PORTS; i++) {
+		ports[i].guests.n = 0;
+		built.port[i].n_addrs = 1;
+	}
+	pthread_mutex_lock(&gateway.control.lock);
+	gateway.control.conf = &next;
+	gateway.control.snapshot = &built;
+	pthread_mutex_unlock(&gateway.control.lock);
+}
+
+static atomic_uint n_hosts, n_mismatched;
+
 int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
 {
-	(void)port, (void)c, (void)p;
+	if (port == CARD && c->guests.n > 0)
+		conf_replace();
+	n_mismatched += p->n_addrs != 1 + c->guests.n;
+	n_hosts++;
 	return 0;
 }
 
@@ -226,6 +256,24 @@ static void test_steer(void **state)
 	assert_false(r->full);
 }
 
+// The addresses of a port and those of its host are of the same configuration.
+static void test_hosts_while_conf_changes(void **state)
+{
+	static char host[] = "host";
+
+	(void)state;
+	for (unsigned int i = 0; i < N_PORTS; i++) {
+		conf_ports[i].host = host;
+		conf_ports[i].guests.n = 2;
+		snapshot.port[i].n_addrs = 3;
+	}
+	device_thread_conf_changed();
+	wait_for(&n_hosts, N_PORTS);
+	assert_int_equal(n_mismatched, 0);
+	gateway.control.conf = &conf;
+	gateway.control.snapshot = &snapshot;
+}
+
 // Once, however often it is tried; but a card that was plugged in since is another one.
 static void test_reports(void **state)
 {
@@ -260,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_steer),
 		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_hosts_while_conf_changes),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
