@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "output.h"
 
@@ -32,3 +33,9 @@ command_fn command_apply, command_bind, command_change, command_clear, command_d
 
 // The list "config" of show: no words.
 command_fn command_show_config;
+
+// Prints what may follow n words behind a command (complete.c).
+typedef void complete_fn(const struct options *options, char **words, size_t n);
+
+complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
+	complete_file, complete_flush, complete_show, complete_trace, complete_watch;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "complete.h"
 #include "nearest.h"
 
 const struct command commands[] = {

@@ -15,7 +15,7 @@ struct command {
 	const char *help;
 	command_fn *run;
 	bool alone; // takes no words
-	// Writes what may follow the words, of which there are n (complete.h). NULL: nothing.
+	// Writes what may follow the words, of which there are n (complete.c). NULL: nothing.
 	void (*complete)(const struct options *options, char **words, size_t n);
 };
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "complete.h"
+// Completion in a shell: "culvertctl complete -- WORD..." prints what the last word may become, one
+// on each line with a tab and its help, and ":file" for the name of a file. The files in
+// conf/completion hand this to bash, zsh and fish.
+//
+// A daemon that does not answer ends the program: what it knows comes last.
+#include "command.h"
 
 #include <ctype.h>
 #include <stdlib.h>

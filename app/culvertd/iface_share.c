@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #include "addr.h"
-#include "machine.h"
+#include "port_log.h"
 #include "sysfs.h"
+#include "text_list.h"
 
 // --- offloads ---
 

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "pci_nic.h"
 #include "sysfs.h"
+#include "text_list.h"
 
 // --- interfaces ---
 
@@ -251,15 +252,6 @@ static int cpus_check(const struct conf *conf)
 }
 
 // --- devices ---
-
-void text_list_add(char list[TEXT_LIST_SIZE], const char *between, const char *word)
-{
-	if (strlen(list) + strlen(between) + strlen(word) + 1 > TEXT_LIST_SIZE)
-		return;
-	if (list[0] != '\0')
-		strcat(list, between);
-	strcat(list, word);
-}
 
 static void interfaces_list(char list[TEXT_LIST_SIZE])
 {

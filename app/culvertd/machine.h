@@ -7,22 +7,7 @@
 #include <stdbool.h>
 
 #include "conf.h"
-#include "log.h"
-
-// Logs what is wrong with a port, with its place in the configuration.
-#define port_error(c, fmt, ...)                                                                    \
-	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
-		##__VA_ARGS__)
-
-// The same of what may be intended.
-#define port_warn(c, fmt, ...)                                                                     \
-	log_warn("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,          \
-		##__VA_ARGS__)
-
-#define TEXT_LIST_SIZE 256 // octets of a list in a message
-
-// Adds a word to a list, with between in front unless it is the first, as far as there is room.
-void text_list_add(char list[TEXT_LIST_SIZE], const char *between, const char *word);
+#include "port_log.h"
 
 // Logs everything that is missing, with file, line, and what would do instead; as a warning what is
 // missing of a member while another one of its port is there, and what the kernel does with the

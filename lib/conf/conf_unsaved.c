@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "conf_diff.h"
+#include "conf_difference.h"
 
 static void note(struct conf_tree *tree, struct conf_unsaved u)
 {

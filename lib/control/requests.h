@@ -34,54 +34,7 @@
 // Control thread.
 #pragma once
 
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "control.h"
-
-#define REQUEST_TEXT_MAX 128 // octets of the answer of a request that is done at once
-
-struct control_request {
-	char *text; // ends with NUL
-	size_t len;
-	uid_t uid; // of the client
-	pid_t pid;
-	bool may_change; // it may change something
-	void *from;      // of who has taken it: where the answer goes
-};
-
-// Wipes its text, which may contain keys, and frees it. There may be none.
-void control_request_free(struct control_request *r);
-
-// Makes a configuration; running is the one that runs. Errors are written to errors, one
-// line each. NULL: there is none to apply. On the loading thread.
-typedef struct conf *request_make(const struct conf *running, FILE *errors);
-
-// A request that needs no loading thread. Writes what it did, or why not, to text (size octets).
-// Returns whether it was done.
-struct request_at_once {
-	const char *name;
-	bool (*serve)(void *arg, const char *filter, char *text, size_t size);
-};
-
-// What the daemon does for requests.
-struct request_io {
-	// The next request, first of those who may change something; readers: else of those who may
-	// only look. Its text is the caller's. False if there is none.
-	bool (*take)(void *arg, struct control_request *request, bool readers);
-	// Answers it.
-	void (*answer)(const struct control_request *request, const char *status, const char *text,
-		uint64_t now_ms);
-	// Answers it with that text, and sends all later events. False: it cannot.
-	bool (*subscribe)(const struct control_request *request, const char *text);
-	// As load.h of the daemon says.
-	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
-	int (*load_finish)(void *arg);
-	// For the service manager: a reload begins; it is over.
-	void (*reloading)(void);
-	void (*ready)(void);
-	const struct request_at_once *at_once; // nameless behind the last
-};
+#include "request_serve.h"
 
 void requests_start(
 	struct control *c, const char *conf_path, const struct request_io *io, void *arg);

@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include "buffer.h"
-#include "early.h"
 #include "error.h"
 #include "ip_view.h"
 #include "neigh_lookup.h"
@@ -366,13 +365,11 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 }
 
 // Whether the packet is held any longer.
-static bool still_held(struct worker *w, const struct held *h, uint16_t room)
+static bool still_held(struct worker *w, const struct held *h)
 {
 	struct rte_ether_addr mac;
 	enum neigh_answer answer;
 
-	if (h->spi != 0)
-		return early_still_held(w, h, room);
 	answer = resolve(w, h->port, &h->next, &mac);
 	if (answer == NEIGH_KNOWN) {
 		output_to(w, h->p.m, h->port, &mac);
@@ -389,12 +386,12 @@ static bool still_held(struct worker *w, const struct held *h, uint16_t room)
 	return false;
 }
 
-void output_held(struct worker *w, uint16_t room)
+void output_held(struct worker *w, output_early_fn *early, uint16_t room)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < w->n_held; i++)
-		if (still_held(w, &w->held[i], room))
+		if (w->held[i].spi != 0 ? early(w, &w->held[i], room) : still_held(w, &w->held[i]))
 			w->held[kept++] = w->held[i];
 	w->n_held = kept;
 }

@@ -3,6 +3,7 @@
 
 #include "decap.h"
 #include "dummy.h"
+#include "early.h"
 #include "encap.h"
 #include "forward.h"
 #include "fragment.h"
@@ -123,7 +124,7 @@ static __rte_always_inline void pipeline_run(
 	pass_begin(w, now);
 	if (tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
-		output_held(w, (uint16_t)(RX_BURST_MAX - n));
+		output_held(w, early_still_held, (uint16_t)(RX_BURST_MAX - n));
 		early = w->esp.n;
 		reassembly_expire(w);
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);

@@ -6,7 +6,9 @@
 
 #include <stdatomic.h>
 
-#include "spd_table.h"
+#include <rte_common.h>
+
+#include "spd_holder.h"
 
 struct tuples {
 	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint n; // none behind

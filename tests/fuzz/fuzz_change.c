@@ -118,10 +118,10 @@ static void ike_check(const struct conf_ike *ike)
 	for (unsigned int i = 0; i < ike->n; i++) {
 		const struct conf_ike_change *c = &ike->changes[i];
 
-		assert_int_equal(c->name == NULL, c->verb == CONF_FLUSH);
+		assert_int_equal(c->name == NULL, c->verb == CONF_FLUSH || c->spi != 0);
 		if (c->name != NULL)
 			assert_memory_equal(c->name, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX));
-		if (c->verb == CONF_ADD)
+		if (c->verb == CONF_ADD && c->spi == 0)
 			assert_int_equal(c->index, n_added[c->policy]++);
 	}
 	assert_int_equal(n_added[false], ike->conf->n_sas);

@@ -430,8 +430,7 @@ static void test_ports(void **state)
 		"change port lan side: \"protected\" -> \"unprotected\" (16)\n");
 	check_edit("\"10.1.0.1/24\"", "\"10.1.0.1/24\", \"10.9.0.1/24\"",
 		"change port lan addresses: \"10.1.0.1/24\" -> [ \"10.1.0.1/24\", \"10.9.0.1/24\" "
-		"] "
-		"(16) restart\n");
+		"] (16)\n");
 	check_edit("\"lan\"; device", "\"inside\"; device",
 		"add port inside (16) restart\nremove port lan (16) restart\n");
 }
