@@ -68,10 +68,11 @@ static bool is_same(const void *sa, const struct sa_out *found)
 	return found == sa;
 }
 
-struct sa_out *handover_sa_out(const struct worker *w, const struct handed *h)
+struct sa_out *handover_sa_out(const struct worker *w, struct handed *h)
 {
 	if (likely(h->generation == w->snapshot->generation))
 		return h->p.sa_out;
+	h->p.in_by = 0; // the policy may be gone as well
 	return snapshot_find_out(w->snapshot, h->spi, is_same, h->p.sa_out);
 }
 

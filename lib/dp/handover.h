@@ -28,9 +28,10 @@ uint16_t handover_dequeue(struct worker *w, struct pkt *p[], uint16_t n);
 // The same for packets for tunnels, which stay as they were handed over.
 uint16_t handover_dequeue_departing(struct worker *w, struct handed h[], uint16_t n);
 
-// The SA of a packet that was handed over, as this worker's snapshot has it; NULL: it is gone.
+// The SA of a packet that was handed over, as this worker's snapshot has it; NULL: it is gone. A
+// packet for a tunnel forgets the policy that has admitted it if the snapshot is another one.
 struct sa_in *handover_sa_in(const struct worker *w, const struct handed *h);
-struct sa_out *handover_sa_out(const struct worker *w, const struct handed *h);
+struct sa_out *handover_sa_out(const struct worker *w, struct handed *h);
 
 // Drops a packet whose SA is gone.
 void handover_drop_in(struct worker *w, struct handed *h);
