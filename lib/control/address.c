@@ -151,6 +151,15 @@ void address_add(struct control *c, const struct conf *conf, const struct snapsh
 		}
 }
 
+static void change_log(
+	const struct control *c, uint16_t port, const struct ip_addr *addr, const char *change)
+{
+	char text[IP_ADDR_STRLEN];
+
+	log_info("port \"%s\": address %s was %s", c->conf->ports[port].name,
+		ip_addr_format(text, addr), change);
+}
+
 static void port_follow(struct control *c, uint16_t port, const struct snapshot_port *old)
 {
 	const struct snapshot_port *s = &c->snapshot->port[port];
@@ -159,10 +168,12 @@ static void port_follow(struct control *c, uint16_t port, const struct snapshot_
 	for (unsigned int i = 0; i < old->n_addrs; i++)
 		if (!snapshot_port_has(s, &old->addrs[i])) {
 			dad_remove(c->dad, port, &old->addrs[i]);
+			change_log(c, port, &old->addrs[i], "removed");
 			changed = true;
 		}
 	for (unsigned int i = 0; i < s->n_addrs; i++)
 		if (!snapshot_port_has(old, &s->addrs[i])) {
+			change_log(c, port, &s->addrs[i], "added");
 			if (dad_state(c->dad, port, &s->addrs[i]) == DAD_ASSIGNED)
 				originate_announcement(c, port, &s->addrs[i]);
 			changed = true;

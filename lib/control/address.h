@@ -16,7 +16,8 @@ int address_init(struct control *c);
 void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
 	const struct snapshot *old);
 
-// After that: announces the new addresses, and leaves the groups of those that are gone.
+// After that: logs which addresses are new or gone, announces the new ones, and leaves the groups
+// of the others.
 void address_follow(struct control *c, const struct snapshot *old);
 
 // Whether an SA may use its own address: in tunnel mode a port of the snapshot has it (a host

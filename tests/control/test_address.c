@@ -160,6 +160,7 @@ static void test_guest(void **state)
 		.addr = {desk_addr("192.0.2.7"), desk_addr("2001:db8:f::7")},
 		.mac = {mac, mac}};
 	desk_replace(conf);
+	desk_expect_log("port \"wan\": address 192.0.2.7 was added");
 	assert_true(address_may_use(&desk, desk.snapshot, &sa));
 	assert_int_equal(sent_about("2001:db8:f::7", ND_ADVERTISEMENT), 1);
 	assert_memory_equal(desk_sent[0].b + 6, &mac, sizeof(mac)); // of ARP
@@ -167,6 +168,7 @@ static void test_guest(void **state)
 	desk_wait(2000);
 	assert_int_equal(sent_about("2001:db8:f::7", ND_SOLICITATION), 0);
 	desk_reload("", "");
+	desk_expect_log("port \"wan\": address 192.0.2.7 was removed");
 	assert_false(address_may_use(&desk, desk.snapshot, &sa));
 }
 
