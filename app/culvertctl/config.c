@@ -80,12 +80,12 @@ static enum exit_code differences_print(const struct options *options, const cha
 	if (options->json)
 		output_json(differences);
 	else if (n_restart > 0)
-		printf("A reload would be refused, as %u of these need a restart.\n", n_restart);
+		printf("A reload would be refused, as %u of these need%s a restart.\n", n_restart,
+			n_restart == 1 ? "s" : "");
 	else if (n_run_time > 0)
-		printf("A reload would be refused without --discard, as %u of these were changed "
-		       "at "
-		       "run time.\n",
-			n_run_time);
+		printf("A reload would be refused without --discard, as it would discard %u "
+		       "run-time change%s.\n",
+			n_run_time, n_run_time == 1 ? "" : "s");
 	json_decref(differences);
 	return DIFFERENT;
 }

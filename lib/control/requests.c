@@ -107,7 +107,8 @@ static struct conf *reload_make(const struct conf *running, FILE *errors)
 	if (conf != NULL && fflush(requests.log) == 0)
 		fprintf(errors,
 			"a reload would discard %u run-time change%s: write to %s what it lacks "
-			"(culvertctl diff, culvertctl save), or reload with --discard:\n%s",
+			"(culvertctl diff, culvertctl save), or culvertctl reload --discard makes "
+			"these changes:\n%s",
 			requests.n_different, requests.n_different == 1 ? "" : "s",
 			requests.conf_path, requests.log_text);
 	conf_free(conf);

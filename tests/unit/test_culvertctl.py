@@ -701,7 +701,7 @@ class CommandLine(Case):
     def test_help_and_version(self):
         for option in ("-h", "--help", "help"):
             out = self.ctl(option)
-            for word in ("show", "flush flows", "list", "explain [REASON|SETTING]", "rules", "state STATE", "--json", "neighbours",
+            for word in ("show", "flush flows", "list", "explain [REASON|SETTING|COUNTER]", "rules", "state STATE", "--json", "neighbours",
                          "Exit codes"):
                 self.assertIn(word, out)
         self.assertRegex(self.ctl("--version"), r"\Aculvertctl \d+\.\d+\.\d+([~+][0-9a-z.]+)?\n\Z")
@@ -1049,7 +1049,7 @@ class Control(Case):
             changed  sa "x": cipher_key (gw.conf:13)
             changed  memory.size: (not set) -> 9 (gw.conf:1), needs a restart
             removed  rule "r"
-            A reload would be refused, as 1 of these need a restart.
+            A reload would be refused, as 1 of these needs a restart.
             """))
 
     def test_run_time_differences(self):
@@ -1058,7 +1058,7 @@ class Control(Case):
         out, _ = self.finish(self.start("-i", "west", "diff"), 1)
         self.assertEqual(out, textwrap.dedent("""\
             removed  rule "r"
-            A reload would be refused without --discard, as 1 of these were changed at run time.
+            A reload would be refused without --discard, as it would discard 1 run-time change.
             """))
 
     def test_same(self):
