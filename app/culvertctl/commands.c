@@ -20,8 +20,9 @@ const struct command commands[] = {
 	{"events", " [--run COMMAND]",
 		"print events as they happen: tunnels, links, lifetimes, reloads", command_events,
 		true, NULL},
-	{"explain", " [REASON|SETTING]",
-		"explain a drop reason and its remedy, or a setting; without, all reasons; "
+	{"explain", " [REASON|SETTING|COUNTER]",
+		"explain a drop reason and its remedy, a setting or a counter; without, all "
+		"reasons; "
 		"\"settings\": all settings",
 		command_explain, false, complete_explain},
 	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
@@ -52,8 +53,8 @@ const struct command commands[] = {
 	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
 		false, complete_file},
 	{"peer-config", " FILE [PEER]",
-		"print the SAs and policies for the peer's configuration; PEER of several: its "
-		"address, or the name of a policy",
+		"print the SAs and policies for the peer's configuration; with several peers PEER "
+		"is the address of one, or the name of a policy to it",
 		command_peer_config, false, complete_file},
 	{"devices", " [--test DEVICE [DEVICE]]",
 		"list the network cards, and what each needs to be a port; or test one, or two "

@@ -39,9 +39,9 @@ static const struct topic {
 		"- for standard input:\n"
 		"  sa add SETTINGS                     also: policy, rule, neighbour, route\n"
 		"  sa set NAME SETTINGS                other settings of the SA do not change\n"
-		"  sa del NAME                         NAME of a route: its target; of a "
-		"neighbour: "
-		"its address\n"
+		"  sa del NAME                         NAME of a neighbour: its address [port "
+		"PORT]\n"
+		"                                      of a route: its target [source ADDRESS]\n"
 		"  policy add before NAME SETTINGS     or: after NAME, first, last; also for "
 		"rules\n",
 		NULL},

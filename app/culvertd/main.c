@@ -418,8 +418,8 @@ static int check(const char *path, const struct conf *conf)
 			conf->ports[i].unprotected ? "unprotected" : "protected");
 	conf_notes_print(conf, stdout);
 	if (state_dir > 0)
-		printf("note: state_dir \"%s\" does not exist: the start makes it, and knows no "
-		       "key in it\n",
+		printf("note: state_dir \"%s\" does not exist: a start makes it; outbound SAs then "
+		       "need --new-keys\n",
 			conf->state_dir);
 	return 0;
 }

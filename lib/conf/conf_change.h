@@ -8,8 +8,8 @@
 //   policy add before NAME { SETTINGS }    or: after NAME, first, last, which is the default
 //
 // and the same with policy, rule, neighbour (whose NAME is its address, and perhaps "port PORT")
-// and route (whose NAME is its target). Where order decides, among policies and rules, it can be
-// chosen. Control thread.
+// and route (whose NAME is its target, and perhaps "source ADDRESS"). Where order decides, among
+// policies and rules, it can be chosen. Control thread.
 #pragma once
 
 #include "conf.h"
