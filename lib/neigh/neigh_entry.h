@@ -37,7 +37,7 @@ struct neigh {
 	bool wanted;      // workers have had packets for it
 	uint8_t tries;
 	enum neigh_state state;
-	uint32_t holder;   // its packets made the entry
+	uint32_t holder;   // of the last packet that needed the entry
 	uint64_t since;    // entered the state
 	uint64_t answered; // time of the last answer
 	uint64_t last_use;

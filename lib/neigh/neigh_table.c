@@ -303,10 +303,11 @@ void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *a
 			return; // the packets wait in vain, or for a later request, and are counted
 		state_enter(n, NEIGH_INCOMPLETE, now);
 		n->wanted = true;
-		n->holder = holder;
 	}
-	if (n->state == NEIGH_INCOMPLETE)
-		request_retry(t, n, now);
+	if (n->state != NEIGH_INCOMPLETE)
+		return;
+	n->holder = holder; // who was first may have used up its share
+	request_retry(t, n, now);
 }
 
 // The entry, which is made if that is wanted. NULL if there is none.

@@ -102,11 +102,36 @@ static void test_share_of_holders(void **state)
 	neigh_table_free(t);
 }
 
+// What a prober was the first to look up is asked for again as soon as somebody else needs it.
+static void test_wanted_by_others(void **state)
+{
+	const uint32_t prober = 0x12345678, other = 1;
+	const struct ip_addr wanted = addr(1);
+	struct neigh_table *t = table_new(1 << 15);
+	unsigned int before;
+
+	(void)state;
+	neigh_resolve(t, 0, &wanted, prober, 1); // and no answer comes
+	for (unsigned int now = 1; now <= 1001; now++)
+		for (unsigned int i = 0; i < 6; i++) {
+			struct ip_addr a = addr(now * 6 + i);
+
+			neigh_resolve(t, 0, &a, prober, now);
+		}
+	before = requests;
+	neigh_resolve(t, 0, &wanted, prober, 1001);
+	assert_int_equal(requests, before);
+	neigh_resolve(t, 0, &wanted, other, 1001);
+	assert_int_equal(requests, before + 1);
+	neigh_table_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_room_of_ports),
 		cmocka_unit_test(test_share_of_holders),
+		cmocka_unit_test(test_wanted_by_others),
 	};
 
 	return cmocka_run_group_tests(tests, eal_qsbr_start, eal_qsbr_stop);
