@@ -136,11 +136,12 @@ struct route_table *build_routes(const struct conf *conf)
 	n += add_never(r);
 	for (unsigned int i = 0; i < conf->n_routes; i++)
 		r[n++] = configured(conf, &conf->routes[i]);
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
+	// What the configuration says about an address replaces what a host does.
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
 		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
 			n += add_addr(r + n, &conf->ports[i].addrs[a], (uint16_t)i);
-		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
-	}
 
 	struct route_table *t = route_table_new(r, n);
 

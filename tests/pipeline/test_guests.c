@@ -166,6 +166,29 @@ static void test_group(void **state)
 	gateway_free(g);
 }
 
+// What the configuration says about an address counts: the host behind another port, or a mistake
+// there, changes neither to which port an own address belongs nor what a broadcast is.
+static void test_configured(void **state)
+{
+	struct gateway *g = gateway_new(0,
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ "
+		"\"10.1.0.1/24\" ]; }, { name = \"wan\"; device = \"net_null1\"; host = \"gw0\";"
+		" side = \"unprotected\"; addresses = [ \"192.0.2.1/24\" ]; } );");
+	struct frame ping = frame_ip(
+		WAN, (struct ipv4)FROM_TO("192.0.2.5", "10.1.0.1", .proto = 1, .icmp_type = 8));
+	struct frame broadcast = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.255"));
+
+	(void)state;
+	gateway_expect_drop(g, &ping, DROP_NO_POLICY);
+	gateway_expect_drop(g, &broadcast, DROP_NOT_UNICAST);
+	g->conf->ports[WAN].guests =
+		(struct conf_guests){.n = 2, .addr = {address("10.1.0.1"), address("10.1.0.255")}};
+	gateway_reload(g, g->conf);
+	gateway_expect_drop(g, &ping, DROP_NO_POLICY);
+	gateway_expect_drop(g, &broadcast, DROP_NOT_UNICAST);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +196,7 @@ int main(void)
 		pipeline_test(test_received),
 		pipeline_test(test_ping),
 		pipeline_test(test_announced),
+		pipeline_test(test_configured),
 		pipeline_test(test_group),
 	};
 
