@@ -133,9 +133,11 @@ static void setting_write(
 }
 
 // The kernel learns no routers, routes and addresses from the link. The gateway gives the host no
-// message about them either (host_is_link_control()): these settings are a second lock.
+// message about them either (host_is_link_control()): these settings are a second lock. An address
+// that is removed takes no others of its network with it: programs may have added these.
 static void settings_write(const struct conf_port *c)
 {
+	setting_write(c, "ipv4", "promote_secondaries", "1");
 	setting_write(c, "ipv4", "accept_redirects", "0");
 	setting_write(c, "ipv4", "accept_source_route", "0");
 	setting_write(c, "ipv6", "accept_ra", "0");
@@ -262,7 +264,7 @@ int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct 
 		if (!is_given(&wanted, &had.addr[i]))
 			addr_request(RTM_DELADDR, 0, index, &had.addr[i], had.len[i]);
 	given_set(port, &wanted);
-	// All of them: the kernel may have removed others of a network with its first one.
+	// All of them: somebody may have removed some.
 	for (unsigned int i = 0; i < wanted.n; i++) {
 		int rc = addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, index,
 			&wanted.addr[i], wanted.len[i]);
