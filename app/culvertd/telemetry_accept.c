@@ -13,8 +13,8 @@
 #include "access.h"
 
 #define SOCKET     "/dpdk_telemetry.v2"
-#define READERS    6 // of the ten: the others are for root and control_group
-#define QUESTION_S 10
+#define READERS    6  // of the ten: the others are for root and control_group
+#define QUESTION_S 90 // a collector that asks once a minute keeps its connection
 #define ANSWER_S   2
 
 struct reader {
