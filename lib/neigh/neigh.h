@@ -117,9 +117,9 @@ void neigh_forget(struct neigh_table *t, uint16_t port);
 // Removes an entry that is not static: it is resolved again when it is used. False: there is none.
 bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
 
-// Copies up to n entries from the offset-th on; returns how many. Callers exclude the functions
-// above for the time of the call.
-unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
+// Copies up to n entries from the offset-th on; returns how many. What follows the last list is
+// found at once. Callers exclude the functions above, and each other, for the time of the call.
+unsigned int neigh_list(struct neigh_table *t, struct neigh_view out[], unsigned int n,
 	unsigned int offset, uint64_t now);
 
 // Whether the address was asked for and does not answer. As neigh_list().

@@ -67,7 +67,9 @@ struct neigh_table {
 	struct rte_hash *hash; // always with hash_of()
 	struct hash_key hash_key;
 	uint32_t slots;
-	uint32_t used; // entries present
+	unsigned int listed;   // entries that the last list has looked at, or before it
+	uint32_t listed_slots; // where it ended
+	uint32_t used;         // entries present
 	struct neigh_port port[NEIGH_PORTS_MAX];
 	struct neigh *entry; // indexed by the position that the hash gives
 };

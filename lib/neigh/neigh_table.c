@@ -459,12 +459,14 @@ bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *ad
 	return true;
 }
 
-unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], unsigned int n,
+unsigned int neigh_list(struct neigh_table *t, struct neigh_view out[], unsigned int n,
 	unsigned int offset, uint64_t now)
 {
-	unsigned int seen = 0, count = 0;
+	const bool continues = offset > 0 && offset >= t->listed;
+	unsigned int seen = continues ? t->listed : 0, count = 0;
+	uint32_t i = continues ? t->listed_slots : 0;
 
-	for (uint32_t i = 0; i < t->slots && count < n; i++) {
+	for (; i < t->slots && count < n; i++) {
 		const struct neigh *e = &t->entry[i];
 
 		if (!e->present || seen++ < offset)
@@ -477,5 +479,7 @@ unsigned int neigh_list(const struct neigh_table *t, struct neigh_view out[], un
 			.age_s = e->answered != 0 ? (uint32_t)((now - e->answered) / 1000) : 0,
 		};
 	}
+	t->listed = seen;
+	t->listed_slots = i;
 	return count;
 }
