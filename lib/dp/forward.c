@@ -4,6 +4,7 @@
 #include "error.h"
 #include "esp_out.h"
 #include "fragment.h"
+#include "icmp.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
 
@@ -59,6 +60,15 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 		!(p->from_host && ip_addr_is_link_local(&dst)))
 		return DROP_IP_SOURCE;
 	return forward_check_source(w, p);
+}
+
+enum drop forward_oversized(struct worker *w, struct pkt *p)
+{
+	enum drop d = forward_lookup(w, p);
+	bool whole = pkt_is_local(p) || p->ip.proto == IPPROTO_ESP ||
+		     (p->ip.proto == IPPROTO_ICMPV6 && icmp_is_error(p->ip.icmp_type, false));
+
+	return d == DROP_NONE && whole ? DROP_FRAME_SCATTERED : d;
 }
 
 bool forward_has_route(const struct pkt *p)

@@ -68,21 +68,6 @@ static enum drop follow_extensions(struct worker *w, struct pkt *p, struct ipv6_
 	}
 }
 
-// A datagram that no buffer holds can only be forwarded, in fragments again. ESP, ICMP errors and
-// what is for the gateway would have to be in one.
-static enum drop sort_oversized(struct worker *w, struct pkt *p)
-{
-	enum drop d = forward_lookup(w, p);
-	bool whole = pkt_is_local(p) || p->ip.proto == IPPROTO_ESP ||
-		     (p->ip.proto == IPPROTO_ICMPV6 && icmp_is_error(p->ip.icmp_type, false));
-
-	if (d == DROP_NONE && whole)
-		d = DROP_FRAME_SCATTERED;
-	if (d == DROP_NONE)
-		burst_add(&w->transit, p);
-	return d;
-}
-
 enum drop sort_v6(struct worker *w, struct pkt *p)
 {
 	struct ipv6_upper upper;
@@ -94,8 +79,12 @@ enum drop sort_v6(struct worker *w, struct pkt *p)
 		d = follow_extensions(w, p, &upper);
 		if (d == DROP_NONE && upper.fragment) // of a fragment
 			d = DROP_EXT_HEADERS;
-		if (d == DROP_NONE && p->m->nb_segs > 1)
-			return sort_oversized(w, p);
+		if (d == DROP_NONE && p->m->nb_segs > 1) {
+			d = forward_oversized(w, p);
+			if (d == DROP_NONE)
+				burst_add(&w->transit, p);
+			return d;
+		}
 	}
 	if (d == DROP_NONE)
 		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(p));

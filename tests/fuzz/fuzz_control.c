@@ -197,6 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 			break;
 		}
 		control_socket_tick(&s, now_ms);
+		if (!control_socket_is_busy(&s)) // nobody waits for an answer
+			assert_false(control_socket_take(&s, &(struct control_request){0}));
+		assert_in_range(control_socket_fd(&s) + 1, 0, s.fd + 1);
 	}
 	for (unsigned int i = 0; i < CLIENTS; i++) // clients not accepted yet
 		control_socket_tick(&s, now_ms += 10000);
