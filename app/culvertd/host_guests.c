@@ -94,6 +94,16 @@ static bool has_family(const struct conf_port *port, const struct ip_addr *addr)
 	return false;
 }
 
+// Whether a port has the address by the configuration.
+static bool is_configured(const struct conf *conf, const struct ip_addr *addr)
+{
+	for (unsigned int p = 0; p < conf->n_ports; p++)
+		for (unsigned int i = 0; i < conf->ports[p].n_addrs; i++)
+			if (ip_addr_equal(&conf->ports[p].addrs[i].addr, addr))
+				return true;
+	return false;
+}
+
 // Whether a host may have the address. The kernel makes a link-local one of its own for each
 // interface.
 static bool is_usable(
@@ -101,7 +111,8 @@ static bool is_usable(
 {
 	const struct ip_addr own = nd_link_local(&iface->mac);
 
-	if (ip_addr_equal(addr, &own) || !has_family(&conf->ports[iface->port], addr))
+	if (ip_addr_equal(addr, &own) || is_configured(conf, addr) ||
+		!has_family(&conf->ports[iface->port], addr))
 		return false;
 	return ip_addr_is_v4(addr) ? ipv4_is_host_address(ip_addr_v4(addr))
 				   : ipv6_is_host_address(addr);
