@@ -216,7 +216,8 @@ static void check_link(const struct port *p, const struct rte_eth_dev_info *info
 	struct rte_eth_link link = {0};
 
 	link_wait(p, true);
-	rte_eth_link_get_nowait(p->id, &link);
+	if (rte_eth_link_get_nowait(p->id, &link) < 0)
+		link.link_speed = 0;
 	say(p, "link", "%s, %u Mb/s; events of the link: %s, of a removal: %s",
 		port_has_link(p) ? "up" : "down", link.link_speed,
 		(*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0 ? "offered" : "no",
