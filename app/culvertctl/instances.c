@@ -151,9 +151,10 @@ const char *instance_choose(const char *name)
 		warnx("several instances are running, choose one with -i:");
 	for (size_t i = 0; n > 1 && i < n; i++)
 		fprintf(stderr, "  %s\n", name_at(found, i));
+	if (n == 1)
+		snprintf(only, sizeof(only), "%s", name_at(found, 0));
+	json_decref(found);
 	if (n != 1)
 		exit(n == 0 ? EXIT_FAILED : EXIT_USAGE);
-	snprintf(only, sizeof(only), "%s", name_at(found, 0));
-	json_decref(found);
 	return only;
 }
