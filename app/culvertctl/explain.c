@@ -232,8 +232,10 @@ enum exit_code command_explain(const struct options *options, char **words)
 			putchar('\n');
 	} else if (json_array_size(s.objects) == 0) {
 		fields = fields_explain(words[0]);
-		if (json_array_size(fields) == 0)
+		if (json_array_size(fields) == 0) {
+			json_decref(fields);
 			word_unknown(words[0], &s);
+		}
 		json_decref(s.objects);
 		return fields_print(options, fields);
 	}
