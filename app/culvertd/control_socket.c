@@ -19,7 +19,7 @@
 #include "access.h"
 #include "event_log.h"
 #include "log.h"
-#include "state_file.h"
+#include "state.h"
 #include "unix_socket.h"
 
 #define ASK_MS  2000 // until a client has sent its request

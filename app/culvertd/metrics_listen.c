@@ -10,7 +10,7 @@
 
 #include <rte_byteorder.h>
 
-#include "state_file.h"
+#include "state.h"
 #include "unix_socket.h"
 
 #define LISTEN_BACKLOG 16

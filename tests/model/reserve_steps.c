@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs app/culvertd/reserve.c to reserve sequence numbers in a folder, and prints its operations on
+// Runs lib/store/reserve.c to reserve sequence numbers in a folder, and prints its operations on
 // the disk and the moments when it allows numbers, in order, as steps for reserve.pml. Numbers are
 // relative to the start of the SA. Linked with --wrap, so that the calls recorded are those of the
 // code.

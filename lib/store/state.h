@@ -2,7 +2,9 @@
 // The files that outlive the daemon: in state_dir the ledger (lib/sa/sa_ledger.h), which one daemon
 // at a time has, and the lock with the number of its turn; in memory the replay windows. Opens and
 // checks them: nobody else can write them, they are the last that were written, and the ledger has
-// every key whose nonces must not repeat. Control thread.
+// every key whose nonces must not repeat. A file that others can write, or put in its place, proves
+// nothing: files and folders belong to root, the user who runs the daemon, or the user it becomes.
+// Control thread.
 #pragma once
 
 #include <limits.h>
@@ -20,6 +22,11 @@ struct state {
 
 // Logs an error of a file, with its remedy. Returns -error.
 int state_refuse(const char *what, const char *path, int error, const char *advice);
+
+// Checks the folder of something that others must not exchange; risk says what they could do.
+// Returns 0, or -errno after writing to why (size octets) what is wrong and the remedy. Any time.
+int folder_check(
+	const char *path, const struct conf *conf, const char *risk, char *why, size_t size);
 
 // Whether there is a folder state_dir, without making it. Returns 0; 1: the start can make it; or
 // -errno after logging the cause.

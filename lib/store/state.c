@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,9 +18,9 @@
 #include "disk_writer.h"
 #include "log.h"
 #include "replay_memory.h"
-#include "state_file.h"
 
-#define RUN_DIR "/run/culvert"
+#define RUN_DIR       "/run/culvert"
+#define SEQUENCE_RISK "others could cause sequence numbers to be reused"
 #define DIR_ADVICE                                                                                 \
 	"create it, or set state_dir to another place, or to \"none\" if every start has new keys"
 
@@ -30,10 +31,71 @@ int state_refuse(const char *what, const char *path, int error, const char *advi
 	return -error;
 }
 
-// Makes it if there is nothing of the name.
-static int folder_make(const struct conf *conf)
+static bool is_trusted(uid_t owner, const struct conf *conf)
 {
-	return state_folder_check(conf->state_dir, conf, DIR_ADVICE);
+	const struct passwd *user;
+
+	if (owner == 0 || owner == geteuid())
+		return true;
+	user = conf->user != NULL ? getpwnam(conf->user) : NULL;
+	return user != NULL && owner == user->pw_uid;
+}
+
+// Not through a symbolic link: whoever may change that chooses what is behind it.
+static int check(const char *path, mode_t type, const struct conf *conf, const char *risk,
+	char *why, size_t size)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0) {
+		snprintf(why, size, "%s: %s", path, strerror(errno));
+		return -errno;
+	}
+	if ((st.st_mode & S_IFMT) != type)
+		snprintf(why, size, "%s is not a %s, %s: move it away", path,
+			type == S_IFDIR ? "folder" : "regular file", risk);
+	else if (!is_trusted(st.st_uid, conf))
+		snprintf(why, size, "%s belongs to user %u, %s: chown %u %s", path, st.st_uid, risk,
+			geteuid(), path);
+	else if ((st.st_mode & 022) != 0)
+		snprintf(why, size, "%s has mode %04o, %s: chmod go-w %s", path, st.st_mode & 07777,
+			risk, path);
+	else
+		return 0;
+	return -EPERM;
+}
+
+int folder_check(
+	const char *path, const struct conf *conf, const char *risk, char *why, size_t size)
+{
+	return check(path, S_IFDIR, conf, risk, why, size);
+}
+
+static int state_check(const char *path, mode_t type, const struct conf *conf)
+{
+	char why[2 * PATH_MAX + 256];
+	int rc = check(path, type, conf, SEQUENCE_RISK, why, sizeof(why));
+
+	if (rc == -EPERM)
+		log_error("%s", why);
+	return rc;
+}
+
+// Makes a folder of mode 0700 if there is none, and checks it.
+static int folder_make(const char *path, const struct conf *conf, const char *advice)
+{
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return state_refuse("cannot create", path, errno, advice);
+	return state_check(path, S_IFDIR, conf);
+}
+
+// Checks a file in such a folder, which therefore nobody else can exchange afterwards. No file is
+// fine.
+static int file_check(const char *path, const struct conf *conf)
+{
+	int rc = state_check(path, S_IFREG, conf);
+
+	return rc == -ENOENT ? 0 : rc;
 }
 
 int state_dir_check(const struct conf *conf)
@@ -44,7 +106,7 @@ int state_dir_check(const struct conf *conf)
 	if (conf->state_dir == NULL)
 		return 0;
 	if (stat(conf->state_dir, &st) == 0)
-		return S_ISDIR(st.st_mode) ? 0 : folder_make(conf);
+		return S_ISDIR(st.st_mode) ? 0 : state_check(conf->state_dir, S_IFDIR, conf);
 	if (errno != ENOENT)
 		return 0; // perhaps only this user must not see it
 	snprintf(parent, sizeof(parent), "%s", conf->state_dir);
@@ -55,9 +117,9 @@ int state_dir_check(const struct conf *conf)
 
 static int folders_check(const struct conf *conf)
 {
-	int rc = folder_make(conf);
+	int rc = folder_make(conf->state_dir, conf, DIR_ADVICE);
 
-	return rc < 0 ? rc : state_folder_check(RUN_DIR, conf, "start it as root once");
+	return rc < 0 ? rc : folder_make(RUN_DIR, conf, "start it as root once");
 }
 
 // DPDK detects a second instance of a name by its files below /run, which two containers do not
@@ -69,7 +131,7 @@ static int lock_take(struct state *s, const struct conf *conf)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s.lock", conf->state_dir, conf->instance);
-	rc = state_file_check(path, conf);
+	rc = file_check(path, conf);
 	if (rc < 0)
 		return rc;
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -87,7 +149,7 @@ static int lock_take(struct state *s, const struct conf *conf)
 
 static int ledger_read(struct state *s, const struct conf *conf)
 {
-	int rc = state_file_check(s->path, conf);
+	int rc = file_check(s->path, conf);
 
 	if (rc < 0)
 		return rc;
@@ -105,7 +167,7 @@ static int ledger_read(struct state *s, const struct conf *conf)
 static int turn_check(const struct state *s, const struct conf *conf)
 {
 	uint64_t turn = sa_ledger_turn(s->ledger), seen = disk_writer_turn_of(s->lock);
-	int rc = state_file_check(s->memory_path, conf);
+	int rc = file_check(s->memory_path, conf);
 
 	if (rc < 0)
 		return rc;
