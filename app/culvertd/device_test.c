@@ -19,7 +19,6 @@
 #include "device_watch.h"
 #include "eal.h"
 #include "eal_log.h"
-#include "flow_rule.h"
 #include "log.h"
 #include "machine.h"
 #include "port.h"

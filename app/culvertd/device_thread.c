@@ -10,7 +10,6 @@
 #include "host_iface.h"
 #include "log.h"
 #include "machine.h"
-#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
@@ -158,7 +157,7 @@ static void rules_change(unsigned int port, const struct conf *conf)
 	if (d->rules == NULL)
 		return;
 	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
-	port_flow_change(d->rules, &conf->ports[port]);
+	port_rules_steer(d->rules, &conf->ports[port]);
 	privilege_kept_lower(&t.kept);
 	d->rules = NULL;
 }

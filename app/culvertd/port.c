@@ -15,7 +15,6 @@
 #include "eal_log.h"
 #include "iface_hide.h"
 #include "machine.h"
-#include "port_flow.h"
 #include "vhost_link.h"
 #include "vhost_peer.h"
 
@@ -198,9 +197,10 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 {
 	const struct conf_port *c = p->conf;
 	struct rte_eth_conf e = eth_conf_of(p, conf, info);
+	struct rte_flow_error error;
 	const char *why;
 
-	*rc = port_flow_isolate(p->id, c);
+	*rc = c->isolated ? rte_flow_isolate(p->id, 1, &error) : 0; // what no rule takes
 	if (*rc < 0)
 		return "isolated: it cannot be shared with the kernel";
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);
@@ -230,8 +230,9 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 		*rc = rte_eth_macaddr_get(p->id, &p->mac);
 	if (*rc < 0)
 		return "cannot read its MAC address";
-	*rc = port_flow_start(&p->rules, &(struct flow_device){p->id, p->n_rx, info->hash_key_size},
-		&p->offloads, conf, c, &why);
+	*rc = port_rules_start(&p->rules,
+		&(struct flow_device){p->id, p->n_rx, info->hash_key_size}, &p->offloads, conf, c,
+		&why);
 	return *rc < 0 ? why : NULL;
 }
 

@@ -1,16 +1,60 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of a port's card: those that distribute ESP by its SPI where RSS alone does not, those
 // that take ESP from the kernel (isolated), and those that give each inbound SA a queue (steer).
-// Which ones a port gets: docs/hardware.md. The thread that opens the device: the driver of mlx5
-// asks for CAP_NET_RAW whenever a rule is made. Which rules SAs need is decided by the control
-// thread.
+// Which ones a port gets: docs/hardware.md. A rule is plain data, of which rte_flow is offered one
+// form after the other, as drivers differ in what they accept: docs/decisions/0040-offloads.md. The
+// thread that opens the device: the driver of mlx5 asks for CAP_NET_RAW whenever a rule is made.
+// Which rules SAs need is decided by the control thread.
 #pragma once
 
-#include "flow_rule.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_flow.h>
+
+#include "conf.h"
+#include "port_offload.h"
 #include "snapshot.h"
 
 #define PORT_RULES_MAX  1024 // of SAs: further SAs are distributed by the hash
 #define PORT_RULES_STEP 16   // SAs that get a rule in one call: a card takes up to a millisecond
+
+// What a rule is about.
+enum flow_match {
+	FLOW_ESP,     // in IP
+	FLOW_ESP_UDP, // in UDP, as the card finds it (RFC 3948)
+	FLOW_UDP,     // to a port
+};
+
+// Where the packets go.
+enum flow_action {
+	FLOW_HASH,  // distributed over the queues by its SPI; without the rule, by addresses alone
+	FLOW_TAKE,  // the same; without the rule, it is the kernel's (FLOW_UDP: by addresses and
+		    // ports)
+	FLOW_QUEUE, // to one queue
+};
+
+struct flow_rule {
+	enum flow_match match;
+	bool v4;         // family of the IP header in front
+	rte_be32_t spi;  // of FLOW_ESP and FLOW_ESP_UDP; 0: of any SA
+	rte_be16_t port; // destination of FLOW_UDP
+	enum flow_action action;
+	uint16_t queue; // of FLOW_QUEUE
+};
+
+struct flow_device {
+	uint16_t id;   // ethdev's number
+	uint16_t n_rx; // queues
+	uint8_t rss_key_len;
+};
+
+// Has the device validate the rule and, if it accepts it in a form, create it. Returns the handle,
+// or NULL with the device's reason for refusing the last form in why.
+struct rte_flow *flow_rule_create(
+	const struct flow_device *d, const struct flow_rule *r, char *why, size_t size);
+
+void flow_rule_destroy(const struct flow_device *d, struct rte_flow *made);
 
 // What a port needs rules for.
 struct port_rules_use {
@@ -55,3 +99,14 @@ bool port_rules_change(struct port_rules *r);
 
 // Removes all rules. The device is still open.
 void port_rules_free(struct port_rules *r);
+
+// When the device of a port is started: makes the rules that the port needs by the configuration
+// and by what RSS does, and logs those that it refuses. The caller frees them while the device is
+// still open; *made stays NULL for a port that needs none. Returns 0; -errno with *why, valid as
+// long as *made, if there is no memory or an isolated port lacks a rule.
+int port_rules_start(struct port_rules **made, const struct flow_device *d,
+	const struct port_offloads *offloads, const struct conf *conf, const struct conf_port *c,
+	const char **why);
+
+// Gives some of the inbound SAs their queues, as port_rules_plan() wants it, and logs a refusal.
+void port_rules_steer(struct port_rules *r, const struct conf_port *c);

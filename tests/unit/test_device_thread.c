@@ -12,7 +12,6 @@
 #include "host_iface.h"
 #include "log.h"
 #include "machine.h"
-#include "port_flow.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "privilege.h"
@@ -118,12 +117,6 @@ void vhost_link_settle(uint16_t id)
 void port_groups_set(struct port *p)
 {
 	(void)p;
-}
-
-void port_flow_change(struct port_rules *r, const struct conf_port *c)
-{
-	(void)c;
-	port_rules_change(r);
 }
 
 // --- what privilege.c uses besides ---
