@@ -32,15 +32,6 @@ void flow_gateway_reload(struct gateway *g, const char *flows, struct site s)
 	conf_free(conf);
 }
 
-uint64_t flow_slow_path(const struct gateway *g)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
-		sum += g->snapshot->policies.decisions->worker[0][i].asked;
-	return sum;
-}
-
 struct flow_view flow_only(struct gateway *g)
 {
 	const struct flow_filter all = {0};

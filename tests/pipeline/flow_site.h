@@ -10,8 +10,5 @@ struct gateway *flow_gateway_new(const char *flows);
 // Another configuration of A, with these settings in the group "flows".
 void flow_gateway_reload(struct gateway *g, const char *flows, struct site s);
 
-// Packets that took the slow path: each of them looks up the policy once.
-uint64_t flow_slow_path(const struct gateway *g);
-
 // The only flow in the table.
 struct flow_view flow_only(struct gateway *g);

@@ -185,12 +185,12 @@ static struct snapshot *snapshot_of(const struct conf *conf, const struct snapsh
 
 void gateway_reload(struct gateway *g, struct conf *conf)
 {
-	struct snapshot *old = g->snapshot;
+	struct snapshot *old = g->snapshot, *s;
 
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
-	g->snapshot = snapshot_of(conf, old);
-	build_commit(g->snapshot, conf);
-	g->published = g->snapshot;
+	s = snapshot_of(conf, old);
+	build_commit(s, conf);
+	gateway_publish(g, s);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
 	build_retire(g->snapshot, old);
@@ -297,9 +297,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 		abort();
 	// The worker's id distinguishes the gateways of one test, of which there are mostly two.
 	g->conf->n_workers = RTE_MAX(g->conf->n_workers, 2u);
-	g->snapshot = snapshot_of(g->conf, NULL);
+	gateway_publish(g, snapshot_of(g->conf, NULL));
 	build_commit(g->snapshot, g->conf);
-	g->published = g->snapshot;
 	g->flows = flows_new(g->conf);
 	static_neighbours(g->conf);
 	return with_worker(g, id);

@@ -11,6 +11,7 @@
 #include "icmp.h"
 #include "packet.h"
 #include "pipeline.h"
+#include "running.h"
 #include "test.h"
 
 #define SENT_MAX 2000
@@ -86,6 +87,9 @@ bool gateway_keep(struct gateway *g);
 // Replaces the running configuration by another one, which the caller keeps.
 void gateway_reload(struct gateway *g, struct conf *conf);
 
+// Has the gateway use a snapshot from its next pass on. The caller owns the one before.
+void gateway_publish(struct gateway *g, struct snapshot *s);
+
 // Stops the worker first, which drops the packets that it holds.
 void gateway_free(struct gateway *g);
 
@@ -109,6 +113,24 @@ static inline void frame_mbufs(struct rte_mbuf *m[], const struct frame in[], un
 		m[i] = frame_mbuf(&in[i]);
 }
 struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
+
+// What the gateway runs, see running.h; and what its worker has decided.
+struct sa_in *gateway_sa_in(const struct gateway *g, const char *name);
+struct sa_out *gateway_sa_out(const struct gateway *g, const char *name);
+const struct spd_policy *gateway_policy(const struct gateway *g, const char *name);
+struct decided gateway_policy_decided(const struct gateway *g, const char *name);
+struct decided gateway_rule_decided(const struct gateway *g, const char *name);
+const struct sa_counters *gateway_sa_counted(const struct gateway *g, const char *name);
+const struct nexthop *gateway_route(const struct gateway *g, const struct ip_addr *to);
+
+// Look-ups of policies: one by each packet that took the slow path.
+uint64_t gateway_lookups(const struct gateway *g);
+
+// The generation of all that, and of what decides about flows; and the next one, as if something
+// had changed.
+uint32_t gateway_generation(const struct gateway *g);
+uint32_t gateway_flow_generation(const struct gateway *g);
+void gateway_generation_next(struct gateway *g);
 
 // Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().
 void gateway_host_add(struct gateway *g, uint16_t port);

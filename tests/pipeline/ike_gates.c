@@ -53,9 +53,9 @@ static void daemon_start(struct daemon *d, struct gateway *g)
 
 static void daemon_stop(struct daemon *d)
 {
-	d->g->published = d->g->snapshot = d->c.snapshot;
+	gateway_publish(d->g, d->c.snapshot);
 	ike_stop(&d->c);
-	d->g->published = d->g->snapshot = d->c.snapshot;
+	gateway_publish(d->g, d->c.snapshot);
 	gateway_free(d->g);
 }
 
@@ -90,7 +90,7 @@ void ike_gate_settle(struct daemon *d)
 {
 	for (unsigned int i = 0; i < 3; i++)
 		ike_gate_tick(d);
-	d->g->published = d->g->snapshot = d->c.snapshot;
+	gateway_publish(d->g, d->c.snapshot);
 }
 
 void ike_gate_ask(struct daemon *d, const char *fmt, ...)

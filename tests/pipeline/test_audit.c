@@ -25,7 +25,7 @@ static struct event take_event(
 	assert_ptr_equal(e.sa, sa);
 	assert_int_equal(e.count, count);
 	assert_int_equal(e.worker, g->w->id);
-	assert_int_equal(e.generation, g->snapshot->generation);
+	assert_int_equal(e.generation, gateway_generation(g));
 	expect_no_event(g);
 	return e;
 }
@@ -71,7 +71,7 @@ static void test_first_in_a_second(void **state)
 	static const enum drop reasons[] = {DROP_NO_SA, DROP_AUTH, DROP_NEXT_HEADER};
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
-	const struct sa *sa = &g->snapshot->sa_in[0]->sa;
+	const struct sa *sa = &gateway_sa_in(g, "from-b")->sa;
 	uint32_t seq = 0;
 
 	(void)state;
@@ -105,7 +105,7 @@ static void test_replay(void **state)
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
 	const struct frame twice[2] = {peer_seal_ip(&b, 7, good), peer_seal_ip(&b, 7, good)};
-	const struct sa *sa = &g->snapshot->sa_in[0]->sa;
+	const struct sa *sa = &gateway_sa_in(g, "from-b")->sa;
 	struct event e;
 
 	(void)state;
@@ -144,7 +144,7 @@ static void test_inner_header(void **state)
 		f = peer_seal_packet(&b, seq, text, len);
 		g->now = seq * SECOND;
 		gateway_expect_drop(g, &f, DROP_INNER_HEADER);
-		e = take_event(g, DROP_INNER_HEADER, &g->snapshot->sa_in[0]->sa, seq);
+		e = take_event(g, DROP_INNER_HEADER, &gateway_sa_in(g, "from-b")->sa, seq);
 		check_outer(&e, b.sa->opt.spi, seq);
 	}
 	peer_free(&b);
@@ -163,7 +163,7 @@ static void test_selector(void **state)
 	(void)state;
 	g->now = SECOND;
 	gateway_expect_drop(g, &f, DROP_SELECTOR);
-	e = take_event(g, DROP_SELECTOR, &g->snapshot->sa_in[0]->sa, 1);
+	e = take_event(g, DROP_SELECTOR, &gateway_sa_in(g, "from-b")->sa, 1);
 	assert_true(e.inner);
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number("10.3.0.5"));
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.peer)), ip_number("10.1.0.5"));
@@ -177,7 +177,7 @@ static void test_selector(void **state)
 static void check_sequence_end(enum outer outer, bool v6)
 {
 	struct gateway *g = site_v6_a(outer, (struct site){0});
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "out");
 	struct frame f = v6 ? frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"))
 			    : frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
 	struct event e;
@@ -223,7 +223,7 @@ static void test_handed_fragment(void **state)
 	assert_non_null(spi);
 	memcpy(spi, "0x1999", strlen("0x1999"));
 	g[1] = gateway_new(1, text);
-	g[1]->snapshot->generation = g[0]->snapshot->generation + 1;
+	gateway_generation_next(g[1]);
 	for (unsigned int i = 0; i < 2; i++) {
 		workers[i] = g[i]->w;
 		g[i]->now = SECOND;
@@ -269,7 +269,7 @@ static void test_flow_label(void **state)
 	put32(wire.b + ETH_LEN, 6u << 28 | 0xabcde);
 	wire.b[wire.len - 1] ^= 1;
 	gateway_expect_drop(b, &wire, DROP_AUTH);
-	e = take_event(b, DROP_AUTH, &b->snapshot->sa_in[0]->sa, 1);
+	e = take_event(b, DROP_AUTH, &gateway_sa_in(b, "in")->sa, 1);
 	assert_int_equal(e.flow_label, 0xabcde);
 	assert_memory_equal(&e.addr, ip6_octets("2001:db8:f::1"), 16);
 	assert_memory_equal(&e.peer, ip6_octets("2001:db8:f::2"), 16);

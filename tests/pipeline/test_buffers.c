@@ -92,7 +92,7 @@ static void check_jumbo(const char *engine, const char *cipher, const char *auth
 	const struct site s = {
 		.cipher = cipher, .auth = auth, .mtu = 9000, .lan_mtu = 9000, .more = engine};
 	struct gateway *g[] = {site_a(s), site_b(s)};
-	const uint16_t fits = g[0]->snapshot->sa_out[0]->sa.path->mtu;
+	const uint16_t fits = sa_out_path(gateway_sa_out(g[0], "to-b"))->mtu;
 	const uint16_t len[] = {1500, 2034, 2035, 4096, 8192, (uint16_t)(fits - 1), fits};
 
 	for (size_t i = 0; i < COUNT_OF(len); i++) {

@@ -211,8 +211,8 @@ static void flows_open(struct gateway *g, struct gateway *b, unsigned int first)
 
 static void objects_add(struct gateway *first, struct gateway *second)
 {
-	struct sa_out *out = first->snapshot->sa_out[0];
-	struct sa_in *in = first->snapshot->sa_in[0];
+	struct sa_out *out = gateway_sa_out(first, "to-b");
+	struct sa_in *in = gateway_sa_in(first, "from-b");
 
 	n_objects = 0;
 	add("the test's", sent, sizeof(sent), true);

@@ -116,11 +116,11 @@ struct step {
 static void play(struct trace *t, const struct step steps[], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t before = flow_slow_path(t->g);
+		uint64_t before = gateway_lookups(t->g);
 
 		print_message("%s\n", steps[i].name);
 		expect_passed(t, steps[i].s, steps[i].n);
-		assert_int_equal(flow_slow_path(t->g) - before, steps[i].slow_path);
+		assert_int_equal(gateway_lookups(t->g) - before, steps[i].slow_path);
 		assert_int_equal(flow_only(t->g).state, steps[i].state);
 	}
 }
@@ -179,7 +179,7 @@ static void expect_segment(
 		gateway_expect_sent(t.g, &f, segment.direction == OUT ? WAN : LAN);
 		check_sent(&t, &t.g->sent[0], segment);
 	}
-	assert_int_equal(flow_slow_path(t.g), 2);
+	assert_int_equal(gateway_lookups(t.g), 2);
 	assert_int_equal(flow_only(t.g).state, state);
 	trace_free(&t);
 }
@@ -300,14 +300,14 @@ static void test_first_of_burst(void **state)
 
 	(void)state;
 	expect_passed(&t, (struct segment[]){syn, syn}, 2);
-	assert_int_equal(flow_slow_path(t.g), 1);
+	assert_int_equal(gateway_lookups(t.g), 1);
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_SYN_SENT);
 	trace_free(&t);
 	g = site_a((struct site){0});
 	gateway_pass(g, f, COUNT_OF(f));
 	expect_drops(g, DROP_NONE, 0);
 	expect_all_sent(g, COUNT_OF(f), WAN);
-	assert_int_equal(flow_slow_path(g), 1);
+	assert_int_equal(gateway_lookups(g), 1);
 	assert_int_equal(flow_only(g).state, FLOW_UDP_NEW);
 	gateway_free(g);
 }
@@ -442,7 +442,7 @@ static void test_generation(void **state)
 	conf_free(conf);
 	for (unsigned int i = 0; i < 3; i++) {
 		expect_passed(&t, &(struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0}, 1);
-		assert_int_equal(flow_slow_path(t.g), 1);
+		assert_int_equal(gateway_lookups(t.g), 1);
 	}
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
 	trace_free(&t);

@@ -250,8 +250,8 @@ static void test_replay(void **state)
 	assert_int_equal(dropped(&s, DROP_DUMMY), 4);
 	assert_int_equal(dropped(&s, DROP_AUTH), 1);
 	for (unsigned int i = 0; i < WORKERS; i++) {
-		packets += s.g[0]->snapshot->sa_in[0]->sa.counters[i].packets;
-		octets += s.g[0]->snapshot->sa_in[0]->sa.counters[i].bytes;
+		packets += gateway_sa_counted(s.g[i], "from-b")->packets;
+		octets += gateway_sa_counted(s.g[i], "from-b")->bytes;
 	}
 	assert_int_equal(packets, 4);
 	assert_int_equal(octets, 400);

@@ -61,14 +61,14 @@ static void test_flood(void **state)
 	assert_int_equal(c.created, ANSWERED + FLOOD);
 	assert_int_equal(c.created - c.evicted - c.expired, flow_count(g->flows));
 	assert_true(c.evicted > FLOOD / 2);
-	before = flow_slow_path(g);
+	before = gateway_lookups(g);
 	for (uint16_t i = 0; i < ANSWERED; i++) {
 		struct frame q = question(i), a = answer(i);
 
 		gateway_expect_sent(g, &q, WAN);
 		gateway_expect_sent(g, &a, LAN);
 	}
-	assert_int_equal(flow_slow_path(g), before);
+	assert_int_equal(gateway_lookups(g), before);
 	gateway_free(g);
 }
 
@@ -147,7 +147,7 @@ static void test_vanished_peer(void **state)
 {
 	struct gateway *g = flow_gateway_new("max = 2080;");
 	struct peer b = peer_new(g, "from-b");
-	uint32_t peer = spd_at(g->snapshot->spd, 0)->peer_hash;
+	uint32_t peer = gateway_policy(g, "b")->peer_hash;
 	struct frame used = question(5000), a;
 	uint32_t n = 0;
 	uint64_t slow_path;
@@ -169,17 +169,17 @@ static void test_vanished_peer(void **state)
 		a = answer(i);
 		gateway_expect_sent(g, &a, LAN);
 	}
-	slow_path = flow_slow_path(g);
+	slow_path = gateway_lookups(g);
 	for (uint16_t i = 0; i < 1000; i++) {
 		struct frame q = question(i);
 
 		gateway_expect_sent(g, &q, WAN);
 	}
 	gateway_expect_sent(g, &used, WAN);
-	assert_int_equal(flow_slow_path(g), slow_path);
+	assert_int_equal(gateway_lookups(g), slow_path);
 	flow_gateway_reload(g, "max = 2080;", (struct site){.cipher = "aes-256-gcm"});
-	assert_int_equal(spd_at(g->snapshot->spd, 0)->peer_hash, peer);
-	assert_int_not_equal(spd_at(g->snapshot->spd, 1)->peer_hash, peer);
+	assert_int_equal(gateway_policy(g, "b")->peer_hash, peer);
+	assert_int_not_equal(gateway_policy(g, "c")->peer_hash, peer);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -226,9 +226,9 @@ static void test_equal_hashes(void **state)
 	// The key makes a product of 0 of the two addresses, whatever the ports are.
 	g->flows->hash_key.word[0] = -flow_brief_of(&p.key).addrs;
 	gateway_pass(g, f, 3);
-	before = flow_slow_path(g);
+	before = gateway_lookups(g);
 	gateway_pass(g, f, COUNT_OF(f));
-	assert_int_equal(flow_slow_path(g), before);
+	assert_int_equal(gateway_lookups(g), before);
 	expect_drops(g, DROP_NONE, 0);
 	while (position != FLOW_LIST_END)
 		n += flow_list(g->flows, &any, 0, &position, v + n, COUNT_OF(v) - n);

@@ -31,7 +31,7 @@ static void tunnel_free(struct tunnel *t)
 
 static const struct sa_counters *sa_counters(const struct tunnel *t)
 {
-	return &t->g->snapshot->sa_in[0]->sa.counters[0];
+	return gateway_sa_counted(t->g, "from-b");
 }
 
 // The inner packet is sent to the LAN unchanged but for its time to live.

@@ -445,7 +445,7 @@ static void test_reload_asleep(void **state)
 		gateway_reload(p.g[1], p.g[1]->conf);
 	}
 	loop_end(&p, 1);
-	assert_int_equal(p.loop[1]->generation, p.g[1]->snapshot->generation);
+	assert_int_equal(p.loop[1]->generation, gateway_generation(p.g[1]));
 	pair_stop(&p);
 }
 

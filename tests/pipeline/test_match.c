@@ -78,8 +78,7 @@ static void check_row(const struct gateway *g, const struct row *r)
 // Nothing is counted, sent or stored for a query.
 static void check_untouched(struct gateway *g)
 {
-	for (unsigned int i = 0; i < spd_count(g->snapshot->spd); i++)
-		assert_int_equal(g->snapshot->policies.decisions->worker[0][i].asked, 0);
+	assert_int_equal(gateway_lookups(g), 0);
 	assert_int_equal(flow_count(g->flows), 0);
 	expect_no_event(g);
 }
@@ -215,7 +214,7 @@ static void check_own_packet(struct gateway *g, struct peer *b, const struct own
 		.dport = r->port,
 		.icmp_type = 8};
 	struct match_query q = query_of(&(struct row){.src = r->src, .dst = r->dst});
-	const struct nexthop *back = route_find(g->snapshot->routes, &q.source);
+	const struct nexthop *back = gateway_route(g, &q.source);
 	bool sealed = strcmp(r->src, "10.2.0.5") == 0;
 	struct frame f = sealed ? peer_seal_ip(b, 1, ip) : frame_ip(back->port, ip);
 

@@ -90,12 +90,11 @@ static char *conf_text(const struct conf *conf)
 
 static unsigned int refs_of(const struct snapshot *s)
 {
+	const struct sa *sa;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		n += s->sa_out[i]->sa.refs;
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		n += s->sa_in[i]->sa.refs;
+	for (unsigned int i = 0; (sa = running_sa_at(s, i)) != NULL; i++)
+		n += sa->refs;
 	return n;
 }
 
@@ -188,7 +187,7 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 		fputs("out of memory", errors);
 		return false;
 	}
-	g->published = g->snapshot = s;
+	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;
@@ -230,7 +229,7 @@ static enum result attempt(
 
 static void check(struct gateway *g, struct step step, struct step undo)
 {
-	uint64_t seq = g->snapshot->sa_out[0]->seq;
+	uint64_t seq = gateway_sa_out(g, "to-b")->seq;
 	enum result result = REFUSED;
 
 	must_apply(g, step);
@@ -352,9 +351,8 @@ static void change(struct gateway *g, const char *text)
 // As reserve_begin() does for an added SA.
 static void keep_numbers(struct gateway *g)
 {
-	struct sa *sa = &g->snapshot->sa_out[g->snapshot->n_sa_out - 1]->sa;
+	struct sa *sa = &gateway_sa_out(g, "n")->sa;
 
-	assert_string_equal(sa->live.name, "n");
 	sa->record->in_file = true;
 	sa->record->bound = 1 << 24;
 }
@@ -384,7 +382,7 @@ static void key_add_remove(struct gateway *g, unsigned int number, bool used, bo
 static void check_growth(bool kept)
 {
 	struct gateway *g = site_a((struct site){0});
-	const struct sa_ledger *l = g->snapshot->control->ledger;
+	const struct sa_ledger *l = running_ledger(g->snapshot);
 	unsigned int n;
 	long live;
 

@@ -183,7 +183,7 @@ static void test_path_mtu(void **state)
 	(void)state;
 	gateways_new(g, OVER_V4, "mss_clamp = \"auto\";", "");
 	check(g, (struct segment){.flags = SYN, .mss = 1460}, 1406);
-	sa = g[0]->snapshot->sa_out[0];
+	sa = gateway_sa_out(g[0], "out");
 	line_free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1400)));
 	check(g, (struct segment){.flags = SYN, .mss = 1460}, 1306);
 	check(g, (struct segment){.flags = SYN, .mss = 1460, .sport = 1}, 1306);

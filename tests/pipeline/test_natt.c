@@ -138,7 +138,7 @@ static void test_strict(void **state)
 	(void)state;
 	f = peer_seal_ip(&b, 1, to_a);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
-	assert_int_equal(sa_dropped(&a->snapshot->sa_in[0]->sa.counters[0], DROP_UDP_ENCAP), 1);
+	assert_int_equal(sa_dropped(gateway_sa_counted(a, "from-b"), DROP_UDP_ENCAP), 1);
 	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_sent(a, &f, LAN);
 	gateway_expect_drop(a, &f, DROP_REPLAY);
@@ -154,7 +154,7 @@ static void test_strict(void **state)
 	f = peer_seal_ip(&c, 1, (struct ipv4)FROM_TO("10.3.0.5", "10.1.0.5"));
 	f = udp_insert(&f, NATT, NATT);
 	gateway_expect_drop(a, &f, DROP_UDP_ENCAP);
-	assert_int_equal(sa_dropped(&a->snapshot->sa_in[1]->sa.counters[0], DROP_UDP_ENCAP), 1);
+	assert_int_equal(sa_dropped(gateway_sa_counted(a, "from-c"), DROP_UDP_ENCAP), 1);
 	peer_free(&b);
 	peer_free(&c);
 	gateway_free(a);
@@ -385,7 +385,7 @@ static void test_keepalive(void **state)
 		const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
 		struct frame f;
 
-		esp_out_keepalive(m, sa_out_path(a->snapshot->sa_out[0]));
+		esp_out_keepalive(m, sa_out_path(gateway_sa_out(a, "out")));
 		if (outer == OVER_V4) {
 			assert_int_equal(m->data_len, 29);
 			assert_int_equal(be16(ip + 6), DF);

@@ -53,7 +53,7 @@ static struct sa_peer *peer_at(const char *addr, uint16_t port)
 static void test_moved(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
-	struct sa_in *sa = a->snapshot->sa_in[0];
+	struct sa_in *sa = gateway_sa_in(a, "from-b");
 	struct peer b = peer_new(a, "from-b");
 	struct frame f, burst[3];
 
@@ -127,7 +127,7 @@ static void test_unknown(void **state)
 {
 	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .port = WAN};
 	struct gateway *a = waiting();
-	struct sa_out *sa = a->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(a, "to-b");
 	struct peer b = peer_new(a, "to-b");
 	struct frame f = frame_ip(LAN, to_b), wire;
 	struct sa_peer *at = peer_at("192.0.2.3", 1025);
@@ -196,7 +196,8 @@ static void test_shared(void **state)
 	gateway_help(g[1]);
 	gateway_keep(g[0]);
 	expect_moved(g[0], "192.0.2.2", 1025);
-	assert_null(sa_in_endpoint_set(g[0]->snapshot->sa_in[0], peer_at("192.0.2.2", 1025), 0));
+	assert_null(
+		sa_in_endpoint_set(gateway_sa_in(g[0], "from-b"), peer_at("192.0.2.2", 1025), 0));
 
 	f[0] = from(&b, 11, "192.0.2.2", 1025);
 	f[1] = from(&b, 11, "192.0.2.9", 4000); // the copy

@@ -154,8 +154,8 @@ static void expect_unproven(struct gateway *g, const struct frame *about, struct
 	assert_int_equal(got.mtu, e.mtu);
 	assert_int_equal(got.quoted_len, frame_packet_len(about));
 	assert_int_equal(rte_be_to_cpu_16(got.quoted_id), be16(frame_packet(about) + 4));
-	assert_ptr_equal(got.sa, g->snapshot->sa_out[0]);
-	assert_int_equal(got.generation, g->snapshot->generation);
+	assert_ptr_equal(got.sa, gateway_sa_out(g, "to-b"));
+	assert_int_equal(got.generation, gateway_generation(g));
 }
 
 // ESP in UDP: SPI and number are after the UDP header, with which the quote of RFC 792 ends.
@@ -255,8 +255,8 @@ static void test_sequence(void **state)
 		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
 		struct frame f;
 
-		g->snapshot->sa_out[0]->seq = rows[i].sent;
-		g->snapshot->sa_out[0]->seq_recent = rows[i].before;
+		gateway_sa_out(g, "to-b")->seq = rows[i].sent;
+		gateway_sa_out(g, "to-b")->seq_recent = rows[i].before;
 		put32(about.b + ETH_LEN + IP_LEN + 4, rows[i].quoted);
 		f = error_v4(&about, e);
 		if (rows[i].believed)
@@ -355,7 +355,7 @@ static void test_settings(void **state)
 static void test_resized(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
 	struct frame in = frame_ip(
 		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1347, .frag = DF));
 	struct sa_path *old = sa_out_path_set(sa, sa_path_resized(&sa->sa, sa->sa.path, 1400));
@@ -407,14 +407,14 @@ static void test_probe(void **state)
 		for (enum outer outer = OVER_V4; outer <= OVER_V6; outer++) {
 			a = site_v6_a(outer, s);
 			b = site_v6_b(outer, s);
-			check_probe(a, b, a->snapshot->sa_out[0], outer == OVER_V4);
+			check_probe(a, b, gateway_sa_out(a, "out"), outer == OVER_V4);
 			gateway_free(a);
 			gateway_free(b);
 		}
 		a = site_transport(1, s);
 		b = site_transport(2, s);
-		check_probe(a, b, a->snapshot->sa_out[0], true);
-		check_probe(a, b, a->snapshot->sa_out[1], false);
+		check_probe(a, b, gateway_sa_out(a, "o1"), true);
+		check_probe(a, b, gateway_sa_out(a, "o2"), false);
 		gateway_free(a);
 		gateway_free(b);
 	}

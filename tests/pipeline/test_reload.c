@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One configuration replaces another. Proves that unchanged SAs keep numbers, window and counters,
 // and that no number is used twice with a key, however the key returns.
+#include "build_rule.h"
 #include "peer.h"
 #include "site.h"
 
@@ -48,8 +49,8 @@ static void test_unchanged(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
-	const struct sa_out *out = g->snapshot->sa_out[0];
-	const struct sa_in *in = g->snapshot->sa_in[0];
+	const struct sa_out *out = gateway_sa_out(g, "to-b");
+	const struct sa_in *in = gateway_sa_in(g, "from-b");
 	struct frame f = peer_seal_ip(&b, 7, inward);
 
 	(void)state;
@@ -57,9 +58,9 @@ static void test_unchanged(void **state)
 	gateway_expect_sent(g, &f, LAN);
 	for (unsigned int i = 1; i <= 3; i++) {
 		reload(g, (struct site){0});
-		assert_int_equal(g->snapshot->generation, 1 + i);
-		assert_ptr_equal(g->snapshot->sa_out[0], out);
-		assert_ptr_equal(g->snapshot->sa_in[0], in);
+		assert_int_equal(gateway_generation(g), 1 + i);
+		assert_ptr_equal(gateway_sa_out(g, "to-b"), out);
+		assert_ptr_equal(gateway_sa_in(g, "from-b"), in);
 		assert_int_equal(out->sa.refs, 1);
 		send_out(g, 1);
 		assert_int_equal(sent_seq(g), 5 + i);
@@ -75,16 +76,15 @@ static void test_unchanged(void **state)
 static void test_path(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	const struct sa_out *out = g->snapshot->sa_out[0];
+	const struct sa_out *out = gateway_sa_out(g, "to-b");
 	unsigned int mtu = sa_out_path(out)->mtu;
 
 	(void)state;
 	send_out(g, 2);
 	reload(g, (struct site){.mtu = 1400});
-	assert_ptr_equal(g->snapshot->sa_out[0], out);
+	assert_ptr_equal(gateway_sa_out(g, "to-b"), out);
 	assert_int_equal(sa_out_path(out)->mtu, mtu - 100);
-	assert_ptr_equal(
-		sa_out_path(out)->nexthop, route_find(g->snapshot->routes, &out->sa.opt.remote));
+	assert_ptr_equal(sa_out_path(out)->nexthop, gateway_route(g, &out->sa.opt.remote));
 	send_out(g, 1);
 	assert_int_equal(sent_seq(g), 3);
 	gateway_free(g);
@@ -94,17 +94,17 @@ static void test_path(void **state)
 static void test_lifetime(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	const struct sa_out *out = g->snapshot->sa_out[0];
+	const struct sa_out *out = gateway_sa_out(g, "to-b");
 	struct frame f = frame_ip(LAN, outward);
 
 	(void)state;
 	send_out(g, 5);
 	reload(g, (struct site){.sa = " lifetime = { hard_packets = 6; };"});
-	assert_ptr_equal(g->snapshot->sa_out[0], out);
+	assert_ptr_equal(gateway_sa_out(g, "to-b"), out);
 	send_out(g, 1);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
-	sa_stop(&g->snapshot->sa_out[0]->sa, LIFETIME_PACKETS);
+	sa_stop(&gateway_sa_out(g, "to-b")->sa, LIFETIME_PACKETS);
 	gateway_expect_drop(g, &f, DROP_LIFETIME);
 	reload(g, (struct site){0});
 	send_out(g, 1);
@@ -122,8 +122,8 @@ static void test_other_settings(void **state)
 	(void)state;
 	gateway_expect_sent(g, &f[0], LAN);
 	reload(g, (struct site){.window = 1024});
-	assert_int_equal(g->snapshot->sa_in[0]->replay.size, 1024);
-	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].packets, 1);
+	assert_int_equal(gateway_sa_in(g, "from-b")->replay.size, 1024);
+	assert_int_equal(gateway_sa_counted(g, "from-b")->packets, 1);
 	gateway_expect_drop(g, &f[0], DROP_REPLAY);
 	gateway_expect_drop(g, &f[1], DROP_REPLAY); // might have been received before
 	f[0] = peer_seal_ip(&b, 901, inward);
@@ -163,7 +163,7 @@ static void test_returns(void **state)
 	conf = conf_of(text);
 	gateway_reload(g, conf);
 	conf_free(conf);
-	assert_int_equal(g->snapshot->n_sa_out, 0);
+	assert_int_equal(running_sas(g->snapshot), 0);
 	reload(g, (struct site){0});
 	send_out(g, 1);
 	assert_int_equal(sent_seq(g), 13);
@@ -178,7 +178,7 @@ static void test_returns(void **state)
 static void test_not_applied(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct sa_out *out = g->snapshot->sa_out[0];
+	struct sa_out *out = gateway_sa_out(g, "to-b");
 	const struct sa_path *path = sa_out_path(out);
 	struct build_port ports[PORTS_MAX] = {0};
 	char text[8192], why[256];
@@ -192,7 +192,7 @@ static void test_not_applied(void **state)
 	conf->n_workers = g->conf->n_workers;
 	s = build_snapshot(conf, ports, g->snapshot, why, sizeof(why));
 	assert_non_null(s);
-	assert_ptr_equal(s->sa_out[0], out);
+	assert_ptr_equal(running_sa_out(s, "to-b"), out);
 	assert_int_equal(out->sa.refs, 2);
 	build_snapshot_free(s);
 	conf_free(conf);
@@ -203,24 +203,23 @@ static void test_not_applied(void **state)
 	gateway_free(g);
 }
 
-static uint64_t policy_lookups(const struct gateway *g, unsigned int policy)
+// By policy "b", also before reloads.
+static uint64_t policy_lookups(const struct gateway *g)
 {
-	return g->snapshot->policies.decisions->before[policy].asked +
-	       g->snapshot->policies.decisions->worker[0][policy].asked;
+	return running_policy_sum(g->snapshot, "b").asked;
 }
 
 static void test_counts(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	unsigned int rule = rule_set_count(g->snapshot->rules) - 1;
 
 	(void)state;
 	for (unsigned int i = 1; i <= 3; i++) {
 		send_out(g, 2);
-		assert_int_equal(policy_lookups(g, 0), i); // the flow is evaluated again
+		assert_int_equal(policy_lookups(g), i); // the flow is evaluated again
 		reload(g, (struct site){0});
-		assert_int_equal(policy_lookups(g, 0), i);
-		assert_int_equal(g->snapshot->rule_decisions->before[rule].asked, i);
+		assert_int_equal(policy_lookups(g), i);
+		assert_int_equal(running_rule_sum(g->snapshot, BUILD_RULE_DEFAULT).asked, i);
 	}
 	gateway_free(g);
 }
@@ -256,14 +255,14 @@ static void test_two_in(void **state)
 	by[1] = peer_new(g, "from-b2");
 	send_out(g, 1);
 	for (unsigned int i = 0; i < 6; i++) {
-		uint64_t before = policy_lookups(g, 0);
+		uint64_t before = policy_lookups(g);
 
 		for (unsigned int k = 0; k < 3; k++) {
 			struct frame f = peer_seal_ip(&by[i % 2], ++seq, inward);
 
 			gateway_expect_sent(g, &f, LAN);
 		}
-		assert_int_equal(policy_lookups(g, 0), before + 1); // and not for every packet
+		assert_int_equal(policy_lookups(g), before + 1); // and not for every packet
 	}
 	assert_int_equal(flow_count(g->flows), 1);
 	peer_free(&by[0]);

@@ -48,13 +48,12 @@ static struct reserve *reserve_start(struct gateway *g)
 
 	g->conf->state_dir = dir;
 	snprintf(g->conf->instance, sizeof(g->conf->instance), "reserve-%d", getpid());
-	assert_int_equal(reserve_open(&r, g->conf, s->control->ledger), 0);
+	assert_int_equal(reserve_open(&r, g->conf, running_ledger(s)), 0);
 	sem_post(&disk);
 	assert_int_equal(reserve_begin(r, s), 0);
 	assert_int_equal(build_commit(s, g->conf), 0);
 	build_snapshot_free(g->snapshot);
-	g->snapshot = s;
-	g->published = s;
+	gateway_publish(g, s);
 	return r;
 }
 
@@ -72,10 +71,10 @@ static void reserve_stop(struct reserve *r, struct gateway *g)
 // The started write ends, and the reservation sees that.
 static void write_end(struct reserve *r, struct gateway *g, uint64_t now_ms)
 {
-	uint64_t before = g->snapshot->sa_out[0]->seq_reserved;
+	uint64_t before = gateway_sa_out(g, "to-b")->seq_reserved;
 
 	sem_post(&disk);
-	while (g->snapshot->sa_out[0]->seq_reserved == before)
+	while (gateway_sa_out(g, "to-b")->seq_reserved == before)
 		reserve_collect(r, g->snapshot, now_ms);
 }
 
@@ -84,7 +83,7 @@ static void check_rate(const char *settings)
 {
 	struct gateway *g = site_a((struct site){.sa = settings});
 	struct reserve *r = reserve_start(g);
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
 	unsigned int writing = 0; // ticks
 
 	for (uint64_t tick = 0; tick < TICKS && sa->seq < sa->seq_max - RATE; tick++) {
@@ -115,8 +114,8 @@ static void test_back(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
-	struct sa_record *out = g->snapshot->sa_out[0]->sa.record;
-	struct sa_record *in = g->snapshot->sa_in[0]->sa.record;
+	struct sa_record *out = gateway_sa_out(g, "to-b")->sa.record;
+	struct sa_record *in = gateway_sa_in(g, "from-b")->sa.record;
 
 	(void)state;
 	out->before += 1000;
@@ -133,25 +132,23 @@ static void test_of_ike(void **state)
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
 	struct snapshot *s = g->snapshot;
-	struct sa_out *out = s->sa_out[s->n_sa_out - 1];
-	struct sa_in *in = s->sa_in[s->n_sa_in - 1];
-	uint64_t turn = sa_ledger_turn(s->control->ledger);
+	struct sa_out *out = gateway_sa_out(g, "to-c"), *first = gateway_sa_out(g, "to-b");
+	struct sa_in *in = gateway_sa_in(g, "from-c");
+	uint64_t turn = sa_ledger_turn(running_ledger(s));
 
 	(void)state;
-	s->control->n_configured[SA_OUT]--; // as if the last ones were IKE's
-	s->control->n_configured[SA_IN]--;
+	running_last_sas_of_ike(s, true); // to-c and from-c
 	sa_out_allow(out, UINT64_MAX);
 	out->sa.record->bound = in->sa.record->bound = 0;
 	sa_out_seq_alloc(out, 1000000);
 	replay_commit(&in->replay, 1000000);
 	reserve_tick(r, s, TICK_MS);
-	assert_int_equal(sa_ledger_turn(s->control->ledger), turn);
-	sa_out_seq_alloc(s->sa_out[0], (uint32_t)s->sa_out[0]->seq_reserved - 1);
+	assert_int_equal(sa_ledger_turn(running_ledger(s)), turn);
+	sa_out_seq_alloc(first, (uint32_t)first->seq_reserved - 1);
 	reserve_tick(r, s, 2 * TICK_MS);
 	write_end(r, g, 2 * TICK_MS);
 	assert_int_equal(out->seq_reserved, UINT64_MAX);
-	s->control->n_configured[SA_OUT]++;
-	s->control->n_configured[SA_IN]++;
+	running_last_sas_of_ike(s, false);
 	reserve_stop(r, g);
 }
 
@@ -167,15 +164,14 @@ static struct conf *changed(const struct gateway *g, const char *text)
 // As configure.c does.
 static void change(struct gateway *g, struct reserve *r, const char *text)
 {
-	struct snapshot *old = g->snapshot;
 	struct conf *conf = changed(g, text);
+	struct snapshot *old = g->snapshot, *s = snapshot_of(conf, old);
 
-	g->snapshot = snapshot_of(conf, old);
 	sem_post(&disk);
-	assert_int_equal(reserve_begin(r, g->snapshot), 0);
-	assert_int_equal(build_commit(g->snapshot, conf), 0);
-	g->published = g->snapshot;
-	build_retire(g->snapshot, old);
+	assert_int_equal(reserve_begin(r, s), 0);
+	assert_int_equal(build_commit(s, conf), 0);
+	gateway_publish(g, s);
+	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;
 }
@@ -264,7 +260,7 @@ static void test_without_esn(void **state)
 	struct gateway *g = site_a((struct site){.sa = "esn = true;"});
 	struct reserve *r = reserve_start(g);
 	struct frame out = frame_ip(LAN, outward);
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
 
 	(void)state;
 	sa_start_behind(&sa->sa, UINT64_C(1) << 32);
@@ -279,7 +275,7 @@ static void test_without_esn(void **state)
 
 	g = site_a((struct site){.sa = "esn = true;"});
 	r = reserve_start(g);
-	assert_true(g->snapshot->sa_out[0]->seq > UINT64_C(1) << 32);
+	assert_true(gateway_sa_out(g, "to-b")->seq > UINT64_C(1) << 32);
 	reserve_stop(r, g);
 }
 

@@ -2,6 +2,7 @@
 // The firewall: what rules of the configuration do to packets that policy admits.
 #include <netinet/in.h>
 
+#include "build_rule.h"
 #include "peer.h"
 #include "site.h"
 
@@ -26,16 +27,17 @@ static const struct ipv4 to_b = FROM_TO("10.1.0.5", "10.2.0.5", .sport = 1000, .
 static const struct ipv4 from_b = FROM_TO("10.2.0.5", "10.1.0.5", .sport = 53, .dport = 1000);
 static const struct ipv4 outside = FROM_TO("10.1.0.5", "198.51.100.9", .sport = 1, .dport = 80);
 
-static uint64_t rule_packets(const struct gateway *g, unsigned int rule)
+// Look-ups that the rule has decided.
+static uint64_t rule_lookups(const struct gateway *g, const char *rule)
 {
-	return g->snapshot->rule_decisions->worker[0][rule].asked;
+	return gateway_rule_decided(g, rule).asked;
 }
 
 // Every packet is counted, also those after the first of their flow.
-static void check_decided(const struct decided *d, uint64_t packets, uint64_t octets)
+static void check_decided(struct decided d, uint64_t packets, uint64_t octets)
 {
-	assert_int_equal(d->packets, packets);
-	assert_int_equal(d->octets, octets);
+	assert_int_equal(d.packets, packets);
+	assert_int_equal(d.octets, octets);
 }
 
 // The first rule that matches decides, and counts.
@@ -62,23 +64,23 @@ static void test_order(void **state)
 	other.dport = 54;
 	for (unsigned int i = 0; i < 3; i++)
 		gateway_expect_sent(g, &dns, WAN);
-	assert_int_equal(rule_packets(g, 0), 1); // the others use the cached decision
-	check_decided(&g->snapshot->rule_decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
-	check_decided(&g->snapshot->policies.decisions->worker[0][0], 3, 3u * (dns.len - ETH_LEN));
+	assert_int_equal(rule_lookups(g, "dns"), 1); // the others use the cached decision
+	check_decided(gateway_rule_decided(g, "dns"), 3, 3u * (dns.len - ETH_LEN));
+	check_decided(gateway_policy_decided(g, "b"), 3, 3u * (dns.len - ETH_LEN));
 	for (unsigned int i = 1; i <= 3; i++) {
 		struct frame f = frame_ip(LAN, other);
 
 		gateway_expect_drop(g, &f, DROP_RULE_DROP);
 		assert_int_equal(g->n_sent, 0);
-		assert_int_equal(rule_packets(g, 1), i);
+		assert_int_equal(rule_lookups(g, "no"), i);
 	}
 	gateway_expect_drop(g, &dmz, DROP_RULE_DROP);
-	assert_int_equal(rule_packets(g, 2), 1);
+	assert_int_equal(rule_lookups(g, "dmz"), 1);
 	gateway_expect_drop(g, &c, DROP_RULE_DROP);
 	gateway_expect_drop(g, &from_c, DROP_RULE_DROP);
-	assert_int_equal(rule_packets(g, 3), 2);
+	assert_int_equal(rule_lookups(g, "tunnel"), 2);
 	gateway_expect_sent(g, &web, WAN);
-	assert_int_equal(rule_packets(g, 4), 1); // the default
+	assert_int_equal(rule_lookups(g, BUILD_RULE_DEFAULT), 1);
 	assert_int_equal(flow_count(g->flows), 2);
 	expect_no_event(g);
 	peer_free(&peer_c);
@@ -174,7 +176,7 @@ static void test_established(void **state)
 	assert_non_null(conf);
 	gateway_reload(g, conf);
 	gateway_expect_sent(g, &q, WAN);
-	assert_int_equal(rule_packets(g, 0), 1);
+	assert_int_equal(rule_lookups(g, "old"), 1);
 	gateway_expect_drop(g, &other, DROP_RULE_DROP);
 	conf_free(conf);
 	peer_free(&b);
@@ -243,7 +245,6 @@ static void test_every_packet_counts(void **state)
 	static struct frame in[6];
 	struct gateway *g = gateway_with(NEW_FROM_INSIDE);
 	struct peer b = peer_new(g, "from-b");
-	const struct decided *policy = &g->snapshot->policies.decisions->worker[0][0];
 	const unsigned int octets = frame_ip(LAN, to_b).len - ETH_LEN;
 
 	(void)state;
@@ -255,8 +256,8 @@ static void test_every_packet_counts(void **state)
 		gateway_pass(g, in, COUNT_OF(in));
 		expect_drops(g, DROP_NONE, 0);
 	}
-	check_decided(policy, 19, 19u * octets);
-	check_decided(&g->snapshot->rule_decisions->worker[0][0], 19, 19u * octets);
+	check_decided(gateway_policy_decided(g, "b"), 19, 19u * octets);
+	check_decided(gateway_rule_decided(g, "new"), 19, 19u * octets);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -385,7 +386,7 @@ static void test_invalid_has_tunnel(void **state)
 			gateway_expect_sent(g, &f, WAN);
 		else
 			gateway_expect_drop(g, &f, rows[i].drop);
-		assert_int_equal(rule_packets(g, 0), rows[i].drop == DROP_NONE);
+		assert_int_equal(rule_lookups(g, "odd"), rows[i].drop == DROP_NONE);
 		assert_int_equal(flow_count(g->flows), 1);
 		peer_free(&b);
 		gateway_free(g);
@@ -433,7 +434,7 @@ static void test_icmp(void **state)
 
 		put16(f.b + ETH_LEN + IP_LEN + 4, 7); // one identifier: replies belong to requests
 		print_message("%s\n", rows[i].comment);
-		g->snapshot->generation++;
+		gateway_generation_next(g);
 		if (rows[i].drop != DROP_NONE)
 			gateway_expect_drop(g, &f, rows[i].drop);
 		else

@@ -183,7 +183,7 @@ static void check_clear(enum outer outer)
 	in = four(1500, 0);
 	gateway_pass(p.a, &in, 1);
 	expect_all_sent(p.a, 2, WAN);
-	assert_int_equal(p.a->snapshot->sa_out[0]->seq, 6); // two packets of the SA, not one
+	assert_int_equal(gateway_sa_out(p.a, "out")->seq, 6); // two packets of the SA, not one
 	pair_free(&p);
 }
 
@@ -312,7 +312,7 @@ static void test_reassembled(void **state)
 	ip_checksum_update(part[1].b + ETH_LEN);
 	gateway_pass(p.a, part, 2);
 	assert_int_equal(p.a->n_sent, 2);
-	assert_int_equal(p.a->snapshot->sa_out[0]->seq, 1);
+	assert_int_equal(gateway_sa_out(p.a, "out")->seq, 1);
 	pair_free(&p);
 }
 

@@ -33,9 +33,9 @@ static void test_within_burst(void **state)
 	// A number that an earlier packet of the burst moves below the window.
 	check_burst(g, &b, (uint64_t[]){200, 136, 137}, 3, 2);
 	// Those after 10, and 137 after 200; no number that was not accepted.
-	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].reordered, 7);
+	assert_int_equal(gateway_sa_counted(g, "from-b")->reordered, 7);
 	check_burst(g, &b, (uint64_t[]){199}, 1, 1); // in another burst
-	assert_int_equal(g->snapshot->sa_in[0]->sa.counters[0].reordered, 8);
+	assert_int_equal(gateway_sa_counted(g, "from-b")->reordered, 8);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -58,7 +58,7 @@ static void test_whole_burst_again(void **state)
 		assert_int_equal(g->n_sent, 0);
 	}
 	assert_int_equal(
-		sa_dropped(&g->snapshot->sa_in[0]->sa.counters[0], DROP_REPLAY), 3 * RX_BURST_MAX);
+		sa_dropped(gateway_sa_counted(g, "from-b"), DROP_REPLAY), 3 * RX_BURST_MAX);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -186,7 +186,7 @@ static void test_end(void **state)
 {
 	static struct frame f[8];
 	struct gateway *g = site_a((struct site){0});
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
 
 	(void)state;
 	sa->seq = UINT32_MAX - 3;
@@ -256,7 +256,7 @@ static void check_esn_out(size_t alg)
 	struct peer b = peer_new(g, "to-b");
 	uint8_t inner[FRAME_MAX];
 
-	g->snapshot->sa_out[0]->seq = UINT32_MAX - 4;
+	gateway_sa_out(g, "to-b")->seq = UINT32_MAX - 4;
 	for (unsigned int i = 0; i < COUNT_OF(f); i++)
 		f[i] = frame_ip(LAN, outward);
 	gateway_pass(g, f, COUNT_OF(f));
@@ -282,7 +282,7 @@ static void test_esn_end(void **state)
 {
 	static struct frame f[8];
 	struct gateway *g = site_a(esn_site(0));
-	struct sa_out *sa = g->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
 
 	(void)state;
 	sa->seq = sa->seq_max - 3;
@@ -328,13 +328,13 @@ static void test_lifetime_over(void **state)
 	(void)state;
 	gateway_expect_sent(g, &in, LAN);
 	gateway_expect_sent(g, &out, WAN);
-	sa_stop(&g->snapshot->sa_in[0]->sa, LIFETIME_BYTES);
+	sa_stop(&gateway_sa_in(g, "from-b")->sa, LIFETIME_BYTES);
 	in = peer_seal_ip(&b, 2, inward);
 	gateway_expect_drop(g, &in, DROP_LIFETIME);
 	gateway_expect_sent(g, &out, WAN);
-	sa_stop(&g->snapshot->sa_out[0]->sa, LIFETIME_PACKETS);
+	sa_stop(&gateway_sa_out(g, "to-b")->sa, LIFETIME_PACKETS);
 	gateway_expect_drop(g, &out, DROP_SEQUENCE_END);
-	assert_int_equal(sa_dropped(&g->snapshot->sa_in[0]->sa.counters[0], DROP_LIFETIME), 1);
+	assert_int_equal(sa_dropped(gateway_sa_counted(g, "from-b"), DROP_LIFETIME), 1);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -350,7 +350,7 @@ static void test_late_at_end(void **state)
 
 	(void)state;
 	check_burst(g, &b, (uint64_t[]){UINT32_MAX}, 1, 1);
-	sa_stop(&g->snapshot->sa_in[0]->sa, LIFETIME_PACKETS);
+	sa_stop(&gateway_sa_in(g, "from-b")->sa, LIFETIME_PACKETS);
 	seen[0] = true;
 	for (unsigned int i = 0; i < 4 * OLDEST; i++) {
 		unsigned int late = i * 37 % OLDEST;

@@ -111,7 +111,7 @@ static void check_protected(const char *cipher, const char *auth, unsigned int m
 	struct ipv4 ip = {.src = "10.1.0.5", .dst = "10.2.0.5", .id = 77, .len = fits};
 
 	print_message("%s %s, mtu %u: %u\n", cipher, auth, mtu, fits);
-	assert_int_equal(g->snapshot->sa_out[0]->sa.path->mtu, fits);
+	assert_int_equal(sa_out_path(gateway_sa_out(g, "to-b"))->mtu, fits);
 	check_fits(g, &b, ip);
 	ip.frag = DF;
 	check_fits(g, &b, ip);

@@ -79,7 +79,7 @@ static void test_path_mtu(void **state)
 	struct frame six =
 		frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5", .len = 1400));
 	struct ip_addr remote = ip_addr_from_v4(rte_cpu_to_be_32(ip_number("10.2.0.5")));
-	struct sa_out *sa = a->snapshot->sa_out[0];
+	struct sa_out *sa = gateway_sa_out(a, "o1");
 
 	(void)state;
 	check_path_mtu(a, &four, &remote);

@@ -128,7 +128,7 @@ static void test_crypto_fails(void **state)
 {
 	static struct frame f[10];
 	struct gateway *g = site_a((struct site){.more = "engine = \"openssl\";"});
-	struct session *broken = (struct session *)g->snapshot->sa_out[0]->sa.session;
+	struct session *broken = (struct session *)gateway_sa_out(g, "to-b")->sa.session;
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT_OF(f); i++)
@@ -140,8 +140,8 @@ static void test_crypto_fails(void **state)
 		g, COUNT_OF(f) / 2, WAN); // those that failed are never sent, not even in clear
 	for (unsigned int i = 0; i < g->n_sent; i++)
 		assert_int_equal(esp_seq(&g->sent[i]), 2 * i + 2);
-	assert_int_equal(sa_dropped(&g->snapshot->sa_out[0]->sa.counters[0], DROP_CRYPTO_FAILED),
-		COUNT_OF(f) / 2);
+	assert_int_equal(
+		sa_dropped(gateway_sa_counted(g, "to-b"), DROP_CRYPTO_FAILED), COUNT_OF(f) / 2);
 	gateway_free(g);
 }
 

@@ -96,7 +96,7 @@ static void test_answer_after_change(void **state)
 	gateway_free(g);
 	g = site_v6_a(OVER_V6, (struct site){.rules = rules});
 	gateway_expect_sent(g, &request, WAN);
-	g->snapshot->generation++;
+	gateway_generation_next(g);
 	gateway_expect_sent(g, &reply, LAN);
 	gateway_expect_drop(g, &asks, DROP_RULE_DROP);
 }

@@ -68,7 +68,7 @@ static void check_mix(enum outer outer)
 		check_one(a, b, outer, &six, tos);
 		check_one(a, b, outer, &four, tos);
 	}
-	assert_int_equal(a->snapshot->sa_out[0]->sa.counters[0].packets, 2 * 1361);
+	assert_int_equal(gateway_sa_counted(a, "out")->packets, 2 * 1361);
 	gateway_free(a);
 	gateway_free(b);
 }
@@ -275,7 +275,7 @@ static void test_large_answers(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){.mtu = 1400});
 	struct gateway *b = site_v6_b(OVER_V6, (struct site){0}); // algorithms that A does not have
-	uint16_t mtu = sa_out_path(a->snapshot->sa_out[0])->mtu;
+	uint16_t mtu = sa_out_path(gateway_sa_out(a, "out"))->mtu;
 
 	(void)state;
 	for (uint16_t len = 1200; len <= 1420; len = (uint16_t)(len + 20)) {
@@ -309,8 +309,8 @@ static void test_addr_unusable(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
 	struct gateway *b = site_v6_b(OVER_V6, (struct site){0});
-	struct sa_out *out = b->snapshot->sa_out[0];
-	struct sa_in *in = b->snapshot->sa_in[0];
+	struct sa_out *out = gateway_sa_out(b, "out");
+	struct sa_in *in = gateway_sa_in(b, "in");
 	struct frame to_b = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:2::5"));
 	struct frame to_a = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::5"));
 	struct frame f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
