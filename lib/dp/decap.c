@@ -130,15 +130,14 @@ struct opening {
 
 // RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption.
 // w->esp has then, authenticated or not, the packets of so many runs as are returned; its n is 0.
-static __rte_always_inline uint16_t open_burst(
-	struct worker *w, struct opening *o, const bool traced)
+static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening *o)
 {
 	struct burst *b = &w->esp;
 	const uint16_t arrived = b->n;
 	uint16_t n = 0, n_runs = 0;
 
 	find_sas(w, b);
-	if (traced)
+	if (TRACED)
 		trace_burst(w, b, TRACE_SA_FOUND);
 	for (uint16_t i = 0; i < b->n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
@@ -215,7 +214,7 @@ static unsigned int owner_of(const struct worker *w, const struct pkt *p)
 
 // RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: what is in the packets of a run, from place i to end.
 static __rte_always_inline void finish_run(
-	struct worker *w, const struct opening *o, uint16_t i, uint16_t end, const bool traced)
+	struct worker *w, const struct opening *o, uint16_t i, uint16_t end)
 {
 	const struct sa_in *sa = w->esp.p[i]->sa_in;
 	const struct esp_in_run run = esp_in_run_of(sa, sa_in_at(sa, w->sa_place));
@@ -246,7 +245,7 @@ static __rte_always_inline void finish_run(
 		packets++;
 		octets += rte_pktmbuf_data_len(p->m);
 		fragment_size_reset(p);
-		if (traced)
+		if (TRACED)
 			trace_opened(w, p, o->seq[i]);
 		if (unlikely(w->fanout != NULL) && handover_enqueue(w, p, owner_of(w, p)))
 			continue;
@@ -261,10 +260,10 @@ static __rte_always_inline void finish_run(
 	esp_in_count(&run, packets, octets);
 }
 
-static __rte_always_inline void decap(struct worker *w, const bool traced)
+void decap_burst(struct worker *w)
 {
 	struct opening o;
-	const uint16_t n_runs = open_burst(w, &o, traced);
+	const uint16_t n_runs = open_burst(w, &o);
 	uint16_t i = 0;
 
 	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
@@ -272,18 +271,8 @@ static __rte_always_inline void decap(struct worker *w, const bool traced)
 		replay_prefetch(&sa_in_at(w->esp.p[o.end[r]]->sa_in, w->sa_place)->copy.replay,
 			o.seq[o.end[r]]);
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
-		finish_run(w, &o, i, o.end[r], traced);
+		finish_run(w, &o, i, o.end[r]);
 	stage_end(&w->stages, STAGE_ESP_FINISH, i);
-}
-
-void decap_burst(struct worker *w)
-{
-	decap(w, false);
-}
-
-__rte_cold void decap_burst_traced(struct worker *w)
-{
-	decap(w, true);
 }
 
 // Puts the authenticated packets of w->esp into b: those for one worker next to each other, those
@@ -317,7 +306,7 @@ static void note_moved(struct fan_burst *b, const struct pkt *p)
 
 // What is in the packets of a run, from place i to end, whose numbers another worker accepts.
 static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *b,
-	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end, const bool traced)
+	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end)
 {
 	const struct sa_in *sa = w->esp.p[i]->sa_in;
 	const struct esp_in_run run = esp_in_run_of(sa, sa_in_at(sa, w->sa_place));
@@ -341,37 +330,27 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 			octets += rte_pktmbuf_data_len(p->m);
 			fragment_size_reset(p);
 		}
-		if (traced && reason[i] == DROP_NONE)
+		if (TRACED && reason[i] == DROP_NONE)
 			trace_opened(w, p, o->seq[i]);
-		if (traced)
+		if (TRACED)
 			trace_record(w, p, TRACE_HANDED, &(struct trace_fact){0});
 	}
 	esp_in_count(&run, packets, octets);
 }
 
-static __rte_always_inline void open_to(struct worker *w, struct fan_burst *b, const bool traced)
+void decap_open(struct worker *w, struct fan_burst *b)
 {
 	struct opening o;
 	uint8_t reason[RX_BURST_MAX];
-	const uint16_t n_runs = open_burst(w, &o, traced);
+	const uint16_t n_runs = open_burst(w, &o);
 	uint16_t i = 0;
 
 	b->n_moved = 0;
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
-		extract_run(w, b, &o, reason, i, o.end[r], traced);
+		extract_run(w, b, &o, reason, i, o.end[r]);
 	group(w, b, &o, reason, i);
 	w->n_handed += b->n;
 	stage_end(&w->stages, STAGE_ESP_FINISH, i);
-}
-
-void decap_open(struct worker *w, struct fan_burst *b)
-{
-	open_to(w, b, false);
-}
-
-__rte_cold void decap_open_traced(struct worker *w, struct fan_burst *b)
-{
-	open_to(w, b, true);
 }
 
 // A packet that was opened is dropped. If it was counted, that is taken back; then it is the inner

@@ -8,13 +8,9 @@
 // Processes the packets of w->esp, and empties it: those out of tunnels are sorted, or handed over.
 void decap_burst(struct worker *w);
 
-// The same, while packets are traced.
-void decap_burst_traced(struct worker *w);
-
 // The first half, for a burst of another worker: puts what was opened into b. w->esp is empty
 // afterwards.
 void decap_open(struct worker *w, struct fan_burst *b);
-void decap_open_traced(struct worker *w, struct fan_burst *b);
 
 // The second half, of the worker that received the burst, in the order of arrival: enters the
 // sequence numbers into the replay windows, and hands the packets over to the workers that their

@@ -57,10 +57,10 @@ static __rte_cold __rte_noinline void drop_unsealed(
 }
 
 // Numbers and frames the packets of the burst, run by run: those of one SA with consecutive
-// numbers. number has these, where another worker has allocated them. While packets are traced,
-// each is a run of its own. Drops what cannot be framed. *in_udp: some are to be sent in UDP.
+// numbers. number has these, where another worker has allocated them. With TRACED each packet is a
+// run of its own. Drops what cannot be framed. *in_udp: some are to be sent in UDP.
 static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
-	struct crypto_op op[], const uint64_t number[], bool *in_udp, const bool traced)
+	struct crypto_op op[], const uint64_t number[], bool *in_udp)
 {
 	struct rte_mbuf *m[BURST_MAX];
 	uint16_t n = 0;
@@ -74,7 +74,7 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 		for (end = i; end < b->n && b->p[end]->sa_out == sa; end++) {
 			if (number != NULL && number[end] - number[i] != (uint64_t)(end - i))
 				break;
-			if (traced && end > i)
+			if (TRACED && end > i)
 				break;
 			m[end] = b->p[end]->m;
 			b->p[end]->nexthop = path->nexthop;
@@ -91,7 +91,7 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 			framed = (uint16_t)(framed + frame_each(w, &op[n + framed], p + framed,
 							     (uint16_t)(run - framed),
 							     seq + framed));
-		if (traced && framed > 0)
+		if (TRACED && framed > 0)
 			trace_sealed(w, p[0], seq, len);
 		if (unlikely(n < i))
 			memmove(&b->p[n], p, framed * sizeof(p[0]));
@@ -102,13 +102,13 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 
 // Frames and seals the packets of the burst, and gives them to ports; empties it. number as above.
 static __rte_always_inline void seal_burst(
-	struct worker *w, struct burst *b, const uint64_t number[], const bool traced)
+	struct worker *w, struct burst *b, const uint64_t number[])
 {
 	struct crypto_op op[BURST_MAX];
 	bool in_udp = false;
 	uint16_t n;
 
-	frame_burst(w, b, op, number, &in_udp, traced);
+	frame_burst(w, b, op, number, &in_udp);
 	n = b->n;
 	stage_end(&w->stages, STAGE_FRAME, n);
 	crypto_seal(op, n, w->id);
@@ -124,13 +124,13 @@ static __rte_always_inline void seal_burst(
 		fragment_esp(w, b);
 	n = b->n;
 	do
-		traced ? output_burst_traced(w, b) : output_burst(w, b);
+		output_burst(w, b);
 	while (fragments_drain(w, FRAG_AFTER_ESP, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
 // Hands the packets of the burst over to the workers that number them, and empties it.
-static __rte_always_inline void depart(struct worker *w, struct burst *b, const bool traced)
+static __rte_always_inline void depart(struct worker *w, struct burst *b)
 {
 	struct handed h[RX_BURST_MAX];
 
@@ -139,7 +139,7 @@ static __rte_always_inline void depart(struct worker *w, struct burst *b, const 
 
 		for (run = i; run < b->n && run - i < RX_BURST_MAX && b->p[run]->sa_out == sa;
 			run++) {
-			if (traced)
+			if (TRACED)
 				trace_record(w, b->p[run], TRACE_HANDED, &(struct trace_fact){0});
 			handover_fill(w, &h[run - i], b->p[run]);
 		}
@@ -163,7 +163,7 @@ static __rte_always_inline void prefetch_paths(const struct worker *w, const str
 	}
 }
 
-static __rte_always_inline void encap(struct worker *w, const bool traced)
+void encap_burst(struct worker *w)
 {
 	struct burst *b = &w->protect;
 	uint16_t arrived = b->n;
@@ -173,20 +173,10 @@ static __rte_always_inline void encap(struct worker *w, const bool traced)
 	stage_end(&w->stages, STAGE_FIT, arrived);
 	do
 		if (unlikely(w->fanout != NULL))
-			depart(w, b, traced);
+			depart(w, b);
 		else
-			seal_burst(w, b, NULL, traced);
+			seal_burst(w, b, NULL);
 	while (fragments_drain(w, FRAG_BEFORE_ESP, b));
-}
-
-void encap_burst(struct worker *w)
-{
-	encap(w, false);
-}
-
-__rte_cold void encap_burst_traced(struct worker *w)
-{
-	encap(w, true);
 }
 
 // Allocates the sequence numbers of the packets of a burst, in their order: in one step for a run
@@ -285,23 +275,13 @@ static void frames_take(struct worker *w, struct fan_burst *b)
 	w->n_handed += b->n_frames;
 }
 
-static __rte_always_inline void seal_in(struct worker *w, struct fan_burst *b, const bool traced)
+void encap_seal(struct worker *w, struct fan_burst *b)
 {
 	uint64_t number[RX_BURST_MAX];
 
 	to_protect(w, b, number);
-	seal_burst(w, &w->protect, number, traced);
+	seal_burst(w, &w->protect, number);
 	frames_take(w, b);
-}
-
-void encap_seal(struct worker *w, struct fan_burst *b)
-{
-	seal_in(w, b, false);
-}
-
-__rte_cold void encap_seal_traced(struct worker *w, struct fan_burst *b)
-{
-	seal_in(w, b, true);
 }
 
 void encap_seal_large(struct worker *w, struct fan_burst *b)
@@ -310,7 +290,7 @@ void encap_seal_large(struct worker *w, struct fan_burst *b)
 
 	to_protect(w, b, number);
 	w->n_large = 1;
-	seal_burst(w, &w->protect, number, w->tracing != NULL);
+	seal_burst(w, &w->protect, number);
 }
 
 void encap_send(struct worker *w, struct fan_burst *b)

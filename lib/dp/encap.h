@@ -9,16 +9,12 @@
 // number them.
 void encap_burst(struct worker *w);
 
-// The same, while packets are traced.
-void encap_burst_traced(struct worker *w);
-
 // Allocates the numbers of packets that were handed over for that, and puts them into the lane.
 // Returns how many.
 uint16_t encap_number(struct worker *w);
 
 // Seals a burst of another worker's lane, whose frames stay in b for that worker to send.
 void encap_seal(struct worker *w, struct fan_burst *b);
-void encap_seal_traced(struct worker *w, struct fan_burst *b);
 
 // The same for the oldest burst of the own lane, whose ESP packets may have to be fragmented: gives
 // the frames to ports.

@@ -183,8 +183,7 @@ static __rte_always_inline bool frame_input_usual(
 	return true;
 }
 
-static __rte_always_inline void frames_input(
-	struct worker *w, struct rte_mbuf *const *m, uint16_t n, const bool traced)
+void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 {
 	struct rte_mbuf *const *const end = m + n;
 	struct pkt *p = pkts_new(w, n);
@@ -200,7 +199,7 @@ static __rte_always_inline void frames_input(
 		if (m + PREFETCH_AHEAD < end)
 			rte_prefetch0(rte_pktmbuf_mtod(m[PREFETCH_AHEAD], void *));
 		*p = (struct pkt){.m = frame, .port = port, .framed = true};
-		if (traced)
+		if (TRACED)
 			trace_received(w, p);
 		if (unlikely(port != in.port))
 			in = ingress_begin(w, port);
@@ -212,14 +211,4 @@ static __rte_always_inline void frames_input(
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
 	}
-}
-
-void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
-{
-	frames_input(w, m, n, false);
-}
-
-__rte_cold void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
-{
-	frames_input(w, m, n, true);
 }

@@ -6,6 +6,3 @@
 
 // Takes n frames (at most RX_BURST_MAX), m->port being the ingress port of each.
 void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n);
-
-// The same, while packets are traced.
-void input_burst_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n);

@@ -18,7 +18,6 @@
 #include "natt.h"
 #include "policy.h"
 #include "policy_find.h"
-#include "transit.h"
 
 #define L4_LEN  20 // octets, enough for every protocol
 #define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
@@ -99,7 +98,7 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 	if (pkt_is_local(p) && !natt_is_ike(w, p, &fp))
 		m->local = host_rule_new(w, p, &fp) == 0;
 	policy_find(w, &p, 1, &found);
-	d = transit_policy(w, p, &fp, &found);
+	d = policy_apply(w, p, &fp, &found);
 	if (d == DROP_NONE && m->local)
 		return local_check_new(w, p);
 	if (d == DROP_NONE && p->sa_out == NULL && !forward_has_route(p))

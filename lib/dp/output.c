@@ -299,7 +299,7 @@ static __rte_noinline void run_unresolved(
 	}
 }
 
-void output_burst(struct worker *w, struct burst *b)
+void output_send(struct worker *w, struct burst *b)
 {
 	struct run runs[BURST_MAX + 1];
 	const struct run *end;
@@ -329,14 +329,6 @@ void output_burst(struct worker *w, struct burst *b)
 	}
 	egress_end(&e);
 	b->n = 0;
-}
-
-__rte_cold void output_burst_traced(struct worker *w, struct burst *b)
-{
-	uint16_t n = b->n;
-
-	output_burst(w, b);
-	trace_output(w, b, n);
 }
 
 static enum neigh_answer resolve(

@@ -3,13 +3,21 @@
 // is resolved (RFC 1122 2.3.2.2). Workers.
 #pragma once
 
+#include "tracepoint.h"
 #include "worker.h"
 
-// Sends every packet of the burst on its p->nexthop; empties the burst.
-void output_burst(struct worker *w, struct burst *b);
+// Sends every packet of the burst on its p->nexthop; empties the burst. Traces none.
+void output_send(struct worker *w, struct burst *b);
 
-// The same, while packets are traced.
-void output_burst_traced(struct worker *w, struct burst *b);
+// The same as a stage of a pass.
+static __rte_always_inline void output_burst(struct worker *w, struct burst *b)
+{
+	const uint16_t n = b->n;
+
+	output_send(w, b);
+	if (TRACED)
+		trace_output(w, b, n);
+}
 
 // Whether a packet to dst could be sent to nexthop now. If not, the next hop is resolved.
 bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct ip_addr *dst);

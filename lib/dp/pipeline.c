@@ -21,10 +21,12 @@
 
 #define HOST_PART 16 // packets of the host in a pass
 
-// Functions with the parameter traced are compiled twice, so that tracing costs nothing while it is
-// off: pipeline_pass() chooses.
+// The functions of pipeline.h, compiled with TRACED.
+void pipeline_pass_traced(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now);
+bool pipeline_help_traced(struct worker *w, uint64_t now);
+unsigned int pipeline_keep_traced(struct worker *w, uint64_t now);
 
-static __rte_always_inline void pipeline_forward(struct worker *w, const bool traced)
+static __rte_always_inline void pipeline_forward(struct worker *w)
 {
 	struct burst *b = &w->forward;
 	uint16_t n = b->n;
@@ -33,9 +35,9 @@ static __rte_always_inline void pipeline_forward(struct worker *w, const bool tr
 	stage_end(&w->stages, STAGE_FIT, n);
 	n = b->n;
 	do {
-		if (traced)
+		if (TRACED)
 			trace_burst(w, b, TRACE_FORWARD);
-		traced ? output_burst_traced(w, b) : output_burst(w, b);
+		output_burst(w, b);
 	} while (fragments_drain(w, FRAG_BEFORE_ESP, b));
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
@@ -84,43 +86,48 @@ static __rte_always_inline void pass_end(struct worker *w)
 	if (unlikely(w->punted))
 		host_wake(w);
 	worker_mbufs_free(w);
+	if (TRACED)
+		trace_pass_end(w);
 }
 
 // From the lookup of flows on: packets that the stages before have added to w->transit and
 // w->local.
-static __rte_always_inline void pipeline_through(struct worker *w, const bool traced)
+static __rte_always_inline void pipeline_through(struct worker *w)
 {
 	uint16_t n = w->transit.n;
 
-	traced ? transit_burst_traced(w) : transit_burst(w);
+	transit_burst(w);
 	stage_end(&w->stages, STAGE_TRANSIT, n);
 	n = w->local.n;
-	if (traced)
+	if (TRACED)
 		trace_burst(w, &w->local, TRACE_LOCAL);
 	local_burst(w);
 	stage_end(&w->stages, STAGE_LOCAL, n);
-	traced ? encap_burst_traced(w) : encap_burst(w);
-	pipeline_forward(w, traced);
+	encap_burst(w);
+	pipeline_forward(w);
 }
 
 // Packets that the gateway originates. No errors are sent about them, so once is enough.
-static __rte_always_inline void pipeline_own(struct worker *w, const bool traced)
+static __rte_always_inline void pipeline_own(struct worker *w)
 {
 	if (w->own.n == 0)
 		return;
-	if (traced)
+	if (TRACED)
 		trace_burst(w, &w->own, TRACE_MADE);
 	local_output(w);
-	traced ? encap_burst_traced(w) : encap_burst(w);
-	pipeline_forward(w, traced);
+	encap_burst(w);
+	pipeline_forward(w);
 }
 
-static __rte_always_inline void pipeline_run(
-	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now, const bool traced)
+void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {
 	const bool tick = now >= w->next_tick;
 	uint16_t early = 0;
 
+	if (trace_begins(w)) {
+		pipeline_pass_traced(w, m, n, now);
+		return;
+	}
 	pass_begin(w, now);
 	if (tick) {
 		w->next_tick = now + w->tsc_hz / 1000;
@@ -129,106 +136,77 @@ static __rte_always_inline void pipeline_run(
 		reassembly_expire(w);
 		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
 		dummies_add(w);
-		if (traced)
+		if (TRACED)
 			trace_originated(w, &w->protect);
 	}
 	if (n > 0 || early > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
 		if (n > 0) // m may be NULL
-			traced ? input_burst_traced(w, m, n) : input_burst(w, m, n);
+			input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
-		traced ? decap_burst_traced(w) : decap_burst(w);
+		decap_burst(w);
 		if (unlikely(handover_pending(w) || host_pending(w)))
 			rings_input(w, (uint16_t)(n + early));
-		pipeline_through(w, traced);
+		pipeline_through(w);
 	} else if (w->protect.n > 0) { // dummies
 		stages_begin(&w->stages);
-		traced ? encap_burst_traced(w) : encap_burst(w);
+		encap_burst(w);
 	}
-	pipeline_own(w, traced);
+	pipeline_own(w);
 	pass_end(w);
-	if (tick && !traced) // from the next pass on
+	if (tick && !TRACED) // from the next pass on
 		w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 }
 
-static __rte_cold __rte_noinline void pipeline_run_traced(
-	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
-{
-	if (!trace_pass_begin(w)) {
-		pipeline_pass(w, m, n, now);
-		return;
-	}
-	pipeline_run(w, m, n, now, true);
-	trace_pass_end(w);
-}
-
-void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
-{
-	if (likely(w->tracing == NULL))
-		pipeline_run(w, m, n, now, false);
-	else
-		pipeline_run_traced(w, m, n, now);
-}
-
 // Opens a burst of ESP packets. What it turns out not to be for an SA continues here.
-static __rte_always_inline void open_for(struct worker *w, struct fan_burst *b, const bool traced)
+static __rte_always_inline void open_for(struct worker *w, struct fan_burst *b)
 {
-	traced ? input_burst_traced(w, b->frame, b->n) : input_burst(w, b->frame, b->n);
+	input_burst(w, b->frame, b->n);
 	stage_end(&w->stages, STAGE_INPUT, b->n);
-	traced ? decap_open_traced(w, b) : decap_open(w, b);
-	pipeline_through(w, traced);
-	pipeline_own(w, traced);
+	decap_open(w, b);
+	pipeline_through(w);
+	pipeline_own(w);
 }
 
 // Claims a burst that a worker has put into a lane, and processes it.
-static __rte_always_inline bool help(struct worker *w, struct worker *keeper, const bool traced)
+static __rte_always_inline bool help(struct worker *w, struct worker *keeper)
 {
 	struct fanout *f = keeper->fanout;
 	uint32_t index = lane_claim(&f->seal);
 
 	if (index != LANE_NONE) {
-		traced ? encap_seal_traced(w, &f->sealing[index])
-		       : encap_seal(w, &f->sealing[index]);
+		encap_seal(w, &f->sealing[index]);
 		lane_done(&f->seal, index);
 		return true;
 	}
 	index = lane_claim(&f->open);
 	if (index == LANE_NONE)
 		return false;
-	open_for(w, &f->opening[index], traced);
+	open_for(w, &f->opening[index]);
 	lane_done(&f->open, index);
 	return true;
 }
 
-static __rte_always_inline bool help_any(struct worker *w, const bool traced)
+static __rte_always_inline bool help_any(struct worker *w)
 {
 	// Each begins with its own lanes.
 	for (unsigned int i = 0; i < w->n_workers; i++)
-		if (help(w, w->peers[(w->id + i) % w->n_workers], traced))
+		if (help(w, w->peers[(w->id + i) % w->n_workers]))
 			return true;
 	return false;
-}
-
-static __rte_cold __rte_noinline bool help_any_traced(struct worker *w)
-{
-	bool helped;
-
-	if (!trace_pass_begin(w))
-		return help_any(w, false);
-	helped = help_any(w, true);
-	trace_pass_end(w);
-	return helped;
 }
 
 bool pipeline_help(struct worker *w, uint64_t now)
 {
 	bool helped;
 
+	if (trace_begins(w))
+		return pipeline_help_traced(w, now);
 	pass_begin(w, now);
 	w->counters.passes++;
 	stages_begin(&w->stages);
-	helped = likely(w->tracing == NULL) ? help_any(w, false) : help_any_traced(w);
+	helped = help_any(w);
 	pass_end(w);
 	return helped;
 }
@@ -265,16 +243,14 @@ static unsigned int take_sealed(struct worker *w, struct fanout *f)
 unsigned int pipeline_keep(struct worker *w, uint64_t now)
 {
 	unsigned int n;
-	bool traced;
 
+	if (trace_begins(w))
+		return pipeline_keep_traced(w, now);
 	pass_begin(w, now);
-	traced = unlikely(w->tracing != NULL) && trace_pass_begin(w);
 	n = take_opened(w, w->fanout) + take_sealed(w, w->fanout);
 	while (encap_number(w) > 0)
 		n++;
 	fanout_update(w);
-	if (traced)
-		trace_pass_end(w);
 	pass_end(w);
 	return n;
 }

@@ -314,7 +314,10 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 	return is_accepted_in_clear(w, p) ? DROP_NONE : DROP_CLEAR_TEXT;
 }
 
-enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+// An ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source: where no
+// policy matches its own addresses, that of the flow applies. Errors about the traffic of a tunnel
+// are accepted in clear only as the configuration says, and never sent in clear.
+static enum drop check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
@@ -337,7 +340,7 @@ static bool is_tunnel(const struct spd_policy *policy)
 
 // An SA in transport mode has no room for a packet of a router, and in clear the error would reveal
 // what the SA protects.
-enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+static enum drop check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
@@ -348,4 +351,18 @@ enum drop policy_check_error_outbound(struct worker *w, struct pkt *p, const str
 	if (!is_protect(policy) && is_protect(traffic))
 		policy = is_tunnel(traffic) ? traffic : NULL;
 	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
+}
+
+enum drop policy_apply(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
+{
+	enum drop d = DROP_NONE;
+
+	if (policy_is_inbound(w, p))
+		d = fp->icmp_error ? check_error_inbound(w, p, fp)
+				   : policy_check_inbound(w, p, found->in);
+	if (d != DROP_NONE || !policy_is_outbound(w, p))
+		return d;
+	return fp->icmp_error ? check_error_outbound(w, p, fp)
+			      : policy_check_outbound(w, p, found->out);
 }

@@ -60,9 +60,9 @@ enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_polic
 // Returns DROP_NONE, DROP_NO_POLICY, DROP_POLICY_DISCARD, or that of policy_protect().
 enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
-// The same for an ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source:
-// where no policy matches its own addresses, that of the flow applies. Errors about the traffic of
-// a tunnel are accepted in clear only as the configuration says, and never sent in clear.
-enum drop policy_check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about);
-enum drop policy_check_error_outbound(
-	struct worker *w, struct pkt *p, const struct flow_pkt *about);
+// Applies policy to a packet whose p->nexthop is known: inbound, outbound, or both between two
+// tunnels. found is the result of policy_find(). Reads of fp only icmp_error, unless that is set:
+// then also the flow that the error is about. Sends nothing. Returns the reasons of the checks
+// above.
+enum drop policy_apply(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the packet path is traced (lib/trace). While tracing is off, a pass tests one pointer, and
-// so do the stages for unusual packets; the rest of the packet path is compiled twice (pipeline.c).
-// Workers.
+// Where the packet path is traced (lib/trace). The stages that most packets go through are compiled
+// twice (meson.build): a pass runs those compiled with TRACED only while packets are traced, so
+// that tracing costs nothing else. Other stages test w->tracing. Workers.
 #pragma once
 
 #include "trace.h"
 #include "worker.h"
+
+#ifndef TRACED
+#define TRACED 0
+#endif
 
 // What a stage knows about a step besides the packet. Zero stands for unknown.
 struct trace_fact {
@@ -53,6 +57,12 @@ void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy
 // Loads the trace that is to be written. False: there is none any more.
 bool trace_pass_begin(struct worker *w);
 
+// Whether a pass that was called without TRACED is to run with it.
+static __rte_always_inline bool trace_begins(struct worker *w)
+{
+	return !TRACED && unlikely(w->tracing != NULL) && trace_pass_begin(w);
+}
+
 // First steps: of a received frame; of packets that the gateway originates; and of a packet of the
 // host, without its Ethernet header.
 void trace_received(struct worker *w, struct pkt *p);
@@ -69,7 +79,7 @@ void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f);
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq);
 void trace_sealed(struct worker *w, const struct pkt *p, uint64_t seq, uint16_t before);
 
-// Sent or held: n packets of a burst that output_burst() has emptied.
+// Sent or held: n packets of a burst that output_send() has emptied.
 void trace_output(struct worker *w, const struct burst *b, uint16_t n);
 
 void trace_pass_end(struct worker *w);

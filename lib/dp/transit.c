@@ -30,34 +30,11 @@ static uint32_t ingress_of(const struct worker *w, const struct pkt *p)
 				: p->port + (uint32_t)p->from_host * HOST_INGRESS;
 }
 
-static enum drop check_inbound(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
-{
-	return fp->icmp_error ? policy_check_error_inbound(w, p, fp)
-			      : policy_check_inbound(w, p, policy);
-}
-
-static enum drop check_outbound(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct spd_policy *policy)
-{
-	return fp->icmp_error ? policy_check_error_outbound(w, p, fp)
-			      : policy_check_outbound(w, p, policy);
-}
-
-enum drop transit_policy(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
-{
-	enum drop d = policy_is_inbound(w, p) ? check_inbound(w, p, fp, found->in) : DROP_NONE;
-
-	return d == DROP_NONE && policy_is_outbound(w, p) ? check_outbound(w, p, fp, found->out)
-							  : d;
-}
-
 // Slow path: policy and route.
 static enum drop find_egress(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
-	enum drop d = transit_policy(w, p, fp, found);
+	enum drop d = policy_apply(w, p, fp, found);
 
 	if (d == DROP_NONE && p->sa_out == NULL)
 		d = forward_route(w, p);
@@ -282,14 +259,14 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 // A packet with a cached decision.
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
-	struct decided_run **run, uint32_t now, const bool traced)
+	struct decided_run **run, uint32_t now)
 {
 	struct sa_out *sa;
 
 	p->in_by = p->sa_in != NULL ? d->by.in : 0;
 	sa = flow_egress_sa(d->egress);
 	p->sa_out = sa;
-	if (traced)
+	if (TRACED)
 		trace_flow(w, p, flow_of_dir(own, fp->dir));
 	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now))) {
 		p->nexthop = sa == NULL ? flow_egress_nexthop(d->egress) : NULL;
@@ -345,8 +322,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 		f = flow_find(w->flows, fp);
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
 	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
-		d = transit_fast_path(
-			w, p, fp, own, &decision, &last, w->now_ms, w->tracing != NULL);
+		d = transit_fast_path(w, p, fp, own, &decision, &last, w->now_ms);
 		decided_run_count(w, last);
 		return d;
 	}
@@ -432,7 +408,7 @@ static __rte_always_inline void read_headers(
 	b->n = (uint16_t)(kept - b->p);
 }
 
-static __rte_always_inline void transit_packets(struct worker *w, const bool traced)
+void transit_burst(struct worker *w)
 {
 	const uint32_t generation = w->snapshot->flow_generation, now = w->now_ms;
 	union flow_place place[RX_BURST_MAX];
@@ -467,7 +443,7 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 			continue;
 		}
 
-		enum drop d = transit_fast_path(w, p, fp, own, &decision, &run, now, traced);
+		enum drop d = transit_fast_path(w, p, fp, own, &decision, &run, now);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p, d);
@@ -477,14 +453,4 @@ static __rte_always_inline void transit_packets(struct worker *w, const bool tra
 	if (unlikely(n_slow > 0))
 		transit_slow_burst(w, flows, slow, n_slow);
 	b->n = 0;
-}
-
-void transit_burst(struct worker *w)
-{
-	transit_packets(w, false);
-}
-
-__rte_cold void transit_burst_traced(struct worker *w)
-{
-	transit_packets(w, true);
 }
