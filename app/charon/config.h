@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What strongSwan's configure would find out: before its headers. ME, which Debian enables, has
-// members in structures; the others only select functions of libc.
+// Results of strongSwan's configure, for its headers: include this first. ME, which Debian enables,
+// has members in structures; the others only select functions of libc.
 #pragma once
 
 #define CONFIG_H_INCLUDED

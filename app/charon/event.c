@@ -65,7 +65,7 @@ static void moved(struct kernel *k, const char *event)
 	remote->destroy(remote);
 }
 
-// Has all SAs renewed; gone: the gateway does not have them any more. Returns their number.
+// Tells charon to renew all SAs; gone: the gateway has lost them. Returns their number.
 static unsigned int expire_all(struct kernel *k, bool gone)
 {
 	enumerator_t *e = k->sas->ht.create_enumerator(&k->sas->ht);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the plugin asks culvertd: changes, and the state of SAs. Knows nothing of strongSwan. Any
-// thread.
+// Requests of the plugin to culvertd: changes, and the state of SAs. Does not depend on strongSwan.
+// Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 // The names of all objects of an IKE daemon begin with it.
 #define GATEWAY_OWN "ike."
 
-// Claims the gateway for this process, as long as it runs and has the descriptor, which is
-// returned; -1 if errno says why not: EWOULDBLOCK if another process has claimed it.
+// Claims the gateway for this process, as long as it runs and has the returned descriptor open.
+// Returns -1 with errno: EWOULDBLOCK if another process has claimed it.
 int gateway_claim(const char *instance);
 
 // Applies changes of the request ike (docs/ike.md), which may have keys: all or none. errors: NULL,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups: an SA for each direction, and those that replace it. charon's reqid would name them, but
-// after an IKE_SA was made again two CHILD_SAs with different selectors may have the same one; so
-// the gateway is given another reqid for the second.
+// Groups: an SA for each direction, and its successors. charon's reqid would name them, but after
+// an IKE_SA was made again two CHILD_SAs with different selectors may have the same one; so the
+// gateway is given another reqid for the second.
 #include "kernel.h"
 
 #define FIRST_NUMBER 0x80000000u // charon's own begin with 1

@@ -45,7 +45,8 @@ void kernel_unclaim(struct kernel *k)
 	k->claim = -1;
 }
 
-// What an earlier charon left is removed before anything is added; culvertd may start after charon.
+// SAs and policies of an earlier charon are removed before any is added; culvertd may start after
+// charon.
 static bool ready(struct kernel *k)
 {
 	k->ready = k->ready || (claimed(k) && change(k, "flush\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // charon's interface to the kernel's IPsec, which culvertd provides instead: kernel_ipsec_t. charon
-// calls it from any of its threads; one of them at a time works on what is here (mutex).
+// calls it from any of its threads; the mutex admits one of them at a time.
 #pragma once
 
 #include "gateway.h"
@@ -120,7 +120,7 @@ void reauth_message(struct kernel *k, ike_sa_t *ike_sa, message_t *message);
 // one of them.
 bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data);
 
-// Removes what the gateway lacks from the proposals of a request for a CHILD_SA.
+// Removes algorithms that the gateway lacks from the proposals of a request for a CHILD_SA.
 void proposals_filter(message_t *message, bool incoming);
 
 // listener.c: an option of the CHILD_SA whose inbound SA this thread adds, which the gateway lacks;

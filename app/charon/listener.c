@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// charon's messages and CHILD_SAs as it works on them: what kernel_ipsec_t does not show.
+// charon's messages and CHILD_SAs while it processes them, which kernel_ipsec_t does not show.
 #include "kernel.h"
 
 #include <stddef.h>

@@ -71,7 +71,7 @@ static bool ports_write(FILE *f, const char *end, traffic_selector_t *ts)
 	return true;
 }
 
-// How many bits a selector compares; of a range those that all of its addresses have in common.
+// Number of bits that a selector compares; of a range, the bits that all of its addresses share.
 static unsigned int bits_of(traffic_selector_t *ts)
 {
 	bool all_ports = ts->get_from_port(ts) == 0 && ts->get_to_port(ts) == UINT16_MAX;
@@ -83,7 +83,7 @@ static unsigned int bits_of(traffic_selector_t *ts)
 	return bits + !all_ports;
 }
 
-// What its policies have in common. False, after a message, if the gateway cannot have them.
+// Values that its policies share. False, after a message, if the gateway does not support them.
 static bool settings_write(
 	char settings[TEXT_SIZE], kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
@@ -305,8 +305,8 @@ static void policy_free(struct policy *p)
 	free(p);
 }
 
-// In the order in which they were added, but those that bypass last: when all are added again they
-// come after those that protect, and when all are removed they go first.
+// In the order of their addition, but those with action bypass last: when all are added again they
+// follow the policies with protect, and when all are removed they go first.
 static void list_insert(struct kernel *k, struct policy *p)
 {
 	enumerator_t *e = k->policies->create_enumerator(k->policies);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ESP algorithms of the gateway. charon does not ask its kernel for them: it proposes and accepts
-// what its configuration names, `default` included. So requests of both ends lose the algorithms
-// that the gateway lacks, and the ends agree on one of the others (RFC 7296 2.7).
+// the algorithms of its configuration, `default` included. So requests of both ends lose the
+// algorithms that the gateway lacks, and the ends agree on one of the others (RFC 7296 2.7).
 #include "kernel.h"
 
 #include <encoding/payloads/sa_payload.h>
@@ -80,7 +80,7 @@ bool algorithms_write(FILE *f, const kernel_ipsec_add_sa_t *data)
 	return true;
 }
 
-// Only these two types are the gateway's business. Number 0 is NONE, as some peers say beside AEAD.
+// Only these two types concern the gateway. Number 0 is NONE, which some peers send beside AEAD.
 static bool has_algorithm(transform_type_t type, uint16_t alg)
 {
 	if (type == ENCRYPTION_ALGORITHM)
@@ -111,7 +111,7 @@ static bool transforms_copy(
 	return copied > 0 || lacking == 0;
 }
 
-// A copy without what the gateway lacks; NULL: nothing is left that it could do.
+// A copy without algorithms that the gateway lacks; NULL: no algorithm is left.
 static proposal_t *proposal_copy(proposal_t *from, uint8_t number, unsigned int *left_out)
 {
 	proposal_t *copy = proposal_create(PROTO_ESP, number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seam to strongSwan: its headers, and what differs between its versions. STRONGSWAN_VERSION is
-// that of the headers, 50908 for 5.9.8; meson.build has the list of those that were looked at.
+// The interface to strongSwan: its headers, and the differences between its versions.
+// STRONGSWAN_VERSION is that of the headers, 50908 for 5.9.8; meson.build lists the versions that
+// were compared.
 #pragma once
 
 #include "config.h"

@@ -18,7 +18,7 @@ struct ip_addr {
 	};
 };
 
-// len counts all 128 bits: 10.1.0.0/24 has len 120. Bits behind len are zero.
+// len counts all 128 bits: 10.1.0.0/24 has len 120. Bits after len are zero.
 struct ip_prefix {
 	struct ip_addr addr;
 	uint8_t len;
@@ -76,12 +76,12 @@ int ip_addr_parse(struct ip_addr *a, const char *text);
 const char *ip_addr_format(char *buf, const struct ip_addr *a);
 
 // Reads "10.1.0.0/24", "2001:db8::/32", or a bare address as its host prefix. Returns 0, -EINVAL
-// (not a prefix; *p left alone), or -ERANGE when bits behind the length are set (*p holds the
-// prefix with those bits cleared, for the message).
+// (not a prefix; *p left alone), or -ERANGE when bits after the length are set (*p holds the prefix
+// with those bits cleared, for the message).
 int ip_prefix_parse(struct ip_prefix *p, const char *text);
 
-// Like ip_prefix_parse() for the address of an interface: bits behind the length are kept in
-// *addr and cleared in *net. Returns 0 or -EINVAL.
+// Like ip_prefix_parse() for the address of an interface: bits after the length are kept in *addr
+// and cleared in *net. Returns 0 or -EINVAL.
 int ip_interface_parse(struct ip_addr *addr, struct ip_prefix *net, const char *text);
 
 // Writes "10.1.0.0/24" to buf, which holds IP_PREFIX_STRLEN octets. Returns buf.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between the versions of DPDK that Culvert builds with, 22.11 (Debian 12) and 24.11
-// (Debian 13), and nothing else: all other code is the same for both. Any thread.
+// The differences between the versions of DPDK that Culvert builds with, 22.11 (Debian 12) and
+// 24.11 (Debian 13): all other code is the same for both. Any thread.
 #pragma once
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
-// What bonds are made of is called member since 23.11; the last is the name of a struct as well.
+// A device in a bond is called member since 23.11. The last of these is a struct as well.
 #if RTE_VERSION < RTE_VERSION_NUM(23, 11, 0, 0)
 #define rte_eth_bond_member_add         rte_eth_bond_slave_add
 #define rte_eth_bond_active_members_get rte_eth_bond_active_slaves_get

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Reads pairs of hexadecimal digits, optionally behind "0x"; blanks, ':' and '_' between pairs are
+// Reads pairs of hexadecimal digits, optionally after "0x"; blanks, ':' and '_' between pairs are
 // skipped. Writes at most size octets. Returns the number of octets the text holds (it may exceed
 // size), or -EINVAL for an odd or foreign digit.
 int hex_parse(uint8_t *out, size_t size, const char *text);

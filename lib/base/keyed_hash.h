@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keyed hash for every table that packets from strangers fill: without the key nobody can choose
-// keys that collide. (A CRC or a seeded Jenkins hash does not do: their collisions hold for every
+// Keyed hash for every table that packets from strangers fill: without the key no sender can choose
+// values that collide. (A CRC or a seeded Jenkins hash does not do: their collisions hold for every
 // seed, or for enough of them.) Any thread; docs/decisions/0027-keyed-hash.md lists the tables.
 //
 // The words are compressed by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway, "UMAC", 1999): two
 // different keys collide with a probability of 2^-64, whatever they are. The product of the halves
-// then removes what is linear in them: consecutive addresses or ports are spread as random ones.
+// then removes their linear parts, so that consecutive addresses or ports are spread like random
+// ones.
 #pragma once
 
 #include <stdint.h>
@@ -21,8 +22,8 @@ struct hash_key {
 int hash_key_draw(struct hash_key *key);
 
 // Hash of n words, at most HASH_WORDS_MAX. Keys of one table may have different numbers of words:
-// those that a longer one has more are multiplied by random words, too. Any bits of the result may
-// be used alone.
+// the additional words of a longer one are multiplied by random words, too. Any bits of the result
+// may be used alone.
 static inline __attribute__((always_inline)) uint64_t keyed_hash(
 	const struct hash_key *key, const uint64_t word[], unsigned int n)
 {

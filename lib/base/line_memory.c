@@ -18,7 +18,7 @@
 
 #define LINE ((size_t)RTE_CACHE_LINE_SIZE)
 
-// A sanitizer has its own allocator, which finds what is used after it was freed.
+// A sanitizer has its own allocator, which reports memory that is used after it was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
 // Not where its objects begin, so that it reports a free() of one as well.

@@ -7,9 +7,9 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-// Finds out whether standard error is the journal: then lines carry their priority, in front, as
-// sd-daemon(3) says, and neither name nor level. Elsewhere lines begin with the date from now on.
-// Once at start.
+// Finds out whether standard error is the journal: then lines carry their priority, in front, as in
+// sd-daemon(3), and neither name nor level. Elsewhere lines begin with the date from now on. Once
+// at start.
 void log_start(void);
 
 // Whether it is. Also in a signal handler.
@@ -24,7 +24,7 @@ const char *log_date(char text[LOG_DATE_MAX]);
 // Lines above this level are not written. Set once at start, before other threads run.
 void log_set_level(enum log_level level);
 
-// Whether lines of the calling thread are not written: no, until it is said.
+// Whether lines of the calling thread are not written. At its start they are.
 void log_mute(bool mute);
 bool log_is_muted(void);
 

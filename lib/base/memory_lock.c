@@ -10,7 +10,7 @@ int memory_lock(void)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
-	setrlimit(RLIMIT_MEMLOCK, &limit); // what root may do
+	setrlimit(RLIMIT_MEMLOCK, &limit); // capabilities of root
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
 		return -EPERM;
 	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;
@@ -25,5 +25,5 @@ bool memory_has_swap(void)
 		lines += c == '\n';
 	if (f != NULL)
 		fclose(f);
-	return lines > 1; // behind the heading
+	return lines > 1; // after the heading
 }

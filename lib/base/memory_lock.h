@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps keys out of swap. They are in the configuration, in what libconfig and OpenSSL allocate,
-// and on stacks, so all memory of the process is locked. Linux, main thread, before keys are read.
+// Keeps keys out of swap. They are in the configuration, in memory of libconfig and OpenSSL, and on
+// stacks, so all memory of the process is locked. Linux, main thread, before keys are read.
 #pragma once
 
 #include <stdbool.h>

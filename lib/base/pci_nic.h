@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says about network cards on the PCI bus. The functions take the folder where
+// Network cards on the PCI bus, as the kernel reports them. The functions take the folder where
 // sysfs is mounted, /sys. Any thread; not for workers.
 #pragma once
 
@@ -13,7 +13,7 @@ struct pci_nic {
 	char id[12];                      // vendor and device: 8086:1572
 	char driver[PCI_NIC_NAME_MAX];    // of the kernel; "": none
 	char interface[PCI_NIC_NAME_MAX]; // the first of the kernel's; "": none
-	char iommu_group[12];             // its number; "": not behind an IOMMU
+	char iommu_group[12];             // its number; "": there is no IOMMU
 	int numa_node;                    // -1: the machine has one only
 	unsigned int functions;           // virtual functions that exist
 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// A function that is inlined would wipe a place of its own, beside what its caller has used.
+// If it were inlined, it would wipe an array of its own, not the one that the caller has used.
 __attribute__((noinline)) void stack_wipe(void)
 {
 	char below[STACK_WIPE_LEN];

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-// Binds a socket to its path, which gets that mode: not by its name, behind which there may be
-// something else by then. The process has another umask meanwhile, under which files of mode 0600
-// are made as always. Returns 0, or -1 with errno.
+// Binds a socket to its path with that mode. The mode comes from the umask, not from chmod(), as
+// another file may have the name by then. The umask of the process changes meanwhile; files of mode
+// 0600 are not affected. Returns 0, or -1 with errno.
 int unix_socket_bind(int fd, const struct sockaddr_un *addr, mode_t mode);

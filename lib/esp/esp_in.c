@@ -9,9 +9,9 @@
 #include "ipv6.h"
 #include "l4_checksum.h"
 
-// What the inner header shall carry: DSCP of its own, or of the outer header if the SA wants that
-// (RFC 2983); ECN of both (RFC 6040 4.2). Where the SA does not look at ECN, the outer one counts
-// as not-ECT, which changes nothing. False if the packet has to be dropped.
+// Computes DSCP and ECN of the inner header. DSCP is its own, or that of the outer header if the SA
+// asks for it (RFC 2983); ECN comes from both (RFC 6040 4.2). Where the SA ignores ECN, the outer
+// one counts as not-ECT, which changes nothing. False if the packet has to be dropped.
 static bool decapsulate(uint8_t *tos, const struct sa *sa, uint8_t outer)
 {
 	uint8_t dscp_copied = sa->tos_copied & ~ECN_MASK, inner = *tos, ecn;

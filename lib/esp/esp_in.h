@@ -3,7 +3,7 @@
 // it or, in transport mode, the one that it was made of, in two steps around the cryptography,
 // which the caller does for a whole burst. Workers.
 //
-// What most packets need is inline, so that a run of packets of one SA reads the SA once.
+// The functions of most packets are inline, so that a run of packets of one SA reads the SA once.
 #pragma once
 
 #include <netinet/in.h>
@@ -15,12 +15,12 @@
 #include "ip_layout.h"
 #include "sa.h"
 
-// What the packets of a run, which are of one SA, have in common before they are opened.
+// Values that all packets of a run, which are of one SA, share until they are opened.
 struct esp_in_checks {
 	struct replay replay;
 	struct crypto_session *session;
 	uint32_t around; // octets of ESP header, IV and ICV
-	uint32_t align;  // the text is a multiple of so many octets
+	uint32_t align;  // the length of the text is a multiple of it
 	enum drop stop;  // why the SA must not be used
 	bool esn;
 };
@@ -85,7 +85,7 @@ static __rte_always_inline struct esp_in_run esp_in_run_of(
 	};
 }
 
-// For esp_in_finish() alone: what is in the SA in other cases than most. Return as that does.
+// The unusual cases of esp_in_finish(), which alone calls it. Returns the same values.
 enum drop esp_in_extract_unusual_v4(
 	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos);
 enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner,
@@ -93,7 +93,7 @@ enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t 
 enum drop esp_in_rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
 	uint8_t *inner, uint16_t len, uint8_t next_header);
 
-// Cuts m down to the inner packet: TFC padding behind it goes too (RFC 4303 2.7).
+// Cuts m down to the inner packet: TFC padding after it goes too (RFC 4303 2.7).
 static inline void esp_in_cut_to(struct rte_mbuf *m, const void *inner, uint32_t len)
 {
 	m->data_off = (uint16_t)((const uint8_t *)inner - (const uint8_t *)m->buf_addr);
@@ -119,11 +119,11 @@ static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *
 	return DROP_NONE;
 }
 
-// After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips what surrounds
-// the inner packet; m then holds that alone, its header checked. In transport mode that is the IP
-// header that m started with and what ESP carried; if that was in UDP, its checksum has been
-// recomputed. outer is the layout of the ESP packet. *plain_len is what ipv4_plain_len() returns
-// for the inner packet, or 0: it is not known. Returns DROP_NONE, DROP_PADDING, DROP_NEXT_HEADER,
+// After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips trailer and
+// outer headers; m then holds the inner packet alone, its header checked. In transport mode it is
+// the IP header that m started with and the payload of ESP; if ESP was in UDP, its checksum has
+// been recomputed. outer is the layout of the ESP packet. *plain_len is ipv4_plain_len() of the
+// inner packet, or 0 if that is not known. Returns DROP_NONE, DROP_PADDING, DROP_NEXT_HEADER,
 // DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 	const struct esp_in_run *run, struct rte_mbuf *m, const struct ip_layout *outer,

@@ -19,14 +19,14 @@
 // whole: as many as a cipher with the largest block may need.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
-// What the packets of a run have in common: all of them are of one SA, and are framed at once.
+// Values that all packets of a run share: they are of one SA, and are framed at once.
 struct run {
 	struct crypto_session *session;
 	rte_be32_t spi;
 	uint32_t esp_len;  // octets in front of the text: ESP header and IV
 	uint32_t icv_len;  // octets
 	uint32_t pad_max;  // octets: the text is a multiple of one more
-	uint32_t tail_max; // octets that may be written behind the packet
+	uint32_t tail_max; // octets that may be written after the packet
 };
 
 // Prefetches the session, which is needed once the burst is framed.
@@ -80,10 +80,9 @@ static inline void eight_write(uint8_t *to, uint64_t value)
 	memcpy(to, &eight, sizeof(eight));
 }
 
-// What the outer header takes over from the inner (RFC 4301 5.1.2): DSCP and ECN as the SA says,
-// the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301 8.1): the bits
-// of the head that are copied. IPv6 counts as having DF. *next_header is what the trailer says
-// about the inner packet.
+// Bits that the outer header copies from the inner one (RFC 4301 5.1.2): DSCP and ECN if the SA
+// asks for them, the latter in normal mode or compatibility mode (RFC 6040 4.1), and DF (RFC 4301
+// 8.1). IPv6 counts as having DF. *next_header is the value for the trailer.
 static __rte_always_inline uint64_t inherit(
 	uint64_t copied, const void *inner, uint32_t *next_header)
 {
@@ -101,9 +100,9 @@ static __rte_always_inline uint64_t inherit(
 	return head_of(ipv6_tos(inner), UINT16_MAX) & copied;
 }
 
-// What is added to the sequence number to make the identification. Where a router on the path may
-// fragment, the sum is different for long enough; other SAs between the same gateways are elsewhere
-// in their sequence and start at another number (RFC 6864).
+// The identification is the sequence number plus this offset. Where a router on the path may
+// fragment, the sum repeats late enough; other SAs between the same gateways are elsewhere in their
+// sequence and start at another number (RFC 6864).
 static uint32_t outer_v4_id(rte_be32_t spi)
 {
 	return rte_be_to_cpu_32(spi) * 40503u;
@@ -121,7 +120,7 @@ static __rte_always_inline void outer_v4_write(
 	memcpy(to + 16, path->outer + 16, sizeof(rte_be32_t));
 }
 
-// What the inner packet at ip brings to the flow label.
+// Input of the flow label from the inner packet at ip.
 static rte_be32_t flow_label(const struct sa_copy *sa, const void *ip)
 {
 	if (likely(sa->flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
@@ -155,8 +154,8 @@ static inline uint16_t ip_len_of(bool v4)
 	return v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 }
 
-// What is in front of the ESP header of a packet: of all of a run is v4 the family, and udp whether
-// there is a UDP header. The packet has len octets.
+// Writes the headers before ESP of a packet of len octets. For all packets of a run, v4 is the
+// family, and udp whether there is a UDP header.
 static __rte_always_inline void outer_write(uint8_t *to, const struct sa_path *path, uint64_t head,
 	uint16_t len, uint16_t id, rte_be32_t label, const bool v4, const bool udp)
 {
@@ -227,9 +226,8 @@ enum drop esp_out_drop_reason(
 					 : DROP_SEQUENCE_UNSAVED;
 }
 
-// Puts what m has from octet kept on between ESP header and trailer, outer_len octets behind the
-// new start of the data, where the IP header is to be written. False, and m is unchanged: there is
-// no room.
+// Puts the octets of m from kept on between ESP header and trailer. The data of m then starts with
+// outer_len octets for the IP header. Returns false and leaves m unchanged if there is no room.
 static __rte_always_inline bool frame(struct crypto_op *op, const struct run *r, struct rte_mbuf *m,
 	uint32_t kept, uint32_t outer_len, uint32_t next_header, uint64_t seq)
 {

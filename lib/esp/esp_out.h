@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outbound ESP (RFC 4303 3.3), IPv4 and IPv6: puts an IP packet, or what it carries, into an ESP
+// Outbound ESP (RFC 4303 3.3), IPv4 and IPv6: puts an IP packet, or its payload, into an ESP
 // packet, up to the cryptography, which the caller does for a whole burst. Workers.
 #pragma once
 
@@ -14,9 +14,9 @@
 // Frames the packets of a run: n of one SA, with consecutive sequence numbers from seq on, which
 // comes from sa_out_seq_alloc(). Each m[i] holds one IP packet or, in tunnel mode, a dummy,
 // contiguous, its data starting at the IP header; afterwards it starts at the outer IP header,
-// which in transport mode is its own. path is that of sa. Fills op[] for crypto_seal(). Returns how
-// many were framed. If that is less than n, the next one cannot be, for esp_out_drop_reason(); it
-// and those behind it are unchanged.
+// which in transport mode is its own. path is that of sa. Fills op[] for crypto_seal(). Returns the
+// number of framed packets. If it is less than n, the next one cannot be framed:
+// esp_out_drop_reason() returns why. It and the packets after it are unchanged.
 typedef uint16_t (*esp_out_fn)(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Padding of inbound ESP (RFC 4303 2.4). Workers. tests/proof/pad.c proves what it states.
+// Padding of inbound ESP (RFC 4303 2.4). Workers. tests/proof/pad.c proves its annotations.
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +35,8 @@ static inline uint64_t padding_wrong(const uint8_t *at, const uint8_t *right, co
 	return (padding_load(at) ^ padding_load(right)) & padding_load(counts);
 }
 
-// At most PADDING_USUAL octets, in two words that end where they do; what else is in those does
-// not count.
+// Checks at most PADDING_USUAL octets, in two words that end where the padding ends; other octets
+// of the words do not count.
 static inline bool padding_usual_ok(const uint8_t *end, uint8_t pad_len)
 {
 	static const uint8_t right[2 * PADDING_USUAL] = {
@@ -50,8 +50,8 @@ static inline bool padding_usual_ok(const uint8_t *end, uint8_t pad_len)
 }
 
 // Whether the octets in front of the trailer of a text of len octets are 1, 2, 3, ..., as many as
-// the trailer says. Reads up to PADDING_USUAL octets in front of them: the text must have headers
-// in front of it.
+// the trailer declares. Reads up to PADDING_USUAL octets in front of them: the text must have
+// headers in front of it.
 static inline bool padding_ok(const uint8_t *text, uint32_t len)
 {
 	const uint8_t *end = text + len - sizeof(struct rte_esp_tail);

@@ -13,8 +13,7 @@
 
 #define TTL 64
 
-// In transport mode a dummy is a packet of the SA's own that carries nothing (RFC 8200 4.7), and
-// its payload says nothing either.
+// In transport mode a dummy is a packet of the SA's own without payload (RFC 8200 4.7).
 static bool transport_write(
 	struct rte_mbuf *m, const struct sa *sa, const struct sa_path *path, uint16_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP packets that the control thread itself makes, with the crypto context behind those of the
-// workers: of any packet, and probes for the path MTU (RFC 8899 4.1), which every peer discards
+// ESP packets that the control thread itself makes, with a crypto context of its own after those of
+// the workers: any packet, and probes for the path MTU (RFC 8899 4.1), which every peer discards
 // (RFC 4303 2.6). Control thread.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 #include "sa.h"
 
-// Seals what is in m, an IP packet or a dummy (tfc.h), by an SA whose peer is known. False: the SA
-// must not send; m is useless, and stays the caller's.
+// Encapsulates the IP packet or dummy (tfc.h) in m, by an SA whose peer is known. False: the SA
+// must not send; the content of m is lost, and the caller still owns it.
 bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m);
 
 // Makes a probe in m, which is empty: the largest ESP packet of at most size octets, with "don't

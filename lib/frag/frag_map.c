@@ -45,7 +45,7 @@ static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
 	       (to == UNITS || !is_set(map, map->came, to) || is_set(map, map->begins, to));
 }
 
-// Whether the fragment says of the end what the others do.
+// Whether the fragment agrees with the others about the end of the datagram.
 static bool end_agrees(const struct frag_map *map, uint32_t end, bool more)
 {
 	if (map->len == 0)

@@ -12,7 +12,7 @@
 struct frag_map {
 	uint32_t n_came;  // bits set in came
 	uint32_t len;     // octets of the whole; 0: the last fragment has not come
-	uint32_t n_words; // in use; those behind are not initialised, and mean 0
+	uint32_t n_words; // in use; later ones are not initialised, and count as 0
 	uint64_t came[FRAG_WORDS];
 	uint64_t begins[FRAG_WORDS]; // a fragment begins here
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of which fragments wait for the others (RFC 791 3.2, RFC 8200 4.5). The room is fixed:
-// for so many datagrams and so many buffers, shared by where they come from. When it is full, who
-// has most of it gives its oldest datagram. One worker; made by the control thread.
+// Incomplete datagrams (RFC 791 3.2, RFC 8200 4.5). The table has room for a fixed number of
+// datagrams and of buffers, which holders share. When it is full, the holder with the most buffers
+// loses its oldest datagram. One worker; made by the control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct frag_key {
 		struct {
 			struct ip_addr src, dst;
 			uint32_t id;     // as in the header
-			uint32_t origin; // what they came out of
+			uint32_t origin; // number of their ingress, see reassemble.c
 			uint32_t proto;  // of IPv4
 			uint32_t unused;
 		};
@@ -36,7 +36,7 @@ struct frag_key {
 struct frag {
 	SLIST_ENTRY(frag) next;
 	struct rte_mbuf *m;
-	uint16_t off;     // octets of the datagram in front of what it brings
+	uint16_t off;     // octets of the datagram before its data
 	uint16_t hdr_len; // octets of m in front of that
 	uint16_t n_buffers;
 };
@@ -54,7 +54,7 @@ struct frag_datagram {
 	const struct frag *first; // that brings the beginning
 	bool dropped;             // all further fragments are dropped too
 	uint8_t ecn;              // a bit for each codepoint that came
-	bool df;                  // one said "don't fragment"
+	bool df;                  // one had DF
 	uint16_t largest;         // octets of the largest fragment, headers included
 	uint16_t port;            // that the last one came by
 	uint32_t generation;      // of the snapshot that has sa_in
@@ -87,7 +87,7 @@ struct frag_table {
 	uint32_t n_frags; // that wait
 };
 
-// Makes room for so many datagrams, and buffers of their fragments. Returns 0 or -ENOMEM.
+// Makes a table for that many datagrams and buffers of their fragments. Returns 0 or -ENOMEM.
 int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max,
 	const struct hash_key *hash_key);
 
@@ -97,7 +97,7 @@ void frag_table_fini(struct frag_table *t);
 // NULL if there is none.
 struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key);
 
-// Whether there is room for another datagram and so many buffers.
+// Whether there is room for another datagram and that many buffers.
 bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers);
 
 // The datagram to be given up for others. NULL: nothing waits.
@@ -110,7 +110,7 @@ struct frag_datagram *frag_table_oldest(const struct frag_table *t);
 struct frag_datagram *frag_table_add(
 	struct frag_table *t, const struct frag_key *key, uint64_t now);
 
-// Has a fragment wait, for which there is room.
+// Holds a fragment, for which there is room.
 const struct frag *frag_table_keep(
 	struct frag_table *t, struct frag_datagram *d, const struct frag *f);
 

@@ -19,8 +19,8 @@
 #define ACL_PORT_OPAQUE 0x10000 // no port, or not visible: fragments (RFC 4301 4.4.1.1)
 
 // The port of the end that receives an ICMP message. The port of the end that sends it is its type
-// and code, type in the upper octet (RFC 4301 4.4.1.1): a policy may let either end send what the
-// other may not, a firewall rule checks the sender alone.
+// and code, type in the upper octet (RFC 4301 4.4.1.1): a policy may allow one end types that it
+// denies the other, a firewall rule checks the sender alone.
 #define ACL_PORT_RECEIVER 0x10001
 
 // Inclusive, host byte order. 0 to ACL_PORT_OPAQUE matches everything.
@@ -46,7 +46,7 @@ static inline bool acl_port_matches(const struct acl_port_range *r, rte_be32_t p
 
 struct classifier_rule {
 	uint32_t index;                       // that a lookup returns
-	uint8_t categories;                   // bits of those that it is in
+	uint8_t categories;                   // bit mask of its classes
 	enum ip_family family;                // of packets, further restricted by the prefixes
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
 	uint16_t proto;                       // or PROTO_ANY
@@ -55,7 +55,8 @@ struct classifier_rule {
 	uint32_t tunnel_min, tunnel_max; // 0 to UINT32_MAX: any
 };
 
-// What a packet of either family shows to rules. Laid out for librte_acl: network byte order.
+// Fields of a packet of either family that rules compare. Laid out for librte_acl: network byte
+// order.
 struct classifier_key {
 	uint8_t proto;
 	uint8_t pad[3];
@@ -125,9 +126,9 @@ static inline bool classifier_has_family(enum ip_family own, const struct ip_pre
 
 struct classifier;
 
-// Compiles n rules, in ascending order of their indexes, into parts of so many indexes each: rules
+// Compiles n rules, in ascending order of their indexes, into parts of part indexes each: rules
 // that overlap multiply in librte_acl's tries, which gives up on too many of them. categories: 1,
-// or a multiple of 4. Returns NULL with errno ENOMEM, or as librte_acl says.
+// or a multiple of 4. Returns NULL with errno ENOMEM, or that of librte_acl.
 struct classifier *classifier_new(const struct classifier_rule rules[], unsigned int n,
 	unsigned int part, unsigned int categories);
 

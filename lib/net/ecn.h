@@ -8,7 +8,7 @@
 
 enum { ECN_NOT_ECT = 0, ECN_ECT_1 = 1, ECN_ECT_0 = 2, ECN_CE = 3, ECN_MASK = 3 };
 
-// Decapsulation, the table of RFC 6040 4.2: sets *ecn to what the inner header shall carry. False
+// Decapsulation, the table of RFC 6040 4.2: sets *ecn to the ECN field of the inner header. False
 // if the packet has to be dropped.
 static inline bool ecn_decapsulate(uint8_t *ecn, uint8_t inner, uint8_t outer)
 {
@@ -20,8 +20,8 @@ static inline bool ecn_decapsulate(uint8_t *ecn, uint8_t inner, uint8_t outer)
 	return true;
 }
 
-// Reassembly: came has a bit, 1 << codepoint, for each that fragments have. Whether they may become
-// one packet: not if some have met congestion and others could not have said so.
+// Reassembly: came has a bit, 1 << codepoint, for each codepoint of the fragments. Returns whether
+// they may become one packet: not if some have met congestion while others were not ECN-capable.
 static inline bool ecn_may_join(uint8_t came)
 {
 	return (~came & (1 << ECN_CE | 1 << ECN_NOT_ECT)) != 0;

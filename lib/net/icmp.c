@@ -58,7 +58,7 @@ static bool allowed_v6(const struct icmp_error *error, const struct rte_ipv6_hdr
 		return false;
 	if (!ipv6_is_host_address(&dst) && !(to_many_too && dst.b[0] == 0xff))
 		return false;
-	// Extension headers that lead nowhere are what a parameter problem is about.
+	// A parameter problem may be about extension headers that lead nowhere.
 	if (ipv6_upper_find(&upper, about, ipv6_len(about)) != IPV6_GOOD)
 		return error->type == ICMP6_PARAM_PROB;
 	return !may_be_error(about, &upper);

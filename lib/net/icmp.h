@@ -32,7 +32,7 @@
 #define ICMP_ERROR_MAX  576
 #define ICMP6_ERROR_MAX IPV6_MIN_MTU
 
-// What every message starts with, aligned or not.
+// The start of every message, aligned or not.
 struct icmp_head {
 	uint8_t type, code;
 	rte_be16_t cksum;
@@ -52,7 +52,7 @@ static inline bool icmp_is_error(uint8_t type, bool v4)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-// What an error says, in the words that both families have for it.
+// The kind of an error, in terms that both families share.
 enum icmp_kind {
 	ICMP_KIND_UNREACHABLE,
 	ICMP_KIND_TOO_BIG, // of IPv4: fragmentation needed
@@ -75,8 +75,8 @@ static inline enum icmp_kind icmp_kind(bool v4, uint8_t type, uint8_t code)
 	return !v4 && type == ICMP6_PACKET_TOO_BIG ? ICMP_KIND_TOO_BIG : ICMP_KIND_OTHER;
 }
 
-// Checksum of the len octets of the message at icmp, in the packet at ip. Over octets with the
-// right checksum in them it is 0, over those with 0 in its place what belongs there.
+// Checksum of the len octets of the message at icmp, in the packet at ip. It is 0 if the message
+// has the right checksum, and the right checksum if the message has 0 in its place.
 uint16_t icmp_checksum(const void *ip, const void *icmp, uint32_t len);
 
 // Whether the error may be sent about this packet, whose header is checked (RFC 1812 4.3.2.7; RFC
@@ -94,9 +94,9 @@ uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, const struct ip
 // Turns an echo request into its reply in place, IP header and checksums included.
 void icmp_echo_reply(struct rte_ipv4_hdr *ip);
 
-// The same of IPv6, l4_off octets behind the IP header: from source, which is what was asked unless
-// that is an address of several (RFC 4443 4.2). Extension headers are left out, so the reply may be
-// shorter; returns its length.
+// The same for IPv6, with the message l4_off octets after the start of the IP header. source is the
+// destination of the request, unless that is a multicast or anycast address (RFC 4443 4.2). The
+// reply has no extension headers; returns its length, which may be smaller.
 uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source);
 
 #define ICMP_ECHO_MAX 48 // octets of a request

@@ -11,7 +11,7 @@
 
 struct ip_layout {
 	uint16_t l4_off;   // octets from the IP header to the upper layer
-	uint8_t proto;     // of the upper layer, behind extension headers
+	uint8_t proto;     // of the upper layer, after extension headers
 	bool v4 : 1;       // family
 	bool fragment : 1; // not of a whole packet with a fragment header
 	union {            // the upper layer's first octets as far as they exist; 0 of a fragment
@@ -27,8 +27,8 @@ struct ip_layout {
 
 static_assert(sizeof(struct ip_layout) == 8, "copied as one word");
 
-// Whether the packet is one of IPv4 without options, whole, with this protocol: what its first four
-// octets say. The upper layer may be cut off.
+// Whether the packet is one of IPv4 without options, whole, with this protocol, by its first four
+// octets. The upper layer may be truncated.
 static inline bool ip_layout_is_v4_plain(const struct ip_layout *at, uint8_t proto)
 {
 	const struct ip_layout plain = {
@@ -63,12 +63,12 @@ static inline struct ip_addr ip_dst(const void *ip, bool v4)
 	return v4 ? ip_addr_from_v4(((const struct rte_ipv4_hdr *)ip)->dst_addr) : ipv6_dst(ip);
 }
 
-// Writes the header of a packet that the gateway originates, with TTL 64, len octets behind it, and
-// addresses of one family. Returns its length.
+// Writes the header of a packet that the gateway originates, with TTL 64, a payload of len octets,
+// and addresses of one family. Returns its length.
 uint16_t ip_header_write(uint8_t *out, const struct ip_addr *src, const struct ip_addr *dst,
 	uint8_t proto, uint16_t len);
 
-// Copies what is there of the upper layer's first octets, len being those of the packet.
+// Copies the first octets of the upper layer, as far as the packet, of len octets, has them.
 static inline void ip_layout_read_l4(struct ip_layout *at, const void *ip, uint32_t len)
 {
 	const uint8_t *l4 = (const uint8_t *)ip + at->l4_off;

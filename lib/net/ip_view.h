@@ -9,7 +9,7 @@ struct ip_view {
 	struct ip_addr src, dst;
 	uint32_t len;       // octets of the IP packet
 	uint16_t l4_off;    // octets from the IP header to the upper layer
-	uint8_t proto;      // of that, behind extension headers
+	uint8_t proto;      // of the upper layer, after extension headers
 	uint8_t ttl;        // or hop limit
 	uint8_t tos;        // DSCP and ECN
 	bool has_ports;     // not of fragments: only the first would show them (RFC 4301 7)

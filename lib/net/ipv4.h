@@ -89,8 +89,8 @@ static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 
 #define IPV4_PLAIN_MIN 24u // octets: a header without options, and four of the upper layer
 
-// Of the first eight octets of a header: the fields that are the same in all plain packets, version
-// and length of the header, and what makes a fragment.
+// Fields in the first eight octets of a header that are the same in all plain packets: version,
+// header length, and the fields of fragments.
 #define IPV4_PLAIN_MASK ((uint64_t)IPV4_FRAGMENT << 48 | 0xff)
 
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
@@ -135,10 +135,10 @@ static inline bool ipv4_is_host_address(rte_be32_t addr)
 }
 
 // Lowers the time to live, which must not be 0, in the word of a header that has it, the protocol
-// and the checksum, and updates that (RFC 1624): it grows by 1, as both TTL and the part of
-// the checksum are the first octet of 16 bits. Adding 0xffff does both: it takes 1 from the lower
-// half, and the carry adds 1 to the upper. Behind 0xfffe comes 0, which is the same in one's
-// complement; 0xffff is never written.
+// and the checksum, and updates that (RFC 1624): it grows by 1, as both TTL and the part of the
+// checksum are the first octet of 16 bits. Adding 0xffff does both: it takes 1 from the lower half,
+// and the carry adds 1 to the upper. After 0xfffe comes 0, which is the same in one's complement;
+// 0xffff is never written.
 static inline uint32_t ipv4_ttl_word_decrement(uint32_t word)
 {
 	if (unlikely(word >= 0xfffe0000))

@@ -130,7 +130,7 @@ void ipv6_esp_place(
 	}
 }
 
-// Octets of an option of which len are there; more than len if it ends behind them.
+// Length of an option of which len octets are there; more than len if the option is truncated.
 static uint32_t option_len(const uint8_t *option, uint32_t len)
 {
 	if (option[0] == OPTION_PAD1)
@@ -138,11 +138,11 @@ static uint32_t option_len(const uint8_t *option, uint32_t len)
 	return len < 2 ? 2 : 2u + option[1];
 }
 
-// What the options from octet off to end want.
+// What to do about the options from octet off to end.
 static enum ipv6_options check_options(
 	uint16_t *fault_off, const uint8_t *packet, uint32_t off, uint32_t end)
 {
-	uint32_t padding = 0; // octets of it, one behind the other
+	uint32_t padding = 0; // its octets, one after the other
 	unsigned int others = 0;
 
 	while (off < end) {

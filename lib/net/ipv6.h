@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 headers and the extension headers behind them (RFC 8200) as packets bring them. Workers;
-// pure functions on packet memory.
+// IPv6 headers and their extension headers (RFC 8200), as received. Workers; pure functions on
+// packet memory.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,9 +19,9 @@ enum ipv6_fault {
 	IPV6_TRUNCATED, // the packet that the header announces is longer
 	IPV6_ADDRESS,   // a mapped IPv4 address, which never is on the wire (RFC 6890 2.2.3)
 	// Of the extension headers:
-	IPV6_CHAIN_TRUNCATED, // one ends behind the packet
+	IPV6_CHAIN_TRUNCATED, // one ends after the end of the packet
 	IPV6_CHAIN_ORDER,     // hop-by-hop options that are not first, or a second fragment header
-	IPV6_CHAIN_LONG,      // more or longer ones than anybody needs
+	IPV6_CHAIN_LONG,      // too many options, or too long (limits below)
 	IPV6_SOURCE_ROUTED,   // the packet has not come to the end of its source route
 };
 
@@ -38,15 +38,15 @@ enum ipv6_fault {
 #define IPV6_OPTION_ALERT 5
 #define IPV6_ALERT_MLD    0
 
-// What lies behind the extension headers. AH and ESP are no extension headers here, but what the
-// packet carries, as selectors want it (RFC 4301 4.4.1.1).
+// The upper layer after the extension headers. AH and ESP count as upper layers here, as selectors
+// need them (RFC 4301 4.4.1.1).
 struct ipv6_upper {
 	uint16_t off;      // octets from the IPv6 header to it
 	uint8_t proto;     // IPPROTO_NONE: there is nothing
 	bool fragment;     // of a packet that was cut, not a whole one with a fragment header
 	bool later;        // fragment: not the first, so off leads to octets from its middle
 	uint16_t frag_off; // octets to the fragment header; 0: there is none
-	uint16_t next_off; // octets to the field that says proto
+	uint16_t next_off; // octets to the field with the number of proto
 	// Where the fault is: octets to the field that a parameter problem points at (RFC
 	// 4443 3.4).
 	uint16_t fault_off;
@@ -68,7 +68,7 @@ static inline uint32_t ipv6_len(const struct rte_ipv6_hdr *ip)
 }
 
 // Whether len octets hold a sane IPv6 header and the packet it announces. Jumbograms (RFC 2675)
-// announce 0 octets of payload: what they have is then cut off.
+// announce 0 octets of payload: their payload is then removed.
 static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	if (len < sizeof(*ip))
@@ -101,31 +101,31 @@ static inline void ipv6_tos_set(struct rte_ipv6_hdr *ip, uint8_t tos)
 		       rte_cpu_to_be_32((uint32_t)tos << RTE_IPV6_HDR_TC_SHIFT);
 }
 
-// Checksum of the len octets of an upper layer at l4, pseudo header included (RFC 8200 8.1). Over
-// octets with the right checksum in them it is 0, over those with 0 in its place what belongs there
-// (of UDP: or 0xffff).
+// Checksum of the len octets of an upper layer at l4, pseudo header included (RFC 8200 8.1). It is
+// 0 if the upper layer has the right checksum, and the right checksum if it has 0 in its place (for
+// UDP also 0xffff).
 uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len);
 
-// Follows the extension headers within len octets: of a packet that ipv6_check() has passed all
-// that it announces, of one that an error quotes what is there. *upper is valid as far as the
-// return value says: fault_off unless IPV6_GOOD, the rest if so.
+// Follows the extension headers within len octets. For a packet that ipv6_check() has passed, len
+// is the length that it announces; for one quoted by an error, the quoted octets. *upper is valid
+// as the return value defines: fault_off unless IPV6_GOOD, the other fields if so.
 //
-// Options are left to those they are for: a router may pass over hop-by-hop options (RFC 8200 4.3),
-// see ipv6_options_check(). A routing header of any type is passed over if no segments are left
-// (RFC 8200 4.4), also of type 0, which has to be treated like an unknown one (RFC 5095 3). If
+// Options are for the receiver to process: a router may pass over hop-by-hop options (RFC 8200
+// 4.3), see ipv6_options_check(). A routing header of any type is passed over if no segments are
+// left (RFC 8200 4.4), also of type 0, which has to be treated like an unknown one (RFC 5095 3). If
 // there are, the destination is not where the packet will end up, so that no policy about
-// destinations could be trusted: IPV6_SOURCE_ROUTED. To a packet for ourselves the same has to be
-// said by RFC 8200 4.4: parameter problem, code 0, at the routing type.
+// destinations could be trusted: IPV6_SOURCE_ROUTED. For a packet to an own address, RFC 8200 4.4
+// requires the same error: parameter problem, code 0, at the routing type.
 enum ipv6_fault ipv6_upper_find(
 	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len);
 
-// Octets to the field that says what stands at off, which is the end of the IPv6 header or of an
-// extension header that ipv6_upper_find() has passed.
+// Octets to the field with the protocol of the header at off, which is the end of the IPv6 header
+// or of an extension header that ipv6_upper_find() has passed.
 uint16_t ipv6_next_field(const struct rte_ipv6_hdr *ip, uint16_t off);
 
-// Where ESP is put into a packet in transport mode (RFC 4303 3.1.1): behind hop-by-hop options,
-// routing and fragment headers and the destination options in front of those. *off and *next_off
-// are as in struct ipv6_upper, l4_off is that of the upper layer.
+// The place of ESP in a packet in transport mode (RFC 4303 3.1.1): after hop-by-hop options,
+// routing and fragment headers and the destination options before those. *off and *next_off are as
+// in struct ipv6_upper, l4_off is that of the upper layer.
 void ipv6_esp_place(
 	uint16_t *off, uint16_t *next_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off);
 
@@ -137,9 +137,9 @@ enum ipv6_options {
 	IPV6_OPTIONS_TELL_IF_UNICAST, // the same, unless the destination is multicast
 };
 
-// What the options in front of the upper layer of a packet for ourselves want done, if we know none
-// of them but padding (RFC 8200 4.2). More than 7 octets of padding in a row: IPV6_OPTIONS_DROP
-// (RFC 8504 5.3). l4_off is that of the upper layer.
+// What to do with a packet to an own address about the options before its upper layer, if only
+// padding is known (RFC 8200 4.2). More than 7 octets of padding in a row: IPV6_OPTIONS_DROP (RFC
+// 8504 5.3). l4_off is that of the upper layer.
 enum ipv6_options ipv6_options_check(
 	uint16_t *fault_off, const struct rte_ipv6_hdr *ip, uint16_t l4_off);
 

@@ -10,7 +10,7 @@
 #include "ipv4.h"
 #include "ipv6.h"
 
-// What an IP packet carries.
+// Payload of an IP packet.
 struct upper {
 	uint8_t *at;
 	uint32_t len;
@@ -92,8 +92,7 @@ static bool is_whole(const void *ip, uint32_t len)
 			    : ipv6_check(ip, len) == IPV6_GOOD;
 }
 
-// A checksum that is right already stays the same, should it look like that sum: it is what
-// completes it.
+// A correct checksum that equals this sum by chance stays the same, as it completes itself.
 bool l4_checksum_complete(void *ip, uint32_t len)
 {
 	struct upper u;

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 // Recomputes the checksum of TCP, UDP or ICMPv6 for the addresses that the packet now has (RFC 3948
-// 3.1.2). ip is a whole IPv4 or IPv6 packet whose header is checked; what is no such protocol,
-// or too short for it, stays as it is, and so does a UDP checksum of 0, which says that there is
-// none.
+// 3.1.2). ip is a whole IPv4 or IPv6 packet whose header is checked; other protocols, truncated
+// headers, and a UDP checksum of 0, which means none, are not changed.
 void l4_checksum_recompute(void *ip);
 
 // Completes the checksum of TCP or UDP that its sender has left to a network card: the field has

@@ -25,7 +25,7 @@ struct message {
 	uint8_t group[16];
 } __rte_packed;
 
-// What version 2 has behind it.
+// Fields that version 2 adds.
 struct query_v2 {
 	struct message v1;
 	uint8_t flags, interval;
@@ -55,8 +55,8 @@ static_assert(HEADERS_LEN + sizeof(struct message) == MLD_V1_LEN, "all of it");
 static const struct ip_addr all_routers = {.b = {0xff, 0x02, [15] = 2}};
 static const struct ip_addr all_v2_routers = {.b = {0xff, 0x02, [15] = 0x16}};
 
-// Large numbers have a mantissa of so many bits, without its highest, and an exponent of three (RFC
-// 3810 5.1.3, 5.1.9).
+// Large numbers have a mantissa of that many bits, without its highest, and an exponent of three
+// (RFC 3810 5.1.3, 5.1.9).
 static uint32_t float_decode(uint32_t code, unsigned int mantissa_bits)
 {
 	uint32_t one = 1u << mantissa_bits;
@@ -87,8 +87,7 @@ static enum mld_fault read_query(struct mld_query *q, const struct message *m, u
 		       : MLD_GOOD;
 }
 
-// RFC 3810 6.2: so that it comes from a router on this link, and others on the way would have seen
-// it.
+// RFC 3810 6.2: link-local source, hop limit 1 and router alert of a router on this link.
 static bool is_from_link(const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
 	struct ip_addr source = ipv6_src(ip);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multicast listener discovery on the wire, as a listener speaks it: version 2 (RFC 3810) and
-// version 1 (RFC 2710). Pure functions, any thread. When to say what: lib/neigh/listener.h.
+// version 1 (RFC 2710). Pure functions, any thread. When to send which report:
+// lib/neigh/listener.h.
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +30,7 @@ struct mld_query {
 // MLD does: a query that is valid by RFC 3810 5.1.14, 6.2 and 8.1. *q is valid if it is MLD_GOOD.
 enum mld_fault mld_read(struct mld_query *q, const struct rte_ipv6_hdr *ip);
 
-// What to say about groups all of whose sources are listened to, in the types of records (RFC 3810
-// 5.2.12).
+// Report about a group all of whose sources are listened to, as a type of record (RFC 3810 5.2.12).
 enum mld_record {
 	MLD_LISTENS = 2, // MODE_IS_EXCLUDE: the answer to a query
 	MLD_LEAVES = 3,  // CHANGE_TO_INCLUDE_MODE, of no source

@@ -10,7 +10,7 @@
 #define OPTION_UNIT 8   // octets that lengths of options are counted in
 
 // A neighbour solicitation or advertisement, up to its options. Their flags are the first three
-// bits behind the checksum.
+// bits after the checksum.
 struct neighbour {
 	struct icmp_head head;
 	uint8_t target[16];
@@ -154,13 +154,14 @@ enum nd_fault nd_read(struct nd_message *m, const struct rte_ipv6_hdr *ip)
 		return ND_CHECKSUM;
 	*m = (struct nd_message){.source = ipv6_src(ip)};
 	fault = icmp->code == 0 ? read_body(m, &dst, icmp, len - upper.off) : ND_MALFORMED;
-	// No host has a multicast address, and what looks like one of IPv4 would be taken for it.
+	// No host has a multicast address, and a receiver would mistake a mapped one for an IPv4
+	// address.
 	if (fault == ND_GOOD && (m->target.b[0] == 0xff || ip_addr_is_v4(&m->target)))
 		return ND_MALFORMED;
 	return fault;
 }
 
-// A frame around the message of len octets that stands behind the headers.
+// A frame around the message of len octets, which follows the headers.
 static uint16_t headers_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct rte_ether_addr *to, const struct ip_addr *src, const struct ip_addr *dst,
 	size_t len)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighbour discovery over Ethernet (RFC 4861, RFC 2464) and duplicate address detection on the
-// wire (RFC 4862 5.4). Pure functions, any thread. What is learnt from it: lib/neigh.
+// wire (RFC 4862 5.4). Pure functions, any thread. lib/neigh learns from it.
 //
 // This gateway is a router and does not learn from others: router advertisements and redirects are
 // read as ND_NOT_OURS (RFC 4861 6.2.7, 8.1), and it does not advertise itself (6.2.1, the default).
@@ -17,7 +17,7 @@
 enum nd_fault {
 	ND_GOOD,
 	ND_NOT_OURS,   // not neighbour discovery, or a message that routers ignore
-	ND_FORWARDED,  // the hop limit says that it is not from this link
+	ND_FORWARDED,  // its hop limit shows that it is not from this link
 	ND_FRAGMENTED, // RFC 6980 5
 	ND_CHECKSUM,
 	ND_MALFORMED,

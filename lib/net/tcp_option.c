@@ -7,8 +7,7 @@
 
 #include "ipv4.h"
 
-// RFC 1624 3, equation 3. Words that lie across those which are summed count with their octets
-// exchanged.
+// RFC 1624 3, equation 3. Words at odd offsets count with their octets exchanged.
 static void checksum_update(
 	struct rte_tcp_hdr *tcp, const void *at, rte_be16_t before, rte_be16_t now)
 {

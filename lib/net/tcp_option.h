@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of TCP segments (RFC 9293 3.2), of headers that are there as long as they say. Workers;
-// pure functions on packet memory.
+// Options of TCP segments (RFC 9293 3.2), in headers that are complete. Workers; pure functions on
+// packet memory.
 #pragma once
 
 #include <stddef.h>
@@ -11,8 +11,8 @@
 // The first two have no length.
 enum tcp_option { TCP_OPTION_END, TCP_OPTION_NOP, TCP_OPTION_MSS, TCP_OPTION_SCALE };
 
-// The next option of the kind behind one that was found before, or the first for NULL; it has the
-// length that is right for it. NULL: there is none, or what stands in front of it is malformed.
+// Returns the next option of the kind after a found one, or the first for NULL; its length is
+// right. Returns NULL if there is none, or an option before it is malformed.
 static inline const uint8_t *tcp_option_find(
 	const struct rte_tcp_hdr *tcp, const uint8_t *before, enum tcp_option kind)
 {

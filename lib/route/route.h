@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes: from a destination address to the way there, longest prefix first. The gateway's own and
-// its networks' broadcast addresses are routes too, so one look-up tells what a destination is.
+// Routing table: longest-prefix match from a destination address to its next hop. The gateway's own
+// and its networks' broadcast addresses are routes too, so one look-up classifies a destination.
 // Immutable: made by the control thread as part of a snapshot, read by all workers.
 #pragma once
 
@@ -14,7 +14,7 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
-	NEXTHOP_HOST,        // the host behind the port: of no route, see lib/dp/host.h
+	NEXTHOP_HOST,        // the host behind the port, never in a route, see lib/dp/host.h
 	NEXTHOP_LOCAL,       // an address of this gateway
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };
@@ -23,7 +23,7 @@ struct nexthop {
 	enum nexthop_kind kind;
 	uint16_t port;          // snapshot's number of the port
 	struct ip_addr gateway; // of NEXTHOP_GATEWAY
-	struct ip_addr source;  // own address to use for packets of our own that go this way
+	struct ip_addr source;  // source address of originated packets
 };
 
 struct route {
