@@ -310,7 +310,7 @@ void desk_event(struct event e)
 {
 	bool by_number = e.kind == EVENT_RULE || e.kind == EVENT_SA_NEEDED;
 
-	e.generation = by_number ? desk.snapshot->flow_generation : desk.snapshot->generation;
+	e.generation = by_number ? desk_flow_generation() : desk_generation();
 	event_handle(&desk, &e, desk_now);
 }
 
@@ -351,18 +351,61 @@ struct ip_addr desk_addr(const char *text)
 
 struct sa_out *desk_sa_out(const char *name)
 {
-	for (unsigned int i = 0; i < desk.snapshot->n_sa_out; i++)
-		if (strcmp(desk.snapshot->sa_out[i]->sa.live.name, name) == 0)
-			return desk.snapshot->sa_out[i];
-	fail_msg("no SA %s", name);
-	return NULL;
+	return running_sa_out(desk.snapshot, name);
 }
 
 struct sa_in *desk_sa_in(const char *name)
 {
-	for (unsigned int i = 0; i < desk.snapshot->n_sa_in; i++)
-		if (strcmp(desk.snapshot->sa_in[i]->sa.live.name, name) == 0)
-			return desk.snapshot->sa_in[i];
-	fail_msg("no SA %s", name);
+	return running_sa_in(desk.snapshot, name);
+}
+
+struct sa_counters *desk_sa_counted(const char *name)
+{
+	return &running_sa(desk.snapshot, name)->counters[0];
+}
+
+const struct tunnel *desk_tunnel(const char *policy)
+{
+	uint32_t place = spd_number_place(running_policy(desk.snapshot, policy)->number);
+
+	for (unsigned int i = 0; i < desk.tunnels.n; i++)
+		if (desk.tunnels.item[i].policy == place)
+			return &desk.tunnels.item[i];
+	fail_msg("no tunnel of %s", policy);
 	return NULL;
+}
+
+struct sa_in *desk_sa_by_spi(uint32_t spi)
+{
+	return snapshot_find_in(desk.snapshot, rte_cpu_to_be_32(spi));
+}
+
+const struct nexthop *desk_route(const struct ip_addr *to)
+{
+	return route_find(desk.snapshot->routes, to);
+}
+
+uint32_t desk_generation(void)
+{
+	return desk.snapshot->generation;
+}
+
+void desk_generation_set(uint32_t generation)
+{
+	desk.snapshot->generation = generation;
+}
+
+uint32_t desk_flow_generation(void)
+{
+	return desk.snapshot->flow_generation;
+}
+
+void desk_loading(bool loading)
+{
+	desk.loading = loading;
+}
+
+bool desk_waits(void)
+{
+	return desk.retired_memory != NULL;
 }

@@ -68,5 +68,22 @@ void desk_expect_log(const char *part);
 void desk_expect_no_log(void);
 
 struct ip_addr desk_addr(const char *text);
+
+// What runs, see running.h: SAs, and what the worker has counted of one; the tunnel of a policy;
+// the inbound SA that has the SPI, or NULL; generations of everything, and of what decides about
+// flows.
 struct sa_out *desk_sa_out(const char *name);
 struct sa_in *desk_sa_in(const char *name);
+struct sa_counters *desk_sa_counted(const char *name);
+const struct tunnel *desk_tunnel(const char *policy);
+struct sa_in *desk_sa_by_spi(uint32_t spi);
+const struct nexthop *desk_route(const struct ip_addr *to);
+uint32_t desk_generation(void);
+void desk_generation_set(uint32_t generation);
+uint32_t desk_flow_generation(void);
+
+// Another configuration is being loaded, or not any more.
+void desk_loading(bool loading);
+
+// Whether memory waits until no worker can use it.
+bool desk_waits(void);

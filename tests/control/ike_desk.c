@@ -127,15 +127,42 @@ void expect_only_configured(void)
 	assert_null(desk.ike.ingresses);
 }
 
+void expect_no_peers(void)
+{
+	assert_null(desk.ike.peers);
+}
+
+void ike_sas_pretend(int n)
+{
+	desk.ike.n_sas += (unsigned int)n;
+}
+
+unsigned int ike_sas(void)
+{
+	return desk.ike.n_sas;
+}
+
+unsigned int ike_tunnels(void)
+{
+	return desk.ike.n_tunnels;
+}
+
+const struct spd_policy *ike_policy_for(const struct classifier_key *packet)
+{
+	uint32_t slot;
+
+	spd_table_find(desk.snapshot->ike->policies, packet, 1, &slot);
+	return slot != 0 ? spd_table_at(desk.snapshot->ike->policies, slot - 1) : NULL;
+}
+
+unsigned int ike_policy_slots(void)
+{
+	return spd_table_slots(desk.snapshot->ike->policies);
+}
+
 const struct spd_policy *listed_policy(const char *name)
 {
-	const struct spd_policy *p;
-
-	for (unsigned int i = 0; (p = snapshot_policy_at(desk.snapshot, i)) != NULL; i++)
-		if (strcmp(p->name, name) == 0)
-			return p;
-	fail_msg("no policy %s", name);
-	return NULL;
+	return running_policy(desk.snapshot, name);
 }
 
 struct tunnel_view listed_tunnel(const char *name)
@@ -170,7 +197,7 @@ void desk_settle(void)
 {
 	do
 		desk_tick();
-	while (desk.retired_memory != NULL);
+	while (desk_waits());
 }
 
 int ike_desk_end(void **state)

@@ -33,8 +33,21 @@ unsigned int listed_sas(void), listed_policies(void), listed_tunnels(void);
 const struct spd_policy *listed_policy(const char *name);
 struct tunnel_view listed_tunnel(const char *name);
 
-// Nothing of IKE is left.
+// Nothing of IKE is left; or at least nothing that is counted of its peers.
 void expect_only_configured(void);
+void expect_no_peers(void);
+
+// SAs of IKE that workers may use, and tunnels of its policies.
+unsigned int ike_sas(void);
+unsigned int ike_tunnels(void);
+
+// As if there were n SAs more, or fewer.
+void ike_sas_pretend(int n);
+
+// The policy that decides about a packet, or NULL; slots of the table
+// that it is in.
+const struct spd_policy *ike_policy_for(const struct classifier_key *packet);
+unsigned int ike_policy_slots(void);
 
 // Both places from which workers take the sender of a policy have this SA.
 void expect_sender(const char *of, const char *sa);

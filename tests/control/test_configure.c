@@ -17,7 +17,7 @@ static void test_replace(void **state)
 	desk_worker_begins();
 	desk_reload("audit = \"none\";", "");
 	assert_ptr_not_equal(desk.snapshot, before);
-	assert_int_equal(desk.snapshot->generation, 2);
+	assert_int_equal(desk_generation(), 2);
 	assert_ptr_equal(desk.retired, before);
 	assert_ptr_equal(desk_sa_out("out-4"), sa); // unchanged, so it is the same
 	assert_false(configure_over(&desk));        // the worker may still use it
@@ -48,14 +48,14 @@ static void test_retire(void **state)
 	retire(&desk, line_calloc(1, 100));
 	retire(&desk, NULL);
 	retire_tick(&desk);
-	assert_non_null(desk.retired_memory);
+	assert_true(desk_waits());
 	desk_worker_passes();
 	retire(&desk, line_calloc(1, 100)); // which the worker may have again
 	retire_tick(&desk);
-	assert_non_null(desk.retired_memory);
+	assert_true(desk_waits());
 	desk_worker_passes();
 	retire_tick(&desk);
-	assert_null(desk.retired_memory);
+	assert_false(desk_waits());
 }
 
 // What a worker posts about a drop by an SA, the count-th for the reason.
@@ -63,7 +63,7 @@ static void dropped(const char *sa, uint64_t count)
 {
 	struct sa_in *in = desk_sa_in(sa);
 
-	in->sa.counters[0].drops[DROP_OF_SA_REPLAY] = count;
+	desk_sa_counted(sa)->drops[DROP_OF_SA_REPLAY] = count;
 	desk_event((struct event){.kind = EVENT_AUDIT,
 		.reason = DROP_REPLAY,
 		.sa = &in->sa,
@@ -87,7 +87,7 @@ static void test_audit(void **state)
 	dropped("in-4", 9);
 	desk_expect_log("seq=7 more=7");
 	desk_forget();
-	desk_sa_in("in-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 12;
+	desk_sa_counted("in-4")->drops[DROP_OF_SA_REPLAY] = 12;
 	desk_wait(1900);
 	desk_expect_no_log();
 	desk_wait(200);
@@ -102,7 +102,7 @@ static void test_audit_retire(void **state)
 {
 	(void)state;
 	dropped("in-4", 1);
-	desk_sa_in("in-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 4;
+	desk_sa_counted("in-4")->drops[DROP_OF_SA_REPLAY] = 4;
 	desk_reload("audit = \"none\";", "");
 	desk_forget();
 	assert_true(configure_over(&desk));

@@ -4,17 +4,17 @@
 #include "expiry.h"
 #include "tunnel.h"
 
-static void sends(struct sa_out *sa, unsigned int packets)
+static void sends(const char *sa, unsigned int packets)
 {
-	atomic_fetch_add(&sa->seq, packets);
-	sa->sa.counters[0].packets += packets;
-	sa->sa.counters[0].bytes += packets * UINT64_C(100);
+	atomic_fetch_add(&desk_sa_out(sa)->seq, packets);
+	desk_sa_counted(sa)->packets += packets;
+	desk_sa_counted(sa)->bytes += packets * UINT64_C(100);
 }
 
-static void receives(struct sa_in *sa)
+static void receives(const char *sa)
 {
-	sa->sa.counters[0].packets++;
-	sa->sa.counters[0].bytes += 100;
+	desk_sa_counted(sa)->packets++;
+	desk_sa_counted(sa)->bytes += 100;
 }
 
 static void test_packets(void **state)
@@ -26,17 +26,17 @@ static void test_packets(void **state)
 	sa = desk_sa_out("out-4");
 	desk_wait(1000);
 	desk_forget();
-	sends(sa, 9);
+	sends("out-4", 9);
 	desk_wait(100);
 	desk_expect_no_event();
-	sends(sa, 2);
+	sends("out-4", 2);
 	desk_wait(100);
 	desk_expect_event("event=soft_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=packets\tused=11\tsoft=10\thard=20");
 	desk_wait(1000);
 	assert_int_equal(sa->sa.stop, DROP_NONE);
 	desk_forget();
-	sends(sa, 9);
+	sends("out-4", 9);
 	desk_wait(100);
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=packets\tused=20\tsoft=10\thard=20");
@@ -51,7 +51,7 @@ static void test_octets(void **state)
 	(void)state;
 	desk_reload("", "lifetime = { soft_bytes = 1000; hard_bytes = 2000; };");
 	desk_forget();
-	sends(desk_sa_out("out-4"), 20);
+	sends("out-4", 20);
 	desk_wait(100);
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=bytes\tused=2000\tsoft=1000\thard=2000");
@@ -63,8 +63,8 @@ static void test_seconds(void **state)
 	(void)state;
 	desk_reload("", "lifetime = { soft_seconds = 60; hard_seconds = 120; };");
 	desk_wait(2000);
-	sends(desk_sa_out("out-4"), 1);
-	receives(desk_sa_in("in-4"));
+	sends("out-4", 1);
+	receives("in-4");
 	desk_wait(100);
 	desk_forget();
 	desk_wait(130000);
@@ -84,7 +84,7 @@ static void test_traffic(void **state)
 	desk_wait(1000);
 	assert_int_equal(sa->sa.seen_ms, 0);
 	for (unsigned int i = 0; i < 50; i++) {
-		sends(sa, 10);
+		sends("out-4", 10);
 		desk_wait(100);
 	}
 	assert_int_equal(sa->sa.seen_ms, desk_now);
@@ -94,9 +94,10 @@ static void test_traffic(void **state)
 	assert_int_equal(sa->sa.rate, 0);
 }
 
-static enum tunnel_state state_of(unsigned int tunnel)
+// Of the tunnel of policy "four".
+static enum tunnel_state tunnel_state(void)
 {
-	return desk.tunnels.item[tunnel].state;
+	return desk_tunnel("four")->state;
 }
 
 static void test_tunnel(void **state)
@@ -104,32 +105,32 @@ static void test_tunnel(void **state)
 	(void)state;
 	desk_wait(2000);
 	desk_forget();
-	assert_int_equal(state_of(1), TUNNEL_NEVER);
-	receives(desk_sa_in("in-4"));
+	assert_int_equal(tunnel_state(), TUNNEL_NEVER);
+	receives("in-4");
 	desk_wait(200);
 	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2");
 	for (unsigned int i = 0; i < 101; i++) {
-		sends(desk_sa_out("out-4"), 1);
+		sends("out-4", 1);
 		desk_wait(100);
 	}
 	desk_expect_event("event=tunnel_silent\tseverity=warning\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2\tms=10000");
-	assert_int_equal(state_of(1), TUNNEL_SILENT);
+	assert_int_equal(tunnel_state(), TUNNEL_SILENT);
 	desk_reload("", ""); // does not change it
-	assert_int_equal(state_of(1), TUNNEL_SILENT);
-	receives(desk_sa_in("in-4"));
+	assert_int_equal(tunnel_state(), TUNNEL_SILENT);
+	receives("in-4");
 	desk_wait(200);
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 }
 
 // Packets of the peer that its SA drops; those that policy drops were authentic, and are counted as
 // received before.
-static void drops(struct sa_in *sa, enum drop reason)
+static void drops(const char *sa, enum drop reason)
 {
 	if (reason == DROP_SELECTOR)
 		receives(sa);
-	sa->sa.counters[0].drops[drop_info[reason].of_sa]++;
+	desk_sa_counted(sa)->drops[drop_info[reason].of_sa]++;
 }
 
 static void test_failing_tunnel(void **state)
@@ -138,30 +139,30 @@ static void test_failing_tunnel(void **state)
 
 	(void)state;
 	for (unsigned int r = 0; r < RTE_DIM(reasons); r++) {
-		receives(desk_sa_in("in-4"));
+		receives("in-4");
 		desk_wait(3000);
-		assert_int_equal(state_of(1), TUNNEL_UP);
+		assert_int_equal(tunnel_state(), TUNNEL_UP);
 		desk_forget();
 		for (unsigned int i = 0; i < 12; i++) {
-			drops(desk_sa_in("in-4"), reasons[r]);
+			drops("in-4", reasons[r]);
 			desk_wait(1000);
 		}
-		assert_int_equal(state_of(1), TUNNEL_FAILING);
-		assert_int_equal(desk.tunnels.item[1].reason, reasons[r]);
+		assert_int_equal(tunnel_state(), TUNNEL_FAILING);
+		assert_int_equal(desk_tunnel("four")->reason, reasons[r]);
 		desk_reload("", ""); // does not change it
-		assert_int_equal(state_of(1), TUNNEL_FAILING);
+		assert_int_equal(tunnel_state(), TUNNEL_FAILING);
 	}
-	receives(desk_sa_in("in-4"));
+	receives("in-4");
 	desk_forget();
 	desk_wait(2000);
 	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2");
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 	for (unsigned int i = 0; i < 30; i++) {
-		drops(desk_sa_in("in-4"), DROP_DUMMY);
+		drops("in-4", DROP_DUMMY);
 		desk_wait(1000);
 	}
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 }
 
 // So does an outbound SA that must not send any more.
@@ -171,12 +172,12 @@ static void test_failing_to_send(void **state)
 	desk_wait(2000);
 	desk_forget();
 	for (unsigned int i = 0; i < 12; i++) {
-		desk_sa_out("out-4")->sa.counters[0].drops[DROP_OF_SA_SEQUENCE_UNSAVED]++;
+		desk_sa_counted("out-4")->drops[DROP_OF_SA_SEQUENCE_UNSAVED]++;
 		desk_wait(1000);
 	}
 	desk_expect_event("event=tunnel_failing\tseverity=warning\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2\treason=sequence_unsaved");
-	assert_int_equal(state_of(1), TUNNEL_FAILING);
+	assert_int_equal(tunnel_state(), TUNNEL_FAILING);
 }
 
 // What an SA received before a policy had it is no sign of the policy's peer.
@@ -185,43 +186,43 @@ static void test_new_tunnel(void **state)
 	struct tunnels tunnels;
 
 	(void)state;
-	receives(desk_sa_in("in-4"));
+	receives("in-4");
 	desk_wait(200);
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 	assert_true(tunnels_new(&tunnels, desk.snapshot));
 	tunnels_set(&desk, &tunnels, NULL); // as of policies with other names
 	desk_forget();
 	desk_wait(1000);
-	assert_int_equal(state_of(1), TUNNEL_NEVER);
+	assert_int_equal(tunnel_state(), TUNNEL_NEVER);
 	desk_expect_no_event();
-	receives(desk_sa_in("in-4"));
+	receives("in-4");
 	desk_wait(200);
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 }
 
 static void test_stopped_tunnel(void **state)
 {
 	(void)state;
 	desk_reload("", "lifetime = { hard_packets = 20; };");
-	receives(desk_sa_in("in-4"));
+	receives("in-4");
 	desk_wait(200);
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 	desk_forget();
-	sends(desk_sa_out("out-4"), 20);
+	sends("out-4", 20);
 	desk_wait(100);
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=packets\tused=20\tsoft=18\thard=20");
 	desk_expect_event("event=tunnel_stopped\tseverity=warning\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2");
-	receives(desk_sa_in("in-4"));
+	receives("in-4");
 	desk_wait(1000);
 	desk_expect_no_event();
-	assert_int_equal(state_of(1), TUNNEL_STOPPED);
+	assert_int_equal(tunnel_state(), TUNNEL_STOPPED);
 	desk_reload("", "lifetime = { hard_packets = 40; };");
 	desk_wait(200);
 	desk_expect_event("event=tunnel_up\tseverity=info\ttunnel=four\tsa=out-4\t"
 			  "peer=192.0.2.2");
-	assert_int_equal(state_of(1), TUNNEL_UP);
+	assert_int_equal(tunnel_state(), TUNNEL_UP);
 }
 
 // A probe every 5 seconds while nothing is received.
@@ -234,13 +235,13 @@ static void test_probe(void **state)
 	for (unsigned int i = 0; i < desk_n_sent; i++)
 		sent += desk_sent[i].b[12] == 0x86 && frame_packet(&desk_sent[i])[6] == 50; // ESP
 	assert_in_range(sent, 3, 5);
-	assert_int_equal(desk.tunnels.item[0].probes, sent);
+	assert_int_equal(desk_tunnel("six")->probes, sent);
 	desk_forget();
 	for (unsigned int i = 0; i < 20; i++) {
-		receives(desk_sa_in("in-6"));
+		receives("in-6");
 		desk_wait(1000);
 	}
-	assert_int_equal(desk.tunnels.item[0].probes, sent);
+	assert_int_equal(desk_tunnel("six")->probes, sent);
 }
 
 int main(void)

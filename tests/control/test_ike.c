@@ -31,16 +31,15 @@ static void test_lists(void **state)
 	assert_string_equal(p.out, "ike.a.out");
 	assert_string_equal(listed_tunnel("ike.p").in, "ike.a.in");
 	assert_string_equal(listed_tunnel("ike.p").state, "never");
-	assert_ptr_equal(
-		sad_find(desk.snapshot->ike->sad_in, RTE_BE32(0x10000)), desk_sa_in("ike.a.in"));
+	assert_ptr_equal(desk_sa_by_spi(0x10000), desk_sa_in("ike.a.in"));
 	ask_now("sa del ike.a.in\nsa del ike.a.out\npolicy del ike.p\npolicy del ike.q");
 	expect_only_configured();
 }
 
 static void receive(const char *sa)
 {
-	desk_sa_in(sa)->sa.counters[0].bytes += 100;
-	desk_sa_in(sa)->sa.counters[0].packets++;
+	desk_sa_counted(sa)->bytes += 100;
+	desk_sa_counted(sa)->packets++;
 	desk_wait(1100);
 }
 
@@ -89,7 +88,7 @@ static void test_tunnel_state(void **state)
 	desk_expect_no_event();
 	assert_string_equal(listed_tunnel("ike.p").state, "up");
 	for (unsigned int i = 0; i < 130; i++) {
-		desk_sa_out("ike.b.out")->sa.counters[0].packets++;
+		desk_sa_counted("ike.b.out")->packets++;
 		desk_wait(100);
 	}
 	assert_string_equal(listed_tunnel("ike.p").state, "silent");
@@ -118,7 +117,7 @@ static void test_rekey(void **state)
 	ask_done();
 	expect_sender("ike.p", "ike.a.out");
 	expect_sender("ike.q", "ike.a.out");
-	flows = desk.snapshot->flow_generation;
+	flows = desk_flow_generation();
 	ask_pair("b", 0x20000, 7);
 	ask_pair("other", 0x30000, 8);
 	ask_done();
@@ -135,12 +134,12 @@ static void test_rekey(void **state)
 	ask_now("sa del ike.c.out"); // the newest one: back to the one before
 	expect_sender("ike.p", "ike.b.out");
 	assert_int_equal(desk_sa_in("ike.c.in")->ingress, 0x10000);
-	assert_int_equal(desk.snapshot->flow_generation, flows);
+	assert_int_equal(desk_flow_generation(), flows);
 	ask_now("sa del ike.b.out");
 	assert_null(listed_policy("ike.p")->out);
 	assert_null(listed_policy("ike.q")->out);
-	assert_int_not_equal(desk.snapshot->flow_generation, flows);
-	assert_int_equal(desk.snapshot->flow_generation, desk.snapshot->generation);
+	assert_int_not_equal(desk_flow_generation(), flows);
+	assert_int_equal(desk_flow_generation(), desk_generation());
 }
 
 static void test_refused(void **state)
@@ -175,8 +174,7 @@ static void test_refused(void **state)
 	ask_refused("ike:1: sa \"ike.c.in\": its SPI is in use\n");
 	ask_sa("c.in", "in", 0x10000, 7, "");
 	ask_done();
-	assert_ptr_equal(
-		sad_find(desk.snapshot->ike->sad_in, RTE_BE32(0x10000)), desk_sa_in("ike.c.in"));
+	assert_ptr_equal(desk_sa_by_spi(0x10000), desk_sa_in("ike.c.in"));
 }
 
 // A nonce is never used twice with a key: not even by SAs that differ otherwise.
@@ -390,7 +388,7 @@ static void test_share_of_policies(void **state)
 	ask_refused("ike:1: policy \"ike.p1.6554\": " SHARE);
 	ask_now("flush");
 	desk_settle();
-	assert_null(desk.ike.peers);
+	expect_no_peers();
 	ask_network(1, 0);
 	ask_done();
 }
@@ -421,7 +419,7 @@ static void test_share_of_sas(void **state)
 	static const char more[] = "peer_id = 1;";
 
 	(void)state;
-	desk.ike.n_sas += IKE_SAS_MAX - 10;
+	ike_sas_pretend(IKE_SAS_MAX - 10);
 	ask_sa("a", "in", 0x10000, 1, more);
 	ask_sa("b", "in", 0x10001, 1, more);
 	ask_done();
@@ -433,14 +431,14 @@ static void test_share_of_sas(void **state)
 	desk_settle();
 	ask_sa("c", "in", 0x10002, 1, more);
 	ask_done();
-	desk.ike.n_sas += 7;
+	ike_sas_pretend(7);
 	ask_sa("last", "in", 0x10004, 3, "");
 	ask_refused("ike:1: sa \"ike.last\": the table is full\n");
-	desk.ike.n_sas -= IKE_SAS_MAX - 3;
+	ike_sas_pretend(-(IKE_SAS_MAX - 3));
 	ask_now("flush");
 	desk_settle();
-	assert_null(desk.ike.peers);
-	assert_int_equal(desk.ike.n_sas, 0);
+	expect_no_peers();
+	assert_int_equal(ike_sas(), 0);
 }
 
 int main(void)

@@ -28,7 +28,7 @@ static void test_reload(void **state)
 	out = desk_sa_out("ike.t0.out");
 	in = desk_sa_in("ike.t0.in");
 	out->seq = 77;
-	out->sa.counters[0].packets = 77;
+	desk_sa_counted("ike.t0.out")->packets = 77;
 	replay_commit(&in->replay, 55);
 	for (unsigned int i = 0; i < 3; i++) {
 		path = sa_out_path(out);
@@ -36,13 +36,12 @@ static void test_reload(void **state)
 		assert_ptr_equal(desk_sa_out("ike.t0.out"), out);
 		assert_ptr_equal(desk_sa_in("ike.t0.in"), in);
 		assert_ptr_not_equal(sa_out_path(out), path);
-		assert_ptr_equal(sa_out_path(out)->nexthop,
-			route_find(desk.snapshot->routes, &out->sa.opt.remote));
+		assert_ptr_equal(sa_out_path(out)->nexthop, desk_route(&out->sa.opt.remote));
 		assert_int_equal(out->seq, 77);
-		assert_int_equal(out->sa.counters[0].packets, 77);
+		assert_int_equal(desk_sa_counted("ike.t0.out")->packets, 77);
 		assert_int_equal(replay_top(&in->replay), 55);
 		assert_int_equal(listed_sas(), CONFIGURED_SAS + 200);
-		assert_true(desk.snapshot->mss_clamped);
+		assert_true(running_clamps_mss(desk.snapshot));
 		expect_sender("ike.p", "ike.t0.out");
 		assert_true(configure_over(&desk));
 		configure_retire(&desk);
@@ -106,22 +105,22 @@ static void test_deferred(void **state)
 	for (unsigned int i = 0; i < 5; i++) {
 		desk_tick();
 		use(out);
-		assert_ptr_equal(sad_find(before->ike->sad_in, RTE_BE32(0x10000)), NULL);
+		assert_null(snapshot_find_in(before, RTE_BE32(0x10000)));
 	}
-	desk.loading = true;
+	desk_loading(true);
 	desk_worker_passes();
 	desk_tick();
 	use(out); // the snapshot that is being built may refer to it
-	desk.loading = false;
+	desk_loading(false);
 	desk_tick();
-	assert_non_null(desk.retired_memory); // the policy: taken out, to be released
+	assert_true(desk_waits()); // the policy: taken out, to be released
 	desk_tick();
-	assert_non_null(desk.retired_memory);
+	assert_true(desk_waits());
 	desk_worker_passes();
 	desk_tick();
 	desk_worker_passes();
 	desk_tick();
-	assert_null(desk.retired_memory);
+	assert_false(desk_waits());
 }
 
 // A snapshot that is being made has the next generation: the running one must not take it.
@@ -134,13 +133,13 @@ static void test_generation_of_load(void **state)
 	ask_done();
 	ask_now("policy del ike.p");
 	retire_tick(&desk); // takes it out
-	generation = desk.snapshot->generation;
-	desk.loading = true;
+	generation = desk_generation();
+	desk_loading(true);
 	ike_settle(&desk);
-	assert_int_equal(desk.snapshot->generation, generation);
-	desk.loading = false;
+	assert_int_equal(desk_generation(), generation);
+	desk_loading(false);
 	ike_settle(&desk);
-	assert_int_equal(desk.snapshot->generation, generation + 1);
+	assert_int_equal(desk_generation(), generation + 1);
 }
 
 static void test_stop_while_loading(void **state)
@@ -149,7 +148,7 @@ static void test_stop_while_loading(void **state)
 	ask_pair("a", 0x10000, 7);
 	ask_policy("p", "10.4.0.0/24", 7, "");
 	ask_done();
-	desk.loading = true; // until the end
+	desk_loading(true); // until the end
 }
 
 // A start that fails has made no snapshot.
@@ -170,12 +169,12 @@ static void test_generations_wrap(void **state)
 	char why[256];
 
 	(void)state;
-	desk.snapshot->generation = UINT32_MAX - 1;
+	desk_generation_set(UINT32_MAX - 1);
 	ask_policy("p", "10.4.0.0/24", 7, "");
 	ask_done();
-	assert_int_equal(desk.snapshot->generation, 1);
-	assert_int_equal(desk.snapshot->flow_generation, 1);
-	desk.snapshot->generation = UINT32_MAX - 1;
+	assert_int_equal(desk_generation(), 1);
+	assert_int_equal(desk_flow_generation(), 1);
+	desk_generation_set(UINT32_MAX - 1);
 	conf = desk_conf("", "");
 	s = configure_build(&desk, conf, why, sizeof(why));
 	assert_int_equal(s->generation, 1);
@@ -186,10 +185,9 @@ static void test_generations_wrap(void **state)
 // While a policy is replaced, there is always one that decides.
 static void test_replace(void **state)
 {
-	const struct spd_policy *found[1];
+	const struct spd_policy *found;
 	struct classifier_key key = {
 		.source = desk_addr("10.1.0.5"), .destination = desk_addr("10.4.0.5"), .proto = 17};
-	uint32_t slot;
 
 	(void)state;
 	desk_worker_begins();
@@ -200,18 +198,17 @@ static void test_replace(void **state)
 		ask_policy(i % 2 == 0 ? "q" : "p", "10.4.0.0/24", 7, "");
 		ask_add("policy del ike.%s\n", i % 2 == 0 ? "p" : "q");
 		ask_done();
-		spd_table_find(desk.snapshot->ike->policies, &key, 1, &slot);
-		assert_int_not_equal(slot, 0);
-		found[0] = spd_table_at(desk.snapshot->ike->policies, slot - 1);
-		assert_string_equal(found[0]->name, i % 2 == 0 ? "ike.q" : "ike.p");
-		assert_ptr_equal(found[0]->out, desk_sa_out("ike.a.out"));
+		found = ike_policy_for(&key);
+		assert_non_null(found);
+		assert_string_equal(found->name, i % 2 == 0 ? "ike.q" : "ike.p");
+		assert_ptr_equal(found->out, desk_sa_out("ike.a.out"));
 		for (unsigned int k = 0; k < 3; k++) {
 			desk_worker_passes();
 			desk_tick();
 		}
-		assert_null(desk.retired_memory);
+		assert_false(desk_waits());
 	}
-	assert_in_range(spd_table_slots(desk.snapshot->ike->policies), 1, 2);
+	assert_in_range(ike_policy_slots(), 1, 2);
 }
 
 // --- packets that need an SA ---
@@ -250,11 +247,11 @@ static void test_acquire(void **state)
 	desk_expect_event(expected);
 	desk_wait(2000);
 	old = needed("ike.p");
-	old.generation = desk.snapshot->flow_generation;
+	old.generation = desk_flow_generation();
 	ask_pair("other", 0x30000, 8); // changes of another tunnel
 	ask_done();
 	ask_now("sa del ike.other.out\nsa del ike.other.in");
-	assert_int_not_equal(desk.snapshot->generation, old.generation);
+	assert_int_not_equal(desk_generation(), old.generation);
 	desk_forget();
 	event_handle(&desk, &old, desk_now);
 	desk_expect_event(expected);
@@ -276,10 +273,15 @@ struct many {
 
 static struct many many[MANY];
 
+static bool is_inbound_of_ike(const struct sa *sa)
+{
+	return sa->opt.direction == SA_IN && strncmp(sa->live.name, "ike.", 4) == 0;
+}
+
 static void check_places(void)
 {
 	unsigned int sas = 0, policies = 0;
-	const struct snapshot *s = desk.snapshot;
+	struct sa *sa;
 	char name[32];
 
 	for (unsigned int i = 0; i < MANY; i++) {
@@ -293,19 +295,20 @@ static void check_places(void)
 		assert_int_equal(ike_policy_find(&desk, name) != NULL, many[i].policy);
 	}
 	// Lists have as many, all of which are found by name, and none twice.
-	assert_int_equal(s->n_sa_in + s->n_sa_out, CONFIGURED_SAS + sas);
-	assert_int_equal(s->ike->n_listed, policies);
-	assert_int_equal(desk.ike.n_tunnels, policies);
-	for (unsigned int i = s->control->n_configured[SA_IN]; i < s->n_sa_in; i++) {
-		struct sa *sa = &s->sa_in[i]->sa;
-
+	assert_int_equal(running_sas(desk.snapshot), CONFIGURED_SAS + sas);
+	assert_int_equal(running_policies(desk.snapshot), CONFIGURED_POLICIES + policies);
+	assert_int_equal(ike_tunnels(), policies);
+	for (unsigned int i = 0; (sa = running_sa_at(desk.snapshot, i)) != NULL; i++) {
+		if (!is_inbound_of_ike(sa))
+			continue;
 		assert_ptr_equal(ike_sa_get(ike_sa_find(&desk, sa->live.name)), sa);
-		assert_ptr_equal(snapshot_find_in(s, sa->spi), s->sa_in[i]);
+		assert_ptr_equal(desk_sa_by_spi(rte_be_to_cpu_32(sa->spi)), sa);
 		sa->seen_ms = sa->seen_ms == 0; // none is listed twice
 		assert_int_equal(sa->seen_ms, 1);
 	}
-	for (unsigned int i = s->control->n_configured[SA_IN]; i < s->n_sa_in; i++)
-		s->sa_in[i]->sa.seen_ms = 0;
+	for (unsigned int i = 0; (sa = running_sa_at(desk.snapshot, i)) != NULL; i++)
+		if (is_inbound_of_ike(sa))
+			sa->seen_ms = 0;
 }
 
 static void change(unsigned int i)

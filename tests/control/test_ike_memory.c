@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory is exhausted at every allocation of a request of an IKE daemon, once and permanently.
 // Proves that it is done entirely or refused, that nothing has changed then, and nothing is leaked.
-#include "desk.h"
+#include "ike_desk.h"
 #include "failing_alloc.h"
 #include "ike.h"
-#include "ike_tables.h"
-#include "retire.h"
 
 #define SA(name, direction, spi, reqid)                                                            \
 	"sa add { name = \"ike." name "\"; direction = \"" direction "\"; spi = \"0x" spi          \
@@ -62,19 +60,10 @@ static bool ask_without(const char *text, unsigned int n, bool for_good, bool *f
 	return done;
 }
 
-static void settle(void)
-{
-	do {
-		retire_tick(&desk);
-		ike_settle(&desk);
-	} while (desk.retired_memory != NULL);
-}
-
 // Everything that a request can change.
 struct state {
-	unsigned int n_in, n_out, n_policies, n_tunnels;
-	struct sa_out *out[8];
-	struct sa_in *in[8];
+	unsigned int n_sas, n_policies, n_tunnels;
+	struct sa *sa[16];
 	const struct spd_policy *policy[8];
 	struct sa_out *sender;
 	struct ip_addr peer;
@@ -83,19 +72,16 @@ struct state {
 
 static struct state state_of(void)
 {
-	const struct snapshot *s = desk.snapshot;
-	struct state x = {.n_in = s->n_sa_in,
-		.n_out = s->n_sa_out,
-		.n_policies = s->ike->n_listed,
-		.n_tunnels = desk.ike.n_tunnels};
+	struct state x = {.n_sas = running_sas(desk.snapshot),
+		.n_policies = running_policies(desk.snapshot),
+		.n_tunnels = ike_tunnels()};
 
-	memcpy(x.in, s->sa_in, s->n_sa_in * sizeof(x.in[0]));
-	memcpy(x.out, s->sa_out, s->n_sa_out * sizeof(x.out[0]));
-	memcpy(x.policy, s->ike->listed, s->ike->n_listed * sizeof(x.policy[0]));
-	if (x.n_policies > 0) {
-		x.sender = x.policy[0]->out;
-		x.peer = x.sender->peer.addr;
-	}
+	for (unsigned int i = 0; i < x.n_sas; i++)
+		x.sa[i] = running_sa_at(desk.snapshot, i);
+	for (unsigned int i = 0; i < x.n_policies; i++)
+		x.policy[i] = snapshot_policy_at(desk.snapshot, i);
+	x.sender = listed_policy("ike.p")->out;
+	x.peer = x.sender->peer.addr;
 	return x;
 }
 
@@ -108,14 +94,14 @@ static void check(const struct change *c)
 		long live;
 		bool done, for_good = n % 2 == 0;
 
-		settle();
+		desk_settle();
 		was = state_of();
 		live = alloc_live();
 		done = ask_without(c->text, n, for_good, &failed);
-		settle();
+		desk_settle();
 		if (done) {
 			assert_true(ask(c->undo));
-			settle();
+			desk_settle();
 			continue;
 		}
 		assert_true(failed);
@@ -135,9 +121,9 @@ static void test_requests(void **state)
 	for (unsigned int i = 0; i < COUNT_OF(changes); i++) {
 		// What is allocated once and kept.
 		assert_true(ask(changes[i].text));
-		settle();
+		desk_settle();
 		assert_true(ask(changes[i].undo));
-		settle();
+		desk_settle();
 		check(&changes[i]);
 	}
 }
@@ -163,21 +149,21 @@ static void test_growth(void **state)
 		if (i % 64 < 3 || i % 128 > 125) // around their ends
 			while (!ask_without(text, n, false, &failed)) {
 				n++;
-				settle();
+				desk_settle();
 				if (!failed)
 					fail_msg("%s", messages);
-				assert_int_equal(desk.snapshot->ike->n_listed, i);
+				assert_int_equal(listed_policies(), CONFIGURED_POLICIES + i);
 			}
 		else
 			assert_true(ask(text));
-		settle();
-		assert_int_equal(desk.snapshot->ike->n_listed, i + 1);
-		assert_int_equal(desk.snapshot->n_sa_in + desk.snapshot->n_sa_out, 6 + i + 1);
+		desk_settle();
+		assert_int_equal(listed_policies(), CONFIGURED_POLICIES + i + 1);
+		assert_int_equal(listed_sas(), CONFIGURED_SAS + i + 1);
 	}
 	ask_without("flush", 20, true, &failed);
 	ask("flush");
-	settle();
-	assert_int_equal(desk.snapshot->ike->n_listed, 0);
+	desk_settle();
+	assert_int_equal(listed_policies(), CONFIGURED_POLICIES);
 }
 
 int main(void)

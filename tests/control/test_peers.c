@@ -79,7 +79,7 @@ static void test_reload(void **state)
 	desk_reload("audit = \"none\";", "");
 	assert_true(is_at("198.51.100.7", 1024));
 	assert_ptr_equal(sa_out_path(desk_sa_out("out-nat"))->nexthop,
-		route_find(desk.snapshot->routes, &desk_sa_out("out-nat")->peer.addr));
+		desk_route(&desk_sa_out("out-nat")->peer.addr));
 }
 
 static unsigned int sent_to(const char *addr)

@@ -26,13 +26,12 @@ static void expect(const char *list, const void *view, const char *name, const c
 
 static void test_sas(void **state)
 {
-	struct sa_out *sa = desk_sa_out("out-4");
 	struct sa_view v;
 	unsigned int i = 0, n = 0;
 
 	(void)state;
-	sa->sa.counters[0].packets = 7;
-	sa->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 2;
+	desk_sa_counted("out-4")->packets = 7;
+	desk_sa_counted("out-4")->drops[DROP_OF_SA_REPLAY] = 2;
 	while (collect_sa(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
 		n++;
 	expect("sas", &v, "direction", "out");
@@ -75,7 +74,7 @@ static void test_filters(void **state)
 	struct drop_view drop = {.name = "auth", .packets = 3};
 
 	(void)state;
-	desk_sa_out("out-4")->sa.counters[0].drops[DROP_OF_SA_REPLAY] = 2;
+	desk_sa_counted("out-4")->drops[DROP_OF_SA_REPLAY] = 2;
 	for (unsigned int i = 0; collect_sa(&v, &desk, i) && strcmp(v.name, "out-4") != 0; i++)
 		;
 	assert_true(has("sas", &v, "spi", "0x00001003"));
@@ -227,7 +226,7 @@ static void test_metrics(void **state)
 	char *text;
 
 	(void)state;
-	desk_sa_out("out-4")->sa.counters[0].packets = 7;
+	desk_sa_counted("out-4")->packets = 7;
 	text = metrics_text_new(&desk, lists, COUNT_OF(lists), &len);
 	assert_non_null(text);
 	assert_int_equal(strlen(text), len);

@@ -74,6 +74,11 @@ unsigned int running_policies(const struct snapshot *s)
 	return n;
 }
 
+bool running_clamps_mss(const struct snapshot *s)
+{
+	return s->mss_clamped;
+}
+
 static const struct decisions *decisions_of(const struct snapshot *s, const struct spd_policy *p)
 {
 	return snapshot_policy_set(s, p->number)->decisions;

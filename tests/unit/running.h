@@ -23,6 +23,7 @@ struct sa_ledger *running_ledger(const struct snapshot *s);
 
 const struct spd_policy *running_policy(const struct snapshot *s, const char *name);
 unsigned int running_policies(const struct snapshot *s);
+bool running_clamps_mss(const struct snapshot *s);
 
 // What a policy or a rule has decided: by one worker, in this configuration alone; or by all
 // workers, and in earlier configurations.
