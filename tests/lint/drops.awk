@@ -1,13 +1,13 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes docs/drops.md of lib/stats/drop.def: a table of reasons under each of its headings, which
-# are comments behind an empty line.
+# are comments after an empty line.
 BEGIN {
 	print "# Drop reasons"
 	print ""
 	print "Every packet that a gateway does not pass on is counted under one of these names:"
 	print "`culvertctl show drops`. A packet of scope SA is also counted on its security"
-	print "association: `culvertctl show sas`. `culvertctl explain REASON` says the same."
+	print "association: `culvertctl show sas`. `culvertctl explain REASON` prints the same."
 	print ""
 	print "Made from `lib/stats/drop.def` by `tests/lint/drops.awk`."
 }
