@@ -122,7 +122,7 @@ static void test_changed(void **state)
 	struct conf_port *lan = &conf->ports[LAN];
 
 	(void)state;
-	desk_wait(2000);
+	desk_wait(5000); // until all reports about the first addresses have been sent again
 	desk_forget();
 	lan->addrs[lan->n_addrs++] = (struct conf_iface_addr){
 		desk_addr("2001:db8:1::9"), {desk_addr("2001:db8:1::"), 64}};
