@@ -12,6 +12,7 @@
 #include "originate.h"
 #include "path_mtu.h"
 #include "retire.h"
+#include "sas.h"
 
 static const char form[] =
 	"flows = { max = 1024; }; pmtu = { learn = true; };\n"
@@ -361,7 +362,7 @@ struct sa_in *desk_sa_in(const char *name)
 
 struct sa_counters *desk_sa_counted(const char *name)
 {
-	return &running_sa(desk.snapshot, name)->counters[0];
+	return sas_counted(running_sa(desk.snapshot, name), 0);
 }
 
 const struct tunnel *desk_tunnel(const char *policy)
@@ -382,7 +383,7 @@ struct sa_in *desk_sa_by_spi(uint32_t spi)
 
 const struct nexthop *desk_route(const struct ip_addr *to)
 {
-	return route_find(desk.snapshot->routes, to);
+	return running_route(desk.snapshot, to);
 }
 
 uint32_t desk_generation(void)

@@ -2,6 +2,8 @@
 // Objects of the configuration that a gateway runs, see harness.h.
 #include "harness.h"
 
+#include "sas.h"
+
 void gateway_publish(struct gateway *g, struct snapshot *s)
 {
 	g->published = g->snapshot = s;
@@ -34,7 +36,7 @@ struct decided gateway_rule_decided(const struct gateway *g, const char *name)
 
 const struct sa_counters *gateway_sa_counted(const struct gateway *g, const char *name)
 {
-	return &running_sa(g->first->snapshot, name)->counters[g->w->id];
+	return sas_counted(running_sa(g->first->snapshot, name), g->w->id);
 }
 
 uint64_t gateway_lookups(const struct gateway *g)
@@ -44,7 +46,7 @@ uint64_t gateway_lookups(const struct gateway *g)
 
 const struct nexthop *gateway_route(const struct gateway *g, const struct ip_addr *to)
 {
-	return route_find(g->first->snapshot->routes, to);
+	return running_route(g->first->snapshot, to);
 }
 
 uint32_t gateway_generation(const struct gateway *g)

@@ -358,12 +358,12 @@ static void test_resized(void **state)
 	struct sa_out *sa = gateway_sa_out(g, "to-b");
 	struct frame in = frame_ip(
 		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1347, .frag = DF));
-	struct sa_path *old = sa_out_path_set(sa, sa_path_resized(&sa->sa, sa->sa.path, 1400));
+	struct sa_path *old = sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 1400));
 
 	(void)state;
 	assert_int_equal(old->mtu, 1446);
 	line_free(old);
-	assert_int_equal(sa->sa.path->link_mtu, 1400);
+	assert_int_equal(sa_out_path(sa)->link_mtu, 1400);
 	gateway_expect_drop(g, &in, DROP_TOO_BIG);
 	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
 		(struct icmp_error){3, 4, 1346}, "10.1.0.1", "10.1.0.5", &in);

@@ -155,9 +155,9 @@ static void mode_init(
 	prm->ipsec_xform.mode = RTE_SECURITY_IPSEC_SA_MODE_TUNNEL;
 	prm->ipsec_xform.tunnel.type =
 		mix->v6 ? RTE_SECURITY_IPSEC_TUNNEL_IPV6 : RTE_SECURITY_IPSEC_TUNNEL_IPV4;
-	prm->tun.hdr_len = (uint8_t)like->sa.path->outer_len;
+	prm->tun.hdr_len = (uint8_t)sa_out_path(like)->outer_len;
 	prm->tun.next_proto = family;
-	prm->tun.hdr = like->sa.path->outer;
+	prm->tun.hdr = sa_out_path(like)->outer;
 }
 
 bool peer_init(struct peer *p, const struct crypto_key *key, const struct sa_out *like,

@@ -79,6 +79,26 @@ bool running_clamps_mss(const struct snapshot *s)
 	return s->mss_clamped;
 }
 
+const struct spd_policy *running_policy_for(const struct snapshot *s, const struct ip_view *packet)
+{
+	return spd_find_outbound(s->spd, packet);
+}
+
+const struct rule *running_rule_for(const struct snapshot *s, const struct classifier_key *packet)
+{
+	return rule_set_at(s->rules, rule_set_decide(s->rules, RULE_FORWARD, packet, RULE_NEW));
+}
+
+const struct nexthop *running_route(const struct snapshot *s, const struct ip_addr *to)
+{
+	return route_find(s->routes, to);
+}
+
+const struct snapshot_port *running_port(const struct snapshot *s, unsigned int port)
+{
+	return &s->port[port];
+}
+
 static const struct decisions *decisions_of(const struct snapshot *s, const struct spd_policy *p)
 {
 	return snapshot_policy_set(s, p->number)->decisions;

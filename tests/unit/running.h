@@ -4,6 +4,7 @@
 // name that does not exist fails the test.
 #pragma once
 
+#include "ip_view.h"
 #include "snapshot.h"
 
 struct sa_in *running_sa_in(const struct snapshot *s, const char *name);
@@ -24,6 +25,14 @@ struct sa_ledger *running_ledger(const struct snapshot *s);
 const struct spd_policy *running_policy(const struct snapshot *s, const char *name);
 unsigned int running_policies(const struct snapshot *s);
 bool running_clamps_mss(const struct snapshot *s);
+
+// What decides about packets: the policy outbound, or NULL; the rule for forwarded new connections;
+// the next hop, or NULL.
+const struct spd_policy *running_policy_for(const struct snapshot *s, const struct ip_view *packet);
+const struct rule *running_rule_for(const struct snapshot *s, const struct classifier_key *packet);
+const struct nexthop *running_route(const struct snapshot *s, const struct ip_addr *to);
+
+const struct snapshot_port *running_port(const struct snapshot *s, unsigned int port);
 
 // What a policy or a rule has decided: by one worker, in this configuration alone; or by all
 // workers, and in earlier configurations.

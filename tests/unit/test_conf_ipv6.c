@@ -4,6 +4,7 @@
 #include "build.h"
 #include "conf_dir.h"
 #include "eal.h"
+#include "running.h"
 #include "test.h"
 
 static int start(void **state)
@@ -100,7 +101,7 @@ static void test_routes(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct ip_addr dst = addr(rows[i].dst);
-		const struct nexthop *nh = route_find(s->routes, &dst);
+		const struct nexthop *nh = running_route(s, &dst);
 
 		if (nh == NULL || nh->kind != rows[i].kind)
 			fail_msg("%s", rows[i].dst);
@@ -139,13 +140,13 @@ static void test_policies(void **state)
 			.dst = addr(rows[i].dst),
 			.has_ports = true,
 			.dst_port = rte_cpu_to_be_16(rows[i].dport)};
-		const struct spd_policy *p = spd_find_outbound(s->spd, &packet);
+		const struct spd_policy *p = running_policy_for(s, &packet);
 
 		assert_non_null(p);
 		assert_string_equal(p->name, rows[i].policy);
 	}
 	// Both inner families in one SA.
-	assert_ptr_equal(spd_at(s->spd, 0)->out, spd_at(s->spd, 1)->out);
+	assert_ptr_equal(running_policy(s, "four-in-six")->out, running_policy(s, "six")->out);
 	build_snapshot_free(s);
 }
 
@@ -170,9 +171,8 @@ static void test_rules(void **state)
 			.source = addr(rows[i].src),
 			.destination = addr(rows[i].dst),
 			.source_port = rte_cpu_to_be_32(rows[i].source_port)};
-		unsigned int found = rule_set_decide(s->rules, RULE_FORWARD, &packet, RULE_NEW);
 
-		assert_string_equal(rule_set_at(s->rules, found)->name, rows[i].rule);
+		assert_string_equal(running_rule_for(s, &packet)->name, rows[i].rule);
 	}
 	build_snapshot_free(s);
 }
@@ -181,18 +181,19 @@ static void test_rules(void **state)
 static void test_outer_header(void **state)
 {
 	struct snapshot *s = build();
+	const struct sa_path *path = sa_out_path(running_sa_out(s, "out6"));
 	struct ip_addr local = addr("2001:db8:f::1"), remote = addr("2001:db8:9::1");
 	const uint8_t head[] = {0x60, 0, 0, 0, 0, 0, 50, 64};
 
 	(void)state;
-	assert_int_equal(s->sa_out[0]->sa.path->outer_len, 40);
-	assert_memory_equal(s->sa_out[0]->sa.path->outer, head, sizeof(head));
-	assert_memory_equal(s->sa_out[0]->sa.path->outer + 8, &local, 16);
-	assert_memory_equal(s->sa_out[0]->sa.path->outer + 24, &remote, 16);
+	assert_int_equal(path->outer_len, 40);
+	assert_memory_equal(path->outer, head, sizeof(head));
+	assert_memory_equal(path->outer + 8, &local, 16);
+	assert_memory_equal(path->outer + 24, &remote, 16);
 	// RFC 4303 2: header 8, ICV 12; text of whole words with two octets of trailer.
-	assert_int_equal(s->sa_out[0]->sa.path->mtu, 1500 - 40 - 8 - 12 - 2);
-	assert_int_equal(s->sa_out[1]->sa.path->outer_len, 20);
-	assert_true(s->port[1].unprotected);
+	assert_int_equal(path->mtu, 1500 - 40 - 8 - 12 - 2);
+	assert_int_equal(sa_out_path(running_sa_out(s, "out4"))->outer_len, 20);
+	assert_true(running_port(s, 1)->unprotected);
 	build_snapshot_free(s);
 }
 

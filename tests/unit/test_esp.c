@@ -130,8 +130,8 @@ static void test_every_algorithm(void **state)
 				check_round_trip(out, in, len);
 				bytes += len;
 			}
-			assert_int_equal(in->sa.counters[0].packets, packets);
-			assert_int_equal(in->sa.counters[0].bytes, bytes);
+			assert_int_equal(sas_counted(&in->sa, 0)->packets, packets);
+			assert_int_equal(sas_counted(&in->sa, 0)->bytes, bytes);
 			sa_free(&out->sa);
 			sa_free(&in->sa);
 		}
@@ -208,7 +208,7 @@ static void test_room(void **state)
 	check_room(sa, 44, 28, DROP_NO_ROOM);
 	check_room(sa, 0, 1000, DROP_NO_ROOM);
 	check_room(sa, 1000, 0, DROP_NO_ROOM);
-	assert_int_equal(sa->sa.counters[0].packets, 1);
+	assert_int_equal(sas_counted(&sa->sa, 0)->packets, 1);
 	sa_free(&sa->sa);
 }
 

@@ -86,7 +86,7 @@ static void check_out(const char *name, const struct sa_params *p, uint64_t seq,
 	in->replay.ring->top = seq - 1;
 	assert_ptr_equal(esp_out_fns[sa_out_path(out)->framing], esp_out_transport);
 	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
-	assert_int_equal(out->sa.counters[0].bytes, packet->len);
+	assert_int_equal(sas_counted(&out->sa, 0)->bytes, packet->len);
 	crypto_seal(&op, 1, 0);
 	assert_true(op.ok);
 	if (p->opt.cipher->mode != CIPHER_CBC) {
@@ -114,8 +114,8 @@ static void check_in(const char *name, const struct sa_params *p, uint64_t seq,
 	in->replay.ring->top = seq - 1;
 	assert_int_equal(open_packet(in, m), DROP_NONE);
 	expect_packet(m, name, packet);
-	assert_int_equal(in->sa.counters[0].packets, 1);
-	assert_int_equal(in->sa.counters[0].bytes, packet->len);
+	assert_int_equal(sas_counted(&in->sa, 0)->packets, 1);
+	assert_int_equal(sas_counted(&in->sa, 0)->bytes, packet->len);
 	rte_pktmbuf_free(m);
 	sa_free(&in->sa);
 }

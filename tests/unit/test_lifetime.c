@@ -184,8 +184,8 @@ static void test_used(void **state)
 	assert_non_null(out);
 	assert_non_null(in);
 	for (unsigned int w = 0; w < 3; w++) {
-		out->sa.counters[w].packets = in->sa.counters[w].packets = 10 + w;
-		out->sa.counters[w].bytes = in->sa.counters[w].bytes = 100 * w;
+		sas_counted(&out->sa, w)->packets = sas_counted(&in->sa, w)->packets = 10 + w;
+		sas_counted(&out->sa, w)->bytes = sas_counted(&in->sa, w)->bytes = 100 * w;
 	}
 	out->seq = 40; // some packets were lost in transit
 	sa_used(&out->sa, 1000, used);

@@ -85,7 +85,7 @@ static void test_known_mtus(void **state)
 
 		assert_non_null(sa);
 		assert_int_equal(
-			sa_inner_mtu(&sa->sa, sa->sa.path->outer_len, 1500), rows[i].inner);
+			sa_inner_mtu(&sa->sa, sa_out_path(sa)->outer_len, 1500), rows[i].inner);
 		sa_free(&sa->sa);
 	}
 }
@@ -104,19 +104,19 @@ static void test_in_udp(void **state)
 	p.mtu = 1500;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
-	assert_int_equal(sa->sa.path->outer_len, 28);
-	assert_int_equal(sa->sa.path->outer[9], 17);
-	assert_memory_equal(sa->sa.path->outer + 20, udp, sizeof(udp));
-	assert_int_equal(sa->sa.path->mtu, 1438);
+	assert_int_equal(sa_out_path(sa)->outer_len, 28);
+	assert_int_equal(sa_out_path(sa)->outer[9], 17);
+	assert_memory_equal(sa_out_path(sa)->outer + 20, udp, sizeof(udp));
+	assert_int_equal(sa_out_path(sa)->mtu, 1438);
 	sa_free(&sa->sa);
 	assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
 	assert_int_equal(ip_addr_parse(&p.opt.remote, "2001:db8::2"), 0);
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
-	assert_int_equal(sa->sa.path->outer_len, 48);
-	assert_int_equal(sa->sa.path->outer[6], 17);
-	assert_memory_equal(sa->sa.path->outer + 40, udp, sizeof(udp));
-	assert_int_equal(sa->sa.path->mtu, 1418);
+	assert_int_equal(sa_out_path(sa)->outer_len, 48);
+	assert_int_equal(sa_out_path(sa)->outer[6], 17);
+	assert_memory_equal(sa_out_path(sa)->outer + 40, udp, sizeof(udp));
+	assert_int_equal(sa_out_path(sa)->mtu, 1418);
 	sa_free(&sa->sa);
 }
 
@@ -128,15 +128,15 @@ static void test_outbound(void **state)
 	(void)state;
 	assert_non_null(sa);
 
-	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa->sa.path->outer;
+	const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)sa_out_path(sa)->outer;
 
 	assert_string_equal(sa->sa.live.name, "sa");
 	assert_int_equal(sa->sa.spi, RTE_BE32(0x12345678));
 	assert_int_equal(sa->sa.n_workers, 4); // and the control thread
 	assert_non_null(sa->sa.session);
 	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(sa->sa.counters[i].packets, 0);
-	assert_int_equal(sa->sa.path->outer_len, 20);
+		assert_int_equal(sas_counted(&sa->sa, i)->packets, 0);
+	assert_int_equal(sa_out_path(sa)->outer_len, 20);
 	assert_int_equal(outer->version_ihl, 0x45);
 	assert_int_equal(outer->next_proto_id, 50);
 	assert_int_equal(outer->time_to_live, 64);
