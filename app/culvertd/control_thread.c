@@ -20,6 +20,7 @@
 #include "health.h"
 #include "host_guests.h"
 #include "host_thread.h"
+#include "lists.h"
 #include "log.h"
 #include "metrics.h"
 #include "notify.h"
@@ -27,6 +28,7 @@
 #include "port_link.h"
 #include "reopen.h"
 #include "request.h"
+#include "tracing.h"
 #include "wall_clock.h"
 
 #define TICK_MS 100
@@ -38,8 +40,9 @@ uint64_t gateway_now_ms(void)
 	return rte_rdtsc() / (rte_get_tsc_hz() / 1000);
 }
 
-uint64_t gateway_held(const struct gateway *g)
+static uint64_t io_held(void *arg)
 {
+	const struct gateway *g = arg;
 	uint64_t held = host_thread_held(g->host);
 
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
@@ -62,7 +65,7 @@ static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], un
 	struct port *p = &g->ports[port];
 
 	port_listen(p, group, n);
-	if (g->started_ms != 0)
+	if (g->control.started_ms != 0)
 		device_thread_listen(); // drivers may need capabilities
 	else if (port_is_open(p))
 		port_groups_set(p->parent != NULL ? p->parent : p);
@@ -169,6 +172,8 @@ const struct control_io control_thread_io = {
 	.heartbeat = io_heartbeat,
 	.stall = io_stall,
 	.watchdog = io_watchdog,
+	.held = io_held,
+	.device_counters = lists_device_counters,
 };
 
 static int signals = -1; // the descriptor from which they are read
@@ -212,7 +217,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	host_thread_tick(g->host, g->control.conf);
 	host_guests_tick(&g->control);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
-	tracing_tick(&g->tracing, &g->control, now_ms);
+	tracing_tick(&g->control, now_ms);
 	wall_clock_tick(now_ms);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (port_is_open(&g->ports[i]))

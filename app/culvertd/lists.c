@@ -3,19 +3,15 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 
 #include "bond.h"
 #include "collect.h"
 #include "gateway.h"
 #include "host_thread.h"
-#include "version.h"
-
-#define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
 static_assert(
 	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
@@ -190,7 +186,7 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 
 	const struct loop *l = g->loops[i];
 	const uint64_t now = rte_rdtsc(), ms = rte_get_tsc_hz() / 1000;
-	uint64_t age = now - g->started_ms * ms;
+	uint64_t age = now - c->started_ms * ms;
 	uint64_t idle = RTE_MIN(idle_until(l, now), age);
 
 	*v = (struct worker_view){
@@ -232,127 +228,27 @@ bool collect_queue(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static struct rte_malloc_socket_stats heap_sum(void)
+unsigned int lists_device_counters(void *gateway, uint16_t port, unsigned int first,
+	struct device_counter counters[], unsigned int n)
 {
-	struct rte_malloc_socket_stats sum = {0}, s;
+	const struct gateway *g = gateway;
+	const struct port *device = port_device(&g->ports[port]);
+	int has = port_is_open(device) ? rte_eth_xstats_get(device->id, NULL, 0) : 0;
+	unsigned int all = (unsigned int)RTE_MAX(has, 0), end = RTE_MIN(all, first + n);
+	struct rte_eth_xstat *value = calloc(all + 1, sizeof(*value));
+	struct rte_eth_xstat_name *name = calloc(all + 1, sizeof(*name));
 
-	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
-		if (rte_malloc_get_socket_stats(socket, &s) == 0) {
-			sum.heap_totalsz_bytes += s.heap_totalsz_bytes;
-			sum.heap_allocsz_bytes += s.heap_allocsz_bytes;
-		}
-	return sum;
-}
-
-static void count_neighbours(uint64_t count[NEIGH_STATES], const struct gateway *g)
-{
-	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
-	unsigned int n, seen = 0;
-
-	memset(count, 0, NEIGH_STATES * sizeof(count[0]));
-	do {
-		n = neigh_list(g->control.neigh, views, NEIGH_AT_ONCE, seen, gateway_now_ms());
-		for (unsigned int i = 0; i < n; i++)
-			count[views[i].state]++;
-		seen += n;
-	} while (n == NEIGH_AT_ONCE);
-}
-
-static uint64_t neighbours_sum(const struct gateway *g)
-{
-	uint64_t count[NEIGH_STATES], sum = 0;
-
-	count_neighbours(count, g);
-	for (unsigned int i = 0; i < NEIGH_STATES; i++)
-		sum += count[i];
-	return sum;
-}
-
-bool collect_memory(void *view, const struct control *c, unsigned int i)
-{
-	enum { PACKETS, REASSEMBLED, FLOWS, NEIGHBOURS, HEAP, ROWS };
-	static const struct {
-		const char *name, *what, *setting;
-	} rows[ROWS] = {
-		[PACKETS] = {"packets", "packet buffers", "memory.packet_buffers"},
-		[REASSEMBLED] = {"reassembled", "buffers for reassembled packets", "cpus.workers"},
-		[FLOWS] = {"flows", "entries of the flow table", "flows.max"},
-		[NEIGHBOURS] = {"neighbours", "entries of the neighbour table",
-			"neighbour_table.max"},
-		[HEAP] = {"heap", "bytes of DPDK's memory", "memory.size"},
-	};
-	const struct gateway *g = c->io_arg;
-	struct rte_malloc_socket_stats heap;
-	struct memory_view *v = view;
-
-	if (i >= ROWS)
-		return false;
-	*v = (struct memory_view){
-		.name = rows[i].name, .what = rows[i].what, .setting = rows[i].setting};
-	if (i == PACKETS || i == REASSEMBLED) {
-		const struct rte_mempool *pool = i == PACKETS ? c->pool : g->large_pool;
-
-		v->used = rte_mempool_in_use_count(pool);
-		v->size = pool->size;
-	} else if (i == FLOWS) {
-		v->used = flow_count(c->flows);
-		v->size = c->conf->flows_max;
-	} else if (i == NEIGHBOURS) {
-		v->used = neighbours_sum(g);
-		v->size = c->conf->neighbours_max;
-	} else {
-		heap = heap_sum();
-		v->used = heap.heap_allocsz_bytes;
-		v->size = heap.heap_totalsz_bytes;
+	if (value == NULL || name == NULL || all == 0 ||
+		rte_eth_xstats_get(device->id, value, all) != has ||
+		rte_eth_xstats_get_names(device->id, name, all) != has)
+		end = first;
+	for (unsigned int i = first; i < end; i++) {
+		memcpy(counters[i - first].name, name[i].name, sizeof(counters->name));
+		counters[i - first].value = value[i].value;
 	}
-	v->entries_used = i == HEAP ? UINT64_MAX : v->used;
-	v->entries = i == HEAP ? UINT64_MAX : v->size;
-	return true;
-}
-
-bool collect_total(void *view, const struct control *c, unsigned int i)
-{
-	const struct gateway *g = c->io_arg;
-	struct total_view *v = view;
-
-	if (i > 0)
-		return false;
-
-	const struct rte_malloc_socket_stats heap = heap_sum();
-
-	*v = (struct total_view){
-		.counters = collect_counters(c),
-		.held = gateway_held(g),
-		.buffers = g->control.pool->size,
-		.buffers_in_use = rte_mempool_in_use_count(g->control.pool),
-		.buffers_free_min = c->health.buffers_free_min,
-		.flows = flow_count(g->control.flows),
-		.flows_max = g->control.conf->flows_max,
-		.heap_used = heap.heap_allocsz_bytes,
-		.heap_size = heap.heap_totalsz_bytes,
-	};
-	v->drops = counters_drops(&v->counters);
-	flow_counters_sum(g->control.flows, &v->flow);
-	count_neighbours(v->neighbours, g);
-	event_log_counts(v->events);
-	return true;
-}
-
-bool collect_info(void *view, const struct control *c, unsigned int i)
-{
-	const struct gateway *g = c->io_arg;
-	struct info_view *v = view;
-
-	*v = (struct info_view){
-		.instance = g->control.conf->instance,
-		.version = CULVERT_VERSION,
-		.config = g->conf_path,
-		.pid = (uint64_t)getpid(),
-		.uptime_s = (gateway_now_ms() - g->started_ms) / 1000,
-		.generation = g->control.snapshot->generation,
-		.workers = g->control.conf->n_workers,
-	};
-	return i == 0;
+	free(value);
+	free(name);
+	return end > first ? end - first : 0;
 }
 
 const struct view_list view_lists[] = {

@@ -29,6 +29,7 @@
 #include "host_guests.h"
 #include "host_thread.h"
 #include "links.h"
+#include "lists.h"
 #include "load.h"
 #include "log.h"
 #include "machine.h"
@@ -49,6 +50,7 @@
 #include "state.h"
 #include "sysfs.h"
 #include "telemetry.h"
+#include "trace.h"
 #include "version.h"
 
 #define MBUF_CACHE 256u
@@ -186,9 +188,9 @@ static int memory_start(struct gateway *g)
 	int node = conf->hugepages ? numa_node(conf, SYSFS) : SOCKET_ID_ANY;
 
 	g->control.pool = pool_new("packets", conf->packet_buffers, mtu, node);
-	g->large_pool =
+	g->control.large_pool =
 		pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX, node);
-	if (g->control.pool == NULL || g->large_pool == NULL)
+	if (g->control.pool == NULL || g->control.large_pool == NULL)
 		return no_memory("packet buffers (memory.packet_buffers)");
 	g->control.qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
 	if (g->control.qsbr == NULL)
@@ -242,7 +244,7 @@ static int workers_start(struct gateway *g)
 	const struct conf *conf = g->control.conf;
 	struct worker_params wp = {
 		.pool = g->control.pool,
-		.large_pool = g->large_pool,
+		.large_pool = g->control.large_pool,
 		.neigh = g->control.neigh,
 		.dad = g->control.dad,
 		.flows = g->control.flows,
@@ -334,7 +336,7 @@ static void gateway_stop(struct gateway *g)
 	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
 	request_stop();
-	trace_free(g->tracing.trace);
+	trace_free(g->control.tracing.trace);
 	flow_table_free(g->control.flows);
 	neigh_table_free(g->control.neigh);
 	dad_free(g->control.dad);
@@ -342,15 +344,15 @@ static void gateway_stop(struct gateway *g)
 	peer_memory_guard(NULL);
 	rte_free(g->control.qsbr);
 	rte_mempool_free(g->control.pool);
-	rte_mempool_free(g->large_pool);
+	rte_mempool_free(g->control.large_pool);
 }
 
 // While workers run.
 static void gateway_serve(struct gateway *g)
 {
-	g->started_ms = gateway_now_ms();
-	telemetry_start(g);
-	metrics_start(g);
+	g->control.started_ms = gateway_now_ms();
+	telemetry_start(&g->control, view_lists, view_n_lists);
+	metrics_start(&g->control, view_lists, view_n_lists);
 	health_start(&g->control, notify_watchdog_ms());
 	log_info("ready");
 	notify_ready();
@@ -426,9 +428,10 @@ static int check(const char *path, const struct conf *conf)
 
 int main(int argc, char **argv)
 {
-	struct gateway g = {
-		.control = {
-			.io = &control_thread_io, .io_arg = &g, .lock = PTHREAD_MUTEX_INITIALIZER}};
+	struct gateway g = {.control = {.io = &control_thread_io,
+				    .io_arg = &g,
+				    .version = CULVERT_VERSION,
+				    .lock = PTHREAD_MUTEX_INITIALIZER}};
 	struct options o = {0};
 	int rc;
 
@@ -445,7 +448,7 @@ int main(int argc, char **argv)
 	privilege_forbid_cores();
 	if (!o.check_only)
 		privilege_lock_memory();
-	g.conf_path = o.conf;
+	g.control.conf_path = o.conf;
 	if (!o.check_only)
 		log_start();
 	g.control.conf = conf_load(o.conf, NULL, log_failures());

@@ -5,7 +5,7 @@
 #include "control_socket.h"
 #include "load.h"
 #include "notify.h"
-#include "telemetry_pages.h"
+#include "orders.h"
 
 static struct control_socket control = {.fd = -1};
 static struct control_socket show = {.fd = -1};
@@ -39,21 +39,14 @@ static bool io_subscribe(const struct control_request *request, const char *text
 
 int request_start(struct gateway *g)
 {
-	static const struct request_at_once at_once[] = {
-		{"flush", flow_flush_filter},
-		{"flush-neighbours", neighbour_flush_filter},
-		{"trace", trace_start_filter},
-		{"trace-stop", trace_stop_filter},
-		{NULL, NULL},
-	};
 	static const struct request_io io = {io_take, io_answer, io_subscribe, load_begin,
-		load_finish, notify_reloading, notify_ready, at_once};
+		load_finish, notify_reloading, notify_ready, orders};
 	static const struct control_access may_change = {"control", "control_group", true};
 	static const struct control_access may_show = {"show", "show_group", false};
 	const struct conf *conf = g->control.conf;
 	int rc = control_socket_open(&control, conf, &may_change, conf->control_group);
 
-	requests_start(&g->control, g->conf_path, &io, g);
+	requests_start(&g->control, g->control.conf_path, &io, g);
 	if (rc == 0 && conf->show_group != NULL)
 		rc = control_socket_open(&show, conf, &may_show, conf->show_group);
 	return rc == 0 ? access_open(conf) : rc; // when all have their modes

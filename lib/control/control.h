@@ -32,6 +32,12 @@ struct control_stall {
 	int thread, cpu;
 };
 
+// A counter that a driver has by a name of its own.
+struct device_counter {
+	char name[64];
+	uint64_t value;
+};
+
 // What the daemon does for the control thread. arg is that of struct control.
 struct control_io {
 	// Sends a frame by a port, and takes it. False: it cannot, and the frame is the caller's.
@@ -52,6 +58,12 @@ struct control_io {
 	struct control_stall (*stall)(void *arg, unsigned int worker);
 	// Feeds the watchdog of the service manager.
 	void (*watchdog)(void *arg);
+	// Packets held inside the gateway.
+	uint64_t (*held)(void *arg);
+	// Copies up to n counters that the driver of a port's device has, from number first on.
+	// Returns how many.
+	unsigned int (*device_counters)(void *arg, uint16_t port, unsigned int first,
+		struct device_counter counters[], unsigned int n);
 };
 
 struct health_worker {
@@ -109,14 +121,27 @@ struct ike_state {
 	struct snapshot *spare;   // for the next one, if there is no memory
 };
 
+// See tracing.h.
+struct tracing {
+	struct trace *trace; // NULL: there never was one
+	uint32_t number;     // of the one that is on or was the last, from 1
+	bool on;
+	uint64_t token;    // of the grace period after which there can be another
+	uint64_t asked_ms; // when steps were last requested; telemetry writes it, with the lock
+	uint64_t start;    // TSC
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
+	const char *conf_path, *version; // of the daemon
+	uint64_t started_ms;             // 0: not yet
 	// Held by the control thread while it changes what show commands read, and by these, on
 	// other threads, while they read. Workers never take it.
 	pthread_mutex_t lock;
-	struct rte_mempool *pool; // for the packets of this thread
-	struct counters counters; // of these packets
+	struct rte_mempool *pool;       // for the packets of this thread, and of workers
+	struct rte_mempool *large_pool; // for reassembled packets
+	struct counters counters;       // of these packets
 	// Thread i is worker i, and the last one is the reader of flows.
 	struct rte_rcu_qsbr *qsbr;
 	struct worker *workers[CONF_WORKERS_MAX];
@@ -147,6 +172,7 @@ struct control {
 	struct path_mtus path_mtus;
 	struct tunnels tunnels; // of the snapshot
 	struct ike_state ike;
+	struct tracing tracing;
 	unsigned int expiry_next; // SA whose lifetime is checked next
 	bool moves_pending;       // of SAs, see struct sa_out
 	bool udp_ends_moved;      // peers have moved since they were indexed

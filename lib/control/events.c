@@ -16,7 +16,6 @@
 #include "peers.h"
 #include "retire.h"
 #include "tunnel.h"
-#include "view.h"
 
 #define EVENTS_AT_ONCE 256 // of one worker, before the next worker's
 #define RULE_LINES     20  // in a second
@@ -77,7 +76,7 @@ static void log_rule(struct control *c, const struct event *e, uint64_t now_ms)
 		[RULE_ACCEPT] = "accepts", [RULE_DROP] = "drops", [RULE_REJECT] = "rejects"};
 	const struct snapshot *s = c->snapshot;
 	char from[ENDPOINT_STRLEN], to[ENDPOINT_STRLEN], type[16] = "";
-	char proto[VIEW_TEXT_MAX];
+	char proto[PROTO_TEXT_MAX];
 	const struct rule *rule;
 
 	if (e->generation != s->flow_generation || !may_log_rule(c, now_ms))
@@ -86,7 +85,7 @@ static void log_rule(struct control *c, const struct event *e, uint64_t now_ms)
 	if (e->has_icmp_type)
 		snprintf(type, sizeof(type), " type %u", e->icmp_type);
 	log_info("rule \"%s\" %s: port \"%s\", protocol %s%s, %s to %s", rule->name,
-		verb[rule->action], s->port[e->port].name, view_proto_text(proto, e->proto), type,
+		verb[rule->action], s->port[e->port].name, proto_format(proto, e->proto), type,
 		end_format(from, e, &e->addr, e->addr_port),
 		end_format(to, e, &e->peer, e->peer_port));
 }

@@ -30,7 +30,7 @@ typedef struct conf *request_make(const struct conf *running, FILE *errors);
 // Returns whether it was done.
 struct request_at_once {
 	const char *name;
-	bool (*serve)(void *arg, const char *filter, char *text, size_t size);
+	bool (*serve)(struct control *c, const char *filter, char *text, size_t size);
 };
 
 // What the daemon does for requests.

@@ -2,6 +2,7 @@
 #include "proto_model.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct proto_info proto_infos[] = {
@@ -36,4 +37,14 @@ const struct proto_info *proto_of(uint16_t number)
 		if (p->number == number)
 			return p;
 	return NULL;
+}
+
+const char *proto_format(char text[PROTO_TEXT_MAX], uint16_t number)
+{
+	const struct proto_info *p = proto_of(number);
+
+	if (p != NULL)
+		return p->name;
+	snprintf(text, PROTO_TEXT_MAX, "%u", number);
+	return text;
 }

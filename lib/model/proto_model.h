@@ -19,3 +19,8 @@ extern const struct proto_info proto_infos[];
 // By name or number; NULL: there is no such one.
 const struct proto_info *proto_find(const char *name);
 const struct proto_info *proto_of(uint16_t number);
+
+#define PROTO_TEXT_MAX 8
+
+// "tcp", "99", or "any" for PROTO_ANY: its name, or in text.
+const char *proto_format(char text[PROTO_TEXT_MAX], uint16_t number);

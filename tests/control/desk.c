@@ -153,7 +153,7 @@ static void io_watchdog(void *arg)
 }
 
 static const struct control_io io = {io_send, io_listen, io_has_link, io_active, io_link,
-	io_counters, io_now_ms, io_heartbeat, io_stall, io_watchdog};
+	io_counters, io_now_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL};
 
 void desk_conf_write(FILE *f, const char *more, const char *sa)
 {

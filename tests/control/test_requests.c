@@ -78,9 +78,9 @@ static void io_ready(void)
 	n_ready++;
 }
 
-static bool flush(void *arg, const char *filter, char *t, size_t size)
+static bool flush(struct control *c, const char *filter, char *t, size_t size)
 {
-	(void)arg;
+	(void)c;
 	snprintf(t, size, "flushed %s", filter);
 	return filter[0] != '\0';
 }

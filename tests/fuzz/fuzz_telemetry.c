@@ -2,7 +2,7 @@
 // Any text as the parameters of a telemetry command: after "trace " a filter of packets to trace,
 // after "match " a packet to evaluate, after "policies " a filter of that list, else a filter of
 // flows. Proves that it is refused with a reason, or is executed.
-#include "telemetry_filter.h"
+#include "filter.h"
 
 #include <errno.h>
 #include <netinet/in.h>

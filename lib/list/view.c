@@ -108,13 +108,6 @@ static const char *number_text(char text[VIEW_TEXT_MAX], uint64_t value)
 	return text;
 }
 
-const char *view_proto_text(char text[VIEW_TEXT_MAX], uint16_t proto)
-{
-	const struct proto_info *p = proto_of(proto);
-
-	return p != NULL ? p->name : number_text(text, proto);
-}
-
 // The range of an end is one of ports, or of ICMP types and codes: the other is shown as any.
 static const struct acl_port_range any_port = {0, ACL_PORT_OPAQUE};
 
@@ -178,7 +171,7 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 	case VALUE_SELECTOR:
 		return end->family == IP_ANY ? "any" : ip_prefix_format(text, &end->prefix);
 	case VALUE_PROTO:
-		return view_proto_text(text, end->proto);
+		return proto_format(text, *(const uint16_t *)at);
 	case VALUE_PORTS:
 		return ports_text(text, end);
 	case VALUE_ICMP:

@@ -13,9 +13,10 @@ static void set_for_workers(const struct control *c, struct trace *trace)
 		atomic_store_explicit(&c->workers[i]->trace, trace, memory_order_release);
 }
 
-int tracing_start(struct tracing *t, const struct control *c, const struct trace_filter *filter,
-	uint32_t packets, uint64_t now_ms)
+int tracing_start(struct control *c, const struct trace_filter *filter, uint32_t packets)
 {
+	struct tracing *t = &c->tracing;
+
 	if (t->on || (t->number > 0 && rte_rcu_qsbr_check(c->qsbr, t->token, false) != 1))
 		return -EBUSY;
 	if (t->trace == NULL)
@@ -25,15 +26,17 @@ int tracing_start(struct tracing *t, const struct control *c, const struct trace
 	trace_begin(t->trace, filter, packets);
 	t->number++;
 	t->on = true;
-	t->asked_ms = now_ms;
+	t->asked_ms = c->io->now_ms();
 	t->start = rte_rdtsc();
 	set_for_workers(c, t->trace);
 	log_info("trace %u started, for %u packets", t->number, packets);
 	return 0;
 }
 
-void tracing_stop(struct tracing *t, const struct control *c)
+void tracing_stop(struct control *c)
 {
+	struct tracing *t = &c->tracing;
+
 	if (!t->on)
 		return;
 	t->on = false;
@@ -42,8 +45,10 @@ void tracing_stop(struct tracing *t, const struct control *c)
 	log_info("trace %u ended: %u packets", t->number, trace_packets(t->trace));
 }
 
-void tracing_tick(struct tracing *t, const struct control *c, uint64_t now_ms)
+void tracing_tick(struct control *c, uint64_t now_ms)
 {
+	const struct tracing *t = &c->tracing;
+
 	if (t->on && (trace_done(t->trace) || now_ms - t->asked_ms >= TRACING_FORGOTTEN_MS))
-		tracing_stop(t, c);
+		tracing_stop(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "telemetry_filter.h"
+#include "filter.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -7,7 +7,6 @@
 
 #include <microhttpd.h>
 
-#include "lists.h"
 #include "log.h"
 #include "metrics_listen.h"
 #include "metrics_text.h"
@@ -26,7 +25,6 @@ struct connection {
 
 // A listening socket and its server. Written by the control thread while no server runs.
 struct endpoint {
-	struct gateway *g;
 	struct metrics_address address;
 	struct MHD_Daemon *server; // NULL: does not listen
 	bool failed;               // the last attempt to listen, and that is logged
@@ -34,6 +32,9 @@ struct endpoint {
 	uint64_t connections; // since the start
 };
 
+static struct control *control;
+static const struct view_list *lists;
+static unsigned int n_lists;
 static struct endpoint endpoints[2];
 static uint64_t retry_ms;
 
@@ -70,10 +71,10 @@ static struct connection *connection_of(struct MHD_Connection *c)
 	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-static enum MHD_Result metrics_answer(struct MHD_Connection *c, struct gateway *g)
+static enum MHD_Result metrics_answer(struct MHD_Connection *c)
 {
 	size_t len;
-	char *text = metrics_text_new(&g->control, view_lists, view_n_lists, &len);
+	char *text = metrics_text_new(control, lists, n_lists, &len);
 
 	if (text == NULL)
 		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
@@ -86,8 +87,8 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	const char *method, const char *version, const char *body, size_t *body_len, void **state)
 {
 	static int head_seen;
-	struct endpoint *e = arg;
 
+	(void)arg;
 	(void)version;
 	(void)body;
 	if (*state == NULL) {
@@ -103,7 +104,7 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET /metrics is supported\n");
 	if (strcmp(url, "/metrics") != 0)
 		return say(c, MHD_HTTP_NOT_FOUND, "not found, only /metrics exists\n");
-	return metrics_answer(c, e->g);
+	return metrics_answer(c);
 }
 
 // Whether connection a is to be closed for a new one rather than b: it has not sent its request, or
@@ -167,7 +168,7 @@ static struct MHD_Daemon *serve(struct endpoint *e, int fd)
 static void endpoint_start(struct endpoint *e)
 {
 	char why[512] = "the HTTP server did not start";
-	int fd = metrics_listen(&e->address, e->g->control.conf, why, sizeof(why));
+	int fd = metrics_listen(&e->address, control->conf, why, sizeof(why));
 
 	if (fd >= 0)
 		e->server = serve(e, fd);
@@ -193,11 +194,14 @@ void metrics_tick(uint64_t now_ms)
 			endpoint_start(&endpoints[i]);
 }
 
-void metrics_start(struct gateway *g)
+void metrics_start(struct control *c, const struct view_list all[], unsigned int n)
 {
-	endpoints[0] = (struct endpoint){.g = g, .address = metrics_address_tcp(g->control.conf)};
-	endpoints[1] = (struct endpoint){.g = g, .address = metrics_address_unix(g->control.conf)};
-	metrics_tick(gateway_now_ms());
+	control = c;
+	lists = all;
+	n_lists = n;
+	endpoints[0] = (struct endpoint){.address = metrics_address_tcp(c->conf)};
+	endpoints[1] = (struct endpoint){.address = metrics_address_unix(c->conf)};
+	metrics_tick(c->io->now_ms());
 }
 
 void metrics_stop(void)

@@ -5,9 +5,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <rte_malloc.h>
 
 #include "ike_tables.h"
 #include "peers.h"
+
+#define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
 static void counters_add(struct counters *sum, const struct counters *c)
 {
@@ -360,4 +365,124 @@ unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUS
 		number[at] = i;
 	}
 	return n;
+}
+
+static struct rte_malloc_socket_stats heap_sum(void)
+{
+	struct rte_malloc_socket_stats sum = {0}, s;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
+		if (rte_malloc_get_socket_stats(socket, &s) == 0) {
+			sum.heap_totalsz_bytes += s.heap_totalsz_bytes;
+			sum.heap_allocsz_bytes += s.heap_allocsz_bytes;
+		}
+	return sum;
+}
+
+static void count_neighbours(uint64_t count[NEIGH_STATES], const struct control *c)
+{
+	static struct neigh_view views[NEIGH_AT_ONCE]; // the gateway's lock is held
+	unsigned int n, seen = 0;
+
+	memset(count, 0, NEIGH_STATES * sizeof(count[0]));
+	do {
+		n = neigh_list(c->neigh, views, NEIGH_AT_ONCE, seen, c->io->now_ms());
+		for (unsigned int i = 0; i < n; i++)
+			count[views[i].state]++;
+		seen += n;
+	} while (n == NEIGH_AT_ONCE);
+}
+
+static uint64_t neighbours_sum(const struct control *c)
+{
+	uint64_t count[NEIGH_STATES], sum = 0;
+
+	count_neighbours(count, c);
+	for (unsigned int i = 0; i < NEIGH_STATES; i++)
+		sum += count[i];
+	return sum;
+}
+
+bool collect_memory(void *view, const struct control *c, unsigned int i)
+{
+	enum { PACKETS, REASSEMBLED, FLOWS, NEIGHBOURS, HEAP, ROWS };
+	static const struct {
+		const char *name, *what, *setting;
+	} rows[ROWS] = {
+		[PACKETS] = {"packets", "packet buffers", "memory.packet_buffers"},
+		[REASSEMBLED] = {"reassembled", "buffers for reassembled packets", "cpus.workers"},
+		[FLOWS] = {"flows", "entries of the flow table", "flows.max"},
+		[NEIGHBOURS] = {"neighbours", "entries of the neighbour table",
+			"neighbour_table.max"},
+		[HEAP] = {"heap", "bytes of DPDK's memory", "memory.size"},
+	};
+	struct rte_malloc_socket_stats heap;
+	struct memory_view *v = view;
+
+	if (i >= ROWS)
+		return false;
+	*v = (struct memory_view){
+		.name = rows[i].name, .what = rows[i].what, .setting = rows[i].setting};
+	if (i == PACKETS || i == REASSEMBLED) {
+		const struct rte_mempool *pool = i == PACKETS ? c->pool : c->large_pool;
+
+		v->used = rte_mempool_in_use_count(pool);
+		v->size = pool->size;
+	} else if (i == FLOWS) {
+		v->used = flow_count(c->flows);
+		v->size = c->conf->flows_max;
+	} else if (i == NEIGHBOURS) {
+		v->used = neighbours_sum(c);
+		v->size = c->conf->neighbours_max;
+	} else {
+		heap = heap_sum();
+		v->used = heap.heap_allocsz_bytes;
+		v->size = heap.heap_totalsz_bytes;
+	}
+	v->entries_used = i == HEAP ? UINT64_MAX : v->used;
+	v->entries = i == HEAP ? UINT64_MAX : v->size;
+	return true;
+}
+
+bool collect_total(void *view, const struct control *c, unsigned int i)
+{
+	struct total_view *v = view;
+
+	if (i > 0)
+		return false;
+
+	const struct rte_malloc_socket_stats heap = heap_sum();
+
+	*v = (struct total_view){
+		.counters = collect_counters(c),
+		.held = c->io->held(c->io_arg),
+		.buffers = c->pool->size,
+		.buffers_in_use = rte_mempool_in_use_count(c->pool),
+		.buffers_free_min = c->health.buffers_free_min,
+		.flows = flow_count(c->flows),
+		.flows_max = c->conf->flows_max,
+		.heap_used = heap.heap_allocsz_bytes,
+		.heap_size = heap.heap_totalsz_bytes,
+	};
+	v->drops = counters_drops(&v->counters);
+	flow_counters_sum(c->flows, &v->flow);
+	count_neighbours(v->neighbours, c);
+	event_log_counts(v->events);
+	return true;
+}
+
+bool collect_info(void *view, const struct control *c, unsigned int i)
+{
+	struct info_view *v = view;
+
+	*v = (struct info_view){
+		.instance = c->conf->instance,
+		.version = c->version,
+		.config = c->conf_path,
+		.pid = (uint64_t)getpid(),
+		.uptime_s = (c->io->now_ms() - c->started_ms) / 1000,
+		.generation = c->snapshot->generation,
+		.workers = c->conf->n_workers,
+	};
+	return i == 0;
 }

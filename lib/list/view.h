@@ -157,6 +157,28 @@ struct neighbour_view {
 	uint64_t age_s;
 };
 
+#define VIEW_FLOW_SAS_MAX (2 * SA_NAME_MAX + 2) // octets of the names of the SAs of a flow
+
+// A flow: source and what goes out are those of the end that began.
+struct flow_item_view {
+	char source[IP_ADDR_STRLEN], destination[IP_ADDR_STRLEN];
+	const char *state;
+	bool replied;
+	uint16_t proto;
+	uint64_t source_port, destination_port, idle_s, age_s;
+	uint64_t packets_out, packets_in, bytes_out, bytes_in;
+	char sa_out[VIEW_FLOW_SAS_MAX], sa_in[VIEW_FLOW_SAS_MAX];
+};
+
+// Decisions for a packet that is not sent, "" for none.
+struct match_view {
+	char source[IP_ADDR_STRLEN], destination[IP_ADDR_STRLEN];
+	char route[IP_PREFIX_STRLEN], next_hop[IP_ADDR_STRLEN];
+	uint16_t proto;
+	uint64_t source_port, destination_port, mtu;
+	const char *port, *sa_in, *policy_in, *policy_out, *rule, *sa_out, *out, *verdict, *reason;
+};
+
 struct drop_view {
 	const char *name, *help;
 	uint64_t packets;
@@ -248,6 +270,3 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 // Whether the value of a field is, as text, the one that is wanted ("-": none), or one of its
 // words, or a drop reason that occurred; of addresses and prefixes, whether they overlap.
 bool view_matches(const struct view_field *f, const void *view, const char *wanted);
-
-// "tcp", "99", or "any" for what is no protocol: its own, or in text.
-const char *view_proto_text(char text[VIEW_TEXT_MAX], uint16_t proto);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "telemetry_pages.h"
+#include "page.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,87 +8,38 @@
 #include <rte_cycles.h>
 #include <rte_tcp.h>
 
-#include "telemetry_add.h"
-#include "telemetry_filter.h"
+#include "filter.h"
+#include "trace.h"
 
 #define PAGE 32 // about what fits one answer
 
-static int start(struct gateway *g, const struct trace_request *r)
-{
-	int rc;
-
-	pthread_mutex_lock(&g->control.lock);
-	rc = tracing_start(&g->tracing, &g->control, &r->filter, r->count, gateway_now_ms());
-	pthread_mutex_unlock(&g->control.lock);
-	return rc;
-}
-
-bool trace_start_filter(void *gateway, const char *filter, char *text, size_t size)
-{
-	struct gateway *g = gateway;
-	struct trace_request r;
-	int rc;
-
-	if (!filter_trace_parse(&r, g->control.snapshot, filter, text, size))
-		return false;
-	rc = start(g, &r);
-	if (rc == 0)
-		snprintf(text, size, "trace %u\n", g->tracing.number);
-	else
-		snprintf(text, size, "%s",
-			rc == -EBUSY ? "another trace is on, only one at a time" : "out of memory");
-	return rc == 0;
-}
-
-bool trace_stop_filter(void *gateway, const char *filter, char *text, size_t size)
-{
-	struct gateway *g = gateway;
-	unsigned int number;
-
-	if (!filter_trace_number_parse(&number, filter, text, size))
-		return false;
-	pthread_mutex_lock(&g->control.lock);
-	if (number == g->tracing.number)
-		tracing_stop(&g->tracing, &g->control);
-	pthread_mutex_unlock(&g->control.lock);
-	return true;
-}
-
 // Whether it is the trace of that number. If so, its client is still there.
-static bool is_meant(struct rte_tel_data *d, struct gateway *g, const char *filter)
+static bool is_meant(const struct page *p)
 {
 	char why[RTE_TEL_MAX_STRING_LEN] = "that trace has ended: another one has started";
+	struct tracing *t = &p->c->tracing;
 	unsigned int number;
 
-	if (filter_trace_number_parse(&number, filter, why, sizeof(why)) &&
-		number == g->tracing.number && number > 0) {
-		g->tracing.asked_ms = gateway_now_ms();
+	if (filter_trace_number_parse(&number, p->filter, why, sizeof(why)) &&
+		number == t->number && number > 0) {
+		t->asked_ms = p->c->io->now_ms();
 		return true;
 	}
-	add_string(d, "error", why);
+	page_refuse(p, why);
 	return false;
 }
 
-static void state_item(struct rte_tel_data *d, const struct gateway *g)
+void trace_state_page(const struct page *p)
 {
-	const struct tracing *t = &g->tracing;
-	struct rte_tel_data *o = item_new();
+	const struct tracing *t = &p->c->tracing;
+	struct rte_tel_data *o = p->offset == 0 && is_meant(p) ? item_new() : NULL;
 
 	if (o == NULL)
 		return;
 	add_string(o, "state", t->on ? "on" : "over");
 	add_u64(o, "packets", trace_packets(t->trace));
 	add_u64(o, "lost_steps", trace_lost(t->trace));
-	add_item(d, 0, o);
-}
-
-void trace_state_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
-{
-	pthread_mutex_lock(&g->control.lock);
-	if (offset == 0 && is_meant(d, g, filter))
-		state_item(d, g);
-	pthread_mutex_unlock(&g->control.lock);
+	page_add(p, 0, o);
 }
 
 static void add_tcp_flags(struct rte_tel_data *d, const char *name, uint8_t flags)
@@ -135,7 +85,7 @@ static void add_upper(struct rte_tel_data *d, const struct trace_header *h)
 
 static void add_header(struct rte_tel_data *d, const struct trace_header *h)
 {
-	char ether_type[8];
+	char ether_type[8], proto[PROTO_TEXT_MAX];
 
 	if (h->ether_type != 0) {
 		snprintf(ether_type, sizeof(ether_type), "0x%04x", rte_be_to_cpu_16(h->ether_type));
@@ -147,7 +97,7 @@ static void add_header(struct rte_tel_data *d, const struct trace_header *h)
 	}
 	if (!h->has_ip)
 		return;
-	add_proto(d, "proto", h->proto);
+	add_string(d, "proto", proto_format(proto, h->proto));
 	add_u64(d, "ttl", h->ttl);
 	if (h->df)
 		add_string(d, "df", "yes");
@@ -171,7 +121,7 @@ static void add_name(struct rte_tel_data *d, const struct trace_step *s)
 		add_string(d, word[trace_info[s->kind].names], s->name);
 }
 
-static void step_item(struct rte_tel_data *d, const struct gateway *g, const struct trace_step *s)
+static void step_item(struct rte_tel_data *d, const struct control *c, const struct trace_step *s)
 {
 	const struct trace_info *info = &trace_info[s->kind];
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
@@ -179,7 +129,7 @@ static void step_item(struct rte_tel_data *d, const struct gateway *g, const str
 	add_u64(d, "packet", s->packet);
 	add_u64(d, "worker", s->worker);
 	add_u64(d, "ns",
-		(uint64_t)((double)(s->tsc - g->tracing.start) * 1e9 / (double)rte_get_tsc_hz()));
+		(uint64_t)((double)(s->tsc - c->tracing.start) * 1e9 / (double)rte_get_tsc_hz()));
 	add_string(d, "stage", info->stage);
 	add_string(d, "decision", info->decision);
 	add_name(d, s);
@@ -187,8 +137,8 @@ static void step_item(struct rte_tel_data *d, const struct gateway *g, const str
 		add_string(d, "reason", drop_info[s->reason].name);
 		add_string(d, "help", drop_info[s->reason].help);
 	}
-	if (s->port < g->control.conf->n_ports)
-		add_string(d, "port", g->control.conf->ports[s->port].name);
+	if (s->port < c->conf->n_ports)
+		add_string(d, "port", c->conf->ports[s->port].name);
 	if (s->before != 0)
 		add_u64(d, "octets_before", s->before);
 	add_u64(d, "octets", s->len);
@@ -207,24 +157,17 @@ static void step_item(struct rte_tel_data *d, const struct gateway *g, const str
 	add_header(d, &s->header);
 }
 
-static void steps(struct rte_tel_data *d, const struct gateway *g, unsigned int offset)
+void trace_steps_page(const struct page *p)
 {
-	for (unsigned int i = offset; i < offset + PAGE; i++) {
-		const struct trace_step *s = trace_step_at(g->tracing.trace, i);
+	if (!is_meant(p))
+		return;
+	for (unsigned int i = p->offset; i < p->offset + PAGE; i++) {
+		const struct trace_step *s = trace_step_at(p->c->tracing.trace, i);
 		struct rte_tel_data *o = s != NULL ? item_new() : NULL;
 
 		if (o == NULL)
 			break;
-		step_item(o, g, s);
-		add_item(d, i, o);
+		step_item(o, p->c, s);
+		page_add(p, i, o);
 	}
-}
-
-void trace_steps_page(
-	struct rte_tel_data *d, struct gateway *g, unsigned int offset, const char *filter)
-{
-	pthread_mutex_lock(&g->control.lock);
-	if (is_meant(d, g, filter))
-		steps(d, g, offset);
-	pthread_mutex_unlock(&g->control.lock);
 }

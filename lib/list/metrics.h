@@ -3,11 +3,11 @@
 // own that runs where the control thread may. The only user of libmicrohttpd. Control thread.
 #pragma once
 
-#include "gateway.h"
+#include "view.h"
 
-// Listens as the configuration says, when the gateway is complete. A failure is a warning:
-// metrics_tick() tries again.
-void metrics_start(struct gateway *g);
+// Listens as the configuration says, for metrics of the n lists, when the gateway is complete. A
+// failure is a warning: metrics_tick() tries again.
+void metrics_start(struct control *c, const struct view_list lists[], unsigned int n);
 
 // Tries again every few seconds to listen where that failed.
 void metrics_tick(uint64_t now_ms);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "orders.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "collect.h"
+#include "filter.h"
+#include "tracing.h"
+
+#define AT_ONCE 1024 // neighbours, with the gateway's lock
+
+static bool flush(struct control *c, const char *filter, char *text, size_t size)
+{
+	struct flow_filter f;
+
+	if (!filter_parse(&f, c->snapshot, filter, text, size))
+		return false;
+	if (flow_flush(c->flows, &f) == 0)
+		return true;
+	snprintf(text, size, "the last flush is not complete, try again in some seconds");
+	return false;
+}
+
+// Removes those of n neighbours that match and are not static. Returns how many.
+static unsigned int some_remove(const struct control *c, const struct view_filter *f,
+	const struct neigh_view neighbours[], unsigned int n)
+{
+	struct neighbour_view v;
+	unsigned int removed = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		collect_neighbour_of(&v, c, &neighbours[i]);
+		removed += filter_view_matches(f, &v) &&
+			   neigh_remove(c->neigh, neighbours[i].port, &neighbours[i].addr);
+	}
+	return removed;
+}
+
+static bool flush_neighbours(struct control *c, const char *filter, char *text, size_t size)
+{
+	static struct neigh_view neighbours[AT_ONCE];
+	struct view_filter f;
+	unsigned int n, removed, kept = 0, sum = 0;
+
+	if (!filter_view_parse(&f, "neighbours", filter, text, size))
+		return false;
+	do {
+		pthread_mutex_lock(&c->lock);
+		n = neigh_list(c->neigh, neighbours, AT_ONCE, kept, c->io->now_ms());
+		removed = some_remove(c, &f, neighbours, n);
+		pthread_mutex_unlock(&c->lock);
+		kept += n - removed;
+		sum += removed;
+	} while (n == AT_ONCE);
+	snprintf(text, size, "neighbours removed: %u", sum);
+	return true;
+}
+
+static bool trace_start(struct control *c, const char *filter, char *text, size_t size)
+{
+	struct trace_request r;
+	int rc;
+
+	if (!filter_trace_parse(&r, c->snapshot, filter, text, size))
+		return false;
+	pthread_mutex_lock(&c->lock);
+	rc = tracing_start(c, &r.filter, r.count);
+	pthread_mutex_unlock(&c->lock);
+	if (rc == 0)
+		snprintf(text, size, "trace %u\n", c->tracing.number);
+	else
+		snprintf(text, size, "%s",
+			rc == -EBUSY ? "another trace is on, only one at a time" : "out of memory");
+	return rc == 0;
+}
+
+static bool trace_stop(struct control *c, const char *filter, char *text, size_t size)
+{
+	unsigned int number;
+
+	if (!filter_trace_number_parse(&number, filter, text, size))
+		return false;
+	pthread_mutex_lock(&c->lock);
+	if (number == c->tracing.number)
+		tracing_stop(c);
+	pthread_mutex_unlock(&c->lock);
+	return true;
+}
+
+const struct request_at_once orders[] = {
+	{"flush", flush},
+	{"flush-neighbours", flush_neighbours},
+	{"trace", trace_start},
+	{"trace-stop", trace_stop},
+	{NULL, NULL},
+};
