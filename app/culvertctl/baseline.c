@@ -12,6 +12,7 @@
 
 #include "field.h"
 #include "instances.h"
+#include "output.h"
 #include "query.h"
 
 #define FILE_NAME   "cleared.json"
@@ -37,22 +38,16 @@ static json_t *run_of(const char *instance)
 	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	run = json_pack("{s:I, s:I}", "pid", json_integer_value(json_object_get(info, "pid")),
-		"started",
-		(json_int_t)now.tv_sec - json_integer_value(json_object_get(info, "uptime_s")));
+	run = json_pack("{s:I, s:I}", "pid", object_number(info, "pid"), "started",
+		(json_int_t)now.tv_sec - object_number(info, "uptime_s"));
 	json_decref(objects);
 	return run;
 }
 
-static json_int_t number(const json_t *object, const char *name)
-{
-	return json_integer_value(json_object_get(object, name));
-}
-
 static bool same_run(const json_t *a, const json_t *b)
 {
-	return number(a, "pid") == number(b, "pid") &&
-	       llabs(number(a, "started") - number(b, "started")) <= START_SLACK;
+	return object_number(a, "pid") == object_number(b, "pid") &&
+	       llabs(object_number(a, "started") - object_number(b, "started")) <= START_SLACK;
 }
 
 static void file_failed(const char *path)
@@ -180,7 +175,7 @@ static void object_subtract(const char *list, json_t *object, const json_t *befo
 
 static void since_print(const json_t *baseline)
 {
-	time_t at = (time_t)number(baseline, "at");
+	time_t at = (time_t)object_number(baseline, "at");
 	char text[32] = "";
 	struct tm when;
 

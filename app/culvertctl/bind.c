@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 
 #include "command.h"
-#include "nic_bind.h"
-#include "nic_use.h"
+#include "nic.h"
 #include "sysfs.h"
 
 #define PROC "/proc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of culvertctl: each writes its result to standard output, or what went wrong to
-// standard error, and returns the exit code. One thread.
+// What culvertctl takes on its command line, described once: commands, their words, and options.
+// The help, the completion and the reading of options follow from these rows. Each command writes
+// its result to standard output, or what went wrong to standard error, and returns the exit code.
+// One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -21,9 +23,10 @@ struct options {
 	bool force;           // of bind: also what the machine needs
 	bool test;            // of devices
 	const char *run;      // of events: the command for each; NULL: none
+	bool help, version;   // instead of the command
 };
 
-// Words are those behind the command, as main.c has them for the help, and end with NULL.
+// Words are those after the command, and end with NULL.
 typedef enum exit_code command_fn(const struct options *options, char **words);
 
 command_fn command_apply, command_bind, command_change, command_clear, command_devices,
@@ -34,8 +37,50 @@ command_fn command_apply, command_bind, command_change, command_clear, command_d
 // The list "config" of show: no words.
 command_fn command_show_config;
 
-// Prints what may follow n words behind a command (complete.c).
+// Prints what may follow n words after a command (complete.c).
 typedef void complete_fn(const struct options *options, char **words, size_t n);
 
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
 	complete_file, complete_flush, complete_show, complete_trace, complete_watch;
+
+struct command {
+	const char *name;
+	const char *synopsis; // what follows the name
+	const char *help;
+	command_fn *run;
+	bool alone;            // takes no words
+	complete_fn *complete; // NULL: nothing
+};
+
+extern const struct command commands[];
+extern const size_t n_commands;
+
+// NULL: there is none of that name.
+const struct command *command_find(const char *name);
+
+// Says on standard error that it is none.
+enum exit_code command_unknown(const char *word);
+
+struct option_row {
+	const char *name;
+	int letter;           // 0: it has none
+	const char *arg;      // NULL: it has none
+	const char *commands; // that it is for, "sa, apply"; NULL: all
+	const char *help;
+	size_t offset; // in struct options: of a bool without an argument, of text, or of a number
+	unsigned int max; // of a number from 1; 0: it is text
+	void (*check)(
+		const char *text); // ends the program unless the text is allowed; NULL: any is
+};
+
+extern const struct option_row option_rows[];
+extern const size_t n_option_rows;
+
+// Whether a list of words, "sa, apply", has the word.
+bool word_is_of(const char *list, const char *word);
+
+// Whether the option is for that command.
+bool option_is_of(const struct option_row *o, const char *command);
+
+// Prints what there is.
+void help_print(FILE *out);

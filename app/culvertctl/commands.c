@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands.h"
+#include "command.h"
 
+#include <err.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "nearest.h"
+#include "pci_nic.h"
+#include "query.h"
+
+// A kind of items that change at run time.
+#define KIND(kind, help)                                                                           \
+	{                                                                                          \
+		kind, " add|set|del ...", help, command_change, false, complete_change             \
+	}
 
 const struct command commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
@@ -40,14 +48,11 @@ const struct command commands[] = {
 		"reload the configuration file; print its errors, or the run-time changes that "
 		"would be lost, if it is refused",
 		command_reload, true, NULL},
-	{"sa", " add|set|del ...", "change security associations at run time, see below",
-		command_change, false, complete_change},
-	{"policy", " add|set|del ...", "change policies", command_change, false, complete_change},
-	{"rule", " add|set|del ...", "change firewall rules", command_change, false,
-		complete_change},
-	{"neighbour", " add|set|del ...", "change static neighbours", command_change, false,
-		complete_change},
-	{"route", " add|set|del ...", "change routes", command_change, false, complete_change},
+	KIND("sa", "change security associations at run time, see below"),
+	KIND("policy", "change policies"),
+	KIND("rule", "change firewall rules"),
+	KIND("neighbour", "change static neighbours"),
+	KIND("route", "change routes"),
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
 		complete_file},
 	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
@@ -73,25 +78,41 @@ const struct command commands[] = {
 
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
 
+static void driver_check(const char *name)
+{
+	if (!pci_driver_is_for_dpdk(name) || pci_driver_is_shared(name))
+		errx(EXIT_USAGE,
+			"driver: \"%s\" does not give devices to DPDK, must be vfio-pci, "
+			"uio_pci_generic, or the like",
+			name);
+}
+
+#define AT(member) .offset = offsetof(struct options, member)
+
 const struct option_row option_rows[] = {
-	{"instance", 'i', "NAME", NULL, "name of the daemon; needed if several are running"},
-	{"json", OPTION_JSON, NULL, NULL, "JSON, for programs"},
-	{"once", OPTION_ONCE, NULL, "top", "print once and exit"},
-	{"wide", OPTION_WIDE, NULL, "show, watch", "all columns of a table"},
-	{"new-keys", OPTION_NEW_KEYS, NULL, "reload, sa, apply",
-		"declare that keys without sequence numbers are new"},
-	{"discard", OPTION_DISCARD, NULL, "reload",
-		"also if run-time changes are lost that the file lacks"},
-	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10"},
-	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60"},
-	{"driver", OPTION_DRIVER, "NAME", "bind", "instead of vfio-pci: uio_pci_generic, ..."},
-	{"test", OPTION_TEST, NULL, "devices",
-		"test devices that no daemon uses, as culvertd opens them"},
-	{"force", OPTION_FORCE, NULL, "bind", "also cards that this machine needs"},
-	{"run", OPTION_RUN, "COMMAND", "events",
-		"run by a shell for each event, one by one, with CULVERT_EVENT=... and more"},
-	{"help", 'h', NULL, NULL, "print this text; after a command, its own"},
-	{"version", OPTION_VERSION, NULL, NULL, "print the version"},
+	{"instance", 'i', "NAME", NULL, "name of the daemon; needed if several are running",
+		AT(instance)},
+	{"json", 0, NULL, NULL, "JSON, for programs", AT(json)},
+	{"once", 0, NULL, "top", "print once and exit", AT(once)},
+	{"wide", 0, NULL, "show, watch", "all columns of a table", AT(wide)},
+	{"new-keys", 0, NULL, "reload, sa, apply",
+		"declare that keys without sequence numbers are new", AT(new_keys)},
+	{"discard", 0, NULL, "reload", "also if run-time changes are lost that the file lacks",
+		AT(discard)},
+	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10", AT(packets),
+		.max = 1000},
+	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60", AT(seconds),
+		.max = 3600},
+	{"driver", 0, "NAME", "bind", "instead of vfio-pci: uio_pci_generic, ...", AT(driver),
+		.check = driver_check},
+	{"test", 0, NULL, "devices", "test devices that no daemon uses, as culvertd opens them",
+		AT(test)},
+	{"force", 0, NULL, "bind", "also cards that this machine needs", AT(force)},
+	{"run", 0, "COMMAND", "events",
+		"run by a shell for each event, one by one, with CULVERT_EVENT=... and more",
+		AT(run)},
+	{"help", 'h', NULL, NULL, "print this text; after a command, its own", AT(help)},
+	{"version", 0, NULL, NULL, "print the version", AT(version)},
 };
 
 const size_t n_option_rows = sizeof(option_rows) / sizeof(option_rows[0]);
@@ -138,4 +159,118 @@ bool word_is_of(const char *list, const char *word)
 bool option_is_of(const struct option_row *o, const char *command)
 {
 	return o->commands == NULL || word_is_of(o->commands, command);
+}
+
+// --- help ---
+
+// What several commands have in common.
+static const struct topic {
+	const char *commands;
+	const char *text;
+	void (*print)(FILE *out); // behind the text; NULL: nothing
+} topics[] = {
+	{"show, watch", "Lists for show:\n", query_help},
+	{"show, watch, flush",
+		"Filters of a list are its columns but for counters, as show LIST --wide has them; "
+		"an "
+		"object must match all of them:\n"
+		"  remote ADDRESS|PREFIX, ...          addresses that overlap\n"
+		"  state VALUE, spi VALUE, ...         as the list shows it; - for none\n",
+		NULL},
+	{"show, watch, flush",
+		"Flow filters; a flow must match all of them:\n"
+		"  address ADDRESS|PREFIX, port PORT   source or destination\n"
+		"  proto NAME|NUMBER, state STATE      as the list shows them\n"
+		"  sa NAME                             of either direction\n",
+		NULL},
+	{"trace",
+		"Trace filters; the outer or the inner packet must match all of them:\n"
+		"  address ADDRESS|PREFIX, port PORT, proto NAME|NUMBER\n"
+		"  sa NAME, spi NUMBER, policy NAME\n"
+		"  in PORT, out PORT                   of the gateway, by name\n"
+		"  drop REASON|any                     dropped packets\n",
+		NULL},
+	{"sa, policy, rule, neighbour, route, apply",
+		"Changes last until the next reload --discard or restart. SETTINGS are as in the "
+		"file, or "
+		"- for standard input:\n"
+		"  sa add SETTINGS                     also: policy, rule, neighbour, route\n"
+		"  sa set NAME SETTINGS                other settings of the SA do not change\n"
+		"  sa del NAME                         NAME of a neighbour: its address [port "
+		"PORT]\n"
+		"                                      of a route: its target [source ADDRESS]\n"
+		"  policy add before NAME SETTINGS     or: after NAME, first, last; also for "
+		"rules\n",
+		NULL},
+};
+
+// Of one command, or of all with the commands that they are for.
+static void options_print(FILE *out, const char *command)
+{
+	for (const struct option_row *o = option_rows; o < option_rows + n_option_rows; o++) {
+		int used;
+
+		if (command != NULL && !option_is_of(o, command))
+			continue;
+		used = o->letter != 0 ? fprintf(out, "  -%c, ", o->letter) : fprintf(out, "      ");
+		used += fprintf(out, "--%s", o->name);
+		used += o->arg != NULL ? fprintf(out, " %s", o->arg) : 0;
+		fprintf(out, "%*s  ", 21 - used, "");
+		if (command == NULL && o->commands != NULL)
+			fprintf(out, "%s: ", o->commands);
+		fprintf(out, "%s\n", o->help);
+	}
+}
+
+static void topics_print(FILE *out, const char *command)
+{
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
+		if (command != NULL && !word_is_of(topics[i].commands, command))
+			continue;
+		fprintf(out, "\n%s", topics[i].text);
+		if (topics[i].print != NULL)
+			topics[i].print(out);
+	}
+}
+
+void help_print(FILE *out)
+{
+	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
+	      "\n"
+	      "Inspects a running culvertd, and changes its configuration at run time.\n"
+	      "\n",
+		out);
+	for (size_t i = 0; i < n_commands; i++)
+		fprintf(out, "  %s%-*s  %s\n", commands[i].name,
+			(int)(30 - strlen(commands[i].name)), commands[i].synopsis,
+			commands[i].help);
+	putc('\n', out);
+	options_print(out, NULL);
+	topics_print(out, NULL);
+	fputs("\nExit codes: 0 success, 1 failure, 2 usage error.\n", out);
+}
+
+static void help_print_command(const struct command *c)
+{
+	printf("Usage: culvertctl [OPTION]... %s%s\n\n%s.\n\n", c->name, c->synopsis, c->help);
+	options_print(stdout, c->name);
+	topics_print(stdout, c->name);
+}
+
+enum exit_code command_help(const struct options *options, char **words)
+{
+	const struct command *c;
+
+	(void)options;
+	if (words[0] == NULL) {
+		help_print(stdout);
+		return EXIT_OK;
+	}
+	if (words[1] != NULL)
+		errx(EXIT_USAGE, "help: unexpected argument \"%s\"", words[1]);
+	c = command_find(words[0]);
+	if (c == NULL)
+		return command_unknown(words[0]);
+	help_print_command(c);
+	return EXIT_OK;
 }

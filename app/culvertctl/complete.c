@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
 #include "conf_explain.h"
 #include "drop.h"
 #include "field.h"
@@ -262,8 +261,7 @@ static void instances_offer(void)
 	json_t *found = instances_find(), *object;
 	size_t i;
 
-	json_array_foreach(found, i, object)
-		offer(json_string_value(json_object_get(object, "instance")), "");
+	json_array_foreach(found, i, object) offer(object_text(object, "instance"), "");
 	json_decref(found);
 }
 
@@ -274,7 +272,8 @@ static const struct option_row *option_of(const char *word)
 {
 	for (const struct option_row *o = option_rows; o < option_rows + n_option_rows; o++)
 		if ((strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0) ||
-			(word[0] == '-' && word[1] == o->value && word[2] == '\0'))
+			(word[0] == '-' && o->letter != 0 && word[1] == o->letter &&
+				word[2] == '\0'))
 			return o;
 	return NULL;
 }
@@ -294,9 +293,9 @@ static void argument_offer(const struct option_row *o)
 {
 	static const char *const drivers[] = {"vfio-pci", "uio_pci_generic", NULL};
 
-	if (o->value == 'i')
+	if (o->letter == 'i')
 		instances_offer();
-	else if (o->value == OPTION_DRIVER)
+	else if (o->offset == offsetof(struct options, driver))
 		offer_words(drivers);
 }
 
@@ -310,7 +309,7 @@ static size_t options_take(struct options *options, char **words, const struct o
 	for (char **w = words; w[0] != NULL && w[1] != NULL; w++) {
 		const struct option_row *o = *last == NULL ? option_of(*w) : NULL;
 
-		if (*last != NULL && (*last)->value == 'i')
+		if (*last != NULL && (*last)->letter == 'i')
 			options->instance = *w;
 		else if (*last == NULL && w[0][0] != '-')
 			words[n++] = *w;

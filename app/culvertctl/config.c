@@ -15,12 +15,6 @@
 #define DIFFERENT EXIT_FAILED
 #define TROUBLE   EXIT_USAGE
 
-// NULL if it is null.
-static const char *text_in(const json_t *difference, const char *name)
-{
-	return json_string_value(json_object_get(difference, name));
-}
-
 static void value_print(const char *value)
 {
 	output_text(stdout, value != NULL ? value : "(not set)");
@@ -28,9 +22,9 @@ static void value_print(const char *value)
 
 static void setting_print(const json_t *d)
 {
-	const char *old = text_in(d, "old"), *new = text_in(d, "new");
+	const char *old = object_text(d, "old"), *new = object_text(d, "new");
 
-	output_text(stdout, text_in(d, "setting"));
+	output_text(stdout, object_text(d, "setting"));
 	if (json_is_true(json_object_get(d, "key")))
 		return;
 	if (old == NULL && new == NULL) {
@@ -45,19 +39,19 @@ static void setting_print(const json_t *d)
 
 static void difference_print(const json_t *d)
 {
-	const char *change = text_in(d, "change"), *kind = text_in(d, "kind");
-	bool setting = text_in(d, "setting") != NULL;
+	const char *change = object_text(d, "change"), *kind = object_text(d, "kind");
+	bool setting = object_text(d, "setting") != NULL;
 
 	printf("%-9s", change);
 	if (kind != NULL)
-		printf("%s \"%s\"%s", kind, text_in(d, "name"), setting ? ": " : "");
+		printf("%s \"%s\"%s", kind, object_text(d, "name"), setting ? ": " : "");
 	if (setting)
 		setting_print(d);
 	// What is removed has no line any more.
 	if (strcmp(change, "removed") != 0) {
 		fputs(" (", stdout);
-		output_text(stdout, text_in(d, "file"));
-		printf(":%lld)", (long long)json_integer_value(json_object_get(d, "line")));
+		output_text(stdout, object_text(d, "file"));
+		printf(":%lld)", (long long)object_number(d, "line"));
 	}
 	puts(json_is_true(json_object_get(d, "restart")) ? ", needs a restart" : "");
 }
@@ -78,7 +72,7 @@ static enum exit_code differences_print(const struct options *options, const cha
 			difference_print(d);
 	}
 	if (options->json)
-		output_json(differences);
+		output_json(json_incref(differences));
 	else if (n_restart > 0)
 		printf("A reload would be refused, as %u of these need%s a restart.\n", n_restart,
 			n_restart == 1 ? "s" : "");

@@ -79,23 +79,16 @@ void control_order(struct answer *answer, const char *instance, const char *requ
 	if (strcmp(answer->status, "ok") == 0)
 		return;
 	answer->text[strcspn(answer->text, "\n")] = '\0';
-	fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
-	output_text(stderr, answer->text);
-	putc('\n', stderr);
-	exit(EXIT_USAGE);
+	instance_refused(instance, answer->text);
 }
 
 static enum exit_code refusal_print(const struct options *options, const struct answer *answer)
 {
-	json_t *object;
-
 	errors_print(answer->text);
 	warnx("refused, the running configuration is unchanged");
-	if (!options->json)
-		return EXIT_FAILED;
-	object = json_pack("{s:s, s:s}", "result", answer->status, "errors", answer->text);
-	output_json(object);
-	json_decref(object);
+	if (options->json)
+		output_json(
+			json_pack("{s:s, s:s}", "result", answer->status, "errors", answer->text));
 	return EXIT_FAILED;
 }
 
@@ -158,19 +151,14 @@ bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX])
 enum exit_code answer_print(
 	const struct options *options, const struct answer *answer, const char *done)
 {
-	enum exit_code code = EXIT_OK;
 	unsigned int generation = 0;
-	json_t *object;
 
 	if (strcmp(answer->status, "ok") != 0)
 		return refusal_print(options, answer);
 	sscanf(answer->text, "generation %u", &generation);
-	if (!options->json) {
-		printf("%s, generation %u\n", done, generation);
-		return EXIT_OK;
-	}
-	object = json_pack("{s:s, s:i}", "result", done, "generation", (int)generation);
-	code = output_json(object);
-	json_decref(object);
-	return code;
+	if (options->json)
+		return output_json(
+			json_pack("{s:s, s:i}", "result", done, "generation", (int)generation));
+	printf("%s, generation %u\n", done, generation);
+	return EXIT_OK;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "nic_use.h"
+#include "nic.h"
 #include "sysfs.h"
 
 static json_t *text_or_null(const char *text)
@@ -25,16 +25,13 @@ static json_t *row_new(const struct pci_nic *nic)
 		"state", nic_state_name(use.state), "note", text_or_null(use.why));
 }
 
-static enum exit_code rows_print(json_t *rows, const struct options *options)
+static void rows_print(json_t *rows)
 {
-	if (options->json)
-		return output_json(rows);
 	if (json_array_size(rows) == 0)
 		puts("There are no network cards on a PCI bus. Interfaces of the kernel can be "
 		     "ports, too:\ndevice = \"net_af_packet0,iface=eth1\"");
 	else
 		output_rows(stdout, rows);
-	return EXIT_OK;
 }
 
 // The program that opens devices does it.
@@ -56,7 +53,6 @@ enum exit_code command_devices(const struct options *options, char **words)
 {
 	struct pci_nic *nics;
 	json_t *rows;
-	enum exit_code code = EXIT_FAILED;
 	int n;
 
 	if (options->test)
@@ -70,11 +66,13 @@ enum exit_code command_devices(const struct options *options, char **words)
 	for (int i = 0; i < n; i++)
 		if (json_array_append_new(rows, row_new(&nics[i])) < 0)
 			errx(EXIT_FAILED, "memory is short");
+	free(nics);
 	if (n < 0)
 		warnx("cannot read the PCI bus: %s", strerror(-n));
+	else if (options->json)
+		return output_json(rows);
 	else
-		code = rows_print(rows, options);
-	free(nics);
+		rows_print(rows);
 	json_decref(rows);
-	return code;
+	return n < 0 ? EXIT_FAILED : EXIT_OK;
 }

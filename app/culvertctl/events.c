@@ -35,7 +35,7 @@ static json_t *fields_read(const char *line)
 
 static const char *text_of(const json_t *event, const char *name)
 {
-	const char *text = json_string_value(json_object_get(event, name));
+	const char *text = object_text(event, name);
 
 	return text != NULL ? text : "-";
 }

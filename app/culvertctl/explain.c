@@ -56,14 +56,6 @@ static json_t *reason_object(const struct drop_info *d)
 		d->help, "advice", d->advice);
 }
 
-static enum exit_code array_print(json_t *objects)
-{
-	enum exit_code code = output_json(objects);
-
-	json_decref(objects);
-	return code;
-}
-
 static enum exit_code reasons_explain(const struct options *options)
 {
 	json_t *objects = options->json ? json_array() : NULL;
@@ -73,7 +65,7 @@ static enum exit_code reasons_explain(const struct options *options)
 			json_array_append_new(objects, reason_object(&drop_info[d]));
 		else
 			printf("%-20s%s\n", drop_info[d].name, drop_info[d].help);
-	return options->json ? array_print(objects) : EXIT_OK;
+	return options->json ? output_json(objects) : EXIT_OK;
 }
 
 // --- settings ---
@@ -139,8 +131,7 @@ static void setting_print(const json_t *setting)
 		{"Meaning", "help"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		paragraph_print(
-			rows[i][0], json_string_value(json_object_get(setting, rows[i][1])));
+		paragraph_print(rows[i][0], object_text(setting, rows[i][1]));
 }
 
 static enum exit_code settings_explain(const struct options *options, struct settings *s)
@@ -149,12 +140,12 @@ static enum exit_code settings_explain(const struct options *options, struct set
 	size_t i;
 
 	if (options->json)
-		return array_print(s->objects);
+		return output_json(s->objects);
 	json_array_foreach(s->objects, i, setting)
 	{
 		if (s->name == NULL) {
-			printf("%-36s%s\n", json_string_value(json_object_get(setting, "setting")),
-				json_string_value(json_object_get(setting, "help")));
+			printf("%-36s%s\n", object_text(setting, "setting"),
+				object_text(setting, "help"));
 			continue;
 		}
 		if (i > 0)
@@ -174,16 +165,16 @@ static enum exit_code fields_print(const struct options *options, json_t *fields
 	size_t i;
 
 	if (options->json)
-		return array_print(fields);
+		return output_json(fields);
 	json_array_foreach(fields, i, field)
 	{
-		snprintf(command, sizeof(command), "culvertctl show %s",
-			json_string_value(json_object_get(field, "list")));
+		snprintf(
+			command, sizeof(command), "culvertctl show %s", object_text(field, "list"));
 		if (i > 0)
 			putchar('\n');
-		paragraph_print("Field", json_string_value(json_object_get(field, "field")));
+		paragraph_print("Field", object_text(field, "field"));
 		paragraph_print("Shown by", command);
-		paragraph_print("Meaning", json_string_value(json_object_get(field, "help")));
+		paragraph_print("Meaning", object_text(field, "help"));
 	}
 	json_decref(fields);
 	return EXIT_OK;
@@ -224,7 +215,7 @@ enum exit_code command_explain(const struct options *options, char **words)
 	while (d < DROP_COUNT && strcmp(drop_info[d].name, words[0]) != 0)
 		d++;
 	if (d < DROP_COUNT && options->json)
-		return array_print(json_pack("[o]", reason_object(&drop_info[d])));
+		return output_json(json_pack("[o]", reason_object(&drop_info[d])));
 	settings_find(&s);
 	if (d < DROP_COUNT) {
 		reason_print(&drop_info[d]);

@@ -130,9 +130,17 @@ void instances_none(void)
 		warnx("run as root to see instances that root started, or name one: -i INSTANCE");
 }
 
+void instance_refused(const char *instance, const char *why)
+{
+	fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
+	output_text(stderr, why);
+	putc('\n', stderr);
+	exit(EXIT_USAGE);
+}
+
 static const char *name_at(const json_t *found, size_t i)
 {
-	return json_string_value(json_object_get(json_array_get(found, i), "instance"));
+	return object_text(json_array_get(found, i), "instance");
 }
 
 const char *instance_choose(const char *name)

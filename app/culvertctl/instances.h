@@ -28,5 +28,8 @@ json_t *instances_find(void);
 // Prints that no daemon runs, and how to start one.
 void instances_none(void);
 
+// Prints why the daemon refuses what was asked, and ends the program.
+void instance_refused(const char *instance, const char *why) __attribute__((noreturn));
+
 // The instance of that name, or if it is NULL the only one that runs.
 const char *instance_choose(const char *name);

@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "pci_nic.h"
+#include "command.h"
 #include "version.h"
-
-#define PACKETS_MAX 1000
-#define SECONDS_MAX 3600
 
 // words: the command and what belongs to it, ends with NULL.
 static enum exit_code command_run(const struct options *options, char **words)
@@ -42,84 +38,63 @@ static unsigned int number_read(const char *what, const char *text, unsigned int
 	return (unsigned int)value;
 }
 
-static const char *driver_read(const char *name)
+static void option_read(struct options *options, const struct option_row *o)
 {
-	if (!pci_driver_is_for_dpdk(name) || pci_driver_is_shared(name))
-		errx(EXIT_USAGE,
-			"driver: \"%s\" does not give devices to DPDK, must be vfio-pci, "
-			"uio_pci_generic, or the like",
-			name);
-	return name;
+	void *to = (char *)options + o->offset;
+
+	if (o->check != NULL)
+		o->check(optarg);
+	if (o->arg == NULL)
+		*(bool *)to = true;
+	else if (o->max > 0)
+		*(unsigned int *)to = number_read(o->name, optarg, o->max);
+	else
+		*(const char **)to = optarg;
 }
 
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX  32
+#define FIRST_OPTION 256 // what getopt_long() returns for the first row
 
-static void long_options_fill(struct option rows[OPTIONS_MAX])
+// False if there is an option that is none, after a message.
+static bool options_read(struct options *options, int argc, char **argv)
 {
-	for (size_t i = 0; i < n_option_rows; i++)
-		rows[i] = (struct option){option_rows[i].name,
-			option_rows[i].arg != NULL ? required_argument : no_argument, NULL,
-			option_rows[i].value};
+	struct option rows[OPTIONS_MAX] = {};
+	char letters[2 * OPTIONS_MAX + 1] = "", *letter = letters;
+	size_t i;
+	int value;
+
+	for (i = 0; i < n_option_rows; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		rows[i] = (struct option){o->name, o->arg != NULL ? required_argument : no_argument,
+			NULL, FIRST_OPTION + (int)i};
+		if (o->letter != 0)
+			letter += sprintf(letter, "%c%s", o->letter, o->arg != NULL ? ":" : "");
+	}
+	while ((value = getopt_long(argc, argv, letters, rows, NULL)) != -1) {
+		for (i = 0; i < n_option_rows; i++)
+			if (value == FIRST_OPTION + (int)i || value == option_rows[i].letter)
+				break;
+		if (i == n_option_rows)
+			return false;
+		option_read(options, &option_rows[i]);
+	}
+	return true;
 }
 
 static enum exit_code run(int argc, char **argv)
 {
-	struct option long_options[OPTIONS_MAX] = {};
 	struct options options = {.packets = 10, .seconds = 60, .driver = "vfio-pci"};
-	bool help = false;
-	int option;
 
-	long_options_fill(long_options);
-	while ((option = getopt_long(argc, argv, "i:hn:s:", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'i':
-			options.instance = optarg;
-			break;
-		case OPTION_JSON:
-			options.json = true;
-			break;
-		case OPTION_ONCE:
-			options.once = true;
-			break;
-		case OPTION_WIDE:
-			options.wide = true;
-			break;
-		case OPTION_NEW_KEYS:
-			options.new_keys = true;
-			break;
-		case OPTION_DISCARD:
-			options.discard = true;
-			break;
-		case OPTION_DRIVER:
-			options.driver = driver_read(optarg);
-			break;
-		case OPTION_TEST:
-			options.test = true;
-			break;
-		case OPTION_FORCE:
-			options.force = true;
-			break;
-		case OPTION_RUN:
-			options.run = optarg;
-			break;
-		case 'n':
-			options.packets = number_read("count", optarg, PACKETS_MAX);
-			break;
-		case 's':
-			options.seconds = number_read("seconds", optarg, SECONDS_MAX);
-			break;
-		case 'h':
-			help = true;
-			break;
-		case OPTION_VERSION:
-			puts("culvertctl " CULVERT_VERSION);
-			return EXIT_OK;
-		default:
-			fputs("Try: culvertctl --help\n", stderr);
-			return EXIT_USAGE;
-		}
+	if (!options_read(&options, argc, argv)) {
+		fputs("Try: culvertctl --help\n", stderr);
+		return EXIT_USAGE;
 	}
-	if (help) {
+	if (options.version) {
+		puts("culvertctl " CULVERT_VERSION);
+		return EXIT_OK;
+	}
+	if (options.help) {
 		argv[argc > optind ? optind + 1 : optind] = NULL; // that command alone
 		return command_help(&options, argv + optind);
 	}

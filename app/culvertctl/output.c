@@ -26,14 +26,26 @@ size_t output_width(void)
 	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
 }
 
-enum exit_code output_json(const json_t *value)
+enum exit_code output_json(json_t *value)
 {
-	if (json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == 0) {
+	int rc = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+
+	if (rc == 0)
 		putchar('\n');
-		return EXIT_OK;
-	}
-	warn("cannot write JSON");
-	return EXIT_FAILED;
+	else
+		warn("cannot write JSON");
+	json_decref(value);
+	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+const char *object_text(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+json_int_t object_number(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
 }
 
 void output_text(FILE *out, const char *text)

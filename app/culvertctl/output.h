@@ -27,5 +27,9 @@ void output_text(FILE *out, const char *text);
 // front; if several rows have the same there, with their numbers. Without memory the program ends.
 void output_rows(FILE *out, json_t *rows);
 
-// Prints a value for programs.
-enum exit_code output_json(const json_t *value);
+// Prints a value for programs, and gives up the reference to it.
+enum exit_code output_json(json_t *value);
+
+// The value of a field of an object: text, NULL if it is none; a number, 0 if it is none.
+const char *object_text(const json_t *object, const char *name);
+json_int_t object_number(const json_t *object, const char *name);

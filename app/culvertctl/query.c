@@ -219,12 +219,8 @@ void query_get_more(json_t *objects, const char *instance, const char *list, con
 
 	instance_address(&addr, instance, INSTANCE_TELEMETRY);
 	ret = objects_get(objects, &addr, list, filter);
-	if (ret == -EBADRQC) {
-		fprintf(stderr, "%s: instance %s: ", program_invocation_short_name, instance);
-		output_text(stderr, json_string_value(json_array_get(objects, 0)));
-		putc('\n', stderr);
-		exit(EXIT_USAGE);
-	}
+	if (ret == -EBADRQC)
+		instance_refused(instance, json_string_value(json_array_get(objects, 0)));
 	if (ret != 0)
 		errx(EXIT_FAILED, "instance %s (%s): %s", instance, addr.sun_path,
 			client_strerror(ret));

@@ -98,7 +98,7 @@ static json_t *sa_row(const json_t *o)
 
 static json_t *drop_row(const json_t *o)
 {
-	if (json_integer_value(json_object_get(o, "packets")) == 0)
+	if (object_number(o, "packets") == 0)
 		return NULL;
 	return json_pack("{s:O, s:o, s:O, s:O}", "drop", json_object_get(o, "reason"), "packets/s",
 		whole(rates_get(o, "packets")), "packets", json_object_get(o, "packets"), "help",
@@ -163,8 +163,8 @@ static json_t *tables_of(const struct picture *before, const struct picture *now
 static void head_print(FILE *out, const struct picture *p)
 {
 	const json_t *info = json_array_get(p->sample[INFO].objects, 0);
-	long up = (long)json_integer_value(json_object_get(info, "uptime_s"));
-	const char *instance = json_string_value(json_object_get(info, "instance"));
+	long up = (long)object_number(info, "uptime_s");
+	const char *instance = object_text(info, "instance");
 
 	output_text(out, instance != NULL ? instance : "");
 	fprintf(out, "  up %ld d %02ld:%02ld:%02ld\n", up / 86400, up / 3600 % 24, up / 60 % 60,
@@ -199,10 +199,11 @@ static void picture_show(
 {
 	json_t *tables = tables_of(before, now);
 
-	if (options->json)
+	if (options->json) {
 		output_json(tables);
-	else
-		tables_print(now, tables);
+		return;
+	}
+	tables_print(now, tables);
 	json_decref(tables);
 }
 

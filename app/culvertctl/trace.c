@@ -39,11 +39,6 @@ struct session {
 
 // --- steps as text ---
 
-static long long step_number(const json_t *step, const char *name)
-{
-	return json_integer_value(json_object_get(step, name));
-}
-
 static bool step_has(const json_t *step, const char *name)
 {
 	return json_object_get(step, name) != NULL;
@@ -51,7 +46,7 @@ static bool step_has(const json_t *step, const char *name)
 
 static const char *step_text(const json_t *step, const char *name)
 {
-	const char *value = json_string_value(json_object_get(step, name));
+	const char *value = object_text(step, name);
 
 	return value != NULL ? value : "";
 }
@@ -65,8 +60,8 @@ static void ends_put(FILE *out, const json_t *step)
 
 	if (step_has(step, "source_port"))
 		fprintf(out, v6 ? "[%s]:%lld > [%s]:%lld" : "%s:%lld > %s:%lld", source,
-			step_number(step, "source_port"), destination,
-			step_number(step, "destination_port"));
+			object_number(step, "source_port"), destination,
+			object_number(step, "destination_port"));
 	else
 		fprintf(out, "%s > %s", source, destination);
 }
@@ -90,7 +85,7 @@ static const char *icmp_name(const json_t *step)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (step_number(step, "icmp_type") == names[i].type &&
+		if (object_number(step, "icmp_type") == names[i].type &&
 			strcmp(step_text(step, "proto"), names[i].proto) == 0)
 			return names[i].name;
 	return "";
@@ -102,16 +97,16 @@ static void proto_put(FILE *out, const json_t *step)
 	if (step_has(step, "tcp_flags"))
 		fprintf(out, " %s", step_text(step, "tcp_flags"));
 	if (step_has(step, "icmp_type"))
-		fprintf(out, "%s (%lld,%lld)", icmp_name(step), step_number(step, "icmp_type"),
-			step_number(step, "icmp_code"));
+		fprintf(out, "%s (%lld,%lld)", icmp_name(step), object_number(step, "icmp_type"),
+			object_number(step, "icmp_code"));
 	if (step_has(step, "mtu_told"))
-		fprintf(out, " mtu %lld", step_number(step, "mtu_told"));
+		fprintf(out, " mtu %lld", object_number(step, "mtu_told"));
 	if (step_has(step, "spi"))
 		fprintf(out, " spi %s seq %lld", step_text(step, "spi"),
-			step_number(step, "sequence"));
-	fprintf(out, " ttl %lld%s", step_number(step, "ttl"), step_has(step, "df") ? " df" : "");
+			object_number(step, "sequence"));
+	fprintf(out, " ttl %lld%s", object_number(step, "ttl"), step_has(step, "df") ? " df" : "");
 	if (step_has(step, "fragment_offset"))
-		fprintf(out, " fragment at %lld%s", step_number(step, "fragment_offset"),
+		fprintf(out, " fragment at %lld%s", object_number(step, "fragment_offset"),
 			strcmp(step_text(step, "more_fragments"), "yes") == 0 ? "" : ", the last");
 }
 
@@ -150,15 +145,15 @@ static void details_put(FILE *out, const json_t *step, bool resized)
 	if (step_has(step, "help"))
 		fprintf(out, ": %s", step_text(step, "help"));
 	if (step_has(step, "pieces"))
-		fprintf(out, " into %lld fragments of at most %lld", step_number(step, "pieces"),
-			step_number(step, "mtu"));
+		fprintf(out, " into %lld fragments of at most %lld", object_number(step, "pieces"),
+			object_number(step, "mtu"));
 	if (step_has(step, "sequence_64"))
-		fprintf(out, ", number %lld", step_number(step, "sequence_64"));
+		fprintf(out, ", number %lld", object_number(step, "sequence_64"));
 	if (step_has(step, "octets_before"))
-		fprintf(out, ", %lld to %lld octets", step_number(step, "octets_before"),
-			step_number(step, "octets"));
+		fprintf(out, ", %lld to %lld octets", object_number(step, "octets_before"),
+			object_number(step, "octets"));
 	else if (resized)
-		fprintf(out, ", %lld octets", step_number(step, "octets"));
+		fprintf(out, ", %lld octets", object_number(step, "octets"));
 	if (step_has(step, "next_hop"))
 		fprintf(out, ", next hop %s", step_text(step, "next_hop"));
 	if (step_has(step, "mac"))
@@ -167,7 +162,7 @@ static void details_put(FILE *out, const json_t *step, bool resized)
 
 static void packet_begin(struct trace_printer *p, const json_t *step)
 {
-	json_int_t ns = step_number(step, "ns");
+	json_int_t ns = object_number(step, "ns");
 	struct timespec at = {p->begin.tv_sec + ns / NS, p->begin.tv_nsec + ns % NS};
 	struct tm tm;
 
@@ -175,10 +170,10 @@ static void packet_begin(struct trace_printer *p, const json_t *step)
 	at.tv_nsec %= NS;
 	localtime_r(&at.tv_sec, &tm);
 	printf("%spacket %lld, %02d:%02d:%02d.%06ld, worker %lld\n", p->packet != 0 ? "\n" : "",
-		step_number(step, "packet"), tm.tm_hour, tm.tm_min, tm.tm_sec, at.tv_nsec / 1000,
-		step_number(step, "worker"));
-	p->packet = step_number(step, "packet");
-	p->worker = step_number(step, "worker");
+		object_number(step, "packet"), tm.tm_hour, tm.tm_min, tm.tm_sec, at.tv_nsec / 1000,
+		object_number(step, "worker"));
+	p->packet = object_number(step, "packet");
+	p->worker = object_number(step, "worker");
 	p->first_ns = ns;
 	p->octets = 0;
 	p->header[0] = '\0';
@@ -190,18 +185,19 @@ static void trace_step_print(struct trace_printer *p, const json_t *step)
 	FILE *out;
 	char line[1024] = "";
 
-	if (step_number(step, "packet") != p->packet || step_number(step, "worker") != p->worker)
+	if (object_number(step, "packet") != p->packet ||
+		object_number(step, "worker") != p->worker)
 		packet_begin(p, step);
 	out = fmemopen(line, sizeof(line) - 1, "w");
 	if (out == NULL)
 		return;
-	fprintf(out, "%8.1f us  %-10s  ", (double)(step_number(step, "ns") - p->first_ns) / 1000,
+	fprintf(out, "%8.1f us  %-10s  ", (double)(object_number(step, "ns") - p->first_ns) / 1000,
 		step_text(step, "stage"));
 	if (name_of(step)[0] != '\0')
 		fprintf(out, "%s: ", name_of(step));
 	fputs(step_has(step, "help") ? "dropped" : step_text(step, "decision"), out);
-	details_put(out, step, step_number(step, "octets") != p->octets);
-	p->octets = step_number(step, "octets");
+	details_put(out, step, object_number(step, "octets") != p->octets);
+	p->octets = object_number(step, "octets");
 	fclose(out);
 	output_text(stdout, line);
 	putchar('\n');
@@ -286,7 +282,7 @@ static json_t *packets_of(const json_t *steps)
 
 	json_array_foreach(steps, i, step)
 	{
-		json_int_t number = json_integer_value(json_object_get(step, "packet"));
+		json_int_t number = object_number(step, "packet");
 		json_t *packet;
 
 		while ((json_int_t)json_array_size(packets) < number)
@@ -302,17 +298,12 @@ static json_t *packets_of(const json_t *steps)
 
 static enum exit_code end_print(const struct session *s, const json_t *state)
 {
-	long long packets = step_number(json_array_get(state, 0), "packets"),
-		  lost = step_number(json_array_get(state, 0), "lost_steps");
+	long long packets = object_number(json_array_get(state, 0), "packets"),
+		  lost = object_number(json_array_get(state, 0), "lost_steps");
 
-	if (s->json) {
-		json_t *all = json_pack(
-			"{s:o, s:I}", "packets", packets_of(s->steps), "lost_steps", lost);
-		enum exit_code code = output_json(all);
-
-		json_decref(all);
-		return code;
-	}
+	if (s->json)
+		return output_json(json_pack(
+			"{s:o, s:I}", "packets", packets_of(s->steps), "lost_steps", lost));
 	printf("%s%lld packet%s", packets > 0 ? "\n" : "", packets, packets == 1 ? "" : "s");
 	if (lost > 0)
 		printf(", %lld steps lost", lost);

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "device_lock.h"
-#include "nic_bind.h"
-#include "nic_use.h"
+#include "nic.h"
 #include "sys_folder.h"
 #include "sysfs.h"
 #include "test.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel does with a network card, and what keeps DPDK from using it. The functions take
-// the folders where sysfs and proc are mounted. One thread.
+// What the kernel does with a network card, what keeps DPDK from using it, and its move from one
+// driver of the kernel to another. The functions take the folders where sysfs and proc are mounted.
+// One thread.
 #pragma once
 
 #include "pci_nic.h"
@@ -23,3 +24,8 @@ const char *nic_state_name(enum nic_state state);
 
 // Looks at one card. No error: what cannot be read is not in use.
 struct nic_use nic_use_read(const struct pci_nic *nic, const char *sys, const char *proc);
+
+// Gives a card to the driver of that name, or with NULL to the one that the kernel chooses. The
+// driver is loaded already. Returns 0 with nic read again; or -errno, and then the card is back
+// at the kernel's choice if that was possible: -ENODEV if the driver did not take it.
+int nic_bind(struct pci_nic *nic, const char *sys, const char *driver);

@@ -8,27 +8,25 @@
 #include "baseline.h"
 #include "client.h"
 #include "control.h"
-#include "device_counters.h"
 #include "field.h"
 #include "instances.h"
 #include "query.h"
 
 enum exit_code command_list(const struct options *options, char **words)
 {
-	enum exit_code code = EXIT_OK;
 	json_t *found;
 
 	if (words[0] != NULL || options->instance != NULL)
 		errx(EXIT_USAGE, "list takes no argument and no -i");
 	found = instances_find();
 	if (options->json)
-		code = output_json(found);
-	else if (json_array_size(found) > 0)
+		return output_json(found);
+	if (json_array_size(found) > 0)
 		output_rows(stdout, found);
 	else
 		instances_none();
 	json_decref(found);
-	return code;
+	return EXIT_OK;
 }
 
 static bool shows_port(const struct query *q)
@@ -48,26 +46,48 @@ static json_t *members_get(const char *instance, const char *port)
 	return members;
 }
 
-static void members_print(const json_t *members, FILE *out)
+// Counters that the driver of a port's device has by names of its own: those that are not 0.
+static json_t *device_counters_get(const char *instance, const char *port)
+{
+	char filter[CLIENT_FILTER_MAX];
+	json_t *counters = json_object(), *items, *item;
+	size_t i;
+
+	snprintf(filter, sizeof(filter), ",name=%s", port);
+	items = query_get(instance, "device_counters", filter);
+	json_array_foreach(items, i, item) if (object_number(item, "value") != 0) json_object_set(
+		counters, object_text(item, "counter"), json_object_get(item, "value"));
+	json_decref(items);
+	return counters;
+}
+
+// A table below the port's fields, if there are any rows.
+static void table_add(json_t *rows)
+{
+	if (json_array_size(rows) > 0) {
+		putchar('\n');
+		output_rows(stdout, rows);
+	}
+	json_decref(rows);
+}
+
+static void members_print(const json_t *members)
 {
 	json_t *rows = fields_short("members", members), *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row) json_object_del(row, "port");
-	if (json_array_size(rows) > 0) {
-		putc('\n', out);
-		output_rows(out, rows);
-	}
-	json_decref(rows);
+	table_add(rows);
 }
 
-static enum exit_code typed_print(const struct query *q, const json_t *objects)
+static void device_counters_print(json_t *counters)
 {
-	json_t *typed = fields_typed(q->list->word, objects);
-	enum exit_code code = output_json(typed);
+	json_t *rows = json_array(), *value;
+	const char *name;
 
-	json_decref(typed);
-	return code;
+	json_object_foreach(counters, name, value) json_array_append_new(
+		rows, json_pack("{s:s, s:O}", "device_counter", name, "value", value));
+	table_add(rows);
 }
 
 enum exit_code command_show(const struct options *options, char **words)
@@ -92,11 +112,11 @@ enum exit_code command_show(const struct options *options, char **words)
 		json_object_set_new(json_array_get(objects, 0), "members",
 			members != NULL ? fields_typed("members", members) : NULL);
 		json_object_set(json_array_get(objects, 0), "device_counters", counters);
-		code = typed_print(&q, objects);
+		code = output_json(fields_typed(q.list->word, objects));
 	} else {
 		query_print(&q, objects, stdout);
-		members_print(members, stdout);
-		device_counters_print(counters, stdout);
+		members_print(members);
+		device_counters_print(counters);
 	}
 	json_decref(members);
 	json_decref(counters);
@@ -106,17 +126,10 @@ enum exit_code command_show(const struct options *options, char **words)
 
 static enum exit_code flushed_print(const struct options *options, const char *done)
 {
-	json_t *object;
-	enum exit_code code;
-
-	if (!options->json) {
-		puts(done);
-		return EXIT_OK;
-	}
-	object = json_pack("[{s:s}]", "result", done);
-	code = output_json(object);
-	json_decref(object);
-	return code;
+	if (options->json)
+		return output_json(json_pack("[{s:s}]", "result", done));
+	puts(done);
+	return EXIT_OK;
 }
 
 enum exit_code command_flush(const struct options *options, char **words)
