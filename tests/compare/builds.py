@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the two gateways that are compared: those of these sources, and those of an earlier commit."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+PROGRAMS = ("app/culvertd/culvertd", "app/culvertctl/culvertctl")
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, text=True, **options)
+
+
+class Build:
+    """Copies of the programs in a folder of meson's, which may be built again in the meantime. name: for messages."""
+
+    def __init__(self, name, folder):
+        self.name = name
+        self.place = tempfile.TemporaryDirectory(prefix="culvert-build.")  # pylint: disable=consider-using-with
+        self.culvertd, self.culvertctl = (shutil.copy(os.path.join(folder, program), self.place.name)
+                                          for program in PROGRAMS)
+
+
+def _built(name, sources, folder):
+    if not os.path.exists(os.path.join(folder, "build.ninja")):
+        run("meson", "setup", folder, sources, stdout=sys.stderr)
+    run("ninja", "-C", folder, "--quiet", *PROGRAMS, stdout=sys.stderr)
+    return Build(name, folder)
+
+
+def here():
+    """Another build by CULVERT_BUILD, as for end-to-end tests."""
+    if "CULVERT_BUILD" in os.environ:
+        return Build("here", os.environ["CULVERT_BUILD"])
+    return _built("here", ROOT, os.path.join(ROOT, "build"))
+
+
+def earlier(revision):
+    """Built in build/compare/COMMIT, which is kept: a commit does not change."""
+    commit = run("git", "-C", ROOT, "rev-parse", "--short=12", "--verify", revision + "^{commit}",
+                 stdout=subprocess.PIPE).stdout.strip()
+    place = os.path.join(ROOT, "build/compare", commit)
+    if not os.path.exists(os.path.join(place, "build/build.ninja")):
+        os.makedirs(place, exist_ok=True)
+        with subprocess.Popen(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE) as git:
+            run("tar", "-x", "-C", place, stdin=git.stdout)
+    return _built(commit[:7], place, os.path.join(place, "build"))
