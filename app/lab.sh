@@ -21,7 +21,7 @@ lab_id=cv$$
 lab_dir=
 lab_ending= # not empty: lab_exit is running
 lab_keep= # not empty: lab_exit leaves everything running
-lab_undo=() # functions that lab_exit calls in any case: for what the removal of namespaces does not remove
+lab_undo=() # functions that lab_exit calls in any case, for objects outside the namespaces
 
 # The settings that lab_config writes; callers change them before.
 declare -A lab_workers=([a]=0 [b]=1) # CPUs
@@ -430,8 +430,8 @@ lab_balanced()
 		jq -e '.[0] | .rx + .originated == .tx + .drops + .local + .held' >/dev/null
 }
 
-# NAME [TCPDUMP-ARGUMENT...]: captures the packets on the wire between the gateways, where and in the
-# directions that lab_capture_at says. Into $lab_dir/NAME.pcap.
+# NAME [TCPDUMP-ARGUMENT...]: captures the packets on the wire between the gateways, at the places of
+# lab_capture_at. Into $lab_dir/NAME.pcap.
 lab_capture()
 {
 	local name=$1 g
@@ -489,7 +489,7 @@ lab_decode()
 		2> >(grep -v 'Running as user "root"' >&2)
 }
 
-# NAME: checks a capture of pings and TCP, decrypted by tshark with the keys, and prints what it has.
+# NAME: checks a capture of pings and TCP, decrypted by tshark with the keys, and prints its summary.
 lab_check_samples()
 {
 	local esp good icmp tcp
@@ -547,8 +547,8 @@ replies_reach()
 	[[ $(replies "$1") -ge $2 ]]
 }
 
-# NUMBER COMMAND...: runs the command while host A pings host B, at $lab_pinged every $lab_ping_interval s, until so many more
-# pings are answered. ping's summary is in $lab_dir/pinged.
+# NUMBER COMMAND...: runs the command while host A pings host B, at $lab_pinged every $lab_ping_interval s, until that
+# many more pings are answered. ping's summary is in $lab_dir/pinged.
 lab_ping_during()
 {
 	local pinger so_far
@@ -610,7 +610,7 @@ lab_diagnose()
 	done
 }
 
-# Prints what is left running, how to inspect it and how to remove it.
+# Prints the remaining processes and namespaces, how to inspect it and how to remove it.
 lab_remains()
 {
 	local g
@@ -627,7 +627,7 @@ lab_remains()
 	echo "  bash $lab_dir/remove"
 }
 
-# Ends the processes in the namespaces, also in those that a test has made with similar names, and
+# Ends the processes in the namespaces, also in namespaces that a test has made with similar names, and
 # removes everything.
 lab_down()
 {
