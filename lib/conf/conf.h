@@ -35,14 +35,17 @@
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
+enum conf_kind {
+#define KIND(id, ...) CONF_##id,
+#include "conf_kind.def"
+	CONF_KINDS,
+};
+
 // Where an item stands, for messages of later stages ("device not found").
 struct conf_where {
 	const char *file; // owned by struct conf
 	unsigned int line;
 };
-
-// What a change of a request does. CONF_FLUSH: of an IKE daemon only.
-enum conf_verb { CONF_ADD, CONF_SET, CONF_DEL, CONF_FLUSH };
 
 // An address of a port and the network that it is in.
 struct conf_iface_addr {
@@ -233,26 +236,34 @@ struct conf {
 	char *eal_args[CONF_EAL_ARGS_MAX];
 	unsigned int n_eal_args;
 
-	struct conf_port *ports;
-	unsigned int n_ports;
+#define KIND(id, noun, list, ...)                                                                  \
+	struct conf_##noun *list;                                                                  \
+	unsigned int n_##list;
+#include "conf_kind.def"
 	// The devices of this machine, each as a port that has it alone: those of ports, and those
 	// of members with the other settings of their port.
 	struct conf_port *devices;
 	unsigned int n_devices;
-	struct conf_route *routes;
-	unsigned int n_routes;
-	struct conf_neighbour *neighbours;
-	unsigned int n_neighbours;
-	struct conf_sa *sas;
-	unsigned int n_sas;
-	struct conf_policy *policies; // in order of the file: the first that matches decides
-	unsigned int n_policies;
-	struct conf_rule *rules; // in order of the file: the first that matches decides
-	unsigned int n_rules;
 
 	struct conf_arena *arena; // private: memory behind the pointers above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them
 };
+
+struct conf_option;
+
+// What is known of a kind of item: as conf_kind.def says, where its array and their number are in
+// struct conf, the size of an item, and its settings (conf_schema.h).
+struct conf_kind_info {
+	const char *noun, *list, *identity, *scope;
+	bool ordered;
+	size_t offset, n_offset, item_size;
+	const struct conf_option *options;
+};
+
+extern const struct conf_kind_info conf_kinds[CONF_KINDS];
+
+// The items of a kind; *n: their number.
+const void *conf_items(const struct conf *c, enum conf_kind kind, unsigned int *n);
 
 // Reads and checks the file; also against the configuration that is running (NULL: none), what
 // cannot be changed without a restart. Returns the configuration, or NULL after writing every

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of a configuration without its file, for rekeying and the like. One request is a text
-// with changes, in lines:
+// Changes of a configuration: items that are added, set and deleted. A request makes a list of
+// them, of culvertctl or of an IKE daemon (conf_ike.h); the difference of two configurations is
+// such a list, and so are the changes by operators that the file may lack. As text they are a
+// record, in lines, which another machine can apply:
 //
 //   sa add { SETTINGS }                    SETTINGS as in the file
 //   sa set NAME { SETTINGS }               these; the others stay
@@ -14,12 +16,61 @@
 
 #include "conf.h"
 
-// The running configuration once more, or NULL after an error for want of memory.
-struct conf *conf_copy(const struct conf *running, FILE *errors);
+// CONF_FLUSH: all items of an IKE daemon are deleted.
+enum conf_verb { CONF_ADD, CONF_SET, CONF_DEL, CONF_FLUSH };
 
-// Applies all changes of a request to what runs, and checks the whole as conf_load() does. The
-// text has len octets and ends with NUL; name is what messages call it. Returns another
-// configuration, or NULL after writing every problem found to errors, as conf_load() does:
-// "name:line: ..." or the line of the file that conflicts.
-struct conf *conf_change(
-	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors);
+enum conf_place { CONF_LAST, CONF_FIRST, CONF_BEFORE, CONF_AFTER };
+
+struct config_setting_t;
+
+struct conf_change {
+	struct conf_where
+		where; // in the record; of a difference, in the newer file, if it is there
+	enum conf_verb verb;
+	enum conf_kind kind; // CONF_KINDS: a setting at the top of the file
+	// Of the item, as a record has it: "to-b", "192.0.2.2", "fe80::1 port wan". NULL: it is in
+	// settings.
+	const char *name;
+	enum conf_place place; // of an item that is added
+	const char *beside;    // with CONF_BEFORE, CONF_AFTER: the name of this item
+	// The group of settings of an item that is added, or that are set; of a difference, all of
+	// the item.
+	const struct config_setting_t *settings;
+
+	// The rest is of differences. An item that has changed has a CONF_SET for each setting, and
+	// one without a setting if its place among the others has changed.
+	unsigned int was,
+		item;        // its numbers in the older and the newer list, as far as it is there
+	const char *setting; // "lifetime.soft_bytes"
+	// The values of the setting as in the file or by default. NULL: it has none, or is a key,
+	// which nobody is shown. Both NULL, and no key: it has no value in either, what follows
+	// from other settings has changed.
+	const char *from, *to;
+	const char *key_file; // that the keys of an SA were read from; NULL: none
+	bool secret;          // the setting is a key
+	bool restart;         // is for the next start, not for a reload
+	bool unsaved;         // what it changes was changed at run time
+};
+
+struct conf_changes {
+	struct conf_change *change;
+	unsigned int n;
+	struct conf_arena *arena; // private: memory of the list
+};
+
+// What makes one configuration of another: what a reload would change. Of a list whose order has
+// changed, as few moved items as explain the new order. Refers to both, which must outlive it.
+// Returns NULL without memory.
+struct conf_changes *conf_diff(const struct conf *from, const struct conf *to);
+
+// Adds a change to a list, for a caller inside lib/conf that runs in an arena.
+void conf_changes_add(struct conf_changes *list, struct conf_change c);
+
+// NULL is allowed.
+void conf_changes_free(struct conf_changes *list);
+
+// Says what a difference is: "added", "removed", "changed", "moved".
+const char *conf_change_word(const struct conf_change *c);
+
+// Writes a difference as a record, with all keys. What a record cannot do is a comment in it.
+void conf_changes_write(const struct conf_changes *list, FILE *out);

@@ -12,7 +12,7 @@ static const char *const places[] = {[CONF_LAST] = "last",
 
 // --- words ---
 
-static void go_to(struct conf_change_text *in, const char *p)
+static void go_to(struct conf_record *in, const char *p)
 {
 	for (; in->p < p; in->p++)
 		if (*in->p == '\n')
@@ -62,7 +62,7 @@ static const char *closing(const char *p)
 }
 
 // False, after a message, if they do not end.
-static bool settings_read(struct conf_change_text *in, struct conf_change *c)
+static bool settings_read(struct conf_record *in, struct conf_words *w)
 {
 	const char *end = closing(in->p);
 
@@ -71,38 +71,38 @@ static bool settings_read(struct conf_change_text *in, struct conf_change *c)
 		go_to(in, in->p + strlen(in->p));
 		return false;
 	}
-	c->settings_where = in->where;
-	c->settings = in->p + 1;
-	c->settings_len = (size_t)(end - c->settings);
+	w->settings_where = in->where;
+	w->settings = in->p + 1;
+	w->settings_len = (size_t)(end - w->settings);
 	go_to(in, end + 1);
 	return true;
 }
 
-static void word_read(struct conf_change_text *in, struct conf_change *c)
+static void word_read(struct conf_record *in, struct conf_words *w)
 {
 	size_t len = strcspn(in->p, " \t\r\n;{}#\"");
 
 	len += len == 0; // a quotation mark or a brace
-	if (c->n_words < CONF_CHANGE_WORDS_MAX)
-		c->word[c->n_words++] = conf_format("%.*s", (int)len, in->p);
+	if (w->n < CONF_WORDS_MAX)
+		w->word[w->n++] = conf_format("%.*s", (int)len, in->p);
 	go_to(in, in->p + len);
 }
 
 // Reads up to the end of the line or the settings. False if that is not possible.
-static bool words_read(struct conf_change_text *in, struct conf_change *c)
+static bool words_read(struct conf_record *in, struct conf_words *w)
 {
-	*c = (struct conf_change){.where = in->where};
+	*w = (struct conf_words){.where = in->where};
 	while (*in->p != '\0' && *in->p != '\n' && *in->p != ';') {
 		const char *behind = skip_comment(in->p);
 
 		if (*in->p == '{')
-			return settings_read(in, c);
+			return settings_read(in, w);
 		if (behind != in->p)
 			go_to(in, behind);
 		else if (strchr(" \t\r", *in->p) != NULL)
 			in->p++;
 		else
-			word_read(in, c);
+			word_read(in, w);
 	}
 	return true;
 }
@@ -132,31 +132,47 @@ static bool end_check(struct conf_reader *r, const struct conf_change *c, const 
 {
 	if (word != NULL)
 		conf_err_at(r, c->where, NULL, "%s %s: unexpected argument %s",
-			c->list->schema->noun, verbs[c->verb], conf_quote(word));
+			conf_kinds[c->kind].noun, verbs[c->verb], conf_quote(word));
 	return word == NULL;
 }
 
-static bool list_find(struct conf_reader *r, struct conf_change *c, const char *const lists[])
+// Whether a record may be about items of this kind: they need no restart, and an IKE daemon has
+// some.
+static bool is_allowed(const struct conf_reader *r, enum conf_kind kind)
 {
-	const char *nouns[CONF_CHANGE_LISTS_MAX];
-	unsigned int i, n = 0;
+	bool allowed = !r->ike && !conf_kind_needs_restart(kind);
 
-	for (; lists[n] != NULL; n++)
-		nouns[n] = conf_schema_find(&conf_schema, lists[n])->schema->noun;
-	i = word_choose(r, c, c->word[0], nouns, n, "object");
+	for (const struct conf_option *o = conf_kinds[kind].options; r->ike && o->name != NULL; o++)
+		allowed |= (o->only & CONF_ONLY_IKE) != 0;
+	return allowed;
+}
+
+static bool kind_find(struct conf_reader *r, const char *word, struct conf_change *c)
+{
+	enum conf_kind kinds[CONF_KINDS];
+	const char *nouns[CONF_KINDS];
+	unsigned int n = 0, i;
+
+	// Those that everything is about come first, for messages.
+	for (i = 0; i < CONF_KINDS; i++) {
+		kinds[n] = i < CONF_KINDS - CONF_SA ? CONF_SA + i : CONF_KINDS - 1 - i;
+		nouns[n] = conf_kinds[kinds[n]].noun;
+		n += is_allowed(r, kinds[n]);
+	}
+	i = word_choose(r, c, word, nouns, n, "object");
 	if (i < n)
-		c->list = conf_schema_find(&conf_schema, lists[i]);
+		c->kind = kinds[i];
 	return i < n;
 }
 
 // word: those behind the verb.
 static bool place_parse(struct conf_reader *r, struct conf_change *c, const char *const word[])
 {
-	const char *noun = c->list->schema->noun;
+	const struct conf_kind_info *kind = &conf_kinds[c->kind];
 
 	if (word[0] == NULL)
 		return true;
-	if (!c->list->schema->ordered)
+	if (!kind->ordered)
 		return end_check(r, c, word[0]);
 	c->place = word_choose(r, c, word[0], places, RTE_DIM(places), "place");
 	if (c->place == RTE_DIM(places))
@@ -166,103 +182,114 @@ static bool place_parse(struct conf_reader *r, struct conf_change *c, const char
 	c->beside = word[1];
 	if (word[1] != NULL)
 		return end_check(r, c, word[2]);
-	conf_err_at(r, c->where, NULL, "%s add %s: expected the name of a %s", noun,
-		places[c->place], noun);
+	conf_err_at(r, c->where, NULL, "%s add %s: expected the name of a %s", kind->noun,
+		places[c->place], kind->noun);
 	return false;
 }
 
 // word: those behind the verb.
-static bool item_parse(struct conf_reader *r, struct conf_change *c, const char *const word[])
+static bool name_parse(struct conf_reader *r, struct conf_change *c, const char *const word[])
 {
-	const struct conf_schema *schema = c->list->schema;
+	const struct conf_kind_info *kind = &conf_kinds[c->kind];
 
-	c->item = word[0];
+	c->name = word[0];
 	if (word[0] == NULL) {
-		conf_err_at(r, c->where, NULL, "%s %s: its %s is missing", schema->noun,
-			verbs[c->verb], schema->identity);
+		conf_err_at(r, c->where, NULL, "%s %s: its %s is missing", kind->noun,
+			verbs[c->verb], kind->identity);
 		return false;
 	}
-	if (schema->scope != NULL && word[1] != NULL && strcmp(word[1], schema->scope) == 0 &&
+	if (kind->scope != NULL && word[1] != NULL && strcmp(word[1], kind->scope) == 0 &&
 		word[2] != NULL) {
-		c->scope = word[2];
+		c->name = conf_format("%s %s %s", word[0], word[1], word[2]);
 		word += 2;
 	}
 	return end_check(r, c, word[1]);
 }
 
-static bool settings_check(struct conf_reader *r, const struct conf_change *c)
+bool conf_change_parse(struct conf_reader *r, const struct conf_words *w, struct conf_change *c)
 {
-	bool given = c->settings != NULL, wanted = c->verb != CONF_DEL;
+	bool given = w->settings != NULL;
 
-	if (given != wanted)
-		conf_err_at(r, c->where, NULL, "%s %s: %s", c->list->schema->noun, verbs[c->verb],
-			given ? "takes no settings { }" : "settings { } are missing");
-	return given == wanted;
-}
-
-bool conf_change_parse(struct conf_reader *r, struct conf_change *c, const char *const lists[])
-{
-	if (c->n_words == 0) {
+	*c = (struct conf_change){.where = w->where};
+	if (w->n == 0) {
 		conf_err_at(r, c->where, NULL,
 			"settings without a command, such as \"sa add\", before them");
 		return false;
 	}
-	if (!list_find(r, c, lists))
+	if (!kind_find(r, w->word[0], c))
 		return false;
-	if (c->word[1] == NULL) {
-		conf_err_at(r, c->where, NULL, "%s: expected one of add, set, del", c->word[0]);
+	if (w->word[1] == NULL) {
+		conf_err_at(r, c->where, NULL, "%s: expected one of add, set, del", w->word[0]);
 		return false;
 	}
-	c->verb = word_choose(r, c, c->word[1], verbs, RTE_DIM(verbs), "change");
-	if (c->verb == RTE_DIM(verbs))
+	c->verb = word_choose(r, c, w->word[1], verbs, RTE_DIM(verbs), "change");
+	if (c->verb == RTE_DIM(verbs) || !(c->verb == CONF_ADD ? place_parse(r, c, w->word + 2)
+							       : name_parse(r, c, w->word + 2)))
 		return false;
-	return (c->verb == CONF_ADD ? place_parse(r, c, c->word + 2)
-				    : item_parse(r, c, c->word + 2)) &&
-	       settings_check(r, c);
+	if (given != (c->verb != CONF_DEL))
+		conf_err_at(r, c->where, NULL, "%s %s: %s", w->word[0], w->word[1],
+			given ? "takes no settings { }" : "settings { } are missing");
+	return given == (c->verb != CONF_DEL);
 }
 
-bool conf_change_begin(struct conf_change_text *in, struct conf_reader *r, const char *name,
+bool conf_change_settings(struct conf_reader *r, const struct conf_words *w, struct conf_change *c,
+	config_t *settings)
+{
+	config_init(settings);
+	if (w->settings == NULL)
+		return true;
+	if (!conf_text_read(r, settings, w->settings, w->settings_len, w->settings_where))
+		return false;
+	c->settings = config_root_setting(settings);
+	return true;
+}
+
+bool conf_record_begin(struct conf_record *in, struct conf_reader *r, const char *name,
 	const char *text, size_t len)
 {
 	const struct conf_where start = {.file = conf_show(name), .line = 1};
 
-	*in = (struct conf_change_text){r, text, start, start};
+	*in = (struct conf_record){r, text, start, start, 0};
 	if (strlen(text) == len)
 		return true;
 	conf_err_at(r, start, NULL, "NUL octet, must be text");
 	return false;
 }
 
-bool conf_change_next(struct conf_change_text *in, struct conf_change *c)
+bool conf_record_next(struct conf_record *in, struct conf_words *w)
 {
 	while (*in->p != '\0') {
-		bool good = words_read(in, c);
+		bool good = words_read(in, w);
 
 		if (*in->p == '\n' || *in->p == ';')
 			go_to(in, in->p + 1);
-		if (good && (c->n_words > 0 || c->settings != NULL))
+		if (good && (w->n > 0 || w->settings != NULL)) {
+			in->n++;
 			return true;
+		}
 	}
+	if (in->n == 0 && in->r->n_messages == 0)
+		conf_err_at(in->r, in->start, NULL, "no change is given");
 	return false;
 }
 
-// --- items ---
+// --- lists ---
 
-config_setting_t *conf_change_add(
-	struct conf_reader *r, const struct conf_change *c, const config_setting_t *settings)
+config_setting_t *conf_change_add(struct conf_reader *r, const struct conf_change *c)
 {
-	config_setting_t *list = conf_member(r->root, c->list->name);
+	const char *name = conf_kinds[c->kind].list;
+	config_setting_t *list = conf_member(r->root, name);
 	config_setting_t *item;
 
 	if (list == NULL) {
-		list = config_setting_add(r->root, c->list->name, CONFIG_TYPE_LIST);
+		list = config_setting_add(r->root, name, CONFIG_TYPE_LIST);
 		list->file = c->where.file;
 		list->line = c->where.line;
 	}
 	item = config_setting_add(list, NULL, CONFIG_TYPE_GROUP);
 	item->file = c->where.file;
 	item->line = c->where.line;
-	for (int i = 0; i < config_setting_length(settings); i++)
-		conf_tree_add(item, config_setting_get_elem(settings, (unsigned int)i));
+	for (int i = 0; i < config_setting_length(c->settings); i++)
+		conf_tree_add(item, config_setting_get_elem(c->settings, (unsigned int)i));
 	return list;
 }

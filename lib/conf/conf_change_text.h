@@ -1,56 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a request: the grammar that conf_change.h and conf_ike.h describe. Private to
+// The text of a record: the grammar that conf_change.h and conf_ike.h describe. Private to
 // lib/conf, control thread.
 #pragma once
 
+#include "conf_change.h"
 #include "conf_schema.h"
 
-#define CONF_CHANGE_WORDS_MAX 6 // of a change: neighbour set ADDRESS port NAME, and one too many
-#define CONF_CHANGE_LISTS_MAX 5 // that changes of a request can be about
+#define CONF_WORDS_MAX 6 // of a change: neighbour set ADDRESS port NAME, and one too many
 
-enum conf_place { CONF_LAST, CONF_FIRST, CONF_BEFORE, CONF_AFTER };
-
-// One change, which stands in text of the request. Texts are in the memory of the configuration
-// that is being made.
-struct conf_change {
+// One change as it stands in a record. Texts are in the memory of the configuration that is being
+// made.
+struct conf_words {
 	struct conf_where where;
-	const char *word[CONF_CHANGE_WORDS_MAX + 1]; // NULL behind the last
-	unsigned int n_words;
+	const char *word[CONF_WORDS_MAX + 1]; // NULL behind the last
+	unsigned int n;
 	// What stands between { and }, and where it begins; NULL: nothing is added or set.
 	const char *settings;
 	size_t settings_len;
 	struct conf_where settings_where;
-
-	// What the words mean:
-	enum conf_verb verb;            // never CONF_FLUSH
-	const struct conf_option *list; // of conf_schema
-	const char *item;               // that is set or deleted; NULL: one is added
-	const char *scope;              // "wan" of "port wan"; NULL: does not matter
-	enum conf_place place;          // for the one that is added
-	const char *beside;             // with CONF_BEFORE, CONF_AFTER: this item
 };
 
-// What has not been read yet of a request; ends with NUL.
-struct conf_change_text {
+// What has not been read yet of a record; ends with NUL.
+struct conf_record {
 	struct conf_reader *r;
 	const char *p;
 	struct conf_where where, start;
+	unsigned int n; // changes so far
 };
 
 // Begins with a text of len octets, which messages call by that name. False, after a message, if it
 // is none.
-bool conf_change_begin(struct conf_change_text *in, struct conf_reader *r, const char *name,
+bool conf_record_begin(struct conf_record *in, struct conf_reader *r, const char *name,
 	const char *text, size_t len);
 
-// Reads the words and finds the settings of the next change, and reports those that do not end.
-// False behind the last.
-bool conf_change_next(struct conf_change_text *in, struct conf_change *c);
+// Reads the words and finds the settings of the next change, and reports those that do not end, and
+// a record without a change. False behind the last.
+bool conf_record_next(struct conf_record *in, struct conf_words *w);
 
-// Says what the words mean, which may be about these lists (the last one is NULL). False after a
-// message.
-bool conf_change_parse(struct conf_reader *r, struct conf_change *c, const char *const lists[]);
+// Says what the words mean, of an IKE daemon or not. False after a message.
+bool conf_change_parse(struct conf_reader *r, const struct conf_words *w, struct conf_change *c);
 
-// Adds an item with copies of these settings as the last one to its list below r->root. Returns the
-// list.
-config_setting_t *conf_change_add(
-	struct conf_reader *r, const struct conf_change *c, const config_setting_t *settings);
+// Parses the settings of the change, if it has some. False after a message. In any case the caller
+// hands *settings to config_destroy(), which wipes keys.
+bool conf_change_settings(struct conf_reader *r, const struct conf_words *w, struct conf_change *c,
+	config_t *settings);
+
+// Adds an item with copies of the settings of c as the last one to its list below r->root. Returns
+// the list.
+config_setting_t *conf_change_add(struct conf_reader *r, const struct conf_change *c);

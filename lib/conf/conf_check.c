@@ -14,9 +14,9 @@
 #define FLOW_OCTETS     307   // of a flow: its entry and its part of the index
 #define OWN_MB          6     // rings, policies, caches of the pools
 
-config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i)
+config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, unsigned int i)
 {
-	return config_setting_get_elem(conf_member(r->root, list), i);
+	return config_setting_get_elem(conf_member(r->root, conf_kinds[kind].list), i);
 }
 
 config_setting_t *conf_given(const config_setting_t *group, const char *name)
@@ -26,10 +26,10 @@ config_setting_t *conf_given(const config_setting_t *group, const char *name)
 	return s != NULL && s->hook == NULL ? s : NULL;
 }
 
-void conf_refuse(struct conf_reader *r, const struct conf_schema *schema,
+void conf_refuse(struct conf_reader *r, const struct conf_option *options,
 	const config_setting_t *group, unsigned int only, const char *why)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		config_setting_t *s = (o->only & only) != 0 ? conf_given(group, o->name) : NULL;
 
 		if (s != NULL)
@@ -50,12 +50,15 @@ config_setting_t *conf_at(config_setting_t *group, const char *name)
 }
 
 struct conf_set conf_set_given(
-	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
+	const struct conf_reader *r, enum conf_kind kind, const char *const names[])
 {
-	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
+	struct conf_set set;
+	unsigned int n;
 
+	conf_items(r->c, kind, &n);
+	set = (struct conf_set){.index = conf_alloc(n, sizeof(set.index[0]))};
 	for (unsigned int i = 0; i < n; i++) {
-		const config_setting_t *item = conf_item(r, list, i);
+		const config_setting_t *item = conf_item(r, kind, i);
 		unsigned int k = 0;
 
 		while (names[k] != NULL && conf_given(item, names[k]) != NULL)
@@ -86,20 +89,20 @@ void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compa
 		&(struct order){r->c, compare});
 }
 
-void conf_reject_equal(struct conf_reader *r, const char *list, struct conf_set *set,
+void conf_reject_equal(struct conf_reader *r, enum conf_kind kind, struct conf_set *set,
 	conf_compare compare, const char *name, const char *problem)
 {
 	unsigned int first = 0;
 
 	conf_set_sort(r, set, compare);
 	for (unsigned int i = 1; i < set->n; i++) {
-		config_setting_t *item = conf_item(r, list, set->index[i]);
+		config_setting_t *item = conf_item(r, kind, set->index[i]);
 
 		if (compare(r->c, set->index[first], set->index[i]) != 0)
 			first = i;
 		else
 			conf_err(r, conf_at(item, name), "%s %s", problem,
-				conf_ref(conf_item(r, list, set->index[first])));
+				conf_ref(conf_item(r, kind, set->index[first])));
 	}
 }
 
@@ -198,7 +201,7 @@ static void check_pmtu(struct conf_reader *r)
 	unsigned int largest = 0;
 
 	for (unsigned int i = 0; i < r->c->n_ports; i++) {
-		if (conf_rejected(conf_item(r, "ports", i), "mtu"))
+		if (conf_rejected(conf_item(r, CONF_PORT, i), "mtu"))
 			return;
 		largest = RTE_MAX(largest, (unsigned int)r->c->ports[i].mtu);
 	}
@@ -260,12 +263,12 @@ static void check_same(struct conf_reader *r, const struct conf_option *o, confi
 
 // group: where the settings may stand; of a group that is not there, the one around it, and absent
 // is what stands in front of their names then.
-static void check_same_group(struct conf_reader *r, const struct conf_schema *schema,
+static void check_same_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, const char *absent, const void *base, const void *running)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		if (o->shape == CONF_GROUP)
-			check_same_group(r, o->schema, conf_at(group, o->name),
+			check_same_group(r, o->options, conf_at(group, o->name),
 				conf_member(group, o->name) != NULL
 					? ""
 					: conf_format("%s%s.", absent, o->name),
@@ -279,7 +282,6 @@ static void check_same_group(struct conf_reader *r, const struct conf_schema *sc
 static void check_same_ports(struct conf_reader *r, const struct conf *running)
 {
 	config_setting_t *list = conf_given(r->root, "ports");
-	const struct conf_option *o = conf_schema_find(&conf_schema, "ports");
 
 	if (list == NULL)
 		return;
@@ -291,9 +293,9 @@ static void check_same_ports(struct conf_reader *r, const struct conf *running)
 	}
 	for (unsigned int i = 0; i < running->n_ports; i++) {
 		const struct conf_port *port = &r->c->ports[i], *was = &running->ports[i];
-		config_setting_t *item = conf_item(r, "ports", i);
+		config_setting_t *item = conf_item(r, CONF_PORT, i);
 
-		check_same_group(r, o->schema, item, "", port, was);
+		check_same_group(r, conf_kinds[CONF_PORT].options, item, "", port, was);
 		// Whether the device's frames without a tag are received is decided once.
 		if ((port->n_addrs == 0) != (was->n_addrs == 0) &&
 			!conf_rejected(item, "addresses"))
@@ -306,7 +308,7 @@ static void check_same_ports(struct conf_reader *r, const struct conf *running)
 
 void conf_check_restart(struct conf_reader *r, const struct conf *running)
 {
-	check_same_group(r, &conf_schema, r->root, "", r->c, running);
+	check_same_group(r, conf_top_options, r->root, "", r->c, running);
 	check_same_ports(r, running);
 	conf_check_isolated_restart(r, running);
 }

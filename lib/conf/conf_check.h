@@ -20,7 +20,7 @@ void conf_check_isolated(struct conf_reader *r);
 // What is different for SAs and policies of an IKE daemon: refuses what only they may have in a
 // configuration, and what they may not have or lack in a request of the daemon. list: sas or
 // policies, which has n elements.
-void conf_check_ike(struct conf_reader *r, const char *list, unsigned int n);
+void conf_check_ike(struct conf_reader *r, enum conf_kind kind);
 
 // Check the ends and UDP ports of an SA, settings of that group. Of an IKE daemon's SA, also the
 // port of the own end: it must be on the unprotected side already, for it cannot change the sides.
@@ -58,13 +58,13 @@ void conf_devices_list(struct conf *c);
 void conf_notes_policies(const struct conf *c, FILE *out);
 
 // The i-th element of a list at the top of the file.
-config_setting_t *conf_item(const struct conf_reader *r, const char *list, unsigned int i);
+config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, unsigned int i);
 
 // The setting of this name in a group if it is there and was not rejected, else NULL.
 config_setting_t *conf_given(const config_setting_t *group, const char *name);
 
 // An error, why, for each setting of the group that the schema has with this bit of CONF_ONLY_*.
-void conf_refuse(struct conf_reader *r, const struct conf_schema *schema,
+void conf_refuse(struct conf_reader *r, const struct conf_option *options,
 	const config_setting_t *group, unsigned int only, const char *why);
 
 // Whether there is a setting of this name in a group that was rejected.
@@ -81,7 +81,7 @@ struct conf_set {
 
 // Those of n elements whose settings of these names (the last one is NULL) are all given.
 struct conf_set conf_set_given(
-	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[]);
+	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
 
 typedef int (*conf_compare)(const struct conf *c, unsigned int a, unsigned int b);
 
@@ -89,21 +89,21 @@ void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compa
 
 // Sorts, and reports every element that is equal to one before it in the file: the problem, at the
 // setting of this name, followed by a reference to the earlier one.
-void conf_reject_equal(struct conf_reader *r, const char *list, struct conf_set *set,
+void conf_reject_equal(struct conf_reader *r, enum conf_kind kind, struct conf_set *set,
 	conf_compare compare, const char *name, const char *problem);
 
 // The names of the elements of a list, to which other settings refer.
 struct conf_names {
-	const struct conf_schema *schema; // of an element
-	const char *first;                // name; the next one is schema->item_size octets on
-	struct conf_set set;              // those that were accepted, sorted
-	bool complete;                    // all were
+	enum conf_kind kind;
+	const char *first;   // name; the next one is an item further on
+	struct conf_set set; // those that were accepted, sorted
+	bool complete;       // all were
 };
 
-struct conf_names conf_names_sort(const struct conf_reader *r, const char *list);
+struct conf_names conf_names_sort(const struct conf_reader *r, enum conf_kind kind);
 
 // Reports every element of a list that has the name of one before it.
-void conf_check_names(struct conf_reader *r, const char *list);
+void conf_check_names(struct conf_reader *r, enum conf_kind kind);
 
 // Index of the element of this name; of the first in the file if there are several. -1 if there
 // is none.
@@ -118,7 +118,7 @@ void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 // settings of these names, with each other and with the protocol. Returns the family of the
 // prefixes. One that was not given matches everything of the other's family; without either both
 // are ::/0, and the family is IP_ANY.
-enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_schema *schema,
+enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
 	const char *b_name, struct ip_prefix *b);
 
@@ -135,12 +135,12 @@ typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b
 // Those of n elements without an unknown setting, which may stand for any, and of which none of
 // these names (the last one is NULL) was rejected.
 struct conf_set conf_set_accepted(
-	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[]);
+	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
 
 // Reports each element of a set that never matches, because covers() says that one before it
 // matches all that it does. Asks about every pair.
 void conf_check_order(
-	struct conf_reader *r, const char *list, const struct conf_set *set, conf_covers covers);
+	struct conf_reader *r, enum conf_kind kind, const struct conf_set *set, conf_covers covers);
 
 // The same for policies, of which there may be many.
 void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *set);

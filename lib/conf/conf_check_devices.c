@@ -79,17 +79,17 @@ static void check_different(struct conf_reader *r, const struct devices *all, un
 	if (same != NULL)
 		conf_err(r, d->s, "%sis already %s device of %s", what,
 			same->s->name != NULL ? "the" : "a",
-			conf_ref(conf_item(r, "ports", same->port)));
+			conf_ref(conf_item(r, CONF_PORT, same->port)));
 	same = find_equal(all, i, iface_of);
 	if (same != NULL)
 		conf_err(r, d->s, "%shas the same iface as %s", what,
-			conf_ref(conf_item(r, "ports", same->port)));
+			conf_ref(conf_item(r, CONF_PORT, same->port)));
 }
 
 // The gateway creates the interface of a host, so a device must not use the same name.
 static void check_host(struct conf_reader *r, const struct devices *all, unsigned int port)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), "host");
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), "host");
 
 	for (unsigned int i = 0; s != NULL && i < all->n; i++) {
 		const char *host = r->c->ports[port].host;
@@ -98,14 +98,14 @@ static void check_host(struct conf_reader *r, const struct devices *all, unsigne
 			continue;
 		conf_err(r, s,
 			"%s is the iface of a device of %s, must be a name that no interface has",
-			conf_quote(host), conf_ref(conf_item(r, "ports", all->d[i].port)));
+			conf_quote(host), conf_ref(conf_item(r, CONF_PORT, all->d[i].port)));
 		return;
 	}
 }
 
 static void check_own(struct conf_reader *r, struct devices *all, unsigned int port)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), "device");
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), "device");
 
 	if (s == NULL)
 		return;
@@ -115,7 +115,7 @@ static void check_own(struct conf_reader *r, struct devices *all, unsigned int p
 
 static void check_members(struct conf_reader *r, struct devices *all, unsigned int port)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), "members");
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), "members");
 
 	for (unsigned int i = 0; s != NULL && i < r->c->ports[port].n_members; i++) {
 		config_setting_t *member = config_setting_get_elem(s, i);
@@ -128,7 +128,7 @@ static void check_members(struct conf_reader *r, struct devices *all, unsigned i
 static void reject_given(
 	struct conf_reader *r, unsigned int port, const char *setting, const char *why)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), setting);
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), setting);
 
 	if (s != NULL)
 		conf_err(r, s, "%s", why);
@@ -137,7 +137,7 @@ static void reject_given(
 // What goes with members, and what does not.
 static void check_settings(struct conf_reader *r, unsigned int port)
 {
-	if (conf_member(conf_item(r, "ports", port), "members") == NULL) {
+	if (conf_member(conf_item(r, CONF_PORT, port), "members") == NULL) {
 		reject_given(r, port, "bond", "is for a port with members only");
 		return;
 	}

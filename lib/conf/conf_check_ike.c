@@ -27,43 +27,46 @@ static void refuse(
 		conf_err(r, s, "is not for requests of an IKE daemon, must be %s", instead);
 }
 
-static void require(struct conf_reader *r, const struct conf_schema *schema, config_setting_t *item,
-	const char *name)
+static void require(struct conf_reader *r, const struct conf_option *options,
+	config_setting_t *item, const char *name)
 {
 	if (conf_member(item, name) == NULL)
 		conf_err(r, item, "%s is missing, must be %s", name,
-			conf_allowed(conf_schema_find(schema, name)));
+			conf_allowed(conf_option_find(options, name)));
 }
 
 // Its policies are of one family, and it has the keys in memory only.
-static void check_item(struct conf_reader *r, const struct conf_schema *schema,
+static void check_item(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *item, const struct conf_policy *p)
 {
 	if (p == NULL || (p->action == SPD_PROTECT && conf_given(item, "action") != NULL))
-		require(r, schema, item, "reqid");
+		require(r, options, item, "reqid");
 	if (p == NULL) {
 		refuse(r, item, "key_file", "cipher_key or auth_key");
 		return;
 	}
-	require(r, schema, item, "local");
-	require(r, schema, item, "remote");
+	require(r, options, item, "local");
+	require(r, options, item, "remote");
 	refuse(r, item, "out", "reqid");
 	refuse(r, item, "in", "reqid");
 }
 
-void conf_check_ike(struct conf_reader *r, const char *list, unsigned int n)
+void conf_check_ike(struct conf_reader *r, enum conf_kind kind)
 {
-	const struct conf_schema *schema = conf_schema_find(&conf_schema, list)->schema;
-	const struct conf_policy *policies = schema != &conf_schema_sa ? r->c->policies : NULL;
+	const struct conf_option *options = conf_kinds[kind].options;
+	const struct conf_policy *policies = kind == CONF_POLICY ? r->c->policies : NULL;
 
+	unsigned int n;
+
+	conf_items(r->c, kind, &n);
 	for (unsigned int i = 0; i < n; i++) {
-		config_setting_t *item = conf_item(r, list, i);
+		config_setting_t *item = conf_item(r, kind, i);
 
 		check_name(r, item);
 		if (r->ike)
-			check_item(r, schema, item, policies != NULL ? &policies[i] : NULL);
+			check_item(r, options, item, policies != NULL ? &policies[i] : NULL);
 		else
-			conf_refuse(r, schema, item, CONF_ONLY_IKE,
+			conf_refuse(r, options, item, CONF_ONLY_IKE,
 				"is for requests of an IKE daemon only");
 	}
 }

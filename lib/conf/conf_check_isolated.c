@@ -36,7 +36,7 @@ static bool check_next_hop(
 	conf_err(r, s,
 		"%s must be in neighbours: the kernel receives ARP and neighbour discovery of %s, "
 		"which is isolated",
-		ip_addr_format(buf, addr), conf_ref(conf_item(r, "ports", port)));
+		ip_addr_format(buf, addr), conf_ref(conf_item(r, CONF_PORT, port)));
 	return false;
 }
 
@@ -47,13 +47,13 @@ static bool check_next_hops(struct conf_reader *r, unsigned int port)
 	bool known = true;
 
 	for (unsigned int i = 0; i < c->n_routes; i++) {
-		config_setting_t *via = conf_given(conf_item(r, "routes", i), "via");
+		config_setting_t *via = conf_given(conf_item(r, CONF_ROUTE, i), "via");
 
 		if (via != NULL && c->routes[i].port == port)
 			known &= check_next_hop(r, via, port, &c->routes[i].via);
 	}
 	for (unsigned int i = 0; i < c->n_sas; i++) {
-		config_setting_t *remote = conf_given(conf_item(r, "sas", i), "remote");
+		config_setting_t *remote = conf_given(conf_item(r, CONF_SA, i), "remote");
 		const struct sa_options *o = &c->sas[i].opt;
 
 		if (remote != NULL && o->direction == SA_OUT && !ip_addr_is_none(&o->remote) &&
@@ -114,7 +114,7 @@ static int isolated_port(const struct conf *c)
 // Where the UDP port of an inbound SA stands; NULL: it has none, or a mistake was reported.
 static config_setting_t *udp_setting(const struct conf_reader *r, unsigned int sa)
 {
-	config_setting_t *group = conf_given(conf_item(r, "sas", sa), "udp");
+	config_setting_t *group = conf_given(conf_item(r, CONF_SA, sa), "udp");
 
 	if (group == NULL || !receives_udp(&r->c->sas[sa]) || conf_rejected(group, "local_port"))
 		return NULL;
@@ -135,7 +135,7 @@ static void check_udp_ports(struct conf_reader *r, unsigned int isolated)
 				"%u would be the kernel's: %s is isolated, and %u other UDP ports "
 				"come first, %u and those of SAs, must be one of these",
 				r->c->sas[i].opt.udp_local_port,
-				conf_ref(conf_item(r, "ports", isolated)), CONF_ISOLATED_UDP_MAX,
+				conf_ref(conf_item(r, CONF_PORT, isolated)), CONF_ISOLATED_UDP_MAX,
 				IKE_NAT_PORT);
 	}
 }
@@ -166,7 +166,7 @@ void conf_check_isolated(struct conf_reader *r)
 	const struct conf *c = r->c;
 
 	for (unsigned int i = 0; i < c->n_ports; i++) {
-		config_setting_t *s = conf_given(conf_item(r, "ports", i), "isolated");
+		config_setting_t *s = conf_given(conf_item(r, CONF_PORT, i), "isolated");
 
 		if (!c->ports[i].isolated || s == NULL)
 			continue;

@@ -18,7 +18,7 @@ static bool find_named(struct conf_reader *r, config_setting_t *s, const char *n
 		return false;
 	}
 
-	config_setting_t *sa = conf_item(r, "sas", (unsigned int)i);
+	config_setting_t *sa = conf_item(r, CONF_SA, (unsigned int)i);
 
 	if (conf_given(sa, "direction") == NULL)
 		return false;
@@ -42,9 +42,9 @@ static bool check_follow(struct conf_reader *r, config_setting_t *policy,
 	const struct conf_policy *p, unsigned int sa_in)
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
-	config_setting_t *in_item = conf_item(r, "sas", sa_in);
+	config_setting_t *in_item = conf_item(r, CONF_SA, sa_in);
 
-	if (!out->live.follow || conf_rejected(conf_item(r, "sas", p->sa_out), "udp") ||
+	if (!out->live.follow || conf_rejected(conf_item(r, CONF_SA, p->sa_out), "udp") ||
 		conf_rejected(in_item, "udp") || conf_rejected(in_item, "replay_window") ||
 		(in->opt.in_udp && in->opt.replay_window > 0))
 		return true;
@@ -65,12 +65,12 @@ static void check_answers(
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out];
 
-	if (conf_rejected(conf_item(r, "sas", p->sa_out), "udp"))
+	if (conf_rejected(conf_item(r, CONF_SA, p->sa_out), "udp"))
 		return;
 	for (unsigned int i = 0; i < p->n_sa_in; i++) {
 		const struct conf_sa *in = &r->c->sas[p->sa_in[i]];
 
-		if (conf_rejected(conf_item(r, "sas", p->sa_in[i]), "udp") ||
+		if (conf_rejected(conf_item(r, CONF_SA, p->sa_in[i]), "udp") ||
 			(in->opt.in_udp == out->opt.in_udp &&
 				(!in->opt.in_udp ||
 					in->opt.udp_local_port == out->opt.udp_local_port)))
@@ -136,8 +136,8 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 	unsigned int sa_in)
 {
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
-	config_setting_t *out_item = conf_item(r, "sas", p->sa_out);
-	config_setting_t *in_item = conf_item(r, "sas", sa_in);
+	config_setting_t *out_item = conf_item(r, CONF_SA, p->sa_out);
+	config_setting_t *in_item = conf_item(r, CONF_SA, sa_in);
 	const struct ip_addr *const outs[] = {&out->opt.local, &out->opt.remote};
 	const struct ip_addr *const ins[] = {&in->opt.local, &in->opt.remote};
 	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
@@ -177,7 +177,7 @@ static bool check_sas(struct conf_reader *r, config_setting_t *policy, const str
 static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, struct conf_policy *p)
 {
 	const struct conf_sa *sa = &r->c->sas[p->sa_out];
-	config_setting_t *item = conf_item(r, "sas", p->sa_out);
+	config_setting_t *item = conf_item(r, CONF_SA, p->sa_out);
 	struct ip_prefix *const selectors[] = {&p->local, &p->remote};
 	const struct ip_addr *const only[] = {&sa->opt.local, &sa->opt.remote};
 	char buf[IP_ADDR_STRLEN];
@@ -254,7 +254,7 @@ static void find_ike_before(struct conf_reader *r)
 	r->c->ike_before = r->c->n_policies;
 	if (name == NULL)
 		return;
-	policies = conf_names_sort(r, "policies");
+	policies = conf_names_sort(r, CONF_POLICY);
 	i = conf_names_find(&policies, name);
 	if (i >= 0)
 		r->c->ike_before = (unsigned int)i;
@@ -264,35 +264,35 @@ static void find_ike_before(struct conf_reader *r)
 
 void conf_check_policies(struct conf_reader *r)
 {
-	const struct conf_schema *schema = conf_schema_find(&conf_schema, "policies")->schema;
+	const struct conf_option *options = conf_kinds[CONF_POLICY].options;
 	static const char *const selectors[] = {"local", "remote", "proto", "local_port",
 		"remote_port", "local_icmp", "remote_icmp", NULL};
 	struct conf *c = r->c;
-	struct conf_names sas = conf_names_sort(r, "sas");
+	struct conf_names sas = conf_names_sort(r, CONF_SA);
 	struct conf_set selectors_ok;
 
-	conf_check_ike(r, "policies", c->n_policies);
+	conf_check_ike(r, CONF_POLICY);
 	for (unsigned int i = 0; i < c->n_policies; i++) {
-		config_setting_t *item = conf_item(r, "policies", i);
+		config_setting_t *item = conf_item(r, CONF_POLICY, i);
 		struct conf_policy *p = &c->policies[i];
 		bool protects = p->action == SPD_PROTECT, has_sas = false;
 
 		if (conf_given(item, "action") != NULL && !protects)
-			conf_refuse(r, schema, item, CONF_ONLY_PROTECT,
+			conf_refuse(r, options, item, CONF_ONLY_PROTECT,
 				"is for action \"protect\" only");
 		else if (conf_given(item, "action") != NULL && !r->ike)
 			has_sas = check_sas(r, item, &sas, p);
 		p->family = conf_check_selectors(
-			r, schema, item, p->proto, "local", &p->local, "remote", &p->remote);
+			r, options, item, p->proto, "local", &p->local, "remote", &p->remote);
 		if (has_sas)
 			selectors_narrow(r, item, p);
 		if (protects)
 			check_probe(r, item, p);
 	}
-	conf_check_names(r, "policies");
+	conf_check_names(r, CONF_POLICY);
 	if (r->ike) // by priority, among those of other requests
 		return;
 	find_ike_before(r);
-	selectors_ok = conf_set_accepted(r, "policies", c->n_policies, selectors);
+	selectors_ok = conf_set_accepted(r, CONF_POLICY, selectors);
 	conf_check_covered_policies(r, &selectors_ok);
 }

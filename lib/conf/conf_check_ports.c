@@ -13,11 +13,10 @@ static int compare_hosts(const struct conf *c, unsigned int a, unsigned int b)
 // The parent of VLANs without addresses has no packets for the host.
 static void check_hosts(struct conf_reader *r)
 {
-	struct conf_set hosts =
-		conf_set_given(r, "ports", r->c->n_ports, (const char *[]){"host", NULL});
+	struct conf_set hosts = conf_set_given(r, CONF_PORT, (const char *[]){"host", NULL});
 
 	for (unsigned int i = 0; i < hosts.n; i++) {
-		config_setting_t *item = conf_item(r, "ports", hosts.index[i]);
+		config_setting_t *item = conf_item(r, CONF_PORT, hosts.index[i]);
 		config_setting_t *host = conf_given(item, "host");
 
 		if (conf_given(item, "addresses") == NULL)
@@ -28,7 +27,7 @@ static void check_hosts(struct conf_reader *r)
 				"the kernel has all but ESP of a port with isolated already: leave "
 				"one of them out");
 	}
-	conf_reject_equal(r, "ports", &hosts, compare_hosts, "host", "is already the host of");
+	conf_reject_equal(r, CONF_PORT, &hosts, compare_hosts, "host", "is already the host of");
 }
 
 // Whether they conflict, which is reported.
@@ -37,8 +36,8 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 {
 	const struct conf_iface_addr *x = &r->c->ports[old_port].addrs[old_addr];
 	const struct conf_iface_addr *y = &r->c->ports[port].addrs[addr];
-	config_setting_t *s = conf_at(conf_item(r, "ports", port), "addresses");
-	const char *old = conf_ref(conf_item(r, "ports", old_port));
+	config_setting_t *s = conf_at(conf_item(r, CONF_PORT, port), "addresses");
+	const char *old = conf_ref(conf_item(r, CONF_PORT, old_port));
 	char a[IP_PREFIX_STRLEN], b[IP_PREFIX_STRLEN];
 
 	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))
@@ -71,7 +70,7 @@ static void check_address(struct conf_reader *r, unsigned int port, unsigned int
 static void check_mtu(struct conf_reader *r, unsigned int port)
 {
 	const struct conf_port *p = &r->c->ports[port];
-	config_setting_t *item = conf_item(r, "ports", port), *mtu = conf_given(item, "mtu");
+	config_setting_t *item = conf_item(r, CONF_PORT, port), *mtu = conf_given(item, "mtu");
 	bool v6 = false;
 
 	for (unsigned int i = 0; i < p->n_addrs; i++)
@@ -82,7 +81,7 @@ static void check_mtu(struct conf_reader *r, unsigned int port)
 		conf_err(r, mtu, "%u is too small for IPv6, must be at least %u", p->mtu,
 			IPV6_MTU_MIN);
 	else
-		conf_err(r, conf_member(conf_item(r, "ports", p->parent), "mtu"),
+		conf_err(r, conf_member(conf_item(r, CONF_PORT, p->parent), "mtu"),
 			"%u is also that of %s, and too small for IPv6, must be at least %u",
 			p->mtu, conf_ref(item), IPV6_MTU_MIN);
 }
@@ -100,9 +99,9 @@ void conf_check_ports(struct conf_reader *r)
 	struct conf *c = r->c;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		c->ports[i].mac_set = conf_given(conf_item(r, "ports", i), "mac") != NULL;
+		c->ports[i].mac_set = conf_given(conf_item(r, CONF_PORT, i), "mac") != NULL;
 	r->nets_known = conf_check_vlans(r) && conf_given(r->root, "ports") != NULL;
-	conf_check_names(r, "ports");
+	conf_check_names(r, CONF_PORT);
 	conf_check_devices(r);
 	check_hosts(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {

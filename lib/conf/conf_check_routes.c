@@ -102,11 +102,12 @@ static int find_named_link(struct conf_reader *r, config_setting_t *name,
 		conf_names_reject(r, name, (const struct conf_names *[]){ports, NULL}, text);
 	else if (r->nets_known && !has_family(&r->c->ports[link], ip_addr_family(a)))
 		conf_err(r, name, "%s has no %s address, must have one",
-			conf_ref(conf_item(r, "ports", (unsigned int)link)),
+			conf_ref(conf_item(r, CONF_PORT, (unsigned int)link)),
 			ip_addr_is_v4(a) ? "IPv4" : "IPv6");
 	else if (net >= 0 && net != link)
 		conf_err(r, name, "%s is in the network of %s, port must be that one",
-			ip_addr_format(buf, a), conf_ref(conf_item(r, "ports", (unsigned int)net)));
+			ip_addr_format(buf, a),
+			conf_ref(conf_item(r, CONF_PORT, (unsigned int)net)));
 	else
 		return link;
 	return -1;
@@ -155,7 +156,7 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 
 			if (net->len == to->len && ip_addr_equal(&net->addr, &to->addr))
 				conf_err(r, s, "is the network of %s",
-					conf_ref(conf_item(r, "ports", p)));
+					conf_ref(conf_item(r, CONF_PORT, p)));
 		}
 }
 
@@ -217,15 +218,14 @@ static void check_ike(struct conf_reader *r, const struct conf_names *ports)
 void conf_check_routes(struct conf_reader *r)
 {
 	struct conf *c = r->c;
-	struct conf_set routes =
-		conf_set_given(r, "routes", c->n_routes, (const char *[]){"to", NULL});
-	struct conf_names ports = conf_names_sort(r, "ports");
+	struct conf_set routes = conf_set_given(r, CONF_ROUTE, (const char *[]){"to", NULL});
+	struct conf_names ports = conf_names_sort(r, CONF_PORT);
 	struct conf_set neighbours =
-		conf_set_given(r, "neighbours", c->n_neighbours, (const char *[]){"address", NULL});
+		conf_set_given(r, CONF_NEIGHBOUR, (const char *[]){"address", NULL});
 
 	r->routes_known = routes.n == c->n_routes && !conf_rejected(r->root, "routes");
 	for (unsigned int i = 0; i < c->n_routes; i++) {
-		config_setting_t *item = conf_item(r, "routes", i);
+		config_setting_t *item = conf_item(r, CONF_ROUTE, i);
 		config_setting_t *to = conf_given(item, "to"), *via = conf_given(item, "via");
 
 		if (to != NULL)
@@ -240,7 +240,7 @@ void conf_check_routes(struct conf_reader *r)
 	}
 	for (unsigned int i = 0; i < neighbours.n; i++) {
 		struct conf_neighbour *n = &c->neighbours[neighbours.index[i]];
-		config_setting_t *item = conf_item(r, "neighbours", neighbours.index[i]);
+		config_setting_t *item = conf_item(r, CONF_NEIGHBOUR, neighbours.index[i]);
 
 		find_link(r, item, conf_at(item, "address"), &ports, &n->addr, &n->port);
 	}
@@ -249,7 +249,7 @@ void conf_check_routes(struct conf_reader *r)
 		conf_err(r, conf_at(r->root, "neighbours"),
 			"has %u elements, must have at most neighbour_table.max, which is %u",
 			c->n_neighbours, c->neighbours_max);
-	conf_reject_equal(r, "routes", &routes, compare_routes, "to", "has the same target as");
-	conf_reject_equal(r, "neighbours", &neighbours, compare_neighbours, "address",
+	conf_reject_equal(r, CONF_ROUTE, &routes, compare_routes, "to", "has the same target as");
+	conf_reject_equal(r, CONF_NEIGHBOUR, &neighbours, compare_neighbours, "address",
 		"has the same address as");
 }

@@ -63,7 +63,7 @@ static void reject_host_egress(
 static bool may_have_host(const struct conf_reader *r)
 {
 	for (unsigned int i = 0; i < r->c->n_ports; i++)
-		if (conf_member(conf_item(r, "ports", i), "host") != NULL)
+		if (conf_member(conf_item(r, CONF_PORT, i), "host") != NULL)
 			return true;
 	return conf_given(r->root, "ports") == NULL;
 }
@@ -79,7 +79,7 @@ static void reject_without_host(
 static void find_tunnel_of_policy(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int policy)
 {
-	config_setting_t *item = conf_item(r, "policies", policy);
+	config_setting_t *item = conf_item(r, CONF_POLICY, policy);
 
 	if (conf_given(item, "action") == NULL)
 		return;
@@ -109,7 +109,7 @@ static void find_tunnels_of_sa(
 
 	rule->tunnels = conf_alloc(c->n_policies, sizeof(rule->tunnels[0]));
 	for (unsigned int i = 0; i < c->n_policies; i++) {
-		const config_setting_t *item = conf_item(r, "policies", i);
+		const config_setting_t *item = conf_item(r, CONF_POLICY, i);
 		const struct conf_policy *p = &c->policies[i];
 
 		if (conf_given(item, "action") == NULL)
@@ -122,7 +122,7 @@ static void find_tunnels_of_sa(
 			rule->tunnels[rule->n_tunnels++] = i;
 	}
 	if (known && rule->n_tunnels == 0)
-		conf_err(r, s, "no policy uses %s", conf_ref(conf_item(r, "sas", sa)));
+		conf_err(r, s, "no policy uses %s", conf_ref(conf_item(r, CONF_SA, sa)));
 }
 
 static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule,
@@ -138,8 +138,8 @@ static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct c
 
 	if (policy >= 0 && sa >= 0)
 		conf_err(r, s, "is the name of %s and of %s, must be that of one",
-			conf_ref(conf_item(r, "policies", (unsigned int)policy)),
-			conf_ref(conf_item(r, "sas", (unsigned int)sa)));
+			conf_ref(conf_item(r, CONF_POLICY, (unsigned int)policy)),
+			conf_ref(conf_item(r, CONF_SA, (unsigned int)sa)));
 	else if (policy >= 0)
 		find_tunnel_of_policy(r, s, rule, (unsigned int)policy);
 	else if (sa >= 0)
@@ -203,20 +203,20 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 
 void conf_check_rules(struct conf_reader *r)
 {
-	const struct conf_schema *schema = conf_schema_find(&conf_schema, "rules")->schema;
+	const struct conf_option *options = conf_kinds[CONF_RULE].options;
 	static const char *const selectors[] = {"action", "host", "source", "destination", "proto",
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
-	struct conf_names port_names = conf_names_sort(r, "ports");
-	struct conf_names policy_names = conf_names_sort(r, "policies");
-	struct conf_names sa_names = conf_names_sort(r, "sas");
+	struct conf_names port_names = conf_names_sort(r, CONF_PORT);
+	struct conf_names policy_names = conf_names_sort(r, CONF_POLICY);
+	struct conf_names sa_names = conf_names_sort(r, CONF_SA);
 	struct conf_set selectors_ok;
 
 	for (unsigned int i = 0; i < c->n_rules; i++) {
-		config_setting_t *item = conf_item(r, "rules", i);
+		config_setting_t *item = conf_item(r, CONF_RULE, i);
 		struct conf_rule *rule = &c->rules[i];
 
-		rule->family = conf_check_selectors(r, schema, item, rule->proto, "source",
+		rule->family = conf_check_selectors(r, options, item, rule->proto, "source",
 			&rule->source, "destination", &rule->destination);
 		reject_no_icmp(r, item, rule);
 		rule->in = find_port(r, item, "in", &port_names);
@@ -226,7 +226,7 @@ void conf_check_rules(struct conf_reader *r)
 		find_tunnels(r, item, rule, &policy_names, &sa_names);
 		complete_states(rule);
 	}
-	conf_check_names(r, "rules");
-	selectors_ok = conf_set_accepted(r, "rules", c->n_rules, selectors);
-	conf_check_order(r, "rules", &selectors_ok, rule_covers);
+	conf_check_names(r, CONF_RULE);
+	selectors_ok = conf_set_accepted(r, CONF_RULE, selectors);
+	conf_check_order(r, CONF_RULE, &selectors_ok, rule_covers);
 }

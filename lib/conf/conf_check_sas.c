@@ -20,17 +20,17 @@ static void check_option(struct conf_reader *r, const struct conf_option *o, con
 		conf_err(r, s, "is for mode \"tunnel\" only");
 }
 
-static void check_options(struct conf_reader *r, const struct conf_schema *schema,
+static void check_options(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, const struct conf_sa *sa, bool direction_known)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		config_setting_t *s = conf_given(group, o->name);
 
 		if (s == NULL)
 			continue;
 		check_option(r, o, s, sa, direction_known);
 		if (o->shape == CONF_GROUP)
-			check_options(r, o->schema, s, sa, direction_known);
+			check_options(r, o->options, s, sa, direction_known);
 	}
 }
 
@@ -273,16 +273,16 @@ static void check_flow_label(
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
-	struct conf_set spis = conf_set_given(
-		r, "sas", c->n_sas, (const char *[]){"spi", "direction", "remote", NULL});
+	struct conf_set spis =
+		conf_set_given(r, CONF_SA, (const char *[]){"spi", "direction", "remote", NULL});
 	struct conf_set keyed = {.index = conf_alloc(c->n_sas, sizeof(keyed.index[0]))};
 
-	conf_check_ike(r, "sas", c->n_sas);
+	conf_check_ike(r, CONF_SA);
 	for (unsigned int i = 0; i < c->n_sas; i++) {
-		config_setting_t *item = conf_item(r, "sas", i);
+		config_setting_t *item = conf_item(r, CONF_SA, i);
 		struct conf_sa *sa = &c->sas[i];
 
-		check_options(r, &conf_schema_sa, item, sa, conf_given(item, "direction") != NULL);
+		check_options(r, conf_sa_options, item, sa, conf_given(item, "direction") != NULL);
 		conf_check_ends(r, item, sa);
 		if (r->ike)
 			conf_check_ike_port(r, item, sa);
@@ -297,9 +297,9 @@ void conf_check_sas(struct conf_reader *r)
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->opt.cipher))
 			keyed.index[keyed.n++] = i;
 	}
-	conf_check_names(r, "sas");
-	conf_reject_equal(r, "sas", &spis, compare_spis, "spi", "is already the SPI of");
+	conf_check_names(r, CONF_SA);
+	conf_reject_equal(r, CONF_SA, &spis, compare_spis, "spi", "is already the SPI of");
 	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
-	conf_reject_equal(r, "sas", &keyed, compare_keys, "cipher_key",
+	conf_reject_equal(r, CONF_SA, &keyed, compare_keys, "cipher_key",
 		"key and salt must be unique, are also those of");
 }

@@ -4,14 +4,14 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static void check_proto(struct conf_reader *r, const struct conf_schema *schema,
+static void check_proto(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *item, uint16_t proto)
 {
 	const struct proto_info *info = proto_of(proto);
 	bool has_ports = info != NULL && info->has_ports;
 	bool is_icmp = proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		config_setting_t *s = conf_given(item, o->name);
 
 		if (s == NULL || conf_rejected(item, "proto"))
@@ -66,13 +66,13 @@ static void check_family(
 		conf_err(r, s, "icmpv6 is a protocol of IPv6, must be icmp with IPv4 addresses");
 }
 
-enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_schema *schema,
+enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
 	const char *b_name, struct ip_prefix *b)
 {
 	enum ip_family family;
 
-	check_proto(r, schema, item, proto);
+	check_proto(r, options, item, proto);
 	family = check_prefixes(r, item, a_name, a, b_name, b);
 	check_family(r, item, proto, family);
 	return family;
@@ -83,18 +83,18 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 	return a->len <= b->len && ip_prefix_contains(a, &b->addr);
 }
 
-static bool is_unknown(const struct conf_schema *schema, const config_setting_t *s)
+static bool is_unknown(const struct conf_option *options, const config_setting_t *s)
 {
-	return conf_schema_find(schema, s->name) == NULL;
+	return conf_option_find(options, s->name) == NULL;
 }
 
 static bool all_accepted(
-	const struct conf_schema *schema, const config_setting_t *item, const char *const names[])
+	const struct conf_option *options, const config_setting_t *item, const char *const names[])
 {
 	if (!config_setting_is_group(item)) // what it is instead has no names
 		return false;
 	for (int i = 0; i < config_setting_length(item); i++)
-		if (is_unknown(schema, config_setting_get_elem(item, (unsigned int)i)))
+		if (is_unknown(options, config_setting_get_elem(item, (unsigned int)i)))
 			return false;
 	for (unsigned int i = 0; names[i] != NULL; i++)
 		if (conf_rejected(item, names[i]))
@@ -103,19 +103,22 @@ static bool all_accepted(
 }
 
 struct conf_set conf_set_accepted(
-	const struct conf_reader *r, const char *list, unsigned int n, const char *const names[])
+	const struct conf_reader *r, enum conf_kind kind, const char *const names[])
 {
-	const struct conf_schema *schema = conf_schema_find(&conf_schema, list)->schema;
-	struct conf_set set = {.index = conf_alloc(n, sizeof(set.index[0]))};
+	const struct conf_option *options = conf_kinds[kind].options;
+	struct conf_set set;
+	unsigned int n;
 
+	conf_items(r->c, kind, &n);
+	set = (struct conf_set){.index = conf_alloc(n, sizeof(set.index[0]))};
 	for (unsigned int i = 0; i < n; i++)
-		if (all_accepted(schema, conf_item(r, list, i), names))
+		if (all_accepted(options, conf_item(r, kind, i), names))
 			set.index[set.n++] = i;
 	return set;
 }
 
 void conf_check_order(
-	struct conf_reader *r, const char *list, const struct conf_set *set, conf_covers covers)
+	struct conf_reader *r, enum conf_kind kind, const struct conf_set *set, conf_covers covers)
 {
 	for (unsigned int i = 0; i < set->n; i++) {
 		unsigned int k = 0;
@@ -123,8 +126,8 @@ void conf_check_order(
 		while (k < i && !covers(r->c, set->index[k], set->index[i]))
 			k++;
 		if (k < i)
-			conf_err(r, conf_item(r, list, set->index[i]),
+			conf_err(r, conf_item(r, kind, set->index[i]),
 				"never matches, %s comes first and matches all of it",
-				conf_ref(conf_item(r, list, set->index[k])));
+				conf_ref(conf_item(r, kind, set->index[k])));
 	}
 }

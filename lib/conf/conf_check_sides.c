@@ -14,7 +14,7 @@ static int port_of(const struct conf *c, const struct conf_sa *sa)
 
 static config_setting_t *side_setting(const struct conf_reader *r, int port)
 {
-	return conf_given(conf_item(r, "ports", (unsigned int)port), "side");
+	return conf_given(conf_item(r, CONF_PORT, (unsigned int)port), "side");
 }
 
 // A port faces the untrusted side if it receives ESP.
@@ -37,7 +37,7 @@ static const char *side_reason(const struct conf_reader *r, int port)
 		return "no SA ends there";
 	for (unsigned int i = 0; i < r->c->n_sas; i++)
 		if (port_of(r->c, &r->c->sas[i]) == port)
-			return conf_format("%s ends there", conf_ref(conf_item(r, "sas", i)));
+			return conf_format("%s ends there", conf_ref(conf_item(r, CONF_SA, i)));
 	return "";
 }
 
@@ -71,7 +71,7 @@ static void check_end(struct conf_reader *r, config_setting_t *policy, const cha
 			"%s is the network of %s, which faces the %s side because %s, must be on "
 			"the %s side",
 			ip_prefix_format(buf, net),
-			conf_ref(conf_item(r, "ports", (unsigned int)port)), sides[!unprotected],
+			conf_ref(conf_item(r, CONF_PORT, (unsigned int)port)), sides[!unprotected],
 			side_reason(r, port), sides[unprotected]);
 }
 
@@ -98,7 +98,7 @@ void conf_check_sides(struct conf_reader *r)
 	if (!r->nets_known || conf_rejected(r->root, "sas"))
 		return;
 	for (unsigned int i = 0; i < c->n_policies; i++) {
-		config_setting_t *item = conf_item(r, "policies", i);
+		config_setting_t *item = conf_item(r, CONF_POLICY, i);
 		const struct conf_policy *p = &c->policies[i];
 
 		if (conf_given(item, "action") == NULL || p->action != SPD_PROTECT)

@@ -11,27 +11,27 @@ struct parents {
 
 static bool has(const struct conf_reader *r, unsigned int port, const char *setting)
 {
-	return conf_given(conf_item(r, "ports", port), setting) != NULL;
+	return conf_given(conf_item(r, CONF_PORT, port), setting) != NULL;
 }
 
 static bool has_or_had(const struct conf_reader *r, unsigned int port, const char *setting)
 {
-	return has(r, port, setting) || conf_rejected(conf_item(r, "ports", port), setting);
+	return has(r, port, setting) || conf_rejected(conf_item(r, CONF_PORT, port), setting);
 }
 
 static void reject_missing(struct conf_reader *r, unsigned int port, const char *setting)
 {
-	const struct conf_schema *schema = conf_schema_find(&conf_schema, "ports")->schema;
+	const struct conf_option *options = conf_kinds[CONF_PORT].options;
 
 	if (!has_or_had(r, port, setting))
 		conf_reject_missing(
-			r, conf_item(r, "ports", port), conf_schema_find(schema, setting));
+			r, conf_item(r, CONF_PORT, port), conf_option_find(options, setting));
 }
 
 static void reject_given(
 	struct conf_reader *r, unsigned int port, const char *setting, const char *why)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), setting);
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), setting);
 
 	if (s != NULL)
 		conf_err(r, s, "%s", why);
@@ -40,7 +40,7 @@ static void reject_given(
 static void find_parent(struct conf_reader *r, unsigned int port, const struct conf_names *names,
 	struct parents *parents)
 {
-	config_setting_t *s = conf_given(conf_item(r, "ports", port), "parent");
+	config_setting_t *s = conf_given(conf_item(r, CONF_PORT, port), "parent");
 	const char *name = r->c->ports[port].parent_name;
 	int found = s != NULL ? conf_names_find(names, name) : -1;
 
@@ -54,7 +54,7 @@ static void find_parent(struct conf_reader *r, unsigned int port, const struct c
 	r->c->ports[port].parent = (unsigned int)found;
 	if (has_or_had(r, (unsigned int)found, "parent"))
 		conf_err(r, s, "%s is a VLAN itself, must be a port with a device",
-			conf_ref(conf_item(r, "ports", (unsigned int)found)));
+			conf_ref(conf_item(r, CONF_PORT, (unsigned int)found)));
 	else
 		parents->usable[port] = true;
 }
@@ -63,7 +63,7 @@ static void check_settings(struct conf_reader *r, unsigned int port)
 {
 	if (!has_or_had(r, port, "parent")) {
 		if (!has_or_had(r, port, "members") && !has_or_had(r, port, "device"))
-			conf_err(r, conf_item(r, "ports", port),
+			conf_err(r, conf_item(r, CONF_PORT, port),
 				"device is missing: needs device, members, or parent and vlan");
 		reject_given(r, port, "vlan", "is for a port with a parent only");
 		return;
@@ -94,7 +94,7 @@ static void check_different(struct conf_reader *r, const struct parents *parents
 		if (parents->usable[i] && has(r, i, "vlan"))
 			set.index[set.n++] = i;
 	conf_reject_equal(
-		r, "ports", &set, compare_vlans, "vlan", "is already used, with this parent, by");
+		r, CONF_PORT, &set, compare_vlans, "vlan", "is already used, with this parent, by");
 }
 
 static void complete_mtu(struct conf_reader *r, unsigned int port)
@@ -104,15 +104,15 @@ static void complete_mtu(struct conf_reader *r, unsigned int port)
 
 	if (!has(r, port, "mtu"))
 		p->mtu = parent->mtu;
-	else if (p->mtu > parent->mtu && !conf_rejected(conf_item(r, "ports", p->parent), "mtu"))
-		conf_err(r, conf_member(conf_item(r, "ports", port), "mtu"),
+	else if (p->mtu > parent->mtu && !conf_rejected(conf_item(r, CONF_PORT, p->parent), "mtu"))
+		conf_err(r, conf_member(conf_item(r, CONF_PORT, port), "mtu"),
 			"%u is more than the mtu of %s, must be at most %u", p->mtu,
-			conf_ref(conf_item(r, "ports", p->parent)), parent->mtu);
+			conf_ref(conf_item(r, CONF_PORT, p->parent)), parent->mtu);
 }
 
 bool conf_check_vlans(struct conf_reader *r)
 {
-	const struct conf_names names = conf_names_sort(r, "ports");
+	const struct conf_names names = conf_names_sort(r, CONF_PORT);
 	struct parents parents = {.complete = true};
 	bool nets_known = true;
 

@@ -152,8 +152,8 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 		unsigned int first = cover_find(&v, r->c, set->index[i]);
 
 		if (first != set->index[i])
-			conf_err(r, conf_item(r, "policies", set->index[i]),
+			conf_err(r, conf_item(r, CONF_POLICY, set->index[i]),
 				"never matches, %s comes first and matches all of it",
-				conf_ref(conf_item(r, "policies", first)));
+				conf_ref(conf_item(r, CONF_POLICY, first)));
 	}
 }

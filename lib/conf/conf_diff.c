@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "conf_diff.h"
+#include "conf_change.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,27 +8,24 @@
 #include "hex.h"
 
 struct diff {
-	const struct conf_tree *from;
-	conf_diff_fn *report;
-	void *arg;
-	unsigned int n;
+	const struct conf *from, *to;
+	struct conf_changes *list;
 };
 
 // The same group of settings in both configurations.
 struct pair {
-	const struct conf_schema *schema;
-	const config_setting_t *from, *to;      // NULL: it was not written
-	const void *from_base, *to_base;        // what was read from it
-	const char *path;                       // in front of its settings: "lifetime."
-	bool optional;                          // without the group they have no defaults
-	const struct conf_difference *template; // what all differences have in common
+	const struct conf_option *options;
+	const config_setting_t *from, *to;  // NULL: it was not written
+	const void *from_base, *to_base;    // what was read from it
+	const char *path;                   // in front of its settings: "lifetime."
+	bool optional;                      // without the group they have no defaults
+	const struct conf_change *template; // what all differences have in common
 };
 
-static void difference_report(struct diff *d, struct conf_difference *difference)
+static void difference_add(struct diff *d, struct conf_change c)
 {
-	difference->unsaved = conf_unsaved_has(d->from, difference);
-	d->report(d->arg, difference);
-	d->n++;
+	c.unsaved = conf_unsaved_has(d->from->tree, &c);
+	conf_changes_add(d->list, c);
 }
 
 // --- values ---
@@ -131,33 +127,33 @@ static bool is_equal(const struct pair *p, const struct conf_option *o)
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
 {
 	const config_setting_t *to = conf_member(p->to, o->name);
-	struct conf_difference difference = *p->template;
+	struct conf_change c = *p->template;
 
 	if (is_equal(p, o))
 		return;
-	difference.secret = o->type == &conf_type_key;
-	difference.restart = o->restart;
-	difference.setting = conf_format("%s%s", p->path, o->name);
-	if (!difference.secret) {
-		difference.from = value_text(p, o, p->from, p->from_base);
-		difference.to = value_text(p, o, p->to, p->to_base);
+	c.secret = o->type == &conf_type_key;
+	c.restart = o->restart;
+	c.setting = conf_format("%s%s", p->path, o->name);
+	if (!c.secret) {
+		c.from = value_text(p, o, p->from, p->from_base);
+		c.to = value_text(p, o, p->to, p->to_base);
 	}
 	if (to != NULL)
-		difference.where = conf_where(to);
-	difference_report(d, &difference);
+		c.where = conf_where(to);
+	difference_add(d, c);
 }
 
-static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o);
+static void diff_list(struct diff *d, enum conf_kind kind);
 
 static void diff_group(struct diff *d, const struct pair *p)
 {
-	for (const struct conf_option *o = p->schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = p->options; o->name != NULL; o++) {
 		if (o->shape == CONF_LIST) {
-			diff_list(d, p, o);
+			diff_list(d, o->kind);
 		} else if (o->shape == CONF_GROUP) {
 			struct pair inner = *p;
 
-			inner.schema = o->schema;
+			inner.options = o->options;
 			inner.from = conf_member(p->from, o->name);
 			inner.to = conf_member(p->to, o->name);
 			inner.path = conf_format("%s%s.", p->path, o->name);
@@ -178,25 +174,24 @@ struct named {
 	unsigned int index;
 };
 
-// The items of a list in one configuration.
+// The items of a kind in one configuration.
 struct side {
-	const config_setting_t *list; // NULL: it was not written
+	enum conf_kind kind;
+	const struct conf_tree *tree;
 	const char *items;
 	unsigned int n;
 	struct named *named; // in order of the file
 };
 
-static struct side side_of(
-	const struct conf_option *o, const config_setting_t *root, const void *base)
+static struct side side_of(const struct conf *c, enum conf_kind kind)
 {
-	struct side s = {.list = conf_member(root, o->name)};
+	struct side s = {.kind = kind, .tree = c->tree};
 
-	memcpy(&s.items, (const char *)base + o->offset, sizeof(s.items));
-	memcpy(&s.n, (const char *)base + o->count_offset, sizeof(s.n));
+	s.items = conf_items(c, kind, &s.n);
 	s.named = conf_alloc(s.n + 1, sizeof(s.named[0]));
 	for (unsigned int i = 0; i < s.n; i++)
-		s.named[i] = (struct named){
-			conf_identity(o->schema, config_setting_get_elem(s.list, i)), i};
+		s.named[i] =
+			(struct named){conf_identity(kind, conf_tree_item(c->tree, kind, i)), i};
 	return s;
 }
 
@@ -255,21 +250,21 @@ static bool *items_in_order(const int *index, unsigned int n)
 	return stays;
 }
 
-static struct conf_where item_where(const struct side *s, unsigned int i)
+static const config_setting_t *item_of(const struct side *s, unsigned int i)
 {
-	return conf_where(config_setting_get_elem(s->list, i));
+	return conf_tree_item(s->tree, s->kind, i);
 }
 
-static void diff_item(struct diff *d, const struct conf_schema *schema, const struct side *from,
-	unsigned int from_i, const struct side *to, unsigned int to_i,
-	const struct conf_difference *template)
+static void diff_item(struct diff *d, const struct side *from, const struct side *to,
+	const struct conf_change *template)
 {
+	const struct conf_kind_info *kind = &conf_kinds[from->kind];
 	const struct pair p = {
-		.schema = schema,
-		.from = config_setting_get_elem(from->list, from_i),
-		.to = config_setting_get_elem(to->list, to_i),
-		.from_base = from->items + from_i * schema->item_size,
-		.to_base = to->items + to_i * schema->item_size,
+		.options = kind->options,
+		.from = item_of(from, template->was),
+		.to = item_of(to, template->item),
+		.from_base = from->items + template->was * kind->item_size,
+		.to_base = to->items + template->item * kind->item_size,
 		.path = "",
 		.template = template,
 	};
@@ -277,84 +272,84 @@ static void diff_item(struct diff *d, const struct conf_schema *schema, const st
 	diff_group(d, &p);
 }
 
-static void diff_list(struct diff *d, const struct pair *p, const struct conf_option *o)
+// An item of the newer configuration, which the older one has as well or not.
+static struct conf_change item_change(
+	const struct diff *d, const struct side *to, unsigned int i, int was)
 {
-	bool restart = conf_list_needs_restart(o->schema);
-	const struct side from = side_of(o, p->from, p->from_base);
-	const struct side to = side_of(o, p->to, p->to_base);
+	const bool follows = conf_kinds[to->kind].ordered && i > 0;
+	const config_setting_t *item = item_of(to, i);
+
+	return (struct conf_change){
+		.where = conf_where(item),
+		.verb = was < 0 ? CONF_ADD : CONF_SET,
+		.kind = to->kind,
+		.name = to->named[i].name,
+		.place = follows ? CONF_AFTER : CONF_FIRST,
+		.beside = follows ? to->named[i - 1].name : NULL,
+		.settings = item,
+		.was = (unsigned int)was,
+		.item = i,
+		.key_file = to->kind == CONF_SA ? d->to->tree->key_files[i] : NULL,
+		.restart = conf_kind_needs_restart(to->kind),
+	};
+}
+
+static void diff_list(struct diff *d, enum conf_kind kind)
+{
+	const struct side from = side_of(d->from, kind), to = side_of(d->to, kind);
 	bool *was_found = conf_alloc(from.n + 1, sizeof(was_found[0]));
 	int *index = items_match(&from, &to, was_found);
 	bool *stays = items_in_order(index, to.n);
 
 	for (unsigned int i = 0; i < to.n; i++) {
-		struct conf_difference item = {
-			.kind = index[i] < 0 ? CONF_ADDED : CONF_CHANGED,
-			.noun = o->schema->noun,
-			.name = to.named[i].name,
-			.item = i,
-			.n_items = to.n,
-			.restart = restart,
-			.where = item_where(&to, i),
-		};
+		const struct conf_change c = item_change(d, &to, i, index[i]);
 
-		if (index[i] < 0) {
-			difference_report(d, &item);
-			continue;
-		}
-		diff_item(d, o->schema, &from, (unsigned int)index[i], &to, i, &item);
-		item.kind = CONF_MOVED;
-		if (o->schema->ordered && !stays[i])
-			difference_report(d, &item);
+		if (c.verb == CONF_SET)
+			diff_item(d, &from, &to, &c);
+		if (c.verb == CONF_ADD || (conf_kinds[kind].ordered && !stays[i]))
+			difference_add(d, c);
 	}
 	for (unsigned int i = 0; i < from.n; i++)
 		if (!was_found[i])
-			difference_report(d, &(struct conf_difference){
-						     .kind = CONF_REMOVED,
-						     .noun = o->schema->noun,
-						     .name = from.named[i].name,
-						     .restart = restart,
-						     .where = item_where(&from, i),
-					     });
+			difference_add(d, (struct conf_change){
+						  .where = conf_where(item_of(&from, i)),
+						  .verb = CONF_DEL,
+						  .kind = kind,
+						  .name = from.named[i].name,
+						  .was = i,
+						  .restart = conf_kind_needs_restart(kind),
+					  });
 }
 
-unsigned int conf_differences(
-	const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg)
+static void diff_all(void *arg)
 {
-	struct diff d = {.from = from->tree, .report = report, .arg = arg};
-	const config_setting_t *root = config_root_setting(&to->tree->file);
+	struct diff *d = arg;
+	const config_setting_t *root = config_root_setting(&d->to->tree->file);
 	const struct pair all = {
-		.schema = &conf_schema,
-		.from = config_root_setting(&from->tree->file),
+		.options = conf_top_options,
+		.from = config_root_setting(&d->from->tree->file),
 		.to = root,
-		.from_base = from,
-		.to_base = to,
+		.from_base = d->from,
+		.to_base = d->to,
 		.path = "",
 		.template =
-			&(struct conf_difference){.kind = CONF_CHANGED, .where = conf_where(root)},
+			&(struct conf_change){
+				.verb = CONF_SET, .kind = CONF_KINDS, .where = conf_where(root)},
 	};
 
-	diff_group(&d, &all);
-	return d.n;
+	d->list = conf_alloc(1, sizeof(*d->list));
+	diff_group(d, &all);
 }
 
-struct comparing {
-	const struct conf *from, *to;
-	conf_diff_fn *report;
-	void *arg;
-	unsigned int n;
-};
-
-static void compare_all(void *arg)
+struct conf_changes *conf_diff(const struct conf *from, const struct conf *to)
 {
-	struct comparing *c = arg;
+	struct diff d = {.from = from, .to = to};
+	struct conf_arena *arena = conf_arena_new();
 
-	c->n = conf_differences(c->from, c->to, c->report, c->arg);
-}
-
-int conf_diff(const struct conf *from, const struct conf *to, conf_diff_fn *report, void *arg)
-{
-	struct comparing c = {.from = from, .to = to, .report = report, .arg = arg};
-	int rc = conf_with_arena(compare_all, &c);
-
-	return rc < 0 ? rc : (int)c.n;
+	if (arena == NULL || conf_arena_run(arena, diff_all, &d) < 0) {
+		conf_arena_free(arena);
+		return NULL;
+	}
+	d.list->arena = arena;
+	return d.list;
 }

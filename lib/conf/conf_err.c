@@ -64,32 +64,32 @@ const char *conf_quote(const char *text)
 	return conf_format("\"%s\"", conf_show(text));
 }
 
-// The schema of an element of a list of groups; NULL if s is something else.
-static const struct conf_schema *item_schema(const config_setting_t *s)
+// The kind of an item; NULL if s is something else.
+static const struct conf_kind_info *kind_of(const config_setting_t *s)
 {
-	const struct conf_option *list;
-
 	if (s->type != CONFIG_TYPE_GROUP || s->parent == NULL || s->parent->name == NULL)
 		return NULL;
-	list = conf_schema_find(&conf_schema, s->parent->name);
-	return list != NULL && list->shape == CONF_LIST ? list->schema : NULL;
+	for (const struct conf_kind_info *k = conf_kinds; k < conf_kinds + CONF_KINDS; k++)
+		if (strcmp(k->list, s->parent->name) == 0)
+			return k;
+	return NULL;
 }
 
 // 'sa "to-b"', or 'sa 3' if it does not say its name.
 static const char *item_label(const config_setting_t *item)
 {
-	const struct conf_schema *schema = item_schema(item);
+	const struct conf_kind_info *kind = kind_of(item);
 	const char *identity;
 
-	if (config_setting_lookup_string(item, schema->identity, &identity))
-		return conf_format("%s %s", schema->noun, conf_quote(identity));
-	return conf_format("%s %d", schema->noun, config_setting_index(item) + 1);
+	if (config_setting_lookup_string(item, kind->identity, &identity))
+		return conf_format("%s %s", kind->noun, conf_quote(identity));
+	return conf_format("%s %d", kind->noun, config_setting_index(item) + 1);
 }
 
 // 'flows.timeouts.udp', from the top of the file or the element of a list that it is in.
 static const char *setting_path(const config_setting_t *s)
 {
-	if (s->parent->parent == NULL || item_schema(s->parent) != NULL)
+	if (s->parent->parent == NULL || kind_of(s->parent) != NULL)
 		return conf_show(s->name);
 	return conf_format("%s.%s", setting_path(s->parent), conf_show(s->name));
 }
@@ -101,7 +101,7 @@ static const char *setting_label(const config_setting_t *s)
 
 	if (s == NULL || s->parent == NULL)
 		return "";
-	while (item->parent != NULL && item_schema(item) == NULL)
+	while (item->parent != NULL && kind_of(item) == NULL)
 		item = item->parent;
 	if (item == s)
 		return conf_format("%s: ", item_label(s));
@@ -137,7 +137,7 @@ void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 
 	// An element of an array goes by the array's name and line; libconfig takes the line of a
 	// string in an array from what comes behind it.
-	if (s->name == NULL && s->parent != NULL && item_schema(s) == NULL)
+	if (s->name == NULL && s->parent != NULL && kind_of(s) == NULL)
 		s = s->parent;
 	va_start(ap, fmt);
 	message_add(r, conf_where(s), s, fmt, ap);

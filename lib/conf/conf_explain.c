@@ -78,7 +78,7 @@ static const char *absent_text(const struct conf_option *o)
 // change of it.
 static const char *change_text(const struct conf_option *o)
 {
-	bool restart = o->restart || (o->shape == CONF_LIST && conf_list_needs_restart(o->schema));
+	bool restart = o->restart || (o->shape == CONF_LIST && conf_kind_needs_restart(o->kind));
 
 	if ((o->only & CONF_ONLY_IKE) != 0)
 		return "";
@@ -115,23 +115,23 @@ struct explaining {
 	void *arg;
 };
 
-static void schema_explain(
-	const struct explaining *x, const struct conf_schema *schema, const char *path)
+static void options_explain(
+	const struct explaining *x, const struct conf_option *options, const char *path)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		const struct conf_explanation e = conf_option_explain(o, path);
 
 		if ((o->only & CONF_ONLY_IKE) != 0)
 			continue;
 		x->explain(x->arg, &e);
-		if (o->schema != NULL)
-			schema_explain(x, o->schema, conf_format("%s.", e.setting));
+		if (o->options != NULL)
+			options_explain(x, o->options, conf_format("%s.", e.setting));
 	}
 }
 
 static void all_explain(void *arg)
 {
-	schema_explain(arg, &conf_schema, "");
+	options_explain(arg, conf_top_options, "");
 }
 
 int conf_explain(conf_explain_fn *explain, void *arg)

@@ -6,15 +6,13 @@
 #include "conf_change_text.h"
 #include "conf_check.h"
 
-static const char *const lists[] = {"sas", "policies", NULL};
-
 struct reading {
 	struct conf_reader r;
 	const char *name, *text;
 	size_t len;
 	struct conf_ike *ike; // being made
 	unsigned int changes_max;
-	unsigned int n_sas, n_policies; // added so far
+	unsigned int n_added[CONF_KINDS]; // so far
 };
 
 // --- ends that have moved ---
@@ -25,15 +23,11 @@ struct reading {
 static const struct conf_option udp_options[] = {{.name = "local_port", PORT(opt.udp_local_port)},
 	{.name = "remote_port", PORT(opt.udp_remote_port)}, {0}};
 
-static const struct conf_schema udp_schema = {.options = udp_options};
-
 static const struct conf_option move_options[] = {
 	{.name = "local", .type = &conf_type_address, FIELD(struct conf_sa, opt.local)},
 	{.name = "remote", .type = &conf_type_address, FIELD(struct conf_sa, opt.remote)},
-	{.name = "udp", .shape = CONF_GROUP, .schema = &udp_schema},
+	{.name = "udp", .shape = CONF_GROUP, .options = udp_options},
 	{.name = "late", .type = &conf_type_bool, FIELD(struct conf_sa, live.late)}, {0}};
-
-static const struct conf_schema move_schema = {.options = move_options};
 
 // The own end of an SA is an address of a port whatever its mode is, and IKE's port is free
 // whatever its direction is: they are the daemon's own.
@@ -45,7 +39,7 @@ static struct conf_ike_move move_read(
 	if (config_setting_length(settings) == 0)
 		conf_err_at(r, c->where, NULL,
 			"sa set: expected settings, must be some of local, remote, udp, late");
-	conf_read_group(r, &move_schema, settings, &sa);
+	conf_read_group(r, move_options, settings, &sa);
 	conf_check_ends(r, settings, &sa);
 	conf_check_ike_port(r, settings, &sa);
 	conf_check_udp(r, settings, &sa);
@@ -63,123 +57,106 @@ static struct conf_ike_change *change_new(struct reading *rd, const struct conf_
 		rd->changes_max = 2 * ike->n + 1;
 		ike->changes = conf_resize(ike->changes, rd->changes_max * sizeof(ike->changes[0]));
 	}
-	ike->changes[ike->n] = (struct conf_ike_change){.where = c->where, .verb = c->verb};
+	ike->changes[ike->n] = (struct conf_ike_change){.c = *c};
 	return &ike->changes[ike->n++];
 }
 
-static bool is_flush(const struct conf_change *c)
+static bool begins_with(const struct conf_words *w, const char *word)
 {
-	return c->n_words > 0 && strcmp(c->word[0], "flush") == 0;
+	return w->n > 0 && strcmp(w->word[0], word) == 0;
 }
 
-static void flush_read(struct reading *rd, struct conf_change *c)
+static void flush_read(struct reading *rd, const struct conf_words *w)
 {
-	if (c->word[1] != NULL)
-		conf_err_at(&rd->r, c->where, NULL, "flush: unexpected argument %s",
-			conf_quote(c->word[1]));
-	if (c->settings != NULL)
-		conf_err_at(&rd->r, c->where, NULL, "flush: takes no settings { }");
-	c->verb = CONF_FLUSH;
-	change_new(rd, c);
+	if (w->word[1] != NULL)
+		conf_err_at(&rd->r, w->where, NULL, "flush: unexpected argument %s",
+			conf_quote(w->word[1]));
+	if (w->settings != NULL)
+		conf_err_at(&rd->r, w->where, NULL, "flush: takes no settings { }");
+	change_new(rd,
+		&(struct conf_change){.where = w->where, .verb = CONF_FLUSH, .kind = CONF_KINDS});
 }
 
-static bool is_spi(const struct conf_change *c)
+static void spi_read(struct reading *rd, const struct conf_words *w)
 {
-	return c->n_words > 0 && strcmp(c->word[0], "spi") == 0;
-}
-
-static void spi_read(struct reading *rd, struct conf_change *c)
-{
-	const bool add = c->n_words > 1 && strcmp(c->word[1], "add") == 0;
+	const bool add = w->n > 1 && strcmp(w->word[1], "add") == 0;
+	const struct conf_change c = {
+		.where = w->where, .verb = add ? CONF_ADD : CONF_DEL, .kind = CONF_KINDS};
 	uint32_t spi;
 
-	if (c->n_words != 3 || c->settings != NULL || (!add && strcmp(c->word[1], "del") != 0)) {
+	if (w->n != 3 || w->settings != NULL || (!add && strcmp(w->word[1], "del") != 0))
 		conf_err_at(
-			&rd->r, c->where, NULL, "spi: must be \"spi add SPI\" or \"spi del SPI\"");
-		return;
-	}
-	if (!conf_number_whole(&spi, c->word[2]) || spi < CONF_SPI_MIN) {
-		conf_err_at(&rd->r, c->where, NULL, "spi %s: %s is not allowed, must be %s",
-			c->word[1], conf_quote(c->word[2]), conf_type_spi.allowed);
-		return;
-	}
-	c->verb = add ? CONF_ADD : CONF_DEL;
-	change_new(rd, c)->spi = spi;
+			&rd->r, w->where, NULL, "spi: must be \"spi add SPI\" or \"spi del SPI\"");
+	else if (!conf_number_whole(&spi, w->word[2]) || spi < CONF_SPI_MIN)
+		conf_err_at(&rd->r, w->where, NULL, "spi %s: %s is not allowed, must be %s",
+			w->word[1], conf_quote(w->word[2]), conf_type_spi.allowed);
+	else
+		change_new(rd, &c)->spi = spi;
 }
 
 // What the grammar allows in changes of a configuration alone.
-static bool change_check(struct conf_reader *r, const struct conf_change *c)
+static bool change_check(
+	struct conf_reader *r, const struct conf_words *w, const struct conf_change *c)
 {
-	const char *noun = c->list->schema->noun;
-	bool policy = c->list->schema != &conf_schema_sa;
+	const char *noun = conf_kinds[c->kind].noun;
 
-	if (c->verb == CONF_ADD && c->n_words > 2)
+	if (c->verb == CONF_ADD && w->n > 2)
 		conf_err_at(r, c->where, NULL,
 			"%s add: unexpected argument %s, priority says which one decides", noun,
-			conf_quote(c->word[2]));
-	else if (c->verb == CONF_SET && policy)
+			conf_quote(w->word[2]));
+	else if (c->verb == CONF_SET && c->kind == CONF_POLICY)
 		conf_err_at(r, c->where, NULL,
 			"policy set: is for the configuration only, must be deleted and added");
 	else if (c->verb != CONF_ADD &&
-		 strncmp(c->item, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX)) != 0)
+		 strncmp(c->name, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX)) != 0)
 		conf_err_at(r, c->where, NULL,
 			"%s %s is no %s of an IKE daemon, must begin with \"" CONF_IKE_PREFIX "\"",
-			noun, conf_quote(c->item), noun);
+			noun, conf_quote(c->name), noun);
 	else
 		return true;
 	return false;
 }
 
-static void settings_apply(struct reading *rd, const struct conf_change *c,
-	struct conf_ike_change *change, config_setting_t *settings)
-{
-	if (c->verb == CONF_SET) {
-		change->move = move_read(&rd->r, c, settings);
-		return;
-	}
-	change->index = change->policy ? rd->n_policies++ : rd->n_sas++;
-	conf_change_add(&rd->r, c, settings);
-}
-
-static void change_read(struct reading *rd, const struct conf_change *c)
+static void change_read(struct reading *rd, const struct conf_words *w, struct conf_change *c)
 {
 	struct conf_ike_change *change = change_new(rd, c);
 	config_t settings;
 
-	change->policy = c->list->schema != &conf_schema_sa;
-	change->name = c->item;
-	if (c->settings == NULL)
-		return;
-	if (conf_text_read(&rd->r, &settings, c->settings, c->settings_len, c->settings_where))
-		settings_apply(rd, c, change, config_root_setting(&settings));
-	config_destroy(&settings); // wipes keys
+	if (conf_change_settings(&rd->r, w, c, &settings)) {
+		if (c->verb == CONF_SET)
+			change->move = move_read(&rd->r, c, config_root_setting(&settings));
+		if (c->verb == CONF_ADD) {
+			change->index = rd->n_added[c->kind]++;
+			conf_change_add(&rd->r, c);
+		}
+	}
+	config_destroy(&settings);
 }
 
 static void changes_read(struct reading *rd)
 {
 	struct conf_reader *r = &rd->r;
-	struct conf_change_text in;
+	struct conf_record in;
+	struct conf_words words;
 	struct conf_change c;
 
-	if (!conf_change_begin(&in, r, rd->name, rd->text, rd->len))
+	if (!conf_record_begin(&in, r, rd->name, rd->text, rd->len))
 		return;
-	while (conf_change_next(&in, &c))
-		if (is_flush(&c))
-			flush_read(rd, &c);
-		else if (is_spi(&c))
-			spi_read(rd, &c);
-		else if (conf_change_parse(r, &c, lists) && change_check(r, &c))
-			change_read(rd, &c);
-	if (rd->ike->n == 0 && r->n_messages == 0)
-		conf_err_at(r, in.start, NULL, "no change is given");
+	while (conf_record_next(&in, &words))
+		if (begins_with(&words, "flush"))
+			flush_read(rd, &words);
+		else if (begins_with(&words, "spi"))
+			spi_read(rd, &words);
+		else if (conf_change_parse(r, &words, &c) && change_check(r, &words, &c))
+			change_read(rd, &words, &c);
 }
 
 // --- requests ---
 
 static void items_read(struct conf_reader *r)
 {
-	for (unsigned int i = 0; lists[i] != NULL; i++)
-		conf_read_setting(r, lists[i]);
+	conf_read_setting(r, conf_kinds[CONF_SA].list);
+	conf_read_setting(r, conf_kinds[CONF_POLICY].list);
 	conf_check_sas(r);
 	conf_check_policies(r);
 }
@@ -187,11 +164,13 @@ static void items_read(struct conf_reader *r)
 static void names_fill(struct conf_ike *ike)
 {
 	for (unsigned int i = 0; i < ike->n; i++) {
-		struct conf_ike_change *c = &ike->changes[i];
+		struct conf_ike_change *change = &ike->changes[i];
+		struct conf_change *c = &change->c;
 
-		if (c->verb == CONF_ADD && c->spi == 0)
-			c->name = c->policy ? ike->conf->policies[c->index].name
-					    : ike->conf->sas[c->index].live.name;
+		if (c->verb == CONF_ADD && c->kind == CONF_SA)
+			c->name = ike->conf->sas[change->index].live.name;
+		else if (c->verb == CONF_ADD && c->kind == CONF_POLICY)
+			c->name = ike->conf->policies[change->index].name;
 	}
 }
 

@@ -16,7 +16,7 @@
 // request costs does not depend on the number of SAs, policies and rules. Control thread.
 #pragma once
 
-#include "conf.h"
+#include "conf_change.h"
 
 // What is set of an SA: where its ends are from now on, and whether it sends late. Of a value that
 // was not given: none, or 0.
@@ -27,12 +27,9 @@ struct conf_ike_move {
 };
 
 struct conf_ike_change {
-	struct conf_where where; // for messages: the name of the request and a line
-	enum conf_verb verb;     // in the order of the request
-	bool policy;             // about a policy, else about an SA, or CONF_FLUSH
-	uint32_t spi;       // CONF_ADD and CONF_DEL about it, host byte order; 0: about an item
-	const char *name;   // of the item; NULL without one
-	unsigned int index; // with CONF_ADD: into conf->sas, or conf->policies
+	struct conf_change c; // with the name of the item; CONF_KINDS: about none
+	uint32_t spi;         // that is awaited or no more, host byte order; 0: c is about an item
+	unsigned int index;   // with CONF_ADD: into conf->sas, or conf->policies
 	struct conf_ike_move move; // with CONF_SET
 };
 
@@ -40,8 +37,8 @@ struct conf_ike {
 	// Its sas and policies are those that the request adds; all else is what the running one
 	// has, and valid as long as that. Never for conf_free().
 	struct conf *conf;
-	struct conf_ike_change *changes;
-	unsigned int n; // of changes, at least 1
+	struct conf_ike_change *changes; // in the order of the request
+	unsigned int n;                  // at least 1
 };
 
 // Reads a request and checks its SAs and policies as conf_load() does, among themselves and with

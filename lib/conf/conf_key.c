@@ -135,7 +135,7 @@ static bool read_key_file(
 	if (ok) {
 		config_setting_t *root = config_root_setting(&file);
 
-		conf_read_group(r, &conf_key_schema, root, sa);
+		conf_read_group(r, conf_key_file_options, root, sa);
 		if (conf_member(root, "key") != NULL) {
 			ok = read_joined_key(r, item, root, sa);
 		} else {
@@ -236,7 +236,7 @@ void conf_keys_keep(struct conf_reader *r)
 
 	c->tree->key_files = conf_alloc(c->n_sas + 1, sizeof(c->tree->key_files[0]));
 	for (unsigned int i = 0; i < c->n_sas; i++) {
-		config_setting_t *item = conf_item(r, "sas", i);
+		config_setting_t *item = conf_item(r, CONF_SA, i);
 		const config_setting_t *file = conf_member(item, "key_file");
 
 		c->tree->key_files[i] = file != NULL ? conf_strdup(config_setting_get_string(file))

@@ -15,7 +15,15 @@ struct conf_tree *conf_tree_new(const char *dir)
 	struct conf_tree *tree = conf_alloc(1, sizeof(*tree));
 
 	tree->dir = conf_strdup(dir);
+	tree->unsaved = conf_alloc(1, sizeof(*tree->unsaved));
 	return tree;
+}
+
+config_setting_t *conf_tree_item(const struct conf_tree *tree, enum conf_kind kind, unsigned int i)
+{
+	const config_setting_t *root = config_root_setting(&tree->file);
+
+	return config_setting_get_elem(conf_member(root, conf_kinds[kind].list), i);
 }
 
 // Names of files lie in the arena: those of another configuration are copied.
@@ -114,7 +122,7 @@ void conf_begin(struct conf_reader *r, const char *dir)
 void conf_read(struct conf_reader *r)
 {
 	r->root = config_root_setting(&r->c->tree->file);
-	conf_read_group(r, &conf_schema, r->root, r->c);
+	conf_read_group(r, conf_top_options, r->root, r->c);
 	conf_check(r);
 	if (r->n_messages == 0)
 		conf_keys_keep(r);

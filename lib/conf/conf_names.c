@@ -7,7 +7,7 @@
 
 static const char *name_at(const struct conf_names *n, unsigned int i)
 {
-	return n->first + i * n->schema->item_size;
+	return n->first + i * conf_kinds[n->kind].item_size;
 }
 
 static int compare_names(const void *a, const void *b, void *names)
@@ -18,31 +18,25 @@ static int compare_names(const void *a, const void *b, void *names)
 	return by_name != 0 ? by_name : (x > y) - (x < y);
 }
 
-struct conf_names conf_names_sort(const struct conf_reader *r, const char *list)
+struct conf_names conf_names_sort(const struct conf_reader *r, enum conf_kind kind)
 {
-	const struct conf_option *o = conf_schema_find(&conf_schema, list);
-	const char *items;
 	unsigned int n;
-
-	memcpy(&items, (const char *)r->c + o->offset, sizeof(items));
-	memcpy(&n, (const char *)r->c + o->count_offset, sizeof(n));
-
 	struct conf_names names = {
-		.schema = o->schema,
-		.first = items, // NULL if there are none
-		.set = conf_set_given(r, list, n, (const char *[]){"name", NULL}),
+		.kind = kind,
+		.first = conf_items(r->c, kind, &n), // NULL if there are none
+		.set = conf_set_given(r, kind, (const char *[]){"name", NULL}),
 	};
 
 	if (n > 0)
-		names.first += conf_schema_find(o->schema, "name")->offset;
-	names.complete = names.set.n == n && !conf_rejected(r->root, list);
+		names.first += conf_option_find(conf_kinds[kind].options, "name")->offset;
+	names.complete = names.set.n == n && !conf_rejected(r->root, conf_kinds[kind].list);
 	qsort_r(names.set.index, names.set.n, sizeof(names.set.index[0]), compare_names, &names);
 	return names;
 }
 
-void conf_check_names(struct conf_reader *r, const char *list)
+void conf_check_names(struct conf_reader *r, enum conf_kind kind)
 {
-	const struct conf_names names = conf_names_sort(r, list);
+	const struct conf_names names = conf_names_sort(r, kind);
 	const unsigned int *index = names.set.index;
 	unsigned int first = 0;
 
@@ -50,9 +44,9 @@ void conf_check_names(struct conf_reader *r, const char *list)
 		if (strcmp(name_at(&names, index[first]), name_at(&names, index[i])) != 0)
 			first = i;
 		else
-			conf_err(r, conf_member(conf_item(r, list, index[i]), "name"),
+			conf_err(r, conf_member(conf_item(r, kind, index[i]), "name"),
 				"is already the name of %s",
-				conf_ref(conf_item(r, list, index[first])));
+				conf_ref(conf_item(r, kind, index[first])));
 }
 
 int conf_names_find(const struct conf_names *n, const char *name)
@@ -73,22 +67,16 @@ int conf_names_find(const struct conf_names *n, const char *name)
 }
 
 // Whether the running configuration has an item of this name, which the new one lacks.
-static bool is_removed(
-	const struct conf_reader *r, const struct conf_schema *schema, const char *name)
+static bool is_removed(const struct conf_reader *r, enum conf_kind kind, const char *name)
 {
-	const config_setting_t *root, *list, *item;
+	unsigned int n = 0;
 
-	if (r->running == NULL)
-		return false;
-	root = config_root_setting(&r->running->tree->file);
-	for (const struct conf_option *o = conf_schema.options; o->name != NULL; o++) {
-		list = o->schema == schema ? conf_member(root, o->name) : NULL;
-		for (int i = 0; list != NULL && i < config_setting_length(list); i++) {
-			item = config_setting_get_elem(list, (unsigned int)i);
-			if (strcmp(conf_identity(schema, item), name) == 0)
-				return true;
-		}
-	}
+	if (r->running != NULL)
+		conf_items(r->running, kind, &n);
+	for (unsigned int i = 0; i < n; i++)
+		if (strcmp(conf_identity(kind, conf_tree_item(r->running->tree, kind, i)), name) ==
+			0)
+			return true;
 	return false;
 }
 
@@ -96,14 +84,14 @@ void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name)
 {
 	struct nearest near = {.text = name};
-	const char *nouns = lists[0]->schema->noun;
+	const char *nouns = conf_kinds[lists[0]->kind].noun;
 	bool complete = true, removed = false;
 
 	for (unsigned int l = 0; lists[l] != NULL; l++) {
 		if (l > 0)
-			nouns = conf_format("%s or %s", nouns, lists[l]->schema->noun);
+			nouns = conf_format("%s or %s", nouns, conf_kinds[lists[l]->kind].noun);
 		complete = complete && lists[l]->complete;
-		removed = removed || is_removed(r, lists[l]->schema, name);
+		removed = removed || is_removed(r, lists[l]->kind, name);
 		for (unsigned int i = 0; i < lists[l]->set.n; i++)
 			nearest_try(&near, name_at(lists[l], lists[l]->set.index[i]));
 	}

@@ -3,10 +3,16 @@
 
 #include <string.h>
 
-#include "conf_diff.h"
+#include "conf_change.h"
 #include "conf_schema.h"
 
-static void print_item(FILE *out, const config_setting_t *item, const char *key_file);
+// Writes the keys of an item, which were read from that file (NULL: from none), or what is to be
+// there in their place.
+typedef void keys_print(FILE *out, const config_setting_t *item, const char *key_file);
+
+static keys_print keys_hide;
+static void print_item(
+	FILE *out, const config_setting_t *item, const char *key_file, keys_print *keys);
 
 static void print_text(FILE *out, const char *text)
 {
@@ -57,30 +63,42 @@ static void print_value(FILE *out, const config_setting_t *s)
 		print_elements(out, s, "()");
 		break;
 	case CONFIG_TYPE_GROUP:
-		print_item(out, s, NULL);
+		print_item(out, s, NULL, keys_hide);
 		break;
 	default: // no setting is a floating-point number
 		break;
 	}
 }
 
-// A group in braces, on one line. key_file: to write in the place of keys; may be NULL.
-static void print_item(FILE *out, const config_setting_t *item, const char *key_file)
+static void print_setting(FILE *out, const config_setting_t *s)
 {
-	bool has_key = false;
+	fprintf(out, "%s = ", s->name);
+	print_value(out, s);
+	fputs("; ", out);
+}
 
-	fputs("{ ", out);
+static bool is_key(const config_setting_t *s)
+{
+	return conf_option_find(conf_key_file_options, s->name) != NULL;
+}
+
+static void keys_write(FILE *out, const config_setting_t *item, const char *key_file)
+{
+	(void)key_file; // the other machine may not have it
 	for (int i = 0; i < config_setting_length(item); i++) {
 		const config_setting_t *s = config_setting_get_elem(item, (unsigned int)i);
 
-		if (conf_schema_find(&conf_key_schema, s->name) != NULL) {
-			has_key = true;
-			continue;
-		}
-		fprintf(out, "%s = ", s->name);
-		print_value(out, s);
-		fputs("; ", out);
+		if (is_key(s))
+			print_setting(out, s);
 	}
+}
+
+static void keys_hide(FILE *out, const config_setting_t *item, const char *key_file)
+{
+	bool has_key = false;
+
+	for (int i = 0; i < config_setting_length(item); i++)
+		has_key |= is_key(config_setting_get_elem(item, (unsigned int)i));
 	if (has_key && key_file != NULL) {
 		fputs("key_file = ", out);
 		print_text(out, key_file);
@@ -88,6 +106,20 @@ static void print_item(FILE *out, const config_setting_t *item, const char *key_
 	} else if (has_key) {
 		fputs("/* its keys are not shown: write them to a key_file */ ", out);
 	}
+}
+
+// A group in braces, on one line.
+static void print_item(
+	FILE *out, const config_setting_t *item, const char *key_file, keys_print *keys)
+{
+	fputs("{ ", out);
+	for (int i = 0; i < config_setting_length(item); i++) {
+		const config_setting_t *s = config_setting_get_elem(item, (unsigned int)i);
+
+		if (!is_key(s))
+			print_setting(out, s);
+	}
+	keys(out, item, key_file);
 	putc('}', out);
 }
 
@@ -99,7 +131,7 @@ void conf_print_list(FILE *out, const config_setting_t *list, const char *const 
 	for (int i = 0; i < n; i++) {
 		fputs("  ", out);
 		print_item(out, config_setting_get_elem(list, (unsigned int)i),
-			key_files != NULL ? key_files[i] : NULL);
+			key_files != NULL ? key_files[i] : NULL, keys_hide);
 		fputs(i < n - 1 ? ",\n" : "\n", out);
 	}
 	fputs(");\n", out);
@@ -113,8 +145,9 @@ void conf_print(const struct conf *c, FILE *out)
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned int)i);
 
 		if (config_setting_type(s) == CONFIG_TYPE_LIST) {
-			conf_print_list(
-				out, s, strcmp(s->name, "sas") == 0 ? c->tree->key_files : NULL);
+			conf_print_list(out, s,
+				strcmp(s->name, conf_kinds[CONF_SA].list) == 0 ? c->tree->key_files
+									       : NULL);
 			continue;
 		}
 		fprintf(out, "%s = ", s->name);
@@ -123,19 +156,7 @@ void conf_print(const struct conf *c, FILE *out)
 	}
 }
 
-const char *const conf_difference_names[] = {
-	[CONF_ADDED] = "added",
-	[CONF_REMOVED] = "removed",
-	[CONF_CHANGED] = "changed",
-	[CONF_MOVED] = "moved",
-};
-
 // --- differences for programs ---
-
-struct json {
-	FILE *out;
-	const char *separator;
-};
 
 static void json_text(FILE *out, const char *name, const char *value)
 {
@@ -153,119 +174,90 @@ static void json_text(FILE *out, const char *name, const char *value)
 	fputs("\", ", out);
 }
 
-static void difference_write(void *arg, const struct conf_difference *d)
+static void difference_print(FILE *out, const struct conf_change *c)
 {
-	struct json *json = arg;
-
-	fprintf(json->out, "%s{", json->separator);
-	json_text(json->out, "change", conf_difference_names[d->kind]);
-	json_text(json->out, "kind", d->noun);
-	json_text(json->out, "name", d->name);
-	json_text(json->out, "setting", d->setting);
-	json_text(json->out, "old", d->from);
-	json_text(json->out, "new", d->to);
-	json_text(json->out, "file", d->where.file);
-	fprintf(json->out, "\"key\": %s, \"restart\": %s, \"run_time\": %s, \"line\": %u}",
-		d->secret ? "true" : "false", d->restart ? "true" : "false",
-		d->unsaved ? "true" : "false", d->where.line);
-	json->separator = ",\n";
+	putc('{', out);
+	json_text(out, "change", conf_change_word(c));
+	json_text(out, "kind", c->kind != CONF_KINDS ? conf_kinds[c->kind].noun : NULL);
+	json_text(out, "name", c->name);
+	json_text(out, "setting", c->setting);
+	json_text(out, "old", c->from);
+	json_text(out, "new", c->to);
+	json_text(out, "file", c->where.file);
+	fprintf(out, "\"key\": %s, \"restart\": %s, \"run_time\": %s, \"line\": %u}",
+		c->secret ? "true" : "false", c->restart ? "true" : "false",
+		c->unsaved ? "true" : "false", c->where.line);
 }
 
-int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out)
+void conf_print_diff(const struct conf_changes *list, FILE *out)
 {
-	struct json json = {out, "["};
-	int n = conf_diff(from, to, difference_write, &json);
-
-	fputs(n > 0 ? "]\n" : "", out);
-	return n;
+	for (unsigned int i = 0; i < list->n; i++) {
+		fputs(i > 0 ? ",\n" : "[", out);
+		difference_print(out, &list->change[i]);
+	}
+	fputs(list->n > 0 ? "]\n" : "", out);
 }
 
-// --- differences as changes ---
+// --- differences as a record ---
 
-// An item that differs is deleted and added again behind the one before it: changes are applied
+// What a record cannot do is a comment.
+static void print_comment(FILE *out, const struct conf_change *c)
+{
+	const char *setting = c->setting != NULL ? c->setting : "";
+
+	if (c->kind == CONF_KINDS)
+		fprintf(out, "# %s: edit the file by hand\n", setting);
+	else
+		fprintf(out, "# %s \"%s\" %s: edit the file by hand\n", conf_kinds[c->kind].noun,
+			c->name, setting);
+}
+
+static void print_add(FILE *out, const struct conf_change *c, keys_print *keys)
+{
+	fprintf(out, "%s add ", conf_kinds[c->kind].noun);
+	if (conf_kinds[c->kind].ordered && c->beside == NULL)
+		fputs("first ", out);
+	else if (c->beside != NULL)
+		fprintf(out, "after %s ", c->beside);
+	print_item(out, c->settings, c->key_file, keys);
+	putc('\n', out);
+}
+
+// Whether a record can do this.
+static bool is_for_record(const struct conf_change *c)
+{
+	return c->kind != CONF_KINDS && !conf_kind_needs_restart(c->kind);
+}
+
+// Whether the difference before was one of the same item.
+static bool is_again(const struct conf_changes *list, const struct conf_change *c)
+{
+	return c > list->change && c->verb == CONF_SET && c[-1].verb == CONF_SET &&
+	       c->kind == c[-1].kind && c->item == c[-1].item;
+}
+
+// An item that differs is deleted and added again after the one before it: changes are applied
 // together, so nothing is missing in between.
-enum todo { KEEP, ADD };
-
-#define OPTIONS_MAX 64 // at the top of a file
-
-struct changes {
-	const struct conf *file, *running;
-	FILE *out;
-	enum todo *todo[OPTIONS_MAX]; // for the items of what runs, by list; NULL: nothing
-	unsigned int n_different;
-};
-
-static unsigned int list_find(const char *noun)
+static void print_record(const struct conf_changes *list, FILE *out, keys_print *keys)
 {
-	unsigned int i = 0;
+	const struct conf_change *end = list->change + list->n;
 
-	while (conf_schema.options[i].schema == NULL || conf_schema.options[i].schema->noun != noun)
-		i++;
-	return i;
+	for (const struct conf_change *c = list->change; c < end; c++)
+		if (!is_for_record(c))
+			print_comment(out, c);
+		else if (c->verb != CONF_ADD && !is_again(list, c))
+			fprintf(out, "%s del %s\n", conf_kinds[c->kind].noun, c->name);
+	for (const struct conf_change *c = list->change; c < end; c++)
+		if (is_for_record(c) && c->verb != CONF_DEL && !is_again(list, c))
+			print_add(out, c, keys);
 }
 
-// Items of the lists that changes are about; the rest is a comment.
-static void difference_note(void *arg, const struct conf_difference *d)
+void conf_changes_write(const struct conf_changes *list, FILE *out)
 {
-	struct changes *c = arg;
-	enum todo **todo;
-
-	if (d->noun == NULL || d->restart) {
-		fprintf(c->out, "# %s%s%s: edit the file by hand\n", d->noun != NULL ? d->noun : "",
-			d->noun != NULL ? conf_format(" \"%s\" ", d->name) : "",
-			d->setting != NULL ? d->setting : "");
-		return;
-	}
-	if (d->kind == CONF_REMOVED) {
-		fprintf(c->out, "%s del %s\n", d->noun, d->name);
-		return;
-	}
-	todo = &c->todo[list_find(d->noun)];
-	if (*todo == NULL)
-		*todo = conf_alloc(d->n_items, sizeof(**todo));
-	if (d->kind != CONF_ADDED && (*todo)[d->item] == KEEP)
-		fprintf(c->out, "%s del %s\n", d->noun, d->name);
-	(*todo)[d->item] = ADD;
+	print_record(list, out, keys_write);
 }
 
-static void print_changed(
-	const struct changes *c, const struct conf_option *o, const enum todo todo[])
+void conf_print_changes(const struct conf_changes *list, FILE *out)
 {
-	const struct conf_tree *tree = c->running->tree;
-	const config_setting_t *list = conf_member(config_root_setting(&tree->file), o->name);
-	const char *before = NULL;
-
-	for (int i = 0; i < config_setting_length(list); i++) {
-		const config_setting_t *item = config_setting_get_elem(list, (unsigned int)i);
-
-		if (todo[i] == ADD) {
-			fprintf(c->out, "%s add ", o->schema->noun);
-			if (o->schema->ordered && before == NULL)
-				fputs("first ", c->out);
-			else if (o->schema->ordered)
-				fprintf(c->out, "after %s ", before);
-			print_item(c->out, item,
-				strcmp(o->name, "sas") == 0 ? tree->key_files[i] : NULL);
-			putc('\n', c->out);
-		}
-		before = conf_identity(o->schema, item);
-	}
-}
-
-static void print_changes(void *arg)
-{
-	struct changes *c = arg;
-
-	c->n_different = conf_differences(c->file, c->running, difference_note, c);
-	for (unsigned int i = 0; conf_schema.options[i].name != NULL; i++)
-		if (c->todo[i] != NULL)
-			print_changed(c, &conf_schema.options[i], c->todo[i]);
-}
-
-int conf_print_changes(const struct conf *running, const struct conf *file, FILE *out)
-{
-	struct changes c = {.file = file, .running = running, .out = out};
-	int rc = conf_with_arena(print_changes, &c);
-
-	return rc < 0 ? rc : (int)c.n_different;
+	print_record(list, out, keys_hide);
 }

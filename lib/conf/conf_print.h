@@ -3,7 +3,7 @@
 // read from a key file its name is, else a comment. Control thread.
 #pragma once
 
-#include "conf.h"
+#include "conf_change.h"
 
 // The whole configuration, without comments and with what it includes.
 void conf_print(const struct conf *c, FILE *out);
@@ -13,10 +13,9 @@ void conf_print(const struct conf *c, FILE *out);
 // Returns 0, -EINVAL after a line to errors if there is no such peer, or -ENOMEM.
 int conf_print_peer(const struct conf *c, const char *peer, FILE *out, FILE *errors);
 
-// What to changes as a JSON array of objects with the keys of "culvertctl --json diff"; nothing if
-// that is nothing. Returns the number of differences, or -ENOMEM.
-int conf_print_diff(const struct conf *from, const struct conf *to, FILE *out);
+// A difference (conf_diff()) as a JSON array of objects with the keys of "culvertctl --json diff";
+// nothing if it is none.
+void conf_print_diff(const struct conf_changes *list, FILE *out);
 
-// The changes (conf_change.h) that make what runs out of what is in the file. What a change cannot
-// do is a comment. Returns the number of differences, or -ENOMEM.
-int conf_print_changes(const struct conf *running, const struct conf *file, FILE *out);
+// The same as conf_changes_write() does, without keys.
+void conf_print_changes(const struct conf_changes *list, FILE *out);

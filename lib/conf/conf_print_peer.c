@@ -32,9 +32,9 @@ static void setting_drop(config_setting_t *group, const char *name)
 }
 
 // Drops the settings that exist in one direction only.
-static void drop_one_way(config_setting_t *group, const struct conf_schema *schema)
+static void drop_one_way(config_setting_t *group, const struct conf_option *options)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+	for (const struct conf_option *o = options; o->name != NULL; o++)
 		if ((o->only & (CONF_ONLY_IN | CONF_ONLY_OUT)) != 0)
 			setting_drop(group, o->name);
 }
@@ -55,7 +55,7 @@ static void mirror_udp(const struct conf *c, unsigned int i, config_setting_t *u
 
 	settings_swap(udp, "local_port", "remote_port");
 	if (c->sas[i].opt.direction == SA_OUT)
-		drop_one_way(udp, conf_schema_find(&conf_schema_sa, "udp")->schema);
+		drop_one_way(udp, conf_udp_options);
 	else if (port != 0)
 		config_setting_set_int(
 			config_setting_add(udp, "local_port", CONFIG_TYPE_INT), port);
@@ -70,7 +70,7 @@ static void mirror_sa(const struct conf *c, unsigned int i, config_setting_t *it
 		conf_member(item, "direction"), c->sas[i].opt.direction == SA_OUT ? "in" : "out");
 	settings_swap(item, "local", "remote");
 	setting_drop(item, "dscp");
-	drop_one_way(item, &conf_schema_sa);
+	drop_one_way(item, conf_sa_options);
 	if (udp != NULL)
 		mirror_udp(c, i, udp);
 }

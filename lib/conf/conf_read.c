@@ -164,7 +164,7 @@ static void read_list(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, char *base)
 {
 	unsigned int n = (unsigned int)config_setting_length(s);
-	size_t size = o->schema->item_size;
+	const struct conf_kind_info *kind = &conf_kinds[o->kind];
 
 	if (!config_setting_is_list(s)) {
 		reject_kind(r, o, s);
@@ -173,21 +173,22 @@ static void read_list(
 	if (!check_count(r, o, s))
 		return;
 
-	char *items = conf_alloc(n, size);
+	char *items = conf_alloc(n, kind->item_size);
 
 	for (unsigned int i = 0; i < n; i++) {
 		config_setting_t *item = config_setting_get_elem(s, i);
 		struct conf_where where = conf_where(item);
+		char *to = items + i * kind->item_size;
 
 		if (config_setting_is_group(item))
-			conf_read_group(r, o->schema, item, items + i * size);
+			conf_read_group(r, o->options, item, to);
 		else
 			conf_err(r, item, "element %u is %s, must be a group { }", i + 1,
 				kind_name(item));
-		memcpy(items + i * size, &where, sizeof(where));
+		memcpy(to, &where, sizeof(where));
 	}
-	memcpy(base + o->offset, &items, sizeof(items));
-	memcpy(base + o->count_offset, &n, sizeof(n));
+	memcpy(base + kind->offset, &items, sizeof(items));
+	memcpy(base + kind->n_offset, &n, sizeof(n));
 }
 
 static void read_option(
@@ -205,7 +206,7 @@ static void read_option(
 		break;
 	case CONF_GROUP:
 		if (config_setting_is_group(s))
-			conf_read_group(r, o->schema, s, base);
+			conf_read_group(r, o->options, s, base);
 		else
 			reject_kind(r, o, s);
 		break;
@@ -217,7 +218,7 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 	const unsigned int one = 1;
 
 	if (o->shape == CONF_GROUP)
-		conf_read_group(r, o->schema, NULL, base);
+		conf_read_group(r, o->options, NULL, base);
 	if (o->def == NULL)
 		return;
 	o->type->parse(&(struct conf_value){r, o, NULL, o->def, base + o->offset});
@@ -245,12 +246,12 @@ static bool has_word(const char *words, const char *word)
 }
 
 static void reject_unknown(
-	struct conf_reader *r, const struct conf_schema *schema, config_setting_t *s)
+	struct conf_reader *r, const struct conf_option *options, config_setting_t *s)
 {
 	struct nearest near = {.text = s->name};
 	const char *names = "", *meant = NULL;
 
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		if ((o->only & CONF_ONLY_IKE) != 0 && !r->ike)
 			continue;
 		names = conf_join(names, o->name);
@@ -265,16 +266,16 @@ static void reject_unknown(
 		conf_hint(&near, conf_format("must be one of %s", names)));
 }
 
-void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
+void conf_read_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, void *base)
 {
 	for (int i = 0; group != NULL && i < config_setting_length(group); i++) {
 		config_setting_t *s = config_setting_get_elem(group, (unsigned int)i);
 
-		if (conf_schema_find(schema, s->name) == NULL)
-			reject_unknown(r, schema, s);
+		if (conf_option_find(options, s->name) == NULL)
+			reject_unknown(r, options, s);
 	}
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		config_setting_t *s = conf_member(group, o->name);
 
 		// A rejected setting leaves its default, so that nothing is said about what
@@ -292,5 +293,5 @@ void conf_read_setting(struct conf_reader *r, const char *name)
 	config_setting_t *s = conf_member(r->root, name);
 
 	if (s != NULL)
-		read_option(r, conf_schema_find(&conf_schema, name), s, (char *)r->c);
+		read_option(r, conf_option_find(conf_top_options, name), s, (char *)r->c);
 }

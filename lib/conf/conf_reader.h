@@ -7,12 +7,12 @@
 
 #include <libconfig.h>
 
-#include "conf.h"
 #include "conf_arena.h"
+#include "conf.h"
 #include "nearest.h"
 
+struct conf_changes;
 struct conf_message;
-struct conf_unsaved;
 struct conf_seen;
 
 struct conf_reader {
@@ -80,11 +80,14 @@ struct conf_tree {
 	const char *dir; // folder of the config file with its slash, or ""
 	// Of each SA: the file that its keys were read from, as it was written; NULL: from none.
 	const char **key_files;
-	struct conf_unsaved *unsaved; // see conf_unsaved.h
+	struct conf_changes *unsaved; // see conf_unsaved.h
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.
 struct conf_tree *conf_tree_new(const char *dir);
+
+// The settings of the i-th item of a kind.
+config_setting_t *conf_tree_item(const struct conf_tree *tree, enum conf_kind kind, unsigned int i);
 
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 

@@ -66,43 +66,29 @@ CHECK_PAIR(struct conf_rule, destination_port);
 	OPTION(state, RANGE(seconds, 1, TIMEOUT_MAX), DEFAULT(def_), RELOAD,                       \
 		AT(conf, flow_timeouts.state), help_)
 #define SUBGROUP(name_, change, help_)                                                             \
-	{.name = #name_, .shape = CONF_GROUP, .schema = &name_##_schema, change, .help = (help_)},
-#define LIST(name_, item, lo, hi, def_, help_)                                                     \
 	{.name = #name_,                                                                           \
+		.shape = CONF_GROUP,                                                               \
+		.options = conf_##name_##_options,                                                 \
+		change,                                                                            \
+		.help = (help_)},
+#define LIST(id, noun, list, lo, hi, def_, help_)                                                  \
+	{.name = #list,                                                                            \
 		.shape = CONF_LIST,                                                                \
-		.schema = &item##_schema,                                                          \
+		.options = conf_##noun##_options,                                                  \
+		.kind = CONF_##id,                                                                 \
 		.n_min = (lo),                                                                     \
 		.n_max = (hi),                                                                     \
 		def_,                                                                              \
-		AT(conf, name_),                                                                   \
-		.count_offset = offsetof(struct conf, n_##name_),                                  \
 		.help = (help_)},
 
-#define ORDERED   true
-#define UNORDERED false
-
 // clang-format off
-#define GROUP(name) static const struct conf_option name##_options[] = {
-#define ITEM(name)  GROUP(name)
+#define GROUP(name) const struct conf_option conf_##name##_options[] = {
 #define END         {0}};
 // clang-format on
-#define END_GROUP(name)                                                                            \
-	END static const struct conf_schema name##_schema = {.options = name##_options};
-#define END_ITEM(name, identity_, scope_, ordered_)                                                \
-	END static const struct conf_schema name##_schema = {                                      \
-		.noun = #name,                                                                     \
-		.identity = (identity_),                                                           \
-		.scope = (scope_),                                                                 \
-		.options = name##_options,                                                         \
-		.item_size = sizeof(struct conf_##name),                                           \
-		.ordered = (ordered_),                                                             \
-	};
-#define sa_schema conf_schema_sa
+
+extern const struct conf_option conf_lifetime_options[], conf_tfc_options[];
 
 #include "conf_option.def"
-
-const struct conf_schema conf_schema = {.options = top_options};
-const struct conf_schema conf_key_schema = {.options = key_file_options};
 
 // --- the settings of SAs ---
 
@@ -113,12 +99,8 @@ const struct conf_schema conf_key_schema = {.options = key_file_options};
 		FIELD(struct conf_sa, member),                                                     \
 		__VA_ARGS__},
 
-static const struct conf_schema group_lifetime, group_tfc, group_udp;
-
-// clang-format off
-#define SA_GROUP(group) static const struct conf_option group##_options[] = {
-#define SA_GROUP_END    {0}};
-// clang-format on
+#define SA_GROUP                         GROUP
+#define SA_GROUP_END                     END
 #define SA_OPTION(type, field, ...)      ROW(opt.field, __VA_ARGS__)
 #define SA_LIVE_OPTION(type, field, ...) ROW(live.field, __VA_ARGS__)
 #define SA_KEY_OPTION(name_, kind, ...)  {.name = (name_), .type = &(kind), __VA_ARGS__},
@@ -128,44 +110,51 @@ static const struct conf_schema group_lifetime, group_tfc, group_udp;
 	{.name = #group,                                                                           \
 		.only = (only_),                                                                   \
 		.shape = CONF_GROUP,                                                               \
-		.schema = &group_##group,                                                          \
+		.options = conf_##group##_options,                                                 \
 		given,                                                                             \
 		.help = (help_)},
 #include "sa_option.def"
 
-static const struct conf_schema group_lifetime = {.options = lifetime_options};
-static const struct conf_schema group_tfc = {.options = tfc_options};
-static const struct conf_schema group_udp = {.options = udp_options};
-
-const struct conf_schema conf_schema_sa = {
-	.noun = "sa",
-	.identity = "name",
-	.options = sa_options,
-	.item_size = sizeof(struct conf_sa),
-};
-
 // --- items of lists ---
 
-const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name)
+const struct conf_kind_info conf_kinds[CONF_KINDS] = {
+#define KIND(id, noun, list, identity, scope, ordered)                                             \
+	{#noun, #list, identity, scope, ordered, offsetof(struct conf, list),                      \
+		offsetof(struct conf, n_##list), sizeof(struct conf_##noun),                       \
+		conf_##noun##_options},
+#include "conf_kind.def"
+};
+
+const void *conf_items(const struct conf *c, enum conf_kind kind, unsigned int *n)
 {
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
+	const void *items;
+
+	memcpy(&items, (const char *)c + conf_kinds[kind].offset, sizeof(items));
+	memcpy(n, (const char *)c + conf_kinds[kind].n_offset, sizeof(*n));
+	return items;
+}
+
+const struct conf_option *conf_option_find(const struct conf_option *options, const char *name)
+{
+	for (const struct conf_option *o = options; o->name != NULL; o++)
 		if (strcmp(o->name, name) == 0)
 			return o;
 	return NULL;
 }
 
-bool conf_list_needs_restart(const struct conf_schema *schema)
+bool conf_kind_needs_restart(enum conf_kind kind)
 {
-	const struct conf_option *o = schema->options;
+	const struct conf_option *o = conf_kinds[kind].options;
 
 	while (o->name != NULL && !o->restart)
 		o++;
 	return o->name != NULL;
 }
 
-const char *conf_identity_plain(const struct conf_schema *schema, const char *text)
+const char *conf_identity_plain(enum conf_kind kind, const char *text)
 {
-	const struct conf_option *o = conf_schema_find(schema, schema->identity);
+	const struct conf_kind_info *k = &conf_kinds[kind];
+	const struct conf_option *o = conf_option_find(k->options, k->identity);
 	char buf[IP_PREFIX_STRLEN];
 	struct ip_prefix prefix;
 	struct ip_addr addr;
@@ -185,12 +174,13 @@ const char *conf_text_in(const config_setting_t *item, const char *name)
 	return text != NULL ? text : "";
 }
 
-const char *conf_identity(const struct conf_schema *schema, const config_setting_t *item)
+const char *conf_identity(enum conf_kind kind, const config_setting_t *item)
 {
-	const char *text = conf_identity_plain(schema, conf_text_in(item, schema->identity));
-	const char *scope = schema->scope != NULL ? conf_text_in(item, schema->scope) : "";
+	const struct conf_kind_info *k = &conf_kinds[kind];
+	const char *text = conf_identity_plain(kind, conf_text_in(item, k->identity));
+	const char *scope = k->scope != NULL ? conf_text_in(item, k->scope) : "";
 
-	return scope[0] == '\0' ? text : conf_format("%s %s %s", text, schema->scope, scope);
+	return scope[0] == '\0' ? text : conf_format("%s %s %s", text, k->scope, scope);
 }
 
 // --- values ---

@@ -50,8 +50,9 @@ struct conf_option {
 	const char *name;
 	const char *aka; // what other programs call it, for messages: words; NULL: nothing else
 	enum conf_shape shape;
-	const struct conf_type *type;     // of a value or the elements of an array
-	const struct conf_schema *schema; // of a group or the elements of a list
+	const struct conf_type *type;      // of a value or the elements of an array
+	const struct conf_option *options; // of a group or the items of a list
+	enum conf_kind kind;               // of these items
 	bool required;
 	bool restart;       // a change is for the next start, not for a reload
 	unsigned int only;  // of an SA or a policy: the CONF_ONLY_* that it has to be; 0: any
@@ -66,21 +67,14 @@ struct conf_option {
 	const char *help;          // for docs/configuration.md
 };
 
-struct conf_schema {
-	const char *noun;     // what messages call an element of the list
-	const char *identity; // the setting that identifies an element
-	const char *scope;    // another one, which distinguishes elements of equal identity
-	const struct conf_option *options; // end with a nameless one
-	size_t item_size; // of an element of the list; starts with its struct conf_where
-	bool ordered;     // the order of elements means something
-};
-
 // Where the value of an option goes.
 #define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
-extern const struct conf_schema conf_schema;     // of the config file
-extern const struct conf_schema conf_schema_sa;  // of an element of its list sas
-extern const struct conf_schema conf_key_schema; // of a key file
+// Options end with a nameless one: those of the config file, and of a key file.
+extern const struct conf_option conf_top_options[], conf_key_file_options[];
+
+// Of an SA, and of its group udp.
+extern const struct conf_option conf_sa_options[], conf_udp_options[];
 
 // conf_type.c, conf_type_net.c, conf_type_number.c
 extern const struct conf_type conf_type_bool;
@@ -131,11 +125,11 @@ bool conf_number_whole(uint32_t *v, const char *text);
 void conf_store(const struct conf_option *o, void *field, uint64_t v);
 
 // The option of this name, or NULL.
-const struct conf_option *conf_schema_find(const struct conf_schema *schema, const char *name);
+const struct conf_option *conf_option_find(const struct conf_option *options, const char *name);
 
-// Whether changes of the list itself are for the next start: it has settings that are. So has that
-// of ports alone, to which everything refers by number.
-bool conf_list_needs_restart(const struct conf_schema *schema);
+// Whether changes of a list itself are for the next start: its items have settings that are. So has
+// that of ports alone, to which everything refers by number.
+bool conf_kind_needs_restart(enum conf_kind kind);
 
 // Why packets cannot be sent to an address or prefix ("multicast"); NULL if they can.
 const char *conf_not_unicast(const struct ip_prefix *p);
@@ -159,10 +153,10 @@ bool conf_equal_interface(const void *a, const void *b);
 bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b);
 
 // An address or prefix as it is written best, any other text as it is.
-const char *conf_identity_plain(const struct conf_schema *schema, const char *text);
+const char *conf_identity_plain(enum conf_kind kind, const char *text);
 
-// What identifies an element of a list: "to-b", "192.0.2.2", "fe80::1 port wan".
-const char *conf_identity(const struct conf_schema *schema, const config_setting_t *item);
+// What identifies an item of a list: "to-b", "192.0.2.2", "fe80::1 port wan".
+const char *conf_identity(enum conf_kind kind, const config_setting_t *item);
 
 // A text in an element; "" if there is none, which is reported elsewhere.
 const char *conf_text_in(const config_setting_t *item, const char *name);
@@ -171,7 +165,7 @@ const char *conf_text_in(const config_setting_t *item, const char *name);
 
 // Reads a group's settings, and the defaults of those that it lacks, into the struct at base.
 // Without a group (NULL): the defaults.
-void conf_read_group(struct conf_reader *r, const struct conf_schema *schema,
+void conf_read_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, void *base);
 
 // Reads the setting of this name at the top if it is there.

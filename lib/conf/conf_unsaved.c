@@ -3,89 +3,82 @@
 
 #include <string.h>
 
-#include "conf_difference.h"
-
-static void note(struct conf_tree *tree, struct conf_unsaved u)
+static void note(struct conf_tree *tree, struct conf_change c)
 {
-	struct conf_unsaved *copy = conf_alloc(1, sizeof(*copy));
-
-	u.name = conf_strdup(u.name);
-	u.setting = u.setting != NULL ? conf_strdup(u.setting) : NULL;
-	u.next = tree->unsaved;
-	*copy = u;
-	tree->unsaved = copy;
+	c.name = conf_strdup(c.name);
+	c.setting = c.setting != NULL ? conf_strdup(c.setting) : NULL;
+	conf_changes_add(tree->unsaved, c);
 }
 
 void conf_unsaved_copy(struct conf_tree *to, const struct conf_tree *from)
 {
-	for (const struct conf_unsaved *u = from->unsaved; u != NULL; u = u->next)
-		note(to, *u);
+	for (unsigned int i = 0; i < from->unsaved->n; i++)
+		note(to, from->unsaved->change[i]);
 }
 
-static struct conf_unsaved *find(
-	const struct conf_tree *tree, const char *noun, const char *name, const char *setting)
+static bool is_item(const struct conf_change *c, enum conf_kind kind, const char *name)
 {
-	struct conf_unsaved *u = tree->unsaved;
-
-	while (u != NULL && (strcmp(u->noun, noun) != 0 || strcmp(u->name, name) != 0 ||
-				    !conf_texts_equal(u->setting, setting)))
-		u = u->next;
-	return u;
+	return c->kind == kind && strcmp(c->name, name) == 0;
 }
 
-static void note_once(struct conf_tree *tree, struct conf_unsaved u)
+static const struct conf_change *find(
+	const struct conf_tree *tree, enum conf_kind kind, const char *name, const char *setting)
 {
-	if (find(tree, u.noun, u.name, u.setting) == NULL)
-		note(tree, u);
-}
+	for (unsigned int i = 0; i < tree->unsaved->n; i++) {
+		const struct conf_change *c = &tree->unsaved->change[i];
 
-void conf_unsaved_add(
-	struct conf_tree *tree, const struct conf_schema *schema, const config_setting_t *item)
-{
-	note_once(tree,
-		(struct conf_unsaved){
-			.noun = schema->noun, .name = conf_identity(schema, item), .added = true});
-}
-
-static void forget(struct conf_tree *tree, const char *noun, const char *name)
-{
-	struct conf_unsaved **u = &tree->unsaved;
-
-	while (*u != NULL)
-		if (strcmp((*u)->noun, noun) == 0 && strcmp((*u)->name, name) == 0)
-			*u = (*u)->next;
-		else
-			u = &(*u)->next;
-}
-
-static void name_delete(struct conf_tree *tree, const char *noun, const char *name)
-{
-	const struct conf_unsaved *item = find(tree, noun, name, NULL);
-	bool added = item != NULL && item->added;
-
-	forget(tree, noun, name);
-	if (!added)
-		note(tree, (struct conf_unsaved){.noun = noun, .name = name});
-}
-
-void conf_unsaved_del(
-	struct conf_tree *tree, const struct conf_schema *schema, const config_setting_t *item)
-{
-	name_delete(tree, schema->noun, conf_identity(schema, item));
-}
-
-void conf_unsaved_set(struct conf_tree *tree, const struct conf_schema *schema,
-	const config_setting_t *item, const char *before, const config_setting_t *settings)
-{
-	struct conf_unsaved u = {.noun = schema->noun, .name = conf_identity(schema, item)};
-
-	if (strcmp(before, u.name) != 0) {
-		name_delete(tree, u.noun, before);
-		conf_unsaved_add(tree, schema, item);
+		if (is_item(c, kind, name) && conf_texts_equal(c->setting, setting))
+			return c;
 	}
-	for (int i = 0; i < config_setting_length(settings); i++) {
-		u.setting = config_setting_get_elem(settings, (unsigned int)i)->name;
-		note_once(tree, u);
+	return NULL;
+}
+
+static void note_once(struct conf_tree *tree, struct conf_change c)
+{
+	if (find(tree, c.kind, c.name, c.setting) == NULL)
+		note(tree, c);
+}
+
+void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item)
+{
+	note_once(tree, (struct conf_change){
+				.verb = CONF_ADD, .kind = kind, .name = conf_identity(kind, item)});
+}
+
+// An item that the file does not have leaves nothing behind.
+static void name_delete(struct conf_tree *tree, enum conf_kind kind, const char *name)
+{
+	const struct conf_change *item = find(tree, kind, name, NULL);
+	bool added = item != NULL && item->verb == CONF_ADD;
+	struct conf_changes *list = tree->unsaved;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		if (!is_item(&list->change[i], kind, name))
+			list->change[n++] = list->change[i];
+	list->n = n;
+	if (!added)
+		note(tree, (struct conf_change){.verb = CONF_DEL, .kind = kind, .name = name});
+}
+
+void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item)
+{
+	name_delete(tree, kind, conf_identity(kind, item));
+}
+
+void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const char *before,
+	const config_setting_t *item)
+{
+	struct conf_change set = {
+		.verb = CONF_SET, .kind = c->kind, .name = conf_identity(c->kind, item)};
+
+	if (strcmp(before, set.name) != 0) {
+		name_delete(tree, c->kind, before);
+		conf_unsaved_add(tree, c->kind, item);
+	}
+	for (int i = 0; i < config_setting_length(c->settings); i++) {
+		set.setting = config_setting_get_elem(c->settings, (unsigned int)i)->name;
+		note_once(tree, set);
 	}
 }
 
@@ -95,22 +88,22 @@ static bool is_about(const char *unsaved, const char *setting)
 	size_t len = strcspn(setting, "."); // of the group that it is in
 
 	if (strcmp(unsaved, "key_file") == 0)
-		return conf_schema_find(&conf_key_schema, setting) != NULL;
+		return conf_option_find(conf_key_file_options, setting) != NULL;
 	return strlen(unsaved) == len && strncmp(unsaved, setting, len) == 0;
 }
 
-bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_difference *d)
+bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_change *d)
 {
-	bool has = false;
+	bool moved = d->verb == CONF_SET && d->setting == NULL, has = false;
 
-	for (const struct conf_unsaved *u = tree->unsaved; u != NULL && d->noun != NULL;
-		u = u->next)
-		if (strcmp(u->noun, d->noun) != 0)
-			continue;
-		else if (d->kind == CONF_MOVED) // where an item was added, others may seem to move
-			has |= u->setting == NULL;
-		else if (strcmp(u->name, d->name) == 0)
-			has |= u->setting == NULL ||
-			       (d->setting != NULL && is_about(u->setting, d->setting));
+	for (unsigned int i = 0; i < tree->unsaved->n; i++) {
+		const struct conf_change *c = &tree->unsaved->change[i];
+
+		if (moved) // where an item was added, others may seem to move
+			has |= c->kind == d->kind && c->setting == NULL;
+		else if (d->kind != CONF_KINDS && is_item(c, d->kind, d->name))
+			has |= c->setting == NULL ||
+			       (d->setting != NULL && is_about(c->setting, d->setting));
+	}
 	return has;
 }

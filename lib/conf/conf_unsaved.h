@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which items and settings were changed at run time, so that the file may lack them. The list lives
-// in the tree of the running configuration, each change of it begins with a copy, and one from the
-// file has none. It has at most an entry for each item of either, and for each setting of these.
-// Private to lib/conf.
+// Which items and settings were changed at run time, so that the file may lack them: a list of
+// changes in the tree of the running configuration. Each change of it begins with a copy, and one
+// from the file has none. It has at most an entry for each item of either, and for each setting of
+// these. Private to lib/conf.
 #pragma once
 
+#include "conf_change.h"
 #include "conf_schema.h"
-
-struct conf_difference;
-
-struct conf_unsaved {
-	struct conf_unsaved *next;
-	const char *noun;    // of the item: "sa"
-	const char *name;    // as of conf_identity()
-	const char *setting; // of the item; NULL: the item itself was added or deleted
-	bool added;          // the file that was loaded did not have the item
-};
 
 void conf_unsaved_copy(struct conf_tree *to, const struct conf_tree *from);
 
-// An item was added, its settings were set, it is deleted. before: the name it had until then.
-void conf_unsaved_add(
-	struct conf_tree *tree, const struct conf_schema *schema, const config_setting_t *item);
-void conf_unsaved_set(struct conf_tree *tree, const struct conf_schema *schema,
-	const config_setting_t *item, const char *before, const config_setting_t *settings);
-void conf_unsaved_del(
-	struct conf_tree *tree, const struct conf_schema *schema, const config_setting_t *item);
+// An item was added, its settings were set by c, it is deleted. before: the name it had until then.
+void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item);
+void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const char *before,
+	const config_setting_t *item);
+void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item);
 
 // Whether a difference to another configuration is about one of these.
-bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_difference *d);
+bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_change *d);

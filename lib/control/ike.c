@@ -33,8 +33,8 @@ struct step {
 
 static bool refuse(const struct applying *a, const struct conf_ike_change *change, const char *why)
 {
-	fprintf(a->errors, "%s:%u: %s \"%s\": %s\n", change->where.file, change->where.line,
-		change->policy ? "policy" : "sa", change->name, why);
+	fprintf(a->errors, "%s:%u: %s \"%s\": %s\n", change->c.where.file, change->c.where.line,
+		conf_kinds[change->c.kind].noun, change->c.name, why);
 	return false;
 }
 
@@ -72,7 +72,7 @@ static const char *why_not(int error)
 static bool add(struct applying *a, const struct conf_ike_change *change, struct step *step)
 {
 	const struct conf *conf = a->request->conf;
-	int rc = change->policy
+	int rc = change->c.kind == CONF_POLICY
 			 ? ike_policy_add(a->c, &conf->policies[change->index], &step->policy)
 			 : ike_sa_add(a->c, conf, &conf->sas[change->index], &step->sa);
 
@@ -145,7 +145,7 @@ static struct sa_path *path_between(struct control *c, struct sa_out *sa,
 static bool move_prepare(
 	struct applying *a, const struct conf_ike_change *change, struct step *step)
 {
-	const struct ike_sa *o = ike_sa_find(a->c, change->name);
+	const struct ike_sa *o = ike_sa_find(a->c, change->c.name);
 	const char *why;
 	struct sa_out *sa;
 
@@ -168,7 +168,7 @@ static bool move_prepare(
 static void move_commit(
 	struct control *c, const struct conf_ike_change *change, const struct step *step)
 {
-	struct ike_sa *o = ike_sa_find(c, change->name);
+	struct ike_sa *o = ike_sa_find(c, change->c.name);
 
 	if (o != NULL && change->move.has_late)
 		ike_sa_order(c, o, change->move.late);
@@ -186,8 +186,8 @@ static void move_commit(
 
 static bool is_there(const struct applying *a, const struct conf_ike_change *change)
 {
-	bool there = change->policy ? ike_policy_find(a->c, change->name) != NULL
-				    : ike_sa_find(a->c, change->name) != NULL;
+	bool there = change->c.kind == CONF_POLICY ? ike_policy_find(a->c, change->c.name) != NULL
+						   : ike_sa_find(a->c, change->c.name) != NULL;
 
 	return there || refuse(a, change, "there is none");
 }
@@ -196,8 +196,8 @@ static bool is_there(const struct applying *a, const struct conf_ike_change *cha
 static bool flush_prepare(const struct applying *a, const struct conf_ike_change *change)
 {
 	if (a->request->n > 1)
-		fprintf(a->errors, "%s:%u: flush: must be the only change\n", change->where.file,
-			change->where.line);
+		fprintf(a->errors, "%s:%u: flush: must be the only change\n", change->c.where.file,
+			change->c.where.line);
 	return a->request->n == 1;
 }
 
@@ -206,7 +206,7 @@ static bool change_prepare(
 {
 	if (change->spi != 0)
 		return true;
-	switch (change->verb) {
+	switch (change->c.verb) {
 	case CONF_ADD:
 		return add(a, change, step);
 	case CONF_SET:
@@ -250,7 +250,7 @@ static void spi_await(struct control *c, const struct conf_ike_change *change)
 	const rte_be32_t spi = rte_cpu_to_be_32(change->spi);
 	struct spi_set *awaited = &c->snapshot->ike->awaited;
 
-	if (change->verb == CONF_ADD && snapshot_find_in(c->snapshot, spi) == NULL)
+	if (change->c.verb == CONF_ADD && snapshot_find_in(c->snapshot, spi) == NULL)
 		spi_set_add(awaited, spi);
 	else
 		spi_set_remove(awaited, spi);
@@ -261,15 +261,15 @@ static void change_commit(
 {
 	if (change->spi != 0)
 		spi_await(c, change);
-	else if (change->verb == CONF_SET)
+	else if (change->c.verb == CONF_SET)
 		move_commit(c, change, step);
 	else if (step->policy != NULL)
 		ike_policy_open(c, step->policy);
-	else if (change->verb == CONF_DEL && change->policy)
-		delete_both(c, NULL, ike_policy_find(c, change->name));
-	else if (change->verb == CONF_DEL)
-		delete_both(c, ike_sa_find(c, change->name), NULL);
-	else if (change->verb == CONF_FLUSH)
+	else if (change->c.verb == CONF_DEL && change->c.kind == CONF_POLICY)
+		delete_both(c, NULL, ike_policy_find(c, change->c.name));
+	else if (change->c.verb == CONF_DEL)
+		delete_both(c, ike_sa_find(c, change->c.name), NULL);
+	else if (change->c.verb == CONF_FLUSH)
 		flush(c);
 }
 

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf_change.h"
-#include "conf_diff.h"
+#include "conf_apply.h"
 #include "conf_print.h"
 #include "event_log.h"
 #include "log.h"
@@ -53,26 +52,33 @@ static const char *written(void)
 
 // --- the log of a change ---
 
-static void change_write(void *arg, const struct conf_difference *d)
+static void change_write(const struct conf_change *c)
 {
-	(void)arg;
+	const char *noun = c->kind != CONF_KINDS ? conf_kinds[c->kind].noun : "";
+
 	if (++requests.n_different > LOG_LINES)
 		return;
-	if (d->kind == CONF_CHANGED)
-		fprintf(requests.log, "%s \"%s\": %s changed\n", d->noun, d->name, d->setting);
+	if (c->setting != NULL)
+		fprintf(requests.log, "%s \"%s\": %s changed\n", noun, c->name, c->setting);
 	else
-		fprintf(requests.log, "%s \"%s\" %s\n", d->noun, d->name,
-			conf_difference_names[d->kind]);
+		fprintf(requests.log, "%s \"%s\" %s\n", noun, c->name, conf_change_word(c));
 }
 
-static void changes_write(const struct conf *running, const struct conf *conf, conf_diff_fn *write)
+// unsaved: only those of changes at run time.
+static void changes_write(const struct conf *running, const struct conf *conf, bool unsaved)
 {
-	if (conf_diff(running, conf, write, NULL) < 0) {
+	struct conf_changes *list = conf_diff(running, conf);
+
+	for (unsigned int i = 0; list != NULL && i < list->n; i++)
+		if (!unsaved || list->change[i].unsaved)
+			change_write(&list->change[i]);
+	if (list == NULL) {
 		requests.incomplete = true;
 		fputs("out of memory to list the changes\n", requests.log);
 	}
 	if (requests.n_different > LOG_LINES)
 		fprintf(requests.log, "and %u more\n", requests.n_different - LOG_LINES);
+	conf_changes_free(list);
 }
 
 // Without memory they are not listed.
@@ -83,12 +89,6 @@ static void changes_log(enum log_level level, const char *before)
 }
 
 // --- reload ---
-
-static void discarded_write(void *arg, const struct conf_difference *d)
-{
-	if (d->unsaved)
-		change_write(arg, d);
-}
 
 static bool may_discard(void)
 {
@@ -101,7 +101,7 @@ static struct conf *reload_make(const struct conf *running, FILE *errors)
 	struct conf *conf = conf_load(requests.conf_path, running, errors);
 
 	if (conf != NULL)
-		changes_write(running, conf, discarded_write);
+		changes_write(running, conf, true);
 	if (!requests.incomplete && (requests.n_different == 0 || may_discard()))
 		return conf;
 	if (conf != NULL && fflush(requests.log) == 0)
@@ -146,29 +146,36 @@ static const char *reload_finish(int rc)
 
 // --- diff ---
 
-// n: of those that were written, or -ENOMEM.
-static void differences_count(int n)
+// Compares two configurations.
+static void differences_print(const struct conf *from, const struct conf *to, FILE *out,
+	void (*print)(const struct conf_changes *list, FILE *out))
 {
-	requests.incomplete |= n < 0;
-	requests.n_different = n > 0 ? (unsigned int)n : 0;
+	struct conf_changes *list = conf_diff(from, to);
+
+	requests.incomplete |= list == NULL;
+	requests.n_different = list != NULL ? list->n : 0;
+	if (list != NULL)
+		print(list, out);
+	conf_changes_free(list);
 }
 
-// Compares the configuration that runs with that of the file, if this is not refused.
-static struct conf *file_compare(const struct conf *running, FILE *out,
-	int (*print)(const struct conf *running, const struct conf *file, FILE *out))
+// The configuration of the file; NULL: it is refused.
+static struct conf *file_load(FILE *out)
 {
 	struct conf *file = conf_load(requests.conf_path, NULL, out);
 
 	requests.refused = file == NULL;
-	if (file != NULL)
-		differences_count(print(running, file, out));
-	conf_free(file);
-	return NULL;
+	return file;
 }
 
 static struct conf *diff_make(const struct conf *running, FILE *out)
 {
-	return file_compare(running, out, conf_print_diff);
+	struct conf *file = file_load(out);
+
+	if (file != NULL)
+		differences_print(running, file, out, conf_print_diff);
+	conf_free(file);
+	return NULL;
 }
 
 static const char *diff_finish(int rc)
@@ -190,7 +197,12 @@ static struct conf *config_make(const struct conf *running, FILE *out)
 
 static struct conf *save_make(const struct conf *running, FILE *out)
 {
-	return file_compare(running, out, conf_print_changes);
+	struct conf *file = file_load(out);
+
+	if (file != NULL)
+		differences_print(file, running, out, conf_print_changes);
+	conf_free(file);
+	return NULL;
 }
 
 static const char *text_finish(int rc)
@@ -215,7 +227,7 @@ static struct conf *change_make(const struct conf *running, FILE *errors)
 	conf = conf_change(running, name + 1, line_end + 1,
 		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
 	if (conf != NULL)
-		changes_write(running, conf, change_write);
+		changes_write(running, conf, false);
 	return conf;
 }
 

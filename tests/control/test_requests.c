@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "conf_change.h"
+#include "conf_apply.h"
 #include "configure.h"
 #include "desk.h"
 #include "event_log.h"

@@ -2,13 +2,12 @@
 // Any text as a request to change a configuration, and as one of an IKE daemon. Proves that it is
 // refused with reasons, or that the result can be applied and compared with the configuration
 // before.
-#include "conf_change.h"
+#include "conf_apply.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conf_diff.h"
 #include "conf_ike.h"
 #include "fuzz.h"
 #include "harness.h"
@@ -79,25 +78,32 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void look(void *n, const struct conf_difference *d)
+static unsigned int n_different(const struct conf *from, const struct conf *to)
 {
-	assert_true(d->noun != NULL ? d->name != NULL : d->kind == CONF_CHANGED);
-	assert_true(!d->secret || (d->from == NULL && d->to == NULL));
-	++*(unsigned int *)n;
+	struct conf_changes *list = conf_diff(from, to);
+	unsigned int n;
+
+	assert_non_null(list);
+	for (n = 0; n < list->n; n++) {
+		const struct conf_change *d = &list->change[n];
+
+		assert_true(d->kind != CONF_KINDS ? d->name != NULL : d->verb == CONF_SET);
+		assert_true(!d->secret || (d->from == NULL && d->to == NULL));
+	}
+	conf_changes_free(list);
+	return n;
 }
 
 static void apply(const struct conf *conf)
 {
 	const struct build_port ports[CONF_PORTS_MAX] = {0};
-	unsigned int n, seen = 0;
 	char why[256];
 	struct snapshot *s = build_snapshot(conf, ports, NULL, why, sizeof(why));
 
 	assert_non_null(s);
 	build_snapshot_free(s);
-	n = conf_diff(running, conf, look, &seen);
-	assert_int_equal(n, seen);
-	assert_int_equal(conf_diff(conf, conf, look, &seen), 0);
+	n_different(running, conf);
+	assert_int_equal(n_different(conf, conf), 0);
 }
 
 static void change(const char *request, size_t len, FILE *out)
@@ -113,19 +119,20 @@ static void change(const char *request, size_t len, FILE *out)
 
 static void ike_check(const struct conf_ike *ike)
 {
-	unsigned int n_added[] = {0, 0};
+	unsigned int n_added[CONF_KINDS] = {0};
 
 	for (unsigned int i = 0; i < ike->n; i++) {
-		const struct conf_ike_change *c = &ike->changes[i];
+		const struct conf_change *c = &ike->changes[i].c;
 
-		assert_int_equal(c->name == NULL, c->verb == CONF_FLUSH || c->spi != 0);
+		assert_int_equal(
+			c->name == NULL, c->verb == CONF_FLUSH || ike->changes[i].spi != 0);
 		if (c->name != NULL)
 			assert_memory_equal(c->name, CONF_IKE_PREFIX, strlen(CONF_IKE_PREFIX));
-		if (c->verb == CONF_ADD && c->spi == 0)
-			assert_int_equal(c->index, n_added[c->policy]++);
+		if (c->verb == CONF_ADD && c->name != NULL)
+			assert_int_equal(ike->changes[i].index, n_added[c->kind]++);
 	}
-	assert_int_equal(n_added[false], ike->conf->n_sas);
-	assert_int_equal(n_added[true], ike->conf->n_policies);
+	assert_int_equal(n_added[CONF_SA], ike->conf->n_sas);
+	assert_int_equal(n_added[CONF_POLICY], ike->conf->n_policies);
 	for (unsigned int i = 0; i < ike->conf->n_sas; i++)
 		assert_int_not_equal(ike->conf->sas[i].opt.reqid, 0);
 	for (unsigned int i = 0; i < ike->conf->n_policies; i++) {

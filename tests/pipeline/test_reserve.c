@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "conf_change.h"
+#include "conf_apply.h"
 #include "peer.h"
 #include "reserve.h"
 #include "site.h"

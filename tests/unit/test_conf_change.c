@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes without a file. Proves their result, compared with a file that has the same settings; the
 // message for every mistake in a request; and the differences listed for two configurations.
-#include "conf_change.h"
+#include "conf_apply.h"
 
 #include "conf_dir.h"
-#include "conf_diff.h"
 #include "test.h"
 
 #define KEY   "cipher = \"aes-128-gcm\"; cipher_key = \"202122232425262728292a2b2c2d2e2f30313233\";"
@@ -37,19 +36,14 @@ static struct conf *try(const struct conf *running, const char *request)
 	return c;
 }
 
-static void print(void *out, const struct conf_difference *d)
+static void print(FILE *out, const struct conf_change *d)
 {
-	static const char *const verbs[] = {[CONF_ADDED] = "add",
-		[CONF_REMOVED] = "remove",
-		[CONF_CHANGED] = "change",
-		[CONF_MOVED] = "move"};
-
-	fprintf(out, "%s", verbs[d->kind]);
-	if (d->noun != NULL)
-		fprintf(out, " %s %s", d->noun, d->name);
-	if (d->kind == CONF_CHANGED && d->secret)
+	fprintf(out, "%s", conf_change_word(d));
+	if (d->kind != CONF_KINDS)
+		fprintf(out, " %s %s", conf_kinds[d->kind].noun, d->name);
+	if (d->setting != NULL && d->secret)
 		fprintf(out, " %s", d->setting);
-	else if (d->kind == CONF_CHANGED)
+	else if (d->setting != NULL)
 		fprintf(out, " %s: %s -> %s", d->setting, d->from != NULL ? d->from : "-",
 			d->to != NULL ? d->to : "-");
 	fprintf(out, " (%u)%s\n", d->where.line, d->restart ? " restart" : "");
@@ -61,8 +55,11 @@ static char *diff(const struct conf *from, const struct conf *to)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	struct conf_changes *list = conf_diff(from, to);
 
-	conf_diff(from, to, print, out);
+	for (unsigned int i = 0; i < list->n; i++)
+		print(out, &list->change[i]);
+	conf_changes_free(list);
 	fclose(out);
 	return text;
 }
@@ -139,26 +136,26 @@ static void test_add(void **state)
 {
 	(void)state;
 	check("sa add {" NEXT "}", "\n);\n\npolicies", ",\n{" NEXT "}\n);\n\npolicies",
-		"add sa to-b-2 (1)\n");
+		"added sa to-b-2 (1)\n");
 	check("policy add { name = \"last\"; remote = \"10.2.0.0/24\"; action = \"bypass\"; "
 	      "proto = 47; local = \"10.9.0.0/24\"; }\npolicy del rest",
 		"{ name = \"rest\"; action = \"discard\"; }",
 		"{ name = \"last\"; remote = \"10.2.0.0/24\"; action = \"bypass\"; "
 		"proto = \"gre\"; local = \"10.9.0.0/24\"; }",
-		"add policy last (1)\nremove policy rest (39)\n");
+		"added policy last (1)\nremoved policy rest (39)\n");
 	check("rule add { name = \"a\"; action = \"drop\"; }", "policies = (",
 		"rules = ( { name = \"a\"; action = \"drop\"; } );\npolicies = (",
-		"add rule a (1)\n");
+		"added rule a (1)\n");
 	check("neighbour add { address = \"192.0.2.2\"; mac = \"02:00:00:00:00:02\"; }",
 		"policies = (",
 		"neighbours = ( { mac = \"02:00:00:00:00:02\"; address = \"192.0.2.2\"; } );\n"
 		"policies = (",
-		"add neighbour 192.0.2.2 (1)\n");
+		"added neighbour 192.0.2.2 (1)\n");
 	check("route add { to = \"10.3.0.0/24\"; via = \"192.0.2.3\"; }",
 		"{ to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; }",
 		"{ to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; },"
 		"{ to = \"10.3.0.0/24\"; via = \"192.0.2.3\"; }",
-		"add route 10.3.0.0/24 (1)\n");
+		"added route 10.3.0.0/24 (1)\n");
 }
 
 #define ONE "{ name = \"one\"; remote = \"10.2.0.9\"; action = \"bypass\"; }"
@@ -168,7 +165,7 @@ static void check_place(const char *place, const char *old, const char *new)
 	char request[256];
 
 	snprintf(request, sizeof(request), "policy add %s " ONE, place);
-	check(request, old, new, "add policy one (1)\n");
+	check(request, old, new, "added policy one (1)\n");
 }
 
 static void test_places(void **state)
@@ -192,19 +189,19 @@ static void test_set(void **state)
 	(void)state;
 	check("policy set site-b { local = \"10.1.0.0/16\"; }", "\"10.1.0.0/24\"; remote",
 		"\"10.1.0.0/16\"; remote",
-		"change policy site-b local: \"10.1.0.0/24\" -> \"10.1.0.0/16\" (1)\n");
+		"changed policy site-b local: \"10.1.0.0/24\" -> \"10.1.0.0/16\" (1)\n");
 	check("sa set from-b { replay_window = 64; }", "replay_window = 128; ", "",
-		"change sa from-b replay_window: 128 -> 64 (1)\n");
+		"changed sa from-b replay_window: 128 -> 64 (1)\n");
 	check("sa set from-b { lifetime = { soft_seconds = 5; }; }", "replay_window = 128; ",
 		"replay_window = 128; lifetime = { soft_seconds = 5; }; ",
-		"change sa from-b lifetime.soft_seconds: - -> 5 (1)\n");
+		"changed sa from-b lifetime.soft_seconds: - -> 5 (1)\n");
 	check("sa set from-b { cipher_key = \""
 	      "20 21222324 25262728292a2b2c2d2e2f30313233\"; }",
 		"0x101112131415161718191a1b1c1d1e1f b0b1b2b3",
-		"0x202122232425262728292A2B2C2D2E2F30313233", "change sa from-b cipher_key (1)\n");
+		"0x202122232425262728292A2B2C2D2E2F30313233", "changed sa from-b cipher_key (1)\n");
 	check("route set 10.2.0.0/24 { via = \"192.0.2.3\"; }", "via = \"192.0.2.2\"",
 		"via = \"192.0.2.3\"",
-		"change route 10.2.0.0/24 via: \"192.0.2.2\" -> \"192.0.2.3\" (1)\n");
+		"changed route 10.2.0.0/24 via: \"192.0.2.2\" -> \"192.0.2.3\" (1)\n");
 	check("policy set site-b { in = [ \"from-b\" ]; }", "in = \"from-b\"", "in = \"from-b\"",
 		"");
 }
@@ -223,16 +220,16 @@ static void test_several(void **state)
 	(void)state;
 	assert_non_null(c);
 	check_diff(running, c,
-		"add sa to-b-2 (2)\n"
-		"remove sa to-b (25)\n"
-		"change policy site-b out: \"to-b\" -> \"to-b-2\" (4)\n"
-		"add rule r (6)\n");
+		"added sa to-b-2 (2)\n"
+		"removed sa to-b (25)\n"
+		"changed policy site-b out: \"to-b\" -> \"to-b-2\" (4)\n"
+		"added rule r (6)\n");
 	// And back to the file, as a reload does.
 	check_diff(c, running,
-		"add sa to-b (25)\n"
-		"remove sa to-b-2 (2)\n"
-		"change policy site-b out: \"to-b-2\" -> \"to-b\" (38)\n"
-		"remove rule r (6)\n");
+		"added sa to-b (25)\n"
+		"removed sa to-b-2 (2)\n"
+		"changed policy site-b out: \"to-b-2\" -> \"to-b\" (38)\n"
+		"removed rule r (6)\n");
 	conf_free(c);
 	refuse("sa add { " NEXT " }\nsa del nothing", "argument:2: there is no sa \"nothing\"\n");
 }
@@ -252,11 +249,11 @@ static void test_key_file(void **state)
 	conf_dir_write("some.key", second, strlen(second));
 	c = try(with_file, "policy del rest");
 	assert_non_null(c);
-	check_diff(running, c, "remove policy rest (39)\n");
+	check_diff(running, c, "removed policy rest (39)\n");
 	conf_free(c);
 	c = try(with_file, "sa set to-b { key_file = \"some.key\"; }");
 	assert_non_null(c);
-	check_diff(running, c, "change sa to-b cipher_key (1)\n");
+	check_diff(running, c, "changed sa to-b cipher_key (1)\n");
 	conf_free(c);
 	conf_free(with_file);
 	conf_dir_unlink("some.key");
@@ -277,7 +274,7 @@ static void test_link_local(void **state)
 	(void)state;
 	one = try(v6, LOCAL "\"wan\"; }");
 	assert_non_null(one);
-	check_diff(v6, one, "add neighbour fe80::1 port wan (1)\n");
+	check_diff(v6, one, "added neighbour fe80::1 port wan (1)\n");
 	c = try(one, "neighbour del fe80:0::1");
 	assert_non_null(c);
 	check_diff(v6, c, "");
@@ -302,7 +299,7 @@ static void test_link_local(void **state)
 		"NAME\"\n");
 	c = try(both, "neighbour del fe80::1 port wan");
 	assert_non_null(c);
-	check_diff(both, c, "remove neighbour fe80::1 port wan (1)\n");
+	check_diff(both, c, "removed neighbour fe80::1 port wan (1)\n");
 	conf_free(c);
 	conf_free(both);
 	conf_free(v6);
@@ -409,30 +406,31 @@ static void test_same(void **state)
 static void test_settings(void **state)
 {
 	(void)state;
-	check_edit("size = 512;", "size = 1024;", "change memory.size: 512 -> 1024 (13) restart\n");
 	check_edit(
-		"hugepages = false;", "", "change memory.hugepages: false -> true (1) restart\n");
+		"size = 512;", "size = 1024;", "changed memory.size: 512 -> 1024 (13) restart\n");
+	check_edit(
+		"hugepages = false;", "", "changed memory.hugepages: false -> true (1) restart\n");
 	check_edit("workers = [ 1 ]", "workers = [ 1, 2 ]",
-		"change cpus.workers: 1 -> [ 1, 2 ] (12) restart\n"
-		"change memory.packet_buffers: - -> - (1) restart\n");
+		"changed cpus.workers: 1 -> [ 1, 2 ] (12) restart\n"
+		"changed memory.packet_buffers: - -> - (1) restart\n");
 	check_edit("ports = (", "default_action = \"drop\"; ports = (",
-		"change default_action: \"accept\" -> \"drop\" (15)\n");
+		"changed default_action: \"accept\" -> \"drop\" (15)\n");
 	check_edit("ports = (", "flows = { timeouts = { udp = 9; }; }; ports = (",
-		"change flows.timeouts.udp: 30 -> 9 (15)\n");
+		"changed flows.timeouts.udp: 30 -> 9 (15)\n");
 }
 
 static void test_ports(void **state)
 {
 	(void)state;
 	check_edit("\"lan\"; device", "\"lan\"; mtu = 9000; device",
-		"change port lan mtu: 1500 -> 9000 (16) restart\n");
+		"changed port lan mtu: 1500 -> 9000 (16) restart\n");
 	check_edit("\"lan\"; device", "\"lan\"; side = \"unprotected\"; device",
-		"change port lan side: \"protected\" -> \"unprotected\" (16)\n");
+		"changed port lan side: \"protected\" -> \"unprotected\" (16)\n");
 	check_edit("\"10.1.0.1/24\"", "\"10.1.0.1/24\", \"10.9.0.1/24\"",
-		"change port lan addresses: \"10.1.0.1/24\" -> [ \"10.1.0.1/24\", \"10.9.0.1/24\" "
+		"changed port lan addresses: \"10.1.0.1/24\" -> [ \"10.1.0.1/24\", \"10.9.0.1/24\" "
 		"] (16)\n");
 	check_edit("\"lan\"; device", "\"inside\"; device",
-		"add port inside (16) restart\nremove port lan (16) restart\n");
+		"added port inside (16) restart\nremoved port lan (16) restart\n");
 }
 
 // The fewest elements that explain the change of order.
@@ -453,13 +451,13 @@ static void test_moves(void **state)
 
 	(void)state;
 	check_diff(from, to,
-		"move policy d (36)\n"
-		"add policy e (38)\n"
-		"change policy c proto: 3 -> 9 (40)\n");
+		"moved policy d (36)\n"
+		"added policy e (38)\n"
+		"changed policy c proto: 3 -> 9 (40)\n");
 	check_diff(to, from,
-		"change policy c proto: 9 -> 3 (38)\n"
-		"move policy d (39)\n"
-		"remove policy e (38)\n");
+		"changed policy c proto: 9 -> 3 (38)\n"
+		"moved policy d (39)\n"
+		"removed policy e (38)\n");
 	conf_free(from);
 	conf_free(to);
 }
@@ -472,7 +470,7 @@ static void test_secrets(void **state)
 	char *text = diff(running, c);
 
 	(void)state;
-	assert_string_equal(text, "change sa to-b cipher_key (28)\n");
+	assert_string_equal(text, "changed sa to-b cipher_key (28)\n");
 	free(text);
 	conf_free(c);
 }

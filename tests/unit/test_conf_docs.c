@@ -35,23 +35,23 @@ static bool is_for_ike(const struct conf_option *o)
 }
 
 // The option of a row of the table; NULL if there is none.
-static const struct conf_option *option_of(const struct conf_schema *schema, const char *row)
+static const struct conf_option *option_of(const struct conf_option *options, const char *row)
 {
 	char name[64] = "";
 
 	sscanf(row, "| `%63[a-z_]` |", name);
-	return conf_schema_find(schema, name);
+	return conf_option_find(options, name);
 }
 
-static void put_table(FILE *out, const struct conf_schema *schema, const char *old)
+static void put_table(FILE *out, const struct conf_option *options, const char *old)
 {
 	const char *end = until(old, "\n\n") + 1;
 
 	fputs(HEAD, out);
 	for (const char *row = old; row < end; row = until(row, "\n") + 1)
-		if (option_of(schema, row) != NULL)
-			put_row(out, option_of(schema, row), "");
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++) {
+		if (option_of(options, row) != NULL)
+			put_row(out, option_of(options, row), "");
+	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		char mark[64];
 
 		snprintf(mark, sizeof(mark), "\n| `%s` |", o->name);
@@ -63,36 +63,30 @@ static void put_table(FILE *out, const struct conf_schema *schema, const char *o
 // What no file may have has a table of its own.
 static void put_ike_table(FILE *out)
 {
-	static const char *const lists[] = {"sas", "policies"};
-
 	fputs(HEAD, out);
-	for (unsigned int i = 0; i < COUNT_OF(lists); i++) {
-		const struct conf_option *o =
-			conf_schema_find(&conf_schema, lists[i])->schema->options;
-
-		for (; o->name != NULL; o++)
+	for (const struct conf_kind_info *k = conf_kinds; k < conf_kinds + CONF_KINDS; k++)
+		for (const struct conf_option *o = k->options; o->name != NULL; o++)
 			if (is_for_ike(o))
-				put_row(out, o, conf_format("%s.", lists[i]));
-	}
+				put_row(out, o, conf_format("%s.", k->list));
 }
 
-// The schema of the section with that heading, "sas.tfc"; NULL if it is about something else.
-static const struct conf_schema *schema_of(const char *heading)
+// The options of the section with that heading, "sas.tfc"; NULL if it is about something else.
+static const struct conf_option *options_of(const char *heading)
 {
-	const struct conf_schema *schema = &conf_schema;
+	const struct conf_option *options = conf_top_options;
 	char path[64], *rest = path, *name;
 
 	snprintf(path, sizeof(path), "%.*s", (int)strcspn(heading, "\n"), heading);
 	if (strcmp(path, "Top level") == 0)
-		return &conf_schema;
+		return conf_top_options;
 	if (strcmp(path, "Key files") == 0)
-		return &conf_key_schema;
-	while (schema != NULL && (name = strsep(&rest, ".")) != NULL) {
-		const struct conf_option *o = conf_schema_find(schema, name);
+		return conf_key_file_options;
+	while (options != NULL && (name = strsep(&rest, ".")) != NULL) {
+		const struct conf_option *o = conf_option_find(options, name);
 
-		schema = o != NULL ? o->schema : NULL;
+		options = o != NULL ? o->options : NULL;
 	}
-	return schema;
+	return options;
 }
 
 struct page {
@@ -103,7 +97,7 @@ struct page {
 
 static void page_make(void *arg)
 {
-	const struct conf_schema *schema = NULL;
+	const struct conf_option *options = NULL;
 	bool for_ike = false;
 	struct page *page = arg;
 	size_t len;
@@ -112,18 +106,18 @@ static void page_make(void *arg)
 	for (const char *line = page->docs; *line != '\0'; line = until(line, "\n") + 1) {
 		if (strncmp(line, "## ", 3) == 0) {
 			for_ike = strncmp(line, IKE_SECTION, strlen(IKE_SECTION)) == 0;
-			schema = schema_of(line + 3);
+			options = options_of(line + 3);
 		}
-		if ((schema == NULL && !for_ike) || strncmp(line, "| Setting |", 11) != 0) {
+		if ((options == NULL && !for_ike) || strncmp(line, "| Setting |", 11) != 0) {
 			fprintf(out, "%.*s\n", (int)(until(line, "\n") - line), line);
 			continue;
 		}
 		if (for_ike)
 			put_ike_table(out);
 		else
-			put_table(out, schema, line);
+			put_table(out, options, line);
 		line = until(line, "\n\n");
-		schema = NULL;
+		options = NULL;
 		for_ike = false;
 		page->n++;
 	}
@@ -141,13 +135,13 @@ static char *page_new(const char *docs, unsigned int *n)
 }
 
 // Of all groups and lists.
-static unsigned int count_schemas(const struct conf_schema *schema)
+static unsigned int count_groups(const struct conf_option *options)
 {
 	unsigned int n = 1;
 
-	for (const struct conf_option *o = schema->options; o->name != NULL; o++)
-		if (o->schema != NULL)
-			n += count_schemas(o->schema);
+	for (const struct conf_option *o = options; o->name != NULL; o++)
+		if (o->options != NULL)
+			n += count_groups(o->options);
 	return n;
 }
 
@@ -158,7 +152,8 @@ static void test_documentation(void **state)
 	char *page = page_new(docs, &n);
 
 	(void)state;
-	assert_int_equal(n, count_schemas(&conf_schema) + count_schemas(&conf_key_schema) + 1);
+	assert_int_equal(
+		n, count_groups(conf_top_options) + count_groups(conf_key_file_options) + 1);
 	if (strcmp(docs, page) != 0)
 		fail_msg("%s differs from lib/conf: build/tests/unit/test_conf_docs --write", DOCS);
 	for (const struct cipher_alg *a = cipher_algs; a->name != NULL; a++)

@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-#include "conf_change.h"
+#include "conf_apply.h"
 #include "conf_dir.h"
 #include "test.h"
 
@@ -69,13 +69,13 @@ static int stop(void **state)
 }
 
 static void check_change(const struct conf_ike *ike, unsigned int i, enum conf_verb verb,
-	bool policy, const char *name, unsigned int line)
+	enum conf_kind kind, const char *name, unsigned int line)
 {
-	const struct conf_ike_change *c = &ike->changes[i];
+	const struct conf_change *c = &ike->changes[i].c;
 
 	assert_in_range(i, 0, ike->n - 1);
 	assert_int_equal(c->verb, verb);
-	assert_int_equal(c->policy, policy);
+	assert_int_equal(c->kind, kind);
 	if (name != NULL)
 		assert_string_equal(c->name, name);
 	else
@@ -100,13 +100,13 @@ static void test_changes(void **state)
 
 	(void)state;
 	assert_int_equal(ike->n, 7);
-	check_change(ike, 0, CONF_FLUSH, false, NULL, 2);
-	check_change(ike, 1, CONF_ADD, false, "ike.out", 3);
-	check_change(ike, 2, CONF_ADD, false, "ike.in", 4);
-	check_change(ike, 3, CONF_ADD, true, "ike.p", 4);
-	check_change(ike, 4, CONF_ADD, true, "ike.q", 5);
-	check_change(ike, 5, CONF_DEL, false, "ike.old", 6);
-	check_change(ike, 6, CONF_DEL, true, "ike.older", 7);
+	check_change(ike, 0, CONF_FLUSH, CONF_KINDS, NULL, 2);
+	check_change(ike, 1, CONF_ADD, CONF_SA, "ike.out", 3);
+	check_change(ike, 2, CONF_ADD, CONF_SA, "ike.in", 4);
+	check_change(ike, 3, CONF_ADD, CONF_POLICY, "ike.p", 4);
+	check_change(ike, 4, CONF_ADD, CONF_POLICY, "ike.q", 5);
+	check_change(ike, 5, CONF_DEL, CONF_SA, "ike.old", 6);
+	check_change(ike, 6, CONF_DEL, CONF_POLICY, "ike.older", 7);
 
 	assert_int_equal(ike->conf->n_sas, 2);
 	assert_int_equal(ike->changes[2].index, 1);
@@ -139,7 +139,7 @@ static void test_moves(void **state)
 
 	(void)state;
 	assert_int_equal(ike->n, 2);
-	check_change(ike, 0, CONF_SET, false, "ike.x", 1);
+	check_change(ike, 0, CONF_SET, CONF_SA, "ike.x", 1);
 	assert_true(ip_addr_is_none(&a->local));
 	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&a->remote)), 0xc0000203);
 	assert_int_equal(a->udp_local_port, 0);

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "conf_change.h"
-#include "conf_diff.h"
+#include "conf_apply.h"
 #include "conf_dir.h"
 #include "conf_print.h"
 #include "test.h"
@@ -67,9 +66,13 @@ static struct conf *reread(const char *printed_text)
 	return c;
 }
 
-static void ignore(void *arg, const struct conf_difference *d)
+static unsigned int n_different(const struct conf *from, const struct conf *to)
 {
-	(void)arg, (void)d;
+	struct conf_changes *list = conf_diff(from, to);
+	unsigned int n = list->n;
+
+	conf_changes_free(list);
+	return n;
 }
 
 static void test_digits(void **state)
@@ -101,7 +104,7 @@ static void test_print(void **state)
 	c = conf_dir_load_good("print.conf");
 	out = printed(conf_print, c);
 	again = reread(out);
-	assert_int_equal(conf_diff(c, again, ignore, NULL), 0);
+	assert_int_equal(n_different(c, again), 0);
 	conf_free(again);
 	conf_free(c);
 	free(out);
@@ -225,6 +228,21 @@ static struct conf *changed(const struct conf *c, const char *changes)
 	return now;
 }
 
+// The difference as text, to be freed.
+static char *record(const struct conf *from, const struct conf *to,
+	void (*print)(const struct conf_changes *list, FILE *out))
+{
+	struct conf_changes *list = conf_diff(from, to);
+	char *out;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	print(list, f);
+	fclose(f);
+	conf_changes_free(list);
+	return out;
+}
+
 static void test_changes(void **state)
 {
 	static const char changes[] =
@@ -239,31 +257,25 @@ static void test_changes(void **state)
 		"rule add { name = \"r\"; action = \"drop\"; }\n";
 	struct conf *file, *running, *again;
 	char *out;
-	size_t len;
-	FILE *f;
 
 	(void)state;
 	write_files();
 	file = conf_dir_load_good("print.conf");
 	running = changed(file, changes);
-	f = open_memstream(&out, &len);
-	assert_int_not_equal(conf_print_changes(running, file, f), 0);
-	fclose(f);
+	out = record(file, running, conf_print_changes);
 	assert_non_null(strstr(out, "key_file = \"n.key\""));
 	again = changed(file, out);
-	assert_int_equal(conf_diff(running, again, ignore, NULL), 0);
+	assert_int_equal(n_different(running, again), 0);
 	conf_free(again);
 	free(out);
-	f = open_memstream(&out, &len);
-	assert_int_equal(conf_print_changes(running, running, f), 0);
-	fclose(f);
+	out = record(running, running, conf_print_changes);
 	assert_string_equal(out, "");
 	free(out);
 	conf_free(running);
 	conf_free(file);
 }
 
-static void print(void *out, const struct conf_difference *d)
+static void print(FILE *out, const struct conf_change *d)
 {
 	fprintf(out, "%s: %s -> %s\n", d->setting, d->from != NULL ? d->from : "-",
 		d->to != NULL ? d->to : "-");
@@ -274,12 +286,16 @@ static void test_effective(void **state)
 {
 	struct conf *before = conf_dir_load_good("gateway-a.conf");
 	struct conf *after = changed(before, "sa set to-b { tfc = { dummies = 10; }; }\n");
+	struct conf_changes *list;
 	size_t len;
 	char *out;
 	FILE *f = open_memstream(&out, &len);
 
 	(void)state;
-	conf_diff(before, after, print, f);
+	list = conf_diff(before, after);
+	for (unsigned int i = 0; i < list->n; i++)
+		print(f, &list->change[i]);
+	conf_changes_free(list);
 	fclose(f);
 	assert_string_equal(out, "df: \"copy\" -> \"set\"\n"
 				 "dscp: \"copy\" -> \"cs0\"\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes of a file while another configuration runs: proves that every setting that needs a
 // restart is reported with its line.
-#include "conf_change.h"
+#include "conf_apply.h"
 #include "conf_dir.h"
 #include "test.h"
 

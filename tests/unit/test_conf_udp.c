@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The values of the group udp of SAs, and that the group alone is a difference.
-#include "conf_change.h"
-#include "conf_diff.h"
+#include "conf_apply.h"
 #include "conf_dir.h"
 #include "test.h"
 
@@ -24,7 +23,7 @@ static void test_udp(void **state)
 	conf_free(c);
 }
 
-static void print(void *out, const struct conf_difference *d)
+static void print(FILE *out, const struct conf_change *d)
 {
 	fprintf(out, "%s %s: %s -> %s\n", d->name, d->setting, d->from != NULL ? d->from : "-",
 		d->to != NULL ? d->to : "-");
@@ -34,8 +33,11 @@ static void check_diff(const struct conf *from, const struct conf *to, const cha
 {
 	char text[512] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
+	struct conf_changes *list = conf_diff(from, to);
 
-	conf_diff(from, to, print, out);
+	for (unsigned int i = 0; i < list->n; i++)
+		print(out, &list->change[i]);
+	conf_changes_free(list);
 	fclose(out);
 	assert_string_equal(text, expected);
 }

@@ -2,8 +2,7 @@
 // What a reload of a file would discard of the changes at run time.
 #include "conf_unsaved.h"
 
-#include "conf_change.h"
-#include "conf_diff.h"
+#include "conf_apply.h"
 #include "conf_dir.h"
 #include "test.h"
 
@@ -56,11 +55,12 @@ static struct conf *edited(const char *old, const char *new)
 	return c;
 }
 
-static void print_unsaved(void *out, const struct conf_difference *d)
+static void print_unsaved(FILE *out, const struct conf_change *d)
 {
 	if (d->unsaved)
-		fprintf(out, "%s %s %s%s%s\n", conf_difference_names[d->kind], d->noun, d->name,
-			d->setting != NULL ? " " : "", d->setting != NULL ? d->setting : "");
+		fprintf(out, "%s %s %s%s%s\n", conf_change_word(d), conf_kinds[d->kind].noun,
+			d->name, d->setting != NULL ? " " : "",
+			d->setting != NULL ? d->setting : "");
 }
 
 // After these requests, which end with NULL, a reload of this file discards so much.
@@ -71,12 +71,16 @@ static void check_unsaved(const char *const requests[], const struct conf *file,
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	struct conf_changes *list;
 
 	for (unsigned int i = 0; requests[i] != NULL; i++) {
 		now[i] = try(was, requests[i]);
 		was = now[i];
 	}
-	assert_true(conf_diff(was, file, print_unsaved, out) >= 0);
+	list = conf_diff(was, file);
+	for (unsigned int i = 0; i < list->n; i++)
+		print_unsaved(out, &list->change[i]);
+	conf_changes_free(list);
 	fclose(out);
 	assert_string_equal(text, lost);
 	free(text);
@@ -133,7 +137,6 @@ static void test_saved(void **state)
 static void test_unsaved_bounded(void **state)
 {
 	struct conf *c = try(running, "route add { to = \"10.7.0.0/16\"; via = \"192.0.2.7\"; }");
-	size_t n = 0;
 
 	(void)state;
 	for (unsigned int i = 0; i < 20; i++) {
@@ -148,9 +151,7 @@ static void test_unsaved_bounded(void **state)
 		conf_free(c);
 		c = next;
 	}
-	for (const struct conf_unsaved *u = c->tree->unsaved; u != NULL; u = u->next)
-		n++;
-	assert_int_equal(n, 1);
+	assert_int_equal(c->tree->unsaved->n, 1);
 	conf_free(c);
 }
 
