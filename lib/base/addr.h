@@ -24,7 +24,7 @@ struct ip_prefix {
 	uint8_t len;
 };
 
-// The families that something is about; a prefix of ::/0 does not tell by itself.
+// Families that an object applies to; the prefix ::/0 alone does not determine one.
 enum ip_family { IP_ANY, IP_V4, IP_V6 };
 
 #define IP_ADDR_STRLEN   46 // longest textual IPv6 address and its NUL
@@ -63,7 +63,7 @@ static inline enum ip_family ip_addr_family(const struct ip_addr *a)
 	return ip_addr_is_v4(a) ? IP_V4 : IP_V6;
 }
 
-// fe80::/10: means something on one link only (RFC 4291 2.5.6).
+// fe80::/10: valid on one link only (RFC 4291 2.5.6).
 static inline bool ip_addr_is_link_local(const struct ip_addr *a)
 {
 	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A chunk is one huge page, filled with objects from its start to its end; objects of more than an
 // eighth of it have pages of their own. Sizes are rounded up to classes, four for each power of
-// two, and memory that is freed is used again for an object of its class. So chunks are never given
-// back, and a class has as much memory as it once needed.
+// two, and memory that is freed is used again for an object of its class. So chunks are never
+// freed, and a class keeps the memory that it once needed.
 #include "line_memory.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static void *own_pages_take(size_t size)
 	return c != NULL ? RTE_PTR_ADD(c, OWN_PAGES) : NULL;
 }
 
-// From the part of the newest chunk that was never used. Under the lock.
+// Allocates from the unused part of the newest chunk. Under the lock.
 static void *object_cut(size_t size)
 {
 	struct chunk *c = newest;
@@ -111,7 +111,7 @@ static void *object_cut(size_t size)
 	return memory;
 }
 
-// Where the class of an object is.
+// Location of the class of an object.
 static uint8_t *class_of_object(void *memory)
 {
 	struct chunk *c = RTE_PTR_ALIGN_FLOOR(memory, HUGE_PAGE);
@@ -162,7 +162,7 @@ void line_free(void *memory)
 	if (memory == NULL)
 		return;
 	if (memory == RTE_PTR_ADD(c, OWN_PAGES))
-		munmap(c, c->len); // the kernel wipes it before anyone gets it
+		munmap(c, c->len); // the kernel wipes it before it is used again
 	else
 		object_give(memory);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that workers read or write for packets, and that is made with a configuration: in whole
-// cache lines, so that the writer of an object never takes a line from under readers of something
-// else, and in huge pages (huge_pages.h), which small objects share: 10,000 SAs need few of them.
-// Keys are among these objects: memory is wiped, or given back to the kernel, when it is freed. Any
-// thread that may allocate.
+// cache lines, so that writing one object never invalidates a cache line with another, and in huge
+// pages (huge_pages.h), which small objects share: 10,000 SAs need few of them. Keys are among
+// these objects: memory is wiped, or given back to the kernel, when it is freed. Any thread that
+// may allocate.
 #pragma once
 
 #include <stddef.h>

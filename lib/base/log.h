@@ -7,18 +7,18 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-// Finds out whether standard error is the journal: then lines carry their priority, in front, as in
+// Checks whether standard error is the journal: then lines carry their priority, in front, as in
 // sd-daemon(3), and neither name nor level. Elsewhere lines begin with the date from now on. Once
 // at start.
 void log_start(void);
 
-// Whether it is. Also in a signal handler.
+// The result of that check. Also in a signal handler.
 bool log_is_journal(void);
 
 #define LOG_DATE_MAX 40 // octets with the NUL
 
-// Writes the date and time, UTC to the millisecond, as ISO 8601 does. To be shown alone: the wall
-// clock may be set at any time. Returns text.
+// Writes the date and time, UTC to the millisecond, in the format of ISO 8601. Only for display:
+// the wall clock may be set at any time. Returns text.
 const char *log_date(char text[LOG_DATE_MAX]);
 
 // Lines above this level are not written. Set once at start, before other threads run.

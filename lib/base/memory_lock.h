@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-// Locks the memory that is there and, as it is first written to, all that comes later: pages that
-// are never used take no memory. Returns 0, or -EPERM if RLIMIT_MEMLOCK is not unlimited and cannot
-// be raised: once capabilities are given up, allocations beyond it would fail.
+// Locks present memory and, at its first use, all future memory: pages that are never used need
+// none. Returns 0, or -EPERM if RLIMIT_MEMLOCK is not unlimited and cannot be raised: once
+// capabilities are given up, allocations beyond it would fail.
 int memory_lock(void);
 
 // Whether the system has swap.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the word most like a text that is none of the words, for messages. Control thread and
-// culvertctl.
+// Finds the word most similar to an unknown text, for messages. Control thread and culvertctl.
 #pragma once
 
-// Start with {.text = text}. best stays NULL if no word is like it.
+// Start with {.text = text}. best stays NULL if no word is similar.
 struct nearest {
 	const char *text;
 	const char *best;

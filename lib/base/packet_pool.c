@@ -41,7 +41,7 @@ static struct rte_mempool *pool_without_hugepages(
 	const char *name, unsigned int n, unsigned int cache, uint16_t room, int node)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
-	// The flag lets a buffer go over the end of a page: populate() takes it back.
+	// The flag lets a buffer cross the end of a page; populate() clears it.
 	struct rte_mempool *pool =
 		rte_mempool_create_empty(name, n, (unsigned int)sizeof(struct rte_mbuf) + room,
 			cache, sizeof(private), node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);

@@ -18,7 +18,7 @@ struct pci_nic {
 	unsigned int functions;           // virtual functions that exist
 };
 
-// Where the attribute of a device is, in new memory to be freed, or NULL without memory.
+// Path of an attribute of a device, in new memory that the caller frees, or NULL without memory.
 char *pci_nic_path(const char *sys, const char *name, const char *attribute);
 
 // Returns 0, -ENOENT (there is no such PCI device), or -ENODEV (it is not a network card).
@@ -28,15 +28,15 @@ int pci_nic_read(struct pci_nic *nic, const char *sys, const char *name);
 // -errno if the bus cannot be read, or memory is short; 0 if there is no PCI bus.
 int pci_nics_read(struct pci_nic **nics, const char *sys);
 
-// Whether a driver gives its devices to programs such as DPDK's: they take the device over from it
-// (vfio, uio), or share it with the kernel.
+// Whether a driver lets programs such as DPDK's use its devices: instead of the kernel (vfio, uio),
+// or together with it.
 bool pci_driver_is_for_dpdk(const char *driver);
 bool pci_driver_is_shared(const char *driver);
 bool pci_driver_is_vfio(const char *driver);
 
-// Whether a card that a program has reaches none but the program's memory: by an IOMMU, or because
-// the kernel shares it. Else it works with physical addresses.
+// Whether a card of a program can access only the program's memory: by an IOMMU, or because the
+// kernel shares it. Otherwise it works with physical addresses.
 bool pci_nic_is_confined(const struct pci_nic *nic);
 
-// Whether vfio gives away devices that no IOMMU confines.
+// Whether vfio lets programs use devices that no IOMMU confines.
 bool pci_vfio_without_iommu(const char *sys);

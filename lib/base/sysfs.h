@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SYSFS "/sys" // where it is mounted
+#define SYSFS "/sys" // mount point
 
 // The first line of a file without its newline, at most size - 1 octets. False if there is none.
 bool sysfs_line(char *line, size_t size, const char *path);

@@ -91,7 +91,7 @@ enum drop esp_in_rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip
 	memmove(inner - off, rte_pktmbuf_mtod(m, void *), off);
 	esp_in_cut_to(m, inner - off, (uint32_t)off + len);
 	ip_header_update(m, next_off, next_header);
-	// A NAT has changed an address that sums inside cover (RFC 3948 3.1.2).
+	// A NAT has changed an address that the inner checksum covers (RFC 3948 3.1.2).
 	if (sa->udp_port != 0)
 		l4_checksum_recompute(rte_pktmbuf_mtod(m, void *));
 	return DROP_NONE;

@@ -21,7 +21,7 @@ struct esp_in_checks {
 	struct crypto_session *session;
 	uint32_t around; // octets of ESP header, IV and ICV
 	uint32_t align;  // the length of the text is a multiple of it
-	enum drop stop;  // why the SA must not be used
+	enum drop stop;  // reason not to use the SA
 	bool esn;
 };
 
@@ -63,7 +63,7 @@ static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 	return replay_check(&run->replay, seq) ? DROP_NONE : DROP_REPLAY;
 }
 
-// The same for when they have been opened.
+// Values of the run after its packets are opened.
 struct esp_in_run {
 	const struct sa *sa;
 	struct sa_counters *counters; // of the worker
@@ -72,7 +72,7 @@ struct esp_in_run {
 	bool tunnel;
 };
 
-// counters: those of the worker in the SA.
+// counters: the worker's, in the SA.
 static __rte_always_inline struct esp_in_run esp_in_run_of(
 	const struct sa_in *sa, struct sa_counters *counters)
 {
@@ -101,8 +101,8 @@ static inline void esp_in_cut_to(struct rte_mbuf *m, const void *inner, uint32_t
 	m->pkt_len = len;
 }
 
-// The IPv4 packet in an SA in tunnel mode. Most are plain, and have no more to take over from the
-// outer header, with which theirs agrees.
+// Extracts the IPv4 packet of an SA in tunnel mode. Most packets are plain, and their header agrees
+// with the outer one, so that nothing has to be copied from it.
 static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *run,
 	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos, uint32_t *plain_len)
 {
@@ -147,7 +147,7 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 	return esp_in_extract_other(run->sa, m, text, inner_len, tos, tail->next_proto);
 }
 
-// At the end of a run: counts the packets that esp_in_finish() returned DROP_NONE for, and their
+// At the end of a run: counts the packets for which esp_in_finish() returned DROP_NONE, and their
 // octets.
 static inline void esp_in_count(const struct esp_in_run *run, uint32_t packets, uint64_t octets)
 {

@@ -15,8 +15,8 @@
 #define ESP_LEN  (uint32_t)sizeof(struct rte_esp_hdr)
 #define TAIL_LEN (uint32_t)sizeof(struct rte_esp_tail)
 
-// Monotonically increasing octets, the default content of padding (RFC 4303 2.4). Always copied
-// whole: as many as a cipher with the largest block may need.
+// Monotonically increasing octets, the default content of padding (RFC 4303 2.4). Always copied as
+// a whole: enough for the cipher with the largest block.
 static const uint8_t padding[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
 // Values that all packets of a run share: they are of one SA, and are framed at once.
@@ -25,7 +25,7 @@ struct run {
 	rte_be32_t spi;
 	uint32_t esp_len;  // octets in front of the text: ESP header and IV
 	uint32_t icv_len;  // octets
-	uint32_t pad_max;  // octets: the text is a multiple of one more
+	uint32_t pad_max;  // octets: the length of the text is a multiple of pad_max + 1
 	uint32_t tail_max; // octets that may be written after the packet
 };
 
@@ -44,7 +44,7 @@ static __rte_always_inline struct run run_of(const struct sa_copy *sa)
 	};
 }
 
-// How many of n numbers from seq on may be used.
+// Number of usable ones of n sequence numbers from seq on.
 static __rte_always_inline uint16_t usable(const struct sa_copy *sa, uint64_t seq, uint16_t n)
 {
 	const uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
@@ -54,8 +54,8 @@ static __rte_always_inline uint16_t usable(const struct sa_copy *sa, uint64_t se
 }
 
 // The first eight octets of an IPv4 header, its head, as a number in host byte order: version and
-// TOS, total length, identification, flags and offset. They are inherited and written as one, which
-// is far cheaper than one by one.
+// TOS, total length, identification, flags and offset. They are copied and written as one word,
+// which is far cheaper than one by one.
 #define HEAD_TOS_SHIFT 48
 #define HEAD_LEN_SHIFT 32
 #define HEAD_ID_SHIFT  16

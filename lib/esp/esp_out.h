@@ -20,7 +20,7 @@
 typedef uint16_t (*esp_out_fn)(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
-// Tunnel mode (RFC 4301 5.1.2), either family in either.
+// Tunnel mode (RFC 4301 5.1.2), all four combinations of families.
 uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
@@ -28,7 +28,7 @@ uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct s
 uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
-// Either for SAs with tfc_len, to packets that are padded first (RFC 4303 2.7): tfc.c.
+// The same two for SAs with tfc_len, which pad packets first (RFC 4303 2.7): tfc.c.
 uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
@@ -36,14 +36,14 @@ uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const stru
 uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
-// Nowhere: the peer is not known.
+// Frames no packet: the peer's endpoint is unknown.
 uint16_t esp_out_none(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
 
 // By enum sa_framing.
 extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
 
-// Why a packet with this number was not framed: DROP_PEER_UNKNOWN, DROP_SEQUENCE_END,
+// The reason why a packet with this number was not framed: DROP_PEER_UNKNOWN, DROP_SEQUENCE_END,
 // DROP_LIFETIME, DROP_ADDR_UNUSABLE, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM.
 enum drop esp_out_drop_reason(
 	struct sa_out *sa, const struct sa_path *path, uint64_t seq, unsigned int worker);
@@ -67,6 +67,6 @@ uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const stru
 // 8.1). m holds the whole packet.
 void esp_out_udp_sum(const struct sa *sa, struct rte_mbuf *m);
 
-// Fills m, which is empty, with a NAT-keepalive (RFC 3948 2.3) by the path of an SA in UDP: an IP
-// packet. Control thread.
+// Fills the empty m with the IP packet of a NAT-keepalive (RFC 3948 2.3) for the path of an SA in
+// UDP. Control thread.
 void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path);

@@ -29,7 +29,7 @@ static __rte_noinline bool padding_long_ok(const uint8_t *end, uint8_t pad_len)
 	return wrong == 0;
 }
 
-// 0 if 8 octets are as they shall be, as far as they count.
+// 0 if those of 8 octets that count are correct.
 static inline uint64_t padding_wrong(const uint8_t *at, const uint8_t *right, const uint8_t *counts)
 {
 	return (padding_load(at) ^ padding_load(right)) & padding_load(counts);

@@ -14,7 +14,7 @@ struct esp_place {
 };
 
 // The offset for ESP in the packet in m, whose headers are checked. Some destination options belong
-// after ESP, so the extension headers are followed.
+// after ESP, so the extension headers are parsed.
 struct esp_place esp_place_to_put(const struct rte_mbuf *m);
 
 // The protocol in that field.

@@ -8,7 +8,7 @@
 
 struct rte_mbuf;
 
-// Octets that inner packets get.
+// Length of inner packets, in octets.
 static inline uint16_t tfc_len(const struct sa *sa, const struct sa_path *path)
 {
 	return (uint16_t)RTE_MIN(sa->opt.tfc_pad, path->mtu);

@@ -10,7 +10,7 @@ void frag_map_clear(struct frag_map *map)
 	map->n_came = map->len = map->n_words = 0;
 }
 
-// The bits of word i that are in from <= bit < to.
+// Mask of the bits of word i in the range from <= bit < to.
 static uint64_t mask_of(uint32_t i, uint32_t from, uint32_t to)
 {
 	uint64_t mask = UINT64_MAX;
@@ -37,7 +37,7 @@ static bool is_set(const struct frag_map *map, const uint64_t word[], uint32_t b
 	return bit / 64 < map->n_words && (word[bit / 64] >> bit % 64 & 1) != 0;
 }
 
-// Whether one fragment has brought exactly these units.
+// Whether one received fragment had exactly these units.
 static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
 {
 	return units_count(map, map->came, from, to) == to - from &&
@@ -54,14 +54,14 @@ static bool end_agrees(const struct frag_map *map, uint32_t end, bool more)
 	return more ? end < map->len : end == map->len;
 }
 
-// Brings the words for units up to this one into use.
+// Initialises the words for units up to this one.
 static void words_extend(struct frag_map *map, uint32_t to)
 {
 	for (; map->n_words * 64 < to; map->n_words++)
 		map->came[map->n_words] = map->begins[map->n_words] = 0;
 }
 
-// Notes a fragment of units that are all missing.
+// Adds a fragment of units that are all missing.
 static void units_set(struct frag_map *map, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from / 64; i * 64 < to; i++)

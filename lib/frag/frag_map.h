@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which octets of a datagram have come (RFC 791 3.2, RFC 8200 4.5): a bit for each 8 of them, so
-// that any number of fragments in any order costs each the same. Workers; pure functions.
+// Received octets of a datagram (RFC 791 3.2, RFC 8200 4.5): a bit for each 8 of them, so that the
+// cost of a fragment depends neither on their number nor on their order. Workers; pure functions.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FRAG_UNIT  8 // octets that offsets count in
+#define FRAG_UNIT  8 // octets: the unit of offsets
 #define FRAG_WORDS (65536 / FRAG_UNIT / 64)
 
 struct frag_map {
 	uint32_t n_came;  // bits set in came
-	uint32_t len;     // octets of the whole; 0: the last fragment has not come
+	uint32_t len;     // octets of the datagram; 0: the last fragment is missing
 	uint32_t n_words; // in use; later ones are not initialised, and count as 0
 	uint64_t came[FRAG_WORDS];
 	uint64_t begins[FRAG_WORDS]; // a fragment begins here
@@ -19,18 +19,18 @@ struct frag_map {
 
 enum frag_verdict {
 	FRAG_NEW,
-	FRAG_DUPLICATE, // exactly this one has come before
-	FRAG_OVERLAP,   // parts of it have, or it contradicts the others about where the end is
+	FRAG_DUPLICATE, // exactly this one was received before
+	FRAG_OVERLAP,   // parts of it were, or it contradicts the others about the end
 };
 
 void frag_map_clear(struct frag_map *map);
 
-// Notes a fragment of len octets, at least 1, from octet off, a multiple of 8. Unless it is the
-// last (more), len is a multiple of 8 as well. Together they are at most 65535. Unchanged unless
+// Adds a fragment of len octets, at least 1, from octet off, a multiple of 8. Unless it is the last
+// (more), len is a multiple of 8 as well. Together they are at most 65535. Unchanged unless
 // FRAG_NEW.
 enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len, bool more);
 
-// Whether nothing is missing; map->len is the length then.
+// Whether the datagram is complete; map->len is its length then.
 static inline bool frag_map_is_complete(const struct frag_map *map)
 {
 	return map->len != 0 && map->n_came == (map->len + FRAG_UNIT - 1) / FRAG_UNIT;

@@ -19,7 +19,7 @@ struct sa_in;
 
 #define FRAG_KEY_WORDS 6
 
-// Fragments of one datagram have all of it in common. Unused octets are 0.
+// The same for all fragments of a datagram. Unused octets are 0.
 struct frag_key {
 	union {
 		struct {
@@ -37,7 +37,7 @@ struct frag {
 	SLIST_ENTRY(frag) next;
 	struct rte_mbuf *m;
 	uint16_t off;     // octets of the datagram before its data
-	uint16_t hdr_len; // octets of m in front of that
+	uint16_t hdr_len; // octets of m before the data
 	uint16_t n_buffers;
 };
 
@@ -49,14 +49,14 @@ struct frag_datagram {
 	TAILQ_ENTRY(frag_datagram) by_age, of_lane;
 	struct frag_list frags; // in no order
 	uint32_t n_frags, n_buffers;
-	uint64_t begun; // when its first fragment came, in the caller's clock
-	// The caller's, 0 to begin with:
-	const struct frag *first; // that brings the beginning
+	uint64_t begun; // reception of its first fragment, by the caller's clock
+	// Used by the caller, 0 at first:
+	const struct frag *first; // the fragment with offset 0
 	bool dropped;             // all further fragments are dropped too
-	uint8_t ecn;              // a bit for each codepoint that came
+	uint8_t ecn;              // a bit for each received codepoint
 	bool df;                  // one had DF
 	uint16_t largest;         // octets of the largest fragment, headers included
-	uint16_t port;            // that the last one came by
+	uint16_t port;            // ingress port of the last one
 	uint32_t generation;      // of the snapshot that has sa_in
 	struct sa_in *sa_in;
 	struct frag_map map; // the last one: most of it is not written to
@@ -81,7 +81,7 @@ struct frag_table {
 	struct frag_queue free_datagrams, oldest;
 	struct frag_list free_frags;
 	struct frag_lane lane[FRAG_LANES];
-	struct frag_lanes *by_weight; // lanes of each weight: the fullest is found without a search
+	struct frag_lanes *by_weight; // lanes by weight: finds the fullest without a search
 	uint32_t fullest;             // greatest weight of a lane
 	uint32_t n_buffers, buffers_max;
 	uint32_t n_frags; // that wait
@@ -91,7 +91,7 @@ struct frag_table {
 int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffers_max,
 	const struct hash_key *hash_key);
 
-// The buffers are the caller's. One that frag_table_init() has not touched, all 0, is fine.
+// The caller frees the mbufs. A table that is all 0, not yet initialised, is allowed.
 void frag_table_fini(struct frag_table *t);
 
 // NULL if there is none.
@@ -100,13 +100,13 @@ struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_ke
 // Whether there is room for another datagram and that many buffers.
 bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers);
 
-// The datagram to be given up for others. NULL: nothing waits.
+// The datagram to evict. NULL: the table is empty.
 struct frag_datagram *frag_table_evictee(const struct frag_table *t);
 
-// The datagram that has waited longest. NULL: nothing waits.
+// The oldest datagram. NULL: the table is empty.
 struct frag_datagram *frag_table_oldest(const struct frag_table *t);
 
-// Begins a datagram, for which there is room.
+// Adds a datagram, for which there is room.
 struct frag_datagram *frag_table_add(
 	struct frag_table *t, const struct frag_key *key, uint64_t now);
 
@@ -114,9 +114,8 @@ struct frag_datagram *frag_table_add(
 const struct frag *frag_table_keep(
 	struct frag_table *t, struct frag_datagram *d, const struct frag *f);
 
-// Forgets the fragments of a datagram, whose buffers the caller has dealt with, but not the
-// datagram.
+// Removes the fragments of a datagram, whose mbufs the caller has taken, but not the datagram.
 void frag_table_empty(struct frag_table *t, struct frag_datagram *d);
 
-// Forgets a datagram, with its fragments.
+// Removes a datagram, with its fragments.
 void frag_table_remove(struct frag_table *t, struct frag_datagram *d);

@@ -33,7 +33,7 @@ RTE_ACL_RULE_DEF(acl_rule, F_ADDRESSES + 8);
 		FIELD(RANGE, F_DESTINATION_PORT, destination_port), FIELD(BITMASK, F_IN, in),      \
 		FIELD(BITMASK, F_OUT, out), FIELD(RANGE, F_TUNNEL, tunnel_in)
 
-// In the order in which the tries branch. A field that all rules of a context leave open costs
+// In the order in which the tries branch. A field that no rule of a context restricts costs
 // nothing.
 static const struct rte_acl_config configs[] = {
 	[IP_V4] = {.num_fields = F_ADDRESSES + 2,
@@ -54,7 +54,7 @@ static bool has_family(const struct classifier_rule *r, enum ip_family family)
 	return classifier_has_family(r->family, &r->source, &r->destination, family);
 }
 
-// librte_acl ignores a field that is open in all rules only if its range ends at the last number.
+// librte_acl ignores a field that no rule restricts only if its range ends at the last number.
 static struct rte_acl_field range_field(const struct acl_port_range *r)
 {
 	return (struct rte_acl_field){.value.u32 = r->min,
@@ -68,7 +68,7 @@ static struct rte_acl_field word_field(bool any, uint32_t value)
 		.value.u32 = any ? 0 : value, .mask_range.u32 = any ? 0 : UINT32_MAX};
 }
 
-// Four fields, or for IPv4 only the last. Returns where the next ones belong.
+// Writes four fields, or for IPv4 only the last. Returns the place for the next field.
 static struct rte_acl_field *prefix_fields(
 	struct rte_acl_field *field, const struct ip_prefix *p, enum ip_family family)
 {
@@ -106,7 +106,7 @@ static struct acl_rule acl_rule_of(const struct classifier_rule *r, enum ip_fami
 	return acl;
 }
 
-// Makes the context of a family for n rules, if any of them is about it. Returns 0 or -errno.
+// Makes the context of a family for n rules, if any of them matches it. Returns 0 or -errno.
 static int family_compile(struct rte_acl_ctx **acl, enum ip_family family,
 	const struct classifier_rule rules[], unsigned int n, unsigned int categories)
 {
@@ -215,7 +215,7 @@ uint32_t classifier_find(
 		if (c->part[p][family] == NULL)
 			continue;
 		rte_acl_classify(c->part[p][family], data, result[0], n, c->categories);
-		// Of two rules the earlier one; 0, which is none, becomes the largest number.
+		// The earlier of two rules; 0, which is none, becomes the largest number.
 		found = RTE_MIN(result[0][category] - 1, result[1][category] - 1) + 1;
 	}
 	return found;

@@ -86,7 +86,7 @@ static inline rte_be32_t acl_sender_port(const struct ip_view *packet)
 		       : RTE_BE32(ACL_PORT_OPAQUE);
 }
 
-// The key of a packet as its headers show it; ports of the gateway and tunnels are 0.
+// The key of a packet from its headers; ports of the gateway and tunnels are 0.
 static inline struct classifier_key classifier_key_of(const struct ip_view *packet)
 {
 	return (struct classifier_key){
@@ -99,7 +99,7 @@ static inline struct classifier_key classifier_key_of(const struct ip_view *pack
 	};
 }
 
-// The same packet with source and destination exchanged, in everything.
+// The key of the packet in the reverse direction.
 static inline struct classifier_key classifier_key_reversed(const struct classifier_key *k)
 {
 	return (struct classifier_key){

@@ -27,7 +27,7 @@ static inline bool ecn_may_join(uint8_t came)
 	return (~came & (1 << ECN_CE | 1 << ECN_NOT_ECT)) != 0;
 }
 
-// Of fragments that may: the bits that the whole has besides those of the first one.
+// ECN bits to add to the header of the reassembled packet, if the fragments may become one.
 static inline uint8_t ecn_joined(uint8_t came)
 {
 	return (came & 1 << ECN_CE) != 0 ? ECN_CE : 0;

@@ -121,7 +121,7 @@ uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct
 	uint16_t len = (uint16_t)(ipv6_len(ip) - l4_off);
 
 	memmove(icmp, (const uint8_t *)ip + l4_off, len);
-	ip->vtc_flow &= ~RTE_BE32(RTE_IPV6_HDR_FL_MASK); // it labels the asker's packets
+	ip->vtc_flow &= ~RTE_BE32(RTE_IPV6_HDR_FL_MASK); // it identifies the sender of the requests
 	ip->payload_len = rte_cpu_to_be_16(len);
 	ip->proto = IPPROTO_ICMPV6;
 	ip->hop_limits = OWN_TTL;

@@ -44,7 +44,7 @@ struct icmp_error {
 	uint32_t param; // MTU of too big, pointer of an ICMPv6 parameter problem, else 0
 };
 
-// Whether a type is that of an error; of ICMPv6 known or not (RFC 4443 2.1).
+// Whether a type is that of an error; for ICMPv6 also unknown errors (RFC 4443 2.1).
 static inline bool icmp_is_error(uint8_t type, bool v4)
 {
 	if (!v4)
@@ -61,7 +61,7 @@ enum icmp_kind {
 	ICMP_KIND_OTHER, // source quench, redirect, unknown errors of ICMPv6
 };
 
-// Of type and code of an error.
+// The kind of an error with this type and code.
 static inline enum icmp_kind icmp_kind(bool v4, uint8_t type, uint8_t code)
 {
 	if (v4 && type == ICMP_UNREACHABLE && code == ICMP_UNREACH_NEEDFRAG)
@@ -87,7 +87,7 @@ bool icmp_error_allowed(const struct icmp_error *error, const void *about);
 
 // Writes the whole IP packet of the error to out, which holds ICMP_ERROR_MAX or ICMP6_ERROR_MAX
 // octets: from source to the sender of about, quoting as much of it as fits. Over IPv4 it may be
-// fragmented, so id has to be another for each (RFC 6864 4.1). Returns its length.
+// fragmented, so each needs another id (RFC 6864 4.1). Returns its length.
 uint16_t icmp_error_build(uint8_t *out, struct icmp_error error, const struct ip_addr *source,
 	rte_be16_t id, const void *about);
 

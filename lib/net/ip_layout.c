@@ -36,7 +36,7 @@ bool ip_layout_quoted(struct ip_layout *at, const void *ip, uint32_t *len, bool 
 		if (four->version_ihl >> 4 != 4 || at->l4_off < sizeof(*four))
 			return false;
 	} else {
-		// The end may be cut off, not more.
+		// The end of the packet may be missing, but not its headers.
 		if (ipv6_check(ip, ipv6_len(ip)) != IPV6_GOOD ||
 			ipv6_upper_find(&upper, ip, *len) != IPV6_GOOD)
 			return false;

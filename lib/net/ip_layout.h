@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layout of an IP packet of either family: the result of the one time that its headers are parsed,
-// which travels with it. Workers; pure functions on packet memory.
+// Layout of an IP packet of either family: its headers are parsed once, and the result travels with
+// the packet. Workers; pure functions on packet memory.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct ip_layout {
 	uint16_t l4_off;   // octets from the IP header to the upper layer
 	uint8_t proto;     // of the upper layer, after extension headers
 	bool v4 : 1;       // family
-	bool fragment : 1; // not of a whole packet with a fragment header
+	bool fragment : 1; // false for a whole packet with a fragment header
 	union {            // the upper layer's first octets as far as they exist; 0 of a fragment
 		struct {
 			rte_be16_t src_port, dst_port; // if ip_proto_has_ports()
@@ -46,7 +46,7 @@ static inline bool ip_is_v4(const void *ip)
 	return likely((*(const uint8_t *)ip & 0x20) == 0);
 }
 
-// Octets of the whole packet.
+// Length of the whole packet in octets.
 static inline uint32_t ip_len(const void *ip, bool v4)
 {
 	return v4 ? rte_be_to_cpu_16(((const struct rte_ipv4_hdr *)ip)->total_length)
@@ -80,7 +80,7 @@ static inline void ip_layout_read_l4(struct ip_layout *at, const void *ip, uint3
 		memcpy(at->l4, l4, there);
 }
 
-// Of a packet that ipv4_check() has passed.
+// Layout of a packet that ipv4_check() has passed.
 static inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
 {
 	struct ip_layout at = {
@@ -95,7 +95,7 @@ static inline struct ip_layout ip_layout_v4(const struct rte_ipv4_hdr *ip)
 	return at;
 }
 
-// Of a packet that ipv4_plain_len() has a length for.
+// Layout of a packet for which ipv4_plain_len() has returned a length.
 static inline void ip_layout_v4_plain(struct ip_layout *at, const struct rte_ipv4_hdr *ip)
 {
 	static const struct ip_layout plain = {.l4_off = sizeof(*ip), .v4 = true};
@@ -106,8 +106,8 @@ static inline void ip_layout_v4_plain(struct ip_layout *at, const struct rte_ipv
 	memcpy(at->l4, ip + 1, sizeof(at->l4));
 }
 
-// Of a packet that ipv6_check() has passed, and ipv6_upper_find() has looked at; if its extension
-// headers are malformed, the layout leads to the first such header.
+// Layout of a packet that ipv6_check() has passed, and ipv6_upper_find() has parsed; if its
+// extension headers are malformed, the layout leads to the first such header.
 static inline struct ip_layout ip_layout_v6(
 	const struct rte_ipv6_hdr *ip, const struct ipv6_upper *upper)
 {
@@ -125,12 +125,12 @@ static inline struct ip_layout ip_layout_v6(
 // The same of either family. False: the extension headers are malformed.
 bool ip_layout_read(struct ip_layout *at, const void *ip);
 
-// Of a packet that an ICMP error of the family quotes, of whose first *len octets those of the
-// upper layer remain in it. fragment: it is a later one, and shows others. False: the headers are
-// cut off or malformed.
+// Layout of a packet that an ICMP error of the family quotes. *len: octets of the quote, then those
+// of the upper layer in it. fragment: a later fragment, whose octets are from the middle of the
+// payload. False: the headers are truncated or malformed.
 bool ip_layout_quoted(struct ip_layout *at, const void *ip, uint32_t *len, bool v4);
 
-// Octets to the field that names the protocol of the upper layer.
+// Offset of the field with the protocol of the upper layer.
 static inline uint16_t ip_layout_next_off(const void *ip, const struct ip_layout *at)
 {
 	return at->v4 ? offsetof(struct rte_ipv4_hdr, next_proto_id)

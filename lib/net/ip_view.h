@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fields of a packet that policy, firewall rules and log lines use, the same for both families. For
-// the slow path: it takes a line and a half. Workers; pure functions on packet memory.
+// the slow path: it occupies one and a half cache lines. Workers; pure functions on packet memory.
 #pragma once
 
 #include "ip_layout.h"
@@ -18,5 +18,5 @@ struct ip_view {
 	rte_be16_t src_port, dst_port;
 };
 
-// Of a packet with the layout.
+// Fields of a packet with the layout.
 struct ip_view ip_view_of(const void *ip, const struct ip_layout *at);

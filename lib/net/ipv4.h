@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv4 headers (RFC 791) as packets bring them. Workers; pure functions on packet memory.
+// IPv4 headers (RFC 791), as received. Workers; pure functions on packet memory.
 #pragma once
 
 #include <assert.h>
@@ -24,18 +24,18 @@ enum ipv4_fault {
 #define IPV4_OFFSET_DF RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
 #define IPV4_MIN_MTU   68 // of any link (RFC 791 3.2)
 
-// A one's complement sum of 16-bit words (RFC 1071), whose carries have gathered on the left.
+// Folds a one's complement sum of 16-bit words (RFC 1071): its carries are in the upper bits.
 static inline uint16_t ipv4_sum_fold(uint32_t sum)
 {
 	sum += sum << 16 | sum >> 16; // the upper half: both halves, and their carry
 	return (uint16_t)(sum >> 16);
 }
 
-// The sum of the words of 32 bits of a header, whose words of 16 bits add up to the same; one with
-// options is summed in a loop.
+// Sum of the 32-bit words of a header, which folds to the sum of its 16-bit words. With options it
+// is summed in a loop.
 uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip);
 
-// Of one without options.
+// The same without options.
 static inline uint64_t ipv4_header_words_plain(const struct rte_ipv4_hdr *ip)
 {
 	uint64_t first, second;
@@ -61,8 +61,8 @@ static inline bool ipv4_checksum_is_good(uint64_t words)
 	return words % 0xffff == 0;
 }
 
-// Whether len octets hold a sane IPv4 header and the packet it announces. The checksum is not
-// looked at if checksum_known_good.
+// Whether len octets hold a valid IPv4 header and the packet that it announces. The checksum is not
+// verified if checksum_known_good.
 static inline enum ipv4_fault ipv4_check(
 	const struct rte_ipv4_hdr *ip, uint32_t len, bool checksum_known_good)
 {
@@ -95,9 +95,9 @@ static inline bool ipv4_is_fragment(const struct rte_ipv4_hdr *ip)
 
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
 
-// Octets of a plain packet: it is whole, without options, of IPV4_PLAIN_MIN octets or more, and of
-// no more than the len octets that there are. 0: it is another one. In a plain packet ipv4_check()
-// could only find a wrong checksum.
+// Length of a plain packet: not fragmented, without options, of at least IPV4_PLAIN_MIN and at most
+// the len available octets. 0: it is not plain. In a plain packet ipv4_check() could only find a
+// wrong checksum.
 static inline uint32_t ipv4_plain_len(const struct rte_ipv4_hdr *ip, uint32_t len)
 {
 	uint64_t first;

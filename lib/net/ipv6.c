@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ipv6.h"
 
-#define EXT_UNIT           8 // octets: lengths are counted in these, without the first
+#define EXT_UNIT           8 // octets: the unit of lengths, which do not count the first
 #define ROUTING_TYPE       2 // octet of a routing header
 #define ROUTING_LEFT       3
 #define OPTION_PAD1        0
 #define OPTIONS_MAX        8 // in a header, without padding (RFC 8504 5.3)
-#define PADDING_MAX        7 // octets: more than alignment takes is an attack (RFC 8504 5.3)
+#define PADDING_MAX        7 // octets: more than alignment needs is an attack (RFC 8504 5.3)
 #define OPTION_ACTION(opt) ((opt) >> 6)
 
 uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void *l4, uint32_t len)
@@ -30,14 +30,14 @@ static uint32_t extension_len(uint8_t proto, const uint8_t *ext)
 	return proto == IPPROTO_FRAGMENT ? EXT_UNIT : (ext[1] + 1u) * EXT_UNIT;
 }
 
-// Notes the field at which the packet is at fault.
+// Records the field with the fault.
 static enum ipv6_fault at(struct ipv6_upper *upper, uint32_t off, enum ipv6_fault fault)
 {
 	upper->fault_off = (uint16_t)off;
 	return fault;
 }
 
-// One extension header at upper->off, all of which is there.
+// Parses the extension header at upper->off, which is complete.
 static enum ipv6_fault read_extension(struct ipv6_upper *upper, const uint8_t *ext)
 {
 	switch (upper->proto) {

@@ -17,12 +17,12 @@ enum ipv6_fault {
 	IPV6_SHORT, // no room for a header
 	IPV6_MALFORMED,
 	IPV6_TRUNCATED, // the packet that the header announces is longer
-	IPV6_ADDRESS,   // a mapped IPv4 address, which never is on the wire (RFC 6890 2.2.3)
+	IPV6_ADDRESS,   // a mapped IPv4 address, never valid on the wire (RFC 6890 2.2.3)
 	// Of the extension headers:
 	IPV6_CHAIN_TRUNCATED, // one ends after the end of the packet
 	IPV6_CHAIN_ORDER,     // hop-by-hop options that are not first, or a second fragment header
 	IPV6_CHAIN_LONG,      // too many options, or too long (limits below)
-	IPV6_SOURCE_ROUTED,   // the packet has not come to the end of its source route
+	IPV6_SOURCE_ROUTED,   // the packet has not reached the end of its source route
 };
 
 #define IPV6_CHAIN_MAX     8   // extension headers
@@ -42,17 +42,16 @@ enum ipv6_fault {
 // need them (RFC 4301 4.4.1.1).
 struct ipv6_upper {
 	uint16_t off;      // octets from the IPv6 header to it
-	uint8_t proto;     // IPPROTO_NONE: there is nothing
-	bool fragment;     // of a packet that was cut, not a whole one with a fragment header
-	bool later;        // fragment: not the first, so off leads to octets from its middle
+	uint8_t proto;     // IPPROTO_NONE: there is none
+	bool fragment;     // of a fragmented packet, not a whole one with a fragment header
+	bool later;        // a fragment, but not the first: off leads into the payload
 	uint16_t frag_off; // octets to the fragment header; 0: there is none
 	uint16_t next_off; // octets to the field with the number of proto
-	// Where the fault is: octets to the field that a parameter problem points at (RFC
-	// 4443 3.4).
+	// Offset of the field with the fault, for a parameter problem (RFC 4443 3.4).
 	uint16_t fault_off;
 };
 
-// An address out of a packet, in the form that serves both families.
+// An address of a packet, in the form for both families.
 static inline struct ip_addr ipv6_addr(const uint8_t b[16])
 {
 	struct ip_addr a;
@@ -67,8 +66,8 @@ static inline uint32_t ipv6_len(const struct rte_ipv6_hdr *ip)
 	return (uint32_t)sizeof(*ip) + rte_be_to_cpu_16(ip->payload_len);
 }
 
-// Whether len octets hold a sane IPv6 header and the packet it announces. Jumbograms (RFC 2675)
-// announce 0 octets of payload: their payload is then removed.
+// Whether len octets hold a valid IPv6 header and the packet that it announces. Jumbograms (RFC
+// 2675) announce 0 octets of payload: their payload is then removed.
 static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t len)
 {
 	if (len < sizeof(*ip))
@@ -113,9 +112,9 @@ uint16_t ipv6_checksum(const struct rte_ipv6_hdr *ip, uint8_t proto, const void 
 // Options are for the receiver to process: a router may pass over hop-by-hop options (RFC 8200
 // 4.3), see ipv6_options_check(). A routing header of any type is passed over if no segments are
 // left (RFC 8200 4.4), also of type 0, which has to be treated like an unknown one (RFC 5095 3). If
-// there are, the destination is not where the packet will end up, so that no policy about
-// destinations could be trusted: IPV6_SOURCE_ROUTED. For a packet to an own address, RFC 8200 4.4
-// requires the same error: parameter problem, code 0, at the routing type.
+// there are any, the packet has another final destination, so that policies could not rely on the
+// present one: IPV6_SOURCE_ROUTED. For a packet to an own address, RFC 8200 4.4 requires the same
+// error: parameter problem, code 0, at the routing type.
 enum ipv6_fault ipv6_upper_find(
 	struct ipv6_upper *upper, const struct rte_ipv6_hdr *ip, uint32_t len);
 

@@ -27,7 +27,7 @@ static bool upper_read(struct upper *u, uint8_t *packet)
 	return true;
 }
 
-// Where the checksum is, or NULL.
+// The checksum field, or NULL.
 static uint16_t *checksum_field(const struct upper *u)
 {
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)u->at;
@@ -71,7 +71,7 @@ void l4_checksum_recompute(void *ip)
 		*sum = UINT16_MAX;
 }
 
-// Of the pseudo header, without carry and not inverted, as of a packet without extension headers.
+// Sum of the pseudo header, folded but not inverted, for a packet without extension headers.
 static uint16_t pseudo_header_sum(const void *ip, const struct upper *u)
 {
 	struct rte_ipv6_hdr plain;

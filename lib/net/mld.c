@@ -64,7 +64,7 @@ static uint32_t float_decode(uint32_t code, unsigned int mantissa_bits)
 	return code < one << 3 ? code : (code % one + one) << ((code / one & 7) + 3);
 }
 
-// RFC 3810 8.1: the length tells the version.
+// RFC 3810 8.1: the length determines the version.
 static enum mld_fault read_query(struct mld_query *q, const struct message *m, uint32_t len)
 {
 	const struct query_v2 *v2 = (const struct query_v2 *)m;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multicast listener discovery on the wire, as a listener speaks it: version 2 (RFC 3810) and
-// version 1 (RFC 2710). Pure functions, any thread. When to send which report:
-// lib/neigh/listener.h.
+// Messages of multicast listener discovery, for a listener: version 2 (RFC 3810) and version 1 (RFC
+// 2710). Pure functions, any thread. When to send which report: lib/neigh/listener.h.
 #pragma once
 
 #include <stdbool.h>
@@ -49,6 +48,7 @@ uint16_t mld_report_build(uint8_t *out, const struct ip_addr *source, enum mld_r
 // Octets of a message of version 1.
 #define MLD_V1_LEN 72
 
-// The same of version 1: about one group, out holds MLD_V1_LEN octets. MLD_LEAVES makes it a Done.
+// The same in version 1: a report about one group, out holds MLD_V1_LEN octets. With MLD_LEAVES it
+// is a Done.
 uint16_t mld_v1_build(uint8_t *out, const struct ip_addr *source, enum mld_record record,
 	const struct ip_addr *group);

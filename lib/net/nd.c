@@ -6,8 +6,8 @@
 
 #include "ip_layout.h"
 
-#define HOP_LIMIT   255 // nothing that was forwarded has it
-#define OPTION_UNIT 8   // octets that lengths of options are counted in
+#define HOP_LIMIT   255 // no forwarded packet has it
+#define OPTION_UNIT 8   // octets: the unit of lengths of options
 
 // A neighbour solicitation or advertisement, up to its options. Their flags are the first three
 // bits after the checksum.
@@ -225,7 +225,7 @@ static uint16_t advertisement_build(uint8_t *out, const struct rte_ether_addr *m
 uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct nd_message *asked, const struct rte_ether_addr *from)
 {
-	// To a sender without an address it is sent to all nodes (RFC 4861 7.2.4).
+	// The reply to a sender without an address goes to all nodes (RFC 4861 7.2.4).
 	if (ip_addr_is_none(&asked->source))
 		return nd_announcement_build(out, mac, &asked->target);
 	return advertisement_build(out, mac, &asked->target, &asked->target,

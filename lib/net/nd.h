@@ -27,8 +27,8 @@ enum nd_kind { ND_SOLICITATION, ND_ADVERTISEMENT, ND_ROUTER_SOLICITATION };
 
 struct nd_message {
 	enum nd_kind kind;
-	// Of solicitations the sender; none (::) means that it is about to use the target itself,
-	// or, of a router solicitation, that it has no address yet.
+	// Sender of a solicitation. none (::): it checks the target as its own address, or, in a
+	// router solicitation, has no address yet.
 	struct ip_addr source;
 	struct ip_addr target; // not of a router solicitation
 	bool has_mac;
@@ -51,20 +51,20 @@ struct ip_addr nd_link_local(const struct rte_ether_addr *mac);
 
 #define ND_FRAME_LEN 86 // with a link address
 
-// Writes a whole frame to out, which holds ND_FRAME_LEN octets: asks who has target, on behalf of
-// the own address sender; of one station, or of all that may have it if to is NULL. sender none
-// (::): detects duplicates (RFC 4862 5.4.2). Returns its length.
+// Writes a solicitation for target from the own address sender, a whole frame, to out, which holds
+// ND_FRAME_LEN octets; to one station, or to all that may have it if to is NULL. sender none (::):
+// detects duplicates (RFC 4862 5.4.2). Returns its length.
 uint16_t nd_solicitation_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct ip_addr *sender, const struct ip_addr *target,
 	const struct rte_ether_addr *to);
 
-// Writes the whole frame that answers a solicitation which came from the station from: target is
-// at mac. Returns its length.
+// Writes the whole frame of an advertisement to the station from, which answers its solicitation:
+// target is at mac. Returns its length.
 uint16_t nd_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct nd_message *asked, const struct rte_ether_addr *from);
 
-// The same of a target that several stations may have, an anycast address, so that the first answer
-// counts (RFC 4861 7.2.7): own is ours. asked has a source.
+// The same for an anycast address as the target: the first answer counts (RFC 4861 7.2.7). own is
+// the gateway's address. asked has a source.
 uint16_t nd_anycast_answer_build(uint8_t *out, const struct rte_ether_addr *mac,
 	const struct ip_addr *own, const struct nd_message *asked,
 	const struct rte_ether_addr *from);

@@ -16,7 +16,7 @@ bool tcp_reset_allowed(const void *about, const struct ip_layout *at)
 	       (tcp_at(about, at)->tcp_flags & RTE_TCP_RST_FLAG) == 0;
 }
 
-// Octets of sequence space that the segment of len octets takes.
+// Length of a segment of len octets in sequence numbers.
 static uint32_t seq_len(const struct rte_tcp_hdr *tcp, uint32_t len)
 {
 	uint32_t header = (tcp->data_off >> 4) * 4u;

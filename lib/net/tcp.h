@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP resets on behalf of a host that is not reachable (RFC 9293 3.5.2). Pure functions.
+// TCP resets for a host that is not reachable (RFC 9293 3.5.2). Pure functions.
 #pragma once
 
 #include "ip_layout.h"

@@ -34,6 +34,6 @@ static inline const uint8_t *tcp_option_find(
 	return NULL;
 }
 
-// Lowers every maximum segment size in the options that is larger than mss octets, and updates
-// the checksum (RFC 1624). A wrong one stays wrong.
+// Lowers every maximum segment size in the options that is larger than mss octets, and updates the
+// checksum (RFC 1624). A wrong checksum stays wrong.
 void tcp_mss_lower(struct rte_tcp_hdr *tcp, uint16_t mss);

@@ -17,9 +17,9 @@
 #include "line_memory.h"
 
 struct route_table {
-	struct rte_rib *rib; // of the routes of any source
+	struct rte_rib *rib; // for routes without a source
 	struct rte_rib6 *rib6;
-	struct route_table **by_source; // of those of one source each
+	struct route_table **by_source; // for routes with one source each
 	unsigned int n_sources;
 	struct ip_addr source; // of such a table
 	unsigned int n;
@@ -57,7 +57,7 @@ static int route_insert(struct route_table *t, unsigned int i)
 	return ip_addr_is_v4(&t->route[i].to.addr) ? route_insert_v4(t, i) : route_insert_v6(t, i);
 }
 
-// Of the routes from one source, which are of any source there.
+// Makes the table of the routes of one source, in which they have none.
 static struct route_table *table_of_source(const struct route_table *t, const struct ip_addr *from)
 {
 	struct route *of = calloc(t->n, sizeof(*of));

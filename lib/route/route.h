@@ -41,12 +41,13 @@ struct route_table *route_table_new(const struct route routes[], unsigned int n)
 // NULL is fine.
 void route_table_free(struct route_table *t);
 
-// The next hop of an address (IPv4: network byte order), or NULL, whatever the source: routes with
-// one are left out. Lives as long as the table. A prefix of ::/0 is about IPv6 only.
+// The next hop of an address (IPv4: network byte order) for any source, or NULL: routes with a
+// source are ignored. Lives as long as the table. A prefix of ::/0 matches IPv6 only.
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
 
-// The same for packets from src: of two routes with the same prefix the one with that source.
+// The same for packets from src: prefers a route with that source to another one with the same
+// prefix.
 const struct nexthop *route_find_from(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
