@@ -15,26 +15,39 @@ def run(*command, **options):
 
 
 class Build:
-    """Copies of the programs in a folder of meson's, which may be built again in the meantime. name: for messages."""
+    """Copies of the programs, which may be built again in the meantime. name: for messages."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, programs):
         self.name = name
-        self.place = tempfile.TemporaryDirectory(prefix="culvert-build.")  # pylint: disable=consider-using-with
-        self.culvertd, self.culvertctl = (shutil.copy(os.path.join(folder, program), self.place.name)
-                                          for program in PROGRAMS)
+        self.place = tempfile.TemporaryDirectory(prefix="culvert-build.", dir="/dev/shm")  # pylint: disable=consider-using-with
+        self.culvertd, self.culvertctl = (shutil.copy(program, self.place.name) for program in programs)
+
+    def changed(self, old, new):
+        """Another copy, whose daemon has the new octets instead of the old ones."""
+        other = Build(self.name + " changed", (self.culvertd, self.culvertctl))
+        with open(self.culvertd, "rb") as file:
+            octets = file.read()
+        assert len(old) == len(new) and old in octets, old
+        with open(other.culvertd, "wb") as file:
+            file.write(octets.replace(old, new))
+        return other
+
+
+def _of_folder(name, folder):
+    return Build(name, [os.path.join(folder, program) for program in PROGRAMS])
 
 
 def _built(name, sources, folder):
     if not os.path.exists(os.path.join(folder, "build.ninja")):
         run("meson", "setup", folder, sources, stdout=sys.stderr)
     run("ninja", "-C", folder, "--quiet", *PROGRAMS, stdout=sys.stderr)
-    return Build(name, folder)
+    return _of_folder(name, folder)
 
 
 def here():
     """Another build by CULVERT_BUILD, as for end-to-end tests."""
     if "CULVERT_BUILD" in os.environ:
-        return Build("here", os.environ["CULVERT_BUILD"])
+        return _of_folder("here", os.environ["CULVERT_BUILD"])
     return _built("here", ROOT, os.path.join(ROOT, "build"))
 
 

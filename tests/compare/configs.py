@@ -4,13 +4,14 @@ test runs in namespaces where nothing but its own files can be written, with the
 place of what the tests share."""
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from builds import ROOT
+from builds import ROOT, run
 
 COMMANDS = """awk base64 basename bash cat chmod cmp cp cut date diff dirname env find grep head jq ln ls mkdir mktemp mv nice
 nproc od rm sed seq setsid sh sha512sum sort stat tac tail tee timeout touch tr truncate uniq wc xargs xxd""".split()
@@ -112,7 +113,31 @@ def _dump_of(place, test):
 
 
 def dump():
-    """The dumps of all tests, each once, and the tests of which there is none."""
+    """The dumps of all tests, each once, and the tests of which there is none. They are kept for the same sources."""
+    kept = os.path.join(ROOT, "build/compare/configurations-" + _sources())
+    if not os.path.exists(kept):
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        with open(kept + ".new", "wb") as file:
+            pickle.dump(_dump_all(), file)
+        os.rename(kept + ".new", kept)
+    with open(kept, "rb") as file:
+        return pickle.load(file)
+
+
+def _sources():
+    """A hash of what makes the dumps."""
+    names = run("git", "-C", ROOT, "ls-files", "app", "tests/e2e", "tests/compare", "docs/ike.md", "docs/tutorial.md", "conf",
+                stdout=subprocess.PIPE).stdout.split()
+    made = hashlib.sha256()
+    for name in names:
+        if name.endswith((".c", ".h", ".py")) and "configs" not in name:
+            continue
+        with open(os.path.join(ROOT, name), "rb") as file:
+            made.update(name.encode() + b"\0" + file.read())
+    return made.hexdigest()[:16]
+
+
+def _dump_all():
     found, none = {}, []
     tests = sorted(name for name in os.listdir(E2E) if "." not in name and os.path.isfile(os.path.join(E2E, name)))
     with tempfile.TemporaryDirectory(prefix="culvert-dump.") as place:

@@ -10,9 +10,9 @@ from gateway import PATIENCE_S, Failure, Gateway, Network
 
 LISTS = ("info", "totals", "workers", "ports", "members", "queues", "stages", "sas", "tunnels", "policies", "rules",
          "memory", "routes", "neighbours", "drops", "flows")
-# A request whose line in the log is the last of a sequence. It changes nothing.
-MARK = "flush-neighbours address=203.0.113.99"
-MARKED = "request=flush-neighbours "
+# A request whose line in the log is the last of a sequence. It is refused.
+MARK = "flush mark=1"  # no such filter
+MARKED = "request=flush result=refused"
 IKE_GRACE_S = 0.25  # until a deleted policy of IKE is gone
 
 
