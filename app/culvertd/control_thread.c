@@ -176,6 +176,38 @@ const struct control_io control_thread_io = {
 	.device_counters = lists_device_counters,
 };
 
+static void io_queues_add(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		loop_queues_add(g->loops[i], port);
+}
+
+static void io_queues_remove(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		loop_queues_remove(g->loops[i], port);
+}
+
+static uint64_t io_refused(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+	uint64_t refused = 0;
+
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		refused += g->loops[i]->refused[port];
+	return refused;
+}
+
+const struct reopen_io control_thread_reopen_io = {
+	.queues_add = io_queues_add,
+	.queues_remove = io_queues_remove,
+	.refused = io_refused,
+};
+
 static int signals = -1; // the descriptor from which they are read
 
 int control_thread_block_signals(void)
@@ -211,7 +243,7 @@ static int wait_for_work(int ms)
 // With the gateway's lock.
 static void tick(struct gateway *g, uint64_t now_ms)
 {
-	reopen_tick(g);
+	reopen_tick();
 	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
 	host_thread_tick(g->host, g->control.conf);

@@ -4,9 +4,12 @@
 #pragma once
 
 #include "gateway.h"
+#include "reopen.h"
 
-// What the control thread does by ports; the argument is struct gateway.
+// What the control thread does by ports, and workers for ports that are opened again; the argument
+// is struct gateway.
 extern const struct control_io control_thread_io;
+extern const struct reopen_io control_thread_reopen_io;
 
 // Blocks the signals that control_thread_run() waits for, before any other thread is made. Ignores
 // SIGPIPE: drivers write to sockets of processes that may be gone, virtio-user to its vhost.

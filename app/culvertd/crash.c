@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
 
 #include "core.h"
 #include "log.h"
@@ -297,8 +299,23 @@ void crash_start(void)
 
 #endif
 
-void crash_again(int signal)
+// A handler to which DPDK's passes other signals on, without what on_crash() needs to know: the
+// thread receives the signal again, and this time it is a crash.
+static void receive_again(int signal)
 {
 	handler_set(signal);
 	tgkill(getpid(), gettid(), signal);
+}
+
+// The registers of a card that was unplugged are not there any more: a thread that accesses them
+// receives SIGBUS. DPDK's handler puts memory in their place. It calls the handler before it for
+// all other signals, but without the arguments of SA_SIGINFO, so that has to be a plain one.
+void crash_survive_unplugging(void)
+{
+	struct sigaction others = {.sa_handler = receive_again};
+
+	sigaction(SIGBUS, &others, NULL);
+	if (rte_dev_hotplug_handle_enable() != 0)
+		log_warn(
+			"a card that is unplugged may end the daemon: %s", rte_strerror(rte_errno));
 }

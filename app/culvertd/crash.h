@@ -9,6 +9,5 @@
 // loaded and before workers run; a warning is logged if there will be no cores.
 void crash_start(void);
 
-// A handler for signals that somebody else's handler passes on, without what on_crash() needs to
-// know: the thread receives the signal again, and this time it is a crash.
-void crash_again(int signal);
+// Has workers survive that a card is unplugged, whose registers they access. After crash_start().
+void crash_survive_unplugging(void);

@@ -11,6 +11,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
+#include "capability.h"
 #include "device_socket.h"
 #include "eal_log.h"
 #include "machine.h"
@@ -101,7 +102,7 @@ static void explain_missing(const struct conf_port *c, int error)
 			c->device, pci);
 	} else if (device_socket_explain(c)) {
 		return;
-	} else if (iface_not_permitted() &&
+	} else if (capabilities_lack_network() &&
 		   (conf_device_is_attached(c->device) || strncmp(c->device, "net_tap", 7) == 0)) {
 		port_error(c,
 			"cannot open device \"%s\": run culvertd as root, or with the capabilities "

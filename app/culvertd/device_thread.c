@@ -2,17 +2,20 @@
 #include "device_thread.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "capability.h"
 #include "device_watch.h"
 #include "host_iface.h"
 #include "log.h"
 #include "machine.h"
 #include "port_groups.h"
 #include "port_link.h"
-#include "privilege.h"
 #include "vhost_link.h"
 
 #define LOOK_MS   100   // how often to look whether a device is present
@@ -21,6 +24,10 @@
 #define DELAY_MIN 1000  // milliseconds from the first failure to the next try; twice as long after
 #define DELAY_MAX 30000 // each other one, up to this
 #define STOP_S    5
+
+#define ROUTES (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
+// The last one for the memory of rings, which is locked.
+#define NETWORK (1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK)
 
 enum device_stage {
 	NOT_HERE, // another thread has the port
@@ -40,11 +47,13 @@ struct thread_device {
 };
 
 static struct {
-	struct gateway *gateway;
+	struct control *control;
+	struct port *ports; // by number
 	pthread_t thread;
+	pid_t tid;
 	bool runs;
-	struct privilege_kept kept;
-	sem_t wake;  // the thread
+	uint64_t kept; // capabilities
+	sem_t wake;    // the thread
 	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
 	atomic_bool confine, stop;
 	atomic_bool hosts;    // the configuration has changed, and has a host
@@ -54,13 +63,63 @@ static struct {
 	struct thread_device device[PORTS_MAX];
 } t = {.conf = PTHREAD_MUTEX_INITIALIZER};
 
+static uint64_t now_ms(void)
+{
+	return t.control->io->now_ms();
+}
+
+// --- its capabilities ---
+
+// Those of a device, if the thread has them.
+static uint64_t capabilities_of(const char *device)
+{
+	if (conf_device_is_xdp(device)) // is not opened again, see struct port
+		return 0;
+	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
+			       device_makes_interface(device)
+		       ? NETWORK
+		       : 0;
+}
+
+// Those that the devices of the ports need to be opened again, and the kernel's routes by hosts
+// behind ports to be changed.
+static uint64_t capabilities_needed(const struct conf *conf)
+{
+	uint64_t needed = conf_has_host(conf) ? ROUTES : 0;
+
+	for (unsigned int i = 0; i < conf->n_devices; i++)
+		needed |= capabilities_of(conf->devices[i].device);
+	return needed;
+}
+
+static int lower(void)
+{
+	return capabilities_set(t.kept, 0);
+}
+
+static void raise_routes(void)
+{
+	capabilities_set(t.kept, t.kept & ROUTES);
+}
+
+static void raise_port(const struct conf *conf, const struct conf_port *c)
+{
+	uint64_t needed = 0;
+
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		needed |= capabilities_of(conf->devices[c->devices + i].device);
+	capabilities_set(t.kept, t.kept & needed);
+}
+
+// --- its work ---
+
 static const struct conf *conf_current(void)
 {
 	const struct conf *conf;
 
-	pthread_mutex_lock(&t.gateway->control.lock);
-	conf = t.gateway->control.conf;
-	pthread_mutex_unlock(&t.gateway->control.lock);
+	pthread_mutex_lock(&t.control->lock);
+	conf = t.control->conf;
+	pthread_mutex_unlock(&t.control->lock);
 	return conf;
 }
 
@@ -69,20 +128,20 @@ static void device_failed(struct thread_device *d)
 	unsigned int delay = DELAY_MIN << RTE_MIN(d->failures, 16u);
 
 	d->failures++;
-	d->next_ms = gateway_now_ms() + RTE_MIN(delay, (unsigned int)DELAY_MAX);
+	d->next_ms = now_ms() + RTE_MIN(delay, (unsigned int)DELAY_MAX);
 }
 
 // Taking in all multicast frames, which some devices have to, needs the capabilities.
 static void groups_set(struct thread_device *d, unsigned int port)
 {
-	const struct port *p = &t.gateway->ports[port];
+	const struct port *p = &t.ports[port];
 
 	d->port.n_macs = 0;
-	pthread_mutex_lock(&t.gateway->control.lock);
+	pthread_mutex_lock(&t.control->lock);
 	memcpy(d->port.groups, p->groups, sizeof(d->port.groups));
 	d->port.n_groups = p->n_groups;
 	port_groups_set(&d->port);
-	pthread_mutex_unlock(&t.gateway->control.lock);
+	pthread_mutex_unlock(&t.control->lock);
 }
 
 // A device that still cannot be opened is not reported again.
@@ -93,22 +152,22 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 
 	if (!device_is_on_bus(c->device))
 		d->reported = false; // it will be another card
-	if (gateway_now_ms() < d->next_ms || !port_is_present(conf, c) ||
+	if (now_ms() < d->next_ms || !port_is_present(conf, c) ||
 		atomic_load_explicit(&t.stop, memory_order_acquire))
 		return;
 	log_mute(d->reported);
-	privilege_kept_raise(&t.kept, conf, c);
-	rc = port_open(&d->port, conf, c, t.gateway->control.pool);
+	raise_port(conf, c);
+	rc = port_open(&d->port, conf, c, t.control->pool);
 	if (rc == 0)
 		groups_set(d, port);
-	privilege_kept_lower(&t.kept);
+	lower();
 	log_mute(false);
 	d->reported = rc < 0;
 	if (rc < 0) {
 		device_failed(d);
 		return;
 	}
-	d->opened_ms = gateway_now_ms();
+	d->opened_ms = now_ms();
 	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
 }
 
@@ -125,9 +184,9 @@ static unsigned int pause_of(const struct conf *conf, const struct conf_port *c)
 static void close_one(const struct port *p, const struct conf *conf, unsigned int port)
 {
 	t.device[port].rules = NULL; // they go with the device
-	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
+	raise_port(conf, &conf->ports[port]);
 	port_close(p);
-	privilege_kept_lower(&t.kept);
+	lower();
 }
 
 static void device_serve(unsigned int port, const struct conf *conf)
@@ -141,8 +200,7 @@ static void device_serve(unsigned int port, const struct conf *conf)
 	}
 	if (stage == TO_BE_CLOSED) {
 		close_one(&d->port, conf, port);
-		d->next_ms =
-			RTE_MAX(d->next_ms, gateway_now_ms() + pause_of(conf, &conf->ports[port]));
+		d->next_ms = RTE_MAX(d->next_ms, now_ms() + pause_of(conf, &conf->ports[port]));
 		stage = d->port.returns ? TO_BE_OPENED : NOT_HERE;
 		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
 	}
@@ -156,9 +214,9 @@ static void rules_change(unsigned int port, const struct conf *conf)
 
 	if (d->rules == NULL)
 		return;
-	privilege_kept_raise(&t.kept, conf, &conf->ports[port]);
+	raise_port(conf, &conf->ports[port]);
 	port_rules_steer(d->rules, &conf->ports[port]);
-	privilege_kept_lower(&t.kept);
+	lower();
 	d->rules = NULL;
 }
 
@@ -191,20 +249,19 @@ static void serve(void)
 // A port with its part of the snapshot. Both are replaced together, at any time.
 static const struct conf_port *port_read(unsigned int port, struct snapshot_port *built)
 {
-	const struct control *c = &t.gateway->control;
 	const struct conf_port *conf;
 
-	pthread_mutex_lock(&t.gateway->control.lock);
-	conf = &c->conf->ports[port];
-	*built = c->snapshot->port[port];
-	pthread_mutex_unlock(&t.gateway->control.lock);
+	pthread_mutex_lock(&t.control->lock);
+	conf = &t.control->conf->ports[port];
+	*built = t.control->snapshot->port[port];
+	pthread_mutex_unlock(&t.control->lock);
 	return conf;
 }
 
 static void hosts_set(void)
 {
 	pthread_mutex_lock(&t.conf);
-	privilege_kept_raise_routes(&t.kept);
+	raise_routes();
 	for (unsigned int i = 0; i < conf_current()->n_ports; i++) {
 		struct snapshot_port built;
 		const struct conf_port *c = port_read(i, &built);
@@ -213,7 +270,7 @@ static void hosts_set(void)
 			host_iface_addrs(i, c, &built);
 	}
 	host_iface_routes(conf_current());
-	privilege_kept_lower(&t.kept);
+	lower();
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -224,14 +281,14 @@ static void listen_set(void)
 	pthread_mutex_lock(&t.conf);
 	conf = conf_current();
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		struct port *p = &t.gateway->ports[i];
+		struct port *p = &t.ports[i];
 
-		privilege_kept_raise(&t.kept, conf, &conf->ports[i]);
-		pthread_mutex_lock(&t.gateway->control.lock);
+		raise_port(conf, &conf->ports[i]);
+		pthread_mutex_lock(&t.control->lock);
 		if (p->parent == NULL && port_is_open(p))
 			port_groups_set(p);
-		pthread_mutex_unlock(&t.gateway->control.lock);
-		privilege_kept_lower(&t.kept);
+		pthread_mutex_unlock(&t.control->lock);
+		lower();
 	}
 	pthread_mutex_unlock(&t.conf);
 }
@@ -246,14 +303,13 @@ static bool is_here(const struct thread_device *d)
 
 static void close_all(void)
 {
-	struct gateway *g = t.gateway;
-	const struct conf *conf = g->control.conf;
+	const struct conf *conf = t.control->conf;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (is_here(&t.device[i]))
 			close_one(&t.device[i].port, conf, i);
-		else if (atomic_load_explicit(&g->ports[i].open, memory_order_relaxed))
-			close_one(&g->ports[i], conf, i);
+		else if (atomic_load_explicit(&t.ports[i].open, memory_order_relaxed))
+			close_one(&t.ports[i], conf, i);
 }
 
 static void look_later(void)
@@ -276,12 +332,13 @@ static void look_later(void)
 static void *thread_run(void *arg)
 {
 	(void)arg;
-	privilege_kept_begin();
+	t.tid = gettid();
+	prctl(PR_SET_KEEPCAPS, 1); // which privilege_drop() would take
 	sem_post(&t.ready);
 	while (!atomic_load_explicit(&t.stop, memory_order_acquire)) {
 		look_later();
 		if (atomic_exchange_explicit(&t.confine, false, memory_order_acquire)) {
-			t.confined = privilege_kept_lower(&t.kept);
+			t.confined = lower();
 			sem_post(&t.ready);
 		}
 		if (atomic_exchange_explicit(&t.hosts, false, memory_order_acquire))
@@ -296,12 +353,13 @@ static void *thread_run(void *arg)
 	return NULL;
 }
 
-int device_thread_start(struct gateway *g)
+int device_thread_start(struct control *c, struct port ports[])
 {
 	int rc;
 
-	t.gateway = g;
-	privilege_kept_choose(&t.kept, g->control.conf);
+	t.control = c;
+	t.ports = ports;
+	t.kept = capabilities_needed(c->conf) & capabilities_get().permitted;
 	sem_init(&t.wake, 0, 0);
 	sem_init(&t.ready, 0, 0);
 	rc = pthread_create(&t.thread, NULL, thread_run, NULL);
@@ -314,6 +372,11 @@ int device_thread_start(struct gateway *g)
 	while (sem_wait(&t.ready) < 0)
 		;
 	return 0;
+}
+
+pid_t device_thread_tid(void)
+{
+	return t.tid;
 }
 
 int device_thread_confine(void)
@@ -334,11 +397,10 @@ void device_thread_give(unsigned int port, enum device_task task)
 		[DEVICE_REPLACE] = TO_BE_CLOSED,
 		[DEVICE_RESTART] = TO_BE_RESTARTED,
 	};
-	const struct port *p = &t.gateway->ports[port];
+	const struct port *p = &t.ports[port];
 	struct thread_device *d = &t.device[port];
 
-	if (task != DEVICE_RESTART && d->opened_ms != 0 &&
-		gateway_now_ms() - d->opened_ms < WORKS_MS)
+	if (task != DEVICE_RESTART && d->opened_ms != 0 && now_ms() - d->opened_ms < WORKS_MS)
 		device_failed(d);
 	else
 		d->failures = 0;
@@ -360,7 +422,7 @@ bool device_thread_take(unsigned int port, struct port *opened)
 
 void device_thread_steer(unsigned int port, const struct snapshot *s)
 {
-	struct port_rules *r = t.gateway->ports[port].rules;
+	struct port_rules *r = t.ports[port].rules;
 
 	if (r == NULL || t.device[port].rules != NULL || !port_rules_plan(r, s))
 		return;
@@ -370,7 +432,7 @@ void device_thread_steer(unsigned int port, const struct snapshot *s)
 
 void device_thread_conf_changed(void)
 {
-	if (!conf_has_host(t.gateway->control.conf))
+	if (!conf_has_host(t.control->conf))
 		return;
 	atomic_store_explicit(&t.hosts, true, memory_order_release);
 	sem_post(&t.wake);

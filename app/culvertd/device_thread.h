@@ -8,13 +8,20 @@
 // device. Control thread, unless said otherwise.
 #pragma once
 
-#include "gateway.h"
+#include <sys/types.h>
 
-// Starts the thread, with the privileges of the caller. Returns 0, or -errno after a message.
-int device_thread_start(struct gateway *g);
+#include "control.h"
+#include "port.h"
 
-// Has the thread give up all capabilities but those that the devices of the ports, and hosts, need.
-// After privilege_drop(). Returns 0, or -errno after a message.
+// Starts the thread, with the privileges of the caller. ports: by number. Returns 0, or -errno
+// after a message.
+int device_thread_start(struct control *c, struct port ports[]);
+
+// The kernel's number of the thread, which alone keeps capabilities.
+pid_t device_thread_tid(void);
+
+// Has the thread give up all capabilities but those that the devices of the ports, and hosts, need,
+// once all other threads have none. Returns 0, or -errno after a message.
 int device_thread_confine(void);
 
 enum device_task {

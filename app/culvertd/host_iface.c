@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "eal.h"
+#include "capability.h"
 #include "host_route.h"
 #include "log.h"
 #include "machine.h"
@@ -50,22 +50,16 @@ static bool is_tap(const char *name)
 	return rc == 0 && strcmp(driver.driver, "tun") == 0;
 }
 
-// Who has no privileges cannot know whether the instance is running.
-static bool may_be_own(const struct conf *conf, const char *name)
+int host_iface_check(const struct conf *conf, bool is_running)
 {
-	pid_t by;
-
-	return is_tap(name) && (iface_not_permitted() || eal_instance_held(conf, &by));
-}
-
-int host_iface_check(const struct conf *conf)
-{
+	// Who has no privileges cannot know.
+	const bool may_be_own = is_running || capabilities_lack_network();
 	int rc = 0;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		const char *host = conf->ports[i].host;
 
-		if (host == NULL || if_nametoindex(host) == 0 || may_be_own(conf, host))
+		if (host == NULL || if_nametoindex(host) == 0 || (may_be_own && is_tap(host)))
 			continue;
 		exists_error(&conf->ports[i]);
 		rc = -EIO;

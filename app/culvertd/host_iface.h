@@ -10,9 +10,9 @@
 #include "conf.h"
 #include "snapshot.h"
 
-// Looks for interfaces that have the names of those to be made already; those of a running daemon
-// of this instance are taken for its own. Returns 0 or, after a message for each, -EIO.
-int host_iface_check(const struct conf *conf);
+// Looks for interfaces that have the names of those to be made already. is_running: a daemon of
+// this instance is running, whose own they may be. Returns 0 or, after a message for each, -EIO.
+int host_iface_check(const struct conf *conf, bool is_running);
 
 // Makes the interface of a port, up and without a carrier. Returns a file descriptor that reads and
 // writes its frames without waiting; or -EIO after a message.

@@ -16,8 +16,6 @@
 #include "host.h"
 #include "host_iface.h"
 #include "log.h"
-#include "privilege.h"
-#include "sandbox.h"
 
 #define RING_TO   512 // packets for one host
 #define RING_FROM 512 // for one worker
@@ -37,12 +35,13 @@ struct host_port {
 	int fd;
 	_Atomic enum host_state state;
 	struct rte_ring *to; // from all workers
-	struct loop *loop;   // of the worker that takes its packets
+	unsigned int worker; // that takes its packets
 	struct host_packets packets;
 };
 
 struct host_thread {
-	bool sandbox, runs;
+	bool runs;
+	struct host_thread_io io;
 	unsigned int n_ports, n_workers;
 	struct host_port port[PORTS_MAX];
 	struct rte_ring *from[CONF_WORKERS_MAX]; // by worker
@@ -70,14 +69,13 @@ static int watch(const struct host_thread *h, int fd, uint32_t events)
 	return epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static struct host_thread *thread_new(const struct gateway *g)
+static struct host_thread *thread_new(const struct control *c)
 {
 	struct host_thread *h = calloc(1, sizeof(*h));
 
 	if (h == NULL)
 		return NULL;
-	h->sandbox = g->control.conf->sandbox;
-	h->pool = g->control.pool;
+	h->pool = c->pool;
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	h->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (h->epoll >= 0 && h->event >= 0 && watch(h, h->event, EPOLLIN | EPOLLET) == 0)
@@ -86,12 +84,11 @@ static struct host_thread *thread_new(const struct gateway *g)
 	return NULL;
 }
 
-static int port_add(struct host_thread *h, const struct gateway *g, uint16_t number)
+static int port_add(struct host_thread *h, const struct control *c, uint16_t number)
 {
 	struct host_port *p = &h->port[h->n_ports];
 	char name[RTE_RING_NAMESIZE];
-	int fd = host_iface_open(
-		number, &g->control.conf->ports[number], &g->control.snapshot->port[number]);
+	int fd = host_iface_open(number, &c->conf->ports[number], &c->snapshot->port[number]);
 
 	if (fd < 0)
 		return -EIO;
@@ -103,9 +100,9 @@ static int port_add(struct host_thread *h, const struct gateway *g, uint16_t num
 	return p->to != NULL && watch(h, fd, EPOLLIN) == 0 ? 0 : no_memory();
 }
 
-int host_thread_open(struct host_thread **thread, const struct gateway *g)
+int host_thread_open(struct host_thread **thread, const struct control *c)
 {
-	const struct conf *conf = g->control.conf;
+	const struct conf *conf = c->conf;
 	struct host_thread *h = NULL;
 	int rc = 0;
 
@@ -114,10 +111,10 @@ int host_thread_open(struct host_thread **thread, const struct gateway *g)
 		if (conf->ports[i].host == NULL)
 			continue;
 		if (h == NULL)
-			*thread = h = thread_new(g);
+			*thread = h = thread_new(c);
 		if (h == NULL)
 			return no_memory();
-		rc |= port_add(h, g, (uint16_t)i);
+		rc |= port_add(h, c, (uint16_t)i);
 	}
 	if (h != NULL && rc == 0)
 		host_iface_routes(conf);
@@ -177,7 +174,7 @@ static enum drop frame_hand(struct host_thread *h, struct host_port *p, uint16_t
 	}
 	memcpy(rte_pktmbuf_append(m, len), h->frame, len);
 	m->port = p->port;
-	if (rte_ring_enqueue(p->loop->worker->from_host, m) == 0)
+	if (rte_ring_enqueue(h->from[p->worker], m) == 0)
 		return DROP_NONE;
 	rte_pktmbuf_free(m);
 	return DROP_RING_FULL;
@@ -215,7 +212,7 @@ static unsigned int read_packets(struct host_thread *h, struct host_port *p)
 	if (len < 0 && errno == EBADFD)
 		lose(h, p);
 	if (n > 0)
-		idle_wake(&p->loop->idle);
+		h->io.wake(h->io.arg, p->worker);
 	return n;
 }
 
@@ -242,9 +239,7 @@ static void *run(void *thread)
 {
 	struct host_thread *h = thread;
 
-	h->confined = privilege_drop_thread();
-	if (h->confined == 0 && h->sandbox)
-		h->confined = sandbox_enter_worker();
+	h->confined = h->io.confine(h->io.arg);
 	atomic_store_explicit(&h->ready, true, memory_order_release);
 	while (!atomic_load_explicit(&h->stop, memory_order_relaxed)) {
 		unsigned int work = 0;
@@ -259,15 +254,15 @@ static void *run(void *thread)
 
 // --- its start and end ---
 
-static int workers_connect(struct host_thread *h, struct gateway *g)
+static int workers_connect(struct host_thread *h, const struct control *c)
 {
 	struct rte_ring *to[PORTS_MAX] = {0};
 	char name[RTE_RING_NAMESIZE];
 
-	h->n_workers = g->control.conf->n_workers;
+	h->n_workers = c->conf->n_workers;
 	for (unsigned int i = 0; i < h->n_ports; i++) {
 		to[h->port[i].port] = h->port[i].to;
-		h->port[i].loop = g->loops[h->port[i].port % h->n_workers];
+		h->port[i].worker = h->port[i].port % h->n_workers;
 	}
 	for (unsigned int i = 0; i < h->n_workers; i++) {
 		snprintf(name, sizeof(name), "from-host-%u", i);
@@ -275,17 +270,19 @@ static int workers_connect(struct host_thread *h, struct gateway *g)
 			name, RING_FROM, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (h->from[i] == NULL)
 			return no_memory();
-		worker_host_set(g->control.workers[i], h->from[i], to, wake, h);
+		worker_host_set(c->workers[i], h->from[i], to, wake, h);
 	}
 	return 0;
 }
 
-int host_thread_start(struct host_thread *h, struct gateway *g)
+int host_thread_start(
+	struct host_thread *h, const struct control *c, const struct host_thread_io *io)
 {
-	int rc = h != NULL ? workers_connect(h, g) : 0;
+	int rc = h != NULL ? workers_connect(h, c) : 0;
 
 	if (h == NULL || rc < 0)
 		return rc;
+	h->io = *io;
 	rc = -pthread_create(&h->thread, NULL, run, h);
 	if (rc == 0) {
 		h->runs = true;

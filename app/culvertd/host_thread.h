@@ -7,17 +7,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gateway.h"
+#include "control.h"
 
 struct host_thread;
 
 // Makes the interfaces of all ports that have one, before privileges are dropped; *h is NULL if
 // none has. Returns 0; -ENOMEM or -EIO after a message.
-int host_thread_open(struct host_thread **h, const struct gateway *g);
+int host_thread_open(struct host_thread **h, const struct control *c);
 
-// Connects the workers, before they run, and starts the thread, which gives up all privileges.
-// h: NULL is allowed, here and below. Returns 0, or -errno after a message.
-int host_thread_start(struct host_thread *h, struct gateway *g);
+// What the daemon does for the thread.
+struct host_thread_io {
+	// Takes from the calling thread what it may not do. Returns 0 or -errno.
+	int (*confine)(void *arg);
+	// Wakes a worker that has been given packets.
+	void (*wake)(void *arg, unsigned int worker);
+	void *arg;
+};
+
+// Connects the workers, before they run, and starts the thread, which first confines itself. h:
+// NULL is allowed, here and below. Returns 0, or -errno after a message.
+int host_thread_start(
+	struct host_thread *h, const struct control *c, const struct host_thread_io *io);
 
 // The link of a port has gone up or down.
 void host_thread_link(const struct host_thread *h, uint16_t port, bool up);

@@ -2,7 +2,6 @@
 #include "machine.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device_lock.h"
@@ -23,15 +21,6 @@
 #include "text_list.h"
 
 // --- interfaces ---
-
-bool iface_not_permitted(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
-	const uint32_t wanted = 1u << CAP_NET_ADMIN | 1u << CAP_NET_RAW;
-
-	return syscall(SYS_capget, &head, has) == 0 && (has[0].effective & wanted) != wanted;
-}
 
 bool device_arg(char *value, size_t size, const char *device, const char *name)
 {

@@ -43,9 +43,6 @@ bool iface_has_link(const char *device);
 // The mtu of that interface; 0: there is none, or the device has none.
 unsigned int iface_mtu(const char *device);
 
-// Whether this process lacks a capability that network devices of the kernel ask for.
-bool iface_not_permitted(void);
-
 // Takes every port's interface or PCI device for this process until it ends, however it ends. Every
 // failure is logged with its cause and remedy. Returns 0 or -EIO.
 int iface_take(const struct conf *conf);

@@ -15,6 +15,7 @@
 
 #include "address.h"
 #include "build_flow.h"
+#include "capability.h"
 #include "collect.h"
 #include "configure.h"
 #include "control_thread.h"
@@ -208,19 +209,19 @@ static int memory_start(struct gateway *g)
 
 static int confine(void *arg)
 {
-	const struct conf *conf = arg;
-	int rc = privilege_drop_thread();
+	const struct gateway *g = arg;
+	int rc = capabilities_drop();
 
-	return rc == 0 && conf->sandbox ? sandbox_enter_worker() : rc;
+	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_worker() : rc;
 }
 
 // Takes from workers what even the control thread may still do.
-static int workers_confine(struct conf *conf)
+static int workers_confine(struct gateway *g)
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; i < conf->n_workers && rc == 0; i++) {
-		rc = rte_eal_remote_launch(confine, conf, i + 1);
+	for (unsigned int i = 0; i < g->control.conf->n_workers && rc == 0; i++) {
+		rc = rte_eal_remote_launch(confine, g, i + 1);
 		if (rc == 0)
 			rc = rte_eal_wait_lcore(i + 1);
 	}
@@ -237,6 +238,13 @@ static unsigned int inbound_sas(const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_sas; i++)
 		n += conf->sas[i].opt.direction == SA_IN;
 	return n;
+}
+
+static void worker_wake(void *gateway, unsigned int worker)
+{
+	const struct gateway *g = gateway;
+
+	idle_wake(&g->loops[worker]->idle);
 }
 
 static int workers_start(struct gateway *g)
@@ -297,10 +305,12 @@ static int workers_start(struct gateway *g)
 	}
 	peer_memory_guard(g->control.qsbr);
 	eal_log_begin();
-	reopen_start(g);
+	crash_survive_unplugging();
+	reopen_start(&g->control, g->ports, &control_thread_reopen_io, g);
 	loops_idle(g->loops, conf->n_workers, conf->idle);
 	eal_log_end(false); // what devices lack, the line above has said
-	rc = host_thread_start(g->host, g);
+	rc = host_thread_start(g->host, &g->control,
+		&(struct host_thread_io){.confine = confine, .wake = worker_wake, .arg = g});
 	if (rc < 0)
 		return rc;
 	for (unsigned int i = 0; i < conf->n_workers; i++)
@@ -321,7 +331,7 @@ static void gateway_stop(struct gateway *g)
 {
 	reserve_finish(g->reserve, g->control.snapshot);
 	host_thread_close(g->host);
-	reopen_stop(g);
+	reopen_stop();
 	if (!device_thread_stop()) {
 		log_warn("a device does not answer: culvertd ends without closing it");
 		_exit(EXIT_OK);
@@ -370,17 +380,17 @@ static int gateway_run(struct gateway *g)
 	int rc = memory_start(g);
 
 	if (rc == 0)
-		rc = device_thread_start(g);
+		rc = device_thread_start(&g->control, g->ports);
 	reopen_listen();
 	if (rc == 0)
-		rc = ports_start(g);
+		rc = ports_start(&g->control, g->ports);
 	if (rc == 0 && g->control.conf->capture)
 		rc = eal_share(g->control.conf);
 	if (rc == 0)
 		rc = load_first(g);
 	stack_wipe(); // the configuration was read here
 	if (rc == 0)
-		rc = host_thread_open(&g->host, g);
+		rc = host_thread_open(&g->host, &g->control);
 	if (rc == 0)
 		rc = host_guests_start(&g->control);
 	if (rc == 0)
@@ -392,13 +402,13 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		crash_start();
 	if (rc == 0)
-		rc = privilege_drop(g->control.conf);
+		rc = privilege_drop(g->control.conf, device_thread_tid());
 	if (rc == 0)
 		rc = device_thread_confine();
 	if (rc == 0 && g->control.conf->sandbox)
 		rc = sandbox_enter();
 	if (rc == 0)
-		rc = workers_confine(g->control.conf);
+		rc = workers_confine(g);
 	if (rc == 0)
 		rc = workers_start(g);
 	if (rc == 0)
@@ -407,9 +417,16 @@ static int gateway_run(struct gateway *g)
 	return rc;
 }
 
+static int hosts_check(const struct conf *conf)
+{
+	pid_t by;
+
+	return host_iface_check(conf, eal_instance_held(conf, &by));
+}
+
 static int check(const char *path, const struct conf *conf)
 {
-	int rc = privilege_names_check(conf) | machine_check(conf) | host_iface_check(conf);
+	int rc = privilege_names_check(conf) | machine_check(conf) | hosts_check(conf);
 	int state_dir = state_dir_check(conf);
 
 	if (rc < 0 || state_dir < 0)
@@ -470,7 +487,7 @@ int main(int argc, char **argv)
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
 		g.control.conf->instance, o.conf);
 	rc = control_thread_block_signals() | privilege_check(g.control.conf) |
-	     machine_check(g.control.conf) | host_iface_check(g.control.conf) |
+	     machine_check(g.control.conf) | hosts_check(g.control.conf) |
 	     RTE_MIN(state_dir_check(g.control.conf), 0);
 	if (rc == 0)
 		rc = eal_start(g.control.conf, o.verbose);

@@ -52,36 +52,34 @@ static int no_memory(void)
 	return -ENOMEM;
 }
 
-static int bonds_make(struct gateway *g)
+static int bonds_make(struct port ports[], const struct conf *conf)
 {
-	const struct conf *conf = g->control.conf;
-
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		if (conf->ports[i].n_members == 0)
 			continue;
-		g->ports[i].bond = bond_new(&conf->ports[i]);
-		if (g->ports[i].bond == NULL)
+		ports[i].bond = bond_new(&conf->ports[i]);
+		if (ports[i].bond == NULL)
 			return no_memory();
 	}
 	return 0;
 }
 
-int ports_start(struct gateway *g)
+int ports_start(struct control *c, struct port ports[])
 {
-	const struct conf *conf = g->control.conf;
-	int rc = bonds_make(g);
+	const struct conf *conf = c->conf;
+	int rc = bonds_make(ports, conf);
 
 	if (rc < 0)
 		return rc;
 	// All of them, so that all that is wrong is said at once.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (conf->ports[i].vlan == 0 &&
-			port_start(&g->ports[i], conf, &conf->ports[i], g->control.pool) < 0)
+			port_start(&ports[i], conf, &conf->ports[i], c->pool) < 0)
 			rc = -EIO;
 	eal_log_forget(); // it does not explain why a device cannot be opened again
-	if (rc == 0 && ports_add_vlans(g->ports, conf) < 0)
+	if (rc == 0 && ports_add_vlans(ports, conf) < 0)
 		rc = no_memory();
 	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)
-		g->control.ports[i].mac = port_device(&g->ports[i])->mac;
+		c->ports[i].mac = port_device(&ports[i])->mac;
 	return rc;
 }

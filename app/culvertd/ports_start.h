@@ -2,8 +2,10 @@
 // Opens the ports of the configuration. Control thread, at start.
 #pragma once
 
-#include "gateway.h"
+#include "control.h"
+#include "port.h"
 
-// Opens all ports but those whose peers do not run yet, which the device thread opens later. Every
-// failure is logged with its cause and remedy. Returns 0 or -errno; what is open then stays open.
-int ports_start(struct gateway *g);
+// Opens all ports, by number, but those whose peers do not run yet, which the device thread opens
+// later. Every failure is logged with its cause and remedy. Returns 0 or -errno; what is open then
+// stays open.
+int ports_start(struct control *c, struct port ports[]);

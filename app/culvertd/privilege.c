@@ -4,29 +4,24 @@
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>
 
 #include "access.h"
+#include "capability.h"
 #include "log.h"
-#include "machine.h"
 #include "memory_lock.h"
 
-#define ROUTES     (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
-#define DROP       (SIGRTMAX - 1)          // the signal on which a thread drops its capabilities
-#define DROP_TRIES 1000                    // one each millisecond
-
-static pid_t keeper; // the thread that keeps some; 0: none
+#define DROP       (SIGRTMAX - 1) // the signal on which a thread drops its capabilities
+#define DROP_TRIES 1000           // one each millisecond
 
 void privilege_forbid_cores(void)
 {
@@ -121,24 +116,6 @@ static int become(const struct conf *conf)
 	return rc;
 }
 
-static int capabilities_set(uint64_t permitted, uint64_t effective)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
-
-	for (unsigned int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-		set[i] = (struct __user_cap_data_struct){
-			.permitted = (uint32_t)(permitted >> 32 * i),
-			.effective = (uint32_t)(effective >> 32 * i),
-		};
-	return syscall(SYS_capset, &head, set) < 0 ? -errno : 0;
-}
-
-int privilege_drop_thread(void)
-{
-	return capabilities_set(0, 0);
-}
-
 // --- every other thread ---
 
 static void on_drop(int signal)
@@ -146,7 +123,7 @@ static void on_drop(int signal)
 	int error = errno;
 
 	(void)signal;
-	privilege_drop_thread();
+	capabilities_drop();
 	errno = error;
 }
 
@@ -169,7 +146,7 @@ static bool has_capabilities(pid_t tid)
 }
 
 // Signals the threads that have to drop theirs. Returns how many, or -errno.
-static int others_signal(void)
+static int others_signal(pid_t keeper)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *d;
@@ -191,78 +168,24 @@ static int others_signal(void)
 
 // Each thread has its own, and only itself can drop them: also those that libraries have started.
 // Ends when the kernel shows that none has any.
-static int others_drop(void)
+static int others_drop(pid_t keeper)
 {
 	struct sigaction drop = {.sa_handler = on_drop, .sa_flags = SA_RESTART};
 	static const struct timespec ms = {.tv_nsec = 1000000};
 	int n;
 
 	sigaction(DROP, &drop, NULL);
-	n = others_signal();
+	n = others_signal(keeper);
 	for (unsigned int i = 0; n > 0 && i < DROP_TRIES; i++) {
 		nanosleep(&ms, NULL);
-		n = others_signal();
+		n = others_signal(keeper);
 	}
 	drop.sa_handler = SIG_IGN; // one may be pending
 	sigaction(DROP, &drop, NULL);
 	return n > 0 ? -ETIMEDOUT : n;
 }
 
-// --- the thread that keeps some ---
-
-// Those of a device, if the thread has them.
-static uint64_t capabilities_of(const char *device)
-{
-	// The last one for the memory of rings, which is locked.
-	const uint64_t network = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK;
-
-	if (conf_device_is_xdp(device)) // is not opened again, see struct port
-		return 0;
-	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
-			       device_makes_interface(device)
-		       ? network
-		       : 0;
-}
-
-void privilege_kept_choose(struct privilege_kept *kept, const struct conf *conf)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	kept->capabilities = conf_has_host(conf) ? ROUTES : 0;
-	for (unsigned int i = 0; i < conf->n_devices; i++)
-		kept->capabilities |= capabilities_of(conf->devices[i].device);
-	if (syscall(SYS_capget, &head, has) == 0)
-		kept->capabilities &= has[0].permitted | (uint64_t)has[1].permitted << 32;
-}
-
-int privilege_kept_begin(void)
-{
-	keeper = gettid();
-	return prctl(PR_SET_KEEPCAPS, 1) < 0 ? -errno : 0;
-}
-
-int privilege_kept_lower(const struct privilege_kept *kept)
-{
-	return capabilities_set(kept->capabilities, 0);
-}
-
-int privilege_kept_raise_routes(const struct privilege_kept *kept)
-{
-	return capabilities_set(kept->capabilities, kept->capabilities & ROUTES);
-}
-
-int privilege_kept_raise(
-	const struct privilege_kept *kept, const struct conf *conf, const struct conf_port *c)
-{
-	uint64_t needed = 0;
-
-	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
-		needed |= capabilities_of(conf->devices[c->devices + i].device);
-	return capabilities_set(kept->capabilities, kept->capabilities & needed);
-}
-
-int privilege_drop(const struct conf *conf)
+int privilege_drop(const struct conf *conf, pid_t keeper)
 {
 	int rc = 0;
 
@@ -278,9 +201,9 @@ int privilege_drop(const struct conf *conf)
 		log_error("user: cannot become \"%s\": %s", conf->user, strerror(-rc));
 		return -EIO;
 	}
-	rc = privilege_drop_thread();
+	rc = capabilities_drop();
 	if (rc == 0)
-		rc = others_drop();
+		rc = others_drop(keeper);
 	if (rc == 0)
 		return 0;
 	log_error("cannot drop capabilities of all threads: %s", strerror(-rc));

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reopen.h"
 
-#include <signal.h>
-#include <string.h>
-
 #include <rte_dev.h>
 
-#include "crash.h"
 #include "device_thread.h"
 #include "device_watch.h"
 #include "event_log.h"
@@ -27,6 +23,13 @@ static struct {
 	enum device_task task; // of the device thread, while the port is not serving
 	uint64_t token;        // of RCU, when the port was closed
 } state[PORTS_MAX];
+
+static struct {
+	struct control *control;
+	struct port *ports; // by number
+	const struct reopen_io *io;
+	void *io_arg;
+} gateway;
 
 // Both are called by a thread of DPDK's, which must not wait.
 static int ethdev_event(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
@@ -65,26 +68,14 @@ void reopen_listen(void)
 	rte_dev_event_callback_register(NULL, device_event, NULL);
 }
 
-// The registers of a card that was unplugged are not there any more: a thread that accesses them
-// receives SIGBUS. DPDK's handler puts memory in their place. It calls the handler before it for
-// all other signals, but without the arguments of SA_SIGINFO, so that has to be a plain one.
-static void unplugging_survive(void)
+void reopen_start(struct control *c, struct port ports[], const struct reopen_io *io, void *io_arg)
 {
-	struct sigaction others = {.sa_handler = crash_again};
-
-	sigaction(SIGBUS, &others, NULL);
-	if (rte_dev_hotplug_handle_enable() != 0)
-		log_warn(
-			"a card that is unplugged may end the daemon: %s", rte_strerror(rte_errno));
-}
-
-void reopen_start(struct gateway *g)
-{
-	unplugging_survive();
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++) {
-		const struct port *p = &g->ports[i];
-
-		if (p->parent != NULL || port_is_open(p))
+	gateway.control = c;
+	gateway.ports = ports;
+	gateway.io = io;
+	gateway.io_arg = io_arg;
+	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
+		if (ports[i].parent != NULL || port_is_open(&ports[i]))
 			continue;
 		state[i].stage = AWAY;
 		device_thread_give(i, DEVICE_OPEN);
@@ -92,17 +83,16 @@ void reopen_start(struct gateway *g)
 }
 
 // From now on workers find the port closed; but they may be in the middle of something.
-static void leave(struct gateway *g, unsigned int i, enum device_task task)
+static void leave(unsigned int i, enum device_task task)
 {
-	struct port *p = &g->ports[i];
+	struct port *p = &gateway.ports[i];
 
 	atomic_store_explicit(&p->open, false, memory_order_release);
-	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
-		loop_queues_remove(g->loops[w], (uint16_t)i);
-	state[i].token = rte_rcu_qsbr_start(g->control.qsbr);
+	gateway.io->queues_remove(gateway.io_arg, (uint16_t)i);
+	state[i].token = rte_rcu_qsbr_start(gateway.control->qsbr);
 	state[i].stage = LEAVING;
 	state[i].task = task;
-	links_check_now(&g->control);
+	links_check_now(gateway.control);
 	if (task == DEVICE_RESTART)
 		return;
 	if (p->bond == NULL) // else those of the members
@@ -113,19 +103,18 @@ static void leave(struct gateway *g, unsigned int i, enum device_task task)
 			p->conf->name);
 }
 
-static void come_back(struct gateway *g, unsigned int i, const struct port *opened)
+static void come_back(unsigned int i, const struct port *opened)
 {
-	struct port *p = &g->ports[i];
+	struct port *p = &gateway.ports[i];
 
 	port_adopt(p, opened);
-	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
-		loop_queues_add(g->loops[w], (uint16_t)i);
+	gateway.io->queues_add(gateway.io_arg, (uint16_t)i);
 	state[i].stage = SERVING;
 	atomic_store_explicit(&p->open, true, memory_order_release);
 	port_groups_set(p); // these as well
 	if (state[i].task != DEVICE_RESTART)
 		event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
-	links_check_now(&g->control);
+	links_check_now(gateway.control);
 }
 
 // The driver serves the peer that came last.
@@ -136,15 +125,13 @@ static void takeover_report(const struct port *p)
 }
 
 // A port that has a link and passes nothing. Returns whether starting its device again may help.
-static bool is_to_be_repaired(struct gateway *g, unsigned int port)
+static bool is_to_be_repaired(unsigned int port)
 {
-	struct port *p = &g->ports[port];
-	uint64_t refused = 0;
+	struct port *p = &gateway.ports[port];
+	const struct control *c = gateway.control;
+	uint64_t refused = gateway.io->refused(gateway.io_arg, (uint16_t)port);
 
-	for (unsigned int w = 0; w < g->control.conf->n_workers; w++)
-		refused += g->loops[w]->refused[port];
-	if (!g->control.links[port].up ||
-		!device_is_stalled(&p->stall, p->id, refused, gateway_now_ms()))
+	if (!c->links[port].up || !device_is_stalled(&p->stall, p->id, refused, c->io->now_ms()))
 		return false;
 	event_post(PORT_STALLED, EVENT_TEXT(p->conf->name), EVENT_NUMBER(refused));
 	if (!vhost_link_repair(p->id))
@@ -153,42 +140,42 @@ static bool is_to_be_repaired(struct gateway *g, unsigned int port)
 	return true;
 }
 
-static void port_tick(struct gateway *g, unsigned int i)
+static void port_tick(unsigned int i)
 {
-	struct port *p = &g->ports[i], opened;
+	struct port *p = &gateway.ports[i], opened;
 
 	switch (state[i].stage) {
 	case SERVING:
 		takeover_report(p);
 		port_check(p);
 		if (port_is_lost(p))
-			leave(g, i, DEVICE_REPLACE);
-		else if (is_to_be_repaired(g, i) || vhost_link_is_due(p->id))
-			leave(g, i, DEVICE_RESTART);
+			leave(i, DEVICE_REPLACE);
+		else if (is_to_be_repaired(i) || vhost_link_is_due(p->id))
+			leave(i, DEVICE_RESTART);
 		break;
 	case LEAVING:
-		if (rte_rcu_qsbr_check(g->control.qsbr, state[i].token, false) == 0)
+		if (rte_rcu_qsbr_check(gateway.control->qsbr, state[i].token, false) == 0)
 			break;
 		state[i].stage = AWAY;
 		device_thread_give(i, state[i].task);
 		break;
 	case AWAY:
 		if (device_thread_take(i, &opened))
-			come_back(g, i, &opened);
+			come_back(i, &opened);
 		break;
 	}
 }
 
-void reopen_tick(struct gateway *g)
+void reopen_tick(void)
 {
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
-		if (g->ports[i].parent == NULL)
-			port_tick(g, i);
+	for (unsigned int i = 0; i < gateway.control->conf->n_ports; i++)
+		if (gateway.ports[i].parent == NULL)
+			port_tick(i);
 }
 
-void reopen_stop(struct gateway *g)
+void reopen_stop(void)
 {
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		if (state[i].stage == LEAVING)
 			device_thread_give(i, DEVICE_REPLACE);
 }

@@ -4,17 +4,27 @@
 // Control thread.
 #pragma once
 
-#include "gateway.h"
+#include "control.h"
+#include "port.h"
+
+// What workers do about the device of a port. arg is that of reopen_start().
+struct reopen_io {
+	// Prepares them for the device, before the port is open; the opposite for one that is not
+	// open any more.
+	void (*queues_add)(void *arg, uint16_t port);
+	void (*queues_remove)(void *arg, uint16_t port);
+	// How many frames the device has not accepted from them.
+	uint64_t (*refused)(void *arg, uint16_t port);
+};
 
 // Has devices report that they are removed, or have to be reset. Before the first is opened.
 void reopen_listen(void);
 
-// Ports that have no device yet wait for it from now on, and cards may be unplugged. Before workers
-// run, after crash_start().
-void reopen_start(struct gateway *g);
+// Ports that have no device yet wait for it from now on. ports: by number. Before workers run.
+void reopen_start(struct control *c, struct port ports[], const struct reopen_io *io, void *io_arg);
 
 // Closes and opens ports. Call every 100 ms or so, with the gateway's lock.
-void reopen_tick(struct gateway *g);
+void reopen_tick(void);
 
 // Gives the device thread those that workers were about to leave when they ended.
-void reopen_stop(struct gateway *g);
+void reopen_stop(void);

@@ -2,11 +2,12 @@
 // When the thread that opens devices tries one, and what it reports, with devices, a bus and a
 // clock of the test.
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
-#include "access.h"
+#include "capability.h"
 #include "device_thread.h"
 #include "flow_card.h"
 #include "host_iface.h"
@@ -14,7 +15,6 @@
 #include "machine.h"
 #include "port_groups.h"
 #include "port_link.h"
-#include "privilege.h"
 #include "test.h"
 #include "vhost_link.h"
 
@@ -29,8 +29,7 @@ static struct conf conf = {
 	.ports = conf_ports, .n_ports = N_PORTS, .devices = conf_ports, .n_devices = N_PORTS};
 static struct snapshot_port snapshot_ports[N_PORTS];
 static struct snapshot snapshot = {.port = snapshot_ports};
-static struct gateway gateway = {
-	.control = {.conf = &conf, .snapshot = &snapshot, .lock = PTHREAD_MUTEX_INITIALIZER}};
+static struct port ports[N_PORTS];
 
 // --- what the thread finds ---
 
@@ -38,10 +37,14 @@ static atomic_uint now_ms = 5000;
 static atomic_bool on_bus = true, opens = true;
 static atomic_uint n_looks, n_opened[N_PORTS], n_closed[N_PORTS], n_restarted, n_reported;
 
-uint64_t gateway_now_ms(void)
+static uint64_t io_now_ms(void)
 {
 	return now_ms;
 }
+
+static const struct control_io io = {.now_ms = io_now_ms};
+static struct control control = {
+	.io = &io, .conf = &conf, .snapshot = &snapshot, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool device_is_on_bus(const char *device)
 {
@@ -64,22 +67,22 @@ void host_iface_routes(const struct conf *c)
 // Another configuration, without guests, while the thread is busy with the first port.
 static void conf_replace(void)
 {
-	static struct conf_port ports[N_PORTS];
+	static struct conf_port next_ports[N_PORTS];
 	static struct conf next;
 	static struct snapshot_port built_ports[N_PORTS];
 	static struct snapshot built = {.port = built_ports};
 
-	memcpy(ports, conf_ports, sizeof(ports));
+	memcpy(next_ports, conf_ports, sizeof(next_ports));
 	next = conf;
-	next.ports = ports;
+	next.ports = next_ports;
 	for (unsigned int i = 0; i < N_PORTS; i++) {
-		ports[i].guests.n = 0;
+		next_ports[i].guests.n = 0;
 		built.port[i].n_addrs = 1;
 	}
-	pthread_mutex_lock(&gateway.control.lock);
-	gateway.control.conf = &next;
-	gateway.control.snapshot = &built;
-	pthread_mutex_unlock(&gateway.control.lock);
+	pthread_mutex_lock(&control.lock);
+	control.conf = &next;
+	control.snapshot = &built;
+	pthread_mutex_unlock(&control.lock);
 }
 
 static atomic_uint n_hosts, n_mismatched;
@@ -119,14 +122,6 @@ void port_groups_set(struct port *p)
 	(void)p;
 }
 
-// --- what privilege.c uses besides ---
-
-gid_t access_group(const struct conf *c, const char *setting, const char *group)
-{
-	(void)c, (void)setting, (void)group;
-	return (gid_t)-1;
-}
-
 bool device_makes_interface(const char *device)
 {
 	(void)device;
@@ -159,8 +154,8 @@ static void wait_for_looks(void)
 
 static void give(unsigned int port)
 {
-	gateway.ports[port].conf = &conf_ports[port];
-	gateway.ports[port].returns = true;
+	ports[port].conf = &conf_ports[port];
+	ports[port].returns = true;
 	device_thread_give(port, DEVICE_REPLACE);
 }
 
@@ -175,7 +170,7 @@ static void take(unsigned int port)
 static int begin(void **state)
 {
 	(void)state;
-	return device_thread_start(&gateway);
+	return device_thread_start(&control, ports);
 }
 
 static int end(void **state)
@@ -228,20 +223,18 @@ static void test_steer(void **state)
 	const struct port_rules_use use = {.steer = true};
 	struct sa_in sa = {.sa.spi = RTE_BE32(0x1001)}, *sas[] = {&sa};
 	struct snapshot s = {.sa_in = sas, .n_sa_in = 1};
-	struct privilege_kept kept;
 	struct port_rules *r;
 
 	(void)state;
-	privilege_kept_choose(&kept, &conf);
-	if (kept.capabilities == 0) // as none was there at the start
+	if ((capabilities_get().permitted & 1ull << CAP_NET_RAW) == 0)
 		skip();
 	card_reset(CARD_CONNECTX_7, CARD_RULES_MAX);
 	r = port_rules_new(&device, &use);
 	assert_non_null(r);
 	card.guarded = true;
-	assert_int_equal(privilege_drop_thread(), 0);
+	assert_int_equal(capabilities_drop(), 0);
 	assert_int_equal(device_thread_confine(), 0);
-	gateway.ports[CARD].rules = r;
+	ports[CARD].rules = r;
 	device_thread_steer(CARD, &s);
 	while (r->n < 1 && !r->full)
 		assert_true(wait_on());
@@ -263,8 +256,8 @@ static void test_hosts_while_conf_changes(void **state)
 	device_thread_conf_changed();
 	wait_for(&n_hosts, N_PORTS);
 	assert_int_equal(n_mismatched, 0);
-	gateway.control.conf = &conf;
-	gateway.control.snapshot = &snapshot;
+	control.conf = &conf;
+	control.snapshot = &snapshot;
 }
 
 // Once, however often it is tried; but a card that was plugged in since is another one.
