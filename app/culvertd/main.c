@@ -22,7 +22,8 @@
 #include "crash.h"
 #include "device_test.h"
 #include "device_thread.h"
-#include "eal.h"
+#include "dpdk.h"
+#include "driver_calls.h"
 #include "eal_log.h"
 #include "gateway.h"
 #include "health.h"
@@ -40,10 +41,8 @@
 #include "originate.h"
 #include "packet_pool.h"
 #include "path_mtu.h"
-#include "peer_memory.h"
 #include "ports_start.h"
 #include "privilege.h"
-#include "reopen.h"
 #include "request.h"
 #include "retire.h"
 #include "sandbox.h"
@@ -385,7 +384,7 @@ static int gateway_run(struct gateway *g)
 	if (rc == 0)
 		rc = ports_start(&g->control, g->ports);
 	if (rc == 0 && g->control.conf->capture)
-		rc = eal_share(g->control.conf);
+		rc = dpdk_share(g->control.conf);
 	if (rc == 0)
 		rc = load_first(g);
 	stack_wipe(); // the configuration was read here
@@ -417,16 +416,16 @@ static int gateway_run(struct gateway *g)
 	return rc;
 }
 
-static int hosts_check(const struct conf *conf)
+static int system_check(const struct conf *conf)
 {
 	pid_t by;
 
-	return host_iface_check(conf, eal_instance_held(conf, &by));
+	return machine_check(conf) | host_iface_check(conf, dpdk_instance_held(conf, &by));
 }
 
 static int check(const char *path, const struct conf *conf)
 {
-	int rc = privilege_names_check(conf) | machine_check(conf) | hosts_check(conf);
+	int rc = privilege_names_check(conf) | system_check(conf);
 	int state_dir = state_dir_check(conf);
 
 	if (rc < 0 || state_dir < 0)
@@ -456,9 +455,10 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
-	if (o.test_devices)
-		return device_test(argv + optind, (unsigned int)(argc - optind)) == 0 ? EXIT_OK
-										      : EXIT_FAILED;
+	if (o.test_devices) {
+		rc = device_test(CULVERT_VERSION, argv + optind, (unsigned int)(argc - optind));
+		return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	}
 	// One heap: with an arena for each of librte_telemetry's threads, every thread would keep
 	// the 8 MB that a page of a list needs.
 	mallopt(M_ARENA_MAX, 1);
@@ -487,13 +487,12 @@ int main(int argc, char **argv)
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION,
 		g.control.conf->instance, o.conf);
 	rc = control_thread_block_signals() | privilege_check(g.control.conf) |
-	     machine_check(g.control.conf) | hosts_check(g.control.conf) |
-	     RTE_MIN(state_dir_check(g.control.conf), 0);
+	     system_check(g.control.conf) | RTE_MIN(state_dir_check(g.control.conf), 0);
 	if (rc == 0)
-		rc = eal_start(g.control.conf, o.verbose);
+		rc = dpdk_start(g.control.conf, o.verbose);
 	if (rc == 0) {
 		rc = gateway_run(&g);
-		eal_stop(g.control.conf);
+		dpdk_stop(g.control.conf);
 	}
 	conf_free(g.control.conf);
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;

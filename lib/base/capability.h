@@ -16,7 +16,8 @@ struct capabilities capabilities_get(void);
 // Returns 0 or -errno. Also in a signal handler.
 int capabilities_set(uint64_t permitted, uint64_t effective);
 
-// Gives up all, for those who were not started by root or remain it. Returns 0 or -errno.
+// Gives up all of them: a process has some if root started it, or if it remains root. Returns 0 or
+// -errno.
 int capabilities_drop(void);
 
 // Whether the thread lacks one that network devices of the kernel ask for.

@@ -13,7 +13,7 @@ static bool show_all; // at once
 
 // One stream for as long as DPDK runs, as any of its threads may be writing to it.
 static struct {
-	pthread_mutex_t lock; // of what follows
+	pthread_mutex_t lock; // of the fields below
 	FILE *stream;
 	FILE *kept; // since eal_log_begin(); NULL: lines are shown
 	char *text; // of kept
@@ -55,7 +55,7 @@ void eal_log_begin(void)
 	pthread_mutex_unlock(&out.lock);
 }
 
-// Ends it for one thread. Returns what was kept so far if that is wanted, or if it was the last
+// Ends it for one thread. Returns the lines kept so far if they are wanted, or if it was the last
 // thread; else NULL. The caller frees it.
 static char *log_take(bool wanted)
 {

@@ -298,6 +298,10 @@ bool conf_device_is_pci(const char *device);
 const char *conf_device_bus(char name[CONF_BUS_NAME_MAX], const char *device);
 bool conf_device_is_virtual(const char *device);
 
+// The value of one of the device's arguments, "iface=lan0" for example. False if it has none of
+// this name, or its value does not fit.
+bool conf_device_arg(char *value, size_t size, const char *device, const char *name);
+
 // Whether a device is a representor, which stands for a function of the card at its PCI address:
 // "0000:03:00.0,representor=vf1". With a list in brackets, it is the card itself.
 bool conf_device_is_representor(const char *device);

@@ -70,6 +70,27 @@ bool conf_device_is_virtual(const char *device)
 	return conf_device_bus(name, device) == NULL;
 }
 
+bool conf_device_arg(char *value, size_t size, const char *device, const char *name)
+{
+	const size_t n = strlen(name);
+
+	while ((device = strchr(device, ',')) != NULL) {
+		device++;
+		if (strncmp(device, name, n) != 0 || device[n] != '=')
+			continue;
+		device += n + 1;
+
+		size_t len = strcspn(device, ",");
+
+		if (len >= size)
+			return false;
+		memcpy(value, device, len);
+		value[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
 static const char *representor_of(const char *device)
 {
 	static const char argument[] = ",representor=";

@@ -12,7 +12,7 @@
 #include "flow_card.h"
 #include "host_iface.h"
 #include "log.h"
-#include "machine.h"
+#include "device_bus.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "test.h"
@@ -120,12 +120,6 @@ void vhost_link_settle(uint16_t id)
 void port_groups_set(struct port *p)
 {
 	(void)p;
-}
-
-bool device_makes_interface(const char *device)
-{
-	(void)device;
-	return false;
 }
 
 // --- the control thread ---

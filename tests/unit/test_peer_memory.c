@@ -8,7 +8,7 @@
 #include <rte_cycles.h>
 
 #include "eal.h"
-#include "peer_memory.h"
+#include "driver_calls.h"
 #include "test.h"
 
 #define SIZE 4096u

@@ -8,8 +8,8 @@
 
 #include "device_socket.h"
 #include "device_watch.h"
-#include "machine.h"
-#include "tap.h"
+#include "device_bus.h"
+#include "iface.h"
 #include "test.h"
 #include "vhost_link.h"
 

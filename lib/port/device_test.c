@@ -17,14 +17,13 @@
 #include <rte_version.h>
 
 #include "device_watch.h"
-#include "eal.h"
+#include "dpdk.h"
 #include "eal_log.h"
 #include "log.h"
 #include "machine.h"
 #include "port.h"
 #include "port_link.h"
 #include "reopen.h"
-#include "version.h"
 #include "vhost_link.h"
 
 #define DEVICES_MAX 2
@@ -431,7 +430,7 @@ static int ports_test(const struct conf *conf)
 	return rc < 0 || pool == NULL || failed ? -EIO : 0;
 }
 
-int device_test(char *const device[], unsigned int n)
+int device_test(const char *version, char *const device[], unsigned int n)
 {
 	struct conf *conf;
 	int rc;
@@ -443,14 +442,14 @@ int device_test(char *const device[], unsigned int n)
 	conf = conf_make(device, n);
 	if (conf == NULL)
 		return -EIO;
-	printf("culvertd %s, %s\n", CULVERT_VERSION, rte_version());
+	printf("culvertd %s, %s\n", version, rte_version());
 	rc = machine_check(conf);
 	if (rc == 0)
-		rc = eal_start(conf, false);
+		rc = dpdk_start(conf, false);
 	if (rc == 0) {
 		reopen_listen();
 		rc = ports_test(conf);
-		eal_stop(conf);
+		dpdk_stop(conf);
 	}
 	conf_free(conf);
 	return rc;

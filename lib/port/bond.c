@@ -10,12 +10,13 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
+#include "device_bus.h"
 #include "device_probe.h"
 #include "device_watch.h"
 #include "dpdk_compat.h"
 #include "eal_log.h"
 #include "event_log.h"
-#include "machine.h"
+#include "port_log.h"
 
 // Calls of bond_is_lost():
 #define SETTLE 10  // 1 s, in which a device that is back gets its owner and its driver

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "machine.h"
+#include "port_log.h"
 
 #define MEMIF_SOCKET "/run/memif.sock" // the driver's default
 
@@ -42,13 +42,13 @@ static bool has(const char *device, const char *name, const char *value)
 {
 	char text[16];
 
-	return device_arg(text, sizeof(text), device, name) && strcmp(text, value) == 0;
+	return conf_device_arg(text, sizeof(text), device, name) && strcmp(text, value) == 0;
 }
 
 bool device_socket_waits(char path[DEVICE_SOCKET_SIZE], const char *device)
 {
 	return is_virtio_user(device) && has(device, "server", "1") &&
-	       device_arg(path, DEVICE_SOCKET_SIZE, device, "path");
+	       conf_device_arg(path, DEVICE_SOCKET_SIZE, device, "path");
 }
 
 // The path on which the device listens. False if it does not, or on an abstract socket, which ends
@@ -59,11 +59,11 @@ static bool listens_on(char path[DEVICE_SOCKET_SIZE], const char *device)
 		return device_socket_waits(path, device);
 	if (device_is_vhost(device))
 		return !has(device, "client", "1") &&
-		       device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
+		       conf_device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
 	return is(device, "net_memif") &&
 	       (has(device, "role", "server") || has(device, "role", "master")) &&
 	       has(device, "socket-abstract", "no") &&
-	       device_arg(path, DEVICE_SOCKET_SIZE, device, "socket");
+	       conf_device_arg(path, DEVICE_SOCKET_SIZE, device, "socket");
 }
 
 // memif appends the name to a zero, and counts the zero at its end.
@@ -75,7 +75,7 @@ static bool memif_connects_to(char path[DEVICE_SOCKET_SIZE], const char *device)
 		has(device, "role", "master"))
 		return false;
 	path[0] = '@';
-	if (!device_arg(path + at, DEVICE_SOCKET_SIZE - at, device, "socket"))
+	if (!conf_device_arg(path + at, DEVICE_SOCKET_SIZE - at, device, "socket"))
 		snprintf(path + at, DEVICE_SOCKET_SIZE - at, "%s", MEMIF_SOCKET);
 	return true;
 }
@@ -85,7 +85,7 @@ bool device_socket_connects(char path[DEVICE_SOCKET_SIZE], const char *device)
 	if (!is_virtio_user(device))
 		return memif_connects_to(path, device);
 	return !has(device, "server", "1") &&
-	       device_arg(path, DEVICE_SOCKET_SIZE, device, "path") && !is(path, "/dev/");
+	       conf_device_arg(path, DEVICE_SOCKET_SIZE, device, "path") && !is(path, "/dev/");
 }
 
 unsigned int device_queues(const char *device)
@@ -94,7 +94,7 @@ unsigned int device_queues(const char *device)
 
 	if (!is_virtio_user(device))
 		return UINT16_MAX;
-	device_arg(text, sizeof(text), device, "queues");
+	conf_device_arg(text, sizeof(text), device, "queues");
 	return (unsigned int)strtoul(text, NULL, 10);
 }
 
@@ -197,7 +197,7 @@ static bool connects_to(char path[DEVICE_SOCKET_SIZE], const char *device)
 {
 	if (device_is_vhost(device))
 		return has(device, "client", "1") &&
-		       device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
+		       conf_device_arg(path, DEVICE_SOCKET_SIZE, device, "iface");
 	return device_socket_connects(path, device) && path[0] != '@';
 }
 
@@ -239,6 +239,6 @@ bool device_socket_explain(const struct conf_port *c)
 			path, strerror(EACCES));
 		return true;
 	}
-	return is_virtio_user(c->device) && device_arg(path, sizeof(path), c->device, "path") &&
-	       explain_connect(c, path);
+	return is_virtio_user(c->device) &&
+	       conf_device_arg(path, sizeof(path), c->device, "path") && explain_connect(c, path);
 }

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine.h"
+#include "iface.h"
 #include "netlink.h"
+#include "port_log.h"
 
 #define CHAIN      "ingress"
 #define TABLE_SIZE (2 * CONF_NAME_MAX + 16)

@@ -8,18 +8,18 @@
 
 #include "conf.h"
 
-#define EAL_CONTROL_LCORE 0 // workers are lcores 1, 2, 3, ...
+#define DPDK_CONTROL_LCORE 0 // workers are lcores 1, 2, 3, ...
 
 // Whether another process has the files of this instance, and which: it is running. False also for
 // who may not look into their folder, as root may.
-bool eal_instance_held(const struct conf *conf, pid_t *by);
+bool dpdk_instance_held(const struct conf *conf, pid_t *by);
 
 // Starts the environment. Every failure is logged with its cause and the remedy. Returns 0 or -EIO.
-int eal_start(const struct conf *conf, bool verbose);
+int dpdk_start(const struct conf *conf, bool verbose);
 
 // Lets dpdk-dumpcap attach, and says how. For a configuration that allows capture. Returns 0, or
 // -ENOMEM after logging it.
-int eal_share(const struct conf *conf);
+int dpdk_share(const struct conf *conf);
 
 // Ends it and removes its files.
-void eal_stop(const struct conf *conf);
+void dpdk_stop(const struct conf *conf);

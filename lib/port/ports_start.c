@@ -7,8 +7,8 @@
 #include "bond.h"
 #include "device_socket.h"
 #include "eal_log.h"
-#include "machine.h"
 #include "open_limit.h"
+#include "port_log.h"
 
 // Whether all devices of a port connect to processes that do not run yet; logs for what it waits.
 static bool waits_for_peer(const struct conf *conf, const struct conf_port *c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eal.h"
+#include "dpdk.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -177,7 +177,7 @@ static __attribute__((format(printf, 2, 3))) void arg(struct args *a, const char
 static void lcores_arg(struct args *a, const struct conf *conf)
 {
 	char list[16 * (CONF_WORKERS_MAX + 1)];
-	int len = snprintf(list, sizeof(list), "%u@%u", EAL_CONTROL_LCORE, conf->control_cpu);
+	int len = snprintf(list, sizeof(list), "%u@%u", DPDK_CONTROL_LCORE, conf->control_cpu);
 
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		len += snprintf(list + len, sizeof(list) - (size_t)len, ",%u@%u", i + 1,
@@ -287,7 +287,7 @@ static void run_dir(char *path, size_t size, const struct conf *conf, const char
 	snprintf(path, size, "%s/dpdk/culvert-%s%s", base, conf->instance, file);
 }
 
-bool eal_instance_held(const struct conf *conf, pid_t *by)
+bool dpdk_instance_held(const struct conf *conf, pid_t *by)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[256];
@@ -365,7 +365,7 @@ static int system_check(const struct conf *conf)
 	pid_t other;
 
 	numa_check(conf, SYSFS);
-	if (eal_instance_held(conf, &other)) {
+	if (dpdk_instance_held(conf, &other)) {
 		log_error("instance \"%s\" is already running as process %d: stop that one, or "
 			  "give this one another name with 'instance' in its configuration",
 			conf->instance, (int)other);
@@ -373,7 +373,7 @@ static int system_check(const struct conf *conf)
 	}
 	rc |= files_take(conf);
 	rc |= conf->hugepages ? hugepages_check(conf) : available_check(conf);
-	rc |= iface_take(conf);
+	rc |= devices_take(conf);
 	return rc;
 }
 
@@ -394,12 +394,12 @@ static int init(struct args *a, const struct conf *conf)
 	eal_log_start_show();
 	log_error("DPDK did not start, see its lines above; check memory.size, "
 		  "memory.hugepages, cpus and eal_args");
-	if (!eal_instance_held(conf, &other))
+	if (!dpdk_instance_held(conf, &other))
 		files_remove(conf);
 	return -EIO;
 }
 
-int eal_start(const struct conf *conf, bool verbose)
+int dpdk_start(const struct conf *conf, bool verbose)
 {
 	struct args a = {0};
 	int rc;
@@ -421,7 +421,7 @@ int eal_start(const struct conf *conf, bool verbose)
 	return rc;
 }
 
-int eal_share(const struct conf *conf)
+int dpdk_share(const struct conf *conf)
 {
 	if (rte_pdump_init() < 0) {
 		log_error("capture: out of memory for its counters: raise memory.size");
@@ -435,7 +435,7 @@ int eal_share(const struct conf *conf)
 	return 0;
 }
 
-void eal_stop(const struct conf *conf)
+void dpdk_stop(const struct conf *conf)
 {
 	eal_log_begin();
 	rte_eal_cleanup();

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "iface_share.h"
+#include "iface_check.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "addr.h"
+#include "iface.h"
 #include "port_log.h"
 #include "sysfs.h"
 #include "text_list.h"
@@ -32,26 +30,18 @@ static const struct offload merging[] = {{"rx-gro", "gro"}, {"rx-gro-hw", "rx-gr
 static const struct offload sending[] = {{"tx-tcp-segmentation", "tso"},
 	{"tx-tcp6-segmentation", "tso"}, {"tx-generic-segmentation", "gso"}};
 
-static int ethtool(int fd, const char *name, void *command)
-{
-	struct ifreq r = {.ifr_data = command};
-
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
-	return ioctl(fd, SIOCETHTOOL, &r);
-}
-
-static uint32_t features_count(int fd, const char *name)
+static uint32_t features_count(const char *name)
 {
 	struct {
 		struct ethtool_sset_info info;
 		uint32_t n;
 	} ask = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_FEATURES}};
 
-	return ethtool(fd, name, &ask) == 0 && ask.info.sset_mask != 0 ? ask.n : 0;
+	return iface_ethtool(name, &ask) && ask.info.sset_mask != 0 ? ask.n : 0;
 }
 
 // Whether the feature with this number of n is on.
-static bool is_on(int fd, const char *name, uint32_t n, uint32_t number)
+static bool is_on(const char *name, uint32_t n, uint32_t number)
 {
 	const uint32_t blocks = (n + 31) / 32;
 	struct ethtool_gfeatures *f = calloc(1, sizeof(*f) + blocks * sizeof(f->features[0]));
@@ -60,7 +50,7 @@ static bool is_on(int fd, const char *name, uint32_t n, uint32_t number)
 	if (f == NULL)
 		return false;
 	*f = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
-	if (ethtool(fd, name, f) == 0)
+	if (iface_ethtool(name, f))
 		on = (f->features[number / 32].active >> number % 32 & 1) != 0;
 	free(f);
 	return on;
@@ -70,28 +60,28 @@ static bool is_on(int fd, const char *name, uint32_t n, uint32_t number)
 static void offloads_list(
 	char list[TEXT_LIST_SIZE], const char *name, const struct offload wanted[], size_t n_wanted)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	const uint32_t n = features_count(fd, name);
+	const uint32_t n = features_count(name);
 	struct ethtool_gstrings *s = calloc(1, sizeof(*s) + (size_t)n * ETH_GSTRING_LEN);
 
 	if (s == NULL)
 		return;
 	*s = (struct ethtool_gstrings){
 		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = n};
-	for (uint32_t i = 0; ethtool(fd, name, s) == 0 && i < n; i++)
+	if (!iface_ethtool(name, s))
+		s->len = 0;
+	for (uint32_t i = 0; i < RTE_MIN(n, s->len); i++)
 		for (size_t k = 0; k < n_wanted; k++) {
 			char off[32];
 
 			if (strncmp((const char *)s->data + (size_t)i * ETH_GSTRING_LEN,
 				    wanted[k].feature, ETH_GSTRING_LEN) != 0 ||
-				!is_on(fd, name, n, i))
+				!is_on(name, n, i))
 				continue;
 			snprintf(off, sizeof(off), "%s off", wanted[k].word);
 			if (strstr(list, off) == NULL)
 				text_list_add(list, " ", off);
 		}
 	free(s);
-	close(fd);
 }
 
 static bool iface_number(const char *name, const char *file, unsigned int *number)
@@ -105,15 +95,11 @@ static bool iface_number(const char *name, const char *file, unsigned int *numbe
 // The other end of a veth pair, if it is in this network namespace.
 static bool find_peer(char peer[IFNAMSIZ], const char *name)
 {
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool is_veth = ethtool(fd, name, &info) == 0 && strcmp(info.driver, "veth") == 0;
 	unsigned int own, link, back;
 
-	close(fd);
-	return is_veth && iface_number(name, "iflink", &link) && if_indextoname(link, peer) &&
-	       iface_number(peer, "iflink", &back) && iface_number(name, "ifindex", &own) &&
-	       back == own;
+	return iface_has_driver(name, "veth") && iface_number(name, "iflink", &link) &&
+	       if_indextoname(link, peer) && iface_number(peer, "iflink", &back) &&
+	       iface_number(name, "ifindex", &own) && back == own;
 }
 
 static void warn_offloads(const struct conf_port *c, const char *name)
@@ -202,7 +188,7 @@ static void warn_forwarding(const struct conf_port *c, const char *name)
 	}
 }
 
-void iface_share_warn(const struct conf *conf, const struct conf_port *c, const char *name)
+static void share_warn(const struct conf *conf, const struct conf_port *c, const char *name)
 {
 	struct ifaddrs *all;
 
@@ -217,4 +203,105 @@ void iface_share_warn(const struct conf *conf, const struct conf_port *c, const 
 	warn_addresses(c, name, all);
 	warn_own(c, name, all);
 	freeifaddrs(all);
+}
+
+// --- what the port needs ---
+
+static void interfaces_list(char list[TEXT_LIST_SIZE])
+{
+	struct if_nameindex *all = if_nameindex();
+
+	for (struct if_nameindex *i = all; i != NULL && i->if_name != NULL; i++)
+		if (strcmp(i->if_name, "lo") != 0)
+			text_list_add(list, ", ", i->if_name);
+	if (all != NULL)
+		if_freenameindex(all);
+}
+
+// False after a message.
+static bool interface_check(const struct conf_port *c, const char *name)
+{
+	char list[TEXT_LIST_SIZE] = "";
+
+	if (if_nametoindex(name) != 0)
+		return true;
+	interfaces_list(list);
+	port_error(c,
+		"device \"%s\": there is no network interface \"%s\", existing ones: %s (see 'ip "
+		"link')",
+		c->device, name, list[0] != '\0' ? list : "none");
+	return false;
+}
+
+// Packet sockets truncate what is longer than a frame of their ring. Returns 0 or, after a message,
+// -EIO.
+static int frame_check(const struct conf_port *c)
+{
+	const unsigned int head = 80; // the kernel's header in front of an IP packet
+	char text[16] = "2048";       // the driver's default
+	unsigned int frame, needed = (c->mtu + head + 15) & ~15u;
+
+	if (strncmp(c->device, "net_af_packet", 13) != 0)
+		return 0;
+	conf_device_arg(text, sizeof(text), c->device, "framesz");
+	frame = (unsigned int)strtoul(text, NULL, 10);
+	if (frame >= needed)
+		return 0;
+	port_error(c,
+		"framesz=%s of the device is too small for mtu %u: write framesz=%u,blocksz=%u",
+		text, c->mtu, needed, (needed * 32 + 4095) & ~4095u);
+	return -EIO;
+}
+
+// AF_XDP counts the queues that receive and send ("combined"); an interface without any has one.
+// Returns 0 or, after a message, -EIO.
+static int channels_check(const struct conf_port *c, const char *name)
+{
+	struct ethtool_channels has = {.cmd = ETHTOOL_GCHANNELS};
+	char first[8] = "0", count[8] = "1"; // the driver's defaults
+	unsigned long wanted;
+
+	if (!conf_device_is_xdp(c->device))
+		return 0;
+	if (!iface_ethtool(name, &has) || has.combined_count == 0)
+		has.combined_count = 1;
+	conf_device_arg(first, sizeof(first), c->device, "start_queue");
+	conf_device_arg(count, sizeof(count), c->device, "queue_count");
+	wanted = strtoul(first, NULL, 10) + strtoul(count, NULL, 10);
+	if (wanted <= has.combined_count)
+		return 0;
+	port_error(c,
+		"start_queue and queue_count need %lu queues, but interface %s has %u ('combined' "
+		"of 'ethtool -l %s')",
+		wanted, name, has.combined_count, name);
+	return -EIO;
+}
+
+// Checks the mtu of the existing interface that a port attaches to, and warns if it is down: both
+// are its owner's to change. Returns 0 or, after a message, -EIO.
+static int mtu_check(const struct conf_port *c, const char *name)
+{
+	unsigned int flags, mtu = iface_mtu(c->device);
+
+	if (!iface_flags(&flags, name) || mtu == 0)
+		return 0; // then DPDK finds out
+	if ((flags & IFF_UP) == 0)
+		port_warn(c, "interface %s is down: 'ip link set %s up'", name, name);
+	if (mtu >= c->mtu)
+		return 0;
+	port_error(c, "interface %s has mtu %u: set mtu = %u, or 'ip link set %s mtu %u'", name,
+		mtu, mtu, name, c->mtu);
+	return -EIO;
+}
+
+int iface_check(const struct conf *conf, const struct conf_port *c)
+{
+	char name[IFNAMSIZ];
+
+	if (!conf_device_is_attached(c->device) || !iface_name(name, c->device))
+		return 0;
+	if (!interface_check(c, name))
+		return -EIO;
+	share_warn(conf, c, name);
+	return mtu_check(c, name) | frame_check(c) | channels_check(c, name);
 }

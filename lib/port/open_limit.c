@@ -9,7 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "machine.h"
+#include "port_log.h"
 
 #define LIMIT_S 30 // cards that load their firmware take a few seconds
 

@@ -14,7 +14,7 @@
 #include "capability.h"
 #include "device_socket.h"
 #include "eal_log.h"
-#include "machine.h"
+#include "port_log.h"
 #include "vhost_link.h"
 
 // DPDK has made the ethdev with that of its card.
@@ -40,7 +40,7 @@ static void qpairs_remove(char *device)
 	char qpairs[8], *at, *rest;
 
 	if (strncmp(device, "net_af_packet", 13) != 0 ||
-		!device_arg(qpairs, sizeof(qpairs), device, "qpairs"))
+		!conf_device_arg(qpairs, sizeof(qpairs), device, "qpairs"))
 		return;
 	at = strstr(device, ",qpairs=");
 	rest = at + 1 + strcspn(at + 1, ",");

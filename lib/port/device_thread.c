@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "capability.h"
+#include "device_bus.h"
 #include "device_watch.h"
 #include "host_iface.h"
 #include "log.h"
-#include "machine.h"
 #include "port_groups.h"
 #include "port_link.h"
 #include "vhost_link.h"
@@ -70,13 +70,24 @@ static uint64_t now_ms(void)
 
 // --- its capabilities ---
 
+// Whether the driver makes an interface of the kernel's: a TAP, also the one that vhost-net needs.
+static bool makes_interface(const char *device)
+{
+	char path[16];
+
+	return strncmp(device, "net_tap", 7) == 0 || strncmp(device, "net_tun", 7) == 0 ||
+	       strncmp(device, "eth_tap", 7) == 0 ||
+	       (conf_device_arg(path, sizeof(path), device, "path") &&
+		       strcmp(path, "/dev/vhost-net") == 0);
+}
+
 // Those of a device, if the thread has them.
 static uint64_t capabilities_of(const char *device)
 {
 	if (conf_device_is_xdp(device)) // is not opened again, see struct port
 		return 0;
 	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
-			       device_makes_interface(device)
+			       makes_interface(device)
 		       ? NETWORK
 		       : 0;
 }

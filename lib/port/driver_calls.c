@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "peer_memory.h"
+#include "driver_calls.h"
 
+#include <linux/if_packet.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +21,6 @@ void peer_memory_guard(struct rte_rcu_qsbr *qsbr)
 	atomic_store_explicit(&workers, qsbr, memory_order_release);
 }
 
-// Takes the place of the C library's, also in DPDK's drivers: the loader finds the program's first.
 // The memif driver has marked the port as disconnected before, so that workers that begin a pass
 // now keep away from this memory.
 int munmap(void *address, size_t length)
@@ -33,4 +34,15 @@ int munmap(void *address, size_t length)
 			rte_delay_us_sleep(WAIT_US);
 	}
 	return (int)syscall(SYS_munmap, address, length);
+}
+
+// Every packet socket of the driver joins a group of sockets for which the kernel reassembles IPv4
+// fragments, even with a single queue, and what does not fit a frame of the ring afterwards is cut
+// off. The gateway uses one queue, and reassembles or forwards fragments itself.
+__attribute__((visibility("default"))) int setsockopt(
+	int fd, int level, int name, const void *value, socklen_t size)
+{
+	if (level == SOL_PACKET && name == PACKET_FANOUT)
+		return 0;
+	return (int)syscall(SYS_setsockopt, fd, level, name, value, size);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "iface.h"
 #include "log.h"
-#include "machine.h"
 #include "sysfs.h"
 
 static int cpu_node(const char *sys, unsigned int cpu)

@@ -5,7 +5,7 @@
 #include "device_socket.h"
 #include "device_watch.h"
 #include "event_log.h"
-#include "machine.h"
+#include "iface.h"
 #include "vhost_link.h"
 
 // Drivers of packet sockets do not know the link of their interface: the kernel does.

@@ -14,7 +14,7 @@
 #include "device_socket.h"
 #include "eal_log.h"
 #include "iface_hide.h"
-#include "machine.h"
+#include "port_log.h"
 #include "vhost_link.h"
 #include "vhost_peer.h"
 
@@ -165,7 +165,7 @@ static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
 	char framesz[8];
 
 	if (strcmp(p->driver, "net_af_packet") == 0 &&
-		device_arg(framesz, sizeof(framesz), p->conf->device, "framesz") &&
+		conf_device_arg(framesz, sizeof(framesz), p->conf->device, "framesz") &&
 		strtoul(framesz, NULL, 10) + RTE_PKTMBUF_HEADROOM >
 			rte_pktmbuf_data_room_size(pool))
 		return "framesz is larger than packet buffers: reduce it, or set a larger mtu";

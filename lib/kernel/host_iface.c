@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +16,10 @@
 
 #include "capability.h"
 #include "host_route.h"
+#include "iface.h"
 #include "log.h"
-#include "machine.h"
 #include "netlink.h"
+#include "port_log.h"
 #include "sysfs.h"
 
 #define TUN           "/dev/net/tun"
@@ -38,18 +37,6 @@ static void exists_error(const struct conf_port *c)
 		c->host, c->host);
 }
 
-static bool is_tap(const char *name)
-{
-	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq ask = {.ifr_data = (char *)&driver};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
-
-	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", name);
-	rc = ioctl(fd, SIOCETHTOOL, &ask);
-	close(fd);
-	return rc == 0 && strcmp(driver.driver, "tun") == 0;
-}
-
 int host_iface_check(const struct conf *conf, bool is_running)
 {
 	// Who has no privileges cannot know.
@@ -59,7 +46,8 @@ int host_iface_check(const struct conf *conf, bool is_running)
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		const char *host = conf->ports[i].host;
 
-		if (host == NULL || if_nametoindex(host) == 0 || (may_be_own && is_tap(host)))
+		if (host == NULL || if_nametoindex(host) == 0 ||
+			(may_be_own && iface_has_driver(host, "tun")))
 			continue;
 		exists_error(&conf->ports[i]);
 		rc = -EIO;

@@ -6,9 +6,9 @@
 
 #include <rte_ethdev.h>
 
+#include "device_bus.h"
 #include "device_socket.h"
-#include "machine.h"
-#include "tap.h"
+#include "iface.h"
 
 #define PATIENCE  20 // see struct device_watch: 2 s
 #define STALL_MIN 3000
