@@ -82,7 +82,7 @@ def trial(testpmd, gateways, pace, seconds):
 
 
 def pace_of(ns):
-    """Burst and pause for so many nanoseconds of pause for each packet: testpmd pauses for whole
+    """Burst and pause for that many nanoseconds of pause for each packet: testpmd pauses for whole
     microseconds."""
     if ns <= 0:
         return 32, 0
@@ -91,7 +91,7 @@ def pace_of(ns):
 
 
 def pace_for(mpps, probe):
-    """The pause at which testpmd reaches a rate: the interval, less what it takes itself."""
+    """The pause at which testpmd reaches a rate: the interval, less its own time."""
     interval = 1000 / mpps
     return pace_of(interval - probe(pace_of(interval)).overhead_ns)
 

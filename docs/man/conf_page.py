@@ -6,7 +6,7 @@ import sys
 
 
 def inline(text):
-    """Escapes what roff would take for its own; code becomes bold, emphasis italic, links their text."""
+    """Escapes the special characters of roff; code becomes bold, emphasis italic, links their text."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     parts = re.split(r"(`[^`]*`|\*\*[^*]*\*\*|\*[^*]*\*)", text)
     out = ""

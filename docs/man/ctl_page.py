@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the manual page culvertctl(1) out of what the program says of itself: CULVERTCTL VERSION."""
+"""Writes the manual page culvertctl(1) out of the help of the program: CULVERTCTL VERSION."""
 import re
 import subprocess
 import sys
@@ -12,7 +12,7 @@ def plain(text):
 
 
 def item(line):
-    """A line of a list: what it is, and what it does."""
+    """A line of a list: the word, and its help."""
     name, _, text = re.match(r"  +(.*?)(  +(.*))?$", line).groups()
     yield from (".TP", ".B " + plain(name), plain((text or "") and text.strip()) or "\\&")
 

@@ -13,7 +13,7 @@ SPREAD = 0.05  # half the distance of the quartiles of the rounds, to their medi
 
 
 def is_disturbed(row):
-    """As docs/performance.md says. Rows of some benchmarks have no quartiles."""
+    """As in docs/performance.md. Rows of some benchmarks have no quartiles."""
     return row.get("core_shared") or row.get("cycles_q3", 0) - row.get("cycles_q1", 0) > 2 * SPREAD * row.get("cycles", 0)
 
 

@@ -31,7 +31,7 @@ def core(row, cycles):
 
 
 def against(row, cycles, key):
-    """The figure in core cycles, and the target behind it if there is one."""
+    """The figure in core cycles, and the target after it if there is one."""
     most = row.get(key)
     cycles = core(row, cycles)
     if most is None:
