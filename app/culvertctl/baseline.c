@@ -19,9 +19,6 @@
 #define PATH_SIZE   (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8)
 #define START_SLACK 2 // seconds that two answers may differ about the start of one daemon
 
-static const char *const lists[] = {"ports", "sas", "tunnels", "policies", "rules", "drops",
-	"stages", "queues", "workers", "totals"};
-
 static void path_of(char path[PATH_SIZE], const char *instance, const char *end)
 {
 	struct sockaddr_un addr;
@@ -81,8 +78,12 @@ void baseline_take(const char *instance)
 	json_t *baseline = json_object();
 
 	json_object_set_new(baseline, "run", run_of(instance));
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		json_object_set_new(baseline, lists[i], query_get(instance, lists[i], ""));
+	for (size_t i = 0; i < query_n_lists; i++) {
+		const char *list = query_lists[i].word;
+
+		if (query_lists[i].filters == NULL && fields_count(list)) // flows come and go
+			json_object_set_new(baseline, list, query_get(instance, list, ""));
+	}
 	json_object_set_new(baseline, "at", json_integer(time(NULL)));
 	file_write(instance, baseline);
 	json_decref(baseline);
@@ -196,11 +197,8 @@ void baseline_subtract(const char *instance, const char *list, json_t *objects)
 	index = fields_index(list, before);
 	for (size_t i = 0; i < json_array_size(objects); i++) {
 		json_t *object = json_array_get(objects, i);
-		char *identity = field_identity_new(list, object);
 
-		if (identity != NULL)
-			object_subtract(list, object, json_object_get(index, identity));
-		free(identity);
+		object_subtract(list, object, fields_same(index, list, object));
 	}
 	since_print(baseline);
 	json_decref(index);

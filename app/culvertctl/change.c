@@ -61,17 +61,6 @@ static enum exit_code changes_send(
 	return code;
 }
 
-// The settings of an item with braces around them; their first line is that of the change.
-static char *braces_put(const char *settings)
-{
-	const char *start = settings + strspn(settings, " \t\r\n");
-	char *text;
-	int len = start[0] == '{' ? asprintf(&text, "%s", start)
-				  : asprintf(&text, "{%s\n}", settings);
-
-	return len >= 0 ? text : NULL;
-}
-
 // Words that are not settings.
 static void words_check(const char *kind, char **words, unsigned int n)
 {
@@ -80,7 +69,9 @@ static void words_check(const char *kind, char **words, unsigned int n)
 			errx(EXIT_USAGE, "%s: invalid name \"%s\"", kind, words[i]);
 }
 
-static char *join(const char *kind, char **words, unsigned int n, const char *settings)
+// The text of a change: settings (NULL: none) get braces around them unless they have some; their
+// first line is that of the change. NULL without memory.
+static char *change_text(const char *kind, char **words, unsigned int n, const char *settings)
 {
 	char *text = NULL;
 	size_t len;
@@ -91,41 +82,21 @@ static char *join(const char *kind, char **words, unsigned int n, const char *se
 	fputs(kind, f);
 	for (unsigned int i = 0; i < n; i++)
 		fprintf(f, " %s", words[i]);
-	fprintf(f, " %s\n", settings);
+	if (settings == NULL)
+		fputs(" \n", f);
+	else if (settings[strspn(settings, " \t\r\n")] == '{')
+		fprintf(f, " %s\n", settings + strspn(settings, " \t\r\n"));
+	else
+		fprintf(f, " {%s\n}\n", settings);
 	fclose(f);
 	return text;
 }
 
-static enum exit_code item_change(
-	const struct options *options, const char *kind, char **words, unsigned int n)
-{
-	bool piped = strcmp(words[n - 1], "-") == 0;
-	char *read = piped ? file_read("-") : NULL;
-	char *settings = braces_put(piped ? (read != NULL ? read : "") : words[n - 1]);
-	char *text = settings != NULL ? join(kind, words, n - 1, settings) : NULL;
-	enum exit_code code = EXIT_FAILED;
-
-	if (!piped || read != NULL)
-		code = changes_send(options, piped ? "stdin" : "argument", text);
-	free(read);
-	free(settings);
-	free(text);
-	return code;
-}
-
-static enum exit_code item_delete(
-	const struct options *options, const char *kind, char **words, unsigned int n)
-{
-	char *text = join(kind, words, n, "");
-	enum exit_code code = changes_send(options, "argument", text);
-
-	free(text);
-	return code;
-}
-
 enum exit_code command_change(const struct options *options, char **words)
 {
-	const char *kind = words[-1];
+	const char *kind = words[-1], *settings;
+	char *read = NULL, *text;
+	enum exit_code code;
 	unsigned int n = 0;
 
 	while (words[n] != NULL)
@@ -134,11 +105,18 @@ enum exit_code command_change(const struct options *options, char **words)
 		errx(EXIT_USAGE,
 			"%s: expected \"add\" or \"set\" and settings, or \"del\" and a name",
 			kind);
-	bool is_delete = strcmp(words[0], "del") == 0;
-
-	words_check(kind, words, is_delete ? n : n - 1);
-	return is_delete ? item_delete(options, kind, words, n)
-			 : item_change(options, kind, words, n);
+	settings = strcmp(words[0], "del") == 0 ? NULL : words[--n];
+	words_check(kind, words, n);
+	if (settings != NULL && strcmp(settings, "-") == 0) {
+		settings = read = file_read("-");
+		if (read == NULL)
+			return EXIT_FAILED;
+	}
+	text = change_text(kind, words, n, settings);
+	code = changes_send(options, read != NULL ? "stdin" : "argument", text);
+	free(read);
+	free(text);
+	return code;
 }
 
 enum exit_code command_apply(const struct options *options, char **words)

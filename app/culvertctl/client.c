@@ -151,10 +151,9 @@ int client_list(json_t *items, int fd, const char *command, const char *filter)
 // the answer is received all the same.
 int client_send(int fd, const char *request)
 {
-	if (TEMP_FAILURE_RETRY(send(fd, request, strlen(request), MSG_NOSIGNAL)) >= 0 ||
-		errno == EPIPE)
-		return 0;
-	return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	int ret = packet_send(fd, request);
+
+	return ret == -ECONNRESET ? 0 : ret;
 }
 
 // Reads to the end. Returns the octets, or -errno.

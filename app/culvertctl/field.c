@@ -70,6 +70,14 @@ bool field_is_short(const char *list, const char *name)
 	return f == NULL || (f->role != WIDE && f->role != WIDE_COUNT);
 }
 
+bool fields_count(const char *list)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (strcmp(fields[i].list, list) == 0 && field_is_counter(list, fields[i].name))
+			return true;
+	return false;
+}
+
 const char *field_key(const char *list)
 {
 	for (size_t i = 0; i < N_FIELDS; i++)
@@ -195,13 +203,19 @@ static json_t *object_typed(const char *list, json_t *object)
 	return typed;
 }
 
-json_t *fields_typed(const char *list, const json_t *objects)
+static json_t *each(
+	const char *list, const json_t *objects, json_t *(*make)(const char *list, json_t *object))
 {
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < json_array_size(objects); i++)
-		json_array_append_new(all, object_typed(list, json_array_get(objects, i)));
+		json_array_append_new(all, make(list, json_array_get(objects, i)));
 	return all;
+}
+
+json_t *fields_typed(const char *list, const json_t *objects)
+{
+	return each(list, objects, object_typed);
 }
 
 static json_t *object_short(const char *list, json_t *object)
@@ -217,11 +231,7 @@ static json_t *object_short(const char *list, json_t *object)
 
 json_t *fields_short(const char *list, const json_t *objects)
 {
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < json_array_size(objects); i++)
-		json_array_append_new(rows, object_short(list, json_array_get(objects, i)));
-	return rows;
+	return each(list, objects, object_short);
 }
 
 json_t *fields_below_each_other(json_t *object)
@@ -235,7 +245,7 @@ json_t *fields_below_each_other(json_t *object)
 	return rows;
 }
 
-char *field_identity_new(const char *list, json_t *object)
+static char *identity_new(const char *list, json_t *object)
 {
 	json_t *values = json_array();
 	const char *name;
@@ -255,11 +265,19 @@ json_t *fields_index(const char *list, const json_t *objects)
 
 	for (size_t i = 0; i < json_array_size(objects); i++) {
 		json_t *object = json_array_get(objects, i);
-		char *identity = field_identity_new(list, object);
+		char *identity = identity_new(list, object);
 
-		if (identity != NULL)
-			json_object_set(index, identity, object);
+		json_object_set(index, identity, object);
 		free(identity);
 	}
 	return index;
+}
+
+json_t *fields_same(const json_t *index, const char *list, json_t *object)
+{
+	char *identity = identity_new(list, object);
+	json_t *same = json_object_get(index, identity);
+
+	free(identity);
+	return same;
 }

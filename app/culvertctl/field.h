@@ -6,10 +6,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-// What identifies an object of its list, in new memory, or NULL; and the objects of a list
-// by that: a new reference.
-char *field_identity_new(const char *list, json_t *object);
+// The objects of a list by what identifies them: a new reference; and the one of an index that has
+// the identity of an object, or NULL.
 json_t *fields_index(const char *list, const json_t *objects);
+json_t *fields_same(const json_t *index, const char *list, json_t *object);
+
+// Whether objects of the list have counters.
+bool fields_count(const char *list);
 
 // Whether it only grows.
 bool field_is_counter(const char *list, const char *name);

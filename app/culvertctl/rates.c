@@ -56,12 +56,10 @@ json_t *rates_add(const char *list, const struct sample *before, const struct sa
 
 	for (size_t i = 0; i < json_array_size(now->objects); i++) {
 		json_t *object = json_array_get(now->objects, i);
-		char *identity = field_identity_new(list, object);
-		const json_t *old = identity != NULL ? json_object_get(index, identity) : NULL;
 
 		json_array_append_new(
-			objects, object_with_rates(list, old, object, now->at - before->at));
-		free(identity);
+			objects, object_with_rates(list, fields_same(index, list, object), object,
+					 now->at - before->at));
 	}
 	json_decref(index);
 	return objects;
