@@ -61,24 +61,6 @@ void idle_fini(struct idle *idle)
 	idle->epoll = idle->wake = -1;
 }
 
-const char *idle_name(const struct idle *idle)
-{
-	static const char *const names[] = {
-		[CONF_IDLE_POLL] = "poll",
-		[CONF_IDLE_PAUSE] = "pause",
-		[CONF_IDLE_SLEEP] = "sleep",
-		[CONF_IDLE_INTERRUPT] = "interrupt",
-	};
-
-	return names[idle->way];
-}
-
-// Some devices always say when a frame has come, and need not be asked to.
-static bool armed(int rc)
-{
-	return rc == 0 || rc == -ENOTSUP;
-}
-
 int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue)
 {
 	int rc = rte_eth_dev_rx_intr_ctl_q(ethdev, queue, idle->epoll, RTE_INTR_EVENT_ADD, NULL);
@@ -86,25 +68,10 @@ int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue)
 	if (rc < 0)
 		return rc;
 	rc = rte_eth_dev_rx_intr_enable(ethdev, queue);
-	if (!armed(rc))
+	if (rc != 0 && rc != -ENOTSUP) // some always report a frame
 		return rc;
 	rte_eth_dev_rx_intr_disable(ethdev, queue);
 	return 0;
-}
-
-void idle_queue_remove(struct idle *idle, uint16_t ethdev, uint16_t queue)
-{
-	rte_eth_dev_rx_intr_ctl_q(ethdev, queue, idle->epoll, RTE_INTR_EVENT_DEL, NULL);
-}
-
-void idle_queue_arm(uint16_t ethdev, uint16_t queue)
-{
-	rte_eth_dev_rx_intr_enable(ethdev, queue);
-}
-
-void idle_queue_disarm(uint16_t ethdev, uint16_t queue)
-{
-	rte_eth_dev_rx_intr_disable(ethdev, queue);
 }
 
 void idle_announce(struct idle *idle)

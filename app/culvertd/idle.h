@@ -29,20 +29,9 @@ struct idle {
 int idle_init(struct idle *idle, enum conf_idle way);
 void idle_fini(struct idle *idle);
 
-// The word for the way. Any thread.
-const char *idle_name(const struct idle *idle);
-
-// Has the worker woken by a queue. Returns 0 or a negative number: the device cannot. Control
-// thread, while the worker does not use the device.
+// Lets a queue wake the worker, once its interrupt is enabled. Returns 0 or a negative number: the
+// device cannot. Control thread, while the worker does not use the device.
 int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue);
-
-// The opposite, before the device is closed. Control thread.
-void idle_queue_remove(struct idle *idle, uint16_t ethdev, uint16_t queue);
-
-// With interrupts: from now on frames that come by the queue wake the worker, or not any more.
-// Worker.
-void idle_queue_arm(uint16_t ethdev, uint16_t queue);
-void idle_queue_disarm(uint16_t ethdev, uint16_t queue);
 
 // With interrupts: from now on idle_wake() wakes the worker. What came before, by queues as well,
 // it has to look for once more.

@@ -177,6 +177,11 @@ static uint64_t idle_until(const struct loop *l, uint64_t now)
 	return since != 0 && since < now ? cycles + now - since : cycles;
 }
 
+static const char *const idle_names[] = {[CONF_IDLE_POLL] = "poll",
+	[CONF_IDLE_PAUSE] = "pause",
+	[CONF_IDLE_SLEEP] = "sleep",
+	[CONF_IDLE_INTERRUPT] = "interrupt"};
+
 bool collect_worker(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
@@ -193,7 +198,7 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 		.worker = i,
 		.cpu = g->control.conf->worker_cpus[i],
 		.queues = l->n_rx,
-		.idle = idle_name(&l->idle),
+		.idle = idle_names[l->idle.way],
 		.state = c->health.worker[i].stalled ? "stalled" : "running",
 		.stalled = c->health.worker[i].stalled,
 		.stalls = c->health.worker[i].stalls,

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <rte_cycles.h>
 
@@ -12,7 +11,6 @@
 #include "handover.h"
 #include "host_input.h"
 #include "line_memory.h"
-#include "log.h"
 #include "pipeline.h"
 #include "pkt_drop.h"
 #include "rx_checksum.h"
@@ -20,8 +18,6 @@
 #include "vlan.h"
 
 #define RING_FRAMES 2048
-// With as many inbound SAs for each worker, a hash of the device distributes them about evenly.
-#define SAS_PER_WORKER 4
 
 static void drop_all(struct loop *l, struct rte_mbuf *const m[], unsigned int n, enum drop reason)
 {
@@ -110,116 +106,6 @@ void loop_free(struct loop *l)
 	worker_free(l->worker);
 	rte_ring_free(l->out);
 	line_free(l);
-}
-
-// Whether tunnels are shared: see loops_assign().
-static bool tunnels_shared(
-	unsigned int n, const struct port ports[], unsigned int n_ports, unsigned int n_sas)
-{
-	bool shared = n_sas < SAS_PER_WORKER * n;
-
-	for (unsigned int p = 0; p < n_ports; p++)
-		shared |= ports[p].n_rx > 0 && ports[p].n_rx < n; // a VLAN has none
-	return shared && n > 1;
-}
-
-static int tunnels_share(struct loop *const loops[], unsigned int n)
-{
-	struct worker *workers[CONF_WORKERS_MAX];
-
-	for (unsigned int i = 0; i < n; i++)
-		workers[i] = loops[i]->worker;
-	return fanout_start(workers, n);
-}
-
-int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
-	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr)
-{
-	unsigned int next = 0;
-
-	for (unsigned int p = 0; p < n_ports; p++) {
-		if (port_has_members(&ports[p], CONF_LACP))
-			loops[0]->lacp[loops[0]->n_lacp++] = (uint16_t)p;
-		for (uint16_t q = 0; q < ports[p].n_rx; q++) {
-			struct loop *l = loops[next++ % n];
-
-			if (l->n_rx == LOOP_QUEUES_MAX)
-				return -E2BIG;
-			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
-				.queue = q,
-				.spread = ports[p].n_rx < n,
-				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
-				.mbuf_flags = ports[p].offloads.mbuf_flags,
-				.lacks_checksums = ports[p].is_attached,
-				.vlans = ports[p].vlans};
-		}
-	}
-	for (unsigned int i = 0; i < n; i++) {
-		loops[i]->qsbr = qsbr;
-		loops[i]->peers = loops;
-		loops[i]->n_workers = n;
-		loops[i]->ports = ports;
-		loops[i]->n_ports = n_ports;
-	}
-	return tunnels_shared(n, ports, n_ports, n_sas) ? tunnels_share(loops, n) : 0;
-}
-
-// With interrupts: arms the receive interrupt of every queue for the worker.
-static int queues_add(struct loop *l)
-{
-	for (unsigned int i = 0; i < l->n_rx; i++) {
-		const struct conf_port *c = l->ports[l->rx[i].port].conf;
-		const struct port *p = &l->ports[l->rx[i].port];
-		int rc;
-
-		if (!port_is_open(p))
-			continue;
-		rc = idle_queue_add(&l->idle, p->id, l->rx[i].queue);
-		if (rc == 0)
-			continue;
-		log_warn("port \"%s\": device \"%s\" has no receive interrupts: worker "
-			 "%u uses idle = \"sleep\" instead",
-			c->name, c->device, l->worker->id);
-		return rc;
-	}
-	return 0;
-}
-
-static void wait_by_interrupt(struct loop *l)
-{
-	if (idle_init(&l->idle, CONF_IDLE_INTERRUPT) == 0 && queues_add(l) == 0)
-		return;
-	idle_fini(&l->idle);
-	idle_init(&l->idle, CONF_IDLE_SLEEP);
-}
-
-void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way)
-{
-	for (unsigned int i = 0; i < n; i++)
-		if (way == CONF_IDLE_INTERRUPT)
-			wait_by_interrupt(loops[i]);
-		else
-			idle_init(&loops[i]->idle, way);
-}
-
-void loop_queues_add(struct loop *l, uint16_t port)
-{
-	const struct port *p = &l->ports[port];
-
-	for (unsigned int i = 0; i < l->n_rx; i++) {
-		if (l->rx[i].port != port)
-			continue;
-		l->rx[i].mbuf_flags = p->offloads.mbuf_flags;
-		if (l->idle.way == CONF_IDLE_INTERRUPT)
-			idle_queue_add(&l->idle, p->id, l->rx[i].queue);
-	}
-}
-
-void loop_queues_remove(struct loop *l, uint16_t port)
-{
-	for (unsigned int i = 0; i < l->n_rx; i++)
-		if (l->idle.way == CONF_IDLE_INTERRUPT && l->rx[i].port == port)
-			idle_queue_remove(&l->idle, l->ports[port].id, l->rx[i].queue);
 }
 
 bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m)
@@ -428,7 +314,7 @@ static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 
 	for (unsigned int i = 0; i < l->n_rx; i++)
 		if (port_is_open(&l->ports[l->rx[i].port]))
-			idle_queue_arm(l->ports[l->rx[i].port].id, l->rx[i].queue);
+			rte_eth_dev_rx_intr_enable(l->ports[l->rx[i].port].id, l->rx[i].queue);
 	idle_announce(&l->idle);
 	work = poll_ports(l) + poll_rings(l);
 	rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
@@ -437,7 +323,7 @@ static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 	idle_renounce(&l->idle);
 	for (unsigned int i = 0; i < l->n_rx; i++)
 		if (port_is_open(&l->ports[l->rx[i].port]))
-			idle_queue_disarm(l->ports[l->rx[i].port].id, l->rx[i].queue);
+			rte_eth_dev_rx_intr_disable(l->ports[l->rx[i].port].id, l->rx[i].queue);
 	return work;
 }
 
