@@ -185,25 +185,19 @@ void complete_change(const struct options *options, char **words, size_t n)
 {
 	static const char *const verbs[] = {"add", "set", "del", NULL};
 	static const char *const places[] = {"first", "last", "before", "after", NULL};
-	static const struct {
-		const char *kind, *list, *filter;
-		bool ordered;
-	} kinds[] = {{"sa", "sas", "", false}, {"policy", "policies", "", true},
-		{"rule", "rules", "", true}, {"neighbour", "neighbours", ",state=static", false},
-		{"route", "routes", "", false}};
-	size_t k = 0;
-	bool add;
+	const struct conf_kind_info *kind = conf_kinds;
+	bool add = n > 0 && strcmp(words[0], "add") == 0;
 
-	while (strcmp(kinds[k].kind, words[-1]) != 0)
-		k++;
-	add = n > 0 && strcmp(words[0], "add") == 0;
+	while (strcmp(kind->noun, words[-1]) != 0)
+		kind++;
 	if (n == 0)
 		offer_words(verbs);
-	else if (n == 1 && add && kinds[k].ordered)
+	else if (n == 1 && add && kind->ordered)
 		offer_words(places);
 	else if ((n == 1 && !add) ||
-		 (n == 2 && add && kinds[k].ordered && word_is_of("before, after", words[1])))
-		names_offer(options, kinds[k].list, kinds[k].filter);
+		 (n == 2 && add && kind->ordered && word_is_of("before, after", words[1])))
+		names_offer(options, kind->list,
+			kind == &conf_kinds[CONF_NEIGHBOUR] ? ",state=static" : "");
 }
 
 // --- what needs no daemon ---
