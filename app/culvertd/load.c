@@ -22,8 +22,9 @@ static struct {
 
 static void warn_unkept(const struct gateway *g, const struct snapshot *s)
 {
-	for (unsigned int i = 0; g->reserve == NULL && i < s->n_sa_out; i++)
-		if (cipher_alg_counts(s->sa_out[i]->sa.opt.cipher)) {
+	for (unsigned int i = 0; g->reserve == NULL && i < s->control->n_sa; i++)
+		if (s->control->sa[i]->opt.direction == SA_OUT &&
+			cipher_alg_counts(s->control->sa[i]->opt.cipher)) {
 			log_warn("state_dir is \"none\": every start begins with sequence number 1 "
 				 "and repeats nonces; never start twice with the same keys");
 			return;
@@ -40,7 +41,7 @@ int load_first(struct gateway *g)
 		log_error("cannot apply the configuration: %s", why);
 		return -EIO;
 	}
-	if (reserve_open(&g->reserve, conf, s->control->ledger) < 0 ||
+	if (reserve_open(&g->reserve, conf, s->objects->ledger) < 0 ||
 		reserve_keys_check(g->reserve, conf, false, log_failures()) < 0 ||
 		reserve_begin(g->reserve, s) < 0) {
 		build_snapshot_free(s);

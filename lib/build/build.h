@@ -22,13 +22,16 @@ struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const str
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size);
 
-// Just before the snapshot is published in the place of another: gives the shared SAs their new
-// ways, names and lifetimes, and the others their first numbers. conf is what it was built from.
-// Returns 0; or -ENOMEM, and nothing has changed.
+// Just before the snapshot is published in the place of another: lets workers find its SAs, gives
+// those that it shares their new paths, names and lifetimes, and the others their first numbers.
+// conf is what it was built from. Returns 0; or -ENOMEM, and nothing has changed.
 int build_commit(struct snapshot *s, const struct conf *conf);
 
-// When no worker can see the old one any more, in the place of which s was published: what it has
-// counted goes over to s, and it is freed with the SAs that s does not share.
+// Just after it was published: workers do not find the SAs any more that only the old one has.
+void build_leave(const struct snapshot *old);
+
+// When no worker can see the old one any more, in the place of which s was published: it is freed
+// with the SAs, and the numbers of policies and rules, that s does not share.
 void build_retire(struct snapshot *s, struct snapshot *old);
 
 // Frees it and wipes the keys that no other snapshot shares, when no worker can see it. NULL is

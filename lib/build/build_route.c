@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "build_route.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "build_parts.h"
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
 #define NEVER        8

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "build_rule.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "build_parts.h"
+
 static_assert(CONF_NAME_MAX <= RULE_NAME_MAX, "room for all");
+static_assert(1 + 2 * (CONF_RULES_MAX + 1) <= RULE_NUMBERS, "numbers for the next ones as well");
 static_assert(CONF_PORT_ANY == CLASSIFIER_ANY, "copied as it is");
 
 static uint8_t states_of(const struct conf_rule *c)
@@ -33,28 +34,77 @@ static struct rule rule_of(const struct conf_rule *c)
 			acl_port_range(c->destination_port_min, c->destination_port_max),
 		.in = c->in,
 		.out = c->out,
-		.tunnels = c->tunnels,
-		.n_tunnels = c->n_tunnels,
 	};
 
 	memcpy(r.name, c->name, sizeof(c->name));
 	return r;
 }
 
-struct rule_set *build_rules(const struct conf *conf)
+static int compare_numbers(const void *a, const void *b)
 {
-	struct rule fallback = {.name = BUILD_RULE_DEFAULT,
-		.action = conf->default_action,
-		.log = conf->default_log};
-	struct rule *rules = calloc(conf->n_rules + 1, sizeof(*rules));
+	const uint32_t *x = a, *y = b;
 
-	if (rules == NULL)
-		return NULL;
-	for (unsigned int i = 0; i < conf->n_rules; i++)
+	return (*x > *y) - (*x < *y);
+}
+
+// The numbers of the policies whose packets a rule is about. False: there is no memory.
+static bool tunnels_set(struct rule *r, const struct conf_rule *c, const struct spd *policies)
+{
+	uint32_t *number = calloc(c->n_tunnels + 1, sizeof(*number));
+
+	r->tunnels = number;
+	r->n_tunnels = c->n_tunnels;
+	for (unsigned int i = 0; number != NULL && i < c->n_tunnels; i++)
+		number[i] = spd_at(policies, c->tunnels[i])->number;
+	if (number != NULL)
+		qsort(number, c->n_tunnels, sizeof(*number), compare_numbers);
+	return number != NULL;
+}
+
+// Tunnels are numbers of policies, which may be others.
+static bool equal(const void *x, const void *y)
+{
+	const struct rule *a = x, *b = y;
+
+	return a->action == b->action && a->scope == b->scope && a->states == b->states &&
+	       build_prefixes_equal(&a->source, &b->source) &&
+	       build_prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
+	       a->proto == b->proto && build_ports_equal(&a->source_port, &b->source_port) &&
+	       build_ports_equal(&a->destination_port, &b->destination_port) && a->in == b->in &&
+	       a->out == b->out;
+}
+
+static const struct build_kind kind = {
+	.size = sizeof(struct rule),
+	.name = offsetof(struct rule, name),
+	.number = offsetof(struct rule, number),
+	.numbers = RULE_NUMBERS,
+	.equal = equal,
+};
+
+struct rule_set *build_rules(
+	const struct conf *conf, const struct spd *policies, const struct rule_set *running)
+{
+	unsigned int n = conf->n_rules, n_running = running != NULL ? rule_set_count(running) : 0;
+	struct rule *rules = calloc(n + 1, sizeof(*rules));
+	struct rule_set *s = NULL;
+	bool good = rules != NULL;
+
+	for (unsigned int i = 0; good && i < n; i++) {
 		rules[i] = rule_of(&conf->rules[i]);
-
-	struct rule_set *s = rule_set_new(rules, conf->n_rules, &fallback);
-
+		good = tunnels_set(&rules[i], &conf->rules[i], policies);
+	}
+	if (good)
+		rules[n] = (struct rule){.name = BUILD_RULE_DEFAULT,
+			.action = conf->default_action,
+			.log = conf->default_log};
+	if (good && build_numbers(&kind, rules, n + 1,
+			    n_running > 0 ? rule_set_at(running, 0) : NULL, n_running) == 0)
+		s = rule_set_new(rules, n, &rules[n]);
+	else
+		errno = ENOMEM;
+	for (unsigned int i = 0; rules != NULL && i < n; i++)
+		free((void *)(uintptr_t)rules[i].tunnels);
 	free(rules);
 	return s;
 }

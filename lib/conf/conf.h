@@ -29,6 +29,8 @@
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
 #define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
+#define CONF_POLICIES_MAX  16384
+#define CONF_RULES_MAX     4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
 #define CONF_LARGE_BUFFERS 128

@@ -5,12 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CPU_MAX      1023  // CPUs that Linux numbers in a cpu_set_t
-#define ITEMS_MAX    65536 // far more than anyone writes by hand
-#define POLICIES_MAX 16384
-#define RULES_MAX    4096 // the last ones take long to get to
-#define FLOWS_MAX    67108864
-#define TIMEOUT_MAX  2000000 // seconds, of which milliseconds still fit 31 bits
+#define CPU_MAX     1023  // CPUs that Linux numbers in a cpu_set_t
+#define ITEMS_MAX   65536 // far more than anyone writes by hand
+#define FLOWS_MAX   67108864
+#define TIMEOUT_MAX 2000000 // seconds, of which milliseconds still fit 31 bits
 
 static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}; // enum conf_idle
 static const char *const bonds[] = {"active-backup", "lacp", NULL};               // enum conf_bond

@@ -203,10 +203,10 @@ void address_restart(struct control *c, uint16_t port)
 
 void address_apply(const struct control *c, const struct snapshot *s)
 {
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		sa_local_set(&s->sa_out[i]->sa, address_may_use(c, s, &s->sa_out[i]->sa));
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		sa_local_set(&s->sa_in[i]->sa, address_may_use(c, s, &s->sa_in[i]->sa));
+	struct sa *sa;
+
+	for (unsigned int i = 0; (sa = sa_list_at(&s->objects->sas, i)) != NULL; i++)
+		sa_local_set(sa, address_may_use(c, s, sa));
 }
 
 void address_query(struct control *c, const struct event *e, uint64_t now_ms)

@@ -179,11 +179,10 @@ static void subject_remove(struct control *c, struct audit_subject *s)
 
 static bool has_sa(const struct snapshot *s, const struct sa *sa)
 {
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (&s->sa_out[i]->sa == sa)
-			return true;
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		if (&s->sa_in[i]->sa == sa)
+	const struct sa *at;
+
+	for (unsigned int i = 0; (at = sa_list_at(&s->objects->sas, i)) != NULL; i++)
+		if (at == sa)
 			return true;
 	return false;
 }

@@ -93,8 +93,11 @@ int configure_start(struct control *c, struct snapshot *s)
 {
 	struct tunnels tunnels;
 
-	build_commit(s, c->conf); // makes no paths, so it cannot fail
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	if (build_commit(s, c->conf) < 0) {
+		log_error("out of memory for SAs: raise memory.size");
+		return -ENOMEM;
+	}
 	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");
@@ -127,6 +130,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_apply(c, s);
 	c->retired = c->snapshot;
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	build_leave(c->retired);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);
 	neighbours_unset(c, c->conf, now_ms);

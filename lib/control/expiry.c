@@ -70,13 +70,9 @@ static void check(struct sa *sa, uint64_t now_ms)
 
 void expiry_tick(struct control *c, uint64_t now_ms)
 {
-	const struct snapshot *s = c->snapshot;
-	unsigned int n = s->n_sa_out + s->n_sa_in;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+	unsigned int n = sas->n_out + sas->n_in;
 
-	for (unsigned int i = 0; i < RTE_MIN(n, EXPIRY_AT_ONCE); i++) {
-		unsigned int at = c->expiry_next++ % n;
-
-		check(at < s->n_sa_out ? &s->sa_out[at]->sa : &s->sa_in[at - s->n_sa_out]->sa,
-			now_ms);
-	}
+	for (unsigned int i = 0; i < RTE_MIN(n, EXPIRY_AT_ONCE); i++)
+		check(sa_list_at(sas, c->expiry_next++ % n), now_ms);
 }

@@ -232,23 +232,23 @@ static void delete_both(struct control *c, struct ike_sa *sa, struct ike_policy 
 
 static void flush(struct control *c)
 {
-	struct ike_objects *ike = c->snapshot->ike;
-	const struct snapshot *s;
+	struct objects *all = c->snapshot->objects;
+	const struct sa_list *sas = &all->sas;
 
-	spi_set_clear(&ike->awaited);
-	while (ike->n_listed > 0)
-		delete_both(c, NULL, ike_policy_find(c, ike->listed[0]->name));
-	while (s = c->snapshot, s->n_sa_out > s->control->n_configured[SA_OUT])
-		delete_both(c, ike_sa_find(c, s->sa_out[s->n_sa_out - 1]->sa.live.name), NULL);
-	while (s = c->snapshot, s->n_sa_in > s->control->n_configured[SA_IN])
-		delete_both(c, ike_sa_find(c, s->sa_in[s->n_sa_in - 1]->sa.live.name), NULL);
+	spi_set_clear(&all->awaited);
+	while (all->n_listed > 0)
+		delete_both(c, NULL, ike_policy_find(c, all->listed[0]->name));
+	while (sas->n_out > sas->n_configured[SA_OUT])
+		delete_both(c, ike_sa_find(c, sas->out[sas->n_out - 1]->sa.live.name), NULL);
+	while (sas->n_in > sas->n_configured[SA_IN])
+		delete_both(c, ike_sa_find(c, sas->in[sas->n_in - 1]->sa.live.name), NULL);
 }
 
 // Its SA may have been added before.
 static void spi_await(struct control *c, const struct conf_ike_change *change)
 {
 	const rte_be32_t spi = rte_cpu_to_be_32(change->spi);
-	struct spi_set *awaited = &c->snapshot->ike->awaited;
+	struct spi_set *awaited = &c->snapshot->objects->awaited;
 
 	if (change->c.verb == CONF_ADD && snapshot_find_in(c->snapshot, spi) == NULL)
 		spi_set_add(awaited, spi);

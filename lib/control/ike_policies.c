@@ -18,9 +18,11 @@ struct ike_policy *ike_policy_find(const struct control *c, const char *name)
 // No lookup finds it any more, and no flow is decided by it.
 static void policy_release(struct control *c, void *arg)
 {
+	struct objects *all = c->snapshot->objects;
 	struct ike_policy *o = arg;
 
-	spd_table_release(c->snapshot->ike->policies, o->slot);
+	objects_policy_set(all, o->policy->number, NULL);
+	spd_table_release(all->policies, o->slot);
 	ike_peer_drop_empty(c, o->object.peer);
 	free(o);
 }
@@ -31,19 +33,19 @@ static void policy_take_out(struct control *c, void *arg)
 {
 	struct ike_policy *o = arg;
 
-	spd_table_remove(c->snapshot->ike->policies, o->slot);
+	spd_table_remove(c->snapshot->objects->policies, o->slot);
 	ike_leave(c, &o->object, policy_release, true);
 }
 
 // The first place in the list whose policy does not come before one with this priority.
-static unsigned int list_find(const struct ike_objects *ike, uint32_t priority)
+static unsigned int list_find(const struct objects *all, uint32_t priority)
 {
-	unsigned int from = 0, to = ike->n_listed;
+	unsigned int from = 0, to = all->n_listed;
 
 	while (from < to) {
 		unsigned int middle = (from + to) / 2;
 
-		if (ike->listed[middle]->priority < priority)
+		if (all->listed[middle]->priority < priority)
 			from = middle + 1;
 		else
 			to = middle;
@@ -53,13 +55,13 @@ static unsigned int list_find(const struct ike_objects *ike, uint32_t priority)
 
 static void policy_unlist(struct control *c, const struct ike_policy *o)
 {
-	struct ike_objects *ike = c->snapshot->ike;
-	unsigned int at = list_find(ike, o->policy->priority);
+	struct objects *all = c->snapshot->objects;
+	unsigned int at = list_find(all, o->policy->priority);
 
-	while (ike->listed[at] != o->policy)
+	while (all->listed[at] != o->policy)
 		at++;
-	memmove(&ike->listed[at], &ike->listed[at + 1],
-		(--ike->n_listed - at) * sizeof(ike->listed[0]));
+	memmove(&all->listed[at], &all->listed[at + 1],
+		(--all->n_listed - at) * sizeof(all->listed[0]));
 	if (!o->is_tunnel)
 		return;
 	c->ike.tunnels[o->tunnel_place] = c->ike.tunnels[--c->ike.n_tunnels];
@@ -71,10 +73,10 @@ void ike_policy_delete(struct control *c, struct ike_policy *o)
 	policy_unlist(c, o);
 	tdelete(o, &c->ike.policies, ike_compare_names);
 	if (o->bypass)
-		spd_table_set_action(c->snapshot->ike->policies, o->slot, SPD_DISCARD);
+		spd_table_set_action(c->snapshot->objects->policies, o->slot, SPD_DISCARD);
 	if (o->object.group != NULL) {
 		ike_chain_remove(&o->object);
-		spd_table_set_out(c->snapshot->ike->policies, o->slot, NULL);
+		spd_table_set_out(c->snapshot->objects->policies, o->slot, NULL);
 		ike_group_drop_empty(c, o->object.group);
 	}
 	ike_leave(c, &o->object, policy_take_out, true);
@@ -86,23 +88,12 @@ static bool tunnels_reserve(struct control *c)
 	struct ike_state *ike = &c->ike;
 	struct ike_policy **list;
 
-	if (SNAPSHOT_LIST_ROOM(ike->n_tunnels + 1) == SNAPSHOT_LIST_ROOM(ike->n_tunnels) &&
-		ike->tunnels != NULL)
+	if (LIST_ROOM(ike->n_tunnels + 1) == LIST_ROOM(ike->n_tunnels) && ike->tunnels != NULL)
 		return true;
-	list = realloc(ike->tunnels, SNAPSHOT_LIST_ROOM(ike->n_tunnels + 1) * sizeof(list[0]));
+	list = realloc(ike->tunnels, LIST_ROOM(ike->n_tunnels + 1) * sizeof(list[0]));
 	if (list != NULL)
 		ike->tunnels = list;
 	return list != NULL;
-}
-
-// What its counters counted for an earlier policy in the slot is not its own.
-static void counters_reset(const struct decisions *d, unsigned int slot)
-{
-	struct decided sum = decisions_sum(d, slot);
-
-	d->before[slot].asked -= sum.asked;
-	d->before[slot].packets -= sum.packets;
-	d->before[slot].octets -= sum.octets;
 }
 
 // Behind a NAT there may be many peers with one address.
@@ -114,7 +105,7 @@ static struct ip_addr peer_of(const struct sa_out *sa)
 // Adds the policy to the table. Returns 0 or as spd_table_add().
 static int policy_publish(struct control *c, struct ike_policy *o, const struct conf_policy *conf)
 {
-	struct ike_objects *ike = c->snapshot->ike;
+	struct objects *all = c->snapshot->objects;
 	struct spd_policy p = build_policy(conf);
 	int rc;
 
@@ -123,26 +114,27 @@ static int policy_publish(struct control *c, struct ike_policy *o, const struct 
 		p.action = SPD_DISCARD;
 	p.out = ike_sender(c, p.reqid, 0);
 	p.peer = peer_of(p.out);
-	o->slot = spd_table_next_slot(ike->policies);
-	counters_reset(ike->set.decisions, o->slot);
-	atomic_store_explicit(&ike->set.out[o->slot], p.out, memory_order_release);
+	o->slot = spd_table_next_slot(all->policies);
+	atomic_store_explicit(
+		&all->policy_out[spd_table_number(o->slot)], p.out, memory_order_release);
 	rc = spd_table_add(
-		ike->policies, &p, o->object.peer != NULL ? &o->object.peer->policies : NULL);
+		all->policies, &p, o->object.peer != NULL ? &o->object.peer->policies : NULL);
 	if (rc < 0)
 		return rc;
-	o->policy = spd_table_at(ike->policies, o->slot);
+	o->policy = spd_table_at(all->policies, o->slot);
+	objects_policy_set(all, o->policy->number, o->policy);
 	o->object.name = o->policy->name;
 	return 0;
 }
 
 static void policy_list(struct control *c, struct ike_policy *o)
 {
-	struct ike_objects *ike = c->snapshot->ike;
-	unsigned int at = list_find(ike, o->policy->priority);
+	struct objects *all = c->snapshot->objects;
+	unsigned int at = list_find(all, o->policy->priority);
 
-	memmove(&ike->listed[at + 1], &ike->listed[at],
-		(ike->n_listed++ - at) * sizeof(ike->listed[0]));
-	ike->listed[at] = o->policy;
+	memmove(&all->listed[at + 1], &all->listed[at],
+		(all->n_listed++ - at) * sizeof(all->listed[0]));
+	all->listed[at] = o->policy;
 	if (o->object.group != NULL)
 		ike_chain_add(&o->object.group->policies, &o->object);
 	if (!o->is_tunnel)
@@ -187,7 +179,7 @@ int ike_policy_add(struct control *c, const struct conf_policy *conf, struct ike
 void ike_policy_open(struct control *c, const struct ike_policy *o)
 {
 	if (o->bypass)
-		spd_table_set_action(c->snapshot->ike->policies, o->slot, SPD_BYPASS);
+		spd_table_set_action(c->snapshot->objects->policies, o->slot, SPD_BYPASS);
 }
 
 bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms)

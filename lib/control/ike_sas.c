@@ -13,8 +13,6 @@
 #include "path_mtu.h"
 #include "retire.h"
 
-#define SAD_ROOM 64 // SAs for which a table has room at first
-
 int ike_compare_names(const void *a, const void *b)
 {
 	const struct object *x = a, *y = b;
@@ -118,43 +116,19 @@ static bool is_out(const struct sa *sa)
 	return sa->opt.direction == SA_OUT;
 }
 
-static struct sad *_Atomic *sad_of(const struct control *c, const struct sa *sa)
-{
-	return is_out(sa) ? &c->snapshot->ike->sad_out : &c->snapshot->ike->sad_in;
-}
-
-// SA i of the list of those of its direction.
-static struct sa *listed(const struct snapshot *s, enum sa_direction direction, unsigned int i)
-{
-	return direction == SA_OUT ? &s->sa_out[i]->sa : &s->sa_in[i]->sa;
-}
-
 // Makes room for another SA in the list, and in the table. False: there is no memory.
 static bool sa_reserve(struct control *c, const struct sa *sa)
 {
-	struct snapshot *s = c->snapshot;
-	unsigned int n = is_out(sa) ? s->n_sa_out : s->n_sa_in;
-	unsigned int first = s->control->n_configured[sa->opt.direction];
-	void *list = is_out(sa) ? (void *)s->sa_out : (void *)s->sa_in;
-	struct sad *next;
+	struct objects *all = c->snapshot->objects;
+	enum sa_direction direction = sa->opt.direction;
+	struct sad *grown;
 
-	if (SNAPSHOT_LIST_ROOM(n + 1) > SNAPSHOT_LIST_ROOM(n)) {
-		list = realloc(list, SNAPSHOT_LIST_ROOM(n + 1) * sizeof(void *));
-		if (list == NULL)
-			return false;
-		if (is_out(sa))
-			s->sa_out = list;
-		else
-			s->sa_in = list;
-	}
-	if (sad_has_room(*sad_of(c, sa)))
-		return true;
-	next = sad_new(2 * (n - first) + SAD_ROOM);
-	if (next == NULL)
+	if (!sa_list_reserve(&all->sas, all->sas.n_in, all->sas.n_out) ||
+		!objects_sad_grow(all, direction, 1, &grown))
 		return false;
-	for (unsigned int i = first; i < n; i++)
-		sad_add(next, listed(s, sa->opt.direction, i));
-	retire(c, atomic_exchange_explicit(sad_of(c, sa), next, memory_order_release));
+	if (grown != NULL)
+		retire(c, atomic_exchange_explicit(
+				  objects_sad(all, direction), grown, memory_order_release));
 	return true;
 }
 
@@ -162,7 +136,7 @@ static bool sa_reserve(struct control *c, const struct sa *sa)
 // again: there is none any more.
 static bool sender_set(struct control *c, struct group *g)
 {
-	struct ike_objects *ike = c->snapshot->ike;
+	struct objects *all = c->snapshot->objects;
 	struct sa_out *sa = g->out != NULL ? sa_out_of(sa_of(g->out)) : NULL;
 
 	for (struct object *o = g->policies; o != NULL; o = o->next) {
@@ -170,8 +144,9 @@ static bool sender_set(struct control *c, struct group *g)
 
 		// Packets of flows read the first, the others the second: it is never there alone.
 		if (sa != NULL)
-			atomic_store_explicit(&ike->set.out[slot], sa, memory_order_release);
-		spd_table_set_out(ike->policies, slot, sa);
+			atomic_store_explicit(
+				&all->policy_out[spd_table_number(slot)], sa, memory_order_release);
+		spd_table_set_out(all->policies, slot, sa);
 	}
 	return sa == NULL && g->policies != NULL;
 }
@@ -253,7 +228,7 @@ static bool spi_is_used(const struct control *c, const struct sa_options *o)
 static bool keys_are_used(const struct control *c, const struct sa_options *o)
 {
 	const struct key_id id = sa_numbers_id(o);
-	const struct sa_record *record = sa_ledger_find(c->snapshot->control->ledger, &id);
+	const struct sa_record *record = sa_ledger_find(c->snapshot->objects->ledger, &id);
 
 	return record != NULL && record->first != NULL;
 }
@@ -272,7 +247,7 @@ static void sa_free_unused(struct control *c, struct ike_sa *o)
 {
 	ike_peer_drop_empty(c, o->object.peer);
 	if (o->sa != NULL)
-		sa_ledger_give(c->snapshot->control->ledger, o->sa);
+		sa_ledger_give(c->snapshot->objects->ledger, o->sa);
 	free(o);
 }
 
@@ -307,7 +282,7 @@ static bool sa_prepare(struct control *c, struct ike_sa *o)
 {
 	struct sa *sa = o->sa;
 
-	if (sa_ledger_add(c->snapshot->control->ledger, sa) < 0)
+	if (sa_ledger_add(c->snapshot->objects->ledger, sa) < 0)
 		return false;
 	sa_ledger_begin(sa);
 	sa_change(sa, &sa->live);
@@ -337,26 +312,23 @@ void ike_sa_order(struct control *c, struct ike_sa *o, bool late)
 // Makes it an SA that workers find; a new outbound one is what its policies send by.
 static void sa_publish(struct control *c, struct ike_sa *o)
 {
-	struct snapshot *s = c->snapshot;
+	struct objects *all = c->snapshot->objects;
+	struct sa_list *sas = &all->sas;
 	struct group *g = o->object.group;
-	unsigned int n = is_out(o->sa) ? s->n_sa_out : s->n_sa_in;
+	enum sa_direction direction = o->sa->opt.direction;
 
 	c->ike.n_sas++;
 	if (o->object.peer != NULL)
 		o->object.peer->sas++;
-	o->place = n - s->control->n_configured[o->sa->opt.direction];
-	if (is_out(o->sa)) {
-		s->sa_out[s->n_sa_out++] = sa_out_of(o->sa);
-		c->udp_ends_moved |= o->sa->opt.in_udp;
-	} else {
-		s->sa_in[s->n_sa_in++] = sa_in_of(o->sa);
-	}
-	sad_add(*sad_of(c, o->sa), o->sa);
+	o->place = (is_out(o->sa) ? sas->n_out : sas->n_in) - sas->n_configured[direction];
+	sa_list_add(sas, o->sa);
+	c->udp_ends_moved |= is_out(o->sa) && o->sa->opt.in_udp;
+	sad_add(*objects_sad(all, direction), o->sa);
 	if (is_out(o->sa)) {
 		ike_sa_order(c, o, o->sa->live.late);
 	} else {
 		ike_chain_add(&g->in, &o->object);
-		spi_set_remove(&s->ike->awaited, o->sa->spi); // workers find the SA by now
+		spi_set_remove(&all->awaited, o->sa->spi); // workers find the SA by now
 	}
 }
 
@@ -414,16 +386,20 @@ int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa 
 // The last SA of the list takes its place.
 static void sa_unlist(struct control *c, const struct ike_sa *o)
 {
-	struct snapshot *s = c->snapshot;
+	struct sa_list *sas = &c->snapshot->objects->sas;
 	enum sa_direction direction = o->sa->opt.direction;
-	unsigned int at = s->control->n_configured[direction] + o->place;
+	unsigned int at = sas->n_configured[direction] + o->place;
+	const struct sa *last;
 	struct ike_sa *moved;
 
-	if (direction == SA_OUT)
-		s->sa_out[at] = s->sa_out[--s->n_sa_out];
-	else
-		s->sa_in[at] = s->sa_in[--s->n_sa_in];
-	moved = ike_sa_find(c, listed(s, direction, at)->live.name);
+	if (direction == SA_OUT) {
+		sas->out[at] = sas->out[--sas->n_out];
+		last = &sas->out[at]->sa;
+	} else {
+		sas->in[at] = sas->in[--sas->n_in];
+		last = &sas->in[at]->sa;
+	}
+	moved = ike_sa_find(c, last->live.name);
 	if (moved != NULL)
 		moved->place = o->place;
 }
@@ -439,9 +415,9 @@ void ike_sa_delete(struct control *c, struct ike_sa *o)
 	if (is_out(o->sa)) {
 		redecide = sender_set(c, g);
 		if (o->sa->opt.in_udp)
-			sa_udp_forget(c->snapshot->sa_out_by_udp, sa_out_of(o->sa));
+			sa_udp_forget(c->snapshot->objects->sa_out_by_udp, sa_out_of(o->sa));
 	}
-	sad_remove(*sad_of(c, o->sa), o->sa);
+	sad_remove(*objects_sad(c->snapshot->objects, o->sa->opt.direction), o->sa);
 	ike_leave(c, &o->object, sa_release, redecide);
 	ike_group_drop_empty(c, g);
 }
@@ -468,12 +444,14 @@ struct sa_in *ike_receiver(const struct control *c, uint32_t reqid, unsigned int
 
 bool ike_collides(const struct control *c, const struct snapshot *s, char *why, size_t size)
 {
-	for (unsigned int i = 0; i < s->control->n_configured[SA_IN]; i++) {
-		const struct sa *sa = &s->sa_in[i]->sa;
+	for (unsigned int i = 0; i < s->control->n_sa; i++) {
+		const struct sa *sa = s->control->sa[i];
 		const struct group key = {.ingress = rte_be_to_cpu_32(sa->spi)};
+		const struct sa_in *found = snapshot_find_in(s, sa->spi);
 
-		if (sad_find(s->ike->sad_in, sa->spi) != NULL ||
-			ike_find(&c->ike.ingresses, &key, compare_ingress) != NULL) {
+		if (sa->opt.direction == SA_IN &&
+			((found != NULL && found->sa.opt.reqid != 0) ||
+				ike_find(&c->ike.ingresses, &key, compare_ingress) != NULL)) {
 			snprintf(why, size, "sa \"%s\": IKE uses its SPI 0x%08" PRIx32,
 				sa->live.name, rte_be_to_cpu_32(sa->spi));
 			return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SAs and policies of an IKE daemon, in tables beside the configuration (ike_objects.h): adding or
+// SAs and policies of an IKE daemon, in tables beside the configuration (objects.h): adding or
 // deleting one costs the same with ten tunnels as with ten thousand, and a rekey lets no flow be
 // decided again.
 //

@@ -36,13 +36,13 @@ static bool resize_one(struct control *c, struct sa_out *sa, uint16_t mtu)
 static bool resize(struct control *c, const struct ip_addr *peer, uint16_t mtu)
 {
 	struct path_mtus *m = &c->path_mtus;
-	struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 	bool done = true;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) &&
-			sa_out_path(s->sa_out[i])->nexthop != NULL)
-			done &= resize_one(c, s->sa_out[i], mtu);
+	for (unsigned int i = 0; i < sas->n_out; i++)
+		if (ip_addr_equal(&sas->out[i]->peer.addr, peer) &&
+			sa_out_path(sas->out[i])->nexthop != NULL)
+			done &= resize_one(c, sas->out[i], mtu);
 	if (!done && !m->unapplied)
 		log_warn("out of memory to apply path MTUs: retried until there is memory");
 	m->unapplied |= !done;
@@ -81,23 +81,22 @@ static bool may_probe(const struct sa_out *sa)
 
 static struct sa_out *sa_to(const struct control *c, const struct ip_addr *peer)
 {
-	const struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (ip_addr_equal(&s->sa_out[i]->peer.addr, peer) && may_probe(s->sa_out[i]))
-			return s->sa_out[i];
+	for (unsigned int i = 0; i < sas->n_out; i++)
+		if (ip_addr_equal(&sas->out[i]->peer.addr, peer) && may_probe(sas->out[i]))
+			return sas->out[i];
 	return NULL;
 }
 
 static struct sa_out *sa_of(const struct control *c, const struct path_mtu *p)
 {
-	const struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (s->sa_out[i]->sa.spi == p->search.spi &&
-			ip_addr_equal(&s->sa_out[i]->peer.addr, &p->peer) &&
-			may_probe(s->sa_out[i]))
-			return s->sa_out[i];
+	for (unsigned int i = 0; i < sas->n_out; i++)
+		if (sas->out[i]->sa.spi == p->search.spi &&
+			ip_addr_equal(&sas->out[i]->peer.addr, &p->peer) && may_probe(sas->out[i]))
+			return sas->out[i];
 	return NULL;
 }
 

@@ -305,38 +305,40 @@ static void keep_alive(struct control *c, struct sa_out *sa, uint64_t now_ms)
 static void reindex(struct control *c)
 {
 	struct snapshot *s = c->snapshot;
-	struct sa_udp_index *index = sa_udp_index_new(s->n_sa_out);
+	const struct sa_list *sas = &s->objects->sas;
+	struct sa_udp_index *index = sa_udp_index_new(sas->n_out);
 
 	if (index == NULL)
 		return;
-	sa_udp_index_fill(index, s->sa_out, s->n_sa_out);
-	retire(c, atomic_exchange_explicit(&s->sa_out_by_udp, index, memory_order_release));
+	sa_udp_index_fill(index, sas->out, sas->n_out);
+	retire(c,
+		atomic_exchange_explicit(&s->objects->sa_out_by_udp, index, memory_order_release));
 	c->udp_ends_moved = false;
 }
 
 // The moves of SAs that had no memory before.
 static void move_pending(struct control *c)
 {
-	const struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 	bool done = true;
 
-	for (unsigned int i = 0; i < s->n_sa_out; i++) {
-		const struct sa_peer peer = s->sa_out[i]->pending;
+	for (unsigned int i = 0; i < sas->n_out; i++) {
+		const struct sa_peer peer = sas->out[i]->pending;
 
-		if (!ip_addr_is_none(&peer.addr) && s->sa_out[i]->sa.live.follow)
-			done &= peer_move(c, s->sa_out[i], &peer);
+		if (!ip_addr_is_none(&peer.addr) && sas->out[i]->sa.live.follow)
+			done &= peer_move(c, sas->out[i], &peer);
 	}
 	c->moves_pending = !done;
 }
 
 void peers_tick(struct control *c, uint64_t now_ms)
 {
-	const struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 
 	if (c->moves_pending)
 		move_pending(c);
 	if (c->udp_ends_moved)
 		reindex(c);
-	for (unsigned int i = 0; i < RTE_MIN(s->n_sa_out, PEERS_AT_ONCE); i++)
-		keep_alive(c, s->sa_out[c->peer_next++ % s->n_sa_out], now_ms);
+	for (unsigned int i = 0; i < RTE_MIN(sas->n_out, PEERS_AT_ONCE); i++)
+		keep_alive(c, sas->out[c->peer_next++ % sas->n_out], now_ms);
 }

@@ -7,15 +7,13 @@
 // This worker's counters of a rule.
 static inline struct decided *decided_of_rule(const struct worker *w, uint32_t rule)
 {
-	return &w->snapshot->rule_decisions->worker[w->id][rule - 1];
+	return &w->snapshot->objects->rule_decisions->worker[w->id][rule];
 }
 
 // Those of a policy; NULL: the number is 0.
 static inline struct decided *decided_of_policy(const struct worker *w, uint16_t policy)
 {
-	return policy != 0 ? &snapshot_policy_set(w->snapshot, policy)
-				      ->decisions->worker[w->id][spd_number_place(policy)]
-			   : NULL;
+	return policy != 0 ? &w->snapshot->objects->policy_decisions->worker[w->id][policy] : NULL;
 }
 
 // Consecutive packets of a burst that were decided by the same policies and rule: with one tunnel

@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "decisions.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "line_memory.h"
 
 struct decisions *decisions_new(unsigned int n, unsigned int n_workers)
 {
+	struct decided *all = line_calloc((size_t)n_workers * n, sizeof(*all));
 	struct decisions *d = calloc(1, sizeof(*d));
-	bool good;
 
-	if (d == NULL)
+	if (all == NULL || d == NULL) {
+		line_free(all);
+		free(d);
 		return NULL;
-	d->before = calloc(n + 1, sizeof(d->before[0]));
-	good = d->before != NULL;
-	for (unsigned int i = 0; good && i < n_workers; i++) {
-		d->worker[i] = line_calloc(n + 1, sizeof(d->before[0]));
-		good = d->worker[i] != NULL;
 	}
-	if (good)
-		return d;
-	decisions_free(d);
-	return NULL;
+	for (unsigned int i = 0; i < n_workers; i++)
+		d->worker[i] = all + (size_t)i * n;
+	return d;
 }
 
 void decisions_free(struct decisions *d)
 {
 	if (d == NULL)
 		return;
-	for (unsigned int i = 0; i < SA_WORKERS_MAX; i++)
-		line_free(d->worker[i]);
-	free(d->before);
+	line_free(d->worker[0]);
 	free(d);
 }
 
-struct decided decisions_sum(const struct decisions *d, unsigned int i)
+struct decided decisions_sum(const struct decisions *d, unsigned int number)
 {
-	struct decided sum = d->before[i];
+	struct decided sum = {0};
 
 	for (unsigned int w = 0; w < SA_WORKERS_MAX && d->worker[w] != NULL; w++) {
-		sum.asked += d->worker[w][i].asked;
-		sum.packets += d->worker[w][i].packets;
-		sum.octets += d->worker[w][i].octets;
+		sum.asked += d->worker[w][number].asked;
+		sum.packets += d->worker[w][number].packets;
+		sum.octets += d->worker[w][number].octets;
 	}
 	return sum;
+}
+
+void decisions_reset(struct decisions *d, unsigned int number)
+{
+	for (unsigned int w = 0; w < SA_WORKERS_MAX && d->worker[w] != NULL; w++)
+		d->worker[w][number] = (struct decided){0};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of what policies or rules decide, beside the snapshot, which is immutable.
+// Counters of what policies or rules decide.
 #pragma once
 
 #include <stdint.h>
@@ -14,20 +14,22 @@ struct decided {
 	uint64_t next_ms; // before that, the worker does not ask for an SA of the policy again
 };
 
-// Of all policies or all rules, by index; of rules, the default is the last.
+// Of all policies or all rules, by number.
 struct decisions {
-	struct decided *before; // in earlier snapshots; written by the control thread
 	struct decided *worker[SA_WORKERS_MAX]; // each written by that worker alone
 };
 
-// For n policies or rules. Returns NULL with errno ENOMEM. Load or control thread.
+// For numbers below n. Returns NULL with errno ENOMEM. Load or control thread.
 struct decisions *decisions_new(unsigned int n, unsigned int n_workers);
 
 // NULL is allowed. Control thread.
 void decisions_free(struct decisions *d);
 
-// The sum for number i. Any thread that keeps the snapshot alive.
-struct decided decisions_sum(const struct decisions *d, unsigned int i);
+// The sum for a number. Any thread.
+struct decided decisions_sum(const struct decisions *d, unsigned int number);
+
+// Lets a number count from 0, which no worker uses. Control thread.
+void decisions_reset(struct decisions *d, unsigned int number);
 
 static inline void decided_add(struct decided *d, uint32_t packets, uint64_t octets)
 {

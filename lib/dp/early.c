@@ -34,7 +34,7 @@ enum drop early_hold(struct worker *w, struct pkt *p)
 	const struct ip_addr src = pkt_src(p);
 
 	// The SA may have been added, and its SPI removed, since the packet's look-up.
-	if (!spi_set_has(&w->snapshot->ike->awaited, spi) &&
+	if (!spi_set_has(&w->snapshot->objects->awaited, spi) &&
 		snapshot_find_in(w->snapshot, spi) == NULL)
 		return DROP_NO_SA;
 	if (!has_room(w, spi, &src) || buffer_leave_large(w, &p->m) != DROP_NONE)

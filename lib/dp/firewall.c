@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "firewall.h"
 
+#include "decided_run.h"
 #include "error.h"
 #include "ip_view.h"
 #include "policy.h"
@@ -98,11 +99,11 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 	if (unlikely(pkt_is_for_host(p)) && is_default(w, i) && state != RULE_RELATED)
 		return DROP_LOCAL_UNSERVED;
 
-	struct decided *decided = &w->snapshot->rule_decisions->worker[w->id][i];
+	struct decided *decided = decided_of_rule(w, rule->number);
 
 	decided->asked++;
 	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
-	w->by.rule = (uint16_t)(i + 1); // there are far fewer
+	w->by.rule = rule->number;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// An error about a connection is related to it, and accepted unless a rule says otherwise:
 	// a default that drops it would make a black hole.

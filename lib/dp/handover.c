@@ -73,7 +73,7 @@ struct sa_out *handover_sa_out(const struct worker *w, struct handed *h)
 	if (likely(h->generation == w->snapshot->generation))
 		return h->p.sa_out;
 	h->p.in_by = 0; // the policy may be gone as well
-	return snapshot_find_out(w->snapshot, h->spi, is_same, h->p.sa_out);
+	return sad_find_out(w->snapshot->objects->sad_out, h->spi, is_same, h->p.sa_out);
 }
 
 static void drop(struct worker *w, struct handed *h, enum drop reason)

@@ -26,7 +26,8 @@
 struct scratch {
 	struct worker *w;
 	struct snapshot snapshot;
-	struct ike_objects ike; // of the snapshot
+	struct objects objects; // of the snapshot
+	struct decisions policies, rules;
 };
 
 // A TCP header without options is a SYN.
@@ -60,9 +61,11 @@ static uint16_t packet_write(uint8_t packet[PKT_MAX], const struct match_query *
 // An SA that the policy receives by; NULL: IKE has none for it.
 static struct sa_in *receives_by(const struct snapshot *s, const struct spd_policy *policy)
 {
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		if (spd_receives(policy, s->sa_in[i]))
-			return s->sa_in[i];
+	const struct sa_list *sas = &s->objects->sas;
+
+	for (unsigned int i = 0; i < sas->n_in; i++)
+		if (spd_receives(policy, sas->in[i]))
+			return sas->in[i];
 	return NULL;
 }
 
@@ -131,20 +134,21 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 static void scratch_free(struct scratch *x)
 {
 	line_free(x->w);
-	decisions_free(x->snapshot.policies.decisions);
-	decisions_free(x->ike.set.decisions);
+	free(x->policies.worker[0]);
+	free(x->rules.worker[0]);
 }
 
 static int scratch_init(struct scratch *x, const struct worker *as, const struct snapshot *s)
 {
 	x->snapshot = *s;
-	x->ike = *s->ike;
-	x->snapshot.ike = &x->ike;
-	x->snapshot.policies.decisions = decisions_new(spd_count(s->spd), 1);
-	x->ike.set.decisions = decisions_new(spd_table_slots(s->ike->policies), 1);
+	x->objects = *s->objects;
+	x->snapshot.objects = &x->objects;
+	x->objects.policy_decisions = &x->policies;
+	x->objects.rule_decisions = &x->rules;
+	x->policies.worker[0] = calloc(SPD_NUMBERS, sizeof(x->policies.worker[0][0]));
+	x->rules.worker[0] = calloc(RULE_NUMBERS, sizeof(x->rules.worker[0][0]));
 	x->w = line_calloc(1, sizeof(*x->w));
-	if (x->w == NULL || x->snapshot.policies.decisions == NULL ||
-		x->ike.set.decisions == NULL) {
+	if (x->w == NULL || x->policies.worker[0] == NULL || x->rules.worker[0] == NULL) {
 		scratch_free(x);
 		return -ENOMEM;
 	}

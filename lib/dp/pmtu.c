@@ -91,8 +91,9 @@ static struct sa_out *find_sa(const struct snapshot *s, const struct quoted *q)
 		ip_addr_v4(&q->src), ip_addr_v4(&q->dst), q->port[0], q->port[1]};
 
 	if (q->spi != 0)
-		return snapshot_find_out(s, q->spi, quotes_sa, q);
-	return sa_udp_find(atomic_load_explicit(&s->sa_out_by_udp, memory_order_acquire), &ends);
+		return sad_find_out(s->objects->sad_out, q->spi, quotes_sa, q);
+	return sa_udp_find(
+		atomic_load_explicit(&s->objects->sa_out_by_udp, memory_order_acquire), &ends);
 }
 
 // The next usual MTU below len (RFC 1191 7.1). 0: there is none.

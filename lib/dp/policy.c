@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "policy.h"
 
+#include "decided_run.h"
 #include "forward.h"
 #include "icmp.h"
 #include "ip_view.h"
@@ -10,12 +11,6 @@
 #include "tracepoint.h"
 
 #define ASK_AGAIN_MS 100 // for an SA of the same policy: others have their share of events
-
-static struct decided *decided_of(const struct worker *w, const struct spd_policy *policy)
-{
-	return &snapshot_policy_set(w->snapshot, policy->number)
-			->decisions->worker[w->id][spd_number_place(policy->number)];
-}
 
 // Counts a lookup of the policy and sets *by to its number for flows.
 static const struct spd_policy *policy_count(
@@ -27,7 +22,7 @@ static const struct spd_policy *policy_count(
 		trace_policy(w, p, policy);
 	if (policy == NULL)
 		return NULL;
-	decided = decided_of(w, policy);
+	decided = decided_of_policy(w, policy->number);
 	decided->asked++;
 	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
 	*by = policy->number;
@@ -209,7 +204,7 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 
 static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_policy *policy)
 {
-	struct decided *decided = decided_of(w, policy);
+	struct decided *decided = decided_of_policy(w, policy->number);
 
 	if (w->now_ms < decided->next_ms)
 		return;

@@ -3,13 +3,13 @@
 
 static const struct spd_policy *of_ike(const struct snapshot *s, uint32_t found)
 {
-	return found != 0 ? spd_table_at(s->ike->policies, found - 1) : NULL;
+	return found != 0 ? spd_table_at(s->objects->policies, found - 1) : NULL;
 }
 
 // Whether the configuration's policy, if any, comes before those of IKE.
 static bool is_before(const struct snapshot *s, const struct spd_policy *configured)
 {
-	return configured != NULL && spd_number_place(configured->number) < s->ike_before;
+	return configured != NULL && spd_place(s->spd, configured) < s->ike_before;
 }
 
 static const struct spd_policy *first_of(
@@ -24,9 +24,9 @@ void policy_find_each(const struct snapshot *s, const struct classifier_key key[
 	uint32_t ike[CLASSIFIER_KEYS_MAX];
 
 	spd_find(s->spd, key, n, found);
-	if (spd_table_is_empty(s->ike->policies))
+	if (spd_table_is_empty(s->objects->policies))
 		return;
-	spd_table_find(s->ike->policies, key, n, ike);
+	spd_table_find(s->objects->policies, key, n, ike);
 	for (unsigned int i = 0; i < n; i++)
 		found[i] = first_of(s, found[i], of_ike(s, ike[i]));
 }
@@ -55,7 +55,7 @@ const struct spd_policy *policy_find_receiver(
 	const struct snapshot *s, const struct sa_in *sa, const struct ip_view *fragment)
 {
 	return sa->sa.opt.reqid != 0
-		       ? of_ike(s, spd_table_find_receiver(s->ike->policies, sa, fragment))
+		       ? of_ike(s, spd_table_find_receiver(s->objects->policies, sa, fragment))
 		       : spd_find_receiver(s->spd, sa, fragment);
 }
 
@@ -90,10 +90,10 @@ bool policy_decides_fragment(const struct snapshot *s, const struct ip_view *fra
 	bool decides = spd_decides_fragment(s->spd, fragment, inbound, policy);
 	uint32_t ike;
 
-	if (spd_table_is_empty(s->ike->policies) || (decides && is_before(s, *policy)))
+	if (spd_table_is_empty(s->objects->policies) || (decides && is_before(s, *policy)))
 		return decides;
 	// A policy of either may be the first for the rest of the datagram.
-	if (!decides || !spd_table_decides_fragment(s->ike->policies, fragment, inbound, &ike))
+	if (!decides || !spd_table_decides_fragment(s->objects->policies, fragment, inbound, &ike))
 		return false;
 	*policy = first_of(s, *policy, of_ike(s, ike));
 	return true;

@@ -12,21 +12,14 @@
 #include <rte_ether.h>
 
 #include "flow_entry.h"
-#include "ike_objects.h"
-#include "policy_set.h"
+#include "objects.h"
 #include "route.h"
 #include "rule.h"
-#include "sa_ledger.h"
-#include "sa_udp.h"
-#include "sad.h"
 #include "spd.h"
 
 #define PORTS_MAX      16
 #define PORT_NAME_MAX  32
 #define PORT_ADDRS_MAX 17
-
-// Elements for which there is room in a list of n SAs: always for another one.
-#define SNAPSHOT_LIST_ROOM(n) (((n) / 64 + 1) * 64)
 
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };
@@ -55,17 +48,15 @@ struct snapshot_port {
 // Not for workers: read and written by the control thread, and while a snapshot is built by the
 // load thread alone, during which the control thread retires none.
 struct snapshot_control {
-	unsigned int n_configured[2]; // SAs of the configuration, by direction
-	struct sa_ledger *ledger;     // of the SAs, which may be those of other snapshots, too
-	// By index of sa_out, what is to be its path; once the snapshot is published, what was its
-	// path. NULL for an SA that is new.
-	struct sa_path **path;
-	unsigned int n_paths; // places: IKE adds SAs later
-	void *carry_room; // for build_counts_carry(), which must not fail; NULL for the first one
+	struct sa **sa; // of the configuration, in its order
+	unsigned int n_sa;
+	// What the snapshot replaced when it was published, which is freed with the one before it.
+	void **replaced;
+	unsigned int n_replaced;
 };
 
 // What packets, flows and SAs refer to is not in the struct itself: of one that differs from the
-// one before in IKE's objects alone, that is the same (lib/control/ike_sas.c).
+// one before in its objects alone, that is the same (lib/control/ike_sas.c).
 struct snapshot {
 	// 1, 2, 3, ...: of everything that the snapshot refers to. Of snapshot_generation_next().
 	uint32_t generation;
@@ -74,13 +65,10 @@ struct snapshot {
 	uint16_t n_ports;
 	struct snapshot_port *port; // indexed by the gateway's number of the port
 	struct route_table *routes;
-	struct sad *sad_in, *sad_out; // of the configuration
-	// Those in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
-	struct sa_udp_index *_Atomic sa_out_by_udp;
+	struct objects *objects; // which the snapshots share
 	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
-	struct spd *spd;
-	struct ike_objects *ike; // which the snapshots share
+	struct spd *spd; // the configuration's policies
 	// Place in spd before which IKE's policies decide.
 	unsigned int ike_before;
 	// Own ports of ESP in UDP (RFC 3948): a bit for each, by number. NULL: there are none.
@@ -95,18 +83,10 @@ struct snapshot {
 	// Kinds of ICMP errors, 1 << enum icmp_kind, that are accepted in clear about packets of a
 	// tunnel.
 	uint32_t errors_in_clear;
-	struct policy_set policies;       // of spd
-	struct decisions *rule_decisions; // counters: see there who writes
-	struct rule_set *rules;           // tunnels are numbers of policies
-
-	struct snapshot_control *control;
-	// All SAs, for lists: behind the configuration's those of IKE, which the control thread
-	// adds and removes.
-	struct sa_in **sa_in;
-	struct sa_out **sa_out;
-	unsigned int n_sa_in, n_sa_out;
-	struct sa_out **dummies; // those of sa_out that have dummies
+	struct rule_set *rules;  // tunnels are numbers of policies
+	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
+	struct snapshot_control *control;
 };
 
 // The generation after another one. It is neither 0, which means that no decision was made, nor
@@ -173,61 +153,37 @@ static inline bool snapshot_has_udp_end(const struct snapshot *s, const struct i
 	       NULL;
 }
 
-// What belongs to the policy with the number.
-static inline const struct policy_set *snapshot_policy_set(
-	const struct snapshot *s, uint16_t number)
-{
-	return number < SPD_TABLE_NUMBERS ? &s->policies : &s->ike->set;
-}
-
-// The policy with the number; NULL: the number is 0.
+// The policy with the number; NULL: the number is 0, or that of a policy that was deleted.
 static inline const struct spd_policy *snapshot_policy(const struct snapshot *s, uint16_t number)
 {
-	if (number == 0)
-		return NULL;
-	return number < SPD_TABLE_NUMBERS
-		       ? spd_at(s->spd, spd_number_place(number))
-		       : spd_table_at(s->ike->policies, spd_number_place(number));
+	return atomic_load_explicit(&s->objects->policy[number], memory_order_acquire);
 }
 
 // Policy i of all in the order in which they decide, for lists. NULL: there are no more. Control
 // thread.
 static inline const struct spd_policy *snapshot_policy_at(const struct snapshot *s, unsigned int i)
 {
-	if (i >= s->ike_before && i - s->ike_before < s->ike->n_listed)
-		return s->ike->listed[i - s->ike_before];
+	if (i >= s->ike_before && i - s->ike_before < s->objects->n_listed)
+		return s->objects->listed[i - s->ike_before];
 	if (i >= s->ike_before)
-		i -= s->ike->n_listed;
+		i -= s->objects->n_listed;
 	return i < spd_count(s->spd) ? spd_at(s->spd, i) : NULL;
 }
 
 // The inbound SA with the SPI, or NULL.
 static inline struct sa_in *snapshot_find_in(const struct snapshot *s, rte_be32_t spi)
 {
-	struct sa_in *found = sad_find(s->sad_in, spi);
-
-	return found != NULL ? found : sad_find(s->ike->sad_in, spi);
+	return sad_find(s->objects->sad_in, spi);
 }
 
 // Whether there may be an inbound SA in transport mode between these ends, as sad_has_ends().
 static inline bool snapshot_has_ends(
 	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *remote)
 {
-	return sad_has_ends(s->sad_in, local, remote) ||
-	       sad_has_ends(s->ike->sad_in, local, remote);
+	return sad_has_ends(s->objects->sad_in, local, remote);
 }
 
 static inline void snapshot_prefetch_in(const struct snapshot *s, rte_be32_t spi)
 {
-	sad_prefetch(s->sad_in, spi);
-	sad_prefetch(s->ike->sad_in, spi);
-}
-
-// As sad_find_out().
-static inline struct sa_out *snapshot_find_out(const struct snapshot *s, rte_be32_t spi,
-	bool (*fits)(const void *arg, const struct sa_out *sa), const void *arg)
-{
-	struct sa_out *found = sad_find_out(s->sad_out, spi, fits, arg);
-
-	return found != NULL ? found : sad_find_out(s->ike->sad_out, spi, fits, arg);
+	sad_prefetch(s->objects->sad_in, spi);
 }

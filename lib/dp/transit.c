@@ -68,7 +68,7 @@ static uint16_t admitting_policy(const struct flow_decision *d)
 // Where the policy's SA is for the packets of a flow.
 static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
 {
-	return &snapshot_policy_set(s, policy)->out[spd_number_place(policy)];
+	return &s->objects->policy_out[policy];
 }
 
 static struct flow_decision decision_of(const struct worker *w, const struct pkt *p)

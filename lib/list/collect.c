@@ -131,15 +131,11 @@ static void sa_collect(struct sa_view *v, struct sa *sa, const struct control *c
 
 bool collect_sa(void *view, const struct control *c, unsigned int i)
 {
-	const struct snapshot *s = c->snapshot;
+	struct sa *sa = sa_list_at(&c->snapshot->objects->sas, i);
 
-	if (i < s->n_sa_out)
-		sa_collect(view, &s->sa_out[i]->sa, c);
-	else if (i - s->n_sa_out < s->n_sa_in)
-		sa_collect(view, &s->sa_in[i - s->n_sa_out]->sa, c);
-	else
-		return false;
-	return true;
+	if (sa != NULL)
+		sa_collect(view, sa, c);
+	return sa != NULL;
 }
 
 bool collect_ike_sa(struct sa_view *v, const struct control *c, const char *name)
@@ -221,8 +217,7 @@ bool collect_policy(void *view, const struct control *c, unsigned int i)
 		.out = out != NULL ? out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
 		.remote = {p->remote, p->family, p->proto, p->remote_port},
-		.did = decisions_sum(
-			snapshot_policy_set(s, p->number)->decisions, spd_number_place(p->number)),
+		.did = decisions_sum(s->objects->policy_decisions, p->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	names_in(v->in, c, p);
@@ -262,7 +257,7 @@ bool collect_rule(void *view, const struct control *c, unsigned int i)
 		.destination = last ? any_end
 				    : (struct end_view){r->destination, r->family, r->proto,
 					      r->destination_port},
-		.did = decisions_sum(s->rule_decisions, i),
+		.did = decisions_sum(s->objects->rule_decisions, r->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
 	for (unsigned int k = 0; k < RULE_STATES; k++)
@@ -340,27 +335,23 @@ bool collect_drop(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static uint64_t sa_rate(const struct snapshot *s, unsigned int i)
-{
-	return i < s->n_sa_out ? s->sa_out[i]->sa.rate : s->sa_in[i - s->n_sa_out]->sa.rate;
-}
-
 unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST])
 {
-	const struct snapshot *s = c->snapshot;
+	const struct sa_list *sas = &c->snapshot->objects->sas;
 	unsigned int n = 0;
+	const struct sa *sa;
 
-	for (unsigned int i = 0; i < s->n_sa_out + s->n_sa_in; i++) {
-		uint64_t rate = sa_rate(s, i);
+	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
+		uint64_t rate = sa->rate;
 		unsigned int at = n;
 
-		if (n == SA_BUSIEST && rate <= sa_rate(s, number[n - 1]))
+		if (n == SA_BUSIEST && rate <= sa_list_at(sas, number[n - 1])->rate)
 			continue;
 		if (n < SA_BUSIEST)
 			n++;
 		else
 			at--;
-		for (; at > 0 && rate > sa_rate(s, number[at - 1]); at--)
+		for (; at > 0 && rate > sa_list_at(sas, number[at - 1])->rate; at--)
 			number[at] = number[at - 1];
 		number[at] = i;
 	}

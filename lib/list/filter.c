@@ -77,12 +77,15 @@ static bool flow_state_parse(enum flow_state *state, const char *value)
 
 static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const char *value)
 {
-	for (unsigned int i = 0; i < s->n_sa_out; i++)
-		if (strcmp(s->sa_out[i]->sa.live.name, value) == 0)
-			f->sa_out = s->sa_out[i];
-	for (unsigned int i = 0; i < s->n_sa_in; i++)
-		if (strcmp(s->sa_in[i]->sa.live.name, value) == 0)
-			f->ingress = s->sa_in[i]->ingress;
+	const struct sa *sa;
+
+	for (unsigned int i = 0; (sa = sa_list_at(&s->objects->sas, i)) != NULL; i++)
+		if (strcmp(sa->live.name, value) != 0)
+			continue;
+		else if (sa->opt.direction == SA_OUT)
+			f->sa_out = sa_out_of(sa);
+		else
+			f->ingress = sa_in_of(sa)->ingress;
 	f->generation = s->flow_generation;
 	return f->sa_out != NULL || f->ingress != 0;
 }

@@ -34,7 +34,7 @@ static struct classifier_rule classifier_rule_of(const struct rule *r, unsigned 
 	};
 }
 
-// The number of consecutive indexes at the start of the list.
+// How many numbers at the start of the list are consecutive.
 static unsigned int run_len(const uint32_t tunnels[], unsigned int n)
 {
 	unsigned int k = 1;
@@ -66,9 +66,9 @@ static int rules_compile(struct rule_set *s, enum rule_scope scope)
 		// One for each run of policies.
 		for (unsigned int t = 0; t < r->n_tunnels;) {
 			rules[n] = classifier_rule_of(r, i);
-			rules[n].tunnel_min = r->tunnels[t] + 1;
+			rules[n].tunnel_min = r->tunnels[t];
 			t += run_len(&r->tunnels[t], r->n_tunnels - t);
-			rules[n++].tunnel_max = r->tunnels[t - 1] + 1;
+			rules[n++].tunnel_max = r->tunnels[t - 1];
 		}
 	}
 	s->classifier[scope] = classifier_new(rules, n, PART, RULE_STATES);

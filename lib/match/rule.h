@@ -24,11 +24,12 @@ struct rule {
 	uint16_t proto;                       // or PROTO_ANY
 	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
 	uint32_t in, out;                                    // numbers of ports, or CLASSIFIER_ANY
-	// Indexes of policies, ascending, by any of which the packet is received or sent; none:
+	// Numbers of policies, ascending, by any of which the packet is received or sent; none:
 	// with or without a tunnel. The caller keeps ownership; only rule_set_new() reads them.
 	const uint32_t *tunnels;
 	unsigned int n_tunnels;
 	unsigned int place; // among the rules of its scope; set by rule_set_new()
+	uint16_t number;    // names it in decisions of flows; not 0
 };
 
 struct rule_set;

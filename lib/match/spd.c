@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-// A policy, and an SA that it receives by.
+// A policy, and the SPI of an SA that it receives by.
 struct receiver {
-	const struct sa_in *sa;
+	rte_be32_t spi;
 	uint32_t policy; // its index
 };
 
@@ -65,8 +65,8 @@ static int receiver_compare(const void *a, const void *b)
 {
 	const struct receiver *x = a, *y = b;
 
-	if (x->sa != y->sa)
-		return x->sa < y->sa ? -1 : 1;
+	if (x->spi != y->spi)
+		return x->spi < y->spi ? -1 : 1;
 	return (x->policy > y->policy) - (x->policy < y->policy);
 }
 
@@ -79,7 +79,7 @@ static int list_receivers(struct spd *spd)
 	spd->receivers = r;
 	for (unsigned int i = 0; i < spd->n; i++)
 		for (unsigned int k = 0; k < spd->policy[i].n_in; k++)
-			r[spd->n_receivers++] = (struct receiver){spd->policy[i].in[k], i};
+			r[spd->n_receivers++] = (struct receiver){spd->policy[i].in[k]->sa.spi, i};
 	qsort(r, spd->n_receivers, sizeof(*r), receiver_compare);
 	return 0;
 }
@@ -100,10 +100,8 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
 	spd->n = n;
 	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
 
-	for (unsigned int i = 0; i < n; i++) {
-		spd->policy[i].number = (uint16_t)(1 + i);
+	for (unsigned int i = 0; i < n; i++)
 		spd_policy_set_hashes(&spd->policy[i]);
-	}
 
 	list_selective(spd);
 
@@ -136,6 +134,11 @@ unsigned int spd_count(const struct spd *spd)
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i)
 {
 	return &spd->policy[i];
+}
+
+unsigned int spd_place(const struct spd *spd, const struct spd_policy *policy)
+{
+	return (unsigned int)(policy - spd->policy);
 }
 
 void spd_find(const struct spd *spd, const struct classifier_key key[], unsigned int n,
@@ -192,7 +195,7 @@ static unsigned int first_receiver(const struct spd *spd, const struct sa_in *sa
 	while (from < to) {
 		unsigned int middle = (from + to) / 2;
 
-		if (spd->receivers[middle].sa < sa)
+		if (spd->receivers[middle].spi < sa->sa.spi)
 			from = middle + 1;
 		else
 			to = middle;
@@ -204,10 +207,11 @@ const struct spd_policy *spd_find_receiver(
 	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment)
 {
 	for (unsigned int i = first_receiver(spd, sa);
-		i < spd->n_receivers && spd->receivers[i].sa == sa; i++) {
+		i < spd->n_receivers && spd->receivers[i].spi == sa->sa.spi; i++) {
 		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
 
-		if (spd_policy_may_match(p, fragment, &fragment->dst, &fragment->src))
+		if (spd_receives(p, sa) &&
+			spd_policy_may_match(p, fragment, &fragment->dst, &fragment->src))
 			return p;
 	}
 	return NULL;

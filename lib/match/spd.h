@@ -35,6 +35,9 @@ bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment,
 unsigned int spd_count(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 
+// The place of one of its policies: that of spd_at().
+unsigned int spd_place(const struct spd *spd, const struct spd_policy *policy);
+
 // The first policy that matches each of n keys, at most CLASSIFIER_KEYS_MAX: found[i], or NULL. Of
 // an outbound packet classifier_key_of(), of an inbound one that reversed. Workers.
 void spd_find(const struct spd *spd, const struct classifier_key key[], unsigned int n,

@@ -39,7 +39,7 @@ struct spd_policy {
 	// not known: the same for all policies of a peer, in every snapshot and with every SA.
 	// SPD_PROTECT only; of spd_policy_set_hashes().
 	uint32_t peer_hash;
-	uint16_t number; // names it in decisions of flows; of spd_new() and spd_table_add()
+	uint16_t number; // names it in decisions of flows; of the caller, or of spd_table_add()
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
 	enum ip_family family;          // of packets, further restricted by those
 	uint16_t proto;                 // or PROTO_ANY
@@ -48,13 +48,15 @@ struct spd_policy {
 	struct acl_port_range local_port, remote_port;
 };
 
-// Numbers of policies: 0 is none. Those of a struct spd are 1 + their place, and those of a
-// struct spd_table SPD_TABLE_NUMBERS + 1 + their slot.
-#define SPD_TABLE_NUMBERS 0x8000
+// Numbers of policies: 0 is none, up to SPD_MAX are for a struct spd and the one that replaces it,
+// and those of a struct spd_table follow, by slot.
+#define SPD_MAX       0x8000
+#define SPD_TABLE_MAX 0x7fff
+#define SPD_NUMBERS   (1 + SPD_MAX + SPD_TABLE_MAX)
 
-static inline unsigned int spd_number_place(uint16_t number)
+static inline uint16_t spd_table_number(unsigned int slot)
 {
-	return (number & (SPD_TABLE_NUMBERS - 1u)) - 1u;
+	return (uint16_t)(1 + SPD_MAX + slot);
 }
 
 // Ports of outbound packets.
@@ -62,7 +64,8 @@ struct spd_ports {
 	struct acl_port_range local, remote;
 };
 
-// Whether the policy receives by the SA.
+// Whether the policy receives by the SA, or by one that another replaces or is replaced by: both
+// are found for a moment while a configuration is replaced.
 static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *sa)
 {
 	bool found = false;
@@ -70,7 +73,7 @@ static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *
 	if (p->reqid != 0)
 		return sa->sa.opt.reqid == p->reqid;
 	for (unsigned int i = 0; i < p->n_in; i++)
-		found |= p->in[i] == sa;
+		found |= sa_in_is_same(p->in[i], sa);
 	return found;
 }
 

@@ -271,7 +271,7 @@ int spd_table_add(struct spd_table *t, const struct spd_policy *policy, struct s
 	e->holder = holder;
 	e->serial = t->serial++;
 	e->slot = slot_take(t);
-	e->policy.number = (uint16_t)(SPD_TABLE_NUMBERS + 1 + e->slot);
+	e->policy.number = spd_table_number(e->slot);
 	entry_link(t, bucket, e);
 	return (int)e->slot;
 }

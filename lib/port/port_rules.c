@@ -224,10 +224,11 @@ static int compare(const void *a, const void *b)
 // The rules that there should be, sorted. Two SAs of the same SPI are one. Returns how many.
 static unsigned int rules_wanted(struct flow_rule to[PORT_RULES_MAX], const struct snapshot *s)
 {
-	unsigned int n = RTE_MIN(s->n_sa_in, (unsigned int)PORT_RULES_MAX), kept = 0;
+	const struct sa_list *sas = &s->objects->sas;
+	unsigned int n = RTE_MIN(sas->n_in, (unsigned int)PORT_RULES_MAX), kept = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const struct sa *sa = &s->sa_in[i]->sa;
+		const struct sa *sa = &sas->in[i]->sa;
 
 		to[i] = (struct flow_rule){
 			.match = sa->udp_port != 0 ? FLOW_ESP_UDP : FLOW_ESP,

@@ -355,6 +355,13 @@ static inline struct sa_in *sa_in_of(const struct sa *sa)
 
 static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");
 
+// Whether an inbound SA is another, or takes its place with the same SPI and keys.
+static inline bool sa_in_is_same(const struct sa_in *a, const struct sa_in *b)
+{
+	return a == b ||
+	       (a->sa.spi == b->sa.spi && a->sa.record != NULL && a->sa.record == b->sa.record);
+}
+
 // As sa_new().
 static inline struct sa_out *sa_out_new(const struct sa_params *p)
 {

@@ -21,7 +21,7 @@
 
 struct sa_ledger {
 	void *tree; // of struct sa_record, by id (tsearch)
-	unsigned int n, users;
+	unsigned int n;
 	uint64_t turn;
 	char token[REPLAY_TOKEN_MAX];
 };
@@ -35,22 +35,12 @@ static int compare(const void *a, const void *b)
 
 struct sa_ledger *sa_ledger_new(void)
 {
-	struct sa_ledger *l = calloc(1, sizeof(*l));
-
-	if (l != NULL)
-		l->users = 1;
-	return l;
-}
-
-struct sa_ledger *sa_ledger_share(struct sa_ledger *l)
-{
-	l->users++;
-	return l;
+	return calloc(1, sizeof(struct sa_ledger));
 }
 
 void sa_ledger_free(struct sa_ledger *l)
 {
-	if (l == NULL || --l->users > 0)
+	if (l == NULL)
 		return;
 	tdestroy(l->tree, free);
 	free(l);

@@ -44,11 +44,7 @@ struct sa_ledger;
 // NULL with errno ENOMEM.
 struct sa_ledger *sa_ledger_new(void);
 
-// Adds a user of the ledger, which has to free it, too. SAs are not users.
-struct sa_ledger *sa_ledger_share(struct sa_ledger *l);
-
-// Removes a user; the last one frees the ledger, after all SAs have been given back. NULL is
-// allowed.
+// Frees the ledger, after all SAs have been given back. NULL is allowed.
 void sa_ledger_free(struct sa_ledger *l);
 
 // An SA of the ledger with these parameters, or a new one, to be given back as often as it was

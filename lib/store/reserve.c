@@ -45,12 +45,6 @@ struct reserve {
 	bool behind; // the last write failed: bounds on the disk are lower than those of the ledger
 };
 
-// SAs of IKE have fresh keys, whose numbers no other daemon can have used.
-static unsigned int configured(const struct snapshot *s, enum sa_direction direction)
-{
-	return s->control->n_configured[direction];
-}
-
 // Unique to this start of the machine and of the daemon, so that windows of another one are not
 // used.
 static int token_make(char token[REPLAY_TOKEN_MAX])
@@ -162,23 +156,29 @@ static bool in_is_behind(const struct sa_in *sa)
 	return replay_top(&sa->replay) > sa->sa.record->bound;
 }
 
-// Raises bounds to numbers that no SA reaches for some time.
+static void bound_raise(struct sa *sa)
+{
+	const struct sa_out *out = sa_out_of(sa);
+	struct sa_record *r = sa->record;
+
+	if (sa->opt.direction == SA_IN)
+		r->bound = replay_top(&sa_in_of(sa)->replay) + in_ahead(sa_in_of(sa));
+	else
+		r->bound =
+			RTE_MAX(r->bound, RTE_MIN(sa_out_seq(out) + out_ahead(out), out->seq_max));
+}
+
+// Raises bounds to numbers that no SA of the configuration reaches for some time. Those of IKE have
+// fresh keys, whose numbers no other daemon can have used.
 static void bounds_raise(struct reserve *r, const struct snapshot *s)
 {
 	uint64_t turn = sa_ledger_turn_begin(r->state.ledger);
 
-	for (unsigned int i = 0; i < configured(s, SA_OUT); i++) {
-		struct sa_out *sa = s->sa_out[i];
-		uint64_t bound = RTE_MIN(sa_out_seq(sa) + out_ahead(sa), sa->seq_max);
+	for (unsigned int i = 0; i < s->control->n_sa; i++) {
+		struct sa *sa = s->control->sa[i];
 
-		sa->sa.record->bound = RTE_MAX(sa->sa.record->bound, bound);
-		sa->sa.record->last_used = turn;
-	}
-	for (unsigned int i = 0; i < configured(s, SA_IN); i++) {
-		struct sa_in *sa = s->sa_in[i];
-
-		sa->sa.record->bound = replay_top(&sa->replay) + in_ahead(sa);
-		sa->sa.record->last_used = turn;
+		bound_raise(sa);
+		sa->record->last_used = turn;
 	}
 }
 
@@ -186,8 +186,12 @@ static void bounds_raise(struct reserve *r, const struct snapshot *s)
 static void allow(struct reserve *r, const struct snapshot *s)
 {
 	replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
-	for (unsigned int i = 0; i < configured(s, SA_OUT); i++)
-		sa_out_allow(s->sa_out[i], s->sa_out[i]->sa.record->bound);
+	for (unsigned int i = 0; i < s->control->n_sa; i++) {
+		struct sa *sa = s->control->sa[i];
+
+		if (sa->opt.direction == SA_OUT)
+			sa_out_allow(sa_out_of(sa), sa->record->bound);
+	}
 }
 
 static int write_start(struct reserve *r)
@@ -212,8 +216,7 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 {
 	int rc = 0;
 
-	if (sa_ledger_count(r->state.ledger) >
-		configured(s, SA_IN) + configured(s, SA_OUT) + 2 * UNUSED_MAX)
+	if (sa_ledger_count(r->state.ledger) > s->control->n_sa + 2 * UNUSED_MAX)
 		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
 	bounds_raise(r, s);
 	if (rc == 0)
@@ -295,12 +298,13 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 
 	if (r == NULL)
 		return 0;
-	for (unsigned int i = 0; rc == 0 && i < configured(s, SA_OUT); i++)
-		if (!s->sa_out[i]->sa.begun)
-			rc = out_begin(r, s->sa_out[i]);
-	for (unsigned int i = 0; rc == 0 && i < configured(s, SA_IN); i++)
-		if (!s->sa_in[i]->sa.begun)
-			rc = in_begin(r, s->sa_in[i]);
+	for (unsigned int i = 0; rc == 0 && i < s->control->n_sa; i++) {
+		struct sa *sa = s->control->sa[i];
+
+		if (!sa->begun)
+			rc = sa->opt.direction == SA_OUT ? out_begin(r, sa_out_of(sa))
+							 : in_begin(r, sa_in_of(sa));
+	}
 	if (rc < 0)
 		return state_refuse("cannot use", r->state.memory_path, -rc,
 			"replay windows are kept there as long as the machine runs");
@@ -336,6 +340,19 @@ void reserve_collect(struct reserve *r, const struct snapshot *s, uint64_t now_m
 		write_done(r, s, rc, now_ms);
 }
 
+// Whether another bound has to be on the disk soon: due, or now.
+static bool needs_write(struct sa *sa, bool due)
+{
+	const struct sa_in *in = sa_in_of(sa);
+
+	if (sa->opt.direction == SA_OUT) {
+		rate_update(sa->record, sa_out_seq(sa_out_of(sa)));
+		return out_needs_more(sa_out_of(sa));
+	}
+	rate_update(sa->record, replay_top(&in->replay));
+	return in_is_behind(in) || (due && in_needs_other(in));
+}
+
 void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 {
 	bool needed;
@@ -344,15 +361,8 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 	if (r == NULL)
 		return;
 	needed = r->behind && now_ms >= r->next_write_ms;
-	for (unsigned int i = 0; i < configured(s, SA_IN); i++) {
-		rate_update(s->sa_in[i]->sa.record, replay_top(&s->sa_in[i]->replay));
-		needed |= in_is_behind(s->sa_in[i]) ||
-			  (now_ms >= r->next_write_ms && in_needs_other(s->sa_in[i]));
-	}
-	for (unsigned int i = 0; i < configured(s, SA_OUT); i++) {
-		rate_update(s->sa_out[i]->sa.record, sa_out_seq(s->sa_out[i]));
-		needed |= out_needs_more(s->sa_out[i]);
-	}
+	for (unsigned int i = 0; i < s->control->n_sa; i++)
+		needed |= needs_write(s->control->sa[i], now_ms >= r->next_write_ms);
 	if (!needed || disk_writer_busy(r->writer))
 		return;
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
@@ -371,10 +381,8 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	replay_memory_keep(r->memory);
 	disk_writer_wait(r->writer);
 	sa_ledger_turn_begin(r->state.ledger);
-	for (unsigned int i = 0; i < configured(s, SA_OUT); i++)
-		sa_ledger_settle(s->sa_out[i]->sa.record);
-	for (unsigned int i = 0; i < configured(s, SA_IN); i++)
-		sa_ledger_settle(s->sa_in[i]->sa.record);
+	for (unsigned int i = 0; i < s->control->n_sa; i++)
+		sa_ledger_settle(s->control->sa[i]->record);
 	rc = write_start(r);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);

@@ -189,7 +189,7 @@ int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledge
 {
 	int rc;
 
-	*s = (struct state){.lock = -1, .ledger = sa_ledger_share(ledger)};
+	*s = (struct state){.lock = -1, .ledger = ledger};
 	snprintf(s->path, sizeof(s->path), "%s/%s.sequence", conf->state_dir, conf->instance);
 	snprintf(s->memory_path, sizeof(s->memory_path), RUN_DIR "/%s.replay", conf->instance);
 	rc = folders_check(conf);
@@ -202,7 +202,6 @@ int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledge
 
 void state_close(struct state *s)
 {
-	sa_ledger_free(s->ledger);
 	if (s->lock >= 0)
 		close(s->lock);
 }

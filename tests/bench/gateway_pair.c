@@ -164,6 +164,8 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	g->published = build_snapshot(conf, ports, NULL, why, sizeof(why));
 	if (g->published == NULL)
 		die("%s", why);
+	if (build_commit(g->published, conf) < 0)
+		die("out of memory for SAs");
 	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,
 					  .workers = workers,
 					  .qsbr = pair->qsbr,
@@ -247,9 +249,9 @@ void gateway_pair_free(struct gateway_pair *pair)
 
 const char *gateway_pair_engine(const struct gateway_pair *pair)
 {
-	const struct snapshot *s = pair->near.published;
+	const struct sa_list *sas = &pair->near.published->objects->sas;
 
-	return crypto_session_engine(s->sa_out[0]->sa.session);
+	return crypto_session_engine(sas->out[0]->sa.session);
 }
 
 static void print_drops(const struct gateway *g, unsigned int lanes, const char *name)

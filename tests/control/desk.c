@@ -367,7 +367,7 @@ struct sa_counters *desk_sa_counted(const char *name)
 
 const struct tunnel *desk_tunnel(const char *policy)
 {
-	uint32_t place = spd_number_place(running_policy(desk.snapshot, policy)->number);
+	uint32_t place = spd_place(desk.snapshot->spd, running_policy(desk.snapshot, policy));
 
 	for (unsigned int i = 0; i < desk.tunnels.n; i++)
 		if (desk.tunnels.item[i].policy == place)

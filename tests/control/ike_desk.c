@@ -151,13 +151,13 @@ const struct spd_policy *ike_policy_for(const struct classifier_key *packet)
 {
 	uint32_t slot;
 
-	spd_table_find(desk.snapshot->ike->policies, packet, 1, &slot);
-	return slot != 0 ? spd_table_at(desk.snapshot->ike->policies, slot - 1) : NULL;
+	spd_table_find(desk.snapshot->objects->policies, packet, 1, &slot);
+	return slot != 0 ? spd_table_at(desk.snapshot->objects->policies, slot - 1) : NULL;
 }
 
 unsigned int ike_policy_slots(void)
 {
-	return spd_table_slots(desk.snapshot->ike->policies);
+	return spd_table_slots(desk.snapshot->objects->policies);
 }
 
 const struct spd_policy *listed_policy(const char *name)
@@ -182,7 +182,7 @@ void expect_sender(const char *of, const char *sa)
 	const struct spd_policy *p = listed_policy(of);
 
 	assert_ptr_equal(p->out, desk_sa_out(sa));
-	assert_ptr_equal(desk.snapshot->ike->set.out[spd_number_place(p->number)], p->out);
+	assert_ptr_equal(desk.snapshot->objects->policy_out[p->number], p->out);
 	assert_string_equal(listed_tunnel(of).out, sa);
 }
 

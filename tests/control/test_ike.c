@@ -371,7 +371,7 @@ static void test_share_of_policies(void **state)
 	unsigned int n = 0;
 
 	(void)state;
-	for (; n < IKE_POLICIES_MAX / 5; n++) {
+	for (; n < SPD_TABLE_MAX / 5; n++) {
 		ask_network(1, n);
 		if (n % 256 == 0)
 			ask_done();

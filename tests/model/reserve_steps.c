@@ -123,9 +123,9 @@ static void tick(const char *name, struct reserve *r, const struct snapshot *s, 
 int main(int argc, char **argv)
 {
 	struct conf conf = {.instance = "model", .state_dir = argc > 1 ? argv[1] : NULL};
-	struct sa_out *list[] = {&sa};
-	struct snapshot_control control = {.n_configured = {[SA_OUT] = 1}};
-	struct snapshot s = {.sa_out = list, .n_sa_out = 1, .control = &control};
+	struct sa *list[] = {&sa.sa};
+	struct snapshot_control control = {.sa = list, .n_sa = 1};
+	struct snapshot s = {.control = &control};
 	struct sa_ledger *ledger = sa_ledger_new();
 	struct reserve *r;
 

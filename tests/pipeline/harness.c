@@ -191,6 +191,7 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	s = snapshot_of(conf, old);
 	build_commit(s, conf);
 	gateway_publish(g, s);
+	build_leave(old);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
 	build_retire(g->snapshot, old);

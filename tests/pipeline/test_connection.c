@@ -419,6 +419,7 @@ static void test_generation(void **state)
 	struct trace t = trace_new(site_a((struct site){0}));
 	char text[8192], other[8192 + 256], *at;
 	struct conf *conf;
+	uint64_t before;
 	struct frame f;
 
 	(void)state;
@@ -440,9 +441,10 @@ static void test_generation(void **state)
 	// The first policies again: the slow path once, then the cached decision.
 	gateway_reload(t.g, t.g->conf);
 	conf_free(conf);
+	before = gateway_lookups(t.g);
 	for (unsigned int i = 0; i < 3; i++) {
 		expect_passed(&t, &(struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0}, 1);
-		assert_int_equal(gateway_lookups(t.g), 1);
+		assert_int_equal(gateway_lookups(t.g), before + 1);
 	}
 	assert_int_equal(flow_only(t.g).state, FLOW_TCP_ESTABLISHED);
 	trace_free(&t);

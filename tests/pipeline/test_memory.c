@@ -187,6 +187,7 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 		return false;
 	}
 	gateway_publish(g, s);
+	build_leave(old);
 	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;
@@ -308,10 +309,13 @@ static bool start(const char *path, struct gateway *g, FILE *errors)
 	if (conf == NULL)
 		return false;
 	g->snapshot = build_snapshot(conf, ports, NULL, why, sizeof(why));
-	if (g->snapshot == NULL)
+	if (g->snapshot == NULL) {
 		fputs(why, errors);
-	else
-		build_commit(g->snapshot, conf); // makes no paths, so it cannot fail
+	} else if (build_commit(g->snapshot, conf) < 0) {
+		fputs("out of memory", errors);
+		build_snapshot_free(g->snapshot);
+		g->snapshot = NULL;
+	}
 	conf_free(conf);
 	return g->snapshot != NULL;
 }

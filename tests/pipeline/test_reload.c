@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One configuration replaces another. Proves that unchanged SAs keep numbers, window and counters,
 // and that no number is used twice with a key, however the key returns.
-#include "build_rule.h"
+#include "build_parts.h"
 #include "peer.h"
 #include "site.h"
 

@@ -2,7 +2,7 @@
 // The firewall: what rules of the configuration do to packets that policy admits.
 #include <netinet/in.h>
 
-#include "build_rule.h"
+#include "build_parts.h"
 #include "peer.h"
 #include "site.h"
 

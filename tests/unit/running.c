@@ -5,15 +5,12 @@
 
 struct sa *running_sa_at(const struct snapshot *s, unsigned int i)
 {
-	if (i < s->n_sa_in)
-		return &s->sa_in[i]->sa;
-	i -= s->n_sa_in;
-	return i < s->n_sa_out ? &s->sa_out[i]->sa : NULL;
+	return sa_list_at(&s->objects->sas, i);
 }
 
 unsigned int running_sas(const struct snapshot *s)
 {
-	return s->n_sa_in + s->n_sa_out;
+	return s->objects->sas.n_in + s->objects->sas.n_out;
 }
 
 struct sa *running_sa(const struct snapshot *s, const char *name)
@@ -45,13 +42,15 @@ struct sa_out *running_sa_out(const struct snapshot *s, const char *name)
 
 void running_last_sas_of_ike(struct snapshot *s, bool of_ike)
 {
-	s->control->n_configured[SA_IN] = s->n_sa_in - of_ike;
-	s->control->n_configured[SA_OUT] = s->n_sa_out - of_ike;
+	if (of_ike)
+		s->control->n_sa -= 2;
+	else
+		s->control->n_sa += 2;
 }
 
 struct sa_ledger *running_ledger(const struct snapshot *s)
 {
-	return s->control->ledger;
+	return s->objects->ledger;
 }
 
 const struct spd_policy *running_policy(const struct snapshot *s, const char *name)
@@ -99,43 +98,38 @@ const struct snapshot_port *running_port(const struct snapshot *s, unsigned int 
 	return &s->port[port];
 }
 
-static const struct decisions *decisions_of(const struct snapshot *s, const struct spd_policy *p)
-{
-	return snapshot_policy_set(s, p->number)->decisions;
-}
-
 struct decided running_policy_decided(
 	const struct snapshot *s, const char *name, unsigned int worker)
 {
 	const struct spd_policy *p = running_policy(s, name);
 
-	return decisions_of(s, p)->worker[worker][spd_number_place(p->number)];
+	return s->objects->policy_decisions->worker[worker][p->number];
 }
 
 struct decided running_policy_sum(const struct snapshot *s, const char *name)
 {
 	const struct spd_policy *p = running_policy(s, name);
 
-	return decisions_sum(decisions_of(s, p), spd_number_place(p->number));
+	return decisions_sum(s->objects->policy_decisions, p->number);
 }
 
 static unsigned int rule_named(const struct snapshot *s, const char *name)
 {
 	for (unsigned int i = 0; i < rule_set_count(s->rules); i++)
 		if (strcmp(rule_set_at(s->rules, i)->name, name) == 0)
-			return i;
+			return rule_set_at(s->rules, i)->number;
 	fail_msg("no rule %s", name);
 	return 0;
 }
 
 struct decided running_rule_decided(const struct snapshot *s, const char *name, unsigned int worker)
 {
-	return s->rule_decisions->worker[worker][rule_named(s, name)];
+	return s->objects->rule_decisions->worker[worker][rule_named(s, name)];
 }
 
 struct decided running_rule_sum(const struct snapshot *s, const char *name)
 {
-	return decisions_sum(s->rule_decisions, rule_named(s, name));
+	return decisions_sum(s->objects->rule_decisions, rule_named(s, name));
 }
 
 uint64_t running_lookups(const struct snapshot *s, unsigned int worker)
@@ -144,6 +138,6 @@ uint64_t running_lookups(const struct snapshot *s, unsigned int worker)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; (p = snapshot_policy_at(s, i)) != NULL; i++)
-		sum += decisions_of(s, p)->worker[worker][spd_number_place(p->number)].asked;
+		sum += s->objects->policy_decisions->worker[worker][p->number].asked;
 	return sum;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the rules of a configuration to the rule set.
-#include "build_rule.h"
+#include "build_parts.h"
 #include "conf_dir.h"
 #include "eal.h"
 #include "test.h"
@@ -19,12 +19,28 @@ static int stop(void **state)
 	return rc;
 }
 
+// Policies 1, 2, ...
+static struct spd *policies_numbered(unsigned int n)
+{
+	struct spd_policy policy[8] = {0};
+	struct spd *spd;
+
+	assert_in_range(n, 0, COUNT_OF(policy));
+	for (unsigned int i = 0; i < n; i++)
+		policy[i] = (struct spd_policy){.family = IP_V4, .number = (uint16_t)(1 + i)};
+	spd = spd_new(policy, n);
+	assert_non_null(spd);
+	return spd;
+}
+
 static struct rule_set *build(const char *name)
 {
 	struct conf *c = conf_dir_load_good(name);
-	struct rule_set *s = build_rules(c);
+	struct spd *policies = policies_numbered(c->n_policies);
+	struct rule_set *s = build_rules(c, policies, NULL);
 
 	assert_non_null(s);
+	spd_free(policies);
 	conf_free(c);
 	return s;
 }

@@ -55,6 +55,7 @@ static struct snapshot *build(void)
 	struct snapshot *s = build_snapshot(c, ports, NULL, why, sizeof(why));
 
 	assert_non_null(s);
+	assert_int_equal(build_commit(s, c), 0);
 	conf_free(c);
 	return s;
 }

@@ -216,7 +216,8 @@ static void test_steer(void **state)
 	const struct flow_device device = {.n_rx = 4};
 	const struct port_rules_use use = {.steer = true};
 	struct sa_in sa = {.sa.spi = RTE_BE32(0x1001)}, *sas[] = {&sa};
-	struct snapshot s = {.sa_in = sas, .n_sa_in = 1};
+	struct objects objects = {.sas = {.in = sas, .n_in = 1}};
+	struct snapshot s = {.objects = &objects};
 	struct port_rules *r;
 
 	(void)state;

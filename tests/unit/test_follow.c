@@ -17,7 +17,8 @@
 static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .port = 0};
 static struct conf conf = {.pmtu_learn = true};
 static struct snapshot_port link_port = {.mtu = 1500};
-static struct snapshot snapshot = {.n_ports = 1, .port = &link_port};
+static struct objects objects;
+static struct snapshot snapshot = {.n_ports = 1, .port = &link_port, .objects = &objects};
 static struct control c = {.conf = &conf};
 static struct sa_out *sa[PEERS];
 static struct sa_in *in;
@@ -83,9 +84,8 @@ static int begin(void **state)
 		policy[i] = (struct spd_policy){
 			.action = SPD_PROTECT, .out = sa[i], .in = {in}, .n_in = 1};
 	}
-	snapshot.sa_out = sa;
-	snapshot.n_sa_out = PEERS;
-	snapshot.sa_out_by_udp = sa_udp_index_new(PEERS);
+	objects.sas = (struct sa_list){.out = sa, .n_out = PEERS};
+	objects.sa_out_by_udp = sa_udp_index_new(PEERS);
 	c.snapshot = &snapshot;
 	return 0;
 }
@@ -96,7 +96,7 @@ static int end(void **state)
 	sa_free(&in->sa);
 	for (unsigned int i = 0; i < PEERS; i++)
 		sa_free(&sa[i]->sa);
-	line_free(snapshot.sa_out_by_udp);
+	line_free(objects.sa_out_by_udp);
 	path_mtus_free(&c.path_mtus);
 	c = (struct control){.conf = &conf};
 	return 0;

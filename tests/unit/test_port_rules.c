@@ -168,6 +168,7 @@ static void test_isolated_full(void **state)
 
 struct sas {
 	struct sa_in sa[SAS_MAX], *at[SAS_MAX];
+	struct objects objects;
 	struct snapshot s;
 };
 
@@ -177,20 +178,21 @@ static struct sas *sas_new(void)
 
 	assert_non_null(s);
 	memset(s, 0, sizeof(*s));
-	s->s.sa_in = s->at;
+	s->s.objects = &s->objects;
+	s->objects.sas.in = s->at;
 	return s;
 }
 
 static void sa_add(struct sas *s, uint32_t spi, bool v4, bool udp)
 {
-	struct sa_in *sa = &s->sa[s->s.n_sa_in];
+	struct sa_in *sa = &s->sa[s->objects.sas.n_in];
 
 	sa->sa.spi = rte_cpu_to_be_32(spi);
 	sa->sa.udp_port = udp ? RTE_BE16(4500) : 0;
 	sa->sa.local = ip_addr_from_v4(RTE_BE32(0xc0000201));
 	if (!v4)
 		sa->sa.local.b[0] = 0x20;
-	s->at[s->s.n_sa_in++] = sa;
+	s->at[s->objects.sas.n_in++] = sa;
 }
 
 static bool steer(struct port_rules *r, const struct sas *s)
@@ -232,7 +234,7 @@ static void test_steer(void **state)
 	for (unsigned int q = 0; q < QUEUES; q++)
 		assert_int_equal(count[q], 4);
 	assert_int_equal(queue_of(true, 0, 0x0fff), CARD_HASH);
-	s->at[3] = s->at[--s->s.n_sa_in];
+	s->at[3] = s->at[--s->objects.sas.n_in];
 	steer_all(r, s);
 	assert_int_equal(card.n, at_start + 15);
 	for (uint32_t i = 0; i < 16; i++)
@@ -242,7 +244,7 @@ static void test_steer(void **state)
 	card.asked = 0;
 	assert_false(steer(r, s));
 	assert_int_equal(card.asked, 0);
-	s->s.n_sa_in = 0;
+	s->objects.sas.n_in = 0;
 	steer_all(r, s);
 	assert_int_equal(card.n, at_start);
 	free(s);
@@ -283,12 +285,12 @@ static void test_steer_full(void **state)
 	card.asked = 0;
 	assert_false(steer(r, s));
 	assert_int_equal(card.asked, 0);
-	s->at[0] = s->at[--s->s.n_sa_in]; // the last one has no rule
-	assert_false(steer(r, s));        // nor is that reported again at each rekey
+	s->at[0] = s->at[--s->objects.sas.n_in]; // the last one has no rule
+	assert_false(steer(r, s));               // nor is that reported again at each rekey
 	assert_int_not_equal(card.asked, 0);
 	assert_int_equal(r->n, 5);
 	card.room += 2;
-	s->at[1] = s->at[--s->s.n_sa_in];
+	s->at[1] = s->at[--s->objects.sas.n_in];
 	steer(r, s);
 	assert_int_equal(r->n, 6);
 	card.room = card.n - 1;

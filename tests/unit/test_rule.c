@@ -30,8 +30,8 @@ static bool naive_index(uint32_t wanted, rte_be32_t port)
 static bool naive_tunnel(const struct rule *r, const struct classifier_key *key)
 {
 	for (unsigned int t = 0; t < r->n_tunnels; t++)
-		if (rte_be_to_cpu_32(key->tunnel_in) == r->tunnels[t] + 1 ||
-			rte_be_to_cpu_32(key->tunnel_out) == r->tunnels[t] + 1)
+		if (rte_be_to_cpu_32(key->tunnel_in) == r->tunnels[t] ||
+			rte_be_to_cpu_32(key->tunnel_out) == r->tunnels[t])
 			return true;
 	return r->n_tunnels == 0;
 }
@@ -92,7 +92,7 @@ static struct acl_port_range random_range(uint64_t *seed)
 	}
 }
 
-// Ascending, often adjacent; storage holds TUNNELS.
+// Numbers, ascending, often adjacent; storage holds TUNNELS.
 static unsigned int random_tunnels(uint32_t storage[], uint64_t *seed)
 {
 	unsigned int n = 0;
@@ -101,7 +101,7 @@ static unsigned int random_tunnels(uint32_t storage[], uint64_t *seed)
 		return 0;
 	for (uint32_t t = 0; t < TUNNELS; t++)
 		if (random_below(seed, 3) == 0)
-			storage[n++] = t;
+			storage[n++] = 1 + t;
 	return n;
 }
 
@@ -264,7 +264,7 @@ static void test_fallback(void **state)
 // The set has copies; the caller's rules are not changed.
 static void test_copies(void **state)
 {
-	uint32_t tunnel = 3;
+	uint32_t tunnel = 4;
 	struct rule r[] = {any_rule, any_rule};
 	struct classifier_key key = any_key;
 	struct rule_set *s;
@@ -304,7 +304,7 @@ static void test_states(void **state)
 // the two decides.
 static void test_tunnels(void **state)
 {
-	const uint32_t first = 10, second = 11;
+	const uint32_t first = 11, second = 12;
 	struct rule r[] = {any_rule, any_rule};
 	struct classifier_key key = any_key;
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of a snapshot, each made by a file of its own. Private to lib/build. The thread that
+// builds the snapshot, but for what says otherwise.
+#pragma once
+
+#include "conf.h"
+#include "snapshot.h"
+
+#define BUILD_RULE_DEFAULT "(default)" // no rule in a file can have this name
+
+// Writes to why (size octets) what could not be made, and returns -error.
+int build_fail(char *why, size_t size, const char *part, int error);
+
+// Whether the first address of the network is what any of its routers answers to: of IPv6 (RFC 4291
+// 2.6.1), but not with two addresses only (RFC 6164).
+bool build_has_anycast(const struct conf_iface_addr *a);
+
+// The table of configured routes, connected networks, own addresses, and what is never forwarded.
+// NULL with errno ENOMEM.
+struct route_table *build_routes(const struct conf *conf);
+
+// Takes the SAs of the configuration from the ledger into s->control. 0, or as build_fail().
+int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t size);
+
+// Before the snapshot is published: lets workers find its SAs, gives those that are in use their
+// new paths, names and lifetimes, and the others their first numbers. Returns 0; or -ENOMEM, and
+// nothing has changed. Control thread.
+int build_sas_commit(struct snapshot *s, const struct conf *conf);
+
+// The policies of the configuration with the SAs of s, and with numbers that are those of the
+// policies of running (NULL: none) in the same words. NULL with errno ENOMEM, or of librte_acl.
+struct spd *build_policies(
+	const struct snapshot *s, const struct conf *conf, const struct snapshot *running);
+
+// The firewall rules in the same way; the fallback is the default action. Ports are indexes of
+// conf->ports, tunnels the numbers of policies.
+struct rule_set *build_rules(
+	const struct conf *conf, const struct spd *policies, const struct rule_set *running);
+
+// A kind of object with numbers, by which flows remember it and its decisions are counted.
+struct build_kind {
+	size_t size, name, number;                 // of an object, and of these in it
+	unsigned int numbers;                      // all, with 0
+	bool (*equal)(const void *, const void *); // in other words than the name
+};
+
+// Gives n objects numbers: that of the running object with the same name and words, else one that
+// no running object has. Returns 0 or -ENOMEM.
+int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, const void *running,
+	unsigned int n_running);
+
+static inline bool build_ports_equal(const struct acl_port_range *a, const struct acl_port_range *b)
+{
+	return a->min == b->min && a->max == b->max;
+}
+
+static inline bool build_prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "objects.h"
+
+#include <stdlib.h>
+
+#include "line_memory.h"
+
+#define SAD_ROOM 64 // SAs for which a table has room at first
+
+struct objects *objects_new(unsigned int n_workers)
+{
+	struct objects *o = calloc(1, sizeof(*o));
+
+	if (o == NULL)
+		return NULL;
+	o->users = 1;
+	o->ledger = sa_ledger_new();
+	o->sad_in = sad_new(0);
+	o->sad_out = sad_new(0);
+	o->sa_out_by_udp = sa_udp_index_new(0);
+	o->policies = spd_table_new(SPD_TABLE_MAX);
+	o->listed = calloc(SPD_TABLE_MAX, sizeof(o->listed[0]));
+	o->policy = calloc(SPD_NUMBERS, sizeof(o->policy[0]));
+	o->policy_out = line_calloc(SPD_NUMBERS, sizeof(o->policy_out[0]));
+	o->policy_decisions = decisions_new(SPD_NUMBERS, n_workers);
+	o->rule_decisions = decisions_new(RULE_NUMBERS, n_workers);
+	if (o->ledger != NULL && o->sad_in != NULL && o->sad_out != NULL &&
+		o->sa_out_by_udp != NULL && o->policies != NULL && o->listed != NULL &&
+		o->policy != NULL && o->policy_out != NULL && o->policy_decisions != NULL &&
+		o->rule_decisions != NULL)
+		return o;
+	objects_free(o);
+	return NULL;
+}
+
+struct objects *objects_share(struct objects *o)
+{
+	o->users++;
+	return o;
+}
+
+void objects_free(struct objects *o)
+{
+	if (o == NULL || --o->users > 0)
+		return;
+	sad_free(o->sad_in);
+	sad_free(o->sad_out);
+	line_free(o->sa_out_by_udp);
+	spd_table_free(o->policies);
+	decisions_free(o->policy_decisions);
+	decisions_free(o->rule_decisions);
+	line_free(o->policy_out);
+	free(o->policy);
+	sa_list_free(&o->sas);
+	free(o->listed);
+	sa_ledger_free(o->ledger);
+	free(o);
+}
+
+void objects_policy_set(struct objects *o, uint16_t number, const struct spd_policy *policy)
+{
+	if (policy != NULL)
+		atomic_store_explicit(&o->policy_out[number], policy->out, memory_order_release);
+	else
+		decisions_reset(o->policy_decisions, number);
+	atomic_store_explicit(&o->policy[number], policy, memory_order_release);
+}
+
+bool sa_list_reserve(struct sa_list *l, unsigned int n_in, unsigned int n_out)
+{
+	void *in = realloc(l->in, LIST_ROOM(n_in) * sizeof(l->in[0]));
+	void *out = realloc(l->out, LIST_ROOM(n_out) * sizeof(l->out[0]));
+
+	if (in != NULL)
+		l->in = in;
+	if (out != NULL)
+		l->out = out;
+	return in != NULL && out != NULL;
+}
+
+void sa_list_add(struct sa_list *l, struct sa *sa)
+{
+	if (sa->opt.direction == SA_OUT)
+		l->out[l->n_out++] = sa_out_of(sa);
+	else
+		l->in[l->n_in++] = sa_in_of(sa);
+}
+
+void sa_list_free(struct sa_list *l)
+{
+	free(l->in);
+	free(l->out);
+	*l = (struct sa_list){0};
+}
+
+bool objects_sad_grow(
+	const struct objects *o, enum sa_direction direction, unsigned int n, struct sad **grown)
+{
+	const struct sa_list *l = &o->sas;
+	unsigned int n_now = direction == SA_OUT ? l->n_out : l->n_in;
+
+	*grown = NULL;
+	if ((direction == SA_OUT ? o->sad_out : o->sad_in)->room >= n)
+		return true;
+	*grown = sad_new(2 * n_now + n + SAD_ROOM);
+	for (unsigned int i = 0; *grown != NULL && i < n_now; i++)
+		sad_add(*grown, direction == SA_OUT ? &l->out[i]->sa : &l->in[i]->sa);
+	return *grown != NULL;
+}

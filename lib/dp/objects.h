@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SAs and policies that workers look up while the control thread adds and deletes them (RCU): all
+// SAs, and the policies of an IKE daemon. Those of the configuration are in the snapshot, whose
+// policies and rules have numbers here, with what changes while it does not: counters, and the SA
+// that a policy sends through. The snapshots of a daemon share this. lib/build makes it, and
+// changes it with the configuration; lib/control/ike.c does for IKE.
+#pragma once
+
+#include "decisions.h"
+#include "sa_ledger.h"
+#include "sa_udp.h"
+#include "sad.h"
+#include "spd.h"
+#include "spd_table.h"
+#include "spi_set.h"
+
+#define IKE_SAS_MAX  0x10000
+#define RULE_NUMBERS 8195 // 0 is none
+
+// Elements for which there is room in a list of n SAs: always for another one.
+#define LIST_ROOM(n) (((n) / 64 + 1) * 64)
+
+// All SAs, for lists: after the configuration's, in its order, those of IKE. The control thread
+// adds and removes them; others read them with its lock.
+struct sa_list {
+	struct sa_in **in;
+	struct sa_out **out;
+	unsigned int n_in, n_out;
+	unsigned int n_configured[2]; // by direction
+};
+
+struct objects {
+	// The control thread replaces them when they are full.
+	struct sad *_Atomic sad_in, *_Atomic sad_out;
+	// Those in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
+	struct sa_udp_index *_Atomic sa_out_by_udp;
+	struct spi_set awaited; // of inbound SAs that are not added yet
+
+	// By number of the policy: the policy; the SA that it sends through, NULL: none; counters,
+	// which workers write (decisions.h). The control thread replaces the first two.
+	const struct spd_policy *_Atomic *policy;
+	struct sa_out *_Atomic *policy_out;
+	struct decisions *policy_decisions;
+	struct decisions *rule_decisions; // the same by number of the rule
+
+	struct spd_table *policies; // of IKE
+	struct sa_ledger *ledger;   // of all SAs; of the load and the control thread
+	struct sa_list sas;
+	unsigned int users; // snapshots; of the thread that builds them
+	// All policies of IKE in the order in which they decide, for lists; of the control thread.
+	const struct spd_policy **listed;
+	unsigned int n_listed;
+};
+
+// NULL with errno ENOMEM, or of getrandom(2). Load or control thread.
+struct objects *objects_new(unsigned int n_workers);
+
+// Adds a user, which has to free it, too.
+struct objects *objects_share(struct objects *o);
+
+// Removes a user; the last one frees it. The SAs have been given back to the ledger. NULL is
+// allowed.
+void objects_free(struct objects *o);
+
+// Room in the list for n_in and n_out SAs. False: there is no memory. Control thread.
+bool sa_list_reserve(struct sa_list *l, unsigned int n_in, unsigned int n_out);
+
+// Adds an SA at the end of its direction, where there is room.
+void sa_list_add(struct sa_list *l, struct sa *sa);
+
+// SA i of all, the outbound ones first; NULL: there are no more.
+static inline struct sa *sa_list_at(const struct sa_list *l, unsigned int i)
+{
+	if (i < l->n_out)
+		return &l->out[i]->sa;
+	return i - l->n_out < l->n_in ? &l->in[i - l->n_out]->sa : NULL;
+}
+
+// Frees the list, not the SAs.
+void sa_list_free(struct sa_list *l);
+
+// The table of SAs of a direction.
+static inline struct sad *_Atomic *objects_sad(struct objects *o, enum sa_direction direction)
+{
+	return direction == SA_OUT ? &o->sad_out : &o->sad_in;
+}
+
+// Makes a table of the SAs that are listed, if the one in use has no room for n more: *grown, which
+// is the caller's; else NULL. False: there is no memory. Control thread.
+bool objects_sad_grow(
+	const struct objects *o, enum sa_direction direction, unsigned int n, struct sad **grown);
+
+// Lets the number name the policy, and sets the SA that it sends through. NULL: no worker uses the
+// policy any more, so that its counters begin at 0 again. Control thread.
+void objects_policy_set(struct objects *o, uint16_t number, const struct spd_policy *policy);
