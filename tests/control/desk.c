@@ -342,14 +342,6 @@ void desk_expect_no_log(void)
 	assert_string_equal(lines, "");
 }
 
-struct ip_addr desk_addr(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
 struct sa_out *desk_sa_out(const char *name)
 {
 	return running_sa_out(desk.snapshot, name);

@@ -9,6 +9,7 @@
 // known yet.
 #pragma once
 
+#include "addrs.h"
 #include "control.h"
 #include "harness.h"
 
@@ -66,8 +67,6 @@ void desk_expect_no_event(void);
 // A line with this in it has been logged since the last call of desk_forget(); or none has.
 void desk_expect_log(const char *part);
 void desk_expect_no_log(void);
-
-struct ip_addr desk_addr(const char *text);
 
 // What runs, see running.h: SAs, and what the worker has counted of one; the tunnel of a policy;
 // the inbound SA that has the SPI, or NULL; generations of everything, and of what decides about

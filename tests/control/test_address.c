@@ -34,7 +34,7 @@ static bool is_mld(const struct frame *f)
 // How many messages of neighbour discovery about an address were sent.
 static unsigned int sent_about(const char *addr, enum nd_kind kind)
 {
-	struct ip_addr target = desk_addr(addr);
+	struct ip_addr target = addr_of(addr);
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < desk_n_sent; i++)
@@ -57,7 +57,7 @@ static unsigned int reports_sent(uint16_t port)
 
 static enum dad_state state_of(uint16_t port, const char *addr)
 {
-	struct ip_addr a = desk_addr(addr);
+	struct ip_addr a = addr_of(addr);
 
 	return dad_state(desk.dad, port, &a);
 }
@@ -66,7 +66,7 @@ static struct event duplicate(uint16_t port, const char *addr)
 {
 	return (struct event){.kind = EVENT_DAD_HEARD,
 		.port = port,
-		.addr = desk_addr(addr),
+		.addr = addr_of(addr),
 		.mac = {{2, 9, 9, 9, 9, 9}}};
 }
 
@@ -124,8 +124,8 @@ static void test_changed(void **state)
 	(void)state;
 	desk_wait(5000); // until all reports about the first addresses have been sent again
 	desk_forget();
-	lan->addrs[lan->n_addrs++] = (struct conf_iface_addr){
-		desk_addr("2001:db8:1::9"), {desk_addr("2001:db8:1::"), 64}};
+	lan->addrs[lan->n_addrs++] =
+		(struct conf_iface_addr){addr_of("2001:db8:1::9"), {addr_of("2001:db8:1::"), 64}};
 	desk_replace(conf);
 	assert_int_equal(state_of(LAN, "2001:db8:1::9"), DAD_TENTATIVE);
 	assert_int_equal(state_of(LAN, "2001:db8:1::1"), DAD_ASSIGNED);
@@ -154,10 +154,10 @@ static void test_guest(void **state)
 	(void)state;
 	desk_wait(2000);
 	desk_forget();
-	sa.opt.local = desk_addr("192.0.2.7");
+	sa.opt.local = addr_of("192.0.2.7");
 	assert_false(address_may_use(&desk, desk.snapshot, &sa));
 	conf->ports[WAN].guests = (struct conf_guests){.n = 2,
-		.addr = {desk_addr("192.0.2.7"), desk_addr("2001:db8:f::7")},
+		.addr = {addr_of("192.0.2.7"), addr_of("2001:db8:f::7")},
 		.mac = {mac, mac}};
 	desk_replace(conf);
 	desk_expect_log("port \"wan\": address 192.0.2.7 was added");

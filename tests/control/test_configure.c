@@ -30,7 +30,7 @@ static void test_replace(void **state)
 
 static void test_neighbours(void **state)
 {
-	struct ip_addr b = desk_addr("192.0.2.2");
+	struct ip_addr b = addr_of("192.0.2.2");
 	struct neigh_view view;
 
 	(void)state;
@@ -69,8 +69,8 @@ static void dropped(const char *sa, uint64_t count)
 		.sa = &in->sa,
 		.spi = in->sa.spi,
 		.seq = RTE_BE32(7),
-		.addr = desk_addr("192.0.2.2"),
-		.peer = desk_addr("192.0.2.1"),
+		.addr = addr_of("192.0.2.2"),
+		.peer = addr_of("192.0.2.1"),
 		.count = count});
 }
 
@@ -116,9 +116,9 @@ static struct event by_rule(uint32_t rule)
 		.port = LAN,
 		.rule = rule,
 		.proto = 6,
-		.addr = desk_addr("10.1.0.5"),
+		.addr = addr_of("10.1.0.5"),
 		.addr_port = RTE_BE16(1024),
-		.peer = desk_addr("10.2.0.5"),
+		.peer = addr_of("10.2.0.5"),
 		.peer_port = RTE_BE16(80)};
 }
 

@@ -287,7 +287,7 @@ static void test_flush(void **state)
 
 static void test_move(void **state)
 {
-	struct ip_addr to = desk_addr("192.0.2.254");
+	struct ip_addr to = addr_of("192.0.2.254");
 	struct sa_peer endpoint;
 	struct sa_out *sa;
 
@@ -304,7 +304,7 @@ static void test_move(void **state)
 	assert_int_equal(sa->peer.port, RTE_BE16(1024));
 	desk_expect_event("event=peer_moved\tseverity=info\tsa=ike.out\tfrom=192.0.2.2:4500\t"
 			  "to=192.0.2.254:1024");
-	assert_memory_equal(sa_out_path(sa)->nexthop->source.b, desk_addr("192.0.2.1").b, 16);
+	assert_memory_equal(sa_out_path(sa)->nexthop->source.b, addr_of("192.0.2.1").b, 16);
 	ask_now("sa set ike.out { remote = \"192.0.2.2\"; }");
 	assert_int_equal(sa->peer.port, RTE_BE16(1024));
 	ask_now("sa set ike.in { remote = \"192.0.2.254\"; local = \"192.0.2.1\"; }");
@@ -332,7 +332,7 @@ static void test_move(void **state)
 // Moves of one request add up.
 static void test_moves_add_up(void **state)
 {
-	struct ip_addr to = desk_addr("192.0.2.254");
+	struct ip_addr to = addr_of("192.0.2.254");
 
 	(void)state;
 	ask_sa("out", "out", 0x10001, 7, "udp = { };");
@@ -343,12 +343,12 @@ static void test_moves_add_up(void **state)
 	assert_int_equal(desk_sa_out("ike.out")->peer.port, RTE_BE16(1024));
 	assert_true(ip_addr_equal(&to, &desk_sa_out("ike.out")->peer.addr));
 	// The own end, too.
-	to = desk_addr("192.0.2.9");
+	to = addr_of("192.0.2.9");
 	sa_local_move(&desk_sa_out("ike.out")->sa, &to);
 	ask_now("sa set ike.out { local = \"192.0.2.1\"; }\n"
 		"sa set ike.out { remote = \"192.0.2.2\"; }");
 	assert_memory_equal(
-		sa_out_path(desk_sa_out("ike.out"))->outer + 12, &desk_addr("192.0.2.1").b[12], 4);
+		sa_out_path(desk_sa_out("ike.out"))->outer + 12, &addr_of("192.0.2.1").b[12], 4);
 	// Deleted in the same request, before or after.
 	ask_now("sa del ike.out\nsa set ike.out { remote = \"192.0.2.2\"; }");
 	desk_settle();

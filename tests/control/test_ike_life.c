@@ -187,7 +187,7 @@ static void test_replace(void **state)
 {
 	const struct spd_policy *found;
 	struct classifier_key key = {
-		.source = desk_addr("10.1.0.5"), .destination = desk_addr("10.4.0.5"), .proto = 17};
+		.source = addr_of("10.1.0.5"), .destination = addr_of("10.4.0.5"), .proto = 17};
 
 	(void)state;
 	desk_worker_begins();
@@ -217,8 +217,8 @@ static struct event needed(const char *of)
 {
 	return (struct event){.kind = EVENT_SA_NEEDED,
 		.port = LAN,
-		.addr = desk_addr("10.1.0.5"),
-		.peer = desk_addr("10.4.0.5"),
+		.addr = addr_of("10.1.0.5"),
+		.peer = addr_of("10.4.0.5"),
 		.proto = 17,
 		.addr_port = RTE_BE16(1000),
 		.peer_port = RTE_BE16(53),

@@ -16,7 +16,7 @@ static unsigned int arp_sent(uint16_t port)
 
 static bool knows(uint16_t port, const char *addr)
 {
-	struct ip_addr a = desk_addr(addr);
+	struct ip_addr a = addr_of(addr);
 
 	return neigh_has(desk.neigh, port, &a);
 }
@@ -25,7 +25,7 @@ static struct event arp_from(const char *addr)
 {
 	return (struct event){.kind = EVENT_NEIGH_HEARD,
 		.port = WAN,
-		.addr = desk_addr(addr),
+		.addr = addr_of(addr),
 		.mac = {{2, 0, 0, 0, 0, 7}},
 		.for_us = true};
 }
@@ -163,13 +163,13 @@ static void test_resolve(void **state)
 	desk_wait(2000);
 	desk_forget();
 	desk_event((struct event){
-		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("192.0.2.9")});
+		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = addr_of("192.0.2.9")});
 	assert_int_equal(desk_n_sent, 1);
 	assert_int_equal(arp_sent(WAN), 1);
 	assert_int_equal(arp->arp_data.arp_sip, RTE_BE32(0xc0000201));
 	assert_int_equal(arp->arp_data.arp_tip, RTE_BE32(0xc0000209));
 	desk_event((struct event){
-		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("198.51.100.7")});
+		.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = addr_of("198.51.100.7")});
 	assert_int_equal(arp_sent(WAN), 2); // no own address there: a route has port
 	assert_int_equal(arp->arp_data.arp_sip, RTE_BE32(0xc0000201));
 	desk_event(arp_from("198.51.100.7"));
@@ -179,7 +179,7 @@ static void test_resolve(void **state)
 // What a worker posts comes through its ring.
 static void test_drain(void **state)
 {
-	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = desk_addr("192.0.2.9")};
+	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = addr_of("192.0.2.9")};
 
 	(void)state;
 	worker_event_post(desk.workers[0], &e);

@@ -8,14 +8,14 @@ static struct event from(const char *addr, uint16_t port)
 {
 	return (struct event){.kind = EVENT_PEER_ENDPOINT,
 		.spi = RTE_BE32(0x1006),
-		.addr = desk_addr(addr),
+		.addr = addr_of(addr),
 		.addr_port = rte_cpu_to_be_16(port)};
 }
 
 static bool is_at(const char *addr, uint16_t port)
 {
 	struct sa_peer at = peer_endpoint(&desk_sa_out("out-nat")->sa);
-	struct ip_addr a = desk_addr(addr);
+	struct ip_addr a = addr_of(addr);
 
 	return ip_addr_equal(&at.addr, &a) && at.port == rte_cpu_to_be_16(port);
 }
@@ -84,7 +84,7 @@ static void test_reload(void **state)
 
 static unsigned int sent_to(const char *addr)
 {
-	struct ip_addr a = desk_addr(addr);
+	struct ip_addr a = addr_of(addr);
 	rte_be32_t to = ip_addr_v4(&a);
 	unsigned int n = 0;
 
@@ -118,8 +118,8 @@ static struct event too_big(uint16_t mtu)
 
 	return (struct event){.kind = EVENT_PMTU,
 		.port = WAN,
-		.addr = desk_addr("192.0.2.2"),
-		.peer = desk_addr("192.0.2.254"),
+		.addr = addr_of("192.0.2.2"),
+		.peer = addr_of("192.0.2.254"),
 		.mtu = mtu,
 		.spi = sa->sa.spi,
 		.seq = rte_cpu_to_be_32((uint32_t)atomic_load(&sa->seq)),

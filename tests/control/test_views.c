@@ -86,7 +86,7 @@ static void test_filters(void **state)
 	assert_true(has("sas", &v, "drops", "replay"));
 	assert_false(has("sas", &v, "drops", "auth"));
 	assert_true(has("drops", &drop, "reason", "auth"));
-	ip_prefix_parse(&p.remote.prefix, "10.2.0.0/16");
+	p.remote.prefix = net_of("10.2.0.0/16");
 	assert_true(has("policies", &p, "remote", "10.2.3.4"));
 	assert_true(has("policies", &p, "remote", "10.0.0.0/8"));
 	assert_false(has("policies", &p, "remote", "10.3.0.0/16"));

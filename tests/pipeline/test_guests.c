@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses that programs of the host give a port, as VRRP daemons do. Proves that the gateway is
 // found at their link address and receives there, and that it announces what the host announces.
+#include "addrs.h"
 #include "arp.h"
 #include "nd.h"
 #include "packet_v6.h"
@@ -12,20 +13,12 @@
 
 static const struct rte_ether_addr router_mac = {{0, 0, 0x5e, 0, 1, 7}};
 
-static struct ip_addr address(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
 static void guests_set(struct gateway *g, const char *const addr[], unsigned int n)
 {
 	struct conf_guests guests = {.n = n};
 
 	for (unsigned int i = 0; i < n; i++) {
-		guests.addr[i] = address(addr[i]);
+		guests.addr[i] = addr_of(addr[i]);
 		guests.mac[i] = router_mac;
 	}
 	g->conf->ports[LAN].guests = guests;
@@ -117,7 +110,7 @@ static void test_announced(void **state)
 {
 	struct gateway *g = gateway_with_guests();
 	struct frame f = frame_arp(LAN, 1, VIRTUAL_4, VIRTUAL_4);
-	struct ip_addr own = address(VIRTUAL_6), other = address("2001:db8:1::ff");
+	struct ip_addr own = addr_of(VIRTUAL_6), other = addr_of("2001:db8:1::ff");
 	uint8_t expected[ND_FRAME_LEN];
 
 	(void)state;
@@ -182,7 +175,7 @@ static void test_configured(void **state)
 	gateway_expect_drop(g, &ping, DROP_NO_POLICY);
 	gateway_expect_drop(g, &broadcast, DROP_NOT_UNICAST);
 	g->conf->ports[WAN].guests =
-		(struct conf_guests){.n = 2, .addr = {address("10.1.0.1"), address("10.1.0.255")}};
+		(struct conf_guests){.n = 2, .addr = {addr_of("10.1.0.1"), addr_of("10.1.0.255")}};
 	gateway_reload(g, g->conf);
 	gateway_expect_drop(g, &ping, DROP_NO_POLICY);
 	gateway_expect_drop(g, &broadcast, DROP_NOT_UNICAST);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers of ESP in UDP (RFC 3948) that move, or whose endpoint is unknown.
+#include "addrs.h"
 #include "line_memory.h"
 #include "peer.h"
 #include "site.h"
@@ -42,8 +43,8 @@ static struct sa_peer *peer_at(const char *addr, uint16_t port)
 {
 	struct sa_peer *p = line_calloc(1, sizeof(*p));
 
-	if (p == NULL || ip_addr_parse(&p->addr, addr) < 0)
-		abort();
+	assert_non_null(p);
+	p->addr = addr_of(addr);
 	p->port = rte_cpu_to_be_16(port);
 	return p;
 }

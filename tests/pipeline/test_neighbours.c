@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets to unresolved next hops. Proves when they are held, sent and dropped; and what happens to
 // packets that ports do not accept. The test plays the control thread.
+#include "addrs.h"
 #include "peer.h"
 #include "site.h"
 
@@ -13,10 +14,9 @@ static const uint8_t new_mac[6] = {2, 0, 0, 0, 7, 7};
 
 static void learn(const char *text)
 {
-	struct ip_addr a;
+	struct ip_addr a = addr_of(text);
 	struct rte_ether_addr mac;
 
-	assert_int_equal(ip_addr_parse(&a, text), 0);
 	memcpy(&mac, new_mac, sizeof(mac));
 	neigh_learn(harness_neigh, DMZ, &a, &mac, true, 0);
 }
@@ -24,9 +24,8 @@ static void learn(const char *text)
 // As the control thread does on EVENT_NEIGH_NEEDED; no neighbour answers.
 static void resolve_in_vain(const char *text)
 {
-	struct ip_addr a;
+	struct ip_addr a = addr_of(text);
 
-	assert_int_equal(ip_addr_parse(&a, text), 0);
 	neigh_resolve(harness_neigh, DMZ, &a, 0, 0);
 	for (uint64_t now = 100; now <= 3000; now += 100)
 		neigh_tick(harness_neigh, now);
@@ -173,7 +172,7 @@ static void test_esp(void **state)
 	gateway_pass(g, &f, 1);
 	expect_event(g, EVENT_NEIGH_NEEDED, WAN, "192.0.2.2");
 	assert_int_equal(worker_held(g->w), 1);
-	assert_int_equal(ip_addr_parse(&a, "192.0.2.2"), 0);
+	a = addr_of("192.0.2.2");
 	neigh_learn(harness_neigh, WAN, &a, &mac, true, 0);
 	gateway_wait(g, 5000);
 	expect_all_sent(g, 1, WAN);

@@ -3,6 +3,7 @@
 // CULVERT_TEST_TRACED makes all other tests prove that tracing changes no result.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "peer.h"
 #include "site.h"
 #include "steps.h"
@@ -174,7 +175,7 @@ static void test_held(void **state)
 	assert_int_equal(trace_packets(g->trace), 1);
 	assert_false(trace_done(g->trace));
 	gateway_pass(g, &f, 1); // no longer traced
-	ip_addr_parse(&next, "10.7.0.77");
+	next = addr_of("10.7.0.77");
 	neigh_learn(harness_neigh, DMZ, &next, &mac, true, 0);
 	gateway_wait(g, 10000);
 	expect_all_sent(g, 2, DMZ);
@@ -185,7 +186,7 @@ static void test_held(void **state)
 	f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.78"));
 	gateway_trace(g, NULL, 1);
 	gateway_pass(g, &f, 1);
-	ip_addr_parse(&next, "10.7.0.78");
+	next = addr_of("10.7.0.78");
 	neigh_resolve(harness_neigh, DMZ, &next, 0, 0);
 	for (uint64_t now = 100; now <= 3000; now += 100)
 		neigh_tick(harness_neigh, now);
@@ -209,7 +210,7 @@ static void test_held_from_before(void **state)
 	gateway_trace(g, NULL, 1);
 	gateway_pass(g, &f, 1);
 	gateway_trace(g, NULL, 1);
-	ip_addr_parse(&next, "10.7.0.77");
+	next = addr_of("10.7.0.77");
 	neigh_learn(harness_neigh, DMZ, &next, &mac, true, 0);
 	gateway_wait(g, 10000);
 	expect_all_sent(g, 1, DMZ);
@@ -249,14 +250,6 @@ static void test_fragments(void **state)
 	gateway_free(g);
 }
 
-static struct ip_prefix prefix(const char *text)
-{
-	struct ip_prefix p;
-
-	assert_int_equal(ip_prefix_parse(&p, text), 0);
-	return p;
-}
-
 // Each filter selects some of four packets: 0 into the tunnel, 1 bypassing it, 2 dropped, 3 out of
 // the tunnel.
 static void test_filters(void **state)
@@ -268,10 +261,10 @@ static void test_filters(void **state)
 		unsigned int taken; // a bit for each packet
 	} rows[] = {
 		{{.proto = PROTO_ANY}, 0xf},
-		{{TRACE_KEY_HEADER, .addr = prefix("10.2.0.0/16"), .proto = PROTO_ANY}, 0x9},
-		{{TRACE_KEY_HEADER, .addr = prefix("10.7.0.5/32"), .proto = PROTO_ANY}, 0x2},
-		{{TRACE_KEY_HEADER, .addr = prefix("192.0.2.2/32"), .proto = PROTO_ANY}, 0x9},
-		{{TRACE_KEY_HEADER, .addr = prefix("192.0.2.2/32"), .proto = IPPROTO_UDP}, 0x0},
+		{{TRACE_KEY_HEADER, .addr = net_of("10.2.0.0/16"), .proto = PROTO_ANY}, 0x9},
+		{{TRACE_KEY_HEADER, .addr = net_of("10.7.0.5/32"), .proto = PROTO_ANY}, 0x2},
+		{{TRACE_KEY_HEADER, .addr = net_of("192.0.2.2/32"), .proto = PROTO_ANY}, 0x9},
+		{{TRACE_KEY_HEADER, .addr = net_of("192.0.2.2/32"), .proto = IPPROTO_UDP}, 0x0},
 		{{TRACE_KEY_HEADER, .port = RTE_BE16(53), .proto = IPPROTO_UDP}, 0x1},
 		{{TRACE_KEY_HEADER, .proto = IPPROTO_ESP}, 0x9},
 		{{TRACE_KEY_SA, .sa = "to-b", .proto = PROTO_ANY}, 0x1},

@@ -3,6 +3,7 @@
 // Neighbour discovery: test_v6_nd.c.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "dad.h"
 #include "site_v6.h"
 
@@ -28,14 +29,6 @@ static int end(void **state)
 
 #define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-static struct ip_addr addr(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
 static void expect_error6(const struct frame *f, uint8_t type, const char *from, const char *to)
 {
 	const uint8_t *p = frame_packet(f);
@@ -52,7 +45,7 @@ static void test_not_assigned(void **state)
 	struct ipv6 ping = FROM_TO(HOST, OWN, .proto = IPPROTO_ICMPV6, .icmp_type = 128);
 	struct frame echo = frame_ip6(LAN, ping),
 		     udp = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, OWN));
-	struct ip_addr own = addr(OWN), other = addr("2001:db8:f::1");
+	struct ip_addr own = addr_of(OWN), other = addr_of("2001:db8:f::1");
 
 	(void)state;
 	gateway_expect_drop(g, &late, DROP_TTL);

@@ -3,6 +3,7 @@
 // answers, what it posts to the control thread, what it drops.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "dad.h"
 #include "site_v6.h"
 
@@ -30,17 +31,9 @@ static int end(void **state)
 
 #define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-static struct ip_addr addr(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
 static struct event take_event(enum event_kind kind, const char *text)
 {
-	struct ip_addr a = addr(text);
+	struct ip_addr a = addr_of(text);
 	struct event e;
 
 	assert_true(worker_event_dequeue(g->w, &e));
@@ -149,7 +142,7 @@ static struct frame probe(const char *target, const char *group)
 static void test_duplicates(void **state)
 {
 	struct frame f = probe(OWN, "ff02::1:ff00:1"), echo;
-	struct ip_addr own = addr(OWN);
+	struct ip_addr own = addr_of(OWN);
 
 	(void)state;
 	// An own address is defended in any case.
@@ -183,7 +176,7 @@ static void test_anycast(void **state)
 {
 	static const char any[] = "2001:db8:1::";
 	struct frame f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", any, 0);
-	struct ip_addr own = addr(LINK_LOCAL);
+	struct ip_addr own = addr_of(LINK_LOCAL);
 
 	(void)state;
 	gateway_expect_sent(g, &f, LAN);
@@ -333,7 +326,7 @@ static void expect_silence(struct frame f)
 static void test_routers_solicited(void **state)
 {
 	struct frame f = frame_router(LAN, RS, KNOWN, ROUTERS);
-	struct ip_addr known = addr(KNOWN);
+	struct ip_addr known = addr_of(KNOWN);
 	struct event e;
 
 	(void)state;
@@ -370,7 +363,7 @@ static void test_malformed_rs(void **state)
 		{IP6_LEN + 9, 2},     // beyond the end
 		{IP6_LEN + 10, 0x33}, // a group's link address
 	};
-	struct ip_addr known = addr(KNOWN);
+	struct ip_addr known = addr_of(KNOWN);
 	struct frame f;
 
 	(void)state;
@@ -403,7 +396,7 @@ static void test_advice(void **state)
 	};
 	struct frame on = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:9::5")),
 		     lost = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:8::5")), f;
-	struct ip_addr router = addr("fe80::7");
+	struct ip_addr router = addr_of("fe80::7");
 
 	(void)state;
 	neigh_resolve(harness_neigh, LAN, &router, 0, 0);

@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random addresses and prefixes of both families, for tests against a model: from small sets, so
-// that they overlap, hide each other and match.
+// Addresses and prefixes of text; and random ones of both families, for tests against a model: from
+// small sets, so that they overlap, hide each other and match.
 #pragma once
 
 #include "addr.h"
 #include "test.h"
+
+static inline struct ip_addr addr_of(const char *text)
+{
+	struct ip_addr a;
+
+	assert_int_equal(ip_addr_parse(&a, text), 0);
+	return a;
+}
+
+static inline struct ip_prefix net_of(const char *text)
+{
+	struct ip_prefix p;
+
+	assert_int_equal(ip_prefix_parse(&p, text), 0);
+	return p;
+}
 
 // An address of IPv4 or IPv6: 10.0.0.0 or 2001:db8:: with a few bits changed.
 static inline struct ip_addr random_addr(uint64_t *seed, enum ip_family family)

@@ -7,6 +7,8 @@
 
 #include "test.h"
 
+struct conf *conf_sample;
+
 static char dir[] = "/tmp/culvert-test-conf-XXXXXX";
 
 const char *conf_dir(void)
@@ -155,6 +157,52 @@ void conf_dir_load_bad(const char *name, const char *expected)
 	assert_null(conf_dir_load(&errors, name));
 	assert_string_equal(errors, expected);
 	free(errors);
+}
+
+void conf_dir_check_mistakes(const char *err_name)
+{
+	char name[256], path[512];
+	char *expected;
+
+	snprintf(name, sizeof(name), "%.*s.conf", (int)(strlen(err_name) - 4), err_name);
+	snprintf(path, sizeof(path), "%s/%s", CONF_DIR, err_name);
+	expected = conf_dir_read(path);
+	conf_dir_load_bad(name, expected);
+	free(expected);
+}
+
+int conf_sample_start(void **state)
+{
+	int rc = conf_dir_make(state);
+
+	if (rc == 0)
+		conf_sample = conf_dir_load_good("gateway-a.conf");
+	return rc;
+}
+
+int conf_sample_stop(void **state)
+{
+	conf_free(conf_sample);
+	return conf_dir_remove(state);
+}
+
+struct conf *conf_sample_edited(const char *old, const char *new)
+{
+	char *text = conf_dir_read(conf_dir_path("gateway-a.conf"));
+	char *at = strstr(text, old), *out = NULL;
+	size_t size;
+	FILE *f = open_memstream(&out, &size);
+	struct conf *c;
+
+	assert_non_null(at);
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+	fclose(f);
+	conf_dir_write("edited.conf", out, size);
+	c = conf_dir_load_good("edited.conf");
+	conf_dir_unlink("edited.conf");
+	free(out);
+	free(text);
+	return c;
 }
 
 bool in_heap(const uint8_t *octets, size_t len)

@@ -32,6 +32,16 @@ struct conf *conf_dir_load(char **errors, const char *name);
 struct conf *conf_dir_load_good(const char *name);
 void conf_dir_load_bad(const char *name, const char *errors);
 
+// For each file NAME.err of CONF_DIR: NAME.conf must be refused with these messages.
+void conf_dir_check_mistakes(const char *err_name);
+
+// The first sample of the documentation. Group fixtures make the folder, too, and load it; edited:
+// with the first occurrence of a text replaced.
+extern struct conf *conf_sample;
+int conf_sample_start(void **state);
+int conf_sample_stop(void **state);
+struct conf *conf_sample_edited(const char *old, const char *new);
+
 bool ends_with(const char *text, const char *end);
 
 // Whether the heap contains these octets.

@@ -65,14 +65,6 @@ struct octets packet_octets(const char *word)
 	return o;
 }
 
-struct ip_addr packet_addr(const char *word)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, word), 0);
-	return a;
-}
-
 struct rte_ether_addr packet_mac(const char *word)
 {
 	struct rte_ether_addr mac;

@@ -23,5 +23,4 @@ unsigned int packets_each(const char *kind, void (*use)(char *const word[]));
 
 // The value of a word.
 struct octets packet_octets(const char *word); // to be freed
-struct ip_addr packet_addr(const char *word);
 struct rte_ether_addr packet_mac(const char *word);

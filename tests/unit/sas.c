@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sas.h"
 
+#include "addrs.h"
 #include "test.h"
 
 struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_alg *auth)
@@ -21,7 +22,7 @@ struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_a
 		.n_workers = 3,
 	};
 
-	assert_int_equal(ip_addr_parse(&p.opt.local, "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.opt.remote, "192.0.2.2"), 0);
+	p.opt.local = addr_of("192.0.2.1");
+	p.opt.remote = addr_of("192.0.2.2");
 	return p;
 }

@@ -4,23 +4,8 @@
 #include <errno.h>
 
 #include "addr.h"
+#include "addrs.h"
 #include "test.h"
-
-static struct ip_addr addr(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
-static struct ip_prefix prefix(const char *text)
-{
-	struct ip_prefix p;
-
-	assert_int_equal(ip_prefix_parse(&p, text), 0);
-	return p;
-}
 
 static void test_addr_text(void **state)
 {
@@ -33,12 +18,12 @@ static void test_addr_text(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(good); i++) {
-		struct ip_addr a = addr(good[i]);
+		struct ip_addr a = addr_of(good[i]);
 
 		assert_string_equal(ip_addr_format(buf, &a), good[i]);
 	}
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
-		struct ip_addr a = addr("192.0.2.1"), before = a;
+		struct ip_addr a = addr_of("192.0.2.1"), before = a;
 
 		if (ip_addr_parse(&a, bad[i]) != -EINVAL)
 			fail_msg("\"%s\" was taken", bad[i]);
@@ -48,8 +33,8 @@ static void test_addr_text(void **state)
 
 static void test_addr_families(void **state)
 {
-	struct ip_addr v4 = addr("10.1.0.1"), v6 = addr("2001:db8::1"), none = addr("::");
-	struct ip_addr zero = addr("0.0.0.0");
+	struct ip_addr v4 = addr_of("10.1.0.1"), v6 = addr_of("2001:db8::1"), none = addr_of("::");
+	struct ip_addr zero = addr_of("0.0.0.0");
 
 	(void)state;
 	assert_true(ip_addr_is_v4(&v4));
@@ -108,8 +93,8 @@ static void test_prefix_text(void **state)
 
 static void test_interface_text(void **state)
 {
-	struct ip_addr a, expected = addr("10.1.0.77");
-	struct ip_prefix net, expected_net = prefix("10.1.0.64/26");
+	struct ip_addr a, expected = addr_of("10.1.0.77");
+	struct ip_prefix net, expected_net = net_of("10.1.0.64/26");
 
 	(void)state;
 	assert_int_equal(ip_interface_parse(&a, &net, "10.1.0.77/26"), 0);
@@ -141,9 +126,9 @@ static bool naive_overlaps(const struct ip_prefix *a, const struct ip_prefix *b)
 }
 
 // Few different bits, so that many prefixes contain addresses.
-static struct ip_addr random_addr(uint64_t *seed)
+static struct ip_addr few_bits_addr(uint64_t *seed)
 {
-	struct ip_addr a = addr(random_below(seed, 2) == 0 ? "10.0.0.0" : "2001:db8::");
+	struct ip_addr a = addr_of(random_below(seed, 2) == 0 ? "10.0.0.0" : "2001:db8::");
 
 	for (unsigned int n = random_below(seed, 4); n > 0; n--) {
 		unsigned int i = random_below(seed, 128);
@@ -153,9 +138,9 @@ static struct ip_addr random_addr(uint64_t *seed)
 	return a;
 }
 
-static struct ip_prefix random_prefix(uint64_t *seed)
+static struct ip_prefix few_bits_prefix(uint64_t *seed)
 {
-	struct ip_prefix p = {random_addr(seed), (uint8_t)random_below(seed, 129)};
+	struct ip_prefix p = {few_bits_addr(seed), (uint8_t)random_below(seed, 129)};
 
 	for (unsigned int i = p.len; i < 128; i++)
 		p.addr.b[i / 8] &= (uint8_t) ~(0x80 >> i % 8);
@@ -169,8 +154,8 @@ static void test_prefix_model(void **state)
 
 	(void)state;
 	for (unsigned long i = 0; i < n; i++) {
-		struct ip_prefix p = random_prefix(&seed), q = random_prefix(&seed);
-		struct ip_addr a = random_addr(&seed);
+		struct ip_prefix p = few_bits_prefix(&seed), q = few_bits_prefix(&seed);
+		struct ip_addr a = few_bits_addr(&seed);
 
 		assert_int_equal(ip_prefix_contains(&p, &a), naive_contains(&p, &a));
 		assert_int_equal(ip_prefix_overlaps(&p, &q), naive_overlaps(&p, &q));

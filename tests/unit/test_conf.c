@@ -13,18 +13,6 @@
 
 // --- mistakes ---
 
-static void check_bad(const char *err_name)
-{
-	char name[256], path[512];
-	char *expected;
-
-	snprintf(name, sizeof(name), "%.*s.conf", (int)(strlen(err_name) - 4), err_name);
-	snprintf(path, sizeof(path), "%s/%s", CONF_DIR, err_name);
-	expected = conf_dir_read(path);
-	conf_dir_load_bad(name, expected);
-	free(expected);
-}
-
 static void just_count(const char *name)
 {
 	(void)name;
@@ -32,7 +20,7 @@ static void just_count(const char *name)
 
 static void test_mistakes(void **state)
 {
-	unsigned int n = conf_dir_each(CONF_DIR, ".err", check_bad);
+	unsigned int n = conf_dir_each(CONF_DIR, ".err", conf_dir_check_mistakes);
 
 	(void)state;
 	assert_in_range(n, 50, 1000);

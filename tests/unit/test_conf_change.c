@@ -19,7 +19,7 @@ static void strip(char *text, const char *what)
 		memmove(p, p + strlen(what), strlen(p + strlen(what)) + 1);
 }
 
-static struct conf *try(const struct conf *running, const char *request)
+static struct conf *try(const struct conf *was, const char *request)
 {
 	size_t size;
 	FILE *errors;
@@ -28,7 +28,7 @@ static struct conf *try(const struct conf *running, const char *request)
 
 	free(msgs);
 	errors = open_memstream(&msgs, &size);
-	c = conf_change(running, "argument", request, strlen(request), errors);
+	c = conf_change(was, "argument", request, strlen(request), errors);
 	fclose(errors);
 	snprintf(dir, sizeof(dir), "%s/", conf_dir());
 	strip(msgs, dir);
@@ -72,61 +72,29 @@ static void check_diff(const struct conf *from, const struct conf *to, const cha
 	free(text);
 }
 
-static struct conf *running; // the sample of the documentation
-
-static int start(void **state)
-{
-	int rc = conf_dir_make(state);
-
-	if (rc == 0)
-		running = conf_dir_load_good("gateway-a.conf");
-	return rc;
-}
-
 static int stop(void **state)
 {
-	conf_free(running);
 	free(msgs);
-	return conf_dir_remove(state);
-}
-
-// The sample with the first occurrence of a text replaced.
-static struct conf *edited(const char *old, const char *new)
-{
-	char *text = conf_dir_read(conf_dir_path("gateway-a.conf"));
-	char *at = strstr(text, old), *out = NULL;
-	size_t size;
-	FILE *f = open_memstream(&out, &size);
-	struct conf *c;
-
-	assert_non_null(at);
-	fprintf(f, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-	fclose(f);
-	conf_dir_write("edited.conf", out, size);
-	c = conf_dir_load_good("edited.conf");
-	conf_dir_unlink("edited.conf");
-	free(out);
-	free(text);
-	return c;
+	return conf_sample_stop(state);
 }
 
 // A request does the same as an edit of the file, with these differences.
 static void check(const char *request, const char *old, const char *new, const char *difference)
 {
-	struct conf *c = try(running, request), *wanted = edited(old, new);
+	struct conf *c = try(conf_sample, request), *wanted = conf_sample_edited(old, new);
 
 	if (c == NULL)
 		fail_msg("%s", msgs);
 	check_diff(c, wanted, "");
 	check_diff(wanted, c, "");
-	check_diff(running, c, difference);
+	check_diff(conf_sample, c, difference);
 	conf_free(c);
 	conf_free(wanted);
 }
 
 static void refuse(const char *request, const char *errors)
 {
-	struct conf *c = try(running, request);
+	struct conf *c = try(conf_sample, request);
 
 	conf_free(c);
 	assert_string_equal(msgs, errors);
@@ -215,17 +183,17 @@ static void test_several(void **state)
 			    "  out = \"to-b-2\"; // at once\n"
 			    "};\n"
 			    "sa del to-b; rule add first { name = \"r\"; action = \"accept\"; }";
-	struct conf *c = try(running, rekey);
+	struct conf *c = try(conf_sample, rekey);
 
 	(void)state;
 	assert_non_null(c);
-	check_diff(running, c,
+	check_diff(conf_sample, c,
 		"added sa to-b-2 (2)\n"
 		"removed sa to-b (25)\n"
 		"changed policy site-b out: \"to-b\" -> \"to-b-2\" (4)\n"
 		"added rule r (6)\n");
 	// And back to the file, as a reload does.
-	check_diff(c, running,
+	check_diff(c, conf_sample,
 		"added sa to-b (25)\n"
 		"removed sa to-b-2 (2)\n"
 		"changed policy site-b out: \"to-b-2\" -> \"to-b\" (38)\n"
@@ -243,17 +211,18 @@ static void test_key_file(void **state)
 
 	(void)state;
 	conf_dir_write("some.key", first, strlen(first));
-	with_file = edited("cipher_key = \"0x000102030405060708090a0b0c0d0e0f a0a1a2a3\"",
-		"key_file = \"some.key\"");
-	check_diff(running, with_file, "");
+	with_file =
+		conf_sample_edited("cipher_key = \"0x000102030405060708090a0b0c0d0e0f a0a1a2a3\"",
+			"key_file = \"some.key\"");
+	check_diff(conf_sample, with_file, "");
 	conf_dir_write("some.key", second, strlen(second));
 	c = try(with_file, "policy del rest");
 	assert_non_null(c);
-	check_diff(running, c, "removed policy rest (39)\n");
+	check_diff(conf_sample, c, "removed policy rest (39)\n");
 	conf_free(c);
 	c = try(with_file, "sa set to-b { key_file = \"some.key\"; }");
 	assert_non_null(c);
-	check_diff(running, c, "changed sa to-b cipher_key (1)\n");
+	check_diff(conf_sample, c, "changed sa to-b cipher_key (1)\n");
 	conf_free(c);
 	conf_free(with_file);
 	conf_dir_unlink("some.key");
@@ -267,8 +236,8 @@ static void test_key_file(void **state)
 // One address may be on every link.
 static void test_link_local(void **state)
 {
-	struct conf *v6 =
-		edited("[ \"192.0.2.1/24\" ]", "[ \"192.0.2.1/24\", \"2001:db8::1/64\" ]");
+	struct conf *v6 = conf_sample_edited(
+		"[ \"192.0.2.1/24\" ]", "[ \"192.0.2.1/24\", \"2001:db8::1/64\" ]");
 	struct conf *one, *both, *c;
 
 	(void)state;
@@ -285,8 +254,8 @@ static void test_link_local(void **state)
 	conf_free(one);
 	conf_free(v6);
 
-	v6 = edited("\"10.1.0.1/24\" ]; },\n  { name = \"wan\"; device = "
-		    "\"net_tap1,iface=wan0\"; addresses = [ \"192.0.2.1/24\" ]",
+	v6 = conf_sample_edited("\"10.1.0.1/24\" ]; },\n  { name = \"wan\"; device = "
+				"\"net_tap1,iface=wan0\"; addresses = [ \"192.0.2.1/24\" ]",
 		"\"10.1.0.1/24\", \"2001:db8:1::1/64\" ]; }, { name = \"wan\"; device = "
 		"\"net_tap1,iface=wan0\"; addresses = [ \"192.0.2.1/24\", "
 		"\"2001:db8::1/64\" ]");
@@ -385,16 +354,16 @@ static void test_checks(void **state)
 
 static void check_edit(const char *old, const char *new, const char *difference)
 {
-	struct conf *c = edited(old, new);
+	struct conf *c = conf_sample_edited(old, new);
 
-	check_diff(running, c, difference);
+	check_diff(conf_sample, c, difference);
 	conf_free(c);
 }
 
 static void test_same(void **state)
 {
 	(void)state;
-	check_diff(running, running, "");
+	check_diff(conf_sample, conf_sample, "");
 	check_edit("spi = \"0x00001001\"", "spi = 4097", "");
 	check_edit("workers = [ 1 ]", "workers = ( 1 )", "");
 	check_edit("replay_window = 128; ",
@@ -447,7 +416,8 @@ static void test_moves(void **state)
 				    "{ name = \"e\"; proto = 5; action = \"bypass\"; },\n"
 				    "{ name = \"b\"; proto = 2; action = \"bypass\"; },\n"
 				    "{ name = \"c\"; proto = 9; action = \"bypass\"; },\n";
-	struct conf *from = edited("policies = (", five), *to = edited("policies = (", moved);
+	struct conf *from = conf_sample_edited("policies = (", five),
+		    *to = conf_sample_edited("policies = (", moved);
 
 	(void)state;
 	check_diff(from, to,
@@ -465,9 +435,9 @@ static void test_moves(void **state)
 // Nothing that could be a key.
 static void test_secrets(void **state)
 {
-	struct conf *c = edited("0x000102030405060708090a0b0c0d0e0f a0a1a2a3",
+	struct conf *c = conf_sample_edited("0x000102030405060708090a0b0c0d0e0f a0a1a2a3",
 		"dead0203040506070809beef0c0d0e0fa0a1a2a3");
-	char *text = diff(running, c);
+	char *text = diff(conf_sample, c);
 
 	(void)state;
 	assert_string_equal(text, "changed sa to-b cipher_key (28)\n");
@@ -493,5 +463,5 @@ int main(void)
 		cmocka_unit_test(test_secrets),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, conf_sample_start, stop);
 }

@@ -20,8 +20,7 @@
 #define NETS   "local = \"10.1.0.0/24\"; remote = \"10.3.0.0/24\"; "
 #define POLICY "name = \"ike.p\"; action = \"protect\"; "
 
-static struct conf *running; // the sample of the documentation
-static char *msgs;           // the result of the last attempt
+static char *msgs; // the result of the last attempt
 
 static struct conf_ike *read_octets(const char *request, size_t len)
 {
@@ -31,7 +30,7 @@ static struct conf_ike *read_octets(const char *request, size_t len)
 
 	free(msgs);
 	errors = open_memstream(&msgs, &size);
-	ike = conf_ike_read(running, "ike", request, len, errors);
+	ike = conf_ike_read(conf_sample, "ike", request, len, errors);
 	fclose(errors);
 	assert_true((ike == NULL) == (msgs[0] != '\0'));
 	return ike;
@@ -52,20 +51,10 @@ static void refuse(const char *request, const char *errors)
 	assert_string_equal(msgs, errors);
 }
 
-static int start(void **state)
-{
-	int rc = conf_dir_make(state);
-
-	if (rc == 0)
-		running = conf_dir_load_good("gateway-a.conf");
-	return rc;
-}
-
 static int stop(void **state)
 {
-	conf_free(running);
 	free(msgs);
-	return conf_dir_remove(state);
+	return conf_sample_stop(state);
 }
 
 static void check_change(const struct conf_ike *ike, unsigned int i, enum conf_verb verb,
@@ -125,7 +114,7 @@ static void test_changes(void **state)
 	assert_int_equal(policies[0].family, IP_V4);
 	assert_int_equal(policies[1].priority, 0);
 	assert_int_equal(policies[1].family, IP_V6);
-	assert_int_equal(ike->conf->n_ports, running->n_ports);
+	assert_int_equal(ike->conf->n_ports, conf_sample->n_ports);
 	conf_ike_free(ike);
 	conf_ike_free(NULL);
 }
@@ -301,7 +290,7 @@ static void refuse_change(const char *request, const char *errors)
 
 	free(msgs);
 	out = open_memstream(&msgs, &size);
-	assert_null(conf_change(running, "change", request, strlen(request), out));
+	assert_null(conf_change(conf_sample, "change", request, strlen(request), out));
 	fclose(out);
 	assert_non_null(strstr(msgs, errors)); // behind the folder
 	assert_string_equal(strstr(msgs, errors), errors);
@@ -330,21 +319,21 @@ static void test_group(void **state)
 {
 	static const char with_group[] = "@include \"gateway-a.conf\"\n"
 					 "ike = { via = [ \"10.1.0.9\" ]; before = \"rest\"; };\n";
-	struct conf *without = running;
+	struct conf *without = conf_sample;
 
 	(void)state;
-	assert_int_equal(running->ike_before, 2);
+	assert_int_equal(conf_sample->ike_before, 2);
 	conf_dir_write("with_group.conf", with_group, strlen(with_group));
-	running = conf_dir_load_good("with_group.conf");
-	assert_int_equal(running->ike_before, 1);
+	conf_sample = conf_dir_load_good("with_group.conf");
+	assert_int_equal(conf_sample->ike_before, 1);
 	refuse("sa set ike.x { udp = { local_port = 500; }; }",
 		"ike:1: udp.local_port: 500 is the port of IKE, used by ike.via or host, "
 		"must be another\n");
 	refuse_change("policy del rest",
 		"with_group.conf:2: ike.before: uses policy \"rest\", so it cannot be removed\n");
-	conf_free(running);
+	conf_free(conf_sample);
 	conf_dir_unlink("with_group.conf");
-	running = without;
+	conf_sample = without;
 }
 
 // --- keys ---
@@ -388,5 +377,5 @@ int main(void)
 #endif
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, conf_sample_start, stop);
 }

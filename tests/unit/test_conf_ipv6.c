@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configurations with IPv6, and the snapshot built from them. CONF_DIR has files with mistakes, and
 // in .err all messages about them.
+#include "addrs.h"
 #include "build.h"
 #include "conf_dir.h"
 #include "eal.h"
@@ -21,30 +22,10 @@ static int stop(void **state)
 	return rc;
 }
 
-static void check_bad(const char *err_name)
-{
-	char name[256], path[512];
-	char *expected;
-
-	snprintf(name, sizeof(name), "%.*s.conf", (int)(strlen(err_name) - 4), err_name);
-	snprintf(path, sizeof(path), "%s/%s", CONF_DIR, err_name);
-	expected = conf_dir_read(path);
-	conf_dir_load_bad(name, expected);
-	free(expected);
-}
-
 static void test_mistakes(void **state)
 {
 	(void)state;
-	assert_int_equal(conf_dir_each(CONF_DIR, ".err", check_bad), 2);
-}
-
-static struct ip_addr addr(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
+	assert_int_equal(conf_dir_each(CONF_DIR, ".err", conf_dir_check_mistakes), 2);
 }
 
 static struct snapshot *build(void)
@@ -101,7 +82,7 @@ static void test_routes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct ip_addr dst = addr(rows[i].dst);
+		struct ip_addr dst = addr_of(rows[i].dst);
 		const struct nexthop *nh = running_route(s, &dst);
 
 		if (nh == NULL || nh->kind != rows[i].kind)
@@ -109,7 +90,7 @@ static void test_routes(void **state)
 		if (rows[i].source == NULL)
 			continue;
 
-		struct ip_addr gateway = addr(rows[i].gateway), source = addr(rows[i].source);
+		struct ip_addr gateway = addr_of(rows[i].gateway), source = addr_of(rows[i].source);
 
 		assert_int_equal(nh->port, rows[i].port);
 		assert_true(ip_addr_equal(&nh->gateway, &gateway));
@@ -137,8 +118,8 @@ static void test_policies(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct ip_view packet = {.proto = 17,
-			.src = addr(rows[i].src),
-			.dst = addr(rows[i].dst),
+			.src = addr_of(rows[i].src),
+			.dst = addr_of(rows[i].dst),
 			.has_ports = true,
 			.dst_port = rte_cpu_to_be_16(rows[i].dport)};
 		const struct spd_policy *p = running_policy_for(s, &packet);
@@ -169,8 +150,8 @@ static void test_rules(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct classifier_key packet = {.proto = rows[i].proto,
-			.source = addr(rows[i].src),
-			.destination = addr(rows[i].dst),
+			.source = addr_of(rows[i].src),
+			.destination = addr_of(rows[i].dst),
 			.source_port = rte_cpu_to_be_32(rows[i].source_port)};
 
 		assert_string_equal(running_rule_for(s, &packet)->name, rows[i].rule);
@@ -183,7 +164,7 @@ static void test_outer_header(void **state)
 {
 	struct snapshot *s = build();
 	const struct sa_path *path = sa_out_path(running_sa_out(s, "out6"));
-	struct ip_addr local = addr("2001:db8:f::1"), remote = addr("2001:db8:9::1");
+	struct ip_addr local = addr_of("2001:db8:f::1"), remote = addr_of("2001:db8:9::1");
 	const uint8_t head[] = {0x60, 0, 0, 0, 0, 0, 50, 64};
 
 	(void)state;

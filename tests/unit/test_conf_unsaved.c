@@ -10,48 +10,11 @@
 #define ENDS "local = \"192.0.2.1\"; remote = \"192.0.2.2\"; "
 #define NEXT "name = \"to-b-2\"; direction = \"out\"; spi = \"0x1003\"; " ENDS KEY
 
-static struct conf *running; // the sample of the documentation
-
-static int start(void **state)
-{
-	int rc = conf_dir_make(state);
-
-	if (rc == 0)
-		running = conf_dir_load_good("gateway-a.conf");
-	return rc;
-}
-
-static int stop(void **state)
-{
-	conf_free(running);
-	return conf_dir_remove(state);
-}
-
 static struct conf *try(const struct conf *was, const char *request)
 {
 	struct conf *c = conf_change(was, "argument", request, strlen(request), stderr);
 
 	assert_non_null(c);
-	return c;
-}
-
-// The sample with the first occurrence of a text replaced.
-static struct conf *edited(const char *old, const char *new)
-{
-	char *text = conf_dir_read(conf_dir_path("gateway-a.conf"));
-	char *at = strstr(text, old), *out = NULL;
-	size_t size;
-	FILE *f = open_memstream(&out, &size);
-	struct conf *c;
-
-	assert_non_null(at);
-	fprintf(f, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-	fclose(f);
-	conf_dir_write("edited.conf", out, size);
-	c = conf_dir_load_good("edited.conf");
-	conf_dir_unlink("edited.conf");
-	free(out);
-	free(text);
 	return c;
 }
 
@@ -66,7 +29,7 @@ static void print_unsaved(FILE *out, const struct conf_change *d)
 // After these requests, which end with NULL, a reload of this file discards so much.
 static void check_unsaved(const char *const requests[], const struct conf *file, const char *lost)
 {
-	const struct conf *was = running;
+	const struct conf *was = conf_sample;
 	struct conf *now[4] = {NULL};
 	char *text = NULL;
 	size_t size;
@@ -88,7 +51,8 @@ static void check_unsaved(const char *const requests[], const struct conf *file,
 		conf_free(now[i]);
 }
 
-#define check_lost(lost, ...) check_unsaved((const char *const[]){__VA_ARGS__, NULL}, running, lost)
+#define check_lost(lost, ...)                                                                      \
+	check_unsaved((const char *const[]){__VA_ARGS__, NULL}, conf_sample, lost)
 
 static void test_unsaved(void **state)
 {
@@ -115,16 +79,18 @@ static void test_saved(void **state)
 	check_lost("", "sa set to-b { ttl = 9; }", "sa set to-b { ttl = 64; }");
 	check_lost("", "sa add {" NEXT "}", "sa del to-b-2",
 		"rule add { name = \"r\"; action = \"drop\"; }", "rule del r");
-	file = edited("cipher_key = \"0x0001", "ttl = 9; esn = true; cipher_key = \"0x0001");
+	file = conf_sample_edited(
+		"cipher_key = \"0x0001", "ttl = 9; esn = true; cipher_key = \"0x0001");
 	check_unsaved((const char *const[]){"sa set to-b { ttl = 9; }", NULL}, file, "");
 	check_unsaved((const char *const[]){"sa set to-b { ttl = 8; }", NULL}, file,
 		"changed sa to-b ttl\n");
 	conf_free(file);
-	file = edited(",\n  { name = \"rest\"; action = \"discard\"; }", "");
+	file = conf_sample_edited(",\n  { name = \"rest\"; action = \"discard\"; }", "");
 	check_unsaved((const char *const[]){"policy set rest { proto = 47; }", NULL}, file, "");
 	conf_free(file);
-	file = edited("{ name = \"rest\"", "{ name = \"x\"; proto = 47; action = \"bypass\"; },\n"
-					   "{ name = \"rest\"");
+	file = conf_sample_edited("{ name = \"rest\"",
+		"{ name = \"x\"; proto = 47; action = \"bypass\"; },\n"
+		"{ name = \"rest\"");
 	check_unsaved(
 		(const char *const[]){
 			"policy add first { name = \"x\"; proto = 47; action = \"bypass\"; }",
@@ -136,7 +102,8 @@ static void test_saved(void **state)
 // A program that adds and deletes for years leaves nothing behind.
 static void test_unsaved_bounded(void **state)
 {
-	struct conf *c = try(running, "route add { to = \"10.7.0.0/16\"; via = \"192.0.2.7\"; }");
+	struct conf *c =
+		try(conf_sample, "route add { to = \"10.7.0.0/16\"; via = \"192.0.2.7\"; }");
 
 	(void)state;
 	for (unsigned int i = 0; i < 20; i++) {
@@ -163,5 +130,5 @@ int main(void)
 		cmocka_unit_test(test_unsaved_bounded),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, conf_sample_start, conf_sample_stop);
 }

@@ -5,6 +5,7 @@
 
 #include <rte_mbuf.h>
 
+#include "addrs.h"
 #include "eal.h"
 #include "esp_out.h"
 #include "esp_single.h"
@@ -45,8 +46,8 @@ static struct sa_params params(
 	p.opt.mode = SA_TRANSPORT;
 	p.nexthop = (const void *)&nexthop;
 	p.mtu = 1500;
-	assert_int_equal(ip_addr_parse(&p.opt.local, v6 ? "2001:db8:f::1" : "192.0.2.1"), 0);
-	assert_int_equal(ip_addr_parse(&p.opt.remote, v6 ? "2001:db8:e::2" : "198.51.100.2"), 0);
+	p.opt.local = addr_of(v6 ? "2001:db8:f::1" : "192.0.2.1");
+	p.opt.remote = addr_of(v6 ? "2001:db8:e::2" : "198.51.100.2");
 	return p;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "addrs.h"
 #include "flows.h"
 
 // An entry made for one packet is found for the next of the same burst, and for the reply.
@@ -286,10 +287,10 @@ static void test_list(void **state)
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 1);
 	filter = (struct flow_filter){.state = FLOW_UDP_REPLIED};
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 200);
-	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.0/29"), 0);
+	filter.addr = net_of("10.0.0.0/29");
 	filter.state = FLOW_FREE;
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 7);
-	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.8"), 0);
+	filter.addr = net_of("10.0.0.8");
 	assert_int_equal(list_all(&s, &filter, 10, v, COUNT_OF(v)), 2);
 	flows_fini(&s);
 }
@@ -303,7 +304,7 @@ static void test_flush(void **state)
 	flows_init(&s, 1000, 3, NULL);
 	for (uint32_t i = 0; i < 255; i++)
 		flows_establish(&s, i, 0);
-	assert_int_equal(ip_prefix_parse(&filter.addr, "10.0.0.128/25"), 0);
+	filter.addr = net_of("10.0.0.128/25");
 	assert_int_equal(flow_flush(s.t, &filter), 0);
 	assert_int_equal(flow_flush(s.t, &any), -EBUSY);
 	flows_round(&s, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ICMP for IPv6, and resets of TCP over it, octet by octet as scapy makes them; and the packets
 // about which errors may be sent.
+#include "addrs.h"
 #include "icmp.h"
 #include "packets.h"
 #include "tcp.h"
@@ -51,7 +52,7 @@ static void check_error(char *const word[])
 	struct octets about = packet_octets(word[5]), right = packet_octets(word[6]);
 	struct icmp_error error = {
 		(uint8_t)atoi(word[1]), (uint8_t)atoi(word[2]), (uint32_t)atoi(word[3])};
-	struct ip_addr source = packet_addr(word[4]);
+	struct ip_addr source = addr_of(word[4]);
 	uint8_t out[ICMP6_ERROR_MAX + 1];
 
 	memset(out, 0xa5, sizeof(out));
@@ -103,7 +104,7 @@ static struct packet packet(const char *src, const char *dst, uint8_t proto, uin
 				   .payload_len = rte_cpu_to_be_16(len),
 				   .proto = proto,
 				   .hop_limits = 3}};
-	struct ip_addr s = packet_addr(src), d = packet_addr(dst);
+	struct ip_addr s = addr_of(src), d = addr_of(dst);
 
 	ipv6_src_set(&p.ip, &s);
 	ipv6_dst_set(&p.ip, &d);

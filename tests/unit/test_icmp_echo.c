@@ -4,21 +4,14 @@
 
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "ipv6.h"
 #include "layout.h"
 #include "test.h"
 
-static struct ip_addr address(const char *text)
-{
-	struct ip_addr a;
-
-	assert_int_equal(ip_addr_parse(&a, text), 0);
-	return a;
-}
-
 static uint16_t build(uint8_t *out, const char *from, const char *to)
 {
-	const struct ip_addr source = address(from), destination = address(to);
+	const struct ip_addr source = addr_of(from), destination = addr_of(to);
 
 	memset(out, 0xee, ICMP_ECHO_MAX + 1);
 	return icmp_echo_build(out, &source, &destination, 0x1234, 0x5678);
@@ -49,7 +42,7 @@ static void test_ipv6(void **state)
 {
 	_Alignas(8) uint8_t out[ICMP_ECHO_MAX + 1];
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)out;
-	const struct ip_addr target = address("2001:db8:2::1");
+	const struct ip_addr target = addr_of("2001:db8:2::1");
 
 	(void)state;
 	assert_int_equal(build(out, "2001:db8:1::1", "2001:db8:2::1"), ICMP_ECHO_MAX);

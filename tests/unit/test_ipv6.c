@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // IPv6 headers and extension headers: as scapy builds them, and malformed ones.
+#include "addrs.h"
 #include "ecn.h"
 #include "ip_view.h"
 #include "ipv6.h"
@@ -88,7 +89,7 @@ static void test_host_address(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct ip_addr a = packet_addr(rows[i].text);
+		struct ip_addr a = addr_of(rows[i].text);
 
 		if (ipv6_is_host_address(&a) != rows[i].host)
 			fail_msg("%s", rows[i].text);

@@ -5,6 +5,7 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "addrs.h"
 #include "dpdk_compat.h"
 #include "eal.h"
 #include "esp_out.h"
@@ -195,10 +196,8 @@ static void ends_init(struct ends *e, const struct crypto_key *key, const struct
 		.engine = "auto",
 		.nexthop = (const void *)&nexthop,
 		.n_workers = 1};
-	assert_int_equal(
-		ip_addr_parse(&e->params.opt.local, mix->v6 ? "2001:db8::1" : "192.0.2.1"), 0);
-	assert_int_equal(
-		ip_addr_parse(&e->params.opt.remote, mix->v6 ? "2001:db8::2" : "192.0.2.2"), 0);
+	e->params.opt.local = addr_of(mix->v6 ? "2001:db8::1" : "192.0.2.1");
+	e->params.opt.remote = addr_of(mix->v6 ? "2001:db8::2" : "192.0.2.2");
 	e->out = sa_out_new(&e->params);
 	e->in = sa_in_new(&e->params);
 	assert_non_null(e->out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multicast listener discovery, octet by octet as scapy makes it, and invalid messages.
+#include "addrs.h"
 #include "ipv6.h"
 #include "mld.h"
 #include "packets.h"
@@ -22,14 +23,14 @@ static void check_packet(const uint8_t *packet, uint16_t len, const char *word)
 
 static void check_report(char *const word[])
 {
-	struct ip_addr source = packet_addr(word[1]), group[GROUPS_MAX];
+	struct ip_addr source = addr_of(word[1]), group[GROUPS_MAX];
 	enum mld_record record = (enum mld_record)atoi(word[2]);
 	uint8_t packet[MLD_REPORT_LEN(GROUPS_MAX)];
 	char *rest = word[3], *one;
 	unsigned int n = 0;
 
 	while ((one = strsep(&rest, ",")) != NULL)
-		group[n++] = packet_addr(one);
+		group[n++] = addr_of(one);
 	assert_in_range(n, 1, GROUPS_MAX);
 	check_packet(packet, mld_report_build(packet, &source, record, group, n), word[4]);
 	assert_int_equal(strlen(word[4]), 2 * MLD_REPORT_LEN(n));
@@ -38,7 +39,7 @@ static void check_report(char *const word[])
 
 static void check_v1(char *const word[])
 {
-	struct ip_addr source = packet_addr(word[1]), group = packet_addr(word[3]);
+	struct ip_addr source = addr_of(word[1]), group = addr_of(word[3]);
 	enum mld_record record = (enum mld_record)atoi(word[2]);
 	uint8_t packet[MLD_V1_LEN];
 
@@ -65,7 +66,7 @@ static void check_bits(const struct octets *o)
 static void check_query(char *const word[])
 {
 	struct octets o = packet_octets(word[6]);
-	struct ip_addr group = packet_addr(word[2]);
+	struct ip_addr group = addr_of(word[2]);
 	struct mld_query q;
 
 	assert_int_equal(ipv6_check((const void *)o.b, o.len), IPV6_GOOD);

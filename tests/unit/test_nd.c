@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighbour discovery, octet by octet as scapy makes it, and invalid messages.
+#include "addrs.h"
 #include "nd.h"
 #include "packets.h"
 #include "test.h"
@@ -16,7 +17,7 @@ static void check_frame(const uint8_t *frame, uint16_t len, const char *word)
 static void check_solicit(char *const word[])
 {
 	struct rte_ether_addr mac = packet_mac(word[1]), to = {0};
-	struct ip_addr sender = packet_addr(word[2]), target = packet_addr(word[3]);
+	struct ip_addr sender = addr_of(word[2]), target = addr_of(word[3]);
 	bool one = strcmp(word[4], "-") != 0;
 	uint8_t frame[ND_FRAME_LEN];
 
@@ -43,7 +44,7 @@ static void check_answer(char *const word[])
 static void check_announce(char *const word[])
 {
 	struct rte_ether_addr mac = packet_mac(word[1]);
-	struct ip_addr addr = packet_addr(word[2]);
+	struct ip_addr addr = addr_of(word[2]);
 	uint8_t frame[ND_FRAME_LEN];
 
 	check_frame(frame, nd_announcement_build(frame, &mac, &addr), word[3]);
@@ -60,7 +61,7 @@ static void test_build(void **state)
 static void check_read(char *const word[])
 {
 	struct octets o = packet_octets(word[5]);
-	struct ip_addr source = packet_addr(word[1]), target = packet_addr(word[2]);
+	struct ip_addr source = addr_of(word[1]), target = addr_of(word[2]);
 	unsigned int flags = (unsigned int)atoi(word[4]);
 	enum nd_kind kind = strncmp(word[0], "ns", 2) == 0   ? ND_SOLICITATION
 			    : strncmp(word[0], "na", 2) == 0 ? ND_ADVERTISEMENT
@@ -128,8 +129,8 @@ static void test_bad(void **state)
 // RFC 4291 2.7.1 and appendix A have these examples.
 static void test_addresses(void **state)
 {
-	struct ip_addr addr = packet_addr("4037::01:800:200E:8C6C");
-	struct ip_addr group = nd_solicited_node(&addr), right = packet_addr("FF02::1:FF0E:8C6C");
+	struct ip_addr addr = addr_of("4037::01:800:200E:8C6C");
+	struct ip_addr group = nd_solicited_node(&addr), right = addr_of("FF02::1:FF0E:8C6C");
 	struct rte_ether_addr mac = nd_group_mac(&group),
 			      mac_right = packet_mac("33:33:ff:0e:8c:6c");
 
@@ -138,7 +139,7 @@ static void test_addresses(void **state)
 	assert_memory_equal(&mac, &mac_right, sizeof(mac));
 	mac = packet_mac("34:56:78:9a:bc:de"); // RFC 2464 4 and 5
 	addr = nd_link_local(&mac);
-	right = packet_addr("FE80::3656:78FF:FE9A:BCDE");
+	right = addr_of("FE80::3656:78FF:FE9A:BCDE");
 	assert_true(ip_addr_equal(&addr, &right));
 }
 

@@ -122,12 +122,11 @@ static void test_empty(void **state)
 {
 	const struct route none = {0};
 	struct route_table *t = route_table_new(&none, 0);
-	struct ip_addr v6;
+	struct ip_addr v6 = addr_of("2001:db8::1");
 
 	(void)state;
 	assert_non_null(t);
 	assert_null(route_find_v4(t, RTE_BE32(0x0a000001)));
-	assert_int_equal(ip_addr_parse(&v6, "2001:db8::1"), 0);
 	assert_null(route_find(t, &v6));
 	route_table_free(t);
 	route_table_free(NULL);
@@ -137,22 +136,19 @@ static void test_empty(void **state)
 static void test_source(void **state)
 {
 	struct route route[5];
-	struct ip_addr from[2], far, near, lan;
+	const struct ip_addr from[2] = {addr_of("192.0.2.1"), addr_of("198.51.100.1")};
+	const struct ip_addr far = addr_of("203.0.113.9"), near = addr_of("10.9.0.1");
+	const struct ip_addr lan = addr_of("10.1.0.5");
 	struct route_table *t;
 
 	(void)state;
-	ip_addr_parse(&from[0], "192.0.2.1");
-	ip_addr_parse(&from[1], "198.51.100.1");
-	ip_addr_parse(&far, "203.0.113.9");
-	ip_addr_parse(&near, "10.9.0.1");
-	ip_addr_parse(&lan, "10.1.0.5");
 	for (uint16_t i = 0; i < COUNT_OF(route); i++)
 		route[i] = (struct route){.nexthop.port = i};
-	ip_prefix_parse(&route[0].to, "0.0.0.0/0");
-	ip_prefix_parse(&route[1].to, "0.0.0.0/0");
-	ip_prefix_parse(&route[2].to, "10.9.0.0/16");
-	ip_prefix_parse(&route[3].to, "10.1.0.0/24");
-	ip_prefix_parse(&route[4].to, "172.16.0.0/12");
+	route[0].to = net_of("0.0.0.0/0");
+	route[1].to = net_of("0.0.0.0/0");
+	route[2].to = net_of("10.9.0.0/16");
+	route[3].to = net_of("10.1.0.0/24");
+	route[4].to = net_of("172.16.0.0/12");
 	route[1].from = route[2].from = from[1];
 	t = route_table_new(route, 4);
 	assert_non_null(t);

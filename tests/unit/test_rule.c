@@ -225,14 +225,6 @@ static const struct classifier_key any_key = {
 	.out = RTE_BE32(1),
 };
 
-static struct ip_prefix prefix(const char *text)
-{
-	struct ip_prefix p;
-
-	assert_int_equal(ip_prefix_parse(&p, text), 0);
-	return p;
-}
-
 // Whether a rule alone matches a key in a state.
 static bool matches(const struct rule *r, const struct classifier_key *key, enum rule_state state)
 {
@@ -398,10 +390,10 @@ static void test_families(void **state)
 
 	(void)state;
 	v6.source = v6.destination = (struct ip_addr){.b = {0x20, 0x01, 0x0d, 0xb8}};
-	r[0].source = prefix("2001:db8:1::/48");
-	r[1].destination = prefix("10.2.0.0/16");
-	r[2].source = r[2].destination = prefix("2001:db8::/32");
-	r[3].source = r[3].destination = prefix("0.0.0.0/0");
+	r[0].source = net_of("2001:db8:1::/48");
+	r[1].destination = net_of("10.2.0.0/16");
+	r[2].source = r[2].destination = net_of("2001:db8::/32");
+	r[3].source = r[3].destination = net_of("0.0.0.0/0");
 	s = rule_set_new(r, 5, &fallback);
 	assert_non_null(s);
 	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &any_key, RULE_NEW), 1);

@@ -4,6 +4,7 @@
 
 #include <rte_ip.h>
 
+#include "addrs.h"
 #include "sas.h"
 #include "test.h"
 
@@ -109,8 +110,8 @@ static void test_in_udp(void **state)
 	assert_memory_equal(sa_out_path(sa)->outer + 20, udp, sizeof(udp));
 	assert_int_equal(sa_out_path(sa)->mtu, 1438);
 	sa_free(&sa->sa);
-	assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
-	assert_int_equal(ip_addr_parse(&p.opt.remote, "2001:db8::2"), 0);
+	p.opt.local = addr_of("2001:db8::1");
+	p.opt.remote = addr_of("2001:db8::2");
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
 	assert_int_equal(sa_out_path(sa)->outer_len, 48);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "addrs.h"
 #include "line_memory.h"
 #include "sas.h"
 #include "test.h"
@@ -16,9 +17,9 @@ static struct sa_out *sa_to(const char *remote, uint16_t port)
 	struct sa_params p = sas_params(cipher_alg_find("aes-128-gcm"), auth_alg_find("none"));
 	struct sa_out *sa;
 
-	assert_int_equal(ip_addr_parse(&p.opt.remote, remote), 0);
+	p.opt.remote = addr_of(remote);
 	if (strchr(remote, ':') != NULL)
-		assert_int_equal(ip_addr_parse(&p.opt.local, "2001:db8::1"), 0);
+		p.opt.local = addr_of("2001:db8::1");
 	p.opt.in_udp = port != 0;
 	p.opt.udp_local_port = 4500;
 	p.opt.udp_remote_port = port;
@@ -31,10 +32,8 @@ static struct sa_out *sa_to(const char *remote, uint16_t port)
 
 static struct sa_udp_ends ends(const char *remote, uint16_t port)
 {
-	struct ip_addr src, dst;
+	struct ip_addr src = addr_of("192.0.2.1"), dst = addr_of(remote);
 
-	ip_addr_parse(&src, "192.0.2.1");
-	ip_addr_parse(&dst, remote);
 	return (struct sa_udp_ends){
 		ip_addr_v4(&src), ip_addr_v4(&dst), rte_cpu_to_be_16(4500), rte_cpu_to_be_16(port)};
 }

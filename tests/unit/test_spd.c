@@ -2,6 +2,7 @@
 // The policy database against a linear search of the list.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "eal.h"
 #include "policies.h"
 #include "proto_model.h"
@@ -165,8 +166,8 @@ static void test_icmp(void **state)
 
 		print_message("%s\n", rows[i / 2].name);
 		assert_non_null(spd);
-		assert_int_equal(ip_addr_parse(&packet.src, family[i % 2].local), 0);
-		assert_int_equal(ip_addr_parse(&packet.dst, family[i % 2].remote), 0);
+		packet.src = addr_of(family[i % 2].local);
+		packet.dst = addr_of(family[i % 2].remote);
 		back = reverse_of(&packet);
 		check_found(spd, spd_find_outbound(spd, &packet), rows[i / 2].out ? 0 : -1);
 		check_found(spd, spd_find_inbound(spd, &back), rows[i / 2].in ? 0 : -1);
@@ -237,14 +238,6 @@ static void test_receiver(void **state)
 	assert_in_range(found, lookups / 5, lookups);
 }
 
-static struct ip_prefix prefix(const char *text)
-{
-	struct ip_prefix p;
-
-	assert_int_equal(ip_prefix_parse(&p, text), 0);
-	return p;
-}
-
 static const struct ip_view v4 = {
 	.proto = 6,
 	.src = {.b = {[10] = 0xff, [11] = 0xff, 10, 1, 0, 5}},
@@ -282,8 +275,8 @@ static bool matches(
 {
 	const struct acl_port_range all = {0, ACL_PORT_OPAQUE};
 	struct spd_policy policy = {
-		.local = prefix(local),
-		.remote = prefix(remote),
+		.local = net_of(local),
+		.remote = net_of(remote),
 		.family = family,
 		.proto = PROTO_ANY,
 		.local_port = all,
