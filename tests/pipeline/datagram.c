@@ -37,17 +37,6 @@ unsigned int pieces(struct frame f[], uint16_t port, struct ipv4 ip, uint32_t st
 	return n;
 }
 
-void shuffle(struct frame f[], unsigned int n, uint64_t *seed)
-{
-	for (unsigned int i = n - 1; i > 0; i--) {
-		unsigned int k = random_below(seed, i + 1);
-		struct frame t = f[i];
-
-		f[i] = f[k];
-		f[k] = t;
-	}
-}
-
 void collect(const uint8_t *packet, uint16_t len)
 {
 	bool v4 = packet[0] >> 4 == 4;

@@ -22,8 +22,6 @@ struct frame piece(uint16_t port, struct ipv4 ip, uint32_t off, uint32_t len);
 // All of it in fragments of step octets of payload each; returns their number.
 unsigned int pieces(struct frame f[], uint16_t port, struct ipv4 ip, uint32_t step);
 
-void shuffle(struct frame f[], unsigned int n, uint64_t *seed);
-
 // A fragment as the peer of a tunnel seals it.
 struct frame sealed(const struct peer *peer, uint32_t seq, const struct frame *f);
 

@@ -18,6 +18,15 @@ void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop re
 	expect_drops(g, reason, 1);
 }
 
+void gateway_expect_punted(struct gateway *g, struct frame in)
+{
+	gateway_pass(g, &in, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_punted, 1);
+	assert_int_equal(g->n_sent, 0);
+	assert_memory_equal(frame_packet(&g->punted[0]), frame_packet(&in), frame_packet_len(&in));
+}
+
 void expect_drops(const struct gateway *g, enum drop reason, unsigned int n)
 {
 	bool right = reason == DROP_NONE || g->last.drops[reason] == n;

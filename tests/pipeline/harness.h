@@ -135,12 +135,16 @@ void gateway_generation_next(struct gateway *g);
 // Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().
 void gateway_host_add(struct gateway *g, uint16_t port);
 void gateway_host_sends(struct gateway *g, const struct frame *f);
+void gateway_host_pass(struct gateway *g, struct frame f); // and that pass
 
 // One frame: must be sent as one frame by the port, which is returned.
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port);
 
 // One frame: must be dropped for the reason. The ICMP error sent about it is in g->sent.
 void gateway_expect_drop(struct gateway *g, const struct frame *in, enum drop reason);
+
+// One frame: must be given to the host unchanged.
+void gateway_expect_punted(struct gateway *g, struct frame in);
 
 // The last pass dropped n packets for the reason, and none for another.
 void expect_drops(const struct gateway *g, enum drop reason, unsigned int n);

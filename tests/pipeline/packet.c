@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "test.h"
+
 #define PORTS 4
 
 uint16_t be16(const uint8_t *p)
@@ -196,6 +198,17 @@ struct frame frame_carry(const struct frame *sent)
 	memcpy(f.b, mac_of_port(f.port), 6);
 	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
 	return f;
+}
+
+void frames_shuffle(struct frame f[], unsigned int n, uint64_t *seed)
+{
+	for (unsigned int i = n - 1; i > 0; i--) {
+		unsigned int k = random_below(seed, i + 1);
+		struct frame t = f[i];
+
+		f[i] = f[k];
+		f[k] = t;
+	}
 }
 
 struct frame frame_after_hops(const struct frame *in, uint8_t hops)

@@ -84,6 +84,9 @@ struct frame frame_hex_ip(uint16_t port, const char *octets);
 // The frame that one gateway sent, as another receives it.
 struct frame frame_carry(const struct frame *sent);
 
+// Puts frames in a random order.
+void frames_shuffle(struct frame f[], unsigned int n, uint64_t *seed);
+
 // The frame after so many routers. IPv4 or IPv6.
 struct frame frame_after_hops(const struct frame *in, uint8_t hops);
 

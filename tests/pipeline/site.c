@@ -162,6 +162,49 @@ struct gateway *site_a(struct site s)
 	return gateway_new(0, text);
 }
 
+struct gateway *site_a_host(uint16_t port, struct site s)
+{
+	struct gateway *g;
+
+	s.wan = "host = \"gw0\";";
+	g = site_a(s);
+	gateway_host_add(g, port);
+	return g;
+}
+
+// Replaces the first occurrence of a text.
+static void edit(char *text, size_t size, const char *old, const char *new)
+{
+	char *at = strstr(text, old);
+	size_t old_len = strlen(old), new_len = strlen(new);
+
+	assert_non_null(at);
+	assert_in_range(strlen(text) + new_len - old_len, 0, size - 1);
+	memmove(at + new_len, at + old_len, strlen(at + old_len) + 1);
+	memcpy(at, new, new_len);
+}
+
+struct gateway *site_a_two_in(void)
+{
+	static const char more[] =
+		"sas = (\n { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\";"
+		" local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";"
+		" cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\"; },\n";
+	char text[CONF_MAX];
+
+	site_a_conf(text, sizeof(text), (struct site){0});
+	edit(text, sizeof(text), "sas = (\n", more);
+	edit(text, sizeof(text), "in = \"from-b\"", "in = [ \"from-b\", \"from-b2\" ]");
+	return gateway_new(0, text);
+}
+
+struct frame site_a_esp(struct gateway *a)
+{
+	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1400));
+
+	return *gateway_expect_sent(a, &in, WAN);
+}
+
 struct gateway *site_b(struct site s)
 {
 	char text[CONF_MAX];

@@ -46,6 +46,15 @@ struct site {
 struct gateway *site_a(struct site s);
 struct gateway *site_b(struct site s);
 
+// Gateway A with a host behind a port; WAN has its settings.
+struct gateway *site_a_host(uint16_t port, struct site s);
+
+// Gateway A, whose policy "b" has another inbound SA, "from-b2".
+struct gateway *site_a_two_in(void);
+
+// An ESP packet that gateway A sends to B, for a packet of 1400 octets.
+struct frame site_a_esp(struct gateway *a);
+
 // The frame that a gateway sent to its LAN is the one received from the other LAN.
 void expect_arrived(const struct frame *arrived, const struct frame *in);
 

@@ -102,3 +102,19 @@ struct gateway *site_v6_b(enum outer outer, struct site s)
 {
 	return gateway_of(2, 1, outer, s);
 }
+
+struct gateway *v6_a;
+
+int v6_a_begin(void **state)
+{
+	if (harness_test_begin(state) < 0)
+		return -1;
+	v6_a = site_v6_a(OVER_V6, (struct site){0});
+	return 0;
+}
+
+int v6_a_end(void **state)
+{
+	gateway_free(v6_a);
+	return harness_test_end(state);
+}

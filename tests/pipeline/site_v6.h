@@ -20,3 +20,10 @@ enum outer { OVER_V4, OVER_V6 };
 // sa_in, icmp, wan, tunnel, rules, policies and more may differ.
 struct gateway *site_v6_a(enum outer outer, struct site s);
 struct gateway *site_v6_b(enum outer outer, struct site s);
+
+// Gateway A of tests that need no other; they may replace it.
+extern struct gateway *v6_a;
+int v6_a_begin(void **state);
+int v6_a_end(void **state);
+
+#define v6_a_test(f) cmocka_unit_test_setup_teardown(f, v6_a_begin, v6_a_end)

@@ -297,15 +297,6 @@ static void test_between_tunnels(void **state)
 	net_free(&r);
 }
 
-static struct frame carry(const struct frame *sent)
-{
-	struct frame f = *sent;
-
-	memcpy(f.b, mac_of_port(f.port), 6);
-	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
-	return f;
-}
-
 static struct frame error6(
 	uint16_t port, const char *from, const char *to, uint8_t type, const struct frame *about)
 {
@@ -329,11 +320,11 @@ static void test_v6(void **state)
 		struct ipv6 ip = FROM_TO("2001:db8:1::5", "2001:db8:2::5", .sport = 7, .dport = 8);
 		struct frame in = frame_ip6(LAN, ip), error, wire;
 
-		wire = carry(gateway_expect_sent(a, &in, WAN));
+		wire = frame_carry(gateway_expect_sent(a, &in, WAN));
 		gateway_expect_sent(b, &wire, LAN);
 		for (uint8_t type = 1; type <= 4; type++) {
 			error = error6(LAN, router, host, type, &in);
-			wire = carry(gateway_expect_sent(b, &error, WAN));
+			wire = frame_carry(gateway_expect_sent(b, &error, WAN));
 			assert_int_equal(frame_packet(&wire)[outer == OVER_V4 ? 9 : 6], 50);
 			error.b[ETH_LEN + 7] -= 2;
 			gateway_expect_sent(a, &wire, LAN);

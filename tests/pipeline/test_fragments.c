@@ -37,17 +37,6 @@ static void fragment_packet(struct frame out[], unsigned int n, const struct fra
 	}
 }
 
-static void shuffle(struct frame f[], unsigned int n, uint64_t *seed)
-{
-	for (unsigned int i = n - 1; i > 0; i--) {
-		unsigned int k = random_below(seed, i + 1);
-		struct frame t = f[i];
-
-		f[i] = f[k];
-		f[k] = t;
-	}
-}
-
 static void expect_payload(const uint8_t *packet, uint16_t len, const struct frame *whole)
 {
 	assert_int_equal(len, frame_packet_len(whole));
@@ -71,7 +60,7 @@ static void test_outward(void **state)
 		uint8_t inner[FRAME_MAX];
 
 		fragment_packet(f, n, &whole);
-		shuffle(f, n, &seed);
+		frames_shuffle(f, n, &seed);
 		gateway_pass(g, f, n - 1);
 		assert_int_equal(g->n_sent, 0);
 		assert_int_equal(worker_held(g->w), n - 1);

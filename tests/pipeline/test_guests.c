@@ -100,12 +100,6 @@ static void test_ping(void **state)
 	gateway_free(g);
 }
 
-static void host_sends(struct gateway *g, const struct frame *f)
-{
-	gateway_host_sends(g, f);
-	gateway_pass(g, NULL, 0);
-}
-
 static void test_announced(void **state)
 {
 	struct gateway *g = gateway_with_guests();
@@ -114,7 +108,7 @@ static void test_announced(void **state)
 	uint8_t expected[ND_FRAME_LEN];
 
 	(void)state;
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_all_sent(g, 1, LAN);
 	arp_request_build(expected, &router_mac, ip_addr_v4(&(struct ip_addr){0}), 0, NULL);
 	assert_memory_equal(g->sent[0].b, expected, ETH_LEN); // to all, from the virtual router
@@ -123,20 +117,20 @@ static void test_announced(void **state)
 	assert_memory_equal(g->sent[0].b + ETH_LEN + 24, f.b + ETH_LEN + 24, 4);
 
 	f.len = nd_announcement_build(f.b, (const struct rte_ether_addr *)mac_of_port(LAN), &own);
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_all_sent(g, 1, LAN);
 	nd_announcement_build(expected, &router_mac, &own);
 	assert_int_equal(g->sent[0].len, f.len);
 	assert_memory_equal(g->sent[0].b, expected, f.len);
 
 	f.len = nd_announcement_build(f.b, &router_mac, &other);
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_drops(g, DROP_HOST_SOURCE, 1);
 	f = frame_arp(LAN, 1, "10.1.0.253", "10.1.0.253");
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_drops(g, DROP_HOST_SOURCE, 1);
 	f = frame_arp(LAN, 1, VIRTUAL_4, "10.1.0.5"); // asks
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_drops(g, DROP_HOST_FRAME, 1);
 	gateway_free(g);
 }
@@ -150,11 +144,11 @@ static void test_group(void **state)
 
 	(void)state;
 	memcpy(f.b + 6, &router_mac, sizeof(router_mac));
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	expect_all_sent(g, 1, LAN);
 	assert_memory_equal(g->sent[0].b + 6, &router_mac, sizeof(router_mac));
 	f.b[6] = 2; // no link address of the port
-	host_sends(g, &f);
+	gateway_host_pass(g, f);
 	assert_memory_equal(g->sent[0].b + 6, mac_of_port(LAN), 6);
 	gateway_free(g);
 }

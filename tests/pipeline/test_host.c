@@ -27,11 +27,7 @@ static const char rules[] =
 // Gateway A with a host behind the port.
 static struct gateway *gateway_with_host(uint16_t port, const char *policies)
 {
-	struct gateway *g = site_a(
-		(struct site){.wan = "host = \"gw0\";", .more = rules, .policies = policies});
-
-	gateway_host_add(g, port);
-	return g;
+	return site_a_host(port, (struct site){.more = rules, .policies = policies});
 }
 
 static struct frame tcp(
@@ -53,19 +49,13 @@ static void expect_punted(const struct gateway *g, const struct frame *f, uint16
 
 static void expect_given(struct gateway *g, const struct frame *f, uint16_t port)
 {
-	gateway_pass(g, f, 1);
+	gateway_expect_punted(g, *f);
 	expect_punted(g, f, port);
-}
-
-static void host_sends(struct gateway *g, struct frame f)
-{
-	gateway_host_sends(g, &f);
-	gateway_pass(g, NULL, 0);
 }
 
 static void expect_host_drop(struct gateway *g, struct frame f, enum drop reason)
 {
-	host_sends(g, f);
+	gateway_host_pass(g, f);
 	expect_drops(g, reason, 1);
 	assert_int_equal(g->n_punted, 0);
 }
@@ -105,7 +95,7 @@ static void test_from_host(void **state)
 
 	(void)state;
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED); // nobody has asked
-	host_sends(g, frame_ip(LAN, out));
+	gateway_host_pass(g, frame_ip(LAN, out));
 	expect_all_sent(g, 1, LAN);
 	assert_memory_equal(g->sent[0].b, mac_of_neighbour(LAN), 6);
 	assert_int_equal(frame_packet(&g->sent[0])[8], 1); // no hop
@@ -132,7 +122,7 @@ static void test_tunnel(void **state)
 	gateway_pass(g, &f, 1);
 	expect_punted(g, &given, WAN);
 	clear = frame_ip(LAN, reply);
-	host_sends(g, clear);
+	gateway_host_pass(g, clear);
 	expect_all_sent(g, 1, WAN);
 	assert_int_equal(peer_open(&out, &g->sent[0], inner), frame_packet_len(&clear));
 	assert_memory_equal(inner, frame_packet(&clear), frame_packet_len(&clear));
@@ -154,7 +144,7 @@ static void test_policy(void **state)
 	gateway_free(g);
 	g = gateway_with_host(WAN, BYPASS);
 	expect_given(g, &f, WAN);
-	host_sends(g, reply);
+	gateway_host_pass(g, reply);
 	expect_all_sent(g, 1, WAN);
 	f = tcp(WAN, "10.1.0.5", "192.0.2.1", 9, SSH); // of an inside address
 	gateway_expect_drop(g, &f, DROP_IP_SOURCE);
@@ -201,13 +191,13 @@ static void test_reopened(void **state)
 	uint8_t *header = reset.b + ETH_LEN + IP_LEN;
 
 	(void)state;
-	host_sends(g, syn);
+	gateway_host_pass(g, syn);
 	expect_all_sent(g, 1, LAN);
 	put32(header + 8, be32(frame_packet(&syn) + IP_LEN + 4) + 21); // what the SYN carries, too
 	header[13] = 0x14;                                             // RST, ACK
 	expect_given(g, &reset, LAN);
 	gateway_expect_drop(g, &back, DROP_LOCAL_UNSERVED);
-	host_sends(g, syn); // the host may
+	gateway_host_pass(g, syn); // the host may
 	expect_all_sent(g, 1, LAN);
 	gateway_free(g);
 }
@@ -242,7 +232,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	padded.len += 10;
-	host_sends(g, padded);
+	gateway_host_pass(g, padded);
 	expect_all_sent(g, 1, LAN);
 	assert_int_equal(g->sent[0].len, cut.len);
 	cut.len--;
@@ -266,7 +256,7 @@ static void test_errors(void **state)
 		LAN, (struct ipv4)FROM_TO("10.1.0.1", "10.2.0.5", .len = 1500, .frag = DF));
 
 	(void)state;
-	host_sends(g, f);
+	gateway_host_pass(g, f);
 	expect_drops(g, DROP_TOO_BIG, 1);
 	assert_int_equal(g->n_punted, 1);
 	expect_error(frame_packet(&g->punted[0]), frame_packet_len(&g->punted[0]),
@@ -287,7 +277,7 @@ static void test_groups(void **state)
 	gateway_pass(g, &f, 1);
 	assert_int_equal(g->n_punted, 1);
 	assert_memory_equal(g->punted[0].b, f.b, f.len);
-	host_sends(g, sent);
+	gateway_host_pass(g, sent);
 	expect_all_sent(g, 1, LAN);
 	assert_memory_equal(g->sent[0].b, mac, sizeof(mac));
 	assert_memory_equal(

@@ -26,14 +26,11 @@ static const char rules[] =
 // Gateway A with a host behind LAN.
 static struct gateway *gateway_with_host(unsigned int packets_per_second)
 {
-	struct gateway *g;
 	char more[1024];
 
 	snprintf(more, sizeof(more), "%s host = { packets_per_second = %u; };", rules,
 		packets_per_second);
-	g = site_a((struct site){.wan = "host = \"gw0\";", .more = more});
-	gateway_host_add(g, LAN);
-	return g;
+	return site_a_host(LAN, (struct site){.more = more});
 }
 
 struct segment {
@@ -64,22 +61,9 @@ static struct frame udp(const char *from, const char *to, uint16_t sport, uint16
 	return frame_ip(LAN, (struct ipv4)FROM_TO(from, to, .sport = sport, .dport = dport));
 }
 
-static void expect_given(struct gateway *g, const struct frame *f)
-{
-	gateway_pass(g, f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->n_punted, 1);
-}
-
-static void host_sends(struct gateway *g, const struct frame *f)
-{
-	gateway_host_sends(g, f);
-	gateway_pass(g, NULL, 0);
-}
-
 static void expect_accepted(struct gateway *g, const struct frame *f)
 {
-	host_sends(g, f);
+	gateway_host_pass(g, *f);
 	expect_drops(g, DROP_NONE, 0); // sent, or held for a neighbour
 }
 
@@ -107,9 +91,9 @@ static struct frame open_connection(
 	struct frame ack = segment(
 		(struct segment){client, port, service, ACK, CLIENT + 1, SERVER + 1, false});
 
-	expect_given(g, &syn);
+	gateway_expect_punted(g, syn);
 	expect_accepted(g, &answer);
-	expect_given(g, &ack);
+	gateway_expect_punted(g, ack);
 	return ack;
 }
 
@@ -125,12 +109,12 @@ static void test_services(void **state)
 	(void)state;
 	expect_accepted(g, &own);
 	flood(g, &ssh);
-	expect_given(g, &bgp);
-	expect_given(g, &snmp);
-	expect_given(g, &answer);
-	expect_given(g, &open);
+	gateway_expect_punted(g, bgp);
+	gateway_expect_punted(g, snmp);
+	gateway_expect_punted(g, answer);
+	gateway_expect_punted(g, open);
 	g->now += TSC_HZ / 10;
-	expect_given(g, &ssh);
+	gateway_expect_punted(g, ssh);
 	gateway_expect_drop(g, &ssh, DROP_HOST_LIMIT);
 	gateway_free(g);
 }
@@ -144,9 +128,9 @@ static void test_resets(void **state)
 	struct frame rst = segment((struct segment){"10.1.0.5", 1, SSH, RST, CLIENT + 1, 0, false});
 
 	(void)state;
-	expect_given(g, &syn);
+	gateway_expect_punted(g, syn);
 	flood(g, &rst);
-	expect_given(g, &open);
+	gateway_expect_punted(g, open);
 	gateway_free(g);
 }
 
@@ -158,14 +142,14 @@ static void test_answered(void **state)
 	struct frame other = udp("10.1.0.5", HOST, 1, 161), answer = udp(HOST, "10.1.0.5", 161, 1);
 
 	(void)state;
-	expect_given(g, &known);
+	gateway_expect_punted(g, known);
 	expect_accepted(g, &reply);
 	g->now += 3 * TSC_HZ;
-	expect_given(g, &known);
-	expect_given(g, &other);
+	gateway_expect_punted(g, known);
+	gateway_expect_punted(g, other);
 	expect_accepted(g, &answer);
 	flood(g, &other);
-	expect_given(g, &known);
+	gateway_expect_punted(g, known);
 	gateway_free(g);
 }
 
@@ -182,14 +166,14 @@ static void test_sent(void **state)
 	(void)state;
 	open_connection(g, "10.1.0.6", 9, SSH);
 	g->now += TSC_HZ;
-	expect_given(g, &syn);
+	gateway_expect_punted(g, syn);
 	for (unsigned int i = 0; i < 10; i++)
 		expect_accepted(g, &answer);
-	host_sends(g, &answer);
+	gateway_host_pass(g, answer);
 	expect_drops(g, DROP_HOST_LIMIT, 1);
 	for (unsigned int i = 0; i < 10; i++)
 		expect_accepted(g, &own);
-	host_sends(g, &own);
+	gateway_host_pass(g, own);
 	expect_drops(g, DROP_HOST_LIMIT, 1);
 	gateway_free(g);
 }
@@ -219,7 +203,7 @@ static void test_ring(void **state)
 	unsigned int half = rte_ring_get_capacity(g->to_host) / 2;
 
 	(void)state;
-	expect_given(g, &syn);
+	gateway_expect_punted(g, syn);
 	for (unsigned int i = 0; i < RX_BURST_MAX; i++)
 		f[i] = i + 1 < RX_BURST_MAX ? syn : open;
 	gateway_pass(g, f, RX_BURST_MAX);

@@ -40,19 +40,13 @@ static void expect_kept(struct gateway *g, struct frame f, enum drop reason)
 	assert_int_equal(g->n_punted, 0);
 }
 
-static void expect_given(struct gateway *g, struct frame f)
-{
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_punted, 1);
-}
-
 static void test_router_advertisement(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN);
 
 	(void)state;
-	expect_given(g, icmp6(ROUTER, "ff02::1", 200)); // the rule does accept
-	expect_given(g, icmp6(STATION, OWN, 200));
+	gateway_expect_punted(g, icmp6(ROUTER, "ff02::1", 200)); // the rule does accept
+	gateway_expect_punted(g, icmp6(STATION, OWN, 200));
 	expect_kept(g, icmp6(ROUTER, "ff02::1", ROUTER_ADVERT), DROP_NOT_UNICAST);
 	expect_kept(g, icmp6(STATION, OWN, ROUTER_ADVERT), DROP_LOCAL_UNSERVED);
 	gateway_free(g);
@@ -90,7 +84,7 @@ static void test_redirects(void **state)
 	(void)state;
 	gateway_host_sends(g, &out);
 	gateway_pass(g, NULL, 0);
-	expect_given(g, f); // an error of another type
+	gateway_expect_punted(g, f); // an error of another type
 	f = frame_raw(LAN, packet,
 		error_write(packet, "10.1.0.5", "10.1.0.1", REDIRECT, 1, frame_packet(&out)));
 	expect_kept(g, f, DROP_LOCAL_UNSERVED);
@@ -154,7 +148,7 @@ static void test_source_route(void **state)
 
 	(void)state;
 	memcpy(f.b, (uint8_t[]){1, 0, 0x5e, 0, 0, 5}, 6);
-	expect_given(g, f);
+	gateway_expect_punted(g, f);
 	memcpy(f.b + ETH_LEN + IP_LEN, loose, sizeof(loose));
 	ip_checksum_update(f.b + ETH_LEN);
 	expect_kept(g, f, DROP_SOURCE_ROUTED);

@@ -183,14 +183,6 @@ static const struct own_row own_rows[] = {
 		DROP_LOCAL_UNSERVED, true, false},
 };
 
-static struct gateway *gateway_with_host(void)
-{
-	struct gateway *g = site_a((struct site){.wan = "host = \"gw0\";", .more = host_rules});
-
-	gateway_host_add(g, LAN);
-	return g;
-}
-
 static void check_own(const struct gateway *g, const struct own_row *r)
 {
 	const struct match_query q = query_of(
@@ -226,7 +218,7 @@ static void check_own_packet(struct gateway *g, struct peer *b, const struct own
 
 static void test_own(void **state)
 {
-	struct gateway *g = gateway_with_host();
+	struct gateway *g = site_a_host(LAN, (struct site){.more = host_rules});
 	struct peer b = peer_new(g, "from-b");
 
 	(void)state;

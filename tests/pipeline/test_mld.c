@@ -17,24 +17,6 @@ enum { QUERY = 130, REPORT = 131, DONE = 132, REPORT_V2 = 143 };
 static const uint8_t alert[] = {IPPROTO_ICMPV6, 0, 5, 2, 0, 0, 1, 0};
 static const uint8_t no_alert[] = {IPPROTO_ICMPV6, 0, 1, 4, 0, 0, 0, 0};
 
-static struct gateway *g;
-
-static int begin(void **state)
-{
-	if (harness_test_begin(state) < 0)
-		return -1;
-	g = site_v6_a(OVER_V6, (struct site){0});
-	return 0;
-}
-
-static int end(void **state)
-{
-	gateway_free(g);
-	return harness_test_end(state);
-}
-
-#define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 // A message of body_len octets after the group, delay 0x1234 milliseconds.
 static struct frame message(uint16_t port, struct ipv6 ip, uint8_t type, const char *group,
 	const uint8_t *body, uint16_t body_len)
@@ -76,18 +58,18 @@ static void expect_query(const struct frame *f, const char *group, bool v1)
 {
 	struct event e;
 
-	gateway_pass(g, f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->n_sent, 0);
-	assert_int_equal(g->last.local, 1);
-	assert_true(worker_event_dequeue(g->w, &e));
+	gateway_pass(v6_a, f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->n_sent, 0);
+	assert_int_equal(v6_a->last.local, 1);
+	assert_true(worker_event_dequeue(v6_a->w, &e));
 	assert_int_equal(e.kind, EVENT_MLD_QUERY);
 	assert_int_equal(e.port, f->port);
 	assert_memory_equal(e.addr.b, ip6_octets(group), 16);
 	assert_int_equal(e.v1, v1);
 	assert_int_equal(e.delay_ms, 0x1234);
 	assert_int_equal(e.interval_s, v1 ? 0 : 20);
-	expect_no_event(g);
+	expect_no_event(v6_a);
 }
 
 // Also from the unprotected port, without a policy.
@@ -118,10 +100,10 @@ static void test_echo(void **state)
 
 	(void)state;
 	memcpy(f.b + 6, mac_of_port(LAN), 6);
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->last.local, 1);
-	expect_no_event(g);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->last.local, 1);
+	expect_no_event(v6_a);
 }
 
 static void test_malformed(void **state)
@@ -142,17 +124,17 @@ static void test_malformed(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct frame f = query(LAN, rows[i], "::");
 
-		gateway_expect_drop(g, &f, DROP_MLD_MALFORMED);
-		assert_int_equal(g->n_sent, 0);
-		expect_no_event(g);
+		gateway_expect_drop(v6_a, &f, DROP_MLD_MALFORMED);
+		assert_int_equal(v6_a->n_sent, 0);
+		expect_no_event(v6_a);
 	}
 	struct frame f = query(LAN, (struct ipv6)FROM_TO(ROUTER, ALL), OWN);
 
-	gateway_expect_drop(g, &f, DROP_MLD_MALFORMED);
+	gateway_expect_drop(v6_a, &f, DROP_MLD_MALFORMED);
 	f = query(LAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");
 	f.b[ETH_LEN + IP6_LEN + 8 + 2] ^= 1;
-	gateway_expect_drop(g, &f, DROP_MLD_MALFORMED);
-	expect_no_event(g);
+	gateway_expect_drop(v6_a, &f, DROP_MLD_MALFORMED);
+	expect_no_event(v6_a);
 }
 
 static void test_reports(void **state)
@@ -166,9 +148,9 @@ static void test_reports(void **state)
 			struct frame f = message(LAN, (struct ipv6)FROM_TO(sources[k], "ff02::16"),
 				types[i], GROUP, NULL, 0);
 
-			gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
-			assert_int_equal(g->n_sent, 0);
-			expect_no_event(g);
+			gateway_expect_drop(v6_a, &f, DROP_NOT_UNICAST);
+			assert_int_equal(v6_a->n_sent, 0);
+			expect_no_event(v6_a);
 		}
 }
 
@@ -183,9 +165,9 @@ static void test_flood(void **state)
 	for (unsigned int i = 0; i < COUNT_OF(f); i++)
 		f[i] = query(LAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");
 	for (unsigned int i = 0; i < 1000; i++)
-		gateway_pass(g, f, COUNT_OF(f));
-	gateway_pass(g, &other, 1);
-	while (worker_event_dequeue(g->w, &e)) {
+		gateway_pass(v6_a, f, COUNT_OF(f));
+	gateway_pass(v6_a, &other, 1);
+	while (worker_event_dequeue(v6_a->w, &e)) {
 		n++;
 		by_wan += e.port == WAN;
 	}
@@ -196,11 +178,11 @@ static void test_flood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		v6_test(test_queries),
-		v6_test(test_echo),
-		v6_test(test_malformed),
-		v6_test(test_reports),
-		v6_test(test_flood),
+		v6_a_test(test_queries),
+		v6_a_test(test_echo),
+		v6_a_test(test_malformed),
+		v6_a_test(test_reports),
+		v6_a_test(test_flood),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -27,14 +27,6 @@ static struct frame ike6_sent(struct gateway *g, uint16_t port)
 	return *gateway_expect_sent(g, &f, WAN);
 }
 
-// ESP in UDP of A and B: its ports and addresses are those of IKE.
-static struct frame esp_sent(struct gateway *g)
-{
-	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1400));
-
-	return *gateway_expect_sent(g, &in, WAN);
-}
-
 #define OF(t, c, ...)                                                                              \
 	{                                                                                          \
 		.type = (t), .code = (c), ##__VA_ARGS__                                            \
@@ -198,7 +190,7 @@ static void test_errors_in_udp(void **state)
 
 	(void)state;
 	ike_sent(g, NATT);
-	esp = esp_sent(g);
+	esp = site_a_esp(g);
 	for (uint16_t quoted = 28; quoted < 40; quoted++) {
 		struct frame f;
 

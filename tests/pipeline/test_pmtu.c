@@ -14,13 +14,6 @@
 #define ALL(out, in)                                                                               \
 	", { name = \"all\"; action = \"protect\"; out = \"" out "\"; in = \"" in "\"; }"
 
-static struct frame sent(struct gateway *g)
-{
-	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1400));
-
-	return *gateway_expect_sent(g, &in, WAN);
-}
-
 static void expect_posted(
 	struct gateway *g, const struct frame *f, const char *peer, unsigned int mtu)
 {
@@ -49,7 +42,7 @@ static void expect_not_posted(struct gateway *g, const struct frame *f)
 
 static void check_v4(struct gateway *g, struct error e, unsigned int mtu)
 {
-	struct frame about = sent(g), f;
+	struct frame about = site_a_esp(g), f;
 
 	e.type = 3;
 	e.code = 4;
@@ -74,7 +67,7 @@ static void test_v4(void **state)
 static void test_v6(void **state)
 {
 	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
-	struct frame about = sent(g);
+	struct frame about = site_a_esp(g);
 	struct error e = {.type = 2, .mtu = 1400, .quoted = 48};
 	struct frame f = error_v6(&about, e);
 
@@ -107,7 +100,7 @@ static void test_v6(void **state)
 // irrelevant.
 static void check_forged(struct gateway *g, uint16_t quoted, uint64_t irrelevant)
 {
-	struct frame about = sent(g);
+	struct frame about = site_a_esp(g);
 
 	for (unsigned int at = 0; at < quoted; at++) {
 		struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = quoted};
@@ -163,7 +156,7 @@ static void test_in_udp(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa = IN_UDP});
 	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 36};
-	struct frame about = sent(g), f = error_v4(&about, e);
+	struct frame about = site_a_esp(g), f = error_v4(&about, e);
 
 	(void)state;
 	expect_posted(g, &f, "192.0.2.2", 1400);
@@ -188,7 +181,7 @@ static void test_in_udp(void **state)
 
 	g = site_v6_a(OVER_V6, (struct site){.sa = IN_UDP});
 	e = (struct error){.type = 2, .mtu = 1400, .quoted = 56};
-	about = sent(g);
+	about = site_a_esp(g);
 	f = error_v6(&about, e);
 	expect_posted(g, &f, "2001:db8:f::2", 1400);
 	e.quoted = 55;
@@ -210,7 +203,7 @@ static void test_flood(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa = IN_UDP});
 	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
-	struct frame about = sent(g), flood[RX_BURST_MAX];
+	struct frame about = site_a_esp(g), flood[RX_BURST_MAX];
 	unsigned int n = 0;
 	struct event got;
 
@@ -248,7 +241,7 @@ static void test_sequence(void **state)
 		{UINT64_C(0x100000005), 0xffffffef, 6, false},
 	};
 	struct gateway *g = site_a((struct site){.sa = "esn = true;"});
-	struct frame about = sent(g);
+	struct frame about = site_a_esp(g);
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
@@ -270,7 +263,7 @@ static void test_sequence(void **state)
 static void test_not_posted(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct frame about = sent(g), f;
+	struct frame about = site_a_esp(g), f;
 	struct error e = {.type = 3, .code = 4, .mtu = 575, .quoted = 28};
 
 	(void)state;
@@ -310,7 +303,7 @@ static void test_all_protected(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = ALL("to-b", "from-b")});
 	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
-	struct frame about = sent(g), f = error_v4(&about, e);
+	struct frame about = site_a_esp(g), f = error_v4(&about, e);
 
 	(void)state;
 	expect_posted(g, &f, "192.0.2.2", 1400);
@@ -326,7 +319,7 @@ static void test_all_protected(void **state)
 	gateway_free(g);
 
 	g = site_v6_a(OVER_V6, (struct site){.policies = ALL("out", "in")});
-	about = sent(g);
+	about = site_a_esp(g);
 	f = error_v6(&about, (struct error){.type = 2, .mtu = 1400, .quoted = 48});
 	expect_posted(g, &f, "2001:db8:f::2", 1400);
 	gateway_free(g);
@@ -336,13 +329,13 @@ static void test_settings(void **state)
 {
 	struct error e = {.type = 3, .code = 4, .mtu = 1399, .quoted = 28};
 	struct gateway *g = site_a((struct site){.more = "pmtu = { learn = false; };"});
-	struct frame about = sent(g), f = error_v4(&about, e);
+	struct frame about = site_a_esp(g), f = error_v4(&about, e);
 
 	(void)state;
 	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
 	gateway_free(g);
 	g = site_a((struct site){.more = "pmtu = { min = 1400; };"});
-	about = sent(g);
+	about = site_a_esp(g);
 	f = error_v4(&about, e);
 	expect_not_posted(g, &f);
 	e.mtu = 1400;

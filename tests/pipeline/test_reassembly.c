@@ -23,7 +23,7 @@ static void test_sizes(void **state)
 
 		datagram_fill(sizes[i], 5005);
 		n = pieces(f, LAN, ip, STEP);
-		shuffle(f, n, &seed);
+		frames_shuffle(f, n, &seed);
 		gateway_pass(g, f, n);
 		expect_drops(g, DROP_NONE, 0);
 		assert_int_equal(g->last.local, n - 1);
@@ -52,7 +52,7 @@ static void test_fragmented_after(void **state)
 	assert_in_range(n, 41, 43);
 	for (unsigned int i = 0; i < n; i++)
 		wire[i] = frame_carry(&a->sent[i]);
-	shuffle(wire, n, &seed);
+	frames_shuffle(wire, n, &seed);
 	gateway_pass(b, wire, n);
 	expect_drops(b, DROP_NONE, 0);
 	collect_all(b, NULL);

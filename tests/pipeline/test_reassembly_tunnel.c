@@ -40,35 +40,16 @@ static void test_tunnels(void **state)
 	gateway_free(g);
 }
 
-static void edit(char *text, size_t size, const char *old, const char *new)
-{
-	char *at = strstr(text, old);
-	size_t old_len = strlen(old), new_len = strlen(new);
-
-	assert_non_null(at);
-	assert_in_range(strlen(text) + new_len - old_len, 0, size - 1);
-	memmove(at + new_len, at + old_len, strlen(at + old_len) + 1);
-	memcpy(at, new, new_len);
-}
-
 // A rekey between the fragments of a datagram.
 static void test_rekey(void **state)
 {
-	static const char more[] =
-		"sas = (\n { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\";"
-		" local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";"
-		" cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\"; },\n";
 	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = 7);
 	struct frame f[2], esp;
 	struct peer by[2];
 	struct gateway *g;
-	char text[8192];
 
 	(void)state;
-	site_a_conf(text, sizeof(text), (struct site){0});
-	edit(text, sizeof(text), "sas = (\n", more);
-	edit(text, sizeof(text), "in = \"from-b\"", "in = [ \"from-b\", \"from-b2\" ]");
-	g = gateway_new(0, text);
+	g = site_a_two_in();
 	by[0] = peer_new(g, "from-b");
 	by[1] = peer_new(g, "from-b2");
 	datagram_fill(2000, 9);

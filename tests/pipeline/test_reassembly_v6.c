@@ -88,13 +88,13 @@ static void test_sizes(void **state)
 
 		datagram_fill(sizes[i], 9);
 		n = fragments(f, (struct part){.id = i}, STEP);
-		shuffle(f, n, &seed);
+		frames_shuffle(f, n, &seed);
 		gateway_pass(a, f, n);
 		expect_drops(a, DROP_NONE, 0);
 		n = a->n_sent;
 		for (unsigned int k = 0; k < n; k++)
 			wire[k] = frame_carry(&a->sent[k]);
-		shuffle(wire, n, &seed);
+		frames_shuffle(wire, n, &seed);
 		gateway_pass(b, wire, n);
 		expect_drops(b, DROP_NONE, 0);
 		collect_all(b, NULL);

@@ -224,33 +224,15 @@ static void test_counts(void **state)
 	gateway_free(g);
 }
 
-// Replaces one occurrence of a text.
-static void edit(char *text, size_t size, const char *from, const char *to)
-{
-	char *at = strstr(text, from), rest[8192];
-
-	assert_non_null(at);
-	snprintf(rest, sizeof(rest), "%s", at + strlen(from));
-	snprintf(at, size - (size_t)(at - text), "%s%s", to, rest);
-}
-
 // A policy with two inbound SAs: its flows continue whichever SA packets use.
 static void test_two_in(void **state)
 {
-	static const char more[] =
-		"sas = (\n { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\";"
-		" local = \"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\";"
-		" cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\"; },\n";
-	char text[8192];
 	struct gateway *g;
 	struct peer by[2];
 	uint32_t seq = 0;
 
 	(void)state;
-	site_a_conf(text, sizeof(text), (struct site){0});
-	edit(text, sizeof(text), "sas = (\n", more);
-	edit(text, sizeof(text), "in = \"from-b\"", "in = [ \"from-b\", \"from-b2\" ]");
-	g = gateway_new(0, text);
+	g = site_a_two_in();
 	by[0] = peer_new(g, "from-b");
 	by[1] = peer_new(g, "from-b2");
 	send_out(g, 1);

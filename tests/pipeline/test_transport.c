@@ -7,16 +7,6 @@
 #include "peer.h"
 #include "site_transport.h"
 
-// The other gateway receives what one gateway sent.
-static struct frame carry(const struct frame *sent)
-{
-	struct frame f = *sent;
-
-	memcpy(f.b, mac_of_port(f.port), 6);
-	memcpy(f.b + 6, mac_of_neighbour(f.port), 6);
-	return f;
-}
-
 // --- through the gateways ---
 
 static void expect_wire_v4(const struct frame *wire, const struct frame *in)
@@ -39,7 +29,7 @@ static void check_v4(struct gateway *from, struct gateway *to, struct ipv4 ip)
 	struct frame in = frame_ip(LAN, ip), right = in, wire;
 	const struct frame *out;
 
-	wire = carry(gateway_expect_sent(from, &in, WAN));
+	wire = frame_carry(gateway_expect_sent(from, &in, WAN));
 	expect_wire_v4(&wire, &in);
 	out = gateway_expect_sent(to, &wire, LAN);
 	right.b[ETH_LEN + 8] = (uint8_t)(right.b[ETH_LEN + 8] - 2);
@@ -54,7 +44,7 @@ static void check_v6(struct gateway *from, struct gateway *to, struct ipv6 ip)
 	const struct frame *out;
 	const uint8_t *p;
 
-	wire = carry(gateway_expect_sent(from, &in, WAN));
+	wire = frame_carry(gateway_expect_sent(from, &in, WAN));
 	p = frame_packet(&wire);
 	assert_int_equal(p[6], ip.ext_len > 0 ? ip.ext_proto : IPPROTO_ESP);
 	assert_int_equal(be16(p + 4), frame_packet_len(&wire) - IP6_LEN);
@@ -147,7 +137,7 @@ static void test_size(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(frame_packet(&a->sent[i])[9], IPPROTO_ESP);
 		assert_in_range(frame_packet_len(&a->sent[i]), 21, 1300);
-		wire[i] = carry(&a->sent[i]);
+		wire[i] = frame_carry(&a->sent[i]);
 	}
 	gateway_pass(b, wire, 2);
 	expect_drops(b, DROP_NONE, 0);
@@ -265,7 +255,7 @@ static void test_truncated(void **state)
 
 	(void)state;
 	for (uint16_t len = IP_LEN; len < 96; len++) {
-		struct frame f = carry(gateway_expect_sent(a, &in, WAN));
+		struct frame f = frame_carry(gateway_expect_sent(a, &in, WAN));
 
 		assert_int_equal(frame_packet_len(&f), 96);
 		f.len = (uint16_t)(ETH_LEN + len);
@@ -330,7 +320,7 @@ static void expect_own_esp(struct gateway *a, struct gateway *b, enum drop drop)
 	struct frame wire;
 
 	expect_all_sent(a, 1, WAN);
-	wire = carry(&a->sent[0]);
+	wire = frame_carry(&a->sent[0]);
 	assert_int_equal(frame_packet(&wire)[9], IPPROTO_ESP);
 	assert_int_equal(be32(frame_packet(&wire) + 12), ip_number("192.0.2.1"));
 	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.2"));
@@ -366,7 +356,7 @@ static void expect_own_esp6(struct gateway *a, struct gateway *b, enum drop drop
 	struct frame wire;
 
 	expect_all_sent(a, 1, WAN);
-	wire = carry(&a->sent[0]);
+	wire = frame_carry(&a->sent[0]);
 	assert_int_equal(frame_packet(&wire)[6], IPPROTO_ESP);
 	assert_memory_equal(frame_packet(&wire) + 8, ip6_octets("2001:db8:f::1"), 16);
 	assert_memory_equal(frame_packet(&wire) + 24, ip6_octets("2001:db8:f::2"), 16);
@@ -419,19 +409,19 @@ static void test_silent(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(in); i++) {
-		f = carry(gateway_expect_sent(b, &in[i], WAN));
+		f = frame_carry(gateway_expect_sent(b, &in[i], WAN));
 		gateway_expect_drop(a, &f, DROP_TTL);
 		assert_int_equal(a->n_sent, 0);
 	}
 	in[0] = frame_ip(LAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
-	f = carry(gateway_expect_sent(b, &in[0], WAN));
+	f = frame_carry(gateway_expect_sent(b, &in[0], WAN));
 	gateway_expect_sent(a, &f, LAN);
 	f = frame_raw(LAN, error,
 		error_write(error, "10.1.0.254", "10.2.0.5", 3, 1, frame_packet(&a->sent[0])));
 	gateway_expect_drop(a, &f, DROP_NO_POLICY);
 	assert_int_equal(a->n_sent, 0);
 	in[1] = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:2::5", "2001:db8:1::5"));
-	f = carry(gateway_expect_sent(b, &in[1], WAN));
+	f = frame_carry(gateway_expect_sent(b, &in[1], WAN));
 	gateway_expect_sent(a, &f, LAN);
 	f = frame_raw6(LAN, error,
 		error6_write(error, "2001:db8:1::254", "2001:db8:2::5", 1, 0,

@@ -11,24 +11,6 @@
 #define HOST       "2001:db8:1::5"
 #define OWN        "2001:db8:1::1"
 
-static struct gateway *g;
-
-static int begin(void **state)
-{
-	if (harness_test_begin(state) < 0)
-		return -1;
-	g = site_v6_a(OVER_V6, (struct site){0});
-	return 0;
-}
-
-static int end(void **state)
-{
-	gateway_free(g);
-	return harness_test_end(state);
-}
-
-#define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 static void expect_error6(const struct frame *f, uint8_t type, const char *from, const char *to)
 {
 	const uint8_t *p = frame_packet(f);
@@ -48,27 +30,27 @@ static void test_not_assigned(void **state)
 	struct ip_addr own = addr_of(OWN), other = addr_of("2001:db8:f::1");
 
 	(void)state;
-	gateway_expect_drop(g, &late, DROP_TTL);
-	expect_error6(&g->sent[0], 3, OWN, HOST);
+	gateway_expect_drop(v6_a, &late, DROP_TTL);
+	expect_error6(&v6_a->sent[0], 3, OWN, HOST);
 	echo.b[6 + 5] ^=
 		0x55; // from a station that is no neighbour yet: directly to its link address
-	gateway_expect_sent(g, &echo, LAN);
-	assert_memory_equal(g->sent[0].b, echo.b + 6, 6);
+	gateway_expect_sent(v6_a, &echo, LAN);
+	assert_memory_equal(v6_a->sent[0].b, echo.b + 6, 6);
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
-	gateway_expect_drop(g, &late, DROP_TTL);
-	expect_all_sent(g, 1, LAN);
-	expect_error6(&g->sent[0], 3, "2001:db8:f::1", HOST);
-	gateway_expect_drop(g, &echo, DROP_LOCAL_UNSERVED);
-	assert_int_equal(g->n_sent, 0);
-	gateway_expect_drop(g, &udp, DROP_LOCAL_UNSERVED);
-	assert_int_equal(g->n_sent, 0);
+	gateway_expect_drop(v6_a, &late, DROP_TTL);
+	expect_all_sent(v6_a, 1, LAN);
+	expect_error6(&v6_a->sent[0], 3, "2001:db8:f::1", HOST);
+	gateway_expect_drop(v6_a, &echo, DROP_LOCAL_UNSERVED);
+	assert_int_equal(v6_a->n_sent, 0);
+	gateway_expect_drop(v6_a, &udp, DROP_LOCAL_UNSERVED);
+	assert_int_equal(v6_a->n_sent, 0);
 	ping.dst = "2001:db8:1::"; // the anycast address of routers
 	echo = frame_ip6(LAN, ping);
-	gateway_expect_drop(g, &echo, DROP_LOCAL_UNSERVED);
+	gateway_expect_drop(v6_a, &echo, DROP_LOCAL_UNSERVED);
 	// None is left.
 	assert_int_equal(dad_add(harness_dad, WAN, &other), 0);
-	gateway_expect_drop(g, &late, DROP_TTL);
-	assert_int_equal(g->n_sent, 0);
+	gateway_expect_drop(v6_a, &late, DROP_TTL);
+	assert_int_equal(v6_a->n_sent, 0);
 }
 
 // Rules are evaluated again after a change: for a reply, as for the request.
@@ -86,12 +68,12 @@ static void test_answer_after_change(void **state)
 		     asks = frame_ip6(WAN, other);
 
 	(void)state;
-	gateway_free(g);
-	g = site_v6_a(OVER_V6, (struct site){.rules = rules});
-	gateway_expect_sent(g, &request, WAN);
-	gateway_generation_next(g);
-	gateway_expect_sent(g, &reply, LAN);
-	gateway_expect_drop(g, &asks, DROP_RULE_DROP);
+	gateway_free(v6_a);
+	v6_a = site_v6_a(OVER_V6, (struct site){.rules = rules});
+	gateway_expect_sent(v6_a, &request, WAN);
+	gateway_generation_next(v6_a);
+	gateway_expect_sent(v6_a, &reply, LAN);
+	gateway_expect_drop(v6_a, &asks, DROP_RULE_DROP);
 }
 
 static struct ipv6 ping(const char *src, const char *dst)
@@ -101,9 +83,9 @@ static struct ipv6 ping(const char *src, const char *dst)
 
 static void expect_reply(const char *from, const char *to, uint16_t len)
 {
-	const uint8_t *p = frame_packet(&g->sent[0]);
+	const uint8_t *p = frame_packet(&v6_a->sent[0]);
 
-	assert_int_equal(frame_packet_len(&g->sent[0]), len);
+	assert_int_equal(frame_packet_len(&v6_a->sent[0]), len);
 	assert_int_equal(p[6], IPPROTO_ICMPV6);
 	assert_memory_equal(p + 8, ip6_octets(from), 16);
 	assert_memory_equal(p + 24, ip6_octets(to), 16);
@@ -129,27 +111,27 @@ static void test_echo(void **state)
 		struct ipv6 ip = ping(rows[i].src, rows[i].dst);
 		struct frame f = frame_ip6(LAN, ip);
 
-		gateway_expect_sent(g, &f, LAN);
+		gateway_expect_sent(v6_a, &f, LAN);
 		expect_reply(rows[i].from, rows[i].src, 100);
 		ip.ext = options;
 		ip.ext_len = 8;
 		ip.ext_proto = IPPROTO_HOPOPTS;
 		f = frame_ip6(LAN, ip);
-		gateway_expect_sent(g, &f, LAN);
+		gateway_expect_sent(v6_a, &f, LAN);
 		expect_reply(rows[i].from, rows[i].src, 92); // without them
 	}
 }
 
 static void expect_error_sent(uint8_t type, uint8_t code, uint32_t param)
 {
-	const uint8_t *icmp = frame_packet(&g->sent[0]) + IP6_LEN;
+	const uint8_t *icmp = frame_packet(&v6_a->sent[0]) + IP6_LEN;
 
-	expect_all_sent(g, 1, LAN);
+	expect_all_sent(v6_a, 1, LAN);
 	assert_int_equal(icmp[0], type);
 	assert_int_equal(icmp[1], code);
 	assert_int_equal(be32(icmp + 4), param);
-	assert_int_equal(ip6_checksum(frame_packet(&g->sent[0]), IP6_LEN,
-				 frame_packet_len(&g->sent[0]), IPPROTO_ICMPV6),
+	assert_int_equal(ip6_checksum(frame_packet(&v6_a->sent[0]), IP6_LEN,
+				 frame_packet_len(&v6_a->sent[0]), IPPROTO_ICMPV6),
 		0);
 }
 
@@ -161,33 +143,33 @@ static void test_unserved(void **state)
 	struct frame f = frame_ip6(LAN, ip);
 
 	(void)state;
-	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_expect_drop(v6_a, &f, DROP_LOCAL_UNSERVED);
 	expect_error_sent(1, 4, 0);
 	ip.ext = unknown;
 	ip.ext_len = 8;
 	ip.ext_proto = IPPROTO_DSTOPTS;
 	f = frame_ip6(LAN, ip);
-	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
+	gateway_expect_drop(v6_a, &f, DROP_EXT_HEADERS);
 	expect_error_sent(4, 2, 42);
 	ip.ext = quiet;
 	f = frame_ip6(LAN, ip);
-	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
-	assert_int_equal(g->n_sent, 0);
+	gateway_expect_drop(v6_a, &f, DROP_EXT_HEADERS);
+	assert_int_equal(v6_a->n_sent, 0);
 	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, OWN, .proto = 253));
-	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	gateway_expect_drop(v6_a, &f, DROP_LOCAL_UNSERVED);
 	expect_error_sent(4, 1, 6);
 	f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:8::1"));
-	gateway_expect_drop(g, &f, DROP_NO_ROUTE);
+	gateway_expect_drop(v6_a, &f, DROP_NO_ROUTE);
 	expect_error_sent(1, 0, 0);
 	f = frame_ip6(LAN,
 		(struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .proto = IPPROTO_TCP, .dport = 23));
-	gateway_expect_drop(g, &f, DROP_RULE_REJECT);
-	expect_all_sent(g, 1, LAN);
-	assert_int_equal(frame_packet(&g->sent[0])[6], IPPROTO_TCP);
-	assert_int_equal(frame_packet(&g->sent[0])[IP6_LEN + 13], 0x14); // RST, ACK
+	gateway_expect_drop(v6_a, &f, DROP_RULE_REJECT);
+	expect_all_sent(v6_a, 1, LAN);
+	assert_int_equal(frame_packet(&v6_a->sent[0])[6], IPPROTO_TCP);
+	assert_int_equal(frame_packet(&v6_a->sent[0])[IP6_LEN + 13], 0x14); // RST, ACK
 	f = frame_ip6(LAN,
 		(struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .proto = IPPROTO_TCP, .dport = 22));
-	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(v6_a, &f, WAN);
 }
 
 static void test_headers(void **state)
@@ -224,13 +206,13 @@ static void test_headers(void **state)
 			.ext_len = rows[i].ext != NULL ? 8 : 0, .ext_proto = rows[i].proto);
 		struct frame f = frame_ip6(LAN, ip);
 
-		gateway_expect_drop(g, &f, rows[i].drop);
-		assert_int_equal(g->n_sent, 0);
+		gateway_expect_drop(v6_a, &f, rows[i].drop);
+		assert_int_equal(v6_a->n_sent, 0);
 	}
 	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO(HOST, "2001:db8:2::5", .ext = done,
 						.ext_len = 8, .ext_proto = IPPROTO_ROUTING));
 
-	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(v6_a, &f, WAN);
 }
 
 // RFC 8200 4, 4.4: the destination reports what it cannot process.
@@ -243,18 +225,18 @@ static void test_headers_to_gateway(void **state)
 	struct frame f = frame_ip6(LAN, ip);
 
 	(void)state;
-	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
+	gateway_expect_drop(v6_a, &f, DROP_SOURCE_ROUTED);
 	expect_error_sent(4, 0, 42);
 	ip.ext = early;
 	ip.ext_proto = IPPROTO_DSTOPTS;
 	f = frame_ip6(LAN, ip);
-	gateway_expect_drop(g, &f, DROP_EXT_HEADERS);
+	gateway_expect_drop(v6_a, &f, DROP_EXT_HEADERS);
 	expect_error_sent(4, 1, 40);
 	// Not to an outside host that uses a source address behind the tunnel.
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:2::5", OWN, .ext = routing, .ext_len = 8,
 				   .ext_proto = IPPROTO_ROUTING));
-	gateway_expect_drop(g, &f, DROP_SOURCE_ROUTED);
-	assert_int_equal(g->n_sent, 0);
+	gateway_expect_drop(v6_a, &f, DROP_SOURCE_ROUTED);
+	assert_int_equal(v6_a->n_sent, 0);
 }
 
 static void test_frames(void **state)
@@ -265,34 +247,34 @@ static void test_frames(void **state)
 	(void)state;
 	bad = f;
 	bad.len = ETH_LEN + 39;
-	gateway_expect_drop(g, &bad, DROP_FRAME_SHORT);
+	gateway_expect_drop(v6_a, &bad, DROP_FRAME_SHORT);
 	bad = f;
 	bad.len--;
-	gateway_expect_drop(g, &bad, DROP_IP_TRUNCATED);
+	gateway_expect_drop(v6_a, &bad, DROP_IP_TRUNCATED);
 	bad = f;
 	bad.b[ETH_LEN] = 0x45;
-	gateway_expect_drop(g, &bad, DROP_IP_HEADER);
+	gateway_expect_drop(v6_a, &bad, DROP_IP_HEADER);
 	bad = f;
 	bad.b[0] = 0x33;
 	bad.b[1] = 0x33;
-	gateway_expect_drop(g, &bad, DROP_NOT_UNICAST);
+	gateway_expect_drop(v6_a, &bad, DROP_NOT_UNICAST);
 	bad = f;
 	bad.len = (uint16_t)(bad.len + 9); // Ethernet's padding
-	gateway_expect_sent(g, &bad, WAN);
-	gateway_expect_sent(g, &f, WAN);
-	assert_int_equal(g->sent[0].len, 2 * ETH_LEN - ETH_LEN + 100 + 40 + 8 + 8 + 2 + 2 + 16);
+	gateway_expect_sent(v6_a, &bad, WAN);
+	gateway_expect_sent(v6_a, &f, WAN);
+	assert_int_equal(v6_a->sent[0].len, 2 * ETH_LEN - ETH_LEN + 100 + 40 + 8 + 8 + 2 + 2 + 16);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		v6_test(test_not_assigned),
-		v6_test(test_answer_after_change),
-		v6_test(test_echo),
-		v6_test(test_unserved),
-		v6_test(test_headers),
-		v6_test(test_headers_to_gateway),
-		v6_test(test_frames),
+		v6_a_test(test_not_assigned),
+		v6_a_test(test_answer_after_change),
+		v6_a_test(test_echo),
+		v6_a_test(test_unserved),
+		v6_a_test(test_headers),
+		v6_a_test(test_headers_to_gateway),
+		v6_a_test(test_frames),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

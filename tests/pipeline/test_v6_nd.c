@@ -13,30 +13,12 @@
 
 enum { RS = 133, RA, NS, NA, REDIRECT, OVERRIDE = 0x20000000, SOLICITED = 0x40000000 };
 
-static struct gateway *g;
-
-static int begin(void **state)
-{
-	if (harness_test_begin(state) < 0)
-		return -1;
-	g = site_v6_a(OVER_V6, (struct site){0});
-	return 0;
-}
-
-static int end(void **state)
-{
-	gateway_free(g);
-	return harness_test_end(state);
-}
-
-#define v6_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 static struct event take_event(enum event_kind kind, const char *text)
 {
 	struct ip_addr a = addr_of(text);
 	struct event e;
 
-	assert_true(worker_event_dequeue(g->w, &e));
+	assert_true(worker_event_dequeue(v6_a->w, &e));
 	assert_int_equal(e.kind, kind);
 	assert_int_equal(e.port, LAN);
 	assert_true(ip_addr_equal(&e.addr, &a));
@@ -87,11 +69,11 @@ static void test_solicited(void **state)
 		struct frame f = frame_nd(LAN, NS, HOST, rows[i].dst, rows[i].target, 0);
 		struct event e;
 
-		gateway_expect_sent(g, &f, LAN);
-		assert_int_equal(g->last.local, 1);
-		assert_memory_equal(g->sent[0].b, mac, 6);
+		gateway_expect_sent(v6_a, &f, LAN);
+		assert_int_equal(v6_a->last.local, 1);
+		assert_memory_equal(v6_a->sent[0].b, mac, 6);
 		expect_advertisement(
-			&g->sent[0], rows[i].target, HOST, ROUTER | SOLICITED | OVERRIDE);
+			&v6_a->sent[0], rows[i].target, HOST, ROUTER | SOLICITED | OVERRIDE);
 		e = take_event(EVENT_ND_SOLICITED, HOST);
 		assert_memory_equal(&e.mac, mac, 6);
 		assert_true(e.for_us);
@@ -100,18 +82,18 @@ static void test_solicited(void **state)
 	// address of another port.
 	struct frame f = frame_nd(LAN, NS, "2001:db8:1::9", "ff02::1:ff00:7", "2001:db8:1::7", 0);
 
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	expect_no_event(g);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	expect_no_event(v6_a);
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:7", "2001:db8:1::7", 0);
 
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->n_sent, 0);
 	assert_false(take_event(EVENT_ND_SOLICITED, HOST).for_us);
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", "2001:db8:f::1", 0);
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 }
 
 static struct frame without_option(struct frame f)
@@ -127,9 +109,9 @@ static void test_solicited_without_option(void **state)
 	struct frame f = without_option(frame_nd(LAN, NS, HOST, OWN, OWN, 0));
 
 	(void)state;
-	gateway_expect_sent(g, &f, LAN);
-	expect_advertisement(&g->sent[0], OWN, HOST, ROUTER | SOLICITED | OVERRIDE);
-	expect_no_event(g);
+	gateway_expect_sent(v6_a, &f, LAN);
+	expect_advertisement(&v6_a->sent[0], OWN, HOST, ROUTER | SOLICITED | OVERRIDE);
+	expect_no_event(v6_a);
 }
 
 // Its source is ::, so it must not have an option.
@@ -146,28 +128,28 @@ static void test_duplicates(void **state)
 
 	(void)state;
 	// An own address is defended in any case.
-	gateway_expect_sent(g, &f, LAN);
-	expect_advertisement(&g->sent[0], OWN, "ff02::1", ROUTER | OVERRIDE);
-	expect_no_event(g);
+	gateway_expect_sent(v6_a, &f, LAN);
+	expect_advertisement(&v6_a->sent[0], OWN, "ff02::1", ROUTER | OVERRIDE);
+	expect_no_event(v6_a);
 	f = frame_nd(LAN, NA, OWN, "ff02::1", OWN, OVERRIDE);
-	gateway_pass(g, &f, 1);
+	gateway_pass(v6_a, &f, 1);
 	take_event(EVENT_DAD_HEARD, OWN);
 	// A tentative one is not.
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
 	f = probe(OWN, "ff02::1:ff00:1");
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 	take_event(EVENT_DAD_HEARD, OWN);
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:1", OWN, 0);
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 	take_event(EVENT_ND_SOLICITED, HOST);
 	// The gateway's own message, reflected by a switch, is ignored.
 	echo = probe(OWN, "ff02::1:ff00:1");
 	memcpy(echo.b + 6, mac_of_port(LAN), 6);
-	gateway_pass(g, &echo, 1);
-	expect_drops(g, DROP_NONE, 0);
-	expect_no_event(g);
+	gateway_pass(v6_a, &echo, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	expect_no_event(v6_a);
 }
 
 // RFC 4291 2.6.1, RFC 4861 7.2.4: a solicitation for the routers' anycast address is answered, but
@@ -179,27 +161,27 @@ static void test_anycast(void **state)
 	struct ip_addr own = addr_of(LINK_LOCAL);
 
 	(void)state;
-	gateway_expect_sent(g, &f, LAN);
-	expect_advertisement_from(&g->sent[0], LINK_LOCAL, any, HOST, ROUTER | SOLICITED);
+	gateway_expect_sent(v6_a, &f, LAN);
+	expect_advertisement_from(&v6_a->sent[0], LINK_LOCAL, any, HOST, ROUTER | SOLICITED);
 	assert_true(take_event(EVENT_ND_SOLICITED, HOST).for_us);
 	f = frame_ip6(
 		LAN, (struct ipv6)FROM_TO(HOST, any, .proto = IPPROTO_ICMPV6, .icmp_type = 128));
-	gateway_expect_sent(g, &f, LAN);
-	assert_memory_equal(frame_packet(&g->sent[0]) + 8, ip6_octets(OWN), 16);
+	gateway_expect_sent(v6_a, &f, LAN);
+	assert_memory_equal(frame_packet(&v6_a->sent[0]) + 8, ip6_octets(OWN), 16);
 	// Of another port's network; unicast; while no own address is assigned.
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", "2001:db8:f::", 0);
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 	assert_false(take_event(EVENT_ND_SOLICITED, HOST).for_us);
 	f = probe(any, "ff02::1:ff00:0");
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->n_sent, 0);
-	expect_no_event(g);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->n_sent, 0);
+	expect_no_event(v6_a);
 	assert_int_equal(dad_add(harness_dad, LAN, &own), 0);
 	f = frame_nd(LAN, NS, HOST, "ff02::1:ff00:0", any, 0);
-	gateway_pass(g, &f, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 }
 
 static void test_advertised(void **state)
@@ -208,20 +190,20 @@ static void test_advertised(void **state)
 	struct event e;
 
 	(void)state;
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
 	e = take_event(EVENT_ND_ADVERTISED, HOST);
 	assert_true(e.solicited && e.override && e.has_mac);
 	assert_memory_equal(&e.mac, mac_of_neighbour(LAN), 6);
 	f = frame_nd(LAN, NA, HOST, "ff02::1", HOST, 0);
-	gateway_pass(g, &f, 1);
+	gateway_pass(v6_a, &f, 1);
 	e = take_event(EVENT_ND_ADVERTISED, HOST);
 	assert_false(e.solicited || e.override);
 	// Of a station that is no neighbour in use.
 	f = frame_nd(LAN, NA, "2001:db8:1::9", "ff02::1", "2001:db8:1::9", 0);
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	expect_no_event(g);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	expect_no_event(v6_a);
 }
 
 // Messages from impossible source addresses are neither answered nor processed (RFC 4291 2.5.3,
@@ -234,12 +216,12 @@ static void test_sources(void **state)
 	for (size_t i = 0; i < COUNT_OF(sources); i++) {
 		struct frame f = frame_nd(LAN, NS, sources[i], OWN, OWN, 0);
 
-		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
-		assert_int_equal(g->n_sent, 0);
-		expect_no_event(g);
+		gateway_expect_drop(v6_a, &f, DROP_IP_SOURCE);
+		assert_int_equal(v6_a->n_sent, 0);
+		expect_no_event(v6_a);
 		f = frame_nd(LAN, NA, sources[i], OWN, HOST, SOLICITED | OVERRIDE);
-		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
-		expect_no_event(g);
+		gateway_expect_drop(v6_a, &f, DROP_IP_SOURCE);
+		expect_no_event(v6_a);
 	}
 }
 
@@ -251,8 +233,8 @@ struct mistake {
 
 static void expect_malformed(struct frame f)
 {
-	gateway_expect_drop(g, &f, DROP_ND_MALFORMED);
-	expect_no_event(g);
+	gateway_expect_drop(v6_a, &f, DROP_ND_MALFORMED);
+	expect_no_event(v6_a);
 }
 
 static void check_mistakes(struct frame good, const struct mistake mistakes[], size_t n)
@@ -315,11 +297,11 @@ static struct frame frame_router(uint16_t port, uint8_t type, const char *src, c
 // Accepted, neither answered nor processed.
 static void expect_silence(struct frame f)
 {
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->last.local, 1);
-	assert_int_equal(g->n_sent, 0);
-	expect_no_event(g);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->last.local, 1);
+	assert_int_equal(v6_a->n_sent, 0);
+	expect_no_event(v6_a);
 }
 
 // RFC 4861 6.2.6: its sender is learnt. The test plays the control thread.
@@ -331,17 +313,17 @@ static void test_routers_solicited(void **state)
 
 	(void)state;
 	neigh_resolve(harness_neigh, LAN, &known, 0, 0);
-	gateway_pass(g, &f, 1);
-	expect_drops(g, DROP_NONE, 0);
-	assert_int_equal(g->last.local, 1);
-	assert_int_equal(g->n_sent, 0);
+	gateway_pass(v6_a, &f, 1);
+	expect_drops(v6_a, DROP_NONE, 0);
+	assert_int_equal(v6_a->last.local, 1);
+	assert_int_equal(v6_a->n_sent, 0);
 	e = take_event(EVENT_ND_SOLICITED, KNOWN);
 	assert_memory_equal(&e.mac, elsewhere, 6);
 	assert_false(e.for_us);
 	neigh_solicited(harness_neigh, e.port, &e.addr, &e.mac, e.for_us, 0);
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:9::5", KNOWN));
-	gateway_expect_sent(g, &f, LAN);
-	assert_memory_equal(g->sent[0].b, elsewhere, 6);
+	gateway_expect_sent(v6_a, &f, LAN);
+	assert_memory_equal(v6_a->sent[0].b, elsewhere, 6);
 	// It is ignored: from a station that is no neighbour in use, or without an option, also
 	// from one that has no address yet.
 	expect_silence(frame_router(LAN, RS, STRANGER, ROUTERS));
@@ -349,7 +331,7 @@ static void test_routers_solicited(void **state)
 	expect_silence(without_option(frame_router(LAN, RS, "::", ROUTERS)));
 	// Another station has an own address.
 	f = frame_router(LAN, RS, OWN, ROUTERS);
-	gateway_pass(g, &f, 1);
+	gateway_pass(v6_a, &f, 1);
 	take_event(EVENT_ADDR_CONFLICT, OWN);
 }
 
@@ -402,32 +384,32 @@ static void test_advice(void **state)
 	neigh_resolve(harness_neigh, LAN, &router, 0, 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		f = frame_router(rows[i].port, rows[i].type, rows[i].src, rows[i].dst);
-		gateway_expect_drop(g, &f, rows[i].drop);
-		assert_int_equal(g->n_sent, 0);
-		expect_no_event(g);
-		gateway_expect_sent(g, &on, WAN);
-		assert_memory_equal(g->sent[0].b, mac_of_neighbour(WAN), 6);
-		gateway_expect_drop(g, &lost, DROP_NO_ROUTE);
+		gateway_expect_drop(v6_a, &f, rows[i].drop);
+		assert_int_equal(v6_a->n_sent, 0);
+		expect_no_event(v6_a);
+		gateway_expect_sent(v6_a, &on, WAN);
+		assert_memory_equal(v6_a->sent[0].b, mac_of_neighbour(WAN), 6);
+		gateway_expect_drop(v6_a, &lost, DROP_NO_ROUTE);
 	}
 	// To a host it is forwarded as any packet, so that the host ignores it.
 	f = frame_router(LAN, REDIRECT, HOST, "2001:db8:9::5");
-	gateway_expect_sent(g, &f, WAN);
-	assert_int_equal(frame_packet(&g->sent[0])[7], 254);
+	gateway_expect_sent(v6_a, &f, WAN);
+	assert_int_equal(frame_packet(&v6_a->sent[0])[7], 254);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		v6_test(test_solicited),
-		v6_test(test_solicited_without_option),
-		v6_test(test_duplicates),
-		v6_test(test_anycast),
-		v6_test(test_advertised),
-		v6_test(test_sources),
-		v6_test(test_malformed_nd),
-		v6_test(test_routers_solicited),
-		v6_test(test_malformed_rs),
-		v6_test(test_advice),
+		v6_a_test(test_solicited),
+		v6_a_test(test_solicited_without_option),
+		v6_a_test(test_duplicates),
+		v6_a_test(test_anycast),
+		v6_a_test(test_advertised),
+		v6_a_test(test_sources),
+		v6_a_test(test_malformed_nd),
+		v6_a_test(test_routers_solicited),
+		v6_a_test(test_malformed_rs),
+		v6_a_test(test_advice),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -62,6 +62,20 @@ static inline struct ip_view random_packet(uint64_t *seed)
 	};
 }
 
+// From a part of 10.0.0.0/8 to a network of 256 addresses.
+static inline struct spd_policy simple_policy(unsigned int local_len, uint32_t remote)
+{
+	const struct acl_port_range all = {0, ACL_PORT_OPAQUE};
+	struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(remote));
+
+	return (struct spd_policy){.family = IP_V4,
+		.local = prefix_of(ip_addr_from_v4(RTE_BE32(0x0a000000)), local_len),
+		.remote = prefix_of(a, 120),
+		.proto = PROTO_ANY,
+		.local_port = all,
+		.remote_port = all};
+}
+
 // The same packet in the opposite direction.
 static inline struct ip_view reverse_of(const struct ip_view *packet)
 {

@@ -4,23 +4,10 @@
 // lengths is found like everything else.
 #include <errno.h>
 
-#include "addrs.h"
 #include "eal.h"
+#include "policies.h"
 #include "spd_table.h"
 #include "test.h"
-
-static struct spd_policy simple_policy(unsigned int local_len, uint32_t remote)
-{
-	const struct acl_port_range all = {0, ACL_PORT_OPAQUE};
-	struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(remote));
-
-	return (struct spd_policy){.family = IP_V4,
-		.local = prefix_of(ip_addr_from_v4(RTE_BE32(0x0a000000)), local_len),
-		.remote = prefix_of(a, 120),
-		.proto = PROTO_ANY,
-		.local_port = all,
-		.remote_port = all};
-}
 
 // One of the pairs of lengths, with networks that overlap those of no other pair.
 static struct spd_policy pair_policy(unsigned int i, unsigned int peer)
