@@ -8,6 +8,7 @@
 
 #include "decisions.h"
 #include "sa_ledger.h"
+#include "sa_list.h"
 #include "sa_udp.h"
 #include "sad.h"
 #include "spd.h"
@@ -16,18 +17,6 @@
 
 #define IKE_SAS_MAX  0x10000
 #define RULE_NUMBERS 8195 // 0 is none
-
-// Elements for which there is room in a list of n SAs: always for another one.
-#define LIST_ROOM(n) (((n) / 64 + 1) * 64)
-
-// All SAs, for lists: after the configuration's, in its order, those of IKE. The control thread
-// adds and removes them; others read them with its lock.
-struct sa_list {
-	struct sa_in **in;
-	struct sa_out **out;
-	unsigned int n_in, n_out;
-	unsigned int n_configured[2]; // by direction
-};
 
 struct objects {
 	// The control thread replaces them when they are full.
@@ -61,23 +50,6 @@ struct objects *objects_share(struct objects *o);
 // Removes a user; the last one frees it. The SAs have been given back to the ledger. NULL is
 // allowed.
 void objects_free(struct objects *o);
-
-// Room in the list for n_in and n_out SAs. False: there is no memory. Control thread.
-bool sa_list_reserve(struct sa_list *l, unsigned int n_in, unsigned int n_out);
-
-// Adds an SA at the end of its direction, where there is room.
-void sa_list_add(struct sa_list *l, struct sa *sa);
-
-// SA i of all, the outbound ones first; NULL: there are no more.
-static inline struct sa *sa_list_at(const struct sa_list *l, unsigned int i)
-{
-	if (i < l->n_out)
-		return &l->out[i]->sa;
-	return i - l->n_out < l->n_in ? &l->in[i - l->n_out]->sa : NULL;
-}
-
-// Frees the list, not the SAs.
-void sa_list_free(struct sa_list *l);
 
 // The table of SAs of a direction.
 static inline struct sad *_Atomic *objects_sad(struct objects *o, enum sa_direction direction)
