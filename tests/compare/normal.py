@@ -23,35 +23,54 @@ UNORDERED = ("flows", "neighbours")
 LINES = (
     (r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ", "", "time"),
     (r"culvertd: version \S+,", "culvertd: version,", "of the sources"),
+    (r"stopped: rx=(\d+) originated=\d+ tx=\d+ drops=\d+", r"stopped: rx=\1", "timers send and drop as well"),
     (r"^culvertd \d+\.\d+\.\d+\S*$", "culvertd VERSION", "of the sources"),
-    (r"ok \d+\nneighbours removed: \d+", "neighbours removed: N", "stale ones may be gone already"),
-    (r"(ok \d+\n)?\bgeneration[= ]\d+", "generation N", "as that of the list info"),
+    (r"^neighbours removed: \d+", "neighbours removed: N", "stale ones may be gone already"),
+    (r"\bgeneration[= ]\d+", "generation N", "as that of the list info"),
 )
 
 
-# The identification of IPv4 packets that the gateway makes begins with a random number, for each SA with another one.
-ESP = 50
+# The gateway's own packets have an identification from a random number: of a fragment and of a reply others than of ESP.
+ESP, ICV = 50, 12
 OWN = {bytes((192, 0, 2, 1)), bytes((10, 1, 0, 1))}
 
 
-class Frames:
-    """Of one gateway."""
+def _own(octets):
+    """An IPv4 packet without its identification, which an own one has; its checksum must be right."""
+    header = octets[:4 * (octets[0] & 15)]
+    right = sum(int.from_bytes(header[i:i + 2], "big") for i in range(0, len(header), 2)) % 65535 == 0
+    return octets[:4] + (b"\0\0" if right else b"!!") + octets[6:10] + b"\0\0" + octets[12:]
 
-    def __init__(self):
-        self.first = None
 
-    def frame(self, octets):
-        if octets[12:14] != b"\x08\x00" or octets[26:30] not in OWN:
-            return octets.hex()
-        number = int.from_bytes(octets[18:20], "big")
-        if octets[23] == ESP:
-            first = number
-        else:
-            first = self.first = number if self.first is None else self.first
-        header = octets[14:14 + 4 * (octets[14] & 15)]
-        right = "" if sum(int.from_bytes(header[i:i + 2], "big") for i in range(0, len(header), 2)) % 65535 == 0 else "wrong sum "
-        return right + (octets[:18] + ((number - first) % 65536).to_bytes(2, "big") + octets[20:24] + b"\0\0" +
-                        octets[26:]).hex()
+def frame(octets):
+    """As digits. An own packet that NULL protects has an ICV that depends on its identification."""
+    if octets[12:14] != b"\x08\x00" or octets[26:30] not in OWN:
+        return octets.hex()
+    octets = octets[:14] + _own(octets[14:])
+    inner = octets[42:]
+    if octets[23] == ESP and inner[:1] == b"\x45" and inner[12:16] in OWN:
+        octets = octets[:42] + _own(inner)[:-ICV]
+    return octets.hex()
+
+
+# What depends on when timers run: of lists while addresses are resolved and fragments wait.
+TIMED = {
+    "totals": ("originated", "tx", "drops", "held"), "workers": ("originated", "tx", "drops", "held"),
+    "ports": ("tx_packets", "tx_bytes"),
+}
+TIMED_DROPS = ("neigh_failed", "neigh_hold_full", "fragment_timeout", "fragments_full")
+
+
+def timed(results):
+    """Lists of both gateways, without that."""
+    for lists in results:
+        for name, fields in TIMED.items():
+            lists[name] = [{field: None if field in fields else value for field, value in item.items()} for item in lists[name]]
+        lists["drops"] = [item for item in lists["drops"] if item["reason"] not in TIMED_DROPS]
+        lists["neighbours"] = [item for item in lists["neighbours"] if item["state"] == "static"]
+        lists["memory"] = []
+    return results
+
 
 # Whole lines.
 PASSING = ((r'tunnel ".*" is (up|silent|failing)', "looked at once in a second"),)
@@ -62,10 +81,24 @@ def lines(found):
     return [line(text) for text in found if not any(re.search(pattern, text) for pattern, _ in PASSING)]
 
 
+def by_time(octets):
+    """Whether a frame of the gateway is sent by a timer: ARP requests, and neighbour solicitations and reports of MLD."""
+    if octets[12:14] == b"\x08\x06":
+        return octets[20:22] == b"\0\1"
+    return octets[12:14] == b"\x86\xdd" and octets[:2] == b"\x33\x33" and (octets[2:3] == b"\xff" or octets[20] == 0)
+
+
 def line(text):
     for pattern, instead, _ in LINES:
         text = re.sub(pattern, instead, text)
     return text
+
+
+def answer(text):
+    """Of the control socket: its status and lines. The number of octets after the status must be right, no more."""
+    first, _, rest = text.partition("\n")
+    status, _, octets = first.partition(" ")
+    return [status if octets == str(len(rest.encode(errors="surrogateescape"))) else first, *map(line, rest.splitlines())]
 
 
 def items(name, found):

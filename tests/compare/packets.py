@@ -45,10 +45,10 @@ def echo(kind, number):
     return message[:2] + struct.pack("!H", checksum(message)) + message[4:]
 
 
-def esp_null(spi, sequence, inner, key):
+def esp_null(spi, sequence, inner, key, next_header=4):
     """With HMAC-SHA1-96."""
     padding = bytes(range(1, 1 + -(len(inner) + 2) % 4))
-    packet = struct.pack("!II", spi, sequence) + inner + padding + struct.pack("!BB", len(padding), 4)
+    packet = struct.pack("!II", spi, sequence) + inner + padding + struct.pack("!BB", len(padding), next_header)
     return packet + hmac.new(key, packet, "sha1").digest()[:12]
 
 

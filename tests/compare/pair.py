@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two gateways of two builds that get the same, and what they do different."""
+import difflib
 import os
 import shutil
 import tempfile
@@ -24,7 +25,6 @@ class Pair:
         self.networks = []
         self.gateways = []
         self.sent = 0
-        self.normal = []
         for i, build in enumerate(builds):
             self.networks.append(Network(f"cvc{os.getpid()}-{i}"))
             self.gateways.append(Gateway(build, self.networks[-1], os.path.join(self.folder, str(i))))
@@ -42,7 +42,6 @@ class Pair:
     def start(self, text):
         """Without anything that gateways before have left."""
         self.sent = 0
-        self.normal = [normal.Frames() for _ in self.gateways]
         for gateway in self.gateways:
             gateway.clear()
             gateway.write("gw.conf", text)
@@ -63,18 +62,23 @@ class Pair:
     def ask(self, text):
         """The answers of both, which work at the same time."""
         asked = self.both(lambda g: g.request(text))
-        return [normal.line(g.answer(s)) for g, s in zip(self.gateways, asked)]
+        return [normal.answer(g.answer(s)) for g, s in zip(self.gateways, asked)]
 
     def frames(self, frames):
-        """Sends one after the other, each when the last one was processed. Returns what came out, of each gateway."""
-        out = [[] for _ in self.gateways]
-        for port, frame in frames:
-            self.both(lambda g, p=port, f=frame: g.send(p, f))
-            self.sent += 1
-            self.both(lambda g: g.settle(self.sent))
-            for i, gateway in enumerate(self.gateways):
-                out[i].append([(p, self.normal[i].frame(f)) for p, f in gateway.received()])
-        return out
+        """Sends one after the other, each when the last one was processed. Returns the frames that came out, of each
+        gateway."""
+        return [sum(out, []) for out in zip(*(self.burst(port, [frame]) for port, frame in frames))]
+
+    def burst(self, port, frames):
+        """Sends frames at once, and waits until they were processed. Returns the frames that came out, of each gateway."""
+        for gateway in self.gateways:
+            for frame in frames:
+                gateway.send(port, frame)
+        received = self.both(lambda g: g.settle(self.sent + len(frames)))
+        self.sent = max(received)
+        if len(set(received)) > 1:
+            raise Failure(f"frames received: {received}, the last one {frames[-1].hex()}")
+        return self.both(lambda g: [(p, normal.frame(f)) for p, f in g.received() if not normal.by_time(f)])
 
     def log(self):
         """New lines of both, up to those of the mark."""
@@ -94,6 +98,36 @@ class Pair:
         return [{name: normal.items(name, g.list(name)) for name in names} for g in self.gateways]
 
 
+def _by_name(items):
+    """Items of a list by their first field, flows by five; of several with the same, the later ones with a mark."""
+    named = {}
+    for item in items:
+        name = " ".join(map(str, list(item.values())[:5 if "proto" in item and "source_port" in item else 1]))
+        while name in named:
+            name += "'"
+        named[name] = item
+    return named
+
+
+def _items_differ(what, one, other):
+    one, other = _by_name(one), _by_name(other)
+    found = differences(what, (one, other))
+    for name in one.keys() - other.keys():
+        del one[name]
+    for name in other.keys() - one.keys():
+        del other[name]
+    return found + ([f"{what}: other order: {list(one)} and {list(other)}"] if list(one) != list(other) else [])
+
+
+def _lines_differ(what, one, other):
+    one, other = ([str(line) for line in lines] for lines in (one, other))
+    found = []
+    for change, i, end, j, other_end in difflib.SequenceMatcher(None, one, other, False).get_opcodes():
+        if change != "equal":
+            found += [f"{what} -: {line}" for line in one[i:end]] + [f"{what} +: {line}" for line in other[j:other_end]]
+    return found
+
+
 def differences(what, results):
     """Lines about where two results differ: lists and objects are entered."""
     one, other = results
@@ -105,9 +139,7 @@ def differences(what, results):
             found += differences(f"{what}.{name}", (one.get(name, "(none)"), other.get(name, "(none)")))
         return found
     if isinstance(one, list) and isinstance(other, list):
-        found = []
-        for i in range(max(len(one), len(other))):
-            found += differences(f"{what}[{i}]", (one[i] if i < len(one) else "(none)",
-                                                  other[i] if i < len(other) else "(none)"))
-        return found
+        if all(isinstance(item, dict) for item in one + other):
+            return _items_differ(what, one, other)
+        return _lines_differ(what, one, other)
     return [f"{what}: {one!r} and {other!r}"]
