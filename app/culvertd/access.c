@@ -19,22 +19,33 @@
 
 static _Atomic gid_t changers = NO_GROUP; // control_group
 
-gid_t access_group(const struct conf *conf, const char *setting, const char *name)
+// The number of the group that a setting of this name has, NO_GROUP if it names none. Returns 0, or
+// -EIO after a message if there is no such group.
+static int group_find(gid_t *number, const struct conf *conf, const char *setting, const char *name)
 {
 	const struct group *group;
 	struct conf_where where;
 
+	*number = NO_GROUP;
 	if (name == NULL)
-		return NO_GROUP;
+		return 0;
 	errno = 0;
 	group = getgrnam(name);
-	if (group != NULL)
-		return group->gr_gid;
+	if (group != NULL) {
+		*number = group->gr_gid;
+		return 0;
+	}
 	where = conf_where_of(conf, setting);
 	log_error("%s:%u: %s: there is no group \"%s\"%s%s: 'groupadd --system %s'", where.file,
 		where.line, setting, name, errno != 0 ? ": " : "",
 		errno != 0 ? strerror(errno) : "", name);
-	return NO_GROUP;
+	return -EIO;
+}
+
+int access_find(struct access_groups *groups, const struct conf *conf)
+{
+	return group_find(&groups->control, conf, "control_group", conf->control_group) |
+	       group_find(&groups->show, conf, "show_group", conf->show_group);
 }
 
 static bool is_member(int fd, gid_t primary, gid_t group)
@@ -110,15 +121,11 @@ static bool has_cards(const struct conf *conf)
 	return false;
 }
 
-int access_open(const struct conf *conf)
+int access_open(const struct conf *conf, const struct access_groups *groups)
 {
 	const char *folder = rte_eal_get_runtime_dir();
-	gid_t control = access_group(conf, "control_group", conf->control_group);
-	gid_t show = access_group(conf, "show_group", conf->show_group);
+	gid_t control = groups->control, show = groups->show;
 
-	if ((conf->control_group != NULL && control == NO_GROUP) ||
-		(conf->show_group != NULL && show == NO_GROUP))
-		return -EIO;
 	// As another user the daemon answers dpdk-dumpcap through sockets in its folder, and looks
 	// for such programs there before it removes a card.
 	if (conf->user != NULL && (conf->capture || has_cards(conf)) && open_parent(folder) < 0) {

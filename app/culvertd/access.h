@@ -9,14 +9,18 @@
 
 #include "conf.h"
 
-// The number of the group that a setting of this name has; -1 if it names none, or, after logging
-// it, if there is no such group.
-gid_t access_group(const struct conf *conf, const char *setting, const char *name);
+// The numbers of the groups of these settings; -1: there is none.
+struct access_groups {
+	gid_t control, show;
+};
+
+// Finds the configured groups. Returns 0, or -EIO after logging those that do not exist.
+int access_find(struct access_groups *groups, const struct conf *conf);
 
 // Lets the groups pass DPDK's folders, and the telemetry socket be used; with capture or
 // cards, lets user pass the folder of all DPDK programs. Returns 0, or -EIO after logging why not.
 // When DPDK has started, and before privileges are given up.
-int access_open(const struct conf *conf);
+int access_open(const struct conf *conf, const struct access_groups *groups);
 
 // Whether the client at the other end of a Unix socket is root, the daemon's own user, or a member
 // of the group (-1: there is none). Any thread.

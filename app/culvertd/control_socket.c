@@ -46,16 +46,13 @@ static int make(struct control_socket *s, const struct conf *conf, struct sockad
 }
 
 int control_socket_open(struct control_socket *s, const struct conf *conf,
-	const struct control_access *access, const char *group)
+	const struct control_access *access, gid_t group)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	char why[PATH_MAX + 256];
 	int rc;
 
-	*s = (struct control_socket){
-		.fd = -1, .access = access, .group = access_group(conf, access->setting, group)};
-	if (group != NULL && s->group == (gid_t)-1)
-		return -EIO;
+	*s = (struct control_socket){.fd = -1, .access = access, .group = group};
 	if (folder_check(rte_eal_get_runtime_dir(), conf, "others could replace the control socket",
 		    why, sizeof(why)) < 0) {
 		log_error("%s", why);

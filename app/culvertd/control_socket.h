@@ -61,11 +61,10 @@ struct control_socket {
 	struct control_client client[CONTROL_CLIENTS_MAX];
 };
 
-// Makes the socket for the members of the group (NULL: there are none), which is that of the
-// setting. access has to stay. Returns 0, or -EIO after logging why not. When DPDK has made its
-// folder, and before privileges are given up.
+// Makes the socket for the members of the group (-1: there is none). access has to stay. Returns 0,
+// or -EIO after logging why not. When DPDK has made its folder, and before privileges are given up.
 int control_socket_open(struct control_socket *s, const struct conf *conf,
-	const struct control_access *access, const char *group);
+	const struct control_access *access, gid_t group);
 
 // Receives requests and sends answers, as far as sockets allow. Call it often.
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);

@@ -17,23 +17,32 @@ static_assert(
 	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
 	"room in views");
 
-// Of a VLAN, as workers count; of a device's port the device's.
-static void count_frames(struct rte_eth_stats *stats, const struct gateway *g, unsigned int port)
+static struct device_counts counts_of(const struct rte_eth_stats *s)
 {
-	*stats = (struct rte_eth_stats){0};
-	if (g->ports[port].parent == NULL) {
-		if (port_is_open(&g->ports[port]))
-			rte_eth_stats_get(g->ports[port].id, stats);
-		return;
-	}
+	return (struct device_counts){s->ipackets, s->ibytes, s->imissed, s->rx_nombuf, s->ierrors,
+		s->opackets, s->obytes, s->oerrors};
+}
+
+// Of a VLAN, as workers count; of a device's port as the device does.
+static struct device_counts count_frames(const struct gateway *g, unsigned int port)
+{
+	struct device_counts n = {0};
+	struct rte_eth_stats stats;
+
+	if (g->ports[port].parent == NULL)
+		return port_is_open(&g->ports[port]) &&
+				       rte_eth_stats_get(g->ports[port].id, &stats) == 0
+			       ? counts_of(&stats)
+			       : n;
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++) {
 		const struct vlan_counters *c = &g->control.workers[i]->vlan[port];
 
-		stats->ipackets += c->rx_packets;
-		stats->ibytes += c->rx_bytes;
-		stats->opackets += c->tx_packets;
-		stats->obytes += c->tx_bytes;
+		n.rx_packets += c->rx_packets;
+		n.rx_bytes += c->rx_bytes;
+		n.tx_packets += c->tx_packets;
+		n.tx_bytes += c->tx_bytes;
 	}
+	return n;
 }
 
 // Who does a piece of work: the device, or workers if somebody has to.
@@ -66,7 +75,6 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct port_view *v = view;
-	struct rte_eth_stats stats;
 	struct rte_eth_link link = {0};
 
 	if (i >= g->control.conf->n_ports)
@@ -76,7 +84,6 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 	const struct control_link *l = &g->control.links[i];
 	const struct host_packets host = host_thread_packets(g->host, (uint16_t)i);
 
-	count_frames(&stats, g, i);
 	if (!port_is_open(p) || rte_eth_link_get_nowait(device->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
 	*v = (struct port_view){
@@ -93,14 +100,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 		.parent = p->conf->parent_name,
 		.vlan = p->conf->vlan,
 		.mtu = p->conf->mtu,
-		.rx_packets = stats.ipackets,
-		.rx_bytes = stats.ibytes,
-		.rx_missed = stats.imissed,
-		.rx_no_buffer = stats.rx_nombuf,
-		.rx_errors = stats.ierrors,
-		.tx_packets = stats.opackets,
-		.tx_bytes = stats.obytes,
-		.tx_errors = stats.oerrors,
+		.counts = count_frames(g, i),
 		.host = p->conf->host != NULL ? p->conf->host : "",
 		.to_host = p->conf->host != NULL ? host.to : UINT64_MAX,
 		.from_host = p->conf->host != NULL ? host.from : UINT64_MAX,
@@ -136,13 +136,7 @@ static void member_fill(struct member_view *v, const struct port *p, unsigned in
 	v->link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	if (bond_partner(&partner, p->bond, member))
 		rte_ether_format_addr(v->partner, sizeof(v->partner), &partner);
-	v->rx_packets = stats.ipackets;
-	v->rx_bytes = stats.ibytes;
-	v->rx_missed = stats.imissed;
-	v->rx_errors = stats.ierrors;
-	v->tx_packets = stats.opackets;
-	v->tx_bytes = stats.obytes;
-	v->tx_errors = stats.oerrors;
+	v->counts = counts_of(&stats);
 }
 
 bool collect_member(void *view, const struct control *c, unsigned int i)

@@ -60,13 +60,9 @@ static const struct passwd *user_find(const struct conf *conf)
 
 int privilege_names_check(const struct conf *conf)
 {
-	int rc = 0;
+	struct access_groups groups;
+	int rc = access_find(&groups, conf);
 
-	if ((conf->control_group != NULL &&
-		    access_group(conf, "control_group", conf->control_group) == (gid_t)-1) ||
-		(conf->show_group != NULL &&
-			access_group(conf, "show_group", conf->show_group) == (gid_t)-1))
-		rc = -EIO;
 	if (conf->user != NULL && user_find(conf) == NULL)
 		rc = -EIO;
 	return rc;

@@ -44,12 +44,15 @@ int request_start(struct gateway *g)
 	static const struct control_access may_change = {"control", "control_group", true};
 	static const struct control_access may_show = {"show", "show_group", false};
 	const struct conf *conf = g->control.conf;
-	int rc = control_socket_open(&control, conf, &may_change, conf->control_group);
+	struct access_groups groups;
+	int rc = access_find(&groups, conf);
 
+	if (rc == 0)
+		rc = control_socket_open(&control, conf, &may_change, groups.control);
 	requests_start(&g->control, g->control.conf_path, &io, g);
 	if (rc == 0 && conf->show_group != NULL)
-		rc = control_socket_open(&show, conf, &may_show, conf->show_group);
-	return rc == 0 ? access_open(conf) : rc; // when all have their modes
+		rc = control_socket_open(&show, conf, &may_show, groups.show);
+	return rc == 0 ? access_open(conf, &groups) : rc; // when all have their modes
 }
 
 bool request_tick(bool reload, uint64_t now_ms)

@@ -38,6 +38,12 @@ struct worker_view {
 	uint64_t busy_ms, idle_ms; // since the start; idle: looking for packets that are not there
 };
 
+// What a device counts.
+struct device_counts {
+	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+};
+
 struct port_view {
 	char name[CONF_NAME_MAX], driver[64], mac[RTE_ETHER_ADDR_FMT_SIZE];
 	const char *side, *link;
@@ -48,8 +54,7 @@ struct port_view {
 	uint16_t number;                      // which are of the port of this number
 	uint64_t up, link_changes, link_mbps; // link_mbps 0: not known
 	uint64_t rx_queues, mtu, vlan;        // vlan 0: it is none
-	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
-	uint64_t tx_packets, tx_bytes, tx_errors;
+	struct device_counts counts;
 	// Who does it: "hardware", "software" or "off".
 	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp, *spread_esp_udp;
 	uint64_t steered_sas;        // SAs that a rule of the card gives a queue
@@ -63,7 +68,7 @@ struct member_view {
 	uint64_t up, is_active;                // the same as numbers
 	char partner[RTE_ETHER_ADDR_FMT_SIZE]; // of LACP; "": none is known
 	uint64_t link_mbps;                    // 0: not known
-	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, tx_packets, tx_bytes, tx_errors;
+	struct device_counts counts;
 };
 
 struct queue_view {

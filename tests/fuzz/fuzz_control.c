@@ -60,7 +60,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", rte_eal_get_runtime_dir(),
 		access_of.file);
 	atexit(stop);
-	if (control_socket_open(&opened, &conf, &access_of, NULL) < 0)
+	if (control_socket_open(&opened, &conf, &access_of, (gid_t)-1) < 0)
 		return -1;
 	opened.group = MEMBERS;
 	has_others = geteuid() == 0 && setgroups(0, NULL) == 0;
