@@ -14,14 +14,14 @@
 struct replay_memory;
 
 // Creates an empty file; it replaces one with that name, which processes that have mapped it keep.
-// The token identifies it, see sa_ledger_token(). NULL with errno of the system call.
+// The token identifies it, see struct sa_ledger. NULL with errno of the system call.
 struct replay_memory *replay_memory_new(const char *path, const char *token);
 
 // Maps the file of an earlier daemon. NULL with errno ENOENT (there is none), ESTALE (it has
 // another token), EBADMSG (it is damaged), or of the system call.
 struct replay_memory *replay_memory_open(const char *path, const char *token);
 
-// Stores the turn of the ledger that is on the disk: see sa_ledger_turn().
+// Stores the turn of the ledger that is on the disk: see struct sa_ledger.
 void replay_memory_turn_set(struct replay_memory *m, uint64_t turn);
 
 // The turn that an earlier daemon stored in the file of that name; 0 if there is none.

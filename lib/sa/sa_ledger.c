@@ -19,13 +19,6 @@
 #define HEADER       "culvert sequence numbers 2"
 #define LINE_MAX_LEN 256
 
-struct sa_ledger {
-	void *tree; // of struct sa_record, by id (tsearch)
-	unsigned int n;
-	uint64_t turn;
-	char token[REPLAY_TOKEN_MAX];
-};
-
 static int compare(const void *a, const void *b)
 {
 	const struct sa_record *x = a, *y = b;
@@ -203,21 +196,6 @@ void sa_ledger_give(struct sa_ledger *l, struct sa *sa)
 	sa_free(sa);
 }
 
-unsigned int sa_ledger_count(const struct sa_ledger *l)
-{
-	return l->n;
-}
-
-uint64_t sa_ledger_turn_begin(struct sa_ledger *l)
-{
-	return ++l->turn;
-}
-
-uint64_t sa_ledger_turn(const struct sa_ledger *l)
-{
-	return l->turn;
-}
-
 struct unused {
 	struct sa_record **records;
 	unsigned int n;
@@ -252,16 +230,6 @@ int sa_ledger_prune(struct sa_ledger *l, unsigned int max)
 		record_free(l, unused.records[i]);
 	free(unused.records);
 	return 0;
-}
-
-void sa_ledger_set_token(struct sa_ledger *l, const char *token)
-{
-	snprintf(l->token, sizeof(l->token), "%s", token);
-}
-
-const char *sa_ledger_token(const struct sa_ledger *l)
-{
-	return l->token;
 }
 
 // The id in hexadecimal digits, bound and turn: "0123...cdef 4294967296 17"

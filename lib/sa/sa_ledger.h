@@ -39,7 +39,15 @@ struct sa_record {
 	uint64_t rate;   // numbers in a second, averaged
 };
 
-struct sa_ledger;
+struct sa_ledger {
+	void *tree;     // of struct sa_record, by id (tsearch)
+	unsigned int n; // records
+	// Of the text that was written last, or begun: 1, 2, ...; 0 in an empty ledger. A file with
+	// a lower number than one seen before is an older one.
+	uint64_t turn;
+	// Which start of a daemon wrote the file: text without blanks, "" if nothing was read.
+	char token[REPLAY_TOKEN_MAX];
+};
 
 // NULL with errno ENOMEM.
 struct sa_ledger *sa_ledger_new(void);
@@ -74,23 +82,9 @@ struct sa_record *sa_ledger_keep(struct sa_ledger *l, const struct key_id *id);
 // The record of a key, or NULL if there is none.
 struct sa_record *sa_ledger_find(const struct sa_ledger *l, const struct key_id *id);
 
-// Number of records.
-unsigned int sa_ledger_count(const struct sa_ledger *l);
-
-// Begins another turn, one for each text of the ledger that is written, and returns its number: 1,
-// 2, ... A file with a lower number than one seen before is an older one.
-uint64_t sa_ledger_turn_begin(struct sa_ledger *l);
-
-// The number of the turn; 0 in an empty ledger.
-uint64_t sa_ledger_turn(const struct sa_ledger *l);
-
 // Removes records without SAs, those used longest ago first, until at most max are left of them.
 // Returns 0 or -ENOMEM.
 int sa_ledger_prune(struct sa_ledger *l, unsigned int max);
-
-// Which start of a daemon wrote the file: text without blanks, at most REPLAY_TOKEN_MAX - 1 octets.
-void sa_ledger_set_token(struct sa_ledger *l, const char *token);
-const char *sa_ledger_token(const struct sa_ledger *l); // "" if nothing was read
 
 // Reads a file with the text of a ledger into an empty one. Returns 0, -ENOENT (no file: nothing is
 // known), -EBADMSG (the file is damaged or not one of these), or -errno of the system call.

@@ -66,7 +66,7 @@ static int token_make(char token[REPLAY_TOKEN_MAX])
 
 static int memory_make(struct reserve *r)
 {
-	const char *old = sa_ledger_token(r->state.ledger);
+	const char *old = r->state.ledger->token;
 	char token[REPLAY_TOKEN_MAX];
 	int rc = token_make(token);
 
@@ -79,7 +79,7 @@ static int memory_make(struct reserve *r)
 	if (r->memory == NULL)
 		return state_refuse("cannot make", r->fresh_path, errno,
 			"replay windows are kept there as long as the machine runs");
-	sa_ledger_set_token(r->state.ledger, token);
+	strcpy(r->state.ledger->token, token);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int reserve_open(struct reserve **reserve, const struct conf *conf, struct sa_le
 		return -ENOMEM;
 	*reserve = r;
 	rc = state_open(&r->state, conf, ledger);
-	if (rc == 0 && sa_ledger_turn(r->state.ledger) == 0 && conf->n_sas > 0)
+	if (rc == 0 && r->state.ledger->turn == 0 && conf->n_sas > 0)
 		log_warn("%s is missing: the first sequence number of every SA is 1; if its "
 			 "key was used before, the peer drops the packets as replayed",
 			r->state.path);
@@ -172,7 +172,7 @@ static void bound_raise(struct sa *sa)
 // fresh keys, whose numbers no other daemon can have used.
 static void bounds_raise(struct reserve *r, const struct snapshot *s)
 {
-	uint64_t turn = sa_ledger_turn_begin(r->state.ledger);
+	uint64_t turn = ++r->state.ledger->turn;
 
 	for (unsigned int i = 0; i < s->control->n_sa; i++) {
 		struct sa *sa = s->control->sa[i];
@@ -185,7 +185,7 @@ static void bounds_raise(struct reserve *r, const struct snapshot *s)
 // All bounds are on the disk: lets workers use the numbers up to them.
 static void allow(struct reserve *r, const struct snapshot *s)
 {
-	replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
+	replay_memory_turn_set(r->memory, r->state.ledger->turn);
 	for (unsigned int i = 0; i < s->control->n_sa; i++) {
 		struct sa *sa = s->control->sa[i];
 
@@ -201,7 +201,7 @@ static int write_start(struct reserve *r)
 
 	if (text == NULL)
 		return -ENOMEM;
-	disk_writer_start(r->writer, text, len, sa_ledger_turn(r->state.ledger));
+	disk_writer_start(r->writer, text, len, r->state.ledger->turn);
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static int write_now(struct reserve *r, const struct snapshot *s)
 {
 	int rc = 0;
 
-	if (sa_ledger_count(r->state.ledger) > s->control->n_sa + 2 * UNUSED_MAX)
+	if (r->state.ledger->n > s->control->n_sa + 2 * UNUSED_MAX)
 		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
 	bounds_raise(r, s);
 	if (rc == 0)
@@ -380,14 +380,14 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 		return;
 	replay_memory_keep(r->memory);
 	disk_writer_wait(r->writer);
-	sa_ledger_turn_begin(r->state.ledger);
+	++r->state.ledger->turn;
 	for (unsigned int i = 0; i < s->control->n_sa; i++)
 		sa_ledger_settle(s->control->sa[i]->record);
 	rc = write_start(r);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	if (rc == 0)
-		replay_memory_turn_set(r->memory, sa_ledger_turn(r->state.ledger));
+		replay_memory_turn_set(r->memory, r->state.ledger->turn);
 	else
 		log_warn(
 			"cannot write %s: %s; the next start continues after the reserved sequence "

@@ -166,7 +166,7 @@ static int ledger_read(struct state *s, const struct conf *conf)
 // copy.
 static int turn_check(const struct state *s, const struct conf *conf)
 {
-	uint64_t turn = sa_ledger_turn(s->ledger), seen = disk_writer_turn_of(s->lock);
+	uint64_t turn = s->ledger->turn, seen = disk_writer_turn_of(s->lock);
 	int rc = file_check(s->memory_path, conf);
 
 	if (rc < 0)
@@ -264,9 +264,9 @@ static int ledger_save(struct state *s)
 	char *text;
 	int rc;
 
-	sa_ledger_turn_begin(s->ledger);
-	if (sa_ledger_token(s->ledger)[0] == '\0')
-		sa_ledger_set_token(s->ledger, "none"); // there is no file of replay windows
+	++s->ledger->turn;
+	if (s->ledger->token[0] == '\0')
+		strcpy(s->ledger->token, "none"); // there is no file of replay windows
 	text = sa_ledger_text(s->ledger, &len);
 	if (text == NULL)
 		return -ENOMEM;

@@ -391,15 +391,15 @@ static void check_growth(bool kept)
 
 	key_add_remove(g, 1, true, kept);
 	live = alloc_live();
-	n = sa_ledger_count(l);
+	n = l->n;
 	for (unsigned int i = 0; i < 100; i++)
 		key_add_remove(g, 100 + i, false, false);
 	assert_int_equal(alloc_live(), live);
-	assert_int_equal(sa_ledger_count(l), n);
+	assert_int_equal(l->n, n);
 	for (unsigned int i = 0; i < 100; i++)
 		key_add_remove(g, 1000 + i, true, kept);
 	assert_int_equal(alloc_live(), live + 200);
-	assert_int_equal(sa_ledger_count(l), n + 100);
+	assert_int_equal(l->n, n + 100);
 	gateway_free(g);
 }
 
